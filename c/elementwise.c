@@ -1,0 +1,141 @@
+/* Elementwise arithmetic: a ∘ b with broadcasting, and the square root. Bound by memory. */
+#include <math.h>
+
+#include "gpt_layers.h"
+#include "simd.h"
+
+typedef enum operation { ADD, SUB, MUL, DIV } operation;
+
+static int check(const float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row,
+                 size_t a_col, size_t b_row, size_t b_col)
+{
+    if (!y || !a || !b) return GPT_ERR_NULL;
+    if (!gpt_fits(rows, cols) || !gpt_fits(rows, a_row) || !gpt_fits(rows, b_row)) return GPT_ERR_SIZE;
+    if (a_col > 1 || b_col > 1) return GPT_ERR_VALUE;
+    return GPT_OK;
+}
+
+static inline float apply(operation op, float a, float b)
+{
+    switch (op) {
+    case ADD: return a + b;
+    case SUB: return a - b;
+    case MUL: return a * b;
+    default: return a / b;
+    }
+}
+
+static inline v128_t apply_f32x4(operation op, v128_t a, v128_t b)
+{
+    switch (op) {
+    case ADD: return wasm_f32x4_add(a, b);
+    case SUB: return wasm_f32x4_sub(a, b);
+    case MUL: return wasm_f32x4_mul(a, b);
+    default: return wasm_f32x4_div(a, b);
+    }
+}
+
+static inline int binary_ref(operation op, float *y, const float *a, const float *b, size_t rows, size_t cols,
+                             size_t a_row, size_t a_col, size_t b_row, size_t b_col)
+{
+    const int status = check(y, a, b, rows, cols, a_row, a_col, b_row, b_col);
+    if (status) return status;
+    for (size_t r = 0; r < rows; r++)
+        for (size_t c = 0; c < cols; c++)
+            y[r * cols + c] = apply(op, a[r * a_row + c * a_col], b[r * b_row + c * b_col]);
+    return GPT_OK;
+}
+
+/* Inlined into each operation, where `op` is a constant. */
+static inline __attribute__((always_inline)) int binary(operation op, float *y, const float *a, const float *b,
+                                                        size_t rows, size_t cols, size_t a_row, size_t a_col,
+                                                        size_t b_row, size_t b_col)
+{
+    const int status = check(y, a, b, rows, cols, a_row, a_col, b_row, b_col);
+    if (status) return status;
+    if (cols == 0) return GPT_OK;
+    for (size_t r = 0; r < rows; r++) {
+        const float *a_r = a + r * a_row, *b_r = b + r * b_row;
+        float *y_r = y + r * cols;
+        const v128_t a_0 = wasm_f32x4_splat(a_r[0]), b_0 = wasm_f32x4_splat(b_r[0]);
+        size_t c = 0;
+        for (; c + 4 <= cols; c += 4)
+            wasm_v128_store(y_r + c, apply_f32x4(op, a_col ? wasm_v128_load(a_r + c) : a_0,
+                                                 b_col ? wasm_v128_load(b_r + c) : b_0));
+        for (; c < cols; c++) y_r[c] = apply(op, a_r[c * a_col], b_r[c * b_col]);
+    }
+    return GPT_OK;
+}
+
+int gpt_add_forward_ref(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row,
+                        size_t a_col, size_t b_row, size_t b_col)
+{
+    return binary_ref(ADD, y, a, b, rows, cols, a_row, a_col, b_row, b_col);
+}
+
+int gpt_add_forward(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row, size_t a_col,
+                    size_t b_row, size_t b_col)
+{
+    return binary(ADD, y, a, b, rows, cols, a_row, a_col, b_row, b_col);
+}
+
+int gpt_sub_forward_ref(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row,
+                        size_t a_col, size_t b_row, size_t b_col)
+{
+    return binary_ref(SUB, y, a, b, rows, cols, a_row, a_col, b_row, b_col);
+}
+
+int gpt_sub_forward(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row, size_t a_col,
+                    size_t b_row, size_t b_col)
+{
+    return binary(SUB, y, a, b, rows, cols, a_row, a_col, b_row, b_col);
+}
+
+int gpt_mul_forward_ref(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row,
+                        size_t a_col, size_t b_row, size_t b_col)
+{
+    return binary_ref(MUL, y, a, b, rows, cols, a_row, a_col, b_row, b_col);
+}
+
+int gpt_mul_forward(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row, size_t a_col,
+                    size_t b_row, size_t b_col)
+{
+    return binary(MUL, y, a, b, rows, cols, a_row, a_col, b_row, b_col);
+}
+
+int gpt_div_forward_ref(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row,
+                        size_t a_col, size_t b_row, size_t b_col)
+{
+    return binary_ref(DIV, y, a, b, rows, cols, a_row, a_col, b_row, b_col);
+}
+
+int gpt_div_forward(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row, size_t a_col,
+                    size_t b_row, size_t b_col)
+{
+    return binary(DIV, y, a, b, rows, cols, a_row, a_col, b_row, b_col);
+}
+
+static int check_sqrt(const float *y, const float *x, size_t n)
+{
+    if (!y || !x) return GPT_ERR_NULL;
+    if (!gpt_fits(n, 1)) return GPT_ERR_SIZE;
+    return GPT_OK;
+}
+
+int gpt_sqrt_forward_ref(float *y, const float *x, size_t n)
+{
+    const int status = check_sqrt(y, x, n);
+    if (status) return status;
+    for (size_t i = 0; i < n; i++) y[i] = sqrtf(x[i]);
+    return GPT_OK;
+}
+
+int gpt_sqrt_forward(float *y, const float *x, size_t n)
+{
+    const int status = check_sqrt(y, x, n);
+    if (status) return status;
+    size_t i = 0;
+    for (; i + 4 <= n; i += 4) wasm_v128_store(y + i, wasm_f32x4_sqrt(wasm_v128_load(x + i)));
+    for (; i < n; i++) y[i] = sqrtf(x[i]);
+    return GPT_OK;
+}

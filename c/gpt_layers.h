@@ -1,0 +1,163 @@
+/* gpt-layers: the layers GPT is made of. This header is the whole C API and its contract.
+ *
+ * Conventions, for every function below
+ *   - Tensors are float32, row-major, contiguous. Sizes count elements. Arguments come in the order
+ *     outputs, inputs, sizes, scalars; a generator's state is an output.
+ *   - A function returns GPT_OK or a negative gpt_status. It checks its arguments before it writes and leaves its
+ *     outputs alone when it refuses: GPT_ERR_NULL for a missing pointer, GPT_ERR_SIZE for sizes whose product
+ *     cannot be addressed (or that are 0 where said), GPT_ERR_VALUE for a scalar out of its range.
+ *   - Outputs do not overlap inputs, but where "y may be x" says that they may be the same.
+ *   - Nothing allocates, prints, aborts or keeps state: whoever calls brings the memory, scratch included.
+ *   - A size of 0 means an empty tensor and is no error, unless said otherwise. Its pointers still must not be
+ * NULL.
+ *   - NaN and infinities in the input propagate as in PyTorch.
+ */
+#ifndef GPT_LAYERS_H
+#define GPT_LAYERS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* What WebAssembly exports under its C name: the linker keeps what is `used`. */
+#define GPT_API __attribute__((used, visibility("default")))
+
+typedef enum gpt_status { GPT_OK = 0, GPT_ERR_NULL = -1, GPT_ERR_SIZE = -2, GPT_ERR_VALUE = -3 } gpt_status;
+
+/* A status code as an English phrase, in static storage; for any other number "unknown status". */
+GPT_API const char *gpt_status_text(int status);
+
+/* ---- Linear: y = x · weightᵀ + bias ------------------------------------------------------------------------
+ *   y       [rows, out]
+ *   x       [rows, in]
+ *   weight  [out, in]    PyTorch's layout, read where it lies
+ *   bias    [out]        NULL for none
+ */
+GPT_API int gpt_linear_forward(float *y, const float *x, const float *weight, const float *bias, size_t rows,
+                               size_t in, size_t out);
+
+/* nn.Linear's default initialisation, drawn in PyTorch's order: weight ~ kaiming_uniform(a = √5), which is
+ * U(-1/√in, 1/√in), then bias ~ U(-1/√in, 1/√in).
+ *   weight  [out, in]
+ *   bias    [out]        NULL for none: then nothing is drawn for it
+ *   random  the generator; see below
+ */
+struct gpt_random;
+GPT_API int gpt_linear_init(float *weight, float *bias, struct gpt_random *random, size_t in, size_t out);
+
+/* ---- ReLU: y = max(0, x) ------------------------------------------------------------------------------------
+ *   y, x  [n]   y may be x. -0 stays -0, NaN stays NaN, as in PyTorch.
+ */
+GPT_API int gpt_relu_forward(float *y, const float *x, size_t n);
+
+/* ---- GELU: y = x · Φ(x). Hendrycks, Gimpel 2016, arXiv:1606.08415 ------------------------------------------
+ *   y, x         [n]   y may be x
+ *   approximate  GPT_GELU_TANH: GPT-2's 0.5·x·(1 + tanh(√(2/π)·(x + 0.044715·x³)))
+ *                GPT_GELU_ERF:  the exact 0.5·x·(1 + erf(x/√2))
+ * Within 1e-6 of float64 (absolute below 1, relative above) at every finite x; -inf gives NaN, as in PyTorch.
+ */
+typedef enum gpt_gelu_kind { GPT_GELU_TANH = 0, GPT_GELU_ERF = 1 } gpt_gelu_kind;
+GPT_API int gpt_gelu_forward(float *y, const float *x, size_t n, int approximate);
+
+/* ---- Layer normalisation over the last axis. Ba, Kiros, Hinton 2016, arXiv:1607.06450, eq. 4 ------------------
+ *   y[r,c] = scale[c] · (x[r,c] - mean[r]) · rstd[r] + shift[c],   rstd[r] = 1/√(var[r] + eps)
+ *   y, x          [rows, cols]   y may be x
+ *   mean, rstd    [rows]         kept for the backward pass; NULL to skip
+ *   scale, shift  [cols]
+ *   eps           added to the variance (biased: divided by cols); > 0 and finite
+ * Within 5e-6 of float64 (absolute below 1, relative above), also where the mean is 1e5 times the deviation.
+ * A constant row gives exactly the shift. GPT_ERR_SIZE when cols is 0.
+ */
+GPT_API int gpt_layernorm_forward(float *y, float *mean, float *rstd, const float *x, const float *scale,
+                                  const float *shift, size_t rows, size_t cols, float eps);
+
+/* ---- FeedForward: y = gelu(x · weight1ᵀ + bias1) · weight2ᵀ + bias2 -------------------------------------------
+ *   y, x     [rows, dim]
+ *   scratch  gpt_feedforward_scratch_size(rows, hidden) floats, contents lost: the hidden activations exist only a
+ *            tile of rows at a time
+ *   weight1  [hidden, dim]     bias1  [hidden]   NULL for none
+ *   weight2  [dim, hidden]     bias2  [dim]      NULL for none
+ *   approximate  as for gpt_gelu_forward
+ */
+GPT_API size_t gpt_feedforward_scratch_size(size_t rows, size_t hidden);
+GPT_API int gpt_feedforward_forward(float *y, float *scratch, const float *x, const float *weight1,
+                                    const float *bias1, const float *weight2, const float *bias2, size_t rows,
+                                    size_t dim, size_t hidden, int approximate);
+
+/* ---- Mean and variance over the last axis ----------------------------------------------------------------------
+ *   mean, var  [rows]
+ *   x          [rows, cols]
+ *   unbiased   0: divided by cols; 1: by cols - 1 (Bessel's correction)
+ * NaN where there is nothing to divide by: cols = 0, or cols = 1 and unbiased.
+ */
+GPT_API int gpt_mean_forward(float *mean, const float *x, size_t rows, size_t cols);
+GPT_API int gpt_var_forward(float *var, const float *x, size_t rows, size_t cols, int unbiased);
+
+/* ---- Elementwise arithmetic with broadcasting
+ * -------------------------------------------------------------------- y[r,c] = a[r·a_row + c·a_col] ∘ b[r·b_row +
+ * c·b_col] y      [rows, cols]   y may be a, or b, where that one is not broadcast
+ *   *_row  how many floats from a row to the next: 0 repeats the row
+ *   *_col  1, or 0 to repeat one value along the row; GPT_ERR_VALUE for anything else
+ */
+GPT_API int gpt_add_forward(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row,
+                            size_t a_col, size_t b_row, size_t b_col);
+GPT_API int gpt_sub_forward(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row,
+                            size_t a_col, size_t b_row, size_t b_col);
+GPT_API int gpt_mul_forward(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row,
+                            size_t a_col, size_t b_row, size_t b_col);
+GPT_API int gpt_div_forward(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row,
+                            size_t a_col, size_t b_row, size_t b_col);
+
+/* y = √x, NaN below 0.   y, x  [n]   y may be x */
+GPT_API int gpt_sqrt_forward(float *y, const float *x, size_t n);
+
+/* y[k,c,r] = x[k,r,c]: swaps the last two axes.   y [count, cols, rows]   x [count, rows, cols] */
+GPT_API int gpt_transpose_forward(float *y, const float *x, size_t count, size_t rows, size_t cols);
+
+/* ---- The generator behind torch.manual_seed: MT19937, and PyTorch's draws from it on the CPU --------------------
+ * The state lives in the caller's memory, gpt_random_size() bytes aligned to 8; copying it forks the stream.
+ */
+typedef struct gpt_random {
+    uint32_t state[624];
+    uint32_t next;      /* index of the next word of `state`; 624: the state must be turned first */
+    uint32_t has_spare; /* 1 while `spare` holds the second half of a Box-Muller pair */
+    double spare;
+} gpt_random;
+GPT_API size_t gpt_random_size(void);
+
+/* torch.manual_seed(seed): only the low 32 bits count, as in PyTorch. */
+GPT_API int gpt_random_seed(gpt_random *random, uint32_t seed);
+
+/* y[i] ~ U(low, high), bit for bit Tensor.uniform_ with fused multiply-add (PyTorch on x86 since AVX2).
+ *   y  [n]    low, high  finite, low <= high
+ */
+GPT_API int gpt_random_uniform(float *y, gpt_random *random, size_t n, float low, float high);
+
+/* y[i] ~ N(0, 1) as torch.randn: below 16 elements pairs in float64, from 16 on blocks in float32.   y  [n] */
+GPT_API int gpt_random_normal(float *y, gpt_random *random, size_t n);
+
+/* ---- Plain references -------------------------------------------------------------------------------------------
+ * The equation as the textbook has it, in float64 inside, with the contract of the function whose name it carries.
+ * The tests hold the SIMD kernels against them; WebAssembly does not export them.
+ */
+int gpt_linear_forward_ref(float *y, const float *x, const float *weight, const float *bias, size_t rows, size_t in,
+                           size_t out);
+int gpt_relu_forward_ref(float *y, const float *x, size_t n);
+int gpt_gelu_forward_ref(float *y, const float *x, size_t n, int approximate);
+int gpt_layernorm_forward_ref(float *y, float *mean, float *rstd, const float *x, const float *scale,
+                              const float *shift, size_t rows, size_t cols, float eps);
+int gpt_feedforward_forward_ref(float *y, float *scratch, const float *x, const float *weight1, const float *bias1,
+                                const float *weight2, const float *bias2, size_t rows, size_t dim, size_t hidden,
+                                int approximate);
+int gpt_mean_forward_ref(float *mean, const float *x, size_t rows, size_t cols);
+int gpt_var_forward_ref(float *var, const float *x, size_t rows, size_t cols, int unbiased);
+int gpt_add_forward_ref(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row,
+                        size_t a_col, size_t b_row, size_t b_col);
+int gpt_sub_forward_ref(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row,
+                        size_t a_col, size_t b_row, size_t b_col);
+int gpt_mul_forward_ref(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row,
+                        size_t a_col, size_t b_row, size_t b_col);
+int gpt_div_forward_ref(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row,
+                        size_t a_col, size_t b_row, size_t b_col);
+int gpt_sqrt_forward_ref(float *y, const float *x, size_t n);
+
+#endif

@@ -1,0 +1,167 @@
+/* The generator behind torch.manual_seed, and PyTorch's draws from it on the CPU.
+ *
+ * MT19937: Matsumoto, Nishimura 1998, doi:10.1145/272991.272995. The draws follow ATen's CPU kernels
+ * (DistributionTemplates.h, TransformationHelper.h): which words are taken in which order, at which precision.
+ * The blocks of randn use the float32 logarithm, sine and cosine of S. Moshier's Cephes library, as ATen does, with
+ * the multiply-adds fused where its AVX2 build fuses them. 1,000,003 draws from each of two seeds were the same
+ * bits.
+ *
+ * Bound by the latency of the float64 arithmetic; 16 draws a block would go 4 lanes wide, but nobody waits for
+ * them.
+ */
+#include <math.h>
+
+#include "gpt_layers.h"
+#include "simd.h"
+
+enum { STATE_SIZE = 624, MIDDLE = 397, BLOCK = 16 };
+
+size_t gpt_random_size(void) { return sizeof(gpt_random); }
+
+int gpt_random_seed(gpt_random *random, uint32_t seed)
+{
+    if (!random) return GPT_ERR_NULL;
+    uint32_t *s = random->state;
+    s[0] = seed;
+    for (uint32_t i = 1; i < STATE_SIZE; i++) s[i] = 1812433253u * (s[i - 1] ^ (s[i - 1] >> 30)) + i;
+    random->next = STATE_SIZE;
+    random->has_spare = 0;
+    random->spare = 0.0;
+    return GPT_OK;
+}
+
+static void turn(uint32_t *s)
+{
+    for (uint32_t i = 0; i < STATE_SIZE; i++) {
+        const uint32_t mixed = (s[i] & 0x80000000u) | (s[(i + 1) % STATE_SIZE] & 0x7fffffffu);
+        s[i] = s[(i + MIDDLE) % STATE_SIZE] ^ (mixed >> 1) ^ (mixed & 1u ? 0x9908b0dfu : 0u);
+    }
+}
+
+static uint32_t next_u32(gpt_random *random)
+{
+    if (random->next == STATE_SIZE) {
+        turn(random->state);
+        random->next = 0;
+    }
+    uint32_t word = random->state[random->next++];
+    word ^= word >> 11;
+    word ^= (word << 7) & 0x9d2c5680u;
+    word ^= (word << 15) & 0xefc60000u;
+    return word ^ (word >> 18);
+}
+
+/* U[0, 1) from the low 24 bits of one word, and from the low 53 bits of two. */
+static float uniform_f32(gpt_random *random) { return (float)(next_u32(random) & 0xffffffu) * 0x1p-24f; }
+
+static double uniform_f64(gpt_random *random)
+{
+    const uint64_t high = next_u32(random), low = next_u32(random);
+    return (double)((high << 32 | low) & 0x1fffffffffffffu) * 0x1p-53;
+}
+
+/* a·b + c rounded once. The product is exact in float64; WebAssembly has no fused multiply-add to count on. */
+static float fused(float a, float b, float c) { return (float)((double)a * (double)b + (double)c); }
+
+int gpt_random_uniform(float *y, gpt_random *random, size_t n, float low, float high)
+{
+    if (!y || !random) return GPT_ERR_NULL;
+    if (!gpt_fits(n, 1)) return GPT_ERR_SIZE;
+    if (!(low <= high && high - low < INFINITY)) return GPT_ERR_VALUE;
+    for (size_t i = 0; i < n; i++) y[i] = fused(uniform_f32(random), high - low, low);
+    return GPT_OK;
+}
+
+/* Cephes logf for 0 < x <= 1. */
+static float log_f32(float x)
+{
+    static const float p[9] = {7.0376836292e-2f,  -1.1514610310e-1f, 1.1676998740e-1f,
+                               -1.2420140846e-1f, 1.4249322787e-1f,  -1.6668057665e-1f,
+                               2.0000714765e-1f,  -2.4999993993e-1f, 3.3333331174e-1f};
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    float e = (float)((int32_t)(bits >> 23) - 126);
+    bits = (bits & 0x007fffffu) | 0x3f000000u;
+    float m; /* the mantissa, in [0.5, 1) */
+    memcpy(&m, &bits, sizeof m);
+    if (m < 0.707106781f) {
+        e -= 1.0f;
+        m = m - 1.0f + m;
+    } else {
+        m -= 1.0f;
+    }
+    const float z = m * m;
+    float y = p[0];
+    for (int k = 1; k < 9; k++) y = fused(y, m, p[k]);
+    y = fused(y * m, z, e * -2.12194440e-4f);
+    y = fused(-z, 0.5f, y);
+    return fused(e, 0.693359375f, m + y);
+}
+
+/* Cephes sinf and cosf together, for 0 <= x <= 2π. */
+static void sincos_f32(float *sine, float *cosine, float x)
+{
+    /* the octant, rounded up to even; π/4 in three parts */
+    const int32_t octant = ((int32_t)(x * 1.27323954473516f) + 1) & ~1;
+    const float j = (float)octant;
+    x = fused(j, -0.78515625f, x);
+    x = fused(j, -2.4187564849853515625e-4f, x);
+    x = fused(j, -3.77489497744594108e-8f, x);
+    const float z = x * x;
+    float c = fused(2.443315711809948e-5f, z, -1.388731625493765e-3f);
+    c = fused(c, z, 4.166664568298827e-2f) * z;
+    c = fused(c, z, -(z * 0.5f)) + 1.0f;
+    float s = fused(-1.9515295891e-4f, z, 8.3321608736e-3f);
+    s = fused(s, z, -1.6666654611e-1f) * z;
+    s = fused(s, x, x);
+    const int swapped = octant & 2;
+    *sine = swapped ? c : s;
+    *cosine = swapped ? s : c;
+    if (octant & 4) *sine = -*sine;
+    if ((octant + 2) & 4) *cosine = -*cosine;
+}
+
+/* Box-Muller over one block in place: 16 uniforms in, 16 normals out. */
+static void normal_block(float *y)
+{
+    for (size_t i = 0; i < BLOCK / 2; i++) {
+        const float radius = sqrtf(-2.0f * log_f32(1.0f - y[i]));
+        float sine, cosine;
+        sincos_f32(&sine, &cosine, 6.28318530718f * y[i + BLOCK / 2]);
+        y[i] = radius * cosine;
+        y[i + BLOCK / 2] = radius * sine;
+    }
+}
+
+/* One normal in float64. Each pair of uniforms gives two; the second is kept in the state for the next call. */
+static double normal_f64(gpt_random *random)
+{
+    if (random->has_spare) {
+        random->has_spare = 0;
+        return random->spare;
+    }
+    const double u1 = uniform_f64(random), u2 = uniform_f64(random);
+    const double radius = sqrt(-2.0 * log1p(-u2)), theta = 6.28318530717958648 * u1;
+    random->spare = radius * sin(theta);
+    random->has_spare = 1;
+    return radius * cos(theta);
+}
+
+int gpt_random_normal(float *y, gpt_random *random, size_t n)
+{
+    if (!y || !random) return GPT_ERR_NULL;
+    if (!gpt_fits(n, 1)) return GPT_ERR_SIZE;
+    if (n < BLOCK) {
+        for (size_t i = 0; i < n; i++) y[i] = (float)normal_f64(random);
+        return GPT_OK;
+    }
+    for (size_t i = 0; i < n; i++) y[i] = uniform_f32(random);
+    for (size_t i = 0; i + BLOCK <= n; i += BLOCK) normal_block(y + i);
+    if (n % BLOCK) {
+        /* The last block is drawn anew and overlaps the one before it, as in PyTorch. */
+        float *last = y + n - BLOCK;
+        for (size_t i = 0; i < BLOCK; i++) last[i] = uniform_f32(random);
+        normal_block(last);
+    }
+    return GPT_OK;
+}

@@ -1,0 +1,111 @@
+/* Mean and variance over the last axis, as Tensor.mean and Tensor.var give them.
+ *
+ * A learner compares these with PyTorch's print, last digits included: the mean of a normalised row is nothing but
+ * rounding, and PyTorch's 9.9341e-09 comes from its order of additions. So the mean of a short row adds in that
+ * order: four partial sums, the rest into the first, then first to last. Long rows are cut into blocks, whose sums
+ * add up in float64. The variance is taken in float64, as PyTorch does.
+ */
+#include "gpt_layers.h"
+#include "simd.h"
+
+enum { BLOCK = 1024 };
+
+static int check(const float *result, const float *x, size_t rows, size_t cols)
+{
+    if (!result || !x) return GPT_ERR_NULL;
+    if (!gpt_fits(rows, cols) || !gpt_fits(rows, 1)) return GPT_ERR_SIZE;
+    return GPT_OK;
+}
+
+/* What the squares are divided by: cols, or cols - 1, but never below 0, so that nothing over nothing is NaN. */
+static double divisor(size_t cols, int unbiased)
+{
+    return unbiased && cols > 0 ? (double)(cols - 1) : (double)cols;
+}
+
+int gpt_mean_forward_ref(float *mean, const float *x, size_t rows, size_t cols)
+{
+    const int status = check(mean, x, rows, cols);
+    if (status) return status;
+    for (size_t r = 0; r < rows; r++) {
+        double sum = 0.0;
+        for (size_t c = 0; c < cols; c++) sum += x[r * cols + c];
+        mean[r] = (float)(sum / (double)cols);
+    }
+    return GPT_OK;
+}
+
+int gpt_var_forward_ref(float *var, const float *x, size_t rows, size_t cols, int unbiased)
+{
+    const int status = check(var, x, rows, cols);
+    if (status) return status;
+    if (unbiased != 0 && unbiased != 1) return GPT_ERR_VALUE;
+    for (size_t r = 0; r < rows; r++) {
+        const float *x_r = x + r * cols;
+        double sum = 0.0, squares = 0.0;
+        for (size_t c = 0; c < cols; c++) sum += x_r[c];
+        const double mean = sum / (double)cols;
+        for (size_t c = 0; c < cols; c++) squares += (x_r[c] - mean) * (x_r[c] - mean);
+        var[r] = (float)(squares / divisor(cols, unbiased));
+    }
+    return GPT_OK;
+}
+
+static float block_sum(const float *x, size_t n)
+{
+    v128_t sum = wasm_f32x4_splat(0.0f);
+    size_t i = 0;
+    for (; i + 4 <= n; i += 4) sum = wasm_f32x4_add(sum, wasm_v128_load(x + i));
+    float first = wasm_f32x4_extract_lane(sum, 0);
+    for (; i < n; i++) first += x[i];
+    return first + wasm_f32x4_extract_lane(sum, 1) + wasm_f32x4_extract_lane(sum, 2) +
+           wasm_f32x4_extract_lane(sum, 3);
+}
+
+int gpt_mean_forward(float *mean, const float *x, size_t rows, size_t cols)
+{
+    const int status = check(mean, x, rows, cols);
+    if (status) return status;
+    for (size_t r = 0; r < rows; r++) {
+        double sum = 0.0;
+        for (size_t c = 0; c < cols; c += BLOCK)
+            sum += block_sum(x + r * cols + c, cols - c < BLOCK ? cols - c : BLOCK);
+        mean[r] = (float)sum / (float)cols;
+    }
+    return GPT_OK;
+}
+
+/* Σ(x - from) or Σ(x - from)² over a row, in float64. */
+static double sum_f64(const float *x, double from, size_t n, int squared)
+{
+    const v128_t f = wasm_f64x2_splat(from);
+    v128_t low = wasm_f64x2_splat(0.0), high = low;
+    size_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+        const v128_t v = wasm_v128_load(x + i);
+        const v128_t d0 = wasm_f64x2_sub(wasm_f64x2_promote_low_f32x4(v), f);
+        const v128_t d1 = wasm_f64x2_sub(wasm_f64x2_promote_low_f32x4(wasm_i32x4_shuffle(v, v, 2, 3, 0, 1)), f);
+        low = wasm_f64x2_add(low, squared ? wasm_f64x2_mul(d0, d0) : d0);
+        high = wasm_f64x2_add(high, squared ? wasm_f64x2_mul(d1, d1) : d1);
+    }
+    low = wasm_f64x2_add(low, high);
+    double sum = wasm_f64x2_extract_lane(low, 0) + wasm_f64x2_extract_lane(low, 1);
+    for (; i < n; i++) {
+        const double d = x[i] - from;
+        sum += squared ? d * d : d;
+    }
+    return sum;
+}
+
+int gpt_var_forward(float *var, const float *x, size_t rows, size_t cols, int unbiased)
+{
+    const int status = check(var, x, rows, cols);
+    if (status) return status;
+    if (unbiased != 0 && unbiased != 1) return GPT_ERR_VALUE;
+    for (size_t r = 0; r < rows; r++) {
+        const float *x_r = x + r * cols;
+        const double mean = sum_f64(x_r, 0.0, cols, 0) / (double)cols;
+        var[r] = (float)(sum_f64(x_r, mean, cols, 1) / divisor(cols, unbiased));
+    }
+    return GPT_OK;
+}

@@ -1,0 +1,30 @@
+/* ReLU: y = max(0, x). Bound by memory: one load, one compare, one store a vector. */
+#include "gpt_layers.h"
+#include "simd.h"
+
+static int check(const float *y, const float *x, size_t n)
+{
+    if (!y || !x) return GPT_ERR_NULL;
+    if (!gpt_fits(n, 1)) return GPT_ERR_SIZE;
+    return GPT_OK;
+}
+
+int gpt_relu_forward_ref(float *y, const float *x, size_t n)
+{
+    const int status = check(y, x, n);
+    if (status) return status;
+    for (size_t i = 0; i < n; i++) y[i] = x[i] < 0.0f ? 0.0f : x[i];
+    return GPT_OK;
+}
+
+int gpt_relu_forward(float *y, const float *x, size_t n)
+{
+    const int status = check(y, x, n);
+    if (status) return status;
+    const v128_t zero = wasm_f32x4_splat(0.0f);
+    size_t i = 0;
+    /* pmax(x, 0) is "x < 0 ? 0 : x": NaN and -0 pass, which max(x, 0) would change. */
+    for (; i + 4 <= n; i += 4) wasm_v128_store(y + i, wasm_f32x4_pmax(wasm_v128_load(x + i), zero));
+    for (; i < n; i++) y[i] = x[i] < 0.0f ? 0.0f : x[i];
+    return GPT_OK;
+}

@@ -1,0 +1,35 @@
+/* The few f32x4 helpers that two or more kernels share, and the check of sizes that all of them make. */
+#ifndef GPT_SIMD_H
+#define GPT_SIMD_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <wasm_simd128.h>
+
+/* Whether a tensor of a·b floats can be addressed at all. */
+static inline int gpt_fits(size_t a, size_t b) { return b == 0 || a <= PTRDIFF_MAX / sizeof(float) / b; }
+
+/* The sum of the lanes as (0+2) + (1+3): two shuffles, and for rows of 5 the very order of PyTorch's Linear. */
+static inline float gpt_sum_lanes(v128_t v)
+{
+    const v128_t pairs = wasm_f32x4_add(v, wasm_i32x4_shuffle(v, v, 2, 3, 0, 1));
+    return wasm_f32x4_extract_lane(pairs, 0) + wasm_f32x4_extract_lane(pairs, 1);
+}
+
+/* The last n < 4 elements of a row, the other lanes 0; never a read or write past the end. */
+static inline v128_t gpt_load_tail(const float *p, size_t n)
+{
+    float lanes[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+    memcpy(lanes, p, n * sizeof(float));
+    return wasm_v128_load(lanes);
+}
+
+static inline void gpt_store_tail(float *p, v128_t v, size_t n)
+{
+    float lanes[4];
+    wasm_v128_store(lanes, v);
+    memcpy(p, lanes, n * sizeof(float));
+}
+
+#endif
