@@ -41,6 +41,7 @@ int gpt_feedforward_forward(float *y, float *scratch, const float *x, const floa
 {
     const int status = check(y, scratch, x, weight1, weight2, rows, dim, hidden, approximate);
     if (status) return status;
+    if (dim == 0) return GPT_OK; /* empty, however many rows */
     for (size_t r = 0; r < rows; r += TILE_ROWS) {
         const size_t tile = rows - r < TILE_ROWS ? rows - r : TILE_ROWS;
         gpt_linear_forward(scratch, x + r * dim, weight1, bias1, tile, dim, hidden);

@@ -8,8 +8,7 @@
  *     cannot be addressed (or that are 0 where said), GPT_ERR_VALUE for a scalar out of its range.
  *   - Outputs do not overlap inputs, but where "y may be x" says that they may be the same.
  *   - Nothing allocates, prints, aborts or keeps state: whoever calls brings the memory, scratch included.
- *   - A size of 0 means an empty tensor and is no error, unless said otherwise. Its pointers still must not be
- * NULL.
+ *   - A size of 0 means an empty tensor and is no error, unless said otherwise; no pointer may be NULL even so.
  *   - NaN and infinities in the input propagate as in PyTorch.
  */
 #ifndef GPT_LAYERS_H
@@ -40,6 +39,7 @@ GPT_API int gpt_linear_forward(float *y, const float *x, const float *weight, co
  *   weight  [out, in]
  *   bias    [out]        NULL for none: then nothing is drawn for it
  *   random  the generator; see below
+ * GPT_ERR_SIZE when in is 0.
  */
 struct gpt_random;
 GPT_API int gpt_linear_init(float *weight, float *bias, struct gpt_random *random, size_t in, size_t out);
@@ -64,7 +64,8 @@ GPT_API int gpt_gelu_forward(float *y, const float *x, size_t n, int approximate
  *   mean, rstd    [rows]         kept for the backward pass; NULL to skip
  *   scale, shift  [cols]
  *   eps           added to the variance (biased: divided by cols); > 0 and finite
- * Within 5e-6 of float64 (absolute below 1, relative above), also where the mean is 1e5 times the deviation.
+ * Within 5e-6 of float64 (absolute below 1, relative above), also where the mean is 1e5 times the deviation; past
+ * deviations of 1e18 the squares overflow, as PyTorch's do, and rstd is 0 or NaN.
  * A constant row gives exactly the shift. GPT_ERR_SIZE when cols is 0.
  */
 GPT_API int gpt_layernorm_forward(float *y, float *mean, float *rstd, const float *x, const float *scale,
@@ -92,9 +93,9 @@ GPT_API int gpt_feedforward_forward(float *y, float *scratch, const float *x, co
 GPT_API int gpt_mean_forward(float *mean, const float *x, size_t rows, size_t cols);
 GPT_API int gpt_var_forward(float *var, const float *x, size_t rows, size_t cols, int unbiased);
 
-/* ---- Elementwise arithmetic with broadcasting
- * -------------------------------------------------------------------- y[r,c] = a[r·a_row + c·a_col] ∘ b[r·b_row +
- * c·b_col] y      [rows, cols]   y may be a, or b, where that one is not broadcast
+/* ---- Elementwise arithmetic with broadcasting -------------------------------------------------------------------
+ *   y[r,c] = a[r·a_row + c·a_col] ∘ b[r·b_row + c·b_col]
+ *   y      [rows, cols]   y may be a, or b, where that one is not broadcast
  *   *_row  how many floats from a row to the next: 0 repeats the row
  *   *_col  1, or 0 to repeat one value along the row; GPT_ERR_VALUE for anything else
  */
@@ -128,7 +129,7 @@ GPT_API size_t gpt_random_size(void);
 GPT_API int gpt_random_seed(gpt_random *random, uint32_t seed);
 
 /* y[i] ~ U(low, high), bit for bit Tensor.uniform_ with fused multiply-add (PyTorch on x86 since AVX2).
- *   y  [n]    low, high  finite, low <= high
+ *   y  [n]    low, high  low <= high, and high - low finite
  */
 GPT_API int gpt_random_uniform(float *y, gpt_random *random, size_t n, float low, float high);
 

@@ -64,6 +64,7 @@ int gpt_linear_forward(float *y, const float *x, const float *weight, const floa
 {
     const int status = check(y, x, weight, rows, in, out);
     if (status) return status;
+    if (out == 0) return GPT_OK; /* empty, however many rows */
     /* 16 rows of x stay in the second-level cache while the weights stream past them once. */
     const size_t block = 16;
     for (size_t first = 0; first < rows; first += block) {

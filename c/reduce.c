@@ -1,14 +1,14 @@
 /* Mean and variance over the last axis, as Tensor.mean and Tensor.var give them.
  *
  * A learner compares these with PyTorch's print, last digits included: the mean of a normalised row is nothing but
- * rounding, and PyTorch's 9.9341e-09 comes from its order of additions. So the mean of a short row adds in that
- * order: four partial sums, the rest into the first, then first to last. Long rows are cut into blocks, whose sums
- * add up in float64. The variance is taken in float64, as PyTorch does.
+ * rounding, and PyTorch's 9.9341e-09 comes from its order of additions. So the mean of a row that PyTorch does not
+ * vectorise adds in that order: four partial sums, the rest into the first, then first to last. All else is summed
+ * in float64: the variance is in PyTorch, too.
  */
 #include "gpt_layers.h"
 #include "simd.h"
 
-enum { BLOCK = 1024 };
+enum { SHORT_ROW = 8 };
 
 static int check(const float *result, const float *x, size_t rows, size_t cols)
 {
@@ -51,7 +51,7 @@ int gpt_var_forward_ref(float *var, const float *x, size_t rows, size_t cols, in
     return GPT_OK;
 }
 
-static float block_sum(const float *x, size_t n)
+static float short_sum(const float *x, size_t n)
 {
     v128_t sum = wasm_f32x4_splat(0.0f);
     size_t i = 0;
@@ -60,19 +60,6 @@ static float block_sum(const float *x, size_t n)
     for (; i < n; i++) first += x[i];
     return first + wasm_f32x4_extract_lane(sum, 1) + wasm_f32x4_extract_lane(sum, 2) +
            wasm_f32x4_extract_lane(sum, 3);
-}
-
-int gpt_mean_forward(float *mean, const float *x, size_t rows, size_t cols)
-{
-    const int status = check(mean, x, rows, cols);
-    if (status) return status;
-    for (size_t r = 0; r < rows; r++) {
-        double sum = 0.0;
-        for (size_t c = 0; c < cols; c += BLOCK)
-            sum += block_sum(x + r * cols + c, cols - c < BLOCK ? cols - c : BLOCK);
-        mean[r] = (float)sum / (float)cols;
-    }
-    return GPT_OK;
 }
 
 /* Σ(x - from) or Σ(x - from)² over a row, in float64. */
@@ -95,6 +82,18 @@ static double sum_f64(const float *x, double from, size_t n, int squared)
         sum += squared ? d * d : d;
     }
     return sum;
+}
+
+int gpt_mean_forward(float *mean, const float *x, size_t rows, size_t cols)
+{
+    const int status = check(mean, x, rows, cols);
+    if (status) return status;
+    for (size_t r = 0; r < rows; r++) {
+        const float *x_r = x + r * cols;
+        mean[r] = cols < SHORT_ROW ? short_sum(x_r, cols) / (float)cols
+                                   : (float)(sum_f64(x_r, 0.0, cols, 0) / (double)cols);
+    }
+    return GPT_OK;
 }
 
 int gpt_var_forward(float *var, const float *x, size_t rows, size_t cols, int unbiased)

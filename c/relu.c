@@ -1,4 +1,6 @@
 /* ReLU: y = max(0, x). Bound by memory: one load, one compare, one store a vector. */
+#include <math.h>
+
 #include "gpt_layers.h"
 #include "simd.h"
 
@@ -13,7 +15,8 @@ int gpt_relu_forward_ref(float *y, const float *x, size_t n)
 {
     const int status = check(y, x, n);
     if (status) return status;
-    for (size_t i = 0; i < n; i++) y[i] = x[i] < 0.0f ? 0.0f : x[i];
+    /* Not "x < 0 ? 0 : x": Emscripten 3.1.6's Clang turns -0 into 0 there, as f32.max would. */
+    for (size_t i = 0; i < n; i++) y[i] = x[i] >= 0.0f || isnan(x[i]) ? x[i] : 0.0f;
     return GPT_OK;
 }
 
@@ -25,6 +28,6 @@ int gpt_relu_forward(float *y, const float *x, size_t n)
     size_t i = 0;
     /* pmax(x, 0) is "x < 0 ? 0 : x": NaN and -0 pass, which max(x, 0) would change. */
     for (; i + 4 <= n; i += 4) wasm_v128_store(y + i, wasm_f32x4_pmax(wasm_v128_load(x + i), zero));
-    for (; i < n; i++) y[i] = x[i] < 0.0f ? 0.0f : x[i];
+    if (i < n) gpt_store_tail(y + i, wasm_f32x4_pmax(gpt_load_tail(x + i, n - i), zero), n - i);
     return GPT_OK;
 }

@@ -7,6 +7,7 @@ int gpt_transpose_forward(float *y, const float *x, size_t count, size_t rows, s
 {
     if (!y || !x) return GPT_ERR_NULL;
     if (!gpt_fits(rows, cols) || !gpt_fits(count, rows * cols)) return GPT_ERR_SIZE;
+    if (rows * cols == 0) return GPT_OK; /* empty, however large the other sizes */
     for (size_t k = 0; k < count; k++, x += rows * cols, y += rows * cols)
         for (size_t c = 0; c < cols; c++)
             for (size_t r = 0; r < rows; r++) y[c * rows + r] = x[r * cols + c];
