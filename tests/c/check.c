@@ -1,0 +1,258 @@
+#include "check.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { GUARD = 64, BUFFERS = 24, TEXT = 256 };
+
+/* A quiet NaN that no arithmetic makes: a kernel that reads a guard, or leaves an output out, shows. */
+static const uint32_t pattern = 0x7fc5a5a5u;
+
+typedef struct buffer {
+    const char *name;
+    void *block;
+    float *data;
+    uint32_t *made; /* the bits at first; NULL for work() */
+    size_t n;
+    int is_output;
+} buffer;
+
+static buffer buffers[BUFFERS];
+static size_t buffer_count;
+
+static char context[TEXT], first_failure[2 * TEXT + 2];
+static size_t failures;
+static int passed, failed;
+static uint64_t random_state;
+
+const float specials[SPECIALS] = {
+    0.0f,    -0.0f,    1e-45f, -1e-45f, 0.75f * FLT_MIN, -0.75f * FLT_MIN, FLT_MIN, -FLT_MIN,
+    FLT_MAX, -FLT_MAX, 3e38f,  -3e38f,  INFINITY,        -INFINITY,        NAN,     -NAN,
+};
+const size_t sizes[SIZES] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 768, 1023, 3072};
+const size_t row_counts[ROW_COUNTS] = {1, 2, 3, 17, 33};
+
+static void fail(const char *format, va_list arguments)
+{
+    if (failures++) return;
+    char what[TEXT];
+    vsnprintf(what, sizeof what, format, arguments);
+    snprintf(first_failure, sizeof first_failure, "%s%s%s", context, context[0] ? ": " : "", what);
+}
+
+void expect(int holds, const char *format, ...)
+{
+    if (holds) return;
+    va_list arguments;
+    va_start(arguments, format);
+    fail(format, arguments);
+    va_end(arguments);
+}
+
+void promise(const char *name, void (*test)(void))
+{
+    failures = 0;
+    context[0] = '\0';
+    random_state = 123;
+    test();
+    end_case();
+    if (failures == 0) {
+        passed++;
+        printf("ok - %s\n", name);
+    } else {
+        failed++;
+        printf("not ok - %s: %s", name, first_failure);
+        if (failures > 1) printf(" (and %zu more)", failures - 1);
+        printf("\n");
+    }
+    fflush(stdout); /* the lines so far are there even if the next promise crashes */
+}
+
+int summary(void)
+{
+    printf("%d passed, %d failed\n", passed, failed);
+    return failed > 0 || passed == 0;
+}
+
+void in_case(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(context, sizeof context, format, arguments);
+    va_end(arguments);
+}
+
+static uint32_t bits_of(float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+static void *allocate(size_t bytes)
+{
+    void *block = malloc(bytes ? bytes : 1);
+    if (!block) {
+        printf("out of memory\n");
+        exit(2);
+    }
+    return block;
+}
+
+/* `before` and `after`: floats around the data. */
+static buffer *new_buffer(const char *name, size_t before, size_t n, size_t after)
+{
+    if (buffer_count == BUFFERS) {
+        printf("more than %d buffers in a case\n", BUFFERS);
+        exit(2);
+    }
+    buffer *b = &buffers[buffer_count++];
+    float *block = allocate((before + n + after) * sizeof(float));
+    *b = (buffer){.name = name, .block = block, .data = block + before, .n = n};
+    return b;
+}
+
+static void remember(buffer *b)
+{
+    b->made = allocate(b->n * sizeof(float));
+    memcpy(b->made, b->data, b->n * sizeof(float));
+}
+
+const float *input_of(const char *name, const float *values, size_t n)
+{
+    buffer *b = new_buffer(name, buffer_count % 4, n, 0);
+    memcpy(b->data, values, n * sizeof(float));
+    remember(b);
+    return b->data;
+}
+
+const float *random_input(const char *name, size_t n, float low, float high)
+{
+    buffer *b = new_buffer(name, buffer_count % 4, n, 0);
+    fill_random(b->data, n, low, high);
+    remember(b);
+    return b->data;
+}
+
+float *output(const char *name, size_t n)
+{
+    const size_t before = GUARD + buffer_count % 4;
+    buffer *b = new_buffer(name, before, n, GUARD);
+    b->is_output = 1;
+    for (size_t i = 0; i < before + n + GUARD; i++) memcpy((float *)b->block + i, &pattern, sizeof pattern);
+    remember(b);
+    return b->data;
+}
+
+float *output_of(const char *name, const float *values, size_t n)
+{
+    float *data = output(name, n);
+    memcpy(data, values, n * sizeof(float));
+    memcpy(buffers[buffer_count - 1].made, values, n * sizeof(float));
+    return data;
+}
+
+float *work(size_t n) { return new_buffer("work", 0, n, 0)->data; }
+
+static void expect_as_made(const buffer *b)
+{
+    if (b->n == 0 || memcmp(b->made, b->data, b->n * sizeof(float)) == 0) return;
+    size_t i = 0;
+    while (b->made[i] == bits_of(b->data[i])) i++;
+    float before;
+    memcpy(&before, &b->made[i], sizeof before);
+    expect(0, "%s[%zu] should be left alone: expected %.9g, got %.9g", b->name, i, before, b->data[i]);
+}
+
+static void expect_guards(const buffer *b)
+{
+    for (size_t i = 0; i < GUARD; i++) {
+        expect(bits_of(b->data[b->n + i]) == pattern, "%s[%zu] written, past its end at %zu", b->name, b->n + i,
+               b->n);
+        expect(bits_of(*(b->data - i - 1)) == pattern, "%s[-%zu] written, before its start", b->name, i + 1);
+    }
+}
+
+void end_case(void)
+{
+    for (size_t k = 0; k < buffer_count; k++) {
+        buffer *b = &buffers[k];
+        if (b->is_output)
+            expect_guards(b);
+        else if (b->made)
+            expect_as_made(b);
+        free(b->block);
+        free(b->made);
+    }
+    buffer_count = 0;
+}
+
+void expect_status(int got, int expected) { expect(got == expected, "expected status %d, got %d", expected, got); }
+
+void expect_refused(int got, int expected)
+{
+    expect_status(got, expected);
+    for (size_t k = 0; k < buffer_count; k++)
+        if (buffers[k].is_output) expect_as_made(&buffers[k]);
+}
+
+void expect_within(const char *name, size_t index, double got, double expected, double tolerance)
+{
+    if (isnan(got) && isnan(expected)) return;
+    if (isinf(got) && got == expected) return;
+    const double difference = fabs(got - expected);
+    /* not `difference > tolerance`, which a NaN would pass */
+    if (!(difference <= tolerance) || isinf(expected))
+        expect(0, "%s[%zu]: expected %.9g, got %.9g, tolerance %.3g", name, index, expected, got, tolerance);
+}
+
+void expect_close(const char *name, const float *got, const float *expected, size_t n, double tolerance)
+{
+    for (size_t i = 0; i < n; i++)
+        expect_within(name, i, (double)got[i], (double)expected[i],
+                      tolerance * fmax(1.0, fabs((double)expected[i])));
+}
+
+void expect_same(const char *name, const float *got, const float *expected, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const uint32_t got_bits = bits_of(got[i]), expected_bits = bits_of(expected[i]);
+        expect(got_bits == expected_bits || (isnan(got[i]) && isnan(expected[i])),
+               "%s[%zu]: expected %.9g (0x%08x), got %.9g (0x%08x)", name, i, (double)expected[i],
+               (unsigned)expected_bits, (double)got[i], (unsigned)got_bits);
+    }
+}
+
+/* splitmix64: Steele, Lea, Flood 2014, doi:10.1145/2714064.2660195 */
+static uint64_t random_u64(void)
+{
+    uint64_t z = random_state += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+static double random_unit(void) { return (double)(random_u64() >> 11) * 0x1p-53; }
+
+float random_in(float low, float high)
+{
+    return (float)((double)low + ((double)high - (double)low) * random_unit());
+}
+
+float random_gauss(void)
+{
+    double sum = -6.0;
+    for (int i = 0; i < 12; i++) sum += random_unit();
+    return (float)sum;
+}
+
+size_t random_below(size_t n) { return (size_t)(random_u64() % n); }
+
+void fill_random(float *values, size_t n, float low, float high)
+{
+    for (size_t i = 0; i < n; i++) values[i] = random_in(low, high);
+}

@@ -1,0 +1,237 @@
+#include <math.h>
+
+#include "check.h"
+#include "gpt_layers.h"
+#include "unary.h"
+
+typedef int (*binary)(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row,
+                      size_t a_col, size_t b_row, size_t b_col);
+
+typedef struct operation {
+    const char *name;
+    binary kernel, reference;
+} operation;
+
+enum { OPERATIONS = 4 };
+static const operation operations[OPERATIONS] = {
+    {"add", gpt_add_forward, gpt_add_forward_ref},
+    {"sub", gpt_sub_forward, gpt_sub_forward_ref},
+    {"mul", gpt_mul_forward, gpt_mul_forward_ref},
+    {"div", gpt_div_forward, gpt_div_forward_ref},
+};
+
+/* How an operand is read: whole, one row for all, one column for all, one value for all, rows with a gap. */
+typedef struct reading {
+    const char *name;
+    size_t row_per_col, row_extra, col; /* the row stride is row_per_col·cols + row_extra */
+} reading;
+
+enum { READINGS = 5, WHOLE = 0 };
+static const reading readings[READINGS] = {
+    {"whole", 1, 0, 1}, {"row", 0, 0, 1}, {"column", 0, 1, 0}, {"value", 0, 0, 0}, {"gapped", 1, 3, 1},
+};
+
+static size_t row_stride(const reading *as, size_t cols) { return as->row_per_col * cols + as->row_extra; }
+
+/* How many floats an operand spans, to the very last that is read. */
+static size_t span(const reading *as, size_t rows, size_t cols)
+{
+    return (rows - 1) * row_stride(as, cols) + (cols - 1) * as->col + 1;
+}
+
+static void one_case(const operation *op, const reading *a_as, const reading *b_as, size_t rows, size_t cols)
+{
+    in_case("%s, a %s, b %s, %zu x %zu", op->name, a_as->name, b_as->name, rows, cols);
+    const float *a = random_input("a", span(a_as, rows, cols), -4.0f, 4.0f);
+    const float *b = random_input("b", span(b_as, rows, cols), -4.0f, 4.0f);
+    float *y = output("y", rows * cols), *expected = output("expected", rows * cols);
+    const size_t a_row = row_stride(a_as, cols), b_row = row_stride(b_as, cols);
+    expect_status(op->reference(expected, a, b, rows, cols, a_row, a_as->col, b_row, b_as->col), GPT_OK);
+    expect_status(op->kernel(y, a, b, rows, cols, a_row, a_as->col, b_row, b_as->col), GPT_OK);
+    expect_same("y", y, expected, rows * cols);
+    end_case();
+}
+
+static void known_values(void)
+{
+    static const float a[2] = {6.0f, 7.0f}, b[2] = {2.0f, -4.0f};
+    static const float expected[OPERATIONS][4] = {
+        {8.0f, 9.0f, 2.0f, 3.0f},
+        {4.0f, 5.0f, 10.0f, 11.0f},
+        {12.0f, 14.0f, -24.0f, -28.0f},
+        {3.0f, 3.5f, -1.5f, -1.75f},
+    };
+    for (size_t k = 0; k < OPERATIONS; k++) {
+        in_case("%s", operations[k].name);
+        float *y = output("y", 4), *reference = output("reference", 4);
+        /* a as the one row of both rows, b as a column */
+        expect_status(operations[k].kernel(y, a, b, 2, 2, 0, 1, 1, 0), GPT_OK);
+        expect_status(operations[k].reference(reference, a, b, 2, 2, 0, 1, 1, 0), GPT_OK);
+        expect_same("y", y, expected[k], 4);
+        expect_same("reference", reference, expected[k], 4);
+        end_case();
+    }
+}
+
+static void agrees(void)
+{
+    for (size_t k = 0; k < OPERATIONS; k++)
+        for (size_t i = 0; i < READINGS; i++)
+            for (size_t j = 0; j < READINGS; j++)
+                for (size_t c = 0; c < SIZES; c++)
+                    for (size_t r = 0; r < ROW_COUNTS; r++)
+                        if (c < SMALL_SIZES || row_counts[r] == 3)
+                            one_case(&operations[k], &readings[i], &readings[j], row_counts[r], sizes[c]);
+}
+
+static void agrees_on_specials(void)
+{
+    enum { MOST = 9 };
+    for (size_t n = 1; n <= MOST; n++) {
+        for (size_t place = 0; place < n; place++) {
+            for (size_t s = 0; s < SPECIALS; s++) {
+                for (size_t t = 0; t < SPECIALS; t++) {
+                    float values_a[MOST], values_b[MOST];
+                    fill_random(values_a, n, -4.0f, 4.0f);
+                    fill_random(values_b, n, -4.0f, 4.0f);
+                    values_a[place] = specials[s];
+                    values_b[place] = specials[t];
+                    const float *a = input_of("a", values_a, n), *b = input_of("b", values_b, n);
+                    float *y = output("y", n), *expected = output("expected", n);
+                    for (size_t k = 0; k < OPERATIONS; k++) {
+                        in_case("%s, n = %zu, %g and %g at %zu", operations[k].name, n, (double)specials[s],
+                                (double)specials[t], place);
+                        expect_status(operations[k].reference(expected, a, b, 1, n, n, 1, n, 1), GPT_OK);
+                        expect_status(operations[k].kernel(y, a, b, 1, n, n, 1, n, 1), GPT_OK);
+                        expect_same("y", y, expected, n);
+                    }
+                    end_case();
+                }
+            }
+        }
+    }
+}
+
+/* y is a, y is b, and y is both: the one that y is is whole, the other is read in every way. */
+static void in_place(size_t rows, size_t cols, const operation *op, const reading *as)
+{
+    const size_t n = rows * cols, row = row_stride(as, cols);
+    const float *whole = random_input("whole", n, -4.0f, 4.0f);
+    const float *other = random_input("other", span(as, rows, cols), -4.0f, 4.0f);
+    float *expected = output("expected", n);
+
+    in_case("%s, y is a, b %s, %zu x %zu", op->name, as->name, rows, cols);
+    float *y = output_of("y", whole, n);
+    expect_status(op->reference(expected, whole, other, rows, cols, cols, 1, row, as->col), GPT_OK);
+    expect_status(op->kernel(y, y, other, rows, cols, cols, 1, row, as->col), GPT_OK);
+    expect_same("y", y, expected, n);
+
+    in_case("%s, y is b, a %s, %zu x %zu", op->name, as->name, rows, cols);
+    y = output_of("y", whole, n);
+    expect_status(op->reference(expected, other, whole, rows, cols, row, as->col, cols, 1), GPT_OK);
+    expect_status(op->kernel(y, other, y, rows, cols, row, as->col, cols, 1), GPT_OK);
+    expect_same("y", y, expected, n);
+
+    in_case("%s, y is a and b, %zu x %zu", op->name, rows, cols);
+    y = output_of("y", whole, n);
+    expect_status(op->reference(expected, whole, whole, rows, cols, cols, 1, cols, 1), GPT_OK);
+    expect_status(op->kernel(y, y, y, rows, cols, cols, 1, cols, 1), GPT_OK);
+    expect_same("y", y, expected, n);
+    end_case();
+}
+
+static void works_in_place(void)
+{
+    for (size_t k = 0; k < OPERATIONS; k++)
+        for (size_t i = 0; i < READINGS; i++)
+            for (size_t c = 0; c < SIZES; c++) in_place(3, sizes[c], &operations[k], &readings[i]);
+}
+
+static void refuses(void)
+{
+    const float *a = random_input("a", 4, -1.0f, 1.0f), *b = random_input("b", 4, -1.0f, 1.0f);
+    float *y = output("y", 4);
+    for (size_t k = 0; k < OPERATIONS; k++) {
+        const binary both[2] = {operations[k].kernel, operations[k].reference};
+        for (size_t i = 0; i < 2; i++) {
+            const binary f = both[i];
+            const char *name = operations[k].name;
+            in_case("%s, y NULL", name);
+            expect_refused(f(NULL, a, b, 2, 2, 2, 1, 2, 1), GPT_ERR_NULL);
+            in_case("%s, a NULL", name);
+            expect_refused(f(y, NULL, b, 2, 2, 2, 1, 2, 1), GPT_ERR_NULL);
+            in_case("%s, b NULL", name);
+            expect_refused(f(y, a, NULL, 2, 2, 2, 1, 2, 1), GPT_ERR_NULL);
+            in_case("%s, rows = SIZE_MAX / 2", name);
+            expect_refused(f(y, a, b, HUGE_SIZE, 2, 2, 1, 2, 1), GPT_ERR_SIZE);
+            in_case("%s, cols = SIZE_MAX / 2", name);
+            expect_refused(f(y, a, b, 2, HUGE_SIZE, 2, 1, 2, 1), GPT_ERR_SIZE);
+            in_case("%s, a_row = SIZE_MAX / 2", name);
+            expect_refused(f(y, a, b, 2, 2, HUGE_SIZE, 1, 2, 1), GPT_ERR_SIZE);
+            in_case("%s, b_row = SIZE_MAX / 2", name);
+            expect_refused(f(y, a, b, 2, 2, 2, 1, HUGE_SIZE, 1), GPT_ERR_SIZE);
+            in_case("%s, a_col = 2", name);
+            expect_refused(f(y, a, b, 2, 2, 2, 2, 2, 1), GPT_ERR_VALUE);
+            in_case("%s, b_col = 2", name);
+            expect_refused(f(y, a, b, 2, 2, 2, 1, 2, 2), GPT_ERR_VALUE);
+            in_case("%s, b_col = SIZE_MAX", name);
+            expect_refused(f(y, a, b, 2, 2, 2, 1, 2, SIZE_MAX), GPT_ERR_VALUE);
+            in_case("%s, rows = 0", name);
+            expect_refused(f(y, a, b, 0, 2, 2, 1, 2, 1), GPT_OK);
+            in_case("%s, cols = 0", name);
+            expect_refused(f(y, a, b, 2, 0, 0, 1, 0, 1), GPT_OK);
+        }
+    }
+}
+
+/* With cols = 0 there is no first value to repeat: not one float may be read. */
+static void empty_rows_read_nothing(void)
+{
+    const float *a = random_input("a", 0, 0.0f, 0.0f), *b = random_input("b", 0, 0.0f, 0.0f);
+    float *y = output("y", 0);
+    for (size_t k = 0; k < OPERATIONS; k++) {
+        in_case("%s", operations[k].name);
+        expect_status(operations[k].kernel(y, a, b, 3, 0, 0, 0, 0, 0), GPT_OK);
+        expect_status(operations[k].kernel(y, a, b, 0, 3, 0, 0, 0, 0), GPT_OK);
+    }
+}
+
+static void sqrt_agrees(void) { unary_agrees(gpt_sqrt_forward, gpt_sqrt_forward_ref, 0.0f, 100.0f, 0.0); }
+
+static void sqrt_agrees_on_specials(void)
+{
+    static const float x[6] = {4.0f, -4.0f, -0.0f, INFINITY, -INFINITY, NAN};
+    static const float expected[6] = {2.0f, NAN, -0.0f, INFINITY, NAN, NAN};
+    float *y = output("y", 6);
+    expect_status(gpt_sqrt_forward(y, x, 6), GPT_OK);
+    expect_same("y", y, expected, 6);
+    end_case();
+    unary_agrees_on_specials(gpt_sqrt_forward, gpt_sqrt_forward_ref, 0.0);
+    unary_is_elementwise(gpt_sqrt_forward);
+}
+
+static void sqrt_works_in_place(void)
+{
+    unary_in_place(gpt_sqrt_forward);
+    unary_in_place(gpt_sqrt_forward_ref);
+}
+
+static void sqrt_refuses(void)
+{
+    unary_refuses(gpt_sqrt_forward);
+    unary_refuses(gpt_sqrt_forward_ref);
+}
+
+void test_elementwise(void)
+{
+    promise("add, sub, mul and div of a row and a column are what they should be", known_values);
+    promise("add, sub, mul and div broadcast rows, columns and single values bit for bit", agrees);
+    promise("add, sub, mul and div of any two special values are right in every lane", agrees_on_specials);
+    promise("add, sub, mul and div may write over a, over b, and over both", works_in_place);
+    promise("add, sub, mul and div refuse NULL, impossible sizes and column strides past 1", refuses);
+    promise("add, sub, mul and div of an empty tensor read nothing", empty_rows_read_nothing);
+    promise("sqrt is its reference bit for bit at every length", sqrt_agrees);
+    promise("sqrt is NaN below 0 and right for special values in every lane", sqrt_agrees_on_specials);
+    promise("sqrt may write over its input", sqrt_works_in_place);
+    promise("sqrt refuses NULL and impossible sizes and leaves y alone", sqrt_refuses);
+}

@@ -1,0 +1,200 @@
+#include <math.h>
+
+#include "check.h"
+#include "gpt_layers.h"
+
+static const double tolerance = 1e-5;
+
+typedef struct shape {
+    size_t rows, dim, hidden;
+} shape;
+
+enum { WITH_BIAS1 = 1, WITH_BIAS2 = 2 };
+
+/* y grows with x, and the roundings of its terms stay when large terms cancel: the tolerance is absolute below the
+ * row's largest finite input, where that is past the ordinary 3. */
+static double row_scale(const float *x, size_t dim)
+{
+    double largest = 3.0;
+    for (size_t i = 0; i < dim; i++)
+        if (isfinite(x[i])) largest = fmax(largest, fabs((double)x[i]));
+    return largest / 3.0;
+}
+
+/* Weights as PyTorch draws them, within 1/√in, so that the activations stay around 1 whatever the size. The scratch
+ * has exactly the size that is asked for, between guards. */
+static void expect_feedforward(const float *values, shape s, int biases, int approximate)
+{
+    const float bound1 = (float)(1.0 / sqrt((double)s.dim + 1.0)),
+                bound2 = (float)(1.0 / sqrt((double)s.hidden + 1.0));
+    const float *x = input_of("x", values, s.rows * s.dim);
+    const float *weight1 = random_input("weight1", s.hidden * s.dim, -bound1, bound1);
+    const float *weight2 = random_input("weight2", s.dim * s.hidden, -bound2, bound2);
+    const float *bias1 = biases & WITH_BIAS1 ? random_input("bias1", s.hidden, -bound1, bound1) : NULL;
+    const float *bias2 = biases & WITH_BIAS2 ? random_input("bias2", s.dim, -bound2, bound2) : NULL;
+    float *y = output("y", s.rows * s.dim), *expected = output("expected", s.rows * s.dim);
+    float *scratch = output("scratch", gpt_feedforward_scratch_size(s.rows, s.hidden));
+    expect_status(gpt_feedforward_forward_ref(expected, scratch, x, weight1, bias1, weight2, bias2, s.rows, s.dim,
+                                              s.hidden, approximate),
+                  GPT_OK);
+    expect_status(gpt_feedforward_forward(y, scratch, x, weight1, bias1, weight2, bias2, s.rows, s.dim, s.hidden,
+                                          approximate),
+                  GPT_OK);
+    for (size_t i = 0; i < s.rows * s.dim; i++) {
+        const double scale = row_scale(x + i / s.dim * s.dim, s.dim);
+        expect_within("y", i, (double)y[i], (double)expected[i],
+                      tolerance * fmax(scale, fabs((double)expected[i])));
+    }
+    end_case();
+}
+
+static void one_case(shape s, int biases, int approximate)
+{
+    in_case("rows %zu, dim %zu, hidden %zu, %s bias1, %s bias2, %s", s.rows, s.dim, s.hidden,
+            biases & WITH_BIAS1 ? "with" : "no", biases & WITH_BIAS2 ? "with" : "no",
+            approximate == GPT_GELU_TANH ? "tanh" : "erf");
+    float *values = work(s.rows * s.dim);
+    fill_random(values, s.rows * s.dim, -3.0f, 3.0f);
+    expect_feedforward(values, s, biases, approximate);
+}
+
+static void agrees(void)
+{
+    static const size_t rows[7] = {1, 2, 3, 15, 16, 17, 33};
+    for (size_t dim = 1; dim <= SMALL_SIZES; dim++) {
+        for (size_t r = 0; r < 7; r++) {
+            for (int biases = 0; biases <= (WITH_BIAS1 | WITH_BIAS2); biases++) {
+                one_case((shape){rows[r], dim, 4 * dim}, biases, GPT_GELU_TANH);
+                one_case((shape){rows[r], dim, dim}, biases, GPT_GELU_ERF);
+            }
+        }
+    }
+    one_case((shape){33, 64, 256}, WITH_BIAS1 | WITH_BIAS2, GPT_GELU_TANH);
+    one_case((shape){33, 61, 243}, WITH_BIAS1 | WITH_BIAS2, GPT_GELU_ERF);
+}
+
+static void agrees_at_the_size_of_gpt2(void)
+{
+    one_case((shape){17, 768, 3072}, WITH_BIAS1 | WITH_BIAS2, GPT_GELU_TANH);
+}
+
+static void known_values(void)
+{
+    /* 2·gelu(1·1 + 0) - 1·gelu(1·-2 + 0) + 0.5 with gelu(1) = 0.8413447, gelu(-2) = -0.0455003 */
+    static const float x[1] = {1.0f}, weight1[2] = {1.0f, -2.0f}, weight2[2] = {2.0f, -1.0f};
+    static const float bias1[2] = {0.0f, 0.0f}, bias2[1] = {0.5f}, expected[1] = {2.2281898f};
+    float *y = output("y", 1), *scratch = output("scratch", gpt_feedforward_scratch_size(1, 2));
+    expect_status(gpt_feedforward_forward(y, scratch, x, weight1, bias1, weight2, bias2, 1, 1, 2, GPT_GELU_ERF),
+                  GPT_OK);
+    expect_close("y", y, expected, 1, 1e-6);
+    expect_status(gpt_feedforward_forward_ref(y, scratch, x, weight1, bias1, weight2, bias2, 1, 1, 2, GPT_GELU_ERF),
+                  GPT_OK);
+    expect_close("reference", y, expected, 1, 1e-6);
+}
+
+/* In the middle of three rows, at each place. Huge values are scaled so that the sums of float32 hold them. */
+static void agrees_on_specials(void)
+{
+    for (size_t dim = 1; dim <= 9; dim++) {
+        for (size_t place = 0; place < dim; place++) {
+            for (size_t k = 0; k < SPECIALS; k++) {
+                float special = specials[k];
+                if (isfinite(special) && fabsf(special) > 1e30f) special *= 0.0625f;
+                in_case("dim %zu, x[1, %zu] = %g", dim, place, (double)special);
+                float *values = work(3 * dim);
+                fill_random(values, 3 * dim, -3.0f, 3.0f);
+                values[dim + place] = special;
+                expect_feedforward(values, (shape){3, dim, 4 * dim}, WITH_BIAS1 | WITH_BIAS2,
+                                   k % 2 ? GPT_GELU_ERF : GPT_GELU_TANH);
+            }
+        }
+    }
+}
+
+static void scratch_is_a_tile(void)
+{
+    expect(gpt_feedforward_scratch_size(0, 8) == 0, "expected no scratch for no rows, got %zu",
+           gpt_feedforward_scratch_size(0, 8));
+    expect(gpt_feedforward_scratch_size(8, 0) == 0, "expected no scratch for nothing hidden, got %zu",
+           gpt_feedforward_scratch_size(8, 0));
+    for (size_t rows = 1; rows <= 100; rows++)
+        expect(gpt_feedforward_scratch_size(rows, 3072) <= rows * 3072,
+               "expected at most %zu rows of scratch, got %zu floats", rows,
+               gpt_feedforward_scratch_size(rows, 3072));
+    const size_t some = gpt_feedforward_scratch_size(1000, 3072),
+                 many = gpt_feedforward_scratch_size(1000000, 3072);
+    expect(some == many, "expected as much scratch for 1000000 rows as for 1000, got %zu and %zu", many, some);
+}
+
+static void empty_dimensions(void)
+{
+    static const float expected[6] = {1.0f, 2.0f, 3.0f, 1.0f, 2.0f, 3.0f};
+    const float *nothing = random_input("nothing", 0, 0.0f, 0.0f), *x = random_input("x", 6, -1.0f, 1.0f);
+    const float *weight = random_input("weight", 12, -1.0f, 1.0f), *bias2 = input_of("bias2", expected, 3);
+    const float *bias1 = random_input("bias1", 4, -1.0f, 1.0f);
+    float *y = output("y", 6), *scratch = output("scratch", 8);
+    in_case("rows = 0");
+    expect_refused(gpt_feedforward_forward(y, scratch, x, weight, bias1, weight, bias2, 0, 3, 4, GPT_GELU_TANH),
+                   GPT_OK);
+    in_case("dim = 0");
+    expect_status(
+        gpt_feedforward_forward(y, scratch, nothing, nothing, bias1, nothing, NULL, 2, 0, 4, GPT_GELU_TANH),
+        GPT_OK);
+    in_case("dim = 0 and endless rows, which returns at once");
+    expect_status(
+        gpt_feedforward_forward(y, scratch, nothing, nothing, NULL, nothing, NULL, SIZE_MAX, 0, 0, GPT_GELU_TANH),
+        GPT_OK);
+    in_case("hidden = 0");
+    expect_status(gpt_feedforward_forward(y, scratch, x, nothing, NULL, nothing, bias2, 2, 3, 0, GPT_GELU_TANH),
+                  GPT_OK);
+    expect_same("y", y, expected, 6);
+}
+
+typedef int (*feedforward)(float *y, float *scratch, const float *x, const float *weight1, const float *bias1,
+                           const float *weight2, const float *bias2, size_t rows, size_t dim, size_t hidden,
+                           int approximate);
+
+static void refuses(void)
+{
+    static const feedforward both[2] = {gpt_feedforward_forward, gpt_feedforward_forward_ref};
+    const float *x = random_input("x", 6, -1.0f, 1.0f);
+    const float *w1 = random_input("weight1", 12, -1.0f, 1.0f), *w2 = random_input("weight2", 12, -1.0f, 1.0f);
+    float *y = output("y", 6), *scratch = output("scratch", gpt_feedforward_scratch_size(2, 4));
+    for (size_t k = 0; k < 2; k++) {
+        const feedforward f = both[k];
+        const char *which = k == 0 ? "kernel" : "reference";
+        in_case("%s, y NULL", which);
+        expect_refused(f(NULL, scratch, x, w1, NULL, w2, NULL, 2, 3, 4, GPT_GELU_TANH), GPT_ERR_NULL);
+        in_case("%s, scratch NULL", which);
+        expect_refused(f(y, NULL, x, w1, NULL, w2, NULL, 2, 3, 4, GPT_GELU_TANH), GPT_ERR_NULL);
+        in_case("%s, x NULL", which);
+        expect_refused(f(y, scratch, NULL, w1, NULL, w2, NULL, 2, 3, 4, GPT_GELU_TANH), GPT_ERR_NULL);
+        in_case("%s, weight1 NULL", which);
+        expect_refused(f(y, scratch, x, NULL, NULL, w2, NULL, 2, 3, 4, GPT_GELU_TANH), GPT_ERR_NULL);
+        in_case("%s, weight2 NULL", which);
+        expect_refused(f(y, scratch, x, w1, NULL, NULL, NULL, 2, 3, 4, GPT_GELU_TANH), GPT_ERR_NULL);
+        in_case("%s, rows = SIZE_MAX / 2", which);
+        expect_refused(f(y, scratch, x, w1, NULL, w2, NULL, HUGE_SIZE, 3, 4, GPT_GELU_TANH), GPT_ERR_SIZE);
+        in_case("%s, dim = SIZE_MAX / 2", which);
+        expect_refused(f(y, scratch, x, w1, NULL, w2, NULL, 2, HUGE_SIZE, 4, GPT_GELU_TANH), GPT_ERR_SIZE);
+        in_case("%s, hidden = SIZE_MAX / 2", which);
+        expect_refused(f(y, scratch, x, w1, NULL, w2, NULL, 2, 3, HUGE_SIZE, GPT_GELU_TANH), GPT_ERR_SIZE);
+        in_case("%s, dim · hidden alone is too much", which);
+        expect_refused(f(y, scratch, x, w1, NULL, w2, NULL, 1, SIZE_MAX / 16, 16, GPT_GELU_TANH), GPT_ERR_SIZE);
+        in_case("%s, approximate = 2", which);
+        expect_refused(f(y, scratch, x, w1, NULL, w2, NULL, 2, 3, 4, 2), GPT_ERR_VALUE);
+        in_case("%s, approximate = -1", which);
+        expect_refused(f(y, scratch, x, w1, NULL, w2, NULL, 2, 3, 4, -1), GPT_ERR_VALUE);
+    }
+}
+
+void test_feedforward(void)
+{
+    promise("feedforward of a small example is what the equation gives", known_values);
+    promise("feedforward is within 1e-5 of float64 at every size, with and without biases", agrees);
+    promise("feedforward is within 1e-5 of float64 at GPT-2's size", agrees_at_the_size_of_gpt2);
+    promise("feedforward of special values is right in every place, and its neighbours too", agrees_on_specials);
+    promise("feedforward's scratch does not grow with the rows", scratch_is_a_tile);
+    promise("feedforward of empty dimensions is the second bias, or nothing", empty_dimensions);
+    promise("feedforward refuses NULL, impossible sizes and unknown kinds and leaves all alone", refuses);
+}

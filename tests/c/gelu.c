@@ -1,0 +1,149 @@
+#include <float.h>
+#include <math.h>
+
+#include "check.h"
+#include "gpt_layers.h"
+#include "unary.h"
+
+/* What the contract says: absolute below 1, relative above. */
+static const double tolerance = 1e-6;
+
+/* Each kind with the signature of a unary kernel. */
+static int tanh_form(float *y, const float *x, size_t n) { return gpt_gelu_forward(y, x, n, GPT_GELU_TANH); }
+
+static int erf_form(float *y, const float *x, size_t n) { return gpt_gelu_forward(y, x, n, GPT_GELU_ERF); }
+
+static int tanh_form_ref(float *y, const float *x, size_t n)
+{
+    return gpt_gelu_forward_ref(y, x, n, GPT_GELU_TANH);
+}
+
+static int erf_form_ref(float *y, const float *x, size_t n) { return gpt_gelu_forward_ref(y, x, n, GPT_GELU_ERF); }
+
+static void known_values(void)
+{
+    /* Φ(1) = 0.841344746068543, Φ(2) = 0.977249868051821; the tanh form from its equation at 50 digits */
+    static const float x[4] = {1.0f, -1.0f, 2.0f, -2.0f};
+    static const float exact[4] = {0.841344746f, -0.158655254f, 1.954499736f, -0.045500264f};
+    static const float approximate[4] = {0.841191991f, -0.158808009f, 1.954597694f, -0.045402306f};
+    float *y = output("y", 4);
+    in_case("erf");
+    expect_status(erf_form(y, x, 4), GPT_OK);
+    expect_close("y", y, exact, 4, tolerance);
+    expect_status(erf_form_ref(y, x, 4), GPT_OK);
+    expect_close("reference", y, exact, 4, tolerance);
+    in_case("tanh");
+    expect_status(tanh_form(y, x, 4), GPT_OK);
+    expect_close("y", y, approximate, 4, tolerance);
+    expect_status(tanh_form_ref(y, x, 4), GPT_OK);
+    expect_close("reference", y, approximate, 4, tolerance);
+}
+
+static void agrees(void)
+{
+    unary_agrees(tanh_form, tanh_form_ref, -6.0f, 6.0f, tolerance);
+    unary_agrees(erf_form, erf_form_ref, -6.0f, 6.0f, tolerance);
+}
+
+static void agrees_on_specials(void)
+{
+    unary_agrees_on_specials(tanh_form, tanh_form_ref, tolerance);
+    unary_agrees_on_specials(erf_form, erf_form_ref, tolerance);
+}
+
+static void is_elementwise(void)
+{
+    unary_is_elementwise(tanh_form);
+    unary_is_elementwise(erf_form);
+}
+
+static void works_in_place(void)
+{
+    unary_in_place(tanh_form);
+    unary_in_place(erf_form);
+    unary_in_place(tanh_form_ref);
+    unary_in_place(erf_form_ref);
+}
+
+/* One case of x against the reference, both kinds. */
+static void expect_gelu(const float *x, size_t n)
+{
+    float *y = work(n), *expected = work(n);
+    for (int kind = GPT_GELU_TANH; kind <= GPT_GELU_ERF; kind++) {
+        in_case("%s, x from %.9g to %.9g", kind == GPT_GELU_TANH ? "tanh" : "erf", (double)x[0], (double)x[n - 1]);
+        expect_status(gpt_gelu_forward_ref(expected, x, n, kind), GPT_OK);
+        expect_status(gpt_gelu_forward(y, x, n, kind), GPT_OK);
+        expect_close("y", y, expected, n, tolerance);
+    }
+    end_case();
+}
+
+static void dense_sweep(void)
+{
+    enum { CHUNK = 4000 };
+    const double step = 1e-5;
+    for (double first = -12.0; first < 12.0; first += CHUNK * step) {
+        float *x = work(CHUNK);
+        /* jittered, so that the values are not all round */
+        for (size_t i = 0; i < CHUNK; i++)
+            x[i] = (float)(first + step * ((double)i + (double)random_in(0.0f, 1.0f)));
+        expect_gelu(x, CHUNK);
+    }
+}
+
+static void every_magnitude(void)
+{
+    for (int exponent = -149; exponent < 128; exponent++) {
+        float *x = work(16);
+        for (int i = 0; i < 16; i++)
+            x[i] = ldexpf(i % 2 ? -random_in(1.0f, 2.0f) : random_in(1.0f, 2.0f), exponent);
+        expect_gelu(x, 16);
+    }
+    float *ends = work(2);
+    ends[0] = FLT_MAX;
+    ends[1] = -FLT_MAX;
+    expect_gelu(ends, 2);
+}
+
+static void ends_of_the_line(void)
+{
+    static const float x[5] = {-3e38f, 3e38f, INFINITY, -INFINITY, NAN};
+    static const float expected[5] = {0.0f, 3e38f, INFINITY, NAN, NAN};
+    float *y = output("y", 5);
+    for (int kind = GPT_GELU_TANH; kind <= GPT_GELU_ERF; kind++) {
+        in_case("%s", kind == GPT_GELU_TANH ? "tanh" : "erf");
+        expect_status(gpt_gelu_forward(y, x, 5, kind), GPT_OK);
+        for (size_t i = 0; i < 5; i++) expect_within("y", i, (double)y[i], (double)expected[i], 0.0);
+        expect_status(gpt_gelu_forward_ref(y, x, 5, kind), GPT_OK);
+        for (size_t i = 0; i < 5; i++) expect_within("reference", i, (double)y[i], (double)expected[i], 0.0);
+    }
+}
+
+static void refuses(void)
+{
+    unary_refuses(tanh_form);
+    unary_refuses(erf_form);
+    unary_refuses(tanh_form_ref);
+    unary_refuses(erf_form_ref);
+    const float *x = random_input("x", 5, -1.0f, 1.0f);
+    float *y = output("y", 5);
+    in_case("approximate = 2");
+    expect_refused(gpt_gelu_forward(y, x, 5, 2), GPT_ERR_VALUE);
+    expect_refused(gpt_gelu_forward_ref(y, x, 5, 2), GPT_ERR_VALUE);
+    in_case("approximate = -1");
+    expect_refused(gpt_gelu_forward(y, x, 5, -1), GPT_ERR_VALUE);
+    expect_refused(gpt_gelu_forward_ref(y, x, 5, -1), GPT_ERR_VALUE);
+}
+
+void test_gelu(void)
+{
+    promise("gelu of 1, -1, 2 and -2 is what the tables say, in both kinds", known_values);
+    promise("gelu is within 1e-6 of float64 at every length", agrees);
+    promise("gelu is within 1e-6 of float64 all over [-12, 12]", dense_sweep);
+    promise("gelu is within 1e-6 of float64 at every magnitude up to FLT_MAX", every_magnitude);
+    promise("gelu of -3e38 is 0, of infinity infinity, of -infinity NaN, in both kinds", ends_of_the_line);
+    promise("gelu of zeros, denormals, huge values, infinities and NaN is right in every lane", agrees_on_specials);
+    promise("gelu of a value does not depend on its place or neighbours", is_elementwise);
+    promise("gelu may write over its input", works_in_place);
+    promise("gelu refuses NULL, impossible sizes and unknown kinds and leaves y alone", refuses);
+}

@@ -1,0 +1,283 @@
+#include <float.h>
+#include <math.h>
+
+#include "check.h"
+#include "gpt_layers.h"
+
+/* What the contract says: absolute below 1, relative above. */
+static const double tolerance = 5e-6;
+
+typedef int (*layernorm)(float *y, float *mean, float *rstd, const float *x, const float *scale, const float *shift,
+                         size_t rows, size_t cols, float eps);
+
+/* x against the reference; mean within the tolerance too, and rstd relative. */
+static void expect_layernorm(const float *values, size_t rows, size_t cols, float eps)
+{
+    const float *x = input_of("x", values, rows * cols);
+    const float *scale = random_input("scale", cols, -2.0f, 2.0f),
+                *shift = random_input("shift", cols, -2.0f, 2.0f);
+    float *y = output("y", rows * cols), *mean = output("mean", rows), *rstd = output("rstd", rows);
+    float *expected = output("expected y", rows * cols);
+    float *expected_mean = output("expected mean", rows), *expected_rstd = output("expected rstd", rows);
+    expect_status(
+        gpt_layernorm_forward_ref(expected, expected_mean, expected_rstd, x, scale, shift, rows, cols, eps),
+        GPT_OK);
+    expect_status(gpt_layernorm_forward(y, mean, rstd, x, scale, shift, rows, cols, eps), GPT_OK);
+    expect_close("y", y, expected, rows * cols, tolerance);
+    for (size_t r = 0; r < rows; r++) {
+        /* the mean of a row with an infinity is not finite, as in PyTorch, where it is infinite or NaN by its place
+         */
+        if (isfinite(expected_mean[r]))
+            expect_close("mean", mean + r, expected_mean + r, 1, tolerance);
+        else
+            expect(!isfinite(mean[r]), "mean[%zu]: expected %g, got %g", r, (double)expected_mean[r],
+                   (double)mean[r]);
+        expect_within("rstd", r, (double)rstd[r], (double)expected_rstd[r], tolerance * (double)expected_rstd[r]);
+    }
+    end_case();
+}
+
+static void known_values(void)
+{
+    /* mean 2.5, variance 1.25: √1.25 = 1.118034, so that with eps 1e-5 y = ∓1.3416354, ∓0.4472118 */
+    static const float x[4] = {1.0f, 2.0f, 3.0f, 4.0f}, scale[4] = {1.0f, 1.0f, 2.0f, 1.0f};
+    static const float shift[4] = {0.0f, 0.0f, 0.0f, 10.0f};
+    static const float expected[4] = {-1.3416354f, -0.4472118f, 0.8944236f, 11.3416354f};
+    static const layernorm both[2] = {gpt_layernorm_forward, gpt_layernorm_forward_ref};
+    for (size_t k = 0; k < 2; k++) {
+        in_case("%s", k == 0 ? "kernel" : "reference");
+        float *y = output("y", 4), *mean = output("mean", 1), *rstd = output("rstd", 1);
+        expect_status(both[k](y, mean, rstd, x, scale, shift, 1, 4, 1e-5f), GPT_OK);
+        expect_close("y", y, expected, 4, 1e-6);
+        expect_within("mean", 0, (double)mean[0], 2.5, 0.0);
+        expect_within("rstd", 0, (double)rstd[0], 0.8944236, 1e-6);
+        end_case();
+    }
+}
+
+static void agrees(void)
+{
+    for (size_t k = 0; k < SIZES; k++) {
+        for (size_t r = 0; r < ROW_COUNTS; r++) {
+            const size_t rows = row_counts[r], cols = sizes[k];
+            in_case("%zu x %zu", rows, cols);
+            float *values = work(rows * cols);
+            for (size_t i = 0; i < rows * cols; i++) values[i] = random_gauss();
+            expect_layernorm(values, rows, cols, 1e-5f);
+        }
+    }
+}
+
+static void agrees_far_from_zero(void)
+{
+    /* up to a mean of 1e5 deviations, in the scales that float32 squares can hold */
+    static const float means[6] = {1e4f, -1e4f, 1.0f, -1e5f, 1e15f, 1e-3f};
+    static const float deviations[6] = {0.1f, 0.1f, 1e-5f, 1.0f, 1e10f, 1e-8f};
+    static const float epss[2] = {1e-5f, 1e-12f};
+    for (size_t k = 0; k < SIZES; k++) {
+        for (size_t m = 0; m < 6; m++) {
+            for (size_t e = 0; e < 2; e++) {
+                const size_t rows = 3, cols = sizes[k];
+                in_case("%zu x %zu, mean %g, deviation %g, eps %g", rows, cols, (double)means[m],
+                        (double)deviations[m], (double)epss[e]);
+                float *values = work(rows * cols);
+                for (size_t i = 0; i < rows * cols; i++) values[i] = means[m] + deviations[m] * random_gauss();
+                expect_layernorm(values, rows, cols, epss[e]);
+            }
+        }
+    }
+}
+
+/* The kernel sums from the first element: one far from the rest must not cost the others their digits. */
+static void agrees_with_an_outlier_first(void)
+{
+    static const float outliers[8] = {10.0f, 1e3f, -1e3f, 1e4f, 1e5f, -1e6f, 1e8f, 1e12f};
+    for (size_t k = 0; k < SIZES; k++) {
+        for (size_t o = 0; o < 8; o++) {
+            for (int last = 0; last <= 1; last++) {
+                const size_t cols = sizes[k];
+                in_case("cols %zu, %g %s", cols, (double)outliers[o], last ? "last" : "first");
+                float *values = work(cols);
+                for (size_t i = 0; i < cols; i++) values[i] = 5.0f + 0.1f * random_gauss();
+                values[last ? cols - 1 : 0] = outliers[o];
+                expect_layernorm(values, 1, cols, 1e-5f);
+            }
+        }
+    }
+}
+
+/* Squares that are all alike round alike: what one addition loses, the next ones lose again. */
+static void agrees_on_two_values(void)
+{
+    static const size_t cols[4] = {768, 1023, 3072, 12288};
+    static const float shares[4] = {0.5f, 0.1f, 0.01f, 0.001f};
+    for (size_t k = 0; k < 4; k++) {
+        for (size_t p = 0; p < 4; p++) {
+            for (int seed = 0; seed < 4; seed++) {
+                const float a = random_gauss(), b = random_gauss();
+                in_case("cols %zu, %g and, %g of the time, %g", cols[k], (double)a, (double)shares[p], (double)b);
+                float *values = work(cols[k]);
+                for (size_t i = 0; i < cols[k]; i++) values[i] = random_in(0.0f, 1.0f) < shares[p] ? b : a;
+                expect_layernorm(values, 1, cols[k], 1e-5f);
+            }
+        }
+    }
+}
+
+static void constant_row_is_the_shift(void)
+{
+    static const float constants[7] = {0.1f, 1e30f, -7.0f, 0.0f, -0.0f, 1e-40f, FLT_MAX};
+    for (size_t k = 0; k < SIZES; k++) {
+        for (size_t v = 0; v < 7; v++) {
+            const size_t cols = sizes[k];
+            in_case("cols %zu, all %g", cols, (double)constants[v]);
+            float *values = work(cols);
+            for (size_t i = 0; i < cols; i++) values[i] = constants[v];
+            const float *x = input_of("x", values, cols);
+            const float *scale = random_input("scale", cols, -2.0f, 2.0f);
+            const float *shift = random_input("shift", cols, -2.0f, 2.0f);
+            float *y = output("y", cols), *mean = output("mean", 1), *rstd = output("rstd", 1);
+            expect_status(gpt_layernorm_forward(y, mean, rstd, x, scale, shift, 1, cols, 1e-5f), GPT_OK);
+            for (size_t i = 0; i < cols; i++) expect_within("y", i, (double)y[i], (double)shift[i], 0.0);
+            expect_within("mean", 0, (double)mean[0], (double)constants[v], 0.0);
+            expect_within("rstd", 0, (double)rstd[0], 1.0 / sqrt((double)1e-5f), 1e-4);
+            end_case();
+        }
+    }
+}
+
+/* Float32 holds the squares of deviations up to about 1e18; past that PyTorch's variance is infinite as well. */
+static void agrees_on_specials(void)
+{
+    for (size_t cols = 1; cols <= SMALL_SIZES; cols++) {
+        for (size_t place = 0; place < cols; place++) {
+            for (size_t s = 0; s < SPECIALS; s++) {
+                float special = specials[s];
+                if (isfinite(special) && fabsf(special) > 1e18f) special = special < 0.0f ? -1e18f : 1e18f;
+                in_case("cols %zu, x[1, %zu] = %g", cols, place, (double)special);
+                float *values = work(3 * cols);
+                fill_random(values, 3 * cols, -2.0f, 2.0f);
+                values[cols + place] = special;
+                expect_layernorm(values, 3, cols, 1e-5f);
+            }
+        }
+    }
+}
+
+static void special_scales_and_shifts(void)
+{
+    for (size_t cols = 2; cols <= 9; cols++) {
+        for (size_t place = 0; place < cols; place++) {
+            for (size_t s = 0; s < SPECIALS; s++) {
+                for (int in_shift = 0; in_shift <= 1; in_shift++) {
+                    in_case("cols %zu, %s[%zu] = %g", cols, in_shift ? "shift" : "scale", place,
+                            (double)specials[s]);
+                    float *values = work(cols);
+                    /* between -1 and 1 times a huge scale is still a float */
+                    for (size_t i = 0; i < cols; i++) values[i] = i % 2 ? 1.0f : -1.0f;
+                    values[place] = 0.25f;
+                    const float *x = input_of("x", values, cols);
+                    fill_random(values, cols, -0.5f, 0.5f);
+                    values[place] = specials[s];
+                    const float *special = input_of("special", values, cols);
+                    const float *ordinary = random_input("ordinary", cols, -0.5f, 0.5f);
+                    const float *scale = in_shift ? ordinary : special, *shift = in_shift ? special : ordinary;
+                    float *y = output("y", cols), *expected = output("expected", cols);
+                    expect_status(gpt_layernorm_forward_ref(expected, NULL, NULL, x, scale, shift, 1, cols, 1.0f),
+                                  GPT_OK);
+                    expect_status(gpt_layernorm_forward(y, NULL, NULL, x, scale, shift, 1, cols, 1.0f), GPT_OK);
+                    expect_close("y", y, expected, cols, tolerance);
+                    end_case();
+                }
+            }
+        }
+    }
+}
+
+static void works_in_place(void)
+{
+    for (size_t k = 0; k < SIZES; k++) {
+        const size_t rows = 3, cols = sizes[k], n = rows * cols;
+        in_case("%zu x %zu", rows, cols);
+        const float *x = random_input("x", n, -2.0f, 2.0f);
+        const float *scale = random_input("scale", cols, -2.0f, 2.0f);
+        const float *shift = random_input("shift", cols, -2.0f, 2.0f);
+        float *expected = output("expected", n), *y = output_of("y", x, n);
+        expect_status(gpt_layernorm_forward(expected, NULL, NULL, x, scale, shift, rows, cols, 1e-5f), GPT_OK);
+        expect_status(gpt_layernorm_forward(y, NULL, NULL, y, scale, shift, rows, cols, 1e-5f), GPT_OK);
+        expect_same("y", y, expected, n);
+        y = output_of("y of the reference", x, n);
+        expect_status(gpt_layernorm_forward_ref(expected, NULL, NULL, x, scale, shift, rows, cols, 1e-5f), GPT_OK);
+        expect_status(gpt_layernorm_forward_ref(y, NULL, NULL, y, scale, shift, rows, cols, 1e-5f), GPT_OK);
+        expect_same("y of the reference", y, expected, n);
+        end_case();
+    }
+}
+
+static void mean_and_rstd_are_optional(void)
+{
+    static const layernorm both[2] = {gpt_layernorm_forward, gpt_layernorm_forward_ref};
+    const float *x = random_input("x", 21, -2.0f, 2.0f);
+    const float *scale = random_input("scale", 7, -2.0f, 2.0f), *shift = random_input("shift", 7, -2.0f, 2.0f);
+    for (size_t k = 0; k < 2; k++) {
+        float *y = output("y", 21), *mean = output("mean", 3), *rstd = output("rstd", 3);
+        float *without = output("without", 21), *alone = output("alone", 3);
+        expect_status(both[k](y, mean, rstd, x, scale, shift, 3, 7, 1e-5f), GPT_OK);
+        expect_status(both[k](without, NULL, NULL, x, scale, shift, 3, 7, 1e-5f), GPT_OK);
+        expect_same("y with neither", without, y, 21);
+        expect_status(both[k](without, alone, NULL, x, scale, shift, 3, 7, 1e-5f), GPT_OK);
+        expect_same("y with mean", without, y, 21);
+        expect_same("mean", alone, mean, 3);
+        expect_status(both[k](without, NULL, alone, x, scale, shift, 3, 7, 1e-5f), GPT_OK);
+        expect_same("y with rstd", without, y, 21);
+        expect_same("rstd", alone, rstd, 3);
+    }
+}
+
+static void refuses(void)
+{
+    static const layernorm both[2] = {gpt_layernorm_forward, gpt_layernorm_forward_ref};
+    static const float bad_eps[7] = {0.0f, -0.0f, -1e-5f, -FLT_MAX, INFINITY, -INFINITY, NAN};
+    const float *x = random_input("x", 6, -1.0f, 1.0f);
+    const float *scale = random_input("scale", 3, -1.0f, 1.0f), *shift = random_input("shift", 3, -1.0f, 1.0f);
+    float *y = output("y", 6), *mean = output("mean", 2), *rstd = output("rstd", 2);
+    for (size_t k = 0; k < 2; k++) {
+        const layernorm f = both[k];
+        const char *which = k == 0 ? "kernel" : "reference";
+        in_case("%s, y NULL", which);
+        expect_refused(f(NULL, mean, rstd, x, scale, shift, 2, 3, 1e-5f), GPT_ERR_NULL);
+        in_case("%s, x NULL", which);
+        expect_refused(f(y, mean, rstd, NULL, scale, shift, 2, 3, 1e-5f), GPT_ERR_NULL);
+        in_case("%s, scale NULL", which);
+        expect_refused(f(y, mean, rstd, x, NULL, shift, 2, 3, 1e-5f), GPT_ERR_NULL);
+        in_case("%s, shift NULL", which);
+        expect_refused(f(y, mean, rstd, x, scale, NULL, 2, 3, 1e-5f), GPT_ERR_NULL);
+        in_case("%s, rows = SIZE_MAX / 2", which);
+        expect_refused(f(y, mean, rstd, x, scale, shift, HUGE_SIZE, 3, 1e-5f), GPT_ERR_SIZE);
+        in_case("%s, cols = SIZE_MAX / 2", which);
+        expect_refused(f(y, mean, rstd, x, scale, shift, 2, HUGE_SIZE, 1e-5f), GPT_ERR_SIZE);
+        in_case("%s, cols = 0", which);
+        expect_refused(f(y, mean, rstd, x, scale, shift, 2, 0, 1e-5f), GPT_ERR_SIZE);
+        for (size_t i = 0; i < 7; i++) {
+            in_case("%s, eps = %g", which, (double)bad_eps[i]);
+            expect_refused(f(y, mean, rstd, x, scale, shift, 2, 3, bad_eps[i]), GPT_ERR_VALUE);
+        }
+        in_case("%s, rows = 0", which);
+        expect_refused(f(y, mean, rstd, x, scale, shift, 0, 3, 1e-5f), GPT_OK);
+    }
+}
+
+void test_layernorm(void)
+{
+    promise("layer norm of 1, 2, 3, 4 is what the equation gives", known_values);
+    promise("layer norm is within 5e-6 of float64 at every size", agrees);
+    promise("layer norm is within 5e-6 of float64 where the mean is 1e5 deviations", agrees_far_from_zero);
+    promise("layer norm is within 5e-6 of float64 with an outlier first or last", agrees_with_an_outlier_first);
+    promise("layer norm is within 5e-6 of float64 on long rows of two values", agrees_on_two_values);
+    promise("layer norm of a constant row is the shift, not NaN", constant_row_is_the_shift);
+    promise("layer norm of a row with NaN or infinity is NaN, and its neighbours are right", agrees_on_specials);
+    promise("layer norm with special values in scale or shift is right in every lane", special_scales_and_shifts);
+    promise("layer norm may write over its input", works_in_place);
+    promise("layer norm gives the same y with and without mean and rstd", mean_and_rstd_are_optional);
+    promise("layer norm refuses NULL, impossible sizes, cols 0 and a bad eps and leaves all alone", refuses);
+}

@@ -1,0 +1,18 @@
+/* Runs every promise of the kernels. */
+#include "check.h"
+
+int main(void)
+{
+    test_simd();
+    test_status();
+    test_relu();
+    test_gelu();
+    test_elementwise();
+    test_reduce();
+    test_transpose();
+    test_linear();
+    test_layernorm();
+    test_feedforward();
+    test_random();
+    return summary();
+}

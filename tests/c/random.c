@@ -1,0 +1,314 @@
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "check.h"
+#include "gpt_layers.h"
+
+/* MT19937 once more, as the paper has it and in no hurry: word number `index` after a seed. */
+enum { N = 624, M = 397, WORDS = 2048 };
+
+static void words_of(uint32_t *words, uint32_t seed)
+{
+    uint32_t x[N + WORDS];
+    x[0] = seed;
+    for (uint32_t i = 1; i < N; i++) x[i] = 1812433253u * (x[i - 1] ^ (x[i - 1] >> 30)) + i;
+    for (size_t i = 0; i < WORDS; i++) {
+        const uint32_t joined = (x[i] & 0x80000000u) | (x[i + 1] & 0x7fffffffu);
+        x[i + N] = x[i + M] ^ (joined >> 1) ^ (joined % 2 ? 0x9908b0dfu : 0u);
+        uint32_t word = x[i + N];
+        word ^= word >> 11;
+        word ^= (word << 7) & 0x9d2c5680u;
+        word ^= (word << 15) & 0xefc60000u;
+        words[i] = word ^ (word >> 18);
+    }
+}
+
+/* What a uniform of [0, 1) keeps of a word: its low 24 bits. */
+static float unit_of(uint32_t word) { return (float)(word & 0xffffffu) * 0x1p-24f; }
+
+static double unit_of_two(uint32_t high, uint32_t low)
+{
+    return ldexp((double)((((uint64_t)high << 32) | low) & 0x1fffffffffffffu), -53);
+}
+
+static gpt_random seeded(uint32_t seed)
+{
+    gpt_random random;
+    memset(&random, 0xa5, sizeof random);
+    expect_status(gpt_random_seed(&random, seed), GPT_OK);
+    return random;
+}
+
+/* Which word of `words` the generator gives next, found by drawing it from a fork. */
+static void expect_next_word(const gpt_random *random, const uint32_t *words, size_t index)
+{
+    gpt_random fork = *random;
+    float y = -1.0f;
+    expect_status(gpt_random_uniform(&y, &fork, 1, 0.0f, 1.0f), GPT_OK);
+    const float expected = unit_of(words[index]);
+    expect_within("uniform of word", index, (double)y, (double)expected, 0.0);
+}
+
+static void is_mt19937(void)
+{
+    /* The first words and the 10000th for the seed 5489, as the C++ standard gives it for std::mt19937. */
+    static const uint32_t first[5] = {3499211612u, 581869302u, 3890346734u, 3586334585u, 545404204u};
+    gpt_random random = seeded(5489u);
+    float *y = output("y", 10000);
+    expect_status(gpt_random_uniform(y, &random, 10000, 0.0f, 1.0f), GPT_OK);
+    for (size_t i = 0; i < 5; i++) expect_within("y", i, (double)y[i], (double)unit_of(first[i]), 0.0);
+    expect_within("y", 9999, (double)y[9999], (double)unit_of(4123659995u), 0.0);
+}
+
+static void every_seed_has_its_words(void)
+{
+    static const uint32_t seeds[5] = {0u, 1u, 123u, 0x80000000u, UINT32_MAX};
+    static uint32_t words[WORDS];
+    for (size_t k = 0; k < 5; k++) {
+        in_case("seed %lu", (unsigned long)seeds[k]);
+        words_of(words, seeds[k]);
+        gpt_random random = seeded(seeds[k]);
+        float *y = output("y", WORDS), *expected = work(WORDS);
+        for (size_t i = 0; i < WORDS; i++) expected[i] = unit_of(words[i]);
+        expect_status(gpt_random_uniform(y, &random, WORDS, 0.0f, 1.0f), GPT_OK);
+        expect_same("y", y, expected, WORDS);
+        end_case();
+    }
+}
+
+static void size_is_that_of_the_struct(void)
+{
+    expect(gpt_random_size() == sizeof(gpt_random), "expected %zu, got %zu", sizeof(gpt_random), gpt_random_size());
+    /* the JavaScript side allocates it by size alone, with 8-byte alignment */
+    expect(_Alignof(gpt_random) <= 8, "expected an alignment of at most 8, got %zu", _Alignof(gpt_random));
+}
+
+static void a_copy_forks(void)
+{
+    enum { BEFORE = 700, AFTER = 1300 };
+    gpt_random random = seeded(42u);
+    float *y = output("y", AFTER), *forked = output("forked", AFTER);
+    expect_status(gpt_random_uniform(y, &random, BEFORE, 0.0f, 1.0f), GPT_OK);
+    expect_status(gpt_random_normal(y, &random, 3), GPT_OK); /* leaves a spare */
+    gpt_random fork = random;
+    expect_status(gpt_random_normal(y, &random, 5), GPT_OK);
+    expect_status(gpt_random_uniform(y + 5, &random, AFTER - 5, -1.0f, 1.0f), GPT_OK);
+    expect_status(gpt_random_normal(forked, &fork, 5), GPT_OK);
+    expect_status(gpt_random_uniform(forked + 5, &fork, AFTER - 5, -1.0f, 1.0f), GPT_OK);
+    expect_same("forked", forked, y, AFTER);
+}
+
+static void halves_of_uniform_are_the_whole(void)
+{
+    static const size_t halves[5] = {1, 8, 311, 312, 500};
+    for (size_t k = 0; k < 5; k++) {
+        const size_t half = halves[k];
+        in_case("2 x %zu", half);
+        gpt_random one = seeded(9u), two = seeded(9u);
+        float *whole = output("whole", 2 * half), *parts = output("parts", 2 * half);
+        expect_status(gpt_random_uniform(whole, &one, 2 * half, -3.0f, 5.0f), GPT_OK);
+        expect_status(gpt_random_uniform(parts, &two, half, -3.0f, 5.0f), GPT_OK);
+        expect_status(gpt_random_uniform(parts + half, &two, half, -3.0f, 5.0f), GPT_OK);
+        expect_same("parts", parts, whole, 2 * half);
+        expect(memcmp(&one, &two, sizeof one) == 0, "the generators differ");
+        end_case();
+    }
+}
+
+static void uniform_is_fused(void)
+{
+    static const float bounds[7][2] = {{-1.0f, 1.0f},    {-0.44721359f, 0.44721359f}, {0.1f, 0.3f},
+                                       {1e-40f, 3e-40f}, {1000.0f, 1000.001f},        {-1e10f, 1e-10f},
+                                       {-1e38f, 2e38f}};
+    for (size_t k = 0; k < 7; k++) {
+        const float low = bounds[k][0], high = bounds[k][1];
+        in_case("low %.9g, high %.9g", (double)low, (double)high);
+        gpt_random random = seeded(123u), fork = random;
+        float *y = output("y", WORDS), *unit = work(WORDS), *expected = work(WORDS);
+        expect_status(gpt_random_uniform(unit, &fork, WORDS, 0.0f, 1.0f), GPT_OK);
+        for (size_t i = 0; i < WORDS; i++) expected[i] = fmaf(unit[i], high - low, low);
+        expect_status(gpt_random_uniform(y, &random, WORDS, low, high), GPT_OK);
+        expect_same("y", y, expected, WORDS);
+        for (size_t i = 0; i < WORDS; i++)
+            expect(y[i] >= low && y[i] <= high, "y[%zu] = %.9g is out of range", i, (double)y[i]);
+        end_case();
+    }
+    in_case("low = high");
+    gpt_random random = seeded(123u);
+    static const float expected[3] = {0.7f, 0.7f, 0.7f};
+    float *y = output("y", 3);
+    expect_status(gpt_random_uniform(y, &random, 3, 0.7f, 0.7f), GPT_OK);
+    expect_same("y", y, expected, 3);
+}
+
+/* How many words n normals take: below 16 four for a pair in float64, else one each, and a block of 16 anew where n
+ * is no multiple of 16. */
+static void normals_take_their_words(void)
+{
+    static uint32_t words[WORDS];
+    words_of(words, 123u);
+    for (size_t n = 0; n <= 50; n++) {
+        in_case("n = %zu", n);
+        const size_t expected = n < 16 ? (n + 1) / 2 * 4 : n + (n % 16 ? 16 : 0);
+        gpt_random random = seeded(123u);
+        float *y = output("y", n);
+        expect_status(gpt_random_normal(y, &random, n), GPT_OK);
+        expect_next_word(&random, words, expected);
+        end_case();
+    }
+}
+
+/* The two halves of a block of 16 as Box and Muller have them, in float64. */
+static void expected_block(double *expected, const uint32_t *words)
+{
+    const double two_pi = 6.283185307179586;
+    for (size_t i = 0; i < 8; i++) {
+        const double radius = sqrt(-2.0 * log(1.0 - (double)unit_of(words[i])));
+        const double theta = two_pi * (double)unit_of(words[i + 8]);
+        expected[i] = radius * cos(theta);
+        expected[i + 8] = radius * sin(theta);
+    }
+}
+
+static void long_normals(void)
+{
+    static const size_t lengths[8] = {16, 17, 31, 32, 33, 48, 768, 1023};
+    static uint32_t words[WORDS];
+    words_of(words, 5u);
+    for (size_t k = 0; k < 8; k++) {
+        const size_t n = lengths[k];
+        in_case("n = %zu", n);
+        gpt_random random = seeded(5u);
+        float *y = output("y", n);
+        double expected[1024];
+        for (size_t i = 0; i + 16 <= n; i += 16) expected_block(expected + i, words + i);
+        if (n % 16) expected_block(expected + n - 16, words + n);
+        expect_status(gpt_random_normal(y, &random, n), GPT_OK);
+        /* float32 angles up to 2π are 2.4e-7 off, times a radius of at most 5.8 */
+        for (size_t i = 0; i < n; i++) expect_within("y", i, (double)y[i], expected[i], 2e-6);
+        end_case();
+    }
+}
+
+static void short_normals(void)
+{
+    static uint32_t words[WORDS];
+    words_of(words, 5u);
+    for (size_t n = 1; n < 16; n++) {
+        in_case("n = %zu", n);
+        gpt_random random = seeded(5u);
+        float *y = output("y", n);
+        expect_status(gpt_random_normal(y, &random, n), GPT_OK);
+        for (size_t i = 0; i < n; i++) {
+            const uint32_t *w = words + i / 2 * 4;
+            const double u1 = unit_of_two(w[0], w[1]), u2 = unit_of_two(w[2], w[3]);
+            const double radius = sqrt(-2.0 * log(1.0 - u2)), theta = 6.283185307179586 * u1;
+            expect_within("y", i, (double)y[i], i % 2 ? radius * sin(theta) : radius * cos(theta), 5e-7);
+        }
+        end_case();
+    }
+}
+
+static void the_spare_is_kept(void)
+{
+    gpt_random one = seeded(123u), many = seeded(123u);
+    float *whole = output("whole", 15), *parts = output("parts", 15);
+    expect_status(gpt_random_normal(whole, &one, 15), GPT_OK);
+    /* 1 + 2 + 3 + 4 + 5 = 15: the pairs are cut in every way */
+    size_t done = 0;
+    for (size_t n = 1; n <= 5; n++) {
+        expect_status(gpt_random_normal(parts + done, &many, n), GPT_OK);
+        done += n;
+    }
+    expect_same("parts", parts, whole, 15);
+    expect(memcmp(&one, &many, sizeof one) == 0, "the generators differ");
+    end_case();
+
+    in_case("seeding drops the spare");
+    gpt_random fresh = seeded(123u);
+    expect_status(gpt_random_seed(&one, 123u), GPT_OK);
+    float *y = output("y", 1), *expected = output("expected", 1);
+    expect_status(gpt_random_normal(y, &one, 1), GPT_OK);
+    expect_status(gpt_random_normal(expected, &fresh, 1), GPT_OK);
+    expect_same("y", y, expected, 1);
+}
+
+/* torch.manual_seed(123); torch.randn(2, 5), as the notebook prints it. */
+static void notebook(void)
+{
+    static const float expected[10] = {-0.1115f, 0.1204f,  -0.3696f, -0.2404f, -1.1969f,
+                                       0.2093f,  -0.9724f, -0.7550f, 0.3239f,  -0.1085f};
+    gpt_random random = seeded(123u);
+    float *y = output("y", 10);
+    expect_status(gpt_random_normal(y, &random, 10), GPT_OK);
+    for (size_t i = 0; i < 10; i++) expect_within("y", i, (double)y[i], (double)expected[i], 0.5001e-4);
+}
+
+static void normals_are_normal(void)
+{
+    enum { COUNT = 200000 };
+    gpt_random random = seeded(1u);
+    float *y = output("y", COUNT);
+    expect_status(gpt_random_normal(y, &random, COUNT), GPT_OK);
+    double sum = 0.0, squares = 0.0, fourths = 0.0;
+    for (size_t i = 0; i < COUNT; i++) {
+        const double v = (double)y[i];
+        sum += v;
+        squares += v * v;
+        fourths += v * v * v * v;
+    }
+    /* the moments 0, 1 and 3, within 5 deviations of their estimates: √(1/n), √(2/n), √(96/n) */
+    expect_within("mean", 0, sum / COUNT, 0.0, 5.0 * sqrt(1.0 / COUNT));
+    expect_within("variance", 0, squares / COUNT, 1.0, 5.0 * sqrt(2.0 / COUNT));
+    expect_within("fourth moment", 0, fourths / COUNT, 3.0, 5.0 * sqrt(96.0 / COUNT));
+}
+
+static void refuses(void)
+{
+    static const float bad[6][2] = {{1.0f, 0.0f},     {NAN, 1.0f},       {0.0f, NAN},
+                                    {0.0f, INFINITY}, {-INFINITY, 0.0f}, {INFINITY, INFINITY}};
+    gpt_random random = seeded(123u), before = random;
+    float *y = output("y", 20);
+    in_case("seed, random NULL");
+    expect_status(gpt_random_seed(NULL, 1u), GPT_ERR_NULL);
+    in_case("uniform, y NULL");
+    expect_refused(gpt_random_uniform(NULL, &random, 20, 0.0f, 1.0f), GPT_ERR_NULL);
+    in_case("uniform, random NULL");
+    expect_refused(gpt_random_uniform(y, NULL, 20, 0.0f, 1.0f), GPT_ERR_NULL);
+    in_case("uniform, n = SIZE_MAX / 2");
+    expect_refused(gpt_random_uniform(y, &random, HUGE_SIZE, 0.0f, 1.0f), GPT_ERR_SIZE);
+    for (size_t i = 0; i < 6; i++) {
+        in_case("uniform, low %g, high %g", (double)bad[i][0], (double)bad[i][1]);
+        expect_refused(gpt_random_uniform(y, &random, 20, bad[i][0], bad[i][1]), GPT_ERR_VALUE);
+    }
+    in_case("uniform, n = 0");
+    expect_refused(gpt_random_uniform(y, &random, 0, 0.0f, 1.0f), GPT_OK);
+    in_case("normal, y NULL");
+    expect_refused(gpt_random_normal(NULL, &random, 20), GPT_ERR_NULL);
+    in_case("normal, random NULL");
+    expect_refused(gpt_random_normal(y, NULL, 20), GPT_ERR_NULL);
+    in_case("normal, n = SIZE_MAX / 2");
+    expect_refused(gpt_random_normal(y, &random, HUGE_SIZE), GPT_ERR_SIZE);
+    in_case("normal, n = 0");
+    expect_refused(gpt_random_normal(y, &random, 0), GPT_OK);
+    in_case("after all that");
+    expect(memcmp(&random, &before, sizeof random) == 0, "the generator has moved");
+}
+
+void test_random(void)
+{
+    promise("the generator is MT19937 to its 10000th word", is_mt19937);
+    promise("every seed has MT19937's words", every_seed_has_its_words);
+    promise("the generator has the size it says", size_is_that_of_the_struct);
+    promise("copying the generator forks the stream", a_copy_forks);
+    promise("two halves of uniform are one whole", halves_of_uniform_are_the_whole);
+    promise("uniform is low + u (high - low) rounded once, and in its range", uniform_is_fused);
+    promise("normal of 17 takes 17 words and 16 more, and so on as PyTorch takes them", normals_take_their_words);
+    promise("normal from 16 on is Box and Muller's in blocks of 16, the last one drawn anew", long_normals);
+    promise("normal below 16 is Box and Muller's in float64", short_normals);
+    promise("normal below 16 keeps its spare across calls", the_spare_is_kept);
+    promise("normal after seed 123 is the notebook's batch", notebook);
+    promise("normal has the moments of the normal distribution", normals_are_normal);
+    promise("uniform and normal refuse NULL, impossible sizes and bad bounds and draw nothing", refuses);
+}

@@ -1,0 +1,216 @@
+#include <float.h>
+#include <math.h>
+
+#include "check.h"
+#include "gpt_layers.h"
+
+/* The lengths of `sizes`, and those around the kernel's blocks of 1024. */
+enum { LENGTHS = SIZES + 4 };
+
+static size_t length(size_t k)
+{
+    static const size_t around[4] = {1024, 1025, 2048, 2051};
+    return k < SIZES ? sizes[k] : around[k - SIZES];
+}
+
+static double mean_magnitude(const float *x, size_t n)
+{
+    double sum = 0.0;
+    for (size_t i = 0; i < n; i++) sum += fabs((double)x[i]);
+    return sum / (double)n;
+}
+
+/* Mean within 1e-6 of the mean magnitude: a mean near 0 is what is left of larger numbers, and knows no more. Both
+ * variances within 1e-6 of themselves. */
+static void expect_moments(const float *x, size_t rows, size_t cols)
+{
+    float *y = output("y", rows), *expected = output("expected", rows);
+    expect_status(gpt_mean_forward_ref(expected, x, rows, cols), GPT_OK);
+    expect_status(gpt_mean_forward(y, x, rows, cols), GPT_OK);
+    for (size_t r = 0; r < rows; r++)
+        expect_within("mean", r, (double)y[r], (double)expected[r], 1e-6 * mean_magnitude(x + r * cols, cols));
+    for (int unbiased = 0; unbiased <= 1; unbiased++) {
+        expect_status(gpt_var_forward_ref(expected, x, rows, cols, unbiased), GPT_OK);
+        expect_status(gpt_var_forward(y, x, rows, cols, unbiased), GPT_OK);
+        for (size_t r = 0; r < rows; r++)
+            expect_within(unbiased ? "unbiased var" : "var", r, (double)y[r], (double)expected[r],
+                          1e-6 * (double)expected[r]);
+    }
+    end_case();
+}
+
+static void known_values(void)
+{
+    static const float x[8] = {1.0f, 2.0f, 3.0f, 4.0f, -1.0f, -1.0f, 1.0f, 5.0f};
+    static const float mean[2] = {2.5f, 1.0f}, var[2] = {1.25f, 6.0f}, unbiased_var[2] = {1.66666663f, 8.0f};
+    float *y = output("y", 2);
+    expect_status(gpt_mean_forward(y, x, 2, 4), GPT_OK);
+    expect_same("mean", y, mean, 2);
+    expect_status(gpt_mean_forward_ref(y, x, 2, 4), GPT_OK);
+    expect_same("reference mean", y, mean, 2);
+    expect_status(gpt_var_forward(y, x, 2, 4, 0), GPT_OK);
+    expect_same("var", y, var, 2);
+    expect_status(gpt_var_forward_ref(y, x, 2, 4, 0), GPT_OK);
+    expect_same("reference var", y, var, 2);
+    expect_status(gpt_var_forward(y, x, 2, 4, 1), GPT_OK);
+    expect_same("unbiased var", y, unbiased_var, 2);
+    expect_status(gpt_var_forward_ref(y, x, 2, 4, 1), GPT_OK);
+    expect_same("reference unbiased var", y, unbiased_var, 2);
+}
+
+static void agrees(void)
+{
+    for (size_t k = 0; k < LENGTHS; k++) {
+        for (size_t r = 0; r < ROW_COUNTS; r++) {
+            in_case("%zu x %zu", row_counts[r], length(k));
+            const float *x = random_input("x", row_counts[r] * length(k), -2.0f, 2.0f);
+            expect_moments(x, row_counts[r], length(k));
+        }
+    }
+}
+
+static void agrees_far_from_zero(void)
+{
+    static const float means[3] = {1e4f, -1.0f, 1e-3f}, deviations[3] = {0.1f, 0.5f, 1e-5f};
+    for (size_t k = 0; k < LENGTHS; k++) {
+        for (size_t m = 0; m < 3; m++) {
+            const size_t n = length(k);
+            in_case("n = %zu, mean %g, deviation %g", n, (double)means[m], (double)deviations[m]);
+            float *values = work(n);
+            for (size_t i = 0; i < n; i++) values[i] = means[m] + deviations[m] * random_gauss();
+            expect_moments(input_of("x", values, n), 1, n);
+        }
+    }
+}
+
+static void agrees_on_specials(void)
+{
+    for (size_t n = 1; n <= SMALL_SIZES; n++) {
+        for (size_t place = 0; place < n; place++) {
+            for (size_t s = 0; s < SPECIALS; s++) {
+                in_case("n = %zu, x[%zu] = %g", n, place, (double)specials[s]);
+                float *values = work(n);
+                fill_random(values, n, -2.0f, 2.0f);
+                values[place] = specials[s];
+                expect_moments(input_of("x", values, n), 1, n);
+            }
+        }
+    }
+}
+
+static void opposite_infinities_are_nan(void)
+{
+    for (size_t n = 2; n <= SMALL_SIZES; n++) {
+        in_case("n = %zu", n);
+        float *values = work(n);
+        fill_random(values, n, -2.0f, 2.0f);
+        values[0] = INFINITY;
+        values[n - 1] = -INFINITY;
+        const float *x = input_of("x", values, n);
+        float *y = output("y", 1);
+        expect_status(gpt_mean_forward(y, x, 1, n), GPT_OK);
+        expect(isnan(y[0]), "expected NaN, got %g", (double)y[0]);
+        end_case();
+    }
+}
+
+typedef int (*variance)(float *var, const float *x, size_t rows, size_t cols, int unbiased);
+typedef int (*average)(float *mean, const float *x, size_t rows, size_t cols);
+static const variance variances[2] = {gpt_var_forward, gpt_var_forward_ref};
+static const average averages[2] = {gpt_mean_forward, gpt_mean_forward_ref};
+
+static void nothing_to_divide_by_is_nan(void)
+{
+    const float *nothing = random_input("nothing", 0, 0.0f, 0.0f), *one = random_input("one", 3, -1.0f, 1.0f);
+    const float nan3[3] = {NAN, NAN, NAN}, zero3[3] = {0.0f, 0.0f, 0.0f};
+    float *y = output("y", 3);
+    for (size_t k = 0; k < 2; k++) {
+        const char *which = k == 0 ? "kernel" : "reference";
+        in_case("%s, mean, cols = 0", which);
+        expect_status(averages[k](y, nothing, 3, 0), GPT_OK);
+        expect_same("mean", y, nan3, 3);
+        in_case("%s, var, cols = 0", which);
+        expect_status(variances[k](y, nothing, 3, 0, 0), GPT_OK);
+        expect_same("var", y, nan3, 3);
+        in_case("%s, unbiased var, cols = 0", which);
+        expect_status(variances[k](y, nothing, 3, 0, 1), GPT_OK);
+        expect_same("var", y, nan3, 3);
+        in_case("%s, unbiased var, cols = 1", which);
+        expect_status(variances[k](y, one, 3, 1, 1), GPT_OK);
+        expect_same("var", y, nan3, 3);
+        in_case("%s, var, cols = 1", which);
+        expect_status(variances[k](y, one, 3, 1, 0), GPT_OK);
+        expect_same("var", y, zero3, 3);
+    }
+}
+
+/* Every addition of a constant row rounds the same way, so that their errors add up. */
+static void constant_rows(void)
+{
+    static const float constants[5] = {0.1f, 0.628909945f, -7.0f, 1e30f, 1e-40f};
+    for (size_t k = 0; k < LENGTHS; k++) {
+        for (size_t v = 0; v < 5; v++) {
+            const size_t n = length(k);
+            const double constant = (double)constants[v];
+            in_case("n = %zu, all %.9g", n, constant);
+            float *values = work(n);
+            for (size_t i = 0; i < n; i++) values[i] = constants[v];
+            const float *x = input_of("x", values, n);
+            float *y = output("y", 1);
+            expect_status(gpt_mean_forward(y, x, 1, n), GPT_OK);
+            expect_within("mean", 0, (double)y[0], constant, 1e-6 * fabs(constant));
+            expect_status(gpt_var_forward(y, x, 1, n, 0), GPT_OK);
+            /* the float64 mean may be off by a few of its roundings */
+            expect_within("var", 0, (double)y[0], 0.0, 1e-24 * constant * constant);
+            end_case();
+        }
+    }
+}
+
+static void refuses(void)
+{
+    const float *x = random_input("x", 6, -1.0f, 1.0f);
+    float *y = output("y", 2);
+    for (size_t k = 0; k < 2; k++) {
+        const char *which = k == 0 ? "kernel" : "reference";
+        in_case("mean NULL, %s", which);
+        expect_refused(averages[k](NULL, x, 2, 3), GPT_ERR_NULL);
+        in_case("mean, x NULL, %s", which);
+        expect_refused(averages[k](y, NULL, 2, 3), GPT_ERR_NULL);
+        in_case("mean, rows = SIZE_MAX / 2, %s", which);
+        expect_refused(averages[k](y, x, HUGE_SIZE, 3), GPT_ERR_SIZE);
+        in_case("mean, cols = SIZE_MAX / 2, %s", which);
+        expect_refused(averages[k](y, x, 2, HUGE_SIZE), GPT_ERR_SIZE);
+        in_case("mean, rows = SIZE_MAX / 2 and cols = 0, %s", which);
+        expect_refused(averages[k](y, x, HUGE_SIZE, 0), GPT_ERR_SIZE);
+        in_case("mean, rows = 0, %s", which);
+        expect_refused(averages[k](y, x, 0, 3), GPT_OK);
+
+        in_case("var NULL, %s", which);
+        expect_refused(variances[k](NULL, x, 2, 3, 0), GPT_ERR_NULL);
+        in_case("var, x NULL, %s", which);
+        expect_refused(variances[k](y, NULL, 2, 3, 0), GPT_ERR_NULL);
+        in_case("var, rows = SIZE_MAX / 2, %s", which);
+        expect_refused(variances[k](y, x, HUGE_SIZE, 3, 0), GPT_ERR_SIZE);
+        in_case("var, cols = SIZE_MAX / 2, %s", which);
+        expect_refused(variances[k](y, x, 2, HUGE_SIZE, 0), GPT_ERR_SIZE);
+        in_case("var, unbiased = 2, %s", which);
+        expect_refused(variances[k](y, x, 2, 3, 2), GPT_ERR_VALUE);
+        in_case("var, unbiased = -1, %s", which);
+        expect_refused(variances[k](y, x, 2, 3, -1), GPT_ERR_VALUE);
+        in_case("var, rows = 0, %s", which);
+        expect_refused(variances[k](y, x, 0, 3, 1), GPT_OK);
+    }
+}
+
+void test_reduce(void)
+{
+    promise("mean and var of 1, 2, 3, 4 are 2.5, 1.25 and 1.6667", known_values);
+    promise("mean and var are within 1e-6 of float64 at every length", agrees);
+    promise("mean and var are within 1e-6 of float64 far from zero", agrees_far_from_zero);
+    promise("mean and var of special values are right in every place", agrees_on_specials);
+    promise("mean of both infinities is NaN", opposite_infinities_are_nan);
+    promise("mean of a constant row is within 1e-6 of it, and var is 0 but for rounding", constant_rows);
+    promise("mean and var are NaN where there is nothing to divide by", nothing_to_divide_by_is_nan);
+    promise("mean and var refuse NULL, impossible sizes and unbiased past 1", refuses);
+}

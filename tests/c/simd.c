@@ -1,0 +1,144 @@
+/* The helpers of c/simd.h, and the instructions that the kernels' treatment of NaN, ties and overflow rests on.
+ * Both builds run these, so what the native one takes for WebAssembly (wasm_simd128.h beside this file) is
+ * WebAssembly.
+ */
+#include "simd.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "check.h"
+
+static v128_t vector(float a, float b, float c, float d)
+{
+    const float lanes[4] = {a, b, c, d};
+    return wasm_v128_load(lanes);
+}
+
+static void expect_lanes(const char *name, v128_t got, float a, float b, float c, float d)
+{
+    const float expected[4] = {a, b, c, d};
+    float lanes[4];
+    wasm_v128_store(lanes, got);
+    expect_same(name, lanes, expected, 4);
+}
+
+static void expect_ints(const char *name, v128_t got, int32_t a, int32_t b, int32_t c, int32_t d)
+{
+    const int32_t expected[4] = {a, b, c, d};
+    int32_t lanes[4];
+    wasm_v128_store(lanes, got);
+    for (size_t i = 0; i < 4; i++)
+        expect(lanes[i] == expected[i], "%s[%zu]: expected %ld, got %ld", name, i, (long)expected[i],
+               (long)lanes[i]);
+}
+
+/* pmin(a, b) is b < a ? b : a, and pmax(a, b) is a < b ? b : a: the first operand where neither is less. */
+static void pseudo_minimum_and_maximum(void)
+{
+    const v128_t a = vector(NAN, 1.0f, -0.0f, 0.0f), b = vector(1.0f, NAN, 0.0f, -0.0f);
+    expect_lanes("pmin", wasm_f32x4_pmin(a, b), NAN, 1.0f, -0.0f, 0.0f);
+    expect_lanes("pmax", wasm_f32x4_pmax(a, b), NAN, 1.0f, -0.0f, 0.0f);
+    const v128_t c = vector(1.0f, 2.0f, INFINITY, -INFINITY), d = vector(2.0f, 1.0f, 3.0f, 3.0f);
+    expect_lanes("pmin", wasm_f32x4_pmin(c, d), 1.0f, 1.0f, 3.0f, -INFINITY);
+    expect_lanes("pmax", wasm_f32x4_pmax(c, d), 2.0f, 2.0f, INFINITY, 3.0f);
+}
+
+static void nearest_is_to_even(void)
+{
+    expect_lanes("nearest", wasm_f32x4_nearest(vector(0.5f, 1.5f, 2.5f, -2.5f)), 0.0f, 2.0f, 2.0f, -2.0f);
+    expect_lanes("nearest", wasm_f32x4_nearest(vector(-0.5f, -0.25f, -0.0f, 0.49999997f)), -0.0f, -0.0f, -0.0f,
+                 0.0f);
+    expect_lanes("nearest", wasm_f32x4_nearest(vector(NAN, INFINITY, -INFINITY, 3e38f)), NAN, INFINITY, -INFINITY,
+                 3e38f);
+    expect_lanes("nearest", wasm_f32x4_nearest(vector(8388607.5f, 8388609.0f, 4194303.5f, 1e-45f)), 8388608.0f,
+                 8388609.0f, 4194304.0f, 0.0f);
+}
+
+static void truncation_saturates(void)
+{
+    expect_ints("trunc_sat", wasm_i32x4_trunc_sat_f32x4(vector(NAN, INFINITY, -INFINITY, -0.9f)), 0, INT32_MAX,
+                INT32_MIN, 0);
+    expect_ints("trunc_sat", wasm_i32x4_trunc_sat_f32x4(vector(2147483648.0f, -2147483648.0f, 3e38f, -3e38f)),
+                INT32_MAX, INT32_MIN, INT32_MAX, INT32_MIN);
+    expect_ints("trunc_sat", wasm_i32x4_trunc_sat_f32x4(vector(2147483520.0f, -216.0f, 216.9f, -1.9f)), 2147483520,
+                -216, 216, -1);
+}
+
+static void integers_shift(void)
+{
+    const int32_t values[4] = {-217, 217, INT32_MIN, 1};
+    const v128_t v = wasm_v128_load(values);
+    expect_ints("shr", wasm_i32x4_shr(v, 1), -109, 108, INT32_MIN / 2, 0);
+    expect_ints("shl", wasm_i32x4_shl(v, 23), -217 * 8388608, 217 * 8388608, 0, 8388608);
+    expect_ints("add", wasm_i32x4_add(v, wasm_i32x4_splat(127)), -90, 344, INT32_MIN + 127, 128);
+    expect_ints("sub", wasm_i32x4_sub(v, wasm_i32x4_splat(1)), -218, 216, INT32_MAX, 0);
+}
+
+static void lanes_move(void)
+{
+    const v128_t a = vector(0.0f, 1.0f, 2.0f, 3.0f), b = vector(4.0f, 5.0f, 6.0f, 7.0f);
+    expect_lanes("shuffle", wasm_i32x4_shuffle(a, b, 2, 3, 0, 1), 2.0f, 3.0f, 0.0f, 1.0f);
+    expect_lanes("shuffle", wasm_i32x4_shuffle(a, b, 7, 0, 4, 3), 7.0f, 0.0f, 4.0f, 3.0f);
+    expect_within("extract_lane", 3, (double)wasm_f32x4_extract_lane(b, 3), 7.0, 0.0);
+    const v128_t low = wasm_f64x2_promote_low_f32x4(vector(1e-45f, NAN, 3.0f, 4.0f));
+    expect_within("promote_low", 0, wasm_f64x2_extract_lane(low, 0), (double)1e-45f, 0.0);
+    expect_within("promote_low", 1, wasm_f64x2_extract_lane(low, 1), (double)NAN, 0.0);
+}
+
+static void comparison_selects(void)
+{
+    const v128_t x = vector(-1.0f, -0.0f, NAN, 1.0f);
+    const v128_t negative = wasm_f32x4_lt(x, wasm_f32x4_splat(0.0f));
+    expect_ints("lt", negative, -1, 0, 0, 0);
+    expect_lanes("bitselect", wasm_v128_bitselect(wasm_f32x4_splat(5.0f), x, negative), 5.0f, -0.0f, NAN, 1.0f);
+    expect_lanes("abs", wasm_f32x4_abs(x), 1.0f, 0.0f, NAN, 1.0f);
+    expect_lanes("sqrt", wasm_f32x4_sqrt(vector(-1.0f, -0.0f, INFINITY, 2.0f)), NAN, -0.0f, INFINITY, 1.41421354f);
+}
+
+static void sum_has_its_order(void)
+{
+    /* (0+2) + (1+3): 1e8 and -1e8 cancel before the small ones are lost, but only in this order */
+    expect_within("sum", 0, (double)gpt_sum_lanes(vector(1e8f, 1.0f, -1e8f, 2.0f)), 3.0, 0.0);
+    expect_within("sum", 1, (double)gpt_sum_lanes(vector(1.0f, 1e8f, 2.0f, -1e8f)), 3.0, 0.0);
+    expect_within("sum", 2, (double)gpt_sum_lanes(vector(1e8f, -1e8f, 3.0f, 3.0f)), 0.0, 0.0);
+}
+
+static void tails_stay_inside(void)
+{
+    static const float values[4] = {1.0f, 2.0f, 3.0f, 4.0f};
+    for (size_t n = 0; n < 4; n++) {
+        in_case("n = %zu", n);
+        const float *x = input_of("x", values, n);
+        float *y = output("y", n);
+        const v128_t v = gpt_load_tail(x, n);
+        expect_lanes("load", v, n > 0 ? 1.0f : 0.0f, n > 1 ? 2.0f : 0.0f, n > 2 ? 3.0f : 0.0f, 0.0f);
+        gpt_store_tail(y, v, n);
+        expect_same("store", y, x, n);
+        end_case();
+    }
+}
+
+static void what_fits(void)
+{
+    const size_t most = PTRDIFF_MAX / sizeof(float);
+    expect(gpt_fits(most, 1) && gpt_fits(1, most), "expected the largest tensor to fit");
+    expect(!gpt_fits(most + 1, 1) && !gpt_fits(1, most + 1), "expected one float more not to fit");
+    expect(gpt_fits(most / 3, 3) && !gpt_fits(most / 3 + 1, 3), "expected a third of it to fit 3 times");
+    expect(!gpt_fits(SIZE_MAX, SIZE_MAX) && !gpt_fits(SIZE_MAX / 2 + 1, 2),
+           "expected a wrapped product not to fit");
+    expect(gpt_fits(0, SIZE_MAX) && gpt_fits(SIZE_MAX, 0) && gpt_fits(0, 0), "expected an empty tensor to fit");
+}
+
+void test_simd(void)
+{
+    promise("pmin and pmax give the first operand where neither is less", pseudo_minimum_and_maximum);
+    promise("nearest rounds ties to even and keeps the sign of zero", nearest_is_to_even);
+    promise("trunc_sat makes NaN 0 and saturates", truncation_saturates);
+    promise("integers shift with and without their sign", integers_shift);
+    promise("shuffle, extract_lane and promote_low take the lanes they name", lanes_move);
+    promise("lt is false for NaN, and bitselect, abs and sqrt keep what they should", comparison_selects);
+    promise("the sum of the lanes is (0+2) + (1+3)", sum_has_its_order);
+    promise("a tail is loaded with zeros behind it, and neither read nor written past its end", tails_stay_inside);
+    promise("a size fits when its bytes can be addressed", what_fits);
+}
