@@ -1,0 +1,169 @@
+#!/usr/bin/env bash
+# Everything from nothing: the toolchain, the WebAssembly, the package, the page, the tests.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+
+usage() {
+    cat <<'HELP'
+usage: ./build.sh [build | demo | test | golden] [option ...]
+
+  build   (the default) build what has changed:
+            build/simd.wasm   the kernels of c/, by Emscripten
+            dist/             the npm package: web/lib with the WebAssembly in it, and its types
+            web/demo/dist/    the page, as static files
+  demo    build, then serve the page until interrupted; the last line printed is its address.
+            --port N   another port than 4173; a port in use gives way to the next
+  test    build, then run every test: the kernels natively under sanitizers, the package in Node, the packed
+          package in an empty folder, the page in a real browser. Arguments name test files to run only those.
+  golden  write tests/golden/*.json anew with PyTorch
+  -h, --help   this text
+
+What is missing is installed: npm packages from package-lock.json, and, as root on Debian or Ubuntu, the
+distribution's packages. Elsewhere the first thing missing is named, and nothing is done. Node 20 or later and npm
+must be there. For its tools the build looks in
+
+  EMSDK      an emsdk folder, if `emcc` is not on the PATH; Emscripten 3.1.6 or later
+  CHROMIUM   the browser for the tests, if not `chromium` or `google-chrome` on the PATH
+  CC         the native compiler for the tests, gcc by default
+
+Unchanged inputs are not built again; remove build/ to start over.
+HELP
+}
+
+say() { printf '%s\n' "$*" >&2; }
+die() {
+    say "build.sh: $*"
+    exit 1
+}
+has() { command -v "$1" >/dev/null 2>&1; }
+
+# install_or_die WHAT PACKAGE...: Debian's packages where we may, otherwise the one message that says what is missing.
+install_or_die() {
+    local what=$1
+    shift
+    if [[ $(id -u) != 0 ]] || ! has apt-get; then
+        die "$what is missing. Install it and run this again; on Debian or Ubuntu: sudo apt-get install $*"
+    fi
+    say "installing $* ($what)"
+    local log
+    log=$(mktemp)
+    if ! { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@"; } \
+        >"$log" 2>&1 </dev/null; then
+        tail -n 20 "$log" >&2
+        die "$what is missing, and apt-get install $* failed; its last lines are above"
+    fi
+    rm -f "$log"
+}
+
+need_node() {
+    has node && has npm || die "Node 20 or later with npm is missing. Install it from your distribution or nodejs.org"
+    node -e 'process.exit(Number(process.versions.node.split(".")[0]) >= 20 ? 0 : 1)' ||
+        die "Node 20 or later is needed, and this is $(node --version)"
+}
+
+need_emcc() {
+    if ! has emcc && [[ -n ${EMSDK:-} ]]; then PATH="$EMSDK/upstream/emscripten:$EMSDK:$PATH"; fi
+    has emcc || install_or_die "Emscripten 3.1.6 or later (emcc on the PATH, or EMSDK)" emscripten
+    local version
+    version=$(emcc --version | sed -n '1s/.*) \([0-9][0-9.]*\).*/\1/p')
+    [[ $(printf '%s\n' 3.1.6 "$version" | sort -V | head -n 1) == 3.1.6 ]] ||
+        die "Emscripten 3.1.6 or later is needed, and emcc is ${version:-of unknown version}"
+}
+
+# The distributions' names for the browser; Ubuntu's chromium is a snap, which a container cannot install.
+find_browser() {
+    local name
+    for name in "${CHROMIUM:-}" chromium chromium-browser google-chrome google-chrome-stable; do
+        [[ -n $name ]] && has "$name" && command -v "$name" && return
+    done
+    return 1
+}
+
+need_test_tools() {
+    need_emcc # the kernels' tests run as WebAssembly, too
+    has "${CC:-gcc}" || install_or_die "a C compiler (gcc)" gcc libc6-dev
+    printf '#include <simde/wasm/simd128.h>\n' | "${CC:-gcc}" -fsyntax-only -x c - 2>/dev/null ||
+        install_or_die "SIMDe, WebAssembly's SIMD for native compilers" libsimde-dev libc6-dev
+    find_browser >/dev/null || install_or_die "a browser for the tests (Chromium or Chrome)" chromium fonts-dejavu-core
+    CHROMIUM=$(find_browser) || die "a browser for the tests is missing: install Chromium or Chrome, or set CHROMIUM"
+    export CHROMIUM
+}
+
+# make_if_changed NAME OUTPUT COMMAND INPUT...: runs COMMAND unless OUTPUT was made from these very inputs.
+make_if_changed() {
+    local name=$1 output=$2 command=$3 inputs stamp
+    shift 3
+    stamp=build/$name.stamp
+    inputs=$(find build.sh "$@" \( -name node_modules -o -name dist \) -prune -o -type f -print0 |
+        LC_ALL=C sort -z | xargs -0 sha256sum)
+    if [[ -e $output && -f $stamp && $(<"$stamp") == "$inputs" ]]; then return; fi
+    say "building $name"
+    "$command"
+    printf '%s\n' "$inputs" >"$stamp"
+}
+
+install_npm_packages() { npm ci --no-audit --no-fund --loglevel=error >&2; }
+
+# One set of flags for every Emscripten. Without malloc the link fails if a kernel allocates; without the vectorizers
+# the plain loops stay plain; a fused multiply-add is written where it is meant.
+build_wasm() {
+    need_emcc
+    emcc c/*.c -o build/simd.wasm -O2 -std=c11 -msimd128 -fno-vectorize -fno-slp-vectorize \
+        -ffp-contract=off -fno-math-errno \
+        -Wall -Wextra -Werror -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes \
+        --no-entry -sSTANDALONE_WASM -sMALLOC=none -Wl,--export=__heap_base \
+        -sALLOW_MEMORY_GROWTH -sINITIAL_MEMORY=1MB -sMAXIMUM_MEMORY=4GB -sTOTAL_STACK=64KB >&2
+}
+
+build_package() {
+    rm -rf dist
+    mkdir -p dist/wasm
+    cp build/simd.wasm dist/wasm/
+    printf "export default '%s'\n" "$(base64 -w 0 build/simd.wasm)" >dist/wasm/simd.js
+    printf '/** simd.wasm in base64 */\ndeclare const base64: string\nexport default base64\n' >dist/wasm/simd.d.ts
+    node_modules/.bin/tsc -p web/lib >&2
+}
+
+build_page() { node_modules/.bin/vite build --logLevel warn web/demo >&2; }
+
+build() {
+    need_node
+    mkdir -p build
+    make_if_changed npm node_modules install_npm_packages package.json package-lock.json
+    make_if_changed wasm build/simd.wasm build_wasm c
+    make_if_changed package dist/index.js build_package web/lib build/simd.wasm
+    make_if_changed page web/demo/dist/index.html build_page web/demo web/lib build/simd.wasm
+}
+
+demo() {
+    build
+    exec node web/demo/serve.js "$@"
+}
+
+run_tests() {
+    build
+    need_test_tools
+    local files=("$@")
+    if [[ $# == 0 ]]; then mapfile -t files < <(find tests -name '*.test.js' -not -path '*/node_modules/*' | sort); fi
+    exec node --test --test-reporter=spec "${files[@]}"
+}
+
+golden() {
+    local python=/usr/bin/python3
+    "$python" -c 'import torch' 2>/dev/null || install_or_die "PyTorch for $python" python3-torch
+    "$python" tests/golden/golden.py
+}
+
+command=${1:-build}
+[[ $# == 0 ]] || shift
+case $command in
+build) build ;;
+demo) demo "$@" ;;
+test) run_tests "$@" ;;
+golden) golden ;;
+-h | --help | help) usage ;;
+*)
+    usage >&2
+    exit 2
+    ;;
+esac

@@ -1,0 +1,226 @@
+"""Writes the expected values the tests compare with, computed by real PyTorch: ./build.sh golden
+
+Inputs are not stored where they come from torch.manual_seed: the package draws the same bits. Outputs are float64,
+computed by PyTorch from the float32 inputs, unless a case says "f32": then they are what PyTorch gives in float32.
+Random draws are those of PyTorch on x86 with AVX2, where its kernels fuse multiply and add.
+"""
+
+import base64
+import hashlib
+import json
+import math
+import pathlib
+
+import torch
+from torch import nn
+
+import printing
+
+HERE = pathlib.Path(__file__).parent
+SPECIALS = [math.nan, math.inf, -math.inf, -3e38, 3e38, -0.0, 0.0, 1e-40, -1e-40, 1.0, -1.0]
+
+
+def pack(tensor):
+    """A tensor as its shape and its values, little-endian in base64: exact, NaN included."""
+    kind = "f64" if tensor.dtype == torch.float64 else "f32"
+    data = tensor.detach().contiguous().numpy().tobytes()
+    return {"shape": list(tensor.shape), kind: base64.b64encode(data).decode()}
+
+
+def show(tensor, **options):
+    """What print(tensor) shows, without the grad_fn."""
+    torch.set_printoptions(profile="default", **options)
+    text = str(tensor.detach())
+    torch.set_printoptions(profile="default", sci_mode=None)
+    return text
+
+
+class LayerNorm(nn.Module):
+    """The notebook's cell 6, in whatever precision x has."""
+
+    def __init__(self, emb_dim, eps=1e-5):
+        super().__init__()
+        self.eps = eps
+        self.scale = nn.Parameter(torch.ones(emb_dim))
+        self.shift = nn.Parameter(torch.zeros(emb_dim))
+
+    def forward(self, x):
+        mean = x.mean(dim=-1, keepdim=True)
+        var = x.var(dim=-1, keepdim=True, unbiased=False)
+        return self.scale * ((x - mean) / torch.sqrt(var + self.eps)) + self.shift
+
+
+class GELU(nn.Module):
+    """The notebook's cell 8."""
+
+    def forward(self, x):
+        root = torch.sqrt(torch.tensor(2.0 / torch.pi, dtype=x.dtype))
+        return 0.5 * x * (1 + torch.tanh(root * (x + 0.044715 * torch.pow(x, 3))))
+
+
+class FeedForward(nn.Module):
+    """The notebook's cell 14."""
+
+    def __init__(self, emb_dim, hidden_dim=None, gelu=None):
+        super().__init__()
+        hidden_dim = hidden_dim or 4 * emb_dim
+        self.layers = nn.Sequential(nn.Linear(emb_dim, hidden_dim), gelu or GELU(), nn.Linear(hidden_dim, emb_dim))
+
+    def forward(self, x):
+        return self.layers(x)
+
+
+def in_float64(module, x):
+    """The module's result from the same float32 parameters and input, in float64; the module is float32 again after."""
+    result = module.double()(x.double()).detach()
+    module.float()
+    return result
+
+
+def notebook():
+    """Every cell of the notebook that has a result, run in its order from one seed."""
+    cells = {}
+    torch.manual_seed(123)
+    batch = torch.randn(2, 5)
+    layer = nn.Sequential(nn.Linear(5, 6), nn.ReLU())
+    out = layer(batch)
+    cells["cell 2"] = {"batch": pack(batch), "weight": pack(layer[0].weight), "bias": pack(layer[0].bias),
+                       "out": pack(in_float64(layer, batch)), "printed": show(out)}
+    mean, var = out.mean(dim=-1, keepdim=True), out.var(dim=-1, keepdim=True)
+    cells["cell 3"] = {"mean": pack(mean), "var": pack(var), "printed": {"mean": show(mean), "var": show(var)}}
+    normed = (out - mean) / torch.sqrt(var)
+    mean, var = normed.mean(dim=-1, keepdim=True), normed.var(dim=-1, keepdim=True)
+    cells["cell 4"] = {"normed": pack(normed),
+                       "printed": {"normed": show(normed), "mean": show(mean), "var": show(var)}}
+    scale, shift = torch.ones(6), torch.zeros(6)
+    scale[1], shift[1] = 2, 1
+    cells["the page's controls"] = {"biased variance": show(out.var(dim=-1, unbiased=False)),
+                                    "scale 2 and shift 1 in column 2": show(normed * scale + shift)}
+    cells["cell 5"] = {"printed": {"scientific": show(mean, sci_mode=True), "plain": show(mean, sci_mode=False)}}
+    norm = LayerNorm(5)
+    out = norm(batch)
+    mean, var = out.mean(dim=-1, keepdim=True), out.var(dim=-1, unbiased=False, keepdim=True)
+    cells["cell 7"] = {"out": pack(in_float64(norm, batch)),
+                       "printed": {"out": show(out), "mean": show(mean, sci_mode=False), "var": show(var)}}
+    x = torch.linspace(-8, 8, 129)
+    cells["cell 8"] = {"x": pack(x), "out": pack(GELU()(x.double()))}
+    feed_forward = FeedForward(768)
+    x = torch.rand(2, 3, 768)
+    cells["cell 16"] = {"out": pack(in_float64(feed_forward, x)), "printed": show(feed_forward(x))}
+
+    row = torch.tensor([1.1, 0.8, 2.3, 4.4])
+    wide = row.double()
+    cells["the whiteboard row"] = {
+        "mean": wide.mean().item(), "var": wide.var(unbiased=False).item(),
+        "normed": pack((wide - wide.mean()) / wide.var(unbiased=False).sqrt())}
+    torch.manual_seed(123)
+    x = torch.rand(5, 10, 3)
+    norm = LayerNorm(3, eps=1e-6)
+    cells["the (5,10,3) tensor"] = {"out": pack(in_float64(norm, x)), "printed": show(norm(x))}
+    return cells
+
+
+def random():
+    """Draws, bit for bit; the long ones as a digest."""
+    cases = []
+    for seed in (0, 1, 123, 2**31, 2**32 - 1, -1, 2**40 + 7):
+        for name, draw in (("randn", torch.randn), ("rand", torch.rand)):
+            for n in (1, 2, 3, 15, 16, 17, 31, 32, 33, 100):
+                torch.manual_seed(seed)
+                cases.append({"seed": seed, "calls": [[name, [n]]], "expected": [pack(draw(n))]})
+    torch.manual_seed(7)
+    calls = [["randn", [3]], ["rand", [2, 3]], ["randn", [4]], ["randn", [2, 10]], ["randn", [1]], ["rand", [700]]]
+    cases.append({"seed": 7, "calls": calls, "expected": [pack(getattr(torch, name)(shape)) for name, shape in calls]})
+    digests = []
+    for name in ("randn", "rand"):
+        torch.manual_seed(123)
+        digest = hashlib.sha256(getattr(torch, name)(1000003).numpy().tobytes()).hexdigest()
+        digests.append({"seed": 123, "name": name, "n": 1000003, "sha256": digest})
+    linears = []
+    for i, o, bias in ((1, 1, True), (3, 17, True), (5, 6, False), (33, 65, True), (768, 8, True)):
+        torch.manual_seed(42)
+        layer = nn.Linear(i, o, bias=bias)
+        linears.append({"inFeatures": i, "outFeatures": o, "weight": pack(layer.weight),
+                        "bias": pack(layer.bias) if bias else None})
+    return {"cases": cases, "digests": digests, "linears": linears}
+
+
+def layers():
+    """Each layer at odd sizes. Parameters and input are drawn after manual_seed(seed), in the order written here."""
+    cases = {"linear": [], "layernorm": [], "layernorm hard": [], "gelu": [], "feedforward": [], "special": {}}
+    for i in (1, 3, 17, 33, 65):
+        for o in (1, 3, 17, 65):
+            torch.manual_seed(i * 100 + o)
+            layer = nn.Linear(i, o)
+            x = torch.randn(3, 2, i)
+            cases["linear"].append({"seed": i * 100 + o, "inFeatures": i, "outFeatures": o, "x": [3, 2, i],
+                                    "out": pack(in_float64(layer, x))})
+    for n in (1, 3, 17, 33, 65, 768):
+        torch.manual_seed(n)
+        norm = LayerNorm(n, eps=1e-5)
+        x = torch.randn(2, 3, n)
+        scale, shift = torch.randn(n), torch.randn(n)
+        norm.scale.data, norm.shift.data = scale, shift
+        cases["layernorm"].append({"seed": n, "embDim": n, "x": [2, 3, n], "out": pack(in_float64(norm, x))})
+    for name, mean, deviation in (("mean 1e4, deviation 0.1", 1e4, 0.1), ("mean -1e4, deviation 0.1", -1e4, 0.1),
+                                  ("mean 1e6, deviation 1", 1e6, 1.0), ("deviation 1e-3", 0.0, 1e-3),
+                                  ("deviation 1e15", 0.0, 1e15)):
+        for n in (7, 768):
+            torch.manual_seed(n)
+            x = torch.randn(2, n) * deviation + mean
+            x[1, 0] += 30 * deviation  # an outlier, first in its row
+            # x is stored: how it is made rounds, and only the layer is in question
+            cases["layernorm hard"].append({"name": f"{name}, {n} wide", "x": pack(x),
+                                            "out": pack(in_float64(LayerNorm(n), x))})
+    x = torch.cat([torch.linspace(-12, 12, 500), torch.logspace(-40, 38, 79), -torch.logspace(-40, 38, 79)])
+    cases["gelu"] = {"x": pack(x), "tanh": pack(GELU()(x.double())), "none": pack(nn.functional.gelu(x.double()))}
+    for dim, hidden in ((1, 4), (3, 17), (17, 33), (65, 260)):
+        for name, gelu in (("tanh", GELU()), ("none", nn.GELU())):
+            torch.manual_seed(dim)
+            layer = FeedForward(dim, hidden, gelu)
+            x = torch.randn(19, dim)
+            cases["feedforward"].append({"seed": dim, "embDim": dim, "hiddenDim": hidden, "approximate": name,
+                                         "x": [19, dim], "out": pack(in_float64(layer, x))})
+    x = torch.tensor(SPECIALS)
+    rows = torch.tensor([[1.0, 2.0, s, 4.0, 5.0] for s in (math.nan, math.inf, -math.inf)])
+    eye = nn.Linear(5, 2)
+    eye.weight.data = torch.tensor([[1.0, 0.0, 0.5, -1.0, 2.0], [0.0, 1.0, -1.0, 1.0, 1.0]])
+    eye.bias.data.zero_()
+    cases["special"] = {"x": pack(x), "rows": pack(rows), "relu": pack(torch.relu(x)), "tanh": pack(GELU()(x)),
+                        "none": pack(nn.functional.gelu(x)), "layernorm": pack(LayerNorm(5)(rows)),
+                        "weight": pack(eye.weight), "linear": pack(eye(rows)),
+                        "mean": pack(rows.mean(-1)), "var": pack(rows.var(-1)),
+                        "sqrt": pack(x.sqrt()), "div": pack(1 / x)}
+    return cases
+
+
+def tensor():
+    """Reductions and broadcasting, in float32 as PyTorch gives them. Inputs are drawn after manual_seed(1)."""
+    reductions, broadcasts = [], []
+    for shape in ([], [1], [5], [2, 5], [3, 1, 4], [2, 3, 4, 5], [2, 0], [0, 3], [3, 1030]):
+        for dim in [None, *range(-max(len(shape), 1), max(len(shape), 1))]:
+            for keepdim in (False, True):
+                for unbiased in (True, False):
+                    torch.manual_seed(1)
+                    x = torch.randn(shape)
+                    if dim is None:
+                        mean, var = x.mean(), x.var(unbiased=unbiased)
+                        if keepdim:
+                            mean, var = (t.reshape([1] * len(shape)) for t in (mean, var))
+                    else:
+                        mean, var = x.mean(dim, keepdim), x.var(dim, unbiased, keepdim)
+                    reductions.append({"shape": shape, "dim": dim, "keepdim": keepdim, "unbiased": unbiased,
+                                       "mean": pack(mean), "var": pack(var)})
+    for a, b in (([], []), ([3], []), ([2, 6], [2, 1]), ([2, 1], [2, 6]), ([2, 6], [6]), ([6], [2, 6]),
+                 ([2, 1], [1, 7]), ([4, 1, 5], [3, 1]), ([2, 3, 4, 5], [3, 1, 5]), ([2, 1, 4, 1], [3, 1, 5]),
+                 ([2, 3, 4], [2, 3, 4]), ([0, 3], [3]), ([1, 3], [0, 1]), ([2, 3, 1, 2, 2], [1, 3, 4, 1, 2])):
+        torch.manual_seed(1)
+        x, y = torch.randn(a), torch.randn(b)
+        broadcasts.append({"a": a, "b": b, "add": pack(x + y), "sub": pack(x - y), "mul": pack(x * y),
+                           "div": pack(x / y)})
+    return {"reductions": reductions, "broadcasts": broadcasts}
+
+
+for name, content in (("notebook", notebook()), ("random", random()), ("layers", layers()), ("tensor", tensor()),
+                      ("printing", printing.cases())):
+    (HERE / f"{name}.json").write_text(json.dumps(content, indent=1) + "\n")

@@ -1,0 +1,146 @@
+// Bad input to every public function: what it is told, and that nothing is changed or leaked by it.
+
+import assert from 'node:assert/strict'
+import { before, test } from 'node:test'
+import { GptLayersError, load } from 'gpt-layers'
+import { assertRefuses } from './support.js'
+
+let gpt, x, three, scalar, relu, gelu, linear, norm, feedForward
+before(async () => {
+  gpt = await load()
+  x = gpt.ones([2, 5])
+  three = gpt.ones([3])
+  scalar = gpt.ones([])
+  relu = new gpt.ReLU()
+  gelu = new gpt.GELU()
+  linear = new gpt.Linear(6, 1)
+  norm = new gpt.LayerNorm(6)
+  feedForward = new gpt.FeedForward({ embDim: 4 })
+})
+
+/** @type {Record<string, [() => unknown, string, RegExp][]>} */
+const refused = {
+  manualSeed: [
+    [() => gpt.manualSeed('1'), 'TYPE', /^manualSeed: n should be a safe integer, got "1"$/],
+    [() => gpt.manualSeed(), 'TYPE', /got undefined/],
+    [() => gpt.manualSeed(1n), 'TYPE', /got 1n/],
+    [() => gpt.manualSeed(1.5), 'VALUE', /got 1\.5/],
+    [() => gpt.manualSeed(NaN), 'VALUE', /got NaN/],
+    [() => gpt.manualSeed(2 ** 53), 'VALUE', /got 9007199254740992/],
+  ],
+  randn: [
+    [() => gpt.randn(5), 'TYPE', /^randn: shape should be an array of sizes, got 5$/],
+    [() => gpt.randn(), 'TYPE', /got undefined/],
+    [() => gpt.randn([2, '5']), 'TYPE', /^randn: shape\[1\] should be a non-negative integer, got "5"$/],
+    [() => gpt.randn([2, -5]), 'VALUE', /shape\[1\].* got -5$/],
+    [() => gpt.randn([2, 0.5]), 'VALUE', /got 0\.5$/],
+    [() => gpt.randn([Infinity]), 'VALUE', /got Infinity$/],
+    [() => gpt.randn([2 ** 40]), 'MEMORY', /^randn: needs 4398046511104 bytes/],
+  ],
+  rand: [[() => gpt.rand('2,5'), 'TYPE', /^rand: shape/]],
+  zeros: [[() => gpt.zeros(null), 'TYPE', /^zeros: shape .* got null$/]],
+  ones: [[() => gpt.ones({}), 'TYPE', /^ones: shape .* got an object$/]],
+  tensor: [
+    [() => gpt.tensor(), 'TYPE', /^tensor: values should be a number or an array, got undefined$/],
+    [() => gpt.tensor(['a']), 'TYPE', /^tensor: values\[0\] should be a number or an array, got "a"$/],
+    [() => gpt.tensor([1, 2], [3]), 'SHAPE', /^tensor: values should be flat with 3 elements/],
+    [() => gpt.tensor([1], 'x'), 'TYPE', /^tensor: shape should be an array of sizes, got "x"$/],
+  ],
+  scope: [
+    [() => gpt.scope(), 'TYPE', /^scope: fn should be a function, got undefined$/],
+    [() => gpt.scope(async () => gpt.ones([1])), 'TYPE', /^scope: fn should return its result at once, got a Promise/],
+  ],
+  Linear: [
+    [() => new gpt.Linear(), 'TYPE', /^Linear: inFeatures should be a positive integer, got undefined$/],
+    [() => new gpt.Linear(5, 0), 'VALUE', /^Linear: outFeatures should be a positive integer, got 0$/],
+    [() => new gpt.Linear(5, 6, false), 'TYPE', /^Linear: options should be an object, got false$/],
+    [() => new gpt.Linear(5, 6, { bias: 1 }), 'TYPE', /^Linear: bias should be true or false, got 1$/],
+    [() => new gpt.Linear(5, 6, { Bias: true }), 'VALUE', /^Linear: options should be among bias, got "Bias"$/],
+    [() => new gpt.Linear(2 ** 20, 2 ** 20), 'MEMORY', /^Linear: needs 4398046511104 bytes/],
+    [() => linear.forward(x), 'SHAPE', /^Linear.forward: x should end in 6 \(inFeatures\), got shape \[2, 5\]$/],
+    [() => linear.forward([1]), 'TYPE', /^Linear.forward: x should be a Tensor, got \[1\]$/],
+  ],
+  ReLU: [[() => relu.forward(undefined), 'TYPE', /^ReLU.forward: x should be a Tensor, got undefined$/]],
+  GELU: [
+    [() => new gpt.GELU({ approximate: 'erf' }), 'VALUE', /^GELU: approximate should be 'tanh' or 'none', got "erf"$/],
+    [() => new gpt.GELU({ approximate: true }), 'TYPE', /got true$/],
+    [() => new gpt.GELU('tanh'), 'TYPE', /^GELU: options should be an object, got "tanh"$/],
+    [() => gelu.forward(1), 'TYPE', /^GELU.forward: x should be a Tensor, got 1$/],
+  ],
+  LayerNorm: [
+    [() => new gpt.LayerNorm([5]), 'TYPE', /^LayerNorm: embDim should be a positive integer, got \[5\]$/],
+    [() => new gpt.LayerNorm(5, { eps: 0 }), 'VALUE', /^LayerNorm: eps should be a positive float32, got 0$/],
+    [() => new gpt.LayerNorm(5, { eps: 1e-50 }), 'VALUE', /got 1e-50$/],
+    [() => new gpt.LayerNorm(5, { eps: NaN }), 'VALUE', /got NaN$/],
+    [() => new gpt.LayerNorm(5, { eps: '1e-5' }), 'TYPE', /got "1e-5"$/],
+    [() => norm.forward(x), 'SHAPE', /^LayerNorm.forward: x should end in 6 \(embDim\), got shape \[2, 5\]$/],
+    [() => norm.forward(scalar), 'SHAPE', /got shape \[\]$/],
+  ],
+  FeedForward: [
+    [() => new gpt.FeedForward(), 'TYPE', /^FeedForward: config should be an object, got undefined$/],
+    [() => new gpt.FeedForward({}), 'TYPE', /^FeedForward: embDim should be a positive integer, got undefined$/],
+    [() => new gpt.FeedForward({ embDim: 4, hiddenDim: 0 }), 'VALUE', /hiddenDim .* got 0$/],
+    [() => new gpt.FeedForward({ embDim: 4, dropRate: 2 }), 'VALUE', /dropRate should be a number from 0 to 1, got 2$/],
+    [() => new gpt.FeedForward({ embDim: 4, approximate: 'x' }), 'VALUE', /approximate/],
+    [() => feedForward.forward(x), 'SHAPE', /^FeedForward.forward: x should end in 4 \(embDim\)/],
+  ],
+  Sequential: [
+    [() => new gpt.Sequential(1), 'TYPE', /^Sequential: modules\[0\] should be a layer, got 1$/],
+    [() => new gpt.Sequential(relu, [relu]), 'TYPE', /modules\[1\] .* got an array of 1$/],
+    [() => new gpt.Sequential().forward(1), 'TYPE', /^Sequential.forward: x should be a Tensor, got 1$/],
+    [() => new gpt.Sequential(relu, linear).forward(x), 'SHAPE', /^Linear.forward/],
+  ],
+  Tensor: [
+    [() => x.add('1'), 'TYPE', /^add: other should be a Tensor or a number, got "1"$/],
+    [() => x.sub(), 'TYPE', /^sub: other .* got undefined$/],
+    [() => x.mul([1]), 'TYPE', /^mul: other/],
+    [() => x.div(three), 'SHAPE', /^div: other should broadcast with shape \[2, 5\], got shape \[3\]$/],
+    [() => x.mean({ dim: 2 }), 'VALUE', /^mean: dim should be an axis from -2 to 1, got 2$/],
+    [() => x.mean({ dim: '-1' }), 'TYPE', /^mean: dim .* got "-1"$/],
+    [() => x.mean(-1), 'TYPE', /^mean: options should be an object, got -1$/],
+    [() => x.mean({ keepDim: true }), 'VALUE', /^mean: options should be among dim, keepdim, got "keepDim"$/],
+    [() => x.var({ keepdim: 1 }), 'TYPE', /^var: keepdim should be true or false, got 1$/],
+    [() => x.var({ unbiased: 'no' }), 'TYPE', /^var: unbiased should be true or false, got "no"$/],
+    [() => x.item(), 'SHAPE', /^item: the tensor should have 1 element, got shape \[2, 5\]$/],
+    [() => x.reshape([3]), 'SHAPE', /^reshape: shape should hold 10 elements, got \[3\]$/],
+    [() => x.reshape(10), 'TYPE', /^reshape: shape should be an array of sizes, got 10$/],
+    [() => x.toString({ precision: 1.5 }), 'VALUE', /^toString: precision should be an integer from 0 to 20, got 1\.5$/],
+    [() => x.toString({ sciMode: 'auto' }), 'TYPE', /^toString: sciMode should be true or false, got "auto"$/],
+  ],
+}
+
+for (const [name, calls] of Object.entries(refused)) {
+  test(`${name}: bad input is named, with what was expected and what came; nothing changes or leaks`, () => {
+    gpt.manualSeed(5)
+    const expected = gpt.randn([3]).toArray()
+    const heap = gpt.exports.memory.buffer.byteLength
+    /** The address the next small tensor gets: another one after the call if that left something behind. */
+    const free = () => gpt.scope(() => gpt.zeros([1]).byteOffset)
+    for (const [call, code, message] of calls) {
+      gpt.manualSeed(5)
+      const before = free()
+      assertRefuses(call, code, message)
+      assert.equal(free(), before, `${call} leaks`)
+      assert.deepEqual(gpt.scope(() => gpt.randn([3]).toArray()), expected, `${call} moves the generator`)
+    }
+    assert.equal(gpt.exports.memory.buffer.byteLength, heap)
+    assert.deepEqual([...x.data], Array(10).fill(1))
+  })
+}
+
+test('a layer whose parameter was disposed or replaced says which', () => {
+  const layer = new gpt.Linear(5, 6)
+  layer.bias.dispose()
+  assertRefuses(() => layer.forward(x), 'DISPOSED', /^Linear.forward: bias should be a live Tensor, got one that was disposed$/)
+  layer.bias = gpt.ones([5])
+  assertRefuses(() => layer.forward(x), 'SHAPE', /^Linear.forward: bias should have shape \[6\], got \[5\]$/)
+  layer.bias = 3
+  assertRefuses(() => layer.forward(x), 'TYPE', /^Linear.forward: bias should be a Tensor, got 3$/)
+})
+
+test('the error is an Error with a name and a code', () => {
+  const error = new GptLayersError('VALUE', 'why')
+  assert.ok(error instanceof Error)
+  assert.equal(String(error), 'GptLayersError: why')
+  assert.equal(error.code, 'VALUE')
+})

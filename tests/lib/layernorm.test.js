@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict'
+import { before, test } from 'node:test'
+import { load } from 'gpt-layers'
+import { assertClose, assertSame, golden, unpack } from './support.js'
+
+const { layernorm, 'layernorm hard': hard, special } = golden('layers')
+let gpt
+before(async () => {
+  gpt = await load()
+})
+
+test('layer norm with scale and shift is PyTorch’s at odd sizes and at 768', () => {
+  for (const { seed, embDim, x, out } of layernorm) {
+    gpt.manualSeed(seed)
+    const input = gpt.randn(x)
+    const norm = new gpt.LayerNorm(embDim)
+    norm.loadStateDict({ scale: gpt.randn([embDim]), shift: gpt.randn([embDim]) })
+    assertClose(norm.forward(input), out, 5e-6)
+  }
+})
+
+for (const { name, x, out } of hard) {
+  test(`layer norm is within 5e-6 of float64: ${name}`, () => {
+    assertClose(new gpt.LayerNorm(x.shape[1]).forward(gpt.tensor(unpack(x), x.shape)), out, 5e-6)
+  })
+}
+
+test('layer norm of a constant row is the shift, not NaN', () => {
+  const norm = new gpt.LayerNorm(7)
+  norm.shift.data.set([1, -2, 3, 0, 5, 0.5, 7])
+  for (const value of [0, 0.1, -7, 1e-30, 1e4, 1e30, 3e38]) {
+    assert.deepEqual([...norm.forward(gpt.tensor(Array(7).fill(value))).data], [...norm.shift.data], `rows of ${value}`)
+  }
+})
+
+test('a NaN or an infinity makes its own row NaN, as in PyTorch, and no other', () => {
+  const norm = new gpt.LayerNorm(5)
+  assertSame(norm.forward(gpt.tensor(unpack(special.rows), special.rows.shape)), special.layernorm)
+  const mixed = gpt.tensor([[1, 2, 3, 4, 5], [1, NaN, 3, 4, 5], [1, 2, 3, 4, 5]])
+  const [first, second, third] = norm.forward(mixed).toArray()
+  assert.deepEqual(first, third)
+  assert.ok(second.every(Number.isNaN))
+  assert.ok(first.every(Number.isFinite))
+})
+
+test('scale and shift are ones and zeros when new, eps is 1e-5, and eps counts', () => {
+  const norm = new gpt.LayerNorm(3)
+  assert.deepEqual([...norm.scale.data], [1, 1, 1])
+  assert.deepEqual([...norm.shift.data], [0, 0, 0])
+  assert.equal(norm.eps, 1e-5)
+  const wide = new gpt.LayerNorm(2, { eps: 3 }).forward(gpt.tensor([-1, 1]))
+  assert.deepEqual([...wide.data], [-0.5, 0.5])
+})
+
+test('a row comes out the same bits alone and among others', () => {
+  gpt.manualSeed(3)
+  const norm = new gpt.LayerNorm(65)
+  const many = gpt.randn([5, 65])
+  const alone = gpt.tensor(many.data.slice(65 * 3, 65 * 4))
+  assert.deepEqual([...norm.forward(alone).data], [...norm.forward(many).data.slice(65 * 3, 65 * 4)])
+})

@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { Worker } from 'node:worker_threads'
+import { GPT_CONFIG_124M, GptLayersError, load } from 'gpt-layers'
+
+const wasm = readFileSync(new URL(import.meta.resolve('gpt-layers/simd.wasm')))
+const header = readFileSync(new URL(import.meta.resolve('gpt-layers/gpt_layers.h')), 'utf8')
+
+test('the WebAssembly imports nothing and exports every function of the header under its C name', () => {
+  const module = new WebAssembly.Module(wasm)
+  const exported = WebAssembly.Module.exports(module).map(({ name }) => name)
+  const declared = [...header.matchAll(/^GPT_API .*?\b(gpt_\w+)\(/gm)].map(([, name]) => name)
+  assert.deepEqual(WebAssembly.Module.imports(module), [])
+  assert.ok(declared.includes('gpt_layernorm_forward') && declared.length >= 15)
+  assert.deepEqual(exported.filter((name) => name.startsWith('gpt_')).sort(), declared.sort())
+})
+
+test('the simd build is at most 40 kB', () => {
+  assert.ok(wasm.length <= 40_000, `${wasm.length} bytes`)
+})
+
+test('load says which build runs and on how many threads, and gives the raw exports', async () => {
+  const gpt = await load()
+  assert.equal(gpt.build, 'simd')
+  assert.equal(gpt.threads, 1)
+  assert.equal(gpt.exports.gpt_random_size(), 2512)
+  assert.equal((await load({ threads: 2 })).threads, 1)
+})
+
+test('a kernel can be called through the raw exports, as the header says', async () => {
+  const gpt = await load()
+  const x = gpt.tensor([-1, 2, -3])
+  assert.equal(gpt.exports.gpt_relu_forward(x.byteOffset, x.byteOffset, 3), 0)
+  assert.deepEqual(x.toArray(), [0, 2, 0])
+  assert.equal(gpt.exports.gpt_relu_forward(0, x.byteOffset, 3), -1)
+  const text = new Uint8Array(gpt.exports.memory.buffer).subarray(gpt.exports.gpt_status_text(-1))
+  assert.equal(Buffer.from(text.subarray(0, text.indexOf(0))).toString(), 'a required pointer is NULL')
+})
+
+test('a module compiled by the caller runs, and a foreign one is refused', async () => {
+  const gpt = await load({ module: await WebAssembly.compile(wasm) })
+  assert.deepEqual(gpt.ones([2]).toArray(), [1, 1])
+  const empty = new WebAssembly.Module(new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0]))
+  await assert.rejects(load({ module: empty }), { code: 'VALUE', message: /module should be a build of gpt-layers/ })
+})
+
+const refused = [
+  [{ build: 'relaxed' }, 'UNSUPPORTED', /build should be 'simd' in this version/],
+  [{ build: 'avx' }, 'VALUE', /build should be .* got "avx"/],
+  [{ build: 1 }, 'TYPE', /build should be .* got 1/],
+  [{ threads: 0 }, 'VALUE', /threads should be a positive integer, got 0/],
+  [{ threads: '2' }, 'TYPE', /threads should be a positive integer, got "2"/],
+  [{ maxMemory: 0 }, 'VALUE', /maxMemory should be a number of MiB from 1 to 4096, got 0/],
+  [{ maxMemory: NaN }, 'VALUE', /maxMemory/],
+  [{ maxMemory: '64' }, 'TYPE', /maxMemory/],
+  [{ module: wasm }, 'TYPE', /module should be a WebAssembly.Module, got a Buffer/],
+  [{ treads: 2 }, 'VALUE', /options should be among build, threads, maxMemory, module, got "treads"/],
+  [null, 'TYPE', /options should be an object, got null/],
+]
+for (const [options, code, message] of refused) {
+  test(`load refuses ${JSON.stringify(options)?.slice(0, 40)} with ${code}`, async () => {
+    await assert.rejects(load(options), (error) => {
+      assert.ok(error instanceof GptLayersError)
+      assert.equal(error.code, code)
+      assert.match(error.message, message)
+      return true
+    })
+  })
+}
+
+test('instances are independent: tensors and layers of one are refused by the other', async () => {
+  const [one, two] = [await load(), await load()]
+  assert.throws(() => new one.ReLU().forward(two.ones([1])), { code: 'VALUE', message: /same load\(\)/ })
+  assert.throws(() => one.ones([1]).add(two.ones([1])), { code: 'VALUE', message: /same load\(\)/ })
+  assert.throws(() => new one.Sequential(new two.ReLU()), { code: 'VALUE', message: /same load\(\)/ })
+})
+
+test('layers are instances of their class, by its name', async () => {
+  const gpt = await load()
+  const layer = new gpt.LayerNorm(2)
+  assert.ok(layer instanceof gpt.LayerNorm)
+  assert.ok(!(layer instanceof gpt.Linear))
+  assert.equal(layer.constructor.name, 'LayerNorm')
+})
+
+test('GPT_CONFIG_124M is the notebook’s, and cannot be changed', () => {
+  assert.deepEqual(GPT_CONFIG_124M, {
+    vocabSize: 50257,
+    contextLength: 1024,
+    embDim: 768,
+    nHeads: 12,
+    nLayers: 12,
+    dropRate: 0.1,
+    qkvBias: false,
+  })
+  assert.ok(Object.isFrozen(GPT_CONFIG_124M))
+})
+
+test('load works in a worker', async () => {
+  const entry = JSON.stringify(import.meta.resolve('gpt-layers'))
+  const code = `import(${entry}).then(async ({ load }) =>
+    require('node:worker_threads').parentPort.postMessage((await load()).ones([2]).toArray()))`
+  const worker = new Worker(code, { eval: true })
+  const answer = await new Promise((resolve, reject) => worker.once('message', resolve).once('error', reject))
+  await worker.terminate()
+  assert.deepEqual(answer, [1, 1])
+})

@@ -1,0 +1,115 @@
+// The package as its user has it: packed, installed into an empty folder, README followed to the letter.
+
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { gzipSync } from 'node:zlib'
+import { build } from 'vite'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const readme = readFileSync(join(root, 'README.md'), 'utf8')
+const tool = (name) => join(root, 'node_modules/.bin', name)
+const run = (command, args, cwd = folder) => execFileSync(command, args, { cwd, encoding: 'utf8', stdio: 'pipe' })
+
+let folder, tarball, files
+
+before(() => {
+  folder = mkdtempSync(join(tmpdir(), 'gpt-layers-'))
+  const [packed] = JSON.parse(run('npm', ['pack', '--json', '--pack-destination', folder], root))
+  tarball = join(folder, packed.filename)
+  files = packed.files.map(({ path }) => path)
+  writeFileSync(join(folder, 'package.json'), '{ "name": "app", "private": true, "type": "module" }')
+  run('npm', ['install', '--offline', '--no-audit', '--no-fund', tarball])
+})
+after(() => rmSync(folder, { recursive: true, force: true }))
+
+/** README's example and, in the block after it, what it prints. */
+function example() {
+  const blocks = [...readme.matchAll(/```(\w+)\n([\s\S]*?)```/g)].map(([, language, text]) => ({ language, text }))
+  const first = blocks.findIndex(({ language }) => language === 'js')
+  assert.equal(blocks[first + 1].language, 'text')
+  return { code: blocks[first].text, output: blocks[first + 1].text }
+}
+
+test('the tarball carries the package, its types and maps, the header, and nothing else', () => {
+  for (const path of files) {
+    assert.match(path, /^(dist\/.*\.(js|d\.ts|js\.map|wasm)|c\/gpt_layers\.h|package\.json|README\.md|LICENSE|CHANGELOG\.md)$/)
+  }
+  for (const path of ['dist/index.js', 'dist/index.d.ts', 'dist/index.js.map', 'dist/wasm/simd.wasm', 'LICENSE']) {
+    assert.ok(files.includes(path), path)
+  }
+  assert.deepEqual(readdirSync(join(folder, 'node_modules')).filter((name) => !name.startsWith('.')), ['gpt-layers'])
+})
+
+test('README’s example runs as printed, and prints what README says', () => {
+  const { code, output } = example()
+  writeFileSync(join(folder, 'example.js'), code)
+  assert.equal(run(process.execPath, ['example.js']), output)
+})
+
+test('README’s example type-checks, and so does every call of the API table', () => {
+  const calls = `
+import { load, GptLayersError, GPT_CONFIG_124M } from 'gpt-layers'
+import type { ErrorCode, Gpt, LayerNorm, Linear, Module, Tensor } from 'gpt-layers'
+const gpt: Gpt = await load({ build: 'simd', threads: 1, maxMemory: 64 })
+const linear: Linear = new gpt.Linear(5, 6, { bias: false })
+const norm: LayerNorm = new gpt.LayerNorm(6, { eps: 1e-6 })
+const x: Tensor = gpt.tensor([[1, 2]], [2]).add(1).sub(norm.scale).mul(2).div(3).sqrt().clone().reshape([1, -1])
+const shape: readonly number[] = x.mean({ dim: -1, keepdim: true }).var({ unbiased: false }).shape
+const data: Float32Array = gpt.scope(() => gpt.rand(shape)).data
+const layers: Module[] = [linear, norm, new gpt.GELU({ approximate: 'none' }), new gpt.ReLU()]
+const y: Tensor = new gpt.Sequential(...layers, new gpt.FeedForward(GPT_CONFIG_124M)).forward(gpt.randn([2, 5]))
+linear.loadStateDict(linear.stateDict())
+const parameters: [string, Tensor][] = norm.namedParameters()
+const text: string = y.toString({ sciMode: false, precision: 2 }) + gpt.build + gpt.threads + data.length + parameters
+gpt.exports.gpt_relu_forward(y.byteOffset, y.byteOffset, y.size)
+const code: ErrorCode = new GptLayersError('TYPE', text).code
+{ using z = gpt.zeros([2]); z.dispose() }
+// @ts-expect-error a shape is an array
+gpt.ones(2)
+// @ts-expect-error there is no such form
+new gpt.GELU({ approximate: 'erf' })
+// @ts-expect-error outFeatures is missing
+new gpt.Linear(5)
+export { code }
+`
+  writeFileSync(join(folder, 'example.ts'), example().code)
+  writeFileSync(join(folder, 'calls.ts'), calls)
+  const options = ['--strict', '--noEmit', '--target', 'es2022', '--module', 'nodenext', '--lib', 'es2022,dom,esnext.disposable']
+  run(tool('tsc'), [...options, 'calls.ts', 'example.ts'])
+})
+
+test('require finds the package where Node can require ES modules', { skip: !process.features.require_module }, () => {
+  const code = "require('gpt-layers').load().then((gpt) => console.log(String(gpt.ones([2]))))"
+  writeFileSync(join(folder, 'required.cjs'), code)
+  assert.equal(run(process.execPath, ['--no-warnings', 'required.cjs']), 'tensor([1., 1.])\n')
+})
+
+test('publint and attw find nothing', () => {
+  assert.match(run(tool('publint'), ['--strict', join(folder, 'node_modules/gpt-layers')]), /All good!/)
+  run(tool('attw'), [tarball], root) // fails where it finds something; its settings are in .attw.json
+})
+
+test('an app pays at most 25 kB gzipped for load and the simd build', async () => {
+  writeFileSync(join(folder, 'app.js'), "import { load } from 'gpt-layers'\nload().then((gpt) => console.log(gpt.build))\n")
+  const { output } = await build({
+    root: folder,
+    logLevel: 'error',
+    configFile: false,
+    build: { write: false, rollupOptions: { input: join(folder, 'app.js') } },
+  })
+  const size = output.reduce((sum, chunk) => sum + gzipSync(chunk.code ?? chunk.source, { level: 9 }).length, 0)
+  assert.ok(output.length >= 2, 'the WebAssembly is a chunk of its own')
+  assert.ok(size <= 25_000, `${size} bytes`)
+})
+
+test('what README says of sizes is so', () => {
+  const [, wasm] = /`simd\.wasm`[^|]*\| ([\d.]+) kB/.exec(readme)
+  const bytes = readFileSync(join(root, 'dist/wasm/simd.wasm')).length
+  // compilers differ by version; README's is Emscripten 3.1.6's
+  assert.ok(Math.abs(bytes - Number(wasm) * 1000) < 0.1 * bytes, `${bytes} bytes`)
+})

@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict'
+import { before, test } from 'node:test'
+import { inspect } from 'node:util'
+import { load } from 'gpt-layers'
+import { assertClose, assertRefuses, assertSame, golden, unpack } from './support.js'
+
+const { reductions, broadcasts } = golden('tensor')
+const { special } = golden('layers')
+let gpt
+before(async () => {
+  gpt = await load()
+})
+
+test('mean and var reduce any axis, or all, as PyTorch does', () => {
+  for (const { shape, dim, keepdim, unbiased, mean, var: variance } of reductions) {
+    gpt.manualSeed(1)
+    const x = gpt.randn(shape)
+    const axis = dim ?? undefined
+    assertClose(x.mean({ dim: axis, keepdim }), mean, 1e-6)
+    assertClose(x.var({ dim: axis, keepdim, unbiased }), variance, 1e-6)
+  }
+})
+
+test('add, sub, mul and div broadcast as PyTorch does, to the last bit', () => {
+  for (const { a, b, ...expected } of broadcasts) {
+    gpt.manualSeed(1)
+    const x = gpt.randn(a)
+    const y = gpt.randn(b)
+    for (const name of ['add', 'sub', 'mul', 'div']) assertSame(x[name](y), expected[name])
+  }
+})
+
+test('a number stands for a tensor of that value', () => {
+  const x = gpt.tensor([[1, 2], [3, 4]])
+  assert.deepEqual(x.add(1).toArray(), [[2, 3], [4, 5]])
+  assert.deepEqual(x.sub(1).toArray(), [[0, 1], [2, 3]])
+  assert.deepEqual(x.mul(-2).toArray(), [[-2, -4], [-6, -8]])
+  assert.deepEqual(x.div(0).toArray(), [[Infinity, Infinity], [Infinity, Infinity]])
+})
+
+test('NaN and infinities go through as in PyTorch', () => {
+  const rows = gpt.tensor(unpack(special.rows), special.rows.shape)
+  const x = gpt.tensor(unpack(special.x))
+  assertSame(rows.mean({ dim: -1 }), special.mean)
+  assertSame(rows.var({ dim: -1 }), special.var)
+  assertSame(x.sqrt(), special.sqrt)
+  assertSame(gpt.tensor(1).div(x), special.div)
+})
+
+test('tensor takes a number, nested arrays, and flat or typed arrays with a shape', () => {
+  assert.deepEqual(gpt.tensor(3).shape, [])
+  assert.equal(gpt.tensor(3).item(), 3)
+  assert.deepEqual(gpt.tensor([[1, 2, 3], [4, 5, 6]]).shape, [2, 3])
+  assert.deepEqual(gpt.tensor([1, 2, 3, 4], [2, 2]).toArray(), [[1, 2], [3, 4]])
+  assert.deepEqual(gpt.tensor(new Float64Array([1, 2]), [2, 1]).toArray(), [[1], [2]])
+  assert.deepEqual(gpt.tensor([new Uint8Array([1, 255]), [2, 3]]).toArray(), [[1, 255], [2, 3]])
+  assert.deepEqual(gpt.tensor([]).shape, [0])
+  assert.deepEqual(gpt.tensor([[], []]).shape, [2, 0])
+  assert.equal(gpt.tensor([0.1]).item(), Math.fround(0.1))
+})
+
+test('tensor refuses ragged, mistyped and ill-sized values, and names the place', () => {
+  assertRefuses(() => gpt.tensor([[1, 2], [3]]), 'SHAPE', /values\[1\] should have shape \[2\]/)
+  assertRefuses(() => gpt.tensor([[1, '2']]), 'TYPE', /values\[0\]\[1\] should be a number or an array, got "2"/)
+  assertRefuses(() => gpt.tensor([1, [2]]), 'SHAPE', /values\[1\]/)
+  assertRefuses(() => gpt.tensor([1, 2, 3], [2, 2]), 'SHAPE', /4 elements.*got shape \[3\]/)
+  assertRefuses(() => gpt.tensor([[1, 2]], [2, 1]), 'SHAPE', /shape \[2, 1\], got shape \[1, 2\]/)
+  assertRefuses(() => gpt.tensor(new BigInt64Array(2)), 'TYPE', /values/)
+  assertRefuses(() => gpt.tensor(undefined), 'TYPE', /values should be/)
+  assertRefuses(() => gpt.tensor([1], 1), 'TYPE', /shape should be an array of sizes, got 1/)
+  assertRefuses(() => gpt.tensor([1], [1.5]), 'VALUE', /shape\[0\]/)
+})
+
+test('data is the live memory', () => {
+  const x = gpt.zeros([2, 2])
+  x.data[3] = 7
+  assert.deepEqual(x.toArray(), [[0, 0], [0, 7]])
+  assert.equal(x.data.byteOffset, x.byteOffset)
+  assert.equal(x.data.buffer, gpt.exports.memory.buffer)
+})
+
+test('reshape shares the memory, works out -1, and outlives the tensor it came from', () => {
+  const x = gpt.tensor([1, 2, 3, 4, 5, 6])
+  const y = x.reshape([2, -1])
+  assert.deepEqual(y.shape, [2, 3])
+  y.data[0] = 9
+  assert.equal(x.data[0], 9)
+  x.dispose()
+  gpt.zeros([6])
+  assert.deepEqual(y.toArray(), [[9, 2, 3], [4, 5, 6]])
+  assertRefuses(() => y.reshape([4]), 'SHAPE', /hold 6 elements, got \[4\]/)
+  assertRefuses(() => y.reshape([-1, 4]), 'SHAPE', /hold 6 elements/)
+  assertRefuses(() => y.reshape([-1, -1]), 'VALUE', /non-negative/)
+  assertRefuses(() => gpt.zeros([0]).reshape([-1, 0]), 'SHAPE', /hold 0 elements/)
+})
+
+test('clone has memory of its own', () => {
+  const x = gpt.tensor([1, 2])
+  const y = x.clone()
+  x.data[0] = 5
+  assert.deepEqual(y.toArray(), [1, 2])
+})
+
+test('a disposed tensor is an error to use, and not to dispose again', () => {
+  const x = gpt.ones([2])
+  x.dispose()
+  x.dispose()
+  assert.equal(x.disposed, true)
+  assert.deepEqual(x.shape, [2])
+  const uses = [
+    () => x.data,
+    () => x.byteOffset,
+    () => x.item(),
+    () => x.toArray(),
+    () => x.toString(),
+    () => x.clone(),
+    () => x.reshape([2]),
+    () => x.mean(),
+    () => x.var(),
+    () => x.sqrt(),
+    () => x.add(1),
+    () => gpt.ones([2]).add(x),
+    () => new gpt.ReLU().forward(x),
+  ]
+  for (const use of uses) assertRefuses(use, 'DISPOSED', /disposed/)
+})
+
+test('console.log shows a tensor as print does', () => {
+  assert.equal(inspect(gpt.tensor([1, 2])), 'tensor([1., 2.])')
+  assert.equal(inspect({ x: gpt.tensor(0.5) }), '{ x: tensor(0.5000) }')
+})
+
+test('toString takes sciMode and precision', () => {
+  const x = gpt.tensor([0.5, 1e-5])
+  assert.equal(String(x), 'tensor([5.0000e-01, 1.0000e-05])')
+  assert.equal(x.toString({ sciMode: false, precision: 2 }), 'tensor([    0.50,     0.00])')
+  assertRefuses(() => x.toString({ sciMode: 1 }), 'TYPE', /sciMode should be true or false, got 1/)
+  assertRefuses(() => x.toString({ precision: -1 }), 'VALUE', /precision/)
+  assertRefuses(() => x.toString({ digits: 2 }), 'VALUE', /sciMode, precision, got "digits"/)
+})

@@ -1,0 +1,62 @@
+/** @import { Runtime } from './runtime.js' */
+
+/**
+ * The random stream of one instance: PyTorch's generator on the CPU (MT19937), whose state lies in the heap.
+ * Until it is seeded it starts anywhere, as PyTorch's does.
+ */
+export class Generator {
+  /** @type {Runtime} */ #runtime
+  /** @type {number} */ #size
+  /** @type {number} */ #state
+
+  /** @param {Runtime} runtime */
+  constructor(runtime) {
+    this.#runtime = runtime
+    this.#size = runtime.exports.gpt_random_size()
+    this.#state = runtime.memory.allocate('load', this.#size)
+    this.seed(crypto.getRandomValues(new Uint32Array(1))[0])
+  }
+
+  /** @param {number} n of which the low 32 bits count, as in PyTorch */
+  seed(n) {
+    this.#runtime.call('gpt_random_seed', this.#state, n)
+  }
+
+  /**
+   * @param {number} offset of `n` floats to be drawn from N(0, 1)
+   * @param {number} n
+   */
+  normal(offset, n) {
+    this.#runtime.call('gpt_random_normal', offset, this.#state, n)
+  }
+
+  /**
+   * @param {number} offset of `n` floats to be drawn from U(0, 1)
+   * @param {number} n
+   */
+  uniform(offset, n) {
+    this.#runtime.call('gpt_random_uniform', offset, this.#state, n, 0, 1)
+  }
+
+  /**
+   * nn.Linear's default initialisation.
+   *
+   * @param {number} weight offset
+   * @param {number} bias offset, 0 for none
+   * @param {number} inFeatures
+   * @param {number} outFeatures
+   */
+  linear(weight, bias, inFeatures, outFeatures) {
+    this.#runtime.call('gpt_linear_init', weight, bias, this.#state, inFeatures, outFeatures)
+  }
+
+  /** @returns {Uint8Array} a copy of the state */
+  save() {
+    return this.#runtime.memory.bytes(this.#state, this.#size).slice()
+  }
+
+  /** @param {Uint8Array} saved */
+  restore(saved) {
+    this.#runtime.memory.bytes(this.#state, this.#size).set(saved)
+  }
+}

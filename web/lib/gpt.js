@@ -1,0 +1,161 @@
+/** @import { Exports } from './runtime.js' */
+/** @import { NestedArray, NumberArray } from './tensor.js' */
+
+import { checkNumber, checkShape, describe } from './check.js'
+import { GptLayersError } from './errors.js'
+import { FeedForward } from './layers/feedforward.js'
+import { GELU } from './layers/gelu.js'
+import { LayerNorm } from './layers/layernorm.js'
+import { Linear } from './layers/linear.js'
+import { ReLU } from './layers/relu.js'
+import { Sequential } from './layers/sequential.js'
+import { Runtime } from './runtime.js'
+import { Tensor } from './tensor.js'
+
+/**
+ * A layer's class as users see it: the constructor without the runtime.
+ *
+ * @template {abstract new (runtime: any, ...args: any) => object} C
+ * @typedef {new (...args: C extends abstract new (runtime: any, ...args: infer A) => object ? A : never) => InstanceType<C>} Bound
+ */
+
+/**
+ * @template {new (runtime: any, ...args: any[]) => object} C
+ * @param {Runtime} runtime
+ * @param {C} Class
+ * @returns {Bound<C>} a subclass whose layers belong to the runtime
+ */
+function bind(runtime, Class) {
+  const Bound = class extends /** @type {new (...args: any[]) => object} */ (Class) {
+    /** @param {...any} args */
+    constructor(...args) {
+      super(runtime, ...args)
+    }
+  }
+  Object.defineProperty(Bound, 'name', { value: Class.name })
+  return /** @type {any} */ (Bound)
+}
+
+/** What `load` gives: an instance with its own memory, generator and layer classes, independent of every other. */
+export class Gpt {
+  /** @type {Runtime} */ #runtime
+
+  /**
+   * @internal
+   * @param {Runtime} runtime
+   * @param {'simd'} build
+   */
+  constructor(runtime, build) {
+    this.#runtime = runtime
+    /** Which build runs. @readonly @type {'simd'} */
+    this.build = build
+    /** On how many threads. @readonly @type {number} */
+    this.threads = 1
+    /**
+     * The raw WebAssembly exports, under the C names that `gpt-layers/gpt_layers.h` documents.
+     *
+     * @readonly @type {Exports}
+     */
+    this.exports = runtime.exports
+    /** @readonly */
+    this.Linear = bind(runtime, Linear)
+    /** @readonly */
+    this.ReLU = bind(runtime, ReLU)
+    /** @readonly */
+    this.GELU = bind(runtime, GELU)
+    /** @readonly */
+    this.LayerNorm = bind(runtime, LayerNorm)
+    /** @readonly */
+    this.FeedForward = bind(runtime, FeedForward)
+    /** @readonly */
+    this.Sequential = bind(runtime, Sequential)
+  }
+
+  /**
+   * torch.manual_seed: what is drawn from here on, by `randn`, `rand` and new layers, is what PyTorch draws on the CPU.
+   *
+   * @param {number} n an integer, of which the low 32 bits count, as in PyTorch
+   * @throws {GptLayersError} TYPE, VALUE
+   */
+  manualSeed(n) {
+    checkNumber('manualSeed', 'n', n, 'a safe integer', Number.isSafeInteger)
+    this.#runtime.generator.seed(n)
+  }
+
+  /**
+   * torch.randn: from N(0, 1), bit for bit as PyTorch draws on an x86 CPU with AVX2.
+   *
+   * @param {readonly number[]} shape
+   * @returns {Tensor}
+   * @throws {GptLayersError} TYPE, VALUE, MEMORY
+   */
+  randn(shape) {
+    const tensor = this.#empty('randn', shape)
+    this.#runtime.generator.normal(tensor.byteOffset, tensor.size)
+    return tensor
+  }
+
+  /**
+   * torch.rand: from U[0, 1), bit for bit as PyTorch draws on the CPU.
+   *
+   * @param {readonly number[]} shape
+   * @returns {Tensor}
+   * @throws {GptLayersError} TYPE, VALUE, MEMORY
+   */
+  rand(shape) {
+    const tensor = this.#empty('rand', shape)
+    this.#runtime.generator.uniform(tensor.byteOffset, tensor.size)
+    return tensor
+  }
+
+  /**
+   * A tensor of given values, rounded to float32.
+   *
+   * @param {NestedArray | NumberArray} values a number, nested arrays, or a flat array or typed array
+   * @param {readonly number[]} [shape] by default that of the nesting
+   * @returns {Tensor}
+   * @throws {GptLayersError} TYPE, VALUE, SHAPE, MEMORY
+   * @example gpt.tensor([[1, 2], [3, 4]])
+   * @example gpt.tensor(new Float32Array(6), [2, 3])
+   */
+  tensor(values, shape) {
+    return Tensor.from(this.#runtime, values, shape)
+  }
+
+  /** @param {readonly number[]} shape @returns {Tensor} of zeros */
+  zeros(shape) {
+    const tensor = this.#empty('zeros', shape)
+    tensor.data.fill(0)
+    return tensor
+  }
+
+  /** @param {readonly number[]} shape @returns {Tensor} of ones */
+  ones(shape) {
+    const tensor = this.#empty('ones', shape)
+    tensor.data.fill(1)
+    return tensor
+  }
+
+  /**
+   * Runs `fn` and frees every tensor made inside, layers' parameters too, but those it returns: a tensor or a layer,
+   * or an array or plain object of them. What it throws frees all.
+   *
+   * @template T
+   * @param {() => T} fn synchronous
+   * @returns {T} what fn returned
+   * @throws {GptLayersError} TYPE when fn is no function, or returns a Promise
+   * @example const y = gpt.scope(() => norm.forward(linear.forward(x))) // frees what linear returned
+   */
+  scope(fn) {
+    if (typeof fn !== 'function') {
+      throw new GptLayersError('TYPE', `scope: fn should be a function, got ${describe(fn)}`)
+    }
+    return this.#runtime.scope(fn)
+  }
+
+  /** @param {string} where @param {readonly number[]} shape */
+  #empty(where, shape) {
+    checkShape(where, shape)
+    return Tensor.empty(this.#runtime, where, shape)
+  }
+}

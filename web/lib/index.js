@@ -1,0 +1,16 @@
+// The public exports, nothing else.
+
+/** @typedef {import('./errors.js').ErrorCode} ErrorCode */
+/** @typedef {import('./gpt.js').Gpt} Gpt */
+/** @typedef {import('./tensor.js').Tensor} Tensor */
+/** @typedef {import('./layers/module.js').Module} Module */
+/** @typedef {import('./layers/linear.js').Linear} Linear */
+/** @typedef {import('./layers/relu.js').ReLU} ReLU */
+/** @typedef {import('./layers/gelu.js').GELU} GELU */
+/** @typedef {import('./layers/layernorm.js').LayerNorm} LayerNorm */
+/** @typedef {import('./layers/feedforward.js').FeedForward} FeedForward */
+/** @typedef {import('./layers/sequential.js').Sequential} Sequential */
+
+export { GPT_CONFIG_124M } from './config.js'
+export { GptLayersError } from './errors.js'
+export { load } from './load.js'

@@ -1,0 +1,48 @@
+/** @import { Runtime } from '../runtime.js' */
+
+import { checkChoice, checkOptions } from '../check.js'
+import { Tensor } from '../tensor.js'
+import { Module } from './module.js'
+
+/** gpt_gelu_kind in c/gpt_layers.h, by PyTorch's names. */
+const KINDS = Object.freeze({ tanh: 0, none: 1 })
+
+/**
+ * y = x · Φ(x), Φ the normal distribution's cumulative function (Hendrycks, Gimpel 2016, arXiv:1606.08415), as
+ * PyTorch's nn.GELU and the notebook's class.
+ */
+export class GELU extends Module {
+  /**
+   * @param {Runtime} runtime
+   * @param {{ approximate?: 'tanh' | 'none' }} [options] approximate: 'tanh', the default, is GPT-2's and the
+   *   notebook's 0.5·x·(1 + tanh(√(2/π)·(x + 0.044715·x³))); 'none' the exact 0.5·x·(1 + erf(x/√2)), PyTorch's default
+   * @throws {GptLayersError} TYPE, VALUE
+   */
+  constructor(runtime, options = {}) {
+    super(runtime)
+    const { approximate } = checkOptions('GELU', options, { approximate: 'tanh' })
+    checkChoice('GELU', 'approximate', approximate, /** @type {const} */ (['tanh', 'none']))
+    /** @readonly @type {'tanh' | 'none'} */
+    this.approximate = approximate
+  }
+
+  /** What the kernels take for `approximate`. @internal */
+  get kind() {
+    return KINDS[this.approximate]
+  }
+
+  /**
+   * @override
+   * @param {Tensor} x of any shape, not modified
+   * @returns {Tensor} same shape; within 1e-6 of float64 (absolute below 1, relative above)
+   * @throws {GptLayersError} TYPE, DISPOSED, MEMORY
+   * @example new GELU().forward(gpt.tensor([1])).item() // 0.8411919474601746
+   */
+  forward(x) {
+    const { runtime } = this
+    const input = runtime.checkTensor('GELU.forward', 'x', x)
+    const y = Tensor.empty(runtime, 'GELU.forward', input.shape)
+    runtime.call('gpt_gelu_forward', y.byteOffset, input.byteOffset, input.size, this.kind)
+    return y
+  }
+}

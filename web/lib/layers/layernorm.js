@@ -1,0 +1,57 @@
+/** @import { Runtime } from '../runtime.js' */
+
+import { checkNumber, checkOptions, checkSize } from '../check.js'
+import { Tensor } from '../tensor.js'
+import { Module } from './module.js'
+
+/**
+ * Layer normalisation over the last axis (Ba, Kiros, Hinton 2016, arXiv:1607.06450), as the notebook's class:
+ * y = scale · (x - mean) / √(var + eps) + shift, with the biased variance. PyTorch's nn.LayerNorm computes the same and
+ * calls scale and shift weight and bias.
+ */
+export class LayerNorm extends Module {
+  /**
+   * @param {Runtime} runtime
+   * @param {number} embDim the size of the axis that is normalised
+   * @param {{ eps?: number }} [options] eps: added to the variance; 1e-5 by default, above 0
+   * @throws {GptLayersError} TYPE, VALUE, MEMORY
+   * @example new LayerNorm(5).forward(gpt.randn([2, 5]))
+   */
+  constructor(runtime, embDim, options = {}) {
+    super(runtime)
+    checkSize('LayerNorm', 'embDim', embDim)
+    const { eps } = checkOptions('LayerNorm', options, { eps: 1e-5 })
+    checkNumber('LayerNorm', 'eps', eps, 'a positive float32', (n) => Math.fround(n) > 0 && Math.fround(n) < Infinity)
+    /** @readonly */
+    this.embDim = embDim
+    /** @readonly */
+    this.eps = eps
+    const parameters = runtime.scope(() => ({
+      scale: Tensor.empty(runtime, 'LayerNorm', [embDim]),
+      shift: Tensor.empty(runtime, 'LayerNorm', [embDim]),
+    }))
+    /** [embDim], ones when new @type {Tensor} */
+    this.scale = parameters.scale
+    /** [embDim], zeros when new @type {Tensor} */
+    this.shift = parameters.shift
+    this.scale.data.fill(1)
+    this.shift.data.fill(0)
+  }
+
+  /**
+   * @override
+   * @param {Tensor} x [..., embDim], not modified
+   * @returns {Tensor} same shape; within 5e-6 of float64 (absolute below 1, relative above)
+   * @throws {GptLayersError} SHAPE when the last axis is not embDim; TYPE, DISPOSED, MEMORY
+   */
+  forward(x) {
+    const { runtime, embDim, eps } = this
+    const { x: input, rows } = runtime.checkRows('LayerNorm.forward', x, embDim, 'embDim')
+    const scale = runtime.checkParameter('LayerNorm.forward', 'scale', this.scale, [embDim])
+    const shift = runtime.checkParameter('LayerNorm.forward', 'shift', this.shift, [embDim])
+    const y = Tensor.empty(runtime, 'LayerNorm.forward', input.shape)
+    // 0, 0: the row's mean and 1/deviation, which only the backward pass wants
+    runtime.call('gpt_layernorm_forward', y.byteOffset, 0, 0, input.byteOffset, scale, shift, rows, embDim, eps)
+    return y
+  }
+}

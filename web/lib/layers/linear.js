@@ -1,0 +1,77 @@
+/** @import { Runtime } from '../runtime.js' */
+
+import { checkBoolean, checkOptions, checkSize } from '../check.js'
+import { Tensor } from '../tensor.js'
+import { Module } from './module.js'
+
+/** y = x · weightᵀ + bias, as PyTorch's nn.Linear. */
+export class Linear extends Module {
+  /**
+   * Draws the weight, then the bias, from the instance's generator as PyTorch does: both U(-1/√inFeatures, 1/√inFeatures).
+   *
+   * @param {Runtime} runtime
+   * @param {number} inFeatures
+   * @param {number} outFeatures
+   * @param {{ bias?: boolean }} [options] bias: whether there is one; true by default
+   * @throws {GptLayersError} TYPE, VALUE, MEMORY
+   * @example new Linear(5, 6).forward(gpt.randn([2, 5])).shape // [2, 6]
+   */
+  constructor(runtime, inFeatures, outFeatures, options = {}) {
+    super(runtime)
+    checkSize('Linear', 'inFeatures', inFeatures)
+    checkSize('Linear', 'outFeatures', outFeatures)
+    const { bias } = checkOptions('Linear', options, { bias: true })
+    checkBoolean('Linear', 'bias', bias)
+    /** @readonly */
+    this.inFeatures = inFeatures
+    /** @readonly */
+    this.outFeatures = outFeatures
+    const parameters = runtime.scope(() => ({
+      weight: Tensor.empty(runtime, 'Linear', [outFeatures, inFeatures]),
+      bias: bias ? Tensor.empty(runtime, 'Linear', [outFeatures]) : null,
+    }))
+    /** [outFeatures, inFeatures] @type {Tensor} */
+    this.weight = parameters.weight
+    /** [outFeatures], or null without one @type {Tensor | null} */
+    this.bias = parameters.bias
+    runtime.generator.linear(this.weight.byteOffset, this.bias?.byteOffset ?? 0, inFeatures, outFeatures)
+  }
+
+  /**
+   * @override
+   * @param {Tensor} x [..., inFeatures], not modified
+   * @returns {Tensor} [..., outFeatures]
+   * @throws {GptLayersError} SHAPE when the last axis is not inFeatures; TYPE, DISPOSED, MEMORY
+   */
+  forward(x) {
+    const { runtime, inFeatures, outFeatures } = this
+    const { x: input, rows } = runtime.checkRows('Linear.forward', x, inFeatures, 'inFeatures')
+    const { weight, bias } = this.pointers('Linear.forward')
+    const y = Tensor.empty(runtime, 'Linear.forward', [...input.shape.slice(0, -1), outFeatures])
+    runtime.call(
+      'gpt_linear_forward',
+      y.byteOffset,
+      input.byteOffset,
+      weight,
+      bias,
+      rows,
+      inFeatures,
+      outFeatures,
+    )
+    return y
+  }
+
+  /**
+   * Where the parameters lie, for a kernel; bias is 0 without one.
+   *
+   * @internal
+   * @param {string} where
+   */
+  pointers(where) {
+    const { runtime, inFeatures, outFeatures } = this
+    return {
+      weight: runtime.checkParameter(where, 'weight', this.weight, [outFeatures, inFeatures]),
+      bias: this.bias === null ? 0 : runtime.checkParameter(where, 'bias', this.bias, [outFeatures]),
+    }
+  }
+}

@@ -1,0 +1,20 @@
+import { Tensor } from '../tensor.js'
+import { Module } from './module.js'
+
+/** y = max(0, x), as PyTorch's nn.ReLU. */
+export class ReLU extends Module {
+  /**
+   * @override
+   * @param {Tensor} x of any shape, not modified
+   * @returns {Tensor} same shape
+   * @throws {GptLayersError} TYPE, DISPOSED, MEMORY
+   * @example new ReLU().forward(gpt.tensor([-1, 2])).toArray() // [0, 2]
+   */
+  forward(x) {
+    const { runtime } = this
+    const input = runtime.checkTensor('ReLU.forward', 'x', x)
+    const y = Tensor.empty(runtime, 'ReLU.forward', input.shape)
+    runtime.call('gpt_relu_forward', y.byteOffset, input.byteOffset, input.size)
+    return y
+  }
+}

@@ -1,0 +1,160 @@
+import { describe } from './check.js'
+import { GptLayersError } from './errors.js'
+import { Generator } from './generator.js'
+import { Module } from './layers/module.js'
+import { Memory } from './memory.js'
+import { Tensor } from './tensor.js'
+
+/**
+ * The exports of one of our WebAssembly builds, under their C names; `c/gpt_layers.h` documents each.
+ *
+ * @typedef {{ memory: WebAssembly.Memory, __heap_base: WebAssembly.Global } &
+ *   Record<`gpt_${string}`, (...args: number[]) => number>} Exports
+ */
+
+/** What tensors and layers of one instance share: its kernels, its heap and its generator. */
+export class Runtime {
+  /**
+   * @param {Exports} exports
+   * @param {number} maxBytes that the instance's memory may reach
+   */
+  constructor(exports, maxBytes) {
+    this.exports = exports
+    this.memory = new Memory(exports.memory, exports.__heap_base.value, maxBytes)
+    this.generator = new Generator(this)
+  }
+
+  /**
+   * Calls a kernel. Arguments were checked before, so a status here is a bug of ours, and says so.
+   *
+   * @param {`gpt_${string}`} kernel
+   * @param {...number} args
+   */
+  call(kernel, ...args) {
+    const status = this.exports[kernel](...args)
+    if (status !== 0) {
+      throw new GptLayersError('VALUE', `${kernel} refused its arguments with status ${status}; please report this`)
+    }
+  }
+
+  /**
+   * Where a tensor argument's data begin, once it is known to be a live tensor of this instance.
+   *
+   * @param {string} where
+   * @param {string} name
+   * @param {unknown} value
+   * @returns {Tensor}
+   */
+  checkTensor(where, name, value) {
+    if (!(value instanceof Tensor)) {
+      throw new GptLayersError('TYPE', `${where}: ${name} should be a Tensor, got ${describe(value)}`)
+    }
+    if (value.runtime !== this) {
+      throw new GptLayersError('VALUE', `${where}: ${name} should come from the same load(), got another's Tensor`)
+    }
+    if (value.disposed) {
+      throw new GptLayersError('DISPOSED', `${where}: ${name} should be a live Tensor, got one that was disposed`)
+    }
+    return value
+  }
+
+  /**
+   * A tensor argument whose last axis has a given size.
+   *
+   * @param {string} where
+   * @param {unknown} x
+   * @param {number} features
+   * @param {string} featuresName what the layer calls that size
+   * @returns {{ x: Tensor, rows: number }} rows: how many vectors of `features` there are
+   */
+  checkRows(where, x, features, featuresName) {
+    const tensor = this.checkTensor(where, 'x', x)
+    if (tensor.shape.at(-1) !== features) {
+      throw new GptLayersError(
+        'SHAPE',
+        `${where}: x should end in ${features} (${featuresName}), got shape [${tensor.shape.join(', ')}]`,
+      )
+    }
+    return { x: tensor, rows: tensor.size / features }
+  }
+
+  /**
+   * A layer's parameter, which its user may have disposed or replaced.
+   *
+   * @param {string} where
+   * @param {string} name
+   * @param {unknown} value
+   * @param {readonly number[]} shape
+   * @returns {number} the byte offset of its data
+   */
+  checkParameter(where, name, value, shape) {
+    const tensor = this.checkTensor(where, name, value)
+    if (tensor.shape.length !== shape.length || shape.some((size, i) => size !== tensor.shape[i])) {
+      throw new GptLayersError(
+        'SHAPE',
+        `${where}: ${name} should have shape [${shape.join(', ')}], got [${tensor.shape.join(', ')}]`,
+      )
+    }
+    return tensor.byteOffset
+  }
+
+  /**
+   * Runs `fn` and frees every tensor made inside but the ones it returns, in whatever arrays, plain objects and
+   * layers they stand.
+   *
+   * @template T
+   * @param {() => T} fn
+   * @returns {T}
+   */
+  scope(fn) {
+    return this.memory.scope(fn, tensorsIn)
+  }
+
+  /**
+   * Builds something of several parts. If one of them fails, the others are freed and the generator stands where it
+   * stood.
+   *
+   * @template T
+   * @param {() => T} fn
+   * @returns {T}
+   */
+  build(fn) {
+    const saved = this.generator.save()
+    try {
+      return this.scope(fn)
+    } catch (error) {
+      this.generator.restore(saved)
+      throw error
+    }
+  }
+}
+
+/**
+ * @param {unknown} root
+ * @returns {Set<unknown>} the tensors that can be reached from it
+ */
+function tensorsIn(root) {
+  const found = new Set()
+  const visit = (/** @type {unknown} */ value) => {
+    if (typeof value !== 'object' || value === null || found.has(value)) return
+    found.add(value)
+    if (value instanceof Module) value.parameters().forEach(visit)
+    else if (value instanceof Map || value instanceof Set) [...value.values()].forEach(visit)
+    else if (isPlain(value)) Object.values(value).forEach(visit)
+    else if (typeof (/** @type {any} */ (value).then) === 'function') {
+      throw new GptLayersError(
+        'TYPE',
+        'scope: fn should return its result at once, got a Promise: what an async function makes later is out of scope',
+      )
+    }
+  }
+  visit(root)
+  return found
+}
+
+/** @param {object} value */
+function isPlain(value) {
+  if (Array.isArray(value)) return true
+  const prototype = Object.getPrototypeOf(value)
+  return prototype === null || prototype === Object.prototype
+}
