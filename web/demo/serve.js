@@ -1,0 +1,33 @@
+// Serves the built page. The last line printed is its address.
+//   node web/demo/serve.js [--port N]
+
+import { spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { preview } from 'vite'
+
+let options
+try {
+  options = parseArgs({ options: { port: { type: 'string', default: '4173' } } }).values
+} catch (error) {
+  console.error(`${error.message}\nusage: ./build.sh demo [--port N]`)
+  process.exit(2)
+}
+const port = Number(options.port)
+if (!Number.isInteger(port) || port < 0 || port > 65535) {
+  console.error(`--port should be a number from 0 to 65535, got ${options.port}`)
+  process.exit(2)
+}
+
+const server = await preview({ root: fileURLToPath(new URL('.', import.meta.url)), preview: { port }, logLevel: 'warn' })
+const address = server.httpServer.address()
+const url = `http://localhost:${typeof address === 'object' && address ? address.port : port}/`
+
+// On a desktop the page opens by itself; where there is none, or no such command, the address is there to be opened.
+const opener = process.platform === 'darwin' ? 'open' : 'xdg-open'
+if (process.platform === 'darwin' || process.env.DISPLAY || process.env.WAYLAND_DISPLAY) {
+  spawn(opener, [url], { stdio: 'ignore', detached: true })
+    .on('error', () => {})
+    .unref()
+}
+console.log(url)

@@ -1,0 +1,37 @@
+// What the notebook prints, as it prints it. The page compares what it shows with these, and computes none of it from
+// them.
+
+/** The seed of cell 2. */
+export const NOTEBOOK_SEED = 123
+
+/**
+ * The settings under which the notebook normalises each of its two tensors: cells 2 to 4 by hand, cell 7 by the
+ * LayerNorm class of cell 6.
+ */
+export const NOTEBOOK_SETTINGS = {
+  outputs: { unbiased: true, eps: 0 },
+  batch: { unbiased: false, eps: 1e-5 },
+}
+
+/** The printed numbers to four decimals, by what they are of. */
+export const NOTEBOOK_PRINTED = {
+  outputs: {
+    out: [
+      ['0.2260', '0.3470', '0.0000', '0.2216', '0.0000', '0.0000'],
+      ['0.2133', '0.2394', '0.0000', '0.5198', '0.3297', '0.0000'],
+    ],
+    mean: [['0.1324'], ['0.2170']],
+    variance: [['0.0231'], ['0.0398']],
+    normalised: [
+      ['0.6159', '1.4126', '-0.8719', '0.5872', '-0.8719', '-0.8719'],
+      ['-0.0189', '0.1121', '-1.0876', '1.5173', '0.5647', '-1.0876'],
+    ],
+    // printed as 9.9341e-09 and 0.0000e+00
+    normalisedMean: [['0.0000'], ['0.0000']],
+    normalisedVariance: [['1.0000'], ['1.0000']],
+  },
+  batch: {
+    normalisedMean: [['0.0000'], ['0.0000']],
+    normalisedVariance: [['1.0000'], ['1.0000']],
+  },
+}
