@@ -19,9 +19,12 @@ if (!Number.isInteger(port) || port < 0 || port > 65535) {
   process.exit(2)
 }
 
-const server = await preview({ root: fileURLToPath(new URL('.', import.meta.url)), preview: { port }, logLevel: 'warn' })
+// An address and no name, which the machine would have to know.
+const host = '127.0.0.1'
+const root = fileURLToPath(new URL('.', import.meta.url))
+const server = await preview({ root, preview: { host, port }, logLevel: 'warn' })
 const address = server.httpServer.address()
-const url = `http://localhost:${typeof address === 'object' && address ? address.port : port}/`
+const url = `http://${host}:${typeof address === 'object' && address ? address.port : port}/`
 
 // On a desktop the page opens by itself; where there is none, or no such command, the address is there to be opened.
 const opener = process.platform === 'darwin' ? 'open' : 'xdg-open'
