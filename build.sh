@@ -19,8 +19,8 @@ usage: ./build.sh [build | demo | test | golden] [option ...]
   -h, --help   this text
 
 What is missing is installed: npm packages from package-lock.json, and, as root on Debian or Ubuntu, the
-distribution's packages. Elsewhere the first thing missing is named, and nothing is done. Node 20 or later and npm
-must be there. For its tools the build looks in
+distribution's packages. Elsewhere the build names the first thing that is missing, and stops. Node 20 or later and
+npm must be there. For its tools it looks in
 
   EMSDK      an emsdk folder, if `emcc` is not on the PATH; Emscripten 3.1.6 or later
   CHROMIUM   the browser for the tests, if not `chromium` or `google-chrome` on the PATH
