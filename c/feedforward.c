@@ -35,18 +35,29 @@ int gpt_feedforward_forward_ref(float *y, float *scratch, const float *x, const 
     return GPT_OK;
 }
 
-int gpt_feedforward_forward(float *y, float *scratch, const float *x, const float *weight1, const float *bias1,
-                            const float *weight2, const float *bias2, size_t rows, size_t dim, size_t hidden,
-                            int approximate)
+int gpt_feedforward_forward_part(float *y, float *scratch, const float *x, const float *weight1, const float *bias1,
+                                 const float *weight2, const float *bias2, size_t rows, size_t dim, size_t hidden,
+                                 int approximate, size_t part, size_t parts)
 {
     const int status = check(y, scratch, x, weight1, weight2, rows, dim, hidden, approximate);
     if (status) return status;
+    if (part >= parts) return GPT_ERR_VALUE;
     if (dim == 0) return GPT_OK; /* empty, however many rows */
-    for (size_t r = 0; r < rows; r += TILE_ROWS) {
-        const size_t tile = rows - r < TILE_ROWS ? rows - r : TILE_ROWS;
+    size_t r;
+    const size_t end = gpt_share(rows, TILE_ROWS, part, parts, &r);
+    for (; r < end; r += TILE_ROWS) {
+        const size_t tile = end - r < TILE_ROWS ? end - r : TILE_ROWS;
         gpt_linear_forward(scratch, x + r * dim, weight1, bias1, tile, dim, hidden);
         gpt_gelu_forward(scratch, scratch, tile * hidden, approximate);
         gpt_linear_forward(y + r * dim, scratch, weight2, bias2, tile, hidden, dim);
     }
     return GPT_OK;
+}
+
+int gpt_feedforward_forward(float *y, float *scratch, const float *x, const float *weight1, const float *bias1,
+                            const float *weight2, const float *bias2, size_t rows, size_t dim, size_t hidden,
+                            int approximate)
+{
+    return gpt_feedforward_forward_part(y, scratch, x, weight1, bias1, weight2, bias2, rows, dim, hidden,
+                                        approximate, 0, 1);
 }

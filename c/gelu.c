@@ -86,18 +86,25 @@ static inline v128_t gelu_erf(v128_t x)
     return wasm_f32x4_mul(x, wasm_v128_bitselect(tail, wasm_f32x4_sub(one, tail), negative));
 }
 
-int gpt_gelu_forward(float *y, const float *x, size_t n, int approximate)
+int gpt_gelu_forward_part(float *y, const float *x, size_t n, int approximate, size_t part, size_t parts)
 {
     const int status = check(y, x, n, approximate);
     if (status) return status;
+    if (part >= parts) return GPT_ERR_VALUE;
     /* The tail goes through the same vector code, so that a value's result does not depend on where it stands. */
-    size_t i = 0;
+    size_t i;
+    const size_t end = gpt_share(n, 4, part, parts, &i);
     if (approximate == GPT_GELU_TANH) {
-        for (; i + 4 <= n; i += 4) wasm_v128_store(y + i, gelu_tanh(wasm_v128_load(x + i)));
-        if (i < n) gpt_store_tail(y + i, gelu_tanh(gpt_load_tail(x + i, n - i)), n - i);
+        for (; i + 4 <= end; i += 4) wasm_v128_store(y + i, gelu_tanh(wasm_v128_load(x + i)));
+        if (i < end) gpt_store_tail(y + i, gelu_tanh(gpt_load_tail(x + i, end - i)), end - i);
     } else {
-        for (; i + 4 <= n; i += 4) wasm_v128_store(y + i, gelu_erf(wasm_v128_load(x + i)));
-        if (i < n) gpt_store_tail(y + i, gelu_erf(gpt_load_tail(x + i, n - i)), n - i);
+        for (; i + 4 <= end; i += 4) wasm_v128_store(y + i, gelu_erf(wasm_v128_load(x + i)));
+        if (i < end) gpt_store_tail(y + i, gelu_erf(gpt_load_tail(x + i, end - i)), end - i);
     }
     return GPT_OK;
+}
+
+int gpt_gelu_forward(float *y, const float *x, size_t n, int approximate)
+{
+    return gpt_gelu_forward_part(y, x, n, approximate, 0, 1);
 }

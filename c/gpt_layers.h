@@ -10,6 +10,8 @@
  *   - Nothing allocates, prints, aborts or keeps state: whoever calls brings the memory, scratch included.
  *   - A size of 0 means an empty tensor and is no error, unless said otherwise; no pointer may be NULL even so.
  *   - NaN and infinities in the input propagate as in PyTorch.
+ *   - `..._forward_part` does part `part` of `parts` of what `..._forward` does, with the same bits. The parts write
+ *     different elements and may run at once, on as many threads. GPT_ERR_VALUE unless part < parts.
  */
 #ifndef GPT_LAYERS_H
 #define GPT_LAYERS_H
@@ -33,6 +35,8 @@ GPT_API const char *gpt_status_text(int status);
  */
 GPT_API int gpt_linear_forward(float *y, const float *x, const float *weight, const float *bias, size_t rows,
                                size_t in, size_t out);
+GPT_API int gpt_linear_forward_part(float *y, const float *x, const float *weight, const float *bias, size_t rows,
+                                    size_t in, size_t out, size_t part, size_t parts);
 
 /* nn.Linear's default initialisation, drawn in PyTorch's order: weight ~ kaiming_uniform(a = √5), which is
  * U(-1/√in, 1/√in), then bias ~ U(-1/√in, 1/√in).
@@ -48,6 +52,7 @@ GPT_API int gpt_linear_init(float *weight, float *bias, struct gpt_random *rando
  *   y, x  [n]   y may be x. -0 stays -0, NaN stays NaN, as in PyTorch.
  */
 GPT_API int gpt_relu_forward(float *y, const float *x, size_t n);
+GPT_API int gpt_relu_forward_part(float *y, const float *x, size_t n, size_t part, size_t parts);
 
 /* ---- GELU: y = x · Φ(x). Hendrycks, Gimpel 2016, arXiv:1606.08415 ------------------------------------------
  *   y, x         [n]   y may be x
@@ -57,6 +62,7 @@ GPT_API int gpt_relu_forward(float *y, const float *x, size_t n);
  */
 typedef enum gpt_gelu_kind { GPT_GELU_TANH = 0, GPT_GELU_ERF = 1 } gpt_gelu_kind;
 GPT_API int gpt_gelu_forward(float *y, const float *x, size_t n, int approximate);
+GPT_API int gpt_gelu_forward_part(float *y, const float *x, size_t n, int approximate, size_t part, size_t parts);
 
 /* ---- Layer normalisation over the last axis. Ba, Kiros, Hinton 2016, arXiv:1607.06450, eq. 4 ------------------
  *   y[r,c] = scale[c] · (x[r,c] - mean[r]) · rstd[r] + shift[c],   rstd[r] = 1/√(var[r] + eps)
@@ -70,6 +76,9 @@ GPT_API int gpt_gelu_forward(float *y, const float *x, size_t n, int approximate
  */
 GPT_API int gpt_layernorm_forward(float *y, float *mean, float *rstd, const float *x, const float *scale,
                                   const float *shift, size_t rows, size_t cols, float eps);
+GPT_API int gpt_layernorm_forward_part(float *y, float *mean, float *rstd, const float *x, const float *scale,
+                                       const float *shift, size_t rows, size_t cols, float eps, size_t part,
+                                       size_t parts);
 
 /* ---- FeedForward: y = gelu(x · weight1ᵀ + bias1) · weight2ᵀ + bias2 -------------------------------------------
  *   y, x     [rows, dim]
@@ -78,11 +87,15 @@ GPT_API int gpt_layernorm_forward(float *y, float *mean, float *rstd, const floa
  *   weight1  [hidden, dim]     bias1  [hidden]   NULL for none
  *   weight2  [dim, hidden]     bias2  [dim]      NULL for none
  *   approximate  as for gpt_gelu_forward
+ * Parts are cut by rows, and each needs a scratch of its own.
  */
 GPT_API size_t gpt_feedforward_scratch_size(size_t rows, size_t hidden);
 GPT_API int gpt_feedforward_forward(float *y, float *scratch, const float *x, const float *weight1,
                                     const float *bias1, const float *weight2, const float *bias2, size_t rows,
                                     size_t dim, size_t hidden, int approximate);
+GPT_API int gpt_feedforward_forward_part(float *y, float *scratch, const float *x, const float *weight1,
+                                         const float *bias1, const float *weight2, const float *bias2, size_t rows,
+                                         size_t dim, size_t hidden, int approximate, size_t part, size_t parts);
 
 /* ---- Mean and variance over the last axis ----------------------------------------------------------------------
  *   mean, var  [rows]

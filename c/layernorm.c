@@ -92,12 +92,15 @@ static void add_block(double *sum, double *squares, const float *x, float m, siz
     *squares += (double)q;
 }
 
-int gpt_layernorm_forward(float *y, float *mean, float *rstd, const float *x, const float *scale,
-                          const float *shift, size_t rows, size_t cols, float eps)
+int gpt_layernorm_forward_part(float *y, float *mean, float *rstd, const float *x, const float *scale,
+                               const float *shift, size_t rows, size_t cols, float eps, size_t part, size_t parts)
 {
     const int status = check(y, x, scale, shift, rows, cols, eps);
     if (status) return status;
-    for (size_t r = 0; r < rows; r++) {
+    if (part >= parts) return GPT_ERR_VALUE;
+    size_t r;
+    const size_t end = gpt_share(rows, 1, part, parts, &r);
+    for (; r < end; r++) {
         const float *x_r = x + r * cols;
         float *y_r = y + r * cols;
         const float m = x_r[0] + sum_from(x_r, x_r[0], cols) / (float)cols;
@@ -119,4 +122,10 @@ int gpt_layernorm_forward(float *y, float *mean, float *rstd, const float *x, co
         if (rstd) rstd[r] = s;
     }
     return GPT_OK;
+}
+
+int gpt_layernorm_forward(float *y, float *mean, float *rstd, const float *x, const float *scale,
+                          const float *shift, size_t rows, size_t cols, float eps)
+{
+    return gpt_layernorm_forward_part(y, mean, rstd, x, scale, shift, rows, cols, eps, 0, 1);
 }

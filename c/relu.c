@@ -20,14 +20,18 @@ int gpt_relu_forward_ref(float *y, const float *x, size_t n)
     return GPT_OK;
 }
 
-int gpt_relu_forward(float *y, const float *x, size_t n)
+int gpt_relu_forward_part(float *y, const float *x, size_t n, size_t part, size_t parts)
 {
     const int status = check(y, x, n);
     if (status) return status;
+    if (part >= parts) return GPT_ERR_VALUE;
+    size_t i;
+    const size_t end = gpt_share(n, 4, part, parts, &i);
     const v128_t zero = wasm_f32x4_splat(0.0f);
-    size_t i = 0;
     /* pmax(x, 0) is "x < 0 ? 0 : x": NaN and -0 pass, which max(x, 0) would change. */
-    for (; i + 4 <= n; i += 4) wasm_v128_store(y + i, wasm_f32x4_pmax(wasm_v128_load(x + i), zero));
-    if (i < n) gpt_store_tail(y + i, wasm_f32x4_pmax(gpt_load_tail(x + i, n - i), zero), n - i);
+    for (; i + 4 <= end; i += 4) wasm_v128_store(y + i, wasm_f32x4_pmax(wasm_v128_load(x + i), zero));
+    if (i < end) gpt_store_tail(y + i, wasm_f32x4_pmax(gpt_load_tail(x + i, end - i), zero), end - i);
     return GPT_OK;
 }
+
+int gpt_relu_forward(float *y, const float *x, size_t n) { return gpt_relu_forward_part(y, x, n, 0, 1); }

@@ -10,6 +10,25 @@
 /* Whether a tensor of a·b floats can be addressed at all. */
 static inline int gpt_fits(size_t a, size_t b) { return b == 0 || a <= PTRDIFF_MAX / sizeof(float) / b; }
 
+/* The share of n things that falls to `part` of `parts`, in whole tiles: *first up to, not including, the result. */
+static inline size_t gpt_share(size_t n, size_t tile, size_t part, size_t parts, size_t *first)
+{
+    const size_t tiles = n / tile + (n % tile != 0), each = tiles / parts, more = tiles % parts;
+    const size_t begin = part * each + (part < more ? part : more), end = begin + each + (part < more);
+    *first = begin * tile < n ? begin * tile : n;
+    return end * tile < n ? end * tile : n;
+}
+
+/* a·b + c: the one place that says how. The relaxed build rounds once, the simd build twice. */
+static inline v128_t gpt_multiply_add(v128_t a, v128_t b, v128_t c)
+{
+#ifdef __wasm_relaxed_simd__
+    return wasm_f32x4_relaxed_madd(a, b, c);
+#else
+    return wasm_f32x4_add(wasm_f32x4_mul(a, b), c);
+#endif
+}
+
 /* The sum of the lanes as (0+2) + (1+3): two shuffles, and for rows of 5 the very order of PyTorch's Linear. */
 static inline float gpt_sum_lanes(v128_t v)
 {
