@@ -1,11 +1,10 @@
 /* FeedForward: y = gelu(x · weight1ᵀ + bias1) · weight2ᵀ + bias2, the transformer's position-wise network.
- * Rows are independent, so they go through in tiles: the hidden activations, four times as wide as x, exist for
- * TILE_ROWS rows only.
+ * Rows are independent, so they go through in blocks of GPT_BLOCK: the hidden activations, four times as wide as x, exist
+ * for one block only. They stay packed from the first product, which writes them so, through GELU to the second.
  */
+#include "gemm.h"
 #include "gpt_layers.h"
 #include "simd.h"
-
-enum { TILE_ROWS = 16 };
 
 static int check(const float *y, const float *scratch, const float *x, const float *weight1, const float *weight2,
                  size_t rows, size_t dim, size_t hidden, int approximate)
@@ -16,9 +15,10 @@ static int check(const float *y, const float *scratch, const float *x, const flo
     return GPT_OK;
 }
 
-size_t gpt_feedforward_scratch_size(size_t rows, size_t hidden)
+size_t gpt_feedforward_scratch_size(size_t rows, size_t dim, size_t hidden)
 {
-    return (rows < TILE_ROWS ? rows : TILE_ROWS) * hidden;
+    if (rows < GPT_PANEL) return rows * hidden;
+    return gpt_whole_panels(rows < GPT_BLOCK ? rows : GPT_BLOCK) * (dim + hidden);
 }
 
 int gpt_feedforward_forward_ref(float *y, float *scratch, const float *x, const float *weight1, const float *bias1,
@@ -28,9 +28,9 @@ int gpt_feedforward_forward_ref(float *y, float *scratch, const float *x, const 
     const int status = check(y, scratch, x, weight1, weight2, rows, dim, hidden, approximate);
     if (status) return status;
     for (size_t r = 0; r < rows; r++) {
-        gpt_linear_forward_ref(scratch, x + r * dim, weight1, bias1, 1, dim, hidden);
+        gpt_linear_forward_ref(scratch, scratch, x + r * dim, weight1, bias1, 1, dim, hidden);
         gpt_gelu_forward_ref(scratch, scratch, hidden, approximate);
-        gpt_linear_forward_ref(y + r * dim, scratch, weight2, bias2, 1, hidden, dim);
+        gpt_linear_forward_ref(y + r * dim, scratch, scratch, weight2, bias2, 1, hidden, dim);
     }
     return GPT_OK;
 }
@@ -43,13 +43,24 @@ int gpt_feedforward_forward_part(float *y, float *scratch, const float *x, const
     if (status) return status;
     if (part >= parts) return GPT_ERR_VALUE;
     if (dim == 0) return GPT_OK; /* empty, however many rows */
+    if (rows < GPT_PANEL) {
+        /* too few to cut */
+        if (part > 0) return GPT_OK;
+        gpt_gemm_few(scratch, x, weight1, bias1, rows, dim, hidden, 0, hidden);
+        gpt_gelu_forward(scratch, scratch, rows * hidden, approximate);
+        gpt_gemm_few(y, scratch, weight2, bias2, rows, hidden, dim, 0, dim);
+        return GPT_OK;
+    }
+    float *packed = scratch + part * gpt_feedforward_scratch_size(rows, dim, hidden);
     size_t r;
-    const size_t end = gpt_share(rows, TILE_ROWS, part, parts, &r);
-    for (; r < end; r += TILE_ROWS) {
-        const size_t tile = end - r < TILE_ROWS ? end - r : TILE_ROWS;
-        gpt_linear_forward(scratch, x + r * dim, weight1, bias1, tile, dim, hidden);
-        gpt_gelu_forward(scratch, scratch, tile * hidden, approximate);
-        gpt_linear_forward(y + r * dim, scratch, weight2, bias2, tile, hidden, dim);
+    const size_t end = gpt_share(rows, GPT_PANEL, part, parts, &r);
+    for (; r < end; r += GPT_BLOCK) {
+        const size_t n = end - r < GPT_BLOCK ? end - r : GPT_BLOCK;
+        float *packed_hidden = packed + gpt_whole_panels(n) * dim;
+        gpt_gemm_pack(packed, x + r * dim, n, dim);
+        gpt_gemm_packed_to_packed(packed_hidden, packed, weight1, bias1, n, dim, hidden);
+        gpt_gelu_forward(packed_hidden, packed_hidden, gpt_whole_panels(n) * hidden, approximate);
+        gpt_gemm_packed(y + r * dim, packed_hidden, weight2, bias2, n, hidden, dim, 0, dim);
     }
     return GPT_OK;
 }

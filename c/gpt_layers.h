@@ -32,11 +32,14 @@ GPT_API const char *gpt_status_text(int status);
  *   x       [rows, in]
  *   weight  [out, in]    PyTorch's layout, read where it lies
  *   bias    [out]        NULL for none
+ *   scratch  gpt_linear_scratch_size(rows, in) floats for each part, contents lost: some rows of x, packed
  */
-GPT_API int gpt_linear_forward(float *y, const float *x, const float *weight, const float *bias, size_t rows,
-                               size_t in, size_t out);
-GPT_API int gpt_linear_forward_part(float *y, const float *x, const float *weight, const float *bias, size_t rows,
-                                    size_t in, size_t out, size_t part, size_t parts);
+GPT_API size_t gpt_linear_scratch_size(size_t rows, size_t in);
+GPT_API int gpt_linear_forward(float *y, float *scratch, const float *x, const float *weight, const float *bias,
+                               size_t rows, size_t in, size_t out);
+GPT_API int gpt_linear_forward_part(float *y, float *scratch, const float *x, const float *weight,
+                                    const float *bias, size_t rows, size_t in, size_t out, size_t part,
+                                    size_t parts);
 
 /* nn.Linear's default initialisation, drawn in PyTorch's order: weight ~ kaiming_uniform(a = √5), which is
  * U(-1/√in, 1/√in), then bias ~ U(-1/√in, 1/√in).
@@ -82,14 +85,14 @@ GPT_API int gpt_layernorm_forward_part(float *y, float *mean, float *rstd, const
 
 /* ---- FeedForward: y = gelu(x · weight1ᵀ + bias1) · weight2ᵀ + bias2 -------------------------------------------
  *   y, x     [rows, dim]
- *   scratch  gpt_feedforward_scratch_size(rows, hidden) floats, contents lost: the hidden activations exist only a
- *            tile of rows at a time
+ *   scratch  gpt_feedforward_scratch_size(rows, dim, hidden) floats for each part, contents lost: the hidden
+ *            activations exist only a block of rows at a time
  *   weight1  [hidden, dim]     bias1  [hidden]   NULL for none
  *   weight2  [dim, hidden]     bias2  [dim]      NULL for none
  *   approximate  as for gpt_gelu_forward
- * Parts are cut by rows, and each needs a scratch of its own.
+ * Parts are cut by rows; of fewer than 8 rows, part 0 does all.
  */
-GPT_API size_t gpt_feedforward_scratch_size(size_t rows, size_t hidden);
+GPT_API size_t gpt_feedforward_scratch_size(size_t rows, size_t dim, size_t hidden);
 GPT_API int gpt_feedforward_forward(float *y, float *scratch, const float *x, const float *weight1,
                                     const float *bias1, const float *weight2, const float *bias2, size_t rows,
                                     size_t dim, size_t hidden, int approximate);
@@ -153,8 +156,8 @@ GPT_API int gpt_random_normal(float *y, gpt_random *random, size_t n);
  * The equation as the textbook has it, in float64 inside, with the contract of the function whose name it carries.
  * The tests hold the SIMD kernels against them; WebAssembly does not export them.
  */
-int gpt_linear_forward_ref(float *y, const float *x, const float *weight, const float *bias, size_t rows, size_t in,
-                           size_t out);
+int gpt_linear_forward_ref(float *y, float *scratch, const float *x, const float *weight, const float *bias,
+                           size_t rows, size_t in, size_t out);
 int gpt_relu_forward_ref(float *y, const float *x, size_t n);
 int gpt_gelu_forward_ref(float *y, const float *x, size_t n, int approximate);
 int gpt_layernorm_forward_ref(float *y, float *mean, float *rstd, const float *x, const float *scale,

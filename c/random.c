@@ -133,6 +133,27 @@ static void normal_block(float *y)
     }
 }
 
+/* sin(2π·turns) and cos(2π·turns) for 0 <= turns < 1, by the Taylor series after exact reduction to an eighth of a turn.
+ * libm's would do, but brings 6 kB of tables for arguments up to 1e308. */
+static void sincos_f64(double *sine, double *cosine, double turns)
+{
+    const int32_t quarter = (int32_t)(turns * 4.0 + 0.5);
+    const double x = (turns - quarter * 0.25) * 6.28318530717958648;
+    double s = 0.0, c = 0.0, power = 1.0; /* x^k / k! */
+    for (int32_t k = 0; k < 18; k++) {
+        const double term = k & 2 ? -power : power;
+        if (k & 1)
+            s += term;
+        else
+            c += term;
+        power *= x / (k + 1);
+    }
+    *sine = quarter & 1 ? c : s;
+    *cosine = quarter & 1 ? s : c;
+    if (quarter & 2) *sine = -*sine;
+    if ((quarter + 1) & 2) *cosine = -*cosine;
+}
+
 /* One normal in float64. Each pair of uniforms gives two; the second is kept in the state for the next call. */
 static double normal_f64(gpt_random *random)
 {
@@ -141,10 +162,12 @@ static double normal_f64(gpt_random *random)
         return random->spare;
     }
     const double u1 = uniform_f64(random), u2 = uniform_f64(random);
-    const double radius = sqrt(-2.0 * log1p(-u2)), theta = 6.28318530717958648 * u1;
-    random->spare = radius * sin(theta);
+    const double radius = sqrt(-2.0 * log1p(-u2));
+    double sine, cosine;
+    sincos_f64(&sine, &cosine, u1);
+    random->spare = radius * sine;
     random->has_spare = 1;
-    return radius * cos(theta);
+    return radius * cosine;
 }
 
 int gpt_random_normal(float *y, gpt_random *random, size_t n)

@@ -33,7 +33,7 @@ static void expect_feedforward(const float *values, shape s, int biases, int app
     const float *bias1 = biases & WITH_BIAS1 ? random_input("bias1", s.hidden, -bound1, bound1) : NULL;
     const float *bias2 = biases & WITH_BIAS2 ? random_input("bias2", s.dim, -bound2, bound2) : NULL;
     float *y = output("y", s.rows * s.dim), *expected = output("expected", s.rows * s.dim);
-    float *scratch = output("scratch", gpt_feedforward_scratch_size(s.rows, s.hidden));
+    float *scratch = output("scratch", gpt_feedforward_scratch_size(s.rows, s.dim, s.hidden));
     expect_status(gpt_feedforward_forward_ref(expected, scratch, x, weight1, bias1, weight2, bias2, s.rows, s.dim,
                                               s.hidden, approximate),
                   GPT_OK);
@@ -83,7 +83,7 @@ static void known_values(void)
     /* 2·gelu(1·1 + 0) - 1·gelu(1·-2 + 0) + 0.5 with gelu(1) = 0.8413447, gelu(-2) = -0.0455003 */
     static const float x[1] = {1.0f}, weight1[2] = {1.0f, -2.0f}, weight2[2] = {2.0f, -1.0f};
     static const float bias1[2] = {0.0f, 0.0f}, bias2[1] = {0.5f}, expected[1] = {2.2281898f};
-    float *y = output("y", 1), *scratch = output("scratch", gpt_feedforward_scratch_size(1, 2));
+    float *y = output("y", 1), *scratch = output("scratch", gpt_feedforward_scratch_size(1, 1, 2));
     expect_status(gpt_feedforward_forward(y, scratch, x, weight1, bias1, weight2, bias2, 1, 1, 2, GPT_GELU_ERF),
                   GPT_OK);
     expect_close("y", y, expected, 1, 1e-6);
@@ -113,16 +113,14 @@ static void agrees_on_specials(void)
 
 static void scratch_is_a_tile(void)
 {
-    expect(gpt_feedforward_scratch_size(0, 8) == 0, "expected no scratch for no rows, got %zu",
-           gpt_feedforward_scratch_size(0, 8));
-    expect(gpt_feedforward_scratch_size(8, 0) == 0, "expected no scratch for nothing hidden, got %zu",
-           gpt_feedforward_scratch_size(8, 0));
+    expect(gpt_feedforward_scratch_size(0, 2, 8) == 0, "expected no scratch for no rows, got %zu",
+           gpt_feedforward_scratch_size(0, 2, 8));
     for (size_t rows = 1; rows <= 100; rows++)
-        expect(gpt_feedforward_scratch_size(rows, 3072) <= rows * 3072,
-               "expected at most %zu rows of scratch, got %zu floats", rows,
-               gpt_feedforward_scratch_size(rows, 3072));
-    const size_t some = gpt_feedforward_scratch_size(1000, 3072),
-                 many = gpt_feedforward_scratch_size(1000000, 3072);
+        expect(gpt_feedforward_scratch_size(rows, 768, 3072) <= (rows + 7) * (768 + 3072),
+               "expected at most %zu rows of scratch, got %zu floats", rows + 7,
+               gpt_feedforward_scratch_size(rows, 768, 3072));
+    const size_t some = gpt_feedforward_scratch_size(1000, 768, 3072),
+                 many = gpt_feedforward_scratch_size(1000000, 768, 3072);
     expect(some == many, "expected as much scratch for 1000000 rows as for 1000, got %zu and %zu", many, some);
 }
 
@@ -159,7 +157,7 @@ static void refuses(void)
     static const feedforward both[2] = {gpt_feedforward_forward, gpt_feedforward_forward_ref};
     const float *x = random_input("x", 6, -1.0f, 1.0f);
     const float *w1 = random_input("weight1", 12, -1.0f, 1.0f), *w2 = random_input("weight2", 12, -1.0f, 1.0f);
-    float *y = output("y", 6), *scratch = output("scratch", gpt_feedforward_scratch_size(2, 4));
+    float *y = output("y", 6), *scratch = output("scratch", gpt_feedforward_scratch_size(2, 3, 4));
     for (size_t k = 0; k < 2; k++) {
         const feedforward f = both[k];
         const char *which = k == 0 ? "kernel" : "reference";

@@ -13,6 +13,7 @@ int main(void)
     test_linear();
     test_layernorm();
     test_feedforward();
+    test_parts();
     test_random();
     return summary();
 }

@@ -57,7 +57,9 @@ export class FeedForward extends Module {
     const two = second.pointers(where)
     return runtime.scope(() => {
       const y = Tensor.empty(runtime, where, input.shape)
-      const scratch = Tensor.empty(runtime, where, [runtime.exports.gpt_feedforward_scratch_size(rows, hiddenDim)])
+      const scratch = Tensor.empty(runtime, where, [
+        runtime.exports.gpt_feedforward_scratch_size(rows, embDim, hiddenDim),
+      ])
       runtime.call(
         'gpt_feedforward_forward',
         y.byteOffset,

@@ -47,18 +47,24 @@ export class Linear extends Module {
     const { runtime, inFeatures, outFeatures } = this
     const { x: input, rows } = runtime.checkRows('Linear.forward', x, inFeatures, 'inFeatures')
     const { weight, bias } = this.pointers('Linear.forward')
-    const y = Tensor.empty(runtime, 'Linear.forward', [...input.shape.slice(0, -1), outFeatures])
-    runtime.call(
-      'gpt_linear_forward',
-      y.byteOffset,
-      input.byteOffset,
-      weight,
-      bias,
-      rows,
-      inFeatures,
-      outFeatures,
-    )
-    return y
+    return runtime.scope(() => {
+      const y = Tensor.empty(runtime, 'Linear.forward', [...input.shape.slice(0, -1), outFeatures])
+      const scratch = Tensor.empty(runtime, 'Linear.forward', [
+        runtime.exports.gpt_linear_scratch_size(rows, inFeatures),
+      ])
+      runtime.call(
+        'gpt_linear_forward',
+        y.byteOffset,
+        scratch.byteOffset,
+        input.byteOffset,
+        weight,
+        bias,
+        rows,
+        inFeatures,
+        outFeatures,
+      )
+      return y
+    })
   }
 
   /**
