@@ -3,23 +3,25 @@
  *   y = scale · (x - mean) · rstd + shift,   rstd = 1/√(var + eps),   var = Σ(x - mean)² / cols
  *
  * In float32 a mean of 1e4 is known to ±5e-4 only, which is far too coarse for a deviation of 0.1. So the mean is
- * subtracted twice. The first mean m is rounded; d = x - m is then small, and exact where it matters; the mean of d
- * is what m was off by, and takes its part in the variance and in y:
+ * subtracted twice. The first, m, is a guess from the row's first elements, and rounded; d = x - m is then small, and
+ * exact where it matters; the mean of d is what m was off by, and takes its part in the variance and in y:
  *
  *   off = Σd / cols,   var = Σd² / cols - off²,   y = scale · (d - off) · rstd + shift
  *
- * The first sum is taken of x - x[0], so that a constant row has d = 0 exactly, whatever its size. The sums of d
- * and d² are taken in float32 over blocks and in float64 over the blocks: in one float32 sum, an outlier first in
- * the row or 12,288 columns of two values cost 6e-6.
+ * That loses digits only where off is large beside the deviation: then m was a poor guess, and the sums are taken again
+ * from m + off. The guess is the very value of a constant row, which so has d = 0 exactly, whatever its size. The sums are
+ * taken in float32 over blocks and in float64 over the blocks: in one float32 sum, an outlier first in the row or 12,288
+ * columns of two values cost 6e-6.
  *
- * Bound by memory from the second-level cache on; the three passes over a row find it in the first.
+ * Bound by arithmetic: two passes of 5 operations a vector over a row that stays in the first-level cache. A third pass,
+ * for the exact mean first, cost a fifth more.
  */
 #include <math.h>
 
 #include "gpt_layers.h"
 #include "simd.h"
 
-enum { BLOCK = 256 };
+enum { GUESS = 16, BLOCK = 256 };
 
 static int check(const float *y, const float *x, const float *scale, const float *shift, size_t rows, size_t cols,
                  float eps)
@@ -50,46 +52,56 @@ int gpt_layernorm_forward_ref(float *y, float *mean, float *rstd, const float *x
     return GPT_OK;
 }
 
-/* Σ(x - pivot) over a row. Four accumulators of four lanes: the additions overlap, and sixteen partial sums round
- * less than one. */
-static float sum_from(const float *x, float pivot, size_t cols)
+/* The mean of the first elements, to within rounding; of equal ones, just their value. */
+static float guess_mean(const float *x, size_t cols)
 {
-    const v128_t p = wasm_f32x4_splat(pivot);
-    v128_t s0 = wasm_f32x4_splat(0.0f), s1 = s0, s2 = s0, s3 = s0;
-    size_t c = 0;
-    for (; c + 16 <= cols; c += 16) {
-        s0 = wasm_f32x4_add(s0, wasm_f32x4_sub(wasm_v128_load(x + c), p));
-        s1 = wasm_f32x4_add(s1, wasm_f32x4_sub(wasm_v128_load(x + c + 4), p));
-        s2 = wasm_f32x4_add(s2, wasm_f32x4_sub(wasm_v128_load(x + c + 8), p));
-        s3 = wasm_f32x4_add(s3, wasm_f32x4_sub(wasm_v128_load(x + c + 12), p));
-    }
-    float sum = gpt_sum_lanes(wasm_f32x4_add(wasm_f32x4_add(s0, s1), wasm_f32x4_add(s2, s3)));
-    for (; c < cols; c++) sum += x[c] - pivot;
-    return sum;
+    const size_t n = cols < GUESS ? cols : GUESS;
+    float sum = 0.0f;
+    for (size_t c = 0; c < n; c++) sum += x[c] - x[0];
+    return x[0] + sum / (float)n;
 }
 
-/* Adds a block's Σd and Σd², d = x - m. */
+/* Adds a block's Σd and Σd², d = x - m. Four sums of each, since a sum waits for its own additions. */
 static void add_block(double *sum, double *squares, const float *x, float m, size_t cols)
 {
     const v128_t mm = wasm_f32x4_splat(m);
-    v128_t s0 = wasm_f32x4_splat(0.0f), s1 = s0, q0 = s0, q1 = s0;
+    v128_t s[4], q[4];
+    for (size_t k = 0; k < 4; k++) s[k] = q[k] = wasm_f32x4_splat(0.0f);
     size_t c = 0;
-    for (; c + 8 <= cols; c += 8) {
-        const v128_t d0 = wasm_f32x4_sub(wasm_v128_load(x + c), mm);
-        const v128_t d1 = wasm_f32x4_sub(wasm_v128_load(x + c + 4), mm);
-        s0 = wasm_f32x4_add(s0, d0);
-        s1 = wasm_f32x4_add(s1, d1);
-        q0 = wasm_f32x4_add(q0, wasm_f32x4_mul(d0, d0));
-        q1 = wasm_f32x4_add(q1, wasm_f32x4_mul(d1, d1));
+    for (; c + 16 <= cols; c += 16) {
+        for (size_t k = 0; k < 4; k++) {
+            const v128_t d = wasm_f32x4_sub(wasm_v128_load(x + c + 4 * k), mm);
+            s[k] = wasm_f32x4_add(s[k], d);
+            q[k] = gpt_multiply_add(d, d, q[k]);
+        }
     }
-    float s = gpt_sum_lanes(wasm_f32x4_add(s0, s1)), q = gpt_sum_lanes(wasm_f32x4_add(q0, q1));
+    float of_d = gpt_sum_lanes(wasm_f32x4_add(wasm_f32x4_add(s[0], s[1]), wasm_f32x4_add(s[2], s[3])));
+    float of_squares = gpt_sum_lanes(wasm_f32x4_add(wasm_f32x4_add(q[0], q[1]), wasm_f32x4_add(q[2], q[3])));
     for (; c < cols; c++) {
         const float d = x[c] - m;
-        s += d;
-        q += d * d;
+        of_d += d;
+        of_squares += d * d;
     }
-    *sum += (double)s;
-    *squares += (double)q;
+    *sum += (double)of_d;
+    *squares += (double)of_squares;
+}
+
+/* How far the row's mean is from m, and its variance. */
+static void moments(double *off, double *var, const float *x, float m, size_t cols)
+{
+    double sum = 0.0, squares = 0.0;
+    for (size_t c = 0; c < cols; c += BLOCK)
+        add_block(&sum, &squares, x + c, m, cols - c < BLOCK ? cols - c : BLOCK);
+    *off = sum / (double)cols;
+    *var = squares / (double)cols - *off * *off;
+    if (*var < 0.0) *var = 0.0; /* the difference may round below 0 */
+}
+
+/* y = scale · ((x - m) · rstd - off · rstd) + shift */
+static inline v128_t normalised(v128_t x, v128_t scale, v128_t shift, v128_t m, v128_t rstd, v128_t minus_off_rstd)
+{
+    const v128_t unit = gpt_multiply_add(wasm_f32x4_sub(x, m), rstd, minus_off_rstd);
+    return gpt_multiply_add(unit, scale, shift);
 }
 
 int gpt_layernorm_forward_part(float *y, float *mean, float *rstd, const float *x, const float *scale,
@@ -103,22 +115,26 @@ int gpt_layernorm_forward_part(float *y, float *mean, float *rstd, const float *
     for (; r < end; r++) {
         const float *x_r = x + r * cols;
         float *y_r = y + r * cols;
-        const float m = x_r[0] + sum_from(x_r, x_r[0], cols) / (float)cols;
-        double sum = 0.0, squares = 0.0;
-        for (size_t c = 0; c < cols; c += BLOCK)
-            add_block(&sum, &squares, x_r + c, m, cols - c < BLOCK ? cols - c : BLOCK);
-        const double mean_of_d = sum / (double)cols, var = squares / (double)cols - mean_of_d * mean_of_d;
-        /* the difference may round below 0; NaN stays NaN */
-        const float s = (float)(1.0 / sqrt((var < 0.0 ? 0.0 : var) + (double)eps)), off = (float)mean_of_d;
-        const v128_t mm = wasm_f32x4_splat(m), oo = wasm_f32x4_splat(off), ss = wasm_f32x4_splat(s);
+        float m = guess_mean(x_r, cols);
+        double off, var;
+        moments(&off, &var, x_r, m, cols);
+        if (!(off * off <= var)) {
+            m += (float)off;
+            moments(&off, &var, x_r, m, cols);
+        }
+        const float s = (float)(1.0 / sqrt(var + (double)eps));
+        const v128_t m4 = wasm_f32x4_splat(m), s4 = wasm_f32x4_splat(s), t4 = wasm_f32x4_splat((float)-off * s);
         size_t c = 0;
         for (; c + 4 <= cols; c += 4) {
-            const v128_t d = wasm_f32x4_sub(wasm_f32x4_sub(wasm_v128_load(x_r + c), mm), oo);
-            const v128_t scaled = wasm_f32x4_mul(wasm_v128_load(scale + c), wasm_f32x4_mul(d, ss));
-            wasm_v128_store(y_r + c, wasm_f32x4_add(scaled, wasm_v128_load(shift + c)));
+            const v128_t scale4 = wasm_v128_load(scale + c), shift4 = wasm_v128_load(shift + c);
+            wasm_v128_store(y_r + c, normalised(wasm_v128_load(x_r + c), scale4, shift4, m4, s4, t4));
         }
-        for (; c < cols; c++) y_r[c] = scale[c] * ((x_r[c] - m - off) * s) + shift[c];
-        if (mean) mean[r] = m + off;
+        if (c < cols) {
+            const size_t n = cols - c;
+            const v128_t scale4 = gpt_load_tail(scale + c, n), shift4 = gpt_load_tail(shift + c, n);
+            gpt_store_tail(y_r + c, normalised(gpt_load_tail(x_r + c, n), scale4, shift4, m4, s4, t4), n);
+        }
+        if (mean) mean[r] = m + (float)off;
         if (rstd) rstd[r] = s;
     }
     return GPT_OK;
