@@ -17,7 +17,7 @@ static int check(const float *y, const float *scratch, const float *x, const flo
 
 size_t gpt_feedforward_scratch_size(size_t rows, size_t dim, size_t hidden)
 {
-    if (rows < GPT_PANEL) return rows * hidden;
+    if (rows < GPT_PACK_FROM) return rows * hidden;
     return gpt_whole_panels(rows < GPT_BLOCK ? rows : GPT_BLOCK) * (dim + hidden);
 }
 
@@ -43,7 +43,7 @@ int gpt_feedforward_forward_part(float *y, float *scratch, const float *x, const
     if (status) return status;
     if (part >= parts) return GPT_ERR_VALUE;
     if (dim == 0) return GPT_OK; /* empty, however many rows */
-    if (rows < GPT_PANEL) {
+    if (rows < GPT_PACK_FROM) {
         /* too few to cut */
         if (part > 0) return GPT_OK;
         gpt_gemm_few(scratch, x, weight1, bias1, rows, dim, hidden, 0, hidden);

@@ -10,7 +10,9 @@
  * Lost: unrolling over `in` (30 to 53: V8 spills), packing the weights (52 to 54, and the time to pack them).
  *
  * Few rows. Reading the weights is everything, so each is loaded once for all rows of a tile, along `in`, where it lies:
- * 2 rows by 4 outputs, then a single row by 4.
+ * 2 rows by 4 outputs, and a single row by 6. For one row the loads are what bounds it: each weight's vector wants its
+ * multiply-add and its share of a load of x. GB/s by outputs a tile, Node 20, where a bare read gives 97: 4: 57, 5: 62,
+ * 6: 60, 7: 66, 8: 58, 10: 44; relaxed, Node 24: 4: 36, 6: 48, 8: 50, 12: 53. Six divides GPT-2's sizes.
  */
 #include "gemm.h"
 #include "simd.h"
@@ -102,7 +104,7 @@ static inline __attribute__((always_inline)) void few_tile(float *y, const float
                                                            const float *bias, size_t in, size_t out, size_t rows,
                                                            size_t outs)
 {
-    v128_t acc[2][4], x_r[2];
+    v128_t acc[2][6], x_r[2];
     for (size_t r = 0; r < rows; r++)
         for (size_t o = 0; o < outs; o++) acc[r][o] = wasm_f32x4_splat(0.0f);
     size_t i = 0;
@@ -128,6 +130,8 @@ void gpt_gemm_few(float *y, const float *x, const float *weight, const float *bi
                   size_t out, size_t first_out, size_t end_out)
 {
     size_t o = first_out;
+    if (rows == 1)
+        for (; o + 6 <= end_out; o += 6) few_tile(y + o, x, weight + o * in, bias ? bias + o : NULL, in, out, 1, 6);
     for (; o + 4 <= end_out; o += 4) {
         const float *w = weight + o * in, *b = bias ? bias + o : NULL;
         size_t r = 0;

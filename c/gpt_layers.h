@@ -90,7 +90,7 @@ GPT_API int gpt_layernorm_forward_part(float *y, float *mean, float *rstd, const
  *   weight1  [hidden, dim]     bias1  [hidden]   NULL for none
  *   weight2  [dim, hidden]     bias2  [dim]      NULL for none
  *   approximate  as for gpt_gelu_forward
- * Parts are cut by rows; of fewer than 8 rows, part 0 does all.
+ * Parts are cut by rows; of fewer than 6 rows, part 0 does all.
  */
 GPT_API size_t gpt_feedforward_scratch_size(size_t rows, size_t dim, size_t hidden);
 GPT_API int gpt_feedforward_forward(float *y, float *scratch, const float *x, const float *weight1,

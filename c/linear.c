@@ -15,7 +15,7 @@ static int check(const float *y, const float *scratch, const float *x, const flo
 
 size_t gpt_linear_scratch_size(size_t rows, size_t in)
 {
-    if (rows < GPT_PANEL) return 0;
+    if (rows < GPT_PACK_FROM) return 0;
     return gpt_whole_panels(rows < GPT_BLOCK ? rows : GPT_BLOCK) * in;
 }
 
@@ -42,7 +42,7 @@ int gpt_linear_forward_part(float *y, float *scratch, const float *x, const floa
     if (part >= parts) return GPT_ERR_VALUE;
     if (out == 0) return GPT_OK; /* empty, however many rows */
     size_t first_out;
-    if (rows < GPT_PANEL) {
+    if (rows < GPT_PACK_FROM) {
         const size_t end_out = gpt_share(out, 4, part, parts, &first_out);
         gpt_gemm_few(y, x, weight, bias, rows, in, out, first_out, end_out);
         return GPT_OK;
