@@ -8,19 +8,22 @@ usage() {
 usage: ./build.sh [build | demo | test | golden] [option ...]
 
   build   (the default) build what has changed:
-            build/simd.wasm   the kernels of c/, by Emscripten
+            build/wasm/        the kernels of c/, by Emscripten: simd and relaxed (fused multiply-add), and each
+                              once more with shared memory, for threads
             dist/             the npm package: web/lib with the WebAssembly in it, and its types
             web/demo/dist/    the page, as static files
   demo    build, then serve the page until interrupted; the last line printed is its address.
             --port N   another port than 4173; a port in use gives way to the next
   test    build, then run every test: the kernels natively under sanitizers, the package in Node, the packed
           package in an empty folder, the page in a real browser. Arguments name test files to run only those.
+          Where this Node has no relaxed SIMD, npm fetches a newer one for that build (Linux on x64, 50 MB).
   golden  write tests/golden/*.json anew with PyTorch
   -h, --help   this text
 
 What is missing is installed: npm packages from package-lock.json, and, as root on Debian or Ubuntu, the
-distribution's packages. Elsewhere the build names the first thing that is missing, and stops. Node 20 or later and
-npm must be there. For its tools it looks in
+distribution's packages. Elsewhere the build names the first thing that is missing, and stops; but where Emscripten
+is too old for relaxed SIMD and clang-19, lld-19 and llvm-19 are not to be had, it says so and leaves relaxed out.
+Node 20 or later and npm must be there. For its tools it looks in
 
   EMSDK      an emsdk folder, if `emcc` is not on the PATH; Emscripten 3.1.6 or later
   CHROMIUM   the browser for the tests, if not `chromium` or `google-chrome` on the PATH
@@ -37,18 +40,25 @@ die() {
 }
 has() { command -v "$1" >/dev/null 2>&1; }
 
+may_install() { [[ $(id -u) == 0 ]] && has apt-get; }
+
+# install LOG PACKAGE...: Debian's packages; what is printed goes to LOG.
+install() {
+    local log=$1
+    shift
+    { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@"; } \
+        >"$log" 2>&1 </dev/null
+}
+
 # install_or_die WHAT PACKAGE...: Debian's packages where we may, otherwise the one message that says what is missing.
 install_or_die() {
     local what=$1
     shift
-    if [[ $(id -u) != 0 ]] || ! has apt-get; then
-        die "$what is missing. Install it and run this again; on Debian or Ubuntu: sudo apt-get install $*"
-    fi
+    may_install || die "$what is missing. Install it and run this again; on Debian or Ubuntu: sudo apt-get install $*"
     say "installing $* ($what)"
     local log
     log=$(mktemp)
-    if ! { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@"; } \
-        >"$log" 2>&1 </dev/null; then
+    if ! install "$log" "$@"; then
         tail -n 20 "$log" >&2
         die "$what is missing, and apt-get install $* failed; its last lines are above"
     fi
@@ -98,29 +108,98 @@ make_if_changed() {
         LC_ALL=C sort -z | xargs -0 sha256sum)
     if [[ -e $output && -f $stamp && $(<"$stamp") == "$inputs" ]]; then return; fi
     say "building $name"
+    rm -f "$stamp" # a failure half way is built anew
     "$command"
     printf '%s\n' "$inputs" >"$stamp"
 }
 
 install_npm_packages() { npm ci --no-audit --no-fund --loglevel=error >&2; }
 
-# One set of flags for every Emscripten. Without malloc the link fails if a kernel allocates; without the vectorizers
-# the plain loops stay plain; a fused multiply-add is written where it is meant.
-build_wasm() {
-    need_emcc
-    emcc c/*.c -o build/simd.wasm -O2 -std=c11 -msimd128 -fno-vectorize -fno-slp-vectorize \
+# A Node with relaxed SIMD, for the tests of that build. They skip it where there is none.
+install_newer_node() {
+    npm ci --prefix tests/nodes --no-audit --no-fund --loglevel=error >&2 ||
+        say "going on without a newer Node: the tests of the relaxed build will be skipped"
+}
+
+need_newer_node() {
+    [[ $(node -p 'process.platform + process.arch + (parseInt(process.versions.node) < 22)') == linuxx64true ]] || return 0
+    make_if_changed nodes tests/nodes/node_modules install_newer_node tests/nodes
+}
+
+# build_variant NAME FLAG...: build/wasm/NAME.wasm. One set of flags for every Emscripten. Without malloc the link fails if a
+# kernel allocates; without the vectorizers the plain loops stay plain; a fused multiply-add is written where it is
+# meant.
+build_variant() {
+    local name=$1
+    shift
+    emcc c/*.c -o "build/wasm/$name.wasm" -O2 -std=c11 -msimd128 -fno-vectorize -fno-slp-vectorize \
         -ffp-contract=off -fno-math-errno \
         -Wall -Wextra -Werror -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes \
         --no-entry -sSTANDALONE_WASM -sMALLOC=none -Wl,--export=__heap_base \
-        -sALLOW_MEMORY_GROWTH -sINITIAL_MEMORY=1MB -sMAXIMUM_MEMORY=4GB -sTOTAL_STACK=64KB >&2
+        -sALLOW_MEMORY_GROWTH -sINITIAL_MEMORY=1MB -sMAXIMUM_MEMORY=4GB -sTOTAL_STACK=64KB "$@" >&2
 }
 
+# A build, and its twin whose memory is shared and imported. No pthreads: what they would link wants JavaScript.
+build_twins() {
+    local name=$1
+    shift
+    build_variant "$name" "$@"
+    build_variant "$name-threads" "$@" -matomics -mbulk-memory -Wl,--shared-memory -sIMPORTED_MEMORY
+}
+
+compiles_relaxed() {
+    printf '%s\n' '#include <wasm_simd128.h>' 'v128_t probe(v128_t, v128_t, v128_t);' \
+        'v128_t probe(v128_t a, v128_t b, v128_t c) { return wasm_f32x4_relaxed_madd(a, b, c); }' >build/probe.c
+    emcc -c build/probe.c -o build/probe.o -msimd128 -mrelaxed-simd >/dev/null 2>&1
+}
+
+# Debian's and Ubuntu's Emscripten can use a newer LLVM than it comes with. Prints the configuration that makes it.
+configure_llvm_19() {
+    local config packages=(clang-19 lld-19 llvm-19)
+    config=$(dirname "$(readlink -f "$(command -v emcc)")")/.emscripten
+    grep -qs LLVM_ADD_VERSION "$config" || return
+    if ! { has clang-19 && has wasm-ld-19 && has llvm-ar-19; }; then
+        may_install || return
+        say "installing ${packages[*]} (relaxed SIMD for an Emscripten that is too old for it)"
+        install build/llvm-19.log "${packages[@]}" || return
+    fi
+    { cat "$config" && printf "\nLLVM_ADD_VERSION = '19'\nCLANG_ADD_VERSION = '19'\n"; } >build/llvm-19.config
+    printf '%s\n' "$PWD/build/llvm-19.config"
+}
+
+build_wasm() {
+    need_emcc
+    rm -rf build/wasm
+    mkdir build/wasm
+    build_twins simd
+    local config
+    if compiles_relaxed; then
+        build_twins relaxed -mrelaxed-simd
+    elif config=$(configure_llvm_19) && EM_CONFIG=$config compiles_relaxed; then
+        # That Emscripten's Binaryen cannot read the instructions, so what the linker writes is taken as it is.
+        EM_CONFIG=$config build_twins relaxed -mrelaxed-simd -Wno-experimental --oformat=bare -Wl,--strip-all
+    else
+        say "leaving out the relaxed build: this Emscripten is too old for it without clang-19, lld-19 and llvm-19"
+    fi
+}
+
+# Each build in a chunk of its own, and the list of them: load downloads the one that it runs.
 build_package() {
     rm -rf dist
     mkdir -p dist/wasm
-    cp build/simd.wasm dist/wasm/
-    printf "export default '%s'\n" "$(base64 -w 0 build/simd.wasm)" >dist/wasm/simd.js
-    printf '/** simd.wasm in base64 */\ndeclare const base64: string\nexport default base64\n' >dist/wasm/simd.d.ts
+    local name list=
+    for name in {simd,relaxed}{,-threads}; do
+        [[ -e build/wasm/$name.wasm ]] || continue
+        cp "build/wasm/$name.wasm" dist/wasm/
+        printf "export default '%s'\n" "$(base64 -w 0 "build/wasm/$name.wasm")" >"dist/wasm/$name.js"
+        printf '/** %s.wasm in base64 */\ndeclare const base64: string\nexport default base64\n' "$name" \
+            >"dist/wasm/$name.d.ts"
+        list+="  '$name': () => import('./$name.js'),"$'\n'
+    done
+    printf '// The builds there are.\nexport const builds = {\n%s}\n' "$list" >dist/wasm/builds.js
+    printf '%s\n' '/** The builds there are, each with what imports its chunk: the WebAssembly in base64. */' \
+        'export declare const builds: Readonly<Partial<Record<string, () => Promise<{ default: string }>>>>' \
+        >dist/wasm/builds.d.ts
     node_modules/.bin/tsc -p web/lib >&2
 }
 
@@ -130,9 +209,9 @@ build() {
     need_node
     mkdir -p build
     make_if_changed npm node_modules install_npm_packages package.json package-lock.json
-    make_if_changed wasm build/simd.wasm build_wasm c
-    make_if_changed package dist/index.js build_package web/lib build/simd.wasm
-    make_if_changed page web/demo/dist/index.html build_page web/demo web/lib build/simd.wasm
+    make_if_changed wasm build/wasm/simd.wasm build_wasm c
+    make_if_changed package dist/index.js build_package web/lib build/wasm
+    make_if_changed page web/demo/dist/index.html build_page web/demo web/lib build/wasm
 }
 
 demo() {
@@ -143,6 +222,7 @@ demo() {
 run_tests() {
     build
     need_test_tools
+    need_newer_node
     local files=("$@")
     if [[ $# == 0 ]]; then mapfile -t files < <(find tests -name '*.test.js' -not -path '*/node_modules/*' | sort); fi
     exec node --test --test-reporter=spec "${files[@]}"

@@ -152,6 +152,18 @@ GPT_API int gpt_random_uniform(float *y, gpt_random *random, size_t n, float low
 /* y[i] ~ N(0, 1) as torch.randn: below 16 elements pairs in float64, from 16 on blocks in float32.   y  [n] */
 GPT_API int gpt_random_normal(float *y, gpt_random *random, size_t n);
 
+/* ---- The WebAssembly builds -------------------------------------------------------------------------------------
+ * There are two, and a twin of each that imports a shared memory (as env.memory), for several instances to compute
+ * on at once. The first instance must be complete before the next is made: it initialises the memory.
+ */
+
+/* 1 where gpt_multiply_add is a relaxed instruction, which rounds once where the machine can; otherwise 0. */
+GPT_API int gpt_is_relaxed(void);
+
+/* Lets this instance's stack begin at `top`, aligned to 16, and grow down. Every instance in a shared memory but one
+ * needs a stack of its own, 64 KiB as the first one has. Natively it does nothing. */
+GPT_API int gpt_stack_set(void *top);
+
 /* ---- Plain references -------------------------------------------------------------------------------------------
  * The equation as the textbook has it, in float64 inside, with the contract of the function whose name it carries.
  * The tests hold the SIMD kernels against them; WebAssembly does not export them.

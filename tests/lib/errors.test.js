@@ -2,12 +2,12 @@
 
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
-import { GptLayersError, load } from 'gpt-layers'
-import { assertRefuses } from './support.js'
+import { GptLayersError } from 'gpt-layers'
+import { assertRefuses, loadForTest } from './support.js'
 
 let gpt, x, three, scalar, relu, gelu, linear, norm, feedForward
 before(async () => {
-  gpt = await load()
+  gpt = await loadForTest()
   x = gpt.ones([2, 5])
   three = gpt.ones([3])
   scalar = gpt.ones([])

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
-import { GPT_CONFIG_124M, load } from 'gpt-layers'
-import { assertClose, golden } from './support.js'
+import { GPT_CONFIG_124M } from 'gpt-layers'
+import { assertClose, golden, loadForTest } from './support.js'
 
 const { feedforward } = golden('layers')
 let gpt
 before(async () => {
-  gpt = await load()
+  gpt = await loadForTest()
 })
 
 test('FeedForward is PyTorch’s at odd sizes, with either GELU', () => {
@@ -35,7 +35,7 @@ test('GPT_CONFIG_124M goes in as it is: 768 to 3072 and back', () => {
 })
 
 test('hidden activations never exist whole: 1024 tokens of 768 need less than weights, input, output and 2 MiB', async () => {
-  const own = await load()
+  const own = await loadForTest()
   const layer = new own.FeedForward(GPT_CONFIG_124M)
   const x = own.zeros([1024, 768])
   layer.forward(x)

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
-import { load } from 'gpt-layers'
-import { assertClose, golden, unpack } from './support.js'
+import { assertClose, golden, loadForTest, unpack } from './support.js'
 
 const { gelu, special } = golden('layers')
 let gpt
 before(async () => {
-  gpt = await load()
+  gpt = await loadForTest()
 })
 
 for (const approximate of ['tanh', 'none']) {

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
-import { load } from 'gpt-layers'
-import { assertClose, assertSame, golden, unpack } from './support.js'
+import { assertClose, assertSame, golden, loadForTest, unpack } from './support.js'
 
 const { layernorm, 'layernorm hard': hard, special } = golden('layers')
 let gpt
 before(async () => {
-  gpt = await load()
+  gpt = await loadForTest()
 })
 
 test('layer norm with scale and shift is PyTorch’s at odd sizes and at 768', () => {

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
-import { load } from 'gpt-layers'
-import { assertClose, assertSame, golden, unpack } from './support.js'
+import { assertClose, assertSame, golden, loadForTest, unpack } from './support.js'
 
 const { linear, special } = golden('layers')
 let gpt
 before(async () => {
-  gpt = await load()
+  gpt = await loadForTest()
 })
 
 test('Linear is PyTorch’s at odd sizes, on any leading shape', () => {

@@ -3,16 +3,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeEach, test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { load } from 'gpt-layers'
 import { Memory } from '../../web/lib/memory.js'
-import { assertRefuses } from './support.js'
+import { assertRefuses, loadForTest } from './support.js'
 
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc')
 
 let gpt
 beforeEach(async () => {
-  gpt = await load()
+  gpt = await loadForTest()
 })
 const heap = () => gpt.exports.memory.buffer.byteLength
 
@@ -95,7 +94,7 @@ test('a scope whose function throws, or is asynchronous, frees all', () => {
 })
 
 test('past maxMemory there is an error that says what to do, and nothing is lost', async () => {
-  gpt = await load({ maxMemory: 4 })
+  gpt = await loadForTest({ maxMemory: 4 })
   const size = heap()
   const address = nextAddress()
   assertRefuses(() => gpt.zeros([2 ** 20]), 'MEMORY', /zeros: needs 4194304 bytes.*dispose/)
@@ -107,7 +106,7 @@ test('past maxMemory there is an error that says what to do, and nothing is lost
 })
 
 test('a layer that does not fit leaves the generator where it stood', async () => {
-  gpt = await load({ maxMemory: 4 })
+  gpt = await loadForTest({ maxMemory: 4 })
   const address = nextAddress()
   gpt.manualSeed(1)
   const expected = gpt.randn([4]).toArray()

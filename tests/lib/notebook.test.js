@@ -2,14 +2,14 @@
 
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
-import { GPT_CONFIG_124M, load } from 'gpt-layers'
-import { assertClose, assertSame, golden, unpack } from './support.js'
+import { GPT_CONFIG_124M } from 'gpt-layers'
+import { assertClose, assertSame, golden, loadForTest, unpack } from './support.js'
 
 const cells = golden('notebook')
 let gpt, batch, layer, out, mean, variance, normed, normedMean, normedVariance
 
 before(async () => {
-  gpt = await load()
+  gpt = await loadForTest()
   const { Linear, ReLU, Sequential } = gpt
   gpt.manualSeed(123)
   batch = gpt.randn([2, 5])

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { before, test } from 'node:test'
-import { load } from 'gpt-layers'
-import { assertSame, golden } from './support.js'
+import { assertSame, golden, loadForTest } from './support.js'
 
 const { cases, digests, linears } = golden('random')
 let gpt
 before(async () => {
-  gpt = await load()
+  gpt = await loadForTest()
 })
 
 test('randn and rand draw PyTorch’s bits at every size around 16, for every kind of seed', () => {
@@ -37,12 +36,12 @@ test('a new Linear has the weights nn.Linear has after the same seed', () => {
 })
 
 test('an instance that was never seeded starts somewhere else than another', async () => {
-  const other = await load()
+  const other = await loadForTest()
   assert.notDeepEqual([...gpt.randn([4]).data], [...other.randn([4]).data])
 })
 
 test('instances draw independently: seeding one does not touch the other', async () => {
-  const other = await load()
+  const other = await loadForTest()
   gpt.manualSeed(1)
   other.manualSeed(1)
   const first = gpt.randn([3]).toArray()

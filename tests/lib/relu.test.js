@@ -1,11 +1,10 @@
 import { before, test } from 'node:test'
-import { load } from 'gpt-layers'
-import { assertSame, golden, unpack } from './support.js'
+import { assertSame, golden, loadForTest, unpack } from './support.js'
 
 const { special } = golden('layers')
 let gpt
 before(async () => {
-  gpt = await load()
+  gpt = await loadForTest()
 })
 
 test('ReLU is PyTorch’s, for NaN, infinities and both zeros as well', () => {

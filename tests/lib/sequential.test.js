@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
-import { load } from 'gpt-layers'
-import { assertRefuses } from './support.js'
+import { assertRefuses, loadForTest } from './support.js'
 
 let gpt
 before(async () => {
-  gpt = await load()
+  gpt = await loadForTest()
 })
 
 test('Sequential runs its layers in order and names their parameters by number', () => {
@@ -31,7 +30,7 @@ test('train and eval reach the layers inside', () => {
 })
 
 test('loadStateDict copies, from another instance as well, or changes nothing', async () => {
-  const other = await load()
+  const other = await loadForTest()
   const source = new other.Linear(2, 1)
   const target = new gpt.Linear(2, 1)
   target.loadStateDict(source.stateDict())

@@ -2,6 +2,21 @@
 
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
+import { load } from 'gpt-layers'
+
+/**
+ * What `load` gives, for a test that holds for every build and any number of threads: builds.test.js runs it on each,
+ * named in the environment.
+ *
+ * @param {Parameters<typeof load>[0]} [options]
+ */
+export async function loadForTest(options) {
+  const { GPT_LAYERS_BUILD: build, GPT_LAYERS_THREADS: threads = '1' } = process.env
+  const gpt = await load({ build, threads: Number(threads), ...options })
+  assert.equal(gpt.build, build ?? gpt.build)
+  assert.equal(gpt.threads, options?.threads ?? Number(threads))
+  return gpt
+}
 
 /** @param {string} name of a file in tests/golden, without .json */
 export function golden(name) {

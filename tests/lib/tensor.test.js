@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { inspect } from 'node:util'
-import { load } from 'gpt-layers'
-import { assertClose, assertRefuses, assertSame, golden, unpack } from './support.js'
+import { assertClose, assertRefuses, assertSame, golden, loadForTest, unpack } from './support.js'
 
 const { reductions, broadcasts } = golden('tensor')
 const { special } = golden('layers')
 let gpt
 before(async () => {
-  gpt = await load()
+  gpt = await loadForTest()
 })
 
 test('mean and var reduce any axis, or all, as PyTorch does', () => {

@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { svelte } from '@sveltejs/vite-plugin-svelte'
 import temml from 'temml'
@@ -24,6 +24,12 @@ const headers = {
   'Cross-Origin-Embedder-Policy': 'require-corp',
 }
 
+/** The size of each build there is, for the page to say. */
+const sizes = ['simd', 'relaxed']
+  .map((build) => ({ build, path: fromRoot(`dist/wasm/${build}.wasm`) }))
+  .filter(({ path }) => existsSync(path))
+  .map(({ build, path }) => [build, statSync(path).size])
+
 export default defineConfig({
   base: './', // served from any sub-path
   plugins: [svelte(), formulas],
@@ -31,7 +37,7 @@ export default defineConfig({
     // The demo imports the package by its public name; the package lies right here.
     alias: { 'gpt-layers': fromRoot('dist/index.js') },
   },
-  define: { WASM_BYTES: statSync(fromRoot('dist/wasm/simd.wasm')).size },
+  define: { WASM_BYTES: JSON.stringify(Object.fromEntries(sizes)) },
   build: { target: 'es2022', assetsInlineLimit: 0 },
   preview: { port: 4173, headers },
 })

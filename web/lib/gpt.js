@@ -43,11 +43,11 @@ export class Gpt {
   /**
    * @internal
    * @param {Runtime} runtime
-   * @param {'simd'} build
+   * @param {'simd' | 'relaxed'} build
    */
   constructor(runtime, build) {
     this.#runtime = runtime
-    /** Which build runs. @readonly @type {'simd'} */
+    /** Which build runs. @readonly @type {'simd' | 'relaxed'} */
     this.build = build
     /** On how many threads. @readonly @type {number} */
     this.threads = 1
