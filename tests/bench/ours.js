@@ -1,0 +1,65 @@
+// gpt-layers, through its public API.
+
+/** @import { Task } from './operations.js' */
+/** @import { Entrant } from './contest.js' */
+
+import { load } from '../../dist/index.js'
+import { DIM, EPS, HIDDEN } from './operations.js'
+
+export const BUILDS = ['simd', 'relaxed']
+
+const LAYERS = {
+  LayerNorm(gpt, { weights }) {
+    const layer = new gpt.LayerNorm(DIM, { eps: EPS })
+    layer.scale.data.set(weights.scale)
+    layer.shift.data.set(weights.shift)
+    return layer
+  },
+  GELU: (gpt, { approximate }) => new gpt.GELU({ approximate }),
+  FeedForward(gpt, { weights, approximate }) {
+    const layer = new gpt.FeedForward({ embDim: DIM, hiddenDim: HIDDEN, approximate })
+    const [first, , second] = layer.layers
+    first.weight.data.set(weights.weight1)
+    first.bias.data.set(weights.bias1)
+    second.weight.data.set(weights.weight2)
+    second.bias.data.set(weights.bias2)
+    return layer
+  },
+}
+
+/**
+ * @param {{ build: string, threads: number }} options
+ * @returns {Promise<Entrant>}
+ */
+export async function ours({ build, threads }) {
+  const gpt = await load({ build, threads }).catch((error) => {
+    if (error.code !== 'UNSUPPORTED') throw error
+    return { refusal: error.message }
+  })
+  if (gpt.refusal) return { note: `${build}: ${gpt.refusal}` }
+  const close = () => gpt.dispose?.() // which an instance on one thread need not have
+  if (gpt.threads !== threads) {
+    close()
+    return { note: `${build}: load({ threads: ${threads} }) settled for ${gpt.threads}` }
+  }
+  return { gpt, contestant: { name: build, prepare: (task) => prepare(gpt, task), close } }
+}
+
+/** @param {Task} task */
+function prepare(gpt, task) {
+  const layer = LAYERS[task.kind](gpt, task)
+  const x = gpt.tensor(task.x, [task.tokens, task.columns])
+  return {
+    call() {
+      // in a scope, and nothing returned from it: what the call makes is freed
+      gpt.scope(() => {
+        layer.forward(x)
+      })
+    },
+    result: () => gpt.scope(() => layer.forward(x).data.slice()),
+    dispose() {
+      layer.dispose()
+      x.dispose()
+    },
+  }
+}
