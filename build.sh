@@ -5,7 +5,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 
 usage() {
     cat <<'HELP'
-usage: ./build.sh [build | demo | test | golden] [option ...]
+usage: ./build.sh [build | demo | test | bench | bench-browser | golden] [option ...]
 
   build   (the default) build what has changed:
             build/wasm/        the kernels of c/, by Emscripten: simd and relaxed (fused multiply-add), and each
@@ -17,6 +17,8 @@ usage: ./build.sh [build | demo | test | golden] [option ...]
   test    build, then run every test: the kernels natively under sanitizers, the package in Node, the packed
           package in an empty folder, the page in a real browser. Arguments name test files to run only those.
           Where this Node has no relaxed SIMD, npm fetches a newer one for that build (Linux on x64, 50 MB).
+  bench   build, then measure the package beside onnxruntime-web and TensorFlow.js in Node; --help says its options
+  bench-browser   the same beside onnxruntime-web in a headless browser
   golden  write tests/golden/*.json anew with PyTorch
   -h, --help   this text
 
@@ -228,6 +230,28 @@ run_tests() {
     exec node --test --test-reporter=spec "${files[@]}"
 }
 
+install_bench_packages() { npm ci --prefix tests/bench --no-audit --no-fund --loglevel=error >&2; }
+build_simd_limits() { tests/bench/limits.sh simd build/limits-simd.wasm; }
+build_relaxed_limits() { tests/bench/limits.sh relaxed build/limits-relaxed.wasm; }
+
+# bench SCRIPT OPTION...: the peers and the loops that they are measured against are the bench's own.
+bench() {
+    build
+    need_emcc
+    local made_from=(tests/bench/limits.c tests/bench/limits.sh c/simd.h)
+    make_if_changed limits-simd build/limits-simd.wasm build_simd_limits "${made_from[@]}"
+    make_if_changed limits-relaxed build/limits-relaxed.wasm build_relaxed_limits "${made_from[@]}"
+    make_if_changed bench-npm tests/bench/node_modules install_bench_packages tests/bench/package{,-lock}.json
+    exec node "$@"
+}
+
+bench_browser() {
+    find_browser >/dev/null || install_or_die "a browser for the bench (Chromium or Chrome)" chromium
+    CHROMIUM=$(find_browser) || die "a browser for the bench is missing: install Chromium or Chrome, or set CHROMIUM"
+    export CHROMIUM
+    bench tests/bench/browser.js "$@"
+}
+
 golden() {
     local python=/usr/bin/python3
     "$python" -c 'import torch' 2>/dev/null || install_or_die "PyTorch for $python" python3-torch
@@ -240,6 +264,8 @@ case $command in
 build) build ;;
 demo) demo "$@" ;;
 test) run_tests "$@" ;;
+bench) bench tests/bench/bench.js "$@" ;;
+bench-browser) bench_browser "$@" ;;
 golden) golden ;;
 -h | --help | help) usage ;;
 *)

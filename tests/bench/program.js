@@ -1,0 +1,78 @@
+// What both benches are as commands: options, the table as it grows, and the figures in a file.
+
+/** @import { Row, Settings } from './contest.js' */
+
+import { readFileSync, writeFileSync } from 'node:fs'
+import { cpus } from 'node:os'
+import { parseArgs } from 'node:util'
+import { TOLERANCE } from './agreement.js'
+import { QUICK, THOROUGH } from './measure.js'
+import { table } from './table.js'
+
+export const THREADS = [1, 2]
+
+const usage = (/** @type {string} */ command) => `usage: ./build.sh ${command} [option ...]
+
+  --json FILE      write the figures to FILE, too
+  --quick          fewer repetitions: a look, no figures to quote
+  --only PATTERN   only the rows that match this regular expression, case ignored: 'feedforward T=128 ',
+                   'gelu.*threads=1', 'load', 'around a call'
+  -h, --help       this text`
+
+const LEGEND = `
+T: tokens of GPT-2 124M's sizes, 768 and 3072. build: ours, and on how many threads, the peers on as many.
+ms: median. ratio: how many times as long the peer takes. rate: FeedForward's multiplications and additions,
+but at T=1 the bytes of its weights; of the others the bytes read and written once. of the limit: of registers
+that only multiply and add, in the same build, or of memory that is only read, as much as FeedForward's weights;
+measured in turns with the row.`
+
+/** @param {string} command */
+function readOptions(command) {
+  const text = /** @type {const} */ ({ type: 'string', default: '' })
+  const flag = /** @type {const} */ ({ type: 'boolean', default: false })
+  const options = { json: text, quick: flag, only: text, help: { ...flag, short: 'h' } }
+  try {
+    const { values } = parseArgs({ options })
+    new RegExp(values.only) // throws now rather than in the middle
+    if (!values.help) return values
+    console.log(usage(command))
+    process.exit(0)
+  } catch (error) {
+    console.error(`${error.message}\n${usage(command)}`)
+    process.exit(2)
+  }
+}
+
+/** The version of a package that is installed here. @param {string} name */
+const version = (name) =>
+  JSON.parse(readFileSync(new URL(`node_modules/${name}/package.json`, import.meta.url), 'utf8')).version
+
+/**
+ * @param {string} command
+ * @param {Record<string, string>} peers the package of each, by name
+ * @param {(settings: Omit<Settings, 'threads'>,
+ *   report: (message: { runtime?: string, row?: Row, note?: string }) => void) => Promise<void>} run
+ *   reports the runtime before the first row
+ */
+export async function program(command, peers, run) {
+  const { json, quick, only } = readOptions(command)
+  const versions = Object.fromEntries(Object.entries(peers).map(([name, from]) => [name, version(from)]))
+  const cpu = `${cpus().length} x ${cpus()[0]?.model}`
+  const { head, line } = table(Object.keys(peers))
+  const figures = { runtime: '', cpu, versions, quick, tolerance: TOLERANCE, rows: [], notes: [] }
+
+  await run({ effort: quick ? QUICK : THOROUGH, only }, ({ runtime, row, note }) => {
+    if (runtime) {
+      figures.runtime = runtime
+      const sides = Object.entries(versions).map((entry) => entry.join(' '))
+      console.log([runtime, cpu, ...sides].join(', '))
+      console.log(`Results agree within ${TOLERANCE}, absolute below 1 and relative above, or this fails.`)
+      console.log(`\n${head}`)
+    }
+    if (row) console.log(line(row))
+    if (row) figures.rows.push(row)
+    if (note) figures.notes.push(note)
+  })
+  console.log([LEGEND, ...figures.notes].join('\n'))
+  if (json) writeFileSync(json, `${JSON.stringify(figures, null, 2)}\n`)
+}
