@@ -29,6 +29,14 @@ const runs = (probe) => typeof WebAssembly === 'object' && WebAssembly.validate(
  */
 const compiled = new Map()
 
+/** @param {string} base64 */
+function decode(base64) {
+  const text = atob(base64)
+  const bytes = new Uint8Array(text.length)
+  for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i) // half of load()'s time with Uint8Array.from
+  return bytes
+}
+
 /**
  * @param {string} name of a chunk in wasm/
  * @returns {Promise<WebAssembly.Module>}
@@ -38,7 +46,7 @@ function compile(name) {
   if (known) return known
   const importChunk = /** @type {NonNullable<(typeof builds)[string]>} */ (builds[name])
   const module = importChunk()
-    .then(({ default: base64 }) => WebAssembly.compile(Uint8Array.from(atob(base64), (c) => c.charCodeAt(0))))
+    .then(({ default: base64 }) => WebAssembly.compile(decode(base64)))
     .catch((error) => {
       compiled.delete(name) // so that the next call tries again, after a chunk failed to download, say
       throw error
