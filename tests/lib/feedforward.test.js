@@ -34,11 +34,12 @@ test('GPT_CONFIG_124M goes in as it is: 768 to 3072 and back', () => {
   layer.dispose()
 })
 
-test('hidden activations never exist whole: 1024 tokens of 768 need less than weights, input, output and 2 MiB', async () => {
+test('hidden activations never exist whole: 1024 tokens of 768 need weights, input, output and 2 MiB at most', async () => {
   const own = await loadForTest()
   const layer = new own.FeedForward(GPT_CONFIG_124M)
   const x = own.zeros([1024, 768])
   layer.forward(x)
-  const bytes = 4 * (4_722_432 + 2 * 1024 * 768)
-  assert.ok(own.exports.memory.buffer.byteLength < bytes + 2 * 2 ** 20, `${own.exports.memory.buffer.byteLength}`)
+  // Every further thread has its own block of them, of 0.94 MiB, and a stack.
+  const bytes = 4 * (4_722_432 + 2 * 1024 * 768) + (1 + own.threads) * 2 ** 20
+  assert.ok(own.exports.memory.buffer.byteLength <= bytes, `${own.exports.memory.buffer.byteLength}`)
 })

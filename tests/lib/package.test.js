@@ -57,6 +57,7 @@ test('README’s example type-checks, and so does every call of the API table', 
 import { load, GptLayersError, GPT_CONFIG_124M } from 'gpt-layers'
 import type { ErrorCode, Gpt, LayerNorm, Linear, Module, Tensor } from 'gpt-layers'
 const gpt: Gpt = await load({ build: 'simd', threads: 1, maxMemory: 64 })
+const build: 'simd' | 'relaxed' = gpt.build
 const linear: Linear = new gpt.Linear(5, 6, { bias: false })
 const norm: LayerNorm = new gpt.LayerNorm(6, { eps: 1e-6 })
 const x: Tensor = gpt.tensor([[1, 2]], [2]).add(1).sub(norm.scale).mul(2).div(3).sqrt().clone().reshape([1, -1])
@@ -70,6 +71,7 @@ const text: string = y.toString({ sciMode: false, precision: 2 }) + gpt.build + 
 gpt.exports.gpt_relu_forward(y.byteOffset, y.byteOffset, y.size)
 const code: ErrorCode = new GptLayersError('TYPE', text).code
 { using z = gpt.zeros([2]); z.dispose() }
+{ using other = await load({ build, threads: 2 }); other.dispose() }
 // @ts-expect-error a shape is an array
 gpt.ones(2)
 // @ts-expect-error there is no such form
@@ -107,8 +109,12 @@ test('an app pays at most 25 kB gzipped for load and the simd build', async () =
   })
   // What is downloaded where simd runs: the entry and the chunk of that build, and what the two import.
   const holds = (chunk, path) => chunk.moduleIds?.some((id) => id.endsWith(path))
-  const downloaded = new Set([output.find((chunk) => chunk.isEntry), output.find((chunk) => holds(chunk, 'dist/wasm/simd.js'))])
-  for (const { imports } of downloaded) for (const name of imports) downloaded.add(output.find((chunk) => chunk.fileName === name))
+  const isSimd = (chunk) => holds(chunk, 'dist/wasm/simd.js')
+  const downloaded = new Set([output.find((chunk) => chunk.isEntry), output.find(isSimd)])
+  for (const { imports } of downloaded) {
+    for (const name of imports) downloaded.add(output.find((chunk) => chunk.fileName === name))
+  }
+  assert.ok(output.some(({ fileName }) => /worker-.*\.js$/.test(fileName)), 'the worker is there')
   const size = [...downloaded].reduce((sum, chunk) => sum + gzipSync(chunk.code, { level: 9 }).length, 0)
   assert.ok(downloaded.size >= 2, 'the WebAssembly is a chunk of its own')
   for (const name of Object.keys(builds)) {

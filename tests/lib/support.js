@@ -5,8 +5,8 @@ import { readFileSync } from 'node:fs'
 import { load } from 'gpt-layers'
 
 /**
- * What `load` gives, for a test that holds for every build and any number of threads: builds.test.js runs it on each,
- * named in the environment.
+ * What `load` gives, for a test that holds for every build and any number of threads: builds.test.js runs it on
+ * each, named in the environment.
  *
  * @param {Parameters<typeof load>[0]} [options]
  */

@@ -49,8 +49,6 @@ export class Gpt {
     this.#runtime = runtime
     /** Which build runs. @readonly @type {'simd' | 'relaxed'} */
     this.build = build
-    /** On how many threads. @readonly @type {number} */
-    this.threads = 1
     /**
      * The raw WebAssembly exports, under the C names that `gpt-layers/gpt_layers.h` documents.
      *
@@ -72,13 +70,24 @@ export class Gpt {
   }
 
   /**
+   * On how many threads. Fewer than `load` was asked for, that is 1, where this machine or page cannot share memory
+   * or start workers, or once one of them has ended.
+   *
+   * @returns {number}
+   */
+  get threads() {
+    return this.#runtime.threads
+  }
+
+  /**
    * torch.manual_seed: what is drawn from here on, by `randn`, `rand` and new layers, is what PyTorch draws on the CPU.
    *
    * @param {number} n an integer, of which the low 32 bits count, as in PyTorch
-   * @throws {GptLayersError} TYPE, VALUE
+   * @throws {GptLayersError} TYPE, VALUE, DISPOSED
    */
   manualSeed(n) {
     checkNumber('manualSeed', 'n', n, 'a safe integer', Number.isSafeInteger)
+    this.#runtime.memory.checkLive('manualSeed')
     this.#runtime.generator.seed(n)
   }
 
@@ -150,7 +159,21 @@ export class Gpt {
     if (typeof fn !== 'function') {
       throw new GptLayersError('TYPE', `scope: fn should be a function, got ${describe(fn)}`)
     }
+    this.#runtime.memory.checkLive('scope')
     return this.#runtime.scope(fn)
+  }
+
+  /**
+   * Ends the threads and gives up the memory. Every tensor counts as disposed then, and using the instance is an
+   * error; disposing again is not.
+   */
+  dispose() {
+    this.#runtime.dispose()
+  }
+
+  // See Tensor's.
+  [Symbol.dispose]() {
+    this.dispose()
   }
 
   /** @param {string} where @param {readonly number[]} shape */

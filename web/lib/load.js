@@ -1,21 +1,30 @@
 /** @import { Exports } from './runtime.js' */
 
-import { checkChoice, checkNumber, checkOptions, checkSize, describe } from './check.js'
+import { checkChoice, checkNumber, checkOptions, describe } from './check.js'
 import { GptLayersError } from './errors.js'
 import { Gpt } from './gpt.js'
 import { Runtime } from './runtime.js'
 import { builds } from './wasm/builds.js'
 
 const MIB = 1024 * 1024
+const PAGE = 65536
+const FIRST_PAGES = 16 // what build.sh gives a build to begin with
+const MAX_THREADS = 64
 
 /** @typedef {'simd' | 'relaxed'} Build */
 
-/** For each build a module of one function that uses one of its instructions: valid where the build is. */
+/** Modules of one function each, that uses instructions of a kind: valid where they are. */
 const PROBES = {
-  simd: [0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 10, 1, 8, 0, 65, 0, 253, 15, 253, 98, 11],
+  simd: [
+    0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 10, 1, 8, 0, 65, 0, 253, 15, 253, 98, 11,
+  ],
   relaxed: [
-    0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 19, 1, 17, 0, 65, 0, 253, 15, 65, 0, 253, 15, 65, 0,
-    253, 15, 253, 133, 2, 11,
+    0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 19, 1, 17, 0, 65, 0, 253, 15, 65, 0, 253,
+    15, 65, 0, 253, 15, 253, 133, 2, 11,
+  ],
+  threads: [
+    0, 97, 115, 109, 1, 0, 0, 0, 1, 4, 1, 96, 0, 0, 3, 2, 1, 0, 5, 4, 1, 3, 1, 1, 10, 21, 1, 19, 0, 65, 0, 65, 0,
+    254, 23, 2, 0, 65, 0, 65, 0, 65, 0, 252, 11, 0, 11,
   ],
 }
 
@@ -59,15 +68,17 @@ function compile(name) {
  * Loads the layers: a new instance, independent of any other. Nothing is done at import time.
  *
  * @param {{ build?: Build, threads?: number, maxMemory?: number, module?: WebAssembly.Module }} [options]
- *   - build: which build to run; by default 'relaxed', whose multiply-add is one instruction and rounds once, where this
- *     machine has it, otherwise 'simd'.
- *   - threads: how many are wanted; this version runs on 1 whatever is asked, and `gpt.threads` says so.
+ *   - build: which build to run; by default 'relaxed', whose multiply-add is one instruction and rounds once, where
+ *     this machine has it, otherwise 'simd'.
+ *   - threads: how many are wanted, from 1, the default, to 64. It is 1, and `gpt.threads` says so, where they
+ *     cannot be had: in a page that is not cross-origin isolated, in an application whose bundler leaves workers
+ *     out.
  *   - maxMemory: MiB that the instance's memory may reach; 4096 by default.
- *   - module: `gpt-layers/simd.wasm` or `gpt-layers/relaxed.wasm`, compiled by you, where you would rather fetch, cache
- *     or hash it.
+ *   - module: `gpt-layers/simd.wasm`, `gpt-layers/relaxed.wasm` or, for threads, `gpt-layers/simd-threads.wasm` or
+ *     `gpt-layers/relaxed-threads.wasm`, compiled by you, where you would rather fetch, cache or hash it.
  * @returns {Promise<Gpt>}
- * @throws {GptLayersError} (by rejecting) TYPE, VALUE; UNSUPPORTED where there is no WebAssembly SIMD, or not the build
- *   asked for; MEMORY
+ * @throws {GptLayersError} (by rejecting) TYPE, VALUE; UNSUPPORTED where there is no WebAssembly SIMD, or not the
+ *   build asked for; MEMORY
  * @example const gpt = await load()
  */
 export async function load(options = {}) {
@@ -78,7 +89,7 @@ export async function load(options = {}) {
     module: /** @type {unknown} */ (undefined),
   })
   if (build !== undefined) checkChoice('load', 'build', build, /** @type {const} */ (['simd', 'relaxed']))
-  checkSize('load', 'threads', threads)
+  checkNumber('load', 'threads', threads, `an integer from 1 to ${MAX_THREADS}`, isThreads)
   checkNumber('load', 'maxMemory', maxMemory, 'a number of MiB from 1 to 4096', (n) => n >= 1 && n <= 4096)
   if (module !== undefined && !(module instanceof WebAssembly.Module)) {
     throw new GptLayersError('TYPE', `load: module should be a WebAssembly.Module, got ${describe(module)}`)
@@ -89,39 +100,78 @@ export async function load(options = {}) {
       'load: needs WebAssembly with SIMD (Chrome 91, Firefox 89, Safari 16.4, Node 16.4 or later), which is missing here',
     )
   }
-  const exports = await instantiate(module ?? (await compile(chooseBuild(build))))
+  const chosen = chooseBuild(build, module)
+  const maxBytes = Math.floor(maxMemory * MIB)
+  const shared = (module ? importsMemory(module) : threads > 1 && canShare()) ? shareMemory(maxBytes) : null
+  const code = module ?? (await compile(shared ? `${chosen}-threads` : chosen))
+  const exports = await instantiate(code, shared)
   const actual = exports.gpt_is_relaxed() === 1 ? 'relaxed' : 'simd'
   if (build !== undefined && build !== actual) {
-    throw new GptLayersError('VALUE', `load: module should be the build '${build}' that was asked for, got '${actual}'`)
+    throw new GptLayersError('VALUE', `load: module should be build '${build}' as asked for, got '${actual}'`)
   }
-  return new Gpt(new Runtime(exports, Math.floor(maxMemory * MIB)), actual)
+  const runtime = new Runtime(exports, maxBytes)
+  if (shared && threads > 1 && canShare()) {
+    const { Crew } = await import('./threads.js')
+    runtime.employ(await Crew.start(runtime, code, threads))
+  }
+  return new Gpt(runtime, actual)
 }
+
+/** @param {number} n */
+const isThreads = (n) => Number.isInteger(n) && n >= 1 && n <= MAX_THREADS
 
 /**
  * @param {Build | undefined} wanted
- * @returns {Build} the one to run
+ * @param {WebAssembly.Module | undefined} module
+ * @returns {Build} the one to run; of no meaning with a module, which is what it is
  */
-function chooseBuild(wanted) {
-  if (wanted === 'simd') return 'simd'
+function chooseBuild(wanted, module) {
+  if (wanted === 'simd' || module) return 'simd'
   const missing = !builds.relaxed
     ? 'this copy of gpt-layers was built without'
     : !runs('relaxed') && 'is missing here (Chrome 114, Node 22 or later have it)'
   if (!missing) return 'relaxed'
   if (wanted === undefined) return 'simd'
-  throw new GptLayersError('UNSUPPORTED', `load: build 'relaxed' needs WebAssembly's relaxed SIMD, which ${missing}`)
+  throw new GptLayersError('UNSUPPORTED', `load: build 'relaxed' needs relaxed SIMD, which ${missing}`)
+}
+
+/** Whether threads may share memory: a page that is not cross-origin isolated cannot send it to a worker. */
+function canShare() {
+  return runs('threads') && typeof SharedArrayBuffer === 'function' && globalThis.crossOriginIsolated !== false
+}
+
+/** @param {WebAssembly.Module} module whether it is one of those for threads */
+function importsMemory(module) {
+  const [memory, ...rest] = WebAssembly.Module.imports(module)
+  return rest.length === 0 && memory?.module === 'env' && memory.name === 'memory' && memory.kind === 'memory'
+}
+
+/**
+ * @param {number} maxBytes
+ * @returns {WebAssembly.Memory | null} null where the system does not reserve so much address space
+ */
+function shareMemory(maxBytes) {
+  try {
+    return new WebAssembly.Memory({ initial: FIRST_PAGES, maximum: Math.floor(maxBytes / PAGE), shared: true })
+  } catch {
+    return null
+  }
 }
 
 /**
  * @param {WebAssembly.Module} module
+ * @param {WebAssembly.Memory | null} shared the memory it shall run on, if it imports one
  * @returns {Promise<Exports>}
  */
-async function instantiate(module) {
+async function instantiate(module, shared) {
   const names = new Set(WebAssembly.Module.exports(module).map(({ name }) => name))
-  if (WebAssembly.Module.imports(module).length > 0 || !names.has('memory') || !names.has('gpt_is_relaxed')) {
+  const whole = names.has('memory') ? WebAssembly.Module.imports(module).length === 0 : importsMemory(module)
+  if (!whole || !names.has('gpt_is_relaxed')) {
     throw new GptLayersError('VALUE', 'load: module should be a build of gpt-layers, got another WebAssembly.Module')
   }
   try {
-    return /** @type {Exports} */ (/** @type {unknown} */ ((await WebAssembly.instantiate(module)).exports))
+    const { exports } = await WebAssembly.instantiate(module, shared ? { env: { memory: shared } } : undefined)
+    return /** @type {any} */ (shared ? Object.freeze({ ...exports, memory: shared }) : exports)
   } catch (cause) {
     throw new GptLayersError('MEMORY', 'load: the first 1 MiB of memory should be available, and is not', { cause })
   }

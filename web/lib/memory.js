@@ -20,7 +20,7 @@ const GROWTH = 16 * PAGE // grow in steps of 1 MiB, so that small tensors do not
  * detaches every view, so none is ever kept: `floats` makes a new one each time.
  */
 export class Memory {
-  /** @type {WebAssembly.Memory} */ #memory
+  /** @type {WebAssembly.Memory | null} null once the heap is given up */ #memory
   /** @type {number} */ #limit
   /** @type {Block[]} */ #free
   /** @type {Map<number, number>} the size of every block in use, by its offset */ #used = new Map()
@@ -39,6 +39,16 @@ export class Memory {
     this.#free = [{ offset, size: memory.buffer.byteLength - offset }]
   }
 
+  /** Whether the heap was given up. */
+  get disposed() {
+    return this.#memory === null
+  }
+
+  /** Gives the heap up: from here on whoever asks for some gets an error. */
+  dispose() {
+    this.#memory = null
+  }
+
   /** Bytes in use now. */
   get used() {
     let sum = 0
@@ -50,9 +60,10 @@ export class Memory {
    * @param {string} where the public function that asks, for the error
    * @param {number} bytes
    * @returns {number} the offset of a block of so many bytes, aligned to 16, contents undefined
-   * @throws {GptLayersError} MEMORY when the heap may not or cannot grow so far; nothing has changed then
+   * @throws {GptLayersError} MEMORY when the heap may not or cannot grow so far; nothing has changed then. DISPOSED
    */
   allocate(where, bytes) {
+    this.checkLive(where)
     const size = Math.max(ALIGNMENT, Math.ceil(bytes / ALIGNMENT) * ALIGNMENT)
     let i = this.#free.findIndex((block) => block.size >= size)
     if (i < 0) {
@@ -65,6 +76,16 @@ export class Memory {
     else this.#free[i] = { offset: offset + size, size: block.size - size }
     this.#used.set(offset, size)
     return offset
+  }
+
+  /**
+   * @param {string} where
+   * @returns {WebAssembly.Memory}
+   * @throws {GptLayersError} DISPOSED
+   */
+  checkLive(where) {
+    if (this.#memory !== null) return this.#memory
+    throw new GptLayersError('DISPOSED', `${where}: the instance should be live, got one that was disposed`)
   }
 
   /** @param {number} offset as `allocate` gave it */
@@ -81,7 +102,7 @@ export class Memory {
    * @param {number} length
    */
   floats(offset, length) {
-    return new Float32Array(this.#memory.buffer, offset, length)
+    return new Float32Array(this.checkLive('data').buffer, offset, length)
   }
 
   /**
@@ -91,7 +112,27 @@ export class Memory {
    * @param {number} length
    */
   bytes(offset, length) {
-    return new Uint8Array(this.#memory.buffer, offset, length)
+    return new Uint8Array(this.checkLive('data').buffer, offset, length)
+  }
+
+  /**
+   * A view of the heap as integers. Where the memory is shared, growing it leaves the view good.
+   *
+   * @param {number} offset
+   * @param {number} length
+   */
+  words(offset, length) {
+    return new Int32Array(this.checkLive('data').buffer, offset, length)
+  }
+
+  /**
+   * A view of the heap as float64s, as good as one of integers.
+   *
+   * @param {number} offset
+   * @param {number} length
+   */
+  doubles(offset, length) {
+    return new Float64Array(this.checkLive('data').buffer, offset, length)
   }
 
   /**
@@ -153,7 +194,8 @@ export class Memory {
    * @param {number} size
    */
   #grow(where, size) {
-    const end = this.#memory.buffer.byteLength
+    const memory = this.checkLive(where)
+    const end = memory.buffer.byteLength
     const last = this.#free.at(-1)
     const missing = size - (last && last.offset + last.size === end ? last.size : 0)
     const pages = Math.ceil(missing / PAGE)
@@ -168,7 +210,7 @@ export class Memory {
     if (pages > room) throw fail(undefined)
     const wanted = Math.min(Math.max(pages, GROWTH / PAGE), room)
     try {
-      this.#memory.grow(wanted)
+      memory.grow(wanted)
     } catch (cause) {
       throw fail(cause)
     }

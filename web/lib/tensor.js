@@ -71,9 +71,9 @@ export class Tensor {
     return tensor
   }
 
-  /** Whether the tensor was disposed. @returns {boolean} */
+  /** Whether the tensor was disposed, or the instance that made it. @returns {boolean} */
   get disposed() {
-    return this.#storage === null
+    return this.#storage === null || this.runtime.memory.disposed
   }
 
   /**
@@ -252,7 +252,7 @@ export class Tensor {
 
   /** @param {string} where @returns {Storage} */
   #live(where) {
-    if (this.#storage === null) {
+    if (this.#storage === null || this.disposed) {
       throw new GptLayersError('DISPOSED', `${where}: the tensor should be live, got one that was disposed`)
     }
     return this.#storage

@@ -4,6 +4,9 @@ import { checkChoice, checkOptions } from '../check.js'
 import { Tensor } from '../tensor.js'
 import { Module } from './module.js'
 
+/** Nanoseconds an element, about. */
+const GELU_TIME = 1.1
+
 /** gpt_gelu_kind in c/gpt_layers.h, by PyTorch's names. */
 const KINDS = Object.freeze({ tanh: 0, none: 1 })
 
@@ -42,7 +45,8 @@ export class GELU extends Module {
     const { runtime } = this
     const input = runtime.checkTensor('GELU.forward', 'x', x)
     const y = Tensor.empty(runtime, 'GELU.forward', input.shape)
-    runtime.call('gpt_gelu_forward', y.byteOffset, input.byteOffset, input.size, this.kind)
+    const { size } = input
+    runtime.parallel(size * GELU_TIME, 'gpt_gelu_forward', y.byteOffset, input.byteOffset, size, this.kind)
     return y
   }
 }

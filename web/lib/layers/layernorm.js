@@ -4,6 +4,9 @@ import { checkNumber, checkOptions, checkSize } from '../check.js'
 import { Tensor } from '../tensor.js'
 import { Module } from './module.js'
 
+/** Nanoseconds an element, about. */
+const LAYERNORM_TIME = 0.3
+
 /**
  * Layer normalisation over the last axis (Ba, Kiros, Hinton 2016, arXiv:1607.06450), as the notebook's class:
  * y = scale · (x - mean) / √(var + eps) + shift, with the biased variance. PyTorch's nn.LayerNorm computes the same and
@@ -51,7 +54,19 @@ export class LayerNorm extends Module {
     const shift = runtime.checkParameter('LayerNorm.forward', 'shift', this.shift, [embDim])
     const y = Tensor.empty(runtime, 'LayerNorm.forward', input.shape)
     // 0, 0: the row's mean and 1/deviation, which only the backward pass wants
-    runtime.call('gpt_layernorm_forward', y.byteOffset, 0, 0, input.byteOffset, scale, shift, rows, embDim, eps)
+    runtime.parallel(
+      input.size * LAYERNORM_TIME,
+      'gpt_layernorm_forward',
+      y.byteOffset,
+      0,
+      0,
+      input.byteOffset,
+      scale,
+      shift,
+      rows,
+      embDim,
+      eps,
+    )
     return y
   }
 }
