@@ -57,46 +57,42 @@ static inline __attribute__((always_inline)) void panel_tile(float *sums, const 
 
 static inline size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
-/* From a tile to rows of y: the transpose costs 1 % of the tile at in = 768. */
-static void store_rows(float *y, const float *sums, size_t rows, size_t out, size_t outs)
-{
-    for (size_t r = 0; r < rows; r++)
-        for (size_t o = 0; o < outs; o++) y[r * out + o] = sums[o * GPT_PANEL + r];
-}
-
-void gpt_gemm_packed(float *y, const float *packed, const float *weight, const float *bias, size_t rows, size_t in,
-                     size_t out, size_t first_out, size_t end_out)
+/* All of the packed rows by the outputs from first_out up to end_out. Where y is packed, tiles are written where they
+ * belong; otherwise each is turned into rows, which takes little beside its sums. */
+static inline __attribute__((always_inline)) void product(float *y, int y_is_packed, const float *packed,
+                                                          const float *weight, const float *bias, size_t rows,
+                                                          size_t in, size_t out, size_t first_out, size_t end_out)
 {
     float sums[TILE_OUTS * GPT_PANEL];
     for (size_t o = first_out; o < end_out;) {
         const size_t outs = end_out - o < TILE_OUTS ? 1 : TILE_OUTS;
         const float *w = weight + o * in, *b = bias ? bias + o : NULL;
-        for (size_t r = 0; r < rows; r += GPT_PANEL) {
-            if (outs == TILE_OUTS)
-                panel_tile(sums, packed + r * in, w, b, in, TILE_OUTS);
-            else
-                panel_tile(sums, packed + r * in, w, b, in, 1);
-            store_rows(y + r * out + o, sums, least(GPT_PANEL, rows - r), out, outs);
+        for (size_t first = 0; first < rows; first += GPT_PANEL) {
+            float *tile = y_is_packed ? y + first * out + o * GPT_PANEL : sums;
+            if (outs == TILE_OUTS) {
+                panel_tile(tile, packed + first * in, w, b, in, TILE_OUTS);
+            } else {
+                panel_tile(tile, packed + first * in, w, b, in, 1);
+            }
+            if (y_is_packed) continue;
+            const size_t n = least(GPT_PANEL, rows - first);
+            for (size_t r = 0; r < n; r++)
+                for (size_t k = 0; k < outs; k++) y[(first + r) * out + o + k] = sums[k * GPT_PANEL + r];
         }
         o += outs;
     }
 }
 
+void gpt_gemm_packed(float *y, const float *packed, const float *weight, const float *bias, size_t rows, size_t in,
+                     size_t out, size_t first_out, size_t end_out)
+{
+    product(y, 0, packed, weight, bias, rows, in, out, first_out, end_out);
+}
+
 void gpt_gemm_packed_to_packed(float *y, const float *packed, const float *weight, const float *bias, size_t rows,
                                size_t in, size_t out)
 {
-    for (size_t o = 0; o < out;) {
-        const size_t outs = out - o < TILE_OUTS ? 1 : TILE_OUTS;
-        const float *w = weight + o * in, *b = bias ? bias + o : NULL;
-        for (size_t r = 0; r < rows; r += GPT_PANEL) {
-            float *sums = y + r * out + o * GPT_PANEL;
-            if (outs == TILE_OUTS)
-                panel_tile(sums, packed + r * in, w, b, in, TILE_OUTS);
-            else
-                panel_tile(sums, packed + r * in, w, b, in, 1);
-        }
-        o += outs;
-    }
+    product(y, 1, packed, weight, bias, rows, in, out, 0, out);
 }
 
 /* `rows` rows by `outs` outputs, both constants where it is called. */
