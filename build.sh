@@ -91,14 +91,18 @@ find_browser() {
     return 1
 }
 
+need_browser() {
+    find_browser >/dev/null || install_or_die "a browser (Chromium or Chrome)" chromium fonts-dejavu-core
+    CHROMIUM=$(find_browser) || die "a browser is missing: install Chromium or Chrome, or set CHROMIUM"
+    export CHROMIUM
+}
+
 need_test_tools() {
     need_emcc # the kernels' tests run as WebAssembly, too
     has "${CC:-gcc}" || install_or_die "a C compiler (gcc)" gcc libc6-dev
     printf '#include <simde/wasm/simd128.h>\n' | "${CC:-gcc}" -fsyntax-only -x c - 2>/dev/null ||
         install_or_die "SIMDe, WebAssembly's SIMD for native compilers" libsimde-dev libc6-dev
-    find_browser >/dev/null || install_or_die "a browser for the tests (Chromium or Chrome)" chromium fonts-dejavu-core
-    CHROMIUM=$(find_browser) || die "a browser for the tests is missing: install Chromium or Chrome, or set CHROMIUM"
-    export CHROMIUM
+    need_browser
 }
 
 # make_if_changed NAME OUTPUT COMMAND INPUT...: runs COMMAND unless OUTPUT was made from these very inputs.
@@ -129,17 +133,18 @@ need_newer_node() {
     make_if_changed nodes tests/nodes/node_modules install_newer_node tests/nodes
 }
 
-# build_variant NAME FLAG...: build/wasm/NAME.wasm. One set of flags for every Emscripten. Without malloc the link
-# fails if a kernel allocates; without the vectorizers the plain loops stay plain; a fused multiply-add is written
-# where it is meant.
+# One set of flags for every Emscripten. Without malloc the link fails if a kernel allocates; without the vectorizers
+# the plain loops stay plain; a fused multiply-add is written where it is meant.
+wasm_flags=(-O2 -std=c11 -msimd128 -fno-vectorize -fno-slp-vectorize -ffp-contract=off -fno-math-errno
+    -Wall -Wextra -Werror -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes
+    --no-entry -sSTANDALONE_WASM -sMALLOC=none -sTOTAL_STACK=64KB)
+
+# build_variant NAME FLAG...: build/wasm/NAME.wasm
 build_variant() {
     local name=$1
     shift
-    emcc c/*.c -o "build/wasm/$name.wasm" -O2 -std=c11 -msimd128 -fno-vectorize -fno-slp-vectorize \
-        -ffp-contract=off -fno-math-errno \
-        -Wall -Wextra -Werror -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes \
-        --no-entry -sSTANDALONE_WASM -sMALLOC=none -Wl,--export=__heap_base \
-        -sALLOW_MEMORY_GROWTH -sINITIAL_MEMORY=1MB -sMAXIMUM_MEMORY=4GB -sTOTAL_STACK=64KB "$@" >&2
+    emcc c/*.c -o "build/wasm/$name.wasm" "${wasm_flags[@]}" -Wl,--export=__heap_base \
+        -sALLOW_MEMORY_GROWTH -sINITIAL_MEMORY=1MB -sMAXIMUM_MEMORY=4GB "$@" >&2
 }
 
 # A build, and its twin whose memory is shared and imported. No pthreads: what they would link wants JavaScript.
@@ -170,20 +175,25 @@ configure_llvm_19() {
     printf '%s\n' "$PWD/build/llvm-19.config"
 }
 
+# with_relaxed COMMAND...: runs COMMAND with the flags that compile relaxed SIMD added, where there is a way to.
+with_relaxed() {
+    local config
+    if compiles_relaxed; then
+        "$@" -mrelaxed-simd
+    elif config=$(configure_llvm_19) && EM_CONFIG=$config compiles_relaxed; then
+        # That Emscripten's Binaryen cannot read the instructions, so what the linker writes is taken as it is.
+        EM_CONFIG=$config "$@" -mrelaxed-simd -Wno-experimental --oformat=bare -Wl,--strip-all
+    else
+        say "leaving out the relaxed build: this Emscripten is too old for it without clang-19, lld-19 and llvm-19"
+    fi
+}
+
 build_wasm() {
     need_emcc
     rm -rf build/wasm
     mkdir build/wasm
     build_twins simd
-    local config
-    if compiles_relaxed; then
-        build_twins relaxed -mrelaxed-simd
-    elif config=$(configure_llvm_19) && EM_CONFIG=$config compiles_relaxed; then
-        # That Emscripten's Binaryen cannot read the instructions, so what the linker writes is taken as it is.
-        EM_CONFIG=$config build_twins relaxed -mrelaxed-simd -Wno-experimental --oformat=bare -Wl,--strip-all
-    else
-        say "leaving out the relaxed build: this Emscripten is too old for it without clang-19, lld-19 and llvm-19"
-    fi
+    with_relaxed build_twins relaxed
 }
 
 # Each build in a chunk of its own, and the list of them: load downloads the one that it runs.
@@ -232,24 +242,31 @@ run_tests() {
 }
 
 install_bench_packages() { npm ci --prefix tests/bench --no-audit --no-fund --loglevel=error >&2; }
-build_simd_limits() { tests/bench/limits.sh simd build/limits-simd.wasm; }
-build_relaxed_limits() { tests/bench/limits.sh relaxed build/limits-relaxed.wasm; }
+
+# build_limit NAME FLAG...: build/limits-NAME.wasm
+build_limit() {
+    local name=$1
+    shift
+    emcc tests/bench/limits.c -o "build/limits-$name.wasm" "${wasm_flags[@]}" -sINITIAL_MEMORY=32MB "$@" >&2
+}
+
+build_limits() {
+    need_emcc
+    rm -f build/limits-*.wasm
+    build_limit simd
+    with_relaxed build_limit relaxed
+}
 
 # bench SCRIPT OPTION...: the peers and the loops that they are measured against are the bench's own.
 bench() {
     build
-    need_emcc
-    local made_from=(tests/bench/limits.c tests/bench/limits.sh c/simd.h)
-    make_if_changed limits-simd build/limits-simd.wasm build_simd_limits "${made_from[@]}"
-    make_if_changed limits-relaxed build/limits-relaxed.wasm build_relaxed_limits "${made_from[@]}"
+    make_if_changed limits build/limits-simd.wasm build_limits tests/bench/limits.c c/simd.h
     make_if_changed bench-npm tests/bench/node_modules install_bench_packages tests/bench/package{,-lock}.json
     exec node "$@"
 }
 
 bench_browser() {
-    find_browser >/dev/null || install_or_die "a browser for the bench (Chromium or Chrome)" chromium
-    CHROMIUM=$(find_browser) || die "a browser for the bench is missing: install Chromium or Chrome, or set CHROMIUM"
-    export CHROMIUM
+    need_browser
     bench tests/bench/browser.js "$@"
 }
 
