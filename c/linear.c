@@ -41,18 +41,19 @@ int gpt_linear_forward_part(float *y, float *scratch, const float *x, const floa
     if (status) return status;
     if (part >= parts) return GPT_ERR_VALUE;
     if (out == 0) return GPT_OK; /* empty, however many rows */
-    size_t first_out;
+    size_t r = 0, end = rows, first_out = 0, end_out = out;
     if (rows < GPT_PACK_FROM) {
-        const size_t end_out = gpt_share(out, 4, part, parts, &first_out);
+        end_out = gpt_share(out, 4, part, parts, &first_out);
         gpt_gemm_few(y, x, weight, bias, rows, in, out, first_out, end_out);
         return GPT_OK;
     }
-    /* Cut by rows where each part gets a block of them, by outputs where there are few. */
-    const int by_rows = rows >= parts * GPT_BLOCK;
-    size_t r = 0;
-    const size_t end = by_rows ? gpt_share(rows, GPT_PANEL, part, parts, &r) : rows;
-    const size_t end_out =
-        by_rows ? gpt_share(out, 1, 0, 1, &first_out) : gpt_share(out, 12, part, parts, &first_out);
+    /* Cut by rows where each part gets a block of them, by outputs where there are few; 12 are whole tiles in either
+     * build. */
+    if (rows >= parts * GPT_BLOCK) {
+        end = gpt_share(rows, GPT_PANEL, part, parts, &r);
+    } else {
+        end_out = gpt_share(out, 12, part, parts, &first_out);
+    }
     scratch += part * gpt_linear_scratch_size(rows, in);
     for (; r < end; r += GPT_BLOCK) {
         const size_t n = end - r < GPT_BLOCK ? end - r : GPT_BLOCK;
