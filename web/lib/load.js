@@ -42,7 +42,7 @@ const compiled = new Map()
 function decode(base64) {
   const text = atob(base64)
   const bytes = new Uint8Array(text.length)
-  for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i) // half of load()'s time with Uint8Array.from
+  for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i) // Uint8Array.from: 2.5 ms in Node
   return bytes
 }
 
