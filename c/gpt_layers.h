@@ -10,6 +10,8 @@
  *   - Nothing allocates, prints, aborts or keeps state: whoever calls brings the memory, scratch included.
  *   - A size of 0 means an empty tensor and is no error, unless said otherwise; no pointer may be NULL even so.
  *   - NaN and infinities in the input propagate as in PyTorch.
+ *   - `..._backward` takes dy, the loss's gradient with respect to the forward's output y, and writes dx, dweight and so
+ *     on, those with respect to its inputs. It writes and does not add to what is there.
  *   - `..._forward_part` does part `part` of `parts` of what `..._forward` does, with the same bits. The parts write
  *     different elements and may run at once, on as many threads. GPT_ERR_VALUE unless part < parts.
  */
@@ -56,6 +58,10 @@ GPT_API int gpt_linear_init(float *weight, float *bias, struct gpt_random *rando
  */
 GPT_API int gpt_relu_forward(float *y, const float *x, size_t n);
 GPT_API int gpt_relu_forward_part(float *y, const float *x, size_t n, size_t part, size_t parts);
+
+/* dx = dy where x > 0, otherwise 0; where x is NaN dy passes, as in PyTorch.   dx, dy, x  [n]   dx may be dy */
+GPT_API int gpt_relu_backward(float *dx, const float *dy, const float *x, size_t n);
+GPT_API int gpt_relu_backward_part(float *dx, const float *dy, const float *x, size_t n, size_t part, size_t parts);
 
 /* ---- GELU: y = x · Φ(x). Hendrycks, Gimpel 2016, arXiv:1606.08415 ------------------------------------------
  *   y, x         [n]   y may be x
@@ -171,6 +177,7 @@ GPT_API int gpt_stack_set(void *top);
 int gpt_linear_forward_ref(float *y, float *scratch, const float *x, const float *weight, const float *bias,
                            size_t rows, size_t in, size_t out);
 int gpt_relu_forward_ref(float *y, const float *x, size_t n);
+int gpt_relu_backward_ref(float *dx, const float *dy, const float *x, size_t n);
 int gpt_gelu_forward_ref(float *y, const float *x, size_t n, int approximate);
 int gpt_layernorm_forward_ref(float *y, float *mean, float *rstd, const float *x, const float *scale,
                               const float *shift, size_t rows, size_t cols, float eps);

@@ -1,4 +1,4 @@
-/* ReLU: y = max(0, x). Bound by memory: one load, one compare, one store a vector. */
+/* ReLU: y = max(0, x), and dx = dy where x > 0. Bound by memory: a load or two, one compare, one store a vector. */
 #include <math.h>
 
 #include "gpt_layers.h"
@@ -7,6 +7,13 @@
 static int check(const float *y, const float *x, size_t n)
 {
     if (!y || !x) return GPT_ERR_NULL;
+    if (!gpt_fits(n, 1)) return GPT_ERR_SIZE;
+    return GPT_OK;
+}
+
+static int check_backward(const float *dx, const float *dy, const float *x, size_t n)
+{
+    if (!dx || !dy || !x) return GPT_ERR_NULL;
     if (!gpt_fits(n, 1)) return GPT_ERR_SIZE;
     return GPT_OK;
 }
@@ -35,3 +42,34 @@ int gpt_relu_forward_part(float *y, const float *x, size_t n, size_t part, size_
 }
 
 int gpt_relu_forward(float *y, const float *x, size_t n) { return gpt_relu_forward_part(y, x, n, 0, 1); }
+
+int gpt_relu_backward_ref(float *dx, const float *dy, const float *x, size_t n)
+{
+    const int status = check_backward(dx, dy, x, n);
+    if (status) return status;
+    for (size_t i = 0; i < n; i++) dx[i] = x[i] <= 0.0f ? 0.0f : dy[i];
+    return GPT_OK;
+}
+
+static inline v128_t gradient(v128_t dy, v128_t x)
+{
+    return wasm_v128_andnot(dy, wasm_f32x4_le(x, wasm_f32x4_splat(0.0f)));
+}
+
+int gpt_relu_backward_part(float *dx, const float *dy, const float *x, size_t n, size_t part, size_t parts)
+{
+    const int status = check_backward(dx, dy, x, n);
+    if (status) return status;
+    if (part >= parts) return GPT_ERR_VALUE;
+    size_t i;
+    const size_t end = gpt_share(n, 4, part, parts, &i);
+    for (; i + 4 <= end; i += 4) wasm_v128_store(dx + i, gradient(wasm_v128_load(dy + i), wasm_v128_load(x + i)));
+    if (i < end)
+        gpt_store_tail(dx + i, gradient(gpt_load_tail(dy + i, end - i), gpt_load_tail(x + i, end - i)), end - i);
+    return GPT_OK;
+}
+
+int gpt_relu_backward(float *dx, const float *dy, const float *x, size_t n)
+{
+    return gpt_relu_backward_part(dx, dy, x, n, 0, 1);
+}

@@ -96,6 +96,18 @@ static void comparison_selects(void)
     expect_lanes("sqrt", wasm_f32x4_sqrt(vector(-1.0f, -0.0f, INFINITY, 2.0f)), NAN, -0.0f, INFINITY, 1.41421354f);
 }
 
+static void exponential(void)
+{
+    for (float x = -87.0f; x <= 88.0f; x += 0.0117f) {
+        const double expected = exp((double)x),
+                     got = (double)wasm_f32x4_extract_lane(gpt_exp(wasm_f32x4_splat(x)), 0);
+        expect(fabs(got - expected) <= 3e-7 * expected, "exp(%g): expected %.9g, got %.9g", (double)x, expected,
+               got);
+    }
+    expect_lanes("exp", gpt_exp(vector(0.0f, -0.0f, NAN, -87.5f)), 1.0f, 1.0f, NAN, 0.0f);
+    expect_lanes("exp", gpt_exp(vector(-INFINITY, -3e38f, -1e-45f, 1e-45f)), 0.0f, 0.0f, 1.0f, 1.0f);
+}
+
 static void sum_has_its_order(void)
 {
     /* (0+2) + (1+3): 1e8 and -1e8 cancel before the small ones are lost, but only in this order */
@@ -138,6 +150,7 @@ void test_simd(void)
     promise("integers shift with and without their sign", integers_shift);
     promise("shuffle, extract_lane and promote_low take the lanes they name", lanes_move);
     promise("lt is false for NaN, and bitselect, abs and sqrt keep what they should", comparison_selects);
+    promise("exp is within 3e-7 of itself up to 88, 0 from -87 down, and NaN for NaN", exponential);
     promise("the sum of the lanes is (0+2) + (1+3)", sum_has_its_order);
     promise("a tail is loaded with zeros behind it, and neither read nor written past its end", tails_stay_inside);
     promise("a size fits when its bytes can be addressed", what_fits);

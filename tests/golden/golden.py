@@ -5,7 +5,6 @@ computed by PyTorch from the float32 inputs, unless a case says "f32": then they
 Random draws are those of PyTorch on x86 with AVX2, where its kernels fuse multiply and add.
 """
 
-import base64
 import hashlib
 import json
 import math
@@ -15,66 +14,11 @@ import torch
 from torch import nn
 
 import printing
+import relu
+from common import GELU, FeedForward, LayerNorm, in_float64, pack, show
 
 HERE = pathlib.Path(__file__).parent
 SPECIALS = [math.nan, math.inf, -math.inf, -3e38, 3e38, -0.0, 0.0, 1e-40, -1e-40, 1.0, -1.0]
-
-
-def pack(tensor):
-    """A tensor as its shape and its values, little-endian in base64: exact, NaN included."""
-    kind = "f64" if tensor.dtype == torch.float64 else "f32"
-    data = tensor.detach().contiguous().numpy().tobytes()
-    return {"shape": list(tensor.shape), kind: base64.b64encode(data).decode()}
-
-
-def show(tensor, **options):
-    """What print(tensor) shows, without the grad_fn."""
-    torch.set_printoptions(profile="default", **options)
-    text = str(tensor.detach())
-    torch.set_printoptions(profile="default", sci_mode=None)
-    return text
-
-
-class LayerNorm(nn.Module):
-    """The notebook's cell 6, in whatever precision x has."""
-
-    def __init__(self, emb_dim, eps=1e-5):
-        super().__init__()
-        self.eps = eps
-        self.scale = nn.Parameter(torch.ones(emb_dim))
-        self.shift = nn.Parameter(torch.zeros(emb_dim))
-
-    def forward(self, x):
-        mean = x.mean(dim=-1, keepdim=True)
-        var = x.var(dim=-1, keepdim=True, unbiased=False)
-        return self.scale * ((x - mean) / torch.sqrt(var + self.eps)) + self.shift
-
-
-class GELU(nn.Module):
-    """The notebook's cell 8."""
-
-    def forward(self, x):
-        root = torch.sqrt(torch.tensor(2.0 / torch.pi, dtype=x.dtype))
-        return 0.5 * x * (1 + torch.tanh(root * (x + 0.044715 * torch.pow(x, 3))))
-
-
-class FeedForward(nn.Module):
-    """The notebook's cell 14."""
-
-    def __init__(self, emb_dim, hidden_dim=None, gelu=None):
-        super().__init__()
-        hidden_dim = hidden_dim or 4 * emb_dim
-        self.layers = nn.Sequential(nn.Linear(emb_dim, hidden_dim), gelu or GELU(), nn.Linear(hidden_dim, emb_dim))
-
-    def forward(self, x):
-        return self.layers(x)
-
-
-def in_float64(module, x):
-    """The module's result from the same float32 parameters and input, in float64; the module is float32 again after."""
-    result = module.double()(x.double()).detach()
-    module.float()
-    return result
 
 
 def notebook():
@@ -222,5 +166,5 @@ def tensor():
 
 
 for name, content in (("notebook", notebook()), ("random", random()), ("layers", layers()), ("tensor", tensor()),
-                      ("printing", printing.cases())):
+                      ("printing", printing.cases()), ("relu", relu.cases())):
     (HERE / f"{name}.json").write_text(json.dumps(content, indent=1) + "\n")

@@ -163,6 +163,15 @@ export class Memory {
   }
 
   /**
+   * Takes a tensor that was just made out of the innermost scope, which so does not free it.
+   *
+   * @param {{ dispose(): void }} tensor
+   */
+  untrack(tensor) {
+    this.#scopes.at(-1)?.delete(tensor)
+  }
+
+  /**
    * Runs `fn` and disposes the tensors made meanwhile, but those that `kept` finds in its result. Where `fn` or `kept`
    * throws, all of them go.
    *

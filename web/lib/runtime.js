@@ -134,6 +134,36 @@ export class Runtime {
   }
 
   /**
+   * Has a kernel write the gradients of some parameters, and adds them to what those have. Kernels write and never add,
+   * so that a part of a call may be done again; see Crew.
+   *
+   * @param {string} where
+   * @param {readonly (Tensor | null)[]} parameters null for one that the layer does without
+   * @param {(...offsets: number[]) => void} write calls the kernel with where the gradients are to be; 0 for null
+   */
+  addGradients(where, parameters, write) {
+    this.scope(() => {
+      const gradients = parameters.map((parameter) => parameter && Tensor.empty(this, where, parameter.shape))
+      write(...gradients.map((gradient) => gradient?.byteOffset ?? 0))
+      parameters.forEach((parameter, i) => parameter?.accumulate(/** @type {Tensor} */ (gradients[i])))
+    })
+  }
+
+  /**
+   * The gradient that `backward` is given: of the shape that `forward` returned.
+   *
+   * @param {string} where
+   * @param {unknown} dy
+   * @param {readonly number[]} shape
+   * @returns {Tensor}
+   */
+  checkGradient(where, dy, shape) {
+    const tensor = this.checkTensor(where, 'dy', dy)
+    this.checkParameter(where, 'dy', tensor, shape)
+    return tensor
+  }
+
+  /**
    * A layer's parameter, which its user may have disposed or replaced.
    *
    * @param {string} where
@@ -203,7 +233,7 @@ function tensorsIn(root) {
   const visit = (/** @type {unknown} */ value) => {
     if (typeof value !== 'object' || value === null || found.has(value)) return
     found.add(value)
-    if (value instanceof Module) value.parameters().forEach(visit)
+    if (value instanceof Module) value.tensors().forEach(visit)
     else if (value instanceof Map || value instanceof Set) [...value.values()].forEach(visit)
     else if (isPlain(value)) Object.values(value).forEach(visit)
     else if (typeof (/** @type {any} */ (value).then) === 'function') {

@@ -30,9 +30,17 @@ export class Tensor {
     this.shape = Object.freeze([...shape])
     /** How many elements there are. @readonly */
     this.size = sizeOf(shape)
+    /**
+     * What the backward passes since `zeroGrad` have added up, of the same shape; null before the first. Only a
+     * layer's parameters ever have one.
+     *
+     * @type {Tensor | null}
+     */
+    this.grad = null
     this.#storage = storage
     // Not enumerable, so that a deep comparison or a walk over a tensor does not wander into the runtime.
     Object.defineProperty(this, 'runtime', { enumerable: false })
+    Object.defineProperty(this, 'grad', { enumerable: false })
     runtime.memory.track(this)
   }
 
@@ -180,6 +188,33 @@ export class Tensor {
   }
 
   /**
+   * The same tensor once more, held until it is disposed itself: no scope frees it.
+   *
+   * @internal
+   * @returns {Tensor}
+   */
+  hold() {
+    const held = this.reshape(this.shape)
+    this.runtime.memory.untrack(held)
+    return held
+  }
+
+  /**
+   * Adds to the gradient, or makes it the first one.
+   *
+   * @internal
+   * @param {Tensor} gradient of the same shape; it may share its memory with `.grad` from here on
+   */
+  accumulate(gradient) {
+    if (this.grad === null || this.grad.disposed) {
+      this.grad = gradient.hold()
+      return
+    }
+    const { byteOffset } = this.grad
+    this.runtime.call('gpt_add_forward', byteOffset, byteOffset, gradient.byteOffset, 1, this.size, 0, 1, 0, 1)
+  }
+
+  /**
    * The mean along an axis, or of all elements.
    *
    * @param {{ dim?: number, keepdim?: boolean }} [options] dim: the axis, negative from the end; left out, all
@@ -238,8 +273,9 @@ export class Tensor {
     return y
   }
 
-  /** Frees the memory at once. Any use afterwards is an error; disposing again is not. */
+  /** Frees the memory at once, the gradient's too. Any use afterwards is an error; disposing again is not. */
   dispose() {
+    this.grad?.dispose()
     if (this.#storage === null) return
     this.runtime.memory.drop(this.#storage)
     this.#storage = null

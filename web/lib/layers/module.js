@@ -4,8 +4,17 @@ import { checkObject, describe } from '../check.js'
 import { GptLayersError } from '../errors.js'
 import { Tensor } from '../tensor.js'
 
+/** A property's name as PyTorch writes it: runningMean is running_mean. */
+const snakeCase = (/** @type {string} */ name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+
 /** What every layer has, under nn.Module's names. */
 export class Module {
+  /** The properties that are tensors and state, but not trained, such as running statistics. @internal @type {readonly string[]} */
+  static buffers = []
+
+  /** What the last `forward` in training mode kept. @type {Record<string, Tensor> | null} */
+  #saved = null
+
   /**
    * @internal
    * @param {Runtime} runtime
@@ -13,7 +22,7 @@ export class Module {
   constructor(runtime) {
     /** @internal @readonly @type {Runtime} */
     this.runtime = runtime
-    /** Whether the layer is in training mode, as it is when new. No layer computes anything else then, so far. */
+    /** Whether the layer is in training mode, as it is when new: `forward` then keeps what `backward` needs. */
     this.training = true
     // Not enumerable, so that only parameters and layers inside are found among the properties.
     Object.defineProperty(this, 'runtime', { enumerable: false })
@@ -28,7 +37,52 @@ export class Module {
   }
 
   /**
-   * The parameters and layers directly inside, by name: those properties that are tensors, layers or lists of layers.
+   * Gives the gradient with respect to what the last `forward` took, and adds those with respect to the parameters to
+   * their `.grad`. To be called once after each `forward` in training mode, whose input must not have changed since.
+   *
+   * @param {Tensor} dy the gradient with respect to what `forward` returned, same shape, not modified
+   * @returns {Tensor} dx
+   * @throws {GptLayersError} VALUE when there was no `forward` in training mode since the last `backward`; SHAPE, TYPE,
+   *   DISPOSED, MEMORY
+   */
+  backward(dy) {
+    throw new GptLayersError('UNSUPPORTED', `${this.constructor.name}.backward: not defined for ${describe(dy)}`)
+  }
+
+  /**
+   * Keeps tensors for `backward`, in training mode. Whoever made them may dispose them.
+   *
+   * @internal
+   * @param {Record<string, Tensor>} tensors
+   */
+  save(tensors) {
+    this.release()
+    if (!this.training) return
+    this.#saved = Object.fromEntries(Object.entries(tensors).map(([name, tensor]) => [name, tensor.hold()]))
+  }
+
+  /**
+   * What the last `forward` kept; `release` it when done.
+   *
+   * @internal
+   * @param {string} where
+   * @returns {Record<string, Tensor>}
+   * @throws {GptLayersError} VALUE
+   */
+  saved(where) {
+    if (this.#saved !== null) return this.#saved
+    const state = this.training ? 'got none since the last backward, eval() or the beginning' : 'the layer is in evaluation mode'
+    throw new GptLayersError('VALUE', `${where}: should follow a forward in training mode; ${state}`)
+  }
+
+  /** Frees what the last `forward` kept. @internal */
+  release() {
+    for (const tensor of Object.values(this.#saved ?? {})) tensor.dispose()
+    this.#saved = null
+  }
+
+  /**
+   * The tensors and layers directly inside, by name: those properties that are tensors, layers or lists of layers.
    *
    * @internal
    * @returns {[string, Tensor | Module][]}
@@ -42,15 +96,31 @@ export class Module {
   }
 
   /**
-   * The parameters with their names as PyTorch has them, such as `layers.0.weight`.
+   * Every tensor inside by its name in a state dict.
+   *
+   * @param {boolean} withBuffers whether with those that are not trained
+   * @returns {[string, Tensor][]}
+   */
+  #named(withBuffers) {
+    const { buffers } = /** @type {typeof Module} */ (this.constructor)
+    return this.children().flatMap(([property, child]) => {
+      const name = snakeCase(property)
+      if (child instanceof Module) {
+        return child.#named(withBuffers).map(([rest, tensor]) => /** @type {[string, Tensor]} */ ([`${name}.${rest}`, tensor]))
+      }
+      return withBuffers || !buffers.includes(property) ? [/** @type {[string, Tensor]} */ ([name, child])] : []
+    })
+  }
+
+  /**
+   * The parameters with their names as PyTorch has them, such as `layers.0.weight`; one that stands in two places, the
+   * first.
    *
    * @returns {[string, Tensor][]}
    */
   namedParameters() {
-    return this.children().flatMap(([name, child]) => {
-      if (child instanceof Tensor) return [/** @type {[string, Tensor]} */ ([name, child])]
-      return child.namedParameters().map(([rest, tensor]) => /** @type {[string, Tensor]} */ ([`${name}.${rest}`, tensor]))
-    })
+    const seen = new Set()
+    return this.#named(false).filter(([, tensor]) => !seen.has(tensor) && seen.add(tensor))
   }
 
   /** @returns {Tensor[]} the parameters, in the order of `namedParameters` */
@@ -58,18 +128,31 @@ export class Module {
     return this.namedParameters().map(([, tensor]) => tensor)
   }
 
+  /** @internal @returns {Tensor[]} the parameters and buffers */
+  tensors() {
+    return this.#named(true).map(([, tensor]) => tensor)
+  }
+
+  /** Forgets the parameters' gradients: `.grad` is null again, as after PyTorch's zero_grad. */
+  zeroGrad() {
+    for (const parameter of this.parameters()) {
+      parameter.grad?.dispose()
+      parameter.grad = null
+    }
+  }
+
   /**
-   * The parameters by name. They are the live ones, as in PyTorch: `clone` what should stay as it is.
+   * The parameters and buffers by name. They are the live ones, as in PyTorch: `clone` what should stay as it is.
    *
    * @returns {Record<string, Tensor>}
    */
   stateDict() {
-    return Object.fromEntries(this.namedParameters())
+    return Object.fromEntries(this.#named(true))
   }
 
   /**
-   * Copies values into the parameters. Names and shapes must be just those of `stateDict`; where one is not, nothing
-   * is changed.
+   * Copies values into the parameters and buffers. Names and shapes must be just those of `stateDict`; where one is not,
+   * nothing is changed.
    *
    * @param {Record<string, Tensor>} dict tensors of any instance
    * @throws {GptLayersError} VALUE for a name that is missing or unknown, SHAPE, TYPE, DISPOSED
@@ -104,14 +187,15 @@ export class Module {
     return this.#setTraining(true)
   }
 
-  /** Evaluation mode, for the layers inside as well. @returns {this} */
+  /** Evaluation mode, for the layers inside as well: nothing is kept for `backward`. @returns {this} */
   eval() {
     return this.#setTraining(false)
   }
 
-  /** Frees the parameters at once. Any use afterwards is an error; disposing again is not. */
+  /** Frees the parameters at once, and all that is kept. Any use afterwards is an error; disposing again is not. */
   dispose() {
-    for (const parameter of this.parameters()) parameter.dispose()
+    for (const tensor of this.tensors()) tensor.dispose()
+    this.#releaseAll()
   }
 
   // See Tensor's.
@@ -122,7 +206,18 @@ export class Module {
   /** @param {boolean} training @returns {this} */
   #setTraining(training) {
     this.training = training
-    for (const [, child] of this.children()) if (child instanceof Module) child.#setTraining(training)
+    if (!training) this.release()
+    for (const layer of this.#layers()) layer.#setTraining(training)
     return this
+  }
+
+  #releaseAll() {
+    this.release()
+    for (const layer of this.#layers()) layer.#releaseAll()
+  }
+
+  /** @returns {Module[]} the layers directly inside */
+  #layers() {
+    return this.children().flatMap(([, child]) => (child instanceof Module ? [child] : []))
   }
 }

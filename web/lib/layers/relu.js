@@ -18,6 +18,23 @@ export class ReLU extends Module {
     const input = runtime.checkTensor('ReLU.forward', 'x', x)
     const y = Tensor.empty(runtime, 'ReLU.forward', input.shape)
     runtime.parallel(input.size * RELU_TIME, 'gpt_relu_forward', y.byteOffset, input.byteOffset, input.size)
+    this.save({ x: input })
     return y
+  }
+
+  /**
+   * @override
+   * @param {Tensor} dy of x's shape, not modified
+   * @returns {Tensor} dx: dy where x > 0, otherwise 0
+   */
+  backward(dy) {
+    const where = 'ReLU.backward'
+    const { runtime } = this
+    const { x } = this.saved(where)
+    const { byteOffset } = runtime.checkGradient(where, dy, x.shape)
+    const dx = Tensor.empty(runtime, where, x.shape)
+    runtime.parallel(x.size * RELU_TIME, 'gpt_relu_backward', dx.byteOffset, byteOffset, x.byteOffset, x.size)
+    this.release()
+    return dx
   }
 }

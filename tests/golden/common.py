@@ -1,0 +1,75 @@
+"""What the expected values are made with and written as."""
+
+import base64
+
+import torch
+from torch import nn
+
+
+def pack(tensor):
+    """A tensor as its shape and its values, little-endian in base64: exact, NaN included."""
+    kind = "f64" if tensor.dtype == torch.float64 else "f32"
+    data = tensor.detach().contiguous().numpy().tobytes()
+    return {"shape": list(tensor.shape), kind: base64.b64encode(data).decode()}
+
+
+def show(tensor, **options):
+    """What print(tensor) shows, without the grad_fn."""
+    torch.set_printoptions(profile="default", **options)
+    text = str(tensor.detach())
+    torch.set_printoptions(profile="default", sci_mode=None)
+    return text
+
+
+def in_float64(module, x):
+    """The module's result from the same float32 parameters and input, in float64; the module is float32 again after."""
+    result = module.double()(x.double()).detach()
+    module.float()
+    return result
+
+
+def gradients(module, x, *, dy):
+    """What module(x) is, and the gradients of (module(x) * dy).sum(), all in float64; the module is float32 again after."""
+    wide = x.double().requires_grad_()
+    module.double().zero_grad()
+    out = module(wide)
+    out.backward(dy.double())
+    case = {"out": pack(out), "dx": pack(wide.grad),
+            "grads": {name: pack(parameter.grad) for name, parameter in module.named_parameters()}}
+    module.float()
+    return case
+
+
+class LayerNorm(nn.Module):
+    """The notebook's cell 6, in whatever precision x has."""
+
+    def __init__(self, emb_dim, eps=1e-5):
+        super().__init__()
+        self.eps = eps
+        self.scale = nn.Parameter(torch.ones(emb_dim))
+        self.shift = nn.Parameter(torch.zeros(emb_dim))
+
+    def forward(self, x):
+        mean = x.mean(dim=-1, keepdim=True)
+        var = x.var(dim=-1, keepdim=True, unbiased=False)
+        return self.scale * ((x - mean) / torch.sqrt(var + self.eps)) + self.shift
+
+
+class GELU(nn.Module):
+    """The notebook's cell 8."""
+
+    def forward(self, x):
+        root = torch.sqrt(torch.tensor(2.0 / torch.pi, dtype=x.dtype))
+        return 0.5 * x * (1 + torch.tanh(root * (x + 0.044715 * torch.pow(x, 3))))
+
+
+class FeedForward(nn.Module):
+    """The notebook's cell 14."""
+
+    def __init__(self, emb_dim, hidden_dim=None, gelu=None):
+        super().__init__()
+        hidden_dim = hidden_dim or 4 * emb_dim
+        self.layers = nn.Sequential(nn.Linear(emb_dim, hidden_dim), gelu or GELU(), nn.Linear(hidden_dim, emb_dim))
+
+    def forward(self, x):
+        return self.layers(x)
