@@ -140,7 +140,7 @@ test('a worker that dies within a kernel leaves a part, which the caller does af
   }
   const crew = new Crew(board, kernels, 20)
   crew.threads = 4
-  assert.equal(crew.run('gpt_test_part', [0.1, 2 ** 53]), -3)
+  assert.equal(crew.run('gpt_test_part', [0.1, 2 ** 53], 4), -3)
   assert.deepEqual(done, [3, 1, 0, 2].map((part) => [0.1, 2 ** 53, part, 4]))
   assert.equal(crew.threads, 1)
 })

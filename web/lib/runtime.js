@@ -65,7 +65,7 @@ export class Runtime {
   }
 
   /**
-   * Into how many parts `parallel` cuts a call.
+   * Into how many parts to cut a call.
    *
    * @param {number} nanoseconds that one thread takes, about
    * @returns {number} as many as there are threads, or 1 where that is not worth while
@@ -75,15 +75,26 @@ export class Runtime {
   }
 
   /**
-   * Calls a kernel that can be done in parts, on all threads where that is worth while. The bits are the same.
+   * Calls a kernel in parts, on all threads; one part is a plain call. The bits are the same.
    *
-   * @param {number} nanoseconds that one thread takes, about
+   * @param {number} parts from partsOf
    * @param {`gpt_${string}`} kernel whose outputs are not its inputs; see Crew
    * @param {...number} args
    */
+  inParts(parts, kernel, ...args) {
+    if (parts === 1) return this.call(kernel, ...args)
+    checkStatus(kernel, /** @type {Crew} */ (this.#crew).run(`${kernel}_part`, args, parts))
+  }
+
+  /**
+   * Calls a kernel on all threads where that is worth while, for one that needs to know the parts no sooner.
+   *
+   * @param {number} nanoseconds that one thread takes, about
+   * @param {`gpt_${string}`} kernel
+   * @param {...number} args
+   */
   parallel(nanoseconds, kernel, ...args) {
-    if (this.partsOf(nanoseconds) === 1) return this.call(kernel, ...args)
-    checkStatus(kernel, /** @type {Crew} */ (this.#crew).run(`${kernel}_part`, args))
+    this.inParts(this.partsOf(nanoseconds), kernel, ...args)
   }
 
   /** Ends the workers and gives up the heap. Every tensor counts as disposed from here on. */

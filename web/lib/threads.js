@@ -94,12 +94,13 @@ export class Crew {
    *
    * @param {string} kernel that does a part
    * @param {readonly number[]} args but part and parts
+   * @param {number} parts
    * @returns {number} its status
    */
-  run(kernel, args) {
+  run(kernel, args, parts) {
     const board = this.#board
     const begun = performance.now()
-    open(board, this.#names.indexOf(kernel), args, this.threads)
+    open(board, this.#names.indexOf(kernel), args, parts)
     takeParts(board, this.#kernels)
     if (!finished(board, this.#maySleep, this.#patience + 20 * (performance.now() - begun))) {
       this.dispose()

@@ -62,8 +62,7 @@ export class FeedForward extends Module {
     const { x: input, rows } = runtime.checkRows(where, x, embDim, 'embDim')
     const one = first.pointers(where)
     const two = second.pointers(where)
-    const time = first.time(rows) + second.time(rows)
-    const parts = runtime.partsOf(time)
+    const parts = runtime.partsOf(first.time(rows) + second.time(rows))
     if (parts > 1 && rows < ROWS_EACH * parts) {
       // the same bits
       return runtime.scope(() => second.forward(gelu.forward(first.forward(input))))
@@ -73,8 +72,8 @@ export class FeedForward extends Module {
       const scratch = Tensor.empty(runtime, where, [
         parts * runtime.exports.gpt_feedforward_scratch_size(rows, embDim, hiddenDim),
       ])
-      runtime.parallel(
-        time,
+      runtime.inParts(
+        parts,
         'gpt_feedforward_forward',
         y.byteOffset,
         scratch.byteOffset,

@@ -47,15 +47,14 @@ export class Linear extends Module {
     const { runtime, inFeatures, outFeatures } = this
     const { x: input, rows } = runtime.checkRows('Linear.forward', x, inFeatures, 'inFeatures')
     const { weight, bias } = this.pointers('Linear.forward')
-    const time = this.time(rows)
-    const parts = runtime.partsOf(time)
+    const parts = runtime.partsOf(this.time(rows))
     return runtime.scope(() => {
       const y = Tensor.empty(runtime, 'Linear.forward', [...input.shape.slice(0, -1), outFeatures])
       const scratch = Tensor.empty(runtime, 'Linear.forward', [
         parts * runtime.exports.gpt_linear_scratch_size(rows, inFeatures),
       ])
-      runtime.parallel(
-        time,
+      runtime.inParts(
+        parts,
         'gpt_linear_forward',
         y.byteOffset,
         scratch.byteOffset,
