@@ -13,9 +13,43 @@ test('Sequential runs its layers in order and names their parameters by number',
   assert.deepEqual(Object.keys(layer.stateDict()), ['0.weight', '0.bias', '2.scale', '2.shift'])
 })
 
+test('Sequential goes backward through its layers from the last to the first', () => {
+  const [gelu, relu] = [new gpt.GELU(), new gpt.ReLU()]
+  const layer = new gpt.Sequential(relu, gelu)
+  const x = gpt.tensor([-1, -0.5, 0.5, 2])
+  layer.forward(x)
+  const dx = layer.backward(gpt.tensor([1, 2, 3, 4]))
+  gelu.forward(relu.forward(x))
+  assert.deepEqual([...dx.data], [...relu.backward(gelu.backward(gpt.tensor([1, 2, 3, 4]))).data])
+  assert.deepEqual([...dx.data.slice(0, 2)], [0, 0])
+  assert.ok(dx.data[2] > 2 && dx.data[3] > 4, `${dx}`)
+})
+
+test('Sequential frees what lies between its layers, forward and backward, and keeps nothing after', () => {
+  const layer = new gpt.Sequential(new gpt.GELU(), new gpt.ReLU(), new gpt.GELU({ approximate: 'none' }))
+  const x = gpt.ones([1000])
+  const { memory } = layer.runtime
+  const before = memory.used
+  gpt.scope(() => {
+    layer.forward(x)
+    layer.backward(gpt.ones([1000]))
+  })
+  assert.equal(memory.used, before)
+})
+
+test('Sequential refuses a gradient without a forward, of another shape, or that is no tensor', () => {
+  const layer = new gpt.Sequential(new gpt.GELU(), new gpt.ReLU())
+  assertRefuses(() => layer.backward(gpt.ones([3])), 'VALUE', /ReLU.backward: should follow a forward in training mode/)
+  layer.forward(gpt.ones([3]))
+  assertRefuses(() => layer.backward(gpt.ones([4])), 'SHAPE', /ReLU.backward: dy should have shape \[3\], got \[4\]/)
+  assertRefuses(() => layer.backward([1, 2, 3]), 'TYPE', /Sequential.backward: dy should be a Tensor/)
+  assert.deepEqual(layer.backward(gpt.ones([3])).shape, [3])
+})
+
 test('an empty Sequential gives back what came in', () => {
   const x = gpt.ones([2])
   assert.equal(new gpt.Sequential().forward(x), x)
+  assert.equal(new gpt.Sequential().backward(x), x)
   assert.deepEqual(x.toArray(), [1, 1])
 })
 

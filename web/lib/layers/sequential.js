@@ -48,4 +48,18 @@ export class Sequential extends Module {
     const input = runtime.checkTensor('Sequential.forward', 'x', x)
     return runtime.scope(() => this.layers.reduce((h, layer) => layer.forward(h), input))
   }
+
+  /**
+   * What lies between two layers is freed at once.
+   *
+   * @override
+   * @param {Tensor} dy of the shape that the last layer gave, not modified
+   * @returns {Tensor} dx; dy itself when there are no layers
+   * @throws {GptLayersError} as the layers do
+   */
+  backward(dy) {
+    const { runtime } = this
+    const gradient = runtime.checkTensor('Sequential.backward', 'dy', dy)
+    return runtime.scope(() => this.layers.reduceRight((d, layer) => layer.backward(d), gradient))
+  }
 }
