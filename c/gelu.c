@@ -111,3 +111,94 @@ int gpt_gelu_forward(float *y, const float *x, size_t n, int approximate)
 {
     return gpt_gelu_forward_part(y, x, n, approximate, 0, 1);
 }
+
+static int check_backward(const float *dx, const float *dy, const float *x, size_t n, int approximate)
+{
+    if (!dy) return GPT_ERR_NULL;
+    return check(dx, x, n, approximate);
+}
+
+int gpt_gelu_backward_ref(float *dx, const float *dy, const float *x, size_t n, int approximate)
+{
+    const int status = check_backward(dx, dy, x, n, approximate);
+    if (status) return status;
+    const double sqrt_2_over_pi = 0.79788456080286536, sqrt_half = 0.70710678118654752;
+    for (size_t i = 0; i < n; i++) {
+        const double v = x[i];
+        double slope;
+        if (approximate == GPT_GELU_TANH) {
+            const double gate = tanh(sqrt_2_over_pi * (v + 0.044715 * v * v * v));
+            slope = 0.5 * (1.0 + gate) +
+                    0.5 * v * (1.0 - gate * gate) * sqrt_2_over_pi * (1.0 + 3.0 * 0.044715 * v * v);
+        } else {
+            slope = 0.5 * (1.0 + erf(v * sqrt_half)) + v * 0.5 * sqrt_2_over_pi * exp(-0.5 * v * v);
+        }
+        dx[i] = (float)(slope * (double)dy[i]);
+    }
+    return GPT_OK;
+}
+
+/* gelu'(-t), t from 0 to FAR, where it is 0 in float32; gelu'(t) is 1 - gelu'(-t). In both forms it is what is left beside
+ * an exponential, which keeps its digits where it is small. */
+#define FAR 16.0f
+
+/* With v = √(2/π) · (t + 0.044715·t³) and e = exp(-2v), the gate is q = e / (1 + e): gelu'(-t) = q - t · 2v' · q · (1 - q). */
+static inline v128_t tanh_slope(v128_t t)
+{
+    const v128_t square = wasm_f32x4_mul(t, t);
+    const v128_t minus_2v = wasm_f32x4_mul(
+        t, gpt_multiply_add(square, wasm_f32x4_splat(-0.0713548163f), wasm_f32x4_splat(-1.59576912f)));
+    const v128_t t_2v =
+        wasm_f32x4_mul(t, gpt_multiply_add(square, wasm_f32x4_splat(0.214064449f), wasm_f32x4_splat(1.59576912f)));
+    const v128_t e = gpt_exp(minus_2v), one = wasm_f32x4_splat(1.0f);
+    const v128_t rest = wasm_f32x4_div(one, wasm_f32x4_add(one, e));
+    return wasm_f32x4_mul(wasm_f32x4_mul(e, rest), wasm_f32x4_sub(one, wasm_f32x4_mul(t_2v, rest)));
+}
+
+/* gelu'(-t) = Φ(-t) - t · Z(t), Z the normal density, and Φ(-t) = Z(t) · k · P(k), k = 1 / (1 + 0.2316419 t), within 7.5e-8:
+ * Abramowitz, Stegun 1964, 26.2.17. */
+static inline v128_t erf_slope(v128_t t)
+{
+    const v128_t one = wasm_f32x4_splat(1.0f);
+    const v128_t k = wasm_f32x4_div(one, gpt_multiply_add(t, wasm_f32x4_splat(0.2316419f), one));
+    v128_t p = wasm_f32x4_splat(1.330274429f);
+    p = gpt_multiply_add(p, k, wasm_f32x4_splat(-1.821255978f));
+    p = gpt_multiply_add(p, k, wasm_f32x4_splat(1.781477937f));
+    p = gpt_multiply_add(p, k, wasm_f32x4_splat(-0.356563782f));
+    p = gpt_multiply_add(p, k, wasm_f32x4_splat(0.319381530f));
+    const v128_t e = gpt_exp(wasm_f32x4_mul(wasm_f32x4_mul(t, t), wasm_f32x4_splat(-0.5f)));
+    const v128_t density = wasm_f32x4_mul(e, wasm_f32x4_splat(0.398942280f));
+    return wasm_f32x4_mul(density, wasm_f32x4_sub(wasm_f32x4_mul(p, k), t));
+}
+
+static inline v128_t gradient(v128_t dy, v128_t x, int approximate)
+{
+    const v128_t t = wasm_f32x4_min(wasm_f32x4_abs(x), wasm_f32x4_splat(FAR));
+    const v128_t below = approximate == GPT_GELU_TANH ? tanh_slope(t) : erf_slope(t);
+    const v128_t above = wasm_f32x4_sub(wasm_f32x4_splat(1.0f), below);
+    const v128_t slope = wasm_v128_bitselect(above, below, wasm_f32x4_gt(x, wasm_f32x4_splat(0.0f)));
+    /* x - x is 0, but NaN at the infinities, where PyTorch has ∞ · 0 */
+    return wasm_f32x4_mul(dy, wasm_f32x4_add(slope, wasm_f32x4_sub(x, x)));
+}
+
+int gpt_gelu_backward_part(float *dx, const float *dy, const float *x, size_t n, int approximate, size_t part,
+                           size_t parts)
+{
+    const int status = check_backward(dx, dy, x, n, approximate);
+    if (status) return status;
+    if (part >= parts) return GPT_ERR_VALUE;
+    size_t i;
+    const size_t end = gpt_share(n, 4, part, parts, &i);
+    for (; i + 4 <= end; i += 4)
+        wasm_v128_store(dx + i, gradient(wasm_v128_load(dy + i), wasm_v128_load(x + i), approximate));
+    if (i < end) {
+        const v128_t last = gradient(gpt_load_tail(dy + i, end - i), gpt_load_tail(x + i, end - i), approximate);
+        gpt_store_tail(dx + i, last, end - i);
+    }
+    return GPT_OK;
+}
+
+int gpt_gelu_backward(float *dx, const float *dy, const float *x, size_t n, int approximate)
+{
+    return gpt_gelu_backward_part(dx, dy, x, n, approximate, 0, 1);
+}

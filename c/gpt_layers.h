@@ -73,6 +73,12 @@ typedef enum gpt_gelu_kind { GPT_GELU_TANH = 0, GPT_GELU_ERF = 1 } gpt_gelu_kind
 GPT_API int gpt_gelu_forward(float *y, const float *x, size_t n, int approximate);
 GPT_API int gpt_gelu_forward_part(float *y, const float *x, size_t n, int approximate, size_t part, size_t parts);
 
+/* dx = dy · gelu'(x), the derivative within 1e-6 of float64 at every finite x; at the infinities NaN, as in PyTorch.
+ *   dx, dy, x  [n]   dx may be dy */
+GPT_API int gpt_gelu_backward(float *dx, const float *dy, const float *x, size_t n, int approximate);
+GPT_API int gpt_gelu_backward_part(float *dx, const float *dy, const float *x, size_t n, int approximate,
+                                   size_t part, size_t parts);
+
 /* ---- Layer normalisation over the last axis. Ba, Kiros, Hinton 2016, arXiv:1607.06450, eq. 4 ------------------
  *   y[r,c] = scale[c] · (x[r,c] - mean[r]) · rstd[r] + shift[c],   rstd[r] = 1/√(var[r] + eps)
  *   y, x          [rows, cols]   y may be x
@@ -179,6 +185,7 @@ int gpt_linear_forward_ref(float *y, float *scratch, const float *x, const float
 int gpt_relu_forward_ref(float *y, const float *x, size_t n);
 int gpt_relu_backward_ref(float *dx, const float *dy, const float *x, size_t n);
 int gpt_gelu_forward_ref(float *y, const float *x, size_t n, int approximate);
+int gpt_gelu_backward_ref(float *dx, const float *dy, const float *x, size_t n, int approximate);
 int gpt_layernorm_forward_ref(float *y, float *mean, float *rstd, const float *x, const float *scale,
                               const float *shift, size_t rows, size_t cols, float eps);
 int gpt_feedforward_forward_ref(float *y, float *scratch, const float *x, const float *weight1, const float *bias1,

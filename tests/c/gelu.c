@@ -135,6 +135,121 @@ static void refuses(void)
     expect_refused(gpt_gelu_forward_ref(y, x, 5, -1), GPT_ERR_VALUE);
 }
 
+/* dx against the reference for dy up to 1, so that the tolerance is the derivative's. */
+static void expect_backward(const float *values, size_t n, int kind)
+{
+    const float *x = input_of("x", values, n), *dy = random_input("dy", n, -1.0f, 1.0f);
+    float *dx = output("dx", n), *expected = output("expected", n), *same = output_of("dx is dy", dy, n);
+    expect_status(gpt_gelu_backward_ref(expected, dy, x, n, kind), GPT_OK);
+    expect_status(gpt_gelu_backward(dx, dy, x, n, kind), GPT_OK);
+    expect_status(gpt_gelu_backward(same, same, x, n, kind), GPT_OK);
+    expect_close("dx", dx, expected, n, tolerance);
+    expect_same("dx is dy", same, dx, n);
+    for (size_t parts = 1; parts <= 3; parts++) {
+        float *whole = output("in parts", n);
+        for (size_t part = 0; part < parts; part++)
+            expect_status(gpt_gelu_backward_part(whole, dy, x, n, kind, part, parts), GPT_OK);
+        expect_same("in parts", whole, dx, n);
+    }
+    end_case();
+}
+
+static void backward_known_values(void)
+{
+    /* from PyTorch in float64 */
+    static const float x[4] = {1.0f, -1.0f, 2.0f, -2.0f}, dy[4] = {1.0f, 1.0f, 2.0f, 1.0f};
+    static const float expected[2][4] = {{1.08296408f, -0.0829640838f, 2.17219851f, -0.0860992566f},
+                                         {1.08331547f, -0.0833154706f, 2.1704636f, -0.0852318011f}};
+    float *dx = output("dx", 4);
+    for (int kind = GPT_GELU_TANH; kind <= GPT_GELU_ERF; kind++) {
+        in_case("%s", kind == GPT_GELU_TANH ? "tanh" : "erf");
+        expect_status(gpt_gelu_backward(dx, dy, x, 4, kind), GPT_OK);
+        expect_close("dx", dx, expected[kind], 4, tolerance);
+        expect_status(gpt_gelu_backward_ref(dx, dy, x, 4, kind), GPT_OK);
+        expect_close("reference", dx, expected[kind], 4, tolerance);
+    }
+}
+
+static void backward_agrees(void)
+{
+    for (int kind = GPT_GELU_TANH; kind <= GPT_GELU_ERF; kind++) {
+        for (size_t k = 0; k < SIZES; k++) {
+            in_case("kind %d, n = %zu", kind, sizes[k]);
+            float *x = work(sizes[k]);
+            fill_random(x, sizes[k], -6.0f, 6.0f);
+            expect_backward(x, sizes[k], kind);
+        }
+        for (size_t s = 0; s < SPECIALS; s++) {
+            for (size_t place = 0; place < 9; place++) {
+                in_case("kind %d, x[%zu] = %g", kind, place, (double)specials[s]);
+                float *x = work(9);
+                fill_random(x, 9, -6.0f, 6.0f);
+                x[place] = specials[s];
+                expect_backward(x, 9, kind);
+            }
+        }
+        for (int exponent = -149; exponent < 128; exponent++) {
+            in_case("kind %d, magnitude 2^%d", kind, exponent);
+            float *x = work(16);
+            for (int i = 0; i < 16; i++)
+                x[i] = ldexpf(i % 2 ? -random_in(1.0f, 2.0f) : random_in(1.0f, 2.0f), exponent);
+            expect_backward(x, 16, kind);
+        }
+    }
+}
+
+static void backward_dense_sweep(void)
+{
+    enum { CHUNK = 4000 };
+    const double step = 1e-5;
+    float *dy = work(CHUNK), *x = work(CHUNK), *dx = work(CHUNK), *expected = work(CHUNK);
+    for (size_t i = 0; i < CHUNK; i++) dy[i] = 1.0f;
+    for (double first = -18.0; first < 18.0; first += CHUNK * step) {
+        for (size_t i = 0; i < CHUNK; i++)
+            x[i] = (float)(first + step * ((double)i + (double)random_in(0.0f, 1.0f)));
+        for (int kind = GPT_GELU_TANH; kind <= GPT_GELU_ERF; kind++) {
+            in_case("kind %d, x from %.9g", kind, (double)x[0]);
+            expect_status(gpt_gelu_backward_ref(expected, dy, x, CHUNK, kind), GPT_OK);
+            expect_status(gpt_gelu_backward(dx, dy, x, CHUNK, kind), GPT_OK);
+            expect_close("dx", dx, expected, CHUNK, tolerance);
+        }
+    }
+    end_case();
+}
+
+static void backward_ends_of_the_line(void)
+{
+    static const float x[6] = {-3e38f, 3e38f, 0.0f, INFINITY, -INFINITY, NAN}, dy[6] = {2, 2, 2, 2, 2, 2};
+    static const float expected[6] = {0.0f, 2.0f, 1.0f, NAN, NAN, NAN};
+    float *dx = output("dx", 6);
+    for (int kind = GPT_GELU_TANH; kind <= GPT_GELU_ERF; kind++) {
+        in_case("%s", kind == GPT_GELU_TANH ? "tanh" : "erf");
+        expect_status(gpt_gelu_backward(dx, dy, x, 6, kind), GPT_OK);
+        for (size_t i = 0; i < 6; i++) expect_within("dx", i, (double)dx[i], (double)expected[i], 1e-6);
+        expect_status(gpt_gelu_backward_ref(dx, dy, x, 6, kind), GPT_OK);
+        for (size_t i = 0; i < 6; i++) expect_within("reference", i, (double)dx[i], (double)expected[i], 0.0);
+    }
+}
+
+static void backward_refuses(void)
+{
+    static int (*const both[2])(float *, const float *, const float *, size_t, int) = {gpt_gelu_backward,
+                                                                                       gpt_gelu_backward_ref};
+    const float *x = random_input("x", 5, -1.0f, 1.0f);
+    float *dx = output("dx", 5);
+    for (size_t k = 0; k < 2; k++) {
+        in_case("%s", k == 0 ? "kernel" : "reference");
+        expect_refused(both[k](NULL, x, x, 5, GPT_GELU_TANH), GPT_ERR_NULL);
+        expect_refused(both[k](dx, NULL, x, 5, GPT_GELU_TANH), GPT_ERR_NULL);
+        expect_refused(both[k](dx, x, NULL, 5, GPT_GELU_TANH), GPT_ERR_NULL);
+        expect_refused(both[k](dx, x, x, HUGE_SIZE, GPT_GELU_TANH), GPT_ERR_SIZE);
+        expect_refused(both[k](dx, x, x, 5, 2), GPT_ERR_VALUE);
+        expect_refused(both[k](dx, x, x, 0, GPT_GELU_ERF), GPT_OK);
+    }
+    expect_refused(gpt_gelu_backward_part(dx, x, x, 5, GPT_GELU_TANH, 2, 2), GPT_ERR_VALUE);
+    end_case();
+}
+
 void test_gelu(void)
 {
     promise("gelu of 1, -1, 2 and -2 is what the tables say, in both kinds", known_values);
@@ -146,4 +261,10 @@ void test_gelu(void)
     promise("gelu of a value does not depend on its place or neighbours", is_elementwise);
     promise("gelu may write over its input", works_in_place);
     promise("gelu refuses NULL, impossible sizes and unknown kinds and leaves y alone", refuses);
+    promise("gelu backward of 1, -1, 2 and -2 is what the derivative gives, in both kinds", backward_known_values);
+    promise("gelu backward is within 1e-6 of float64 everywhere, in place, and in parts bit for bit",
+            backward_agrees);
+    promise("gelu backward is within 1e-6 of float64 all over [-18, 18]", backward_dense_sweep);
+    promise("gelu backward at -3e38 is 0, at 3e38 dy, at infinities NaN, in both kinds", backward_ends_of_the_line);
+    promise("gelu backward refuses NULL, impossible sizes and unknown kinds and leaves dx alone", backward_refuses);
 }

@@ -13,6 +13,7 @@ import pathlib
 import torch
 from torch import nn
 
+import gelu
 import printing
 import relu
 from common import GELU, FeedForward, LayerNorm, in_float64, pack, show
@@ -166,5 +167,6 @@ def tensor():
 
 
 for name, content in (("notebook", notebook()), ("random", random()), ("layers", layers()), ("tensor", tensor()),
-                      ("printing", printing.cases()), ("relu", relu.cases())):
+                      ("printing", printing.cases()), ("relu", relu.cases()),
+                      ("gelu", gelu.cases())):
     (HERE / f"{name}.json").write_text(json.dumps(content, indent=1) + "\n")

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
-import { assertClose, golden, loadForTest, unpack } from './support.js'
+import { assertCentralDifferences, assertClose, assertGradients, golden, loadForTest, unpack } from './support.js'
 
 const { gelu, special } = golden('layers')
+const backward = golden('gelu')
 let gpt
 before(async () => {
   gpt = await loadForTest()
@@ -19,6 +20,28 @@ for (const approximate of ['tanh', 'none']) {
 
   test(`GELU '${approximate}' at -3e38 is 0 and not a large number`, () => {
     assert.equal(Math.abs(new gpt.GELU({ approximate }).forward(gpt.tensor(-3e38)).item()), 0)
+  })
+
+  test(`GELU '${approximate}' has autograd’s gradient within 1e-6 of the largest, at odd sizes`, () => {
+    const cases = backward.cases.filter((one) => one.approximate === approximate)
+    assert.equal(cases.length, 5)
+    for (const { seed, shape, ...expected } of cases) {
+      gpt.manualSeed(seed)
+      const x = gpt.randn(shape).mul(3)
+      assertGradients(new gpt.GELU({ approximate }), x, gpt.randn(shape), expected, { forward: 1e-6, backward: 1e-6 })
+    }
+  })
+
+  test(`GELU '${approximate}' has autograd’s gradient of NaN, infinities and the ends of float32`, () => {
+    const layer = new gpt.GELU({ approximate })
+    const x = gpt.tensor(unpack(special.x))
+    layer.forward(x)
+    assertClose(layer.backward(gpt.ones(x.shape)), backward.special[approximate], 1e-6)
+  })
+
+  test(`GELU '${approximate}' has the gradient that central differences have`, () => {
+    gpt.manualSeed(5)
+    assertCentralDifferences(gpt, new gpt.GELU({ approximate }), gpt.randn([3, 33]))
   })
 }
 
