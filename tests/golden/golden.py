@@ -6,6 +6,7 @@ Random draws are those of PyTorch on x86 with AVX2, where its kernels fuse multi
 """
 
 import hashlib
+import importlib
 import json
 import math
 import pathlib
@@ -14,8 +15,6 @@ import torch
 from torch import nn
 
 import gelu
-import printing
-import relu
 from common import GELU, FeedForward, LayerNorm, in_float64, pack, show
 
 HERE = pathlib.Path(__file__).parent
@@ -166,7 +165,9 @@ def tensor():
     return {"reductions": reductions, "broadcasts": broadcasts}
 
 
-for name, content in (("notebook", notebook()), ("random", random()), ("layers", layers()), ("tensor", tensor()),
-                      ("printing", printing.cases()), ("relu", relu.cases()),
-                      ("gelu", gelu.cases())):
-    (HERE / f"{name}.json").write_text(json.dumps(content, indent=1) + "\n")
+own = {"notebook": notebook, "random": random, "layers": layers, "tensor": tensor}
+# and a script beside this one for each of the rest
+others = {path.stem: importlib.import_module(path.stem).cases
+          for path in sorted(HERE.glob("*.py")) if path.stem not in ("golden", "common")}
+for name, cases in (own | others).items():
+    (HERE / f"{name}.json").write_text(json.dumps(cases(), indent=1) + "\n")
