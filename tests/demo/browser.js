@@ -36,9 +36,9 @@ export function launch() {
  *
  * @param {import('puppeteer-core').Browser} browser
  * @param {string} url
- * @param {{ width?: number, height?: number, features?: Record<string, string> }} [options]
+ * @param {{ width?: number, height?: number, features?: Record<string, string>, ready?: string }} [options]
  */
-export async function open(browser, url, { width = 1440, height = 900, features = {} } = {}) {
+export async function open(browser, url, { width = 1440, height = 900, features = {}, ready = 'h1' } = {}) {
   const page = await browser.newPage()
   /** Console messages, uncaught errors and requests that failed. @type {string[]} */
   const complaints = []
@@ -58,6 +58,6 @@ export async function open(browser, url, { width = 1440, height = 900, features 
   await page.setViewport({ width, height })
   await page.emulateMediaFeatures(Object.entries(features).map(([name, value]) => ({ name, value })))
   await page.goto(url, { waitUntil: 'networkidle0' })
-  await page.waitForSelector('h1')
+  await page.waitForSelector(ready)
   return { page, complaints, foreign }
 }

@@ -28,7 +28,9 @@ const numbers = (page, section) =>
       [...row.querySelectorAll('td.cell')].map((cell) => cell.querySelector('input')?.value ?? cell.textContent.trim()),
     ),
   )
-const trust = (page) => page.$eval('.trust', (element) => element.textContent.replace(/\s+/g, ' ').trim())
+/** What the page says of its numbers, and of what went wrong. */
+const trust = (page) =>
+  page.$$eval('.trust, .problems', (parts) => parts.map((part) => part.textContent).join(' ').replace(/\s+/g, ' ').trim())
 const cell = (page, label) => page.$(`input[aria-label="${label}"]`)
 
 /** Types over a number: to focus it selects it. */
@@ -234,12 +236,12 @@ test('pointing at an output lights up its point, and pointing at nothing puts it
 
 test('“Watch it move” moves points, and is not offered where motion is not wanted', async () => {
   const { page } = await open(browser, server.url)
-  await (await page.$('.journey button')).click()
+  await (await page.$('.journey .watch')).click()
   await page.waitForSelector('circle.moving')
   await page.waitForFunction(() => !document.querySelector('circle.moving'))
   await page.close()
   const still = await open(browser, server.url, { features: { 'prefers-reduced-motion': 'reduce' } })
-  assert.equal(await still.page.$('.journey button'), null)
+  assert.equal(await still.page.$('.journey .watch'), null)
   await still.page.close()
 })
 
@@ -276,8 +278,9 @@ for (const [width, height] of [
       const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
       assert.ok(overflow <= 0, `${overflow} pixels too wide`)
       if (width >= 1280) {
-        // one screen: everything is in sight without scrolling
-        assert.ok(await page.evaluate(() => document.documentElement.scrollHeight <= innerHeight))
+        // a screen a section: each is in sight without scrolling
+        const heights = await page.$$eval('.section', (sections) => sections.map((one) => one.offsetHeight))
+        for (const tall of heights) assert.ok(tall <= height, `${tall} pixels tall`)
       }
       await page.evaluate(() => [...document.querySelectorAll('.trust button')].at(-1).click())
       await page.evaluate(() => document.activeElement.blur())

@@ -1,4 +1,5 @@
-import { existsSync, statSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { svelte } from '@sveltejs/vite-plugin-svelte'
 import temml from 'temml'
@@ -17,6 +18,28 @@ const formulas = {
   },
 }
 
+/** Writes sw.js, the service worker, with the list of all that was built, and a digest of it as its version. */
+const offline = {
+  name: 'offline',
+  apply: 'build',
+  /** @param {unknown} _ @param {Record<string, { type: string, code?: string, source?: string | Uint8Array }>} bundle */
+  generateBundle: {
+    order: 'post',
+    handler(_, bundle) {
+      const files = Object.keys(bundle)
+        .filter((name) => name !== 'index.html' && !name.endsWith('.map'))
+        .concat('icon.svg')
+        .sort()
+      const digest = createHash('sha256')
+      for (const name of Object.keys(bundle).sort()) digest.update(bundle[name].code ?? bundle[name].source ?? '')
+      const source = readFileSync(fromRoot('web/demo/src/sw.js'), 'utf8')
+      const define = { FILES: JSON.stringify(files), VERSION: JSON.stringify(digest.digest('hex').slice(0, 16)) }
+      const list = Object.entries(define).map(([name, value]) => `const ${name} = ${value}\n`)
+      this.emitFile({ type: 'asset', fileName: 'sw.js', source: list.join('') + source })
+    },
+  },
+}
+
 // What the page promises: nothing from anywhere else, no inline script or style; and isolated, as threads will want.
 const headers = {
   'Content-Security-Policy': "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'",
@@ -32,12 +55,13 @@ const sizes = ['simd', 'relaxed']
 
 export default defineConfig({
   base: './', // served from any sub-path
-  plugins: [svelte(), formulas],
+  plugins: [svelte(), formulas, offline],
   resolve: {
     // The demo imports the package by its public name; the package lies right here.
     alias: { 'gpt-layers': fromRoot('dist/index.js') },
   },
   define: { WASM_BYTES: JSON.stringify(Object.fromEntries(sizes)) },
+  worker: { format: 'es' }, // which imports the builds one by one, as the page does
   build: { target: 'es2022', assetsInlineLimit: 0 },
   preview: { port: 4173, headers },
 })

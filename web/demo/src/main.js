@@ -2,14 +2,22 @@ import { load } from 'gpt-layers'
 import { mount } from 'svelte'
 import App from './App.svelte'
 import { Page } from './page.svelte.js'
+import { sections } from './sections/index.js'
 import './style.css'
 
 const app = /** @type {HTMLElement} */ (document.getElementById('app'))
 try {
   const gpt = await load()
-  const page = new Page(gpt, new URLSearchParams(location.search))
-  mount(App, { target: app, props: { page, gpt } })
+  const query = new URLSearchParams(location.search)
+  const page = new Page(Object.fromEntries(sections.map(({ id, slice }) => [id, slice])), query)
+  mount(App, { target: app, props: { page, gpt, embed: query.get('embed') } })
 } catch (error) {
   app.textContent = `The page could not start: ${error instanceof Error ? error.message : error}`
   throw error
+}
+
+// From the second visit on, the page needs no network. Without a service worker it works all the same.
+if (import.meta.env.PROD && 'serviceWorker' in navigator) {
+  addEventListener('load', () => navigator.serviceWorker.register('./sw.js').catch(() => {}))
+  if (document.readyState === 'complete') navigator.serviceWorker.register('./sw.js').catch(() => {})
 }

@@ -1,133 +1,174 @@
-// The page's state has its one home here: settings and edits, what follows from them, and how both go into the URL.
-
-/** @import { Gpt } from 'gpt-layers' */
+// The page's state has its one home here: a plain object with a slice for each section, what was done and can be undone,
+// and how all of it goes into the address and into a file.
+//
+// A section is three things: a slice (fields.js), a component, and a line in sections/index.js. The component gets
+// { page, gpt, id } and
+//   reads     page.state[id]                     plain data, never written to
+//   edits     page.edit(id, { n: 7 })            the document follows within the call, and one gesture (a drag, what
+//                                                is typed in one go, a click) is one step to undo
+//   looks     page.look(id, { step: 3 })         for the slice's `views`: in the address, but nothing to undo
+//   refuses   page.problem = 'A sentence.'       says why; the next change takes it away
+//   offers    $effect(() => page.offer(id, () => ({ ... })))   its computed numbers, for the file
 
 import { flushSync } from 'svelte'
-import { compute, drawn } from './compute.js'
-import { NOTEBOOK_PRINTED, NOTEBOOK_SEED, NOTEBOOK_SETTINGS } from './notebook.js'
-import { cellText, fourDecimals, parseNumber, shortest, subscript } from './numbers.js'
+import { asObject } from './fields.js'
 
-/**
- * @typedef {object} Settings
- * @property {number} seed of the batch and the layer
- * @property {'outputs' | 'batch'} target what is normalised: the layer's outputs (cells 2 to 4), or the batch (cell 7)
- * @property {boolean} unbiased whether the variance is divided by n - 1
- * @property {number} eps added to the variance
- */
+/** @import { Slice } from './fields.js' */
 
-const MAX_SEED = 2 ** 32 - 1
-const SYMBOLS = { x: 'x', w: 'w', b: 'b', gamma: 'γ', beta: 'β' }
-
-const divisor = (/** @type {boolean} */ unbiased) => (unbiased ? 'n − 1' : 'n')
-
-/** @param {string} name of a cell, such as x12 @returns {string} x₁₂ */
-export function cellLabel(name) {
-  const [, table, digits] = /** @type {RegExpExecArray} */ (/^([a-z]+)(\d+)$/.exec(name))
-  return SYMBOLS[/** @type {keyof typeof SYMBOLS} */ (table)] + subscript(digits)
-}
+const VERSION = 1 // of the file
+const MOST_STEPS = 1000 // to undo
+/** The section whose names stand in the address as they are; the others' have their section's before a point. */
+const PLAIN = 'layer'
 
 export class Page {
-  /** @type {Settings} */
-  settings = $state({ seed: NOTEBOOK_SEED, target: 'outputs', ...NOTEBOOK_SETTINGS.outputs })
-  /** What was edited, by cell name. @type {Record<string, number>} */
-  edits = $state({})
-  /** The feature pointed at, in the tables or on the number lines. @type {{ row: number, col: number } | null} */
-  pointed = $state(null)
-  /** What is wrong with what was typed, or with the URL; '' when nothing is. */
+  /** Each section's slice of the state, by its id. @type {Readonly<Record<string, any>>} */
+  state = $state.raw({})
+  /** What is wrong with what was typed, with the address or with a file; '' when nothing is. */
   problem = $state('')
   /** How long the last update took, event to document, in milliseconds. */
   updateTime = $state(0)
 
-  /** @type {Gpt} */ #gpt
-  #drawn = $derived.by(() => drawn(this.#gpt, this.settings.seed, this.settings.target))
-  /** Every editable number by its name. */
-  cells = $derived({ ...this.#drawn, ...this.edits })
-  result = $derived.by(() => compute(this.#gpt, this.settings, this.cells))
-  comparison = $derived.by(() => compare(this.settings.target, this.result))
+  /** @type {Record<string, Slice<any>>} */ #slices
+  /** @type {Readonly<Record<string, any>>[]} */ #past = $state.raw([])
+  /** @type {Readonly<Record<string, any>>[]} */ #future = $state.raw([])
+  /** Whether the next edit goes on with the step that the last one began. */
+  #going = false
+  /** @type {Map<string, () => unknown>} */ #offers = new Map()
 
   /**
-   * @param {Gpt} gpt
+   * @param {Record<string, Slice<any>>} slices by section
    * @param {URLSearchParams} query
    */
-  constructor(gpt, query) {
-    this.#gpt = gpt
+  constructor(slices, query) {
+    this.#slices = slices
     this.#read(query)
   }
 
-  /** What differs from the notebook, each with a way back. */
-  get changes() {
-    const { seed, target, unbiased, eps } = this.settings
-    const notebook = NOTEBOOK_SETTINGS[target]
-    /** @type {{ name: string, text: string, undo: () => void }[]} */
-    const changes = []
-    if (seed !== NOTEBOOK_SEED) {
-      const text = `the seed to ${seed}; the notebook has ${NOTEBOOK_SEED}`
-      changes.push({ name: 'seed', text, undo: () => this.change({ seed: NOTEBOOK_SEED }) })
-    }
-    if (unbiased !== notebook.unbiased) {
-      const text = `the variance’s divisor to ${divisor(unbiased)}; the notebook has ${divisor(notebook.unbiased)}`
-      changes.push({ name: 'variance', text, undo: () => this.change({ unbiased: notebook.unbiased }) })
-    }
-    if (eps !== notebook.eps) {
-      const text = `ε to ${eps}; the notebook has ${notebook.eps}`
-      changes.push({ name: 'eps', text, undo: () => this.change({ eps: notebook.eps }) })
-    }
-    const whose = seed === NOTEBOOK_SEED ? 'the notebook has' : 'the seed drew'
-    for (const [name, value] of Object.entries(this.edits)) {
-      const text = `${cellLabel(name)} to ${cellText(value)}; ${whose} ${cellText(this.#drawn[name])}`
-      changes.push({ name, text, undo: () => this.edit(name, this.#drawn[name]) })
-    }
-    return changes
+  get canUndo() {
+    return this.#past.length > 0
+  }
+
+  get canRedo() {
+    return this.#future.length > 0
   }
 
   /**
-   * @param {string} name of a cell
-   * @param {number} value rounded to float32
-   */
-  edit(name, value) {
-    this.#update(() => {
-      const rounded = Math.fround(value)
-      if (rounded === this.#drawn[name]) delete this.edits[name]
-      else this.edits[name] = rounded
-    })
-  }
-
-  /**
-   * Changes settings. Another tensor to normalise brings the settings the notebook normalises it with, and drops the
-   * edits of scale and shift, which are as many as that tensor is wide.
+   * Changes a section's state, as a step that can be undone.
    *
-   * @param {Partial<Settings>} settings
+   * @param {string} id of the section
+   * @param {Record<string, unknown>} changes
    */
-  change(settings) {
+  edit(id, changes) {
+    const next = { ...this.state, [id]: { ...this.state[id], ...changes } }
+    if (same(next[id], this.state[id])) return
     this.#update(() => {
-      if (settings.target && settings.target !== this.settings.target) {
-        Object.assign(this.settings, NOTEBOOK_SETTINGS[settings.target])
-        for (const name of Object.keys(this.edits)) if (/^(gamma|beta)/.test(name)) delete this.edits[name]
-      }
-      Object.assign(this.settings, settings)
+      if (!this.#going) this.#past = [...this.#past, this.state].slice(-MOST_STEPS)
+      this.#going = true
+      this.#future = []
+      this.state = next
     })
   }
 
-  /** Back to the notebook, whatever was changed. */
-  reset() {
+  /**
+   * Changes what one looks at in a section, which is nothing to undo.
+   *
+   * @param {string} id of the section
+   * @param {Record<string, unknown>} changes only of the slice's `views`
+   */
+  look(id, changes) {
+    this.#update(() => (this.state = { ...this.state, [id]: { ...this.state[id], ...changes } }))
+  }
+
+  /** Ends the step that edits have been going on with: the next edit begins another. */
+  endStep() {
+    this.#going = false
+  }
+
+  undo() {
+    const before = this.#past.at(-1)
+    if (!before) return
+    this.endStep()
     this.#update(() => {
-      this.settings = { seed: NOTEBOOK_SEED, target: this.settings.target, ...NOTEBOOK_SETTINGS[this.settings.target] }
-      this.edits = {}
+      this.#past = this.#past.slice(0, -1)
+      this.#future = [...this.#future, this.state]
+      this.state = this.#keepViews(before)
     })
   }
 
-  /** The state as a query: only what differs from the notebook. @returns {string} '' or '?...' */
+  redo() {
+    const after = this.#future.at(-1)
+    if (!after) return
+    this.endStep()
+    this.#update(() => {
+      this.#future = this.#future.slice(0, -1)
+      this.#past = [...this.#past, this.state]
+      this.state = this.#keepViews(after)
+    })
+  }
+
+  /** The state as a query: only what differs from the defaults. @returns {string} '' or '?...' */
   get query() {
-    const { seed, target, unbiased, eps } = this.settings
-    const notebook = NOTEBOOK_SETTINGS[target]
-    const query = new URLSearchParams()
-    if (target !== 'outputs') query.set('normalise', target)
-    if (seed !== NOTEBOOK_SEED) query.set('seed', String(seed))
-    if (unbiased !== notebook.unbiased) query.set('variance', unbiased ? 'unbiased' : 'biased')
-    if (eps !== notebook.eps) query.set('eps', String(eps))
-    for (const [name, value] of Object.entries(this.edits)) query.set(name, shortest(value))
+    return this.queryFor()
+  }
+
+  /** @param {string} [embed] the one section to show @returns {string} '' or '?...' */
+  queryFor(embed) {
+    const query = new URLSearchParams(embed ? { embed } : {})
+    for (const [id, slice] of Object.entries(this.#slices)) {
+      if (embed && id !== embed) continue
+      const prefix = id === PLAIN ? '' : `${id}.`
+      for (const [name, text] of Object.entries(slice.toQuery(this.state[id]))) query.set(prefix + name, text)
+    }
     const text = query.toString()
     return text && `?${text}`
+  }
+
+  /**
+   * What a section's computed numbers are, for the file.
+   *
+   * @param {string} id of the section
+   * @param {() => unknown} numbers as JSON can say them
+   * @returns {() => void} takes the offer back
+   */
+  offer(id, numbers) {
+    this.#offers.set(id, numbers)
+    return () => this.#offers.delete(id)
+  }
+
+  /** @returns {string} the state, and the numbers that follow from it, as JSON */
+  toFile() {
+    const numbers = Object.fromEntries([...this.#offers].map(([id, numbers]) => [id, numbers()]))
+    return JSON.stringify({ page: 'gpt-layers', version: VERSION, state: this.state, numbers }, null, 1) + '\n'
+  }
+
+  /**
+   * Takes the state from a file, as one step to undo; where it is none of ours, says so and leaves all as it was.
+   *
+   * @param {string} text as toFile wrote it; its numbers are computed anew
+   */
+  fromFile(text) {
+    try {
+      const file = asObject(JSON.parse(text))
+      if (file.page !== 'gpt-layers' || file.version !== VERSION) throw new Error('this page did not write it')
+      const given = asObject(file.state)
+      for (const id of Object.keys(given)) {
+        if (!Object.hasOwn(this.#slices, id)) throw new Error(`there is no section “${id}” here`)
+      }
+      const state = Object.fromEntries(
+        Object.entries(this.#slices).map(([id, slice]) => {
+          return [id, Object.hasOwn(given, id) ? slice.validate(given[id]) : slice.defaults()]
+        }),
+      )
+      this.endStep()
+      this.#update(() => {
+        this.#past = [...this.#past, this.state].slice(-MOST_STEPS)
+        this.#future = []
+        this.state = state
+      })
+    } catch (error) {
+      const why = error instanceof SyntaxError ? 'it is not JSON' : /** @type {Error} */ (error).message
+      this.problem = `That file cannot be loaded: ${why}. Nothing was changed.`
+    }
   }
 
   /**
@@ -136,23 +177,36 @@ export class Page {
    * @param {URLSearchParams} query
    */
   #read(query) {
-    const bad = []
-    const target = query.get('normalise') ?? 'outputs'
-    if (target === 'batch') this.settings = { ...this.settings, target, ...NOTEBOOK_SETTINGS.batch }
-    else if (target !== 'outputs') bad.push(`normalise=${target}`)
+    /** @type {Record<string, Map<string, string>>} */
+    const own = Object.fromEntries(Object.keys(this.#slices).map((id) => [id, new Map()]))
+    const refused = []
     for (const [name, text] of query) {
-      if (name === 'normalise') continue
-      if (name === 'seed' && isSeed(text)) this.settings.seed = Number(text)
-      else if (name === 'variance' && /^(un)?biased$/.test(text)) this.settings.unbiased = text === 'unbiased'
-      else if (name === 'eps' && isEps(Number(text)) && text.trim()) this.settings.eps = Number(text)
-      else if (name in this.#drawn && parseNumber(text) !== null) continue
-      else bad.push(`${name}=${text}`)
+      const [, id, rest] = /^([a-z]+)\.(.+)$/.exec(name) ?? ['', PLAIN, name]
+      if (name === 'embed') continue
+      if (id !== PLAIN && Object.hasOwn(own, id)) own[id].set(rest, text)
+      else own[PLAIN].set(name, text)
     }
-    for (const [name, text] of query) {
-      const value = parseNumber(text)
-      if (name in this.#drawn && value !== null && value !== this.#drawn[name]) this.edits[name] = value
+    /** @type {Record<string, unknown>} */
+    const state = {}
+    for (const [id, slice] of Object.entries(this.#slices)) {
+      const read = slice.fromQuery(own[id])
+      state[id] = read.state
+      const prefix = id === PLAIN ? '' : `${id}.`
+      refused.push(...read.refused.map((name) => `${prefix}${name}=${own[id].get(name)}`))
     }
-    if (bad.length) this.problem = `The address has ${bad.join(', ')}, which means nothing here and was left out.`
+    this.state = state
+    if (refused.length) this.problem = `The address has ${refused.join(', ')}, which means nothing here and was left out.`
+  }
+
+  /** @param {Readonly<Record<string, any>>} state from the history @returns what one looks at now, in it */
+  #keepViews(state) {
+    return Object.fromEntries(
+      Object.entries(state).map(([id, slice]) => {
+        const views = (this.#slices[id].views ?? []).map((name) => [name, this.state[id][name]])
+        // the same object where nothing is kept: what is derived from it need not follow
+        return [id, views.length ? { ...slice, ...Object.fromEntries(views) } : slice]
+      }),
+    )
   }
 
   /** Changes the state and lets the document follow at once, in this very frame. @param {() => void} change */
@@ -166,43 +220,5 @@ export class Page {
   }
 }
 
-/** @param {string} text @returns {boolean} */
-export function isSeed(text) {
-  return /^\d+$/.test(text) && Number(text) <= MAX_SEED
-}
-
-/** @param {number} eps @returns {boolean} */
-export function isEps(eps) {
-  return eps >= 0 && eps <= 1e6
-}
-
-/**
- * Counts how many of the numbers the notebook prints are the ones shown, to its four decimals.
- *
- * @param {'outputs' | 'batch'} target
- * @param {import('./compute.js').Result} result
- * @returns {{ equal: number, total: number }}
- */
-function compare(target, { before, after }) {
-  const column = (/** @type {number[]} */ values) => values.map((value) => [value])
-  /** @type {Record<string, number[][]>} */
-  const shown = {
-    out: before.values,
-    mean: column(before.mean),
-    variance: column(before.variance),
-    normalised: after.values,
-    normalisedMean: column(after.mean),
-    normalisedVariance: column(after.variance),
-  }
-  let equal = 0
-  let total = 0
-  for (const [name, printed] of Object.entries(NOTEBOOK_PRINTED[target])) {
-    printed.forEach((row, r) =>
-      row.forEach((text, c) => {
-        total++
-        if (fourDecimals(shown[name][r][c]) === text) equal++
-      }),
-    )
-  }
-  return { equal, total }
-}
+/** @param {unknown} a @param {unknown} b */
+const same = (a, b) => JSON.stringify(a) === JSON.stringify(b)

@@ -1,7 +1,7 @@
 // From the page's settings to every number on it, by the package. Nothing here knows the page.
 
 /** @import { Gpt, Tensor } from 'gpt-layers' */
-/** @import { Settings } from './page.svelte.js' */
+/** @import { Settings } from './slice.js' */
 
 export const SAMPLES = 2
 export const INPUTS = 5

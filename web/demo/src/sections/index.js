@@ -1,0 +1,20 @@
+// The page's sections, in its order. One more is a line here, a slice and a component; what the line's `load` imports is
+// downloaded when the reader comes near, so every section but the first has its own chunk.
+
+/** @import { Slice } from '../fields.js' */
+/** @import { Component } from 'svelte' */
+
+import Layer from './layer/Layer.svelte'
+import layer from './layer/slice.js'
+
+/** @typedef {Component<{ page: any, gpt: any, id: string }>} SectionComponent */
+
+/**
+ * @type {{
+ *   id: string, title: string, slice: Slice<any>,
+ *   component?: SectionComponent, load?: () => Promise<{ default: SectionComponent }>
+ * }[]}
+ */
+export const sections = [
+  { id: 'layer', title: 'One layer, two samples', slice: layer, component: Layer },
+]
