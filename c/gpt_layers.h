@@ -95,6 +95,23 @@ GPT_API int gpt_layernorm_forward_part(float *y, float *mean, float *rstd, const
                                        const float *shift, size_t rows, size_t cols, float eps, size_t part,
                                        size_t parts);
 
+/* With u = (x - mean) · rstd and g = dy · scale, the means over a row and the sums over the rows:
+ *   dx = rstd · (g - mean(g) - u · mean(g · u))   [rows, cols]
+ *   dscale = Σ dy · u,   dshift = Σ dy            [cols]
+ *   each of the three may be NULL where it is not wanted
+ *   dy, x       [rows, cols]
+ *   mean, rstd  [rows]        as the forward pass wrote them; that the mean is rounded is made up for
+ *   scale       [cols]
+ * Within 2e-5 of float64, relative to the largest rstd · g of the row, or dy · u or dy of the column. Parts cut the rows
+ * for dx and the columns for the other two. GPT_ERR_SIZE when cols is 0.
+ */
+GPT_API int gpt_layernorm_backward(float *dx, float *dscale, float *dshift, const float *dy, const float *x,
+                                   const float *mean, const float *rstd, const float *scale, size_t rows,
+                                   size_t cols);
+GPT_API int gpt_layernorm_backward_part(float *dx, float *dscale, float *dshift, const float *dy, const float *x,
+                                        const float *mean, const float *rstd, const float *scale, size_t rows,
+                                        size_t cols, size_t part, size_t parts);
+
 /* ---- FeedForward: y = gelu(x · weight1ᵀ + bias1) · weight2ᵀ + bias2 -------------------------------------------
  *   y, x     [rows, dim]
  *   scratch  gpt_feedforward_scratch_size(rows, dim, hidden) floats for each part, contents lost: the hidden
@@ -188,6 +205,8 @@ int gpt_gelu_forward_ref(float *y, const float *x, size_t n, int approximate);
 int gpt_gelu_backward_ref(float *dx, const float *dy, const float *x, size_t n, int approximate);
 int gpt_layernorm_forward_ref(float *y, float *mean, float *rstd, const float *x, const float *scale,
                               const float *shift, size_t rows, size_t cols, float eps);
+int gpt_layernorm_backward_ref(float *dx, float *dscale, float *dshift, const float *dy, const float *x,
+                               const float *mean, const float *rstd, const float *scale, size_t rows, size_t cols);
 int gpt_feedforward_forward_ref(float *y, float *scratch, const float *x, const float *weight1, const float *bias1,
                                 const float *weight2, const float *bias2, size_t rows, size_t dim, size_t hidden,
                                 int approximate);

@@ -6,9 +6,12 @@
 
 /* What the contract says: absolute below 1, relative above. */
 static const double tolerance = 5e-6;
+static const double backward_tolerance = 2e-5;
 
 typedef int (*layernorm)(float *y, float *mean, float *rstd, const float *x, const float *scale, const float *shift,
                          size_t rows, size_t cols, float eps);
+typedef int (*backward)(float *dx, float *dscale, float *dshift, const float *dy, const float *x, const float *mean,
+                        const float *rstd, const float *scale, size_t rows, size_t cols);
 
 /* x against the reference; mean within the tolerance too, and rstd relative. */
 static void expect_layernorm(const float *values, size_t rows, size_t cols, float eps)
@@ -267,6 +270,220 @@ static void refuses(void)
     }
 }
 
+/* As expect_close, but relative to `scale`: a difference of sums has no relative digits of its own. */
+static void expect_near(const char *name, const float *got, const float *expected, size_t n, double scale)
+{
+    for (size_t i = 0; i < n; i++)
+        expect_within(name, i, (double)got[i], (double)expected[i], backward_tolerance * scale);
+}
+
+static double largest(const float *values, size_t n)
+{
+    double most = 0.0;
+    for (size_t i = 0; i < n; i++) most = fmax(most, fabs((double)values[i]));
+    return most;
+}
+
+/* Backward of x against the reference, from the mean and rstd of the kernel's own forward, in up to 3 parts. */
+static void expect_backward(const float *values, size_t rows, size_t cols, float eps)
+{
+    const size_t n = rows * cols;
+    const float *x = input_of("x", values, n), *dy = random_input("dy", n, -2.0f, 2.0f);
+    const float *scale = random_input("scale", cols, -2.0f, 2.0f);
+    float *y = output("y", n), *mean = output("mean", rows), *rstd = output("rstd", rows);
+    float *dx = output("dx", n), *dscale = output("dscale", cols), *dshift = output("dshift", cols);
+    float *expected_dx = output("expected dx", n);
+    float *expected_dscale = output("expected dscale", cols), *expected_dshift = output("expected dshift", cols);
+    expect_status(gpt_layernorm_forward(y, mean, rstd, x, scale, scale, rows, cols, eps), GPT_OK);
+    expect_status(gpt_layernorm_backward_ref(expected_dx, expected_dscale, expected_dshift, dy, x, mean, rstd,
+                                             scale, rows, cols),
+                  GPT_OK);
+    expect_status(gpt_layernorm_backward(dx, dscale, dshift, dy, x, mean, rstd, scale, rows, cols), GPT_OK);
+    /* dy and scale are below 2 */
+    for (size_t r = 0; r < rows; r++)
+        expect_near("dx", dx + r * cols, expected_dx + r * cols, cols, 4.0 * (double)rstd[r]);
+    expect_near("dscale", dscale, expected_dscale, cols, fmax(largest(expected_dscale, cols), 2.0));
+    expect_near("dshift", dshift, expected_dshift, cols, fmax(largest(expected_dshift, cols), 2.0));
+    for (size_t parts = 2; parts <= 3; parts++) {
+        float *whole_dx = output("dx in parts", n);
+        float *whole_dscale = output("dscale in parts", cols), *whole_dshift = output("dshift in parts", cols);
+        for (size_t part = 0; part < parts; part++)
+            expect_status(gpt_layernorm_backward_part(whole_dx, whole_dscale, whole_dshift, dy, x, mean, rstd,
+                                                      scale, rows, cols, part, parts),
+                          GPT_OK);
+        expect_same("dx in parts", whole_dx, dx, n);
+        expect_same("dscale in parts", whole_dscale, dscale, cols);
+        expect_same("dshift in parts", whole_dshift, dshift, cols);
+    }
+    end_case();
+}
+
+static void backward_known_values(void)
+{
+    /* from PyTorch in float64 */
+    static const float x[4] = {1.0f, 2.0f, 3.0f, 4.0f}, dy[4] = {1.0f, 0.0f, -1.0f, 3.0f};
+    static const float scale[4] = {1.0f, 1.0f, 2.0f, 1.0f}, shift[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+    static const float dx_expected[4] = {0.983861681f, -0.268328515f, -2.41494232f, 1.69940916f};
+    static const float dscale_expected[4] = {-1.34163542f, 0.0f, -0.447211807f, 4.02490626f};
+    static const backward both[2] = {gpt_layernorm_backward, gpt_layernorm_backward_ref};
+    for (size_t k = 0; k < 2; k++) {
+        in_case("%s", k == 0 ? "kernel" : "reference");
+        float y[4], mean, rstd;
+        expect_status(gpt_layernorm_forward(y, &mean, &rstd, x, scale, shift, 1, 4, 1e-5f), GPT_OK);
+        float *dx = output("dx", 4), *dscale = output("dscale", 4), *dshift = output("dshift", 4);
+        expect_status(both[k](dx, dscale, dshift, dy, x, &mean, &rstd, scale, 1, 4), GPT_OK);
+        expect_close("dx", dx, dx_expected, 4, 1e-6);
+        expect_close("dscale", dscale, dscale_expected, 4, 1e-6);
+        expect_same("dshift", dshift, dy, 4);
+        end_case();
+    }
+}
+
+static void backward_agrees(void)
+{
+    for (size_t k = 0; k < SIZES; k++) {
+        for (size_t r = 0; r < ROW_COUNTS; r++) {
+            const size_t rows = row_counts[r], cols = sizes[k];
+            if (rows > 3 && cols > 768) continue; /* the reference takes each mean anew for each column */
+            in_case("%zu x %zu", rows, cols);
+            float *values = work(rows * cols);
+            for (size_t i = 0; i < rows * cols; i++) values[i] = random_gauss();
+            expect_backward(values, rows, cols, 1e-5f);
+        }
+    }
+    /* past the rows that are summed at once */
+    in_case("200 x 37");
+    float *values = work(200 * 37);
+    for (size_t i = 0; i < 200 * 37; i++) values[i] = random_gauss();
+    expect_backward(values, 200, 37, 1e-5f);
+}
+
+static void backward_agrees_far_from_zero(void)
+{
+    static const float means[4] = {1e4f, -1e4f, 1.0f, -1e5f};
+    static const float deviations[4] = {0.1f, 0.1f, 1e-5f, 1.0f};
+    for (size_t k = 0; k < SIZES; k++) {
+        for (size_t m = 0; m < 4; m++) {
+            const size_t rows = 3, cols = sizes[k];
+            in_case("%zu x %zu, mean %g, deviation %g", rows, cols, (double)means[m], (double)deviations[m]);
+            float *values = work(rows * cols);
+            for (size_t i = 0; i < rows * cols; i++) values[i] = means[m] + deviations[m] * random_gauss();
+            expect_backward(values, rows, cols, 1e-5f);
+        }
+    }
+}
+
+/* Many rows that are alike round alike: what one addition loses, the next ones lose again. */
+static void backward_of_many_rows(void)
+{
+    enum { ROWS = 12288, COLS = 17 };
+    in_case("%d rows of dy 0.1", ROWS);
+    float *x = work(ROWS * COLS), *dy = work(ROWS * COLS), *ones = work(ROWS), *zeros = work(ROWS);
+    for (size_t r = 0; r < ROWS; r++) {
+        for (size_t c = 0; c < COLS; c++) x[r * COLS + c] = c % 2 ? 0.3f : -0.3f;
+        x[r * COLS] = 0.0f; /* so that the mean is 0 */
+        for (size_t c = 0; c < COLS; c++) dy[r * COLS + c] = 0.1f;
+        ones[r] = 1.0f;
+        zeros[r] = 0.0f;
+    }
+    float *dscale = output("dscale", COLS), *dshift = output("dshift", COLS);
+    expect_status(gpt_layernorm_backward(NULL, dscale, dshift, dy, x, zeros, ones, ones, ROWS, COLS), GPT_OK);
+    for (size_t c = 0; c < COLS; c++) {
+        expect_within("dshift", c, (double)dshift[c], ROWS * (double)0.1f, 2e-5 * ROWS * 0.1);
+        expect_within("dscale", c, (double)dscale[c], ROWS * (double)0.1f * (double)x[c], 2e-5 * ROWS * 0.03);
+    }
+    end_case();
+}
+
+static void backward_of_a_bad_row(void)
+{
+    static const float bad[3] = {NAN, INFINITY, -INFINITY};
+    enum { ROWS = 3, COLS = 7 };
+    for (size_t b = 0; b < 3; b++) {
+        for (int in_dy = 0; in_dy <= 1; in_dy++) {
+            in_case("%g in %s", (double)bad[b], in_dy ? "dy" : "x");
+            float *values = work(ROWS * COLS), *gradient = work(ROWS * COLS);
+            fill_random(values, ROWS * COLS, -2.0f, 2.0f);
+            fill_random(gradient, ROWS * COLS, -2.0f, 2.0f);
+            (in_dy ? gradient : values)[COLS + 3] = bad[b];
+            const float *x = input_of("x", values, ROWS * COLS), *dy = input_of("dy", gradient, ROWS * COLS);
+            const float *scale = random_input("scale", COLS, 1.0f, 2.0f);
+            float *y = output("y", ROWS * COLS), *mean = output("mean", ROWS), *rstd = output("rstd", ROWS);
+            expect_status(gpt_layernorm_forward(y, mean, rstd, x, scale, scale, ROWS, COLS, 1e-5f), GPT_OK);
+            float *dx = output("dx", ROWS * COLS), *expected = output("expected", ROWS * COLS);
+            expect_status(gpt_layernorm_backward(dx, NULL, NULL, dy, x, mean, rstd, scale, ROWS, COLS), GPT_OK);
+            expect_status(gpt_layernorm_backward_ref(expected, NULL, NULL, dy, x, mean, rstd, scale, ROWS, COLS),
+                          GPT_OK);
+            for (size_t r = 0; r < ROWS; r++) {
+                for (size_t c = 0; c < COLS; c++) {
+                    const size_t i = r * COLS + c;
+                    if (r != 1)
+                        expect_within("dx", i, (double)dx[i], (double)expected[i], 4e-5 * (double)rstd[r]);
+                    else
+                        expect(!isfinite(dx[i]) && !isfinite(expected[i]),
+                               "dx[%zu] should not be finite, got %g and %g", i, (double)dx[i],
+                               (double)expected[i]);
+                }
+            }
+            end_case();
+        }
+    }
+}
+
+static void backward_outputs_are_optional(void)
+{
+    static const backward both[2] = {gpt_layernorm_backward, gpt_layernorm_backward_ref};
+    const float *x = random_input("x", 51, -2.0f, 2.0f), *dy = random_input("dy", 51, -2.0f, 2.0f);
+    const float *scale = random_input("scale", 17, -2.0f, 2.0f), *rstd = random_input("rstd", 3, 1.0f, 2.0f);
+    const float *mean = random_input("mean", 3, -0.1f, 0.1f);
+    for (size_t k = 0; k < 2; k++) {
+        float *dx = output("dx", 51), *dscale = output("dscale", 17), *dshift = output("dshift", 17);
+        expect_status(both[k](dx, dscale, dshift, dy, x, mean, rstd, scale, 3, 17), GPT_OK);
+        float *a = output("dx alone", 51), *b = output("dscale alone", 17), *c = output("dshift alone", 17);
+        for (int which = 0; which < 8; which++) {
+            in_case("%s, outputs %d", k == 0 ? "kernel" : "reference", which);
+            expect_status(both[k](which & 1 ? a : NULL, which & 2 ? b : NULL, which & 4 ? c : NULL, dy, x, mean,
+                                  rstd, scale, 3, 17),
+                          GPT_OK);
+            if (which & 1) expect_same("dx", a, dx, 51);
+            if (which & 2) expect_same("dscale", b, dscale, 17);
+            if (which & 4) expect_same("dshift", c, dshift, 17);
+        }
+    }
+    end_case();
+}
+
+static void backward_refuses(void)
+{
+    static const backward both[2] = {gpt_layernorm_backward, gpt_layernorm_backward_ref};
+    const float *x = random_input("x", 6, -1.0f, 1.0f), *row = random_input("row", 3, -1.0f, 1.0f);
+    float *dx = output("dx", 6), *dscale = output("dscale", 3), *dshift = output("dshift", 3);
+    for (size_t k = 0; k < 2; k++) {
+        const backward f = both[k];
+        in_case("%s", k == 0 ? "kernel" : "reference");
+        expect_refused(f(dx, dscale, dshift, NULL, x, row, row, row, 2, 3), GPT_ERR_NULL);
+        expect_refused(f(dx, dscale, dshift, x, NULL, row, row, row, 2, 3), GPT_ERR_NULL);
+        expect_refused(f(dx, dscale, dshift, x, x, NULL, row, row, 2, 3), GPT_ERR_NULL);
+        expect_refused(f(dx, dscale, dshift, x, x, row, NULL, row, 2, 3), GPT_ERR_NULL);
+        expect_refused(f(dx, dscale, dshift, x, x, row, row, NULL, 2, 3), GPT_ERR_NULL);
+        expect_refused(f(dx, dscale, dshift, x, x, row, row, row, HUGE_SIZE, 3), GPT_ERR_SIZE);
+        expect_refused(f(dx, dscale, dshift, x, x, row, row, row, 2, HUGE_SIZE), GPT_ERR_SIZE);
+        expect_refused(f(dx, dscale, dshift, x, x, row, row, row, 2, 0), GPT_ERR_SIZE);
+    }
+    in_case("part 2 of 2");
+    expect_refused(gpt_layernorm_backward_part(dx, dscale, dshift, x, x, row, row, row, 2, 3, 2, 2), GPT_ERR_VALUE);
+    end_case();
+    float *of_none[2] = {output("dscale of no rows", 3), output("dshift of no rows", 3)};
+    static const float zeros[3] = {0.0f, 0.0f, 0.0f};
+    for (size_t k = 0; k < 2; k++) {
+        in_case("no rows, %s", k == 0 ? "kernel" : "reference");
+        expect_status(both[k](of_none[0], of_none[0], of_none[1], zeros, zeros, zeros, zeros, zeros, 0, 3), GPT_OK);
+        expect_same("dscale", of_none[0], zeros, 3);
+        expect_same("dshift", of_none[1], zeros, 3);
+    }
+    end_case();
+}
+
 void test_layernorm(void)
 {
     promise("layer norm of 1, 2, 3, 4 is what the equation gives", known_values);
@@ -280,4 +497,13 @@ void test_layernorm(void)
     promise("layer norm may write over its input", works_in_place);
     promise("layer norm gives the same y with and without mean and rstd", mean_and_rstd_are_optional);
     promise("layer norm refuses NULL, impossible sizes, cols 0 and a bad eps and leaves all alone", refuses);
+    promise("layer norm backward of a row is what autograd gives", backward_known_values);
+    promise("layer norm backward is within 2e-5 of float64 at every size, in parts bit for bit", backward_agrees);
+    promise("layer norm backward is within 2e-5 of float64 where the mean is 1e5 deviations",
+            backward_agrees_far_from_zero);
+    promise("layer norm backward sums 12,288 rows of one value within 2e-5", backward_of_many_rows);
+    promise("layer norm backward of a row with NaN or infinity is not finite, and its neighbours are right",
+            backward_of_a_bad_row);
+    promise("layer norm backward writes the outputs that are wanted, the same bits", backward_outputs_are_optional);
+    promise("layer norm backward refuses NULL and impossible sizes, and sums no rows to 0", backward_refuses);
 }

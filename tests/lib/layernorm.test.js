@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
-import { assertClose, assertSame, golden, loadForTest, unpack } from './support.js'
+import {
+  assertCentralDifferences, assertClose, assertGradients, assertRefuses, assertSame, golden, loadForTest, unpack,
+} from './support.js'
 
 const { layernorm, 'layernorm hard': hard, special } = golden('layers')
+const backward = golden('layernorm')
 let gpt
 before(async () => {
   gpt = await loadForTest()
@@ -57,4 +60,55 @@ test('a row comes out the same bits alone and among others', () => {
   const many = gpt.randn([5, 65])
   const alone = gpt.tensor(many.data.slice(65 * 3, 65 * 4))
   assert.deepEqual([...norm.forward(alone).data], [...norm.forward(many).data.slice(65 * 3, 65 * 4)])
+})
+
+/** The layer and dy of a case: both are drawn after its x. */
+function drawn(embDim, shape) {
+  const norm = new gpt.LayerNorm(embDim)
+  norm.loadStateDict({ scale: gpt.randn([embDim]), shift: gpt.randn([embDim]) })
+  return [norm, gpt.randn(shape)]
+}
+
+test('layer norm’s gradients are autograd’s at odd sizes, over many rows and at 768', () => {
+  for (const { seed, shape, ...expected } of backward.cases) {
+    gpt.manualSeed(seed)
+    const x = gpt.randn(shape)
+    const [norm, dy] = drawn(shape.at(-1), shape)
+    assertGradients(norm, x, dy, expected, { forward: 5e-6, backward: 2e-6 })
+  }
+})
+
+for (const { name, seed, x, ...expected } of backward.hard) {
+  test(`layer norm’s gradients are autograd’s: ${name}`, () => {
+    gpt.manualSeed(seed)
+    const [norm, dy] = drawn(x.shape[1], x.shape)
+    assertGradients(norm, gpt.tensor(unpack(x), x.shape), dy, expected, { forward: 5e-6, backward: 2e-6 })
+  })
+}
+
+test('layer norm’s gradients are what central differences say', () => {
+  gpt.manualSeed(8)
+  const x = gpt.randn([4, 33])
+  const [norm] = drawn(33, [4, 33])
+  assertCentralDifferences(gpt, norm, x)
+})
+
+test('layer norm keeps a row’s mean and deviation for backward in training only, and frees them then', () => {
+  const norm = new gpt.LayerNorm(4)
+  const { memory } = norm.runtime
+  const x = gpt.randn([1000, 4])
+  const forward = () => gpt.scope(() => void norm.forward(x))
+  const backward = (shape) => gpt.scope(() => void norm.backward(gpt.ones(shape)))
+  const before = memory.used
+  norm.eval()
+  forward()
+  assert.equal(memory.used, before)
+  assertRefuses(() => backward([1000, 4]), 'VALUE', /LayerNorm.backward: should follow .* the layer is in evaluation mode/)
+  norm.train()
+  forward()
+  assert.ok(memory.used >= before + 2 * 4000)
+  assertRefuses(() => backward([4]), 'SHAPE', /LayerNorm.backward: dy should have shape \[1000, 4\], got \[4\]/)
+  backward([1000, 4])
+  norm.zeroGrad()
+  assert.equal(memory.used, before)
 })
