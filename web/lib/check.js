@@ -101,6 +101,20 @@ export function checkShape(where, shape) {
 }
 
 /**
+ * @param {string} where
+ * @param {string} name of a tensor
+ * @param {readonly number[]} shape that it has
+ * @param {readonly number[]} expected
+ */
+export function checkSameShape(where, name, shape, expected) {
+  if (shape.length === expected.length && expected.every((size, i) => size === shape[i])) return
+  throw new GptLayersError(
+    'SHAPE',
+    `${where}: ${name} should have shape [${expected.join(', ')}], got [${shape.join(', ')}]`,
+  )
+}
+
+/**
  * An options object. An unknown name is an error, since it is nearly always a misspelt one.
  *
  * @template {Record<string, unknown>} T

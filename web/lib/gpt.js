@@ -1,7 +1,7 @@
 /** @import { Exports } from './runtime.js' */
 /** @import { NestedArray, NumberArray } from './tensor.js' */
 
-import { checkNumber, checkShape, describe } from './check.js'
+import { checkNumber, checkObject, checkShape, describe } from './check.js'
 import { GptLayersError } from './errors.js'
 import { FeedForward } from './layers/feedforward.js'
 import { GELU } from './layers/gelu.js'
@@ -10,6 +10,7 @@ import { Linear } from './layers/linear.js'
 import { ReLU } from './layers/relu.js'
 import { Sequential } from './layers/sequential.js'
 import { Runtime } from './runtime.js'
+import { decodeSafetensors, encodeSafetensors } from './safetensors.js'
 import { Tensor } from './tensor.js'
 
 /**
@@ -143,6 +144,41 @@ export class Gpt {
     const tensor = this.#empty('ones', shape)
     tensor.data.fill(1)
     return tensor
+  }
+
+  /**
+   * Tensors by name as a safetensors file, float32; Python's safetensors reads it. Layers have a method of that name.
+   *
+   * @param {Record<string, Tensor>} dict
+   * @returns {Uint8Array}
+   * @throws {GptLayersError} TYPE, VALUE, DISPOSED
+   * @example gpt.saveSafetensors({ x: gpt.ones([2]) }).length // 96
+   */
+  saveSafetensors(dict) {
+    return encodeSafetensors('saveSafetensors', checkObject('saveSafetensors', 'dict', dict))
+  }
+
+  /**
+   * The tensors of a safetensors file, by name, rounded to float32.
+   *
+   * @param {Uint8Array | ArrayBuffer} bytes the file
+   * @returns {Record<string, Tensor>}
+   * @throws {GptLayersError} TYPE when bytes are none; VALUE where the file is truncated or damaged, or an integer is no
+   *   float32; UNSUPPORTED for a dtype that is neither an integer nor a float of 16 to 64 bits; MEMORY
+   * @example gpt.loadSafetensors(readFileSync('model.safetensors'))
+   */
+  loadSafetensors(bytes) {
+    const where = 'loadSafetensors'
+    const entries = Object.entries(decodeSafetensors(where, bytes))
+    return this.#runtime.scope(() =>
+      Object.fromEntries(
+        entries.map(([name, { shape, prepare }]) => {
+          const tensor = Tensor.empty(this.#runtime, where, shape)
+          tensor.data.set(prepare()())
+          return [name, tensor]
+        }),
+      ),
+    )
   }
 
   /**

@@ -1,4 +1,4 @@
-import { describe } from './check.js'
+import { checkSameShape, describe } from './check.js'
 import { GptLayersError } from './errors.js'
 import { Generator } from './generator.js'
 import { Module } from './layers/module.js'
@@ -185,12 +185,7 @@ export class Runtime {
    */
   checkParameter(where, name, value, shape) {
     const tensor = this.checkTensor(where, name, value)
-    if (tensor.shape.length !== shape.length || shape.some((size, i) => size !== tensor.shape[i])) {
-      throw new GptLayersError(
-        'SHAPE',
-        `${where}: ${name} should have shape [${shape.join(', ')}], got [${tensor.shape.join(', ')}]`,
-      )
-    }
+    checkSameShape(where, name, tensor.shape, shape)
     return tensor.byteOffset
   }
 

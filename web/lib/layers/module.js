@@ -1,11 +1,23 @@
 /** @import { Runtime } from '../runtime.js' */
 
-import { checkObject, describe } from '../check.js'
+import { checkObject, checkSameShape, describe } from '../check.js'
 import { GptLayersError } from '../errors.js'
+import { decodeSafetensors, encodeSafetensors } from '../safetensors.js'
 import { Tensor } from '../tensor.js'
 
 /** A property's name as PyTorch writes it: runningMean is running_mean. */
 const snakeCase = (/** @type {string} */ name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+
+/**
+ * Names in an error message, not all 148 of GPT-2.
+ *
+ * @param {string[]} names
+ * @param {string} none
+ */
+function listed(names, none) {
+  const more = names.length > 12 ? ` and ${names.length - 12} more` : ''
+  return names.slice(0, 12).join(', ') + more || none
+}
 
 /** What every layer has, under nn.Module's names. */
 export class Module {
@@ -160,26 +172,71 @@ export class Module {
   loadStateDict(dict) {
     const where = `${this.constructor.name}.loadStateDict`
     const given = checkObject(where, 'dict', dict)
-    const own = this.stateDict()
-    for (const name of Object.keys(given)) {
-      if (!Object.hasOwn(own, name)) {
-        const known = Object.keys(own).join(', ') || 'no parameters'
-        throw new GptLayersError('VALUE', `${where}: dict should have ${known}, got ${describe(name)}`)
-      }
-    }
-    const copies = Object.entries(own).map(([name, target]) => {
-      if (!Object.hasOwn(given, name)) {
-        throw new GptLayersError('VALUE', `${where}: dict should have ${name}, got ${Object.keys(given).join(', ') || 'none'}`)
-      }
+    this.#load(where, 'dict', Object.keys(given), (name, { shape }) => {
       const source = given[name]
       if (!(source instanceof Tensor)) {
         throw new GptLayersError('TYPE', `${where}: ${name} should be a Tensor, got ${describe(source)}`)
       }
-      source.runtime.checkParameter(where, name, source, target.shape)
-      target.runtime.checkParameter(where, `own ${name}`, target, target.shape)
-      return { target, values: source.data.slice() }
+      source.runtime.checkParameter(where, name, source, shape)
+      const values = source.data.slice() // it may be one of those that are written
+      return () => values
     })
-    for (const { target, values } of copies) target.data.set(values)
+  }
+
+  /**
+   * The state dict as a safetensors file, float32, which Python's safetensors reads; a tensor that stands in two places
+   * is written once, under the first name.
+   *
+   * @returns {Uint8Array}
+   * @throws {GptLayersError} DISPOSED
+   * @example writeFileSync('layer.safetensors', new Linear(5, 6).saveSafetensors())
+   */
+  saveSafetensors() {
+    const seen = new Set()
+    const once = this.#named(true).filter(([, tensor]) => !seen.has(tensor) && seen.add(tensor))
+    return encodeSafetensors(`${this.constructor.name}.saveSafetensors`, Object.fromEntries(once))
+  }
+
+  /**
+   * Copies the values of a safetensors file into the parameters and buffers, as `loadStateDict` does. They may be of any
+   * float that has 16 to 64 bits, rounded to float32, or integers that are float32s.
+   *
+   * @param {Uint8Array | ArrayBuffer} bytes the file
+   * @throws {GptLayersError} as `loadStateDict`; VALUE where the file is truncated or damaged; UNSUPPORTED for other dtypes.
+   *   Nothing is changed then
+   */
+  loadSafetensors(bytes) {
+    const where = `${this.constructor.name}.loadSafetensors`
+    const entries = decodeSafetensors(where, bytes)
+    this.#load(where, 'bytes', Object.keys(entries), (name, { shape }) => {
+      const entry = entries[name]
+      checkSameShape(where, name, entry.shape, shape)
+      return entry.prepare()
+    })
+  }
+
+  /**
+   * @param {string} where
+   * @param {string} what the argument is called
+   * @param {string[]} names that it has
+   * @param {(name: string, target: Tensor) => () => Float32Array} prepare checks one, and gives what reads its values and cannot fail
+   */
+  #load(where, what, names, prepare) {
+    const own = this.stateDict()
+    for (const name of names) {
+      if (!Object.hasOwn(own, name)) {
+        const known = listed(Object.keys(own), 'no parameters')
+        throw new GptLayersError('VALUE', `${where}: ${what} should have ${known}, got ${describe(name)}`)
+      }
+    }
+    const copies = Object.entries(own).map(([name, target]) => {
+      if (!names.includes(name)) {
+        throw new GptLayersError('VALUE', `${where}: ${what} should have ${name}, got ${listed(names, 'none')}`)
+      }
+      target.runtime.checkTensor(where, `own ${name}`, target)
+      return { target, values: prepare(name, target) }
+    })
+    for (const { target, values } of copies) target.data.set(values())
   }
 
   /** Training mode, for the layers inside as well. @returns {this} */

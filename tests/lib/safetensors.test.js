@@ -1,0 +1,190 @@
+// Files that Python writes are read, files that Python reads are written, and any other is refused.
+
+import assert from 'node:assert/strict'
+import { before, test } from 'node:test'
+import { assertRefuses, assertSame, golden, loadForTest } from './support.js'
+
+const { state, mixed, ...unreadable } = golden('safetensors')
+const bytesOf = (base64) => Uint8Array.from(Buffer.from(base64, 'base64'))
+
+let gpt
+before(async () => {
+  gpt = await loadForTest()
+})
+
+/** A file of a header, an object or text, and so many bytes of data. */
+function fileOf(header, dataBytes = 0) {
+  const text = Buffer.from(typeof header === 'string' ? header : JSON.stringify(header))
+  const file = new Uint8Array(8 + text.length + dataBytes)
+  new DataView(file.buffer).setBigUint64(0, BigInt(text.length), true)
+  file.set(text, 8)
+  return file
+}
+const entry = (begin, end, more = {}) => ({ dtype: 'F32', shape: [(end - begin) / 4], data_offsets: [begin, end], ...more })
+
+test('a layer writes, byte for byte, what Python’s safetensors writes of PyTorch’s layer', () => {
+  gpt.manualSeed(123)
+  const layer = new gpt.Sequential(new gpt.Linear(5, 6), new gpt.ReLU(), new gpt.Linear(6, 3))
+  const file = layer.saveSafetensors()
+  assert.ok(file instanceof Uint8Array)
+  assert.deepEqual(Buffer.from(file).toString('base64'), state.file)
+  assert.deepEqual(gpt.saveSafetensors(layer.stateDict()), file)
+})
+
+test('a layer reads what Python wrote', () => {
+  for (const bytes of [bytesOf(state.file), bytesOf(state.file).buffer, Buffer.from(state.file, 'base64')]) {
+    const layer = new gpt.Sequential(new gpt.Linear(5, 6), new gpt.ReLU(), new gpt.Linear(6, 3))
+    layer.loadSafetensors(bytes)
+    const own = layer.stateDict()
+    for (const [name, packed] of Object.entries(state.tensors)) assertSame(own[name], packed)
+  }
+})
+
+test('every float of 16 to 64 bits is read, and integers that are float32s, as PyTorch’s float()', () => {
+  const tensors = gpt.loadSafetensors(bytesOf(mixed.file))
+  assert.deepEqual(Object.keys(tensors).sort(), Object.keys(mixed.tensors).sort())
+  for (const [name, packed] of Object.entries(mixed.tensors)) assertSame(tensors[name], packed)
+})
+
+test('bytes are read wherever they lie, also in a layer of another dtype', () => {
+  const shifted = new Uint8Array(bytesOf(mixed.file).length + 3)
+  shifted.set(bytesOf(mixed.file), 3)
+  const { f64, i64 } = gpt.loadSafetensors(shifted.subarray(3))
+  assertSame(f64, mixed.tensors.f64)
+  assertSame(i64, mixed.tensors.i64)
+  const layer = new gpt.Linear(3, 1)
+  const header = { weight: entry(0, 6, { dtype: 'F16', shape: [1, 3] }), bias: entry(6, 14, { dtype: 'I64', shape: [1] }) }
+  const file = fileOf(header, 14)
+  file.set([0x00, 0x3c, 0x00, 0xc0, 0x01, 0x00, 0xfb, 255, 255, 255, 255, 255, 255, 255], file.length - 14)
+  layer.loadSafetensors(file)
+  assert.deepEqual([...layer.weight.data, ...layer.bias.data], [1, -2, 2 ** -24, -5])
+})
+
+test('what is written is read again, NaN’s bits, no tensors and odd names as well', () => {
+  const x = gpt.tensor([0.1, -0, NaN, Infinity])
+  new Uint32Array(gpt.exports.memory.buffer, x.byteOffset + 8, 1)[0] = 0x7fc5a5a5
+  const again = gpt.loadSafetensors(gpt.saveSafetensors({ x, '"\\': gpt.ones([]), ü: gpt.zeros([0, 2]) }))
+  const words = (tensor) => [...new Uint32Array(gpt.exports.memory.buffer, tensor.byteOffset, tensor.size)]
+  assert.deepEqual(words(again.x), words(x))
+  assert.equal(again['"\\'].item(), 1)
+  assert.deepEqual(again.ü.shape, [0, 2])
+  assert.deepEqual(gpt.loadSafetensors(gpt.saveSafetensors({})), {})
+  // a name that is special to JavaScript is a name
+  const odd = gpt.loadSafetensors(fileOf('{"__proto__":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}', 4))
+  assert.deepEqual(Object.keys(odd), ['__proto__'])
+})
+
+test('a tensor that stands in two places is written once, under the first name', () => {
+  const layer = new gpt.Sequential(new gpt.Linear(2, 2), new gpt.Linear(2, 2))
+  layer.layers[1].weight = layer.layers[0].weight
+  assert.deepEqual(Object.keys(gpt.loadSafetensors(layer.saveSafetensors())).sort(), ['0.bias', '0.weight', '1.bias'])
+})
+
+/** @type {Record<string, [unknown, string, RegExp]>} */
+const refused = {
+  'no bytes': [[1, 2], 'TYPE', /bytes should be a Uint8Array or an ArrayBuffer, got \[1, 2\]$/],
+  'floats': [new Float32Array(8), 'TYPE', /got a Float32Array$/],
+  'nothing': [new Uint8Array(0), 'VALUE', /should be a safetensors file, got 0 bytes$/],
+  'fewer than 8 bytes': [new Uint8Array(7), 'VALUE', /got 7 bytes$/],
+  'a header past the end': [Uint8Array.of(2, 0, 0, 0, 0, 0, 0, 0, 0x7b), 'VALUE', /got 9 bytes, of which the header takes 10$/],
+  'a header beyond the most': [new Uint8Array(16).fill(255), 'VALUE', /a header of 18446744073709551615 bytes, more than 1/],
+  'a header that is no JSON': [fileOf('{"a":'), 'VALUE', /a header that is not JSON in UTF-8$/],
+  'a header that is not UTF-8': [fileOf('{}').fill(0xff, 8), 'VALUE', /a header that is not JSON in UTF-8$/],
+  'a header that is a list': [fileOf('[]'), 'VALUE', /a header that does not begin with \{$/],
+  'a header that begins with a space': [fileOf(' {}'), 'VALUE', /a header that does not begin with \{$/],
+  'a byte order mark': [fileOf('\ufeff{}'), 'VALUE', /a header that is not JSON/],
+  'null as a tensor': [fileOf({ a: null }), 'VALUE', /got "a" with dtype undefined$/],
+  'a name twice': [
+    fileOf('{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"\\u0061":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}', 4),
+    'VALUE', /a header with "a" twice$/,
+  ],
+  'a shape twice': [
+    fileOf('{"a":{"dtype":"F32","shape":[2],"shape":[1],"data_offsets":[0,4]}}', 4), 'VALUE', /a header with "shape" twice$/,
+  ],
+  'metadata that is a number': [fileOf({ __metadata__: { epoch: 3 } }), 'VALUE', /__metadata__ that is not all strings$/],
+  'metadata that is text': [fileOf({ __metadata__: 'pt' }), 'VALUE', /__metadata__ that is not all strings$/],
+  'a dtype that is a number': [fileOf({ a: entry(0, 4, { dtype: 32 }) }, 4), 'VALUE', /got "a" with dtype 32$/],
+  'a dtype of 8 bits': [
+    fileOf({ a: entry(0, 4, { dtype: 'F8_E4M3' }) }, 4), 'UNSUPPORTED', /"a" should have a dtype among F64, .* got "F8_E4M3"$/,
+  ],
+  'a dtype that every object has': [
+    fileOf({ a: entry(0, 4, { dtype: 'toString' }) }, 4), 'UNSUPPORTED', /got "toString"$/,
+  ],
+  'no shape': [fileOf({ a: entry(0, 4, { shape: undefined }) }, 4), 'VALUE', /"a" of shape undefined$/],
+  'a negative size': [fileOf({ a: entry(0, 4, { shape: [-1, -1] }) }, 4), 'VALUE', /"a" of shape \[-1, -1\]$/],
+  'half a size': [fileOf({ a: entry(0, 4, { shape: [0.5, 2] }) }, 4), 'VALUE', /"a" of shape \[0.5, 2\]$/],
+  'a shape of text': [fileOf({ a: entry(0, 4, { shape: ['1'] }) }, 4), 'VALUE', /"a" of shape an array of 1$/],
+  'a huge shape': [fileOf({ a: entry(0, 4, { shape: [2 ** 52, 2 ** 52] }) }, 4), 'VALUE', /in 4 bytes instead of 8\.1.*e\+31$/],
+  'a shape of other size': [
+    fileOf({ a: entry(0, 8, { shape: [3] }) }, 8), 'VALUE', /got "a", F32 of shape \[3\], in 8 bytes instead of 12$/,
+  ],
+  'one offset': [fileOf({ a: entry(0, 4, { data_offsets: [0] }) }, 4), 'VALUE', /"a" at offsets \[0\]$/],
+  'negative offsets': [fileOf({ a: entry(0, 4, { data_offsets: [-4, 0] }) }, 4), 'VALUE', /"a" at offsets \[-4, 0\]$/],
+  'offsets with fractions': [fileOf({ a: entry(0, 4, { data_offsets: [0.5, 4.5] }) }, 4), 'VALUE', /offsets \[0.5, 4.5\]$/],
+  'offsets past 2^53': [fileOf({ a: entry(0, 4, { data_offsets: [2 ** 60, 2 ** 60] }) }, 4), 'VALUE', /"a" at offsets/],
+  'offsets backwards': [fileOf({ a: entry(0, 4, { data_offsets: [4, 0] }) }, 4), 'VALUE', /in -4 bytes instead of 4$/],
+  'data that is missing': [fileOf({ a: entry(0, 8) }, 4), 'VALUE', /\d+ bytes instead of \d+$/],
+  'data that nobody has': [fileOf({ a: entry(0, 4) }, 8), 'VALUE', /\d+ bytes instead of \d+$/],
+  'overlap': [fileOf({ a: entry(0, 8), b: entry(4, 12) }, 12), 'VALUE', /"b" at byte 4 of the data, where 8 should follow$/],
+  'the same bytes twice': [fileOf({ a: entry(0, 4), b: entry(0, 4) }, 4), 'VALUE', /"b" at byte 0 .* where 4 should follow$/],
+  'a hole': [fileOf({ a: entry(0, 4), b: entry(8, 12) }, 12), 'VALUE', /"b" at byte 8 of the data, where 4 should follow$/],
+  'a hole at the start': [fileOf({ a: entry(4, 8) }, 8), 'VALUE', /"a" at byte 4 of the data, where 0 should follow$/],
+  'an integer that is no float32': [bytesOf(unreadable['no float32']), 'VALUE', /"i32" should hold float32s, got 16777217$/],
+  'a long integer that is no float32': [
+    bytesOf(unreadable['no float32 of 64 bits']), 'VALUE', /"i64" should hold float32s, got 9007199254740993n$/,
+  ],
+}
+
+for (const [name, [file, code, message]] of Object.entries(refused)) {
+  test(`refused, and nothing changed or leaked: ${name}`, () => {
+    const layer = new gpt.Linear(1, 1)
+    const values = [...layer.weight.data, ...layer.bias.data]
+    const next = () => gpt.scope(() => gpt.zeros([1]).byteOffset)
+    const before = next()
+    assertRefuses(() => gpt.loadSafetensors(file), code, message)
+    assert.equal(next(), before)
+    // the integers are not the layer's, which is told first
+    if (!/no float32/.test(name)) assertRefuses(() => layer.loadSafetensors(file), code, message)
+    assert.deepEqual([...layer.weight.data, ...layer.bias.data], values)
+  })
+}
+
+test('a whole file cut anywhere is refused', () => {
+  const file = bytesOf(state.file)
+  for (let length = 0; length < file.length; length++) {
+    assertRefuses(() => gpt.loadSafetensors(file.subarray(0, length)), 'VALUE', /should be a safetensors file/)
+  }
+})
+
+test('a file of another layer, or one whose last tensor is bad, changes nothing', () => {
+  const layer = new gpt.Linear(2, 1)
+  const values = [...layer.weight.data, ...layer.bias.data]
+  const file = (tensors) => gpt.saveSafetensors(tensors)
+  const weight = gpt.ones([1, 2])
+  const load = (bytes) => () => layer.loadSafetensors(bytes)
+  assertRefuses(load(file({ weight })), 'VALUE', /^Linear.loadSafetensors: bytes should have bias, got weight$/)
+  assertRefuses(load(file({ weight, bias: weight, gain: weight })), 'VALUE', /should have weight, bias, got "gain"$/)
+  assertRefuses(load(file({ weight, bias: weight })), 'SHAPE', /bias should have shape \[1\], got \[1, 2\]$/)
+  const integer = fileOf({ weight: entry(0, 8, { shape: [1, 2] }), bias: entry(8, 12, { dtype: 'I32' }) }, 12)
+  integer.fill(255, integer.length - 3)
+  integer[integer.length - 4] = 1
+  layer.loadSafetensors(integer)
+  assert.equal(layer.bias.item(), -255)
+  layer.weight.data.set(values.slice(0, 2))
+  layer.bias.data.set(values.slice(2))
+  integer.fill(1, integer.length - 4)
+  assertRefuses(load(integer), 'VALUE', /"bias" should hold float32s, got 16843009$/)
+  assert.deepEqual([...layer.weight.data, ...layer.bias.data], values)
+})
+
+test('what is to be written must be live tensors, under names of their own', () => {
+  const gone = gpt.ones([1])
+  gone.dispose()
+  assertRefuses(() => gpt.saveSafetensors([gone]), 'TYPE', /^saveSafetensors: dict should be an object, got an array of 1$/)
+  assertRefuses(() => gpt.saveSafetensors({ gone }), 'DISPOSED', /^saveSafetensors: gone should be a live Tensor/)
+  assertRefuses(() => gpt.saveSafetensors({ a: [1] }), 'TYPE', /^saveSafetensors: a should be a Tensor, got \[1\]$/)
+  assertRefuses(() => gpt.saveSafetensors({ __metadata__: gpt.ones([1]) }), 'VALUE', /got "__metadata__"$/)
+  const layer = new gpt.Linear(1, 1)
+  layer.bias.dispose()
+  assertRefuses(() => layer.saveSafetensors(), 'DISPOSED', /^Linear.saveSafetensors: bias should be a live Tensor/)
+})
