@@ -82,3 +82,32 @@ test('loadStateDict copies, from another instance as well, or changes nothing', 
   assertRefuses(() => target.loadStateDict(null), 'TYPE', /dict should be an object, got null/)
   assert.deepEqual([...target.weight.data, ...target.bias.data], before)
 })
+
+test('two names of one tensor are loaded from one, or from two that agree', () => {
+  const layer = new gpt.Sequential(new gpt.Linear(1, 1, { bias: false }), new gpt.Linear(1, 1, { bias: false }))
+  layer.layers[1].weight = layer.layers[0].weight
+  const [two, three] = [gpt.tensor([[2]]), gpt.tensor([[3]])]
+  layer.loadStateDict({ '0.weight': two })
+  assert.equal(layer.layers[1].weight.item(), 2)
+  layer.loadStateDict({ '0.weight': three, '1.weight': three })
+  assert.equal(layer.layers[0].weight.item(), 3)
+  assertRefuses(
+    () => layer.loadStateDict({ '0.weight': two, '1.weight': three }),
+    'VALUE',
+    /1.weight should be 0.weight, with which it is tied, got other values$/,
+  )
+  assert.equal(layer.layers[0].weight.item(), 3)
+})
+
+test('PyTorch’s names for scale and shift are taken, within other layers as well, but not both', () => {
+  const norm = new gpt.LayerNorm(2)
+  const layer = new gpt.Sequential(new gpt.Linear(2, 2), norm)
+  const { '1.scale': scale, '1.shift': shift, ...linear } = layer.stateDict()
+  layer.loadStateDict({ ...linear, '1.weight': gpt.tensor([3, 4]), '1.bias': gpt.tensor([5, 6]) })
+  assert.deepEqual([...scale.data, ...shift.data], [3, 4, 5, 6])
+  norm.loadSafetensors(gpt.saveSafetensors({ weight: gpt.tensor([7, 8]), shift: gpt.tensor([9, 0]) }))
+  assert.deepEqual([...scale.data, ...shift.data], [7, 8, 9, 0])
+  const both = { weight: scale, scale, bias: shift }
+  assertRefuses(() => norm.loadStateDict(both), 'VALUE', /dict should have scale once, got weight and scale$/)
+  assertRefuses(() => norm.loadStateDict({ weight: scale }), 'VALUE', /dict should have shift, got weight$/)
+})

@@ -11,9 +11,12 @@ const BACKWARD_TIME = 0.7
 /**
  * Layer normalisation over the last axis (Ba, Kiros, Hinton 2016, arXiv:1607.06450), as the notebook's class:
  * y = scale · (x - mean) / √(var + eps) + shift, with the biased variance. PyTorch's nn.LayerNorm computes the same and
- * calls scale and shift weight and bias.
+ * calls scale and shift weight and bias; `loadStateDict` takes those names, too.
  */
 export class LayerNorm extends Module {
+  /** @override @internal */
+  static aliases = { weight: 'scale', bias: 'shift' }
+
   /**
    * @param {Runtime} runtime
    * @param {number} embDim the size of the axis that is normalised

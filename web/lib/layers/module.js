@@ -19,10 +19,44 @@ function listed(names, none) {
   return names.slice(0, 12).join(', ') + more || none
 }
 
+/**
+ * @param {Float32Array} values [cols, rows]
+ * @param {readonly number[]} shape [rows, cols]
+ * @returns {Float32Array} of that shape
+ */
+function transpose(values, [rows, cols]) {
+  const result = new Float32Array(values.length)
+  for (let r = 0; r < rows; r++) {
+    for (let c = 0; c < cols; c++) result[r * cols + c] = values[c * rows + r]
+  }
+  return result
+}
+
+/**
+ * @param {Float32Array} a
+ * @param {Float32Array} b
+ */
+const sameValues = (a, b) => a.every((value, i) => Object.is(value, b[i]))
+
 /** What every layer has, under nn.Module's names. */
 export class Module {
   /** The properties that are tensors and state, but not trained, such as running statistics. @internal @type {readonly string[]} */
   static buffers = []
+
+  /**
+   * What others call what is inside, where they differ, and what it is in `stateDict`: null for what has no use here,
+   * `{ transposed }` for a matrix that they have the other way round.
+   *
+   * @internal @type {Readonly<Record<string, string | null | { transposed: string }>>}
+   */
+  static aliases = {}
+
+  /**
+   * Those in `stateDict` that a dict to be loaded may lack, and which to take instead.
+   *
+   * @internal @type {Readonly<Record<string, string>>}
+   */
+  static substitutes = {}
 
   /** What the last `forward` in training mode kept. @type {Record<string, Tensor> | null} */
   #saved = null
@@ -163,8 +197,8 @@ export class Module {
   }
 
   /**
-   * Copies values into the parameters and buffers. Names and shapes must be just those of `stateDict`; where one is not,
-   * nothing is changed.
+   * Copies values into the parameters and buffers. Names and shapes must be just those of `stateDict`, or those that
+   * PyTorch's layer or GPT-2's checkpoint has; where one is not, nothing is changed. Of two names for one tensor, one will do.
    *
    * @param {Record<string, Tensor>} dict tensors of any instance
    * @throws {GptLayersError} VALUE for a name that is missing or unknown, SHAPE, TYPE, DISPOSED
@@ -172,7 +206,7 @@ export class Module {
   loadStateDict(dict) {
     const where = `${this.constructor.name}.loadStateDict`
     const given = checkObject(where, 'dict', dict)
-    this.#load(where, 'dict', Object.keys(given), (name, { shape }) => {
+    this.#load(where, 'dict', Object.keys(given), (name, shape) => {
       const source = given[name]
       if (!(source instanceof Tensor)) {
         throw new GptLayersError('TYPE', `${where}: ${name} should be a Tensor, got ${describe(source)}`)
@@ -208,7 +242,7 @@ export class Module {
   loadSafetensors(bytes) {
     const where = `${this.constructor.name}.loadSafetensors`
     const entries = decodeSafetensors(where, bytes)
-    this.#load(where, 'bytes', Object.keys(entries), (name, { shape }) => {
+    this.#load(where, 'bytes', Object.keys(entries), (name, shape) => {
       const entry = entries[name]
       checkSameShape(where, name, entry.shape, shape)
       return entry.prepare()
@@ -216,27 +250,71 @@ export class Module {
   }
 
   /**
+   * @internal
+   * @param {string} name that PyTorch, GPT-2 or we ourselves give to what is inside
+   * @returns {{ name: string, transposed: boolean } | null} what it is in `stateDict`; null for what has no use here
+   */
+  resolve(name) {
+    const { aliases } = /** @type {typeof Module} */ (this.constructor)
+    const alias = Object.keys(aliases).find((alias) => name === alias || name.startsWith(`${alias}.`))
+    const own = alias === undefined ? '' : aliases[alias]
+    if (own === null) return null
+    if (typeof own === 'object') return { name: own.transposed, transposed: true }
+    const full = alias === undefined ? name : own + name.slice(alias.length)
+    for (const [property, child] of this.children()) {
+      const prefix = `${snakeCase(property)}.`
+      if (!(child instanceof Module) || !full.startsWith(prefix)) continue
+      const inside = child.resolve(full.slice(prefix.length))
+      return inside && { ...inside, name: prefix + inside.name }
+    }
+    return { name: full, transposed: false }
+  }
+
+  /**
    * @param {string} where
    * @param {string} what the argument is called
    * @param {string[]} names that it has
-   * @param {(name: string, target: Tensor) => () => Float32Array} prepare checks one, and gives what reads its values and cannot fail
+   * @param {(name: string, shape: readonly number[]) => () => Float32Array} prepare checks one that should be of that
+   *   shape, and gives what reads its values and cannot fail
    */
   #load(where, what, names, prepare) {
+    const { substitutes } = /** @type {typeof Module} */ (this.constructor)
     const own = this.stateDict()
-    for (const name of names) {
+    /** @type {Map<string, { given: string, transposed: boolean }>} by own name */
+    const found = new Map()
+    for (const given of names) {
+      const place = this.resolve(given)
+      if (place === null) continue
+      const { name, transposed } = place
       if (!Object.hasOwn(own, name)) {
         const known = listed(Object.keys(own), 'no parameters')
-        throw new GptLayersError('VALUE', `${where}: ${what} should have ${known}, got ${describe(name)}`)
+        throw new GptLayersError('VALUE', `${where}: ${what} should have ${known}, got ${describe(given)}`)
       }
+      const other = found.get(name)
+      if (other) {
+        throw new GptLayersError('VALUE', `${where}: ${what} should have ${name} once, got ${other.given} and ${given}`)
+      }
+      found.set(name, { given, transposed })
     }
-    const copies = Object.entries(own).map(([name, target]) => {
-      if (!names.includes(name)) {
+    /** @type {Map<Tensor, { name: string, values: () => Float32Array }>} */
+    const copies = new Map()
+    for (const [name, target] of Object.entries(own)) {
+      const source = found.get(name) ?? found.get(substitutes[name])
+      const other = copies.get(target)
+      if (!source && other) continue
+      if (!source) {
         throw new GptLayersError('VALUE', `${where}: ${what} should have ${name}, got ${listed(names, 'none')}`)
       }
       target.runtime.checkTensor(where, `own ${name}`, target)
-      return { target, values: prepare(name, target) }
-    })
-    for (const { target, values } of copies) target.data.set(values())
+      const { given, transposed } = source
+      const read = prepare(given, transposed ? [...target.shape].reverse() : target.shape)
+      const values = transposed ? () => transpose(read(), target.shape) : read
+      if (other && !sameValues(values(), other.values())) {
+        throw new GptLayersError('VALUE', `${where}: ${name} should be ${other.name}, with which it is tied, got other values`)
+      }
+      copies.set(target, { name, values })
+    }
+    for (const [target, { values }] of copies) target.data.set(values())
   }
 
   /** Training mode, for the layers inside as well. @returns {this} */
