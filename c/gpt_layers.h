@@ -111,6 +111,16 @@ GPT_API int gpt_layernorm_backward(float *dx, float *dscale, float *dshift, cons
 GPT_API int gpt_layernorm_backward_part(float *dx, float *dscale, float *dshift, const float *dy, const float *x,
                                         const float *mean, const float *rstd, const float *scale, size_t rows,
                                         size_t cols, size_t part, size_t parts);
+/* ---- Dropout: y = x · 0 with probability p, otherwise x / (1 - p). Srivastava et al. 2014, JMLR 15 -------------
+ *   y, x  [n]   y may be x
+ *   seed  what is dropped follows from the seed and an element's index alone (its low 32 bits), so that backward is the same
+ *         call on dy: dx = dy · 0 or dy / (1 - p). The masks are not PyTorch's.
+ *   p     from 0 to 1
+ * A dropped NaN or infinity gives NaN, as in PyTorch.
+ */
+GPT_API int gpt_dropout_forward(float *y, const float *x, size_t n, uint32_t seed, float p);
+GPT_API int gpt_dropout_forward_part(float *y, const float *x, size_t n, uint32_t seed, float p, size_t part,
+                                     size_t parts);
 
 /* ---- FeedForward: y = gelu(x · weight1ᵀ + bias1) · weight2ᵀ + bias2 -------------------------------------------
  *   y, x     [rows, dim]
@@ -178,6 +188,9 @@ GPT_API int gpt_random_seed(gpt_random *random, uint32_t seed);
  */
 GPT_API int gpt_random_uniform(float *y, gpt_random *random, size_t n, float low, float high);
 
+/* The generator's next n words: seeds for what draws by itself.   words  [n] */
+GPT_API int gpt_random_words(uint32_t *words, gpt_random *random, size_t n);
+
 /* y[i] ~ N(0, 1) as torch.randn: below 16 elements pairs in float64, from 16 on blocks in float32.   y  [n] */
 GPT_API int gpt_random_normal(float *y, gpt_random *random, size_t n);
 
@@ -207,6 +220,7 @@ int gpt_layernorm_forward_ref(float *y, float *mean, float *rstd, const float *x
                               const float *shift, size_t rows, size_t cols, float eps);
 int gpt_layernorm_backward_ref(float *dx, float *dscale, float *dshift, const float *dy, const float *x,
                                const float *mean, const float *rstd, const float *scale, size_t rows, size_t cols);
+int gpt_dropout_forward_ref(float *y, const float *x, size_t n, uint32_t seed, float p);
 int gpt_feedforward_forward_ref(float *y, float *scratch, const float *x, const float *weight1, const float *bias1,
                                 const float *weight2, const float *bias2, size_t rows, size_t dim, size_t hidden,
                                 int approximate);

@@ -72,6 +72,14 @@ int gpt_random_uniform(float *y, gpt_random *random, size_t n, float low, float 
     return GPT_OK;
 }
 
+int gpt_random_words(uint32_t *words, gpt_random *random, size_t n)
+{
+    if (!words || !random) return GPT_ERR_NULL;
+    if (!gpt_fits(n, 1)) return GPT_ERR_SIZE;
+    for (size_t i = 0; i < n; i++) words[i] = next_u32(random);
+    return GPT_OK;
+}
+
 /* Cephes logf for 0 < x <= 1. */
 static float log_f32(float x)
 {

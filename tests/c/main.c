@@ -12,6 +12,7 @@ int main(void)
     test_transpose();
     test_linear();
     test_layernorm();
+    test_dropout();
     test_feedforward();
     test_parts();
     test_random();

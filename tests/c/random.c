@@ -116,6 +116,23 @@ static void halves_of_uniform_are_the_whole(void)
     }
 }
 
+static void words_are_the_words(void)
+{
+    static uint32_t expected[WORDS], words[WORDS];
+    words_of(expected, 5u);
+    gpt_random random = seeded(5u), before = random;
+    expect_status(gpt_random_words(words, &random, 0), GPT_OK);
+    expect_status(gpt_random_words(NULL, &random, 3), GPT_ERR_NULL);
+    expect_status(gpt_random_words(words, NULL, 3), GPT_ERR_NULL);
+    expect_status(gpt_random_words(words, &random, HUGE_SIZE), GPT_ERR_SIZE);
+    expect(memcmp(&random, &before, sizeof random) == 0, "the generator has moved");
+    expect_status(gpt_random_words(words, &random, 1), GPT_OK);
+    expect_status(gpt_random_words(words + 1, &random, WORDS - 1), GPT_OK);
+    for (size_t i = 0; i < WORDS; i++)
+        expect(words[i] == expected[i], "word %zu: expected %lu, got %lu", i, (unsigned long)expected[i],
+               (unsigned long)words[i]);
+}
+
 static void uniform_is_fused(void)
 {
     static const float bounds[7][2] = {{-1.0f, 1.0f},    {-0.44721359f, 0.44721359f}, {0.1f, 0.3f},
@@ -303,6 +320,7 @@ void test_random(void)
     promise("the generator has the size it says", size_is_that_of_the_struct);
     promise("copying the generator forks the stream", a_copy_forks);
     promise("two halves of uniform are one whole", halves_of_uniform_are_the_whole);
+    promise("words are the generator's, one by one or many at once", words_are_the_words);
     promise("uniform is low + u (high - low) rounded once, and in its range", uniform_is_fused);
     promise("normal of 17 takes 17 words and 16 more, and so on as PyTorch takes them", normals_take_their_words);
     promise("normal from 16 on is Box and Muller's in blocks of 16, the last one drawn anew", long_normals);

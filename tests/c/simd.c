@@ -65,6 +65,14 @@ static void truncation_saturates(void)
                 -216, 216, -1);
 }
 
+static void integers_compare_without_sign(void)
+{
+    static const uint32_t a[4] = {0u, 0x80000000u, UINT32_MAX, 5u}, b[4] = {1u, 0x7fffffffu, UINT32_MAX, 5u};
+    const v128_t v = wasm_v128_load(a);
+    expect_ints("ge", wasm_u32x4_ge(v, wasm_v128_load(b)), 0, -1, -1, -1);
+    expect_ints("shr", wasm_u32x4_shr(v, 1), 0, 0x40000000, 0x7fffffff, 2);
+}
+
 static void integers_shift(void)
 {
     const int32_t values[4] = {-217, 217, INT32_MIN, 1};
@@ -72,6 +80,8 @@ static void integers_shift(void)
     expect_ints("shr", wasm_i32x4_shr(v, 1), -109, 108, INT32_MIN / 2, 0);
     expect_ints("shl", wasm_i32x4_shl(v, 23), -217 * 8388608, 217 * 8388608, 0, 8388608);
     expect_ints("add", wasm_i32x4_add(v, wasm_i32x4_splat(127)), -90, 344, INT32_MIN + 127, 128);
+    expect_ints("mul", wasm_i32x4_mul(v, wasm_i32x4_splat(0x7feb352d)), -1851790117, 1851790117, INT32_MIN,
+                0x7feb352d);
     expect_ints("sub", wasm_i32x4_sub(v, wasm_i32x4_splat(1)), -218, 216, INT32_MAX, 0);
 }
 
@@ -147,7 +157,8 @@ void test_simd(void)
     promise("pmin and pmax give the first operand where neither is less", pseudo_minimum_and_maximum);
     promise("nearest rounds ties to even and keeps the sign of zero", nearest_is_to_even);
     promise("trunc_sat makes NaN 0 and saturates", truncation_saturates);
-    promise("integers shift with and without their sign", integers_shift);
+    promise("integers shift with and without their sign, and multiply modulo 2^32", integers_shift);
+    promise("integers compare without their sign", integers_compare_without_sign);
     promise("shuffle, extract_lane and promote_low take the lanes they name", lanes_move);
     promise("lt is false for NaN, and bitselect, abs and sqrt keep what they should", comparison_selects);
     promise("exp is within 3e-7 of itself up to 88, 0 from -87 down, and NaN for NaN", exponential);

@@ -22,4 +22,14 @@ static inline v128_t gpt_native_f32x4_nearest(v128_t v)
 #undef wasm_f32x4_nearest
 #define wasm_f32x4_nearest(v) gpt_native_f32x4_nearest(v)
 
+/* SIMDe multiplies as int, whose overflow is undefined in C and wraps in WebAssembly. */
+static inline v128_t gpt_native_i32x4_mul(v128_t a, v128_t b)
+{
+    simde_v128_private x = simde_v128_to_private(a), y = simde_v128_to_private(b);
+    for (int i = 0; i < 4; i++) x.u32[i] *= y.u32[i];
+    return simde_v128_from_private(x);
+}
+#undef wasm_i32x4_mul
+#define wasm_i32x4_mul(a, b) gpt_native_i32x4_mul(a, b)
+
 #endif

@@ -76,6 +76,14 @@ const refused = {
     [() => norm.forward(x), 'SHAPE', /^LayerNorm.forward: x should end in 6 \(embDim\), got shape \[2, 5\]$/],
     [() => norm.forward(scalar), 'SHAPE', /got shape \[\]$/],
   ],
+  Dropout: [
+    [() => new gpt.Dropout('0.1'), 'TYPE', /^Dropout: p should be a number from 0 to 1, got "0\.1"$/],
+    [() => new gpt.Dropout(1.5), 'VALUE', /got 1\.5$/],
+    [() => new gpt.Dropout(-0.1), 'VALUE', /got -0\.1$/],
+    [() => new gpt.Dropout(NaN), 'VALUE', /got NaN$/],
+    [() => new gpt.Dropout(0.5).forward([1]), 'TYPE', /^Dropout.forward: x should be a Tensor, got \[1\]$/],
+    [() => new gpt.Dropout(0.5).backward(x), 'VALUE', /^Dropout.backward: should follow a forward in training mode/],
+  ],
   FeedForward: [
     [() => new gpt.FeedForward(), 'TYPE', /^FeedForward: config should be an object, got undefined$/],
     [() => new gpt.FeedForward({}), 'TYPE', /^FeedForward: embDim should be a positive integer, got undefined$/],

@@ -8,12 +8,14 @@ export class Generator {
   /** @type {Runtime} */ #runtime
   /** @type {number} */ #size
   /** @type {number} */ #state
+  /** @type {number} where `word` has one written */ #word
 
   /** @param {Runtime} runtime */
   constructor(runtime) {
     this.#runtime = runtime
     this.#size = runtime.exports.gpt_random_size()
     this.#state = runtime.memory.allocate('load', this.#size)
+    this.#word = runtime.memory.allocate('load', 4)
     // not by crypto, which Node takes 1.7 ms to load: half as long as all else that load() does
     this.seed(Math.floor(Math.random() * 2 ** 32))
   }
@@ -49,6 +51,12 @@ export class Generator {
    */
   linear(weight, bias, inFeatures, outFeatures) {
     this.#runtime.call('gpt_linear_init', weight, bias, this.#state, inFeatures, outFeatures)
+  }
+
+  /** @returns {number} 32 bits, as a seed for what draws by itself */
+  word() {
+    this.#runtime.call('gpt_random_words', this.#word, this.#state, 1)
+    return this.#runtime.memory.words(this.#word, 1)[0] >>> 0
   }
 
   /** @returns {Uint8Array} a copy of the state */

@@ -3,6 +3,7 @@
 
 import { checkNumber, checkObject, checkShape, describe } from './check.js'
 import { GptLayersError } from './errors.js'
+import { Dropout } from './layers/dropout.js'
 import { FeedForward } from './layers/feedforward.js'
 import { GELU } from './layers/gelu.js'
 import { LayerNorm } from './layers/layernorm.js'
@@ -64,6 +65,8 @@ export class Gpt {
     this.GELU = bind(runtime, GELU)
     /** @readonly */
     this.LayerNorm = bind(runtime, LayerNorm)
+    /** @readonly */
+    this.Dropout = bind(runtime, Dropout)
     /** @readonly */
     this.FeedForward = bind(runtime, FeedForward)
     /** @readonly */

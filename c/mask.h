@@ -1,0 +1,71 @@
+/* Which elements dropout drops: a hash of a seed and the element's index. So the seed is all that the backward pass must
+ * know, and any thread can do any element.
+ *
+ * The rounds are those of lowbias32 (C. Wellons, "Prospecting for hash functions", 2018) and its constants those found since. Alone
+ * they leave neighbours correlated by up to 8 deviations over 2^20 elements; steps of 2^32/φ from one index to the next mend
+ * that. The seed enters before the first round and, hashed itself, between the two, so that one seed's mask is not another's,
+ * shifted.
+ */
+#ifndef GPT_MASK_H
+#define GPT_MASK_H
+
+#include "simd.h"
+
+#define GPT_MASK_STEP 0x9e3779b9u
+
+static inline uint32_t gpt_mask_hash(uint32_t x, uint32_t key)
+{
+    x = (x ^ (x >> 16)) * 0x21f0aaadu ^ key;
+    x = (x ^ (x >> 15)) * 0xd35a2d97u;
+    return x ^ (x >> 15);
+}
+
+/* What the seed puts between the rounds. */
+static inline uint32_t gpt_mask_key(uint32_t seed) { return gpt_mask_hash(seed + GPT_MASK_STEP, 0); }
+
+/* 32 random bits for one element. */
+static inline uint32_t gpt_mask_word(uint32_t seed, uint32_t index)
+{
+    return gpt_mask_hash(index * GPT_MASK_STEP + seed, gpt_mask_key(seed));
+}
+
+/* Whether a probability is one: 0 <= p <= 1. */
+static inline int gpt_mask_valid(float p) { return p >= 0.0f && p <= 1.0f; }
+
+/* An element is dropped where its word is below this; p = 1 is the scale's to see to. */
+static inline uint32_t gpt_mask_threshold(float p)
+{
+    return p < 1.0f ? (uint32_t)((double)p * 0x1p32) : UINT32_MAX;
+}
+
+/* What an element that is kept is multiplied by: 1/(1 - p), and 0 where none is. */
+static inline float gpt_mask_scale(float p) { return p < 1.0f ? (float)(1.0 / (1.0 - (double)p)) : 0.0f; }
+
+/* The same as vectors, made once for a call. */
+typedef struct gpt_mask {
+    v128_t start, key, threshold, scale;
+} gpt_mask;
+
+static inline gpt_mask gpt_mask_of(uint32_t seed, float p)
+{
+    return (gpt_mask){
+        .start = wasm_i32x4_make((int32_t)seed, (int32_t)(seed + GPT_MASK_STEP),
+                                 (int32_t)(seed + 2 * GPT_MASK_STEP), (int32_t)(seed + 3 * GPT_MASK_STEP)),
+        .key = wasm_i32x4_splat((int32_t)gpt_mask_key(seed)),
+        .threshold = wasm_i32x4_splat((int32_t)gpt_mask_threshold(p)),
+        .scale = wasm_f32x4_splat(gpt_mask_scale(p)),
+    };
+}
+
+/* What the elements `index` to index + 3 are multiplied by: 0 where dropped, otherwise 1/(1 - p). */
+static inline v128_t gpt_mask_factors(const gpt_mask *mask, uint32_t index)
+{
+    v128_t x = wasm_i32x4_add(mask->start, wasm_i32x4_splat((int32_t)(index * GPT_MASK_STEP)));
+    x = wasm_i32x4_mul(wasm_v128_xor(x, wasm_u32x4_shr(x, 16)), wasm_i32x4_splat(0x21f0aaad));
+    x = wasm_v128_xor(x, mask->key);
+    x = wasm_i32x4_mul(wasm_v128_xor(x, wasm_u32x4_shr(x, 15)), wasm_i32x4_splat((int32_t)0xd35a2d97u));
+    x = wasm_v128_xor(x, wasm_u32x4_shr(x, 15));
+    return wasm_v128_and(mask->scale, wasm_u32x4_ge(x, mask->threshold));
+}
+
+#endif

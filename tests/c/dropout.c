@@ -1,0 +1,152 @@
+#include "mask.h"
+
+#include <math.h>
+
+#include "check.h"
+#include "gpt_layers.h"
+
+/* A p as it occurs, and both ends. */
+static const float probabilities[6] = {0.1f, 0.5f, 0.9f, 0.0f, 1.0f, 1e-3f};
+static const uint32_t seeds[5] = {0u, 1u, 123u, 0x80000000u, UINT32_MAX};
+
+static void agrees(void)
+{
+    for (size_t k = 0; k < SIZES; k++) {
+        for (size_t s = 0; s < 5; s++) {
+            for (size_t q = 0; q < 6; q++) {
+                const size_t n = sizes[k];
+                const float p = probabilities[q];
+                in_case("n = %zu, seed %lu, p = %g", n, (unsigned long)seeds[s], (double)p);
+                const float *x = random_input("x", n, -4.0f, 4.0f);
+                float *y = output("y", n), *expected = output("expected", n), *same = output_of("y is x", x, n);
+                expect_status(gpt_dropout_forward_ref(expected, x, n, seeds[s], p), GPT_OK);
+                expect_status(gpt_dropout_forward(y, x, n, seeds[s], p), GPT_OK);
+                expect_status(gpt_dropout_forward(same, same, n, seeds[s], p), GPT_OK);
+                expect_same("y", y, expected, n);
+                expect_same("y is x", same, expected, n);
+                for (size_t parts = 1; parts <= 4; parts++) {
+                    float *whole = output("in parts", n);
+                    for (size_t part = 0; part < parts; part++)
+                        expect_status(gpt_dropout_forward_part(whole, x, n, seeds[s], p, part, parts), GPT_OK);
+                    expect_same("in parts", whole, expected, n);
+                }
+                end_case();
+            }
+        }
+    }
+}
+
+static void ends(void)
+{
+    const float *x = random_input("x", 33, -4.0f, 4.0f);
+    float *y = output("y", 33), *zeros = output("zeros", 33);
+    expect_status(gpt_dropout_forward(y, x, 33, 7u, 0.0f), GPT_OK);
+    expect_same("p = 0", y, x, 33);
+    expect_status(gpt_dropout_forward(zeros, x, 33, 7u, 1.0f), GPT_OK);
+    for (size_t i = 0; i < 33; i++) expect_within("p = 1", i, (double)zeros[i], 0.0, 0.0);
+}
+
+/* Kept or dropped: a NaN stays one, an infinity dropped is 0 · ∞, and a kept denormal is scaled. */
+static void special_values(void)
+{
+    for (size_t s = 0; s < SPECIALS; s++) {
+        in_case("x = %g", (double)specials[s]);
+        float *values = work(19);
+        for (size_t i = 0; i < 19; i++) values[i] = specials[s];
+        const float *x = input_of("x", values, 19);
+        float *y = output("y", 19);
+        expect_status(gpt_dropout_forward(y, x, 19, 5u, 0.5f), GPT_OK);
+        size_t kept = 0;
+        for (size_t i = 0; i < 19; i++) {
+            const int dropped = gpt_mask_word(5u, (uint32_t)i) < 0x80000000u;
+            kept += !dropped;
+            const float expected = dropped ? specials[s] * 0.0f : specials[s] * 2.0f;
+            expect_same("y", y + i, &expected, 1);
+        }
+        expect(kept > 0 && kept < 19, "expected some kept and some dropped, got %zu kept", kept);
+        end_case();
+    }
+}
+
+enum { MANY = 1 << 20 };
+
+/* The mask of the call itself: 1 where kept. */
+static void mask_of(unsigned char *kept, float *y, const float *ones, uint32_t seed, float p)
+{
+    expect_status(gpt_dropout_forward(y, ones, MANY, seed, p), GPT_OK);
+    for (size_t i = 0; i < MANY; i++) kept[i] = y[i] > 0.0f;
+}
+
+/* Within 5 deviations of what `rate` gives for `count` independent draws. */
+static void expect_rate(const char *what, size_t got, size_t count, double rate)
+{
+    const double deviation = sqrt((double)count * rate * (1.0 - rate));
+    expect_within(what, 0, (double)got, (double)count * rate, 5.0 * deviation);
+}
+
+static void rates_are_independent(void)
+{
+    static unsigned char kept[MANY], other[MANY];
+    static const size_t lags[14] = {1, 2, 3, 4, 5, 7, 8, 16, 64, 768, 1024, 3072, 65536, 524288};
+    static const uint32_t apart[6] = {1u, 2u, 64u, 1024u, 0x10000u, 0x80000000u};
+    float *ones = work(MANY), *y = output("y", MANY);
+    for (size_t i = 0; i < MANY; i++) ones[i] = 1.0f;
+    for (size_t s = 0; s < 5; s++) {
+        for (size_t q = 0; q < 3; q++) {
+            const float p = probabilities[q];
+            const double keep = 1.0 - (double)p;
+            in_case("seed %lu, p = %g", (unsigned long)seeds[s], (double)p);
+            mask_of(kept, y, ones, seeds[s], p);
+            size_t sum = 0;
+            for (size_t i = 0; i < MANY; i++) sum += kept[i];
+            expect_rate("kept", sum, MANY, keep);
+            for (size_t l = 0; l < 14; l++) {
+                in_case("seed %lu, p = %g, %zu apart", (unsigned long)seeds[s], (double)p, lags[l]);
+                size_t both = 0;
+                for (size_t i = lags[l]; i < MANY; i++) both += kept[i] & kept[i - lags[l]];
+                expect_rate("both kept", both, MANY - lags[l], keep * keep);
+            }
+            for (size_t a = 0; a < 6; a++) {
+                in_case("seed %lu and %lu more, p = %g", (unsigned long)seeds[s], (unsigned long)apart[a],
+                        (double)p);
+                mask_of(other, y, ones, seeds[s] + apart[a], p);
+                size_t both = 0, shifted = 0;
+                for (size_t i = 0; i < MANY; i++) both += kept[i] & other[i];
+                expect_rate("both kept", both, MANY, keep * keep);
+                /* as far apart as the seeds: a hash of seed + index would be the same mask there */
+                const size_t shift = apart[a] % MANY;
+                for (size_t i = shift; i < MANY; i++) shifted += kept[i] & other[i - shift];
+                expect_rate("both kept, shifted", shifted, MANY - shift, keep * keep);
+            }
+        }
+    }
+}
+
+static void refuses(void)
+{
+    static int (*const both[2])(float *, const float *, size_t, uint32_t, float) = {gpt_dropout_forward,
+                                                                                    gpt_dropout_forward_ref};
+    static const float bad[5] = {-1e-45f, 1.0000001f, INFINITY, -INFINITY, NAN};
+    const float *x = random_input("x", 5, -1.0f, 1.0f);
+    float *y = output("y", 5);
+    for (size_t k = 0; k < 2; k++) {
+        in_case("%s", k == 0 ? "kernel" : "reference");
+        expect_refused(both[k](NULL, x, 5, 1u, 0.5f), GPT_ERR_NULL);
+        expect_refused(both[k](y, NULL, 5, 1u, 0.5f), GPT_ERR_NULL);
+        expect_refused(both[k](y, x, HUGE_SIZE, 1u, 0.5f), GPT_ERR_SIZE);
+        for (size_t i = 0; i < 5; i++) expect_refused(both[k](y, x, 5, 1u, bad[i]), GPT_ERR_VALUE);
+        expect_refused(both[k](y, x, 0, 1u, 0.5f), GPT_OK);
+    }
+    expect_refused(gpt_dropout_forward_part(y, x, 5, 1u, 0.5f, 2, 2), GPT_ERR_VALUE);
+    expect_refused(gpt_dropout_forward_part(y, x, 5, 1u, 0.5f, 0, 0), GPT_ERR_VALUE);
+}
+
+void test_dropout(void)
+{
+    promise("dropout is its reference bit for bit at every length, in place and in parts", agrees);
+    promise("dropout with p = 0 is the identity, and with p = 1 gives zeros", ends);
+    promise("dropout of special values is 0 times or 1/(1 - p) times them", special_values);
+    promise("dropout keeps 1 - p of the elements, whatever their neighbours and other seeds do",
+            rates_are_independent);
+    promise("dropout refuses NULL, impossible sizes and a bad p and leaves y alone", refuses);
+}

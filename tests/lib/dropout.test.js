@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import { before, test } from 'node:test'
+import { assertRefuses, loadForTest } from './support.js'
+
+let gpt
+before(async () => {
+  gpt = await loadForTest()
+})
+
+test('dropout zeroes a share p of the elements and scales the rest by 1 / (1 - p)', () => {
+  for (const p of [0.1, 0.5, 0.8]) {
+    const n = 100_000
+    const y = new gpt.Dropout(p).forward(gpt.ones([10, n / 10]))
+    const kept = y.data.filter((value) => value !== 0)
+    assert.ok(kept.every((value) => value === Math.fround(1 / (1 - Math.fround(p)))), `p ${p}`)
+    // five deviations
+    const off = Math.abs(kept.length - n * (1 - p))
+    assert.ok(off <= 5 * Math.sqrt(n * p * (1 - p)), `p ${p}: ${kept.length} of ${n} kept`)
+  }
+})
+
+test('manualSeed makes the masks reproducible, and each call has another', () => {
+  const layer = new gpt.Dropout(0.5)
+  const x = gpt.ones([100])
+  gpt.manualSeed(7)
+  const first = layer.forward(x).toArray()
+  const second = layer.forward(x).toArray()
+  assert.notDeepEqual(second, first)
+  gpt.manualSeed(7)
+  assert.deepEqual(layer.forward(x).toArray(), first)
+  assert.deepEqual(layer.forward(x).toArray(), second)
+})
+
+test('a mask is the same on every build and any number of threads', () => {
+  gpt.manualSeed(7)
+  const { data } = new gpt.Dropout(0.5).forward(gpt.ones([100_003]))
+  // what the plain reference in C gives for the seed that MT19937 draws first
+  assert.equal(data.slice(0, 24).map(Math.sign).join(''), '010110110011011010110101')
+  assert.equal(data.reduce((sum, value, i) => sum + (value && i), 0), 2493332362)
+})
+
+test('the gradient passes where x was kept, scaled as x was', () => {
+  for (const shape of [[1], [3], [17], [33], [2, 65], [3, 768], [100_003]]) {
+    const layer = new gpt.Dropout(0.3)
+    const [x, dy] = [gpt.randn(shape), gpt.randn(shape)]
+    const y = layer.forward(x)
+    const scale = Math.fround(1 / (1 - Math.fround(0.3)))
+    const dx = layer.backward(dy)
+    assert.deepEqual(dx.shape, shape)
+    dx.data.forEach((value, i) => assert.equal(value, y.data[i] === 0 ? dy.data[i] * 0 : Math.fround(dy.data[i] * scale)))
+  }
+})
+
+test('after eval() and with p = 0 dropout is the identity, and draws nothing', () => {
+  const x = gpt.randn([3, 5])
+  for (const layer of [new gpt.Dropout(0.5).eval(), new gpt.Dropout(0)]) {
+    gpt.manualSeed(3)
+    const y = layer.forward(x)
+    assert.deepEqual(y.toArray(), x.toArray())
+    const next = gpt.rand([1]).item()
+    gpt.manualSeed(3)
+    assert.equal(gpt.rand([1]).item(), next)
+    // y shares x's memory, and is good without it
+    x.data[0] = 42
+    assert.equal(y.data[0], 42)
+    const copy = gpt.scope(() => layer.forward(gpt.tensor([1, 2])))
+    assert.deepEqual(copy.toArray(), [1, 2])
+  }
+  const layer = new gpt.Dropout(0)
+  layer.forward(x)
+  assert.deepEqual(layer.backward(x).toArray(), x.toArray())
+})
+
+test('with p = 1 dropout gives zeros', () => {
+  const layer = new gpt.Dropout(1)
+  assert.deepEqual(layer.forward(gpt.ones([7])).toArray(), Array(7).fill(0))
+  assert.deepEqual(layer.backward(gpt.ones([7])).toArray(), Array(7).fill(0))
+})
+
+test('dropout’s backward wants a forward in training mode, and a gradient of its shape', () => {
+  const layer = new gpt.Dropout(0.5)
+  const x = gpt.ones([2, 3])
+  layer.forward(x)
+  assertRefuses(() => layer.backward(gpt.ones([3, 2])), 'SHAPE', /^Dropout.backward: dy should have shape \[2, 3\], got \[3, 2\]$/)
+  layer.backward(x)
+  assertRefuses(() => layer.backward(x), 'VALUE', /^Dropout.backward: should follow a forward/)
+  layer.eval().forward(x)
+  assertRefuses(() => layer.backward(x), 'VALUE', /the layer is in evaluation mode/)
+})
