@@ -34,6 +34,12 @@ test('backward wants a forward in training mode before it, and a gradient of its
   assertRefuses(() => layer.backward(x), 'VALUE', /the layer is in evaluation mode/)
 })
 
+test('an empty batch goes forward and backward', () => {
+  const layer = new gpt.ReLU()
+  const y = layer.forward(gpt.zeros([0, 3]))
+  if (String(layer.backward(y).shape) !== '0,3') throw new Error(String(y.shape))
+})
+
 test('in training a layer keeps its input beyond the scope it was made in; in evaluation nothing', () => {
   const layer = new gpt.ReLU()
   gpt.scope(() => layer.forward(gpt.tensor([-1, 2])))

@@ -91,6 +91,7 @@ test('reshape shares the memory, works out -1, and outlives the tensor it came f
   assertRefuses(() => y.reshape([-1, 4]), 'SHAPE', /hold 6 elements/)
   assertRefuses(() => y.reshape([-1, -1]), 'VALUE', /non-negative/)
   assertRefuses(() => gpt.zeros([0]).reshape([-1, 0]), 'SHAPE', /hold 0 elements/)
+  assert.deepEqual(gpt.zeros([0, 3]).reshape([2, 0]).shape, [2, 0])
 })
 
 test('clone has memory of its own', () => {

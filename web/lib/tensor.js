@@ -177,7 +177,7 @@ export class Tensor {
     checkShape('reshape', known)
     const rest = this.size / sizeOf(known)
     const full = open < 0 ? known : shape.map((size, i) => (i === open ? rest : size))
-    if (!Number.isInteger(rest) || sizeOf(full) !== this.size) {
+    if ((open >= 0 && !Number.isInteger(rest)) || sizeOf(full) !== this.size) {
       throw new GptLayersError(
         'SHAPE',
         `reshape: shape should hold ${this.size} elements, got [${shape.join(', ')}]`,
