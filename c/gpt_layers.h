@@ -122,6 +122,22 @@ GPT_API int gpt_dropout_forward(float *y, const float *x, size_t n, uint32_t see
 GPT_API int gpt_dropout_forward_part(float *y, const float *x, size_t n, uint32_t seed, float p, size_t part,
                                      size_t parts);
 
+/* ---- Embedding: y[r] = weight[indices[r]] ------------------------------------------------------------------------
+ *   y        [rows, dim]
+ *   weight   [count, dim]
+ *   indices  [rows]         from 0 to count - 1, otherwise GPT_ERR_VALUE
+ * Backward: dweight[i] = Σ dy[r] over the rows with indices[r] = i, added in their order.
+ *   dweight  [count, dim]   dy  [rows, dim]
+ */
+GPT_API int gpt_embedding_forward(float *y, const float *weight, const int32_t *indices, size_t rows, size_t count,
+                                  size_t dim);
+GPT_API int gpt_embedding_forward_part(float *y, const float *weight, const int32_t *indices, size_t rows,
+                                       size_t count, size_t dim, size_t part, size_t parts);
+GPT_API int gpt_embedding_backward(float *dweight, const float *dy, const int32_t *indices, size_t rows,
+                                   size_t count, size_t dim);
+GPT_API int gpt_embedding_backward_part(float *dweight, const float *dy, const int32_t *indices, size_t rows,
+                                        size_t count, size_t dim, size_t part, size_t parts);
+
 /* ---- FeedForward: y = gelu(x · weight1ᵀ + bias1) · weight2ᵀ + bias2 -------------------------------------------
  *   y, x     [rows, dim]
  *   scratch  gpt_feedforward_scratch_size(rows, dim, hidden) floats for each part, contents lost: the hidden
@@ -221,6 +237,10 @@ int gpt_layernorm_forward_ref(float *y, float *mean, float *rstd, const float *x
 int gpt_layernorm_backward_ref(float *dx, float *dscale, float *dshift, const float *dy, const float *x,
                                const float *mean, const float *rstd, const float *scale, size_t rows, size_t cols);
 int gpt_dropout_forward_ref(float *y, const float *x, size_t n, uint32_t seed, float p);
+int gpt_embedding_forward_ref(float *y, const float *weight, const int32_t *indices, size_t rows, size_t count,
+                              size_t dim);
+int gpt_embedding_backward_ref(float *dweight, const float *dy, const int32_t *indices, size_t rows, size_t count,
+                               size_t dim);
 int gpt_feedforward_forward_ref(float *y, float *scratch, const float *x, const float *weight1, const float *bias1,
                                 const float *weight2, const float *bias2, size_t rows, size_t dim, size_t hidden,
                                 int approximate);

@@ -92,6 +92,7 @@ void test_transpose(void);
 void test_linear(void);
 void test_layernorm(void);
 void test_dropout(void);
+void test_embedding(void);
 void test_feedforward(void);
 void test_parts(void);
 void test_random(void);

@@ -13,6 +13,7 @@ int main(void)
     test_linear();
     test_layernorm();
     test_dropout();
+    test_embedding();
     test_feedforward();
     test_parts();
     test_random();

@@ -5,12 +5,14 @@ import { before, test } from 'node:test'
 import { GptLayersError } from 'gpt-layers'
 import { assertRefuses, loadForTest } from './support.js'
 
-let gpt, x, three, scalar, relu, gelu, linear, norm, feedForward
+let gpt, x, three, scalar, fractions, embedding, relu, gelu, linear, norm, feedForward
 before(async () => {
   gpt = await loadForTest()
   x = gpt.ones([2, 5])
   three = gpt.ones([3])
   scalar = gpt.ones([])
+  fractions = gpt.tensor([[1, 0.5]])
+  embedding = new gpt.Embedding(7, 3)
   relu = new gpt.ReLU()
   gelu = new gpt.GELU()
   linear = new gpt.Linear(6, 1)
@@ -83,6 +85,22 @@ const refused = {
     [() => new gpt.Dropout(NaN), 'VALUE', /got NaN$/],
     [() => new gpt.Dropout(0.5).forward([1]), 'TYPE', /^Dropout.forward: x should be a Tensor, got \[1\]$/],
     [() => new gpt.Dropout(0.5).backward(x), 'VALUE', /^Dropout.backward: should follow a forward in training mode/],
+  ],
+  Embedding: [
+    [() => new gpt.Embedding(), 'TYPE', /^Embedding: numEmbeddings should be a positive integer, got undefined$/],
+    [() => new gpt.Embedding(5, 0), 'VALUE', /^Embedding: embeddingDim should be a positive integer, got 0$/],
+    [() => new gpt.Embedding(2 ** 20, 2 ** 20), 'MEMORY', /^Embedding: needs 4398046511104 bytes/],
+    [() => embedding.forward('1'), 'TYPE', /^Embedding.forward: indices should be integers as .*, got "1"$/],
+    [() => embedding.forward([0, '1']), 'TYPE', /^Embedding.forward: indices\[1\] should be a number or an array, got "1"$/],
+    [() => embedding.forward([[0, 1], [2]]), 'SHAPE', /^Embedding.forward: indices\[1\] should have shape \[2\] like indices\[0\], got \[1\]$/],
+    [() => embedding.forward(7), 'VALUE', /^Embedding.forward: indices should be an integer from 0 to 6, got 7$/],
+    [() => embedding.forward([[0, 6], [3, -1]]), 'VALUE', /^Embedding.forward: indices\[1\]\[1\] should be an integer from 0 to 6, got -1$/],
+    [() => embedding.forward(Int32Array.of(1, 2 ** 31 - 1)), 'VALUE', /indices\[1\] .* got 2147483647$/],
+    [() => embedding.forward([2 ** 32]), 'VALUE', /got 4294967296$/],
+    [() => embedding.forward([0.5]), 'VALUE', /indices\[0\] .* got 0\.5$/],
+    [() => embedding.forward([NaN]), 'VALUE', /got NaN$/],
+    [() => embedding.forward(fractions), 'VALUE', /^Embedding.forward: indices\[0\]\[1\] should be .*, got 0\.5$/],
+    [() => embedding.backward(x), 'VALUE', /^Embedding.backward: should follow a forward in training mode/],
   ],
   FeedForward: [
     [() => new gpt.FeedForward(), 'TYPE', /^FeedForward: config should be an object, got undefined$/],

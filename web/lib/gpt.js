@@ -4,6 +4,7 @@
 import { checkNumber, checkObject, checkShape, describe } from './check.js'
 import { GptLayersError } from './errors.js'
 import { Dropout } from './layers/dropout.js'
+import { Embedding } from './layers/embedding.js'
 import { FeedForward } from './layers/feedforward.js'
 import { GELU } from './layers/gelu.js'
 import { LayerNorm } from './layers/layernorm.js'
@@ -67,6 +68,8 @@ export class Gpt {
     this.LayerNorm = bind(runtime, LayerNorm)
     /** @readonly */
     this.Dropout = bind(runtime, Dropout)
+    /** @readonly */
+    this.Embedding = bind(runtime, Embedding)
     /** @readonly */
     this.FeedForward = bind(runtime, FeedForward)
     /** @readonly */

@@ -3,12 +3,14 @@
 /** @typedef {import('./errors.js').ErrorCode} ErrorCode */
 /** @typedef {import('./gpt.js').Gpt} Gpt */
 /** @typedef {import('./tensor.js').Tensor} Tensor */
+/** @typedef {import('./indices.js').Indices} Indices */
 /** @typedef {import('./layers/module.js').Module} Module */
 /** @typedef {import('./layers/linear.js').Linear} Linear */
 /** @typedef {import('./layers/relu.js').ReLU} ReLU */
 /** @typedef {import('./layers/gelu.js').GELU} GELU */
 /** @typedef {import('./layers/layernorm.js').LayerNorm} LayerNorm */
 /** @typedef {import('./layers/dropout.js').Dropout} Dropout */
+/** @typedef {import('./layers/embedding.js').Embedding} Embedding */
 /** @typedef {import('./layers/feedforward.js').FeedForward} FeedForward */
 /** @typedef {import('./layers/sequential.js').Sequential} Sequential */
 

@@ -64,7 +64,8 @@ export class Tensor {
    */
   static from(runtime, values, shape) {
     if (shape !== undefined) checkShape('tensor', shape)
-    const { data, shape: actual } = isTyped(values) ? { data: values, shape: [values.length] } : flattened(values)
+    const given = isTyped(values) ? { data: values, shape: [values.length] } : flattened('tensor', 'values', values)
+    const { data, shape: actual } = given
     const wanted = shape ?? actual
     const fits = sameShape(actual, wanted) || (actual.length === 1 && data.length === sizeOf(wanted))
     if (!fits) {
@@ -379,8 +380,8 @@ export class Tensor {
 
 /** @typedef {Float32Array | Float64Array | Int8Array | Uint8Array | Uint8ClampedArray | Int16Array | Uint16Array | Int32Array | Uint32Array} NumberArray */
 
-/** @param {unknown} values @returns {values is NumberArray} */
-function isTyped(values) {
+/** @internal @param {unknown} values @returns {values is NumberArray} */
+export function isTyped(values) {
   return (
     ArrayBuffer.isView(values) &&
     !(values instanceof DataView) &&
@@ -389,10 +390,13 @@ function isTyped(values) {
 }
 
 /**
+ * @internal
+ * @param {string} where
+ * @param {string} name
  * @param {unknown} values a number or nested arrays of numbers
  * @returns {{ data: number[], shape: number[] }}
  */
-function flattened(values) {
+export function flattened(where, name, values) {
   /** @type {number[]} */
   const data = []
   const visit = (/** @type {unknown} */ value, /** @type {string} */ path) => {
@@ -401,7 +405,7 @@ function flattened(values) {
       return []
     }
     if (!Array.isArray(value) && !isTyped(value)) {
-      throw new GptLayersError('TYPE', `tensor: ${path} should be a number or an array, got ${describe(value)}`)
+      throw new GptLayersError('TYPE', `${where}: ${path} should be a number or an array, got ${describe(value)}`)
     }
     /** @type {number[] | undefined} */
     let first
@@ -411,13 +415,13 @@ function flattened(values) {
       if (!sameShape(shape, first)) {
         throw new GptLayersError(
           'SHAPE',
-          `tensor: ${path}[${i}] should have shape [${first.join(', ')}] like ${path}[0], got [${shape.join(', ')}]`,
+          `${where}: ${path}[${i}] should have shape [${first.join(', ')}] like ${path}[0], got [${shape.join(', ')}]`,
         )
       }
     }
     return [value.length, ...(first ?? [])]
   }
-  return { shape: visit(values, 'values'), data }
+  return { shape: visit(values, name), data }
 }
 
 /**

@@ -1,0 +1,111 @@
+#include "check.h"
+#include "gpt_layers.h"
+
+enum { DIMS = 8, MOST = 40 };
+static const size_t dims[DIMS] = {1, 3, 4, 5, 17, 33, 65, 768};
+
+/* `rows` indices below `count`, and the first of them again and again. */
+static const int32_t *random_indices(size_t rows, size_t count)
+{
+    static int32_t indices[MOST];
+    for (size_t r = 0; r < rows; r++) indices[r] = (int32_t)random_below(count);
+    for (size_t r = 0; r < rows; r += 3) indices[r] = indices[0];
+    return indices;
+}
+
+static void forward_agrees(void)
+{
+    for (size_t k = 0; k < DIMS; k++) {
+        for (size_t rows = 0; rows <= MOST; rows += 5) {
+            const size_t dim = dims[k], count = 11;
+            in_case("%zu rows of %zu", rows, dim);
+            const int32_t *indices = random_indices(rows, count);
+            const float *weight = random_input("weight", count * dim, -2.0f, 2.0f);
+            float *y = output("y", rows * dim), *expected = output("expected", rows * dim);
+            expect_status(gpt_embedding_forward_ref(expected, weight, indices, rows, count, dim), GPT_OK);
+            expect_status(gpt_embedding_forward(y, weight, indices, rows, count, dim), GPT_OK);
+            expect_same("y", y, expected, rows * dim);
+            for (size_t parts = 1; parts <= 4; parts++) {
+                float *whole = output("in parts", rows * dim);
+                for (size_t part = 0; part < parts; part++)
+                    expect_status(gpt_embedding_forward_part(whole, weight, indices, rows, count, dim, part, parts),
+                                  GPT_OK);
+                expect_same("in parts", whole, expected, rows * dim);
+            }
+            end_case();
+        }
+    }
+}
+
+static void backward_agrees(void)
+{
+    for (size_t k = 0; k < DIMS; k++) {
+        for (size_t rows = 0; rows <= MOST; rows += 5) {
+            const size_t dim = dims[k], count = 7;
+            in_case("%zu rows of %zu", rows, dim);
+            const int32_t *indices = random_indices(rows, count);
+            const float *dy = random_input("dy", rows * dim, -2.0f, 2.0f);
+            float *dweight = output("dweight", count * dim), *expected = output("expected", count * dim);
+            expect_status(gpt_embedding_backward_ref(expected, dy, indices, rows, count, dim), GPT_OK);
+            expect_status(gpt_embedding_backward(dweight, dy, indices, rows, count, dim), GPT_OK);
+            /* up to 40 values of up to 2, added in float32 */
+            expect_close("dweight", dweight, expected, count * dim, 2e-5);
+            for (size_t parts = 1; parts <= 9; parts += 2) {
+                float *whole = output("in parts", count * dim);
+                for (size_t part = 0; part < parts; part++)
+                    expect_status(gpt_embedding_backward_part(whole, dy, indices, rows, count, dim, part, parts),
+                                  GPT_OK);
+                expect_same("in parts", whole, dweight, count * dim);
+            }
+            end_case();
+        }
+    }
+}
+
+static void known_values(void)
+{
+    static const float weight[6] = {1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f};
+    static const int32_t indices[3] = {2, 0, 2};
+    static const float expected[6] = {5.0f, 6.0f, 1.0f, 2.0f, 5.0f, 6.0f};
+    static const float dy[6] = {1.0f, 10.0f, 100.0f, 1000.0f, 0.5f, 0.25f};
+    static const float dweight[6] = {100.0f, 1000.0f, 0.0f, 0.0f, 1.5f, 10.25f};
+    float *y = output("y", 6), *sum = output("dweight", 6);
+    expect_status(gpt_embedding_forward(y, weight, indices, 3, 3, 2), GPT_OK);
+    expect_same("y", y, expected, 6);
+    expect_status(gpt_embedding_backward(sum, dy, indices, 3, 3, 2), GPT_OK);
+    expect_same("dweight", sum, dweight, 6);
+}
+
+static void refuses(void)
+{
+    typedef int (*embedding)(float *, const float *, const int32_t *, size_t, size_t, size_t);
+    static const embedding all[4] = {gpt_embedding_forward, gpt_embedding_forward_ref, gpt_embedding_backward,
+                                     gpt_embedding_backward_ref};
+    static const int32_t good[2] = {0, 2}, bad[4][2] = {{0, 3}, {-1, 0}, {2, INT32_MAX}, {INT32_MIN, 1}};
+    const float *x = random_input("x", 6, -1.0f, 1.0f);
+    float *y = output("y", 6);
+    for (size_t k = 0; k < 4; k++) {
+        in_case("function %zu", k);
+        expect_refused(all[k](NULL, x, good, 2, 3, 2), GPT_ERR_NULL);
+        expect_refused(all[k](y, NULL, good, 2, 3, 2), GPT_ERR_NULL);
+        expect_refused(all[k](y, x, NULL, 2, 3, 2), GPT_ERR_NULL);
+        expect_refused(all[k](y, x, good, HUGE_SIZE, 3, 2), GPT_ERR_SIZE);
+        expect_refused(all[k](y, x, good, HUGE_SIZE, 3, 0), GPT_ERR_SIZE);
+        expect_refused(all[k](y, x, good, 2, HUGE_SIZE, 2), GPT_ERR_SIZE);
+        expect_refused(all[k](y, x, good, 2, 3, HUGE_SIZE), GPT_ERR_SIZE);
+        for (size_t b = 0; b < 4; b++) expect_refused(all[k](y, x, bad[b], 2, 3, 2), GPT_ERR_VALUE);
+        expect_refused(all[k](y, x, good, 2, 0, 2), GPT_ERR_VALUE);
+        expect_refused(all[k](y, x, good, 2, 3, 0), GPT_OK);
+        expect_refused(all[k](y, x, good, 0, 0, 2), GPT_OK);
+    }
+    expect_refused(gpt_embedding_forward_part(y, x, good, 2, 3, 2, 1, 1), GPT_ERR_VALUE);
+    expect_refused(gpt_embedding_backward_part(y, x, good, 2, 3, 2, 1, 1), GPT_ERR_VALUE);
+}
+
+void test_embedding(void)
+{
+    promise("embedding takes the rows its indices name, and its gradient adds up there", known_values);
+    promise("embedding is its reference bit for bit at every size, in parts too", forward_agrees);
+    promise("embedding backward is within 2e-5 of float64, the same bits in any parts", backward_agrees);
+    promise("embedding refuses NULL, impossible sizes and indices out of range, and leaves all alone", refuses);
+}

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict'
+import { before, test } from 'node:test'
+import { assertNear, assertRefuses, assertSame, golden, loadForTest } from './support.js'
+
+const cases = golden('embedding')
+let gpt
+before(async () => {
+  gpt = await loadForTest()
+})
+
+test('Embedding draws PyTorch’s weight, and its rows are PyTorch’s bits', () => {
+  for (const { seed, numEmbeddings, embeddingDim, indices, out } of cases) {
+    gpt.manualSeed(seed)
+    assertSame(new gpt.Embedding(numEmbeddings, embeddingDim).forward(indices), out)
+  }
+})
+
+test('Embedding’s gradient is autograd’s, and adds up over two passes', () => {
+  for (const { seed, numEmbeddings, embeddingDim, indices, shape, weight } of cases) {
+    gpt.manualSeed(seed)
+    const layer = new gpt.Embedding(numEmbeddings, embeddingDim)
+    const dy = gpt.randn([...shape, embeddingDim])
+    layer.forward(indices)
+    assert.equal(layer.backward(dy), null)
+    assertNear(layer.weight.grad, weight, 1e-6)
+    const once = layer.weight.grad.data.slice()
+    layer.forward(indices)
+    layer.backward(dy)
+    assert.deepEqual([...layer.weight.grad.data], [...once].map((value) => 2 * value))
+  }
+})
+
+test('indices may be a number, nested arrays, a typed array or a tensor', () => {
+  const layer = new gpt.Embedding(10, 3)
+  const rows = layer.weight.toArray()
+  assert.deepEqual(layer.forward(7).toArray(), rows[7])
+  assert.deepEqual(layer.forward([[1, 2], [3, 9]]).toArray(), [[rows[1], rows[2]], [rows[3], rows[9]]])
+  for (const indices of [Int32Array.of(4, 0), Uint8Array.of(4, 0), gpt.tensor([4, 0]), [4, -0]]) {
+    assert.deepEqual(layer.forward(indices).toArray(), [rows[4], rows[0]])
+  }
+  assert.deepEqual(layer.forward(gpt.tensor([[4], [0]])).shape, [2, 1, 3])
+  assert.deepEqual(layer.forward([]).shape, [0, 3])
+})
+
+test('a vocabulary of GPT-2’s size works, on as many threads as there are', () => {
+  const layer = new gpt.Embedding(50257, 64)
+  const tokens = Int32Array.from({ length: 1000 }, (_, i) => (i * i * 7919) % 50257)
+  const y = layer.forward(tokens)
+  tokens.forEach((token, i) => {
+    assert.deepEqual(y.data.slice(64 * i, 64 * i + 64), layer.weight.data.slice(64 * token, 64 * token + 64))
+  })
+  layer.backward(gpt.ones([1000, 64]))
+  const counts = new Float32Array(50257)
+  for (const token of tokens) counts[token]++
+  counts.forEach((count, token) => assert.equal(layer.weight.grad.data[64 * token + token % 64], count))
+  layer.dispose()
+})
+
+test('Embedding’s backward wants a forward in training mode, and a gradient of its shape', () => {
+  const layer = new gpt.Embedding(5, 3)
+  layer.forward([1, 2])
+  assertRefuses(() => layer.backward(gpt.ones([2, 2])), 'SHAPE', /^Embedding.backward: dy should have shape \[2, 3\], got \[2, 2\]$/)
+  assert.equal(layer.weight.grad, null)
+  layer.backward(gpt.ones([2, 3]))
+  assertRefuses(() => layer.backward(gpt.ones([2, 3])), 'VALUE', /got none since the last backward/)
+  layer.eval().forward([1])
+  assertRefuses(() => layer.backward(gpt.ones([1, 3])), 'VALUE', /the layer is in evaluation mode/)
+  layer.weight.dispose()
+  assertRefuses(() => layer.forward([1]), 'DISPOSED', /^Embedding.forward: weight should be a live Tensor/)
+})
