@@ -1,18 +1,23 @@
-/* The matrix product behind linear and feedforward: y = x · weightᵀ + bias.
+/* The matrix products behind every layer with weights; gemm.h says which.
  *
- * Many rows. A tile is TILE_OUTS outputs by 8 rows: two vectors of a panel, loaded once, meet one weight after the
- * other, each read where it lies and spread over the lanes. So the weights are never packed and never copied, and only
- * x is, which is small. What bounds it is multiplying and adding. V8 keeps 15 vectors in registers: 4 x 8 takes 8 for the
- * sums, and 6 x 8 takes 12, which fits where multiply-add is one instruction and needs no register between.
- * On an AMD EPYC, GFLOP/s of the tile alone at 768 -> 3072, Node 20 (simd) and 24 (relaxed), limit 59:
+ * Many rows. A tile is TILE_OUTS outputs by the 8 lanes of a panel: two vectors, loaded once, meet one number of the
+ * other matrix after the other, each read where it lies and spread over the lanes. V8 keeps 15 vectors in registers:
+ * 4 x 8 takes 8 for the sums, and 6 x 8 takes 12, which fits where multiply-add is one instruction and needs no
+ * register between. On an AMD EPYC, GFLOP/s of the tile alone at 768 -> 3072, Node 20 (simd) and 24 (relaxed), limit 59:
  *   simd     4 x 8: 59    5 x 8: 23    6 x 8: 28
  *   relaxed  4 x 8: 52    5 x 8: 54    6 x 8: 59
- * Lost: unrolling over `in` (30 to 53: V8 spills), packing the weights (52 to 54, and the time to pack them).
+ * x · weightᵀ has rows of x for lanes: only x is packed, which is small, and the weights never. a · b and aᵀ · b have
+ * columns of b, which is packed by plain copies, so that tiles are rows of the result as they come. What is spread of
+ * aᵀ lies a row apart, all in the same few lines of the cache where rows are multiples of 4 kB: copied a strip at a
+ * time, aᵀ · b of 3072 x 128 x 768 makes 56 GFLOP/s (relaxed 58), read where it lies 28 (44).
+ * Lost: unrolling the sum (30 to 53: V8 spills), packing the weights of x · weightᵀ (52 to 54, and the time to pack).
  *
  * Few rows. Reading the weights is everything, so each is loaded once for all rows of a tile, along `in`, where it lies:
  * 2 rows by 4 outputs. A single row takes one output after the other, so that memory sees one stream, from the first
  * weight to the last: 30 GB/s where a bare read of memory gives 30, and 18 to 22 with 4 to 12 outputs at once. From the
- * third-level cache it is the other way round (52 against 60 of 100), but GPT-2's weights are not found there.
+ * third-level cache it is the other way round (52 against 60 of 100), but GPT-2's weights are not found there. a · b
+ * likewise takes one row of b after the other, whole: at 768 -> 3072 a single row takes 0.30 ms, with two rows of b at
+ * once 0.43 or more, with rows in pieces of 4 kB 0.7.
  */
 #include "gemm.h"
 #include "simd.h"
@@ -22,6 +27,8 @@ enum { TILE_OUTS = 6 };
 #else
 enum { TILE_OUTS = 4 };
 #endif
+
+static inline size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
 void gpt_gemm_pack(float *packed, const float *x, size_t rows, size_t in)
 {
@@ -33,29 +40,35 @@ void gpt_gemm_pack(float *packed, const float *x, size_t rows, size_t in)
         }
 }
 
-/* `outs` outputs of one panel, a constant where it is called; sums  [outs][8]. */
-static inline __attribute__((always_inline)) void panel_tile(float *sums, const float *panel, const float *weight,
-                                                             const float *bias, size_t in, size_t outs)
+/* The tile: `outs` outputs, a constant where it is called, of the panel's 8 lanes.
+ *   y[o, lane] = start[o, lane] + Σ_k panel[k, lane] · a[o, k]
+ * The rows of y and of start are y_row and start_row floats apart, a step of 0 repeats one; a[o, k] lies at
+ * o · a_row + k · a_col. */
+static inline __attribute__((always_inline)) void tile(float *y, size_t y_row, const float *start, size_t start_row,
+                                                       const float *panel, const float *a, size_t a_row,
+                                                       size_t a_col, size_t depth, size_t outs)
 {
     v128_t low[TILE_OUTS], high[TILE_OUTS];
-    for (size_t o = 0; o < outs; o++) low[o] = high[o] = wasm_f32x4_splat(0.0f);
-    for (size_t i = 0; i < in; i++) {
-        const v128_t x_low = wasm_v128_load(panel + i * GPT_PANEL),
-                     x_high = wasm_v128_load(panel + i * GPT_PANEL + 4);
+    for (size_t o = 0; o < outs; o++) {
+        low[o] = wasm_v128_load(start + o * start_row);
+        high[o] = wasm_v128_load(start + o * start_row + 4);
+    }
+    for (size_t k = 0; k < depth; k++) {
+        const v128_t p_low = wasm_v128_load(panel + k * GPT_PANEL),
+                     p_high = wasm_v128_load(panel + k * GPT_PANEL + 4);
         for (size_t o = 0; o < outs; o++) {
-            const v128_t w = wasm_v128_load32_splat(weight + o * in + i);
-            low[o] = gpt_multiply_add(w, x_low, low[o]);
-            high[o] = gpt_multiply_add(w, x_high, high[o]);
+            const v128_t a_ok = wasm_v128_load32_splat(a + o * a_row + k * a_col);
+            low[o] = gpt_multiply_add(a_ok, p_low, low[o]);
+            high[o] = gpt_multiply_add(a_ok, p_high, high[o]);
         }
     }
     for (size_t o = 0; o < outs; o++) {
-        const v128_t b = wasm_f32x4_splat(bias ? bias[o] : 0.0f);
-        wasm_v128_store(sums + o * GPT_PANEL, wasm_f32x4_add(low[o], b));
-        wasm_v128_store(sums + o * GPT_PANEL + 4, wasm_f32x4_add(high[o], b));
+        wasm_v128_store(y + o * y_row, low[o]);
+        wasm_v128_store(y + o * y_row + 4, high[o]);
     }
 }
 
-static inline size_t least(size_t a, size_t b) { return a < b ? a : b; }
+static const float zeros[GPT_PANEL];
 
 /* All of the packed rows by the outputs from first_out up to end_out. Where y is packed, tiles are written where they
  * belong; otherwise each is turned into rows, which takes little beside its sums. */
@@ -66,13 +79,19 @@ static inline __attribute__((always_inline)) void product(float *y, int y_is_pac
     float sums[TILE_OUTS * GPT_PANEL];
     for (size_t o = first_out; o < end_out;) {
         const size_t outs = end_out - o < TILE_OUTS ? 1 : TILE_OUTS;
-        const float *w = weight + o * in, *b = bias ? bias + o : NULL;
+        const float *w = weight + o * in;
         for (size_t first = 0; first < rows; first += GPT_PANEL) {
-            float *tile = y_is_packed ? y + first * out + o * GPT_PANEL : sums;
+            float *at = y_is_packed ? y + first * out + o * GPT_PANEL : sums;
             if (outs == TILE_OUTS) {
-                panel_tile(tile, packed + first * in, w, b, in, TILE_OUTS);
+                tile(at, GPT_PANEL, zeros, 0, packed + first * in, w, in, 1, in, TILE_OUTS);
             } else {
-                panel_tile(tile, packed + first * in, w, b, in, 1);
+                tile(at, GPT_PANEL, zeros, 0, packed + first * in, w, in, 1, in, 1);
+            }
+            for (size_t k = 0; bias && k < outs; k++) {
+                const v128_t b = wasm_v128_load32_splat(bias + o + k);
+                float *s = at + k * GPT_PANEL;
+                wasm_v128_store(s, wasm_f32x4_add(wasm_v128_load(s), b));
+                wasm_v128_store(s + 4, wasm_f32x4_add(wasm_v128_load(s + 4), b));
             }
             if (y_is_packed) continue;
             const size_t n = least(GPT_PANEL, rows - first);
@@ -155,4 +174,128 @@ void gpt_gemm_few(float *y, const float *x, const float *weight, const float *bi
     for (; o < end_out; o++)
         for (size_t r = 0; r < rows; r++)
             few_tile(y + r * out + o, x + r * in, weight + o * in, bias ? bias + o : NULL, in, out, 1, 1);
+}
+
+/* `width` columns side by side, [rows][width], filled up with zeros where there are fewer. */
+static inline __attribute__((always_inline)) void pack_columns(float *packed, const float *x, size_t rows,
+                                                               size_t row, size_t cols, size_t width)
+{
+    for (size_t r = 0; r < rows; r++, packed += width, x += row) {
+        if (cols >= width) {
+            for (size_t c = 0; c < width; c += 4) wasm_v128_store(packed + c, wasm_v128_load(x + c));
+        } else {
+            for (size_t c = 0; c < width; c++) packed[c] = c < cols ? x[c] : 0.0f;
+        }
+    }
+}
+
+/* The tile where only `cols` of the panel's lanes are there to be written. */
+static inline __attribute__((always_inline)) void edge_tile(float *y, size_t y_row, const float *start,
+                                                            size_t start_row, const float *panel, const float *a,
+                                                            size_t a_row, size_t a_col, size_t depth, size_t outs,
+                                                            size_t cols)
+{
+    float edge[TILE_OUTS * GPT_PANEL] = {0.0f};
+    for (size_t o = 0; o < outs; o++) memcpy(edge + o * GPT_PANEL, start + o * start_row, cols * sizeof(float));
+    tile(edge, GPT_PANEL, edge, GPT_PANEL, panel, a, a_row, a_col, depth, outs);
+    for (size_t o = 0; o < outs; o++) memcpy(y + o * y_row, edge + o * GPT_PANEL, cols * sizeof(float));
+}
+
+/* `outs` rows, a constant where it is called, of as many panels as `cols` columns fill. */
+static inline __attribute__((always_inline)) void rows_by_panels(float *y, size_t y_row, const float *start,
+                                                                 size_t start_row, const float *packed,
+                                                                 const float *a, size_t a_row, size_t a_col,
+                                                                 size_t depth, size_t outs, size_t cols)
+{
+    for (size_t c = 0; c < cols; c += GPT_PANEL, packed += depth * GPT_PANEL) {
+        const float *from = start == zeros ? zeros : start + c;
+        if (cols - c >= GPT_PANEL) {
+            tile(y + c, y_row, from, start_row, packed, a, a_row, a_col, depth, outs);
+        } else {
+            edge_tile(y + c, y_row, from, start_row, packed, a, a_row, a_col, depth, outs, cols - c);
+        }
+    }
+}
+
+/* y[r, c] = bias[c] + Σ_k a[r, k] · b[k, c], a as it lies or a strip at a time; the sum GPT_DEPTH terms at a time, which
+ * go on where the last ones ended. */
+static inline __attribute__((always_inline)) void columns_product(float *y, float *scratch, const float *a,
+                                                                  int a_is_transposed, const float *b,
+                                                                  const float *bias, size_t rows, size_t depth,
+                                                                  size_t cols, size_t first_col, size_t end_col)
+{
+    for (size_t c = first_col; c < end_col; c += GPT_BLOCK) {
+        const size_t n = least(GPT_BLOCK, end_col - c);
+        size_t k = 0, d;
+        do {
+            d = least(GPT_DEPTH, depth - k);
+            for (size_t p = 0; p < n; p += GPT_PANEL)
+                pack_columns(scratch + p * d, b + k * cols + c + p, d, cols, n - p, GPT_PANEL);
+            float *strip = scratch + GPT_BLOCK * d;
+            for (size_t r = 0, outs; r < rows; r += outs) {
+                const size_t left = rows - r, in_strip = r % GPT_STRIP;
+                if (a_is_transposed && in_strip == 0)
+                    pack_columns(strip, a + k * rows + r, d, rows, left, GPT_STRIP);
+                const float *a_r = a_is_transposed ? strip + in_strip : a + r * depth + k;
+                const size_t a_row = a_is_transposed ? 1 : depth, a_col = a_is_transposed ? GPT_STRIP : 1;
+                float *y_r = y + r * cols + c;
+                const float *start = k > 0 ? y_r : bias ? bias + c : zeros;
+                const size_t start_row = k > 0 ? cols : 0;
+                outs = left >= TILE_OUTS ? TILE_OUTS : left >= 2 ? 2 : 1;
+                if (outs == TILE_OUTS) {
+                    rows_by_panels(y_r, cols, start, start_row, scratch, a_r, a_row, a_col, d, TILE_OUTS, n);
+                } else if (outs == 2) {
+                    rows_by_panels(y_r, cols, start, start_row, scratch, a_r, a_row, a_col, d, 2, n);
+                } else {
+                    rows_by_panels(y_r, cols, start, start_row, scratch, a_r, a_row, a_col, d, 1, n);
+                }
+            }
+            k += d;
+        } while (k < depth);
+    }
+}
+
+/* y += a · b, `n` columns of one row. */
+static void add_row(float *y, float a, const float *b, size_t n)
+{
+    enum { WIDE = 4 };
+    const v128_t factor = wasm_f32x4_splat(a);
+    size_t c = 0;
+    for (; c + 4 * WIDE <= n; c += 4 * WIDE)
+        for (size_t w = 0; w < 4 * WIDE; w += 4)
+            wasm_v128_store(y + c + w,
+                            gpt_multiply_add(factor, wasm_v128_load(b + c + w), wasm_v128_load(y + c + w)));
+    for (; c < n; c += 4) {
+        const size_t left = least(4, n - c);
+        gpt_store_tail(y + c, gpt_multiply_add(factor, gpt_load_tail(b + c, left), gpt_load_tail(y + c, left)),
+                       left);
+    }
+}
+
+void gpt_gemm_nn(float *y, float *scratch, const float *a, const float *b, const float *bias, size_t rows,
+                 size_t depth, size_t cols, size_t first_col, size_t end_col)
+{
+    if (rows >= GPT_PACK_FROM) {
+        columns_product(y, scratch, a, 0, b, bias, rows, depth, cols, first_col, end_col);
+        return;
+    }
+    const size_t n = end_col - first_col;
+    for (size_t r = 0; r < rows; r++)
+        for (size_t c = first_col; c < end_col; c++) y[r * cols + c] = bias ? bias[c] : 0.0f;
+    for (size_t k = 0; k < depth; k++)
+        for (size_t r = 0; r < rows; r++)
+            add_row(y + r * cols + first_col, a[r * depth + k], b + k * cols + first_col, n);
+}
+
+void gpt_gemm_tn(float *y, float *scratch, const float *a, const float *b, size_t rows, size_t depth, size_t cols,
+                 size_t first_col, size_t end_col)
+{
+    columns_product(y, scratch, a, 1, b, NULL, rows, depth, cols, first_col, end_col);
+}
+
+void gpt_column_sums(float *sums, const float *x, size_t rows, size_t cols, size_t first_col, size_t end_col)
+{
+    for (size_t c = first_col; c < end_col; c++) sums[c] = 0.0f;
+    for (size_t r = 0; r < rows; r++)
+        add_row(sums + first_col, 1.0f, x + r * cols + first_col, end_col - first_col);
 }

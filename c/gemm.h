@@ -1,8 +1,11 @@
-/* The matrix product behind linear and feedforward: y = x · weightᵀ + bias. For the kernels, not exported.
+/* The matrix products behind every layer with weights. For the kernels, not exported. In BLAS's names
+ *   nt  y = a · bᵀ   Linear: x · weightᵀ; the gradient of Conv1D's x. Below: gpt_gemm_packed and gpt_gemm_few
+ *   nn  y = a · b    Conv1D: x · weight; the gradient of Linear's x
+ *   tn  y = aᵀ · b   the gradients of the weights of both
  *
- * From GPT_PACK_FROM rows on, rows of x are packed: panels of 8 rows, [panel][in][8], the last one filled up with zeros, so
- * that 8 rows lie side by side in two vectors. Sums run over `in` from first to last, whatever the tile: a result does
- * not depend on how the work is cut. Fewer rows are not worth packing and go through gpt_gemm_few.
+ * Eight rows of the first, or columns of the last, lie side by side in panels: [panel][sum][8], the last one filled up
+ * with zeros. A sum runs from its first term to its last, whatever the tile: a result does not depend on how the work
+ * is cut. Fewer rows than GPT_PACK_FROM are not worth packing.
  */
 #ifndef GPT_GEMM_H
 #define GPT_GEMM_H
@@ -38,5 +41,33 @@ void gpt_gemm_packed_to_packed(float *y, const float *packed, const float *weigh
 /* Fewer rows than GPT_PACK_FROM, as they lie.   y  [rows, out]   x  [rows, in] */
 void gpt_gemm_few(float *y, const float *x, const float *weight, const float *bias, size_t rows, size_t in,
                   size_t out, size_t first_out, size_t end_out);
+
+/* Terms of a sum whose columns of b are packed at once: 64 columns take 128 kB of the second-level cache. */
+enum { GPT_DEPTH = 512 };
+
+/* Columns of a copied at once, whole tiles in either build; a strip stays in the first-level cache. */
+enum { GPT_STRIP = 12 };
+
+/* Floats of scratch that gpt_gemm_nn and gpt_gemm_tn need for sums of `depth` terms; it stops growing with 512. */
+static inline size_t gpt_gemm_scratch_size(size_t depth)
+{
+    return (depth < GPT_DEPTH ? depth : GPT_DEPTH) * (GPT_BLOCK + GPT_STRIP);
+}
+
+/* y = a · b + bias, columns from first_col up to end_col.
+ *   y     [rows, cols]
+ *   a     [rows, depth]
+ *   b     [depth, cols]
+ *   bias  [cols], NULL for none: the sums start from it
+ */
+void gpt_gemm_nn(float *y, float *scratch, const float *a, const float *b, const float *bias, size_t rows,
+                 size_t depth, size_t cols, size_t first_col, size_t end_col);
+
+/* y = aᵀ · b, columns from first_col up to end_col.   y  [rows, cols]   a  [depth, rows]   b  [depth, cols] */
+void gpt_gemm_tn(float *y, float *scratch, const float *a, const float *b, size_t rows, size_t depth, size_t cols,
+                 size_t first_col, size_t end_col);
+
+/* sums[c] = Σ_r x[r, c], columns from first_col up to end_col.   sums  [cols]   x  [rows, cols] */
+void gpt_column_sums(float *sums, const float *x, size_t rows, size_t cols, size_t first_col, size_t end_col);
 
 #endif

@@ -43,6 +43,22 @@ GPT_API int gpt_linear_forward_part(float *y, float *scratch, const float *x, co
                                     const float *bias, size_t rows, size_t in, size_t out, size_t part,
                                     size_t parts);
 
+/* dx = dy · weight, dweight = dyᵀ · x, dbias[o] = Σ_r dy[r,o].
+ *   dx       [rows, in]    NULL where not wanted, as the next two
+ *   dweight  [out, in]
+ *   dbias    [out]
+ *   scratch  gpt_linear_backward_scratch_size(rows, out) floats for each part, contents lost
+ *   dy       [rows, out]
+ *   x        [rows, in]
+ *   weight   [out, in]
+ */
+GPT_API size_t gpt_linear_backward_scratch_size(size_t rows, size_t out);
+GPT_API int gpt_linear_backward(float *dx, float *dweight, float *dbias, float *scratch, const float *dy,
+                                const float *x, const float *weight, size_t rows, size_t in, size_t out);
+GPT_API int gpt_linear_backward_part(float *dx, float *dweight, float *dbias, float *scratch, const float *dy,
+                                     const float *x, const float *weight, size_t rows, size_t in, size_t out,
+                                     size_t part, size_t parts);
+
 /* nn.Linear's default initialisation, drawn in PyTorch's order: weight ~ kaiming_uniform(a = √5), which is
  * U(-1/√in, 1/√in), then bias ~ U(-1/√in, 1/√in).
  *   weight  [out, in]
@@ -228,6 +244,8 @@ GPT_API int gpt_stack_set(void *top);
  */
 int gpt_linear_forward_ref(float *y, float *scratch, const float *x, const float *weight, const float *bias,
                            size_t rows, size_t in, size_t out);
+int gpt_linear_backward_ref(float *dx, float *dweight, float *dbias, float *scratch, const float *dy,
+                            const float *x, const float *weight, size_t rows, size_t in, size_t out);
 int gpt_relu_forward_ref(float *y, const float *x, size_t n);
 int gpt_relu_backward_ref(float *dx, const float *dy, const float *x, size_t n);
 int gpt_gelu_forward_ref(float *y, const float *x, size_t n, int approximate);

@@ -1,10 +1,12 @@
-/* Linear: y = x · weightᵀ + bias, weight [out, in] as in PyTorch. gemm.c has the arithmetic, and what bounds it. */
+/* Linear: y = x · weightᵀ + bias, weight [out, in] as in PyTorch, and its gradients dx = dy · weight, dweight = dyᵀ · x
+ * and dbias, the sums of dy's columns. gemm.c has the arithmetic, and what bounds it. */
 #include <math.h>
 
 #include "gemm.h"
 #include "gpt_layers.h"
 #include "simd.h"
 
+/* Forward's y, backward's dy. */
 static int check(const float *y, const float *scratch, const float *x, const float *weight, size_t rows, size_t in,
                  size_t out)
 {
@@ -67,6 +69,58 @@ int gpt_linear_forward(float *y, float *scratch, const float *x, const float *we
                        size_t rows, size_t in, size_t out)
 {
     return gpt_linear_forward_part(y, scratch, x, weight, bias, rows, in, out, 0, 1);
+}
+
+size_t gpt_linear_backward_scratch_size(size_t rows, size_t out)
+{
+    return gpt_gemm_scratch_size(rows > out ? rows : out);
+}
+
+int gpt_linear_backward_ref(float *dx, float *dweight, float *dbias, float *scratch, const float *dy,
+                            const float *x, const float *weight, size_t rows, size_t in, size_t out)
+{
+    const int status = check(dy, scratch, x, weight, rows, in, out);
+    if (status) return status;
+    for (size_t i = 0; dx && i < rows * in; i++) {
+        double sum = 0.0;
+        for (size_t o = 0; o < out; o++) sum += (double)dy[i / in * out + o] * (double)weight[o * in + i % in];
+        dx[i] = (float)sum;
+    }
+    for (size_t i = 0; dweight && i < out * in; i++) {
+        double sum = 0.0;
+        for (size_t r = 0; r < rows; r++) sum += (double)dy[r * out + i / in] * (double)x[r * in + i % in];
+        dweight[i] = (float)sum;
+    }
+    for (size_t o = 0; dbias && o < out; o++) {
+        double sum = 0.0;
+        for (size_t r = 0; r < rows; r++) sum += (double)dy[r * out + o];
+        dbias[o] = (float)sum;
+    }
+    return GPT_OK;
+}
+
+int gpt_linear_backward_part(float *dx, float *dweight, float *dbias, float *scratch, const float *dy,
+                             const float *x, const float *weight, size_t rows, size_t in, size_t out, size_t part,
+                             size_t parts)
+{
+    const int status = check(dy, scratch, x, weight, rows, in, out);
+    if (status) return status;
+    if (part >= parts) return GPT_ERR_VALUE;
+    /* By columns, so that each sum is one part's. */
+    size_t first;
+    size_t end = gpt_share(in, GPT_PANEL, part, parts, &first);
+    scratch += part * gpt_linear_backward_scratch_size(rows, out);
+    if (dx && in > 0) gpt_gemm_nn(dx, scratch, dy, weight, NULL, rows, out, in, first, end);
+    if (dweight) gpt_gemm_tn(dweight, scratch, dy, x, out, rows, in, first, end);
+    end = gpt_share(out, GPT_PANEL, part, parts, &first);
+    if (dbias && out > 0) gpt_column_sums(dbias, dy, rows, out, first, end);
+    return GPT_OK;
+}
+
+int gpt_linear_backward(float *dx, float *dweight, float *dbias, float *scratch, const float *dy, const float *x,
+                        const float *weight, size_t rows, size_t in, size_t out)
+{
+    return gpt_linear_backward_part(dx, dweight, dbias, scratch, dy, x, weight, rows, in, out, 0, 1);
 }
 
 int gpt_linear_init(float *weight, float *bias, gpt_random *random, size_t in, size_t out)

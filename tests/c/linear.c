@@ -4,6 +4,7 @@
 
 #include "check.h"
 #include "gpt_layers.h"
+#include "weighted.h"
 
 /* Every `in` and every `out` up to 17, which meet all the tails, and some large ones. */
 typedef struct shape {
@@ -318,6 +319,42 @@ static void init_refuses(void)
     expect(memcmp(&random, &before, sizeof random) == 0, "the generator has moved");
 }
 
+/* ---- gpt_linear_backward ---- */
+
+static const weighted layer = {gpt_linear_backward_scratch_size, gpt_linear_backward, gpt_linear_backward_ref,
+                               gpt_linear_backward_part};
+
+static void backward_known_values(void)
+{
+    static const float x[4] = {1.0f, 2.0f, 3.0f, 4.0f}, weight[6] = {1.0f, 0.0f, 0.5f, -1.0f, 2.0f, 2.0f};
+    static const float dy[6] = {1.0f, 2.0f, 3.0f, -1.0f, 0.0f, 1.0f};
+    static const float dx[4] = {8.0f, 4.0f, 1.0f, 2.0f}, dweight[6] = {-2.0f, -2.0f, 2.0f, 4.0f, 6.0f, 10.0f};
+    static const float dbias[3] = {0.0f, 2.0f, 4.0f};
+    for (size_t k = 0; k < 2; k++) {
+        float *got_dx = output("dx", 4), *got_dweight = output("dweight", 6), *got_dbias = output("dbias", 3);
+        float *scratch = output("scratch", gpt_linear_backward_scratch_size(2, 3));
+        expect_status((k == 0 ? layer.backward : layer.reference)(got_dx, got_dweight, got_dbias, scratch, dy, x,
+                                                                  weight, 2, 2, 3),
+                      GPT_OK);
+        expect_same("dx", got_dx, dx, 4);
+        expect_same("dweight", got_dweight, dweight, 6);
+        expect_same("dbias", got_dbias, dbias, 3);
+    }
+}
+
+static void backward_is_exact(void) { weighted_is_exact_on_whole_numbers(layer); }
+static void backward_agrees(void) { weighted_agrees(layer); }
+static void backward_agrees_on_specials(void) { weighted_agrees_on_specials(layer); }
+static void backward_of_nothing(void) { weighted_without_rows_or_outputs(layer); }
+static void backward_refuses(void) { weighted_refuses(layer); }
+
+static void scratch_stops_growing(void)
+{
+    expect(gpt_linear_backward_scratch_size(512, 1) == gpt_linear_backward_scratch_size(1000000, 50257),
+           "expected as much scratch for 1000000 rows as for 512, got %zu and %zu",
+           gpt_linear_backward_scratch_size(1000000, 50257), gpt_linear_backward_scratch_size(512, 1));
+}
+
 void test_linear(void)
 {
     promise("linear of a small example is x times the transposed weight plus the bias", known_values);
@@ -332,4 +369,12 @@ void test_linear(void)
             init_draws_weight_then_bias);
     promise("linear and relu after seed 123 print what the notebook prints", notebook);
     promise("linear init refuses NULL and impossible sizes and leaves all alone", init_refuses);
+    promise("linear's gradients of a small example are the equation's", backward_known_values);
+    promise("linear backward is exact on whole numbers at every size, in parts, whatever is wanted",
+            backward_is_exact);
+    promise("linear backward is within the bound of its roundings at every size", backward_agrees);
+    promise("linear backward of special values is right in every place", backward_agrees_on_specials);
+    promise("linear backward of no rows is 0 for weight and bias, of no outputs 0 for x", backward_of_nothing);
+    promise("linear backward refuses NULL and impossible sizes and leaves all alone", backward_refuses);
+    promise("linear backward's scratch does not grow past 512 rows or outputs", scratch_stops_growing);
 }

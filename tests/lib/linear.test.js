@@ -1,8 +1,19 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
-import { assertClose, assertSame, golden, loadForTest, unpack } from './support.js'
+import {
+  assertCentralDifferences,
+  assertClose,
+  assertGradients,
+  assertNear,
+  assertRefuses,
+  assertSame,
+  golden,
+  loadForTest,
+  unpack,
+} from './support.js'
 
 const { linear, special } = golden('layers')
+const { odd, gpt2 } = golden('linear')
 let gpt
 before(async () => {
   gpt = await loadForTest()
@@ -33,4 +44,58 @@ test('a weight written through .data counts in the next forward', () => {
   const layer = new gpt.Linear(2, 1, { bias: false })
   layer.weight.data.set([2, 3])
   assert.equal(layer.forward(gpt.tensor([10, 100])).item(), 320)
+})
+
+test('Linear’s gradients are autograd’s at odd sizes', () => {
+  for (const { seed, inFeatures, outFeatures, x, dy, ...expected } of odd) {
+    gpt.manualSeed(seed)
+    const layer = new gpt.Linear(inFeatures, outFeatures)
+    assertGradients(layer, gpt.randn(x), gpt.randn(dy), expected)
+  }
+})
+
+test('Linear’s gradients are autograd’s at GPT-2’s sizes', () => {
+  for (const { seed, inFeatures, outFeatures, x, dy, dx, dweight, dbias } of gpt2) {
+    gpt.manualSeed(seed)
+    const layer = new gpt.Linear(inFeatures, outFeatures)
+    layer.forward(gpt.randn(x))
+    assertNear(layer.backward(gpt.randn(dy)), dx, 2e-5, 'dx')
+    assertNear(layer.bias.grad, dbias, 2e-5, 'dbias')
+    const rows = layer.weight.grad.toArray().filter((_, row) => row % 1500 === 7)
+    assertNear(gpt.tensor(rows), dweight, 2e-5, 'dweight')
+    layer.dispose()
+    layer.zeroGrad()
+  }
+})
+
+test('Linear’s gradients are what central differences say, with many rows as with few, on any leading shape', () => {
+  gpt.manualSeed(11)
+  for (const shape of [[33], [2, 33], [2, 3, 33], [530, 33]]) {
+    assertCentralDifferences(gpt, new gpt.Linear(33, 17), gpt.randn(shape))
+  }
+})
+
+test('Linear without bias has a gradient for its weight alone, and a batch of none has zeros', () => {
+  const layer = new gpt.Linear(5, 3, { bias: false })
+  layer.forward(gpt.ones([2, 5]))
+  layer.backward(gpt.ones([2, 3]))
+  assert.deepEqual(layer.weight.grad.toArray(), Array(3).fill(Array(5).fill(2)))
+  layer.zeroGrad()
+  layer.forward(gpt.zeros([0, 5]))
+  assert.deepEqual(layer.backward(gpt.zeros([0, 3])).shape, [0, 5])
+  assert.deepEqual(layer.weight.grad.toArray(), Array(3).fill(Array(5).fill(0)))
+})
+
+test('Linear’s backward refuses another shape or a parameter that is gone, and changes nothing', () => {
+  const layer = new gpt.Linear(5, 3)
+  const dy = gpt.ones([2, 3])
+  assertRefuses(() => layer.backward(dy), 'VALUE', /^Linear.backward: should follow a forward in training mode/)
+  const x = gpt.ones([2, 5])
+  layer.forward(x)
+  assertRefuses(() => layer.backward(x), 'SHAPE', /^Linear.backward: dy should have shape \[2, 3\], got \[2, 5\]$/)
+  assertRefuses(() => layer.backward([1]), 'TYPE', /^Linear.backward: dy should be a Tensor, got \[1\]$/)
+  assert.equal(layer.weight.grad, null)
+  layer.weight.dispose()
+  assertRefuses(() => layer.backward(dy), 'DISPOSED', /^Linear.backward: weight should be a live Tensor/)
+  assert.equal(layer.bias.grad, null)
 })

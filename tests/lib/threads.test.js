@@ -22,11 +22,20 @@ let workers = []
 process.on('worker', (worker) => workers.push(worker))
 afterEach(() => (workers = []))
 
+/** A layer after a forward and a backward of random numbers. */
+const trained = (gpt, layer, shape) => {
+  const y = layer.forward(gpt.randn([...shape, layer.inFeatures]))
+  return { layer, dx: layer.backward(gpt.randn(y.shape)) }
+}
+
 /** Every layer at odd sizes and at GPT-2's, each enough work to be shared. */
 const calls = (gpt) => ({
   'Linear of one row': () => new gpt.Linear(768, 3072).forward(gpt.randn([1, 768])),
   'Linear of few rows': () => new gpt.Linear(333, 517).forward(gpt.randn([7, 333])),
   'Linear of many rows, without bias': () => new gpt.Linear(65, 131, { bias: false }).forward(gpt.randn([331, 65])),
+  'Linear’s gradient for few rows': () => trained(gpt, new gpt.Linear(768, 517), [3]).dx,
+  'Linear’s gradient for many rows': () => trained(gpt, new gpt.Linear(333, 131), [65]).dx,
+  'Linear’s weight’s gradient': () => trained(gpt, new gpt.Linear(333, 131), [65]).layer.weight.grad,
   ReLU: () => new gpt.ReLU().forward(gpt.randn([3, 100_003])),
   'GELU, tanh': () => new gpt.GELU().forward(gpt.randn([100_003])),
   'GELU, erf': () => new gpt.GELU({ approximate: 'none' }).forward(gpt.randn([128, 3072])),

@@ -65,7 +65,47 @@ export class Linear extends Module {
         inFeatures,
         outFeatures,
       )
+      this.save({ x: input })
       return y
+    })
+  }
+
+  /**
+   * @override
+   * @param {Tensor} dy [..., outFeatures], not modified
+   * @returns {Tensor} dx [..., inFeatures]: dy · weight; adds dyᵀ · x to weight.grad and dy's sums to bias.grad
+   */
+  backward(dy) {
+    const where = 'Linear.backward'
+    const { runtime, inFeatures, outFeatures } = this
+    const { x } = this.saved(where)
+    const rows = x.size / inFeatures
+    const gradient = runtime.checkGradient(where, dy, [...x.shape.slice(0, -1), outFeatures])
+    const { weight } = this.pointers(where)
+    const parts = runtime.partsOf(2 * this.time(rows))
+    return runtime.scope(() => {
+      const dx = Tensor.empty(runtime, where, x.shape)
+      const scratch = Tensor.empty(runtime, where, [
+        parts * runtime.exports.gpt_linear_backward_scratch_size(rows, outFeatures),
+      ])
+      runtime.addGradients(where, [this.weight, this.bias], (dweight, dbias) =>
+        runtime.inParts(
+          parts,
+          'gpt_linear_backward',
+          dx.byteOffset,
+          dweight,
+          dbias,
+          scratch.byteOffset,
+          gradient.byteOffset,
+          x.byteOffset,
+          weight,
+          rows,
+          inFeatures,
+          outFeatures,
+        ),
+      )
+      this.release()
+      return dx
     })
   }
 
