@@ -69,6 +69,36 @@ GPT_API int gpt_linear_backward_part(float *dx, float *dweight, float *dbias, fl
 struct gpt_random;
 GPT_API int gpt_linear_init(float *weight, float *bias, struct gpt_random *random, size_t in, size_t out);
 
+/* ---- Conv1D: y = x · weight + bias, GPT-2's linear layer -------------------------------------------------------
+ *   y       [rows, nf]
+ *   x       [rows, nx]
+ *   weight  [nx, nf]     GPT-2's layout, read where it lies or copied a block at a time
+ *   bias    [nf]         NULL for none
+ *   scratch  gpt_conv1d_scratch_size(rows, nx) floats for each part, contents lost
+ */
+GPT_API size_t gpt_conv1d_scratch_size(size_t rows, size_t nx);
+GPT_API int gpt_conv1d_forward(float *y, float *scratch, const float *x, const float *weight, const float *bias,
+                               size_t rows, size_t nx, size_t nf);
+GPT_API int gpt_conv1d_forward_part(float *y, float *scratch, const float *x, const float *weight,
+                                    const float *bias, size_t rows, size_t nx, size_t nf, size_t part,
+                                    size_t parts);
+
+/* dx = dy · weightᵀ, dweight = xᵀ · dy, dbias[f] = Σ_r dy[r,f].
+ *   dx       [rows, nx]    NULL where not wanted, as the next two
+ *   dweight  [nx, nf]
+ *   dbias    [nf]
+ *   scratch  gpt_conv1d_backward_scratch_size(rows, nf) floats for each part, contents lost
+ *   dy       [rows, nf]
+ *   x        [rows, nx]
+ *   weight   [nx, nf]
+ */
+GPT_API size_t gpt_conv1d_backward_scratch_size(size_t rows, size_t nf);
+GPT_API int gpt_conv1d_backward(float *dx, float *dweight, float *dbias, float *scratch, const float *dy,
+                                const float *x, const float *weight, size_t rows, size_t nx, size_t nf);
+GPT_API int gpt_conv1d_backward_part(float *dx, float *dweight, float *dbias, float *scratch, const float *dy,
+                                     const float *x, const float *weight, size_t rows, size_t nx, size_t nf,
+                                     size_t part, size_t parts);
+
 /* ---- ReLU: y = max(0, x) ------------------------------------------------------------------------------------
  *   y, x  [n]   y may be x. -0 stays -0, NaN stays NaN, as in PyTorch.
  */
@@ -223,8 +253,11 @@ GPT_API int gpt_random_uniform(float *y, gpt_random *random, size_t n, float low
 /* The generator's next n words: seeds for what draws by itself.   words  [n] */
 GPT_API int gpt_random_words(uint32_t *words, gpt_random *random, size_t n);
 
-/* y[i] ~ N(0, 1) as torch.randn: below 16 elements pairs in float64, from 16 on blocks in float32.   y  [n] */
-GPT_API int gpt_random_normal(float *y, gpt_random *random, size_t n);
+/* y[i] ~ N(0, std), bit for bit Tensor.normal_ and, with 1, torch.randn: below 16 elements pairs in float64, from 16 on
+ * blocks in float32.
+ *   y  [n]    std  >= 0 and finite
+ */
+GPT_API int gpt_random_normal(float *y, gpt_random *random, size_t n, double std);
 
 /* ---- The WebAssembly builds -------------------------------------------------------------------------------------
  * There are two, and a twin of each that imports a shared memory (as env.memory), for several instances to compute
@@ -246,6 +279,10 @@ int gpt_linear_forward_ref(float *y, float *scratch, const float *x, const float
                            size_t rows, size_t in, size_t out);
 int gpt_linear_backward_ref(float *dx, float *dweight, float *dbias, float *scratch, const float *dy,
                             const float *x, const float *weight, size_t rows, size_t in, size_t out);
+int gpt_conv1d_forward_ref(float *y, float *scratch, const float *x, const float *weight, const float *bias,
+                           size_t rows, size_t nx, size_t nf);
+int gpt_conv1d_backward_ref(float *dx, float *dweight, float *dbias, float *scratch, const float *dy,
+                            const float *x, const float *weight, size_t rows, size_t nx, size_t nf);
 int gpt_relu_forward_ref(float *y, const float *x, size_t n);
 int gpt_relu_backward_ref(float *dx, const float *dy, const float *x, size_t n);
 int gpt_gelu_forward_ref(float *y, const float *x, size_t n, int approximate);

@@ -130,14 +130,14 @@ static void sincos_f32(float *sine, float *cosine, float x)
 }
 
 /* Box-Muller over one block in place: 16 uniforms in, 16 normals out. */
-static void normal_block(float *y)
+static void normal_block(float *y, float std)
 {
     for (size_t i = 0; i < BLOCK / 2; i++) {
         const float radius = sqrtf(-2.0f * log_f32(1.0f - y[i]));
         float sine, cosine;
         sincos_f32(&sine, &cosine, 6.28318530718f * y[i + BLOCK / 2]);
-        y[i] = radius * cosine;
-        y[i + BLOCK / 2] = radius * sine;
+        y[i] = radius * cosine * std;
+        y[i + BLOCK / 2] = radius * sine * std;
     }
 }
 
@@ -178,21 +178,22 @@ static double normal_f64(gpt_random *random)
     return radius * cosine;
 }
 
-int gpt_random_normal(float *y, gpt_random *random, size_t n)
+int gpt_random_normal(float *y, gpt_random *random, size_t n, double std)
 {
     if (!y || !random) return GPT_ERR_NULL;
     if (!gpt_fits(n, 1)) return GPT_ERR_SIZE;
+    if (!(std >= 0.0 && std < (double)INFINITY)) return GPT_ERR_VALUE;
     if (n < BLOCK) {
-        for (size_t i = 0; i < n; i++) y[i] = (float)normal_f64(random);
+        for (size_t i = 0; i < n; i++) y[i] = (float)(normal_f64(random) * std);
         return GPT_OK;
     }
     for (size_t i = 0; i < n; i++) y[i] = uniform_f32(random);
-    for (size_t i = 0; i + BLOCK <= n; i += BLOCK) normal_block(y + i);
+    for (size_t i = 0; i + BLOCK <= n; i += BLOCK) normal_block(y + i, (float)std);
     if (n % BLOCK) {
         /* The last block is drawn anew and overlaps the one before it, as in PyTorch. */
         float *last = y + n - BLOCK;
         for (size_t i = 0; i < BLOCK; i++) last[i] = uniform_f32(random);
-        normal_block(last);
+        normal_block(last, (float)std);
     }
     return GPT_OK;
 }

@@ -292,7 +292,7 @@ static void notebook(void)
     gpt_random random;
     expect_status(gpt_random_seed(&random, 123), GPT_OK);
     float *x = output("x", 10), *weight = output("weight", 30), *bias = output("bias", 6), *y = output("y", 12);
-    expect_status(gpt_random_normal(x, &random, 10), GPT_OK);
+    expect_status(gpt_random_normal(x, &random, 10, 1.0), GPT_OK);
     expect_status(gpt_linear_init(weight, bias, &random, 5, 6), GPT_OK);
     expect_status(forward(y, x, weight, bias, 2, 5, 6), GPT_OK);
     expect_status(gpt_relu_forward(y, y, 12), GPT_OK);

@@ -11,6 +11,7 @@ int main(void)
     test_reduce();
     test_transpose();
     test_linear();
+    test_conv1d();
     test_layernorm();
     test_dropout();
     test_embedding();

@@ -90,11 +90,11 @@ static void a_copy_forks(void)
     gpt_random random = seeded(42u);
     float *y = output("y", AFTER), *forked = output("forked", AFTER);
     expect_status(gpt_random_uniform(y, &random, BEFORE, 0.0f, 1.0f), GPT_OK);
-    expect_status(gpt_random_normal(y, &random, 3), GPT_OK); /* leaves a spare */
+    expect_status(gpt_random_normal(y, &random, 3, 1.0), GPT_OK); /* leaves a spare */
     gpt_random fork = random;
-    expect_status(gpt_random_normal(y, &random, 5), GPT_OK);
+    expect_status(gpt_random_normal(y, &random, 5, 1.0), GPT_OK);
     expect_status(gpt_random_uniform(y + 5, &random, AFTER - 5, -1.0f, 1.0f), GPT_OK);
-    expect_status(gpt_random_normal(forked, &fork, 5), GPT_OK);
+    expect_status(gpt_random_normal(forked, &fork, 5, 1.0), GPT_OK);
     expect_status(gpt_random_uniform(forked + 5, &fork, AFTER - 5, -1.0f, 1.0f), GPT_OK);
     expect_same("forked", forked, y, AFTER);
 }
@@ -170,7 +170,7 @@ static void normals_take_their_words(void)
         const size_t expected = n < 16 ? (n + 1) / 2 * 4 : n + (n % 16 ? 16 : 0);
         gpt_random random = seeded(123u);
         float *y = output("y", n);
-        expect_status(gpt_random_normal(y, &random, n), GPT_OK);
+        expect_status(gpt_random_normal(y, &random, n, 1.0), GPT_OK);
         expect_next_word(&random, words, expected);
         end_case();
     }
@@ -201,7 +201,7 @@ static void long_normals(void)
         double expected[1024];
         for (size_t i = 0; i + 16 <= n; i += 16) expected_block(expected + i, words + i);
         if (n % 16) expected_block(expected + n - 16, words + n);
-        expect_status(gpt_random_normal(y, &random, n), GPT_OK);
+        expect_status(gpt_random_normal(y, &random, n, 1.0), GPT_OK);
         /* float32 angles up to 2π are 2.4e-7 off, times a radius of at most 5.8 */
         for (size_t i = 0; i < n; i++) expect_within("y", i, (double)y[i], expected[i], 2e-6);
         end_case();
@@ -216,7 +216,7 @@ static void short_normals(void)
         in_case("n = %zu", n);
         gpt_random random = seeded(5u);
         float *y = output("y", n);
-        expect_status(gpt_random_normal(y, &random, n), GPT_OK);
+        expect_status(gpt_random_normal(y, &random, n, 1.0), GPT_OK);
         for (size_t i = 0; i < n; i++) {
             const uint32_t *w = words + i / 2 * 4;
             const double u1 = unit_of_two(w[0], w[1]), u2 = unit_of_two(w[2], w[3]);
@@ -231,11 +231,11 @@ static void the_spare_is_kept(void)
 {
     gpt_random one = seeded(123u), many = seeded(123u);
     float *whole = output("whole", 15), *parts = output("parts", 15);
-    expect_status(gpt_random_normal(whole, &one, 15), GPT_OK);
+    expect_status(gpt_random_normal(whole, &one, 15, 1.0), GPT_OK);
     /* 1 + 2 + 3 + 4 + 5 = 15: the pairs are cut in every way */
     size_t done = 0;
     for (size_t n = 1; n <= 5; n++) {
-        expect_status(gpt_random_normal(parts + done, &many, n), GPT_OK);
+        expect_status(gpt_random_normal(parts + done, &many, n, 1.0), GPT_OK);
         done += n;
     }
     expect_same("parts", parts, whole, 15);
@@ -246,8 +246,8 @@ static void the_spare_is_kept(void)
     gpt_random fresh = seeded(123u);
     expect_status(gpt_random_seed(&one, 123u), GPT_OK);
     float *y = output("y", 1), *expected = output("expected", 1);
-    expect_status(gpt_random_normal(y, &one, 1), GPT_OK);
-    expect_status(gpt_random_normal(expected, &fresh, 1), GPT_OK);
+    expect_status(gpt_random_normal(y, &one, 1, 1.0), GPT_OK);
+    expect_status(gpt_random_normal(expected, &fresh, 1, 1.0), GPT_OK);
     expect_same("y", y, expected, 1);
 }
 
@@ -258,7 +258,7 @@ static void notebook(void)
                                        0.2093f,  -0.9724f, -0.7550f, 0.3239f,  -0.1085f};
     gpt_random random = seeded(123u);
     float *y = output("y", 10);
-    expect_status(gpt_random_normal(y, &random, 10), GPT_OK);
+    expect_status(gpt_random_normal(y, &random, 10, 1.0), GPT_OK);
     for (size_t i = 0; i < 10; i++) expect_within("y", i, (double)y[i], (double)expected[i], 0.5001e-4);
 }
 
@@ -267,7 +267,7 @@ static void normals_are_normal(void)
     enum { COUNT = 200000 };
     gpt_random random = seeded(1u);
     float *y = output("y", COUNT);
-    expect_status(gpt_random_normal(y, &random, COUNT), GPT_OK);
+    expect_status(gpt_random_normal(y, &random, COUNT, 1.0), GPT_OK);
     double sum = 0.0, squares = 0.0, fourths = 0.0;
     for (size_t i = 0; i < COUNT; i++) {
         const double v = (double)y[i];
@@ -302,13 +302,18 @@ static void refuses(void)
     in_case("uniform, n = 0");
     expect_refused(gpt_random_uniform(y, &random, 0, 0.0f, 1.0f), GPT_OK);
     in_case("normal, y NULL");
-    expect_refused(gpt_random_normal(NULL, &random, 20), GPT_ERR_NULL);
+    expect_refused(gpt_random_normal(NULL, &random, 20, 1.0), GPT_ERR_NULL);
     in_case("normal, random NULL");
-    expect_refused(gpt_random_normal(y, NULL, 20), GPT_ERR_NULL);
+    expect_refused(gpt_random_normal(y, NULL, 20, 1.0), GPT_ERR_NULL);
     in_case("normal, n = SIZE_MAX / 2");
-    expect_refused(gpt_random_normal(y, &random, HUGE_SIZE), GPT_ERR_SIZE);
+    expect_refused(gpt_random_normal(y, &random, HUGE_SIZE, 1.0), GPT_ERR_SIZE);
+    static const double bad_std[4] = {-1.0, -INFINITY, INFINITY, NAN};
+    for (size_t i = 0; i < 4; i++) {
+        in_case("normal, std %g", bad_std[i]);
+        expect_refused(gpt_random_normal(y, &random, 20, bad_std[i]), GPT_ERR_VALUE);
+    }
     in_case("normal, n = 0");
-    expect_refused(gpt_random_normal(y, &random, 0), GPT_OK);
+    expect_refused(gpt_random_normal(y, &random, 0, 1.0), GPT_OK);
     in_case("after all that");
     expect(memcmp(&random, &before, sizeof random) == 0, "the generator has moved");
 }

@@ -40,6 +40,19 @@ def gradients(module, x, *, dy):
     return case
 
 
+class Conv1D(nn.Module):
+    """GPT-2's linear layer, as in transformers."""
+
+    def __init__(self, nf, nx):
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(nx, nf))
+        self.bias = nn.Parameter(torch.zeros(nf))
+        nn.init.normal_(self.weight, std=0.02)
+
+    def forward(self, x):
+        return x @ self.weight + self.bias
+
+
 class LayerNorm(nn.Module):
     """The notebook's cell 6, in whatever precision x has."""
 

@@ -5,7 +5,7 @@ import { before, test } from 'node:test'
 import { GptLayersError } from 'gpt-layers'
 import { assertRefuses, loadForTest } from './support.js'
 
-let gpt, x, three, scalar, fractions, embedding, relu, gelu, linear, norm, feedForward
+let gpt, x, three, scalar, fractions, embedding, relu, gelu, linear, conv, norm, feedForward
 before(async () => {
   gpt = await loadForTest()
   x = gpt.ones([2, 5])
@@ -16,6 +16,7 @@ before(async () => {
   relu = new gpt.ReLU()
   gelu = new gpt.GELU()
   linear = new gpt.Linear(6, 1)
+  conv = new gpt.Conv1D(1, 6)
   norm = new gpt.LayerNorm(6)
   feedForward = new gpt.FeedForward({ embDim: 4 })
 })
@@ -61,6 +62,15 @@ const refused = {
     [() => new gpt.Linear(2 ** 20, 2 ** 20), 'MEMORY', /^Linear: needs 4398046511104 bytes/],
     [() => linear.forward(x), 'SHAPE', /^Linear.forward: x should end in 6 \(inFeatures\), got shape \[2, 5\]$/],
     [() => linear.forward([1]), 'TYPE', /^Linear.forward: x should be a Tensor, got \[1\]$/],
+  ],
+  Conv1D: [
+    [() => new gpt.Conv1D(), 'TYPE', /^Conv1D: nf should be a positive integer, got undefined$/],
+    [() => new gpt.Conv1D(5, 0), 'VALUE', /^Conv1D: nx should be a positive integer, got 0$/],
+    [() => new gpt.Conv1D(5, 6, false), 'TYPE', /^Conv1D: options should be an object, got false$/],
+    [() => new gpt.Conv1D(5, 6, { bias: 1 }), 'TYPE', /^Conv1D: bias should be true or false, got 1$/],
+    [() => new gpt.Conv1D(2 ** 20, 2 ** 20), 'MEMORY', /^Conv1D: needs 4398046511104 bytes/],
+    [() => conv.forward(x), 'SHAPE', /^Conv1D.forward: x should end in 6 \(nx\), got shape \[2, 5\]$/],
+    [() => conv.forward([1]), 'TYPE', /^Conv1D.forward: x should be a Tensor, got \[1\]$/],
   ],
   ReLU: [[() => relu.forward(undefined), 'TYPE', /^ReLU.forward: x should be a Tensor, got undefined$/]],
   GELU: [

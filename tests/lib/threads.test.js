@@ -24,7 +24,7 @@ afterEach(() => (workers = []))
 
 /** A layer after a forward and a backward of random numbers. */
 const trained = (gpt, layer, shape) => {
-  const y = layer.forward(gpt.randn([...shape, layer.inFeatures]))
+  const y = layer.forward(gpt.randn([...shape, layer.inFeatures ?? layer.nx]))
   return { layer, dx: layer.backward(gpt.randn(y.shape)) }
 }
 
@@ -36,6 +36,10 @@ const calls = (gpt) => ({
   'Linear’s gradient for few rows': () => trained(gpt, new gpt.Linear(768, 517), [3]).dx,
   'Linear’s gradient for many rows': () => trained(gpt, new gpt.Linear(333, 131), [65]).dx,
   'Linear’s weight’s gradient': () => trained(gpt, new gpt.Linear(333, 131), [65]).layer.weight.grad,
+  'Conv1D of few rows': () => new gpt.Conv1D(517, 768).forward(gpt.randn([3, 768])),
+  'Conv1D of many rows, without bias': () => new gpt.Conv1D(131, 65, { bias: false }).forward(gpt.randn([331, 65])),
+  'Conv1D’s gradient': () => trained(gpt, new gpt.Conv1D(131, 333), [65]).dx,
+  'Conv1D’s weight’s gradient': () => trained(gpt, new gpt.Conv1D(131, 333), [65]).layer.weight.grad,
   ReLU: () => new gpt.ReLU().forward(gpt.randn([3, 100_003])),
   'GELU, tanh': () => new gpt.GELU().forward(gpt.randn([100_003])),
   'GELU, erf': () => new gpt.GELU({ approximate: 'none' }).forward(gpt.randn([128, 3072])),

@@ -26,11 +26,12 @@ export class Generator {
   }
 
   /**
-   * @param {number} offset of `n` floats to be drawn from N(0, 1)
+   * @param {number} offset of `n` floats to be drawn from N(0, std)
    * @param {number} n
+   * @param {number} [std] the deviation
    */
-  normal(offset, n) {
-    this.#runtime.call('gpt_random_normal', offset, this.#state, n)
+  normal(offset, n, std = 1) {
+    this.#runtime.call('gpt_random_normal', offset, this.#state, n, std)
   }
 
   /**

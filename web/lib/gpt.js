@@ -3,6 +3,7 @@
 
 import { checkNumber, checkObject, checkShape, describe } from './check.js'
 import { GptLayersError } from './errors.js'
+import { Conv1D } from './layers/conv1d.js'
 import { Dropout } from './layers/dropout.js'
 import { Embedding } from './layers/embedding.js'
 import { FeedForward } from './layers/feedforward.js'
@@ -60,6 +61,8 @@ export class Gpt {
     this.exports = runtime.exports
     /** @readonly */
     this.Linear = bind(runtime, Linear)
+    /** @readonly */
+    this.Conv1D = bind(runtime, Conv1D)
     /** @readonly */
     this.ReLU = bind(runtime, ReLU)
     /** @readonly */
