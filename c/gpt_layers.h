@@ -201,6 +201,47 @@ GPT_API int gpt_feedforward_forward_part(float *y, float *scratch, const float *
                                          const float *bias1, const float *weight2, const float *bias2, size_t rows,
                                          size_t dim, size_t hidden, int approximate, size_t part, size_t parts);
 
+/* ---- Attention: causal, multi-head. Vaswani et al. 2017, arXiv:1706.03762 ---------------------------------------
+ *   y[b,i,h] = Σ over j <= i of w[b,h,i,j] · v[b,j,h],   w[b,h,i] = softmax over j <= i of q[b,i,h] · k[b,j,h] / √size
+ *   y        [batch, tokens, heads, size]
+ *   lse      [batch, heads, tokens]   log Σ over j <= i of e^score, kept for the backward pass; NULL to skip
+ *   scratch  gpt_attention_scratch_size(tokens, size) floats for each part, contents lost; the weights exist a tile at a time
+ *   qkv      [batch, tokens, 3, heads, size]   q, k and v side by side, as GPT-2's c_attn gives them
+ *   seed, p  dropout: while training each weight is 0 with probability p, from 0 to 1, otherwise w / (1 - p). Which are
+ *            follows from the seed and the weight's place alone (c/mask.h), in y and in the gradients alike; the masks are not
+ *            PyTorch's. p = 0: none
+ * A token depends on nothing that comes after it, not even on NaN. Scores of any finite size are no danger.
+ */
+GPT_API size_t gpt_attention_scratch_size(size_t tokens, size_t size);
+GPT_API int gpt_attention_forward(float *y, float *lse, float *scratch, const float *qkv, size_t batch, size_t tokens,
+                                  size_t heads, size_t size, uint32_t seed, float p);
+GPT_API int gpt_attention_forward_part(float *y, float *lse, float *scratch, const float *qkv, size_t batch,
+                                       size_t tokens, size_t heads, size_t size, uint32_t seed, float p, size_t part,
+                                       size_t parts);
+
+/* The weights themselves, before dropout, from what forward kept; 0 above the diagonal.
+ *   w        [batch, heads, tokens, tokens]
+ *   scratch  as for gpt_attention_forward
+ */
+GPT_API int gpt_attention_weights(float *w, float *scratch, const float *qkv, const float *lse, size_t batch,
+                                  size_t tokens, size_t heads, size_t size);
+GPT_API int gpt_attention_weights_part(float *w, float *scratch, const float *qkv, const float *lse, size_t batch,
+                                       size_t tokens, size_t heads, size_t size, size_t part, size_t parts);
+
+/* Computes the weights again, a tile at a time.
+ *   dqkv     [batch, tokens, 3, heads, size]
+ *   scratch  gpt_attention_backward_scratch_size(tokens, size) floats for each part, contents lost
+ *   y, lse   as forward gave them, with the same seed and p
+ * Parts are cut by heads.
+ */
+GPT_API size_t gpt_attention_backward_scratch_size(size_t tokens, size_t size);
+GPT_API int gpt_attention_backward(float *dqkv, float *scratch, const float *dy, const float *y, const float *qkv,
+                                   const float *lse, size_t batch, size_t tokens, size_t heads, size_t size,
+                                   uint32_t seed, float p);
+GPT_API int gpt_attention_backward_part(float *dqkv, float *scratch, const float *dy, const float *y, const float *qkv,
+                                        const float *lse, size_t batch, size_t tokens, size_t heads, size_t size,
+                                        uint32_t seed, float p, size_t part, size_t parts);
+
 /* ---- Mean and variance over the last axis ----------------------------------------------------------------------
  *   mean, var  [rows]
  *   x          [rows, cols]
@@ -299,6 +340,13 @@ int gpt_embedding_backward_ref(float *dweight, const float *dy, const int32_t *i
 int gpt_feedforward_forward_ref(float *y, float *scratch, const float *x, const float *weight1, const float *bias1,
                                 const float *weight2, const float *bias2, size_t rows, size_t dim, size_t hidden,
                                 int approximate);
+int gpt_attention_forward_ref(float *y, float *lse, float *scratch, const float *qkv, size_t batch, size_t tokens,
+                              size_t heads, size_t size, uint32_t seed, float p);
+int gpt_attention_weights_ref(float *w, float *scratch, const float *qkv, const float *lse, size_t batch,
+                              size_t tokens, size_t heads, size_t size);
+int gpt_attention_backward_ref(float *dqkv, float *scratch, const float *dy, const float *y, const float *qkv,
+                               const float *lse, size_t batch, size_t tokens, size_t heads, size_t size,
+                               uint32_t seed, float p);
 int gpt_mean_forward_ref(float *mean, const float *x, size_t rows, size_t cols);
 int gpt_var_forward_ref(float *var, const float *x, size_t rows, size_t cols, int unbiased);
 int gpt_add_forward_ref(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row,
