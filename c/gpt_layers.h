@@ -241,6 +241,39 @@ GPT_API int gpt_attention_backward(float *dqkv, float *scratch, const float *dy,
 GPT_API int gpt_attention_backward_part(float *dqkv, float *scratch, const float *dy, const float *y, const float *qkv,
                                         const float *lse, size_t batch, size_t tokens, size_t heads, size_t size,
                                         uint32_t seed, float p, size_t part, size_t parts);
+/* ---- Cross entropy: loss[r] = -log softmax(logits[r])[targets[r]] -------------------------------------------------
+ *   loss      [rows]
+ *   max, sum  [rows]         each row's max and Σ e^(logits - max), kept for the backward pass
+ *   logits    [rows, cols]
+ *   targets   [rows]         from 0 to cols - 1, or GPT_IGNORE for a loss of 0; otherwise GPT_ERR_VALUE
+ * Within 1e-6 of float64 (absolute below 1, relative above). A row with NaN or +∞, or all -∞, gives NaN, as in PyTorch.
+ * Backward: dlogits = scale · (softmax(logits) - 1 at the target), 0 for a row that is ignored.
+ *   dlogits   [rows, cols]   may be logits
+ *   scale     the gradient of each row's loss: 1 / rows where their mean is the loss
+ */
+enum { GPT_IGNORE = -100 };
+GPT_API int gpt_crossentropy_forward(float *loss, float *max, float *sum, const float *logits,
+                                     const int32_t *targets, size_t rows, size_t cols);
+GPT_API int gpt_crossentropy_forward_part(float *loss, float *max, float *sum, const float *logits,
+                                          const int32_t *targets, size_t rows, size_t cols, size_t part,
+                                          size_t parts);
+GPT_API int gpt_crossentropy_backward(float *dlogits, const float *logits, const float *max, const float *sum,
+                                      const int32_t *targets, size_t rows, size_t cols, float scale);
+GPT_API int gpt_crossentropy_backward_part(float *dlogits, const float *logits, const float *max, const float *sum,
+                                           const int32_t *targets, size_t rows, size_t cols, float scale,
+                                           size_t part, size_t parts);
+
+/* ---- Mean squared error: loss[r] = Σ(x[r] - target[r])² / cols ---------------------------------------------------
+ *   loss       [rows]         NaN where cols is 0
+ *   x, target  [rows, cols]
+ * Backward: dx = scale · (x - target).   dx, x, target  [n]   dx may be x; scale is 2/n where all of it is one mean.
+ */
+GPT_API int gpt_mse_forward(float *loss, const float *x, const float *target, size_t rows, size_t cols);
+GPT_API int gpt_mse_forward_part(float *loss, const float *x, const float *target, size_t rows, size_t cols,
+                                 size_t part, size_t parts);
+GPT_API int gpt_mse_backward(float *dx, const float *x, const float *target, size_t n, float scale);
+GPT_API int gpt_mse_backward_part(float *dx, const float *x, const float *target, size_t n, float scale,
+                                  size_t part, size_t parts);
 
 /* ---- Mean and variance over the last axis ----------------------------------------------------------------------
  *   mean, var  [rows]
@@ -347,6 +380,12 @@ int gpt_attention_weights_ref(float *w, float *scratch, const float *qkv, const 
 int gpt_attention_backward_ref(float *dqkv, float *scratch, const float *dy, const float *y, const float *qkv,
                                const float *lse, size_t batch, size_t tokens, size_t heads, size_t size,
                                uint32_t seed, float p);
+int gpt_crossentropy_forward_ref(float *loss, float *max, float *sum, const float *logits, const int32_t *targets,
+                                 size_t rows, size_t cols);
+int gpt_crossentropy_backward_ref(float *dlogits, const float *logits, const float *max, const float *sum,
+                                  const int32_t *targets, size_t rows, size_t cols, float scale);
+int gpt_mse_forward_ref(float *loss, const float *x, const float *target, size_t rows, size_t cols);
+int gpt_mse_backward_ref(float *dx, const float *x, const float *target, size_t n, float scale);
 int gpt_mean_forward_ref(float *mean, const float *x, size_t rows, size_t cols);
 int gpt_var_forward_ref(float *var, const float *x, size_t rows, size_t cols, int unbiased);
 int gpt_add_forward_ref(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row,

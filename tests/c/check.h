@@ -96,6 +96,8 @@ void test_dropout(void);
 void test_embedding(void);
 void test_feedforward(void);
 void test_attention(void);
+void test_crossentropy(void);
+void test_mse(void);
 void test_parts(void);
 void test_random(void);
 

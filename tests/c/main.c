@@ -17,6 +17,8 @@ int main(void)
     test_embedding();
     test_feedforward();
     test_attention();
+    test_crossentropy();
+    test_mse();
     test_parts();
     test_random();
     return summary();

@@ -112,6 +112,23 @@ const refused = {
     [() => embedding.forward(fractions), 'VALUE', /^Embedding.forward: indices\[0\]\[1\] should be .*, got 0\.5$/],
     [() => embedding.backward(x), 'VALUE', /^Embedding.backward: should follow a forward in training mode/],
   ],
+  crossEntropy: [
+    [() => gpt.crossEntropy([1, 2], [0]), 'TYPE', /^crossEntropy: logits should be a Tensor, got \[1, 2\]$/],
+    [() => gpt.crossEntropy(scalar, 0), 'SHAPE', /^crossEntropy: logits should end in classes, got shape \[\]$/],
+    [() => gpt.crossEntropy(x, [0, 5]), 'VALUE', /^crossEntropy: targets\[1\] should be an integer from 0 to 4, or -100, got 5$/],
+    [() => gpt.crossEntropy(x, [-1, 0]), 'VALUE', /targets\[0\] .* got -1$/],
+    [() => gpt.crossEntropy(x, [0, 0.5]), 'VALUE', /got 0\.5$/],
+    [() => gpt.crossEntropy(x, [0, 1, 2]), 'SHAPE', /^crossEntropy: targets should have shape \[2\], .*, got \[3\]$/],
+    [() => gpt.crossEntropy(x, [[0], [1]]), 'SHAPE', /got \[2, 1\]$/],
+    [() => gpt.crossEntropy(x, 'a'), 'TYPE', /^crossEntropy: targets should be integers/],
+    [() => gpt.crossEntropy(x), 'TYPE', /got undefined$/],
+    [() => gpt.crossEntropy(three, 3), 'VALUE', /targets should be .* got 3$/],
+  ],
+  mse: [
+    [() => gpt.mse(x, [1]), 'TYPE', /^mse: target should be a Tensor, got \[1\]$/],
+    [() => gpt.mse(1, x), 'TYPE', /^mse: prediction should be a Tensor, got 1$/],
+    [() => gpt.mse(x, three), 'SHAPE', /^mse: target should have shape \[2, 5\], got \[3\]$/],
+  ],
   FeedForward: [
     [() => new gpt.FeedForward(), 'TYPE', /^FeedForward: config should be an object, got undefined$/],
     [() => new gpt.FeedForward({}), 'TYPE', /^FeedForward: embDim should be a positive integer, got undefined$/],

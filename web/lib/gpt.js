@@ -1,3 +1,5 @@
+/** @import { Indices } from './indices.js' */
+/** @import { Loss } from './loss.js' */
 /** @import { Exports } from './runtime.js' */
 /** @import { NestedArray, NumberArray } from './tensor.js' */
 
@@ -12,6 +14,7 @@ import { LayerNorm } from './layers/layernorm.js'
 import { Linear } from './layers/linear.js'
 import { ReLU } from './layers/relu.js'
 import { Sequential } from './layers/sequential.js'
+import { crossEntropy, mse } from './loss.js'
 import { Runtime } from './runtime.js'
 import { decodeSafetensors, encodeSafetensors } from './safetensors.js'
 import { Tensor } from './tensor.js'
@@ -188,6 +191,32 @@ export class Gpt {
         }),
       ),
     )
+   * Cross entropy, the mean of -log softmax(logits)[target] over the targets, as PyTorch's nn.functional.cross_entropy;
+   * but the classes are always the last axis.
+   *
+   * @param {Tensor} logits [..., classes], not modified until `backward`
+   * @param {Indices} targets [...], or flat: integers from 0 to classes - 1, or -100 for one that does not count
+   * @returns {Loss} NaN when no target counts
+   * @throws {GptLayersError} TYPE, SHAPE, VALUE for a target out of range, DISPOSED, MEMORY
+   * @example
+   * const loss = gpt.crossEntropy(model.forward(tokens), targets)
+   * model.backward(loss.backward())
+   * console.log(loss.item())
+   */
+  crossEntropy(logits, targets) {
+    return crossEntropy(this.#runtime, logits, targets)
+  }
+
+  /**
+   * The mean of (prediction - target)² over all elements, as PyTorch's nn.functional.mse_loss.
+   *
+   * @param {Tensor} prediction of any shape, not modified until `backward`
+   * @param {Tensor} target same shape, not modified until `backward`
+   * @returns {Loss} NaN when there are no elements
+   * @throws {GptLayersError} TYPE, SHAPE, DISPOSED, MEMORY
+   */
+  mse(prediction, target) {
+    return mse(this.#runtime, prediction, target)
   }
 
   /**

@@ -4,6 +4,7 @@
 /** @typedef {import('./gpt.js').Gpt} Gpt */
 /** @typedef {import('./tensor.js').Tensor} Tensor */
 /** @typedef {import('./indices.js').Indices} Indices */
+/** @typedef {import('./loss.js').Loss} Loss */
 /** @typedef {import('./layers/module.js').Module} Module */
 /** @typedef {import('./layers/linear.js').Linear} Linear */
 /** @typedef {import('./layers/relu.js').ReLU} ReLU */

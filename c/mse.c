@@ -1,0 +1,89 @@
+/* The mean of the squared differences, a row at a time. Bound by memory. */
+#include "gpt_layers.h"
+#include "simd.h"
+
+/* So many squares are added in float32, 16 a lane, before they go into float64. */
+enum { BLOCK = 64 };
+
+static int check(const float *a, const float *x, const float *target, size_t rows, size_t cols)
+{
+    if (!a || !x || !target) return GPT_ERR_NULL;
+    if (!gpt_fits(rows, cols) || !gpt_fits(rows, 1)) return GPT_ERR_SIZE;
+    return GPT_OK;
+}
+
+int gpt_mse_forward_ref(float *loss, const float *x, const float *target, size_t rows, size_t cols)
+{
+    const int status = check(loss, x, target, rows, cols);
+    if (status) return status;
+    for (size_t r = 0; r < rows; r++) {
+        double squares = 0.0;
+        for (size_t c = 0; c < cols; c++) {
+            const double d = (double)x[r * cols + c] - target[r * cols + c];
+            squares += d * d;
+        }
+        loss[r] = (float)(squares / (double)cols);
+    }
+    return GPT_OK;
+}
+
+int gpt_mse_forward_part(float *loss, const float *x, const float *target, size_t rows, size_t cols, size_t part,
+                         size_t parts)
+{
+    const int status = check(loss, x, target, rows, cols);
+    if (status) return status;
+    if (part >= parts) return GPT_ERR_VALUE;
+    size_t r;
+    const size_t end = gpt_share(rows, 1, part, parts, &r);
+    for (; r < end; r++) {
+        const float *x_r = x + r * cols, *t_r = target + r * cols;
+        double squares = 0.0;
+        size_t c = 0;
+        while (c + 4 <= cols) {
+            const size_t block = cols - c < BLOCK ? cols : c + BLOCK;
+            v128_t sum = wasm_f32x4_splat(0.0f);
+            for (; c + 4 <= block; c += 4) {
+                const v128_t d = wasm_f32x4_sub(wasm_v128_load(x_r + c), wasm_v128_load(t_r + c));
+                sum = gpt_multiply_add(d, d, sum);
+            }
+            squares += (double)gpt_sum_lanes(sum);
+        }
+        for (; c < cols; c++) squares += (double)(x_r[c] - t_r[c]) * (double)(x_r[c] - t_r[c]);
+        loss[r] = (float)(squares / (double)cols);
+    }
+    return GPT_OK;
+}
+
+int gpt_mse_forward(float *loss, const float *x, const float *target, size_t rows, size_t cols)
+{
+    return gpt_mse_forward_part(loss, x, target, rows, cols, 0, 1);
+}
+
+int gpt_mse_backward_ref(float *dx, const float *x, const float *target, size_t n, float scale)
+{
+    const int status = check(dx, x, target, n, 1);
+    if (status) return status;
+    for (size_t i = 0; i < n; i++) dx[i] = (float)(((double)x[i] - target[i]) * scale);
+    return GPT_OK;
+}
+
+int gpt_mse_backward_part(float *dx, const float *x, const float *target, size_t n, float scale, size_t part,
+                          size_t parts)
+{
+    const int status = check(dx, x, target, n, 1);
+    if (status) return status;
+    if (part >= parts) return GPT_ERR_VALUE;
+    const v128_t by = wasm_f32x4_splat(scale);
+    size_t i;
+    const size_t end = gpt_share(n, 4, part, parts, &i);
+    for (; i + 4 <= end; i += 4)
+        wasm_v128_store(dx + i,
+                        wasm_f32x4_mul(wasm_f32x4_sub(wasm_v128_load(x + i), wasm_v128_load(target + i)), by));
+    for (; i < end; i++) dx[i] = (x[i] - target[i]) * scale;
+    return GPT_OK;
+}
+
+int gpt_mse_backward(float *dx, const float *x, const float *target, size_t n, float scale)
+{
+    return gpt_mse_backward_part(dx, x, target, n, scale, 0, 1);
+}

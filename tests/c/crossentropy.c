@@ -1,0 +1,164 @@
+#include <math.h>
+
+#include "check.h"
+#include "gpt_layers.h"
+
+/* What the contract says: absolute below 1, relative above. */
+static const double tolerance = 1e-6;
+
+enum { MOST = 33 };
+
+static const int32_t *random_targets(size_t rows, size_t cols)
+{
+    static int32_t targets[MOST];
+    for (size_t r = 0; r < rows; r++) targets[r] = r % 5 == 4 ? GPT_IGNORE : (int32_t)random_below(cols);
+    return targets;
+}
+
+/* Both passes against their references, and in parts against the whole. */
+static void expect_crossentropy(const float *values, const int32_t *targets, size_t rows, size_t cols)
+{
+    const size_t n = rows * cols;
+    const float scale = 1.0f / (float)rows;
+    const float *x = input_of("logits", values, n);
+    float *loss = output("loss", rows), *max = output("max", rows), *sum = output("sum", rows);
+    float *loss_ref = output("expected loss", rows), *max_ref = output("expected max", rows);
+    float *sum_ref = output("expected sum", rows), *dx = output("dx", n), *dx_ref = output("expected dx", n);
+    float *same = output_of("dx is logits", values, n);
+    expect_status(gpt_crossentropy_forward_ref(loss_ref, max_ref, sum_ref, x, targets, rows, cols), GPT_OK);
+    expect_status(gpt_crossentropy_forward(loss, max, sum, x, targets, rows, cols), GPT_OK);
+    expect_close("loss", loss, loss_ref, rows, tolerance);
+    expect_close("max", max, max_ref, rows, 0.0);
+    expect_close("sum", sum, sum_ref, rows, tolerance);
+    expect_status(gpt_crossentropy_backward_ref(dx_ref, x, max, sum, targets, rows, cols, scale), GPT_OK);
+    expect_status(gpt_crossentropy_backward(dx, x, max, sum, targets, rows, cols, scale), GPT_OK);
+    expect_status(gpt_crossentropy_backward(same, same, max, sum, targets, rows, cols, scale), GPT_OK);
+    expect_close("dx", dx, dx_ref, n, tolerance * (double)scale);
+    expect_same("dx is logits", same, dx, n);
+    for (size_t parts = 2; parts <= 4; parts++) {
+        float *l = output("loss in parts", rows), *m = output("max in parts", rows);
+        float *s = output("sum in parts", rows), *d = output("dx in parts", n);
+        for (size_t part = 0; part < parts; part++) {
+            expect_status(gpt_crossentropy_forward_part(l, m, s, x, targets, rows, cols, part, parts), GPT_OK);
+            expect_status(gpt_crossentropy_backward_part(d, x, max, sum, targets, rows, cols, scale, part, parts),
+                          GPT_OK);
+        }
+        expect_same("loss in parts", l, loss, rows);
+        expect_same("max in parts", m, max, rows);
+        expect_same("sum in parts", s, sum, rows);
+        expect_same("dx in parts", d, dx, n);
+    }
+    end_case();
+}
+
+static void agrees(void)
+{
+    static const float deviations[3] = {1.0f, 30.0f, 1e4f}, means[3] = {0.0f, 1e4f, -3e5f};
+    for (size_t k = 0; k < SIZES; k++) {
+        for (size_t r = 0; r < ROW_COUNTS; r++) {
+            for (size_t s = 0; s < 3; s++) {
+                const size_t rows = row_counts[r], cols = sizes[k];
+                in_case("%zu x %zu, deviation %g, mean %g", rows, cols, (double)deviations[s], (double)means[s]);
+                float *values = work(rows * cols);
+                for (size_t i = 0; i < rows * cols; i++) values[i] = means[s] + deviations[s] * random_gauss();
+                expect_crossentropy(values, random_targets(rows, cols), rows, cols);
+            }
+        }
+    }
+}
+
+/* A sum of equal terms rounds the same way each time; and GPT-2's vocabulary. */
+static void agrees_on_long_rows(void)
+{
+    static const float gaps[4] = {0.0f, 0.1f, 3.0f, 9.0f};
+    for (size_t g = 0; g < 4; g++) {
+        in_case("50257 logits, all but one %g below", (double)gaps[g]);
+        enum { COLS = 50257 };
+        float *values = work(COLS);
+        for (size_t i = 0; i < COLS; i++) values[i] = i == 7 ? 2.0f : 2.0f - gaps[g];
+        static const int32_t targets[1] = {12345};
+        expect_crossentropy(values, targets, 1, COLS);
+    }
+}
+
+static void agrees_on_specials(void)
+{
+    for (size_t cols = 1; cols <= SMALL_SIZES; cols++) {
+        for (size_t place = 0; place < cols; place++) {
+            for (size_t s = 0; s < SPECIALS; s++) {
+                in_case("%zu logits, logit %zu is %g", cols, place, (double)specials[s]);
+                float *values = work(2 * cols);
+                fill_random(values, 2 * cols, -4.0f, 4.0f);
+                values[place] = specials[s];
+                const int32_t targets[2] = {(int32_t)random_below(cols), 0};
+                expect_crossentropy(values, targets, 2, cols);
+            }
+        }
+    }
+    in_case("all -infinity");
+    static const float all[5] = {-INFINITY, -INFINITY, -INFINITY, -INFINITY, -INFINITY};
+    static const int32_t targets[1] = {2};
+    for (size_t cols = 3; cols <= 5; cols++) {
+        float *loss = output("loss", 1), *max = output("max", 1), *sum = output("sum", 1);
+        expect_status(gpt_crossentropy_forward(loss, max, sum, all, targets, 1, cols), GPT_OK);
+        expect(isnan(loss[0]), "expected NaN, got %g", (double)loss[0]);
+    }
+}
+
+static void known_values(void)
+{
+    /* log 4 for equal logits; log(1 + e^-1) = 0.3132617 for 1 above the other */
+    static const float logits[8] = {5.0f, 5.0f, 5.0f, 5.0f, -INFINITY, 2.0f, 1.0f, -INFINITY};
+    static const int32_t targets[2] = {3, 1};
+    static const float expected[2] = {1.3862944f, 0.3132617f};
+    static const float gradient[8] = {0.25f, 0.25f, 0.25f, -0.75f, 0.0f, -0.26894142f, 0.26894142f, 0.0f};
+    float *loss = output("loss", 2), *max = output("max", 2), *sum = output("sum", 2), *dx = output("dx", 8);
+    expect_status(gpt_crossentropy_forward(loss, max, sum, logits, targets, 2, 4), GPT_OK);
+    expect_close("loss", loss, expected, 2, tolerance);
+    expect_status(gpt_crossentropy_backward(dx, logits, max, sum, targets, 2, 4, 1.0f), GPT_OK);
+    expect_close("dx", dx, gradient, 8, tolerance);
+}
+
+static void refuses(void)
+{
+    static const int32_t good[2] = {0, 2}, bad[4][2] = {{0, 3}, {-1, 0}, {-99, 0}, {INT32_MIN, INT32_MAX}};
+    const float *x = random_input("x", 6, -1.0f, 1.0f), *m = random_input("m", 2, 1.0f, 2.0f);
+    float *y = output("y", 6), *a = output("a", 2), *b = output("b", 2);
+    for (int ref = 0; ref <= 1; ref++) {
+        in_case("%s", ref ? "reference" : "kernel");
+        int (*const forward)(float *, float *, float *, const float *, const int32_t *, size_t, size_t) =
+            ref ? gpt_crossentropy_forward_ref : gpt_crossentropy_forward;
+        int (*const backward)(float *, const float *, const float *, const float *, const int32_t *, size_t, size_t,
+                              float) = ref ? gpt_crossentropy_backward_ref : gpt_crossentropy_backward;
+        expect_refused(forward(NULL, a, b, x, good, 2, 3), GPT_ERR_NULL);
+        expect_refused(forward(y, NULL, b, x, good, 2, 3), GPT_ERR_NULL);
+        expect_refused(forward(y, a, NULL, x, good, 2, 3), GPT_ERR_NULL);
+        expect_refused(forward(y, a, b, NULL, good, 2, 3), GPT_ERR_NULL);
+        expect_refused(forward(y, a, b, x, NULL, 2, 3), GPT_ERR_NULL);
+        expect_refused(forward(y, a, b, x, good, HUGE_SIZE, 3), GPT_ERR_SIZE);
+        expect_refused(forward(y, a, b, x, good, 2, HUGE_SIZE), GPT_ERR_SIZE);
+        expect_refused(forward(y, a, b, x, good, 0, 3), GPT_OK);
+        expect_refused(backward(NULL, x, m, m, good, 2, 3, 1.0f), GPT_ERR_NULL);
+        expect_refused(backward(y, NULL, m, m, good, 2, 3, 1.0f), GPT_ERR_NULL);
+        expect_refused(backward(y, x, NULL, m, good, 2, 3, 1.0f), GPT_ERR_NULL);
+        expect_refused(backward(y, x, m, NULL, good, 2, 3, 1.0f), GPT_ERR_NULL);
+        expect_refused(backward(y, x, m, m, NULL, 2, 3, 1.0f), GPT_ERR_NULL);
+        expect_refused(backward(y, x, m, m, good, HUGE_SIZE, 3, 1.0f), GPT_ERR_SIZE);
+        expect_refused(backward(y, x, m, m, good, 0, 3, 1.0f), GPT_OK);
+        for (size_t k = 0; k < 4; k++) {
+            expect_refused(forward(y, a, b, x, bad[k], 2, 3), GPT_ERR_VALUE);
+            expect_refused(backward(y, x, m, m, bad[k], 2, 3, 1.0f), GPT_ERR_VALUE);
+        }
+    }
+    expect_refused(gpt_crossentropy_forward_part(y, a, b, x, good, 2, 3, 1, 1), GPT_ERR_VALUE);
+    expect_refused(gpt_crossentropy_backward_part(y, x, m, m, good, 2, 3, 1.0f, 1, 1), GPT_ERR_VALUE);
+}
+
+void test_crossentropy(void)
+{
+    promise("cross entropy of equal logits is the logarithm of their number", known_values);
+    promise("cross entropy and its gradient are within 1e-6 of float64 at every size, in parts too", agrees);
+    promise("cross entropy is within 1e-6 of float64 over 50257 logits of two values", agrees_on_long_rows);
+    promise("cross entropy of special values is the reference's in every lane", agrees_on_specials);
+    promise("cross entropy refuses NULL, impossible sizes and targets out of range, and leaves all alone", refuses);
+}
