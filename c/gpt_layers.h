@@ -184,6 +184,17 @@ GPT_API int gpt_embedding_backward(float *dweight, const float *dy, const int32_
 GPT_API int gpt_embedding_backward_part(float *dweight, const float *dy, const int32_t *indices, size_t rows,
                                         size_t count, size_t dim, size_t part, size_t parts);
 
+/* ---- Softmax over the last axis: y[r,c] = e^x[r,c] / Σ e^x[r] ------------------------------------------------------
+ *   y, x  [rows, cols]   y may be x
+ * Within 1e-6 of float64. A row with NaN or +∞, or of -∞ alone, is NaN, as in PyTorch.
+ * Backward: dx = y · (dy - Σ dy·y).   dx, dy, y  [rows, cols]   dx may be dy
+ */
+GPT_API int gpt_softmax_forward(float *y, const float *x, size_t rows, size_t cols);
+GPT_API int gpt_softmax_forward_part(float *y, const float *x, size_t rows, size_t cols, size_t part, size_t parts);
+GPT_API int gpt_softmax_backward(float *dx, const float *dy, const float *y, size_t rows, size_t cols);
+GPT_API int gpt_softmax_backward_part(float *dx, const float *dy, const float *y, size_t rows, size_t cols,
+                                      size_t part, size_t parts);
+
 /* ---- FeedForward: y = gelu(x · weight1ᵀ + bias1) · weight2ᵀ + bias2 -------------------------------------------
  *   y, x     [rows, dim]
  *   scratch  gpt_feedforward_scratch_size(rows, dim, hidden) floats for each part, contents lost: the hidden
@@ -370,6 +381,8 @@ int gpt_embedding_forward_ref(float *y, const float *weight, const int32_t *indi
                               size_t dim);
 int gpt_embedding_backward_ref(float *dweight, const float *dy, const int32_t *indices, size_t rows, size_t count,
                                size_t dim);
+int gpt_softmax_forward_ref(float *y, const float *x, size_t rows, size_t cols);
+int gpt_softmax_backward_ref(float *dx, const float *dy, const float *y, size_t rows, size_t cols);
 int gpt_feedforward_forward_ref(float *y, float *scratch, const float *x, const float *weight1, const float *bias1,
                                 const float *weight2, const float *bias2, size_t rows, size_t dim, size_t hidden,
                                 int approximate);

@@ -15,6 +15,7 @@ int main(void)
     test_layernorm();
     test_dropout();
     test_embedding();
+    test_softmax();
     test_feedforward();
     test_attention();
     test_crossentropy();

@@ -129,6 +129,10 @@ const refused = {
     [() => gpt.mse(1, x), 'TYPE', /^mse: prediction should be a Tensor, got 1$/],
     [() => gpt.mse(x, three), 'SHAPE', /^mse: target should have shape \[2, 5\], got \[3\]$/],
   ],
+  Softmax: [
+    [() => new gpt.Softmax().forward([1]), 'TYPE', /^Softmax.forward: x should be a Tensor, got \[1\]$/],
+    [() => new gpt.Softmax().backward(x), 'VALUE', /^Softmax.backward: should follow a forward in training mode/],
+  ],
   FeedForward: [
     [() => new gpt.FeedForward(), 'TYPE', /^FeedForward: config should be an object, got undefined$/],
     [() => new gpt.FeedForward({}), 'TYPE', /^FeedForward: embDim should be a positive integer, got undefined$/],

@@ -15,6 +15,7 @@ import { Linear } from './layers/linear.js'
 import { ReLU } from './layers/relu.js'
 import { Sequential } from './layers/sequential.js'
 import { crossEntropy, mse } from './loss.js'
+import { Softmax } from './layers/softmax.js'
 import { Runtime } from './runtime.js'
 import { decodeSafetensors, encodeSafetensors } from './safetensors.js'
 import { Tensor } from './tensor.js'
@@ -76,6 +77,8 @@ export class Gpt {
     this.Dropout = bind(runtime, Dropout)
     /** @readonly */
     this.Embedding = bind(runtime, Embedding)
+    /** @readonly */
+    this.Softmax = bind(runtime, Softmax)
     /** @readonly */
     this.FeedForward = bind(runtime, FeedForward)
     /** @readonly */
