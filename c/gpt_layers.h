@@ -157,6 +157,25 @@ GPT_API int gpt_layernorm_backward(float *dx, float *dscale, float *dshift, cons
 GPT_API int gpt_layernorm_backward_part(float *dx, float *dscale, float *dshift, const float *dy, const float *x,
                                         const float *mean, const float *rstd, const float *scale, size_t rows,
                                         size_t cols, size_t part, size_t parts);
+/* ---- Root mean square normalisation over the last axis. Zhang, Sennrich 2019, arXiv:1910.07467, eq. 4 ------------
+ *   y[r,c] = scale[c] · x[r,c] · rstd[r],   rstd[r] = 1/√(Σ x[r]² / cols + eps)
+ *   y, x   [rows, cols]   y may be x
+ *   rstd   [rows]         kept for the backward pass; NULL to skip
+ *   scale  [cols]
+ *   eps    > 0 and finite
+ * Within 1e-6 of float64 (absolute below 1, relative above); past elements of 1e18 the squares overflow, as PyTorch's do.
+ * GPT_ERR_SIZE when cols is 0.
+ * Backward, with the forward pass's rstd:   dx, dy  [rows, cols]   dx may not be dy   dscale  [cols]
+ */
+GPT_API int gpt_rmsnorm_forward(float *y, float *rstd, const float *x, const float *scale, size_t rows, size_t cols,
+                                float eps);
+GPT_API int gpt_rmsnorm_forward_part(float *y, float *rstd, const float *x, const float *scale, size_t rows,
+                                     size_t cols, float eps, size_t part, size_t parts);
+GPT_API int gpt_rmsnorm_backward(float *dx, float *dscale, const float *dy, const float *x, const float *scale,
+                                 const float *rstd, size_t rows, size_t cols);
+GPT_API int gpt_rmsnorm_backward_part(float *dx, float *dscale, const float *dy, const float *x, const float *scale,
+                                      const float *rstd, size_t rows, size_t cols, size_t part, size_t parts);
+
 /* ---- Dropout: y = x · 0 with probability p, otherwise x / (1 - p). Srivastava et al. 2014, JMLR 15 -------------
  *   y, x  [n]   y may be x
  *   seed  what is dropped follows from the seed and an element's index alone (its low 32 bits), so that backward is the same
@@ -376,6 +395,10 @@ int gpt_layernorm_forward_ref(float *y, float *mean, float *rstd, const float *x
                               const float *shift, size_t rows, size_t cols, float eps);
 int gpt_layernorm_backward_ref(float *dx, float *dscale, float *dshift, const float *dy, const float *x,
                                const float *mean, const float *rstd, const float *scale, size_t rows, size_t cols);
+int gpt_rmsnorm_forward_ref(float *y, float *rstd, const float *x, const float *scale, size_t rows, size_t cols,
+                            float eps);
+int gpt_rmsnorm_backward_ref(float *dx, float *dscale, const float *dy, const float *x, const float *scale,
+                             const float *rstd, size_t rows, size_t cols);
 int gpt_dropout_forward_ref(float *y, const float *x, size_t n, uint32_t seed, float p);
 int gpt_embedding_forward_ref(float *y, const float *weight, const int32_t *indices, size_t rows, size_t count,
                               size_t dim);

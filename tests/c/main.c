@@ -16,6 +16,7 @@ int main(void)
     test_dropout();
     test_embedding();
     test_softmax();
+    test_rmsnorm();
     test_feedforward();
     test_attention();
     test_crossentropy();

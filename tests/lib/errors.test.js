@@ -5,7 +5,7 @@ import { before, test } from 'node:test'
 import { GptLayersError } from 'gpt-layers'
 import { assertRefuses, loadForTest } from './support.js'
 
-let gpt, x, three, scalar, fractions, embedding, relu, gelu, linear, conv, norm, feedForward
+let gpt, x, three, scalar, fractions, embedding, relu, gelu, linear, conv, norm, feedForward, rmsNorm
 before(async () => {
   gpt = await loadForTest()
   x = gpt.ones([2, 5])
@@ -13,6 +13,7 @@ before(async () => {
   scalar = gpt.ones([])
   fractions = gpt.tensor([[1, 0.5]])
   embedding = new gpt.Embedding(7, 3)
+  rmsNorm = new gpt.RMSNorm(6)
   relu = new gpt.ReLU()
   gelu = new gpt.GELU()
   linear = new gpt.Linear(6, 1)
@@ -128,6 +129,13 @@ const refused = {
     [() => gpt.mse(x, [1]), 'TYPE', /^mse: target should be a Tensor, got \[1\]$/],
     [() => gpt.mse(1, x), 'TYPE', /^mse: prediction should be a Tensor, got 1$/],
     [() => gpt.mse(x, three), 'SHAPE', /^mse: target should have shape \[2, 5\], got \[3\]$/],
+  ],
+  RMSNorm: [
+    [() => new gpt.RMSNorm('5'), 'TYPE', /^RMSNorm: embDim should be a positive integer, got "5"$/],
+    [() => new gpt.RMSNorm(5, { eps: 0 }), 'VALUE', /^RMSNorm: eps should be a positive float32, got 0$/],
+    [() => new gpt.RMSNorm(5, { epsilon: 1 }), 'VALUE', /^RMSNorm: options should be among eps, got "epsilon"$/],
+    [() => rmsNorm.forward(x), 'SHAPE', /^RMSNorm.forward: x should end in 6 \(embDim\), got shape \[2, 5\]$/],
+    [() => rmsNorm.backward(x), 'VALUE', /^RMSNorm.backward: should follow a forward in training mode/],
   ],
   Softmax: [
     [() => new gpt.Softmax().forward([1]), 'TYPE', /^Softmax.forward: x should be a Tensor, got \[1\]$/],

@@ -13,6 +13,7 @@ import { GELU } from './layers/gelu.js'
 import { LayerNorm } from './layers/layernorm.js'
 import { Linear } from './layers/linear.js'
 import { ReLU } from './layers/relu.js'
+import { RMSNorm } from './layers/rmsnorm.js'
 import { Sequential } from './layers/sequential.js'
 import { crossEntropy, mse } from './loss.js'
 import { Softmax } from './layers/softmax.js'
@@ -73,6 +74,8 @@ export class Gpt {
     this.GELU = bind(runtime, GELU)
     /** @readonly */
     this.LayerNorm = bind(runtime, LayerNorm)
+    /** @readonly */
+    this.RMSNorm = bind(runtime, RMSNorm)
     /** @readonly */
     this.Dropout = bind(runtime, Dropout)
     /** @readonly */

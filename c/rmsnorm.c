@@ -1,0 +1,199 @@
+/* Root mean square normalisation over the last axis. Zhang, Sennrich 2019, arXiv:1910.07467, eq. 4.
+ *
+ *   y = scale · x · rstd,   rstd = 1/√(Σx²/cols + eps)
+ *   dx = rstd · (g - x̂ · Σ(g·x̂)/cols),   g = dy · scale,   x̂ = x · rstd,   dscale = Σ dy · x̂ over the rows
+ *
+ * Sums are taken in float32 over blocks and in float64 over the blocks. Parts share the rows of y and dx, and the columns of
+ * dscale: no sum is cut.
+ */
+#include <math.h>
+
+#include "gpt_layers.h"
+#include "simd.h"
+
+/* Elements of a row, and rows of a column, that are added in float32; and the columns of a cache line. */
+enum { BLOCK = 256, ROWS = 64, COLUMNS = 16 };
+
+static int check(const float *y, const float *x, const float *scale, size_t rows, size_t cols)
+{
+    if (!y || !x || !scale) return GPT_ERR_NULL;
+    if (cols == 0 || !gpt_fits(rows, cols)) return GPT_ERR_SIZE;
+    return GPT_OK;
+}
+
+static int check_forward(const float *y, const float *x, const float *scale, size_t rows, size_t cols, float eps)
+{
+    const int status = check(y, x, scale, rows, cols);
+    if (status) return status;
+    return eps > 0.0f && eps < INFINITY ? GPT_OK : GPT_ERR_VALUE;
+}
+
+static int check_backward(const float *dx, const float *dscale, const float *dy, const float *x, const float *scale,
+                          const float *rstd, size_t rows, size_t cols)
+{
+    if (!dscale || !dy || !rstd) return GPT_ERR_NULL;
+    return check(dx, x, scale, rows, cols);
+}
+
+int gpt_rmsnorm_forward_ref(float *y, float *rstd, const float *x, const float *scale, size_t rows, size_t cols,
+                            float eps)
+{
+    const int status = check_forward(y, x, scale, rows, cols, eps);
+    if (status) return status;
+    for (size_t r = 0; r < rows; r++) {
+        const float *x_r = x + r * cols;
+        double squares = 0.0;
+        for (size_t c = 0; c < cols; c++) squares += (double)x_r[c] * x_r[c];
+        const double s = 1.0 / sqrt(squares / (double)cols + (double)eps);
+        for (size_t c = 0; c < cols; c++) y[r * cols + c] = (float)(scale[c] * (x_r[c] * s));
+        if (rstd) rstd[r] = (float)s;
+    }
+    return GPT_OK;
+}
+
+/* Σ a·b·c over a row; c NULL for a·b alone. */
+static inline __attribute__((always_inline)) double sum_of(const float *a, const float *b, const float *c, size_t n)
+{
+    double sum = 0.0;
+    size_t i = 0;
+    while (i + 4 <= n) {
+        const size_t end = n - i < BLOCK ? n : i + BLOCK;
+        /* two sums, since each waits for its own additions */
+        v128_t even = wasm_f32x4_splat(0.0f), odd = even;
+        for (; i + 8 <= end; i += 8) {
+            v128_t b0 = wasm_v128_load(b + i), b1 = wasm_v128_load(b + i + 4);
+            if (c) b0 = wasm_f32x4_mul(b0, wasm_v128_load(c + i));
+            if (c) b1 = wasm_f32x4_mul(b1, wasm_v128_load(c + i + 4));
+            even = gpt_multiply_add(wasm_v128_load(a + i), b0, even);
+            odd = gpt_multiply_add(wasm_v128_load(a + i + 4), b1, odd);
+        }
+        for (; i + 4 <= end; i += 4) {
+            v128_t b0 = wasm_v128_load(b + i);
+            if (c) b0 = wasm_f32x4_mul(b0, wasm_v128_load(c + i));
+            even = gpt_multiply_add(wasm_v128_load(a + i), b0, even);
+        }
+        sum += (double)gpt_sum_lanes(wasm_f32x4_add(even, odd));
+    }
+    for (; i < n; i++) sum += (double)(a[i] * (c ? b[i] * c[i] : b[i]));
+    return sum;
+}
+
+int gpt_rmsnorm_forward_part(float *y, float *rstd, const float *x, const float *scale, size_t rows, size_t cols,
+                             float eps, size_t part, size_t parts)
+{
+    const int status = check_forward(y, x, scale, rows, cols, eps);
+    if (status) return status;
+    if (part >= parts) return GPT_ERR_VALUE;
+    size_t r;
+    const size_t end = gpt_share(rows, 1, part, parts, &r);
+    for (; r < end; r++) {
+        const float *x_r = x + r * cols;
+        float *y_r = y + r * cols;
+        const float s = (float)(1.0 / sqrt(sum_of(x_r, x_r, NULL, cols) / (double)cols + (double)eps));
+        const v128_t s4 = wasm_f32x4_splat(s);
+        size_t c = 0;
+        for (; c + 4 <= cols; c += 4)
+            wasm_v128_store(y_r + c,
+                            wasm_f32x4_mul(wasm_f32x4_mul(wasm_v128_load(x_r + c), s4), wasm_v128_load(scale + c)));
+        for (; c < cols; c++) y_r[c] = x_r[c] * s * scale[c];
+        if (rstd) rstd[r] = s;
+    }
+    return GPT_OK;
+}
+
+int gpt_rmsnorm_forward(float *y, float *rstd, const float *x, const float *scale, size_t rows, size_t cols,
+                        float eps)
+{
+    return gpt_rmsnorm_forward_part(y, rstd, x, scale, rows, cols, eps, 0, 1);
+}
+
+int gpt_rmsnorm_backward_ref(float *dx, float *dscale, const float *dy, const float *x, const float *scale,
+                             const float *rstd, size_t rows, size_t cols)
+{
+    const int status = check_backward(dx, dscale, dy, x, scale, rstd, rows, cols);
+    if (status) return status;
+    for (size_t r = 0; r < rows; r++) {
+        const float *x_r = x + r * cols, *dy_r = dy + r * cols;
+        const double s = rstd[r];
+        double dot = 0.0;
+        for (size_t c = 0; c < cols; c++) dot += (double)dy_r[c] * scale[c] * (x_r[c] * s);
+        const double mean = dot / (double)cols;
+        for (size_t c = 0; c < cols; c++)
+            dx[r * cols + c] = (float)(s * ((double)dy_r[c] * scale[c] - x_r[c] * s * mean));
+    }
+    for (size_t c = 0; c < cols; c++) {
+        double sum = 0.0;
+        for (size_t r = 0; r < rows; r++) sum += (double)dy[r * cols + c] * x[r * cols + c] * rstd[r];
+        dscale[c] = (float)sum;
+    }
+    return GPT_OK;
+}
+
+/* dx = rstd · dy · scale - x · rstd³ · Σ(dy · scale · x)/cols */
+static void backward_row(float *dx, const float *dy, const float *x, const float *scale, float rstd, size_t cols)
+{
+    const double s = (double)rstd;
+    const float by = (float)(-sum_of(dy, scale, x, cols) * s * s * s / (double)cols);
+    const v128_t s4 = wasm_f32x4_splat(rstd), by4 = wasm_f32x4_splat(by);
+    size_t c = 0;
+    for (; c + 4 <= cols; c += 4) {
+        const v128_t g = wasm_f32x4_mul(wasm_v128_load(dy + c), wasm_v128_load(scale + c));
+        wasm_v128_store(dx + c, gpt_multiply_add(g, s4, wasm_f32x4_mul(wasm_v128_load(x + c), by4)));
+    }
+    if (c < cols) {
+        const size_t n = cols - c;
+        const v128_t g = wasm_f32x4_mul(gpt_load_tail(dy + c, n), gpt_load_tail(scale + c, n));
+        gpt_store_tail(dx + c, gpt_multiply_add(g, s4, wasm_f32x4_mul(gpt_load_tail(x + c, n), by4)), n);
+    }
+}
+
+/* Σ dy · x · rstd over the rows, for n <= COLUMNS columns. */
+static void sum_columns(float *dscale, const float *dy, const float *x, const float *rstd, size_t rows, size_t cols,
+                        size_t n)
+{
+    double sums[COLUMNS] = {0.0};
+    for (size_t r = 0; r < rows;) {
+        const size_t end = rows - r < ROWS ? rows : r + ROWS;
+        v128_t block[COLUMNS / 4];
+        for (size_t k = 0; k < COLUMNS / 4; k++) block[k] = wasm_f32x4_splat(0.0f);
+        for (; r < end; r++) {
+            const v128_t s = wasm_f32x4_splat(rstd[r]);
+            const float *dy_r = dy + r * cols, *x_r = x + r * cols;
+            if (n == COLUMNS) {
+                for (size_t k = 0; k < COLUMNS / 4; k++)
+                    block[k] = gpt_multiply_add(wasm_v128_load(dy_r + 4 * k),
+                                                wasm_f32x4_mul(wasm_v128_load(x_r + 4 * k), s), block[k]);
+                continue;
+            }
+            for (size_t k = 0; 4 * k < n; k++) {
+                const size_t left = n - 4 * k < 4 ? n - 4 * k : 4;
+                block[k] = gpt_multiply_add(gpt_load_tail(dy_r + 4 * k, left),
+                                            wasm_f32x4_mul(gpt_load_tail(x_r + 4 * k, left), s), block[k]);
+            }
+        }
+        float lanes[COLUMNS];
+        for (size_t k = 0; k < COLUMNS / 4; k++) wasm_v128_store(lanes + 4 * k, block[k]);
+        for (size_t k = 0; k < n; k++) sums[k] += (double)lanes[k];
+    }
+    for (size_t k = 0; k < n; k++) dscale[k] = (float)sums[k];
+}
+
+int gpt_rmsnorm_backward_part(float *dx, float *dscale, const float *dy, const float *x, const float *scale,
+                              const float *rstd, size_t rows, size_t cols, size_t part, size_t parts)
+{
+    const int status = check_backward(dx, dscale, dy, x, scale, rstd, rows, cols);
+    if (status) return status;
+    if (part >= parts) return GPT_ERR_VALUE;
+    size_t r, c;
+    const size_t end_row = gpt_share(rows, 1, part, parts, &r), end = gpt_share(cols, COLUMNS, part, parts, &c);
+    for (; r < end_row; r++) backward_row(dx + r * cols, dy + r * cols, x + r * cols, scale, rstd[r], cols);
+    for (; c < end; c += COLUMNS)
+        sum_columns(dscale + c, dy + c, x + c, rstd, rows, cols, end - c < COLUMNS ? end - c : COLUMNS);
+    return GPT_OK;
+}
+
+int gpt_rmsnorm_backward(float *dx, float *dscale, const float *dy, const float *x, const float *scale,
+                         const float *rstd, size_t rows, size_t cols)
+{
+    return gpt_rmsnorm_backward_part(dx, dscale, dy, x, scale, rstd, rows, cols, 0, 1);
+}

@@ -1,0 +1,164 @@
+#include <math.h>
+
+#include "check.h"
+#include "gpt_layers.h"
+
+static const double tolerance = 1e-6;
+
+/* The greatest absolute value of n, for a tolerance relative to it. */
+static double largest(const float *values, size_t n)
+{
+    double most = 0.0;
+    for (size_t i = 0; i < n; i++) most = fmax(most, fabs((double)values[i]));
+    return most;
+}
+
+/* Both passes against their references, and in parts against the whole. */
+static void expect_rmsnorm(const float *values, size_t rows, size_t cols)
+{
+    const size_t n = rows * cols;
+    const float *x = input_of("x", values, n), *dy = random_input("dy", n, -2.0f, 2.0f);
+    const float *scale = random_input("scale", cols, -2.0f, 2.0f);
+    float *y = output("y", n), *rstd = output("rstd", rows), *same = output_of("y is x", values, n);
+    float *expected = output("expected y", n), *rstd_ref = output("expected rstd", rows);
+    expect_status(gpt_rmsnorm_forward_ref(expected, rstd_ref, x, scale, rows, cols, 1e-5f), GPT_OK);
+    expect_status(gpt_rmsnorm_forward(y, rstd, x, scale, rows, cols, 1e-5f), GPT_OK);
+    expect_status(gpt_rmsnorm_forward(same, NULL, same, scale, rows, cols, 1e-5f), GPT_OK);
+    expect_close("y", y, expected, n, tolerance);
+    expect_same("y is x, without rstd", same, y, n);
+    for (size_t r = 0; r < rows; r++)
+        expect_within("rstd", r, (double)rstd[r], (double)rstd_ref[r], tolerance * (double)rstd_ref[r]);
+    float *dx = output("dx", n), *dscale = output("dscale", cols);
+    float *dx_ref = output("expected dx", n), *dscale_ref = output("expected dscale", cols);
+    expect_status(gpt_rmsnorm_backward_ref(dx_ref, dscale_ref, dy, x, scale, rstd, rows, cols), GPT_OK);
+    expect_status(gpt_rmsnorm_backward(dx, dscale, dy, x, scale, rstd, rows, cols), GPT_OK);
+    /* of a row's gradient, what points along the row cancels */
+    for (size_t r = 0; r < rows; r++)
+        for (size_t c = 0; c < cols; c++)
+            expect_within("dx", r * cols + c, (double)dx[r * cols + c], (double)dx_ref[r * cols + c],
+                          2e-6 * fmax(largest(dx_ref + r * cols, cols), (double)rstd[r]));
+    for (size_t c = 0; c < cols; c++)
+        expect_within("dscale", c, (double)dscale[c], (double)dscale_ref[c], 2e-6 * (double)rows);
+    for (size_t parts = 2; parts <= 4; parts++) {
+        float *p = output("y in parts", n), *d = output("dx in parts", n), *s = output("dscale in parts", cols);
+        for (size_t part = 0; part < parts; part++) {
+            expect_status(gpt_rmsnorm_forward_part(p, NULL, x, scale, rows, cols, 1e-5f, part, parts), GPT_OK);
+            expect_status(gpt_rmsnorm_backward_part(d, s, dy, x, scale, rstd, rows, cols, part, parts), GPT_OK);
+        }
+        expect_same("y in parts", p, y, n);
+        expect_same("dx in parts", d, dx, n);
+        expect_same("dscale in parts", s, dscale, cols);
+    }
+    end_case();
+}
+
+static void agrees(void)
+{
+    static const float deviations[3] = {1.0f, 1e-4f, 1e5f};
+    static const size_t rows_of[6] = {1, 2, 3, 17, 64, 131};
+    for (size_t k = 0; k < SIZES; k++) {
+        for (size_t r = 0; r < 6; r++) {
+            for (size_t s = 0; s < 3; s++) {
+                const size_t rows = rows_of[r], cols = sizes[k];
+                if (rows * cols > 100000) continue;
+                in_case("%zu x %zu, deviation %g", rows, cols, (double)deviations[s]);
+                float *values = work(rows * cols);
+                for (size_t i = 0; i < rows * cols; i++) values[i] = deviations[s] * random_gauss();
+                expect_rmsnorm(values, rows, cols);
+            }
+        }
+    }
+}
+
+static void agrees_on_one_value(void)
+{
+    static const size_t lengths[4] = {768, 1023, 3072, 12288};
+    for (size_t k = 0; k < 4; k++) {
+        for (int seed = 0; seed < 4; seed++) {
+            const float value = random_gauss();
+            in_case("%zu times %g", lengths[k], (double)value);
+            float *values = work(lengths[k]);
+            for (size_t i = 0; i < lengths[k]; i++) values[i] = value;
+            expect_rmsnorm(values, 1, lengths[k]);
+        }
+    }
+}
+
+static void known_values(void)
+{
+    /* the mean square of 3, 4, 0, 0 is 6.25, so with eps next to nothing y = x / 2.5 */
+    static const float x[4] = {3.0f, 4.0f, 0.0f, 0.0f}, scale[4] = {1.0f, 2.0f, 3.0f, 4.0f};
+    static const float expected[4] = {1.2f, 3.2f, 0.0f, 0.0f}, dy[4] = {1.0f, 1.0f, 1.0f, 1.0f};
+    static const float dscale[4] = {1.2f, 1.6f, 0.0f, 0.0f};
+    /* Σ g·x = 3 + 8, so dx = g/2.5 - x · 11/(4 · 2.5³) */
+    static const float dx[4] = {-0.128f, 0.096f, 1.2f, 1.6f};
+    float *y = output("y", 4), *rstd = output("rstd", 1), *d = output("dx", 4), *s = output("dscale", 4);
+    expect_status(gpt_rmsnorm_forward(y, rstd, x, scale, 1, 4, 1e-12f), GPT_OK);
+    expect_close("y", y, expected, 4, tolerance);
+    expect_status(gpt_rmsnorm_backward(d, s, dy, x, scale, rstd, 1, 4), GPT_OK);
+    expect_close("dx", d, dx, 4, tolerance);
+    expect_close("dscale", s, dscale, 4, tolerance);
+}
+
+/* NaN and infinities make their own row NaN where they stand, and leave the next one alone. */
+static void specials_stay_in_their_row(void)
+{
+    static const float bad[3] = {NAN, INFINITY, -INFINITY};
+    for (size_t cols = 1; cols <= SMALL_SIZES; cols++) {
+        for (size_t place = 0; place < cols; place++) {
+            for (size_t k = 0; k < 3; k++) {
+                in_case("cols %zu, x[%zu] = %g", cols, place, (double)bad[k]);
+                float *values = work(2 * cols);
+                fill_random(values, 2 * cols, -4.0f, 4.0f);
+                values[place] = bad[k];
+                const float *x = input_of("x", values, 2 * cols), *scale = random_input("scale", cols, 1.0f, 2.0f);
+                float *y = output("y", 2 * cols), *expected = output("expected", 2 * cols);
+                expect_status(gpt_rmsnorm_forward_ref(expected, NULL, x, scale, 2, cols, 1e-5f), GPT_OK);
+                expect_status(gpt_rmsnorm_forward(y, NULL, x, scale, 2, cols, 1e-5f), GPT_OK);
+                expect_close("y", y, expected, 2 * cols, tolerance);
+                end_case();
+            }
+        }
+    }
+}
+
+static void refuses(void)
+{
+    static const float bad_eps[4] = {0.0f, -1e-5f, INFINITY, NAN};
+    const float *x = random_input("x", 6, -1.0f, 1.0f);
+    float *y = output("y", 6), *s = output("s", 6);
+    for (int ref = 0; ref <= 1; ref++) {
+        in_case("%s", ref ? "reference" : "kernel");
+        int (*const forward)(float *, float *, const float *, const float *, size_t, size_t, float) =
+            ref ? gpt_rmsnorm_forward_ref : gpt_rmsnorm_forward;
+        int (*const backward)(float *, float *, const float *, const float *, const float *, const float *, size_t,
+                              size_t) = ref ? gpt_rmsnorm_backward_ref : gpt_rmsnorm_backward;
+        expect_refused(forward(NULL, s, x, x, 2, 3, 1e-5f), GPT_ERR_NULL);
+        expect_refused(forward(y, s, NULL, x, 2, 3, 1e-5f), GPT_ERR_NULL);
+        expect_refused(forward(y, s, x, NULL, 2, 3, 1e-5f), GPT_ERR_NULL);
+        expect_refused(forward(y, s, x, x, HUGE_SIZE, 3, 1e-5f), GPT_ERR_SIZE);
+        expect_refused(forward(y, s, x, x, 2, 0, 1e-5f), GPT_ERR_SIZE);
+        for (size_t k = 0; k < 4; k++) expect_refused(forward(y, s, x, x, 2, 3, bad_eps[k]), GPT_ERR_VALUE);
+        expect_refused(forward(y, s, x, x, 0, 3, 1e-5f), GPT_OK);
+        expect_refused(backward(NULL, s, x, x, x, x, 2, 3), GPT_ERR_NULL);
+        expect_refused(backward(y, NULL, x, x, x, x, 2, 3), GPT_ERR_NULL);
+        expect_refused(backward(y, s, NULL, x, x, x, 2, 3), GPT_ERR_NULL);
+        expect_refused(backward(y, s, x, NULL, x, x, 2, 3), GPT_ERR_NULL);
+        expect_refused(backward(y, s, x, x, NULL, x, 2, 3), GPT_ERR_NULL);
+        expect_refused(backward(y, s, x, x, x, NULL, 2, 3), GPT_ERR_NULL);
+        expect_refused(backward(y, s, x, x, x, x, HUGE_SIZE, 3), GPT_ERR_SIZE);
+        expect_refused(backward(y, s, x, x, x, x, 2, 0), GPT_ERR_SIZE);
+    }
+    expect_refused(gpt_rmsnorm_forward_part(y, s, x, x, 2, 3, 1e-5f, 1, 1), GPT_ERR_VALUE);
+    expect_refused(gpt_rmsnorm_backward_part(y, s, x, x, x, x, 2, 3, 1, 1), GPT_ERR_VALUE);
+}
+
+void test_rmsnorm(void)
+{
+    promise("rms norm of 3, 4, 0, 0 and its gradients are what the equation gives", known_values);
+    promise("rms norm is within 1e-6 of float64 at every size, its gradients within 2e-6, in parts too", agrees);
+    promise("rms norm is within 1e-6 of float64 on long rows of one value", agrees_on_one_value);
+    promise("rms norm of a row with NaN or infinity is the reference's, and so are its neighbours",
+            specials_stay_in_their_row);
+    promise("rms norm refuses NULL, impossible sizes, cols 0 and a bad eps and leaves all alone", refuses);
+}

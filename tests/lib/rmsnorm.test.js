@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import { before, test } from 'node:test'
+import { assertCentralDifferences, assertGradients, assertRefuses, golden, loadForTest } from './support.js'
+
+const cases = golden('rmsnorm')
+let gpt
+before(async () => {
+  gpt = await loadForTest()
+})
+
+test('RMSNorm and its gradients are PyTorch’s at odd sizes and at 768, for small and large values', () => {
+  for (const { seed, embDim, shape, deviation, ...expected } of cases) {
+    gpt.manualSeed(seed)
+    const norm = new gpt.RMSNorm(embDim)
+    norm.loadStateDict({ scale: gpt.randn([embDim]) })
+    const x = gpt.randn(shape).mul(deviation)
+    assertGradients(norm, x, gpt.randn(shape), expected, { forward: 1e-6, backward: 2e-5 })
+  }
+})
+
+test('RMSNorm’s gradients are what central differences say', () => {
+  for (const shape of [[3], [4, 17], [2, 2, 65]]) {
+    const norm = new gpt.RMSNorm(shape.at(-1))
+    norm.loadStateDict({ scale: gpt.randn([shape.at(-1)]) })
+    assertCentralDifferences(gpt, norm, gpt.randn(shape))
+  }
+})
+
+test('RMSNorm of zeros is zeros, not NaN', () => {
+  assert.deepEqual(new gpt.RMSNorm(5).forward(gpt.zeros([1, 5])).toArray(), [[0, 0, 0, 0, 0]])
+})
+
+test('RMSNorm of many rows is each row’s own, and the gradient of scale their sum, on as many threads as there are', () => {
+  const norm = new gpt.RMSNorm(97)
+  const x = gpt.randn([999, 97])
+  const y = norm.forward(x)
+  norm.backward(gpt.ones([999, 97]))
+  const sums = new Float64Array(97)
+  y.data.forEach((value, i) => (sums[i % 97] += value)) // scale is 1, so y is x̂
+  sums.forEach((sum, c) => assert.ok(Math.abs(norm.scale.grad.data[c] - sum) <= 1e-4, `${norm.scale.grad.data[c]}, ${sum}`))
+  norm.eval()
+  for (let r = 0; r < 999; r += 111) {
+    const row = norm.forward(gpt.tensor(x.data.slice(97 * r, 97 * r + 97)))
+    assert.deepEqual([...row.data], [...y.data.slice(97 * r, 97 * r + 97)])
+  }
+})
+
+test('RMSNorm’s backward wants a gradient of its shape and changes nothing without one; an empty batch is none to fail on', () => {
+  const norm = new gpt.RMSNorm(3)
+  norm.forward(gpt.ones([2, 3]))
+  assertRefuses(() => norm.backward(gpt.ones([3])), 'SHAPE', /^RMSNorm.backward: dy should have shape \[2, 3\], got \[3\]$/)
+  assert.equal(norm.scale.grad, null)
+  norm.forward(gpt.zeros([0, 3]))
+  assert.deepEqual(norm.backward(gpt.zeros([0, 3])).shape, [0, 3])
+  assert.deepEqual([...norm.scale.grad.data], [0, 0, 0])
+})
