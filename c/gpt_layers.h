@@ -304,6 +304,26 @@ GPT_API int gpt_mse_forward_part(float *loss, const float *x, const float *targe
 GPT_API int gpt_mse_backward(float *dx, const float *x, const float *target, size_t n, float scale);
 GPT_API int gpt_mse_backward_part(float *dx, const float *x, const float *target, size_t n, float scale,
                                   size_t part, size_t parts);
+/* ---- SGD: one step of stochastic gradient descent, as PyTorch's ---------------------------------------------------
+ *   g = grad + decay · weight;  momentum = keep · momentum + (1 - dampening) · g;  weight -= lr · momentum, or
+ *   lr · (g + keep · momentum) where nesterov, or lr · g where momentum is NULL
+ *   weight, momentum  [n]   read and written
+ *   grad              [n]
+ */
+GPT_API int gpt_sgd_step(float *weight, float *momentum, const float *grad, size_t n, double lr, double keep,
+                         double dampening, double decay, int nesterov);
+
+/* ---- AdamW: one step. Loshchilov, Hutter 2019, arXiv:1711.05101 ------------------------------------------------
+ *   mean   = beta1 · mean + (1 - beta1) · grad
+ *   square = beta2 · square + (1 - beta2) · grad²
+ *   weight = weight · (1 - lr · decay) - lr · (mean / correction1) / (√(square / correction2) + eps)
+ *   weight, mean, square      [n]   read and written; mean and square are zeros before the first step
+ *   grad                      [n]
+ *   correction1, correction2  1 - beta1^t and 1 - beta2^t at step t = 1, 2, ...; GPT_ERR_VALUE unless > 0
+ */
+GPT_API int gpt_adamw_step(float *weight, float *mean, float *square, const float *grad, size_t n, double lr,
+                           double beta1, double beta2, double eps, double decay, double correction1,
+                           double correction2);
 
 /* ---- Mean and variance over the last axis ----------------------------------------------------------------------
  *   mean, var  [rows]
@@ -313,6 +333,9 @@ GPT_API int gpt_mse_backward_part(float *dx, const float *x, const float *target
  */
 GPT_API int gpt_mean_forward(float *mean, const float *x, size_t rows, size_t cols);
 GPT_API int gpt_var_forward(float *var, const float *x, size_t rows, size_t cols, int unbiased);
+
+/* *sum = Σ x², in float64.   x  [n] */
+GPT_API int gpt_square_sum_forward(double *sum, const float *x, size_t n);
 
 /* ---- Elementwise arithmetic with broadcasting -------------------------------------------------------------------
  *   y[r,c] = a[r·a_row + c·a_col] ∘ b[r·b_row + c·b_col]
@@ -422,6 +445,12 @@ int gpt_crossentropy_backward_ref(float *dlogits, const float *logits, const flo
                                   const int32_t *targets, size_t rows, size_t cols, float scale);
 int gpt_mse_forward_ref(float *loss, const float *x, const float *target, size_t rows, size_t cols);
 int gpt_mse_backward_ref(float *dx, const float *x, const float *target, size_t n, float scale);
+int gpt_sgd_step_ref(float *weight, float *momentum, const float *grad, size_t n, double lr, double keep,
+                     double dampening, double decay, int nesterov);
+int gpt_adamw_step_ref(float *weight, float *mean, float *square, const float *grad, size_t n, double lr,
+                       double beta1, double beta2, double eps, double decay, double correction1,
+                       double correction2);
+int gpt_square_sum_forward_ref(double *sum, const float *x, size_t n);
 int gpt_mean_forward_ref(float *mean, const float *x, size_t rows, size_t cols);
 int gpt_var_forward_ref(float *var, const float *x, size_t rows, size_t cols, int unbiased);
 int gpt_add_forward_ref(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row,

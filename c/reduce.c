@@ -51,6 +51,15 @@ int gpt_var_forward_ref(float *var, const float *x, size_t rows, size_t cols, in
     return GPT_OK;
 }
 
+int gpt_square_sum_forward_ref(double *sum, const float *x, size_t n)
+{
+    if (!sum || !x) return GPT_ERR_NULL;
+    if (!gpt_fits(n, 1)) return GPT_ERR_SIZE;
+    *sum = 0.0;
+    for (size_t i = 0; i < n; i++) *sum += (double)x[i] * x[i];
+    return GPT_OK;
+}
+
 static float short_sum(const float *x, size_t n)
 {
     v128_t sum = wasm_f32x4_splat(0.0f);
@@ -106,5 +115,13 @@ int gpt_var_forward(float *var, const float *x, size_t rows, size_t cols, int un
         const double mean = sum_f64(x_r, 0.0, cols, 0) / (double)cols;
         var[r] = (float)(sum_f64(x_r, mean, cols, 1) / divisor(cols, unbiased));
     }
+    return GPT_OK;
+}
+
+int gpt_square_sum_forward(double *sum, const float *x, size_t n)
+{
+    if (!sum || !x) return GPT_ERR_NULL;
+    if (!gpt_fits(n, 1)) return GPT_ERR_SIZE;
+    *sum = sum_f64(x, 0.0, n, 1);
     return GPT_OK;
 }

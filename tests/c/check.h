@@ -100,6 +100,8 @@ void test_feedforward(void);
 void test_attention(void);
 void test_crossentropy(void);
 void test_mse(void);
+void test_sgd(void);
+void test_adamw(void);
 void test_parts(void);
 void test_random(void);
 

@@ -21,6 +21,8 @@ int main(void)
     test_attention();
     test_crossentropy();
     test_mse();
+    test_sgd();
+    test_adamw();
     test_parts();
     test_random();
     return summary();

@@ -203,6 +203,35 @@ static void refuses(void)
     }
 }
 
+static void square_sums(void)
+{
+    static const float known[3] = {3.0f, -4.0f, 1e30f};
+    double sum = 0.0, expected = 0.0;
+    expect_status(gpt_square_sum_forward(&sum, known, 2), GPT_OK);
+    expect(sum == 25.0, "expected 25, got %.17g", sum);
+    expect_status(gpt_square_sum_forward(&sum, known, 3), GPT_OK);
+    expect_within("past float32", 0, sum, 1e60, 1e54);
+    for (size_t k = 0; k < LENGTHS; k++) {
+        const size_t n = length(k);
+        in_case("n = %zu", n);
+        const float *x = random_input("x", n, -4.0f, 4.0f);
+        expect_status(gpt_square_sum_forward_ref(&expected, x, n), GPT_OK);
+        expect_status(gpt_square_sum_forward(&sum, x, n), GPT_OK);
+        expect_within("sum", 0, sum, expected, 1e-12 * expected);
+        end_case();
+    }
+    sum = 7.0;
+    for (size_t k = 0; k < 2; k++) {
+        int (*const sums)(double *, const float *, size_t) = k ? gpt_square_sum_forward_ref : gpt_square_sum_forward;
+        expect_status(sums(NULL, known, 3), GPT_ERR_NULL);
+        expect_status(sums(&sum, NULL, 3), GPT_ERR_NULL);
+        expect_status(sums(&sum, known, HUGE_SIZE), GPT_ERR_SIZE);
+        expect(sum == 7.0, "written by a call that refuses: %.17g", sum);
+    }
+    expect_status(gpt_square_sum_forward(&sum, known, 0), GPT_OK);
+    expect(sum == 0.0, "expected 0 of none, got %.17g", sum);
+}
+
 void test_reduce(void)
 {
     promise("mean and var of 1, 2, 3, 4 are 2.5, 1.25 and 1.6667", known_values);
@@ -213,4 +242,5 @@ void test_reduce(void)
     promise("mean of a constant row is within 1e-6 of it, and var is 0 but for rounding", constant_rows);
     promise("mean and var are NaN where there is nothing to divide by", nothing_to_divide_by_is_nan);
     promise("mean and var refuse NULL, impossible sizes and unbiased past 1", refuses);
+    promise("a sum of squares is float64's at every length, and refuses NULL and impossible sizes", square_sums);
 }

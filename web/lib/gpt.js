@@ -17,6 +17,9 @@ import { RMSNorm } from './layers/rmsnorm.js'
 import { Sequential } from './layers/sequential.js'
 import { crossEntropy, mse } from './loss.js'
 import { Softmax } from './layers/softmax.js'
+import { AdamW } from './optim/adamw.js'
+import { clipGradNorm } from './optim/clip.js'
+import { SGD } from './optim/sgd.js'
 import { Runtime } from './runtime.js'
 import { decodeSafetensors, encodeSafetensors } from './safetensors.js'
 import { Tensor } from './tensor.js'
@@ -86,6 +89,10 @@ export class Gpt {
     this.FeedForward = bind(runtime, FeedForward)
     /** @readonly */
     this.Sequential = bind(runtime, Sequential)
+    /** @readonly */
+    this.SGD = bind(runtime, SGD)
+    /** @readonly */
+    this.AdamW = bind(runtime, AdamW)
   }
 
   /**
@@ -162,6 +169,20 @@ export class Gpt {
     const tensor = this.#empty('ones', shape)
     tensor.data.fill(1)
     return tensor
+  }
+
+  /**
+   * Scales the gradients of all parameters by one factor, so that their norm, as that of one vector, is at most maxNorm:
+   * PyTorch's clip_grad_norm_.
+   *
+   * @param {readonly Tensor[]} parameters those without a gradient do not count
+   * @param {number} maxNorm from 0 on
+   * @returns {number} the norm as it was
+   * @throws {GptLayersError} TYPE, VALUE, SHAPE, DISPOSED, MEMORY
+   * @example const norm = gpt.clipGradNorm(model.parameters(), 1)
+   */
+  clipGradNorm(parameters, maxNorm) {
+    return clipGradNorm(this.#runtime, parameters, maxNorm)
   }
 
   /**

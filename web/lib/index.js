@@ -16,6 +16,9 @@
 /** @typedef {import('./layers/embedding.js').Embedding} Embedding */
 /** @typedef {import('./layers/feedforward.js').FeedForward} FeedForward */
 /** @typedef {import('./layers/sequential.js').Sequential} Sequential */
+/** @typedef {import('./optim/optimizer.js').Optimizer} Optimizer */
+/** @typedef {import('./optim/sgd.js').SGD} SGD */
+/** @typedef {import('./optim/adamw.js').AdamW} AdamW */
 
 export { GPT_CONFIG_124M } from './config.js'
 export { GptLayersError } from './errors.js'

@@ -1,0 +1,68 @@
+#include <math.h>
+
+#include "check.h"
+#include "gpt_layers.h"
+
+static void agrees(void)
+{
+    for (size_t k = 0; k < SIZES; k++) {
+        const size_t n = sizes[k];
+        for (int t = 1; t <= 1000; t *= 10) {
+            in_case("n = %zu, step %d", n, t);
+            const float *w = random_input("w", n, -2.0f, 2.0f), *m = random_input("m", n, -1.0f, 1.0f);
+            const float *v = random_input("v", n, 0.0f, 1.0f), *g = random_input("g", n, -2.0f, 2.0f);
+            const double one = 1.0 - pow(0.9, t), two = 1.0 - pow(0.999, t);
+            float *weight = output_of("weight", w, n), *mean = output_of("mean", m, n),
+                  *square = output_of("square", v, n);
+            float *expected = output_of("expected", w, n), *expected_mean = output_of("expected mean", m, n),
+                  *expected_square = output_of("expected square", v, n);
+            expect_status(gpt_adamw_step(weight, mean, square, g, n, 1e-2, 0.9, 0.999, 1e-8, 0.01, one, two),
+                          GPT_OK);
+            expect_status(gpt_adamw_step_ref(expected, expected_mean, expected_square, g, n, 1e-2, 0.9, 0.999, 1e-8,
+                                             0.01, one, two),
+                          GPT_OK);
+            expect_close("weight", weight, expected, n, 5e-7);
+            expect_close("mean", mean, expected_mean, n, 2e-7);
+            expect_close("square", square, expected_square, n, 2e-7);
+            end_case();
+        }
+    }
+}
+
+static void first_step_is_the_rate(void)
+{
+    /* mean / correction1 is the gradient, √(square / correction2) its size: a step of lr against its sign, unless it is
+     * far below eps; a gradient of 0 leaves only the decay */
+    static const float w[5] = {1.0f, 1.0f, 1.0f, 1.0f, 0.0f}, g[5] = {3.0f, -1e-3f, 0.0f, 1e-9f, -1e9f};
+    static const float zeros[5] = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
+    static const float expected[5] = {0.85f, 1.05f, 0.95f, 0.95f - 0.1f / 11.0f, 0.1f};
+    float *weight = output_of("weight", w, 5), *mean = output_of("mean", zeros, 5),
+          *square = output_of("square", zeros, 5);
+    expect_status(gpt_adamw_step(weight, mean, square, g, 5, 0.1, 0.9, 0.999, 1e-8, 0.5, 0.1, 0.001), GPT_OK);
+    expect_close("weight", weight, expected, 5, 1e-6);
+}
+
+static void refuses(void)
+{
+    const float *g = random_input("g", 5, -1.0f, 1.0f);
+    float *w = output("w", 5), *m = output("m", 5), *v = output("v", 5);
+    static int (*const both[2])(float *, float *, float *, const float *, size_t, double, double, double, double,
+                                double, double, double) = {gpt_adamw_step, gpt_adamw_step_ref};
+    for (size_t k = 0; k < 2; k++) {
+        expect_refused(both[k](NULL, m, v, g, 5, 0.1, 0.9, 0.99, 1e-8, 0.0, 0.1, 0.01), GPT_ERR_NULL);
+        expect_refused(both[k](w, NULL, v, g, 5, 0.1, 0.9, 0.99, 1e-8, 0.0, 0.1, 0.01), GPT_ERR_NULL);
+        expect_refused(both[k](w, m, NULL, g, 5, 0.1, 0.9, 0.99, 1e-8, 0.0, 0.1, 0.01), GPT_ERR_NULL);
+        expect_refused(both[k](w, m, v, NULL, 5, 0.1, 0.9, 0.99, 1e-8, 0.0, 0.1, 0.01), GPT_ERR_NULL);
+        expect_refused(both[k](w, m, v, g, HUGE_SIZE, 0.1, 0.9, 0.99, 1e-8, 0.0, 0.1, 0.01), GPT_ERR_SIZE);
+        expect_refused(both[k](w, m, v, g, 5, 0.1, 0.9, 0.99, 1e-8, 0.0, 0.0, 0.01), GPT_ERR_VALUE);
+        expect_refused(both[k](w, m, v, g, 5, 0.1, 0.9, 0.99, 1e-8, 0.0, 0.1, NAN), GPT_ERR_VALUE);
+        expect_refused(both[k](w, m, v, g, 0, 0.1, 0.9, 0.99, 1e-8, 0.0, 0.1, 0.01), GPT_OK);
+    }
+}
+
+void test_adamw(void)
+{
+    promise("adamw's first step is lr against the gradient's sign, and the decay", first_step_is_the_rate);
+    promise("adamw is its reference at every length, at steps 1 to 1000", agrees);
+    promise("adamw refuses NULL, impossible sizes and corrections and leaves the weights alone", refuses);
+}

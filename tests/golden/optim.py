@@ -1,0 +1,51 @@
+"""Ten steps of each optimizer on two parameters, in float64. Both parameters, then each step's gradients are drawn after
+manual_seed(3); from step 5 on lr is halved, and the second parameter has no gradient in steps 0 and 7."""
+
+import torch
+from torch import nn, optim
+
+from common import pack
+
+SETTINGS = [
+    ("SGD", {"lr": 0.1}),
+    ("SGD", {"lr": 0.1, "weight_decay": 0.1}),
+    ("SGD", {"lr": 0.1, "momentum": 0.9}),
+    ("SGD", {"lr": 0.1, "momentum": 0.8, "dampening": 0.5, "weight_decay": 0.01}),
+    ("SGD", {"lr": 0.1, "momentum": 0.9, "nesterov": True}),
+    ("AdamW", {}),
+    ("AdamW", {"lr": 0.1, "betas": (0.8, 0.99), "eps": 1e-6, "weight_decay": 0.1}),
+    ("AdamW", {"lr": 0.1, "betas": (0.0, 0.5), "weight_decay": 0.0}),
+]
+
+
+def run(name, options):
+    torch.manual_seed(3)
+    parameters = [nn.Parameter(torch.randn(3, 7).double()), nn.Parameter(torch.randn(5).double())]
+    optimizer = getattr(optim, name)(parameters, **options)
+    after = []
+    for step in range(10):
+        gradients = [torch.randn(3, 7).double(), torch.randn(5).double()]
+        if step == 5:
+            optimizer.param_groups[0]["lr"] /= 2
+        for i, (parameter, gradient) in enumerate(zip(parameters, gradients)):
+            parameter.grad = None if i == 1 and step in (0, 7) else gradient
+        optimizer.step()
+        after.append([pack(parameter) for parameter in parameters])
+    state = optimizer.state_dict()["state"]
+    return {"name": name, "options": options, "after": after,
+            "state": {f"state.{i}.{key}": pack(torch.as_tensor(value).double())
+                      for i, slots in state.items() for key, value in slots.items() if value is not None}}
+
+
+def clip(max_norm, scale=1.0):
+    torch.manual_seed(3)
+    parameters = [nn.Parameter(torch.zeros(3, 7)), nn.Parameter(torch.zeros(2)), nn.Parameter(torch.zeros(5))]
+    parameters[0].grad, parameters[2].grad = torch.randn(3, 7) * scale, torch.randn(5) * scale
+    norm = nn.utils.clip_grad_norm_(parameters, max_norm)
+    return {"maxNorm": max_norm, "scale": scale, "norm": norm.item(),
+            "grads": [pack(parameters[0].grad), pack(parameters[2].grad)]}
+
+
+def cases():
+    return {"runs": [run(*setting) for setting in SETTINGS],
+            "clips": [clip(1.0), clip(0.0), clip(1000.0), clip(1.0, 1e15), clip(1.0, 0.0)]}

@@ -1,0 +1,182 @@
+// Optimizers and clipping, beside PyTorch's.
+
+import assert from 'node:assert/strict'
+import { before, test } from 'node:test'
+import { assertClose, assertNear, assertRefuses, golden, loadForTest } from './support.js'
+
+const { runs, clips } = golden('optim')
+const camelCase = (name) => name.replace(/_[a-z]/g, (letters) => letters[1].toUpperCase())
+
+let gpt
+before(async () => {
+  gpt = await loadForTest()
+})
+
+/** The parameters of tests/golden/optim.py, and what takes its steps. */
+function begin({ name, options }) {
+  gpt.manualSeed(3)
+  const parameters = [gpt.randn([3, 7]), gpt.randn([5])]
+  const named = Object.fromEntries(Object.entries(options).map(([key, value]) => [camelCase(key), value]))
+  const optimizer = new gpt[name](parameters, named)
+  return { parameters, optimizer, named }
+}
+
+/** The step's gradients, drawn as golden/optim.py draws them. */
+function takeStep(parameters, optimizer, step) {
+  gpt.scope(() => {
+    const gradients = [gpt.randn([3, 7]), gpt.randn([5])]
+    if (step === 5) optimizer.lr /= 2
+    parameters[0].grad = gradients[0]
+    parameters[1].grad = step === 0 || step === 7 ? null : gradients[1]
+    optimizer.step()
+  })
+}
+
+for (const { name, options, after, state } of runs) {
+  test(`ten steps of ${name}(${JSON.stringify(options)}) are PyTorch’s`, () => {
+    const { parameters, optimizer } = begin({ name, options })
+    for (let step = 0; step < 10; step++) {
+      takeStep(parameters, optimizer, step)
+      parameters.forEach((parameter, i) => assertClose(parameter, after[step][i], 2e-6))
+    }
+    const own = optimizer.stateDict()
+    assert.deepEqual(Object.keys(own).sort(), Object.keys(state).sort())
+    for (const [key, tensor] of Object.entries(own)) assertNear(tensor, state[key], 1e-6, key)
+  })
+
+  test(`${name}(${JSON.stringify(options)}) goes on from its state, through a file, with the same bits`, () => {
+    const { parameters, optimizer, named } = begin({ name, options })
+    for (let step = 0; step < 4; step++) takeStep(parameters, optimizer, step)
+    const copies = parameters.map((parameter) => parameter.clone())
+    const resumed = new gpt[name](copies, named)
+    resumed.loadStateDict(gpt.loadSafetensors(gpt.saveSafetensors(optimizer.stateDict())))
+    const step = (which, on) => {
+      gpt.manualSeed(9)
+      for (let i = 4; i < 7; i++) takeStep(on, which, i)
+    }
+    step(optimizer, parameters)
+    step(resumed, copies)
+    copies.forEach((copy, i) => assert.deepEqual(copy.toArray(), parameters[i].toArray()))
+  })
+}
+
+test('an optimizer trains a layer, whose gradients it forgets', () => {
+  gpt.manualSeed(1)
+  const layer = new gpt.ReLU()
+  const x = gpt.randn([4, 3])
+  const optimizer = new gpt.SGD([x], { lr: 1 })
+  const before = x.toArray().flat()
+  gpt.scope(() => {
+    layer.forward(x)
+    x.accumulate(layer.backward(gpt.ones([4, 3])))
+    optimizer.step()
+  })
+  assert.deepEqual(x.toArray().flat(), before.map((value) => Math.fround(value - (value > 0 ? 1 : 0))))
+  optimizer.zeroGrad()
+  assert.equal(x.grad, null)
+  optimizer.step()
+})
+
+test('what an optimizer remembers outlives the scope of its steps, and goes with dispose', () => {
+  const free = () => gpt.scope(() => gpt.zeros([1]).byteOffset)
+  const x = gpt.ones([8])
+  const before = free()
+  const optimizer = new gpt.AdamW([x])
+  for (let i = 0; i < 3; i++) {
+    gpt.scope(() => {
+      x.grad = gpt.ones([8])
+      optimizer.step()
+    })
+  }
+  assert.equal(optimizer.stateDict()['state.0.step'].item(), 3)
+  optimizer.dispose()
+  optimizer.dispose()
+  assert.equal(free(), before)
+  assert.deepEqual(optimizer.stateDict(), {})
+})
+
+for (const { maxNorm, scale, norm, grads } of clips) {
+  test(`clipGradNorm of gradients of norm ${norm} to ${maxNorm} is PyTorch’s`, () => {
+    gpt.manualSeed(3)
+    const parameters = [gpt.zeros([3, 7]), gpt.zeros([2]), gpt.zeros([5])]
+    parameters[0].grad = gpt.randn([3, 7]).mul(scale)
+    parameters[2].grad = gpt.randn([5]).mul(scale)
+    const found = gpt.clipGradNorm(parameters, maxNorm)
+    assert.ok(Math.abs(found - norm) <= 1e-6 * norm, `${found}`)
+    assertNear(parameters[0].grad, grads[0], 1e-6)
+    assertNear(parameters[2].grad, grads[1], 1e-6)
+    assert.equal(parameters[1].grad, null)
+  })
+}
+
+test('clipGradNorm of no gradients is 0', () => assert.equal(gpt.clipGradNorm([gpt.zeros([2])], 1), 0))
+
+test('bad input to an optimizer is named, and changes nothing', async () => {
+  const x = gpt.ones([2])
+  const other = (await loadForTest()).ones([2])
+  const gone = gpt.ones([2])
+  gone.dispose()
+  const make = (...args) => () => new gpt.AdamW(...args)
+  assertRefuses(make(), 'TYPE', /^AdamW: parameters should be an array of Tensors, got undefined$/)
+  assertRefuses(make(new gpt.Linear(1, 1)), 'TYPE', /got a Linear$/)
+  assertRefuses(make([x, 1]), 'TYPE', /^AdamW: parameters\[1\] should be a Tensor, got 1$/)
+  assertRefuses(make([other]), 'VALUE', /^AdamW: parameters\[0\] should come from the same load\(\)/)
+  assertRefuses(make([gone]), 'DISPOSED', /^AdamW: parameters\[0\] should be a live Tensor/)
+  assertRefuses(make([x, x]), 'VALUE', /^AdamW: parameters\[1\] should be there once, got it at 0, too$/)
+  assertRefuses(make([x], { lr: -1 }), 'VALUE', /^AdamW: lr should be a number from 0 on, got -1$/)
+  assertRefuses(make([x], { lr: NaN }), 'VALUE', /got NaN$/)
+  assertRefuses(make([x], { betas: 0.9 }), 'TYPE', /^AdamW: betas should be two numbers, got 0.9$/)
+  assertRefuses(make([x], { betas: [0.9, 1] }), 'VALUE', /^AdamW: betas\[1\] should be a number from 0 to below 1, got 1$/)
+  assertRefuses(make([x], { eps: '0' }), 'TYPE', /^AdamW: eps should be a number from 0 on, got "0"$/)
+  assertRefuses(make([x], { weightDecay: -1 }), 'VALUE', /^AdamW: weightDecay/)
+  assertRefuses(make([x], { weight_decay: 0 }), 'VALUE', /options should be among lr, betas, eps, weightDecay, got "weight_decay"$/)
+  const sgd = (options) => () => new gpt.SGD([x], options)
+  assertRefuses(sgd(), 'TYPE', /^SGD: options should be an object, got undefined$/)
+  assertRefuses(sgd({}), 'TYPE', /^SGD: lr should be a number from 0 on, got undefined$/)
+  assertRefuses(sgd({ lr: 1, momentum: -1 }), 'VALUE', /^SGD: momentum/)
+  assertRefuses(sgd({ lr: 1, dampening: Infinity }), 'VALUE', /^SGD: dampening/)
+  assertRefuses(sgd({ lr: 1, weightDecay: '1' }), 'TYPE', /^SGD: weightDecay/)
+  assertRefuses(sgd({ lr: 1, nesterov: 1 }), 'TYPE', /^SGD: nesterov should be true or false, got 1$/)
+  assertRefuses(sgd({ lr: 1, nesterov: true }), 'VALUE', /nesterov should have momentum and no dampening, got momentum 0 and/)
+  assertRefuses(() => gpt.clipGradNorm([x], -1), 'VALUE', /^clipGradNorm: maxNorm should be a number from 0 on, got -1$/)
+  assertRefuses(() => gpt.clipGradNorm(x, 1), 'TYPE', /^clipGradNorm: parameters should be an array of Tensors, got a Tensor$/)
+
+  const optimizer = new gpt.AdamW([x, gpt.ones([3])])
+  x.grad = gpt.ones([2])
+  optimizer.parameters[1].grad = gpt.ones([2])
+  assertRefuses(() => optimizer.step(), 'SHAPE', /^AdamW.step: parameters\[1\].grad should have shape \[3\], got \[2\]$/)
+  assertRefuses(() => gpt.clipGradNorm(optimizer.parameters, 1), 'SHAPE', /^clipGradNorm: parameters\[1\].grad/)
+  optimizer.parameters[1].grad = null
+  optimizer.lr = 'fast'
+  assertRefuses(() => optimizer.step(), 'TYPE', /^AdamW.step: lr should be a number from 0 on, got "fast"$/)
+  optimizer.lr = 0.1
+  assert.deepEqual([x.toArray(), x.grad.toArray(), optimizer.stateDict()], [[1, 1], [1, 1], {}])
+
+  optimizer.step()
+  const state = optimizer.stateDict()
+  const bytes = gpt.saveSafetensors(state)
+  const load = (dict) => () => optimizer.loadStateDict(dict)
+  assertRefuses(load(null), 'TYPE', /^AdamW.loadStateDict: dict should be an object, got null$/)
+  assertRefuses(load({ ...state, 'state.2.step': x }), 'VALUE', /^AdamW.loadStateDict: dict should have .* got "state.2.step"$/)
+  assertRefuses(load({ 'state.0.step': state['state.0.step'] }), 'TYPE', /state.0.exp_avg should be a Tensor, got undefined$/)
+  assertRefuses(load({ ...state, 'state.0.exp_avg': gpt.ones([3]) }), 'SHAPE', /state.0.exp_avg should have shape \[2\], got \[3\]$/)
+  assertRefuses(load({ ...state, 'state.0.exp_avg': gone }), 'DISPOSED', /state.0.exp_avg should be a live Tensor/)
+  assert.deepEqual(gpt.saveSafetensors(optimizer.stateDict()), bytes)
+  optimizer.loadStateDict({})
+  assert.deepEqual(optimizer.stateDict(), {})
+})
+
+test('a step whose state does not fit changes nothing', async () => {
+  const small = await loadForTest({ maxMemory: 4 })
+  const [x, y] = [small.ones([1000]), small.ones([2 ** 18])]
+  x.grad = small.ones([1000])
+  y.grad = small.ones([2 ** 18])
+  const optimizer = new small.AdamW([x, y])
+  const next = () => small.scope(() => small.zeros([1]).byteOffset)
+  const before = next()
+  assertRefuses(() => optimizer.step(), 'MEMORY', /^AdamW.step: needs 1048576 bytes/)
+  assert.deepEqual([x.data[0], optimizer.stateDict(), next()], [1, {}, before])
+  y.grad = null
+  optimizer.step()
+  assert.notEqual(x.data[0], 1)
+})

@@ -1,0 +1,37 @@
+/** @import { Runtime } from '../runtime.js' */
+
+import { checkNumber } from '../check.js'
+import { Tensor } from '../tensor.js'
+import { checkParameters } from './optimizer.js'
+
+/**
+ * @param {Runtime} runtime
+ * @param {unknown} parameters
+ * @param {unknown} maxNorm
+ * @returns {number}
+ */
+export function clipGradNorm(runtime, parameters, maxNorm) {
+  const where = 'clipGradNorm'
+  const all = checkParameters(runtime, where, parameters)
+  checkNumber(where, 'maxNorm', maxNorm, 'a number from 0 on', (n) => n >= 0)
+  const grads = all.flatMap(({ grad, shape }, i) => {
+    if (grad === null || grad.disposed) return []
+    runtime.checkParameter(where, `parameters[${i}].grad`, grad, shape)
+    return [grad]
+  })
+  return runtime.scope(() => {
+    const result = Tensor.empty(runtime, where, [2]) // room for a float64
+    const squares = grads.map(({ byteOffset, size }) => {
+      runtime.call('gpt_square_sum_forward', result.byteOffset, byteOffset, size)
+      return runtime.memory.doubles(result.byteOffset, 1)[0]
+    })
+    const norm = Math.sqrt(squares.reduce((sum, square) => sum + square, 0))
+    const factor = maxNorm / (norm + 1e-6) // PyTorch's, and so is the NaN where the norm is one
+    if (factor >= 1) return norm
+    result.data[0] = factor
+    for (const { byteOffset, size } of grads) {
+      runtime.call('gpt_mul_forward', byteOffset, byteOffset, result.byteOffset, 1, size, 0, 1, 0, 0)
+    }
+    return norm
+  })
+}
