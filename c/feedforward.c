@@ -18,6 +18,7 @@ static int check(const float *y, const float *scratch, const float *x, const flo
 size_t gpt_feedforward_scratch_size(size_t rows, size_t dim, size_t hidden)
 {
     if (rows < GPT_PACK_FROM) return rows * hidden;
+    if (rows <= GPT_SIX) return gpt_six_size(dim) + gpt_six_size(hidden);
     return gpt_whole_panels(rows < GPT_BLOCK ? rows : GPT_BLOCK) * (dim + hidden);
 }
 
@@ -42,13 +43,20 @@ int gpt_feedforward_forward_part(float *y, float *scratch, const float *x, const
     const int status = check(y, scratch, x, weight1, weight2, rows, dim, hidden, approximate);
     if (status) return status;
     if (part >= parts) return GPT_ERR_VALUE;
-    if (dim == 0) return GPT_OK; /* empty, however many rows */
+    if (dim == 0) return GPT_OK;                    /* empty, however many rows */
+    if (rows <= GPT_SIX && part > 0) return GPT_OK; /* too few to cut */
     if (rows < GPT_PACK_FROM) {
-        /* too few to cut */
-        if (part > 0) return GPT_OK;
         gpt_gemm_few(scratch, x, weight1, bias1, rows, dim, hidden, 0, hidden);
         gpt_gelu_forward(scratch, scratch, rows * hidden, approximate);
         gpt_gemm_few(y, scratch, weight2, bias2, rows, hidden, dim, 0, dim);
+        return GPT_OK;
+    }
+    if (rows <= GPT_SIX) {
+        float *six = scratch + gpt_six_size(dim);
+        gpt_gemm_pack_six(scratch, x, rows, dim);
+        gpt_gemm_six_to_six(six, scratch, weight1, bias1, dim, hidden);
+        gpt_gelu_forward(six, six, gpt_six_size(hidden), approximate);
+        gpt_gemm_six(y, six, weight2, bias2, rows, hidden, dim, 0, dim);
         return GPT_OK;
     }
     float *packed = scratch + part * gpt_feedforward_scratch_size(rows, dim, hidden);

@@ -12,7 +12,17 @@
  * time, aᵀ · b of 3072 x 128 x 768 makes 56 GFLOP/s (relaxed 58), read where it lies 28 (44).
  * Lost: unrolling the sum (30 to 53: V8 spills), packing the weights of x · weightᵀ (52 to 54, and the time to pack).
  *
- * Few rows. Reading the weights is everything, so each is loaded once for all rows of a tile, along `in`, where it lies:
+ * Four to six rows. In a panel of 8 lanes would be idle, so lanes are two rows at two places along `in`, and two
+ * neighbouring weights, loaded at once, meet three vectors: 2 outputs by 6 rows, or 3 where multiply-add is one
+ * instruction. Weights that come from memory would be waited for, so those of the next tile are read meanwhile, a line
+ * each, at six places far apart: what memory gives to one stream is too little, and so are two or three. Milliseconds
+ * for FeedForward at GPT-2's size, 6 rows, weights mostly in the third-level cache and all from memory, Node 24:
+ *   simd     panel of 8: 1.43, 1.88    six: 1.21, 1.45    not reading ahead: 1.48, 2.44
+ *   relaxed  panel of 8: 1.39, 1.75    six: 1.05, 1.16    not reading ahead: 1.17, 1.75
+ * Lost: reading ahead in one stream (1.4, 2.4) or all of a tile at once (1.4, 1.7); 3 outputs in simd, which spill in
+ * Node 20; lanes along `in`, 3 rows by 3 outputs (2.7 simd, 2.0 relaxed).
+ *
+ * Fewer rows. Reading the weights is everything, so each is loaded once for all rows of a tile, along `in`, where it lies:
  * 2 rows by 4 outputs. A single row takes one output after the other, so that memory sees one stream, from the first
  * weight to the last: 30 GB/s where a bare read of memory gives 30, and 18 to 22 with 4 to 12 outputs at once. From the
  * third-level cache it is the other way round (52 against 60 of 100), but GPT-2's weights are not found there. a · b
@@ -23,12 +33,15 @@
 #include "simd.h"
 
 #ifdef __wasm_relaxed_simd__
-enum { TILE_OUTS = 6 };
+enum { TILE_OUTS = 6, SIX_OUTS = 3 };
 #else
-enum { TILE_OUTS = 4 };
+enum { TILE_OUTS = 4, SIX_OUTS = 2 };
 #endif
 
 static inline size_t least(size_t a, size_t b) { return a < b ? a : b; }
+
+/* Floats in a line of the caches. */
+enum { LINE = 16 };
 
 void gpt_gemm_pack(float *packed, const float *x, size_t rows, size_t in)
 {
@@ -112,6 +125,89 @@ void gpt_gemm_packed_to_packed(float *y, const float *packed, const float *weigh
                                size_t in, size_t out)
 {
     product(y, 1, packed, weight, bias, rows, in, out, 0, out);
+}
+
+/* Where place i of row r lies in a six. */
+static inline size_t in_six(size_t r, size_t i) { return i / 2 * 2 * GPT_SIX + r * 2 + i % 2; }
+
+void gpt_gemm_pack_six(float *six, const float *x, size_t rows, size_t in)
+{
+    for (size_t r = 0; r < GPT_SIX; r++)
+        for (size_t i = 0; i < in + in % 2; i++) six[in_six(r, i)] = r < rows && i < in ? x[r * in + i] : 0.0f;
+}
+
+/* `outs` outputs of six rows, a constant where it is called; sums  [outs][6]. Meanwhile `next`, the weights of as many
+ * outputs, is read into the caches, a line at a time. */
+static inline __attribute__((always_inline)) void six_tile(float *sums, const float *six, const float *weight,
+                                                           const float *next, const float *bias, size_t in,
+                                                           size_t outs)
+{
+    v128_t acc[SIX_OUTS][3], x[3];
+    for (size_t o = 0; o < outs; o++)
+        for (size_t v = 0; v < 3; v++) acc[o][v] = wasm_f32x4_splat(0.0f);
+    const size_t even = in - in % 2, streams = 6 / outs;
+    for (size_t i = 0; i < even;) {
+        const size_t end = least(even, i + streams * LINE);
+        for (size_t o = 0; o < outs; o++)
+            for (size_t s = 0; s < streams; s++)
+                (void)*(const volatile float *)(next + o * in + s * (in / streams) + i / streams);
+        for (; i < end; i += 2) {
+            for (size_t v = 0; v < 3; v++) x[v] = wasm_v128_load(six + i * 6 + v * 4);
+            for (size_t o = 0; o < outs; o++) {
+                const v128_t w = wasm_v128_load64_splat(weight + o * in + i);
+                for (size_t v = 0; v < 3; v++) acc[o][v] = gpt_multiply_add(w, x[v], acc[o][v]);
+            }
+        }
+    }
+    if (even < in) {
+        for (size_t v = 0; v < 3; v++) x[v] = wasm_v128_load(six + even * 6 + v * 4);
+        for (size_t o = 0; o < outs; o++) {
+            const v128_t last = gpt_load_tail(weight + o * in + even, 1), w = wasm_i64x2_shuffle(last, last, 0, 0);
+            for (size_t v = 0; v < 3; v++) acc[o][v] = gpt_multiply_add(w, x[v], acc[o][v]);
+        }
+    }
+    for (size_t o = 0; o < outs; o++) {
+        const float b = bias ? bias[o] : 0.0f;
+        for (size_t v = 0; v < 3; v++) {
+            const v128_t pairs = wasm_f32x4_add(acc[o][v], wasm_i32x4_shuffle(acc[o][v], acc[o][v], 1, 0, 3, 2));
+            sums[o * 6 + v * 2] = wasm_f32x4_extract_lane(pairs, 0) + b;
+            sums[o * 6 + v * 2 + 1] = wasm_f32x4_extract_lane(pairs, 2) + b;
+        }
+    }
+}
+
+static inline __attribute__((always_inline)) void six_product(float *y, int y_is_six, const float *six,
+                                                              const float *weight, const float *bias, size_t rows,
+                                                              size_t in, size_t out, size_t first_out,
+                                                              size_t end_out)
+{
+    float sums[SIX_OUTS * GPT_SIX];
+    for (size_t o = first_out; o < end_out;) {
+        const size_t left = end_out - o, outs = left < SIX_OUTS ? 1 : SIX_OUTS;
+        const float *w = weight + o * in, *b = bias ? bias + o : NULL;
+        if (outs == SIX_OUTS) {
+            six_tile(sums, six, w, left < 2 * SIX_OUTS ? w : w + SIX_OUTS * in, b, in, SIX_OUTS);
+        } else {
+            six_tile(sums, six, w, w, b, in, 1);
+        }
+        for (size_t k = 0; k < outs; k++)
+            for (size_t r = 0; r < rows; r++)
+                y[y_is_six ? in_six(r, o + k) : r * out + o + k] = sums[k * GPT_SIX + r];
+        o += outs;
+    }
+}
+
+void gpt_gemm_six(float *y, const float *six, const float *weight, const float *bias, size_t rows, size_t in,
+                  size_t out, size_t first_out, size_t end_out)
+{
+    six_product(y, 0, six, weight, bias, rows, in, out, first_out, end_out);
+}
+
+void gpt_gemm_six_to_six(float *y, const float *six, const float *weight, const float *bias, size_t in, size_t out)
+{
+    six_product(y, 1, six, weight, bias, GPT_SIX, in, out, 0, out);
+    if (out % 2 == 0) return;
+    for (size_t r = 0; r < GPT_SIX; r++) y[in_six(r, out)] = 0.0f; /* fills up the last pair */
 }
 
 /* `rows` rows by `outs` outputs, both constants where it is called. */

@@ -14,8 +14,14 @@
 
 enum { GPT_PANEL = 8 };
 
-/* Six rows and two of zeros in a panel take 1.40 ms for FeedForward at GPT-2's size, six as they lie 1.45 or more. */
-enum { GPT_PACK_FROM = 6 };
+/* Fewer rows than this are not worth packing. */
+enum { GPT_PACK_FROM = 4 };
+
+/* Up to this many rows are packed as one six instead, [in / 2][6][2], filled up with zeros: lanes are two rows at two
+ * places along `in`, and sums run over the even places and the odd ones. 6 rows leave no lane idle. */
+enum { GPT_SIX = 6 };
+
+static inline size_t gpt_six_size(size_t in) { return (in + in % 2) * GPT_SIX; }
 
 /* Rows packed at once: the weights stream past them once, and x and y stay in the second-level cache. */
 enum { GPT_BLOCK = 64 };
@@ -37,6 +43,12 @@ void gpt_gemm_packed(float *y, const float *packed, const float *weight, const f
 /* The same with all outputs, and y packed as well, ready for the next product.   y  [panels][out][8] */
 void gpt_gemm_packed_to_packed(float *y, const float *packed, const float *weight, const float *bias, size_t rows,
                                size_t in, size_t out);
+
+/* The same for at most six rows.   six  gpt_six_size(in) floats   y of to_six  gpt_six_size(out) floats */
+void gpt_gemm_pack_six(float *six, const float *x, size_t rows, size_t in);
+void gpt_gemm_six(float *y, const float *six, const float *weight, const float *bias, size_t rows, size_t in,
+                  size_t out, size_t first_out, size_t end_out);
+void gpt_gemm_six_to_six(float *y, const float *six, const float *weight, const float *bias, size_t in, size_t out);
 
 /* Fewer rows than GPT_PACK_FROM, as they lie.   y  [rows, out]   x  [rows, in] */
 void gpt_gemm_few(float *y, const float *x, const float *weight, const float *bias, size_t rows, size_t in,

@@ -18,6 +18,7 @@ static int check(const float *y, const float *scratch, const float *x, const flo
 size_t gpt_linear_scratch_size(size_t rows, size_t in)
 {
     if (rows < GPT_PACK_FROM) return 0;
+    if (rows <= GPT_SIX) return gpt_six_size(in);
     return gpt_whole_panels(rows < GPT_BLOCK ? rows : GPT_BLOCK) * in;
 }
 
@@ -49,6 +50,13 @@ int gpt_linear_forward_part(float *y, float *scratch, const float *x, const floa
         gpt_gemm_few(y, x, weight, bias, rows, in, out, first_out, end_out);
         return GPT_OK;
     }
+    scratch += part * gpt_linear_scratch_size(rows, in);
+    if (rows <= GPT_SIX) {
+        end_out = gpt_share(out, 6, part, parts, &first_out);
+        gpt_gemm_pack_six(scratch, x, rows, in);
+        gpt_gemm_six(y, scratch, weight, bias, rows, in, out, first_out, end_out);
+        return GPT_OK;
+    }
     /* Cut by rows where each part gets a block of them, by outputs where there are few; 12 are whole tiles in either
      * build. */
     if (rows >= parts * GPT_BLOCK) {
@@ -56,7 +64,6 @@ int gpt_linear_forward_part(float *y, float *scratch, const float *x, const floa
     } else {
         end_out = gpt_share(out, 12, part, parts, &first_out);
     }
-    scratch += part * gpt_linear_scratch_size(rows, in);
     for (; r < end; r += GPT_BLOCK) {
         const size_t n = end - r < GPT_BLOCK ? end - r : GPT_BLOCK;
         gpt_gemm_pack(scratch, x + r * in, n, in);

@@ -34,7 +34,7 @@ const float specials[SPECIALS] = {
     FLT_MAX, -FLT_MAX, 3e38f,  -3e38f,  INFINITY,        -INFINITY,        NAN,     -NAN,
 };
 const size_t sizes[SIZES] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 768, 1023, 3072};
-const size_t row_counts[ROW_COUNTS] = {1, 2, 3, 17, 33};
+const size_t row_counts[ROW_COUNTS] = {1, 2, 3, 5, 6, 17, 33};
 
 static void fail(const char *format, va_list arguments)
 {

@@ -74,8 +74,8 @@ enum { SIZES = 20, SMALL_SIZES = 17 };
 extern const size_t sizes[SIZES]; /* 1 ... 17, then 768, 1023, 3072 */
 
 /* Rows below, at and past the kernels' tiles of 2 and 16. */
-enum { ROW_COUNTS = 5 };
-extern const size_t row_counts[ROW_COUNTS]; /* 1, 2, 3, 17, 33 */
+enum { ROW_COUNTS = 7 };
+extern const size_t row_counts[ROW_COUNTS]; /* 1, 2, 3, 5, 6, 17, 33 */
 
 /* A size no float tensor has: half of what a size_t counts, in bytes twice the address space. */
 #define HUGE_SIZE (SIZE_MAX / 2)
