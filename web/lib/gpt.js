@@ -218,6 +218,9 @@ export class Gpt {
         }),
       ),
     )
+  }
+
+  /**
    * Cross entropy, the mean of -log softmax(logits)[target] over the targets, as PyTorch's nn.functional.cross_entropy;
    * but the classes are always the last axis.
    *
