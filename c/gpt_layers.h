@@ -157,6 +157,48 @@ GPT_API int gpt_layernorm_backward(float *dx, float *dscale, float *dshift, cons
 GPT_API int gpt_layernorm_backward_part(float *dx, float *dscale, float *dshift, const float *dy, const float *x,
                                         const float *mean, const float *rstd, const float *scale, size_t rows,
                                         size_t cols, size_t part, size_t parts);
+/* ---- Batch normalisation over the rows. Ioffe, Szegedy 2015, arXiv:1502.03167, algorithm 1 -------------------------
+ * The batch's own statistics, for training:
+ *   mean, off  [cols]         mean + off is the mean: one float32 is too coarse beside a small deviation
+ *   var        [cols]         biased: divided by rows
+ *   x          [rows, cols]
+ * GPT_ERR_SIZE when rows is 0.
+ */
+GPT_API int gpt_batchnorm_statistics(float *mean, float *off, float *var, const float *x, size_t rows, size_t cols);
+GPT_API int gpt_batchnorm_statistics_part(float *mean, float *off, float *var, const float *x, size_t rows,
+                                          size_t cols, size_t part, size_t parts);
+
+/* running = (1 - momentum) · running + momentum · the batch's, the variance unbiased: divided by rows - 1.
+ *   running_mean, running_var  [cols]   read and written
+ *   mean, off, var             [cols]   as above
+ *   rows      of the batch; GPT_ERR_SIZE below 2
+ *   momentum  from 0 to 1
+ */
+GPT_API int gpt_batchnorm_update(float *running_mean, float *running_var, const float *mean, const float *off,
+                                 const float *var, size_t rows, size_t cols, float momentum);
+
+/* y[r,c] = scale[c] · (x[r,c] - mean[c]) / √(var[c] + eps) + shift[c]
+ *   y, x                         [rows, cols]   y may be x
+ *   mean, off, var, scale, shift [cols]         the batch's statistics or running ones; off NULL for none
+ *   eps                          > 0 and finite
+ * Within 5e-6 of float64 (absolute below 1, relative above), also where the mean is 1e5 times the deviation. A constant
+ * column gives exactly the shift.
+ */
+GPT_API int gpt_batchnorm_forward(float *y, const float *x, const float *mean, const float *off, const float *var,
+                                  const float *scale, const float *shift, size_t rows, size_t cols, float eps);
+GPT_API int gpt_batchnorm_forward_part(float *y, const float *x, const float *mean, const float *off,
+                                       const float *var, const float *scale, const float *shift, size_t rows,
+                                       size_t cols, float eps, size_t part, size_t parts);
+
+/* With the batch's own statistics, which depend on x.   dx, dy, x  [rows, cols]   dx may be dy   dscale, dshift  [cols]
+ * GPT_ERR_SIZE when rows is 0. */
+GPT_API int gpt_batchnorm_backward(float *dx, float *dscale, float *dshift, const float *dy, const float *x,
+                                   const float *mean, const float *off, const float *var, const float *scale,
+                                   size_t rows, size_t cols, float eps);
+GPT_API int gpt_batchnorm_backward_part(float *dx, float *dscale, float *dshift, const float *dy, const float *x,
+                                        const float *mean, const float *off, const float *var, const float *scale,
+                                        size_t rows, size_t cols, float eps, size_t part, size_t parts);
+
 /* ---- Root mean square normalisation over the last axis. Zhang, Sennrich 2019, arXiv:1910.07467, eq. 4 ------------
  *   y[r,c] = scale[c] · x[r,c] · rstd[r],   rstd[r] = 1/√(Σ x[r]² / cols + eps)
  *   y, x   [rows, cols]   y may be x
@@ -418,6 +460,12 @@ int gpt_layernorm_forward_ref(float *y, float *mean, float *rstd, const float *x
                               const float *shift, size_t rows, size_t cols, float eps);
 int gpt_layernorm_backward_ref(float *dx, float *dscale, float *dshift, const float *dy, const float *x,
                                const float *mean, const float *rstd, const float *scale, size_t rows, size_t cols);
+int gpt_batchnorm_statistics_ref(float *mean, float *off, float *var, const float *x, size_t rows, size_t cols);
+int gpt_batchnorm_forward_ref(float *y, const float *x, const float *mean, const float *off, const float *var,
+                              const float *scale, const float *shift, size_t rows, size_t cols, float eps);
+int gpt_batchnorm_backward_ref(float *dx, float *dscale, float *dshift, const float *dy, const float *x,
+                               const float *mean, const float *off, const float *var, const float *scale,
+                               size_t rows, size_t cols, float eps);
 int gpt_rmsnorm_forward_ref(float *y, float *rstd, const float *x, const float *scale, size_t rows, size_t cols,
                             float eps);
 int gpt_rmsnorm_backward_ref(float *dx, float *dscale, const float *dy, const float *x, const float *scale,

@@ -96,6 +96,7 @@ void test_dropout(void);
 void test_embedding(void);
 void test_softmax(void);
 void test_rmsnorm(void);
+void test_batchnorm(void);
 void test_feedforward(void);
 void test_attention(void);
 void test_crossentropy(void);

@@ -17,6 +17,7 @@ int main(void)
     test_embedding();
     test_softmax();
     test_rmsnorm();
+    test_batchnorm();
     test_feedforward();
     test_attention();
     test_crossentropy();

@@ -5,7 +5,7 @@ import { before, test } from 'node:test'
 import { GptLayersError } from 'gpt-layers'
 import { assertRefuses, loadForTest } from './support.js'
 
-let gpt, x, three, scalar, fractions, embedding, relu, gelu, linear, conv, norm, feedForward, rmsNorm
+let gpt, x, three, scalar, fractions, embedding, relu, gelu, linear, conv, norm, feedForward, rmsNorm, six, batchNorm
 before(async () => {
   gpt = await loadForTest()
   x = gpt.ones([2, 5])
@@ -14,6 +14,8 @@ before(async () => {
   fractions = gpt.tensor([[1, 0.5]])
   embedding = new gpt.Embedding(7, 3)
   rmsNorm = new gpt.RMSNorm(6)
+  six = gpt.ones([6])
+  batchNorm = new gpt.BatchNorm(6)
   relu = new gpt.ReLU()
   gelu = new gpt.GELU()
   linear = new gpt.Linear(6, 1)
@@ -129,6 +131,15 @@ const refused = {
     [() => gpt.mse(x, [1]), 'TYPE', /^mse: target should be a Tensor, got \[1\]$/],
     [() => gpt.mse(1, x), 'TYPE', /^mse: prediction should be a Tensor, got 1$/],
     [() => gpt.mse(x, three), 'SHAPE', /^mse: target should have shape \[2, 5\], got \[3\]$/],
+  ],
+  BatchNorm: [
+    [() => new gpt.BatchNorm(0), 'VALUE', /^BatchNorm: numFeatures should be a positive integer, got 0$/],
+    [() => new gpt.BatchNorm(5, { eps: -1 }), 'VALUE', /^BatchNorm: eps should be a positive float32, got -1$/],
+    [() => new gpt.BatchNorm(5, { momentum: 1.1 }), 'VALUE', /^BatchNorm: momentum should be a number from 0 to 1, got 1\.1$/],
+    [() => new gpt.BatchNorm(5, { momentum: null }), 'TYPE', /momentum .* got null$/],
+    [() => batchNorm.forward(x), 'SHAPE', /^BatchNorm.forward: x should end in 6 \(numFeatures\), got shape \[2, 5\]$/],
+    [() => batchNorm.forward(six), 'VALUE', /^BatchNorm.forward: x should have 2 rows or more in training mode, got shape \[6\]$/],
+    [() => batchNorm.backward(x), 'VALUE', /^BatchNorm.backward: should follow a forward in training mode/],
   ],
   RMSNorm: [
     [() => new gpt.RMSNorm('5'), 'TYPE', /^RMSNorm: embDim should be a positive integer, got "5"$/],

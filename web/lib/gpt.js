@@ -6,6 +6,7 @@
 import { checkNumber, checkObject, checkShape, describe } from './check.js'
 import { GptLayersError } from './errors.js'
 import { Conv1D } from './layers/conv1d.js'
+import { BatchNorm } from './layers/batchnorm.js'
 import { Dropout } from './layers/dropout.js'
 import { Embedding } from './layers/embedding.js'
 import { FeedForward } from './layers/feedforward.js'
@@ -77,6 +78,8 @@ export class Gpt {
     this.GELU = bind(runtime, GELU)
     /** @readonly */
     this.LayerNorm = bind(runtime, LayerNorm)
+    /** @readonly */
+    this.BatchNorm = bind(runtime, BatchNorm)
     /** @readonly */
     this.RMSNorm = bind(runtime, RMSNorm)
     /** @readonly */

@@ -4,6 +4,7 @@
 /** @typedef {import('./gpt.js').Gpt} Gpt */
 /** @typedef {import('./tensor.js').Tensor} Tensor */
 /** @typedef {import('./indices.js').Indices} Indices */
+/** @typedef {import('./layers/batchnorm.js').BatchNorm} BatchNorm */
 /** @typedef {import('./layers/rmsnorm.js').RMSNorm} RMSNorm */
 /** @typedef {import('./layers/softmax.js').Softmax} Softmax */
 /** @typedef {import('./loss.js').Loss} Loss */

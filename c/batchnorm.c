@@ -1,0 +1,348 @@
+/* Batch normalisation over the rows. Ioffe, Szegedy 2015, arXiv:1502.03167, algorithm 1.
+ *
+ *   y = scale · x̂ + shift,   x̂ = (x - mean) · rstd,   rstd = 1/√(var + eps),   var = Σ(x - mean)² / rows
+ *   dshift = Σ dy,   dscale = Σ dy · x̂,   dx = scale · rstd · (dy - dshift/rows - x̂ · dscale/rows)
+ *
+ * A mean in float32 is too coarse beside a small deviation, so as in layer norm it is subtracted twice: m, a guess from the
+ * column's first elements, from which d = x - m is exact where it matters, and off = Σd/rows, what the guess was off by. Where
+ * off is large beside the deviation, the sums are taken again from m + off. Sums are in float32 over blocks of rows and in
+ * float64 over the blocks.
+ *
+ * All goes by tiles of 16 columns, a cache line of each row, and parts share the tiles: no sum is cut.
+ */
+#include <math.h>
+
+#include "gpt_layers.h"
+#include "simd.h"
+
+enum { GUESS = 16, BLOCK = 64, COLUMNS = 16, VECTORS = COLUMNS / 4 };
+
+static int check(const float *a, const float *b, const float *c, const float *d, size_t rows, size_t cols)
+{
+    if (!a || !b || !c || !d) return GPT_ERR_NULL;
+    if (!gpt_fits(rows, cols) || !gpt_fits(cols, 1)) return GPT_ERR_SIZE;
+    return GPT_OK;
+}
+
+static int check_statistics(const float *mean, const float *off, const float *var, const float *x, size_t rows,
+                            size_t cols)
+{
+    const int status = check(mean, off, var, x, rows, cols);
+    if (status) return status;
+    return rows > 0 ? GPT_OK : GPT_ERR_SIZE;
+}
+
+static int check_forward(const float *y, const float *x, const float *mean, const float *var, const float *scale,
+                         const float *shift, size_t rows, size_t cols, float eps)
+{
+    const int status = check(y, x, mean, var, rows, cols);
+    if (status) return status;
+    if (!scale || !shift) return GPT_ERR_NULL;
+    return eps > 0.0f && eps < INFINITY ? GPT_OK : GPT_ERR_VALUE;
+}
+
+static int check_backward(const float *dx, const float *dscale, const float *dshift, const float *dy,
+                          const float *x, const float *mean, const float *off, const float *var, const float *scale,
+                          size_t rows, size_t cols, float eps)
+{
+    if (!dscale || !dy || !off) return GPT_ERR_NULL;
+    const int status = check_forward(dx, x, mean, var, scale, dshift, rows, cols, eps);
+    if (status) return status;
+    return rows > 0 ? GPT_OK : GPT_ERR_SIZE;
+}
+
+int gpt_batchnorm_statistics_ref(float *mean, float *off, float *var, const float *x, size_t rows, size_t cols)
+{
+    const int status = check_statistics(mean, off, var, x, rows, cols);
+    if (status) return status;
+    for (size_t c = 0; c < cols; c++) {
+        double sum = 0.0, squares = 0.0;
+        for (size_t r = 0; r < rows; r++) sum += x[r * cols + c];
+        const double m = sum / (double)rows;
+        for (size_t r = 0; r < rows; r++) squares += (x[r * cols + c] - m) * (x[r * cols + c] - m);
+        mean[c] = (float)m;
+        off[c] = (float)(m - mean[c]);
+        var[c] = (float)(squares / (double)rows);
+    }
+    return GPT_OK;
+}
+
+/* A vector of a row of n columns, from the k-th of the tile. */
+static inline v128_t load(const float *p, size_t n, size_t k)
+{
+    return n >= k + 4 ? wasm_v128_load(p + k) : gpt_load_tail(p + k, n - k);
+}
+
+static inline void store(float *p, v128_t v, size_t n, size_t k)
+{
+    if (n >= k + 4)
+        wasm_v128_store(p + k, v);
+    else
+        gpt_store_tail(p + k, v, n - k);
+}
+
+static inline void add_lanes(double *sums, const v128_t *vectors)
+{
+    float lanes[COLUMNS];
+    for (size_t k = 0; k < VECTORS; k++) wasm_v128_store(lanes + 4 * k, vectors[k]);
+    for (size_t k = 0; k < COLUMNS; k++) sums[k] += (double)lanes[k];
+}
+
+/* Each column's Σd/rows and Σd²/rows - (Σd/rows)², d = x - m. */
+static inline __attribute__((always_inline)) void moments(double *off, double *var, const float *x, const float *m,
+                                                          size_t rows, size_t cols, size_t n)
+{
+    double sums[COLUMNS] = {0.0}, squares[COLUMNS] = {0.0};
+    v128_t m4[VECTORS], s[VECTORS], q[VECTORS];
+    for (size_t k = 0; k < VECTORS; k++) m4[k] = wasm_v128_load(m + 4 * k);
+    for (size_t r = 0; r < rows;) {
+        const size_t end = rows - r < BLOCK ? rows : r + BLOCK;
+        for (size_t k = 0; k < VECTORS; k++) s[k] = q[k] = wasm_f32x4_splat(0.0f);
+        for (; r < end; r++) {
+            for (size_t k = 0; 4 * k < n; k++) {
+                const v128_t d = wasm_f32x4_sub(load(x + r * cols, n, 4 * k), m4[k]);
+                s[k] = wasm_f32x4_add(s[k], d);
+                q[k] = gpt_multiply_add(d, d, q[k]);
+            }
+        }
+        add_lanes(sums, s);
+        add_lanes(squares, q);
+    }
+    for (size_t k = 0; k < COLUMNS; k++) {
+        off[k] = sums[k] / (double)rows;
+        var[k] = squares[k] / (double)rows - off[k] * off[k];
+        if (var[k] < 0.0) var[k] = 0.0; /* the difference may round below 0 */
+    }
+}
+
+/* The statistics of n <= COLUMNS columns; inlined with n = COLUMNS, where the loads are whole vectors. */
+static inline __attribute__((always_inline)) void statistics(float *mean, float *off, float *var, const float *x,
+                                                             size_t rows, size_t cols, size_t n)
+{
+    const size_t guessed = rows < GUESS ? rows : GUESS;
+    float m[COLUMNS] = {0.0f};
+    double o[COLUMNS], v[COLUMNS];
+    for (size_t c = 0; c < n; c++) {
+        float sum = 0.0f; /* of equal elements 0: then the guess is just their value */
+        for (size_t r = 0; r < guessed; r++) sum += x[r * cols + c] - x[c];
+        m[c] = x[c] + sum / (float)guessed;
+    }
+    moments(o, v, x, m, rows, cols, n);
+    int again = 0;
+    for (size_t c = 0; c < n; c++) {
+        if (o[c] * o[c] <= v[c]) continue;
+        m[c] += (float)o[c];
+        again = 1;
+    }
+    if (again) moments(o, v, x, m, rows, cols, n);
+    for (size_t c = 0; c < n; c++) {
+        mean[c] = m[c];
+        off[c] = (float)o[c];
+        var[c] = (float)v[c];
+    }
+}
+
+int gpt_batchnorm_statistics_part(float *mean, float *off, float *var, const float *x, size_t rows, size_t cols,
+                                  size_t part, size_t parts)
+{
+    const int status = check_statistics(mean, off, var, x, rows, cols);
+    if (status) return status;
+    if (part >= parts) return GPT_ERR_VALUE;
+    size_t c;
+    const size_t end = gpt_share(cols, COLUMNS, part, parts, &c);
+    for (; c + COLUMNS <= end; c += COLUMNS) statistics(mean + c, off + c, var + c, x + c, rows, cols, COLUMNS);
+    if (c < end) statistics(mean + c, off + c, var + c, x + c, rows, cols, end - c);
+    return GPT_OK;
+}
+
+int gpt_batchnorm_statistics(float *mean, float *off, float *var, const float *x, size_t rows, size_t cols)
+{
+    return gpt_batchnorm_statistics_part(mean, off, var, x, rows, cols, 0, 1);
+}
+
+int gpt_batchnorm_update(float *running_mean, float *running_var, const float *mean, const float *off,
+                         const float *var, size_t rows, size_t cols, float momentum)
+{
+    if (!running_mean || !running_var || !mean || !off || !var) return GPT_ERR_NULL;
+    if (rows < 2 || !gpt_fits(cols, 1)) return GPT_ERR_SIZE;
+    if (!(momentum >= 0.0f && momentum <= 1.0f)) return GPT_ERR_VALUE;
+    const double m = (double)momentum, unbiased = (double)rows / (double)(rows - 1);
+    for (size_t c = 0; c < cols; c++) {
+        running_mean[c] = (float)((1.0 - m) * running_mean[c] + m * ((double)mean[c] + (double)off[c]));
+        running_var[c] = (float)((1.0 - m) * running_var[c] + m * unbiased * var[c]);
+    }
+    return GPT_OK;
+}
+
+int gpt_batchnorm_forward_ref(float *y, const float *x, const float *mean, const float *off, const float *var,
+                              const float *scale, const float *shift, size_t rows, size_t cols, float eps)
+{
+    const int status = check_forward(y, x, mean, var, scale, shift, rows, cols, eps);
+    if (status) return status;
+    for (size_t c = 0; c < cols; c++) {
+        const double m = (double)mean[c] + (off ? (double)off[c] : 0.0),
+                     s = 1.0 / sqrt((double)var[c] + (double)eps);
+        for (size_t r = 0; r < rows; r++)
+            y[r * cols + c] = (float)(scale[c] * ((x[r * cols + c] - m) * s) + shift[c]);
+    }
+    return GPT_OK;
+}
+
+/* What turns a column's x into x̂ = (x - m) · s + t. */
+typedef struct tile {
+    v128_t m[VECTORS], s[VECTORS], t[VECTORS];
+} tile;
+
+static inline tile tile_of(const float *mean, const float *off, const float *var, size_t n, float eps)
+{
+    tile a;
+    for (size_t k = 0; 4 * k < n; k++) {
+        const v128_t o = off ? load(off, n, 4 * k) : wasm_f32x4_splat(0.0f);
+        const v128_t wide = wasm_f32x4_add(load(var, n, 4 * k), wasm_f32x4_splat(eps));
+        a.m[k] = load(mean, n, 4 * k);
+        a.s[k] = wasm_f32x4_div(wasm_f32x4_splat(1.0f), wasm_f32x4_sqrt(wide));
+        a.t[k] = wasm_f32x4_neg(wasm_f32x4_mul(o, a.s[k]));
+    }
+    return a;
+}
+
+static inline v128_t normalised(const tile *a, v128_t x, size_t k)
+{
+    return gpt_multiply_add(wasm_f32x4_sub(x, a->m[k]), a->s[k], a->t[k]);
+}
+
+static inline __attribute__((always_inline)) void forward(float *y, const float *x, const tile *a,
+                                                          const float *scale, const float *shift, size_t rows,
+                                                          size_t cols, size_t n)
+{
+    v128_t by[VECTORS], plus[VECTORS];
+    for (size_t k = 0; 4 * k < n; k++) {
+        by[k] = load(scale, n, 4 * k);
+        plus[k] = load(shift, n, 4 * k);
+    }
+    for (size_t r = 0; r < rows; r++)
+        for (size_t k = 0; 4 * k < n; k++)
+            store(y + r * cols, gpt_multiply_add(normalised(a, load(x + r * cols, n, 4 * k), k), by[k], plus[k]), n,
+                  4 * k);
+}
+
+int gpt_batchnorm_forward_part(float *y, const float *x, const float *mean, const float *off, const float *var,
+                               const float *scale, const float *shift, size_t rows, size_t cols, float eps,
+                               size_t part, size_t parts)
+{
+    const int status = check_forward(y, x, mean, var, scale, shift, rows, cols, eps);
+    if (status) return status;
+    if (part >= parts) return GPT_ERR_VALUE;
+    size_t c;
+    const size_t end = gpt_share(cols, COLUMNS, part, parts, &c);
+    for (; c < end; c += COLUMNS) {
+        const size_t n = end - c < COLUMNS ? end - c : COLUMNS;
+        const tile a = tile_of(mean + c, off ? off + c : NULL, var + c, n, eps);
+        if (n == COLUMNS)
+            forward(y + c, x + c, &a, scale + c, shift + c, rows, cols, COLUMNS);
+        else
+            forward(y + c, x + c, &a, scale + c, shift + c, rows, cols, n);
+    }
+    return GPT_OK;
+}
+
+int gpt_batchnorm_forward(float *y, const float *x, const float *mean, const float *off, const float *var,
+                          const float *scale, const float *shift, size_t rows, size_t cols, float eps)
+{
+    return gpt_batchnorm_forward_part(y, x, mean, off, var, scale, shift, rows, cols, eps, 0, 1);
+}
+
+int gpt_batchnorm_backward_ref(float *dx, float *dscale, float *dshift, const float *dy, const float *x,
+                               const float *mean, const float *off, const float *var, const float *scale,
+                               size_t rows, size_t cols, float eps)
+{
+    const int status = check_backward(dx, dscale, dshift, dy, x, mean, off, var, scale, rows, cols, eps);
+    if (status) return status;
+    for (size_t c = 0; c < cols; c++) {
+        const double m = (double)mean[c] + (double)off[c], s = 1.0 / sqrt((double)var[c] + (double)eps);
+        double sum = 0.0, dot = 0.0;
+        for (size_t r = 0; r < rows; r++) {
+            sum += dy[r * cols + c];
+            dot += dy[r * cols + c] * ((x[r * cols + c] - m) * s);
+        }
+        for (size_t r = 0; r < rows; r++) {
+            const double unit = (x[r * cols + c] - m) * s;
+            dx[r * cols + c] =
+                (float)(scale[c] * s * (dy[r * cols + c] - sum / (double)rows - unit * dot / (double)rows));
+        }
+        dscale[c] = (float)dot;
+        dshift[c] = (float)sum;
+    }
+    return GPT_OK;
+}
+
+static inline __attribute__((always_inline)) void backward(float *dx, float *dscale, float *dshift, const float *dy,
+                                                           const float *x, const tile *a, const float *scale,
+                                                           size_t rows, size_t cols, size_t n)
+{
+    double sums[COLUMNS] = {0.0}, dots[COLUMNS] = {0.0};
+    v128_t s[VECTORS], d[VECTORS];
+    for (size_t r = 0; r < rows;) {
+        const size_t end = rows - r < BLOCK ? rows : r + BLOCK;
+        for (size_t k = 0; k < VECTORS; k++) s[k] = d[k] = wasm_f32x4_splat(0.0f);
+        for (; r < end; r++) {
+            for (size_t k = 0; 4 * k < n; k++) {
+                const v128_t g = load(dy + r * cols, n, 4 * k);
+                s[k] = wasm_f32x4_add(s[k], g);
+                d[k] = gpt_multiply_add(g, normalised(a, load(x + r * cols, n, 4 * k), k), d[k]);
+            }
+        }
+        add_lanes(sums, s);
+        add_lanes(dots, d);
+    }
+    /* dx = by · (dy - sum/rows - x̂ · dot/rows) */
+    float minus_sum[COLUMNS], minus_dot[COLUMNS];
+    v128_t by[VECTORS];
+    for (size_t c = 0; c < COLUMNS; c++) {
+        minus_sum[c] = (float)(-sums[c] / (double)rows);
+        minus_dot[c] = (float)(-dots[c] / (double)rows);
+    }
+    for (size_t c = 0; c < n; c++) {
+        dscale[c] = (float)dots[c];
+        dshift[c] = (float)sums[c];
+    }
+    for (size_t k = 0; 4 * k < n; k++) {
+        by[k] = wasm_f32x4_mul(load(scale, n, 4 * k), a->s[k]);
+        s[k] = wasm_v128_load(minus_sum + 4 * k);
+        d[k] = wasm_v128_load(minus_dot + 4 * k);
+    }
+    for (size_t r = 0; r < rows; r++) {
+        for (size_t k = 0; 4 * k < n; k++) {
+            const v128_t unit = normalised(a, load(x + r * cols, n, 4 * k), k);
+            const v128_t g = wasm_f32x4_add(load(dy + r * cols, n, 4 * k), s[k]);
+            store(dx + r * cols, wasm_f32x4_mul(by[k], gpt_multiply_add(unit, d[k], g)), n, 4 * k);
+        }
+    }
+}
+
+int gpt_batchnorm_backward_part(float *dx, float *dscale, float *dshift, const float *dy, const float *x,
+                                const float *mean, const float *off, const float *var, const float *scale,
+                                size_t rows, size_t cols, float eps, size_t part, size_t parts)
+{
+    const int status = check_backward(dx, dscale, dshift, dy, x, mean, off, var, scale, rows, cols, eps);
+    if (status) return status;
+    if (part >= parts) return GPT_ERR_VALUE;
+    size_t c;
+    const size_t end = gpt_share(cols, COLUMNS, part, parts, &c);
+    for (; c < end; c += COLUMNS) {
+        const size_t n = end - c < COLUMNS ? end - c : COLUMNS;
+        const tile a = tile_of(mean + c, off + c, var + c, n, eps);
+        if (n == COLUMNS)
+            backward(dx + c, dscale + c, dshift + c, dy + c, x + c, &a, scale + c, rows, cols, COLUMNS);
+        else
+            backward(dx + c, dscale + c, dshift + c, dy + c, x + c, &a, scale + c, rows, cols, n);
+    }
+    return GPT_OK;
+}
+
+int gpt_batchnorm_backward(float *dx, float *dscale, float *dshift, const float *dy, const float *x,
+                           const float *mean, const float *off, const float *var, const float *scale, size_t rows,
+                           size_t cols, float eps)
+{
+    return gpt_batchnorm_backward_part(dx, dscale, dshift, dy, x, mean, off, var, scale, rows, cols, eps, 0, 1);
+}

@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict'
+import { before, test } from 'node:test'
+import { assertCentralDifferences, assertClose, assertGradients, assertRefuses, golden, loadForTest, unpack } from './support.js'
+
+const cases = golden('batchnorm')
+let gpt
+before(async () => {
+  gpt = await loadForTest()
+})
+
+/** The case's layer, input, gradient and next batch. */
+function drawn({ seed, numFeatures, shape, x }) {
+  gpt.manualSeed(seed)
+  const layer = new gpt.BatchNorm(numFeatures)
+  layer.scale.data.set(gpt.randn([numFeatures]).data)
+  layer.shift.data.set(gpt.randn([numFeatures]).data)
+  gpt.randn(shape) // what x was made of
+  return { layer, x: gpt.tensor(unpack(x), shape), dy: gpt.randn(shape), following: gpt.randn(shape) }
+}
+
+test('BatchNorm and its gradients are PyTorch’s in training, also where the mean is 1e4 and the deviation 0.1', () => {
+  for (const golden of cases) {
+    const { layer, x, dy } = drawn(golden)
+    const { out, dx, grads } = golden
+    assertGradients(layer, x, dy, { out, dx, grads }, { forward: 5e-6, backward: 2e-5 })
+  }
+})
+
+test('BatchNorm’s running statistics are PyTorch’s, and what it gives from them after eval()', () => {
+  for (const golden of cases) {
+    const { layer, x, following } = drawn(golden)
+    layer.forward(x)
+    assertClose(layer.runningMean, golden.running_mean, 1e-6)
+    assertClose(layer.runningVar, golden.running_var, 1e-6)
+    layer.eval()
+    layer.runningMean.data.set(unpack(golden.running_mean))
+    layer.runningVar.data.set(unpack(golden.running_var))
+    assertClose(layer.forward(following), golden.evaluated, 5e-6)
+    assertClose(layer.runningMean, golden.running_mean, 1e-6)
+  }
+})
+
+test('BatchNorm’s gradients are what central differences say', () => {
+  for (const shape of [[5, 3], [2, 4, 17], [33, 1]]) {
+    const layer = new gpt.BatchNorm(shape.at(-1))
+    layer.scale.data.set(gpt.randn([shape.at(-1)]).data)
+    assertCentralDifferences(gpt, layer, gpt.randn(shape))
+  }
+})
+
+test('BatchNorm of a constant column is the shift, not NaN', () => {
+  const layer = new gpt.BatchNorm(3)
+  layer.shift.data.set([1, -2, 0.5])
+  for (const value of [0, 0.1, 1e4, -1e30]) {
+    assert.deepEqual(layer.forward(gpt.ones([7, 3]).mul(value)).toArray(), Array(7).fill([1, -2, 0.5]))
+  }
+})
+
+test('each column is its own, on as many threads as there are', () => {
+  const x = gpt.randn([301, 97])
+  const dy = gpt.randn([301, 97])
+  const column = (tensor, c) => gpt.tensor(Float32Array.from({ length: 301 }, (_, r) => tensor.data[97 * r + c]), [301, 1])
+  const layer = new gpt.BatchNorm(97)
+  const y = layer.forward(x)
+  const dx = layer.backward(dy)
+  for (const c of [0, 15, 16, 50, 96]) {
+    const alone = new gpt.BatchNorm(1)
+    assert.deepEqual([...alone.forward(column(x, c)).data], [...column(y, c).data])
+    assert.deepEqual([...alone.backward(column(dy, c)).data], [...column(dx, c).data])
+    assert.equal(alone.scale.grad.item(), layer.scale.grad.data[c])
+    assert.equal(alone.shift.grad.item(), layer.shift.grad.data[c])
+    assert.equal(alone.runningVar.item(), layer.runningVar.data[c])
+  }
+})
+
+test('the state dict has the running statistics, the parameters do not, and momentum is the new batch’s share', () => {
+  const layer = new gpt.BatchNorm(2, { momentum: 1 })
+  assert.deepEqual(Object.keys(layer.stateDict()), ['scale', 'shift', 'running_mean', 'running_var'])
+  assert.deepEqual(layer.namedParameters().map(([name]) => name), ['scale', 'shift'])
+  layer.forward(gpt.tensor([[1, 10], [3, 10]]))
+  assert.deepEqual(layer.runningMean.toArray(), [2, 10])
+  assert.deepEqual(layer.runningVar.toArray(), [2, 0])
+  const copy = new gpt.BatchNorm(2)
+  copy.loadStateDict(layer.stateDict())
+  assert.deepEqual(copy.runningVar.toArray(), [2, 0])
+})
+
+test('a batch that BatchNorm refuses changes nothing; in evaluation one row, or none, will do', () => {
+  const layer = new gpt.BatchNorm(3)
+  for (const shape of [[3], [1, 3], [0, 3]]) {
+    assertRefuses(() => layer.forward(gpt.ones(shape)), 'VALUE', /should have 2 rows or more in training mode/)
+  }
+  assert.deepEqual(layer.runningMean.toArray(), [0, 0, 0])
+  layer.forward(gpt.ones([2, 3]))
+  assertRefuses(() => layer.backward(gpt.ones([3])), 'SHAPE', /^BatchNorm.backward: dy should have shape \[2, 3\], got \[3\]$/)
+  assert.equal(layer.scale.grad, null)
+  layer.eval()
+  for (const shape of [[3], [1, 3], [0, 3]]) assert.deepEqual(layer.forward(gpt.ones(shape)).shape, shape)
+  assertRefuses(() => layer.backward(gpt.ones([3])), 'VALUE', /the layer is in evaluation mode/)
+})
