@@ -1,24 +1,33 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { GPT_CONFIG_124M } from 'gpt-layers'
-import { assertClose, golden, loadForTest } from './support.js'
+import {
+  assertCentralDifferences,
+  assertClose,
+  assertGradients,
+  assertNear,
+  assertRefuses,
+  golden,
+  loadForTest,
+} from './support.js'
 
 const { feedforward } = golden('layers')
+const { odd, gpt2 } = golden('feedforward')
 let gpt
 before(async () => {
   gpt = await loadForTest()
 })
 
-test('FeedForward is PyTorch’s at odd sizes, with either GELU', () => {
+test('FeedForward is PyTorch’s at odd sizes, with either GELU, in evaluation mode', () => {
   for (const { seed, embDim, hiddenDim, approximate, x, out } of feedforward) {
     gpt.manualSeed(seed)
-    const layer = new gpt.FeedForward({ embDim, hiddenDim, approximate })
+    const layer = new gpt.FeedForward({ embDim, hiddenDim, approximate }).eval()
     assertClose(layer.forward(gpt.randn(x)), out, 1e-5)
   }
 })
 
-test('the fused kernel gives what its three layers give one after the other', () => {
-  const layer = new gpt.FeedForward({ embDim: 33 })
+test('the fused kernel of evaluation mode gives what its three layers give one after the other', () => {
+  const layer = new gpt.FeedForward({ embDim: 33 }).eval()
   const x = gpt.randn([20, 33])
   const stepwise = new gpt.Sequential(...layer.layers).forward(x)
   assert.deepEqual([...layer.forward(x).data], [...stepwise.data])
@@ -34,12 +43,92 @@ test('GPT_CONFIG_124M goes in as it is: 768 to 3072 and back', () => {
   layer.dispose()
 })
 
-test('hidden activations never exist whole: 1024 tokens of 768 need weights, input, output and 2 MiB at most', async () => {
+test('in evaluation 1024 tokens of 768 need weights, input, output and 2 MiB at most: nothing hidden exists whole', async () => {
   const own = await loadForTest()
-  const layer = new own.FeedForward(GPT_CONFIG_124M)
+  const layer = new own.FeedForward(GPT_CONFIG_124M).eval()
   const x = own.zeros([1024, 768])
   layer.forward(x)
   // Every further thread has its own block of them, of 0.94 MiB, and a stack.
   const bytes = 4 * (4_722_432 + 2 * 1024 * 768) + (1 + own.threads) * 2 ** 20
   assert.ok(own.exports.memory.buffer.byteLength <= bytes, `${own.exports.memory.buffer.byteLength}`)
+})
+
+test('FeedForward’s gradients are autograd’s at odd sizes, with either GELU', () => {
+  for (const { seed, embDim, hiddenDim, approximate, x, ...expected } of odd) {
+    gpt.manualSeed(seed)
+    const layer = new gpt.FeedForward({ embDim, hiddenDim, approximate })
+    assertGradients(layer, gpt.randn(x), gpt.randn(x), expected)
+  }
+})
+
+test('FeedForward’s gradients are autograd’s at GPT-2’s size', () => {
+  gpt.manualSeed(gpt2.seed)
+  const layer = new gpt.FeedForward({ embDim: 768 })
+  layer.forward(gpt.randn(gpt2.x))
+  assertNear(layer.backward(gpt.randn(gpt2.x)), gpt2.dx, 2e-5, 'dx')
+  for (const [name, { grad }] of layer.namedParameters()) {
+    const some = grad.shape.length === 1 ? grad : gpt.tensor(grad.toArray()[7])
+    assertNear(some, gpt2.grads[name], 2e-5, name)
+  }
+  layer.zeroGrad()
+  layer.dispose()
+})
+
+test('FeedForward’s gradients are what central differences say, on any leading shape', () => {
+  gpt.manualSeed(11)
+  for (const shape of [[17], [2, 17], [2, 3, 17]]) {
+    assertCentralDifferences(gpt, new gpt.FeedForward({ embDim: 17, hiddenDim: 33 }), gpt.randn(shape))
+  }
+})
+
+test('in training FeedForward drops a share of what comes out, backward the same, evaluation nothing', () => {
+  gpt.manualSeed(5)
+  const dropping = new gpt.FeedForward({ embDim: 33, dropRate: 0.5 })
+  const plain = new gpt.FeedForward({ embDim: 33 })
+  plain.loadStateDict(dropping.stateDict())
+  const [x, dy] = [gpt.randn([9, 33]), gpt.randn([9, 33])]
+  const [dropped, full] = [dropping.forward(x), plain.forward(x)]
+  const kept = gpt.tensor(Array.from(dropped.data, (value) => (value === 0 ? 0 : 2)), [9, 33])
+  const share = kept.mean().item() / 2
+  assert.ok(share > 0.4 && share < 0.6, `${share}`)
+  assert.deepEqual([...dropped.data], [...full.mul(kept).data])
+  const [dx, expected] = [dropping.backward(dy), plain.backward(dy.mul(kept))]
+  assert.deepEqual([...dx.data], [...expected.data])
+  const grads = (layer) => layer.parameters().map(({ grad }) => [...grad.data])
+  assert.deepEqual(grads(dropping), grads(plain))
+  assert.deepEqual([...dropping.eval().forward(x).data], [...full.data])
+})
+
+test('GPT-2’s c_fc and c_proj load, from their Conv1D layout, all or nothing', () => {
+  const [fc, proj] = [new gpt.Conv1D(33, 17), new gpt.Conv1D(17, 33)]
+  const dict = { 'c_fc.weight': fc.weight, 'c_fc.bias': gpt.randn([33]), 'c_proj.weight': proj.weight }
+  const layer = new gpt.FeedForward({ embDim: 17, hiddenDim: 33 })
+  const before = layer.parameters().map((parameter) => parameter.toArray())
+  const load = (dict) => () => layer.loadStateDict(dict)
+  assertRefuses(load(dict), 'VALUE', /^FeedForward.loadStateDict: dict should have layers.2.bias/)
+  const wrong = { ...dict, 'c_proj.bias': gpt.zeros([33]) }
+  assertRefuses(load(wrong), 'SHAPE', /^FeedForward.loadStateDict: c_proj.bias should have shape \[17\]/)
+  const turned = { ...dict, 'c_proj.bias': gpt.zeros([17]), 'c_fc.weight': proj.weight }
+  assertRefuses(load(turned), 'SHAPE', /c_fc.weight should have shape \[17, 33\], got \[33, 17\]$/)
+  assert.deepEqual(layer.parameters().map((parameter) => parameter.toArray()), before)
+  layer.loadStateDict({ ...dict, 'c_proj.bias': gpt.randn([17]) })
+  fc.bias.data.set(dict['c_fc.bias'].data)
+  proj.bias.data.set(layer.layers[2].bias.data)
+  const x = gpt.randn([2, 5, 17])
+  const expected = proj.forward(new gpt.GELU().forward(fc.forward(x)))
+  layer.forward(x).data.forEach((value, i) => assert.ok(Math.abs(value - expected.data[i]) < 1e-6, `element ${i}`))
+})
+
+test('FeedForward’s backward refuses another shape or a parameter that is gone, and changes nothing', () => {
+  const layer = new gpt.FeedForward({ embDim: 3 })
+  const x = gpt.ones([2, 3])
+  assertRefuses(() => layer.backward(x), 'VALUE', /^FeedForward.backward: should follow a forward in training mode/)
+  layer.forward(x)
+  const other = gpt.ones([3, 2])
+  assertRefuses(() => layer.backward(other), 'SHAPE', /^FeedForward.backward: dy should have shape \[2, 3\]/)
+  layer.layers[0].weight.dispose()
+  assertRefuses(() => layer.backward(x), 'DISPOSED', /^FeedForward.backward: weight should be a live Tensor/)
+  assert.ok([1, 2, 3].every((i) => layer.parameters()[i].grad === null))
+  layer.eval()
+  assertRefuses(() => layer.backward(x), 'VALUE', /^FeedForward.backward: .* the layer is in evaluation mode/)
 })

@@ -24,7 +24,7 @@ afterEach(() => (workers = []))
 
 /** A layer after a forward and a backward of random numbers. */
 const trained = (gpt, layer, shape) => {
-  const y = layer.forward(gpt.randn([...shape, layer.inFeatures ?? layer.nx]))
+  const y = layer.forward(gpt.randn([...shape, layer.inFeatures ?? layer.nx ?? layer.embDim]))
   return { layer, dx: layer.backward(gpt.randn(y.shape)) }
 }
 
@@ -45,10 +45,11 @@ const calls = (gpt) => ({
   'GELU, erf': () => new gpt.GELU({ approximate: 'none' }).forward(gpt.randn([128, 3072])),
   'LayerNorm at an odd size': () => new gpt.LayerNorm(511).forward(gpt.randn([257, 511])),
   'LayerNorm at GPT-2’s': () => new gpt.LayerNorm(768).forward(gpt.randn([1024, 768])),
-  'FeedForward of one row': () => new gpt.FeedForward(GPT_CONFIG_124M).forward(gpt.randn([1, 768])),
-  'FeedForward of few rows': () => new gpt.FeedForward({ embDim: 67, hiddenDim: 259 }).forward(gpt.randn([37, 67])),
-  'FeedForward of many rows': () => new gpt.FeedForward({ embDim: 67, hiddenDim: 259 }).forward(gpt.randn([401, 67])),
-  'FeedForward at GPT-2’s': () => new gpt.FeedForward(GPT_CONFIG_124M).forward(gpt.randn([130, 768])),
+  'FeedForward of one row': () => new gpt.FeedForward(GPT_CONFIG_124M).eval().forward(gpt.randn([1, 768])),
+  'FeedForward of few rows': () => new gpt.FeedForward({ embDim: 67, hiddenDim: 259 }).eval().forward(gpt.randn([37, 67])),
+  'FeedForward of many rows': () => new gpt.FeedForward({ embDim: 67, hiddenDim: 259 }).eval().forward(gpt.randn([401, 67])),
+  'FeedForward’s gradient': () => trained(gpt, new gpt.FeedForward({ embDim: 67, hiddenDim: 259 }), [37]).dx,
+  'FeedForward at GPT-2’s': () => new gpt.FeedForward(GPT_CONFIG_124M).eval().forward(gpt.randn([130, 768])),
 })
 
 for (const threads of [2, 3]) {

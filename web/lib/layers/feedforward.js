@@ -2,6 +2,7 @@
 
 import { checkNumber, checkObject, checkSize } from '../check.js'
 import { Tensor } from '../tensor.js'
+import { Dropout } from './dropout.js'
 import { GELU } from './gelu.js'
 import { Linear } from './linear.js'
 import { Module } from './module.js'
@@ -15,16 +16,25 @@ const ROWS_EACH = 32
 
 /**
  * The transformer's position-wise network, as the notebook's class: Linear(embDim, hiddenDim), GELU,
- * Linear(hiddenDim, embDim). One kernel runs all three, so the hidden activations never exist whole.
+ * Linear(hiddenDim, embDim), and in training dropout. In evaluation mode one kernel runs them all, so the hidden
+ * activations never exist whole; in training they do, since `backward` needs them.
  */
 export class FeedForward extends Module {
+  /** GPT-2's names, and its Conv1D layout. @override @internal */
+  static aliases = {
+    'c_fc.weight': { transposed: 'layers.0.weight' },
+    'c_fc.bias': 'layers.0.bias',
+    'c_proj.weight': { transposed: 'layers.2.weight' },
+    'c_proj.bias': 'layers.2.bias',
+  }
+
   /**
    * Draws both layers' parameters from the instance's generator, in PyTorch's order.
    *
    * @param {Runtime} runtime
    * @param {{ embDim: number, hiddenDim?: number, approximate?: 'tanh' | 'none', dropRate?: number }} config
    *   GPT_CONFIG_124M as it is, or your own; other names in it are ignored. hiddenDim: 4 · embDim by default.
-   *   approximate: as for GELU. dropRate: kept for training, which this version does not have; `forward` never drops.
+   *   approximate: as for GELU. dropRate: the probability with which training drops what comes out; 0 by default
    * @throws {GptLayersError} TYPE, VALUE, MEMORY
    * @example new FeedForward(GPT_CONFIG_124M).forward(gpt.rand([2, 3, 768])).shape // [2, 3, 768]
    */
@@ -47,6 +57,8 @@ export class FeedForward extends Module {
       new GELU(runtime, { approximate }),
       new Linear(runtime, hiddenDim, embDim),
     ])
+    /** @readonly */
+    this.dropout = new Dropout(runtime, dropRate)
   }
 
   /**
@@ -63,9 +75,11 @@ export class FeedForward extends Module {
     const one = first.pointers(where)
     const two = second.pointers(where)
     const parts = runtime.partsOf(first.time(rows) + second.time(rows))
-    if (parts > 1 && rows < ROWS_EACH * parts) {
-      // the same bits
-      return runtime.scope(() => second.forward(gelu.forward(first.forward(input))))
+    if (this.training || (parts > 1 && rows < ROWS_EACH * parts)) {
+      // the same bits as the kernel's, but for dropout
+      const y = runtime.scope(() => this.dropout.forward(second.forward(gelu.forward(first.forward(input)))))
+      this.save({ x: input })
+      return y
     }
     return runtime.scope(() => {
       const y = Tensor.empty(runtime, where, input.shape)
@@ -89,5 +103,24 @@ export class FeedForward extends Module {
       )
       return y
     })
+  }
+
+  /**
+   * @override
+   * @param {Tensor} dy [..., embDim], not modified
+   * @returns {Tensor} dx, same shape
+   */
+  backward(dy) {
+    const where = 'FeedForward.backward'
+    const { runtime } = this
+    const [first, gelu, second] = this.layers
+    const { x } = this.saved(where)
+    const gradient = runtime.checkGradient(where, dy, x.shape)
+    // before the first gradient is added
+    first.pointers(where)
+    second.pointers(where)
+    const dx = runtime.scope(() => first.backward(gelu.backward(second.backward(this.dropout.backward(gradient)))))
+    this.release()
+    return dx
   }
 }
