@@ -11,6 +11,7 @@ import { race } from './measure.js'
 import { OPERATIONS, task, TOKENS, work } from './operations.js'
 import { BUILDS, ours } from './ours.js'
 import { selects } from './select.js'
+import { training } from './training.js'
 
 /**
  * @typedef {{ threads: number, effort: Effort, only: string }} Settings
@@ -53,7 +54,8 @@ export async function contest(settings, peers, modules, report) {
     }
   }
   for (const { gpt } of builds) {
-    if (gpt) for (const row of await costs(gpt, settings)) report({ row })
+    if (!gpt) continue
+    for (const row of [...(await training(gpt, settings)), ...(await costs(gpt, settings))]) report({ row })
   }
   for (const contestant of present([reference, ...builds, ...peers])) contestant.close()
   close()

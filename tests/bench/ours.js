@@ -47,7 +47,7 @@ export async function ours({ build, threads }) {
 
 /** @param {Task} task */
 function prepare(gpt, task) {
-  const layer = LAYERS[task.kind](gpt, task)
+  const layer = LAYERS[task.kind](gpt, task).eval()
   const x = gpt.tensor(task.x, [task.tokens, task.columns])
   return {
     call() {

@@ -24,7 +24,7 @@ T: tokens of GPT-2 124M's sizes, 768 and 3072. build: ours, and on how many thre
 ms: median. ratio: how many times as long the peer takes. rate: FeedForward's multiplications and additions,
 but at T=1 the bytes of its weights; of the others the bytes read and written once. of the limit: of registers
 that only multiply and add, in the same build, or of memory that is only read, as much as FeedForward's weights;
-measured in turns with the row.`
+measured in turns with the row. x fwd: how many times as long as the forward pass alone takes in evaluation.`
 
 /** @param {string} command */
 function readOptions(command) {

@@ -22,7 +22,7 @@ function ours({ ours, unit }) {
  * @returns {{ title: string, width: number, left?: boolean, cell: (row: Row) => string }[]}
  */
 const columns = (peers) => [
-  { title: 'operation', width: 16, left: true, cell: ({ operation }) => operation },
+  { title: 'operation', width: 21, left: true, cell: ({ operation }) => operation },
   { title: 'T', width: 4, cell: ({ tokens }) => (tokens === undefined ? '' : String(tokens)) },
   { title: 'build', width: 11, left: true, cell: ({ build, threads }) => `${build} / ${threads}` },
   { title: 'ours, ms', width: 13, cell: ours },
