@@ -43,14 +43,15 @@ def gradients(module, x, *, dy):
 class Conv1D(nn.Module):
     """GPT-2's linear layer, as in transformers."""
 
-    def __init__(self, nf, nx):
+    def __init__(self, nf, nx, bias=True):
         super().__init__()
         self.weight = nn.Parameter(torch.empty(nx, nf))
-        self.bias = nn.Parameter(torch.zeros(nf))
+        self.bias = nn.Parameter(torch.zeros(nf)) if bias else None
         nn.init.normal_(self.weight, std=0.02)
 
     def forward(self, x):
-        return x @ self.weight + self.bias
+        y = x @ self.weight
+        return y if self.bias is None else y + self.bias
 
 
 class LayerNorm(nn.Module):

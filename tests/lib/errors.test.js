@@ -6,6 +6,7 @@ import { GptLayersError } from 'gpt-layers'
 import { assertRefuses, loadForTest } from './support.js'
 
 let gpt, x, three, scalar, fractions, embedding, relu, gelu, linear, conv, norm, feedForward, rmsNorm, six, batchNorm
+let attention, vector, tokens, tooMany
 before(async () => {
   gpt = await loadForTest()
   x = gpt.ones([2, 5])
@@ -22,6 +23,10 @@ before(async () => {
   conv = new gpt.Conv1D(1, 6)
   norm = new gpt.LayerNorm(6)
   feedForward = new gpt.FeedForward({ embDim: 4 })
+  attention = new gpt.Attention({ embDim: 6, nHeads: 2, contextLength: 3 })
+  vector = gpt.ones([6])
+  tokens = gpt.ones([3, 6])
+  tooMany = gpt.ones([2, 4, 6])
 })
 
 /** @type {Record<string, [() => unknown, string, RegExp][]>} */
@@ -90,6 +95,23 @@ const refused = {
     [() => new gpt.LayerNorm(5, { eps: '1e-5' }), 'TYPE', /got "1e-5"$/],
     [() => norm.forward(x), 'SHAPE', /^LayerNorm.forward: x should end in 6 \(embDim\), got shape \[2, 5\]$/],
     [() => norm.forward(scalar), 'SHAPE', /got shape \[\]$/],
+  ],
+  Attention: [
+    [() => new gpt.Attention(), 'TYPE', /^Attention: config should be an object, got undefined$/],
+    [() => new gpt.Attention({ nHeads: 2, contextLength: 3 }), 'TYPE', /^Attention: embDim should be a positive integer, got undefined$/],
+    [() => new gpt.Attention({ embDim: 6, nHeads: 0, contextLength: 3 }), 'VALUE', /^Attention: nHeads should be a positive integer, got 0$/],
+    [() => new gpt.Attention({ embDim: 6, nHeads: 4, contextLength: 3 }), 'VALUE', /^Attention: nHeads should be a divisor of 6 \(embDim\), got 4$/],
+    [() => new gpt.Attention({ embDim: 6, nHeads: 2 }), 'TYPE', /^Attention: contextLength should be a positive integer, got undefined$/],
+    [() => new gpt.Attention({ embDim: 6, nHeads: 2, contextLength: 3, dropRate: 2 }), 'VALUE', /^Attention: dropRate should be a number from 0 to 1, got 2$/],
+    [() => new gpt.Attention({ embDim: 6, nHeads: 2, contextLength: 3, qkvBias: 1 }), 'TYPE', /^Attention: qkvBias should be true or false, got 1$/],
+    [() => attention.forward([1]), 'TYPE', /^Attention.forward: x should be a Tensor, got \[1\]$/],
+    [() => attention.forward(x), 'SHAPE', /^Attention.forward: x should end in 6 \(embDim\), got shape \[2, 5\]$/],
+    [() => attention.forward(vector), 'SHAPE', /^Attention.forward: x should end in \[tokens, 6\] with at most 3 \(contextLength\) tokens, got shape \[6\]$/],
+    [() => attention.forward(tooMany), 'SHAPE', /with at most 3 \(contextLength\) tokens, got shape \[2, 4, 6\]$/],
+    [() => attention.forward(tokens, true), 'TYPE', /^Attention.forward: options should be an object, got true$/],
+    [() => attention.forward(tokens, { returnWeights: 1 }), 'TYPE', /^Attention.forward: returnWeights should be true or false, got 1$/],
+    [() => attention.forward(tokens, { weights: true }), 'VALUE', /^Attention.forward: options should be among returnWeights, got "weights"$/],
+    [() => attention.backward(tokens), 'VALUE', /^Attention.backward: should follow a forward in training mode/],
   ],
   Dropout: [
     [() => new gpt.Dropout('0.1'), 'TYPE', /^Dropout: p should be a number from 0 to 1, got "0\.1"$/],

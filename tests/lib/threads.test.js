@@ -28,6 +28,8 @@ const trained = (gpt, layer, shape) => {
   return { layer, dx: layer.backward(gpt.randn(y.shape)) }
 }
 
+const odd = { embDim: 57, nHeads: 3, contextLength: 201, dropRate: 0.1 }
+
 /** Every layer at odd sizes and at GPT-2's, each enough work to be shared. */
 const calls = (gpt) => ({
   'Linear of one row': () => new gpt.Linear(768, 3072).forward(gpt.randn([1, 768])),
@@ -50,6 +52,11 @@ const calls = (gpt) => ({
   'FeedForward of many rows': () => new gpt.FeedForward({ embDim: 67, hiddenDim: 259 }).eval().forward(gpt.randn([401, 67])),
   'FeedForward’s gradient': () => trained(gpt, new gpt.FeedForward({ embDim: 67, hiddenDim: 259 }), [37]).dx,
   'FeedForward at GPT-2’s': () => new gpt.FeedForward(GPT_CONFIG_124M).eval().forward(gpt.randn([130, 768])),
+  'Attention of few tokens': () => new gpt.Attention(GPT_CONFIG_124M).forward(gpt.randn([7, 768])),
+  'Attention at an odd size': () => new gpt.Attention(odd).eval().forward(gpt.randn([2, 201, 57])),
+  'Attention’s weights': () => new gpt.Attention(odd).forward(gpt.randn([201, 57]), { returnWeights: true }).weights,
+  'Attention’s gradient': () => trained(gpt, new gpt.Attention(odd), [2, 201]).dx,
+  'Attention’s weight’s gradient': () => trained(gpt, new gpt.Attention(odd), [201]).layer.cAttn.weight.grad,
 })
 
 for (const threads of [2, 3]) {

@@ -5,6 +5,7 @@
 
 import { checkNumber, checkObject, checkShape, describe } from './check.js'
 import { GptLayersError } from './errors.js'
+import { Attention } from './layers/attention.js'
 import { Conv1D } from './layers/conv1d.js'
 import { BatchNorm } from './layers/batchnorm.js'
 import { Dropout } from './layers/dropout.js'
@@ -90,6 +91,8 @@ export class Gpt {
     this.Softmax = bind(runtime, Softmax)
     /** @readonly */
     this.FeedForward = bind(runtime, FeedForward)
+    /** @readonly */
+    this.Attention = bind(runtime, Attention)
     /** @readonly */
     this.Sequential = bind(runtime, Sequential)
     /** @readonly */

@@ -16,6 +16,7 @@
 /** @typedef {import('./layers/dropout.js').Dropout} Dropout */
 /** @typedef {import('./layers/embedding.js').Embedding} Embedding */
 /** @typedef {import('./layers/feedforward.js').FeedForward} FeedForward */
+/** @typedef {import('./layers/attention.js').Attention} Attention */
 /** @typedef {import('./layers/sequential.js').Sequential} Sequential */
 /** @typedef {import('./optim/optimizer.js').Optimizer} Optimizer */
 /** @typedef {import('./optim/sgd.js').SGD} SGD */

@@ -1,0 +1,181 @@
+import assert from 'node:assert/strict'
+import { before, test } from 'node:test'
+import { GPT_CONFIG_124M } from 'gpt-layers'
+import {
+  assertCentralDifferences,
+  assertClose,
+  assertGradients,
+  assertNear,
+  assertRefuses,
+  assertSame,
+  golden,
+  loadForTest,
+} from './support.js'
+
+const { drawn, whole, some } = golden('attention')
+let gpt
+before(async () => {
+  gpt = await loadForTest()
+})
+
+/** The layer, x and dy of a golden case, drawn as tests/golden/attention.py does. */
+function draw({ seed, shape, heads, qkvBias, times }) {
+  gpt.manualSeed(seed)
+  const layer = new gpt.Attention({ embDim: shape[2], nHeads: heads, contextLength: shape[1], qkvBias })
+  for (const { bias } of [layer.cAttn, layer.cProj]) bias?.data.set(gpt.randn(bias.shape).data)
+  const [x, dy] = [gpt.randn(shape), gpt.randn(shape)]
+  for (const { weight } of [layer.cAttn, layer.cProj]) weight.data.forEach((value, i, data) => (data[i] = times * value))
+  return { layer, x, dy }
+}
+
+/** The same bits. Views are taken here, since a call may move the memory. */
+const assertValues = (tensor, expected, from = 0, end = tensor.size) =>
+  assert.deepEqual(tensor.data.slice(from, end), expected.data.slice(from, end))
+
+test('a new Attention has the weights that PyTorch draws, to the bit, under GPT-2’s names', () => {
+  gpt.manualSeed(123)
+  const layer = new gpt.Attention({ embDim: 6, nHeads: 2, contextLength: 9 })
+  assertSame(layer.cAttn.weight, drawn.cAttn)
+  assertSame(layer.cProj.weight, drawn.cProj)
+  assert.deepEqual(
+    Object.entries(layer.stateDict()).map(([name, { shape }]) => `${name} ${shape.join('x')}`),
+    ['c_attn.weight 6x18', 'c_attn.bias 18', 'c_proj.weight 6x6', 'c_proj.bias 6'],
+  )
+})
+
+test('Attention and its gradients are PyTorch’s at odd sizes, with a bias of q, k and v or without', () => {
+  for (const expected of whole) {
+    const { layer, x, dy } = draw(expected)
+    assertGradients(layer, x, dy, expected)
+  }
+})
+
+test('Attention and its gradients are PyTorch’s with heads of 64, and at GPT-2’s width', () => {
+  for (const { out, dx, grads, ...rest } of some) {
+    const { layer, x, dy } = draw(rest)
+    const part = (tensor, { shape }, from) => {
+      const size = shape.reduce((product, n) => product * n, 1)
+      return gpt.tensor(tensor.data.slice(from * size, from * size + size || undefined), shape)
+    }
+    assertClose(part(layer.forward(x), out, -1), out, 1e-5)
+    assertNear(part(layer.backward(dy), dx, 0), dx, 2e-5, 'dx')
+    for (const [name, { grad }] of layer.namedParameters()) assertNear(part(grad, grads[name], 0), grads[name], 2e-5, name)
+  }
+})
+
+test('returnWeights gives PyTorch’s weights as well, and the same output', () => {
+  for (const expected of [...whole, ...some].filter(({ weights }) => weights)) {
+    const { layer, x } = draw(expected)
+    const { output, weights } = layer.forward(x, { returnWeights: true })
+    assertClose(weights, expected.weights, 3e-6)
+    assertValues(layer.forward(x), output)
+    assertValues(layer.eval().forward(x, { returnWeights: true }).weights, weights)
+  }
+})
+
+test('Attention’s gradients are what central differences say, on any leading shape', () => {
+  gpt.manualSeed(11)
+  for (const leading of [[17], [2, 9], [2, 3, 5], [130]]) {
+    const layer = new gpt.Attention({ embDim: 12, nHeads: 3, contextLength: 130 })
+    for (const { weight } of [layer.cAttn, layer.cProj]) weight.data.forEach((value, i, data) => (data[i] = 16 * value))
+    assertCentralDifferences(gpt, layer, gpt.randn([...leading, 12]), { step: 4e-3 })
+  }
+})
+
+test('a batch is its sequences one by one, bit for bit', () => {
+  const layer = new gpt.Attention({ embDim: 24, nHeads: 3, contextLength: 70 })
+  const x = gpt.randn([2, 2, 70, 24])
+  const y = layer.forward(x, { returnWeights: true })
+  assert.deepEqual(y.weights.shape, [2, 2, 3, 70, 70])
+  for (let b = 0; b < 4; b++) {
+    const one = layer.forward(gpt.tensor(x.data.slice(b * 1680, (b + 1) * 1680), [70, 24]), { returnWeights: true })
+    assert.deepEqual(one.output.shape, [70, 24])
+    assert.deepEqual(one.weights.shape, [3, 70, 70])
+    assert.deepEqual(one.output.data, y.output.data.slice(b * 1680, (b + 1) * 1680))
+    assert.deepEqual(one.weights.data, y.weights.data.slice(b * 14700, (b + 1) * 14700))
+  }
+})
+
+test('a token changes nothing that comes before it, bit for bit, not even where it is NaN', () => {
+  const layer = new gpt.Attention({ embDim: 20, nHeads: 2, contextLength: 100 }).eval()
+  const x = gpt.randn([100, 20])
+  const y = layer.forward(x)
+  for (const [token, value] of [[1, 3], [8, NaN], [63, -2], [64, Infinity], [99, NaN]]) {
+    const changed = x.clone()
+    changed.data.fill(value, token * 20, token * 20 + 20)
+    const after = layer.forward(changed)
+    assertValues(after, y, 0, token * 20)
+    assert.notDeepEqual(after.data.slice(token * 20), y.data.slice(token * 20), `token ${token}`)
+  }
+})
+
+test('huge logits do not overflow', () => {
+  const layer = new gpt.Attention({ embDim: 8, nHeads: 2, contextLength: 40 })
+  layer.cAttn.weight.data.forEach((value, i, data) => (data[i] = i % 24 < 16 ? 1e12 * value : value))
+  const { output, weights } = layer.forward(gpt.randn([40, 8]), { returnWeights: true })
+  assert.ok(output.data.every(Number.isFinite))
+  assert.ok(weights.data.every((weight) => weight >= 0 && weight <= 1.00001))
+})
+
+test('dropout takes weights and outputs in training only, reproducibly, and backward knows which', () => {
+  const config = { embDim: 12, nHeads: 3, contextLength: 33, dropRate: 0.4 }
+  gpt.manualSeed(5)
+  const layer = new gpt.Attention(config)
+  const plain = new gpt.Attention({ ...config, dropRate: 0 })
+  plain.loadStateDict(layer.stateDict())
+  const x = gpt.randn([33, 12])
+  const seeded = () => (gpt.manualSeed(1), layer.forward(x))
+  const [first, other, again] = [seeded(), layer.forward(x), seeded()]
+  assertValues(again, first)
+  assert.notDeepEqual(other.data, first.data)
+  const zeros = first.data.filter((value) => value === 0).length / first.size
+  assert.ok(Math.abs(zeros - 0.4) < 0.13, `${zeros}`) // five deviations
+  assertValues(layer.eval().forward(x), plain.forward(x))
+
+  // Without the dropout of outputs, what is left is a smooth function of x for one seed.
+  layer.train()
+  layer.residDropout = new gpt.Dropout(0)
+  for (const { weight } of [layer.cAttn, layer.cProj]) weight.data.forEach((value, i, data) => (data[i] = 16 * value))
+  const dy = gpt.randn([33, 12])
+  const loss = () => (gpt.manualSeed(1), gpt.scope(() => layer.forward(x).data.reduce((sum, y, i) => sum + y * dy.data[i], 0)))
+  loss()
+  const dx = layer.backward(dy)
+  const direction = gpt.randn([33, 12]).data.slice()
+  const original = x.data.slice()
+  const along = (step) => (x.data.set(original.map((value, i) => value + step * direction[i])), loss())
+  const slope = (along(0.01) - along(-0.01)) / 0.02
+  const expected = direction.reduce((sum, value, i) => sum + value * dx.data[i], 0)
+  const scale = Math.sqrt(dx.data.reduce((sum, value) => sum + value * value, 0))
+  assert.ok(Math.abs(slope - expected) <= 2e-3 * scale, `difference ${slope}, gradient ${expected}, scale ${scale}`)
+})
+
+test('Attention takes no tokens, and a batch of none', () => {
+  const layer = new gpt.Attention({ embDim: 6, nHeads: 2, contextLength: 3 })
+  for (const shape of [[0, 6], [0, 3, 6], [2, 0, 6]]) {
+    assert.deepEqual(layer.forward(gpt.zeros(shape)).shape, shape)
+    assert.deepEqual(layer.backward(gpt.zeros(shape)).shape, shape)
+  }
+})
+
+test('Attention’s backward refuses what is not its own, and changes nothing', () => {
+  const layer = new gpt.Attention({ embDim: 6, nHeads: 2, contextLength: 3 })
+  const x = gpt.randn([3, 6])
+  assertRefuses(() => layer.backward(x), 'VALUE', /^Attention.backward: should follow a forward in training mode; got none/)
+  layer.forward(x)
+  assertRefuses(() => layer.backward(gpt.zeros([2, 6])), 'SHAPE', /^Attention.backward: dy should have shape \[3, 6\], got \[2, 6\]$/)
+  assert.ok(layer.parameters().every(({ grad }) => grad === null))
+  layer.backward(x)
+  layer.forward(x)
+  layer.eval()
+  assertRefuses(() => layer.backward(x), 'VALUE', /the layer is in evaluation mode/)
+})
+
+test('no [tokens, tokens] matrix: 1024 tokens of 768 need weights, input, output, q, k, v and 2 MiB at most', async () => {
+  const own = await loadForTest()
+  const layer = new own.Attention(GPT_CONFIG_124M).eval()
+  const x = own.zeros([1024, 768])
+  layer.forward(x)
+  // Every further thread has its own tiles and rows, of 0.24 MiB, and a stack.
+  const bytes = 4 * (4 * 768 * 768 + 768 + 5 * 1024 * 768) + (1 + own.threads) * 2 ** 20
+  assert.ok(own.exports.memory.buffer.byteLength <= bytes, `${own.exports.memory.buffer.byteLength} of ${bytes}`)
+})
