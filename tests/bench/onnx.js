@@ -6,6 +6,9 @@ const VARINT = 0
 const LENGTH = 2 // a count of bytes, then the bytes: strings, raw data and messages
 const FIXED32 = 5
 
+/** The domain of the operators that onnxruntime adds to ONNX's. */
+export const MICROSOFT = 'com.microsoft'
+
 /** @param {Uint8Array[]} parts */
 function concat(parts) {
   const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0))
@@ -50,16 +53,17 @@ function attribute([name, value]) {
 }
 
 /**
- * NodeProto, of a graph: input = 1, output = 2, op_type = 4, attribute = 5
+ * NodeProto, of a graph: input = 1, output = 2, op_type = 4, attribute = 5, domain = 7
  *
  * @param {string} operator
  * @param {string[]} inputs
  * @param {string} output
  * @param {Record<string, number | string>} [attributes]
+ * @param {string} [domain] whose operator it is, if not ONNX's own
  */
-export function node(operator, inputs, output, attributes = {}) {
+export function node(operator, inputs, output, attributes = {}, domain = '') {
   const names = [...inputs.map((name) => string(1, name)), string(2, output)]
-  return message(1, ...names, string(4, operator), ...Object.entries(attributes).map(attribute))
+  return message(1, ...names, string(4, operator), ...Object.entries(attributes).map(attribute), string(7, domain))
 }
 
 /**
@@ -98,5 +102,6 @@ function value(number, name, shape) {
 export function model(shape, ...parts) {
   const graph = message(7, ...parts, string(2, 'graph'), value(11, 'x', shape), value(12, 'y', shape))
   const operators = message(8, string(1, ''), integer(2, 20)) // the first that has Gelu
-  return concat([integer(1, 9), operators, graph])
+  const contributed = message(8, string(1, MICROSOFT), integer(2, 1))
+  return concat([integer(1, 9), operators, contributed, graph])
 }

@@ -3,8 +3,8 @@
 /** @import { Task } from './operations.js' */
 /** @import { Entrant } from './contest.js' */
 
-import { model, node, weight } from './onnx.js'
-import { DIM, EPS, HIDDEN } from './operations.js'
+import { MICROSOFT, model, node, weight } from './onnx.js'
+import { DIM, EPS, HEADS, HIDDEN } from './operations.js'
 
 const MODELS = {
   LayerNorm: ({ weights }) => [
@@ -21,6 +21,16 @@ const MODELS = {
     weight('weight1', [HIDDEN, DIM], weights.weight1),
     weight('bias1', [HIDDEN], weights.bias1),
     weight('weight2', [DIM, HIDDEN], weights.weight2),
+    weight('bias2', [DIM], weights.bias2),
+  ],
+  // up to the heads it has an operator of its own, which takes a batch, as Gemm does not
+  Attention: ({ weights }) => [
+    node('Attention', ['x', 'weight1', 'bias1'], 'heads', { num_heads: HEADS, unidirectional: 1 }, MICROSOFT),
+    node('MatMul', ['heads', 'weight2'], 'projected'),
+    node('Add', ['projected', 'bias2'], 'y'),
+    weight('weight1', [DIM, 3 * DIM], weights.weight1),
+    weight('bias1', [3 * DIM], weights.bias1),
+    weight('weight2', [DIM, DIM], weights.weight2),
     weight('bias2', [DIM], weights.bias2),
   ],
 }
@@ -42,7 +52,7 @@ export function onnxruntime(ort, threads) {
 
 /** @param {any} ort @param {Task} task */
 async function prepare(ort, task) {
-  const shape = [task.tokens, task.columns]
+  const shape = [...(task.kind === 'Attention' ? [1] : []), task.tokens, task.columns]
   const bytes = model(shape, ...MODELS[task.kind](task))
   const session = await ort.InferenceSession.create(bytes, { executionProviders: ['wasm'] })
   const feeds = { x: new ort.Tensor('float32', task.x, shape) }

@@ -4,7 +4,7 @@
 /** @import { Entrant } from './contest.js' */
 
 import { load } from '../../dist/index.js'
-import { DIM, EPS, HIDDEN } from './operations.js'
+import { DIM, EPS, HEADS, HIDDEN } from './operations.js'
 
 export const BUILDS = ['simd', 'relaxed']
 
@@ -23,6 +23,14 @@ const LAYERS = {
     first.bias.data.set(weights.bias1)
     second.weight.data.set(weights.weight2)
     second.bias.data.set(weights.bias2)
+    return layer
+  },
+  Attention(gpt, { weights, tokens }) {
+    const layer = new gpt.Attention({ embDim: DIM, nHeads: HEADS, contextLength: tokens })
+    layer.cAttn.weight.data.set(weights.weight1)
+    layer.cAttn.bias.data.set(weights.bias1)
+    layer.cProj.weight.data.set(weights.weight2)
+    layer.cProj.bias.data.set(weights.bias2)
     return layer
   },
 }

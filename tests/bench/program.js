@@ -21,10 +21,11 @@ const usage = (/** @type {string} */ command) => `usage: ./build.sh ${command} [
 
 const LEGEND = `
 T: tokens of GPT-2 124M's sizes, 768 and 3072. build: ours, and on how many threads, the peers on as many.
-ms: median. ratio: how many times as long the peer takes. rate: FeedForward's multiplications and additions,
-but at T=1 the bytes of its weights; of the others the bytes read and written once. of the limit: of registers
-that only multiply and add, in the same build, or of memory that is only read, as much as FeedForward's weights;
-measured in turns with the row. x fwd: how many times as long as the forward pass alone takes in evaluation.`
+ms: median. ratio: how many times as long the peer takes. rate: multiplications and additions of FeedForward and
+of Attention, whose scores count up to the diagonal, but at T=1 the bytes of their weights; of the others the bytes
+read and written once. of the limit: of registers that only multiply and add, in the same build, or of memory that
+is only read, as much as FeedForward's weights; measured in turns with the row. x fwd: how many times as long as
+the forward pass alone takes in evaluation.`
 
 /** @param {string} command */
 function readOptions(command) {

@@ -6,7 +6,7 @@
 
 import * as tf from '@tensorflow/tfjs-core'
 import '@tensorflow/tfjs-backend-wasm'
-import { DIM, EPS, HIDDEN } from './operations.js'
+import { DIM, EPS, HEADS, HIDDEN } from './operations.js'
 
 const ROOT = 2 * Math.sqrt(2 / Math.PI)
 
@@ -26,12 +26,35 @@ const FUNCTIONS = {
     const hidden = tf.fused.matMul({ a: x, b: weight1, bias: bias1 })
     return tf.fused.matMul({ a: GELU[approximate](hidden), b: weight2, bias: bias2 })
   },
+  Attention(x, { weight1, bias1, weight2, bias2, mask }) {
+    const size = DIM / HEADS
+    const qkv = tf.reshape(tf.fused.matMul({ a: x, b: weight1, bias: bias1 }), [-1, 3, HEADS, size])
+    const [q, kTransposed, v] = tf.split(qkv, 3, 1).map((t, i) =>
+      tf.transpose(tf.squeeze(t, [1]), i === 1 ? [1, 2, 0] : [1, 0, 2]),
+    )
+    const scores = tf.add(tf.mul(tf.matMul(q, kTransposed), 1 / Math.sqrt(size)), mask)
+    const heads = tf.transpose(tf.matMul(tf.softmax(scores), v), [1, 0, 2])
+    return tf.fused.matMul({ a: tf.reshape(heads, [-1, DIM]), b: weight2, bias: bias2 })
+  },
 }
 
-// Transposed beforehand: with transposeB every call takes 13 times as long.
-const SHAPES = { weight1: [HIDDEN, DIM], weight2: [DIM, HIDDEN] }
-const tensor = (name, values) =>
-  SHAPES[name] ? tf.tidy(() => tf.transpose(tf.tensor(values, SHAPES[name]))) : tf.tensor(values)
+const SHAPES = {
+  FeedForward: { weight1: [HIDDEN, DIM], weight2: [DIM, HIDDEN] },
+  Attention: { weight1: [DIM, 3 * DIM], weight2: [DIM, DIM] },
+}
+
+function tensor(kind, name, values) {
+  const matrix = tf.tensor(values, SHAPES[kind]?.[name])
+  if (kind !== 'FeedForward' || matrix.rank < 2) return matrix
+  // Transposed beforehand: with transposeB every call takes 13 times as long.
+  const transposed = tf.transpose(matrix)
+  matrix.dispose()
+  return transposed
+}
+
+/** What is added to scores: nothing up to the diagonal, and above it what makes their weights 0. */
+const causal = (tokens) =>
+  tf.tidy(() => tf.mul(-1e9, tf.sub(1, tf.linalg.bandPart(tf.ones([tokens, tokens]), -1, 0))))
 
 /**
  * @param {number} threads
@@ -46,8 +69,9 @@ export async function tfjs(threads) {
 /** @param {Task} task */
 function prepare({ kind, approximate, tokens, columns, x, weights }) {
   const input = tf.tensor(x, [tokens, columns])
-  const entries = Object.entries(weights).map(([name, values]) => [name, tensor(name, values)])
+  const entries = Object.entries(weights).map(([name, values]) => [name, tensor(kind, name, values)])
   const tensors = Object.fromEntries(entries)
+  if (kind === 'Attention') tensors.mask = causal(tokens)
   const forward = () => FUNCTIONS[kind](input, tensors, approximate)
   return {
     call() {
