@@ -13,6 +13,10 @@ import { BUILDS, ours } from './ours.js'
 import { selects } from './select.js'
 import { training } from './training.js'
 
+// After a pause, Linux wakes a thread on the core that woke it, in a virtual machine at least, and takes up to 10 ms to
+// give it one of its own. That depends on the turns before, so several threads are timed once they are awake.
+const AWAKE = 0.02
+
 /**
  * @typedef {{ threads: number, effort: Effort, only: string }} Settings
  * @typedef {{ call: () => unknown, result: () => Float32Array | Promise<Float32Array>,
@@ -34,7 +38,8 @@ import { training } from './training.js'
  * @param {(message: { row?: Row, note?: string }) => void} report
  */
 export async function contest(settings, peers, modules, report) {
-  const { threads, effort, only } = settings
+  const { threads, only } = settings
+  const effort = { ...settings.effort, lead: threads > 1 ? AWAKE : 0 }
   const reference = await ours({ build: 'simd', threads: 1 }) // gives the numbers, and what to agree with
   const builds = await Promise.all(BUILDS.map((build) => ours({ build, threads })))
   const { limits, close } = await openLimits(modules, threads)

@@ -1,9 +1,10 @@
 // Measuring in turns, so that what else the machine does meets all alike.
 
 /**
- * @typedef {{ seconds: number, rounds: number, sample: number, patience: number }} Effort
+ * @typedef {{ seconds: number, rounds: number, sample: number, patience: number, lead?: number }} Effort
  *   seconds: of each entry's calls, on average, and rounds: how many samples of each, both at least;
- *   sample: seconds that one should take; patience: seconds after which a few rounds must do
+ *   sample: seconds that one should take; patience: seconds after which a few rounds must do;
+ *   lead: seconds of calls before each sample that are not timed, 0 by default
  * @typedef {{ name: string, call: () => unknown, rest?: number }} Entry
  *   rest: seconds after which its threads are quiet, and do not slow down who comes next
  */
@@ -50,7 +51,7 @@ async function warmUp({ call }, seconds) {
  * @param {Effort} effort
  * @returns {Promise<Record<string, number>>} the median seconds of a call, by name
  */
-export async function race(entries, { seconds, rounds, sample, patience }) {
+export async function race(entries, { seconds, rounds, sample, patience, lead = 0 }) {
   const calls = []
   for (const entry of entries) calls.push(await warmUp(entry, sample))
   const times = entries.map(() => /** @type {number[]} */ ([]))
@@ -59,6 +60,7 @@ export async function race(entries, { seconds, rounds, sample, patience }) {
     (done >= rounds && spent >= seconds * entries.length) || (done >= FEW_ROUNDS && spent >= patience)
   for (let round = 0; !enough(round); round++) {
     for (const [i, { call, rest }] of entries.entries()) {
+      for (let led = 0; led < lead; ) led += await time(call, calls[i])
       const taken = await time(call, calls[i])
       times[i].push(taken / calls[i])
       spent += taken

@@ -25,7 +25,8 @@ ms: median. ratio: how many times as long the peer takes. rate: multiplications 
 of Attention, whose scores count up to the diagonal, but at T=1 the bytes of their weights; of the others the bytes
 read and written once. of the limit: of registers that only multiply and add, in the same build, or of memory that
 is only read, as much as FeedForward's weights; measured in turns with the row. x fwd: how many times as long as
-the forward pass alone takes in evaluation.`
+the forward pass alone takes in evaluation. Two threads: each turn begins with 20 ms of calls that are not timed, for
+all alike.`
 
 /** @param {string} command */
 function readOptions(command) {
