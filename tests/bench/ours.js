@@ -35,7 +35,7 @@ const LAYERS = {
   },
 }
 
-// Its threads spin for 1 ms after a call, and would take the second core from whoever comes next.
+// Its threads look for more work for up to 1 ms after a call, and would take the second core from whoever comes next.
 const SPIN = 0.002
 
 /**

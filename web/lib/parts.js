@@ -24,14 +24,15 @@ export const SLOTS = MAX_ARGUMENTS
 const THREW = -100
 
 /**
- * How often a thread looks before it sleeps: 1 ms. Awaking takes 10 µs, and what it waits for, the others' parts or
- * the next layer's call, mostly comes sooner: 65,536 elements of ReLU take 5 µs on two threads that look, 11 on two
- * that sleep. But above all, Linux may wake a thread on the very core that woke it, in a virtual machine at least, and
- * moves it away only once two have been at work there for a while. Threads that sleep after 20 µs never are:
- * FeedForward of 6 tokens, five calls after a pause of 30 ms, took 1.15 ms then, as on one thread, and takes 0.65 now.
- * It costs where other programs keep the cores busy: 1.9 ms there instead of 1.3.
+ * A thread looks for as long as it has just worked before it sleeps, 20 µs (this many looks) at least and 1 ms at most.
+ * Awaking takes 10 µs, and what it waits for, the others' parts or the next layer's call, mostly comes sooner: 65,536
+ * elements of ReLU take 5 µs on two threads that look, 11 on two that sleep. And Linux may wake a thread on the very
+ * core that woke it, in a virtual machine at least, and parts the two only after both have been at work for a while.
+ * FeedForward of 6 tokens, the first five calls after 30 ms and the next five: 1.0 ms and 0.52; 1.0 and 1.0 where
+ * threads look for 20 µs; 0.63 and 0.52 where for 1 ms, but then a call of 15 µs may take 960, on one core with them.
  */
-const SPINS = 200_000
+const LOOKS = 4000
+const LONGEST = 1 // ms
 
 /**
  * @typedef {object} Board
@@ -90,15 +91,28 @@ function doPart({ words, slots }, kernels, part) {
 }
 
 /**
+ * @param {() => boolean} ready
+ * @param {number} worked milliseconds
+ * @returns {boolean} whether it was ready before this thread should rather sleep
+ */
+function look(ready, worked) {
+  const end = performance.now() + Math.min(worked, LONGEST)
+  do for (let i = 0; i < LOOKS; i++) if (ready()) return true
+  while (performance.now() < end)
+  return false
+}
+
+/**
  * Waits until every part is done.
  *
  * @param {Board} board
  * @param {boolean} maySleep false on a browser's main thread, which may only spin
+ * @param {number} worked milliseconds that the caller's own parts took
  * @param {number} patience milliseconds
  * @returns {boolean} false where some part is still not done
  */
-export function finished({ words }, maySleep, patience) {
-  for (let i = 0; i < SPINS; i++) if (Atomics.load(words, PENDING) === 0) return true
+export function finished({ words }, maySleep, worked, patience) {
+  if (look(() => Atomics.load(words, PENDING) === 0, worked)) return true
   const end = performance.now() + patience
   for (let left = Atomics.load(words, PENDING); left > 0; left = Atomics.load(words, PENDING)) {
     if (performance.now() > end) return false
@@ -125,13 +139,13 @@ export function statusOf({ words }) {
 }
 
 /**
- * Sleeps until there are parts to take.
+ * Waits until there are parts to take.
  *
  * @param {Board} board
+ * @param {number} worked milliseconds that the last ones took
  */
-export function awaitParts({ words }) {
-  for (let i = 0; i < SPINS; i++) if (Atomics.load(words, OPEN) > 0) return
-  Atomics.wait(words, OPEN, 0)
+export function awaitParts({ words }, worked) {
+  if (!look(() => Atomics.load(words, OPEN) > 0, worked)) Atomics.wait(words, OPEN, 0)
 }
 
 /** @typedef {(...args: number[]) => number} Kernel */

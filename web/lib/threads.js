@@ -102,7 +102,8 @@ export class Crew {
     const begun = performance.now()
     open(board, this.#names.indexOf(kernel), args, parts)
     takeParts(board, this.#kernels)
-    if (!finished(board, this.#maySleep, this.#patience + 20 * (performance.now() - begun))) {
+    const worked = performance.now() - begun
+    if (!finished(board, this.#maySleep, worked, this.#patience + 20 * worked)) {
       this.dispose()
       takeOver(board, this.#kernels)
     }

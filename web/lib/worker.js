@@ -16,8 +16,10 @@ port.onmessage = (/** @type {{ data: Orders }} */ { data: { module, memory, stac
   exports.gpt_stack_set(stack)
   const kernels = names.map((name) => exports[name])
   port.postMessage('ready')
-  for (;;) {
-    awaitParts(board)
+  for (let worked = 0; ; ) {
+    awaitParts(board, worked)
+    const begun = performance.now()
     takeParts(board, kernels)
+    worked = performance.now() - begun
   }
 }
