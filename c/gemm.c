@@ -176,10 +176,8 @@ static inline __attribute__((always_inline)) void six_tile(float *sums, const fl
     }
 }
 
-static inline __attribute__((always_inline)) void six_product(float *y, int y_is_six, const float *six,
-                                                              const float *weight, const float *bias, size_t rows,
-                                                              size_t in, size_t out, size_t first_out,
-                                                              size_t end_out)
+static void six_product(float *y, int y_is_six, const float *six, const float *weight, const float *bias,
+                        size_t rows, size_t in, size_t out, size_t first_out, size_t end_out)
 {
     float sums[SIX_OUTS * GPT_SIX];
     for (size_t o = first_out; o < end_out;) {
