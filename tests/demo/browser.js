@@ -57,7 +57,7 @@ export async function open(browser, url, { width = 1440, height = 900, features 
   })
   await page.setViewport({ width, height })
   await page.emulateMediaFeatures(Object.entries(features).map(([name, value]) => ({ name, value })))
-  await page.goto(url, { waitUntil: 'networkidle0' })
+  await page.goto(url, { waitUntil: 'load' })
   await page.waitForSelector(ready)
   return { page, complaints, foreign }
 }

@@ -1,48 +1,63 @@
-// From the page's settings to every number on it, by the package. Nothing here knows the page.
+// From section 1's settings to every number in it, by the package. Nothing here knows the page.
 
 /** @import { Gpt, Tensor } from 'gpt-layers' */
 /** @import { Settings } from './slice.js' */
 
-export const SAMPLES = 2
 export const INPUTS = 5
 export const OUTPUTS = 6
 
-/**
- * The numbers that can be edited, each table by the name its cells have in the URL: row first, counted from 1, as in x12.
- *
- * @param {'outputs' | 'batch'} target
- */
-export function tableShapes(target) {
-  const width = target === 'outputs' ? OUTPUTS : INPUTS
-  return { x: [SAMPLES, INPUTS], w: [OUTPUTS, INPUTS], b: [OUTPUTS], gamma: [width], beta: [width] }
+/** What the batch is before any edit. */
+export const BATCHES = {
+  notebook: { shape: [2, INPUTS], drawn: 'randn' }, // cell 2
+  whiteboard: { shape: [1, 4], values: [1.1, 0.8, 2.3, 4.4] }, // the lecture's row
+  rand: { shape: [5, 10, 3], drawn: 'rand' }, // the second notebook's tensor
 }
 
 /**
- * The names of a table's cells, in its order.
+ * The numbers that can be edited, each table by the name its cells have in the address.
+ *
+ * @param {Pick<Settings, 'data' | 'target'>} settings
+ * @returns {Record<string, number[]>}
+ */
+export function tableShapes({ data, target }) {
+  const x = BATCHES[data].shape
+  const width = target === 'outputs' ? OUTPUTS : x[x.length - 1]
+  const layer = data === 'notebook' ? { w: [OUTPUTS, INPUTS], b: [OUTPUTS] } : {}
+  return { x, ...layer, gamma: [width], beta: [width] }
+}
+
+/**
+ * The names of a table's cells, in its order: the indices counted from 1, as in x12, or x1.10.3 where there are three.
  *
  * @param {string} table
- * @param {readonly number[]} shape [rows, cols], or [n]
+ * @param {readonly number[]} shape
+ * @returns {string[]}
  */
-export function cellNames(table, [rows, cols]) {
-  if (cols === undefined) return Array.from({ length: rows }, (_, i) => `${table}${i + 1}`)
-  return Array.from({ length: rows * cols }, (_, i) => `${table}${Math.floor(i / cols) + 1}${(i % cols) + 1}`)
+export function cellNames(table, shape) {
+  /** @type {number[][]} */
+  let indices = [[]]
+  for (const n of shape) indices = indices.flatMap((index) => Array.from({ length: n }, (_, i) => [...index, i + 1]))
+  return indices.map((index) => table + index.join(shape.length > 2 ? '.' : ''))
 }
 
 /**
  * What the tables hold before any edit: the batch and the layer as the seed draws them, scale 1 and shift 0.
  *
  * @param {Gpt} gpt
- * @param {number} seed
- * @param {'outputs' | 'batch'} target
+ * @param {Pick<Settings, 'seed' | 'data' | 'target'>} settings
  * @returns {Record<string, number>} by cell name
  */
-export function drawn(gpt, seed, target) {
+export function drawn(gpt, { seed, data, target }) {
   return gpt.scope(() => {
     gpt.manualSeed(seed)
-    const shapes = tableShapes(target)
-    const batch = gpt.randn(shapes.x)
-    const { weight, bias } = new gpt.Linear(INPUTS, OUTPUTS).stateDict()
-    const tables = { x: batch, w: weight, b: bias, gamma: gpt.ones(shapes.gamma), beta: gpt.zeros(shapes.beta) }
+    const { shape, drawn, values } = BATCHES[data]
+    const x = values ? gpt.tensor(values, shape) : gpt[drawn](shape)
+    const layer = () => {
+      const { weight, bias } = new gpt.Linear(INPUTS, OUTPUTS).stateDict()
+      return { w: weight, b: bias }
+    }
+    const shapes = tableShapes({ data, target })
+    const tables = { x, ...(shapes.w && layer()), gamma: gpt.ones(shapes.gamma), beta: gpt.zeros(shapes.beta) }
     return Object.fromEntries(
       Object.entries(tables).flatMap(([table, { shape, data }]) =>
         cellNames(table, shape).map((name, i) => [name, data[i]]),
@@ -52,17 +67,47 @@ export function drawn(gpt, seed, target) {
 }
 
 /**
+ * Every tensor on the way, in the caller's scope.
+ *
+ * @param {Gpt} gpt
+ * @param {Settings} settings
+ * @param {Record<string, number>} cells every editable number by its name
+ */
+function forward(gpt, settings, cells) {
+  const shapes = tableShapes(settings)
+  const table = (/** @type {string} */ name) =>
+    gpt.tensor(cellNames(name, shapes[name]).map((cell) => cells[cell]), shapes[name])
+  const x = table('x')
+  const linear = () => {
+    const linear = new gpt.Linear(INPUTS, OUTPUTS)
+    linear.loadStateDict({ weight: table('w'), bias: table('b') })
+    return linear.forward(x)
+  }
+  const z = settings.target === 'outputs' ? linear() : x
+  const out = settings.target === 'outputs' ? new gpt.ReLU().forward(z) : x
+  const mean = out.mean({ dim: -1, keepdim: true })
+  const variance = out.var({ dim: -1, keepdim: true, unbiased: settings.unbiased })
+  const centred = out.sub(mean)
+  const divided = centred.div(variance.add(settings.eps).sqrt())
+  const scaled = divided.mul(table('gamma')).add(table('beta'))
+  return { z, out, mean, variance, centred, divided, scaled }
+}
+
+/**
  * @typedef {object} Step one state on the way from before to after
  * @property {string} name what was done to the step before
  * @property {string} verb what that does to the points
- * @property {number[][]} values [sample][feature]
- * @property {number[]} mean of each sample
- * @property {number[]} variance of each sample, divided as the settings say
+ * @property {number[][]} values [row][feature]
+ * @property {number[]} mean of each row
+ * @property {number[]} variance of each row, divided as the settings say
  *
  * @typedef {object} Result
+ * @property {number[][]} linear what Linear gives, before ReLU; the batch where there is no layer
  * @property {Step} before what is normalised
+ * @property {Step} centred before, its mean subtracted
+ * @property {Step} divided centred, divided by its deviation
  * @property {Step} after what comes out
- * @property {Step[]} steps from before to after, both included
+ * @property {Step[]} steps from before to after, both included; without the last where scale and shift change nothing
  */
 
 /**
@@ -71,41 +116,78 @@ export function drawn(gpt, seed, target) {
  * @param {Record<string, number>} cells every editable number by its name
  * @returns {Result}
  */
-export function compute(gpt, { target, unbiased, eps }, cells) {
-  const shapes = tableShapes(target)
-  const values = (/** @type {keyof typeof shapes} */ name) => cellNames(name, shapes[name]).map((cell) => cells[cell])
-  const table = (/** @type {keyof typeof shapes} */ name) => gpt.tensor(values(name), shapes[name])
+export function compute(gpt, settings, cells) {
   return gpt.scope(() => {
-    const x = table('x')
-    const input = target === 'outputs' ? layer(gpt, x, table('w'), table('b')) : x
-    const mean = input.mean({ dim: -1, keepdim: true })
-    const variance = input.var({ dim: -1, keepdim: true, unbiased })
-    const centred = input.sub(mean)
-    const normalised = centred.div(variance.add(eps).sqrt())
-    const scaled = normalised.mul(table('gamma')).add(table('beta'))
+    const { z, out, centred, divided, scaled } = forward(gpt, settings, cells)
+    const width = out.shape[out.shape.length - 1]
+    const rows = ({ data }) => Array.from({ length: data.length / width }, (_, r) => [...data.slice(r * width, (r + 1) * width)])
     const step = (/** @type {string} */ name, /** @type {string} */ verb, /** @type {Tensor} */ tensor) => ({
       name,
       verb,
-      values: /** @type {number[][]} */ (tensor.toArray()),
+      values: rows(tensor),
       mean: Array.from(tensor.mean({ dim: -1 }).data),
-      variance: Array.from(tensor.var({ dim: -1, unbiased }).data),
+      variance: Array.from(tensor.var({ dim: -1, unbiased: settings.unbiased }).data),
     })
-    const steps = [step('before', '', input), step('− μ', 'slide', centred), step('÷ √(σ²+ε)', 'stretch', normalised)]
-    const plain = values('gamma').every((value) => value === 1) && values('beta').every((value) => value === 0)
-    if (!plain) steps.push(step('· γ + β', 'scale, shift', scaled))
-    return { before: steps[0], after: steps[steps.length - 1], steps }
+    const steps = {
+      before: step('before', '', out),
+      centred: step('− μ', 'slide', centred),
+      divided: step('÷ √(σ²+ε)', 'stretch', divided),
+      after: step('· γ + β', 'scale, shift', scaled),
+    }
+    const all = Object.values(steps)
+    const plain = /^(gamma.*=1|beta.*=0)$/
+    const scales = Object.entries(cells).filter(([name]) => /^(gamma|beta)/.test(name))
+    const idle = scales.every(([name, value]) => plain.test(`${name}=${value}`))
+    return { linear: rows(z), ...steps, steps: idle ? all.slice(0, -1) : all }
   })
 }
 
 /**
- * @param {Gpt} gpt
- * @param {Tensor} x
- * @param {Tensor} weight
- * @param {Tensor} bias
- * @returns {Tensor} ReLU(x · weightᵀ + bias)
+ * @typedef {object} Printed a tensor as PyTorch prints it
+ * @property {string} name as the notebook has it
+ * @property {number[]} shape
+ * @property {string} text
  */
-function layer(gpt, x, weight, bias) {
-  const linear = new gpt.Linear(INPUTS, OUTPUTS)
-  linear.loadStateDict({ weight, bias })
-  return new gpt.Sequential(linear, new gpt.ReLU()).forward(x)
+
+/**
+ * @param {Gpt} gpt
+ * @param {Settings} settings
+ * @param {Record<string, number>} cells every editable number by its name
+ * @returns {Printed[]} in the order in which the code of code.js prints them
+ */
+export function print(gpt, settings, cells) {
+  const options = settings.sci === 'auto' ? {} : { sciMode: settings.sci === 'on' }
+  return gpt.scope(() => {
+    const { out, mean, variance, scaled } = forward(gpt, settings, cells)
+    const name = settings.target === 'outputs' ? 'out' : 'batch'
+    const after = {
+      mean: scaled.mean({ dim: -1, keepdim: true }),
+      var: scaled.var({ dim: -1, keepdim: true, unbiased: settings.unbiased }),
+    }
+    const tensors = { [name]: out, mean, var: variance, norm: scaled, 'norm’s mean': after.mean, 'norm’s var': after.var }
+    return Object.entries(tensors).map(([name, tensor]) => ({ name, shape: [...tensor.shape], text: tensor.toString(options) }))
+  })
+}
+
+/**
+ * What `dim` and `keepdim` do to the mean, and whether it can then be subtracted from what it is the mean of.
+ *
+ * @param {Gpt} gpt
+ * @param {Settings} settings
+ * @param {Record<string, number>} cells every editable number by its name
+ * @returns {{ from: number[], shape: number[], text: string, difference: number[] | string }} the difference's shape, or
+ *   the sentence that refuses it
+ */
+export function meanAlong(gpt, settings, cells) {
+  return gpt.scope(() => {
+    const { out } = forward(gpt, settings, cells)
+    const mean = out.mean({ dim: settings.dim, keepdim: settings.keepdim })
+    let difference
+    try {
+      difference = [...out.sub(mean).shape]
+    } catch (error) {
+      difference = /** @type {Error} */ (error).message
+    }
+    return { from: [...out.shape], shape: [...mean.shape], text: String(mean), difference }
+  })
 }

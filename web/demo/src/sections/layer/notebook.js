@@ -5,12 +5,17 @@
 export const NOTEBOOK_SEED = 123
 
 /**
- * The settings under which the notebook normalises each of its two tensors: cells 2 to 4 by hand, cell 7 by the
- * LayerNorm class of cell 6.
+ * How a tensor is normalised where it comes from: the layer's outputs by hand in cells 2 to 4, the batch by the LayerNorm
+ * class of cell 6 in cell 7, the whiteboard's row in the lecture, the (5, 10, 3) tensor by the second notebook's class.
+ *
+ * @param {'notebook' | 'whiteboard' | 'rand'} data
+ * @param {'outputs' | 'batch'} target
+ * @returns {{ unbiased: boolean, eps: number }}
  */
-export const NOTEBOOK_SETTINGS = {
-  outputs: { unbiased: true, eps: 0 },
-  batch: { unbiased: false, eps: 1e-5 },
+export function notebookSettings(data, target) {
+  if (data === 'whiteboard') return { unbiased: false, eps: 0 }
+  if (data === 'rand') return { unbiased: false, eps: 1e-6 }
+  return target === 'outputs' ? { unbiased: true, eps: 0 } : { unbiased: false, eps: 1e-5 }
 }
 
 /** The printed numbers to four decimals, by what they are of. */
@@ -33,5 +38,11 @@ export const NOTEBOOK_PRINTED = {
   batch: {
     normalisedMean: [['0.0000'], ['0.0000']],
     normalisedVariance: [['1.0000'], ['1.0000']],
+  },
+  // said in the lecture, of the row on the whiteboard
+  whiteboard: {
+    mean: [['2.1500']],
+    normalisedMean: [['0.0000']],
+    normalisedVariance: [['1.0000']],
   },
 }
