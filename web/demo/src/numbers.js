@@ -2,14 +2,24 @@
 
 /** @param {number} value @returns {string} four decimals as the notebook prints, with an ASCII minus; never "-0.0000" */
 export function fourDecimals(value) {
-  return value.toFixed(4).replace(/^-(?=0\.0+$)/, '')
+  return decimals(value, 4)
 }
 
-/** @param {number} value @returns {string} for a cell: four decimals and a real minus sign, short where it is huge */
-export function cellText(value) {
+/** @param {number} value @param {number} digits */
+function decimals(value, digits) {
+  return value.toFixed(digits).replace(/^-(?=0\.0+$)/, '')
+}
+
+/**
+ * @param {number} value
+ * @param {number} [digits] after the point
+ * @returns {string} for a cell: with a real minus sign, shorter where it is large
+ */
+export function cellText(value, digits = 4) {
   if (Number.isNaN(value)) return '—'
   if (!Number.isFinite(value)) return value < 0 ? '−∞' : '∞'
-  const text = Math.abs(value) >= 1e4 ? value.toExponential(1) : fourDecimals(value)
+  const size = Math.abs(value)
+  const text = size >= 1e5 ? value.toExponential(1) : decimals(value, size >= 1e4 ? 1 : size >= 1e3 ? 2 : digits)
   return text.replaceAll('-', '−')
 }
 

@@ -57,6 +57,9 @@ export function explain(place, figure) {
   return { formula: `${value(name)}: ${what}, in every row.`, sources: new Set(column('y')) }
 }
 
+const MORE_DIGITS = 6
+const asShown = (/** @type {number} */ value) => Number(value.toFixed(4))
+
 /** As a term after an operator. @param {number} value */
 const term = (value) => (value < 0 ? `(${cellText(value)})` : cellText(value))
 
@@ -100,10 +103,13 @@ function summary(table, { row, col }, { settings, result, index, now, why }) {
 const full = (value) =>
   value !== 0 && Math.abs(value) < 5e-5 ? `${cellText(value)}, in full ${String(value.toExponential(4)).replaceAll('-', '−')}` : cellText(value)
 
+/** @param {string} letter @returns {string} with a hat: normalised */
+const hat = (letter) => `${letter}\u0302`.normalize()
+
 /** What the normalised table's numbers are called. @param {Settings} settings @param {Step} now @param {Result} result */
 function symbol({ target }, now, result) {
   const before = target === 'outputs' ? 'y' : 'x'
-  return now === result.centred ? `(${before} − μ)` : `${before}̂`
+  return now === result.centred ? `(${before} − μ)` : hat(before)
 }
 
 /** @param {number} row @param {number} col @param {Parameters<typeof explain>[1]} figure */
@@ -116,18 +122,24 @@ function normalised(row, col, { settings, result, at, index, now, why }) {
   const from = [{ table: source, row, col }, { table: source, row, col: 'mean' }]
   const keys = () => new Set(from.map((place) => key(/** @type {Place} */ (place))))
   const result_ = cellText(now.values[row][col])
-  if (now === centred) return { formula: `${name}${index(row, col)} − μ${index(row)} = ${difference} = ${result_}`, sources: keys() }
+  if (now === centred) {
+    // More digits where four of each would not add up.
+    const adds = Math.abs(asShown(x) - asShown(mean) - asShown(x - mean)) < 5e-5
+    const long = (/** @type {number} */ value) => cellText(value, MORE_DIGITS)
+    const sum = adds ? `${difference} = ${result_}` : `${long(x)} − ${mean < 0 ? `(${long(mean)})` : long(mean)} = ${long(now.values[row][col])}`
+    return { formula: `${name}${index(row, col)} − μ${index(row)} = ${sum}`, sources: keys() }
+  }
   from.push({ table: source, row, col: 'variance' })
   const { eps } = settings
   const root = eps ? `√(${cellText(variance)} + ${eps})` : `√${cellText(variance)}`
   const symbols = `(${name}${index(row, col)} − μ${index(row)}) / √${eps ? `(σ²${index(row)} + ε)` : `σ²${index(row)}`}`
   const [scale, shift] = [at('g', 0, col), at('g', 1, col)]
   const c = subscript(String(col + 1))
-  let formula = `${name}̂${index(row, col)} = ${symbols} = (${difference}) / ${root} = ${result_}`
+  let formula = `${hat(name)}${index(row, col)} = ${symbols} = (${difference}) / ${root} = ${result_}`
   if (now !== divided) {
     from.push({ table: 'g', row: 0, col }, { table: 'g', row: 1, col })
     if (scale !== 1 || shift !== 0) {
-      formula = `${name}̂${index(row, col)} = γ${c}·${symbols} + β${c} = ${term(scale)}·(${difference}) / ${root} + ${term(shift)} = ${result_}`
+      formula = `${hat(name)}${index(row, col)} = γ${c}·${symbols} + β${c} = ${term(scale)}·(${difference}) / ${root} + ${term(shift)} = ${result_}`
     }
   }
   return { formula: why(row) || formula, sources: keys() }

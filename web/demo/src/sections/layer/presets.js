@@ -49,13 +49,13 @@ export const PRESETS = [
     data: 'notebook',
     target: 'batch',
     change: first((value) => value + OFFSET),
-    look: `Sample 1 plus ${OFFSET}: the mean takes it away again. Out there a float32 has steps of 0.001 only, so the third decimal of the result is what was rounded off before.`,
+    look: `Sample 1 plus ${OFFSET}: the mean takes it away again. But out there a float32 comes in steps of 0.001, the mean as well: the result is off in its third decimal, and so is its own mean.`,
   },
   {
     name: 'the (5, 10, 3) tensor',
     data: 'rand',
     target: 'batch',
     change: {},
-    look: 'The second notebook’s: five tables of ten rows of three. dim=-1 is still a row, so 50 rows have each their own mean and variance; ε = 1e-6.',
+    look: 'Five tables of ten rows of three numbers. dim=-1 is still one row: there are 50 means and 50 variances.',
   },
 ]
