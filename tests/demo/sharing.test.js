@@ -109,6 +109,13 @@ test('embedded, a section stands alone with its state, and leads to the whole pa
   await page.close()
 })
 
+test('where there is no such section to embed, the whole page is shown and says so', async () => {
+  const { page } = await open(browser, `${server.url}?embed=poem`)
+  assert.match(await problem(page), /There is no section “poem” to embed/)
+  assert.ok(await page.$('footer'))
+  await page.close()
+})
+
 test('the link is copied, and where that is not allowed it stands there to be copied by hand', async () => {
   const { page } = await open(browser, `${server.url}?x11=2`)
   await page.evaluate(() => {

@@ -1,0 +1,52 @@
+// A section's slice of the state, made of fields: what the address and a file may say of it.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { choice, flag, integer, number, numbers, slice, text } from '../../web/demo/src/fields.js'
+
+const fields = {
+  n: integer(6, { min: 1, max: 4096 }),
+  rate: number(0.1, { min: 0 }),
+  kind: choice('layer', ['layer', 'batch']),
+  on: flag(false),
+  words: text('Every effort moves you', { max: 40 }),
+  row: numbers([1, 2]),
+  rows: numbers([], { max: 3 }),
+}
+const one = slice(fields, { views: ['on'] })
+const other = { n: 768, rate: 1e-3, kind: 'batch', on: true, words: 'ä = 1 & 2', row: [-0.5, 4], rows: [1, 2, 3] }
+
+test('only what differs from the defaults goes into the address, and comes back from it', () => {
+  assert.deepEqual(one.toQuery(one.defaults()), {})
+  const query = one.toQuery(other)
+  assert.deepEqual(Object.keys(query), Object.keys(fields))
+  const read = new Map(new URLSearchParams(new URLSearchParams(query).toString()))
+  assert.deepEqual(one.fromQuery(read), { state: other, refused: [] })
+  assert.deepEqual(one.fromQuery(new Map()), { state: one.defaults(), refused: [] })
+})
+
+test('what an address says wrongly is refused by name, and the rest counts', () => {
+  const wrong = { n: '1.5', rate: '-1', kind: 'poem', on: 'maybe', words: 'x'.repeat(41), row: '1', rows: '1,2,3,4', poem: '' }
+  const { state, refused } = one.fromQuery(new Map(Object.entries(wrong)))
+  assert.deepEqual(state, one.defaults())
+  assert.deepEqual(refused, Object.keys(wrong))
+  for (const n of ['', ' ', '0', '4097', 'Infinity', 'NaN']) assert.deepEqual(one.fromQuery(new Map([['n', n]])).refused, ['n'])
+  assert.equal(one.fromQuery(new Map(Object.entries({ n: '7', rate: 'x' }))).state.n, 7)
+})
+
+test('a file gives back the state, what it leaves out is as at first, and what is wrong in it is named', () => {
+  assert.deepEqual(one.validate(JSON.parse(JSON.stringify(other))), other)
+  assert.deepEqual(one.validate({ n: 7 }), { ...one.defaults(), n: 7 })
+  const wrong = { n: '7', rate: null, kind: 1, on: 'yes', words: ['a'], row: [1, 'x'], rows: { 0: 1 } }
+  for (const [name, value] of Object.entries(wrong)) {
+    assert.throws(() => one.validate({ [name]: value }), new RegExp(`“${name}” cannot be`))
+  }
+  assert.throws(() => one.validate({ poem: 1 }), /there is no “poem”/)
+  assert.throws(() => one.validate([]), /names and values were expected/)
+})
+
+test('defaults are a state of their own each time', () => {
+  const first = one.defaults()
+  first.row.push(3)
+  assert.deepEqual(one.defaults().row, [1, 2])
+})
