@@ -301,3 +301,14 @@ for (const [width, height] of [
     await page.close()
   })
 }
+
+test('at 360 pixels nothing scrolls sideways, whatever the section shows', async () => {
+  const { page } = await open(browser, server.url, { width: 360, height: 800 })
+  for (const state of ['?step=input', '?step=variance&x11=12345.678', '?panel=print&dim=1&keepdim=no', '?panel=code', '?data=rand']) {
+    await page.goto(server.url + state)
+    await page.waitForSelector('.trust')
+    const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
+    assert.ok(overflow <= 0, `${state}: ${overflow} pixels too wide`)
+  }
+  await page.close()
+})
