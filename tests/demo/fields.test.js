@@ -26,11 +26,21 @@ test('only what differs from the defaults goes into the address, and comes back 
 })
 
 test('what an address says wrongly is refused by name, and the rest counts', () => {
-  const wrong = { n: '1.5', rate: '-1', kind: 'poem', on: 'maybe', words: 'x'.repeat(41), row: '1', rows: '1,2,3,4', poem: '' }
+  const wrong = {
+    n: '1.5',
+    rate: '-1',
+    kind: 'poem',
+    on: 'maybe',
+    words: 'x'.repeat(41),
+    row: '1',
+    rows: '1,2,3,4',
+    poem: '',
+  }
   const { state, refused } = one.fromQuery(new Map(Object.entries(wrong)))
   assert.deepEqual(state, one.defaults())
   assert.deepEqual(refused, Object.keys(wrong))
-  for (const n of ['', ' ', '0', '4097', 'Infinity', 'NaN']) assert.deepEqual(one.fromQuery(new Map([['n', n]])).refused, ['n'])
+  for (const n of ['', ' ', '0', '4097', 'Infinity', 'NaN'])
+    assert.deepEqual(one.fromQuery(new Map([['n', n]])).refused, ['n'])
   assert.equal(one.fromQuery(new Map(Object.entries({ n: '7', rate: 'x' }))).state.n, 7)
 })
 

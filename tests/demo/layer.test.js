@@ -26,14 +26,20 @@ const numbers = (page, table) =>
   page.$$eval(`.${table} tbody tr`, (rows) =>
     rows.map((row) =>
       [...row.querySelectorAll('td.cell')].map((cell) => {
-        return cell.querySelector('input')?.value ?? cell.querySelector('.computed')?.textContent ?? cell.textContent.replace('not yet', '')
+        return (
+          cell.querySelector('input')?.value ??
+          cell.querySelector('.computed')?.textContent ??
+          cell.textContent.replace('not yet', '')
+        )
       }),
     ),
   )
 const text = (page, selector) => page.$eval(selector, (element) => element.textContent.replace(/\s+/g, ' ').trim())
 const formula = (page) => text(page, '.formula')
-const cellAt = (page, table, row, col) => page.$(`.${table} tbody tr:nth-child(${row}) td.cell:nth-child(${col + 1})`)
-const press = async (page, name) => (await page.waitForSelector(`#layer ::-p-xpath(.//button[normalize-space()="${name}"])`)).click()
+const cellAt = (page, table, row, col) =>
+  page.$(`.${table} tbody tr:nth-child(${row}) td.cell:nth-child(${col + 1})`)
+const press = async (page, name) =>
+  (await page.waitForSelector(`#layer ::-p-xpath(.//button[normalize-space()="${name}"])`)).click()
 const lit = (page) =>
   page.$$eval('td.lit', (all) =>
     all.map((cell) => {
@@ -42,7 +48,13 @@ const lit = (page) =>
     }),
   )
 /** As the page writes a number. */
-const written = (values) => Array.from(values, (value) => value.toFixed(4).replace(/^-(?=0\.0+$)/, '').replace('-', '−'))
+const written = (values) =>
+  Array.from(values, (value) =>
+    value
+      .toFixed(4)
+      .replace(/^-(?=0\.0+$)/, '')
+      .replace('-', '−'),
+  )
 
 test('forward and back, by button and by arrow key, show what each step adds, and nothing of the next', async () => {
   const { page, complaints } = await open(browser, server.url)
@@ -57,7 +69,10 @@ test('forward and back, by button and by arrow key, show what each step adds, an
   await page.keyboard.press('ArrowRight')
   assert.match(await text(page, '.stepper p'), /^3 of 8: ReLU/)
   const relu = (await numbers(page, 'outputs')).map((row) => row.slice(0, 6))
-  assert.deepEqual(relu, linear.map((row) => row.map((value) => (value.startsWith('−') ? '0.0000' : value))))
+  assert.deepEqual(
+    relu,
+    linear.map((row) => row.map((value) => (value.startsWith('−') ? '0.0000' : value))),
+  )
   assert.deepEqual((await numbers(page, 'outputs'))[0].slice(6), ['', ''])
   await page.keyboard.press('ArrowRight')
   assert.deepEqual((await numbers(page, 'outputs'))[0].slice(6), ['0.1324', ''])
@@ -84,7 +99,9 @@ test('forward and back, by button and by arrow key, show what each step adds, an
 test('played, the steps follow one another, and can be stopped', async () => {
   const { page } = await open(browser, `${server.url}?step=divide`)
   await press(page, 'play')
-  await page.waitForFunction(() => /8 of 8/.test(document.querySelector('.stepper p').textContent), { timeout: 10000 })
+  await page.waitForFunction(() => /8 of 8/.test(document.querySelector('.stepper p').textContent), {
+    timeout: 10000,
+  })
   await press(page, 'pause')
   assert.match(await text(page, '.stepper p'), /^8 of 8/)
   await page.close()
@@ -96,7 +113,10 @@ test('a number pointed at says its formula with the numbers in it, and lights up
   assert.equal(await formula(page), 'ŷ₁₁ = (y₁₁ − μ₁) / √σ²₁ = (0.2260 − 0.1324) / √0.0231 = 0.6159')
   assert.deepEqual((await lit(page)).sort(), ['outputs 1 8', 'outputs 1 9', 'parameters 1 1', 'parameters 2 1'])
   await (await cellAt(page, 'outputs', 2, 3)).hover()
-  assert.match(await formula(page), /^y₂₃ = max\(0, 0\.2093·0\.3818 \+ \(−0\.9724\)·0\.2136 \+ .* \+ 0\.1054\) = 0\.0000$/)
+  assert.match(
+    await formula(page),
+    /^y₂₃ = max\(0, 0\.2093·0\.3818 \+ \(−0\.9724\)·0\.2136 \+ .* \+ 0\.1054\) = 0\.0000$/,
+  )
   assert.equal((await lit(page)).length, 5 + 6)
   await (await page.$('.outputs tbody tr:nth-child(1) td.gap + td')).hover()
   assert.equal(await formula(page), 'μ₁ = (0.2260 + 0.3470 + 0.0000 + 0.2216 + 0.0000 + 0.0000) / 6 = 0.1324')
@@ -113,7 +133,10 @@ test('ε, scale and shift stand in the formula once they count', async () => {
   const { page } = await open(browser, `${server.url}?eps=0.01&gamma1=2&beta1=1`)
   await (await cellAt(page, 'normalised', 1, 1)).hover()
   const [value] = (await numbers(page, 'normalised'))[0]
-  assert.equal(await formula(page), `ŷ₁₁ = γ₁·(y₁₁ − μ₁) / √(σ²₁ + ε) + β₁ = 2.0000·(0.2260 − 0.1324) / √(0.0231 + 0.01) + 1.0000 = ${value}`)
+  assert.equal(
+    await formula(page),
+    `ŷ₁₁ = γ₁·(y₁₁ − μ₁) / √(σ²₁ + ε) + β₁ = 2.0000·(0.2260 − 0.1324) / √(0.0231 + 0.01) + 1.0000 = ${value}`,
+  )
   await page.close()
 })
 
@@ -133,8 +156,18 @@ test('the keyboard gets to every computed number: by Tab to the table, by arrow 
 test('the whiteboard’s row is normalised as the lecture does it', async () => {
   const { page } = await open(browser, server.url)
   await press(page, 'the whiteboard row')
-  assert.deepEqual(await numbers(page, 'batch'), [['1.1000', '0.8000', '2.3000', '4.4000', ...written([cells['the whiteboard row'].mean, cells['the whiteboard row'].var])]])
-  assert.deepEqual(await numbers(page, 'normalised'), [[...written(unpack(cells['the whiteboard row'].normed)), '0.0000', '1.0000']])
+  assert.deepEqual(await numbers(page, 'batch'), [
+    [
+      '1.1000',
+      '0.8000',
+      '2.3000',
+      '4.4000',
+      ...written([cells['the whiteboard row'].mean, cells['the whiteboard row'].var]),
+    ],
+  ])
+  assert.deepEqual(await numbers(page, 'normalised'), [
+    [...written(unpack(cells['the whiteboard row'].normed)), '0.0000', '1.0000'],
+  ])
   assert.match(await text(page, '.trust'), /These are the lecture’s numbers, to its four decimals: 3 of 3/)
   await page.close()
 })
@@ -156,7 +189,15 @@ test('the (5, 10, 3) tensor has PyTorch’s numbers, table by table', async () =
 test('a constant row is zeros thanks to ε, and without it every place says why there is none', async () => {
   const { page } = await open(browser, server.url)
   await press(page, 'a constant row')
-  assert.deepEqual((await numbers(page, 'normalised'))[0], ['0.0000', '0.0000', '0.0000', '0.0000', '0.0000', '0.0000', '0.0000'])
+  assert.deepEqual((await numbers(page, 'normalised'))[0], [
+    '0.0000',
+    '0.0000',
+    '0.0000',
+    '0.0000',
+    '0.0000',
+    '0.0000',
+    '0.0000',
+  ])
   await (await page.$('input[aria-label="ε"]')).focus()
   await page.keyboard.type('0')
   assert.doesNotMatch(await text(page, '#app'), /NaN/)
@@ -213,7 +254,10 @@ test('the tensors are printed as PyTorch prints them, in scientific notation or 
 test('dim and keepdim say what they do to the shape, and whether the mean can then be subtracted', async () => {
   const { page } = await open(browser, `${server.url}?panel=print`)
   const said = () => text(page, '.along')
-  assert.match(await said(), /turns \(2, 6\) into \(2, 1\): axis -1.*kept as an axis of 1.*takes from each row its own mean/)
+  assert.match(
+    await said(),
+    /turns \(2, 6\) into \(2, 1\): axis -1.*kept as an axis of 1.*takes from each row its own mean/,
+  )
   await page.select('select[aria-label="keepdim"]', 'False')
   assert.match(await said(), /into \(2,\).*is refused: sub: .*\[2, 6\].*\[2\]/)
   await page.select('select[aria-label="dim"]', '0')
@@ -230,7 +274,11 @@ const states = [
 ]
 
 /** What is only dust, and differs from one machine to the next, is 0. */
-const dusted = (printed) => printed.replace(/ *-?\d\.\d{4}e-0[6-9]| *-0\.0000| *0\.0000(e\+00)?/g, ' 0').replace(/\s+/g, ' ').trim()
+const dusted = (printed) =>
+  printed
+    .replace(/ *-?\d\.\d{4}e-0[6-9]| *-0\.0000| *0\.0000(e\+00)?/g, ' 0')
+    .replace(/\s+/g, ' ')
+    .trim()
 
 test('the code, pasted into Python and into Node, prints what the page shows', async (t) => {
   const { page } = await open(browser, server.url)
@@ -261,8 +309,12 @@ test('the code, pasted into Python and into Node, prints what the page shows', a
   if (spawnSync(python, ['-c', 'import torch']).status !== 0) return t.skip('no PyTorch here')
   // one process for all, for importing torch takes seconds
   const again = 'torch.set_printoptions(sci_mode=None); torch.set_printoptions(profile="default"); print("next")'
-  const printed = execFileSync(python, ['-c', pasted.map(({ pytorch }) => pytorch).join(`\n${again}\n`)], { encoding: 'utf8' })
-  printed.split('next\n').forEach((one, i) => assert.equal(dusted(one), dusted(pasted[i].shown), `PyTorch, ${states[i]}`))
+  const printed = execFileSync(python, ['-c', pasted.map(({ pytorch }) => pytorch).join(`\n${again}\n`)], {
+    encoding: 'utf8',
+  })
+  printed
+    .split('next\n')
+    .forEach((one, i) => assert.equal(dusted(one), dusted(pasted[i].shown), `PyTorch, ${states[i]}`))
   assert.equal(printed.split('next\n').length, states.length)
 })
 
@@ -290,7 +342,14 @@ for (const [width, height] of [
 ]) {
   test(`at ${width} by ${height} the section fits the screen, whatever it shows`, async () => {
     const { page } = await open(browser, server.url, { width, height })
-    for (const preset of ['the notebook', 'the whiteboard row', 'a constant row', 'an outlier', 'a large offset', 'the (5, 10, 3) tensor']) {
+    for (const preset of [
+      'the notebook',
+      'the whiteboard row',
+      'a constant row',
+      'an outlier',
+      'a large offset',
+      'the (5, 10, 3) tensor',
+    ]) {
       await press(page, preset)
       for (const panel of ['the number lines', 'what PyTorch prints', 'the code']) {
         await press(page, panel)
@@ -304,7 +363,13 @@ for (const [width, height] of [
 
 test('at 360 pixels nothing scrolls sideways, whatever the section shows', async () => {
   const { page } = await open(browser, server.url, { width: 360, height: 800 })
-  for (const state of ['?step=input', '?step=variance&x11=12345.678', '?panel=print&dim=1&keepdim=no', '?panel=code', '?data=rand']) {
+  for (const state of [
+    '?step=input',
+    '?step=variance&x11=12345.678',
+    '?panel=print&dim=1&keepdim=no',
+    '?panel=code',
+    '?data=rand',
+  ]) {
     await page.goto(server.url + state)
     await page.waitForSelector('.trust')
     const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)

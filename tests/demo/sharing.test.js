@@ -129,13 +129,18 @@ test('the link is copied, and where that is not allowed it stands there to be co
     navigator.clipboard.writeText = () => Promise.reject(new Error('not allowed'))
   })
   await (await page.waitForSelector('.tools .copy button')).click()
-  assert.match(await (await page.waitForSelector('.tools .copy input')).evaluate((input) => input.value), /\/\?x11=2$/)
+  assert.match(
+    await (await page.waitForSelector('.tools .copy input')).evaluate((input) => input.value),
+    /\/\?x11=2$/,
+  )
   await page.close()
 })
 
 test('the numbers go into a file and come back from it', async () => {
   const { page } = await open(browser, `${server.url}?seed=7&x11=2&gamma1=3`)
-  const text = String(await saved('gpt-layers.json', async () => (await tool(page, 'download the numbers')).click()))
+  const text = String(
+    await saved('gpt-layers.json', async () => (await tool(page, 'download the numbers')).click()),
+  )
   const { state, numbers } = JSON.parse(text)
   assert.deepEqual(state.layer.edits, { x11: 2, gamma1: 3 })
   assert.equal(numbers.layer.after.values.length, 2)
@@ -144,7 +149,8 @@ test('the numbers go into a file and come back from it', async () => {
   const input = await second.page.$('.tools input[type=file]')
   await input.uploadFile(join(folder, 'numbers.json'))
   await second.page.waitForFunction(() => document.querySelector('input[aria-label="seed"]').value === '7')
-  const cells = (page) => page.$$eval('.cell', (all) => all.map((one) => one.querySelector('input')?.value ?? one.textContent))
+  const cells = (page) =>
+    page.$$eval('.cell', (all) => all.map((one) => one.querySelector('input')?.value ?? one.textContent))
   assert.deepEqual(await cells(second.page), await cells(page))
   await press(second.page, 'Control', 'z')
   assert.equal(await value(second.page, 'seed'), '123')
@@ -214,7 +220,12 @@ test('after the first visit the page needs no network, whatever its address says
   // the worker's own requests, too
   const worker = await (await browser.waitForTarget((target) => target.type() === 'service_worker')).worker()
   await worker.client.send('Network.enable')
-  await worker.client.send('Network.emulateNetworkConditions', { offline: true, latency: 0, downloadThroughput: -1, uploadThroughput: -1 })
+  await worker.client.send('Network.emulateNetworkConditions', {
+    offline: true,
+    latency: 0,
+    downloadThroughput: -1,
+    uploadThroughput: -1,
+  })
   await page.goto(`${server.url}?x11=2`, { waitUntil: 'load' })
   await page.waitForSelector('.trust')
   assert.equal(await value(page, 'x₁₁'), '2')

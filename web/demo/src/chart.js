@@ -11,9 +11,20 @@ import { download } from './download.js'
 const SHAPES = 'line, rect, circle, ellipse, path, polyline, polygon, text'
 const PIXELS = 2 // of the PNG to one of the page
 /** What an SVG needs of a mark's style, and what it is where nothing is said. */
-const STROKE = { 'stroke-width': '1px', 'stroke-dasharray': 'none', 'stroke-linecap': 'butt', 'stroke-linejoin': 'miter' }
-const TEXT = { 'font-family': '', 'font-size': '', 'font-style': 'normal', 'font-weight': '400', 'text-anchor': 'start',
-  'dominant-baseline': 'auto' }
+const STROKE = {
+  'stroke-width': '1px',
+  'stroke-dasharray': 'none',
+  'stroke-linecap': 'butt',
+  'stroke-linejoin': 'miter',
+}
+const TEXT = {
+  'font-family': '',
+  'font-size': '',
+  'font-style': 'normal',
+  'font-weight': '400',
+  'text-anchor': 'start',
+  'dominant-baseline': 'auto',
+}
 
 /**
  * Saves a chart that is on the page as NAME.svg or NAME.png, as it looks now.
@@ -108,7 +119,8 @@ function draw(context, shape, svg) {
     if (shape instanceof SVGTextElement) {
       context.font = `${style.fontStyle} ${style.fontWeight} ${style.fontSize} ${style.fontFamily}`
       context.textAlign = { start: 'left', middle: 'center', end: 'right' }[style.textAnchor] ?? 'left'
-      context.textBaseline = { middle: 'middle', central: 'middle', hanging: 'hanging' }[style.dominantBaseline] ?? 'alphabetic'
+      context.textBaseline =
+        { middle: 'middle', central: 'middle', hanging: 'hanging' }[style.dominantBaseline] ?? 'alphabetic'
       context[how.text](shape.textContent.trim(), length(shape, 'x'), length(shape, 'y'))
     } else context[how.shape](outline(shape))
   }
@@ -168,5 +180,8 @@ function asHex(colour) {
   context.fillStyle = colour
   context.fillRect(0, 0, 1, 1)
   const [red, green, blue, alpha] = context.getImageData(0, 0, 1, 1).data
-  return { colour: '#' + [red, green, blue].map((n) => n.toString(16).padStart(2, '0')).join(''), alpha: alpha / 255 }
+  return {
+    colour: '#' + [red, green, blue].map((n) => n.toString(16).padStart(2, '0')).join(''),
+    alpha: alpha / 255,
+  }
 }

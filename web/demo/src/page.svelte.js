@@ -195,7 +195,8 @@ export class Page {
       refused.push(...read.refused.map((name) => `${prefix}${name}=${own[id].get(name)}`))
     }
     this.state = state
-    if (refused.length) this.problem = `The address has ${refused.join(', ')}, which means nothing here and was left out.`
+    if (refused.length)
+      this.problem = `The address has ${refused.join(', ')}, which means nothing here and was left out.`
   }
 
   /** @param {Readonly<Record<string, any>>} state from the history @returns what one looks at now, in it */

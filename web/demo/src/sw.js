@@ -24,7 +24,8 @@ self.addEventListener('fetch', (event) => {
   const { request } = event
   const url = new URL(request.url)
   if (request.method !== 'GET' || url.origin !== self.location.origin || !url.pathname.startsWith(scope)) return
-  const cached = async () => (await caches.open(CACHE)).match(request.mode === 'navigate' ? './' : request, { ignoreSearch: true })
-  if (request.mode === 'navigate') event.respondWith(fetch(request).catch(async () => (await cached()) ?? Response.error()))
+  const navigates = request.mode === 'navigate'
+  const cached = async () => (await caches.open(CACHE)).match(navigates ? './' : request, { ignoreSearch: true })
+  if (navigates) event.respondWith(fetch(request).catch(async () => (await cached()) ?? Response.error()))
   else event.respondWith(cached().then((response) => response ?? fetch(request)))
 })

@@ -20,8 +20,14 @@ function edits({ edits, ...settings }) {
       for (let offset = 0; offset < names.length; offset += width) {
         const at = indices(offset, shape)
         const row = names.slice(offset, offset + width).map((name) => edits[name])
-        if (row.every((value) => value !== undefined) && shape.length > 1) found.push({ at: at.slice(0, -1), offset, values: row })
-        else row.forEach((value, c) => value !== undefined && found.push({ at: [...at.slice(0, -1), c], offset: offset + c, values: [value] }))
+        if (row.every((value) => value !== undefined) && shape.length > 1)
+          found.push({ at: at.slice(0, -1), offset, values: row })
+        else
+          row.forEach(
+            (value, c) =>
+              value !== undefined &&
+              found.push({ at: [...at.slice(0, -1), c], offset: offset + c, values: [value] }),
+          )
       }
       return [table, found]
     }),
@@ -51,13 +57,16 @@ export function pytorch(settings) {
     })
   const width = tableShapes(settings).gamma[0]
   const name = target === 'outputs' ? 'out' : 'batch'
-  const variance = (/** @type {string} */ of) => `${of}.var(dim=-1, keepdim=True${unbiased ? '' : ', unbiased=False'})`
+  const variance = (/** @type {string} */ of) =>
+    `${of}.var(dim=-1, keepdim=True${unbiased ? '' : ', unbiased=False'})`
   return [
     'import torch',
     ...(target === 'outputs' ? ['import torch.nn as nn'] : []),
     '',
     ...(sci === 'auto' ? [] : [`torch.set_printoptions(sci_mode=${sci === 'on' ? 'True' : 'False'})`]),
-    ...(values ? [`batch = torch.tensor([${list(values)}])`] : [`torch.manual_seed(${seed})`, `batch = torch.${drawn}(${shape.join(', ')})`]),
+    ...(values
+      ? [`batch = torch.tensor([${list(values)}])`]
+      : [`torch.manual_seed(${seed})`, `batch = torch.${drawn}(${shape.join(', ')})`]),
     ...set('x', 'batch'),
     ...(target === 'outputs'
       ? [
@@ -72,7 +81,12 @@ export function pytorch(settings) {
     `norm = (${name} - mean) / torch.sqrt(${eps ? `var + ${eps}` : 'var'})`,
     ...(plain(settings)
       ? []
-      : [`scale, shift = torch.ones(${width}), torch.zeros(${width})`, ...set('gamma', 'scale'), ...set('beta', 'shift'), 'norm = norm * scale + shift']),
+      : [
+          `scale, shift = torch.ones(${width}), torch.zeros(${width})`,
+          ...set('gamma', 'scale'),
+          ...set('beta', 'shift'),
+          'norm = norm * scale + shift',
+        ]),
     '',
     `print(${name})`,
     'print(mean)',
@@ -91,12 +105,16 @@ export function javascript(settings) {
   const changed = edits(settings)
   const set = (/** @type {string} */ table, /** @type {string} */ name) =>
     (changed[table] ?? []).map(({ offset, values }) =>
-      values.length > 1 ? `${name}.data.set(${list(values)}, ${offset})` : `${name}.data[${offset}] = ${shortest(values[0])}`,
+      values.length > 1
+        ? `${name}.data.set(${list(values)}, ${offset})`
+        : `${name}.data[${offset}] = ${shortest(values[0])}`,
     )
   const width = tableShapes(settings).gamma[0]
   const name = target === 'outputs' ? 'out' : 'batch'
-  const variance = (/** @type {string} */ of) => `${of}.var({ dim: -1, keepdim: true${unbiased ? '' : ', unbiased: false'} })`
-  const text = (/** @type {string} */ of) => (sci === 'auto' ? `String(${of})` : `${of}.toString({ sciMode: ${sci === 'on'} })`)
+  const variance = (/** @type {string} */ of) =>
+    `${of}.var({ dim: -1, keepdim: true${unbiased ? '' : ', unbiased: false'} })`
+  const text = (/** @type {string} */ of) =>
+    sci === 'auto' ? `String(${of})` : `${of}.toString({ sciMode: ${sci === 'on'} })`
   const after = plain(settings) ? '' : '.mul(scale).add(shift)'
   return [
     "import { load } from 'gpt-layers'",
@@ -119,7 +137,12 @@ export function javascript(settings) {
     `const variance = ${variance(name)}`,
     ...(plain(settings)
       ? []
-      : [`const scale = gpt.ones([${width}])`, `const shift = gpt.zeros([${width}])`, ...set('gamma', 'scale'), ...set('beta', 'shift')]),
+      : [
+          `const scale = gpt.ones([${width}])`,
+          `const shift = gpt.zeros([${width}])`,
+          ...set('gamma', 'scale'),
+          ...set('beta', 'shift'),
+        ]),
     `const norm = ${name}.sub(mean).div(variance${eps ? `.add(${eps})` : ''}.sqrt())${after}`,
     '',
     `console.log(${text(name)})`,

@@ -36,7 +36,8 @@ export function tableShapes({ data, target }) {
 export function cellNames(table, shape) {
   /** @type {number[][]} */
   let indices = [[]]
-  for (const n of shape) indices = indices.flatMap((index) => Array.from({ length: n }, (_, i) => [...index, i + 1]))
+  for (const n of shape)
+    indices = indices.flatMap((index) => Array.from({ length: n }, (_, i) => [...index, i + 1]))
   return indices.map((index) => table + index.join(shape.length > 2 ? '.' : ''))
 }
 
@@ -76,7 +77,10 @@ export function drawn(gpt, { seed, data, target }) {
 function forward(gpt, settings, cells) {
   const shapes = tableShapes(settings)
   const table = (/** @type {string} */ name) =>
-    gpt.tensor(cellNames(name, shapes[name]).map((cell) => cells[cell]), shapes[name])
+    gpt.tensor(
+      cellNames(name, shapes[name]).map((cell) => cells[cell]),
+      shapes[name],
+    )
   const x = table('x')
   const linear = () => {
     const linear = new gpt.Linear(INPUTS, OUTPUTS)
@@ -120,7 +124,8 @@ export function compute(gpt, settings, cells) {
   return gpt.scope(() => {
     const { z, out, centred, divided, scaled } = forward(gpt, settings, cells)
     const width = out.shape[out.shape.length - 1]
-    const rows = ({ data }) => Array.from({ length: data.length / width }, (_, r) => [...data.slice(r * width, (r + 1) * width)])
+    const rows = ({ data }) =>
+      Array.from({ length: data.length / width }, (_, r) => [...data.slice(r * width, (r + 1) * width)])
     const step = (/** @type {string} */ name, /** @type {string} */ verb, /** @type {Tensor} */ tensor) => ({
       name,
       verb,
@@ -164,8 +169,19 @@ export function print(gpt, settings, cells) {
       mean: scaled.mean({ dim: -1, keepdim: true }),
       var: scaled.var({ dim: -1, keepdim: true, unbiased: settings.unbiased }),
     }
-    const tensors = { [name]: out, mean, var: variance, norm: scaled, 'norm’s mean': after.mean, 'norm’s var': after.var }
-    return Object.entries(tensors).map(([name, tensor]) => ({ name, shape: [...tensor.shape], text: tensor.toString(options) }))
+    const tensors = {
+      [name]: out,
+      mean,
+      var: variance,
+      norm: scaled,
+      'norm’s mean': after.mean,
+      'norm’s var': after.var,
+    }
+    return Object.entries(tensors).map(([name, tensor]) => ({
+      name,
+      shape: [...tensor.shape],
+      text: tensor.toString(options),
+    }))
   })
 }
 

@@ -33,21 +33,29 @@ export function explain(place, figure) {
   const { table, row, col } = place
   const { result, settings } = figure
   const source = settings.target === 'outputs' ? 'y' : 'x'
-  if (table === 'n') return col === 'mean' || col === 'variance' ? summary('n', place, figure) : normalised(row, col, figure)
+  if (table === 'n')
+    return col === 'mean' || col === 'variance' ? summary('n', place, figure) : normalised(row, col, figure)
   if (col === 'mean' || col === 'variance') return summary(source, place, figure)
   if (table === 'y') return output(row, col, figure)
   const width = result.before.values[0].length
   const value = (/** @type {string} */ name) => `${name} = ${cellText(figure.at(table, row, col))}`
   const all = (/** @type {Place['table']} */ of, /** @type {number} */ r) =>
     Array.from({ length: width }, (_, c) => key({ table: of, row: r, col: c }))
-  const column = (/** @type {Place['table']} */ of) => result.before.values.map((_, r) => key({ table: of, row: r, col }))
+  const column = (/** @type {Place['table']} */ of) =>
+    result.before.values.map((_, r) => key({ table: of, row: r, col }))
   if (table === 'x') {
     const sources = new Set([...(source === 'y' ? all('y', row) : []), ...all('n', row)])
-    return { formula: `${value(`x${figure.index(row, col)}`)}: all of row ${figure.index(row)} follows from it, and no other row.`, sources }
+    return {
+      formula: `${value(`x${figure.index(row, col)}`)}: all of row ${figure.index(row)} follows from it, and no other row.`,
+      sources,
+    }
   }
   if (table === 'g') {
     const name = `${row === 0 ? 'γ' : 'β'}${subscript(String(col + 1))}`
-    return { formula: `${value(name)}: what every row’s column ${col + 1} is ${row === 0 ? 'multiplied by' : 'moved by'} at last.`, sources: new Set(column('n')) }
+    return {
+      formula: `${value(name)}: what every row’s column ${col + 1} is ${row === 0 ? 'multiplied by' : 'moved by'} at last.`,
+      sources: new Set(column('n')),
+    }
   }
   const to = `y${subscript(String(col + 1))}`
   const [name, what] =
@@ -66,9 +74,14 @@ const term = (value) => (value < 0 ? `(${cellText(value)})` : cellText(value))
 /** @param {number} row @param {number} col @param {Parameters<typeof explain>[1]} figure */
 function output(row, col, { settings, result, at, index, raw }) {
   const inputs = Array.from({ length: INPUTS }, (_, i) => i)
-  const products = inputs.map((i) => `${i ? term(at('x', row, i)) : cellText(at('x', row, i))}·${term(at('w', i, col))}`)
+  const products = inputs.map(
+    (i) => `${i ? term(at('x', row, i)) : cellText(at('x', row, i))}·${term(at('w', i, col))}`,
+  )
   const sum = `${products.join(' + ')} + ${term(at('w', INPUTS, col))}`
-  const from = [...inputs.map((i) => ({ table: 'x', row, col: i })), ...[...inputs, INPUTS].map((i) => ({ table: 'w', row: i, col }))]
+  const from = [
+    ...inputs.map((i) => ({ table: 'x', row, col: i })),
+    ...[...inputs, INPUTS].map((i) => ({ table: 'w', row: i, col })),
+  ]
   const formula = raw
     ? `z${index(row, col)} = ${sum} = ${cellText(result.linear[row][col])}`
     : `y${index(row, col)} = max(0, ${sum}) = ${cellText(result.before.values[row][col])}`
@@ -101,7 +114,9 @@ function summary(table, { row, col }, { settings, result, index, now, why }) {
 
 /** The value, and in full where four decimals do not tell it from 0. @param {number} value */
 const full = (value) =>
-  value !== 0 && Math.abs(value) < 5e-5 ? `${cellText(value)}, in full ${String(value.toExponential(4)).replaceAll('-', '−')}` : cellText(value)
+  value !== 0 && Math.abs(value) < 5e-5
+    ? `${cellText(value)}, in full ${String(value.toExponential(4)).replaceAll('-', '−')}`
+    : cellText(value)
 
 /** @param {string} letter @returns {string} with a hat: normalised */
 const hat = (letter) => `${letter}\u0302`.normalize()
@@ -119,14 +134,19 @@ function normalised(row, col, { settings, result, at, index, now, why }) {
   const source = /** @type {'x' | 'y'} */ (name)
   const [x, mean, variance] = [before.values[row][col], before.mean[row], before.variance[row]]
   const difference = `${cellText(x)} − ${term(mean)}`
-  const from = [{ table: source, row, col }, { table: source, row, col: 'mean' }]
+  const from = [
+    { table: source, row, col },
+    { table: source, row, col: 'mean' },
+  ]
   const keys = () => new Set(from.map((place) => key(/** @type {Place} */ (place))))
   const result_ = cellText(now.values[row][col])
   if (now === centred) {
     // More digits where four of each would not add up.
     const adds = Math.abs(asShown(x) - asShown(mean) - asShown(x - mean)) < 5e-5
     const long = (/** @type {number} */ value) => cellText(value, MORE_DIGITS)
-    const sum = adds ? `${difference} = ${result_}` : `${long(x)} − ${mean < 0 ? `(${long(mean)})` : long(mean)} = ${long(now.values[row][col])}`
+    const sum = adds
+      ? `${difference} = ${result_}`
+      : `${long(x)} − ${mean < 0 ? `(${long(mean)})` : long(mean)} = ${long(now.values[row][col])}`
     return { formula: `${name}${index(row, col)} − μ${index(row)} = ${sum}`, sources: keys() }
   }
   from.push({ table: source, row, col: 'variance' })

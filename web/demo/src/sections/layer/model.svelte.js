@@ -75,7 +75,9 @@ export class Layer {
     return Array.from({ length: Math.min(2, rows) }, (_, i) => first + i)
   })
 
-  steps = $derived(stepsOf(this.settings, { rows: this.shown.rows, inputs: this.shapes.x.at(-1) ?? 0, width: this.width }))
+  steps = $derived(
+    stepsOf(this.settings, { rows: this.shown.rows, inputs: this.shapes.x.at(-1) ?? 0, width: this.width }),
+  )
   /** The step shown, from 0; all of them past the last. */
   at = $derived.by(() => {
     const found = this.steps.findIndex(({ name }) => name === this.settings.step)
@@ -166,7 +168,10 @@ export class Layer {
   index(row, col) {
     const { rows, from } = this.shown
     const many = this.shapes.x.length > 2
-    const parts = [...(many ? [from / rows + 1, row - from + 1] : [row + 1]), ...(col === undefined ? [] : [col + 1])]
+    const parts = [
+      ...(many ? [from / rows + 1, row - from + 1] : [row + 1]),
+      ...(col === undefined ? [] : [col + 1]),
+    ]
     return subscript(parts.join(many ? ',' : ''))
   }
 
@@ -175,7 +180,10 @@ export class Layer {
     const { before, after } = this.result
     if (after.values[row].every(Number.isFinite)) return ''
     if (before.variance[row] === 0 && this.#eps === 0) {
-      return 'All values of this row are the same, so its variance is 0, and with ε = 0 the last step would divide 0 by 0. That is what ε is for: make it 0.00001, and the row becomes zeros.'
+      return (
+        'All values of this row are the same, so its variance is 0, and with ε = 0 the last step would divide 0 by 0. ' +
+        'That is what ε is for: make it 0.00001, and the row becomes zeros.'
+      )
     }
     return 'This row’s numbers are too large: a float32 ends at 3.4·10³⁸, and a square or a sum on the way is past it.'
   }
@@ -183,7 +191,9 @@ export class Layer {
   /** What each preset sets: computed once, for it draws. */
   #presets = $derived.by(() => PRESETS.map((preset) => ({ preset, settings: this.#preset(preset) })))
   /** The presets, each with whether it is what is shown. */
-  presets = $derived(this.#presets.map(({ preset, settings }) => ({ ...preset, on: same(settings, this.settings) })))
+  presets = $derived(
+    this.#presets.map(({ preset, settings }) => ({ ...preset, on: same(settings, this.settings) })),
+  )
 
   /** @param {typeof PRESETS[number]} preset */
   choose(preset) {
@@ -194,7 +204,10 @@ export class Layer {
   #preset({ data, target, change }) {
     const settings = { data, target, seed: NOTEBOOK_SEED, ...notebookSettings(data, target) }
     const before = drawn(this.#gpt, settings)
-    const edits = Object.entries(change).map(([name, value]) => [name, Math.fround(typeof value === 'function' ? value(before[name]) : value)])
+    const edits = Object.entries(change).map(([name, value]) => [
+      name,
+      Math.fround(typeof value === 'function' ? value(before[name]) : value),
+    ])
     return { ...settings, edits: Object.fromEntries(edits) }
   }
 
@@ -217,7 +230,8 @@ export class Layer {
       const text = `ε to ${eps}; ${whole} ${notebook.eps}`
       changes.push({ name: 'eps', text, undo: () => this.change({ eps: notebook.eps }) })
     }
-    const whose = data === 'notebook' && seed === NOTEBOOK_SEED ? whole : data === 'whiteboard' ? whole : 'the seed drew'
+    const whose =
+      data === 'notebook' && seed === NOTEBOOK_SEED ? whole : data === 'whiteboard' ? whole : 'the seed drew'
     for (const [name, value] of Object.entries(edits)) {
       const text = `${cellLabel(name)} to ${cellText(value)}; ${whose} ${cellText(this.#drawn[name])}`
       changes.push({ name, text, undo: () => this.edit(name, this.#drawn[name]) })
@@ -245,7 +259,11 @@ export class Layer {
     const { target = this.#target } = settings
     if (target === this.#target) return this.page.edit('layer', settings)
     const edits = Object.entries(this.#edits).filter(([name]) => !/^(gamma|beta)/.test(name))
-    this.page.edit('layer', { ...notebookSettings(this.#data, target), edits: Object.fromEntries(edits), ...settings })
+    this.page.edit('layer', {
+      ...notebookSettings(this.#data, target),
+      edits: Object.fromEntries(edits),
+      ...settings,
+    })
   }
 
   /** Back to the notebook, whatever was changed. */
@@ -256,7 +274,8 @@ export class Layer {
 }
 
 /** @param {Record<string, any>} part @param {Record<string, any>} whole */
-const same = (part, whole) => Object.entries(part).every(([name, value]) => JSON.stringify(value) === JSON.stringify(whole[name]))
+const same = (part, whole) =>
+  Object.entries(part).every(([name, value]) => JSON.stringify(value) === JSON.stringify(whole[name]))
 
 /**
  * Counts how many of the numbers the notebook prints are the ones shown, to its four decimals.
@@ -267,7 +286,8 @@ const same = (part, whole) => Object.entries(part).every(([name, value]) => JSON
  * @returns {{ equal: number, total: number }} no total where the notebook prints none that could be these
  */
 function compare(data, target, { before, after }) {
-  const printed = data === 'notebook' ? NOTEBOOK_PRINTED[target] : data === 'whiteboard' ? NOTEBOOK_PRINTED.whiteboard : {}
+  const printed =
+    data === 'notebook' ? NOTEBOOK_PRINTED[target] : data === 'whiteboard' ? NOTEBOOK_PRINTED.whiteboard : {}
   const column = (/** @type {number[]} */ values) => values.map((value) => [value])
   /** @type {Record<string, number[][]>} */
   const shown = {

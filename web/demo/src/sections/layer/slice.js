@@ -54,7 +54,14 @@ export function isEps(eps) {
  * @param {Settings['target']} target
  * @returns {Settings}
  */
-const original = (data, target) => ({ data, target, seed: NOTEBOOK_SEED, ...notebookSettings(data, target), edits: {}, ...views })
+const original = (data, target) => ({
+  data,
+  target,
+  seed: NOTEBOOK_SEED,
+  ...notebookSettings(data, target),
+  edits: {},
+  ...views,
+})
 
 const cells = (/** @type {Settings} */ settings) =>
   new Set(Object.entries(tableShapes(settings)).flatMap(([table, shape]) => cellNames(table, shape)))
@@ -65,7 +72,9 @@ const cells = (/** @type {Settings} */ settings) =>
  * @returns {boolean} whether there is such a tensor: only the notebook's batch goes through a layer
  */
 const isTensor = (data, target) =>
-  typeof data === 'string' && Object.hasOwn(BATCHES, data) && (target === 'batch' || (target === 'outputs' && data === 'notebook'))
+  typeof data === 'string' &&
+  Object.hasOwn(BATCHES, data) &&
+  (target === 'batch' || (target === 'outputs' && data === 'notebook'))
 
 /** @type {Slice<Settings>} */
 export default {
@@ -88,9 +97,12 @@ export default {
     return query
   },
   fromQuery(query) {
-    const { data = 'notebook', normalise: target = data === 'notebook' ? 'outputs' : 'batch' } = Object.fromEntries(query)
+    const { data = 'notebook', normalise: target = data === 'notebook' ? 'outputs' : 'batch' } =
+      Object.fromEntries(query)
     const known = isTensor(data, target)
-    const state = known ? original(/** @type {any} */ (data), /** @type {any} */ (target)) : original('notebook', 'outputs')
+    const state = known
+      ? original(/** @type {any} */ (data), /** @type {any} */ (target))
+      : original('notebook', 'outputs')
     const names = cells(state)
     const refused = []
     for (const [name, text] of query) {
@@ -121,7 +133,8 @@ export default {
       else if (name === 'eps') (typeof one === 'number' && isEps(one)) || refuse(name)
       else if (name === 'edits') asObject(one)
       else if (!Object.hasOwn(VIEWS, name)) throw new Error(`there is no “${name}”`)
-      else if (typeof one !== typeof VIEWS[name].initial || VIEWS[name].read(VIEWS[name].write(one)) === undefined) refuse(name)
+      else if (typeof one !== typeof VIEWS[name].initial || VIEWS[name].read(VIEWS[name].write(one)) === undefined)
+        refuse(name)
     }
     const edits = asObject(given.edits ?? {})
     const names = cells(state)

@@ -11,7 +11,11 @@ export function stepsOf({ target, unbiased }, { rows, inputs, width }) {
   const divisor = unbiased ? `n − 1 = ${width - 1}` : `n = ${width}`
   const each = rows === 1 ? 'the row' : 'each row'
   const before = [
-    { name: 'input', title: 'Input', text: `${rows === 1 ? 'One sample' : `${rows} samples`}, a row each, of ${inputs} numbers.` },
+    {
+      name: 'input',
+      title: 'Input',
+      text: `${rows === 1 ? 'One sample' : `${rows} samples`}, a row each, of ${inputs} numbers.`,
+    },
   ]
   const layer = [
     {
@@ -22,13 +26,21 @@ export function stepsOf({ target, unbiased }, { rows, inputs, width }) {
     { name: 'relu', title: 'ReLU', text: 'What is below 0 becomes 0; the rest stays.' },
   ]
   const norm = [
-    { name: 'mean', title: 'Mean', text: `One number for ${each}: its sum divided by n = ${width}. No other row has a part in it.` },
+    {
+      name: 'mean',
+      title: 'Mean',
+      text: `One number for ${each}: its sum divided by n = ${width}. No other row has a part in it.`,
+    },
     {
       name: 'variance',
       title: 'Variance',
       text: `One more for ${each}: how far its numbers lie from the mean, squared, added up and divided by ${divisor}.`,
     },
-    { name: 'subtract', title: 'Subtract', text: `The mean is taken from every number: ${each} slides until its mean is 0.` },
+    {
+      name: 'subtract',
+      title: 'Subtract',
+      text: `The mean is taken from every number: ${each} slides until its mean is 0.`,
+    },
     {
       name: 'divide',
       title: 'Divide',
