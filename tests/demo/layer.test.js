@@ -342,6 +342,7 @@ for (const [width, height] of [
 ]) {
   test(`at ${width} by ${height} the section fits the screen, whatever it shows`, async () => {
     const { page } = await open(browser, server.url, { width, height })
+    await press(page, 'both') // and the answer
     for (const preset of [
       'the notebook',
       'the whiteboard row',

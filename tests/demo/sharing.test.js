@@ -97,6 +97,33 @@ test('undo shows in the very number that is being typed, and each press of an ar
   await page.close()
 })
 
+test('undo stays at hand where the head of the page is out of sight', async () => {
+  const { page } = await open(browser, server.url, { width: 360, height: 780 })
+  assert.equal(await page.$('.afloat'), null)
+  const first = await value(page, 'γ₁')
+  await (await cell(page, 'γ₁')).focus()
+  await page.keyboard.press('ArrowUp')
+  await (await page.waitForSelector('.afloat ::-p-text(undo)')).click()
+  assert.equal(await value(page, 'γ₁'), first)
+  await page.close()
+})
+
+test('a finger drags a number sideways', async () => {
+  const { page } = await open(browser, server.url, { width: 360, height: 780 })
+  const input = await cell(page, 'x₁₂')
+  await input.scrollIntoView()
+  const { x, y, width, height } = await input.boundingBox()
+  const first = Number(await value(page, 'x₁₂'))
+  const finger = await page.touchscreen.touchStart(x + width / 2, y + height / 2)
+  for (let i = 1; i <= 8; i++) await finger.move(x + width / 2 + 5 * i, y + height / 2)
+  await finger.end()
+  assert.ok(Math.abs(Number(await value(page, 'x₁₂')) - first - 1) < 1e-6)
+  assert.equal(await page.evaluate(() => scrollX), 0)
+  await (await tool(page, 'undo')).click()
+  assert.equal(Number(await value(page, 'x₁₂')), first)
+  await page.close()
+})
+
 test('embedded, a section stands alone with its state, and leads to the whole page', async () => {
   const { page, complaints } = await open(browser, `${server.url}?embed=layer&x11=2`, { ready: '.section' })
   assert.equal(await value(page, 'x₁₁'), '2')
