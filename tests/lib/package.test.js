@@ -55,7 +55,7 @@ test('README’s example runs as printed, and prints what README says', () => {
 test('README’s example type-checks, and so does every call of the API table', () => {
   const calls = `
 import { load, GptLayersError, GPT_CONFIG_124M } from 'gpt-layers'
-import type { ErrorCode, Gpt, LayerNorm, Linear, Module, Optimizer, Tensor } from 'gpt-layers'
+import type { ErrorCode, Gpt, GPTModel, LayerNorm, Linear, Module, Optimizer, Tensor } from 'gpt-layers'
 const gpt: Gpt = await load({ build: 'simd', threads: 1, maxMemory: 64 })
 const build: 'simd' | 'relaxed' = gpt.build
 const linear: Linear = new gpt.Linear(5, 6, { bias: false })
@@ -67,6 +67,9 @@ const layers: Module[] = [linear, norm, new gpt.GELU({ approximate: 'none' }), n
 const y: Tensor = new gpt.Sequential(...layers, new gpt.FeedForward(GPT_CONFIG_124M)).forward(gpt.randn([2, 5]))
 linear.loadStateDict(linear.stateDict())
 linear.loadSafetensors(linear.saveSafetensors())
+const model: GPTModel = new gpt.GPTModel({ ...GPT_CONFIG_124M, nLayers: 1, vocabSize: 3, tieWeights: true })
+const stop: () => void = model.onNorm(({ name, input, output }) => console.log(name, input.shape, output.add(1)))
+model.backward(gpt.crossEntropy(model.forward([[0, 1], [2, 0]]), [[1, 2], [0, 0]]).backward())
 const optimizers: Optimizer[] = [new gpt.SGD(linear.parameters(), { lr: 0.1 }), new gpt.AdamW(norm.parameters())]
 optimizers[0].lr = gpt.clipGradNorm(norm.parameters(), 1)
 const tensors: Record<string, Tensor> = gpt.loadSafetensors(gpt.saveSafetensors({ x }))
@@ -84,7 +87,7 @@ new gpt.GELU({ approximate: 'erf' })
 new gpt.SGD(linear.parameters(), { momentum: 0.9 })
 // @ts-expect-error outFeatures is missing
 new gpt.Linear(5)
-export { code, tensors }
+export { code, tensors, stop }
 `
   writeFileSync(join(folder, 'example.ts'), example().code)
   writeFileSync(join(folder, 'calls.ts'), calls)

@@ -12,13 +12,15 @@ import { Dropout } from './layers/dropout.js'
 import { Embedding } from './layers/embedding.js'
 import { FeedForward } from './layers/feedforward.js'
 import { GELU } from './layers/gelu.js'
+import { GPTModel } from './layers/gptmodel.js'
 import { LayerNorm } from './layers/layernorm.js'
 import { Linear } from './layers/linear.js'
 import { ReLU } from './layers/relu.js'
 import { RMSNorm } from './layers/rmsnorm.js'
 import { Sequential } from './layers/sequential.js'
-import { crossEntropy, mse } from './loss.js'
 import { Softmax } from './layers/softmax.js'
+import { TransformerBlock } from './layers/transformerblock.js'
+import { crossEntropy, mse } from './loss.js'
 import { AdamW } from './optim/adamw.js'
 import { clipGradNorm } from './optim/clip.js'
 import { SGD } from './optim/sgd.js'
@@ -95,6 +97,10 @@ export class Gpt {
     this.Attention = bind(runtime, Attention)
     /** @readonly */
     this.Sequential = bind(runtime, Sequential)
+    /** @readonly */
+    this.TransformerBlock = bind(runtime, TransformerBlock)
+    /** @readonly */
+    this.GPTModel = bind(runtime, GPTModel)
     /** @readonly */
     this.SGD = bind(runtime, SGD)
     /** @readonly */

@@ -18,6 +18,8 @@
 /** @typedef {import('./layers/feedforward.js').FeedForward} FeedForward */
 /** @typedef {import('./layers/attention.js').Attention} Attention */
 /** @typedef {import('./layers/sequential.js').Sequential} Sequential */
+/** @typedef {import('./layers/transformerblock.js').TransformerBlock} TransformerBlock */
+/** @typedef {import('./layers/gptmodel.js').GPTModel} GPTModel */
 /** @typedef {import('./optim/optimizer.js').Optimizer} Optimizer */
 /** @typedef {import('./optim/sgd.js').SGD} SGD */
 /** @typedef {import('./optim/adamw.js').AdamW} AdamW */

@@ -13,6 +13,9 @@ import { Module } from './module.js'
  * heads. The weights never exist whole, but where they are asked for.
  */
 export class Attention extends Module {
+  /** GPT-2's checkpoints carry its mask. @override @internal */
+  static aliases = { bias: null, masked_bias: null }
+
   /** What the last `forward` in training dropped of the weights follows from this. */ #seed = 0
 
   /**

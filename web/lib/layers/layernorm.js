@@ -17,6 +17,8 @@ export class LayerNorm extends Module {
   /** @override @internal */
   static aliases = { weight: 'scale', bias: 'shift' }
 
+  /** @type {Set<{ watcher: (input: Tensor, output: Tensor) => void }>} */ #watchers = new Set()
+
   /**
    * @param {Runtime} runtime
    * @param {number} embDim the size of the axis that is normalised
@@ -75,13 +77,13 @@ export class LayerNorm extends Module {
       )
       return y
     }
-    if (!this.training) return normalise(0, 0)
+    if (!this.training) return this.#show(input, normalise(0, 0))
     return runtime.scope(() => {
       const mean = Tensor.empty(runtime, where, [rows])
       const rstd = Tensor.empty(runtime, where, [rows])
       const y = normalise(mean.byteOffset, rstd.byteOffset)
       this.save({ x: input, mean, rstd })
-      return y
+      return this.#show(input, y)
     })
   }
 
@@ -117,5 +119,24 @@ export class LayerNorm extends Module {
       this.release()
       return dx
     })
+  }
+
+  /**
+   * Has `watcher` called in each `forward` with what went in and what came out.
+   *
+   * @internal
+   * @param {(input: Tensor, output: Tensor) => void} watcher
+   * @returns {() => void} ends it
+   */
+  watch(watcher) {
+    const entry = { watcher } // so that one function may watch twice
+    this.#watchers.add(entry)
+    return () => void this.#watchers.delete(entry)
+  }
+
+  /** @param {Tensor} input @param {Tensor} output @returns {Tensor} output */
+  #show(input, output) {
+    for (const { watcher } of this.#watchers) watcher(input, output)
+    return output
   }
 }

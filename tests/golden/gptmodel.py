@@ -1,0 +1,106 @@
+"""GPT-2's block and model, forward and backward, and twenty steps of training.
+
+A case: after manual_seed(seed) the module; then every parameter of one axis, such as a bias or a scale, is drawn anew by
+randn, in the order of named_parameters; then x for the block; then the gradient of what comes out. The weights of
+attention are multiplied by 16, since with those of N(0, 0.02) every token would weigh the same."""
+
+import pathlib
+
+import torch
+from torch import nn
+
+from attention import Attention
+from common import FeedForward, LayerNorm, gradients, pack
+
+TEXT = pathlib.Path(__file__).parent.parent / "training" / "alice.txt"
+
+
+class TransformerBlock(nn.Module):
+    def __init__(self, dim, heads, qkv_bias):
+        super().__init__()
+        self.attn = Attention(dim, heads, qkv_bias)
+        self.ff = FeedForward(dim)
+        self.norm1, self.norm2 = LayerNorm(dim), LayerNorm(dim)
+
+    def forward(self, x):
+        x = x + self.attn(self.norm1(x))
+        return x + self.ff(self.norm2(x))
+
+
+class GPTModel(nn.Module):
+    def __init__(self, vocab, context, dim, heads, layers, qkv_bias, tied):
+        super().__init__()
+        self.tok_emb, self.pos_emb = nn.Embedding(vocab, dim), nn.Embedding(context, dim)
+        self.trf_blocks = nn.Sequential(*(TransformerBlock(dim, heads, qkv_bias) for _ in range(layers)))
+        self.final_norm = LayerNorm(dim)
+        self.out_head = nn.Linear(dim, vocab, bias=False)
+        if tied:
+            self.tok_emb.weight = self.out_head.weight
+
+    def forward(self, ids):
+        x = self.tok_emb(ids) + self.pos_emb(torch.arange(ids.shape[1]))
+        return self.out_head(self.final_norm(self.trf_blocks(x)))
+
+
+def shake(module):
+    for name, parameter in module.named_parameters():
+        if parameter.dim() == 1:
+            parameter.data = torch.randn(parameter.shape)
+        elif "attn" in name:
+            parameter.data *= 16
+    return module
+
+
+def block(seed, batch, tokens, heads, size, qkv_bias):
+    dim = heads * size
+    torch.manual_seed(seed)
+    module = shake(TransformerBlock(dim, heads, qkv_bias))
+    x, dy = torch.randn(batch, tokens, dim), torch.randn(batch, tokens, dim)
+    return {"seed": seed, "embDim": dim, "nHeads": heads, "qkvBias": qkv_bias, "x": [batch, tokens, dim],
+            **gradients(module, x, dy=dy)}
+
+
+def model(seed, batch, tokens, heads, size, layers, qkv_bias, tied):
+    vocab, context, dim = 17, 11, heads * size
+    torch.manual_seed(seed)
+    module = shake(GPTModel(vocab, context, dim, heads, layers, qkv_bias, tied))
+    ids = (torch.arange(batch * tokens) * 5 + seed).remainder(vocab).reshape(batch, tokens)
+    dy = torch.randn(batch, tokens, vocab)
+    module.double().zero_grad()
+    out = module(ids)
+    out.backward(dy.double())
+    return {"seed": seed, "ids": ids.tolist(),
+            "config": {"vocabSize": vocab, "contextLength": context, "embDim": dim, "nHeads": heads,
+                       "nLayers": layers, "qkvBias": qkv_bias, "tieWeights": tied},
+            "out": pack(out), "grads": {name: pack(p.grad) for name, p in module.named_parameters()},
+            "parameters": {name: pack(p.float()) for name, p in module.named_parameters()} if seed == 1 else None}
+
+
+def training(tied):
+    """Twenty steps of AdamW on four windows of 32 characters each; window i of step s begins at character 101 s + 503 i."""
+    text = TEXT.read_text()
+    characters = sorted(set(text))
+    tokens = torch.tensor([characters.index(character) for character in text])
+    torch.manual_seed(123)
+    module = GPTModel(len(characters), 32, 64, 4, 2, True, tied).double()
+    optimizer = torch.optim.AdamW(module.parameters(), lr=3e-3)
+    losses = []
+    for step in range(20):
+        starts = [(101 * step + 503 * i) % (len(text) - 33) for i in range(4)]
+        ids = torch.stack([tokens[start:start + 32] for start in starts])
+        targets = torch.stack([tokens[start + 1:start + 33] for start in starts])
+        optimizer.zero_grad()
+        loss = nn.functional.cross_entropy(module(ids).flatten(0, 1), targets.flatten())
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return {"tieWeights": tied, "losses": losses}
+
+
+def cases():
+    return {"blocks": [block(1, 1, 1, 1, 1, True), block(2, 2, 3, 3, 1, True), block(3, 1, 17, 1, 3, False),
+                       block(4, 2, 5, 3, 5, True)],
+            "models": [model(1, 2, 7, 2, 3, 2, True, False), model(2, 2, 7, 2, 3, 2, False, False),
+                       model(3, 1, 11, 2, 3, 1, True, True), model(4, 3, 1, 1, 3, 2, False, True),
+                       model(5, 2, 11, 3, 5, 1, True, True)],
+            "training": [training(False), training(True)]}

@@ -1,0 +1,237 @@
+import assert from 'node:assert/strict'
+import { before, test } from 'node:test'
+import { GPT_CONFIG_124M } from 'gpt-layers'
+import { shake } from './gptmodel-support.js'
+import { assertClose, assertNear, assertRefuses, assertSame, golden, loadForTest } from './support.js'
+
+const { models } = golden('gptmodel')
+const small = { vocabSize: 7, contextLength: 5, embDim: 4, nHeads: 2, nLayers: 2 }
+let gpt
+before(async () => {
+  gpt = await loadForTest()
+})
+
+/** The model of a case of tests/golden/gptmodel.py. */
+function modelOf({ seed, config }) {
+  gpt.manualSeed(seed)
+  return shake(gpt, new gpt.GPTModel(config))
+}
+
+for (const { seed, ids, config, out, grads, parameters } of models) {
+  const { qkvBias, tieWeights, nLayers } = config
+  test(`a model of ${nLayers} layers, qkvBias ${qkvBias}, tieWeights ${tieWeights}, is PyTorch’s, forward and backward`, () => {
+    const model = modelOf({ seed, config })
+    if (parameters) for (const [name, parameter] of model.namedParameters()) assertSame(parameter, parameters[name])
+    const dlogits = gpt.randn(out.shape)
+    assertClose(model.forward(ids), out, 1e-5)
+    assert.equal(model.backward(dlogits), null)
+    const found = model.namedParameters()
+    assert.deepEqual(found.map(([name]) => name), Object.keys(grads))
+    for (const [name, { grad }] of found) assertNear(grad, grads[name], 2e-5, name)
+  })
+}
+
+test('ids are nested arrays, a typed array for one sequence, or a tensor; evaluation gives the same logits', () => {
+  const model = modelOf(models[0])
+  const { ids, out } = models[0]
+  const logits = model.forward(ids)
+  assert.deepEqual(model.eval().forward(ids).toArray(), logits.toArray())
+  assert.deepEqual(model.forward(gpt.tensor(ids)).toArray(), logits.toArray())
+  assert.deepEqual(model.forward(ids.map((row) => Int32Array.from(row))).toArray(), logits.toArray())
+  assert.deepEqual(model.forward(Uint8Array.from(ids[1])).toArray(), logits.toArray()[1])
+  assert.deepEqual(model.forward([[ids[0]], [ids[1]]]).shape, [2, 1, ids[0].length, out.shape[2]])
+})
+
+test('a token’s logits do not know the tokens after it', () => {
+  const model = modelOf(models[0]).eval()
+  const [a, b] = [[1, 2, 3, 4, 5], [1, 2, 3, 9, 9]].map((ids) => model.forward(ids).toArray())
+  assert.deepEqual(a.slice(0, 3), b.slice(0, 3))
+  assert.notDeepEqual(a[3], b[3])
+})
+
+/** How many parameters a model has, from one of a layer and a token: the rest is more of the same. */
+function count(config) {
+  const model = new gpt.GPTModel({ ...config, nLayers: 1, vocabSize: 1 })
+  const sizes = model.namedParameters().map(([name, { size }]) => {
+    const times = name.startsWith('trf_blocks.') ? config.nLayers : /tok_emb|out_head/.test(name) ? config.vocabSize : 1
+    return size * times
+  })
+  model.dispose()
+  return sizes.reduce((sum, size) => sum + size, 0)
+}
+
+test('GPT_CONFIG_124M has 163,009,536 parameters, 124,412,160 with tied weights; GPT-2 has 124,439,808', () => {
+  assert.equal(count(GPT_CONFIG_124M), 163_009_536)
+  assert.equal(count({ ...GPT_CONFIG_124M, tieWeights: true }), 124_412_160)
+  assert.equal(count({ ...GPT_CONFIG_124M, tieWeights: true, qkvBias: true }), 124_439_808)
+  const [one, two] = [1, 2].map((nLayers) => new gpt.GPTModel({ ...small, nLayers }))
+  assert.equal(count({ ...small, nLayers: 2 }), two.parameters().reduce((sum, { size }) => sum + size, 0))
+  assert.ok(one.parameters().length < two.parameters().length)
+})
+
+/** A checkpoint with GPT-2's own names and layouts, as transformers writes it, and what it is of. */
+function checkpoint(prefix = '') {
+  const model = new gpt.GPTModel({ ...small, qkvBias: true, tieWeights: true })
+  shake(gpt, model)
+  const flipped = (tensor) => {
+    const rows = tensor.toArray()
+    return gpt.tensor(rows[0].map((_, column) => rows.map((row) => row[column])))
+  }
+  const names = { norm1: 'ln_1', norm2: 'ln_2', 'ff.layers.0': 'mlp.c_fc', 'ff.layers.2': 'mlp.c_proj' }
+  const rest = { tok_emb: 'wte', pos_emb: 'wpe', final_norm: 'ln_f', trf_blocks: 'h', scale: 'weight', shift: 'bias' }
+  const theirs = (name) =>
+    Object.entries({ ...names, ...rest }).reduce((text, [own, other]) => text.replace(own, other), name)
+  const dict = {}
+  for (const [name, tensor] of model.namedParameters()) {
+    dict[prefix + theirs(name)] = /mlp.*weight/.test(theirs(name)) ? flipped(tensor) : tensor
+  }
+  for (let layer = 0; layer < small.nLayers; layer++) {
+    dict[`${prefix}h.${layer}.attn.bias`] = gpt.ones([1, 1, 5, 5])
+    dict[`${prefix}h.${layer}.attn.masked_bias`] = gpt.tensor(-1e4)
+  }
+  return { model, dict }
+}
+
+test('GPT-2’s checkpoint loads: its names, Conv1D’s layout, mask buffers, with or without prefix and head', () => {
+  const ids = [[1, 2, 3, 4, 6]]
+  for (const prefix of ['', 'transformer.']) {
+    const { model, dict } = checkpoint(prefix)
+    assert.ok(`${prefix}h.1.mlp.c_proj.weight` in dict && `${prefix}wte.weight` in dict && `${prefix}ln_f.bias` in dict)
+    const logits = model.eval().forward(ids).toArray()
+    for (const tieWeights of [true, false]) {
+      for (const head of [{}, { 'lm_head.weight': dict[`${prefix}wte.weight`] }]) {
+        const loaded = new gpt.GPTModel({ ...small, qkvBias: true, tieWeights }).eval()
+        loaded.loadSafetensors(gpt.saveSafetensors({ ...dict, ...head }))
+        assert.deepEqual(loaded.forward(ids).toArray(), logits)
+        assert.equal(loaded.tokEmb.weight === loaded.outHead.weight, tieWeights)
+      }
+    }
+  }
+})
+
+test('what a model saves it loads, tied or not, and one from the other', () => {
+  for (const from of [true, false]) {
+    const model = new gpt.GPTModel({ ...small, tieWeights: from })
+    const file = model.saveSafetensors()
+    const names = Object.keys(gpt.loadSafetensors(file))
+    assert.equal(names.includes('out_head.weight'), !from)
+    for (const tieWeights of from ? [true, false] : [false]) {
+      const other = new gpt.GPTModel({ ...small, tieWeights })
+      other.loadSafetensors(file)
+      assert.deepEqual(other.eval().forward([1, 2]).toArray(), model.eval().forward([1, 2]).toArray())
+    }
+  }
+  const [tied, untied] = [true, false].map((tieWeights) => new gpt.GPTModel({ ...small, tieWeights }))
+  const before = tied.saveSafetensors()
+  const why = /^GPTModel.loadSafetensors: out_head.weight should be tok_emb.weight, with which it is tied, got other values$/
+  assertRefuses(() => tied.loadSafetensors(untied.saveSafetensors()), 'VALUE', why)
+  assert.deepEqual(tied.saveSafetensors(), before)
+})
+
+test('a checkpoint that does not fit is refused and changes nothing', () => {
+  const { dict } = checkpoint()
+  const model = new gpt.GPTModel({ ...small, qkvBias: true })
+  const before = model.saveSafetensors()
+  const load = (given) => () => model.loadStateDict(given)
+  const { 'wpe.weight': wpe, ...without } = dict
+  assertRefuses(load(without), 'VALUE', /^GPTModel.loadStateDict: dict should have pos_emb.weight, got .* and \d+ more$/)
+  assertRefuses(load({ ...dict, 'h.2.ln_1.weight': wpe }), 'VALUE', /dict should have tok_emb.weight, .* got "h.2.ln_1.weight"$/)
+  assertRefuses(load({ ...dict, 'pos_emb.weight': wpe }), 'VALUE', /should have pos_emb.weight once, got wpe.weight and pos_emb.weight$/)
+  const flat = { ...dict, 'h.1.mlp.c_fc.weight': gpt.ones([16, 4]) }
+  assertRefuses(load(flat), 'SHAPE', /h.1.mlp.c_fc.weight should have shape \[4, 16\], got \[16, 4\]$/)
+  assertRefuses(
+    () => new gpt.GPTModel({ ...small, qkvBias: false }).loadStateDict(dict),
+    'VALUE',
+    /got "h.0.attn.c_attn.bias"$/,
+  )
+  assert.deepEqual(model.saveSafetensors(), before)
+})
+
+test('onNorm shows what goes into each layer norm and what comes out, until it is ended', () => {
+  const model = new gpt.GPTModel(small)
+  const seen = []
+  let kept
+  const stop = model.onNorm(({ name, input, output }) => {
+    seen.push(name)
+    assert.deepEqual([input.shape, output.shape], [[1, 3, 4], [1, 3, 4]])
+    kept = output
+    for (const { data } of [output.mean({ dim: -1 }), output.var({ dim: -1, unbiased: false }).sub(1)]) {
+      assert.ok(data.every((value) => Math.abs(value) < 1e-2), `${name}: ${data}`)
+    }
+  })
+  const more = model.onNorm(({ name }) => seen.push(`also ${name}`))
+  model.forward([[1, 2, 3]])
+  const names = ['trf_blocks.0.norm1', 'trf_blocks.0.norm2', 'trf_blocks.1.norm1', 'trf_blocks.1.norm2', 'final_norm']
+  assert.deepEqual(seen, names.flatMap((name) => [name, `also ${name}`]))
+  assert.equal(kept.disposed, true)
+  stop()
+  stop()
+  model.eval().forward([[1, 2, 3]])
+  assert.deepEqual(seen.slice(10), names.map((name) => `also ${name}`))
+  more()
+  model.forward([[1, 2, 3]])
+  assert.equal(seen.length, 15)
+  assertRefuses(() => model.onNorm(), 'TYPE', /^GPTModel.onNorm: listener should be a function, got undefined$/)
+})
+
+test('what a model is given wrongly is named', () => {
+  const make = (more) => () => new gpt.GPTModel({ ...small, ...more })
+  assertRefuses(() => new gpt.GPTModel(), 'TYPE', /^GPTModel: config should be an object, got undefined$/)
+  assertRefuses(make({ vocabSize: 0 }), 'VALUE', /^GPTModel: vocabSize should be a positive integer, got 0$/)
+  assertRefuses(make({ contextLength: '5' }), 'TYPE', /^GPTModel: contextLength should be a positive integer, got "5"$/)
+  assertRefuses(make({ nLayers: 1.5 }), 'VALUE', /^GPTModel: nLayers should be a positive integer, got 1.5$/)
+  assertRefuses(make({ tieWeights: 1 }), 'TYPE', /^GPTModel: tieWeights should be true or false, got 1$/)
+  assertRefuses(make({ nHeads: 3 }), 'VALUE', /nHeads/)
+  assertRefuses(make({ dropRate: 2 }), 'VALUE', /got 2$/)
+  const model = new gpt.GPTModel(small)
+  const forward = (ids) => () => model.forward(ids)
+  assertRefuses(forward('hello'), 'TYPE', /^GPTModel.forward: ids should be integers/)
+  assertRefuses(forward([[1, 7]]), 'VALUE', /^GPTModel.forward: ids\[0\]\[1\] should be an integer from 0 to 6, got 7$/)
+  assertRefuses(forward([1.5]), 'VALUE', /ids\[0\] should be an integer from 0 to 6, got 1.5$/)
+  assertRefuses(forward(3), 'SHAPE', /^GPTModel.forward: ids should end in 1 to 5 \(contextLength\) tokens, got shape \[\]$/)
+  assertRefuses(forward([[], []]), 'SHAPE', /got shape \[2, 0\]$/)
+  assertRefuses(forward([1, 2, 3, 4, 5, 6]), 'SHAPE', /got shape \[6\]$/)
+  assertRefuses(forward([[1, 2], [3]]), 'SHAPE', /ids\[1\] should have shape \[2\]/)
+  const d = gpt.ones([2, 7])
+  assertRefuses(() => model.backward(d), 'VALUE', /^GPTModel.backward: should follow a forward in training mode; got none/)
+  model.forward([1, 2])
+  assertRefuses(() => model.backward(gpt.ones([7])), 'SHAPE', /^GPTModel.backward: dy should have shape \[2, 7\], got \[7\]$/)
+  model.backward(d)
+  assertRefuses(() => model.backward(d), 'VALUE', /got none since the last backward/)
+  model.eval().forward([1, 2])
+  assertRefuses(() => model.backward(d), 'VALUE', /the layer is in evaluation mode/)
+})
+
+test('a model that does not fit leaves no memory taken and the generator where it stood', async () => {
+  const tight = await loadForTest({ maxMemory: 4 })
+  const next = () => tight.scope(() => tight.zeros([1]).byteOffset)
+  tight.manualSeed(1)
+  const expected = tight.scope(() => tight.randn([3]).toArray())
+  const before = next()
+  tight.manualSeed(1)
+  assertRefuses(() => new tight.GPTModel({ ...small, vocabSize: 150_000 }), 'MEMORY', /needs 2400000 bytes/)
+  assert.equal(next(), before)
+  assert.deepEqual(tight.scope(() => tight.randn([3]).toArray()), expected)
+  const model = new tight.GPTModel({ ...small, tieWeights: true })
+  model.dispose()
+  assert.equal(next(), before)
+})
+
+test('training: a step’s gradients are those of two half batches, added up', () => {
+  const model = modelOf(models[0])
+  const ids = models[0].ids
+  const d = gpt.randn([2, 7, 17])
+  model.forward(ids)
+  model.backward(d)
+  const whole = model.parameters().map(({ grad }) => grad.data.slice())
+  model.zeroGrad()
+  const half = d.size / 2
+  for (const i of [0, 1]) {
+    model.forward([ids[i]])
+    model.backward(gpt.tensor(d.data.slice(i * half, (i + 1) * half), [1, 7, 17]))
+  }
+  model.namedParameters().forEach(([name, { grad }], i) => {
+    const packed = { shape: grad.shape, f32: Buffer.from(whole[i].buffer).toString('base64') }
+    assertNear(grad, packed, 1e-5, name)
+  })
+})

@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict'
+import { before, test } from 'node:test'
+import { assertCentralDifferences, assertClose, assertGradients, assertRefuses, golden, loadForTest } from './support.js'
+import { shake } from './gptmodel-support.js'
+
+const { blocks } = golden('gptmodel')
+let gpt
+before(async () => {
+  gpt = await loadForTest()
+})
+
+/** The block of a case of tests/golden/gptmodel.py. */
+function blockOf({ seed, embDim, nHeads, qkvBias }) {
+  gpt.manualSeed(seed)
+  return shake(gpt, new gpt.TransformerBlock({ embDim, nHeads, qkvBias, contextLength: 17 }))
+}
+
+for (const expected of blocks) {
+  const { x, nHeads, qkvBias } = expected
+  test(`a block of ${nHeads} heads on [${x}], qkvBias ${qkvBias}, is PyTorch’s, forward and backward`, () => {
+    assertGradients(blockOf(expected), gpt.randn(x), gpt.randn(x), expected)
+  })
+}
+
+test('a block’s gradients are central differences', () => {
+  const block = blockOf(blocks[1])
+  assertCentralDifferences(gpt, block, gpt.randn([2, 3, 3]))
+})
+
+test('a block is its layers with shortcuts, in training and in evaluation the same, and takes one sequence', () => {
+  const block = blockOf(blocks[3])
+  const x = gpt.randn([2, 5, 15])
+  const { attn, ff, norm1, norm2 } = block
+  const trained = block.forward(x)
+  block.eval()
+  const h = x.add(attn.forward(norm1.forward(x)))
+  const y = h.add(ff.forward(norm2.forward(h)))
+  assert.deepEqual(block.forward(x).toArray(), y.toArray())
+  assert.deepEqual(trained.toArray(), y.toArray())
+  const one = gpt.tensor(x.data.slice(0, 75), [5, 15])
+  // fewer rows are multiplied in another order
+  assertClose(block.forward(one), { shape: [5, 15], f32: Buffer.from(y.data.slice(0, 75).buffer).toString('base64') }, 1e-5)
+})
+
+test('a block’s parameters have GPT-2’s structure and PyTorch’s names, and GPT-2’s own are taken', () => {
+  const block = new gpt.TransformerBlock({ embDim: 4, nHeads: 2, contextLength: 3 })
+  const names = block.namedParameters().map(([name]) => name)
+  assert.deepEqual(names, [
+    'attn.c_attn.weight',
+    'attn.c_attn.bias',
+    'attn.c_proj.weight',
+    'attn.c_proj.bias',
+    'ff.layers.0.weight',
+    'ff.layers.0.bias',
+    'ff.layers.2.weight',
+    'ff.layers.2.bias',
+    'norm1.scale',
+    'norm1.shift',
+    'norm2.scale',
+    'norm2.shift',
+  ])
+  const fc = gpt.randn([4, 16])
+  block.loadStateDict({
+    'ln_1.weight': gpt.ones([4]),
+    'ln_1.bias': gpt.zeros([4]),
+    'attn.bias': gpt.ones([1, 1, 3, 3]),
+    'attn.masked_bias': gpt.tensor(-1e4),
+    'attn.c_attn.weight': gpt.randn([4, 12]),
+    'attn.c_attn.bias': gpt.randn([12]),
+    'attn.c_proj.weight': gpt.randn([4, 4]),
+    'attn.c_proj.bias': gpt.randn([4]),
+    'ln_2.weight': gpt.ones([4]),
+    'ln_2.bias': gpt.tensor([1, 2, 3, 4]),
+    'mlp.c_fc.weight': fc,
+    'mlp.c_fc.bias': gpt.randn([16]),
+    'mlp.c_proj.weight': gpt.randn([16, 4]),
+    'mlp.c_proj.bias': gpt.randn([4]),
+  })
+  assert.deepEqual(block.norm2.shift.toArray(), [1, 2, 3, 4])
+  const transposed = fc.toArray()[0].map((_, column) => fc.toArray().map((row) => row[column]))
+  assert.deepEqual(block.ff.layers[0].weight.toArray(), transposed)
+})
+
+test('what a block is given wrongly is named', () => {
+  const config = { embDim: 4, nHeads: 2, contextLength: 3 }
+  assertRefuses(() => new gpt.TransformerBlock(), 'TYPE', /^TransformerBlock: config should be an object, got undefined$/)
+  assertRefuses(() => new gpt.TransformerBlock({ ...config, nHeads: 3 }), 'VALUE', /nHeads/)
+  assertRefuses(() => new gpt.TransformerBlock({ ...config, hiddenDim: 0 }), 'VALUE', /hiddenDim/)
+  const block = new gpt.TransformerBlock(config)
+  assertRefuses(() => block.forward([[1]]), 'TYPE', /^TransformerBlock.forward: x should be a Tensor, got an array of 1$/)
+  assertRefuses(() => block.forward(gpt.ones([2, 5])), 'SHAPE', /^TransformerBlock.forward: x should end in 4 \(embDim\)/)
+  assertRefuses(() => block.forward(gpt.ones([4, 4])), 'SHAPE', /at most 3 \(contextLength\) tokens/)
+  const dy = gpt.ones([3, 4])
+  assertRefuses(() => block.backward(dy), 'VALUE', /^TransformerBlock.backward: should follow a forward in training mode; got none/)
+  block.forward(gpt.ones([3, 4]))
+  assertRefuses(() => block.backward(gpt.ones([4])), 'SHAPE', /^TransformerBlock.backward: dy should have shape \[3, 4\], got \[4\]$/)
+  block.backward(dy)
+  assertRefuses(() => block.backward(dy), 'VALUE', /got none since the last backward/)
+  block.eval().forward(dy)
+  assertRefuses(() => block.backward(dy), 'VALUE', /the layer is in evaluation mode/)
+})
+
+test('dropout drops in training: two passes differ, and a scope frees all that a pass made', () => {
+  gpt.manualSeed(1)
+  const block = new gpt.TransformerBlock({ embDim: 8, nHeads: 2, contextLength: 4, dropRate: 0.5 })
+  const x = gpt.randn([4, 8])
+  const once = () => gpt.scope(() => block.forward(x).toArray())
+  assert.notDeepEqual(once(), once())
+  block.eval()
+  assert.deepEqual(once(), once())
+  const free = () => gpt.scope(() => gpt.zeros([1]).byteOffset)
+  block.train()
+  const step = () => gpt.scope(() => (block.forward(x), block.backward(x), undefined))
+  step()
+  const before = free()
+  step()
+  assert.equal(free(), before)
+})

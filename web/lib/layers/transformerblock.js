@@ -1,0 +1,81 @@
+/** @import { Runtime } from '../runtime.js' */
+/** @import { Tensor } from '../tensor.js' */
+
+import { checkObject } from '../check.js'
+import { Attention } from './attention.js'
+import { FeedForward } from './feedforward.js'
+import { LayerNorm } from './layernorm.js'
+import { Module } from './module.js'
+
+/**
+ * One block of GPT-2: attention, then the feed-forward network, each on normalised input and beside a shortcut:
+ * h = x + attn(norm1(x)), y = h + ff(norm2(h)). Dropout is where GPT-2 has it, within attn and at the end of both.
+ */
+export class TransformerBlock extends Module {
+  /** GPT-2's names. @override @internal */
+  static aliases = { ln_1: 'norm1', ln_2: 'norm2', mlp: 'ff' }
+
+  /**
+   * Draws the parameters of attn, then those of ff, from the instance's generator.
+   *
+   * @param {Runtime} runtime
+   * @param {ConstructorParameters<typeof Attention>[1] & ConstructorParameters<typeof FeedForward>[1]} config
+   *   GPT_CONFIG_124M as it is, or your own: what Attention and FeedForward take; other names in it are ignored
+   * @throws {GptLayersError} TYPE, VALUE, MEMORY
+   * @example new TransformerBlock(GPT_CONFIG_124M).forward(gpt.rand([2, 3, 768])).shape // [2, 3, 768]
+   */
+  constructor(runtime, config) {
+    super(runtime)
+    checkObject('TransformerBlock', 'config', config)
+    const layers = runtime.build(() => {
+      const attn = new Attention(runtime, config)
+      const ff = new FeedForward(runtime, config)
+      const [norm1, norm2] = [new LayerNorm(runtime, attn.embDim), new LayerNorm(runtime, attn.embDim)]
+      return { attn, ff, norm1, norm2 }
+    })
+    /** @readonly @type {Attention} */
+    this.attn = layers.attn
+    /** @readonly @type {FeedForward} */
+    this.ff = layers.ff
+    /** Before attn. @readonly @type {LayerNorm} */
+    this.norm1 = layers.norm1
+    /** Before ff. @readonly @type {LayerNorm} */
+    this.norm2 = layers.norm2
+  }
+
+  /**
+   * @override
+   * @param {Tensor} x [..., tokens, embDim], not modified
+   * @returns {Tensor} same shape
+   * @throws {GptLayersError} SHAPE when x does not end in [tokens, embDim] with at most contextLength tokens; TYPE,
+   *   DISPOSED, MEMORY
+   */
+  forward(x) {
+    const { runtime, attn, ff, norm1, norm2 } = this
+    const { x: input } = runtime.checkRows('TransformerBlock.forward', x, attn.embDim, 'embDim')
+    const y = runtime.scope(() => {
+      const h = input.add(attn.forward(norm1.forward(input)))
+      return h.add(ff.forward(norm2.forward(h)))
+    })
+    this.save({ x: input })
+    return y
+  }
+
+  /**
+   * @override
+   * @param {Tensor} dy of x's shape, not modified
+   * @returns {Tensor} dx
+   */
+  backward(dy) {
+    const where = 'TransformerBlock.backward'
+    const { runtime, attn, ff, norm1, norm2 } = this
+    const { x } = this.saved(where)
+    const gradient = runtime.checkGradient(where, dy, x.shape)
+    const dx = runtime.scope(() => {
+      const dh = gradient.add(norm2.backward(ff.backward(gradient)))
+      return dh.add(norm1.backward(attn.backward(dh)))
+    })
+    this.release()
+    return dx
+  }
+}
