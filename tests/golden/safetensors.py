@@ -7,7 +7,7 @@ import struct
 import torch
 from torch import nn
 
-from common import pack
+from common import in_float64, pack
 
 # in the order in which the format's own library sorts dtypes: the last one's tensors come first
 DTYPES = [("BOOL", torch.bool), ("U8", torch.uint8), ("I8", torch.int8), ("I16", torch.int16), ("F16", torch.float16),
@@ -46,7 +46,13 @@ def cases():
         ("i64", torch.int64, [0, -5, 2**24, 2**40]), ("i32", torch.int32, [-2**31, 7]), ("i16", torch.int16, [-2**15, 9]),
         ("i8", torch.int8, [-128, 127]), ("u8", torch.uint8, [0, 255]), ("bool", torch.bool, [True, False]))}
     mixed = {**floats, **integers, "größe": torch.ones(1)}
+    norms = nn.Sequential(nn.LayerNorm(5), nn.BatchNorm1d(5), nn.Linear(5, 2, bias=False))
+    norms(torch.randn(7, 5))  # which moves the running statistics
+    for parameter in norms.parameters():
+        parameter.data = torch.randn(parameter.shape)
+    x = torch.randn(3, 5)
     return {"state": {"file": save(state, {"format": "pt"}), "tensors": {k: pack(v) for k, v in state.items()}},
+            "norms": {"file": save(norms.state_dict()), "x": pack(x), "out": pack(in_float64(norms.eval(), x))},
             "mixed": {"file": save(mixed), "tensors": {k: pack(v.float()) for k, v in mixed.items()}},
             "no float32": save({"i32": torch.tensor([1, 2**24 + 1], dtype=torch.int32)}),
             "no float32 of 64 bits": save({"i64": torch.tensor([2**53 + 1])})}

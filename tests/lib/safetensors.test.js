@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
-import { assertRefuses, assertSame, golden, loadForTest } from './support.js'
+import { assertClose, assertRefuses, assertSame, golden, loadForTest, unpack } from './support.js'
 
-const { state, mixed, ...unreadable } = golden('safetensors')
+const { state, mixed, norms, ...unreadable } = golden('safetensors')
 const bytesOf = (base64) => Uint8Array.from(Buffer.from(base64, 'base64'))
 
 let gpt
@@ -38,6 +38,15 @@ test('a layer reads what Python wrote', () => {
     const own = layer.stateDict()
     for (const [name, packed] of Object.entries(state.tensors)) assertSame(own[name], packed)
   }
+})
+
+test('PyTorch’s LayerNorm and BatchNorm load, with their weight and bias, and compute the same', () => {
+  const layer = new gpt.Sequential(new gpt.LayerNorm(5), new gpt.BatchNorm(5), new gpt.Linear(5, 2, { bias: false }))
+  layer.loadSafetensors(bytesOf(norms.file))
+  assertClose(layer.eval().forward(gpt.tensor(unpack(norms.x), norms.x.shape)), norms.out, 1e-6)
+  const rms = new gpt.RMSNorm(2)
+  rms.loadStateDict({ weight: gpt.tensor([3, 4]) })
+  assert.deepEqual(rms.scale.toArray(), [3, 4])
 })
 
 test('every float of 16 to 64 bits is read, and integers that are float32s, as PyTorch’s float()', () => {

@@ -17,9 +17,12 @@ const BACKWARD_TIME = 0.7
  * with the running ones.
  *
  * PyTorch calls scale and shift weight and bias, and has one more buffer, num_batches_tracked, which it counts for a
- * momentum of None. There is none here.
+ * momentum of None. It is ignored here.
  */
 export class BatchNorm extends Module {
+  /** @override @internal */
+  static aliases = { weight: 'scale', bias: 'shift', num_batches_tracked: null }
+
   /** @internal @override */
   static buffers = ['runningMean', 'runningVar']
 

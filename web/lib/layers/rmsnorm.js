@@ -13,6 +13,9 @@ const BACKWARD_TIME = 0.5
  * y = scale · x / √(mean(x²) + eps). PyTorch's nn.RMSNorm computes the same and calls scale weight.
  */
 export class RMSNorm extends Module {
+  /** @override @internal */
+  static aliases = { weight: 'scale' }
+
   /**
    * @param {Runtime} runtime
    * @param {number} embDim the size of the axis that is normalised
