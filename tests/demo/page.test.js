@@ -247,11 +247,11 @@ test('“Watch it move” moves points, and is not offered where motion is not w
 
 test('every number to be edited is reached by keyboard and has a name', async () => {
   const { page } = await open(browser, server.url)
-  const names = await page.$$eval('input.editable', (inputs) => inputs.map((input) => input.ariaLabel))
+  const names = await page.$$eval('#layer input.editable', (inputs) => inputs.map((input) => input.ariaLabel))
   assert.equal(names.length, 10 + 30 + 6 + 12 + 2)
   assert.equal(new Set(names).size, names.length)
   assert.ok(names.every(Boolean))
-  assert.equal((await page.$$('input.editable[tabindex="-1"]')).length, 0)
+  assert.equal((await page.$$('#layer input.editable[tabindex="-1"]')).length, 0)
   await page.close()
 })
 

@@ -6,6 +6,7 @@
 
 import Layer from './layer/Layer.svelte'
 import layer from './layer/slice.js'
+import variance from './variance/slice.js'
 
 /** @typedef {Component<{ page: any, gpt: any, id: string }>} SectionComponent */
 
@@ -17,4 +18,5 @@ import layer from './layer/slice.js'
  */
 export const sections = [
   { id: 'layer', title: 'One layer, two samples', slice: layer, component: Layer },
+  { id: 'variance', title: 'Biased or unbiased?', slice: variance, load: () => import('./variance/Variance.svelte') },
 ]
