@@ -62,7 +62,7 @@ test('n is dragged along the axis, as one step to undo, and the address follows'
   const { page, complaints } = await show()
   const box = await (await page.$('#variance .slider')).boundingBox()
   const y = box.y + box.height / 2
-  await page.mouse.move(box.x + 100, y)
+  await page.mouse.move(box.x + 300, y)
   await page.mouse.down()
   await page.mouse.move(box.x + box.width / 2, y, { steps: 5 })
   await page.mouse.up()

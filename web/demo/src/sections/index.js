@@ -5,6 +5,7 @@
 /** @import { Component } from 'svelte' */
 
 import Layer from './layer/Layer.svelte'
+import gelu from './gelu/slice.js'
 import layer from './layer/slice.js'
 import variance from './variance/slice.js'
 
@@ -19,4 +20,5 @@ import variance from './variance/slice.js'
 export const sections = [
   { id: 'layer', title: 'One layer, two samples', slice: layer, component: Layer },
   { id: 'variance', title: 'Biased or unbiased?', slice: variance, load: () => import('./variance/Variance.svelte') },
+  { id: 'gelu', title: 'GELU', slice: gelu, load: () => import('./gelu/Gelu.svelte') },
 ]
