@@ -15,7 +15,7 @@ static int check(const float *y, const float *scratch, const float *x, const flo
 
 size_t gpt_conv1d_scratch_size(size_t rows, size_t nx)
 {
-    return rows < GPT_PACK_FROM ? 0 : gpt_gemm_scratch_size(nx);
+    return rows < GPT_PACK_COLUMNS_FROM ? 0 : gpt_gemm_scratch_size(nx);
 }
 
 int gpt_conv1d_forward_ref(float *y, float *scratch, const float *x, const float *weight, const float *bias,

@@ -369,7 +369,7 @@ static void add_row(float *y, float a, const float *b, size_t n)
 void gpt_gemm_nn(float *y, float *scratch, const float *a, const float *b, const float *bias, size_t rows,
                  size_t depth, size_t cols, size_t first_col, size_t end_col)
 {
-    if (rows >= GPT_PACK_FROM) {
+    if (rows >= GPT_PACK_COLUMNS_FROM) {
         columns_product(y, scratch, a, 0, b, bias, rows, depth, cols, first_col, end_col);
         return;
     }

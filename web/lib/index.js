@@ -10,6 +10,7 @@
 /** @typedef {import('./loss.js').Loss} Loss */
 /** @typedef {import('./layers/module.js').Module} Module */
 /** @typedef {import('./layers/linear.js').Linear} Linear */
+/** @typedef {import('./layers/conv1d.js').Conv1D} Conv1D */
 /** @typedef {import('./layers/relu.js').ReLU} ReLU */
 /** @typedef {import('./layers/gelu.js').GELU} GELU */
 /** @typedef {import('./layers/layernorm.js').LayerNorm} LayerNorm */
