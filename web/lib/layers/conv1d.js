@@ -56,7 +56,9 @@ export class Conv1D extends Module {
     const { runtime, nf, nx } = this
     const { x: input, rows } = runtime.checkRows(where, x, nx, 'nx')
     const { weight, bias } = this.#pointers(where)
-    const parts = runtime.partsOf(this.#time(rows))
+    // One row is read from memory and little else, which goes best in one stream: with the weight's rows read by halves
+    // 768 to 3072 takes 0.67 ms, whole 0.27.
+    const parts = rows === 1 ? 1 : runtime.partsOf(this.#time(rows))
     return runtime.scope(() => {
       const y = Tensor.empty(runtime, where, [...input.shape.slice(0, -1), nf])
       const scratch = Tensor.empty(runtime, where, [parts * runtime.exports.gpt_conv1d_scratch_size(rows, nx)])
