@@ -129,6 +129,36 @@ static void agrees_with_an_outlier(void)
     }
 }
 
+/* The first rows, where the guess comes from, far from all the others. */
+static void agrees_where_the_first_rows_mislead(void)
+{
+    enum { ROWS = 20000, COLS = 3 };
+    static const float others[3] = {1.0f, -1e3f, 1e8f};
+    for (size_t k = 0; k < 3; k++) {
+        in_case("16 rows around 0, the others around %g", (double)others[k]);
+        float *values = work(ROWS * COLS);
+        for (size_t i = 0; i < ROWS * COLS; i++)
+            values[i] = others[k] * ((i < 16 * COLS ? 0.0f : 1.0f) + 1e-4f * random_gauss());
+        expect_forward(values, ROWS, COLS);
+    }
+}
+
+/* Equal terms round alike, so that in one float32 sum what one addition loses, the next ones lose again. */
+static void sums_many_rows(void)
+{
+    enum { ROWS = 20000, COLS = 17 };
+    const float *x = random_input("x", ROWS * COLS, 0.7f, 0.7f), *dy = random_input("dy", ROWS * COLS, 0.3f, 0.3f);
+    const float *zero = random_input("zero", COLS, 0.0f, 0.0f), *one = random_input("one", COLS, 1.0f, 1.0f);
+    float *dx = output("dx", ROWS * COLS), *dscale = output("dscale", COLS), *dshift = output("dshift", COLS);
+    expect_status(gpt_batchnorm_backward(dx, dscale, dshift, dy, x, zero, zero, one, one, ROWS, COLS, 1e-12f),
+                  GPT_OK);
+    const double dot = (double)0.7f * (double)0.3f * ROWS, sum = (double)0.3f * ROWS;
+    for (size_t c = 0; c < COLS; c++) {
+        expect_within("dscale", c, (double)dscale[c], dot, 1e-6 * dot);
+        expect_within("dshift", c, (double)dshift[c], sum, 1e-6 * sum);
+    }
+}
+
 static void known_values(void)
 {
     /* columns 1, 3 and 5, 5: means 2 and 5, variances 1 and 0 */
@@ -254,6 +284,10 @@ void test_batchnorm(void)
     promise("batch norm is within 5e-6 of float64, its gradients 2e-6, also where the mean is 1e5 deviations",
             agrees);
     promise("batch norm is within 5e-6 of float64 with an outlier first or last", agrees_with_an_outlier);
+    promise("batch norm is within 5e-6 of float64 where its first rows are far from the others",
+            agrees_where_the_first_rows_mislead);
+    promise("batch norm's gradients of scale and shift are within 1e-6 of float64 over 20000 equal rows",
+            sums_many_rows);
     promise("batch norm of a column with NaN or infinity is NaN, and its neighbours are not",
             specials_stay_in_their_column);
     promise("batch norm does without off", off_is_optional);

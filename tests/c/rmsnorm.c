@@ -84,6 +84,18 @@ static void agrees_on_one_value(void)
     }
 }
 
+/* Equal terms round alike, so that in one float32 sum what one addition loses, the next ones lose again. */
+static void sums_many_rows(void)
+{
+    enum { ROWS = 20000, COLS = 17 };
+    const float *x = random_input("x", ROWS * COLS, 0.7f, 0.7f), *dy = random_input("dy", ROWS * COLS, 0.3f, 0.3f);
+    const float *rstd = random_input("rstd", ROWS, 1.1f, 1.1f);
+    float *dx = output("dx", ROWS * COLS), *dscale = output("dscale", COLS);
+    expect_status(gpt_rmsnorm_backward(dx, dscale, dy, x, x, rstd, ROWS, COLS), GPT_OK);
+    const double expected = (double)0.7f * (double)0.3f * (double)1.1f * ROWS;
+    for (size_t c = 0; c < COLS; c++) expect_within("dscale", c, (double)dscale[c], expected, 1e-6 * expected);
+}
+
 static void known_values(void)
 {
     /* the mean square of 3, 4, 0, 0 is 6.25, so with eps next to nothing y = x / 2.5 */
@@ -158,6 +170,7 @@ void test_rmsnorm(void)
     promise("rms norm of 3, 4, 0, 0 and its gradients are what the equation gives", known_values);
     promise("rms norm is within 1e-6 of float64 at every size, its gradients within 2e-6, in parts too", agrees);
     promise("rms norm is within 1e-6 of float64 on long rows of one value", agrees_on_one_value);
+    promise("rms norm's gradient of the scale is within 1e-6 of float64 over 20000 equal rows", sums_many_rows);
     promise("rms norm of a row with NaN or infinity is the reference's, and so are its neighbours",
             specials_stay_in_their_row);
     promise("rms norm refuses NULL, impossible sizes, cols 0 and a bad eps and leaves all alone", refuses);
