@@ -40,6 +40,9 @@ test('GPT_CONFIG_124M goes in as it is: 768 to 3072 and back', () => {
     ['layers.0.weight 3072x768', 'layers.0.bias 3072', 'layers.2.weight 768x3072', 'layers.2.bias 768'],
   )
   assert.equal(layer.dropRate, 0.1)
+  // as the notebook's class, which takes the same config
+  const x = gpt.rand([2, 3, 768])
+  assert.deepEqual([...layer.forward(x).data], [...layer.eval().forward(x).data])
   layer.dispose()
 })
 

@@ -86,7 +86,7 @@ test('cell 16: FeedForward of GPT_CONFIG_124M keeps the shape (2,3,768), and its
   gpt.manualSeed(123)
   gpt.randn([2, 5])
   new gpt.Linear(5, 6).dispose()
-  const feedForward = new gpt.FeedForward(GPT_CONFIG_124M).eval()
+  const feedForward = new gpt.FeedForward(GPT_CONFIG_124M)
   const result = feedForward.forward(gpt.rand([2, 3, 768]))
   assert.deepEqual(result.shape, [2, 3, 768])
   assertClose(result, cells['cell 16'].out, 1e-5)

@@ -32,9 +32,11 @@ export class FeedForward extends Module {
    * Draws both layers' parameters from the instance's generator, in PyTorch's order.
    *
    * @param {Runtime} runtime
-   * @param {{ embDim: number, hiddenDim?: number, approximate?: 'tanh' | 'none', dropRate?: number }} config
-   *   GPT_CONFIG_124M as it is, or your own; other names in it are ignored. hiddenDim: 4 · embDim by default.
-   *   approximate: as for GELU. dropRate: the probability with which training drops what comes out; 0 by default
+   * @param {{ embDim: number, hiddenDim?: number, approximate?: 'tanh' | 'none', dropRate?: number, nLayers?: number }}
+   *   config GPT_CONFIG_124M as it is, or your own; other names in it are ignored. hiddenDim: 4 · embDim by default.
+   *   approximate: as for GELU. dropRate: the probability with which training drops what comes out; 0 by default, and
+   *   where the config has nLayers: it is a whole model's then, whose TransformerBlock sees to it, and the notebook's
+   *   FeedForward, which takes it, never drops
    * @throws {GptLayersError} TYPE, VALUE, MEMORY
    * @example new FeedForward(GPT_CONFIG_124M).forward(gpt.rand([2, 3, 768])).shape // [2, 3, 768]
    */
@@ -58,7 +60,7 @@ export class FeedForward extends Module {
       new Linear(runtime, hiddenDim, embDim),
     ])
     /** @readonly */
-    this.dropout = new Dropout(runtime, dropRate)
+    this.dropout = new Dropout(runtime, 'nLayers' in config ? 0 : dropRate)
   }
 
   /**

@@ -27,9 +27,10 @@ export class TransformerBlock extends Module {
   constructor(runtime, config) {
     super(runtime)
     checkObject('TransformerBlock', 'config', config)
+    const { embDim, hiddenDim, approximate, dropRate } = config
     const layers = runtime.build(() => {
       const attn = new Attention(runtime, config)
-      const ff = new FeedForward(runtime, config)
+      const ff = new FeedForward(runtime, { embDim, hiddenDim, approximate, dropRate })
       const [norm1, norm2] = [new LayerNorm(runtime, attn.embDim), new LayerNorm(runtime, attn.embDim)]
       return { attn, ff, norm1, norm2 }
     })
