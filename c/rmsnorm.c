@@ -11,8 +11,8 @@
 #include "gpt_layers.h"
 #include "simd.h"
 
-/* Elements of a row, and rows of a column, that are added in float32; and the columns of a cache line. */
-enum { BLOCK = 256, ROWS = 64, COLUMNS = 16 };
+/* Elements of a row, and rows of a column, that are added in float32. */
+enum { BLOCK = 256, ROWS = 64 };
 
 static int check(const float *y, const float *x, const float *scale, size_t rows, size_t cols)
 {
@@ -147,33 +147,23 @@ static void backward_row(float *dx, const float *dy, const float *x, const float
     }
 }
 
-/* Σ dy · x · rstd over the rows, for n <= COLUMNS columns. */
+/* Σ dy · x · rstd over the rows, for n <= 4 columns. */
 static void sum_columns(float *dscale, const float *dy, const float *x, const float *rstd, size_t rows, size_t cols,
                         size_t n)
 {
-    double sums[COLUMNS] = {0.0};
+    double sums[4] = {0.0};
     for (size_t r = 0; r < rows;) {
         const size_t end = rows - r < ROWS ? rows : r + ROWS;
-        v128_t block[COLUMNS / 4];
-        for (size_t k = 0; k < COLUMNS / 4; k++) block[k] = wasm_f32x4_splat(0.0f);
+        v128_t block = wasm_f32x4_splat(0.0f);
         for (; r < end; r++) {
-            const v128_t s = wasm_f32x4_splat(rstd[r]);
             const float *dy_r = dy + r * cols, *x_r = x + r * cols;
-            if (n == COLUMNS) {
-                for (size_t k = 0; k < COLUMNS / 4; k++)
-                    block[k] = gpt_multiply_add(wasm_v128_load(dy_r + 4 * k),
-                                                wasm_f32x4_mul(wasm_v128_load(x_r + 4 * k), s), block[k]);
-                continue;
-            }
-            for (size_t k = 0; 4 * k < n; k++) {
-                const size_t left = n - 4 * k < 4 ? n - 4 * k : 4;
-                block[k] = gpt_multiply_add(gpt_load_tail(dy_r + 4 * k, left),
-                                            wasm_f32x4_mul(gpt_load_tail(x_r + 4 * k, left), s), block[k]);
-            }
+            const v128_t g = n == 4 ? wasm_v128_load(dy_r) : gpt_load_tail(dy_r, n);
+            const v128_t v = n == 4 ? wasm_v128_load(x_r) : gpt_load_tail(x_r, n);
+            block = gpt_multiply_add(g, wasm_f32x4_mul(v, wasm_f32x4_splat(rstd[r])), block);
         }
-        float lanes[COLUMNS];
-        for (size_t k = 0; k < COLUMNS / 4; k++) wasm_v128_store(lanes + 4 * k, block[k]);
-        for (size_t k = 0; k < n; k++) sums[k] += (double)lanes[k];
+        float lanes[4];
+        wasm_v128_store(lanes, block);
+        for (size_t k = 0; k < 4; k++) sums[k] += (double)lanes[k];
     }
     for (size_t k = 0; k < n; k++) dscale[k] = (float)sums[k];
 }
@@ -185,10 +175,9 @@ int gpt_rmsnorm_backward_part(float *dx, float *dscale, const float *dy, const f
     if (status) return status;
     if (part >= parts) return GPT_ERR_VALUE;
     size_t r, c;
-    const size_t end_row = gpt_share(rows, 1, part, parts, &r), end = gpt_share(cols, COLUMNS, part, parts, &c);
+    const size_t end_row = gpt_share(rows, 1, part, parts, &r), end = gpt_share(cols, 4, part, parts, &c);
     for (; r < end_row; r++) backward_row(dx + r * cols, dy + r * cols, x + r * cols, scale, rstd[r], cols);
-    for (; c < end; c += COLUMNS)
-        sum_columns(dscale + c, dy + c, x + c, rstd, rows, cols, end - c < COLUMNS ? end - c : COLUMNS);
+    for (; c < end; c += 4) sum_columns(dscale + c, dy + c, x + c, rstd, rows, cols, end - c < 4 ? end - c : 4);
     return GPT_OK;
 }
 

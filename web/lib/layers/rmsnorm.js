@@ -6,7 +6,7 @@ import { Module } from './module.js'
 
 /** Nanoseconds an element, about. */
 const FORWARD_TIME = 0.3
-const BACKWARD_TIME = 0.5
+const BACKWARD_TIME = 0.7
 
 /**
  * Root mean square normalisation over the last axis (Zhang, Sennrich 2019, arXiv:1910.07467):
