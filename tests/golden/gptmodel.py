@@ -36,6 +36,8 @@ class GPTModel(nn.Module):
         self.out_head = nn.Linear(dim, vocab, bias=False)
         if tied:
             self.tok_emb.weight = self.out_head.weight
+            for embedding in (self.tok_emb, self.pos_emb):
+                nn.init.normal_(embedding.weight, std=0.02)
 
     def forward(self, ids):
         x = self.tok_emb(ids) + self.pos_emb(torch.arange(ids.shape[1]))
