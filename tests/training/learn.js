@@ -1,0 +1,92 @@
+// A small GPT learns a text by heart, character by character: `node tests/training/learn.js` after ./build.sh.
+//
+// 2 layers, 64 wide, 4 heads, tied as GPT-2; the loop is the caller's own, and so are progress, the rate's schedule and
+// when to stop.
+
+import { pathToFileURL } from 'node:url'
+import { load } from 'gpt-layers'
+import { readText, windows } from './text.js'
+
+/**
+ * @param {Gpt} gpt
+ * @param {object} options
+ * @param {number} options.steps
+ * @param {number} options.batch windows a step
+ * @param {number} options.length tokens a window
+ * @param {number} options.lr the learning rate at its highest, after a twentieth of the steps
+ * @param {number} [options.characters] how much of the text; all by default
+ * @param {(progress: { step: number, loss: number, norm: number }) => void} [options.onStep]
+ * @returns {{ text: string, loss: number, parameters: number, say: (start: string, count: number) => string }} loss: of the
+ *   whole text, in windows, in evaluation mode. say: the likeliest continuation
+ */
+export function learn(gpt, { steps, batch, length, lr, characters: many, onStep = () => {} }) {
+  const { text, characters, tokens: all } = readText()
+  const tokens = all.subarray(0, many)
+  gpt.manualSeed(123)
+  const sizes = { vocabSize: characters.length, contextLength: length, embDim: 64, nHeads: 4, nLayers: 2 }
+  const model = new gpt.GPTModel({ ...sizes, tieWeights: true })
+  const parameters = model.parameters()
+  const optimizer = new gpt.AdamW(parameters, { lr, betas: [0.9, 0.99] })
+  const room = tokens.length - length
+  for (let step = 0; step < steps; step++) {
+    // up in a straight line, then down along a cosine
+    const warmUp = steps / 20
+    const turn = Math.max(0, step - warmUp) / (steps - warmUp)
+    optimizer.lr = lr * Math.min(1, (step + 1) / warmUp) * (0.5 + 0.5 * Math.cos(Math.PI * turn))
+    gpt.scope(() => {
+      const starts = [...gpt.rand([batch]).data].map((u) => Math.floor(u * room))
+      const { ids, targets } = windows(tokens, starts, length)
+      optimizer.zeroGrad()
+      const loss = gpt.crossEntropy(model.forward(ids), targets)
+      model.backward(loss.backward())
+      const norm = gpt.clipGradNorm(parameters, 1)
+      optimizer.step()
+      onStep({ step, loss: loss.item(), norm })
+    })
+  }
+  optimizer.dispose()
+  model.zeroGrad()
+  model.eval()
+
+  const starts = Array.from({ length: Math.floor(room / length) }, (_, i) => i * length)
+  const loss = gpt.scope(() => {
+    const { ids, targets } = windows(tokens, starts, length)
+    return gpt.crossEntropy(model.forward(ids), targets).item()
+  })
+  const say = (start, count) => {
+    const said = Array.from(start, (character) => characters.indexOf(character))
+    for (let i = 0; i < count; i++) {
+      const next = gpt.scope(() => {
+        const { data, shape } = model.forward(said.slice(-length))
+        const last = data.subarray(data.length - shape[1])
+        return last.indexOf(Math.max(...last))
+      })
+      said.push(next)
+    }
+    return said.map((token) => characters[token]).join('')
+  }
+  return { loss, text, parameters: parameters.reduce((sum, { size }) => sum + size, 0), say }
+}
+
+async function main() {
+  const gpt = await load({ threads: 1 })
+  const begun = performance.now()
+  const seconds = () => ((performance.now() - begun) / 1000).toFixed(1)
+  const computed = () => (process.cpuUsage().user / 1e6).toFixed(1) // less than the above where others compute, too
+  const { text, loss, parameters, say } = learn(gpt, {
+    steps: Number(process.argv[2] ?? 1500),
+    batch: 8,
+    length: 64,
+    lr: 6e-3,
+    onStep: ({ step, loss, norm }) => {
+      if (step % 100 === 0) console.log(`step ${step}, ${seconds()} s: loss ${loss.toFixed(3)}, gradient ${norm.toFixed(2)}`)
+    },
+  })
+  console.log(`${gpt.build}, ${parameters} parameters, ${text.length} characters: loss ${loss.toFixed(3)}`)
+  console.log(`after ${seconds()} s, ${computed()} s of them on a processor`)
+  const start = 'So she was '
+  const said = say(start, 300)
+  console.log(`${said}\nas in the text: ${text.includes(said)}`)
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1]).href) await main()

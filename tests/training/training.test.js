@@ -1,0 +1,42 @@
+// Training runs of some seconds, on one build.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { loadForTest } from '../lib/support.js'
+import { learn } from './learn.js'
+
+test('a small GPT learns a passage by heart, and says it', async () => {
+  const gpt = await loadForTest()
+  const losses = []
+  const { loss, text, say } = learn(gpt, {
+    steps: 400,
+    batch: 4,
+    length: 48,
+    lr: 6e-3,
+    characters: 300,
+    onStep: ({ loss }) => losses.push(loss),
+  })
+  assert.equal(losses.length, 400)
+  assert.ok(losses[0] > 3.5, `at first ${losses[0]}`)
+  assert.ok(loss < 0.2, `${loss} in the end`)
+  assert.equal(say(text.slice(0, 40), 60), text.slice(0, 100))
+})
+
+test('the heap is flat over 10,000 training steps', async () => {
+  const gpt = await loadForTest()
+  const model = new gpt.GPTModel({ vocabSize: 5, contextLength: 4, embDim: 4, nHeads: 2, nLayers: 1, dropRate: 0.1 })
+  const parameters = model.parameters()
+  const optimizer = new gpt.AdamW(parameters)
+  const free = () => gpt.scope(() => gpt.zeros([1]).byteOffset)
+  const step = (i) =>
+    gpt.scope(() => {
+      optimizer.zeroGrad()
+      model.backward(gpt.crossEntropy(model.forward([[0, 1, 2, i % 5]]), [[1, 2, 3, 4]]).backward())
+      gpt.clipGradNorm(parameters, 1)
+      optimizer.step()
+    })
+  for (let i = 0; i < 10; i++) step(i)
+  const [size, address] = [gpt.exports.memory.buffer.byteLength, free()]
+  for (let i = 0; i < 10_000; i++) step(i)
+  assert.deepEqual([gpt.exports.memory.buffer.byteLength, free()], [size, address])
+})
