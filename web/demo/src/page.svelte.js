@@ -52,6 +52,11 @@ export class Page {
     return this.#future.length > 0
   }
 
+  /** The state before the last step that was done, for a section to say what moved; the state itself if there is none. */
+  get before() {
+    return this.#past.at(-1) ?? this.state
+  }
+
   /**
    * Changes a section's state, as a step that can be undone.
    *

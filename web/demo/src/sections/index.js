@@ -7,6 +7,7 @@
 import Layer from './layer/Layer.svelte'
 import gelu from './gelu/slice.js'
 import layer from './layer/slice.js'
+import norms from './norms/slice.js'
 import variance from './variance/slice.js'
 
 /** @typedef {Component<{ page: any, gpt: any, id: string }>} SectionComponent */
@@ -20,5 +21,6 @@ import variance from './variance/slice.js'
 export const sections = [
   { id: 'layer', title: 'One layer, two samples', slice: layer, component: Layer },
   { id: 'variance', title: 'Biased or unbiased?', slice: variance, load: () => import('./variance/Variance.svelte') },
+  { id: 'norms', title: 'Layer norm, batch norm', slice: norms, load: () => import('./norms/Norms.svelte') },
   { id: 'gelu', title: 'GELU', slice: gelu, load: () => import('./gelu/Gelu.svelte') },
 ]

@@ -1,0 +1,201 @@
+// Section 3: layer norm, batch norm and RMSNorm of one batch.
+
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { load } from 'gpt-layers'
+import { draw, normalise } from '../../web/demo/src/sections/norms/compute.js'
+import { golden, unpack } from '../lib/support.js'
+import { launch, open, serve } from './browser.js'
+
+const FRAME = 16 // milliseconds that an update may take
+
+let server, browser
+before(async () => {
+  server = await serve()
+  browser = await launch()
+})
+after(async () => {
+  await browser?.close()
+  server?.stop()
+})
+
+const show = (query = '', options = {}) => open(browser, `${server.url}?embed=norms${query}`, { ready: '.predict', ...options })
+const cell = (page, label) => page.$(`input[aria-label="${label}"]`)
+const value = (page, label) => page.$eval(`input[aria-label="${label}"]`, (input) => Number(input.ariaValueNow))
+const said = (page) => page.$eval('#norms', (section) => section.textContent.replace(/\s+/g, ' '))
+const whose = (page) => page.$$eval('#norms .whose', (all) => all.map((one) => one.textContent.trim()))
+/** A norm's numbers, row by row, without its statistics. */
+const numbers = (page, name) =>
+  page.$$eval(`#norms table[aria-label="${name}"] tbody tr`, (rows) =>
+    rows.map((row) => [...row.querySelectorAll('.cell:not(.statistic)')].map((one) => Number(one.textContent.replace('−', '-')))),
+  )
+/** Which cells of a norm are marked as moved: 'row column', both from 1. */
+const moved = (page, name) =>
+  page.$$eval(`#norms table[aria-label="${name}"] tbody tr`, (rows) =>
+    rows.flatMap((row, r) =>
+      [...row.querySelectorAll('.cell:not(.statistic)')].flatMap((one, c) => (one.matches('.moved') ? `${r + 1} ${c + 1}` : [])),
+    ),
+  )
+
+async function press(page, ...keys) {
+  for (const key of keys.slice(0, -1)) await page.keyboard.down(key)
+  await page.keyboard.press(keys.at(-1))
+  for (const key of keys.slice(0, -1)) await page.keyboard.up(key)
+}
+
+/** Every number as it was, or to four decimals. */
+function assertNear(values, packed, tolerance) {
+  const flat = values.flat()
+  const expected = unpack(packed)
+  assert.equal(flat.length, expected.length)
+  flat.forEach((value, i) => assert.ok(Math.abs(value - expected[i]) <= tolerance, `${i}: ${value}, expected ${expected[i]}`))
+}
+
+const expected = golden('page_norms')
+
+test('the batch, what batch norm kept, and every norm at every size are PyTorch’s', async () => {
+  const gpt = await load()
+  const drawn = draw(gpt, 123)
+  assertNear(drawn.x, expected.x, 1e-6)
+  assertNear([...drawn.runningMean], expected.runningMean, 1e-5)
+  assertNear([...drawn.runningVar], expected.runningVar, 1e-5)
+  for (const { samples, layer, rms, training, evaluation } of expected.batches) {
+    const x = drawn.x.slice(0, samples)
+    assertNear(normalise(gpt, 'layer', x, null).values, layer, 1e-5)
+    assertNear(normalise(gpt, 'rms', x, null).values, rms, 1e-5)
+    assertNear(normalise(gpt, 'batch', x, drawn).values, evaluation, 1e-5)
+    if (training) assertNear(normalise(gpt, 'batch', x, null).values, training, 1e-5)
+    else assert.equal(normalise(gpt, 'batch', x, null), null)
+  }
+})
+
+test('one number changed moves its row in layer norm and its column in batch norm, and the page says so', async () => {
+  const { page, complaints } = await show()
+  assertNear(await numbers(page, 'layer norm'), expected.batches[2].layer, 0.51e-4)
+  assertNear(await numbers(page, 'batch norm'), expected.batches[2].training, 0.51e-4)
+  const [layer, batch] = [await numbers(page, 'layer norm'), await numbers(page, 'batch norm')]
+  await (await cell(page, 'x₂₃')).focus()
+  await page.keyboard.type('2')
+  const changed = (now, before) => now.flatMap((row, r) => row.flatMap((v, c) => (v === before[r][c] ? [] : `${r + 1} ${c + 1}`)))
+  const row = [1, 2, 3, 4, 5].map((c) => `2 ${c}`)
+  const column = [1, 2, 3, 4].map((r) => `${r} 3`)
+  assert.deepEqual(changed(await numbers(page, 'layer norm'), layer), row)
+  assert.deepEqual(changed(await numbers(page, 'batch norm'), batch), column)
+  assert.deepEqual(await moved(page, 'layer norm'), row)
+  assert.deepEqual(await moved(page, 'batch norm'), column)
+  assert.deepEqual(await whose(page), ['All of sample 2 moved, and no other’s.', 'Feature 3 of every sample moved.'])
+  await press(page, 'Control', 'z')
+  assert.deepEqual(await numbers(page, 'batch norm'), batch)
+  assert.deepEqual(complaints, [])
+  await page.close()
+})
+
+test('a number is dragged and stepped, and the batch as drawn comes back', async () => {
+  const { page } = await show()
+  const first = await value(page, 'x₁₁')
+  const box = await (await cell(page, 'x₁₁')).boundingBox()
+  await page.mouse.move(box.x + 10, box.y + 10)
+  await page.mouse.down()
+  await page.mouse.move(box.x + 50, box.y + 10, { steps: 5 })
+  await page.mouse.up()
+  assert.ok(Math.abs((await value(page, 'x₁₁')) - first - 1) < 1e-5)
+  await press(page, 'Shift', 'ArrowUp')
+  assert.ok(Math.abs((await value(page, 'x₁₁')) - first - 2) < 1e-5)
+  await (await page.waitForSelector('#norms ::-p-text(the batch as drawn)')).click()
+  assert.equal(await value(page, 'x₁₁'), first)
+  await page.close()
+})
+
+test('one sample more moves nothing in layer norm, and everything in batch norm', async () => {
+  const { page } = await show()
+  const layer = await numbers(page, 'layer norm')
+  await (await page.waitForSelector('#norms ::-p-text(one more)')).click()
+  assert.deepEqual((await numbers(page, 'layer norm')).slice(0, 4), layer)
+  assert.deepEqual(await moved(page, 'layer norm'), [])
+  assert.equal((await moved(page, 'batch norm')).length, 20)
+  assert.equal((await whose(page))[0], 'None of these numbers moved.')
+  await (await cell(page, 'samples in the batch')).focus()
+  await press(page, 'Shift', 'ArrowUp')
+  assert.equal((await numbers(page, 'batch norm')).length, 8)
+  assert.ok(await page.$eval('#norms .buttons button:last-child', (button) => button.disabled))
+  await page.close()
+})
+
+test('of one sample batch norm in training has no variance: words, never NaN; evaluated it has one', async () => {
+  const { page, complaints } = await show('&norms.batch=1')
+  assert.match(await said(page), /A column of one number is its own mean, and has no variance to divide by/)
+  assert.doesNotMatch(await said(page), /NaN|∞|—/)
+  assertNear(await numbers(page, 'layer norm'), expected.batches[0].layer, 0.51e-4)
+  await page.select('select[aria-label="batch norm’s mode"]', 'evaluation')
+  assertNear(await numbers(page, 'batch norm'), expected.batches[0].evaluation, 0.51e-4)
+  assert.deepEqual(complaints, [])
+  await page.close()
+})
+
+test('evaluated, batch norm moves no number but the one changed', async () => {
+  const { page } = await show('&norms.mode=evaluation')
+  await (await cell(page, 'x₂₃')).focus()
+  await page.keyboard.type('2')
+  assert.deepEqual(await moved(page, 'batch norm'), ['2 3'])
+  await page.close()
+})
+
+test('either table shows any of the three norms, and the address restores all of it', async () => {
+  const { page } = await show()
+  await page.select('select[aria-label="the norm on the left"]', 'rms')
+  assertNear(await numbers(page, 'RMSNorm'), expected.batches[2].rms, 0.51e-4)
+  await page.select('select[aria-label="the norm on the right"]', 'layer')
+  await (await cell(page, 'seed of the batch')).focus()
+  await page.keyboard.type('9')
+  await (await cell(page, 'x₄₅')).focus()
+  await page.keyboard.type('-1.5')
+  await page.waitForFunction(() => /norms\.edits=x45/.test(location.search))
+  const second = await open(browser, page.url(), { ready: '.predict' })
+  assert.deepEqual(await numbers(second.page, 'RMSNorm'), await numbers(page, 'RMSNorm'))
+  assert.deepEqual(await numbers(second.page, 'layer norm'), await numbers(page, 'layer norm'))
+  assert.equal(await value(second.page, 'x₄₅'), -1.5)
+  await second.page.close()
+  await page.close()
+  const bad = await show('&norms.batch=9&norms.left=group&norms.edits=x96:1')
+  assert.match(await bad.page.$eval('.problems', (element) => element.textContent), /norms\.batch=9, norms\.left=group, norms\.edits=x96:1/)
+  assert.equal((await numbers(bad.page, 'layer norm')).length, 4)
+  await bad.page.close()
+})
+
+test('pointing at a number lights up what shares its statistics, and puts it into the formulas', async () => {
+  const { page } = await show()
+  await (await page.$('#norms table[aria-label="batch norm"] tbody tr:nth-child(2) .cell')).hover()
+  assert.equal((await page.$$('#norms table[aria-label="batch norm"] .lit')).length, 4)
+  assert.equal((await page.$$('#norms table[aria-label="layer norm"] .lit')).length, 5)
+  assert.equal((await page.$$('#norms .given .lit')).length, 3)
+  const formula = await page.$$eval('#norms .formula', (all) => all.map((one) => one.textContent.replace(/\s/g, '')))
+  const [layer, batch] = [(await numbers(page, 'layer norm'))[1][0], (await numbers(page, 'batch norm'))[1][0]]
+  assert.ok(formula[0].endsWith(`=${layer.toFixed(4)}`), formula[0])
+  assert.ok(formula[1].endsWith(`=${batch.toFixed(4)}`), formula[1])
+  await page.close()
+})
+
+test('an update of the largest batch fits into a frame', async () => {
+  const { page } = await open(browser, `${server.url}?norms.batch=8#norms`, { ready: '#norms .given input' })
+  await (await page.$('#norms .given input')).focus()
+  const times = []
+  for (let i = 0; i < 8; i++) {
+    await page.keyboard.press('ArrowUp')
+    times.push(Number(/took ([\d.]+) ms/.exec(await page.$eval('footer', (footer) => footer.textContent))[1]))
+  }
+  assert.ok(Math.min(...times) < FRAME, `${times}`)
+  await page.close()
+})
+
+for (const [width, height] of [[1440, 900], [1280, 800], [360, 780]]) {
+  test(`${width} wide: a screen of its own, no sideways scrolling, a clean console`, async () => {
+    const { page, complaints, foreign } = await show('&norms.batch=8', { width, height })
+    await (await page.waitForSelector('.predict button')).click()
+    assert.match(await page.$eval('.answer', (element) => element.textContent), /Drag x₂₃: what moves is underlined/)
+    assert.ok((await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)) <= 0)
+    const tall = await page.$eval('#norms', (section) => section.offsetHeight)
+    if (width >= 1280) assert.ok(tall <= height, `${tall} pixels tall`)
+    assert.deepEqual([...complaints, ...foreign], [])
+    await page.close()
+  })
+}
