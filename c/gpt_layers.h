@@ -397,8 +397,8 @@ GPT_API int gpt_div_forward(float *y, const float *a, const float *b, size_t row
 /* y = √x, NaN below 0.   y, x  [n]   y may be x */
 GPT_API int gpt_sqrt_forward(float *y, const float *x, size_t n);
 
-/* y[k,c,r] = x[k,r,c]: swaps the last two axes.   y [count, cols, rows]   x [count, rows, cols] */
-GPT_API int gpt_transpose_forward(float *y, const float *x, size_t count, size_t rows, size_t cols);
+/* y[k,c,r,i] = x[k,r,c,i]: swaps two neighbouring axes.   y [count, cols, rows, inner]   x [count, rows, cols, inner] */
+GPT_API int gpt_transpose_forward(float *y, const float *x, size_t count, size_t rows, size_t cols, size_t inner);
 
 /* ---- The generator behind torch.manual_seed: MT19937, and PyTorch's draws from it on the CPU --------------------
  * The state lives in the caller's memory, gpt_random_size() bytes aligned to 8; copying it forks the stream.

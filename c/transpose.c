@@ -1,15 +1,22 @@
-/* Swap of the last two axes, so that any axis can be reduced as the last one. Plain loops: it moves, never
- * computes. */
+/* Swap of two neighbouring axes, of which every other order of axes is made. Plain loops: it moves, never computes. */
+#include <string.h>
+
 #include "gpt_layers.h"
 #include "simd.h"
 
-int gpt_transpose_forward(float *y, const float *x, size_t count, size_t rows, size_t cols)
+int gpt_transpose_forward(float *y, const float *x, size_t count, size_t rows, size_t cols, size_t inner)
 {
     if (!y || !x) return GPT_ERR_NULL;
-    if (!gpt_fits(rows, cols) || !gpt_fits(count, rows * cols)) return GPT_ERR_SIZE;
-    if (rows * cols == 0) return GPT_OK; /* empty, however large the other sizes */
-    for (size_t k = 0; k < count; k++, x += rows * cols, y += rows * cols)
+    if (!gpt_fits(rows, cols) || !gpt_fits(rows * cols, inner) || !gpt_fits(count, rows * cols * inner))
+        return GPT_ERR_SIZE;
+    const size_t n = rows * cols * inner;
+    if (n == 0) return GPT_OK; /* empty, however large the other sizes */
+    for (size_t k = 0; k < count; k++, x += n, y += n)
         for (size_t c = 0; c < cols; c++)
-            for (size_t r = 0; r < rows; r++) y[c * rows + r] = x[r * cols + c];
+            for (size_t r = 0; r < rows; r++)
+                if (inner == 1)
+                    y[c * rows + r] = x[r * cols + c];
+                else
+                    memcpy(y + (c * rows + r) * inner, x + (r * cols + c) * inner, inner * sizeof(float));
     return GPT_OK;
 }

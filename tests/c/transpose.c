@@ -16,11 +16,28 @@ static void moves_every_element(void)
                     const size_t slice = i / (rows * cols), row = i / cols % rows, col = i % cols;
                     expected[(slice * cols + col) * rows + row] = x[i];
                 }
-                expect_status(gpt_transpose_forward(y, x, count, rows, cols), GPT_OK);
+                expect_status(gpt_transpose_forward(y, x, count, rows, cols, 1), GPT_OK);
                 expect_same("y", y, expected, n);
                 end_case();
             }
         }
+    }
+}
+
+static void moves_whole_rows(void)
+{
+    for (size_t inner = 2; inner <= 17; inner += 3) {
+        const size_t count = 2, rows = 3, cols = 5, n = count * rows * cols * inner;
+        in_case("inner = %zu", inner);
+        const float *x = random_input("x", n, -4.0f, 4.0f);
+        float *y = output("y", n), *expected = work(n);
+        for (size_t i = 0; i < n; i++) {
+            const size_t slice = i / (rows * cols * inner), row = i / (cols * inner) % rows, col = i / inner % cols;
+            expected[((slice * cols + col) * rows + row) * inner + i % inner] = x[i];
+        }
+        expect_status(gpt_transpose_forward(y, x, count, rows, cols, inner), GPT_OK);
+        expect_same("y", y, expected, n);
+        end_case();
     }
 }
 
@@ -32,7 +49,7 @@ static void keeps_specials(void)
             expected[col * 2 + row] = specials[row * (SPECIALS / 2) + col];
     const float *x = input_of("x", specials, SPECIALS);
     float *y = output("y", SPECIALS);
-    expect_status(gpt_transpose_forward(y, x, 1, 2, SPECIALS / 2), GPT_OK);
+    expect_status(gpt_transpose_forward(y, x, 1, 2, SPECIALS / 2, 1), GPT_OK);
     expect_same("y", y, expected, SPECIALS);
 }
 
@@ -41,30 +58,35 @@ static void refuses(void)
     const float *x = random_input("x", 8, -1.0f, 1.0f);
     float *y = output("y", 8);
     in_case("y NULL");
-    expect_refused(gpt_transpose_forward(NULL, x, 2, 2, 2), GPT_ERR_NULL);
+    expect_refused(gpt_transpose_forward(NULL, x, 2, 2, 2, 1), GPT_ERR_NULL);
     in_case("x NULL");
-    expect_refused(gpt_transpose_forward(y, NULL, 2, 2, 2), GPT_ERR_NULL);
+    expect_refused(gpt_transpose_forward(y, NULL, 2, 2, 2, 1), GPT_ERR_NULL);
     in_case("count = SIZE_MAX / 2");
-    expect_refused(gpt_transpose_forward(y, x, HUGE_SIZE, 2, 2), GPT_ERR_SIZE);
+    expect_refused(gpt_transpose_forward(y, x, HUGE_SIZE, 2, 2, 1), GPT_ERR_SIZE);
     in_case("rows = SIZE_MAX / 2");
-    expect_refused(gpt_transpose_forward(y, x, 2, HUGE_SIZE, 2), GPT_ERR_SIZE);
+    expect_refused(gpt_transpose_forward(y, x, 2, HUGE_SIZE, 2, 1), GPT_ERR_SIZE);
     in_case("cols = SIZE_MAX / 2");
-    expect_refused(gpt_transpose_forward(y, x, 2, 2, HUGE_SIZE), GPT_ERR_SIZE);
+    expect_refused(gpt_transpose_forward(y, x, 2, 2, HUGE_SIZE, 1), GPT_ERR_SIZE);
     in_case("rows and cols whose product wraps to 0");
-    expect_refused(gpt_transpose_forward(y, x, 1, SIZE_MAX / 2 + 1, 2), GPT_ERR_SIZE);
+    expect_refused(gpt_transpose_forward(y, x, 1, SIZE_MAX / 2 + 1, 2, 1), GPT_ERR_SIZE);
+    in_case("inner = SIZE_MAX / 2");
+    expect_refused(gpt_transpose_forward(y, x, 2, 2, 2, HUGE_SIZE), GPT_ERR_SIZE);
+    in_case("inner = 0");
+    expect_refused(gpt_transpose_forward(y, x, 2, 2, 2, 0), GPT_OK);
     in_case("count = 0");
-    expect_refused(gpt_transpose_forward(y, x, 0, 2, 2), GPT_OK);
+    expect_refused(gpt_transpose_forward(y, x, 0, 2, 2, 1), GPT_OK);
     in_case("rows = 0");
-    expect_refused(gpt_transpose_forward(y, x, 2, 0, 2), GPT_OK);
+    expect_refused(gpt_transpose_forward(y, x, 2, 0, 2, 1), GPT_OK);
     in_case("cols = 0");
-    expect_refused(gpt_transpose_forward(y, x, 2, 2, 0), GPT_OK);
+    expect_refused(gpt_transpose_forward(y, x, 2, 2, 0, 1), GPT_OK);
     in_case("an empty tensor of endless sizes, which returns at once");
-    expect_refused(gpt_transpose_forward(y, x, SIZE_MAX, 0, 0), GPT_OK);
-    expect_refused(gpt_transpose_forward(y, x, 1, 0, SIZE_MAX), GPT_OK);
+    expect_refused(gpt_transpose_forward(y, x, SIZE_MAX, 0, 0, 1), GPT_OK);
+    expect_refused(gpt_transpose_forward(y, x, 1, 0, SIZE_MAX, 1), GPT_OK);
 }
 
 void test_transpose(void)
 {
+    promise("transpose moves whole rows of an inner axis", moves_whole_rows);
     promise("transpose moves every element to its place", moves_every_element);
     promise("transpose keeps zeros, denormals, infinities and NaN as they are", keeps_specials);
     promise("transpose refuses NULL and impossible sizes and leaves y alone", refuses);

@@ -5,6 +5,7 @@ import { assertClose, assertRefuses, assertSame, golden, loadForTest, unpack } f
 
 const { reductions, broadcasts } = golden('tensor')
 const { special } = golden('layers')
+const { products, orders, pieces } = golden('matrix')
 let gpt
 before(async () => {
   gpt = await loadForTest()
@@ -27,6 +28,39 @@ test('add, sub, mul and div broadcast as PyTorch does, to the last bit', () => {
     const y = gpt.randn(b)
     for (const name of ['add', 'sub', 'mul', 'div']) assertSame(x[name](y), expected[name])
   }
+})
+
+test('matmul is PyTorch’s product of matrices, one by one over the leading axes', () => {
+  for (const { a, b, product } of products) {
+    gpt.manualSeed(1)
+    assertClose(gpt.randn(a).matmul(gpt.randn(b)), product, 2e-6)
+  }
+  const x = gpt.ones([2, 3, 4])
+  assertRefuses(() => x.matmul(gpt.ones([3, 5])), 'SHAPE', /^matmul: other should have shape \[4, cols\].*got shape \[3, 5\]$/)
+  assertRefuses(() => x.matmul(gpt.ones([3, 4, 5])), 'SHAPE', /^matmul: other should have shape \[2, 4, cols\]/)
+  assertRefuses(() => x.matmul(gpt.ones([4])), 'SHAPE', /^matmul: other should have/)
+  assertRefuses(() => gpt.ones([4]).matmul(x), 'SHAPE', /^matmul: other should have/)
+  assertRefuses(() => x.matmul(2), 'TYPE', /^matmul: other should be a Tensor, got 2/)
+})
+
+test('permute puts the axes in any order, split takes an axis apart, as PyTorch does', () => {
+  for (const { shape, dims, permuted } of orders) {
+    gpt.manualSeed(1)
+    assertSame(gpt.randn(shape).permute(dims), permuted)
+  }
+  for (const { shape, size, dim, pieces: expected } of pieces) {
+    gpt.manualSeed(1)
+    const found = gpt.randn(shape).split(size, { dim })
+    assert.equal(found.length, expected.length)
+    found.forEach((piece, i) => assertSame(piece, expected[i]))
+  }
+  const x = gpt.zeros([2, 3, 5])
+  assert.deepEqual(x.permute([0, -1, 1]).shape, [2, 5, 3])
+  for (const dims of [[0, 1], [0, 1, 1], [0, 1, 3], undefined, 2]) {
+    assertRefuses(() => x.permute(dims), 'VALUE', /^permute: dims should name each of 3 axes once, got/)
+  }
+  assertRefuses(() => x.split(0), 'VALUE', /^split: size should be/)
+  assertRefuses(() => x.split(2, { dim: 3 }), 'VALUE', /^split: dim should be an axis from -3 to 2/)
 })
 
 test('a number stands for a tensor of that value', () => {

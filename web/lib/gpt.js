@@ -15,6 +15,7 @@ import { GELU } from './layers/gelu.js'
 import { GPTModel } from './layers/gptmodel.js'
 import { LayerNorm } from './layers/layernorm.js'
 import { Linear } from './layers/linear.js'
+import { Module } from './layers/module.js'
 import { ReLU } from './layers/relu.js'
 import { RMSNorm } from './layers/rmsnorm.js'
 import { Sequential } from './layers/sequential.js'
@@ -71,6 +72,8 @@ export class Gpt {
      * @readonly @type {Exports}
      */
     this.exports = runtime.exports
+    /** To extend by layers of one's own: properties that are tensors or layers are found, as in PyTorch. @readonly */
+    this.Module = bind(runtime, Module)
     /** @readonly */
     this.Linear = bind(runtime, Linear)
     /** @readonly */
@@ -203,7 +206,7 @@ export class Gpt {
    * @param {Record<string, Tensor>} dict
    * @returns {Uint8Array}
    * @throws {GptLayersError} TYPE, VALUE, DISPOSED
-   * @example gpt.saveSafetensors({ x: gpt.ones([2]) }).length // 96
+   * @example gpt.saveSafetensors({ x: gpt.ones([2]) }).length // 104
    */
   saveSafetensors(dict) {
     return encodeSafetensors('saveSafetensors', checkObject('saveSafetensors', 'dict', dict))

@@ -2,7 +2,7 @@
 /** @import { Runtime } from './runtime.js' */
 /** @import { Storage } from './memory.js' */
 
-import { checkBoolean, checkNumber, checkOptions, checkShape, describe } from './check.js'
+import { checkBoolean, checkNumber, checkOptions, checkShape, checkSize, describe } from './check.js'
 import { GptLayersError } from './errors.js'
 import { formatTensor } from './print.js'
 
@@ -266,6 +266,116 @@ export class Tensor {
     return this.#binary('div', 'gpt_div_forward', other)
   }
 
+  /**
+   * The matrix product, as torch.matmul of matrices.
+   *
+   * @param {Tensor} other [..., inner, cols], with the same leading axes as this tensor or none
+   * @returns {Tensor} [..., rows, cols] for this [..., rows, inner]
+   * @throws {GptLayersError} SHAPE, TYPE, VALUE, DISPOSED, MEMORY
+   * @example gpt.ones([4, 2, 3]).matmul(gpt.ones([4, 3, 5])).shape // [4, 2, 5]
+   */
+  matmul(other) {
+    this.#live('matmul')
+    const { runtime } = this
+    const b = runtime.checkTensor('matmul', 'other', other)
+    const [rows, inner] = this.shape.slice(-2)
+    const cols = b.shape.at(-1) ?? 0
+    const wanted = b.shape.length === 2 ? [inner] : [...this.shape.slice(0, -2), inner]
+    if (this.shape.length < 2 || b.shape.length < 2 || !sameShape(b.shape.slice(0, -1), wanted)) {
+      throw new GptLayersError(
+        'SHAPE',
+        `matmul: other should have shape [${wanted.join(', ')}, cols] for a tensor of shape [${this.shape.join(', ')}], ` +
+          `got shape [${b.shape.join(', ')}]`,
+      )
+    }
+    const count = b.shape.length === 2 ? 1 : sizeOf(b.shape.slice(0, -2))
+    const each = (sizeOf(this.shape.slice(0, -2)) / Math.max(count, 1)) * rows
+    return runtime.scope(() => {
+      const y = Tensor.empty(runtime, 'matmul', [...this.shape.slice(0, -1), cols])
+      const scratch = Tensor.empty(runtime, 'matmul', [runtime.exports.gpt_conv1d_scratch_size(each, inner)])
+      for (let i = 0; i < count; i++) {
+        runtime.call(
+          'gpt_conv1d_forward', // which is a matrix product, and a bias that may be left out
+          y.byteOffset + 4 * i * each * cols,
+          scratch.byteOffset,
+          this.byteOffset + 4 * i * each * inner,
+          b.byteOffset + 4 * i * inner * cols,
+          0,
+          each,
+          inner,
+          cols,
+        )
+      }
+      return y
+    })
+  }
+
+  /**
+   * The same elements with the axes in another order. Unlike PyTorch's, a copy.
+   *
+   * @param {readonly number[]} dims each axis once, negative from the end
+   * @returns {Tensor}
+   * @throws {GptLayersError} VALUE, TYPE, DISPOSED, MEMORY
+   * @example gpt.zeros([2, 3, 5]).permute([0, 2, 1]).shape // [2, 5, 3]
+   */
+  permute(dims) {
+    this.#live('permute')
+    const rank = this.shape.length
+    const order = Array.isArray(dims) ? dims.map((dim) => (dim < 0 ? dim + rank : dim)) : []
+    if (order.length !== rank || !this.shape.every((_, axis) => order.includes(axis))) {
+      throw new GptLayersError('VALUE', `permute: dims should name each of ${rank} axes once, got ${describe(dims)}`)
+    }
+    const { runtime } = this
+    return runtime.scope(() => {
+      let [moved, axes] = [this.clone(), this.shape.map((_, axis) => axis)]
+      order.forEach((axis, to) => {
+        // what stands from `to` up to the axis changes places with it
+        const from = axes.indexOf(axis)
+        if (from === to) return
+        const size = (/** @type {number} */ begin, /** @type {number} */ end) =>
+          axes.slice(begin, end).reduce((product, i) => product * this.shape[i], 1)
+        const y = Tensor.empty(runtime, 'permute', moved.shape)
+        const sizes = [size(0, to), size(to, from), size(from, from + 1), size(from + 1, rank)]
+        runtime.call('gpt_transpose_forward', y.byteOffset, moved.byteOffset, ...sizes)
+        moved = y
+        axes = [...axes.slice(0, to), axis, ...axes.slice(to, from), ...axes.slice(from + 1)]
+      })
+      return moved.reshape(order.map((axis) => this.shape[axis]))
+    })
+  }
+
+  /**
+   * Pieces along an axis, as torch.split's, but copies.
+   *
+   * @param {number} size of each piece along the axis; the last one may be smaller
+   * @param {{ dim?: number }} [options] dim: the axis, 0 by default
+   * @returns {Tensor[]}
+   * @throws {GptLayersError} VALUE, TYPE, DISPOSED, MEMORY
+   * @example gpt.zeros([2, 6]).split(2, { dim: -1 }).length // 3
+   */
+  split(size, options = {}) {
+    this.#live('split')
+    checkSize('split', 'size', size)
+    const { dim } = checkOptions('split', options, { dim: 0 })
+    const { runtime, shape } = this
+    const axis = checkAxis('split', dim, shape.length)
+    const whole = shape[axis] ?? 1
+    const inner = sizeOf(shape.slice(axis + 1))
+    return runtime.scope(() =>
+      Array.from({ length: Math.max(1, Math.ceil(whole / size)) }, (_, piece) => {
+        const begin = piece * size
+        const length = Math.min(size, whole - begin)
+        const y = Tensor.empty(runtime, 'split', shape.map((n, i) => (i === axis ? length : n)))
+        const [from, to] = [this.data, y.data]
+        for (let outer = 0; outer * length * inner < to.length; outer++) {
+          const start = (outer * whole + begin) * inner
+          to.set(from.subarray(start, start + length * inner), outer * length * inner)
+        }
+        return y
+      }),
+    )
+  }
+
   /** @returns {Tensor} the square root of each element; NaN below 0 */
   sqrt() {
     this.#live('sqrt')
@@ -322,7 +432,7 @@ export class Tensor {
       let x = this.byteOffset
       if (inner !== 1) {
         const moved = Tensor.empty(runtime, where, [outer, inner, cols])
-        runtime.call('gpt_transpose_forward', moved.byteOffset, x, outer, cols, inner)
+        runtime.call('gpt_transpose_forward', moved.byteOffset, x, outer, cols, inner, 1)
         x = moved.byteOffset
       }
       kernel(result.byteOffset, x, outer * inner, cols)

@@ -70,7 +70,7 @@ export class Attention extends Module {
    *   for those after it
    * @throws {GptLayersError} SHAPE when x does not end in [tokens, embDim] with at most contextLength tokens; TYPE, VALUE,
    *   DISPOSED, MEMORY
-   * @example const { output, weights } = attention.forward(x, { returnWeights: true })
+   * @example const { output, weights } = layer.forward(x, { returnWeights: true })
    */
   forward(x, options = {}) {
     const where = 'Attention.forward'

@@ -16,7 +16,7 @@ export class Embedding extends Module {
    * @param {number} numEmbeddings how many rows, such as the size of the vocabulary
    * @param {number} embeddingDim
    * @throws {GptLayersError} TYPE, VALUE, MEMORY
-   * @example new Embedding(50257, 768).forward([[15496, 11, 995]]) // [1, 3, 768]
+   * @example new Embedding(65, 768).forward([[15, 11, 64]]).shape // [1, 3, 768]
    */
   constructor(runtime, numEmbeddings, embeddingDim) {
     super(runtime)

@@ -40,7 +40,7 @@ export class GELU extends Module {
    * @param {Tensor} x of any shape, not modified
    * @returns {Tensor} same shape; within 1e-6 of float64 (absolute below 1, relative above)
    * @throws {GptLayersError} TYPE, DISPOSED, MEMORY
-   * @example new GELU().forward(gpt.tensor([1])).item() // 0.8411919474601746
+   * @example String(new GELU().forward(gpt.tensor([1]))) // 'tensor([0.8412])'
    */
   forward(x) {
     const { runtime } = this

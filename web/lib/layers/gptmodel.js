@@ -36,9 +36,10 @@ export class GPTModel extends Module {
    *   ConstructorParameters<typeof TransformerBlock>[1]} config GPT_CONFIG_124M as it is, or your own. vocabSize: tokens
    *   are from 0 to vocabSize - 1. contextLength: how many there may be in a sequence. nLayers: how many blocks. tieWeights:
    *   whether tokEmb and outHead share their weight, as in GPT-2; not by default. Then it and posEmb's are drawn once more,
-   *   from N(0, 0.02) as GPT-2's. The rest as for Attention and FeedForward.
+   *   from N(0, 0.02) as GPT-2's. The rest as for Attention and FeedForward. GPT-2's own checkpoint loads into
+   *   { ...GPT_CONFIG_124M, qkvBias: true, tieWeights: true }.
    * @throws {GptLayersError} TYPE, VALUE, MEMORY
-   * @example new GPTModel({ ...GPT_CONFIG_124M, qkvBias: true, tieWeights: true }).loadSafetensors(gpt2)
+   * @example new GPTModel({ vocabSize: 65, contextLength: 32, embDim: 64, nHeads: 4, nLayers: 2 })
    */
   constructor(runtime, config) {
     super(runtime)
@@ -92,7 +93,7 @@ export class GPTModel extends Module {
    * @returns {Tensor} logits [..., tokens, vocabSize]
    * @throws {GptLayersError} SHAPE when there are no tokens, or more than contextLength; VALUE for an id out of range; TYPE,
    *   DISPOSED, MEMORY
-   * @example model.forward([[15496, 11, 995]]).shape // [1, 3, 50257]
+   * @example model.forward([[0, 1, 2], [2, 3, 4]]).shape // [2, 3, 5], for a vocabulary of 5
    */
   forward(ids) {
     const where = 'GPTModel.forward'
@@ -125,7 +126,7 @@ export class GPTModel extends Module {
    * @override
    * @param {Tensor} dlogits of the shape that `forward` returned, not modified
    * @returns {any} null: there is no gradient with respect to integers
-   * @example model.backward(gpt.crossEntropy(model.forward(ids), targets).backward())
+   * @example model.backward(gpt.crossEntropy(model.forward(tokens), targets).backward())
    */
   backward(dlogits) {
     const where = 'GPTModel.backward'

@@ -137,7 +137,9 @@ export class Module {
     return Object.entries(this).flatMap(([name, value]) => {
       if (value instanceof Tensor || value instanceof Module) return [[name, value]]
       if (!Array.isArray(value)) return []
-      return value.map((layer, i) => /** @type {[string, Module]} */ ([`${name}.${i}`, layer]))
+      return value.flatMap((layer, i) =>
+        layer instanceof Module ? [/** @type {[string, Module]} */ ([`${name}.${i}`, layer])] : [],
+      )
     })
   }
 

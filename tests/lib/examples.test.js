@@ -1,0 +1,73 @@
+// The @example in a docstring runs, and gives what stands in the comment behind it.
+
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { before, test } from 'node:test'
+import * as api from 'gpt-layers'
+import { formatTensor } from '../../dist/print.js'
+import { loadForTest } from './support.js'
+
+const folder = new URL('../../web/lib/', import.meta.url)
+const examples = readdirSync(folder, { recursive: true })
+  .filter((name) => name.endsWith('.js'))
+  .flatMap((name) =>
+    [...readFileSync(new URL(name, folder), 'utf8').matchAll(/@example ?([\s\S]*?)(?=\n\s*\*\/|\*\/|\n\s*\* @)/g)].map(([, text], i) => ({
+      file: name,
+      name: `${name}, example ${i + 1}`,
+      code: text.replace(/^\s*\* ?/gm, '').trim(),
+    })),
+  )
+
+/** What an example may take for granted, made anew for each. */
+function setting(gpt, file) {
+  gpt.manualSeed(1)
+  const model = new gpt.GPTModel({ vocabSize: 5, contextLength: 4, embDim: 8, nHeads: 2, nLayers: 1 })
+  const tokens = [[0, 1, 2], [2, 3, 4]]
+  const targets = [[1, 2, 3], [3, 4, 0]]
+  model.backward(gpt.crossEntropy(model.forward(tokens), targets).backward())
+  const saved = gpt.saveSafetensors(model.stateDict())
+  const linear = new gpt.Linear(5, 6)
+  return {
+    ...api,
+    ...gpt,
+    gpt,
+    model,
+    layer: file === 'layers/attention.js' ? new gpt.Attention({ embDim: 5, nHeads: 1, contextLength: 2 }) : linear,
+    linear,
+    norm: new gpt.LayerNorm(6),
+    x: gpt.randn([2, 5]),
+    tokens,
+    targets,
+    formatTensor,
+    readFileSync: () => saved,
+    writeFileSync: () => {},
+    console: { log: () => {} },
+  }
+}
+
+let gpt
+before(async () => {
+  gpt = await loadForTest()
+})
+
+test('there are examples', () => assert.ok(examples.length >= 20, `${examples.length}`))
+
+for (const { file, name, code } of examples) {
+  test(`${name}: ${code.split('\n')[0]}`, async () => {
+    const names = setting(gpt, file)
+    const [, body, last, comment] = /^([\s\S]*?\n)?(.*?)(?:\s*\/\/ (.*))?$/.exec(code)
+    const isStatement = /^(const|let|for|if)\b|^\}/.test(last)
+    const source = `${body ?? ''}${isStatement ? last : `return (${last.replace(/;$/, '')}\n)`}`
+    const run = new Function(...Object.keys(names), `return (async () => { ${source} })()`)
+    const result = await run(...Object.values(names))
+    // what the comment begins with, where that is a value, is what comes out; other comments explain
+    if (comment === undefined) return
+    let expected
+    try {
+      expected = new Function(`return (${comment.replace(/\], .*/, ']')})`)()
+    } catch {
+      return
+    }
+    assert.deepEqual(result, expected)
+  })
+}
