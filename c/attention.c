@@ -204,10 +204,10 @@ static inline __attribute__((always_inline)) void tile(float *sums, size_t sums_
         low[o] = add ? wasm_v128_load(sums + o * sums_step) : wasm_f32x4_splat(0.0f);
         high[o] = add ? wasm_v128_load(sums + o * sums_step + 4) : wasm_f32x4_splat(0.0f);
     }
-    for (size_t i = 0; i < n; i++) {
-        const v128_t x_low = wasm_v128_load(x + i * x_step), x_high = wasm_v128_load(x + i * x_step + 4);
+    for (size_t i = 0; i < n; i++, x += x_step, w += w_step_i) {
+        const v128_t x_low = wasm_v128_load(x), x_high = wasm_v128_load(x + 4);
         for (size_t o = 0; o < STRIP; o++) {
-            const v128_t w_oi = wasm_v128_load32_splat(w + o * w_step_o + i * w_step_i);
+            const v128_t w_oi = wasm_v128_load32_splat(w + o * w_step_o);
             low[o] = gpt_multiply_add(w_oi, x_low, low[o]);
             high[o] = gpt_multiply_add(w_oi, x_high, high[o]);
         }
