@@ -28,9 +28,11 @@ before(() => {
 })
 after(() => rmSync(folder, { recursive: true, force: true }))
 
+/** README's blocks of code, in their order. */
+const blocks = [...readme.matchAll(/```(\w+)\n([\s\S]*?)```/g)].map(([, language, text]) => ({ language, text }))
+
 /** README's example and, in the block after it, what it prints. */
 function example() {
-  const blocks = [...readme.matchAll(/```(\w+)\n([\s\S]*?)```/g)].map(([, language, text]) => ({ language, text }))
   const first = blocks.findIndex(({ language }) => language === 'js')
   assert.equal(blocks[first + 1].language, 'text')
   return { code: blocks[first].text, output: blocks[first + 1].text }
@@ -50,6 +52,15 @@ test('README’s example runs as printed, and prints what README says', () => {
   const { code, output } = example()
   writeFileSync(join(folder, 'example.js'), code)
   assert.equal(run(process.execPath, ['example.js']), output)
+})
+
+test('README’s training learns, and saves what it learnt', () => {
+  const { text } = blocks.filter(({ language }) => language === 'js')[1]
+  writeFileSync(join(folder, 'train.js'), text)
+  const losses = run(process.execPath, ['train.js']).trim().split('\n').map((line) => Number(line.split(' ')[1]))
+  assert.equal(losses.length, 3)
+  assert.ok(losses[0] > 2 && losses[2] < 0.1, `${losses}`)
+  assert.ok(readFileSync(join(folder, 'model.safetensors')).length > 100_000)
 })
 
 test('README’s example type-checks, and so does every call of the API table', () => {

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { GPT_CONFIG_124M } from 'gpt-layers'
 import { loadForTest } from '../lib/support.js'
 import { learn } from './learn.js'
 
@@ -39,4 +40,14 @@ test('the heap is flat over 10,000 training steps', async () => {
   const [size, address] = [gpt.exports.memory.buffer.byteLength, free()]
   for (let i = 0; i < 10_000; i++) step(i)
   assert.deepEqual([gpt.exports.memory.buffer.byteLength, free()], [size, address])
+})
+
+test('GPT_CONFIG_124M is built as it is, with 163,009,536 parameters, and gives logits', async () => {
+  const gpt = await loadForTest()
+  const model = new gpt.GPTModel(GPT_CONFIG_124M).eval()
+  assert.equal(model.parameters().reduce((sum, { size }) => sum + size, 0), 163_009_536)
+  const logits = model.forward([[15496, 11, 995]])
+  assert.deepEqual(logits.shape, [1, 3, 50257])
+  assert.ok(logits.data.every(Number.isFinite))
+  gpt.dispose()
 })
