@@ -99,7 +99,7 @@ export function decodeSafetensors(where, file) {
   const bad = (/** @type {string} */ problem, /** @type {unknown} */ cause = undefined) =>
     new GptLayersError('VALUE', `${where}: bytes should be a safetensors file, got ${problem}`, { cause })
   if (bytes.length < 8) throw bad(`${bytes.length} bytes`)
-  const length = viewOf(bytes, 0, 8).getBigUint64(0, true)
+  const length = new DataView(copyOf(bytes, 0, 8)).getBigUint64(0, true)
   if (length > MAX_HEADER) throw bad(`a header of ${length} bytes, more than ${MAX_HEADER}`)
   const start = 8 + Number(length)
   if (start > bytes.length) throw bad(`${bytes.length} bytes, of which the header takes ${start}`)
@@ -135,7 +135,7 @@ export function decodeSafetensors(where, file) {
   if (start + expected !== bytes.length) throw bad(`${bytes.length} bytes instead of ${start + expected}`)
   return Object.fromEntries(
     entries.map(({ name, dtype, shape, begin, end }) => {
-      const read = () => valuesOf(where, name, dtype, viewOf(bytes, start + begin, start + end))
+      const read = () => valuesOf(where, name, dtype, copyOf(bytes, start + begin, start + end))
       // only integers may turn out to be no float32s; they are few, and read at once
       const prepare = () => {
         const values = isFloat(dtype) ? null : read()
@@ -218,21 +218,24 @@ const isCounts = (value) => Array.isArray(value) && value.every((n) => Number.is
  * @param {number} begin
  * @param {number} end
  */
-function viewOf(bytes, begin, end) {
-  const buffer = new ArrayBuffer(end - begin)
-  new Uint8Array(buffer).set(bytes.subarray(begin, end))
-  return new DataView(buffer)
+function copyOf(bytes, begin, end) {
+  const copy = new ArrayBuffer(end - begin)
+  new Uint8Array(copy).set(bytes.subarray(begin, end))
+  return copy
 }
 
 /**
  * @param {string} where
  * @param {string} name
  * @param {string} dtype
- * @param {DataView} view
+ * @param {ArrayBuffer} data
  */
-function valuesOf(where, name, dtype, view) {
+function valuesOf(where, name, dtype, data) {
+  // Value by value GPT-2's 124 million take 2.8 s, so 0.6. The heap's floats are little-endian as well, or nothing works.
+  if (dtype === 'F32') return new Float32Array(data)
   const { bytes, at } = TYPES[dtype]
-  const values = new Float32Array(view.byteLength / bytes)
+  const view = new DataView(data)
+  const values = new Float32Array(data.byteLength / bytes)
   for (let i = 0; i < values.length; i++) {
     const value = at(view, i * bytes)
     values[i] = Number(value)
