@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
+import { GPT_CONFIG_124M } from 'gpt-layers'
 import { assertCentralDifferences, assertClose, assertGradients, assertRefuses, golden, loadForTest } from './support.js'
 import { shake } from './gptmodel-support.js'
 
@@ -103,6 +104,7 @@ test('what a block is given wrongly is named', () => {
 test('dropout drops in training: two passes differ, and a scope frees all that a pass made', () => {
   gpt.manualSeed(1)
   const block = new gpt.TransformerBlock({ embDim: 8, nHeads: 2, contextLength: 4, dropRate: 0.5 })
+  assert.equal(new gpt.TransformerBlock({ ...GPT_CONFIG_124M, embDim: 12 }).ff.dropout.p, 0.1)
   const x = gpt.randn([4, 8])
   const once = () => gpt.scope(() => block.forward(x).toArray())
   assert.notDeepEqual(once(), once())
