@@ -26,12 +26,12 @@ const said = (page) => page.$eval('#norms', (section) => section.textContent.rep
 const whose = (page) => page.$$eval('#norms .whose', (all) => all.map((one) => one.textContent.trim()))
 /** A norm's numbers, row by row, without its statistics. */
 const numbers = (page, name) =>
-  page.$$eval(`#norms table[aria-label="${name}"] tbody tr`, (rows) =>
+  page.$$eval(`#norms [data-norm=${name}] tbody tr:has(.side, .level)`, (rows) =>
     rows.map((row) => [...row.querySelectorAll('.cell:not(.statistic)')].map((one) => Number(one.textContent.replace('−', '-')))),
   )
 /** Which cells of a norm are marked as moved: 'row column', both from 1. */
 const moved = (page, name) =>
-  page.$$eval(`#norms table[aria-label="${name}"] tbody tr`, (rows) =>
+  page.$$eval(`#norms [data-norm=${name}] tbody tr`, (rows) =>
     rows.flatMap((row, r) =>
       [...row.querySelectorAll('.cell:not(.statistic)')].flatMap((one, c) => (one.matches('.moved') ? `${r + 1} ${c + 1}` : [])),
     ),
@@ -71,21 +71,21 @@ test('the batch, what batch norm kept, and every norm at every size are PyTorch�
 
 test('one number changed moves its row in layer norm and its column in batch norm, and the page says so', async () => {
   const { page, complaints } = await show()
-  assertNear(await numbers(page, 'layer norm'), expected.batches[2].layer, 0.51e-4)
-  assertNear(await numbers(page, 'batch norm'), expected.batches[2].training, 0.51e-4)
-  const [layer, batch] = [await numbers(page, 'layer norm'), await numbers(page, 'batch norm')]
+  assertNear(await numbers(page, 'layer'), expected.batches[2].layer, 0.51e-4)
+  assertNear(await numbers(page, 'batch'), expected.batches[2].training, 0.51e-4)
+  const [layer, batch] = [await numbers(page, 'layer'), await numbers(page, 'batch')]
   await (await cell(page, 'x₂₃')).focus()
   await page.keyboard.type('2')
   const changed = (now, before) => now.flatMap((row, r) => row.flatMap((v, c) => (v === before[r][c] ? [] : `${r + 1} ${c + 1}`)))
   const row = [1, 2, 3, 4, 5].map((c) => `2 ${c}`)
   const column = [1, 2, 3, 4].map((r) => `${r} 3`)
-  assert.deepEqual(changed(await numbers(page, 'layer norm'), layer), row)
-  assert.deepEqual(changed(await numbers(page, 'batch norm'), batch), column)
-  assert.deepEqual(await moved(page, 'layer norm'), row)
-  assert.deepEqual(await moved(page, 'batch norm'), column)
+  assert.deepEqual(changed(await numbers(page, 'layer'), layer), row)
+  assert.deepEqual(changed(await numbers(page, 'batch'), batch), column)
+  assert.deepEqual(await moved(page, 'layer'), row)
+  assert.deepEqual(await moved(page, 'batch'), column)
   assert.deepEqual(await whose(page), ['All of sample 2 moved, and no other’s.', 'Feature 3 of every sample moved.'])
   await press(page, 'Control', 'z')
-  assert.deepEqual(await numbers(page, 'batch norm'), batch)
+  assert.deepEqual(await numbers(page, 'batch'), batch)
   assert.deepEqual(complaints, [])
   await page.close()
 })
@@ -108,15 +108,15 @@ test('a number is dragged and stepped, and the batch as drawn comes back', async
 
 test('one sample more moves nothing in layer norm, and everything in batch norm', async () => {
   const { page } = await show()
-  const layer = await numbers(page, 'layer norm')
+  const layer = await numbers(page, 'layer')
   await (await page.waitForSelector('#norms ::-p-text(one more)')).click()
-  assert.deepEqual((await numbers(page, 'layer norm')).slice(0, 4), layer)
-  assert.deepEqual(await moved(page, 'layer norm'), [])
-  assert.equal((await moved(page, 'batch norm')).length, 20)
+  assert.deepEqual((await numbers(page, 'layer')).slice(0, 4), layer)
+  assert.deepEqual(await moved(page, 'layer'), [])
+  assert.equal((await moved(page, 'batch')).length, 20)
   assert.equal((await whose(page))[0], 'None of these numbers moved.')
   await (await cell(page, 'samples in the batch')).focus()
   await press(page, 'Shift', 'ArrowUp')
-  assert.equal((await numbers(page, 'batch norm')).length, 8)
+  assert.equal((await numbers(page, 'batch')).length, 8)
   assert.ok(await page.$eval('#norms .buttons button:last-child', (button) => button.disabled))
   await page.close()
 })
@@ -125,9 +125,9 @@ test('of one sample batch norm in training has no variance: words, never NaN; ev
   const { page, complaints } = await show('&norms.batch=1')
   assert.match(await said(page), /A column of one number is its own mean, and has no variance to divide by/)
   assert.doesNotMatch(await said(page), /NaN|∞|—/)
-  assertNear(await numbers(page, 'layer norm'), expected.batches[0].layer, 0.51e-4)
+  assertNear(await numbers(page, 'layer'), expected.batches[0].layer, 0.51e-4)
   await page.select('select[aria-label="batch norm’s mode"]', 'evaluation')
-  assertNear(await numbers(page, 'batch norm'), expected.batches[0].evaluation, 0.51e-4)
+  assertNear(await numbers(page, 'batch'), expected.batches[0].evaluation, 0.51e-4)
   assert.deepEqual(complaints, [])
   await page.close()
 })
@@ -136,14 +136,14 @@ test('evaluated, batch norm moves no number but the one changed', async () => {
   const { page } = await show('&norms.mode=evaluation')
   await (await cell(page, 'x₂₃')).focus()
   await page.keyboard.type('2')
-  assert.deepEqual(await moved(page, 'batch norm'), ['2 3'])
+  assert.deepEqual(await moved(page, 'batch'), ['2 3'])
   await page.close()
 })
 
 test('either table shows any of the three norms, and the address restores all of it', async () => {
   const { page } = await show()
   await page.select('select[aria-label="the norm on the left"]', 'rms')
-  assertNear(await numbers(page, 'RMSNorm'), expected.batches[2].rms, 0.51e-4)
+  assertNear(await numbers(page, 'rms'), expected.batches[2].rms, 0.51e-4)
   await page.select('select[aria-label="the norm on the right"]', 'layer')
   await (await cell(page, 'seed of the batch')).focus()
   await page.keyboard.type('9')
@@ -151,25 +151,37 @@ test('either table shows any of the three norms, and the address restores all of
   await page.keyboard.type('-1.5')
   await page.waitForFunction(() => /norms\.edits=x45/.test(location.search))
   const second = await open(browser, page.url(), { ready: '.predict' })
-  assert.deepEqual(await numbers(second.page, 'RMSNorm'), await numbers(page, 'RMSNorm'))
-  assert.deepEqual(await numbers(second.page, 'layer norm'), await numbers(page, 'layer norm'))
+  assert.deepEqual(await numbers(second.page, 'rms'), await numbers(page, 'rms'))
+  assert.deepEqual(await numbers(second.page, 'layer'), await numbers(page, 'layer'))
   assert.equal(await value(second.page, 'x₄₅'), -1.5)
   await second.page.close()
   await page.close()
   const bad = await show('&norms.batch=9&norms.left=group&norms.edits=x96:1')
   assert.match(await bad.page.$eval('.problems', (element) => element.textContent), /norms\.batch=9, norms\.left=group, norms\.edits=x96:1/)
-  assert.equal((await numbers(bad.page, 'layer norm')).length, 4)
+  assert.equal((await numbers(bad.page, 'layer')).length, 4)
   await bad.page.close()
+})
+
+test('the keyboard reaches every number of a norm, and lights up the same', async () => {
+  const { page } = await show()
+  await (await page.$('#norms [data-norm=layer] td[tabindex="0"]')).focus()
+  await press(page, 'ArrowDown')
+  await press(page, 'ArrowRight')
+  assert.equal((await page.$$('#norms [data-norm=layer] .level.together')).length, 5)
+  const formula = await page.$eval('#norms .worked', (one) => one.textContent.replace(/\s/g, ''))
+  assert.ok(formula.endsWith(`=${(await numbers(page, 'layer'))[1][1].toFixed(4).replace('-', '−')}`), formula)
+  assert.deepEqual(await whose(page), Array(2).fill('What a change moves will be underlined.'))
+  await page.close()
 })
 
 test('pointing at a number lights up what shares its statistics, and puts it into the formulas', async () => {
   const { page } = await show()
-  await (await page.$('#norms table[aria-label="batch norm"] tbody tr:nth-child(2) .cell')).hover()
-  assert.equal((await page.$$('#norms table[aria-label="batch norm"] .lit')).length, 4)
-  assert.equal((await page.$$('#norms table[aria-label="layer norm"] .lit')).length, 5)
+  await (await page.$('#norms [data-norm=batch] tbody tr:nth-child(2) .cell')).hover()
+  assert.equal((await page.$$('#norms [data-norm=batch] .together')).length, 4)
+  assert.equal((await page.$$('#norms [data-norm=layer] .together')).length, 5)
   assert.equal((await page.$$('#norms .given .lit')).length, 3)
-  const formula = await page.$$eval('#norms .formula', (all) => all.map((one) => one.textContent.replace(/\s/g, '')))
-  const [layer, batch] = [(await numbers(page, 'layer norm'))[1][0], (await numbers(page, 'batch norm'))[1][0]]
+  const formula = await page.$$eval('#norms .worked', (all) => all.map((one) => one.textContent.replace(/\s/g, '')))
+  const [layer, batch] = [(await numbers(page, 'layer'))[1][0], (await numbers(page, 'batch'))[1][0]]
   assert.ok(formula[0].endsWith(`=${layer.toFixed(4)}`), formula[0])
   assert.ok(formula[1].endsWith(`=${batch.toFixed(4)}`), formula[1])
   await page.close()

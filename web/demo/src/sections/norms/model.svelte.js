@@ -12,7 +12,7 @@ import { FEATURES } from './slice.js'
 export const cellName = (r, c) => `x${r + 1}${c + 1}`
 
 export class Norms {
-  /** The cell pointed at, and in which of the tables. @type {{ row: number, col: number, table: string } | null} */
+  /** The cell pointed at, and in which of the tables. @type {{ row: number, col: any, table: string } | null} */
   pointed = $state(null)
 
   /** @type {Page} */ page
@@ -50,6 +50,11 @@ export class Norms {
     const name = cellName(row, col)
     const { [name]: _, ...others } = this.settings.edits
     this.change({ edits: value === this.drawn.x[row][col] ? others : { ...others, [name]: value } })
+  }
+
+  /** Whether the last step was one of this section. */
+  get changed() {
+    return this.#before !== this.settings
   }
 
   /**
