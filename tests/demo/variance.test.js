@@ -74,6 +74,19 @@ test('n is dragged along the axis, as one step to undo, and the address follows'
   await page.close()
 })
 
+test('a finger drags n along the axis', async () => {
+  const { page } = await show('', { width: 360, height: 780 })
+  const slider = await page.$('#variance .slider')
+  await slider.scrollIntoView()
+  const { x, y, width, height } = await slider.boundingBox()
+  const finger = await page.touchscreen.touchStart(x + width / 4, y + height / 2)
+  for (let i = 1; i <= 4; i++) await finger.move(x + (width * (1 + i / 4)) / 4, y + height / 2)
+  await finger.end()
+  assert.ok(Math.abs((await n(page)) - Math.sqrt(2 * 4096)) <= 1, `${await n(page)}`)
+  assert.equal(await page.evaluate(() => scrollX), 0)
+  await page.close()
+})
+
 test('arrow keys move n along the axis, a doubling with shift, one by one with alt, and to its ends', async () => {
   const { page } = await show()
   await (await page.$('#variance .slider')).focus()
@@ -114,7 +127,7 @@ test('n is typed, or set to GPT-2’s, where the two are the same to a thousandt
 test('the address restores n and the seed, a row without any spread is no division by 0, and nonsense is refused', async () => {
   const { page } = await show('&variance.n=40&variance.seed=7')
   assert.equal(await n(page), 40)
-  assert.match(await said(page), /3276 samples of 40 numbers/)
+  assert.match(await said(page), /1638 samples of 40 numbers/)
   await page.close()
   const gpt = await load()
   const seed = Array.from({ length: 100 }, (_, i) => i).find((seed) => layerRow(gpt, seed, 2).biased === 0)

@@ -6,7 +6,7 @@ from torch import nn
 
 def cases():
     found = []
-    for n, samples in ((2, 4000), (6, 4000), (768, 170), (4096, 32)):
+    for n, samples in ((2, 4000), (6, 4000), (768, 85), (4096, 16)):
         torch.manual_seed(123)
         batch = torch.randn(2, 5)
         row = torch.relu(nn.Linear(5, n)(batch))[0].double()

@@ -4,7 +4,7 @@
 
 const INPUTS = 5
 /** How many numbers are drawn for the samples, at most: no more than a frame has time for. */
-const DRAWS = 2 ** 17
+const DRAWS = 2 ** 16
 const MOST_SAMPLES = 4000
 
 /** Where the histograms end; what lies beyond is counted in their last bin. */
