@@ -1,6 +1,9 @@
 // Section 4: the activations at a cursor.
 
 import assert from 'node:assert/strict'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { load } from 'gpt-layers'
 import { activate, extremes } from '../../web/demo/src/sections/gelu/compute.js'
@@ -9,14 +12,18 @@ import { launch, open, serve } from './browser.js'
 
 const FRAME = 16 // milliseconds that an update may take
 
-let server, browser
+let server, browser, folder
 before(async () => {
   server = await serve()
   browser = await launch()
+  folder = mkdtempSync(join(tmpdir(), 'gpt-layers-'))
+  const session = await browser.target().createCDPSession()
+  await session.send('Browser.setDownloadBehavior', { behavior: 'allow', downloadPath: folder })
 })
 after(async () => {
   await browser?.close()
   server?.stop()
+  rmSync(folder, { recursive: true, force: true })
 })
 
 const expected = golden('page_gelu')
@@ -154,6 +161,39 @@ test('each chart says in a sentence what it shows at the cursor', async () => {
   assert.match(sentences[0], /At x = −3, GELU is −0\.0036 by tanh and −0\.0040 exactly, ReLU 0\.0000\. GELU falls to −0\.1700 at −0\.752/)
   assert.match(sentences[1], /At x = −3, GELU’s derivative is −0\.0116 by tanh and −0\.0119 exactly, ReLU’s 0\.0000/)
   assert.match(sentences[2], /4\.1 ten-thousandths at x = −3; 4\.7 at most, near 2\.7/)
+  await page.close()
+})
+
+/** The file that a press of the button saves. */
+async function saved(page, label) {
+  await (await page.$(`button[aria-label="${label}"]`)).click()
+  const path = join(folder, label.toLowerCase().replace(' as ', '.'))
+  for (let tries = 0; !existsSync(path); tries++) {
+    assert.ok(tries < 100, `no ${path} was saved`)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  return readFileSync(path)
+}
+
+test('a saved chart has its curves’ names, above the lines behind them', async () => {
+  const { page, complaints } = await show()
+  const svg = String(await saved(page, 'gelu as SVG'))
+  assert.match(svg, /<text [^>]*paint-order="stroke[^>]*>\s*ReLU/)
+  const png = await saved(page, 'gelu as PNG')
+  const dark = await page.evaluate(async (base64) => {
+    const svg = document.querySelector('#gelu svg')
+    const label = [...svg.querySelectorAll('text')].find((text) => text.textContent.trim() === 'ReLU')
+    const [frame, box] = [svg.getBoundingClientRect(), label.getBoundingClientRect()]
+    const bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0))
+    const bitmap = await createImageBitmap(new Blob([bytes], { type: 'image/png' }))
+    const context = new OffscreenCanvas(bitmap.width, bitmap.height).getContext('2d')
+    context.drawImage(bitmap, 0, 0)
+    const at = [box.left - frame.left, box.top - frame.top, box.width, box.height - 6].map((n) => Math.round(2 * n))
+    const { data } = context.getImageData(...at)
+    return data.filter((value, i) => i % 4 === 0 && value < 0x60).length
+  }, png.toString('base64'))
+  assert.ok(dark > 100, `${dark} dark pixels`)
+  assert.deepEqual(complaints, [])
   await page.close()
 })
 

@@ -24,6 +24,7 @@ const TEXT = {
   'font-weight': '400',
   'text-anchor': 'start',
   'dominant-baseline': 'auto',
+  'paint-order': 'normal',
 }
 
 /**
@@ -113,6 +114,7 @@ function draw(context, shape, svg) {
     { alpha: fill.colour === 'none' ? 0 : fill.alpha, text: 'fillText', shape: 'fill' },
     { alpha: stroke.colour === 'none' ? 0 : stroke.alpha, text: 'strokeText', shape: 'stroke' },
   ]
+  if (style.paintOrder.startsWith('stroke')) paints.reverse() // what keeps lines away from a text lies beneath it
   for (const { alpha, ...how } of paints) {
     context.globalAlpha = alpha * opacity
     if (context.globalAlpha === 0) continue
