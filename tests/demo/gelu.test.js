@@ -27,15 +27,20 @@ after(async () => {
 })
 
 const expected = golden('page_gelu')
-const show = (query = '', options = {}) => open(browser, `${server.url}?embed=gelu${query}`, { ready: '.predict', ...options })
+const show = (query = '', options = {}) =>
+  open(browser, `${server.url}?embed=gelu${query}`, { ready: '.predict', ...options })
 const x = (page) => page.$eval('input[aria-label="x"]', (input) => Number(input.ariaValueNow))
 /** The table's numbers, row by row: value and derivative. */
 const values = (page) =>
-  page.$$eval('#gelu .exact', (all) => all.map((one) => one.textContent.replace('−', '-')).reduce((rows, text, i) => {
-    if (i % 2) rows.at(-1).push(text)
-    else rows.push([text])
-    return rows
-  }, []))
+  page.$$eval('#gelu .exact', (all) =>
+    all
+      .map((one) => one.textContent.replace('−', '-'))
+      .reduce((rows, text, i) => {
+        if (i % 2) rows.at(-1).push(text)
+        else rows.push([text])
+        return rows
+      }, []),
+  )
 const said = (page) => page.$eval('#gelu', (section) => section.textContent.replace(/\s+/g, ' '))
 
 async function press(page, ...keys) {
@@ -48,7 +53,10 @@ const near = (a, b, tolerance) => assert.ok(Math.abs(a - b) <= tolerance, `${a},
 
 test('the activations, their derivatives and where GELU’s two forms differ most are PyTorch’s', async () => {
   const gpt = await load()
-  const found = activate(gpt, expected.places.map(({ x }) => x))
+  const found = activate(
+    gpt,
+    expected.places.map(({ x }) => x),
+  )
   expected.places.forEach((place, i) => {
     for (const name of ['tanh', 'none', 'relu']) {
       near(found[name].y[i], place[name].y, 1e-6)
@@ -73,7 +81,12 @@ test('at each place the page shows PyTorch’s values to four decimals, and says
       near(Number(shown[i][1]), dy, 0.5001e-4)
     })
     near(Number(shown[3][0]), (tanh.y - none.y) * 1e4, 0.07)
-    const verdict = x < 0 ? /Left of 0 ReLU is dead/ : x > 0 ? /Right of 0 ReLU gives all of x/ : /Just at 0 ReLU has no derivative/
+    const verdict =
+      x < 0
+        ? /Left of 0 ReLU is dead/
+        : x > 0
+          ? /Right of 0 ReLU gives all of x/
+          : /Just at 0 ReLU has no derivative/
     assert.match(await said(page), verdict)
     assert.doesNotMatch(await said(page), /NaN|−0\.0000/)
     await page.evaluate(() => document.activeElement.blur())
@@ -147,10 +160,16 @@ test('the address restores the cursor; what is off the axis is refused with a se
   await (await page.$('input[aria-label="x"]')).focus()
   await page.keyboard.type('9')
   await page.keyboard.press('Enter')
-  assert.match(await page.$eval('.problems', (element) => element.textContent), /“9” cannot stand for x, which stays −0\.75/)
+  assert.match(
+    await page.$eval('.problems', (element) => element.textContent),
+    /“9” cannot stand for x, which stays −0\.75/,
+  )
   await page.close()
   const bad = await show('&gelu.x=9')
-  assert.match(await bad.page.$eval('.problems', (element) => element.textContent), /gelu\.x=9, which means nothing/)
+  assert.match(
+    await bad.page.$eval('.problems', (element) => element.textContent),
+    /gelu\.x=9, which means nothing/,
+  )
   assert.equal(await x(bad.page), 1)
   await bad.page.close()
 })
@@ -158,8 +177,14 @@ test('the address restores the cursor; what is off the axis is refused with a se
 test('each chart says in a sentence what it shows at the cursor', async () => {
   const { page } = await show('&gelu.x=-3')
   const sentences = await page.$$eval('#gelu svg[role=img]', (charts) => charts.map((chart) => chart.ariaLabel))
-  assert.match(sentences[0], /At x = −3, GELU is −0\.0036 by tanh and −0\.0040 exactly, ReLU 0\.0000\. GELU falls to −0\.1700 at −0\.752/)
-  assert.match(sentences[1], /At x = −3, GELU’s derivative is −0\.0116 by tanh and −0\.0119 exactly, ReLU’s 0\.0000/)
+  assert.match(
+    sentences[0],
+    /At x = −3, GELU is −0\.0036 by tanh and −0\.0040 exactly, ReLU 0\.0000\. GELU falls to −0\.1700 at −0\.752/,
+  )
+  assert.match(
+    sentences[1],
+    /At x = −3, GELU’s derivative is −0\.0116 by tanh and −0\.0119 exactly, ReLU’s 0\.0000/,
+  )
   assert.match(sentences[2], /4\.1 ten-thousandths at x = −3; 4\.7 at most, near 2\.7/)
   await page.close()
 })
@@ -209,7 +234,11 @@ test('an update fits into a frame', async () => {
   await page.close()
 })
 
-for (const [width, height] of [[1440, 900], [1280, 800], [360, 780]]) {
+for (const [width, height] of [
+  [1440, 900],
+  [1280, 800],
+  [360, 780],
+]) {
   test(`${width} wide: a screen of its own, no sideways scrolling, a clean console`, async () => {
     const { page, complaints, foreign } = await show('&gelu.x=-3', { width, height })
     await (await page.waitForSelector('.predict button')).click()

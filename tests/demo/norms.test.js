@@ -19,7 +19,8 @@ after(async () => {
   server?.stop()
 })
 
-const show = (query = '', options = {}) => open(browser, `${server.url}?embed=norms${query}`, { ready: '.predict', ...options })
+const show = (query = '', options = {}) =>
+  open(browser, `${server.url}?embed=norms${query}`, { ready: '.predict', ...options })
 const cell = (page, label) => page.$(`input[aria-label="${label}"]`)
 const value = (page, label) => page.$eval(`input[aria-label="${label}"]`, (input) => Number(input.ariaValueNow))
 const said = (page) => page.$eval('#norms', (section) => section.textContent.replace(/\s+/g, ' '))
@@ -27,13 +28,17 @@ const whose = (page) => page.$$eval('#norms .whose', (all) => all.map((one) => o
 /** A norm's numbers, row by row, without its statistics. */
 const numbers = (page, name) =>
   page.$$eval(`#norms [data-norm=${name}] tbody tr:has(.side, .level)`, (rows) =>
-    rows.map((row) => [...row.querySelectorAll('.cell:not(.statistic)')].map((one) => Number(one.textContent.replace('−', '-')))),
+    rows.map((row) =>
+      [...row.querySelectorAll('.cell:not(.statistic)')].map((one) => Number(one.textContent.replace('−', '-'))),
+    ),
   )
 /** Which cells of a norm are marked as moved: 'row column', both from 1. */
 const moved = (page, name) =>
   page.$$eval(`#norms [data-norm=${name}] tbody tr`, (rows) =>
     rows.flatMap((row, r) =>
-      [...row.querySelectorAll('.cell:not(.statistic)')].flatMap((one, c) => (one.matches('.moved') ? `${r + 1} ${c + 1}` : [])),
+      [...row.querySelectorAll('.cell:not(.statistic)')].flatMap((one, c) =>
+        one.matches('.moved') ? `${r + 1} ${c + 1}` : [],
+      ),
     ),
   )
 
@@ -48,7 +53,9 @@ function assertNear(values, packed, tolerance) {
   const flat = values.flat()
   const expected = unpack(packed)
   assert.equal(flat.length, expected.length)
-  flat.forEach((value, i) => assert.ok(Math.abs(value - expected[i]) <= tolerance, `${i}: ${value}, expected ${expected[i]}`))
+  flat.forEach((value, i) =>
+    assert.ok(Math.abs(value - expected[i]) <= tolerance, `${i}: ${value}, expected ${expected[i]}`),
+  )
 }
 
 const expected = golden('page_norms')
@@ -76,14 +83,18 @@ test('one number changed moves its row in layer norm and its column in batch nor
   const [layer, batch] = [await numbers(page, 'layer'), await numbers(page, 'batch')]
   await (await cell(page, 'x₂₃')).focus()
   await page.keyboard.type('2')
-  const changed = (now, before) => now.flatMap((row, r) => row.flatMap((v, c) => (v === before[r][c] ? [] : `${r + 1} ${c + 1}`)))
+  const changed = (now, before) =>
+    now.flatMap((row, r) => row.flatMap((v, c) => (v === before[r][c] ? [] : `${r + 1} ${c + 1}`)))
   const row = [1, 2, 3, 4, 5].map((c) => `2 ${c}`)
   const column = [1, 2, 3, 4].map((r) => `${r} 3`)
   assert.deepEqual(changed(await numbers(page, 'layer'), layer), row)
   assert.deepEqual(changed(await numbers(page, 'batch'), batch), column)
   assert.deepEqual(await moved(page, 'layer'), row)
   assert.deepEqual(await moved(page, 'batch'), column)
-  assert.deepEqual(await whose(page), ['All of sample 2 moved, and no other’s.', 'Feature 3 of every sample moved.'])
+  assert.deepEqual(await whose(page), [
+    'All of sample 2 moved, and no other’s.',
+    'Feature 3 of every sample moved.',
+  ])
   await press(page, 'Control', 'z')
   assert.deepEqual(await numbers(page, 'batch'), batch)
   assert.deepEqual(complaints, [])
@@ -157,7 +168,10 @@ test('either table shows any of the three norms, and the address restores all of
   await second.page.close()
   await page.close()
   const bad = await show('&norms.batch=9&norms.left=group&norms.edits=x96:1')
-  assert.match(await bad.page.$eval('.problems', (element) => element.textContent), /norms\.batch=9, norms\.left=group, norms\.edits=x96:1/)
+  assert.match(
+    await bad.page.$eval('.problems', (element) => element.textContent),
+    /norms\.batch=9, norms\.left=group, norms\.edits=x96:1/,
+  )
   assert.equal((await numbers(bad.page, 'layer')).length, 4)
   await bad.page.close()
 })
@@ -199,11 +213,18 @@ test('an update of the largest batch fits into a frame', async () => {
   await page.close()
 })
 
-for (const [width, height] of [[1440, 900], [1280, 800], [360, 780]]) {
+for (const [width, height] of [
+  [1440, 900],
+  [1280, 800],
+  [360, 780],
+]) {
   test(`${width} wide: a screen of its own, no sideways scrolling, a clean console`, async () => {
     const { page, complaints, foreign } = await show('&norms.batch=8', { width, height })
     await (await page.waitForSelector('.predict button')).click()
-    assert.match(await page.$eval('.answer', (element) => element.textContent), /Drag x₂₃: what moves is underlined/)
+    assert.match(
+      await page.$eval('.answer', (element) => element.textContent),
+      /Drag x₂₃: what moves is underlined/,
+    )
     assert.ok((await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)) <= 0)
     const tall = await page.$eval('#norms', (section) => section.offsetHeight)
     if (width >= 1280) assert.ok(tall <= height, `${tall} pixels tall`)

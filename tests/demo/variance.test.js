@@ -19,10 +19,12 @@ after(async () => {
   server?.stop()
 })
 
-const show = (query = '', options = {}) => open(browser, `${server.url}?embed=variance${query}`, { ready: '.predict', ...options })
+const show = (query = '', options = {}) =>
+  open(browser, `${server.url}?embed=variance${query}`, { ready: '.predict', ...options })
 const said = (page) => page.$eval('#variance', (section) => section.textContent.replace(/\s+/g, ' '))
 const n = (page) => page.$eval('input[aria-label="n"]', (input) => Number(input.ariaValueNow))
-const formulas = (page) => page.$$eval('#variance dd', (all) => all.map((one) => one.textContent.replace(/[\s⁡]/g, '')))
+const formulas = (page) =>
+  page.$$eval('#variance dd', (all) => all.map((one) => one.textContent.replace(/[\s⁡]/g, '')))
 
 async function press(page, ...keys) {
   for (const key of keys.slice(0, -1)) await page.keyboard.down(key)
@@ -41,7 +43,10 @@ test('both variances, and what they average over many samples, are PyTorch’s',
     for (const divisor of ['unbiased', 'biased']) {
       close(row[divisor], expected[divisor])
       close(estimates[divisor].average, expected.averages[divisor])
-      close(estimates[divisor].shares.reduce((sum, share) => sum + share, 0), 1)
+      close(
+        estimates[divisor].shares.reduce((sum, share) => sum + share, 0),
+        1,
+      )
     }
   }
 })
@@ -52,8 +57,14 @@ test('the notebook’s 0.0231 is divided by 5, LayerNorm’s 0.0192 by 6, and th
   assert.match(unbiased, /0\.11536−1=0\.0231$/)
   assert.match(biased, /0\.11536=0\.0192$/)
   assert.match(ratio, /65=1\.2000$/)
-  assert.match(await said(page), /the notebook’s first one, 0\.0231, is their sum divided by n − 1; LayerNorm divides by n, which gives 0\.0192/)
-  assert.match(await said(page), /average 1\.0000; over 0\.0231 they would average 0\.8333\. With its ε, LayerNorm makes that 0\.9995/)
+  assert.match(
+    await said(page),
+    /the notebook’s first one, 0\.0231, is their sum divided by n − 1; LayerNorm divides by n, which gives 0\.0192/,
+  )
+  assert.match(
+    await said(page),
+    /average 1\.0000; over 0\.0231 they would average 0\.8333\. With its ε, LayerNorm makes that 0\.9995/,
+  )
   assert.deepEqual(complaints, [])
   await page.close()
 })
@@ -103,7 +114,10 @@ test('arrow keys move n along the axis, a doubling with shift, one by one with a
     await press(page, ...keys)
     assert.equal(await n(page), expected, keys.join('+'))
   }
-  assert.match(await page.$eval('#variance .slider', (slider) => slider.ariaValueText), /n is 2: divided by n .* 50 percent too small/)
+  assert.match(
+    await page.$eval('#variance .slider', (slider) => slider.ariaValueText),
+    /n is 2: divided by n .* 50 percent too small/,
+  )
   await page.close()
 })
 
@@ -120,7 +134,10 @@ test('n is typed, or set to GPT-2’s, where the two are the same to a thousandt
   await (await page.$('input[aria-label="n"]')).focus()
   await page.keyboard.type('1')
   await page.keyboard.press('Enter')
-  assert.match(await page.$eval('.problems', (element) => element.textContent), /“1” cannot stand for n, which stays 768/)
+  assert.match(
+    await page.$eval('.problems', (element) => element.textContent),
+    /“1” cannot stand for n, which stays 768/,
+  )
   await page.close()
 })
 
@@ -136,7 +153,10 @@ test('the address restores n and the seed, a row without any spread is no divisi
   assert.doesNotMatch(await said(flat.page), /NaN|∞/)
   await flat.page.close()
   const bad = await show('&variance.n=1&variance.seed=-1')
-  assert.match(await bad.page.$eval('.problems', (element) => element.textContent), /variance\.n=1, variance\.seed=-1, which means nothing/)
+  assert.match(
+    await bad.page.$eval('.problems', (element) => element.textContent),
+    /variance\.n=1, variance\.seed=-1, which means nothing/,
+  )
   assert.equal(await n(bad.page), 6)
   await bad.page.close()
 })
@@ -153,7 +173,11 @@ test('an update at the largest n fits into a frame', async () => {
   await page.close()
 })
 
-for (const [width, height] of [[1440, 900], [1280, 800], [360, 780]]) {
+for (const [width, height] of [
+  [1440, 900],
+  [1280, 800],
+  [360, 780],
+]) {
   test(`${width} wide: a screen of its own, no sideways scrolling, a clean console`, async () => {
     const { page, complaints, foreign } = await show('&variance.n=4096', { width, height })
     await (await page.waitForSelector('.predict button')).click()

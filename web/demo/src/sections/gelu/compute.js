@@ -28,7 +28,10 @@ export function activate(gpt, xs) {
     }
     const [tanh, none, relu] = [run('tanh'), run('none'), run('relu')]
     const difference = { y: tanh.y.sub(none.y), dy: tanh.dy.sub(none.dy) }
-    const copy = (/** @type {{ y: Tensor, dy: Tensor }} */ { y, dy }) => ({ y: y.data.slice(), dy: dy.data.slice() })
+    const copy = (/** @type {{ y: Tensor, dy: Tensor }} */ { y, dy }) => ({
+      y: y.data.slice(),
+      dy: dy.data.slice(),
+    })
     return { tanh: copy(tanh), none: copy(none), relu: copy(relu), difference: copy(difference) }
   })
 }

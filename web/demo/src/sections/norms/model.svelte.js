@@ -23,7 +23,9 @@ export class Norms {
   #seed = $derived(this.settings.seed)
   #seedBefore = $derived(this.#before.seed)
   drawn = $derived.by(() => draw(this.#gpt, this.#seed))
-  #drawnBefore = $derived.by(() => (this.#seedBefore === this.#seed ? this.drawn : draw(this.#gpt, this.#seedBefore)))
+  #drawnBefore = $derived.by(() =>
+    this.#seedBefore === this.#seed ? this.drawn : draw(this.#gpt, this.#seedBefore),
+  )
   /** The batch, [samples][5]. */
   x = $derived(batch(this.drawn, this.settings))
   left = $derived.by(() => this.#table(this.settings.left))
@@ -67,7 +69,10 @@ export class Norms {
     const result = normalise(this.#gpt, name, this.x, mode === 'evaluation' ? this.drawn : null)
     const was = this.#before
     const before = normalise(
-      this.#gpt, name, batch(this.#drawnBefore, was), was.mode === 'evaluation' ? this.#drawnBefore : null,
+      this.#gpt,
+      name,
+      batch(this.#drawnBefore, was),
+      was.mode === 'evaluation' ? this.#drawnBefore : null,
     )
     const moved = (result?.values ?? []).map((row, r) =>
       row.map((value, c) => before?.values[r] !== undefined && before.values[r][c] !== value),
@@ -78,7 +83,9 @@ export class Norms {
 
 /** @param {Drawn} drawn @param {{ batch: number, edits: Record<string, number> }} settings @returns {number[][]} */
 function batch(drawn, settings) {
-  return drawn.x.slice(0, settings.batch).map((row, r) => row.map((value, c) => settings.edits[cellName(r, c)] ?? value))
+  return drawn.x
+    .slice(0, settings.batch)
+    .map((row, r) => row.map((value, c) => settings.edits[cellName(r, c)] ?? value))
 }
 
 /**

@@ -28,7 +28,10 @@ const edits = {
     }
     return found
   },
-  write: (found) => Object.entries(found).map(([name, value]) => `${name}:${shortest(value)}`).join(','),
+  write: (found) =>
+    Object.entries(found)
+      .map(([name, value]) => `${name}:${shortest(value)}`)
+      .join(','),
 }
 
 export default slice({
