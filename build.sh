@@ -196,7 +196,8 @@ build_wasm() {
     with_relaxed build_twins relaxed
 }
 
-# Each build in a chunk of its own, and the list of them: load downloads the one that it runs.
+# Each build in a chunk of its own, and the list of them: load downloads the one that it runs. In hexadecimal, where a byte
+# is always the same two letters, simd.wasm is 36 kB gzipped, in base64, where it is not, 45; as it is, 32.
 build_package() {
     rm -rf dist
     mkdir -p dist/wasm
@@ -204,13 +205,13 @@ build_package() {
     for name in {simd,relaxed}{,-threads}; do
         [[ -e build/wasm/$name.wasm ]] || continue
         cp "build/wasm/$name.wasm" dist/wasm/
-        printf "export default '%s'\n" "$(base64 -w 0 "build/wasm/$name.wasm")" >"dist/wasm/$name.js"
-        printf '/** %s.wasm in base64 */\ndeclare const base64: string\nexport default base64\n' "$name" \
+        printf "export default '%s'\n" "$(od -An -v -tx1 "build/wasm/$name.wasm" | tr -d ' \n')" >"dist/wasm/$name.js"
+        printf '/** %s.wasm in hexadecimal */\ndeclare const hex: string\nexport default hex\n' "$name" \
             >"dist/wasm/$name.d.ts"
         list+="  '$name': () => import('./$name.js'),"$'\n'
     done
     printf '// The builds there are.\nexport const builds = {\n%s}\n' "$list" >dist/wasm/builds.js
-    printf '%s\n' '/** The builds there are, each with what imports its chunk: the WebAssembly in base64. */' \
+    printf '%s\n' '/** The builds there are, each with what imports its chunk: the WebAssembly in hexadecimal. */' \
         'export declare const builds: Readonly<Partial<Record<string, () => Promise<{ default: string }>>>>' \
         >dist/wasm/builds.d.ts
     node_modules/.bin/tsc -p web/lib >&2

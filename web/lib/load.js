@@ -38,11 +38,21 @@ const runs = (probe) => typeof WebAssembly === 'object' && WebAssembly.validate(
  */
 const compiled = new Map()
 
-/** @param {string} base64 */
-function decode(base64) {
-  const text = atob(base64)
-  const bytes = new Uint8Array(text.length)
-  for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i) // Uint8Array.from: 2.5 ms in Node
+/**
+ * By the platform where it can: new browsers and Node, in 0.2 ms. A loop takes 5 for 82 kB, being new to the engine.
+ *
+ * @param {string} hex
+ * @returns {Uint8Array<ArrayBuffer>}
+ */
+function decode(hex) {
+  const platform = /** @type {any} */ (globalThis)
+  if (platform.Uint8Array.fromHex) return platform.Uint8Array.fromHex(hex)
+  if (platform.Buffer) return platform.Buffer.from(hex, 'hex')
+  const digit = (/** @type {number} */ code) => (code < 58 ? code - 48 : code - 87) // '0' is 48, 'a' is 97
+  const bytes = new Uint8Array(hex.length / 2)
+  for (let i = 0; i < bytes.length; i++) {
+    bytes[i] = 16 * digit(hex.charCodeAt(2 * i)) + digit(hex.charCodeAt(2 * i + 1))
+  }
   return bytes
 }
 
@@ -55,7 +65,7 @@ function compile(name) {
   if (known) return known
   const importChunk = /** @type {NonNullable<(typeof builds)[string]>} */ (builds[name])
   const module = importChunk()
-    .then(({ default: base64 }) => WebAssembly.compile(decode(base64)))
+    .then(({ default: hex }) => WebAssembly.compile(decode(hex)))
     .catch((error) => {
       compiled.delete(name) // so that the next call tries again, after a chunk failed to download, say
       throw error
