@@ -6,6 +6,7 @@
 
 import Layer from './layer/Layer.svelte'
 import gelu from './gelu/slice.js'
+import gradients from './gradients/slice.js'
 import layer from './layer/slice.js'
 import norms from './norms/slice.js'
 import variance from './variance/slice.js'
@@ -23,4 +24,5 @@ export const sections = [
   { id: 'variance', title: 'Biased or unbiased?', slice: variance, load: () => import('./variance/Variance.svelte') },
   { id: 'norms', title: 'Layer norm, batch norm', slice: norms, load: () => import('./norms/Norms.svelte') },
   { id: 'gelu', title: 'GELU', slice: gelu, load: () => import('./gelu/Gelu.svelte') },
+  { id: 'gradients', title: 'Why: gradients', slice: gradients, load: () => import('./gradients/Gradients.svelte') },
 ]

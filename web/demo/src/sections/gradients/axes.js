@@ -1,0 +1,85 @@
+// Axes for what grows or shrinks by powers of ten, and for what stays in a range.
+
+import { scaleLinear, scaleLog } from 'd3-scale'
+import { power } from './words.js'
+
+const LEVELS = 5 // at most, that are written
+
+/** @param {number} value */
+const drawn = (value) => value > 0 && value < Infinity
+
+/** @param {number[]} values of which those that are 0 or overflowed have no place on it */
+export function logAxis(values) {
+  const exponents = values.filter(drawn).map(Math.log10)
+  let least = Math.floor(exponents.reduce((a, b) => Math.min(a, b), 0))
+  const most = Math.ceil(exponents.reduce((a, b) => Math.max(a, b), 0))
+  if (most - least < 2) least = most - 2
+  const every = Math.ceil((most - least) / LEVELS)
+  const ticks = []
+  for (let exponent = most; exponent >= least; exponent -= every) ticks.unshift(10 ** exponent)
+  // room for the names above and below the lines
+  const margin = (most - least) * 0.12
+  return { scale: scaleLog([10 ** (least - margin), 10 ** (most + margin)], [0, 1]), ticks, text: power }
+}
+
+/** @param {number[]} values */
+export function linearAxis(values) {
+  const finite = values.filter(Number.isFinite)
+  const least = finite.reduce((a, b) => Math.min(a, b), 0)
+  const most = finite.reduce((a, b) => Math.max(a, b), 0)
+  const margin = (most - least) * 0.05 || 1
+  const scale = scaleLinear([least - margin, most + margin], [0, 1])
+  return { scale, ticks: scale.ticks(4), text: brief }
+}
+
+/** As short as it has to be beside an axis. @param {number} value */
+const brief = (value) => {
+  const size = Math.abs(value)
+  if (size === 0 || (size >= 0.01 && size < 1e4)) return String(Number(value.toPrecision(3))).replace('-', '−')
+  return Number(value.toPrecision(2)).toExponential().replace('+', '').replaceAll('-', '−')
+}
+
+/**
+ * Both stacks as curves on a log axis, each with its name in its middle, on the side where the other is not.
+ *
+ * @param {{ without: number[], with: number[] }} values
+ * @param {number} from what the first of them stands at
+ * @param {any} scale of the axis
+ */
+export function pair(values, from, scale) {
+  const middle = Math.floor(values.with.length / 2)
+  const names = { without: 'without layer norm', with: 'with layer norm' }
+  const other = { without: values.with, with: values.without }
+  return (/** @type {const} */ (['without', 'with'])).map((key) => {
+    const all = values[key]
+    const points = all
+      .map((value, i) => /** @type {[number, number]} */ ([from + i, value]))
+      .filter(([, value]) => drawn(value))
+    const place = points[Math.min(middle, points.length - 1)]
+    const above = key === 'with' ? !(all[middle] < other[key][middle]) : all[middle] > other[key][middle]
+    return {
+      name: names[key],
+      line: key === 'with' ? /** @type {const} */ ('solid') : /** @type {const} */ ('dashed'),
+      points,
+      ...(place && named(points, place, above, scale)),
+    }
+  })
+}
+
+/**
+ * Where a curve's name stands clear of it: above what rises it ends there, and begins below it.
+ *
+ * @param {[number, number][]} points
+ * @param {[number, number]} place
+ * @param {boolean} above
+ * @param {any} scale
+ */
+function named(points, [x, y], above, scale) {
+  const [low, high] = scale.domain()
+  const rises = points[points.length - 1][1] > points[0][1]
+  const few = points.length < 20 // on the axis of the steps these stand at its beginning, without room before them
+  return {
+    label: /** @type {[number, number]} */ ([x, y * (high / low) ** (above ? 0.06 : -0.12)]),
+    anchor: above === rises && !few ? /** @type {const} */ ('end') : /** @type {const} */ ('start'),
+  }
+}

@@ -1,0 +1,123 @@
+// A deep stack of small layers, what goes through it and what comes back, by the package. Nothing here knows the page.
+//
+// One layer is Linear, LayerNorm in the one stack of two, and the activation. Measured is what goes into the activation:
+// there Ioffe and Szegedy watched the internal covariate shift (arXiv:1502.03167, figure 1), and there LayerNorm acts.
+
+/** @import { Gpt, Tensor } from 'gpt-layers' */
+/** @import { Settings, Snapshot } from './words.js' */
+
+export const WIDTH = 64
+export const INPUTS = 8
+export const SAMPLES = 128
+export const LEARNING_RATE = 3e-4
+
+/** What PyTorch's Linear draws, U(-1/√n, 1/√n), has the deviation 1/√(3n). */
+const DEVIATION_TO_GAIN = Math.sqrt(3)
+
+/**
+ * The task: y is a smooth function of x, of mean 0 and variance 1, so that guessing the mean costs 1.
+ *
+ * @param {Gpt} gpt seeded
+ * @returns {{ x: Tensor, y: Tensor }} [SAMPLES, INPUTS], [SAMPLES, 1]
+ */
+export function task(gpt) {
+  const x = gpt.randn([SAMPLES, INPUTS])
+  const y = gpt.scope(() => {
+    const rows = /** @type {number[][]} */ (x.toArray())
+    const raw = gpt.tensor(rows.map((row) => [Math.sin(2 * row[0]) + row[1] * row[2] - 0.5 * row[3]]))
+    return raw.sub(raw.mean()).div(raw.var({ unbiased: false }).sqrt())
+  })
+  return { x, y }
+}
+
+/** A stack that learns the task: `measure` what it is like, then `step`, and again. */
+export class Stack {
+  #gpt
+  #task
+  #blocks
+  #head
+  #all
+  #optimizer
+
+  /**
+   * With one seed both stacks start from the same weights: LayerNorm draws none.
+   *
+   * @param {Gpt} gpt
+   * @param {Settings} settings the weights' deviation is gain / √inputs, the biases start at 0
+   * @param {{ norm: boolean }} options
+   */
+  constructor(gpt, { depth, gain, activation, seed }, { norm }) {
+    gpt.manualSeed(seed)
+    this.#gpt = gpt
+    this.#task = task(gpt)
+    const Activation = { relu: gpt.ReLU, gelu: gpt.GELU, none: null }[activation]
+    this.#blocks = Array.from({ length: depth }, (_, i) => {
+      const linear = new gpt.Linear(i === 0 ? INPUTS : WIDTH, WIDTH)
+      const { data } = linear.weight
+      for (let j = 0; j < data.length; j++) data[j] *= gain * DEVIATION_TO_GAIN
+      linear.bias.data.fill(0)
+      return { before: norm ? [linear, new gpt.LayerNorm(WIDTH)] : [linear], after: Activation ? [new Activation()] : [] }
+    })
+    this.#head = new gpt.Linear(WIDTH, 1)
+    this.#head.bias.data.fill(0)
+    const layers = this.#blocks.flatMap(({ before, after }) => [...before, ...after])
+    this.#all = new gpt.Sequential(...layers, this.#head)
+    this.#optimizer = new gpt.AdamW(this.#all.parameters(), { lr: LEARNING_RATE })
+  }
+
+  /** Goes forwards and backwards once. @returns {Snapshot} */
+  measure() {
+    return this.#gpt.scope(() => {
+      this.#optimizer.zeroGrad()
+      let signal = this.#task.x
+      const moments = this.#blocks.map(({ before, after }) => {
+        for (const layer of before) signal = layer.forward(signal)
+        const found = momentsOf(signal.data)
+        for (const layer of after) signal = layer.forward(signal)
+        return found
+      })
+      const loss = this.#gpt.mse(this.#head.forward(signal), this.#task.y)
+      let gradient = this.#head.backward(loss.backward())
+      const norms = this.#blocks.toReversed().map(({ before, after }) => {
+        for (const layer of after) gradient = layer.backward(gradient)
+        const norm = normOf(gradient.data)
+        for (const layer of before.toReversed()) gradient = layer.backward(gradient)
+        return norm
+      })
+      return {
+        loss: loss.item(),
+        means: moments.map(({ mean }) => mean),
+        deviations: moments.map(({ deviation }) => deviation),
+        gradients: norms.reverse(),
+      }
+    })
+  }
+
+  /** Takes one step of AdamW with the gradients that were measured. */
+  step() {
+    this.#optimizer.step()
+  }
+
+  dispose() {
+    for (const held of [this.#all, this.#optimizer, this.#task.x, this.#task.y]) held.dispose()
+  }
+}
+
+// In float64, for the squares of what vanishes or explodes are no float32: 1e-25 and 1e20 have none.
+
+/** @param {Float32Array} values */
+function momentsOf(values) {
+  let sum = 0
+  for (let i = 0; i < values.length; i++) sum += values[i]
+  const mean = sum / values.length
+  let squares = 0
+  for (let i = 0; i < values.length; i++) squares += (values[i] - mean) ** 2
+  return { mean, deviation: Math.sqrt(squares / values.length) }
+}
+
+/** @param {Float32Array} values */
+function normOf(values) {
+  let squares = 0
+  for (let i = 0; i < values.length; i++) squares += values[i] ** 2
+  return Math.sqrt(squares)
+}
