@@ -7,6 +7,7 @@
 import Layer from './layer/Layer.svelte'
 import gelu from './gelu/slice.js'
 import gradients from './gradients/slice.js'
+import gpt from './gpt/slice.js'
 import layer from './layer/slice.js'
 import norms from './norms/slice.js'
 import variance from './variance/slice.js'
@@ -25,4 +26,5 @@ export const sections = [
   { id: 'norms', title: 'Layer norm, batch norm', slice: norms, load: () => import('./norms/Norms.svelte') },
   { id: 'gelu', title: 'GELU', slice: gelu, load: () => import('./gelu/Gelu.svelte') },
   { id: 'gradients', title: 'Why: gradients', slice: gradients, load: () => import('./gradients/Gradients.svelte') },
+  { id: 'gpt', title: 'Where in GPT', slice: gpt, load: () => import('./gpt/Gpt.svelte') },
 ]

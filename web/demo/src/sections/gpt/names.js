@@ -1,0 +1,10 @@
+// What the page calls the model's norms, and a token.
+
+/** @param {string} norm the model's name for it @returns {string} */
+export function nameOf(norm) {
+  const [, block, which] = /^trf_blocks\.(\d+)\.(norm\d)$/.exec(norm) ?? []
+  return block === undefined ? 'the final norm' : `${which} of block ${Number(block) + 1}`
+}
+
+/** @param {string} token @returns {string} a space is seen, too */
+export const shown = (token) => (token === ' ' ? '␣' : token)

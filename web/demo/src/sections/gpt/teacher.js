@@ -1,0 +1,19 @@
+// Teaches the small GPT in a worker, so that the page stays quick.
+
+import { load } from 'gpt-layers'
+import { expose } from '../../worker.js'
+import { train } from './compute.js'
+
+const REPORT_EVERY = 5 // steps
+
+expose({
+  /**
+   * @param {{ seed: number, steps: number }} lesson
+   * @param {(at: { step: number, loss: number, weights: Uint8Array }) => unknown} onprogress weights: as safetensors
+   */
+  async teach({ seed, steps }, onprogress) {
+    await train(await load(), seed, steps, ({ step, loss, model }) => {
+      if (step % REPORT_EVERY === 0 || step === steps) return onprogress({ step, loss, weights: model.saveSafetensors() })
+    })
+  },
+})
