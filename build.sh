@@ -9,7 +9,7 @@ usage: ./build.sh [build | demo | test | bench | bench-browser | golden] [option
 
   build   (the default) build what has changed:
             build/wasm/        the kernels of c/, by Emscripten: simd and relaxed (fused multiply-add), and each
-                              once more with shared memory, for threads
+                              once more with shared memory, for threads; plain, to time beside them on the page
             dist/             the npm package: web/lib with the WebAssembly in it, and its types
             web/demo/dist/    the page, as static files
   demo    build, then serve the page until interrupted; the last line printed is its address.
@@ -188,12 +188,16 @@ with_relaxed() {
     fi
 }
 
+# The plain FeedForward alone, which the page times beside the builds; the package does not ship it.
+build_plain() { build_variant plain -DGPT_API= -Wl,--export=gpt_feedforward_forward_ref; }
+
 build_wasm() {
     need_emcc
     rm -rf build/wasm
     mkdir build/wasm
     build_twins simd
     with_relaxed build_twins relaxed
+    build_plain
 }
 
 # Each build in a chunk of its own, and the list of them: load downloads the one that it runs. In hexadecimal, where a byte

@@ -21,8 +21,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What WebAssembly exports under its C name: the linker keeps what is `used`. */
+/* What WebAssembly exports under its C name: the linker keeps what is `used`. A build that wants less defines it empty. */
+#ifndef GPT_API
 #define GPT_API __attribute__((used, visibility("default")))
+#endif
 
 typedef enum gpt_status { GPT_OK = 0, GPT_ERR_NULL = -1, GPT_ERR_SIZE = -2, GPT_ERR_VALUE = -3 } gpt_status;
 

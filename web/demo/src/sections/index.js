@@ -5,6 +5,7 @@
 /** @import { Component } from 'svelte' */
 
 import Layer from './layer/Layer.svelte'
+import feedforward from './feedforward/slice.js'
 import gelu from './gelu/slice.js'
 import gradients from './gradients/slice.js'
 import gpt from './gpt/slice.js'
@@ -26,5 +27,11 @@ export const sections = [
   { id: 'norms', title: 'Layer norm, batch norm', slice: norms, load: () => import('./norms/Norms.svelte') },
   { id: 'gelu', title: 'GELU', slice: gelu, load: () => import('./gelu/Gelu.svelte') },
   { id: 'gradients', title: 'Why: gradients', slice: gradients, load: () => import('./gradients/Gradients.svelte') },
+  {
+    id: 'feedforward',
+    title: 'FeedForward',
+    slice: feedforward,
+    load: () => import('./feedforward/FeedForward.svelte'),
+  },
   { id: 'gpt', title: 'Where in GPT', slice: gpt, load: () => import('./gpt/Gpt.svelte') },
 ]
