@@ -4,6 +4,7 @@ import { scaleLinear, scaleLog } from 'd3-scale'
 import { power } from './words.js'
 
 const LEVELS = 5 // at most, that are written
+const ROOM = 0.4 // of the axis, that a name may take
 
 /** @param {number} value */
 const drawn = (value) => value > 0 && value < Infinity
@@ -45,8 +46,9 @@ const brief = (value) => {
  * @param {{ without: number[], with: number[] }} values
  * @param {number} from what the first of them stands at
  * @param {any} scale of the axis
+ * @param {number} to where the axis ends on which they stand
  */
-export function pair(values, from, scale) {
+export function pair(values, from, scale, to) {
   const middle = Math.floor(values.with.length / 2)
   const names = { without: 'without layer norm', with: 'with layer norm' }
   const other = { without: values.with, with: values.without }
@@ -61,7 +63,7 @@ export function pair(values, from, scale) {
       name: names[key],
       line: key === 'with' ? /** @type {const} */ ('solid') : /** @type {const} */ ('dashed'),
       points,
-      ...(place && named(points, place, above, scale)),
+      ...(place && named(points, place, above, scale, from + (to - from) * ROOM)),
     }
   })
 }
@@ -73,13 +75,13 @@ export function pair(values, from, scale) {
  * @param {[number, number]} place
  * @param {boolean} above
  * @param {any} scale
+ * @param {number} room from where on there is room before them
  */
-function named(points, [x, y], above, scale) {
+function named(points, [x, y], above, scale, room) {
   const [low, high] = scale.domain()
   const rises = points[points.length - 1][1] > points[0][1]
-  const few = points.length < 20 // on the axis of the steps these stand at its beginning, without room before them
   return {
     label: /** @type {[number, number]} */ ([x, y * (high / low) ** (above ? 0.06 : -0.12)]),
-    anchor: above === rises && !few ? /** @type {const} */ ('end') : /** @type {const} */ ('start'),
+    anchor: above === rises && x > room ? /** @type {const} */ ('end') : /** @type {const} */ ('start'),
   }
 }

@@ -17,7 +17,7 @@
  * @typedef {'vanishes' | 'explodes' | 'keeps its size'} Kind
  */
 
-/** How many times smaller or larger a gradient may come back and still be said to keep its size. */
+/** How many times smaller or larger a gradient may come back, or a loss get, and still be said to keep its size. */
 const KEPT = 100
 const LEARNT = 0.5 // a loss, where guessing the mean costs 1
 const PATIENCE = 50 // steps before it is said of a stack that it does not learn
@@ -97,6 +97,10 @@ export function learning(history) {
   }
   const loss = short(now.loss)
   if (step === 0) return `begins with a loss of ${loss}`
+  const lowest = history.reduce((a, b) => (b.loss < a.loss ? b : a)).loss
+  if (lowest < LEARNT && now.loss > KEPT * lowest) {
+    return `trains, and loses it again: its loss came from ${short(first.loss)} to ${short(lowest)}, and is ${loss} now`
+  }
   if (now.loss < LEARNT) return `trains: its loss came from ${short(first.loss)} to ${loss}`
   if (now.loss < 0.9) return `learns slowly: its loss came from ${short(first.loss)} to ${loss}`
   if (now.loss > 2) return `is worse than guessing: its loss came from ${short(first.loss)} to ${loss}`
@@ -108,16 +112,17 @@ export function learning(history) {
  *
  * @param {Snapshot[]} history
  * @param {number} layer from 1 on
+ * @returns {string[]} of its mean and its deviation
  */
 export function drift(history, layer) {
-  const [first, now] = [history[0], history[history.length - 1]]
-  const at = layer - 1
-  if (!Number.isFinite(now.deviations[at])) return 'too large for float32: there is nothing to draw'
-  if (history.length === 1) return `μ = ${small(now.means[at], now.deviations[at])}, σ = ${short(now.deviations[at], 3)}`
-  return (
-    `μ ${small(first.means[at], first.deviations[at])} → ${small(now.means[at], now.deviations[at])}, ` +
-    `σ ${short(first.deviations[at], 3)} → ${short(now.deviations[at], 3)}`
-  )
+  const [first, now] = [history[0], history[history.length - 1]].map(({ means, deviations }) => ({
+    mean: small(means[layer - 1], deviations[layer - 1]),
+    deviation: short(deviations[layer - 1], 3),
+    finite: Number.isFinite(means[layer - 1]) && Number.isFinite(deviations[layer - 1]),
+  }))
+  if (!first.finite || !now.finite) return ['too large for float32']
+  if (history.length === 1) return [`μ = ${now.mean}`, `σ = ${now.deviation}`]
+  return [`μ ${first.mean} → ${now.mean}`, `σ ${first.deviation} → ${now.deviation}`]
 }
 
 /** A mean, which is as good as 0 beside a deviation that much larger. @param {number} mean @param {number} deviation */
