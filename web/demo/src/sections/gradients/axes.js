@@ -4,7 +4,7 @@ import { scaleLinear, scaleLog } from 'd3-scale'
 import { power } from './words.js'
 
 const LEVELS = 5 // at most, that are written
-const ROOM = 0.4 // of the axis, that a name may take
+const ROOM = 0.35 // of the axis, that a name may take
 
 /** @param {number} value */
 const drawn = (value) => value > 0 && value < Infinity
@@ -63,7 +63,7 @@ export function pair(values, from, scale, to) {
       name: names[key],
       line: key === 'with' ? /** @type {const} */ ('solid') : /** @type {const} */ ('dashed'),
       points,
-      ...(place && named(points, place, above, scale, from + (to - from) * ROOM)),
+      ...(place && named(points, place, above, scale, (x) => (x - from) / (to - from))),
     }
   })
 }
@@ -75,13 +75,14 @@ export function pair(values, from, scale, to) {
  * @param {[number, number]} place
  * @param {boolean} above
  * @param {any} scale
- * @param {number} room from where on there is room before them
+ * @param {(x: number) => number} share of the axis that is before it
  */
-function named(points, [x, y], above, scale, room) {
+function named(points, [x, y], above, scale, share) {
   const [low, high] = scale.domain()
   const rises = points[points.length - 1][1] > points[0][1]
+  const end = share(x) > 1 - ROOM || (above === rises && share(x) > ROOM)
   return {
     label: /** @type {[number, number]} */ ([x, y * (high / low) ** (above ? 0.06 : -0.12)]),
-    anchor: above === rises && x > room ? /** @type {const} */ ('end') : /** @type {const} */ ('start'),
+    anchor: end ? /** @type {const} */ ('end') : /** @type {const} */ ('start'),
   }
 }
