@@ -10,6 +10,7 @@ import { openLimits } from './limits.js'
 import { race } from './measure.js'
 import { OPERATIONS, task, TOKENS, work } from './operations.js'
 import { BUILDS, ours } from './ours.js'
+import { prompt } from './prompt.js'
 import { selects } from './select.js'
 import { training } from './training.js'
 
@@ -20,9 +21,11 @@ const AWAKE = 0.02
 /**
  * @typedef {{ threads: number, effort: Effort, only: string }} Settings
  * @typedef {{ call: () => unknown, result: () => Float32Array | Promise<Float32Array>,
- *   dispose: () => unknown }} Prepared an operation at one size, ready to be called
- * @typedef {{ name: string, rest?: number, prepare: (task: Task) => Prepared | Promise<Prepared>,
- *   close: () => void }} Contestant rest: see Entry
+ *   dispose: () => unknown }} Prepared an operation at one size, ready to be called; result is asked for once, before
+ *   the first call
+ * @typedef {{ name: string, rest?: number, can?: (kind: Task['kind']) => boolean,
+ *   prepare: (task: Task) => Prepared | Promise<Prepared>, close: () => void }} Contestant
+ *   rest: see Entry; can: which operations it has, all by default
  * @typedef {{ contestant?: Contestant, gpt?: any, note?: string }} Entrant
  *   who takes part, gpt where it is one of ours, or a note that says why not
  * @typedef {{ operation: string, tokens?: number, threads: number, build: string, unit: 'ms' | 'µs',
@@ -50,17 +53,19 @@ export async function contest(settings, peers, modules, report) {
   const { gpt } = reference
   const draw = (/** @type {number} */ size) => gpt.scope(() => gpt.randn([size]).data.slice())
   for (const operation of OPERATIONS) {
-    for (const tokens of TOKENS) {
+    for (const tokens of operation.sizes ?? TOKENS) {
       if (!selects(only, { operation: operation.name, tokens, threads })) continue
       const job = task(operation, tokens, draw)
-      const all = present([...builds, ...peers])
-      const seconds = await measure(job, reference.contestant, all, limits, effort)
-      for (const row of rows(job, threads, present(builds), present(peers), limits, seconds)) report({ row })
+      const able = present(peers).filter(({ can }) => can?.(job.kind) ?? true)
+      const seconds = await measure(job, reference.contestant, [...present(builds), ...able], limits, effort)
+      for (const row of rows(job, threads, present(builds), able, limits, seconds)) report({ row })
     }
   }
   for (const { gpt } of builds) {
     if (!gpt) continue
-    for (const row of [...(await training(gpt, settings)), ...(await costs(gpt, settings))]) report({ row })
+    for (const row of await training(gpt, settings)) report({ row })
+    for (const row of await prompt(gpt, { ...settings, effort }, limits)) report({ row })
+    for (const row of await costs(gpt, settings)) report({ row })
   }
   for (const contestant of present([reference, ...builds, ...peers])) contestant.close()
   close()

@@ -47,7 +47,8 @@ const SPIN = 0.03
 export function onnxruntime(ort, threads) {
   ort.env.wasm.numThreads = threads
   const rest = threads > 1 ? SPIN : 0
-  return { contestant: { name: 'onnxruntime', rest, prepare: (task) => prepare(ort, task), close() {} } }
+  const can = (/** @type {Task['kind']} */ kind) => kind in MODELS // it does not train
+  return { contestant: { name: 'onnxruntime', rest, can, prepare: (task) => prepare(ort, task), close() {} } }
 }
 
 /** @param {any} ort @param {Task} task */

@@ -1,4 +1,4 @@
-// What is measured: GPT-2 124M's operations, and how much work each is.
+// What is measured: GPT-2 124M's operations and a training step of a small GPT, and how much work each is.
 
 export const DIM = 768
 export const HIDDEN = 3072
@@ -6,12 +6,43 @@ export const HEADS = 12
 export const EPS = 1e-5
 export const TOKENS = [1, 6, 128, 1024]
 
+/** The model that tests/training/learn.js trains, in batches of as many sequences; their tokens are from 0 on. */
+export const SMALL_GPT = { vocabSize: 51, contextLength: 64, embDim: 64, nHeads: 4, nLayers: 2, tieWeights: true }
+export const BATCH = 8
+/** Without decay, which TensorFlow.js's Adam does not have. */
+export const ADAM = { lr: 1e-3, betas: [0.9, 0.999], eps: 1e-8, weightDecay: 0 }
+/** How many steps' losses are compared. */
+export const LOSSES = 5
+
 /**
- * @typedef {{ name: string, kind: 'LayerNorm' | 'GELU' | 'FeedForward' | 'Attention',
- *   columns: number, approximate?: 'tanh' | 'none' }} Operation
+ * @typedef {{ name: string, kind: 'LayerNorm' | 'GELU' | 'FeedForward' | 'Attention' | 'Training',
+ *   columns: number, approximate?: 'tanh' | 'none', sizes?: number[] }} Operation
+ *   sizes: of how many tokens, TOKENS by default
  * @typedef {Operation & { tokens: number, x: Float32Array, weights: Record<string, Float32Array> }} Task
- *   an operation at one size: x is [tokens, columns], and the weights lie as PyTorch's do, Attention's as GPT-2's
+ *   an operation at one size: x is [tokens, columns], and the weights lie as PyTorch's do, Attention's as GPT-2's.
+ *   Of Training x is the tokens and, after each, the one that follows, [BATCH, tokens / BATCH, 2]; the weights are SMALL_GPT's,
+ *   by their names in its stateDict
  */
+
+/** Of SMALL_GPT's parameters, by name; the head's is tok_emb's. @type {Record<string, number[]>} */
+export const SMALL_GPT_SHAPES = (({ vocabSize, contextLength, embDim: dim, nLayers }) => {
+  const norm = (/** @type {string} */ name) => ({ [`${name}.scale`]: [dim], [`${name}.shift`]: [dim] })
+  const block = (/** @type {string} */ name) => ({
+    ...norm(`${name}.norm1`),
+    [`${name}.attn.c_attn.weight`]: [dim, 3 * dim],
+    [`${name}.attn.c_attn.bias`]: [3 * dim],
+    [`${name}.attn.c_proj.weight`]: [dim, dim],
+    [`${name}.attn.c_proj.bias`]: [dim],
+    ...norm(`${name}.norm2`),
+    [`${name}.ff.layers.0.weight`]: [4 * dim, dim],
+    [`${name}.ff.layers.0.bias`]: [4 * dim],
+    [`${name}.ff.layers.2.weight`]: [dim, 4 * dim],
+    [`${name}.ff.layers.2.bias`]: [dim],
+  })
+  const blocks = Array.from({ length: nLayers }, (_, i) => block(`trf_blocks.${i}`))
+  const embeddings = { 'tok_emb.weight': [vocabSize, dim], 'pos_emb.weight': [contextLength, dim] }
+  return Object.assign(embeddings, ...blocks, norm('final_norm'))
+})(SMALL_GPT)
 
 /** @type {Operation[]} */
 export const OPERATIONS = [
@@ -20,6 +51,7 @@ export const OPERATIONS = [
   { name: 'GELU erf', kind: 'GELU', columns: HIDDEN, approximate: 'none' },
   { name: 'FeedForward', kind: 'FeedForward', columns: DIM, approximate: 'tanh' },
   { name: 'Attention', kind: 'Attention', columns: DIM },
+  { name: 'training step', kind: 'Training', columns: 2, sizes: [BATCH * SMALL_GPT.contextLength] },
 ]
 
 /**
@@ -46,23 +78,55 @@ export function task(operation, tokens, draw) {
       weight2: small(DIM * DIM),
       bias2: small(DIM),
     }),
+    Training: () => smallGptWeights(draw),
   }[operation.kind]()
-  return { ...operation, tokens, x: draw(tokens * operation.columns), weights }
+  const x = draw(tokens * operation.columns)
+  if (operation.kind === 'Training') x.forEach((value, i) => (x[i] = Math.floor(1000 * Math.abs(value)) % SMALL_GPT.vocabSize))
+  return { ...operation, tokens, x, weights }
+}
+
+/** @param {(size: number) => Float32Array} draw */
+function smallGptWeights(draw) {
+  const weights = {}
+  for (const [name, shape] of Object.entries(SMALL_GPT_SHAPES)) {
+    const around = name.endsWith('scale') ? 1 : 0
+    weights[name] = draw(shape.reduce((product, size) => product * size, 1)).map((value) => around + 0.02 * value)
+  }
+  return weights
 }
 
 /**
  * The work that has to be done, and which of the machine's limits it runs into: FeedForward and Attention multiply and
  * add, but for one token they read their weights above all; the others read their input and write their output. Of
- * Attention's scores half count, those of a token with itself and what comes before it.
+ * Attention's scores half count, those of a token with itself and what comes before it. A training step multiplies and adds
+ * three times as much as a forward pass: each product has a gradient with respect to either factor.
  *
  * @param {Operation & { tokens: number }} task
  * @returns {{ amount: number, unit: 'GFLOP/s' | 'GB/s', limit: 'multiply-add' | 'memory' }}
  *   amount: flops or bytes
  */
 export function work({ kind, columns, tokens }) {
+  if (kind === 'Training') {
+    const amount = 3 * gptFlops(SMALL_GPT, BATCH, tokens / BATCH)
+    return { amount, unit: 'GFLOP/s', limit: 'multiply-add' }
+  }
   const weights = kind === 'FeedForward' ? 2 * DIM * HIDDEN : 4 * DIM * DIM
   const scores = kind === 'Attention' ? (tokens * (tokens + 1)) / 2 : 0
   if (kind !== 'FeedForward' && kind !== 'Attention') return { amount: 2 * tokens * columns * 4, unit: 'GB/s', limit: 'memory' }
   if (tokens === 1) return { amount: weights * 4, unit: 'GB/s', limit: 'memory' }
   return { amount: 2 * tokens * weights + 4 * DIM * scores, unit: 'GFLOP/s', limit: 'multiply-add' }
+}
+
+/**
+ * What a GPT's forward pass multiplies and adds: in the blocks' weights, the scores up to the diagonal, and the head.
+ *
+ * @param {{ vocabSize: number, embDim: number, nLayers: number }} config
+ * @param {number} batch
+ * @param {number} tokens of each sequence
+ * @returns {number} flops
+ */
+export function gptFlops({ vocabSize, embDim, nLayers }, batch, tokens) {
+  const weights = 12 * nLayers * embDim ** 2 + vocabSize * embDim
+  const scores = (nLayers * (tokens * (tokens + 1))) / 2
+  return 2 * batch * (tokens * weights + 2 * embDim * scores)
 }

@@ -4,7 +4,7 @@
 /** @import { Entrant } from './contest.js' */
 
 import { load } from '../../dist/index.js'
-import { DIM, EPS, HEADS, HIDDEN } from './operations.js'
+import { ADAM, BATCH, DIM, EPS, HEADS, HIDDEN, LOSSES, SMALL_GPT } from './operations.js'
 
 export const BUILDS = ['simd', 'relaxed']
 
@@ -59,6 +59,7 @@ export async function ours({ build, threads }) {
 
 /** @param {Task} task */
 function prepare(gpt, task) {
+  if (task.kind === 'Training') return prepareTraining(gpt, task)
   const layer = LAYERS[task.kind](gpt, task).eval()
   const x = gpt.tensor(task.x, [task.tokens, task.columns])
   return {
@@ -72,6 +73,31 @@ function prepare(gpt, task) {
     dispose() {
       layer.dispose()
       x.dispose()
+    },
+  }
+}
+
+/** @param {Task} task */
+function prepareTraining(gpt, { tokens, x, weights }) {
+  const model = new gpt.GPTModel(SMALL_GPT)
+  const state = model.stateDict()
+  for (const [name, values] of Object.entries(weights)) state[name].data.set(values)
+  const [ids, targets] = [0, 1].map((odd) => gpt.tensor(x.filter((_, i) => i % 2 === odd), [BATCH, tokens / BATCH]))
+  const optimizer = new gpt.AdamW(model.parameters(), ADAM)
+  const step = () =>
+    gpt.scope(() => {
+      optimizer.zeroGrad()
+      const loss = gpt.crossEntropy(model.forward(ids), targets)
+      model.backward(loss.backward())
+      optimizer.step()
+      return loss.item()
+    })
+  return {
+    call: () => void step(),
+    result: () => Float32Array.from({ length: LOSSES }, step),
+    dispose() {
+      optimizer.zeroGrad()
+      for (const owned of [optimizer, model, ids, targets]) owned.dispose()
     },
   }
 }

@@ -7,6 +7,7 @@
 import * as tf from '@tensorflow/tfjs-core'
 import '@tensorflow/tfjs-backend-wasm'
 import { DIM, EPS, HEADS, HIDDEN } from './operations.js'
+import { prepareTraining } from './tfjs-training.js'
 
 const ROOT = 2 * Math.sqrt(2 / Math.PI)
 
@@ -67,7 +68,9 @@ export async function tfjs(threads) {
 }
 
 /** @param {Task} task */
-function prepare({ kind, approximate, tokens, columns, x, weights }) {
+function prepare(task) {
+  const { kind, approximate, tokens, columns, x, weights } = task
+  if (kind === 'Training') return prepareTraining(task)
   const input = tf.tensor(x, [tokens, columns])
   const entries = Object.entries(weights).map(([name, values]) => [name, tensor(kind, name, values)])
   const tensors = Object.fromEntries(entries)

@@ -1,0 +1,84 @@
+// A training step of SMALL_GPT in TensorFlow.js, on its WebAssembly backend: the one on plain JavaScript takes 16 to 20
+// times as long.
+
+/** @import { Task } from './operations.js' */
+
+import * as tf from '@tensorflow/tfjs-core'
+import '@tensorflow/tfjs-layers' // for the gradients, which the core has for bundlers only
+import { ADAM, BATCH, EPS, LOSSES, SMALL_GPT, SMALL_GPT_SHAPES } from './operations.js'
+
+const { vocabSize, embDim, nHeads, nLayers } = SMALL_GPT
+const ROOT = 2 * Math.sqrt(2 / Math.PI)
+
+const gelu = (x) => tf.mul(x, tf.sigmoid(tf.mul(x, tf.add(ROOT, tf.mul(0.044715 * ROOT, tf.square(x))))))
+
+const flip = (x) => tf.transpose(x, x.rank === 2 ? [1, 0] : [0, 2, 1])
+
+// TensorFlow.js's own gradient has matMul transpose, which is slow: a step takes 2.1 times as long with it.
+const matMul = tf.customGrad((a, b, save) => {
+  save([a, b])
+  const gradFunc = (dy, [a, b]) => [tf.matMul(dy, flip(b)), tf.matMul(flip(a), dy)]
+  return { value: tf.matMul(a, b), gradFunc }
+})
+
+/** The mean over rows of the cross entropy. @param {any} targets one-hot */
+const crossEntropy = (targets) =>
+  tf.customGrad((logits, save) => {
+    const softmax = tf.softmax(logits)
+    save([softmax])
+    const value = tf.neg(tf.mean(tf.sum(tf.mul(targets, tf.log(softmax)), -1)))
+    const gradFunc = (dy, [softmax]) => tf.mul(tf.div(dy, logits.shape[0]), tf.sub(softmax, targets))
+    return { value, gradFunc }
+  })
+
+/** @param {Task} task */
+export function prepareTraining({ tokens, x, weights }) {
+  const length = tokens / BATCH
+  const parameters = Object.fromEntries(
+    Object.entries(SMALL_GPT_SHAPES).map(([name, shape]) => [name, tf.variable(tf.tensor(weights[name], shape))]),
+  )
+  // One-hot, since the backend lacks the gradient of tf.gather.
+  const [ids, targets] = [0, 1].map((odd) =>
+    tf.tidy(() => tf.cast(tf.oneHot(tf.tensor1d(x.filter((_, i) => i % 2 === odd), 'int32'), vocabSize), 'float32')),
+  )
+  const mask = tf.tidy(() => tf.mul(-1e9, tf.sub(1, tf.linalg.bandPart(tf.ones([length, length]), -1, 0))))
+  const cost = crossEntropy(targets)
+
+  const norm = (x, name) => {
+    const { mean, variance } = tf.moments(x, -1, true)
+    const normed = tf.mul(tf.sub(x, mean), tf.rsqrt(tf.add(variance, EPS)))
+    return tf.add(tf.mul(normed, parameters[`${name}.scale`]), parameters[`${name}.shift`])
+  }
+  const conv1d = (x, name) => tf.add(matMul(x, parameters[`${name}.weight`]), parameters[`${name}.bias`])
+  const linear = (x, name) => tf.add(matMul(x, flip(parameters[`${name}.weight`])), parameters[`${name}.bias`])
+  const attention = (x, name) => {
+    const size = embDim / nHeads
+    const split = (t) => tf.transpose(tf.reshape(t, [BATCH, length, nHeads, size]), [0, 2, 1, 3])
+    const [q, k, v] = tf.split(conv1d(x, `${name}.c_attn`), 3, 1).map((t) => tf.reshape(split(t), [-1, length, size]))
+    const scores = tf.add(tf.mul(matMul(q, flip(k)), 1 / Math.sqrt(size)), mask)
+    const heads = tf.reshape(matMul(tf.softmax(scores), v), [BATCH, nHeads, length, size])
+    return conv1d(tf.reshape(tf.transpose(heads, [0, 2, 1, 3]), [tokens, embDim]), `${name}.c_proj`)
+  }
+  const feedForward = (x, name) => linear(gelu(linear(x, `${name}.layers.0`)), `${name}.layers.2`)
+  const forward = () => {
+    const embedded = tf.reshape(matMul(ids, parameters['tok_emb.weight']), [BATCH, length, embDim])
+    let x = tf.reshape(tf.add(embedded, parameters['pos_emb.weight']), [tokens, embDim])
+    for (let i = 0; i < nLayers; i++) {
+      const block = `trf_blocks.${i}`
+      x = tf.add(x, attention(norm(x, `${block}.norm1`), `${block}.attn`))
+      x = tf.add(x, feedForward(norm(x, `${block}.norm2`), `${block}.ff`))
+    }
+    return matMul(norm(x, 'final_norm'), flip(parameters['tok_emb.weight']))
+  }
+
+  const optimizer = tf.train.adam(ADAM.lr, ...ADAM.betas, ADAM.eps)
+  const step = () => tf.tidy(() => optimizer.minimize(() => cost(forward()), true).dataSync()[0])
+  return {
+    call: () => void step(),
+    result: () => Float32Array.from({ length: LOSSES }, step),
+    dispose() {
+      optimizer.dispose()
+      tf.dispose([parameters, ids, targets, mask])
+    },
+  }
+}
