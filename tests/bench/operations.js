@@ -1,4 +1,4 @@
-// What is measured: GPT-2 124M's operations and a training step of a small GPT, and how much work each is.
+// What is measured: GPT-2 124M's operations, a training step of a small GPT, and how much work each is.
 
 export const DIM = 768
 export const HIDDEN = 3072
@@ -20,8 +20,7 @@ export const LOSSES = 5
  *   sizes: of how many tokens, TOKENS by default
  * @typedef {Operation & { tokens: number, x: Float32Array, weights: Record<string, Float32Array> }} Task
  *   an operation at one size: x is [tokens, columns], and the weights lie as PyTorch's do, Attention's as GPT-2's.
- *   Of Training x is the tokens and, after each, the one that follows, [BATCH, tokens / BATCH, 2]; the weights are SMALL_GPT's,
- *   by their names in its stateDict
+ *   Of Training x is the tokens, each beside the one that is to follow, and the weights are SMALL_GPT's by name
  */
 
 /** Of SMALL_GPT's parameters, by name; the head's is tok_emb's. @type {Record<string, number[]>} */
@@ -81,8 +80,8 @@ export function task(operation, tokens, draw) {
     Training: () => smallGptWeights(draw),
   }[operation.kind]()
   const x = draw(tokens * operation.columns)
-  if (operation.kind === 'Training') x.forEach((value, i) => (x[i] = Math.floor(1000 * Math.abs(value)) % SMALL_GPT.vocabSize))
-  return { ...operation, tokens, x, weights }
+  const token = (/** @type {number} */ value) => Math.floor(1000 * Math.abs(value)) % SMALL_GPT.vocabSize
+  return { ...operation, tokens, x: operation.kind === 'Training' ? x.map(token) : x, weights }
 }
 
 /** @param {(size: number) => Float32Array} draw */
@@ -98,8 +97,8 @@ function smallGptWeights(draw) {
 /**
  * The work that has to be done, and which of the machine's limits it runs into: FeedForward and Attention multiply and
  * add, but for one token they read their weights above all; the others read their input and write their output. Of
- * Attention's scores half count, those of a token with itself and what comes before it. A training step multiplies and adds
- * three times as much as a forward pass: each product has a gradient with respect to either factor.
+ * Attention's scores half count, those of a token with itself and what comes before it. A training step counts as three
+ * forward passes: each product has a gradient with respect to either factor.
  *
  * @param {Operation & { tokens: number }} task
  * @returns {{ amount: number, unit: 'GFLOP/s' | 'GB/s', limit: 'multiply-add' | 'memory' }}

@@ -82,7 +82,8 @@ function prepareTraining(gpt, { tokens, x, weights }) {
   const model = new gpt.GPTModel(SMALL_GPT)
   const state = model.stateDict()
   for (const [name, values] of Object.entries(weights)) state[name].data.set(values)
-  const [ids, targets] = [0, 1].map((odd) => gpt.tensor(x.filter((_, i) => i % 2 === odd), [BATCH, tokens / BATCH]))
+  const shape = [BATCH, tokens / BATCH]
+  const [ids, targets] = [0, 1].map((odd) => gpt.tensor(x.filter((_, i) => i % 2 === odd), shape))
   const optimizer = new gpt.AdamW(model.parameters(), ADAM)
   const step = () =>
     gpt.scope(() => {

@@ -1,5 +1,4 @@
-// A training step of SMALL_GPT in TensorFlow.js, on its WebAssembly backend: the one on plain JavaScript takes 16 to 20
-// times as long.
+// A training step of SMALL_GPT in TensorFlow.js, on its WebAssembly backend: its CPU backend takes 16 times as long.
 
 /** @import { Task } from './operations.js' */
 
@@ -49,12 +48,14 @@ export function prepareTraining({ tokens, x, weights }) {
     const normed = tf.mul(tf.sub(x, mean), tf.rsqrt(tf.add(variance, EPS)))
     return tf.add(tf.mul(normed, parameters[`${name}.scale`]), parameters[`${name}.shift`])
   }
-  const conv1d = (x, name) => tf.add(matMul(x, parameters[`${name}.weight`]), parameters[`${name}.bias`])
-  const linear = (x, name) => tf.add(matMul(x, flip(parameters[`${name}.weight`])), parameters[`${name}.bias`])
+  const product = (x, weight, name) => tf.add(matMul(x, weight), parameters[`${name}.bias`])
+  const conv1d = (x, name) => product(x, parameters[`${name}.weight`], name)
+  const linear = (x, name) => product(x, flip(parameters[`${name}.weight`]), name)
   const attention = (x, name) => {
     const size = embDim / nHeads
     const split = (t) => tf.transpose(tf.reshape(t, [BATCH, length, nHeads, size]), [0, 2, 1, 3])
-    const [q, k, v] = tf.split(conv1d(x, `${name}.c_attn`), 3, 1).map((t) => tf.reshape(split(t), [-1, length, size]))
+    const qkv = tf.split(conv1d(x, `${name}.c_attn`), 3, 1)
+    const [q, k, v] = qkv.map((t) => tf.reshape(split(t), [-1, length, size]))
     const scores = tf.add(tf.mul(matMul(q, flip(k)), 1 / Math.sqrt(size)), mask)
     const heads = tf.reshape(matMul(tf.softmax(scores), v), [BATCH, nHeads, length, size])
     return conv1d(tf.reshape(tf.transpose(heads, [0, 2, 1, 3]), [tokens, embDim]), `${name}.c_proj`)
