@@ -15,8 +15,9 @@ usage: ./build.sh [build | demo | test | bench | bench-browser | golden] [option
   demo    build, then serve the page until interrupted; the last line printed is its address.
             --port N   another port than 4173; a port in use gives way to the next
   test    build, then run every test: the kernels natively under sanitizers, the package in Node, the packed
-          package in an empty folder, the page in a real browser. Arguments name test files to run only those.
+          package in an empty folder, the page in real browsers. Arguments name test files to run only those.
           Where this Node has no relaxed SIMD, npm fetches a newer one for that build (Linux on x64, 50 MB).
+          Where there is no Firefox to be had, as on Ubuntu, what is tested in it is skipped.
   bench   build, then measure the package beside onnxruntime-web and TensorFlow.js in Node; --help says its options
   bench-browser   the same beside onnxruntime-web in a headless browser
   golden  write tests/golden/*.json anew with PyTorch
@@ -29,6 +30,7 @@ Node 20 or later and npm must be there. For its tools it looks in
 
   EMSDK      an emsdk folder, if `emcc` is not on the PATH; Emscripten 3.1.6 or later
   CHROMIUM   the browser for the tests, if not `chromium` or `google-chrome` on the PATH
+  FIREFOX    the other one, if not `firefox-esr` or `firefox` on the PATH; Ubuntu's, a snap, cannot be driven
   CC         the native compiler for the tests, gcc by default
 
 Unchanged inputs are not built again; remove build/ to start over.
@@ -97,12 +99,37 @@ need_browser() {
     export CHROMIUM
 }
 
+# Not a snap: it sees no profile but in its own folders. Nor the script that Ubuntu has in its place.
+find_firefox() {
+    local name path
+    for name in "${FIREFOX:-}" firefox-esr firefox; do
+        [[ -n $name ]] && path=$(command -v "$name") || continue
+        [[ $(readlink -f "$path") != */bin/snap ]] && "$path" --version >/dev/null 2>&1 || continue
+        printf '%s\n' "$path"
+        return
+    done
+    return 1
+}
+
+# Unlike the rest it need not be there: Ubuntu has none that can be driven.
+need_firefox() {
+    local log=build/firefox.log
+    if ! find_firefox >/dev/null && may_install; then
+        say "installing firefox-esr (the other browser)"
+        install "$log" firefox-esr fonts-dejavu-core || say "apt-get install firefox-esr failed: $log says why"
+    fi
+    FIREFOX=$(find_firefox) ||
+        say "going on without Firefox: its tests will be skipped; on Debian: sudo apt-get install firefox-esr, or set FIREFOX"
+    export FIREFOX
+}
+
 need_test_tools() {
     need_emcc # the kernels' tests run as WebAssembly, too
     has "${CC:-gcc}" || install_or_die "a C compiler (gcc)" gcc libc6-dev
     printf '#include <simde/wasm/simd128.h>\n' | "${CC:-gcc}" -fsyntax-only -x c - 2>/dev/null ||
         install_or_die "SIMDe, WebAssembly's SIMD for native compilers" libsimde-dev libc6-dev
     need_browser
+    need_firefox
 }
 
 # make_if_changed NAME OUTPUT COMMAND INPUT...: runs COMMAND unless OUTPUT was made from these very inputs.

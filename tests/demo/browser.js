@@ -1,4 +1,4 @@
-// The built page in a real browser: what the page's tests share.
+// The built page in real browsers: what the page's tests share.
 
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
@@ -26,9 +26,27 @@ export async function serve() {
   return { url, stop: () => server.kill() }
 }
 
-/** @returns {Promise<import('puppeteer-core').Browser>} */
-export function launch() {
-  return puppeteer.launch({ browser: 'chrome', executablePath: process.env.CHROMIUM, headless: true, args: FLAGS })
+/** What Firefox wants at its start, and in its profile: no protocol sets it in a page that is open. */
+const PREFERENCES = {
+  'prefers-color-scheme: light': { 'layout.css.prefers-color-scheme.content-override': 1 },
+  'prefers-color-scheme: dark': { 'layout.css.prefers-color-scheme.content-override': 0 },
+  'prefers-reduced-motion: reduce': { 'ui.prefersReducedMotion': 1 },
+}
+
+/**
+ * Starts a browser with a profile of its own, empty, which goes when it ends.
+ *
+ * @param {'chrome' | 'firefox'} [browser]
+ * @param {Record<string, string>} [features] of media; in Chromium `open` sets them, page by page
+ * @returns {Promise<import('puppeteer-core').Browser>}
+ */
+export function launch(browser = 'chrome', features = {}) {
+  if (browser === 'chrome') {
+    return puppeteer.launch({ browser, executablePath: process.env.CHROMIUM, headless: true, args: FLAGS })
+  }
+  const set = Object.entries(features).map(([name, value]) => PREFERENCES[`${name}: ${value}`])
+  const extraPrefsFirefox = Object.assign({}, ...set)
+  return puppeteer.launch({ browser, executablePath: process.env.FIREFOX, headless: true, extraPrefsFirefox })
 }
 
 /**
@@ -56,8 +74,25 @@ export async function open(browser, url, { width = 1440, height = 900, features 
     }
   })
   await page.setViewport({ width, height })
-  await page.emulateMediaFeatures(Object.entries(features).map(([name, value]) => ({ name, value })))
+  const media = Object.entries(features).map(([name, value]) => ({ name, value }))
+  if (media.length) await page.emulateMediaFeatures(media)
+  // Chromium says on the console what its policy forbade; Firefox does not.
+  await page.evaluateOnNewDocument(() => {
+    document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) => {
+      console.error(`against the policy: ${violatedDirective} ${blockedURI}`)
+    })
+  })
   await page.goto(url, { waitUntil: 'load' })
   await page.waitForSelector(ready)
   return { page, complaints, foreign }
+}
+
+/** Goes down the page until each section is there. @returns {Promise<string[]>} their ids */
+export async function openAll(page) {
+  const ids = await page.evaluate(() => [...document.querySelectorAll('.section')].map(({ id }) => id))
+  for (const id of ids) {
+    await page.$eval(`#${id}`, (section) => section.scrollIntoView())
+    await page.waitForSelector(`#${id}:not(.waiting)`)
+  }
+  return ids
 }
