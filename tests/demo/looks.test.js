@@ -1,5 +1,5 @@
-// Every section, wide and narrow, in the light and in the dark: axe finds nothing in it, and there is a picture of it to
-// look at, in build/screenshots/.
+// Every section, wide and narrow, in the light and in the dark: axe finds nothing in it, and build/screenshots/ has a
+// picture of it to look at.
 
 import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync } from 'node:fs'
@@ -26,7 +26,7 @@ after(async () => {
 async function findings(page) {
   if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axe)
   const { violations } = await page.evaluate(() => window.axe.run())
-  return violations.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`))
+  return violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html} ${node.failureSummary}`))
 }
 
 test('axe finds what is wrong, so that it would be found', async () => {
