@@ -26,12 +26,12 @@ export const sections = [
   { id: 'variance', title: 'Biased or unbiased?', slice: variance, load: () => import('./variance/Variance.svelte') },
   { id: 'norms', title: 'Layer norm, batch norm', slice: norms, load: () => import('./norms/Norms.svelte') },
   { id: 'gelu', title: 'GELU', slice: gelu, load: () => import('./gelu/Gelu.svelte') },
-  { id: 'gradients', title: 'Why: gradients', slice: gradients, load: () => import('./gradients/Gradients.svelte') },
   {
     id: 'feedforward',
     title: 'FeedForward',
     slice: feedforward,
     load: () => import('./feedforward/FeedForward.svelte'),
   },
+  { id: 'gradients', title: 'Why: gradients', slice: gradients, load: () => import('./gradients/Gradients.svelte') },
   { id: 'gpt', title: 'Where in GPT', slice: gpt, load: () => import('./gpt/Gpt.svelte') },
 ]
