@@ -24,7 +24,7 @@ const ROUNDS = 10
  */
 export async function prompt({ build }, { threads, effort, only }, limits) {
   if (!selects(only, { operation: OPERATION, tokens: TOKENS, threads })) return []
-  const gpt = await load({ build, threads }) // one of its own, whose 0.7 GB go with it
+  const gpt = await load({ build, threads }) // one of its own, whose 0.65 GB go with it
   const model = new gpt.GPTModel(CONFIG).eval()
   const tokens = Int32Array.from({ length: TOKENS }, (_, i) => (i * 7919) % CONFIG.vocabSize) // all different
   const forward = () => {
