@@ -1,4 +1,4 @@
-// A training step of SMALL_GPT in TensorFlow.js, on its WebAssembly backend: its CPU backend takes 16 times as long.
+// A training step of SMALL_GPT in TensorFlow.js on its WebAssembly backend; its CPU backend takes 16 times as long.
 
 /** @import { Task } from './operations.js' */
 
@@ -37,9 +37,10 @@ export function prepareTraining({ tokens, x, weights }) {
     Object.entries(SMALL_GPT_SHAPES).map(([name, shape]) => [name, tf.variable(tf.tensor(weights[name], shape))]),
   )
   // One-hot, since the backend lacks the gradient of tf.gather.
-  const [ids, targets] = [0, 1].map((odd) =>
-    tf.tidy(() => tf.cast(tf.oneHot(tf.tensor1d(x.filter((_, i) => i % 2 === odd), 'int32'), vocabSize), 'float32')),
-  )
+  const [ids, targets] = [0, 1].map((odd) => {
+    const tokens = x.filter((_, i) => i % 2 === odd)
+    return tf.tidy(() => tf.cast(tf.oneHot(tf.tensor1d(tokens, 'int32'), vocabSize), 'float32'))
+  })
   const mask = tf.tidy(() => tf.mul(-1e9, tf.sub(1, tf.linalg.bandPart(tf.ones([length, length]), -1, 0))))
   const cost = crossEntropy(targets)
 
