@@ -27,9 +27,11 @@ const show = (query = '', options = {}) =>
 const said = (page) =>
   page.$$eval('#gradients .verdict', (all) => all.map((one) => one.textContent.replace(/\s+/g, ' ').trim()))
 const step = (page) => page.$eval('#gradients .count', (count) => Number(/step (\d+)/.exec(count.textContent)[1]))
-const sentences = (page) => page.$$eval('#gradients svg[role=img]', (charts) => charts.map((chart) => chart.ariaLabel))
+const sentences = (page) =>
+  page.$$eval('#gradients svg[role=img]', (charts) => charts.map((chart) => chart.ariaLabel))
 const input = (page, label) => page.$(`#gradients input[aria-label="${label}"]`)
-const value = (page, label) => page.$eval(`#gradients input[aria-label="${label}"]`, (one) => Number(one.ariaValueNow))
+const value = (page, label) =>
+  page.$eval(`#gradients input[aria-label="${label}"]`, (one) => Number(one.ariaValueNow))
 const steps = (page, test, ...args) => page.waitForFunction(test, { timeout: RUN }, ...args)
 const until = (page, n) =>
   steps(page, (n) => Number(/step (\d+)/.exec(document.querySelector('#gradients .count').textContent)[1]) >= n, n)
@@ -106,7 +108,10 @@ test('the words follow from the numbers', () => {
   assert.equal(flow(one([2, 1, 1])).kind, 'keeps its size')
   assert.match(flow(one([0, 1e-40, 1])).why, /too small for float32, and reads 0/)
   assert.match(flow(one([0, 0, 0], 1, [1, 0, 0])).why, /from layer 2 on the signal is 0/)
-  assert.match(flow(one([NaN, NaN, NaN], NaN, [1, Infinity, NaN])).why, /forward the signal passes 3\.4·10³⁸.* in layer 2/)
+  assert.match(
+    flow(one([NaN, NaN, NaN], NaN, [1, Infinity, NaN])).why,
+    /forward the signal passes 3\.4·10³⁸.* in layer 2/,
+  )
   assert.match(flow(one([NaN, Infinity, 1])).why, /back the gradient passes .* in layer 2/)
   assert.match(flow(one([1, 1, 1], Infinity)).why, /^the loss, a mean of squares, passes/)
 
@@ -122,13 +127,20 @@ test('the words follow from the numbers', () => {
   assert.match(learning(history(1, NaN, NaN)), /^stopped after step 1: the loss/)
   assert.match(learning(history(Infinity)), /^cannot begin: the loss/)
   assert.deepEqual(drift([one([1]), { ...one([1], 1, [2]), means: [-0.5] }], 1), ['μ 0 → −0.500', 'σ 1.00 → 2.00'])
-  assert.deepEqual([short(0), short(-250.4), short(9999), short(12345), short(-9.51e-12)], ['0', '−250', '9999', '1.2·10⁴', '−9.5·10⁻¹²'])
+  assert.deepEqual(
+    [short(0), short(-250.4), short(9999), short(12345), short(-9.51e-12)],
+    ['0', '−250', '9999', '1.2·10⁴', '−9.5·10⁻¹²'],
+  )
 })
 
 test('the page shows what the package computes, and says in words that it vanishes', async () => {
   const { page, complaints } = await show()
   const gpt = await load()
-  for (const [typed, gain] of [['', 0.58], ['2', 2], ['1.41', 1.41]]) {
+  for (const [typed, gain] of [
+    ['', 0.58],
+    ['2', 2],
+    ['1.41', 1.41],
+  ]) {
     if (typed) await type(page, 'gain', typed)
     const settings = { depth: 30, gain, activation: 'relu', seed: 123 }
     const [without, withNorm] = [false, true].map((norm) => {
@@ -138,11 +150,15 @@ test('the page shows what the package computes, and says in words that it vanish
       return found
     })
     const [verdict] = await said(page)
-    assert.ok(verdict.includes(`Without layer norm the gradient ${flow(without).kind}: ${flow(without).why}.`), verdict)
+    assert.ok(
+      verdict.includes(`Without layer norm the gradient ${flow(without).kind}: ${flow(without).why}.`),
+      verdict,
+    )
     assert.ok(verdict.includes(`With it, the gradient keeps its size: ${flow(withNorm).why}.`), verdict)
     const [signal, gradient] = await sentences(page)
     const three = ({ [0]: first, [14]: middle, [29]: last }) => [first, middle, last].map((one) => short(one))
-    const numbers = (/** @type {string} */ sentence) => sentence.match(/(?<=(: |, ))−?[\d.]+(·10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)?(?= in layer|[,.])/g)
+    const numbers = (/** @type {string} */ sentence) =>
+      sentence.match(/(?<=(: |, ))−?[\d.]+(·10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)?(?= in layer|[,.])/g)
     assert.deepEqual(numbers(signal), [...three(without.deviations), ...three(withNorm.deviations)], signal)
     assert.deepEqual(numbers(gradient), [...three(without.gradients), ...three(withNorm.gradients)], gradient)
   }
@@ -156,7 +172,10 @@ test('it trains for 200 steps in its worker: the loss falls with layer norm, and
   assert.match(await page.$eval('#gradients .answer', (answer) => answer.textContent), /Press train/)
   await click(page, 'train')
   await until(page, 200)
-  assert.match((await said(page))[1], /^Without layer norm the stack does not learn: its loss is 1\.0, no better than guessing\. With layer norm it trains: its loss came from 1\.2 to /)
+  assert.match(
+    (await said(page))[1],
+    /^Without layer norm the stack does not learn: its loss is 1\.0, no better than guessing\. With layer norm it trains: its loss came from 1\.2 to /,
+  )
   assert.match(await page.$eval('#gradients .answer', (answer) => answer.textContent), /With it, the stack trains/)
   const [, , loss, without, withNorm] = await sentences(page)
   assert.match(loss, /Without layer norm, the stack does not learn: .* With layer norm, it trains/)
@@ -201,7 +220,9 @@ test('the same run comes to the same numbers', async () => {
   const runs = []
   for (const name of ['train', 'train again']) {
     await click(page, name)
-    await page.waitForFunction(() => document.querySelector('#gradients .run button').textContent.trim() === 'pause')
+    await page.waitForFunction(
+      () => document.querySelector('#gradients .run button').textContent.trim() === 'pause',
+    )
     await steps(page, () => document.querySelector('#gradients .run button').textContent.trim() === 'train again')
     runs.push(await said(page))
   }
@@ -248,7 +269,10 @@ test('an embedded section’s worker ends with its frame', async () => {
 
 test('what overflows is said in words, and nothing reads NaN', async () => {
   const { page, complaints } = await show('&gradients.depth=50&gradients.gain=4&gradients.activation=none')
-  assert.match((await said(page))[0], /Without layer norm the gradient explodes: the loss, a mean of squares, passes 3\.4·10³⁸, the largest number that float32 has\. With it, the gradient keeps its size/)
+  assert.match(
+    (await said(page))[0],
+    /Without layer norm the gradient explodes: the loss, a mean of squares, passes 3\.4·10³⁸, the largest number that float32 has\. With it, the gradient keeps its size/,
+  )
   await click(page, 'one step')
   await until(page, 1)
   assert.match((await said(page))[1], /Without layer norm the stack cannot begin: the loss/)
@@ -276,9 +300,33 @@ test('of many changes the last one is shown', async () => {
 test('every setting by keyboard and by mouse, each a step to undo', async () => {
   const { page, complaints } = await show()
   for (const [label, first, keys] of [
-    ['layers', 30, [[['ArrowUp'], 31], [['Shift', 'ArrowUp'], 41], [['Alt', 'ArrowDown'], 40], [['Shift', 'ArrowUp'], 50]]],
-    ['gain', 0.58, [[['ArrowUp'], 0.63], [['Shift', 'ArrowUp'], 1.13], [['Alt', 'ArrowDown'], 1.125]]],
-    ['seed of the weights', 123, [[['ArrowDown'], 122], [['Shift', 'ArrowUp'], 132]]],
+    [
+      'layers',
+      30,
+      [
+        [['ArrowUp'], 31],
+        [['Shift', 'ArrowUp'], 41],
+        [['Alt', 'ArrowDown'], 40],
+        [['Shift', 'ArrowUp'], 50],
+      ],
+    ],
+    [
+      'gain',
+      0.58,
+      [
+        [['ArrowUp'], 0.63],
+        [['Shift', 'ArrowUp'], 1.13],
+        [['Alt', 'ArrowDown'], 1.125],
+      ],
+    ],
+    [
+      'seed of the weights',
+      123,
+      [
+        [['ArrowDown'], 122],
+        [['Shift', 'ArrowUp'], 132],
+      ],
+    ],
   ]) {
     await (await input(page, label)).focus()
     for (const [press1, expected] of keys) {
@@ -302,14 +350,22 @@ test('every setting by keyboard and by mouse, each a step to undo', async () => 
   assert.equal(await page.$eval('#gradients select[aria-label=activation]', (one) => one.value), 'gelu')
   await press(page, 'Control', 'z')
   assert.equal(await page.$eval('#gradients select[aria-label=activation]', (one) => one.value), 'relu')
-  for (const [name, kind] of [['exploding', 'explodes'], ['neither', 'keeps its size'], ['overflow', 'explodes'], ['vanishing', 'vanishes']]) {
+  for (const [name, kind] of [
+    ['exploding', 'explodes'],
+    ['neither', 'keeps its size'],
+    ['overflow', 'explodes'],
+    ['vanishing', 'vanishes'],
+  ]) {
     await click(page, name)
     await settled(page)
     assert.ok((await said(page))[0].startsWith(`Without layer norm the gradient ${kind}:`), name)
   }
   await type(page, 'gain', '9')
   await page.keyboard.press('Enter')
-  assert.match(await page.$eval('.problems', (element) => element.textContent), /“9” cannot stand for gain, which stays 0\.58/)
+  assert.match(
+    await page.$eval('.problems', (element) => element.textContent),
+    /“9” cannot stand for gain, which stays 0\.58/,
+  )
   assert.deepEqual(complaints, [])
   await page.close()
 })
@@ -344,13 +400,21 @@ test('the cursor on the layers is dragged and stepped, and undo leaves it alone'
 })
 
 test('the address restores all of it; what it cannot be is refused with a sentence', async () => {
-  const { page } = await show('&gradients.depth=12&gradients.gain=1.5&gradients.activation=gelu&gradients.seed=7&gradients.layer=40&gradients.speed=slow')
-  assert.deepEqual([await value(page, 'layers'), await value(page, 'gain'), await value(page, 'seed of the weights')], [12, 1.5, 7])
+  const { page } = await show(
+    '&gradients.depth=12&gradients.gain=1.5&gradients.activation=gelu&gradients.seed=7&gradients.layer=40&gradients.speed=slow',
+  )
+  assert.deepEqual(
+    [await value(page, 'layers'), await value(page, 'gain'), await value(page, 'seed of the weights')],
+    [12, 1.5, 7],
+  )
   assert.deepEqual(await page.$$eval('#gradients select', (all) => all.map((one) => one.value)), ['gelu', 'slow'])
   assert.equal(await page.$eval('#gradients .slider', (slider) => slider.ariaValueText), 'layer 12') // there is no 40th
   await page.close()
   const bad = await show('&gradients.depth=51&gradients.activation=tanh')
-  assert.match(await bad.page.$eval('.problems', (element) => element.textContent), /gradients\.depth=51, gradients\.activation=tanh, which means nothing/)
+  assert.match(
+    await bad.page.$eval('.problems', (element) => element.textContent),
+    /gradients\.depth=51, gradients\.activation=tanh, which means nothing/,
+  )
   assert.equal(await value(bad.page, 'layers'), 30)
   await bad.page.close()
 })
@@ -368,10 +432,17 @@ test('an update fits into a frame: the stacks are built in the worker', async ()
   await page.close()
 })
 
-for (const [width, height] of [[1440, 900], [1280, 800], [360, 780]]) {
+for (const [width, height] of [
+  [1440, 900],
+  [1280, 800],
+  [360, 780],
+]) {
   test(`${width} wide: a screen of its own, no sideways scrolling, a clean console`, async () => {
     const features = { 'prefers-reduced-motion': 'reduce', 'prefers-color-scheme': width > 1300 ? 'dark' : 'light' }
-    const { page, complaints, foreign } = await show('&gradients.depth=50&gradients.gain=4&gradients.activation=gelu', { width, height, features })
+    const { page, complaints, foreign } = await show(
+      '&gradients.depth=50&gradients.gain=4&gradients.activation=gelu',
+      { width, height, features },
+    )
     await click(page, 'both')
     for (let i = 1; i <= 2; i++) {
       await click(page, 'one step')

@@ -1,4 +1,4 @@
-"""The page's sixth section: what goes forward and comes back in a deep stack, and its first losses while it trains."""
+"""The page's sixth section: what goes forward and comes back in a deep stack, and its first losses in training."""
 
 import math
 
@@ -49,5 +49,6 @@ def cases():
     for depth, gain, activation, seed in ((6, 1.0, "relu", 7), (30, 0.58, "relu", 123), (30, 2.0, "relu", 123),
                                           (50, 0.58, "gelu", 123), (10, 1.0, "none", 1)):
         settings = {"depth": depth, "gain": gain, "activation": activation, "seed": seed}
-        found.append({"settings": settings, "without": stack(**settings, norm=False), "with": stack(**settings, norm=True)})
+        found.append({"settings": settings, "without": stack(**settings, norm=False),
+                      "with": stack(**settings, norm=True)})
     return found

@@ -52,7 +52,7 @@ export function pair(values, from, scale, to) {
   const middle = Math.floor(values.with.length / 2)
   const names = { without: 'without layer norm', with: 'with layer norm' }
   const other = { without: values.with, with: values.without }
-  return (/** @type {const} */ (['without', 'with'])).map((key) => {
+  return /** @type {const} */ (['without', 'with']).map((key) => {
     const all = values[key]
     const points = all
       .map((value, i) => /** @type {[number, number]} */ ([from + i, value]))

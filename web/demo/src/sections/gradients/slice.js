@@ -1,4 +1,4 @@
-// What section 6 can be set to: the stack, and, as what one looks at, the layer whose input is watched, and the speed.
+// What section 6 can be set to: the stack; and, as what one looks at, the layer that is watched, and the speed.
 
 import { choice, integer, number, slice } from '../../fields.js'
 
@@ -9,7 +9,7 @@ export const ACTIVATIONS = { relu: 'ReLU', gelu: 'GELU', none: 'no activation' }
 /** Steps a second; 0 is as many as there can be. */
 export const SPEEDS = { slow: 4, medium: 25, fast: 0 }
 
-/** Of the weights, times √n: PyTorch's Linear draws them with 1/√3, He and others draw those before a ReLU with √2. */
+/** The weights' deviation times √n: about 1/√3 in PyTorch's Linear, √2 by He and others for those before a ReLU. */
 export const PYTORCH_GAIN = 0.58
 export const HE_GAIN = 1.41
 

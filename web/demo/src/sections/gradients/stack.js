@@ -1,7 +1,8 @@
-// A deep stack of small layers, what goes through it and what comes back, by the package. Nothing here knows the page.
+// A deep stack of small layers, what goes forward in it and what comes back, by the package.
 //
-// One layer is Linear, LayerNorm in the one stack of two, and the activation. Measured is what goes into the activation:
-// there Ioffe and Szegedy watched the internal covariate shift (arXiv:1502.03167, figure 1), and there LayerNorm acts.
+// One layer is Linear, then LayerNorm in one of two stacks, then the activation. Measured is what goes into the
+// activation: there Ioffe and Szegedy watched the internal covariate shift (arXiv:1502.03167, figure 1), and there
+// LayerNorm acts.
 
 /** @import { Gpt, Tensor } from 'gpt-layers' */
 /** @import { Settings, Snapshot } from './words.js' */
@@ -54,12 +55,17 @@ export class Stack {
     this.#blocks = Array.from({ length: depth }, (_, i) => {
       const linear = new gpt.Linear(i === 0 ? INPUTS : WIDTH, WIDTH)
       const { data } = linear.weight
+      const bias = /** @type {Tensor} */ (linear.bias)
       for (let j = 0; j < data.length; j++) data[j] *= gain * DEVIATION_TO_GAIN
-      linear.bias.data.fill(0)
-      return { before: norm ? [linear, new gpt.LayerNorm(WIDTH)] : [linear], after: Activation ? [new Activation()] : [] }
+      bias.data.fill(0)
+      return {
+        before: norm ? [linear, new gpt.LayerNorm(WIDTH)] : [linear],
+        after: Activation ? [new Activation()] : [],
+      }
     })
     this.#head = new gpt.Linear(WIDTH, 1)
-    this.#head.bias.data.fill(0)
+    const bias = /** @type {Tensor} */ (this.#head.bias)
+    bias.data.fill(0)
     const layers = this.#blocks.flatMap(({ before, after }) => [...before, ...after])
     this.#all = new gpt.Sequential(...layers, this.#head)
     this.#optimizer = new gpt.AdamW(this.#all.parameters(), { lr: LEARNING_RATE })

@@ -1,5 +1,5 @@
-// Both stacks' training as the page sees it. The worker does one thing at a time; what is wanted by then is done next, so
-// that what is shown is never older than the last request, and a pause comes between two steps.
+// Both stacks' training as the page sees it. The worker does one thing at a time, and next what is wanted by then: the
+// last request is what comes to be shown, and a pause comes between two steps.
 
 import { inWorker, stop } from '../../worker.js'
 import { isFinite } from './words.js'
@@ -21,7 +21,8 @@ export class Training {
 
   /** @type {Settings | null} */ #wanted = null
   /** What `history` is of. @type {Settings | null} */ #shown = null
-  /** What the worker has, and how many steps it took. @type {{ settings: Settings, step: number } | null} */ #at = null
+  /** What the worker has, and how many steps it took. @type {{ settings: Settings, step: number } | null} */ #at =
+    null
   #single = false
   /** Whether somebody is looking. */
   #here = false

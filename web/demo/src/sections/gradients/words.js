@@ -13,7 +13,7 @@
  * @property {number[]} deviations
  * @property {number[]} gradients the norm of the loss's gradient in it
  *
- * @typedef {{ without: Snapshot, with: Snapshot }} Moment both stacks after as many steps, with layer norm and without
+ * @typedef {{ without: Snapshot, with: Snapshot }} Moment both stacks after as many steps
  * @typedef {'vanishes' | 'explodes' | 'keeps its size'} Kind
  */
 
@@ -44,7 +44,8 @@ export function short(value, digits = 2) {
 }
 
 /** @param {Snapshot} snapshot */
-export const isFinite = ({ loss, deviations, gradients }) => [loss, ...deviations, ...gradients].every(Number.isFinite)
+export const isFinite = ({ loss, deviations, gradients }) =>
+  [loss, ...deviations, ...gradients].every(Number.isFinite)
 
 const LARGEST = '3.4·10³⁸, the largest number that float32 has'
 
@@ -69,15 +70,20 @@ export function flow(snapshot) {
   const depth = gradients.length
   const [first, last] = [gradients[0], gradients[depth - 1]]
   const silent = deviations.findIndex((value) => value === 0)
-  if (silent >= 0) return { kind: 'vanishes', why: `from layer ${silent + 1} on the signal is 0: it is too small for float32` }
-  if (first === 0) return { kind: 'vanishes', why: 'what should come back to layer 1 is too small for float32, and reads 0' }
+  if (silent >= 0) {
+    return { kind: 'vanishes', why: `from layer ${silent + 1} on the signal is 0: it is too small for float32` }
+  }
+  if (first === 0)
+    return { kind: 'vanishes', why: 'what should come back to layer 1 is too small for float32, and reads 0' }
   const ratio = first / last
   const factor = short(ratio ** (1 / (depth - 1)))
   if (ratio < 1 / KEPT) {
-    return { kind: 'vanishes', why: `each layer passes back ${factor} of it on average, and only ${short(ratio)} of what layer ${depth} gets comes to layer 1` }
+    const share = `only ${short(ratio)} of what layer ${depth} gets comes to layer 1`
+    return { kind: 'vanishes', why: `each layer passes back ${factor} of it on average, and ${share}` }
   }
   if (ratio > KEPT) {
-    return { kind: 'explodes', why: `each layer multiplies it by ${factor} on average, and at layer 1 it is ${short(ratio)} times layer ${depth}’s` }
+    const share = `at layer 1 it is ${short(ratio)} times layer ${depth}’s`
+    return { kind: 'explodes', why: `each layer multiplies it by ${factor} on average, and ${share}` }
   }
   return { kind: 'keeps its size', why: `at layer 1 it is ${short(ratio)} times layer ${depth}’s` }
 }
@@ -99,12 +105,15 @@ export function learning(history) {
   if (step === 0) return `begins with a loss of ${loss}`
   const lowest = history.reduce((a, b) => (b.loss < a.loss ? b : a)).loss
   if (lowest < LEARNT && now.loss > KEPT * lowest) {
-    return `trains, and loses it again: its loss came from ${short(first.loss)} to ${short(lowest)}, and is ${loss} now`
+    const best = `from ${short(first.loss)} to ${short(lowest)}`
+    return `trains, and loses it again: its loss came ${best}, and is ${loss} now`
   }
   if (now.loss < LEARNT) return `trains: its loss came from ${short(first.loss)} to ${loss}`
   if (now.loss < 0.9) return `learns slowly: its loss came from ${short(first.loss)} to ${loss}`
   if (now.loss > 2) return `is worse than guessing: its loss came from ${short(first.loss)} to ${loss}`
-  return step < PATIENCE ? `has learnt nothing yet: its loss is ${loss}` : `does not learn: its loss is ${loss}, no better than guessing`
+  return step < PATIENCE
+    ? `has learnt nothing yet: its loss is ${loss}`
+    : `does not learn: its loss is ${loss}, no better than guessing`
 }
 
 /**
@@ -125,5 +134,5 @@ export function drift(history, layer) {
   return [`μ ${first.mean} → ${now.mean}`, `σ ${first.deviation} → ${now.deviation}`]
 }
 
-/** A mean, which is as good as 0 beside a deviation that much larger. @param {number} mean @param {number} deviation */
+/** @param {number} mean which is as good as 0 beside a much larger deviation @param {number} deviation */
 const small = (mean, deviation) => (Math.abs(mean) < 1e-6 * deviation ? '0' : short(mean, 3))
