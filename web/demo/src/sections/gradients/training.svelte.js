@@ -26,7 +26,7 @@ export class Training {
   #single = false
   /** Whether somebody is looking. */
   #here = false
-  /** @type {any} */ #lab = null
+  /** @type {any} */ #trainer = null
   /** The one loop that asks the worker; another in its place tells it to end. @type {object | null} */ #loop = null
   #wake = () => {}
 
@@ -80,8 +80,8 @@ export class Training {
     this.#single = false
     this.#loop = null
     this.#at = null
-    if (this.#lab) stop(this.#lab)
-    this.#lab = null
+    if (this.#trainer) stop(this.#trainer)
+    this.#trainer = null
   }
 
   /** Keeps the worker from now on. */
@@ -110,10 +110,10 @@ export class Training {
     const settings = this.#wanted
     const fresh = this.#shown !== settings
     if (!settings || !(fresh || this.playing || this.#single)) return false
-    const lab = (this.#lab ??= this.#start())
+    const trainer = (this.#trainer ??= this.#start())
     const at = this.#at
     if (at?.settings !== settings) {
-      const first = await lab.begin(settings)
+      const first = await trainer.begin(settings)
       if (this.#loop !== loop || this.#wanted !== settings) return true
       this.#at = { settings, step: 0 }
       if (fresh) this.history = [first]
@@ -121,7 +121,7 @@ export class Training {
       this.pending = false
       return true
     }
-    const now = await lab.step()
+    const now = await trainer.step()
     if (this.#loop !== loop || this.#at !== at) return true
     at.step++
     if (at.step <= this.step) return true // catches up, in a new worker, with what is shown
@@ -134,7 +134,7 @@ export class Training {
 
   #start() {
     this.problem = ''
-    const worker = new Worker(new URL('./lab.js', import.meta.url), { type: 'module' })
+    const worker = new Worker(new URL('./trainer.js', import.meta.url), { type: 'module' })
     worker.addEventListener('error', () => {
       this.problem = 'The training stopped: its worker could not be started.'
       this.leave()
