@@ -64,8 +64,8 @@ test('what is timed as the plain C computes what the builds compute', async () =
 test('a call is timed as the median of samples that are long enough for a coarse clock', () => {
   let at = 0
   let calls = 0
-  const { median, least, most } = time(() => (calls++, (at += calls % 7 ? 3 : 10)), () => at)
-  assert.ok(least <= median && median <= most && least >= 3 && most < 10, `${least} ${median} ${most}`)
+  const { median, lower, upper } = time(() => (calls++, (at += calls % 7 ? 3 : 10)), () => at)
+  assert.ok(lower <= median && median <= upper && lower >= 3 && upper < 10, `${lower} ${median} ${upper}`)
   assert.ok(calls > 15 * 5)
 })
 
@@ -137,7 +137,8 @@ test('another seed draws another network, as a step to undo, and nonsense is ref
 })
 
 test('each build that this browser runs is timed here beside the plain C, and that can be stopped', async () => {
-  const { page, complaints } = await show()
+  const { page, complaints } = await show('', { width: 1280, height: 800 })
+  await (await page.waitForSelector('.predict button')).click()
   const press = async (name) => (await page.waitForSelector(`#feedforward .side button ::-p-text(${name})`)).click()
   await press('measure it')
   await press('stop')
@@ -152,6 +153,8 @@ test('each build that this browser runs is timed here beside the plain C, and th
   else assert.match(await said(page, '.side figure'), /built without/)
   const off = Number(/further than ([\d.]+e−\d+)/.exec(await said(page))[1].replace('−', '-'))
   assert.ok(off < 2e-6, `${off}`)
+  const tall = await page.$eval('#feedforward', (section) => section.offsetHeight)
+  assert.ok(tall <= 800, `${tall} pixels tall with the times`)
   assert.deepEqual(complaints, [])
   await page.close()
 })

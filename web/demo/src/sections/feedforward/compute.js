@@ -70,7 +70,7 @@ export function plain(module, { layer, x }) {
 /**
  * @param {() => void} run
  * @param {() => number} now milliseconds
- * @returns {{ median: number, least: number, most: number }} milliseconds a call, of so many samples of some calls each
+ * @returns {{ median: number, lower: number, upper: number }} milliseconds a call: the median of SAMPLES, and what the middle half of them lies between
  */
 export function time(run, now = () => performance.now()) {
   const sample = (/** @type {number} */ calls) => {
@@ -82,5 +82,6 @@ export function time(run, now = () => performance.now()) {
   let calls = 1
   while (sample(calls) < SAMPLE_TIME) calls *= 2
   const times = Array.from({ length: SAMPLES }, () => sample(calls) / calls).sort((a, b) => a - b)
-  return { median: times[SAMPLES >> 1], least: times[0], most: times[SAMPLES - 1] }
+  const quarter = SAMPLES >> 2
+  return { median: times[SAMPLES >> 1], lower: times[quarter], upper: times[SAMPLES - 1 - quarter] }
 }

@@ -7,7 +7,7 @@ import { create, look, plain, time } from './compute.js'
 
 const MOST_THREADS = 4
 
-/** @typedef {{ name: string, median: number, least: number, most: number, off: number }} Timing off: from the plain C */
+/** @typedef {{ name: string, median: number, lower: number, upper: number, off: number }} Timing off: from the plain C */
 
 /** @type {ReturnType<typeof load> | undefined} */
 let loaded
