@@ -24,7 +24,7 @@ const { line, lesson } = golden('page_gpt')
 const show = (query = '', options = {}) => open(browser, `${server.url}?embed=gpt${query}`, { ready: '#gpt .field', ...options })
 const said = (page, where = '#gpt') => page.$eval(where, (element) => element.textContent.replace(/\s+/g, ' ').trim())
 const cursor = (page) => said(page, '.cell-said')
-const chosen = (page, group) => page.$eval(`[role=radiogroup][aria-label="${group}"] [aria-checked=true]`, (one) => one.ariaLabel)
+const chosen = (page, group) => page.$eval(`[role=radiogroup][aria-label="${group}"] :is([aria-checked=true], :checked)`, (one) => one.ariaLabel)
 const NORM = 'the norm to look into'
 const HEAD = 'the head to look into'
 /** The table of the chosen norm: a row a token, of μ and σ² before and after. */
@@ -104,7 +104,7 @@ test('the page shows the chosen norm’s numbers, chosen by click and by arrow k
 
 test('a head is chosen by click, by arrow keys, or by its block’s attention', async () => {
   const { page } = await show()
-  await (await page.$('[role=radio][aria-label="block 2, head 3"]')).click()
+  await (await page.$('label[title="block 2, head 3"]')).click()
   assert.match(await said(page), /Attention, head 3 of block 2/)
   await press(page, 'ArrowDown')
   await press(page, 'ArrowLeft')
