@@ -87,12 +87,16 @@ export async function open(browser, url, { width = 1440, height = 900, features 
   return { page, complaints, foreign }
 }
 
+/** Sections that are all there: fetched, and not waiting for what a worker computes. */
+const whole = ':not(.waiting, :has([aria-busy="true"]))'
+export const WHOLE_SECTION = `.section${whole}`
+
 /** Goes down the page until each section is there. @returns {Promise<string[]>} their ids */
 export async function openAll(page) {
   const ids = await page.evaluate(() => [...document.querySelectorAll('.section')].map(({ id }) => id))
   for (const id of ids) {
     await page.$eval(`#${id}`, (section) => section.scrollIntoView())
-    await page.waitForSelector(`#${id}:not(.waiting)`)
+    await page.waitForSelector(`#${id}${whole}`)
   }
   return ids
 }

@@ -6,7 +6,7 @@ import { mkdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { after, before, test } from 'node:test'
-import { launch, open, openAll, serve } from './browser.js'
+import { WHOLE_SECTION, launch, open, openAll, serve } from './browser.js'
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const screenshots = fileURLToPath(new URL('../../build/screenshots/', import.meta.url))
@@ -64,7 +64,7 @@ test('axe finds nothing in a section that stands alone', async (t) => {
   await page.close()
   for (const id of ids) {
     await t.test(id, async () => {
-      const { page } = await open(browser, `${server.url}?embed=${id}`, { ready: '.section:not(.waiting)' })
+      const { page } = await open(browser, `${server.url}?embed=${id}`, { ready: WHOLE_SECTION })
       assert.deepEqual(await findings(page), [])
       await page.close()
     })
