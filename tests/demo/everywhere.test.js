@@ -129,18 +129,22 @@ describe('everywhere', { concurrency: 2 }, () => {
 
       each('all that can be pressed or changed is reached by Tab, and shows that it is', async (id) => {
         const { page } = await alone(id, PLAIN, WIDE)
+        await page.bringToFront() // a window in the background shows no focus
+        await page.waitForFunction(() => document.hasFocus())
         const count = await page.evaluate(() => {
-          // of a group of radio buttons, Tab goes to one
-          const fields = ':is(button, input:not([type="radio"]), select, textarea):enabled'
+          // of a group of radio buttons, Tab goes to the one that is chosen
+          const fields = ':is(button, input, select, textarea):enabled:not([type="radio"], [role="radio"])'
           const all = [...document.querySelectorAll(`${fields}, a[href], summary, [tabindex="0"]`)]
           window.missed = new Set(all.filter((one) => one.checkVisibility({ visibilityProperty: true })))
           window.unseen = []
+          window.describe = (one) => `${one.tagName} ${one.ariaLabel ?? one.textContent.trim()}`
           const look = () => {
+            if (!document.hasFocus()) return // it is on the browser's own buttons
             const one = document.activeElement
             window.missed.delete(one)
             const { outlineStyle, outlineWidth } = getComputedStyle(one)
             const bare = outlineStyle === 'none' || parseFloat(outlineWidth) < 2
-            if (one !== document.body && bare) window.unseen.push(one.outerHTML)
+            if (one !== document.body && bare) window.unseen.push(window.describe(one))
           }
           addEventListener('keydown', look, { capture: true }) // of the next Tab
           return window.missed.size
@@ -152,7 +156,7 @@ describe('everywhere', { concurrency: 2 }, () => {
           if (i > count && (await page.evaluate(() => window.missed.size === 0))) break
         }
         const { missed, unseen } = await page.evaluate(() => ({
-          missed: [...window.missed].filter((one) => one.isConnected && !one.disabled).map((one) => one.outerHTML),
+          missed: [...window.missed].filter((one) => one.isConnected && !one.disabled).map(window.describe),
           unseen: window.unseen,
         }))
         assert.deepEqual({ missed, unseen }, { missed: [], unseen: [] })
