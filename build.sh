@@ -161,8 +161,9 @@ need_newer_node() {
 }
 
 # One set of flags for every Emscripten. Without malloc the link fails if a kernel allocates; without the vectorizers
-# the plain loops stay plain; a fused multiply-add is written where it is meant.
-wasm_flags=(-O2 -std=c11 -msimd128 -fno-vectorize -fno-slp-vectorize -ffp-contract=off -fno-math-errno
+# the plain loops stay plain; a fused multiply-add is written where it is meant. For size: 82 kB become 54 at the same
+# speed, as loops of a constant length are unrolled even so, since what they index is to lie in registers.
+wasm_flags=(-Os -mllvm -unroll-threshold=300 -mllvm -unroll-allow-partial=0 -mllvm -unroll-runtime=0 -std=c11 -msimd128 -fno-vectorize -fno-slp-vectorize -ffp-contract=off -fno-math-errno
     -Wall -Wextra -Werror -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes
     --no-entry -sSTANDALONE_WASM -sMALLOC=none -sTOTAL_STACK=64KB)
 
@@ -279,7 +280,7 @@ install_bench_packages() { npm ci --prefix tests/bench --no-audit --no-fund --lo
 build_limit() {
     local name=$1
     shift
-    emcc tests/bench/limits.c -o "build/limits-$name.wasm" "${wasm_flags[@]}" -sINITIAL_MEMORY=32MB "$@" >&2
+    emcc tests/bench/limits.c -o "build/limits-$name.wasm" "${wasm_flags[@]}" -O2 -sINITIAL_MEMORY=32MB "$@" >&2
 }
 
 build_limits() {

@@ -35,7 +35,7 @@ typedef struct rates {
     v128_t shrink, beta1, add1, beta2, add2, rate, root, eps;
 } rates;
 
-static inline v128_t step(v128_t w, v128_t *m, v128_t *v, v128_t g, const rates *r)
+GPT_INLINE v128_t step(v128_t w, v128_t *m, v128_t *v, v128_t g, const rates *r)
 {
     *m = gpt_multiply_add(r->beta1, *m, wasm_f32x4_mul(r->add1, g));
     *v = gpt_multiply_add(r->beta2, *v, wasm_f32x4_mul(wasm_f32x4_mul(r->add2, g), g));

@@ -4,7 +4,7 @@
  * A block of queries meets one tile of keys after the other, up to its own diagonal: scores, their softmax so far and the
  * weighted sum of values stay in the first-level cache, and no [tokens, tokens] matrix exists. Queries are packed in panels
  * of 8 that lie side by side in two vectors, as in gemm.c, and so lie their scores and outputs. Every product of forward
- * and backward is one register tile: STRIP sums by 8, of numbers spread over the lanes by two vectors.
+ * and backward is one register tile: GPT_TILE sums by 8, of numbers spread over the lanes by two vectors.
  *
  * Bound by multiplying and adding. 12 heads of 64 take, in ms on an AMD EPYC, the least of many calls in turns with others:
  *   tokens                            128            1024
@@ -21,18 +21,12 @@
 #include <float.h>
 #include <math.h>
 
+#include "gemm.h"
 #include "gpt_layers.h"
 #include "mask.h"
 #include "simd.h"
 
 enum { PANEL = 8, BLOCK = 128, KEYS = 96 };
-
-/* As gemm.c's tile, and for its reasons. */
-#ifdef __wasm_relaxed_simd__
-enum { STRIP = 6 };
-#else
-enum { STRIP = 4 };
-#endif
 
 static inline size_t least(size_t a, size_t b) { return a < b ? a : b; }
 static inline size_t whole(size_t n, size_t of) { return (n + of - 1) / of * of; }
@@ -194,32 +188,8 @@ int gpt_attention_backward_ref(float *dqkv, float *scratch, const float *dy, con
 
 /* ---- The kernels ---- */
 
-/* sums[o][0 ... 7] = (add: +=) the sum over i of w[o, i] · x[i][0 ... 7]; steps count floats. */
-static inline __attribute__((always_inline)) void tile(float *sums, size_t sums_step, int add, const float *x,
-                                                       size_t x_step, const float *w, size_t w_step_o,
-                                                       size_t w_step_i, size_t n)
-{
-    v128_t low[STRIP], high[STRIP];
-    for (size_t o = 0; o < STRIP; o++) {
-        low[o] = add ? wasm_v128_load(sums + o * sums_step) : wasm_f32x4_splat(0.0f);
-        high[o] = add ? wasm_v128_load(sums + o * sums_step + 4) : wasm_f32x4_splat(0.0f);
-    }
-    for (size_t i = 0; i < n; i++, x += x_step, w += w_step_i) {
-        const v128_t x_low = wasm_v128_load(x), x_high = wasm_v128_load(x + 4);
-        for (size_t o = 0; o < STRIP; o++) {
-            const v128_t w_oi = wasm_v128_load32_splat(w + o * w_step_o);
-            low[o] = gpt_multiply_add(w_oi, x_low, low[o]);
-            high[o] = gpt_multiply_add(w_oi, x_high, high[o]);
-        }
-    }
-    for (size_t o = 0; o < STRIP; o++) {
-        wasm_v128_store(sums + o * sums_step, low[o]);
-        wasm_v128_store(sums + o * sums_step + 4, high[o]);
-    }
-}
-
 /* Four floats of a row from the d-th on, zeros past its end. */
-static inline v128_t row_at(const float *row, size_t d, size_t size)
+GPT_INLINE v128_t row_at(const float *row, size_t d, size_t size)
 {
     if (d + 4 <= size) return wasm_v128_load(row + d);
     return d < size ? gpt_load_tail(row + d, size - d) : wasm_f32x4_splat(0.0f);
@@ -264,12 +234,11 @@ static inline void multiply(float *sums, size_t sums_step, const float *panel, c
                             size_t size)
 {
     const size_t step = padded(size);
-    for (size_t j = 0; j < keys; j += STRIP)
-        tile(sums + j * sums_step, sums_step, 0, panel, PANEL, rows + j * step, step, 1, size);
+    gpt_gemm_tiles(sums, sums_step, 0, NULL, 0, panel, PANEL, 0, rows, step, 1, size, keys, 1);
 }
 
 /* Which of the queries from `first` on see a key: all bits of their lanes. */
-static inline v128_t sees(size_t first, size_t key)
+GPT_INLINE v128_t sees(size_t first, size_t key)
 {
     return wasm_i32x4_le(wasm_i32x4_splat((int)key - (int)first), wasm_i32x4_make(0, 1, 2, 3));
 }
@@ -279,8 +248,7 @@ static inline v128_t sees(size_t first, size_t key)
 static void add_values(float *out, const float *weights, const float *v, size_t keys, size_t seen, size_t size)
 {
     const size_t v_step = padded(size);
-    for (size_t d = 0; d < size; d += STRIP)
-        tile(out + d * PANEL, PANEL, 1, weights, PANEL, v + d, 1, v_step, seen);
+    gpt_gemm_tiles(out, PANEL, 0, out, PANEL, weights, PANEL, 0, v, 1, v_step, seen, whole(size, GPT_TILE), 1);
     if (seen == keys) return;
     for (size_t d = 0; d < size; d++) {
         v128_t low = wasm_v128_load(out + d * PANEL), high = wasm_v128_load(out + d * PANEL + 4);
@@ -307,7 +275,7 @@ typedef struct factors {
 } factors;
 
 /* One tile of scores to weights e^(score - largest). */
-static inline factors soften(float *scores, size_t keys, size_t seen, running *r)
+GPT_INLINE factors soften(float *scores, size_t keys, size_t seen, running *r)
 {
     for (size_t j = seen; j < keys; j++)
         for (size_t k = 0; k < 2; k++) {
@@ -405,7 +373,7 @@ static void forward_block(float *y, size_t step, float *lse, float *scratch, con
     for (size_t i = 0; i < queries * row; i += 4) wasm_v128_store(out + i, zero);
     for (size_t begin = 0; begin < end; begin += KEYS) {
         const size_t some = least(KEYS, end - begin);
-        copy(k, whole(some, STRIP), a->k + begin * a->step, some, a->step, size);
+        copy(k, whole(some, GPT_TILE), a->k + begin * a->step, some, a->step, size);
         copy(v, some, a->v + begin * a->step, some, a->step, size);
         for (size_t query = begin > first ? begin : first; query < end; query += PANEL) {
             const size_t p = (query - first) / PANEL, panel = p * PANEL * row;
@@ -426,7 +394,8 @@ static void forward_block(float *y, size_t step, float *lse, float *scratch, con
         const float share_of_one = 1.0f / sum[lane];
         for (size_t d = 0; d < size; d++)
             y[(first + r) * step + d] = share_of_one * out[(p * row + d) * PANEL + lane];
-        if (lse) lse[first + r] = (float)((double)largest[lane] + log((double)sum[lane]));
+        /* log1p, which the generator has as well: log would bring 5 kB */
+        if (lse) lse[first + r] = (float)((double)largest[lane] + log1p((double)sum[lane] - 1.0));
     }
 }
 
@@ -465,7 +434,7 @@ static void weights_block(float *w, float *scratch, const head *a, const float *
     pack_block(q, a->q + first * a->step, n, a->step, size, 1.0f / sqrtf((float)size));
     for (size_t begin = 0; begin < end; begin += KEYS) {
         const size_t some = least(KEYS, end - begin);
-        copy(k, whole(some, STRIP), a->k + begin * a->step, some, a->step, size);
+        copy(k, whole(some, GPT_TILE), a->k + begin * a->step, some, a->step, size);
         for (size_t query = begin > first ? begin : first; query < end; query += PANEL) {
             multiply(scores, PANEL, q + (query - first) * row, k, least(some, query + PANEL - begin), size);
             for (size_t i = query; i < least(query + PANEL, end); i++)
@@ -585,23 +554,24 @@ static void backward_head(float *dq, float *dk, float *dv, float *scratch, const
             const size_t some = least(KEYS, end - begin);
             const float *k_some = k + begin * row, *v_some = v + begin * row;
             for (size_t query = begin > first ? begin : first; query < end; query += PANEL) {
-                const size_t r = query - first, keys = whole(least(some, query + PANEL - begin), STRIP);
+                const size_t r = query - first, keys = whole(least(some, query + PANEL - begin), GPT_TILE);
                 multiply(weights + r, queries, q_panels + r * row, k_some, keys, size);
                 multiply(gradients + r, queries, dy_panels + r * row, v_some, keys, size);
                 differentiate(weights + r, gradients + r, queries, a, rows + r / PANEL, query, begin, keys);
-                for (size_t d = 0; d < size; d += STRIP)
-                    tile(q_sums + r * row + d * PANEL, PANEL, 1, gradients + r, queries, k_some + d, 1, row, keys);
+                float *sums = q_sums + r * row;
+                gpt_gemm_tiles(sums, PANEL, 0, sums, PANEL, gradients + r, queries, 0, k_some, 1, row, keys,
+                               whole(size, GPT_TILE), 1);
             }
             /* A strip of keys meets the panels from its first key's own on. */
-            for (size_t j = 0; j < some; j += STRIP) {
+            for (size_t j = 0; j < some; j += GPT_TILE) {
                 const size_t r = begin + j > first ? (begin + j - first) / PANEL * PANEL : 0;
                 const float *w = weights + j * queries + r, *g = gradients + j * queries + r;
-                for (size_t d = 0; d < size; d += PANEL) {
-                    tile(v_sums + (begin + j) * row + d, row, 1, dy_rows + r * row + d, row, w, queries, 1,
-                         some_queries - r);
-                    tile(k_sums + (begin + j) * row + d, row, 1, q_rows + r * row + d, row, g, queries, 1,
-                         some_queries - r);
-                }
+                float *dv_j = v_sums + (begin + j) * row, *dk_j = k_sums + (begin + j) * row;
+                const size_t panels = whole(size, PANEL) / PANEL;
+                gpt_gemm_tiles(dv_j, row, PANEL, dv_j, row, dy_rows + r * row, row, PANEL, w, queries, 1,
+                               some_queries - r, GPT_TILE, panels);
+                gpt_gemm_tiles(dk_j, row, PANEL, dk_j, row, q_rows + r * row, row, PANEL, g, queries, 1,
+                               some_queries - r, GPT_TILE, panels);
             }
         }
         for (size_t r = 0; r < n; r++)

@@ -69,10 +69,7 @@ int gpt_batchnorm_statistics_ref(float *mean, float *off, float *var, const floa
 }
 
 /* n <= COLUMNS columns of a row. */
-static inline v128_t load(const float *p, size_t n)
-{
-    return n == COLUMNS ? wasm_v128_load(p) : gpt_load_tail(p, n);
-}
+GPT_INLINE v128_t load(const float *p, size_t n) { return n == COLUMNS ? wasm_v128_load(p) : gpt_load_tail(p, n); }
 
 static inline void store(float *p, v128_t v, size_t n)
 {
@@ -188,7 +185,7 @@ typedef struct normaliser {
     v128_t m, s, t;
 } normaliser;
 
-static inline normaliser normaliser_of(const float *mean, const float *off, const float *var, size_t n, float eps)
+GPT_INLINE normaliser normaliser_of(const float *mean, const float *off, const float *var, size_t n, float eps)
 {
     const v128_t o = off ? load(off, n) : wasm_f32x4_splat(0.0f);
     const v128_t deviation = wasm_f32x4_sqrt(wasm_f32x4_add(load(var, n), wasm_f32x4_splat(eps)));
@@ -196,10 +193,7 @@ static inline normaliser normaliser_of(const float *mean, const float *off, cons
     return (normaliser){.m = load(mean, n), .s = s, .t = wasm_f32x4_neg(wasm_f32x4_mul(o, s))};
 }
 
-static inline v128_t normalised(normaliser u, v128_t x)
-{
-    return gpt_multiply_add(wasm_f32x4_sub(x, u.m), u.s, u.t);
-}
+GPT_INLINE v128_t normalised(normaliser u, v128_t x) { return gpt_multiply_add(wasm_f32x4_sub(x, u.m), u.s, u.t); }
 
 int gpt_batchnorm_forward_part(float *y, const float *x, const float *mean, const float *off, const float *var,
                                const float *scale, const float *shift, size_t rows, size_t cols, float eps,

@@ -25,7 +25,7 @@ static inline float apply(operation op, float a, float b)
     }
 }
 
-static inline v128_t apply_f32x4(operation op, v128_t a, v128_t b)
+GPT_INLINE v128_t apply_f32x4(operation op, v128_t a, v128_t b)
 {
     switch (op) {
     case ADD: return wasm_f32x4_add(a, b);
@@ -47,9 +47,8 @@ static inline int binary_ref(operation op, float *y, const float *a, const float
 }
 
 /* Inlined into each operation, where `op` is a constant. */
-static inline __attribute__((always_inline)) int binary(operation op, float *y, const float *a, const float *b,
-                                                        size_t rows, size_t cols, size_t a_row, size_t a_col,
-                                                        size_t b_row, size_t b_col)
+GPT_INLINE int binary(operation op, float *y, const float *a, const float *b, size_t rows, size_t cols,
+                      size_t a_row, size_t a_col, size_t b_row, size_t b_col)
 {
     const int status = check(y, a, b, rows, cols, a_row, a_col, b_row, b_col);
     if (status) return status;

@@ -46,14 +46,14 @@ static const float erf_terms[TERMS] = {
 
 /* `wide` vectors at once, a constant where it is called: they share each load of a coefficient, and their chains overlap.
  */
-static inline __attribute__((always_inline)) void gelu(v128_t *x, const float *terms, size_t wide)
+GPT_INLINE void gelu(float *y, const float *x, const float *terms, size_t wide)
 {
-    v128_t n[WIDE], p[WIDE];
+    v128_t most[WIDE], n[WIDE], p[WIDE];
     for (size_t k = 0; k < wide; k++) {
-        const v128_t half = wasm_f32x4_mul(x[k], wasm_f32x4_splat(0.5f));
+        const v128_t half = wasm_f32x4_mul(wasm_v128_load(x + 4 * k), wasm_f32x4_splat(0.5f));
         const v128_t minus = wasm_v128_or(half, wasm_f32x4_splat(-0.0f));
         /* max(x, 0), but NaN for -infinity */
-        x[k] = wasm_f32x4_sub(half, minus);
+        most[k] = wasm_f32x4_sub(half, minus);
         /* finite, and far enough for the power to be infinite: then n over it is 0 */
         n[k] = wasm_f32x4_pmax(minus, wasm_f32x4_splat(-1e4f));
         p[k] = wasm_v128_load32_splat(terms);
@@ -64,27 +64,22 @@ static inline __attribute__((always_inline)) void gelu(v128_t *x, const float *t
     }
     for (size_t k = 0; k < wide; k++) {
         for (size_t i = 0; i < SQUARINGS; i++) p[k] = wasm_f32x4_mul(p[k], p[k]);
-        x[k] = wasm_f32x4_add(x[k], wasm_f32x4_div(n[k], p[k]));
+        wasm_v128_store(y + 4 * k, wasm_f32x4_add(most[k], wasm_f32x4_div(n[k], p[k])));
     }
 }
 
 /* Not inlined: a compiler that sees the terms holds them all in registers, which do not suffice (2.5 ms for 2.3). */
 static __attribute__((noinline)) void gelu_all(float *y, const float *x, size_t n, const float *terms)
 {
-    v128_t v[WIDE];
     size_t i = 0;
-    for (; i + 4 * WIDE <= n; i += 4 * WIDE) {
-        for (size_t k = 0; k < WIDE; k++) v[k] = wasm_v128_load(x + i + 4 * k);
-        gelu(v, terms, WIDE);
-        for (size_t k = 0; k < WIDE; k++) wasm_v128_store(y + i + 4 * k, v[k]);
-    }
+    for (; i + 4 * WIDE <= n; i += 4 * WIDE) gelu(y + i, x + i, terms, WIDE);
     /* The rest goes through the same steps, so that a value's result does not depend on where it stands. */
-    for (; i < n; i += 4) {
-        const size_t left = n - i < 4 ? n - i : 4;
-        v[0] = gpt_load_tail(x + i, left);
-        gelu(v, terms, 1);
-        gpt_store_tail(y + i, v[0], left);
-    }
+    for (; i + 4 <= n; i += 4) gelu(y + i, x + i, terms, 1);
+    if (i == n) return;
+    float last[4];
+    wasm_v128_store(last, gpt_load_tail(x + i, n - i));
+    gelu(last, last, terms, 1);
+    gpt_store_tail(y + i, wasm_v128_load(last), n - i);
 }
 
 int gpt_gelu_forward_part(float *y, const float *x, size_t n, int approximate, size_t part, size_t parts)
@@ -134,7 +129,7 @@ int gpt_gelu_backward_ref(float *dx, const float *dy, const float *x, size_t n, 
 #define FAR 16.0f
 
 /* With v = √(2/π) · (t + 0.044715·t³) and e = exp(-2v), the gate is q = e / (1 + e): gelu'(-t) = q - t · 2v' · q · (1 - q). */
-static inline v128_t tanh_slope(v128_t t)
+GPT_INLINE v128_t tanh_slope(v128_t t)
 {
     const v128_t square = wasm_f32x4_mul(t, t);
     const v128_t minus_2v = wasm_f32x4_mul(
@@ -148,7 +143,7 @@ static inline v128_t tanh_slope(v128_t t)
 
 /* gelu'(-t) = Φ(-t) - t · Z(t), Z the normal density, and Φ(-t) = Z(t) · k · P(k), k = 1 / (1 + 0.2316419 t), within 7.5e-8:
  * Abramowitz, Stegun 1964, 26.2.17. */
-static inline v128_t erf_slope(v128_t t)
+GPT_INLINE v128_t erf_slope(v128_t t)
 {
     const v128_t one = wasm_f32x4_splat(1.0f);
     const v128_t k = wasm_f32x4_div(one, gpt_multiply_add(t, wasm_f32x4_splat(0.2316419f), one));
@@ -162,7 +157,7 @@ static inline v128_t erf_slope(v128_t t)
     return wasm_f32x4_mul(density, wasm_f32x4_sub(wasm_f32x4_mul(p, k), t));
 }
 
-static inline v128_t gradient(v128_t dy, v128_t x, int approximate)
+GPT_INLINE v128_t gradient(v128_t dy, v128_t x, int approximate)
 {
     const v128_t t = wasm_f32x4_min(wasm_f32x4_abs(x), wasm_f32x4_splat(FAR));
     const v128_t below = approximate == GPT_GELU_TANH ? tanh_slope(t) : erf_slope(t);

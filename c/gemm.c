@@ -1,6 +1,6 @@
 /* The matrix products behind every layer with weights; gemm.h says which.
  *
- * Many rows. A tile is TILE_OUTS outputs by the 8 lanes of a panel: two vectors, loaded once, meet one number of the
+ * Many rows. A tile is GPT_TILE outputs by the 8 lanes of a panel: two vectors, loaded once, meet one number of the
  * other matrix after the other, each read where it lies and spread over the lanes. V8 keeps 15 vectors in registers:
  * 4 x 8 takes 8 for the sums, and 6 x 8 takes 12, which fits where multiply-add is one instruction and needs no
  * register between. On an AMD EPYC, GFLOP/s of the tile alone at 768 -> 3072, Node 20 (simd) and 24 (relaxed), limit 59:
@@ -33,9 +33,9 @@
 #include "simd.h"
 
 #ifdef __wasm_relaxed_simd__
-enum { TILE_OUTS = 6, SIX_OUTS = 3 };
+enum { SIX_OUTS = 3 };
 #else
-enum { TILE_OUTS = 4, SIX_OUTS = 2 };
+enum { SIX_OUTS = 2 };
 #endif
 
 static inline size_t least(size_t a, size_t b) { return a < b ? a : b; }
@@ -53,26 +53,21 @@ void gpt_gemm_pack(float *packed, const float *x, size_t rows, size_t in)
         }
 }
 
-/* The tile: `outs` outputs, a constant where it is called, of the panel's 8 lanes.
- *   y[o, lane] = start[o, lane] + Σ_k panel[k, lane] · a[o, k]
- * The rows of y and of start are y_row and start_row floats apart, a step of 0 repeats one; a[o, k] lies at
- * o · a_row + k · a_col. */
-static inline __attribute__((always_inline)) void tile(float *y, size_t y_row, const float *start, size_t start_row,
-                                                       const float *panel, const float *a, size_t a_row,
-                                                       size_t a_col, size_t depth, size_t outs)
+/* `outs` is a constant where it is called. */
+GPT_INLINE void tile(float *y, size_t y_row, const float *start, size_t start_row, const float *x, size_t x_row,
+                     const float *a, size_t a_row, size_t a_col, size_t depth, size_t outs)
 {
-    v128_t low[TILE_OUTS], high[TILE_OUTS];
+    v128_t low[GPT_TILE], high[GPT_TILE];
     for (size_t o = 0; o < outs; o++) {
         low[o] = wasm_v128_load(start + o * start_row);
         high[o] = wasm_v128_load(start + o * start_row + 4);
     }
-    for (size_t k = 0; k < depth; k++) {
-        const v128_t p_low = wasm_v128_load(panel + k * GPT_PANEL),
-                     p_high = wasm_v128_load(panel + k * GPT_PANEL + 4);
+    for (size_t k = 0; k < depth; k++, x += x_row, a += a_col) {
+        const v128_t x_low = wasm_v128_load(x), x_high = wasm_v128_load(x + 4);
         for (size_t o = 0; o < outs; o++) {
-            const v128_t a_ok = wasm_v128_load32_splat(a + o * a_row + k * a_col);
-            low[o] = gpt_multiply_add(a_ok, p_low, low[o]);
-            high[o] = gpt_multiply_add(a_ok, p_high, high[o]);
+            const v128_t a_ok = wasm_v128_load32_splat(a + o * a_row);
+            low[o] = gpt_multiply_add(a_ok, x_low, low[o]);
+            high[o] = gpt_multiply_add(a_ok, x_high, high[o]);
         }
     }
     for (size_t o = 0; o < outs; o++) {
@@ -81,25 +76,41 @@ static inline __attribute__((always_inline)) void tile(float *y, size_t y_row, c
     }
 }
 
-static const float zeros[GPT_PANEL];
+/* One function for all: V8 unrolls a sum only where it stands within other loops, and it makes a fifth of the speed. */
+void gpt_gemm_tiles(float *y, size_t y_row, size_t y_panel, const float *start, size_t start_row, const float *x,
+                    size_t x_row, size_t x_panel, const float *a, size_t a_row, size_t a_col, size_t depth,
+                    size_t rows, size_t panels)
+{
+    static const float zeros[GPT_PANEL];
+    for (size_t r = 0, outs; r < rows; r += outs) {
+        outs = rows - r >= GPT_TILE ? GPT_TILE : rows - r >= 2 ? 2 : 1;
+        const float *a_r = a + r * a_row;
+        for (size_t p = 0; p < panels; p++) {
+            const float *from = start ? start + r * start_row + p * y_panel : zeros, *x_p = x + p * x_panel;
+            const size_t from_row = start ? start_row : 0;
+            float *to = y + r * y_row + p * y_panel;
+            if (outs == GPT_TILE)
+                tile(to, y_row, from, from_row, x_p, x_row, a_r, a_row, a_col, depth, GPT_TILE);
+            else if (outs == 2)
+                tile(to, y_row, from, from_row, x_p, x_row, a_r, a_row, a_col, depth, 2);
+            else
+                tile(to, y_row, from, from_row, x_p, x_row, a_r, a_row, a_col, depth, 1);
+        }
+    }
+}
 
 /* All of the packed rows by the outputs from first_out up to end_out. Where y is packed, tiles are written where they
  * belong; otherwise each is turned into rows, which takes little beside its sums. */
-static inline __attribute__((always_inline)) void product(float *y, int y_is_packed, const float *packed,
-                                                          const float *weight, const float *bias, size_t rows,
-                                                          size_t in, size_t out, size_t first_out, size_t end_out)
+static void product(float *y, int y_is_packed, const float *packed, const float *weight, const float *bias,
+                    size_t rows, size_t in, size_t out, size_t first_out, size_t end_out)
 {
-    float sums[TILE_OUTS * GPT_PANEL];
-    for (size_t o = first_out; o < end_out;) {
-        const size_t outs = end_out - o < TILE_OUTS ? 1 : TILE_OUTS;
-        const float *w = weight + o * in;
+    float sums[GPT_TILE * GPT_PANEL];
+    for (size_t o = first_out, outs; o < end_out; o += outs) {
+        outs = end_out - o < GPT_TILE ? 1 : GPT_TILE;
         for (size_t first = 0; first < rows; first += GPT_PANEL) {
             float *at = y_is_packed ? y + first * out + o * GPT_PANEL : sums;
-            if (outs == TILE_OUTS) {
-                tile(at, GPT_PANEL, zeros, 0, packed + first * in, w, in, 1, in, TILE_OUTS);
-            } else {
-                tile(at, GPT_PANEL, zeros, 0, packed + first * in, w, in, 1, in, 1);
-            }
+            gpt_gemm_tiles(at, GPT_PANEL, 0, NULL, 0, packed + first * in, GPT_PANEL, 0, weight + o * in, in, 1, in,
+                           outs, 1);
             for (size_t k = 0; bias && k < outs; k++) {
                 const v128_t b = wasm_v128_load32_splat(bias + o + k);
                 float *s = at + k * GPT_PANEL;
@@ -111,7 +122,6 @@ static inline __attribute__((always_inline)) void product(float *y, int y_is_pac
             for (size_t r = 0; r < n; r++)
                 for (size_t k = 0; k < outs; k++) y[(first + r) * out + o + k] = sums[k * GPT_PANEL + r];
         }
-        o += outs;
     }
 }
 
@@ -138,9 +148,8 @@ void gpt_gemm_pack_six(float *six, const float *x, size_t rows, size_t in)
 
 /* `outs` outputs of six rows, a constant where it is called; sums  [outs][6]. Meanwhile `next`, the weights of as many
  * outputs, is read into the caches, a line at a time. */
-static inline __attribute__((always_inline)) void six_tile(float *sums, const float *six, const float *weight,
-                                                           const float *next, const float *bias, size_t in,
-                                                           size_t outs)
+GPT_INLINE void six_tile(float *sums, const float *six, const float *weight, const float *next, const float *bias,
+                         size_t in, size_t outs)
 {
     v128_t acc[SIX_OUTS][3], x[3];
     for (size_t o = 0; o < outs; o++)
@@ -148,9 +157,8 @@ static inline __attribute__((always_inline)) void six_tile(float *sums, const fl
     const size_t even = in - in % 2, streams = 6 / outs;
     for (size_t i = 0; i < even;) {
         const size_t end = least(even, i + streams * LINE);
-        for (size_t o = 0; o < outs; o++)
-            for (size_t s = 0; s < streams; s++)
-                (void)*(const volatile float *)(next + o * in + s * (in / streams) + i / streams);
+        const float *ahead = next + i / streams;
+        for (size_t s = 0; s < 6; s++, ahead += in / streams) (void)*(const volatile float *)ahead;
         for (; i < end; i += 2) {
             for (size_t v = 0; v < 3; v++) x[v] = wasm_v128_load(six + i * 6 + v * 4);
             for (size_t o = 0; o < outs; o++) {
@@ -162,7 +170,8 @@ static inline __attribute__((always_inline)) void six_tile(float *sums, const fl
     if (even < in) {
         for (size_t v = 0; v < 3; v++) x[v] = wasm_v128_load(six + even * 6 + v * 4);
         for (size_t o = 0; o < outs; o++) {
-            const v128_t last = gpt_load_tail(weight + o * in + even, 1), w = wasm_i64x2_shuffle(last, last, 0, 0);
+            const float last = weight[o * in + even]; /* no gpt_load_tail: V8 would keep acc in memory for a call */
+            const v128_t w = wasm_f32x4_make(last, 0.0f, last, 0.0f);
             for (size_t v = 0; v < 3; v++) acc[o][v] = gpt_multiply_add(w, x[v], acc[o][v]);
         }
     }
@@ -208,35 +217,34 @@ void gpt_gemm_six_to_six(float *y, const float *six, const float *weight, const 
     for (size_t r = 0; r < GPT_SIX; r++) y[in_six(r, out)] = 0.0f; /* fills up the last pair */
 }
 
-/* `rows` rows by `outs` outputs, both constants where it is called. */
-static inline __attribute__((always_inline)) void few_tile(float *y, const float *x, const float *weight,
-                                                           const float *bias, size_t in, size_t out, size_t rows,
-                                                           size_t outs)
+/* `rows` rows, 2 or 1, a constant where it is called, by 4 outputs. */
+GPT_INLINE void few_tile(float *y, const float *x, const float *weight, const float *bias, size_t in, size_t out,
+                         size_t rows)
 {
     v128_t acc[2][4], x_r[2];
     for (size_t r = 0; r < rows; r++)
-        for (size_t o = 0; o < outs; o++) acc[r][o] = wasm_f32x4_splat(0.0f);
+        for (size_t o = 0; o < 4; o++) acc[r][o] = wasm_f32x4_splat(0.0f);
     size_t i = 0;
     for (; i + 4 <= in; i += 4) {
         for (size_t r = 0; r < rows; r++) x_r[r] = wasm_v128_load(x + r * in + i);
-        for (size_t o = 0; o < outs; o++) {
+        for (size_t o = 0; o < 4; o++) {
             const v128_t w = wasm_v128_load(weight + o * in + i);
             for (size_t r = 0; r < rows; r++) acc[r][o] = gpt_multiply_add(x_r[r], w, acc[r][o]);
         }
     }
     if (i < in) {
         for (size_t r = 0; r < rows; r++) x_r[r] = gpt_load_tail(x + r * in + i, in - i);
-        for (size_t o = 0; o < outs; o++) {
+        for (size_t o = 0; o < 4; o++) {
             const v128_t w = gpt_load_tail(weight + o * in + i, in - i);
             for (size_t r = 0; r < rows; r++) acc[r][o] = gpt_multiply_add(x_r[r], w, acc[r][o]);
         }
     }
     for (size_t r = 0; r < rows; r++)
-        for (size_t o = 0; o < outs; o++) y[r * out + o] = gpt_sum_lanes(acc[r][o]) + (bias ? bias[o] : 0.0f);
+        for (size_t o = 0; o < 4; o++) y[r * out + o] = gpt_sum_lanes(acc[r][o]) + (bias ? bias[o] : 0.0f);
 }
 
 /* Four sums, since a sum waits for its own additions. */
-static float dot(const float *x, const float *w, size_t in)
+GPT_INLINE float dot(const float *x, const float *w, size_t in)
 {
     v128_t acc[4];
     for (size_t k = 0; k < 4; k++) acc[k] = wasm_f32x4_splat(0.0f);
@@ -244,35 +252,32 @@ static float dot(const float *x, const float *w, size_t in)
     for (; i + 16 <= in; i += 16)
         for (size_t k = 0; k < 4; k++)
             acc[k] = gpt_multiply_add(wasm_v128_load(x + i + 4 * k), wasm_v128_load(w + i + 4 * k), acc[k]);
+    /* before the calls below, through which V8 would keep all four in memory */
+    v128_t sum = wasm_f32x4_add(wasm_f32x4_add(acc[0], acc[1]), wasm_f32x4_add(acc[2], acc[3]));
     for (; i < in; i += 4) {
         const size_t n = least(4, in - i);
-        acc[0] = gpt_multiply_add(gpt_load_tail(x + i, n), gpt_load_tail(w + i, n), acc[0]);
+        sum = gpt_multiply_add(gpt_load_tail(x + i, n), gpt_load_tail(w + i, n), sum);
     }
-    return gpt_sum_lanes(wasm_f32x4_add(wasm_f32x4_add(acc[0], acc[1]), wasm_f32x4_add(acc[2], acc[3])));
+    return gpt_sum_lanes(sum);
 }
 
 void gpt_gemm_few(float *y, const float *x, const float *weight, const float *bias, size_t rows, size_t in,
                   size_t out, size_t first_out, size_t end_out)
 {
     size_t o = first_out;
-    if (rows == 1) {
-        for (; o < end_out; o++) y[o] = dot(x, weight + o * in, in) + (bias ? bias[o] : 0.0f);
-        return;
-    }
-    for (; o + 4 <= end_out; o += 4) {
+    for (; rows > 1 && o + 4 <= end_out; o += 4) {
         const float *w = weight + o * in, *b = bias ? bias + o : NULL;
         size_t r = 0;
-        for (; r + 2 <= rows; r += 2) few_tile(y + r * out + o, x + r * in, w, b, in, out, 2, 4);
-        if (r < rows) few_tile(y + r * out + o, x + r * in, w, b, in, out, 1, 4);
+        for (; r + 2 <= rows; r += 2) few_tile(y + r * out + o, x + r * in, w, b, in, out, 2);
+        if (r < rows) few_tile(y + r * out + o, x + r * in, w, b, in, out, 1);
     }
     for (; o < end_out; o++)
         for (size_t r = 0; r < rows; r++)
-            few_tile(y + r * out + o, x + r * in, weight + o * in, bias ? bias + o : NULL, in, out, 1, 1);
+            y[r * out + o] = dot(x + r * in, weight + o * in, in) + (bias ? bias[o] : 0.0f);
 }
 
 /* `width` columns side by side, [rows][width], filled up with zeros where there are fewer. */
-static inline __attribute__((always_inline)) void pack_columns(float *packed, const float *x, size_t rows,
-                                                               size_t row, size_t cols, size_t width)
+GPT_INLINE void pack_columns(float *packed, const float *x, size_t rows, size_t row, size_t cols, size_t width)
 {
     for (size_t r = 0; r < rows; r++, packed += width, x += row) {
         if (cols >= width) {
@@ -283,40 +288,26 @@ static inline __attribute__((always_inline)) void pack_columns(float *packed, co
     }
 }
 
-/* The tile where only `cols` of the panel's lanes are there to be written. */
-static inline __attribute__((always_inline)) void edge_tile(float *y, size_t y_row, const float *start,
-                                                            size_t start_row, const float *panel, const float *a,
-                                                            size_t a_row, size_t a_col, size_t depth, size_t outs,
-                                                            size_t cols)
+/* Tiles of a last panel of which only `cols` lanes are there to be written. */
+static void edge_tiles(float *y, size_t y_row, const float *start, size_t start_row, const float *panel,
+                       const float *a, size_t a_row, size_t a_col, size_t depth, size_t rows, size_t cols)
 {
-    float edge[TILE_OUTS * GPT_PANEL] = {0.0f};
-    for (size_t o = 0; o < outs; o++) memcpy(edge + o * GPT_PANEL, start + o * start_row, cols * sizeof(float));
-    tile(edge, GPT_PANEL, edge, GPT_PANEL, panel, a, a_row, a_col, depth, outs);
-    for (size_t o = 0; o < outs; o++) memcpy(y + o * y_row, edge + o * GPT_PANEL, cols * sizeof(float));
-}
-
-/* `outs` rows, a constant where it is called, of as many panels as `cols` columns fill. */
-static inline __attribute__((always_inline)) void rows_by_panels(float *y, size_t y_row, const float *start,
-                                                                 size_t start_row, const float *packed,
-                                                                 const float *a, size_t a_row, size_t a_col,
-                                                                 size_t depth, size_t outs, size_t cols)
-{
-    for (size_t c = 0; c < cols; c += GPT_PANEL, packed += depth * GPT_PANEL) {
-        const float *from = start == zeros ? zeros : start + c;
-        if (cols - c >= GPT_PANEL) {
-            tile(y + c, y_row, from, start_row, packed, a, a_row, a_col, depth, outs);
-        } else {
-            edge_tile(y + c, y_row, from, start_row, packed, a, a_row, a_col, depth, outs, cols - c);
-        }
+    float edge[GPT_TILE * GPT_PANEL] = {0.0f};
+    for (size_t r = 0; r < rows; r += GPT_TILE) {
+        const size_t outs = least(GPT_TILE, rows - r);
+        for (size_t o = 0; start && o < outs; o++)
+            memcpy(edge + o * GPT_PANEL, start + (r + o) * start_row, cols * sizeof(float));
+        gpt_gemm_tiles(edge, GPT_PANEL, 0, start ? edge : NULL, GPT_PANEL, panel, GPT_PANEL, 0, a + r * a_row,
+                       a_row, a_col, depth, outs, 1);
+        for (size_t o = 0; o < outs; o++) memcpy(y + (r + o) * y_row, edge + o * GPT_PANEL, cols * sizeof(float));
     }
 }
 
 /* y[r, c] = bias[c] + Σ_k a[r, k] · b[k, c], a as it lies or a strip at a time; the sum GPT_DEPTH terms at a time, which
  * go on where the last ones ended. */
-static inline __attribute__((always_inline)) void columns_product(float *y, float *scratch, const float *a,
-                                                                  int a_is_transposed, const float *b,
-                                                                  const float *bias, size_t rows, size_t depth,
-                                                                  size_t cols, size_t first_col, size_t end_col)
+static void columns_product(float *y, float *scratch, const float *a, int a_is_transposed, const float *b,
+                            const float *bias, size_t rows, size_t depth, size_t cols, size_t first_col,
+                            size_t end_col)
 {
     for (size_t c = first_col; c < end_col; c += GPT_BLOCK) {
         const size_t n = least(GPT_BLOCK, end_col - c);
@@ -326,23 +317,20 @@ static inline __attribute__((always_inline)) void columns_product(float *y, floa
             for (size_t p = 0; p < n; p += GPT_PANEL)
                 pack_columns(scratch + p * d, b + k * cols + c + p, d, cols, n - p, GPT_PANEL);
             float *strip = scratch + GPT_BLOCK * d;
-            for (size_t r = 0, outs; r < rows; r += outs) {
-                const size_t left = rows - r, in_strip = r % GPT_STRIP;
-                if (a_is_transposed && in_strip == 0)
-                    pack_columns(strip, a + k * rows + r, d, rows, left, GPT_STRIP);
-                const float *a_r = a_is_transposed ? strip + in_strip : a + r * depth + k;
+            const size_t some = a_is_transposed ? GPT_STRIP : rows, whole = n / GPT_PANEL * GPT_PANEL;
+            for (size_t r = 0; r < rows; r += some) {
+                const size_t left = least(some, rows - r);
+                if (a_is_transposed) pack_columns(strip, a + k * rows + r, d, rows, left, GPT_STRIP);
+                const float *a_r = a_is_transposed ? strip : a + k;
                 const size_t a_row = a_is_transposed ? 1 : depth, a_col = a_is_transposed ? GPT_STRIP : 1;
                 float *y_r = y + r * cols + c;
-                const float *start = k > 0 ? y_r : bias ? bias + c : zeros;
+                const float *start = k > 0 ? y_r : bias ? bias + c : NULL;
                 const size_t start_row = k > 0 ? cols : 0;
-                outs = left >= TILE_OUTS ? TILE_OUTS : left >= 2 ? 2 : 1;
-                if (outs == TILE_OUTS) {
-                    rows_by_panels(y_r, cols, start, start_row, scratch, a_r, a_row, a_col, d, TILE_OUTS, n);
-                } else if (outs == 2) {
-                    rows_by_panels(y_r, cols, start, start_row, scratch, a_r, a_row, a_col, d, 2, n);
-                } else {
-                    rows_by_panels(y_r, cols, start, start_row, scratch, a_r, a_row, a_col, d, 1, n);
-                }
+                gpt_gemm_tiles(y_r, cols, GPT_PANEL, start, start_row, scratch, GPT_PANEL, GPT_PANEL * d, a_r,
+                               a_row, a_col, d, left, n / GPT_PANEL);
+                if (whole < n)
+                    edge_tiles(y_r + whole, cols, start ? start + whole : NULL, start_row, scratch + whole * d, a_r,
+                               a_row, a_col, d, left, n - whole);
             }
             k += d;
         } while (k < depth);
@@ -350,7 +338,7 @@ static inline __attribute__((always_inline)) void columns_product(float *y, floa
 }
 
 /* y += a · b, `n` columns of one row. */
-static void add_row(float *y, float a, const float *b, size_t n)
+GPT_INLINE void add_row(float *y, float a, const float *b, size_t n)
 {
     enum { WIDE = 4 };
     const v128_t factor = wasm_f32x4_splat(a);

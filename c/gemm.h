@@ -14,6 +14,23 @@
 
 enum { GPT_PANEL = 8 };
 
+/* Sums by 8 lanes that a tile holds in registers; gemm.c says why. */
+#ifdef __wasm_relaxed_simd__
+enum { GPT_TILE = 6 };
+#else
+enum { GPT_TILE = 4 };
+#endif
+
+/* What all sums over panels are made of: `rows` by 8 · `panels` of them, GPT_TILE rows at a time.
+ *   y[r][p, lane] = start[r][p, lane] + Σ_k x[p][k, lane] · a[r, k]
+ *   y, start  rows lie y_row and start_row floats apart, panels y_panel; start may be y, or NULL for zeros
+ *   x         x_row floats from one k to the next, x_panel from panel to panel
+ *   a         a[r, k] lies at r · a_row + k · a_col
+ */
+void gpt_gemm_tiles(float *y, size_t y_row, size_t y_panel, const float *start, size_t start_row, const float *x,
+                    size_t x_row, size_t x_panel, const float *a, size_t a_row, size_t a_col, size_t depth,
+                    size_t rows, size_t panels);
+
 /* Fewer rows than this are not worth packing. */
 enum { GPT_PACK_FROM = 4 };
 

@@ -67,8 +67,8 @@ static float guess_mean(const float *x, size_t cols)
     return x[0] + sum / (float)n;
 }
 
-/* Adds a block's Σd and Σd², d = x - m. Four sums of each, since a sum waits for its own additions. */
-static void add_block(double *sum, double *squares, const float *x, float m, size_t cols)
+/* Adds a block's Σd and, where squares is not NULL, Σd², d = x - m. Four sums of each, since a sum waits for its own additions. */
+GPT_INLINE void add_block(double *sum, double *squares, const float *x, float m, size_t cols)
 {
     const v128_t mm = wasm_f32x4_splat(m);
     v128_t s[4], q[4];
@@ -78,7 +78,7 @@ static void add_block(double *sum, double *squares, const float *x, float m, siz
         for (size_t k = 0; k < 4; k++) {
             const v128_t d = wasm_f32x4_sub(wasm_v128_load(x + c + 4 * k), mm);
             s[k] = wasm_f32x4_add(s[k], d);
-            q[k] = gpt_multiply_add(d, d, q[k]);
+            if (squares) q[k] = gpt_multiply_add(d, d, q[k]);
         }
     }
     float of_d = gpt_sum_lanes(wasm_f32x4_add(wasm_f32x4_add(s[0], s[1]), wasm_f32x4_add(s[2], s[3])));
@@ -89,7 +89,7 @@ static void add_block(double *sum, double *squares, const float *x, float m, siz
         of_squares += d * d;
     }
     *sum += (double)of_d;
-    *squares += (double)of_squares;
+    if (squares) *squares += (double)of_squares;
 }
 
 /* How far the row's mean is from m, and its variance. */
@@ -103,13 +103,21 @@ static void moments(double *off, double *var, const float *x, float m, size_t co
     if (*var < 0.0) *var = 0.0; /* the difference may round below 0 */
 }
 
+/* The first of them alone. */
+static double offset(const float *x, float m, size_t cols)
+{
+    double sum = 0.0;
+    for (size_t c = 0; c < cols; c += BLOCK) add_block(&sum, NULL, x + c, m, cols - c < BLOCK ? cols - c : BLOCK);
+    return sum / (double)cols;
+}
+
 /* (x - m) · rstd - off · rstd: of mean 0 and variance 1 */
-static inline v128_t unit(v128_t x, v128_t m, v128_t rstd, v128_t minus_off_rstd)
+GPT_INLINE v128_t unit(v128_t x, v128_t m, v128_t rstd, v128_t minus_off_rstd)
 {
     return gpt_multiply_add(wasm_f32x4_sub(x, m), rstd, minus_off_rstd);
 }
 
-static inline v128_t normalised(v128_t x, v128_t scale, v128_t shift, v128_t m, v128_t rstd, v128_t minus_off_rstd)
+GPT_INLINE v128_t normalised(v128_t x, v128_t scale, v128_t shift, v128_t m, v128_t rstd, v128_t minus_off_rstd)
 {
     return gpt_multiply_add(unit(x, m, rstd, minus_off_rstd), scale, shift);
 }
@@ -205,8 +213,8 @@ int gpt_layernorm_backward_ref(float *dx, float *dscale, float *dshift, const fl
 }
 
 /* Adds a block's Σg and Σ g · (x - m), g = dy · scale. */
-static void add_gradients(double *sum, double *dot, const float *dy, const float *scale, const float *x, float m,
-                          size_t cols)
+GPT_INLINE void add_gradients(double *sum, double *dot, const float *dy, const float *scale, const float *x,
+                              float m, size_t cols)
 {
     const v128_t mm = wasm_f32x4_splat(m);
     v128_t s[2], d[2];
@@ -231,16 +239,16 @@ static void add_gradients(double *sum, double *dot, const float *dy, const float
 }
 
 /* dx from g = dy · scale and the unit u */
-static inline v128_t gradient(v128_t g, v128_t u, v128_t rstd, v128_t mean_g, v128_t mean_g_u)
+GPT_INLINE v128_t gradient(v128_t g, v128_t u, v128_t rstd, v128_t mean_g, v128_t mean_g_u)
 {
     return wasm_f32x4_mul(rstd, wasm_f32x4_sub(g, gpt_multiply_add(u, mean_g_u, mean_g)));
 }
 
-static void backward_row(float *dx, const float *dy, const float *x, float m, float rstd, const float *scale,
-                         size_t cols)
+GPT_INLINE void backward_row(float *dx, const float *dy, const float *x, float m, float rstd, const float *scale,
+                             size_t cols)
 {
-    double off, var, sum = 0.0, dot = 0.0;
-    moments(&off, &var, x, m, cols);
+    const double off = offset(x, m, cols);
+    double sum = 0.0, dot = 0.0;
     for (size_t c = 0; c < cols; c += BLOCK)
         add_gradients(&sum, &dot, dy + c, scale + c, x + c, m, cols - c < BLOCK ? cols - c : BLOCK);
     const v128_t m4 = wasm_f32x4_splat(m), s4 = wasm_f32x4_splat(rstd), t4 = wasm_f32x4_splat((float)-off * rstd);
@@ -262,15 +270,11 @@ static void backward_row(float *dx, const float *dy, const float *x, float m, fl
 
 /* Adds the sums over at most ROWS rows to the columns first <= c < end. Summed apart, so that many rows that are alike
  * do not round alike. */
-static void add_rows(float *dscale, float *dshift, const float *dy, const float *x, const float *mean,
-                     const float *rstd, size_t rows, size_t cols, size_t first, size_t end)
+GPT_INLINE void add_rows(float *dscale, float *dshift, const float *dy, const float *x, const float *mean,
+                         const float *rstd, size_t rows, size_t cols, size_t first, size_t end)
 {
     float minus_off_rstd[ROWS];
-    for (size_t r = 0; r < rows; r++) {
-        double off, var;
-        moments(&off, &var, x + r * cols, mean[r], cols);
-        minus_off_rstd[r] = (float)-off * rstd[r];
-    }
+    for (size_t r = 0; r < rows; r++) minus_off_rstd[r] = (float)-offset(x + r * cols, mean[r], cols) * rstd[r];
     size_t c = first;
     for (; c + 4 * WIDE <= end; c += 4 * WIDE) {
         v128_t of_scale[WIDE], of_shift[WIDE];

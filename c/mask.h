@@ -46,7 +46,7 @@ typedef struct gpt_mask {
     v128_t start, key, threshold, scale;
 } gpt_mask;
 
-static inline gpt_mask gpt_mask_of(uint32_t seed, float p)
+GPT_INLINE gpt_mask gpt_mask_of(uint32_t seed, float p)
 {
     return (gpt_mask){
         .start = wasm_i32x4_make((int32_t)seed, (int32_t)(seed + GPT_MASK_STEP),
@@ -58,7 +58,7 @@ static inline gpt_mask gpt_mask_of(uint32_t seed, float p)
 }
 
 /* What the elements `index` to index + 3 are multiplied by: 0 where dropped, otherwise 1/(1 - p). */
-static inline v128_t gpt_mask_factors(const gpt_mask *mask, uint32_t index)
+GPT_INLINE v128_t gpt_mask_factors(const gpt_mask *mask, uint32_t index)
 {
     v128_t x = wasm_i32x4_add(mask->start, wasm_i32x4_splat((int32_t)(index * GPT_MASK_STEP)));
     x = wasm_i32x4_mul(wasm_v128_xor(x, wasm_u32x4_shr(x, 16)), wasm_i32x4_splat(0x21f0aaad));

@@ -38,7 +38,7 @@ static void turn(uint32_t *s)
     }
 }
 
-static uint32_t next_u32(gpt_random *random)
+GPT_INLINE uint32_t next_u32(gpt_random *random)
 {
     if (random->next == STATE_SIZE) {
         turn(random->state);
@@ -52,7 +52,7 @@ static uint32_t next_u32(gpt_random *random)
 }
 
 /* U[0, 1) from the low 24 bits of one word, and from the low 53 bits of two. */
-static float uniform_f32(gpt_random *random) { return (float)(next_u32(random) & 0xffffffu) * 0x1p-24f; }
+GPT_INLINE float uniform_f32(gpt_random *random) { return (float)(next_u32(random) & 0xffffffu) * 0x1p-24f; }
 
 static double uniform_f64(gpt_random *random)
 {
@@ -61,7 +61,7 @@ static double uniform_f64(gpt_random *random)
 }
 
 /* a·b + c rounded once. The product is exact in float64; WebAssembly has no fused multiply-add to count on. */
-static float fused(float a, float b, float c) { return (float)((double)a * (double)b + (double)c); }
+GPT_INLINE float fused(float a, float b, float c) { return (float)((double)a * (double)b + (double)c); }
 
 int gpt_random_uniform(float *y, gpt_random *random, size_t n, float low, float high)
 {

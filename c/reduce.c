@@ -60,7 +60,7 @@ int gpt_square_sum_forward_ref(double *sum, const float *x, size_t n)
     return GPT_OK;
 }
 
-static float short_sum(const float *x, size_t n)
+GPT_INLINE float short_sum(const float *x, size_t n)
 {
     v128_t sum = wasm_f32x4_splat(0.0f);
     size_t i = 0;
@@ -72,7 +72,7 @@ static float short_sum(const float *x, size_t n)
 }
 
 /* Σ(x - from) or Σ(x - from)² over a row, in float64. */
-static double sum_f64(const float *x, double from, size_t n, int squared)
+GPT_INLINE double sum_f64(const float *x, double from, size_t n, int squared)
 {
     const v128_t f = wasm_f64x2_splat(from);
     v128_t low = wasm_f64x2_splat(0.0), high = low;

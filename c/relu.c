@@ -51,7 +51,7 @@ int gpt_relu_backward_ref(float *dx, const float *dy, const float *x, size_t n)
     return GPT_OK;
 }
 
-static inline v128_t gradient(v128_t dy, v128_t x)
+GPT_INLINE v128_t gradient(v128_t dy, v128_t x)
 {
     return wasm_v128_andnot(dy, wasm_f32x4_le(x, wasm_f32x4_splat(0.0f)));
 }

@@ -52,7 +52,7 @@ int gpt_rmsnorm_forward_ref(float *y, float *rstd, const float *x, const float *
 }
 
 /* Σ a·b·c over a row; c NULL for a·b alone. */
-static inline __attribute__((always_inline)) double sum_of(const float *a, const float *b, const float *c, size_t n)
+GPT_INLINE double sum_of(const float *a, const float *b, const float *c, size_t n)
 {
     double sum = 0.0;
     size_t i = 0;
@@ -130,7 +130,8 @@ int gpt_rmsnorm_backward_ref(float *dx, float *dscale, const float *dy, const fl
 }
 
 /* dx = rstd · dy · scale - x · rstd³ · Σ(dy · scale · x)/cols */
-static void backward_row(float *dx, const float *dy, const float *x, const float *scale, float rstd, size_t cols)
+GPT_INLINE void backward_row(float *dx, const float *dy, const float *x, const float *scale, float rstd,
+                             size_t cols)
 {
     const double s = (double)rstd;
     const float by = (float)(-sum_of(dy, scale, x, cols) * s * s * s / (double)cols);
@@ -148,8 +149,8 @@ static void backward_row(float *dx, const float *dy, const float *x, const float
 }
 
 /* Σ dy · x · rstd over the rows, for n <= 4 columns. */
-static void sum_columns(float *dscale, const float *dy, const float *x, const float *rstd, size_t rows, size_t cols,
-                        size_t n)
+GPT_INLINE void sum_columns(float *dscale, const float *dy, const float *x, const float *rstd, size_t rows,
+                            size_t cols, size_t n)
 {
     double sums[4] = {0.0};
     for (size_t r = 0; r < rows;) {
@@ -177,7 +178,8 @@ int gpt_rmsnorm_backward_part(float *dx, float *dscale, const float *dy, const f
     size_t r, c;
     const size_t end_row = gpt_share(rows, 1, part, parts, &r), end = gpt_share(cols, 4, part, parts, &c);
     for (; r < end_row; r++) backward_row(dx + r * cols, dy + r * cols, x + r * cols, scale, rstd[r], cols);
-    for (; c < end; c += 4) sum_columns(dscale + c, dy + c, x + c, rstd, rows, cols, end - c < 4 ? end - c : 4);
+    for (; c + 4 <= end; c += 4) sum_columns(dscale + c, dy + c, x + c, rstd, rows, cols, 4);
+    if (c < end) sum_columns(dscale + c, dy + c, x + c, rstd, rows, cols, end - c);
     return GPT_OK;
 }
 

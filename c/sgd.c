@@ -32,7 +32,7 @@ typedef struct rates {
 } rates;
 
 /* Without momentum m is not used. */
-static inline v128_t step(v128_t w, v128_t *m, v128_t g, const rates *r)
+GPT_INLINE v128_t step(v128_t w, v128_t *m, v128_t g, const rates *r)
 {
     g = gpt_multiply_add(r->decay, w, g);
     if (m) {

@@ -7,20 +7,18 @@
 #include <string.h>
 #include <wasm_simd128.h>
 
+/* The build is for size, in which the compiler does not inline what is used twice, and V8 never does. What is called for every
+ * vector says so. */
+#define GPT_INLINE static inline __attribute__((always_inline))
+
 /* Whether a tensor of a·b floats can be addressed at all. */
 static inline int gpt_fits(size_t a, size_t b) { return b == 0 || a <= PTRDIFF_MAX / sizeof(float) / b; }
 
 /* The share of n things that falls to `part` of `parts`, in whole tiles: *first up to, not including, the result. */
-static inline size_t gpt_share(size_t n, size_t tile, size_t part, size_t parts, size_t *first)
-{
-    const size_t tiles = n / tile + (n % tile != 0), each = tiles / parts, more = tiles % parts;
-    const size_t begin = part * each + (part < more ? part : more), end = begin + each + (part < more);
-    *first = begin * tile < n ? begin * tile : n;
-    return end * tile < n ? end * tile : n;
-}
+size_t gpt_share(size_t n, size_t tile, size_t part, size_t parts, size_t *first);
 
 /* a·b + c: the one place that says how. The relaxed build rounds once, the simd build twice. */
-static inline v128_t gpt_multiply_add(v128_t a, v128_t b, v128_t c)
+GPT_INLINE v128_t gpt_multiply_add(v128_t a, v128_t b, v128_t c)
 {
 #ifdef __wasm_relaxed_simd__
     return wasm_f32x4_relaxed_madd(a, b, c);
@@ -30,7 +28,7 @@ static inline v128_t gpt_multiply_add(v128_t a, v128_t b, v128_t c)
 }
 
 /* e^x, within 3e-7 of itself, for x <= 88; from -87 down it is 0. NaN stays NaN. */
-static inline v128_t gpt_exp(v128_t x)
+GPT_INLINE v128_t gpt_exp(v128_t x)
 {
     /* x = n·ln 2 + r with |r| <= ln 2 / 2, ln 2 in two parts so that r is exact: e^x = 2^n · (1 + r + r² · q(r)), q fitted
      * to e^r within 3e-9. */
@@ -49,25 +47,14 @@ static inline v128_t gpt_exp(v128_t x)
 }
 
 /* The sum of the lanes as (0+2) + (1+3): two shuffles, and for rows of 5 the very order of PyTorch's Linear. */
-static inline float gpt_sum_lanes(v128_t v)
+GPT_INLINE float gpt_sum_lanes(v128_t v)
 {
     const v128_t pairs = wasm_f32x4_add(v, wasm_i32x4_shuffle(v, v, 2, 3, 0, 1));
     return wasm_f32x4_extract_lane(pairs, 0) + wasm_f32x4_extract_lane(pairs, 1);
 }
 
-/* The last n < 4 elements of a row, the other lanes 0; never a read or write past the end. */
-static inline v128_t gpt_load_tail(const float *p, size_t n)
-{
-    float lanes[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-    memcpy(lanes, p, n * sizeof(float));
-    return wasm_v128_load(lanes);
-}
-
-static inline void gpt_store_tail(float *p, v128_t v, size_t n)
-{
-    float lanes[4];
-    wasm_v128_store(lanes, v);
-    memcpy(p, lanes, n * sizeof(float));
-}
+/* The last n <= 4 elements of a row, the other lanes 0; never a read or write past the end. */
+v128_t gpt_load_tail(const float *p, size_t n);
+void gpt_store_tail(float *p, v128_t v, size_t n);
 
 #endif

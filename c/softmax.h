@@ -10,7 +10,7 @@
 enum { GPT_SOFTMAX_BLOCK = 64 };
 
 /* The last n < 4 elements of a row, the other lanes -∞, whose exponential is 0. */
-static inline v128_t gpt_load_tail_low(const float *p, size_t n)
+GPT_INLINE v128_t gpt_load_tail_low(const float *p, size_t n)
 {
     float lanes[4] = {-INFINITY, -INFINITY, -INFINITY, -INFINITY};
     memcpy(lanes, p, n * sizeof(float));
