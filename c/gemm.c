@@ -58,14 +58,17 @@ GPT_INLINE void tile(float *y, size_t y_row, const float *start, size_t start_ro
                      const float *a, size_t a_row, size_t a_col, size_t depth, size_t outs)
 {
     v128_t low[GPT_TILE], high[GPT_TILE];
+    const float *a_o[GPT_TILE];
     for (size_t o = 0; o < outs; o++) {
+        a_o[o] = a + o * a_row;
         low[o] = wasm_v128_load(start + o * start_row);
         high[o] = wasm_v128_load(start + o * start_row + 4);
     }
-    for (size_t k = 0; k < depth; k++, x += x_row, a += a_col) {
+    for (size_t k = 0; k < depth; k++, x += x_row) {
         const v128_t x_low = wasm_v128_load(x), x_high = wasm_v128_load(x + 4);
         for (size_t o = 0; o < outs; o++) {
-            const v128_t a_ok = wasm_v128_load32_splat(a + o * a_row);
+            const v128_t a_ok = wasm_v128_load32_splat(a_o[o]);
+            a_o[o] += a_col;
             low[o] = gpt_multiply_add(a_ok, x_low, low[o]);
             high[o] = gpt_multiply_add(a_ok, x_high, high[o]);
         }
@@ -197,9 +200,10 @@ static void six_product(float *y, int y_is_six, const float *six, const float *w
         } else {
             six_tile(sums, six, w, w, b, in, 1);
         }
-        for (size_t k = 0; k < outs; k++)
-            for (size_t r = 0; r < rows; r++)
-                y[y_is_six ? in_six(r, o + k) : r * out + o + k] = sums[k * GPT_SIX + r];
+        for (size_t k = 0; k < outs; k++) {
+            float *y_k = y + (y_is_six ? in_six(0, o + k) : o + k);
+            for (size_t r = 0; r < rows; r++) y_k[r * (y_is_six ? 2 : out)] = sums[k * GPT_SIX + r];
+        }
         o += outs;
     }
 }
