@@ -160,8 +160,9 @@ GPT_INLINE void six_tile(float *sums, const float *six, const float *weight, con
     const size_t even = in - in % 2, streams = 6 / outs;
     for (size_t i = 0; i < even;) {
         const size_t end = least(even, i + streams * LINE);
-        const float *ahead = next + i / streams;
-        for (size_t s = 0; s < 6; s++, ahead += in / streams) (void)*(const volatile float *)ahead;
+        for (size_t o = 0; o < outs; o++)
+            for (size_t s = 0; s < streams; s++)
+                (void)*(const volatile float *)(next + o * in + s * (in / streams) + i / streams);
         for (; i < end; i += 2) {
             for (size_t v = 0; v < 3; v++) x[v] = wasm_v128_load(six + i * 6 + v * 4);
             for (size_t o = 0; o < outs; o++) {
@@ -188,8 +189,8 @@ GPT_INLINE void six_tile(float *sums, const float *six, const float *weight, con
     }
 }
 
-static void six_product(float *y, int y_is_six, const float *six, const float *weight, const float *bias,
-                        size_t rows, size_t in, size_t out, size_t first_out, size_t end_out)
+GPT_INLINE void six_product(float *y, int y_is_six, const float *six, const float *weight, const float *bias,
+                            size_t rows, size_t in, size_t out, size_t first_out, size_t end_out)
 {
     float sums[SIX_OUTS * GPT_SIX];
     for (size_t o = first_out; o < end_out;) {
@@ -200,10 +201,9 @@ static void six_product(float *y, int y_is_six, const float *six, const float *w
         } else {
             six_tile(sums, six, w, w, b, in, 1);
         }
-        for (size_t k = 0; k < outs; k++) {
-            float *y_k = y + (y_is_six ? in_six(0, o + k) : o + k);
-            for (size_t r = 0; r < rows; r++) y_k[r * (y_is_six ? 2 : out)] = sums[k * GPT_SIX + r];
-        }
+        for (size_t k = 0; k < outs; k++)
+            for (size_t r = 0; r < rows; r++)
+                y[y_is_six ? in_six(r, o + k) : r * out + o + k] = sums[k * GPT_SIX + r];
         o += outs;
     }
 }

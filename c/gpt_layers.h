@@ -287,11 +287,11 @@ GPT_API int gpt_feedforward_forward_part(float *y, float *scratch, const float *
  * A token depends on nothing that comes after it, not even on NaN. Scores of any finite size are no danger.
  */
 GPT_API size_t gpt_attention_scratch_size(size_t tokens, size_t size);
-GPT_API int gpt_attention_forward(float *y, float *lse, float *scratch, const float *qkv, size_t batch, size_t tokens,
-                                  size_t heads, size_t size, uint32_t seed, float p);
+GPT_API int gpt_attention_forward(float *y, float *lse, float *scratch, const float *qkv, size_t batch,
+                                  size_t tokens, size_t heads, size_t size, uint32_t seed, float p);
 GPT_API int gpt_attention_forward_part(float *y, float *lse, float *scratch, const float *qkv, size_t batch,
-                                       size_t tokens, size_t heads, size_t size, uint32_t seed, float p, size_t part,
-                                       size_t parts);
+                                       size_t tokens, size_t heads, size_t size, uint32_t seed, float p,
+                                       size_t part, size_t parts);
 
 /* The weights themselves, before dropout, from what forward kept; 0 above the diagonal.
  *   w        [batch, heads, tokens, tokens]
@@ -312,9 +312,10 @@ GPT_API size_t gpt_attention_backward_scratch_size(size_t tokens, size_t size);
 GPT_API int gpt_attention_backward(float *dqkv, float *scratch, const float *dy, const float *y, const float *qkv,
                                    const float *lse, size_t batch, size_t tokens, size_t heads, size_t size,
                                    uint32_t seed, float p);
-GPT_API int gpt_attention_backward_part(float *dqkv, float *scratch, const float *dy, const float *y, const float *qkv,
-                                        const float *lse, size_t batch, size_t tokens, size_t heads, size_t size,
-                                        uint32_t seed, float p, size_t part, size_t parts);
+GPT_API int gpt_attention_backward_part(float *dqkv, float *scratch, const float *dy, const float *y,
+                                        const float *qkv, const float *lse, size_t batch, size_t tokens,
+                                        size_t heads, size_t size, uint32_t seed, float p, size_t part,
+                                        size_t parts);
 /* ---- Cross entropy: loss[r] = -log softmax(logits[r])[targets[r]] -------------------------------------------------
  *   loss      [rows]
  *   max, sum  [rows]         each row's max and Σ e^(logits - max), kept for the backward pass

@@ -222,7 +222,8 @@ static void square_sums(void)
     }
     sum = 7.0;
     for (size_t k = 0; k < 2; k++) {
-        int (*const sums)(double *, const float *, size_t) = k ? gpt_square_sum_forward_ref : gpt_square_sum_forward;
+        int (*const sums)(double *, const float *, size_t) =
+            k ? gpt_square_sum_forward_ref : gpt_square_sum_forward;
         expect_status(sums(NULL, known, 3), GPT_ERR_NULL);
         expect_status(sums(&sum, NULL, 3), GPT_ERR_NULL);
         expect_status(sums(&sum, known, HUGE_SIZE), GPT_ERR_SIZE);
