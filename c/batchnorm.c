@@ -86,10 +86,10 @@ static inline void add_lanes(double *sums, v128_t v)
     for (size_t k = 0; k < COLUMNS; k++) sums[k] += (double)lanes[k];
 }
 
-/* Each column's Σd/rows and Σd²/rows - (Σd/rows)², d = x - m. */
-static void moments(double *off, double *var, const float *x, const float *m, size_t rows, size_t cols, size_t n)
+/* Adds each column's Σd and Σd², d = x - m. */
+GPT_INLINE void add_rows(double *sums, double *squares, const float *x, const float *m, size_t rows, size_t cols,
+                         size_t n)
 {
-    double sums[COLUMNS] = {0.0}, squares[COLUMNS] = {0.0};
     const v128_t m4 = wasm_v128_load(m);
     for (size_t r = 0; r < rows;) {
         const size_t end = rows - r < BLOCK ? rows : r + BLOCK;
@@ -102,6 +102,16 @@ static void moments(double *off, double *var, const float *x, const float *m, si
         add_lanes(sums, s);
         add_lanes(squares, q);
     }
+}
+
+/* Each column's Σd/rows and Σd²/rows - (Σd/rows)², d = x - m. */
+static void moments(double *off, double *var, const float *x, const float *m, size_t rows, size_t cols, size_t n)
+{
+    double sums[COLUMNS] = {0.0}, squares[COLUMNS] = {0.0};
+    if (n == COLUMNS) /* apart, as a row's tail is a call, through which V8 would keep the sums in memory */
+        add_rows(sums, squares, x, m, rows, cols, COLUMNS);
+    else
+        add_rows(sums, squares, x, m, rows, cols, n);
     for (size_t k = 0; k < COLUMNS; k++) {
         off[k] = sums[k] / (double)rows;
         var[k] = squares[k] / (double)rows - off[k] * off[k];
