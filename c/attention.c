@@ -394,7 +394,7 @@ static void forward_block(float *y, size_t step, float *lse, float *scratch, con
         const float share_of_one = 1.0f / sum[lane];
         for (size_t d = 0; d < size; d++)
             y[(first + r) * step + d] = share_of_one * out[(p * row + d) * PANEL + lane];
-        /* log1p, which the generator has as well: log would bring 5 kB */
+        /* log1p, which the generator has as well: log brings 4 kB of tables */
         if (lse) lse[first + r] = (float)((double)largest[lane] + log1p((double)sum[lane] - 1.0));
     }
 }

@@ -79,7 +79,7 @@ GPT_INLINE void tile(float *y, size_t y_row, const float *start, size_t start_ro
     }
 }
 
-/* One function for all: V8 unrolls a sum only where it stands within other loops, and it makes a fifth of the speed. */
+/* One function for all: V8 in Node 20 unrolls a sum only where it stands within other loops, which is a fifth faster. */
 void gpt_gemm_tiles(float *y, size_t y_row, size_t y_panel, const float *start, size_t start_row, const float *x,
                     size_t x_row, size_t x_panel, const float *a, size_t a_row, size_t a_col, size_t depth,
                     size_t rows, size_t panels)
@@ -174,7 +174,7 @@ GPT_INLINE void six_tile(float *sums, const float *six, const float *weight, con
     if (even < in) {
         for (size_t v = 0; v < 3; v++) x[v] = wasm_v128_load(six + even * 6 + v * 4);
         for (size_t o = 0; o < outs; o++) {
-            const float last = weight[o * in + even]; /* no gpt_load_tail: V8 would keep acc in memory for a call */
+            const float last = weight[o * in + even];
             const v128_t w = wasm_f32x4_make(last, 0.0f, last, 0.0f);
             for (size_t v = 0; v < 3; v++) acc[o][v] = gpt_multiply_add(w, x[v], acc[o][v]);
         }
@@ -256,7 +256,6 @@ GPT_INLINE float dot(const float *x, const float *w, size_t in)
     for (; i + 16 <= in; i += 16)
         for (size_t k = 0; k < 4; k++)
             acc[k] = gpt_multiply_add(wasm_v128_load(x + i + 4 * k), wasm_v128_load(w + i + 4 * k), acc[k]);
-    /* before the calls below, through which V8 would keep all four in memory */
     v128_t sum = wasm_f32x4_add(wasm_f32x4_add(acc[0], acc[1]), wasm_f32x4_add(acc[2], acc[3]));
     for (; i < in; i += 4) {
         const size_t n = least(4, in - i);

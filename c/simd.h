@@ -7,8 +7,7 @@
 #include <string.h>
 #include <wasm_simd128.h>
 
-/* The build is for size, in which the compiler does not inline what is used twice, and V8 never does. What is called for every
- * vector says so. */
+/* For what is called for every vector: compilers do not always inline what is used twice, nor does V8 in Node 20. */
 #define GPT_INLINE static inline __attribute__((always_inline))
 
 /* Whether a tensor of a·b floats can be addressed at all. */
