@@ -84,7 +84,7 @@ export async function costs(gpt, { threads, effort, only }) {
  * @param {Effort} effort
  */
 async function secondsAroundCall(gpt, effort) {
-  const layer = new gpt.LayerNorm(4, { eps: EPS })
+  const layer = new gpt.LayerNorm(4, { eps: EPS }).eval()
   const x = gpt.randn([1, 4])
   const y = gpt.zeros([1, 4])
   const [to, from, scale, shift] = [y, x, layer.scale, layer.shift].map(({ byteOffset }) => byteOffset)

@@ -1,4 +1,5 @@
-// A training step of SMALL_GPT in TensorFlow.js on its WebAssembly backend; its CPU backend takes 16 times as long.
+// A training step of SMALL_GPT in TensorFlow.js as it comes, on its WebAssembly backend; its CPU backend took 779 ms.
+// With a gradient of matMul written by hand, whose transposes are made apart, it takes 39 ms instead of 88.
 
 /** @import { Task } from './operations.js' */
 
@@ -12,13 +13,6 @@ const ROOT = 2 * Math.sqrt(2 / Math.PI)
 const gelu = (x) => tf.mul(x, tf.sigmoid(tf.mul(x, tf.add(ROOT, tf.mul(0.044715 * ROOT, tf.square(x))))))
 
 const flip = (x) => tf.transpose(x, x.rank === 2 ? [1, 0] : [0, 2, 1])
-
-// TensorFlow.js's own gradient has matMul transpose, which is slow: a step takes 2.1 times as long with it.
-const matMul = tf.customGrad((a, b, save) => {
-  save([a, b])
-  const gradFunc = (dy, [a, b]) => [tf.matMul(dy, flip(b)), tf.matMul(flip(a), dy)]
-  return { value: tf.matMul(a, b), gradFunc }
-})
 
 /** The mean over rows of the cross entropy. @param {any} targets one-hot */
 const crossEntropy = (targets) =>
@@ -49,7 +43,7 @@ export function prepareTraining({ tokens, x, weights }) {
     const normed = tf.mul(tf.sub(x, mean), tf.rsqrt(tf.add(variance, EPS)))
     return tf.add(tf.mul(normed, parameters[`${name}.scale`]), parameters[`${name}.shift`])
   }
-  const product = (x, weight, name) => tf.add(matMul(x, weight), parameters[`${name}.bias`])
+  const product = (x, weight, name) => tf.add(tf.matMul(x, weight), parameters[`${name}.bias`])
   const conv1d = (x, name) => product(x, parameters[`${name}.weight`], name)
   const linear = (x, name) => product(x, flip(parameters[`${name}.weight`]), name)
   const attention = (x, name) => {
@@ -57,20 +51,20 @@ export function prepareTraining({ tokens, x, weights }) {
     const split = (t) => tf.transpose(tf.reshape(t, [BATCH, length, nHeads, size]), [0, 2, 1, 3])
     const qkv = tf.split(conv1d(x, `${name}.c_attn`), 3, 1)
     const [q, k, v] = qkv.map((t) => tf.reshape(split(t), [-1, length, size]))
-    const scores = tf.add(tf.mul(matMul(q, flip(k)), 1 / Math.sqrt(size)), mask)
-    const heads = tf.reshape(matMul(tf.softmax(scores), v), [BATCH, nHeads, length, size])
+    const scores = tf.add(tf.mul(tf.matMul(q, flip(k)), 1 / Math.sqrt(size)), mask)
+    const heads = tf.reshape(tf.matMul(tf.softmax(scores), v), [BATCH, nHeads, length, size])
     return conv1d(tf.reshape(tf.transpose(heads, [0, 2, 1, 3]), [tokens, embDim]), `${name}.c_proj`)
   }
   const feedForward = (x, name) => linear(gelu(linear(x, `${name}.layers.0`)), `${name}.layers.2`)
   const forward = () => {
-    const embedded = tf.reshape(matMul(ids, parameters['tok_emb.weight']), [BATCH, length, embDim])
+    const embedded = tf.reshape(tf.matMul(ids, parameters['tok_emb.weight']), [BATCH, length, embDim])
     let x = tf.reshape(tf.add(embedded, parameters['pos_emb.weight']), [tokens, embDim])
     for (let i = 0; i < nLayers; i++) {
       const block = `trf_blocks.${i}`
       x = tf.add(x, attention(norm(x, `${block}.norm1`), `${block}.attn`))
       x = tf.add(x, feedForward(norm(x, `${block}.norm2`), `${block}.ff`))
     }
-    return matMul(norm(x, 'final_norm'), flip(parameters['tok_emb.weight']))
+    return tf.matMul(norm(x, 'final_norm'), flip(parameters['tok_emb.weight']))
   }
 
   const optimizer = tf.train.adam(ADAM.lr, ...ADAM.betas, ADAM.eps)

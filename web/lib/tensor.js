@@ -14,6 +14,7 @@ const sizeOf = (shape) => shape.reduce((product, size) => product * size, 1)
 /** A float32 tensor, row-major and contiguous, in the memory of the instance that made it. */
 export class Tensor {
   /** @type {Storage | null} */ #storage
+  /** @type {Tensor | null} */ #grad = null
 
   /**
    * Not for users, who call `gpt.tensor`, `gpt.zeros`, `gpt.randn` ...
@@ -30,17 +31,9 @@ export class Tensor {
     this.shape = Object.freeze([...shape])
     /** How many elements there are. @readonly */
     this.size = sizeOf(shape)
-    /**
-     * What the backward passes since `zeroGrad` have added up, of the same shape; null before the first. Only a
-     * layer's parameters ever have one.
-     *
-     * @type {Tensor | null}
-     */
-    this.grad = null
     this.#storage = storage
     // Not enumerable, so that a deep comparison or a walk over a tensor does not wander into the runtime.
     Object.defineProperty(this, 'runtime', { enumerable: false })
-    Object.defineProperty(this, 'grad', { enumerable: false })
     runtime.memory.track(this)
   }
 
@@ -78,6 +71,20 @@ export class Tensor {
     const tensor = Tensor.empty(runtime, 'tensor', wanted)
     tensor.data.set(data)
     return tensor
+  }
+
+  /**
+   * What the backward passes since `zeroGrad` have added up, of the same shape; null before the first. Only a layer's
+   * parameters ever have one.
+   *
+   * @type {Tensor | null}
+   */
+  get grad() {
+    return this.#grad
+  }
+
+  set grad(gradient) {
+    this.#grad = gradient
   }
 
   /** Whether the tensor was disposed, or the instance that made it. @returns {boolean} */
@@ -195,7 +202,9 @@ export class Tensor {
    * @returns {Tensor}
    */
   hold() {
-    const held = this.reshape(this.shape)
+    const storage = this.#live('hold')
+    storage.holders++
+    const held = new Tensor(this.runtime, this.shape, storage)
     this.runtime.memory.untrack(held)
     return held
   }

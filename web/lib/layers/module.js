@@ -99,12 +99,13 @@ export class Module {
    * Keeps tensors for `backward`, in training mode. Whoever made them may dispose them.
    *
    * @internal
-   * @param {Record<string, Tensor>} tensors
+   * @param {Record<string, Tensor>} tensors an object of its own, which is kept
    */
   save(tensors) {
     this.release()
     if (!this.training) return
-    this.#saved = Object.fromEntries(Object.entries(tensors).map(([name, tensor]) => [name, tensor.hold()]))
+    for (const name in tensors) tensors[name] = tensors[name].hold()
+    this.#saved = tensors
   }
 
   /**
@@ -123,7 +124,8 @@ export class Module {
 
   /** Frees what the last `forward` kept. @internal */
   release() {
-    for (const tensor of Object.values(this.#saved ?? {})) tensor.dispose()
+    if (this.#saved === null) return
+    for (const name in this.#saved) this.#saved[name].dispose()
     this.#saved = null
   }
 
