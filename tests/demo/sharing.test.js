@@ -177,7 +177,7 @@ test('the numbers go into a file and come back from it', async () => {
   await input.uploadFile(join(folder, 'numbers.json'))
   await second.page.waitForFunction(() => document.querySelector('input[aria-label="seed"]').value === '7')
   const cells = (page) =>
-    page.$$eval('.cell', (all) => all.map((one) => one.querySelector('input')?.value ?? one.textContent))
+    page.$$eval('#layer .cell', (all) => all.map((one) => one.querySelector('input')?.value ?? one.textContent))
   assert.deepEqual(await cells(second.page), await cells(page))
   await press(second.page, 'Control', 'z')
   assert.equal(await value(second.page, 'seed'), '123')
