@@ -121,7 +121,7 @@ static void moments(double *off, double *var, const float *x, const float *m, si
 
 static void statistics(float *mean, float *off, float *var, const float *x, size_t rows, size_t cols, size_t n)
 {
-    const size_t guessed = rows < GUESS ? rows : GUESS;
+    const size_t guessed = gpt_least(rows, GUESS);
     float m[COLUMNS] = {0.0f};
     double o[COLUMNS], v[COLUMNS];
     for (size_t c = 0; c < n; c++) {
@@ -153,7 +153,7 @@ int gpt_batchnorm_statistics_part(float *mean, float *off, float *var, const flo
     size_t c;
     const size_t end = gpt_share(cols, COLUMNS, part, parts, &c);
     for (; c < end; c += COLUMNS)
-        statistics(mean + c, off + c, var + c, x + c, rows, cols, end - c < COLUMNS ? end - c : COLUMNS);
+        statistics(mean + c, off + c, var + c, x + c, rows, cols, gpt_least(end - c, COLUMNS));
     return GPT_OK;
 }
 
@@ -215,7 +215,7 @@ int gpt_batchnorm_forward_part(float *y, const float *x, const float *mean, cons
     size_t c;
     const size_t end = gpt_share(cols, COLUMNS, part, parts, &c);
     for (; c < end; c += COLUMNS) {
-        const size_t n = end - c < COLUMNS ? end - c : COLUMNS;
+        const size_t n = gpt_least(end - c, COLUMNS);
         const normaliser u = normaliser_of(mean + c, off ? off + c : NULL, var + c, n, eps);
         const v128_t by = load(scale + c, n), plus = load(shift + c, n);
         for (size_t r = 0; r < rows; r++) {
@@ -297,7 +297,7 @@ int gpt_batchnorm_backward_part(float *dx, float *dscale, float *dshift, const f
     size_t c;
     const size_t end = gpt_share(cols, COLUMNS, part, parts, &c);
     for (; c < end; c += COLUMNS) {
-        const size_t n = end - c < COLUMNS ? end - c : COLUMNS;
+        const size_t n = gpt_least(end - c, COLUMNS);
         const normaliser u = normaliser_of(mean + c, off + c, var + c, n, eps);
         backward(dx + c, dscale + c, dshift + c, dy + c, x + c, u, load(scale + c, n), rows, cols, n);
     }
