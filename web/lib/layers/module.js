@@ -33,6 +33,15 @@ function transpose(values, [rows, cols]) {
 }
 
 /**
+ * @param {[string, Tensor][]} named
+ * @returns {[string, Tensor][]} each tensor once, under the first of its names
+ */
+function once(named) {
+  const seen = new Set()
+  return named.filter(([, tensor]) => !seen.has(tensor) && seen.add(tensor))
+}
+
+/**
  * @param {Float32Array} a
  * @param {Float32Array} b
  */
@@ -169,8 +178,7 @@ export class Module {
    * @returns {[string, Tensor][]}
    */
   namedParameters() {
-    const seen = new Set()
-    return this.#named(false).filter(([, tensor]) => !seen.has(tensor) && seen.add(tensor))
+    return once(this.#named(false))
   }
 
   /** @returns {Tensor[]} the parameters, in the order of `namedParameters` */
@@ -230,9 +238,7 @@ export class Module {
    * @example writeFileSync('layer.safetensors', new Linear(5, 6).saveSafetensors())
    */
   saveSafetensors() {
-    const seen = new Set()
-    const once = this.#named(true).filter(([, tensor]) => !seen.has(tensor) && seen.add(tensor))
-    return encodeSafetensors(`${this.constructor.name}.saveSafetensors`, Object.fromEntries(once))
+    return encodeSafetensors(`${this.constructor.name}.saveSafetensors`, Object.fromEntries(once(this.#named(true))))
   }
 
   /**
