@@ -1,6 +1,9 @@
 // The built page in real browsers: what the page's tests share.
 
+import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import puppeteer from 'puppeteer-core'
 
@@ -99,4 +102,68 @@ export async function openAll(page) {
     await page.waitForSelector(`#${id}${whole}`)
   }
   return ids
+}
+
+/** Presses the last key while the others are held. */
+export async function press(page, ...keys) {
+  for (const key of keys.slice(0, -1)) await page.keyboard.down(key)
+  await page.keyboard.press(keys.at(-1))
+  for (const key of keys.slice(0, -1)) await page.keyboard.up(key)
+}
+
+/**
+ * The file that the browser saves.
+ *
+ * @param {string} folder that it saves into
+ * @param {string} name
+ * @param {() => Promise<void>} act what makes it
+ */
+export async function saved(folder, name, act) {
+  await act()
+  const path = join(folder, name)
+  for (let tries = 0; !existsSync(path); tries++) {
+    assert.ok(tries < 100, `no ${name} was saved`)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  return readFileSync(path)
+}
+
+const FRAME = 16 // milliseconds
+
+/**
+ * That an update fits into a frame, as the footer times it: the best of some, since the first are slow code yet.
+ *
+ * @param {import('puppeteer-core').Page} page
+ * @param {(i: number) => Promise<void>} change makes the i-th of them
+ * @param {number} [count]
+ */
+export async function assertInFrame(page, change, count = 8) {
+  const times = []
+  for (let i = 0; i < count; i++) {
+    await change(i)
+    times.push(Number(/took ([\d.]+) ms/.exec(await page.$eval('footer', (footer) => footer.textContent))[1]))
+  }
+  assert.ok(Math.min(...times) < FRAME, `${times}`)
+}
+
+/** Width and height of a desktop's screen, of a laptop's and of a phone's. */
+export const SCREENS = [
+  [1440, 900],
+  [1280, 800],
+  [360, 780],
+]
+
+/**
+ * That a section, embedded, fits its screen, on a phone to the side, and that nothing was complained of or asked of others.
+ *
+ * @param {Awaited<ReturnType<typeof open>>} opened
+ * @param {string} id
+ * @param {number} width
+ * @param {number} height
+ */
+export async function assertOnScreen({ page, complaints, foreign }, id, width, height) {
+  assert.ok((await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)) <= 0)
+  const tall = await page.$eval(`#${id}`, (section) => section.offsetHeight)
+  if (width >= 1280) assert.ok(tall <= height, `${tall} pixels tall`)
+  assert.deepEqual([...complaints, ...foreign], [])
 }

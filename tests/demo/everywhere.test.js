@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { WHOLE_SECTION, launch, open, openAll, serve } from './browser.js'
+import { launch, open, openAll, press, serve, WHOLE_SECTION } from './browser.js'
 
 const WIDE = { width: 1440, height: 900 }
 const NARROW = { width: 360, height: 780 }
@@ -42,12 +42,6 @@ async function change(page) {
   const number = await page.$('.section :is(input.editable, input[type="range"]):enabled')
   await (number ?? (await page.$('.section select:enabled'))).focus()
   await press(page, number ? 'ArrowUp' : 'ArrowDown')
-}
-
-async function press(page, ...keys) {
-  for (const key of keys.slice(0, -1)) await page.keyboard.down(key)
-  await page.keyboard.press(keys.at(-1))
-  for (const key of keys.slice(0, -1)) await page.keyboard.up(key)
 }
 
 describe('everywhere', { concurrency: 2 }, () => {

@@ -1,12 +1,12 @@
 // What one does with the whole page: undo and redo, the address, a section embedded, files, no network.
 
 import assert from 'node:assert/strict'
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { launch, open, serve } from './browser.js'
+import { launch, open, press, saved, serve } from './browser.js'
 
 const FIRST_LOAD = 120e3 // bytes, gzipped, WebAssembly and fonts included
 
@@ -30,12 +30,6 @@ const problem = (page) => page.$eval('.problems', (element) => element.textConte
 const tool = (page, name) => page.waitForSelector(`.tools ::-p-text(${name})`)
 const disabled = async (page, name) => (await tool(page, name)).evaluate((button) => button.disabled)
 
-async function press(page, ...keys) {
-  for (const key of keys.slice(0, -1)) await page.keyboard.down(key)
-  await page.keyboard.press(keys.at(-1))
-  for (const key of keys.slice(0, -1)) await page.keyboard.up(key)
-}
-
 async function drag(page, label, pixels) {
   const box = await (await cell(page, label)).boundingBox()
   const [x, y] = [box.x + box.width / 2, box.y + box.height / 2]
@@ -43,17 +37,6 @@ async function drag(page, label, pixels) {
   await page.mouse.down()
   await page.mouse.move(x + pixels, y, { steps: 8 })
   await page.mouse.up()
-}
-
-/** The file that the browser saves, once it is whole. @param {string} name @param {() => Promise<void>} act */
-async function saved(name, act) {
-  await act()
-  const path = join(folder, name)
-  for (let tries = 0; !existsSync(path); tries++) {
-    assert.ok(tries < 100, `no ${name} was saved`)
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
-  return readFileSync(path)
 }
 
 test('undo takes back what was typed, a drag and a setting, each as one step, and redo brings it again', async () => {
@@ -166,7 +149,7 @@ test('the link is copied, and where that is not allowed it stands there to be co
 test('the numbers go into a file and come back from it', async () => {
   const { page } = await open(browser, `${server.url}?seed=7&x11=2&gamma1=3`)
   const text = String(
-    await saved('gpt-layers.json', async () => (await tool(page, 'download the numbers')).click()),
+    await saved(folder, 'gpt-layers.json', async () => (await tool(page, 'download the numbers')).click()),
   )
   const { state, numbers } = JSON.parse(text)
   assert.deepEqual(state.layer.edits, { x11: 2, gamma1: 3 })
@@ -212,12 +195,12 @@ test('a file that is none of the page’s gets a sentence, and leaves all as it 
 test('a chart is saved as SVG and as PNG, as it looks, within the page’s policy', async () => {
   const { page, complaints } = await open(browser, server.url)
   const press = async (label) => (await page.$(`button[aria-label="${label}"]`)).click()
-  const text = String(await saved('sample-1.svg', () => press('sample-1 as SVG')))
+  const text = String(await saved(folder, 'sample-1.svg', () => press('sample-1 as SVG')))
   assert.match(text, /^<svg [^>]*xmlns="http:\/\/www.w3.org\/2000\/svg"/)
   assert.equal((text.match(/<circle /g) ?? []).length, 18)
   assert.match(text, /<circle [^>]*fill="#[0-9a-f]{6}"/)
   assert.doesNotMatch(text, / class=| style=|var\(/)
-  const png = await saved('sample-1.png', () => press('sample-1 as PNG'))
+  const png = await saved(folder, 'sample-1.png', () => press('sample-1 as PNG'))
   // the points' colours are in it, and more than a few pixels of each
   const count = await page.evaluate(async (base64) => {
     const bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0))
