@@ -54,9 +54,13 @@ async function inNewPage(browser, url, name, argument, report = () => {}) {
   })
   await page.goto(url)
   await page.waitForFunction((name) => name in globalThis, {}, name)
-  await page.evaluate((name, argument) => {
-    globalThis[name](argument).then(globalThis.resolve, (error) => globalThis.reject(error.stack))
-  }, name, argument)
+  await page.evaluate(
+    (name, argument) => {
+      globalThis[name](argument).then(globalThis.resolve, (error) => globalThis.reject(error.stack))
+    },
+    name,
+    argument,
+  )
   const result = await answer
   await context.close()
   return result

@@ -60,7 +60,7 @@ export async function race(entries, { seconds, rounds, sample, patience, lead = 
     (done >= rounds && spent >= seconds * entries.length) || (done >= FEW_ROUNDS && spent >= patience)
   for (let round = 0; !enough(round); round++) {
     for (const [i, { call, rest }] of entries.entries()) {
-      for (let led = 0; led < lead; ) led += await time(call, calls[i])
+      for (let led = 0; led < lead;) led += await time(call, calls[i])
       const taken = await time(call, calls[i])
       times[i].push(taken / calls[i])
       spent += taken

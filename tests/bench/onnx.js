@@ -63,7 +63,13 @@ function attribute([name, value]) {
  */
 export function node(operator, inputs, output, attributes = {}, domain = '') {
   const names = [...inputs.map((name) => string(1, name)), string(2, output)]
-  return message(1, ...names, string(4, operator), ...Object.entries(attributes).map(attribute), string(7, domain))
+  return message(
+    1,
+    ...names,
+    string(4, operator),
+    ...Object.entries(attributes).map(attribute),
+    string(7, domain),
+  )
 }
 
 /**

@@ -7,7 +7,14 @@ export const EPS = 1e-5
 export const TOKENS = [1, 6, 128, 1024]
 
 /** The model that tests/training/learn.js trains, in batches of as many sequences; their tokens are from 0 on. */
-export const SMALL_GPT = { vocabSize: 51, contextLength: 64, embDim: 64, nHeads: 4, nLayers: 2, tieWeights: true }
+export const SMALL_GPT = {
+  vocabSize: 51,
+  contextLength: 64,
+  embDim: 64,
+  nHeads: 4,
+  nLayers: 2,
+  tieWeights: true,
+}
 export const BATCH = 8
 /** Without decay, which TensorFlow.js's Adam does not have. */
 export const ADAM = { lr: 1e-3, betas: [0.9, 0.999], eps: 1e-8, weightDecay: 0 }
@@ -89,7 +96,9 @@ function smallGptWeights(draw) {
   const weights = {}
   for (const [name, shape] of Object.entries(SMALL_GPT_SHAPES)) {
     const around = name.endsWith('scale') ? 1 : 0
-    weights[name] = draw(shape.reduce((product, size) => product * size, 1)).map((value) => around + 0.02 * value)
+    weights[name] = draw(shape.reduce((product, size) => product * size, 1)).map(
+      (value) => around + 0.02 * value,
+    )
   }
   return weights
 }
@@ -111,7 +120,8 @@ export function work({ kind, columns, tokens }) {
   }
   const weights = kind === 'FeedForward' ? 2 * DIM * HIDDEN : 4 * DIM * DIM
   const scores = kind === 'Attention' ? (tokens * (tokens + 1)) / 2 : 0
-  if (kind !== 'FeedForward' && kind !== 'Attention') return { amount: 2 * tokens * columns * 4, unit: 'GB/s', limit: 'memory' }
+  if (kind !== 'FeedForward' && kind !== 'Attention')
+    return { amount: 2 * tokens * columns * 4, unit: 'GB/s', limit: 'memory' }
   if (tokens === 1) return { amount: weights * 4, unit: 'GB/s', limit: 'memory' }
   return { amount: 2 * tokens * weights + 4 * DIM * scores, unit: 'GFLOP/s', limit: 'multiply-add' }
 }

@@ -83,7 +83,12 @@ function prepareTraining(gpt, { tokens, x, weights }) {
   const state = model.stateDict()
   for (const [name, values] of Object.entries(weights)) state[name].data.set(values)
   const shape = [BATCH, tokens / BATCH]
-  const [ids, targets] = [0, 1].map((odd) => gpt.tensor(x.filter((_, i) => i % 2 === odd), shape))
+  const [ids, targets] = [0, 1].map((odd) =>
+    gpt.tensor(
+      x.filter((_, i) => i % 2 === odd),
+      shape,
+    ),
+  )
   const optimizer = new gpt.AdamW(model.parameters(), ADAM)
   const step = () =>
     gpt.scope(() => {

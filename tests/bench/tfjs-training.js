@@ -28,7 +28,10 @@ const crossEntropy = (targets) =>
 export function prepareTraining({ tokens, x, weights }) {
   const length = tokens / BATCH
   const parameters = Object.fromEntries(
-    Object.entries(SMALL_GPT_SHAPES).map(([name, shape]) => [name, tf.variable(tf.tensor(weights[name], shape))]),
+    Object.entries(SMALL_GPT_SHAPES).map(([name, shape]) => [
+      name,
+      tf.variable(tf.tensor(weights[name], shape)),
+    ]),
   )
   // One-hot, since the backend lacks the gradient of tf.gather.
   const [ids, targets] = [0, 1].map((odd) => {

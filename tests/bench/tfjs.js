@@ -30,9 +30,9 @@ const FUNCTIONS = {
   Attention(x, { weight1, bias1, weight2, bias2, mask }) {
     const size = DIM / HEADS
     const qkv = tf.reshape(tf.fused.matMul({ a: x, b: weight1, bias: bias1 }), [-1, 3, HEADS, size])
-    const [q, kTransposed, v] = tf.split(qkv, 3, 1).map((t, i) =>
-      tf.transpose(tf.squeeze(t, [1]), i === 1 ? [1, 2, 0] : [1, 0, 2]),
-    )
+    const [q, kTransposed, v] = tf
+      .split(qkv, 3, 1)
+      .map((t, i) => tf.transpose(tf.squeeze(t, [1]), i === 1 ? [1, 2, 0] : [1, 0, 2]))
     const scores = tf.add(tf.mul(tf.matMul(q, kTransposed), 1 / Math.sqrt(size)), mask)
     const heads = tf.transpose(tf.matMul(tf.softmax(scores), v), [1, 0, 2])
     return tf.fused.matMul({ a: tf.reshape(heads, [-1, DIM]), b: weight2, bias: bias2 })

@@ -19,7 +19,10 @@ export async function training(gpt, { threads, effort, only }) {
   const rows = []
   for (const tokens of TOKENS) {
     if (!selects(only, { operation: OPERATION, tokens, threads })) continue
-    const [trained, evaluated] = [new gpt.FeedForward({ embDim: DIM }), new gpt.FeedForward({ embDim: DIM }).eval()]
+    const [trained, evaluated] = [
+      new gpt.FeedForward({ embDim: DIM }),
+      new gpt.FeedForward({ embDim: DIM }).eval(),
+    ]
     const [x, dy] = [gpt.randn([tokens, DIM]), gpt.randn([tokens, DIM])]
     const step = () => {
       gpt.scope(() => {
@@ -33,7 +36,10 @@ export async function training(gpt, { threads, effort, only }) {
         evaluated.forward(x)
       })
     }
-    const seconds = await race(Object.entries({ step, forward }).map(([name, call]) => ({ name, call })), effort)
+    const seconds = await race(
+      Object.entries({ step, forward }).map(([name, call]) => ({ name, call })),
+      effort,
+    )
     for (const owned of [trained, evaluated, x, dy]) owned.dispose()
     rows.push({
       operation: OPERATION,

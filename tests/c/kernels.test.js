@@ -12,9 +12,18 @@ import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const sources = ['c', 'tests/c'].flatMap((folder) =>
-  readdirSync(join(root, folder)).filter((name) => name.endsWith('.c')).map((name) => join(folder, name)))
+  readdirSync(join(root, folder))
+    .filter((name) => name.endsWith('.c'))
+    .map((name) => join(folder, name)),
+)
 const language = [
-  '-std=c11', '-Wall', '-Wextra', '-Werror', '-Wshadow', '-Wconversion', '-Wstrict-prototypes',
+  '-std=c11',
+  '-Wall',
+  '-Wextra',
+  '-Werror',
+  '-Wshadow',
+  '-Wconversion',
+  '-Wstrict-prototypes',
   '-Wmissing-prototypes',
 ]
 
@@ -35,7 +44,7 @@ function run(file, args, seconds) {
   const options = { cwd: root, env, timeout: seconds * 1000, maxBuffer: 2 ** 24 }
   return new Promise((resolve) => {
     execFile(file, args, options, (error, stdout, stderr) => {
-      resolve({ status: error ? error.code ?? error.signal ?? error.message : 0, stdout, stderr })
+      resolve({ status: error ? (error.code ?? error.signal ?? error.message) : 0, stdout, stderr })
     })
   })
 }
@@ -77,8 +86,16 @@ async function report(t, file, args) {
 test('the kernels, natively under AddressSanitizer and UBSan', async (t) => {
   const program = join(root, 'build/test-kernels')
   await compile(process.env.CC ?? 'gcc', [
-    '-O1', '-g', '-fsanitize=address,undefined', '-fno-sanitize-recover=all', '-fno-omit-frame-pointer',
-    '-ffp-contract=off', '-Ic', '-Itests/c', '-o', program,
+    '-O1',
+    '-g',
+    '-fsanitize=address,undefined',
+    '-fno-sanitize-recover=all',
+    '-fno-omit-frame-pointer',
+    '-ffp-contract=off',
+    '-Ic',
+    '-Itests/c',
+    '-o',
+    program,
   ])
   await report(t, program, [])
 })
@@ -94,8 +111,17 @@ test('the kernels as WebAssembly', async (t) => {
   // The flags of build_wasm in build.sh, but with malloc and a fixed memory, for the tests. tests/c is not on
   // the include path: its wasm_simd128.h is for native compilers.
   await compile(findEmcc(), [
-    '-O2', '-msimd128', '-fno-vectorize', '-fno-slp-vectorize', '-ffp-contract=off', '-fno-math-errno',
-    '-Ic', '-sSTANDALONE_WASM', '-sINITIAL_MEMORY=256MB', '-o', program,
+    '-O2',
+    '-msimd128',
+    '-fno-vectorize',
+    '-fno-slp-vectorize',
+    '-ffp-contract=off',
+    '-fno-math-errno',
+    '-Ic',
+    '-sSTANDALONE_WASM',
+    '-sINITIAL_MEMORY=256MB',
+    '-o',
+    program,
   ])
   await report(t, process.execPath, ['--no-warnings', join(root, 'tests/c/wasi.js'), program])
 })

@@ -21,7 +21,10 @@ const FLAGS = [
 export async function serve() {
   const script = fileURLToPath(new URL('../../web/demo/serve.js', import.meta.url))
   const env = { ...process.env, DISPLAY: '', WAYLAND_DISPLAY: '' } // no window on the desktop of whoever runs the tests
-  const server = spawn(process.execPath, [script, '--port', '0'], { env, stdio: ['ignore', 'pipe', 'inherit'] })
+  const server = spawn(process.execPath, [script, '--port', '0'], {
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   const url = await new Promise((resolve, reject) => {
     server.stdout.on('data', (data) => resolve(String(data).trim().split('\n').at(-1)))
     server.on('exit', (code) => reject(new Error(`the demo's server ended with ${code}`)))

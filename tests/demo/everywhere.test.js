@@ -29,7 +29,7 @@ const SETTLED = 100 // milliseconds without a change: what a worker computes com
 
 /** @returns {Promise<string[]>} what a section shows, once it has all it waits for */
 async function shown(page) {
-  for (let last = await page.evaluate(read); ; ) {
+  for (let last = await page.evaluate(read); ;) {
     await new Promise((resolve) => setTimeout(resolve, SETTLED))
     const now = await page.evaluate(read)
     if (!now.busy && String(now.shown) === String(last.shown)) return now.shown
@@ -65,8 +65,7 @@ describe('everywhere', { concurrency: 2 }, () => {
         const features = name === 'chrome' ? reader : {}
         return open(browsers.get(reader), server.url + query, { ...options, features })
       }
-      const alone = (id, reader, size) =>
-        visit(`?embed=${id}`, reader, { ...size, ready: WHOLE_SECTION })
+      const alone = (id, reader, size) => visit(`?embed=${id}`, reader, { ...size, ready: WHOLE_SECTION })
 
       test('the whole page', async () => {
         for (const [reader, size] of [
@@ -84,7 +83,9 @@ describe('everywhere', { concurrency: 2 }, () => {
 
       test('the policy is served with the page, and the tests see what is against it', async () => {
         const { page, complaints, foreign } = await visit('', PLAIN, WIDE)
-        const policy = await page.evaluate(async () => (await fetch('')).headers.get('content-security-policy'))
+        const policy = await page.evaluate(async () =>
+          (await fetch('')).headers.get('content-security-policy'),
+        )
         assert.equal(policy, "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'")
         assert.deepEqual([...complaints, ...foreign], [])
         await page.evaluate(() => {
@@ -157,23 +158,32 @@ describe('everywhere', { concurrency: 2 }, () => {
         await page.close()
       })
 
-      each('360 pixels wide, in the dark, without motion: all fits, and nothing moves by itself', async (id) => {
-        const { page, complaints, foreign } = await alone(id, OTHER, NARROW)
-        assert.ok((await overflow(page)) <= 0, `${await overflow(page)} pixels too wide`)
-        const { colour, moving } = await page.evaluate(() => {
-          for (const button of document.querySelectorAll('.section button:enabled')) button.click()
-          return {
-            colour: getComputedStyle(document.documentElement).backgroundColor,
-            moving: document.getAnimations().length,
-          }
-        })
-        assert.equal(moving, 0)
-        assert.ok(colour.match(/\d+/g).every((part) => part < 64), colour)
-        assert.doesNotMatch(await page.$eval('.section', (section) => section.innerText), /NaN|undefined/)
-        assert.ok((await overflow(page)) <= 0, `${await overflow(page)} pixels too wide with every button pressed`)
-        assert.deepEqual([...complaints, ...foreign], [])
-        await page.close()
-      })
+      each(
+        '360 pixels wide, in the dark, without motion: all fits, and nothing moves by itself',
+        async (id) => {
+          const { page, complaints, foreign } = await alone(id, OTHER, NARROW)
+          assert.ok((await overflow(page)) <= 0, `${await overflow(page)} pixels too wide`)
+          const { colour, moving } = await page.evaluate(() => {
+            for (const button of document.querySelectorAll('.section button:enabled')) button.click()
+            return {
+              colour: getComputedStyle(document.documentElement).backgroundColor,
+              moving: document.getAnimations().length,
+            }
+          })
+          assert.equal(moving, 0)
+          assert.ok(
+            colour.match(/\d+/g).every((part) => part < 64),
+            colour,
+          )
+          assert.doesNotMatch(await page.$eval('.section', (section) => section.innerText), /NaN|undefined/)
+          assert.ok(
+            (await overflow(page)) <= 0,
+            `${await overflow(page)} pixels too wide with every button pressed`,
+          )
+          assert.deepEqual([...complaints, ...foreign], [])
+          await page.close()
+        },
+      )
     })
   }
 })

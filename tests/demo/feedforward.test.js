@@ -9,7 +9,6 @@ import { STAGES } from '../../web/demo/src/sections/feedforward/slice.js'
 import { golden } from '../lib/support.js'
 import { assertInFrame, assertOnScreen, launch, open, press, SCREENS, serve } from './browser.js'
 
-
 let server, browser
 before(async () => {
   server = await serve()
@@ -23,14 +22,19 @@ after(async () => {
 const expected = golden('page_feedforward')
 const show = (query = '', options = {}) =>
   open(browser, `${server.url}?embed=feedforward${query}`, { ready: '#feedforward canvas', ...options })
-const said = (page, where = '#feedforward') => page.$eval(where, (element) => element.textContent.replace(/\s+/g, ' ').trim())
+const said = (page, where = '#feedforward') =>
+  page.$eval(where, (element) => element.textContent.replace(/\s+/g, ' ').trim())
 /** A table's numbers, row by row. */
 const table = async (page, nth) =>
-  (await page.$$eval('#feedforward table', (tables) =>
-    tables.map((one) =>
-      [...one.querySelectorAll('tbody tr')].map((row) => [...row.querySelectorAll('.cell')].map((cell) => Number(cell.textContent.trim().replace('−', '-')))),
-    ),
-  ))[nth]
+  (
+    await page.$$eval('#feedforward table', (tables) =>
+      tables.map((one) =>
+        [...one.querySelectorAll('tbody tr')].map((row) =>
+          [...row.querySelectorAll('.cell')].map((cell) => Number(cell.textContent.trim().replace('−', '-'))),
+        ),
+      ),
+    )
+  )[nth]
 
 const near = (a, b, tolerance) => assert.ok(Math.abs(a - b) <= tolerance, `${a}, expected ${b}`)
 
@@ -47,7 +51,10 @@ test('the numbers, means and variances on the way, and the parameters, are PyTor
 
 test('what is timed as the plain C computes what the builds compute', async () => {
   const network = create(await load(), expected.seed)
-  const reference = plain(new WebAssembly.Module(readFileSync(new URL('../../build/wasm/plain.wasm', import.meta.url))), network)
+  const reference = plain(
+    new WebAssembly.Module(readFileSync(new URL('../../build/wasm/plain.wasm', import.meta.url))),
+    network,
+  )
   reference.run()
   const y = reference.y()
   network.layer.forward(network.x).data.forEach((value, i) => near(value, y[i], 2e-6))
@@ -57,7 +64,10 @@ test('what is timed as the plain C computes what the builds compute', async () =
 test('a call is timed as the median of samples that are long enough for a coarse clock', () => {
   let at = 0
   let calls = 0
-  const { median, lower, upper } = time(() => (calls++, (at += calls % 7 ? 3 : 10)), () => at)
+  const { median, lower, upper } = time(
+    () => (calls++, (at += calls % 7 ? 3 : 10)),
+    () => at,
+  )
   assert.ok(lower <= median && median <= upper && lower >= 3 && upper < 10, `${lower} ${median} ${upper}`)
   assert.ok(calls > 15 * 5)
 })
@@ -72,7 +82,9 @@ test('the page shows them, and 4,722,432 with its sum once one has guessed', asy
       near(row[2 * i + 1], variance[token], 0.6e-4)
     }),
   )
-  const [linear, gelu] = (await said(page, '.here')).match(/−?0\.\d+/g).map((text) => Number(text.replace('−', '-')))
+  const [linear, gelu] = (await said(page, '.here'))
+    .match(/−?0\.\d+/g)
+    .map((text) => Number(text.replace('−', '-')))
   near(linear, expected.hidden.linear, 2e-6)
   near(gelu, expected.hidden.gelu, 2e-6)
   assert.doesNotMatch(await said(page), /4,722,432/)
@@ -109,18 +121,30 @@ test('pointing at a number reads it out with its neighbours; the arrow keys walk
   assert.match(await said(page, '.here'), /^Hidden\[1, 1, 3071\]/)
   await maps[0].focus()
   assert.match(await said(page, '.here'), /^x\[1, 1, 767\] = 0\.\d+, drawn evenly/)
-  await page.waitForFunction(() => /feedforward\.stage=x&feedforward\.token=4&feedforward\.number=767/.test(location.search))
+  await page.waitForFunction(() =>
+    /feedforward\.stage=x&feedforward\.token=4&feedforward\.number=767/.test(location.search),
+  )
   await page.close()
 })
 
 test('another seed draws another network, as a step to undo, and nonsense is refused', async () => {
-  const { page, complaints } = await show('&feedforward.seed=5', { features: { 'prefers-reduced-motion': 'reduce' } })
+  const { page, complaints } = await show('&feedforward.seed=5', {
+    features: { 'prefers-reduced-motion': 'reduce' },
+  })
   const first = await table(page, 0)
   await (await page.$('input[aria-label="seed of the network"]')).focus()
   await page.keyboard.type('6')
-  await page.waitForFunction((text) => document.querySelector('#feedforward td.cell').textContent.trim() !== text, {}, first[0][0].toFixed(4))
+  await page.waitForFunction(
+    (text) => document.querySelector('#feedforward td.cell').textContent.trim() !== text,
+    {},
+    first[0][0].toFixed(4),
+  )
   await press(page, 'Control', 'z')
-  await page.waitForFunction((text) => document.querySelector('#feedforward td.cell').textContent.trim() === text, {}, first[0][0].toFixed(4))
+  await page.waitForFunction(
+    (text) => document.querySelector('#feedforward td.cell').textContent.trim() === text,
+    {},
+    first[0][0].toFixed(4),
+  )
   assert.deepEqual(await table(page, 0), first)
   assert.deepEqual(complaints, [])
   await page.close()
@@ -132,14 +156,17 @@ test('another seed draws another network, as a step to undo, and nonsense is ref
 test('each build that this browser runs is timed here beside the plain C, and that can be stopped', async () => {
   const { page, complaints } = await show('', { width: 1280, height: 800 })
   await (await page.waitForSelector('.predict button')).click()
-  const press = async (name) => (await page.waitForSelector(`#feedforward .side button ::-p-text(${name})`)).click()
+  const press = async (name) =>
+    (await page.waitForSelector(`#feedforward .side button ::-p-text(${name})`)).click()
   await press('measure it')
   await press('stop')
   assert.match(await said(page, '.side figure'), /Stopped\./)
   await press('measure')
   await page.waitForSelector('#feedforward ::-p-text(measure again)', { timeout: 60000 })
   const sentence = await page.$eval('#feedforward svg', (svg) => svg.ariaLabel)
-  const times = Object.fromEntries([...sentence.matchAll(/(plain C|simd|relaxed) ([\d.]+) ms/g)].map(([, name, ms]) => [name, Number(ms)]))
+  const times = Object.fromEntries(
+    [...sentence.matchAll(/(plain C|simd|relaxed) ([\d.]+) ms/g)].map(([, name, ms]) => [name, Number(ms)]),
+  )
   assert.ok(times.simd < times['plain C'], sentence)
   const built = existsSync(new URL('../../dist/wasm/relaxed.wasm', import.meta.url))
   if (built) assert.ok(times.relaxed < times['plain C'], sentence)

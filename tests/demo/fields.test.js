@@ -14,7 +14,15 @@ const fields = {
   rows: numbers([], { max: 3 }),
 }
 const one = slice(fields, { views: ['on'] })
-const other = { n: 768, rate: 1e-3, kind: 'batch', on: true, words: 'ä = 1 & 2', row: [-0.5, 4], rows: [1, 2, 3] }
+const other = {
+  n: 768,
+  rate: 1e-3,
+  kind: 'batch',
+  on: true,
+  words: 'ä = 1 & 2',
+  row: [-0.5, 4],
+  rows: [1, 2, 3],
+}
 
 test('only what differs from the defaults goes into the address, and comes back from it', () => {
   assert.deepEqual(one.toQuery(one.defaults()), {})

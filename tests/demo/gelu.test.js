@@ -10,7 +10,6 @@ import { activate, extremes } from '../../web/demo/src/sections/gelu/compute.js'
 import { golden } from '../lib/support.js'
 import { assertInFrame, assertOnScreen, launch, open, press, saved, SCREENS, serve } from './browser.js'
 
-
 let server, browser, folder
 before(async () => {
   server = await serve()
@@ -169,7 +168,9 @@ test('the address restores the cursor; what is off the axis is refused with a se
 
 test('each chart says in a sentence what it shows at the cursor', async () => {
   const { page } = await show('&gelu.x=-3')
-  const sentences = await page.$$eval('#gelu svg[role=img]', (charts) => charts.map((chart) => chart.ariaLabel))
+  const sentences = await page.$$eval('#gelu svg[role=img]', (charts) =>
+    charts.map((chart) => chart.ariaLabel),
+  )
   assert.match(
     sentences[0],
     /At x = −3, GELU is −0\.0036 by tanh and −0\.0040 exactly, ReLU 0\.0000\. GELU falls to −0\.1700 at −0\.752/,
@@ -184,7 +185,9 @@ test('each chart says in a sentence what it shows at the cursor', async () => {
 
 /** The chart that a press of the button saves. */
 const chart = (page, label) =>
-  saved(folder, label.toLowerCase().replace(' as ', '.'), async () => (await page.$(`button[aria-label="${label}"]`)).click())
+  saved(folder, label.toLowerCase().replace(' as ', '.'), async () =>
+    (await page.$(`button[aria-label="${label}"]`)).click(),
+  )
 
 test('a saved chart has its curves’ names, above the lines behind them', async () => {
   const { page, complaints } = await show()
@@ -199,7 +202,9 @@ test('a saved chart has its curves’ names, above the lines behind them', async
     const bitmap = await createImageBitmap(new Blob([bytes], { type: 'image/png' }))
     const context = new OffscreenCanvas(bitmap.width, bitmap.height).getContext('2d')
     context.drawImage(bitmap, 0, 0)
-    const at = [box.left - frame.left, box.top - frame.top, box.width, box.height - 6].map((n) => Math.round(2 * n))
+    const at = [box.left - frame.left, box.top - frame.top, box.width, box.height - 6].map((n) =>
+      Math.round(2 * n),
+    )
     const { data } = context.getImageData(...at)
     return data.filter((value, i) => i % 4 === 0 && value < 0x60).length
   }, png.toString('base64'))
@@ -220,7 +225,10 @@ for (const [width, height] of SCREENS) {
     const opened = await show('&gelu.x=-3', { width, height })
     const { page } = opened
     await (await page.waitForSelector('.predict button')).click()
-    assert.match(await page.$eval('.answer', (element) => element.textContent), /A little less than 0: −0\.0036/)
+    assert.match(
+      await page.$eval('.answer', (element) => element.textContent),
+      /A little less than 0: −0\.0036/,
+    )
     await assertOnScreen(opened, 'gelu', width, height)
     await page.close()
   })

@@ -8,7 +8,6 @@ import { NORMS } from '../../web/demo/src/sections/gpt/config.js'
 import { golden } from '../lib/support.js'
 import { assertInFrame, assertOnScreen, launch, open, press, SCREENS, serve } from './browser.js'
 
-
 let server, browser
 before(async () => {
   server = await serve()
@@ -20,16 +19,24 @@ after(async () => {
 })
 
 const { line, lesson } = golden('page_gpt')
-const show = (query = '', options = {}) => open(browser, `${server.url}?embed=gpt${query}`, { ready: '#gpt .field', ...options })
-const said = (page, where = '#gpt') => page.$eval(where, (element) => element.textContent.replace(/\s+/g, ' ').trim())
+const show = (query = '', options = {}) =>
+  open(browser, `${server.url}?embed=gpt${query}`, { ready: '#gpt .field', ...options })
+const said = (page, where = '#gpt') =>
+  page.$eval(where, (element) => element.textContent.replace(/\s+/g, ' ').trim())
 const cursor = (page) => said(page, '.cell-said')
-const chosen = (page, group) => page.$eval(`[role=radiogroup][aria-label="${group}"] :is([aria-checked=true], :checked)`, (one) => one.ariaLabel)
+const chosen = (page, group) =>
+  page.$eval(
+    `[role=radiogroup][aria-label="${group}"] :is([aria-checked=true], :checked)`,
+    (one) => one.ariaLabel,
+  )
 const NORM = 'the norm to look into'
 const HEAD = 'the head to look into'
 /** The table of the chosen norm: a row a token, of μ and σ² before and after. */
 const table = (page) =>
   page.$$eval('#gpt .both tbody tr', (rows) =>
-    rows.map((row) => [...row.querySelectorAll('.cell')].map((cell) => Number(cell.textContent.trim().replace('−', '-')))),
+    rows.map((row) =>
+      [...row.querySelectorAll('.cell')].map((cell) => Number(cell.textContent.trim().replace('−', '-'))),
+    ),
   )
 
 async function type(page, text) {
@@ -53,7 +60,9 @@ test('mean and variance before and after each norm, every head’s weights and t
     }
   })
   line.weights.forEach((heads, b) => {
-    heads.forEach((rows, h) => rows.flat().forEach((weight, i) => near(found.weights[b][h].flat()[i], weight, 1e-6)))
+    heads.forEach((rows, h) =>
+      rows.flat().forEach((weight, i) => near(found.weights[b][h].flat()[i], weight, 1e-6)),
+    )
   })
   assert.equal(found.next.token, line.next.token)
   near(found.next.share, line.next.share, 1e-6)
@@ -169,7 +178,9 @@ test('it is taught in a worker: with progress, stopped and forgotten, as the add
 })
 
 test('the address restores it all, the lesson too; what means nothing is named', async () => {
-  const { page } = await show('&gpt.text=star,+how&gpt.seed=5&gpt.steps=40&gpt.norm=trf_blocks.2.norm2&gpt.query=3&gpt.key=2')
+  const { page } = await show(
+    '&gpt.text=star,+how&gpt.seed=5&gpt.steps=40&gpt.norm=trf_blocks.2.norm2&gpt.query=3&gpt.key=2',
+  )
   await page.waitForSelector('#gpt .lesson ::-p-text(forget it)')
   assert.match(await said(page, '.lesson'), /taught for 40 steps/)
   assert.match(await chosen(page, NORM), /^norm2 of block 3/)
@@ -181,7 +192,9 @@ test('the address restores it all, the lesson too; what means nothing is named',
 })
 
 test('an update with the longest line fits into a frame', async () => {
-  const { page } = await open(browser, `${server.url}?gpt.text=twinkle,+twinkle,+littl#gpt`, { ready: '#gpt .field' })
+  const { page } = await open(browser, `${server.url}?gpt.text=twinkle,+twinkle,+littl#gpt`, {
+    ready: '#gpt .field',
+  })
   await (await page.$('input[aria-label="the line"]')).focus()
   await press(page, 'End')
   const keys = ['e', 'Backspace', 'e', 'Backspace', 'a', 'Backspace', 'b', 'Backspace', 'c']
@@ -194,7 +207,10 @@ for (const [width, height] of SCREENS) {
     const opened = await show('&gpt.text=twinkle,+twinkle,+little', { width, height })
     const { page } = opened
     await (await page.waitForSelector('.predict button')).click()
-    assert.match(await said(page, '.answer'), /before the first norm to [\d.]+ before the last: it hardly changes/)
+    assert.match(
+      await said(page, '.answer'),
+      /before the first norm to [\d.]+ before the last: it hardly changes/,
+    )
     assert.doesNotMatch(await said(page), /NaN|undefined|Infinity/)
     await assertOnScreen(opened, 'gpt', width, height)
     await page.close()

@@ -25,7 +25,8 @@ const show = (query = '', options = {}) =>
   open(browser, `${server.url}?embed=gradients${query}`, { ready: READY, ...options })
 const said = (page) =>
   page.$$eval('#gradients .verdict', (all) => all.map((one) => one.textContent.replace(/\s+/g, ' ').trim()))
-const step = (page) => page.$eval('#gradients .count', (count) => Number(/step (\d+)/.exec(count.textContent)[1]))
+const step = (page) =>
+  page.$eval('#gradients .count', (count) => Number(/step (\d+)/.exec(count.textContent)[1]))
 const sentences = (page) =>
   page.$$eval('#gradients svg[role=img]', (charts) => charts.map((chart) => chart.ariaLabel))
 const input = (page, label) => page.$(`#gradients input[aria-label="${label}"]`)
@@ -33,7 +34,11 @@ const value = (page, label) =>
   page.$eval(`#gradients input[aria-label="${label}"]`, (one) => Number(one.ariaValueNow))
 const steps = (page, test, ...args) => page.waitForFunction(test, { timeout: RUN }, ...args)
 const until = (page, n) =>
-  steps(page, (n) => Number(/step (\d+)/.exec(document.querySelector('#gradients .count').textContent)[1]) >= n, n)
+  steps(
+    page,
+    (n) => Number(/step (\d+)/.exec(document.querySelector('#gradients .count').textContent)[1]) >= n,
+    n,
+  )
 /** How many workers train; other sections have their own. */
 const labs = (page) => page.workers().filter((worker) => /\/trainer-[^/]*$/.test(worker.url())).length
 const settled = (page) => page.waitForFunction(() => !document.querySelector('#gradients [aria-busy=true]'))
@@ -117,11 +122,20 @@ test('the words follow from the numbers', () => {
   assert.equal(learning(history(1.5, 0.7)), 'learns slowly: its loss came from 1.5 to 0.70')
   assert.equal(learning(history(1, 1)), 'has learnt nothing yet: its loss is 1.0')
   assert.equal(learning(history(...long)), 'does not learn: its loss is 1.0, no better than guessing')
-  assert.match(learning(history(1e12, 1e6)), /^is worse than guessing: its loss came from 1\.0·10¹² to 1\.0·10⁶$/)
-  assert.match(learning(history(1, 1e-6, 0.2)), /^trains, and loses it again: .* to 1\.0·10⁻⁶, and is 0\.20 now$/)
+  assert.match(
+    learning(history(1e12, 1e6)),
+    /^is worse than guessing: its loss came from 1\.0·10¹² to 1\.0·10⁶$/,
+  )
+  assert.match(
+    learning(history(1, 1e-6, 0.2)),
+    /^trains, and loses it again: .* to 1\.0·10⁻⁶, and is 0\.20 now$/,
+  )
   assert.match(learning(history(1, NaN, NaN)), /^stopped after step 1: the loss/)
   assert.match(learning(history(Infinity)), /^cannot begin: the loss/)
-  assert.deepEqual(drift([one([1]), { ...one([1], 1, [2]), means: [-0.5] }], 1), ['μ 0 → −0.500', 'σ 1.00 → 2.00'])
+  assert.deepEqual(drift([one([1]), { ...one([1], 1, [2]), means: [-0.5] }], 1), [
+    'μ 0 → −0.500',
+    'σ 1.00 → 2.00',
+  ])
   assert.deepEqual(
     [short(0), short(-250.4), short(9999), short(12345), short(-9.51e-12)],
     ['0', '−250', '9999', '1.2·10⁴', '−9.5·10⁻¹²'],
@@ -171,7 +185,10 @@ test('it trains for 200 steps in its worker: the loss falls with layer norm, and
     (await said(page))[1],
     /^Without layer norm the stack does not learn: its loss is 1\.0, no better than guessing\. With layer norm it trains: its loss came from 1\.2 to /,
   )
-  assert.match(await page.$eval('#gradients .answer', (answer) => answer.textContent), /With it, the stack trains/)
+  assert.match(
+    await page.$eval('#gradients .answer', (answer) => answer.textContent),
+    /With it, the stack trains/,
+  )
   const [, , loss, without, withNorm] = await sentences(page)
   assert.match(loss, /Without layer norm, the stack does not learn: .* With layer norm, it trains/)
   assert.match(without, /layer 15’s activation, without layer norm: μ .* to .*, σ .* to /)
@@ -218,7 +235,10 @@ test('the same run comes to the same numbers', async () => {
     await page.waitForFunction(
       () => document.querySelector('#gradients .run button').textContent.trim() === 'pause',
     )
-    await steps(page, () => document.querySelector('#gradients .run button').textContent.trim() === 'train again')
+    await steps(
+      page,
+      () => document.querySelector('#gradients .run button').textContent.trim() === 'train again',
+    )
     runs.push(await said(page))
   }
   assert.equal(await step(page), 200)
@@ -233,7 +253,9 @@ test('the worker ends when the section is left, and comes back to where it was',
   await until(page, 10)
   assert.equal(labs(page), 1)
   await page.evaluate(() => scrollTo(0, 0))
-  await page.waitForFunction(() => document.querySelector('#gradients .run button').textContent.trim() === 'train')
+  await page.waitForFunction(
+    () => document.querySelector('#gradients .run button').textContent.trim() === 'train',
+  )
   for (let i = 0; i < 50 && labs(page) > 0; i++) await new Promise((resolve) => setTimeout(resolve, 20))
   assert.equal(labs(page), 0)
   const at = await step(page)
@@ -271,10 +293,16 @@ test('what overflows is said in words, and nothing reads NaN', async () => {
   await click(page, 'one step')
   await until(page, 1)
   assert.match((await said(page))[1], /Without layer norm the stack cannot begin: the loss/)
-  assert.doesNotMatch(await page.$eval('#gradients', (section) => section.outerHTML), /NaN|Infinity|undefined/)
+  assert.doesNotMatch(
+    await page.$eval('#gradients', (section) => section.outerHTML),
+    /NaN|Infinity|undefined/,
+  )
   await type(page, 'gain', '0.2')
   assert.match((await said(page))[0], /Without layer norm the gradient vanishes/)
-  assert.doesNotMatch(await page.$eval('#gradients', (section) => section.outerHTML), /NaN|Infinity|undefined/)
+  assert.doesNotMatch(
+    await page.$eval('#gradients', (section) => section.outerHTML),
+    /NaN|Infinity|undefined/,
+  )
   assert.deepEqual(complaints, [])
   await page.close()
 })
@@ -399,7 +427,10 @@ test('the cursor on the layers is dragged and stepped, and undo leaves it alone'
   await settled(page)
   await page.keyboard.press('End')
   await page.keyboard.press('0')
-  assert.doesNotMatch(await page.$eval('#gradients', (section) => section.textContent), /too large|NaN|undefined/)
+  assert.doesNotMatch(
+    await page.$eval('#gradients', (section) => section.textContent),
+    /too large|NaN|undefined/,
+  )
   await settled(page)
   assert.equal(await at(), 11)
   assert.deepEqual(complaints, [])
@@ -414,7 +445,10 @@ test('the address restores all of it; what it cannot be is refused with a senten
     [await value(page, 'layers'), await value(page, 'gain'), await value(page, 'seed of the weights')],
     [12, 1.5, 7],
   )
-  assert.deepEqual(await page.$$eval('#gradients select', (all) => all.map((one) => one.value)), ['gelu', 'slow'])
+  assert.deepEqual(await page.$$eval('#gradients select', (all) => all.map((one) => one.value)), [
+    'gelu',
+    'slow',
+  ])
   assert.equal(await page.$eval('#gradients .slider', (slider) => slider.ariaValueText), 'layer 12') // there is no 40th
   await page.close()
   const bad = await show('&gradients.depth=51&gradients.activation=tanh')
@@ -438,11 +472,15 @@ test('an update fits into a frame: the stacks are built in the worker', async ()
 
 for (const [width, height] of SCREENS) {
   test(`${width} wide: a screen of its own, no sideways scrolling, a clean console`, async () => {
-    const features = { 'prefers-reduced-motion': 'reduce', 'prefers-color-scheme': width > 1300 ? 'dark' : 'light' }
-    const opened = await show(
-      '&gradients.depth=50&gradients.gain=4&gradients.activation=gelu',
-      { width, height, features },
-    )
+    const features = {
+      'prefers-reduced-motion': 'reduce',
+      'prefers-color-scheme': width > 1300 ? 'dark' : 'light',
+    }
+    const opened = await show('&gradients.depth=50&gradients.gain=4&gradients.activation=gelu', {
+      width,
+      height,
+      features,
+    })
     const { page } = opened
     await click(page, 'both')
     for (let i = 1; i <= 2; i++) {

@@ -34,7 +34,8 @@ const numbers = (page, table) =>
       }),
     ),
   )
-const text = (page, selector) => page.$eval(selector, (element) => element.textContent.replace(/\s+/g, ' ').trim())
+const text = (page, selector) =>
+  page.$eval(selector, (element) => element.textContent.replace(/\s+/g, ' ').trim())
 const formula = (page) => text(page, '.formula')
 const cellAt = (page, table, row, col) =>
   page.$(`.${table} tbody tr:nth-child(${row}) td.cell:nth-child(${col + 1})`)
@@ -111,7 +112,12 @@ test('a number pointed at says its formula with the numbers in it, and lights up
   const { page } = await open(browser, server.url)
   await (await cellAt(page, 'normalised', 1, 1)).hover()
   assert.equal(await formula(page), 'ŷ₁₁ = (y₁₁ − μ₁) / √σ²₁ = (0.2260 − 0.1324) / √0.0231 = 0.6159')
-  assert.deepEqual((await lit(page)).sort(), ['outputs 1 8', 'outputs 1 9', 'parameters 1 1', 'parameters 2 1'])
+  assert.deepEqual((await lit(page)).sort(), [
+    'outputs 1 8',
+    'outputs 1 9',
+    'parameters 1 1',
+    'parameters 2 1',
+  ])
   await (await cellAt(page, 'outputs', 2, 3)).hover()
   assert.match(
     await formula(page),
@@ -142,7 +148,10 @@ test('ε, scale and shift stand in the formula once they count', async () => {
 
 test('the keyboard gets to every computed number: by Tab to the table, by arrow keys from there', async () => {
   const { page } = await open(browser, server.url)
-  const stops = await page.$$eval('.outputs td[tabindex="0"], .normalised td[tabindex="0"]', (all) => all.length)
+  const stops = await page.$$eval(
+    '.outputs td[tabindex="0"], .normalised td[tabindex="0"]',
+    (all) => all.length,
+  )
   assert.equal(stops, 2)
   await (await page.$('.normalised td[tabindex="0"]')).focus()
   await page.keyboard.press('ArrowDown')
@@ -221,7 +230,8 @@ test('an outlier and a large offset come out as their presets say', async () => 
   await press(page, 'an outlier')
   const [outlier] = await numbers(page, 'normalised')
   assert.ok(Math.abs(Number(outlier[2]) - 2) < 0.02, outlier[2])
-  for (const c of [0, 1, 3, 4]) assert.ok(Math.abs(Number(outlier[c].replace('−', '-')) + 0.5) < 0.1, outlier[c])
+  for (const c of [0, 1, 3, 4])
+    assert.ok(Math.abs(Number(outlier[c].replace('−', '-')) + 0.5) < 0.1, outlier[c])
   await press(page, 'a large offset')
   const [first] = await numbers(page, 'normalised')
   const exact = unpack(cells['cell 7'].out)
@@ -308,7 +318,8 @@ test('the code, pasted into Python and into Node, prints what the page shows', a
   const python = '/usr/bin/python3'
   if (spawnSync(python, ['-c', 'import torch']).status !== 0) return t.skip('no PyTorch here')
   // one process for all, for importing torch takes seconds
-  const again = 'torch.set_printoptions(sci_mode=None); torch.set_printoptions(profile="default"); print("next")'
+  const again =
+    'torch.set_printoptions(sci_mode=None); torch.set_printoptions(profile="default"); print("next")'
   const printed = execFileSync(python, ['-c', pasted.map(({ pytorch }) => pytorch).join(`\n${again}\n`)], {
     encoding: 'utf8',
   })

@@ -26,7 +26,9 @@ after(async () => {
 async function findings(page) {
   if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axe)
   const { violations } = await page.evaluate(() => window.axe.run())
-  return violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html} ${node.failureSummary}`))
+  return violations.flatMap(({ id, nodes }) =>
+    nodes.map((node) => `${id}: ${node.html} ${node.failureSummary}`),
+  )
 }
 
 test('axe finds what is wrong, so that it would be found', async () => {

@@ -7,7 +7,6 @@ import { draw, normalise } from '../../web/demo/src/sections/norms/compute.js'
 import { golden, unpack } from '../lib/support.js'
 import { assertInFrame, assertOnScreen, launch, open, press, SCREENS, serve } from './browser.js'
 
-
 let server, browser
 before(async () => {
   server = await serve()
@@ -21,14 +20,17 @@ after(async () => {
 const show = (query = '', options = {}) =>
   open(browser, `${server.url}?embed=norms${query}`, { ready: '.predict', ...options })
 const cell = (page, label) => page.$(`input[aria-label="${label}"]`)
-const value = (page, label) => page.$eval(`input[aria-label="${label}"]`, (input) => Number(input.ariaValueNow))
+const value = (page, label) =>
+  page.$eval(`input[aria-label="${label}"]`, (input) => Number(input.ariaValueNow))
 const said = (page) => page.$eval('#norms', (section) => section.textContent.replace(/\s+/g, ' '))
 const whose = (page) => page.$$eval('#norms .whose', (all) => all.map((one) => one.textContent.trim()))
 /** A norm's numbers, row by row, without its statistics. */
 const numbers = (page, name) =>
   page.$$eval(`#norms [data-norm=${name}] tbody tr:has(.side, .level)`, (rows) =>
     rows.map((row) =>
-      [...row.querySelectorAll('.cell:not(.statistic)')].map((one) => Number(one.textContent.replace('−', '-'))),
+      [...row.querySelectorAll('.cell:not(.statistic)')].map((one) =>
+        Number(one.textContent.replace('−', '-')),
+      ),
     ),
   )
 /** Which cells of a norm are marked as moved: 'row column', both from 1. */
@@ -176,7 +178,10 @@ test('the keyboard reaches every number of a norm, and lights up the same', asyn
   await press(page, 'ArrowRight')
   assert.equal((await page.$$('#norms [data-norm=layer] .level.together')).length, 5)
   const formula = await page.$eval('#norms .worked', (one) => one.textContent.replace(/\s/g, ''))
-  assert.ok(formula.endsWith(`=${(await numbers(page, 'layer'))[1][1].toFixed(4).replace('-', '−')}`), formula)
+  assert.ok(
+    formula.endsWith(`=${(await numbers(page, 'layer'))[1][1].toFixed(4).replace('-', '−')}`),
+    formula,
+  )
   assert.deepEqual(await whose(page), Array(2).fill('What a change moves will be underlined.'))
   await page.close()
 })
@@ -187,7 +192,9 @@ test('pointing at a number lights up what shares its statistics, and puts it int
   assert.equal((await page.$$('#norms [data-norm=batch] .together')).length, 4)
   assert.equal((await page.$$('#norms [data-norm=layer] .together')).length, 5)
   assert.equal((await page.$$('#norms .given .lit')).length, 3)
-  const formula = await page.$$eval('#norms .worked', (all) => all.map((one) => one.textContent.replace(/\s/g, '')))
+  const formula = await page.$$eval('#norms .worked', (all) =>
+    all.map((one) => one.textContent.replace(/\s/g, '')),
+  )
   const [layer, batch] = [(await numbers(page, 'layer'))[1][0], (await numbers(page, 'batch'))[1][0]]
   assert.ok(formula[0].endsWith(`=${layer.toFixed(4)}`), formula[0])
   assert.ok(formula[1].endsWith(`=${batch.toFixed(4)}`), formula[1])

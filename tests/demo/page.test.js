@@ -25,12 +25,20 @@ const controls = golden('notebook')["the page's controls"]
 const numbers = (page, section) =>
   page.$$eval(`.${section} tbody tr`, (rows) =>
     rows.map((row) =>
-      [...row.querySelectorAll('td.cell')].map((cell) => cell.querySelector('input')?.value ?? cell.textContent.trim()),
+      [...row.querySelectorAll('td.cell')].map(
+        (cell) => cell.querySelector('input')?.value ?? cell.textContent.trim(),
+      ),
     ),
   )
 /** What the page says of its numbers, and of what went wrong. */
 const trust = (page) =>
-  page.$$eval('.trust, .problems', (parts) => parts.map((part) => part.textContent).join(' ').replace(/\s+/g, ' ').trim())
+  page.$$eval('.trust, .problems', (parts) =>
+    parts
+      .map((part) => part.textContent)
+      .join(' ')
+      .replace(/\s+/g, ' ')
+      .trim(),
+  )
 const cell = (page, label) => page.$(`input[aria-label="${label}"]`)
 
 /** Types over a number: to focus it selects it. */
@@ -54,7 +62,10 @@ test('the notebook’s numbers are there, and the page says so', async () => {
   assert.deepEqual(await numbers(page, 'outputs'), NOTEBOOK_OUTPUTS)
   assert.deepEqual(await numbers(page, 'normalised'), NOTEBOOK_NORMALISED)
   assert.match(await trust(page), /These are the notebook’s numbers, to its four decimals: 32 of 32\./)
-  assert.match(await page.$eval('footer', (element) => element.textContent), /(simd|relaxed) build, [\d.]+ kB, 1 thread/)
+  assert.match(
+    await page.$eval('footer', (element) => element.textContent),
+    /(simd|relaxed) build, [\d.]+ kB, 1 thread/,
+  )
   await page.close()
 })
 
@@ -149,7 +160,13 @@ test('the batch itself is normalised as in cell 7: biased, ε 1e-5, mean 0 and v
   const { page } = await open(browser, server.url)
   await page.select('select[aria-label="what is normalised"]', 'batch')
   const normalised = await numbers(page, 'normalised')
-  assert.deepEqual(normalised.map((row) => row.slice(-2)), [['0.0000', '1.0000'], ['0.0000', '1.0000']])
+  assert.deepEqual(
+    normalised.map((row) => row.slice(-2)),
+    [
+      ['0.0000', '1.0000'],
+      ['0.0000', '1.0000'],
+    ],
+  )
   assert.equal(normalised[0].length, 7)
   assert.match(await trust(page), /4 of 4/)
   assert.equal(await page.$eval('input[aria-label="ε"]', (input) => input.value), '0.00001')
@@ -181,9 +198,13 @@ test('the address restores what is on the screen', async () => {
   await type(page, 'seed', '99')
   await page.waitForFunction(() => location.search.includes('seed=99'))
   const address = page.url()
-  const shown = await page.$eval('#layer', (layer) => [...layer.querySelectorAll('.cell')].map((c) => c.textContent))
+  const shown = await page.$eval('#layer', (layer) =>
+    [...layer.querySelectorAll('.cell')].map((c) => c.textContent),
+  )
   const second = await open(browser, address)
-  const restored = await second.page.$eval('#layer', (layer) => [...layer.querySelectorAll('.cell')].map((c) => c.textContent))
+  const restored = await second.page.$eval('#layer', (layer) =>
+    [...layer.querySelectorAll('.cell')].map((c) => c.textContent),
+  )
   assert.deepEqual(restored, shown)
   assert.deepEqual(await numbers(second.page, 'batch'), await numbers(page, 'batch'))
   assert.match(address, /x23=0\.1(&|$)/)
@@ -210,7 +231,8 @@ test('a constant row with ε = 0 says why it has no answer, and never NaN', asyn
 test('all that depends on a number follows within the very event that changes it', async () => {
   const { page } = await open(browser, server.url)
   const [before, after] = await page.evaluate(() => {
-    const shown = () => ['.outputs', '.normalised', '.trust'].map((part) => document.querySelector(part).textContent)
+    const shown = () =>
+      ['.outputs', '.normalised', '.trust'].map((part) => document.querySelector(part).textContent)
     const before = shown()
     const input = document.querySelector('input[aria-label="x₁₅"]')
     input.focus()
@@ -220,7 +242,10 @@ test('all that depends on a number follows within the very event that changes it
   })
   before.forEach((text, i) => assert.notEqual(after[i], text))
   assert.match(after[2], /x₁₅ to 3\.0000/)
-  assert.match(await page.$eval('footer', (element) => element.textContent), /The last change took \d+\.\d ms/)
+  assert.match(
+    await page.$eval('footer', (element) => element.textContent),
+    /The last change took \d+\.\d ms/,
+  )
   await page.close()
 })
 
@@ -257,7 +282,10 @@ test('every number to be edited is reached by keyboard and has a name', async ()
 
 test('the page works below a sub-path and under its Content-Security-Policy', async () => {
   const response = await fetch(server.url)
-  assert.match(response.headers.get('content-security-policy'), /default-src 'self'; script-src 'self' 'wasm-unsafe-eval'/)
+  assert.match(
+    response.headers.get('content-security-policy'),
+    /default-src 'self'; script-src 'self' 'wasm-unsafe-eval'/,
+  )
   assert.equal(response.headers.get('cross-origin-opener-policy'), 'same-origin')
   assert.doesNotMatch(await response.text(), /(src|href)="\//)
 })

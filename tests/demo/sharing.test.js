@@ -49,7 +49,10 @@ test('undo takes back what was typed, a drag and a setting, each as one step, an
   await page.select('select[aria-label="what is normalised"]', 'batch')
   const dragged = await value(page, 'x₁₂')
   await press(page, 'Control', 'z')
-  assert.equal(await page.$eval('select[aria-label="what is normalised"]', (select) => select.value), 'outputs')
+  assert.equal(
+    await page.$eval('select[aria-label="what is normalised"]', (select) => select.value),
+    'outputs',
+  )
   await press(page, 'Control', 'z')
   assert.notEqual(await value(page, 'x₁₂'), dragged)
   assert.equal(await value(page, 'x₁₁'), '1.25')
@@ -160,7 +163,9 @@ test('the numbers go into a file and come back from it', async () => {
   await input.uploadFile(join(folder, 'numbers.json'))
   await second.page.waitForFunction(() => document.querySelector('input[aria-label="seed"]').value === '7')
   const cells = (page) =>
-    page.$$eval('#layer .cell', (all) => all.map((one) => one.querySelector('input')?.value ?? one.textContent))
+    page.$$eval('#layer .cell', (all) =>
+      all.map((one) => one.querySelector('input')?.value ?? one.textContent),
+    )
   assert.deepEqual(await cells(second.page), await cells(page))
   await press(second.page, 'Control', 'z')
   assert.equal(await value(second.page, 'seed'), '123')
@@ -183,7 +188,11 @@ test('a file that is none of the page’s gets a sentence, and leaves all as it 
   for (const [why, text] of Object.entries(bad)) {
     writeFileSync(join(folder, 'bad.json'), text)
     await (await page.$('.tools input[type=file]')).uploadFile(join(folder, 'bad.json'))
-    await page.waitForFunction((why) => document.querySelector('.problems').textContent.includes(why), {}, why)
+    await page.waitForFunction(
+      (why) => document.querySelector('.problems').textContent.includes(why),
+      {},
+      why,
+    )
     assert.match(await problem(page), /^That file cannot be loaded: .*\. Nothing was changed\.$/)
     assert.equal(await value(page, 'x₁₁'), '2')
     assert.ok(await disabled(page, 'undo'))
@@ -208,7 +217,8 @@ test('a chart is saved as SVG and as PNG, as it looks, within the page’s polic
     const context = new OffscreenCanvas(bitmap.width, bitmap.height).getContext('2d')
     context.drawImage(bitmap, 0, 0)
     const { data } = context.getImageData(0, 0, bitmap.width, bitmap.height)
-    const near = (i, [r, g, b]) => Math.abs(data[i] - r) + Math.abs(data[i + 1] - g) + Math.abs(data[i + 2] - b) < 8
+    const near = (i, [r, g, b]) =>
+      Math.abs(data[i] - r) + Math.abs(data[i + 1] - g) + Math.abs(data[i + 2] - b) < 8
     let above = 0
     let below = 0
     for (let i = 0; i < data.length; i += 4) {

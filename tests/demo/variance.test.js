@@ -7,7 +7,6 @@ import { estimate, layerRow } from '../../web/demo/src/sections/variance/compute
 import { golden } from '../lib/support.js'
 import { assertInFrame, assertOnScreen, launch, open, press, SCREENS, serve } from './browser.js'
 
-
 let server, browser
 before(async () => {
   server = await serve()
@@ -155,7 +154,9 @@ test('the address restores n and the seed, a row without any spread is no divisi
 })
 
 test('an update at the largest n fits into a frame', async () => {
-  const { page } = await open(browser, `${server.url}?variance.n=4096#variance`, { ready: '#variance .slider' })
+  const { page } = await open(browser, `${server.url}?variance.n=4096#variance`, {
+    ready: '#variance .slider',
+  })
   await (await page.$('#variance .slider')).focus()
   await assertInFrame(page, (i) => page.keyboard.press(i % 2 ? 'ArrowUp' : 'ArrowDown'))
   await page.close()

@@ -24,7 +24,8 @@ function draw({ seed, shape, heads, qkvBias, times }) {
   const layer = new gpt.Attention({ embDim: shape[2], nHeads: heads, contextLength: shape[1], qkvBias })
   for (const { bias } of [layer.cAttn, layer.cProj]) bias?.data.set(gpt.randn(bias.shape).data)
   const [x, dy] = [gpt.randn(shape), gpt.randn(shape)]
-  for (const { weight } of [layer.cAttn, layer.cProj]) weight.data.forEach((value, i, data) => (data[i] = times * value))
+  for (const { weight } of [layer.cAttn, layer.cProj])
+    weight.data.forEach((value, i, data) => (data[i] = times * value))
   return { layer, x, dy }
 }
 
@@ -59,7 +60,8 @@ test('Attention and its gradients are PyTorch’s with heads of 64, and at GPT-2
     }
     assertClose(part(layer.forward(x), out, -1), out, 1e-5)
     assertNear(part(layer.backward(dy), dx, 0), dx, 2e-5, 'dx')
-    for (const [name, { grad }] of layer.namedParameters()) assertNear(part(grad, grads[name], 0), grads[name], 2e-5, name)
+    for (const [name, { grad }] of layer.namedParameters())
+      assertNear(part(grad, grads[name], 0), grads[name], 2e-5, name)
   }
 })
 
@@ -77,7 +79,8 @@ test('Attention’s gradients are what central differences say, on any leading s
   gpt.manualSeed(11)
   for (const leading of [[17], [2, 9], [2, 3, 5], [130]]) {
     const layer = new gpt.Attention({ embDim: 12, nHeads: 3, contextLength: 130 })
-    for (const { weight } of [layer.cAttn, layer.cProj]) weight.data.forEach((value, i, data) => (data[i] = 16 * value))
+    for (const { weight } of [layer.cAttn, layer.cProj])
+      weight.data.forEach((value, i, data) => (data[i] = 16 * value))
     assertCentralDifferences(gpt, layer, gpt.randn([...leading, 12]), { step: 4e-3 })
   }
 })
@@ -88,7 +91,9 @@ test('a batch is its sequences one by one, bit for bit', () => {
   const y = layer.forward(x, { returnWeights: true })
   assert.deepEqual(y.weights.shape, [2, 2, 3, 70, 70])
   for (let b = 0; b < 4; b++) {
-    const one = layer.forward(gpt.tensor(x.data.slice(b * 1680, (b + 1) * 1680), [70, 24]), { returnWeights: true })
+    const one = layer.forward(gpt.tensor(x.data.slice(b * 1680, (b + 1) * 1680), [70, 24]), {
+      returnWeights: true,
+    })
     assert.deepEqual(one.output.shape, [70, 24])
     assert.deepEqual(one.weights.shape, [3, 70, 70])
     assert.deepEqual(one.output.data, y.output.data.slice(b * 1680, (b + 1) * 1680))
@@ -100,7 +105,13 @@ test('a token changes nothing that comes before it, bit for bit, not even where 
   const layer = new gpt.Attention({ embDim: 20, nHeads: 2, contextLength: 100 }).eval()
   const x = gpt.randn([100, 20])
   const y = layer.forward(x)
-  for (const [token, value] of [[1, 3], [8, NaN], [63, -2], [64, Infinity], [99, NaN]]) {
+  for (const [token, value] of [
+    [1, 3],
+    [8, NaN],
+    [63, -2],
+    [64, Infinity],
+    [99, NaN],
+  ]) {
     const changed = x.clone()
     changed.data.fill(value, token * 20, token * 20 + 20)
     const after = layer.forward(changed)
@@ -135,9 +146,13 @@ test('dropout takes weights and outputs in training only, reproducibly, and back
   // Without the dropout of outputs, what is left is a smooth function of x for one seed.
   layer.train()
   layer.residDropout = new gpt.Dropout(0)
-  for (const { weight } of [layer.cAttn, layer.cProj]) weight.data.forEach((value, i, data) => (data[i] = 16 * value))
+  for (const { weight } of [layer.cAttn, layer.cProj])
+    weight.data.forEach((value, i, data) => (data[i] = 16 * value))
   const dy = gpt.randn([33, 12])
-  const loss = () => (gpt.manualSeed(1), gpt.scope(() => layer.forward(x).data.reduce((sum, y, i) => sum + y * dy.data[i], 0)))
+  const loss = () => (
+    gpt.manualSeed(1),
+    gpt.scope(() => layer.forward(x).data.reduce((sum, y, i) => sum + y * dy.data[i], 0))
+  )
   loss()
   const dx = layer.backward(dy)
   const direction = gpt.randn([33, 12]).data.slice()
@@ -146,12 +161,19 @@ test('dropout takes weights and outputs in training only, reproducibly, and back
   const slope = (along(0.01) - along(-0.01)) / 0.02
   const expected = direction.reduce((sum, value, i) => sum + value * dx.data[i], 0)
   const scale = Math.sqrt(dx.data.reduce((sum, value) => sum + value * value, 0))
-  assert.ok(Math.abs(slope - expected) <= 2e-3 * scale, `difference ${slope}, gradient ${expected}, scale ${scale}`)
+  assert.ok(
+    Math.abs(slope - expected) <= 2e-3 * scale,
+    `difference ${slope}, gradient ${expected}, scale ${scale}`,
+  )
 })
 
 test('Attention takes no tokens, and a batch of none', () => {
   const layer = new gpt.Attention({ embDim: 6, nHeads: 2, contextLength: 3 })
-  for (const shape of [[0, 6], [0, 3, 6], [2, 0, 6]]) {
+  for (const shape of [
+    [0, 6],
+    [0, 3, 6],
+    [2, 0, 6],
+  ]) {
     assert.deepEqual(layer.forward(gpt.zeros(shape)).shape, shape)
     assert.deepEqual(layer.backward(gpt.zeros(shape)).shape, shape)
   }
@@ -160,9 +182,17 @@ test('Attention takes no tokens, and a batch of none', () => {
 test('Attention’s backward refuses what is not its own, and changes nothing', () => {
   const layer = new gpt.Attention({ embDim: 6, nHeads: 2, contextLength: 3 })
   const x = gpt.randn([3, 6])
-  assertRefuses(() => layer.backward(x), 'VALUE', /^Attention.backward: should follow a forward in training mode; got none/)
+  assertRefuses(
+    () => layer.backward(x),
+    'VALUE',
+    /^Attention.backward: should follow a forward in training mode; got none/,
+  )
   layer.forward(x)
-  assertRefuses(() => layer.backward(gpt.zeros([2, 6])), 'SHAPE', /^Attention.backward: dy should have shape \[3, 6\], got \[2, 6\]$/)
+  assertRefuses(
+    () => layer.backward(gpt.zeros([2, 6])),
+    'SHAPE',
+    /^Attention.backward: dy should have shape \[3, 6\], got \[2, 6\]$/,
+  )
   assert.ok(layer.parameters().every(({ grad }) => grad === null))
   layer.backward(x)
   layer.forward(x)
@@ -177,5 +207,8 @@ test('no [tokens, tokens] matrix: 1024 tokens of 768 need weights, input, output
   layer.forward(x)
   // Every further thread has its own tiles and rows, of 0.24 MiB, and a stack.
   const bytes = 4 * (4 * 768 * 768 + 768 + 5 * 1024 * 768) + (1 + own.threads) * 2 ** 20
-  assert.ok(own.exports.memory.buffer.byteLength <= bytes, `${own.exports.memory.buffer.byteLength} of ${bytes}`)
+  assert.ok(
+    own.exports.memory.buffer.byteLength <= bytes,
+    `${own.exports.memory.buffer.byteLength} of ${bytes}`,
+  )
 })

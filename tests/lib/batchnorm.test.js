@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
-import { assertCentralDifferences, assertClose, assertGradients, assertRefuses, golden, loadForTest, unpack } from './support.js'
+import {
+  assertCentralDifferences,
+  assertClose,
+  assertGradients,
+  assertRefuses,
+  golden,
+  loadForTest,
+  unpack,
+} from './support.js'
 
 const cases = golden('batchnorm')
 let gpt
@@ -41,7 +49,11 @@ test('BatchNorm’s running statistics are PyTorch’s, and what it gives from t
 })
 
 test('BatchNorm’s gradients are what central differences say', () => {
-  for (const shape of [[5, 3], [2, 4, 17], [33, 1]]) {
+  for (const shape of [
+    [5, 3],
+    [2, 4, 17],
+    [33, 1],
+  ]) {
     const layer = new gpt.BatchNorm(shape.at(-1))
     layer.scale.data.set(gpt.randn([shape.at(-1)]).data)
     assertCentralDifferences(gpt, layer, gpt.randn(shape))
@@ -59,7 +71,11 @@ test('BatchNorm of a constant column is the shift, not NaN', () => {
 test('each column is its own, on as many threads as there are', () => {
   const x = gpt.randn([301, 97])
   const dy = gpt.randn([301, 97])
-  const column = (tensor, c) => gpt.tensor(Float32Array.from({ length: 301 }, (_, r) => tensor.data[97 * r + c]), [301, 1])
+  const column = (tensor, c) =>
+    gpt.tensor(
+      Float32Array.from({ length: 301 }, (_, r) => tensor.data[97 * r + c]),
+      [301, 1],
+    )
   const layer = new gpt.BatchNorm(97)
   const y = layer.forward(x)
   const dx = layer.backward(dy)
@@ -76,8 +92,16 @@ test('each column is its own, on as many threads as there are', () => {
 test('the state dict has the running statistics, the parameters do not, and momentum is the new batch’s share', () => {
   const layer = new gpt.BatchNorm(2, { momentum: 1 })
   assert.deepEqual(Object.keys(layer.stateDict()), ['scale', 'shift', 'running_mean', 'running_var'])
-  assert.deepEqual(layer.namedParameters().map(([name]) => name), ['scale', 'shift'])
-  layer.forward(gpt.tensor([[1, 10], [3, 10]]))
+  assert.deepEqual(
+    layer.namedParameters().map(([name]) => name),
+    ['scale', 'shift'],
+  )
+  layer.forward(
+    gpt.tensor([
+      [1, 10],
+      [3, 10],
+    ]),
+  )
   assert.deepEqual(layer.runningMean.toArray(), [2, 10])
   assert.deepEqual(layer.runningVar.toArray(), [2, 0])
   const copy = new gpt.BatchNorm(2)
@@ -88,11 +112,19 @@ test('the state dict has the running statistics, the parameters do not, and mome
 test('a batch that BatchNorm refuses changes nothing; in evaluation one row, or none, will do', () => {
   const layer = new gpt.BatchNorm(3)
   for (const shape of [[3], [1, 3], [0, 3]]) {
-    assertRefuses(() => layer.forward(gpt.ones(shape)), 'VALUE', /should have 2 rows or more in training mode/)
+    assertRefuses(
+      () => layer.forward(gpt.ones(shape)),
+      'VALUE',
+      /should have 2 rows or more in training mode/,
+    )
   }
   assert.deepEqual(layer.runningMean.toArray(), [0, 0, 0])
   layer.forward(gpt.ones([2, 3]))
-  assertRefuses(() => layer.backward(gpt.ones([3])), 'SHAPE', /^BatchNorm.backward: dy should have shape \[2, 3\], got \[3\]$/)
+  assertRefuses(
+    () => layer.backward(gpt.ones([3])),
+    'SHAPE',
+    /^BatchNorm.backward: dy should have shape \[2, 3\], got \[3\]$/,
+  )
   assert.equal(layer.scale.grad, null)
   layer.eval()
   for (const shape of [[3], [1, 3], [0, 3]]) assert.deepEqual(layer.forward(gpt.ones(shape)).shape, shape)

@@ -26,7 +26,10 @@ window.threads = async (options) => (await load(options)).threads
 const TYPES = { '.html': 'text/html', '.js': 'text/javascript' }
 // As strict as can be: nothing inline, no blob, no data.
 const CSP = { 'content-security-policy': "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'" }
-const ISOLATED = { 'cross-origin-opener-policy': 'same-origin', 'cross-origin-embedder-policy': 'require-corp' }
+const ISOLATED = {
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-embedder-policy': 'require-corp',
+}
 
 let folder, server, browser, origin
 before(async () => {
@@ -40,7 +43,11 @@ before(async () => {
     const [, page, name = 'index.html'] = /^\/(\w+)\/(.+)?$/.exec(url) ?? []
     try {
       const body = readFileSync(join(folder, 'dist', name))
-      const headers = { 'content-type': TYPES[extname(name)], ...CSP, ...(page === 'isolated' ? ISOLATED : {}) }
+      const headers = {
+        'content-type': TYPES[extname(name)],
+        ...CSP,
+        ...(page === 'isolated' ? ISOLATED : {}),
+      }
       response.writeHead(200, headers).end(body)
     } catch {
       response.writeHead(404).end()

@@ -56,6 +56,8 @@ for (const node of nodes) {
 }
 
 for (const name of ['simd', 'simd-threads', 'relaxed', 'relaxed-threads']) {
-  const why = builds[name] ? 'no Node here runs it; on linux x64 build.sh fetches one that does' : 'built without it'
+  const why = builds[name]
+    ? 'no Node here runs it; on linux x64 build.sh fetches one that does'
+    : 'built without it'
   test(`${name} ran`, { skip: !ran.has(name) && why }, () => assert.ok(ran.has(name)))
 }

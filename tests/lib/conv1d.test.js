@@ -64,7 +64,9 @@ test('Conv1D’s gradients are what central differences say, on any leading shap
 test('Conv1D is Linear with the weight transposed', () => {
   const linear = new gpt.Linear(65, 33)
   const layer = new gpt.Conv1D(33, 65)
-  linear.weight.toArray().forEach((row, f) => row.forEach((value, i) => (layer.weight.data[i * 33 + f] = value)))
+  linear.weight
+    .toArray()
+    .forEach((row, f) => row.forEach((value, i) => (layer.weight.data[i * 33 + f] = value)))
   layer.bias.data.set(linear.bias.data)
   const x = gpt.randn([2, 9, 65])
   const [a, b] = [layer.forward(x), linear.forward(x)]
@@ -88,10 +90,18 @@ test('Conv1D takes a vector, and a batch of none, with a bias or without', () =>
 test('Conv1D’s backward refuses another shape or a parameter that is gone, and changes nothing', () => {
   const layer = new gpt.Conv1D(3, 5)
   const dy = gpt.ones([2, 3])
-  assertRefuses(() => layer.backward(dy), 'VALUE', /^Conv1D.backward: should follow a forward in training mode/)
+  assertRefuses(
+    () => layer.backward(dy),
+    'VALUE',
+    /^Conv1D.backward: should follow a forward in training mode/,
+  )
   const x = gpt.ones([2, 5])
   layer.forward(x)
-  assertRefuses(() => layer.backward(x), 'SHAPE', /^Conv1D.backward: dy should have shape \[2, 3\], got \[2, 5\]$/)
+  assertRefuses(
+    () => layer.backward(x),
+    'SHAPE',
+    /^Conv1D.backward: dy should have shape \[2, 3\], got \[2, 5\]$/,
+  )
   assert.equal(layer.weight.grad, null)
   layer.weight.dispose()
   assertRefuses(() => layer.backward(dy), 'DISPOSED', /^Conv1D.backward: weight should be a live Tensor/)

@@ -12,7 +12,10 @@ test('dropout zeroes a share p of the elements and scales the rest by 1 / (1 - p
     const n = 100_000
     const y = new gpt.Dropout(p).forward(gpt.ones([10, n / 10]))
     const kept = y.data.filter((value) => value !== 0)
-    assert.ok(kept.every((value) => value === Math.fround(1 / (1 - Math.fround(p)))), `p ${p}`)
+    assert.ok(
+      kept.every((value) => value === Math.fround(1 / (1 - Math.fround(p)))),
+      `p ${p}`,
+    )
     // five deviations
     const off = Math.abs(kept.length - n * (1 - p))
     assert.ok(off <= 5 * Math.sqrt(n * p * (1 - p)), `p ${p}: ${kept.length} of ${n} kept`)
@@ -36,7 +39,10 @@ test('a mask is the same on every build and any number of threads', () => {
   const { data } = new gpt.Dropout(0.5).forward(gpt.ones([100_003]))
   // what the plain reference in C gives for the seed that MT19937 draws first
   assert.equal(data.slice(0, 24).map(Math.sign).join(''), '010110110011011010110101')
-  assert.equal(data.reduce((sum, value, i) => sum + (value && i), 0), 2493332362)
+  assert.equal(
+    data.reduce((sum, value, i) => sum + (value && i), 0),
+    2493332362,
+  )
 })
 
 test('the gradient passes where x was kept, scaled as x was', () => {
@@ -47,7 +53,9 @@ test('the gradient passes where x was kept, scaled as x was', () => {
     const scale = Math.fround(1 / (1 - Math.fround(0.3)))
     const dx = layer.backward(dy)
     assert.deepEqual(dx.shape, shape)
-    dx.data.forEach((value, i) => assert.equal(value, y.data[i] === 0 ? dy.data[i] * 0 : Math.fround(dy.data[i] * scale)))
+    dx.data.forEach((value, i) =>
+      assert.equal(value, y.data[i] === 0 ? dy.data[i] * 0 : Math.fround(dy.data[i] * scale)),
+    )
   }
 })
 
@@ -81,7 +89,11 @@ test('dropout’s backward wants a forward in training mode, and a gradient of i
   const layer = new gpt.Dropout(0.5)
   const x = gpt.ones([2, 3])
   layer.forward(x)
-  assertRefuses(() => layer.backward(gpt.ones([3, 2])), 'SHAPE', /^Dropout.backward: dy should have shape \[2, 3\], got \[3, 2\]$/)
+  assertRefuses(
+    () => layer.backward(gpt.ones([3, 2])),
+    'SHAPE',
+    /^Dropout.backward: dy should have shape \[2, 3\], got \[3, 2\]$/,
+  )
   layer.backward(x)
   assertRefuses(() => layer.backward(x), 'VALUE', /^Dropout.backward: should follow a forward/)
   layer.eval().forward(x)

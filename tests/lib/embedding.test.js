@@ -26,7 +26,10 @@ test('Embedding’s gradient is autograd’s, and adds up over two passes', () =
     const once = layer.weight.grad.data.slice()
     layer.forward(indices)
     layer.backward(dy)
-    assert.deepEqual([...layer.weight.grad.data], [...once].map((value) => 2 * value))
+    assert.deepEqual(
+      [...layer.weight.grad.data],
+      [...once].map((value) => 2 * value),
+    )
   }
 })
 
@@ -34,7 +37,18 @@ test('indices may be a number, nested arrays, a typed array or a tensor', () => 
   const layer = new gpt.Embedding(10, 3)
   const rows = layer.weight.toArray()
   assert.deepEqual(layer.forward(7).toArray(), rows[7])
-  assert.deepEqual(layer.forward([[1, 2], [3, 9]]).toArray(), [[rows[1], rows[2]], [rows[3], rows[9]]])
+  assert.deepEqual(
+    layer
+      .forward([
+        [1, 2],
+        [3, 9],
+      ])
+      .toArray(),
+    [
+      [rows[1], rows[2]],
+      [rows[3], rows[9]],
+    ],
+  )
   for (const indices of [Int32Array.of(4, 0), Uint8Array.of(4, 0), gpt.tensor([4, 0]), [4, -0]]) {
     assert.deepEqual(layer.forward(indices).toArray(), [rows[4], rows[0]])
   }
@@ -52,14 +66,18 @@ test('a vocabulary of GPT-2’s size works, on as many threads as there are', ()
   layer.backward(gpt.ones([1000, 64]))
   const counts = new Float32Array(50257)
   for (const token of tokens) counts[token]++
-  counts.forEach((count, token) => assert.equal(layer.weight.grad.data[64 * token + token % 64], count))
+  counts.forEach((count, token) => assert.equal(layer.weight.grad.data[64 * token + (token % 64)], count))
   layer.dispose()
 })
 
 test('Embedding’s backward wants a forward in training mode, and a gradient of its shape', () => {
   const layer = new gpt.Embedding(5, 3)
   layer.forward([1, 2])
-  assertRefuses(() => layer.backward(gpt.ones([2, 2])), 'SHAPE', /^Embedding.backward: dy should have shape \[2, 3\], got \[2, 2\]$/)
+  assertRefuses(
+    () => layer.backward(gpt.ones([2, 2])),
+    'SHAPE',
+    /^Embedding.backward: dy should have shape \[2, 3\], got \[2, 2\]$/,
+  )
   assert.equal(layer.weight.grad, null)
   layer.backward(gpt.ones([2, 3]))
   assertRefuses(() => layer.backward(gpt.ones([2, 3])), 'VALUE', /got none since the last backward/)

@@ -5,7 +5,21 @@ import { before, test } from 'node:test'
 import { GptLayersError } from 'gpt-layers'
 import { assertRefuses, loadForTest } from './support.js'
 
-let gpt, x, three, scalar, fractions, embedding, relu, gelu, linear, conv, norm, feedForward, rmsNorm, six, batchNorm
+let gpt,
+  x,
+  three,
+  scalar,
+  fractions,
+  embedding,
+  relu,
+  gelu,
+  linear,
+  conv,
+  norm,
+  feedForward,
+  rmsNorm,
+  six,
+  batchNorm
 let attention, vector, tokens, tooMany
 before(async () => {
   gpt = await loadForTest()
@@ -59,16 +73,28 @@ const refused = {
   ],
   scope: [
     [() => gpt.scope(), 'TYPE', /^scope: fn should be a function, got undefined$/],
-    [() => gpt.scope(async () => gpt.ones([1])), 'TYPE', /^scope: fn should return its result at once, got a Promise/],
+    [
+      () => gpt.scope(async () => gpt.ones([1])),
+      'TYPE',
+      /^scope: fn should return its result at once, got a Promise/,
+    ],
   ],
   Linear: [
     [() => new gpt.Linear(), 'TYPE', /^Linear: inFeatures should be a positive integer, got undefined$/],
     [() => new gpt.Linear(5, 0), 'VALUE', /^Linear: outFeatures should be a positive integer, got 0$/],
     [() => new gpt.Linear(5, 6, false), 'TYPE', /^Linear: options should be an object, got false$/],
     [() => new gpt.Linear(5, 6, { bias: 1 }), 'TYPE', /^Linear: bias should be true or false, got 1$/],
-    [() => new gpt.Linear(5, 6, { Bias: true }), 'VALUE', /^Linear: options should be among bias, got "Bias"$/],
+    [
+      () => new gpt.Linear(5, 6, { Bias: true }),
+      'VALUE',
+      /^Linear: options should be among bias, got "Bias"$/,
+    ],
     [() => new gpt.Linear(2 ** 20, 2 ** 20), 'MEMORY', /^Linear: needs 4398046511104 bytes/],
-    [() => linear.forward(x), 'SHAPE', /^Linear.forward: x should end in 6 \(inFeatures\), got shape \[2, 5\]$/],
+    [
+      () => linear.forward(x),
+      'SHAPE',
+      /^Linear.forward: x should end in 6 \(inFeatures\), got shape \[2, 5\]$/,
+    ],
     [() => linear.forward([1]), 'TYPE', /^Linear.forward: x should be a Tensor, got \[1\]$/],
   ],
   Conv1D: [
@@ -82,7 +108,11 @@ const refused = {
   ],
   ReLU: [[() => relu.forward(undefined), 'TYPE', /^ReLU.forward: x should be a Tensor, got undefined$/]],
   GELU: [
-    [() => new gpt.GELU({ approximate: 'erf' }), 'VALUE', /^GELU: approximate should be 'tanh' or 'none', got "erf"$/],
+    [
+      () => new gpt.GELU({ approximate: 'erf' }),
+      'VALUE',
+      /^GELU: approximate should be 'tanh' or 'none', got "erf"$/,
+    ],
     [() => new gpt.GELU({ approximate: true }), 'TYPE', /got true$/],
     [() => new gpt.GELU('tanh'), 'TYPE', /^GELU: options should be an object, got "tanh"$/],
     [() => gelu.forward(1), 'TYPE', /^GELU.forward: x should be a Tensor, got 1$/],
@@ -98,20 +128,72 @@ const refused = {
   ],
   Attention: [
     [() => new gpt.Attention(), 'TYPE', /^Attention: config should be an object, got undefined$/],
-    [() => new gpt.Attention({ nHeads: 2, contextLength: 3 }), 'TYPE', /^Attention: embDim should be a positive integer, got undefined$/],
-    [() => new gpt.Attention({ embDim: 6, nHeads: 0, contextLength: 3 }), 'VALUE', /^Attention: nHeads should be a positive integer, got 0$/],
-    [() => new gpt.Attention({ embDim: 6, nHeads: 4, contextLength: 3 }), 'VALUE', /^Attention: nHeads should be a divisor of 6 \(embDim\), got 4$/],
-    [() => new gpt.Attention({ embDim: 6, nHeads: 2 }), 'TYPE', /^Attention: contextLength should be a positive integer, got undefined$/],
-    [() => new gpt.Attention({ embDim: 6, nHeads: 2, contextLength: 3, dropRate: 2 }), 'VALUE', /^Attention: dropRate should be a number from 0 to 1, got 2$/],
-    [() => new gpt.Attention({ embDim: 6, nHeads: 2, contextLength: 3, qkvBias: 1 }), 'TYPE', /^Attention: qkvBias should be true or false, got 1$/],
+    [
+      () => new gpt.Attention({ nHeads: 2, contextLength: 3 }),
+      'TYPE',
+      /^Attention: embDim should be a positive integer, got undefined$/,
+    ],
+    [
+      () => new gpt.Attention({ embDim: 6, nHeads: 0, contextLength: 3 }),
+      'VALUE',
+      /^Attention: nHeads should be a positive integer, got 0$/,
+    ],
+    [
+      () => new gpt.Attention({ embDim: 6, nHeads: 4, contextLength: 3 }),
+      'VALUE',
+      /^Attention: nHeads should be a divisor of 6 \(embDim\), got 4$/,
+    ],
+    [
+      () => new gpt.Attention({ embDim: 6, nHeads: 2 }),
+      'TYPE',
+      /^Attention: contextLength should be a positive integer, got undefined$/,
+    ],
+    [
+      () => new gpt.Attention({ embDim: 6, nHeads: 2, contextLength: 3, dropRate: 2 }),
+      'VALUE',
+      /^Attention: dropRate should be a number from 0 to 1, got 2$/,
+    ],
+    [
+      () => new gpt.Attention({ embDim: 6, nHeads: 2, contextLength: 3, qkvBias: 1 }),
+      'TYPE',
+      /^Attention: qkvBias should be true or false, got 1$/,
+    ],
     [() => attention.forward([1]), 'TYPE', /^Attention.forward: x should be a Tensor, got \[1\]$/],
-    [() => attention.forward(x), 'SHAPE', /^Attention.forward: x should end in 6 \(embDim\), got shape \[2, 5\]$/],
-    [() => attention.forward(vector), 'SHAPE', /^Attention.forward: x should end in \[tokens, 6\] with at most 3 \(contextLength\) tokens, got shape \[6\]$/],
-    [() => attention.forward(tooMany), 'SHAPE', /with at most 3 \(contextLength\) tokens, got shape \[2, 4, 6\]$/],
-    [() => attention.forward(tokens, true), 'TYPE', /^Attention.forward: options should be an object, got true$/],
-    [() => attention.forward(tokens, { returnWeights: 1 }), 'TYPE', /^Attention.forward: returnWeights should be true or false, got 1$/],
-    [() => attention.forward(tokens, { weights: true }), 'VALUE', /^Attention.forward: options should be among returnWeights, got "weights"$/],
-    [() => attention.backward(tokens), 'VALUE', /^Attention.backward: should follow a forward in training mode/],
+    [
+      () => attention.forward(x),
+      'SHAPE',
+      /^Attention.forward: x should end in 6 \(embDim\), got shape \[2, 5\]$/,
+    ],
+    [
+      () => attention.forward(vector),
+      'SHAPE',
+      /^Attention.forward: x should end in \[tokens, 6\] with at most 3 \(contextLength\) tokens, got shape \[6\]$/,
+    ],
+    [
+      () => attention.forward(tooMany),
+      'SHAPE',
+      /with at most 3 \(contextLength\) tokens, got shape \[2, 4, 6\]$/,
+    ],
+    [
+      () => attention.forward(tokens, true),
+      'TYPE',
+      /^Attention.forward: options should be an object, got true$/,
+    ],
+    [
+      () => attention.forward(tokens, { returnWeights: 1 }),
+      'TYPE',
+      /^Attention.forward: returnWeights should be true or false, got 1$/,
+    ],
+    [
+      () => attention.forward(tokens, { weights: true }),
+      'VALUE',
+      /^Attention.forward: options should be among returnWeights, got "weights"$/,
+    ],
+    [
+      () => attention.backward(tokens),
+      'VALUE',
+      /^Attention.backward: should follow a forward in training mode/,
+    ],
   ],
   Dropout: [
     [() => new gpt.Dropout('0.1'), 'TYPE', /^Dropout: p should be a number from 0 to 1, got "0\.1"$/],
@@ -119,31 +201,75 @@ const refused = {
     [() => new gpt.Dropout(-0.1), 'VALUE', /got -0\.1$/],
     [() => new gpt.Dropout(NaN), 'VALUE', /got NaN$/],
     [() => new gpt.Dropout(0.5).forward([1]), 'TYPE', /^Dropout.forward: x should be a Tensor, got \[1\]$/],
-    [() => new gpt.Dropout(0.5).backward(x), 'VALUE', /^Dropout.backward: should follow a forward in training mode/],
+    [
+      () => new gpt.Dropout(0.5).backward(x),
+      'VALUE',
+      /^Dropout.backward: should follow a forward in training mode/,
+    ],
   ],
   Embedding: [
-    [() => new gpt.Embedding(), 'TYPE', /^Embedding: numEmbeddings should be a positive integer, got undefined$/],
+    [
+      () => new gpt.Embedding(),
+      'TYPE',
+      /^Embedding: numEmbeddings should be a positive integer, got undefined$/,
+    ],
     [() => new gpt.Embedding(5, 0), 'VALUE', /^Embedding: embeddingDim should be a positive integer, got 0$/],
     [() => new gpt.Embedding(2 ** 20, 2 ** 20), 'MEMORY', /^Embedding: needs 4398046511104 bytes/],
     [() => embedding.forward('1'), 'TYPE', /^Embedding.forward: indices should be integers as .*, got "1"$/],
-    [() => embedding.forward([0, '1']), 'TYPE', /^Embedding.forward: indices\[1\] should be a number or an array, got "1"$/],
-    [() => embedding.forward([[0, 1], [2]]), 'SHAPE', /^Embedding.forward: indices\[1\] should have shape \[2\] like indices\[0\], got \[1\]$/],
-    [() => embedding.forward(7), 'VALUE', /^Embedding.forward: indices should be an integer from 0 to 6, got 7$/],
-    [() => embedding.forward([[0, 6], [3, -1]]), 'VALUE', /^Embedding.forward: indices\[1\]\[1\] should be an integer from 0 to 6, got -1$/],
+    [
+      () => embedding.forward([0, '1']),
+      'TYPE',
+      /^Embedding.forward: indices\[1\] should be a number or an array, got "1"$/,
+    ],
+    [
+      () => embedding.forward([[0, 1], [2]]),
+      'SHAPE',
+      /^Embedding.forward: indices\[1\] should have shape \[2\] like indices\[0\], got \[1\]$/,
+    ],
+    [
+      () => embedding.forward(7),
+      'VALUE',
+      /^Embedding.forward: indices should be an integer from 0 to 6, got 7$/,
+    ],
+    [
+      () =>
+        embedding.forward([
+          [0, 6],
+          [3, -1],
+        ]),
+      'VALUE',
+      /^Embedding.forward: indices\[1\]\[1\] should be an integer from 0 to 6, got -1$/,
+    ],
     [() => embedding.forward(Int32Array.of(1, 2 ** 31 - 1)), 'VALUE', /indices\[1\] .* got 2147483647$/],
     [() => embedding.forward([2 ** 32]), 'VALUE', /got 4294967296$/],
     [() => embedding.forward([0.5]), 'VALUE', /indices\[0\] .* got 0\.5$/],
     [() => embedding.forward([NaN]), 'VALUE', /got NaN$/],
-    [() => embedding.forward(fractions), 'VALUE', /^Embedding.forward: indices\[0\]\[1\] should be .*, got 0\.5$/],
+    [
+      () => embedding.forward(fractions),
+      'VALUE',
+      /^Embedding.forward: indices\[0\]\[1\] should be .*, got 0\.5$/,
+    ],
     [() => embedding.backward(x), 'VALUE', /^Embedding.backward: should follow a forward in training mode/],
   ],
   crossEntropy: [
     [() => gpt.crossEntropy([1, 2], [0]), 'TYPE', /^crossEntropy: logits should be a Tensor, got \[1, 2\]$/],
-    [() => gpt.crossEntropy(scalar, 0), 'SHAPE', /^crossEntropy: logits should end in classes, got shape \[\]$/],
-    [() => gpt.crossEntropy(x, [0, 5]), 'VALUE', /^crossEntropy: targets\[1\] should be an integer from 0 to 4, or -100, got 5$/],
+    [
+      () => gpt.crossEntropy(scalar, 0),
+      'SHAPE',
+      /^crossEntropy: logits should end in classes, got shape \[\]$/,
+    ],
+    [
+      () => gpt.crossEntropy(x, [0, 5]),
+      'VALUE',
+      /^crossEntropy: targets\[1\] should be an integer from 0 to 4, or -100, got 5$/,
+    ],
     [() => gpt.crossEntropy(x, [-1, 0]), 'VALUE', /targets\[0\] .* got -1$/],
     [() => gpt.crossEntropy(x, [0, 0.5]), 'VALUE', /got 0\.5$/],
-    [() => gpt.crossEntropy(x, [0, 1, 2]), 'SHAPE', /^crossEntropy: targets should have shape \[2\], .*, got \[3\]$/],
+    [
+      () => gpt.crossEntropy(x, [0, 1, 2]),
+      'SHAPE',
+      /^crossEntropy: targets should have shape \[2\], .*, got \[3\]$/,
+    ],
     [() => gpt.crossEntropy(x, [[0], [1]]), 'SHAPE', /got \[2, 1\]$/],
     [() => gpt.crossEntropy(x, 'a'), 'TYPE', /^crossEntropy: targets should be integers/],
     [() => gpt.crossEntropy(x), 'TYPE', /got undefined$/],
@@ -156,29 +282,65 @@ const refused = {
   ],
   BatchNorm: [
     [() => new gpt.BatchNorm(0), 'VALUE', /^BatchNorm: numFeatures should be a positive integer, got 0$/],
-    [() => new gpt.BatchNorm(5, { eps: -1 }), 'VALUE', /^BatchNorm: eps should be a positive float32, got -1$/],
-    [() => new gpt.BatchNorm(5, { momentum: 1.1 }), 'VALUE', /^BatchNorm: momentum should be a number from 0 to 1, got 1\.1$/],
+    [
+      () => new gpt.BatchNorm(5, { eps: -1 }),
+      'VALUE',
+      /^BatchNorm: eps should be a positive float32, got -1$/,
+    ],
+    [
+      () => new gpt.BatchNorm(5, { momentum: 1.1 }),
+      'VALUE',
+      /^BatchNorm: momentum should be a number from 0 to 1, got 1\.1$/,
+    ],
     [() => new gpt.BatchNorm(5, { momentum: null }), 'TYPE', /momentum .* got null$/],
-    [() => batchNorm.forward(x), 'SHAPE', /^BatchNorm.forward: x should end in 6 \(numFeatures\), got shape \[2, 5\]$/],
-    [() => batchNorm.forward(six), 'VALUE', /^BatchNorm.forward: x should have 2 rows or more in training mode, got shape \[6\]$/],
+    [
+      () => batchNorm.forward(x),
+      'SHAPE',
+      /^BatchNorm.forward: x should end in 6 \(numFeatures\), got shape \[2, 5\]$/,
+    ],
+    [
+      () => batchNorm.forward(six),
+      'VALUE',
+      /^BatchNorm.forward: x should have 2 rows or more in training mode, got shape \[6\]$/,
+    ],
     [() => batchNorm.backward(x), 'VALUE', /^BatchNorm.backward: should follow a forward in training mode/],
   ],
   RMSNorm: [
     [() => new gpt.RMSNorm('5'), 'TYPE', /^RMSNorm: embDim should be a positive integer, got "5"$/],
     [() => new gpt.RMSNorm(5, { eps: 0 }), 'VALUE', /^RMSNorm: eps should be a positive float32, got 0$/],
-    [() => new gpt.RMSNorm(5, { epsilon: 1 }), 'VALUE', /^RMSNorm: options should be among eps, got "epsilon"$/],
-    [() => rmsNorm.forward(x), 'SHAPE', /^RMSNorm.forward: x should end in 6 \(embDim\), got shape \[2, 5\]$/],
+    [
+      () => new gpt.RMSNorm(5, { epsilon: 1 }),
+      'VALUE',
+      /^RMSNorm: options should be among eps, got "epsilon"$/,
+    ],
+    [
+      () => rmsNorm.forward(x),
+      'SHAPE',
+      /^RMSNorm.forward: x should end in 6 \(embDim\), got shape \[2, 5\]$/,
+    ],
     [() => rmsNorm.backward(x), 'VALUE', /^RMSNorm.backward: should follow a forward in training mode/],
   ],
   Softmax: [
     [() => new gpt.Softmax().forward([1]), 'TYPE', /^Softmax.forward: x should be a Tensor, got \[1\]$/],
-    [() => new gpt.Softmax().backward(x), 'VALUE', /^Softmax.backward: should follow a forward in training mode/],
+    [
+      () => new gpt.Softmax().backward(x),
+      'VALUE',
+      /^Softmax.backward: should follow a forward in training mode/,
+    ],
   ],
   FeedForward: [
     [() => new gpt.FeedForward(), 'TYPE', /^FeedForward: config should be an object, got undefined$/],
-    [() => new gpt.FeedForward({}), 'TYPE', /^FeedForward: embDim should be a positive integer, got undefined$/],
+    [
+      () => new gpt.FeedForward({}),
+      'TYPE',
+      /^FeedForward: embDim should be a positive integer, got undefined$/,
+    ],
     [() => new gpt.FeedForward({ embDim: 4, hiddenDim: 0 }), 'VALUE', /hiddenDim .* got 0$/],
-    [() => new gpt.FeedForward({ embDim: 4, dropRate: 2 }), 'VALUE', /dropRate should be a number from 0 to 1, got 2$/],
+    [
+      () => new gpt.FeedForward({ embDim: 4, dropRate: 2 }),
+      'VALUE',
+      /dropRate should be a number from 0 to 1, got 2$/,
+    ],
     [() => new gpt.FeedForward({ embDim: 4, approximate: 'x' }), 'VALUE', /approximate/],
     [() => feedForward.forward(x), 'SHAPE', /^FeedForward.forward: x should end in 4 \(embDim\)/],
   ],
@@ -202,8 +364,16 @@ const refused = {
     [() => x.item(), 'SHAPE', /^item: the tensor should have 1 element, got shape \[2, 5\]$/],
     [() => x.reshape([3]), 'SHAPE', /^reshape: shape should hold 10 elements, got \[3\]$/],
     [() => x.reshape(10), 'TYPE', /^reshape: shape should be an array of sizes, got 10$/],
-    [() => x.toString({ precision: 1.5 }), 'VALUE', /^toString: precision should be an integer from 0 to 20, got 1\.5$/],
-    [() => x.toString({ sciMode: 'auto' }), 'TYPE', /^toString: sciMode should be true or false, got "auto"$/],
+    [
+      () => x.toString({ precision: 1.5 }),
+      'VALUE',
+      /^toString: precision should be an integer from 0 to 20, got 1\.5$/,
+    ],
+    [
+      () => x.toString({ sciMode: 'auto' }),
+      'TYPE',
+      /^toString: sciMode should be true or false, got "auto"$/,
+    ],
   ],
 }
 
@@ -219,7 +389,11 @@ for (const [name, calls] of Object.entries(refused)) {
       const before = free()
       assertRefuses(call, code, message)
       assert.equal(free(), before, `${call} leaks`)
-      assert.deepEqual(gpt.scope(() => gpt.randn([3]).toArray()), expected, `${call} moves the generator`)
+      assert.deepEqual(
+        gpt.scope(() => gpt.randn([3]).toArray()),
+        expected,
+        `${call} moves the generator`,
+      )
     }
     assert.equal(gpt.exports.memory.buffer.byteLength, heap)
     assert.deepEqual([...x.data], Array(10).fill(1))
@@ -229,7 +403,11 @@ for (const [name, calls] of Object.entries(refused)) {
 test('a layer whose parameter was disposed or replaced says which', () => {
   const layer = new gpt.Linear(5, 6)
   layer.bias.dispose()
-  assertRefuses(() => layer.forward(x), 'DISPOSED', /^Linear.forward: bias should be a live Tensor, got one that was disposed$/)
+  assertRefuses(
+    () => layer.forward(x),
+    'DISPOSED',
+    /^Linear.forward: bias should be a live Tensor, got one that was disposed$/,
+  )
   layer.bias = gpt.ones([5])
   assertRefuses(() => layer.forward(x), 'SHAPE', /^Linear.forward: bias should have shape \[6\], got \[5\]$/)
   layer.bias = 3

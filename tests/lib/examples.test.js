@@ -11,7 +11,11 @@ const folder = new URL('../../web/lib/', import.meta.url)
 const examples = readdirSync(folder, { recursive: true })
   .filter((name) => name.endsWith('.js'))
   .flatMap((name) =>
-    [...readFileSync(new URL(name, folder), 'utf8').matchAll(/@example ?([\s\S]*?)(?=\n\s*\*\/|\*\/|\n\s*\* @)/g)].map(([, text], i) => ({
+    [
+      ...readFileSync(new URL(name, folder), 'utf8').matchAll(
+        /@example ?([\s\S]*?)(?=\n\s*\*\/|\*\/|\n\s*\* @)/g,
+      ),
+    ].map(([, text], i) => ({
       file: name,
       name: `${name}, example ${i + 1}`,
       code: text.replace(/^\s*\* ?/gm, '').trim(),
@@ -22,8 +26,14 @@ const examples = readdirSync(folder, { recursive: true })
 function setting(gpt, file) {
   gpt.manualSeed(1)
   const model = new gpt.GPTModel({ vocabSize: 5, contextLength: 4, embDim: 8, nHeads: 2, nLayers: 1 })
-  const tokens = [[0, 1, 2], [2, 3, 4]]
-  const targets = [[1, 2, 3], [3, 4, 0]]
+  const tokens = [
+    [0, 1, 2],
+    [2, 3, 4],
+  ]
+  const targets = [
+    [1, 2, 3],
+    [3, 4, 0],
+  ]
   model.backward(gpt.crossEntropy(model.forward(tokens), targets).backward())
   const saved = gpt.saveSafetensors(model.stateDict())
   const linear = new gpt.Linear(5, 6)
@@ -32,7 +42,8 @@ function setting(gpt, file) {
     ...gpt,
     gpt,
     model,
-    layer: file === 'layers/attention.js' ? new gpt.Attention({ embDim: 5, nHeads: 1, contextLength: 2 }) : linear,
+    layer:
+      file === 'layers/attention.js' ? new gpt.Attention({ embDim: 5, nHeads: 1, contextLength: 2 }) : linear,
     linear,
     norm: new gpt.LayerNorm(6),
     x: gpt.randn([2, 5]),

@@ -91,7 +91,10 @@ test('in training FeedForward drops a share of what comes out, backward the same
   plain.loadStateDict(dropping.stateDict())
   const [x, dy] = [gpt.randn([9, 33]), gpt.randn([9, 33])]
   const [dropped, full] = [dropping.forward(x), plain.forward(x)]
-  const kept = gpt.tensor(Array.from(dropped.data, (value) => (value === 0 ? 0 : 2)), [9, 33])
+  const kept = gpt.tensor(
+    Array.from(dropped.data, (value) => (value === 0 ? 0 : 2)),
+    [9, 33],
+  )
   const share = kept.mean().item() / 2
   assert.ok(share > 0.4 && share < 0.6, `${share}`)
   assert.deepEqual([...dropped.data], [...full.mul(kept).data])
@@ -113,19 +116,28 @@ test('GPT-2’s c_fc and c_proj load, from their Conv1D layout, all or nothing',
   assertRefuses(load(wrong), 'SHAPE', /^FeedForward.loadStateDict: c_proj.bias should have shape \[17\]/)
   const turned = { ...dict, 'c_proj.bias': gpt.zeros([17]), 'c_fc.weight': proj.weight }
   assertRefuses(load(turned), 'SHAPE', /c_fc.weight should have shape \[17, 33\], got \[33, 17\]$/)
-  assert.deepEqual(layer.parameters().map((parameter) => parameter.toArray()), before)
+  assert.deepEqual(
+    layer.parameters().map((parameter) => parameter.toArray()),
+    before,
+  )
   layer.loadStateDict({ ...dict, 'c_proj.bias': gpt.randn([17]) })
   fc.bias.data.set(dict['c_fc.bias'].data)
   proj.bias.data.set(layer.layers[2].bias.data)
   const x = gpt.randn([2, 5, 17])
   const expected = proj.forward(new gpt.GELU().forward(fc.forward(x)))
-  layer.forward(x).data.forEach((value, i) => assert.ok(Math.abs(value - expected.data[i]) < 1e-6, `element ${i}`))
+  layer
+    .forward(x)
+    .data.forEach((value, i) => assert.ok(Math.abs(value - expected.data[i]) < 1e-6, `element ${i}`))
 })
 
 test('FeedForward’s backward refuses another shape or a parameter that is gone, and changes nothing', () => {
   const layer = new gpt.FeedForward({ embDim: 3 })
   const x = gpt.ones([2, 3])
-  assertRefuses(() => layer.backward(x), 'VALUE', /^FeedForward.backward: should follow a forward in training mode/)
+  assertRefuses(
+    () => layer.backward(x),
+    'VALUE',
+    /^FeedForward.backward: should follow a forward in training mode/,
+  )
   layer.forward(x)
   const other = gpt.ones([3, 2])
   assertRefuses(() => layer.backward(other), 'SHAPE', /^FeedForward.backward: dy should have shape \[2, 3\]/)

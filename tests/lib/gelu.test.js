@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
-import { assertCentralDifferences, assertClose, assertGradients, golden, loadForTest, unpack } from './support.js'
+import {
+  assertCentralDifferences,
+  assertClose,
+  assertGradients,
+  golden,
+  loadForTest,
+  unpack,
+} from './support.js'
 
 const { gelu, special } = golden('layers')
 const backward = golden('gelu')
@@ -15,7 +22,11 @@ for (const approximate of ['tanh', 'none']) {
   })
 
   test(`GELU '${approximate}' propagates NaN and infinities as PyTorch does`, () => {
-    assertClose(new gpt.GELU({ approximate }).forward(gpt.tensor(unpack(special.x))), special[approximate], 1e-6)
+    assertClose(
+      new gpt.GELU({ approximate }).forward(gpt.tensor(unpack(special.x))),
+      special[approximate],
+      1e-6,
+    )
   })
 
   test(`GELU '${approximate}' at -3e38 is 0 and not a large number`, () => {
@@ -28,7 +39,10 @@ for (const approximate of ['tanh', 'none']) {
     for (const { seed, shape, ...expected } of cases) {
       gpt.manualSeed(seed)
       const x = gpt.randn(shape).mul(3)
-      assertGradients(new gpt.GELU({ approximate }), x, gpt.randn(shape), expected, { forward: 1e-6, backward: 1e-6 })
+      assertGradients(new gpt.GELU({ approximate }), x, gpt.randn(shape), expected, {
+        forward: 1e-6,
+        backward: 1e-6,
+      })
     }
   })
 

@@ -31,7 +31,9 @@ before(async () => {
       this.dModel = dModel
       this.cAttn = new Conv1D(dModel * 3, dModel)
       this.softmax = new Softmax()
-      this.mask = Array.from({ length: nCtx }, (_, i) => Array.from({ length: nCtx }, (_, j) => Number(j <= i)))
+      this.mask = Array.from({ length: nCtx }, (_, i) =>
+        Array.from({ length: nCtx }, (_, j) => Number(j <= i)),
+      )
       this.dropout = new Dropout(dropout)
       this.cProj = new Conv1D(dModel, dModel)
     }
@@ -75,7 +77,12 @@ const off = (a, b) => a.data.reduce((most, value, i) => Math.max(most, Math.abs(
 test('GPT-2’s FeedForward, written from its parts, is FeedForward with its weights', () => {
   gpt.manualSeed(1)
   const [written, own] = [new FeedForward(0.1), new gpt.FeedForward({ embDim: 768, approximate: 'none' })]
-  assert.deepEqual(Object.keys(written.stateDict()), ['c_fc.weight', 'c_fc.bias', 'c_proj.weight', 'c_proj.bias'])
+  assert.deepEqual(Object.keys(written.stateDict()), [
+    'c_fc.weight',
+    'c_fc.bias',
+    'c_proj.weight',
+    'c_proj.bias',
+  ])
   own.loadStateDict(written.stateDict())
   const x = gpt.randn([2, 3, 768])
   const [y, expected] = [written.eval().forward(x), own.eval().forward(x)]
@@ -85,7 +92,10 @@ test('GPT-2’s FeedForward, written from its parts, is FeedForward with its wei
 
 test('GPT-2’s Attention, written from its parts, is Attention with its weights', () => {
   gpt.manualSeed(2)
-  const [written, own] = [new Attention(), new gpt.Attention({ embDim: 768, nHeads: 12, contextLength: 1024 })]
+  const [written, own] = [
+    new Attention(),
+    new gpt.Attention({ embDim: 768, nHeads: 12, contextLength: 1024 }),
+  ]
   own.loadStateDict(written.stateDict())
   const x = gpt.randn([2, 17, 768])
   const [y, expected] = [written.eval().forward(x), own.eval().forward(x)]

@@ -8,7 +8,8 @@
  */
 export function shake(gpt, module) {
   for (const [name, parameter] of module.namedParameters()) {
-    if (parameter.shape.length === 1) parameter.data.set(gpt.scope(() => gpt.randn(parameter.shape).data.slice()))
+    if (parameter.shape.length === 1)
+      parameter.data.set(gpt.scope(() => gpt.randn(parameter.shape).data.slice()))
     else if (name.includes('attn')) parameter.data.set(parameter.data.map((value) => 16 * value))
   }
   return module

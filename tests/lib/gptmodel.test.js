@@ -21,12 +21,16 @@ for (const { seed, ids, config, out, grads, parameters } of models) {
   const { qkvBias, tieWeights, nLayers } = config
   test(`a model of ${nLayers} layers, qkvBias ${qkvBias}, tieWeights ${tieWeights}, is PyTorch’s, forward and backward`, () => {
     const model = modelOf({ seed, config })
-    if (parameters) for (const [name, parameter] of model.namedParameters()) assertSame(parameter, parameters[name])
+    if (parameters)
+      for (const [name, parameter] of model.namedParameters()) assertSame(parameter, parameters[name])
     const dlogits = gpt.randn(out.shape)
     assertClose(model.forward(ids), out, 1e-5)
     assert.equal(model.backward(dlogits), null)
     const found = model.namedParameters()
-    assert.deepEqual(found.map(([name]) => name), Object.keys(grads))
+    assert.deepEqual(
+      found.map(([name]) => name),
+      Object.keys(grads),
+    )
     for (const [name, { grad }] of found) assertNear(grad, grads[name], 2e-5, name)
   })
 }
@@ -44,7 +48,10 @@ test('ids are nested arrays, a typed array for one sequence, or a tensor; evalua
 
 test('a token’s logits do not know the tokens after it', () => {
   const model = modelOf(models[0]).eval()
-  const [a, b] = [[1, 2, 3, 4, 5], [1, 2, 3, 9, 9]].map((ids) => model.forward(ids).toArray())
+  const [a, b] = [
+    [1, 2, 3, 4, 5],
+    [1, 2, 3, 9, 9],
+  ].map((ids) => model.forward(ids).toArray())
   assert.deepEqual(a.slice(0, 3), b.slice(0, 3))
   assert.notDeepEqual(a[3], b[3])
 })
@@ -53,7 +60,11 @@ test('a token’s logits do not know the tokens after it', () => {
 function count(config) {
   const model = new gpt.GPTModel({ ...config, nLayers: 1, vocabSize: 1 })
   const sizes = model.namedParameters().map(([name, { size }]) => {
-    const times = name.startsWith('trf_blocks.') ? config.nLayers : /tok_emb|out_head/.test(name) ? config.vocabSize : 1
+    const times = name.startsWith('trf_blocks.')
+      ? config.nLayers
+      : /tok_emb|out_head/.test(name)
+        ? config.vocabSize
+        : 1
     return size * times
   })
   model.dispose()
@@ -65,7 +76,10 @@ test('GPT_CONFIG_124M has 163,009,536 parameters, 124,412,160 with tied weights;
   assert.equal(count({ ...GPT_CONFIG_124M, tieWeights: true }), 124_412_160)
   assert.equal(count({ ...GPT_CONFIG_124M, tieWeights: true, qkvBias: true }), 124_439_808)
   const [one, two] = [1, 2].map((nLayers) => new gpt.GPTModel({ ...small, nLayers }))
-  assert.equal(count({ ...small, nLayers: 2 }), two.parameters().reduce((sum, { size }) => sum + size, 0))
+  assert.equal(
+    count({ ...small, nLayers: 2 }),
+    two.parameters().reduce((sum, { size }) => sum + size, 0),
+  )
   assert.ok(one.parameters().length < two.parameters().length)
 })
 
@@ -78,7 +92,14 @@ function checkpoint(prefix = '') {
     return gpt.tensor(rows[0].map((_, column) => rows.map((row) => row[column])))
   }
   const names = { norm1: 'ln_1', norm2: 'ln_2', 'ff.layers.0': 'mlp.c_fc', 'ff.layers.2': 'mlp.c_proj' }
-  const rest = { tok_emb: 'wte', pos_emb: 'wpe', final_norm: 'ln_f', trf_blocks: 'h', scale: 'weight', shift: 'bias' }
+  const rest = {
+    tok_emb: 'wte',
+    pos_emb: 'wpe',
+    final_norm: 'ln_f',
+    trf_blocks: 'h',
+    scale: 'weight',
+    shift: 'bias',
+  }
   const theirs = (name) =>
     Object.entries({ ...names, ...rest }).reduce((text, [own, other]) => text.replace(own, other), name)
   const dict = {}
@@ -96,7 +117,11 @@ test('GPT-2’s checkpoint loads: its names, Conv1D’s layout, mask buffers, wi
   const ids = [[1, 2, 3, 4, 6]]
   for (const prefix of ['', 'transformer.']) {
     const { model, dict } = checkpoint(prefix)
-    assert.ok(`${prefix}h.1.mlp.c_proj.weight` in dict && `${prefix}wte.weight` in dict && `${prefix}ln_f.bias` in dict)
+    assert.ok(
+      `${prefix}h.1.mlp.c_proj.weight` in dict &&
+        `${prefix}wte.weight` in dict &&
+        `${prefix}ln_f.bias` in dict,
+    )
     const logits = model.eval().forward(ids).toArray()
     for (const tieWeights of [true, false]) {
       for (const head of [{}, { 'lm_head.weight': dict[`${prefix}wte.weight`] }]) {
@@ -123,7 +148,8 @@ test('what a model saves it loads, tied or not, and one from the other', () => {
   }
   const [tied, untied] = [true, false].map((tieWeights) => new gpt.GPTModel({ ...small, tieWeights }))
   const before = tied.saveSafetensors()
-  const why = /^GPTModel.loadSafetensors: out_head.weight should be tok_emb.weight, with which it is tied, got other values$/
+  const why =
+    /^GPTModel.loadSafetensors: out_head.weight should be tok_emb.weight, with which it is tied, got other values$/
   assertRefuses(() => tied.loadSafetensors(untied.saveSafetensors()), 'VALUE', why)
   assert.deepEqual(tied.saveSafetensors(), before)
 })
@@ -134,9 +160,21 @@ test('a checkpoint that does not fit is refused and changes nothing', () => {
   const before = model.saveSafetensors()
   const load = (given) => () => model.loadStateDict(given)
   const { 'wpe.weight': wpe, ...without } = dict
-  assertRefuses(load(without), 'VALUE', /^GPTModel.loadStateDict: dict should have pos_emb.weight, got .* and \d+ more$/)
-  assertRefuses(load({ ...dict, 'h.2.ln_1.weight': wpe }), 'VALUE', /dict should have tok_emb.weight, .* got "h.2.ln_1.weight"$/)
-  assertRefuses(load({ ...dict, 'pos_emb.weight': wpe }), 'VALUE', /should have pos_emb.weight once, got wpe.weight and pos_emb.weight$/)
+  assertRefuses(
+    load(without),
+    'VALUE',
+    /^GPTModel.loadStateDict: dict should have pos_emb.weight, got .* and \d+ more$/,
+  )
+  assertRefuses(
+    load({ ...dict, 'h.2.ln_1.weight': wpe }),
+    'VALUE',
+    /dict should have tok_emb.weight, .* got "h.2.ln_1.weight"$/,
+  )
+  assertRefuses(
+    load({ ...dict, 'pos_emb.weight': wpe }),
+    'VALUE',
+    /should have pos_emb.weight once, got wpe.weight and pos_emb.weight$/,
+  )
   const flat = { ...dict, 'h.1.mlp.c_fc.weight': gpt.ones([16, 4]) }
   assertRefuses(load(flat), 'SHAPE', /h.1.mlp.c_fc.weight should have shape \[4, 16\], got \[16, 4\]$/)
   assertRefuses(
@@ -153,32 +191,61 @@ test('onNorm shows what goes into each layer norm and what comes out, until it i
   let kept
   const stop = model.onNorm(({ name, input, output }) => {
     seen.push(name)
-    assert.deepEqual([input.shape, output.shape], [[1, 3, 4], [1, 3, 4]])
+    assert.deepEqual(
+      [input.shape, output.shape],
+      [
+        [1, 3, 4],
+        [1, 3, 4],
+      ],
+    )
     kept = output
     for (const { data } of [output.mean({ dim: -1 }), output.var({ dim: -1, unbiased: false }).sub(1)]) {
-      assert.ok(data.every((value) => Math.abs(value) < 1e-2), `${name}: ${data}`)
+      assert.ok(
+        data.every((value) => Math.abs(value) < 1e-2),
+        `${name}: ${data}`,
+      )
     }
   })
   const more = model.onNorm(({ name }) => seen.push(`also ${name}`))
   model.forward([[1, 2, 3]])
-  const names = ['trf_blocks.0.norm1', 'trf_blocks.0.norm2', 'trf_blocks.1.norm1', 'trf_blocks.1.norm2', 'final_norm']
-  assert.deepEqual(seen, names.flatMap((name) => [name, `also ${name}`]))
+  const names = [
+    'trf_blocks.0.norm1',
+    'trf_blocks.0.norm2',
+    'trf_blocks.1.norm1',
+    'trf_blocks.1.norm2',
+    'final_norm',
+  ]
+  assert.deepEqual(
+    seen,
+    names.flatMap((name) => [name, `also ${name}`]),
+  )
   assert.equal(kept.disposed, true)
   stop()
   stop()
   model.eval().forward([[1, 2, 3]])
-  assert.deepEqual(seen.slice(10), names.map((name) => `also ${name}`))
+  assert.deepEqual(
+    seen.slice(10),
+    names.map((name) => `also ${name}`),
+  )
   more()
   model.forward([[1, 2, 3]])
   assert.equal(seen.length, 15)
-  assertRefuses(() => model.onNorm(), 'TYPE', /^GPTModel.onNorm: listener should be a function, got undefined$/)
+  assertRefuses(
+    () => model.onNorm(),
+    'TYPE',
+    /^GPTModel.onNorm: listener should be a function, got undefined$/,
+  )
 })
 
 test('what a model is given wrongly is named', () => {
   const make = (more) => () => new gpt.GPTModel({ ...small, ...more })
   assertRefuses(() => new gpt.GPTModel(), 'TYPE', /^GPTModel: config should be an object, got undefined$/)
   assertRefuses(make({ vocabSize: 0 }), 'VALUE', /^GPTModel: vocabSize should be a positive integer, got 0$/)
-  assertRefuses(make({ contextLength: '5' }), 'TYPE', /^GPTModel: contextLength should be a positive integer, got "5"$/)
+  assertRefuses(
+    make({ contextLength: '5' }),
+    'TYPE',
+    /^GPTModel: contextLength should be a positive integer, got "5"$/,
+  )
   assertRefuses(make({ nLayers: 1.5 }), 'VALUE', /^GPTModel: nLayers should be a positive integer, got 1.5$/)
   assertRefuses(make({ tieWeights: 1 }), 'TYPE', /^GPTModel: tieWeights should be true or false, got 1$/)
   assertRefuses(make({ nHeads: 3 }), 'VALUE', /nHeads/)
@@ -186,16 +253,32 @@ test('what a model is given wrongly is named', () => {
   const model = new gpt.GPTModel(small)
   const forward = (ids) => () => model.forward(ids)
   assertRefuses(forward('hello'), 'TYPE', /^GPTModel.forward: ids should be integers/)
-  assertRefuses(forward([[1, 7]]), 'VALUE', /^GPTModel.forward: ids\[0\]\[1\] should be an integer from 0 to 6, got 7$/)
+  assertRefuses(
+    forward([[1, 7]]),
+    'VALUE',
+    /^GPTModel.forward: ids\[0\]\[1\] should be an integer from 0 to 6, got 7$/,
+  )
   assertRefuses(forward([1.5]), 'VALUE', /ids\[0\] should be an integer from 0 to 6, got 1.5$/)
-  assertRefuses(forward(3), 'SHAPE', /^GPTModel.forward: ids should end in 1 to 5 \(contextLength\) tokens, got shape \[\]$/)
+  assertRefuses(
+    forward(3),
+    'SHAPE',
+    /^GPTModel.forward: ids should end in 1 to 5 \(contextLength\) tokens, got shape \[\]$/,
+  )
   assertRefuses(forward([[], []]), 'SHAPE', /got shape \[2, 0\]$/)
   assertRefuses(forward([1, 2, 3, 4, 5, 6]), 'SHAPE', /got shape \[6\]$/)
   assertRefuses(forward([[1, 2], [3]]), 'SHAPE', /ids\[1\] should have shape \[2\]/)
   const d = gpt.ones([2, 7])
-  assertRefuses(() => model.backward(d), 'VALUE', /^GPTModel.backward: should follow a forward in training mode; got none/)
+  assertRefuses(
+    () => model.backward(d),
+    'VALUE',
+    /^GPTModel.backward: should follow a forward in training mode; got none/,
+  )
   model.forward([1, 2])
-  assertRefuses(() => model.backward(gpt.ones([7])), 'SHAPE', /^GPTModel.backward: dy should have shape \[2, 7\], got \[7\]$/)
+  assertRefuses(
+    () => model.backward(gpt.ones([7])),
+    'SHAPE',
+    /^GPTModel.backward: dy should have shape \[2, 7\], got \[7\]$/,
+  )
   model.backward(d)
   assertRefuses(() => model.backward(d), 'VALUE', /got none since the last backward/)
   model.eval().forward([1, 2])
@@ -211,7 +294,10 @@ test('a model that does not fit leaves no memory taken and the generator where i
   tight.manualSeed(1)
   assertRefuses(() => new tight.GPTModel({ ...small, vocabSize: 150_000 }), 'MEMORY', /needs 2400000 bytes/)
   assert.equal(next(), before)
-  assert.deepEqual(tight.scope(() => tight.randn([3]).toArray()), expected)
+  assert.deepEqual(
+    tight.scope(() => tight.randn([3]).toArray()),
+    expected,
+  )
   const model = new tight.GPTModel({ ...small, tieWeights: true })
   model.dispose()
   assert.equal(next(), before)

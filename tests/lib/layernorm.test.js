@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import {
-  assertCentralDifferences, assertClose, assertGradients, assertRefuses, assertSame, golden, loadForTest, unpack,
+  assertCentralDifferences,
+  assertClose,
+  assertGradients,
+  assertRefuses,
+  assertSame,
+  golden,
+  loadForTest,
+  unpack,
 } from './support.js'
 
 const { layernorm, 'layernorm hard': hard, special } = golden('layers')
@@ -31,14 +38,22 @@ test('layer norm of a constant row is the shift, not NaN', () => {
   const norm = new gpt.LayerNorm(7)
   norm.shift.data.set([1, -2, 3, 0, 5, 0.5, 7])
   for (const value of [0, 0.1, -7, 1e-30, 1e4, 1e30, 3e38]) {
-    assert.deepEqual([...norm.forward(gpt.tensor(Array(7).fill(value))).data], [...norm.shift.data], `rows of ${value}`)
+    assert.deepEqual(
+      [...norm.forward(gpt.tensor(Array(7).fill(value))).data],
+      [...norm.shift.data],
+      `rows of ${value}`,
+    )
   }
 })
 
 test('a NaN or an infinity makes its own row NaN, as in PyTorch, and no other', () => {
   const norm = new gpt.LayerNorm(5)
   assertSame(norm.forward(gpt.tensor(unpack(special.rows), special.rows.shape)), special.layernorm)
-  const mixed = gpt.tensor([[1, 2, 3, 4, 5], [1, NaN, 3, 4, 5], [1, 2, 3, 4, 5]])
+  const mixed = gpt.tensor([
+    [1, 2, 3, 4, 5],
+    [1, NaN, 3, 4, 5],
+    [1, 2, 3, 4, 5],
+  ])
   const [first, second, third] = norm.forward(mixed).toArray()
   assert.deepEqual(first, third)
   assert.ok(second.every(Number.isNaN))
@@ -103,11 +118,19 @@ test('layer norm keeps a row’s mean and deviation for backward in training onl
   norm.eval()
   forward()
   assert.equal(memory.used, before)
-  assertRefuses(() => backward([1000, 4]), 'VALUE', /LayerNorm.backward: should follow .* the layer is in evaluation mode/)
+  assertRefuses(
+    () => backward([1000, 4]),
+    'VALUE',
+    /LayerNorm.backward: should follow .* the layer is in evaluation mode/,
+  )
   norm.train()
   forward()
   assert.ok(memory.used >= before + 2 * 4000)
-  assertRefuses(() => backward([4]), 'SHAPE', /LayerNorm.backward: dy should have shape \[1000, 4\], got \[4\]/)
+  assertRefuses(
+    () => backward([4]),
+    'SHAPE',
+    /LayerNorm.backward: dy should have shape \[1000, 4\], got \[4\]/,
+  )
   backward([1000, 4])
   norm.zeroGrad()
   assert.equal(memory.used, before)

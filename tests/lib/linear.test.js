@@ -89,10 +89,18 @@ test('Linear without bias has a gradient for its weight alone, and a batch of no
 test('Linear’s backward refuses another shape or a parameter that is gone, and changes nothing', () => {
   const layer = new gpt.Linear(5, 3)
   const dy = gpt.ones([2, 3])
-  assertRefuses(() => layer.backward(dy), 'VALUE', /^Linear.backward: should follow a forward in training mode/)
+  assertRefuses(
+    () => layer.backward(dy),
+    'VALUE',
+    /^Linear.backward: should follow a forward in training mode/,
+  )
   const x = gpt.ones([2, 5])
   layer.forward(x)
-  assertRefuses(() => layer.backward(x), 'SHAPE', /^Linear.backward: dy should have shape \[2, 3\], got \[2, 5\]$/)
+  assertRefuses(
+    () => layer.backward(x),
+    'SHAPE',
+    /^Linear.backward: dy should have shape \[2, 3\], got \[2, 5\]$/,
+  )
   assertRefuses(() => layer.backward([1]), 'TYPE', /^Linear.backward: dy should be a Tensor, got \[1\]$/)
   assert.equal(layer.weight.grad, null)
   layer.weight.dispose()

@@ -16,15 +16,19 @@ const runnable = names.filter((name) => WebAssembly.validate(read(name)))
 
 for (const name of names) {
   const skip = !runnable.includes(name) && `Node ${process.version} does not run it`
-  test(`${name} imports nothing but a shared memory, and exports the header's functions by name`, { skip }, () => {
-    const module = new WebAssembly.Module(read(name))
-    const exported = WebAssembly.Module.exports(module).map(({ name }) => name)
-    const declared = [...header.matchAll(/^GPT_API .*?\b(gpt_\w+)\(/gm)].map(([, name]) => name)
-    const memory = { module: 'env', name: 'memory', kind: 'memory' }
-    assert.deepEqual(WebAssembly.Module.imports(module), name.endsWith('-threads') ? [memory] : [])
-    assert.ok(declared.includes('gpt_layernorm_forward') && declared.length >= 15)
-    assert.deepEqual(exported.filter((name) => name.startsWith('gpt_')).sort(), declared.sort())
-  })
+  test(
+    `${name} imports nothing but a shared memory, and exports the header's functions by name`,
+    { skip },
+    () => {
+      const module = new WebAssembly.Module(read(name))
+      const exported = WebAssembly.Module.exports(module).map(({ name }) => name)
+      const declared = [...header.matchAll(/^GPT_API .*?\b(gpt_\w+)\(/gm)].map(([, name]) => name)
+      const memory = { module: 'env', name: 'memory', kind: 'memory' }
+      assert.deepEqual(WebAssembly.Module.imports(module), name.endsWith('-threads') ? [memory] : [])
+      assert.ok(declared.includes('gpt_layernorm_forward') && declared.length >= 15)
+      assert.deepEqual(exported.filter((name) => name.startsWith('gpt_')).sort(), declared.sort())
+    },
+  )
 
   const limit = name.startsWith('relaxed') ? 65 : 61
   test(`${name} is at most ${limit} kB`, () => {
@@ -42,14 +46,18 @@ test('load runs the fastest build there is, or the one asked for, and gives the 
   assert.equal(simd.exports.gpt_is_relaxed(), 0)
 })
 
-test('load says why it cannot run the relaxed build', { skip: runnable.includes('relaxed') && 'it can' }, async () => {
-  await assert.rejects(load({ build: 'relaxed' }), {
-    code: 'UNSUPPORTED',
-    message: names.includes('relaxed')
-      ? "load: build 'relaxed' needs relaxed SIMD, which is missing here (Chrome 114, Node 22 or later have it)"
-      : "load: build 'relaxed' needs relaxed SIMD, which this copy of gpt-layers was built without",
-  })
-})
+test(
+  'load says why it cannot run the relaxed build',
+  { skip: runnable.includes('relaxed') && 'it can' },
+  async () => {
+    await assert.rejects(load({ build: 'relaxed' }), {
+      code: 'UNSUPPORTED',
+      message: names.includes('relaxed')
+        ? "load: build 'relaxed' needs relaxed SIMD, which is missing here (Chrome 114, Node 22 or later have it)"
+        : "load: build 'relaxed' needs relaxed SIMD, which this copy of gpt-layers was built without",
+    })
+  },
+)
 
 test('a kernel can be called through the raw exports, as the header says', async () => {
   const gpt = await load()
@@ -70,8 +78,14 @@ test('a module compiled by the caller runs, and a foreign one is refused', async
   assert.deepEqual(shared.ones([2]).toArray(), [1, 1])
   assert.equal(shared.threads, 1)
   const empty = new WebAssembly.Module(new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0]))
-  await assert.rejects(load({ module: empty }), { code: 'VALUE', message: /module should be a build of gpt-layers/ })
-  await assert.rejects(load({ module, build: 'relaxed' }), { code: 'VALUE', message: /'relaxed'.* got 'simd'/ })
+  await assert.rejects(load({ module: empty }), {
+    code: 'VALUE',
+    message: /module should be a build of gpt-layers/,
+  })
+  await assert.rejects(load({ module, build: 'relaxed' }), {
+    code: 'VALUE',
+    message: /'relaxed'.* got 'simd'/,
+  })
 })
 
 const refused = [

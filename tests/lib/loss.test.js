@@ -12,7 +12,10 @@ before(async () => {
 function assertLoss(loss, expected, tolerance) {
   const value = loss.item()
   const off = Math.abs(value - expected) / Math.max(1, Math.abs(expected))
-  assert.ok(Object.is(value, expected) || value === Math.fround(expected) || off <= tolerance, `expected ${expected}, got ${value}`)
+  assert.ok(
+    Object.is(value, expected) || value === Math.fround(expected) || off <= tolerance,
+    `expected ${expected}, got ${value}`,
+  )
 }
 
 test('cross entropy and its gradient are PyTorch’s, at odd sizes and at 768', () => {
@@ -38,8 +41,20 @@ test('cross entropy of NaN, infinities and huge logits is PyTorch’s', () => {
 
 test('targets may be nested arrays, a typed array, flat or not, or a tensor', () => {
   const logits = gpt.randn([2, 3, 7])
-  const expected = gpt.crossEntropy(logits, [[1, 2, 3], [4, 5, -100]]).item()
-  for (const targets of [Int32Array.of(1, 2, 3, 4, 5, -100), [1, 2, 3, 4, 5, -100], gpt.tensor([[1, 2, 3], [4, 5, -100]])]) {
+  const expected = gpt
+    .crossEntropy(logits, [
+      [1, 2, 3],
+      [4, 5, -100],
+    ])
+    .item()
+  for (const targets of [
+    Int32Array.of(1, 2, 3, 4, 5, -100),
+    [1, 2, 3, 4, 5, -100],
+    gpt.tensor([
+      [1, 2, 3],
+      [4, 5, -100],
+    ]),
+  ]) {
     assert.equal(gpt.crossEntropy(logits, targets).item(), expected)
   }
   assert.ok(gpt.crossEntropy(gpt.randn([7]), 3).item() > 0)
@@ -70,7 +85,10 @@ test('the gradients are what central differences say', () => {
   for (const lossOf of losses) {
     const along = (h) => gpt.scope(() => lossOf(x.add(direction.mul(h))).item())
     const slope = (along(1e-2) - along(-1e-2)) / 2e-2
-    const expected = lossOf(x).backward().mul(direction).data.reduce((sum, value) => sum + value, 0)
+    const expected = lossOf(x)
+      .backward()
+      .mul(direction)
+      .data.reduce((sum, value) => sum + value, 0)
     assert.ok(Math.abs(slope - expected) <= 1e-3 * Math.max(1, Math.abs(expected)), `${slope}, ${expected}`)
   }
 })
@@ -86,7 +104,11 @@ test('a loss is freed with its scope, by its backward, or by dispose, but not wh
   })
   assert.equal(free(), before)
   assert.equal(inside.item(), 1)
-  assertRefuses(() => inside.backward(), 'VALUE', /^Loss.backward: should be called once, in the scope of its loss/)
+  assertRefuses(
+    () => inside.backward(),
+    'VALUE',
+    /^Loss.backward: should be called once, in the scope of its loss/,
+  )
 
   const returned = gpt.scope(() => gpt.crossEntropy(gpt.randn([4, 5]), [0, 1, 2, 3]))
   assert.notEqual(free(), before)
@@ -110,7 +132,10 @@ test('a loss holds what its backward needs, which may be called once', () => {
 
 test('cross entropy over GPT-2’s vocabulary, on as many threads as there are', () => {
   gpt.scope(() => {
-    const loss = gpt.crossEntropy(gpt.zeros([16, 50257]), Array.from({ length: 16 }, (_, i) => 3000 * i))
+    const loss = gpt.crossEntropy(
+      gpt.zeros([16, 50257]),
+      Array.from({ length: 16 }, (_, i) => 3000 * i),
+    )
     assert.ok(Math.abs(loss.item() - Math.log(50257)) <= 1e-5)
     const { data } = loss.backward()
     const sum = data.reduce((sum, value) => sum + value, 0)

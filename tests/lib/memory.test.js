@@ -131,7 +131,8 @@ test('blocks are reused and merged in whatever order they come back', () => {
       const offset = memory.allocate('test', size)
       assert.equal(offset % 16, 0)
       assert.ok(offset >= 100 && offset + size <= 65536)
-      for (const other of held) assert.ok(offset + size <= other.offset || offset >= other.offset + other.size)
+      for (const other of held)
+        assert.ok(offset + size <= other.offset || offset >= other.offset + other.size)
       held.push({ offset, size })
     }
   }

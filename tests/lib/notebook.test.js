@@ -74,7 +74,10 @@ test('cell 7: written out as the class of cell 6, the means print as in PyTorch,
   const rowMean = batch.mean({ dim: -1, keepdim: true })
   const rowVariance = batch.var({ dim: -1, keepdim: true, unbiased: false })
   const result = batch.sub(rowMean).div(rowVariance.add(1e-5).sqrt())
-  assert.equal(result.mean({ dim: -1, keepdim: true }).toString({ sciMode: false }), cells['cell 7'].printed.mean)
+  assert.equal(
+    result.mean({ dim: -1, keepdim: true }).toString({ sciMode: false }),
+    cells['cell 7'].printed.mean,
+  )
 })
 
 test('cell 8: GELU', () => {

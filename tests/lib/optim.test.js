@@ -71,7 +71,10 @@ test('an optimizer trains a layer, whose gradients it forgets', () => {
     x.accumulate(layer.backward(gpt.ones([4, 3])))
     optimizer.step()
   })
-  assert.deepEqual(x.toArray().flat(), before.map((value) => Math.fround(value - (value > 0 ? 1 : 0))))
+  assert.deepEqual(
+    x.toArray().flat(),
+    before.map((value) => Math.fround(value - (value > 0 ? 1 : 0))),
+  )
   optimizer.zeroGrad()
   assert.equal(x.grad, null)
   optimizer.step()
@@ -116,7 +119,10 @@ test('bad input to an optimizer is named, and changes nothing', async () => {
   const other = (await loadForTest()).ones([2])
   const gone = gpt.ones([2])
   gone.dispose()
-  const make = (...args) => () => new gpt.AdamW(...args)
+  const make =
+    (...args) =>
+    () =>
+      new gpt.AdamW(...args)
   assertRefuses(make(), 'TYPE', /^AdamW: parameters should be an array of Tensors, got undefined$/)
   assertRefuses(make(new gpt.Linear(1, 1)), 'TYPE', /got a Linear$/)
   assertRefuses(make([x, 1]), 'TYPE', /^AdamW: parameters\[1\] should be a Tensor, got 1$/)
@@ -126,10 +132,18 @@ test('bad input to an optimizer is named, and changes nothing', async () => {
   assertRefuses(make([x], { lr: -1 }), 'VALUE', /^AdamW: lr should be a number from 0 on, got -1$/)
   assertRefuses(make([x], { lr: NaN }), 'VALUE', /got NaN$/)
   assertRefuses(make([x], { betas: 0.9 }), 'TYPE', /^AdamW: betas should be two numbers, got 0.9$/)
-  assertRefuses(make([x], { betas: [0.9, 1] }), 'VALUE', /^AdamW: betas\[1\] should be a number from 0 to below 1, got 1$/)
+  assertRefuses(
+    make([x], { betas: [0.9, 1] }),
+    'VALUE',
+    /^AdamW: betas\[1\] should be a number from 0 to below 1, got 1$/,
+  )
   assertRefuses(make([x], { eps: '0' }), 'TYPE', /^AdamW: eps should be a number from 0 on, got "0"$/)
   assertRefuses(make([x], { weightDecay: -1 }), 'VALUE', /^AdamW: weightDecay/)
-  assertRefuses(make([x], { weight_decay: 0 }), 'VALUE', /options should be among lr, betas, eps, weightDecay, got "weight_decay"$/)
+  assertRefuses(
+    make([x], { weight_decay: 0 }),
+    'VALUE',
+    /options should be among lr, betas, eps, weightDecay, got "weight_decay"$/,
+  )
   const sgd = (options) => () => new gpt.SGD([x], options)
   assertRefuses(sgd(), 'TYPE', /^SGD: options should be an object, got undefined$/)
   assertRefuses(sgd({}), 'TYPE', /^SGD: lr should be a number from 0 on, got undefined$/)
@@ -137,15 +151,35 @@ test('bad input to an optimizer is named, and changes nothing', async () => {
   assertRefuses(sgd({ lr: 1, dampening: Infinity }), 'VALUE', /^SGD: dampening/)
   assertRefuses(sgd({ lr: 1, weightDecay: '1' }), 'TYPE', /^SGD: weightDecay/)
   assertRefuses(sgd({ lr: 1, nesterov: 1 }), 'TYPE', /^SGD: nesterov should be true or false, got 1$/)
-  assertRefuses(sgd({ lr: 1, nesterov: true }), 'VALUE', /nesterov should have momentum and no dampening, got momentum 0 and/)
-  assertRefuses(() => gpt.clipGradNorm([x], -1), 'VALUE', /^clipGradNorm: maxNorm should be a number from 0 on, got -1$/)
-  assertRefuses(() => gpt.clipGradNorm(x, 1), 'TYPE', /^clipGradNorm: parameters should be an array of Tensors, got a Tensor$/)
+  assertRefuses(
+    sgd({ lr: 1, nesterov: true }),
+    'VALUE',
+    /nesterov should have momentum and no dampening, got momentum 0 and/,
+  )
+  assertRefuses(
+    () => gpt.clipGradNorm([x], -1),
+    'VALUE',
+    /^clipGradNorm: maxNorm should be a number from 0 on, got -1$/,
+  )
+  assertRefuses(
+    () => gpt.clipGradNorm(x, 1),
+    'TYPE',
+    /^clipGradNorm: parameters should be an array of Tensors, got a Tensor$/,
+  )
 
   const optimizer = new gpt.AdamW([x, gpt.ones([3])])
   x.grad = gpt.ones([2])
   optimizer.parameters[1].grad = gpt.ones([2])
-  assertRefuses(() => optimizer.step(), 'SHAPE', /^AdamW.step: parameters\[1\].grad should have shape \[3\], got \[2\]$/)
-  assertRefuses(() => gpt.clipGradNorm(optimizer.parameters, 1), 'SHAPE', /^clipGradNorm: parameters\[1\].grad/)
+  assertRefuses(
+    () => optimizer.step(),
+    'SHAPE',
+    /^AdamW.step: parameters\[1\].grad should have shape \[3\], got \[2\]$/,
+  )
+  assertRefuses(
+    () => gpt.clipGradNorm(optimizer.parameters, 1),
+    'SHAPE',
+    /^clipGradNorm: parameters\[1\].grad/,
+  )
   optimizer.parameters[1].grad = null
   optimizer.lr = 'fast'
   assertRefuses(() => optimizer.step(), 'TYPE', /^AdamW.step: lr should be a number from 0 on, got "fast"$/)
@@ -157,10 +191,26 @@ test('bad input to an optimizer is named, and changes nothing', async () => {
   const bytes = gpt.saveSafetensors(state)
   const load = (dict) => () => optimizer.loadStateDict(dict)
   assertRefuses(load(null), 'TYPE', /^AdamW.loadStateDict: dict should be an object, got null$/)
-  assertRefuses(load({ ...state, 'state.2.step': x }), 'VALUE', /^AdamW.loadStateDict: dict should have .* got "state.2.step"$/)
-  assertRefuses(load({ 'state.0.step': state['state.0.step'] }), 'TYPE', /state.0.exp_avg should be a Tensor, got undefined$/)
-  assertRefuses(load({ ...state, 'state.0.exp_avg': gpt.ones([3]) }), 'SHAPE', /state.0.exp_avg should have shape \[2\], got \[3\]$/)
-  assertRefuses(load({ ...state, 'state.0.exp_avg': gone }), 'DISPOSED', /state.0.exp_avg should be a live Tensor/)
+  assertRefuses(
+    load({ ...state, 'state.2.step': x }),
+    'VALUE',
+    /^AdamW.loadStateDict: dict should have .* got "state.2.step"$/,
+  )
+  assertRefuses(
+    load({ 'state.0.step': state['state.0.step'] }),
+    'TYPE',
+    /state.0.exp_avg should be a Tensor, got undefined$/,
+  )
+  assertRefuses(
+    load({ ...state, 'state.0.exp_avg': gpt.ones([3]) }),
+    'SHAPE',
+    /state.0.exp_avg should have shape \[2\], got \[3\]$/,
+  )
+  assertRefuses(
+    load({ ...state, 'state.0.exp_avg': gone }),
+    'DISPOSED',
+    /state.0.exp_avg should be a live Tensor/,
+  )
   assert.deepEqual(gpt.saveSafetensors(optimizer.stateDict()), bytes)
   optimizer.loadStateDict({})
   assert.deepEqual(optimizer.stateDict(), {})

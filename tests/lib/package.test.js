@@ -14,7 +14,8 @@ import { builds } from '../../dist/wasm/builds.js'
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const readme = readFileSync(join(root, 'README.md'), 'utf8')
 const tool = (name) => join(root, 'node_modules/.bin', name)
-const run = (command, args, cwd = folder) => execFileSync(command, args, { cwd, encoding: 'utf8', stdio: 'pipe' })
+const run = (command, args, cwd = folder) =>
+  execFileSync(command, args, { cwd, encoding: 'utf8', stdio: 'pipe' })
 
 let folder, tarball, files
 
@@ -29,7 +30,10 @@ before(() => {
 after(() => rmSync(folder, { recursive: true, force: true }))
 
 /** README's blocks of code, in their order. */
-const blocks = [...readme.matchAll(/```(\w+)\n([\s\S]*?)```/g)].map(([, language, text]) => ({ language, text }))
+const blocks = [...readme.matchAll(/```(\w+)\n([\s\S]*?)```/g)].map(([, language, text]) => ({
+  language,
+  text,
+}))
 
 /** README's example and, in the block after it, what it prints. */
 function example() {
@@ -40,12 +44,24 @@ function example() {
 
 test('the tarball carries the package, its types and maps, the header, and nothing else', () => {
   for (const path of files) {
-    assert.match(path, /^(dist\/.*\.(js|d\.ts|js\.map|wasm)|c\/gpt_layers\.h|package\.json|README\.md|LICENSE|CHANGELOG\.md)$/)
+    assert.match(
+      path,
+      /^(dist\/.*\.(js|d\.ts|js\.map|wasm)|c\/gpt_layers\.h|package\.json|README\.md|LICENSE|CHANGELOG\.md)$/,
+    )
   }
-  for (const path of ['dist/index.js', 'dist/index.d.ts', 'dist/index.js.map', 'dist/wasm/simd.wasm', 'LICENSE']) {
+  for (const path of [
+    'dist/index.js',
+    'dist/index.d.ts',
+    'dist/index.js.map',
+    'dist/wasm/simd.wasm',
+    'LICENSE',
+  ]) {
     assert.ok(files.includes(path), path)
   }
-  assert.deepEqual(readdirSync(join(folder, 'node_modules')).filter((name) => !name.startsWith('.')), ['gpt-layers'])
+  assert.deepEqual(
+    readdirSync(join(folder, 'node_modules')).filter((name) => !name.startsWith('.')),
+    ['gpt-layers'],
+  )
 })
 
 test('README’s example runs as printed, and prints what README says', () => {
@@ -57,7 +73,10 @@ test('README’s example runs as printed, and prints what README says', () => {
 test('README’s training learns, and saves what it learnt', () => {
   const { text } = blocks.filter(({ language }) => language === 'js')[1]
   writeFileSync(join(folder, 'train.js'), text)
-  const losses = run(process.execPath, ['train.js']).trim().split('\n').map((line) => Number(line.split(' ')[1]))
+  const losses = run(process.execPath, ['train.js'])
+    .trim()
+    .split('\n')
+    .map((line) => Number(line.split(' ')[1]))
   assert.equal(losses.length, 3)
   assert.ok(losses[0] > 2 && losses[2] < 0.1, `${losses}`)
   assert.ok(readFileSync(join(folder, 'model.safetensors')).length > 100_000)
@@ -102,15 +121,28 @@ export { code, tensors, stop }
 `
   writeFileSync(join(folder, 'example.ts'), example().code)
   writeFileSync(join(folder, 'calls.ts'), calls)
-  const options = ['--strict', '--noEmit', '--target', 'es2022', '--module', 'nodenext', '--lib', 'es2022,dom,esnext.disposable']
+  const options = [
+    '--strict',
+    '--noEmit',
+    '--target',
+    'es2022',
+    '--module',
+    'nodenext',
+    '--lib',
+    'es2022,dom,esnext.disposable',
+  ]
   run(tool('tsc'), [...options, 'calls.ts', 'example.ts'])
 })
 
-test('require finds the package where Node can require ES modules', { skip: !process.features.require_module }, () => {
-  const code = "require('gpt-layers').load().then((gpt) => console.log(String(gpt.ones([2]))))"
-  writeFileSync(join(folder, 'required.cjs'), code)
-  assert.equal(run(process.execPath, ['--no-warnings', 'required.cjs']), 'tensor([1., 1.])\n')
-})
+test(
+  'require finds the package where Node can require ES modules',
+  { skip: !process.features.require_module },
+  () => {
+    const code = "require('gpt-layers').load().then((gpt) => console.log(String(gpt.ones([2]))))"
+    writeFileSync(join(folder, 'required.cjs'), code)
+    assert.equal(run(process.execPath, ['--no-warnings', 'required.cjs']), 'tensor([1., 1.])\n')
+  },
+)
 
 // They know that package.json promises the relaxed build.
 const incomplete = !builds.relaxed && 'built without relaxed'
@@ -120,7 +152,10 @@ test('publint and attw find nothing', { skip: incomplete }, () => {
 })
 
 test('an app pays at most 45 kB gzipped for load and the simd build', async () => {
-  writeFileSync(join(folder, 'app.js'), "import { load } from 'gpt-layers'\nload().then((gpt) => console.log(gpt.build))\n")
+  writeFileSync(
+    join(folder, 'app.js'),
+    "import { load } from 'gpt-layers'\nload().then((gpt) => console.log(gpt.build))\n",
+  )
   const { output } = await build({
     root: folder,
     logLevel: 'error',
@@ -134,7 +169,10 @@ test('an app pays at most 45 kB gzipped for load and the simd build', async () =
   for (const { imports } of downloaded) {
     for (const name of imports) downloaded.add(output.find((chunk) => chunk.fileName === name))
   }
-  assert.ok(output.some(({ fileName }) => /worker-.*\.js$/.test(fileName)), 'the worker is there')
+  assert.ok(
+    output.some(({ fileName }) => /worker-.*\.js$/.test(fileName)),
+    'the worker is there',
+  )
   const size = [...downloaded].reduce((sum, chunk) => sum + gzipSync(chunk.code, { level: 9 }).length, 0)
   assert.ok(downloaded.size >= 2, 'the WebAssembly is a chunk of its own')
   for (const name of Object.keys(builds)) {

@@ -37,7 +37,13 @@ test('the arguments are not modified', () => {
   const data = Object.freeze([1.5, 2])
   const shape = Object.freeze([2, 1])
   formatTensor(data, shape)
-  assert.deepEqual([data, shape], [[1.5, 2], [2, 1]])
+  assert.deepEqual(
+    [data, shape],
+    [
+      [1.5, 2],
+      [2, 1],
+    ],
+  )
 })
 
 test('a huge tensor is printed from its edges alone', () => {

@@ -15,16 +15,27 @@ test('ReLU is PyTorch’s, for NaN, infinities and both zeros as well', () => {
 test('ReLU’s gradient is autograd’s at odd sizes', () => {
   for (const { seed, shape, ...expected } of cases) {
     gpt.manualSeed(seed)
-    assertGradients(new gpt.ReLU(), gpt.randn(shape), gpt.randn(shape), expected, { forward: 0, backward: 2e-7 })
+    assertGradients(new gpt.ReLU(), gpt.randn(shape), gpt.randn(shape), expected, {
+      forward: 0,
+      backward: 2e-7,
+    })
   }
 })
 
 test('backward wants a forward in training mode before it, and a gradient of its shape', () => {
   const layer = new gpt.ReLU()
   const x = gpt.ones([2, 3])
-  assertRefuses(() => layer.backward(x), 'VALUE', /ReLU.backward: should follow a forward in training mode; got none/)
+  assertRefuses(
+    () => layer.backward(x),
+    'VALUE',
+    /ReLU.backward: should follow a forward in training mode; got none/,
+  )
   layer.forward(x)
-  assertRefuses(() => layer.backward(gpt.ones([3, 2])), 'SHAPE', /ReLU.backward: dy should have shape \[2, 3\], got \[3, 2\]/)
+  assertRefuses(
+    () => layer.backward(gpt.ones([3, 2])),
+    'SHAPE',
+    /ReLU.backward: dy should have shape \[2, 3\], got \[3, 2\]/,
+  )
   layer.backward(x)
   assertRefuses(() => layer.backward(x), 'VALUE', /got none since the last backward/)
   layer.forward(x)

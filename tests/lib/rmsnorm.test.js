@@ -37,7 +37,9 @@ test('RMSNorm of many rows is each row’s own, and the gradient of scale their 
   norm.backward(gpt.ones([999, 97]))
   const sums = new Float64Array(97)
   y.data.forEach((value, i) => (sums[i % 97] += value)) // scale is 1, so y is x̂
-  sums.forEach((sum, c) => assert.ok(Math.abs(norm.scale.grad.data[c] - sum) <= 1e-4, `${norm.scale.grad.data[c]}, ${sum}`))
+  sums.forEach((sum, c) =>
+    assert.ok(Math.abs(norm.scale.grad.data[c] - sum) <= 1e-4, `${norm.scale.grad.data[c]}, ${sum}`),
+  )
   norm.eval()
   for (let r = 0; r < 999; r += 111) {
     const row = norm.forward(gpt.tensor(x.data.slice(97 * r, 97 * r + 97)))
@@ -48,7 +50,11 @@ test('RMSNorm of many rows is each row’s own, and the gradient of scale their 
 test('RMSNorm’s backward wants a gradient of its shape and changes nothing without one; an empty batch is none to fail on', () => {
   const norm = new gpt.RMSNorm(3)
   norm.forward(gpt.ones([2, 3]))
-  assertRefuses(() => norm.backward(gpt.ones([3])), 'SHAPE', /^RMSNorm.backward: dy should have shape \[2, 3\], got \[3\]$/)
+  assertRefuses(
+    () => norm.backward(gpt.ones([3])),
+    'SHAPE',
+    /^RMSNorm.backward: dy should have shape \[2, 3\], got \[3\]$/,
+  )
   assert.equal(norm.scale.grad, null)
   norm.forward(gpt.zeros([0, 3]))
   assert.deepEqual(norm.backward(gpt.zeros([0, 3])).shape, [0, 3])

@@ -20,7 +20,12 @@ function fileOf(header, dataBytes = 0) {
   file.set(text, 8)
   return file
 }
-const entry = (begin, end, more = {}) => ({ dtype: 'F32', shape: [(end - begin) / 4], data_offsets: [begin, end], ...more })
+const entry = (begin, end, more = {}) => ({
+  dtype: 'F32',
+  shape: [(end - begin) / 4],
+  data_offsets: [begin, end],
+  ...more,
+})
 
 test('a layer writes, byte for byte, what Python’s safetensors writes of PyTorch’s layer', () => {
   gpt.manualSeed(123)
@@ -41,7 +46,11 @@ test('a layer reads what Python wrote', () => {
 })
 
 test('PyTorch’s LayerNorm and BatchNorm load, with their weight and bias, and compute the same', () => {
-  const layer = new gpt.Sequential(new gpt.LayerNorm(5), new gpt.BatchNorm(5), new gpt.Linear(5, 2, { bias: false }))
+  const layer = new gpt.Sequential(
+    new gpt.LayerNorm(5),
+    new gpt.BatchNorm(5),
+    new gpt.Linear(5, 2, { bias: false }),
+  )
   layer.loadSafetensors(bytesOf(norms.file))
   assertClose(layer.eval().forward(gpt.tensor(unpack(norms.x), norms.x.shape)), norms.out, 1e-6)
   const rms = new gpt.RMSNorm(2)
@@ -62,7 +71,10 @@ test('bytes are read wherever they lie, also in a layer of another dtype', () =>
   assertSame(f64, mixed.tensors.f64)
   assertSame(i64, mixed.tensors.i64)
   const layer = new gpt.Linear(3, 1)
-  const header = { weight: entry(0, 6, { dtype: 'F16', shape: [1, 3] }), bias: entry(6, 14, { dtype: 'I64', shape: [1] }) }
+  const header = {
+    weight: entry(0, 6, { dtype: 'F16', shape: [1, 3] }),
+    bias: entry(6, 14, { dtype: 'I64', shape: [1] }),
+  }
   const file = fileOf(header, 14)
   file.set([0x00, 0x3c, 0x00, 0xc0, 0x01, 0x00, 0xfb, 255, 255, 255, 255, 255, 255, 255], file.length - 14)
   layer.loadSafetensors(file)
@@ -86,17 +98,29 @@ test('what is written is read again, NaN’s bits, no tensors and odd names as w
 test('a tensor that stands in two places is written once, under the first name', () => {
   const layer = new gpt.Sequential(new gpt.Linear(2, 2), new gpt.Linear(2, 2))
   layer.layers[1].weight = layer.layers[0].weight
-  assert.deepEqual(Object.keys(gpt.loadSafetensors(layer.saveSafetensors())).sort(), ['0.bias', '0.weight', '1.bias'])
+  assert.deepEqual(Object.keys(gpt.loadSafetensors(layer.saveSafetensors())).sort(), [
+    '0.bias',
+    '0.weight',
+    '1.bias',
+  ])
 })
 
 /** @type {Record<string, [unknown, string, RegExp]>} */
 const refused = {
   'no bytes': [[1, 2], 'TYPE', /bytes should be a Uint8Array or an ArrayBuffer, got \[1, 2\]$/],
-  'floats': [new Float32Array(8), 'TYPE', /got a Float32Array$/],
-  'nothing': [new Uint8Array(0), 'VALUE', /should be a safetensors file, got 0 bytes$/],
+  floats: [new Float32Array(8), 'TYPE', /got a Float32Array$/],
+  nothing: [new Uint8Array(0), 'VALUE', /should be a safetensors file, got 0 bytes$/],
   'fewer than 8 bytes': [new Uint8Array(7), 'VALUE', /got 7 bytes$/],
-  'a header past the end': [Uint8Array.of(2, 0, 0, 0, 0, 0, 0, 0, 0x7b), 'VALUE', /got 9 bytes, of which the header takes 10$/],
-  'a header beyond the most': [new Uint8Array(16).fill(255), 'VALUE', /a header of 18446744073709551615 bytes, more than 1/],
+  'a header past the end': [
+    Uint8Array.of(2, 0, 0, 0, 0, 0, 0, 0, 0x7b),
+    'VALUE',
+    /got 9 bytes, of which the header takes 10$/,
+  ],
+  'a header beyond the most': [
+    new Uint8Array(16).fill(255),
+    'VALUE',
+    /a header of 18446744073709551615 bytes, more than 1/,
+  ],
   'a header that is no JSON': [fileOf('{"a":'), 'VALUE', /a header that is not JSON in UTF-8$/],
   'a header that is not UTF-8': [fileOf('{}').fill(0xff, 8), 'VALUE', /a header that is not JSON in UTF-8$/],
   'a header that is a list': [fileOf('[]'), 'VALUE', /a header that does not begin with \{$/],
@@ -104,43 +128,113 @@ const refused = {
   'a byte order mark': [fileOf('\ufeff{}'), 'VALUE', /a header that is not JSON/],
   'null as a tensor': [fileOf({ a: null }), 'VALUE', /got "a" with dtype undefined$/],
   'a name twice': [
-    fileOf('{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"\\u0061":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}', 4),
-    'VALUE', /a header with "a" twice$/,
+    fileOf(
+      '{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"\\u0061":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}',
+      4,
+    ),
+    'VALUE',
+    /a header with "a" twice$/,
   ],
   'a shape twice': [
-    fileOf('{"a":{"dtype":"F32","shape":[2],"shape":[1],"data_offsets":[0,4]}}', 4), 'VALUE', /a header with "shape" twice$/,
+    fileOf('{"a":{"dtype":"F32","shape":[2],"shape":[1],"data_offsets":[0,4]}}', 4),
+    'VALUE',
+    /a header with "shape" twice$/,
   ],
-  'metadata that is a number': [fileOf({ __metadata__: { epoch: 3 } }), 'VALUE', /__metadata__ that is not all strings$/],
+  'metadata that is a number': [
+    fileOf({ __metadata__: { epoch: 3 } }),
+    'VALUE',
+    /__metadata__ that is not all strings$/,
+  ],
   'metadata that is text': [fileOf({ __metadata__: 'pt' }), 'VALUE', /__metadata__ that is not all strings$/],
-  'a dtype that is a number': [fileOf({ a: entry(0, 4, { dtype: 32 }) }, 4), 'VALUE', /got "a" with dtype 32$/],
+  'a dtype that is a number': [
+    fileOf({ a: entry(0, 4, { dtype: 32 }) }, 4),
+    'VALUE',
+    /got "a" with dtype 32$/,
+  ],
   'a dtype of 8 bits': [
-    fileOf({ a: entry(0, 4, { dtype: 'F8_E4M3' }) }, 4), 'UNSUPPORTED', /"a" should have a dtype among F64, .* got "F8_E4M3"$/,
+    fileOf({ a: entry(0, 4, { dtype: 'F8_E4M3' }) }, 4),
+    'UNSUPPORTED',
+    /"a" should have a dtype among F64, .* got "F8_E4M3"$/,
   ],
   'a dtype that every object has': [
-    fileOf({ a: entry(0, 4, { dtype: 'toString' }) }, 4), 'UNSUPPORTED', /got "toString"$/,
+    fileOf({ a: entry(0, 4, { dtype: 'toString' }) }, 4),
+    'UNSUPPORTED',
+    /got "toString"$/,
   ],
   'no shape': [fileOf({ a: entry(0, 4, { shape: undefined }) }, 4), 'VALUE', /"a" of shape undefined$/],
-  'a negative size': [fileOf({ a: entry(0, 4, { shape: [-1, -1] }) }, 4), 'VALUE', /"a" of shape \[-1, -1\]$/],
+  'a negative size': [
+    fileOf({ a: entry(0, 4, { shape: [-1, -1] }) }, 4),
+    'VALUE',
+    /"a" of shape \[-1, -1\]$/,
+  ],
   'half a size': [fileOf({ a: entry(0, 4, { shape: [0.5, 2] }) }, 4), 'VALUE', /"a" of shape \[0.5, 2\]$/],
-  'a shape of text': [fileOf({ a: entry(0, 4, { shape: ['1'] }) }, 4), 'VALUE', /"a" of shape an array of 1$/],
-  'a huge shape': [fileOf({ a: entry(0, 4, { shape: [2 ** 52, 2 ** 52] }) }, 4), 'VALUE', /in 4 bytes instead of 8\.1.*e\+31$/],
+  'a shape of text': [
+    fileOf({ a: entry(0, 4, { shape: ['1'] }) }, 4),
+    'VALUE',
+    /"a" of shape an array of 1$/,
+  ],
+  'a huge shape': [
+    fileOf({ a: entry(0, 4, { shape: [2 ** 52, 2 ** 52] }) }, 4),
+    'VALUE',
+    /in 4 bytes instead of 8\.1.*e\+31$/,
+  ],
   'a shape of other size': [
-    fileOf({ a: entry(0, 8, { shape: [3] }) }, 8), 'VALUE', /got "a", F32 of shape \[3\], in 8 bytes instead of 12$/,
+    fileOf({ a: entry(0, 8, { shape: [3] }) }, 8),
+    'VALUE',
+    /got "a", F32 of shape \[3\], in 8 bytes instead of 12$/,
   ],
   'one offset': [fileOf({ a: entry(0, 4, { data_offsets: [0] }) }, 4), 'VALUE', /"a" at offsets \[0\]$/],
-  'negative offsets': [fileOf({ a: entry(0, 4, { data_offsets: [-4, 0] }) }, 4), 'VALUE', /"a" at offsets \[-4, 0\]$/],
-  'offsets with fractions': [fileOf({ a: entry(0, 4, { data_offsets: [0.5, 4.5] }) }, 4), 'VALUE', /offsets \[0.5, 4.5\]$/],
-  'offsets past 2^53': [fileOf({ a: entry(0, 4, { data_offsets: [2 ** 60, 2 ** 60] }) }, 4), 'VALUE', /"a" at offsets/],
-  'offsets backwards': [fileOf({ a: entry(0, 4, { data_offsets: [4, 0] }) }, 4), 'VALUE', /in -4 bytes instead of 4$/],
+  'negative offsets': [
+    fileOf({ a: entry(0, 4, { data_offsets: [-4, 0] }) }, 4),
+    'VALUE',
+    /"a" at offsets \[-4, 0\]$/,
+  ],
+  'offsets with fractions': [
+    fileOf({ a: entry(0, 4, { data_offsets: [0.5, 4.5] }) }, 4),
+    'VALUE',
+    /offsets \[0.5, 4.5\]$/,
+  ],
+  'offsets past 2^53': [
+    fileOf({ a: entry(0, 4, { data_offsets: [2 ** 60, 2 ** 60] }) }, 4),
+    'VALUE',
+    /"a" at offsets/,
+  ],
+  'offsets backwards': [
+    fileOf({ a: entry(0, 4, { data_offsets: [4, 0] }) }, 4),
+    'VALUE',
+    /in -4 bytes instead of 4$/,
+  ],
   'data that is missing': [fileOf({ a: entry(0, 8) }, 4), 'VALUE', /\d+ bytes instead of \d+$/],
   'data that nobody has': [fileOf({ a: entry(0, 4) }, 8), 'VALUE', /\d+ bytes instead of \d+$/],
-  'overlap': [fileOf({ a: entry(0, 8), b: entry(4, 12) }, 12), 'VALUE', /"b" at byte 4 of the data, where 8 should follow$/],
-  'the same bytes twice': [fileOf({ a: entry(0, 4), b: entry(0, 4) }, 4), 'VALUE', /"b" at byte 0 .* where 4 should follow$/],
-  'a hole': [fileOf({ a: entry(0, 4), b: entry(8, 12) }, 12), 'VALUE', /"b" at byte 8 of the data, where 4 should follow$/],
-  'a hole at the start': [fileOf({ a: entry(4, 8) }, 8), 'VALUE', /"a" at byte 4 of the data, where 0 should follow$/],
-  'an integer that is no float32': [bytesOf(unreadable['no float32']), 'VALUE', /"i32" should hold float32s, got 16777217$/],
+  overlap: [
+    fileOf({ a: entry(0, 8), b: entry(4, 12) }, 12),
+    'VALUE',
+    /"b" at byte 4 of the data, where 8 should follow$/,
+  ],
+  'the same bytes twice': [
+    fileOf({ a: entry(0, 4), b: entry(0, 4) }, 4),
+    'VALUE',
+    /"b" at byte 0 .* where 4 should follow$/,
+  ],
+  'a hole': [
+    fileOf({ a: entry(0, 4), b: entry(8, 12) }, 12),
+    'VALUE',
+    /"b" at byte 8 of the data, where 4 should follow$/,
+  ],
+  'a hole at the start': [
+    fileOf({ a: entry(4, 8) }, 8),
+    'VALUE',
+    /"a" at byte 4 of the data, where 0 should follow$/,
+  ],
+  'an integer that is no float32': [
+    bytesOf(unreadable['no float32']),
+    'VALUE',
+    /"i32" should hold float32s, got 16777217$/,
+  ],
   'a long integer that is no float32': [
-    bytesOf(unreadable['no float32 of 64 bits']), 'VALUE', /"i64" should hold float32s, got 9007199254740993n$/,
+    bytesOf(unreadable['no float32 of 64 bits']),
+    'VALUE',
+    /"i64" should hold float32s, got 9007199254740993n$/,
   ],
 }
 
@@ -161,7 +255,11 @@ for (const [name, [file, code, message]] of Object.entries(refused)) {
 test('a whole file cut anywhere is refused', () => {
   const file = bytesOf(state.file)
   for (let length = 0; length < file.length; length++) {
-    assertRefuses(() => gpt.loadSafetensors(file.subarray(0, length)), 'VALUE', /should be a safetensors file/)
+    assertRefuses(
+      () => gpt.loadSafetensors(file.subarray(0, length)),
+      'VALUE',
+      /should be a safetensors file/,
+    )
   }
 })
 
@@ -171,8 +269,16 @@ test('a file of another layer, or one whose last tensor is bad, changes nothing'
   const file = (tensors) => gpt.saveSafetensors(tensors)
   const weight = gpt.ones([1, 2])
   const load = (bytes) => () => layer.loadSafetensors(bytes)
-  assertRefuses(load(file({ weight })), 'VALUE', /^Linear.loadSafetensors: bytes should have bias, got weight$/)
-  assertRefuses(load(file({ weight, bias: weight, gain: weight })), 'VALUE', /should have weight, bias, got "gain"$/)
+  assertRefuses(
+    load(file({ weight })),
+    'VALUE',
+    /^Linear.loadSafetensors: bytes should have bias, got weight$/,
+  )
+  assertRefuses(
+    load(file({ weight, bias: weight, gain: weight })),
+    'VALUE',
+    /should have weight, bias, got "gain"$/,
+  )
   assertRefuses(load(file({ weight, bias: weight })), 'SHAPE', /bias should have shape \[1\], got \[1, 2\]$/)
   const integer = fileOf({ weight: entry(0, 8, { shape: [1, 2] }), bias: entry(8, 12, { dtype: 'I32' }) }, 12)
   integer.fill(255, integer.length - 3)
@@ -189,11 +295,27 @@ test('a file of another layer, or one whose last tensor is bad, changes nothing'
 test('what is to be written must be live tensors, under names of their own', () => {
   const gone = gpt.ones([1])
   gone.dispose()
-  assertRefuses(() => gpt.saveSafetensors([gone]), 'TYPE', /^saveSafetensors: dict should be an object, got an array of 1$/)
-  assertRefuses(() => gpt.saveSafetensors({ gone }), 'DISPOSED', /^saveSafetensors: gone should be a live Tensor/)
-  assertRefuses(() => gpt.saveSafetensors({ a: [1] }), 'TYPE', /^saveSafetensors: a should be a Tensor, got \[1\]$/)
+  assertRefuses(
+    () => gpt.saveSafetensors([gone]),
+    'TYPE',
+    /^saveSafetensors: dict should be an object, got an array of 1$/,
+  )
+  assertRefuses(
+    () => gpt.saveSafetensors({ gone }),
+    'DISPOSED',
+    /^saveSafetensors: gone should be a live Tensor/,
+  )
+  assertRefuses(
+    () => gpt.saveSafetensors({ a: [1] }),
+    'TYPE',
+    /^saveSafetensors: a should be a Tensor, got \[1\]$/,
+  )
   assertRefuses(() => gpt.saveSafetensors({ __metadata__: gpt.ones([1]) }), 'VALUE', /got "__metadata__"$/)
   const layer = new gpt.Linear(1, 1)
   layer.bias.dispose()
-  assertRefuses(() => layer.saveSafetensors(), 'DISPOSED', /^Linear.saveSafetensors: bias should be a live Tensor/)
+  assertRefuses(
+    () => layer.saveSafetensors(),
+    'DISPOSED',
+    /^Linear.saveSafetensors: bias should be a live Tensor/,
+  )
 })

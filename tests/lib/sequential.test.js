@@ -39,9 +39,17 @@ test('Sequential frees what lies between its layers, forward and backward, and k
 
 test('Sequential refuses a gradient without a forward, of another shape, or that is no tensor', () => {
   const layer = new gpt.Sequential(new gpt.GELU(), new gpt.ReLU())
-  assertRefuses(() => layer.backward(gpt.ones([3])), 'VALUE', /ReLU.backward: should follow a forward in training mode/)
+  assertRefuses(
+    () => layer.backward(gpt.ones([3])),
+    'VALUE',
+    /ReLU.backward: should follow a forward in training mode/,
+  )
   layer.forward(gpt.ones([3]))
-  assertRefuses(() => layer.backward(gpt.ones([4])), 'SHAPE', /ReLU.backward: dy should have shape \[3\], got \[4\]/)
+  assertRefuses(
+    () => layer.backward(gpt.ones([4])),
+    'SHAPE',
+    /ReLU.backward: dy should have shape \[3\], got \[4\]/,
+  )
   assertRefuses(() => layer.backward([1, 2, 3]), 'TYPE', /Sequential.backward: dy should be a Tensor/)
   assert.deepEqual(layer.backward(gpt.ones([3])).shape, [3])
 })
@@ -71,20 +79,35 @@ test('loadStateDict copies, from another instance as well, or changes nothing', 
   assert.deepEqual([...target.weight.data], [...source.weight.data])
   const before = [...target.weight.data, ...target.bias.data]
   const { weight, bias } = source.stateDict()
-  assertRefuses(() => target.loadStateDict({ weight: other.ones([1, 2]) }), 'VALUE', /dict should have bias, got weight/)
-  assertRefuses(() => target.loadStateDict({ weight, bias, gain: bias }), 'VALUE', /should have weight, bias, got "gain"/)
+  assertRefuses(
+    () => target.loadStateDict({ weight: other.ones([1, 2]) }),
+    'VALUE',
+    /dict should have bias, got weight/,
+  )
+  assertRefuses(
+    () => target.loadStateDict({ weight, bias, gain: bias }),
+    'VALUE',
+    /should have weight, bias, got "gain"/,
+  )
   assertRefuses(
     () => target.loadStateDict({ weight: other.ones([1, 2]), bias: other.ones([2]) }),
     'SHAPE',
     /bias should have shape \[1\], got \[2\]/,
   )
-  assertRefuses(() => target.loadStateDict({ weight: other.ones([1, 2]), bias: [1] }), 'TYPE', /bias should be a Tensor/)
+  assertRefuses(
+    () => target.loadStateDict({ weight: other.ones([1, 2]), bias: [1] }),
+    'TYPE',
+    /bias should be a Tensor/,
+  )
   assertRefuses(() => target.loadStateDict(null), 'TYPE', /dict should be an object, got null/)
   assert.deepEqual([...target.weight.data, ...target.bias.data], before)
 })
 
 test('two names of one tensor are loaded from one, or from two that agree', () => {
-  const layer = new gpt.Sequential(new gpt.Linear(1, 1, { bias: false }), new gpt.Linear(1, 1, { bias: false }))
+  const layer = new gpt.Sequential(
+    new gpt.Linear(1, 1, { bias: false }),
+    new gpt.Linear(1, 1, { bias: false }),
+  )
   layer.layers[1].weight = layer.layers[0].weight
   const [two, three] = [gpt.tensor([[2]]), gpt.tensor([[3]])]
   layer.loadStateDict({ '0.weight': two })

@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
-import { assertCentralDifferences, assertClose, assertGradients, assertRefuses, golden, loadForTest, unpack } from './support.js'
+import {
+  assertCentralDifferences,
+  assertClose,
+  assertGradients,
+  assertRefuses,
+  golden,
+  loadForTest,
+  unpack,
+} from './support.js'
 
 const { cases, special } = golden('softmax')
 let gpt
@@ -17,11 +25,13 @@ test('softmax and its gradient are PyTorch’s at odd sizes and at 768', () => {
 })
 
 test('softmax of NaN, infinities and huge values is PyTorch’s', () => {
-  for (const { x, out } of special) assertClose(new gpt.Softmax().forward(gpt.tensor(unpack(x), x.shape)), out, 1e-6)
+  for (const { x, out } of special)
+    assertClose(new gpt.Softmax().forward(gpt.tensor(unpack(x), x.shape)), out, 1e-6)
 })
 
 test('softmax’s gradient is what central differences say', () => {
-  for (const shape of [[1], [3], [4, 17], [2, 2, 65]]) assertCentralDifferences(gpt, new gpt.Softmax(), gpt.randn(shape))
+  for (const shape of [[1], [3], [4, 17], [2, 2, 65]])
+    assertCentralDifferences(gpt, new gpt.Softmax(), gpt.randn(shape))
 })
 
 test('softmax of many rows is each row’s own, on as many threads as there are', () => {
@@ -38,8 +48,15 @@ test('softmax of many rows is each row’s own, on as many threads as there are'
 test('softmax’s backward wants a gradient of its shape, and an empty batch is none to fail on', () => {
   const layer = new gpt.Softmax()
   layer.forward(gpt.ones([2, 3]))
-  assertRefuses(() => layer.backward(gpt.ones([6])), 'SHAPE', /^Softmax.backward: dy should have shape \[2, 3\], got \[6\]$/)
-  for (const shape of [[0, 3], [3, 0]]) {
+  assertRefuses(
+    () => layer.backward(gpt.ones([6])),
+    'SHAPE',
+    /^Softmax.backward: dy should have shape \[2, 3\], got \[6\]$/,
+  )
+  for (const shape of [
+    [0, 3],
+    [3, 0],
+  ]) {
     layer.forward(gpt.zeros(shape))
     assert.deepEqual(layer.backward(gpt.zeros(shape)).shape, shape)
   }

@@ -13,8 +13,14 @@ function sources(folder) {
     .filter((name) => /\.(js|svelte)$/.test(name) && !/(^|\/)(dist|node_modules)\//.test(name))
     .map((name) => {
       const source = readFileSync(`${root}${folder}/${name}`, 'utf8')
-      const found = source.matchAll(/(?:^|\n)\s*(?:import|export)\b[^'"\n]*?['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]/g)
-      return { path: `${folder}/${name}`, source, imports: [...found].map(([, plain, dynamic]) => plain ?? dynamic) }
+      const found = source.matchAll(
+        /(?:^|\n)\s*(?:import|export)\b[^'"\n]*?['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]/g,
+      )
+      return {
+        path: `${folder}/${name}`,
+        source,
+        imports: [...found].map(([, plain, dynamic]) => plain ?? dynamic),
+      }
     })
 }
 
@@ -44,7 +50,8 @@ test('the demo knows the package by its public name only', () => {
 test('only load.js and a worker instantiate WebAssembly, and only memory.js makes views of the heap', () => {
   for (const { path, source } of lib) {
     const instantiates = ['web/lib/load.js', 'web/lib/worker.js'].includes(path)
-    if (!instantiates) assert.doesNotMatch(source, /WebAssembly\.(instantiate|compile|validate)|new WebAssembly/, path)
+    if (!instantiates)
+      assert.doesNotMatch(source, /WebAssembly\.(instantiate|compile|validate)|new WebAssembly/, path)
     if (path !== 'web/lib/memory.js') assert.doesNotMatch(source, /\.buffer\b|\.grow\(/, path)
   }
 })

@@ -38,7 +38,9 @@ export function assertClose(tensor, packed, tolerance) {
     const difference = Math.abs(value - expected[i]) / Math.max(1, Math.abs(expected[i]))
     // written so that a NaN fails
     if (!same && !(difference <= tolerance)) {
-      assert.fail(`element ${i} of shape [${tensor.shape}]: expected ${expected[i]}, got ${value}: off by ${difference}`)
+      assert.fail(
+        `element ${i} of shape [${tensor.shape}]: expected ${expected[i]}, got ${value}: off by ${difference}`,
+      )
     }
   })
 }
@@ -48,7 +50,10 @@ export function assertSame(tensor, packed) {
   assert.deepEqual(tensor.shape, packed.shape)
   const expected = unpack(packed)
   tensor.data.forEach((value, i) => {
-    assert.ok(Object.is(value, expected[i]), `element ${i} of [${tensor.shape}]: expected ${expected[i]}, got ${value}`)
+    assert.ok(
+      Object.is(value, expected[i]),
+      `element ${i} of [${tensor.shape}]: expected ${expected[i]}, got ${value}`,
+    )
   })
 }
 
@@ -60,7 +65,9 @@ export function assertNear(tensor, packed, tolerance, name = 'tensor') {
   tensor.data.forEach((value, i) => {
     const difference = Math.abs(value - expected[i])
     if (!(difference <= tolerance * largest)) {
-      assert.fail(`${name}: element ${i} of [${tensor.shape}]: expected ${expected[i]}, got ${value}; largest ${largest}`)
+      assert.fail(
+        `${name}: element ${i} of [${tensor.shape}]: expected ${expected[i]}, got ${value}; largest ${largest}`,
+      )
     }
   })
 }
@@ -86,7 +93,11 @@ export function assertGradients(layer, x, dy, { out, dx, grads }, { forward = 1e
   layer.forward(x)
   layer.backward(dy)
   parameters.forEach(([name, { grad }], i) => {
-    assert.deepEqual([...grad.data], [...once[i]].map((value) => 2 * value), `${name} after two passes`)
+    assert.deepEqual(
+      [...grad.data],
+      [...once[i]].map((value) => 2 * value),
+      `${name} after two passes`,
+    )
   })
   layer.zeroGrad()
   assert.ok(parameters.every(([, { grad }]) => grad === null))
@@ -109,7 +120,10 @@ export function assertCentralDifferences(gpt, layer, x, { step = 1e-2, tolerance
   const dx = layer.backward(dy)
   const dot = (a, b) => a.reduce((sum, value, i) => sum + value * b[i], 0)
   const loss = () => gpt.scope(() => dot(layer.forward(x).data, dy.data))
-  const places = [['x', x, dx], ...layer.namedParameters().map(([name, tensor]) => [name, tensor, tensor.grad])]
+  const places = [
+    ['x', x, dx],
+    ...layer.namedParameters().map(([name, tensor]) => [name, tensor, tensor.grad]),
+  ]
   for (const [name, tensor, gradient] of places) {
     const original = tensor.data.slice()
     const direction = gpt.scope(() => gpt.randn(tensor.shape).data.slice())
@@ -120,9 +134,12 @@ export function assertCentralDifferences(gpt, layer, x, { step = 1e-2, tolerance
     const slope = (along(step) - along(-step)) / (2 * step)
     tensor.data.set(original)
     const expected = dot(gradient.data, direction)
-    const scale = Math.sqrt(dot(gradient.data, gradient.data) * dot(direction, direction) / direction.length)
+    const scale = Math.sqrt(
+      (dot(gradient.data, gradient.data) * dot(direction, direction)) / direction.length,
+    )
     const off = Math.abs(slope - expected)
-    if (!(off <= tolerance * Math.max(scale, 1e-3))) assert.fail(`${name}: difference ${slope}, gradient ${expected}, scale ${scale}`)
+    if (!(off <= tolerance * Math.max(scale, 1e-3)))
+      assert.fail(`${name}: difference ${slope}, gradient ${expected}, scale ${scale}`)
   }
   layer.zeroGrad()
   layer.release()

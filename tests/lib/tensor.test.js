@@ -36,8 +36,16 @@ test('matmul is PyTorch’s product of matrices, one by one over the leading axe
     assertClose(gpt.randn(a).matmul(gpt.randn(b)), product, 2e-6)
   }
   const x = gpt.ones([2, 3, 4])
-  assertRefuses(() => x.matmul(gpt.ones([3, 5])), 'SHAPE', /^matmul: other should have shape \[4, cols\].*got shape \[3, 5\]$/)
-  assertRefuses(() => x.matmul(gpt.ones([3, 4, 5])), 'SHAPE', /^matmul: other should have shape \[2, 4, cols\]/)
+  assertRefuses(
+    () => x.matmul(gpt.ones([3, 5])),
+    'SHAPE',
+    /^matmul: other should have shape \[4, cols\].*got shape \[3, 5\]$/,
+  )
+  assertRefuses(
+    () => x.matmul(gpt.ones([3, 4, 5])),
+    'SHAPE',
+    /^matmul: other should have shape \[2, 4, cols\]/,
+  )
   assertRefuses(() => x.matmul(gpt.ones([4])), 'SHAPE', /^matmul: other should have/)
   assertRefuses(() => gpt.ones([4]).matmul(x), 'SHAPE', /^matmul: other should have/)
   assertRefuses(() => x.matmul(2), 'TYPE', /^matmul: other should be a Tensor, got 2/)
@@ -64,11 +72,26 @@ test('permute puts the axes in any order, split takes an axis apart, as PyTorch 
 })
 
 test('a number stands for a tensor of that value', () => {
-  const x = gpt.tensor([[1, 2], [3, 4]])
-  assert.deepEqual(x.add(1).toArray(), [[2, 3], [4, 5]])
-  assert.deepEqual(x.sub(1).toArray(), [[0, 1], [2, 3]])
-  assert.deepEqual(x.mul(-2).toArray(), [[-2, -4], [-6, -8]])
-  assert.deepEqual(x.div(0).toArray(), [[Infinity, Infinity], [Infinity, Infinity]])
+  const x = gpt.tensor([
+    [1, 2],
+    [3, 4],
+  ])
+  assert.deepEqual(x.add(1).toArray(), [
+    [2, 3],
+    [4, 5],
+  ])
+  assert.deepEqual(x.sub(1).toArray(), [
+    [0, 1],
+    [2, 3],
+  ])
+  assert.deepEqual(x.mul(-2).toArray(), [
+    [-2, -4],
+    [-6, -8],
+  ])
+  assert.deepEqual(x.div(0).toArray(), [
+    [Infinity, Infinity],
+    [Infinity, Infinity],
+  ])
 })
 
 test('NaN and infinities go through as in PyTorch', () => {
@@ -83,10 +106,22 @@ test('NaN and infinities go through as in PyTorch', () => {
 test('tensor takes a number, nested arrays, and flat or typed arrays with a shape', () => {
   assert.deepEqual(gpt.tensor(3).shape, [])
   assert.equal(gpt.tensor(3).item(), 3)
-  assert.deepEqual(gpt.tensor([[1, 2, 3], [4, 5, 6]]).shape, [2, 3])
-  assert.deepEqual(gpt.tensor([1, 2, 3, 4], [2, 2]).toArray(), [[1, 2], [3, 4]])
+  assert.deepEqual(
+    gpt.tensor([
+      [1, 2, 3],
+      [4, 5, 6],
+    ]).shape,
+    [2, 3],
+  )
+  assert.deepEqual(gpt.tensor([1, 2, 3, 4], [2, 2]).toArray(), [
+    [1, 2],
+    [3, 4],
+  ])
   assert.deepEqual(gpt.tensor(new Float64Array([1, 2]), [2, 1]).toArray(), [[1], [2]])
-  assert.deepEqual(gpt.tensor([new Uint8Array([1, 255]), [2, 3]]).toArray(), [[1, 255], [2, 3]])
+  assert.deepEqual(gpt.tensor([new Uint8Array([1, 255]), [2, 3]]).toArray(), [
+    [1, 255],
+    [2, 3],
+  ])
   assert.deepEqual(gpt.tensor([]).shape, [0])
   assert.deepEqual(gpt.tensor([[], []]).shape, [2, 0])
   assert.equal(gpt.tensor([0.1]).item(), Math.fround(0.1))
@@ -94,7 +129,11 @@ test('tensor takes a number, nested arrays, and flat or typed arrays with a shap
 
 test('tensor refuses ragged, mistyped and ill-sized values, and names the place', () => {
   assertRefuses(() => gpt.tensor([[1, 2], [3]]), 'SHAPE', /values\[1\] should have shape \[2\]/)
-  assertRefuses(() => gpt.tensor([[1, '2']]), 'TYPE', /values\[0\]\[1\] should be a number or an array, got "2"/)
+  assertRefuses(
+    () => gpt.tensor([[1, '2']]),
+    'TYPE',
+    /values\[0\]\[1\] should be a number or an array, got "2"/,
+  )
   assertRefuses(() => gpt.tensor([1, [2]]), 'SHAPE', /values\[1\]/)
   assertRefuses(() => gpt.tensor([1, 2, 3], [2, 2]), 'SHAPE', /4 elements.*got shape \[3\]/)
   assertRefuses(() => gpt.tensor([[1, 2]], [2, 1]), 'SHAPE', /shape \[2, 1\], got shape \[1, 2\]/)
@@ -107,7 +146,10 @@ test('tensor refuses ragged, mistyped and ill-sized values, and names the place'
 test('data is the live memory', () => {
   const x = gpt.zeros([2, 2])
   x.data[3] = 7
-  assert.deepEqual(x.toArray(), [[0, 0], [0, 7]])
+  assert.deepEqual(x.toArray(), [
+    [0, 0],
+    [0, 7],
+  ])
   assert.equal(x.data.byteOffset, x.byteOffset)
   assert.equal(x.data.buffer, gpt.exports.memory.buffer)
 })
@@ -120,7 +162,10 @@ test('reshape shares the memory, works out -1, and outlives the tensor it came f
   assert.equal(x.data[0], 9)
   x.dispose()
   gpt.zeros([6])
-  assert.deepEqual(y.toArray(), [[9, 2, 3], [4, 5, 6]])
+  assert.deepEqual(y.toArray(), [
+    [9, 2, 3],
+    [4, 5, 6],
+  ])
   assertRefuses(() => y.reshape([4]), 'SHAPE', /hold 6 elements, got \[4\]/)
   assertRefuses(() => y.reshape([-1, 4]), 'SHAPE', /hold 6 elements/)
   assertRefuses(() => y.reshape([-1, -1]), 'VALUE', /non-negative/)

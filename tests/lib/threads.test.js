@@ -15,7 +15,8 @@ import { SLOTS, WORDS } from '../../dist/parts.js'
 import { Crew } from '../../dist/threads.js'
 import { loadForTest } from './support.js'
 
-const skip = !process.getBuiltinModule && `one thread in Node ${process.version}, which has no getBuiltinModule`
+const skip =
+  !process.getBuiltinModule && `one thread in Node ${process.version}, which has no getBuiltinModule`
 
 /** The workers that were started since the last test. */
 let workers = []
@@ -34,12 +35,14 @@ const odd = { embDim: 57, nHeads: 3, contextLength: 201, dropRate: 0.1 }
 const calls = (gpt) => ({
   'Linear of one row': () => new gpt.Linear(768, 3072).forward(gpt.randn([1, 768])),
   'Linear of few rows': () => new gpt.Linear(333, 517).forward(gpt.randn([7, 333])),
-  'Linear of many rows, without bias': () => new gpt.Linear(65, 131, { bias: false }).forward(gpt.randn([331, 65])),
+  'Linear of many rows, without bias': () =>
+    new gpt.Linear(65, 131, { bias: false }).forward(gpt.randn([331, 65])),
   'Linear’s gradient for few rows': () => trained(gpt, new gpt.Linear(768, 517), [3]).dx,
   'Linear’s gradient for many rows': () => trained(gpt, new gpt.Linear(333, 131), [65]).dx,
   'Linear’s weight’s gradient': () => trained(gpt, new gpt.Linear(333, 131), [65]).layer.weight.grad,
   'Conv1D of few rows': () => new gpt.Conv1D(517, 768).forward(gpt.randn([3, 768])),
-  'Conv1D of many rows, without bias': () => new gpt.Conv1D(131, 65, { bias: false }).forward(gpt.randn([331, 65])),
+  'Conv1D of many rows, without bias': () =>
+    new gpt.Conv1D(131, 65, { bias: false }).forward(gpt.randn([331, 65])),
   'Conv1D’s gradient': () => trained(gpt, new gpt.Conv1D(131, 333), [65]).dx,
   'Conv1D’s weight’s gradient': () => trained(gpt, new gpt.Conv1D(131, 333), [65]).layer.weight.grad,
   ReLU: () => new gpt.ReLU().forward(gpt.randn([3, 100_003])),
@@ -48,13 +51,16 @@ const calls = (gpt) => ({
   'LayerNorm at an odd size': () => new gpt.LayerNorm(511).forward(gpt.randn([257, 511])),
   'LayerNorm at GPT-2’s': () => new gpt.LayerNorm(768).forward(gpt.randn([1024, 768])),
   'FeedForward of one row': () => new gpt.FeedForward(GPT_CONFIG_124M).eval().forward(gpt.randn([1, 768])),
-  'FeedForward of few rows': () => new gpt.FeedForward({ embDim: 67, hiddenDim: 259 }).eval().forward(gpt.randn([37, 67])),
-  'FeedForward of many rows': () => new gpt.FeedForward({ embDim: 67, hiddenDim: 259 }).eval().forward(gpt.randn([401, 67])),
+  'FeedForward of few rows': () =>
+    new gpt.FeedForward({ embDim: 67, hiddenDim: 259 }).eval().forward(gpt.randn([37, 67])),
+  'FeedForward of many rows': () =>
+    new gpt.FeedForward({ embDim: 67, hiddenDim: 259 }).eval().forward(gpt.randn([401, 67])),
   'FeedForward’s gradient': () => trained(gpt, new gpt.FeedForward({ embDim: 67, hiddenDim: 259 }), [37]).dx,
   'FeedForward at GPT-2’s': () => new gpt.FeedForward(GPT_CONFIG_124M).eval().forward(gpt.randn([130, 768])),
   'Attention of few tokens': () => new gpt.Attention(GPT_CONFIG_124M).forward(gpt.randn([7, 768])),
   'Attention at an odd size': () => new gpt.Attention(odd).eval().forward(gpt.randn([2, 201, 57])),
-  'Attention’s weights': () => new gpt.Attention(odd).forward(gpt.randn([201, 57]), { returnWeights: true }).weights,
+  'Attention’s weights': () =>
+    new gpt.Attention(odd).forward(gpt.randn([201, 57]), { returnWeights: true }).weights,
   'Attention’s gradient': () => trained(gpt, new gpt.Attention(odd), [2, 201]).dx,
   'Attention’s weight’s gradient': () => trained(gpt, new gpt.Attention(odd), [201]).layer.cAttn.weight.grad,
 })
@@ -69,7 +75,10 @@ for (const threads of [2, 3]) {
       one.manualSeed(7)
       many.manualSeed(7)
       const notify = t.mock.method(Atomics, 'notify')
-      const [x, y] = [one.scope(() => expected[name]().data.slice()), many.scope(() => actual[name]().data.slice())]
+      const [x, y] = [
+        one.scope(() => expected[name]().data.slice()),
+        many.scope(() => actual[name]().data.slice()),
+      ]
       assert.deepEqual(y, x, name)
       assert.ok(notify.mock.callCount() > 0, `${name} was shared`)
       notify.mock.restore()
@@ -103,7 +112,9 @@ test('the parked threads burn nothing, and Node exits by itself', { skip }, asyn
     const { user, system } = process.cpuUsage(before)
     console.log(gpt.threads, user + system, Date.now())`
   const cwd = fileURLToPath(new URL('.', import.meta.url))
-  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', code], { cwd })
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', code], {
+    cwd,
+  })
   const [threads, microseconds, finished] = stdout.split(' ').map(Number)
   assert.equal(threads, 3)
   assert.ok(microseconds < 50_000, `${microseconds} µs in 500 ms`)
@@ -131,20 +142,24 @@ test('the workers of an instance that nobody holds end', { skip }, async () => {
   assert.ok(ended)
 })
 
-test('where a worker ends, the next call is right all the same, and then there is one thread', { skip }, async () => {
-  const gpt = await loadForTest({ threads: 3 })
-  const layer = new gpt.GELU()
-  const x = gpt.randn([100_000])
-  const expected = layer.forward(x).toArray()
-  const exit = once(workers[0], 'exit')
-  workers[0].terminate()
-  assert.deepEqual(layer.forward(x).toArray(), expected)
-  for (const end = Date.now() + 50; Date.now() < end; ); // it is gone by now, and we have not been told
-  assert.deepEqual(layer.forward(x).toArray(), expected)
-  await exit
-  assert.equal(gpt.threads, 1)
-  assert.deepEqual(layer.forward(x).toArray(), expected)
-})
+test(
+  'where a worker ends, the next call is right all the same, and then there is one thread',
+  { skip },
+  async () => {
+    const gpt = await loadForTest({ threads: 3 })
+    const layer = new gpt.GELU()
+    const x = gpt.randn([100_000])
+    const expected = layer.forward(x).toArray()
+    const exit = once(workers[0], 'exit')
+    workers[0].terminate()
+    assert.deepEqual(layer.forward(x).toArray(), expected)
+    for (const end = Date.now() + 50; Date.now() < end;); // it is gone by now, and we have not been told
+    assert.deepEqual(layer.forward(x).toArray(), expected)
+    await exit
+    assert.equal(gpt.threads, 1)
+    assert.deepEqual(layer.forward(x).toArray(), expected)
+  },
+)
 
 test('a worker that dies within a kernel leaves a part, which the caller does after a while', () => {
   const board = {
@@ -162,7 +177,10 @@ test('a worker that dies within a kernel leaves a part, which the caller does af
   const crew = new Crew(board, kernels, 20)
   crew.threads = 4
   assert.equal(crew.run('gpt_test_part', [0.1, 2 ** 53], 4), -3)
-  assert.deepEqual(done, [3, 1, 0, 2].map((part) => [0.1, 2 ** 53, part, 4]))
+  assert.deepEqual(
+    done,
+    [3, 1, 0, 2].map((part) => [0.1, 2 ** 53, part, 4]),
+  )
   assert.equal(crew.threads, 1)
 })
 
@@ -212,7 +230,13 @@ for (const [how, Failing] of Object.entries(failing)) {
     const gpt = await loading
     assert.equal(gpt.threads, 1)
     assert.deepEqual(new gpt.ReLU().forward(gpt.tensor([-1, 2])).toArray(), [0, 2])
-    assert.equal(new gpt.GELU().forward(gpt.ones([100_000])).mean().item() > 0.84, true)
+    assert.equal(
+      new gpt.GELU()
+        .forward(gpt.ones([100_000]))
+        .mean()
+        .item() > 0.84,
+      true,
+    )
   })
 }
 

@@ -14,7 +14,14 @@ before(async () => {
 for (const { tieWeights, losses } of training) {
   test(`twenty AdamW steps of a small GPT, ${tieWeights ? 'tied' : 'untied'}: the losses are PyTorch’s within 1e-4`, () => {
     const { tokens, characters } = readText()
-    const config = { vocabSize: characters.length, contextLength: 32, embDim: 64, nHeads: 4, nLayers: 2, tieWeights }
+    const config = {
+      vocabSize: characters.length,
+      contextLength: 32,
+      embDim: 64,
+      nHeads: 4,
+      nLayers: 2,
+      tieWeights,
+    }
     gpt.manualSeed(123)
     const model = new gpt.GPTModel(config)
     const optimizer = new gpt.AdamW(model.parameters(), { lr: 3e-3 })

@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { GPT_CONFIG_124M } from 'gpt-layers'
-import { assertCentralDifferences, assertClose, assertGradients, assertRefuses, golden, loadForTest } from './support.js'
+import {
+  assertCentralDifferences,
+  assertClose,
+  assertGradients,
+  assertRefuses,
+  golden,
+  loadForTest,
+} from './support.js'
 import { shake } from './gptmodel-support.js'
 
 const { blocks } = golden('gptmodel')
@@ -40,7 +47,11 @@ test('a block is its layers with shortcuts, in training and in evaluation the sa
   assert.deepEqual(trained.toArray(), y.toArray())
   const one = gpt.tensor(x.data.slice(0, 75), [5, 15])
   // fewer rows are multiplied in another order
-  assertClose(block.forward(one), { shape: [5, 15], f32: Buffer.from(y.data.slice(0, 75).buffer).toString('base64') }, 1e-5)
+  assertClose(
+    block.forward(one),
+    { shape: [5, 15], f32: Buffer.from(y.data.slice(0, 75).buffer).toString('base64') },
+    1e-5,
+  )
 })
 
 test('a block’s parameters have GPT-2’s structure and PyTorch’s names, and GPT-2’s own are taken', () => {
@@ -84,17 +95,37 @@ test('a block’s parameters have GPT-2’s structure and PyTorch’s names, and
 
 test('what a block is given wrongly is named', () => {
   const config = { embDim: 4, nHeads: 2, contextLength: 3 }
-  assertRefuses(() => new gpt.TransformerBlock(), 'TYPE', /^TransformerBlock: config should be an object, got undefined$/)
+  assertRefuses(
+    () => new gpt.TransformerBlock(),
+    'TYPE',
+    /^TransformerBlock: config should be an object, got undefined$/,
+  )
   assertRefuses(() => new gpt.TransformerBlock({ ...config, nHeads: 3 }), 'VALUE', /nHeads/)
   assertRefuses(() => new gpt.TransformerBlock({ ...config, hiddenDim: 0 }), 'VALUE', /hiddenDim/)
   const block = new gpt.TransformerBlock(config)
-  assertRefuses(() => block.forward([[1]]), 'TYPE', /^TransformerBlock.forward: x should be a Tensor, got an array of 1$/)
-  assertRefuses(() => block.forward(gpt.ones([2, 5])), 'SHAPE', /^TransformerBlock.forward: x should end in 4 \(embDim\)/)
+  assertRefuses(
+    () => block.forward([[1]]),
+    'TYPE',
+    /^TransformerBlock.forward: x should be a Tensor, got an array of 1$/,
+  )
+  assertRefuses(
+    () => block.forward(gpt.ones([2, 5])),
+    'SHAPE',
+    /^TransformerBlock.forward: x should end in 4 \(embDim\)/,
+  )
   assertRefuses(() => block.forward(gpt.ones([4, 4])), 'SHAPE', /at most 3 \(contextLength\) tokens/)
   const dy = gpt.ones([3, 4])
-  assertRefuses(() => block.backward(dy), 'VALUE', /^TransformerBlock.backward: should follow a forward in training mode; got none/)
+  assertRefuses(
+    () => block.backward(dy),
+    'VALUE',
+    /^TransformerBlock.backward: should follow a forward in training mode; got none/,
+  )
   block.forward(gpt.ones([3, 4]))
-  assertRefuses(() => block.backward(gpt.ones([4])), 'SHAPE', /^TransformerBlock.backward: dy should have shape \[3, 4\], got \[4\]$/)
+  assertRefuses(
+    () => block.backward(gpt.ones([4])),
+    'SHAPE',
+    /^TransformerBlock.backward: dy should have shape \[3, 4\], got \[4\]$/,
+  )
   block.backward(dy)
   assertRefuses(() => block.backward(dy), 'VALUE', /got none since the last backward/)
   block.eval().forward(dy)

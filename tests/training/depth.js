@@ -59,7 +59,9 @@ export function train(gpt, { depth, norm, gain = 1, steps = 200, seed = 123 }) {
 async function main() {
   const gpt = await load()
   const number = (value) => (value === 0 || !Number.isFinite(value) ? String(value) : value.toExponential(1))
-  console.log('| layers | weights | LayerNorm | gradient, first layer | middle | last | loss before | after 200 steps |')
+  console.log(
+    '| layers | weights | LayerNorm | gradient, first layer | middle | last | loss before | after 200 steps |',
+  )
   console.log('| ---: | --- | --- | ---: | ---: | ---: | ---: | ---: |')
   for (const depth of [10, 30, 50]) {
     for (const gain of [1, 4]) {
@@ -67,7 +69,9 @@ async function main() {
         const { gradients, first, last } = train(gpt, { depth, norm, gain })
         const three = [gradients[0], gradients[depth >> 1], gradients.at(-1)].map(number)
         const cells = [depth, gain === 1 ? "PyTorch's" : `${gain} times`, norm ? 'with' : 'without', ...three]
-        console.log(`| ${[...cells, number(first), last < 1e3 ? last.toFixed(3) : number(last)].join(' | ')} |`)
+        console.log(
+          `| ${[...cells, number(first), last < 1e3 ? last.toFixed(3) : number(last)].join(' | ')} |`,
+        )
       }
     }
   }

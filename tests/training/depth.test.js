@@ -23,7 +23,10 @@ test('30 layers without layer norm: the gradient vanishes on its way back, and n
 })
 
 test('30 layers without layer norm, of larger weights: activations and gradients explode', () => {
-  const gradients = expect({ depth: 30, norm: false, gain: 4, steps: 20 }, { ratio: [0, 1], last: [1e6, Infinity] })
+  const gradients = expect(
+    { depth: 30, norm: false, gain: 4, steps: 20 },
+    { ratio: [0, 1], last: [1e6, Infinity] },
+  )
   assert.ok(gradients[0] > 1e9, `${gradients[0]}`)
 })
 

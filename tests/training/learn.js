@@ -79,7 +79,8 @@ async function main() {
     length: 64,
     lr: 6e-3,
     onStep: ({ step, loss, norm }) => {
-      if (step % 100 === 0) console.log(`step ${step}, ${seconds()} s: loss ${loss.toFixed(3)}, gradient ${norm.toFixed(2)}`)
+      if (step % 100 === 0)
+        console.log(`step ${step}, ${seconds()} s: loss ${loss.toFixed(3)}, gradient ${norm.toFixed(2)}`)
     },
   })
   console.log(`${gpt.build}, ${parameters} parameters, ${text.length} characters: loss ${loss.toFixed(3)}`)

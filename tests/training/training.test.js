@@ -25,7 +25,14 @@ test('a small GPT learns a passage by heart, and says it', async () => {
 
 test('the heap is flat over 10,000 training steps', async () => {
   const gpt = await loadForTest()
-  const model = new gpt.GPTModel({ vocabSize: 5, contextLength: 4, embDim: 4, nHeads: 2, nLayers: 1, dropRate: 0.1 })
+  const model = new gpt.GPTModel({
+    vocabSize: 5,
+    contextLength: 4,
+    embDim: 4,
+    nHeads: 2,
+    nLayers: 1,
+    dropRate: 0.1,
+  })
   const parameters = model.parameters()
   const optimizer = new gpt.AdamW(parameters)
   const free = () => gpt.scope(() => gpt.zeros([1]).byteOffset)
@@ -45,7 +52,10 @@ test('the heap is flat over 10,000 training steps', async () => {
 test('GPT_CONFIG_124M is built as it is, with 163,009,536 parameters, and gives logits', async () => {
   const gpt = await loadForTest()
   const model = new gpt.GPTModel(GPT_CONFIG_124M).eval()
-  assert.equal(model.parameters().reduce((sum, { size }) => sum + size, 0), 163_009_536)
+  assert.equal(
+    model.parameters().reduce((sum, { size }) => sum + size, 0),
+    163_009_536,
+  )
   const logits = model.forward([[15496, 11, 995]])
   assert.deepEqual(logits.shape, [1, 3, 50257])
   assert.ok(logits.data.every(Number.isFinite))

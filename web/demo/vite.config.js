@@ -14,7 +14,10 @@ const formulas = {
   /** @param {string} source @param {string} id */
   transform(source, id) {
     if (!id.endsWith('.tex')) return
-    return { code: `export default ${JSON.stringify(temml.renderToString(source.trim(), { throwOnError: true }))}`, map: null }
+    return {
+      code: `export default ${JSON.stringify(temml.renderToString(source.trim(), { throwOnError: true }))}`,
+      map: null,
+    }
   },
 }
 
@@ -31,9 +34,13 @@ const offline = {
         .concat('icon.svg')
         .sort()
       const digest = createHash('sha256')
-      for (const name of Object.keys(bundle).sort()) digest.update(bundle[name].code ?? bundle[name].source ?? '')
+      for (const name of Object.keys(bundle).sort())
+        digest.update(bundle[name].code ?? bundle[name].source ?? '')
       const source = readFileSync(fromRoot('web/demo/src/sw.js'), 'utf8')
-      const define = { FILES: JSON.stringify(files), VERSION: JSON.stringify(digest.digest('hex').slice(0, 16)) }
+      const define = {
+        FILES: JSON.stringify(files),
+        VERSION: JSON.stringify(digest.digest('hex').slice(0, 16)),
+      }
       const list = Object.entries(define).map(([name, value]) => `const ${name} = ${value}\n`)
       this.emitFile({ type: 'asset', fileName: 'sw.js', source: list.join('') + source })
     },

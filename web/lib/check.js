@@ -96,7 +96,13 @@ export function checkShape(where, shape) {
     throw new GptLayersError('TYPE', `${where}: shape should be an array of sizes, got ${describe(shape)}`)
   }
   shape.forEach((size, i) =>
-    checkNumber(where, `shape[${i}]`, size, 'a non-negative integer', (n) => Number.isSafeInteger(n) && n >= 0),
+    checkNumber(
+      where,
+      `shape[${i}]`,
+      size,
+      'a non-negative integer',
+      (n) => Number.isSafeInteger(n) && n >= 0,
+    ),
   )
 }
 

@@ -28,7 +28,10 @@ export function checkIndices(runtime, where, name, value, count, exception) {
     const index = data[i]
     if (!(Number.isInteger(index) && index >= 0 && index < count) && index !== exception) {
       const expected = `an integer from 0 to ${count - 1}${exception === undefined ? '' : `, or ${exception}`}`
-      throw new GptLayersError('VALUE', `${where}: ${name}${place(i, shape)} should be ${expected}, got ${describe(index)}`)
+      throw new GptLayersError(
+        'VALUE',
+        `${where}: ${name}${place(i, shape)} should be ${expected}, got ${describe(index)}`,
+      )
     }
     indices[i] = index
   }

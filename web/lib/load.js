@@ -16,15 +16,16 @@ const MAX_THREADS = 64
 /** Modules of one function each, that uses instructions of a kind: valid where they are. */
 const PROBES = {
   simd: [
-    0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 10, 1, 8, 0, 65, 0, 253, 15, 253, 98, 11,
+    0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 10, 1, 8, 0, 65, 0, 253, 15, 253, 98,
+    11,
   ],
   relaxed: [
-    0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 19, 1, 17, 0, 65, 0, 253, 15, 65, 0, 253,
-    15, 65, 0, 253, 15, 253, 133, 2, 11,
+    0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 19, 1, 17, 0, 65, 0, 253, 15, 65, 0,
+    253, 15, 65, 0, 253, 15, 253, 133, 2, 11,
   ],
   threads: [
-    0, 97, 115, 109, 1, 0, 0, 0, 1, 4, 1, 96, 0, 0, 3, 2, 1, 0, 5, 4, 1, 3, 1, 1, 10, 21, 1, 19, 0, 65, 0, 65, 0,
-    254, 23, 2, 0, 65, 0, 65, 0, 65, 0, 252, 11, 0, 11,
+    0, 97, 115, 109, 1, 0, 0, 0, 1, 4, 1, 96, 0, 0, 3, 2, 1, 0, 5, 4, 1, 3, 1, 1, 10, 21, 1, 19, 0, 65, 0, 65,
+    0, 254, 23, 2, 0, 65, 0, 65, 0, 65, 0, 252, 11, 0, 11,
   ],
 }
 
@@ -147,7 +148,9 @@ function chooseBuild(wanted, module) {
 
 /** Whether threads may share memory: a page that is not cross-origin isolated cannot send it to a worker. */
 function canShare() {
-  return runs('threads') && typeof SharedArrayBuffer === 'function' && globalThis.crossOriginIsolated !== false
+  return (
+    runs('threads') && typeof SharedArrayBuffer === 'function' && globalThis.crossOriginIsolated !== false
+  )
 }
 
 /** @param {WebAssembly.Module} module whether it is one of those for threads */
@@ -162,7 +165,11 @@ function importsMemory(module) {
  */
 function shareMemory(maxBytes) {
   try {
-    return new WebAssembly.Memory({ initial: FIRST_PAGES, maximum: Math.floor(maxBytes / PAGE), shared: true })
+    return new WebAssembly.Memory({
+      initial: FIRST_PAGES,
+      maximum: Math.floor(maxBytes / PAGE),
+      shared: true,
+    })
   } catch {
     return null
   }
@@ -177,12 +184,20 @@ async function instantiate(module, shared) {
   const names = new Set(WebAssembly.Module.exports(module).map(({ name }) => name))
   const whole = names.has('memory') ? WebAssembly.Module.imports(module).length === 0 : importsMemory(module)
   if (!whole || !names.has('gpt_is_relaxed')) {
-    throw new GptLayersError('VALUE', 'load: module should be a build of gpt-layers, got another WebAssembly.Module')
+    throw new GptLayersError(
+      'VALUE',
+      'load: module should be a build of gpt-layers, got another WebAssembly.Module',
+    )
   }
   try {
-    const { exports } = await WebAssembly.instantiate(module, shared ? { env: { memory: shared } } : undefined)
+    const { exports } = await WebAssembly.instantiate(
+      module,
+      shared ? { env: { memory: shared } } : undefined,
+    )
     return /** @type {any} */ (shared ? Object.freeze({ ...exports, memory: shared }) : exports)
   } catch (cause) {
-    throw new GptLayersError('MEMORY', 'load: the first 1 MiB of memory should be available, and is not', { cause })
+    throw new GptLayersError('MEMORY', 'load: the first 1 MiB of memory should be available, and is not', {
+      cause,
+    })
   }
 }

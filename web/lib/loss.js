@@ -85,7 +85,8 @@ export function crossEntropy(runtime, logits, targets) {
   const where = 'crossEntropy'
   const x = runtime.checkTensor(where, 'logits', logits)
   const cols = x.shape.at(-1)
-  if (cols === undefined) throw new GptLayersError('SHAPE', `${where}: logits should end in classes, got shape []`)
+  if (cols === undefined)
+    throw new GptLayersError('SHAPE', `${where}: logits should end in classes, got shape []`)
   const shape = x.shape.slice(0, -1)
   const { indices, shape: given } = checkIndices(runtime, where, 'targets', targets, cols, IGNORE)
   const rows = shape.reduce((product, size) => product * size, 1)
@@ -149,7 +150,15 @@ export function mse(runtime, prediction, target) {
     runtime.parallel(time, 'gpt_mse_forward', losses.byteOffset, x.byteOffset, t.byteOffset, rows, cols)
     return new Loss(runtime, sumOf(losses) / rows, [x, t], ([x, t]) => {
       const dx = Tensor.empty(runtime, 'Loss.backward', x.shape)
-      runtime.parallel(time, 'gpt_mse_backward', dx.byteOffset, x.byteOffset, t.byteOffset, x.size, 2 / x.size)
+      runtime.parallel(
+        time,
+        'gpt_mse_backward',
+        dx.byteOffset,
+        x.byteOffset,
+        t.byteOffset,
+        x.size,
+        2 / x.size,
+      )
       return dx
     })
   })

@@ -24,8 +24,11 @@ export class Memory {
   /** @type {number} */ #limit
   /** @type {Block[]} */ #free
   /** @type {Map<number, number>} the size of every block in use, by its offset */ #used = new Map()
-  /** @type {Set<{ dispose(): void }>[]} what each open scope has seen made, the innermost last */ #scopes = []
-  /** @type {FinalizationRegistry<number>} */ #abandoned = new FinalizationRegistry((offset) => this.free(offset))
+  /** @type {Set<{ dispose(): void }>[]} what each open scope has seen made, the innermost last */ #scopes =
+    []
+  /** @type {FinalizationRegistry<number>} */ #abandoned = new FinalizationRegistry((offset) =>
+    this.free(offset),
+  )
 
   /**
    * @param {WebAssembly.Memory} memory

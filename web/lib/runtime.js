@@ -116,10 +116,16 @@ export class Runtime {
       throw new GptLayersError('TYPE', `${where}: ${name} should be a Tensor, got ${describe(value)}`)
     }
     if (value.runtime !== this) {
-      throw new GptLayersError('VALUE', `${where}: ${name} should come from the same load(), got another's Tensor`)
+      throw new GptLayersError(
+        'VALUE',
+        `${where}: ${name} should come from the same load(), got another's Tensor`,
+      )
     }
     if (value.disposed) {
-      throw new GptLayersError('DISPOSED', `${where}: ${name} should be a live Tensor, got one that was disposed`)
+      throw new GptLayersError(
+        'DISPOSED',
+        `${where}: ${name} should be a live Tensor, got one that was disposed`,
+      )
     }
     return value
   }
@@ -226,7 +232,10 @@ export class Runtime {
  */
 function checkStatus(kernel, status) {
   if (status !== 0) {
-    throw new GptLayersError('VALUE', `${kernel} refused its arguments with status ${status}; please report this`)
+    throw new GptLayersError(
+      'VALUE',
+      `${kernel} refused its arguments with status ${status}; please report this`,
+    )
   }
 }
 

@@ -54,7 +54,9 @@ const TYPES = {
 export function encodeSafetensors(where, dict) {
   // transformers reads a file only where it says whose tensors they are
   const header = new Map([['__metadata__', /** @type {object} */ ({ format: 'pt' })]])
-  const tensors = Object.keys(dict).sort().map((name) => checkLive(where, name, dict[name]))
+  const tensors = Object.keys(dict)
+    .sort()
+    .map((name) => checkLive(where, name, dict[name]))
   let end = 0
   for (const { name, tensor } of tensors) {
     header.set(name, { dtype: 'F32', shape: tensor.shape, data_offsets: [end, (end += 4 * tensor.size)] })
@@ -94,7 +96,10 @@ export function encodeSafetensors(where, dict) {
 export function decodeSafetensors(where, file) {
   const bytes = file instanceof ArrayBuffer ? new Uint8Array(file) : file
   if (!(bytes instanceof Uint8Array)) {
-    throw new GptLayersError('TYPE', `${where}: bytes should be a Uint8Array or an ArrayBuffer, got ${describe(file)}`)
+    throw new GptLayersError(
+      'TYPE',
+      `${where}: bytes should be a Uint8Array or an ArrayBuffer, got ${describe(file)}`,
+    )
   }
   const bad = (/** @type {string} */ problem, /** @type {unknown} */ cause = undefined) =>
     new GptLayersError('VALUE', `${where}: bytes should be a safetensors file, got ${problem}`, { cause })
@@ -119,17 +124,21 @@ export function decodeSafetensors(where, file) {
       )
     }
     if (!isCounts(shape)) throw bad(`${describe(name)} of shape ${describe(shape)}`)
-    if (!isCounts(offsets) || offsets.length !== 2) throw bad(`${describe(name)} at offsets ${describe(offsets)}`)
+    if (!isCounts(offsets) || offsets.length !== 2)
+      throw bad(`${describe(name)} at offsets ${describe(offsets)}`)
     const [begin, end] = offsets
     const size = shape.reduce((product, n) => product * n, TYPES[dtype].bytes)
     if (end - begin !== size) {
-      throw bad(`${describe(name)}, ${dtype} of shape [${shape.join(', ')}], in ${end - begin} bytes instead of ${size}`)
+      throw bad(
+        `${describe(name)}, ${dtype} of shape [${shape.join(', ')}], in ${end - begin} bytes instead of ${size}`,
+      )
     }
     return { name, dtype, shape, begin, end }
   })
   let expected = 0
   for (const { name, begin, end } of entries.sort((a, b) => a.begin - b.begin || a.end - b.end)) {
-    if (begin !== expected) throw bad(`${describe(name)} at byte ${begin} of the data, where ${expected} should follow`)
+    if (begin !== expected)
+      throw bad(`${describe(name)} at byte ${begin} of the data, where ${expected} should follow`)
     expected = end
   }
   if (start + expected !== bytes.length) throw bad(`${bytes.length} bytes instead of ${start + expected}`)
@@ -241,7 +250,10 @@ function valuesOf(where, name, dtype, data) {
     values[i] = Number(value)
     if (isFloat(dtype)) continue
     if (typeof value === 'bigint' ? BigInt(values[i]) !== value : values[i] !== value) {
-      throw new GptLayersError('VALUE', `${where}: ${describe(name)} should hold float32s, got ${describe(value)}`)
+      throw new GptLayersError(
+        'VALUE',
+        `${where}: ${describe(name)} should hold float32s, got ${describe(value)}`,
+      )
     }
   }
   return values

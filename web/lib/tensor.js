@@ -57,7 +57,9 @@ export class Tensor {
    */
   static from(runtime, values, shape) {
     if (shape !== undefined) checkShape('tensor', shape)
-    const given = isTyped(values) ? { data: values, shape: [values.length] } : flattened('tensor', 'values', values)
+    const given = isTyped(values)
+      ? { data: values, shape: [values.length] }
+      : flattened('tensor', 'values', values)
     const { data, shape: actual } = given
     const wanted = shape ?? actual
     const fits = sameShape(actual, wanted) || (actual.length === 1 && data.length === sizeOf(wanted))
@@ -122,7 +124,10 @@ export class Tensor {
   item() {
     this.#live('item')
     if (this.size !== 1) {
-      throw new GptLayersError('SHAPE', `item: the tensor should have 1 element, got shape [${this.shape.join(', ')}]`)
+      throw new GptLayersError(
+        'SHAPE',
+        `item: the tensor should have 1 element, got shape [${this.shape.join(', ')}]`,
+      )
     }
     return this.data[0]
   }
@@ -154,7 +159,13 @@ export class Tensor {
     this.#live('toString')
     const { sciMode, precision } = checkOptions('toString', options, { sciMode: undefined, precision: 4 })
     if (sciMode !== undefined) checkBoolean('toString', 'sciMode', sciMode)
-    checkNumber('toString', 'precision', precision, 'an integer from 0 to 20', (n) => Number.isInteger(n) && n >= 0 && n <= 20)
+    checkNumber(
+      'toString',
+      'precision',
+      precision,
+      'an integer from 0 to 20',
+      (n) => Number.isInteger(n) && n >= 0 && n <= 20,
+    )
     return formatTensor(this.data, this.shape, { sciMode, precision })
   }
 
@@ -221,7 +232,18 @@ export class Tensor {
       return
     }
     const { byteOffset } = this.grad
-    this.runtime.call('gpt_add_forward', byteOffset, byteOffset, gradient.byteOffset, 1, this.size, 0, 1, 0, 1)
+    this.runtime.call(
+      'gpt_add_forward',
+      byteOffset,
+      byteOffset,
+      gradient.byteOffset,
+      1,
+      this.size,
+      0,
+      1,
+      0,
+      1,
+    )
   }
 
   /**
@@ -248,7 +270,11 @@ export class Tensor {
    */
   var(options = {}) {
     this.#live('var')
-    const { dim, keepdim, unbiased } = checkOptions('var', options, { dim: undefined, keepdim: false, unbiased: true })
+    const { dim, keepdim, unbiased } = checkOptions('var', options, {
+      dim: undefined,
+      keepdim: false,
+      unbiased: true,
+    })
     checkBoolean('var', 'unbiased', unbiased)
     return this.#reduce('var', dim, keepdim, (result, x, rows, cols) =>
       this.runtime.call('gpt_var_forward', result, x, rows, cols, Number(unbiased)),
@@ -332,7 +358,10 @@ export class Tensor {
     const rank = this.shape.length
     const order = Array.isArray(dims) ? dims.map((dim) => (dim < 0 ? dim + rank : dim)) : []
     if (order.length !== rank || !this.shape.every((_, axis) => order.includes(axis))) {
-      throw new GptLayersError('VALUE', `permute: dims should name each of ${rank} axes once, got ${describe(dims)}`)
+      throw new GptLayersError(
+        'VALUE',
+        `permute: dims should name each of ${rank} axes once, got ${describe(dims)}`,
+      )
     }
     const { runtime } = this
     return runtime.scope(() => {
@@ -374,7 +403,11 @@ export class Tensor {
       Array.from({ length: Math.max(1, Math.ceil(whole / size)) }, (_, piece) => {
         const begin = piece * size
         const length = Math.min(size, whole - begin)
-        const y = Tensor.empty(runtime, 'split', shape.map((n, i) => (i === axis ? length : n)))
+        const y = Tensor.empty(
+          runtime,
+          'split',
+          shape.map((n, i) => (i === axis ? length : n)),
+        )
         const [from, to] = [this.data, y.data]
         for (let outer = 0; outer * length * inner < to.length; outer++) {
           const start = (outer * whole + begin) * inner
@@ -462,7 +495,10 @@ export class Tensor {
       return runtime.scope(() => this.#binary(where, kernel, Tensor.from(runtime, other)))
     }
     if (!(other instanceof Tensor)) {
-      throw new GptLayersError('TYPE', `${where}: other should be a Tensor or a number, got ${describe(other)}`)
+      throw new GptLayersError(
+        'TYPE',
+        `${where}: other should be a Tensor or a number, got ${describe(other)}`,
+      )
     }
     const b = runtime.checkTensor(where, 'other', other)
     const shape = broadcast(where, this.shape, b.shape)
@@ -473,7 +509,12 @@ export class Tensor {
     const cols = axes.pop() ?? { size: 1, a: 0, b: 0 }
     const rows = axes.pop() ?? { size: 1, a: 0, b: 0 }
     const step = rows.size * cols.size
-    const walk = (/** @type {number} */ axis, /** @type {number} */ at, /** @type {number} */ aAt, /** @type {number} */ bAt) => {
+    const walk = (
+      /** @type {number} */ axis,
+      /** @type {number} */ at,
+      /** @type {number} */ aAt,
+      /** @type {number} */ bAt,
+    ) => {
       if (axis === axes.length) {
         runtime.call(
           kernel,
@@ -524,7 +565,10 @@ export function flattened(where, name, values) {
       return []
     }
     if (!Array.isArray(value) && !isTyped(value)) {
-      throw new GptLayersError('TYPE', `${where}: ${path} should be a number or an array, got ${describe(value)}`)
+      throw new GptLayersError(
+        'TYPE',
+        `${where}: ${path} should be a number or an array, got ${describe(value)}`,
+      )
     }
     /** @type {number[] | undefined} */
     let first

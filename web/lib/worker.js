@@ -16,7 +16,7 @@ port.onmessage = (/** @type {{ data: Orders }} */ { data: { module, memory, stac
   exports.gpt_stack_set(stack)
   const kernels = names.map((name) => exports[name])
   port.postMessage('ready')
-  for (let worked = 0; ; ) {
+  for (let worked = 0; ;) {
     awaitParts(board, worked)
     const begun = performance.now()
     takeParts(board, kernels)

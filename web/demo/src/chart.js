@@ -52,7 +52,10 @@ export function toSVG(svg) {
     for (const name of ['class', 'style', 'role', 'tabindex']) target.removeAttribute(name)
     if (style.opacity !== '1') target.setAttribute('opacity', style.opacity)
     if (!element.matches(SHAPES)) return
-    const attributes = { ...(style.stroke === 'none' ? {} : STROKE), ...(element.matches('text') ? TEXT : {}) }
+    const attributes = {
+      ...(style.stroke === 'none' ? {} : STROKE),
+      ...(element.matches('text') ? TEXT : {}),
+    }
     for (const [name, initial] of Object.entries(attributes)) {
       const value = style.getPropertyValue(name)
       if (value !== initial) target.setAttribute(name, value)
@@ -83,11 +86,15 @@ export function toPNG(svg) {
   for (const shape of /** @type {NodeListOf<SVGGraphicsElement>} */ (svg.querySelectorAll(SHAPES))) {
     const matrix = shape.getScreenCTM()
     if (!matrix || getComputedStyle(shape).visibility === 'hidden') continue
-    context.setTransform(new DOMMatrix([PIXELS, 0, 0, PIXELS, -left * PIXELS, -top * PIXELS]).multiply(matrix))
+    context.setTransform(
+      new DOMMatrix([PIXELS, 0, 0, PIXELS, -left * PIXELS, -top * PIXELS]).multiply(matrix),
+    )
     draw(context, shape, svg)
   }
   return new Promise((resolve, reject) =>
-    canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error('this chart is too large for a picture')))),
+    canvas.toBlob((blob) =>
+      blob ? resolve(blob) : reject(new Error('this chart is too large for a picture')),
+    ),
   )
 }
 
@@ -109,7 +116,9 @@ function draw(context, shape, svg) {
   context.lineWidth = parseFloat(style.strokeWidth)
   context.lineCap = /** @type {CanvasLineCap} */ (style.strokeLinecap)
   context.lineJoin = /** @type {CanvasLineJoin} */ (style.strokeLinejoin)
-  context.setLineDash(style.strokeDasharray === 'none' ? [] : style.strokeDasharray.split(/[ ,]+/).map(parseFloat))
+  context.setLineDash(
+    style.strokeDasharray === 'none' ? [] : style.strokeDasharray.split(/[ ,]+/).map(parseFloat),
+  )
   const paints = [
     { alpha: fill.colour === 'none' ? 0 : fill.alpha, text: 'fillText', shape: 'fill' },
     { alpha: stroke.colour === 'none' ? 0 : stroke.alpha, text: 'strokeText', shape: 'stroke' },

@@ -54,7 +54,11 @@ export function choice(initial, choices) {
 
 /** @param {boolean} initial @returns {Field<boolean>} */
 export function flag(initial) {
-  return { initial, read: (text) => ({ yes: true, no: false })[text], write: (value) => (value ? 'yes' : 'no') }
+  return {
+    initial,
+    read: (text) => ({ yes: true, no: false })[text],
+    write: (value) => (value ? 'yes' : 'no'),
+  }
 }
 
 /** @param {string} initial @param {{ max?: number }} [limits] the longest there may be @returns {Field<string>} */
@@ -86,7 +90,8 @@ export function numbers(initial, { min = initial.length, max = initial.length } 
  */
 export function slice(fields, { views = [] } = {}) {
   const entries = Object.entries(fields)
-  const defaults = () => structuredClone(Object.fromEntries(entries.map(([name, { initial }]) => [name, initial])))
+  const defaults = () =>
+    structuredClone(Object.fromEntries(entries.map(([name, { initial }]) => [name, initial])))
   return {
     views,
     defaults,

@@ -19,7 +19,8 @@ export function cellText(value, digits = 4) {
   if (Number.isNaN(value)) return '—'
   if (!Number.isFinite(value)) return value < 0 ? '−∞' : '∞'
   const size = Math.abs(value)
-  const text = size >= 1e5 ? value.toExponential(1) : decimals(value, size >= 1e4 ? 1 : size >= 1e3 ? 2 : digits)
+  const text =
+    size >= 1e5 ? value.toExponential(1) : decimals(value, size >= 1e4 ? 1 : size >= 1e3 ? 2 : digits)
   return text.replaceAll('-', '−')
 }
 
@@ -34,7 +35,10 @@ export function shortest(value) {
 
 /** @param {string} text as typed @returns {number | null} a finite float32, or null where it is none */
 export function parseNumber(text) {
-  const trimmed = text.trim().replace('−', '-').replace(/^([^.]*),([^.]*)$/, '$1.$2')
+  const trimmed = text
+    .trim()
+    .replace('−', '-')
+    .replace(/^([^.]*),([^.]*)$/, '$1.$2')
   const value = Math.fround(Number(trimmed))
   return trimmed !== '' && Number.isFinite(value) ? value : null
 }

@@ -143,7 +143,9 @@ export class Page {
   /** @returns {string} the state, and the numbers that follow from it, as JSON */
   toFile() {
     const numbers = Object.fromEntries([...this.#offers].map(([id, numbers]) => [id, numbers()]))
-    return JSON.stringify({ page: 'gpt-layers', version: VERSION, state: this.state, numbers }, null, 1) + '\n'
+    return (
+      JSON.stringify({ page: 'gpt-layers', version: VERSION, state: this.state, numbers }, null, 1) + '\n'
+    )
   }
 
   /**
@@ -154,7 +156,8 @@ export class Page {
   fromFile(text) {
     try {
       const file = asObject(JSON.parse(text))
-      if (file.page !== 'gpt-layers' || file.version !== VERSION) throw new Error('this page did not write it')
+      if (file.page !== 'gpt-layers' || file.version !== VERSION)
+        throw new Error('this page did not write it')
       const given = asObject(file.state)
       for (const id of Object.keys(given)) {
         if (!Object.hasOwn(this.#slices, id)) throw new Error(`there is no section “${id}” here`)

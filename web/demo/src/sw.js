@@ -16,16 +16,20 @@ self.addEventListener('install', (event) => {
 
 self.addEventListener('activate', (event) => {
   const drop = (names) =>
-    Promise.all(names.filter((name) => name.startsWith(PREFIX) && name !== CACHE).map((name) => caches.delete(name)))
+    Promise.all(
+      names.filter((name) => name.startsWith(PREFIX) && name !== CACHE).map((name) => caches.delete(name)),
+    )
   event.waitUntil(Promise.all([caches.keys().then(drop), self.clients.claim()]))
 })
 
 self.addEventListener('fetch', (event) => {
   const { request } = event
   const url = new URL(request.url)
-  if (request.method !== 'GET' || url.origin !== self.location.origin || !url.pathname.startsWith(scope)) return
+  if (request.method !== 'GET' || url.origin !== self.location.origin || !url.pathname.startsWith(scope))
+    return
   const navigates = request.mode === 'navigate'
-  const cached = async () => (await caches.open(CACHE)).match(navigates ? './' : request, { ignoreSearch: true })
+  const cached = async () =>
+    (await caches.open(CACHE)).match(navigates ? './' : request, { ignoreSearch: true })
   if (navigates) event.respondWith(fetch(request).catch(async () => (await cached()) ?? Response.error()))
   else event.respondWith(cached().then((response) => response ?? fetch(request)))
 })

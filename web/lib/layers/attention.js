@@ -79,7 +79,10 @@ export class Attention extends Module {
     const tokens = input.shape.at(-2)
     if (tokens === undefined || tokens > contextLength) {
       const expected = `end in [tokens, ${embDim}] with at most ${contextLength} (contextLength) tokens`
-      throw new GptLayersError('SHAPE', `${where}: x should ${expected}, got shape [${input.shape.join(', ')}]`)
+      throw new GptLayersError(
+        'SHAPE',
+        `${where}: x should ${expected}, got shape [${input.shape.join(', ')}]`,
+      )
     }
     const { returnWeights } = checkOptions(where, options, { returnWeights: /** @type {boolean} */ (false) })
     checkBoolean(where, 'returnWeights', returnWeights)
@@ -89,8 +92,11 @@ export class Attention extends Module {
     return runtime.scope(() => {
       const qkv = this.cAttn.forward(input)
       const y = Tensor.empty(runtime, where, input.shape)
-      const lse = training || returnWeights ? Tensor.empty(runtime, where, [...leading, nHeads, tokens]) : null
-      const weights = returnWeights ? Tensor.empty(runtime, where, [...leading, nHeads, tokens, tokens]) : null
+      const lse =
+        training || returnWeights ? Tensor.empty(runtime, where, [...leading, nHeads, tokens]) : null
+      const weights = returnWeights
+        ? Tensor.empty(runtime, where, [...leading, nHeads, tokens, tokens])
+        : null
       const seed = training && dropRate > 0 ? runtime.generator.word() : 0
       runtime.scope(() => {
         const { byteOffset: scratch } = Tensor.empty(runtime, where, [

@@ -38,7 +38,13 @@ export class BatchNorm extends Module {
     super(runtime)
     checkSize('BatchNorm', 'numFeatures', numFeatures)
     const { eps, momentum } = checkOptions('BatchNorm', options, { eps: 1e-5, momentum: 0.1 })
-    checkNumber('BatchNorm', 'eps', eps, 'a positive float32', (n) => Math.fround(n) > 0 && Math.fround(n) < Infinity)
+    checkNumber(
+      'BatchNorm',
+      'eps',
+      eps,
+      'a positive float32',
+      (n) => Math.fround(n) > 0 && Math.fround(n) < Infinity,
+    )
     checkNumber('BatchNorm', 'momentum', momentum, 'a number from 0 to 1', (n) => n >= 0 && n <= 1)
     /** @readonly */
     this.numFeatures = numFeatures
@@ -47,7 +53,12 @@ export class BatchNorm extends Module {
     /** @readonly */
     this.momentum = momentum
     const vector = () => Tensor.empty(runtime, 'BatchNorm', [numFeatures])
-    const tensors = runtime.scope(() => ({ scale: vector(), shift: vector(), mean: vector(), variance: vector() }))
+    const tensors = runtime.scope(() => ({
+      scale: vector(),
+      shift: vector(),
+      mean: vector(),
+      variance: vector(),
+    }))
     /** [numFeatures], ones when new @type {Tensor} */
     this.scale = tensors.scale
     /** [numFeatures], zeros when new @type {Tensor} */
@@ -85,7 +96,11 @@ export class BatchNorm extends Module {
     const [runningMean, runningVar] = [pointer('runningMean'), pointer('runningVar')]
     return runtime.scope(() => {
       const y = Tensor.empty(runtime, where, input.shape)
-      const normalise = (/** @type {number} */ mean, /** @type {number} */ off, /** @type {number} */ variance) =>
+      const normalise = (
+        /** @type {number} */ mean,
+        /** @type {number} */ off,
+        /** @type {number} */ variance,
+      ) =>
         runtime.parallel(
           input.size * FORWARD_TIME,
           'gpt_batchnorm_forward',
@@ -110,7 +125,15 @@ export class BatchNorm extends Module {
       const time = input.size * STATISTICS_TIME
       runtime.parallel(time, 'gpt_batchnorm_statistics', ...statistics, input.byteOffset, rows, numFeatures)
       normalise(mean.byteOffset, off.byteOffset, variance.byteOffset)
-      runtime.call('gpt_batchnorm_update', runningMean, runningVar, ...statistics, rows, numFeatures, momentum)
+      runtime.call(
+        'gpt_batchnorm_update',
+        runningMean,
+        runningVar,
+        ...statistics,
+        rows,
+        numFeatures,
+        momentum,
+      )
       this.save({ x: input, mean, off, variance })
       return y
     })

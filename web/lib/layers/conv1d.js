@@ -61,7 +61,9 @@ export class Conv1D extends Module {
     const parts = rows === 1 ? 1 : runtime.partsOf(this.#time(rows))
     return runtime.scope(() => {
       const y = Tensor.empty(runtime, where, [...input.shape.slice(0, -1), nf])
-      const scratch = Tensor.empty(runtime, where, [parts * runtime.exports.gpt_conv1d_scratch_size(rows, nx)])
+      const scratch = Tensor.empty(runtime, where, [
+        parts * runtime.exports.gpt_conv1d_scratch_size(rows, nx),
+      ])
       runtime.inParts(
         parts,
         'gpt_conv1d_forward',

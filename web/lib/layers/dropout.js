@@ -74,7 +74,15 @@ export class Dropout extends Module {
 
   /** @param {Tensor} y @param {Tensor} x @param {number} seed */
   #run(y, x, seed) {
-    this.runtime.parallel(x.size * DROPOUT_TIME, 'gpt_dropout_forward', y.byteOffset, x.byteOffset, x.size, seed, this.p)
+    this.runtime.parallel(
+      x.size * DROPOUT_TIME,
+      'gpt_dropout_forward',
+      y.byteOffset,
+      x.byteOffset,
+      x.size,
+      seed,
+      this.p,
+    )
   }
 
   /** @param {number} seed @param {readonly number[]} shape */

@@ -121,7 +121,9 @@ export class FeedForward extends Module {
     // before the first gradient is added
     first.pointers(where)
     second.pointers(where)
-    const dx = runtime.scope(() => first.backward(gelu.backward(second.backward(this.dropout.backward(gradient)))))
+    const dx = runtime.scope(() =>
+      first.backward(gelu.backward(second.backward(this.dropout.backward(gradient)))),
+    )
     this.release()
     return dx
   }

@@ -64,7 +64,15 @@ export class GELU extends Module {
     const { byteOffset } = runtime.checkGradient(where, dy, x.shape)
     const dx = Tensor.empty(runtime, where, x.shape)
     const { size } = x
-    runtime.parallel(size * BACKWARD_TIME, 'gpt_gelu_backward', dx.byteOffset, byteOffset, x.byteOffset, size, this.kind)
+    runtime.parallel(
+      size * BACKWARD_TIME,
+      'gpt_gelu_backward',
+      dx.byteOffset,
+      byteOffset,
+      x.byteOffset,
+      size,
+      this.kind,
+    )
     this.release()
     return dx
   }

@@ -21,7 +21,13 @@ const DEVIATION = 0.02
  */
 export class GPTModel extends Module {
   /** GPT-2's names. @override @internal */
-  static aliases = { wte: 'tok_emb', wpe: 'pos_emb', h: 'trf_blocks', ln_f: 'final_norm', lm_head: 'out_head' }
+  static aliases = {
+    wte: 'tok_emb',
+    wpe: 'pos_emb',
+    h: 'trf_blocks',
+    ln_f: 'final_norm',
+    lm_head: 'out_head',
+  }
 
   /** A checkpoint without a head, as GPT-2's, ties it. @override @internal */
   static substitutes = { 'out_head.weight': 'tok_emb.weight' }
@@ -159,7 +165,10 @@ export class GPTModel extends Module {
    */
   onNorm(listener) {
     if (typeof listener !== 'function') {
-      throw new GptLayersError('TYPE', `GPTModel.onNorm: listener should be a function, got ${describe(listener)}`)
+      throw new GptLayersError(
+        'TYPE',
+        `GPTModel.onNorm: listener should be a function, got ${describe(listener)}`,
+      )
     }
     const norms = this.trfBlocks.flatMap(({ norm1, norm2 }, i) => [
       { name: `trf_blocks.${i}.norm1`, norm: norm1 },

@@ -30,7 +30,13 @@ export class LayerNorm extends Module {
     super(runtime)
     checkSize('LayerNorm', 'embDim', embDim)
     const { eps } = checkOptions('LayerNorm', options, { eps: 1e-5 })
-    checkNumber('LayerNorm', 'eps', eps, 'a positive float32', (n) => Math.fround(n) > 0 && Math.fround(n) < Infinity)
+    checkNumber(
+      'LayerNorm',
+      'eps',
+      eps,
+      'a positive float32',
+      (n) => Math.fround(n) > 0 && Math.fround(n) < Infinity,
+    )
     /** @readonly */
     this.embDim = embDim
     /** @readonly */

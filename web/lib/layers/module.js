@@ -6,7 +6,8 @@ import { decodeSafetensors, encodeSafetensors } from '../safetensors.js'
 import { Tensor } from '../tensor.js'
 
 /** A property's name as PyTorch writes it: runningMean is running_mean. */
-const snakeCase = (/** @type {string} */ name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+const snakeCase = (/** @type {string} */ name) =>
+  name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
 /**
  * Names in an error message, not all 148 of GPT-2.
@@ -88,7 +89,10 @@ export class Module {
    * @returns {Tensor}
    */
   forward(x) {
-    throw new GptLayersError('UNSUPPORTED', `${this.constructor.name}.forward: not defined for ${describe(x)}`)
+    throw new GptLayersError(
+      'UNSUPPORTED',
+      `${this.constructor.name}.forward: not defined for ${describe(x)}`,
+    )
   }
 
   /**
@@ -101,7 +105,10 @@ export class Module {
    *   DISPOSED, MEMORY
    */
   backward(dy) {
-    throw new GptLayersError('UNSUPPORTED', `${this.constructor.name}.backward: not defined for ${describe(dy)}`)
+    throw new GptLayersError(
+      'UNSUPPORTED',
+      `${this.constructor.name}.backward: not defined for ${describe(dy)}`,
+    )
   }
 
   /**
@@ -127,7 +134,9 @@ export class Module {
    */
   saved(where) {
     if (this.#saved !== null) return this.#saved
-    const state = this.training ? 'got none since the last backward, eval() or the beginning' : 'the layer is in evaluation mode'
+    const state = this.training
+      ? 'got none since the last backward, eval() or the beginning'
+      : 'the layer is in evaluation mode'
     throw new GptLayersError('VALUE', `${where}: should follow a forward in training mode; ${state}`)
   }
 
@@ -165,9 +174,13 @@ export class Module {
     return this.children().flatMap(([property, child]) => {
       const name = snakeCase(property)
       if (child instanceof Module) {
-        return child.#named(withBuffers).map(([rest, tensor]) => /** @type {[string, Tensor]} */ ([`${name}.${rest}`, tensor]))
+        return child
+          .#named(withBuffers)
+          .map(([rest, tensor]) => /** @type {[string, Tensor]} */ ([`${name}.${rest}`, tensor]))
       }
-      return withBuffers || !buffers.includes(property) ? [/** @type {[string, Tensor]} */ ([name, child])] : []
+      return withBuffers || !buffers.includes(property)
+        ? [/** @type {[string, Tensor]} */ ([name, child])]
+        : []
     })
   }
 
@@ -238,7 +251,10 @@ export class Module {
    * @example writeFileSync('layer.safetensors', new Linear(5, 6).saveSafetensors())
    */
   saveSafetensors() {
-    return encodeSafetensors(`${this.constructor.name}.saveSafetensors`, Object.fromEntries(once(this.#named(true))))
+    return encodeSafetensors(
+      `${this.constructor.name}.saveSafetensors`,
+      Object.fromEntries(once(this.#named(true))),
+    )
   }
 
   /**
@@ -302,7 +318,10 @@ export class Module {
       }
       const other = found.get(name)
       if (other) {
-        throw new GptLayersError('VALUE', `${where}: ${what} should have ${name} once, got ${other.given} and ${given}`)
+        throw new GptLayersError(
+          'VALUE',
+          `${where}: ${what} should have ${name} once, got ${other.given} and ${given}`,
+        )
       }
       found.set(name, { given, transposed })
     }
@@ -313,14 +332,20 @@ export class Module {
       const other = copies.get(target)
       if (!source && other) continue
       if (!source) {
-        throw new GptLayersError('VALUE', `${where}: ${what} should have ${name}, got ${listed(names, 'none')}`)
+        throw new GptLayersError(
+          'VALUE',
+          `${where}: ${what} should have ${name}, got ${listed(names, 'none')}`,
+        )
       }
       target.runtime.checkTensor(where, `own ${name}`, target)
       const { given, transposed } = source
       const read = prepare(given, transposed ? [...target.shape].reverse() : target.shape)
       const values = transposed ? () => transpose(read(), target.shape) : read
       if (other && !sameValues(values(), other.values())) {
-        throw new GptLayersError('VALUE', `${where}: ${name} should be ${other.name}, with which it is tied, got other values`)
+        throw new GptLayersError(
+          'VALUE',
+          `${where}: ${name} should be ${other.name}, with which it is tied, got other values`,
+        )
       }
       copies.set(target, { name, values })
     }

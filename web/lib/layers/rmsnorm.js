@@ -27,7 +27,13 @@ export class RMSNorm extends Module {
     super(runtime)
     checkSize('RMSNorm', 'embDim', embDim)
     const { eps } = checkOptions('RMSNorm', options, { eps: 1e-5 })
-    checkNumber('RMSNorm', 'eps', eps, 'a positive float32', (n) => Math.fround(n) > 0 && Math.fround(n) < Infinity)
+    checkNumber(
+      'RMSNorm',
+      'eps',
+      eps,
+      'a positive float32',
+      (n) => Math.fround(n) > 0 && Math.fround(n) < Infinity,
+    )
     /** @readonly */
     this.embDim = embDim
     /** @readonly */

@@ -17,7 +17,10 @@ export class Sequential extends Module {
     super(runtime)
     modules.forEach((module, i) => {
       if (!(module instanceof Module)) {
-        throw new GptLayersError('TYPE', `Sequential: modules[${i}] should be a layer, got ${describe(module)}`)
+        throw new GptLayersError(
+          'TYPE',
+          `Sequential: modules[${i}] should be a layer, got ${describe(module)}`,
+        )
       }
       if (module.runtime !== runtime) {
         throw new GptLayersError(

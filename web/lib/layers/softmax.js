@@ -19,7 +19,14 @@ export class Softmax extends Module {
     const input = runtime.checkTensor('Softmax.forward', 'x', x)
     const y = Tensor.empty(runtime, 'Softmax.forward', input.shape)
     const { rows, cols } = rowsOf(input)
-    runtime.parallel(input.size * FORWARD_TIME, 'gpt_softmax_forward', y.byteOffset, input.byteOffset, rows, cols)
+    runtime.parallel(
+      input.size * FORWARD_TIME,
+      'gpt_softmax_forward',
+      y.byteOffset,
+      input.byteOffset,
+      rows,
+      cols,
+    )
     this.save({ y })
     return y
   }

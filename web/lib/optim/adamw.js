@@ -21,14 +21,21 @@ export class AdamW extends Optimizer {
    * @example new AdamW(model.parameters(), { lr: 3e-4 })
    */
   constructor(runtime, parameters, options = {}) {
-    const defaults = { lr: 1e-3, betas: /** @type {readonly [number, number]} */ ([0.9, 0.999]), eps: 1e-8, weightDecay: 0.01 }
+    const defaults = {
+      lr: 1e-3,
+      betas: /** @type {readonly [number, number]} */ ([0.9, 0.999]),
+      eps: 1e-8,
+      weightDecay: 0.01,
+    }
     const { lr, ...rest } = checkOptions('AdamW', options, defaults)
     super(runtime, 'AdamW', parameters, lr)
     const { betas, eps, weightDecay } = rest
     if (!Array.isArray(betas) || betas.length !== 2) {
       throw new GptLayersError('TYPE', `AdamW: betas should be two numbers, got ${describe(betas)}`)
     }
-    betas.forEach((beta, i) => checkNumber('AdamW', `betas[${i}]`, beta, 'a number from 0 to below 1', (n) => n >= 0 && n < 1))
+    betas.forEach((beta, i) =>
+      checkNumber('AdamW', `betas[${i}]`, beta, 'a number from 0 to below 1', (n) => n >= 0 && n < 1),
+    )
     checkNumber('AdamW', 'eps', eps, 'a number from 0 on', isFromZero)
     checkNumber('AdamW', 'weightDecay', weightDecay, 'a number from 0 on', isFromZero)
     this.#options = { ...rest, betas: [betas[0], betas[1]] }

@@ -48,7 +48,10 @@ export class Optimizer {
       this.#runtime.checkParameter(where, `parameters[${i}].grad`, grad, parameter.shape)
       return [{ parameter, grad }]
     })
-    const added = this.#addStates(where, due.map(({ parameter }) => parameter).filter((p) => !this.#states.has(p)))
+    const added = this.#addStates(
+      where,
+      due.map(({ parameter }) => parameter).filter((p) => !this.#states.has(p)),
+    )
     for (const { parameter, grad } of due) {
       this.update(parameter, grad, /** @type {State} */ (this.#states.get(parameter)), added.has(parameter))
     }
@@ -71,7 +74,10 @@ export class Optimizer {
   stateDict() {
     return Object.fromEntries(
       this.parameters.flatMap((parameter, i) =>
-        Object.entries(this.#states.get(parameter) ?? {}).map(([name, tensor]) => [`state.${i}.${name}`, tensor]),
+        Object.entries(this.#states.get(parameter) ?? {}).map(([name, tensor]) => [
+          `state.${i}.${name}`,
+          tensor,
+        ]),
       ),
     )
   }
@@ -87,7 +93,11 @@ export class Optimizer {
     const given = checkObject(where, 'dict', dict)
     const known = new Set()
     const loaded = this.parameters.flatMap((parameter, i) => {
-      const slots = Object.entries(this.slots(parameter)).map(([slot, shape]) => ({ slot, name: `state.${i}.${slot}`, shape }))
+      const slots = Object.entries(this.slots(parameter)).map(([slot, shape]) => ({
+        slot,
+        name: `state.${i}.${slot}`,
+        shape,
+      }))
       for (const { name } of slots) known.add(name)
       if (slots.every(({ name }) => !Object.hasOwn(given, name))) return []
       const values = slots.map(({ slot, name, shape }) => {
@@ -103,12 +113,18 @@ export class Optimizer {
     })
     for (const name of Object.keys(given)) {
       if (known.has(name)) continue
-      throw new GptLayersError('VALUE', `${where}: dict should have ${[...known].join(', ') || 'nothing'}, got ${describe(name)}`)
+      throw new GptLayersError(
+        'VALUE',
+        `${where}: dict should have ${[...known].join(', ') || 'nothing'}, got ${describe(name)}`,
+      )
     }
     const before = this.#states
     this.#states = new Map()
     try {
-      this.#addStates(where, loaded.map(({ parameter }) => parameter))
+      this.#addStates(
+        where,
+        loaded.map(({ parameter }) => parameter),
+      )
     } catch (error) {
       this.#states = before
       throw error
@@ -149,7 +165,10 @@ export class Optimizer {
    * @param {boolean} isFirst whether the state is new, and zeros
    */
   update(parameter, grad, state, isFirst) {
-    throw new GptLayersError('UNSUPPORTED', `${this.#name}: no step for ${describe([parameter, grad, state, isFirst])}`)
+    throw new GptLayersError(
+      'UNSUPPORTED',
+      `${this.#name}: no step for ${describe([parameter, grad, state, isFirst])}`,
+    )
   }
 
   /**
@@ -172,11 +191,17 @@ export class Optimizer {
   #addStates(where, parameters) {
     this.#runtime.scope(() => {
       const made = parameters.map((parameter) =>
-        Object.entries(this.slots(parameter)).map(([name, shape]) => ({ name, tensor: Tensor.empty(this.#runtime, where, shape) })),
+        Object.entries(this.slots(parameter)).map(([name, shape]) => ({
+          name,
+          tensor: Tensor.empty(this.#runtime, where, shape),
+        })),
       )
       made.forEach((slots, i) => {
         for (const { tensor } of slots) tensor.data.fill(0)
-        this.#states.set(parameters[i], Object.fromEntries(slots.map(({ name, tensor }) => [name, tensor.hold()])))
+        this.#states.set(
+          parameters[i],
+          Object.fromEntries(slots.map(({ name, tensor }) => [name, tensor.hold()])),
+        )
       })
     })
     return new Set(parameters)
@@ -198,13 +223,19 @@ function disposeAll(states) {
  */
 export function checkParameters(runtime, where, parameters) {
   if (!Array.isArray(parameters)) {
-    throw new GptLayersError('TYPE', `${where}: parameters should be an array of Tensors, got ${describe(parameters)}`)
+    throw new GptLayersError(
+      'TYPE',
+      `${where}: parameters should be an array of Tensors, got ${describe(parameters)}`,
+    )
   }
   parameters.forEach((parameter, i) => runtime.checkTensor(where, `parameters[${i}]`, parameter))
   const twice = parameters.findIndex((parameter, i) => parameters.indexOf(parameter) < i)
   if (twice >= 0) {
     const first = parameters.indexOf(parameters[twice])
-    throw new GptLayersError('VALUE', `${where}: parameters[${twice}] should be there once, got it at ${first}, too`)
+    throw new GptLayersError(
+      'VALUE',
+      `${where}: parameters[${twice}] should be there once, got it at ${first}, too`,
+    )
   }
   return Object.freeze([...parameters])
 }

@@ -20,7 +20,11 @@ export class SGD extends Optimizer {
    */
   constructor(runtime, parameters, options) {
     const defaults = { lr: undefined, momentum: 0, dampening: 0, weightDecay: 0, nesterov: false }
-    const { lr, ...rest } = checkOptions('SGD', options, /** @type {typeof defaults & { lr: any }} */ (defaults))
+    const { lr, ...rest } = checkOptions(
+      'SGD',
+      options,
+      /** @type {typeof defaults & { lr: any }} */ (defaults),
+    )
     super(runtime, 'SGD', parameters, lr)
     checkNumber('SGD', 'momentum', rest.momentum, 'a number from 0 on', isFromZero)
     checkNumber('SGD', 'dampening', rest.dampening, 'a number', Number.isFinite)
@@ -38,7 +42,9 @@ export class SGD extends Optimizer {
 
   /** @override @internal @param {Tensor} parameter */
   slots({ shape }) {
-    return /** @type {Record<string, readonly number[]>} */ (this.#options.momentum === 0 ? {} : { momentum_buffer: shape })
+    return /** @type {Record<string, readonly number[]>} */ (
+      this.#options.momentum === 0 ? {} : { momentum_buffer: shape }
+    )
   }
 
   /**

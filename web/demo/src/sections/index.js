@@ -23,7 +23,12 @@ import variance from './variance/slice.js'
  */
 export const sections = [
   { id: 'layer', title: 'One layer, two samples', slice: layer, component: Layer },
-  { id: 'variance', title: 'Biased or unbiased?', slice: variance, load: () => import('./variance/Variance.svelte') },
+  {
+    id: 'variance',
+    title: 'Biased or unbiased?',
+    slice: variance,
+    load: () => import('./variance/Variance.svelte'),
+  },
   { id: 'norms', title: 'Layer norm, batch norm', slice: norms, load: () => import('./norms/Norms.svelte') },
   { id: 'gelu', title: 'GELU', slice: gelu, load: () => import('./gelu/Gelu.svelte') },
   {
@@ -32,6 +37,11 @@ export const sections = [
     slice: feedforward,
     load: () => import('./feedforward/FeedForward.svelte'),
   },
-  { id: 'gradients', title: 'Why: gradients', slice: gradients, load: () => import('./gradients/Gradients.svelte') },
+  {
+    id: 'gradients',
+    title: 'Why: gradients',
+    slice: gradients,
+    load: () => import('./gradients/Gradients.svelte'),
+  },
   { id: 'gpt', title: 'Where in GPT', slice: gpt, load: () => import('./gpt/Gpt.svelte') },
 ]

@@ -44,7 +44,9 @@ export function look(gpt, seed) {
  * @returns {{ run: () => void, y: () => Float32Array }}
  */
 export function plain(module, { layer, x }) {
-  const { memory, __heap_base, gpt_feedforward_forward_ref } = /** @type {any} */ (new WebAssembly.Instance(module).exports)
+  const { memory, __heap_base, gpt_feedforward_forward_ref } = /** @type {any} */ (
+    new WebAssembly.Instance(module).exports
+  )
   const { embDim, hiddenDim } = layer
   const rows = x.size / embDim
   let end = __heap_base.value
@@ -60,7 +62,15 @@ export function plain(module, { layer, x }) {
   const TANH = 0
   return {
     run() {
-      const status = gpt_feedforward_forward_ref(y, scratch, ...inputs.map(({ at }) => at), rows, embDim, hiddenDim, TANH)
+      const status = gpt_feedforward_forward_ref(
+        y,
+        scratch,
+        ...inputs.map(({ at }) => at),
+        rows,
+        embDim,
+        hiddenDim,
+        TANH,
+      )
       if (status !== 0) throw new Error(`the plain C refused, with status ${status}`)
     },
     y: () => new Float32Array(memory.buffer, y, x.size).slice(),

@@ -35,7 +35,9 @@ expose({
         try {
           const gpt = await load({ build, threads: wanted })
           if (gpt.threads !== wanted) {
-            reasons.push(`Threads cannot be had here: ${crossOriginIsolated ? 'the browser gives none' : 'the page is not cross-origin isolated'}.`)
+            reasons.push(
+              `Threads cannot be had here: ${crossOriginIsolated ? 'the browser gives none' : 'the page is not cross-origin isolated'}.`,
+            )
             return reasons
           }
           const { layer, x } = create(gpt, seed)

@@ -16,7 +16,10 @@ export const CONFIG = Object.freeze({
 
 /** The norms in the order that the data passes them: the model's names for them. */
 export const NORMS = Object.freeze([
-  ...Array.from({ length: CONFIG.nLayers }, (_, i) => [`trf_blocks.${i}.norm1`, `trf_blocks.${i}.norm2`]).flat(),
+  ...Array.from({ length: CONFIG.nLayers }, (_, i) => [
+    `trf_blocks.${i}.norm1`,
+    `trf_blocks.${i}.norm2`,
+  ]).flat(),
   'final_norm',
 ])
 

@@ -13,7 +13,8 @@ expose({
    */
   async teach({ seed, steps }, onprogress) {
     await train(await load(), seed, steps, ({ step, loss, model }) => {
-      if (step % REPORT_EVERY === 0 || step === steps) return onprogress({ step, loss, weights: model.saveSafetensors() })
+      if (step % REPORT_EVERY === 0 || step === steps)
+        return onprogress({ step, loss, weights: model.saveSafetensors() })
     })
   },
 })

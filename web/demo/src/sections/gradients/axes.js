@@ -36,7 +36,8 @@ export function linearAxis(values) {
 /** As short as it has to be beside an axis. @param {number} value */
 const brief = (value) => {
   const size = Math.abs(value)
-  if (size === 0 || (size >= 0.01 && size < 1e4)) return String(Number(value.toPrecision(3))).replace('-', '−')
+  if (size === 0 || (size >= 0.01 && size < 1e4))
+    return String(Number(value.toPrecision(3))).replace('-', '−')
   return Number(value.toPrecision(2)).toExponential().replace('+', '').replaceAll('-', '−')
 }
 

@@ -18,7 +18,10 @@ expose({
     const gpt = await loading
     stacks?.without.dispose()
     stacks?.with.dispose()
-    stacks = { without: new Stack(gpt, settings, { norm: false }), with: new Stack(gpt, settings, { norm: true }) }
+    stacks = {
+      without: new Stack(gpt, settings, { norm: false }),
+      with: new Stack(gpt, settings, { norm: true }),
+    }
     now = { without: stacks.without.measure(), with: stacks.with.measure() }
     return now
   },

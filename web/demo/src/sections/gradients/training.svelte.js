@@ -27,7 +27,8 @@ export class Training {
   /** Whether somebody is looking. */
   #here = false
   /** @type {any} */ #trainer = null
-  /** The one loop that asks the worker; another in its place tells it to end. @type {object | null} */ #loop = null
+  /** The one loop that asks the worker; another in its place tells it to end. @type {object | null} */ #loop =
+    null
   #wake = () => {}
 
   /** How many steps were taken. */

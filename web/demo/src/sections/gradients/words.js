@@ -54,7 +54,8 @@ function overflow({ loss, deviations, gradients }) {
   const forwards = deviations.findIndex((value) => !Number.isFinite(value))
   if (forwards >= 0) return `on its way forward the signal passes ${LARGEST}, in layer ${forwards + 1}`
   const backwards = gradients.findLastIndex((value) => !Number.isFinite(value))
-  if (Number.isFinite(loss)) return `on its way back the gradient passes ${LARGEST}, in layer ${backwards + 1}`
+  if (Number.isFinite(loss))
+    return `on its way back the gradient passes ${LARGEST}, in layer ${backwards + 1}`
   return `the loss, a mean of squares, passes ${LARGEST}`
 }
 
@@ -71,7 +72,10 @@ export function flow(snapshot) {
   const [first, last] = [gradients[0], gradients[depth - 1]]
   const silent = deviations.findIndex((value) => value === 0)
   if (silent >= 0) {
-    return { kind: 'vanishes', why: `from layer ${silent + 1} on the signal is 0: it is too small for float32` }
+    return {
+      kind: 'vanishes',
+      why: `from layer ${silent + 1} on the signal is 0: it is too small for float32`,
+    }
   }
   if (first === 0)
     return { kind: 'vanishes', why: 'what should come back to layer 1 is too small for float32, and reads 0' }
@@ -99,7 +103,9 @@ export function learning(history) {
   const [first, now] = [history[0], history[step]]
   if (!isFinite(now)) {
     const stopped = history.findIndex((snapshot) => !isFinite(snapshot))
-    return stopped === 0 ? `cannot begin: ${overflow(now)}` : `stopped after step ${stopped}: ${overflow(now)}`
+    return stopped === 0
+      ? `cannot begin: ${overflow(now)}`
+      : `stopped after step ${stopped}: ${overflow(now)}`
   }
   const loss = short(now.loss)
   if (step === 0) return `begins with a loss of ${loss}`

@@ -43,7 +43,8 @@ function indices(offset, shape) {
   }, [])
 }
 
-const plain = (/** @type {Settings} */ { edits }) => !Object.keys(edits).some((name) => /^(gamma|beta)/.test(name))
+const plain = (/** @type {Settings} */ { edits }) =>
+  !Object.keys(edits).some((name) => /^(gamma|beta)/.test(name))
 const list = (/** @type {number[]} */ values) => `[${values.map(shortest).join(', ')}]`
 
 /** @param {Settings} settings @returns {string} */

@@ -58,7 +58,12 @@ export function drawn(gpt, { seed, data, target }) {
       return { w: weight, b: bias }
     }
     const shapes = tableShapes({ data, target })
-    const tables = { x, ...(shapes.w && layer()), gamma: gpt.ones(shapes.gamma), beta: gpt.zeros(shapes.beta) }
+    const tables = {
+      x,
+      ...(shapes.w && layer()),
+      gamma: gpt.ones(shapes.gamma),
+      beta: gpt.zeros(shapes.beta),
+    }
     return Object.fromEntries(
       Object.entries(tables).flatMap(([table, { shape, data }]) =>
         cellNames(table, shape).map((name, i) => [name, data[i]]),

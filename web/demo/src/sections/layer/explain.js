@@ -60,7 +60,10 @@ export function explain(place, figure) {
   const to = `y${subscript(String(col + 1))}`
   const [name, what] =
     row < INPUTS
-      ? [`w${subscript(`${col + 1}${row + 1}`)}`, `how much of x${subscript(String(row + 1))} goes into ${to}`]
+      ? [
+          `w${subscript(`${col + 1}${row + 1}`)}`,
+          `how much of x${subscript(String(row + 1))} goes into ${to}`,
+        ]
       : [`b${subscript(String(col + 1))}`, `what ${to} begins with`]
   return { formula: `${value(name)}: ${what}, in every row.`, sources: new Set(column('y')) }
 }

@@ -71,7 +71,8 @@ export class Layer {
   /** The rows on the number lines, two at most. */
   journeys = $derived.by(() => {
     const { rows, from } = this.shown
-    const first = rows > 2 ? from + 2 * Math.floor(Math.min(Math.max(this.row - from, 0), rows - 1) / 2) : from
+    const first =
+      rows > 2 ? from + 2 * Math.floor(Math.min(Math.max(this.row - from, 0), rows - 1) / 2) : from
     return Array.from({ length: Math.min(2, rows) }, (_, i) => first + i)
   })
 
@@ -110,7 +111,8 @@ export class Layer {
     if (pointed) tones.set(key(pointed), 'pointed')
     if (pointed && typeof pointed.col === 'number' && (pointed.table === before || pointed.table === 'n')) {
       // one feature, before and after
-      for (const table of /** @type {const} */ ([before, 'n'])) tones.set(key({ ...pointed, table }), 'pointed')
+      for (const table of /** @type {const} */ ([before, 'n']))
+        tones.set(key({ ...pointed, table }), 'pointed')
     }
     return tones
   })
@@ -246,7 +248,9 @@ export class Layer {
   edit(name, value) {
     const rounded = Math.fround(value)
     const { [name]: _, ...others } = this.#edits
-    this.page.edit('layer', { edits: rounded === this.#drawn[name] ? others : { ...this.#edits, [name]: rounded } })
+    this.page.edit('layer', {
+      edits: rounded === this.#drawn[name] ? others : { ...this.#edits, [name]: rounded },
+    })
   }
 
   /**

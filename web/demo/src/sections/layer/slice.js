@@ -133,7 +133,10 @@ export default {
       else if (name === 'eps') (typeof one === 'number' && isEps(one)) || refuse(name)
       else if (name === 'edits') asObject(one)
       else if (!Object.hasOwn(VIEWS, name)) throw new Error(`there is no “${name}”`)
-      else if (typeof one !== typeof VIEWS[name].initial || VIEWS[name].read(VIEWS[name].write(one)) === undefined)
+      else if (
+        typeof one !== typeof VIEWS[name].initial ||
+        VIEWS[name].read(VIEWS[name].write(one)) === undefined
+      )
         refuse(name)
     }
     const edits = asObject(given.edits ?? {})

@@ -54,14 +54,19 @@ export function normalise(gpt, name, values, running) {
   return gpt.scope(() => {
     const x = gpt.tensor(values)
     const list = (/** @type {Tensor} */ tensor) => Array.from(tensor.data)
-    const result = (/** @type {Tensor} */ y, /** @type {number[]} */ mean, /** @type {number[]} */ spread) => ({
+    const result = (
+      /** @type {Tensor} */ y,
+      /** @type {number[]} */ mean,
+      /** @type {number[]} */ spread,
+    ) => ({
       values: /** @type {number[][]} */ (y.toArray()),
       mean,
       spread,
     })
     const statistics = (/** @type {number} */ dim) =>
       /** @type {const} */ ([list(x.mean({ dim })), list(x.var({ dim, unbiased: false }))])
-    if (name === 'layer') return result(new gpt.LayerNorm(FEATURES, { eps: EPS }).forward(x), ...statistics(-1))
+    if (name === 'layer')
+      return result(new gpt.LayerNorm(FEATURES, { eps: EPS }).forward(x), ...statistics(-1))
     if (name === 'rms') {
       const y = new gpt.RMSNorm(FEATURES, { eps: EPS }).forward(x)
       return result(y, [], list(x.mul(x).mean({ dim: -1 })))

@@ -96,7 +96,9 @@ function batch(drawn, settings) {
  */
 export function whose(moved) {
   const rows = moved.flatMap((row, r) => (row.some(Boolean) ? [r + 1] : []))
-  const columns = Array.from({ length: FEATURES }, (_, c) => c + 1).filter((c) => moved.some((row) => row[c - 1]))
+  const columns = Array.from({ length: FEATURES }, (_, c) => c + 1).filter((c) =>
+    moved.some((row) => row[c - 1]),
+  )
   if (!rows.length) return 'None of these numbers moved.'
   const samples = rows.length === moved.length ? 'every sample' : `sample ${list(rows)}`
   const features = columns.length === FEATURES ? 'All' : `Feature ${list(columns)}`
