@@ -1,4 +1,4 @@
-"""Tensors and what PyTorch prints for them: the golden values of web/lib/print.js.
+"""Tensors and what PyTorch prints for them: the golden values of web/lib/tensor/print.js.
 
 cases() gives a JSON-serialisable list of
     name       what the case shows

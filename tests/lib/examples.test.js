@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { before, test } from 'node:test'
 import * as api from 'gpt-layers'
-import { formatTensor } from '../../dist/print.js'
+import { formatTensor } from '../../dist/tensor/print.js'
 import { loadForTest } from './support.js'
 
 const folder = new URL('../../web/lib/', import.meta.url)

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeEach, test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { Memory } from '../../web/lib/memory.js'
+import { Memory } from '../../web/lib/runtime/memory.js'
 import { assertRefuses, loadForTest } from './support.js'
 
 setFlagsFromString('--expose-gc')

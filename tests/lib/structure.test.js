@@ -49,10 +49,10 @@ test('the demo knows the package by its public name only', () => {
 
 test('only load.js and a worker instantiate WebAssembly, and only memory.js makes views of the heap', () => {
   for (const { path, source } of lib) {
-    const instantiates = ['web/lib/load.js', 'web/lib/worker.js'].includes(path)
+    const instantiates = ['web/lib/load.js', 'web/lib/threads/worker.js'].includes(path)
     if (!instantiates)
       assert.doesNotMatch(source, /WebAssembly\.(instantiate|compile|validate)|new WebAssembly/, path)
-    if (path !== 'web/lib/memory.js') assert.doesNotMatch(source, /\.buffer\b|\.grow\(/, path)
+    if (path !== 'web/lib/runtime/memory.js') assert.doesNotMatch(source, /\.buffer\b|\.grow\(/, path)
   }
 })
 

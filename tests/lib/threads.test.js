@@ -11,8 +11,8 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { Worker } from 'node:worker_threads'
 import { GPT_CONFIG_124M } from 'gpt-layers'
-import { SLOTS, WORDS } from '../../dist/parts.js'
-import { Crew } from '../../dist/threads.js'
+import { SLOTS, WORDS } from '../../dist/threads/parts.js'
+import { Crew } from '../../dist/threads/threads.js'
 import { loadForTest } from './support.js'
 
 const skip =

@@ -1,7 +1,7 @@
-/** @import { Indices } from './indices.js' */
-/** @import { Loss } from './loss.js' */
-/** @import { Exports } from './runtime.js' */
-/** @import { NestedArray, NumberArray } from './tensor.js' */
+/** @import { Indices } from './tensor/indices.js' */
+/** @import { Loss } from './losses/loss.js' */
+/** @import { Exports } from './runtime/runtime.js' */
+/** @import { NestedArray, NumberArray } from './tensor/tensor.js' */
 
 import { checkNumber, checkObject, checkShape, describe } from './check.js'
 import { GptLayersError } from './errors.js'
@@ -21,13 +21,14 @@ import { RMSNorm } from './layers/rmsnorm.js'
 import { Sequential } from './layers/sequential.js'
 import { Softmax } from './layers/softmax.js'
 import { TransformerBlock } from './layers/transformerblock.js'
-import { crossEntropy, mse } from './loss.js'
+import { crossEntropy } from './losses/crossentropy.js'
+import { mse } from './losses/mse.js'
 import { AdamW } from './optim/adamw.js'
 import { clipGradNorm } from './optim/clip.js'
 import { SGD } from './optim/sgd.js'
-import { Runtime } from './runtime.js'
-import { decodeSafetensors, encodeSafetensors } from './safetensors.js'
-import { Tensor } from './tensor.js'
+import { Runtime } from './runtime/runtime.js'
+import { decodeSafetensors, encodeSafetensors } from './checkpoint/safetensors.js'
+import { Tensor } from './tensor/tensor.js'
 
 /**
  * A layer's class as users see it: the constructor without the runtime.

@@ -2,12 +2,12 @@
 
 /** @typedef {import('./errors.js').ErrorCode} ErrorCode */
 /** @typedef {import('./gpt.js').Gpt} Gpt */
-/** @typedef {import('./tensor.js').Tensor} Tensor */
-/** @typedef {import('./indices.js').Indices} Indices */
+/** @typedef {import('./tensor/tensor.js').Tensor} Tensor */
+/** @typedef {import('./tensor/indices.js').Indices} Indices */
 /** @typedef {import('./layers/batchnorm.js').BatchNorm} BatchNorm */
 /** @typedef {import('./layers/rmsnorm.js').RMSNorm} RMSNorm */
 /** @typedef {import('./layers/softmax.js').Softmax} Softmax */
-/** @typedef {import('./loss.js').Loss} Loss */
+/** @typedef {import('./losses/loss.js').Loss} Loss */
 /** @typedef {import('./layers/module.js').Module} Module */
 /** @typedef {import('./layers/linear.js').Linear} Linear */
 /** @typedef {import('./layers/conv1d.js').Conv1D} Conv1D */

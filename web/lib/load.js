@@ -1,9 +1,9 @@
-/** @import { Exports } from './runtime.js' */
+/** @import { Exports } from './runtime/runtime.js' */
 
 import { checkChoice, checkNumber, checkOptions, describe } from './check.js'
 import { GptLayersError } from './errors.js'
 import { Gpt } from './gpt.js'
-import { Runtime } from './runtime.js'
+import { Runtime } from './runtime/runtime.js'
 import { builds } from './wasm/builds.js'
 
 const MIB = 1024 * 1024
@@ -122,7 +122,7 @@ export async function load(options = {}) {
   }
   const runtime = new Runtime(exports, maxBytes)
   if (shared && threads > 1 && canShare()) {
-    const { Crew } = await import('./threads.js')
+    const { Crew } = await import('./threads/threads.js')
     runtime.employ(await Crew.start(runtime, code, threads))
   }
   return new Gpt(runtime, actual)

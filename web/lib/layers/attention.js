@@ -1,8 +1,8 @@
-/** @import { Runtime } from '../runtime.js' */
+/** @import { Runtime } from '../runtime/runtime.js' */
 
 import { checkBoolean, checkNumber, checkObject, checkOptions, checkSize } from '../check.js'
 import { GptLayersError } from '../errors.js'
-import { Tensor } from '../tensor.js'
+import { Tensor } from '../tensor/tensor.js'
 import { Conv1D } from './conv1d.js'
 import { Dropout } from './dropout.js'
 import { Module } from './module.js'

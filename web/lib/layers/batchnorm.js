@@ -1,8 +1,8 @@
-/** @import { Runtime } from '../runtime.js' */
+/** @import { Runtime } from '../runtime/runtime.js' */
 
 import { checkNumber, checkOptions, checkSize } from '../check.js'
 import { GptLayersError } from '../errors.js'
-import { Tensor } from '../tensor.js'
+import { Tensor } from '../tensor/tensor.js'
 import { Module } from './module.js'
 
 /** Nanoseconds an element, about: of the statistics, of a normalisation, and of the backward pass. */

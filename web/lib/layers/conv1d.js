@@ -1,7 +1,7 @@
-/** @import { Runtime } from '../runtime.js' */
+/** @import { Runtime } from '../runtime/runtime.js' */
 
 import { checkBoolean, checkOptions, checkSize } from '../check.js'
-import { Tensor } from '../tensor.js'
+import { Tensor } from '../tensor/tensor.js'
 import { Module } from './module.js'
 
 /** The deviation that GPT-2's weights are drawn with. */

@@ -1,9 +1,9 @@
-/** @import { Indices } from '../indices.js' */
-/** @import { Runtime } from '../runtime.js' */
+/** @import { Indices } from '../tensor/indices.js' */
+/** @import { Runtime } from '../runtime/runtime.js' */
 
 import { checkSize } from '../check.js'
-import { checkIndices, storeIndices } from '../indices.js'
-import { Tensor } from '../tensor.js'
+import { checkIndices, storeIndices } from '../tensor/indices.js'
+import { Tensor } from '../tensor/tensor.js'
 import { Module } from './module.js'
 
 /** Nanoseconds an element of what is read and written, about. */

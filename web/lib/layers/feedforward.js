@@ -1,7 +1,7 @@
-/** @import { Runtime } from '../runtime.js' */
+/** @import { Runtime } from '../runtime/runtime.js' */
 
 import { checkNumber, checkObject, checkSize } from '../check.js'
-import { Tensor } from '../tensor.js'
+import { Tensor } from '../tensor/tensor.js'
 import { Dropout } from './dropout.js'
 import { GELU } from './gelu.js'
 import { Linear } from './linear.js'

@@ -1,10 +1,10 @@
-/** @import { Indices } from '../indices.js' */
-/** @import { Runtime } from '../runtime.js' */
-/** @import { Tensor } from '../tensor.js' */
+/** @import { Indices } from '../tensor/indices.js' */
+/** @import { Runtime } from '../runtime/runtime.js' */
+/** @import { Tensor } from '../tensor/tensor.js' */
 
 import { checkBoolean, checkObject, checkSize, describe } from '../check.js'
 import { GptLayersError } from '../errors.js'
-import { checkIndices } from '../indices.js'
+import { checkIndices } from '../tensor/indices.js'
 import { Dropout } from './dropout.js'
 import { Embedding } from './embedding.js'
 import { LayerNorm } from './layernorm.js'

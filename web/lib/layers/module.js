@@ -1,9 +1,9 @@
-/** @import { Runtime } from '../runtime.js' */
+/** @import { Runtime } from '../runtime/runtime.js' */
 
 import { checkObject, checkSameShape, describe } from '../check.js'
 import { GptLayersError } from '../errors.js'
-import { decodeSafetensors, encodeSafetensors } from '../safetensors.js'
-import { Tensor } from '../tensor.js'
+import { decodeSafetensors, encodeSafetensors } from '../checkpoint/safetensors.js'
+import { Tensor } from '../tensor/tensor.js'
 
 /** A property's name as PyTorch writes it: runningMean is running_mean. */
 const snakeCase = (/** @type {string} */ name) =>

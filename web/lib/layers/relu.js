@@ -1,4 +1,4 @@
-import { Tensor } from '../tensor.js'
+import { Tensor } from '../tensor/tensor.js'
 import { Module } from './module.js'
 
 /** Nanoseconds an element, about. */

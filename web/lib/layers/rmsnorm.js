@@ -1,7 +1,7 @@
-/** @import { Runtime } from '../runtime.js' */
+/** @import { Runtime } from '../runtime/runtime.js' */
 
 import { checkNumber, checkOptions, checkSize } from '../check.js'
-import { Tensor } from '../tensor.js'
+import { Tensor } from '../tensor/tensor.js'
 import { Module } from './module.js'
 
 /** Nanoseconds an element, about. */

@@ -1,5 +1,5 @@
-/** @import { Runtime } from '../runtime.js' */
-/** @import { Tensor } from '../tensor.js' */
+/** @import { Runtime } from '../runtime/runtime.js' */
+/** @import { Tensor } from '../tensor/tensor.js' */
 
 import { describe } from '../check.js'
 import { GptLayersError } from '../errors.js'

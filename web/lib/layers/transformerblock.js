@@ -1,5 +1,5 @@
-/** @import { Runtime } from '../runtime.js' */
-/** @import { Tensor } from '../tensor.js' */
+/** @import { Runtime } from '../runtime/runtime.js' */
+/** @import { Tensor } from '../tensor/tensor.js' */
 
 import { checkObject } from '../check.js'
 import { Attention } from './attention.js'

@@ -1,8 +1,8 @@
-/** @import { Runtime } from '../runtime.js' */
+/** @import { Runtime } from '../runtime/runtime.js' */
 
 import { checkNumber, checkObject, checkSameShape, describe } from '../check.js'
 import { GptLayersError } from '../errors.js'
-import { Tensor } from '../tensor.js'
+import { Tensor } from '../tensor/tensor.js'
 
 /**
  * What an optimizer remembers of one parameter, under PyTorch's names: tensors that no scope frees.

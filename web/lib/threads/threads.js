@@ -1,5 +1,5 @@
 /** @import { Board, Kernel } from './parts.js' */
-/** @import { Runtime } from './runtime.js' */
+/** @import { Runtime } from '../runtime/runtime.js' */
 
 import { finished, open, SLOTS, statusOf, takeOver, takeParts, WORDS } from './parts.js'
 

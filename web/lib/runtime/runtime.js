@@ -1,11 +1,11 @@
-import { checkSameShape, describe } from './check.js'
-import { GptLayersError } from './errors.js'
-import { Generator } from './generator.js'
-import { Module } from './layers/module.js'
+import { checkSameShape, describe } from '../check.js'
+import { GptLayersError } from '../errors.js'
+import { Generator } from './random.js'
+import { Module } from '../layers/module.js'
 import { Memory } from './memory.js'
-import { Tensor } from './tensor.js'
+import { Tensor } from '../tensor/tensor.js'
 
-/** @import { Crew } from './threads.js' */
+/** @import { Crew } from '../threads/threads.js' */
 
 /**
  * The exports of one of our WebAssembly builds, under their C names; `c/gpt_layers.h` documents each.

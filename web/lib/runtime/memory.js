@@ -1,4 +1,4 @@
-import { GptLayersError } from './errors.js'
+import { GptLayersError } from '../errors.js'
 
 const PAGE = 65536
 const ALIGNMENT = 16 // a vector's size: a block never shares one with its neighbour

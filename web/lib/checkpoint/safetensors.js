@@ -1,9 +1,9 @@
 // The safetensors format (https://github.com/huggingface/safetensors#format): 8 bytes with the length of a header in
 // JSON, the header with each tensor's dtype, shape and place, then the data without gaps; all little-endian.
 
-import { describe } from './check.js'
-import { GptLayersError } from './errors.js'
-import { Tensor } from './tensor.js'
+import { describe } from '../check.js'
+import { GptLayersError } from '../errors.js'
+import { Tensor } from '../tensor/tensor.js'
 
 /** The longest header there may be, in bytes, as in the format's own library. */
 const MAX_HEADER = 100_000_000

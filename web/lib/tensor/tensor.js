@@ -1,15 +1,16 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-/** @import { Runtime } from './runtime.js' */
-/** @import { Storage } from './memory.js' */
+/** @import { Runtime } from '../runtime/runtime.js' */
+/** @import { Storage } from '../runtime/memory.js' */
 
-import { checkBoolean, checkNumber, checkOptions, checkShape, checkSize, describe } from './check.js'
-import { GptLayersError } from './errors.js'
+import { checkBoolean, checkNumber, checkOptions, checkShape, checkSize, describe } from '../check.js'
+import { GptLayersError } from '../errors.js'
 import { formatTensor } from './print.js'
 
 /** @param {readonly number[]} shape */
 const sizeOf = (shape) => shape.reduce((product, size) => product * size, 1)
 
-/** @typedef {number | NestedArray[]} NestedArray */
+/** @typedef {number | NestedList} NestedArray */
+/** @typedef {Array<NestedArray>} NestedList */
 
 /** A float32 tensor, row-major and contiguous, in the memory of the instance that made it. */
 export class Tensor {

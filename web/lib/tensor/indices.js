@@ -1,8 +1,8 @@
-/** @import { Runtime } from './runtime.js' */
+/** @import { Runtime } from '../runtime/runtime.js' */
 /** @import { NestedArray, NumberArray } from './tensor.js' */
 
-import { describe } from './check.js'
-import { GptLayersError } from './errors.js'
+import { describe } from '../check.js'
+import { GptLayersError } from '../errors.js'
 import { flattened, isTyped, Tensor } from './tensor.js'
 
 /**
