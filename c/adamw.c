@@ -16,7 +16,8 @@ static int check(const float *weight, const float *mean, const float *square, co
 }
 
 int gpt_adamw_step_ref(float *weight, float *mean, float *square, const float *grad, size_t n, double lr,
-                       double beta1, double beta2, double eps, double decay, double correction1, double correction2)
+                       double beta1, double beta2, double eps, double decay, double correction1,
+                       double correction2)
 {
     const int status = check(weight, mean, square, grad, n, correction1, correction2);
     if (status) return status;
@@ -43,8 +44,9 @@ GPT_INLINE v128_t step(v128_t w, v128_t *m, v128_t *v, v128_t g, const rates *r)
     return wasm_f32x4_sub(wasm_f32x4_mul(w, r->shrink), wasm_f32x4_div(wasm_f32x4_mul(r->rate, *m), size));
 }
 
-int gpt_adamw_step(float *weight, float *mean, float *square, const float *grad, size_t n, double lr, double beta1,
-                   double beta2, double eps, double decay, double correction1, double correction2)
+int gpt_adamw_step(float *weight, float *mean, float *square, const float *grad, size_t n, double lr,
+                   double beta1, double beta2, double eps, double decay, double correction1,
+                   double correction2)
 {
     const int status = check(weight, mean, square, grad, n, correction1, correction2);
     if (status) return status;

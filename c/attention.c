@@ -43,7 +43,8 @@ static int check(const float *out, const float *scratch, const float *qkv, size_
                  size_t heads, size_t size, float p)
 {
     if (!out || !scratch || !qkv) return GPT_ERR_NULL;
-    if (!fits(batch, tokens, 3, 1) || !fits(heads, size, 3, tokens) || !fits(heads * size, 3 * tokens, batch, 1))
+    if (!fits(batch, tokens, 3, 1) || !fits(heads, size, 3, tokens) ||
+        !fits(heads * size, 3 * tokens, batch, 1))
         return GPT_ERR_SIZE;
     if (!gpt_mask_valid(p)) return GPT_ERR_VALUE;
     return GPT_OK;
@@ -57,8 +58,8 @@ static int check_backward(const float *dqkv, const float *scratch, const float *
     return check(dqkv, scratch, qkv, batch, tokens, heads, size, p);
 }
 
-static int check_weights(const float *w, const float *scratch, const float *qkv, const float *lse, size_t batch,
-                         size_t tokens, size_t heads, size_t size)
+static int check_weights(const float *w, const float *scratch, const float *qkv, const float *lse,
+                         size_t batch, size_t tokens, size_t heads, size_t size)
 {
     if (!lse) return GPT_ERR_NULL;
     const int status = check(w, scratch, qkv, batch, tokens, heads, size, 0.0f);
@@ -74,13 +75,13 @@ typedef struct head {
     float p;
 } head;
 
-static head head_of(const float *qkv, size_t tokens, size_t heads, size_t size, uint32_t seed, float p, size_t b,
-                    size_t h)
+static head head_of(const float *qkv, size_t tokens, size_t heads, size_t size, uint32_t seed, float p,
+                    size_t b, size_t h)
 {
     const size_t dim = heads * size;
     const float *q = qkv + b * tokens * 3 * dim + h * size;
-    return (head){q, q + dim, q + 2 * dim, tokens, size, 3 * dim, gpt_mask_word(seed, (uint32_t)(b * heads + h)),
-                  p};
+    return (head){
+        q, q + dim, q + 2 * dim, tokens, size, 3 * dim, gpt_mask_word(seed, (uint32_t)(b * heads + h)), p};
 }
 
 /* The weight of key j for query i counts as number j · tokens + i of those that are dropped or not. */
@@ -110,11 +111,12 @@ static double log_sum(const head *a, size_t i)
 /* What a weight is multiplied by in dropout. */
 static double factor(const head *a, size_t i, size_t j)
 {
-    return gpt_mask_word(a->seed, place(a, i, j)) < gpt_mask_threshold(a->p) ? 0.0 : (double)gpt_mask_scale(a->p);
+    return gpt_mask_word(a->seed, place(a, i, j)) < gpt_mask_threshold(a->p) ? 0.0
+                                                                             : (double)gpt_mask_scale(a->p);
 }
 
-int gpt_attention_forward_ref(float *y, float *lse, float *scratch, const float *qkv, size_t batch, size_t tokens,
-                              size_t heads, size_t size, uint32_t seed, float p)
+int gpt_attention_forward_ref(float *y, float *lse, float *scratch, const float *qkv, size_t batch,
+                              size_t tokens, size_t heads, size_t size, uint32_t seed, float p)
 {
     const int status = check(y, scratch, qkv, batch, tokens, heads, size, p);
     if (status) return status;
@@ -244,7 +246,8 @@ GPT_INLINE v128_t sees(size_t first, size_t key)
 
 /* out [size][8] += the sum over keys of v[key] · weights[key][8]. A query takes nothing of a key it does not see, not even 0
  * times NaN: `seen` keys are seen by all, and of the others key number j by queries j - seen + 1 and up. */
-static void add_values(float *out, const float *weights, const float *v, size_t keys, size_t seen, size_t size)
+static void add_values(float *out, const float *weights, const float *v, size_t keys, size_t seen,
+                       size_t size)
 {
     const size_t v_step = padded(size);
     gpt_gemm_tiles(out, GPT_PANEL, 0, out, GPT_PANEL, weights, GPT_PANEL, 0, v, 1, v_step, seen,
@@ -297,9 +300,11 @@ GPT_INLINE factors soften(float *scores, size_t keys, size_t seen, running *r)
         sum_low = wasm_f32x4_add(sum_low, e_low);
         sum_high = wasm_f32x4_add(sum_high, e_high);
     }
-    const factors by = {gpt_exp(wasm_f32x4_sub(r->largest[0], low)), gpt_exp(wasm_f32x4_sub(r->largest[1], high))};
-    *r = (running){{low, high},
-                   {gpt_multiply_add(r->sum[0], by.low, sum_low), gpt_multiply_add(r->sum[1], by.high, sum_high)}};
+    const factors by = {gpt_exp(wasm_f32x4_sub(r->largest[0], low)),
+                        gpt_exp(wasm_f32x4_sub(r->largest[1], high))};
+    *r = (running){
+        {low, high},
+        {gpt_multiply_add(r->sum[0], by.low, sum_low), gpt_multiply_add(r->sum[1], by.high, sum_high)}};
     return by;
 }
 
@@ -309,7 +314,8 @@ static inline void shrink(float *out, factors by, size_t size)
     if (!wasm_v128_any_true(wasm_v128_or(wasm_f32x4_ne(by.low, one), wasm_f32x4_ne(by.high, one)))) return;
     for (size_t d = 0; d < size; d++) {
         wasm_v128_store(out + d * GPT_PANEL, wasm_f32x4_mul(wasm_v128_load(out + d * GPT_PANEL), by.low));
-        wasm_v128_store(out + d * GPT_PANEL + 4, wasm_f32x4_mul(wasm_v128_load(out + d * GPT_PANEL + 4), by.high));
+        wasm_v128_store(out + d * GPT_PANEL + 4,
+                        wasm_f32x4_mul(wasm_v128_load(out + d * GPT_PANEL + 4), by.high));
     }
 }
 
@@ -401,8 +407,8 @@ static void forward_block(float *y, size_t step, float *lse, float *scratch, con
     }
 }
 
-int gpt_attention_forward_part(float *y, float *lse, float *scratch, const float *qkv, size_t batch, size_t tokens,
-                               size_t heads, size_t size, uint32_t seed, float p, size_t part, size_t parts)
+int gpt_attention_forward(float *y, float *lse, float *scratch, const float *qkv, size_t batch, size_t tokens,
+                          size_t heads, size_t size, uint32_t seed, float p, size_t part, size_t parts)
 {
     const int status = check(y, scratch, qkv, batch, tokens, heads, size, p);
     if (status) return status;
@@ -415,16 +421,10 @@ int gpt_attention_forward_part(float *y, float *lse, float *scratch, const float
         const head a = head_of(qkv, tokens, heads, size, seed, p, b, h);
         for (size_t first = 0; first < tokens; first += BLOCK)
             if (falls_to(&mine, first, tokens))
-                forward_block(y + (b * tokens * heads + h) * size, heads * size, lse ? lse + n * tokens : NULL,
-                              scratch, &a, first);
+                forward_block(y + (b * tokens * heads + h) * size, heads * size,
+                              lse ? lse + n * tokens : NULL, scratch, &a, first);
     }
     return GPT_OK;
-}
-
-int gpt_attention_forward(float *y, float *lse, float *scratch, const float *qkv, size_t batch, size_t tokens,
-                          size_t heads, size_t size, uint32_t seed, float p)
-{
-    return gpt_attention_forward_part(y, lse, scratch, qkv, batch, tokens, heads, size, seed, p, 0, 1);
 }
 
 /* The weights of the queries from `first` on; w [tokens, tokens] and lse are the head's. */
@@ -439,8 +439,8 @@ static void weights_block(float *w, float *scratch, const head *a, const float *
         const size_t some = gpt_least(KEYS, end - begin);
         copy(k, whole(some, GPT_TILE), a->k + begin * a->step, some, a->step, size);
         for (size_t query = begin > first ? begin : first; query < end; query += GPT_PANEL) {
-            multiply(scores, GPT_PANEL, q + (query - first) * row, k, gpt_least(some, query + GPT_PANEL - begin),
-                     size);
+            multiply(scores, GPT_PANEL, q + (query - first) * row, k,
+                     gpt_least(some, query + GPT_PANEL - begin), size);
             for (size_t i = query; i < gpt_least(query + GPT_PANEL, end); i++)
                 for (size_t j = begin; j < gpt_least(begin + some, i + 1); j += 4) {
                     const float *s = scores + (j - begin) * GPT_PANEL + i - query;
@@ -456,8 +456,8 @@ static void weights_block(float *w, float *scratch, const head *a, const float *
         for (size_t j = i + 1; j < a->tokens; j++) w[i * a->tokens + j] = 0.0f;
 }
 
-int gpt_attention_weights_part(float *w, float *scratch, const float *qkv, const float *lse, size_t batch,
-                               size_t tokens, size_t heads, size_t size, size_t part, size_t parts)
+int gpt_attention_weights(float *w, float *scratch, const float *qkv, const float *lse, size_t batch,
+                          size_t tokens, size_t heads, size_t size, size_t part, size_t parts)
 {
     const int status = check_weights(w, scratch, qkv, lse, batch, tokens, heads, size);
     if (status) return status;
@@ -474,12 +474,6 @@ int gpt_attention_weights_part(float *w, float *scratch, const float *qkv, const
     return GPT_OK;
 }
 
-int gpt_attention_weights(float *w, float *scratch, const float *qkv, const float *lse, size_t batch, size_t tokens,
-                          size_t heads, size_t size)
-{
-    return gpt_attention_weights_part(w, scratch, qkv, lse, batch, tokens, heads, size, 0, 1);
-}
-
 size_t gpt_attention_backward_scratch_size(size_t tokens, size_t size)
 {
     const size_t queries = whole(gpt_least(tokens, BLOCK), GPT_PANEL), keys = padded(gpt_least(tokens, KEYS));
@@ -491,7 +485,8 @@ typedef struct rows_of {
     v128_t lse[2], along[2]; /* along: Σ over the keys of weight · its gradient, which is dy · y */
 } rows_of;
 
-static rows_of rows_from(const float *lse, const float *dy, const float *y, size_t n, size_t step, size_t size)
+static rows_of rows_from(const float *lse, const float *dy, const float *y, size_t n, size_t step,
+                         size_t size)
 {
     float l[GPT_PANEL] = {0.0f}, along[GPT_PANEL] = {0.0f};
     for (size_t r = 0; r < n; r++) {
@@ -518,7 +513,8 @@ static void differentiate(float *scores, float *gradients, size_t step, const he
             const v128_t e = gpt_exp(wasm_f32x4_sub(wasm_v128_load(s), rows->lse[half]));
             const v128_t weight = wasm_v128_and(e, sees(query + 4 * half, begin + j));
             if (drops) kept = gpt_mask_factors(&mask, place(a, query + 4 * half, begin + j));
-            const v128_t gradient = wasm_f32x4_sub(wasm_f32x4_mul(kept, wasm_v128_load(g)), rows->along[half]);
+            const v128_t gradient =
+                wasm_f32x4_sub(wasm_f32x4_mul(kept, wasm_v128_load(g)), rows->along[half]);
             wasm_v128_store(s, wasm_f32x4_mul(weight, kept));
             wasm_v128_store(g, wasm_f32x4_mul(weight, gradient));
         }
@@ -543,7 +539,8 @@ static void backward_head(float *dq, float *dk, float *dv, float *scratch, const
     copy(v, padded(tokens), a->v, tokens, a->step, size);
     for (size_t i = 0; i < 2 * all; i += 4) wasm_v128_store(k_sums + i, zero);
     for (size_t first = 0; first < tokens; first += BLOCK) {
-        const size_t n = gpt_least(BLOCK, tokens - first), end = first + n, some_queries = whole(n, GPT_PANEL);
+        const size_t n = gpt_least(BLOCK, tokens - first), end = first + n,
+                     some_queries = whole(n, GPT_PANEL);
         const float *q = a->q + first * a->step, *dy_first = dy + first * y_step;
         rows_of rows[BLOCK / GPT_PANEL];
         copy(q_rows, some_queries, q, n, a->step, size);
@@ -558,13 +555,15 @@ static void backward_head(float *dq, float *dk, float *dv, float *scratch, const
             const size_t some = gpt_least(KEYS, end - begin);
             const float *k_some = k + begin * row, *v_some = v + begin * row;
             for (size_t query = begin > first ? begin : first; query < end; query += GPT_PANEL) {
-                const size_t r = query - first, keys = whole(gpt_least(some, query + GPT_PANEL - begin), GPT_TILE);
+                const size_t r = query - first,
+                             keys = whole(gpt_least(some, query + GPT_PANEL - begin), GPT_TILE);
                 multiply(weights + r, queries, q_panels + r * row, k_some, keys, size);
                 multiply(gradients + r, queries, dy_panels + r * row, v_some, keys, size);
-                differentiate(weights + r, gradients + r, queries, a, rows + r / GPT_PANEL, query, begin, keys);
+                differentiate(weights + r, gradients + r, queries, a, rows + r / GPT_PANEL, query, begin,
+                              keys);
                 float *sums = q_sums + r * row;
-                gpt_gemm_tiles(sums, GPT_PANEL, 0, sums, GPT_PANEL, gradients + r, queries, 0, k_some, 1, row, keys,
-                               whole(size, GPT_TILE), 1);
+                gpt_gemm_tiles(sums, GPT_PANEL, 0, sums, GPT_PANEL, gradients + r, queries, 0, k_some, 1, row,
+                               keys, whole(size, GPT_TILE), 1);
             }
             /* A strip of keys meets the panels from its first key's own on. */
             for (size_t j = 0; j < some; j += GPT_TILE) {
@@ -572,10 +571,10 @@ static void backward_head(float *dq, float *dk, float *dv, float *scratch, const
                 const float *w = weights + j * queries + r, *g = gradients + j * queries + r;
                 float *dv_j = v_sums + (begin + j) * row, *dk_j = k_sums + (begin + j) * row;
                 const size_t panels = whole(size, GPT_PANEL) / GPT_PANEL;
-                gpt_gemm_tiles(dv_j, row, GPT_PANEL, dv_j, row, dy_rows + r * row, row, GPT_PANEL, w, queries, 1,
-                               some_queries - r, GPT_TILE, panels);
-                gpt_gemm_tiles(dk_j, row, GPT_PANEL, dk_j, row, q_rows + r * row, row, GPT_PANEL, g, queries, 1,
-                               some_queries - r, GPT_TILE, panels);
+                gpt_gemm_tiles(dv_j, row, GPT_PANEL, dv_j, row, dy_rows + r * row, row, GPT_PANEL, w, queries,
+                               1, some_queries - r, GPT_TILE, panels);
+                gpt_gemm_tiles(dk_j, row, GPT_PANEL, dk_j, row, q_rows + r * row, row, GPT_PANEL, g, queries,
+                               1, some_queries - r, GPT_TILE, panels);
             }
         }
         for (size_t r = 0; r < n; r++)
@@ -590,9 +589,9 @@ static void backward_head(float *dq, float *dk, float *dv, float *scratch, const
         }
 }
 
-int gpt_attention_backward_part(float *dqkv, float *scratch, const float *dy, const float *y, const float *qkv,
-                                const float *lse, size_t batch, size_t tokens, size_t heads, size_t size,
-                                uint32_t seed, float p, size_t part, size_t parts)
+int gpt_attention_backward(float *dqkv, float *scratch, const float *dy, const float *y, const float *qkv,
+                           const float *lse, size_t batch, size_t tokens, size_t heads, size_t size,
+                           uint32_t seed, float p, size_t part, size_t parts)
 {
     const int status = check_backward(dqkv, scratch, dy, y, qkv, lse, batch, tokens, heads, size, p);
     if (status) return status;
@@ -608,11 +607,4 @@ int gpt_attention_backward_part(float *dqkv, float *scratch, const float *dy, co
                       y + y_first, lse + n * tokens, &a);
     }
     return GPT_OK;
-}
-
-int gpt_attention_backward(float *dqkv, float *scratch, const float *dy, const float *y, const float *qkv,
-                           const float *lse, size_t batch, size_t tokens, size_t heads, size_t size, uint32_t seed,
-                           float p)
-{
-    return gpt_attention_backward_part(dqkv, scratch, dy, y, qkv, lse, batch, tokens, heads, size, seed, p, 0, 1);
 }

@@ -25,16 +25,16 @@ static int check(const float *a, const float *b, const float *c, const float *d,
     return GPT_OK;
 }
 
-static int check_statistics(const float *mean, const float *off, const float *var, const float *x, size_t rows,
-                            size_t cols)
+static int check_statistics(const float *mean, const float *off, const float *var, const float *x,
+                            size_t rows, size_t cols)
 {
     const int status = check(mean, off, var, x, rows, cols);
     if (status) return status;
     return rows > 0 ? GPT_OK : GPT_ERR_SIZE;
 }
 
-static int check_forward(const float *y, const float *x, const float *mean, const float *var, const float *scale,
-                         const float *shift, size_t rows, size_t cols, float eps)
+static int check_forward(const float *y, const float *x, const float *mean, const float *var,
+                         const float *scale, const float *shift, size_t rows, size_t cols, float eps)
 {
     const int status = check(y, x, mean, var, rows, cols);
     if (status) return status;
@@ -43,8 +43,8 @@ static int check_forward(const float *y, const float *x, const float *mean, cons
 }
 
 static int check_backward(const float *dx, const float *dscale, const float *dshift, const float *dy,
-                          const float *x, const float *mean, const float *off, const float *var, const float *scale,
-                          size_t rows, size_t cols, float eps)
+                          const float *x, const float *mean, const float *off, const float *var,
+                          const float *scale, size_t rows, size_t cols, float eps)
 {
     if (!dscale || !dy || !off) return GPT_ERR_NULL;
     const int status = check_forward(dx, x, mean, var, scale, dshift, rows, cols, eps);
@@ -52,7 +52,8 @@ static int check_backward(const float *dx, const float *dscale, const float *dsh
     return rows > 0 ? GPT_OK : GPT_ERR_SIZE;
 }
 
-int gpt_batchnorm_statistics_ref(float *mean, float *off, float *var, const float *x, size_t rows, size_t cols)
+int gpt_batchnorm_statistics_ref(float *mean, float *off, float *var, const float *x, size_t rows,
+                                 size_t cols)
 {
     const int status = check_statistics(mean, off, var, x, rows, cols);
     if (status) return status;
@@ -69,7 +70,10 @@ int gpt_batchnorm_statistics_ref(float *mean, float *off, float *var, const floa
 }
 
 /* n <= COLUMNS columns of a row. */
-GPT_INLINE v128_t load(const float *p, size_t n) { return n == COLUMNS ? wasm_v128_load(p) : gpt_load_tail(p, n); }
+GPT_INLINE v128_t load(const float *p, size_t n)
+{
+    return n == COLUMNS ? wasm_v128_load(p) : gpt_load_tail(p, n);
+}
 
 static inline void store(float *p, v128_t v, size_t n)
 {
@@ -87,8 +91,8 @@ static inline void add_lanes(double *sums, v128_t v)
 }
 
 /* Adds each column's Σd and Σd², d = x - m. */
-GPT_INLINE void add_rows(double *sums, double *squares, const float *x, const float *m, size_t rows, size_t cols,
-                         size_t n)
+GPT_INLINE void add_rows(double *sums, double *squares, const float *x, const float *m, size_t rows,
+                         size_t cols, size_t n)
 {
     const v128_t m4 = wasm_v128_load(m);
     for (size_t r = 0; r < rows;) {
@@ -105,7 +109,8 @@ GPT_INLINE void add_rows(double *sums, double *squares, const float *x, const fl
 }
 
 /* Each column's Σd/rows and Σd²/rows - (Σd/rows)², d = x - m. */
-static void moments(double *off, double *var, const float *x, const float *m, size_t rows, size_t cols, size_t n)
+static void moments(double *off, double *var, const float *x, const float *m, size_t rows, size_t cols,
+                    size_t n)
 {
     double sums[COLUMNS] = {0.0}, squares[COLUMNS] = {0.0};
     if (n == COLUMNS) /* a constant: 3 times as fast in Node 20 */
@@ -119,7 +124,8 @@ static void moments(double *off, double *var, const float *x, const float *m, si
     }
 }
 
-static void statistics(float *mean, float *off, float *var, const float *x, size_t rows, size_t cols, size_t n)
+static void statistics(float *mean, float *off, float *var, const float *x, size_t rows, size_t cols,
+                       size_t n)
 {
     const size_t guessed = gpt_least(rows, GUESS);
     float m[COLUMNS] = {0.0f};
@@ -144,8 +150,8 @@ static void statistics(float *mean, float *off, float *var, const float *x, size
     }
 }
 
-int gpt_batchnorm_statistics_part(float *mean, float *off, float *var, const float *x, size_t rows, size_t cols,
-                                  size_t part, size_t parts)
+int gpt_batchnorm_statistics(float *mean, float *off, float *var, const float *x, size_t rows, size_t cols,
+                             size_t part, size_t parts)
 {
     const int status = check_statistics(mean, off, var, x, rows, cols);
     if (status) return status;
@@ -155,11 +161,6 @@ int gpt_batchnorm_statistics_part(float *mean, float *off, float *var, const flo
     for (; c < end; c += COLUMNS)
         statistics(mean + c, off + c, var + c, x + c, rows, cols, gpt_least(end - c, COLUMNS));
     return GPT_OK;
-}
-
-int gpt_batchnorm_statistics(float *mean, float *off, float *var, const float *x, size_t rows, size_t cols)
-{
-    return gpt_batchnorm_statistics_part(mean, off, var, x, rows, cols, 0, 1);
 }
 
 int gpt_batchnorm_update(float *running_mean, float *running_var, const float *mean, const float *off,
@@ -195,7 +196,8 @@ typedef struct normaliser {
     v128_t m, s, t;
 } normaliser;
 
-GPT_INLINE normaliser normaliser_of(const float *mean, const float *off, const float *var, size_t n, float eps)
+GPT_INLINE normaliser normaliser_of(const float *mean, const float *off, const float *var, size_t n,
+                                    float eps)
 {
     const v128_t o = off ? load(off, n) : wasm_f32x4_splat(0.0f);
     const v128_t deviation = wasm_f32x4_sqrt(wasm_f32x4_add(load(var, n), wasm_f32x4_splat(eps)));
@@ -203,11 +205,14 @@ GPT_INLINE normaliser normaliser_of(const float *mean, const float *off, const f
     return (normaliser){.m = load(mean, n), .s = s, .t = wasm_f32x4_neg(wasm_f32x4_mul(o, s))};
 }
 
-GPT_INLINE v128_t normalised(normaliser u, v128_t x) { return gpt_multiply_add(wasm_f32x4_sub(x, u.m), u.s, u.t); }
+GPT_INLINE v128_t normalised(normaliser u, v128_t x)
+{
+    return gpt_multiply_add(wasm_f32x4_sub(x, u.m), u.s, u.t);
+}
 
-int gpt_batchnorm_forward_part(float *y, const float *x, const float *mean, const float *off, const float *var,
-                               const float *scale, const float *shift, size_t rows, size_t cols, float eps,
-                               size_t part, size_t parts)
+int gpt_batchnorm_forward(float *y, const float *x, const float *mean, const float *off, const float *var,
+                          const float *scale, const float *shift, size_t rows, size_t cols, float eps,
+                          size_t part, size_t parts)
 {
     const int status = check_forward(y, x, mean, var, scale, shift, rows, cols, eps);
     if (status) return status;
@@ -224,12 +229,6 @@ int gpt_batchnorm_forward_part(float *y, const float *x, const float *mean, cons
         }
     }
     return GPT_OK;
-}
-
-int gpt_batchnorm_forward(float *y, const float *x, const float *mean, const float *off, const float *var,
-                          const float *scale, const float *shift, size_t rows, size_t cols, float eps)
-{
-    return gpt_batchnorm_forward_part(y, x, mean, off, var, scale, shift, rows, cols, eps, 0, 1);
 }
 
 int gpt_batchnorm_backward_ref(float *dx, float *dscale, float *dshift, const float *dy, const float *x,
@@ -287,9 +286,9 @@ static void backward(float *dx, float *dscale, float *dshift, const float *dy, c
     }
 }
 
-int gpt_batchnorm_backward_part(float *dx, float *dscale, float *dshift, const float *dy, const float *x,
-                                const float *mean, const float *off, const float *var, const float *scale,
-                                size_t rows, size_t cols, float eps, size_t part, size_t parts)
+int gpt_batchnorm_backward(float *dx, float *dscale, float *dshift, const float *dy, const float *x,
+                           const float *mean, const float *off, const float *var, const float *scale,
+                           size_t rows, size_t cols, float eps, size_t part, size_t parts)
 {
     const int status = check_backward(dx, dscale, dshift, dy, x, mean, off, var, scale, rows, cols, eps);
     if (status) return status;
@@ -302,11 +301,4 @@ int gpt_batchnorm_backward_part(float *dx, float *dscale, float *dshift, const f
         backward(dx + c, dscale + c, dshift + c, dy + c, x + c, u, load(scale + c, n), rows, cols, n);
     }
     return GPT_OK;
-}
-
-int gpt_batchnorm_backward(float *dx, float *dscale, float *dshift, const float *dy, const float *x,
-                           const float *mean, const float *off, const float *var, const float *scale, size_t rows,
-                           size_t cols, float eps)
-{
-    return gpt_batchnorm_backward_part(dx, dscale, dshift, dy, x, mean, off, var, scale, rows, cols, eps, 0, 1);
 }

@@ -16,7 +16,9 @@ int gpt_stack_set(void *top)
 {
     if (!top) return GPT_ERR_NULL;
 #ifdef __wasm__
-    __asm__ volatile(".globaltype __stack_pointer, i32\nlocal.get %0\nglobal.set __stack_pointer" : : "r"(top));
+    __asm__ volatile(".globaltype __stack_pointer, i32\nlocal.get %0\nglobal.set __stack_pointer"
+                     :
+                     : "r"(top));
 #endif
     return GPT_OK;
 }

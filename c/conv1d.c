@@ -5,8 +5,8 @@
 #include "simd.h"
 
 /* Forward's y, backward's dy. */
-static int check(const float *y, const float *scratch, const float *x, const float *weight, size_t rows, size_t nx,
-                 size_t nf)
+static int check(const float *y, const float *scratch, const float *x, const float *weight, size_t rows,
+                 size_t nx, size_t nf)
 {
     if (!y || !scratch || !x || !weight) return GPT_ERR_NULL;
     if (!gpt_fits(rows, nx) || !gpt_fits(rows, nf) || !gpt_fits(nx, nf)) return GPT_ERR_SIZE;
@@ -33,8 +33,8 @@ int gpt_conv1d_forward_ref(float *y, float *scratch, const float *x, const float
     return GPT_OK;
 }
 
-int gpt_conv1d_forward_part(float *y, float *scratch, const float *x, const float *weight, const float *bias,
-                            size_t rows, size_t nx, size_t nf, size_t part, size_t parts)
+int gpt_conv1d_forward(float *y, float *scratch, const float *x, const float *weight, const float *bias,
+                       size_t rows, size_t nx, size_t nf, size_t part, size_t parts)
 {
     const int status = check(y, scratch, x, weight, rows, nx, nf);
     if (status) return status;
@@ -45,12 +45,6 @@ int gpt_conv1d_forward_part(float *y, float *scratch, const float *x, const floa
     scratch += part * gpt_conv1d_scratch_size(rows, nx);
     gpt_gemm_nn(y, scratch, x, weight, bias, rows, nx, nf, first, end);
     return GPT_OK;
-}
-
-int gpt_conv1d_forward(float *y, float *scratch, const float *x, const float *weight, const float *bias,
-                       size_t rows, size_t nx, size_t nf)
-{
-    return gpt_conv1d_forward_part(y, scratch, x, weight, bias, rows, nx, nf, 0, 1);
 }
 
 size_t gpt_conv1d_backward_scratch_size(size_t rows, size_t nf)
@@ -81,25 +75,19 @@ int gpt_conv1d_backward_ref(float *dx, float *dweight, float *dbias, float *scra
     return GPT_OK;
 }
 
-int gpt_conv1d_backward_part(float *dx, float *dweight, float *dbias, float *scratch, const float *dy,
-                             const float *x, const float *weight, size_t rows, size_t nx, size_t nf, size_t part,
-                             size_t parts)
+int gpt_conv1d_backward(float *dx, float *dweight, float *dbias, float *scratch, const float *dy,
+                        const float *x, const float *weight, size_t rows, size_t nx, size_t nf, size_t part,
+                        size_t parts)
 {
     const int status = check(dy, scratch, x, weight, rows, nx, nf);
     if (status) return status;
     if (part >= parts) return GPT_ERR_VALUE;
     /* dy · weightᵀ is what Linear computes forward, with a scratch of its own before that of the other product. */
-    if (dx) gpt_linear_forward_part(dx, scratch, dy, weight, NULL, rows, nf, nx, part, parts);
+    if (dx) gpt_linear_forward(dx, scratch, dy, weight, NULL, rows, nf, nx, part, parts);
     scratch += parts * gpt_linear_scratch_size(rows, nf) + part * gpt_gemm_scratch_size(rows);
     size_t first;
     const size_t end = gpt_share(nf, GPT_PANEL, part, parts, &first);
     if (dweight) gpt_gemm_tn(dweight, scratch, x, dy, nx, rows, nf, first, end);
     if (dbias && nf > 0) gpt_column_sums(dbias, dy, rows, nf, first, end);
     return GPT_OK;
-}
-
-int gpt_conv1d_backward(float *dx, float *dweight, float *dbias, float *scratch, const float *dy, const float *x,
-                        const float *weight, size_t rows, size_t nx, size_t nf)
-{
-    return gpt_conv1d_backward_part(dx, dweight, dbias, scratch, dy, x, weight, rows, nx, nf, 0, 1);
 }

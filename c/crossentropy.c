@@ -23,8 +23,8 @@ static int check(const float *a, const float *b, const float *c, const float *lo
     return check_targets(targets, rows, cols);
 }
 
-int gpt_crossentropy_forward_ref(float *loss, float *max, float *sum, const float *logits, const int32_t *targets,
-                                 size_t rows, size_t cols)
+int gpt_crossentropy_forward_ref(float *loss, float *max, float *sum, const float *logits,
+                                 const int32_t *targets, size_t rows, size_t cols)
 {
     const int status = check(loss, max, sum, logits, targets, rows, cols);
     if (status) return status;
@@ -40,8 +40,8 @@ int gpt_crossentropy_forward_ref(float *loss, float *max, float *sum, const floa
     return GPT_OK;
 }
 
-int gpt_crossentropy_forward_part(float *loss, float *max, float *sum, const float *logits, const int32_t *targets,
-                                  size_t rows, size_t cols, size_t part, size_t parts)
+int gpt_crossentropy_forward(float *loss, float *max, float *sum, const float *logits, const int32_t *targets,
+                             size_t rows, size_t cols, size_t part, size_t parts)
 {
     const int status = check(loss, max, sum, logits, targets, rows, cols);
     if (status) return status;
@@ -55,15 +55,10 @@ int gpt_crossentropy_forward_part(float *loss, float *max, float *sum, const flo
         max[r] = m;
         sum[r] = (float)s;
         /* log1p, which the generator has as well; the largest element adds 1, so s - 1 is exact where s is near 1 */
-        loss[r] = targets[r] == GPT_IGNORE ? 0.0f : (float)(log1p(s - 1.0) + ((double)m - (double)x[targets[r]]));
+        loss[r] =
+            targets[r] == GPT_IGNORE ? 0.0f : (float)(log1p(s - 1.0) + ((double)m - (double)x[targets[r]]));
     }
     return GPT_OK;
-}
-
-int gpt_crossentropy_forward(float *loss, float *max, float *sum, const float *logits, const int32_t *targets,
-                             size_t rows, size_t cols)
-{
-    return gpt_crossentropy_forward_part(loss, max, sum, logits, targets, rows, cols, 0, 1);
 }
 
 int gpt_crossentropy_backward_ref(float *dlogits, const float *logits, const float *max, const float *sum,
@@ -81,9 +76,9 @@ int gpt_crossentropy_backward_ref(float *dlogits, const float *logits, const flo
     return GPT_OK;
 }
 
-int gpt_crossentropy_backward_part(float *dlogits, const float *logits, const float *max, const float *sum,
-                                   const int32_t *targets, size_t rows, size_t cols, float scale, size_t part,
-                                   size_t parts)
+int gpt_crossentropy_backward(float *dlogits, const float *logits, const float *max, const float *sum,
+                              const int32_t *targets, size_t rows, size_t cols, float scale, size_t part,
+                              size_t parts)
 {
     const int status = check(dlogits, max, sum, logits, targets, rows, cols);
     if (status) return status;
@@ -102,15 +97,10 @@ int gpt_crossentropy_backward_part(float *dlogits, const float *logits, const fl
         for (; c + 4 <= cols; c += 4)
             wasm_v128_store(dx + c, wasm_f32x4_mul(gpt_exp(wasm_f32x4_sub(wasm_v128_load(x + c), m)), by));
         if (c < cols)
-            gpt_store_tail(dx + c, wasm_f32x4_mul(gpt_exp(wasm_f32x4_sub(gpt_load_tail(x + c, cols - c), m)), by),
+            gpt_store_tail(dx + c,
+                           wasm_f32x4_mul(gpt_exp(wasm_f32x4_sub(gpt_load_tail(x + c, cols - c), m)), by),
                            cols - c);
         dx[targets[r]] -= scale;
     }
     return GPT_OK;
-}
-
-int gpt_crossentropy_backward(float *dlogits, const float *logits, const float *max, const float *sum,
-                              const int32_t *targets, size_t rows, size_t cols, float scale)
-{
-    return gpt_crossentropy_backward_part(dlogits, logits, max, sum, targets, rows, cols, scale, 0, 1);
 }

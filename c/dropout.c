@@ -18,12 +18,13 @@ int gpt_dropout_forward_ref(float *y, const float *x, size_t n, uint32_t seed, f
     if (status) return status;
     for (size_t i = 0; i < n; i++) {
         const int dropped = gpt_mask_word(seed, (uint32_t)i) < gpt_mask_threshold(p);
-        y[i] = x[i] * (dropped ? 0.0f : gpt_mask_scale(p)); /* not just 0: a dropped NaN stays one, as in PyTorch */
+        y[i] = x[i] *
+               (dropped ? 0.0f : gpt_mask_scale(p)); /* not just 0: a dropped NaN stays one, as in PyTorch */
     }
     return GPT_OK;
 }
 
-int gpt_dropout_forward_part(float *y, const float *x, size_t n, uint32_t seed, float p, size_t part, size_t parts)
+int gpt_dropout_forward(float *y, const float *x, size_t n, uint32_t seed, float p, size_t part, size_t parts)
 {
     const int status = check(y, x, n, p);
     if (status) return status;
@@ -34,12 +35,8 @@ int gpt_dropout_forward_part(float *y, const float *x, size_t n, uint32_t seed, 
     for (; i + 4 <= end; i += 4)
         wasm_v128_store(y + i, wasm_f32x4_mul(wasm_v128_load(x + i), gpt_mask_factors(&mask, (uint32_t)i)));
     if (i < end)
-        gpt_store_tail(y + i, wasm_f32x4_mul(gpt_load_tail(x + i, end - i), gpt_mask_factors(&mask, (uint32_t)i)),
+        gpt_store_tail(y + i,
+                       wasm_f32x4_mul(gpt_load_tail(x + i, end - i), gpt_mask_factors(&mask, (uint32_t)i)),
                        end - i);
     return GPT_OK;
-}
-
-int gpt_dropout_forward(float *y, const float *x, size_t n, uint32_t seed, float p)
-{
-    return gpt_dropout_forward_part(y, x, n, seed, p, 0, 1);
 }

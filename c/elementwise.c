@@ -72,8 +72,8 @@ int gpt_add_forward_ref(float *y, const float *a, const float *b, size_t rows, s
     return binary_ref(ADD, y, a, b, rows, cols, a_row, a_col, b_row, b_col);
 }
 
-int gpt_add_forward(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row, size_t a_col,
-                    size_t b_row, size_t b_col)
+int gpt_add_forward(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row,
+                    size_t a_col, size_t b_row, size_t b_col)
 {
     return binary(ADD, y, a, b, rows, cols, a_row, a_col, b_row, b_col);
 }
@@ -84,8 +84,8 @@ int gpt_sub_forward_ref(float *y, const float *a, const float *b, size_t rows, s
     return binary_ref(SUB, y, a, b, rows, cols, a_row, a_col, b_row, b_col);
 }
 
-int gpt_sub_forward(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row, size_t a_col,
-                    size_t b_row, size_t b_col)
+int gpt_sub_forward(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row,
+                    size_t a_col, size_t b_row, size_t b_col)
 {
     return binary(SUB, y, a, b, rows, cols, a_row, a_col, b_row, b_col);
 }
@@ -96,8 +96,8 @@ int gpt_mul_forward_ref(float *y, const float *a, const float *b, size_t rows, s
     return binary_ref(MUL, y, a, b, rows, cols, a_row, a_col, b_row, b_col);
 }
 
-int gpt_mul_forward(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row, size_t a_col,
-                    size_t b_row, size_t b_col)
+int gpt_mul_forward(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row,
+                    size_t a_col, size_t b_row, size_t b_col)
 {
     return binary(MUL, y, a, b, rows, cols, a_row, a_col, b_row, b_col);
 }
@@ -108,8 +108,8 @@ int gpt_div_forward_ref(float *y, const float *a, const float *b, size_t rows, s
     return binary_ref(DIV, y, a, b, rows, cols, a_row, a_col, b_row, b_col);
 }
 
-int gpt_div_forward(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row, size_t a_col,
-                    size_t b_row, size_t b_col)
+int gpt_div_forward(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row,
+                    size_t a_col, size_t b_row, size_t b_col)
 {
     return binary(DIV, y, a, b, rows, cols, a_row, a_col, b_row, b_col);
 }

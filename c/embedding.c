@@ -6,7 +6,8 @@
 #include "gpt_layers.h"
 #include "simd.h"
 
-static int check(const float *a, const float *b, const int32_t *indices, size_t rows, size_t count, size_t dim)
+static int check(const float *a, const float *b, const int32_t *indices, size_t rows, size_t count,
+                 size_t dim)
 {
     if (!a || !b || !indices) return GPT_ERR_NULL;
     if (!gpt_fits(rows, dim) || !gpt_fits(count, dim) || !gpt_fits(rows, 1)) return GPT_ERR_SIZE;
@@ -15,8 +16,8 @@ static int check(const float *a, const float *b, const int32_t *indices, size_t 
     return GPT_OK;
 }
 
-int gpt_embedding_forward_ref(float *y, const float *weight, const int32_t *indices, size_t rows, size_t count,
-                              size_t dim)
+int gpt_embedding_forward_ref(float *y, const float *weight, const int32_t *indices, size_t rows,
+                              size_t count, size_t dim)
 {
     const int status = check(y, weight, indices, rows, count, dim);
     if (status) return status;
@@ -25,8 +26,8 @@ int gpt_embedding_forward_ref(float *y, const float *weight, const int32_t *indi
     return GPT_OK;
 }
 
-int gpt_embedding_forward_part(float *y, const float *weight, const int32_t *indices, size_t rows, size_t count,
-                               size_t dim, size_t part, size_t parts)
+int gpt_embedding_forward(float *y, const float *weight, const int32_t *indices, size_t rows, size_t count,
+                          size_t dim, size_t part, size_t parts)
 {
     const int status = check(y, weight, indices, rows, count, dim);
     if (status) return status;
@@ -37,14 +38,8 @@ int gpt_embedding_forward_part(float *y, const float *weight, const int32_t *ind
     return GPT_OK;
 }
 
-int gpt_embedding_forward(float *y, const float *weight, const int32_t *indices, size_t rows, size_t count,
-                          size_t dim)
-{
-    return gpt_embedding_forward_part(y, weight, indices, rows, count, dim, 0, 1);
-}
-
-int gpt_embedding_backward_ref(float *dweight, const float *dy, const int32_t *indices, size_t rows, size_t count,
-                               size_t dim)
+int gpt_embedding_backward_ref(float *dweight, const float *dy, const int32_t *indices, size_t rows,
+                               size_t count, size_t dim)
 {
     const int status = check(dweight, dy, indices, rows, count, dim);
     if (status) return status;
@@ -59,8 +54,8 @@ int gpt_embedding_backward_ref(float *dweight, const float *dy, const int32_t *i
     return GPT_OK;
 }
 
-int gpt_embedding_backward_part(float *dweight, const float *dy, const int32_t *indices, size_t rows, size_t count,
-                                size_t dim, size_t part, size_t parts)
+int gpt_embedding_backward(float *dweight, const float *dy, const int32_t *indices, size_t rows, size_t count,
+                           size_t dim, size_t part, size_t parts)
 {
     const int status = check(dweight, dy, indices, rows, count, dim);
     if (status) return status;
@@ -79,10 +74,4 @@ int gpt_embedding_backward_part(float *dweight, const float *dy, const int32_t *
         for (; c < dim; c++) sum[c] += dy_r[c];
     }
     return GPT_OK;
-}
-
-int gpt_embedding_backward(float *dweight, const float *dy, const int32_t *indices, size_t rows, size_t count,
-                           size_t dim)
-{
-    return gpt_embedding_backward_part(dweight, dy, indices, rows, count, dim, 0, 1);
 }

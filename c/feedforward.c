@@ -6,8 +6,8 @@
 #include "gpt_layers.h"
 #include "simd.h"
 
-static int check(const float *y, const float *scratch, const float *x, const float *weight1, const float *weight2,
-                 size_t rows, size_t dim, size_t hidden, int approximate)
+static int check(const float *y, const float *scratch, const float *x, const float *weight1,
+                 const float *weight2, size_t rows, size_t dim, size_t hidden, int approximate)
 {
     if (!y || !scratch || !x || !weight1 || !weight2) return GPT_ERR_NULL;
     if (!gpt_fits(rows, dim) || !gpt_fits(rows, hidden) || !gpt_fits(dim, hidden)) return GPT_ERR_SIZE;
@@ -22,9 +22,9 @@ size_t gpt_feedforward_scratch_size(size_t rows, size_t dim, size_t hidden)
     return gpt_whole_panels(gpt_least(rows, GPT_BLOCK)) * (dim + hidden);
 }
 
-int gpt_feedforward_forward_ref(float *y, float *scratch, const float *x, const float *weight1, const float *bias1,
-                                const float *weight2, const float *bias2, size_t rows, size_t dim, size_t hidden,
-                                int approximate)
+int gpt_feedforward_forward_ref(float *y, float *scratch, const float *x, const float *weight1,
+                                const float *bias1, const float *weight2, const float *bias2, size_t rows,
+                                size_t dim, size_t hidden, int approximate)
 {
     const int status = check(y, scratch, x, weight1, weight2, rows, dim, hidden, approximate);
     if (status) return status;
@@ -36,9 +36,9 @@ int gpt_feedforward_forward_ref(float *y, float *scratch, const float *x, const 
     return GPT_OK;
 }
 
-int gpt_feedforward_forward_part(float *y, float *scratch, const float *x, const float *weight1, const float *bias1,
-                                 const float *weight2, const float *bias2, size_t rows, size_t dim, size_t hidden,
-                                 int approximate, size_t part, size_t parts)
+int gpt_feedforward_forward(float *y, float *scratch, const float *x, const float *weight1,
+                            const float *bias1, const float *weight2, const float *bias2, size_t rows,
+                            size_t dim, size_t hidden, int approximate, size_t part, size_t parts)
 {
     const int status = check(y, scratch, x, weight1, weight2, rows, dim, hidden, approximate);
     if (status) return status;
@@ -47,7 +47,7 @@ int gpt_feedforward_forward_part(float *y, float *scratch, const float *x, const
     if (rows <= GPT_SIX && part > 0) return GPT_OK; /* too few to cut */
     if (rows < GPT_PACK_FROM) {
         gpt_gemm_few(scratch, x, weight1, bias1, rows, dim, hidden, 0, hidden);
-        gpt_gelu_forward(scratch, scratch, rows * hidden, approximate);
+        gpt_gelu_forward(scratch, scratch, rows * hidden, approximate, 0, 1);
         gpt_gemm_few(y, scratch, weight2, bias2, rows, hidden, dim, 0, dim);
         return GPT_OK;
     }
@@ -55,7 +55,7 @@ int gpt_feedforward_forward_part(float *y, float *scratch, const float *x, const
         float *six = scratch + gpt_six_size(dim);
         gpt_gemm_pack_six(scratch, x, rows, dim);
         gpt_gemm_six_to_six(six, scratch, weight1, bias1, dim, hidden);
-        gpt_gelu_forward(six, six, gpt_six_size(hidden), approximate);
+        gpt_gelu_forward(six, six, gpt_six_size(hidden), approximate, 0, 1);
         gpt_gemm_six(y, six, weight2, bias2, rows, hidden, dim, 0, dim);
         return GPT_OK;
     }
@@ -67,16 +67,8 @@ int gpt_feedforward_forward_part(float *y, float *scratch, const float *x, const
         float *packed_hidden = packed + gpt_whole_panels(n) * dim;
         gpt_gemm_pack(packed, x + r * dim, n, dim);
         gpt_gemm_packed_to_packed(packed_hidden, packed, weight1, bias1, n, dim, hidden);
-        gpt_gelu_forward(packed_hidden, packed_hidden, gpt_whole_panels(n) * hidden, approximate);
+        gpt_gelu_forward(packed_hidden, packed_hidden, gpt_whole_panels(n) * hidden, approximate, 0, 1);
         gpt_gemm_packed(y + r * dim, packed_hidden, weight2, bias2, n, hidden, dim, 0, dim);
     }
     return GPT_OK;
-}
-
-int gpt_feedforward_forward(float *y, float *scratch, const float *x, const float *weight1, const float *bias1,
-                            const float *weight2, const float *bias2, size_t rows, size_t dim, size_t hidden,
-                            int approximate)
-{
-    return gpt_feedforward_forward_part(y, scratch, x, weight1, bias1, weight2, bias2, rows, dim, hidden,
-                                        approximate, 0, 1);
 }

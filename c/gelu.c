@@ -28,8 +28,8 @@ int gpt_gelu_forward_ref(float *y, const float *x, size_t n, int approximate)
     const double sqrt_2_over_pi = 0.79788456080286536, sqrt_half = 0.70710678118654752;
     for (size_t i = 0; i < n; i++) {
         const double v = x[i];
-        const double gate =
-            approximate == GPT_GELU_TANH ? tanh(sqrt_2_over_pi * (v + 0.044715 * v * v * v)) : erf(v * sqrt_half);
+        const double gate = approximate == GPT_GELU_TANH ? tanh(sqrt_2_over_pi * (v + 0.044715 * v * v * v))
+                                                         : erf(v * sqrt_half);
         y[i] = (float)(0.5 * v * (1.0 + gate));
     }
     return GPT_OK;
@@ -82,7 +82,7 @@ static __attribute__((noinline)) void gelu_all(float *y, const float *x, size_t 
     gpt_store_tail(y + i, wasm_v128_load(last), n - i);
 }
 
-int gpt_gelu_forward_part(float *y, const float *x, size_t n, int approximate, size_t part, size_t parts)
+int gpt_gelu_forward(float *y, const float *x, size_t n, int approximate, size_t part, size_t parts)
 {
     const int status = check(y, x, n, approximate);
     if (status) return status;
@@ -91,11 +91,6 @@ int gpt_gelu_forward_part(float *y, const float *x, size_t n, int approximate, s
     const size_t end = gpt_share(n, 4, part, parts, &first);
     gelu_all(y + first, x + first, end - first, approximate == GPT_GELU_TANH ? tanh_terms : erf_terms);
     return GPT_OK;
-}
-
-int gpt_gelu_forward(float *y, const float *x, size_t n, int approximate)
-{
-    return gpt_gelu_forward_part(y, x, n, approximate, 0, 1);
 }
 
 static int check_backward(const float *dx, const float *dy, const float *x, size_t n, int approximate)
@@ -134,8 +129,8 @@ GPT_INLINE v128_t tanh_slope(v128_t t)
     const v128_t square = wasm_f32x4_mul(t, t);
     const v128_t minus_2v = wasm_f32x4_mul(
         t, gpt_multiply_add(square, wasm_f32x4_splat(-0.0713548163f), wasm_f32x4_splat(-1.59576912f)));
-    const v128_t t_2v =
-        wasm_f32x4_mul(t, gpt_multiply_add(square, wasm_f32x4_splat(0.214064449f), wasm_f32x4_splat(1.59576912f)));
+    const v128_t t_2v = wasm_f32x4_mul(
+        t, gpt_multiply_add(square, wasm_f32x4_splat(0.214064449f), wasm_f32x4_splat(1.59576912f)));
     const v128_t e = gpt_exp(minus_2v), one = wasm_f32x4_splat(1.0f);
     const v128_t rest = wasm_f32x4_div(one, wasm_f32x4_add(one, e));
     return wasm_f32x4_mul(wasm_f32x4_mul(e, rest), wasm_f32x4_sub(one, wasm_f32x4_mul(t_2v, rest)));
@@ -167,8 +162,8 @@ GPT_INLINE v128_t gradient(v128_t dy, v128_t x, int approximate)
     return wasm_f32x4_mul(dy, wasm_f32x4_add(slope, wasm_f32x4_sub(x, x)));
 }
 
-int gpt_gelu_backward_part(float *dx, const float *dy, const float *x, size_t n, int approximate, size_t part,
-                           size_t parts)
+int gpt_gelu_backward(float *dx, const float *dy, const float *x, size_t n, int approximate, size_t part,
+                      size_t parts)
 {
     const int status = check_backward(dx, dy, x, n, approximate);
     if (status) return status;
@@ -178,13 +173,9 @@ int gpt_gelu_backward_part(float *dx, const float *dy, const float *x, size_t n,
     for (; i + 4 <= end; i += 4)
         wasm_v128_store(dx + i, gradient(wasm_v128_load(dy + i), wasm_v128_load(x + i), approximate));
     if (i < end) {
-        const v128_t last = gradient(gpt_load_tail(dy + i, end - i), gpt_load_tail(x + i, end - i), approximate);
+        const v128_t last =
+            gradient(gpt_load_tail(dy + i, end - i), gpt_load_tail(x + i, end - i), approximate);
         gpt_store_tail(dx + i, last, end - i);
     }
     return GPT_OK;
-}
-
-int gpt_gelu_backward(float *dx, const float *dy, const float *x, size_t n, int approximate)
-{
-    return gpt_gelu_backward_part(dx, dy, x, n, approximate, 0, 1);
 }

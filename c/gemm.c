@@ -52,8 +52,8 @@ void gpt_gemm_pack(float *packed, const float *x, size_t rows, size_t in)
 }
 
 /* `outs` is a constant where it is called. */
-GPT_INLINE void tile(float *y, size_t y_row, const float *start, size_t start_row, const float *x, size_t x_row,
-                     const float *a, size_t a_row, size_t a_col, size_t depth, size_t outs)
+GPT_INLINE void tile(float *y, size_t y_row, const float *start, size_t start_row, const float *x,
+                     size_t x_row, const float *a, size_t a_row, size_t a_col, size_t depth, size_t outs)
 {
     v128_t low[GPT_TILE], high[GPT_TILE];
     const float *a_o[GPT_TILE];
@@ -78,9 +78,9 @@ GPT_INLINE void tile(float *y, size_t y_row, const float *start, size_t start_ro
 }
 
 /* One function for all: V8 in Node 20 unrolls a sum only where it stands within other loops, which is a fifth faster. */
-void gpt_gemm_tiles(float *y, size_t y_row, size_t y_panel, const float *start, size_t start_row, const float *x,
-                    size_t x_row, size_t x_panel, const float *a, size_t a_row, size_t a_col, size_t depth,
-                    size_t rows, size_t panels)
+void gpt_gemm_tiles(float *y, size_t y_row, size_t y_panel, const float *start, size_t start_row,
+                    const float *x, size_t x_row, size_t x_panel, const float *a, size_t a_row, size_t a_col,
+                    size_t depth, size_t rows, size_t panels)
 {
     static const float zeros[GPT_PANEL];
     for (size_t r = 0, outs; r < rows; r += outs) {
@@ -110,8 +110,8 @@ static void product(float *y, int y_is_packed, const float *packed, const float 
         outs = end_out - o < GPT_TILE ? 1 : GPT_TILE;
         for (size_t first = 0; first < rows; first += GPT_PANEL) {
             float *at = y_is_packed ? y + first * out + o * GPT_PANEL : sums;
-            gpt_gemm_tiles(at, GPT_PANEL, 0, NULL, 0, packed + first * in, GPT_PANEL, 0, weight + o * in, in, 1, in,
-                           outs, 1);
+            gpt_gemm_tiles(at, GPT_PANEL, 0, NULL, 0, packed + first * in, GPT_PANEL, 0, weight + o * in, in,
+                           1, in, outs, 1);
             for (size_t k = 0; bias && k < outs; k++) {
                 const v128_t b = wasm_v128_load32_splat(bias + o + k);
                 float *s = at + k * GPT_PANEL;
@@ -126,14 +126,14 @@ static void product(float *y, int y_is_packed, const float *packed, const float 
     }
 }
 
-void gpt_gemm_packed(float *y, const float *packed, const float *weight, const float *bias, size_t rows, size_t in,
-                     size_t out, size_t first_out, size_t end_out)
+void gpt_gemm_packed(float *y, const float *packed, const float *weight, const float *bias, size_t rows,
+                     size_t in, size_t out, size_t first_out, size_t end_out)
 {
     product(y, 0, packed, weight, bias, rows, in, out, first_out, end_out);
 }
 
-void gpt_gemm_packed_to_packed(float *y, const float *packed, const float *weight, const float *bias, size_t rows,
-                               size_t in, size_t out)
+void gpt_gemm_packed_to_packed(float *y, const float *packed, const float *weight, const float *bias,
+                               size_t rows, size_t in, size_t out)
 {
     product(y, 1, packed, weight, bias, rows, in, out, 0, out);
 }
@@ -144,13 +144,14 @@ static inline size_t in_six(size_t r, size_t i) { return i / 2 * 2 * GPT_SIX + r
 void gpt_gemm_pack_six(float *six, const float *x, size_t rows, size_t in)
 {
     for (size_t r = 0; r < GPT_SIX; r++)
-        for (size_t i = 0; i < in + in % 2; i++) six[in_six(r, i)] = r < rows && i < in ? x[r * in + i] : 0.0f;
+        for (size_t i = 0; i < in + in % 2; i++)
+            six[in_six(r, i)] = r < rows && i < in ? x[r * in + i] : 0.0f;
 }
 
 /* `outs` outputs of six rows, a constant where it is called; sums  [outs][6]. Meanwhile `next`, the weights of as many
  * outputs, is read into the caches, a line at a time. */
-GPT_INLINE void six_tile(float *sums, const float *six, const float *weight, const float *next, const float *bias,
-                         size_t in, size_t outs)
+GPT_INLINE void six_tile(float *sums, const float *six, const float *weight, const float *next,
+                         const float *bias, size_t in, size_t outs)
 {
     v128_t acc[SIX_OUTS][3], x[3];
     for (size_t o = 0; o < outs; o++)
@@ -180,7 +181,8 @@ GPT_INLINE void six_tile(float *sums, const float *six, const float *weight, con
     for (size_t o = 0; o < outs; o++) {
         const float b = bias ? bias[o] : 0.0f;
         for (size_t v = 0; v < 3; v++) {
-            const v128_t pairs = wasm_f32x4_add(acc[o][v], wasm_i32x4_shuffle(acc[o][v], acc[o][v], 1, 0, 3, 2));
+            const v128_t pairs =
+                wasm_f32x4_add(acc[o][v], wasm_i32x4_shuffle(acc[o][v], acc[o][v], 1, 0, 3, 2));
             sums[o * 6 + v * 2] = wasm_f32x4_extract_lane(pairs, 0) + b;
             sums[o * 6 + v * 2 + 1] = wasm_f32x4_extract_lane(pairs, 2) + b;
         }
@@ -212,7 +214,8 @@ void gpt_gemm_six(float *y, const float *six, const float *weight, const float *
     six_product(y, 0, six, weight, bias, rows, in, out, first_out, end_out);
 }
 
-void gpt_gemm_six_to_six(float *y, const float *six, const float *weight, const float *bias, size_t in, size_t out)
+void gpt_gemm_six_to_six(float *y, const float *six, const float *weight, const float *bias, size_t in,
+                         size_t out)
 {
     six_product(y, 1, six, weight, bias, GPT_SIX, in, out, 0, out);
     if (out % 2 == 0) return;
@@ -220,8 +223,8 @@ void gpt_gemm_six_to_six(float *y, const float *six, const float *weight, const 
 }
 
 /* `rows` rows, 2 or 1, a constant where it is called, by 4 outputs. */
-GPT_INLINE void few_tile(float *y, const float *x, const float *weight, const float *bias, size_t in, size_t out,
-                         size_t rows)
+GPT_INLINE void few_tile(float *y, const float *x, const float *weight, const float *bias, size_t in,
+                         size_t out, size_t rows)
 {
     v128_t acc[2][4], x_r[2];
     for (size_t r = 0; r < rows; r++)
@@ -278,7 +281,8 @@ void gpt_gemm_few(float *y, const float *x, const float *weight, const float *bi
 }
 
 /* `width` columns side by side, [rows][width], filled up with zeros where there are fewer. */
-GPT_INLINE void pack_columns(float *packed, const float *x, size_t rows, size_t row, size_t cols, size_t width)
+GPT_INLINE void pack_columns(float *packed, const float *x, size_t rows, size_t row, size_t cols,
+                             size_t width)
 {
     for (size_t r = 0; r < rows; r++, packed += width, x += row) {
         if (cols >= width) {
@@ -300,7 +304,8 @@ static void edge_tiles(float *y, size_t y_row, const float *start, size_t start_
             memcpy(edge + o * GPT_PANEL, start + (r + o) * start_row, cols * sizeof(float));
         gpt_gemm_tiles(edge, GPT_PANEL, 0, start ? edge : NULL, GPT_PANEL, panel, GPT_PANEL, 0, a + r * a_row,
                        a_row, a_col, depth, outs, 1);
-        for (size_t o = 0; o < outs; o++) memcpy(y + (r + o) * y_row, edge + o * GPT_PANEL, cols * sizeof(float));
+        for (size_t o = 0; o < outs; o++)
+            memcpy(y + (r + o) * y_row, edge + o * GPT_PANEL, cols * sizeof(float));
     }
 }
 
@@ -330,8 +335,8 @@ static void columns_product(float *y, float *scratch, const float *a, int a_is_t
                 gpt_gemm_tiles(y_r, cols, GPT_PANEL, start, start_row, scratch, GPT_PANEL, GPT_PANEL * d, a_r,
                                a_row, a_col, d, left, n / GPT_PANEL);
                 if (whole < n)
-                    edge_tiles(y_r + whole, cols, start ? start + whole : NULL, start_row, scratch + whole * d, a_r,
-                               a_row, a_col, d, left, n - whole);
+                    edge_tiles(y_r + whole, cols, start ? start + whole : NULL, start_row,
+                               scratch + whole * d, a_r, a_row, a_col, d, left, n - whole);
             }
             k += d;
         } while (k < depth);
@@ -350,8 +355,8 @@ GPT_INLINE void add_row(float *y, float a, const float *b, size_t n)
                             gpt_multiply_add(factor, wasm_v128_load(b + c + w), wasm_v128_load(y + c + w)));
     for (; c < n; c += 4) {
         const size_t left = gpt_least(4, n - c);
-        gpt_store_tail(y + c, gpt_multiply_add(factor, gpt_load_tail(b + c, left), gpt_load_tail(y + c, left)),
-                       left);
+        gpt_store_tail(
+            y + c, gpt_multiply_add(factor, gpt_load_tail(b + c, left), gpt_load_tail(y + c, left)), left);
     }
 }
 
@@ -370,8 +375,8 @@ void gpt_gemm_nn(float *y, float *scratch, const float *a, const float *b, const
             add_row(y + r * cols + first_col, a[r * depth + k], b + k * cols + first_col, n);
 }
 
-void gpt_gemm_tn(float *y, float *scratch, const float *a, const float *b, size_t rows, size_t depth, size_t cols,
-                 size_t first_col, size_t end_col)
+void gpt_gemm_tn(float *y, float *scratch, const float *a, const float *b, size_t rows, size_t depth,
+                 size_t cols, size_t first_col, size_t end_col)
 {
     columns_product(y, scratch, a, 1, b, NULL, rows, depth, cols, first_col, end_col);
 }

@@ -27,9 +27,9 @@ enum { GPT_TILE = 4 };
  *   x         x_row floats from one k to the next, x_panel from panel to panel
  *   a         a[r, k] lies at r · a_row + k · a_col
  */
-void gpt_gemm_tiles(float *y, size_t y_row, size_t y_panel, const float *start, size_t start_row, const float *x,
-                    size_t x_row, size_t x_panel, const float *a, size_t a_row, size_t a_col, size_t depth,
-                    size_t rows, size_t panels);
+void gpt_gemm_tiles(float *y, size_t y_row, size_t y_panel, const float *start, size_t start_row,
+                    const float *x, size_t x_row, size_t x_panel, const float *a, size_t a_row, size_t a_col,
+                    size_t depth, size_t rows, size_t panels);
 
 /* Fewer rows than this are not worth packing. */
 enum { GPT_PACK_FROM = 4 };
@@ -54,18 +54,19 @@ void gpt_gemm_pack(float *packed, const float *x, size_t rows, size_t in);
  *   packed  [panels][in][8]
  *   weight  [out, in]   bias  [out], NULL for none
  */
-void gpt_gemm_packed(float *y, const float *packed, const float *weight, const float *bias, size_t rows, size_t in,
-                     size_t out, size_t first_out, size_t end_out);
+void gpt_gemm_packed(float *y, const float *packed, const float *weight, const float *bias, size_t rows,
+                     size_t in, size_t out, size_t first_out, size_t end_out);
 
 /* The same with all outputs, and y packed as well, ready for the next product.   y  [panels][out][8] */
-void gpt_gemm_packed_to_packed(float *y, const float *packed, const float *weight, const float *bias, size_t rows,
-                               size_t in, size_t out);
+void gpt_gemm_packed_to_packed(float *y, const float *packed, const float *weight, const float *bias,
+                               size_t rows, size_t in, size_t out);
 
 /* The same for at most six rows.   six  gpt_six_size(in) floats   y of to_six  gpt_six_size(out) floats */
 void gpt_gemm_pack_six(float *six, const float *x, size_t rows, size_t in);
 void gpt_gemm_six(float *y, const float *six, const float *weight, const float *bias, size_t rows, size_t in,
                   size_t out, size_t first_out, size_t end_out);
-void gpt_gemm_six_to_six(float *y, const float *six, const float *weight, const float *bias, size_t in, size_t out);
+void gpt_gemm_six_to_six(float *y, const float *six, const float *weight, const float *bias, size_t in,
+                         size_t out);
 
 /* Fewer rows than GPT_PACK_FROM, as they lie.   y  [rows, out]   x  [rows, in] */
 void gpt_gemm_few(float *y, const float *x, const float *weight, const float *bias, size_t rows, size_t in,
@@ -97,8 +98,8 @@ void gpt_gemm_nn(float *y, float *scratch, const float *a, const float *b, const
                  size_t depth, size_t cols, size_t first_col, size_t end_col);
 
 /* y = aᵀ · b, columns from first_col up to end_col.   y  [rows, cols]   a  [depth, rows]   b  [depth, cols] */
-void gpt_gemm_tn(float *y, float *scratch, const float *a, const float *b, size_t rows, size_t depth, size_t cols,
-                 size_t first_col, size_t end_col);
+void gpt_gemm_tn(float *y, float *scratch, const float *a, const float *b, size_t rows, size_t depth,
+                 size_t cols, size_t first_col, size_t end_col);
 
 /* sums[c] = Σ_r x[r, c], columns from first_col up to end_col.   sums  [cols]   x  [rows, cols] */
 void gpt_column_sums(float *sums, const float *x, size_t rows, size_t cols, size_t first_col, size_t end_col);

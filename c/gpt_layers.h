@@ -12,8 +12,9 @@
  *   - NaN and infinities in the input propagate as in PyTorch.
  *   - `..._backward` takes dy, the loss's gradient with respect to the forward's output y, and writes dx, dweight and so
  *     on, those with respect to its inputs. It writes and does not add to what is there.
- *   - `..._forward_part` does part `part` of `parts` of what `..._forward` does, with the same bits. The parts write
- *     different elements and may run at once, on as many threads. GPT_ERR_VALUE unless part < parts.
+ *   - A function that ends in `size_t part, size_t parts` can be cut: it computes part number `part` of `parts`.
+ *     `0, 1` is the whole. The parts write different elements, so that as many threads may compute them at
+ *     once, and together they give the same bits as the whole. GPT_ERR_VALUE unless part < parts.
  */
 #ifndef GPT_LAYERS_H
 #define GPT_LAYERS_H
@@ -39,11 +40,9 @@ GPT_API const char *gpt_status_text(int status);
  *   scratch  gpt_linear_scratch_size(rows, in) floats for each part, contents lost: some rows of x, packed
  */
 GPT_API size_t gpt_linear_scratch_size(size_t rows, size_t in);
-GPT_API int gpt_linear_forward(float *y, float *scratch, const float *x, const float *weight, const float *bias,
-                               size_t rows, size_t in, size_t out);
-GPT_API int gpt_linear_forward_part(float *y, float *scratch, const float *x, const float *weight,
-                                    const float *bias, size_t rows, size_t in, size_t out, size_t part,
-                                    size_t parts);
+GPT_API int gpt_linear_forward(float *y, float *scratch, const float *x, const float *weight,
+                               const float *bias, size_t rows, size_t in, size_t out, size_t part,
+                               size_t parts);
 
 /* dx = dy · weight, dweight = dyᵀ · x, dbias[o] = Σ_r dy[r,o].
  *   dx       [rows, in]    NULL where not wanted, as the next two
@@ -56,10 +55,8 @@ GPT_API int gpt_linear_forward_part(float *y, float *scratch, const float *x, co
  */
 GPT_API size_t gpt_linear_backward_scratch_size(size_t rows, size_t out);
 GPT_API int gpt_linear_backward(float *dx, float *dweight, float *dbias, float *scratch, const float *dy,
-                                const float *x, const float *weight, size_t rows, size_t in, size_t out);
-GPT_API int gpt_linear_backward_part(float *dx, float *dweight, float *dbias, float *scratch, const float *dy,
-                                     const float *x, const float *weight, size_t rows, size_t in, size_t out,
-                                     size_t part, size_t parts);
+                                const float *x, const float *weight, size_t rows, size_t in, size_t out,
+                                size_t part, size_t parts);
 
 /* nn.Linear's default initialisation, drawn in PyTorch's order: weight ~ kaiming_uniform(a = √5), which is
  * U(-1/√in, 1/√in), then bias ~ U(-1/√in, 1/√in).
@@ -79,11 +76,9 @@ GPT_API int gpt_linear_init(float *weight, float *bias, struct gpt_random *rando
  *   scratch  gpt_conv1d_scratch_size(rows, nx) floats for each part, contents lost
  */
 GPT_API size_t gpt_conv1d_scratch_size(size_t rows, size_t nx);
-GPT_API int gpt_conv1d_forward(float *y, float *scratch, const float *x, const float *weight, const float *bias,
-                               size_t rows, size_t nx, size_t nf);
-GPT_API int gpt_conv1d_forward_part(float *y, float *scratch, const float *x, const float *weight,
-                                    const float *bias, size_t rows, size_t nx, size_t nf, size_t part,
-                                    size_t parts);
+GPT_API int gpt_conv1d_forward(float *y, float *scratch, const float *x, const float *weight,
+                               const float *bias, size_t rows, size_t nx, size_t nf, size_t part,
+                               size_t parts);
 
 /* dx = dy · weightᵀ, dweight = xᵀ · dy, dbias[f] = Σ_r dy[r,f].
  *   dx       [rows, nx]    NULL where not wanted, as the next two
@@ -96,20 +91,17 @@ GPT_API int gpt_conv1d_forward_part(float *y, float *scratch, const float *x, co
  */
 GPT_API size_t gpt_conv1d_backward_scratch_size(size_t rows, size_t nf);
 GPT_API int gpt_conv1d_backward(float *dx, float *dweight, float *dbias, float *scratch, const float *dy,
-                                const float *x, const float *weight, size_t rows, size_t nx, size_t nf);
-GPT_API int gpt_conv1d_backward_part(float *dx, float *dweight, float *dbias, float *scratch, const float *dy,
-                                     const float *x, const float *weight, size_t rows, size_t nx, size_t nf,
-                                     size_t part, size_t parts);
+                                const float *x, const float *weight, size_t rows, size_t nx, size_t nf,
+                                size_t part, size_t parts);
 
 /* ---- ReLU: y = max(0, x) ------------------------------------------------------------------------------------
  *   y, x  [n]   y may be x. -0 stays -0, NaN stays NaN, as in PyTorch.
  */
-GPT_API int gpt_relu_forward(float *y, const float *x, size_t n);
-GPT_API int gpt_relu_forward_part(float *y, const float *x, size_t n, size_t part, size_t parts);
+GPT_API int gpt_relu_forward(float *y, const float *x, size_t n, size_t part, size_t parts);
 
 /* dx = dy where x > 0, otherwise 0; where x is NaN dy passes, as in PyTorch.   dx, dy, x  [n]   dx may be dy */
-GPT_API int gpt_relu_backward(float *dx, const float *dy, const float *x, size_t n);
-GPT_API int gpt_relu_backward_part(float *dx, const float *dy, const float *x, size_t n, size_t part, size_t parts);
+GPT_API int gpt_relu_backward(float *dx, const float *dy, const float *x, size_t n, size_t part,
+                              size_t parts);
 
 /* ---- GELU: y = x · Φ(x). Hendrycks, Gimpel 2016, arXiv:1606.08415 ------------------------------------------
  *   y, x         [n]   y may be x
@@ -118,14 +110,12 @@ GPT_API int gpt_relu_backward_part(float *dx, const float *dy, const float *x, s
  * Within 1e-6 of float64 (absolute below 1, relative above) at every finite x; -inf gives NaN, as in PyTorch.
  */
 typedef enum gpt_gelu_kind { GPT_GELU_TANH = 0, GPT_GELU_ERF = 1 } gpt_gelu_kind;
-GPT_API int gpt_gelu_forward(float *y, const float *x, size_t n, int approximate);
-GPT_API int gpt_gelu_forward_part(float *y, const float *x, size_t n, int approximate, size_t part, size_t parts);
+GPT_API int gpt_gelu_forward(float *y, const float *x, size_t n, int approximate, size_t part, size_t parts);
 
 /* dx = dy · gelu'(x), the derivative within 1e-6 of float64 at every finite x; at the infinities NaN, as in PyTorch.
  *   dx, dy, x  [n]   dx may be dy */
-GPT_API int gpt_gelu_backward(float *dx, const float *dy, const float *x, size_t n, int approximate);
-GPT_API int gpt_gelu_backward_part(float *dx, const float *dy, const float *x, size_t n, int approximate,
-                                   size_t part, size_t parts);
+GPT_API int gpt_gelu_backward(float *dx, const float *dy, const float *x, size_t n, int approximate,
+                              size_t part, size_t parts);
 
 /* ---- Layer normalisation over the last axis. Ba, Kiros, Hinton 2016, arXiv:1607.06450, eq. 4 ------------------
  *   y[r,c] = scale[c] · (x[r,c] - mean[r]) · rstd[r] + shift[c],   rstd[r] = 1/√(var[r] + eps)
@@ -138,10 +128,8 @@ GPT_API int gpt_gelu_backward_part(float *dx, const float *dy, const float *x, s
  * A constant row gives exactly the shift. GPT_ERR_SIZE when cols is 0.
  */
 GPT_API int gpt_layernorm_forward(float *y, float *mean, float *rstd, const float *x, const float *scale,
-                                  const float *shift, size_t rows, size_t cols, float eps);
-GPT_API int gpt_layernorm_forward_part(float *y, float *mean, float *rstd, const float *x, const float *scale,
-                                       const float *shift, size_t rows, size_t cols, float eps, size_t part,
-                                       size_t parts);
+                                  const float *shift, size_t rows, size_t cols, float eps, size_t part,
+                                  size_t parts);
 
 /* With u = (x - mean) · rstd and g = dy · scale, the means over a row and the sums over the rows:
  *   dx = rstd · (g - mean(g) - u · mean(g · u))   [rows, cols]
@@ -155,10 +143,7 @@ GPT_API int gpt_layernorm_forward_part(float *y, float *mean, float *rstd, const
  */
 GPT_API int gpt_layernorm_backward(float *dx, float *dscale, float *dshift, const float *dy, const float *x,
                                    const float *mean, const float *rstd, const float *scale, size_t rows,
-                                   size_t cols);
-GPT_API int gpt_layernorm_backward_part(float *dx, float *dscale, float *dshift, const float *dy, const float *x,
-                                        const float *mean, const float *rstd, const float *scale, size_t rows,
-                                        size_t cols, size_t part, size_t parts);
+                                   size_t cols, size_t part, size_t parts);
 /* ---- Batch normalisation over the rows. Ioffe, Szegedy 2015, arXiv:1502.03167, algorithm 1 -------------------------
  * The batch's own statistics, for training:
  *   mean, off  [cols]         mean + off is the mean: one float32 is too coarse beside a small deviation
@@ -166,9 +151,8 @@ GPT_API int gpt_layernorm_backward_part(float *dx, float *dscale, float *dshift,
  *   x          [rows, cols]
  * GPT_ERR_SIZE when rows is 0.
  */
-GPT_API int gpt_batchnorm_statistics(float *mean, float *off, float *var, const float *x, size_t rows, size_t cols);
-GPT_API int gpt_batchnorm_statistics_part(float *mean, float *off, float *var, const float *x, size_t rows,
-                                          size_t cols, size_t part, size_t parts);
+GPT_API int gpt_batchnorm_statistics(float *mean, float *off, float *var, const float *x, size_t rows,
+                                     size_t cols, size_t part, size_t parts);
 
 /* running = (1 - momentum) · running + momentum · the batch's, the variance unbiased: divided by rows - 1.
  *   running_mean, running_var  [cols]   read and written
@@ -186,20 +170,15 @@ GPT_API int gpt_batchnorm_update(float *running_mean, float *running_var, const 
  * Within 5e-6 of float64 (absolute below 1, relative above), also where the mean is 1e5 times the deviation. A constant
  * column gives exactly the shift.
  */
-GPT_API int gpt_batchnorm_forward(float *y, const float *x, const float *mean, const float *off, const float *var,
-                                  const float *scale, const float *shift, size_t rows, size_t cols, float eps);
-GPT_API int gpt_batchnorm_forward_part(float *y, const float *x, const float *mean, const float *off,
-                                       const float *var, const float *scale, const float *shift, size_t rows,
-                                       size_t cols, float eps, size_t part, size_t parts);
+GPT_API int gpt_batchnorm_forward(float *y, const float *x, const float *mean, const float *off,
+                                  const float *var, const float *scale, const float *shift, size_t rows,
+                                  size_t cols, float eps, size_t part, size_t parts);
 
 /* With the batch's own statistics, which depend on x.   dx, dy, x  [rows, cols]   dx may be dy   dscale, dshift  [cols]
  * GPT_ERR_SIZE when rows is 0. */
 GPT_API int gpt_batchnorm_backward(float *dx, float *dscale, float *dshift, const float *dy, const float *x,
                                    const float *mean, const float *off, const float *var, const float *scale,
-                                   size_t rows, size_t cols, float eps);
-GPT_API int gpt_batchnorm_backward_part(float *dx, float *dscale, float *dshift, const float *dy, const float *x,
-                                        const float *mean, const float *off, const float *var, const float *scale,
-                                        size_t rows, size_t cols, float eps, size_t part, size_t parts);
+                                   size_t rows, size_t cols, float eps, size_t part, size_t parts);
 
 /* ---- Root mean square normalisation over the last axis. Zhang, Sennrich 2019, arXiv:1910.07467, eq. 4 ------------
  *   y[r,c] = scale[c] · x[r,c] · rstd[r],   rstd[r] = 1/√(Σ x[r]² / cols + eps)
@@ -211,14 +190,11 @@ GPT_API int gpt_batchnorm_backward_part(float *dx, float *dscale, float *dshift,
  * GPT_ERR_SIZE when cols is 0.
  * Backward, with the forward pass's rstd:   dx, dy  [rows, cols]   dx may not be dy   dscale  [cols]
  */
-GPT_API int gpt_rmsnorm_forward(float *y, float *rstd, const float *x, const float *scale, size_t rows, size_t cols,
-                                float eps);
-GPT_API int gpt_rmsnorm_forward_part(float *y, float *rstd, const float *x, const float *scale, size_t rows,
-                                     size_t cols, float eps, size_t part, size_t parts);
-GPT_API int gpt_rmsnorm_backward(float *dx, float *dscale, const float *dy, const float *x, const float *scale,
-                                 const float *rstd, size_t rows, size_t cols);
-GPT_API int gpt_rmsnorm_backward_part(float *dx, float *dscale, const float *dy, const float *x, const float *scale,
-                                      const float *rstd, size_t rows, size_t cols, size_t part, size_t parts);
+GPT_API int gpt_rmsnorm_forward(float *y, float *rstd, const float *x, const float *scale, size_t rows,
+                                size_t cols, float eps, size_t part, size_t parts);
+GPT_API int gpt_rmsnorm_backward(float *dx, float *dscale, const float *dy, const float *x,
+                                 const float *scale, const float *rstd, size_t rows, size_t cols, size_t part,
+                                 size_t parts);
 
 /* ---- Dropout: y = x · 0 with probability p, otherwise x / (1 - p). Srivastava et al. 2014, JMLR 15 -------------
  *   y, x  [n]   y may be x
@@ -227,9 +203,8 @@ GPT_API int gpt_rmsnorm_backward_part(float *dx, float *dscale, const float *dy,
  *   p     from 0 to 1
  * A dropped NaN or infinity gives NaN, as in PyTorch.
  */
-GPT_API int gpt_dropout_forward(float *y, const float *x, size_t n, uint32_t seed, float p);
-GPT_API int gpt_dropout_forward_part(float *y, const float *x, size_t n, uint32_t seed, float p, size_t part,
-                                     size_t parts);
+GPT_API int gpt_dropout_forward(float *y, const float *x, size_t n, uint32_t seed, float p, size_t part,
+                                size_t parts);
 
 /* ---- Embedding: y[r] = weight[indices[r]] ------------------------------------------------------------------------
  *   y        [rows, dim]
@@ -238,25 +213,20 @@ GPT_API int gpt_dropout_forward_part(float *y, const float *x, size_t n, uint32_
  * Backward: dweight[i] = Σ dy[r] over the rows with indices[r] = i, added in their order.
  *   dweight  [count, dim]   dy  [rows, dim]
  */
-GPT_API int gpt_embedding_forward(float *y, const float *weight, const int32_t *indices, size_t rows, size_t count,
-                                  size_t dim);
-GPT_API int gpt_embedding_forward_part(float *y, const float *weight, const int32_t *indices, size_t rows,
-                                       size_t count, size_t dim, size_t part, size_t parts);
+GPT_API int gpt_embedding_forward(float *y, const float *weight, const int32_t *indices, size_t rows,
+                                  size_t count, size_t dim, size_t part, size_t parts);
 GPT_API int gpt_embedding_backward(float *dweight, const float *dy, const int32_t *indices, size_t rows,
-                                   size_t count, size_t dim);
-GPT_API int gpt_embedding_backward_part(float *dweight, const float *dy, const int32_t *indices, size_t rows,
-                                        size_t count, size_t dim, size_t part, size_t parts);
+                                   size_t count, size_t dim, size_t part, size_t parts);
 
 /* ---- Softmax over the last axis: y[r,c] = e^x[r,c] / Σ e^x[r] ------------------------------------------------------
  *   y, x  [rows, cols]   y may be x
  * Within 1e-6 of float64. A row with NaN or +∞, or of -∞ alone, is NaN, as in PyTorch.
  * Backward: dx = y · (dy - Σ dy·y).   dx, dy, y  [rows, cols]   dx may be dy
  */
-GPT_API int gpt_softmax_forward(float *y, const float *x, size_t rows, size_t cols);
-GPT_API int gpt_softmax_forward_part(float *y, const float *x, size_t rows, size_t cols, size_t part, size_t parts);
-GPT_API int gpt_softmax_backward(float *dx, const float *dy, const float *y, size_t rows, size_t cols);
-GPT_API int gpt_softmax_backward_part(float *dx, const float *dy, const float *y, size_t rows, size_t cols,
-                                      size_t part, size_t parts);
+GPT_API int gpt_softmax_forward(float *y, const float *x, size_t rows, size_t cols, size_t part,
+                                size_t parts);
+GPT_API int gpt_softmax_backward(float *dx, const float *dy, const float *y, size_t rows, size_t cols,
+                                 size_t part, size_t parts);
 
 /* ---- FeedForward: y = gelu(x · weight1ᵀ + bias1) · weight2ᵀ + bias2 -------------------------------------------
  *   y, x     [rows, dim]
@@ -270,10 +240,7 @@ GPT_API int gpt_softmax_backward_part(float *dx, const float *dy, const float *y
 GPT_API size_t gpt_feedforward_scratch_size(size_t rows, size_t dim, size_t hidden);
 GPT_API int gpt_feedforward_forward(float *y, float *scratch, const float *x, const float *weight1,
                                     const float *bias1, const float *weight2, const float *bias2, size_t rows,
-                                    size_t dim, size_t hidden, int approximate);
-GPT_API int gpt_feedforward_forward_part(float *y, float *scratch, const float *x, const float *weight1,
-                                         const float *bias1, const float *weight2, const float *bias2, size_t rows,
-                                         size_t dim, size_t hidden, int approximate, size_t part, size_t parts);
+                                    size_t dim, size_t hidden, int approximate, size_t part, size_t parts);
 
 /* ---- Attention: causal, multi-head. Vaswani et al. 2017, arXiv:1706.03762 ---------------------------------------
  *   y[b,i,h] = Σ over j <= i of w[b,h,i,j] · v[b,j,h],   w[b,h,i] = softmax over j <= i of q[b,i,h] · k[b,j,h] / √size
@@ -288,19 +255,15 @@ GPT_API int gpt_feedforward_forward_part(float *y, float *scratch, const float *
  */
 GPT_API size_t gpt_attention_scratch_size(size_t tokens, size_t size);
 GPT_API int gpt_attention_forward(float *y, float *lse, float *scratch, const float *qkv, size_t batch,
-                                  size_t tokens, size_t heads, size_t size, uint32_t seed, float p);
-GPT_API int gpt_attention_forward_part(float *y, float *lse, float *scratch, const float *qkv, size_t batch,
-                                       size_t tokens, size_t heads, size_t size, uint32_t seed, float p,
-                                       size_t part, size_t parts);
+                                  size_t tokens, size_t heads, size_t size, uint32_t seed, float p,
+                                  size_t part, size_t parts);
 
 /* The weights themselves, before dropout, from what forward kept; 0 above the diagonal.
  *   w        [batch, heads, tokens, tokens]
  *   scratch  as for gpt_attention_forward
  */
 GPT_API int gpt_attention_weights(float *w, float *scratch, const float *qkv, const float *lse, size_t batch,
-                                  size_t tokens, size_t heads, size_t size);
-GPT_API int gpt_attention_weights_part(float *w, float *scratch, const float *qkv, const float *lse, size_t batch,
-                                       size_t tokens, size_t heads, size_t size, size_t part, size_t parts);
+                                  size_t tokens, size_t heads, size_t size, size_t part, size_t parts);
 
 /* Computes the weights again, a tile at a time.
  *   dqkv     [batch, tokens, 3, heads, size]
@@ -309,13 +272,10 @@ GPT_API int gpt_attention_weights_part(float *w, float *scratch, const float *qk
  * Parts are cut by heads.
  */
 GPT_API size_t gpt_attention_backward_scratch_size(size_t tokens, size_t size);
-GPT_API int gpt_attention_backward(float *dqkv, float *scratch, const float *dy, const float *y, const float *qkv,
-                                   const float *lse, size_t batch, size_t tokens, size_t heads, size_t size,
-                                   uint32_t seed, float p);
-GPT_API int gpt_attention_backward_part(float *dqkv, float *scratch, const float *dy, const float *y,
-                                        const float *qkv, const float *lse, size_t batch, size_t tokens,
-                                        size_t heads, size_t size, uint32_t seed, float p, size_t part,
-                                        size_t parts);
+GPT_API int gpt_attention_backward(float *dqkv, float *scratch, const float *dy, const float *y,
+                                   const float *qkv, const float *lse, size_t batch, size_t tokens,
+                                   size_t heads, size_t size, uint32_t seed, float p, size_t part,
+                                   size_t parts);
 /* ---- Cross entropy: loss[r] = -log softmax(logits[r])[targets[r]] -------------------------------------------------
  *   loss      [rows]
  *   max, sum  [rows]         each row's max and Σ e^(logits - max), kept for the backward pass
@@ -328,27 +288,21 @@ GPT_API int gpt_attention_backward_part(float *dqkv, float *scratch, const float
  */
 enum { GPT_IGNORE = -100 };
 GPT_API int gpt_crossentropy_forward(float *loss, float *max, float *sum, const float *logits,
-                                     const int32_t *targets, size_t rows, size_t cols);
-GPT_API int gpt_crossentropy_forward_part(float *loss, float *max, float *sum, const float *logits,
-                                          const int32_t *targets, size_t rows, size_t cols, size_t part,
-                                          size_t parts);
+                                     const int32_t *targets, size_t rows, size_t cols, size_t part,
+                                     size_t parts);
 GPT_API int gpt_crossentropy_backward(float *dlogits, const float *logits, const float *max, const float *sum,
-                                      const int32_t *targets, size_t rows, size_t cols, float scale);
-GPT_API int gpt_crossentropy_backward_part(float *dlogits, const float *logits, const float *max, const float *sum,
-                                           const int32_t *targets, size_t rows, size_t cols, float scale,
-                                           size_t part, size_t parts);
+                                      const int32_t *targets, size_t rows, size_t cols, float scale,
+                                      size_t part, size_t parts);
 
 /* ---- Mean squared error: loss[r] = Σ(x[r] - target[r])² / cols ---------------------------------------------------
  *   loss       [rows]         NaN where cols is 0
  *   x, target  [rows, cols]
  * Backward: dx = scale · (x - target).   dx, x, target  [n]   dx may be x; scale is 2/n where all of it is one mean.
  */
-GPT_API int gpt_mse_forward(float *loss, const float *x, const float *target, size_t rows, size_t cols);
-GPT_API int gpt_mse_forward_part(float *loss, const float *x, const float *target, size_t rows, size_t cols,
-                                 size_t part, size_t parts);
-GPT_API int gpt_mse_backward(float *dx, const float *x, const float *target, size_t n, float scale);
-GPT_API int gpt_mse_backward_part(float *dx, const float *x, const float *target, size_t n, float scale,
-                                  size_t part, size_t parts);
+GPT_API int gpt_mse_forward(float *loss, const float *x, const float *target, size_t rows, size_t cols,
+                            size_t part, size_t parts);
+GPT_API int gpt_mse_backward(float *dx, const float *x, const float *target, size_t n, float scale,
+                             size_t part, size_t parts);
 /* ---- SGD: one step of stochastic gradient descent, as PyTorch's ---------------------------------------------------
  *   g = grad + decay · weight;  momentum = keep · momentum + (1 - dampening) · g;  weight -= lr · momentum, or
  *   lr · (g + keep · momentum) where nesterov, or lr · g where momentum is NULL
@@ -401,7 +355,8 @@ GPT_API int gpt_div_forward(float *y, const float *a, const float *b, size_t row
 GPT_API int gpt_sqrt_forward(float *y, const float *x, size_t n);
 
 /* y[k,c,r,i] = x[k,r,c,i]: swaps two neighbouring axes.   y [count, cols, rows, inner]   x [count, rows, cols, inner] */
-GPT_API int gpt_transpose_forward(float *y, const float *x, size_t count, size_t rows, size_t cols, size_t inner);
+GPT_API int gpt_transpose_forward(float *y, const float *x, size_t count, size_t rows, size_t cols,
+                                  size_t inner);
 
 /* ---- The generator behind torch.manual_seed: MT19937, and PyTorch's draws from it on the CPU --------------------
  * The state lives in the caller's memory, gpt_random_size() bytes aligned to 8; copying it forks the stream.
@@ -462,36 +417,38 @@ int gpt_gelu_backward_ref(float *dx, const float *dy, const float *x, size_t n, 
 int gpt_layernorm_forward_ref(float *y, float *mean, float *rstd, const float *x, const float *scale,
                               const float *shift, size_t rows, size_t cols, float eps);
 int gpt_layernorm_backward_ref(float *dx, float *dscale, float *dshift, const float *dy, const float *x,
-                               const float *mean, const float *rstd, const float *scale, size_t rows, size_t cols);
-int gpt_batchnorm_statistics_ref(float *mean, float *off, float *var, const float *x, size_t rows, size_t cols);
+                               const float *mean, const float *rstd, const float *scale, size_t rows,
+                               size_t cols);
+int gpt_batchnorm_statistics_ref(float *mean, float *off, float *var, const float *x, size_t rows,
+                                 size_t cols);
 int gpt_batchnorm_forward_ref(float *y, const float *x, const float *mean, const float *off, const float *var,
                               const float *scale, const float *shift, size_t rows, size_t cols, float eps);
 int gpt_batchnorm_backward_ref(float *dx, float *dscale, float *dshift, const float *dy, const float *x,
                                const float *mean, const float *off, const float *var, const float *scale,
                                size_t rows, size_t cols, float eps);
-int gpt_rmsnorm_forward_ref(float *y, float *rstd, const float *x, const float *scale, size_t rows, size_t cols,
-                            float eps);
+int gpt_rmsnorm_forward_ref(float *y, float *rstd, const float *x, const float *scale, size_t rows,
+                            size_t cols, float eps);
 int gpt_rmsnorm_backward_ref(float *dx, float *dscale, const float *dy, const float *x, const float *scale,
                              const float *rstd, size_t rows, size_t cols);
 int gpt_dropout_forward_ref(float *y, const float *x, size_t n, uint32_t seed, float p);
-int gpt_embedding_forward_ref(float *y, const float *weight, const int32_t *indices, size_t rows, size_t count,
-                              size_t dim);
-int gpt_embedding_backward_ref(float *dweight, const float *dy, const int32_t *indices, size_t rows, size_t count,
-                               size_t dim);
+int gpt_embedding_forward_ref(float *y, const float *weight, const int32_t *indices, size_t rows,
+                              size_t count, size_t dim);
+int gpt_embedding_backward_ref(float *dweight, const float *dy, const int32_t *indices, size_t rows,
+                               size_t count, size_t dim);
 int gpt_softmax_forward_ref(float *y, const float *x, size_t rows, size_t cols);
 int gpt_softmax_backward_ref(float *dx, const float *dy, const float *y, size_t rows, size_t cols);
-int gpt_feedforward_forward_ref(float *y, float *scratch, const float *x, const float *weight1, const float *bias1,
-                                const float *weight2, const float *bias2, size_t rows, size_t dim, size_t hidden,
-                                int approximate);
-int gpt_attention_forward_ref(float *y, float *lse, float *scratch, const float *qkv, size_t batch, size_t tokens,
-                              size_t heads, size_t size, uint32_t seed, float p);
+int gpt_feedforward_forward_ref(float *y, float *scratch, const float *x, const float *weight1,
+                                const float *bias1, const float *weight2, const float *bias2, size_t rows,
+                                size_t dim, size_t hidden, int approximate);
+int gpt_attention_forward_ref(float *y, float *lse, float *scratch, const float *qkv, size_t batch,
+                              size_t tokens, size_t heads, size_t size, uint32_t seed, float p);
 int gpt_attention_weights_ref(float *w, float *scratch, const float *qkv, const float *lse, size_t batch,
                               size_t tokens, size_t heads, size_t size);
 int gpt_attention_backward_ref(float *dqkv, float *scratch, const float *dy, const float *y, const float *qkv,
                                const float *lse, size_t batch, size_t tokens, size_t heads, size_t size,
                                uint32_t seed, float p);
-int gpt_crossentropy_forward_ref(float *loss, float *max, float *sum, const float *logits, const int32_t *targets,
-                                 size_t rows, size_t cols);
+int gpt_crossentropy_forward_ref(float *loss, float *max, float *sum, const float *logits,
+                                 const int32_t *targets, size_t rows, size_t cols);
 int gpt_crossentropy_backward_ref(float *dlogits, const float *logits, const float *max, const float *sum,
                                   const int32_t *targets, size_t rows, size_t cols, float scale);
 int gpt_mse_forward_ref(float *loss, const float *x, const float *target, size_t rows, size_t cols);

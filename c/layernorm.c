@@ -29,8 +29,8 @@
 
 enum { GUESS = 16, BLOCK = 256, ROWS = 64, WIDE = 4 };
 
-static int check(const float *y, const float *x, const float *scale, const float *shift, size_t rows, size_t cols,
-                 float eps)
+static int check(const float *y, const float *x, const float *scale, const float *shift, size_t rows,
+                 size_t cols, float eps)
 {
     if (!y || !x || !scale || !shift) return GPT_ERR_NULL;
     if (cols == 0 || !gpt_fits(rows, cols)) return GPT_ERR_SIZE;
@@ -116,13 +116,14 @@ GPT_INLINE v128_t unit(v128_t x, v128_t m, v128_t rstd, v128_t minus_off_rstd)
     return gpt_multiply_add(wasm_f32x4_sub(x, m), rstd, minus_off_rstd);
 }
 
-GPT_INLINE v128_t normalised(v128_t x, v128_t scale, v128_t shift, v128_t m, v128_t rstd, v128_t minus_off_rstd)
+GPT_INLINE v128_t normalised(v128_t x, v128_t scale, v128_t shift, v128_t m, v128_t rstd,
+                             v128_t minus_off_rstd)
 {
     return gpt_multiply_add(unit(x, m, rstd, minus_off_rstd), scale, shift);
 }
 
-int gpt_layernorm_forward_part(float *y, float *mean, float *rstd, const float *x, const float *scale,
-                               const float *shift, size_t rows, size_t cols, float eps, size_t part, size_t parts)
+int gpt_layernorm_forward(float *y, float *mean, float *rstd, const float *x, const float *scale,
+                          const float *shift, size_t rows, size_t cols, float eps, size_t part, size_t parts)
 {
     const int status = check(y, x, scale, shift, rows, cols, eps);
     if (status) return status;
@@ -140,7 +141,8 @@ int gpt_layernorm_forward_part(float *y, float *mean, float *rstd, const float *
             moments(&off, &var, x_r, m, cols);
         }
         const float s = (float)(1.0 / sqrt(var + (double)eps));
-        const v128_t m4 = wasm_f32x4_splat(m), s4 = wasm_f32x4_splat(s), t4 = wasm_f32x4_splat((float)-off * s);
+        const v128_t m4 = wasm_f32x4_splat(m), s4 = wasm_f32x4_splat(s),
+                     t4 = wasm_f32x4_splat((float)-off * s);
         size_t c = 0;
         for (; c + 4 <= cols; c += 4) {
             const v128_t scale4 = wasm_v128_load(scale + c), shift4 = wasm_v128_load(shift + c);
@@ -157,14 +159,8 @@ int gpt_layernorm_forward_part(float *y, float *mean, float *rstd, const float *
     return GPT_OK;
 }
 
-int gpt_layernorm_forward(float *y, float *mean, float *rstd, const float *x, const float *scale,
-                          const float *shift, size_t rows, size_t cols, float eps)
-{
-    return gpt_layernorm_forward_part(y, mean, rstd, x, scale, shift, rows, cols, eps, 0, 1);
-}
-
-static int check_backward(const float *dy, const float *x, const float *mean, const float *rstd, const float *scale,
-                          size_t rows, size_t cols)
+static int check_backward(const float *dy, const float *x, const float *mean, const float *rstd,
+                          const float *scale, size_t rows, size_t cols)
 {
     if (!dy || !x || !mean || !rstd || !scale) return GPT_ERR_NULL;
     if (cols == 0 || !gpt_fits(rows, cols)) return GPT_ERR_SIZE;
@@ -180,7 +176,8 @@ static double exact_mean(const float *x, float mean, size_t cols)
 }
 
 int gpt_layernorm_backward_ref(float *dx, float *dscale, float *dshift, const float *dy, const float *x,
-                               const float *mean, const float *rstd, const float *scale, size_t rows, size_t cols)
+                               const float *mean, const float *rstd, const float *scale, size_t rows,
+                               size_t cols)
 {
     const int status = check_backward(dy, x, mean, rstd, scale, rows, cols);
     if (status) return status;
@@ -227,7 +224,8 @@ GPT_INLINE void add_gradients(double *sum, double *dot, const float *dy, const f
             d[k] = gpt_multiply_add(g, wasm_f32x4_sub(wasm_v128_load(x + i), mm), d[k]);
         }
     }
-    float of_g = gpt_sum_lanes(wasm_f32x4_add(s[0], s[1])), of_products = gpt_sum_lanes(wasm_f32x4_add(d[0], d[1]));
+    float of_g = gpt_sum_lanes(wasm_f32x4_add(s[0], s[1])),
+          of_products = gpt_sum_lanes(wasm_f32x4_add(d[0], d[1]));
     for (; c < cols; c++) {
         const float g = dy[c] * scale[c];
         of_g += g;
@@ -243,14 +241,15 @@ GPT_INLINE v128_t gradient(v128_t g, v128_t u, v128_t rstd, v128_t mean_g, v128_
     return wasm_f32x4_mul(rstd, wasm_f32x4_sub(g, gpt_multiply_add(u, mean_g_u, mean_g)));
 }
 
-GPT_INLINE void backward_row(float *dx, const float *dy, const float *x, float m, float rstd, const float *scale,
-                             size_t cols)
+GPT_INLINE void backward_row(float *dx, const float *dy, const float *x, float m, float rstd,
+                             const float *scale, size_t cols)
 {
     const double off = offset(x, m, cols);
     double sum = 0.0, dot = 0.0;
     for (size_t c = 0; c < cols; c += BLOCK)
         add_gradients(&sum, &dot, dy + c, scale + c, x + c, m, gpt_least(cols - c, BLOCK));
-    const v128_t m4 = wasm_f32x4_splat(m), s4 = wasm_f32x4_splat(rstd), t4 = wasm_f32x4_splat((float)-off * rstd);
+    const v128_t m4 = wasm_f32x4_splat(m), s4 = wasm_f32x4_splat(rstd),
+                 t4 = wasm_f32x4_splat((float)-off * rstd);
     const v128_t mean_g = wasm_f32x4_splat((float)(sum / (double)cols));
     const v128_t mean_g_u = wasm_f32x4_splat((float)((dot - off * sum) * (double)rstd / (double)cols));
     size_t c = 0;
@@ -273,7 +272,8 @@ GPT_INLINE void add_rows(float *dscale, float *dshift, const float *dy, const fl
                          const float *rstd, size_t rows, size_t cols, size_t first, size_t end)
 {
     float minus_off_rstd[ROWS];
-    for (size_t r = 0; r < rows; r++) minus_off_rstd[r] = (float)-offset(x + r * cols, mean[r], cols) * rstd[r];
+    for (size_t r = 0; r < rows; r++)
+        minus_off_rstd[r] = (float)-offset(x + r * cols, mean[r], cols) * rstd[r];
     size_t c = first;
     for (; c + 4 * WIDE <= end; c += 4 * WIDE) {
         v128_t of_scale[WIDE], of_shift[WIDE];
@@ -306,9 +306,9 @@ GPT_INLINE void add_rows(float *dscale, float *dshift, const float *dy, const fl
     }
 }
 
-int gpt_layernorm_backward_part(float *dx, float *dscale, float *dshift, const float *dy, const float *x,
-                                const float *mean, const float *rstd, const float *scale, size_t rows, size_t cols,
-                                size_t part, size_t parts)
+int gpt_layernorm_backward(float *dx, float *dscale, float *dshift, const float *dy, const float *x,
+                           const float *mean, const float *rstd, const float *scale, size_t rows, size_t cols,
+                           size_t part, size_t parts)
 {
     const int status = check_backward(dy, x, mean, rstd, scale, rows, cols);
     if (status) return status;
@@ -324,13 +324,7 @@ int gpt_layernorm_backward_part(float *dx, float *dscale, float *dshift, const f
         if (dshift) dshift[c] = 0.0f;
     }
     for (r = 0; r < rows; r += ROWS)
-        add_rows(dscale, dshift, dy + r * cols, x + r * cols, mean + r, rstd + r, gpt_least(rows - r, ROWS), cols,
-                 first, end);
+        add_rows(dscale, dshift, dy + r * cols, x + r * cols, mean + r, rstd + r, gpt_least(rows - r, ROWS),
+                 cols, first, end);
     return GPT_OK;
-}
-
-int gpt_layernorm_backward(float *dx, float *dscale, float *dshift, const float *dy, const float *x,
-                           const float *mean, const float *rstd, const float *scale, size_t rows, size_t cols)
-{
-    return gpt_layernorm_backward_part(dx, dscale, dshift, dy, x, mean, rstd, scale, rows, cols, 0, 1);
 }

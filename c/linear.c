@@ -7,8 +7,8 @@
 #include "simd.h"
 
 /* Forward's y, backward's dy. */
-static int check(const float *y, const float *scratch, const float *x, const float *weight, size_t rows, size_t in,
-                 size_t out)
+static int check(const float *y, const float *scratch, const float *x, const float *weight, size_t rows,
+                 size_t in, size_t out)
 {
     if (!y || !scratch || !x || !weight) return GPT_ERR_NULL;
     if (!gpt_fits(rows, in) || !gpt_fits(rows, out) || !gpt_fits(in, out)) return GPT_ERR_SIZE;
@@ -37,8 +37,8 @@ int gpt_linear_forward_ref(float *y, float *scratch, const float *x, const float
     return GPT_OK;
 }
 
-int gpt_linear_forward_part(float *y, float *scratch, const float *x, const float *weight, const float *bias,
-                            size_t rows, size_t in, size_t out, size_t part, size_t parts)
+int gpt_linear_forward(float *y, float *scratch, const float *x, const float *weight, const float *bias,
+                       size_t rows, size_t in, size_t out, size_t part, size_t parts)
 {
     const int status = check(y, scratch, x, weight, rows, in, out);
     if (status) return status;
@@ -72,12 +72,6 @@ int gpt_linear_forward_part(float *y, float *scratch, const float *x, const floa
     return GPT_OK;
 }
 
-int gpt_linear_forward(float *y, float *scratch, const float *x, const float *weight, const float *bias,
-                       size_t rows, size_t in, size_t out)
-{
-    return gpt_linear_forward_part(y, scratch, x, weight, bias, rows, in, out, 0, 1);
-}
-
 size_t gpt_linear_backward_scratch_size(size_t rows, size_t out)
 {
     return gpt_gemm_scratch_size(rows > out ? rows : out);
@@ -90,7 +84,8 @@ int gpt_linear_backward_ref(float *dx, float *dweight, float *dbias, float *scra
     if (status) return status;
     for (size_t i = 0; dx && i < rows * in; i++) {
         double sum = 0.0;
-        for (size_t o = 0; o < out; o++) sum += (double)dy[i / in * out + o] * (double)weight[o * in + i % in];
+        for (size_t o = 0; o < out; o++)
+            sum += (double)dy[i / in * out + o] * (double)weight[o * in + i % in];
         dx[i] = (float)sum;
     }
     for (size_t i = 0; dweight && i < out * in; i++) {
@@ -106,9 +101,9 @@ int gpt_linear_backward_ref(float *dx, float *dweight, float *dbias, float *scra
     return GPT_OK;
 }
 
-int gpt_linear_backward_part(float *dx, float *dweight, float *dbias, float *scratch, const float *dy,
-                             const float *x, const float *weight, size_t rows, size_t in, size_t out, size_t part,
-                             size_t parts)
+int gpt_linear_backward(float *dx, float *dweight, float *dbias, float *scratch, const float *dy,
+                        const float *x, const float *weight, size_t rows, size_t in, size_t out, size_t part,
+                        size_t parts)
 {
     const int status = check(dy, scratch, x, weight, rows, in, out);
     if (status) return status;
@@ -122,12 +117,6 @@ int gpt_linear_backward_part(float *dx, float *dweight, float *dbias, float *scr
     end = gpt_share(out, GPT_PANEL, part, parts, &first);
     if (dbias && out > 0) gpt_column_sums(dbias, dy, rows, out, first, end);
     return GPT_OK;
-}
-
-int gpt_linear_backward(float *dx, float *dweight, float *dbias, float *scratch, const float *dy, const float *x,
-                        const float *weight, size_t rows, size_t in, size_t out)
-{
-    return gpt_linear_backward_part(dx, dweight, dbias, scratch, dy, x, weight, rows, in, out, 0, 1);
 }
 
 int gpt_linear_init(float *weight, float *bias, gpt_random *random, size_t in, size_t out)

@@ -27,8 +27,8 @@ int gpt_mse_forward_ref(float *loss, const float *x, const float *target, size_t
     return GPT_OK;
 }
 
-int gpt_mse_forward_part(float *loss, const float *x, const float *target, size_t rows, size_t cols, size_t part,
-                         size_t parts)
+int gpt_mse_forward(float *loss, const float *x, const float *target, size_t rows, size_t cols, size_t part,
+                    size_t parts)
 {
     const int status = check(loss, x, target, rows, cols);
     if (status) return status;
@@ -54,11 +54,6 @@ int gpt_mse_forward_part(float *loss, const float *x, const float *target, size_
     return GPT_OK;
 }
 
-int gpt_mse_forward(float *loss, const float *x, const float *target, size_t rows, size_t cols)
-{
-    return gpt_mse_forward_part(loss, x, target, rows, cols, 0, 1);
-}
-
 int gpt_mse_backward_ref(float *dx, const float *x, const float *target, size_t n, float scale)
 {
     const int status = check(dx, x, target, n, 1);
@@ -67,8 +62,8 @@ int gpt_mse_backward_ref(float *dx, const float *x, const float *target, size_t 
     return GPT_OK;
 }
 
-int gpt_mse_backward_part(float *dx, const float *x, const float *target, size_t n, float scale, size_t part,
-                          size_t parts)
+int gpt_mse_backward(float *dx, const float *x, const float *target, size_t n, float scale, size_t part,
+                     size_t parts)
 {
     const int status = check(dx, x, target, n, 1);
     if (status) return status;
@@ -77,13 +72,8 @@ int gpt_mse_backward_part(float *dx, const float *x, const float *target, size_t
     size_t i;
     const size_t end = gpt_share(n, 4, part, parts, &i);
     for (; i + 4 <= end; i += 4)
-        wasm_v128_store(dx + i,
-                        wasm_f32x4_mul(wasm_f32x4_sub(wasm_v128_load(x + i), wasm_v128_load(target + i)), by));
+        wasm_v128_store(
+            dx + i, wasm_f32x4_mul(wasm_f32x4_sub(wasm_v128_load(x + i), wasm_v128_load(target + i)), by));
     for (; i < end; i++) dx[i] = (x[i] - target[i]) * scale;
     return GPT_OK;
-}
-
-int gpt_mse_backward(float *dx, const float *x, const float *target, size_t n, float scale)
-{
-    return gpt_mse_backward_part(dx, x, target, n, scale, 0, 1);
 }

@@ -80,7 +80,8 @@ GPT_INLINE double sum_f64(const float *x, double from, size_t n, int squared)
     for (; i + 4 <= n; i += 4) {
         const v128_t v = wasm_v128_load(x + i);
         const v128_t d0 = wasm_f64x2_sub(wasm_f64x2_promote_low_f32x4(v), f);
-        const v128_t d1 = wasm_f64x2_sub(wasm_f64x2_promote_low_f32x4(wasm_i32x4_shuffle(v, v, 2, 3, 0, 1)), f);
+        const v128_t d1 =
+            wasm_f64x2_sub(wasm_f64x2_promote_low_f32x4(wasm_i32x4_shuffle(v, v, 2, 3, 0, 1)), f);
         low = wasm_f64x2_add(low, squared ? wasm_f64x2_mul(d0, d0) : d0);
         high = wasm_f64x2_add(high, squared ? wasm_f64x2_mul(d1, d1) : d1);
     }

@@ -27,7 +27,7 @@ int gpt_relu_forward_ref(float *y, const float *x, size_t n)
     return GPT_OK;
 }
 
-int gpt_relu_forward_part(float *y, const float *x, size_t n, size_t part, size_t parts)
+int gpt_relu_forward(float *y, const float *x, size_t n, size_t part, size_t parts)
 {
     const int status = check(y, x, n);
     if (status) return status;
@@ -40,8 +40,6 @@ int gpt_relu_forward_part(float *y, const float *x, size_t n, size_t part, size_
     if (i < end) gpt_store_tail(y + i, wasm_f32x4_pmax(gpt_load_tail(x + i, end - i), zero), end - i);
     return GPT_OK;
 }
-
-int gpt_relu_forward(float *y, const float *x, size_t n) { return gpt_relu_forward_part(y, x, n, 0, 1); }
 
 int gpt_relu_backward_ref(float *dx, const float *dy, const float *x, size_t n)
 {
@@ -56,20 +54,17 @@ GPT_INLINE v128_t gradient(v128_t dy, v128_t x)
     return wasm_v128_andnot(dy, wasm_f32x4_le(x, wasm_f32x4_splat(0.0f)));
 }
 
-int gpt_relu_backward_part(float *dx, const float *dy, const float *x, size_t n, size_t part, size_t parts)
+int gpt_relu_backward(float *dx, const float *dy, const float *x, size_t n, size_t part, size_t parts)
 {
     const int status = check_backward(dx, dy, x, n);
     if (status) return status;
     if (part >= parts) return GPT_ERR_VALUE;
     size_t i;
     const size_t end = gpt_share(n, 4, part, parts, &i);
-    for (; i + 4 <= end; i += 4) wasm_v128_store(dx + i, gradient(wasm_v128_load(dy + i), wasm_v128_load(x + i)));
+    for (; i + 4 <= end; i += 4)
+        wasm_v128_store(dx + i, gradient(wasm_v128_load(dy + i), wasm_v128_load(x + i)));
     if (i < end)
-        gpt_store_tail(dx + i, gradient(gpt_load_tail(dy + i, end - i), gpt_load_tail(x + i, end - i)), end - i);
+        gpt_store_tail(dx + i, gradient(gpt_load_tail(dy + i, end - i), gpt_load_tail(x + i, end - i)),
+                       end - i);
     return GPT_OK;
-}
-
-int gpt_relu_backward(float *dx, const float *dy, const float *x, size_t n)
-{
-    return gpt_relu_backward_part(dx, dy, x, n, 0, 1);
 }

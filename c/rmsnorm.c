@@ -21,22 +21,23 @@ static int check(const float *y, const float *x, const float *scale, size_t rows
     return GPT_OK;
 }
 
-static int check_forward(const float *y, const float *x, const float *scale, size_t rows, size_t cols, float eps)
+static int check_forward(const float *y, const float *x, const float *scale, size_t rows, size_t cols,
+                         float eps)
 {
     const int status = check(y, x, scale, rows, cols);
     if (status) return status;
     return eps > 0.0f && eps < INFINITY ? GPT_OK : GPT_ERR_VALUE;
 }
 
-static int check_backward(const float *dx, const float *dscale, const float *dy, const float *x, const float *scale,
-                          const float *rstd, size_t rows, size_t cols)
+static int check_backward(const float *dx, const float *dscale, const float *dy, const float *x,
+                          const float *scale, const float *rstd, size_t rows, size_t cols)
 {
     if (!dscale || !dy || !rstd) return GPT_ERR_NULL;
     return check(dx, x, scale, rows, cols);
 }
 
-int gpt_rmsnorm_forward_ref(float *y, float *rstd, const float *x, const float *scale, size_t rows, size_t cols,
-                            float eps)
+int gpt_rmsnorm_forward_ref(float *y, float *rstd, const float *x, const float *scale, size_t rows,
+                            size_t cols, float eps)
 {
     const int status = check_forward(y, x, scale, rows, cols, eps);
     if (status) return status;
@@ -78,8 +79,8 @@ GPT_INLINE double sum_of(const float *a, const float *b, const float *c, size_t 
     return sum;
 }
 
-int gpt_rmsnorm_forward_part(float *y, float *rstd, const float *x, const float *scale, size_t rows, size_t cols,
-                             float eps, size_t part, size_t parts)
+int gpt_rmsnorm_forward(float *y, float *rstd, const float *x, const float *scale, size_t rows, size_t cols,
+                        float eps, size_t part, size_t parts)
 {
     const int status = check_forward(y, x, scale, rows, cols, eps);
     if (status) return status;
@@ -93,18 +94,12 @@ int gpt_rmsnorm_forward_part(float *y, float *rstd, const float *x, const float 
         const v128_t s4 = wasm_f32x4_splat(s);
         size_t c = 0;
         for (; c + 4 <= cols; c += 4)
-            wasm_v128_store(y_r + c,
-                            wasm_f32x4_mul(wasm_f32x4_mul(wasm_v128_load(x_r + c), s4), wasm_v128_load(scale + c)));
+            wasm_v128_store(y_r + c, wasm_f32x4_mul(wasm_f32x4_mul(wasm_v128_load(x_r + c), s4),
+                                                    wasm_v128_load(scale + c)));
         for (; c < cols; c++) y_r[c] = x_r[c] * s * scale[c];
         if (rstd) rstd[r] = s;
     }
     return GPT_OK;
-}
-
-int gpt_rmsnorm_forward(float *y, float *rstd, const float *x, const float *scale, size_t rows, size_t cols,
-                        float eps)
-{
-    return gpt_rmsnorm_forward_part(y, rstd, x, scale, rows, cols, eps, 0, 1);
 }
 
 int gpt_rmsnorm_backward_ref(float *dx, float *dscale, const float *dy, const float *x, const float *scale,
@@ -169,8 +164,8 @@ GPT_INLINE void sum_columns(float *dscale, const float *dy, const float *x, cons
     for (size_t k = 0; k < n; k++) dscale[k] = (float)sums[k];
 }
 
-int gpt_rmsnorm_backward_part(float *dx, float *dscale, const float *dy, const float *x, const float *scale,
-                              const float *rstd, size_t rows, size_t cols, size_t part, size_t parts)
+int gpt_rmsnorm_backward(float *dx, float *dscale, const float *dy, const float *x, const float *scale,
+                         const float *rstd, size_t rows, size_t cols, size_t part, size_t parts)
 {
     const int status = check_backward(dx, dscale, dy, x, scale, rstd, rows, cols);
     if (status) return status;
@@ -181,10 +176,4 @@ int gpt_rmsnorm_backward_part(float *dx, float *dscale, const float *dy, const f
     for (; c + 4 <= end; c += 4) sum_columns(dscale + c, dy + c, x + c, rstd, rows, cols, 4);
     if (c < end) sum_columns(dscale + c, dy + c, x + c, rstd, rows, cols, end - c);
     return GPT_OK;
-}
-
-int gpt_rmsnorm_backward(float *dx, float *dscale, const float *dy, const float *x, const float *scale,
-                         const float *rstd, size_t rows, size_t cols)
-{
-    return gpt_rmsnorm_backward_part(dx, dscale, dy, x, scale, rstd, rows, cols, 0, 1);
 }

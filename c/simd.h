@@ -42,7 +42,8 @@ GPT_INLINE v128_t gpt_exp(v128_t x)
     q = gpt_multiply_add(q, r, wasm_f32x4_splat(0.166665211f));
     q = gpt_multiply_add(q, r, wasm_f32x4_splat(0.49999994f));
     const v128_t e = gpt_multiply_add(wasm_f32x4_mul(r, r), q, wasm_f32x4_add(r, wasm_f32x4_splat(1.0f)));
-    const v128_t power = wasm_i32x4_shl(wasm_i32x4_add(wasm_i32x4_trunc_sat_f32x4(n), wasm_i32x4_splat(127)), 23);
+    const v128_t power =
+        wasm_i32x4_shl(wasm_i32x4_add(wasm_i32x4_trunc_sat_f32x4(n), wasm_i32x4_splat(127)), 23);
     /* not "below, take 0": a NaN must pass */
     return wasm_v128_andnot(wasm_f32x4_mul(e, power), wasm_f32x4_lt(x, wasm_f32x4_splat(-87.0f)));
 }

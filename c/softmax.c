@@ -33,7 +33,7 @@ int gpt_softmax_forward_ref(float *y, const float *x, size_t rows, size_t cols)
     return GPT_OK;
 }
 
-int gpt_softmax_forward_part(float *y, const float *x, size_t rows, size_t cols, size_t part, size_t parts)
+int gpt_softmax_forward(float *y, const float *x, size_t rows, size_t cols, size_t part, size_t parts)
 {
     const int status = check(y, x, rows, cols);
     if (status) return status;
@@ -50,11 +50,6 @@ int gpt_softmax_forward_part(float *y, const float *x, size_t rows, size_t cols,
         for (; c < cols; c++) y_r[c] *= by;
     }
     return GPT_OK;
-}
-
-int gpt_softmax_forward(float *y, const float *x, size_t rows, size_t cols)
-{
-    return gpt_softmax_forward_part(y, x, rows, cols, 0, 1);
 }
 
 int gpt_softmax_backward_ref(float *dx, const float *dy, const float *y, size_t rows, size_t cols)
@@ -77,15 +72,16 @@ static double dot_of(const float *a, const float *b, size_t n)
     while (i + 4 <= n) {
         const size_t end = n - i < GPT_SOFTMAX_BLOCK ? n : i + GPT_SOFTMAX_BLOCK;
         v128_t block = wasm_f32x4_splat(0.0f);
-        for (; i + 4 <= end; i += 4) block = gpt_multiply_add(wasm_v128_load(a + i), wasm_v128_load(b + i), block);
+        for (; i + 4 <= end; i += 4)
+            block = gpt_multiply_add(wasm_v128_load(a + i), wasm_v128_load(b + i), block);
         dot += (double)gpt_sum_lanes(block);
     }
     for (; i < n; i++) dot += (double)(a[i] * b[i]);
     return dot;
 }
 
-int gpt_softmax_backward_part(float *dx, const float *dy, const float *y, size_t rows, size_t cols, size_t part,
-                              size_t parts)
+int gpt_softmax_backward(float *dx, const float *dy, const float *y, size_t rows, size_t cols, size_t part,
+                         size_t parts)
 {
     const int status = check_backward(dx, dy, y, rows, cols);
     if (status) return status;
@@ -99,14 +95,9 @@ int gpt_softmax_backward_part(float *dx, const float *dy, const float *y, size_t
         const v128_t dot4 = wasm_f32x4_splat(dot);
         size_t c = 0;
         for (; c + 4 <= cols; c += 4)
-            wasm_v128_store(
-                dx_r + c, wasm_f32x4_mul(wasm_v128_load(y_r + c), wasm_f32x4_sub(wasm_v128_load(dy_r + c), dot4)));
+            wasm_v128_store(dx_r + c, wasm_f32x4_mul(wasm_v128_load(y_r + c),
+                                                     wasm_f32x4_sub(wasm_v128_load(dy_r + c), dot4)));
         for (; c < cols; c++) dx_r[c] = y_r[c] * (dy_r[c] - dot);
     }
     return GPT_OK;
-}
-
-int gpt_softmax_backward(float *dx, const float *dy, const float *y, size_t rows, size_t cols)
-{
-    return gpt_softmax_backward_part(dx, dy, y, rows, cols, 0, 1);
 }

@@ -94,7 +94,7 @@ async function secondsAroundCall(gpt, effort) {
       layer.forward(x)
     })
   }
-  const raw = () => void kernel(to, 0, 0, from, scale, shift, 1, 4, EPS)
+  const raw = () => void kernel(to, 0, 0, from, scale, shift, 1, 4, EPS, 0, 1)
   const entries = Object.entries({ whole, raw }).map(([name, call]) => ({ name, call }))
   const seconds = await race(entries, effort)
   for (const owned of [layer, x, y]) owned.dispose()

@@ -3,6 +3,26 @@
 #include "check.h"
 #include "gpt_layers.h"
 
+/* The kernels on one thread, with the signature of their references. */
+static int whole_attention_forward(float *y, float *lse, float *scratch, const float *qkv, size_t batch,
+                                   size_t tokens, size_t heads, size_t size, uint32_t seed, float p)
+{
+    return gpt_attention_forward(y, lse, scratch, qkv, batch, tokens, heads, size, seed, p, 0, 1);
+}
+
+static int whole_attention_weights(float *w, float *scratch, const float *qkv, const float *lse, size_t batch,
+                                   size_t tokens, size_t heads, size_t size)
+{
+    return gpt_attention_weights(w, scratch, qkv, lse, batch, tokens, heads, size, 0, 1);
+}
+
+static int whole_attention_backward(float *dqkv, float *scratch, const float *dy, const float *y,
+                                    const float *qkv, const float *lse, size_t batch, size_t tokens,
+                                    size_t heads, size_t size, uint32_t seed, float p)
+{
+    return gpt_attention_backward(dqkv, scratch, dy, y, qkv, lse, batch, tokens, heads, size, seed, p, 0, 1);
+}
+
 static const double tolerance = 3e-6, gradient_tolerance = 1e-5;
 enum { SEED = 123, MOST_PARTS = 5 };
 
@@ -21,8 +41,9 @@ static void every_shape(void (*try_one)(shape s, float p))
     for (size_t t = 0; t < 9; t++)
         for (size_t k = 0; k < 4; k++) {
             if (tokens[t] > 65 && k % 2 == 0) continue;
-            try_one((shape){1 + (t + k) % 2, tokens[t], tokens[t] > 65 ? 1 : 1 + (t + k) % 3, sizes_of_heads[k]},
-                    0.0f);
+            try_one(
+                (shape){1 + (t + k) % 2, tokens[t], tokens[t] > 65 ? 1 : 1 + (t + k) % 3, sizes_of_heads[k]},
+                0.0f);
             try_one((shape){1, tokens[t], 2, sizes_of_heads[k]}, 0.3f);
         }
     try_one((shape){1, 7, 12, 64}, 0.0f);
@@ -34,12 +55,14 @@ static void expect_near(const char *name, const float *got, const float *expecte
 {
     double largest = 0.0;
     for (size_t i = 0; i < n; i++) largest = fmax(largest, fabs((double)expected[i]));
-    for (size_t i = 0; i < n; i++) expect_within(name, i, (double)got[i], (double)expected[i], share * largest);
+    for (size_t i = 0; i < n; i++)
+        expect_within(name, i, (double)got[i], (double)expected[i], share * largest);
 }
 
 static void expect_forward(shape s, float p)
 {
-    in_case("batch %zu, tokens %zu, heads %zu, size %zu, p %g", s.batch, s.tokens, s.heads, s.size, (double)p);
+    in_case("batch %zu, tokens %zu, heads %zu, size %zu, p %g", s.batch, s.tokens, s.heads, s.size,
+            (double)p);
     const size_t n = rows_of(s) * dim_of(s), scratch_size = gpt_attention_scratch_size(s.tokens, s.size);
     const float *qkv = random_input("qkv", 3 * n, -2.0f, 2.0f);
     float *y = output("y", n), *expected = output("expected", n), *scratch = output("scratch", scratch_size);
@@ -47,14 +70,16 @@ static void expect_forward(shape s, float p)
     expect_status(gpt_attention_forward_ref(expected, lse_expected, scratch, qkv, s.batch, s.tokens, s.heads,
                                             s.size, SEED, p),
                   GPT_OK);
-    expect_status(gpt_attention_forward(y, lse, scratch, qkv, s.batch, s.tokens, s.heads, s.size, SEED, p), GPT_OK);
+    expect_status(
+        gpt_attention_forward(y, lse, scratch, qkv, s.batch, s.tokens, s.heads, s.size, SEED, p, 0, 1),
+        GPT_OK);
     expect_close("y", y, expected, n, tolerance);
     expect_close("lse", lse, lse_expected, pairs_of(s), tolerance);
     for (size_t parts = 2; parts <= MOST_PARTS; parts++) {
         float *whole = output("in parts", n), *scratches = output("scratches", parts * scratch_size);
         for (size_t part = 0; part < parts; part++)
-            expect_status(gpt_attention_forward_part(whole, NULL, scratches, qkv, s.batch, s.tokens, s.heads,
-                                                     s.size, SEED, p, part, parts),
+            expect_status(gpt_attention_forward(whole, NULL, scratches, qkv, s.batch, s.tokens, s.heads,
+                                                s.size, SEED, p, part, parts),
                           GPT_OK);
         expect_same("in parts", whole, y, n);
     }
@@ -71,15 +96,18 @@ static void expect_weights(shape s, float p)
     const float *qkv = random_input("qkv", 3 * rows_of(s) * dim_of(s), -2.0f, 2.0f);
     float *y = output("y", rows_of(s) * dim_of(s)), *lse = output("lse", pairs_of(s));
     float *w = output("w", n), *expected = output("expected", n), *scratch = output("scratch", scratch_size);
-    expect_status(gpt_attention_forward(y, lse, scratch, qkv, s.batch, s.tokens, s.heads, s.size, SEED, p), GPT_OK);
+    expect_status(
+        gpt_attention_forward(y, lse, scratch, qkv, s.batch, s.tokens, s.heads, s.size, SEED, p, 0, 1),
+        GPT_OK);
     expect_status(gpt_attention_weights_ref(expected, scratch, qkv, lse, s.batch, s.tokens, s.heads, s.size),
                   GPT_OK);
-    expect_status(gpt_attention_weights(w, scratch, qkv, lse, s.batch, s.tokens, s.heads, s.size), GPT_OK);
+    expect_status(gpt_attention_weights(w, scratch, qkv, lse, s.batch, s.tokens, s.heads, s.size, 0, 1),
+                  GPT_OK);
     expect_close("w", w, expected, n, tolerance);
     float *whole = output("in parts", n), *scratches = output("scratches", 3 * scratch_size);
     for (size_t part = 0; part < 3; part++)
         expect_status(
-            gpt_attention_weights_part(whole, scratches, qkv, lse, s.batch, s.tokens, s.heads, s.size, part, 3),
+            gpt_attention_weights(whole, scratches, qkv, lse, s.batch, s.tokens, s.heads, s.size, part, 3),
             GPT_OK);
     expect_same("in parts", whole, w, n);
     end_case();
@@ -89,25 +117,28 @@ static void weights_agree(void) { every_shape(expect_weights); }
 
 static void expect_backward(shape s, float p)
 {
-    in_case("batch %zu, tokens %zu, heads %zu, size %zu, p %g", s.batch, s.tokens, s.heads, s.size, (double)p);
-    const size_t n = rows_of(s) * dim_of(s), backward_size = gpt_attention_backward_scratch_size(s.tokens, s.size);
+    in_case("batch %zu, tokens %zu, heads %zu, size %zu, p %g", s.batch, s.tokens, s.heads, s.size,
+            (double)p);
+    const size_t n = rows_of(s) * dim_of(s),
+                 backward_size = gpt_attention_backward_scratch_size(s.tokens, s.size);
     const float *qkv = random_input("qkv", 3 * n, -2.0f, 2.0f), *dy = random_input("dy", n, -1.0f, 1.0f);
     float *y = work(n), *lse = work(pairs_of(s)), *scratch = output("scratch", backward_size);
     float *dqkv = output("dqkv", 3 * n), *expected = output("expected", 3 * n);
     float *forward_scratch = work(gpt_attention_scratch_size(s.tokens, s.size));
-    expect_status(gpt_attention_forward(y, lse, forward_scratch, qkv, s.batch, s.tokens, s.heads, s.size, SEED, p),
+    expect_status(gpt_attention_forward(y, lse, forward_scratch, qkv, s.batch, s.tokens, s.heads, s.size,
+                                        SEED, p, 0, 1),
                   GPT_OK);
-    expect_status(
-        gpt_attention_backward_ref(expected, scratch, dy, y, qkv, lse, s.batch, s.tokens, s.heads, s.size, SEED, p),
-        GPT_OK);
-    expect_status(
-        gpt_attention_backward(dqkv, scratch, dy, y, qkv, lse, s.batch, s.tokens, s.heads, s.size, SEED, p),
-        GPT_OK);
+    expect_status(gpt_attention_backward_ref(expected, scratch, dy, y, qkv, lse, s.batch, s.tokens, s.heads,
+                                             s.size, SEED, p),
+                  GPT_OK);
+    expect_status(gpt_attention_backward(dqkv, scratch, dy, y, qkv, lse, s.batch, s.tokens, s.heads, s.size,
+                                         SEED, p, 0, 1),
+                  GPT_OK);
     expect_near("dqkv", dqkv, expected, 3 * n, gradient_tolerance);
     float *whole = output("in parts", 3 * n), *scratches = output("scratches", 3 * backward_size);
     for (size_t part = 0; part < 3; part++)
-        expect_status(gpt_attention_backward_part(whole, scratches, dy, y, qkv, lse, s.batch, s.tokens, s.heads,
-                                                  s.size, SEED, p, part, 3),
+        expect_status(gpt_attention_backward(whole, scratches, dy, y, qkv, lse, s.batch, s.tokens, s.heads,
+                                             s.size, SEED, p, part, 3),
                       GPT_OK);
     expect_same("in parts", whole, dqkv, 3 * n);
     end_case();
@@ -123,10 +154,10 @@ static void known_values(void)
     static const float w_expected[4] = {1.0f, 0.0f, 0.25f, 0.75f};
     float *y = output("y", 2), *lse = output("lse", 2), *w = output("w", 4);
     float *scratch = output("scratch", gpt_attention_scratch_size(2, 1));
-    expect_status(gpt_attention_forward(y, lse, scratch, qkv, 1, 2, 1, 1, 0, 0.0f), GPT_OK);
+    expect_status(gpt_attention_forward(y, lse, scratch, qkv, 1, 2, 1, 1, 0, 0.0f, 0, 1), GPT_OK);
     expect_close("y", y, y_expected, 2, 1e-6);
     expect_close("lse", lse, lse_expected, 2, 1e-6);
-    expect_status(gpt_attention_weights(w, scratch, qkv, lse, 1, 2, 1, 1), GPT_OK);
+    expect_status(gpt_attention_weights(w, scratch, qkv, lse, 1, 2, 1, 1, 0, 1), GPT_OK);
     expect_close("w", w, w_expected, 4, 1e-6);
     expect_status(gpt_attention_forward_ref(y, lse, scratch, qkv, 1, 2, 1, 1, 0, 0.0f), GPT_OK);
     expect_close("reference's y", y, y_expected, 2, 1e-6);
@@ -147,10 +178,13 @@ static void is_causal(void)
             float *changed = work(TOKENS * 3 * DIM);
             float *y = output("y", TOKENS * DIM), *after = output("after", TOKENS * DIM);
             float *scratch = output("scratch", gpt_attention_scratch_size(TOKENS, SIZE));
-            for (size_t i = 0; i < TOKENS * 3 * DIM; i++) changed[i] = i / (3 * DIM) == j ? changes[k] : qkv[i];
-            expect_status(gpt_attention_forward(y, NULL, scratch, qkv, 1, TOKENS, HEADS, SIZE, 0, 0.0f), GPT_OK);
-            expect_status(gpt_attention_forward(after, NULL, scratch, changed, 1, TOKENS, HEADS, SIZE, 0, 0.0f),
+            for (size_t i = 0; i < TOKENS * 3 * DIM; i++)
+                changed[i] = i / (3 * DIM) == j ? changes[k] : qkv[i];
+            expect_status(gpt_attention_forward(y, NULL, scratch, qkv, 1, TOKENS, HEADS, SIZE, 0, 0.0f, 0, 1),
                           GPT_OK);
+            expect_status(
+                gpt_attention_forward(after, NULL, scratch, changed, 1, TOKENS, HEADS, SIZE, 0, 0.0f, 0, 1),
+                GPT_OK);
             expect_same("before it", after, y, j * DIM);
             for (size_t i = j * DIM; i < TOKENS * DIM && isnan(changes[k]); i++)
                 expect(isnan(after[i]), "expected NaN at %zu, got %g", i, (double)after[i]);
@@ -171,12 +205,15 @@ static void huge_scores(void)
             if (i % (3 * SIZE) < 2 * SIZE) qkv[i] *= largest;
         float *y = output("y", TOKENS * SIZE), *expected = output("expected", TOKENS * SIZE);
         float *scratch = output("scratch", gpt_attention_scratch_size(TOKENS, SIZE));
-        expect_status(gpt_attention_forward_ref(expected, NULL, scratch, qkv, 1, TOKENS, 1, SIZE, 0, 0.0f), GPT_OK);
-        expect_status(gpt_attention_forward(y, NULL, scratch, qkv, 1, TOKENS, 1, SIZE, 0, 0.0f), GPT_OK);
+        expect_status(gpt_attention_forward_ref(expected, NULL, scratch, qkv, 1, TOKENS, 1, SIZE, 0, 0.0f),
+                      GPT_OK);
+        expect_status(gpt_attention_forward(y, NULL, scratch, qkv, 1, TOKENS, 1, SIZE, 0, 0.0f, 0, 1),
+                      GPT_OK);
         /* float32 rounds scores of 1e6 by 0.1: a near tie of two keys is theirs alone */
         if (k > 0) expect_close("y", y, expected, TOKENS * SIZE, 1e-6);
         for (size_t i = 0; i < TOKENS * SIZE; i++)
-            expect(fabsf(y[i]) <= 1.0f, "expected a mean of values in -1 ... 1 at %zu, got %g", i, (double)y[i]);
+            expect(fabsf(y[i]) <= 1.0f, "expected a mean of values in -1 ... 1 at %zu, got %g", i,
+                   (double)y[i]);
         end_case();
     }
 }
@@ -186,8 +223,9 @@ static void drops_all(void)
     enum { TOKENS = 11, SIZE = 3 };
     static const float zeros[TOKENS * SIZE];
     const float *qkv = random_input("qkv", TOKENS * 3 * SIZE, -1.0f, 1.0f);
-    float *y = output("y", TOKENS * SIZE), *scratch = output("scratch", gpt_attention_scratch_size(TOKENS, SIZE));
-    expect_status(gpt_attention_forward(y, NULL, scratch, qkv, 1, TOKENS, 1, SIZE, 0, 1.0f), GPT_OK);
+    float *y = output("y", TOKENS * SIZE),
+          *scratch = output("scratch", gpt_attention_scratch_size(TOKENS, SIZE));
+    expect_status(gpt_attention_forward(y, NULL, scratch, qkv, 1, TOKENS, 1, SIZE, 0, 1.0f, 0, 1), GPT_OK);
     expect_close("y", y, zeros, TOKENS * SIZE, 0.0);
 }
 
@@ -198,8 +236,8 @@ static void masks_differ(void)
     float *qkv = work(3 * N), *scratch = work(gpt_attention_scratch_size(TOKENS, 1));
     for (size_t i = 0; i < 3 * N; i++) qkv[i] = 1.0f;
     float *y = output("y", N), *other = output("other", N);
-    expect_status(gpt_attention_forward(y, NULL, scratch, qkv, 2, TOKENS, 2, 1, 1, 0.5f), GPT_OK);
-    expect_status(gpt_attention_forward(other, NULL, scratch, qkv, 2, TOKENS, 2, 1, 2, 0.5f), GPT_OK);
+    expect_status(gpt_attention_forward(y, NULL, scratch, qkv, 2, TOKENS, 2, 1, 1, 0.5f, 0, 1), GPT_OK);
+    expect_status(gpt_attention_forward(other, NULL, scratch, qkv, 2, TOKENS, 2, 1, 2, 0.5f, 0, 1), GPT_OK);
     size_t seeds = 0, heads = 0, sequences = 0;
     double sum = 0.0;
     for (size_t i = 0; i < N; i++) {
@@ -208,8 +246,8 @@ static void masks_differ(void)
         sequences += y[i] != y[(i + N / 2) % N];
         sum += (double)y[i];
     }
-    expect(seeds > N / 2 && heads > N / 2 && sequences > N / 2, "expected masks to differ, got %zu, %zu, %zu of %d",
-           seeds, heads, sequences, N);
+    expect(seeds > N / 2 && heads > N / 2 && sequences > N / 2,
+           "expected masks to differ, got %zu, %zu, %zu of %d", seeds, heads, sequences, N);
     expect(fabs(sum / N - 1.0) < 0.2, "expected a mean of about 1, got %g", sum / N);
 }
 
@@ -222,12 +260,15 @@ static void empty_dimensions(void)
     for (size_t k = 0; k < 5; k++) {
         const shape s = empty[k];
         in_case("batch %zu, tokens %zu, heads %zu, size %zu", s.batch, s.tokens, s.heads, s.size);
-        expect_refused(gpt_attention_forward(y, y, scratch, x, s.batch, s.tokens, s.heads, s.size, 0, 0.0f),
-                       GPT_OK);
-        expect_refused(gpt_attention_weights(y, scratch, x, x, s.batch, k == 4 ? 2 : s.tokens, s.heads, s.size),
-                       GPT_OK);
-        expect_refused(gpt_attention_backward(y, scratch, x, x, x, x, s.batch, s.tokens, s.heads, s.size, 0, 0.0f),
-                       GPT_OK);
+        expect_refused(
+            gpt_attention_forward(y, y, scratch, x, s.batch, s.tokens, s.heads, s.size, 0, 0.0f, 0, 1),
+            GPT_OK);
+        expect_refused(
+            gpt_attention_weights(y, scratch, x, x, s.batch, k == 4 ? 2 : s.tokens, s.heads, s.size, 0, 1),
+            GPT_OK);
+        expect_refused(
+            gpt_attention_backward(y, scratch, x, x, x, x, s.batch, s.tokens, s.heads, s.size, 0, 0.0f, 0, 1),
+            GPT_OK);
     }
     end_case();
 }
@@ -235,12 +276,12 @@ static void empty_dimensions(void)
 static void refuses(void)
 {
     static int (*const forwards[2])(float *, float *, float *, const float *, size_t, size_t, size_t, size_t,
-                                    uint32_t, float) = {gpt_attention_forward, gpt_attention_forward_ref};
+                                    uint32_t, float) = {whole_attention_forward, gpt_attention_forward_ref};
     static int (*const all_weights[2])(float *, float *, const float *, const float *, size_t, size_t, size_t,
-                                       size_t) = {gpt_attention_weights, gpt_attention_weights_ref};
-    static int (*const backwards[2])(float *, float *, const float *, const float *, const float *, const float *,
-                                     size_t, size_t, size_t, size_t, uint32_t,
-                                     float) = {gpt_attention_backward, gpt_attention_backward_ref};
+                                       size_t) = {whole_attention_weights, gpt_attention_weights_ref};
+    static int (*const backwards[2])(float *, float *, const float *, const float *, const float *,
+                                     const float *, size_t, size_t, size_t, size_t, uint32_t,
+                                     float) = {whole_attention_backward, gpt_attention_backward_ref};
     const float *x = random_input("x", 6, -1.0f, 1.0f);
     float *y = output("y", 6), *s = output("scratch", 6);
     for (size_t k = 0; k < 2; k++) {
@@ -270,16 +311,17 @@ static void refuses(void)
         expect_refused(backwards[k](y, s, x, x, x, x, 1, 2, 1, 1, 0, 2.0f), GPT_ERR_VALUE);
     }
     in_case("part 2 of 2");
-    expect_refused(gpt_attention_forward_part(y, NULL, s, x, 1, 2, 1, 1, 0, 0.0f, 2, 2), GPT_ERR_VALUE);
-    expect_refused(gpt_attention_weights_part(y, s, x, x, 1, 2, 1, 1, 2, 2), GPT_ERR_VALUE);
-    expect_refused(gpt_attention_backward_part(y, s, x, x, x, x, 1, 2, 1, 1, 0, 0.0f, 2, 2), GPT_ERR_VALUE);
+    expect_refused(gpt_attention_forward(y, NULL, s, x, 1, 2, 1, 1, 0, 0.0f, 2, 2), GPT_ERR_VALUE);
+    expect_refused(gpt_attention_weights(y, s, x, x, 1, 2, 1, 1, 2, 2), GPT_ERR_VALUE);
+    expect_refused(gpt_attention_backward(y, s, x, x, x, x, 1, 2, 1, 1, 0, 0.0f, 2, 2), GPT_ERR_VALUE);
     end_case();
 }
 
 static void scratch_is_a_tile(void)
 {
     const size_t some = gpt_attention_scratch_size(1000, 64), many = gpt_attention_scratch_size(1000000, 64);
-    expect(some == many, "expected as much scratch for 1000000 tokens as for 1000, got %zu and %zu", many, some);
+    expect(some == many, "expected as much scratch for 1000000 tokens as for 1000, got %zu and %zu", many,
+           some);
 }
 
 void test_attention(void)
@@ -287,15 +329,18 @@ void test_attention(void)
     promise("attention of a small example is what the equation gives", known_values);
     promise("attention is within 3e-6 of float64 at odd sizes, with dropout too, and the same bits in parts",
             forward_agrees);
-    promise("attention's weights are within 3e-6 of float64, 0 above the diagonal, and the same bits in parts",
-            weights_agree);
-    promise("attention's gradients are within 1e-5 of float64 at odd sizes, with dropout too, and the same bits in "
+    promise(
+        "attention's weights are within 3e-6 of float64, 0 above the diagonal, and the same bits in parts",
+        weights_agree);
+    promise("attention's gradients are within 1e-5 of float64 at odd sizes, with dropout too, and the same "
+            "bits in "
             "parts",
             backward_agrees);
     promise("attention of a token does not depend on what comes after it, bit for bit, be it NaN", is_causal);
     promise("attention does not overflow where scores are huge", huge_scores);
     promise("attention with dropout 1 is 0", drops_all);
-    promise("attention drops other weights for another seed, head or sequence, and keeps the mean", masks_differ);
+    promise("attention drops other weights for another seed, head or sequence, and keeps the mean",
+            masks_differ);
     promise("attention's scratch does not grow with the tokens", scratch_is_a_tile);
     promise("attention of empty dimensions writes nothing, and returns at once", empty_dimensions);
     promise("attention refuses NULL, impossible sizes and probabilities and leaves all alone", refuses);

@@ -3,6 +3,27 @@
 #include "check.h"
 #include "gpt_layers.h"
 
+/* The kernels on one thread, with the signature of their references. */
+static int whole_batchnorm_statistics(float *mean, float *off, float *var, const float *x, size_t rows,
+                                      size_t cols)
+{
+    return gpt_batchnorm_statistics(mean, off, var, x, rows, cols, 0, 1);
+}
+
+static int whole_batchnorm_forward(float *y, const float *x, const float *mean, const float *off,
+                                   const float *var, const float *scale, const float *shift, size_t rows,
+                                   size_t cols, float eps)
+{
+    return gpt_batchnorm_forward(y, x, mean, off, var, scale, shift, rows, cols, eps, 0, 1);
+}
+
+static int whole_batchnorm_backward(float *dx, float *dscale, float *dshift, const float *dy, const float *x,
+                                    const float *mean, const float *off, const float *var, const float *scale,
+                                    size_t rows, size_t cols, float eps)
+{
+    return gpt_batchnorm_backward(dx, dscale, dshift, dy, x, mean, off, var, scale, rows, cols, eps, 0, 1);
+}
+
 /* What the contract says: absolute below 1, relative above. */
 static const double tolerance = 5e-6;
 
@@ -20,10 +41,11 @@ static void expect_forward(const float *values, size_t rows, size_t cols)
     const float *x = input_of("x", values, n), *scale = random_input("scale", cols, -2.0f, 2.0f);
     const float *shift = random_input("shift", cols, -2.0f, 2.0f);
     float *mean = output("mean", cols), *off = output("off", cols), *var = output("var", cols);
-    float *m = output("expected mean", cols), *o = output("expected off", cols), *v = output("expected var", cols);
+    float *m = output("expected mean", cols), *o = output("expected off", cols),
+          *v = output("expected var", cols);
     float *y = output("y", n), *expected = output("expected y", n), *same = output_of("y is x", values, n);
     expect_status(gpt_batchnorm_statistics_ref(m, o, v, x, rows, cols), GPT_OK);
-    expect_status(gpt_batchnorm_statistics(mean, off, var, x, rows, cols), GPT_OK);
+    expect_status(gpt_batchnorm_statistics(mean, off, var, x, rows, cols, 0, 1), GPT_OK);
     for (size_t c = 0; c < cols; c++) {
         /* the mean to a part of the deviation, which is what y wants of it */
         expect_within("mean + off", c, (double)mean[c] + (double)off[c], (double)m[c] + (double)o[c],
@@ -31,16 +53,18 @@ static void expect_forward(const float *values, size_t rows, size_t cols)
         expect_within("var", c, (double)var[c], (double)v[c], 2e-6 * (double)v[c] + 1e-38);
     }
     expect_status(gpt_batchnorm_forward_ref(expected, x, m, o, v, scale, shift, rows, cols, 1e-5f), GPT_OK);
-    expect_status(gpt_batchnorm_forward(y, x, mean, off, var, scale, shift, rows, cols, 1e-5f), GPT_OK);
-    expect_status(gpt_batchnorm_forward(same, same, mean, off, var, scale, shift, rows, cols, 1e-5f), GPT_OK);
+    expect_status(gpt_batchnorm_forward(y, x, mean, off, var, scale, shift, rows, cols, 1e-5f, 0, 1), GPT_OK);
+    expect_status(gpt_batchnorm_forward(same, same, mean, off, var, scale, shift, rows, cols, 1e-5f, 0, 1),
+                  GPT_OK);
     expect_close("y", y, expected, n, tolerance);
     expect_same("y is x", same, y, n);
     for (size_t parts = 2; parts <= 4; parts++) {
-        float *a = output("mean in parts", cols), *b = output("var in parts", cols), *p = output("y in parts", n);
+        float *a = output("mean in parts", cols), *b = output("var in parts", cols),
+              *p = output("y in parts", n);
         for (size_t part = 0; part < parts; part++) {
-            expect_status(gpt_batchnorm_statistics_part(a, o, b, x, rows, cols, part, parts), GPT_OK);
+            expect_status(gpt_batchnorm_statistics(a, o, b, x, rows, cols, part, parts), GPT_OK);
             expect_status(
-                gpt_batchnorm_forward_part(p, x, mean, off, var, scale, shift, rows, cols, 1e-5f, part, parts),
+                gpt_batchnorm_forward(p, x, mean, off, var, scale, shift, rows, cols, 1e-5f, part, parts),
                 GPT_OK);
         }
         expect_same("mean in parts", a, mean, cols);
@@ -56,14 +80,15 @@ static void expect_backward(const float *values, size_t rows, size_t cols)
     const float *x = input_of("x", values, n), *scale = random_input("scale", cols, -2.0f, 2.0f);
     const float *dy = random_input("dy", n, -2.0f, 2.0f);
     float *mean = output("mean", cols), *off = output("off", cols), *var = output("var", cols);
-    expect_status(gpt_batchnorm_statistics(mean, off, var, x, rows, cols), GPT_OK);
+    expect_status(gpt_batchnorm_statistics(mean, off, var, x, rows, cols, 0, 1), GPT_OK);
     float *dx = output("dx", n), *ds = output("dscale", cols), *db = output("dshift", cols);
     float *dx_ref = output("expected dx", n), *ds_ref = output("expected dscale", cols);
     float *db_ref = output("expected dshift", cols), *same = output_of("dx is dy", dy, n);
     expect_status(
         gpt_batchnorm_backward_ref(dx_ref, ds_ref, db_ref, dy, x, mean, off, var, scale, rows, cols, 1e-5f),
         GPT_OK);
-    expect_status(gpt_batchnorm_backward(dx, ds, db, dy, x, mean, off, var, scale, rows, cols, 1e-5f), GPT_OK);
+    expect_status(gpt_batchnorm_backward(dx, ds, db, dy, x, mean, off, var, scale, rows, cols, 1e-5f, 0, 1),
+                  GPT_OK);
     for (size_t c = 0; c < cols; c++) {
         expect_within("dscale", c, (double)ds[c], (double)ds_ref[c], 2e-6 * (double)rows);
         expect_within("dshift", c, (double)db[c], (double)db_ref[c], 1e-6 * (double)rows);
@@ -74,14 +99,16 @@ static void expect_backward(const float *values, size_t rows, size_t cols)
         before = fmax(before, 2.0 * fabs((double)scale[c]) / sqrt((double)var[c] + 1e-5));
     for (size_t i = 0; i < n; i++)
         expect_within("dx", i, (double)dx[i], (double)dx_ref[i], 2e-6 * fmax(before, largest(dx_ref, n)));
-    expect_status(gpt_batchnorm_backward(same, ds, db, same, x, mean, off, var, scale, rows, cols, 1e-5f), GPT_OK);
+    expect_status(
+        gpt_batchnorm_backward(same, ds, db, same, x, mean, off, var, scale, rows, cols, 1e-5f, 0, 1),
+        GPT_OK);
     expect_same("dx is dy", same, dx, n);
     for (size_t parts = 2; parts <= 4; parts++) {
         float *d = output("dx in parts", n), *s = output("dscale in parts", cols),
               *b = output("dshift in parts", cols);
         for (size_t part = 0; part < parts; part++)
             expect_status(
-                gpt_batchnorm_backward_part(d, s, b, dy, x, mean, off, var, scale, rows, cols, 1e-5f, part, parts),
+                gpt_batchnorm_backward(d, s, b, dy, x, mean, off, var, scale, rows, cols, 1e-5f, part, parts),
                 GPT_OK);
         expect_same("dx in parts", d, dx, n);
         expect_same("dscale in parts", s, ds, cols);
@@ -93,20 +120,24 @@ static void expect_backward(const float *values, size_t rows, size_t cols)
 /* Mean and deviation, and every size on either side of a tile and a block. */
 static void agrees(void)
 {
-    static const float means[5] = {0.0f, 1e4f, -1e4f, 1e5f, 1e15f}, deviations[5] = {1.0f, 0.1f, 0.1f, 1.0f, 1e10f};
+    static const float means[5] = {0.0f, 1e4f, -1e4f, 1e5f, 1e15f},
+                       deviations[5] = {1.0f, 0.1f, 0.1f, 1.0f, 1e10f};
     static const size_t rows_of[7] = {2, 3, 15, 17, 64, 65, 200}, cols_of[8] = {1, 3, 4, 15, 16, 17, 33, 65};
     for (size_t k = 0; k < 8; k++) {
         for (size_t r = 0; r < 7; r++) {
             for (size_t s = 0; s < 5; s++) {
                 const size_t rows = rows_of[r], cols = cols_of[k];
-                in_case("%zu x %zu, mean %g, deviation %g", rows, cols, (double)means[s], (double)deviations[s]);
+                in_case("%zu x %zu, mean %g, deviation %g", rows, cols, (double)means[s],
+                        (double)deviations[s]);
                 float *values = work(rows * cols);
-                for (size_t i = 0; i < rows * cols; i++) values[i] = means[s] + deviations[s] * random_gauss();
+                for (size_t i = 0; i < rows * cols; i++)
+                    values[i] = means[s] + deviations[s] * random_gauss();
                 expect_forward(values, rows, cols);
                 in_case("backward, %zu x %zu, mean %g, deviation %g", rows, cols, (double)means[s],
                         (double)deviations[s]);
                 values = work(rows * cols);
-                for (size_t i = 0; i < rows * cols; i++) values[i] = means[s] + deviations[s] * random_gauss();
+                for (size_t i = 0; i < rows * cols; i++)
+                    values[i] = means[s] + deviations[s] * random_gauss();
                 expect_backward(values, rows, cols);
             }
         }
@@ -147,11 +178,13 @@ static void agrees_where_the_first_rows_mislead(void)
 static void sums_many_rows(void)
 {
     enum { ROWS = 20000, COLS = 17 };
-    const float *x = random_input("x", ROWS * COLS, 0.7f, 0.7f), *dy = random_input("dy", ROWS * COLS, 0.3f, 0.3f);
+    const float *x = random_input("x", ROWS * COLS, 0.7f, 0.7f),
+                *dy = random_input("dy", ROWS * COLS, 0.3f, 0.3f);
     const float *zero = random_input("zero", COLS, 0.0f, 0.0f), *one = random_input("one", COLS, 1.0f, 1.0f);
     float *dx = output("dx", ROWS * COLS), *dscale = output("dscale", COLS), *dshift = output("dshift", COLS);
-    expect_status(gpt_batchnorm_backward(dx, dscale, dshift, dy, x, zero, zero, one, one, ROWS, COLS, 1e-12f),
-                  GPT_OK);
+    expect_status(
+        gpt_batchnorm_backward(dx, dscale, dshift, dy, x, zero, zero, one, one, ROWS, COLS, 1e-12f, 0, 1),
+        GPT_OK);
     const double dot = (double)0.7f * (double)0.3f * ROWS, sum = (double)0.3f * ROWS;
     for (size_t c = 0; c < COLS; c++) {
         expect_within("dscale", c, (double)dscale[c], dot, 1e-6 * dot);
@@ -165,18 +198,19 @@ static void known_values(void)
     static const float x[4] = {1.0f, 5.0f, 3.0f, 5.0f}, scale[2] = {2.0f, 7.0f}, shift[2] = {10.0f, -3.0f};
     static const float expected[4] = {8.00001f, -3.0f, 11.99999f, -3.0f};
     float *mean = output("mean", 2), *off = output("off", 2), *var = output("var", 2), *y = output("y", 4);
-    expect_status(gpt_batchnorm_statistics(mean, off, var, x, 2, 2), GPT_OK);
+    expect_status(gpt_batchnorm_statistics(mean, off, var, x, 2, 2, 0, 1), GPT_OK);
     expect_within("mean", 0, (double)mean[0] + (double)off[0], 2.0, 0.0);
     expect_within("mean", 1, (double)mean[1] + (double)off[1], 5.0, 0.0);
     expect_within("var", 0, (double)var[0], 1.0, 0.0);
     expect_within("var", 1, (double)var[1], 0.0, 0.0);
-    expect_status(gpt_batchnorm_forward(y, x, mean, off, var, scale, shift, 2, 2, 1e-5f), GPT_OK);
+    expect_status(gpt_batchnorm_forward(y, x, mean, off, var, scale, shift, 2, 2, 1e-5f, 0, 1), GPT_OK);
     expect_close("y", y, expected, 4, 1e-6);
     expect_within("y", 1, (double)y[1], -3.0, 0.0);
 
     /* 0.9 · 1 + 0.1 · 2, and with the unbiased variances 2 and 0: 0.9 · 1 + 0.1 · 2 */
     static const float ones[2] = {1.0f, 1.0f}, means[2] = {1.1f, 1.4f}, variances[2] = {1.1f, 0.9f};
-    float *running_mean = output_of("running mean", ones, 2), *running_var = output_of("running var", ones, 2);
+    float *running_mean = output_of("running mean", ones, 2),
+          *running_var = output_of("running var", ones, 2);
     expect_status(gpt_batchnorm_update(running_mean, running_var, mean, off, var, 2, 2, 0.1f), GPT_OK);
     expect_close("running mean", running_mean, means, 2, 1e-7);
     expect_close("running var", running_var, variances, 2, 1e-7);
@@ -195,8 +229,9 @@ static void specials_stay_in_their_column(void)
             values[place] = bad[k];
             const float *x = input_of("x", values, 3 * cols), *one = random_input("one", cols, 1.0f, 1.0f);
             float *y = output("y", 3 * cols);
-            expect_status(gpt_batchnorm_statistics(mean, off, var, x, 3, cols), GPT_OK);
-            expect_status(gpt_batchnorm_forward(y, x, mean, off, var, one, one, 3, cols, 1e-5f), GPT_OK);
+            expect_status(gpt_batchnorm_statistics(mean, off, var, x, 3, cols, 0, 1), GPT_OK);
+            expect_status(gpt_batchnorm_forward(y, x, mean, off, var, one, one, 3, cols, 1e-5f, 0, 1),
+                          GPT_OK);
             for (size_t i = 0; i < 3 * cols; i++)
                 expect(isnan(y[i]) == (i % cols == place % cols), "y[%zu] is %g", i, (double)y[i]);
             end_case();
@@ -209,8 +244,9 @@ static void off_is_optional(void)
     const float *x = random_input("x", 57, -2.0f, 2.0f), *zeros = random_input("zeros", 19, 0.0f, 0.0f);
     const float *mean = random_input("mean", 19, -1.0f, 1.0f), *var = random_input("var", 19, 0.5f, 2.0f);
     float *y = output("y", 57), *expected = output("expected", 57), *plain = output("plain", 57);
-    expect_status(gpt_batchnorm_forward(expected, x, mean, zeros, var, mean, var, 3, 19, 1e-5f), GPT_OK);
-    expect_status(gpt_batchnorm_forward(y, x, mean, NULL, var, mean, var, 3, 19, 1e-5f), GPT_OK);
+    expect_status(gpt_batchnorm_forward(expected, x, mean, zeros, var, mean, var, 3, 19, 1e-5f, 0, 1),
+                  GPT_OK);
+    expect_status(gpt_batchnorm_forward(y, x, mean, NULL, var, mean, var, 3, 19, 1e-5f, 0, 1), GPT_OK);
     expect_status(gpt_batchnorm_forward_ref(plain, x, mean, NULL, var, mean, var, 3, 19, 1e-5f), GPT_OK);
     expect_same("y", y, expected, 57);
     expect_close("y", y, plain, 57, 1e-6);
@@ -218,19 +254,20 @@ static void off_is_optional(void)
 
 static void refuses(void)
 {
-    static const float bad_eps[4] = {0.0f, -1e-5f, INFINITY, NAN}, bad_momentum[4] = {-0.1f, 1.1f, INFINITY, NAN};
+    static const float bad_eps[4] = {0.0f, -1e-5f, INFINITY, NAN},
+                       bad_momentum[4] = {-0.1f, 1.1f, INFINITY, NAN};
     const float *x = random_input("x", 6, 0.5f, 1.0f);
     float *y = output("y", 6), *a = output("a", 3), *b = output("b", 3), *c = output("c", 3);
     for (int ref = 0; ref <= 1; ref++) {
         in_case("%s", ref ? "reference" : "kernel");
         int (*const statistics)(float *, float *, float *, const float *, size_t, size_t) =
-            ref ? gpt_batchnorm_statistics_ref : gpt_batchnorm_statistics;
-        int (*const forward)(float *, const float *, const float *, const float *, const float *, const float *,
-                             const float *, size_t, size_t, float) =
-            ref ? gpt_batchnorm_forward_ref : gpt_batchnorm_forward;
-        int (*const backward)(float *, float *, float *, const float *, const float *, const float *, const float *,
-                              const float *, const float *, size_t, size_t, float) =
-            ref ? gpt_batchnorm_backward_ref : gpt_batchnorm_backward;
+            ref ? gpt_batchnorm_statistics_ref : whole_batchnorm_statistics;
+        int (*const forward)(float *, const float *, const float *, const float *, const float *,
+                             const float *, const float *, size_t, size_t, float) =
+            ref ? gpt_batchnorm_forward_ref : whole_batchnorm_forward;
+        int (*const backward)(float *, float *, float *, const float *, const float *, const float *,
+                              const float *, const float *, const float *, size_t, size_t, float) =
+            ref ? gpt_batchnorm_backward_ref : whole_batchnorm_backward;
         expect_refused(statistics(NULL, b, c, x, 2, 3), GPT_ERR_NULL);
         expect_refused(statistics(a, NULL, c, x, 2, 3), GPT_ERR_NULL);
         expect_refused(statistics(a, b, NULL, x, 2, 3), GPT_ERR_NULL);
@@ -273,9 +310,9 @@ static void refuses(void)
     for (size_t k = 0; k < 4; k++)
         expect_refused(gpt_batchnorm_update(a, b, x, x, x, 2, 3, bad_momentum[k]), GPT_ERR_VALUE);
     in_case("parts");
-    expect_refused(gpt_batchnorm_statistics_part(a, b, c, x, 2, 3, 1, 1), GPT_ERR_VALUE);
-    expect_refused(gpt_batchnorm_forward_part(y, x, x, x, x, x, x, 2, 3, 1e-5f, 1, 1), GPT_ERR_VALUE);
-    expect_refused(gpt_batchnorm_backward_part(y, a, b, x, x, x, x, x, x, 2, 3, 1e-5f, 1, 1), GPT_ERR_VALUE);
+    expect_refused(gpt_batchnorm_statistics(a, b, c, x, 2, 3, 1, 1), GPT_ERR_VALUE);
+    expect_refused(gpt_batchnorm_forward(y, x, x, x, x, x, x, 2, 3, 1e-5f, 1, 1), GPT_ERR_VALUE);
+    expect_refused(gpt_batchnorm_backward(y, a, b, x, x, x, x, x, x, 2, 3, 1e-5f, 1, 1), GPT_ERR_VALUE);
 }
 
 void test_batchnorm(void)
@@ -291,5 +328,6 @@ void test_batchnorm(void)
     promise("batch norm of a column with NaN or infinity is NaN, and its neighbours are not",
             specials_stay_in_their_column);
     promise("batch norm does without off", off_is_optional);
-    promise("batch norm refuses NULL, impossible sizes, a bad eps and momentum, and leaves all alone", refuses);
+    promise("batch norm refuses NULL, impossible sizes, a bad eps and momentum, and leaves all alone",
+            refuses);
 }

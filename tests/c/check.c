@@ -171,8 +171,8 @@ static void expect_as_made(const buffer *b)
 static void expect_guards(const buffer *b)
 {
     for (size_t i = 0; i < GUARD; i++) {
-        expect(bits_of(b->data[b->n + i]) == pattern, "%s[%zu] written, past its end at %zu", b->name, b->n + i,
-               b->n);
+        expect(bits_of(b->data[b->n + i]) == pattern, "%s[%zu] written, past its end at %zu", b->name,
+               b->n + i, b->n);
         expect(bits_of(*(b->data - i - 1)) == pattern, "%s[-%zu] written, before its start", b->name, i + 1);
     }
 }
@@ -191,7 +191,10 @@ void end_case(void)
     buffer_count = 0;
 }
 
-void expect_status(int got, int expected) { expect(got == expected, "expected status %d, got %d", expected, got); }
+void expect_status(int got, int expected)
+{
+    expect(got == expected, "expected status %d, got %d", expected, got);
+}
 
 void expect_refused(int got, int expected)
 {

@@ -5,6 +5,19 @@
 #include "gpt_layers.h"
 #include "weighted.h"
 
+/* The kernels on one thread, with the signature of their references. */
+static int whole_conv1d_forward(float *y, float *scratch, const float *x, const float *weight,
+                                const float *bias, size_t rows, size_t nx, size_t nf)
+{
+    return gpt_conv1d_forward(y, scratch, x, weight, bias, rows, nx, nf, 0, 1);
+}
+
+static int whole_conv1d_backward(float *dx, float *dweight, float *dbias, float *scratch, const float *dy,
+                                 const float *x, const float *weight, size_t rows, size_t nx, size_t nf)
+{
+    return gpt_conv1d_backward(dx, dweight, dbias, scratch, dy, x, weight, rows, nx, nf, 0, 1);
+}
+
 typedef struct shape {
     size_t rows, nx, nf;
 } shape;
@@ -24,7 +37,7 @@ static void known_values(void)
     static const float bias[3] = {10.0f, 20.0f, 30.0f};
     static const float expected[6] = {11.0f, 18.5f, 36.0f, 13.0f, 17.5f, 44.0f};
     float *y = output("y", 6), *scratch = scratch_for(2, 2, 1);
-    expect_status(gpt_conv1d_forward(y, scratch, x, weight, bias, 2, 2, 3), GPT_OK);
+    expect_status(gpt_conv1d_forward(y, scratch, x, weight, bias, 2, 2, 3, 0, 1), GPT_OK);
     expect_same("y", y, expected, 6);
     expect_status(gpt_conv1d_forward_ref(y, scratch, x, weight, bias, 2, 2, 3), GPT_OK);
     expect_same("reference", y, expected, 6);
@@ -45,10 +58,11 @@ static void exact_case(shape s)
     float *expected = output("expected", s.rows * s.nf), *scratch = scratch_for(s.rows, s.nx, 1);
     expect_status(gpt_conv1d_forward_ref(expected, scratch, x, weight, bias, s.rows, s.nx, s.nf), GPT_OK);
     for (size_t parts = 1; parts <= MOST_PARTS; parts++) {
-        in_case("rows %zu, nx %zu, nf %zu, %s bias, parts %zu", s.rows, s.nx, s.nf, bias ? "with" : "no", parts);
+        in_case("rows %zu, nx %zu, nf %zu, %s bias, parts %zu", s.rows, s.nx, s.nf, bias ? "with" : "no",
+                parts);
         float *y = output("y", s.rows * s.nf), *scratches = scratch_for(s.rows, s.nx, parts);
         for (size_t part = 0; part < parts; part++)
-            expect_status(gpt_conv1d_forward_part(y, scratches, x, weight, bias, s.rows, s.nx, s.nf, part, parts),
+            expect_status(gpt_conv1d_forward(y, scratches, x, weight, bias, s.rows, s.nx, s.nf, part, parts),
                           GPT_OK);
         expect_close("y", y, expected, s.rows * s.nf, 0.0);
     }
@@ -73,7 +87,7 @@ static void expect_conv1d(shape s, const float *x, const float *weight, const fl
     for (size_t i = 0; i < s.rows * s.nx; i++) abs_x[i] = fabsf(x[i]);
     for (size_t i = 0; i < s.nx * s.nf; i++) abs_weight[i] = fabsf(weight[i]);
     for (size_t i = 0; i < s.nf; i++) abs_bias[i] = fabsf(bias[i]);
-    expect_status(gpt_conv1d_forward(y, scratch, x, weight, bias, s.rows, s.nx, s.nf), GPT_OK);
+    expect_status(gpt_conv1d_forward(y, scratch, x, weight, bias, s.rows, s.nx, s.nf, 0, 1), GPT_OK);
     expect_status(gpt_conv1d_forward_ref(expected, scratch, x, weight, bias, s.rows, s.nx, s.nf), GPT_OK);
     expect_status(gpt_conv1d_forward_ref(magnitude, scratch, abs_x, abs_weight, abs_bias, s.rows, s.nx, s.nf),
                   GPT_OK);
@@ -130,22 +144,23 @@ static void agrees_on_specials(void)
 
 static void without_inputs_is_the_bias(void)
 {
-    static const float expected[12] = {1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f, 1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f};
+    static const float expected[12] = {1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f,
+                                       1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f};
     static const float zeros[12] = {0.0f};
     const float *nothing = random_input("nothing", 0, 0.0f, 0.0f), *bias = input_of("bias", expected, 6);
     float *y = output("y", 12), *scratch = output("scratch", 0);
-    expect_status(gpt_conv1d_forward(y, scratch, nothing, nothing, bias, 2, 0, 6), GPT_OK);
+    expect_status(gpt_conv1d_forward(y, scratch, nothing, nothing, bias, 2, 0, 6, 0, 1), GPT_OK);
     expect_same("y with bias", y, expected, 12);
-    expect_status(gpt_conv1d_forward(y, scratch, nothing, nothing, NULL, 6, 0, 2), GPT_OK);
+    expect_status(gpt_conv1d_forward(y, scratch, nothing, nothing, NULL, 6, 0, 2, 0, 1), GPT_OK);
     expect_same("y without", y, zeros, 12);
     in_case("no outputs and endless rows, which returns at once");
-    expect_status(gpt_conv1d_forward(y, scratch, nothing, nothing, NULL, SIZE_MAX, 0, 0), GPT_OK);
+    expect_status(gpt_conv1d_forward(y, scratch, nothing, nothing, NULL, SIZE_MAX, 0, 0, 0, 1), GPT_OK);
 }
 
 static void refuses(void)
 {
     static int (*const both[2])(float *, float *, const float *, const float *, const float *, size_t, size_t,
-                                size_t) = {gpt_conv1d_forward, gpt_conv1d_forward_ref};
+                                size_t) = {whole_conv1d_forward, gpt_conv1d_forward_ref};
     const float *x = random_input("x", 6, -1.0f, 1.0f), *weight = random_input("weight", 6, -1.0f, 1.0f);
     float *y = output("y", 4), *scratch = output("scratch", 4);
     for (size_t k = 0; k < 2; k++) {
@@ -170,11 +185,11 @@ static void refuses(void)
         expect_refused(both[k](y, scratch, x, weight, NULL, 0, 3, 2), GPT_OK);
     }
     in_case("part 3 of 2");
-    expect_refused(gpt_conv1d_forward_part(y, scratch, x, weight, NULL, 2, 3, 2, 3, 2), GPT_ERR_VALUE);
+    expect_refused(gpt_conv1d_forward(y, scratch, x, weight, NULL, 2, 3, 2, 3, 2), GPT_ERR_VALUE);
 }
 
-static const weighted layer = {gpt_conv1d_backward_scratch_size, gpt_conv1d_backward, gpt_conv1d_backward_ref,
-                               gpt_conv1d_backward_part};
+static const weighted layer = {gpt_conv1d_backward_scratch_size, whole_conv1d_backward,
+                               gpt_conv1d_backward_ref, gpt_conv1d_backward};
 
 static void backward_known_values(void)
 {
@@ -185,8 +200,8 @@ static void backward_known_values(void)
     for (size_t k = 0; k < 2; k++) {
         float *got_dx = output("dx", 4), *got_dweight = output("dweight", 6), *got_dbias = output("dbias", 3);
         float *scratch = output("scratch", gpt_conv1d_backward_scratch_size(2, 3));
-        expect_status((k == 0 ? layer.backward : layer.reference)(got_dx, got_dweight, got_dbias, scratch, dy, x,
-                                                                  weight, 2, 2, 3),
+        expect_status((k == 0 ? layer.backward : layer.reference)(got_dx, got_dweight, got_dbias, scratch, dy,
+                                                                  x, weight, 2, 2, 3),
                       GPT_OK);
         expect_same("dx", got_dx, dx, 4);
         expect_same("dweight", got_dweight, dweight, 6);
@@ -213,6 +228,7 @@ void test_conv1d(void)
             backward_is_exact);
     promise("conv1d backward is within the bound of its roundings at every size", backward_agrees);
     promise("conv1d backward of special values is right in every place", backward_agrees_on_specials);
-    promise("conv1d backward of no rows is 0 for weight and bias, of no outputs 0 for x", backward_of_nothing);
+    promise("conv1d backward of no rows is 0 for weight and bias, of no outputs 0 for x",
+            backward_of_nothing);
     promise("conv1d backward refuses NULL and impossible sizes and leaves all alone", backward_refuses);
 }

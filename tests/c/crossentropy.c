@@ -3,6 +3,20 @@
 #include "check.h"
 #include "gpt_layers.h"
 
+/* The kernels on one thread, with the signature of their references. */
+static int whole_crossentropy_forward(float *loss, float *max, float *sum, const float *logits,
+                                      const int32_t *targets, size_t rows, size_t cols)
+{
+    return gpt_crossentropy_forward(loss, max, sum, logits, targets, rows, cols, 0, 1);
+}
+
+static int whole_crossentropy_backward(float *dlogits, const float *logits, const float *max,
+                                       const float *sum, const int32_t *targets, size_t rows, size_t cols,
+                                       float scale)
+{
+    return gpt_crossentropy_backward(dlogits, logits, max, sum, targets, rows, cols, scale, 0, 1);
+}
+
 /* What the contract says: absolute below 1, relative above. */
 static const double tolerance = 1e-6;
 
@@ -26,21 +40,21 @@ static void expect_crossentropy(const float *values, const int32_t *targets, siz
     float *sum_ref = output("expected sum", rows), *dx = output("dx", n), *dx_ref = output("expected dx", n);
     float *same = output_of("dx is logits", values, n);
     expect_status(gpt_crossentropy_forward_ref(loss_ref, max_ref, sum_ref, x, targets, rows, cols), GPT_OK);
-    expect_status(gpt_crossentropy_forward(loss, max, sum, x, targets, rows, cols), GPT_OK);
+    expect_status(gpt_crossentropy_forward(loss, max, sum, x, targets, rows, cols, 0, 1), GPT_OK);
     expect_close("loss", loss, loss_ref, rows, tolerance);
     expect_close("max", max, max_ref, rows, 0.0);
     expect_close("sum", sum, sum_ref, rows, tolerance);
     expect_status(gpt_crossentropy_backward_ref(dx_ref, x, max, sum, targets, rows, cols, scale), GPT_OK);
-    expect_status(gpt_crossentropy_backward(dx, x, max, sum, targets, rows, cols, scale), GPT_OK);
-    expect_status(gpt_crossentropy_backward(same, same, max, sum, targets, rows, cols, scale), GPT_OK);
+    expect_status(gpt_crossentropy_backward(dx, x, max, sum, targets, rows, cols, scale, 0, 1), GPT_OK);
+    expect_status(gpt_crossentropy_backward(same, same, max, sum, targets, rows, cols, scale, 0, 1), GPT_OK);
     expect_close("dx", dx, dx_ref, n, tolerance * (double)scale);
     expect_same("dx is logits", same, dx, n);
     for (size_t parts = 2; parts <= 4; parts++) {
         float *l = output("loss in parts", rows), *m = output("max in parts", rows);
         float *s = output("sum in parts", rows), *d = output("dx in parts", n);
         for (size_t part = 0; part < parts; part++) {
-            expect_status(gpt_crossentropy_forward_part(l, m, s, x, targets, rows, cols, part, parts), GPT_OK);
-            expect_status(gpt_crossentropy_backward_part(d, x, max, sum, targets, rows, cols, scale, part, parts),
+            expect_status(gpt_crossentropy_forward(l, m, s, x, targets, rows, cols, part, parts), GPT_OK);
+            expect_status(gpt_crossentropy_backward(d, x, max, sum, targets, rows, cols, scale, part, parts),
                           GPT_OK);
         }
         expect_same("loss in parts", l, loss, rows);
@@ -58,9 +72,11 @@ static void agrees(void)
         for (size_t r = 0; r < ROW_COUNTS; r++) {
             for (size_t s = 0; s < 3; s++) {
                 const size_t rows = row_counts[r], cols = sizes[k];
-                in_case("%zu x %zu, deviation %g, mean %g", rows, cols, (double)deviations[s], (double)means[s]);
+                in_case("%zu x %zu, deviation %g, mean %g", rows, cols, (double)deviations[s],
+                        (double)means[s]);
                 float *values = work(rows * cols);
-                for (size_t i = 0; i < rows * cols; i++) values[i] = means[s] + deviations[s] * random_gauss();
+                for (size_t i = 0; i < rows * cols; i++)
+                    values[i] = means[s] + deviations[s] * random_gauss();
                 expect_crossentropy(values, random_targets(rows, cols), rows, cols);
             }
         }
@@ -100,7 +116,7 @@ static void agrees_on_specials(void)
     static const int32_t targets[1] = {2};
     for (size_t cols = 3; cols <= 5; cols++) {
         float *loss = output("loss", 1), *max = output("max", 1), *sum = output("sum", 1);
-        expect_status(gpt_crossentropy_forward(loss, max, sum, all, targets, 1, cols), GPT_OK);
+        expect_status(gpt_crossentropy_forward(loss, max, sum, all, targets, 1, cols, 0, 1), GPT_OK);
         expect(isnan(loss[0]), "expected NaN, got %g", (double)loss[0]);
     }
 }
@@ -113,9 +129,9 @@ static void known_values(void)
     static const float expected[2] = {1.3862944f, 0.3132617f};
     static const float gradient[8] = {0.25f, 0.25f, 0.25f, -0.75f, 0.0f, -0.26894142f, 0.26894142f, 0.0f};
     float *loss = output("loss", 2), *max = output("max", 2), *sum = output("sum", 2), *dx = output("dx", 8);
-    expect_status(gpt_crossentropy_forward(loss, max, sum, logits, targets, 2, 4), GPT_OK);
+    expect_status(gpt_crossentropy_forward(loss, max, sum, logits, targets, 2, 4, 0, 1), GPT_OK);
     expect_close("loss", loss, expected, 2, tolerance);
-    expect_status(gpt_crossentropy_backward(dx, logits, max, sum, targets, 2, 4, 1.0f), GPT_OK);
+    expect_status(gpt_crossentropy_backward(dx, logits, max, sum, targets, 2, 4, 1.0f, 0, 1), GPT_OK);
     expect_close("dx", dx, gradient, 8, tolerance);
 }
 
@@ -127,9 +143,10 @@ static void refuses(void)
     for (int ref = 0; ref <= 1; ref++) {
         in_case("%s", ref ? "reference" : "kernel");
         int (*const forward)(float *, float *, float *, const float *, const int32_t *, size_t, size_t) =
-            ref ? gpt_crossentropy_forward_ref : gpt_crossentropy_forward;
-        int (*const backward)(float *, const float *, const float *, const float *, const int32_t *, size_t, size_t,
-                              float) = ref ? gpt_crossentropy_backward_ref : gpt_crossentropy_backward;
+            ref ? gpt_crossentropy_forward_ref : whole_crossentropy_forward;
+        int (*const backward)(float *, const float *, const float *, const float *, const int32_t *, size_t,
+                              size_t, float) =
+            ref ? gpt_crossentropy_backward_ref : whole_crossentropy_backward;
         expect_refused(forward(NULL, a, b, x, good, 2, 3), GPT_ERR_NULL);
         expect_refused(forward(y, NULL, b, x, good, 2, 3), GPT_ERR_NULL);
         expect_refused(forward(y, a, NULL, x, good, 2, 3), GPT_ERR_NULL);
@@ -150,8 +167,8 @@ static void refuses(void)
             expect_refused(backward(y, x, m, m, bad[k], 2, 3, 1.0f), GPT_ERR_VALUE);
         }
     }
-    expect_refused(gpt_crossentropy_forward_part(y, a, b, x, good, 2, 3, 1, 1), GPT_ERR_VALUE);
-    expect_refused(gpt_crossentropy_backward_part(y, x, m, m, good, 2, 3, 1.0f, 1, 1), GPT_ERR_VALUE);
+    expect_refused(gpt_crossentropy_forward(y, a, b, x, good, 2, 3, 1, 1), GPT_ERR_VALUE);
+    expect_refused(gpt_crossentropy_backward(y, x, m, m, good, 2, 3, 1.0f, 1, 1), GPT_ERR_VALUE);
 }
 
 void test_crossentropy(void)
@@ -160,5 +177,6 @@ void test_crossentropy(void)
     promise("cross entropy and its gradient are within 1e-6 of float64 at every size, in parts too", agrees);
     promise("cross entropy is within 1e-6 of float64 over 50257 logits of two values", agrees_on_long_rows);
     promise("cross entropy of special values is the reference's in every lane", agrees_on_specials);
-    promise("cross entropy refuses NULL, impossible sizes and targets out of range, and leaves all alone", refuses);
+    promise("cross entropy refuses NULL, impossible sizes and targets out of range, and leaves all alone",
+            refuses);
 }

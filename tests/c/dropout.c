@@ -5,6 +5,12 @@
 #include "check.h"
 #include "gpt_layers.h"
 
+/* The kernels on one thread, with the signature of their references. */
+static int whole_dropout_forward(float *y, const float *x, size_t n, uint32_t seed, float p)
+{
+    return gpt_dropout_forward(y, x, n, seed, p, 0, 1);
+}
+
 /* A p as it occurs, and both ends. */
 static const float probabilities[6] = {0.1f, 0.5f, 0.9f, 0.0f, 1.0f, 1e-3f};
 static const uint32_t seeds[5] = {0u, 1u, 123u, 0x80000000u, UINT32_MAX};
@@ -18,16 +24,17 @@ static void agrees(void)
                 const float p = probabilities[q];
                 in_case("n = %zu, seed %lu, p = %g", n, (unsigned long)seeds[s], (double)p);
                 const float *x = random_input("x", n, -4.0f, 4.0f);
-                float *y = output("y", n), *expected = output("expected", n), *same = output_of("y is x", x, n);
+                float *y = output("y", n), *expected = output("expected", n),
+                      *same = output_of("y is x", x, n);
                 expect_status(gpt_dropout_forward_ref(expected, x, n, seeds[s], p), GPT_OK);
-                expect_status(gpt_dropout_forward(y, x, n, seeds[s], p), GPT_OK);
-                expect_status(gpt_dropout_forward(same, same, n, seeds[s], p), GPT_OK);
+                expect_status(gpt_dropout_forward(y, x, n, seeds[s], p, 0, 1), GPT_OK);
+                expect_status(gpt_dropout_forward(same, same, n, seeds[s], p, 0, 1), GPT_OK);
                 expect_same("y", y, expected, n);
                 expect_same("y is x", same, expected, n);
                 for (size_t parts = 1; parts <= 4; parts++) {
                     float *whole = output("in parts", n);
                     for (size_t part = 0; part < parts; part++)
-                        expect_status(gpt_dropout_forward_part(whole, x, n, seeds[s], p, part, parts), GPT_OK);
+                        expect_status(gpt_dropout_forward(whole, x, n, seeds[s], p, part, parts), GPT_OK);
                     expect_same("in parts", whole, expected, n);
                 }
                 end_case();
@@ -40,9 +47,9 @@ static void ends(void)
 {
     const float *x = random_input("x", 33, -4.0f, 4.0f);
     float *y = output("y", 33), *zeros = output("zeros", 33);
-    expect_status(gpt_dropout_forward(y, x, 33, 7u, 0.0f), GPT_OK);
+    expect_status(gpt_dropout_forward(y, x, 33, 7u, 0.0f, 0, 1), GPT_OK);
     expect_same("p = 0", y, x, 33);
-    expect_status(gpt_dropout_forward(zeros, x, 33, 7u, 1.0f), GPT_OK);
+    expect_status(gpt_dropout_forward(zeros, x, 33, 7u, 1.0f, 0, 1), GPT_OK);
     for (size_t i = 0; i < 33; i++) expect_within("p = 1", i, (double)zeros[i], 0.0, 0.0);
 }
 
@@ -55,7 +62,7 @@ static void special_values(void)
         for (size_t i = 0; i < 19; i++) values[i] = specials[s];
         const float *x = input_of("x", values, 19);
         float *y = output("y", 19);
-        expect_status(gpt_dropout_forward(y, x, 19, 5u, 0.5f), GPT_OK);
+        expect_status(gpt_dropout_forward(y, x, 19, 5u, 0.5f, 0, 1), GPT_OK);
         size_t kept = 0;
         for (size_t i = 0; i < 19; i++) {
             const int dropped = gpt_mask_word(5u, (uint32_t)i) < 0x80000000u;
@@ -73,7 +80,7 @@ enum { MANY = 1 << 20 };
 /* The mask of the call itself: 1 where kept. */
 static void mask_of(unsigned char *kept, float *y, const float *ones, uint32_t seed, float p)
 {
-    expect_status(gpt_dropout_forward(y, ones, MANY, seed, p), GPT_OK);
+    expect_status(gpt_dropout_forward(y, ones, MANY, seed, p, 0, 1), GPT_OK);
     for (size_t i = 0; i < MANY; i++) kept[i] = y[i] > 0.0f;
 }
 
@@ -124,7 +131,7 @@ static void rates_are_independent(void)
 
 static void refuses(void)
 {
-    static int (*const both[2])(float *, const float *, size_t, uint32_t, float) = {gpt_dropout_forward,
+    static int (*const both[2])(float *, const float *, size_t, uint32_t, float) = {whole_dropout_forward,
                                                                                     gpt_dropout_forward_ref};
     static const float bad[5] = {-1e-45f, 1.0000001f, INFINITY, -INFINITY, NAN};
     const float *x = random_input("x", 5, -1.0f, 1.0f);
@@ -137,8 +144,8 @@ static void refuses(void)
         for (size_t i = 0; i < 5; i++) expect_refused(both[k](y, x, 5, 1u, bad[i]), GPT_ERR_VALUE);
         expect_refused(both[k](y, x, 0, 1u, 0.5f), GPT_OK);
     }
-    expect_refused(gpt_dropout_forward_part(y, x, 5, 1u, 0.5f, 2, 2), GPT_ERR_VALUE);
-    expect_refused(gpt_dropout_forward_part(y, x, 5, 1u, 0.5f, 0, 0), GPT_ERR_VALUE);
+    expect_refused(gpt_dropout_forward(y, x, 5, 1u, 0.5f, 2, 2), GPT_ERR_VALUE);
+    expect_refused(gpt_dropout_forward(y, x, 5, 1u, 0.5f, 0, 0), GPT_ERR_VALUE);
 }
 
 void test_dropout(void)

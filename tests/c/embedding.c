@@ -1,6 +1,19 @@
 #include "check.h"
 #include "gpt_layers.h"
 
+/* The kernels on one thread, with the signature of their references. */
+static int whole_embedding_forward(float *y, const float *weight, const int32_t *indices, size_t rows,
+                                   size_t count, size_t dim)
+{
+    return gpt_embedding_forward(y, weight, indices, rows, count, dim, 0, 1);
+}
+
+static int whole_embedding_backward(float *dweight, const float *dy, const int32_t *indices, size_t rows,
+                                    size_t count, size_t dim)
+{
+    return gpt_embedding_backward(dweight, dy, indices, rows, count, dim, 0, 1);
+}
+
 enum { DIMS = 8, MOST = 40 };
 static const size_t dims[DIMS] = {1, 3, 4, 5, 17, 33, 65, 768};
 
@@ -23,13 +36,13 @@ static void forward_agrees(void)
             const float *weight = random_input("weight", count * dim, -2.0f, 2.0f);
             float *y = output("y", rows * dim), *expected = output("expected", rows * dim);
             expect_status(gpt_embedding_forward_ref(expected, weight, indices, rows, count, dim), GPT_OK);
-            expect_status(gpt_embedding_forward(y, weight, indices, rows, count, dim), GPT_OK);
+            expect_status(gpt_embedding_forward(y, weight, indices, rows, count, dim, 0, 1), GPT_OK);
             expect_same("y", y, expected, rows * dim);
             for (size_t parts = 1; parts <= 4; parts++) {
                 float *whole = output("in parts", rows * dim);
                 for (size_t part = 0; part < parts; part++)
-                    expect_status(gpt_embedding_forward_part(whole, weight, indices, rows, count, dim, part, parts),
-                                  GPT_OK);
+                    expect_status(
+                        gpt_embedding_forward(whole, weight, indices, rows, count, dim, part, parts), GPT_OK);
                 expect_same("in parts", whole, expected, rows * dim);
             }
             end_case();
@@ -47,13 +60,13 @@ static void backward_agrees(void)
             const float *dy = random_input("dy", rows * dim, -2.0f, 2.0f);
             float *dweight = output("dweight", count * dim), *expected = output("expected", count * dim);
             expect_status(gpt_embedding_backward_ref(expected, dy, indices, rows, count, dim), GPT_OK);
-            expect_status(gpt_embedding_backward(dweight, dy, indices, rows, count, dim), GPT_OK);
+            expect_status(gpt_embedding_backward(dweight, dy, indices, rows, count, dim, 0, 1), GPT_OK);
             /* up to 40 values of up to 2, added in float32 */
             expect_close("dweight", dweight, expected, count * dim, 2e-5);
             for (size_t parts = 1; parts <= 9; parts += 2) {
                 float *whole = output("in parts", count * dim);
                 for (size_t part = 0; part < parts; part++)
-                    expect_status(gpt_embedding_backward_part(whole, dy, indices, rows, count, dim, part, parts),
+                    expect_status(gpt_embedding_backward(whole, dy, indices, rows, count, dim, part, parts),
                                   GPT_OK);
                 expect_same("in parts", whole, dweight, count * dim);
             }
@@ -70,17 +83,17 @@ static void known_values(void)
     static const float dy[6] = {1.0f, 10.0f, 100.0f, 1000.0f, 0.5f, 0.25f};
     static const float dweight[6] = {100.0f, 1000.0f, 0.0f, 0.0f, 1.5f, 10.25f};
     float *y = output("y", 6), *sum = output("dweight", 6);
-    expect_status(gpt_embedding_forward(y, weight, indices, 3, 3, 2), GPT_OK);
+    expect_status(gpt_embedding_forward(y, weight, indices, 3, 3, 2, 0, 1), GPT_OK);
     expect_same("y", y, expected, 6);
-    expect_status(gpt_embedding_backward(sum, dy, indices, 3, 3, 2), GPT_OK);
+    expect_status(gpt_embedding_backward(sum, dy, indices, 3, 3, 2, 0, 1), GPT_OK);
     expect_same("dweight", sum, dweight, 6);
 }
 
 static void refuses(void)
 {
     typedef int (*embedding)(float *, const float *, const int32_t *, size_t, size_t, size_t);
-    static const embedding all[4] = {gpt_embedding_forward, gpt_embedding_forward_ref, gpt_embedding_backward,
-                                     gpt_embedding_backward_ref};
+    static const embedding all[4] = {whole_embedding_forward, gpt_embedding_forward_ref,
+                                     whole_embedding_backward, gpt_embedding_backward_ref};
     static const int32_t good[2] = {0, 2}, bad[4][2] = {{0, 3}, {-1, 0}, {2, INT32_MAX}, {INT32_MIN, 1}};
     const float *x = random_input("x", 6, -1.0f, 1.0f);
     float *y = output("y", 6);
@@ -98,8 +111,8 @@ static void refuses(void)
         expect_refused(all[k](y, x, good, 2, 3, 0), GPT_OK);
         expect_refused(all[k](y, x, good, 0, 0, 2), GPT_OK);
     }
-    expect_refused(gpt_embedding_forward_part(y, x, good, 2, 3, 2, 1, 1), GPT_ERR_VALUE);
-    expect_refused(gpt_embedding_backward_part(y, x, good, 2, 3, 2, 1, 1), GPT_ERR_VALUE);
+    expect_refused(gpt_embedding_forward(y, x, good, 2, 3, 2, 1, 1), GPT_ERR_VALUE);
+    expect_refused(gpt_embedding_backward(y, x, good, 2, 3, 2, 1, 1), GPT_ERR_VALUE);
 }
 
 void test_embedding(void)
@@ -107,5 +120,6 @@ void test_embedding(void)
     promise("embedding takes the rows its indices name, and its gradient adds up there", known_values);
     promise("embedding is its reference bit for bit at every size, in parts too", forward_agrees);
     promise("embedding backward is within 2e-5 of float64, the same bits in any parts", backward_agrees);
-    promise("embedding refuses NULL, impossible sizes and indices out of range, and leaves all alone", refuses);
+    promise("embedding refuses NULL, impossible sizes and indices out of range, and leaves all alone",
+            refuses);
 }

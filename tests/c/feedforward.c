@@ -3,6 +3,15 @@
 #include "check.h"
 #include "gpt_layers.h"
 
+/* The kernels on one thread, with the signature of their references. */
+static int whole_feedforward_forward(float *y, float *scratch, const float *x, const float *weight1,
+                                     const float *bias1, const float *weight2, const float *bias2,
+                                     size_t rows, size_t dim, size_t hidden, int approximate)
+{
+    return gpt_feedforward_forward(y, scratch, x, weight1, bias1, weight2, bias2, rows, dim, hidden,
+                                   approximate, 0, 1);
+}
+
 static const double tolerance = 1e-5;
 
 typedef struct shape {
@@ -34,11 +43,11 @@ static void expect_feedforward(const float *values, shape s, int biases, int app
     const float *bias2 = biases & WITH_BIAS2 ? random_input("bias2", s.dim, -bound2, bound2) : NULL;
     float *y = output("y", s.rows * s.dim), *expected = output("expected", s.rows * s.dim);
     float *scratch = output("scratch", gpt_feedforward_scratch_size(s.rows, s.dim, s.hidden));
-    expect_status(gpt_feedforward_forward_ref(expected, scratch, x, weight1, bias1, weight2, bias2, s.rows, s.dim,
-                                              s.hidden, approximate),
+    expect_status(gpt_feedforward_forward_ref(expected, scratch, x, weight1, bias1, weight2, bias2, s.rows,
+                                              s.dim, s.hidden, approximate),
                   GPT_OK);
-    expect_status(gpt_feedforward_forward(y, scratch, x, weight1, bias1, weight2, bias2, s.rows, s.dim, s.hidden,
-                                          approximate),
+    expect_status(gpt_feedforward_forward(y, scratch, x, weight1, bias1, weight2, bias2, s.rows, s.dim,
+                                          s.hidden, approximate, 0, 1),
                   GPT_OK);
     for (size_t i = 0; i < s.rows * s.dim; i++) {
         const double scale = row_scale(x + i / s.dim * s.dim, s.dim);
@@ -85,11 +94,13 @@ static void known_values(void)
     static const float x[1] = {1.0f}, weight1[2] = {1.0f, -2.0f}, weight2[2] = {2.0f, -1.0f};
     static const float bias1[2] = {0.0f, 0.0f}, bias2[1] = {0.5f}, expected[1] = {2.2281898f};
     float *y = output("y", 1), *scratch = output("scratch", gpt_feedforward_scratch_size(1, 1, 2));
-    expect_status(gpt_feedforward_forward(y, scratch, x, weight1, bias1, weight2, bias2, 1, 1, 2, GPT_GELU_ERF),
-                  GPT_OK);
+    expect_status(
+        gpt_feedforward_forward(y, scratch, x, weight1, bias1, weight2, bias2, 1, 1, 2, GPT_GELU_ERF, 0, 1),
+        GPT_OK);
     expect_close("y", y, expected, 1, 1e-6);
-    expect_status(gpt_feedforward_forward_ref(y, scratch, x, weight1, bias1, weight2, bias2, 1, 1, 2, GPT_GELU_ERF),
-                  GPT_OK);
+    expect_status(
+        gpt_feedforward_forward_ref(y, scratch, x, weight1, bias1, weight2, bias2, 1, 1, 2, GPT_GELU_ERF),
+        GPT_OK);
     expect_close("reference", y, expected, 1, 1e-6);
 }
 
@@ -122,7 +133,8 @@ static void scratch_is_a_tile(void)
                gpt_feedforward_scratch_size(rows, 768, 3072));
     const size_t some = gpt_feedforward_scratch_size(1000, 768, 3072),
                  many = gpt_feedforward_scratch_size(1000000, 768, 3072);
-    expect(some == many, "expected as much scratch for 1000000 rows as for 1000, got %zu and %zu", many, some);
+    expect(some == many, "expected as much scratch for 1000000 rows as for 1000, got %zu and %zu", many,
+           some);
 }
 
 static void empty_dimensions(void)
@@ -133,19 +145,21 @@ static void empty_dimensions(void)
     const float *bias1 = random_input("bias1", 4, -1.0f, 1.0f);
     float *y = output("y", 6), *scratch = output("scratch", 8);
     in_case("rows = 0");
-    expect_refused(gpt_feedforward_forward(y, scratch, x, weight, bias1, weight, bias2, 0, 3, 4, GPT_GELU_TANH),
-                   GPT_OK);
+    expect_refused(
+        gpt_feedforward_forward(y, scratch, x, weight, bias1, weight, bias2, 0, 3, 4, GPT_GELU_TANH, 0, 1),
+        GPT_OK);
     in_case("dim = 0");
-    expect_status(
-        gpt_feedforward_forward(y, scratch, nothing, nothing, bias1, nothing, NULL, 2, 0, 4, GPT_GELU_TANH),
-        GPT_OK);
-    in_case("dim = 0 and endless rows, which returns at once");
-    expect_status(
-        gpt_feedforward_forward(y, scratch, nothing, nothing, NULL, nothing, NULL, SIZE_MAX, 0, 0, GPT_GELU_TANH),
-        GPT_OK);
-    in_case("hidden = 0");
-    expect_status(gpt_feedforward_forward(y, scratch, x, nothing, NULL, nothing, bias2, 2, 3, 0, GPT_GELU_TANH),
+    expect_status(gpt_feedforward_forward(y, scratch, nothing, nothing, bias1, nothing, NULL, 2, 0, 4,
+                                          GPT_GELU_TANH, 0, 1),
                   GPT_OK);
+    in_case("dim = 0 and endless rows, which returns at once");
+    expect_status(gpt_feedforward_forward(y, scratch, nothing, nothing, NULL, nothing, NULL, SIZE_MAX, 0, 0,
+                                          GPT_GELU_TANH, 0, 1),
+                  GPT_OK);
+    in_case("hidden = 0");
+    expect_status(
+        gpt_feedforward_forward(y, scratch, x, nothing, NULL, nothing, bias2, 2, 3, 0, GPT_GELU_TANH, 0, 1),
+        GPT_OK);
     expect_same("y", y, expected, 6);
 }
 
@@ -155,9 +169,10 @@ typedef int (*feedforward)(float *y, float *scratch, const float *x, const float
 
 static void refuses(void)
 {
-    static const feedforward both[2] = {gpt_feedforward_forward, gpt_feedforward_forward_ref};
+    static const feedforward both[2] = {whole_feedforward_forward, gpt_feedforward_forward_ref};
     const float *x = random_input("x", 6, -1.0f, 1.0f);
-    const float *w1 = random_input("weight1", 12, -1.0f, 1.0f), *w2 = random_input("weight2", 12, -1.0f, 1.0f);
+    const float *w1 = random_input("weight1", 12, -1.0f, 1.0f),
+                *w2 = random_input("weight2", 12, -1.0f, 1.0f);
     float *y = output("y", 6), *scratch = output("scratch", gpt_feedforward_scratch_size(2, 3, 4));
     for (size_t k = 0; k < 2; k++) {
         const feedforward f = both[k];
@@ -179,7 +194,8 @@ static void refuses(void)
         in_case("%s, hidden = SIZE_MAX / 2", which);
         expect_refused(f(y, scratch, x, w1, NULL, w2, NULL, 2, 3, HUGE_SIZE, GPT_GELU_TANH), GPT_ERR_SIZE);
         in_case("%s, dim · hidden alone is too much", which);
-        expect_refused(f(y, scratch, x, w1, NULL, w2, NULL, 1, SIZE_MAX / 16, 16, GPT_GELU_TANH), GPT_ERR_SIZE);
+        expect_refused(f(y, scratch, x, w1, NULL, w2, NULL, 1, SIZE_MAX / 16, 16, GPT_GELU_TANH),
+                       GPT_ERR_SIZE);
         in_case("%s, approximate = 2", which);
         expect_refused(f(y, scratch, x, w1, NULL, w2, NULL, 2, 3, 4, 2), GPT_ERR_VALUE);
         in_case("%s, approximate = -1", which);
@@ -192,7 +208,8 @@ void test_feedforward(void)
     promise("feedforward of a small example is what the equation gives", known_values);
     promise("feedforward is within 1e-5 of float64 at every size, with and without biases", agrees);
     promise("feedforward is within 1e-5 of float64 at GPT-2's size", agrees_at_the_size_of_gpt2);
-    promise("feedforward of special values is right in every place, and its neighbours too", agrees_on_specials);
+    promise("feedforward of special values is right in every place, and its neighbours too",
+            agrees_on_specials);
     promise("feedforward's scratch does not grow with the rows", scratch_is_a_tile);
     promise("feedforward of empty dimensions is the second bias, or nothing", empty_dimensions);
     promise("feedforward refuses NULL, impossible sizes and unknown kinds and leaves all alone", refuses);

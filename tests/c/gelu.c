@@ -5,20 +5,35 @@
 #include "gpt_layers.h"
 #include "unary.h"
 
+/* The kernels on one thread, with the signature of their references. */
+static int whole_gelu_backward(float *dx, const float *dy, const float *x, size_t n, int approximate)
+{
+    return gpt_gelu_backward(dx, dy, x, n, approximate, 0, 1);
+}
+
 /* What the contract says: absolute below 1, relative above. */
 static const double tolerance = 1e-6;
 
 /* Each kind with the signature of a unary kernel. */
-static int tanh_form(float *y, const float *x, size_t n) { return gpt_gelu_forward(y, x, n, GPT_GELU_TANH); }
+static int tanh_form(float *y, const float *x, size_t n)
+{
+    return gpt_gelu_forward(y, x, n, GPT_GELU_TANH, 0, 1);
+}
 
-static int erf_form(float *y, const float *x, size_t n) { return gpt_gelu_forward(y, x, n, GPT_GELU_ERF); }
+static int erf_form(float *y, const float *x, size_t n)
+{
+    return gpt_gelu_forward(y, x, n, GPT_GELU_ERF, 0, 1);
+}
 
 static int tanh_form_ref(float *y, const float *x, size_t n)
 {
     return gpt_gelu_forward_ref(y, x, n, GPT_GELU_TANH);
 }
 
-static int erf_form_ref(float *y, const float *x, size_t n) { return gpt_gelu_forward_ref(y, x, n, GPT_GELU_ERF); }
+static int erf_form_ref(float *y, const float *x, size_t n)
+{
+    return gpt_gelu_forward_ref(y, x, n, GPT_GELU_ERF);
+}
 
 static void known_values(void)
 {
@@ -70,9 +85,10 @@ static void expect_gelu(const float *x, size_t n)
 {
     float *y = work(n), *expected = work(n);
     for (int kind = GPT_GELU_TANH; kind <= GPT_GELU_ERF; kind++) {
-        in_case("%s, x from %.9g to %.9g", kind == GPT_GELU_TANH ? "tanh" : "erf", (double)x[0], (double)x[n - 1]);
+        in_case("%s, x from %.9g to %.9g", kind == GPT_GELU_TANH ? "tanh" : "erf", (double)x[0],
+                (double)x[n - 1]);
         expect_status(gpt_gelu_forward_ref(expected, x, n, kind), GPT_OK);
-        expect_status(gpt_gelu_forward(y, x, n, kind), GPT_OK);
+        expect_status(gpt_gelu_forward(y, x, n, kind, 0, 1), GPT_OK);
         expect_close("y", y, expected, n, tolerance);
     }
     end_case();
@@ -112,7 +128,7 @@ static void ends_of_the_line(void)
     float *y = output("y", 5);
     for (int kind = GPT_GELU_TANH; kind <= GPT_GELU_ERF; kind++) {
         in_case("%s", kind == GPT_GELU_TANH ? "tanh" : "erf");
-        expect_status(gpt_gelu_forward(y, x, 5, kind), GPT_OK);
+        expect_status(gpt_gelu_forward(y, x, 5, kind, 0, 1), GPT_OK);
         for (size_t i = 0; i < 5; i++) expect_within("y", i, (double)y[i], (double)expected[i], 0.0);
         expect_status(gpt_gelu_forward_ref(y, x, 5, kind), GPT_OK);
         for (size_t i = 0; i < 5; i++) expect_within("reference", i, (double)y[i], (double)expected[i], 0.0);
@@ -128,10 +144,10 @@ static void refuses(void)
     const float *x = random_input("x", 5, -1.0f, 1.0f);
     float *y = output("y", 5);
     in_case("approximate = 2");
-    expect_refused(gpt_gelu_forward(y, x, 5, 2), GPT_ERR_VALUE);
+    expect_refused(gpt_gelu_forward(y, x, 5, 2, 0, 1), GPT_ERR_VALUE);
     expect_refused(gpt_gelu_forward_ref(y, x, 5, 2), GPT_ERR_VALUE);
     in_case("approximate = -1");
-    expect_refused(gpt_gelu_forward(y, x, 5, -1), GPT_ERR_VALUE);
+    expect_refused(gpt_gelu_forward(y, x, 5, -1, 0, 1), GPT_ERR_VALUE);
     expect_refused(gpt_gelu_forward_ref(y, x, 5, -1), GPT_ERR_VALUE);
 }
 
@@ -141,14 +157,14 @@ static void expect_backward(const float *values, size_t n, int kind)
     const float *x = input_of("x", values, n), *dy = random_input("dy", n, -1.0f, 1.0f);
     float *dx = output("dx", n), *expected = output("expected", n), *same = output_of("dx is dy", dy, n);
     expect_status(gpt_gelu_backward_ref(expected, dy, x, n, kind), GPT_OK);
-    expect_status(gpt_gelu_backward(dx, dy, x, n, kind), GPT_OK);
-    expect_status(gpt_gelu_backward(same, same, x, n, kind), GPT_OK);
+    expect_status(gpt_gelu_backward(dx, dy, x, n, kind, 0, 1), GPT_OK);
+    expect_status(gpt_gelu_backward(same, same, x, n, kind, 0, 1), GPT_OK);
     expect_close("dx", dx, expected, n, tolerance);
     expect_same("dx is dy", same, dx, n);
     for (size_t parts = 1; parts <= 3; parts++) {
         float *whole = output("in parts", n);
         for (size_t part = 0; part < parts; part++)
-            expect_status(gpt_gelu_backward_part(whole, dy, x, n, kind, part, parts), GPT_OK);
+            expect_status(gpt_gelu_backward(whole, dy, x, n, kind, part, parts), GPT_OK);
         expect_same("in parts", whole, dx, n);
     }
     end_case();
@@ -163,7 +179,7 @@ static void backward_known_values(void)
     float *dx = output("dx", 4);
     for (int kind = GPT_GELU_TANH; kind <= GPT_GELU_ERF; kind++) {
         in_case("%s", kind == GPT_GELU_TANH ? "tanh" : "erf");
-        expect_status(gpt_gelu_backward(dx, dy, x, 4, kind), GPT_OK);
+        expect_status(gpt_gelu_backward(dx, dy, x, 4, kind, 0, 1), GPT_OK);
         expect_close("dx", dx, expected[kind], 4, tolerance);
         expect_status(gpt_gelu_backward_ref(dx, dy, x, 4, kind), GPT_OK);
         expect_close("reference", dx, expected[kind], 4, tolerance);
@@ -210,7 +226,7 @@ static void backward_dense_sweep(void)
         for (int kind = GPT_GELU_TANH; kind <= GPT_GELU_ERF; kind++) {
             in_case("kind %d, x from %.9g", kind, (double)x[0]);
             expect_status(gpt_gelu_backward_ref(expected, dy, x, CHUNK, kind), GPT_OK);
-            expect_status(gpt_gelu_backward(dx, dy, x, CHUNK, kind), GPT_OK);
+            expect_status(gpt_gelu_backward(dx, dy, x, CHUNK, kind, 0, 1), GPT_OK);
             expect_close("dx", dx, expected, CHUNK, tolerance);
         }
     }
@@ -224,7 +240,7 @@ static void backward_ends_of_the_line(void)
     float *dx = output("dx", 6);
     for (int kind = GPT_GELU_TANH; kind <= GPT_GELU_ERF; kind++) {
         in_case("%s", kind == GPT_GELU_TANH ? "tanh" : "erf");
-        expect_status(gpt_gelu_backward(dx, dy, x, 6, kind), GPT_OK);
+        expect_status(gpt_gelu_backward(dx, dy, x, 6, kind, 0, 1), GPT_OK);
         for (size_t i = 0; i < 6; i++) expect_within("dx", i, (double)dx[i], (double)expected[i], 1e-6);
         expect_status(gpt_gelu_backward_ref(dx, dy, x, 6, kind), GPT_OK);
         for (size_t i = 0; i < 6; i++) expect_within("reference", i, (double)dx[i], (double)expected[i], 0.0);
@@ -233,7 +249,7 @@ static void backward_ends_of_the_line(void)
 
 static void backward_refuses(void)
 {
-    static int (*const both[2])(float *, const float *, const float *, size_t, int) = {gpt_gelu_backward,
+    static int (*const both[2])(float *, const float *, const float *, size_t, int) = {whole_gelu_backward,
                                                                                        gpt_gelu_backward_ref};
     const float *x = random_input("x", 5, -1.0f, 1.0f);
     float *dx = output("dx", 5);
@@ -246,7 +262,7 @@ static void backward_refuses(void)
         expect_refused(both[k](dx, x, x, 5, 2), GPT_ERR_VALUE);
         expect_refused(both[k](dx, x, x, 0, GPT_GELU_ERF), GPT_OK);
     }
-    expect_refused(gpt_gelu_backward_part(dx, x, x, 5, GPT_GELU_TANH, 2, 2), GPT_ERR_VALUE);
+    expect_refused(gpt_gelu_backward(dx, x, x, 5, GPT_GELU_TANH, 2, 2), GPT_ERR_VALUE);
     end_case();
 }
 
@@ -257,14 +273,18 @@ void test_gelu(void)
     promise("gelu is within 1e-6 of float64 all over [-12, 12]", dense_sweep);
     promise("gelu is within 1e-6 of float64 at every magnitude up to FLT_MAX", every_magnitude);
     promise("gelu of -3e38 is 0, of infinity infinity, of -infinity NaN, in both kinds", ends_of_the_line);
-    promise("gelu of zeros, denormals, huge values, infinities and NaN is right in every lane", agrees_on_specials);
+    promise("gelu of zeros, denormals, huge values, infinities and NaN is right in every lane",
+            agrees_on_specials);
     promise("gelu of a value does not depend on its place or neighbours", is_elementwise);
     promise("gelu may write over its input", works_in_place);
     promise("gelu refuses NULL, impossible sizes and unknown kinds and leaves y alone", refuses);
-    promise("gelu backward of 1, -1, 2 and -2 is what the derivative gives, in both kinds", backward_known_values);
+    promise("gelu backward of 1, -1, 2 and -2 is what the derivative gives, in both kinds",
+            backward_known_values);
     promise("gelu backward is within 1e-6 of float64 everywhere, in place, and in parts bit for bit",
             backward_agrees);
     promise("gelu backward is within 1e-6 of float64 all over [-18, 18]", backward_dense_sweep);
-    promise("gelu backward at -3e38 is 0, at 3e38 dy, at infinities NaN, in both kinds", backward_ends_of_the_line);
-    promise("gelu backward refuses NULL, impossible sizes and unknown kinds and leaves dx alone", backward_refuses);
+    promise("gelu backward at -3e38 is 0, at 3e38 dy, at infinities NaN, in both kinds",
+            backward_ends_of_the_line);
+    promise("gelu backward refuses NULL, impossible sizes and unknown kinds and leaves dx alone",
+            backward_refuses);
 }

@@ -4,14 +4,28 @@
 #include "check.h"
 #include "gpt_layers.h"
 
+/* The kernels on one thread, with the signature of their references. */
+static int whole_layernorm_forward(float *y, float *mean, float *rstd, const float *x, const float *scale,
+                                   const float *shift, size_t rows, size_t cols, float eps)
+{
+    return gpt_layernorm_forward(y, mean, rstd, x, scale, shift, rows, cols, eps, 0, 1);
+}
+
+static int whole_layernorm_backward(float *dx, float *dscale, float *dshift, const float *dy, const float *x,
+                                    const float *mean, const float *rstd, const float *scale, size_t rows,
+                                    size_t cols)
+{
+    return gpt_layernorm_backward(dx, dscale, dshift, dy, x, mean, rstd, scale, rows, cols, 0, 1);
+}
+
 /* What the contract says: absolute below 1, relative above. */
 static const double tolerance = 5e-6;
 static const double backward_tolerance = 2e-5;
 
-typedef int (*layernorm)(float *y, float *mean, float *rstd, const float *x, const float *scale, const float *shift,
-                         size_t rows, size_t cols, float eps);
-typedef int (*backward)(float *dx, float *dscale, float *dshift, const float *dy, const float *x, const float *mean,
-                        const float *rstd, const float *scale, size_t rows, size_t cols);
+typedef int (*layernorm)(float *y, float *mean, float *rstd, const float *x, const float *scale,
+                         const float *shift, size_t rows, size_t cols, float eps);
+typedef int (*backward)(float *dx, float *dscale, float *dshift, const float *dy, const float *x,
+                        const float *mean, const float *rstd, const float *scale, size_t rows, size_t cols);
 
 /* x against the reference; mean within the tolerance too, and rstd relative. */
 static void expect_layernorm(const float *values, size_t rows, size_t cols, float eps)
@@ -25,7 +39,7 @@ static void expect_layernorm(const float *values, size_t rows, size_t cols, floa
     expect_status(
         gpt_layernorm_forward_ref(expected, expected_mean, expected_rstd, x, scale, shift, rows, cols, eps),
         GPT_OK);
-    expect_status(gpt_layernorm_forward(y, mean, rstd, x, scale, shift, rows, cols, eps), GPT_OK);
+    expect_status(gpt_layernorm_forward(y, mean, rstd, x, scale, shift, rows, cols, eps, 0, 1), GPT_OK);
     expect_close("y", y, expected, rows * cols, tolerance);
     for (size_t r = 0; r < rows; r++) {
         /* the mean of a row with an infinity is not finite, as in PyTorch, where it is infinite or NaN by its place
@@ -35,7 +49,8 @@ static void expect_layernorm(const float *values, size_t rows, size_t cols, floa
         else
             expect(!isfinite(mean[r]), "mean[%zu]: expected %g, got %g", r, (double)expected_mean[r],
                    (double)mean[r]);
-        expect_within("rstd", r, (double)rstd[r], (double)expected_rstd[r], tolerance * (double)expected_rstd[r]);
+        expect_within("rstd", r, (double)rstd[r], (double)expected_rstd[r],
+                      tolerance * (double)expected_rstd[r]);
     }
     end_case();
 }
@@ -46,7 +61,7 @@ static void known_values(void)
     static const float x[4] = {1.0f, 2.0f, 3.0f, 4.0f}, scale[4] = {1.0f, 1.0f, 2.0f, 1.0f};
     static const float shift[4] = {0.0f, 0.0f, 0.0f, 10.0f};
     static const float expected[4] = {-1.3416354f, -0.4472118f, 0.8944236f, 11.3416354f};
-    static const layernorm both[2] = {gpt_layernorm_forward, gpt_layernorm_forward_ref};
+    static const layernorm both[2] = {whole_layernorm_forward, gpt_layernorm_forward_ref};
     for (size_t k = 0; k < 2; k++) {
         in_case("%s", k == 0 ? "kernel" : "reference");
         float *y = output("y", 4), *mean = output("mean", 1), *rstd = output("rstd", 1);
@@ -84,7 +99,8 @@ static void agrees_far_from_zero(void)
                 in_case("%zu x %zu, mean %g, deviation %g, eps %g", rows, cols, (double)means[m],
                         (double)deviations[m], (double)epss[e]);
                 float *values = work(rows * cols);
-                for (size_t i = 0; i < rows * cols; i++) values[i] = means[m] + deviations[m] * random_gauss();
+                for (size_t i = 0; i < rows * cols; i++)
+                    values[i] = means[m] + deviations[m] * random_gauss();
                 expect_layernorm(values, rows, cols, epss[e]);
             }
         }
@@ -118,7 +134,8 @@ static void agrees_on_two_values(void)
         for (size_t p = 0; p < 4; p++) {
             for (int seed = 0; seed < 4; seed++) {
                 const float a = random_gauss(), b = random_gauss();
-                in_case("cols %zu, %g and, %g of the time, %g", cols[k], (double)a, (double)shares[p], (double)b);
+                in_case("cols %zu, %g and, %g of the time, %g", cols[k], (double)a, (double)shares[p],
+                        (double)b);
                 float *values = work(cols[k]);
                 for (size_t i = 0; i < cols[k]; i++) values[i] = random_in(0.0f, 1.0f) < shares[p] ? b : a;
                 expect_layernorm(values, 1, cols[k], 1e-5f);
@@ -140,7 +157,8 @@ static void constant_row_is_the_shift(void)
             const float *scale = random_input("scale", cols, -2.0f, 2.0f);
             const float *shift = random_input("shift", cols, -2.0f, 2.0f);
             float *y = output("y", cols), *mean = output("mean", 1), *rstd = output("rstd", 1);
-            expect_status(gpt_layernorm_forward(y, mean, rstd, x, scale, shift, 1, cols, 1e-5f), GPT_OK);
+            expect_status(gpt_layernorm_forward(y, mean, rstd, x, scale, shift, 1, cols, 1e-5f, 0, 1),
+                          GPT_OK);
             for (size_t i = 0; i < cols; i++) expect_within("y", i, (double)y[i], (double)shift[i], 0.0);
             expect_within("mean", 0, (double)mean[0], (double)constants[v], 0.0);
             expect_within("rstd", 0, (double)rstd[0], 1.0 / sqrt((double)1e-5f), 1e-4);
@@ -184,11 +202,14 @@ static void special_scales_and_shifts(void)
                     values[place] = specials[s];
                     const float *special = input_of("special", values, cols);
                     const float *ordinary = random_input("ordinary", cols, -0.5f, 0.5f);
-                    const float *scale = in_shift ? ordinary : special, *shift = in_shift ? special : ordinary;
+                    const float *scale = in_shift ? ordinary : special,
+                                *shift = in_shift ? special : ordinary;
                     float *y = output("y", cols), *expected = output("expected", cols);
-                    expect_status(gpt_layernorm_forward_ref(expected, NULL, NULL, x, scale, shift, 1, cols, 1.0f),
+                    expect_status(
+                        gpt_layernorm_forward_ref(expected, NULL, NULL, x, scale, shift, 1, cols, 1.0f),
+                        GPT_OK);
+                    expect_status(gpt_layernorm_forward(y, NULL, NULL, x, scale, shift, 1, cols, 1.0f, 0, 1),
                                   GPT_OK);
-                    expect_status(gpt_layernorm_forward(y, NULL, NULL, x, scale, shift, 1, cols, 1.0f), GPT_OK);
                     expect_close("y", y, expected, cols, tolerance);
                     end_case();
                 }
@@ -206,11 +227,13 @@ static void works_in_place(void)
         const float *scale = random_input("scale", cols, -2.0f, 2.0f);
         const float *shift = random_input("shift", cols, -2.0f, 2.0f);
         float *expected = output("expected", n), *y = output_of("y", x, n);
-        expect_status(gpt_layernorm_forward(expected, NULL, NULL, x, scale, shift, rows, cols, 1e-5f), GPT_OK);
-        expect_status(gpt_layernorm_forward(y, NULL, NULL, y, scale, shift, rows, cols, 1e-5f), GPT_OK);
+        expect_status(gpt_layernorm_forward(expected, NULL, NULL, x, scale, shift, rows, cols, 1e-5f, 0, 1),
+                      GPT_OK);
+        expect_status(gpt_layernorm_forward(y, NULL, NULL, y, scale, shift, rows, cols, 1e-5f, 0, 1), GPT_OK);
         expect_same("y", y, expected, n);
         y = output_of("y of the reference", x, n);
-        expect_status(gpt_layernorm_forward_ref(expected, NULL, NULL, x, scale, shift, rows, cols, 1e-5f), GPT_OK);
+        expect_status(gpt_layernorm_forward_ref(expected, NULL, NULL, x, scale, shift, rows, cols, 1e-5f),
+                      GPT_OK);
         expect_status(gpt_layernorm_forward_ref(y, NULL, NULL, y, scale, shift, rows, cols, 1e-5f), GPT_OK);
         expect_same("y of the reference", y, expected, n);
         end_case();
@@ -219,9 +242,10 @@ static void works_in_place(void)
 
 static void mean_and_rstd_are_optional(void)
 {
-    static const layernorm both[2] = {gpt_layernorm_forward, gpt_layernorm_forward_ref};
+    static const layernorm both[2] = {whole_layernorm_forward, gpt_layernorm_forward_ref};
     const float *x = random_input("x", 21, -2.0f, 2.0f);
-    const float *scale = random_input("scale", 7, -2.0f, 2.0f), *shift = random_input("shift", 7, -2.0f, 2.0f);
+    const float *scale = random_input("scale", 7, -2.0f, 2.0f),
+                *shift = random_input("shift", 7, -2.0f, 2.0f);
     for (size_t k = 0; k < 2; k++) {
         float *y = output("y", 21), *mean = output("mean", 3), *rstd = output("rstd", 3);
         float *without = output("without", 21), *alone = output("alone", 3);
@@ -239,10 +263,11 @@ static void mean_and_rstd_are_optional(void)
 
 static void refuses(void)
 {
-    static const layernorm both[2] = {gpt_layernorm_forward, gpt_layernorm_forward_ref};
+    static const layernorm both[2] = {whole_layernorm_forward, gpt_layernorm_forward_ref};
     static const float bad_eps[7] = {0.0f, -0.0f, -1e-5f, -FLT_MAX, INFINITY, -INFINITY, NAN};
     const float *x = random_input("x", 6, -1.0f, 1.0f);
-    const float *scale = random_input("scale", 3, -1.0f, 1.0f), *shift = random_input("shift", 3, -1.0f, 1.0f);
+    const float *scale = random_input("scale", 3, -1.0f, 1.0f),
+                *shift = random_input("shift", 3, -1.0f, 1.0f);
     float *y = output("y", 6), *mean = output("mean", 2), *rstd = output("rstd", 2);
     for (size_t k = 0; k < 2; k++) {
         const layernorm f = both[k];
@@ -293,12 +318,14 @@ static void expect_backward(const float *values, size_t rows, size_t cols, float
     float *y = output("y", n), *mean = output("mean", rows), *rstd = output("rstd", rows);
     float *dx = output("dx", n), *dscale = output("dscale", cols), *dshift = output("dshift", cols);
     float *expected_dx = output("expected dx", n);
-    float *expected_dscale = output("expected dscale", cols), *expected_dshift = output("expected dshift", cols);
-    expect_status(gpt_layernorm_forward(y, mean, rstd, x, scale, scale, rows, cols, eps), GPT_OK);
+    float *expected_dscale = output("expected dscale", cols),
+          *expected_dshift = output("expected dshift", cols);
+    expect_status(gpt_layernorm_forward(y, mean, rstd, x, scale, scale, rows, cols, eps, 0, 1), GPT_OK);
     expect_status(gpt_layernorm_backward_ref(expected_dx, expected_dscale, expected_dshift, dy, x, mean, rstd,
                                              scale, rows, cols),
                   GPT_OK);
-    expect_status(gpt_layernorm_backward(dx, dscale, dshift, dy, x, mean, rstd, scale, rows, cols), GPT_OK);
+    expect_status(gpt_layernorm_backward(dx, dscale, dshift, dy, x, mean, rstd, scale, rows, cols, 0, 1),
+                  GPT_OK);
     /* dy and scale are below 2 */
     for (size_t r = 0; r < rows; r++)
         expect_near("dx", dx + r * cols, expected_dx + r * cols, cols, 4.0 * (double)rstd[r]);
@@ -306,10 +333,11 @@ static void expect_backward(const float *values, size_t rows, size_t cols, float
     expect_near("dshift", dshift, expected_dshift, cols, fmax(largest(expected_dshift, cols), 2.0));
     for (size_t parts = 2; parts <= 3; parts++) {
         float *whole_dx = output("dx in parts", n);
-        float *whole_dscale = output("dscale in parts", cols), *whole_dshift = output("dshift in parts", cols);
+        float *whole_dscale = output("dscale in parts", cols),
+              *whole_dshift = output("dshift in parts", cols);
         for (size_t part = 0; part < parts; part++)
-            expect_status(gpt_layernorm_backward_part(whole_dx, whole_dscale, whole_dshift, dy, x, mean, rstd,
-                                                      scale, rows, cols, part, parts),
+            expect_status(gpt_layernorm_backward(whole_dx, whole_dscale, whole_dshift, dy, x, mean, rstd,
+                                                 scale, rows, cols, part, parts),
                           GPT_OK);
         expect_same("dx in parts", whole_dx, dx, n);
         expect_same("dscale in parts", whole_dscale, dscale, cols);
@@ -325,11 +353,11 @@ static void backward_known_values(void)
     static const float scale[4] = {1.0f, 1.0f, 2.0f, 1.0f}, shift[4] = {0.0f, 0.0f, 0.0f, 0.0f};
     static const float dx_expected[4] = {0.983861681f, -0.268328515f, -2.41494232f, 1.69940916f};
     static const float dscale_expected[4] = {-1.34163542f, 0.0f, -0.447211807f, 4.02490626f};
-    static const backward both[2] = {gpt_layernorm_backward, gpt_layernorm_backward_ref};
+    static const backward both[2] = {whole_layernorm_backward, gpt_layernorm_backward_ref};
     for (size_t k = 0; k < 2; k++) {
         in_case("%s", k == 0 ? "kernel" : "reference");
         float y[4], mean, rstd;
-        expect_status(gpt_layernorm_forward(y, &mean, &rstd, x, scale, shift, 1, 4, 1e-5f), GPT_OK);
+        expect_status(gpt_layernorm_forward(y, &mean, &rstd, x, scale, shift, 1, 4, 1e-5f, 0, 1), GPT_OK);
         float *dx = output("dx", 4), *dscale = output("dscale", 4), *dshift = output("dshift", 4);
         expect_status(both[k](dx, dscale, dshift, dy, x, &mean, &rstd, scale, 1, 4), GPT_OK);
         expect_close("dx", dx, dx_expected, 4, 1e-6);
@@ -387,7 +415,8 @@ static void backward_of_many_rows(void)
         zeros[r] = 0.0f;
     }
     float *dscale = output("dscale", COLS), *dshift = output("dshift", COLS);
-    expect_status(gpt_layernorm_backward(NULL, dscale, dshift, dy, x, zeros, ones, ones, ROWS, COLS), GPT_OK);
+    expect_status(gpt_layernorm_backward(NULL, dscale, dshift, dy, x, zeros, ones, ones, ROWS, COLS, 0, 1),
+                  GPT_OK);
     for (size_t c = 0; c < COLS; c++) {
         expect_within("dshift", c, (double)dshift[c], ROWS * (double)0.1f, 2e-5 * ROWS * 0.1);
         expect_within("dscale", c, (double)dscale[c], ROWS * (double)0.1f * (double)x[c], 2e-5 * ROWS * 0.03);
@@ -409,11 +438,14 @@ static void backward_of_a_bad_row(void)
             const float *x = input_of("x", values, ROWS * COLS), *dy = input_of("dy", gradient, ROWS * COLS);
             const float *scale = random_input("scale", COLS, 1.0f, 2.0f);
             float *y = output("y", ROWS * COLS), *mean = output("mean", ROWS), *rstd = output("rstd", ROWS);
-            expect_status(gpt_layernorm_forward(y, mean, rstd, x, scale, scale, ROWS, COLS, 1e-5f), GPT_OK);
-            float *dx = output("dx", ROWS * COLS), *expected = output("expected", ROWS * COLS);
-            expect_status(gpt_layernorm_backward(dx, NULL, NULL, dy, x, mean, rstd, scale, ROWS, COLS), GPT_OK);
-            expect_status(gpt_layernorm_backward_ref(expected, NULL, NULL, dy, x, mean, rstd, scale, ROWS, COLS),
+            expect_status(gpt_layernorm_forward(y, mean, rstd, x, scale, scale, ROWS, COLS, 1e-5f, 0, 1),
                           GPT_OK);
+            float *dx = output("dx", ROWS * COLS), *expected = output("expected", ROWS * COLS);
+            expect_status(gpt_layernorm_backward(dx, NULL, NULL, dy, x, mean, rstd, scale, ROWS, COLS, 0, 1),
+                          GPT_OK);
+            expect_status(
+                gpt_layernorm_backward_ref(expected, NULL, NULL, dy, x, mean, rstd, scale, ROWS, COLS),
+                GPT_OK);
             for (size_t r = 0; r < ROWS; r++) {
                 for (size_t c = 0; c < COLS; c++) {
                     const size_t i = r * COLS + c;
@@ -432,7 +464,7 @@ static void backward_of_a_bad_row(void)
 
 static void backward_outputs_are_optional(void)
 {
-    static const backward both[2] = {gpt_layernorm_backward, gpt_layernorm_backward_ref};
+    static const backward both[2] = {whole_layernorm_backward, gpt_layernorm_backward_ref};
     const float *x = random_input("x", 51, -2.0f, 2.0f), *dy = random_input("dy", 51, -2.0f, 2.0f);
     const float *scale = random_input("scale", 17, -2.0f, 2.0f), *rstd = random_input("rstd", 3, 1.0f, 2.0f);
     const float *mean = random_input("mean", 3, -0.1f, 0.1f);
@@ -442,8 +474,8 @@ static void backward_outputs_are_optional(void)
         float *a = output("dx alone", 51), *b = output("dscale alone", 17), *c = output("dshift alone", 17);
         for (int which = 0; which < 8; which++) {
             in_case("%s, outputs %d", k == 0 ? "kernel" : "reference", which);
-            expect_status(both[k](which & 1 ? a : NULL, which & 2 ? b : NULL, which & 4 ? c : NULL, dy, x, mean,
-                                  rstd, scale, 3, 17),
+            expect_status(both[k](which & 1 ? a : NULL, which & 2 ? b : NULL, which & 4 ? c : NULL, dy, x,
+                                  mean, rstd, scale, 3, 17),
                           GPT_OK);
             if (which & 1) expect_same("dx", a, dx, 51);
             if (which & 2) expect_same("dscale", b, dscale, 17);
@@ -455,7 +487,7 @@ static void backward_outputs_are_optional(void)
 
 static void backward_refuses(void)
 {
-    static const backward both[2] = {gpt_layernorm_backward, gpt_layernorm_backward_ref};
+    static const backward both[2] = {whole_layernorm_backward, gpt_layernorm_backward_ref};
     const float *x = random_input("x", 6, -1.0f, 1.0f), *row = random_input("row", 3, -1.0f, 1.0f);
     float *dx = output("dx", 6), *dscale = output("dscale", 3), *dshift = output("dshift", 3);
     for (size_t k = 0; k < 2; k++) {
@@ -471,13 +503,15 @@ static void backward_refuses(void)
         expect_refused(f(dx, dscale, dshift, x, x, row, row, row, 2, 0), GPT_ERR_SIZE);
     }
     in_case("part 2 of 2");
-    expect_refused(gpt_layernorm_backward_part(dx, dscale, dshift, x, x, row, row, row, 2, 3, 2, 2), GPT_ERR_VALUE);
+    expect_refused(gpt_layernorm_backward(dx, dscale, dshift, x, x, row, row, row, 2, 3, 2, 2),
+                   GPT_ERR_VALUE);
     end_case();
     float *of_none[2] = {output("dscale of no rows", 3), output("dshift of no rows", 3)};
     static const float zeros[3] = {0.0f, 0.0f, 0.0f};
     for (size_t k = 0; k < 2; k++) {
         in_case("no rows, %s", k == 0 ? "kernel" : "reference");
-        expect_status(both[k](of_none[0], of_none[0], of_none[1], zeros, zeros, zeros, zeros, zeros, 0, 3), GPT_OK);
+        expect_status(both[k](of_none[0], of_none[0], of_none[1], zeros, zeros, zeros, zeros, zeros, 0, 3),
+                      GPT_OK);
         expect_same("dscale", of_none[0], zeros, 3);
         expect_same("dshift", of_none[1], zeros, 3);
     }
@@ -489,21 +523,26 @@ void test_layernorm(void)
     promise("layer norm of 1, 2, 3, 4 is what the equation gives", known_values);
     promise("layer norm is within 5e-6 of float64 at every size", agrees);
     promise("layer norm is within 5e-6 of float64 where the mean is 1e5 deviations", agrees_far_from_zero);
-    promise("layer norm is within 5e-6 of float64 with an outlier first or last", agrees_with_an_outlier_first);
+    promise("layer norm is within 5e-6 of float64 with an outlier first or last",
+            agrees_with_an_outlier_first);
     promise("layer norm is within 5e-6 of float64 on long rows of two values", agrees_on_two_values);
     promise("layer norm of a constant row is the shift, not NaN", constant_row_is_the_shift);
-    promise("layer norm of a row with NaN or infinity is NaN, and its neighbours are right", agrees_on_specials);
-    promise("layer norm with special values in scale or shift is right in every lane", special_scales_and_shifts);
+    promise("layer norm of a row with NaN or infinity is NaN, and its neighbours are right",
+            agrees_on_specials);
+    promise("layer norm with special values in scale or shift is right in every lane",
+            special_scales_and_shifts);
     promise("layer norm may write over its input", works_in_place);
     promise("layer norm gives the same y with and without mean and rstd", mean_and_rstd_are_optional);
     promise("layer norm refuses NULL, impossible sizes, cols 0 and a bad eps and leaves all alone", refuses);
     promise("layer norm backward of a row is what autograd gives", backward_known_values);
-    promise("layer norm backward is within 2e-5 of float64 at every size, in parts bit for bit", backward_agrees);
+    promise("layer norm backward is within 2e-5 of float64 at every size, in parts bit for bit",
+            backward_agrees);
     promise("layer norm backward is within 2e-5 of float64 where the mean is 1e5 deviations",
             backward_agrees_far_from_zero);
     promise("layer norm backward sums 12,288 rows of one value within 2e-5", backward_of_many_rows);
     promise("layer norm backward of a row with NaN or infinity is not finite, and its neighbours are right",
             backward_of_a_bad_row);
-    promise("layer norm backward writes the outputs that are wanted, the same bits", backward_outputs_are_optional);
+    promise("layer norm backward writes the outputs that are wanted, the same bits",
+            backward_outputs_are_optional);
     promise("layer norm backward refuses NULL and impossible sizes, and sums no rows to 0", backward_refuses);
 }

@@ -6,6 +6,19 @@
 #include "gpt_layers.h"
 #include "weighted.h"
 
+/* The kernels on one thread, with the signature of their references. */
+static int whole_linear_forward(float *y, float *scratch, const float *x, const float *weight,
+                                const float *bias, size_t rows, size_t in, size_t out)
+{
+    return gpt_linear_forward(y, scratch, x, weight, bias, rows, in, out, 0, 1);
+}
+
+static int whole_linear_backward(float *dx, float *dweight, float *dbias, float *scratch, const float *dy,
+                                 const float *x, const float *weight, size_t rows, size_t in, size_t out)
+{
+    return gpt_linear_backward(dx, dweight, dbias, scratch, dy, x, weight, rows, in, out, 0, 1);
+}
+
 /* Every `in` and every `out` up to 17, which meet all the tails, and some large ones. */
 typedef struct shape {
     size_t rows, in, out;
@@ -20,7 +33,7 @@ static int forward(float *y, const float *x, const float *weight, const float *b
                    size_t out)
 {
     float *scratch = output("scratch", gpt_linear_scratch_size(rows, in));
-    return gpt_linear_forward(y, scratch, x, weight, bias, rows, in, out);
+    return gpt_linear_forward(y, scratch, x, weight, bias, rows, in, out, 0, 1);
 }
 
 static int reference(float *y, const float *x, const float *weight, const float *bias, size_t rows, size_t in,
@@ -127,7 +140,8 @@ static void special_case(size_t rows, size_t in, size_t place, float special, in
 {
     enum { OUT = 5 };
     const shape s = {rows, in, OUT};
-    in_case("%s[..., %zu] = %g, rows %zu, in %zu", in_weight ? "weight" : "x", place, (double)special, rows, in);
+    in_case("%s[..., %zu] = %g, rows %zu, in %zu", in_weight ? "weight" : "x", place, (double)special, rows,
+            in);
     float *values_x = work(rows * in), *values_w = work(OUT * in);
     fill_random(values_x, rows * in, -0.5f, 0.5f);
     fill_random(values_w, OUT * in, -0.5f, 0.5f);
@@ -178,12 +192,12 @@ static void special_biases(void)
     }
 }
 
-typedef int (*linear)(float *y, float *scratch, const float *x, const float *weight, const float *bias, size_t rows,
-                      size_t in, size_t out);
+typedef int (*linear)(float *y, float *scratch, const float *x, const float *weight, const float *bias,
+                      size_t rows, size_t in, size_t out);
 
 static void refuses(void)
 {
-    static const linear both[2] = {gpt_linear_forward, gpt_linear_forward_ref};
+    static const linear both[2] = {whole_linear_forward, gpt_linear_forward_ref};
     const float *x = random_input("x", 6, -1.0f, 1.0f), *weight = random_input("weight", 6, -1.0f, 1.0f);
     const float *bias = random_input("bias", 2, -1.0f, 1.0f);
     float *y = output("y", 4), *scratch = output("scratch", 4);
@@ -215,8 +229,9 @@ static void refuses(void)
 
 static void without_inputs_is_the_bias(void)
 {
-    static const linear both[2] = {gpt_linear_forward, gpt_linear_forward_ref};
-    static const float expected[12] = {1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f, 1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f};
+    static const linear both[2] = {whole_linear_forward, gpt_linear_forward_ref};
+    static const float expected[12] = {1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f,
+                                       1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f};
     static const float zeros[12] = {0.0f};
     const float *nothing = random_input("nothing", 0, 0.0f, 0.0f), *bias = input_of("bias", expected, 6);
     float *y = output("y", 12), *scratch = output("scratch", 0);
@@ -227,7 +242,7 @@ static void without_inputs_is_the_bias(void)
         expect_same("y without", y, zeros, 12);
     }
     in_case("no outputs and endless rows, which returns at once");
-    expect_status(gpt_linear_forward(y, scratch, nothing, nothing, NULL, SIZE_MAX, 0, 0), GPT_OK);
+    expect_status(gpt_linear_forward(y, scratch, nothing, nothing, NULL, SIZE_MAX, 0, 0, 0, 1), GPT_OK);
 }
 
 /* ---- gpt_linear_init ---- */
@@ -252,8 +267,8 @@ static void init_stays_in_bounds(void)
             sum += (double)weight[i];
         }
         for (size_t i = 0; i < out; i++)
-            expect(fabs((double)bias[i]) <= bound, "bias[%zu]: %.9g is past 1/sqrt(in) = %.9g", i, (double)bias[i],
-                   bound);
+            expect(fabs((double)bias[i]) <= bound, "bias[%zu]: %.9g is past 1/sqrt(in) = %.9g", i,
+                   (double)bias[i], bound);
         /* and it fills them: the deviation of the mean of N uniforms is bound / √(3N) */
         expect(largest > 0.9 * bound, "the largest weight is %.9g of 1/sqrt(in) = %.9g", largest, bound);
         const double count = (double)(in * out);
@@ -276,7 +291,8 @@ static void init_draws_weight_then_bias(void)
     expect_status(gpt_random_uniform(draws, &fork, IN * OUT + OUT, -bound, bound), GPT_OK);
     expect_close("weight", weight, draws, IN * OUT, 1e-7);
     expect_close("bias", bias, draws + IN * OUT, OUT, 1e-7);
-    expect(memcmp(&random, &fork, sizeof random) == 0, "expected in · out + out draws, the generator is elsewhere");
+    expect(memcmp(&random, &fork, sizeof random) == 0,
+           "expected in · out + out draws, the generator is elsewhere");
 
     float *alone = output("alone", IN * OUT);
     expect_status(gpt_linear_init(alone, NULL, &fork_without, IN, OUT), GPT_OK);
@@ -293,11 +309,12 @@ static void notebook(void)
                                        0.2133f, 0.2394f, 0.0f, 0.5198f, 0.3297f, 0.0f};
     gpt_random random;
     expect_status(gpt_random_seed(&random, 123), GPT_OK);
-    float *x = output("x", 10), *weight = output("weight", 30), *bias = output("bias", 6), *y = output("y", 12);
+    float *x = output("x", 10), *weight = output("weight", 30), *bias = output("bias", 6),
+          *y = output("y", 12);
     expect_status(gpt_random_normal(x, &random, 10, 1.0), GPT_OK);
     expect_status(gpt_linear_init(weight, bias, &random, 5, 6), GPT_OK);
     expect_status(forward(y, x, weight, bias, 2, 5, 6), GPT_OK);
-    expect_status(gpt_relu_forward(y, y, 12), GPT_OK);
+    expect_status(gpt_relu_forward(y, y, 12, 0, 1), GPT_OK);
     /* half of the last digit printed */
     expect_close("y", y, expected, 12, 0.5001e-4);
 }
@@ -323,8 +340,8 @@ static void init_refuses(void)
 
 /* ---- gpt_linear_backward ---- */
 
-static const weighted layer = {gpt_linear_backward_scratch_size, gpt_linear_backward, gpt_linear_backward_ref,
-                               gpt_linear_backward_part};
+static const weighted layer = {gpt_linear_backward_scratch_size, whole_linear_backward,
+                               gpt_linear_backward_ref, gpt_linear_backward};
 
 static void backward_known_values(void)
 {
@@ -335,8 +352,8 @@ static void backward_known_values(void)
     for (size_t k = 0; k < 2; k++) {
         float *got_dx = output("dx", 4), *got_dweight = output("dweight", 6), *got_dbias = output("dbias", 3);
         float *scratch = output("scratch", gpt_linear_backward_scratch_size(2, 3));
-        expect_status((k == 0 ? layer.backward : layer.reference)(got_dx, got_dweight, got_dbias, scratch, dy, x,
-                                                                  weight, 2, 2, 3),
+        expect_status((k == 0 ? layer.backward : layer.reference)(got_dx, got_dweight, got_dbias, scratch, dy,
+                                                                  x, weight, 2, 2, 3),
                       GPT_OK);
         expect_same("dx", got_dx, dx, 4);
         expect_same("dweight", got_dweight, dweight, 6);
@@ -376,7 +393,8 @@ void test_linear(void)
             backward_is_exact);
     promise("linear backward is within the bound of its roundings at every size", backward_agrees);
     promise("linear backward of special values is right in every place", backward_agrees_on_specials);
-    promise("linear backward of no rows is 0 for weight and bias, of no outputs 0 for x", backward_of_nothing);
+    promise("linear backward of no rows is 0 for weight and bias, of no outputs 0 for x",
+            backward_of_nothing);
     promise("linear backward refuses NULL and impossible sizes and leaves all alone", backward_refuses);
     promise("linear backward's scratch does not grow past 512 rows or outputs", scratch_stops_growing);
 }

@@ -1,6 +1,17 @@
 #include "check.h"
 #include "gpt_layers.h"
 
+/* The kernels on one thread, with the signature of their references. */
+static int whole_mse_forward(float *loss, const float *x, const float *target, size_t rows, size_t cols)
+{
+    return gpt_mse_forward(loss, x, target, rows, cols, 0, 1);
+}
+
+static int whole_mse_backward(float *dx, const float *x, const float *target, size_t n, float scale)
+{
+    return gpt_mse_backward(dx, x, target, n, scale, 0, 1);
+}
+
 static void agrees(void)
 {
     for (size_t k = 0; k < SIZES; k++) {
@@ -9,20 +20,21 @@ static void agrees(void)
             in_case("%zu x %zu", rows, cols);
             const float *x = random_input("x", n, -4.0f, 4.0f), *t = random_input("target", n, -4.0f, 4.0f);
             float *loss = output("loss", rows), *expected = output("expected", rows);
-            float *dx = output("dx", n), *gradient = output("expected dx", n), *same = output_of("dx is x", x, n);
+            float *dx = output("dx", n), *gradient = output("expected dx", n),
+                  *same = output_of("dx is x", x, n);
             expect_status(gpt_mse_forward_ref(expected, x, t, rows, cols), GPT_OK);
-            expect_status(gpt_mse_forward(loss, x, t, rows, cols), GPT_OK);
+            expect_status(gpt_mse_forward(loss, x, t, rows, cols, 0, 1), GPT_OK);
             expect_close("loss", loss, expected, rows, 1e-6);
             expect_status(gpt_mse_backward_ref(gradient, x, t, n, 0.3f), GPT_OK);
-            expect_status(gpt_mse_backward(dx, x, t, n, 0.3f), GPT_OK);
-            expect_status(gpt_mse_backward(same, same, t, n, 0.3f), GPT_OK);
+            expect_status(gpt_mse_backward(dx, x, t, n, 0.3f, 0, 1), GPT_OK);
+            expect_status(gpt_mse_backward(same, same, t, n, 0.3f, 0, 1), GPT_OK);
             expect_close("dx", dx, gradient, n, 2e-7);
             expect_same("dx is x", same, dx, n);
             for (size_t parts = 2; parts <= 4; parts++) {
                 float *l = output("loss in parts", rows), *d = output("dx in parts", n);
                 for (size_t part = 0; part < parts; part++) {
-                    expect_status(gpt_mse_forward_part(l, x, t, rows, cols, part, parts), GPT_OK);
-                    expect_status(gpt_mse_backward_part(d, x, t, n, 0.3f, part, parts), GPT_OK);
+                    expect_status(gpt_mse_forward(l, x, t, rows, cols, part, parts), GPT_OK);
+                    expect_status(gpt_mse_backward(d, x, t, n, 0.3f, part, parts), GPT_OK);
                 }
                 expect_same("loss in parts", l, loss, rows);
                 expect_same("dx in parts", d, dx, n);
@@ -39,9 +51,9 @@ static void refuses(void)
     for (int ref = 0; ref <= 1; ref++) {
         in_case("%s", ref ? "reference" : "kernel");
         int (*const forward)(float *, const float *, const float *, size_t, size_t) =
-            ref ? gpt_mse_forward_ref : gpt_mse_forward;
+            ref ? gpt_mse_forward_ref : whole_mse_forward;
         int (*const backward)(float *, const float *, const float *, size_t, float) =
-            ref ? gpt_mse_backward_ref : gpt_mse_backward;
+            ref ? gpt_mse_backward_ref : whole_mse_backward;
         expect_refused(forward(NULL, x, x, 2, 3), GPT_ERR_NULL);
         expect_refused(forward(y, NULL, x, 2, 3), GPT_ERR_NULL);
         expect_refused(forward(y, x, NULL, 2, 3), GPT_ERR_NULL);
@@ -55,8 +67,8 @@ static void refuses(void)
         expect_refused(backward(y, x, x, HUGE_SIZE, 1.0f), GPT_ERR_SIZE);
         expect_refused(backward(y, x, x, 0, 1.0f), GPT_OK);
     }
-    expect_refused(gpt_mse_forward_part(y, x, x, 2, 3, 1, 1), GPT_ERR_VALUE);
-    expect_refused(gpt_mse_backward_part(y, x, x, 6, 1.0f, 1, 1), GPT_ERR_VALUE);
+    expect_refused(gpt_mse_forward(y, x, x, 2, 3, 1, 1), GPT_ERR_VALUE);
+    expect_refused(gpt_mse_backward(y, x, x, 6, 1.0f, 1, 1), GPT_ERR_VALUE);
 }
 
 void test_mse(void)

@@ -79,7 +79,8 @@ static void every_seed_has_its_words(void)
 
 static void size_is_that_of_the_struct(void)
 {
-    expect(gpt_random_size() == sizeof(gpt_random), "expected %zu, got %zu", sizeof(gpt_random), gpt_random_size());
+    expect(gpt_random_size() == sizeof(gpt_random), "expected %zu, got %zu", sizeof(gpt_random),
+           gpt_random_size());
     /* the JavaScript side allocates it by size alone, with 8-byte alignment */
     expect(_Alignof(gpt_random) <= 8, "expected an alignment of at most 8, got %zu", _Alignof(gpt_random));
 }
@@ -327,7 +328,8 @@ void test_random(void)
     promise("two halves of uniform are one whole", halves_of_uniform_are_the_whole);
     promise("words are the generator's, one by one or many at once", words_are_the_words);
     promise("uniform is low + u (high - low) rounded once, and in its range", uniform_is_fused);
-    promise("normal of 17 takes 17 words and 16 more, and so on as PyTorch takes them", normals_take_their_words);
+    promise("normal of 17 takes 17 words and 16 more, and so on as PyTorch takes them",
+            normals_take_their_words);
     promise("normal from 16 on is Box and Muller's in blocks of 16, the last one drawn anew", long_normals);
     promise("normal below 16 is Box and Muller's in float64", short_normals);
     promise("normal below 16 keeps its spare across calls", the_spare_is_kept);

@@ -28,7 +28,8 @@ static void expect_moments(const float *x, size_t rows, size_t cols)
     expect_status(gpt_mean_forward_ref(expected, x, rows, cols), GPT_OK);
     expect_status(gpt_mean_forward(y, x, rows, cols), GPT_OK);
     for (size_t r = 0; r < rows; r++)
-        expect_within("mean", r, (double)y[r], (double)expected[r], 1e-6 * mean_magnitude(x + r * cols, cols));
+        expect_within("mean", r, (double)y[r], (double)expected[r],
+                      1e-6 * mean_magnitude(x + r * cols, cols));
     for (int unbiased = 0; unbiased <= 1; unbiased++) {
         expect_status(gpt_var_forward_ref(expected, x, rows, cols, unbiased), GPT_OK);
         expect_status(gpt_var_forward(y, x, rows, cols, unbiased), GPT_OK);
@@ -243,5 +244,6 @@ void test_reduce(void)
     promise("mean of a constant row is within 1e-6 of it, and var is 0 but for rounding", constant_rows);
     promise("mean and var are NaN where there is nothing to divide by", nothing_to_divide_by_is_nan);
     promise("mean and var refuse NULL, impossible sizes and unbiased past 1", refuses);
-    promise("a sum of squares is float64's at every length, and refuses NULL and impossible sizes", square_sums);
+    promise("a sum of squares is float64's at every length, and refuses NULL and impossible sizes",
+            square_sums);
 }

@@ -4,21 +4,32 @@
 #include "gpt_layers.h"
 #include "unary.h"
 
-static void agrees(void) { unary_agrees(gpt_relu_forward, gpt_relu_forward_ref, -4.0f, 4.0f, 0.0); }
+/* The kernels on one thread, with the signature of their references. */
+static int whole_relu_forward(float *y, const float *x, size_t n) { return gpt_relu_forward(y, x, n, 0, 1); }
 
-static void agrees_on_specials(void) { unary_agrees_on_specials(gpt_relu_forward, gpt_relu_forward_ref, 0.0); }
+static int whole_relu_backward(float *dx, const float *dy, const float *x, size_t n)
+{
+    return gpt_relu_backward(dx, dy, x, n, 0, 1);
+}
 
-static void is_elementwise(void) { unary_is_elementwise(gpt_relu_forward); }
+static void agrees(void) { unary_agrees(whole_relu_forward, gpt_relu_forward_ref, -4.0f, 4.0f, 0.0); }
+
+static void agrees_on_specials(void)
+{
+    unary_agrees_on_specials(whole_relu_forward, gpt_relu_forward_ref, 0.0);
+}
+
+static void is_elementwise(void) { unary_is_elementwise(whole_relu_forward); }
 
 static void works_in_place(void)
 {
-    unary_in_place(gpt_relu_forward);
+    unary_in_place(whole_relu_forward);
     unary_in_place(gpt_relu_forward_ref);
 }
 
 static void refuses(void)
 {
-    unary_refuses(gpt_relu_forward);
+    unary_refuses(whole_relu_forward);
     unary_refuses(gpt_relu_forward_ref);
 }
 
@@ -27,7 +38,7 @@ static void keeps_what_is_not_negative(void)
     static const float x[7] = {-1.5f, -0.0f, 0.0f, 1.5f, -INFINITY, INFINITY, NAN};
     static const float expected[7] = {0.0f, -0.0f, 0.0f, 1.5f, 0.0f, INFINITY, NAN};
     float *y = output("y", 7), *reference = output("reference", 7);
-    expect_status(gpt_relu_forward(y, x, 7), GPT_OK);
+    expect_status(gpt_relu_forward(y, x, 7, 0, 1), GPT_OK);
     expect_status(gpt_relu_forward_ref(reference, x, 7), GPT_OK);
     expect_same("y", y, expected, 7);
     expect_same("reference", reference, expected, 7);
@@ -39,7 +50,7 @@ static void backward_known_values(void)
     static const float dy[7] = {1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f, 7.0f};
     static const float expected[7] = {0.0f, 0.0f, 0.0f, 4.0f, 0.0f, 6.0f, 7.0f};
     float *dx = output("dx", 7), *reference = output("reference", 7);
-    expect_status(gpt_relu_backward(dx, dy, x, 7), GPT_OK);
+    expect_status(gpt_relu_backward(dx, dy, x, 7, 0, 1), GPT_OK);
     expect_status(gpt_relu_backward_ref(reference, dy, x, 7), GPT_OK);
     expect_same("dx", dx, expected, 7);
     expect_same("reference", reference, expected, 7);
@@ -53,14 +64,14 @@ static void backward_agrees(void)
         const float *x = random_input("x", n, -4.0f, 4.0f), *dy = random_input("dy", n, -4.0f, 4.0f);
         float *dx = output("dx", n), *expected = output("expected", n), *same = output_of("dx is dy", dy, n);
         expect_status(gpt_relu_backward_ref(expected, dy, x, n), GPT_OK);
-        expect_status(gpt_relu_backward(dx, dy, x, n), GPT_OK);
-        expect_status(gpt_relu_backward(same, same, x, n), GPT_OK);
+        expect_status(gpt_relu_backward(dx, dy, x, n, 0, 1), GPT_OK);
+        expect_status(gpt_relu_backward(same, same, x, n, 0, 1), GPT_OK);
         expect_same("dx", dx, expected, n);
         expect_same("dx is dy", same, expected, n);
         for (size_t parts = 1; parts <= 3; parts++) {
             float *whole = output("in parts", n);
             for (size_t part = 0; part < parts; part++)
-                expect_status(gpt_relu_backward_part(whole, dy, x, n, part, parts), GPT_OK);
+                expect_status(gpt_relu_backward(whole, dy, x, n, part, parts), GPT_OK);
             expect_same("in parts", whole, expected, n);
         }
         end_case();
@@ -71,7 +82,7 @@ static void backward_refuses(void)
 {
     const float *x = random_input("x", 5, -1.0f, 1.0f);
     float *dx = output("dx", 5);
-    static int (*const both[2])(float *, const float *, const float *, size_t) = {gpt_relu_backward,
+    static int (*const both[2])(float *, const float *, const float *, size_t) = {whole_relu_backward,
                                                                                   gpt_relu_backward_ref};
     for (size_t k = 0; k < 2; k++) {
         expect_refused(both[k](NULL, x, x, 5), GPT_ERR_NULL);
@@ -80,7 +91,7 @@ static void backward_refuses(void)
         expect_refused(both[k](dx, x, x, HUGE_SIZE), GPT_ERR_SIZE);
         expect_refused(both[k](dx, x, x, 0), GPT_OK);
     }
-    expect_refused(gpt_relu_backward_part(dx, x, x, 5, 2, 2), GPT_ERR_VALUE);
+    expect_refused(gpt_relu_backward(dx, x, x, 5, 2, 2), GPT_ERR_VALUE);
     end_case();
 }
 
@@ -88,11 +99,13 @@ void test_relu(void)
 {
     promise("relu makes negatives 0 and keeps -0, NaN and infinity, as PyTorch", keeps_what_is_not_negative);
     promise("relu is its reference bit for bit at every length", agrees);
-    promise("relu of zeros, denormals, huge values, infinities and NaN is right in every lane", agrees_on_specials);
+    promise("relu of zeros, denormals, huge values, infinities and NaN is right in every lane",
+            agrees_on_specials);
     promise("relu of a value does not depend on its place or neighbours", is_elementwise);
     promise("relu may write over its input", works_in_place);
     promise("relu refuses NULL and impossible sizes and leaves y alone", refuses);
     promise("relu's gradient passes where x is positive or NaN, as PyTorch", backward_known_values);
-    promise("relu backward is its reference bit for bit at every length, in place and in parts", backward_agrees);
+    promise("relu backward is its reference bit for bit at every length, in place and in parts",
+            backward_agrees);
     promise("relu backward refuses NULL and impossible sizes and leaves dx alone", backward_refuses);
 }

@@ -3,6 +3,19 @@
 #include "check.h"
 #include "gpt_layers.h"
 
+/* The kernels on one thread, with the signature of their references. */
+static int whole_rmsnorm_forward(float *y, float *rstd, const float *x, const float *scale, size_t rows,
+                                 size_t cols, float eps)
+{
+    return gpt_rmsnorm_forward(y, rstd, x, scale, rows, cols, eps, 0, 1);
+}
+
+static int whole_rmsnorm_backward(float *dx, float *dscale, const float *dy, const float *x,
+                                  const float *scale, const float *rstd, size_t rows, size_t cols)
+{
+    return gpt_rmsnorm_backward(dx, dscale, dy, x, scale, rstd, rows, cols, 0, 1);
+}
+
 static const double tolerance = 1e-6;
 
 /* The greatest absolute value of n, for a tolerance relative to it. */
@@ -22,8 +35,8 @@ static void expect_rmsnorm(const float *values, size_t rows, size_t cols)
     float *y = output("y", n), *rstd = output("rstd", rows), *same = output_of("y is x", values, n);
     float *expected = output("expected y", n), *rstd_ref = output("expected rstd", rows);
     expect_status(gpt_rmsnorm_forward_ref(expected, rstd_ref, x, scale, rows, cols, 1e-5f), GPT_OK);
-    expect_status(gpt_rmsnorm_forward(y, rstd, x, scale, rows, cols, 1e-5f), GPT_OK);
-    expect_status(gpt_rmsnorm_forward(same, NULL, same, scale, rows, cols, 1e-5f), GPT_OK);
+    expect_status(gpt_rmsnorm_forward(y, rstd, x, scale, rows, cols, 1e-5f, 0, 1), GPT_OK);
+    expect_status(gpt_rmsnorm_forward(same, NULL, same, scale, rows, cols, 1e-5f, 0, 1), GPT_OK);
     expect_close("y", y, expected, n, tolerance);
     expect_same("y is x, without rstd", same, y, n);
     for (size_t r = 0; r < rows; r++)
@@ -31,7 +44,7 @@ static void expect_rmsnorm(const float *values, size_t rows, size_t cols)
     float *dx = output("dx", n), *dscale = output("dscale", cols);
     float *dx_ref = output("expected dx", n), *dscale_ref = output("expected dscale", cols);
     expect_status(gpt_rmsnorm_backward_ref(dx_ref, dscale_ref, dy, x, scale, rstd, rows, cols), GPT_OK);
-    expect_status(gpt_rmsnorm_backward(dx, dscale, dy, x, scale, rstd, rows, cols), GPT_OK);
+    expect_status(gpt_rmsnorm_backward(dx, dscale, dy, x, scale, rstd, rows, cols, 0, 1), GPT_OK);
     /* of a row's gradient, what points along the row cancels */
     for (size_t r = 0; r < rows; r++)
         for (size_t c = 0; c < cols; c++)
@@ -40,10 +53,11 @@ static void expect_rmsnorm(const float *values, size_t rows, size_t cols)
     for (size_t c = 0; c < cols; c++)
         expect_within("dscale", c, (double)dscale[c], (double)dscale_ref[c], 2e-6 * (double)rows);
     for (size_t parts = 2; parts <= 4; parts++) {
-        float *p = output("y in parts", n), *d = output("dx in parts", n), *s = output("dscale in parts", cols);
+        float *p = output("y in parts", n), *d = output("dx in parts", n),
+              *s = output("dscale in parts", cols);
         for (size_t part = 0; part < parts; part++) {
-            expect_status(gpt_rmsnorm_forward_part(p, NULL, x, scale, rows, cols, 1e-5f, part, parts), GPT_OK);
-            expect_status(gpt_rmsnorm_backward_part(d, s, dy, x, scale, rstd, rows, cols, part, parts), GPT_OK);
+            expect_status(gpt_rmsnorm_forward(p, NULL, x, scale, rows, cols, 1e-5f, part, parts), GPT_OK);
+            expect_status(gpt_rmsnorm_backward(d, s, dy, x, scale, rstd, rows, cols, part, parts), GPT_OK);
         }
         expect_same("y in parts", p, y, n);
         expect_same("dx in parts", d, dx, n);
@@ -88,12 +102,14 @@ static void agrees_on_one_value(void)
 static void sums_many_rows(void)
 {
     enum { ROWS = 20000, COLS = 17 };
-    const float *x = random_input("x", ROWS * COLS, 0.7f, 0.7f), *dy = random_input("dy", ROWS * COLS, 0.3f, 0.3f);
+    const float *x = random_input("x", ROWS * COLS, 0.7f, 0.7f),
+                *dy = random_input("dy", ROWS * COLS, 0.3f, 0.3f);
     const float *rstd = random_input("rstd", ROWS, 1.1f, 1.1f);
     float *dx = output("dx", ROWS * COLS), *dscale = output("dscale", COLS);
-    expect_status(gpt_rmsnorm_backward(dx, dscale, dy, x, x, rstd, ROWS, COLS), GPT_OK);
+    expect_status(gpt_rmsnorm_backward(dx, dscale, dy, x, x, rstd, ROWS, COLS, 0, 1), GPT_OK);
     const double expected = (double)0.7f * (double)0.3f * (double)1.1f * ROWS;
-    for (size_t c = 0; c < COLS; c++) expect_within("dscale", c, (double)dscale[c], expected, 1e-6 * expected);
+    for (size_t c = 0; c < COLS; c++)
+        expect_within("dscale", c, (double)dscale[c], expected, 1e-6 * expected);
 }
 
 static void known_values(void)
@@ -105,9 +121,9 @@ static void known_values(void)
     /* Σ g·x = 3 + 8, so dx = g/2.5 - x · 11/(4 · 2.5³) */
     static const float dx[4] = {-0.128f, 0.096f, 1.2f, 1.6f};
     float *y = output("y", 4), *rstd = output("rstd", 1), *d = output("dx", 4), *s = output("dscale", 4);
-    expect_status(gpt_rmsnorm_forward(y, rstd, x, scale, 1, 4, 1e-12f), GPT_OK);
+    expect_status(gpt_rmsnorm_forward(y, rstd, x, scale, 1, 4, 1e-12f, 0, 1), GPT_OK);
     expect_close("y", y, expected, 4, tolerance);
-    expect_status(gpt_rmsnorm_backward(d, s, dy, x, scale, rstd, 1, 4), GPT_OK);
+    expect_status(gpt_rmsnorm_backward(d, s, dy, x, scale, rstd, 1, 4, 0, 1), GPT_OK);
     expect_close("dx", d, dx, 4, tolerance);
     expect_close("dscale", s, dscale, 4, tolerance);
 }
@@ -123,10 +139,11 @@ static void specials_stay_in_their_row(void)
                 float *values = work(2 * cols);
                 fill_random(values, 2 * cols, -4.0f, 4.0f);
                 values[place] = bad[k];
-                const float *x = input_of("x", values, 2 * cols), *scale = random_input("scale", cols, 1.0f, 2.0f);
+                const float *x = input_of("x", values, 2 * cols),
+                            *scale = random_input("scale", cols, 1.0f, 2.0f);
                 float *y = output("y", 2 * cols), *expected = output("expected", 2 * cols);
                 expect_status(gpt_rmsnorm_forward_ref(expected, NULL, x, scale, 2, cols, 1e-5f), GPT_OK);
-                expect_status(gpt_rmsnorm_forward(y, NULL, x, scale, 2, cols, 1e-5f), GPT_OK);
+                expect_status(gpt_rmsnorm_forward(y, NULL, x, scale, 2, cols, 1e-5f, 0, 1), GPT_OK);
                 expect_close("y", y, expected, 2 * cols, tolerance);
                 end_case();
             }
@@ -142,9 +159,9 @@ static void refuses(void)
     for (int ref = 0; ref <= 1; ref++) {
         in_case("%s", ref ? "reference" : "kernel");
         int (*const forward)(float *, float *, const float *, const float *, size_t, size_t, float) =
-            ref ? gpt_rmsnorm_forward_ref : gpt_rmsnorm_forward;
-        int (*const backward)(float *, float *, const float *, const float *, const float *, const float *, size_t,
-                              size_t) = ref ? gpt_rmsnorm_backward_ref : gpt_rmsnorm_backward;
+            ref ? gpt_rmsnorm_forward_ref : whole_rmsnorm_forward;
+        int (*const backward)(float *, float *, const float *, const float *, const float *, const float *,
+                              size_t, size_t) = ref ? gpt_rmsnorm_backward_ref : whole_rmsnorm_backward;
         expect_refused(forward(NULL, s, x, x, 2, 3, 1e-5f), GPT_ERR_NULL);
         expect_refused(forward(y, s, NULL, x, 2, 3, 1e-5f), GPT_ERR_NULL);
         expect_refused(forward(y, s, x, NULL, 2, 3, 1e-5f), GPT_ERR_NULL);
@@ -161,16 +178,18 @@ static void refuses(void)
         expect_refused(backward(y, s, x, x, x, x, HUGE_SIZE, 3), GPT_ERR_SIZE);
         expect_refused(backward(y, s, x, x, x, x, 2, 0), GPT_ERR_SIZE);
     }
-    expect_refused(gpt_rmsnorm_forward_part(y, s, x, x, 2, 3, 1e-5f, 1, 1), GPT_ERR_VALUE);
-    expect_refused(gpt_rmsnorm_backward_part(y, s, x, x, x, x, 2, 3, 1, 1), GPT_ERR_VALUE);
+    expect_refused(gpt_rmsnorm_forward(y, s, x, x, 2, 3, 1e-5f, 1, 1), GPT_ERR_VALUE);
+    expect_refused(gpt_rmsnorm_backward(y, s, x, x, x, x, 2, 3, 1, 1), GPT_ERR_VALUE);
 }
 
 void test_rmsnorm(void)
 {
     promise("rms norm of 3, 4, 0, 0 and its gradients are what the equation gives", known_values);
-    promise("rms norm is within 1e-6 of float64 at every size, its gradients within 2e-6, in parts too", agrees);
+    promise("rms norm is within 1e-6 of float64 at every size, its gradients within 2e-6, in parts too",
+            agrees);
     promise("rms norm is within 1e-6 of float64 on long rows of one value", agrees_on_one_value);
-    promise("rms norm's gradient of the scale is within 1e-6 of float64 over 20000 equal rows", sums_many_rows);
+    promise("rms norm's gradient of the scale is within 1e-6 of float64 over 20000 equal rows",
+            sums_many_rows);
     promise("rms norm of a row with NaN or infinity is the reference's, and so are its neighbours",
             specials_stay_in_their_row);
     promise("rms norm refuses NULL, impossible sizes, cols 0 and a bad eps and leaves all alone", refuses);

@@ -21,12 +21,12 @@ static void agrees(void)
             float *weight = output_of("weight", w, n), *expected = output_of("expected", w, n);
             float *momentum = output_of("momentum", m, n),
                   *expected_momentum = output_of("expected momentum", m, n);
-            expect_status(gpt_sgd_step(weight, settings[s].has_momentum ? momentum : NULL, g, n, settings[s].lr,
-                                       settings[s].keep, settings[s].dampening, settings[s].decay,
-                                       settings[s].nesterov),
+            expect_status(gpt_sgd_step(weight, settings[s].has_momentum ? momentum : NULL, g, n,
+                                       settings[s].lr, settings[s].keep, settings[s].dampening,
+                                       settings[s].decay, settings[s].nesterov),
                           GPT_OK);
-            expect_status(gpt_sgd_step_ref(expected, settings[s].has_momentum ? expected_momentum : NULL, g, n,
-                                           settings[s].lr, settings[s].keep, settings[s].dampening,
+            expect_status(gpt_sgd_step_ref(expected, settings[s].has_momentum ? expected_momentum : NULL, g,
+                                           n, settings[s].lr, settings[s].keep, settings[s].dampening,
                                            settings[s].decay, settings[s].nesterov),
                           GPT_OK);
             expect_close("weight", weight, expected, n, 5e-7);
@@ -42,7 +42,8 @@ static void known_values(void)
     static const float w[2] = {1.0f, -2.0f}, m[2] = {4.0f, 0.0f}, g[2] = {2.0f, 8.0f};
     static const float plain[2] = {0.0f, -6.0f}, momentum[2] = {4.0f, 8.0f}, weight[2] = {-1.0f, -6.0f};
     static const float nesterov[2] = {-1.0f, -8.0f}; /* g + momentum / 2 = 4 and 12, times 1/2 */
-    float *a = output_of("plain", w, 2), *b = output_of("with momentum", w, 2), *c = output_of("nesterov", w, 2);
+    float *a = output_of("plain", w, 2), *b = output_of("with momentum", w, 2),
+          *c = output_of("nesterov", w, 2);
     float *mb = output_of("momentum", m, 2), *mc = output_of("momentum of nesterov", m, 2);
     expect_status(gpt_sgd_step(a, NULL, g, 2, 0.5, 0.0, 0.0, 0.0, 0), GPT_OK);
     expect_status(gpt_sgd_step(b, mb, g, 2, 0.5, 0.5, 0.0, 0.0, 0), GPT_OK);

@@ -47,22 +47,22 @@ static void pseudo_minimum_and_maximum(void)
 static void nearest_is_to_even(void)
 {
     expect_lanes("nearest", wasm_f32x4_nearest(vector(0.5f, 1.5f, 2.5f, -2.5f)), 0.0f, 2.0f, 2.0f, -2.0f);
-    expect_lanes("nearest", wasm_f32x4_nearest(vector(-0.5f, -0.25f, -0.0f, 0.49999997f)), -0.0f, -0.0f, -0.0f,
-                 0.0f);
-    expect_lanes("nearest", wasm_f32x4_nearest(vector(NAN, INFINITY, -INFINITY, 3e38f)), NAN, INFINITY, -INFINITY,
-                 3e38f);
-    expect_lanes("nearest", wasm_f32x4_nearest(vector(8388607.5f, 8388609.0f, 4194303.5f, 1e-45f)), 8388608.0f,
-                 8388609.0f, 4194304.0f, 0.0f);
+    expect_lanes("nearest", wasm_f32x4_nearest(vector(-0.5f, -0.25f, -0.0f, 0.49999997f)), -0.0f, -0.0f,
+                 -0.0f, 0.0f);
+    expect_lanes("nearest", wasm_f32x4_nearest(vector(NAN, INFINITY, -INFINITY, 3e38f)), NAN, INFINITY,
+                 -INFINITY, 3e38f);
+    expect_lanes("nearest", wasm_f32x4_nearest(vector(8388607.5f, 8388609.0f, 4194303.5f, 1e-45f)),
+                 8388608.0f, 8388609.0f, 4194304.0f, 0.0f);
 }
 
 static void truncation_saturates(void)
 {
-    expect_ints("trunc_sat", wasm_i32x4_trunc_sat_f32x4(vector(NAN, INFINITY, -INFINITY, -0.9f)), 0, INT32_MAX,
-                INT32_MIN, 0);
+    expect_ints("trunc_sat", wasm_i32x4_trunc_sat_f32x4(vector(NAN, INFINITY, -INFINITY, -0.9f)), 0,
+                INT32_MAX, INT32_MIN, 0);
     expect_ints("trunc_sat", wasm_i32x4_trunc_sat_f32x4(vector(2147483648.0f, -2147483648.0f, 3e38f, -3e38f)),
                 INT32_MAX, INT32_MIN, INT32_MAX, INT32_MIN);
-    expect_ints("trunc_sat", wasm_i32x4_trunc_sat_f32x4(vector(2147483520.0f, -216.0f, 216.9f, -1.9f)), 2147483520,
-                -216, 216, -1);
+    expect_ints("trunc_sat", wasm_i32x4_trunc_sat_f32x4(vector(2147483520.0f, -216.0f, 216.9f, -1.9f)),
+                2147483520, -216, 216, -1);
 }
 
 static void integers_compare_without_sign(void)
@@ -101,9 +101,11 @@ static void comparison_selects(void)
     const v128_t x = vector(-1.0f, -0.0f, NAN, 1.0f);
     const v128_t negative = wasm_f32x4_lt(x, wasm_f32x4_splat(0.0f));
     expect_ints("lt", negative, -1, 0, 0, 0);
-    expect_lanes("bitselect", wasm_v128_bitselect(wasm_f32x4_splat(5.0f), x, negative), 5.0f, -0.0f, NAN, 1.0f);
+    expect_lanes("bitselect", wasm_v128_bitselect(wasm_f32x4_splat(5.0f), x, negative), 5.0f, -0.0f, NAN,
+                 1.0f);
     expect_lanes("abs", wasm_f32x4_abs(x), 1.0f, 0.0f, NAN, 1.0f);
-    expect_lanes("sqrt", wasm_f32x4_sqrt(vector(-1.0f, -0.0f, INFINITY, 2.0f)), NAN, -0.0f, INFINITY, 1.41421354f);
+    expect_lanes("sqrt", wasm_f32x4_sqrt(vector(-1.0f, -0.0f, INFINITY, 2.0f)), NAN, -0.0f, INFINITY,
+                 1.41421354f);
 }
 
 static void exponential(void)
@@ -111,8 +113,8 @@ static void exponential(void)
     for (float x = -87.0f; x <= 88.0f; x += 0.0117f) {
         const double expected = exp((double)x),
                      got = (double)wasm_f32x4_extract_lane(gpt_exp(wasm_f32x4_splat(x)), 0);
-        expect(fabs(got - expected) <= 3e-7 * expected, "exp(%g): expected %.9g, got %.9g", (double)x, expected,
-               got);
+        expect(fabs(got - expected) <= 3e-7 * expected, "exp(%g): expected %.9g, got %.9g", (double)x,
+               expected, got);
     }
     expect_lanes("exp", gpt_exp(vector(0.0f, -0.0f, NAN, -87.5f)), 1.0f, 1.0f, NAN, 0.0f);
     expect_lanes("exp", gpt_exp(vector(-INFINITY, -3e38f, -1e-45f, 1e-45f)), 0.0f, 0.0f, 1.0f, 1.0f);
@@ -149,7 +151,8 @@ static void what_fits(void)
     expect(gpt_fits(most / 3, 3) && !gpt_fits(most / 3 + 1, 3), "expected a third of it to fit 3 times");
     expect(!gpt_fits(SIZE_MAX, SIZE_MAX) && !gpt_fits(SIZE_MAX / 2 + 1, 2),
            "expected a wrapped product not to fit");
-    expect(gpt_fits(0, SIZE_MAX) && gpt_fits(SIZE_MAX, 0) && gpt_fits(0, 0), "expected an empty tensor to fit");
+    expect(gpt_fits(0, SIZE_MAX) && gpt_fits(SIZE_MAX, 0) && gpt_fits(0, 0),
+           "expected an empty tensor to fit");
 }
 
 void test_simd(void)
@@ -163,6 +166,7 @@ void test_simd(void)
     promise("lt is false for NaN, and bitselect, abs and sqrt keep what they should", comparison_selects);
     promise("exp is within 3e-7 of itself up to 88, 0 from -87 down, and NaN for NaN", exponential);
     promise("the sum of the lanes is (0+2) + (1+3)", sum_has_its_order);
-    promise("a tail is loaded with zeros behind it, and neither read nor written past its end", tails_stay_inside);
+    promise("a tail is loaded with zeros behind it, and neither read nor written past its end",
+            tails_stay_inside);
     promise("a size fits when its bytes can be addressed", what_fits);
 }

@@ -3,6 +3,17 @@
 #include "check.h"
 #include "gpt_layers.h"
 
+/* The kernels on one thread, with the signature of their references. */
+static int whole_softmax_forward(float *y, const float *x, size_t rows, size_t cols)
+{
+    return gpt_softmax_forward(y, x, rows, cols, 0, 1);
+}
+
+static int whole_softmax_backward(float *dx, const float *dy, const float *y, size_t rows, size_t cols)
+{
+    return gpt_softmax_backward(dx, dy, y, rows, cols, 0, 1);
+}
+
 static const double tolerance = 1e-6;
 
 /* Both passes against their references, in place, and in parts against the whole. */
@@ -12,25 +23,26 @@ static void expect_softmax(const float *values, size_t rows, size_t cols, double
     const float *x = input_of("x", values, n), *dy = random_input("dy", n, -2.0f, 2.0f);
     float *y = output("y", n), *expected = output("expected y", n), *same = output_of("y is x", values, n);
     expect_status(gpt_softmax_forward_ref(expected, x, rows, cols), GPT_OK);
-    expect_status(gpt_softmax_forward(y, x, rows, cols), GPT_OK);
-    expect_status(gpt_softmax_forward(same, same, rows, cols), GPT_OK);
+    expect_status(gpt_softmax_forward(y, x, rows, cols, 0, 1), GPT_OK);
+    expect_status(gpt_softmax_forward(same, same, rows, cols, 0, 1), GPT_OK);
     /* below 1, so this is absolute; the small ones are right to as many digits */
     expect_close("y", y, expected, n, tolerance);
     for (size_t i = 0; i < n; i++)
         if (expected[i] > 1e-30f)
             expect_within("y", i, (double)y[i], (double)expected[i], 1e-5 * (double)expected[i]);
     expect_same("y is x", same, y, n);
-    float *dx = output("dx", n), *gradient = output("expected dx", n), *in_place = output_of("dx is dy", dy, n);
+    float *dx = output("dx", n), *gradient = output("expected dx", n),
+          *in_place = output_of("dx is dy", dy, n);
     expect_status(gpt_softmax_backward_ref(gradient, dy, y, rows, cols), GPT_OK);
-    expect_status(gpt_softmax_backward(dx, dy, y, rows, cols), GPT_OK);
-    expect_status(gpt_softmax_backward(in_place, in_place, y, rows, cols), GPT_OK);
+    expect_status(gpt_softmax_backward(dx, dy, y, rows, cols, 0, 1), GPT_OK);
+    expect_status(gpt_softmax_backward(in_place, in_place, y, rows, cols, 0, 1), GPT_OK);
     expect_close("dx", dx, gradient, n, backward_tolerance);
     expect_same("dx is dy", in_place, dx, n);
     for (size_t parts = 2; parts <= 4; parts++) {
         float *p = output("y in parts", n), *d = output("dx in parts", n);
         for (size_t part = 0; part < parts; part++) {
-            expect_status(gpt_softmax_forward_part(p, x, rows, cols, part, parts), GPT_OK);
-            expect_status(gpt_softmax_backward_part(d, dy, y, rows, cols, part, parts), GPT_OK);
+            expect_status(gpt_softmax_forward(p, x, rows, cols, part, parts), GPT_OK);
+            expect_status(gpt_softmax_backward(d, dy, y, rows, cols, part, parts), GPT_OK);
         }
         expect_same("y in parts", p, y, n);
         expect_same("dx in parts", d, dx, n);
@@ -45,9 +57,11 @@ static void agrees(void)
         for (size_t r = 0; r < ROW_COUNTS; r++) {
             for (size_t s = 0; s < 3; s++) {
                 const size_t rows = row_counts[r], cols = sizes[k];
-                in_case("%zu x %zu, deviation %g, mean %g", rows, cols, (double)deviations[s], (double)means[s]);
+                in_case("%zu x %zu, deviation %g, mean %g", rows, cols, (double)deviations[s],
+                        (double)means[s]);
                 float *values = work(rows * cols);
-                for (size_t i = 0; i < rows * cols; i++) values[i] = means[s] + deviations[s] * random_gauss();
+                for (size_t i = 0; i < rows * cols; i++)
+                    values[i] = means[s] + deviations[s] * random_gauss();
                 expect_softmax(values, rows, cols, tolerance);
             }
         }
@@ -75,16 +89,17 @@ static void known_values(void)
     static const float x[5] = {-INFINITY, 0.0f, -INFINITY, 1.0f, -INFINITY};
     static const float expected[5] = {0.0f, 0.26894142f, 0.0f, 0.73105858f, 0.0f};
     float *y = output("y", 5), *z = output("z", 5);
-    expect_status(gpt_softmax_forward(y, equal, 1, 5), GPT_OK);
+    expect_status(gpt_softmax_forward(y, equal, 1, 5, 0, 1), GPT_OK);
     expect_close("y", y, shares, 5, 1e-7);
-    expect_status(gpt_softmax_forward(z, x, 1, 5), GPT_OK);
+    expect_status(gpt_softmax_forward(z, x, 1, 5, 0, 1), GPT_OK);
     expect_close("z", z, expected, 5, 1e-7);
     for (size_t n = 1; n <= 9; n++) {
         in_case("%zu of -infinity", n);
         float values[9], all[9];
         for (size_t i = 0; i < n; i++) values[i] = -INFINITY;
-        expect_status(gpt_softmax_forward(all, values, 1, n), GPT_OK);
-        for (size_t i = 0; i < n; i++) expect(isnan(all[i]), "y[%zu]: expected NaN, got %g", i, (double)all[i]);
+        expect_status(gpt_softmax_forward(all, values, 1, n, 0, 1), GPT_OK);
+        for (size_t i = 0; i < n; i++)
+            expect(isnan(all[i]), "y[%zu]: expected NaN, got %g", i, (double)all[i]);
     }
 }
 
@@ -95,9 +110,9 @@ static void refuses(void)
     for (int ref = 0; ref <= 1; ref++) {
         in_case("%s", ref ? "reference" : "kernel");
         int (*const forward)(float *, const float *, size_t, size_t) =
-            ref ? gpt_softmax_forward_ref : gpt_softmax_forward;
+            ref ? gpt_softmax_forward_ref : whole_softmax_forward;
         int (*const backward)(float *, const float *, const float *, size_t, size_t) =
-            ref ? gpt_softmax_backward_ref : gpt_softmax_backward;
+            ref ? gpt_softmax_backward_ref : whole_softmax_backward;
         expect_refused(forward(NULL, x, 2, 3), GPT_ERR_NULL);
         expect_refused(forward(y, NULL, 2, 3), GPT_ERR_NULL);
         expect_refused(forward(y, x, HUGE_SIZE, 3), GPT_ERR_SIZE);
@@ -111,14 +126,16 @@ static void refuses(void)
         expect_refused(backward(y, x, x, HUGE_SIZE, 3), GPT_ERR_SIZE);
         expect_refused(backward(y, x, x, 2, 0), GPT_OK);
     }
-    expect_refused(gpt_softmax_forward_part(y, x, 2, 3, 1, 1), GPT_ERR_VALUE);
-    expect_refused(gpt_softmax_backward_part(y, x, x, 2, 3, 1, 1), GPT_ERR_VALUE);
+    expect_refused(gpt_softmax_forward(y, x, 2, 3, 1, 1), GPT_ERR_VALUE);
+    expect_refused(gpt_softmax_backward(y, x, x, 2, 3, 1, 1), GPT_ERR_VALUE);
 }
 
 void test_softmax(void)
 {
-    promise("softmax of equal values shares 1, of -infinity is 0, and of -infinity only is NaN", known_values);
-    promise("softmax and its gradient are within 1e-6 of float64 at every size, in place and in parts", agrees);
+    promise("softmax of equal values shares 1, of -infinity is 0, and of -infinity only is NaN",
+            known_values);
+    promise("softmax and its gradient are within 1e-6 of float64 at every size, in place and in parts",
+            agrees);
     promise("softmax of special values is the reference's in every lane", agrees_on_specials);
     promise("softmax refuses NULL and impossible sizes and leaves all alone", refuses);
 }

@@ -14,8 +14,8 @@ static void every_code_has_a_text(void)
         expect(text && text[0], "expected a text, got none");
         expect(strcmp(text, "unknown status") != 0, "expected a text of its own, got \"%s\"", text);
         for (size_t k = 0; k < i; k++)
-            expect(strcmp(text, gpt_status_text(codes[k])) != 0, "has the text of status %d: \"%s\"", codes[k],
-                   text);
+            expect(strcmp(text, gpt_status_text(codes[k])) != 0, "has the text of status %d: \"%s\"",
+                   codes[k], text);
     }
 }
 

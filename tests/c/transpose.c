@@ -32,7 +32,8 @@ static void moves_whole_rows(void)
         const float *x = random_input("x", n, -4.0f, 4.0f);
         float *y = output("y", n), *expected = work(n);
         for (size_t i = 0; i < n; i++) {
-            const size_t slice = i / (rows * cols * inner), row = i / (cols * inner) % rows, col = i / inner % cols;
+            const size_t slice = i / (rows * cols * inner), row = i / (cols * inner) % rows,
+                         col = i / inner % cols;
             expected[((slice * cols + col) * rows + row) * inner + i % inner] = x[i];
         }
         expect_status(gpt_transpose_forward(y, x, count, rows, cols, inner), GPT_OK);

@@ -42,8 +42,8 @@ static void exact_case(weighted layer, shape s, int wanted)
     const float *weight = whole_numbers("weight", s.in * s.out);
     const gradients expected = gradients_of(s, ALL);
     const size_t size = layer.scratch_size(s.rows, s.out);
-    expect_status(layer.reference(expected.dx, expected.dweight, expected.dbias, output("scratch", size), dy, x,
-                                  weight, s.rows, s.in, s.out),
+    expect_status(layer.reference(expected.dx, expected.dweight, expected.dbias, output("scratch", size), dy,
+                                  x, weight, s.rows, s.in, s.out),
                   GPT_OK);
     for (size_t parts = 1; parts <= MOST_PARTS; parts++) {
         in_case("rows %zu, in %zu, out %zu, parts %zu, wanted %d", s.rows, s.in, s.out, parts, wanted);
@@ -54,8 +54,8 @@ static void exact_case(weighted layer, shape s, int wanted)
                 layer.backward(got.dx, got.dweight, got.dbias, scratch, dy, x, weight, s.rows, s.in, s.out),
                 GPT_OK);
         for (size_t part = 0; parts > 1 && part < parts; part++)
-            expect_status(layer.part(got.dx, got.dweight, got.dbias, scratch, dy, x, weight, s.rows, s.in, s.out,
-                                     part, parts),
+            expect_status(layer.part(got.dx, got.dweight, got.dbias, scratch, dy, x, weight, s.rows, s.in,
+                                     s.out, part, parts),
                           GPT_OK);
         if (got.dx) expect_close("dx", got.dx, expected.dx, s.rows * s.in, 0.0);
         if (got.dweight) expect_close("dweight", got.dweight, expected.dweight, s.in * s.out, 0.0);
@@ -81,13 +81,14 @@ static const float *magnitudes(const float *values, size_t n)
 }
 
 /* `terms` products a sum, each rounded once, then added in as many steps: see linear.c. */
-static void expect_sums(const char *name, const float *got, const float *expected, const float *magnitude, size_t n,
-                        size_t terms)
+static void expect_sums(const char *name, const float *got, const float *expected, const float *magnitude,
+                        size_t n, size_t terms)
 {
     const double u = ldexp(1.0, -24), k = (double)terms + 4.0, gamma = k * u / (1.0 - k * u);
     for (size_t i = 0; i < n; i++)
         expect_within(name, i, (double)got[i], (double)expected[i],
-                      gamma * (double)magnitude[i] + u * fabs((double)expected[i]) + (double)terms * 0x1p-149);
+                      gamma * (double)magnitude[i] + u * fabs((double)expected[i]) +
+                          (double)terms * 0x1p-149);
 }
 
 /* The sums of the magnitudes are the reference's own, of the inputs without signs. */
@@ -97,12 +98,12 @@ static void expect_weighted(weighted layer, shape s, const float *dy, const floa
     const gradients got = gradients_of(s, ALL), expected = gradients_of(s, ALL), size = gradients_of(s, ALL);
     expect_status(layer.backward(got.dx, got.dweight, got.dbias, scratch, dy, x, weight, s.rows, s.in, s.out),
                   GPT_OK);
-    expect_status(
-        layer.reference(expected.dx, expected.dweight, expected.dbias, scratch, dy, x, weight, s.rows, s.in, s.out),
-        GPT_OK);
+    expect_status(layer.reference(expected.dx, expected.dweight, expected.dbias, scratch, dy, x, weight,
+                                  s.rows, s.in, s.out),
+                  GPT_OK);
     expect_status(layer.reference(size.dx, size.dweight, size.dbias, scratch, magnitudes(dy, s.rows * s.out),
-                                  magnitudes(x, s.rows * s.in), magnitudes(weight, s.in * s.out), s.rows, s.in,
-                                  s.out),
+                                  magnitudes(x, s.rows * s.in), magnitudes(weight, s.in * s.out), s.rows,
+                                  s.in, s.out),
                   GPT_OK);
     expect_sums("dx", got.dx, expected.dx, size.dx, s.rows * s.in, s.out);
     expect_sums("dweight", got.dweight, expected.dweight, size.dweight, s.in * s.out, s.rows);
@@ -157,7 +158,8 @@ void weighted_agrees_on_specials(weighted layer)
 void weighted_without_rows_or_outputs(weighted layer)
 {
     static const float zeros[6] = {0.0f};
-    const float *nothing = random_input("nothing", 0, 0.0f, 0.0f), *weight = random_input("weight", 6, -1.0f, 1.0f);
+    const float *nothing = random_input("nothing", 0, 0.0f, 0.0f),
+                *weight = random_input("weight", 6, -1.0f, 1.0f);
     in_case("rows = 0");
     gradients got = gradients_of((shape){0, 2, 3}, ALL);
     float *scratch = output("scratch", layer.scratch_size(0, 3));
@@ -168,11 +170,13 @@ void weighted_without_rows_or_outputs(weighted layer)
     in_case("out = 0");
     const float *x = random_input("x", 6, -1.0f, 1.0f);
     got = gradients_of((shape){3, 2, 0}, ALL);
-    expect_status(layer.backward(got.dx, got.dweight, got.dbias, scratch, nothing, x, nothing, 3, 2, 0), GPT_OK);
+    expect_status(layer.backward(got.dx, got.dweight, got.dbias, scratch, nothing, x, nothing, 3, 2, 0),
+                  GPT_OK);
     expect_same("dx", got.dx, zeros, 6);
     in_case("neither inputs nor outputs and endless rows, which returns at once");
     expect_status(
-        layer.backward(got.dx, got.dweight, got.dbias, scratch, nothing, nothing, nothing, SIZE_MAX, 0, 0), GPT_OK);
+        layer.backward(got.dx, got.dweight, got.dbias, scratch, nothing, nothing, nothing, SIZE_MAX, 0, 0),
+        GPT_OK);
 }
 
 void weighted_refuses(weighted layer)
@@ -183,8 +187,8 @@ void weighted_refuses(weighted layer)
     float *dx = got.dx, *dweight = got.dweight, *dbias = got.dbias;
     float *scratch = output("scratch", layer.scratch_size(2, 2));
     for (size_t k = 0; k < 2; k++) {
-        int (*const f)(float *, float *, float *, float *, const float *, const float *, const float *, size_t,
-                       size_t, size_t) = k == 0 ? layer.backward : layer.reference;
+        int (*const f)(float *, float *, float *, float *, const float *, const float *, const float *,
+                       size_t, size_t, size_t) = k == 0 ? layer.backward : layer.reference;
         const char *which = k == 0 ? "kernel" : "reference";
         in_case("%s, scratch NULL", which);
         expect_refused(f(dx, dweight, dbias, NULL, dy, x, w, 2, 3, 2), GPT_ERR_NULL);

@@ -62,9 +62,9 @@ test(
 test('a kernel can be called through the raw exports, as the header says', async () => {
   const gpt = await load()
   const x = gpt.tensor([-1, 2, -3])
-  assert.equal(gpt.exports.gpt_relu_forward(x.byteOffset, x.byteOffset, 3), 0)
+  assert.equal(gpt.exports.gpt_relu_forward(x.byteOffset, x.byteOffset, 3, 0, 1), 0)
   assert.deepEqual(x.toArray(), [0, 2, 0])
-  assert.equal(gpt.exports.gpt_relu_forward(0, x.byteOffset, 3), -1)
+  assert.equal(gpt.exports.gpt_relu_forward(0, x.byteOffset, 3, 0, 1), -1)
   const text = new Uint8Array(gpt.exports.memory.buffer).subarray(gpt.exports.gpt_status_text(-1))
   assert.equal(Buffer.from(text.subarray(0, text.indexOf(0))).toString(), 'a required pointer is NULL')
 })

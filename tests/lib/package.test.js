@@ -105,7 +105,7 @@ optimizers[0].lr = gpt.clipGradNorm(norm.parameters(), 1)
 const tensors: Record<string, Tensor> = gpt.loadSafetensors(gpt.saveSafetensors({ x }))
 const parameters: [string, Tensor][] = norm.namedParameters()
 const text: string = y.toString({ sciMode: false, precision: 2 }) + gpt.build + gpt.threads + data.length + parameters
-gpt.exports.gpt_relu_forward(y.byteOffset, y.byteOffset, y.size)
+gpt.exports.gpt_relu_forward(y.byteOffset, y.byteOffset, y.size, 0, 1)
 const code: ErrorCode = new GptLayersError('TYPE', text).code
 { using z = gpt.zeros([2]); z.dispose() }
 { using other = await load({ build, threads: 2 }); other.dispose() }

@@ -168,7 +168,7 @@ test('a worker that dies within a kernel leaves a part, which the caller does af
   }
   const done = []
   const kernels = {
-    gpt_test_part(a, b, part, parts) {
+    gpt_test(a, b, part, parts) {
       done.push([a, b, part, parts])
       if (done.length === 1) board.words[0]-- // a part is taken, by one who will not do it
       return done.length === 4 ? -3 : 0
@@ -176,7 +176,7 @@ test('a worker that dies within a kernel leaves a part, which the caller does af
   }
   const crew = new Crew(board, kernels, 20)
   crew.threads = 4
-  assert.equal(crew.run('gpt_test_part', [0.1, 2 ** 53], 4), -3)
+  assert.equal(crew.run('gpt_test', [0.1, 2 ** 53], 4), -3)
   assert.deepEqual(
     done,
     [3, 1, 0, 2].map((part) => [0.1, 2 ** 53, part, 4]),

@@ -82,8 +82,8 @@ export class Runtime {
    * @param {...number} args
    */
   inParts(parts, kernel, ...args) {
-    if (parts === 1) return this.call(kernel, ...args)
-    checkStatus(kernel, /** @type {Crew} */ (this.#crew).run(`${kernel}_part`, args, parts))
+    if (parts === 1) return this.call(kernel, ...args, 0, 1)
+    checkStatus(kernel, /** @type {Crew} */ (this.#crew).run(kernel, args, parts))
   }
 
   /**

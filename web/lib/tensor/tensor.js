@@ -340,6 +340,8 @@ export class Tensor {
           each,
           inner,
           cols,
+          0,
+          1,
         )
       }
       return y

@@ -72,8 +72,11 @@ export class Crew {
     const words = memory.words(memory.allocate('load', 4 * WORDS), WORDS).fill(0)
     const slots = memory.doubles(memory.allocate('load', 8 * SLOTS), SLOTS)
     const stacks = memory.allocate('load', STACK * (threads - 1))
-    const parts = Object.entries(exports).filter(([name]) => name.endsWith('_part'))
-    const crew = new Crew({ words, slots }, /** @type {Record<string, Kernel>} */ (Object.fromEntries(parts)))
+    const kernels = Object.entries(exports).filter(([name]) => name.startsWith('gpt_'))
+    const crew = new Crew(
+      { words, slots },
+      /** @type {Record<string, Kernel>} */ (Object.fromEntries(kernels)),
+    )
     let timer
     try {
       const late = new Promise((_, reject) => (timer = setTimeout(reject, START)))
