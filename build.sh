@@ -5,7 +5,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 
 usage() {
     cat <<'HELP'
-usage: ./build.sh [build | demo | test | bench | bench-browser | golden] [option ...]
+usage: ./build.sh [build | demo | test | bench | bench-browser | compare | golden] [option ...]
 
   build   (the default) build what has changed:
             build/wasm/        the kernels of c/, by Emscripten: simd and relaxed (fused multiply-add), and each
@@ -20,6 +20,7 @@ usage: ./build.sh [build | demo | test | bench | bench-browser | golden] [option
           Where there is no Firefox to be had, as on Ubuntu, what is tested in it is skipped.
   bench   build, then measure the package beside onnxruntime-web and TensorFlow.js in Node; --help says its options
   bench-browser   the same beside onnxruntime-web in a headless browser
+  compare DIR   build, then measure the package beside another build of it in DIR; --help says its options
   golden  write tests/golden/*.json anew with PyTorch
   -h, --help   this text
 
@@ -318,6 +319,10 @@ demo) demo "$@" ;;
 test) run_tests "$@" ;;
 bench) bench tests/bench/bench.js "$@" ;;
 bench-browser) bench_browser "$@" ;;
+compare)
+    build
+    exec node tests/bench/compare.js "$@"
+    ;;
 golden) golden ;;
 -h | --help | help) usage ;;
 *)

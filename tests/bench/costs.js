@@ -1,43 +1,30 @@
-// What is paid besides the arithmetic: to load, and to call.
+// Costs besides the arithmetic: loading the package, and JavaScript's share of a call.
 
-/** @import { Effort } from './measure.js' */
+/** @import { Gpt } from '../../dist/index.js' */
 /** @import { Row, Settings } from './contest.js' */
+/** @import { Effort } from './measure.js' */
+/** @import { LoadOptions } from './ours.js' */
 
 import { load } from '../../dist/index.js'
 import { median, race } from './measure.js'
 import { EPS } from './operations.js'
 import { BUILDS } from './ours.js'
 import { selects } from './select.js'
-
-/** @typedef {{ build: string, threads: number }} LoadOptions */
+import { timeLoad } from './time-load.js'
 
 const LOAD_FIRST = 'load(), first'
 const LOAD_AGAIN = 'load(), again'
 const CALL = 'JS around a call'
 
-/** How often to load. @param {Effort} effort */
+/** @param {Effort} effort @returns {number} how many loads to time */
 const loads = ({ rounds }) => Math.max(5, rounds)
 
 /**
- * @param {LoadOptions} options
- * @returns {Promise<number | null>} milliseconds, or null where this build or so many threads cannot be had
- */
-export async function timeLoad(options) {
-  const start = performance.now()
-  const gpt = await load(options).catch((error) => {
-    if (error.code !== 'UNSUPPORTED') throw error
-  })
-  const time = performance.now() - start
-  const given = gpt?.threads
-  gpt?.dispose?.()
-  return given === options.threads ? time : null
-}
-
-/**
- * The first load in a process or page: its chunk is imported and compiled, as every user waits for once.
+ * The first load() in a process or page, which imports and compiles the WebAssembly. Every user waits for it once.
  *
  * @param {Settings} settings
- * @param {typeof timeLoad} timeInNewProcess the same, where it has never run
+ * @param {(options: LoadOptions) => Promise<number | null>} timeInNewProcess milliseconds of load() in a new process
+ *   or page; null where this build or this many threads are not available
  * @returns {Promise<Row[]>}
  */
 export async function firstLoads({ threads, effort, only }, timeInNewProcess) {
@@ -45,19 +32,24 @@ export async function firstLoads({ threads, effort, only }, timeInNewProcess) {
   /** @type {Row[]} */
   const rows = []
   for (const build of BUILDS) {
+    /** @type {number[]} */
     const times = []
-    do times.push(await timeInNewProcess({ build, threads }))
-    while (times[0] !== null && times.length < loads(effort))
-    if (times[0] === null) continue
-    rows.push({ operation: LOAD_FIRST, build, threads, unit: 'ms', ours: median(times) })
+    while (times.length < loads(effort)) {
+      const time = await timeInNewProcess({ build, threads })
+      if (time === null) break
+      times.push(time)
+    }
+    if (times.length > 0) {
+      rows.push({ operation: LOAD_FIRST, build, threads, unit: 'ms', ours: median(times) })
+    }
   }
   return rows
 }
 
 /**
- * What one instance costs.
+ * The costs of one instance: another load() of a build that is compiled already, and JavaScript's share of a call.
  *
- * @param {any} gpt
+ * @param {Gpt} gpt
  * @param {Settings} settings
  * @returns {Promise<Row[]>}
  */
@@ -66,8 +58,9 @@ export async function costs(gpt, { threads, effort, only }) {
   /** @type {Row[]} */
   const rows = []
   if (selects(only, { operation: LOAD_AGAIN, threads })) {
+    /** @type {number[]} */
     const times = []
-    for (let i = 0; i < loads(effort); i++) times.push(await timeLoad(options))
+    for (let i = 0; i < loads(effort); i++) times.push((await timeLoad(load, options)) ?? NaN)
     rows.push({ operation: LOAD_AGAIN, ...options, unit: 'ms', ours: median(times) })
   }
   if (selects(only, { operation: CALL, threads })) {
@@ -78,9 +71,9 @@ export async function costs(gpt, { threads, effort, only }) {
 }
 
 /**
- * What a public call takes beyond the kernel's own on the same pointers.
+ * The time of layer.forward(x) minus the time of its kernel with the same pointers.
  *
- * @param {any} gpt
+ * @param {Gpt} gpt
  * @param {Effort} effort
  */
 async function secondsAroundCall(gpt, effort) {

@@ -1,12 +1,21 @@
-// Measuring in turns, so that what else the machine does meets all alike.
+// Times several functions in turns, so that a disturbance of the machine meets all of them alike.
 
 /**
- * @typedef {{ seconds: number, rounds: number, sample: number, patience: number, lead?: number }} Effort
- *   seconds: of each entry's calls, on average, and rounds: how many samples of each, both at least;
- *   sample: seconds that one should take; patience: seconds after which a few rounds must do;
- *   lead: seconds of calls before each sample that are not timed, 0 by default
- * @typedef {{ name: string, call: () => unknown, rest?: number }} Entry
- *   rest: seconds after which its threads are quiet, and do not slow down who comes next
+ * @typedef {object} Effort how long to measure
+ * @property {number} seconds the least time per entry, on average over the entries
+ * @property {number} rounds the least number of samples per entry
+ * @property {number} sample the duration of one sample in seconds; a sample has at least one call
+ * @property {number} patience seconds in total after which FEW_ROUNDS samples per entry are enough
+ * @property {number} [lead] seconds of untimed calls before each sample; default 0
+ * @property {number} [warm] seconds of untimed calls of each entry before the first round; default 0
+ */
+
+/**
+ * @typedef {object} Entry
+ * @property {string} name
+ * @property {() => unknown} call the function to time; a promise that it returns is awaited
+ * @property {() => void} [before] runs before each call, untimed
+ * @property {number} [rest] seconds to wait after each sample, until this entry's threads have stopped spinning
  */
 
 /** @type {Effort} */
@@ -17,55 +26,97 @@ export const QUICK = { seconds: 0.03, rounds: 3, sample: 0.002, patience: 2 }
 const FEW_ROUNDS = 5
 
 /** @param {number[]} values @returns {number} */
-export function median(values) {
+export const median = (values) => quantile(values, 0.5)
+
+/**
+ * @param {number[]} values
+ * @param {number} q from 0 (the minimum) to 1 (the maximum)
+ * @returns {number} interpolated linearly between neighbors
+ */
+export function quantile(values, q) {
   const sorted = values.toSorted((a, b) => a - b)
-  const middle = sorted.length >> 1
-  return sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
+  const position = q * (sorted.length - 1)
+  const [low, high] = [sorted[Math.floor(position)], sorted[Math.ceil(position)]]
+  return low + (position % 1) * (high - low)
 }
 
-/** Seconds that so many calls take, one after the other. @param {() => unknown} call @param {number} calls */
-async function time(call, calls) {
+/** @param {Entry} entry @param {number} calls @returns {Promise<number>} seconds of all calls together */
+async function time({ call, before }, calls) {
+  if (before) return timeEach(call, before, calls)
   const start = performance.now()
   for (let i = 0; i < calls; i++) {
     const pending = call()
-    if (pending) await pending // and no microtask where there is nothing to wait for
+    if (pending) await pending // A synchronous call must not pay for a microtask.
   }
   return (performance.now() - start) / 1000
+}
+
+/** @param {() => unknown} call @param {() => void} before @param {number} calls */
+async function timeEach(call, before, calls) {
+  let milliseconds = 0
+  for (let i = 0; i < calls; i++) {
+    before()
+    const start = performance.now()
+    const pending = call()
+    if (pending) await pending
+    milliseconds += performance.now() - start
+  }
+  return milliseconds / 1000
 }
 
 /** @param {number} seconds */
 const sleep = (seconds) => new Promise((resolve) => setTimeout(resolve, 1000 * seconds))
 
-/** Warms up, and finds how many calls make a sample. @param {Entry} entry @param {number} seconds */
-async function warmUp({ call }, seconds) {
-  await time(call, 1)
+/**
+ * Calls the entry until its code is compiled and its buffers exist.
+ *
+ * @param {Entry} entry
+ * @param {Effort} effort
+ * @returns {Promise<number>} how many calls fill a sample
+ */
+async function warmUp(entry, { sample, warm = 0 }) {
+  for (let warmed = 0; warmed <= warm;) warmed += await time(entry, 1)
   let calls = 1
-  while ((await time(call, calls)) < seconds) calls *= 2
+  while ((await time(entry, calls)) < sample) calls *= 2
   return calls
 }
 
 /**
- * Lets the entries run in turns, a sample each, round after round.
+ * Times the entries in turns: one sample of each per round. Odd rounds run in reverse order (A B, B A, A B, ...), so
+ * that no entry is always the one that follows a certain other.
  *
  * @param {Entry[]} entries
  * @param {Effort} effort
- * @returns {Promise<Record<string, number>>} the median seconds of a call, by name
+ * @returns {Promise<number[][]>} seconds per call: one array per entry, one number per round
  */
-export async function race(entries, { seconds, rounds, sample, patience, lead = 0 }) {
-  const calls = []
-  for (const entry of entries) calls.push(await warmUp(entry, sample))
-  const times = entries.map(() => /** @type {number[]} */ ([]))
+export async function takeTurns(entries, effort) {
+  const { seconds, rounds, patience, lead = 0 } = effort
+  /** @type {(Entry & { calls: number, times: number[] })[]} */
+  const runners = []
+  for (const entry of entries) runners.push({ ...entry, calls: await warmUp(entry, effort), times: [] })
+  const order = [...runners]
   let spent = 0
   const enough = (/** @type {number} */ done) =>
     (done >= rounds && spent >= seconds * entries.length) || (done >= FEW_ROUNDS && spent >= patience)
   for (let round = 0; !enough(round); round++) {
-    for (const [i, { call, rest }] of entries.entries()) {
-      for (let led = 0; led < lead;) led += await time(call, calls[i])
-      const taken = await time(call, calls[i])
-      times[i].push(taken / calls[i])
+    for (const runner of order) {
+      for (let led = 0; led < lead;) led += await time(runner, runner.calls)
+      const taken = await time(runner, runner.calls)
+      runner.times.push(taken / runner.calls)
       spent += taken
-      if (rest) await sleep(rest)
+      if (runner.rest) await sleep(runner.rest)
     }
+    order.reverse()
   }
+  return runners.map(({ times }) => times)
+}
+
+/**
+ * @param {Entry[]} entries
+ * @param {Effort} effort
+ * @returns {Promise<Record<string, number>>} the median seconds of a call, by name
+ */
+export async function race(entries, effort) {
+  const times = await takeTurns(entries, effort)
   return Object.fromEntries(entries.map(({ name }, i) => [name, median(times[i])]))
 }

@@ -1,13 +1,26 @@
-// gpt-layers, through its public API.
+// gpt-layers as a contestant, through its public API.
 
+/** @import { Attention, FeedForward, GELU, Gpt, LayerNorm } from '../../dist/index.js' */
+/** @import { Build } from '../../dist/load.js' */
+/** @import { Entrant, Prepared } from './contest.js' */
 /** @import { Task } from './operations.js' */
-/** @import { Entrant } from './contest.js' */
 
 import { load } from '../../dist/index.js'
 import { ADAM, BATCH, DIM, EPS, HEADS, HIDDEN, LOSSES, SMALL_GPT } from './operations.js'
 
-export const BUILDS = ['simd', 'relaxed']
+/** @typedef {LayerNorm | GELU | FeedForward | Attention} Layer */
+/** @typedef {{ build: Build, threads: number }} LoadOptions */
 
+export const BUILDS = /** @type {const} */ (['simd', 'relaxed'])
+
+// A worker spins for up to 1 ms after a call before it sleeps. Without a pause it would take the second core from
+// the next contestant.
+const SPIN = 0.002
+
+/** @param {number} threads @returns {number} seconds to wait after a sample */
+export const restAfter = (threads) => (threads > 1 ? SPIN : 0)
+
+/** @type {Record<Exclude<Task['kind'], 'Training'>, (gpt: Gpt, task: Task) => Layer>} */
 const LAYERS = {
   LayerNorm(gpt, { weights }) {
     const layer = new gpt.LayerNorm(DIM, { eps: EPS })
@@ -18,53 +31,83 @@ const LAYERS = {
   GELU: (gpt, { approximate }) => new gpt.GELU({ approximate }),
   FeedForward(gpt, { weights, approximate }) {
     const layer = new gpt.FeedForward({ embDim: DIM, hiddenDim: HIDDEN, approximate })
-    const [first, , second] = layer.layers
-    first.weight.data.set(weights.weight1)
-    first.bias.data.set(weights.bias1)
-    second.weight.data.set(weights.weight2)
-    second.bias.data.set(weights.bias2)
+    fill(layer.stateDict(), {
+      'layers.0.weight': weights.weight1,
+      'layers.0.bias': weights.bias1,
+      'layers.2.weight': weights.weight2,
+      'layers.2.bias': weights.bias2,
+    })
     return layer
   },
   Attention(gpt, { weights, tokens }) {
     const layer = new gpt.Attention({ embDim: DIM, nHeads: HEADS, contextLength: tokens })
-    layer.cAttn.weight.data.set(weights.weight1)
-    layer.cAttn.bias.data.set(weights.bias1)
-    layer.cProj.weight.data.set(weights.weight2)
-    layer.cProj.bias.data.set(weights.bias2)
+    fill(layer.stateDict(), {
+      'c_attn.weight': weights.weight1,
+      'c_attn.bias': weights.bias1,
+      'c_proj.weight': weights.weight2,
+      'c_proj.bias': weights.bias2,
+    })
     return layer
   },
 }
 
-// Its threads look for more work for up to 1 ms after a call, and would take the second core from whoever comes next.
-const SPIN = 0.002
-
 /**
- * @param {{ build: string, threads: number }} options
- * @returns {Promise<Entrant>}
+ * @param {ReturnType<Layer['stateDict']>} state
+ * @param {Record<string, Float32Array>} values
  */
-export async function ours({ build, threads }) {
-  const gpt = await load({ build, threads }).catch((error) => {
-    if (error.code !== 'UNSUPPORTED') throw error
-    return { refusal: error.message }
-  })
-  if (gpt.refusal) return { note: `${build}: ${gpt.refusal}` }
-  const close = () => gpt.dispose?.() // which an instance on one thread need not have
-  if (gpt.threads !== threads) {
-    close()
-    return { note: `${build}: load({ threads: ${threads} }) settled for ${gpt.threads}` }
-  }
-  const rest = threads > 1 ? SPIN : 0
-  return { gpt, contestant: { name: build, rest, prepare: (task) => prepare(gpt, task), close } }
+function fill(state, values) {
+  for (const [name, data] of Object.entries(values)) state[name].data.set(data)
 }
 
-/** @param {Task} task */
-function prepare(gpt, task) {
-  if (task.kind === 'Training') return prepareTraining(gpt, task)
-  const layer = LAYERS[task.kind](gpt, task).eval()
-  const x = gpt.tensor(task.x, [task.tokens, task.columns])
+/**
+ * @param {LoadOptions} options
+ * @param {typeof load} [loadPackage] another version's load()
+ * @returns {Promise<{ gpt: Gpt } | { note: string }>} an instance with exactly this build and this many threads, or
+ *   the reason why there is none
+ */
+export async function open({ build, threads }, loadPackage = load) {
+  let gpt
+  try {
+    gpt = await loadPackage({ build, threads })
+  } catch (error) {
+    if (!(error instanceof Error) || !('code' in error) || error.code !== 'UNSUPPORTED') throw error
+    return { note: `${build}: ${error.message}` }
+  }
+  if (gpt.threads === threads) return { gpt }
+  const note = `${build}: load({ threads: ${threads} }) gave ${gpt.threads}`
+  gpt.dispose()
+  return { note }
+}
+
+/** @param {LoadOptions} options @returns {Promise<Entrant & { gpt?: Gpt }>} */
+export async function ours({ build, threads }) {
+  const opened = await open({ build, threads })
+  if ('note' in opened) return opened
+  const { gpt } = opened
+  const contestant = {
+    name: build,
+    rest: restAfter(threads),
+    prepare: (/** @type {Task} */ task) => prepareForward(gpt, task),
+    close: () => gpt.dispose(),
+  }
+  return { gpt, contestant }
+}
+
+/**
+ * The forward pass in evaluation mode; for the kind Training, a training step.
+ *
+ * @param {Gpt} gpt
+ * @param {Task} task
+ * @returns {Prepared & { result: () => Float32Array }}
+ */
+export function prepareForward(gpt, task) {
+  const { kind, x: values, tokens, columns } = task
+  if (kind === 'Training') return prepareTraining(gpt, task)
+  const layer = LAYERS[kind](gpt, task).eval()
+  const x = gpt.tensor(values, [tokens, columns])
   return {
     call() {
-      // in a scope, and nothing returned from it: what the call makes is freed
+      // The scope frees the output at once.
       gpt.scope(() => {
         layer.forward(x)
       })
@@ -77,18 +120,59 @@ function prepare(gpt, task) {
   }
 }
 
-/** @param {Task} task */
+/**
+ * The backward pass, which adds to the gradients of the parameters. Each call needs a forward pass before it.
+ *
+ * @param {Gpt} gpt
+ * @param {Task & { dy: Float32Array }} task dy: the gradient of the output
+ * @returns {Prepared & { before: () => void, result: () => Float32Array }} result: dx, then each parameter's gradient
+ */
+export function prepareBackward(gpt, task) {
+  const { kind, x: values, dy: gradient, tokens, columns } = task
+  if (kind === 'Training') throw new Error('a training step has no separate backward pass')
+  const layer = LAYERS[kind](gpt, task)
+  const [x, dy] = [values, gradient].map((data) => gpt.tensor(data, [tokens, columns]))
+  const before = () => {
+    gpt.scope(() => {
+      layer.forward(x)
+    })
+  }
+  return {
+    before,
+    call() {
+      gpt.scope(() => {
+        layer.backward(dy)
+      })
+    },
+    result() {
+      layer.zeroGrad()
+      before()
+      const dx = gpt.scope(() => layer.backward(dy).data.slice())
+      const gradients = layer.parameters().map(({ grad }) => grad?.data.slice() ?? new Float32Array())
+      return Float32Array.from([dx, ...gradients].flatMap((data) => [...data]))
+    },
+    dispose() {
+      layer.zeroGrad()
+      for (const owned of [layer, x, dy]) owned.dispose()
+    },
+  }
+}
+
+/**
+ * @param {Gpt} gpt
+ * @param {Task} task
+ * @returns {Prepared & { result: () => Float32Array }} result: the losses of the first steps
+ */
 function prepareTraining(gpt, { tokens, x, weights }) {
   const model = new gpt.GPTModel(SMALL_GPT)
-  const state = model.stateDict()
-  for (const [name, values] of Object.entries(weights)) state[name].data.set(values)
+  fill(model.stateDict(), weights)
   const shape = [BATCH, tokens / BATCH]
-  const [ids, targets] = [0, 1].map((odd) =>
+  const column = (/** @type {number} */ j) =>
     gpt.tensor(
-      x.filter((_, i) => i % 2 === odd),
+      x.filter((_, i) => i % 2 === j),
       shape,
-    ),
-  )
+    )
+  const [ids, targets] = [column(0), column(1)]
   const optimizer = new gpt.AdamW(model.parameters(), ADAM)
   const step = () =>
     gpt.scope(() => {

@@ -1,13 +1,14 @@
 // What both benches are as commands: options, the table as it grows, and the figures in a file.
 
 /** @import { Row, Settings } from './contest.js' */
+/** @import { Column } from './table.js' */
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
 import { TOLERANCE } from './agreement.js'
 import { QUICK, THOROUGH } from './measure.js'
-import { table } from './table.js'
+import { digits, table } from './table.js'
 
 export const THREADS = [1, 2]
 
@@ -47,6 +48,41 @@ function readOptions(command) {
   }
 }
 
+/** @param {Row} row @param {string} peer */
+function ratio({ ours, peers }, peer) {
+  const theirs = peers?.[peer]
+  return ours !== null && theirs !== undefined ? `${digits(theirs / ours)}x` : ''
+}
+
+/** @param {Row} row */
+function ours({ ours, unit }) {
+  if (ours === null) return 'not available'
+  return unit === 'ms' ? digits(ours) : `${digits(ours)} ${unit}`
+}
+
+/** @param {string[]} peers @returns {Column<Row>[]} */
+const columns = (peers) => [
+  { title: 'operation', width: 21, left: true, cell: ({ operation }) => operation },
+  { title: 'T', width: 4, cell: ({ tokens }) => (tokens === undefined ? '' : String(tokens)) },
+  { title: 'build', width: 11, left: true, cell: ({ build, threads }) => `${build} / ${threads}` },
+  { title: 'ours, ms', width: 13, cell: ours },
+  ...peers.flatMap((peer) => [
+    {
+      title: `${peer}, ms`,
+      width: peer.length + 4,
+      cell: (/** @type {Row} */ { peers }) => (peers?.[peer] === undefined ? '' : digits(peers[peer])),
+    },
+    { title: 'ratio', width: 6, cell: (/** @type {Row} */ row) => ratio(row, peer) },
+  ]),
+  { title: 'rate', width: 12, cell: ({ rate }) => (rate ? `${digits(rate.value)} ${rate.unit}` : '') },
+  {
+    title: 'of the limit',
+    width: 12,
+    cell: ({ rate, limit }) =>
+      rate && limit ? `${((100 * rate.value) / limit.value).toFixed(0)} % of ${digits(limit.value)}` : '',
+  },
+]
+
 /** The version of a package that is installed here. @param {string} name */
 const version = (name) =>
   JSON.parse(readFileSync(new URL(`node_modules/${name}/package.json`, import.meta.url), 'utf8')).version
@@ -62,7 +98,7 @@ export async function program(command, peers, run) {
   const { json, quick, only } = readOptions(command)
   const versions = Object.fromEntries(Object.entries(peers).map(([name, from]) => [name, version(from)]))
   const cpu = `${cpus().length} x ${cpus()[0]?.model}`
-  const { head, line } = table(Object.keys(peers))
+  const { head, line } = table(columns(Object.keys(peers)))
   const figures = { runtime: '', cpu, versions, quick, tolerance: TOLERANCE, rows: [], notes: [] }
 
   await run({ effort: quick ? QUICK : THOROUGH, only }, ({ runtime, row, note }) => {
