@@ -75,7 +75,7 @@ const asShown = (/** @type {number} */ value) => Number(value.toFixed(4))
 const term = (value) => (value < 0 ? `(${cellText(value)})` : cellText(value))
 
 /** @param {number} row @param {number} col @param {Parameters<typeof explain>[1]} figure */
-function output(row, col, { settings, result, at, index, raw }) {
+function output(row, col, { result, at, index, raw }) {
   const inputs = Array.from({ length: INPUTS }, (_, i) => i)
   const products = inputs.map(
     (i) => `${i ? term(at('x', row, i)) : cellText(at('x', row, i))}·${term(at('w', i, col))}`,

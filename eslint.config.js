@@ -1,0 +1,20 @@
+// Few rules: those that find mistakes. Formatting is Prettier's job, types are TypeScript's.
+
+import js from '@eslint/js'
+import svelte from 'eslint-plugin-svelte'
+import globals from 'globals'
+
+export default [
+  { ignores: ['**/dist/', '**/build/', '**/node_modules/'] },
+  js.configs.recommended,
+  ...svelte.configs.recommended,
+  {
+    languageOptions: { globals: { ...globals.browser, ...globals.node, WASM_BYTES: 'readonly' } },
+    rules: {
+      'no-unused-vars': ['error', { ignoreRestSiblings: true, argsIgnorePattern: '^_', varsIgnorePattern: '^_' }],
+      'no-regex-spaces': 'off', // PyTorch's printed output is aligned by spaces
+      'svelte/no-at-html-tags': 'off', // used only with formulas, which the build makes from .tex files
+      'svelte/prefer-svelte-reactivity': 'off', // state is replaced as a whole, never changed in place
+    },
+  },
+]
