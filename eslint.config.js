@@ -11,9 +11,13 @@ export default [
   {
     languageOptions: { globals: { ...globals.browser, ...globals.node, WASM_BYTES: 'readonly' } },
     rules: {
-      'no-unused-vars': ['error', { ignoreRestSiblings: true, argsIgnorePattern: '^_', varsIgnorePattern: '^_' }],
+      'no-unused-vars': [
+        'error',
+        { ignoreRestSiblings: true, argsIgnorePattern: '^_', varsIgnorePattern: '^_' },
+      ],
       'no-regex-spaces': 'off', // PyTorch's printed output is aligned by spaces
       'svelte/no-at-html-tags': 'off', // used only with formulas, which the build makes from .tex files
+      'svelte/no-useless-mustaches': 'off', // {' '} keeps a space at the end of a line
       'svelte/prefer-svelte-reactivity': 'off', // state is replaced as a whole, never changed in place
     },
   },

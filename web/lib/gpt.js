@@ -1,6 +1,6 @@
 /** @import { Indices } from './tensor/indices.js' */
 /** @import { Loss } from './losses/loss.js' */
-/** @import { Exports } from './runtime/runtime.js' */
+/** @import { Exports, Runtime } from './runtime/runtime.js' */
 /** @import { NestedArray, NumberArray } from './tensor/tensor.js' */
 
 import { checkNumber, checkObject, checkShape, describe } from './check.js'
@@ -26,7 +26,6 @@ import { mse } from './losses/mse.js'
 import { AdamW } from './optim/adamw.js'
 import { clipGradNorm } from './optim/clip.js'
 import { SGD } from './optim/sgd.js'
-import { Runtime } from './runtime/runtime.js'
 import { decodeSafetensors, encodeSafetensors } from './checkpoint/safetensors.js'
 import { Tensor } from './tensor/tensor.js'
 
