@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "gpt_layers.h"
+#include "reference.h"
 #include "simd.h"
 
 static int check(const float *weight, const float *mean, const float *square, const float *grad, size_t n,

@@ -24,6 +24,7 @@
 #include "gemm.h"
 #include "gpt_layers.h"
 #include "mask.h"
+#include "reference.h"
 #include "simd.h"
 
 enum { BLOCK = 128, KEYS = 96 };
@@ -340,13 +341,13 @@ typedef struct share {
 static share share_of(size_t heads, size_t tokens, size_t part, size_t parts)
 {
     uint64_t all = 0;
-    for (size_t first = 0; first < tokens; first += BLOCK) all += gpt_least(first + BLOCK, tokens);
+    for (size_t first = 0; first < tokens; first += BLOCK) all += gpt_min(first + BLOCK, tokens);
     return (share){part, parts, heads * all, 0};
 }
 
 static int falls_to(share *s, size_t first, size_t tokens)
 {
-    const uint64_t cost = gpt_least(first + BLOCK, tokens), middle = 2 * s->before + cost;
+    const uint64_t cost = gpt_min(first + BLOCK, tokens), middle = 2 * s->before + cost;
     s->before += cost;
     return middle * s->parts / (2 * s->all) == s->part;
 }
@@ -355,21 +356,21 @@ static int falls_to(share *s, size_t first, size_t tokens)
 static void pack_block(float *panels, const float *rows, size_t n, size_t step, size_t size, float times)
 {
     for (size_t r = 0; r < n; r += GPT_PANEL)
-        pack(panels + r * padded(size), rows + r * step, gpt_least(GPT_PANEL, n - r), step, size, times);
+        pack(panels + r * padded(size), rows + r * step, gpt_min(GPT_PANEL, n - r), step, size, times);
 }
 
 size_t gpt_attention_scratch_size(size_t tokens, size_t size)
 {
-    const size_t queries = whole(gpt_least(tokens, BLOCK), GPT_PANEL), keys = padded(gpt_least(tokens, KEYS));
+    const size_t queries = whole(gpt_min(tokens, BLOCK), GPT_PANEL), keys = padded(gpt_min(tokens, KEYS));
     return 2 * queries * padded(size) + keys * (2 * padded(size) + GPT_PANEL);
 }
 
 /* The queries from `first` on, at most BLOCK: y, with `step` floats from row to row, and lse begin with the head's. */
 static void forward_block(float *y, size_t step, float *lse, float *scratch, const head *a, size_t first)
 {
-    const size_t size = a->size, row = padded(size), n = gpt_least(BLOCK, a->tokens - first), end = first + n;
-    const size_t queries = whole(gpt_least(a->tokens, BLOCK), GPT_PANEL),
-                 keys_most = padded(gpt_least(a->tokens, KEYS));
+    const size_t size = a->size, row = padded(size), n = gpt_min(BLOCK, a->tokens - first), end = first + n;
+    const size_t queries = whole(gpt_min(a->tokens, BLOCK), GPT_PANEL),
+                 keys_most = padded(gpt_min(a->tokens, KEYS));
     float *q = scratch, *out = q + queries * row, *k = out + queries * row, *v = k + keys_most * row,
           *scores = v + keys_most * row;
     /* not -INFINITY: where a score is, it less the largest must not be NaN */
@@ -379,13 +380,13 @@ static void forward_block(float *y, size_t step, float *lse, float *scratch, con
     for (size_t p = 0; p < queries / GPT_PANEL; p++) softmax[p] = (running){{low, low}, {zero, zero}};
     for (size_t i = 0; i < queries * row; i += 4) wasm_v128_store(out + i, zero);
     for (size_t begin = 0; begin < end; begin += KEYS) {
-        const size_t some = gpt_least(KEYS, end - begin);
+        const size_t some = gpt_min(KEYS, end - begin);
         copy(k, whole(some, GPT_TILE), a->k + begin * a->step, some, a->step, size);
         copy(v, some, a->v + begin * a->step, some, a->step, size);
         for (size_t query = begin > first ? begin : first; query < end; query += GPT_PANEL) {
             const size_t p = (query - first) / GPT_PANEL, panel = p * GPT_PANEL * row;
-            const size_t keys = gpt_least(some, query + GPT_PANEL - begin),
-                         seen = gpt_least(some, query + 1 - begin);
+            const size_t keys = gpt_min(some, query + GPT_PANEL - begin),
+                         seen = gpt_min(some, query + 1 - begin);
             multiply(scores, GPT_PANEL, q + panel, k, keys, size);
             shrink(out + panel, soften(scores, keys, seen, softmax + p), size);
             if (a->p > 0.0f) drop(scores, a, query, begin, keys);
@@ -430,21 +431,21 @@ int gpt_attention_forward(float *y, float *lse, float *scratch, const float *qkv
 /* The weights of the queries from `first` on; w [tokens, tokens] and lse are the head's. */
 static void weights_block(float *w, float *scratch, const head *a, const float *lse, size_t first)
 {
-    const size_t size = a->size, row = padded(size), n = gpt_least(BLOCK, a->tokens - first), end = first + n;
-    const size_t queries = whole(gpt_least(a->tokens, BLOCK), GPT_PANEL),
-                 keys_most = padded(gpt_least(a->tokens, KEYS));
+    const size_t size = a->size, row = padded(size), n = gpt_min(BLOCK, a->tokens - first), end = first + n;
+    const size_t queries = whole(gpt_min(a->tokens, BLOCK), GPT_PANEL),
+                 keys_most = padded(gpt_min(a->tokens, KEYS));
     float *q = scratch, *k = q + queries * row, *scores = k + keys_most * row;
     pack_block(q, a->q + first * a->step, n, a->step, size, 1.0f / sqrtf((float)size));
     for (size_t begin = 0; begin < end; begin += KEYS) {
-        const size_t some = gpt_least(KEYS, end - begin);
+        const size_t some = gpt_min(KEYS, end - begin);
         copy(k, whole(some, GPT_TILE), a->k + begin * a->step, some, a->step, size);
         for (size_t query = begin > first ? begin : first; query < end; query += GPT_PANEL) {
             multiply(scores, GPT_PANEL, q + (query - first) * row, k,
-                     gpt_least(some, query + GPT_PANEL - begin), size);
-            for (size_t i = query; i < gpt_least(query + GPT_PANEL, end); i++)
-                for (size_t j = begin; j < gpt_least(begin + some, i + 1); j += 4) {
+                     gpt_min(some, query + GPT_PANEL - begin), size);
+            for (size_t i = query; i < gpt_min(query + GPT_PANEL, end); i++)
+                for (size_t j = begin; j < gpt_min(begin + some, i + 1); j += 4) {
                     const float *s = scores + (j - begin) * GPT_PANEL + i - query;
-                    const size_t left = gpt_least(4, gpt_least(begin + some, i + 1) - j);
+                    const size_t left = gpt_min(4, gpt_min(begin + some, i + 1) - j);
                     float lanes[4] = {0.0f, 0.0f, 0.0f, 0.0f};
                     for (size_t l = 0; l < left; l++) lanes[l] = s[l * GPT_PANEL];
                     const v128_t e = gpt_exp(wasm_f32x4_sub(wasm_v128_load(lanes), wasm_f32x4_splat(lse[i])));
@@ -476,7 +477,7 @@ int gpt_attention_weights(float *w, float *scratch, const float *qkv, const floa
 
 size_t gpt_attention_backward_scratch_size(size_t tokens, size_t size)
 {
-    const size_t queries = whole(gpt_least(tokens, BLOCK), GPT_PANEL), keys = padded(gpt_least(tokens, KEYS));
+    const size_t queries = whole(gpt_min(tokens, BLOCK), GPT_PANEL), keys = padded(gpt_min(tokens, KEYS));
     return 4 * padded(tokens) * padded(size) + queries * (5 * padded(size) + 2 * keys);
 }
 
@@ -526,21 +527,20 @@ static void backward_head(float *dq, float *dk, float *dv, float *scratch, const
 {
     const size_t tokens = a->tokens, size = a->size, row = padded(size), all = padded(tokens) * row,
                  y_step = a->step / 3;
-    const size_t queries = whole(gpt_least(tokens, BLOCK), GPT_PANEL), block = queries * row;
+    const size_t queries = whole(gpt_min(tokens, BLOCK), GPT_PANEL), block = queries * row;
     float *k = scratch, *v = k + all, *k_sums = v + all, *v_sums = k_sums + all; /* [tokens][row] */
     float *q_rows = v_sums + all, *dy_rows = q_rows + block;                     /* [queries][row] */
     float *q_panels = dy_rows + block, *dy_panels = q_panels + block,
           *q_sums = dy_panels + block; /* [panels][row][8] */
     float *weights = q_sums + block,
-          *gradients = weights + queries * padded(gpt_least(tokens, KEYS)); /* [keys][queries] */
+          *gradients = weights + queries * padded(gpt_min(tokens, KEYS)); /* [keys][queries] */
     const float scale = 1.0f / sqrtf((float)size);
     const v128_t zero = wasm_f32x4_splat(0.0f);
     copy(k, padded(tokens), a->k, tokens, a->step, size);
     copy(v, padded(tokens), a->v, tokens, a->step, size);
     for (size_t i = 0; i < 2 * all; i += 4) wasm_v128_store(k_sums + i, zero);
     for (size_t first = 0; first < tokens; first += BLOCK) {
-        const size_t n = gpt_least(BLOCK, tokens - first), end = first + n,
-                     some_queries = whole(n, GPT_PANEL);
+        const size_t n = gpt_min(BLOCK, tokens - first), end = first + n, some_queries = whole(n, GPT_PANEL);
         const float *q = a->q + first * a->step, *dy_first = dy + first * y_step;
         rows_of rows[BLOCK / GPT_PANEL];
         copy(q_rows, some_queries, q, n, a->step, size);
@@ -549,14 +549,14 @@ static void backward_head(float *dq, float *dk, float *dv, float *scratch, const
         pack_block(dy_panels, dy_first, n, y_step, size, 1.0f);
         for (size_t r = 0; r < n; r += GPT_PANEL)
             rows[r / GPT_PANEL] = rows_from(lse + first + r, dy_first + r * y_step, y + (first + r) * y_step,
-                                            gpt_least(GPT_PANEL, n - r), y_step, size);
+                                            gpt_min(GPT_PANEL, n - r), y_step, size);
         for (size_t i = 0; i < block; i += 4) wasm_v128_store(q_sums + i, zero);
         for (size_t begin = 0; begin < end; begin += KEYS) {
-            const size_t some = gpt_least(KEYS, end - begin);
+            const size_t some = gpt_min(KEYS, end - begin);
             const float *k_some = k + begin * row, *v_some = v + begin * row;
             for (size_t query = begin > first ? begin : first; query < end; query += GPT_PANEL) {
                 const size_t r = query - first,
-                             keys = whole(gpt_least(some, query + GPT_PANEL - begin), GPT_TILE);
+                             keys = whole(gpt_min(some, query + GPT_PANEL - begin), GPT_TILE);
                 multiply(weights + r, queries, q_panels + r * row, k_some, keys, size);
                 multiply(gradients + r, queries, dy_panels + r * row, v_some, keys, size);
                 differentiate(weights + r, gradients + r, queries, a, rows + r / GPT_PANEL, query, begin,

@@ -14,6 +14,7 @@
 #include <math.h>
 
 #include "gpt_layers.h"
+#include "reference.h"
 #include "simd.h"
 
 enum { GUESS = 16, BLOCK = 64, COLUMNS = 4 };
@@ -127,7 +128,7 @@ static void moments(double *off, double *var, const float *x, const float *m, si
 static void statistics(float *mean, float *off, float *var, const float *x, size_t rows, size_t cols,
                        size_t n)
 {
-    const size_t guessed = gpt_least(rows, GUESS);
+    const size_t guessed = gpt_min(rows, GUESS);
     float m[COLUMNS] = {0.0f};
     double o[COLUMNS], v[COLUMNS];
     for (size_t c = 0; c < n; c++) {
@@ -159,7 +160,7 @@ int gpt_batchnorm_statistics(float *mean, float *off, float *var, const float *x
     size_t c;
     const size_t end = gpt_share(cols, COLUMNS, part, parts, &c);
     for (; c < end; c += COLUMNS)
-        statistics(mean + c, off + c, var + c, x + c, rows, cols, gpt_least(end - c, COLUMNS));
+        statistics(mean + c, off + c, var + c, x + c, rows, cols, gpt_min(end - c, COLUMNS));
     return GPT_OK;
 }
 
@@ -220,7 +221,7 @@ int gpt_batchnorm_forward(float *y, const float *x, const float *mean, const flo
     size_t c;
     const size_t end = gpt_share(cols, COLUMNS, part, parts, &c);
     for (; c < end; c += COLUMNS) {
-        const size_t n = gpt_least(end - c, COLUMNS);
+        const size_t n = gpt_min(end - c, COLUMNS);
         const normaliser u = normaliser_of(mean + c, off ? off + c : NULL, var + c, n, eps);
         const v128_t by = load(scale + c, n), plus = load(shift + c, n);
         for (size_t r = 0; r < rows; r++) {
@@ -296,7 +297,7 @@ int gpt_batchnorm_backward(float *dx, float *dscale, float *dshift, const float 
     size_t c;
     const size_t end = gpt_share(cols, COLUMNS, part, parts, &c);
     for (; c < end; c += COLUMNS) {
-        const size_t n = gpt_least(end - c, COLUMNS);
+        const size_t n = gpt_min(end - c, COLUMNS);
         const normaliser u = normaliser_of(mean + c, off + c, var + c, n, eps);
         backward(dx + c, dscale + c, dshift + c, dy + c, x + c, u, load(scale + c, n), rows, cols, n);
     }

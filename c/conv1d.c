@@ -2,6 +2,7 @@
  * its gradients dx = dy · weightᵀ, dweight = xᵀ · dy and dbias, the sums of dy's columns. gemm.c has the arithmetic. */
 #include "gemm.h"
 #include "gpt_layers.h"
+#include "reference.h"
 #include "simd.h"
 
 /* Forward's y, backward's dy. */

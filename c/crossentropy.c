@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "gpt_layers.h"
+#include "reference.h"
 #include "softmax.h"
 
 static int check_targets(const int32_t *targets, size_t rows, size_t cols)

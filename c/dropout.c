@@ -3,6 +3,7 @@
  */
 #include "gpt_layers.h"
 #include "mask.h"
+#include "reference.h"
 
 static int check(const float *y, const float *x, size_t n, float p)
 {

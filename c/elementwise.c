@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "gpt_layers.h"
+#include "reference.h"
 #include "simd.h"
 
 typedef enum operation { ADD, SUB, MUL, DIV } operation;
@@ -66,50 +67,50 @@ GPT_INLINE int binary(operation op, float *y, const float *a, const float *b, si
     return GPT_OK;
 }
 
-int gpt_add_forward_ref(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row,
-                        size_t a_col, size_t b_row, size_t b_col)
+int gpt_add_ref(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row,
+                size_t a_col, size_t b_row, size_t b_col)
 {
     return binary_ref(ADD, y, a, b, rows, cols, a_row, a_col, b_row, b_col);
 }
 
-int gpt_add_forward(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row,
-                    size_t a_col, size_t b_row, size_t b_col)
+int gpt_add(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row, size_t a_col,
+            size_t b_row, size_t b_col)
 {
     return binary(ADD, y, a, b, rows, cols, a_row, a_col, b_row, b_col);
 }
 
-int gpt_sub_forward_ref(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row,
-                        size_t a_col, size_t b_row, size_t b_col)
+int gpt_sub_ref(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row,
+                size_t a_col, size_t b_row, size_t b_col)
 {
     return binary_ref(SUB, y, a, b, rows, cols, a_row, a_col, b_row, b_col);
 }
 
-int gpt_sub_forward(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row,
-                    size_t a_col, size_t b_row, size_t b_col)
+int gpt_sub(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row, size_t a_col,
+            size_t b_row, size_t b_col)
 {
     return binary(SUB, y, a, b, rows, cols, a_row, a_col, b_row, b_col);
 }
 
-int gpt_mul_forward_ref(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row,
-                        size_t a_col, size_t b_row, size_t b_col)
+int gpt_mul_ref(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row,
+                size_t a_col, size_t b_row, size_t b_col)
 {
     return binary_ref(MUL, y, a, b, rows, cols, a_row, a_col, b_row, b_col);
 }
 
-int gpt_mul_forward(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row,
-                    size_t a_col, size_t b_row, size_t b_col)
+int gpt_mul(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row, size_t a_col,
+            size_t b_row, size_t b_col)
 {
     return binary(MUL, y, a, b, rows, cols, a_row, a_col, b_row, b_col);
 }
 
-int gpt_div_forward_ref(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row,
-                        size_t a_col, size_t b_row, size_t b_col)
+int gpt_div_ref(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row,
+                size_t a_col, size_t b_row, size_t b_col)
 {
     return binary_ref(DIV, y, a, b, rows, cols, a_row, a_col, b_row, b_col);
 }
 
-int gpt_div_forward(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row,
-                    size_t a_col, size_t b_row, size_t b_col)
+int gpt_div(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row, size_t a_col,
+            size_t b_row, size_t b_col)
 {
     return binary(DIV, y, a, b, rows, cols, a_row, a_col, b_row, b_col);
 }
@@ -121,7 +122,7 @@ static int check_sqrt(const float *y, const float *x, size_t n)
     return GPT_OK;
 }
 
-int gpt_sqrt_forward_ref(float *y, const float *x, size_t n)
+int gpt_sqrt_ref(float *y, const float *x, size_t n)
 {
     const int status = check_sqrt(y, x, n);
     if (status) return status;
@@ -129,7 +130,7 @@ int gpt_sqrt_forward_ref(float *y, const float *x, size_t n)
     return GPT_OK;
 }
 
-int gpt_sqrt_forward(float *y, const float *x, size_t n)
+int gpt_sqrt(float *y, const float *x, size_t n)
 {
     const int status = check_sqrt(y, x, n);
     if (status) return status;

@@ -4,6 +4,7 @@
  * sums do not depend on the parts.
  */
 #include "gpt_layers.h"
+#include "reference.h"
 #include "simd.h"
 
 static int check(const float *a, const float *b, const int32_t *indices, size_t rows, size_t count,

@@ -4,6 +4,7 @@
  */
 #include "gemm.h"
 #include "gpt_layers.h"
+#include "reference.h"
 #include "simd.h"
 
 static int check(const float *y, const float *scratch, const float *x, const float *weight1,
@@ -19,7 +20,7 @@ size_t gpt_feedforward_scratch_size(size_t rows, size_t dim, size_t hidden)
 {
     if (rows < GPT_PACK_FROM) return rows * hidden;
     if (rows <= GPT_SIX) return gpt_six_size(dim) + gpt_six_size(hidden);
-    return gpt_whole_panels(gpt_least(rows, GPT_BLOCK)) * (dim + hidden);
+    return gpt_whole_panels(gpt_min(rows, GPT_BLOCK)) * (dim + hidden);
 }
 
 int gpt_feedforward_forward_ref(float *y, float *scratch, const float *x, const float *weight1,
@@ -63,7 +64,7 @@ int gpt_feedforward_forward(float *y, float *scratch, const float *x, const floa
     size_t r;
     const size_t end = gpt_share(rows, GPT_PANEL, part, parts, &r);
     for (; r < end; r += GPT_BLOCK) {
-        const size_t n = gpt_least(end - r, GPT_BLOCK);
+        const size_t n = gpt_min(end - r, GPT_BLOCK);
         float *packed_hidden = packed + gpt_whole_panels(n) * dim;
         gpt_gemm_pack(packed, x + r * dim, n, dim);
         gpt_gemm_packed_to_packed(packed_hidden, packed, weight1, bias1, n, dim, hidden);

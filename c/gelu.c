@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include "gpt_layers.h"
+#include "reference.h"
 #include "simd.h"
 
 enum { WIDE = 4 };

@@ -119,7 +119,7 @@ static void product(float *y, int y_is_packed, const float *packed, const float 
                 wasm_v128_store(s + 4, wasm_f32x4_add(wasm_v128_load(s + 4), b));
             }
             if (y_is_packed) continue;
-            const size_t n = gpt_least(GPT_PANEL, rows - first);
+            const size_t n = gpt_min(GPT_PANEL, rows - first);
             for (size_t r = 0; r < n; r++)
                 for (size_t k = 0; k < outs; k++) y[(first + r) * out + o + k] = sums[k * GPT_PANEL + r];
         }
@@ -158,7 +158,7 @@ GPT_INLINE void six_tile(float *sums, const float *six, const float *weight, con
         for (size_t v = 0; v < 3; v++) acc[o][v] = wasm_f32x4_splat(0.0f);
     const size_t even = in - in % 2, streams = 6 / outs;
     for (size_t i = 0; i < even;) {
-        const size_t end = gpt_least(even, i + streams * LINE);
+        const size_t end = gpt_min(even, i + streams * LINE);
         for (size_t o = 0; o < outs; o++)
             for (size_t s = 0; s < streams; s++)
                 (void)*(const volatile float *)(next + o * in + s * (in / streams) + i / streams);
@@ -259,7 +259,7 @@ GPT_INLINE float dot(const float *x, const float *w, size_t in)
             acc[k] = gpt_multiply_add(wasm_v128_load(x + i + 4 * k), wasm_v128_load(w + i + 4 * k), acc[k]);
     v128_t sum = wasm_f32x4_add(wasm_f32x4_add(acc[0], acc[1]), wasm_f32x4_add(acc[2], acc[3]));
     for (; i < in; i += 4) {
-        const size_t n = gpt_least(4, in - i);
+        const size_t n = gpt_min(4, in - i);
         sum = gpt_multiply_add(gpt_load_tail(x + i, n), gpt_load_tail(w + i, n), sum);
     }
     return gpt_sum_lanes(sum);
@@ -299,7 +299,7 @@ static void edge_tiles(float *y, size_t y_row, const float *start, size_t start_
 {
     float edge[GPT_TILE * GPT_PANEL] = {0.0f};
     for (size_t r = 0; r < rows; r += GPT_TILE) {
-        const size_t outs = gpt_least(GPT_TILE, rows - r);
+        const size_t outs = gpt_min(GPT_TILE, rows - r);
         for (size_t o = 0; start && o < outs; o++)
             memcpy(edge + o * GPT_PANEL, start + (r + o) * start_row, cols * sizeof(float));
         gpt_gemm_tiles(edge, GPT_PANEL, 0, start ? edge : NULL, GPT_PANEL, panel, GPT_PANEL, 0, a + r * a_row,
@@ -316,16 +316,16 @@ static void columns_product(float *y, float *scratch, const float *a, int a_is_t
                             size_t end_col)
 {
     for (size_t c = first_col; c < end_col; c += GPT_BLOCK) {
-        const size_t n = gpt_least(GPT_BLOCK, end_col - c);
+        const size_t n = gpt_min(GPT_BLOCK, end_col - c);
         size_t k = 0, d;
         do {
-            d = gpt_least(GPT_DEPTH, depth - k);
+            d = gpt_min(GPT_DEPTH, depth - k);
             for (size_t p = 0; p < n; p += GPT_PANEL)
                 pack_columns(scratch + p * d, b + k * cols + c + p, d, cols, n - p, GPT_PANEL);
             float *strip = scratch + GPT_BLOCK * d;
             const size_t some = a_is_transposed ? GPT_STRIP : rows, whole = n / GPT_PANEL * GPT_PANEL;
             for (size_t r = 0; r < rows; r += some) {
-                const size_t left = gpt_least(some, rows - r);
+                const size_t left = gpt_min(some, rows - r);
                 if (a_is_transposed) pack_columns(strip, a + k * rows + r, d, rows, left, GPT_STRIP);
                 const float *a_r = a_is_transposed ? strip : a + k;
                 const size_t a_row = a_is_transposed ? 1 : depth, a_col = a_is_transposed ? GPT_STRIP : 1;
@@ -354,7 +354,7 @@ GPT_INLINE void add_row(float *y, float a, const float *b, size_t n)
             wasm_v128_store(y + c + w,
                             gpt_multiply_add(factor, wasm_v128_load(b + c + w), wasm_v128_load(y + c + w)));
     for (; c < n; c += 4) {
-        const size_t left = gpt_least(4, n - c);
+        const size_t left = gpt_min(4, n - c);
         gpt_store_tail(
             y + c, gpt_multiply_add(factor, gpt_load_tail(b + c, left), gpt_load_tail(y + c, left)), left);
     }

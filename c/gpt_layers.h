@@ -330,11 +330,11 @@ GPT_API int gpt_adamw_step(float *weight, float *mean, float *square, const floa
  *   unbiased   0: divided by cols; 1: by cols - 1 (Bessel's correction)
  * NaN where there is nothing to divide by: cols = 0, or cols = 1 and unbiased.
  */
-GPT_API int gpt_mean_forward(float *mean, const float *x, size_t rows, size_t cols);
-GPT_API int gpt_var_forward(float *var, const float *x, size_t rows, size_t cols, int unbiased);
+GPT_API int gpt_mean(float *mean, const float *x, size_t rows, size_t cols);
+GPT_API int gpt_var(float *var, const float *x, size_t rows, size_t cols, int unbiased);
 
 /* *sum = Σ x², in float64.   x  [n] */
-GPT_API int gpt_square_sum_forward(double *sum, const float *x, size_t n);
+GPT_API int gpt_square_sum(double *sum, const float *x, size_t n);
 
 /* ---- Elementwise arithmetic with broadcasting -------------------------------------------------------------------
  *   y[r,c] = a[r·a_row + c·a_col] ∘ b[r·b_row + c·b_col]
@@ -342,21 +342,20 @@ GPT_API int gpt_square_sum_forward(double *sum, const float *x, size_t n);
  *   *_row  how many floats from a row to the next: 0 repeats the row
  *   *_col  1, or 0 to repeat one value along the row; GPT_ERR_VALUE for anything else
  */
-GPT_API int gpt_add_forward(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row,
-                            size_t a_col, size_t b_row, size_t b_col);
-GPT_API int gpt_sub_forward(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row,
-                            size_t a_col, size_t b_row, size_t b_col);
-GPT_API int gpt_mul_forward(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row,
-                            size_t a_col, size_t b_row, size_t b_col);
-GPT_API int gpt_div_forward(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row,
-                            size_t a_col, size_t b_row, size_t b_col);
+GPT_API int gpt_add(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row,
+                    size_t a_col, size_t b_row, size_t b_col);
+GPT_API int gpt_sub(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row,
+                    size_t a_col, size_t b_row, size_t b_col);
+GPT_API int gpt_mul(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row,
+                    size_t a_col, size_t b_row, size_t b_col);
+GPT_API int gpt_div(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row,
+                    size_t a_col, size_t b_row, size_t b_col);
 
 /* y = √x, NaN below 0.   y, x  [n]   y may be x */
-GPT_API int gpt_sqrt_forward(float *y, const float *x, size_t n);
+GPT_API int gpt_sqrt(float *y, const float *x, size_t n);
 
 /* y[k,c,r,i] = x[k,r,c,i]: swaps two neighbouring axes.   y [count, cols, rows, inner]   x [count, rows, cols, inner] */
-GPT_API int gpt_transpose_forward(float *y, const float *x, size_t count, size_t rows, size_t cols,
-                                  size_t inner);
+GPT_API int gpt_transpose(float *y, const float *x, size_t count, size_t rows, size_t cols, size_t inner);
 
 /* ---- The generator behind torch.manual_seed: MT19937, and PyTorch's draws from it on the CPU --------------------
  * The state lives in the caller's memory, gpt_random_size() bytes aligned to 8; copying it forks the stream.
@@ -397,78 +396,5 @@ GPT_API int gpt_is_relaxed(void);
 /* Lets this instance's stack begin at `top`, aligned to 16, and grow down. Every instance in a shared memory but
  * one needs a stack of its own, 64 KiB as the first one has. Natively it does nothing. */
 GPT_API int gpt_stack_set(void *top);
-
-/* ---- Plain references -------------------------------------------------------------------------------------------
- * The equation as the textbook has it, in float64 inside, with the contract of the function whose name it carries.
- * The tests hold the SIMD kernels against them; WebAssembly does not export them.
- */
-int gpt_linear_forward_ref(float *y, float *scratch, const float *x, const float *weight, const float *bias,
-                           size_t rows, size_t in, size_t out);
-int gpt_linear_backward_ref(float *dx, float *dweight, float *dbias, float *scratch, const float *dy,
-                            const float *x, const float *weight, size_t rows, size_t in, size_t out);
-int gpt_conv1d_forward_ref(float *y, float *scratch, const float *x, const float *weight, const float *bias,
-                           size_t rows, size_t nx, size_t nf);
-int gpt_conv1d_backward_ref(float *dx, float *dweight, float *dbias, float *scratch, const float *dy,
-                            const float *x, const float *weight, size_t rows, size_t nx, size_t nf);
-int gpt_relu_forward_ref(float *y, const float *x, size_t n);
-int gpt_relu_backward_ref(float *dx, const float *dy, const float *x, size_t n);
-int gpt_gelu_forward_ref(float *y, const float *x, size_t n, int approximate);
-int gpt_gelu_backward_ref(float *dx, const float *dy, const float *x, size_t n, int approximate);
-int gpt_layernorm_forward_ref(float *y, float *mean, float *rstd, const float *x, const float *scale,
-                              const float *shift, size_t rows, size_t cols, float eps);
-int gpt_layernorm_backward_ref(float *dx, float *dscale, float *dshift, const float *dy, const float *x,
-                               const float *mean, const float *rstd, const float *scale, size_t rows,
-                               size_t cols);
-int gpt_batchnorm_statistics_ref(float *mean, float *off, float *var, const float *x, size_t rows,
-                                 size_t cols);
-int gpt_batchnorm_forward_ref(float *y, const float *x, const float *mean, const float *off, const float *var,
-                              const float *scale, const float *shift, size_t rows, size_t cols, float eps);
-int gpt_batchnorm_backward_ref(float *dx, float *dscale, float *dshift, const float *dy, const float *x,
-                               const float *mean, const float *off, const float *var, const float *scale,
-                               size_t rows, size_t cols, float eps);
-int gpt_rmsnorm_forward_ref(float *y, float *rstd, const float *x, const float *scale, size_t rows,
-                            size_t cols, float eps);
-int gpt_rmsnorm_backward_ref(float *dx, float *dscale, const float *dy, const float *x, const float *scale,
-                             const float *rstd, size_t rows, size_t cols);
-int gpt_dropout_forward_ref(float *y, const float *x, size_t n, uint32_t seed, float p);
-int gpt_embedding_forward_ref(float *y, const float *weight, const int32_t *indices, size_t rows,
-                              size_t count, size_t dim);
-int gpt_embedding_backward_ref(float *dweight, const float *dy, const int32_t *indices, size_t rows,
-                               size_t count, size_t dim);
-int gpt_softmax_forward_ref(float *y, const float *x, size_t rows, size_t cols);
-int gpt_softmax_backward_ref(float *dx, const float *dy, const float *y, size_t rows, size_t cols);
-int gpt_feedforward_forward_ref(float *y, float *scratch, const float *x, const float *weight1,
-                                const float *bias1, const float *weight2, const float *bias2, size_t rows,
-                                size_t dim, size_t hidden, int approximate);
-int gpt_attention_forward_ref(float *y, float *lse, float *scratch, const float *qkv, size_t batch,
-                              size_t tokens, size_t heads, size_t size, uint32_t seed, float p);
-int gpt_attention_weights_ref(float *w, float *scratch, const float *qkv, const float *lse, size_t batch,
-                              size_t tokens, size_t heads, size_t size);
-int gpt_attention_backward_ref(float *dqkv, float *scratch, const float *dy, const float *y, const float *qkv,
-                               const float *lse, size_t batch, size_t tokens, size_t heads, size_t size,
-                               uint32_t seed, float p);
-int gpt_crossentropy_forward_ref(float *loss, float *max, float *sum, const float *logits,
-                                 const int32_t *targets, size_t rows, size_t cols);
-int gpt_crossentropy_backward_ref(float *dlogits, const float *logits, const float *max, const float *sum,
-                                  const int32_t *targets, size_t rows, size_t cols, float scale);
-int gpt_mse_forward_ref(float *loss, const float *x, const float *target, size_t rows, size_t cols);
-int gpt_mse_backward_ref(float *dx, const float *x, const float *target, size_t n, float scale);
-int gpt_sgd_step_ref(float *weight, float *momentum, const float *grad, size_t n, double lr, double keep,
-                     double dampening, double decay, int nesterov);
-int gpt_adamw_step_ref(float *weight, float *mean, float *square, const float *grad, size_t n, double lr,
-                       double beta1, double beta2, double eps, double decay, double correction1,
-                       double correction2);
-int gpt_square_sum_forward_ref(double *sum, const float *x, size_t n);
-int gpt_mean_forward_ref(float *mean, const float *x, size_t rows, size_t cols);
-int gpt_var_forward_ref(float *var, const float *x, size_t rows, size_t cols, int unbiased);
-int gpt_add_forward_ref(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row,
-                        size_t a_col, size_t b_row, size_t b_col);
-int gpt_sub_forward_ref(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row,
-                        size_t a_col, size_t b_row, size_t b_col);
-int gpt_mul_forward_ref(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row,
-                        size_t a_col, size_t b_row, size_t b_col);
-int gpt_div_forward_ref(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row,
-                        size_t a_col, size_t b_row, size_t b_col);
-int gpt_sqrt_forward_ref(float *y, const float *x, size_t n);
 
 #endif

@@ -25,6 +25,7 @@
 #include <math.h>
 
 #include "gpt_layers.h"
+#include "reference.h"
 #include "simd.h"
 
 enum { GUESS = 16, BLOCK = 256, ROWS = 64, WIDE = 4 };
@@ -61,7 +62,7 @@ int gpt_layernorm_forward_ref(float *y, float *mean, float *rstd, const float *x
 /* The mean of the first elements, to within rounding; of equal ones, just their value. */
 static float guess_mean(const float *x, size_t cols)
 {
-    const size_t n = gpt_least(cols, GUESS);
+    const size_t n = gpt_min(cols, GUESS);
     float sum = 0.0f;
     for (size_t c = 0; c < n; c++) sum += x[c] - x[0];
     return x[0] + sum / (float)n;
@@ -96,7 +97,7 @@ GPT_INLINE void add_block(double *sum, double *squares, const float *x, float m,
 static void moments(double *off, double *var, const float *x, float m, size_t cols)
 {
     double sum = 0.0, squares = 0.0;
-    for (size_t c = 0; c < cols; c += BLOCK) add_block(&sum, &squares, x + c, m, gpt_least(cols - c, BLOCK));
+    for (size_t c = 0; c < cols; c += BLOCK) add_block(&sum, &squares, x + c, m, gpt_min(cols - c, BLOCK));
     *off = sum / (double)cols;
     *var = squares / (double)cols - *off * *off;
     if (*var < 0.0) *var = 0.0; /* the difference may round below 0 */
@@ -106,7 +107,7 @@ static void moments(double *off, double *var, const float *x, float m, size_t co
 static double offset(const float *x, float m, size_t cols)
 {
     double sum = 0.0;
-    for (size_t c = 0; c < cols; c += BLOCK) add_block(&sum, NULL, x + c, m, gpt_least(cols - c, BLOCK));
+    for (size_t c = 0; c < cols; c += BLOCK) add_block(&sum, NULL, x + c, m, gpt_min(cols - c, BLOCK));
     return sum / (double)cols;
 }
 
@@ -247,7 +248,7 @@ GPT_INLINE void backward_row(float *dx, const float *dy, const float *x, float m
     const double off = offset(x, m, cols);
     double sum = 0.0, dot = 0.0;
     for (size_t c = 0; c < cols; c += BLOCK)
-        add_gradients(&sum, &dot, dy + c, scale + c, x + c, m, gpt_least(cols - c, BLOCK));
+        add_gradients(&sum, &dot, dy + c, scale + c, x + c, m, gpt_min(cols - c, BLOCK));
     const v128_t m4 = wasm_f32x4_splat(m), s4 = wasm_f32x4_splat(rstd),
                  t4 = wasm_f32x4_splat((float)-off * rstd);
     const v128_t mean_g = wasm_f32x4_splat((float)(sum / (double)cols));
@@ -324,7 +325,7 @@ int gpt_layernorm_backward(float *dx, float *dscale, float *dshift, const float 
         if (dshift) dshift[c] = 0.0f;
     }
     for (r = 0; r < rows; r += ROWS)
-        add_rows(dscale, dshift, dy + r * cols, x + r * cols, mean + r, rstd + r, gpt_least(rows - r, ROWS),
+        add_rows(dscale, dshift, dy + r * cols, x + r * cols, mean + r, rstd + r, gpt_min(rows - r, ROWS),
                  cols, first, end);
     return GPT_OK;
 }

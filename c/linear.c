@@ -4,6 +4,7 @@
 
 #include "gemm.h"
 #include "gpt_layers.h"
+#include "reference.h"
 #include "simd.h"
 
 /* Forward's y, backward's dy. */
@@ -19,7 +20,7 @@ size_t gpt_linear_scratch_size(size_t rows, size_t in)
 {
     if (rows < GPT_PACK_FROM) return 0;
     if (rows <= GPT_SIX) return gpt_six_size(in);
-    return gpt_whole_panels(gpt_least(rows, GPT_BLOCK)) * in;
+    return gpt_whole_panels(gpt_min(rows, GPT_BLOCK)) * in;
 }
 
 int gpt_linear_forward_ref(float *y, float *scratch, const float *x, const float *weight, const float *bias,
@@ -65,7 +66,7 @@ int gpt_linear_forward(float *y, float *scratch, const float *x, const float *we
         end_out = gpt_share(out, 12, part, parts, &first_out);
     }
     for (; r < end; r += GPT_BLOCK) {
-        const size_t n = gpt_least(end - r, GPT_BLOCK);
+        const size_t n = gpt_min(end - r, GPT_BLOCK);
         gpt_gemm_pack(scratch, x + r * in, n, in);
         gpt_gemm_packed(y + r * out, scratch, weight, bias, n, in, out, first_out, end_out);
     }

@@ -1,5 +1,6 @@
 /* The mean of the squared differences, a row at a time. Bound by memory. */
 #include "gpt_layers.h"
+#include "reference.h"
 #include "simd.h"
 
 /* So many squares are added in float32, 16 a lane, before they go into float64. */

@@ -6,6 +6,7 @@
  * in float64: the variance is in PyTorch, too.
  */
 #include "gpt_layers.h"
+#include "reference.h"
 #include "simd.h"
 
 enum { SHORT_ROW = 8 };
@@ -23,7 +24,7 @@ static double divisor(size_t cols, int unbiased)
     return unbiased && cols > 0 ? (double)(cols - 1) : (double)cols;
 }
 
-int gpt_mean_forward_ref(float *mean, const float *x, size_t rows, size_t cols)
+int gpt_mean_ref(float *mean, const float *x, size_t rows, size_t cols)
 {
     const int status = check(mean, x, rows, cols);
     if (status) return status;
@@ -35,7 +36,7 @@ int gpt_mean_forward_ref(float *mean, const float *x, size_t rows, size_t cols)
     return GPT_OK;
 }
 
-int gpt_var_forward_ref(float *var, const float *x, size_t rows, size_t cols, int unbiased)
+int gpt_var_ref(float *var, const float *x, size_t rows, size_t cols, int unbiased)
 {
     const int status = check(var, x, rows, cols);
     if (status) return status;
@@ -51,7 +52,7 @@ int gpt_var_forward_ref(float *var, const float *x, size_t rows, size_t cols, in
     return GPT_OK;
 }
 
-int gpt_square_sum_forward_ref(double *sum, const float *x, size_t n)
+int gpt_square_sum_ref(double *sum, const float *x, size_t n)
 {
     if (!sum || !x) return GPT_ERR_NULL;
     if (!gpt_fits(n, 1)) return GPT_ERR_SIZE;
@@ -94,7 +95,7 @@ GPT_INLINE double sum_f64(const float *x, double from, size_t n, int squared)
     return sum;
 }
 
-int gpt_mean_forward(float *mean, const float *x, size_t rows, size_t cols)
+int gpt_mean(float *mean, const float *x, size_t rows, size_t cols)
 {
     const int status = check(mean, x, rows, cols);
     if (status) return status;
@@ -106,7 +107,7 @@ int gpt_mean_forward(float *mean, const float *x, size_t rows, size_t cols)
     return GPT_OK;
 }
 
-int gpt_var_forward(float *var, const float *x, size_t rows, size_t cols, int unbiased)
+int gpt_var(float *var, const float *x, size_t rows, size_t cols, int unbiased)
 {
     const int status = check(var, x, rows, cols);
     if (status) return status;
@@ -119,7 +120,7 @@ int gpt_var_forward(float *var, const float *x, size_t rows, size_t cols, int un
     return GPT_OK;
 }
 
-int gpt_square_sum_forward(double *sum, const float *x, size_t n)
+int gpt_square_sum(double *sum, const float *x, size_t n)
 {
     if (!sum || !x) return GPT_ERR_NULL;
     if (!gpt_fits(n, 1)) return GPT_ERR_SIZE;

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "gpt_layers.h"
+#include "reference.h"
 #include "simd.h"
 
 static int check(const float *y, const float *x, size_t n)

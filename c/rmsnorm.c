@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include "gpt_layers.h"
+#include "reference.h"
 #include "simd.h"
 
 /* Elements of a row, and rows of a column, that are added in float32. */

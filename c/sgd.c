@@ -1,5 +1,6 @@
 /* Stochastic gradient descent with momentum, as PyTorch's SGD. Bound by memory. */
 #include "gpt_layers.h"
+#include "reference.h"
 #include "simd.h"
 
 static int check(const float *weight, const float *grad, size_t n)

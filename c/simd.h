@@ -10,7 +10,7 @@
 /* For what is called for every vector: compilers do not always inline what is used twice, nor does V8 in Node 20. */
 #define GPT_INLINE static inline __attribute__((always_inline))
 
-static inline size_t gpt_least(size_t a, size_t b) { return a < b ? a : b; }
+static inline size_t gpt_min(size_t a, size_t b) { return a < b ? a : b; }
 
 /* Whether a tensor of a·b floats can be addressed at all. */
 static inline int gpt_fits(size_t a, size_t b) { return b == 0 || a <= PTRDIFF_MAX / sizeof(float) / b; }

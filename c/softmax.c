@@ -4,8 +4,8 @@
  * Backward: dx = y · (dy - Σ dy·y).
  */
 #include "softmax.h"
-
 #include "gpt_layers.h"
+#include "reference.h"
 
 static int check(const float *y, const float *x, size_t rows, size_t cols)
 {

@@ -4,7 +4,7 @@
 #include "gpt_layers.h"
 #include "simd.h"
 
-int gpt_transpose_forward(float *y, const float *x, size_t count, size_t rows, size_t cols, size_t inner)
+int gpt_transpose(float *y, const float *x, size_t count, size_t rows, size_t cols, size_t inner)
 {
     if (!y || !x) return GPT_ERR_NULL;
     if (!gpt_fits(rows, cols) || !gpt_fits(rows * cols, inner) || !gpt_fits(count, rows * cols * inner))

@@ -2,6 +2,7 @@
 
 #include "check.h"
 #include "gpt_layers.h"
+#include "reference.h"
 
 static void agrees(void)
 {

@@ -2,6 +2,7 @@
 
 #include "check.h"
 #include "gpt_layers.h"
+#include "reference.h"
 
 /* The kernels on one thread, with the signature of their references. */
 static int whole_attention_forward(float *y, float *lse, float *scratch, const float *qkv, size_t batch,

@@ -1,9 +1,9 @@
-#include "mask.h"
-
-#include <math.h>
-
 #include "check.h"
 #include "gpt_layers.h"
+#include "mask.h"
+#include "reference.h"
+
+#include <math.h>
 
 /* The kernels on one thread, with the signature of their references. */
 static int whole_dropout_forward(float *y, const float *x, size_t n, uint32_t seed, float p)

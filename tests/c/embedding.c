@@ -1,5 +1,6 @@
 #include "check.h"
 #include "gpt_layers.h"
+#include "reference.h"
 
 /* The kernels on one thread, with the signature of their references. */
 static int whole_embedding_forward(float *y, const float *weight, const int32_t *indices, size_t rows,

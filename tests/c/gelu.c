@@ -3,6 +3,7 @@
 
 #include "check.h"
 #include "gpt_layers.h"
+#include "reference.h"
 #include "unary.h"
 
 /* The kernels on one thread, with the signature of their references. */

@@ -3,6 +3,7 @@
 
 #include "check.h"
 #include "gpt_layers.h"
+#include "reference.h"
 
 /* The kernels on one thread, with the signature of their references. */
 static int whole_layernorm_forward(float *y, float *mean, float *rstd, const float *x, const float *scale,

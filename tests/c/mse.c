@@ -1,5 +1,6 @@
 #include "check.h"
 #include "gpt_layers.h"
+#include "reference.h"
 
 /* The kernels on one thread, with the signature of their references. */
 static int whole_mse_forward(float *loss, const float *x, const float *target, size_t rows, size_t cols)

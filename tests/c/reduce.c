@@ -3,6 +3,7 @@
 
 #include "check.h"
 #include "gpt_layers.h"
+#include "reference.h"
 
 /* The lengths of `sizes`, and those around the kernel's blocks of 1024. */
 enum { LENGTHS = SIZES + 4 };
@@ -25,14 +26,14 @@ static double mean_magnitude(const float *x, size_t n)
 static void expect_moments(const float *x, size_t rows, size_t cols)
 {
     float *y = output("y", rows), *expected = output("expected", rows);
-    expect_status(gpt_mean_forward_ref(expected, x, rows, cols), GPT_OK);
-    expect_status(gpt_mean_forward(y, x, rows, cols), GPT_OK);
+    expect_status(gpt_mean_ref(expected, x, rows, cols), GPT_OK);
+    expect_status(gpt_mean(y, x, rows, cols), GPT_OK);
     for (size_t r = 0; r < rows; r++)
         expect_within("mean", r, (double)y[r], (double)expected[r],
                       1e-6 * mean_magnitude(x + r * cols, cols));
     for (int unbiased = 0; unbiased <= 1; unbiased++) {
-        expect_status(gpt_var_forward_ref(expected, x, rows, cols, unbiased), GPT_OK);
-        expect_status(gpt_var_forward(y, x, rows, cols, unbiased), GPT_OK);
+        expect_status(gpt_var_ref(expected, x, rows, cols, unbiased), GPT_OK);
+        expect_status(gpt_var(y, x, rows, cols, unbiased), GPT_OK);
         for (size_t r = 0; r < rows; r++)
             expect_within(unbiased ? "unbiased var" : "var", r, (double)y[r], (double)expected[r],
                           1e-6 * (double)expected[r]);
@@ -45,17 +46,17 @@ static void known_values(void)
     static const float x[8] = {1.0f, 2.0f, 3.0f, 4.0f, -1.0f, -1.0f, 1.0f, 5.0f};
     static const float mean[2] = {2.5f, 1.0f}, var[2] = {1.25f, 6.0f}, unbiased_var[2] = {1.66666663f, 8.0f};
     float *y = output("y", 2);
-    expect_status(gpt_mean_forward(y, x, 2, 4), GPT_OK);
+    expect_status(gpt_mean(y, x, 2, 4), GPT_OK);
     expect_same("mean", y, mean, 2);
-    expect_status(gpt_mean_forward_ref(y, x, 2, 4), GPT_OK);
+    expect_status(gpt_mean_ref(y, x, 2, 4), GPT_OK);
     expect_same("reference mean", y, mean, 2);
-    expect_status(gpt_var_forward(y, x, 2, 4, 0), GPT_OK);
+    expect_status(gpt_var(y, x, 2, 4, 0), GPT_OK);
     expect_same("var", y, var, 2);
-    expect_status(gpt_var_forward_ref(y, x, 2, 4, 0), GPT_OK);
+    expect_status(gpt_var_ref(y, x, 2, 4, 0), GPT_OK);
     expect_same("reference var", y, var, 2);
-    expect_status(gpt_var_forward(y, x, 2, 4, 1), GPT_OK);
+    expect_status(gpt_var(y, x, 2, 4, 1), GPT_OK);
     expect_same("unbiased var", y, unbiased_var, 2);
-    expect_status(gpt_var_forward_ref(y, x, 2, 4, 1), GPT_OK);
+    expect_status(gpt_var_ref(y, x, 2, 4, 1), GPT_OK);
     expect_same("reference unbiased var", y, unbiased_var, 2);
 }
 
@@ -109,7 +110,7 @@ static void opposite_infinities_are_nan(void)
         values[n - 1] = -INFINITY;
         const float *x = input_of("x", values, n);
         float *y = output("y", 1);
-        expect_status(gpt_mean_forward(y, x, 1, n), GPT_OK);
+        expect_status(gpt_mean(y, x, 1, n), GPT_OK);
         expect(isnan(y[0]), "expected NaN, got %g", (double)y[0]);
         end_case();
     }
@@ -117,8 +118,8 @@ static void opposite_infinities_are_nan(void)
 
 typedef int (*variance)(float *var, const float *x, size_t rows, size_t cols, int unbiased);
 typedef int (*average)(float *mean, const float *x, size_t rows, size_t cols);
-static const variance variances[2] = {gpt_var_forward, gpt_var_forward_ref};
-static const average averages[2] = {gpt_mean_forward, gpt_mean_forward_ref};
+static const variance variances[2] = {gpt_var, gpt_var_ref};
+static const average averages[2] = {gpt_mean, gpt_mean_ref};
 
 static void nothing_to_divide_by_is_nan(void)
 {
@@ -158,9 +159,9 @@ static void constant_rows(void)
             for (size_t i = 0; i < n; i++) values[i] = constants[v];
             const float *x = input_of("x", values, n);
             float *y = output("y", 1);
-            expect_status(gpt_mean_forward(y, x, 1, n), GPT_OK);
+            expect_status(gpt_mean(y, x, 1, n), GPT_OK);
             expect_within("mean", 0, (double)y[0], constant, 1e-6 * fabs(constant));
-            expect_status(gpt_var_forward(y, x, 1, n, 0), GPT_OK);
+            expect_status(gpt_var(y, x, 1, n, 0), GPT_OK);
             /* the float64 mean may be off by a few of its roundings */
             expect_within("var", 0, (double)y[0], 0.0, 1e-24 * constant * constant);
             end_case();
@@ -208,29 +209,28 @@ static void square_sums(void)
 {
     static const float known[3] = {3.0f, -4.0f, 1e30f};
     double sum = 0.0, expected = 0.0;
-    expect_status(gpt_square_sum_forward(&sum, known, 2), GPT_OK);
+    expect_status(gpt_square_sum(&sum, known, 2), GPT_OK);
     expect(sum == 25.0, "expected 25, got %.17g", sum);
-    expect_status(gpt_square_sum_forward(&sum, known, 3), GPT_OK);
+    expect_status(gpt_square_sum(&sum, known, 3), GPT_OK);
     expect_within("past float32", 0, sum, 1e60, 1e54);
     for (size_t k = 0; k < LENGTHS; k++) {
         const size_t n = length(k);
         in_case("n = %zu", n);
         const float *x = random_input("x", n, -4.0f, 4.0f);
-        expect_status(gpt_square_sum_forward_ref(&expected, x, n), GPT_OK);
-        expect_status(gpt_square_sum_forward(&sum, x, n), GPT_OK);
+        expect_status(gpt_square_sum_ref(&expected, x, n), GPT_OK);
+        expect_status(gpt_square_sum(&sum, x, n), GPT_OK);
         expect_within("sum", 0, sum, expected, 1e-12 * expected);
         end_case();
     }
     sum = 7.0;
     for (size_t k = 0; k < 2; k++) {
-        int (*const sums)(double *, const float *, size_t) =
-            k ? gpt_square_sum_forward_ref : gpt_square_sum_forward;
+        int (*const sums)(double *, const float *, size_t) = k ? gpt_square_sum_ref : gpt_square_sum;
         expect_status(sums(NULL, known, 3), GPT_ERR_NULL);
         expect_status(sums(&sum, NULL, 3), GPT_ERR_NULL);
         expect_status(sums(&sum, known, HUGE_SIZE), GPT_ERR_SIZE);
         expect(sum == 7.0, "written by a call that refuses: %.17g", sum);
     }
-    expect_status(gpt_square_sum_forward(&sum, known, 0), GPT_OK);
+    expect_status(gpt_square_sum(&sum, known, 0), GPT_OK);
     expect(sum == 0.0, "expected 0 of none, got %.17g", sum);
 }
 

@@ -2,6 +2,7 @@
 
 #include "check.h"
 #include "gpt_layers.h"
+#include "reference.h"
 
 /* The kernels on one thread, with the signature of their references. */
 static int whole_rmsnorm_forward(float *y, float *rstd, const float *x, const float *scale, size_t rows,

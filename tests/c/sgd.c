@@ -1,5 +1,6 @@
 #include "check.h"
 #include "gpt_layers.h"
+#include "reference.h"
 
 /* momentum, nesterov, and what they take beside */
 static const struct {

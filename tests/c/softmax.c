@@ -2,6 +2,7 @@
 
 #include "check.h"
 #include "gpt_layers.h"
+#include "reference.h"
 
 /* The kernels on one thread, with the signature of their references. */
 static int whole_softmax_forward(float *y, const float *x, size_t rows, size_t cols)

@@ -16,7 +16,7 @@ static void moves_every_element(void)
                     const size_t slice = i / (rows * cols), row = i / cols % rows, col = i % cols;
                     expected[(slice * cols + col) * rows + row] = x[i];
                 }
-                expect_status(gpt_transpose_forward(y, x, count, rows, cols, 1), GPT_OK);
+                expect_status(gpt_transpose(y, x, count, rows, cols, 1), GPT_OK);
                 expect_same("y", y, expected, n);
                 end_case();
             }
@@ -36,7 +36,7 @@ static void moves_whole_rows(void)
                          col = i / inner % cols;
             expected[((slice * cols + col) * rows + row) * inner + i % inner] = x[i];
         }
-        expect_status(gpt_transpose_forward(y, x, count, rows, cols, inner), GPT_OK);
+        expect_status(gpt_transpose(y, x, count, rows, cols, inner), GPT_OK);
         expect_same("y", y, expected, n);
         end_case();
     }
@@ -50,7 +50,7 @@ static void keeps_specials(void)
             expected[col * 2 + row] = specials[row * (SPECIALS / 2) + col];
     const float *x = input_of("x", specials, SPECIALS);
     float *y = output("y", SPECIALS);
-    expect_status(gpt_transpose_forward(y, x, 1, 2, SPECIALS / 2, 1), GPT_OK);
+    expect_status(gpt_transpose(y, x, 1, 2, SPECIALS / 2, 1), GPT_OK);
     expect_same("y", y, expected, SPECIALS);
 }
 
@@ -59,30 +59,30 @@ static void refuses(void)
     const float *x = random_input("x", 8, -1.0f, 1.0f);
     float *y = output("y", 8);
     in_case("y NULL");
-    expect_refused(gpt_transpose_forward(NULL, x, 2, 2, 2, 1), GPT_ERR_NULL);
+    expect_refused(gpt_transpose(NULL, x, 2, 2, 2, 1), GPT_ERR_NULL);
     in_case("x NULL");
-    expect_refused(gpt_transpose_forward(y, NULL, 2, 2, 2, 1), GPT_ERR_NULL);
+    expect_refused(gpt_transpose(y, NULL, 2, 2, 2, 1), GPT_ERR_NULL);
     in_case("count = SIZE_MAX / 2");
-    expect_refused(gpt_transpose_forward(y, x, HUGE_SIZE, 2, 2, 1), GPT_ERR_SIZE);
+    expect_refused(gpt_transpose(y, x, HUGE_SIZE, 2, 2, 1), GPT_ERR_SIZE);
     in_case("rows = SIZE_MAX / 2");
-    expect_refused(gpt_transpose_forward(y, x, 2, HUGE_SIZE, 2, 1), GPT_ERR_SIZE);
+    expect_refused(gpt_transpose(y, x, 2, HUGE_SIZE, 2, 1), GPT_ERR_SIZE);
     in_case("cols = SIZE_MAX / 2");
-    expect_refused(gpt_transpose_forward(y, x, 2, 2, HUGE_SIZE, 1), GPT_ERR_SIZE);
+    expect_refused(gpt_transpose(y, x, 2, 2, HUGE_SIZE, 1), GPT_ERR_SIZE);
     in_case("rows and cols whose product wraps to 0");
-    expect_refused(gpt_transpose_forward(y, x, 1, SIZE_MAX / 2 + 1, 2, 1), GPT_ERR_SIZE);
+    expect_refused(gpt_transpose(y, x, 1, SIZE_MAX / 2 + 1, 2, 1), GPT_ERR_SIZE);
     in_case("inner = SIZE_MAX / 2");
-    expect_refused(gpt_transpose_forward(y, x, 2, 2, 2, HUGE_SIZE), GPT_ERR_SIZE);
+    expect_refused(gpt_transpose(y, x, 2, 2, 2, HUGE_SIZE), GPT_ERR_SIZE);
     in_case("inner = 0");
-    expect_refused(gpt_transpose_forward(y, x, 2, 2, 2, 0), GPT_OK);
+    expect_refused(gpt_transpose(y, x, 2, 2, 2, 0), GPT_OK);
     in_case("count = 0");
-    expect_refused(gpt_transpose_forward(y, x, 0, 2, 2, 1), GPT_OK);
+    expect_refused(gpt_transpose(y, x, 0, 2, 2, 1), GPT_OK);
     in_case("rows = 0");
-    expect_refused(gpt_transpose_forward(y, x, 2, 0, 2, 1), GPT_OK);
+    expect_refused(gpt_transpose(y, x, 2, 0, 2, 1), GPT_OK);
     in_case("cols = 0");
-    expect_refused(gpt_transpose_forward(y, x, 2, 2, 0, 1), GPT_OK);
+    expect_refused(gpt_transpose(y, x, 2, 2, 0, 1), GPT_OK);
     in_case("an empty tensor of endless sizes, which returns at once");
-    expect_refused(gpt_transpose_forward(y, x, SIZE_MAX, 0, 0, 1), GPT_OK);
-    expect_refused(gpt_transpose_forward(y, x, 1, 0, SIZE_MAX, 1), GPT_OK);
+    expect_refused(gpt_transpose(y, x, SIZE_MAX, 0, 0, 1), GPT_OK);
+    expect_refused(gpt_transpose(y, x, 1, 0, SIZE_MAX, 1), GPT_OK);
 }
 
 void test_transpose(void)

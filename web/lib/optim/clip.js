@@ -22,7 +22,7 @@ export function clipGradNorm(runtime, parameters, maxNorm) {
   return runtime.scope(() => {
     const result = Tensor.empty(runtime, where, [2]) // room for a float64
     const squares = grads.map(({ byteOffset, size }) => {
-      runtime.call('gpt_square_sum_forward', result.byteOffset, byteOffset, size)
+      runtime.call('gpt_square_sum', result.byteOffset, byteOffset, size)
       return runtime.memory.doubles(result.byteOffset, 1)[0]
     })
     const norm = Math.sqrt(squares.reduce((sum, square) => sum + square, 0))
@@ -30,7 +30,7 @@ export function clipGradNorm(runtime, parameters, maxNorm) {
     if (factor >= 1) return norm
     result.data[0] = factor
     for (const { byteOffset, size } of grads) {
-      runtime.call('gpt_mul_forward', byteOffset, byteOffset, result.byteOffset, 1, size, 0, 1, 0, 0)
+      runtime.call('gpt_mul', byteOffset, byteOffset, result.byteOffset, 1, size, 0, 1, 0, 0)
     }
     return norm
   })

@@ -234,7 +234,7 @@ export class Tensor {
     }
     const { byteOffset } = this.grad
     this.runtime.call(
-      'gpt_add_forward',
+      'gpt_add',
       byteOffset,
       byteOffset,
       gradient.byteOffset,
@@ -258,7 +258,7 @@ export class Tensor {
     this.#live('mean')
     const { dim, keepdim } = checkOptions('mean', options, { dim: undefined, keepdim: false })
     return this.#reduce('mean', dim, keepdim, (result, x, rows, cols) =>
-      this.runtime.call('gpt_mean_forward', result, x, rows, cols),
+      this.runtime.call('gpt_mean', result, x, rows, cols),
     )
   }
 
@@ -278,28 +278,28 @@ export class Tensor {
     })
     checkBoolean('var', 'unbiased', unbiased)
     return this.#reduce('var', dim, keepdim, (result, x, rows, cols) =>
-      this.runtime.call('gpt_var_forward', result, x, rows, cols, Number(unbiased)),
+      this.runtime.call('gpt_var', result, x, rows, cols, Number(unbiased)),
     )
   }
 
   /** @param {Tensor | number} other @returns {Tensor} this + other, broadcast as in PyTorch */
   add(other) {
-    return this.#binary('add', 'gpt_add_forward', other)
+    return this.#binary('add', 'gpt_add', other)
   }
 
   /** @param {Tensor | number} other @returns {Tensor} this - other, broadcast as in PyTorch */
   sub(other) {
-    return this.#binary('sub', 'gpt_sub_forward', other)
+    return this.#binary('sub', 'gpt_sub', other)
   }
 
   /** @param {Tensor | number} other @returns {Tensor} this · other elementwise, broadcast as in PyTorch */
   mul(other) {
-    return this.#binary('mul', 'gpt_mul_forward', other)
+    return this.#binary('mul', 'gpt_mul', other)
   }
 
   /** @param {Tensor | number} other @returns {Tensor} this / other elementwise, broadcast as in PyTorch */
   div(other) {
-    return this.#binary('div', 'gpt_div_forward', other)
+    return this.#binary('div', 'gpt_div', other)
   }
 
   /**
@@ -377,7 +377,7 @@ export class Tensor {
           axes.slice(begin, end).reduce((product, i) => product * this.shape[i], 1)
         const y = Tensor.empty(runtime, 'permute', moved.shape)
         const sizes = [size(0, to), size(to, from), size(from, from + 1), size(from + 1, rank)]
-        runtime.call('gpt_transpose_forward', y.byteOffset, moved.byteOffset, ...sizes)
+        runtime.call('gpt_transpose', y.byteOffset, moved.byteOffset, ...sizes)
         moved = y
         axes = [...axes.slice(0, to), axis, ...axes.slice(to, from), ...axes.slice(from + 1)]
       })
@@ -425,7 +425,7 @@ export class Tensor {
   sqrt() {
     this.#live('sqrt')
     const y = Tensor.empty(this.runtime, 'sqrt', this.shape)
-    this.runtime.call('gpt_sqrt_forward', y.byteOffset, this.byteOffset, this.size)
+    this.runtime.call('gpt_sqrt', y.byteOffset, this.byteOffset, this.size)
     return y
   }
 
@@ -477,7 +477,7 @@ export class Tensor {
       let x = this.byteOffset
       if (inner !== 1) {
         const moved = Tensor.empty(runtime, where, [outer, inner, cols])
-        runtime.call('gpt_transpose_forward', moved.byteOffset, x, outer, cols, inner, 1)
+        runtime.call('gpt_transpose', moved.byteOffset, x, outer, cols, inner, 1)
         x = moved.byteOffset
       }
       kernel(result.byteOffset, x, outer * inner, cols)
@@ -487,7 +487,7 @@ export class Tensor {
 
   /**
    * @param {string} where
-   * @param {'gpt_add_forward' | 'gpt_sub_forward' | 'gpt_mul_forward' | 'gpt_div_forward'} kernel
+   * @param {'gpt_add' | 'gpt_sub' | 'gpt_mul' | 'gpt_div'} kernel
    * @param {unknown} other
    * @returns {Tensor}
    */
