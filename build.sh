@@ -321,6 +321,7 @@ bench) bench tests/bench/bench.js "$@" ;;
 bench-browser) bench_browser "$@" ;;
 compare)
     build
+    need_newer_node
     exec node tests/bench/compare.js "$@"
     ;;
 golden) golden ;;

