@@ -11,7 +11,7 @@ usage: ./build.sh [build | demo | test | bench | bench-browser | compare | golde
             build/wasm/        the kernels of c/, by Emscripten: simd and relaxed (fused multiply-add), and each
                               once more with shared memory, for threads; plain, to time beside them on the page
             dist/             the npm package: web/lib with the WebAssembly in it, and its types
-            web/demo/dist/    the page, as static files
+            web/demo/dist/    the page and, in api/, the API reference, as static files
   demo    build, then serve the page until interrupted; the last line printed is its address.
             --port N   another port than 4173; a port in use gives way to the next
   test    build, then run every test: the kernels natively under sanitizers, the package in Node, the packed
@@ -251,7 +251,16 @@ build_package() {
     node_modules/.bin/tsc -p web/lib >&2
 }
 
-build_page() { node_modules/.bin/vite build --logLevel warn web/demo >&2; }
+build_api() {
+    rm -rf build/api
+    node web/demo/api.js >&2
+}
+
+# Vite empties the folder that it builds into, so the API reference is copied afterwards.
+build_page() {
+    node_modules/.bin/vite build --logLevel warn web/demo >&2
+    cp -R build/api web/demo/dist/api
+}
 
 build() {
     need_node
@@ -259,7 +268,8 @@ build() {
     make_if_changed npm node_modules install_npm_packages package.json package-lock.json
     make_if_changed wasm build/wasm/simd.wasm build_wasm c
     make_if_changed package dist/index.js build_package web/lib build/wasm
-    make_if_changed page web/demo/dist/index.html build_page web/demo web/lib build/wasm
+    make_if_changed api build/api/index.html build_api web/demo/api.js web/lib package.json
+    make_if_changed page web/demo/dist/index.html build_page web/demo web/lib build/wasm build/api
 }
 
 demo() {

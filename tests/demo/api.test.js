@@ -1,0 +1,79 @@
+// The API reference that is served with the page: complete, public only, and without a broken link.
+
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { launch, open, serve } from './browser.js'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const folder = join(root, 'web/demo/dist/api')
+const pages = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.html'))
+  .map((name) => ({ name, html: readFileSync(join(folder, name), 'utf8') }))
+
+/** The names that index.js exports, its types included. */
+const types = readFileSync(join(root, 'dist/index.d.ts'), 'utf8')
+const names = [...types.matchAll(/export type (\w+)/g), ...types.matchAll(/export \{ (\w+) \}/g)].map(
+  ([, name]) => name,
+)
+
+test('each name of the public API has its page, and nothing else has', () => {
+  const documented = pages.flatMap(({ name }) => /^[a-z]+\/(\w+)\.html$/.exec(name)?.[1] ?? [])
+  assert.deepEqual(documented.sort(), names.sort())
+  for (const name of ['Gpt', 'Tensor', 'Module', 'LayerNorm', 'GPTModel', 'AdamW']) {
+    assert.ok(
+      pages.some((page) => page.name === `classes/${name}.html`),
+      name,
+    )
+  }
+})
+
+test('constructors stand as users call them', () => {
+  const { html } = pages.find(({ name }) => name === 'classes/Linear.html') ?? { html: '' }
+  const text = html.replace(/<[^>]*>/g, '').replace(/(\s|&nbsp;)+/g, ' ')
+  assert.match(text, /new Linear\( ?inFeatures: number, outFeatures: number, options\?/)
+  for (const page of pages) assert.doesNotMatch(page.html, /kind-parameter">runtime</, page.name)
+})
+
+test('links inside the reference resolve, and none leads elsewhere', () => {
+  const ids = new Map(
+    pages.map(({ name, html }) => [name, new Set([...html.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id))]),
+  )
+  const files = new Set(
+    readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => name.replaceAll('\\', '/')),
+  )
+  let count = 0
+  for (const { name, html } of pages) {
+    for (const [, link] of html.matchAll(/ (?:href|src)="([^"]*)"/g)) {
+      const { origin, pathname, hash } = new URL(link, `file:///${name}`)
+      const target = pathname.slice(1)
+      assert.equal(origin, 'null', `${name}: ${link}`)
+      assert.ok(files.has(target), `${name}: ${link}`)
+      if (hash && target.endsWith('.html')) {
+        assert.ok(ids.get(target)?.has(decodeURIComponent(hash.slice(1))), `${name}: ${link}`)
+      }
+      count++
+    }
+  }
+  assert.ok(count > 1000, `${count}`)
+})
+
+test('the page links to the reference, which opens under its Content-Security-Policy', async () => {
+  const server = await serve()
+  const browser = await launch()
+  try {
+    const { page, complaints, foreign } = await open(browser, server.url)
+    const link = await page.$eval('footer a[href*="api/"]', (anchor) => /** @type {any} */ (anchor).href)
+    const reference = await open(browser, link)
+    await reference.page.waitForSelector('#tsd-nav-container a[href$="LayerNorm.html"]')
+    await reference.page.goto(new URL('classes/LayerNorm.html', link).href)
+    assert.equal(await reference.page.$eval('h1', (heading) => heading.textContent), 'Class LayerNorm')
+    assert.deepEqual([...complaints, ...reference.complaints], [])
+    assert.deepEqual([...foreign, ...reference.foreign], [])
+  } finally {
+    await browser.close()
+    server.stop()
+  }
+})
