@@ -1,49 +1,71 @@
-// The checks at the edge of the public API. Each takes `where`, the function as its caller knows it, and throws a
-// GptLayersError that reads `where: argument should be ..., got ...`.
+// The checks of arguments at the edge of the public API.
+//
+// Each check takes `where`, the function as its caller knows it, such as `LayerNorm.forward`, and the argument's `name`.
+// It throws a GptLayersError whose message reads `where: name should be ..., got ...`: TYPE when the argument has the
+// wrong type, VALUE when it has the right type and a value that is not allowed.
 
 import { GptLayersError } from './errors.js'
 
+/** Longer strings are cut in error messages. */
+const MAX_STRING = 40
+
+/** Longer arrays are named by their length in error messages. */
+const MAX_ARRAY = 8
+
 /**
- * A value in an error message, short whatever it is.
+ * A short text for any value, for an error message: `3`, `"tanh"`, `[2, 5]`, `an array of 100`, `a Tensor`.
  *
  * @param {unknown} value
  * @returns {string}
  */
 export function describe(value) {
-  if (value === null || value === undefined || typeof value === 'number' || typeof value === 'boolean') {
-    return Object.is(value, -0) ? '-0' : String(value)
+  if (value === null || value === undefined) return String(value)
+  switch (typeof value) {
+    case 'number':
+      return Object.is(value, -0) ? '-0' : String(value)
+    case 'bigint':
+      return `${value}n`
+    case 'string':
+      return JSON.stringify(value.length > MAX_STRING ? `${value.slice(0, MAX_STRING)}…` : value)
+    case 'function':
+      return `function ${value.name || '(anonymous)'}`
+    case 'object':
+      return describeObject(value)
+    default:
+      return String(value) // a boolean or a symbol
   }
-  if (typeof value === 'string') return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value)
-  if (typeof value === 'bigint') return `${value}n`
-  if (typeof value === 'function') return `function ${value.name || '(anonymous)'}`
+}
+
+/** @param {object} value @returns {string} */
+function describeObject(value) {
   if (Array.isArray(value)) {
-    const simple = value.length <= 8 && value.every((v) => typeof v === 'number')
-    return simple ? `[${value.join(', ')}]` : `an array of ${value.length}`
+    const isShort = value.length <= MAX_ARRAY && value.every((item) => typeof item === 'number')
+    return isShort ? `[${value.join(', ')}]` : `an array of ${value.length}`
   }
-  if (typeof value === 'symbol') return String(value)
   const name = Object.getPrototypeOf(value)?.constructor?.name
-  return name && name !== 'Object' ? `${/^[AEIOU]/.test(name) ? 'an' : 'a'} ${name}` : 'an object'
+  if (!name || name === 'Object') return 'an object'
+  return `${/^[AEIOU]/.test(name) ? 'an' : 'a'} ${name}`
 }
 
 /**
  * @param {string} where
  * @param {string} name
  * @param {unknown} value
- * @param {string} expected in words, for the error
- * @param {(value: number) => boolean} accepts
+ * @param {string} expected the allowed values in words
+ * @param {(value: number) => boolean} isAllowed
  * @returns {asserts value is number}
  */
-export function checkNumber(where, name, value, expected, accepts) {
+export function checkNumber(where, name, value, expected, isAllowed) {
   if (typeof value !== 'number') {
     throw new GptLayersError('TYPE', `${where}: ${name} should be ${expected}, got ${describe(value)}`)
   }
-  if (!accepts(value)) {
+  if (!isAllowed(value)) {
     throw new GptLayersError('VALUE', `${where}: ${name} should be ${expected}, got ${describe(value)}`)
   }
 }
 
 /**
- * A number of features, tokens, threads ...
+ * A number of things of which there is at least one: features, tokens, layers.
  *
  * @param {string} where
  * @param {string} name
@@ -52,6 +74,18 @@ export function checkNumber(where, name, value, expected, accepts) {
  */
 export function checkSize(where, name, value) {
   checkNumber(where, name, value, 'a positive integer', (size) => Number.isSafeInteger(size) && size > 0)
+}
+
+/**
+ * A rate or a factor, such as a learning rate.
+ *
+ * @param {string} where
+ * @param {string} name
+ * @param {unknown} value
+ * @returns {asserts value is number}
+ */
+export function checkNonNegative(where, name, value) {
+  checkNumber(where, name, value, 'a finite number >= 0', (n) => n >= 0 && n < Infinity)
 }
 
 /**
@@ -85,7 +119,7 @@ export function checkChoice(where, name, value, choices) {
 }
 
 /**
- * A shape: a list of sizes, each a non-negative integer. `[]` is a single value.
+ * A shape: an array of sizes, each an integer >= 0. The shape of a single value is `[]`.
  *
  * @param {string} where
  * @param {unknown} shape
@@ -95,22 +129,16 @@ export function checkShape(where, shape) {
   if (!Array.isArray(shape)) {
     throw new GptLayersError('TYPE', `${where}: shape should be an array of sizes, got ${describe(shape)}`)
   }
-  shape.forEach((size, i) =>
-    checkNumber(
-      where,
-      `shape[${i}]`,
-      size,
-      'a non-negative integer',
-      (n) => Number.isSafeInteger(n) && n >= 0,
-    ),
-  )
+  const isSize = (/** @type {number} */ n) => Number.isSafeInteger(n) && n >= 0
+  shape.forEach((size, i) => checkNumber(where, `shape[${i}]`, size, 'a non-negative integer', isSize))
 }
 
 /**
  * @param {string} where
  * @param {string} name of a tensor
- * @param {readonly number[]} shape that it has
+ * @param {readonly number[]} shape the tensor's shape
  * @param {readonly number[]} expected
+ * @throws {GptLayersError} SHAPE
  */
 export function checkSameShape(where, name, shape, expected) {
   if (shape.length === expected.length && expected.every((size, i) => size === shape[i])) return
@@ -121,13 +149,13 @@ export function checkSameShape(where, name, shape, expected) {
 }
 
 /**
- * An options object. An unknown name is an error, since it is nearly always a misspelt one.
+ * An options object. Unknown names are refused, because they are nearly always misspelled.
  *
  * @template {Record<string, unknown>} T
  * @param {string} where
  * @param {unknown} options
- * @param {T} defaults every option's name, with the value it has when left out
- * @returns {T}
+ * @param {T} defaults the name and the default value of every option
+ * @returns {T} every option: the given value, or the default where none or undefined was given. Types are not checked
  */
 export function checkOptions(where, options, defaults) {
   const given = checkObject(where, 'options', options)

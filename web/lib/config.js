@@ -1,12 +1,21 @@
 /**
- * The configuration of GPT-2's smallest model, 124 million parameters, as the notebook's cell 16 has it.
+ * The configuration of the smallest GPT-2 model: 124 million parameters.
+ * Source: Radford et al. 2019, "Language Models are Unsupervised Multitask Learners".
  *
- * - `vocabSize`: tokens in the vocabulary
- * - `contextLength`: tokens a sequence may have
- * - `embDim`: the size of a token's vector
- * - `nHeads`, `nLayers`: attention heads a layer, transformer blocks
- * - `dropRate`: the share of activations that dropout zeroes in training
- * - `qkvBias`: whether the projections to query, key and value have a bias
+ * | property | meaning |
+ * | --- | --- |
+ * | `vocabSize` | number of different tokens |
+ * | `contextLength` | greatest number of tokens in a sequence |
+ * | `embDim` | number of features of a token |
+ * | `nHeads` | attention heads in a transformer block |
+ * | `nLayers` | number of transformer blocks |
+ * | `dropRate` | probability that dropout zeroes an activation in training mode |
+ * | `qkvBias` | whether the query, key and value projections have a bias |
+ *
+ * GPT-2's published weights have biases and a tied output layer: see the example. `qkvBias: false` is the usual choice for
+ * a model trained from scratch.
+ *
+ * @example const config = { ...GPT_CONFIG_124M, qkvBias: true, tieWeights: true } // for GPT-2's weights
  */
 export const GPT_CONFIG_124M = Object.freeze({
   vocabSize: 50257,
