@@ -68,7 +68,7 @@ test('an optimizer trains a layer, whose gradients it forgets', () => {
   const before = x.toArray().flat()
   gpt.scope(() => {
     layer.forward(x)
-    x.accumulate(layer.backward(gpt.ones([4, 3])))
+    x.addGradient(layer.backward(gpt.ones([4, 3])))
     optimizer.step()
   })
   assert.deepEqual(

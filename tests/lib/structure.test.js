@@ -14,7 +14,7 @@ function sources(folder) {
     .map((name) => {
       const source = readFileSync(`${root}${folder}/${name}`, 'utf8')
       const found = source.matchAll(
-        /(?:^|\n)\s*(?:import|export)\b[^'"\n]*?['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]/g,
+        /(?:^|\n)\s*(?:import|export)\b[^'"]*?(?:\bfrom|\bimport)\s*['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]/g,
       )
       return {
         path: `${folder}/${name}`,

@@ -7,8 +7,9 @@
  * - `MEMORY`: the heap cannot hold it
  * - `DISPOSED`: the tensor was disposed before
  * - `UNSUPPORTED`: this machine, or this version, cannot do it
+ * - `INTERNAL`: a kernel refused what this package passed to it: a bug of this package
  *
- * @typedef {'TYPE' | 'SHAPE' | 'VALUE' | 'MEMORY' | 'DISPOSED' | 'UNSUPPORTED'} ErrorCode
+ * @typedef {'TYPE' | 'SHAPE' | 'VALUE' | 'MEMORY' | 'DISPOSED' | 'UNSUPPORTED' | 'INTERNAL'} ErrorCode
  */
 
 /** The one error this package throws. Its message names the argument, what was expected and what came. */

@@ -1,7 +1,7 @@
 /** @import { Indices } from './tensor/indices.js' */
 /** @import { Loss } from './losses/loss.js' */
 /** @import { Exports, Runtime } from './runtime/runtime.js' */
-/** @import { NestedArray, NumberArray } from './tensor/tensor.js' */
+/** @import { NestedArray, NumberArray } from './tensor/nested.js' */
 
 import { checkNumber, checkObject, checkShape, describe } from './check.js'
 import { GptLayersError } from './errors.js'
@@ -141,7 +141,7 @@ export class Gpt {
    */
   randn(shape) {
     const tensor = this.#empty('randn', shape)
-    this.#runtime.generator.normal(tensor.byteOffset, tensor.size)
+    this.#runtime.generator.normal(tensor)
     return tensor
   }
 
@@ -154,7 +154,7 @@ export class Gpt {
    */
   rand(shape) {
     const tensor = this.#empty('rand', shape)
-    this.#runtime.generator.uniform(tensor.byteOffset, tensor.size)
+    this.#runtime.generator.uniform(tensor)
     return tensor
   }
 

@@ -3,6 +3,7 @@
 
 import { describe } from '../check.js'
 import { GptLayersError } from '../errors.js'
+import { checkTensor } from '../tensor/check.js'
 import { Tensor } from '../tensor/tensor.js'
 
 /** The longest header there may be, in bytes, as in the format's own library. */
@@ -167,7 +168,7 @@ function checkLive(where, name, tensor) {
   if (!(tensor instanceof Tensor)) {
     throw new GptLayersError('TYPE', `${where}: ${name} should be a Tensor, got ${describe(tensor)}`)
   }
-  return { name, tensor: tensor.runtime.checkTensor(where, name, tensor) }
+  return { name, tensor: checkTensor(tensor.runtime, where, name, tensor) }
 }
 
 /**

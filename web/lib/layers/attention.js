@@ -2,6 +2,7 @@
 
 import { checkBoolean, checkNumber, checkObject, checkOptions, checkSize } from '../check.js'
 import { GptLayersError } from '../errors.js'
+import { checkRows, checkTensorOf } from '../tensor/check.js'
 import { Tensor } from '../tensor/tensor.js'
 import { Conv1D } from './conv1d.js'
 import { Dropout } from './dropout.js'
@@ -75,7 +76,8 @@ export class Attention extends Module {
   forward(x, options = {}) {
     const where = 'Attention.forward'
     const { runtime, embDim, nHeads, contextLength, dropRate, training } = this
-    const { x: input } = runtime.checkRows(where, x, embDim, 'embDim')
+    checkRows(runtime, where, x, embDim, 'embDim')
+    const input = x
     const tokens = input.shape.at(-2)
     if (tokens === undefined || tokens > contextLength) {
       const expected = `end in [tokens, ${embDim}] with at most ${contextLength} (contextLength) tokens`
@@ -88,7 +90,7 @@ export class Attention extends Module {
     checkBoolean(where, 'returnWeights', returnWeights)
     const leading = input.shape.slice(0, -2)
     const sizes = this.#sizes(input)
-    const parts = runtime.partsOf(this.#time(input))
+    const parts = runtime.timedParts(this.#time(input))
     return runtime.scope(() => {
       const qkv = this.cAttn.forward(input)
       const y = Tensor.empty(runtime, where, input.shape)
@@ -145,9 +147,9 @@ export class Attention extends Module {
     const where = 'Attention.backward'
     const { runtime, embDim, nHeads, dropRate } = this
     const { qkv, y, lse } = this.saved(where)
-    const gradient = runtime.checkGradient(where, dy, y.shape)
+    const gradient = checkTensorOf(runtime, where, 'dy', dy, y.shape)
     const tokens = /** @type {number} */ (y.shape.at(-2))
-    const parts = runtime.partsOf(2.5 * this.#time(y))
+    const parts = runtime.timedParts(2.5 * this.#time(y))
     return runtime.scope(() => {
       const dqkv = Tensor.empty(runtime, where, qkv.shape)
       const scratch = Tensor.empty(runtime, where, [

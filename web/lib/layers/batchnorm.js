@@ -2,6 +2,7 @@
 
 import { checkNumber, checkOptions, checkSize } from '../check.js'
 import { GptLayersError } from '../errors.js'
+import { checkRows, checkTensorOf } from '../tensor/check.js'
 import { Tensor } from '../tensor/tensor.js'
 import { Module } from './module.js'
 
@@ -83,7 +84,8 @@ export class BatchNorm extends Module {
   forward(x) {
     const where = 'BatchNorm.forward'
     const { runtime, numFeatures, momentum } = this
-    const { x: input, rows } = runtime.checkRows(where, x, numFeatures, 'numFeatures')
+    const rows = checkRows(runtime, where, x, numFeatures, 'numFeatures')
+    const input = x
     if (this.training && rows < 2) {
       throw new GptLayersError(
         'VALUE',
@@ -91,7 +93,7 @@ export class BatchNorm extends Module {
       )
     }
     const pointer = (/** @type {'scale' | 'shift' | 'runningMean' | 'runningVar'} */ name) =>
-      runtime.checkParameter(where, name, this[name], [numFeatures])
+      checkTensorOf(runtime, where, name, this[name], [numFeatures]).byteOffset
     const [scale, shift] = [pointer('scale'), pointer('shift')]
     const [runningMean, runningVar] = [pointer('runningMean'), pointer('runningVar')]
     return runtime.scope(() => {
@@ -148,12 +150,12 @@ export class BatchNorm extends Module {
     const where = 'BatchNorm.backward'
     const { runtime, numFeatures, eps } = this
     const { x, mean, off, variance } = this.saved(where)
-    const { byteOffset } = runtime.checkGradient(where, dy, x.shape)
-    const scale = runtime.checkParameter(where, 'scale', this.scale, [numFeatures])
-    runtime.checkParameter(where, 'shift', this.shift, [numFeatures])
+    const { byteOffset } = checkTensorOf(runtime, where, 'dy', dy, x.shape)
+    const scale = checkTensorOf(runtime, where, 'scale', this.scale, [numFeatures]).byteOffset
+    checkTensorOf(runtime, where, 'shift', this.shift, [numFeatures]).byteOffset
     const dx = runtime.scope(() => {
       const dx = Tensor.empty(runtime, where, x.shape)
-      runtime.addGradients(where, [this.scale, this.shift], (dscale, dshift) =>
+      this.addGradients(where, [this.scale, this.shift], (dscale, dshift) =>
         runtime.parallel(
           x.size * BACKWARD_TIME,
           'gpt_batchnorm_backward',

@@ -1,6 +1,7 @@
 /** @import { Runtime } from '../runtime/runtime.js' */
 
 import { checkBoolean, checkOptions, checkSize } from '../check.js'
+import { checkRows, checkTensorOf } from '../tensor/check.js'
 import { Tensor } from '../tensor/tensor.js'
 import { Module } from './module.js'
 
@@ -41,7 +42,7 @@ export class Conv1D extends Module {
     this.weight = parameters.weight
     /** [nf], or null without one @type {Tensor | null} */
     this.bias = parameters.bias
-    runtime.generator.normal(this.weight.byteOffset, this.weight.size, DEVIATION)
+    runtime.generator.normal(this.weight, DEVIATION)
     this.bias?.data.fill(0)
   }
 
@@ -54,11 +55,12 @@ export class Conv1D extends Module {
   forward(x) {
     const where = 'Conv1D.forward'
     const { runtime, nf, nx } = this
-    const { x: input, rows } = runtime.checkRows(where, x, nx, 'nx')
+    const rows = checkRows(runtime, where, x, nx, 'nx')
+    const input = x
     const { weight, bias } = this.#pointers(where)
     // One row is read from memory and little else, which goes best in one stream: with the weight's rows read by halves
     // 768 to 3072 takes 0.67 ms, whole 0.27.
-    const parts = rows === 1 ? 1 : runtime.partsOf(this.#time(rows))
+    const parts = rows === 1 ? 1 : runtime.timedParts(this.#time(rows))
     return runtime.scope(() => {
       const y = Tensor.empty(runtime, where, [...input.shape.slice(0, -1), nf])
       const scratch = Tensor.empty(runtime, where, [
@@ -91,15 +93,15 @@ export class Conv1D extends Module {
     const { runtime, nf, nx } = this
     const { x } = this.saved(where)
     const rows = x.size / nx
-    const gradient = runtime.checkGradient(where, dy, [...x.shape.slice(0, -1), nf])
+    const gradient = checkTensorOf(runtime, where, 'dy', dy, [...x.shape.slice(0, -1), nf])
     const { weight } = this.#pointers(where)
-    const parts = runtime.partsOf(2 * this.#time(rows))
+    const parts = runtime.timedParts(2 * this.#time(rows))
     return runtime.scope(() => {
       const dx = Tensor.empty(runtime, where, x.shape)
       const scratch = Tensor.empty(runtime, where, [
         parts * runtime.exports.gpt_conv1d_backward_scratch_size(rows, nf),
       ])
-      runtime.addGradients(where, [this.weight, this.bias], (dweight, dbias) =>
+      this.addGradients(where, [this.weight, this.bias], (dweight, dbias) =>
         runtime.inParts(
           parts,
           'gpt_conv1d_backward',
@@ -137,8 +139,8 @@ export class Conv1D extends Module {
   #pointers(where) {
     const { runtime, nf, nx } = this
     return {
-      weight: runtime.checkParameter(where, 'weight', this.weight, [nx, nf]),
-      bias: this.bias === null ? 0 : runtime.checkParameter(where, 'bias', this.bias, [nf]),
+      weight: checkTensorOf(runtime, where, 'weight', this.weight, [nx, nf]).byteOffset,
+      bias: this.bias === null ? 0 : checkTensorOf(runtime, where, 'bias', this.bias, [nf]).byteOffset,
     }
   }
 }

@@ -1,6 +1,7 @@
 /** @import { Runtime } from '../runtime/runtime.js' */
 
 import { checkNumber } from '../check.js'
+import { checkTensor, checkTensorOf } from '../tensor/check.js'
 import { Tensor } from '../tensor/tensor.js'
 import { Module } from './module.js'
 
@@ -38,7 +39,7 @@ export class Dropout extends Module {
    */
   forward(x) {
     const { runtime } = this
-    const input = runtime.checkTensor('Dropout.forward', 'x', x)
+    const input = checkTensor(runtime, 'Dropout.forward', 'x', x)
     if (!this.training || this.p === 0) {
       const y = input.reshape(input.shape)
       this.#remember(0, input.shape)
@@ -60,7 +61,7 @@ export class Dropout extends Module {
     const where = 'Dropout.backward'
     const { runtime } = this
     this.saved(where)
-    const gradient = runtime.checkGradient(where, dy, this.#shape)
+    const gradient = checkTensorOf(runtime, where, 'dy', dy, this.#shape)
     let dx
     if (this.p === 0) {
       dx = gradient.reshape(gradient.shape)

@@ -2,6 +2,7 @@
 /** @import { Runtime } from '../runtime/runtime.js' */
 
 import { checkSize } from '../check.js'
+import { checkTensorOf } from '../tensor/check.js'
 import { checkIndices, storeIndices } from '../tensor/indices.js'
 import { Tensor } from '../tensor/tensor.js'
 import { Module } from './module.js'
@@ -28,7 +29,7 @@ export class Embedding extends Module {
     this.embeddingDim = embeddingDim
     /** [numEmbeddings, embeddingDim], drawn from N(0, 1) as PyTorch does @type {Tensor} */
     this.weight = Tensor.empty(runtime, 'Embedding', [numEmbeddings, embeddingDim])
-    runtime.generator.normal(this.weight.byteOffset, this.weight.size)
+    runtime.generator.normal(this.weight)
   }
 
   /**
@@ -41,7 +42,10 @@ export class Embedding extends Module {
     const where = 'Embedding.forward'
     const { runtime, numEmbeddings, embeddingDim } = this
     const checked = checkIndices(runtime, where, 'indices', indices, numEmbeddings)
-    const weight = runtime.checkParameter(where, 'weight', this.weight, [numEmbeddings, embeddingDim])
+    const weight = checkTensorOf(runtime, where, 'weight', this.weight, [
+      numEmbeddings,
+      embeddingDim,
+    ]).byteOffset
     return runtime.scope(() => {
       const y = Tensor.empty(runtime, where, [...checked.shape, embeddingDim])
       const stored = storeIndices(runtime, where, checked)
@@ -71,9 +75,9 @@ export class Embedding extends Module {
     const where = 'Embedding.backward'
     const { runtime, numEmbeddings, embeddingDim } = this
     const { indices } = this.saved(where)
-    const { byteOffset } = runtime.checkGradient(where, dy, [...indices.shape, embeddingDim])
-    runtime.checkParameter(where, 'weight', this.weight, [numEmbeddings, embeddingDim])
-    runtime.addGradients(where, [this.weight], (dweight) =>
+    const { byteOffset } = checkTensorOf(runtime, where, 'dy', dy, [...indices.shape, embeddingDim])
+    checkTensorOf(runtime, where, 'weight', this.weight, [numEmbeddings, embeddingDim]).byteOffset
+    this.addGradients(where, [this.weight], (dweight) =>
       runtime.parallel(
         (this.weight.size + dy.size) * EMBEDDING_TIME,
         'gpt_embedding_backward',

@@ -1,6 +1,7 @@
 /** @import { Runtime } from '../runtime/runtime.js' */
 
 import { checkNumber, checkObject, checkSize } from '../check.js'
+import { checkRows, checkTensorOf } from '../tensor/check.js'
 import { Tensor } from '../tensor/tensor.js'
 import { Dropout } from './dropout.js'
 import { GELU } from './gelu.js'
@@ -73,10 +74,11 @@ export class FeedForward extends Module {
     const where = 'FeedForward.forward'
     const { runtime, embDim, hiddenDim } = this
     const [first, gelu, second] = this.layers
-    const { x: input, rows } = runtime.checkRows(where, x, embDim, 'embDim')
+    const rows = checkRows(runtime, where, x, embDim, 'embDim')
+    const input = x
     const one = first.pointers(where)
     const two = second.pointers(where)
-    const parts = runtime.partsOf(first.time(rows) + second.time(rows))
+    const parts = runtime.timedParts(first.time(rows) + second.time(rows))
     if (this.training || (parts > 1 && rows < ROWS_EACH * parts)) {
       // the same bits as the kernel's, but for dropout
       const y = runtime.scope(() => this.dropout.forward(second.forward(gelu.forward(first.forward(input)))))
@@ -117,7 +119,7 @@ export class FeedForward extends Module {
     const { runtime } = this
     const [first, gelu, second] = this.layers
     const { x } = this.saved(where)
-    const gradient = runtime.checkGradient(where, dy, x.shape)
+    const gradient = checkTensorOf(runtime, where, 'dy', dy, x.shape)
     // before the first gradient is added
     first.pointers(where)
     second.pointers(where)

@@ -1,6 +1,7 @@
 /** @import { Runtime } from '../runtime/runtime.js' */
 
 import { checkChoice, checkOptions } from '../check.js'
+import { checkTensor, checkTensorOf } from '../tensor/check.js'
 import { Tensor } from '../tensor/tensor.js'
 import { Module } from './module.js'
 
@@ -44,7 +45,7 @@ export class GELU extends Module {
    */
   forward(x) {
     const { runtime } = this
-    const input = runtime.checkTensor('GELU.forward', 'x', x)
+    const input = checkTensor(runtime, 'GELU.forward', 'x', x)
     const y = Tensor.empty(runtime, 'GELU.forward', input.shape)
     const { size } = input
     runtime.parallel(size * GELU_TIME, 'gpt_gelu_forward', y.byteOffset, input.byteOffset, size, this.kind)
@@ -61,7 +62,7 @@ export class GELU extends Module {
     const where = 'GELU.backward'
     const { runtime } = this
     const { x } = this.saved(where)
-    const { byteOffset } = runtime.checkGradient(where, dy, x.shape)
+    const { byteOffset } = checkTensorOf(runtime, where, 'dy', dy, x.shape)
     const dx = Tensor.empty(runtime, where, x.shape)
     const { size } = x
     runtime.parallel(

@@ -4,6 +4,7 @@
 
 import { checkBoolean, checkObject, checkSize, describe } from '../check.js'
 import { GptLayersError } from '../errors.js'
+import { checkTensorOf } from '../tensor/check.js'
 import { checkIndices } from '../tensor/indices.js'
 import { Dropout } from './dropout.js'
 import { Embedding } from './embedding.js'
@@ -87,7 +88,7 @@ export class GPTModel extends Module {
       this.tokEmb.weight = this.outHead.weight
       // Positions from N(0, 1) would drown tokens of the head's size: after 600 steps of a small model 2.5 instead of 0.1.
       for (const { weight } of [this.tokEmb, this.posEmb]) {
-        runtime.generator.normal(weight.byteOffset, weight.size, DEVIATION)
+        runtime.generator.normal(weight, DEVIATION)
       }
     }
   }
@@ -138,7 +139,7 @@ export class GPTModel extends Module {
     const where = 'GPTModel.backward'
     const { runtime, embDim } = this
     this.saved(where)
-    const gradient = runtime.checkGradient(where, dlogits, this.#shape)
+    const gradient = checkTensorOf(runtime, where, 'dy', dlogits, this.#shape)
     runtime.scope(() => {
       let d = this.finalNorm.backward(this.outHead.backward(gradient))
       for (const block of [...this.trfBlocks].reverse()) {

@@ -1,6 +1,7 @@
 /** @import { Runtime } from '../runtime/runtime.js' */
 
 import { checkNumber, checkOptions, checkSize } from '../check.js'
+import { checkRows, checkTensorOf } from '../tensor/check.js'
 import { Tensor } from '../tensor/tensor.js'
 import { Module } from './module.js'
 
@@ -62,9 +63,10 @@ export class LayerNorm extends Module {
   forward(x) {
     const where = 'LayerNorm.forward'
     const { runtime, embDim, eps } = this
-    const { x: input, rows } = runtime.checkRows(where, x, embDim, 'embDim')
-    const scale = runtime.checkParameter(where, 'scale', this.scale, [embDim])
-    const shift = runtime.checkParameter(where, 'shift', this.shift, [embDim])
+    const rows = checkRows(runtime, where, x, embDim, 'embDim')
+    const input = x
+    const scale = checkTensorOf(runtime, where, 'scale', this.scale, [embDim]).byteOffset
+    const shift = checkTensorOf(runtime, where, 'shift', this.shift, [embDim]).byteOffset
     /** @param {number} mean @param {number} rstd where each row's are kept, or 0 @returns {Tensor} */
     const normalise = (mean, rstd) => {
       const y = Tensor.empty(runtime, where, input.shape)
@@ -102,11 +104,11 @@ export class LayerNorm extends Module {
     const where = 'LayerNorm.backward'
     const { runtime, embDim } = this
     const { x, mean, rstd } = this.saved(where)
-    const gradient = runtime.checkGradient(where, dy, x.shape)
-    const scale = runtime.checkParameter(where, 'scale', this.scale, [embDim])
+    const gradient = checkTensorOf(runtime, where, 'dy', dy, x.shape)
+    const scale = checkTensorOf(runtime, where, 'scale', this.scale, [embDim]).byteOffset
     return runtime.scope(() => {
       const dx = Tensor.empty(runtime, where, x.shape)
-      runtime.addGradients(where, [this.scale, this.shift], (dscale, dshift) =>
+      this.addGradients(where, [this.scale, this.shift], (dscale, dshift) =>
         runtime.parallel(
           x.size * BACKWARD_TIME,
           'gpt_layernorm_backward',

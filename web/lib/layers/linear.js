@@ -1,6 +1,7 @@
 /** @import { Runtime } from '../runtime/runtime.js' */
 
 import { checkBoolean, checkOptions, checkSize } from '../check.js'
+import { checkRows, checkTensorOf } from '../tensor/check.js'
 import { Tensor } from '../tensor/tensor.js'
 import { Module } from './module.js'
 
@@ -34,7 +35,7 @@ export class Linear extends Module {
     this.weight = parameters.weight
     /** [outFeatures], or null without one @type {Tensor | null} */
     this.bias = parameters.bias
-    runtime.generator.linear(this.weight.byteOffset, this.bias?.byteOffset ?? 0, inFeatures, outFeatures)
+    runtime.generator.linear(this.weight, this.bias, inFeatures, outFeatures)
   }
 
   /**
@@ -45,9 +46,10 @@ export class Linear extends Module {
    */
   forward(x) {
     const { runtime, inFeatures, outFeatures } = this
-    const { x: input, rows } = runtime.checkRows('Linear.forward', x, inFeatures, 'inFeatures')
+    const rows = checkRows(runtime, 'Linear.forward', x, inFeatures, 'inFeatures')
+    const input = x
     const { weight, bias } = this.pointers('Linear.forward')
-    const parts = runtime.partsOf(this.time(rows))
+    const parts = runtime.timedParts(this.time(rows))
     return runtime.scope(() => {
       const y = Tensor.empty(runtime, 'Linear.forward', [...input.shape.slice(0, -1), outFeatures])
       const scratch = Tensor.empty(runtime, 'Linear.forward', [
@@ -80,15 +82,15 @@ export class Linear extends Module {
     const { runtime, inFeatures, outFeatures } = this
     const { x } = this.saved(where)
     const rows = x.size / inFeatures
-    const gradient = runtime.checkGradient(where, dy, [...x.shape.slice(0, -1), outFeatures])
+    const gradient = checkTensorOf(runtime, where, 'dy', dy, [...x.shape.slice(0, -1), outFeatures])
     const { weight } = this.pointers(where)
-    const parts = runtime.partsOf(2 * this.time(rows))
+    const parts = runtime.timedParts(2 * this.time(rows))
     return runtime.scope(() => {
       const dx = Tensor.empty(runtime, where, x.shape)
       const scratch = Tensor.empty(runtime, where, [
         parts * runtime.exports.gpt_linear_backward_scratch_size(rows, outFeatures),
       ])
-      runtime.addGradients(where, [this.weight, this.bias], (dweight, dbias) =>
+      this.addGradients(where, [this.weight, this.bias], (dweight, dbias) =>
         runtime.inParts(
           parts,
           'gpt_linear_backward',
@@ -128,8 +130,9 @@ export class Linear extends Module {
   pointers(where) {
     const { runtime, inFeatures, outFeatures } = this
     return {
-      weight: runtime.checkParameter(where, 'weight', this.weight, [outFeatures, inFeatures]),
-      bias: this.bias === null ? 0 : runtime.checkParameter(where, 'bias', this.bias, [outFeatures]),
+      weight: checkTensorOf(runtime, where, 'weight', this.weight, [outFeatures, inFeatures]).byteOffset,
+      bias:
+        this.bias === null ? 0 : checkTensorOf(runtime, where, 'bias', this.bias, [outFeatures]).byteOffset,
     }
   }
 }

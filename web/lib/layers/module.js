@@ -2,7 +2,9 @@
 
 import { checkObject, checkSameShape, describe } from '../check.js'
 import { GptLayersError } from '../errors.js'
+import { TENSORS } from '../runtime/scope.js'
 import { decodeSafetensors, encodeSafetensors } from '../checkpoint/safetensors.js'
+import { checkTensor, checkTensorOf } from '../tensor/check.js'
 import { Tensor } from '../tensor/tensor.js'
 
 /** A property's name as PyTorch writes it: runningMean is running_mean. */
@@ -204,6 +206,30 @@ export class Module {
     return this.#named(true).map(([, tensor]) => tensor)
   }
 
+  /** For `scope`. @internal */
+  [TENSORS]() {
+    return this.tensors()
+  }
+
+  /**
+   * Has a kernel write the gradients of some parameters, and adds them to what those have. Kernels write and never add,
+   * so that a part of a call may be done again; see Crew.
+   *
+   * @internal
+   * @param {string} where
+   * @param {readonly (Tensor | null)[]} parameters null for one that the layer does without
+   * @param {(...offsets: number[]) => void} write calls the kernel with where the gradients are to be; 0 for null
+   */
+  addGradients(where, parameters, write) {
+    this.runtime.scope(() => {
+      const gradients = parameters.map(
+        (parameter) => parameter && Tensor.empty(this.runtime, where, parameter.shape),
+      )
+      write(...gradients.map((gradient) => gradient?.byteOffset ?? 0))
+      parameters.forEach((parameter, i) => parameter?.addGradient(/** @type {Tensor} */ (gradients[i])))
+    })
+  }
+
   /** Forgets the parameters' gradients: `.grad` is null again, as after PyTorch's zero_grad. */
   zeroGrad() {
     for (const parameter of this.parameters()) {
@@ -236,7 +262,7 @@ export class Module {
       if (!(source instanceof Tensor)) {
         throw new GptLayersError('TYPE', `${where}: ${name} should be a Tensor, got ${describe(source)}`)
       }
-      source.runtime.checkParameter(where, name, source, shape)
+      checkTensorOf(source.runtime, where, name, source, shape)
       const values = source.data.slice() // it may be one of those that are written
       return () => values
     })
@@ -337,7 +363,7 @@ export class Module {
           `${where}: ${what} should have ${name}, got ${listed(names, 'none')}`,
         )
       }
-      target.runtime.checkTensor(where, `own ${name}`, target)
+      checkTensor(target.runtime, where, `own ${name}`, target)
       const { given, transposed } = source
       const read = prepare(given, transposed ? [...target.shape].reverse() : target.shape)
       const values = transposed ? () => transpose(read(), target.shape) : read

@@ -1,3 +1,4 @@
+import { checkTensor, checkTensorOf } from '../tensor/check.js'
 import { Tensor } from '../tensor/tensor.js'
 import { Module } from './module.js'
 
@@ -15,7 +16,7 @@ export class ReLU extends Module {
    */
   forward(x) {
     const { runtime } = this
-    const input = runtime.checkTensor('ReLU.forward', 'x', x)
+    const input = checkTensor(runtime, 'ReLU.forward', 'x', x)
     const y = Tensor.empty(runtime, 'ReLU.forward', input.shape)
     runtime.parallel(input.size * RELU_TIME, 'gpt_relu_forward', y.byteOffset, input.byteOffset, input.size)
     this.save({ x: input })
@@ -31,7 +32,7 @@ export class ReLU extends Module {
     const where = 'ReLU.backward'
     const { runtime } = this
     const { x } = this.saved(where)
-    const { byteOffset } = runtime.checkGradient(where, dy, x.shape)
+    const { byteOffset } = checkTensorOf(runtime, where, 'dy', dy, x.shape)
     const dx = Tensor.empty(runtime, where, x.shape)
     runtime.parallel(x.size * RELU_TIME, 'gpt_relu_backward', dx.byteOffset, byteOffset, x.byteOffset, x.size)
     this.release()

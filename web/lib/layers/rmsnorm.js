@@ -1,6 +1,7 @@
 /** @import { Runtime } from '../runtime/runtime.js' */
 
 import { checkNumber, checkOptions, checkSize } from '../check.js'
+import { checkRows, checkTensorOf } from '../tensor/check.js'
 import { Tensor } from '../tensor/tensor.js'
 import { Module } from './module.js'
 
@@ -52,8 +53,9 @@ export class RMSNorm extends Module {
   forward(x) {
     const where = 'RMSNorm.forward'
     const { runtime, embDim, eps } = this
-    const { x: input, rows } = runtime.checkRows(where, x, embDim, 'embDim')
-    const scale = runtime.checkParameter(where, 'scale', this.scale, [embDim])
+    const rows = checkRows(runtime, where, x, embDim, 'embDim')
+    const input = x
+    const scale = checkTensorOf(runtime, where, 'scale', this.scale, [embDim]).byteOffset
     return runtime.scope(() => {
       const y = Tensor.empty(runtime, where, input.shape)
       const rstd = Tensor.empty(runtime, where, [rows])
@@ -82,11 +84,11 @@ export class RMSNorm extends Module {
     const where = 'RMSNorm.backward'
     const { runtime, embDim } = this
     const { x, rstd } = this.saved(where)
-    const { byteOffset } = runtime.checkGradient(where, dy, x.shape)
-    const scale = runtime.checkParameter(where, 'scale', this.scale, [embDim])
+    const { byteOffset } = checkTensorOf(runtime, where, 'dy', dy, x.shape)
+    const scale = checkTensorOf(runtime, where, 'scale', this.scale, [embDim]).byteOffset
     const dx = runtime.scope(() => {
       const dx = Tensor.empty(runtime, where, x.shape)
-      runtime.addGradients(where, [this.scale], (dscale) =>
+      this.addGradients(where, [this.scale], (dscale) =>
         runtime.parallel(
           x.size * BACKWARD_TIME,
           'gpt_rmsnorm_backward',

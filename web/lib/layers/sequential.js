@@ -3,6 +3,7 @@
 
 import { describe } from '../check.js'
 import { GptLayersError } from '../errors.js'
+import { checkTensor } from '../tensor/check.js'
 import { Module } from './module.js'
 
 /** One layer after the other, as PyTorch's nn.Sequential. */
@@ -48,7 +49,7 @@ export class Sequential extends Module {
    */
   forward(x) {
     const { runtime } = this
-    const input = runtime.checkTensor('Sequential.forward', 'x', x)
+    const input = checkTensor(runtime, 'Sequential.forward', 'x', x)
     return runtime.scope(() => this.layers.reduce((h, layer) => layer.forward(h), input))
   }
 
@@ -62,7 +63,7 @@ export class Sequential extends Module {
    */
   backward(dy) {
     const { runtime } = this
-    const gradient = runtime.checkTensor('Sequential.backward', 'dy', dy)
+    const gradient = checkTensor(runtime, 'Sequential.backward', 'dy', dy)
     return runtime.scope(() => this.layers.reduceRight((d, layer) => layer.backward(d), gradient))
   }
 }

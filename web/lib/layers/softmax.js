@@ -1,3 +1,4 @@
+import { checkTensor, checkTensorOf } from '../tensor/check.js'
 import { Tensor } from '../tensor/tensor.js'
 import { Module } from './module.js'
 
@@ -16,7 +17,7 @@ export class Softmax extends Module {
    */
   forward(x) {
     const { runtime } = this
-    const input = runtime.checkTensor('Softmax.forward', 'x', x)
+    const input = checkTensor(runtime, 'Softmax.forward', 'x', x)
     const y = Tensor.empty(runtime, 'Softmax.forward', input.shape)
     const { rows, cols } = rowsOf(input)
     runtime.parallel(
@@ -42,7 +43,7 @@ export class Softmax extends Module {
     const where = 'Softmax.backward'
     const { runtime } = this
     const { y } = this.saved(where)
-    const { byteOffset } = runtime.checkGradient(where, dy, y.shape)
+    const { byteOffset } = checkTensorOf(runtime, where, 'dy', dy, y.shape)
     const dx = Tensor.empty(runtime, where, y.shape)
     const { rows, cols } = rowsOf(y)
     const time = y.size * BACKWARD_TIME

@@ -2,6 +2,7 @@
 /** @import { Tensor } from '../tensor/tensor.js' */
 
 import { checkObject } from '../check.js'
+import { checkRows, checkTensorOf } from '../tensor/check.js'
 import { Attention } from './attention.js'
 import { FeedForward } from './feedforward.js'
 import { LayerNorm } from './layernorm.js'
@@ -53,7 +54,8 @@ export class TransformerBlock extends Module {
    */
   forward(x) {
     const { runtime, attn, ff, norm1, norm2 } = this
-    const { x: input } = runtime.checkRows('TransformerBlock.forward', x, attn.embDim, 'embDim')
+    checkRows(runtime, 'TransformerBlock.forward', x, attn.embDim, 'embDim')
+    const input = x
     const y = runtime.scope(() => {
       const h = input.add(attn.forward(norm1.forward(input)))
       return h.add(ff.forward(norm2.forward(h)))
@@ -71,7 +73,7 @@ export class TransformerBlock extends Module {
     const where = 'TransformerBlock.backward'
     const { runtime, attn, ff, norm1, norm2 } = this
     const { x } = this.saved(where)
-    const gradient = runtime.checkGradient(where, dy, x.shape)
+    const gradient = checkTensorOf(runtime, where, 'dy', dy, x.shape)
     const dx = runtime.scope(() => {
       const dh = gradient.add(norm2.backward(ff.backward(gradient)))
       return dh.add(norm1.backward(attn.backward(dh)))

@@ -2,12 +2,10 @@
 /** @import { Runtime } from '../runtime/runtime.js' */
 
 import { GptLayersError } from '../errors.js'
+import { checkTensor } from '../tensor/check.js'
 import { checkIndices, storeIndices } from '../tensor/indices.js'
 import { Tensor } from '../tensor/tensor.js'
 import { Loss, sumOf } from './loss.js'
-
-/** Nanoseconds an element, about, of the exponential's pass over the logits. */
-const EXPONENTIAL_TIME = 1
 
 /** A target that counts for nothing, as PyTorch's ignore_index. */
 const IGNORE = -100
@@ -20,7 +18,7 @@ const IGNORE = -100
  */
 export function crossEntropy(runtime, logits, targets) {
   const where = 'crossEntropy'
-  const x = runtime.checkTensor(where, 'logits', logits)
+  const x = checkTensor(runtime, where, 'logits', logits)
   const cols = x.shape.at(-1)
   if (cols === undefined)
     throw new GptLayersError('SHAPE', `${where}: logits should end in classes, got shape []`)
@@ -37,32 +35,11 @@ export function crossEntropy(runtime, logits, targets) {
   return runtime.scope(() => {
     const stored = storeIndices(runtime, where, { indices, shape: [rows] })
     const [losses, max, sum] = [0, 1, 2].map(() => Tensor.empty(runtime, where, [rows]))
-    runtime.parallel(
-      x.size * EXPONENTIAL_TIME,
-      'gpt_crossentropy_forward',
-      losses.byteOffset,
-      max.byteOffset,
-      sum.byteOffset,
-      x.byteOffset,
-      stored.byteOffset,
-      rows,
-      cols,
-    )
+    runtime.run('gpt_crossentropy_forward', [losses, max, sum, x, stored, rows, cols])
     const counted = indices.reduce((count, index) => count + Number(index !== IGNORE), 0)
     return new Loss(runtime, sumOf(losses) / counted, [x, max, sum, stored], ([x, max, sum, targets]) => {
       const dx = Tensor.empty(runtime, 'Loss.backward', x.shape)
-      runtime.parallel(
-        x.size * EXPONENTIAL_TIME,
-        'gpt_crossentropy_backward',
-        dx.byteOffset,
-        x.byteOffset,
-        max.byteOffset,
-        sum.byteOffset,
-        targets.byteOffset,
-        rows,
-        cols,
-        1 / counted,
-      )
+      runtime.run('gpt_crossentropy_backward', [dx, x, max, sum, targets, rows, cols, 1 / counted])
       return dx
     })
   })

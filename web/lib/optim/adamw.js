@@ -56,12 +56,11 @@ export class AdamW extends Optimizer {
     const { betas, eps, weightDecay } = this.#options
     const t = step.item() + 1
     step.data[0] = t
-    this.call(
-      'gpt_adamw_step',
-      parameter.byteOffset,
-      mean.byteOffset,
-      square.byteOffset,
-      grad.byteOffset,
+    this.run('gpt_adamw_step', [
+      parameter,
+      mean,
+      square,
+      grad,
       parameter.size,
       this.lr,
       ...betas,
@@ -69,6 +68,6 @@ export class AdamW extends Optimizer {
       weightDecay,
       1 - betas[0] ** t,
       1 - betas[1] ** t,
-    )
+    ])
   }
 }

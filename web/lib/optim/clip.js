@@ -1,6 +1,7 @@
 /** @import { Runtime } from '../runtime/runtime.js' */
 
 import { checkNumber } from '../check.js'
+import { checkTensorOf } from '../tensor/check.js'
 import { Tensor } from '../tensor/tensor.js'
 import { checkParameters } from './optimizer.js'
 
@@ -16,22 +17,20 @@ export function clipGradNorm(runtime, parameters, maxNorm) {
   checkNumber(where, 'maxNorm', maxNorm, 'a number from 0 on', (n) => n >= 0)
   const grads = all.flatMap(({ grad, shape }, i) => {
     if (grad === null || grad.disposed) return []
-    runtime.checkParameter(where, `parameters[${i}].grad`, grad, shape)
+    checkTensorOf(runtime, where, `parameters[${i}].grad`, grad, shape)
     return [grad]
   })
   return runtime.scope(() => {
     const result = Tensor.empty(runtime, where, [2]) // room for a float64
-    const squares = grads.map(({ byteOffset, size }) => {
-      runtime.call('gpt_square_sum', result.byteOffset, byteOffset, size)
+    const squares = grads.map((grad) => {
+      runtime.run('gpt_square_sum', [result, grad, grad.size])
       return runtime.memory.doubles(result.byteOffset, 1)[0]
     })
     const norm = Math.sqrt(squares.reduce((sum, square) => sum + square, 0))
     const factor = maxNorm / (norm + 1e-6) // PyTorch's, and so is the NaN where the norm is one
     if (factor >= 1) return norm
     result.data[0] = factor
-    for (const { byteOffset, size } of grads) {
-      runtime.call('gpt_mul', byteOffset, byteOffset, result.byteOffset, 1, size, 0, 1, 0, 0)
-    }
+    for (const grad of grads) runtime.run('gpt_mul', [grad, grad, result, 1, grad.size, 0, 1, 0, 0])
     return norm
   })
 }

@@ -1,7 +1,8 @@
 /** @import { Runtime } from '../runtime/runtime.js' */
 
-import { checkNumber, checkObject, checkSameShape, describe } from '../check.js'
+import { checkNumber, checkObject, describe } from '../check.js'
 import { GptLayersError } from '../errors.js'
+import { checkTensor, checkTensorOf } from '../tensor/check.js'
 import { Tensor } from '../tensor/tensor.js'
 
 /**
@@ -42,10 +43,10 @@ export class Optimizer {
     const where = `${this.#name}.step`
     checkRate(where, this.lr)
     const due = this.parameters.flatMap((parameter, i) => {
-      this.#runtime.checkTensor(where, `parameters[${i}]`, parameter)
+      checkTensor(this.#runtime, where, `parameters[${i}]`, parameter)
       const { grad } = parameter
       if (grad === null || grad.disposed) return []
-      this.#runtime.checkParameter(where, `parameters[${i}].grad`, grad, parameter.shape)
+      checkTensorOf(this.#runtime, where, `parameters[${i}].grad`, grad, parameter.shape)
       return [{ parameter, grad }]
     })
     const added = this.#addStates(
@@ -105,8 +106,7 @@ export class Optimizer {
         if (!(source instanceof Tensor)) {
           throw new GptLayersError('TYPE', `${where}: ${name} should be a Tensor, got ${describe(source)}`)
         }
-        source.runtime.checkTensor(where, name, source)
-        checkSameShape(where, name, source.shape, shape)
+        checkTensorOf(source.runtime, where, name, source, shape)
         return { slot, data: source.data.slice() }
       })
       return [{ parameter, values }]
@@ -172,14 +172,14 @@ export class Optimizer {
   }
 
   /**
-   * Calls a kernel. On one thread: the step is in place, and a part of it must not be done twice; see Crew.
+   * Calls a kernel, on one thread.
    *
    * @internal
    * @param {`gpt_${string}_step`} kernel
-   * @param {...number} args
+   * @param {Parameters<Runtime['run']>[1]} args
    */
-  call(kernel, ...args) {
-    this.#runtime.call(kernel, ...args)
+  run(kernel, args) {
+    this.#runtime.run(kernel, args)
   }
 
   /**
@@ -228,7 +228,7 @@ export function checkParameters(runtime, where, parameters) {
       `${where}: parameters should be an array of Tensors, got ${describe(parameters)}`,
     )
   }
-  parameters.forEach((parameter, i) => runtime.checkTensor(where, `parameters[${i}]`, parameter))
+  parameters.forEach((parameter, i) => checkTensor(runtime, where, `parameters[${i}]`, parameter))
   const twice = parameters.findIndex((parameter, i) => parameters.indexOf(parameter) < i)
   if (twice >= 0) {
     const first = parameters.indexOf(parameters[twice])

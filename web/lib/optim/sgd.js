@@ -56,17 +56,16 @@ export class SGD extends Optimizer {
    */
   update(parameter, grad, { momentum_buffer: buffer }, isFirst) {
     const { momentum, dampening, weightDecay, nesterov } = this.#options
-    this.call(
-      'gpt_sgd_step',
-      parameter.byteOffset,
-      buffer?.byteOffset ?? 0,
-      grad.byteOffset,
+    this.run('gpt_sgd_step', [
+      parameter,
+      buffer ?? null,
+      grad,
       parameter.size,
       this.lr,
       momentum,
       isFirst ? 0 : dampening, // the first gradient is the momentum
       weightDecay,
-      Number(nesterov),
-    )
+      nesterov,
+    ])
   }
 }

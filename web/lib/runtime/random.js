@@ -1,72 +1,76 @@
-/** @import { Runtime } from './runtime.js' */
+/** @import { Pointer, Runtime } from './runtime.js' */
+
+/** A tensor to be filled. @typedef {Pointer & { readonly size: number }} Target */
 
 /**
- * The random stream of one instance: PyTorch's generator on the CPU (MT19937), whose state lies in the heap.
- * Until it is seeded it starts anywhere, as PyTorch's does.
+ * The random generator of one instance: MT19937, with PyTorch's draws from it on the CPU. Its state lies in the heap.
+ * Until it is seeded it starts from a random seed, as PyTorch's does.
  */
 export class Generator {
   /** @type {Runtime} */ #runtime
   /** @type {number} */ #size
-  /** @type {number} */ #state
-  /** @type {number} where `word` has one written */ #word
+  /** @type {Pointer} */ #state
+  /** @type {Pointer} where `word` has a word written */ #word
 
   /** @param {Runtime} runtime */
   constructor(runtime) {
     this.#runtime = runtime
     this.#size = runtime.exports.gpt_random_size()
-    this.#state = runtime.memory.allocate('load', this.#size)
-    this.#word = runtime.memory.allocate('load', 4)
-    // not by crypto, which Node takes 1.7 ms to load: half as long as all else that load() does
+    this.#state = { byteOffset: runtime.memory.allocate('load', this.#size) }
+    this.#word = { byteOffset: runtime.memory.allocate('load', 4) }
+    // Not node:crypto: Node takes 1.7 ms to load it, half as long as the rest of load().
     this.seed(Math.floor(Math.random() * 2 ** 32))
   }
 
-  /** @param {number} n of which the low 32 bits count, as in PyTorch */
+  /** @param {number} n only the low 32 bits count, as in PyTorch */
   seed(n) {
-    this.#runtime.call('gpt_random_seed', this.#state, n)
+    this.#runtime.run('gpt_random_seed', [this.#state, n])
   }
 
   /**
-   * @param {number} offset of `n` floats to be drawn from N(0, std)
-   * @param {number} n
-   * @param {number} [std] the deviation
-   */
-  normal(offset, n, std = 1) {
-    this.#runtime.call('gpt_random_normal', offset, this.#state, n, std)
-  }
-
-  /**
-   * @param {number} offset of `n` floats to be drawn from U(0, 1)
-   * @param {number} n
-   */
-  uniform(offset, n) {
-    this.#runtime.call('gpt_random_uniform', offset, this.#state, n, 0, 1)
-  }
-
-  /**
-   * nn.Linear's default initialisation.
+   * Fills a tensor from N(0, std), as PyTorch's Tensor.normal_.
    *
-   * @param {number} weight offset
-   * @param {number} bias offset, 0 for none
-   * @param {number} inFeatures
-   * @param {number} outFeatures
+   * @param {Target} y
+   * @param {number} [std] standard deviation
    */
-  linear(weight, bias, inFeatures, outFeatures) {
-    this.#runtime.call('gpt_linear_init', weight, bias, this.#state, inFeatures, outFeatures)
+  normal(y, std = 1) {
+    this.#runtime.run('gpt_random_normal', [y, this.#state, y.size, std])
   }
 
-  /** @returns {number} 32 bits, as a seed for what draws by itself */
+  /**
+   * Fills a tensor from U[0, 1), as PyTorch's Tensor.uniform_.
+   *
+   * @param {Target} y
+   */
+  uniform(y) {
+    this.#runtime.run('gpt_random_uniform', [y, this.#state, y.size, 0, 1])
+  }
+
+  /**
+   * Fills the weight, then the bias, as PyTorch's nn.Linear does: both from U(-1/√inputs, 1/√inputs).
+   *
+   * @param {Pointer} weight [outputs, inputs]
+   * @param {Pointer | null} bias [outputs]
+   * @param {number} inputs
+   * @param {number} outputs
+   */
+  linear(weight, bias, inputs, outputs) {
+    this.#runtime.run('gpt_linear_init', [weight, bias, this.#state, inputs, outputs])
+  }
+
+  /** @returns {number} 32 random bits, the seed of a dropout mask */
   word() {
-    this.#runtime.call('gpt_random_words', this.#word, this.#state, 1)
-    return this.#runtime.memory.words(this.#word, 1)[0] >>> 0
+    this.#runtime.run('gpt_random_words', [this.#word, this.#state, 1])
+    return this.#runtime.memory.words(this.#word.byteOffset, 1)[0] >>> 0
   }
 
   /** @returns {Uint8Array} a copy of the state */
   save() {
-    return this.#runtime.memory.bytes(this.#state, this.#size).slice()
+    return this.#runtime.memory.bytes(this.#state.byteOffset, this.#size).slice()
   }
 
-  /** @param {Uint8Array} saved */
-  restore(saved) {
-    this.#runtime.memory.bytes(this.#state, this.#size).set(saved)
+  /** @param {Uint8Array} state from `save` */
+  restore(state) {
+    this.#runtime.memory.bytes(this.#state.byteOffset, this.#size).set(state)
   }
 }

@@ -1,40 +1,52 @@
-import { checkSameShape, describe } from '../check.js'
-import { GptLayersError } from '../errors.js'
-import { Generator } from './random.js'
-import { Module } from '../layers/module.js'
-import { Memory } from './memory.js'
-import { Tensor } from '../tensor/tensor.js'
+/** @import { Crew as Pool } from '../threads/threads.js' */
 
-/** @import { Crew } from '../threads/threads.js' */
+import { GptLayersError } from '../errors.js'
+import { KERNELS } from './kernels.js'
+import { Memory } from './memory.js'
+import { Generator } from './random.js'
+import { reachable } from './scope.js'
 
 /**
- * The exports of one of our WebAssembly builds, under their C names; `c/gpt_layers.h` documents each.
+ * The exports of one of our WebAssembly builds, under their C names. `c/gpt_layers.h` documents each.
  *
  * @typedef {{ memory: WebAssembly.Memory, __heap_base: WebAssembly.Global } &
  *   Record<`gpt_${string}`, (...args: number[]) => number>} Exports
  */
 
 /**
- * Nanoseconds of one thread's work from which on sharing it pays. A call on two threads costs 3 µs more, and a worker
- * that sleeps comes 10 µs late or, after milliseconds, 20: GELU of 19 µs takes 11 when called again and again, 14 after
- * 0.2 ms of something else, 21 after 2 ms; of 70 µs, 37, 40 and 46.
+ * A place in the heap: a tensor, or any object that says where its data begin.
+ *
+ * @typedef {{ readonly byteOffset: number }} Pointer
+ */
+
+/** Stands for a kernel's scratch memory among the arguments of `Runtime.run`, which provides and frees it. */
+export const SCRATCH = Symbol('scratch')
+
+/**
+ * Calls shorter than this, in nanoseconds on one thread, are not shared. Two threads add 3 µs to a call, and a worker
+ * that sleeps starts 10 to 20 µs late.
+ *
+ * | GELU on one thread | on two, called again at once | after 0.2 ms | after 2 ms |
+ * | --- | --- | --- | --- |
+ * | 19 µs | 11 µs | 14 µs | 21 µs |
+ * | 70 µs | 37 µs | 40 µs | 46 µs |
  */
 const WORTH_SHARING = 20_000
 
 /**
- * Ends the workers of an instance that nobody holds.
+ * Ends the workers of an instance that the garbage collector has freed.
  *
- * @type {FinalizationRegistry<Crew>}
+ * @type {FinalizationRegistry<Pool>}
  */
-const abandoned = new FinalizationRegistry((crew) => crew.dispose())
+const abandoned = new FinalizationRegistry((pool) => pool.dispose())
 
-/** What tensors and layers of one instance share: its kernels, its heap, its generator and its threads. */
+/** One instance of the WebAssembly: its kernels, its heap, its random generator and its threads. */
 export class Runtime {
-  /** @type {Crew | null} */ #crew = null
+  /** @type {Pool | null} */ #pool = null
 
   /**
    * @param {Exports} exports
-   * @param {number} maxBytes that the instance's memory may reach
+   * @param {number} maxBytes upper limit of the instance's memory
    */
   constructor(exports, maxBytes) {
     this.exports = exports
@@ -42,229 +54,152 @@ export class Runtime {
     this.generator = new Generator(this)
   }
 
-  /** On how many threads it runs. */
+  /** The number of threads, the caller's included. */
   get threads() {
-    return this.#crew?.threads ?? 1
+    return this.#pool?.threads ?? 1
   }
 
-  /** @param {Crew} crew that has been started for this runtime */
-  employ(crew) {
-    this.#crew = crew
-    abandoned.register(this, crew)
+  /** @param {Pool} pool of workers that share this runtime's memory */
+  employ(pool) {
+    this.#pool = pool
+    abandoned.register(this, pool)
   }
 
   /**
-   * Calls a kernel. Arguments were checked before, so a status here is a bug of ours, and says so.
+   * Calls a kernel with the arguments that `c/gpt_layers.h` declares, in the same order, without `part` and `parts`.
+   * Cuts the call into parts for the threads where that pays; the result has the same bits.
    *
-   * @param {`gpt_${string}`} kernel
-   * @param {...number} args
+   * | argument | becomes |
+   * | --- | --- |
+   * | Tensor or other Pointer | its byte offset |
+   * | null | 0, C's NULL |
+   * | SCRATCH | scratch memory of the size that kernels.js states, freed after the call |
+   * | boolean | 0 or 1 |
+   *
+   * @param {`gpt_${string}`} kernel one that kernels.js lists may run twice in part, so its outputs are not its inputs
+   * @param {readonly (Pointer | null | typeof SCRATCH | number | boolean)[]} args
+   * @throws {GptLayersError} DISPOSED; MEMORY for the scratch; INTERNAL where the kernel refuses its arguments
    */
-  call(kernel, ...args) {
+  run(kernel, args) {
     this.memory.checkLive(kernel)
-    checkStatus(kernel, this.exports[kernel](...args))
+    /** @type {number[]} */
+    const values = []
+    /** @type {number[]} */
+    const sizes = []
+    let scratchAt = -1
+    for (const arg of args) {
+      if (typeof arg === 'number') sizes.push(arg)
+      else if (arg === SCRATCH) scratchAt = values.length
+      values.push(toNumber(arg))
+    }
+    const parts = this.partsOf(kernel, ...sizes)
+    if (scratchAt < 0) return this.#call(kernel, values, parts)
+    const floats = /** @type {Required<(typeof KERNELS)[string]>} */ (KERNELS[kernel]).scratch(
+      this.exports,
+      ...sizes,
+    )
+    const scratch = this.memory.allocate(kernel, 4 * parts * floats)
+    values[scratchAt] = scratch
+    try {
+      this.#call(kernel, values, parts)
+    } finally {
+      this.memory.free(scratch)
+    }
   }
 
   /**
-   * Into how many parts to cut a call.
-   *
-   * @param {number} nanoseconds that one thread takes, about
-   * @returns {number} as many as there are threads, or 1 where that is not worth while
+   * @param {`gpt_${string}`} kernel
+   * @param {...number} sizes the arguments that are numbers, in their order; those that kernels.js uses are enough
+   * @returns {number} how many parts `run` would cut the call into: one for each thread, or 1 where that does not pay
    */
-  partsOf(nanoseconds) {
+  partsOf(kernel, ...sizes) {
+    if (this.threads === 1) return 1
+    const known = KERNELS[kernel]
+    return known !== undefined && known.cost(...sizes) >= WORTH_SHARING ? this.threads : 1
+  }
+
+  // Until the layers call run: what they call now.
+
+  /** @param {`gpt_${string}`} kernel @param {...number} args */
+  call(kernel, ...args) {
+    this.run(kernel, args)
+  }
+
+  /** @param {number} parts @param {`gpt_${string}`} kernel @param {...number} args */
+  inParts(parts, kernel, ...args) {
+    this.memory.checkLive(kernel)
+    this.#call(kernel, args, parts)
+  }
+
+  /** @param {number} nanoseconds @param {`gpt_${string}`} kernel @param {...number} args */
+  parallel(nanoseconds, kernel, ...args) {
+    this.inParts(this.timedParts(nanoseconds), kernel, ...args)
+  }
+
+  /** @param {number} nanoseconds */
+  timedParts(nanoseconds) {
     return nanoseconds < WORTH_SHARING ? 1 : this.threads
   }
 
   /**
-   * Calls a kernel in parts, on all threads; one part is a plain call. The bits are the same.
-   *
-   * @param {number} parts from partsOf
-   * @param {`gpt_${string}`} kernel whose outputs are not its inputs; see Crew
-   * @param {...number} args
-   */
-  inParts(parts, kernel, ...args) {
-    if (parts === 1) return this.call(kernel, ...args, 0, 1)
-    checkStatus(kernel, /** @type {Crew} */ (this.#crew).run(kernel, args, parts))
-  }
-
-  /**
-   * Calls a kernel on all threads where that is worth while, for one that needs to know the parts no sooner.
-   *
-   * @param {number} nanoseconds that one thread takes, about
    * @param {`gpt_${string}`} kernel
-   * @param {...number} args
+   * @param {number[]} values
+   * @param {number} parts
    */
-  parallel(nanoseconds, kernel, ...args) {
-    this.inParts(this.partsOf(nanoseconds), kernel, ...args)
+  #call(kernel, values, parts) {
+    // A kernel that cannot be cut ignores the two arguments more.
+    const status =
+      this.#pool !== null && parts > 1
+        ? this.#pool.run(kernel, values, parts)
+        : this.exports[kernel](...values, 0, 1)
+    if (status === 0) return
+    throw new GptLayersError(
+      'INTERNAL',
+      `${kernel} refused its arguments with status ${status}; please report this`,
+    )
   }
 
-  /** Ends the workers and gives up the heap. Every tensor counts as disposed from here on. */
+  /** Ends the workers and gives up the heap. From here on every tensor counts as disposed. */
   dispose() {
-    this.#crew?.dispose()
+    this.#pool?.dispose()
     this.memory.dispose()
   }
 
   /**
-   * Where a tensor argument's data begin, once it is known to be a live tensor of this instance.
-   *
-   * @param {string} where
-   * @param {string} name
-   * @param {unknown} value
-   * @returns {Tensor}
-   */
-  checkTensor(where, name, value) {
-    if (!(value instanceof Tensor)) {
-      throw new GptLayersError('TYPE', `${where}: ${name} should be a Tensor, got ${describe(value)}`)
-    }
-    if (value.runtime !== this) {
-      throw new GptLayersError(
-        'VALUE',
-        `${where}: ${name} should come from the same load(), got another's Tensor`,
-      )
-    }
-    if (value.disposed) {
-      throw new GptLayersError(
-        'DISPOSED',
-        `${where}: ${name} should be a live Tensor, got one that was disposed`,
-      )
-    }
-    return value
-  }
-
-  /**
-   * A tensor argument whose last axis has a given size.
-   *
-   * @param {string} where
-   * @param {unknown} x
-   * @param {number} features
-   * @param {string} featuresName what the layer calls that size
-   * @returns {{ x: Tensor, rows: number }} rows: how many vectors of `features` there are
-   */
-  checkRows(where, x, features, featuresName) {
-    const tensor = this.checkTensor(where, 'x', x)
-    if (tensor.shape.at(-1) !== features) {
-      throw new GptLayersError(
-        'SHAPE',
-        `${where}: x should end in ${features} (${featuresName}), got shape [${tensor.shape.join(', ')}]`,
-      )
-    }
-    return { x: tensor, rows: tensor.size / features }
-  }
-
-  /**
-   * Has a kernel write the gradients of some parameters, and adds them to what those have. Kernels write and never add,
-   * so that a part of a call may be done again; see Crew.
-   *
-   * @param {string} where
-   * @param {readonly (Tensor | null)[]} parameters null for one that the layer does without
-   * @param {(...offsets: number[]) => void} write calls the kernel with where the gradients are to be; 0 for null
-   */
-  addGradients(where, parameters, write) {
-    this.scope(() => {
-      const gradients = parameters.map((parameter) => parameter && Tensor.empty(this, where, parameter.shape))
-      write(...gradients.map((gradient) => gradient?.byteOffset ?? 0))
-      parameters.forEach((parameter, i) => parameter?.accumulate(/** @type {Tensor} */ (gradients[i])))
-    })
-  }
-
-  /**
-   * The gradient that `backward` is given: of the shape that `forward` returned.
-   *
-   * @param {string} where
-   * @param {unknown} dy
-   * @param {readonly number[]} shape
-   * @returns {Tensor}
-   */
-  checkGradient(where, dy, shape) {
-    const tensor = this.checkTensor(where, 'dy', dy)
-    this.checkParameter(where, 'dy', tensor, shape)
-    return tensor
-  }
-
-  /**
-   * A layer's parameter, which its user may have disposed or replaced.
-   *
-   * @param {string} where
-   * @param {string} name
-   * @param {unknown} value
-   * @param {readonly number[]} shape
-   * @returns {number} the byte offset of its data
-   */
-  checkParameter(where, name, value, shape) {
-    const tensor = this.checkTensor(where, name, value)
-    checkSameShape(where, name, tensor.shape, shape)
-    return tensor.byteOffset
-  }
-
-  /**
-   * Runs `fn` and frees every tensor made inside but the ones it returns, in whatever arrays, plain objects and
-   * layers they stand.
+   * Runs `fn` and frees the tensors made inside, except those that can be reached from its result.
    *
    * @template T
    * @param {() => T} fn
    * @returns {T}
    */
   scope(fn) {
-    return this.memory.scope(fn, tensorsIn)
+    return this.memory.scope(fn, reachable)
   }
 
   /**
-   * Builds something of several parts. If one of them fails, the others are freed and the generator stands where it
-   * stood.
+   * Builds an object that has several tensors. If one of them fails, frees the others and restores the generator.
    *
    * @template T
    * @param {() => T} fn
    * @returns {T}
    */
   build(fn) {
-    const saved = this.generator.save()
+    const state = this.generator.save()
     try {
       return this.scope(fn)
     } catch (error) {
-      this.generator.restore(saved)
+      this.generator.restore(state)
       throw error
     }
   }
 }
 
 /**
- * @param {string} kernel
- * @param {number} status
+ * @param {Pointer | null | typeof SCRATCH | number | boolean} arg
+ * @returns {number} what WebAssembly takes; 0 for SCRATCH, to be replaced
  */
-function checkStatus(kernel, status) {
-  if (status !== 0) {
-    throw new GptLayersError(
-      'VALUE',
-      `${kernel} refused its arguments with status ${status}; please report this`,
-    )
-  }
-}
-
-/**
- * @param {unknown} root
- * @returns {Set<unknown>} the tensors that can be reached from it
- */
-function tensorsIn(root) {
-  const found = new Set()
-  const visit = (/** @type {unknown} */ value) => {
-    if (typeof value !== 'object' || value === null || found.has(value)) return
-    found.add(value)
-    if (value instanceof Module) value.tensors().forEach(visit)
-    else if (value instanceof Map || value instanceof Set) [...value.values()].forEach(visit)
-    else if (isPlain(value)) Object.values(value).forEach(visit)
-    else if (typeof (/** @type {any} */ (value).then) === 'function') {
-      throw new GptLayersError(
-        'TYPE',
-        'scope: fn should return its result at once, got a Promise: what an async function makes later is out of scope',
-      )
-    }
-  }
-  visit(root)
-  return found
-}
-
-/** @param {object} value */
-function isPlain(value) {
-  if (Array.isArray(value)) return true
-  const prototype = Object.getPrototypeOf(value)
-  return prototype === null || prototype === Object.prototype
+function toNumber(arg) {
+  if (typeof arg === 'number') return arg
+  if (arg === null || arg === SCRATCH) return 0
+  return typeof arg === 'object' ? arg.byteOffset : Number(arg)
 }

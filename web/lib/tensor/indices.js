@@ -1,9 +1,11 @@
 /** @import { Runtime } from '../runtime/runtime.js' */
-/** @import { NestedArray, NumberArray } from './tensor.js' */
+/** @import { NestedArray, NumberArray } from './nested.js' */
 
 import { describe } from '../check.js'
 import { GptLayersError } from '../errors.js'
-import { flattened, isTyped, Tensor } from './tensor.js'
+import { checkTensor } from './check.js'
+import { flatten, isTyped } from './nested.js'
+import { Tensor } from './tensor.js'
 
 /**
  * Integers, such as tokens: a number, nested arrays, a typed array, or a Tensor whose elements are integers.
@@ -60,9 +62,8 @@ export function storeIndices(runtime, where, { indices, shape }) {
  * @returns {{ data: ArrayLike<number>, shape: readonly number[] }}
  */
 function dataOf(runtime, where, name, value) {
-  if (value instanceof Tensor) return runtime.checkTensor(where, name, value)
-  if (isTyped(value)) return { data: value, shape: [value.length] }
-  if (typeof value === 'number' || Array.isArray(value)) return flattened(where, name, value)
+  if (value instanceof Tensor) return checkTensor(runtime, where, name, value)
+  if (typeof value === 'number' || Array.isArray(value) || isTyped(value)) return flatten(where, name, value)
   throw new GptLayersError(
     'TYPE',
     `${where}: ${name} should be integers as a number, nested arrays, a typed array or a Tensor, got ${describe(value)}`,

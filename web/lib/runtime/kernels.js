@@ -1,0 +1,100 @@
+/** @import { Exports } from './runtime.js' */
+
+/**
+ * What `Runtime.run` knows about a kernel, from its sizes and scalars: the arguments that are numbers, in their order.
+ *
+ * @typedef {object} Kernel
+ * @property {(...sizes: number[]) => number} cost nanoseconds on one thread, roughly: decides whether threads share a call
+ * @property {(exports: Exports, ...sizes: number[]) => number} [scratch] floats of scratch memory for each part
+ */
+
+/** Nanoseconds of one multiply-add in a matrix product. */
+const MULTIPLY_ADD = 1 / 20
+
+/** @type {(rows: number, inputs: number, outputs: number) => number} */
+const product = (rows, inputs, outputs) => rows * inputs * outputs * MULTIPLY_ADD
+
+/**
+ * A kernel that reads one row's weights is bound by memory, which serves one stream best: with the rows of the weight
+ * split between two threads, 768 to 3072 takes 0.67 ms, whole 0.27 ms.
+ *
+ * @type {(rows: number, inputs: number, outputs: number) => number}
+ */
+const productByColumns = (rows, inputs, outputs) => (rows === 1 ? 0 : product(rows, inputs, outputs))
+
+/**
+ * Half of the scores count (token i sees tokens 0 to i), and each takes 2 · size multiply-adds.
+ *
+ * @type {(batch: number, tokens: number, heads: number, size: number) => number}
+ */
+const attention = (batch, tokens, heads, size) => batch * tokens ** 2 * heads * size * MULTIPLY_ADD
+
+/** @type {(nanoseconds: number) => Kernel} for an elementwise kernel, whose first size is its number of elements */
+const elementwise = (nanoseconds) => ({ cost: (n) => n * nanoseconds })
+
+/** @type {(nanoseconds: number) => Kernel} for a kernel on a matrix, whose first sizes are rows and columns */
+const rowwise = (nanoseconds) => ({ cost: (rows, cols) => rows * cols * nanoseconds })
+
+/**
+ * Every kernel whose call can be cut into parts. A kernel that is not here runs in one piece on the calling thread, and
+ * takes neither `part` and `parts` nor scratch memory.
+ *
+ * Nanoseconds an element were measured on one core with SIMD; a factor of two either way changes little.
+ *
+ * @type {Readonly<Record<string, Kernel>>}
+ */
+export const KERNELS = Object.freeze({
+  gpt_linear_forward: {
+    cost: product,
+    scratch: (exports, rows, inputs) => exports.gpt_linear_scratch_size(rows, inputs),
+  },
+  gpt_linear_backward: {
+    cost: (rows, inputs, outputs) => 2 * product(rows, inputs, outputs),
+    scratch: (exports, rows, _inputs, outputs) => exports.gpt_linear_backward_scratch_size(rows, outputs),
+  },
+  gpt_conv1d_forward: {
+    cost: productByColumns,
+    scratch: (exports, rows, inputs) => exports.gpt_conv1d_scratch_size(rows, inputs),
+  },
+  gpt_conv1d_backward: {
+    cost: (rows, inputs, outputs) => 2 * product(rows, inputs, outputs),
+    scratch: (exports, rows, _inputs, outputs) => exports.gpt_conv1d_backward_scratch_size(rows, outputs),
+  },
+  gpt_feedforward_forward: {
+    cost: (rows, dim, hidden) => 2 * product(rows, dim, hidden),
+    scratch: (exports, rows, dim, hidden) => exports.gpt_feedforward_scratch_size(rows, dim, hidden),
+  },
+  gpt_attention_forward: {
+    cost: attention,
+    scratch: (exports, _batch, tokens, _heads, size) => exports.gpt_attention_scratch_size(tokens, size),
+  },
+  gpt_attention_weights: {
+    cost: attention,
+    scratch: (exports, _batch, tokens, _heads, size) => exports.gpt_attention_scratch_size(tokens, size),
+  },
+  gpt_attention_backward: {
+    cost: (batch, tokens, heads, size) => 2.5 * attention(batch, tokens, heads, size),
+    scratch: (exports, _batch, tokens, _heads, size) =>
+      exports.gpt_attention_backward_scratch_size(tokens, size),
+  },
+  gpt_relu_forward: elementwise(0.14),
+  gpt_relu_backward: elementwise(0.14),
+  gpt_gelu_forward: elementwise(1.1),
+  gpt_gelu_backward: elementwise(2),
+  gpt_dropout_forward: elementwise(0.5),
+  gpt_layernorm_forward: rowwise(0.3),
+  gpt_layernorm_backward: rowwise(0.7),
+  gpt_rmsnorm_forward: rowwise(0.3),
+  gpt_rmsnorm_backward: rowwise(0.7),
+  gpt_batchnorm_statistics: rowwise(0.4),
+  gpt_batchnorm_forward: rowwise(0.6),
+  gpt_batchnorm_backward: rowwise(1.5),
+  gpt_softmax_forward: rowwise(1.2),
+  gpt_softmax_backward: rowwise(0.3),
+  gpt_embedding_forward: { cost: (rows, _count, dim) => rows * dim * 0.1 },
+  gpt_embedding_backward: { cost: (rows, count, dim) => (rows + count) * dim * 0.1 },
+  gpt_crossentropy_forward: rowwise(1),
+  gpt_crossentropy_backward: rowwise(1),
+  gpt_mse_forward: rowwise(0.2),
+  gpt_mse_backward: elementwise(0.2),
+})

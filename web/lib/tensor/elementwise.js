@@ -1,0 +1,45 @@
+/** @import { Tensor } from './tensor.js' */
+
+import { broadcast, mergedAxes } from './shape.js'
+
+/** @typedef {'gpt_add' | 'gpt_sub' | 'gpt_mul' | 'gpt_div'} BinaryKernel */
+
+/**
+ * a ∘ b, broadcast as in PyTorch. The kernel broadcasts two axes; a loop here runs over the others.
+ *
+ * @param {string} where
+ * @param {BinaryKernel} kernel
+ * @param {Tensor} a
+ * @param {Tensor} b
+ * @returns {Tensor}
+ */
+export function binary(where, kernel, a, b) {
+  const shape = broadcast(where, a.shape, b.shape)
+  const y = a.empty(where, shape)
+  if (y.size === 0) return y
+  const axes = mergedAxes(shape, a.shape, b.shape)
+  const cols = axes.pop() ?? { size: 1, a: 0, b: 0 }
+  const rows = axes.pop() ?? { size: 1, a: 0, b: 0 }
+  const matrix = rows.size * cols.size
+  /** @type {(axis: number, matrixIndex: number, indexA: number, indexB: number) => void} */
+  const walk = (axis, matrixIndex, indexA, indexB) => {
+    if (axis === axes.length) {
+      const operands = [y.pointerTo(matrixIndex * matrix), a.pointerTo(indexA), b.pointerTo(indexB)]
+      a.runtime.run(kernel, [...operands, rows.size, cols.size, rows.a, cols.a, rows.b, cols.b])
+      return
+    }
+    const { size, a: strideA, b: strideB } = axes[axis]
+    for (let i = 0; i < size; i++) {
+      walk(axis + 1, matrixIndex * size + i, indexA + i * strideA, indexB + i * strideB)
+    }
+  }
+  walk(0, 0, 0, 0)
+  return y
+}
+
+/** @param {Tensor} x @returns {Tensor} */
+export function sqrt(x) {
+  const y = x.empty('sqrt', x.shape)
+  x.runtime.run('gpt_sqrt', [y, x, x.size])
+  return y
+}
