@@ -1,7 +1,7 @@
-/* Embedding: a row of the weight for each index. Bound by memory.
+/* Embedding: y[r] = weight[indices[r]], a row of the weight for each index. Bound by memory.
  *
- * The backward pass is cut by rows of the weight, each of which one part adds up in the order of the indices, so that the
- * sums do not depend on the parts.
+ * Backward: dweight[i] = Σ dy[r] over the rows r with indices[r] = i. Parts divide the rows of dweight. Each part
+ * reads all indices and adds in their order, so the sums do not depend on the number of parts.
  */
 #include "gpt_layers.h"
 #include "reference.h"
@@ -17,7 +17,7 @@ static int check(const float *a, const float *b, const int32_t *indices, size_t 
     return GPT_OK;
 }
 
-int gpt_embedding_forward_ref(float *y, const float *weight, const int32_t *indices, size_t rows,
+int gpt_embedding_forward_ref(float *y, const int32_t *indices, const float *weight, size_t rows,
                               size_t count, size_t dim)
 {
     const int status = check(y, weight, indices, rows, count, dim);
@@ -27,7 +27,7 @@ int gpt_embedding_forward_ref(float *y, const float *weight, const int32_t *indi
     return GPT_OK;
 }
 
-int gpt_embedding_forward(float *y, const float *weight, const int32_t *indices, size_t rows, size_t count,
+int gpt_embedding_forward(float *y, const int32_t *indices, const float *weight, size_t rows, size_t count,
                           size_t dim, size_t part, size_t parts)
 {
     const int status = check(y, weight, indices, rows, count, dim);

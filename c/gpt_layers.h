@@ -192,9 +192,8 @@ GPT_API int gpt_batchnorm_backward(float *dx, float *dscale, float *dshift, cons
  */
 GPT_API int gpt_rmsnorm_forward(float *y, float *rstd, const float *x, const float *scale, size_t rows,
                                 size_t cols, float eps, size_t part, size_t parts);
-GPT_API int gpt_rmsnorm_backward(float *dx, float *dscale, const float *dy, const float *x,
-                                 const float *scale, const float *rstd, size_t rows, size_t cols, size_t part,
-                                 size_t parts);
+GPT_API int gpt_rmsnorm_backward(float *dx, float *dscale, const float *dy, const float *x, const float *rstd,
+                                 const float *scale, size_t rows, size_t cols, size_t part, size_t parts);
 
 /* ---- Dropout: y = x · 0 with probability p, otherwise x / (1 - p). Srivastava et al. 2014, JMLR 15 -------------
  *   y, x  [n]   y may be x
@@ -213,7 +212,7 @@ GPT_API int gpt_dropout_forward(float *y, const float *x, size_t n, uint32_t see
  * Backward: dweight[i] = Σ dy[r] over the rows with indices[r] = i, added in their order.
  *   dweight  [count, dim]   dy  [rows, dim]
  */
-GPT_API int gpt_embedding_forward(float *y, const float *weight, const int32_t *indices, size_t rows,
+GPT_API int gpt_embedding_forward(float *y, const int32_t *indices, const float *weight, size_t rows,
                                   size_t count, size_t dim, size_t part, size_t parts);
 GPT_API int gpt_embedding_backward(float *dweight, const float *dy, const int32_t *indices, size_t rows,
                                    size_t count, size_t dim, size_t part, size_t parts);
@@ -290,9 +289,9 @@ enum { GPT_IGNORE = -100 };
 GPT_API int gpt_crossentropy_forward(float *loss, float *max, float *sum, const float *logits,
                                      const int32_t *targets, size_t rows, size_t cols, size_t part,
                                      size_t parts);
-GPT_API int gpt_crossentropy_backward(float *dlogits, const float *logits, const float *max, const float *sum,
-                                      const int32_t *targets, size_t rows, size_t cols, float scale,
-                                      size_t part, size_t parts);
+GPT_API int gpt_crossentropy_backward(float *dlogits, const float *logits, const int32_t *targets,
+                                      const float *max, const float *sum, size_t rows, size_t cols,
+                                      float scale, size_t part, size_t parts);
 
 /* ---- Mean squared error: loss[r] = Σ(x[r] - target[r])² / cols ---------------------------------------------------
  *   loss       [rows]         NaN where cols is 0

@@ -38,7 +38,7 @@ int gpt_rmsnorm_forward_ref(float *y, float *rstd, const float *x, const float *
 int gpt_rmsnorm_backward_ref(float *dx, float *dscale, const float *dy, const float *x, const float *scale,
                              const float *rstd, size_t rows, size_t cols);
 int gpt_dropout_forward_ref(float *y, const float *x, size_t n, uint32_t seed, float p);
-int gpt_embedding_forward_ref(float *y, const float *weight, const int32_t *indices, size_t rows,
+int gpt_embedding_forward_ref(float *y, const int32_t *indices, const float *weight, size_t rows,
                               size_t count, size_t dim);
 int gpt_embedding_backward_ref(float *dweight, const float *dy, const int32_t *indices, size_t rows,
                                size_t count, size_t dim);
@@ -56,8 +56,8 @@ int gpt_attention_backward_ref(float *dqkv, float *scratch, const float *dy, con
                                uint32_t seed, float p);
 int gpt_crossentropy_forward_ref(float *loss, float *max, float *sum, const float *logits,
                                  const int32_t *targets, size_t rows, size_t cols);
-int gpt_crossentropy_backward_ref(float *dlogits, const float *logits, const float *max, const float *sum,
-                                  const int32_t *targets, size_t rows, size_t cols, float scale);
+int gpt_crossentropy_backward_ref(float *dlogits, const float *logits, const int32_t *targets,
+                                  const float *max, const float *sum, size_t rows, size_t cols, float scale);
 int gpt_mse_forward_ref(float *loss, const float *x, const float *target, size_t rows, size_t cols);
 int gpt_mse_backward_ref(float *dx, const float *x, const float *target, size_t n, float scale);
 int gpt_sgd_step_ref(float *weight, float *momentum, const float *grad, size_t n, double lr, double keep,

@@ -1,66 +1,64 @@
-/* Root mean square normalisation over the last axis. Zhang, Sennrich 2019, arXiv:1910.07467, eq. 4.
+/* Root mean square normalization over the last axis. Zhang, Sennrich 2019, arXiv:1910.07467, eq. 4.
  *
- *   y = scale · x · rstd,   rstd = 1/√(Σx²/cols + eps)
- *   dx = rstd · (g - x̂ · Σ(g·x̂)/cols),   g = dy · scale,   x̂ = x · rstd,   dscale = Σ dy · x̂ over the rows
+ *   y = scale · u,   u = x · rstd,   rstd = 1/√(Σx²/cols + eps)
  *
- * Sums are taken in float32 over blocks and in float64 over the blocks. Parts share the rows of y and dx, and the columns of
- * dscale: no sum is cut.
+ * Backward, with g = dy · scale:
+ *
+ *   dx = rstd · (g - u · mean(g · u))   mean over the row
+ *   dscale = Σ dy · u                   sum over the rows
+ *
+ * The fast version: blocks are summed in float32, and the blocks' sums in float64. Parts divide the rows of y and
+ * dx and the columns of dscale, so that no sum is divided.
  */
-#include <math.h>
-
 #include "gpt_layers.h"
 #include "reference.h"
 #include "simd.h"
 
-/* Elements of a row, and rows of a column, that are added in float32. */
-enum { BLOCK = 256, ROWS = 64 };
+/* A block, the unit that is summed in float32: elements of a row, or rows of a column. */
+enum { COLS_PER_BLOCK = 256, ROWS_PER_BLOCK = 64 };
 
-static int check(const float *y, const float *x, const float *scale, size_t rows, size_t cols)
+static int check(const float *y, const float *x, const float *scale, size_t rows, size_t cols, float eps)
 {
     if (!y || !x || !scale) return GPT_ERR_NULL;
     if (cols == 0 || !gpt_fits(rows, cols)) return GPT_ERR_SIZE;
+    if (!gpt_eps_valid(eps)) return GPT_ERR_VALUE;
     return GPT_OK;
 }
 
-static int check_forward(const float *y, const float *x, const float *scale, size_t rows, size_t cols,
-                         float eps)
+static int check_backward(const float *dy, const float *x, const float *rstd, const float *scale, size_t rows,
+                          size_t cols)
 {
-    const int status = check(y, x, scale, rows, cols);
-    if (status) return status;
-    return eps > 0.0f && eps < INFINITY ? GPT_OK : GPT_ERR_VALUE;
-}
-
-static int check_backward(const float *dx, const float *dscale, const float *dy, const float *x,
-                          const float *scale, const float *rstd, size_t rows, size_t cols)
-{
-    if (!dscale || !dy || !rstd) return GPT_ERR_NULL;
-    return check(dx, x, scale, rows, cols);
+    if (!dy || !x || !rstd || !scale) return GPT_ERR_NULL;
+    if (cols == 0 || !gpt_fits(rows, cols)) return GPT_ERR_SIZE;
+    return GPT_OK;
 }
 
 int gpt_rmsnorm_forward_ref(float *y, float *rstd, const float *x, const float *scale, size_t rows,
                             size_t cols, float eps)
 {
-    const int status = check_forward(y, x, scale, rows, cols, eps);
+    const int status = check(y, x, scale, rows, cols, eps);
     if (status) return status;
     for (size_t r = 0; r < rows; r++) {
         const float *x_r = x + r * cols;
+        /* the reciprocal of the root mean square */
         double squares = 0.0;
         for (size_t c = 0; c < cols; c++) squares += (double)x_r[c] * x_r[c];
         const double s = 1.0 / sqrt(squares / (double)cols + (double)eps);
+        /* normalize, then scale */
         for (size_t c = 0; c < cols; c++) y[r * cols + c] = (float)(scale[c] * (x_r[c] * s));
         if (rstd) rstd[r] = (float)s;
     }
     return GPT_OK;
 }
 
-/* Σ a·b·c over a row; c NULL for a·b alone. */
-GPT_INLINE double sum_of(const float *a, const float *b, const float *c, size_t n)
+/* Σ a·b·c over a row, or Σ a·b if c is NULL. */
+GPT_INLINE double sum_products(const float *a, const float *b, const float *c, size_t n)
 {
     double sum = 0.0;
     size_t i = 0;
     while (i + 4 <= n) {
-        const size_t end = n - i < BLOCK ? n : i + BLOCK;
-        /* two sums, since each waits for its own additions */
+        const size_t end = n - i < COLS_PER_BLOCK ? n : i + COLS_PER_BLOCK;
+        /* two accumulators hide the latency of the add */
         v128_t even = wasm_f32x4_splat(0.0f), odd = even;
         for (; i + 8 <= end; i += 8) {
             v128_t b0 = wasm_v128_load(b + i), b1 = wasm_v128_load(b + i + 4);
@@ -83,7 +81,7 @@ GPT_INLINE double sum_of(const float *a, const float *b, const float *c, size_t 
 int gpt_rmsnorm_forward(float *y, float *rstd, const float *x, const float *scale, size_t rows, size_t cols,
                         float eps, size_t part, size_t parts)
 {
-    const int status = check_forward(y, x, scale, rows, cols, eps);
+    const int status = check(y, x, scale, rows, cols, eps);
     if (status) return status;
     if (part >= parts) return GPT_ERR_VALUE;
     size_t r;
@@ -91,7 +89,7 @@ int gpt_rmsnorm_forward(float *y, float *rstd, const float *x, const float *scal
     for (; r < end; r++) {
         const float *x_r = x + r * cols;
         float *y_r = y + r * cols;
-        const float s = (float)(1.0 / sqrt(sum_of(x_r, x_r, NULL, cols) / (double)cols + (double)eps));
+        const float s = (float)(1.0 / sqrt(sum_products(x_r, x_r, NULL, cols) / (double)cols + (double)eps));
         const v128_t s4 = wasm_f32x4_splat(s);
         size_t c = 0;
         for (; c + 4 <= cols; c += 4)
@@ -103,21 +101,22 @@ int gpt_rmsnorm_forward(float *y, float *rstd, const float *x, const float *scal
     return GPT_OK;
 }
 
-int gpt_rmsnorm_backward_ref(float *dx, float *dscale, const float *dy, const float *x, const float *scale,
-                             const float *rstd, size_t rows, size_t cols)
+int gpt_rmsnorm_backward_ref(float *dx, float *dscale, const float *dy, const float *x, const float *rstd,
+                             const float *scale, size_t rows, size_t cols)
 {
-    const int status = check_backward(dx, dscale, dy, x, scale, rstd, rows, cols);
+    const int status = check_backward(dy, x, rstd, scale, rows, cols);
     if (status) return status;
-    for (size_t r = 0; r < rows; r++) {
+    for (size_t r = 0; dx && r < rows; r++) {
         const float *x_r = x + r * cols, *dy_r = dy + r * cols;
         const double s = rstd[r];
+        /* mean(g · u) */
         double dot = 0.0;
         for (size_t c = 0; c < cols; c++) dot += (double)dy_r[c] * scale[c] * (x_r[c] * s);
         const double mean = dot / (double)cols;
         for (size_t c = 0; c < cols; c++)
             dx[r * cols + c] = (float)(s * ((double)dy_r[c] * scale[c] - x_r[c] * s * mean));
     }
-    for (size_t c = 0; c < cols; c++) {
+    for (size_t c = 0; dscale && c < cols; c++) {
         double sum = 0.0;
         for (size_t r = 0; r < rows; r++) sum += (double)dy[r * cols + c] * x[r * cols + c] * rstd[r];
         dscale[c] = (float)sum;
@@ -126,37 +125,37 @@ int gpt_rmsnorm_backward_ref(float *dx, float *dscale, const float *dy, const fl
 }
 
 /* dx = rstd · dy · scale - x · rstd³ · Σ(dy · scale · x)/cols */
-GPT_INLINE void backward_row(float *dx, const float *dy, const float *x, const float *scale, float rstd,
+GPT_INLINE void backward_row(float *dx, const float *dy, const float *x, float rstd, const float *scale,
                              size_t cols)
 {
     const double s = (double)rstd;
-    const float by = (float)(-sum_of(dy, scale, x, cols) * s * s * s / (double)cols);
-    const v128_t s4 = wasm_f32x4_splat(rstd), by4 = wasm_f32x4_splat(by);
+    const float factor = (float)(-sum_products(dy, scale, x, cols) * s * s * s / (double)cols);
+    const v128_t s4 = wasm_f32x4_splat(rstd), factor4 = wasm_f32x4_splat(factor);
     size_t c = 0;
     for (; c + 4 <= cols; c += 4) {
         const v128_t g = wasm_f32x4_mul(wasm_v128_load(dy + c), wasm_v128_load(scale + c));
-        wasm_v128_store(dx + c, gpt_multiply_add(g, s4, wasm_f32x4_mul(wasm_v128_load(x + c), by4)));
+        wasm_v128_store(dx + c, gpt_multiply_add(g, s4, wasm_f32x4_mul(wasm_v128_load(x + c), factor4)));
     }
     if (c < cols) {
         const size_t n = cols - c;
         const v128_t g = wasm_f32x4_mul(gpt_load_tail(dy + c, n), gpt_load_tail(scale + c, n));
-        gpt_store_tail(dx + c, gpt_multiply_add(g, s4, wasm_f32x4_mul(gpt_load_tail(x + c, n), by4)), n);
+        gpt_store_tail(dx + c, gpt_multiply_add(g, s4, wasm_f32x4_mul(gpt_load_tail(x + c, n), factor4)), n);
     }
 }
 
-/* Σ dy · x · rstd over the rows, for n <= 4 columns. */
-GPT_INLINE void sum_columns(float *dscale, const float *dy, const float *x, const float *rstd, size_t rows,
-                            size_t cols, size_t n)
+/* dscale of n <= 4 columns: Σ dy · x · rstd over the rows. */
+GPT_INLINE void backward_columns(float *dscale, const float *dy, const float *x, const float *rstd,
+                                 size_t rows, size_t cols, size_t n)
 {
     double sums[4] = {0.0};
     for (size_t r = 0; r < rows;) {
-        const size_t end = rows - r < ROWS ? rows : r + ROWS;
+        const size_t end = rows - r < ROWS_PER_BLOCK ? rows : r + ROWS_PER_BLOCK;
         v128_t block = wasm_f32x4_splat(0.0f);
         for (; r < end; r++) {
             const float *dy_r = dy + r * cols, *x_r = x + r * cols;
-            const v128_t g = n == 4 ? wasm_v128_load(dy_r) : gpt_load_tail(dy_r, n);
-            const v128_t v = n == 4 ? wasm_v128_load(x_r) : gpt_load_tail(x_r, n);
-            block = gpt_multiply_add(g, wasm_f32x4_mul(v, wasm_f32x4_splat(rstd[r])), block);
+            const v128_t dy4 = n == 4 ? wasm_v128_load(dy_r) : gpt_load_tail(dy_r, n);
+            const v128_t x4 = n == 4 ? wasm_v128_load(x_r) : gpt_load_tail(x_r, n);
+            block = gpt_multiply_add(dy4, wasm_f32x4_mul(x4, wasm_f32x4_splat(rstd[r])), block);
         }
         float lanes[4];
         wasm_v128_store(lanes, block);
@@ -165,16 +164,18 @@ GPT_INLINE void sum_columns(float *dscale, const float *dy, const float *x, cons
     for (size_t k = 0; k < n; k++) dscale[k] = (float)sums[k];
 }
 
-int gpt_rmsnorm_backward(float *dx, float *dscale, const float *dy, const float *x, const float *scale,
-                         const float *rstd, size_t rows, size_t cols, size_t part, size_t parts)
+int gpt_rmsnorm_backward(float *dx, float *dscale, const float *dy, const float *x, const float *rstd,
+                         const float *scale, size_t rows, size_t cols, size_t part, size_t parts)
 {
-    const int status = check_backward(dx, dscale, dy, x, scale, rstd, rows, cols);
+    const int status = check_backward(dy, x, rstd, scale, rows, cols);
     if (status) return status;
     if (part >= parts) return GPT_ERR_VALUE;
     size_t r, c;
     const size_t end_row = gpt_share(rows, 1, part, parts, &r), end = gpt_share(cols, 4, part, parts, &c);
-    for (; r < end_row; r++) backward_row(dx + r * cols, dy + r * cols, x + r * cols, scale, rstd[r], cols);
-    for (; c + 4 <= end; c += 4) sum_columns(dscale + c, dy + c, x + c, rstd, rows, cols, 4);
-    if (c < end) sum_columns(dscale + c, dy + c, x + c, rstd, rows, cols, end - c);
+    for (; dx && r < end_row; r++)
+        backward_row(dx + r * cols, dy + r * cols, x + r * cols, rstd[r], scale, cols);
+    if (!dscale) return GPT_OK;
+    for (; c + 4 <= end; c += 4) backward_columns(dscale + c, dy + c, x + c, rstd, rows, cols, 4);
+    if (c < end) backward_columns(dscale + c, dy + c, x + c, rstd, rows, cols, end - c);
     return GPT_OK;
 }

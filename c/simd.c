@@ -2,8 +2,9 @@
 
 size_t gpt_share(size_t n, size_t tile, size_t part, size_t parts, size_t *first)
 {
-    const size_t tiles = n / tile + (n % tile != 0), each = tiles / parts, more = tiles % parts;
-    const size_t begin = part * each + (part < more ? part : more), end = begin + each + (part < more);
+    /* every part gets `each` tiles, and the first `extra` parts one more */
+    const size_t tiles = n / tile + (n % tile != 0), each = tiles / parts, extra = tiles % parts;
+    const size_t begin = part * each + (part < extra ? part : extra), end = begin + each + (part < extra);
     *first = begin * tile < n ? begin * tile : n;
     return end * tile < n ? end * tile : n;
 }

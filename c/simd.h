@@ -1,24 +1,30 @@
-/* The few f32x4 helpers that two or more kernels share, and the check of sizes that all of them make. */
+/* What the kernels share: checks of arguments, the division of work into parts, and a few f32x4 functions. */
 #ifndef GPT_SIMD_H
 #define GPT_SIMD_H
 
+#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 #include <wasm_simd128.h>
 
-/* For what is called for every vector: compilers do not always inline what is used twice, nor does V8 in Node 20. */
+/* For functions called once per vector: compilers do not always inline a function with two callers, and V8 in
+ * Node 20 does not inline it later. */
 #define GPT_INLINE static inline __attribute__((always_inline))
 
 static inline size_t gpt_min(size_t a, size_t b) { return a < b ? a : b; }
 
-/* Whether a tensor of a·b floats can be addressed at all. */
+/* 1 if a tensor of a·b floats is addressable. */
 static inline int gpt_fits(size_t a, size_t b) { return b == 0 || a <= PTRDIFF_MAX / sizeof(float) / b; }
 
-/* The share of n things that falls to `part` of `parts`, in whole tiles: *first up to, not including, the result. */
+/* The rule for eps in every normalization, which divides by √(variance + eps). */
+static inline int gpt_eps_valid(float eps) { return eps > 0.0f && eps < INFINITY; }
+
+/* Divides n items among `parts`: part `part` gets the items *first <= i < the returned end. Cuts fall on multiples
+ * of `tile`, and the shares differ by at most one tile. */
 size_t gpt_share(size_t n, size_t tile, size_t part, size_t parts, size_t *first);
 
-/* a·b + c: the one place that says how. The relaxed build rounds once, the simd build twice. */
+/* a·b + c. The relaxed build fuses the two operations and rounds once, the simd build rounds twice. */
 GPT_INLINE v128_t gpt_multiply_add(v128_t a, v128_t b, v128_t c)
 {
 #ifdef __wasm_relaxed_simd__
@@ -28,11 +34,13 @@ GPT_INLINE v128_t gpt_multiply_add(v128_t a, v128_t b, v128_t c)
 #endif
 }
 
-/* e^x, within 3e-7 of itself, for x <= 88; from -87 down it is 0. NaN stays NaN. */
+/* e^x for x <= 88, with a relative error of at most 3e-7. Below -87 the result is 0. NaN stays NaN.
+ *
+ *   x = n·ln 2 + r,  |r| <= ln 2 / 2:   e^x = 2^n · e^r,   e^r ≈ 1 + r + r²·q(r)
+ *
+ * ln 2 is split into two constants so that r is exact. q has degree 4 and fits e^r within 3e-9. */
 GPT_INLINE v128_t gpt_exp(v128_t x)
 {
-    /* x = n·ln 2 + r with |r| <= ln 2 / 2, ln 2 in two parts so that r is exact: e^x = 2^n · (1 + r + r² · q(r)), q fitted
-     * to e^r within 3e-9. */
     const v128_t n = wasm_f32x4_nearest(wasm_f32x4_mul(x, wasm_f32x4_splat(1.44269504f)));
     v128_t r = wasm_f32x4_sub(x, wasm_f32x4_mul(n, wasm_f32x4_splat(0.693359375f)));
     r = wasm_f32x4_add(r, wasm_f32x4_mul(n, wasm_f32x4_splat(2.12194440e-4f)));
@@ -44,18 +52,19 @@ GPT_INLINE v128_t gpt_exp(v128_t x)
     const v128_t e = gpt_multiply_add(wasm_f32x4_mul(r, r), q, wasm_f32x4_add(r, wasm_f32x4_splat(1.0f)));
     const v128_t power =
         wasm_i32x4_shl(wasm_i32x4_add(wasm_i32x4_trunc_sat_f32x4(n), wasm_i32x4_splat(127)), 23);
-    /* not "below, take 0": a NaN must pass */
+    /* clear the lanes below -87; the comparison is false for NaN, which therefore passes */
     return wasm_v128_andnot(wasm_f32x4_mul(e, power), wasm_f32x4_lt(x, wasm_f32x4_splat(-87.0f)));
 }
 
-/* The sum of the lanes as (0+2) + (1+3): two shuffles, and for rows of 5 the very order of PyTorch's Linear. */
+/* The sum of the four lanes, in the order (0 + 2) + (1 + 3). It takes two shuffles, and for rows of 5 elements it is
+ * the order in which PyTorch's Linear adds. */
 GPT_INLINE float gpt_sum_lanes(v128_t v)
 {
     const v128_t pairs = wasm_f32x4_add(v, wasm_i32x4_shuffle(v, v, 2, 3, 0, 1));
     return wasm_f32x4_extract_lane(pairs, 0) + wasm_f32x4_extract_lane(pairs, 1);
 }
 
-/* The last n <= 4 elements of a row, the other lanes 0; never a read or write past the end. */
+/* Loads or stores n <= 4 elements and touches no memory past them. Lanes past n load as 0. */
 v128_t gpt_load_tail(const float *p, size_t n);
 void gpt_store_tail(float *p, v128_t v, size_t n);
 

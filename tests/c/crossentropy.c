@@ -4,18 +4,17 @@
 #include "gpt_layers.h"
 #include "reference.h"
 
-/* The kernels on one thread, with the signature of their references. */
-static int whole_crossentropy_forward(float *loss, float *max, float *sum, const float *logits,
-                                      const int32_t *targets, size_t rows, size_t cols)
+/* The kernels without part and parts, so that they have the type of their references. */
+static int kernel_forward(float *loss, float *max, float *sum, const float *logits, const int32_t *targets,
+                          size_t rows, size_t cols)
 {
     return gpt_crossentropy_forward(loss, max, sum, logits, targets, rows, cols, 0, 1);
 }
 
-static int whole_crossentropy_backward(float *dlogits, const float *logits, const float *max,
-                                       const float *sum, const int32_t *targets, size_t rows, size_t cols,
-                                       float scale)
+static int kernel_backward(float *dlogits, const float *logits, const int32_t *targets, const float *max,
+                           const float *sum, size_t rows, size_t cols, float scale)
 {
-    return gpt_crossentropy_backward(dlogits, logits, max, sum, targets, rows, cols, scale, 0, 1);
+    return gpt_crossentropy_backward(dlogits, logits, targets, max, sum, rows, cols, scale, 0, 1);
 }
 
 /* What the contract says: absolute below 1, relative above. */
@@ -45,9 +44,9 @@ static void expect_crossentropy(const float *values, const int32_t *targets, siz
     expect_close("loss", loss, loss_ref, rows, tolerance);
     expect_close("max", max, max_ref, rows, 0.0);
     expect_close("sum", sum, sum_ref, rows, tolerance);
-    expect_status(gpt_crossentropy_backward_ref(dx_ref, x, max, sum, targets, rows, cols, scale), GPT_OK);
-    expect_status(gpt_crossentropy_backward(dx, x, max, sum, targets, rows, cols, scale, 0, 1), GPT_OK);
-    expect_status(gpt_crossentropy_backward(same, same, max, sum, targets, rows, cols, scale, 0, 1), GPT_OK);
+    expect_status(gpt_crossentropy_backward_ref(dx_ref, x, targets, max, sum, rows, cols, scale), GPT_OK);
+    expect_status(gpt_crossentropy_backward(dx, x, targets, max, sum, rows, cols, scale, 0, 1), GPT_OK);
+    expect_status(gpt_crossentropy_backward(same, same, targets, max, sum, rows, cols, scale, 0, 1), GPT_OK);
     expect_close("dx", dx, dx_ref, n, tolerance * (double)scale);
     expect_same("dx is logits", same, dx, n);
     for (size_t parts = 2; parts <= 4; parts++) {
@@ -55,7 +54,7 @@ static void expect_crossentropy(const float *values, const int32_t *targets, siz
         float *s = output("sum in parts", rows), *d = output("dx in parts", n);
         for (size_t part = 0; part < parts; part++) {
             expect_status(gpt_crossentropy_forward(l, m, s, x, targets, rows, cols, part, parts), GPT_OK);
-            expect_status(gpt_crossentropy_backward(d, x, max, sum, targets, rows, cols, scale, part, parts),
+            expect_status(gpt_crossentropy_backward(d, x, targets, max, sum, rows, cols, scale, part, parts),
                           GPT_OK);
         }
         expect_same("loss in parts", l, loss, rows);
@@ -132,8 +131,21 @@ static void known_values(void)
     float *loss = output("loss", 2), *max = output("max", 2), *sum = output("sum", 2), *dx = output("dx", 8);
     expect_status(gpt_crossentropy_forward(loss, max, sum, logits, targets, 2, 4, 0, 1), GPT_OK);
     expect_close("loss", loss, expected, 2, tolerance);
-    expect_status(gpt_crossentropy_backward(dx, logits, max, sum, targets, 2, 4, 1.0f, 0, 1), GPT_OK);
+    expect_status(gpt_crossentropy_backward(dx, logits, targets, max, sum, 2, 4, 1.0f, 0, 1), GPT_OK);
     expect_close("dx", dx, gradient, 8, tolerance);
+}
+
+static void max_and_sum_are_optional(void)
+{
+    static const int32_t targets[2] = {0, 2};
+    const float *x = random_input("logits", 6, -1.0f, 1.0f);
+    float *loss = output("loss", 2), *alone = output("loss alone", 2), *max = output("max", 2),
+          *sum = output("sum", 2);
+    expect_status(gpt_crossentropy_forward(loss, max, sum, x, targets, 2, 3, 0, 1), GPT_OK);
+    expect_status(gpt_crossentropy_forward(alone, NULL, NULL, x, targets, 2, 3, 0, 1), GPT_OK);
+    expect_same("loss alone", alone, loss, 2);
+    expect_status(gpt_crossentropy_forward_ref(alone, NULL, NULL, x, targets, 2, 3), GPT_OK);
+    expect_close("reference's loss alone", alone, loss, 2, tolerance);
 }
 
 static void refuses(void)
@@ -144,32 +156,29 @@ static void refuses(void)
     for (int ref = 0; ref <= 1; ref++) {
         in_case("%s", ref ? "reference" : "kernel");
         int (*const forward)(float *, float *, float *, const float *, const int32_t *, size_t, size_t) =
-            ref ? gpt_crossentropy_forward_ref : whole_crossentropy_forward;
-        int (*const backward)(float *, const float *, const float *, const float *, const int32_t *, size_t,
-                              size_t, float) =
-            ref ? gpt_crossentropy_backward_ref : whole_crossentropy_backward;
+            ref ? gpt_crossentropy_forward_ref : kernel_forward;
+        int (*const backward)(float *, const float *, const int32_t *, const float *, const float *, size_t,
+                              size_t, float) = ref ? gpt_crossentropy_backward_ref : kernel_backward;
         expect_refused(forward(NULL, a, b, x, good, 2, 3), GPT_ERR_NULL);
-        expect_refused(forward(y, NULL, b, x, good, 2, 3), GPT_ERR_NULL);
-        expect_refused(forward(y, a, NULL, x, good, 2, 3), GPT_ERR_NULL);
         expect_refused(forward(y, a, b, NULL, good, 2, 3), GPT_ERR_NULL);
         expect_refused(forward(y, a, b, x, NULL, 2, 3), GPT_ERR_NULL);
         expect_refused(forward(y, a, b, x, good, HUGE_SIZE, 3), GPT_ERR_SIZE);
         expect_refused(forward(y, a, b, x, good, 2, HUGE_SIZE), GPT_ERR_SIZE);
         expect_refused(forward(y, a, b, x, good, 0, 3), GPT_OK);
-        expect_refused(backward(NULL, x, m, m, good, 2, 3, 1.0f), GPT_ERR_NULL);
-        expect_refused(backward(y, NULL, m, m, good, 2, 3, 1.0f), GPT_ERR_NULL);
-        expect_refused(backward(y, x, NULL, m, good, 2, 3, 1.0f), GPT_ERR_NULL);
-        expect_refused(backward(y, x, m, NULL, good, 2, 3, 1.0f), GPT_ERR_NULL);
-        expect_refused(backward(y, x, m, m, NULL, 2, 3, 1.0f), GPT_ERR_NULL);
-        expect_refused(backward(y, x, m, m, good, HUGE_SIZE, 3, 1.0f), GPT_ERR_SIZE);
-        expect_refused(backward(y, x, m, m, good, 0, 3, 1.0f), GPT_OK);
+        expect_refused(backward(NULL, x, good, m, m, 2, 3, 1.0f), GPT_ERR_NULL);
+        expect_refused(backward(y, NULL, good, m, m, 2, 3, 1.0f), GPT_ERR_NULL);
+        expect_refused(backward(y, x, good, NULL, m, 2, 3, 1.0f), GPT_ERR_NULL);
+        expect_refused(backward(y, x, good, m, NULL, 2, 3, 1.0f), GPT_ERR_NULL);
+        expect_refused(backward(y, x, NULL, m, m, 2, 3, 1.0f), GPT_ERR_NULL);
+        expect_refused(backward(y, x, good, m, m, HUGE_SIZE, 3, 1.0f), GPT_ERR_SIZE);
+        expect_refused(backward(y, x, good, m, m, 0, 3, 1.0f), GPT_OK);
         for (size_t k = 0; k < 4; k++) {
             expect_refused(forward(y, a, b, x, bad[k], 2, 3), GPT_ERR_VALUE);
-            expect_refused(backward(y, x, m, m, bad[k], 2, 3, 1.0f), GPT_ERR_VALUE);
+            expect_refused(backward(y, x, bad[k], m, m, 2, 3, 1.0f), GPT_ERR_VALUE);
         }
     }
     expect_refused(gpt_crossentropy_forward(y, a, b, x, good, 2, 3, 1, 1), GPT_ERR_VALUE);
-    expect_refused(gpt_crossentropy_backward(y, x, m, m, good, 2, 3, 1.0f, 1, 1), GPT_ERR_VALUE);
+    expect_refused(gpt_crossentropy_backward(y, x, good, m, m, 2, 3, 1.0f, 1, 1), GPT_ERR_VALUE);
 }
 
 void test_crossentropy(void)
@@ -178,6 +187,7 @@ void test_crossentropy(void)
     promise("cross entropy and its gradient are within 1e-6 of float64 at every size, in parts too", agrees);
     promise("cross entropy is within 1e-6 of float64 over 50257 logits of two values", agrees_on_long_rows);
     promise("cross entropy of special values is the reference's in every lane", agrees_on_specials);
+    promise("cross entropy gives the same loss with and without max and sum", max_and_sum_are_optional);
     promise("cross entropy refuses NULL, impossible sizes and targets out of range, and leaves all alone",
             refuses);
 }

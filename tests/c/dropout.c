@@ -5,8 +5,8 @@
 
 #include <math.h>
 
-/* The kernels on one thread, with the signature of their references. */
-static int whole_dropout_forward(float *y, const float *x, size_t n, uint32_t seed, float p)
+/* The kernels without part and parts, so that they have the type of their references. */
+static int kernel_forward(float *y, const float *x, size_t n, uint32_t seed, float p)
 {
     return gpt_dropout_forward(y, x, n, seed, p, 0, 1);
 }
@@ -131,7 +131,7 @@ static void rates_are_independent(void)
 
 static void refuses(void)
 {
-    static int (*const both[2])(float *, const float *, size_t, uint32_t, float) = {whole_dropout_forward,
+    static int (*const both[2])(float *, const float *, size_t, uint32_t, float) = {kernel_forward,
                                                                                     gpt_dropout_forward_ref};
     static const float bad[5] = {-1e-45f, 1.0000001f, INFINITY, -INFINITY, NAN};
     const float *x = random_input("x", 5, -1.0f, 1.0f);

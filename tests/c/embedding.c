@@ -2,19 +2,6 @@
 #include "gpt_layers.h"
 #include "reference.h"
 
-/* The kernels on one thread, with the signature of their references. */
-static int whole_embedding_forward(float *y, const float *weight, const int32_t *indices, size_t rows,
-                                   size_t count, size_t dim)
-{
-    return gpt_embedding_forward(y, weight, indices, rows, count, dim, 0, 1);
-}
-
-static int whole_embedding_backward(float *dweight, const float *dy, const int32_t *indices, size_t rows,
-                                    size_t count, size_t dim)
-{
-    return gpt_embedding_backward(dweight, dy, indices, rows, count, dim, 0, 1);
-}
-
 enum { DIMS = 8, MOST = 40 };
 static const size_t dims[DIMS] = {1, 3, 4, 5, 17, 33, 65, 768};
 
@@ -36,14 +23,14 @@ static void forward_agrees(void)
             const int32_t *indices = random_indices(rows, count);
             const float *weight = random_input("weight", count * dim, -2.0f, 2.0f);
             float *y = output("y", rows * dim), *expected = output("expected", rows * dim);
-            expect_status(gpt_embedding_forward_ref(expected, weight, indices, rows, count, dim), GPT_OK);
-            expect_status(gpt_embedding_forward(y, weight, indices, rows, count, dim, 0, 1), GPT_OK);
+            expect_status(gpt_embedding_forward_ref(expected, indices, weight, rows, count, dim), GPT_OK);
+            expect_status(gpt_embedding_forward(y, indices, weight, rows, count, dim, 0, 1), GPT_OK);
             expect_same("y", y, expected, rows * dim);
             for (size_t parts = 1; parts <= 4; parts++) {
                 float *whole = output("in parts", rows * dim);
                 for (size_t part = 0; part < parts; part++)
                     expect_status(
-                        gpt_embedding_forward(whole, weight, indices, rows, count, dim, part, parts), GPT_OK);
+                        gpt_embedding_forward(whole, indices, weight, rows, count, dim, part, parts), GPT_OK);
                 expect_same("in parts", whole, expected, rows * dim);
             }
             end_case();
@@ -84,17 +71,35 @@ static void known_values(void)
     static const float dy[6] = {1.0f, 10.0f, 100.0f, 1000.0f, 0.5f, 0.25f};
     static const float dweight[6] = {100.0f, 1000.0f, 0.0f, 0.0f, 1.5f, 10.25f};
     float *y = output("y", 6), *sum = output("dweight", 6);
-    expect_status(gpt_embedding_forward(y, weight, indices, 3, 3, 2, 0, 1), GPT_OK);
+    expect_status(gpt_embedding_forward(y, indices, weight, 3, 3, 2, 0, 1), GPT_OK);
     expect_same("y", y, expected, 6);
     expect_status(gpt_embedding_backward(sum, dy, indices, 3, 3, 2, 0, 1), GPT_OK);
     expect_same("dweight", sum, dweight, 6);
 }
 
+/* The four functions with one type, for refuses(): an output, a float input, the indices, the sizes. */
+static int forward(float *y, const float *weight, const int32_t *indices, size_t rows, size_t count,
+                   size_t dim)
+{
+    return gpt_embedding_forward(y, indices, weight, rows, count, dim, 0, 1);
+}
+
+static int forward_ref(float *y, const float *weight, const int32_t *indices, size_t rows, size_t count,
+                       size_t dim)
+{
+    return gpt_embedding_forward_ref(y, indices, weight, rows, count, dim);
+}
+
+static int backward(float *dweight, const float *dy, const int32_t *indices, size_t rows, size_t count,
+                    size_t dim)
+{
+    return gpt_embedding_backward(dweight, dy, indices, rows, count, dim, 0, 1);
+}
+
 static void refuses(void)
 {
-    typedef int (*embedding)(float *, const float *, const int32_t *, size_t, size_t, size_t);
-    static const embedding all[4] = {whole_embedding_forward, gpt_embedding_forward_ref,
-                                     whole_embedding_backward, gpt_embedding_backward_ref};
+    static int (*const all[4])(float *, const float *, const int32_t *, size_t, size_t,
+                               size_t) = {forward, forward_ref, backward, gpt_embedding_backward_ref};
     static const int32_t good[2] = {0, 2}, bad[4][2] = {{0, 3}, {-1, 0}, {2, INT32_MAX}, {INT32_MIN, 1}};
     const float *x = random_input("x", 6, -1.0f, 1.0f);
     float *y = output("y", 6);
@@ -112,7 +117,7 @@ static void refuses(void)
         expect_refused(all[k](y, x, good, 2, 3, 0), GPT_OK);
         expect_refused(all[k](y, x, good, 0, 0, 2), GPT_OK);
     }
-    expect_refused(gpt_embedding_forward(y, x, good, 2, 3, 2, 1, 1), GPT_ERR_VALUE);
+    expect_refused(gpt_embedding_forward(y, good, x, 2, 3, 2, 1, 1), GPT_ERR_VALUE);
     expect_refused(gpt_embedding_backward(y, x, good, 2, 3, 2, 1, 1), GPT_ERR_VALUE);
 }
 

@@ -6,8 +6,8 @@
 #include "reference.h"
 #include "unary.h"
 
-/* The kernels on one thread, with the signature of their references. */
-static int whole_gelu_backward(float *dx, const float *dy, const float *x, size_t n, int approximate)
+/* The kernels without part and parts, so that they have the type of their references. */
+static int kernel_backward(float *dx, const float *dy, const float *x, size_t n, int approximate)
 {
     return gpt_gelu_backward(dx, dy, x, n, approximate, 0, 1);
 }
@@ -250,7 +250,7 @@ static void backward_ends_of_the_line(void)
 
 static void backward_refuses(void)
 {
-    static int (*const both[2])(float *, const float *, const float *, size_t, int) = {whole_gelu_backward,
+    static int (*const both[2])(float *, const float *, const float *, size_t, int) = {kernel_backward,
                                                                                        gpt_gelu_backward_ref};
     const float *x = random_input("x", 5, -1.0f, 1.0f);
     float *dx = output("dx", 5);

@@ -5,16 +5,15 @@
 #include "gpt_layers.h"
 #include "reference.h"
 
-/* The kernels on one thread, with the signature of their references. */
-static int whole_layernorm_forward(float *y, float *mean, float *rstd, const float *x, const float *scale,
-                                   const float *shift, size_t rows, size_t cols, float eps)
+/* The kernels without part and parts, so that they have the type of their references. */
+static int kernel_forward(float *y, float *mean, float *rstd, const float *x, const float *scale,
+                          const float *shift, size_t rows, size_t cols, float eps)
 {
     return gpt_layernorm_forward(y, mean, rstd, x, scale, shift, rows, cols, eps, 0, 1);
 }
 
-static int whole_layernorm_backward(float *dx, float *dscale, float *dshift, const float *dy, const float *x,
-                                    const float *mean, const float *rstd, const float *scale, size_t rows,
-                                    size_t cols)
+static int kernel_backward(float *dx, float *dscale, float *dshift, const float *dy, const float *x,
+                           const float *mean, const float *rstd, const float *scale, size_t rows, size_t cols)
 {
     return gpt_layernorm_backward(dx, dscale, dshift, dy, x, mean, rstd, scale, rows, cols, 0, 1);
 }
@@ -62,7 +61,7 @@ static void known_values(void)
     static const float x[4] = {1.0f, 2.0f, 3.0f, 4.0f}, scale[4] = {1.0f, 1.0f, 2.0f, 1.0f};
     static const float shift[4] = {0.0f, 0.0f, 0.0f, 10.0f};
     static const float expected[4] = {-1.3416354f, -0.4472118f, 0.8944236f, 11.3416354f};
-    static const layernorm both[2] = {whole_layernorm_forward, gpt_layernorm_forward_ref};
+    static const layernorm both[2] = {kernel_forward, gpt_layernorm_forward_ref};
     for (size_t k = 0; k < 2; k++) {
         in_case("%s", k == 0 ? "kernel" : "reference");
         float *y = output("y", 4), *mean = output("mean", 1), *rstd = output("rstd", 1);
@@ -243,7 +242,7 @@ static void works_in_place(void)
 
 static void mean_and_rstd_are_optional(void)
 {
-    static const layernorm both[2] = {whole_layernorm_forward, gpt_layernorm_forward_ref};
+    static const layernorm both[2] = {kernel_forward, gpt_layernorm_forward_ref};
     const float *x = random_input("x", 21, -2.0f, 2.0f);
     const float *scale = random_input("scale", 7, -2.0f, 2.0f),
                 *shift = random_input("shift", 7, -2.0f, 2.0f);
@@ -264,7 +263,7 @@ static void mean_and_rstd_are_optional(void)
 
 static void refuses(void)
 {
-    static const layernorm both[2] = {whole_layernorm_forward, gpt_layernorm_forward_ref};
+    static const layernorm both[2] = {kernel_forward, gpt_layernorm_forward_ref};
     static const float bad_eps[7] = {0.0f, -0.0f, -1e-5f, -FLT_MAX, INFINITY, -INFINITY, NAN};
     const float *x = random_input("x", 6, -1.0f, 1.0f);
     const float *scale = random_input("scale", 3, -1.0f, 1.0f),
@@ -354,7 +353,7 @@ static void backward_known_values(void)
     static const float scale[4] = {1.0f, 1.0f, 2.0f, 1.0f}, shift[4] = {0.0f, 0.0f, 0.0f, 0.0f};
     static const float dx_expected[4] = {0.983861681f, -0.268328515f, -2.41494232f, 1.69940916f};
     static const float dscale_expected[4] = {-1.34163542f, 0.0f, -0.447211807f, 4.02490626f};
-    static const backward both[2] = {whole_layernorm_backward, gpt_layernorm_backward_ref};
+    static const backward both[2] = {kernel_backward, gpt_layernorm_backward_ref};
     for (size_t k = 0; k < 2; k++) {
         in_case("%s", k == 0 ? "kernel" : "reference");
         float y[4], mean, rstd;
@@ -465,7 +464,7 @@ static void backward_of_a_bad_row(void)
 
 static void backward_outputs_are_optional(void)
 {
-    static const backward both[2] = {whole_layernorm_backward, gpt_layernorm_backward_ref};
+    static const backward both[2] = {kernel_backward, gpt_layernorm_backward_ref};
     const float *x = random_input("x", 51, -2.0f, 2.0f), *dy = random_input("dy", 51, -2.0f, 2.0f);
     const float *scale = random_input("scale", 17, -2.0f, 2.0f), *rstd = random_input("rstd", 3, 1.0f, 2.0f);
     const float *mean = random_input("mean", 3, -0.1f, 0.1f);
@@ -488,7 +487,7 @@ static void backward_outputs_are_optional(void)
 
 static void backward_refuses(void)
 {
-    static const backward both[2] = {whole_layernorm_backward, gpt_layernorm_backward_ref};
+    static const backward both[2] = {kernel_backward, gpt_layernorm_backward_ref};
     const float *x = random_input("x", 6, -1.0f, 1.0f), *row = random_input("row", 3, -1.0f, 1.0f);
     float *dx = output("dx", 6), *dscale = output("dscale", 3), *dshift = output("dshift", 3);
     for (size_t k = 0; k < 2; k++) {

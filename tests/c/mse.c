@@ -2,13 +2,13 @@
 #include "gpt_layers.h"
 #include "reference.h"
 
-/* The kernels on one thread, with the signature of their references. */
-static int whole_mse_forward(float *loss, const float *x, const float *target, size_t rows, size_t cols)
+/* The kernels without part and parts, so that they have the type of their references. */
+static int kernel_forward(float *loss, const float *x, const float *target, size_t rows, size_t cols)
 {
     return gpt_mse_forward(loss, x, target, rows, cols, 0, 1);
 }
 
-static int whole_mse_backward(float *dx, const float *x, const float *target, size_t n, float scale)
+static int kernel_backward(float *dx, const float *x, const float *target, size_t n, float scale)
 {
     return gpt_mse_backward(dx, x, target, n, scale, 0, 1);
 }
@@ -52,9 +52,9 @@ static void refuses(void)
     for (int ref = 0; ref <= 1; ref++) {
         in_case("%s", ref ? "reference" : "kernel");
         int (*const forward)(float *, const float *, const float *, size_t, size_t) =
-            ref ? gpt_mse_forward_ref : whole_mse_forward;
+            ref ? gpt_mse_forward_ref : kernel_forward;
         int (*const backward)(float *, const float *, const float *, size_t, float) =
-            ref ? gpt_mse_backward_ref : whole_mse_backward;
+            ref ? gpt_mse_backward_ref : kernel_backward;
         expect_refused(forward(NULL, x, x, 2, 3), GPT_ERR_NULL);
         expect_refused(forward(y, NULL, x, 2, 3), GPT_ERR_NULL);
         expect_refused(forward(y, x, NULL, 2, 3), GPT_ERR_NULL);

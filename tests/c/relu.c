@@ -5,32 +5,29 @@
 #include "reference.h"
 #include "unary.h"
 
-/* The kernels on one thread, with the signature of their references. */
-static int whole_relu_forward(float *y, const float *x, size_t n) { return gpt_relu_forward(y, x, n, 0, 1); }
+/* The kernels without part and parts, so that they have the type of their references. */
+static int kernel_forward(float *y, const float *x, size_t n) { return gpt_relu_forward(y, x, n, 0, 1); }
 
-static int whole_relu_backward(float *dx, const float *dy, const float *x, size_t n)
+static int kernel_backward(float *dx, const float *dy, const float *x, size_t n)
 {
     return gpt_relu_backward(dx, dy, x, n, 0, 1);
 }
 
-static void agrees(void) { unary_agrees(whole_relu_forward, gpt_relu_forward_ref, -4.0f, 4.0f, 0.0); }
+static void agrees(void) { unary_agrees(kernel_forward, gpt_relu_forward_ref, -4.0f, 4.0f, 0.0); }
 
-static void agrees_on_specials(void)
-{
-    unary_agrees_on_specials(whole_relu_forward, gpt_relu_forward_ref, 0.0);
-}
+static void agrees_on_specials(void) { unary_agrees_on_specials(kernel_forward, gpt_relu_forward_ref, 0.0); }
 
-static void is_elementwise(void) { unary_is_elementwise(whole_relu_forward); }
+static void is_elementwise(void) { unary_is_elementwise(kernel_forward); }
 
 static void works_in_place(void)
 {
-    unary_in_place(whole_relu_forward);
+    unary_in_place(kernel_forward);
     unary_in_place(gpt_relu_forward_ref);
 }
 
 static void refuses(void)
 {
-    unary_refuses(whole_relu_forward);
+    unary_refuses(kernel_forward);
     unary_refuses(gpt_relu_forward_ref);
 }
 
@@ -83,7 +80,7 @@ static void backward_refuses(void)
 {
     const float *x = random_input("x", 5, -1.0f, 1.0f);
     float *dx = output("dx", 5);
-    static int (*const both[2])(float *, const float *, const float *, size_t) = {whole_relu_backward,
+    static int (*const both[2])(float *, const float *, const float *, size_t) = {kernel_backward,
                                                                                   gpt_relu_backward_ref};
     for (size_t k = 0; k < 2; k++) {
         expect_refused(both[k](NULL, x, x, 5), GPT_ERR_NULL);

@@ -4,17 +4,17 @@
 #include "gpt_layers.h"
 #include "reference.h"
 
-/* The kernels on one thread, with the signature of their references. */
-static int whole_rmsnorm_forward(float *y, float *rstd, const float *x, const float *scale, size_t rows,
-                                 size_t cols, float eps)
+/* The kernels without part and parts, so that they have the type of their references. */
+static int kernel_forward(float *y, float *rstd, const float *x, const float *scale, size_t rows, size_t cols,
+                          float eps)
 {
     return gpt_rmsnorm_forward(y, rstd, x, scale, rows, cols, eps, 0, 1);
 }
 
-static int whole_rmsnorm_backward(float *dx, float *dscale, const float *dy, const float *x,
-                                  const float *scale, const float *rstd, size_t rows, size_t cols)
+static int kernel_backward(float *dx, float *dscale, const float *dy, const float *x, const float *rstd,
+                           const float *scale, size_t rows, size_t cols)
 {
-    return gpt_rmsnorm_backward(dx, dscale, dy, x, scale, rstd, rows, cols, 0, 1);
+    return gpt_rmsnorm_backward(dx, dscale, dy, x, rstd, scale, rows, cols, 0, 1);
 }
 
 static const double tolerance = 1e-6;
@@ -44,8 +44,8 @@ static void expect_rmsnorm(const float *values, size_t rows, size_t cols)
         expect_within("rstd", r, (double)rstd[r], (double)rstd_ref[r], tolerance * (double)rstd_ref[r]);
     float *dx = output("dx", n), *dscale = output("dscale", cols);
     float *dx_ref = output("expected dx", n), *dscale_ref = output("expected dscale", cols);
-    expect_status(gpt_rmsnorm_backward_ref(dx_ref, dscale_ref, dy, x, scale, rstd, rows, cols), GPT_OK);
-    expect_status(gpt_rmsnorm_backward(dx, dscale, dy, x, scale, rstd, rows, cols, 0, 1), GPT_OK);
+    expect_status(gpt_rmsnorm_backward_ref(dx_ref, dscale_ref, dy, x, rstd, scale, rows, cols), GPT_OK);
+    expect_status(gpt_rmsnorm_backward(dx, dscale, dy, x, rstd, scale, rows, cols, 0, 1), GPT_OK);
     /* of a row's gradient, what points along the row cancels */
     for (size_t r = 0; r < rows; r++)
         for (size_t c = 0; c < cols; c++)
@@ -58,7 +58,7 @@ static void expect_rmsnorm(const float *values, size_t rows, size_t cols)
               *s = output("dscale in parts", cols);
         for (size_t part = 0; part < parts; part++) {
             expect_status(gpt_rmsnorm_forward(p, NULL, x, scale, rows, cols, 1e-5f, part, parts), GPT_OK);
-            expect_status(gpt_rmsnorm_backward(d, s, dy, x, scale, rstd, rows, cols, part, parts), GPT_OK);
+            expect_status(gpt_rmsnorm_backward(d, s, dy, x, rstd, scale, rows, cols, part, parts), GPT_OK);
         }
         expect_same("y in parts", p, y, n);
         expect_same("dx in parts", d, dx, n);
@@ -107,7 +107,7 @@ static void sums_many_rows(void)
                 *dy = random_input("dy", ROWS * COLS, 0.3f, 0.3f);
     const float *rstd = random_input("rstd", ROWS, 1.1f, 1.1f);
     float *dx = output("dx", ROWS * COLS), *dscale = output("dscale", COLS);
-    expect_status(gpt_rmsnorm_backward(dx, dscale, dy, x, x, rstd, ROWS, COLS, 0, 1), GPT_OK);
+    expect_status(gpt_rmsnorm_backward(dx, dscale, dy, x, rstd, x, ROWS, COLS, 0, 1), GPT_OK);
     const double expected = (double)0.7f * (double)0.3f * (double)1.1f * ROWS;
     for (size_t c = 0; c < COLS; c++)
         expect_within("dscale", c, (double)dscale[c], expected, 1e-6 * expected);
@@ -124,7 +124,7 @@ static void known_values(void)
     float *y = output("y", 4), *rstd = output("rstd", 1), *d = output("dx", 4), *s = output("dscale", 4);
     expect_status(gpt_rmsnorm_forward(y, rstd, x, scale, 1, 4, 1e-12f, 0, 1), GPT_OK);
     expect_close("y", y, expected, 4, tolerance);
-    expect_status(gpt_rmsnorm_backward(d, s, dy, x, scale, rstd, 1, 4, 0, 1), GPT_OK);
+    expect_status(gpt_rmsnorm_backward(d, s, dy, x, rstd, scale, 1, 4, 0, 1), GPT_OK);
     expect_close("dx", d, dx, 4, tolerance);
     expect_close("dscale", s, dscale, 4, tolerance);
 }
@@ -152,6 +152,23 @@ static void specials_stay_in_their_row(void)
     }
 }
 
+static void unwanted_gradients_may_be_null(void)
+{
+    enum { ROWS = 3, COLS = 17 };
+    const float *x = random_input("x", ROWS * COLS, -2.0f, 2.0f);
+    const float *dy = random_input("dy", ROWS * COLS, -2.0f, 2.0f);
+    const float *rstd = random_input("rstd", ROWS, 1.0f, 2.0f),
+                *scale = random_input("scale", COLS, -2.0f, 2.0f);
+    float *dx = output("dx", ROWS * COLS), *dscale = output("dscale", COLS);
+    float *dx_alone = output("dx alone", ROWS * COLS), *dscale_alone = output("dscale alone", COLS);
+    expect_status(gpt_rmsnorm_backward(dx, dscale, dy, x, rstd, scale, ROWS, COLS, 0, 1), GPT_OK);
+    expect_status(gpt_rmsnorm_backward(dx_alone, NULL, dy, x, rstd, scale, ROWS, COLS, 0, 1), GPT_OK);
+    expect_status(gpt_rmsnorm_backward(NULL, dscale_alone, dy, x, rstd, scale, ROWS, COLS, 0, 1), GPT_OK);
+    expect_status(gpt_rmsnorm_backward(NULL, NULL, dy, x, rstd, scale, ROWS, COLS, 0, 1), GPT_OK);
+    expect_same("dx alone", dx_alone, dx, ROWS * COLS);
+    expect_same("dscale alone", dscale_alone, dscale, COLS);
+}
+
 static void refuses(void)
 {
     static const float bad_eps[4] = {0.0f, -1e-5f, INFINITY, NAN};
@@ -160,9 +177,9 @@ static void refuses(void)
     for (int ref = 0; ref <= 1; ref++) {
         in_case("%s", ref ? "reference" : "kernel");
         int (*const forward)(float *, float *, const float *, const float *, size_t, size_t, float) =
-            ref ? gpt_rmsnorm_forward_ref : whole_rmsnorm_forward;
+            ref ? gpt_rmsnorm_forward_ref : kernel_forward;
         int (*const backward)(float *, float *, const float *, const float *, const float *, const float *,
-                              size_t, size_t) = ref ? gpt_rmsnorm_backward_ref : whole_rmsnorm_backward;
+                              size_t, size_t) = ref ? gpt_rmsnorm_backward_ref : kernel_backward;
         expect_refused(forward(NULL, s, x, x, 2, 3, 1e-5f), GPT_ERR_NULL);
         expect_refused(forward(y, s, NULL, x, 2, 3, 1e-5f), GPT_ERR_NULL);
         expect_refused(forward(y, s, x, NULL, 2, 3, 1e-5f), GPT_ERR_NULL);
@@ -170,8 +187,6 @@ static void refuses(void)
         expect_refused(forward(y, s, x, x, 2, 0, 1e-5f), GPT_ERR_SIZE);
         for (size_t k = 0; k < 4; k++) expect_refused(forward(y, s, x, x, 2, 3, bad_eps[k]), GPT_ERR_VALUE);
         expect_refused(forward(y, s, x, x, 0, 3, 1e-5f), GPT_OK);
-        expect_refused(backward(NULL, s, x, x, x, x, 2, 3), GPT_ERR_NULL);
-        expect_refused(backward(y, NULL, x, x, x, x, 2, 3), GPT_ERR_NULL);
         expect_refused(backward(y, s, NULL, x, x, x, 2, 3), GPT_ERR_NULL);
         expect_refused(backward(y, s, x, NULL, x, x, 2, 3), GPT_ERR_NULL);
         expect_refused(backward(y, s, x, x, NULL, x, 2, 3), GPT_ERR_NULL);
@@ -193,5 +208,7 @@ void test_rmsnorm(void)
             sums_many_rows);
     promise("rms norm of a row with NaN or infinity is the reference's, and so are its neighbours",
             specials_stay_in_their_row);
+    promise("rms norm backward computes the gradients that are wanted; the others may be NULL",
+            unwanted_gradients_may_be_null);
     promise("rms norm refuses NULL, impossible sizes, cols 0 and a bad eps and leaves all alone", refuses);
 }

@@ -4,13 +4,13 @@
 #include "gpt_layers.h"
 #include "reference.h"
 
-/* The kernels on one thread, with the signature of their references. */
-static int whole_softmax_forward(float *y, const float *x, size_t rows, size_t cols)
+/* The kernels without part and parts, so that they have the type of their references. */
+static int kernel_forward(float *y, const float *x, size_t rows, size_t cols)
 {
     return gpt_softmax_forward(y, x, rows, cols, 0, 1);
 }
 
-static int whole_softmax_backward(float *dx, const float *dy, const float *y, size_t rows, size_t cols)
+static int kernel_backward(float *dx, const float *dy, const float *y, size_t rows, size_t cols)
 {
     return gpt_softmax_backward(dx, dy, y, rows, cols, 0, 1);
 }
@@ -111,9 +111,9 @@ static void refuses(void)
     for (int ref = 0; ref <= 1; ref++) {
         in_case("%s", ref ? "reference" : "kernel");
         int (*const forward)(float *, const float *, size_t, size_t) =
-            ref ? gpt_softmax_forward_ref : whole_softmax_forward;
+            ref ? gpt_softmax_forward_ref : kernel_forward;
         int (*const backward)(float *, const float *, const float *, size_t, size_t) =
-            ref ? gpt_softmax_backward_ref : whole_softmax_backward;
+            ref ? gpt_softmax_backward_ref : kernel_backward;
         expect_refused(forward(NULL, x, 2, 3), GPT_ERR_NULL);
         expect_refused(forward(y, NULL, 2, 3), GPT_ERR_NULL);
         expect_refused(forward(y, x, HUGE_SIZE, 3), GPT_ERR_SIZE);

@@ -39,7 +39,7 @@ export function crossEntropy(runtime, logits, targets) {
     const counted = indices.reduce((count, index) => count + Number(index !== IGNORE), 0)
     return new Loss(runtime, sumOf(losses) / counted, [x, max, sum, stored], ([x, max, sum, targets]) => {
       const dx = Tensor.empty(runtime, 'Loss.backward', x.shape)
-      runtime.run('gpt_crossentropy_backward', [dx, x, max, sum, targets, rows, cols, 1 / counted])
+      runtime.run('gpt_crossentropy_backward', [dx, x, targets, max, sum, rows, cols, 1 / counted])
       return dx
     })
   })
