@@ -1,5 +1,8 @@
+/** @import { Attention, Tensor } from 'gpt-layers' */
+/** @import { Packed } from './support.js' */
+
 import assert from 'node:assert/strict'
-import { before, test } from 'node:test'
+import { test } from 'node:test'
 import { GPT_CONFIG_124M } from 'gpt-layers'
 import {
   assertCentralDifferences,
@@ -9,31 +12,47 @@ import {
   assertRefuses,
   assertSame,
   golden,
+  gradientOf,
+  heapSize,
   loadForTest,
+  untyped,
 } from './support.js'
 
 const { drawn, whole, some } = golden('attention')
-let gpt
-before(async () => {
-  gpt = await loadForTest()
-})
+const gpt = await loadForTest()
 
-/** The layer, x and dy of a golden case, drawn as tests/golden/attention.py does. */
+/**
+ * The layer, x and dy of a case, drawn as tests/golden/attention.py draws them.
+ *
+ * @param {{ seed: number, shape: number[], heads: number, qkvBias: boolean, times: number }} case
+ */
 function draw({ seed, shape, heads, qkvBias, times }) {
   gpt.manualSeed(seed)
   const layer = new gpt.Attention({ embDim: shape[2], nHeads: heads, contextLength: shape[1], qkvBias })
   for (const { bias } of [layer.cAttn, layer.cProj]) bias?.data.set(gpt.randn(bias.shape).data)
   const [x, dy] = [gpt.randn(shape), gpt.randn(shape)]
-  for (const { weight } of [layer.cAttn, layer.cProj])
-    weight.data.forEach((value, i, data) => (data[i] = times * value))
+  scaleWeights(layer, times)
   return { layer, x, dy }
 }
 
-/** The same bits. Views are taken here, since a call may move the memory. */
+/** @param {Attention} layer @param {number} times */
+function scaleWeights(layer, times) {
+  for (const { weight } of [layer.cAttn, layer.cProj])
+    weight.data.set(weight.data.map((value) => times * value))
+}
+
+/**
+ * Asserts the same bits from one element to another.
+ *
+ * @param {Tensor} tensor
+ * @param {Tensor} expected
+ * @param {number} [from]
+ * @param {number} [end]
+ */
 const assertValues = (tensor, expected, from = 0, end = tensor.size) =>
   assert.deepEqual(tensor.data.slice(from, end), expected.data.slice(from, end))
 
-test('a new Attention has the weights that PyTorch draws, to the bit, under GPT-2’s names', () => {
+test('a new Attention has the weights that PyTorch draws, bit for bit, under GPT-2’s names', () => {
   gpt.manualSeed(123)
   const layer = new gpt.Attention({ embDim: 6, nHeads: 2, contextLength: 9 })
   assertSame(layer.cAttn.weight, drawn.cAttn)
@@ -44,7 +63,7 @@ test('a new Attention has the weights that PyTorch draws, to the bit, under GPT-
   )
 })
 
-test('Attention and its gradients are PyTorch’s at odd sizes, with a bias of q, k and v or without', () => {
+test('Attention and its gradients are PyTorch’s at odd sizes, with or without qkvBias', () => {
   for (const expected of whole) {
     const { layer, x, dy } = draw(expected)
     assertGradients(layer, x, dy, expected)
@@ -54,18 +73,22 @@ test('Attention and its gradients are PyTorch’s at odd sizes, with a bias of q
 test('Attention and its gradients are PyTorch’s with heads of 64, and at GPT-2’s width', () => {
   for (const { out, dx, grads, ...rest } of some) {
     const { layer, x, dy } = draw(rest)
-    const part = (tensor, { shape }, from) => {
+    const part = (
+      /** @type {Tensor} */ tensor,
+      /** @type {Packed} */ { shape },
+      /** @type {number} */ from,
+    ) => {
       const size = shape.reduce((product, n) => product * n, 1)
       return gpt.tensor(tensor.data.slice(from * size, from * size + size || undefined), shape)
     }
     assertClose(part(layer.forward(x), out, -1), out, 1e-5)
     assertNear(part(layer.backward(dy), dx, 0), dx, 2e-5, 'dx')
-    for (const [name, { grad }] of layer.namedParameters())
-      assertNear(part(grad, grads[name], 0), grads[name], 2e-5, name)
+    for (const [name, parameter] of layer.namedParameters())
+      assertNear(part(gradientOf(parameter), grads[name], 0), grads[name], 2e-5, name)
   }
 })
 
-test('returnWeights gives PyTorch’s weights as well, and the same output', () => {
+test('returnWeights also returns PyTorch’s attention weights, and the same output', () => {
   for (const expected of [...whole, ...some].filter(({ weights }) => weights)) {
     const { layer, x } = draw(expected)
     const { output, weights } = layer.forward(x, { returnWeights: true })
@@ -75,17 +98,16 @@ test('returnWeights gives PyTorch’s weights as well, and the same output', () 
   }
 })
 
-test('Attention’s gradients are what central differences say, on any leading shape', () => {
+test('Attention’s gradients agree with central differences, with any leading shape', () => {
   gpt.manualSeed(11)
   for (const leading of [[17], [2, 9], [2, 3, 5], [130]]) {
     const layer = new gpt.Attention({ embDim: 12, nHeads: 3, contextLength: 130 })
-    for (const { weight } of [layer.cAttn, layer.cProj])
-      weight.data.forEach((value, i, data) => (data[i] = 16 * value))
+    scaleWeights(layer, 16)
     assertCentralDifferences(gpt, layer, gpt.randn([...leading, 12]), { step: 4e-3 })
   }
 })
 
-test('a batch is its sequences one by one, bit for bit', () => {
+test('a batch gives each sequence the bits it gets alone', () => {
   const layer = new gpt.Attention({ embDim: 24, nHeads: 3, contextLength: 70 })
   const x = gpt.randn([2, 2, 70, 24])
   const y = layer.forward(x, { returnWeights: true })
@@ -101,7 +123,7 @@ test('a batch is its sequences one by one, bit for bit', () => {
   }
 })
 
-test('a token changes nothing that comes before it, bit for bit, not even where it is NaN', () => {
+test('a token changes no output before it, bit for bit, even where the token is NaN', () => {
   const layer = new gpt.Attention({ embDim: 20, nHeads: 2, contextLength: 100 }).eval()
   const x = gpt.randn([100, 20])
   const y = layer.forward(x)
@@ -120,7 +142,7 @@ test('a token changes nothing that comes before it, bit for bit, not even where 
   }
 })
 
-test('huge logits do not overflow', () => {
+test('huge attention scores do not overflow', () => {
   const layer = new gpt.Attention({ embDim: 8, nHeads: 2, contextLength: 40 })
   layer.cAttn.weight.data.forEach((value, i, data) => (data[i] = i % 24 < 16 ? 1e12 * value : value))
   const { output, weights } = layer.forward(gpt.randn([40, 8]), { returnWeights: true })
@@ -128,7 +150,7 @@ test('huge logits do not overflow', () => {
   assert.ok(weights.data.every((weight) => weight >= 0 && weight <= 1.00001))
 })
 
-test('dropout takes weights and outputs in training only, reproducibly, and backward knows which', () => {
+test('dropout acts on weights and outputs in training mode only, reproducibly, and backward uses the same masks', () => {
   const config = { embDim: 12, nHeads: 3, contextLength: 33, dropRate: 0.4 }
   gpt.manualSeed(5)
   const layer = new gpt.Attention(config)
@@ -140,14 +162,13 @@ test('dropout takes weights and outputs in training only, reproducibly, and back
   assertValues(again, first)
   assert.notDeepEqual(other.data, first.data)
   const zeros = first.data.filter((value) => value === 0).length / first.size
-  assert.ok(Math.abs(zeros - 0.4) < 0.13, `${zeros}`) // five deviations
+  assert.ok(Math.abs(zeros - 0.4) < 0.13, `${zeros}`) // five standard deviations
   assertValues(layer.eval().forward(x), plain.forward(x))
 
-  // Without the dropout of outputs, what is left is a smooth function of x for one seed.
+  // With one seed and without dropout of the outputs, forward is a smooth function of x.
   layer.train()
-  layer.residDropout = new gpt.Dropout(0)
-  for (const { weight } of [layer.cAttn, layer.cProj])
-    weight.data.forEach((value, i, data) => (data[i] = 16 * value))
+  untyped(layer).residDropout = new gpt.Dropout(0)
+  scaleWeights(layer, 16)
   const dy = gpt.randn([33, 12])
   const loss = () => (
     gpt.manualSeed(1),
@@ -157,17 +178,20 @@ test('dropout takes weights and outputs in training only, reproducibly, and back
   const dx = layer.backward(dy)
   const direction = gpt.randn([33, 12]).data.slice()
   const original = x.data.slice()
-  const along = (step) => (x.data.set(original.map((value, i) => value + step * direction[i])), loss())
+  const along = (/** @type {number} */ step) => (
+    x.data.set(original.map((value, i) => value + step * direction[i])),
+    loss()
+  )
   const slope = (along(0.01) - along(-0.01)) / 0.02
   const expected = direction.reduce((sum, value, i) => sum + value * dx.data[i], 0)
   const scale = Math.sqrt(dx.data.reduce((sum, value) => sum + value * value, 0))
   assert.ok(
     Math.abs(slope - expected) <= 2e-3 * scale,
-    `difference ${slope}, gradient ${expected}, scale ${scale}`,
+    `difference quotient ${slope}, gradient ${expected}, scale ${scale}`,
   )
 })
 
-test('Attention takes no tokens, and a batch of none', () => {
+test('Attention takes an empty sequence and an empty batch', () => {
   const layer = new gpt.Attention({ embDim: 6, nHeads: 2, contextLength: 3 })
   for (const shape of [
     [0, 6],
@@ -179,7 +203,7 @@ test('Attention takes no tokens, and a batch of none', () => {
   }
 })
 
-test('Attention’s backward refuses what is not its own, and changes nothing', () => {
+test('Attention’s backward refuses a wrong shape or a disposed parameter, and changes nothing', () => {
   const layer = new gpt.Attention({ embDim: 6, nHeads: 2, contextLength: 3 })
   const x = gpt.randn([3, 6])
   assertRefuses(
@@ -205,10 +229,7 @@ test('no [tokens, tokens] matrix: 1024 tokens of 768 need weights, input, output
   const layer = new own.Attention(GPT_CONFIG_124M).eval()
   const x = own.zeros([1024, 768])
   layer.forward(x)
-  // Every further thread has its own tiles and rows, of 0.24 MiB, and a stack.
+  // Each further thread needs its own tiles and rows, 0.24 MiB, and a stack.
   const bytes = 4 * (4 * 768 * 768 + 768 + 5 * 1024 * 768) + (1 + own.threads) * 2 ** 20
-  assert.ok(
-    own.exports.memory.buffer.byteLength <= bytes,
-    `${own.exports.memory.buffer.byteLength} of ${bytes}`,
-  )
+  assert.ok(heapSize(own) <= bytes, `${heapSize(own)} of ${bytes} bytes`)
 })

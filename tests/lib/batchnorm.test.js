@@ -1,32 +1,37 @@
+/** @import { Tensor } from 'gpt-layers' */
+/** @import { Packed } from './support.js' */
+
 import assert from 'node:assert/strict'
-import { before, test } from 'node:test'
+import { test } from 'node:test'
 import {
   assertCentralDifferences,
   assertClose,
   assertGradients,
   assertRefuses,
   golden,
+  gradientOf,
   loadForTest,
   unpack,
 } from './support.js'
 
 const cases = golden('batchnorm')
-let gpt
-before(async () => {
-  gpt = await loadForTest()
-})
+const gpt = await loadForTest()
 
-/** The case's layer, input, gradient and next batch. */
+/**
+ * The layer, input, gradient and next batch of a case, drawn as tests/golden/batchnorm.py draws them.
+ *
+ * @param {{ seed: number, numFeatures: number, shape: number[], x: Packed }} case
+ */
 function drawn({ seed, numFeatures, shape, x }) {
   gpt.manualSeed(seed)
   const layer = new gpt.BatchNorm(numFeatures)
   layer.scale.data.set(gpt.randn([numFeatures]).data)
   layer.shift.data.set(gpt.randn([numFeatures]).data)
-  gpt.randn(shape) // what x was made of
+  gpt.randn(shape) // PyTorch made x of this draw; x itself is stored, since making it rounds.
   return { layer, x: gpt.tensor(unpack(x), shape), dy: gpt.randn(shape), following: gpt.randn(shape) }
 }
 
-test('BatchNorm and its gradients are PyTorch’s in training, also where the mean is 1e4 and the deviation 0.1', () => {
+test('in training mode BatchNorm and its gradients are PyTorch’s, also for mean 1e4 and deviation 0.1', () => {
   for (const golden of cases) {
     const { layer, x, dy } = drawn(golden)
     const { out, dx, grads } = golden
@@ -34,7 +39,7 @@ test('BatchNorm and its gradients are PyTorch’s in training, also where the me
   }
 })
 
-test('BatchNorm’s running statistics are PyTorch’s, and what it gives from them after eval()', () => {
+test('BatchNorm’s running statistics are PyTorch’s, and so are its outputs from them after eval()', () => {
   for (const golden of cases) {
     const { layer, x, following } = drawn(golden)
     layer.forward(x)
@@ -48,14 +53,15 @@ test('BatchNorm’s running statistics are PyTorch’s, and what it gives from t
   }
 })
 
-test('BatchNorm’s gradients are what central differences say', () => {
+test('BatchNorm’s gradients agree with central differences', () => {
   for (const shape of [
     [5, 3],
     [2, 4, 17],
     [33, 1],
   ]) {
-    const layer = new gpt.BatchNorm(shape.at(-1))
-    layer.scale.data.set(gpt.randn([shape.at(-1)]).data)
+    const numFeatures = shape[shape.length - 1]
+    const layer = new gpt.BatchNorm(numFeatures)
+    layer.scale.data.set(gpt.randn([numFeatures]).data)
     assertCentralDifferences(gpt, layer, gpt.randn(shape))
   }
 })
@@ -68,10 +74,10 @@ test('BatchNorm of a constant column is the shift, not NaN', () => {
   }
 })
 
-test('each column is its own, on as many threads as there are', () => {
+test('BatchNorm gives each column the bits it gets alone, on any number of threads', () => {
   const x = gpt.randn([301, 97])
   const dy = gpt.randn([301, 97])
-  const column = (tensor, c) =>
+  const column = (/** @type {Tensor} */ tensor, /** @type {number} */ c) =>
     gpt.tensor(
       Float32Array.from({ length: 301 }, (_, r) => tensor.data[97 * r + c]),
       [301, 1],
@@ -83,13 +89,13 @@ test('each column is its own, on as many threads as there are', () => {
     const alone = new gpt.BatchNorm(1)
     assert.deepEqual([...alone.forward(column(x, c)).data], [...column(y, c).data])
     assert.deepEqual([...alone.backward(column(dy, c)).data], [...column(dx, c).data])
-    assert.equal(alone.scale.grad.item(), layer.scale.grad.data[c])
-    assert.equal(alone.shift.grad.item(), layer.shift.grad.data[c])
+    assert.equal(gradientOf(alone.scale).item(), gradientOf(layer.scale).data[c])
+    assert.equal(gradientOf(alone.shift).item(), gradientOf(layer.shift).data[c])
     assert.equal(alone.runningVar.item(), layer.runningVar.data[c])
   }
 })
 
-test('the state dict has the running statistics, the parameters do not, and momentum is the new batch’s share', () => {
+test('running statistics are in the state dict but are not parameters, and momentum weighs the new batch', () => {
   const layer = new gpt.BatchNorm(2, { momentum: 1 })
   assert.deepEqual(Object.keys(layer.stateDict()), ['scale', 'shift', 'running_mean', 'running_var'])
   assert.deepEqual(
@@ -109,7 +115,7 @@ test('the state dict has the running statistics, the parameters do not, and mome
   assert.deepEqual(copy.runningVar.toArray(), [2, 0])
 })
 
-test('a batch that BatchNorm refuses changes nothing; in evaluation one row, or none, will do', () => {
+test('a batch that BatchNorm refuses changes nothing; evaluation mode takes one row or none', () => {
   const layer = new gpt.BatchNorm(3)
   for (const shape of [[3], [1, 3], [0, 3]]) {
     assertRefuses(

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { before, test } from 'node:test'
+import { test } from 'node:test'
 import {
   assertCentralDifferences,
   assertClose,
@@ -7,22 +7,23 @@ import {
   assertNear,
   assertRefuses,
   assertSame,
+  biasOf,
   golden,
+  gradientOf,
   loadForTest,
+  rowsOf,
+  transpose,
 } from './support.js'
 
 const { odd, gpt2, weights } = golden('conv1d')
-let gpt
-before(async () => {
-  gpt = await loadForTest()
-})
+const gpt = await loadForTest()
 
-test('a new Conv1D has the weights that PyTorch draws, to the bit, and zeros for bias', () => {
+test('a new Conv1D has the weights that PyTorch draws, bit for bit, and a bias of zeros', () => {
   for (const { nx, nf, weight } of weights) {
     gpt.manualSeed(42)
     const layer = new gpt.Conv1D(nf, nx)
     assertSame(layer.weight, weight)
-    assert.deepEqual([...layer.bias.data], Array(nf).fill(0))
+    assert.deepEqual([...biasOf(layer).data], Array(nf).fill(0))
   }
   assert.deepEqual(
     new gpt.Conv1D(6, 5).namedParameters().map(([name, { shape }]) => `${name} ${shape.join('x')}`),
@@ -30,64 +31,62 @@ test('a new Conv1D has the weights that PyTorch draws, to the bit, and zeros for
   )
 })
 
-test('Conv1D and its gradients are GPT-2’s class’s at odd sizes', () => {
+test('Conv1D and its gradients are those of GPT-2’s class at odd sizes', () => {
   for (const { seed, nx, nf, x, dy, ...expected } of odd) {
     gpt.manualSeed(seed)
     const layer = new gpt.Conv1D(nf, nx)
     const [input, gradient] = [gpt.randn(x), gpt.randn(dy)]
-    layer.bias.data.set(gpt.randn([nf]).data)
+    biasOf(layer).data.set(gpt.randn([nf]).data)
     assertGradients(layer, input, gradient, expected)
   }
 })
 
-test('Conv1D and its gradients are GPT-2’s class’s at the size of its c_attn', () => {
+test('Conv1D and its gradients are those of GPT-2’s class at the size of c_attn', () => {
   for (const { seed, nx, nf, x, dy, out, dx, dweight, dbias } of gpt2) {
     gpt.manualSeed(seed)
     const layer = new gpt.Conv1D(nf, nx)
+    const [rows] = x
     const y = layer.forward(gpt.randn(x))
-    assertClose(gpt.tensor(y.toArray().at(-1)), out, 1e-5)
+    assertClose(gpt.tensor(rowsOf(y)[rows - 1]), out, 1e-5)
     assertNear(layer.backward(gpt.randn(dy)), dx, 2e-5, 'dx')
-    assertNear(gpt.tensor(layer.weight.grad.toArray()[7]), dweight, 2e-5, 'dweight')
-    assertNear(layer.bias.grad, dbias, 2e-5, 'dbias')
+    assertNear(gpt.tensor(rowsOf(gradientOf(layer.weight))[7]), dweight, 2e-5, 'dweight')
+    assertNear(gradientOf(biasOf(layer)), dbias, 2e-5, 'dbias')
     layer.dispose()
     layer.zeroGrad()
   }
 })
 
-test('Conv1D’s gradients are what central differences say, on any leading shape', () => {
+test('Conv1D’s gradients agree with central differences, with any leading shape', () => {
   gpt.manualSeed(11)
   for (const shape of [[33], [2, 33], [2, 3, 33], [530, 33]]) {
     assertCentralDifferences(gpt, new gpt.Conv1D(17, 33), gpt.randn(shape))
   }
 })
 
-test('Conv1D is Linear with the weight transposed', () => {
+test('Conv1D with a transposed weight is Linear', () => {
   const linear = new gpt.Linear(65, 33)
   const layer = new gpt.Conv1D(33, 65)
-  linear.weight
-    .toArray()
-    .forEach((row, f) => row.forEach((value, i) => (layer.weight.data[i * 33 + f] = value)))
-  layer.bias.data.set(linear.bias.data)
+  layer.loadStateDict({ weight: transpose(gpt, linear.weight), bias: biasOf(linear) })
   const x = gpt.randn([2, 9, 65])
   const [a, b] = [layer.forward(x), linear.forward(x)]
   assert.deepEqual(a.shape, [2, 9, 33])
   a.data.forEach((value, i) => assert.ok(Math.abs(value - b.data[i]) < 1e-6, `element ${i}: ${value}`))
 })
 
-test('Conv1D takes a vector, and a batch of none, with a bias or without', () => {
+test('Conv1D takes a vector and an empty batch, with a bias or without', () => {
   const layer = new gpt.Conv1D(3, 5, { bias: false })
   assert.equal(layer.bias, null)
   assert.deepEqual(layer.forward(gpt.zeros([5])).shape, [3])
   layer.forward(gpt.ones([2, 5]))
   layer.backward(gpt.ones([2, 3]))
-  assert.deepEqual(layer.weight.grad.toArray(), Array(5).fill(Array(3).fill(2)))
+  assert.deepEqual(gradientOf(layer.weight).toArray(), Array(5).fill(Array(3).fill(2)))
   layer.zeroGrad()
   assert.deepEqual(layer.forward(gpt.zeros([0, 5])).shape, [0, 3])
   assert.deepEqual(layer.backward(gpt.zeros([0, 3])).shape, [0, 5])
-  assert.deepEqual(layer.weight.grad.toArray(), Array(5).fill(Array(3).fill(0)))
+  assert.deepEqual(gradientOf(layer.weight).toArray(), Array(5).fill(Array(3).fill(0)))
 })
 
-test('Conv1D’s backward refuses another shape or a parameter that is gone, and changes nothing', () => {
+test('Conv1D’s backward refuses a wrong shape or a disposed parameter, and changes nothing', () => {
   const layer = new gpt.Conv1D(3, 5)
   const dy = gpt.ones([2, 3])
   assertRefuses(
@@ -105,5 +104,5 @@ test('Conv1D’s backward refuses another shape or a parameter that is gone, and
   assert.equal(layer.weight.grad, null)
   layer.weight.dispose()
   assertRefuses(() => layer.backward(dy), 'DISPOSED', /^Conv1D.backward: weight should be a live Tensor/)
-  assert.equal(layer.bias.grad, null)
+  assert.equal(layer.bias?.grad, null)
 })

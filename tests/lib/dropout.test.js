@@ -1,11 +1,8 @@
 import assert from 'node:assert/strict'
-import { before, test } from 'node:test'
+import { test } from 'node:test'
 import { assertRefuses, loadForTest } from './support.js'
 
-let gpt
-before(async () => {
-  gpt = await loadForTest()
-})
+const gpt = await loadForTest()
 
 test('dropout zeroes a share p of the elements and scales the rest by 1 / (1 - p)', () => {
   for (const p of [0.1, 0.5, 0.8]) {
@@ -16,13 +13,13 @@ test('dropout zeroes a share p of the elements and scales the rest by 1 / (1 - p
       kept.every((value) => value === Math.fround(1 / (1 - Math.fround(p)))),
       `p ${p}`,
     )
-    // five deviations
+    // five standard deviations of a binomial count
     const off = Math.abs(kept.length - n * (1 - p))
     assert.ok(off <= 5 * Math.sqrt(n * p * (1 - p)), `p ${p}: ${kept.length} of ${n} kept`)
   }
 })
 
-test('manualSeed makes the masks reproducible, and each call has another', () => {
+test('manualSeed makes the masks reproducible, and each call draws another mask', () => {
   const layer = new gpt.Dropout(0.5)
   const x = gpt.ones([100])
   gpt.manualSeed(7)
@@ -37,7 +34,7 @@ test('manualSeed makes the masks reproducible, and each call has another', () =>
 test('a mask is the same on every build and any number of threads', () => {
   gpt.manualSeed(7)
   const { data } = new gpt.Dropout(0.5).forward(gpt.ones([100_003]))
-  // what the plain reference in C gives for the seed that MT19937 draws first
+  // The reference in C gives these for the first number that MT19937 draws.
   assert.equal(data.slice(0, 24).map(Math.sign).join(''), '010110110011011010110101')
   assert.equal(
     data.reduce((sum, value, i) => sum + (value && i), 0),
@@ -45,7 +42,7 @@ test('a mask is the same on every build and any number of threads', () => {
   )
 })
 
-test('the gradient passes where x was kept, scaled as x was', () => {
+test('the gradient passes where x was kept, with the same scale', () => {
   for (const shape of [[1], [3], [17], [33], [2, 65], [3, 768], [100_003]]) {
     const layer = new gpt.Dropout(0.3)
     const [x, dy] = [gpt.randn(shape), gpt.randn(shape)]
@@ -59,7 +56,7 @@ test('the gradient passes where x was kept, scaled as x was', () => {
   }
 })
 
-test('after eval() and with p = 0 dropout is the identity, and draws nothing', () => {
+test('after eval() or with p = 0 dropout is the identity and draws no numbers', () => {
   const x = gpt.randn([3, 5])
   for (const layer of [new gpt.Dropout(0.5).eval(), new gpt.Dropout(0)]) {
     gpt.manualSeed(3)
@@ -68,7 +65,7 @@ test('after eval() and with p = 0 dropout is the identity, and draws nothing', (
     const next = gpt.rand([1]).item()
     gpt.manualSeed(3)
     assert.equal(gpt.rand([1]).item(), next)
-    // y shares x's memory, and is good without it
+    // y shares x's memory, which outlives x.
     x.data[0] = 42
     assert.equal(y.data[0], 42)
     const copy = gpt.scope(() => layer.forward(gpt.tensor([1, 2])))
@@ -85,7 +82,7 @@ test('with p = 1 dropout gives zeros', () => {
   assert.deepEqual(layer.backward(gpt.ones([7])).toArray(), Array(7).fill(0))
 })
 
-test('dropout’s backward wants a forward in training mode, and a gradient of its shape', () => {
+test('dropout’s backward requires a forward in training mode and a gradient of its shape', () => {
   const layer = new gpt.Dropout(0.5)
   const x = gpt.ones([2, 3])
   layer.forward(x)

@@ -1,33 +1,30 @@
 import assert from 'node:assert/strict'
-import { before, test } from 'node:test'
-import { assertNear, assertRefuses, assertSame, golden, loadForTest } from './support.js'
+import { test } from 'node:test'
+import { assertNear, assertRefuses, assertSame, golden, gradientOf, loadForTest, rowsOf } from './support.js'
 
 const cases = golden('embedding')
-let gpt
-before(async () => {
-  gpt = await loadForTest()
-})
+const gpt = await loadForTest()
 
-test('Embedding draws PyTorch’s weight, and its rows are PyTorch’s bits', () => {
+test('Embedding draws PyTorch’s weight and looks up its rows, bit for bit', () => {
   for (const { seed, numEmbeddings, embeddingDim, indices, out } of cases) {
     gpt.manualSeed(seed)
     assertSame(new gpt.Embedding(numEmbeddings, embeddingDim).forward(indices), out)
   }
 })
 
-test('Embedding’s gradient is autograd’s, and adds up over two passes', () => {
+test('Embedding’s gradient is autograd’s, and a second pass adds to it', () => {
   for (const { seed, numEmbeddings, embeddingDim, indices, shape, weight } of cases) {
     gpt.manualSeed(seed)
     const layer = new gpt.Embedding(numEmbeddings, embeddingDim)
     const dy = gpt.randn([...shape, embeddingDim])
     layer.forward(indices)
     assert.equal(layer.backward(dy), null)
-    assertNear(layer.weight.grad, weight, 1e-6)
-    const once = layer.weight.grad.data.slice()
+    assertNear(gradientOf(layer.weight), weight, 1e-6)
+    const once = gradientOf(layer.weight).data.slice()
     layer.forward(indices)
     layer.backward(dy)
     assert.deepEqual(
-      [...layer.weight.grad.data],
+      [...gradientOf(layer.weight).data],
       [...once].map((value) => 2 * value),
     )
   }
@@ -35,7 +32,7 @@ test('Embedding’s gradient is autograd’s, and adds up over two passes', () =
 
 test('indices may be a number, nested arrays, a typed array or a tensor', () => {
   const layer = new gpt.Embedding(10, 3)
-  const rows = layer.weight.toArray()
+  const rows = rowsOf(layer.weight)
   assert.deepEqual(layer.forward(7).toArray(), rows[7])
   assert.deepEqual(
     layer
@@ -56,7 +53,7 @@ test('indices may be a number, nested arrays, a typed array or a tensor', () => 
   assert.deepEqual(layer.forward([]).shape, [0, 3])
 })
 
-test('a vocabulary of GPT-2’s size works, on as many threads as there are', () => {
+test('a vocabulary of GPT-2’s size works, on any number of threads', () => {
   const layer = new gpt.Embedding(50257, 64)
   const tokens = Int32Array.from({ length: 1000 }, (_, i) => (i * i * 7919) % 50257)
   const y = layer.forward(tokens)
@@ -66,11 +63,12 @@ test('a vocabulary of GPT-2’s size works, on as many threads as there are', ()
   layer.backward(gpt.ones([1000, 64]))
   const counts = new Float32Array(50257)
   for (const token of tokens) counts[token]++
-  counts.forEach((count, token) => assert.equal(layer.weight.grad.data[64 * token + (token % 64)], count))
+  const { data } = gradientOf(layer.weight)
+  counts.forEach((count, token) => assert.equal(data[64 * token + (token % 64)], count))
   layer.dispose()
 })
 
-test('Embedding’s backward wants a forward in training mode, and a gradient of its shape', () => {
+test('Embedding’s backward requires a forward in training mode and a gradient of its shape', () => {
   const layer = new gpt.Embedding(5, 3)
   layer.forward([1, 2])
   assertRefuses(

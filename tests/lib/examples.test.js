@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
-import { before, test } from 'node:test'
+import { test } from 'node:test'
 import * as api from 'gpt-layers'
 import { formatTensor } from '../../dist/tensor/print.js'
 import { loadForTest } from './support.js'
@@ -56,10 +56,7 @@ function setting(gpt, file) {
   }
 }
 
-let gpt
-before(async () => {
-  gpt = await loadForTest()
-})
+const gpt = await loadForTest()
 
 test('there are examples', () => assert.ok(examples.length >= 20, `${examples.length}`))
 

@@ -1,5 +1,8 @@
+/** @import { Tensor } from 'gpt-layers' */
+/** @import { Layer } from './support.js' */
+
 import assert from 'node:assert/strict'
-import { before, test } from 'node:test'
+import { test } from 'node:test'
 import { GPT_CONFIG_124M } from 'gpt-layers'
 import {
   assertCentralDifferences,
@@ -7,18 +10,19 @@ import {
   assertGradients,
   assertNear,
   assertRefuses,
+  biasOf,
   golden,
+  gradientOf,
+  heapSize,
   loadForTest,
+  rowsOf,
 } from './support.js'
 
 const { feedforward } = golden('layers')
 const { odd, gpt2 } = golden('feedforward')
-let gpt
-before(async () => {
-  gpt = await loadForTest()
-})
+const gpt = await loadForTest()
 
-test('FeedForward is PyTorch’s at odd sizes, with either GELU, in evaluation mode', () => {
+test('in evaluation mode FeedForward gives PyTorch’s values at odd sizes, with either GELU', () => {
   for (const { seed, embDim, hiddenDim, approximate, x, out } of feedforward) {
     gpt.manualSeed(seed)
     const layer = new gpt.FeedForward({ embDim, hiddenDim, approximate }).eval()
@@ -26,34 +30,34 @@ test('FeedForward is PyTorch’s at odd sizes, with either GELU, in evaluation m
   }
 })
 
-test('the fused kernel of evaluation mode gives what its three layers give one after the other', () => {
+test('in evaluation mode the fused kernel gives the bits that the three layers give in turn', () => {
   const layer = new gpt.FeedForward({ embDim: 33 }).eval()
   const x = gpt.randn([20, 33])
   const stepwise = new gpt.Sequential(...layer.layers).forward(x)
   assert.deepEqual([...layer.forward(x).data], [...stepwise.data])
 })
 
-test('GPT_CONFIG_124M goes in as it is: 768 to 3072 and back', () => {
+test('FeedForward takes GPT_CONFIG_124M as its config: 768 to 3072 to 768', () => {
   const layer = new gpt.FeedForward(GPT_CONFIG_124M)
   assert.deepEqual(
     layer.namedParameters().map(([name, { shape }]) => `${name} ${shape.join('x')}`),
     ['layers.0.weight 3072x768', 'layers.0.bias 3072', 'layers.2.weight 768x3072', 'layers.2.bias 768'],
   )
   assert.equal(layer.dropRate, 0.1)
-  // as the notebook's class, which takes the same config
+  // In training mode too, nothing is dropped: the notebook's class has no dropout.
   const x = gpt.rand([2, 3, 768])
   assert.deepEqual([...layer.forward(x).data], [...layer.eval().forward(x).data])
   layer.dispose()
 })
 
-test('in evaluation 1024 tokens of 768 need weights, input, output and 2 MiB at most: nothing hidden exists whole', async () => {
+test('in evaluation mode 1024 tokens need 2 MiB besides weights, input and output: the hidden layer never exists as a whole', async () => {
   const own = await loadForTest()
   const layer = new own.FeedForward(GPT_CONFIG_124M).eval()
   const x = own.zeros([1024, 768])
   layer.forward(x)
-  // Every further thread has its own block of them, of 0.94 MiB, and a stack.
+  // Each further thread needs a block of hidden values, 0.94 MiB, and a stack.
   const bytes = 4 * (4_722_432 + 2 * 1024 * 768) + (1 + own.threads) * 2 ** 20
-  assert.ok(own.exports.memory.buffer.byteLength <= bytes, `${own.exports.memory.buffer.byteLength}`)
+  assert.ok(heapSize(own) <= bytes, `${heapSize(own)} of ${bytes} bytes`)
 })
 
 test('FeedForward’s gradients are autograd’s at odd sizes, with either GELU', () => {
@@ -69,22 +73,23 @@ test('FeedForward’s gradients are autograd’s at GPT-2’s size', () => {
   const layer = new gpt.FeedForward({ embDim: 768 })
   layer.forward(gpt.randn(gpt2.x))
   assertNear(layer.backward(gpt.randn(gpt2.x)), gpt2.dx, 2e-5, 'dx')
-  for (const [name, { grad }] of layer.namedParameters()) {
-    const some = grad.shape.length === 1 ? grad : gpt.tensor(grad.toArray()[7])
+  for (const [name, parameter] of layer.namedParameters()) {
+    const grad = gradientOf(parameter)
+    const some = grad.shape.length === 1 ? grad : gpt.tensor(rowsOf(grad)[7])
     assertNear(some, gpt2.grads[name], 2e-5, name)
   }
   layer.zeroGrad()
   layer.dispose()
 })
 
-test('FeedForward’s gradients are what central differences say, on any leading shape', () => {
+test('FeedForward’s gradients agree with central differences, with any leading shape', () => {
   gpt.manualSeed(11)
   for (const shape of [[17], [2, 17], [2, 3, 17]]) {
     assertCentralDifferences(gpt, new gpt.FeedForward({ embDim: 17, hiddenDim: 33 }), gpt.randn(shape))
   }
 })
 
-test('in training FeedForward drops a share of what comes out, backward the same, evaluation nothing', () => {
+test('in training mode FeedForward drops a share of its outputs and of their gradients, in evaluation mode none', () => {
   gpt.manualSeed(5)
   const dropping = new gpt.FeedForward({ embDim: 33, dropRate: 0.5 })
   const plain = new gpt.FeedForward({ embDim: 33 })
@@ -100,17 +105,18 @@ test('in training FeedForward drops a share of what comes out, backward the same
   assert.deepEqual([...dropped.data], [...full.mul(kept).data])
   const [dx, expected] = [dropping.backward(dy), plain.backward(dy.mul(kept))]
   assert.deepEqual([...dx.data], [...expected.data])
-  const grads = (layer) => layer.parameters().map(({ grad }) => [...grad.data])
+  const grads = (/** @type {Layer} */ layer) =>
+    layer.parameters().map((parameter) => [...gradientOf(parameter).data])
   assert.deepEqual(grads(dropping), grads(plain))
   assert.deepEqual([...dropping.eval().forward(x).data], [...full.data])
 })
 
-test('GPT-2’s c_fc and c_proj load, from their Conv1D layout, all or nothing', () => {
+test('GPT-2’s c_fc and c_proj load from their Conv1D layout, all or nothing', () => {
   const [fc, proj] = [new gpt.Conv1D(33, 17), new gpt.Conv1D(17, 33)]
   const dict = { 'c_fc.weight': fc.weight, 'c_fc.bias': gpt.randn([33]), 'c_proj.weight': proj.weight }
   const layer = new gpt.FeedForward({ embDim: 17, hiddenDim: 33 })
   const before = layer.parameters().map((parameter) => parameter.toArray())
-  const load = (dict) => () => layer.loadStateDict(dict)
+  const load = (/** @type {Record<string, Tensor>} */ dict) => () => layer.loadStateDict(dict)
   assertRefuses(load(dict), 'VALUE', /^FeedForward.loadStateDict: dict should have layers.2.bias/)
   const wrong = { ...dict, 'c_proj.bias': gpt.zeros([33]) }
   assertRefuses(load(wrong), 'SHAPE', /^FeedForward.loadStateDict: c_proj.bias should have shape \[17\]/)
@@ -121,8 +127,8 @@ test('GPT-2’s c_fc and c_proj load, from their Conv1D layout, all or nothing',
     before,
   )
   layer.loadStateDict({ ...dict, 'c_proj.bias': gpt.randn([17]) })
-  fc.bias.data.set(dict['c_fc.bias'].data)
-  proj.bias.data.set(layer.layers[2].bias.data)
+  biasOf(fc).data.set(dict['c_fc.bias'].data)
+  biasOf(proj).data.set(biasOf(layer.layers[2]).data)
   const x = gpt.randn([2, 5, 17])
   const expected = proj.forward(new gpt.GELU().forward(fc.forward(x)))
   layer
@@ -130,7 +136,7 @@ test('GPT-2’s c_fc and c_proj load, from their Conv1D layout, all or nothing',
     .data.forEach((value, i) => assert.ok(Math.abs(value - expected.data[i]) < 1e-6, `element ${i}`))
 })
 
-test('FeedForward’s backward refuses another shape or a parameter that is gone, and changes nothing', () => {
+test('FeedForward’s backward refuses a wrong shape or a disposed parameter, and changes nothing', () => {
   const layer = new gpt.FeedForward({ embDim: 3 })
   const x = gpt.ones([2, 3])
   assertRefuses(

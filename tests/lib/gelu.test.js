@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { before, test } from 'node:test'
+import { test } from 'node:test'
 import {
   assertCentralDifferences,
   assertClose,
@@ -11,17 +11,14 @@ import {
 
 const { gelu, special } = golden('layers')
 const backward = golden('gelu')
-let gpt
-before(async () => {
-  gpt = await loadForTest()
-})
+const gpt = await loadForTest()
 
-for (const approximate of ['tanh', 'none']) {
+for (const approximate of /** @type {const} */ (['tanh', 'none'])) {
   test(`GELU '${approximate}' is within 1e-6 of float64 from -1e38 to 1e38`, () => {
     assertClose(new gpt.GELU({ approximate }).forward(gpt.tensor(unpack(gelu.x))), gelu[approximate], 1e-6)
   })
 
-  test(`GELU '${approximate}' propagates NaN and infinities as PyTorch does`, () => {
+  test(`GELU '${approximate}' of NaN and infinities is PyTorch’s`, () => {
     assertClose(
       new gpt.GELU({ approximate }).forward(gpt.tensor(unpack(special.x))),
       special[approximate],
@@ -29,12 +26,14 @@ for (const approximate of ['tanh', 'none']) {
     )
   })
 
-  test(`GELU '${approximate}' at -3e38 is 0 and not a large number`, () => {
+  test(`GELU '${approximate}' of -3e38 is 0`, () => {
     assert.equal(Math.abs(new gpt.GELU({ approximate }).forward(gpt.tensor(-3e38)).item()), 0)
   })
 
   test(`GELU '${approximate}' has autograd’s gradient within 1e-6 of the largest, at odd sizes`, () => {
-    const cases = backward.cases.filter((one) => one.approximate === approximate)
+    const cases = backward.cases.filter(
+      (/** @type {{ approximate: string }} */ one) => one.approximate === approximate,
+    )
     assert.equal(cases.length, 5)
     for (const { seed, shape, ...expected } of cases) {
       gpt.manualSeed(seed)
@@ -46,19 +45,19 @@ for (const approximate of ['tanh', 'none']) {
     }
   })
 
-  test(`GELU '${approximate}' has autograd’s gradient of NaN, infinities and the ends of float32`, () => {
+  test(`GELU '${approximate}' has autograd’s gradient for NaN, infinities and the largest float32s`, () => {
     const layer = new gpt.GELU({ approximate })
     const x = gpt.tensor(unpack(special.x))
     layer.forward(x)
     assertClose(layer.backward(gpt.ones(x.shape)), backward.special[approximate], 1e-6)
   })
 
-  test(`GELU '${approximate}' has the gradient that central differences have`, () => {
+  test(`GELU '${approximate}' has a gradient that agrees with central differences`, () => {
     gpt.manualSeed(5)
     assertCentralDifferences(gpt, new gpt.GELU({ approximate }), gpt.randn([3, 33]))
   })
 }
 
-test('GELU is the tanh form unless asked otherwise, as in the notebook', () => {
+test('GELU is the tanh form by default, as in the notebook', () => {
   assert.equal(new gpt.GELU().approximate, 'tanh')
 })

@@ -1,17 +1,35 @@
+/** @import { Tensor } from 'gpt-layers' */
+
 import assert from 'node:assert/strict'
-import { before, test } from 'node:test'
+import { test } from 'node:test'
 import { GPT_CONFIG_124M } from 'gpt-layers'
-import { shake } from './gptmodel-support.js'
-import { assertClose, assertNear, assertRefuses, assertSame, golden, loadForTest } from './support.js'
+import {
+  assertClose,
+  assertNear,
+  assertRefuses,
+  assertSame,
+  golden,
+  gradientOf,
+  loadForTest,
+  nextAddress,
+  pack,
+  rowsOf,
+  shake,
+  transpose,
+  untyped,
+} from './support.js'
 
 const { models } = golden('gptmodel')
-const small = { vocabSize: 7, contextLength: 5, embDim: 4, nHeads: 2, nLayers: 2 }
-let gpt
-before(async () => {
-  gpt = await loadForTest()
-})
+/** @typedef {ConstructorParameters<typeof gpt.GPTModel>[0]} Config */
 
-/** The model of a case of tests/golden/gptmodel.py. */
+const small = { vocabSize: 7, contextLength: 5, embDim: 4, nHeads: 2, nLayers: 2 }
+const gpt = await loadForTest()
+
+/**
+ * The model of a case of tests/golden/gptmodel.py.
+ *
+ * @param {{ seed: number, config: Config }} case
+ */
 function modelOf({ seed, config }) {
   gpt.manualSeed(seed)
   return shake(gpt, new gpt.GPTModel(config))
@@ -19,7 +37,7 @@ function modelOf({ seed, config }) {
 
 for (const { seed, ids, config, out, grads, parameters } of models) {
   const { qkvBias, tieWeights, nLayers } = config
-  test(`a model of ${nLayers} layers, qkvBias ${qkvBias}, tieWeights ${tieWeights}, is PyTorch’s, forward and backward`, () => {
+  test(`a model of ${nLayers} layers, qkvBias ${qkvBias}, tieWeights ${tieWeights}: logits and gradients are PyTorch’s`, () => {
     const model = modelOf({ seed, config })
     if (parameters)
       for (const [name, parameter] of model.namedParameters()) assertSame(parameter, parameters[name])
@@ -31,32 +49,39 @@ for (const { seed, ids, config, out, grads, parameters } of models) {
       found.map(([name]) => name),
       Object.keys(grads),
     )
-    for (const [name, { grad }] of found) assertNear(grad, grads[name], 2e-5, name)
+    for (const [name, parameter] of found) assertNear(gradientOf(parameter), grads[name], 2e-5, name)
   })
 }
 
-test('ids are nested arrays, a typed array for one sequence, or a tensor; evaluation gives the same logits', () => {
+test('ids may be nested arrays, a typed array for one sequence, or a tensor; evaluation mode gives the same logits', () => {
   const model = modelOf(models[0])
   const { ids, out } = models[0]
   const logits = model.forward(ids)
   assert.deepEqual(model.eval().forward(ids).toArray(), logits.toArray())
   assert.deepEqual(model.forward(gpt.tensor(ids)).toArray(), logits.toArray())
-  assert.deepEqual(model.forward(ids.map((row) => Int32Array.from(row))).toArray(), logits.toArray())
-  assert.deepEqual(model.forward(Uint8Array.from(ids[1])).toArray(), logits.toArray()[1])
+  assert.deepEqual(
+    model.forward(ids.map((/** @type {number[]} */ row) => Int32Array.from(row))).toArray(),
+    logits.toArray(),
+  )
+  assert.deepEqual(model.forward(Uint8Array.from(ids[1])).toArray(), rowsOf(logits)[1])
   assert.deepEqual(model.forward([[ids[0]], [ids[1]]]).shape, [2, 1, ids[0].length, out.shape[2]])
 })
 
-test('a token’s logits do not know the tokens after it', () => {
+test('a token’s logits do not depend on the tokens after it', () => {
   const model = modelOf(models[0]).eval()
   const [a, b] = [
     [1, 2, 3, 4, 5],
     [1, 2, 3, 9, 9],
-  ].map((ids) => model.forward(ids).toArray())
+  ].map((ids) => rowsOf(model.forward(ids)))
   assert.deepEqual(a.slice(0, 3), b.slice(0, 3))
   assert.notDeepEqual(a[3], b[3])
 })
 
-/** How many parameters a model has, from one of a layer and a token: the rest is more of the same. */
+/**
+ * How many parameters a model has, counted on a model of one layer and one token, which is quick to make.
+ *
+ * @param {Config} config
+ */
 function count(config) {
   const model = new gpt.GPTModel({ ...config, nLayers: 1, vocabSize: 1 })
   const sizes = model.namedParameters().map(([name, { size }]) => {
@@ -71,7 +96,7 @@ function count(config) {
   return sizes.reduce((sum, size) => sum + size, 0)
 }
 
-test('GPT_CONFIG_124M has 163,009,536 parameters, 124,412,160 with tied weights; GPT-2 has 124,439,808', () => {
+test('GPT_CONFIG_124M has 163,009,536 parameters, 124,412,160 with tied weights, and 124,439,808 with GPT-2’s biases too', () => {
   assert.equal(count(GPT_CONFIG_124M), 163_009_536)
   assert.equal(count({ ...GPT_CONFIG_124M, tieWeights: true }), 124_412_160)
   assert.equal(count({ ...GPT_CONFIG_124M, tieWeights: true, qkvBias: true }), 124_439_808)
@@ -83,14 +108,10 @@ test('GPT_CONFIG_124M has 163,009,536 parameters, 124,412,160 with tied weights;
   assert.ok(one.parameters().length < two.parameters().length)
 })
 
-/** A checkpoint with GPT-2's own names and layouts, as transformers writes it, and what it is of. */
+/** A model, and its checkpoint with GPT-2's names and layouts, as transformers writes it. */
 function checkpoint(prefix = '') {
   const model = new gpt.GPTModel({ ...small, qkvBias: true, tieWeights: true })
   shake(gpt, model)
-  const flipped = (tensor) => {
-    const rows = tensor.toArray()
-    return gpt.tensor(rows[0].map((_, column) => rows.map((row) => row[column])))
-  }
   const names = { norm1: 'ln_1', norm2: 'ln_2', 'ff.layers.0': 'mlp.c_fc', 'ff.layers.2': 'mlp.c_proj' }
   const rest = {
     tok_emb: 'wte',
@@ -100,11 +121,12 @@ function checkpoint(prefix = '') {
     scale: 'weight',
     shift: 'bias',
   }
-  const theirs = (name) =>
+  const theirs = (/** @type {string} */ name) =>
     Object.entries({ ...names, ...rest }).reduce((text, [own, other]) => text.replace(own, other), name)
+  /** @type {Record<string, Tensor>} */
   const dict = {}
   for (const [name, tensor] of model.namedParameters()) {
-    dict[prefix + theirs(name)] = /mlp.*weight/.test(theirs(name)) ? flipped(tensor) : tensor
+    dict[prefix + theirs(name)] = /mlp.*weight/.test(theirs(name)) ? transpose(gpt, tensor) : tensor
   }
   for (let layer = 0; layer < small.nLayers; layer++) {
     dict[`${prefix}h.${layer}.attn.bias`] = gpt.ones([1, 1, 5, 5])
@@ -113,7 +135,7 @@ function checkpoint(prefix = '') {
   return { model, dict }
 }
 
-test('GPT-2’s checkpoint loads: its names, Conv1D’s layout, mask buffers, with or without prefix and head', () => {
+test('GPT-2’s checkpoint loads: its names, Conv1D’s layout and mask buffers, with or without prefix and head', () => {
   const ids = [[1, 2, 3, 4, 6]]
   for (const prefix of ['', 'transformer.']) {
     const { model, dict } = checkpoint(prefix)
@@ -124,7 +146,9 @@ test('GPT-2’s checkpoint loads: its names, Conv1D’s layout, mask buffers, wi
     )
     const logits = model.eval().forward(ids).toArray()
     for (const tieWeights of [true, false]) {
-      for (const head of [{}, { 'lm_head.weight': dict[`${prefix}wte.weight`] }]) {
+      /** @type {Record<string, Tensor>[]} */
+      const heads = [{}, { 'lm_head.weight': dict[`${prefix}wte.weight`] }]
+      for (const head of heads) {
         const loaded = new gpt.GPTModel({ ...small, qkvBias: true, tieWeights }).eval()
         loaded.loadSafetensors(gpt.saveSafetensors({ ...dict, ...head }))
         assert.deepEqual(loaded.forward(ids).toArray(), logits)
@@ -134,7 +158,7 @@ test('GPT-2’s checkpoint loads: its names, Conv1D’s layout, mask buffers, wi
   }
 })
 
-test('what a model saves it loads, tied or not, and one from the other', () => {
+test('a model loads what it or a tied model has saved', () => {
   for (const from of [true, false]) {
     const model = new gpt.GPTModel({ ...small, tieWeights: from })
     const file = model.saveSafetensors()
@@ -154,11 +178,11 @@ test('what a model saves it loads, tied or not, and one from the other', () => {
   assert.deepEqual(tied.saveSafetensors(), before)
 })
 
-test('a checkpoint that does not fit is refused and changes nothing', () => {
+test('a checkpoint of another model is refused and changes nothing', () => {
   const { dict } = checkpoint()
   const model = new gpt.GPTModel({ ...small, qkvBias: true })
   const before = model.saveSafetensors()
-  const load = (given) => () => model.loadStateDict(given)
+  const load = (/** @type {Record<string, Tensor>} */ given) => () => model.loadStateDict(given)
   const { 'wpe.weight': wpe, ...without } = dict
   assertRefuses(
     load(without),
@@ -187,6 +211,7 @@ test('a checkpoint that does not fit is refused and changes nothing', () => {
 
 test('onNorm shows what goes into each layer norm and what comes out, until it is ended', () => {
   const model = new gpt.GPTModel(small)
+  /** @type {string[]} */
   const seen = []
   let kept
   const stop = model.onNorm(({ name, input, output }) => {
@@ -237,9 +262,13 @@ test('onNorm shows what goes into each layer norm and what comes out, until it i
   )
 })
 
-test('what a model is given wrongly is named', () => {
-  const make = (more) => () => new gpt.GPTModel({ ...small, ...more })
-  assertRefuses(() => new gpt.GPTModel(), 'TYPE', /^GPTModel: config should be an object, got undefined$/)
+test('a model names a bad argument', () => {
+  const make = (/** @type {object} */ more) => () => new gpt.GPTModel({ ...small, ...more })
+  assertRefuses(
+    () => new (untyped(gpt.GPTModel))(),
+    'TYPE',
+    /^GPTModel: config should be an object, got undefined$/,
+  )
   assertRefuses(make({ vocabSize: 0 }), 'VALUE', /^GPTModel: vocabSize should be a positive integer, got 0$/)
   assertRefuses(
     make({ contextLength: '5' }),
@@ -251,7 +280,7 @@ test('what a model is given wrongly is named', () => {
   assertRefuses(make({ nHeads: 3 }), 'VALUE', /nHeads/)
   assertRefuses(make({ dropRate: 2 }), 'VALUE', /got 2$/)
   const model = new gpt.GPTModel(small)
-  const forward = (ids) => () => model.forward(ids)
+  const forward = (/** @type {unknown} */ ids) => () => model.forward(untyped(ids))
   assertRefuses(forward('hello'), 'TYPE', /^GPTModel.forward: ids should be integers/)
   assertRefuses(
     forward([[1, 7]]),
@@ -285,39 +314,37 @@ test('what a model is given wrongly is named', () => {
   assertRefuses(() => model.backward(d), 'VALUE', /the layer is in evaluation mode/)
 })
 
-test('a model that does not fit leaves no memory taken and the generator where it stood', async () => {
+test('a model that does not fit into memory takes none and leaves the generator unchanged', async () => {
   const tight = await loadForTest({ maxMemory: 4 })
-  const next = () => tight.scope(() => tight.zeros([1]).byteOffset)
   tight.manualSeed(1)
   const expected = tight.scope(() => tight.randn([3]).toArray())
-  const before = next()
+  const before = nextAddress(tight)
   tight.manualSeed(1)
   assertRefuses(() => new tight.GPTModel({ ...small, vocabSize: 150_000 }), 'MEMORY', /needs 2400000 bytes/)
-  assert.equal(next(), before)
+  assert.equal(nextAddress(tight), before)
   assert.deepEqual(
     tight.scope(() => tight.randn([3]).toArray()),
     expected,
   )
   const model = new tight.GPTModel({ ...small, tieWeights: true })
   model.dispose()
-  assert.equal(next(), before)
+  assert.equal(nextAddress(tight), before)
 })
 
-test('training: a step’s gradients are those of two half batches, added up', () => {
+test('the gradients of two half batches add up to those of the whole batch', () => {
   const model = modelOf(models[0])
   const ids = models[0].ids
   const d = gpt.randn([2, 7, 17])
   model.forward(ids)
   model.backward(d)
-  const whole = model.parameters().map(({ grad }) => grad.data.slice())
+  const whole = model.parameters().map((parameter) => gradientOf(parameter).data.slice())
   model.zeroGrad()
   const half = d.size / 2
   for (const i of [0, 1]) {
     model.forward([ids[i]])
     model.backward(gpt.tensor(d.data.slice(i * half, (i + 1) * half), [1, 7, 17]))
   }
-  model.namedParameters().forEach(([name, { grad }], i) => {
-    const packed = { shape: grad.shape, f32: Buffer.from(whole[i].buffer).toString('base64') }
-    assertNear(grad, packed, 1e-5, name)
+  model.namedParameters().forEach(([name, parameter], i) => {
+    assertNear(gradientOf(parameter), pack(whole[i], parameter.shape), 1e-5, name)
   })
 })

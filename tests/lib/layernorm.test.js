@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { before, test } from 'node:test'
+import { test } from 'node:test'
 import {
   assertCentralDifferences,
   assertClose,
@@ -8,17 +8,16 @@ import {
   assertSame,
   golden,
   loadForTest,
+  rowsOf,
   unpack,
+  usedMemory,
 } from './support.js'
 
 const { layernorm, 'layernorm hard': hard, special } = golden('layers')
 const backward = golden('layernorm')
-let gpt
-before(async () => {
-  gpt = await loadForTest()
-})
+const gpt = await loadForTest()
 
-test('layer norm with scale and shift is PyTorch’s at odd sizes and at 768', () => {
+test('layer norm with scale and shift gives PyTorch’s values at odd sizes and at 768', () => {
   for (const { seed, embDim, x, out } of layernorm) {
     gpt.manualSeed(seed)
     const input = gpt.randn(x)
@@ -46,7 +45,7 @@ test('layer norm of a constant row is the shift, not NaN', () => {
   }
 })
 
-test('a NaN or an infinity makes its own row NaN, as in PyTorch, and no other', () => {
+test('a NaN or an infinity makes its own row NaN and no other row, as in PyTorch', () => {
   const norm = new gpt.LayerNorm(5)
   assertSame(norm.forward(gpt.tensor(unpack(special.rows), special.rows.shape)), special.layernorm)
   const mixed = gpt.tensor([
@@ -54,13 +53,13 @@ test('a NaN or an infinity makes its own row NaN, as in PyTorch, and no other', 
     [1, NaN, 3, 4, 5],
     [1, 2, 3, 4, 5],
   ])
-  const [first, second, third] = norm.forward(mixed).toArray()
+  const [first, second, third] = rowsOf(norm.forward(mixed))
   assert.deepEqual(first, third)
   assert.ok(second.every(Number.isNaN))
   assert.ok(first.every(Number.isFinite))
 })
 
-test('scale and shift are ones and zeros when new, eps is 1e-5, and eps counts', () => {
+test('a new LayerNorm has scale 1, shift 0 and eps 1e-5, and adds eps to the variance', () => {
   const norm = new gpt.LayerNorm(3)
   assert.deepEqual([...norm.scale.data], [1, 1, 1])
   assert.deepEqual([...norm.shift.data], [0, 0, 0])
@@ -69,7 +68,7 @@ test('scale and shift are ones and zeros when new, eps is 1e-5, and eps counts',
   assert.deepEqual([...wide.data], [-0.5, 0.5])
 })
 
-test('a row comes out the same bits alone and among others', () => {
+test('a row gives the same bits alone and among other rows', () => {
   gpt.manualSeed(3)
   const norm = new gpt.LayerNorm(65)
   const many = gpt.randn([5, 65])
@@ -77,47 +76,51 @@ test('a row comes out the same bits alone and among others', () => {
   assert.deepEqual([...norm.forward(alone).data], [...norm.forward(many).data.slice(65 * 3, 65 * 4)])
 })
 
-/** The layer and dy of a case: both are drawn after its x. */
-function drawn(embDim, shape) {
+/**
+ * The layer and dy of a case, drawn after its x.
+ *
+ * @param {number[]} shape of x
+ */
+function drawn(shape) {
+  const embDim = shape[shape.length - 1]
   const norm = new gpt.LayerNorm(embDim)
   norm.loadStateDict({ scale: gpt.randn([embDim]), shift: gpt.randn([embDim]) })
-  return [norm, gpt.randn(shape)]
+  return { norm, dy: gpt.randn(shape) }
 }
 
 test('layer norm’s gradients are autograd’s at odd sizes, over many rows and at 768', () => {
   for (const { seed, shape, ...expected } of backward.cases) {
     gpt.manualSeed(seed)
     const x = gpt.randn(shape)
-    const [norm, dy] = drawn(shape.at(-1), shape)
+    const { norm, dy } = drawn(shape)
     assertGradients(norm, x, dy, expected, { forward: 5e-6, backward: 2e-6 })
   }
 })
 
 for (const { name, seed, x, ...expected } of backward.hard) {
-  test(`layer norm’s gradients are autograd’s: ${name}`, () => {
+  test(`layer norm’s gradients are autograd’s for rows of ${name}`, () => {
     gpt.manualSeed(seed)
-    const [norm, dy] = drawn(x.shape[1], x.shape)
+    const { norm, dy } = drawn(x.shape)
     assertGradients(norm, gpt.tensor(unpack(x), x.shape), dy, expected, { forward: 5e-6, backward: 2e-6 })
   })
 }
 
-test('layer norm’s gradients are what central differences say', () => {
+test('layer norm’s gradients agree with central differences', () => {
   gpt.manualSeed(8)
   const x = gpt.randn([4, 33])
-  const [norm] = drawn(33, [4, 33])
+  const { norm } = drawn([4, 33])
   assertCentralDifferences(gpt, norm, x)
 })
 
-test('layer norm keeps a row’s mean and deviation for backward in training only, and frees them then', () => {
+test('layer norm saves each row’s mean and rstd in training mode only, and backward frees them', () => {
   const norm = new gpt.LayerNorm(4)
-  const { memory } = norm.runtime
   const x = gpt.randn([1000, 4])
   const forward = () => gpt.scope(() => void norm.forward(x))
-  const backward = (shape) => gpt.scope(() => void norm.backward(gpt.ones(shape)))
-  const before = memory.used
+  const backward = (/** @type {number[]} */ shape) => gpt.scope(() => void norm.backward(gpt.ones(shape)))
+  const before = usedMemory(norm)
   norm.eval()
   forward()
-  assert.equal(memory.used, before)
+  assert.equal(usedMemory(norm), before)
   assertRefuses(
     () => backward([1000, 4]),
     'VALUE',
@@ -125,7 +128,7 @@ test('layer norm keeps a row’s mean and deviation for backward in training onl
   )
   norm.train()
   forward()
-  assert.ok(memory.used >= before + 2 * 4000)
+  assert.ok(usedMemory(norm) >= before + 2 * 4000)
   assertRefuses(
     () => backward([4]),
     'SHAPE',
@@ -133,5 +136,5 @@ test('layer norm keeps a row’s mean and deviation for backward in training onl
   )
   backward([1000, 4])
   norm.zeroGrad()
-  assert.equal(memory.used, before)
+  assert.equal(usedMemory(norm), before)
 })

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { before, test } from 'node:test'
+import { test } from 'node:test'
 import {
   assertCentralDifferences,
   assertClose,
@@ -7,19 +7,20 @@ import {
   assertNear,
   assertRefuses,
   assertSame,
+  biasOf,
   golden,
+  gradientOf,
   loadForTest,
+  rowsOf,
   unpack,
+  untyped,
 } from './support.js'
 
 const { linear, special } = golden('layers')
 const { odd, gpt2 } = golden('linear')
-let gpt
-before(async () => {
-  gpt = await loadForTest()
-})
+const gpt = await loadForTest()
 
-test('Linear is PyTorch’s at odd sizes, on any leading shape', () => {
+test('Linear gives PyTorch’s values at odd sizes, with any leading shape', () => {
   for (const { seed, inFeatures, outFeatures, x, out } of linear) {
     gpt.manualSeed(seed)
     const layer = new gpt.Linear(inFeatures, outFeatures)
@@ -27,20 +28,20 @@ test('Linear is PyTorch’s at odd sizes, on any leading shape', () => {
   }
 })
 
-test('Linear propagates NaN and infinities as PyTorch does', () => {
+test('Linear of NaN and infinities is PyTorch’s', () => {
   const layer = new gpt.Linear(5, 2, { bias: false })
   layer.weight.data.set(unpack(special.weight))
   assertSame(layer.forward(gpt.tensor(unpack(special.rows), special.rows.shape)), special.linear)
 })
 
-test('Linear takes a vector, and a batch of none', () => {
+test('Linear takes a vector and an empty batch', () => {
   const layer = new gpt.Linear(5, 6)
   assert.deepEqual(layer.forward(gpt.zeros([5])).shape, [6])
-  assert.deepEqual([...layer.forward(gpt.zeros([5])).data], [...layer.bias.data])
+  assert.deepEqual([...layer.forward(gpt.zeros([5])).data], [...(layer.bias?.data ?? [])])
   assert.deepEqual(layer.forward(gpt.zeros([0, 5])).shape, [0, 6])
 })
 
-test('a weight written through .data counts in the next forward', () => {
+test('a weight written through .data takes effect in the next forward', () => {
   const layer = new gpt.Linear(2, 1, { bias: false })
   layer.weight.data.set([2, 3])
   assert.equal(layer.forward(gpt.tensor([10, 100])).item(), 320)
@@ -60,33 +61,33 @@ test('Linear’s gradients are autograd’s at GPT-2’s sizes', () => {
     const layer = new gpt.Linear(inFeatures, outFeatures)
     layer.forward(gpt.randn(x))
     assertNear(layer.backward(gpt.randn(dy)), dx, 2e-5, 'dx')
-    assertNear(layer.bias.grad, dbias, 2e-5, 'dbias')
-    const rows = layer.weight.grad.toArray().filter((_, row) => row % 1500 === 7)
+    assertNear(gradientOf(biasOf(layer)), dbias, 2e-5, 'dbias')
+    const rows = rowsOf(gradientOf(layer.weight)).filter((_, row) => row % 1500 === 7)
     assertNear(gpt.tensor(rows), dweight, 2e-5, 'dweight')
     layer.dispose()
     layer.zeroGrad()
   }
 })
 
-test('Linear’s gradients are what central differences say, with many rows as with few, on any leading shape', () => {
+test('Linear’s gradients agree with central differences, for few rows and many, with any leading shape', () => {
   gpt.manualSeed(11)
   for (const shape of [[33], [2, 33], [2, 3, 33], [530, 33]]) {
     assertCentralDifferences(gpt, new gpt.Linear(33, 17), gpt.randn(shape))
   }
 })
 
-test('Linear without bias has a gradient for its weight alone, and a batch of none has zeros', () => {
+test('Linear without bias has a gradient for its weight only, and an empty batch gives zeros', () => {
   const layer = new gpt.Linear(5, 3, { bias: false })
   layer.forward(gpt.ones([2, 5]))
   layer.backward(gpt.ones([2, 3]))
-  assert.deepEqual(layer.weight.grad.toArray(), Array(3).fill(Array(5).fill(2)))
+  assert.deepEqual(gradientOf(layer.weight).toArray(), Array(3).fill(Array(5).fill(2)))
   layer.zeroGrad()
   layer.forward(gpt.zeros([0, 5]))
   assert.deepEqual(layer.backward(gpt.zeros([0, 3])).shape, [0, 5])
-  assert.deepEqual(layer.weight.grad.toArray(), Array(3).fill(Array(5).fill(0)))
+  assert.deepEqual(gradientOf(layer.weight).toArray(), Array(3).fill(Array(5).fill(0)))
 })
 
-test('Linear’s backward refuses another shape or a parameter that is gone, and changes nothing', () => {
+test('Linear’s backward refuses a wrong shape or a disposed parameter, and changes nothing', () => {
   const layer = new gpt.Linear(5, 3)
   const dy = gpt.ones([2, 3])
   assertRefuses(
@@ -101,9 +102,13 @@ test('Linear’s backward refuses another shape or a parameter that is gone, and
     'SHAPE',
     /^Linear.backward: dy should have shape \[2, 3\], got \[2, 5\]$/,
   )
-  assertRefuses(() => layer.backward([1]), 'TYPE', /^Linear.backward: dy should be a Tensor, got \[1\]$/)
+  assertRefuses(
+    () => layer.backward(untyped([1])),
+    'TYPE',
+    /^Linear.backward: dy should be a Tensor, got \[1\]$/,
+  )
   assert.equal(layer.weight.grad, null)
   layer.weight.dispose()
   assertRefuses(() => layer.backward(dy), 'DISPOSED', /^Linear.backward: weight should be a live Tensor/)
-  assert.equal(layer.bias.grad, null)
+  assert.equal(layer.bias?.grad, null)
 })

@@ -1,14 +1,19 @@
+/** @import { Loss, Tensor } from 'gpt-layers' */
+
 import assert from 'node:assert/strict'
-import { before, test } from 'node:test'
-import { assertNear, assertRefuses, golden, loadForTest, unpack } from './support.js'
+import { test } from 'node:test'
+import { assertNear, assertRefuses, golden, loadForTest, nextAddress, unpack } from './support.js'
 
 const { crossEntropy, mse, special } = golden('loss')
-let gpt
-before(async () => {
-  gpt = await loadForTest()
-})
+const gpt = await loadForTest()
 
-/** Within `tolerance`, absolute below 1 and relative above; NaN and infinities must be the same. */
+/**
+ * Asserts that |loss - expected| <= tolerance · max(1, |expected|). A NaN or an infinity should be equal.
+ *
+ * @param {Loss} loss
+ * @param {number} expected
+ * @param {number} tolerance
+ */
 function assertLoss(loss, expected, tolerance) {
   const value = loss.item()
   const off = Math.abs(value - expected) / Math.max(1, Math.abs(expected))
@@ -32,7 +37,7 @@ test('cross entropy of NaN, infinities and huge logits is PyTorch’s', () => {
     const result = gpt.crossEntropy(gpt.tensor(unpack(x), x.shape), [target])
     assertLoss(result, unpack(loss)[0], 1e-6)
     const expected = unpack(dx)
-    result.backward().data.forEach((value, i) => {
+    result.backward().data.forEach((/** @type {number} */ value, /** @type {number} */ i) => {
       const same = Object.is(value, expected[i]) || Math.abs(value - expected[i]) <= 1e-6
       assert.ok(same, `${unpack(x)}, ${target}: expected ${expected}, got ${value} at ${i}`)
     })
@@ -60,7 +65,7 @@ test('targets may be nested arrays, a typed array, flat or not, or a tensor', ()
   assert.ok(gpt.crossEntropy(gpt.randn([7]), 3).item() > 0)
 })
 
-test('where no target counts cross entropy is NaN, as in PyTorch, and its gradient 0', () => {
+test('cross entropy without a target that counts is NaN, as in PyTorch, and its gradient is 0', () => {
   const loss = gpt.crossEntropy(gpt.randn([2, 3]), [-100, -100])
   assert.ok(Number.isNaN(loss.item()))
   assert.deepEqual([...loss.backward().data], Array(6).fill(0))
@@ -79,30 +84,37 @@ test('the mean squared error and its gradient are PyTorch’s', () => {
   assert.ok(Number.isNaN(gpt.mse(gpt.zeros([3, 0]), gpt.zeros([3, 0])).item()))
 })
 
-test('the gradients are what central differences say', () => {
+test('the losses’ gradients agree with central differences', () => {
   const [x, target, direction] = [gpt.randn([5, 9]), gpt.randn([5, 9]), gpt.randn([5, 9])]
-  const losses = [(x) => gpt.crossEntropy(x, [1, 8, -100, 0, 3]), (x) => gpt.mse(x, target)]
+  const losses = [
+    (/** @type {Tensor} */ x) => gpt.crossEntropy(x, [1, 8, -100, 0, 3]),
+    (/** @type {Tensor} */ x) => gpt.mse(x, target),
+  ]
   for (const lossOf of losses) {
-    const along = (h) => gpt.scope(() => lossOf(x.add(direction.mul(h))).item())
+    const along = (/** @type {number} */ h) => gpt.scope(() => lossOf(x.add(direction.mul(h))).item())
     const slope = (along(1e-2) - along(-1e-2)) / 2e-2
     const expected = lossOf(x)
       .backward()
       .mul(direction)
       .data.reduce((sum, value) => sum + value, 0)
-    assert.ok(Math.abs(slope - expected) <= 1e-3 * Math.max(1, Math.abs(expected)), `${slope}, ${expected}`)
+    assert.ok(
+      Math.abs(slope - expected) <= 1e-3 * Math.max(1, Math.abs(expected)),
+      `difference quotient ${slope}, gradient ${expected}`,
+    )
   }
 })
 
-test('a loss is freed with its scope, by its backward, or by dispose, but not when the scope returns it', () => {
-  const free = () => gpt.scope(() => gpt.zeros([1]).byteOffset)
-  const before = free()
-  let inside
+test('a loss is freed by its scope, by backward or by dispose, but not when the scope returns it', () => {
+  const before = nextAddress(gpt)
+  /** @type {Loss[]} */
+  const kept = []
   gpt.scope(() => {
-    inside = gpt.mse(gpt.ones([3]), gpt.zeros([3]))
+    kept.push(gpt.mse(gpt.ones([3]), gpt.zeros([3])))
     gpt.crossEntropy(gpt.randn([4, 5]), [0, 1, 2, 3]).backward()
     gpt.crossEntropy(gpt.randn([4, 5]), [0, 1, 2, 3]).dispose()
   })
-  assert.equal(free(), before)
+  assert.equal(nextAddress(gpt), before)
+  const [inside] = kept
   assert.equal(inside.item(), 1)
   assertRefuses(
     () => inside.backward(),
@@ -111,14 +123,14 @@ test('a loss is freed with its scope, by its backward, or by dispose, but not wh
   )
 
   const returned = gpt.scope(() => gpt.crossEntropy(gpt.randn([4, 5]), [0, 1, 2, 3]))
-  assert.notEqual(free(), before)
+  assert.notEqual(nextAddress(gpt), before)
   const dx = returned.backward()
   assert.deepEqual(dx.shape, [4, 5])
   dx.dispose()
-  assert.equal(free(), before)
+  assert.equal(nextAddress(gpt), before)
 })
 
-test('a loss holds what its backward needs, which may be called once', () => {
+test('a loss keeps the tensors that its backward needs, and backward may be called once', () => {
   const x = gpt.ones([3])
   const loss = gpt.mse(x, gpt.zeros([3]))
   x.dispose()
@@ -130,7 +142,7 @@ test('a loss holds what its backward needs, which may be called once', () => {
   assertRefuses(() => other.backward(), 'VALUE', /got a loss that was disposed/)
 })
 
-test('cross entropy over GPT-2’s vocabulary, on as many threads as there are', () => {
+test('cross entropy over GPT-2’s vocabulary works, on any number of threads', () => {
   gpt.scope(() => {
     const loss = gpt.crossEntropy(
       gpt.zeros([16, 50257]),
@@ -139,6 +151,6 @@ test('cross entropy over GPT-2’s vocabulary, on as many threads as there are',
     assert.ok(Math.abs(loss.item() - Math.log(50257)) <= 1e-5)
     const { data } = loss.backward()
     const sum = data.reduce((sum, value) => sum + value, 0)
-    assert.ok(Math.abs(sum) <= 1e-6, `the gradient of all logits at once: ${sum}`)
+    assert.ok(Math.abs(sum) <= 1e-6, `the sum of all logits’ gradients should be 0, got ${sum}`)
   })
 })

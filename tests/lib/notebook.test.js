@@ -1,26 +1,22 @@
-// Every cell of the notebook that has a result, in the package's words. Expected values: real PyTorch.
+// Every cell of the notebook that has a result, written with the package and compared with PyTorch's values.
 
 import assert from 'node:assert/strict'
-import { before, test } from 'node:test'
+import { test } from 'node:test'
 import { GPT_CONFIG_124M } from 'gpt-layers'
 import { assertClose, assertSame, golden, loadForTest, unpack } from './support.js'
 
 const cells = golden('notebook')
-let gpt, batch, layer, out, mean, variance, normed, normedMean, normedVariance
-
-before(async () => {
-  gpt = await loadForTest()
-  const { Linear, ReLU, Sequential } = gpt
-  gpt.manualSeed(123)
-  batch = gpt.randn([2, 5])
-  layer = new Sequential(new Linear(5, 6), new ReLU())
-  out = layer.forward(batch)
-  mean = out.mean({ dim: -1, keepdim: true })
-  variance = out.var({ dim: -1, keepdim: true })
-  normed = out.sub(mean).div(variance.sqrt())
-  normedMean = normed.mean({ dim: -1, keepdim: true })
-  normedVariance = normed.var({ dim: -1, keepdim: true })
-})
+const gpt = await loadForTest()
+const { Linear, ReLU, Sequential } = gpt
+gpt.manualSeed(123)
+const batch = gpt.randn([2, 5])
+const layer = new Sequential(new Linear(5, 6), new ReLU())
+const out = layer.forward(batch)
+const mean = out.mean({ dim: -1, keepdim: true })
+const variance = out.var({ dim: -1, keepdim: true })
+const normed = out.sub(mean).div(variance.sqrt())
+const normedMean = normed.mean({ dim: -1, keepdim: true })
+const normedVariance = normed.var({ dim: -1, keepdim: true })
 
 test('cell 2: the batch, the weight and the bias are the bits PyTorch draws', () => {
   assertSame(batch, cells['cell 2'].batch)
@@ -28,7 +24,7 @@ test('cell 2: the batch, the weight and the bias are the bits PyTorch draws', ()
   assertSame(layer.stateDict()['0.bias'], cells['cell 2'].bias)
 })
 
-test('cell 2: the (2,6) outputs are the notebook’s, and print as in PyTorch', () => {
+test('cell 2: the (2, 6) outputs are the notebook’s, and print as in PyTorch', () => {
   assertClose(out, cells['cell 2'].out, 1e-7)
   assert.equal(String(out), cells['cell 2'].printed)
   assert.match(String(out), /0\.2260, 0\.3470, 0\.0000, 0\.2216, 0\.0000, 0\.0000/)
@@ -43,7 +39,7 @@ test('cell 3: mean 0.1324 and 0.2170, variance 0.0231 and 0.0398', () => {
   assert.deepEqual([String(mean), String(variance)], Object.values(cells['cell 3'].printed))
 })
 
-test('cell 4: the normalised outputs, their means of 0 and variances of 1', () => {
+test('cell 4: the normalized outputs and their variances of 1', () => {
   assertClose(normed, cells['cell 4'].normed, 1e-6)
   assert.equal(String(normed), cells['cell 4'].printed.normed)
   assert.match(String(normed), /0\.6159,  1\.4126, -0\.8719,  0\.5872, -0\.8719, -0\.8719/)
@@ -51,7 +47,7 @@ test('cell 4: the normalised outputs, their means of 0 and variances of 1', () =
   assert.equal(String(normedVariance), cells['cell 4'].printed.var)
 })
 
-test('cell 4: the mean of a normalised row is PyTorch’s rounding, 9.9341e-09, and not just nearly 0', () => {
+test('cell 4: the mean of a normalized row is 9.9341e-09, PyTorch’s own rounding error', () => {
   assert.equal(String(normedMean), cells['cell 4'].printed.mean)
   assert.match(String(normedMean), /9\.9341e-09/)
 })
@@ -70,7 +66,7 @@ test('cell 7: layer norm of the batch has mean 0 and biased variance 1', () => {
   for (const value of result.mean({ dim: -1 }).data) assert.ok(Math.abs(value) < 1e-6)
 })
 
-test('cell 7: written out as the class of cell 6, the means print as in PyTorch, sign of zero included', () => {
+test('cell 7: the class of cell 6, written out, has means that print as in PyTorch, including the sign of zero', () => {
   const rowMean = batch.mean({ dim: -1, keepdim: true })
   const rowVariance = batch.var({ dim: -1, keepdim: true, unbiased: false })
   const result = batch.sub(rowMean).div(rowVariance.add(1e-5).sqrt())
@@ -80,12 +76,12 @@ test('cell 7: written out as the class of cell 6, the means print as in PyTorch,
   )
 })
 
-test('cell 8: GELU', () => {
+test('cell 8: GELU is PyTorch’s', () => {
   const { x, out: expected } = cells['cell 8']
   assertClose(new gpt.GELU().forward(gpt.tensor(unpack(x), x.shape)), expected, 1e-6)
 })
 
-test('cell 16: FeedForward of GPT_CONFIG_124M keeps the shape (2,3,768), and its values are PyTorch’s', () => {
+test('cell 16: FeedForward of GPT_CONFIG_124M gives PyTorch’s values, of shape (2, 3, 768)', () => {
   gpt.manualSeed(123)
   gpt.randn([2, 5])
   new gpt.Linear(5, 6).dispose()
@@ -111,7 +107,7 @@ test('the lecture’s whiteboard row (1.1, 0.8, 2.3, 4.4) has mean 2.15', () => 
   assertClose(row.sub(rowMean).div(rowVariance.sqrt()), expected, 1e-6)
 })
 
-test('the third notebook’s (5,10,3) tensor, eps 1e-6', () => {
+test('the third notebook’s (5, 10, 3) tensor, normalized with eps 1e-6', () => {
   gpt.manualSeed(123)
   const result = new gpt.LayerNorm(3, { eps: 1e-6 }).forward(gpt.rand([5, 10, 3]))
   assertClose(result, cells['the (5,10,3) tensor'].out, 5e-6)

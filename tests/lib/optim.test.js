@@ -1,27 +1,55 @@
-// Optimizers and clipping, beside PyTorch's.
+// The optimizers and gradient clipping, compared with PyTorch's.
+
+/** @import { Optimizer, Tensor } from 'gpt-layers' */
 
 import assert from 'node:assert/strict'
-import { before, test } from 'node:test'
-import { assertClose, assertNear, assertRefuses, golden, loadForTest } from './support.js'
+import { test } from 'node:test'
+import {
+  assertClose,
+  assertNear,
+  assertRefuses,
+  golden,
+  gradientOf,
+  loadForTest,
+  nextAddress,
+  rowsOf,
+  untyped,
+} from './support.js'
 
 const { runs, clips } = golden('optim')
-const camelCase = (name) => name.replace(/_[a-z]/g, (letters) => letters[1].toUpperCase())
+const camelCase = (/** @type {string} */ name) =>
+  name.replace(/_[a-z]/g, (letters) => letters[1].toUpperCase())
 
-let gpt
-before(async () => {
-  gpt = await loadForTest()
-})
+const gpt = await loadForTest()
 
-/** The parameters of tests/golden/optim.py, and what takes its steps. */
+/**
+ * The parameters of tests/golden/optim.py and an optimizer of them.
+ *
+ * @param {{ name: 'SGD' | 'AdamW', options: object }} run options: under PyTorch's names
+ */
 function begin({ name, options }) {
   gpt.manualSeed(3)
   const parameters = [gpt.randn([3, 7]), gpt.randn([5])]
   const named = Object.fromEntries(Object.entries(options).map(([key, value]) => [camelCase(key), value]))
-  const optimizer = new gpt[name](parameters, named)
+  const optimizer = create(name, parameters, named)
   return { parameters, optimizer, named }
 }
 
-/** The step's gradients, drawn as golden/optim.py draws them. */
+/**
+ * @param {'SGD' | 'AdamW'} name
+ * @param {Tensor[]} parameters
+ * @param {object} options
+ * @returns {Optimizer}
+ */
+const create = (name, parameters, options) => new (untyped(gpt)[name])(parameters, options)
+
+/**
+ * One step with the gradients that tests/golden/optim.py draws.
+ *
+ * @param {Tensor[]} parameters
+ * @param {Optimizer} optimizer
+ * @param {number} step
+ */
 function takeStep(parameters, optimizer, step) {
   gpt.scope(() => {
     const gradients = [gpt.randn([3, 7]), gpt.randn([5])]
@@ -44,35 +72,36 @@ for (const { name, options, after, state } of runs) {
     for (const [key, tensor] of Object.entries(own)) assertNear(tensor, state[key], 1e-6, key)
   })
 
-  test(`${name}(${JSON.stringify(options)}) goes on from its state, through a file, with the same bits`, () => {
+  test(`${name}(${JSON.stringify(options)}) resumes from a saved state with the same bits`, () => {
     const { parameters, optimizer, named } = begin({ name, options })
     for (let step = 0; step < 4; step++) takeStep(parameters, optimizer, step)
     const copies = parameters.map((parameter) => parameter.clone())
-    const resumed = new gpt[name](copies, named)
+    const resumed = create(name, copies, named)
     resumed.loadStateDict(gpt.loadSafetensors(gpt.saveSafetensors(optimizer.stateDict())))
-    const step = (which, on) => {
+    for (const [updated, by] of /** @type {const} */ ([
+      [parameters, optimizer],
+      [copies, resumed],
+    ])) {
       gpt.manualSeed(9)
-      for (let i = 4; i < 7; i++) takeStep(on, which, i)
+      for (let step = 4; step < 7; step++) takeStep(updated, by, step)
     }
-    step(optimizer, parameters)
-    step(resumed, copies)
     copies.forEach((copy, i) => assert.deepEqual(copy.toArray(), parameters[i].toArray()))
   })
 }
 
-test('an optimizer trains a layer, whose gradients it forgets', () => {
+test('an optimizer steps down the gradients, and zeroGrad forgets them', () => {
   gpt.manualSeed(1)
   const layer = new gpt.ReLU()
   const x = gpt.randn([4, 3])
   const optimizer = new gpt.SGD([x], { lr: 1 })
-  const before = x.toArray().flat()
+  const before = rowsOf(x).flat()
   gpt.scope(() => {
     layer.forward(x)
     x.addGradient(layer.backward(gpt.ones([4, 3])))
     optimizer.step()
   })
   assert.deepEqual(
-    x.toArray().flat(),
+    rowsOf(x).flat(),
     before.map((value) => Math.fround(value - (value > 0 ? 1 : 0))),
   )
   optimizer.zeroGrad()
@@ -80,10 +109,9 @@ test('an optimizer trains a layer, whose gradients it forgets', () => {
   optimizer.step()
 })
 
-test('what an optimizer remembers outlives the scope of its steps, and goes with dispose', () => {
-  const free = () => gpt.scope(() => gpt.zeros([1]).byteOffset)
+test('an optimizer’s state outlives the scope of its steps, and dispose frees it', () => {
   const x = gpt.ones([8])
-  const before = free()
+  const before = nextAddress(gpt)
   const optimizer = new gpt.AdamW([x])
   for (let i = 0; i < 3; i++) {
     gpt.scope(() => {
@@ -94,7 +122,7 @@ test('what an optimizer remembers outlives the scope of its steps, and goes with
   assert.equal(optimizer.stateDict()['state.0.step'].item(), 3)
   optimizer.dispose()
   optimizer.dispose()
-  assert.equal(free(), before)
+  assert.equal(nextAddress(gpt), before)
   assert.deepEqual(optimizer.stateDict(), {})
 })
 
@@ -106,23 +134,23 @@ for (const { maxNorm, scale, norm, grads } of clips) {
     parameters[2].grad = gpt.randn([5]).mul(scale)
     const found = gpt.clipGradNorm(parameters, maxNorm)
     assert.ok(Math.abs(found - norm) <= 1e-6 * norm, `${found}`)
-    assertNear(parameters[0].grad, grads[0], 1e-6)
-    assertNear(parameters[2].grad, grads[1], 1e-6)
+    assertNear(gradientOf(parameters[0]), grads[0], 1e-6)
+    assertNear(gradientOf(parameters[2]), grads[1], 1e-6)
     assert.equal(parameters[1].grad, null)
   })
 }
 
 test('clipGradNorm of no gradients is 0', () => assert.equal(gpt.clipGradNorm([gpt.zeros([2])], 1), 0))
 
-test('bad input to an optimizer is named, and changes nothing', async () => {
+test('an optimizer names a bad argument, and changes nothing', async () => {
   const x = gpt.ones([2])
   const other = (await loadForTest()).ones([2])
   const gone = gpt.ones([2])
   gone.dispose()
   const make =
-    (...args) =>
+    (/** @type {unknown[]} */ ...args) =>
     () =>
-      new gpt.AdamW(...args)
+      new (untyped(gpt.AdamW))(...args)
   assertRefuses(make(), 'TYPE', /^AdamW: parameters should be an array of Tensors, got undefined$/)
   assertRefuses(make(new gpt.Linear(1, 1)), 'TYPE', /got a Linear$/)
   assertRefuses(make([x, 1]), 'TYPE', /^AdamW: parameters\[1\] should be a Tensor, got 1$/)
@@ -144,8 +172,8 @@ test('bad input to an optimizer is named, and changes nothing', async () => {
     'VALUE',
     /options should be among lr, betas, eps, weightDecay, got "weight_decay"$/,
   )
-  const sgd = (options) => () => new gpt.SGD([x], options)
-  assertRefuses(sgd(), 'TYPE', /^SGD: options should be an object, got undefined$/)
+  const sgd = (/** @type {unknown} */ options) => () => new gpt.SGD([x], untyped(options))
+  assertRefuses(sgd(undefined), 'TYPE', /^SGD: options should be an object, got undefined$/)
   assertRefuses(sgd({}), 'TYPE', /^SGD: lr should be a number from 0 on, got undefined$/)
   assertRefuses(sgd({ lr: 1, momentum: -1 }), 'VALUE', /^SGD: momentum/)
   assertRefuses(sgd({ lr: 1, dampening: Infinity }), 'VALUE', /^SGD: dampening/)
@@ -162,7 +190,7 @@ test('bad input to an optimizer is named, and changes nothing', async () => {
     /^clipGradNorm: maxNorm should be a number from 0 on, got -1$/,
   )
   assertRefuses(
-    () => gpt.clipGradNorm(x, 1),
+    () => gpt.clipGradNorm(untyped(x), 1),
     'TYPE',
     /^clipGradNorm: parameters should be an array of Tensors, got a Tensor$/,
   )
@@ -181,7 +209,7 @@ test('bad input to an optimizer is named, and changes nothing', async () => {
     /^clipGradNorm: parameters\[1\].grad/,
   )
   optimizer.parameters[1].grad = null
-  optimizer.lr = 'fast'
+  optimizer.lr = untyped('fast')
   assertRefuses(() => optimizer.step(), 'TYPE', /^AdamW.step: lr should be a number from 0 on, got "fast"$/)
   optimizer.lr = 0.1
   assert.deepEqual([x.toArray(), x.grad.toArray(), optimizer.stateDict()], [[1, 1], [1, 1], {}])
@@ -189,7 +217,7 @@ test('bad input to an optimizer is named, and changes nothing', async () => {
   optimizer.step()
   const state = optimizer.stateDict()
   const bytes = gpt.saveSafetensors(state)
-  const load = (dict) => () => optimizer.loadStateDict(dict)
+  const load = (/** @type {unknown} */ dict) => () => optimizer.loadStateDict(untyped(dict))
   assertRefuses(load(null), 'TYPE', /^AdamW.loadStateDict: dict should be an object, got null$/)
   assertRefuses(
     load({ ...state, 'state.2.step': x }),
@@ -216,16 +244,15 @@ test('bad input to an optimizer is named, and changes nothing', async () => {
   assert.deepEqual(optimizer.stateDict(), {})
 })
 
-test('a step whose state does not fit changes nothing', async () => {
+test('a step whose state does not fit into memory changes nothing', async () => {
   const small = await loadForTest({ maxMemory: 4 })
   const [x, y] = [small.ones([1000]), small.ones([2 ** 18])]
   x.grad = small.ones([1000])
   y.grad = small.ones([2 ** 18])
   const optimizer = new small.AdamW([x, y])
-  const next = () => small.scope(() => small.zeros([1]).byteOffset)
-  const before = next()
+  const before = nextAddress(small)
   assertRefuses(() => optimizer.step(), 'MEMORY', /^AdamW.step: needs 1048576 bytes/)
-  assert.deepEqual([x.data[0], optimizer.stateDict(), next()], [1, {}, before])
+  assert.deepEqual([x.data[0], optimizer.stateDict(), nextAddress(small)], [1, {}, before])
   y.grad = null
   optimizer.step()
   assert.notEqual(x.data[0], 1)

@@ -4,12 +4,15 @@ import { test } from 'node:test'
 
 import { formatTensor } from '../../web/lib/tensor/print.js'
 
-/** PyTorch's own output, made by tests/golden/printing.py, which says what the fields mean. */
+/** PyTorch's own output, made by tests/golden/printing.py, which explains the fields. */
 const cases = JSON.parse(readFileSync(new URL('../golden/printing.json', import.meta.url), 'utf8'))
 
-/** @param {any} values */
+/**
+ * @typedef {{ arange: number, scale: number, offset: number, set: [number, number | string][] }} Recipe
+ * @param {(number | string)[] | Recipe} values
+ */
 function expand(values) {
-  // Number reads everything JSON cannot say but the infinities: 'nan' becomes NaN as any other word does.
+  // Number('nan') is NaN, as for any word; 'inf' must be spelled out.
   const toNumber = (/** @type {number | string} */ x) => Number(String(x).replace('inf', 'Infinity'))
   if (Array.isArray(values)) return Float32Array.from(values, toNumber)
   const { arange, scale, offset, set } = values
@@ -19,7 +22,7 @@ function expand(values) {
 }
 
 for (const { name, shape, values, sciMode, precision, expected } of cases) {
-  test(`prints as PyTorch: ${name}`, () => {
+  test(`prints as PyTorch does: ${name}`, () => {
     assert.equal(formatTensor(expand(values), shape, { sciMode, precision }), expected)
   })
 }
@@ -28,7 +31,7 @@ test('there are golden values to compare with', () => {
   assert.ok(cases.length >= 60, `only ${cases.length} cases`)
 })
 
-test('without options the notation is automatic and has four digits', () => {
+test('by default the notation is automatic, with four digits', () => {
   assert.equal(formatTensor([0.5, 40], [2]), 'tensor([ 0.5000, 40.0000])')
   assert.equal(formatTensor([0.5, 4000], [2], {}), 'tensor([5.0000e-01, 4.0000e+03])')
 })
@@ -46,7 +49,7 @@ test('the arguments are not modified', () => {
   )
 })
 
-test('a huge tensor is printed from its edges alone', () => {
+test('printing a huge tensor reads its edges only', () => {
   const read = new Set()
   const data = new Proxy({ length: 1e12 }, { get: (_, key) => read.add(key) && 0.5 })
   const text = formatTensor(data, [1e6, 1e6])

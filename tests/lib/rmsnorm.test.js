@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict'
-import { before, test } from 'node:test'
-import { assertCentralDifferences, assertGradients, assertRefuses, golden, loadForTest } from './support.js'
+import { test } from 'node:test'
+import {
+  assertCentralDifferences,
+  assertGradients,
+  assertRefuses,
+  golden,
+  gradientOf,
+  loadForTest,
+} from './support.js'
 
 const cases = golden('rmsnorm')
-let gpt
-before(async () => {
-  gpt = await loadForTest()
-})
+const gpt = await loadForTest()
 
 test('RMSNorm and its gradients are PyTorch’s at odd sizes and at 768, for small and large values', () => {
   for (const { seed, embDim, shape, deviation, ...expected } of cases) {
@@ -18,10 +22,11 @@ test('RMSNorm and its gradients are PyTorch’s at odd sizes and at 768, for sma
   }
 })
 
-test('RMSNorm’s gradients are what central differences say', () => {
+test('RMSNorm’s gradients agree with central differences', () => {
   for (const shape of [[3], [4, 17], [2, 2, 65]]) {
-    const norm = new gpt.RMSNorm(shape.at(-1))
-    norm.loadStateDict({ scale: gpt.randn([shape.at(-1)]) })
+    const embDim = shape[shape.length - 1]
+    const norm = new gpt.RMSNorm(embDim)
+    norm.loadStateDict({ scale: gpt.randn([embDim]) })
     assertCentralDifferences(gpt, norm, gpt.randn(shape))
   }
 })
@@ -30,15 +35,15 @@ test('RMSNorm of zeros is zeros, not NaN', () => {
   assert.deepEqual(new gpt.RMSNorm(5).forward(gpt.zeros([1, 5])).toArray(), [[0, 0, 0, 0, 0]])
 })
 
-test('RMSNorm of many rows is each row’s own, and the gradient of scale their sum, on as many threads as there are', () => {
+test('RMSNorm of many rows gives each row the bits it gets alone, and sums scale’s gradient over rows, on any number of threads', () => {
   const norm = new gpt.RMSNorm(97)
   const x = gpt.randn([999, 97])
   const y = norm.forward(x)
   norm.backward(gpt.ones([999, 97]))
   const sums = new Float64Array(97)
-  y.data.forEach((value, i) => (sums[i % 97] += value)) // scale is 1, so y is x̂
-  sums.forEach((sum, c) =>
-    assert.ok(Math.abs(norm.scale.grad.data[c] - sum) <= 1e-4, `${norm.scale.grad.data[c]}, ${sum}`),
+  y.data.forEach((value, i) => (sums[i % 97] += value)) // With scale 1 and dy 1, scale’s gradient is Σ y.
+  gradientOf(norm.scale).data.forEach((gradient, c) =>
+    assert.ok(Math.abs(gradient - sums[c]) <= 1e-4, `column ${c}: expected ${sums[c]}, got ${gradient}`),
   )
   norm.eval()
   for (let r = 0; r < 999; r += 111) {
@@ -47,7 +52,7 @@ test('RMSNorm of many rows is each row’s own, and the gradient of scale their 
   }
 })
 
-test('RMSNorm’s backward wants a gradient of its shape and changes nothing without one; an empty batch is none to fail on', () => {
+test('RMSNorm’s backward requires a gradient of its shape, changes nothing otherwise, and takes an empty batch', () => {
   const norm = new gpt.RMSNorm(3)
   norm.forward(gpt.ones([2, 3]))
   assertRefuses(
@@ -58,5 +63,5 @@ test('RMSNorm’s backward wants a gradient of its shape and changes nothing wit
   assert.equal(norm.scale.grad, null)
   norm.forward(gpt.zeros([0, 3]))
   assert.deepEqual(norm.backward(gpt.zeros([0, 3])).shape, [0, 3])
-  assert.deepEqual([...norm.scale.grad.data], [0, 0, 0])
+  assert.deepEqual([...gradientOf(norm.scale).data], [0, 0, 0])
 })

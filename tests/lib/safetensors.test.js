@@ -1,18 +1,31 @@
-// Files that Python writes are read, files that Python reads are written, and any other is refused.
+// Reading files that Python writes, writing files that Python reads, and refusing all others.
+
+/** @import { ErrorCode, Tensor } from 'gpt-layers' */
 
 import assert from 'node:assert/strict'
-import { before, test } from 'node:test'
-import { assertClose, assertRefuses, assertSame, golden, loadForTest, unpack } from './support.js'
+import { test } from 'node:test'
+import {
+  assertClose,
+  assertRefuses,
+  assertSame,
+  biasOf,
+  golden,
+  loadForTest,
+  nextAddress,
+  unpack,
+  untyped,
+} from './support.js'
 
 const { state, mixed, norms, ...unreadable } = golden('safetensors')
-const bytesOf = (base64) => Uint8Array.from(Buffer.from(base64, 'base64'))
+const bytesOf = (/** @type {string} */ base64) => Uint8Array.from(Buffer.from(base64, 'base64'))
 
-let gpt
-before(async () => {
-  gpt = await loadForTest()
-})
+const gpt = await loadForTest()
 
-/** A file of a header, an object or text, and so many bytes of data. */
+/**
+ * @param {object | string} header
+ * @param {number} [dataBytes]
+ * @returns {Uint8Array} a file with this header and so many zero bytes of data
+ */
 function fileOf(header, dataBytes = 0) {
   const text = Buffer.from(typeof header === 'string' ? header : JSON.stringify(header))
   const file = new Uint8Array(8 + text.length + dataBytes)
@@ -20,6 +33,7 @@ function fileOf(header, dataBytes = 0) {
   file.set(text, 8)
   return file
 }
+/** @param {number} begin @param {number} end @param {object} [more] a tensor's entry in the header */
 const entry = (begin, end, more = {}) => ({
   dtype: 'F32',
   shape: [(end - begin) / 4],
@@ -27,7 +41,7 @@ const entry = (begin, end, more = {}) => ({
   ...more,
 })
 
-test('a layer writes, byte for byte, what Python’s safetensors writes of PyTorch’s layer', () => {
+test('a layer’s file is the one that Python’s safetensors writes of PyTorch’s layer, byte for byte', () => {
   gpt.manualSeed(123)
   const layer = new gpt.Sequential(new gpt.Linear(5, 6), new gpt.ReLU(), new gpt.Linear(6, 3))
   const file = layer.saveSafetensors()
@@ -36,7 +50,7 @@ test('a layer writes, byte for byte, what Python’s safetensors writes of PyTor
   assert.deepEqual(gpt.saveSafetensors(layer.stateDict()), file)
 })
 
-test('a layer reads what Python wrote', () => {
+test('a layer reads Python’s file', () => {
   for (const bytes of [bytesOf(state.file), bytesOf(state.file).buffer, Buffer.from(state.file, 'base64')]) {
     const layer = new gpt.Sequential(new gpt.Linear(5, 6), new gpt.ReLU(), new gpt.Linear(6, 3))
     layer.loadSafetensors(bytes)
@@ -45,7 +59,7 @@ test('a layer reads what Python wrote', () => {
   }
 })
 
-test('PyTorch’s LayerNorm and BatchNorm load, with their weight and bias, and compute the same', () => {
+test('PyTorch’s LayerNorm and BatchNorm load from weight and bias, and compute the same', () => {
   const layer = new gpt.Sequential(
     new gpt.LayerNorm(5),
     new gpt.BatchNorm(5),
@@ -58,13 +72,13 @@ test('PyTorch’s LayerNorm and BatchNorm load, with their weight and bias, and 
   assert.deepEqual(rms.scale.toArray(), [3, 4])
 })
 
-test('every float of 16 to 64 bits is read, and integers that are float32s, as PyTorch’s float()', () => {
+test('floats of 16 to 64 bits, and integers that float32 holds exactly, read as PyTorch’s float()', () => {
   const tensors = gpt.loadSafetensors(bytesOf(mixed.file))
   assert.deepEqual(Object.keys(tensors).sort(), Object.keys(mixed.tensors).sort())
   for (const [name, packed] of Object.entries(mixed.tensors)) assertSame(tensors[name], packed)
 })
 
-test('bytes are read wherever they lie, also in a layer of another dtype', () => {
+test('a file is read at any offset of its buffer, and a layer reads other dtypes', () => {
   const shifted = new Uint8Array(bytesOf(mixed.file).length + 3)
   shifted.set(bytesOf(mixed.file), 3)
   const { f64, i64 } = gpt.loadSafetensors(shifted.subarray(3))
@@ -78,26 +92,29 @@ test('bytes are read wherever they lie, also in a layer of another dtype', () =>
   const file = fileOf(header, 14)
   file.set([0x00, 0x3c, 0x00, 0xc0, 0x01, 0x00, 0xfb, 255, 255, 255, 255, 255, 255, 255], file.length - 14)
   layer.loadSafetensors(file)
-  assert.deepEqual([...layer.weight.data, ...layer.bias.data], [1, -2, 2 ** -24, -5])
+  assert.deepEqual([...layer.weight.data, ...biasOf(layer).data], [1, -2, 2 ** -24, -5])
 })
 
-test('what is written is read again, NaN’s bits, no tensors and odd names as well', () => {
+test('a saved file reads back the same: NaN’s bits, empty files and unusual names too', () => {
   const x = gpt.tensor([0.1, -0, NaN, Infinity])
   new Uint32Array(gpt.exports.memory.buffer, x.byteOffset + 8, 1)[0] = 0x7fc5a5a5
   const again = gpt.loadSafetensors(gpt.saveSafetensors({ x, '"\\': gpt.ones([]), ü: gpt.zeros([0, 2]) }))
-  const words = (tensor) => [...new Uint32Array(gpt.exports.memory.buffer, tensor.byteOffset, tensor.size)]
+  const words = (/** @type {Tensor} */ tensor) => [
+    ...new Uint32Array(gpt.exports.memory.buffer, tensor.byteOffset, tensor.size),
+  ]
   assert.deepEqual(words(again.x), words(x))
   assert.equal(again['"\\'].item(), 1)
   assert.deepEqual(again.ü.shape, [0, 2])
   assert.deepEqual(gpt.loadSafetensors(gpt.saveSafetensors({})), {})
-  // a name that is special to JavaScript is a name
+  // "__proto__" is an ordinary name here.
   const odd = gpt.loadSafetensors(fileOf('{"__proto__":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}', 4))
   assert.deepEqual(Object.keys(odd), ['__proto__'])
 })
 
-test('a tensor that stands in two places is written once, under the first name', () => {
-  const layer = new gpt.Sequential(new gpt.Linear(2, 2), new gpt.Linear(2, 2))
-  layer.layers[1].weight = layer.layers[0].weight
+test('a tensor with two names is written once, under the first', () => {
+  const [first, second] = [new gpt.Linear(2, 2), new gpt.Linear(2, 2)]
+  second.weight = first.weight
+  const layer = new gpt.Sequential(first, second)
   assert.deepEqual(Object.keys(gpt.loadSafetensors(layer.saveSafetensors())).sort(), [
     '0.bias',
     '0.weight',
@@ -105,29 +122,29 @@ test('a tensor that stands in two places is written once, under the first name',
   ])
 })
 
-/** @type {Record<string, [unknown, string, RegExp]>} */
+/** @type {Record<string, [unknown, ErrorCode, RegExp]>} */
 const refused = {
-  'no bytes': [[1, 2], 'TYPE', /bytes should be a Uint8Array or an ArrayBuffer, got \[1, 2\]$/],
-  floats: [new Float32Array(8), 'TYPE', /got a Float32Array$/],
-  nothing: [new Uint8Array(0), 'VALUE', /should be a safetensors file, got 0 bytes$/],
-  'fewer than 8 bytes': [new Uint8Array(7), 'VALUE', /got 7 bytes$/],
-  'a header past the end': [
+  'an array of numbers': [[1, 2], 'TYPE', /bytes should be a Uint8Array or an ArrayBuffer, got \[1, 2\]$/],
+  'a Float32Array': [new Float32Array(8), 'TYPE', /got a Float32Array$/],
+  'an empty file': [new Uint8Array(0), 'VALUE', /should be a safetensors file, got 0 bytes$/],
+  'a file of 7 bytes': [new Uint8Array(7), 'VALUE', /got 7 bytes$/],
+  'a header longer than the file': [
     Uint8Array.of(2, 0, 0, 0, 0, 0, 0, 0, 0x7b),
     'VALUE',
     /got 9 bytes, of which the header takes 10$/,
   ],
-  'a header beyond the most': [
+  'a header of 2^64 - 1 bytes': [
     new Uint8Array(16).fill(255),
     'VALUE',
     /a header of 18446744073709551615 bytes, more than 1/,
   ],
-  'a header that is no JSON': [fileOf('{"a":'), 'VALUE', /a header that is not JSON in UTF-8$/],
+  'a header that is not JSON': [fileOf('{"a":'), 'VALUE', /a header that is not JSON in UTF-8$/],
   'a header that is not UTF-8': [fileOf('{}').fill(0xff, 8), 'VALUE', /a header that is not JSON in UTF-8$/],
   'a header that is a list': [fileOf('[]'), 'VALUE', /a header that does not begin with \{$/],
   'a header that begins with a space': [fileOf(' {}'), 'VALUE', /a header that does not begin with \{$/],
   'a byte order mark': [fileOf('\ufeff{}'), 'VALUE', /a header that is not JSON/],
   'null as a tensor': [fileOf({ a: null }), 'VALUE', /got "a" with dtype undefined$/],
-  'a name twice': [
+  'two tensors of one name': [
     fileOf(
       '{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"\\u0061":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}',
       4,
@@ -135,7 +152,7 @@ const refused = {
     'VALUE',
     /a header with "a" twice$/,
   ],
-  'a shape twice': [
+  'two shapes of one tensor': [
     fileOf('{"a":{"dtype":"F32","shape":[2],"shape":[1],"data_offsets":[0,4]}}', 4),
     'VALUE',
     /a header with "shape" twice$/,
@@ -156,18 +173,26 @@ const refused = {
     'UNSUPPORTED',
     /"a" should have a dtype among F64, .* got "F8_E4M3"$/,
   ],
-  'a dtype that every object has': [
+  'a dtype that is a property of every object': [
     fileOf({ a: entry(0, 4, { dtype: 'toString' }) }, 4),
     'UNSUPPORTED',
     /got "toString"$/,
   ],
-  'no shape': [fileOf({ a: entry(0, 4, { shape: undefined }) }, 4), 'VALUE', /"a" of shape undefined$/],
+  'a tensor without a shape': [
+    fileOf({ a: entry(0, 4, { shape: undefined }) }, 4),
+    'VALUE',
+    /"a" of shape undefined$/,
+  ],
   'a negative size': [
     fileOf({ a: entry(0, 4, { shape: [-1, -1] }) }, 4),
     'VALUE',
     /"a" of shape \[-1, -1\]$/,
   ],
-  'half a size': [fileOf({ a: entry(0, 4, { shape: [0.5, 2] }) }, 4), 'VALUE', /"a" of shape \[0.5, 2\]$/],
+  'a fractional size': [
+    fileOf({ a: entry(0, 4, { shape: [0.5, 2] }) }, 4),
+    'VALUE',
+    /"a" of shape \[0.5, 2\]$/,
+  ],
   'a shape of text': [
     fileOf({ a: entry(0, 4, { shape: ['1'] }) }, 4),
     'VALUE',
@@ -178,12 +203,16 @@ const refused = {
     'VALUE',
     /in 4 bytes instead of 8\.1.*e\+31$/,
   ],
-  'a shape of other size': [
+  'a shape that does not fit the offsets': [
     fileOf({ a: entry(0, 8, { shape: [3] }) }, 8),
     'VALUE',
     /got "a", F32 of shape \[3\], in 8 bytes instead of 12$/,
   ],
-  'one offset': [fileOf({ a: entry(0, 4, { data_offsets: [0] }) }, 4), 'VALUE', /"a" at offsets \[0\]$/],
+  'one offset instead of two': [
+    fileOf({ a: entry(0, 4, { data_offsets: [0] }) }, 4),
+    'VALUE',
+    /"a" at offsets \[0\]$/,
+  ],
   'negative offsets': [
     fileOf({ a: entry(0, 4, { data_offsets: [-4, 0] }) }, 4),
     'VALUE',
@@ -199,14 +228,14 @@ const refused = {
     'VALUE',
     /"a" at offsets/,
   ],
-  'offsets backwards': [
+  'offsets in reverse order': [
     fileOf({ a: entry(0, 4, { data_offsets: [4, 0] }) }, 4),
     'VALUE',
     /in -4 bytes instead of 4$/,
   ],
-  'data that is missing': [fileOf({ a: entry(0, 8) }, 4), 'VALUE', /\d+ bytes instead of \d+$/],
-  'data that nobody has': [fileOf({ a: entry(0, 4) }, 8), 'VALUE', /\d+ bytes instead of \d+$/],
-  overlap: [
+  'missing data': [fileOf({ a: entry(0, 8) }, 4), 'VALUE', /\d+ bytes instead of \d+$/],
+  'data that no tensor uses': [fileOf({ a: entry(0, 4) }, 8), 'VALUE', /\d+ bytes instead of \d+$/],
+  'overlapping tensors': [
     fileOf({ a: entry(0, 8), b: entry(4, 12) }, 12),
     'VALUE',
     /"b" at byte 4 of the data, where 8 should follow$/,
@@ -216,12 +245,12 @@ const refused = {
     'VALUE',
     /"b" at byte 0 .* where 4 should follow$/,
   ],
-  'a hole': [
+  'a gap between tensors': [
     fileOf({ a: entry(0, 4), b: entry(8, 12) }, 12),
     'VALUE',
     /"b" at byte 8 of the data, where 4 should follow$/,
   ],
-  'a hole at the start': [
+  'a gap before the first tensor': [
     fileOf({ a: entry(4, 8) }, 8),
     'VALUE',
     /"a" at byte 4 of the data, where 0 should follow$/,
@@ -239,20 +268,19 @@ const refused = {
 }
 
 for (const [name, [file, code, message]] of Object.entries(refused)) {
-  test(`refused, and nothing changed or leaked: ${name}`, () => {
+  test(`refuses ${name}, and neither changes nor leaks anything`, () => {
     const layer = new gpt.Linear(1, 1)
-    const values = [...layer.weight.data, ...layer.bias.data]
-    const next = () => gpt.scope(() => gpt.zeros([1]).byteOffset)
-    const before = next()
-    assertRefuses(() => gpt.loadSafetensors(file), code, message)
-    assert.equal(next(), before)
-    // the integers are not the layer's, which is told first
-    if (!/no float32/.test(name)) assertRefuses(() => layer.loadSafetensors(file), code, message)
-    assert.deepEqual([...layer.weight.data, ...layer.bias.data], values)
+    const values = [...layer.weight.data, ...biasOf(layer).data]
+    const before = nextAddress(gpt)
+    assertRefuses(() => gpt.loadSafetensors(untyped(file)), code, message)
+    assert.equal(nextAddress(gpt), before)
+    // For a file of integers the layer reports first that the names are not its own.
+    if (!/no float32/.test(name)) assertRefuses(() => layer.loadSafetensors(untyped(file)), code, message)
+    assert.deepEqual([...layer.weight.data, ...biasOf(layer).data], values)
   })
 }
 
-test('a whole file cut anywhere is refused', () => {
+test('a file that is cut at any byte is refused', () => {
   const file = bytesOf(state.file)
   for (let length = 0; length < file.length; length++) {
     assertRefuses(
@@ -263,12 +291,12 @@ test('a whole file cut anywhere is refused', () => {
   }
 })
 
-test('a file of another layer, or one whose last tensor is bad, changes nothing', () => {
+test('a file of another layer, or with a bad last tensor, changes nothing', () => {
   const layer = new gpt.Linear(2, 1)
-  const values = [...layer.weight.data, ...layer.bias.data]
-  const file = (tensors) => gpt.saveSafetensors(tensors)
+  const values = [...layer.weight.data, ...biasOf(layer).data]
+  const file = (/** @type {Record<string, Tensor>} */ tensors) => gpt.saveSafetensors(tensors)
   const weight = gpt.ones([1, 2])
-  const load = (bytes) => () => layer.loadSafetensors(bytes)
+  const load = (/** @type {Uint8Array} */ bytes) => () => layer.loadSafetensors(bytes)
   assertRefuses(
     load(file({ weight })),
     'VALUE',
@@ -284,19 +312,19 @@ test('a file of another layer, or one whose last tensor is bad, changes nothing'
   integer.fill(255, integer.length - 3)
   integer[integer.length - 4] = 1
   layer.loadSafetensors(integer)
-  assert.equal(layer.bias.item(), -255)
+  assert.equal(biasOf(layer).item(), -255)
   layer.weight.data.set(values.slice(0, 2))
-  layer.bias.data.set(values.slice(2))
+  biasOf(layer).data.set(values.slice(2))
   integer.fill(1, integer.length - 4)
   assertRefuses(load(integer), 'VALUE', /"bias" should hold float32s, got 16843009$/)
-  assert.deepEqual([...layer.weight.data, ...layer.bias.data], values)
+  assert.deepEqual([...layer.weight.data, ...biasOf(layer).data], values)
 })
 
-test('what is to be written must be live tensors, under names of their own', () => {
+test('saveSafetensors requires live tensors, and refuses the name __metadata__', () => {
   const gone = gpt.ones([1])
   gone.dispose()
   assertRefuses(
-    () => gpt.saveSafetensors([gone]),
+    () => gpt.saveSafetensors(untyped([gone])),
     'TYPE',
     /^saveSafetensors: dict should be an object, got an array of 1$/,
   )
@@ -306,13 +334,13 @@ test('what is to be written must be live tensors, under names of their own', () 
     /^saveSafetensors: gone should be a live Tensor/,
   )
   assertRefuses(
-    () => gpt.saveSafetensors({ a: [1] }),
+    () => gpt.saveSafetensors({ a: untyped([1]) }),
     'TYPE',
     /^saveSafetensors: a should be a Tensor, got \[1\]$/,
   )
   assertRefuses(() => gpt.saveSafetensors({ __metadata__: gpt.ones([1]) }), 'VALUE', /got "__metadata__"$/)
   const layer = new gpt.Linear(1, 1)
-  layer.bias.dispose()
+  biasOf(layer).dispose()
   assertRefuses(
     () => layer.saveSafetensors(),
     'DISPOSED',

@@ -1,11 +1,8 @@
 import assert from 'node:assert/strict'
-import { before, test } from 'node:test'
-import { assertRefuses, loadForTest } from './support.js'
+import { test } from 'node:test'
+import { assertRefuses, biasOf, loadForTest, untyped, usedMemory } from './support.js'
 
-let gpt
-before(async () => {
-  gpt = await loadForTest()
-})
+const gpt = await loadForTest()
 
 test('Sequential runs its layers in order and names their parameters by number', () => {
   const layer = new gpt.Sequential(new gpt.Linear(5, 6), new gpt.ReLU(), new gpt.LayerNorm(6))
@@ -13,7 +10,7 @@ test('Sequential runs its layers in order and names their parameters by number',
   assert.deepEqual(Object.keys(layer.stateDict()), ['0.weight', '0.bias', '2.scale', '2.shift'])
 })
 
-test('Sequential goes backward through its layers from the last to the first', () => {
+test('Sequential’s backward runs its layers from the last to the first', () => {
   const [gelu, relu] = [new gpt.GELU(), new gpt.ReLU()]
   const layer = new gpt.Sequential(relu, gelu)
   const x = gpt.tensor([-1, -0.5, 0.5, 2])
@@ -25,19 +22,18 @@ test('Sequential goes backward through its layers from the last to the first', (
   assert.ok(dx.data[2] > 2 && dx.data[3] > 4, `${dx}`)
 })
 
-test('Sequential frees what lies between its layers, forward and backward, and keeps nothing after', () => {
+test('Sequential frees the tensors between its layers, and keeps nothing after backward', () => {
   const layer = new gpt.Sequential(new gpt.GELU(), new gpt.ReLU(), new gpt.GELU({ approximate: 'none' }))
   const x = gpt.ones([1000])
-  const { memory } = layer.runtime
-  const before = memory.used
+  const before = usedMemory(layer)
   gpt.scope(() => {
     layer.forward(x)
     layer.backward(gpt.ones([1000]))
   })
-  assert.equal(memory.used, before)
+  assert.equal(usedMemory(layer), before)
 })
 
-test('Sequential refuses a gradient without a forward, of another shape, or that is no tensor', () => {
+test('Sequential refuses a gradient without a forward, of a wrong shape, or that is no tensor', () => {
   const layer = new gpt.Sequential(new gpt.GELU(), new gpt.ReLU())
   assertRefuses(
     () => layer.backward(gpt.ones([3])),
@@ -50,18 +46,22 @@ test('Sequential refuses a gradient without a forward, of another shape, or that
     'SHAPE',
     /ReLU.backward: dy should have shape \[3\], got \[4\]/,
   )
-  assertRefuses(() => layer.backward([1, 2, 3]), 'TYPE', /Sequential.backward: dy should be a Tensor/)
+  assertRefuses(
+    () => layer.backward(untyped([1, 2, 3])),
+    'TYPE',
+    /Sequential.backward: dy should be a Tensor/,
+  )
   assert.deepEqual(layer.backward(gpt.ones([3])).shape, [3])
 })
 
-test('an empty Sequential gives back what came in', () => {
+test('an empty Sequential returns its argument', () => {
   const x = gpt.ones([2])
   assert.equal(new gpt.Sequential().forward(x), x)
   assert.equal(new gpt.Sequential().backward(x), x)
   assert.deepEqual(x.toArray(), [1, 1])
 })
 
-test('train and eval reach the layers inside', () => {
+test('train and eval set the layers inside too', () => {
   const inner = new gpt.FeedForward({ embDim: 2 })
   const layer = new gpt.Sequential(inner)
   assert.equal(layer.training, true)
@@ -71,13 +71,13 @@ test('train and eval reach the layers inside', () => {
   assert.deepEqual([layer.training, inner.training, inner.layers[0].training], [true, true, true])
 })
 
-test('loadStateDict copies, from another instance as well, or changes nothing', async () => {
+test('loadStateDict copies, also from another instance, or changes nothing', async () => {
   const other = await loadForTest()
   const source = new other.Linear(2, 1)
   const target = new gpt.Linear(2, 1)
   target.loadStateDict(source.stateDict())
   assert.deepEqual([...target.weight.data], [...source.weight.data])
-  const before = [...target.weight.data, ...target.bias.data]
+  const before = [...target.weight.data, ...biasOf(target).data]
   const { weight, bias } = source.stateDict()
   assertRefuses(
     () => target.loadStateDict({ weight: other.ones([1, 2]) }),
@@ -95,34 +95,32 @@ test('loadStateDict copies, from another instance as well, or changes nothing', 
     /bias should have shape \[1\], got \[2\]/,
   )
   assertRefuses(
-    () => target.loadStateDict({ weight: other.ones([1, 2]), bias: [1] }),
+    () => target.loadStateDict({ weight: other.ones([1, 2]), bias: untyped([1]) }),
     'TYPE',
     /bias should be a Tensor/,
   )
-  assertRefuses(() => target.loadStateDict(null), 'TYPE', /dict should be an object, got null/)
-  assert.deepEqual([...target.weight.data, ...target.bias.data], before)
+  assertRefuses(() => target.loadStateDict(untyped(null)), 'TYPE', /dict should be an object, got null/)
+  assert.deepEqual([...target.weight.data, ...biasOf(target).data], before)
 })
 
-test('two names of one tensor are loaded from one, or from two that agree', () => {
-  const layer = new gpt.Sequential(
-    new gpt.Linear(1, 1, { bias: false }),
-    new gpt.Linear(1, 1, { bias: false }),
-  )
-  layer.layers[1].weight = layer.layers[0].weight
+test('a tensor with two names loads from one of them, or from both where they agree', () => {
+  const [first, second] = [1, 2].map(() => new gpt.Linear(1, 1, { bias: false }))
+  const layer = new gpt.Sequential(first, second)
+  second.weight = first.weight
   const [two, three] = [gpt.tensor([[2]]), gpt.tensor([[3]])]
   layer.loadStateDict({ '0.weight': two })
-  assert.equal(layer.layers[1].weight.item(), 2)
+  assert.equal(second.weight.item(), 2)
   layer.loadStateDict({ '0.weight': three, '1.weight': three })
-  assert.equal(layer.layers[0].weight.item(), 3)
+  assert.equal(first.weight.item(), 3)
   assertRefuses(
     () => layer.loadStateDict({ '0.weight': two, '1.weight': three }),
     'VALUE',
     /1.weight should be 0.weight, with which it is tied, got other values$/,
   )
-  assert.equal(layer.layers[0].weight.item(), 3)
+  assert.equal(first.weight.item(), 3)
 })
 
-test('PyTorch’s names for scale and shift are taken, within other layers as well, but not both', () => {
+test('PyTorch’s weight and bias load as scale and shift, also in inner layers, but not both names at once', () => {
   const norm = new gpt.LayerNorm(2)
   const layer = new gpt.Sequential(new gpt.Linear(2, 2), norm)
   const { '1.scale': scale, '1.shift': shift, ...linear } = layer.stateDict()

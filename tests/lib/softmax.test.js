@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { before, test } from 'node:test'
+import { test } from 'node:test'
 import {
   assertCentralDifferences,
   assertClose,
@@ -11,10 +11,7 @@ import {
 } from './support.js'
 
 const { cases, special } = golden('softmax')
-let gpt
-before(async () => {
-  gpt = await loadForTest()
-})
+const gpt = await loadForTest()
 
 test('softmax and its gradient are PyTorch’s at odd sizes and at 768', () => {
   for (const { seed, shape, scale, ...expected } of cases) {
@@ -29,12 +26,12 @@ test('softmax of NaN, infinities and huge values is PyTorch’s', () => {
     assertClose(new gpt.Softmax().forward(gpt.tensor(unpack(x), x.shape)), out, 1e-6)
 })
 
-test('softmax’s gradient is what central differences say', () => {
+test('softmax’s gradient agrees with central differences', () => {
   for (const shape of [[1], [3], [4, 17], [2, 2, 65]])
     assertCentralDifferences(gpt, new gpt.Softmax(), gpt.randn(shape))
 })
 
-test('softmax of many rows is each row’s own, on as many threads as there are', () => {
+test('softmax of many rows gives each row the bits it gets alone, on any number of threads', () => {
   const x = gpt.randn([500, 97])
   const layer = new gpt.Softmax().eval()
   const y = layer.forward(x)
@@ -45,7 +42,7 @@ test('softmax of many rows is each row’s own, on as many threads as there are'
   }
 })
 
-test('softmax’s backward wants a gradient of its shape, and an empty batch is none to fail on', () => {
+test('softmax’s backward requires a gradient of its shape, and takes an empty batch', () => {
   const layer = new gpt.Softmax()
   layer.forward(gpt.ones([2, 3]))
   assertRefuses(

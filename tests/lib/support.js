@@ -1,51 +1,91 @@
-// What the package's tests share: the expected values from PyTorch, and how to compare with them.
+// What the tests of the package share: PyTorch's values and how to compare with them, and how to wait.
+
+/** @import { ErrorCode, Gpt, Module, Tensor } from 'gpt-layers' */
 
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { load } from 'gpt-layers'
+import { setImmediate as nextTask } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { GptLayersError, load } from 'gpt-layers'
 
 /**
- * What `load` gives, for a test that holds for every build and any number of threads: builds.test.js runs it on
- * each, named in the environment.
+ * A tensor as tests/golden/common.py's `pack` writes it: float32 or float64 values in base64, little-endian.
+ *
+ * @typedef {{ shape: readonly number[], f32?: string, f64?: string }} Packed
+ */
+
+/** @typedef {Pick<Module, keyof Module>} Layer Every layer, whichever values its forward takes. */
+
+/**
+ * An instance for a test that should hold on every build and any number of threads. builds.test.js runs such tests on
+ * each of them, named in the environment. The instance is seeded, so every run computes with the same numbers.
  *
  * @param {Parameters<typeof load>[0]} [options]
  */
 export async function loadForTest(options) {
-  const { GPT_LAYERS_BUILD: build, GPT_LAYERS_THREADS: threads = '1' } = process.env
+  const { GPT_LAYERS_BUILD, GPT_LAYERS_THREADS: threads = '1' } = process.env
+  const build = /** @type {Gpt['build'] | undefined} */ (GPT_LAYERS_BUILD)
   const gpt = await load({ build, threads: Number(threads), ...options })
   assert.equal(gpt.build, build ?? gpt.build)
   assert.equal(gpt.threads, options?.threads ?? Number(threads))
+  gpt.manualSeed(123)
   return gpt
 }
 
-/** @param {string} name of a file in tests/golden, without .json */
+/**
+ * For calls that TypeScript would refuse: a JavaScript caller can make them, so the package checks its arguments.
+ *
+ * @template T
+ * @param {T} value
+ * @returns {any} the same value without its type
+ */
+export const untyped = (value) => value
+
+/** @param {string} name of a file in tests/golden, without .json @returns {any} its values, which JSON does not type */
 export function golden(name) {
   return JSON.parse(readFileSync(new URL(`../golden/${name}.json`, import.meta.url), 'utf8'))
 }
 
-/** The values of a packed tensor, exact. */
+/** @param {Packed} packed @returns {Float32Array | Float64Array} its values, exact */
 export function unpack({ f32, f64 }) {
-  const bytes = Uint8Array.from(Buffer.from(f32 ?? f64, 'base64'))
+  const bytes = Uint8Array.from(Buffer.from(f32 ?? f64 ?? '', 'base64'))
   return f32 === undefined ? new Float64Array(bytes.buffer) : new Float32Array(bytes.buffer)
 }
 
-/** Every element within `tolerance`, absolute below 1 and relative above; NaN and infinities must be the same. */
+/** @param {Float32Array} data @param {readonly number[]} shape @returns {Packed} */
+export function pack(data, shape) {
+  return { shape, f32: Buffer.from(data.slice().buffer).toString('base64') }
+}
+
+/**
+ * Asserts that |x - expected| <= tolerance · max(1, |expected|) for every element. A NaN or an infinity should be equal.
+ *
+ * @param {Tensor} tensor
+ * @param {Packed} packed
+ * @param {number} tolerance
+ */
 export function assertClose(tensor, packed, tolerance) {
   assert.deepEqual(tensor.shape, packed.shape)
   const expected = unpack(packed)
   tensor.data.forEach((value, i) => {
     const same = Object.is(value, expected[i]) || value === expected[i]
     const difference = Math.abs(value - expected[i]) / Math.max(1, Math.abs(expected[i]))
-    // written so that a NaN fails
+    // !(a <= b) instead of a > b, so that a NaN fails
     if (!same && !(difference <= tolerance)) {
       assert.fail(
-        `element ${i} of shape [${tensor.shape}]: expected ${expected[i]}, got ${value}: off by ${difference}`,
+        `element ${i} of shape [${tensor.shape}]: expected ${expected[i]}, got ${value}, difference ${difference}`,
       )
     }
   })
 }
 
-/** Every element the same float32, zeros by sign as well, NaN as NaN. */
+/**
+ * Asserts that every element is the same float32: the sign of a zero counts, and NaN equals NaN.
+ *
+ * @param {Tensor} tensor
+ * @param {Packed} packed
+ */
 export function assertSame(tensor, packed) {
   assert.deepEqual(tensor.shape, packed.shape)
   const expected = unpack(packed)
@@ -57,11 +97,20 @@ export function assertSame(tensor, packed) {
   })
 }
 
-/** Every element within `tolerance` of the largest expected one: a sum that cancels has no relative digits of its own. */
+/**
+ * Asserts that |x - expected| <= tolerance · max |expected| for every element. This suits gradients: a sum whose terms
+ * cancel has a small value and the rounding error of its large terms.
+ *
+ * @param {Tensor} tensor
+ * @param {Packed} packed
+ * @param {number} tolerance
+ * @param {string} [name] for the message
+ */
 export function assertNear(tensor, packed, tolerance, name = 'tensor') {
   assert.deepEqual(tensor.shape, packed.shape, name)
   const expected = unpack(packed)
-  const largest = expected.reduce((most, value) => Math.max(most, Math.abs(value)), 0)
+  let largest = 0
+  for (const value of expected) largest = Math.max(largest, Math.abs(value))
   tensor.data.forEach((value, i) => {
     const difference = Math.abs(value - expected[i])
     if (!(difference <= tolerance * largest)) {
@@ -73,14 +122,24 @@ export function assertNear(tensor, packed, tolerance, name = 'tensor') {
 }
 
 /**
- * That `forward`, `backward` and the parameters' gradients are PyTorch's, as tests/golden/common.py's `gradients` gives
- * them, and that they add up over two passes.
+ * @param {Tensor} parameter
+ * @returns {Tensor} its gradient
+ * @throws {assert.AssertionError} where it has none
+ */
+export function gradientOf({ grad }) {
+  assert.ok(grad, 'the parameter should have a gradient')
+  return grad
+}
+
+/**
+ * Asserts that `forward`, `backward` and the parameters' gradients are PyTorch's, as `gradients` in
+ * tests/golden/common.py writes them, and that a second backward adds the same gradients again.
  *
- * @param {Module} layer with the case's parameters
+ * @param {Layer} layer with the case's parameters
  * @param {Tensor} x
  * @param {Tensor} dy
- * @param {{ out: object, dx: object, grads: Record<string, object> }} expected
- * @param {{ forward?: number, backward?: number }} [tolerance] forward: as for assertClose, backward: for assertNear
+ * @param {{ out: Packed, dx: Packed, grads: Record<string, Packed> }} expected
+ * @param {{ forward?: number, backward?: number }} [tolerance] forward: for assertClose; backward: for assertNear
  */
 export function assertGradients(layer, x, dy, { out, dx, grads }, { forward = 1e-5, backward = 2e-5 } = {}) {
   layer.zeroGrad()
@@ -88,14 +147,14 @@ export function assertGradients(layer, x, dy, { out, dx, grads }, { forward = 1e
   assertNear(layer.backward(dy), dx, backward, 'dx')
   const parameters = layer.namedParameters()
   assert.deepEqual(parameters.map(([name]) => name).sort(), Object.keys(grads).sort())
-  for (const [name, { grad }] of parameters) assertNear(grad, grads[name], backward, name)
-  const once = parameters.map(([, { grad }]) => grad.data.slice())
+  for (const [name, parameter] of parameters) assertNear(gradientOf(parameter), grads[name], backward, name)
+  const first = parameters.map(([, parameter]) => gradientOf(parameter).data.slice())
   layer.forward(x)
   layer.backward(dy)
-  parameters.forEach(([name, { grad }], i) => {
+  parameters.forEach(([name, parameter], i) => {
     assert.deepEqual(
-      [...grad.data],
-      [...once[i]].map((value) => 2 * value),
+      [...gradientOf(parameter).data],
+      [...first[i]].map((value) => 2 * value),
       `${name} after two passes`,
     )
   })
@@ -103,31 +162,35 @@ export function assertGradients(layer, x, dy, { out, dx, grads }, { forward = 1e
   assert.ok(parameters.every(([, { grad }]) => grad === null))
 }
 
+/** @param {Float32Array} a @param {Float32Array} b @returns {number} Σ a·b */
+const dot = (a, b) => a.reduce((sum, value, i) => sum + value * b[i], 0)
+
 /**
- * That the gradients are what central differences of `forward` say: of L = Σ dy · forward(x) along a random direction,
- * in x and in each parameter.
+ * Asserts that the gradients agree with central differences: for L = Σ dy · forward(x) and a random direction d, in x
+ * and in each parameter, (L(x + h·d) - L(x - h·d)) / 2h = Σ dL/dx · d.
  *
  * @param {Gpt} gpt
- * @param {Module} layer whose forward is smooth around x
+ * @param {Layer} layer whose forward is smooth around x
  * @param {Tensor} x
- * @param {{ step?: number, tolerance?: number }} [options] step: as a share of the values; tolerance: relative to the
- *   norms of direction and gradient
+ * @param {{ step?: number, tolerance?: number }} [options] step: h; tolerance: relative to |gradient| · |direction|
  */
 export function assertCentralDifferences(gpt, layer, x, { step = 1e-2, tolerance = 2e-3 } = {}) {
   const dy = gpt.scope(() => gpt.randn(layer.forward(x).shape))
   layer.zeroGrad()
   layer.forward(x)
   const dx = layer.backward(dy)
-  const dot = (a, b) => a.reduce((sum, value, i) => sum + value * b[i], 0)
   const loss = () => gpt.scope(() => dot(layer.forward(x).data, dy.data))
+  /** @type {[string, Tensor, Tensor][]} */
   const places = [
     ['x', x, dx],
-    ...layer.namedParameters().map(([name, tensor]) => [name, tensor, tensor.grad]),
+    ...layer
+      .namedParameters()
+      .map(([name, tensor]) => /** @type {[string, Tensor, Tensor]} */ ([name, tensor, gradientOf(tensor)])),
   ]
   for (const [name, tensor, gradient] of places) {
     const original = tensor.data.slice()
     const direction = gpt.scope(() => gpt.randn(tensor.shape).data.slice())
-    const along = (h) => {
+    const along = (/** @type {number} */ h) => {
       tensor.data.set(original.map((value, i) => value + h * direction[i]))
       return loss()
     }
@@ -137,20 +200,108 @@ export function assertCentralDifferences(gpt, layer, x, { step = 1e-2, tolerance
     const scale = Math.sqrt(
       (dot(gradient.data, gradient.data) * dot(direction, direction)) / direction.length,
     )
-    const off = Math.abs(slope - expected)
-    if (!(off <= tolerance * Math.max(scale, 1e-3)))
-      assert.fail(`${name}: difference ${slope}, gradient ${expected}, scale ${scale}`)
+    if (!(Math.abs(slope - expected) <= tolerance * Math.max(scale, 1e-3)))
+      assert.fail(`${name}: difference quotient ${slope}, gradient ${expected}, scale ${scale}`)
   }
   layer.zeroGrad()
-  layer.release()
+  untyped(layer).release() // No backward follows the last forward.
 }
 
-/** That `fn` throws a GptLayersError of this code, whose message matches. */
+/**
+ * Asserts that `fn` throws a GptLayersError with this code and a matching message.
+ *
+ * @param {() => unknown} fn
+ * @param {ErrorCode} code
+ * @param {RegExp} message
+ */
 export function assertRefuses(fn, code, message) {
   assert.throws(fn, (error) => {
-    assert.equal(error.name, 'GptLayersError', `threw ${error.stack}`)
+    assert.ok(error instanceof GptLayersError, `threw ${error}`)
     assert.equal(error.code, code, error.message)
     assert.match(error.message, message)
     return true
   })
+}
+
+/**
+ * The parameters as tests/golden/gptmodel.py's `shake` makes them: every vector is drawn anew, and attention's matrices
+ * are multiplied by 16. With the initial weights, of deviation 0.02, all tokens would weigh the same.
+ *
+ * @template {Layer} M
+ * @param {Gpt} gpt
+ * @param {M} module
+ * @returns {M}
+ */
+export function shake(gpt, module) {
+  for (const [name, parameter] of module.namedParameters()) {
+    if (parameter.shape.length === 1)
+      parameter.data.set(gpt.scope(() => gpt.randn(parameter.shape).data.slice()))
+    else if (name.includes('attn')) parameter.data.set(parameter.data.map((value) => 16 * value))
+  }
+  return module
+}
+
+/**
+ * @param {{ bias: Tensor | null }} layer
+ * @returns {Tensor} its bias
+ * @throws {assert.AssertionError} where it has none
+ */
+export function biasOf({ bias }) {
+  assert.ok(bias, 'the layer should have a bias')
+  return bias
+}
+
+/** @param {Tensor} matrix @returns {number[][]} its rows */
+export const rowsOf = (matrix) => /** @type {number[][]} */ (matrix.toArray())
+
+/** @param {Gpt} gpt @param {Tensor} matrix @returns {Tensor} */
+export function transpose(gpt, matrix) {
+  const rows = rowsOf(matrix)
+  return gpt.tensor(rows[0].map((_, column) => rows.map((row) => row[column])))
+}
+
+/**
+ * The address that the next small tensor gets. It is the same before and after a call that leaves nothing behind.
+ *
+ * @param {Gpt} gpt
+ * @returns {number}
+ */
+export const nextAddress = (gpt) => gpt.scope(() => gpt.zeros([1]).byteOffset)
+
+/** @param {Gpt} gpt @returns {number} bytes of WebAssembly memory */
+export const heapSize = (gpt) => gpt.exports.memory.buffer.byteLength
+
+/** @param {Layer} layer @returns {number} bytes that are allocated in the memory of its instance */
+export const usedMemory = (layer) => untyped(layer).runtime.memory.used
+
+setFlagsFromString('--expose-gc')
+/** Collects garbage now. Finalizers run in later tasks. @type {() => void} */
+export const collectGarbage = runInNewContext('gc')
+
+const PATIENCE = 120_000 // ms; far more than any wait takes on a busy machine
+
+/**
+ * Waits for a condition that another thread or a finalizer makes true.
+ *
+ * @param {() => boolean} condition asked once per task
+ * @param {string} what for the message
+ */
+export async function until(condition, what) {
+  const end = performance.now() + PATIENCE
+  while (!condition()) {
+    if (performance.now() > end) assert.fail(`waited ${PATIENCE} ms in vain until ${what}`)
+    await nextTask()
+  }
+}
+
+/**
+ * Waits until all workers of an instance sleep. A sleeping worker waits in Atomics.wait on a word of the shared memory;
+ * Atomics.notify on all words returns how many did, and wakes them: they find nothing to do and sleep again.
+ *
+ * @param {Gpt} gpt with threads
+ */
+export async function workersSleep(gpt) {
+  const words = new Int32Array(gpt.exports.memory.buffer)
+  const sleeping = () => words.reduce((sum, _, i) => sum + Atomics.notify(words, i), 0)
+  await until(() => sleeping() === gpt.threads - 1, 'all workers sleep')
 }

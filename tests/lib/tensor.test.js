@@ -1,17 +1,16 @@
+/** @import { Tensor } from 'gpt-layers' */
+
 import assert from 'node:assert/strict'
-import { before, test } from 'node:test'
+import { test } from 'node:test'
 import { inspect } from 'node:util'
-import { assertClose, assertRefuses, assertSame, golden, loadForTest, unpack } from './support.js'
+import { assertClose, assertRefuses, assertSame, golden, loadForTest, unpack, untyped } from './support.js'
 
 const { reductions, broadcasts } = golden('tensor')
 const { special } = golden('layers')
 const { products, orders, pieces } = golden('matrix')
-let gpt
-before(async () => {
-  gpt = await loadForTest()
-})
+const gpt = await loadForTest()
 
-test('mean and var reduce any axis, or all, as PyTorch does', () => {
+test('mean and var over any axis, or all, are PyTorch’s', () => {
   for (const { shape, dim, keepdim, unbiased, mean, var: variance } of reductions) {
     gpt.manualSeed(1)
     const x = gpt.randn(shape)
@@ -21,16 +20,17 @@ test('mean and var reduce any axis, or all, as PyTorch does', () => {
   }
 })
 
-test('add, sub, mul and div broadcast as PyTorch does, to the last bit', () => {
+test('add, sub, mul and div broadcast as in PyTorch, bit for bit', () => {
   for (const { a, b, ...expected } of broadcasts) {
     gpt.manualSeed(1)
     const x = gpt.randn(a)
     const y = gpt.randn(b)
-    for (const name of ['add', 'sub', 'mul', 'div']) assertSame(x[name](y), expected[name])
+    for (const name of /** @type {const} */ (['add', 'sub', 'mul', 'div']))
+      assertSame(x[name](y), expected[name])
   }
 })
 
-test('matmul is PyTorch’s product of matrices, one by one over the leading axes', () => {
+test('matmul is PyTorch’s product, for each pair of matrices of the leading axes', () => {
   for (const { a, b, product } of products) {
     gpt.manualSeed(1)
     assertClose(gpt.randn(a).matmul(gpt.randn(b)), product, 2e-6)
@@ -48,10 +48,10 @@ test('matmul is PyTorch’s product of matrices, one by one over the leading axe
   )
   assertRefuses(() => x.matmul(gpt.ones([4])), 'SHAPE', /^matmul: other should have/)
   assertRefuses(() => gpt.ones([4]).matmul(x), 'SHAPE', /^matmul: other should have/)
-  assertRefuses(() => x.matmul(2), 'TYPE', /^matmul: other should be a Tensor, got 2/)
+  assertRefuses(() => x.matmul(untyped(2)), 'TYPE', /^matmul: other should be a Tensor, got 2/)
 })
 
-test('permute puts the axes in any order, split takes an axis apart, as PyTorch does', () => {
+test('permute reorders the axes and split cuts one, as in PyTorch', () => {
   for (const { shape, dims, permuted } of orders) {
     gpt.manualSeed(1)
     assertSame(gpt.randn(shape).permute(dims), permuted)
@@ -60,12 +60,16 @@ test('permute puts the axes in any order, split takes an axis apart, as PyTorch 
     gpt.manualSeed(1)
     const found = gpt.randn(shape).split(size, { dim })
     assert.equal(found.length, expected.length)
-    found.forEach((piece, i) => assertSame(piece, expected[i]))
+    found.forEach((/** @type {Tensor} */ piece, /** @type {number} */ i) => assertSame(piece, expected[i]))
   }
   const x = gpt.zeros([2, 3, 5])
   assert.deepEqual(x.permute([0, -1, 1]).shape, [2, 5, 3])
   for (const dims of [[0, 1], [0, 1, 1], [0, 1, 3], undefined, 2]) {
-    assertRefuses(() => x.permute(dims), 'VALUE', /^permute: dims should name each of 3 axes once, got/)
+    assertRefuses(
+      () => x.permute(untyped(dims)),
+      'VALUE',
+      /^permute: dims should name each of 3 axes once, got/,
+    )
   }
   assertRefuses(() => x.split(0), 'VALUE', /^split: size should be/)
   assertRefuses(() => x.split(2, { dim: 3 }), 'VALUE', /^split: dim should be an axis from -3 to 2/)
@@ -94,7 +98,7 @@ test('a number stands for a tensor of that value', () => {
   ])
 })
 
-test('NaN and infinities go through as in PyTorch', () => {
+test('NaN and infinities propagate as in PyTorch', () => {
   const rows = gpt.tensor(unpack(special.rows), special.rows.shape)
   const x = gpt.tensor(unpack(special.x))
   assertSame(rows.mean({ dim: -1 }), special.mean)
@@ -118,7 +122,7 @@ test('tensor takes a number, nested arrays, and flat or typed arrays with a shap
     [3, 4],
   ])
   assert.deepEqual(gpt.tensor(new Float64Array([1, 2]), [2, 1]).toArray(), [[1], [2]])
-  assert.deepEqual(gpt.tensor([new Uint8Array([1, 255]), [2, 3]]).toArray(), [
+  assert.deepEqual(gpt.tensor([untyped(new Uint8Array([1, 255])), [2, 3]]).toArray(), [
     [1, 255],
     [2, 3],
   ])
@@ -127,23 +131,23 @@ test('tensor takes a number, nested arrays, and flat or typed arrays with a shap
   assert.equal(gpt.tensor([0.1]).item(), Math.fround(0.1))
 })
 
-test('tensor refuses ragged, mistyped and ill-sized values, and names the place', () => {
+test('tensor refuses values of uneven length, wrong type or wrong size, and names the place', () => {
   assertRefuses(() => gpt.tensor([[1, 2], [3]]), 'SHAPE', /values\[1\] should have shape \[2\]/)
   assertRefuses(
-    () => gpt.tensor([[1, '2']]),
+    () => gpt.tensor([[1, untyped('2')]]),
     'TYPE',
     /values\[0\]\[1\] should be a number or an array, got "2"/,
   )
   assertRefuses(() => gpt.tensor([1, [2]]), 'SHAPE', /values\[1\]/)
   assertRefuses(() => gpt.tensor([1, 2, 3], [2, 2]), 'SHAPE', /4 elements.*got shape \[3\]/)
   assertRefuses(() => gpt.tensor([[1, 2]], [2, 1]), 'SHAPE', /shape \[2, 1\], got shape \[1, 2\]/)
-  assertRefuses(() => gpt.tensor(new BigInt64Array(2)), 'TYPE', /values/)
-  assertRefuses(() => gpt.tensor(undefined), 'TYPE', /values should be/)
-  assertRefuses(() => gpt.tensor([1], 1), 'TYPE', /shape should be an array of sizes, got 1/)
+  assertRefuses(() => gpt.tensor(untyped(new BigInt64Array(2))), 'TYPE', /values/)
+  assertRefuses(() => gpt.tensor(untyped(undefined)), 'TYPE', /values should be/)
+  assertRefuses(() => gpt.tensor([1], untyped(1)), 'TYPE', /shape should be an array of sizes, got 1/)
   assertRefuses(() => gpt.tensor([1], [1.5]), 'VALUE', /shape\[0\]/)
 })
 
-test('data is the live memory', () => {
+test('data is a view of the live memory', () => {
   const x = gpt.zeros([2, 2])
   x.data[3] = 7
   assert.deepEqual(x.toArray(), [
@@ -154,7 +158,7 @@ test('data is the live memory', () => {
   assert.equal(x.data.buffer, gpt.exports.memory.buffer)
 })
 
-test('reshape shares the memory, works out -1, and outlives the tensor it came from', () => {
+test('reshape shares the memory, computes -1, and outlives the tensor it came from', () => {
   const x = gpt.tensor([1, 2, 3, 4, 5, 6])
   const y = x.reshape([2, -1])
   assert.deepEqual(y.shape, [2, 3])
@@ -173,14 +177,14 @@ test('reshape shares the memory, works out -1, and outlives the tensor it came f
   assert.deepEqual(gpt.zeros([0, 3]).reshape([2, 0]).shape, [2, 0])
 })
 
-test('clone has memory of its own', () => {
+test('a clone has its own memory', () => {
   const x = gpt.tensor([1, 2])
   const y = x.clone()
   x.data[0] = 5
   assert.deepEqual(y.toArray(), [1, 2])
 })
 
-test('a disposed tensor is an error to use, and not to dispose again', () => {
+test('using a disposed tensor is an error; disposing it again is not', () => {
   const x = gpt.ones([2])
   x.dispose()
   x.dispose()
@@ -204,7 +208,7 @@ test('a disposed tensor is an error to use, and not to dispose again', () => {
   for (const use of uses) assertRefuses(use, 'DISPOSED', /disposed/)
 })
 
-test('console.log shows a tensor as print does', () => {
+test('console.log shows a tensor as PyTorch prints it', () => {
   assert.equal(inspect(gpt.tensor([1, 2])), 'tensor([1., 2.])')
   assert.equal(inspect({ x: gpt.tensor(0.5) }), '{ x: tensor(0.5000) }')
 })
@@ -213,7 +217,7 @@ test('toString takes sciMode and precision', () => {
   const x = gpt.tensor([0.5, 1e-5])
   assert.equal(String(x), 'tensor([5.0000e-01, 1.0000e-05])')
   assert.equal(x.toString({ sciMode: false, precision: 2 }), 'tensor([    0.50,     0.00])')
-  assertRefuses(() => x.toString({ sciMode: 1 }), 'TYPE', /sciMode should be true or false, got 1/)
+  assertRefuses(() => x.toString({ sciMode: untyped(1) }), 'TYPE', /sciMode should be true or false, got 1/)
   assertRefuses(() => x.toString({ precision: -1 }), 'VALUE', /precision/)
-  assertRefuses(() => x.toString({ digits: 2 }), 'VALUE', /sciMode, precision, got "digits"/)
+  assertRefuses(() => x.toString(untyped({ digits: 2 })), 'VALUE', /sciMode, precision, got "digits"/)
 })

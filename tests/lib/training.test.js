@@ -1,18 +1,15 @@
-// Training beside PyTorch's: the same weights, batches and optimizer.
+// Training compared with PyTorch's: the same weights, batches and optimizer.
 
 import assert from 'node:assert/strict'
-import { before, test } from 'node:test'
+import { test } from 'node:test'
 import { readText, windows } from '../training/text.js'
 import { golden, loadForTest } from './support.js'
 
 const { training } = golden('gptmodel')
-let gpt
-before(async () => {
-  gpt = await loadForTest()
-})
+const gpt = await loadForTest()
 
 for (const { tieWeights, losses } of training) {
-  test(`twenty AdamW steps of a small GPT, ${tieWeights ? 'tied' : 'untied'}: the losses are PyTorch’s within 1e-4`, () => {
+  test(`twenty AdamW steps of a small ${tieWeights ? 'tied' : 'untied'} GPT give PyTorch’s losses within 1e-4`, () => {
     const { tokens, characters } = readText()
     const config = {
       vocabSize: characters.length,
@@ -25,7 +22,7 @@ for (const { tieWeights, losses } of training) {
     gpt.manualSeed(123)
     const model = new gpt.GPTModel(config)
     const optimizer = new gpt.AdamW(model.parameters(), { lr: 3e-3 })
-    const found = losses.map((_, step) =>
+    const found = Array.from(losses, (_, step) =>
       gpt.scope(() => {
         const starts = [0, 1, 2, 3].map((i) => (101 * step + 503 * i) % (tokens.length - 33))
         const { ids, targets } = windows(tokens, starts, 32)
@@ -37,6 +34,6 @@ for (const { tieWeights, losses } of training) {
       }),
     )
     const furthest = Math.max(...found.map((loss, i) => Math.abs(loss - losses[i])))
-    assert.ok(furthest <= 1e-4, `${furthest}: ${found}`)
+    assert.ok(furthest <= 1e-4, `largest difference ${furthest} of losses ${found}`)
   })
 }
