@@ -1,12 +1,9 @@
 import assert from 'node:assert/strict'
-import { before, test } from 'node:test'
+import { test } from 'node:test'
 import { loadForTest } from '../lib/support.js'
 import { train } from './depth.js'
 
-let gpt
-before(async () => {
-  gpt = await loadForTest()
-})
+const gpt = await loadForTest()
 
 /** @param {object} options the loss starts near 1, what guessing the mean costs */
 function expect(options, { ratio: [low, high], last: [least, most] }) {
