@@ -30,3 +30,7 @@ test('JavaScript, Svelte, CSS and JSON are formatted by Prettier', () => {
 test('ESLint finds no mistake in JavaScript and Svelte', () => {
   assertPasses('eslint', '--max-warnings', '0', '.')
 })
+
+test('the page’s types are right, as svelte-check sees them', () => {
+  assertPasses('svelte-check', '--tsconfig', 'web/demo/jsconfig.json', '--fail-on-warnings')
+})

@@ -65,10 +65,7 @@ export default defineConfig({
   plugins: [svelte(), formulas, offline],
   resolve: {
     // The demo imports the package by its public name; the package lies right here.
-    alias: {
-      'gpt-layers': fromRoot('dist/index.js'),
-      'plain.wasm?url': fromRoot('build/wasm/plain.wasm') + '?url', // which the package does not ship
-    },
+    alias: { 'gpt-layers': fromRoot('dist/index.js') },
   },
   define: { WASM_BYTES: JSON.stringify(Object.fromEntries(sizes)) },
   worker: { format: 'es' }, // which imports the builds one by one, as the page does

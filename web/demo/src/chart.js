@@ -1,16 +1,18 @@
-// Charts as files. An SVG takes its styles along as attributes, and colours as any program reads them. A PNG is drawn
-// mark by mark: the page's Content-Security-Policy lets no image come from a blob: or data: address, which rules out
-// the usual way by an <img>.
+// Exports a chart as an SVG or PNG file.
 //
-// A chart to be exported is made of line, rect, circle, ellipse, path, polyline, polygon and text (without positioned
-// tspans) in svg and g, with any transforms, and has its width and height; no gradients, clips, images or
-// foreignObject.
+// SVG: computed styles become attributes, and colors become #rrggbb, so that any program can read the file.
+// PNG: every shape is drawn on a canvas. The usual way, an <img> of the SVG, is not possible: the page's
+// Content-Security-Policy forbids images from blob: and data: addresses.
+//
+// A chart may contain line, rect, circle, ellipse, path, polyline, polygon and text (without positioned tspans) inside
+// svg and g, with any transforms. It must have a width and a height. Gradients, clips, images and foreignObject are not
+// supported.
 
 import { download } from './download.js'
 
 const SHAPES = 'line, rect, circle, ellipse, path, polyline, polygon, text'
-const PIXELS = 2 // of the PNG to one of the page
-/** What an SVG needs of a mark's style, and what it is where nothing is said. */
+const PIXELS = 2 // of the PNG for each CSS pixel
+/** The style properties that an SVG file needs, with their initial values, which are left out. */
 const STROKE = {
   'stroke-width': '1px',
   'stroke-dasharray': 'none',
@@ -28,7 +30,7 @@ const TEXT = {
 }
 
 /**
- * Saves a chart that is on the page as NAME.svg or NAME.png, as it looks now.
+ * Downloads a chart on the page as NAME.svg or NAME.png, as it looks now.
  *
  * @param {SVGSVGElement} svg
  * @param {string} name
@@ -60,16 +62,16 @@ export function toSVG(svg) {
       const value = style.getPropertyValue(name)
       if (value !== initial) target.setAttribute(name, value)
     }
-    for (const name of ['fill', 'stroke']) {
-      const { colour, alpha } = paint(style, name)
-      target.setAttribute(name, colour)
-      if (alpha < 1) target.setAttribute(`${name}-opacity`, alpha.toFixed(3))
+    for (const name of /** @type {const} */ (['fill', 'stroke'])) {
+      const { color, alpha } = paint(style, name)
+      target.setAttribute(name, color)
+      if (color !== 'none' && alpha < 1) target.setAttribute(`${name}-opacity`, alpha.toFixed(3))
     }
   })
-  const page = document.createElementNS('http://www.w3.org/2000/svg', 'rect')
-  const ground = { width: '100%', height: '100%', fill: background().colour }
-  for (const [name, value] of Object.entries(ground)) page.setAttribute(name, value)
-  copy.prepend(page)
+  const backdrop = document.createElementNS('http://www.w3.org/2000/svg', 'rect')
+  const attributes = { width: '100%', height: '100%', fill: background().color }
+  for (const [name, value] of Object.entries(attributes)) backdrop.setAttribute(name, value)
+  copy.prepend(backdrop)
   for (const name of ['class', 'style']) copy.removeAttribute(name)
   return new Blob([new XMLSerializer().serializeToString(copy)], { type: 'image/svg+xml' })
 }
@@ -81,7 +83,7 @@ export function toPNG(svg) {
   canvas.width = Math.ceil(width * PIXELS)
   canvas.height = Math.ceil(height * PIXELS)
   const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext('2d'))
-  context.fillStyle = background().colour
+  context.fillStyle = background().color
   context.fillRect(0, 0, canvas.width, canvas.height)
   for (const shape of /** @type {NodeListOf<SVGGraphicsElement>} */ (svg.querySelectorAll(SHAPES))) {
     const matrix = shape.getScreenCTM()
@@ -98,8 +100,13 @@ export function toPNG(svg) {
   )
 }
 
+/** SVG's names -> the canvas's. @type {Readonly<Record<string, CanvasTextAlign>>} */
+const ALIGN = { start: 'left', middle: 'center', end: 'right' }
+/** @type {Readonly<Record<string, CanvasTextBaseline>>} */
+const BASELINE = { middle: 'middle', central: 'middle', hanging: 'hanging' }
+
 /**
- * @param {CanvasRenderingContext2D} context with the mark's own coordinates
+ * @param {CanvasRenderingContext2D} context in the shape's coordinates
  * @param {SVGGraphicsElement} shape
  * @param {SVGSVGElement} svg
  */
@@ -111,27 +118,27 @@ function draw(context, shape, svg) {
   }
   const fill = paint(style, 'fill')
   const stroke = paint(style, 'stroke')
-  context.fillStyle = fill.colour
-  context.strokeStyle = stroke.colour
+  context.fillStyle = fill.color
+  context.strokeStyle = stroke.color
   context.lineWidth = parseFloat(style.strokeWidth)
   context.lineCap = /** @type {CanvasLineCap} */ (style.strokeLinecap)
   context.lineJoin = /** @type {CanvasLineJoin} */ (style.strokeLinejoin)
   context.setLineDash(
     style.strokeDasharray === 'none' ? [] : style.strokeDasharray.split(/[ ,]+/).map(parseFloat),
   )
-  const paints = [
-    { alpha: fill.colour === 'none' ? 0 : fill.alpha, text: 'fillText', shape: 'fill' },
-    { alpha: stroke.colour === 'none' ? 0 : stroke.alpha, text: 'strokeText', shape: 'stroke' },
-  ]
-  if (style.paintOrder.startsWith('stroke')) paints.reverse() // what keeps lines away from a text lies beneath it
-  for (const { alpha, ...how } of paints) {
+  const paints = /** @type {const} */ ([
+    { alpha: fill.alpha, text: 'fillText', shape: 'fill' },
+    { alpha: stroke.alpha, text: 'strokeText', shape: 'stroke' },
+  ])
+  // A stroke painted first is a halo that keeps lines away from a text.
+  const ordered = style.paintOrder.startsWith('stroke') ? paints.toReversed() : paints
+  for (const { alpha, ...how } of ordered) {
     context.globalAlpha = alpha * opacity
     if (context.globalAlpha === 0) continue
     if (shape instanceof SVGTextElement) {
       context.font = `${style.fontStyle} ${style.fontWeight} ${style.fontSize} ${style.fontFamily}`
-      context.textAlign = { start: 'left', middle: 'center', end: 'right' }[style.textAnchor] ?? 'left'
-      context.textBaseline =
-        { middle: 'middle', central: 'middle', hanging: 'hanging' }[style.dominantBaseline] ?? 'alphabetic'
+      context.textAlign = ALIGN[style.textAnchor] ?? 'left'
+      context.textBaseline = BASELINE[style.dominantBaseline] ?? 'alphabetic'
       context[how.text](shape.textContent.trim(), length(shape, 'x'), length(shape, 'y'))
     } else context[how.shape](outline(shape))
   }
@@ -163,36 +170,40 @@ function outline(shape) {
   return path
 }
 
-/** @param {SVGGraphicsElement} shape @param {string} name of a length @returns {number} in user units, 0 if not given */
+/** @param {SVGGraphicsElement} shape @param {string} name of a length @returns {number} in user units; 0 if absent */
 function length(shape, name) {
-  const animated = /** @type {any} */ (shape)[name]
-  // the x and y of a text are lists
-  return animated?.baseVal?.value ?? animated?.baseVal?.[0]?.value ?? 0
+  const value = /** @type {unknown} */ (shape[/** @type {keyof SVGGraphicsElement} */ (name)])
+  if (value instanceof SVGAnimatedLength) return value.baseVal.value
+  // The x and y of a text are lists.
+  if (value instanceof SVGAnimatedLengthList && value.baseVal.length) return value.baseVal.getItem(0).value
+  return 0
 }
 
-/** @param {CSSStyleDeclaration} style @param {string} name fill or stroke @returns {{ colour: string, alpha: number }} */
+/** @typedef {{ color: string, alpha: number }} Paint #rrggbb or none; alpha from 0 to 1 */
+
+/** @param {CSSStyleDeclaration} style @param {'fill' | 'stroke'} name @returns {Paint} */
 function paint(style, name) {
   const value = style.getPropertyValue(name)
-  if (value === 'none') return { colour: 'none', alpha: 1 }
-  const { colour, alpha } = asHex(value)
-  return { colour, alpha: alpha * Number(style.getPropertyValue(`${name}-opacity`)) }
+  if (value === 'none') return { color: 'none', alpha: 0 }
+  const { color, alpha } = asHex(value)
+  return { color, alpha: alpha * Number(style.getPropertyValue(`${name}-opacity`)) }
 }
 
 const background = () => asHex(getComputedStyle(document.documentElement).backgroundColor)
 
-/** @type {CanvasRenderingContext2D | null} */
+/** @type {OffscreenCanvasRenderingContext2D | null} */
 let pixel = null
 
-/** @param {string} colour of any kind that CSS knows @returns {{ colour: string, alpha: number }} #rrggbb and 0 to 1 */
-function asHex(colour) {
+/** @param {string} color any CSS color @returns {Paint} */
+function asHex(color) {
   pixel ??= new OffscreenCanvas(1, 1).getContext('2d', { willReadFrequently: true })
-  const context = /** @type {any} */ (pixel)
+  const context = /** @type {OffscreenCanvasRenderingContext2D} */ (pixel)
   context.clearRect(0, 0, 1, 1)
-  context.fillStyle = colour
+  context.fillStyle = color
   context.fillRect(0, 0, 1, 1)
   const [red, green, blue, alpha] = context.getImageData(0, 0, 1, 1).data
   return {
-    colour: '#' + [red, green, blue].map((n) => n.toString(16).padStart(2, '0')).join(''),
+    color: '#' + [red, green, blue].map((n) => n.toString(16).padStart(2, '0')).join(''),
     alpha: alpha / 255,
   }
 }

@@ -1,4 +1,9 @@
-/** Offers a file to be saved. @param {string} name @param {Blob} blob */
+/**
+ * Offers a file for download.
+ *
+ * @param {string} name
+ * @param {Blob} blob
+ */
 export function download(name, blob) {
   const url = URL.createObjectURL(blob)
   const link = document.createElement('a')

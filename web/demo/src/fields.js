@@ -1,31 +1,41 @@
-// A section's slice of the state, from a list of fields: what each is at first, and how it is read and written in the
-// address.
+// A section's slice of the page's state, made from a list of fields. A field knows its initial value and how to read
+// and write it in the address.
 //
 //   export default slice({ n: integer(6, { min: 1, max: 4096 }), build: choice('simd', ['simd', 'relaxed']) })
 //
-// Another kind of state brings its own slice: sections/layer/slice.js does.
+// A section whose state is no such list implements Slice itself: sections/layer/slice.js does.
 
 /**
- * @template [S=Record<string, unknown>]
+ * @template S the section's state: plain data, as JSON can hold it
  * @typedef {object} Slice
- * @property {() => S} defaults plain data, as JSON can say it
- * @property {(state: S) => Record<string, string>} toQuery only what differs from the defaults; Page puts "ID." before
- *   each name
- * @property {(query: Map<string, string>) => { state: S, refused: string[] }} fromQuery `refused` names what means
- *   nothing; the rest counts
- * @property {(value: unknown) => S} validate what a file says; throws an Error whose message is a sentence's end
- * @property {string[]} [views] fields that are what one looks at and no edit: undo leaves them alone
+ * @property {() => S} defaults
+ * @property {(state: S) => Record<string, string>} toQuery the values that differ from the defaults, by name; Page
+ *   prefixes each name with "ID."
+ * @property {(query: Map<string, string>) => { state: S, refused: string[] }} fromQuery `refused` lists the names it
+ *   does not know and the names whose values are invalid
+ * @property {(value: unknown) => S} validate checks the state in a file; throws an Error whose message completes the
+ *   sentence "That file cannot be loaded: ..."
+ * @property {string[]} views the fields that only select what is shown; undo does not change them
+ */
+
+/**
+ * The state of a slice.
+ *
+ * @template {Slice<any>} S
+ * @typedef {ReturnType<S['defaults']>} StateOf
  */
 
 /**
  * @template T
  * @typedef {object} Field
  * @property {T} initial
- * @property {(text: string) => T | undefined} read undefined where the text means nothing
+ * @property {(text: string) => T | undefined} read undefined if the text is invalid
  * @property {(value: T) => string} write
  */
 
-/** @param {number} initial @param {{ min?: number, max?: number }} [limits] @returns {Field<number>} */
+/** @typedef {{ min?: number, max?: number }} Limits */
+
+/** @param {number} initial @param {Limits} [limits] @returns {Field<number>} */
 export function number(initial, { min = -Infinity, max = Infinity } = {}) {
   const read = (/** @type {string} */ text) => {
     const value = text.trim() === '' ? NaN : Number(text)
@@ -34,7 +44,7 @@ export function number(initial, { min = -Infinity, max = Infinity } = {}) {
   return { initial, read, write: String }
 }
 
-/** @param {number} initial @param {{ min?: number, max?: number }} [limits] @returns {Field<number>} */
+/** @param {number} initial @param {Limits} [limits] @returns {Field<number>} */
 export function integer(initial, limits) {
   const { read, write } = number(initial, limits)
   return {
@@ -61,16 +71,16 @@ export function flag(initial) {
   }
 }
 
-/** @param {string} initial @param {{ max?: number }} [limits] the longest there may be @returns {Field<string>} */
+/** @param {string} initial @param {{ max?: number }} [limits] max: the longest text @returns {Field<string>} */
 export function text(initial, { max = 1000 } = {}) {
   return { initial, read: (value) => (value.length <= max ? value : undefined), write: (value) => value }
 }
 
 /**
- * A row of numbers, as many as there are at first unless `min` and `max` say otherwise.
+ * A list of numbers. Its length is fixed unless `min` and `max` say otherwise.
  *
  * @param {number[]} initial
- * @param {{ min?: number, max?: number }} [count]
+ * @param {Limits} [count] limits of the length
  * @returns {Field<number[]>}
  */
 export function numbers(initial, { min = initial.length, max = initial.length } = {}) {
@@ -84,14 +94,23 @@ export function numbers(initial, { min = initial.length, max = initial.length } 
 }
 
 /**
- * @param {Record<string, Field<any>>} fields
- * @param {{ views?: string[] }} [options]
- * @returns {Slice<any>}
+ * @template {Record<string, Field<any>>} Fields
+ * @typedef {{ [Name in keyof Fields]: Fields[Name]['initial'] }} Values
+ */
+
+/**
+ * @template {Record<string, Field<any>>} Fields
+ * @param {Fields} fields
+ * @param {{ views?: string[] }} [options] views: as in Slice
+ * @returns {Slice<Values<Fields>>}
  */
 export function slice(fields, { views = [] } = {}) {
+  /** @typedef {Values<Fields>} State */
   const entries = Object.entries(fields)
   const defaults = () =>
-    structuredClone(Object.fromEntries(entries.map(([name, { initial }]) => [name, initial])))
+    /** @type {State} */ (
+      structuredClone(Object.fromEntries(entries.map(([name, { initial }]) => [name, initial])))
+    )
   return {
     views,
     defaults,
@@ -102,32 +121,34 @@ export function slice(fields, { views = [] } = {}) {
           .filter(([, now, initial]) => now !== initial),
       ),
     fromQuery(query) {
-      const state = defaults()
       const refused = []
+      /** @type {Record<string, unknown>} */
+      const read = {}
       for (const [name, line] of query) {
         const value = Object.hasOwn(fields, name) ? fields[name].read(line) : undefined
         if (value === undefined) refused.push(name)
-        else state[name] = value
+        else read[name] = value
       }
-      return { state, refused }
+      return { state: { ...defaults(), ...read }, refused }
     },
     validate(value) {
-      const state = defaults()
+      /** @type {Record<string, unknown>} */
+      const valid = {}
       for (const [name, given] of Object.entries(asObject(value))) {
         if (!Object.hasOwn(fields, name)) throw new Error(`there is no “${name}”`)
         const { initial, read, write } = fields[name]
         const alike = typeof given === typeof initial && Array.isArray(given) === Array.isArray(initial)
         const known = alike ? read(write(given)) : undefined
         if (known === undefined) throw new Error(`“${name}” cannot be ${JSON.stringify(given)}`)
-        state[name] = known
+        valid[name] = known
       }
-      return state
+      return { ...defaults(), ...valid }
     },
   }
 }
 
-/** @param {unknown} value @returns {Record<string, unknown>} */
+/** @param {unknown} value @returns {Record<string, unknown>} a shallow copy; throws if the value is no plain object */
 export function asObject(value) {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value }
-  throw new Error(`names and values were expected, and ${JSON.stringify(value)} came`)
+  throw new Error(`names and values were expected, not ${JSON.stringify(value)}`)
 }

@@ -1,9 +1,9 @@
-// Formulas are typeset when the page is built; their numbers are put in here. A place for one is a \text{name} in the
-// .tex, which becomes an <mtext>.
+// The build turns formulas (.tex files) into MathML. The page fills numbers into their placeholders:
+// \text{name} in the .tex file becomes <mtext>name</mtext>, which `fill` replaces.
 
 /**
  * @param {string} formula MathML, as a .tex file is imported
- * @param {Record<string, string>} numbers what stands in each place, by its name
+ * @param {Record<string, string>} numbers the text for each placeholder, by name
  * @returns {string} MathML
  */
 export function fill(formula, numbers) {

@@ -1,6 +1,6 @@
-// Numbers as the page writes and reads them.
+// How the page formats and parses numbers.
 
-/** @param {number} value @returns {string} four decimals as the notebook prints, with an ASCII minus; never "-0.0000" */
+/** @param {number} value @returns {string} four decimals, as the notebook prints; ASCII minus, never "-0.0000" */
 export function fourDecimals(value) {
   return decimals(value, 4)
 }
@@ -11,9 +11,11 @@ function decimals(value, digits) {
 }
 
 /**
+ * The text of a number in a table cell: with a typographic minus sign, and fewer decimals for large numbers.
+ *
  * @param {number} value
  * @param {number} [digits] after the point
- * @returns {string} for a cell: with a real minus sign, shorter where it is large
+ * @returns {string}
  */
 export function cellText(value, digits = 4) {
   if (Number.isNaN(value)) return '—'
@@ -24,7 +26,7 @@ export function cellText(value, digits = 4) {
   return text.replaceAll('-', '−')
 }
 
-/** @param {number} value a float32 @returns {string} the shortest decimal that is this very float32 */
+/** @param {number} value a float32 @returns {string} the shortest decimal that rounds to this float32 */
 export function shortest(value) {
   for (let digits = 1; digits < 9; digits++) {
     const text = String(Number(value.toPrecision(digits)))
@@ -33,7 +35,7 @@ export function shortest(value) {
   return String(Number(value.toPrecision(9)))
 }
 
-/** @param {string} text as typed @returns {number | null} a finite float32, or null where it is none */
+/** @param {string} text as typed @returns {number | null} a finite float32; null if the text is not a number */
 export function parseNumber(text) {
   const trimmed = text
     .trim()
@@ -45,7 +47,7 @@ export function parseNumber(text) {
 
 const SUBSCRIPTS = '₀₁₂₃₄₅₆₇₈₉'
 
-/** @param {string} digits @returns {string} */
+/** @param {string} digits @returns {string} the digits as subscripts; other characters are kept */
 export function subscript(digits) {
   return digits.replace(/\d/g, (digit) => SUBSCRIPTS[Number(digit)])
 }

@@ -1,46 +1,50 @@
-// The page's state has its one home here: a plain object with a slice for each section, what was done and can be undone,
-// and how all of it goes into the address and into a file.
+// The page's state: one plain object with a slice per section; its undo history; how it is written to the address and
+// to a file.
 //
-// A section is three things: a slice (fields.js), a component, and a line in sections/index.js. The component gets
-// { page, gpt, id } and
-//   reads     page.state[id]                     plain data, never written to
-//   edits     page.edit(id, { n: 7 })            the document follows within the call, and one gesture (a drag, what
-//                                                is typed in one go, a click) is one step to undo
-//   looks     page.look(id, { step: 3 })         for the slice's `views`: in the address, but nothing to undo
-//   refuses   page.problem = 'A sentence.'       says why; the next change takes it away
-//   offers    $effect(() => page.offer(id, () => ({ ... })))   its computed numbers, for the file
+// A section consists of a slice (fields.js), a component, and two lines in sections/index.js. The component gets
+// { page, gpt, id } and uses
+//   page.state[id]                     its slice of the state; plain data, never written to
+//   page.edit(id, { n: 7 })            changes the state; the document is up to date when the call returns. One gesture
+//                                      (a drag, a number typed in one go, a click) is one step to undo
+//   page.look(id, { step: 3 })         changes only the slice's `views`: in the address, but nothing to undo
+//   page.problem = 'A sentence.'       says why an input was refused; the next change clears it
+//   $effect(() => page.offer(id, () => ({ ... })))   its computed numbers, for the file
 
 import { flushSync } from 'svelte'
 import { asObject } from './fields.js'
 
 /** @import { Slice } from './fields.js' */
+/** @import { SectionId, States } from './sections/index.js' */
 
 const VERSION = 1 // of the file
 const MOST_STEPS = 1000 // to undo
-/** The section whose names stand in the address as they are; the others' have their section's before a point. */
-const PLAIN = 'layer'
+/** This section's names appear in the address without a prefix; the other sections' names begin with "ID.". */
+const UNPREFIXED = 'layer'
+
+/** @param {string} id of a section @returns {string} what its names in the address begin with */
+const prefixOf = (id) => (id === UNPREFIXED ? '' : `${id}.`)
 
 export class Page {
-  /** Each section's slice of the state, by its id. @type {Readonly<Record<string, any>>} */
-  state = $state.raw({})
-  /** What is wrong with what was typed, with the address or with a file; '' when nothing is. */
+  /** Each section's slice of the state, by its id. @type {Readonly<States>} */
+  state = $state.raw(/** @type {States} */ ({}))
+  /** What is wrong with an input, with the address or with a file; '' if nothing is. */
   problem = $state('')
-  /** How long the last update took, event to document, in milliseconds. */
+  /** Milliseconds from the last edit to the updated document. */
   updateTime = $state(0)
 
-  /** @type {Record<string, Slice<any>>} */ #slices
-  /** @type {Readonly<Record<string, any>>[]} */ #past = $state.raw([])
-  /** @type {Readonly<Record<string, any>>[]} */ #future = $state.raw([])
-  /** Whether the next edit goes on with the step that the last one began. */
-  #going = false
+  /** @type {[SectionId, Slice<any>][]} */ #slices
+  /** @type {readonly Readonly<States>[]} */ #past = $state.raw([])
+  /** @type {readonly Readonly<States>[]} */ #future = $state.raw([])
+  /** Whether the next edit continues the current step of the history. */
+  #stepIsOpen = false
   /** @type {Map<string, () => unknown>} */ #offers = new Map()
 
   /**
-   * @param {Record<string, Slice<any>>} slices by section
-   * @param {URLSearchParams} query
+   * @param {Readonly<Record<SectionId, Slice<any>>>} slices
+   * @param {URLSearchParams} query the address's, which sets the initial state
    */
   constructor(slices, query) {
-    this.#slices = slices
+    this.#slices = /** @type {[SectionId, Slice<any>][]} */ (Object.entries(slices))
     this.#read(query)
   }
 
@@ -52,7 +56,7 @@ export class Page {
     return this.#future.length > 0
   }
 
-  /** The state before the last step that was done, for a section to say what moved; the state itself if there is none. */
+  /** The state before the last step of the history, so that a section can show what changed; `state` if there is none. */
   get before() {
     return this.#past.at(-1) ?? this.state
   }
@@ -60,33 +64,35 @@ export class Page {
   /**
    * Changes a section's state, as a step that can be undone.
    *
-   * @param {string} id of the section
-   * @param {Record<string, unknown>} changes
+   * @template {SectionId} Id
+   * @param {Id} id
+   * @param {Partial<States[Id]>} changes
    */
   edit(id, changes) {
     const next = { ...this.state, [id]: { ...this.state[id], ...changes } }
     if (same(next[id], this.state[id])) return
     this.#update(() => {
-      if (!this.#going) this.#past = [...this.#past, this.state].slice(-MOST_STEPS)
-      this.#going = true
+      if (!this.#stepIsOpen) this.#past = [...this.#past, this.state].slice(-MOST_STEPS)
+      this.#stepIsOpen = true
       this.#future = []
       this.state = next
     })
   }
 
   /**
-   * Changes what one looks at in a section, which is nothing to undo.
+   * Changes what a section shows. This is no step to undo.
    *
-   * @param {string} id of the section
-   * @param {Record<string, unknown>} changes only of the slice's `views`
+   * @template {SectionId} Id
+   * @param {Id} id
+   * @param {Partial<States[Id]>} changes only to the slice's `views`
    */
   look(id, changes) {
     this.#update(() => (this.state = { ...this.state, [id]: { ...this.state[id], ...changes } }))
   }
 
-  /** Ends the step that edits have been going on with: the next edit begins another. */
+  /** Ends the current step of the history: the next edit begins another. */
   endStep() {
-    this.#going = false
+    this.#stepIsOpen = false
   }
 
   undo() {
@@ -116,42 +122,41 @@ export class Page {
     return this.queryFor()
   }
 
-  /** @param {string} [embed] the one section to show @returns {string} '' or '?...' */
+  /** @param {string} [embed] the only section to show @returns {string} '' or '?...' */
   queryFor(embed) {
     const query = new URLSearchParams(embed ? { embed } : {})
-    for (const [id, slice] of Object.entries(this.#slices)) {
+    for (const [id, slice] of this.#slices) {
       if (embed && id !== embed) continue
-      const prefix = id === PLAIN ? '' : `${id}.`
-      for (const [name, text] of Object.entries(slice.toQuery(this.state[id]))) query.set(prefix + name, text)
+      for (const [name, text] of Object.entries(slice.toQuery(this.state[id])))
+        query.set(prefixOf(id) + name, text)
     }
     const text = query.toString()
     return text && `?${text}`
   }
 
   /**
-   * What a section's computed numbers are, for the file.
+   * Offers a section's computed numbers, to be saved with the state.
    *
-   * @param {string} id of the section
-   * @param {() => unknown} numbers as JSON can say them
-   * @returns {() => void} takes the offer back
+   * @param {SectionId} id
+   * @param {() => unknown} numbers called when a file is saved; the result must be JSON data
+   * @returns {() => void} withdraws the offer
    */
   offer(id, numbers) {
     this.#offers.set(id, numbers)
     return () => this.#offers.delete(id)
   }
 
-  /** @returns {string} the state, and the numbers that follow from it, as JSON */
+  /** @returns {string} the state, and the numbers computed from it, as JSON */
   toFile() {
     const numbers = Object.fromEntries([...this.#offers].map(([id, numbers]) => [id, numbers()]))
-    return (
-      JSON.stringify({ page: 'gpt-layers', version: VERSION, state: this.state, numbers }, null, 1) + '\n'
-    )
+    const file = { page: 'gpt-layers', version: VERSION, state: this.state, numbers }
+    return JSON.stringify(file, null, 1) + '\n'
   }
 
   /**
-   * Takes the state from a file, as one step to undo; where it is none of ours, says so and leaves all as it was.
+   * Loads the state from a file, as one step to undo. If the file is invalid, sets `problem` and changes nothing else.
    *
-   * @param {string} text as toFile wrote it; its numbers are computed anew
+   * @param {string} text as `toFile` wrote it; the numbers in it are ignored
    */
   fromFile(text) {
     try {
@@ -160,18 +165,16 @@ export class Page {
         throw new Error('this page did not write it')
       const given = asObject(file.state)
       for (const id of Object.keys(given)) {
-        if (!Object.hasOwn(this.#slices, id)) throw new Error(`there is no section “${id}” here`)
+        if (!this.#slices.some(([own]) => own === id)) throw new Error(`there is no section “${id}” here`)
       }
-      const state = Object.fromEntries(
-        Object.entries(this.#slices).map(([id, slice]) => {
-          return [id, Object.hasOwn(given, id) ? slice.validate(given[id]) : slice.defaults()]
-        }),
-      )
+      const entries = this.#slices.map(([id, slice]) => {
+        return [id, Object.hasOwn(given, id) ? slice.validate(given[id]) : slice.defaults()]
+      })
       this.endStep()
       this.#update(() => {
         this.#past = [...this.#past, this.state].slice(-MOST_STEPS)
         this.#future = []
-        this.state = state
+        this.state = Object.fromEntries(entries)
       })
     } catch (error) {
       const why = error instanceof SyntaxError ? 'it is not JSON' : /** @type {Error} */ (error).message
@@ -180,45 +183,43 @@ export class Page {
   }
 
   /**
-   * Sets the state a query describes. What it does not understand it names in `problem`, and leaves as it is.
+   * Sets the state from a query. Names and values that are invalid are listed in `problem` and otherwise ignored.
    *
    * @param {URLSearchParams} query
    */
   #read(query) {
-    /** @type {Record<string, Map<string, string>>} */
-    const own = Object.fromEntries(Object.keys(this.#slices).map((id) => [id, new Map()]))
-    const refused = []
+    const own = new Map(this.#slices.map(([id]) => [/** @type {string} */ (id), new Map()]))
     for (const [name, text] of query) {
-      const [, id, rest] = /^([a-z]+)\.(.+)$/.exec(name) ?? ['', PLAIN, name]
       if (name === 'embed') continue
-      if (id !== PLAIN && Object.hasOwn(own, id)) own[id].set(rest, text)
-      else own[PLAIN].set(name, text)
+      const [, id, rest] = /^([a-z]+)\.(.+)$/.exec(name) ?? []
+      if (id !== undefined && id !== UNPREFIXED && own.has(id)) own.get(id)?.set(rest, text)
+      else own.get(UNPREFIXED)?.set(name, text)
     }
-    /** @type {Record<string, unknown>} */
-    const state = {}
-    for (const [id, slice] of Object.entries(this.#slices)) {
-      const read = slice.fromQuery(own[id])
-      state[id] = read.state
-      const prefix = id === PLAIN ? '' : `${id}.`
-      refused.push(...read.refused.map((name) => `${prefix}${name}=${own[id].get(name)}`))
-    }
-    this.state = state
+    /** @type {string[]} */
+    const refused = []
+    const entries = this.#slices.map(([id, slice]) => {
+      const texts = own.get(id) ?? new Map()
+      const read = slice.fromQuery(texts)
+      refused.push(...read.refused.map((name) => `${prefixOf(id)}${name}=${texts.get(name)}`))
+      return [id, read.state]
+    })
+    this.state = Object.fromEntries(entries)
     if (refused.length)
       this.problem = `The address has ${refused.join(', ')}, which means nothing here and was left out.`
   }
 
-  /** @param {Readonly<Record<string, any>>} state from the history @returns what one looks at now, in it */
+  /** @param {Readonly<States>} state from the history @returns {States} that state with the present views */
   #keepViews(state) {
-    return Object.fromEntries(
-      Object.entries(state).map(([id, slice]) => {
-        const views = (this.#slices[id].views ?? []).map((name) => [name, this.state[id][name]])
-        // the same object where nothing is kept: what is derived from it need not follow
-        return [id, views.length ? { ...slice, ...Object.fromEntries(views) } : slice]
-      }),
-    )
+    const entries = this.#slices.map(([id, { views }]) => {
+      /** @type {Record<string, unknown>} */
+      const now = this.state[id]
+      // Without views the object stays the same, so that nothing derived from it is computed again.
+      return [id, views.length ? { ...state[id], ...pick(now, views) } : state[id]]
+    })
+    return Object.fromEntries(entries)
   }
 
-  /** Changes the state and lets the document follow at once, in this very frame. @param {() => void} change */
+  /** Changes the state and updates the document before it returns. @param {() => void} change */
   #update(change) {
     const start = performance.now()
     flushSync(() => {
@@ -228,6 +229,9 @@ export class Page {
     this.updateTime = performance.now() - start
   }
 }
+
+/** @param {Record<string, unknown>} object @param {readonly string[]} names */
+const pick = (object, names) => Object.fromEntries(names.map((name) => [name, object[name]]))
 
 /** @param {unknown} a @param {unknown} b */
 const same = (a, b) => JSON.stringify(a) === JSON.stringify(b)

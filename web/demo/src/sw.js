@@ -1,31 +1,36 @@
-// The page without a network, after the first visit. vite.config.js writes FILES, all that was built, and VERSION, a
-// digest of their contents. The page itself is asked for from the network first, so that a new one comes at once; the
-// rest has its digest in its name, and comes from the cache. An old version is dropped once no page uses it.
+// The service worker: after the first visit the page works without a network.
+//
+// vite.config.js prepends two constants: FILES, every built file, and VERSION, a digest of their contents. The page
+// itself (index.html) is fetched from the network first, so that a new version appears at once. All other files have
+// their digest in their name and come from the cache. An old version's cache is deleted once no page uses it.
+
+/// <reference lib="webworker" />
 
 /* global FILES, VERSION */
 
-const scope = new URL('./', self.location.href).pathname
+const worker = /** @type {ServiceWorkerGlobalScope} */ (/** @type {unknown} */ (self))
+const scope = new URL('./', worker.location.href).pathname
 const PREFIX = `gpt-layers ${scope} `
 const CACHE = PREFIX + VERSION
 
-self.addEventListener('install', (event) => {
-  // past the browser's own cache: what it kept may be another version's
+worker.addEventListener('install', (event) => {
+  // Bypass the browser's HTTP cache, which may hold another version's files.
   const fresh = ['./', ...FILES].map((file) => new Request(file, { cache: 'reload' }))
   event.waitUntil(caches.open(CACHE).then((cache) => cache.addAll(fresh)))
 })
 
-self.addEventListener('activate', (event) => {
-  const drop = (names) =>
+worker.addEventListener('activate', (event) => {
+  const drop = (/** @type {string[]} */ names) =>
     Promise.all(
       names.filter((name) => name.startsWith(PREFIX) && name !== CACHE).map((name) => caches.delete(name)),
     )
-  event.waitUntil(Promise.all([caches.keys().then(drop), self.clients.claim()]))
+  event.waitUntil(Promise.all([caches.keys().then(drop), worker.clients.claim()]))
 })
 
-self.addEventListener('fetch', (event) => {
+worker.addEventListener('fetch', (event) => {
   const { request } = event
   const url = new URL(request.url)
-  if (request.method !== 'GET' || url.origin !== self.location.origin || !url.pathname.startsWith(scope))
+  if (request.method !== 'GET' || url.origin !== worker.location.origin || !url.pathname.startsWith(scope))
     return
   const navigates = request.mode === 'navigate'
   const cached = async () =>

@@ -1,15 +1,26 @@
-// Heavy work goes on in a worker, and the page stays quick. A section's worker is a file of its own beside it,
+// Heavy work runs in a worker, so that the page stays responsive. A section's worker is a file beside the section:
 //
 //   import { expose } from '../../worker.js'
-//   expose({ async train(options, onprogress) { ...; await onprogress({ step, loss }); ... } })
+//   const lab = { async train(options, onprogress) { ...; await onprogress({ step, loss }); ... } }
+//   expose(lab)
+//   /** @typedef {typeof lab} Lab */
 //
-// and the section calls it as if it were here; what comes and goes is copied, but functions, which stay and are called:
+// The section calls the worker's functions as if they were local. Arguments and results are copied; a function
+// passed as an argument stays in the page and the worker calls it.
 //
+//   /** @type {Remote<Lab>} */
 //   const lab = inWorker(new Worker(new URL('./lab.js', import.meta.url), { type: 'module' }))
 //   const result = await lab.train(options, callback(({ step }) => (progress = step)))
-//   stop(lab)   // ends the worker, whatever it is at
+//   stop(lab)   // ends the worker, even in the middle of a call
 
 import { proxy, releaseProxy, wrap } from 'comlink'
+
+/**
+ * The functions of a worker, each returning a promise.
+ *
+ * @template T
+ * @typedef {import('comlink').Remote<T>} Remote
+ */
 
 export { expose } from 'comlink'
 export const callback = proxy
@@ -17,14 +28,18 @@ export const callback = proxy
 /** @type {WeakMap<object, Worker>} */
 const workers = new WeakMap()
 
-/** @param {Worker} worker that exposes functions @returns {any} the same functions, each giving a promise */
+/**
+ * @template T the functions that the worker exposes
+ * @param {Worker} worker
+ * @returns {Remote<T>}
+ */
 export function inWorker(worker) {
-  const remote = wrap(worker)
+  const remote = /** @type {Remote<T>} */ (wrap(worker))
   workers.set(remote, worker)
   return remote
 }
 
-/** @param {any} remote from inWorker */
+/** @param {import('comlink').ProxyMethods} remote from inWorker */
 export function stop(remote) {
   remote[releaseProxy]()
   workers.get(remote)?.terminate()

@@ -1,8 +1,11 @@
-// The page's sections, in its order. One more is a line here, a slice and a component; what the line's `load` imports is
-// downloaded when the reader comes near, so every section but the first has its own chunk.
+// The page's sections, in order. To add one, write its slice and its component, and add
+// a line to `slices` and to `sections`.
+// A section's `load` is called when the reader comes near, so every section but the first has its own chunk.
 
-/** @import { Slice } from '../fields.js' */
+/** @import { Gpt } from 'gpt-layers' */
 /** @import { Component } from 'svelte' */
+/** @import { StateOf } from '../fields.js' */
+/** @import { Page } from '../page.svelte.js' */
 
 import Layer from './layer/Layer.svelte'
 import feedforward from './feedforward/slice.js'
@@ -13,35 +16,38 @@ import layer from './layer/slice.js'
 import norms from './norms/slice.js'
 import variance from './variance/slice.js'
 
-/** @typedef {Component<{ page: any, gpt: any, id: string }>} SectionComponent */
+/** Each section's slice of the state, by the section's id. */
+export const slices = { layer, variance, norms, gelu, feedforward, gradients, gpt }
 
 /**
- * @type {{
- *   id: string, title: string, slice: Slice<any>,
- *   component?: SectionComponent, load?: () => Promise<{ default: SectionComponent }>
- * }[]}
+ * The page's state: each section's part, by the section's id.
+ *
+ * @typedef {{ [Id in keyof typeof slices]: StateOf<(typeof slices)[Id]> }} States
+ * @typedef {keyof States} SectionId
  */
+
+/**
+ * @template {SectionId} Id
+ * @typedef {{ page: Page, gpt: Gpt, id: Id }} SectionProps
+ */
+
+/** @typedef {Component<SectionProps<any>>} SectionComponent */
+
+/**
+ * @typedef {object} Section
+ * @property {SectionId} id also the section's anchor, and the prefix of its names in the address
+ * @property {string} title
+ * @property {SectionComponent} [component]
+ * @property {() => Promise<{ default: SectionComponent }>} [load] fetches the component, if it is not given
+ */
+
+/** @type {readonly Section[]} */
 export const sections = [
-  { id: 'layer', title: 'One layer, two samples', slice: layer, component: Layer },
-  {
-    id: 'variance',
-    title: 'Biased or unbiased?',
-    slice: variance,
-    load: () => import('./variance/Variance.svelte'),
-  },
-  { id: 'norms', title: 'Layer norm, batch norm', slice: norms, load: () => import('./norms/Norms.svelte') },
-  { id: 'gelu', title: 'GELU', slice: gelu, load: () => import('./gelu/Gelu.svelte') },
-  {
-    id: 'feedforward',
-    title: 'FeedForward',
-    slice: feedforward,
-    load: () => import('./feedforward/FeedForward.svelte'),
-  },
-  {
-    id: 'gradients',
-    title: 'Why: gradients',
-    slice: gradients,
-    load: () => import('./gradients/Gradients.svelte'),
-  },
-  { id: 'gpt', title: 'Where in GPT', slice: gpt, load: () => import('./gpt/Gpt.svelte') },
+  { id: 'layer', title: 'One layer, two samples', component: Layer },
+  { id: 'variance', title: 'Biased or unbiased?', load: () => import('./variance/Variance.svelte') },
+  { id: 'norms', title: 'Layer norm, batch norm', load: () => import('./norms/Norms.svelte') },
+  { id: 'gelu', title: 'GELU', load: () => import('./gelu/Gelu.svelte') },
+  { id: 'feedforward', title: 'FeedForward', load: () => import('./feedforward/FeedForward.svelte') },
+  { id: 'gradients', title: 'Why: gradients', load: () => import('./gradients/Gradients.svelte') },
+  { id: 'gpt', title: 'Where in GPT', load: () => import('./gpt/Gpt.svelte') },
 ]

@@ -1,14 +1,15 @@
-// GPT-2's feed-forward network on two sequences of three tokens, and how long it takes. Nothing here knows the page.
+// Computes GPT-2's feed-forward network on two sequences of three tokens, and times it. Uses only the package.
 
 /** @import { Gpt } from 'gpt-layers' */
+/** @import { Weights } from '../../plain.js' */
 
 import { GPT_CONFIG_124M } from 'gpt-layers'
 import { BATCH, SAMPLES } from './slice.js'
 
-const SAMPLE_TIME = 20 // milliseconds at least, for the clocks of browsers are coarse
+const SAMPLE_TIME = 20 // milliseconds at least: browsers' clocks are coarse
 const WARM_UP = 3 // calls
 
-/** @param {Gpt} gpt @param {number} seed */
+/** Draws the network and its input from a seed. @param {Gpt} gpt @param {number} seed */
 export function create(gpt, seed) {
   gpt.manualSeed(seed)
   const layer = new gpt.FeedForward(GPT_CONFIG_124M)
@@ -16,12 +17,12 @@ export function create(gpt, seed) {
   return { layer, x: gpt.rand([...BATCH, GPT_CONFIG_124M.embDim]) }
 }
 
-/** @typedef {{ values: Float32Array, mean: Float32Array, variance: Float32Array }} Stage mean and variance of each token */
+/** @typedef {{ values: Float32Array, mean: Float32Array, variance: Float32Array }} Stage mean, variance: per token */
 
 /**
  * @param {Gpt} gpt
  * @param {number} seed
- * @returns {{ stages: Stage[], sizes: number[] }} in slice.js's order; sizes of the parameters
+ * @returns {{ stages: Stage[], sizes: number[] }} stages: in the order of slice.js; sizes: of the parameters
  */
 export function look(gpt, seed) {
   return gpt.scope(() => {
@@ -37,50 +38,18 @@ export function look(gpt, seed) {
 }
 
 /**
- * The plain C, in WebAssembly but on one thread and one number at a time, with float64 sums.
- *
- * @param {WebAssembly.Module} module plain.wasm
- * @param {ReturnType<typeof create>} network
- * @returns {{ run: () => void, y: () => Float32Array }}
+ * @param {ReturnType<typeof create>['layer']} layer
+ * @returns {Weights} copies of the layer's parameters
  */
-export function plain(module, { layer, x }) {
-  const { memory, __heap_base, gpt_feedforward_forward_ref } = /** @type {any} */ (
-    new WebAssembly.Instance(module).exports
-  )
-  const { embDim, hiddenDim } = layer
-  const rows = x.size / embDim
-  let end = __heap_base.value
-  const place = (/** @type {number} */ count) => {
-    const at = end
-    end += Math.ceil((count * 4) / 16) * 16
-    return at
-  }
-  const [y, scratch] = [place(x.size), place(hiddenDim)]
-  const inputs = [x, ...layer.parameters()].map((tensor) => ({ at: place(tensor.size), tensor }))
-  memory.grow(Math.max(0, Math.ceil((end - memory.buffer.byteLength) / 65536)))
-  for (const { at, tensor } of inputs) new Float32Array(memory.buffer, at, tensor.size).set(tensor.data)
-  const TANH = 0
-  return {
-    run() {
-      const status = gpt_feedforward_forward_ref(
-        y,
-        scratch,
-        ...inputs.map(({ at }) => at),
-        rows,
-        embDim,
-        hiddenDim,
-        TANH,
-      )
-      if (status !== 0) throw new Error(`the plain C refused, with status ${status}`)
-    },
-    y: () => new Float32Array(memory.buffer, y, x.size).slice(),
-  }
+export function weightsOf(layer) {
+  const [inWeight, inBias, outWeight, outBias] = layer.parameters().map(({ data }) => data.slice())
+  return { inWeight, inBias, outWeight, outBias }
 }
 
 /**
  * @param {() => void} run
  * @param {() => number} now milliseconds
- * @returns {{ median: number, lower: number, upper: number }} milliseconds a call: the median of SAMPLES, and what the middle half of them lies between
+ * @returns {{ median: number, lower: number, upper: number }} milliseconds per call: median and quartiles of SAMPLES
  */
 export function time(run, now = () => performance.now()) {
   const sample = (/** @type {number} */ calls) => {

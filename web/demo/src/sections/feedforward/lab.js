@@ -1,18 +1,25 @@
-// GPT-2's feed-forward network in a worker: it draws 4.7 million weights and is timed there, and the page stays quick.
+// Runs GPT-2's feed-forward network in a worker: drawing its 4.7 million weights and timing it would block the page.
 
 import { load } from 'gpt-layers'
-import plainUrl from 'plain.wasm?url'
+import { loadPlainFeedForward } from '../../plain.js'
 import { expose } from '../../worker.js'
-import { create, look, plain, time } from './compute.js'
+import { create, look, time, weightsOf } from './compute.js'
 
 const MOST_THREADS = 4
 
-/** @typedef {{ name: string, median: number, lower: number, upper: number, off: number }} Timing off: from the plain C */
+/**
+ * @typedef {object} Timing
+ * @property {string} name of the build
+ * @property {number} median milliseconds per call
+ * @property {number} lower quartile
+ * @property {number} upper quartile
+ * @property {number} off largest difference of an output from the plain C's
+ */
 
 /** @type {ReturnType<typeof load> | undefined} */
 let loaded
 
-expose({
+const lab = {
   /** @param {number} seed */
   async look(seed) {
     loaded ??= load()
@@ -20,24 +27,30 @@ expose({
   },
 
   /**
+   * Times the plain C, then each build of the package.
+   *
    * @param {number} seed
-   * @param {(timing: Timing) => unknown} ontiming is told of each build as it was timed
-   * @returns {Promise<string[]>} why some were not, in sentences
+   * @param {(timing: Timing) => unknown} ontiming called after each build
+   * @returns {Promise<string[]>} sentences that say why a build was not timed
    */
   async measure(seed, ontiming) {
     const reasons = []
-    const reference = plain(await WebAssembly.compileStreaming(fetch(plainUrl)), create(await load(), seed))
-    await ontiming({ name: 'plain C', ...time(reference.run), off: 0 })
-    const expected = reference.y()
+    const network = create(await load(), seed)
+    const input = network.x.data.slice()
+    const rows = input.length / network.layer.embDim
+    const plain = await loadPlainFeedForward(weightsOf(network.layer), rows)
+    const expected = plain(input)
+    await ontiming({ name: 'plain C', ...time(() => void plain(input)), off: 0 })
     const threads = Math.min(MOST_THREADS, navigator.hardwareConcurrency ?? 1)
     for (const wanted of threads > 1 ? [1, threads] : [1]) {
       for (const build of /** @type {const} */ (['simd', 'relaxed'])) {
         try {
           const gpt = await load({ build, threads: wanted })
           if (gpt.threads !== wanted) {
-            reasons.push(
-              `Threads cannot be had here: ${crossOriginIsolated ? 'the browser gives none' : 'the page is not cross-origin isolated'}.`,
-            )
+            const why = crossOriginIsolated
+              ? 'the browser gives none'
+              : 'the page is not cross-origin isolated'
+            reasons.push(`Threads cannot be had here: ${why}.`)
             return reasons
           }
           const { layer, x } = create(gpt, seed)
@@ -54,4 +67,7 @@ expose({
     if (threads === 1) reasons.push('This machine has one processor, so threads would gain nothing.')
     return reasons
   },
-})
+}
+expose(lab)
+
+/** @typedef {typeof lab} Lab */

@@ -75,7 +75,8 @@ export function run(gpt, model, text) {
     const block = /^trf_blocks\.(\d+)\.norm1$/.exec(name)?.[1]
     if (block !== undefined) {
       const { attn } = model.trfBlocks[Number(block)]
-      weights.push(attn.forward(output, { returnWeights: true }).weights.toArray())
+      const found = attn.forward(output, { returnWeights: true }).weights.toArray()
+      weights.push(/** @type {number[][][]} */ (found))
     }
   })
   try {

@@ -1,4 +1,4 @@
-// Teaches the small GPT in a worker, so that the page stays quick.
+// Trains the small GPT in a worker, so that the page stays responsive.
 
 import { load } from 'gpt-layers'
 import { expose } from '../../worker.js'
@@ -6,10 +6,12 @@ import { train } from './compute.js'
 
 const REPORT_EVERY = 5 // steps
 
-expose({
+/** @typedef {{ step: number, loss: number, weights: Uint8Array }} Progress weights: as safetensors */
+
+const lab = {
   /**
    * @param {{ seed: number, steps: number }} lesson
-   * @param {(at: { step: number, loss: number, weights: Uint8Array }) => unknown} onprogress weights: as safetensors
+   * @param {(at: Progress) => unknown} onprogress
    */
   async teach({ seed, steps }, onprogress) {
     await train(await load(), seed, steps, ({ step, loss, model }) => {
@@ -17,4 +19,7 @@ expose({
         return onprogress({ step, loss, weights: model.saveSafetensors() })
     })
   },
-})
+}
+expose(lab)
+
+/** @typedef {typeof lab} Lab */

@@ -3,6 +3,8 @@
 import { scaleLinear, scaleLog } from 'd3-scale'
 import { power } from './words.js'
 
+/** @import { Scale } from '../../components/Plot.svelte' */
+
 const LEVELS = 5 // at most, that are written
 const ROOM = 0.35 // of the axis, that a name may take
 
@@ -46,7 +48,7 @@ const brief = (value) => {
  *
  * @param {{ without: number[], with: number[] }} values
  * @param {number} from what the first of them stands at
- * @param {any} scale of the axis
+ * @param {Scale} scale of the axis
  * @param {number} to where the axis ends on which they stand
  */
 export function pair(values, from, scale, to) {
@@ -75,7 +77,7 @@ export function pair(values, from, scale, to) {
  * @param {[number, number][]} points
  * @param {[number, number]} place
  * @param {boolean} above
- * @param {any} scale
+ * @param {Scale} scale
  * @param {(x: number) => number} share of the axis that is before it
  */
 function named(points, [x, y], above, scale, share) {

@@ -1,4 +1,4 @@
-// The training, in a worker: two stacks from the same weights, one of them with layer norm.
+// Trains two stacks from the same weights, one of them with layer norm, in a worker.
 
 import { load } from 'gpt-layers'
 import { expose } from '../../worker.js'
@@ -12,7 +12,7 @@ const loading = load()
 /** @type {{ without: Stack, with: Stack } | null} */ let stacks = null
 /** @type {Moment} */ let now
 
-expose({
+const lab = {
   /** @param {Settings} settings @returns {Promise<Moment>} before the first step */
   async begin(settings) {
     const gpt = await loading
@@ -32,7 +32,10 @@ expose({
     now = { without: next(stacks.without, now.without), with: next(stacks.with, now.with) }
     return now
   },
-})
+}
+expose(lab)
+
+/** @typedef {typeof lab} Lab */
 
 /** @param {Stack} stack @param {Moment['with']} before */
 function next(stack, before) {

@@ -4,6 +4,8 @@
 import { inWorker, stop } from '../../worker.js'
 import { isFinite } from './words.js'
 
+/** @import { Remote } from '../../worker.js' */
+/** @import { Lab } from './trainer.js' */
 /** @import { Moment, Settings } from './words.js' */
 
 export const STEPS = 200
@@ -26,7 +28,7 @@ export class Training {
   #single = false
   /** Whether somebody is looking. */
   #here = false
-  /** @type {any} */ #trainer = null
+  /** @type {Remote<Lab> | null} */ #trainer = null
   /** The one loop that asks the worker; another in its place tells it to end. @type {object | null} */ #loop =
     null
   #wake = () => {}
@@ -133,6 +135,7 @@ export class Training {
     return true
   }
 
+  /** @returns {Remote<Lab>} */
   #start() {
     this.problem = ''
     const worker = new Worker(new URL('./trainer.js', import.meta.url), { type: 'module' })

@@ -6,7 +6,14 @@
 export const INPUTS = 5
 export const OUTPUTS = 6
 
-/** What the batch is before any edit. */
+/**
+ * @typedef {object} Batch
+ * @property {number[]} shape
+ * @property {'randn' | 'rand'} [drawn] how the seed draws it
+ * @property {number[]} [values] its numbers, if it is not drawn
+ */
+
+/** The batches before any edit. @type {Record<Settings['data'], Batch>} */
 export const BATCHES = {
   notebook: { shape: [2, INPUTS], drawn: 'randn' }, // cell 2
   whiteboard: { shape: [1, 4], values: [1.1, 0.8, 2.3, 4.4] }, // the lecture's row
@@ -22,6 +29,7 @@ export const BATCHES = {
 export function tableShapes({ data, target }) {
   const x = BATCHES[data].shape
   const width = target === 'outputs' ? OUTPUTS : x[x.length - 1]
+  /** @type {Record<string, number[]>} */
   const layer = data === 'notebook' ? { w: [OUTPUTS, INPUTS], b: [OUTPUTS] } : {}
   return { x, ...layer, gamma: [width], beta: [width] }
 }
@@ -52,7 +60,7 @@ export function drawn(gpt, { seed, data, target }) {
   return gpt.scope(() => {
     gpt.manualSeed(seed)
     const { shape, drawn, values } = BATCHES[data]
-    const x = values ? gpt.tensor(values, shape) : gpt[drawn](shape)
+    const x = values ? gpt.tensor(values, shape) : gpt[drawn ?? 'randn'](shape)
     const layer = () => {
       const { weight, bias } = new gpt.Linear(INPUTS, OUTPUTS).stateDict()
       return { w: weight, b: bias }
@@ -129,7 +137,7 @@ export function compute(gpt, settings, cells) {
   return gpt.scope(() => {
     const { z, out, centred, divided, scaled } = forward(gpt, settings, cells)
     const width = out.shape[out.shape.length - 1]
-    const rows = ({ data }) =>
+    const rows = (/** @type {Tensor} */ { data }) =>
       Array.from({ length: data.length / width }, (_, r) => [...data.slice(r * width, (r + 1) * width)])
     const step = (/** @type {string} */ name, /** @type {string} */ verb, /** @type {Tensor} */ tensor) => ({
       name,

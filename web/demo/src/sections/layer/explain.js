@@ -137,11 +137,12 @@ function normalised(row, col, { settings, result, at, index, now, why }) {
   const source = /** @type {'x' | 'y'} */ (name)
   const [x, mean, variance] = [before.values[row][col], before.mean[row], before.variance[row]]
   const difference = `${cellText(x)} − ${term(mean)}`
+  /** @type {Place[]} */
   const from = [
     { table: source, row, col },
     { table: source, row, col: 'mean' },
   ]
-  const keys = () => new Set(from.map((place) => key(/** @type {Place} */ (place))))
+  const keys = () => new Set(from.map(key))
   const result_ = cellText(now.values[row][col])
   if (now === centred) {
     // More digits where four of each would not add up.

@@ -277,19 +277,19 @@ export class Layer {
   }
 }
 
-/** @param {Record<string, any>} part @param {Record<string, any>} whole */
-const same = (part, whole) =>
-  Object.entries(part).every(([name, value]) => JSON.stringify(value) === JSON.stringify(whole[name]))
+/** @param {Partial<Settings>} part @param {Settings} whole @returns {boolean} whether `whole` has all of `part` */
+const same = (part, whole) => JSON.stringify({ ...whole, ...part }) === JSON.stringify(whole)
 
 /**
- * Counts how many of the numbers the notebook prints are the ones shown, to its four decimals.
+ * Counts how many of the notebook's printed numbers equal the shown numbers, to four decimals.
  *
  * @param {Settings['data']} data
  * @param {Settings['target']} target
  * @param {import('./compute.js').Result} result
- * @returns {{ equal: number, total: number }} no total where the notebook prints none that could be these
+ * @returns {{ equal: number, total: number }} total is 0 if the notebook prints no such numbers
  */
 function compare(data, target, { before, after }) {
+  /** @type {Record<string, string[][]>} */
   const printed =
     data === 'notebook' ? NOTEBOOK_PRINTED[target] : data === 'whiteboard' ? NOTEBOOK_PRINTED.whiteboard : {}
   const column = (/** @type {number[]} */ values) => values.map((value) => [value])

@@ -1,32 +1,34 @@
-// What section 1 can be set to, and how the address and a file say it.
+// Section 1's settings, and how they are written in the address and in a file.
 
-/** @import { Slice, Field } from '../../fields.js' */
+/** @import { Slice } from '../../fields.js' */
 
-import { asObject, choice, flag, integer } from '../../fields.js'
+import { asObject, choice, flag, integer, slice } from '../../fields.js'
 import { parseNumber, shortest } from '../../numbers.js'
 import { BATCHES, cellNames, tableShapes } from './compute.js'
 import { NOTEBOOK_SEED, notebookSettings } from './notebook.js'
 
+/** @import { StepName } from './steps.js' */
+
 /**
  * @typedef {object} Settings
- * @property {'notebook' | 'whiteboard' | 'rand'} data what the batch is before any edit
- * @property {'outputs' | 'batch'} target what is normalised: the layer's outputs (cells 2 to 4), or the batch (cell 7)
+ * @property {'notebook' | 'whiteboard' | 'rand'} data the batch before any edit
+ * @property {'outputs' | 'batch'} target the tensor to normalize: the layer's outputs (cells 2 to 4) or the batch (cell 7)
  * @property {number} seed of the batch and the layer
  * @property {boolean} unbiased whether the variance is divided by n - 1
  * @property {number} eps added to the variance
- * @property {Record<string, number>} edits what was changed, by cell name
- * @property {string} step how far the figure has come: a name of steps.js, or 'all'
- * @property {'lines' | 'print' | 'code'} panel what stands below the figure
- * @property {'auto' | 'on' | 'off'} sci scientific notation, in print
- * @property {number} dim of the mean that is tried out there
- * @property {boolean} keepdim of it
- * @property {number} block which of the batch's tables is shown, where it has several
+ * @property {Record<string, number>} edits the changed numbers, by cell name
+ * @property {StepName} step the step that the figure shows: 'all' shows all of them
+ * @property {'lines' | 'print' | 'code'} panel the panel below the figure
+ * @property {'auto' | 'on' | 'off'} sci scientific notation in the "print" panel
+ * @property {number} dim of the mean in the "print" panel
+ * @property {boolean} keepdim of that mean
+ * @property {number} block which table of the batch is shown, if it has several
  */
 
 const MAX_SEED = 2 ** 32 - 1
 const MAX_EPS = 1e6
 
-/** What one looks at, and no edit. @type {Record<string, Field<any>>} */
+/** The settings that only select what is shown: fields of every state, whatever the batch is. */
 const VIEWS = {
   step: choice('all', ['all', 'input', 'linear', 'relu', 'mean', 'variance', 'subtract', 'divide', 'scale']),
   panel: choice('lines', ['lines', 'print', 'code']),
@@ -35,7 +37,7 @@ const VIEWS = {
   keepdim: flag(true),
   block: integer(1, { min: 1, max: 5 }),
 }
-const views = Object.fromEntries(Object.entries(VIEWS).map(([name, { initial }]) => [name, initial]))
+const views = slice(VIEWS)
 
 /** @param {string} text @returns {boolean} */
 export function isSeed(text) {
@@ -48,7 +50,7 @@ export function isEps(eps) {
 }
 
 /**
- * The settings with which the notebooks and the lecture normalise a tensor, as first seen.
+ * The initial settings for a tensor: those with which the notebooks and the lecture normalize it.
  *
  * @param {Settings['data']} data
  * @param {Settings['target']} target
@@ -60,21 +62,24 @@ const original = (data, target) => ({
   seed: NOTEBOOK_SEED,
   ...notebookSettings(data, target),
   edits: {},
-  ...views,
+  ...views.defaults(),
 })
 
 const cells = (/** @type {Settings} */ settings) =>
   new Set(Object.entries(tableShapes(settings)).flatMap(([table, shape]) => cellNames(table, shape)))
 
 /**
+ * The initial settings for a tensor. Only the notebook's batch goes through a layer and so has outputs.
+ *
  * @param {unknown} data
  * @param {unknown} target
- * @returns {boolean} whether there is such a tensor: only the notebook's batch goes through a layer
+ * @returns {Settings | null} null if there is no such tensor
  */
-const isTensor = (data, target) =>
-  typeof data === 'string' &&
-  Object.hasOwn(BATCHES, data) &&
-  (target === 'batch' || (target === 'outputs' && data === 'notebook'))
+function known(data, target) {
+  if (data === 'notebook' && target === 'outputs') return original(data, target)
+  const batch = /** @type {const} */ (['notebook', 'whiteboard', 'rand']).find((name) => name === data)
+  return batch && target === 'batch' ? original(batch, target) : null
+}
 
 /** @type {Slice<Settings>} */
 export default {
@@ -91,63 +96,55 @@ export default {
     if (unbiased !== first.unbiased) query.variance = unbiased ? 'unbiased' : 'biased'
     if (eps !== first.eps) query.eps = String(eps)
     for (const [name, value] of Object.entries(edits)) query[name] = shortest(value)
-    for (const [name, { initial, write }] of Object.entries(VIEWS)) {
-      if (settings[name] !== initial) query[name] = write(settings[name])
-    }
-    return query
+    return { ...query, ...views.toQuery(settings) }
   },
   fromQuery(query) {
     const { data = 'notebook', normalise: target = data === 'notebook' ? 'outputs' : 'batch' } =
       Object.fromEntries(query)
-    const known = isTensor(data, target)
-    const state = known
-      ? original(/** @type {any} */ (data), /** @type {any} */ (target))
-      : original('notebook', 'outputs')
+    const found = known(data, target)
+    const state = found ?? original('notebook', 'outputs')
     const names = cells(state)
-    const refused = []
+    const others = new Map()
     for (const [name, text] of query) {
       const value = parseNumber(text)
-      const view = Object.hasOwn(VIEWS, name) ? VIEWS[name].read(text) : undefined
-      if (known && (name === 'data' || name === 'normalise')) continue
+      if (found && (name === 'data' || name === 'normalise')) continue
       if (name === 'seed' && isSeed(text)) state.seed = Number(text)
       else if (name === 'variance' && /^(un)?biased$/.test(text)) state.unbiased = text === 'unbiased'
       else if (name === 'eps' && isEps(Number(text)) && text.trim()) state.eps = Number(text)
       else if (names.has(name) && value !== null) state.edits[name] = value
-      else if (view !== undefined) Object.assign(state, { [name]: view })
-      else refused.push(name)
+      else others.set(name, text)
     }
-    return { state, refused }
+    const read = views.fromQuery(others)
+    return { state: { ...state, ...read.state }, refused: read.refused }
   },
   validate(value) {
-    const given = asObject(value)
-    const { data = 'notebook', target = 'outputs' } = given
-    const refuse = (/** @type {string} */ name) => {
-      throw new Error(`“${name}” cannot be ${JSON.stringify(given[name])}`)
+    const {
+      data = 'notebook',
+      target = 'outputs',
+      seed,
+      unbiased,
+      eps,
+      edits = {},
+      ...others
+    } = asObject(value)
+    const refuse = (/** @type {string} */ name, /** @type {unknown} */ one) => {
+      throw new Error(`“${name}” cannot be ${JSON.stringify(one)}`)
     }
-    if (!isTensor(data, target)) refuse(Object.hasOwn(BATCHES, String(data)) ? 'target' : 'data')
-    const state = original(/** @type {any} */ (data), /** @type {any} */ (target))
-    for (const [name, one] of Object.entries(given)) {
-      if (name === 'data' || name === 'target') continue
-      if (name === 'seed') isSeed(String(one)) || refuse(name)
-      else if (name === 'unbiased') typeof one === 'boolean' || refuse(name)
-      else if (name === 'eps') (typeof one === 'number' && isEps(one)) || refuse(name)
-      else if (name === 'edits') asObject(one)
-      else if (!Object.hasOwn(VIEWS, name)) throw new Error(`there is no “${name}”`)
-      else if (
-        typeof one !== typeof VIEWS[name].initial ||
-        VIEWS[name].read(VIEWS[name].write(one)) === undefined
-      )
-        refuse(name)
+    const state = known(data, target)
+    if (!state) {
+      return Object.hasOwn(BATCHES, String(data)) ? refuse('target', target) : refuse('data', data)
     }
-    const edits = asObject(given.edits ?? {})
+    if (seed !== undefined) state.seed = isSeed(String(seed)) ? Number(seed) : refuse('seed', seed)
+    if (unbiased !== undefined) {
+      state.unbiased = typeof unbiased === 'boolean' ? unbiased : refuse('unbiased', unbiased)
+    }
+    if (eps !== undefined) state.eps = typeof eps === 'number' && isEps(eps) ? eps : refuse('eps', eps)
     const names = cells(state)
-    for (const [name, number] of Object.entries(edits)) {
+    for (const [name, number] of Object.entries(asObject(edits))) {
       if (!names.has(name)) throw new Error(`there is no cell “${name}”`)
-      if (typeof number !== 'number' || !Number.isFinite(Math.fround(number))) {
-        throw new Error(`“${name}” cannot be ${JSON.stringify(number)}`)
-      }
-      edits[name] = Math.fround(number)
+      if (typeof number !== 'number' || !Number.isFinite(Math.fround(number))) return refuse(name, number)
+      state.edits[name] = Math.fround(number)
     }
-    return { ...state, ...given, seed: Number(given.seed ?? state.seed), edits: /** @type {any} */ (edits) }
+    return { ...state, ...views.validate(others) }
   },
 }

@@ -1,15 +1,21 @@
-// The way from the batch to the normalised rows, one step at a time.
+// The steps from the batch to the normalized rows.
 
 /** @import { Settings } from './slice.js' */
 
 /**
+ * @typedef {'input' | 'linear' | 'relu' | 'mean' | 'variance' | 'subtract' | 'divide' | 'scale' | 'all'} StepName
+ * @typedef {{ name: StepName, title: string, text: string }} Step
+ */
+
+/**
  * @param {Settings} settings
  * @param {{ rows: number, inputs: number, width: number }} sizes
- * @returns {{ name: string, title: string, text: string }[]}
+ * @returns {Step[]}
  */
 export function stepsOf({ target, unbiased }, { rows, inputs, width }) {
   const divisor = unbiased ? `n − 1 = ${width - 1}` : `n = ${width}`
   const each = rows === 1 ? 'the row' : 'each row'
+  /** @type {Step[]} */
   const before = [
     {
       name: 'input',
@@ -17,6 +23,7 @@ export function stepsOf({ target, unbiased }, { rows, inputs, width }) {
       text: `${rows === 1 ? 'One sample' : `${rows} samples`}, a row each, of ${inputs} numbers.`,
     },
   ]
+  /** @type {Step[]} */
   const layer = [
     {
       name: 'linear',
@@ -25,6 +32,7 @@ export function stepsOf({ target, unbiased }, { rows, inputs, width }) {
     },
     { name: 'relu', title: 'ReLU', text: 'What is below 0 becomes 0; the rest stays.' },
   ]
+  /** @type {Step[]} */
   const norm = [
     {
       name: 'mean',

@@ -1,6 +1,8 @@
-// What follows from section 3's state, before the last step and now, and its edits.
+// Everything that section 3 derives from its state, before and after the last step, and its edits.
 
 /** @import { Gpt } from 'gpt-layers' */
+/** @import { Column } from '../../components/Table.svelte' */
+/** @import { States } from '../index.js' */
 /** @import { Page } from '../../page.svelte.js' */
 /** @import { Drawn } from './compute.js' */
 /** @import { NormName } from './slice.js' */
@@ -12,14 +14,14 @@ import { FEATURES } from './slice.js'
 export const cellName = (r, c) => `x${r + 1}${c + 1}`
 
 export class Norms {
-  /** The cell pointed at, and in which of the tables. @type {{ row: number, col: any, table: string } | null} */
-  pointed = $state(null)
+  /** @typedef {{ row: number, col: Column, table: 'x' | 'left' | 'right' }} Pointed */
+  /** The cell pointed at, in one of the three tables. */
+  pointed = $state(/** @type {Pointed | null} */ (null))
 
   /** @type {Page} */ page
   /** @type {Gpt} */ #gpt
-  /** @type {string} */ #id
-  settings = $derived.by(() => this.page.state[this.#id])
-  #before = $derived.by(() => this.page.before[this.#id])
+  settings = $derived.by(() => this.page.state.norms)
+  #before = $derived.by(() => this.page.before.norms)
   #seed = $derived(this.settings.seed)
   #seedBefore = $derived(this.#before.seed)
   drawn = $derived.by(() => draw(this.#gpt, this.#seed))
@@ -34,17 +36,15 @@ export class Norms {
   /**
    * @param {Page} page
    * @param {Gpt} gpt
-   * @param {string} id of the section
    */
-  constructor(page, gpt, id) {
+  constructor(page, gpt) {
     this.page = page
     this.#gpt = gpt
-    this.#id = id
   }
 
-  /** @param {Record<string, unknown>} settings */
+  /** @param {Partial<States['norms']>} settings */
   change(settings) {
-    this.page.edit(this.#id, settings)
+    this.page.edit('norms', settings)
   }
 
   /** @param {number} row @param {number} col @param {number} value */

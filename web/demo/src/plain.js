@@ -1,0 +1,91 @@
+// The only WebAssembly that the page runs itself: plain.wasm, the feed-forward network in plain C. The page times it
+// beside the package's builds, and the package does not ship it. One thread, one number at a time, float64 sums.
+
+/** `./build.sh` makes the file; Vite copies it beside the page. */
+const PLAIN_URL = new URL('../../../build/wasm/plain.wasm', import.meta.url)
+
+/**
+ * A feed-forward network as Float32Arrays, row-major:
+ *   inWeight [hiddenDim, embDim], inBias [hiddenDim], outWeight [embDim, hiddenDim], outBias [embDim].
+ *
+ * @typedef {object} Weights
+ * @property {Float32Array} inWeight
+ * @property {Float32Array} inBias
+ * @property {Float32Array} outWeight
+ * @property {Float32Array} outBias
+ */
+
+/**
+ * y = gelu(x · inWeightᵀ + inBias) · outWeightᵀ + outBias, with the tanh form of GELU.
+ *
+ * @callback FeedForward
+ * @param {Float32Array} x [rows, embDim]; rows is fixed when the network is loaded
+ * @returns {Float32Array} y [rows, embDim]; a copy
+ */
+
+/**
+ * What plain.wasm exports. The pointers are byte offsets into its memory.
+ *
+ * @typedef {object} PlainExports
+ * @property {WebAssembly.Memory} memory
+ * @property {WebAssembly.Global} __heap_base the first free byte
+ * @property {(y: number, scratch: number, x: number, inWeight: number, inBias: number, outWeight: number,
+ *   outBias: number, rows: number, embDim: number, hiddenDim: number, approximate: number) => number
+ * } gpt_feedforward_forward_ref returns 0 or a negative status
+ */
+
+const TANH = 0 // the form of GELU: GPT_GELU_TANH in c/gpt_layers.h
+const PAGE_SIZE = 65536
+const ALIGNMENT = 16
+
+/**
+ * Loads plain.wasm and puts a network into its memory. Each call of the result copies x in and y out: 18 kB each way
+ * for GPT-2's network on 6 rows.
+ *
+ * @param {Weights} weights
+ * @param {number} rows of every x
+ * @returns {Promise<FeedForward>}
+ */
+export async function loadPlainFeedForward(weights, rows) {
+  return plainFeedForward(await WebAssembly.compileStreaming(fetch(PLAIN_URL)), weights, rows)
+}
+
+/**
+ * @param {WebAssembly.Module} module plain.wasm
+ * @param {Weights} weights
+ * @param {number} rows of every x
+ * @returns {FeedForward}
+ */
+export function plainFeedForward(module, { inWeight, inBias, outWeight, outBias }, rows) {
+  const instance = new WebAssembly.Instance(module)
+  const { memory, __heap_base, gpt_feedforward_forward_ref } = /** @type {PlainExports} */ (
+    /** @type {unknown} */ (instance.exports)
+  )
+  const hiddenDim = inBias.length
+  const embDim = outBias.length
+  let end = __heap_base.value
+  const reserve = (/** @type {number} */ count) => {
+    const offset = Math.ceil(end / ALIGNMENT) * ALIGNMENT
+    end = offset + count * Float32Array.BYTES_PER_ELEMENT
+    return offset
+  }
+  const x = reserve(rows * embDim)
+  const y = reserve(rows * embDim)
+  const scratch = reserve(hiddenDim)
+  const parameters = [inWeight, inBias, outWeight, outBias].map((values) => ({
+    offset: reserve(values.length),
+    values,
+  }))
+  memory.grow(Math.max(0, Math.ceil((end - memory.buffer.byteLength) / PAGE_SIZE)))
+  for (const { offset, values } of parameters) new Float32Array(memory.buffer, offset).set(values)
+  const [w1, b1, w2, b2] = parameters.map(({ offset }) => offset)
+
+  return (input) => {
+    if (input.length !== rows * embDim)
+      throw new RangeError(`x should have ${rows * embDim} numbers, got ${input.length}`)
+    new Float32Array(memory.buffer, x).set(input)
+    const status = gpt_feedforward_forward_ref(y, scratch, x, w1, b1, w2, b2, rows, embDim, hiddenDim, TANH)
+    if (status !== 0) throw new Error(`gpt_feedforward_forward_ref returned ${status}`)
+    return new Float32Array(memory.buffer, y, rows * embDim).slice()
+  }
+}

@@ -1,0 +1,14 @@
+/// <reference types="vite/client" />
+
+/** Size in bytes of each build's .wasm file; see vite.config.js. */
+declare const WASM_BYTES: Readonly<Record<string, number>>
+
+/** The service worker's constants; see vite.config.js. */
+declare const FILES: readonly string[]
+declare const VERSION: string
+
+/** A formula, as MathML; see vite.config.js. */
+declare module '*.tex' {
+  const mathml: string
+  export default mathml
+}
