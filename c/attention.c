@@ -4,7 +4,7 @@
  * A block of queries meets one tile of keys after the other, up to its own diagonal: scores, their softmax so far and the
  * weighted sum of values stay in the first-level cache, and no [tokens, tokens] matrix exists. Queries are packed in panels
  * of 8 that lie side by side in two vectors, as in gemm.c, and so lie their scores and outputs. Every product of forward
- * and backward is one register tile: GPT_TILE sums by 8, of numbers spread over the lanes by two vectors.
+ * and backward is one register tile: GPT_TILE_ROWS sums by 8, of numbers spread over the lanes by two vectors.
  *
  * Bound by multiplying and adding. 12 heads of 64 take, in ms on an AMD EPYC, the least of many calls in turns with others:
  *   tokens                            128            1024
@@ -201,7 +201,7 @@ GPT_INLINE v128_t row_at(const float *row, size_t d, size_t size)
 static void pack(float *panel, const float *rows, size_t n, size_t step, size_t size, float factor)
 {
     const v128_t times = wasm_f32x4_splat(factor), zero = wasm_f32x4_splat(0.0f);
-    for (size_t lane = 0; lane < GPT_PANEL; lane += 4)
+    for (size_t lane = 0; lane < GPT_PANEL_WIDTH; lane += 4)
         for (size_t d = 0; d < size; d += 4) {
             v128_t r[4];
             for (size_t k = 0; k < 4; k++)
@@ -210,11 +210,11 @@ static void pack(float *panel, const float *rows, size_t n, size_t step, size_t 
                          ab_high = wasm_i32x4_shuffle(r[0], r[1], 2, 6, 3, 7);
             const v128_t cd_low = wasm_i32x4_shuffle(r[2], r[3], 0, 4, 1, 5),
                          cd_high = wasm_i32x4_shuffle(r[2], r[3], 2, 6, 3, 7);
-            float *to = panel + d * GPT_PANEL + lane;
+            float *to = panel + d * GPT_PANEL_WIDTH + lane;
             wasm_v128_store(to, wasm_i64x2_shuffle(ab_low, cd_low, 0, 2));
-            wasm_v128_store(to + GPT_PANEL, wasm_i64x2_shuffle(ab_low, cd_low, 1, 3));
-            wasm_v128_store(to + 2 * GPT_PANEL, wasm_i64x2_shuffle(ab_high, cd_high, 0, 2));
-            wasm_v128_store(to + 3 * GPT_PANEL, wasm_i64x2_shuffle(ab_high, cd_high, 1, 3));
+            wasm_v128_store(to + GPT_PANEL_WIDTH, wasm_i64x2_shuffle(ab_low, cd_low, 1, 3));
+            wasm_v128_store(to + 2 * GPT_PANEL_WIDTH, wasm_i64x2_shuffle(ab_high, cd_high, 0, 2));
+            wasm_v128_store(to + 3 * GPT_PANEL_WIDTH, wasm_i64x2_shuffle(ab_high, cd_high, 1, 3));
         }
 }
 
@@ -236,7 +236,7 @@ static inline void multiply(float *sums, size_t sums_step, const float *panel, c
                             size_t size)
 {
     const size_t step = padded(size);
-    gpt_gemm_tiles(sums, sums_step, 0, NULL, 0, panel, GPT_PANEL, 0, rows, step, 1, size, keys, 1);
+    gpt_gemm_tiles(sums, sums_step, 0, NULL, 0, rows, step, 1, panel, GPT_PANEL_WIDTH, 0, keys, size, 1);
 }
 
 /* Which of the queries from `first` on see a key: all bits of their lanes. */
@@ -251,20 +251,21 @@ static void add_values(float *out, const float *weights, const float *v, size_t 
                        size_t size)
 {
     const size_t v_step = padded(size);
-    gpt_gemm_tiles(out, GPT_PANEL, 0, out, GPT_PANEL, weights, GPT_PANEL, 0, v, 1, v_step, seen,
-                   whole(size, GPT_TILE), 1);
+    gpt_gemm_tiles(out, GPT_PANEL_WIDTH, 0, out, GPT_PANEL_WIDTH, v, 1, v_step, weights, GPT_PANEL_WIDTH, 0,
+                   whole(size, GPT_TILE_ROWS), seen, 1);
     if (seen == keys) return;
     for (size_t d = 0; d < size; d++) {
-        v128_t low = wasm_v128_load(out + d * GPT_PANEL), high = wasm_v128_load(out + d * GPT_PANEL + 4);
+        v128_t low = wasm_v128_load(out + d * GPT_PANEL_WIDTH),
+               high = wasm_v128_load(out + d * GPT_PANEL_WIDTH + 4);
         for (size_t j = seen; j < keys; j++) {
             const v128_t v_jd = wasm_v128_load32_splat(v + j * v_step + d);
-            const v128_t w_low = wasm_v128_load(weights + j * GPT_PANEL),
-                         w_high = wasm_v128_load(weights + j * GPT_PANEL + 4);
+            const v128_t w_low = wasm_v128_load(weights + j * GPT_PANEL_WIDTH),
+                         w_high = wasm_v128_load(weights + j * GPT_PANEL_WIDTH + 4);
             low = gpt_multiply_add(wasm_v128_and(v_jd, sees(0, j - seen + 1)), w_low, low);
             high = gpt_multiply_add(wasm_v128_and(v_jd, sees(4, j - seen + 1)), w_high, high);
         }
-        wasm_v128_store(out + d * GPT_PANEL, low);
-        wasm_v128_store(out + d * GPT_PANEL + 4, high);
+        wasm_v128_store(out + d * GPT_PANEL_WIDTH, low);
+        wasm_v128_store(out + d * GPT_PANEL_WIDTH + 4, high);
     }
 }
 
@@ -283,21 +284,21 @@ GPT_INLINE factors soften(float *scores, size_t keys, size_t seen, running *r)
 {
     for (size_t j = seen; j < keys; j++)
         for (size_t k = 0; k < 2; k++) {
-            float *s = scores + j * GPT_PANEL + 4 * k;
+            float *s = scores + j * GPT_PANEL_WIDTH + 4 * k;
             const v128_t shown = sees(4 * k, j - seen + 1);
             wasm_v128_store(s, wasm_v128_bitselect(wasm_v128_load(s), wasm_f32x4_splat(-INFINITY), shown));
         }
     v128_t low = r->largest[0], high = r->largest[1];
     for (size_t j = 0; j < keys; j++) {
-        low = wasm_f32x4_pmax(low, wasm_v128_load(scores + j * GPT_PANEL));
-        high = wasm_f32x4_pmax(high, wasm_v128_load(scores + j * GPT_PANEL + 4));
+        low = wasm_f32x4_pmax(low, wasm_v128_load(scores + j * GPT_PANEL_WIDTH));
+        high = wasm_f32x4_pmax(high, wasm_v128_load(scores + j * GPT_PANEL_WIDTH + 4));
     }
     v128_t sum_low = wasm_f32x4_splat(0.0f), sum_high = sum_low;
     for (size_t j = 0; j < keys; j++) {
-        const v128_t e_low = gpt_exp(wasm_f32x4_sub(wasm_v128_load(scores + j * GPT_PANEL), low));
-        const v128_t e_high = gpt_exp(wasm_f32x4_sub(wasm_v128_load(scores + j * GPT_PANEL + 4), high));
-        wasm_v128_store(scores + j * GPT_PANEL, e_low);
-        wasm_v128_store(scores + j * GPT_PANEL + 4, e_high);
+        const v128_t e_low = gpt_exp(wasm_f32x4_sub(wasm_v128_load(scores + j * GPT_PANEL_WIDTH), low));
+        const v128_t e_high = gpt_exp(wasm_f32x4_sub(wasm_v128_load(scores + j * GPT_PANEL_WIDTH + 4), high));
+        wasm_v128_store(scores + j * GPT_PANEL_WIDTH, e_low);
+        wasm_v128_store(scores + j * GPT_PANEL_WIDTH + 4, e_high);
         sum_low = wasm_f32x4_add(sum_low, e_low);
         sum_high = wasm_f32x4_add(sum_high, e_high);
     }
@@ -314,9 +315,10 @@ static inline void shrink(float *out, factors by, size_t size)
     const v128_t one = wasm_f32x4_splat(1.0f);
     if (!wasm_v128_any_true(wasm_v128_or(wasm_f32x4_ne(by.low, one), wasm_f32x4_ne(by.high, one)))) return;
     for (size_t d = 0; d < size; d++) {
-        wasm_v128_store(out + d * GPT_PANEL, wasm_f32x4_mul(wasm_v128_load(out + d * GPT_PANEL), by.low));
-        wasm_v128_store(out + d * GPT_PANEL + 4,
-                        wasm_f32x4_mul(wasm_v128_load(out + d * GPT_PANEL + 4), by.high));
+        wasm_v128_store(out + d * GPT_PANEL_WIDTH,
+                        wasm_f32x4_mul(wasm_v128_load(out + d * GPT_PANEL_WIDTH), by.low));
+        wasm_v128_store(out + d * GPT_PANEL_WIDTH + 4,
+                        wasm_f32x4_mul(wasm_v128_load(out + d * GPT_PANEL_WIDTH + 4), by.high));
     }
 }
 
@@ -325,8 +327,8 @@ static void drop(float *weights, const head *a, size_t query, size_t begin, size
 {
     const gpt_mask mask = gpt_mask_of(a->seed, a->p);
     for (size_t j = 0; j < keys; j++)
-        for (size_t k = 0; k < GPT_PANEL; k += 4) {
-            float *w = weights + j * GPT_PANEL + k;
+        for (size_t k = 0; k < GPT_PANEL_WIDTH; k += 4) {
+            float *w = weights + j * GPT_PANEL_WIDTH + k;
             const v128_t kept = gpt_mask_factors(&mask, place(a, query + k, begin + j));
             wasm_v128_store(w, wasm_f32x4_mul(wasm_v128_load(w), kept));
         }
@@ -355,54 +357,55 @@ static int falls_to(share *s, size_t first, size_t tokens)
 /* The panels of a block's queries, scaled as their scores are to be. */
 static void pack_block(float *panels, const float *rows, size_t n, size_t step, size_t size, float times)
 {
-    for (size_t r = 0; r < n; r += GPT_PANEL)
-        pack(panels + r * padded(size), rows + r * step, gpt_min(GPT_PANEL, n - r), step, size, times);
+    for (size_t r = 0; r < n; r += GPT_PANEL_WIDTH)
+        pack(panels + r * padded(size), rows + r * step, gpt_min(GPT_PANEL_WIDTH, n - r), step, size, times);
 }
 
 size_t gpt_attention_scratch_size(size_t tokens, size_t size)
 {
-    const size_t queries = whole(gpt_min(tokens, BLOCK), GPT_PANEL), keys = padded(gpt_min(tokens, KEYS));
-    return 2 * queries * padded(size) + keys * (2 * padded(size) + GPT_PANEL);
+    const size_t queries = whole(gpt_min(tokens, BLOCK), GPT_PANEL_WIDTH),
+                 keys = padded(gpt_min(tokens, KEYS));
+    return 2 * queries * padded(size) + keys * (2 * padded(size) + GPT_PANEL_WIDTH);
 }
 
 /* The queries from `first` on, at most BLOCK: y, with `step` floats from row to row, and lse begin with the head's. */
 static void forward_block(float *y, size_t step, float *lse, float *scratch, const head *a, size_t first)
 {
     const size_t size = a->size, row = padded(size), n = gpt_min(BLOCK, a->tokens - first), end = first + n;
-    const size_t queries = whole(gpt_min(a->tokens, BLOCK), GPT_PANEL),
+    const size_t queries = whole(gpt_min(a->tokens, BLOCK), GPT_PANEL_WIDTH),
                  keys_most = padded(gpt_min(a->tokens, KEYS));
     float *q = scratch, *out = q + queries * row, *k = out + queries * row, *v = k + keys_most * row,
           *scores = v + keys_most * row;
     /* not -INFINITY: where a score is, it less the largest must not be NaN */
     const v128_t zero = wasm_f32x4_splat(0.0f), low = wasm_f32x4_splat(-FLT_MAX);
-    running softmax[BLOCK / GPT_PANEL];
+    running softmax[BLOCK / GPT_PANEL_WIDTH];
     pack_block(q, a->q + first * a->step, n, a->step, size, 1.0f / sqrtf((float)size));
-    for (size_t p = 0; p < queries / GPT_PANEL; p++) softmax[p] = (running){{low, low}, {zero, zero}};
+    for (size_t p = 0; p < queries / GPT_PANEL_WIDTH; p++) softmax[p] = (running){{low, low}, {zero, zero}};
     for (size_t i = 0; i < queries * row; i += 4) wasm_v128_store(out + i, zero);
     for (size_t begin = 0; begin < end; begin += KEYS) {
         const size_t some = gpt_min(KEYS, end - begin);
-        copy(k, whole(some, GPT_TILE), a->k + begin * a->step, some, a->step, size);
+        copy(k, whole(some, GPT_TILE_ROWS), a->k + begin * a->step, some, a->step, size);
         copy(v, some, a->v + begin * a->step, some, a->step, size);
-        for (size_t query = begin > first ? begin : first; query < end; query += GPT_PANEL) {
-            const size_t p = (query - first) / GPT_PANEL, panel = p * GPT_PANEL * row;
-            const size_t keys = gpt_min(some, query + GPT_PANEL - begin),
+        for (size_t query = begin > first ? begin : first; query < end; query += GPT_PANEL_WIDTH) {
+            const size_t p = (query - first) / GPT_PANEL_WIDTH, panel = p * GPT_PANEL_WIDTH * row;
+            const size_t keys = gpt_min(some, query + GPT_PANEL_WIDTH - begin),
                          seen = gpt_min(some, query + 1 - begin);
-            multiply(scores, GPT_PANEL, q + panel, k, keys, size);
+            multiply(scores, GPT_PANEL_WIDTH, q + panel, k, keys, size);
             shrink(out + panel, soften(scores, keys, seen, softmax + p), size);
             if (a->p > 0.0f) drop(scores, a, query, begin, keys);
             add_values(out + panel, scores, v, keys, seen, size);
         }
     }
     for (size_t r = 0; r < n; r++) {
-        const size_t p = r / GPT_PANEL, lane = r % GPT_PANEL;
-        float largest[GPT_PANEL], sum[GPT_PANEL];
+        const size_t p = r / GPT_PANEL_WIDTH, lane = r % GPT_PANEL_WIDTH;
+        float largest[GPT_PANEL_WIDTH], sum[GPT_PANEL_WIDTH];
         for (size_t half = 0; half < 2; half++) {
             wasm_v128_store(largest + 4 * half, softmax[p].largest[half]);
             wasm_v128_store(sum + 4 * half, softmax[p].sum[half]);
         }
         const float share_of_one = 1.0f / sum[lane];
         for (size_t d = 0; d < size; d++)
-            y[(first + r) * step + d] = share_of_one * out[(p * row + d) * GPT_PANEL + lane];
+            y[(first + r) * step + d] = share_of_one * out[(p * row + d) * GPT_PANEL_WIDTH + lane];
         /* log1p, which the generator has as well: log brings 4 kB of tables */
         if (lse) lse[first + r] = (float)((double)largest[lane] + log1p((double)sum[lane] - 1.0));
     }
@@ -432,22 +435,22 @@ int gpt_attention_forward(float *y, float *lse, float *scratch, const float *qkv
 static void weights_block(float *w, float *scratch, const head *a, const float *lse, size_t first)
 {
     const size_t size = a->size, row = padded(size), n = gpt_min(BLOCK, a->tokens - first), end = first + n;
-    const size_t queries = whole(gpt_min(a->tokens, BLOCK), GPT_PANEL),
+    const size_t queries = whole(gpt_min(a->tokens, BLOCK), GPT_PANEL_WIDTH),
                  keys_most = padded(gpt_min(a->tokens, KEYS));
     float *q = scratch, *k = q + queries * row, *scores = k + keys_most * row;
     pack_block(q, a->q + first * a->step, n, a->step, size, 1.0f / sqrtf((float)size));
     for (size_t begin = 0; begin < end; begin += KEYS) {
         const size_t some = gpt_min(KEYS, end - begin);
-        copy(k, whole(some, GPT_TILE), a->k + begin * a->step, some, a->step, size);
-        for (size_t query = begin > first ? begin : first; query < end; query += GPT_PANEL) {
-            multiply(scores, GPT_PANEL, q + (query - first) * row, k,
-                     gpt_min(some, query + GPT_PANEL - begin), size);
-            for (size_t i = query; i < gpt_min(query + GPT_PANEL, end); i++)
+        copy(k, whole(some, GPT_TILE_ROWS), a->k + begin * a->step, some, a->step, size);
+        for (size_t query = begin > first ? begin : first; query < end; query += GPT_PANEL_WIDTH) {
+            multiply(scores, GPT_PANEL_WIDTH, q + (query - first) * row, k,
+                     gpt_min(some, query + GPT_PANEL_WIDTH - begin), size);
+            for (size_t i = query; i < gpt_min(query + GPT_PANEL_WIDTH, end); i++)
                 for (size_t j = begin; j < gpt_min(begin + some, i + 1); j += 4) {
-                    const float *s = scores + (j - begin) * GPT_PANEL + i - query;
+                    const float *s = scores + (j - begin) * GPT_PANEL_WIDTH + i - query;
                     const size_t left = gpt_min(4, gpt_min(begin + some, i + 1) - j);
                     float lanes[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-                    for (size_t l = 0; l < left; l++) lanes[l] = s[l * GPT_PANEL];
+                    for (size_t l = 0; l < left; l++) lanes[l] = s[l * GPT_PANEL_WIDTH];
                     const v128_t e = gpt_exp(wasm_f32x4_sub(wasm_v128_load(lanes), wasm_f32x4_splat(lse[i])));
                     gpt_store_tail(w + i * a->tokens + j, e, left);
                 }
@@ -477,7 +480,8 @@ int gpt_attention_weights(float *w, float *scratch, const float *qkv, const floa
 
 size_t gpt_attention_backward_scratch_size(size_t tokens, size_t size)
 {
-    const size_t queries = whole(gpt_min(tokens, BLOCK), GPT_PANEL), keys = padded(gpt_min(tokens, KEYS));
+    const size_t queries = whole(gpt_min(tokens, BLOCK), GPT_PANEL_WIDTH),
+                 keys = padded(gpt_min(tokens, KEYS));
     return 4 * padded(tokens) * padded(size) + queries * (5 * padded(size) + 2 * keys);
 }
 
@@ -489,7 +493,7 @@ typedef struct rows_of {
 static rows_of rows_from(const float *lse, const float *dy, const float *y, size_t n, size_t step,
                          size_t size)
 {
-    float l[GPT_PANEL] = {0.0f}, along[GPT_PANEL] = {0.0f};
+    float l[GPT_PANEL_WIDTH] = {0.0f}, along[GPT_PANEL_WIDTH] = {0.0f};
     for (size_t r = 0; r < n; r++) {
         double sum = 0.0;
         for (size_t d = 0; d < size; d++) sum += (double)dy[r * step + d] * (double)y[r * step + d];
@@ -527,7 +531,7 @@ static void backward_head(float *dq, float *dk, float *dv, float *scratch, const
 {
     const size_t tokens = a->tokens, size = a->size, row = padded(size), all = padded(tokens) * row,
                  y_step = a->step / 3;
-    const size_t queries = whole(gpt_min(tokens, BLOCK), GPT_PANEL), block = queries * row;
+    const size_t queries = whole(gpt_min(tokens, BLOCK), GPT_PANEL_WIDTH), block = queries * row;
     float *k = scratch, *v = k + all, *k_sums = v + all, *v_sums = k_sums + all; /* [tokens][row] */
     float *q_rows = v_sums + all, *dy_rows = q_rows + block;                     /* [queries][row] */
     float *q_panels = dy_rows + block, *dy_panels = q_panels + block,
@@ -540,47 +544,50 @@ static void backward_head(float *dq, float *dk, float *dv, float *scratch, const
     copy(v, padded(tokens), a->v, tokens, a->step, size);
     for (size_t i = 0; i < 2 * all; i += 4) wasm_v128_store(k_sums + i, zero);
     for (size_t first = 0; first < tokens; first += BLOCK) {
-        const size_t n = gpt_min(BLOCK, tokens - first), end = first + n, some_queries = whole(n, GPT_PANEL);
+        const size_t n = gpt_min(BLOCK, tokens - first), end = first + n,
+                     some_queries = whole(n, GPT_PANEL_WIDTH);
         const float *q = a->q + first * a->step, *dy_first = dy + first * y_step;
-        rows_of rows[BLOCK / GPT_PANEL];
+        rows_of rows[BLOCK / GPT_PANEL_WIDTH];
         copy(q_rows, some_queries, q, n, a->step, size);
         copy(dy_rows, some_queries, dy_first, n, y_step, size);
         pack_block(q_panels, q, n, a->step, size, scale);
         pack_block(dy_panels, dy_first, n, y_step, size, 1.0f);
-        for (size_t r = 0; r < n; r += GPT_PANEL)
-            rows[r / GPT_PANEL] = rows_from(lse + first + r, dy_first + r * y_step, y + (first + r) * y_step,
-                                            gpt_min(GPT_PANEL, n - r), y_step, size);
+        for (size_t r = 0; r < n; r += GPT_PANEL_WIDTH)
+            rows[r / GPT_PANEL_WIDTH] =
+                rows_from(lse + first + r, dy_first + r * y_step, y + (first + r) * y_step,
+                          gpt_min(GPT_PANEL_WIDTH, n - r), y_step, size);
         for (size_t i = 0; i < block; i += 4) wasm_v128_store(q_sums + i, zero);
         for (size_t begin = 0; begin < end; begin += KEYS) {
             const size_t some = gpt_min(KEYS, end - begin);
             const float *k_some = k + begin * row, *v_some = v + begin * row;
-            for (size_t query = begin > first ? begin : first; query < end; query += GPT_PANEL) {
+            for (size_t query = begin > first ? begin : first; query < end; query += GPT_PANEL_WIDTH) {
                 const size_t r = query - first,
-                             keys = whole(gpt_min(some, query + GPT_PANEL - begin), GPT_TILE);
+                             keys = whole(gpt_min(some, query + GPT_PANEL_WIDTH - begin), GPT_TILE_ROWS);
                 multiply(weights + r, queries, q_panels + r * row, k_some, keys, size);
                 multiply(gradients + r, queries, dy_panels + r * row, v_some, keys, size);
-                differentiate(weights + r, gradients + r, queries, a, rows + r / GPT_PANEL, query, begin,
-                              keys);
+                differentiate(weights + r, gradients + r, queries, a, rows + r / GPT_PANEL_WIDTH, query,
+                              begin, keys);
                 float *sums = q_sums + r * row;
-                gpt_gemm_tiles(sums, GPT_PANEL, 0, sums, GPT_PANEL, gradients + r, queries, 0, k_some, 1, row,
-                               keys, whole(size, GPT_TILE), 1);
+                gpt_gemm_tiles(sums, GPT_PANEL_WIDTH, 0, sums, GPT_PANEL_WIDTH, k_some, 1, row, gradients + r,
+                               queries, 0, whole(size, GPT_TILE_ROWS), keys, 1);
             }
             /* A strip of keys meets the panels from its first key's own on. */
-            for (size_t j = 0; j < some; j += GPT_TILE) {
-                const size_t r = begin + j > first ? (begin + j - first) / GPT_PANEL * GPT_PANEL : 0;
+            for (size_t j = 0; j < some; j += GPT_TILE_ROWS) {
+                const size_t r =
+                    begin + j > first ? (begin + j - first) / GPT_PANEL_WIDTH * GPT_PANEL_WIDTH : 0;
                 const float *w = weights + j * queries + r, *g = gradients + j * queries + r;
                 float *dv_j = v_sums + (begin + j) * row, *dk_j = k_sums + (begin + j) * row;
-                const size_t panels = whole(size, GPT_PANEL) / GPT_PANEL;
-                gpt_gemm_tiles(dv_j, row, GPT_PANEL, dv_j, row, dy_rows + r * row, row, GPT_PANEL, w, queries,
-                               1, some_queries - r, GPT_TILE, panels);
-                gpt_gemm_tiles(dk_j, row, GPT_PANEL, dk_j, row, q_rows + r * row, row, GPT_PANEL, g, queries,
-                               1, some_queries - r, GPT_TILE, panels);
+                const size_t panels = whole(size, GPT_PANEL_WIDTH) / GPT_PANEL_WIDTH;
+                gpt_gemm_tiles(dv_j, row, GPT_PANEL_WIDTH, dv_j, row, w, queries, 1, dy_rows + r * row, row,
+                               GPT_PANEL_WIDTH, GPT_TILE_ROWS, some_queries - r, panels);
+                gpt_gemm_tiles(dk_j, row, GPT_PANEL_WIDTH, dk_j, row, g, queries, 1, q_rows + r * row, row,
+                               GPT_PANEL_WIDTH, GPT_TILE_ROWS, some_queries - r, panels);
             }
         }
         for (size_t r = 0; r < n; r++)
             for (size_t d = 0; d < size; d++)
                 dq[(first + r) * a->step + d] =
-                    scale * q_sums[(r / GPT_PANEL * row + d) * GPT_PANEL + r % GPT_PANEL];
+                    scale * q_sums[(r / GPT_PANEL_WIDTH * row + d) * GPT_PANEL_WIDTH + r % GPT_PANEL_WIDTH];
     }
     for (size_t t = 0; t < tokens; t++)
         for (size_t d = 0; d < size; d++) {

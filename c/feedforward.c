@@ -1,6 +1,9 @@
-/* FeedForward: y = gelu(x · weight1ᵀ + bias1) · weight2ᵀ + bias2, the transformer's position-wise network.
- * Rows are independent, so they go through in blocks of GPT_BLOCK: the hidden activations, four times as wide as x, exist
- * for one block only. They stay packed from the first product, which writes them so, through GELU to the second.
+/* FeedForward: y = gelu(x · weight1ᵀ + bias1) · weight2ᵀ + bias2, the position-wise network of a transformer
+ * block.
+ *
+ * Rows are independent, so a block of rows goes through both products before the next block. The hidden
+ * activations, four times as wide as x, exist for one block only, and stay packed from the first product
+ * through GELU to the second. Bound by the two products (gemm_nt.c); GELU takes a few percent.
  */
 #include "gemm.h"
 #include "gpt_layers.h"
@@ -8,68 +11,56 @@
 #include "simd.h"
 
 static int check(const float *y, const float *scratch, const float *x, const float *weight1,
-                 const float *weight2, size_t rows, size_t dim, size_t hidden, int approximate)
+                 const float *weight2, size_t rows, size_t dim, size_t hidden, int approximate, size_t part,
+                 size_t parts)
 {
     if (!y || !scratch || !x || !weight1 || !weight2) return GPT_ERR_NULL;
     if (!gpt_fits(rows, dim) || !gpt_fits(rows, hidden) || !gpt_fits(dim, hidden)) return GPT_ERR_SIZE;
     if (approximate != GPT_GELU_TANH && approximate != GPT_GELU_ERF) return GPT_ERR_VALUE;
-    return GPT_OK;
-}
-
-size_t gpt_feedforward_scratch_size(size_t rows, size_t dim, size_t hidden)
-{
-    if (rows < GPT_PACK_FROM) return rows * hidden;
-    if (rows <= GPT_SIX) return gpt_six_size(dim) + gpt_six_size(hidden);
-    return gpt_whole_panels(gpt_min(rows, GPT_BLOCK)) * (dim + hidden);
+    return part < parts ? GPT_OK : GPT_ERR_VALUE;
 }
 
 int gpt_feedforward_forward_ref(float *y, float *scratch, const float *x, const float *weight1,
                                 const float *bias1, const float *weight2, const float *bias2, size_t rows,
                                 size_t dim, size_t hidden, int approximate)
 {
-    const int status = check(y, scratch, x, weight1, weight2, rows, dim, hidden, approximate);
+    const int status = check(y, scratch, x, weight1, weight2, rows, dim, hidden, approximate, 0, 1);
     if (status) return status;
+    float *h = scratch; /* the hidden activations of one row */
     for (size_t r = 0; r < rows; r++) {
-        gpt_linear_forward_ref(scratch, scratch, x + r * dim, weight1, bias1, 1, dim, hidden);
-        gpt_gelu_forward_ref(scratch, scratch, hidden, approximate);
-        gpt_linear_forward_ref(y + r * dim, scratch, scratch, weight2, bias2, 1, hidden, dim);
+        gpt_linear_forward_ref(h, scratch, x + r * dim, weight1, bias1, 1, dim, hidden);
+        gpt_gelu_forward_ref(h, h, hidden, approximate);
+        gpt_linear_forward_ref(y + r * dim, scratch, h, weight2, bias2, 1, hidden, dim);
     }
     return GPT_OK;
+}
+
+size_t gpt_feedforward_scratch_size(size_t rows, size_t dim, size_t hidden)
+{
+    const size_t some_rows = gpt_min(rows, GPT_ROWS_PER_BLOCK);
+    const gpt_rows_layout layout = gpt_gemm_rows_layout(rows);
+    return gpt_gemm_packed_size(layout, some_rows, dim) + gpt_gemm_packed_size(layout, some_rows, hidden);
 }
 
 int gpt_feedforward_forward(float *y, float *scratch, const float *x, const float *weight1,
                             const float *bias1, const float *weight2, const float *bias2, size_t rows,
                             size_t dim, size_t hidden, int approximate, size_t part, size_t parts)
 {
-    const int status = check(y, scratch, x, weight1, weight2, rows, dim, hidden, approximate);
+    const int status = check(y, scratch, x, weight1, weight2, rows, dim, hidden, approximate, part, parts);
     if (status) return status;
-    if (part >= parts) return GPT_ERR_VALUE;
-    if (dim == 0) return GPT_OK;                    /* empty, however many rows */
-    if (rows <= GPT_SIX && part > 0) return GPT_OK; /* too few to cut */
-    if (rows < GPT_PACK_FROM) {
-        gpt_gemm_few(scratch, x, weight1, bias1, rows, dim, hidden, 0, hidden);
-        gpt_gelu_forward(scratch, scratch, rows * hidden, approximate, 0, 1);
-        gpt_gemm_few(y, scratch, weight2, bias2, rows, hidden, dim, 0, dim);
-        return GPT_OK;
-    }
-    if (rows <= GPT_SIX) {
-        float *six = scratch + gpt_six_size(dim);
-        gpt_gemm_pack_six(scratch, x, rows, dim);
-        gpt_gemm_six_to_six(six, scratch, weight1, bias1, dim, hidden);
-        gpt_gelu_forward(six, six, gpt_six_size(hidden), approximate, 0, 1);
-        gpt_gemm_six(y, six, weight2, bias2, rows, hidden, dim, 0, dim);
-        return GPT_OK;
-    }
-    float *packed = scratch + part * gpt_feedforward_scratch_size(rows, dim, hidden);
+    if (dim == 0) return GPT_OK; /* y is empty, however many rows */
+    scratch += part * gpt_feedforward_scratch_size(rows, dim, hidden);
+    const gpt_rows_layout layout = gpt_gemm_rows_layout(rows);
     size_t r;
-    const size_t end = gpt_share(rows, GPT_PANEL, part, parts, &r);
-    for (; r < end; r += GPT_BLOCK) {
-        const size_t n = gpt_min(end - r, GPT_BLOCK);
-        float *packed_hidden = packed + gpt_whole_panels(n) * dim;
-        gpt_gemm_pack(packed, x + r * dim, n, dim);
-        gpt_gemm_packed_to_packed(packed_hidden, packed, weight1, bias1, n, dim, hidden);
-        gpt_gelu_forward(packed_hidden, packed_hidden, gpt_whole_panels(n) * hidden, approximate, 0, 1);
-        gpt_gemm_packed(y + r * dim, packed_hidden, weight2, bias2, n, hidden, dim, 0, dim);
+    const size_t end = gpt_share(rows, GPT_PANEL_WIDTH, part, parts, &r);
+    for (; r < end; r += GPT_ROWS_PER_BLOCK) {
+        const size_t n = gpt_min(end - r, GPT_ROWS_PER_BLOCK);
+        const float *packed = gpt_gemm_pack(scratch, x + r * dim, n, dim, layout);
+        const size_t h_size = gpt_gemm_packed_size(layout, n, hidden);
+        float *h = scratch + gpt_gemm_packed_size(layout, n, dim);
+        gpt_gemm_nt_repacked(h, packed, weight1, bias1, n, dim, hidden, layout);
+        gpt_gelu_forward(h, h, h_size, approximate, 0, 1);
+        gpt_gemm_nt_packed(y + r * dim, h, weight2, bias2, n, hidden, dim, 0, dim, layout);
     }
     return GPT_OK;
 }

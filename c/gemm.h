@@ -1,107 +1,111 @@
-/* The matrix products behind every layer with weights. For the kernels, not exported. In BLAS's names
- *   nt  y = a · bᵀ   Linear: x · weightᵀ; the gradient of Conv1D's x. Below: gpt_gemm_packed and gpt_gemm_few
- *   nn  y = a · b    Conv1D: x · weight; the gradient of Linear's x
- *   tn  y = aᵀ · b   the gradients of the weights of both
+/* Matrix products for every layer with weights. Internal to c/, not exported. Named as in BLAS:
+ *   nt  y = a · bᵀ + bias   Linear's forward; the gradient of Conv1D's x; both products of FeedForward
+ *   nn  y = a · b + bias    Conv1D's forward; the gradient of Linear's x
+ *   tn  y = aᵀ · b          the gradients of both layers' weights
  *
- * Eight rows of the first, or columns of the last, lie side by side in panels: [panel][sum][8], the last one filled up
- * with zeros. A sum runs from its first term to its last, whatever the tile: a result does not depend on how the work
- * is cut. Fewer rows than GPT_PACK_FROM are not worth packing.
+ * Every product chooses its algorithm by its number of rows. A product can be cut: it computes part number
+ * `part` of `parts`. Each element of y is one sum, added from k = 0 to depth - 1 by one part, so the bits do
+ * not depend on the cut.
+ *
+ * Numbers that a kernel loads as vectors are first copied into panels: [panel][k][GPT_PANEL_WIDTH]. nt packs
+ * 8 rows of a per panel; nn and tn pack 8 columns of b. The last panel is zero-padded.
+ *
+ *   gemm_tile.c      the register tile under all products over panels, attention's included
+ *   gemm_nt.c        nt: the choice of the algorithm, the cut into parts and blocks of rows
+ *   gemm_nt_*.c      nt: the three algorithms: few, pairs, panels
+ *   gemm_nn_tn.c     nn and tn, and the sums of columns
  */
 #ifndef GPT_GEMM_H
 #define GPT_GEMM_H
 
 #include <stddef.h>
 
-enum { GPT_PANEL = 8 };
+/* Floats side by side in a panel: two vectors. */
+enum { GPT_PANEL_WIDTH = 8 };
 
-/* Sums by 8 lanes that a tile holds in registers; gemm.c says why. */
+/* Rows of y that a tile holds in registers; gemm_tile.c explains the numbers. */
 #ifdef __wasm_relaxed_simd__
-enum { GPT_TILE = 6 };
+enum { GPT_TILE_ROWS = 6 };
 #else
-enum { GPT_TILE = 4 };
+enum { GPT_TILE_ROWS = 4 };
 #endif
 
-/* What all sums over panels are made of: `rows` by 8 · `panels` of them, GPT_TILE rows at a time.
- *   y[r][p, lane] = start[r][p, lane] + Σ_k x[p][k, lane] · a[r, k]
- *   y, start  rows lie y_row and start_row floats apart, panels y_panel; start may be y, or NULL for zeros
- *   x         x_row floats from one k to the next, x_panel from panel to panel
- *   a         a[r, k] lies at r · a_row + k · a_col
+/* n rounded up to a multiple of `unit`. */
+static inline size_t gpt_round_up(size_t n, size_t unit) { return (n + unit - 1) / unit * unit; }
+
+/* y[r, p, lane] = start[r, p, lane] + Σ_k a[r, k] · b[p, k, lane]
+ *   for r < rows, k < depth, p < panels, lane < 8
+ *   y      [r, p, lane] is at r · y_row + p · y_panel + lane
+ *   start  [r, p, lane] is at r · start_row + p · y_panel + lane; may be y; NULL means zeros
+ *   a      [r, k] is at r · a_row + k · a_col
+ *   b      [p, k, lane] is at p · b_panel + k · b_row + lane
  */
 void gpt_gemm_tiles(float *y, size_t y_row, size_t y_panel, const float *start, size_t start_row,
-                    const float *x, size_t x_row, size_t x_panel, const float *a, size_t a_row, size_t a_col,
-                    size_t depth, size_t rows, size_t panels);
+                    const float *a, size_t a_row, size_t a_col, const float *b, size_t b_row, size_t b_panel,
+                    size_t rows, size_t depth, size_t panels);
 
-/* Fewer rows than this are not worth packing. */
-enum { GPT_PACK_FROM = 4 };
+/* ---- nt ---- */
 
-/* Up to this many rows are packed as one six instead, [in / 2][6][2], filled up with zeros: lanes are two rows at two
- * places along `in`, and sums run over the even places and the odd ones. 6 rows leave no lane idle. */
-enum { GPT_SIX = 6 };
-
-static inline size_t gpt_six_size(size_t in) { return (in + in % 2) * GPT_SIX; }
-
-/* Rows packed at once: the weights stream past them once, and x and y stay in the second-level cache. */
-enum { GPT_BLOCK = 64 };
-
-/* Rows as panels fill them: the next multiple of GPT_PANEL. */
-static inline size_t gpt_whole_panels(size_t rows) { return (rows + GPT_PANEL - 1) / GPT_PANEL * GPT_PANEL; }
-
-/* packed  [panels][in][8]   x  [rows, in] */
-void gpt_gemm_pack(float *packed, const float *x, size_t rows, size_t in);
-
-/* Outputs from first_out up to end_out, of rows that are packed.
- *   y       [rows, out]
- *   packed  [panels][in][8]
- *   weight  [out, in]   bias  [out], NULL for none
+/* y = a · bᵀ + bias
+ *   y        [rows, cols]
+ *   scratch  gpt_gemm_nt_scratch_size(rows, depth) floats for this part alone
+ *   a        [rows, depth]
+ *   b        [cols, depth]   read in place
+ *   bias     [cols], NULL for none
  */
-void gpt_gemm_packed(float *y, const float *packed, const float *weight, const float *bias, size_t rows,
-                     size_t in, size_t out, size_t first_out, size_t end_out);
+size_t gpt_gemm_nt_scratch_size(size_t rows, size_t depth);
+void gpt_gemm_nt(float *y, float *scratch, const float *a, const float *b, const float *bias, size_t rows,
+                 size_t depth, size_t cols, size_t part, size_t parts);
 
-/* The same with all outputs, and y packed as well, ready for the next product.   y  [panels][out][8] */
-void gpt_gemm_packed_to_packed(float *y, const float *packed, const float *weight, const float *bias,
-                               size_t rows, size_t in, size_t out);
-
-/* The same for at most six rows.   six  gpt_six_size(in) floats   y of to_six  gpt_six_size(out) floats */
-void gpt_gemm_pack_six(float *six, const float *x, size_t rows, size_t in);
-void gpt_gemm_six(float *y, const float *six, const float *weight, const float *bias, size_t rows, size_t in,
-                  size_t out, size_t first_out, size_t end_out);
-void gpt_gemm_six_to_six(float *y, const float *six, const float *weight, const float *bias, size_t in,
-                         size_t out);
-
-/* Fewer rows than GPT_PACK_FROM, as they lie.   y  [rows, out]   x  [rows, in] */
-void gpt_gemm_few(float *y, const float *x, const float *weight, const float *bias, size_t rows, size_t in,
-                  size_t out, size_t first_out, size_t end_out);
-
-/* Fewer rows of a than this are not worth packing columns of b: at 768 -> 3072 five take 1.6 ms packed and 1.1 as they
- * lie, six 1.2 and 1.3 (relaxed). */
-enum { GPT_PACK_COLUMNS_FROM = 6 };
-
-/* Terms of a sum whose columns of b are packed at once: 64 columns take 128 kB of the second-level cache. */
-enum { GPT_DEPTH = 512 };
-
-/* Columns of a copied at once, whole tiles in either build; a strip stays in the first-level cache. */
-enum { GPT_STRIP = 12 };
-
-/* Floats of scratch that gpt_gemm_nn and gpt_gemm_tn need for sums of `depth` terms; it stops growing with 512. */
-static inline size_t gpt_gemm_scratch_size(size_t depth)
-{
-    return (depth < GPT_DEPTH ? depth : GPT_DEPTH) * (GPT_BLOCK + GPT_STRIP);
-}
-
-/* y = a · b + bias, columns from first_col up to end_col.
- *   y     [rows, cols]
- *   a     [rows, depth]
- *   b     [depth, cols]
- *   bias  [cols], NULL for none: the sums start from it
+/* The steps of nt one by one, for FeedForward: two products in a row, with a packed result between them.
+ *
+ *   layout = gpt_gemm_rows_layout(rows)       once, for all rows: the layout decides the order of a sum
+ *   for each block of n <= GPT_ROWS_PER_BLOCK rows:
+ *     packed = gpt_gemm_pack(scratch, ...)    scratch of gpt_gemm_packed_size(layout, n, depth) floats
+ *     gpt_gemm_nt_packed(y, packed, ...)      y [n, cols], columns from first_col up to end_col
+ *     gpt_gemm_nt_repacked(y, packed, ...)    y packed like a, gpt_gemm_packed_size(layout, n, cols) floats
  */
+typedef enum gpt_rows_layout {
+    GPT_ROWS_IN_PLACE, /* 1 ... 3 rows: [row][depth]; gpt_gemm_pack copies nothing and returns a */
+    GPT_ROWS_IN_PAIRS, /* 4 ... 6 rows: [depth / 2][6][2], two neighbors along k from each row; zero-padded */
+    GPT_ROWS_IN_PANELS, /* 7 rows or more: [panel][depth][8]; zero-padded */
+} gpt_rows_layout;
+gpt_rows_layout gpt_gemm_rows_layout(size_t rows);
+
+/* Rows packed at once. b streams past them once, while they and y stay in the second-level cache. */
+enum { GPT_ROWS_PER_BLOCK = 64 };
+
+size_t gpt_gemm_packed_size(gpt_rows_layout layout, size_t rows, size_t depth);
+const float *gpt_gemm_pack(float *packed, const float *a, size_t rows, size_t depth, gpt_rows_layout layout);
+void gpt_gemm_nt_packed(float *y, const float *packed, const float *b, const float *bias, size_t rows,
+                        size_t depth, size_t cols, size_t first_col, size_t end_col, gpt_rows_layout layout);
+void gpt_gemm_nt_repacked(float *y, const float *packed, const float *b, const float *bias, size_t rows,
+                          size_t depth, size_t cols, gpt_rows_layout layout);
+
+/* ---- nn and tn ---- */
+
+/* y = a · b + bias
+ *   y        [rows, cols]
+ *   scratch  gpt_gemm_nn_scratch_size(rows, depth) floats for this part alone
+ *   a        [rows, depth]
+ *   b        [depth, cols]
+ *   bias     [cols], NULL for none; each sum starts from it
+ */
+size_t gpt_gemm_nn_scratch_size(size_t rows, size_t depth);
 void gpt_gemm_nn(float *y, float *scratch, const float *a, const float *b, const float *bias, size_t rows,
-                 size_t depth, size_t cols, size_t first_col, size_t end_col);
+                 size_t depth, size_t cols, size_t part, size_t parts);
 
-/* y = aᵀ · b, columns from first_col up to end_col.   y  [rows, cols]   a  [depth, rows]   b  [depth, cols] */
+/* y = aᵀ · b
+ *   y        [rows, cols]
+ *   scratch  gpt_gemm_tn_scratch_size(depth) floats for this part alone
+ *   a        [depth, rows]
+ *   b        [depth, cols]
+ */
+size_t gpt_gemm_tn_scratch_size(size_t depth);
 void gpt_gemm_tn(float *y, float *scratch, const float *a, const float *b, size_t rows, size_t depth,
-                 size_t cols, size_t first_col, size_t end_col);
+                 size_t cols, size_t part, size_t parts);
 
-/* sums[c] = Σ_r x[r, c], columns from first_col up to end_col.   sums  [cols]   x  [rows, cols] */
-void gpt_column_sums(float *sums, const float *x, size_t rows, size_t cols, size_t first_col, size_t end_col);
+/* sums[c] = Σ_r x[r, c], from the first row to the last.   sums  [cols]   x  [rows, cols] */
+void gpt_column_sums(float *sums, const float *x, size_t rows, size_t cols, size_t part, size_t parts);
 
 #endif

@@ -234,7 +234,7 @@ GPT_API int gpt_softmax_backward(float *dx, const float *dy, const float *y, siz
  *   weight1  [hidden, dim]     bias1  [hidden]   NULL for none
  *   weight2  [dim, hidden]     bias2  [dim]      NULL for none
  *   approximate  as for gpt_gelu_forward
- * Parts are cut by rows; of fewer than 6 rows, part 0 does all.
+ * Parts are cut by rows, 8 at a time: part 0 computes all of 8 rows or fewer.
  */
 GPT_API size_t gpt_feedforward_scratch_size(size_t rows, size_t dim, size_t hidden);
 GPT_API int gpt_feedforward_forward(float *y, float *scratch, const float *x, const float *weight1,

@@ -1,10 +1,10 @@
-/* Which elements dropout drops: a hash of a seed and the element's index. So the seed is all that the backward pass must
- * know, and any thread can do any element.
+/* Which elements dropout drops: a hash of a seed and the element's index. So the seed is all that the
+ * backward pass must know, and any thread can do any element.
  *
- * The rounds are those of lowbias32 (C. Wellons, "Prospecting for hash functions", 2018) and its constants those found since. Alone
- * they leave neighbours correlated by up to 8 deviations over 2^20 elements; steps of 2^32/φ from one index to the next mend
- * that. The seed enters before the first round and, hashed itself, between the two, so that one seed's mask is not another's,
- * shifted.
+ * The rounds are those of lowbias32 (C. Wellons, "Prospecting for hash functions", 2018) and its constants
+ * those found since. Alone they leave neighbours correlated by up to 8 deviations over 2^20 elements; steps
+ * of 2^32/φ from one index to the next mend that. The seed enters before the first round and, hashed itself,
+ * between the two, so that one seed's mask is not another's, shifted.
  */
 #ifndef GPT_MASK_H
 #define GPT_MASK_H

@@ -162,7 +162,7 @@ void weighted_without_rows_or_outputs(weighted layer)
                 *weight = random_input("weight", 6, -1.0f, 1.0f);
     in_case("rows = 0");
     gradients got = gradients_of((shape){0, 2, 3}, ALL);
-    float *scratch = output("scratch", layer.scratch_size(0, 3));
+    float *scratch = output("scratch", layer.scratch_size(0, 3) + layer.scratch_size(3, 0));
     expect_status(layer.backward(got.dx, got.dweight, got.dbias, scratch, nothing, nothing, weight, 0, 2, 3),
                   GPT_OK);
     expect_same("dweight", got.dweight, zeros, 6);

@@ -1,0 +1,95 @@
+/* y = a · bᵀ + bias: the choice of the algorithm by the number of rows, and the cut into parts and blocks.
+ *
+ *   rows      algorithm          bound by
+ *   1 ... 3   gemm_nt_few.c      reading b from memory
+ *   4 ... 6   gemm_nt_pairs.c    reading b from memory
+ *   7 ...     gemm_nt_panels.c   multiplying and adding
+ *
+ * b, the weights, is large and read in place. a, the activations, is small and packed, a block of rows at a
+ * time.
+ */
+#include "gemm_nt.h"
+
+#include "gemm.h"
+#include "simd.h"
+
+/* With fewer rows packing costs more than it saves. */
+enum { FEWEST_PACKED_ROWS = 4 };
+
+/* Parts get multiples of 12 columns: whole tiles of 2, 3, 4 or 6 columns, so that each column is computed
+ * alike in every cut. */
+enum { COLS_PER_SHARE = 12 };
+
+gpt_rows_layout gpt_gemm_rows_layout(size_t rows)
+{
+    if (rows < FEWEST_PACKED_ROWS) return GPT_ROWS_IN_PLACE;
+    return rows <= GPT_ROWS_IN_PAIRS_COUNT ? GPT_ROWS_IN_PAIRS : GPT_ROWS_IN_PANELS;
+}
+
+size_t gpt_gemm_packed_size(gpt_rows_layout layout, size_t rows, size_t depth)
+{
+    switch (layout) {
+    case GPT_ROWS_IN_PLACE: return rows * depth;
+    case GPT_ROWS_IN_PAIRS: return GPT_ROWS_IN_PAIRS_COUNT * gpt_round_up(depth, 2);
+    default: return gpt_round_up(rows, GPT_PANEL_WIDTH) * depth;
+    }
+}
+
+const float *gpt_gemm_pack(float *packed, const float *a, size_t rows, size_t depth, gpt_rows_layout layout)
+{
+    if (layout == GPT_ROWS_IN_PLACE) return a;
+    if (layout == GPT_ROWS_IN_PAIRS)
+        gpt_gemm_pack_pairs(packed, a, rows, depth);
+    else
+        gpt_gemm_pack_panels(packed, a, rows, depth);
+    return packed;
+}
+
+static void multiply(float *y, int repack, const float *packed, const float *b, const float *bias,
+                     size_t rows, size_t depth, size_t cols, size_t first_col, size_t end_col,
+                     gpt_rows_layout layout)
+{
+    if (layout == GPT_ROWS_IN_PLACE)
+        gpt_gemm_nt_few(y, packed, b, bias, rows, depth, cols, first_col, end_col);
+    else if (layout == GPT_ROWS_IN_PAIRS)
+        gpt_gemm_nt_pairs(y, repack, packed, b, bias, rows, depth, cols, first_col, end_col);
+    else
+        gpt_gemm_nt_panels(y, repack, packed, b, bias, rows, depth, cols, first_col, end_col);
+}
+
+void gpt_gemm_nt_packed(float *y, const float *packed, const float *b, const float *bias, size_t rows,
+                        size_t depth, size_t cols, size_t first_col, size_t end_col, gpt_rows_layout layout)
+{
+    multiply(y, 0, packed, b, bias, rows, depth, cols, first_col, end_col, layout);
+}
+
+void gpt_gemm_nt_repacked(float *y, const float *packed, const float *b, const float *bias, size_t rows,
+                          size_t depth, size_t cols, gpt_rows_layout layout)
+{
+    multiply(y, 1, packed, b, bias, rows, depth, cols, 0, cols, layout);
+}
+
+size_t gpt_gemm_nt_scratch_size(size_t rows, size_t depth)
+{
+    const gpt_rows_layout layout = gpt_gemm_rows_layout(rows);
+    if (layout == GPT_ROWS_IN_PLACE) return 0;
+    return gpt_gemm_packed_size(layout, gpt_min(rows, GPT_ROWS_PER_BLOCK), depth);
+}
+
+void gpt_gemm_nt(float *y, float *scratch, const float *a, const float *b, const float *bias, size_t rows,
+                 size_t depth, size_t cols, size_t part, size_t parts)
+{
+    if (rows == 0 || cols == 0) return;
+    const gpt_rows_layout layout = gpt_gemm_rows_layout(rows);
+    size_t r = 0, end_row = rows, first_col = 0, end_col = cols;
+    /* Cut by rows if each part gets at least a block of them, otherwise by columns. */
+    if (rows / GPT_ROWS_PER_BLOCK >= parts)
+        end_row = gpt_share(rows, GPT_PANEL_WIDTH, part, parts, &r);
+    else
+        end_col = gpt_share(cols, COLS_PER_SHARE, part, parts, &first_col);
+    for (; r < end_row; r += GPT_ROWS_PER_BLOCK) {
+        const size_t n = gpt_min(end_row - r, GPT_ROWS_PER_BLOCK);
+        const float *packed = gpt_gemm_pack(scratch, a + r * depth, n, depth, layout);
+        gpt_gemm_nt_packed(y + r * cols, packed, b, bias, n, depth, cols, first_col, end_col, layout);
+    }
+}

@@ -1,0 +1,67 @@
+/* What Linear and Conv1D share: the check and the plain references. The two layers are the same but for the
+ * layout of the weight: [out, in] and [in, out]. Here, the weight of input i for output o is weight[o ·
+ * out_step + i · in_step].
+ */
+#ifndef GPT_LINEAR_H
+#define GPT_LINEAR_H
+
+#include "gpt_layers.h"
+#include "simd.h"
+
+/* `y` is forward's y or backward's dy. */
+static inline int gpt_linear_check(const float *y, const float *scratch, const float *x, const float *weight,
+                                   size_t rows, size_t in, size_t out, size_t part, size_t parts)
+{
+    if (!y || !scratch || !x || !weight) return GPT_ERR_NULL;
+    if (!gpt_fits(rows, in) || !gpt_fits(rows, out) || !gpt_fits(in, out)) return GPT_ERR_SIZE;
+    return part < parts ? GPT_OK : GPT_ERR_VALUE;
+}
+
+/* Inlined, so that a step of 1 is a constant. */
+GPT_INLINE void gpt_linear_forward_plain(float *y, const float *x, const float *weight, size_t out_step,
+                                         size_t in_step, const float *bias, size_t rows, size_t in,
+                                         size_t out)
+{
+    for (size_t r = 0; r < rows; r++) {
+        const float *x_r = x + r * in;
+        for (size_t o = 0; o < out; o++) {
+            /* dot product of x's row r and the weights of output o */
+            const float *weight_o = weight + o * out_step;
+            double sum = 0.0;
+            for (size_t i = 0; i < in; i++) sum += (double)x_r[i] * (double)weight_o[i * in_step];
+            if (bias) sum += (double)bias[o];
+            y[r * out + o] = (float)sum;
+        }
+    }
+}
+
+GPT_INLINE void gpt_linear_backward_plain(float *dx, float *dweight, float *dbias, const float *dy,
+                                          const float *x, const float *weight, size_t out_step,
+                                          size_t in_step, size_t rows, size_t in, size_t out)
+{
+    for (size_t r = 0; dx && r < rows; r++) {
+        for (size_t i = 0; i < in; i++) {
+            /* x[r, i] reaches every output o of its row, times the weight of i for o */
+            double sum = 0.0;
+            for (size_t o = 0; o < out; o++)
+                sum += (double)dy[r * out + o] * (double)weight[o * out_step + i * in_step];
+            dx[r * in + i] = (float)sum;
+        }
+    }
+    for (size_t o = 0; dweight && o < out; o++) {
+        for (size_t i = 0; i < in; i++) {
+            /* the weight of i for o is used in every row, times x[r, i] */
+            double sum = 0.0;
+            for (size_t r = 0; r < rows; r++) sum += (double)dy[r * out + o] * (double)x[r * in + i];
+            dweight[o * out_step + i * in_step] = (float)sum;
+        }
+    }
+    for (size_t o = 0; dbias && o < out; o++) {
+        /* the bias is added in every row */
+        double sum = 0.0;
+        for (size_t r = 0; r < rows; r++) sum += (double)dy[r * out + o];
+        dbias[o] = (float)sum;
+    }
+}
+
+#endif
