@@ -5,6 +5,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import * as api from 'gpt-layers'
 import { formatTensor } from '../../dist/tensor/print.js'
+import { exponential, fixed } from '../../dist/tensor/pyformat.js'
 import { loadForTest } from './support.js'
 
 const folder = new URL('../../web/lib/', import.meta.url)
@@ -50,6 +51,8 @@ function setting(gpt, file) {
     tokens,
     targets,
     formatTensor,
+    fixed,
+    exponential,
     readFileSync: () => saved,
     writeFileSync: () => {},
     console: { log: () => {} },

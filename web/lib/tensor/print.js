@@ -1,46 +1,56 @@
-/**
- * The text of a float32 tensor, character for character as PyTorch's `print` writes it on the CPU.
- *
- * The behaviour is that of torch 1.13.1 (torch/_tensor_str.py), quirks included; the same call in PyTorch is
- * `torch.set_printoptions(sci_mode=sciMode, precision=precision)` followed by `print(t)`.
- */
+// The text of a float32 tensor, character for character as PyTorch's `print` writes it on the CPU.
+//
+// The rules are those of torch/_tensor_str.py in torch 1.13.1, its quirks included:
+//
+// 1. A tensor of more than 1000 elements is summarized: an axis longer than 6 shows its first 3 and last 3 indices with
+//    "..." between. Only the values shown decide the format.
+// 2. "Measured" values are those that are finite and not 0. They choose one notation for all values:
+//      scientific  max|x| / min|x| > 1000, max|x| > 1e8 or min|x| < 1e-4
+//      integer     otherwise, if every measured value is an integer: digits and a point, as in "3."
+//      fixed       otherwise: `precision` digits after the point
+//    sciMode true or false decides instead, if there is any measured value.
+// 3. One column width for all values: the widest measured value in the automatic notation, whatever sciMode says.
+//    Wider texts (0, nan, inf, the other notation) are not cut; narrower ones are padded on the left.
+// 4. A row continues on the next line after as many columns as fit into 80 characters. Rows are separated by one line
+//    break, matrices by two, and so on.
+// 5. A tensor without elements shows its shape instead, unless it has one axis: "tensor([], size=(0, 2))".
 
+import { exponential, fixed } from './pyformat.js'
+
+/** PyTorch's linewidth, threshold and edgeitems: its default print options. */
 const LINE_WIDTH = 80
 const MAX_IN_FULL = 1000
+const EDGE_ITEMS = 3
+
 const PREFIX = 'tensor('
 
 /**
- * @param {ArrayLike<number>} data float32 values, row-major; when summarised, only those printed are read
- * @param {readonly number[]} shape [] is a 0-d tensor; an axis may be 0
- * @param {object} [options] not checked here, nor are data and shape: the caller does
- * @param {boolean | null} [options.sciMode] scientific notation on or off; left out, PyTorch's choice
- * @param {number} [options.precision] digits after the point, 0 to 99
+ * The text that `torch.set_printoptions(sci_mode=sciMode, precision=precision)` and then `print(t)` write.
+ *
+ * @param {ArrayLike<number>} data float32 values, row-major; of a summarized tensor only the values shown are read
+ * @param {readonly number[]} shape `[]` is a single value; an axis may be 0. The caller checks that data and shape fit
+ * @param {object} [options]
+ * @param {boolean | null} [options.sciMode] whether to use scientific notation; PyTorch's choice if left out or null
+ * @param {number} [options.precision] digits after the point, 0 to 99; 4 by default
  * @returns {string} without a final newline
  * @example formatTensor([0.5, 1, Infinity], [3]) // 'tensor([0.5000, 1.0000,    inf])'
  */
 export function formatTensor(data, shape, { sciMode, precision = 4 } = {}) {
   const size = shape.reduce((product, n) => product * n, 1)
-  if (size === 0) return emptyTensor(shape)
+  if (size === 0) return formatEmpty(shape)
 
-  const axes = shape.map((n) => positions(n, size > MAX_IN_FULL))
+  const axes = shape.map((n) => shownIndices(n, size > MAX_IN_FULL))
+  const { width, write } = chooseFormat(shownValues(data, shape, axes), sciMode, precision)
 
-  /** @type {(axis: number, index: number) => number[]} */
-  const collect = (axis, index) => {
-    if (axis === shape.length) return [data[index]]
-    return axes[axis].flatMap((i) => (i === undefined ? [] : collect(axis + 1, index * shape[axis] + i)))
-  }
-  // The values left out of a summary have no say in the format.
-  const { width, text } = chooseFormat(collect(0, 0), sciMode, precision)
-
-  /** @type {(axis: number, index: number) => string} */
+  /** @type {(axis: number, index: number) => string} the text of one index of the axes before `axis` */
   const layOut = (axis, index) => {
-    if (axis === shape.length) return text(data[index])
-    const dims = shape.length - axis
-    const gap = dims === 1 ? ' ...' : '...'
-    const items = axes[axis].map((i) => (i === undefined ? gap : layOut(axis + 1, index * shape[axis] + i)))
+    if (axis === shape.length) return write(data[index])
+    const rank = shape.length - axis
+    const gap = rank === 1 ? ' ...' : '...'
+    const items = axes[axis].map((i) => (i === GAP ? gap : layOut(axis + 1, index * shape[axis] + i)))
     const indent = PREFIX.length + axis
     const margin = ' '.repeat(indent + 1)
-    if (dims > 1) return `[${items.join(',' + '\n'.repeat(dims - 1) + margin)}]`
+    if (rank > 1) return `[${items.join(',' + '\n'.repeat(rank - 1) + margin)}]`
     const perLine = Math.max(1, Math.floor((LINE_WIDTH - indent) / (width + ', '.length)))
     const lines = []
     for (let i = 0; i < items.length; i += perLine) lines.push(items.slice(i, i + perLine).join(', '))
@@ -49,82 +59,72 @@ export function formatTensor(data, shape, { sciMode, precision = 4 } = {}) {
   return `${PREFIX}${layOut(0, 0)})`
 }
 
-/** @param {readonly number[]} shape */
-function emptyTensor(shape) {
+/** @param {readonly number[]} shape with an axis of 0 @returns {string} */
+function formatEmpty(shape) {
   if (shape.length === 1) return 'tensor([])'
   const suffix = `size=(${shape.join(', ')})`
-  // PyTorch counts 4 more characters on this line: one more than ', ' and ')' take.
+  // PyTorch counts 4 more characters on this line; ', ' and ')' take only 3.
   const fits = 'tensor([]'.length + suffix.length + 4 <= LINE_WIDTH
   return `tensor([],${fits ? ' ' : '\n' + ' '.repeat(PREFIX.length)}${suffix})`
 }
 
+/** Stands for the "..." among the indices of a summarized axis. */
+const GAP = null
+
 /**
- * The indices printed along an axis of n; undefined is the gap "...".
- * @type {(n: number, summarised: boolean) => (number | undefined)[]}
+ * The indices that are shown of an axis.
+ *
+ * @param {number} n size of the axis
+ * @param {boolean} isSummarized
+ * @returns {(number | typeof GAP)[]}
  */
-function positions(n, summarised) {
-  if (summarised && n > 6) return [0, 1, 2, undefined, n - 3, n - 2, n - 1]
-  return Array.from({ length: n }, (_, i) => i)
+function shownIndices(n, isSummarized) {
+  const indices = (/** @type {number} */ begin, /** @type {number} */ end) =>
+    Array.from({ length: end - begin }, (_, i) => begin + i)
+  if (!isSummarized || n <= 2 * EDGE_ITEMS) return indices(0, n)
+  return [...indices(0, EDGE_ITEMS), GAP, ...indices(n - EDGE_ITEMS, n)]
 }
 
 /**
- * One notation and one column width for all values.
+ * @param {ArrayLike<number>} data
+ * @param {readonly number[]} shape
+ * @param {readonly (number | typeof GAP)[][]} axes the indices that are shown of each axis
+ * @returns {number[]}
+ */
+function shownValues(data, shape, axes) {
+  let offsets = [0]
+  axes.forEach((indices, axis) => {
+    offsets = offsets.flatMap((offset) => indices.flatMap((i) => (i === GAP ? [] : offset * shape[axis] + i)))
+  })
+  return offsets.map((offset) => data[offset])
+}
+
+/**
+ * One notation and one column width for all values: rules 2 and 3.
  *
  * @param {readonly number[]} values
  * @param {boolean | null | undefined} sciMode
  * @param {number} precision
+ * @returns {{ width: number, write: (x: number) => string }} write: the text of a value, padded to the width
  */
 function chooseFormat(values, sciMode, precision) {
   const measured = values.filter((x) => x !== 0 && Number.isFinite(x))
-  const integers = measured.every(Number.isInteger)
+  const areIntegers = measured.every(Number.isInteger)
   let [min, max] = [Infinity, 0]
   for (const x of measured) [min, max] = [Math.min(min, Math.abs(x)), Math.max(max, Math.abs(x))]
-  // Compared in double, as PyTorch does: the float32 nearest 1e-4 is below 1e-4.
-  const automatic = max / min > 1000 || max > 1e8 || min < 1e-4
-  // Zeros, nan and inf alone stay in fixed notation even when sciMode is true.
-  const scientific = measured.length > 0 && (sciMode ?? automatic)
+  // In float64, as PyTorch compares: the float32 nearest to 1e-4 is below 1e-4.
+  const isScientific = max / min > 1000 || max > 1e8 || min < 1e-4
 
   /** @type {(x: number, inScientific: boolean) => string} */
-  const write = (x, inScientific) => {
+  const writeIn = (x, inScientific) => {
     if (Number.isNaN(x)) return 'nan'
     const sign = x < 0 || Object.is(x, -0) ? '-' : ''
     const size = Math.abs(x)
     if (size === Infinity) return sign + 'inf'
     if (inScientific) return sign + exponential(size, precision)
-    return sign + (integers ? fixed(size, 0) + '.' : fixed(size, precision))
+    return sign + (areIntegers ? fixed(size, 0) + '.' : fixed(size, precision))
   }
-  // The width is that of the automatic notation even where sciMode overrules it; nan and inf do not count.
-  const width = measured.reduce((widest, x) => Math.max(widest, write(x, automatic).length), 1)
-  return { width, text: (/** @type {number} */ x) => write(x, scientific).padStart(width) }
-}
-
-/** Python's f'{x:.{digits}f}' of a float32 x >= 0. @type {(x: number, digits: number) => string} */
-function fixed(x, digits) {
-  // From 1e21 on toFixed turns to e-notation; a float32 that large is an integer.
-  if (x >= 1e21) return BigInt(x) + (digits > 0 ? '.' + '0'.repeat(digits) : '')
-  return halfToEven(x, digits, (more) => x.toFixed(digits + more))
-}
-
-/** Python's f'{x:.{digits}e}' of a float32 x >= 0. @type {(x: number, digits: number) => string} */
-function exponential(x, digits) {
-  const power = Number(x.toExponential().split('e')[1])
-  const text = halfToEven(x, digits - power, (more) => x.toExponential(digits + more))
-  return text.replace(/[+-](?=\d$)/, '$&0') // e-8 is e-08 in Python
-}
-
-/**
- * JavaScript rounds a tie up, Python to the even digit. A float32 is m 2^e with m odd, so it lies half way
- * between two multiples of 10^-decimals exactly when x 2^(decimals + 1) is odd and, should decimals be
- * negative, a multiple of 5^-decimals. As m < 2^24, doubles decide both without error.
- *
- * @param {number} x float32, >= 0
- * @param {number} decimals digits kept after the point; negative: left of it
- * @param {(more: number) => string} write x rounded up at a tie, with so many digits more
- */
-function halfToEven(x, decimals, write) {
-  const halves = x * 2 ** (decimals + 1)
-  const tie = halves % 2 === 1 && (decimals >= 0 || halves % 5 ** -decimals === 0)
-  // One digit more writes a tie exactly, and that digit is a 5: dropped after an even digit.
-  const [, even, power = ''] = (tie && /^([\d.]*[02468])\.?5(e.*)?$/.exec(write(1))) || []
-  return even === undefined ? write(0) : even + power
+  const width = measured.reduce((widest, x) => Math.max(widest, writeIn(x, isScientific).length), 1)
+  const chosen = measured.length > 0 && (sciMode ?? isScientific)
+  return { width, write: (x) => writeIn(x, chosen).padStart(width) }
 }
