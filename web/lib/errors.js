@@ -1,28 +1,40 @@
 /**
- * What kind of mistake it was.
+ * The kind of mistake. A program may branch on the code; the message is for people.
  *
- * - `TYPE`: an argument is of the wrong kind
- * - `SHAPE`: a tensor's shape does not fit
- * - `VALUE`: the right kind, but out of range
- * - `MEMORY`: the heap cannot hold it
- * - `DISPOSED`: the tensor was disposed before
- * - `UNSUPPORTED`: this machine, or this version, cannot do it
- * - `INTERNAL`: a kernel refused what this package passed to it: a bug of this package
+ * | code | meaning |
+ * | --- | --- |
+ * | `TYPE` | an argument has the wrong type |
+ * | `SHAPE` | a tensor has the wrong shape |
+ * | `VALUE` | an argument has the right type, but a value that is not allowed |
+ * | `MEMORY` | the instance's memory cannot hold the result |
+ * | `DISPOSED` | a tensor, a loss or the whole instance was disposed before |
+ * | `UNSUPPORTED` | this machine, or this version of the package, cannot do it |
+ * | `INTERNAL` | a bug in this package: please report it |
  *
  * @typedef {'TYPE' | 'SHAPE' | 'VALUE' | 'MEMORY' | 'DISPOSED' | 'UNSUPPORTED' | 'INTERNAL'} ErrorCode
  */
 
-/** The one error this package throws. Its message names the argument, what was expected and what came. */
+/**
+ * The only class of error that this package throws. The message names the function and the argument, what was expected
+ * and what was given: `LayerNorm.forward: x should end in 5 (embDim), got shape [2, 6]`.
+ *
+ * @example
+ * try {
+ *   layer.forward(gpt.ones([2, 6]))
+ * } catch (error) {
+ *   if (error instanceof GptLayersError && error.code === 'SHAPE') console.log(error.message)
+ * }
+ */
 export class GptLayersError extends Error {
   /**
    * @param {ErrorCode} code
    * @param {string} message
-   * @param {ErrorOptions} [options]
+   * @param {ErrorOptions} [options] `cause`: the error that led to this one
    */
   constructor(code, message, options) {
     super(message, options)
     this.name = 'GptLayersError'
-    /** @type {ErrorCode} @readonly */
+    /** The kind of mistake. @type {ErrorCode} @readonly */
     this.code = code
   }
 }

@@ -4,43 +4,72 @@
 import { GptLayersError } from '../errors.js'
 import { checkTensor } from '../tensor/check.js'
 import { checkIndices, storeIndices } from '../tensor/indices.js'
+import { sameShape, sizeOf } from '../tensor/shape.js'
 import { Tensor } from '../tensor/tensor.js'
 import { Loss, sumOf } from './loss.js'
 
-/** A target that counts for nothing, as PyTorch's ignore_index. */
+/** The target of a row that does not count: PyTorch's default `ignore_index`. */
 const IGNORE = -100
 
 /**
+ * Cross entropy: the mean over the n rows that count of
+ *
+ *     loss[r] = -log softmax(logits[r])[target[r]]
+ *
+ * Its gradient, 0 in the other rows:
+ *
+ *     dlogits[r, c] = (softmax(logits[r])[c] - (c = target[r] ? 1 : 0)) / n
+ *
+ * The forward pass keeps the maximum of each row and the sum of its exponentials, not softmax itself: the backward pass
+ * computes softmax from them again.
+ *
  * @param {Runtime} runtime
- * @param {unknown} logits
- * @param {Indices} targets
- * @returns {Loss}
+ * @param {unknown} logits Tensor [..., classes]
+ * @param {Indices} targets [...] or flat, each from 0 to classes - 1, or -100 for a row that does not count
+ * @returns {Loss} NaN when no row counts
+ * @throws {GptLayersError} TYPE, SHAPE, VALUE, DISPOSED, MEMORY
  */
 export function crossEntropy(runtime, logits, targets) {
   const where = 'crossEntropy'
   const x = checkTensor(runtime, where, 'logits', logits)
   const cols = x.shape.at(-1)
-  if (cols === undefined)
-    throw new GptLayersError('SHAPE', `${where}: logits should end in classes, got shape []`)
-  const shape = x.shape.slice(0, -1)
-  const { indices, shape: given } = checkIndices(runtime, where, 'targets', targets, cols, IGNORE)
-  const rows = shape.reduce((product, size) => product * size, 1)
-  const flat = given.length === 1 && given[0] === rows
-  if (!flat && (given.length !== shape.length || given.some((size, i) => size !== shape[i]))) {
-    throw new GptLayersError(
-      'SHAPE',
-      `${where}: targets should have shape [${shape.join(', ')}], logits without their last axis, got [${given.join(', ')}]`,
-    )
+  if (cols === undefined) {
+    throw new GptLayersError('SHAPE', `${where}: logits should have shape [..., classes], got []`)
   }
+  const { indices, shape } = checkIndices(runtime, where, 'targets', targets, cols, IGNORE)
+  checkTargetShape(where, shape, x.shape.slice(0, -1))
+  const rows = indices.length
+  const counted = indices.reduce((count, index) => count + Number(index !== IGNORE), 0)
+
   return runtime.scope(() => {
     const stored = storeIndices(runtime, where, { indices, shape: [rows] })
     const [losses, max, sum] = [0, 1, 2].map(() => Tensor.empty(runtime, where, [rows]))
     runtime.run('gpt_crossentropy_forward', [losses, max, sum, x, stored, rows, cols])
-    const counted = indices.reduce((count, index) => count + Number(index !== IGNORE), 0)
-    return new Loss(runtime, sumOf(losses) / counted, [x, max, sum, stored], ([x, max, sum, targets]) => {
-      const dx = Tensor.empty(runtime, 'Loss.backward', x.shape)
-      runtime.run('gpt_crossentropy_backward', [dx, x, targets, max, sum, rows, cols, 1 / counted])
-      return dx
+    return new Loss(runtime, {
+      value: sumOf(losses) / counted,
+      kept: { x, max, sum, targets: stored },
+      gradient: ({ x, max, sum, targets }) => {
+        const dx = Tensor.empty(runtime, 'Loss.backward', x.shape)
+        runtime.run('gpt_crossentropy_backward', [dx, x, targets, max, sum, rows, cols, 1 / counted])
+        return dx
+      },
     })
   })
+}
+
+/**
+ * Targets have the shape of the logits without the last axis, or are flat with as many elements.
+ *
+ * @param {string} where
+ * @param {readonly number[]} shape of the targets
+ * @param {readonly number[]} expected
+ */
+function checkTargetShape(where, shape, expected) {
+  const isFlat = shape.length === 1 && shape[0] === sizeOf(expected)
+  if (isFlat || sameShape(shape, expected)) return
+  throw new GptLayersError(
+    'SHAPE',
+    `${where}: targets should have shape [${expected.join(', ')}] (logits without the last axis), ` +
+      `got [${shape.join(', ')}]`,
+  )
 }

@@ -4,41 +4,48 @@
 import { GptLayersError } from '../errors.js'
 
 /**
- * What a batch cost: a number, and the gradient that a model's `backward` takes. A scope frees what it keeps for that, but
- * for a loss that it returns.
+ * The result of `gpt.crossEntropy` and `gpt.mse`: the loss of a batch, and its gradient for a model's `backward`.
+ *
+ * A loss keeps the tensors that its gradient needs. They are freed by `backward`, by `dispose`, or at the end of the
+ * scope that made the loss; a scope does not free a loss that it returns.
+ *
+ * @example
+ * const loss = gpt.mse(gpt.tensor([1, 2]), gpt.tensor([0, 0]))
+ * loss.item() // 2.5
  */
 export class Loss {
   /** @type {Runtime} */ #runtime
   /** @type {number} */ #value
-  /** @type {Tensor[]} */ #kept
-  /** @type {((kept: Tensor[]) => Tensor) | null} */ #gradient
+  /** @type {Record<string, Tensor>} */ #kept = {}
+  /** @type {((kept: Record<string, Tensor>) => Tensor) | null} null once the kept tensors are freed */ #gradient
 
   /**
    * @internal
    * @param {Runtime} runtime
-   * @param {number} value
-   * @param {Tensor[]} kept what `gradient` needs; held here
-   * @param {(kept: Tensor[]) => Tensor} gradient
+   * @param {object} result
+   * @param {number} result.value the loss
+   * @param {Record<string, Tensor>} result.kept the tensors that `gradient` needs
+   * @param {(kept: Record<string, Tensor>) => Tensor} result.gradient computes the gradient from the kept tensors
    */
-  constructor(runtime, value, kept, gradient) {
+  constructor(runtime, { value, kept, gradient }) {
     this.#runtime = runtime
     this.#value = value
-    this.#kept = kept.map((tensor) => tensor.hold())
+    for (const [name, tensor] of Object.entries(kept)) this.#kept[name] = tensor.hold()
     this.#gradient = gradient
     runtime.memory.track(this)
   }
 
-  /** @returns {number} the loss; float64, of float32 terms */
+  /** @returns {number} the loss: the float64 mean of one float32 loss per row */
   item() {
     return this.#value
   }
 
   /**
-   * The gradient of the loss with respect to the logits or the prediction, for the model's `backward`. Once, as in PyTorch:
-   * what was kept for it is freed.
+   * Computes the gradient of the loss with respect to its first argument (logits or prediction), for the model's
+   * `backward`. As in PyTorch, it can be called once: it frees the tensors that it needs.
    *
-   * @returns {Tensor} of the shape of the logits or the prediction
-   * @throws {GptLayersError} VALUE the second time, DISPOSED, MEMORY
+   * @returns {Tensor} a gradient of the same shape as that argument
+   * @throws {GptLayersError} VALUE the second time, and after the loss was freed; DISPOSED; MEMORY
    * @example model.backward(gpt.crossEntropy(model.forward(tokens), targets).backward())
    */
   backward() {
@@ -46,7 +53,7 @@ export class Loss {
     if (this.#gradient === null) {
       throw new GptLayersError(
         'VALUE',
-        'Loss.backward: should be called once, in the scope of its loss; got a loss that was disposed or called before',
+        'Loss.backward: the loss should be live, got one freed by backward, dispose or the end of its scope',
       )
     }
     const gradient = this.#gradient(this.#kept)
@@ -54,10 +61,11 @@ export class Loss {
     return gradient
   }
 
-  /** Frees what `backward` needs at once; disposing again is no error. */
+  /** Frees the tensors that `backward` needs. Disposing twice is allowed; `item` still works. */
   dispose() {
     this.#gradient = null
-    for (const tensor of this.#kept.splice(0)) tensor.dispose()
+    for (const tensor of Object.values(this.#kept)) tensor.dispose()
+    this.#kept = {}
   }
 
   // See Tensor's.
@@ -66,5 +74,5 @@ export class Loss {
   }
 }
 
-/** @param {Tensor} tensor */
+/** @param {Tensor} tensor @returns {number} the sum of its elements, in float64 */
 export const sumOf = ({ data }) => data.reduce((sum, value) => sum + value, 0)

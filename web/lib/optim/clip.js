@@ -1,34 +1,40 @@
 /** @import { Runtime } from '../runtime/runtime.js' */
 
 import { checkNumber } from '../check.js'
-import { checkTensorOf } from '../tensor/check.js'
 import { Tensor } from '../tensor/tensor.js'
-import { checkParameters } from './optimizer.js'
+import { checkParameters, withGradients } from './parameters.js'
+
+/** Added to the norm, as in PyTorch, so that the factor is finite for gradients of zeros. */
+const EPS = 1e-6
 
 /**
+ * Limits the norm of all gradients together, in place:
+ *
+ *     norm = √(Σ grad²)                          over every element of every gradient
+ *     grad = grad · maxNorm / (norm + 1e-6)      where that factor is below 1
+ *
+ * A NaN in any gradient makes the norm NaN and so every gradient, as in PyTorch.
+ *
  * @param {Runtime} runtime
- * @param {unknown} parameters
- * @param {unknown} maxNorm
- * @returns {number}
+ * @param {unknown} parameters Tensors; one without a gradient does not count
+ * @param {unknown} maxNorm a number >= 0; Infinity only measures
+ * @returns {number} the norm before clipping
+ * @throws {GptLayersError} TYPE, VALUE, SHAPE, DISPOSED, MEMORY
  */
 export function clipGradNorm(runtime, parameters, maxNorm) {
   const where = 'clipGradNorm'
-  const all = checkParameters(runtime, where, parameters)
-  checkNumber(where, 'maxNorm', maxNorm, 'a number from 0 on', (n) => n >= 0)
-  const grads = all.flatMap(({ grad, shape }, i) => {
-    if (grad === null || grad.disposed) return []
-    checkTensorOf(runtime, where, `parameters[${i}].grad`, grad, shape)
-    return [grad]
-  })
+  const checked = checkParameters(runtime, where, parameters)
+  checkNumber(where, 'maxNorm', maxNorm, 'a number >= 0', (n) => n >= 0)
+  const grads = withGradients(runtime, where, checked).map(({ grad }) => grad)
   return runtime.scope(() => {
-    const result = Tensor.empty(runtime, where, [2]) // room for a float64
+    const result = Tensor.empty(runtime, where, [2]) // 8 bytes: one float64, then one float32
     const squares = grads.map((grad) => {
       runtime.run('gpt_square_sum', [result, grad, grad.size])
       return runtime.memory.doubles(result.byteOffset, 1)[0]
     })
     const norm = Math.sqrt(squares.reduce((sum, square) => sum + square, 0))
-    const factor = maxNorm / (norm + 1e-6) // PyTorch's, and so is the NaN where the norm is one
-    if (factor >= 1) return norm
+    const factor = maxNorm / (norm + EPS)
+    if (factor >= 1) return norm // false for NaN
     result.data[0] = factor
     for (const grad of grads) runtime.run('gpt_mul', [grad, grad, result, 1, grad.size, 0, 1, 0, 0])
     return norm

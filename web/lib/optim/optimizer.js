@@ -1,64 +1,69 @@
 /** @import { Runtime } from '../runtime/runtime.js' */
 
-import { checkNumber, checkObject, describe } from '../check.js'
+import { checkNonNegative, checkObject, describe } from '../check.js'
 import { GptLayersError } from '../errors.js'
-import { checkTensor, checkTensorOf } from '../tensor/check.js'
+import { checkTensorOf } from '../tensor/check.js'
 import { Tensor } from '../tensor/tensor.js'
+import { checkParameters, withGradients } from './parameters.js'
 
 /**
- * What an optimizer remembers of one parameter, under PyTorch's names: tensors that no scope frees.
+ * The tensors that an optimizer keeps for one parameter, by PyTorch's names: `exp_avg`, `momentum_buffer`. No scope
+ * frees them.
  *
  * @typedef {Record<string, Tensor>} State
  */
 
-/** What every optimizer has, under torch.optim's names. */
+/**
+ * The base class of the optimizers, with the method names of torch.optim. A subclass states the shapes of its state and
+ * updates one parameter.
+ */
 export class Optimizer {
-  /** @type {Runtime} */ #runtime
   /** @type {string} */ #name
-  /** @type {Map<Tensor, State>} */ #states = new Map()
+  /** @type {Map<Tensor, State>} of the parameters that had a step */ #states = new Map()
 
   /**
    * @internal
    * @param {Runtime} runtime
-   * @param {string} name of the class
-   * @param {readonly Tensor[]} parameters
-   * @param {number} lr
+   * @param {string} name of the class, for errors
+   * @param {unknown} parameters
+   * @param {unknown} lr
    */
   constructor(runtime, name, parameters, lr) {
-    this.#runtime = runtime
+    /** @internal @readonly @type {Runtime} */
+    this.runtime = runtime
     this.#name = name
-    /** What is optimized. @readonly @type {readonly Tensor[]} */
+    /** The tensors that `step` updates. @readonly @type {readonly Tensor[]} */
     this.parameters = checkParameters(runtime, name, parameters)
-    checkRate(name, lr)
-    /** The learning rate, which may be set between steps. @type {number} */
+    checkNonNegative(name, 'lr', lr)
+    /** The learning rate. A schedule may set it between steps. @type {number} */
     this.lr = lr
   }
 
   /**
-   * One step down the gradients. A parameter without one is left alone, as in PyTorch.
+   * Updates the parameters by their gradients, in place. As in PyTorch, a parameter without a gradient stays as it is.
    *
-   * @throws {GptLayersError} TYPE, VALUE, SHAPE, DISPOSED, MEMORY; nothing is changed then
+   * @throws {GptLayersError} TYPE, VALUE, SHAPE, DISPOSED, MEMORY; then nothing is changed
+   * @example
+   * const optimizer = new gpt.AdamW(model.parameters(), { lr: 3e-4 })
+   * const loss = gpt.crossEntropy(model.forward(tokens), targets)
+   * optimizer.zeroGrad()
+   * model.backward(loss.backward())
+   * optimizer.step()
    */
   step() {
     const where = `${this.#name}.step`
-    checkRate(where, this.lr)
-    const due = this.parameters.flatMap((parameter, i) => {
-      checkTensor(this.#runtime, where, `parameters[${i}]`, parameter)
-      const { grad } = parameter
-      if (grad === null || grad.disposed) return []
-      checkTensorOf(this.#runtime, where, `parameters[${i}].grad`, grad, parameter.shape)
-      return [{ parameter, grad }]
-    })
-    const added = this.#addStates(
-      where,
-      due.map(({ parameter }) => parameter).filter((p) => !this.#states.has(p)),
-    )
+    checkNonNegative(where, 'lr', this.lr)
+    const due = withGradients(this.runtime, where, this.parameters)
+    const missing = due.map(({ parameter }) => parameter).filter((parameter) => !this.#states.has(parameter))
+    const added = this.#newStates(where, missing)
+    for (const [parameter, state] of added) this.#states.set(parameter, state)
     for (const { parameter, grad } of due) {
-      this.update(parameter, grad, /** @type {State} */ (this.#states.get(parameter)), added.has(parameter))
+      const state = /** @type {State} */ (this.#states.get(parameter))
+      this.update(parameter, grad, state, added.has(parameter))
     }
   }
 
-  /** Forgets the parameters' gradients: `.grad` is null again. */
+  /** Frees the gradients of the parameters: `.grad` is null again. */
   zeroGrad() {
     for (const parameter of this.parameters) {
       parameter.grad?.dispose()
@@ -67,77 +72,72 @@ export class Optimizer {
   }
 
   /**
-   * What it remembers, by names such as `state.0.exp_avg`, where PyTorch's `state_dict()` nests: 0 is the place among the
-   * parameters. The tensors are the live ones; lr and the like are not among them.
+   * The state by names such as `state.0.exp_avg`: the index of the parameter, then PyTorch's name. (PyTorch's own
+   * `state_dict()` nests them.) Parameters that had no step have none. Options such as lr are not part of it.
    *
-   * @returns {Record<string, Tensor>} for `gpt.saveSafetensors`, say
+   * @returns {Record<string, Tensor>} the optimizer's own tensors, not copies
+   * @example const bytes = gpt.saveSafetensors(new gpt.AdamW(model.parameters()).stateDict())
    */
   stateDict() {
     return Object.fromEntries(
-      this.parameters.flatMap((parameter, i) =>
-        Object.entries(this.#states.get(parameter) ?? {}).map(([name, tensor]) => [
-          `state.${i}.${name}`,
-          tensor,
-        ]),
-      ),
+      this.parameters.flatMap((parameter, i) => {
+        const state = this.#states.get(parameter) ?? {}
+        return Object.entries(state).map(([key, tensor]) => [`state.${i}.${key}`, tensor])
+      }),
     )
   }
 
   /**
-   * Goes on from where another one of its kind, with parameters of the same shapes, stood.
+   * Replaces the state by copies of the given tensors, so that training goes on where another optimizer stopped. That
+   * one must have the same class, and parameters of the same shapes in the same order.
    *
-   * @param {Record<string, Tensor>} dict as `stateDict` gave it; tensors of any instance
-   * @throws {GptLayersError} TYPE, VALUE, SHAPE, DISPOSED, MEMORY; nothing is changed then
+   * @param {Record<string, Tensor>} dict as `stateDict` returns; tensors of any instance
+   * @throws {GptLayersError} TYPE, VALUE, SHAPE, DISPOSED, MEMORY; then nothing is changed
+   * @example
+   * const first = new gpt.AdamW(model.parameters())
+   * first.step()
+   * const second = new gpt.AdamW(model.parameters())
+   * second.loadStateDict(first.stateDict())
    */
   loadStateDict(dict) {
     const where = `${this.#name}.loadStateDict`
     const given = checkObject(where, 'dict', dict)
-    const known = new Set()
-    const loaded = this.parameters.flatMap((parameter, i) => {
-      const slots = Object.entries(this.slots(parameter)).map(([slot, shape]) => ({
-        slot,
-        name: `state.${i}.${slot}`,
-        shape,
-      }))
-      for (const { name } of slots) known.add(name)
-      if (slots.every(({ name }) => !Object.hasOwn(given, name))) return []
-      const values = slots.map(({ slot, name, shape }) => {
+    const slots = this.parameters.flatMap((parameter, i) =>
+      Object.entries(this.stateShapes(parameter)).map(([key, shape]) => {
+        const name = `state.${i}.${key}`
+        return { parameter, key, name, shape }
+      }),
+    )
+    checkNames(
+      where,
+      Object.keys(given),
+      slots.map(({ name }) => name),
+    )
+    // All of a parameter's tensors, or none: a parameter that had no step has no state.
+    const present = new Set(
+      slots.filter(({ name }) => Object.hasOwn(given, name)).map(({ parameter }) => parameter),
+    )
+    const values = slots
+      .filter(({ parameter }) => present.has(parameter))
+      .map(({ parameter, key, name, shape }) => {
         const source = given[name]
         if (!(source instanceof Tensor)) {
           throw new GptLayersError('TYPE', `${where}: ${name} should be a Tensor, got ${describe(source)}`)
         }
         checkTensorOf(source.runtime, where, name, source, shape)
-        return { slot, data: source.data.slice() }
+        return { parameter, key, data: source.data.slice() } // a copy: source may be a tensor of our own state
       })
-      return [{ parameter, values }]
-    })
-    for (const name of Object.keys(given)) {
-      if (known.has(name)) continue
-      throw new GptLayersError(
-        'VALUE',
-        `${where}: dict should have ${[...known].join(', ') || 'nothing'}, got ${describe(name)}`,
-      )
-    }
-    const before = this.#states
-    this.#states = new Map()
-    try {
-      this.#addStates(
-        where,
-        loaded.map(({ parameter }) => parameter),
-      )
-    } catch (error) {
-      this.#states = before
-      throw error
-    }
-    for (const { parameter, values } of loaded) {
-      for (const { slot, data } of values) this.#states.get(parameter)?.[slot].data.set(data)
-    }
-    disposeAll(before)
+    const states = this.#newStates(where, [...present])
+    for (const { parameter, key, data } of values) states.get(parameter)?.[key].data.set(data)
+    this.dispose()
+    this.#states = states
   }
 
-  /** Frees what it remembers, not the parameters. */
+  /** Frees the state, not the parameters. The next step begins with a new state. */
   dispose() {
-    disposeAll(this.#states)
+    for (const state of this.#states.values()) {
+      for (const tensor of Object.values(state)) tensor.dispose()
+    }
     this.#states = new Map()
   }
 
@@ -147,103 +147,66 @@ export class Optimizer {
   }
 
   /**
-   * What is remembered of a parameter: shapes by PyTorch's names.
+   * The shapes of a parameter's state tensors, by PyTorch's names. A subclass defines this.
    *
-   * @internal
-   * @param {Tensor} parameter
+   * @abstract @internal
+   * @param {Tensor} _parameter
    * @returns {Record<string, readonly number[]>}
    */
-  slots(parameter) {
-    throw new GptLayersError('UNSUPPORTED', `${this.#name}: no state for ${describe(parameter)}`)
+  stateShapes(_parameter) {
+    throw new GptLayersError('INTERNAL', `${this.#name}: stateShapes is not defined`)
   }
 
   /**
-   * @internal
-   * @param {Tensor} parameter
-   * @param {Tensor} grad
-   * @param {State} state
-   * @param {boolean} isFirst whether the state is new, and zeros
-   */
-  update(parameter, grad, state, isFirst) {
-    throw new GptLayersError(
-      'UNSUPPORTED',
-      `${this.#name}: no step for ${describe([parameter, grad, state, isFirst])}`,
-    )
-  }
-
-  /**
-   * Calls a kernel, on one thread.
+   * Updates one parameter and its state. A subclass defines this.
    *
-   * @internal
-   * @param {`gpt_${string}_step`} kernel
-   * @param {Parameters<Runtime['run']>[1]} args
+   * Its kernel runs on one thread: an update is in place, and threads may run a part of a call twice.
+   *
+   * @abstract @internal
+   * @param {Tensor} _parameter
+   * @param {Tensor} _grad same shape
+   * @param {State} _state
+   * @param {boolean} _isFirst whether this is the parameter's first step: its state is all zeros
    */
-  run(kernel, args) {
-    this.#runtime.run(kernel, args)
+  update(_parameter, _grad, _state, _isFirst) {
+    throw new GptLayersError('INTERNAL', `${this.#name}: update is not defined`)
   }
 
   /**
-   * Gives some parameters a state of zeros, or where one does not fit, none of them.
+   * A state of zeros for each parameter. Where memory does not suffice for all of them, nothing stays allocated.
    *
    * @param {string} where
    * @param {Tensor[]} parameters
+   * @returns {Map<Tensor, State>}
+   * @throws {GptLayersError} MEMORY
    */
-  #addStates(where, parameters) {
-    this.#runtime.scope(() => {
+  #newStates(where, parameters) {
+    return this.runtime.scope(() => {
       const made = parameters.map((parameter) =>
-        Object.entries(this.slots(parameter)).map(([name, shape]) => ({
-          name,
-          tensor: Tensor.empty(this.#runtime, where, shape),
-        })),
+        Object.entries(this.stateShapes(parameter)).map(([key, shape]) => {
+          const tensor = Tensor.empty(this.runtime, where, shape)
+          tensor.data.fill(0)
+          return { key, tensor }
+        }),
       )
-      made.forEach((slots, i) => {
-        for (const { tensor } of slots) tensor.data.fill(0)
-        this.#states.set(
-          parameters[i],
-          Object.fromEntries(slots.map(({ name, tensor }) => [name, tensor.hold()])),
-        )
-      })
+      // Only now that all of them fit: a tensor that is held outlives every scope.
+      const states = made.map((slots) =>
+        Object.fromEntries(slots.map(({ key, tensor }) => [key, tensor.hold()])),
+      )
+      return new Map(parameters.map((parameter, i) => [parameter, states[i]]))
     })
-    return new Set(parameters)
-  }
-}
-
-/** @param {Map<Tensor, State>} states */
-function disposeAll(states) {
-  for (const state of states.values()) {
-    for (const tensor of Object.values(state)) tensor.dispose()
   }
 }
 
 /**
- * @param {Runtime} runtime
  * @param {string} where
- * @param {unknown} parameters
- * @returns {readonly Tensor[]}
+ * @param {string[]} given
+ * @param {string[]} known
+ * @throws {GptLayersError} VALUE
  */
-export function checkParameters(runtime, where, parameters) {
-  if (!Array.isArray(parameters)) {
-    throw new GptLayersError(
-      'TYPE',
-      `${where}: parameters should be an array of Tensors, got ${describe(parameters)}`,
-    )
-  }
-  parameters.forEach((parameter, i) => checkTensor(runtime, where, `parameters[${i}]`, parameter))
-  const twice = parameters.findIndex((parameter, i) => parameters.indexOf(parameter) < i)
-  if (twice >= 0) {
-    const first = parameters.indexOf(parameters[twice])
-    throw new GptLayersError(
-      'VALUE',
-      `${where}: parameters[${twice}] should be there once, got it at ${first}, too`,
-    )
-  }
-  return Object.freeze([...parameters])
+function checkNames(where, given, known) {
+  const unknown = given.find((name) => !known.includes(name))
+  if (unknown === undefined) return
+  const expected = known.length === 0 ? 'empty' : `among ${known.join(', ')}`
+  throw new GptLayersError('VALUE', `${where}: names in dict should be ${expected}, got ${describe(unknown)}`)
 }
-
-/** @param {string} where @param {unknown} lr */
-function checkRate(where, lr) {
-  checkNumber(where, 'lr', lr, 'a number from 0 on', isFromZero)
-}
-
-/** @param {number} n */
-export const isFromZero = (n) => n >= 0 && n < Infinity

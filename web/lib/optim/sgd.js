@@ -1,50 +1,72 @@
 /** @import { Runtime } from '../runtime/runtime.js' */
 /** @import { Tensor } from '../tensor/tensor.js' */
 
-import { checkBoolean, checkNumber, checkOptions } from '../check.js'
+import { checkBoolean, checkNonNegative, checkNumber, checkOptions } from '../check.js'
 import { GptLayersError } from '../errors.js'
-import { isFromZero, Optimizer } from './optimizer.js'
+import { Optimizer } from './optimizer.js'
 
-/** Stochastic gradient descent, with momentum if wanted, as PyTorch's optim.SGD. */
+const DEFAULTS = {
+  lr: /** @type {number | undefined} */ (undefined),
+  momentum: 0,
+  dampening: 0,
+  weightDecay: 0,
+  nesterov: false,
+}
+
+/**
+ * Stochastic gradient descent with optional momentum, as torch.optim.SGD.
+ * Source: Sutskever et al. 2013, "On the importance of initialization and momentum in deep learning".
+ *
+ * One step of a parameter w, all elementwise:
+ *
+ *     g = grad + weightDecay · w
+ *     m = g                                        first step
+ *     m = momentum · m + (1 - dampening) · g       later steps
+ *     w = w - lr · g                               momentum = 0
+ *     w = w - lr · m                               momentum > 0
+ *     w = w - lr · (g + momentum · m)              nesterov
+ *
+ * The state is `momentum_buffer` (m), PyTorch's name; without momentum there is none.
+ */
 export class SGD extends Optimizer {
   /** @type {{ momentum: number, dampening: number, weightDecay: number, nesterov: boolean }} */ #options
 
   /**
    * @param {Runtime} runtime
-   * @param {readonly Tensor[]} parameters such as `layer.parameters()`
-   * @param {{ lr: number, momentum?: number, dampening?: number, weightDecay?: number, nesterov?: boolean }} options
-   *   lr: the learning rate. momentum: how much of the last step stays, 0 by default. dampening: how much of a gradient is
-   *   kept from momentum. weightDecay: how much of a weight is added to its gradient. nesterov: momentum as Nesterov's.
+   * @param {readonly Tensor[]} parameters such as `layer.parameters()`; each may occur once
+   * @param {object} options
+   * @param {number} options.lr learning rate
+   * @param {number} [options.momentum] factor of the previous m, 0 by default
+   * @param {number} [options.dampening] reduces the gradient's share of m, 0 by default
+   * @param {number} [options.weightDecay] factor of the weight that is added to its gradient, 0 by default
+   * @param {boolean} [options.nesterov] Nesterov's momentum; needs momentum > 0 and dampening = 0; false by default
    * @throws {GptLayersError} TYPE, VALUE, DISPOSED
    * @example new SGD(layer.parameters(), { lr: 0.1, momentum: 0.9 })
    */
   constructor(runtime, parameters, options) {
-    const defaults = { lr: undefined, momentum: 0, dampening: 0, weightDecay: 0, nesterov: false }
-    const { lr, ...rest } = checkOptions(
-      'SGD',
-      options,
-      /** @type {typeof defaults & { lr: any }} */ (defaults),
-    )
+    const { lr, momentum, dampening, weightDecay, nesterov } = checkOptions('SGD', options, DEFAULTS)
     super(runtime, 'SGD', parameters, lr)
-    checkNumber('SGD', 'momentum', rest.momentum, 'a number from 0 on', isFromZero)
-    checkNumber('SGD', 'dampening', rest.dampening, 'a number', Number.isFinite)
-    checkNumber('SGD', 'weightDecay', rest.weightDecay, 'a number from 0 on', isFromZero)
-    checkBoolean('SGD', 'nesterov', rest.nesterov)
-    if (rest.nesterov && (rest.momentum === 0 || rest.dampening !== 0)) {
-      const { momentum, dampening } = rest
+    checkNonNegative('SGD', 'momentum', momentum)
+    checkNumber('SGD', 'dampening', dampening, 'a finite number', Number.isFinite)
+    checkNonNegative('SGD', 'weightDecay', weightDecay)
+    checkBoolean('SGD', 'nesterov', nesterov)
+    if (nesterov && (momentum === 0 || dampening !== 0)) {
       throw new GptLayersError(
         'VALUE',
-        `SGD: nesterov should have momentum and no dampening, got momentum ${momentum} and dampening ${dampening}`,
+        'SGD: nesterov should be used with momentum > 0 and dampening = 0, ' +
+          `got momentum ${momentum} and dampening ${dampening}`,
       )
     }
-    this.#options = rest
+    this.#options = { momentum, dampening, weightDecay, nesterov }
   }
 
-  /** @override @internal @param {Tensor} parameter */
-  slots({ shape }) {
-    return /** @type {Record<string, readonly number[]>} */ (
-      this.#options.momentum === 0 ? {} : { momentum_buffer: shape }
-    )
+  /**
+   * @override @internal
+   * @param {Tensor} parameter
+   * @returns {Record<string, readonly number[]>}
+   */
+  stateShapes({ shape }) {
+    return this.#options.momentum === 0 ? {} : { momentum_buffer: shape }
   }
 
   /**
@@ -56,14 +78,14 @@ export class SGD extends Optimizer {
    */
   update(parameter, grad, { momentum_buffer: buffer }, isFirst) {
     const { momentum, dampening, weightDecay, nesterov } = this.#options
-    this.run('gpt_sgd_step', [
+    this.runtime.run('gpt_sgd_step', [
       parameter,
       buffer ?? null,
       grad,
       parameter.size,
       this.lr,
       momentum,
-      isFirst ? 0 : dampening, // the first gradient is the momentum
+      isFirst ? 0 : dampening, // momentum · 0 + (1 - 0) · g: the first m is g
       weightDecay,
       nesterov,
     ])

@@ -1,0 +1,55 @@
+/** @import { Runtime } from '../runtime/runtime.js' */
+/** @import { Tensor } from '../tensor/tensor.js' */
+
+import { describe } from '../check.js'
+import { GptLayersError } from '../errors.js'
+import { checkTensor, checkTensorOf } from '../tensor/check.js'
+
+/**
+ * An array of live tensors, each of them once.
+ *
+ * @param {Runtime} runtime
+ * @param {string} where
+ * @param {unknown} parameters
+ * @returns {readonly Tensor[]} a copy
+ * @throws {GptLayersError} TYPE, VALUE, DISPOSED
+ */
+export function checkParameters(runtime, where, parameters) {
+  if (!Array.isArray(parameters)) {
+    const given = describe(parameters)
+    throw new GptLayersError('TYPE', `${where}: parameters should be an array of Tensors, got ${given}`)
+  }
+  /** @type {Map<Tensor, number>} the index of each parameter */
+  const indices = new Map()
+  parameters.forEach((value, i) => {
+    const parameter = checkTensor(runtime, where, `parameters[${i}]`, value)
+    const first = indices.get(parameter)
+    if (first !== undefined) {
+      throw new GptLayersError(
+        'VALUE',
+        `${where}: parameters[${i}] should differ from parameters[${first}], got the same Tensor`,
+      )
+    }
+    indices.set(parameter, i)
+  })
+  return Object.freeze([...indices.keys()])
+}
+
+/**
+ * The parameters that have a gradient, and the gradients. As in PyTorch, the others are left out.
+ *
+ * @param {Runtime} runtime
+ * @param {string} where
+ * @param {readonly Tensor[]} parameters
+ * @returns {{ parameter: Tensor, grad: Tensor }[]}
+ * @throws {GptLayersError} TYPE, VALUE, SHAPE, DISPOSED
+ */
+export function withGradients(runtime, where, parameters) {
+  return parameters.flatMap((parameter, i) => {
+    checkTensor(runtime, where, `parameters[${i}]`, parameter)
+    const { grad } = parameter
+    if (grad === null || grad.disposed) return []
+    checkTensorOf(runtime, where, `parameters[${i}].grad`, grad, parameter.shape)
+    return [{ parameter, grad }]
+  })
+}
