@@ -31,6 +31,8 @@ export class Optimizer {
   constructor(runtime, name, parameters, lr) {
     /** @internal @readonly @type {Runtime} */
     this.runtime = runtime
+    // Not enumerable, so that printing an optimizer does not print the runtime.
+    Object.defineProperty(this, 'runtime', { enumerable: false })
     this.#name = name
     /** The tensors that `step` updates. @readonly @type {readonly Tensor[]} */
     this.parameters = checkParameters(runtime, name, parameters)
