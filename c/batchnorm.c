@@ -6,12 +6,13 @@
  *
  *   dx = scale · rstd · (dy - mean(dy) - u · mean(dy · u)),   dscale = Σ dy · u,   dshift = Σ dy
  *
- * The fast version subtracts the mean in two steps, as layernorm.c does and explains: the pivot m of a column is the
- * rounded mean of its first elements, d = x - m, and off = Σd / rows. The sums are computed again with the pivot
- * m + off if off is large beside the deviation. A block of rows is summed in float32, the blocks' sums in float64.
+ * The fast version subtracts the mean in two steps, as layernorm.c does and explains: the pivot m of a column
+ * is the rounded mean of its first elements, d = x - m, and off = Σd / rows. The sums are computed again with
+ * the pivot m + off if off is large beside the deviation. A block of rows is summed in float32, the blocks'
+ * sums in float64.
  *
- * The kernels walk down the rows with vectors of 4 columns. Parts divide the columns, so that no sum is divided.
- * Tiles of 16 columns were twice as fast and added 12 kB to the WebAssembly.
+ * The kernels walk down the rows with vectors of 4 columns. Parts divide the columns, so that no sum is
+ * divided. Tiles of 16 columns were twice as fast and added 12 kB to the WebAssembly.
  */
 #include "gpt_layers.h"
 #include "reference.h"

@@ -3,8 +3,8 @@
  *   loss = -log softmax(x)[target] = log(sum) + max - x[target],   max = max(x),   sum = Σ e^(x - max)
  *   dx = scale · (softmax(x) - onehot(target)),   softmax(x) = e^(x - max) / sum
  *
- * The softmax is not stored: forward keeps max and sum of each row, and backward computes the softmax again from
- * them. Bound by the exponential: one per element in each pass.
+ * The softmax is not stored: forward keeps max and sum of each row, and backward computes the softmax again
+ * from them. Bound by the exponential: one per element in each pass.
  */
 #include <math.h>
 

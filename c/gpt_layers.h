@@ -1,20 +1,31 @@
-/* gpt-layers: the layers GPT is made of. This header is the whole C API and its contract.
+/* gpt-layers: the layers that GPT is made of. This header is the whole C API and its contract.
  *
- * Conventions, for every function below
- *   - Tensors are float32, row-major, contiguous. Sizes count elements. Arguments come in the order
- *     outputs, inputs, sizes, scalars; a generator's state is an output.
- *   - A function returns GPT_OK or a negative gpt_status. It checks its arguments before it writes and leaves its
- *     outputs alone when it refuses: GPT_ERR_NULL for a missing pointer, GPT_ERR_SIZE for sizes whose product
- *     cannot be addressed (or that are 0 where said), GPT_ERR_VALUE for a scalar out of its range.
- *   - Outputs do not overlap inputs, but where "y may be x" says that they may be the same.
- *   - Nothing allocates, prints, aborts or keeps state: whoever calls brings the memory, scratch included.
- *   - A size of 0 means an empty tensor and is no error, unless said otherwise; no pointer may be NULL even so.
- *   - NaN and infinities in the input propagate as in PyTorch.
- *   - `..._backward` takes dy, the loss's gradient with respect to the forward's output y, and writes dx, dweight and so
- *     on, those with respect to its inputs. It writes and does not add to what is there.
- *   - A function that ends in `size_t part, size_t parts` can be cut: it computes part number `part` of `parts`.
- *     `0, 1` is the whole. The parts write different elements, so that as many threads may compute them at
- *     once, and together they give the same bits as the whole. GPT_ERR_VALUE unless part < parts.
+ * Tensors are float32, row-major and contiguous. Sizes count elements. The arguments of every function have
+ * this order:
+ *
+ *   forward   y, tensors kept for backward, scratch, x, parameters, sizes, scalars, part, parts
+ *   backward  dx, gradients of parameters, scratch, dy, tensors kept by forward, parameters, sizes, scalars, ...
+ *
+ * Rules for every function:
+ *   - A function returns GPT_OK or a negative gpt_status: GPT_ERR_NULL for a missing pointer, GPT_ERR_SIZE
+ *     for sizes whose product is not addressable or that are 0 where this is excluded, GPT_ERR_VALUE for a
+ *     scalar out of range. It checks all arguments before it writes. With an error, the outputs stay as they
+ *     were.
+ *   - No function allocates, prints, aborts or keeps state. The caller provides all memory, scratch included.
+ *   - Outputs do not overlap inputs, except that an output may be an input where this is stated ("y may be
+ *     x").
+ *   - A size of 0 means an empty tensor. It is no error unless stated otherwise. Pointers must not be NULL
+ *     even then.
+ *   - NaN and infinities give what they give in PyTorch.
+ *   - "Error: E of float64" bounds |y - exact| / max(1, |exact|): absolute below 1 and relative above.
+ *   - `dy` is the gradient of the loss with respect to y; a backward function computes the gradients with
+ *     respect to the inputs of forward. It overwrites its outputs; it does not add to them.
+ *   - Among several outputs of a backward function, those that are not wanted may be NULL.
+ *   - `dx may be dy` holds for exactly the backward functions that compute no gradients of parameters.
+ *   - A function that ends in `size_t part, size_t parts` can be divided: it computes part number `part` of
+ *     `parts`. `0, 1` is the whole. The parts write different elements, so that as many threads can compute
+ *     them at the same time, and together they give the same bits as the whole. GPT_ERR_VALUE unless part <
+ *     parts.
  */
 #ifndef GPT_LAYERS_H
 #define GPT_LAYERS_H
@@ -22,17 +33,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What WebAssembly exports under its C name: the linker keeps what is `used`. A build that wants less defines it empty. */
+/* Exports a function from WebAssembly under its C name: the linker keeps what is `used`. A build with its
+ * own list of exports defines GPT_API as empty. */
 #ifndef GPT_API
 #define GPT_API __attribute__((used, visibility("default")))
 #endif
 
 typedef enum gpt_status { GPT_OK = 0, GPT_ERR_NULL = -1, GPT_ERR_SIZE = -2, GPT_ERR_VALUE = -3 } gpt_status;
 
-/* A status code as an English phrase, in static storage; for any other number "unknown status". */
+/* The meaning of a status code in English, in static memory. "unknown status" for any other number. */
 GPT_API const char *gpt_status_text(int status);
 
-/* ---- Linear: y = x · weightᵀ + bias ------------------------------------------------------------------------
+/* ---- Linear: y = x · weightᵀ + bias -----------------------------------------------------------------------
  *   y       [rows, out]
  *   x       [rows, in]
  *   weight  [out, in]    PyTorch's layout, read where it lies
@@ -68,7 +80,7 @@ GPT_API int gpt_linear_backward(float *dx, float *dweight, float *dbias, float *
 struct gpt_random;
 GPT_API int gpt_linear_init(float *weight, float *bias, struct gpt_random *random, size_t in, size_t out);
 
-/* ---- Conv1D: y = x · weight + bias, GPT-2's linear layer -------------------------------------------------------
+/* ---- Conv1D: y = x · weight + bias, GPT-2's linear layer --------------------------------------------------
  *   y       [rows, nf]
  *   x       [rows, nx]
  *   weight  [nx, nf]     GPT-2's layout, read where it lies or copied a block at a time
@@ -94,140 +106,173 @@ GPT_API int gpt_conv1d_backward(float *dx, float *dweight, float *dbias, float *
                                 const float *x, const float *weight, size_t rows, size_t nx, size_t nf,
                                 size_t part, size_t parts);
 
-/* ---- ReLU: y = max(0, x) ------------------------------------------------------------------------------------
- *   y, x  [n]   y may be x. -0 stays -0, NaN stays NaN, as in PyTorch.
+/* ---- ReLU: y = max(0, x) ----------------------------------------------------------------------------------
+ *   y, x  [n]   y may be x
+ * -0 stays -0 and NaN stays NaN, as in PyTorch.
  */
 GPT_API int gpt_relu_forward(float *y, const float *x, size_t n, size_t part, size_t parts);
 
-/* dx = dy where x > 0, otherwise 0; where x is NaN dy passes, as in PyTorch.   dx, dy, x  [n]   dx may be dy */
+/* dx = dy where x > 0 or x is NaN, otherwise 0.
+ *   dx, dy, x  [n]   dx may be dy
+ */
 GPT_API int gpt_relu_backward(float *dx, const float *dy, const float *x, size_t n, size_t part,
                               size_t parts);
 
-/* ---- GELU: y = x · Φ(x). Hendrycks, Gimpel 2016, arXiv:1606.08415 ------------------------------------------
+/* ---- GELU: y = x · Φ(x). Hendrycks, Gimpel 2016, arXiv:1606.08415 -----------------------------------------
  *   y, x         [n]   y may be x
- *   approximate  GPT_GELU_TANH: GPT-2's 0.5·x·(1 + tanh(√(2/π)·(x + 0.044715·x³)))
- *                GPT_GELU_ERF:  the exact 0.5·x·(1 + erf(x/√2))
- * Within 1e-6 of float64 (absolute below 1, relative above) at every finite x; -inf gives NaN, as in PyTorch.
+ *   approximate  GPT_GELU_TANH: y = 0.5·x·(1 + tanh(√(2/π)·(x + 0.044715·x³))), as in GPT-2
+ *                GPT_GELU_ERF:  y = 0.5·x·(1 + erf(x/√2)), exact
+ * Error: 1e-6 of float64 for every finite x. -∞ gives NaN, as in PyTorch.
  */
 typedef enum gpt_gelu_kind { GPT_GELU_TANH = 0, GPT_GELU_ERF = 1 } gpt_gelu_kind;
 GPT_API int gpt_gelu_forward(float *y, const float *x, size_t n, int approximate, size_t part, size_t parts);
 
-/* dx = dy · gelu'(x), the derivative within 1e-6 of float64 at every finite x; at the infinities NaN, as in PyTorch.
- *   dx, dy, x  [n]   dx may be dy */
+/* dx = dy · gelu'(x), where gelu' is the derivative of the chosen formula.
+ *   dx, dy, x  [n]   dx may be dy
+ * Error of gelu'(x): 1e-6 of float64 for every finite x. ±∞ give NaN, as in PyTorch.
+ */
 GPT_API int gpt_gelu_backward(float *dx, const float *dy, const float *x, size_t n, int approximate,
                               size_t part, size_t parts);
 
-/* ---- Layer normalisation over the last axis. Ba, Kiros, Hinton 2016, arXiv:1607.06450, eq. 4 ------------------
+/* ---- Layer normalization over the last axis. Ba, Kiros, Hinton 2016, arXiv:1607.06450, eq. 4 --------------
  *   y[r,c] = scale[c] · (x[r,c] - mean[r]) · rstd[r] + shift[c],   rstd[r] = 1/√(var[r] + eps)
  *   y, x          [rows, cols]   y may be x
- *   mean, rstd    [rows]         kept for the backward pass; NULL to skip
+ *   mean, rstd    [rows]         written for backward; each may be NULL
  *   scale, shift  [cols]
- *   eps           added to the variance (biased: divided by cols); > 0 and finite
- * Within 5e-6 of float64 (absolute below 1, relative above), also where the mean is 1e5 times the deviation; past
- * deviations of 1e18 the squares overflow, as PyTorch's do, and rstd is 0 or NaN.
- * A constant row gives exactly the shift. GPT_ERR_SIZE when cols is 0.
+ *   eps           added to the variance; > 0 and finite
+ * The variance is biased (divided by cols). A constant row gives exactly the shift. GPT_ERR_SIZE if cols is
+ * 0.
+ * Error: 5e-6 of float64, also where the mean is 1e5 times the deviation. For deviations above 1e18 the
+ * squares overflow, as in PyTorch, and rstd is 0 or NaN.
  */
 GPT_API int gpt_layernorm_forward(float *y, float *mean, float *rstd, const float *x, const float *scale,
                                   const float *shift, size_t rows, size_t cols, float eps, size_t part,
                                   size_t parts);
 
-/* With u = (x - mean) · rstd and g = dy · scale, the means over a row and the sums over the rows:
- *   dx = rstd · (g - mean(g) - u · mean(g · u))   [rows, cols]
- *   dscale = Σ dy · u,   dshift = Σ dy            [cols]
- *   each of the three may be NULL where it is not wanted
+/* With u = (x - mean) · rstd and g = dy · scale:
+ *   dx = rstd · (g - mean(g) - u · mean(g · u))   [rows, cols]   means over the row
+ *   dscale = Σ dy · u,   dshift = Σ dy            [cols]         sums over the rows
  *   dy, x       [rows, cols]
- *   mean, rstd  [rows]        as the forward pass wrote them; that the mean is rounded is made up for
+ *   mean, rstd  [rows]         as written by forward; the kernel corrects the rounding of the mean
  *   scale       [cols]
- * Within 2e-5 of float64, relative to the largest rstd · g of the row, or dy · u or dy of the column. Parts cut the rows
- * for dx and the columns for the other two. GPT_ERR_SIZE when cols is 0.
+ * GPT_ERR_SIZE if cols is 0.
+ * Error: 2e-5 of the largest |rstd · g| in the row for dx, and of the largest |dy · u| or |dy| in the column
+ * for dscale and dshift.
  */
 GPT_API int gpt_layernorm_backward(float *dx, float *dscale, float *dshift, const float *dy, const float *x,
                                    const float *mean, const float *rstd, const float *scale, size_t rows,
                                    size_t cols, size_t part, size_t parts);
-/* ---- Batch normalisation over the rows. Ioffe, Szegedy 2015, arXiv:1502.03167, algorithm 1 -------------------------
- * The batch's own statistics, for training:
- *   mean, off  [cols]         mean + off is the mean: one float32 is too coarse beside a small deviation
- *   var        [cols]         biased: divided by rows
+
+/* ---- Batch normalization over the rows. Ioffe, Szegedy 2015, arXiv:1502.03167, algorithm 1 ----------------
+ * The statistics of a batch, for training:
+ *   mean, off  [cols]         the mean is mean + off: a single float32 is too coarse beside a small deviation
+ *   var        [cols]         biased (divided by rows)
  *   x          [rows, cols]
- * GPT_ERR_SIZE when rows is 0.
+ * GPT_ERR_SIZE if rows is 0.
  */
 GPT_API int gpt_batchnorm_statistics(float *mean, float *off, float *var, const float *x, size_t rows,
                                      size_t cols, size_t part, size_t parts);
 
-/* running = (1 - momentum) · running + momentum · the batch's, the variance unbiased: divided by rows - 1.
+/* running_mean = (1 - momentum) · running_mean + momentum · (mean + off) running_var  = (1 - momentum) ·
+ * running_var  + momentum · var · rows / (rows - 1), which is the unbiased variance
  *   running_mean, running_var  [cols]   read and written
- *   mean, off, var             [cols]   as above
- *   rows      of the batch; GPT_ERR_SIZE below 2
- *   momentum  from 0 to 1
+ *   mean, off, var             [cols]   as written by gpt_batchnorm_statistics
+ *   rows                       of the batch; GPT_ERR_SIZE below 2
+ *   momentum                   from 0 to 1
  */
 GPT_API int gpt_batchnorm_update(float *running_mean, float *running_var, const float *mean, const float *off,
                                  const float *var, size_t rows, size_t cols, float momentum);
 
-/* y[r,c] = scale[c] · (x[r,c] - mean[c]) / √(var[c] + eps) + shift[c]
- *   y, x                         [rows, cols]   y may be x
- *   mean, off, var, scale, shift [cols]         the batch's statistics or running ones; off NULL for none
- *   eps                          > 0 and finite
- * Within 5e-6 of float64 (absolute below 1, relative above), also where the mean is 1e5 times the deviation. A constant
- * column gives exactly the shift.
+/* y[r,c] = scale[c] · (x[r,c] - mean[c] - off[c]) · rstd[c] + shift[c],   rstd[c] = 1/√(var[c] + eps)
+ *   y, x            [rows, cols]   y may be x
+ *   mean, off, var  [cols]         of the batch, or running ones, for which off is NULL
+ *   scale, shift    [cols]
+ *   eps             added to the variance; > 0 and finite
+ * A constant column gives exactly the shift.
+ * Error: 5e-6 of float64, also where the mean is 1e5 times the deviation.
  */
 GPT_API int gpt_batchnorm_forward(float *y, const float *x, const float *mean, const float *off,
                                   const float *var, const float *scale, const float *shift, size_t rows,
                                   size_t cols, float eps, size_t part, size_t parts);
 
-/* With the batch's own statistics, which depend on x.   dx, dy, x  [rows, cols]   dx may be dy   dscale, dshift  [cols]
- * GPT_ERR_SIZE when rows is 0. */
+/* With the statistics of the batch, which depend on x, and u = (x - mean - off) · rstd; means and sums over
+ * the rows:
+ *   dx = scale · rstd · (dy - mean(dy) - u · mean(dy · u))   [rows, cols]
+ *   dscale = Σ dy · u,   dshift = Σ dy                       [cols]
+ *   dy, x                  [rows, cols]
+ *   mean, off, var, scale  [cols]
+ *   eps                    as for forward
+ * GPT_ERR_SIZE if rows is 0.
+ */
 GPT_API int gpt_batchnorm_backward(float *dx, float *dscale, float *dshift, const float *dy, const float *x,
                                    const float *mean, const float *off, const float *var, const float *scale,
                                    size_t rows, size_t cols, float eps, size_t part, size_t parts);
 
-/* ---- Root mean square normalisation over the last axis. Zhang, Sennrich 2019, arXiv:1910.07467, eq. 4 ------------
+/* ---- Root mean square normalization over the last axis. Zhang, Sennrich 2019, arXiv:1910.07467, eq. 4 -----
  *   y[r,c] = scale[c] · x[r,c] · rstd[r],   rstd[r] = 1/√(Σ x[r]² / cols + eps)
  *   y, x   [rows, cols]   y may be x
- *   rstd   [rows]         kept for the backward pass; NULL to skip
+ *   rstd   [rows]         written for backward; may be NULL
  *   scale  [cols]
- *   eps    > 0 and finite
- * Within 1e-6 of float64 (absolute below 1, relative above); past elements of 1e18 the squares overflow, as PyTorch's do.
- * GPT_ERR_SIZE when cols is 0.
- * Backward, with the forward pass's rstd:   dx, dy  [rows, cols]   dx may not be dy   dscale  [cols]
+ *   eps    added to the mean square; > 0 and finite
+ * GPT_ERR_SIZE if cols is 0.
+ * Error: 1e-6 of float64. For elements above 1e18 the squares overflow, as in PyTorch.
  */
 GPT_API int gpt_rmsnorm_forward(float *y, float *rstd, const float *x, const float *scale, size_t rows,
                                 size_t cols, float eps, size_t part, size_t parts);
+
+/* With u = x · rstd and g = dy · scale:
+ *   dx = rstd · (g - u · mean(g · u))   [rows, cols]   mean over the row
+ *   dscale = Σ dy · u                   [cols]         sum over the rows
+ *   dy, x  [rows, cols]
+ *   rstd   [rows]         as written by forward
+ *   scale  [cols]
+ * GPT_ERR_SIZE if cols is 0.
+ */
 GPT_API int gpt_rmsnorm_backward(float *dx, float *dscale, const float *dy, const float *x, const float *rstd,
                                  const float *scale, size_t rows, size_t cols, size_t part, size_t parts);
 
-/* ---- Dropout: y = x · 0 with probability p, otherwise x / (1 - p). Srivastava et al. 2014, JMLR 15 -------------
+/* ---- Dropout. Srivastava et al. 2014, JMLR 15 -------------------------------------------------------------
+ *   y[i] = 0 · x[i] with probability p, otherwise x[i] / (1 - p)
  *   y, x  [n]   y may be x
- *   seed  what is dropped follows from the seed and an element's index alone (its low 32 bits), so that backward is the same
- *         call on dy: dx = dy · 0 or dy / (1 - p). The masks are not PyTorch's.
+ *   seed  the seed and the low 32 bits of i decide whether element i is dropped (see mask.h)
  *   p     from 0 to 1
- * A dropped NaN or infinity gives NaN, as in PyTorch.
+ * A dropped NaN or infinity gives NaN, as in PyTorch. The masks differ from PyTorch's. Backward is the same
+ * call on dy: dx[i] = 0 · dy[i] where element i was dropped, otherwise dy[i] / (1 - p).
  */
 GPT_API int gpt_dropout_forward(float *y, const float *x, size_t n, uint32_t seed, float p, size_t part,
                                 size_t parts);
 
-/* ---- Embedding: y[r] = weight[indices[r]] ------------------------------------------------------------------------
+/* ---- Embedding: y[r] = weight[indices[r]] -----------------------------------------------------------------
  *   y        [rows, dim]
- *   weight   [count, dim]
  *   indices  [rows]         from 0 to count - 1, otherwise GPT_ERR_VALUE
- * Backward: dweight[i] = Σ dy[r] over the rows with indices[r] = i, added in their order.
- *   dweight  [count, dim]   dy  [rows, dim]
+ *   weight   [count, dim]
  */
 GPT_API int gpt_embedding_forward(float *y, const int32_t *indices, const float *weight, size_t rows,
                                   size_t count, size_t dim, size_t part, size_t parts);
+
+/* dweight[i] = Σ dy[r] over the rows r with indices[r] = i, added in the order of the rows.
+ *   dweight  [count, dim]
+ *   dy       [rows, dim]
+ *   indices  [rows]
+ */
 GPT_API int gpt_embedding_backward(float *dweight, const float *dy, const int32_t *indices, size_t rows,
                                    size_t count, size_t dim, size_t part, size_t parts);
 
-/* ---- Softmax over the last axis: y[r,c] = e^x[r,c] / Σ e^x[r] ------------------------------------------------------
+/* ---- Softmax over the last axis: y[r,c] = e^x[r,c] / Σ e^x[r] ---------------------------------------------
  *   y, x  [rows, cols]   y may be x
- * Within 1e-6 of float64. A row with NaN or +∞, or of -∞ alone, is NaN, as in PyTorch.
- * Backward: dx = y · (dy - Σ dy·y).   dx, dy, y  [rows, cols]   dx may be dy
+ * A row that contains NaN or +∞, or consists of -∞, gives NaN, as in PyTorch.
+ * Error: 1e-6 of float64.
  */
 GPT_API int gpt_softmax_forward(float *y, const float *x, size_t rows, size_t cols, size_t part,
                                 size_t parts);
+
+/* dx = y · (dy - Σ dy·y), sum over the row.
+ *   dx, dy, y  [rows, cols]   dx may be dy
+ */
 GPT_API int gpt_softmax_backward(float *dx, const float *dy, const float *y, size_t rows, size_t cols,
                                  size_t part, size_t parts);
 
-/* ---- FeedForward: y = gelu(x · weight1ᵀ + bias1) · weight2ᵀ + bias2 -------------------------------------------
+/* ---- FeedForward: y = gelu(x · weight1ᵀ + bias1) · weight2ᵀ + bias2 ---------------------------------------
  *   y, x     [rows, dim]
  *   scratch  gpt_feedforward_scratch_size(rows, dim, hidden) floats for each part, contents lost: the hidden
  *            activations exist only a block of rows at a time
@@ -241,7 +286,7 @@ GPT_API int gpt_feedforward_forward(float *y, float *scratch, const float *x, co
                                     const float *bias1, const float *weight2, const float *bias2, size_t rows,
                                     size_t dim, size_t hidden, int approximate, size_t part, size_t parts);
 
-/* ---- Attention: causal, multi-head. Vaswani et al. 2017, arXiv:1706.03762 ---------------------------------------
+/* ---- Attention: causal, multi-head. Vaswani et al. 2017, arXiv:1706.03762 ---------------------------------
  *   y[b,i,h] = Σ over j <= i of w[b,h,i,j] · v[b,j,h],   w[b,h,i] = softmax over j <= i of q[b,i,h] · k[b,j,h] / √size
  *   y        [batch, tokens, heads, size]
  *   lse      [batch, heads, tokens]   log Σ over j <= i of e^score, kept for the backward pass; NULL to skip
@@ -275,71 +320,89 @@ GPT_API int gpt_attention_backward(float *dqkv, float *scratch, const float *dy,
                                    const float *qkv, const float *lse, size_t batch, size_t tokens,
                                    size_t heads, size_t size, uint32_t seed, float p, size_t part,
                                    size_t parts);
-/* ---- Cross entropy: loss[r] = -log softmax(logits[r])[targets[r]] -------------------------------------------------
+
+/* ---- Cross entropy: loss[r] = -log softmax(logits[r])[targets[r]] -----------------------------------------
  *   loss      [rows]
- *   max, sum  [rows]         each row's max and Σ e^(logits - max), kept for the backward pass
+ *   max, sum  [rows]         max(logits) and Σ e^(logits - max), written for backward; each may be NULL
  *   logits    [rows, cols]
- *   targets   [rows]         from 0 to cols - 1, or GPT_IGNORE for a loss of 0; otherwise GPT_ERR_VALUE
- * Within 1e-6 of float64 (absolute below 1, relative above). A row with NaN or +∞, or all -∞, gives NaN, as in PyTorch.
- * Backward: dlogits = scale · (softmax(logits) - 1 at the target), 0 for a row that is ignored.
- *   dlogits   [rows, cols]   may be logits
- *   scale     the gradient of each row's loss: 1 / rows where their mean is the loss
+ *   targets   [rows]         from 0 to cols - 1; GPT_IGNORE gives a loss of 0; otherwise GPT_ERR_VALUE
+ * A row that contains NaN or +∞, or consists of -∞, gives NaN, as in PyTorch.
+ * Error: 1e-6 of float64.
  */
 enum { GPT_IGNORE = -100 };
 GPT_API int gpt_crossentropy_forward(float *loss, float *max, float *sum, const float *logits,
                                      const int32_t *targets, size_t rows, size_t cols, size_t part,
                                      size_t parts);
+
+/* dlogits[r,c] = scale · (softmax(logits[r])[c] - [c = targets[r]]), and 0 for a row with target GPT_IGNORE.
+ *   dlogits   [rows, cols]   may be logits
+ *   logits    [rows, cols]
+ *   targets   [rows]
+ *   max, sum  [rows]         as written by forward
+ *   scale     the gradient of every row's loss: 1/rows if the loss is the mean of the rows
+ */
 GPT_API int gpt_crossentropy_backward(float *dlogits, const float *logits, const int32_t *targets,
                                       const float *max, const float *sum, size_t rows, size_t cols,
                                       float scale, size_t part, size_t parts);
 
-/* ---- Mean squared error: loss[r] = Σ(x[r] - target[r])² / cols ---------------------------------------------------
- *   loss       [rows]         NaN where cols is 0
+/* ---- Mean squared error: loss[r] = Σ (x[r] - target[r])² / cols -------------------------------------------
+ *   loss       [rows]         NaN if cols is 0
  *   x, target  [rows, cols]
- * Backward: dx = scale · (x - target).   dx, x, target  [n]   dx may be x; scale is 2/n where all of it is one mean.
  */
 GPT_API int gpt_mse_forward(float *loss, const float *x, const float *target, size_t rows, size_t cols,
                             size_t part, size_t parts);
+
+/* dx = scale · (x - target)
+ *   dx, x, target  [n]   dx may be x
+ *   scale          2/n if the loss is the mean of all n squares
+ */
 GPT_API int gpt_mse_backward(float *dx, const float *x, const float *target, size_t n, float scale,
                              size_t part, size_t parts);
-/* ---- SGD: one step of stochastic gradient descent, as PyTorch's ---------------------------------------------------
- *   g = grad + decay · weight;  momentum = keep · momentum + (1 - dampening) · g;  weight -= lr · momentum, or
- *   lr · (g + keep · momentum) where nesterov, or lr · g where momentum is NULL
+
+/* ---- SGD: one step of stochastic gradient descent, as in PyTorch ------------------------------------------
+ *   g        = grad + decay · weight
+ *   momentum = keep · momentum + (1 - dampening) · g
+ *   step     = g               if momentum is NULL
+ *              momentum        if nesterov is 0
+ *              g + keep · momentum   otherwise
+ *   weight   = weight - lr · step
  *   weight, momentum  [n]   read and written
  *   grad              [n]
  */
 GPT_API int gpt_sgd_step(float *weight, float *momentum, const float *grad, size_t n, double lr, double keep,
                          double dampening, double decay, int nesterov);
 
-/* ---- AdamW: one step. Loshchilov, Hutter 2019, arXiv:1711.05101 ------------------------------------------------
+/* ---- AdamW: one step. Loshchilov, Hutter 2019, arXiv:1711.05101, algorithm 2 ------------------------------
  *   mean   = beta1 · mean + (1 - beta1) · grad
  *   square = beta2 · square + (1 - beta2) · grad²
  *   weight = weight · (1 - lr · decay) - lr · (mean / correction1) / (√(square / correction2) + eps)
- *   weight, mean, square      [n]   read and written; mean and square are zeros before the first step
+ *   weight, mean, square      [n]   read and written; mean and square are 0 before the first step
  *   grad                      [n]
- *   correction1, correction2  1 - beta1^t and 1 - beta2^t at step t = 1, 2, ...; GPT_ERR_VALUE unless > 0
+ *   correction1, correction2  1 - beta1^t and 1 - beta2^t at step t = 1, 2, ...; > 0
  */
 GPT_API int gpt_adamw_step(float *weight, float *mean, float *square, const float *grad, size_t n, double lr,
                            double beta1, double beta2, double eps, double decay, double correction1,
                            double correction2);
 
-/* ---- Mean and variance over the last axis ----------------------------------------------------------------------
+/* ---- Mean and variance over the last axis -----------------------------------------------------------------
  *   mean, var  [rows]
  *   x          [rows, cols]
- *   unbiased   0: divided by cols; 1: by cols - 1 (Bessel's correction)
- * NaN where there is nothing to divide by: cols = 0, or cols = 1 and unbiased.
+ *   unbiased   0: divide the squares by cols; 1: by cols - 1 (Bessel's correction)
+ * NaN if the divisor is 0: for cols = 0, and for an unbiased variance with cols = 1.
  */
 GPT_API int gpt_mean(float *mean, const float *x, size_t rows, size_t cols);
 GPT_API int gpt_var(float *var, const float *x, size_t rows, size_t cols, int unbiased);
 
-/* *sum = Σ x², in float64.   x  [n] */
+/* *sum = Σ x², computed in float64.
+ *   x  [n]
+ */
 GPT_API int gpt_square_sum(double *sum, const float *x, size_t n);
 
-/* ---- Elementwise arithmetic with broadcasting -------------------------------------------------------------------
- *   y[r,c] = a[r·a_row + c·a_col] ∘ b[r·b_row + c·b_col]
- *   y      [rows, cols]   y may be a, or b, where that one is not broadcast
- *   *_row  how many floats from a row to the next: 0 repeats the row
- *   *_col  1, or 0 to repeat one value along the row; GPT_ERR_VALUE for anything else
+/* ---- Elementwise arithmetic with broadcasting -------------------------------------------------------------
+ *   y[r,c] = a[r·a_row + c·a_col] ∘ b[r·b_row + c·b_col],   ∘ is +, -, · or /
+ *   y             [rows, cols]   y may be a or b, if that operand is not broadcast
+ *   a_row, b_row  floats from one row to the next; 0 repeats a single row
+ *   a_col, b_col  floats from one column to the next: 1, or 0 to repeat a single column
  */
 GPT_API int gpt_add(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row,
                     size_t a_col, size_t b_row, size_t b_col);
@@ -350,50 +413,63 @@ GPT_API int gpt_mul(float *y, const float *a, const float *b, size_t rows, size_
 GPT_API int gpt_div(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row,
                     size_t a_col, size_t b_row, size_t b_col);
 
-/* y = √x, NaN below 0.   y, x  [n]   y may be x */
+/* y = √x, NaN for x < 0.
+ *   y, x  [n]   y may be x
+ */
 GPT_API int gpt_sqrt(float *y, const float *x, size_t n);
 
-/* y[k,c,r,i] = x[k,r,c,i]: swaps two neighbouring axes.   y [count, cols, rows, inner]   x [count, rows, cols, inner] */
+/* y[k,c,r,i] = x[k,r,c,i]: swaps two neighboring axes.
+ *   y  [count, cols, rows, inner]
+ *   x  [count, rows, cols, inner]
+ */
 GPT_API int gpt_transpose(float *y, const float *x, size_t count, size_t rows, size_t cols, size_t inner);
 
-/* ---- The generator behind torch.manual_seed: MT19937, and PyTorch's draws from it on the CPU --------------------
- * The state lives in the caller's memory, gpt_random_size() bytes aligned to 8; copying it forks the stream.
+/* ---- Random numbers: MT19937, the generator of torch.manual_seed, and PyTorch's draws on the CPU ----------
+ * The state is in the caller's memory: gpt_random_size() bytes, aligned to 8. Copying the state forks the
+ * stream.
  */
 typedef struct gpt_random {
     uint32_t state[624];
-    uint32_t next;      /* index of the next word of `state`; 624: the state must be turned first */
+    uint32_t next;      /* index of the next word in `state`; 624 if all words are used up */
     uint32_t has_spare; /* 1 while `spare` holds the second half of a Box-Muller pair */
     double spare;
 } gpt_random;
 GPT_API size_t gpt_random_size(void);
 
-/* torch.manual_seed(seed): only the low 32 bits count, as in PyTorch. */
+/* Like torch.manual_seed(seed), which uses only the low 32 bits of its seed. */
 GPT_API int gpt_random_seed(gpt_random *random, uint32_t seed);
 
-/* y[i] ~ U(low, high), bit for bit Tensor.uniform_ with fused multiply-add (PyTorch on x86 since AVX2).
- *   y  [n]    low, high  low <= high, and high - low finite
+/* y[i] ~ U(low, high): the same bits as Tensor.uniform_ of a PyTorch with fused multiply-add (x86 with AVX2).
+ *   y          [n]
+ *   low, high  low <= high, and high - low is finite
  */
 GPT_API int gpt_random_uniform(float *y, gpt_random *random, size_t n, float low, float high);
 
-/* The generator's next n words: seeds for what draws by itself.   words  [n] */
+/* The next n words of the generator, for example as seeds of gpt_dropout_forward.
+ *   words  [n]
+ */
 GPT_API int gpt_random_words(uint32_t *words, gpt_random *random, size_t n);
 
-/* y[i] ~ N(0, std), bit for bit Tensor.normal_ and, with 1, torch.randn: below 16 elements pairs in float64, from 16 on
- * blocks in float32.
- *   y  [n]    std  >= 0 and finite
+/* y[i] ~ N(0, std): the same bits as Tensor.normal_ and, with std = 1, torch.randn. As in PyTorch, fewer than
+ * 16 elements are drawn as pairs in float64, and 16 or more as blocks of 16 in float32.
+ *   y    [n]
+ *   std  >= 0 and finite
  */
 GPT_API int gpt_random_normal(float *y, gpt_random *random, size_t n, double std);
 
-/* ---- The WebAssembly builds -------------------------------------------------------------------------------------
- * There are two, and a twin of each that imports a shared memory (as env.memory), for several instances to compute
- * on at once. The first instance must be complete before the next is made: it initialises the memory.
+/* ---- The WebAssembly builds -------------------------------------------------------------------------------
+ * There are two builds, simd and relaxed. Each has a twin for threads, which imports a shared memory
+ * (env.memory). Several instances of the twin compute in that memory at the same time. The first instance
+ * initializes the memory, so it must be complete before the next one is created.
  */
 
-/* 1 where gpt_multiply_add is a relaxed instruction, which rounds once where the machine can; otherwise 0. */
+/* 1 in the relaxed build, where gpt_multiply_add is fused and rounds once if the machine supports it.
+ * Otherwise 0. */
 GPT_API int gpt_is_relaxed(void);
 
-/* Lets this instance's stack begin at `top`, aligned to 16, and grow down. Every instance in a shared memory but
- * one needs a stack of its own, 64 KiB as the first one has. Natively it does nothing. */
+/* Moves the stack of this instance: it starts at `top`, which is aligned to 16, and grows down. In a
+ * shared memory every instance but one needs its own stack of 64 KiB, the size of the first one. Does
+ * nothing in a native program. */
 GPT_API int gpt_stack_set(void *top);
 
 #endif

@@ -2,21 +2,21 @@
  *
  *   y = scale · (x - mean) · rstd + shift,   rstd = 1/√(var + eps),   var = Σ(x - mean)² / cols
  *
- * The fast version subtracts the mean in two steps, because float32 holds a mean of 1e4 only to ±5e-4, which is too
- * coarse for a deviation of 0.1. The pivot m is the rounded mean of the row's first elements; off is the distance
- * from m to the mean of the row:
+ * The fast version subtracts the mean in two steps, because float32 holds a mean of 1e4 only to ±5e-4, which
+ * is too coarse for a deviation of 0.1. The pivot m is the rounded mean of the row's first elements; off is
+ * the distance from m to the mean of the row:
  *
  *   d = x - m,   off = Σd / cols,   var = Σd² / cols - off²,   y = scale · (d - off) · rstd + shift
  *
- * d is exact where x is close to m. The difference in var loses digits only if off is large beside the deviation.
- * The sums are then computed again with the pivot m + off. For a constant row the pivot is the value itself, so
- * every d is exactly 0.
+ * d is exact where x is close to m. The difference in var loses digits only if off is large beside the
+ * deviation. The sums are then computed again with the pivot m + off. For a constant row the pivot is the
+ * value itself, so every d is exactly 0.
  *
- * Blocks are summed in float32, and the blocks' sums in float64. With a single float32 sum the error reached 6e-6:
- * in a row that starts with an outlier, and in a row of 12,288 columns.
+ * Blocks are summed in float32, and the blocks' sums in float64. With a single float32 sum the error reached
+ * 6e-6: in a row that starts with an outlier, and in a row of 12,288 columns.
  *
- * Bound by arithmetic: two passes with 5 operations per vector, over a row that stays in the L1 cache. A version
- * with a third pass, which computes the mean first, took 20 % longer.
+ * Bound by arithmetic: two passes with 5 operations per vector, over a row that stays in the L1 cache. A
+ * version with a third pass, which computes the mean first, took 20 % longer.
  *
  * Backward, with the normalized value u = (x - mean) · rstd and g = dy · scale:
  *
@@ -80,7 +80,8 @@ static float pivot(const float *x, size_t cols)
     return x[0] + sum / (float)n;
 }
 
-/* Adds Σd and, unless squares is NULL, Σd² of a block, d = x - m. Four accumulators hide the latency of the add. */
+/* Adds Σd and, unless squares is NULL, Σd² of a block, d = x - m. Four accumulators hide the latency of
+ * the add. */
 GPT_INLINE void add_block(double *sum, double *squares, const float *x, float m, size_t cols)
 {
     const v128_t mm = wasm_f32x4_splat(m);
@@ -281,8 +282,9 @@ GPT_INLINE void backward_row(float *dx, const float *dy, const float *x, float m
     }
 }
 
-/* Adds a block of at most ROWS_PER_BLOCK rows to dscale and dshift of the columns first <= c < end. A block starts
- * from 0, because adding many similar rows to one large sum would add up similar rounding errors. */
+/* Adds a block of at most ROWS_PER_BLOCK rows to dscale and dshift of the columns first <= c < end. A
+ * block starts from 0, because adding many similar rows to one large sum would add up similar rounding
+ * errors. */
 GPT_INLINE void add_rows(float *dscale, float *dshift, const float *dy, const float *x, const float *mean,
                          const float *rstd, size_t rows, size_t cols, size_t first, size_t end)
 {

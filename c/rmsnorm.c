@@ -7,8 +7,8 @@
  *   dx = rstd · (g - u · mean(g · u))   mean over the row
  *   dscale = Σ dy · u                   sum over the rows
  *
- * The fast version: blocks are summed in float32, and the blocks' sums in float64. Parts divide the rows of y and
- * dx and the columns of dscale, so that no sum is divided.
+ * The fast version: blocks are summed in float32, and the blocks' sums in float64. Parts divide the rows of y
+ * and dx and the columns of dscale, so that no sum is divided.
  */
 #include "gpt_layers.h"
 #include "reference.h"

@@ -20,8 +20,8 @@ static inline int gpt_fits(size_t a, size_t b) { return b == 0 || a <= PTRDIFF_M
 /* The rule for eps in every normalization, which divides by √(variance + eps). */
 static inline int gpt_eps_valid(float eps) { return eps > 0.0f && eps < INFINITY; }
 
-/* Divides n items among `parts`: part `part` gets the items *first <= i < the returned end. Cuts fall on multiples
- * of `tile`, and the shares differ by at most one tile. */
+/* Divides n items among `parts`: part `part` gets the items *first <= i < the returned end. Cuts fall on
+ * multiples of `tile`, and the shares differ by at most one tile. */
 size_t gpt_share(size_t n, size_t tile, size_t part, size_t parts, size_t *first);
 
 /* a·b + c. The relaxed build fuses the two operations and rounds once, the simd build rounds twice. */
@@ -56,8 +56,8 @@ GPT_INLINE v128_t gpt_exp(v128_t x)
     return wasm_v128_andnot(wasm_f32x4_mul(e, power), wasm_f32x4_lt(x, wasm_f32x4_splat(-87.0f)));
 }
 
-/* The sum of the four lanes, in the order (0 + 2) + (1 + 3). It takes two shuffles, and for rows of 5 elements it is
- * the order in which PyTorch's Linear adds. */
+/* The sum of the four lanes, in the order (0 + 2) + (1 + 3). It takes two shuffles, and for rows of 5
+ * elements it is the order in which PyTorch's Linear adds. */
 GPT_INLINE float gpt_sum_lanes(v128_t v)
 {
     const v128_t pairs = wasm_f32x4_add(v, wasm_i32x4_shuffle(v, v, 2, 3, 0, 1));
