@@ -1,5 +1,8 @@
-/* AdamW: Adam whose weight decay is not part of the gradient. Loshchilov, Hutter 2019, arXiv:1711.05101, algorithm 2.
- * Bound by memory: four loads and three stores a vector. */
+/* One step of AdamW: Adam with weight decay that is not part of the gradient. Loshchilov, Hutter 2019,
+ * arXiv:1711.05101, algorithm 2.
+ *
+ * Bound by memory: four loads and three stores per vector.
+ */
 #include <math.h>
 
 #include "gpt_layers.h"
@@ -11,7 +14,7 @@ static int check(const float *weight, const float *mean, const float *square, co
 {
     if (!weight || !mean || !square || !grad) return GPT_ERR_NULL;
     if (!gpt_fits(n, 1)) return GPT_ERR_SIZE;
-    /* written so that a NaN fails */
+    /* the negation also refuses NaN */
     if (!(correction1 > 0.0) || !(correction2 > 0.0)) return GPT_ERR_VALUE;
     return GPT_OK;
 }
@@ -24,9 +27,11 @@ int gpt_adamw_step_ref(float *weight, float *mean, float *square, const float *g
     if (status) return status;
     for (size_t i = 0; i < n; i++) {
         const double g = grad[i];
+        /* moving averages of the gradient and its square */
         const double m = beta1 * mean[i] + (1.0 - beta1) * g, v = beta2 * square[i] + (1.0 - beta2) * g * g;
         mean[i] = (float)m;
         square[i] = (float)v;
+        /* decay the weight, then step along the corrected averages */
         weight[i] =
             (float)(weight[i] * (1.0 - lr * decay) - lr * (m / correction1) / (sqrt(v / correction2) + eps));
     }
@@ -37,6 +42,7 @@ typedef struct rates {
     v128_t shrink, beta1, add1, beta2, add2, rate, root, eps;
 } rates;
 
+/* The new weight. The means m of the gradient and v of its square are updated. */
 GPT_INLINE v128_t step(v128_t w, v128_t *m, v128_t *v, v128_t g, const rates *r)
 {
     *m = gpt_multiply_add(r->beta1, *m, wasm_f32x4_mul(r->add1, g));
@@ -51,7 +57,7 @@ int gpt_adamw_step(float *weight, float *mean, float *square, const float *grad,
 {
     const int status = check(weight, mean, square, grad, n, correction1, correction2);
     if (status) return status;
-    /* 1 - beta in float64: of float32s, 1 - 0.999 is off by 1.3e-5 */
+    /* 1 - beta is computed in float64: in float32, 1 - 0.999 has a relative error of 1.3e-5 */
     const rates r = {wasm_f32x4_splat((float)(1.0 - lr * decay)),
                      wasm_f32x4_splat((float)beta1),
                      wasm_f32x4_splat((float)(1.0 - beta1)),

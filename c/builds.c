@@ -1,4 +1,4 @@
-/* What tells one WebAssembly build from another, and what its instances need to run as threads. */
+/* Which build this is, and a stack for each instance that runs as a thread. */
 #include "gpt_layers.h"
 
 int gpt_is_relaxed(void)
@@ -10,8 +10,8 @@ int gpt_is_relaxed(void)
 #endif
 }
 
-/* Set without a word of C: the compiler has no name for its own stack pointer. The function has no frame, so
- * nothing puts the old one back. */
+/* In assembly, because C has no name for the stack pointer. The function has no stack frame, so no
+ * epilogue restores the old value. */
 int gpt_stack_set(void *top)
 {
     if (!top) return GPT_ERR_NULL;

@@ -1,5 +1,7 @@
-/* Dropout: y = x · factor, 0 for the dropped and 1/(1 - p) for the rest. Srivastava et al. 2014, JMLR 15, in the form that
- * scales while training. Bound by the hash: ReLU, which moves the same memory, takes 0.4 times as long.
+/* Dropout: y = x · factor, with the factor 0 for a dropped element and 1/(1 - p) for the others.
+ * Srivastava et al. 2014, JMLR 15, in the variant that scales during training. mask.h computes the factors.
+ *
+ * Bound by the hash in mask.h: ReLU, with the same memory traffic, takes 0.4 times as long.
  */
 #include "gpt_layers.h"
 #include "mask.h"
@@ -19,8 +21,8 @@ int gpt_dropout_forward_ref(float *y, const float *x, size_t n, uint32_t seed, f
     if (status) return status;
     for (size_t i = 0; i < n; i++) {
         const int dropped = gpt_mask_word(seed, (uint32_t)i) < gpt_mask_threshold(p);
-        y[i] = x[i] *
-               (dropped ? 0.0f : gpt_mask_scale(p)); /* not just 0: a dropped NaN stays one, as in PyTorch */
+        /* a product with 0, so that a dropped NaN stays NaN, as in PyTorch */
+        y[i] = x[i] * (dropped ? 0.0f : gpt_mask_scale(p));
     }
     return GPT_OK;
 }

@@ -1,4 +1,5 @@
-/* Elementwise arithmetic: a ∘ b with broadcasting, and the square root. Bound by memory. */
+/* Elementwise arithmetic: a + b, a - b, a · b and a / b with broadcasting, and the square root. Bound by
+ * memory. */
 #include <math.h>
 
 #include "gpt_layers.h"
@@ -47,7 +48,7 @@ static inline int binary_ref(operation op, float *y, const float *a, const float
     return GPT_OK;
 }
 
-/* Inlined into each operation, where `op` is a constant. */
+/* Inlined into each of the four functions, where `op` is a constant. */
 GPT_INLINE int binary(operation op, float *y, const float *a, const float *b, size_t rows, size_t cols,
                       size_t a_row, size_t a_col, size_t b_row, size_t b_col)
 {

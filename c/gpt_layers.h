@@ -4,7 +4,7 @@
  * this order:
  *
  *   forward   y, tensors kept for backward, scratch, x, parameters, sizes, scalars, part, parts
- *   backward  dx, gradients of parameters, scratch, dy, tensors kept by forward, parameters, sizes, scalars, ...
+ *   backward  dx, other gradients, scratch, dy, tensors of forward, parameters, sizes, scalars, part, parts
  *
  * Rules for every function:
  *   - A function returns GPT_OK or a negative gpt_status: GPT_ERR_NULL for a missing pointer, GPT_ERR_SIZE

@@ -1,10 +1,11 @@
-/* The mean of the squared differences, a row at a time. Bound by memory. */
+/* Mean squared error of each row: loss = Σ(x - target)² / cols, and dx = scale · (x - target). Bound by
+ * memory. */
 #include "gpt_layers.h"
 #include "reference.h"
 #include "simd.h"
 
-/* So many squares are added in float32, 16 a lane, before they go into float64. */
-enum { BLOCK = 64 };
+/* Elements of a row that are summed in float32, 16 per lane; the blocks' sums are added in float64. */
+enum { COLS_PER_BLOCK = 64 };
 
 static int check(const float *a, const float *x, const float *target, size_t rows, size_t cols)
 {
@@ -41,9 +42,9 @@ int gpt_mse_forward(float *loss, const float *x, const float *target, size_t row
         double squares = 0.0;
         size_t c = 0;
         while (c + 4 <= cols) {
-            const size_t block = cols - c < BLOCK ? cols : c + BLOCK;
+            const size_t end_block = cols - c < COLS_PER_BLOCK ? cols : c + COLS_PER_BLOCK;
             v128_t sum = wasm_f32x4_splat(0.0f);
-            for (; c + 4 <= block; c += 4) {
+            for (; c + 4 <= end_block; c += 4) {
                 const v128_t d = wasm_f32x4_sub(wasm_v128_load(x_r + c), wasm_v128_load(t_r + c));
                 sum = gpt_multiply_add(d, d, sum);
             }
@@ -69,12 +70,13 @@ int gpt_mse_backward(float *dx, const float *x, const float *target, size_t n, f
     const int status = check(dx, x, target, n, 1);
     if (status) return status;
     if (part >= parts) return GPT_ERR_VALUE;
-    const v128_t by = wasm_f32x4_splat(scale);
+    const v128_t scale4 = wasm_f32x4_splat(scale);
     size_t i;
     const size_t end = gpt_share(n, 4, part, parts, &i);
     for (; i + 4 <= end; i += 4)
         wasm_v128_store(
-            dx + i, wasm_f32x4_mul(wasm_f32x4_sub(wasm_v128_load(x + i), wasm_v128_load(target + i)), by));
+            dx + i,
+            wasm_f32x4_mul(wasm_f32x4_sub(wasm_v128_load(x + i), wasm_v128_load(target + i)), scale4));
     for (; i < end; i++) dx[i] = (x[i] - target[i]) * scale;
     return GPT_OK;
 }

@@ -1,20 +1,21 @@
-/* The generator behind torch.manual_seed, and PyTorch's draws from it on the CPU.
+/* The generator of torch.manual_seed, and PyTorch's draws from it on the CPU.
  *
- * MT19937: Matsumoto, Nishimura 1998, doi:10.1145/272991.272995. The draws follow ATen's CPU kernels
- * (DistributionTemplates.h, TransformationHelper.h): which words are taken in which order, at which precision.
- * The blocks of randn use the float32 logarithm, sine and cosine of S. Moshier's Cephes library, as ATen does, with
- * the multiply-adds fused where its AVX2 build fuses them. 1,000,003 draws from each of two seeds were the same
- * bits.
+ * The generator is MT19937: Matsumoto, Nishimura 1998, doi:10.1145/272991.272995. The draws repeat those of
+ * ATen's CPU kernels (DistributionTemplates.h, TransformationHelper.h): the same words in the same order at
+ * the same precision. Blocks of normals use the float32 logarithm, sine and cosine of S. Moshier's Cephes
+ * library, with fused multiply-adds where ATen's AVX2 build has them. For two seeds, 1,000,003 draws each had
+ * the same bits as PyTorch's.
  *
- * Bound by the latency of the float64 arithmetic; 16 draws a block would go 4 lanes wide, but nobody waits for
- * them.
+ * Bound by the latency of the float64 arithmetic. The code is scalar, because nothing waits for random
+ * numbers.
  */
 #include <math.h>
 
 #include "gpt_layers.h"
 #include "simd.h"
 
-enum { STATE_SIZE = 624, MIDDLE = 397, BLOCK = 16 };
+/* MT19937's n and m, and the normals that Tensor.normal_ draws at a time. */
+enum { STATE_SIZE = 624, MIDDLE = 397, NORMALS_PER_BLOCK = 16 };
 
 size_t gpt_random_size(void) { return sizeof(gpt_random); }
 
@@ -30,7 +31,8 @@ int gpt_random_seed(gpt_random *random, uint32_t seed)
     return GPT_OK;
 }
 
-static void turn(uint32_t *s)
+/* Replaces the state, whose words are used up, by the next 624 words. */
+static void advance(uint32_t *s)
 {
     for (uint32_t i = 0; i < STATE_SIZE; i++) {
         const uint32_t mixed = (s[i] & 0x80000000u) | (s[(i + 1) % STATE_SIZE] & 0x7fffffffu);
@@ -41,7 +43,7 @@ static void turn(uint32_t *s)
 GPT_INLINE uint32_t next_u32(gpt_random *random)
 {
     if (random->next == STATE_SIZE) {
-        turn(random->state);
+        advance(random->state);
         random->next = 0;
     }
     uint32_t word = random->state[random->next++];
@@ -51,16 +53,18 @@ GPT_INLINE uint32_t next_u32(gpt_random *random)
     return word ^ (word >> 18);
 }
 
-/* U[0, 1) from the low 24 bits of one word, and from the low 53 bits of two. */
+/* U[0, 1) from the low 24 bits of one word. */
 GPT_INLINE float uniform_f32(gpt_random *random) { return (float)(next_u32(random) & 0xffffffu) * 0x1p-24f; }
 
+/* U[0, 1) from the low 53 bits of two words. */
 static double uniform_f64(gpt_random *random)
 {
     const uint64_t high = next_u32(random), low = next_u32(random);
     return (double)((high << 32 | low) & 0x1fffffffffffffu) * 0x1p-53;
 }
 
-/* a·b + c rounded once. The product is exact in float64; WebAssembly has no fused multiply-add to count on. */
+/* a·b + c with the precision of a fused multiply-add: the product is exact in float64. The simd build has
+ * no fused instruction. */
 GPT_INLINE float fused(float a, float b, float c) { return (float)((double)a * (double)b + (double)c); }
 
 int gpt_random_uniform(float *y, gpt_random *random, size_t n, float low, float high)
@@ -80,7 +84,7 @@ int gpt_random_words(uint32_t *words, gpt_random *random, size_t n)
     return GPT_OK;
 }
 
-/* Cephes logf for 0 < x <= 1. */
+/* logf of Cephes for 0 < x <= 1. */
 static float log_f32(float x)
 {
     static const float p[9] = {7.0376836292e-2f,  -1.1514610310e-1f, 1.1676998740e-1f,
@@ -106,10 +110,10 @@ static float log_f32(float x)
     return fused(e, 0.693359375f, m + y);
 }
 
-/* Cephes sinf and cosf together, for 0 <= x <= 2π. */
+/* sinf and cosf of Cephes, for 0 <= x <= 2π. */
 static void sincos_f32(float *sine, float *cosine, float x)
 {
-    /* the octant, rounded up to even; π/4 in three parts */
+    /* subtract octant · π/4, with the octant rounded up to even and π/4 split into three constants */
     const int32_t octant = ((int32_t)(x * 1.27323954473516f) + 1) & ~1;
     const float j = (float)octant;
     x = fused(j, -0.78515625f, x);
@@ -129,20 +133,20 @@ static void sincos_f32(float *sine, float *cosine, float x)
     if ((octant + 2) & 4) *cosine = -*cosine;
 }
 
-/* Box-Muller over one block in place: 16 uniforms in, 16 normals out. */
+/* Box-Muller in place: y holds 16 uniforms on entry, 16 normals on return. */
 static void normal_block(float *y, float std)
 {
-    for (size_t i = 0; i < BLOCK / 2; i++) {
+    for (size_t i = 0; i < NORMALS_PER_BLOCK / 2; i++) {
         const float radius = sqrtf(-2.0f * log_f32(1.0f - y[i]));
         float sine, cosine;
-        sincos_f32(&sine, &cosine, 6.28318530718f * y[i + BLOCK / 2]);
+        sincos_f32(&sine, &cosine, 6.28318530718f * y[i + NORMALS_PER_BLOCK / 2]);
         y[i] = radius * cosine * std;
-        y[i + BLOCK / 2] = radius * sine * std;
+        y[i + NORMALS_PER_BLOCK / 2] = radius * sine * std;
     }
 }
 
-/* sin(2π·turns) and cos(2π·turns) for 0 <= turns < 1, by the Taylor series after exact reduction to an eighth of a turn.
- * libm's would do, but brings 6 kB of tables for arguments up to 1e308. */
+/* sin(2π·turns) and cos(2π·turns) for 0 <= turns < 1: exact reduction to at most an eighth of a turn, then
+ * the Taylor series. The functions of libm would add 6 kB of tables for large arguments. */
 static void sincos_f64(double *sine, double *cosine, double turns)
 {
     const int32_t quarter = (int32_t)(turns * 4.0 + 0.5);
@@ -162,7 +166,8 @@ static void sincos_f64(double *sine, double *cosine, double turns)
     if ((quarter + 1) & 2) *cosine = -*cosine;
 }
 
-/* One normal in float64. Each pair of uniforms gives two; the second is kept in the state for the next call. */
+/* One normal in float64. A pair of uniforms gives two normals; the state keeps the second one for the next
+ * call. */
 static double normal_f64(gpt_random *random)
 {
     if (random->has_spare) {
@@ -183,16 +188,16 @@ int gpt_random_normal(float *y, gpt_random *random, size_t n, double std)
     if (!y || !random) return GPT_ERR_NULL;
     if (!gpt_fits(n, 1)) return GPT_ERR_SIZE;
     if (!(std >= 0.0 && std < (double)INFINITY)) return GPT_ERR_VALUE;
-    if (n < BLOCK) {
+    if (n < NORMALS_PER_BLOCK) {
         for (size_t i = 0; i < n; i++) y[i] = (float)(normal_f64(random) * std);
         return GPT_OK;
     }
     for (size_t i = 0; i < n; i++) y[i] = uniform_f32(random);
-    for (size_t i = 0; i + BLOCK <= n; i += BLOCK) normal_block(y + i, (float)std);
-    if (n % BLOCK) {
-        /* The last block is drawn anew and overlaps the one before it, as in PyTorch. */
-        float *last = y + n - BLOCK;
-        for (size_t i = 0; i < BLOCK; i++) last[i] = uniform_f32(random);
+    for (size_t i = 0; i + NORMALS_PER_BLOCK <= n; i += NORMALS_PER_BLOCK) normal_block(y + i, (float)std);
+    if (n % NORMALS_PER_BLOCK) {
+        /* like PyTorch, draw the last 16 elements again as one block, which overlaps the block before it */
+        float *last = y + n - NORMALS_PER_BLOCK;
+        for (size_t i = 0; i < NORMALS_PER_BLOCK; i++) last[i] = uniform_f32(random);
         normal_block(last, (float)std);
     }
     return GPT_OK;

@@ -1,14 +1,16 @@
-/* Mean and variance over the last axis, as Tensor.mean and Tensor.var give them.
+/* Mean, variance and sum of squares over the last axis, like Tensor.mean and Tensor.var of PyTorch.
  *
- * A learner compares these with PyTorch's print, last digits included: the mean of a normalised row is nothing but
- * rounding, and PyTorch's 9.9341e-09 comes from its order of additions. So the mean of a row that PyTorch does not
- * vectorise adds in that order: four partial sums, the rest into the first, then first to last. All else is summed
- * in float64: the variance is in PyTorch, too.
+ * Sums are computed in float64, with one exception. A learner compares these numbers with what PyTorch
+ * prints, and the mean of a normalized row consists of rounding errors only: PyTorch's 9.9341e-09 follows
+ * from its order of additions. So the mean of a row that PyTorch does not vectorize (fewer than 8 elements)
+ * adds in PyTorch's order: four partial sums, the remaining elements into the first, then the four from first
+ * to last.
  */
 #include "gpt_layers.h"
 #include "reference.h"
 #include "simd.h"
 
+/* rows with fewer elements are summed in PyTorch's order */
 enum { SHORT_ROW = 8 };
 
 static int check(const float *result, const float *x, size_t rows, size_t cols)
@@ -18,7 +20,8 @@ static int check(const float *result, const float *x, size_t rows, size_t cols)
     return GPT_OK;
 }
 
-/* What the squares are divided by: cols, or cols - 1, but never below 0, so that nothing over nothing is NaN. */
+/* The divisor of the sum of squares: cols, or cols - 1 if unbiased. For cols = 0 it is 0, so that the
+ * result is NaN. */
 static double divisor(size_t cols, int unbiased)
 {
     return unbiased && cols > 0 ? (double)(cols - 1) : (double)cols;
@@ -61,6 +64,7 @@ int gpt_square_sum_ref(double *sum, const float *x, size_t n)
     return GPT_OK;
 }
 
+/* A row of fewer than SHORT_ROW elements in PyTorch's order. */
 GPT_INLINE float short_sum(const float *x, size_t n)
 {
     v128_t sum = wasm_f32x4_splat(0.0f);
@@ -72,7 +76,7 @@ GPT_INLINE float short_sum(const float *x, size_t n)
            wasm_f32x4_extract_lane(sum, 3);
 }
 
-/* Σ(x - from) or Σ(x - from)² over a row, in float64. */
+/* Σ(x - from), or Σ(x - from)² if `squared`, in float64. */
 GPT_INLINE double sum_f64(const float *x, double from, size_t n, int squared)
 {
     const v128_t f = wasm_f64x2_splat(from);

@@ -1,4 +1,6 @@
-/* ReLU: y = max(0, x), and dx = dy where x > 0. Bound by memory: a load or two, one compare, one store a vector. */
+/* ReLU: y = max(0, x), and dx = dy where x > 0. Bound by memory: two loads at most, one operation and one
+ * store per vector.
+ */
 #include <math.h>
 
 #include "gpt_layers.h"
@@ -23,7 +25,7 @@ int gpt_relu_forward_ref(float *y, const float *x, size_t n)
 {
     const int status = check(y, x, n);
     if (status) return status;
-    /* Not "x < 0 ? 0 : x": Emscripten 3.1.6's Clang turns -0 into 0 there, as f32.max would. */
+    /* Not `x < 0 ? 0 : x`: the Clang of Emscripten 3.1.6 compiles that to f32.max, which turns -0 into 0. */
     for (size_t i = 0; i < n; i++) y[i] = x[i] >= 0.0f || isnan(x[i]) ? x[i] : 0.0f;
     return GPT_OK;
 }
@@ -36,7 +38,7 @@ int gpt_relu_forward(float *y, const float *x, size_t n, size_t part, size_t par
     size_t i;
     const size_t end = gpt_share(n, 4, part, parts, &i);
     const v128_t zero = wasm_f32x4_splat(0.0f);
-    /* pmax(x, 0) is "x < 0 ? 0 : x": NaN and -0 pass, which max(x, 0) would change. */
+    /* pmax(x, 0) is `x < 0 ? 0 : x`, which keeps NaN and -0; max(x, 0) turns -0 into 0 */
     for (; i + 4 <= end; i += 4) wasm_v128_store(y + i, wasm_f32x4_pmax(wasm_v128_load(x + i), zero));
     if (i < end) gpt_store_tail(y + i, wasm_f32x4_pmax(gpt_load_tail(x + i, end - i), zero), end - i);
     return GPT_OK;

@@ -1,4 +1,4 @@
-/* Stochastic gradient descent with momentum, as PyTorch's SGD. Bound by memory. */
+/* One step of stochastic gradient descent, with momentum and weight decay, as in PyTorch. Bound by memory. */
 #include "gpt_layers.h"
 #include "reference.h"
 #include "simd.h"
@@ -32,7 +32,7 @@ typedef struct rates {
     int nesterov;
 } rates;
 
-/* Without momentum m is not used. */
+/* The new weight. `m`, the momentum, is updated; NULL if there is none. */
 GPT_INLINE v128_t step(v128_t w, v128_t *m, v128_t g, const rates *r)
 {
     g = gpt_multiply_add(r->decay, w, g);

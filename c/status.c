@@ -1,3 +1,4 @@
+/* Status codes in English. */
 #include "gpt_layers.h"
 
 const char *gpt_status_text(int status)

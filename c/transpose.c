@@ -1,4 +1,5 @@
-/* Swap of two neighbouring axes, of which every other order of axes is made. Plain loops: it moves, never computes. */
+/* Swaps two neighboring axes; every other order of axes is a sequence of such swaps. Plain loops: bound by
+ * memory. */
 #include <string.h>
 
 #include "gpt_layers.h"
@@ -10,7 +11,7 @@ int gpt_transpose(float *y, const float *x, size_t count, size_t rows, size_t co
     if (!gpt_fits(rows, cols) || !gpt_fits(rows * cols, inner) || !gpt_fits(count, rows * cols * inner))
         return GPT_ERR_SIZE;
     const size_t n = rows * cols * inner;
-    if (n == 0) return GPT_OK; /* empty, however large the other sizes */
+    if (n == 0) return GPT_OK; /* an empty tensor, whose other sizes may be huge */
     for (size_t k = 0; k < count; k++, x += n, y += n)
         for (size_t c = 0; c < cols; c++)
             for (size_t r = 0; r < rows; r++)
