@@ -1,183 +1,277 @@
 #!/usr/bin/env bash
-# Everything from nothing: the toolchain, the WebAssembly, the package, the page, the tests.
+# Builds, serves, tests and measures everything, starting from a fresh clone.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
 usage() {
     cat <<'HELP'
-usage: ./build.sh [build | demo | test | bench | bench-browser | compare | golden] [option ...]
+usage: ./build.sh [build | demo | test | bench | bench-browser | compare | golden | flags] [option ...]
 
-  build   (the default) build what has changed:
-            build/wasm/        the kernels of c/, by Emscripten: simd and relaxed (fused multiply-add), and each
-                              once more with shared memory, for threads; plain, to time beside them on the page
-            dist/             the npm package: web/lib with the WebAssembly in it, and its types
+  build   build what has changed (the default):
+            build/wasm/       the kernels of c/, compiled by Emscripten. Two builds, simd and relaxed (with
+                              fused multiply-add), each also with shared memory for threads; and plain.wasm
+                              for the page
+            dist/             the npm package: web/lib, its types and the WebAssembly
             web/demo/dist/    the page and, in api/, the API reference, as static files
-  demo    build, then serve the page until interrupted; the last line printed is its address.
-            --port N   another port than 4173; a port in use gives way to the next
-  test    build, then run every test: the kernels natively under sanitizers, the package in Node, the packed
-          package in an empty folder, the page in real browsers. Arguments name test files to run only those.
-          Where this Node has no relaxed SIMD, npm fetches a newer one for that build (Linux on x64, 50 MB).
-          Where there is no Firefox to be had, as on Ubuntu, what is tested in it is skipped.
-  bench   build, then measure the package beside onnxruntime-web and TensorFlow.js in Node; --help says its options
-  bench-browser   the same beside onnxruntime-web in a headless browser
-  compare DIR   build, then measure the package beside another build of it in DIR; --help says its options
-  golden  write tests/golden/*.json anew with PyTorch
-  -h, --help   this text
+  demo    build, then serve the page until interrupted. The last line printed is the page's address.
+            --port N   the port, 4173 by default. If it is in use, the next free port is taken
+  test    build, then run every test, or only the test files named as arguments. At the end it prints the
+          tests that this system had to skip, each with its reason, and the ten slowest tests.
+  bench   build, then compare the package with onnxruntime-web and TensorFlow.js in Node; --help lists options
+  bench-browser   build, then compare the package with onnxruntime-web in a headless browser
+  compare DIR   build, then compare the package with another build of it, in DIR; --help lists options
+  golden  write tests/golden/*.json with PyTorch
+  flags simd | relaxed | native
+          print the compiler flags of a build: simd and relaxed are for emcc, native is for gcc or clang
+  -h, --help   print this text
 
-What is missing is installed: npm packages from package-lock.json, and, as root on Debian or Ubuntu, the
-distribution's packages. Elsewhere the build names the first thing that is missing, and stops; but where Emscripten
-is too old for relaxed SIMD and clang-19, lld-19 and llvm-19 are not to be had, it says so and leaves relaxed out.
-Node 20 or later and npm must be there. For its tools it looks in
+Node 20 or later and npm must be installed. npm packages are installed from package-lock.json. As root on
+Debian or Ubuntu, missing system packages are installed; otherwise one message names all of them. Emscripten
+and, for the tests, a C compiler are required. Chromium, Firefox, SIMDe and relaxed SIMD are optional: tests
+that need them are skipped without them. Where Node cannot run relaxed SIMD, the tests install a newer Node
+from npm (Linux on x64, 50 MB).
 
-  EMSDK      an emsdk folder, if `emcc` is not on the PATH; Emscripten 3.1.6 or later
-  CHROMIUM   the browser for the tests, if not `chromium` or `google-chrome` on the PATH
-  FIREFOX    the other one, if not `firefox-esr` or `firefox` on the PATH; Ubuntu's, a snap, cannot be driven
+Environment variables:
+  EMSDK      an emsdk folder, used if emcc is not on the PATH. Emscripten 3.1.6 or later
+  CHROMIUM   Chromium or Chrome, if it is not on the PATH as chromium or google-chrome
+  FIREFOX    Firefox, if it is not on the PATH as firefox-esr or firefox
   CC         the native compiler for the tests, gcc by default
 
-Unchanged inputs are not built again; remove build/ to start over.
+Unchanged inputs are not built again. Remove build/ to build everything.
 HELP
 }
 
 say() { printf '%s\n' "$*" >&2; }
-die() {
-    say "build.sh: $*"
-    exit 1
-}
 has() { command -v "$1" >/dev/null 2>&1; }
 
-may_install() { [[ $(id -u) == 0 ]] && has apt-get; }
+# ---- Tools: what each one is, which Debian packages have it, and whether it is there.
 
-# install LOG PACKAGE...: Debian's packages; what is printed goes to LOG.
-install() {
-    local log=$1
-    shift
-    { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@"; } \
-        >"$log" 2>&1 </dev/null
+declare -A titles=(
+    [node]='Node 20 or later with npm, from nodejs.org or your distribution'
+    [emcc]='Emscripten 3.1.6 or later: emcc on the PATH, or EMSDK'
+    [relaxed]='an Emscripten that can compile relaxed SIMD, or LLVM 19 for it'
+    [compiler]='a C compiler: gcc, or CC'
+    [simde]='SIMDe 0.7.4 or later, which compiles WebAssembly SIMD natively'
+    [chromium]='Chromium or Chrome, not a snap: chromium on the PATH, or CHROMIUM'
+    [firefox]='Firefox, not a snap: firefox on the PATH, or FIREFOX'
+    [torch]='PyTorch for /usr/bin/python3'
+)
+declare -A debian_packages=(
+    [node]=''
+    [emcc]='emscripten'
+    [relaxed]='clang-19 lld-19 llvm-19'
+    [compiler]='gcc libc6-dev'
+    [simde]='libsimde-dev libc6-dev'
+    [chromium]='chromium fonts-dejavu-core'
+    [firefox]='firefox-esr fonts-dejavu-core'
+    [torch]='python3-torch'
+)
+
+has_node() { has npm && node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' 2>/dev/null; }
+
+emcc_version() { emcc --version 2>/dev/null | sed -n '1s/.*) \([0-9][0-9.]*\).*/\1/p'; }
+has_emcc() { [[ $(printf '%s\n' 3.1.6 "$(emcc_version)" | sort -V | head -n 1) == 3.1.6 ]]; }
+
+# LLVM 19 is looked for first, since it is found faster than emcc starts.
+has_relaxed() { (has clang-19 && has wasm-ld-19 && has llvm-ar-19) || relaxed_flags >/dev/null; }
+
+has_compiler() { has "${CC:-gcc}"; }
+
+has_simde() {
+    printf '#include <simde/wasm/simd128.h>\n' | "${CC:-gcc}" -fsyntax-only -x c - 2>/dev/null
 }
 
-# install_or_die WHAT PACKAGE...: Debian's packages where we may, otherwise the one message that says what is missing.
-install_or_die() {
-    local what=$1
-    shift
-    may_install || die "$what is missing. Install it and run this again; on Debian or Ubuntu: sudo apt-get install $*"
-    say "installing $* ($what)"
-    local log
-    log=$(mktemp)
-    if ! install "$log" "$@"; then
-        tail -n 20 "$log" >&2
-        die "$what is missing, and apt-get install $* failed; its last lines are above"
-    fi
-    rm -f "$log"
+# is_browser COMMAND: whether the tests can drive this browser. A snap cannot read a profile outside its own
+# folders. On Ubuntu, /usr/bin/chromium-browser is a script that starts the snap or says that it is not
+# installed.
+is_browser() {
+    local path
+    path=$(readlink -f "$(command -v "$1")") || return 1
+    [[ $path != */bin/snap ]] && ! head -c 4096 "$path" | grep -qa /snap/bin/ || return 1
+    "$1" --version >/dev/null 2>&1
 }
 
-need_node() {
-    has node && has npm || die "Node 20 or later with npm is missing. Install it from your distribution or nodejs.org"
-    node -e 'process.exit(Number(process.versions.node.split(".")[0]) >= 20 ? 0 : 1)' ||
-        die "Node 20 or later is needed, and this is $(node --version)"
-}
-
-need_emcc() {
-    if ! has emcc && [[ -n ${EMSDK:-} ]]; then PATH="$EMSDK/upstream/emscripten:$EMSDK:$PATH"; fi
-    has emcc || install_or_die "Emscripten 3.1.6 or later (emcc on the PATH, or EMSDK)" emscripten
-    local version
-    version=$(emcc --version | sed -n '1s/.*) \([0-9][0-9.]*\).*/\1/p')
-    [[ $(printf '%s\n' 3.1.6 "$version" | sort -V | head -n 1) == 3.1.6 ]] ||
-        die "Emscripten 3.1.6 or later is needed, and emcc is ${version:-of unknown version}"
-}
-
-# The distributions' names for the browser; Ubuntu's chromium is a snap, which a container cannot install.
-find_browser() {
+# first_browser COMMAND...: prints the path of the first one that the tests can drive.
+first_browser() {
     local name
-    for name in "${CHROMIUM:-}" chromium chromium-browser google-chrome google-chrome-stable; do
-        [[ -n $name ]] && has "$name" && command -v "$name" && return
+    for name in "$@"; do
+        if [[ -n $name ]] && is_browser "$name"; then command -v "$name" && return; fi
     done
     return 1
 }
 
-need_browser() {
-    find_browser >/dev/null || install_or_die "a browser (Chromium or Chrome)" chromium fonts-dejavu-core
-    CHROMIUM=$(find_browser) || die "a browser is missing: install Chromium or Chrome, or set CHROMIUM"
-    export CHROMIUM
+find_chromium() {
+    first_browser "${CHROMIUM:-}" chromium chromium-browser google-chrome google-chrome-stable
 }
+find_firefox() { first_browser "${FIREFOX:-}" firefox-esr firefox; }
+has_chromium() { find_chromium >/dev/null; }
+has_firefox() { find_firefox >/dev/null; }
 
-# Not a snap: it sees no profile but in its own folders. Nor the script that Ubuntu has in its place.
-find_firefox() {
-    local name path
-    for name in "${FIREFOX:-}" firefox-esr firefox; do
-        [[ -n $name ]] && path=$(command -v "$name") || continue
-        [[ $(readlink -f "$path") != */bin/snap ]] && "$path" --version >/dev/null 2>&1 || continue
-        printf '%s\n' "$path"
-        return
-    done
+has_torch() { /usr/bin/python3 -c 'import torch' 2>/dev/null; }
+
+# lacks TOOL: says that TOOL is missing, and fails.
+lacks() {
+    say "this system lacks ${titles[$1]} (Debian: ${debian_packages[$1]})"
     return 1
 }
 
-# Unlike the rest it need not be there: Ubuntu has none that can be driven.
-need_firefox() {
-    local log=build/firefox.log
-    if ! find_firefox >/dev/null && may_install; then
-        say "installing firefox-esr (the other browser)"
-        install "$log" firefox-esr fonts-dejavu-core || say "apt-get install firefox-esr failed: $log says why"
+# missing TOOL...: prints those that are not there.
+missing() {
+    local tool
+    for tool in "$@"; do "has_$tool" || printf '%s\n' "$tool"; done
+}
+
+packages_of() { for tool in "$@"; do printf '%s\n' ${debian_packages[$tool]}; done | sort -u; }
+
+# Whether apt has a list of packages. A fresh system has none.
+knows_packages() { apt-cache show gcc >/dev/null 2>&1; }
+
+# available PACKAGE...: prints those that apt can install and has not installed. Ubuntu, for example, has no
+# chromium.
+available() {
+    local name policy
+    for name in "$@"; do
+        policy=$(LC_ALL=C apt-cache policy "$name" 2>/dev/null)
+        if [[ $policy == *'Installed: (none)'* && $policy != *'Candidate: (none)'* ]]; then
+            printf '%s\n' "$name"
+        fi
+    done
+}
+
+# install PACKAGE...: installs what apt has of these packages.
+install() {
+    local log=build/apt.log packages
+    if knows_packages && [[ -z $(available "$@") ]]; then return; fi
+    apt-get update >"$log" 2>&1 </dev/null || say "apt-get update failed: $log has its output"
+    mapfile -t packages < <(available "$@")
+    [[ ${#packages[@]} -gt 0 ]] || return 0
+    say "installing ${packages[*]}"
+    DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${packages[@]}" \
+        >>"$log" 2>&1 </dev/null || say "apt-get install failed: $log has its output"
+}
+
+# need 'REQUIRED...' 'OPTIONAL...': installs missing tools where this script may, and stops if a required one
+# is still missing. One message names everything that is missing.
+need() {
+    local required=($1) all=($1 ${2:-}) absent packages tool
+    mapfile -t absent < <(missing "${all[@]}")
+    [[ ${#absent[@]} -gt 0 ]] || return 0
+    if [[ $(id -u) == 0 ]] && has apt-get; then
+        install $(packages_of "${absent[@]}")
+        mapfile -t absent < <(missing "${absent[@]}")
+        [[ ${#absent[@]} -gt 0 ]] || return 0
     fi
-    FIREFOX=$(find_firefox) ||
-        say "going on without Firefox: its tests will be skipped; on Debian: sudo apt-get install firefox-esr, or set FIREFOX"
-    export FIREFOX
+    say 'build.sh: missing:'
+    for tool in "${absent[@]}"; do
+        say "  ${titles[$tool]}$([[ " ${required[*]} " == *" $tool "* ]] || printf ' (optional)')"
+    done
+    mapfile -t packages < <(packages_of "${absent[@]}")
+    if knows_packages; then mapfile -t packages < <(available "${packages[@]}"); fi
+    [[ ${#packages[@]} == 0 ]] || say "On Debian or Ubuntu: sudo apt-get install ${packages[*]}"
+    [[ -z $(missing "${required[@]}") ]] || exit 1
 }
 
-need_test_tools() {
-    need_emcc # the kernels' tests run as WebAssembly, too
-    has "${CC:-gcc}" || install_or_die "a C compiler (gcc)" gcc libc6-dev
-    printf '#include <simde/wasm/simd128.h>\n' | "${CC:-gcc}" -fsyntax-only -x c - 2>/dev/null ||
-        install_or_die "SIMDe, WebAssembly's SIMD for native compilers" libsimde-dev libc6-dev
-    need_browser
-    need_firefox
-}
+# ---- Building
 
-# make_if_changed NAME OUTPUT COMMAND INPUT...: runs COMMAND unless OUTPUT was made from these very inputs.
+# make_if_changed NAME OUTPUT COMMAND INPUT...: runs COMMAND unless OUTPUT was made from exactly these inputs.
 make_if_changed() {
     local name=$1 output=$2 command=$3 inputs stamp
     shift 3
     stamp=build/$name.stamp
-    inputs=$(find build.sh "$@" \( -name node_modules -o -name dist \) -prune -o -type f -print0 |
+    inputs=$(find "$@" \( -name node_modules -o -name dist \) -prune -o -type f -print0 |
         LC_ALL=C sort -z | xargs -0 sha256sum)
     if [[ -e $output && -f $stamp && $(<"$stamp") == "$inputs" ]]; then return; fi
     say "building $name"
-    rm -f "$stamp" # a failure half way is built anew
+    rm -f "$stamp" # if COMMAND fails, the next run starts it again
     "$command"
     printf '%s\n' "$inputs" >"$stamp"
 }
 
 install_npm_packages() { npm ci --no-audit --no-fund --loglevel=error >&2; }
 
-# A Node with relaxed SIMD, for the tests of that build. They skip it where there is none.
-install_newer_node() {
-    npm ci --prefix tests/nodes --no-audit --no-fund --loglevel=error >&2 ||
-        say "going on without a newer Node: the tests of the relaxed build will be skipped"
+# The flags of every compiler. A fused multiply-add is used only where the code asks for it. A size that is an
+# enumerator may be multiplied by a double: only some versions of clang warn of it.
+c_flags=(-std=c11 -ffp-contract=off -Wall -Wextra -Wshadow -Wconversion -Wno-enum-float-conversion
+    -Wstrict-prototypes -Wmissing-prototypes)
+
+# For the tests: finds overruns and undefined behavior. tests/c has a <wasm_simd128.h> for native compilers.
+native_flags=(-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -Itests/c)
+
+# Without the vectorizers, plain loops stay plain. Without unrolling of loops of unknown length, relaxed.wasm
+# has 64 kB instead of 73 and is no slower. -Os would save 4 of simd.wasm's 60 kB, but FeedForward of 6 rows
+# takes a third longer.
+wasm_flags=(-O2 -msimd128 -fno-vectorize -fno-slp-vectorize -fno-math-errno -mllvm -unroll-runtime=0)
+
+# Without malloc, the link fails if a kernel allocates.
+link_flags=(--no-entry -sSTANDALONE_WASM -sMALLOC=none -sTOTAL_STACK=64KB)
+
+# Emscripten and its clang, for example "Emscripten 3.1.6, clang 14".
+wasm_compiler() {
+    local clang
+    clang=$(emcc -v 2>&1 | sed -n 's/.*clang version \([0-9]*\).*/\1/p')
+    printf 'Emscripten %s, clang %s\n' "$(emcc_version)" "$clang"
 }
 
-need_newer_node() {
-    local old='process.platform + process.arch + (parseInt(process.versions.node) < 22)'
-    [[ $(node -p "$old") == linuxx64true ]] || return 0
-    make_if_changed nodes tests/nodes/node_modules install_newer_node tests/nodes
+compiles_relaxed() {
+    printf '%s\n' '#include <wasm_simd128.h>' 'v128_t probe(v128_t, v128_t, v128_t);' \
+        'v128_t probe(v128_t a, v128_t b, v128_t c) { return wasm_f32x4_relaxed_madd(a, b, c); }' \
+        >build/probe.c
+    emcc "$@" -c build/probe.c -o build/probe.o -msimd128 -mrelaxed-simd >/dev/null 2>&1
 }
 
-# One set of flags for every Emscripten. Without malloc the link fails if a kernel allocates; without the vectorizers
-# the plain loops stay plain; a fused multiply-add is written where it is meant. Loops of a length that
-# is not known are not unrolled: relaxed.wasm is 64 kB so, not 73, and no slower. -Os makes 56 kB of simd.wasm's 60, and
-# FeedForward of 6 rows a third slower.
-wasm_flags=(-O2 -mllvm -unroll-runtime=0 -std=c11 -msimd128 -fno-vectorize -fno-slp-vectorize -ffp-contract=off
-    -fno-math-errno -Wall -Wextra -Werror -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes
-    --no-entry -sSTANDALONE_WASM -sMALLOC=none -sTOTAL_STACK=64KB)
+# Prints the flags that compile relaxed SIMD, and fails if there is no way to. The Emscripten of Debian 12 and
+# Ubuntu 24.04 is too old for it, but can do it with LLVM 19. Its Binaryen cannot read the new instructions,
+# so the output of the linker is left as it is.
+relaxed_flags() {
+    local config with_llvm_19=(--em-config build/llvm-19.config)
+    if compiles_relaxed; then
+        printf '%s\n' -mrelaxed-simd
+        return
+    fi
+    config=$(dirname "$(readlink -f "$(command -v emcc)")")/.emscripten
+    grep -qs LLVM_ADD_VERSION "$config" || return 1
+    { cat "$config" && printf "\nLLVM_ADD_VERSION = '19'\nCLANG_ADD_VERSION = '19'\n"; } >build/llvm-19.config
+    compiles_relaxed "${with_llvm_19[@]}" || return 1
+    printf '%s\n' "${with_llvm_19[@]}" -mrelaxed-simd -Wno-experimental --oformat=bare -Wl,--strip-all
+}
+
+# flags simd | relaxed | native: prints the compiler flags, or the reason why there is no such build here. No
+# other place has flags. Warnings are errors only for the compilers of Debian 12, because other versions warn
+# of other things.
+flags() {
+    local all=("${c_flags[@]}") relaxed
+    case ${1:-} in
+    native)
+        has_simde || lacks simde || return
+        all+=("${native_flags[@]}")
+        if [[ $("${CC:-gcc}" --version) == gcc*' 12.'* ]]; then all+=(-Werror); fi
+        ;;
+    simd)
+        all+=("${wasm_flags[@]}")
+        if [[ $(wasm_compiler) == 'Emscripten 3.1.6, clang 14' ]]; then all+=(-Werror); fi
+        ;;
+    relaxed)
+        relaxed=$(relaxed_flags) || lacks relaxed || return
+        all+=("${wasm_flags[@]}" $relaxed)
+        ;;
+    *)
+        usage >&2
+        return 2
+        ;;
+    esac
+    printf '%s\n' "${all[*]}"
+}
 
 # build_variant NAME FLAG...: build/wasm/NAME.wasm
 build_variant() {
     local name=$1
     shift
-    emcc c/*.c -o "build/wasm/$name.wasm" "${wasm_flags[@]}" -Wl,--export=__heap_base \
+    emcc c/*.c -o "build/wasm/$name.wasm" "${link_flags[@]}" -Wl,--export=__heap_base \
         -sALLOW_MEMORY_GROWTH -sINITIAL_MEMORY=1MB -sMAXIMUM_MEMORY=4GB "$@" >&2
 }
 
-# A build, and its twin whose memory is shared and imported. No pthreads: what they would link wants JavaScript.
+# build_twins NAME FLAG...: a build, and the same with a shared, imported memory. Not with -pthread: it would
+# link functions that need JavaScript.
 build_twins() {
     local name=$1
     shift
@@ -185,67 +279,40 @@ build_twins() {
     build_variant "$name-threads" "$@" -matomics -mbulk-memory -Wl,--shared-memory -sIMPORTED_MEMORY
 }
 
-compiles_relaxed() {
-    printf '%s\n' '#include <wasm_simd128.h>' 'v128_t probe(v128_t, v128_t, v128_t);' \
-        'v128_t probe(v128_t a, v128_t b, v128_t c) { return wasm_f32x4_relaxed_madd(a, b, c); }' >build/probe.c
-    emcc -c build/probe.c -o build/probe.o -msimd128 -mrelaxed-simd >/dev/null 2>&1
-}
-
-# Debian's and Ubuntu's Emscripten can use a newer LLVM than it comes with. Prints the configuration that makes it.
-configure_llvm_19() {
-    local config packages=(clang-19 lld-19 llvm-19)
-    config=$(dirname "$(readlink -f "$(command -v emcc)")")/.emscripten
-    grep -qs LLVM_ADD_VERSION "$config" || return
-    if ! { has clang-19 && has wasm-ld-19 && has llvm-ar-19; }; then
-        may_install || return
-        say "installing ${packages[*]} (relaxed SIMD for an Emscripten that is too old for it)"
-        install build/llvm-19.log "${packages[@]}" || return
-    fi
-    { cat "$config" && printf "\nLLVM_ADD_VERSION = '19'\nCLANG_ADD_VERSION = '19'\n"; } >build/llvm-19.config
-    printf '%s\n' "$PWD/build/llvm-19.config"
-}
-
-# with_relaxed COMMAND...: runs COMMAND with the flags that compile relaxed SIMD added, where there is a way to.
-with_relaxed() {
-    local config
-    if compiles_relaxed; then
-        "$@" -mrelaxed-simd
-    elif config=$(configure_llvm_19) && EM_CONFIG=$config compiles_relaxed; then
-        # That Emscripten's Binaryen cannot read the instructions, so what the linker writes is taken as it is.
-        EM_CONFIG=$config "$@" -mrelaxed-simd -Wno-experimental --oformat=bare -Wl,--strip-all
-    else
-        say "leaving out the relaxed build: this Emscripten is too old for it without clang-19, lld-19 and llvm-19"
-    fi
-}
-
-# The plain FeedForward alone, which the page times beside the builds; the package does not ship it.
-build_plain() { build_variant plain -DGPT_API= -Wl,--export=gpt_feedforward_forward_ref; }
-
 build_wasm() {
-    need_emcc
+    local simd relaxed
     rm -rf build/wasm
     mkdir build/wasm
-    build_twins simd
-    with_relaxed build_twins relaxed
-    build_plain
+    wasm_compiler >build/wasm/compiler.txt
+    simd=$(flags simd)
+    build_twins simd $simd
+    if relaxed=$(flags relaxed); then
+        build_twins relaxed $relaxed
+    else
+        say 'building without the relaxed build'
+    fi
+    # Only the plain FeedForward, which the page compares with the builds. It is not in the package.
+    build_variant plain $simd -DGPT_API= -Wl,--export=gpt_feedforward_forward_ref
 }
 
-# Each build in a chunk of its own, and the list of them: load downloads the one that it runs. In hexadecimal: base64
-# is a third shorter, but a fourth longer once compressed, since in it a byte does not always look the same.
+# Each build becomes a JavaScript module of its own, so that load() downloads only the one that it runs. The
+# bytes are in hexadecimal: base64 is a third shorter, but a fourth longer after compression, because it does
+# not align with bytes.
 build_package() {
     rm -rf dist
     mkdir -p dist/wasm
-    local name list=
+    local name hex list=
     for name in {simd,relaxed}{,-threads}; do
         [[ -e build/wasm/$name.wasm ]] || continue
         cp "build/wasm/$name.wasm" dist/wasm/
-        printf "export default '%s'\n" "$(od -An -v -tx1 "build/wasm/$name.wasm" | tr -d ' \n')" >"dist/wasm/$name.js"
+        hex=$(od -An -v -tx1 "build/wasm/$name.wasm" | tr -d ' \n')
+        printf "export default '%s'\n" "$hex" >"dist/wasm/$name.js"
         printf '/** %s.wasm in hexadecimal */\ndeclare const hex: string\nexport default hex\n' "$name" \
             >"dist/wasm/$name.d.ts"
         list+="  '$name': () => import('./$name.js'),"$'\n'
     done
-    printf '// The builds there are.\nexport const builds = {\n%s}\n' "$list" >dist/wasm/builds.js
-    printf '%s\n' '/** The builds there are, each with what imports its chunk: the WebAssembly in hexadecimal. */' \
+    printf '// The builds in this package.\nexport const builds = {\n%s}\n' "$list" >dist/wasm/builds.js
+    printf '%s\n' '/** The builds in this package: name -> import of its module, in hexadecimal. */' \
         'export declare const builds: Readonly<Partial<Record<string, () => Promise<{ default: string }>>>>' \
         >dist/wasm/builds.d.ts
     node_modules/.bin/tsc -p web/lib >&2
@@ -263,27 +330,39 @@ build_page() {
 }
 
 build() {
-    need_node
-    mkdir -p build
     make_if_changed npm node_modules install_npm_packages package.json package-lock.json
-    make_if_changed wasm build/wasm/simd.wasm build_wasm c
-    make_if_changed package dist/index.js build_package web/lib build/wasm
-    make_if_changed api build/api/index.html build_api web/demo/api.js web/lib package.json
-    make_if_changed page web/demo/dist/index.html build_page web/demo web/lib build/wasm build/api
+    make_if_changed wasm build/wasm/simd.wasm build_wasm build.sh c
+    make_if_changed package dist/index.js build_package build.sh web/lib build/wasm
+    make_if_changed api build/api/index.html build_api build.sh web/demo/api.js web/lib package.json
+    make_if_changed page web/demo/dist/index.html build_page build.sh web/demo web/lib build/wasm build/api
 }
 
-demo() {
-    build
-    exec node web/demo/serve.js "$@"
+# ---- Tests and measurements
+
+# A Node with relaxed SIMD, for the tests of that build. They are skipped without it.
+install_newer_node() {
+    npm ci --prefix tests/nodes --no-audit --no-fund --loglevel=error >&2 ||
+        say "npm cannot install the newer Node: the tests of the relaxed build will be skipped"
+}
+
+need_newer_node() {
+    local old='process.platform + process.arch + (parseInt(process.versions.node) < 22)'
+    [[ $(node -p "$old") == linuxx64true ]] || return 0
+    make_if_changed nodes tests/nodes/node_modules install_newer_node tests/nodes
 }
 
 run_tests() {
+    need 'node emcc compiler' 'relaxed simde chromium firefox'
     build
-    need_test_tools
     need_newer_node
+    CHROMIUM=$(find_chromium) || true
+    FIREFOX=$(find_firefox) || true
+    export CHROMIUM FIREFOX
     local files=("$@")
-    if [[ $# == 0 ]]; then mapfile -t files < <(find tests -name '*.test.js' -not -path '*/node_modules/*' | sort); fi
-    exec node --test --test-reporter=spec "${files[@]}"
+    if [[ $# == 0 ]]; then
+        mapfile -t files < <(find tests -name '*.test.js' -not -path '*/node_modules/*' | sort)
+    fi
+    exec node --test --test-reporter=./tests/reporter.js --test-reporter-destination=stdout "${files[@]}"
 }
 
 install_bench_packages() { npm ci --prefix tests/bench --no-audit --no-fund --loglevel=error >&2; }
@@ -292,49 +371,63 @@ install_bench_packages() { npm ci --prefix tests/bench --no-audit --no-fund --lo
 build_limit() {
     local name=$1
     shift
-    emcc tests/bench/limits.c -o "build/limits-$name.wasm" "${wasm_flags[@]}" -sINITIAL_MEMORY=32MB "$@" >&2
+    emcc tests/bench/limits.c -o "build/limits-$name.wasm" "${link_flags[@]}" -sINITIAL_MEMORY=32MB "$@" >&2
 }
 
 build_limits() {
-    need_emcc
+    local simd relaxed
     rm -f build/limits-*.wasm
-    build_limit simd
-    with_relaxed build_limit relaxed
+    simd=$(flags simd)
+    build_limit simd $simd
+    if relaxed=$(flags relaxed); then build_limit relaxed $relaxed; fi
 }
 
-# bench SCRIPT OPTION...: the peers and the loops that they are measured against are the bench's own.
+# bench SCRIPT OPTION...: the other libraries, and the loops that measure this machine's limits, are only for
+# the bench.
 bench() {
     build
-    make_if_changed limits build/limits-simd.wasm build_limits tests/bench/limits.c c/simd.h
+    make_if_changed limits build/limits-simd.wasm build_limits build.sh tests/bench/limits.c c/simd.h
     make_if_changed bench-npm tests/bench/node_modules install_bench_packages tests/bench/package{,-lock}.json
     exec node "$@"
 }
 
-bench_browser() {
-    need_browser
-    bench tests/bench/browser.js "$@"
-}
-
-golden() {
-    local python=/usr/bin/python3
-    "$python" -c 'import torch' 2>/dev/null || install_or_die "PyTorch for $python" python3-torch
-    "$python" tests/golden/golden.py
-}
+mkdir -p build
+if ! has emcc && [[ -n ${EMSDK:-} ]]; then PATH="$EMSDK/upstream/emscripten:$EMSDK:$PATH"; fi
 
 command=${1:-build}
 [[ $# == 0 ]] || shift
 case $command in
-build) build ;;
-demo) demo "$@" ;;
+build)
+    need 'node emcc' relaxed
+    build
+    ;;
+demo)
+    need 'node emcc' relaxed
+    build
+    exec node web/demo/serve.js "$@"
+    ;;
 test) run_tests "$@" ;;
-bench) bench tests/bench/bench.js "$@" ;;
-bench-browser) bench_browser "$@" ;;
+bench)
+    need 'node emcc' relaxed
+    bench tests/bench/bench.js "$@"
+    ;;
 compare)
+    need 'node emcc' relaxed
     build
     need_newer_node
     exec node tests/bench/compare.js "$@"
     ;;
-golden) golden ;;
+bench-browser)
+    need 'node emcc chromium' relaxed
+    CHROMIUM=$(find_chromium)
+    export CHROMIUM
+    bench tests/bench/browser.js "$@"
+    ;;
+golden)
+    need torch
+    exec /usr/bin/python3 tests/golden/golden.py
+    ;;
+flags) flags "$@" ;;
 -h | --help | help) usage ;;
 *)
     usage >&2

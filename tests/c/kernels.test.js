@@ -1,14 +1,14 @@
-/**
- * The kernels' own tests, written in C beside this file, in both worlds: natively under AddressSanitizer and
- * UBSan, and as WebAssembly, where the instructions are the real ones. Each promise of the C program
- * is a subtest.
- */
+// Runs the kernels' tests, which are written in C beside this file. Each build has its own code paths, so the
+// tests run natively under AddressSanitizer and UBSan, and as WebAssembly, both with and without relaxed
+// SIMD.
+
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
-import { test } from 'node:test'
+import { mkdirSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { nodes } from '../nodes/nodes.js'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const sources = ['c', 'tests/c'].flatMap((folder) =>
@@ -16,32 +16,22 @@ const sources = ['c', 'tests/c'].flatMap((folder) =>
     .filter((name) => name.endsWith('.c'))
     .map((name) => join(folder, name)),
 )
-const language = [
-  '-std=c11',
-  '-Wall',
-  '-Wextra',
-  '-Werror',
-  '-Wshadow',
-  '-Wconversion',
-  '-Wstrict-prototypes',
-  '-Wmissing-prototypes',
-]
+const LIMIT = 15 * 60 * 1000 // milliseconds for one program: only a hang takes that long
 
 mkdirSync(join(root, 'build'), { recursive: true })
 
 /**
- * Runs a program in the root folder, for at most `seconds`.
+ * Runs a program in the root folder.
  *
  * @param {string} file
  * @param {string[]} args
- * @param {number} seconds
- * @returns {Promise<{ status: number | string, stdout: string, stderr: string }>} status: the exit code,
- *   or else the signal that ended it or the error that kept it from starting
+ * @returns {Promise<{ status: number | string, stdout: string, stderr: string }>} status: the exit code, the
+ *   signal that ended the program, or the error that kept it from starting
  */
-function run(file, args, seconds) {
-  // The kernels have no malloc to leak from, and the leak checker does not start where ptrace is forbidden.
+function run(file, args) {
+  // Kernels do not allocate, so nothing can leak; and the leak checker fails where ptrace is forbidden.
   const env = { ...process.env, ASAN_OPTIONS: 'detect_leaks=0', UBSAN_OPTIONS: 'print_stacktrace=1' }
-  const options = { cwd: root, env, timeout: seconds * 1000, maxBuffer: 2 ** 24 }
+  const options = { cwd: root, env, timeout: LIMIT, maxBuffer: 2 ** 24 }
   return new Promise((resolve) => {
     execFile(file, args, options, (error, stdout, stderr) => {
       resolve({ status: error ? (error.code ?? error.signal ?? error.message) : 0, stdout, stderr })
@@ -50,78 +40,84 @@ function run(file, args, seconds) {
 }
 
 /**
+ * Compiles the kernels and their tests.
+ *
+ * @param {import('node:test').TestContext} t skipped where build.sh says that the build is not possible
  * @param {string} compiler
- * @param {string[]} args
+ * @param {'simd' | 'relaxed' | 'native'} build whose flags `./build.sh flags` prints
+ * @param {string} program in build/
+ * @param {string[]} [more] flags
+ * @returns {Promise<boolean>} whether the program is there
  */
-async function compile(compiler, args) {
-  // Seconds, but for an Emscripten that has yet to build its C library.
-  const { status, stdout, stderr } = await run(compiler, [...language, ...args, ...sources, '-lm'], 300)
+async function compile(t, compiler, build, program, more = []) {
+  const flags = await run('./build.sh', ['flags', build])
+  if (flags.status !== 0) {
+    t.skip(flags.stderr.trim())
+    return false
+  }
+  const args = [...flags.stdout.trim().split(' '), ...more, '-Ic', '-o', program, ...sources, '-lm']
+  const { status, stdout, stderr } = await run(compiler, args)
   assert.equal(status, 0, `${compiler} failed (${status}):\n${stdout}${stderr}`)
+  if (stderr) t.diagnostic(stderr)
+  return true
 }
 
 /**
- * Each line `ok - name` or `not ok - name: why` as a subtest, and one more for how the program ended:
- * a crash, a sanitizer's report and a hang leave no summary.
+ * Reports each line `ok - name` or `not ok - name: reason` as a subtest. One more subtest checks how the
+ * program ended: after a crash, a sanitizer's report or a hang there is no summary.
  *
  * @param {import('node:test').TestContext} t
  * @param {string} file
- * @param {string[]} args
+ * @param {string[]} [args]
  */
-async function report(t, file, args) {
-  const { status, stdout, stderr } = await run(file, args, 120)
-  const promises = [...stdout.matchAll(/^(ok|not ok) - (.+?)(?:: (.+))?$/gm)]
-  for (const [, verdict, name, why] of promises) {
-    await t.test(name, () => assert.ok(verdict === 'ok', why))
+async function report(t, file, args = []) {
+  const { status, stdout, stderr } = await run(file, args)
+  const results = [...stdout.matchAll(/^(ok|not ok) - (.+?)(?:: (.+))?$/gm)]
+  for (const [, verdict, name, reason] of results) {
+    await t.test(name, () => assert.ok(verdict === 'ok', reason))
   }
   await t.test('the program runs to its end', () => {
     const summary = /^(\d+) passed, (\d+) failed\n$/m.exec(stdout)
-    const last = promises.at(-1)?.[2] ?? 'nothing'
+    const last = results.at(-1)?.[2] ?? 'nothing'
     assert.ok(summary, `ended with ${status} after "${last}":\n${stderr || stdout.slice(-2000)}`)
     const [passed, failed] = summary.slice(1).map(Number)
-    assert.equal(promises.length, passed + failed, stdout)
+    assert.equal(results.length, passed + failed, stdout)
     assert.equal(status, failed ? 1 : 0, stderr)
   })
 }
 
-test('the kernels, natively under AddressSanitizer and UBSan', async (t) => {
-  const program = join(root, 'build/test-kernels')
-  await compile(process.env.CC ?? 'gcc', [
-    '-O1',
-    '-g',
-    '-fsanitize=address,undefined',
-    '-fno-sanitize-recover=all',
-    '-fno-omit-frame-pointer',
-    '-ffp-contract=off',
-    '-Ic',
-    '-Itests/c',
-    '-o',
-    program,
-  ])
-  await report(t, program, [])
-})
-
-/** emcc from the PATH, or else from an emsdk folder, as build.sh finds it. */
-function findEmcc() {
-  const onPath = (process.env.PATH ?? '').split(delimiter).some((folder) => existsSync(join(folder, 'emcc')))
-  return onPath || !process.env.EMSDK ? 'emcc' : join(process.env.EMSDK, 'upstream/emscripten/emcc')
+/** @param {string} program @returns {Promise<string | undefined>} a Node that can compile this WebAssembly */
+async function nodeFor(program) {
+  const valid = `WebAssembly.validate(require('node:fs').readFileSync(${JSON.stringify(program)}))`
+  for (const node of nodes) {
+    if ((await run(node, ['-p', valid])).stdout.trim() === 'true') return node
+  }
 }
 
-test('the kernels as WebAssembly', async (t) => {
-  const program = join(root, 'build/test-kernels.wasm')
-  // The flags of build_wasm in build.sh, but with malloc and a fixed memory, for the tests. tests/c is not on
-  // the include path: its wasm_simd128.h is for native compilers.
-  await compile(findEmcc(), [
-    '-O2',
-    '-msimd128',
-    '-fno-vectorize',
-    '-fno-slp-vectorize',
-    '-ffp-contract=off',
-    '-fno-math-errno',
-    '-Ic',
-    '-sSTANDALONE_WASM',
-    '-sINITIAL_MEMORY=256MB',
-    '-o',
-    program,
-  ])
-  await report(t, process.execPath, ['--no-warnings', join(root, 'tests/c/wasi.js'), program])
+// Two programs at a time: each uses one core.
+describe('the kernels', { concurrency: 2 }, () => {
+  // The native compiler has no relaxed SIMD, but compiles the code that is written for it.
+  for (const [name, program, flags] of [
+    ['natively, under AddressSanitizer and UBSan', 'build/test-kernels', []],
+    [
+      'natively, as the relaxed build, under AddressSanitizer and UBSan',
+      'build/test-kernels-relaxed',
+      ['-D__wasm_relaxed_simd__'],
+    ],
+  ]) {
+    test(name, async (t) => {
+      const compiler = process.env.CC || 'gcc'
+      if (await compile(t, compiler, 'native', program, flags)) await report(t, program)
+    })
+  }
+
+  for (const build of ['simd', 'relaxed']) {
+    test(`as WebAssembly, build ${build}`, async (t) => {
+      const program = `build/test-kernels-${build}.wasm`
+      if (!(await compile(t, 'emcc', build, program, ['-sSTANDALONE_WASM', '-sINITIAL_MEMORY=256MB']))) return
+      const node = await nodeFor(program)
+      if (!node) return t.skip('no Node here can run relaxed SIMD: Node 22 or later can')
+      await report(t, node, ['--no-warnings', 'tests/c/wasi.js', program])
+    })
+  }
 })

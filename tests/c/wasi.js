@@ -1,4 +1,4 @@
-/** Runs a WASI program, in a process of its own because it may crash or hang: node wasi.js <program.wasm> */
+// Runs a WASI program: node wasi.js <program.wasm>. In a process of its own, because the program may crash or hang.
 import { readFileSync } from 'node:fs'
 import { WASI } from 'node:wasi'
 

@@ -1,7 +1,7 @@
-/* Clang's <wasm_simd128.h> for native compilers, by way of SIMDe (Debian's libsimde-dev 0.7.4): `-I tests/c` makes
- * c/ compile natively, so that sanitizers and valgrind see the very kernels that ship. The WebAssembly build must
- * not have this folder on its include path. tests/c/simd.c holds it to the WebAssembly specification.
- */
+/* Clang's <wasm_simd128.h> for native compilers, made of SIMDe (0.7.4 or later). With `-I tests/c` the
+ * kernels in c/ compile natively, so that sanitizers check the code that ships. The WebAssembly builds must
+ * not have this folder on their include path. tests/c/simd.c compares these functions with the WebAssembly
+ * specification. */
 #ifndef GPT_NATIVE_WASM_SIMD128_H
 #define GPT_NATIVE_WASM_SIMD128_H
 
@@ -10,9 +10,9 @@
 #define SIMDE_ENABLE_NATIVE_ALIASES
 #include <simde/wasm/simd128.h>
 
-/* Where the compiler has no __builtin_roundevenf (clang before 17), SIMDe rounds -0.5 to +0 instead of -0; and
- * where it has one, the C library must have roundevenf (musl has not). rintf is right in the default rounding mode,
- * which is the only one WebAssembly knows. */
+/* SIMDe's nearest is wrong for some compilers: it rounds -0.5 to +0 with clang before 17, and needs a
+ * roundevenf that musl does not have. rintf is right in the default rounding mode, the only mode of
+ * WebAssembly. */
 static inline v128_t gpt_native_f32x4_nearest(v128_t v)
 {
     simde_v128_private lanes = simde_v128_to_private(v);
@@ -22,7 +22,7 @@ static inline v128_t gpt_native_f32x4_nearest(v128_t v)
 #undef wasm_f32x4_nearest
 #define wasm_f32x4_nearest(v) gpt_native_f32x4_nearest(v)
 
-/* SIMDe multiplies as int, whose overflow is undefined in C and wraps in WebAssembly. */
+/* SIMDe multiplies int, which is undefined in C when it overflows. In WebAssembly it wraps. */
 static inline v128_t gpt_native_i32x4_mul(v128_t a, v128_t b)
 {
     simde_v128_private x = simde_v128_to_private(a), y = simde_v128_to_private(b);
@@ -31,5 +31,9 @@ static inline v128_t gpt_native_i32x4_mul(v128_t a, v128_t b)
 }
 #undef wasm_i32x4_mul
 #define wasm_i32x4_mul(a, b) gpt_native_i32x4_mul(a, b)
+
+/* SIMDe 0.7.4 has no relaxed SIMD. Relaxed multiply-add may round once or twice: twice is faster here. */
+#undef wasm_f32x4_relaxed_madd
+#define wasm_f32x4_relaxed_madd(a, b, c) wasm_f32x4_add(wasm_f32x4_mul(a, b), c)
 
 #endif

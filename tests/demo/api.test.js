@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { launch, open, serve } from './browser.js'
+import { launch, open, serve, test as browserTest } from './browser.js'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const folder = join(root, 'web/demo/dist/api')
@@ -60,7 +60,7 @@ test('links inside the reference resolve, and none leads elsewhere', () => {
   assert.ok(count > 1000, `${count}`)
 })
 
-test('the page links to the reference, which opens under its Content-Security-Policy', async () => {
+browserTest('the page links to the reference, which opens under its Content-Security-Policy', async () => {
   const server = await serve()
   const browser = await launch()
   try {

@@ -4,8 +4,26 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import * as runner from 'node:test'
 import { fileURLToPath } from 'node:url'
 import puppeteer from 'puppeteer-core'
+
+/** Why tests in a browser are skipped, or false. build.sh looks for the browsers. */
+export const skipped = {
+  chrome: !process.env.CHROMIUM && 'no Chromium or Chrome that tests can control: see ./build.sh --help',
+  firefox: !process.env.FIREFOX && 'no Firefox that tests can control: see ./build.sh --help',
+}
+
+// `test`, `before` and `after` of node:test, for tests that need Chromium: without it every test is skipped with the
+// same reason, and no hook runs.
+const skip = skipped.chrome
+const nothing = () => {}
+/** @type {typeof runner.test} */
+export const test = skip ? (name) => runner.test(name, { skip }) : runner.test
+/** @type {typeof runner.before} */
+export const before = skip ? nothing : runner.before
+/** @type {typeof runner.after} */
+export const after = skip ? nothing : runner.after
 
 const FLAGS = [
   '--no-sandbox', // Chromium refuses to run as root with one
@@ -56,6 +74,22 @@ export function launch(browser = 'chrome', features = {}) {
 }
 
 /**
+ * Sets the size of the window's content. Firefox 140 sets the size, but then refuses to set the screen orientation.
+ *
+ * @param {import('puppeteer-core').Page} page
+ * @param {number} width
+ * @param {number} height
+ */
+async function setSize(page, width, height) {
+  try {
+    await page.setViewport({ width, height })
+  } catch (error) {
+    if (!/setScreenOrientationOverride/.test(String(error))) throw error
+    await page.waitForFunction((w, h) => innerWidth === w && innerHeight === h, {}, width, height)
+  }
+}
+
+/**
  * Opens a page and keeps account of what it should not do.
  *
  * @param {import('puppeteer-core').Browser} browser
@@ -79,7 +113,7 @@ export async function open(browser, url, { width = 1440, height = 900, features 
       foreign.push(request.url())
     }
   })
-  await page.setViewport({ width, height })
+  await setSize(page, width, height)
   const media = Object.entries(features).map(([name, value]) => ({ name, value }))
   if (media.length) await page.emulateMediaFeatures(media)
   // Chromium says on the console what its policy forbade; Firefox does not.

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { launch, open, openAll, press, serve, WHOLE_SECTION } from './browser.js'
+import { launch, open, openAll, press, serve, skipped, WHOLE_SECTION } from './browser.js'
 
 const WIDE = { width: 1440, height: 900 }
 const NARROW = { width: 360, height: 780 }
@@ -46,8 +46,7 @@ async function change(page) {
 
 describe('everywhere', { concurrency: 2 }, () => {
   for (const name of ['chrome', 'firefox']) {
-    const skip = name === 'firefox' && !process.env.FIREFOX && 'there is no Firefox: ./build.sh --help'
-    describe(name, { skip, concurrency: 1 }, () => {
+    describe(name, { skip: skipped[name], concurrency: 1 }, () => {
       /** A browser for each of the readers: Firefox learns of its reader at its start. */
       const browsers = new Map()
       let ids

@@ -2,13 +2,23 @@
 
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
-import { after, before, test } from 'node:test'
 import { load } from 'gpt-layers'
 import { plainFeedForward } from '../../web/demo/src/plain.js'
 import { create, look, time, weightsOf } from '../../web/demo/src/sections/feedforward/compute.js'
 import { STAGES } from '../../web/demo/src/sections/feedforward/slice.js'
 import { golden } from '../lib/support.js'
-import { assertInFrame, assertOnScreen, launch, open, press, SCREENS, serve } from './browser.js'
+import {
+  after,
+  assertInFrame,
+  assertOnScreen,
+  before,
+  launch,
+  open,
+  press,
+  SCREENS,
+  serve,
+  test,
+} from './browser.js'
 
 let server, browser
 before(async () => {

@@ -4,11 +4,22 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
 import { load } from 'gpt-layers'
 import { activate, extremes } from '../../web/demo/src/sections/gelu/compute.js'
 import { golden } from '../lib/support.js'
-import { assertInFrame, assertOnScreen, launch, open, press, saved, SCREENS, serve } from './browser.js'
+import {
+  after,
+  assertInFrame,
+  assertOnScreen,
+  before,
+  launch,
+  open,
+  press,
+  saved,
+  SCREENS,
+  serve,
+  test,
+} from './browser.js'
 
 let server, browser, folder
 before(async () => {

@@ -1,12 +1,22 @@
 // Section 7: a small GPT, its norms and its heads.
 
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
 import { load } from 'gpt-layers'
 import { create, run, train } from '../../web/demo/src/sections/gpt/compute.js'
 import { NORMS } from '../../web/demo/src/sections/gpt/config.js'
 import { golden } from '../lib/support.js'
-import { assertInFrame, assertOnScreen, launch, open, press, SCREENS, serve } from './browser.js'
+import {
+  after,
+  assertInFrame,
+  assertOnScreen,
+  before,
+  launch,
+  open,
+  press,
+  SCREENS,
+  serve,
+  test,
+} from './browser.js'
 
 let server, browser
 before(async () => {

@@ -1,12 +1,22 @@
 // Section 6: a deep stack with layer norm and without, and its training in a worker.
 
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
 import { load } from 'gpt-layers'
 import { Stack } from '../../web/demo/src/sections/gradients/stack.js'
 import { drift, flow, learning, short } from '../../web/demo/src/sections/gradients/words.js'
 import { golden } from '../lib/support.js'
-import { assertInFrame, assertOnScreen, launch, open, press, SCREENS, serve } from './browser.js'
+import {
+  after,
+  assertInFrame,
+  assertOnScreen,
+  before,
+  launch,
+  open,
+  press,
+  SCREENS,
+  serve,
+  test,
+} from './browser.js'
 
 const RUN = 60_000 // milliseconds that 200 steps may take where much else runs; alone it is a few seconds
 

@@ -3,10 +3,9 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { after, before, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { golden, unpack } from '../lib/support.js'
-import { launch, open, serve } from './browser.js'
+import { after, before, launch, open, serve, test } from './browser.js'
 
 const UPDATE = 4 // milliseconds that an update may take
 const cells = golden('notebook')

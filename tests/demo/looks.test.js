@@ -5,8 +5,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
-import { after, before, test } from 'node:test'
-import { WHOLE_SECTION, launch, open, openAll, serve } from './browser.js'
+import { after, before, launch, open, openAll, serve, test, WHOLE_SECTION } from './browser.js'
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const screenshots = fileURLToPath(new URL('../../build/screenshots/', import.meta.url))

@@ -1,11 +1,21 @@
 // Section 3: layer norm, batch norm and RMSNorm of one batch.
 
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
 import { load } from 'gpt-layers'
 import { draw, normalise } from '../../web/demo/src/sections/norms/compute.js'
 import { golden, unpack } from '../lib/support.js'
-import { assertInFrame, assertOnScreen, launch, open, press, SCREENS, serve } from './browser.js'
+import {
+  after,
+  assertInFrame,
+  assertOnScreen,
+  before,
+  launch,
+  open,
+  press,
+  SCREENS,
+  serve,
+  test,
+} from './browser.js'
 
 let server, browser
 before(async () => {

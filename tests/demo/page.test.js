@@ -3,9 +3,8 @@
 import assert from 'node:assert/strict'
 import { mkdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { after, before, test } from 'node:test'
 import { golden } from '../lib/support.js'
-import { launch, open, serve } from './browser.js'
+import { after, before, launch, open, serve, test } from './browser.js'
 
 let server, browser
 before(async () => {

@@ -4,9 +4,8 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { launch, open, press, saved, serve } from './browser.js'
+import { after, before, launch, open, press, saved, serve, test } from './browser.js'
 
 const FIRST_LOAD = 120e3 // bytes, gzipped, WebAssembly and fonts included
 

@@ -1,11 +1,21 @@
 // Section 2: the two divisors, over n.
 
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
 import { load } from 'gpt-layers'
 import { estimate, layerRow } from '../../web/demo/src/sections/variance/compute.js'
 import { golden } from '../lib/support.js'
-import { assertInFrame, assertOnScreen, launch, open, press, SCREENS, serve } from './browser.js'
+import {
+  after,
+  assertInFrame,
+  assertOnScreen,
+  before,
+  launch,
+  open,
+  press,
+  SCREENS,
+  serve,
+  test,
+} from './browser.js'
 
 let server, browser
 before(async () => {

@@ -5,10 +5,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { extname, join } from 'node:path'
-import { after, before, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { build } from 'vite'
-import { launch } from '../demo/browser.js'
+import { after, before, launch, test } from '../demo/browser.js'
 
 const APP = `
 import { load } from 'gpt-layers'

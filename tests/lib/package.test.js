@@ -136,13 +136,17 @@ export { code, tensors, stop }
 
 test(
   'require finds the package where Node can require ES modules',
-  { skip: !process.features.require_module },
+  { skip: !process.features.require_module && 'this Node cannot require ES modules' },
   () => {
     const code = "require('gpt-layers').load().then((gpt) => console.log(String(gpt.ones([2]))))"
     writeFileSync(join(folder, 'required.cjs'), code)
     assert.equal(run(process.execPath, ['--no-warnings', 'required.cjs']), 'tensor([1., 1.])\n')
   },
 )
+
+// Sizes differ by compiler: README and the limits are for this one, Debian 12's.
+const compiler = readFileSync(join(root, 'build/wasm/compiler.txt'), 'utf8').trim()
+const otherCompiler = compiler !== 'Emscripten 3.1.6, clang 14' && `sizes are not checked for ${compiler}`
 
 // They know that package.json promises the relaxed build.
 const incomplete = !builds.relaxed && 'built without relaxed'
@@ -151,7 +155,8 @@ test('publint and attw find nothing', { skip: incomplete }, () => {
   run(tool('attw'), [tarball], root) // fails where it finds something; its settings are in .attw.json
 })
 
-test('an app pays at most 45 kB gzipped for load and the simd build', async () => {
+let downloadSize
+test('an app downloads only the build that it runs', async () => {
   writeFileSync(
     join(folder, 'app.js'),
     "import { load } from 'gpt-layers'\nload().then((gpt) => console.log(gpt.build))\n",
@@ -173,18 +178,20 @@ test('an app pays at most 45 kB gzipped for load and the simd build', async () =
     output.some(({ fileName }) => /worker-.*\.js$/.test(fileName)),
     'the worker is there',
   )
-  const size = [...downloaded].reduce((sum, chunk) => sum + gzipSync(chunk.code, { level: 9 }).length, 0)
   assert.ok(downloaded.size >= 2, 'the WebAssembly is a chunk of its own')
   for (const name of Object.keys(builds)) {
     const [chunk] = output.filter((chunk) => holds(chunk, `dist/wasm/${name}.js`))
     assert.equal(downloaded.has(chunk), name === 'simd', `${name} is a chunk of its own`)
   }
-  assert.ok(size <= 45_000, `${size} bytes`)
+  downloadSize = [...downloaded].reduce((sum, { code }) => sum + gzipSync(code, { level: 9 }).length, 0)
 })
 
-test('what README says of sizes is so', () => {
+test('an app pays at most 45 kB gzipped for load and the simd build', { skip: otherCompiler }, () => {
+  assert.ok(downloadSize <= 45_000, `${downloadSize} bytes`)
+})
+
+test('what README says of sizes is so', { skip: otherCompiler }, () => {
   const [, wasm] = /`simd\.wasm`[^|]*\| ([\d.]+) kB/.exec(readme)
   const bytes = readFileSync(join(root, 'dist/wasm/simd.wasm')).length
-  // compilers differ by version; README's is Emscripten 3.1.6's
   assert.ok(Math.abs(bytes - Number(wasm) * 1000) < 0.1 * bytes, `${bytes} bytes`)
 })
