@@ -1,50 +1,67 @@
-// Threads: the same bits as one, and nothing that hangs, burns or stays behind, whatever becomes of the workers.
+// Threads give the bits of one thread, sleep when idle, and end with their instance, whatever happens to a worker.
+
+/** @import { Attention, Conv1D, FeedForward, Gpt, Linear, Tensor } from 'gpt-layers' */
 
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as immediate } from 'node:timers/promises'
 import { afterEach, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { Worker } from 'node:worker_threads'
-import { GPT_CONFIG_124M } from 'gpt-layers'
+import { GPT_CONFIG_124M, load } from 'gpt-layers'
 import { SLOTS, WORDS } from '../../dist/threads/parts.js'
 import { Crew } from '../../dist/threads/threads.js'
-import { loadForTest } from './support.js'
+import { collectGarbage, gradientOf, loadForTest, until, workersSleep } from './support.js'
 
 const skip =
   !process.getBuiltinModule && `one thread in Node ${process.version}, which has no getBuiltinModule`
 
-/** The workers that were started since the last test. */
+const PATIENCE = 120_000 // ms after which a process that should have ended is killed
+
+/** The workers that were started since the last test. @type {Worker[]} */
 let workers = []
 process.on('worker', (worker) => workers.push(worker))
 afterEach(() => (workers = []))
 
-/** A layer after a forward and a backward of random numbers. */
-const trained = (gpt, layer, shape) => {
-  const y = layer.forward(gpt.randn([...shape, layer.inFeatures ?? layer.nx ?? layer.embDim]))
+/**
+ * A forward and a backward of random numbers.
+ *
+ * @template {Linear | Conv1D | FeedForward | Attention} L
+ * @param {Gpt} gpt
+ * @param {L} layer
+ * @param {number[]} shape of x
+ * @returns {{ layer: L, dx: Tensor }}
+ */
+function trained(gpt, layer, shape) {
+  const y = layer.forward(gpt.randn(shape))
   return { layer, dx: layer.backward(gpt.randn(y.shape)) }
 }
 
 const odd = { embDim: 57, nHeads: 3, contextLength: 201, dropRate: 0.1 }
 
-/** Every layer at odd sizes and at GPT-2's, each enough work to be shared. */
+/**
+ * Every layer at odd sizes and at GPT-2's, each with enough work to be shared.
+ *
+ * @param {Gpt} gpt
+ * @returns {Record<string, () => Tensor>} each returns a result to compare
+ */
 const calls = (gpt) => ({
   'Linear of one row': () => new gpt.Linear(768, 3072).forward(gpt.randn([1, 768])),
   'Linear of few rows': () => new gpt.Linear(333, 517).forward(gpt.randn([7, 333])),
   'Linear of many rows, without bias': () =>
     new gpt.Linear(65, 131, { bias: false }).forward(gpt.randn([331, 65])),
-  'Linear’s gradient for few rows': () => trained(gpt, new gpt.Linear(768, 517), [3]).dx,
-  'Linear’s gradient for many rows': () => trained(gpt, new gpt.Linear(333, 131), [65]).dx,
-  'Linear’s weight’s gradient': () => trained(gpt, new gpt.Linear(333, 131), [65]).layer.weight.grad,
+  'Linear’s gradient for few rows': () => trained(gpt, new gpt.Linear(768, 517), [3, 768]).dx,
+  'Linear’s gradient for many rows': () => trained(gpt, new gpt.Linear(333, 131), [65, 333]).dx,
+  'Linear’s weight’s gradient': () =>
+    gradientOf(trained(gpt, new gpt.Linear(333, 131), [65, 333]).layer.weight),
   'Conv1D of few rows': () => new gpt.Conv1D(517, 768).forward(gpt.randn([3, 768])),
   'Conv1D of many rows, without bias': () =>
     new gpt.Conv1D(131, 65, { bias: false }).forward(gpt.randn([331, 65])),
-  'Conv1D’s gradient': () => trained(gpt, new gpt.Conv1D(131, 333), [65]).dx,
-  'Conv1D’s weight’s gradient': () => trained(gpt, new gpt.Conv1D(131, 333), [65]).layer.weight.grad,
+  'Conv1D’s gradient': () => trained(gpt, new gpt.Conv1D(131, 333), [65, 333]).dx,
+  'Conv1D’s weight’s gradient': () =>
+    gradientOf(trained(gpt, new gpt.Conv1D(131, 333), [65, 333]).layer.weight),
   ReLU: () => new gpt.ReLU().forward(gpt.randn([3, 100_003])),
   'GELU, tanh': () => new gpt.GELU().forward(gpt.randn([100_003])),
   'GELU, erf': () => new gpt.GELU({ approximate: 'none' }).forward(gpt.randn([128, 3072])),
@@ -55,18 +72,20 @@ const calls = (gpt) => ({
     new gpt.FeedForward({ embDim: 67, hiddenDim: 259 }).eval().forward(gpt.randn([37, 67])),
   'FeedForward of many rows': () =>
     new gpt.FeedForward({ embDim: 67, hiddenDim: 259 }).eval().forward(gpt.randn([401, 67])),
-  'FeedForward’s gradient': () => trained(gpt, new gpt.FeedForward({ embDim: 67, hiddenDim: 259 }), [37]).dx,
+  'FeedForward’s gradient': () =>
+    trained(gpt, new gpt.FeedForward({ embDim: 67, hiddenDim: 259 }), [37, 67]).dx,
   'FeedForward at GPT-2’s': () => new gpt.FeedForward(GPT_CONFIG_124M).eval().forward(gpt.randn([130, 768])),
   'Attention of few tokens': () => new gpt.Attention(GPT_CONFIG_124M).forward(gpt.randn([7, 768])),
   'Attention at an odd size': () => new gpt.Attention(odd).eval().forward(gpt.randn([2, 201, 57])),
   'Attention’s weights': () =>
     new gpt.Attention(odd).forward(gpt.randn([201, 57]), { returnWeights: true }).weights,
-  'Attention’s gradient': () => trained(gpt, new gpt.Attention(odd), [2, 201]).dx,
-  'Attention’s weight’s gradient': () => trained(gpt, new gpt.Attention(odd), [201]).layer.cAttn.weight.grad,
+  'Attention’s gradient': () => trained(gpt, new gpt.Attention(odd), [2, 201, 57]).dx,
+  'Attention’s weight’s gradient': () =>
+    gradientOf(trained(gpt, new gpt.Attention(odd), [201, 57]).layer.cAttn.weight),
 })
 
 for (const threads of [2, 3]) {
-  test(`${threads} threads give the bits that one gives`, { skip }, async (t) => {
+  test(`${threads} threads give the bits of one thread`, { skip }, async (t) => {
     const [one, many] = [await loadForTest({ threads: 1 }), await loadForTest({ threads })]
     assert.ok(many.exports.memory.buffer instanceof SharedArrayBuffer)
     assert.equal(workers.length, threads - 1)
@@ -80,14 +99,14 @@ for (const threads of [2, 3]) {
         many.scope(() => actual[name]().data.slice()),
       ]
       assert.deepEqual(y, x, name)
-      assert.ok(notify.mock.callCount() > 0, `${name} was shared`)
+      assert.ok(notify.mock.callCount() > 0, `${name} should be shared among the threads`)
       notify.mock.restore()
     }
     many.dispose()
   })
 }
 
-test('thousands of calls one after the other, awake or asleep, lose nothing', { skip }, async () => {
+test('thousands of calls to busy and to sleeping threads give the bits of one thread', { skip }, async () => {
   const gpt = await loadForTest({ threads: 3 })
   const x = gpt.randn([70_000])
   const layer = new gpt.GELU()
@@ -98,27 +117,27 @@ test('thousands of calls one after the other, awake or asleep, lose nothing', { 
       assert.equal(y[i * 23], expected[i * 23])
       if (i % 100 === 0) assert.deepEqual(y.slice(), expected)
     })
-    if (i % 500 === 0) await sleep(5)
+    if (i % 500 === 0) await workersSleep(gpt)
   }
   gpt.dispose()
 })
 
-test('the parked threads burn nothing, and Node exits by itself', { skip }, async () => {
+test('idle threads sleep', { skip }, async () => {
+  const gpt = await loadForTest({ threads: 3 })
+  new gpt.GELU().forward(gpt.randn([100_000]))
+  await workersSleep(gpt)
+  gpt.dispose()
+})
+
+test('sleeping threads do not keep Node alive', { skip }, async () => {
   const code = `import { loadForTest } from './support.js'
     const gpt = await loadForTest({ threads: 3 })
     new gpt.GELU().forward(gpt.randn([100_000]))
-    const before = process.cpuUsage()
-    await new Promise((resolve) => setTimeout(resolve, 500))
-    const { user, system } = process.cpuUsage(before)
-    console.log(gpt.threads, user + system, Date.now())`
+    console.log(gpt.threads)`
   const cwd = fileURLToPath(new URL('.', import.meta.url))
-  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', code], {
-    cwd,
-  })
-  const [threads, microseconds, finished] = stdout.split(' ').map(Number)
-  assert.equal(threads, 3)
-  assert.ok(microseconds < 50_000, `${microseconds} µs in 500 ms`)
-  assert.ok(Date.now() - finished < 1000, `exits ${Date.now() - finished} ms after its last line`)
+  const args = ['--input-type=module', '--eval', code]
+  const { stdout } = await promisify(execFile)(process.execPath, args, { cwd, timeout: PATIENCE })
+  assert.equal(stdout, '3\n')
 })
 
 test('dispose ends the workers', { skip }, async () => {
@@ -129,21 +148,18 @@ test('dispose ends the workers', { skip }, async () => {
   await exits
 })
 
-test('the workers of an instance that nobody holds end', { skip }, async () => {
-  setFlagsFromString('--expose-gc')
-  const collectGarbage = runInNewContext('gc')
+test('the workers of an unreachable instance end', { skip }, async () => {
   await (async () => new (await loadForTest({ threads: 2 })).ReLU())()
   let ended = false
   workers[0].once('exit', () => (ended = true))
-  for (let i = 0; i < 100 && !ended; i++) {
+  await until(() => {
     collectGarbage()
-    await sleep(10)
-  }
-  assert.ok(ended)
+    return ended
+  }, 'the worker has ended')
 })
 
 test(
-  'where a worker ends, the next call is right all the same, and then there is one thread',
+  'when a worker ends, the calls meanwhile are right, and then there is one thread',
   { skip },
   async () => {
     const gpt = await loadForTest({ threads: 3 })
@@ -152,25 +168,25 @@ test(
     const expected = layer.forward(x).toArray()
     const exit = once(workers[0], 'exit')
     workers[0].terminate()
-    assert.deepEqual(layer.forward(x).toArray(), expected)
-    for (const end = Date.now() + 50; Date.now() < end;); // it is gone by now, and we have not been told
-    assert.deepEqual(layer.forward(x).toArray(), expected)
+    // The worker ends during these calls; this thread hears of it only after them.
+    for (let i = 0; i < 20; i++) assert.deepEqual(layer.forward(x).toArray(), expected)
     await exit
     assert.equal(gpt.threads, 1)
     assert.deepEqual(layer.forward(x).toArray(), expected)
   },
 )
 
-test('a worker that dies within a kernel leaves a part, which the caller does after a while', () => {
+test('when a worker dies within a kernel, the caller does its part', () => {
   const board = {
     words: new Int32Array(new SharedArrayBuffer(4 * WORDS)),
     slots: new Float64Array(new SharedArrayBuffer(8 * SLOTS)),
   }
+  /** @type {number[][]} */
   const done = []
   const kernels = {
-    gpt_test(a, b, part, parts) {
-      done.push([a, b, part, parts])
-      if (done.length === 1) board.words[0]-- // a part is taken, by one who will not do it
+    gpt_test(/** @type {number[]} */ ...args) {
+      done.push(args)
+      if (done.length === 1) board.words[0]-- // As if a worker took a part and died.
       return done.length === 4 ? -3 : 0
     },
   }
@@ -185,17 +201,16 @@ test('a worker that dies within a kernel leaves a part, which the caller does af
 })
 
 test('a page that is not cross-origin isolated gets one thread', async (t) => {
-  t.after(() => delete globalThis.crossOriginIsolated)
-  globalThis.crossOriginIsolated = false
+  t.after(() => Reflect.deleteProperty(globalThis, 'crossOriginIsolated'))
+  Object.defineProperty(globalThis, 'crossOriginIsolated', { value: false, configurable: true })
   const gpt = await loadForTest({ threads: 1 })
   assert.equal(gpt.threads, 1)
-  const { load } = await import('gpt-layers')
   const many = await load({ threads: 2 })
   assert.equal(many.threads, 1)
   assert.ok(many.exports.memory.buffer instanceof ArrayBuffer)
 })
 
-/** Workers that do not work, each in its way. */
+/** Workers that fail, each in another way. */
 const failing = {
   'cannot be made': class {
     constructor() {
@@ -219,8 +234,7 @@ const failing = {
   },
 }
 for (const [how, Failing] of Object.entries(failing)) {
-  test(`where a worker ${how}, load settles for one thread`, { skip }, async (t) => {
-    const { load } = await import('gpt-layers')
+  test(`where a worker ${how}, load gives one thread`, { skip }, async (t) => {
     t.mock.method(process, 'getBuiltinModule', () => ({ Worker: Failing }))
     const patient = how === 'never answers'
     if (patient) t.mock.timers.enable({ apis: ['setTimeout'] })
