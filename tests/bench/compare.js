@@ -1,10 +1,10 @@
-// `./build.sh compare DIR`: this package beside another build of it, usually an older version, through the public API
-// that both have.
+// `./build.sh compare DIR`: this package beside another build of it, usually an older version, through the
+// public API that both have.
 //
-// Old and new run in one process and in turns: A B, B A, A B, ... A row's ratio is the median of the ratios of the
-// pairs, so a disturbance that lasts longer than one pair slows both sides of it. Each combination of build and threads
-// runs in several new processes, half of which load the old package first: where memory and machine code happen to lie
-// differs by process.
+// Old and new run in one process and in turns: A B, B A, A B, ... A row's ratio is the median of the ratios
+// of the pairs, so a disturbance that lasts longer than one pair slows both sides of it. Each combination of
+// build and threads runs in several new processes, half of which load the old package first: where memory and
+// machine code happen to lie differs by process.
 
 /** @import { Prepared } from './contest.js' */
 /** @import { Effort } from './measure.js' */
@@ -80,7 +80,12 @@ function jobs(draw) {
   )
 }
 
-/** @param {Operation} operation @param {number} tokens @param {(size: number) => Float32Array} draw @returns {Job[]} */
+/**
+ * @param {Operation} operation
+ * @param {number} tokens
+ * @param {(size: number) => Float32Array} draw
+ * @returns {Job[]}
+ */
 function jobsOf(operation, tokens, draw) {
   const { name, kind, columns } = operation
   /** @type {Task | undefined} */

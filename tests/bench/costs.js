@@ -20,11 +20,12 @@ const CALL = 'JS around a call'
 const loads = ({ rounds }) => Math.max(5, rounds)
 
 /**
- * The first load() in a process or page, which imports and compiles the WebAssembly. Every user waits for it once.
+ * The first load() in a process or page, which imports and compiles the WebAssembly. Every user waits for it
+ * once.
  *
  * @param {Settings} settings
- * @param {(options: LoadOptions) => Promise<number | null>} timeInNewProcess milliseconds of load() in a new process
- *   or page; null where this build or this many threads are not available
+ * @param {(options: LoadOptions) => Promise<number | null>} timeInNewProcess milliseconds of load() in a new
+ *   process or page; null where this build or this many threads are not available
  * @returns {Promise<Row[]>}
  */
 export async function firstLoads({ threads, effort, only }, timeInNewProcess) {
@@ -47,7 +48,8 @@ export async function firstLoads({ threads, effort, only }, timeInNewProcess) {
 }
 
 /**
- * The costs of one instance: another load() of a build that is compiled already, and JavaScript's share of a call.
+ * The costs of one instance: another load() of a build that is compiled already, and JavaScript's share of a
+ * call.
  *
  * @param {Gpt} gpt
  * @param {Settings} settings

@@ -1,4 +1,5 @@
-// Prints the milliseconds of the first load() in a process: node load-once.js OPTIONS [URL of another package's module]
+// Prints the milliseconds of the first load() in a process: node load-once.js OPTIONS [URL of another
+// package's module]
 
 import { timeLoad } from './time-load.js'
 

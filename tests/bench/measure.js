@@ -15,7 +15,8 @@
  * @property {string} name
  * @property {() => unknown} call the function to time; a promise that it returns is awaited
  * @property {() => void} [before] runs before each call, untimed
- * @property {number} [rest] seconds to wait after each sample, until this entry's threads have stopped spinning
+ * @property {number} [rest] seconds to wait after each sample, until this entry's threads have stopped
+ *   spinning
  */
 
 /** @type {Effort} */
@@ -82,8 +83,8 @@ async function warmUp(entry, { sample, warm = 0 }) {
 }
 
 /**
- * Times the entries in turns: one sample of each per round. Odd rounds run in reverse order (A B, B A, A B, ...), so
- * that no entry is always the one that follows a certain other.
+ * Times the entries in turns: one sample of each per round. Odd rounds run in reverse order (A B, B A, A B,
+ * ...), so that no entry is always the one that follows a certain other.
  *
  * @param {Entry[]} entries
  * @param {Effort} effort

@@ -13,8 +13,8 @@ import { ADAM, BATCH, DIM, EPS, HEADS, HIDDEN, LOSSES, SMALL_GPT } from './opera
 
 export const BUILDS = /** @type {const} */ (['simd', 'relaxed'])
 
-// A worker spins for up to 1 ms after a call before it sleeps. Without a pause it would take the second core from
-// the next contestant.
+// A worker spins for up to 1 ms after a call before it sleeps. Without a pause it would take the second core
+// from the next contestant.
 const SPIN = 0.002
 
 /** @param {number} threads @returns {number} seconds to wait after a sample */
@@ -62,8 +62,8 @@ function fill(state, values) {
 /**
  * @param {LoadOptions} options
  * @param {typeof load} [loadPackage] another version's load()
- * @returns {Promise<{ gpt: Gpt } | { note: string }>} an instance with exactly this build and this many threads, or
- *   the reason why there is none
+ * @returns {Promise<{ gpt: Gpt } | { note: string }>} an instance with exactly this build and this many
+ *   threads, or the reason why there is none
  */
 export async function open({ build, threads }, loadPackage = load) {
   let gpt
@@ -125,7 +125,8 @@ export function prepareForward(gpt, task) {
  *
  * @param {Gpt} gpt
  * @param {Task & { dy: Float32Array }} task dy: the gradient of the output
- * @returns {Prepared & { before: () => void, result: () => Float32Array }} result: dx, then each parameter's gradient
+ * @returns {Prepared & { before: () => void, result: () => Float32Array }} result: dx, then each parameter's
+ *   gradient
  */
 export function prepareBackward(gpt, task) {
   const { kind, x: values, dy: gradient, tokens, columns } = task

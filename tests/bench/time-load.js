@@ -4,7 +4,8 @@
 /**
  * @param {typeof load} load of the package to measure
  * @param {LoadOptions} options
- * @returns {Promise<number | null>} milliseconds; null where this build or this many threads are not available
+ * @returns {Promise<number | null>} milliseconds; null where this build or this many threads are not
+ *   available
  */
 export async function timeLoad(load, options) {
   const start = performance.now()

@@ -150,7 +150,7 @@ test('huge attention scores do not overflow', () => {
   assert.ok(weights.data.every((weight) => weight >= 0 && weight <= 1.00001))
 })
 
-test('dropout acts on weights and outputs in training mode only, reproducibly, and backward uses the same masks', () => {
+test('dropout acts in training mode only, is reproducible, and backward uses its masks', () => {
   const config = { embDim: 12, nHeads: 3, contextLength: 33, dropRate: 0.4 }
   gpt.manualSeed(5)
   const layer = new gpt.Attention(config)
@@ -224,7 +224,7 @@ test('Attention’s backward refuses a wrong shape or a disposed parameter, and 
   assertRefuses(() => layer.backward(x), 'VALUE', /the layer is in evaluation mode/)
 })
 
-test('no [tokens, tokens] matrix: 1024 tokens of 768 need weights, input, output, q, k, v and 2 MiB at most', async () => {
+test('1024 tokens need 2 MiB besides weights, input, output, q, k and v: no [tokens, tokens] matrix at most', async () => {
   const own = await loadForTest()
   const layer = new own.Attention(GPT_CONFIG_124M).eval()
   const x = own.zeros([1024, 768])

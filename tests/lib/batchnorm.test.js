@@ -31,7 +31,7 @@ function drawn({ seed, numFeatures, shape, x }) {
   return { layer, x: gpt.tensor(unpack(x), shape), dy: gpt.randn(shape), following: gpt.randn(shape) }
 }
 
-test('in training mode BatchNorm and its gradients are PyTorch’s, also for mean 1e4 and deviation 0.1', () => {
+test('BatchNorm and its gradients are PyTorch’s, also for mean 1e4 and deviation 0.1', () => {
   for (const golden of cases) {
     const { layer, x, dy } = drawn(golden)
     const { out, dx, grads } = golden
@@ -95,7 +95,7 @@ test('BatchNorm gives each column the bits it gets alone, on any number of threa
   }
 })
 
-test('running statistics are in the state dict but are not parameters, and momentum weighs the new batch', () => {
+test('running statistics are state but not parameters, and momentum weighs the new batch', () => {
   const layer = new gpt.BatchNorm(2, { momentum: 1 })
   assert.deepEqual(Object.keys(layer.stateDict()), ['scale', 'shift', 'running_mean', 'running_var'])
   assert.deepEqual(

@@ -1,4 +1,9 @@
-// The package in a browser, bundled by Vite: threads where the page is isolated, and one thread where it is not.
+// The package in a browser, bundled by Vite: threads where the page is isolated, and one thread where it is
+// not.
+
+/** @import { Server } from 'node:http' */
+/** @import { AddressInfo } from 'node:net' */
+/** @import { Browser } from 'puppeteer-core' */
 
 import assert from 'node:assert/strict'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -11,7 +16,7 @@ import { after, before, launch, test } from '../demo/browser.js'
 
 const APP = `
 import { load } from 'gpt-layers'
-window.compute = async (options) => {
+const compute = async (options) => {
   const gpt = await load(options)
   gpt.manualSeed(1)
   const layer = new gpt.FeedForward({ embDim: 256 })
@@ -20,17 +25,26 @@ window.compute = async (options) => {
   gpt.dispose()
   return { build: gpt.build, y }
 }
-window.threads = async (options) => (await load(options)).threads
+const threads = async (options) => (await load(options)).threads
+globalThis.app = { compute, threads }
 `
+/** @type {Record<string, string>} */
 const TYPES = { '.html': 'text/html', '.js': 'text/javascript' }
-// As strict as can be: nothing inline, no blob, no data.
+// A strict policy: nothing inline, no blob, no data.
 const CSP = { 'content-security-policy': "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'" }
 const ISOLATED = {
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-embedder-policy': 'require-corp',
 }
 
-let folder, server, browser, origin
+/** @type {string} */
+let folder
+/** @type {Server} */
+let server
+/** @type {Browser} */
+let browser
+/** @type {string} */
+let origin
 before(async () => {
   folder = mkdtempSync(join(tmpdir(), 'gpt-layers-'))
   writeFileSync(join(folder, 'app.js'), APP)
@@ -39,7 +53,7 @@ before(async () => {
   const alias = { 'gpt-layers': fileURLToPath(new URL('../../dist/index.js', import.meta.url)) }
   await build({ root: folder, base: './', logLevel: 'error', configFile: false, resolve: { alias } })
   server = createServer(({ url }, response) => {
-    const [, page, name = 'index.html'] = /^\/(\w+)\/(.+)?$/.exec(url) ?? []
+    const [, page, name = 'index.html'] = /^\/(\w+)\/(.+)?$/.exec(url ?? '') ?? []
     try {
       const body = readFileSync(join(folder, 'dist', name))
       const headers = {
@@ -52,8 +66,9 @@ before(async () => {
       response.writeHead(404).end()
     }
   })
-  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
-  origin = `http://127.0.0.1:${server.address().port}`
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(undefined)))
+  const { port } = /** @type {AddressInfo} */ (server.address())
+  origin = `http://127.0.0.1:${port}`
   browser = await launch()
 })
 after(async () => {
@@ -65,6 +80,7 @@ after(async () => {
 /** @param {string} name of the page */
 async function open(name) {
   const page = await browser.newPage()
+  /** @type {string[]} */
   const complaints = []
   page.on('console', (message) => complaints.push(message.text()))
   page.on('pageerror', (error) => complaints.push(String(error)))
@@ -72,21 +88,21 @@ async function open(name) {
   return { page, complaints }
 }
 
-test('a page that is cross-origin isolated gets its threads, under a strict CSP, and the bits of one', async () => {
+test('a cross-origin isolated page gets threads under a strict CSP, and the bits of one thread', async () => {
   const { page, complaints } = await open('isolated')
   assert.equal(await page.evaluate(() => crossOriginIsolated), true)
-  assert.equal(await page.evaluate(() => window.threads({ threads: 3 })), 3)
-  const one = await page.evaluate(() => window.compute({ threads: 1 }))
-  const three = await page.evaluate(() => window.compute({ threads: 3 }))
+  assert.equal(await page.evaluate('app.threads({ threads: 3 })'), 3)
+  const one = await page.evaluate('app.compute({ threads: 1 })')
+  const three = await page.evaluate('app.compute({ threads: 3 })')
   assert.deepEqual(three, one)
   assert.deepEqual(complaints, [])
   await page.close()
 })
 
-test('a page that is not isolated gets one thread, and nothing fails', async () => {
+test('a page that is not cross-origin isolated gets one thread, and nothing fails', async () => {
   const { page, complaints } = await open('plain')
   assert.equal(await page.evaluate(() => crossOriginIsolated), false)
-  assert.equal(await page.evaluate(() => window.threads({ threads: 3 })), 1)
+  assert.equal(await page.evaluate('app.threads({ threads: 3 })'), 1)
   assert.deepEqual(complaints, [])
   await page.close()
 })

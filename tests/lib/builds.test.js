@@ -1,5 +1,5 @@
-// The tests of what is computed, once more on each build: in the Node at hand, and in a newer one where relaxed
-// SIMD is not yet there. Which builds ran on which Node is in the names.
+// Runs the tests of results once more on each build: in this Node and, where it has no relaxed SIMD, in a
+// newer one. The names of the tests say which builds ran in which Node.
 
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
@@ -11,8 +11,8 @@ import { builds } from '../../dist/wasm/builds.js'
 import { nodes } from '../nodes/nodes.js'
 
 const run = promisify(execFile)
-const path = (name) => fileURLToPath(new URL(name, import.meta.url))
-// those that ask for the build they are to run on
+const path = (/** @type {string} */ name) => fileURLToPath(new URL(name, import.meta.url))
+// The tests that load the build that the environment names.
 const files = readdirSync(path('.'))
   .filter((name) => name.endsWith('.test.js') && /loadForTest\(/.test(readFileSync(path(name), 'utf8')))
   .map(path)
@@ -20,7 +20,8 @@ const files = readdirSync(path('.'))
 /**
  * @param {string} node
  * @param {string} build
- * @returns {Promise<{ version: string, most: number }>} on how many threads of 2 that Node runs it, as it says
+ * @returns {Promise<{ version: string, most: number }>} most: how many of 2 threads that Node runs the build
+ *   on
  */
 async function tryOut(node, build) {
   const code = `import { load } from 'gpt-layers'
@@ -39,8 +40,8 @@ for (const node of nodes) {
     for (let threads = 1; threads <= most; threads++) {
       const name = threads === 1 ? build : `${build}-threads`
       ran.add(name)
-      test(`${name}, ${threads} thread(s), Node ${version}: every test of what is computed passes`, async () => {
-        // without what the test runner tells its children, which would have this one report to it
+      test(`${name}, ${threads} thread(s), Node ${version}: the tests of results pass`, async () => {
+        // Without this variable the child does not report to this process's test runner.
         const { NODE_TEST_CONTEXT, ...env } = process.env
         const settings = { GPT_LAYERS_BUILD: build, GPT_LAYERS_THREADS: String(threads) }
         const all = threads > 1 ? [...files, path('threads.test.js')] : files
@@ -55,7 +56,7 @@ for (const node of nodes) {
 
 for (const name of ['simd', 'simd-threads', 'relaxed', 'relaxed-threads']) {
   const why = builds[name]
-    ? 'no Node here runs it; on linux x64 build.sh fetches one that does'
-    : 'built without it'
+    ? 'no Node here runs it; on Linux on x64 build.sh fetches one that does'
+    : 'this copy was built without it'
   test(`${name} ran`, { skip: !ran.has(name) && why }, () => assert.ok(ran.has(name)))
 }

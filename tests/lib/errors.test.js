@@ -1,49 +1,33 @@
-// Bad input to every public function: what it is told, and that nothing is changed or leaked by it.
+// Bad arguments of every public function: the error names the argument, and the call neither changes nor
+// leaks anything.
+
+/** @import { ErrorCode } from 'gpt-layers' */
 
 import assert from 'node:assert/strict'
-import { before, test } from 'node:test'
+import { test } from 'node:test'
 import { GptLayersError } from 'gpt-layers'
-import { assertRefuses, loadForTest } from './support.js'
+import { assertRefuses, heapSize, loadForTest, nextAddress, untyped } from './support.js'
 
-let gpt,
-  x,
-  three,
-  scalar,
-  fractions,
-  embedding,
-  relu,
-  gelu,
-  linear,
-  conv,
-  norm,
-  feedForward,
-  rmsNorm,
-  six,
-  batchNorm
-let attention, vector, tokens, tooMany
-before(async () => {
-  gpt = await loadForTest()
-  x = gpt.ones([2, 5])
-  three = gpt.ones([3])
-  scalar = gpt.ones([])
-  fractions = gpt.tensor([[1, 0.5]])
-  embedding = new gpt.Embedding(7, 3)
-  rmsNorm = new gpt.RMSNorm(6)
-  six = gpt.ones([6])
-  batchNorm = new gpt.BatchNorm(6)
-  relu = new gpt.ReLU()
-  gelu = new gpt.GELU()
-  linear = new gpt.Linear(6, 1)
-  conv = new gpt.Conv1D(1, 6)
-  norm = new gpt.LayerNorm(6)
-  feedForward = new gpt.FeedForward({ embDim: 4 })
-  attention = new gpt.Attention({ embDim: 6, nHeads: 2, contextLength: 3 })
-  vector = gpt.ones([6])
-  tokens = gpt.ones([3, 6])
-  tooMany = gpt.ones([2, 4, 6])
-})
+const gpt = untyped(await loadForTest())
+const x = gpt.ones([2, 5])
+const three = gpt.ones([3])
+const scalar = gpt.ones([])
+const fractions = gpt.tensor([[1, 0.5]])
+const vector = gpt.ones([6])
+const tokens = gpt.ones([3, 6])
+const tooMany = gpt.ones([2, 4, 6])
+const embedding = new gpt.Embedding(7, 3)
+const relu = new gpt.ReLU()
+const gelu = new gpt.GELU()
+const linear = new gpt.Linear(6, 1)
+const conv = new gpt.Conv1D(1, 6)
+const norm = new gpt.LayerNorm(6)
+const rmsNorm = new gpt.RMSNorm(6)
+const batchNorm = new gpt.BatchNorm(6)
+const feedForward = new gpt.FeedForward({ embDim: 4 })
+const attention = new gpt.Attention({ embDim: 6, nHeads: 2, contextLength: 3 })
 
-/** @type {Record<string, [() => unknown, string, RegExp][]>} */
+/** @type {Record<string, [() => unknown, ErrorCode, RegExp][]>} */
 const refused = {
   manualSeed: [
     [() => gpt.manualSeed('1'), 'TYPE', /^manualSeed: n should be a safe integer, got "1"$/],
@@ -299,7 +283,7 @@ const refused = {
       /^BatchNorm.forward: x should end in 6 \(numFeatures\), got shape \[2, 5\]$/,
     ],
     [
-      () => batchNorm.forward(six),
+      () => batchNorm.forward(vector),
       'VALUE',
       /^BatchNorm.forward: x should have 2 rows or more in training mode, got shape \[6\]$/,
     ],
@@ -378,29 +362,27 @@ const refused = {
 }
 
 for (const [name, calls] of Object.entries(refused)) {
-  test(`${name}: bad input is named, with what was expected and what came; nothing changes or leaks`, () => {
+  test(`${name} names a bad argument and says what it expects, and neither changes nor leaks anything`, () => {
     gpt.manualSeed(5)
     const expected = gpt.randn([3]).toArray()
-    const heap = gpt.exports.memory.buffer.byteLength
-    /** The address the next small tensor gets: another one after the call if that left something behind. */
-    const free = () => gpt.scope(() => gpt.zeros([1]).byteOffset)
+    const heap = heapSize(gpt)
     for (const [call, code, message] of calls) {
       gpt.manualSeed(5)
-      const before = free()
+      const before = nextAddress(gpt)
       assertRefuses(call, code, message)
-      assert.equal(free(), before, `${call} leaks`)
+      assert.equal(nextAddress(gpt), before, `${call} should leak nothing`)
       assert.deepEqual(
         gpt.scope(() => gpt.randn([3]).toArray()),
         expected,
-        `${call} moves the generator`,
+        `${call} should draw no numbers`,
       )
     }
-    assert.equal(gpt.exports.memory.buffer.byteLength, heap)
+    assert.equal(heapSize(gpt), heap)
     assert.deepEqual([...x.data], Array(10).fill(1))
   })
 }
 
-test('a layer whose parameter was disposed or replaced says which', () => {
+test('a layer names a parameter that was disposed or replaced', () => {
   const layer = new gpt.Linear(5, 6)
   layer.bias.dispose()
   assertRefuses(
@@ -414,7 +396,7 @@ test('a layer whose parameter was disposed or replaced says which', () => {
   assertRefuses(() => layer.forward(x), 'TYPE', /^Linear.forward: bias should be a Tensor, got 3$/)
 })
 
-test('the error is an Error with a name and a code', () => {
+test('a GptLayersError is an Error with a name and a code', () => {
   const error = new GptLayersError('VALUE', 'why')
   assert.ok(error instanceof Error)
   assert.equal(String(error), 'GptLayersError: why')

@@ -1,4 +1,6 @@
-// The @example in a docstring runs, and gives what stands in the comment behind it.
+// Every @example of a docstring runs, and gives the value in the comment after it.
+
+/** @import { Gpt } from 'gpt-layers' */
 
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -9,7 +11,7 @@ import { exponential, fixed } from '../../dist/tensor/pyformat.js'
 import { loadForTest } from './support.js'
 
 const folder = new URL('../../web/lib/', import.meta.url)
-const examples = readdirSync(folder, { recursive: true })
+const examples = readdirSync(folder, { recursive: true, encoding: 'utf8' })
   .filter((name) => name.endsWith('.js'))
   .flatMap((name) =>
     [
@@ -23,7 +25,13 @@ const examples = readdirSync(folder, { recursive: true })
     })),
   )
 
-/** What an example may take for granted, made anew for each. */
+/**
+ * The names that an example may use, made anew for each example.
+ *
+ * @param {Gpt} gpt
+ * @param {string} file of the example
+ * @returns {Record<string, unknown>}
+ */
 function setting(gpt, file) {
   gpt.manualSeed(1)
   const model = new gpt.GPTModel({ vocabSize: 5, contextLength: 4, embDim: 8, nHeads: 2, nLayers: 1 })
@@ -66,12 +74,12 @@ test('there are examples', () => assert.ok(examples.length >= 20, `${examples.le
 for (const { file, name, code } of examples) {
   test(`${name}: ${code.split('\n')[0]}`, async () => {
     const names = setting(gpt, file)
-    const [, body, last, comment] = /^([\s\S]*?\n)?(.*?)(?:\s*\/\/ (.*))?$/.exec(code)
+    const [, body, last, comment] = /^([\s\S]*?\n)?(.*?)(?:\s*\/\/ (.*))?$/.exec(code) ?? []
     const isStatement = /^(const|let|for|if)\b|^\}/.test(last)
     const source = `${body ?? ''}${isStatement ? last : `return (${last.replace(/;$/, '')}\n)`}`
     const run = new Function(...Object.keys(names), `return (async () => { ${source} })()`)
     const result = await run(...Object.values(names))
-    // what the comment begins with, where that is a value, is what comes out; other comments explain
+    // A comment that begins with a value states the result. Other comments explain.
     if (comment === undefined) return
     let expected
     try {

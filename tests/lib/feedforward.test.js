@@ -50,7 +50,7 @@ test('FeedForward takes GPT_CONFIG_124M as its config: 768 to 3072 to 768', () =
   layer.dispose()
 })
 
-test('in evaluation mode 1024 tokens need 2 MiB besides weights, input and output: the hidden layer never exists as a whole', async () => {
+test('1024 tokens in evaluation mode need 2 MiB besides weights, input and output', async () => {
   const own = await loadForTest()
   const layer = new own.FeedForward(GPT_CONFIG_124M).eval()
   const x = own.zeros([1024, 768])
@@ -89,7 +89,7 @@ test('FeedForward’s gradients agree with central differences, with any leading
   }
 })
 
-test('in training mode FeedForward drops a share of its outputs and of their gradients, in evaluation mode none', () => {
+test('FeedForward drops a share of its outputs and their gradients, in training mode only', () => {
   gpt.manualSeed(5)
   const dropping = new gpt.FeedForward({ embDim: 33, dropRate: 0.5 })
   const plain = new gpt.FeedForward({ embDim: 33 })

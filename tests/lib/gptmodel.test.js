@@ -37,7 +37,8 @@ function modelOf({ seed, config }) {
 
 for (const { seed, ids, config, out, grads, parameters } of models) {
   const { qkvBias, tieWeights, nLayers } = config
-  test(`a model of ${nLayers} layers, qkvBias ${qkvBias}, tieWeights ${tieWeights}: logits and gradients are PyTorch’s`, () => {
+  const options = `nLayers ${nLayers}, qkvBias ${qkvBias}, tieWeights ${tieWeights}`
+  test(`a model with ${options} has PyTorch’s logits and gradients`, () => {
     const model = modelOf({ seed, config })
     if (parameters)
       for (const [name, parameter] of model.namedParameters()) assertSame(parameter, parameters[name])
@@ -53,7 +54,7 @@ for (const { seed, ids, config, out, grads, parameters } of models) {
   })
 }
 
-test('ids may be nested arrays, a typed array for one sequence, or a tensor; evaluation mode gives the same logits', () => {
+test('ids may be nested arrays, a typed array or a tensor, and evaluation mode gives the same logits', () => {
   const model = modelOf(models[0])
   const { ids, out } = models[0]
   const logits = model.forward(ids)
@@ -96,7 +97,7 @@ function count(config) {
   return sizes.reduce((sum, size) => sum + size, 0)
 }
 
-test('GPT_CONFIG_124M has 163,009,536 parameters, 124,412,160 with tied weights, and 124,439,808 with GPT-2’s biases too', () => {
+test('GPT_CONFIG_124M has 163,009,536 parameters, or 124,439,808 with GPT-2’s tied weights and biases', () => {
   assert.equal(count(GPT_CONFIG_124M), 163_009_536)
   assert.equal(count({ ...GPT_CONFIG_124M, tieWeights: true }), 124_412_160)
   assert.equal(count({ ...GPT_CONFIG_124M, tieWeights: true, qkvBias: true }), 124_439_808)
@@ -135,7 +136,7 @@ function checkpoint(prefix = '') {
   return { model, dict }
 }
 
-test('GPT-2’s checkpoint loads: its names, Conv1D’s layout and mask buffers, with or without prefix and head', () => {
+test('GPT-2’s checkpoint loads, with its names, layouts and mask buffers, with or without prefix and head', () => {
   const ids = [[1, 2, 3, 4, 6]]
   for (const prefix of ['', 'transformer.']) {
     const { model, dict } = checkpoint(prefix)

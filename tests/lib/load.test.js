@@ -1,17 +1,21 @@
+/** @import { ErrorCode } from 'gpt-layers' */
+
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { Worker } from 'node:worker_threads'
 import { GPT_CONFIG_124M, GptLayersError, load } from 'gpt-layers'
 import { builds } from '../../dist/wasm/builds.js'
+import { untyped } from './support.js'
 
-const read = (build) => readFileSync(new URL(import.meta.resolve(`gpt-layers/${build}.wasm`)))
+const read = (/** @type {string} */ build) =>
+  readFileSync(new URL(import.meta.resolve(`gpt-layers/${build}.wasm`)))
 const wasm = read('simd')
 const header = readFileSync(new URL(import.meta.resolve('gpt-layers/gpt_layers.h')), 'utf8')
 
-/** The builds there are; relaxed ones are missing where no compiler here knows them. */
+/** The builds that exist here; the relaxed ones need a compiler that knows relaxed SIMD. */
 const names = Object.keys(builds)
-/** Those that this Node runs. */
+/** The builds that this Node runs. */
 const runnable = names.filter((name) => WebAssembly.validate(read(name)))
 
 for (const name of names) {
@@ -36,7 +40,7 @@ for (const name of names) {
   })
 }
 
-test('load runs the fastest build there is, or the one asked for, and gives the raw exports', async () => {
+test('load runs the fastest build by default, or the requested one, and gives the raw exports', async () => {
   const gpt = await load()
   assert.equal(gpt.build, runnable.includes('relaxed') ? 'relaxed' : 'simd')
   assert.equal(gpt.threads, 1)
@@ -47,8 +51,8 @@ test('load runs the fastest build there is, or the one asked for, and gives the 
 })
 
 test(
-  'load says why it cannot run the relaxed build',
-  { skip: runnable.includes('relaxed') && 'it can' },
+  'load says why the relaxed build cannot run',
+  { skip: runnable.includes('relaxed') && 'this Node runs it' },
   async () => {
     await assert.rejects(load({ build: 'relaxed' }), {
       code: 'UNSUPPORTED',
@@ -59,7 +63,7 @@ test(
   },
 )
 
-test('a kernel can be called through the raw exports, as the header says', async () => {
+test('a kernel can be called through the raw exports, as the header documents', async () => {
   const gpt = await load()
   const x = gpt.tensor([-1, 2, -3])
   assert.equal(gpt.exports.gpt_relu_forward(x.byteOffset, x.byteOffset, 3, 0, 1), 0)
@@ -69,7 +73,7 @@ test('a kernel can be called through the raw exports, as the header says', async
   assert.equal(Buffer.from(text.subarray(0, text.indexOf(0))).toString(), 'a required pointer is NULL')
 })
 
-test('a module compiled by the caller runs, and a foreign one is refused', async () => {
+test('a module that the caller compiled runs, and a foreign module is refused', async () => {
   const module = await WebAssembly.compile(wasm)
   const gpt = await load({ module })
   assert.deepEqual(gpt.ones([2]).toArray(), [1, 1])
@@ -88,6 +92,7 @@ test('a module compiled by the caller runs, and a foreign one is refused', async
   })
 })
 
+/** @type {[unknown, ErrorCode, RegExp][]} */
 const refused = [
   [{ build: 'avx' }, 'VALUE', /build should be .* got "avx"/],
   [{ build: 1 }, 'TYPE', /build should be .* got 1/],
@@ -103,8 +108,8 @@ const refused = [
   [null, 'TYPE', /options should be an object, got null/],
 ]
 for (const [options, code, message] of refused) {
-  test(`load refuses ${JSON.stringify(options)?.slice(0, 40)} with ${code}`, async () => {
-    await assert.rejects(load(options), (error) => {
+  test(`load refuses ${JSON.stringify(options).slice(0, 40)} with ${code}`, async () => {
+    await assert.rejects(load(untyped(options)), (error) => {
       assert.ok(error instanceof GptLayersError)
       assert.equal(error.code, code)
       assert.match(error.message, message)
@@ -113,14 +118,14 @@ for (const [options, code, message] of refused) {
   })
 }
 
-test('instances are independent: tensors and layers of one are refused by the other', async () => {
+test('instances are independent: each refuses the other’s tensors and layers', async () => {
   const [one, two] = [await load(), await load()]
   assert.throws(() => new one.ReLU().forward(two.ones([1])), { code: 'VALUE', message: /same load\(\)/ })
   assert.throws(() => one.ones([1]).add(two.ones([1])), { code: 'VALUE', message: /same load\(\)/ })
   assert.throws(() => new one.Sequential(new two.ReLU()), { code: 'VALUE', message: /same load\(\)/ })
 })
 
-test('a disposed instance is an error to use, and not to dispose again', async () => {
+test('using a disposed instance is an error; disposing it again is not', async () => {
   const gpt = await load()
   const x = gpt.ones([2])
   const relu = new gpt.ReLU()
@@ -144,7 +149,7 @@ test('a disposed instance is an error to use, and not to dispose again', async (
   if (Symbol.dispose) (await load())[Symbol.dispose]()
 })
 
-test('layers are instances of their class, by its name', async () => {
+test('a layer is an instance of its class, which has the layer’s name', async () => {
   const gpt = await load()
   const layer = new gpt.LayerNorm(2)
   assert.ok(layer instanceof gpt.LayerNorm)

@@ -66,7 +66,7 @@ test('cell 7: layer norm of the batch has mean 0 and biased variance 1', () => {
   for (const value of result.mean({ dim: -1 }).data) assert.ok(Math.abs(value) < 1e-6)
 })
 
-test('cell 7: the class of cell 6, written out, has means that print as in PyTorch, including the sign of zero', () => {
+test('cell 7: the means of cell 6’s class print as in PyTorch, including the sign of zero', () => {
   const rowMean = batch.mean({ dim: -1, keepdim: true })
   const rowVariance = batch.var({ dim: -1, keepdim: true, unbiased: false })
   const result = batch.sub(rowMean).div(rowVariance.add(1e-5).sqrt())

@@ -1,4 +1,6 @@
-// The package as its user has it: packed, installed into an empty folder, README followed to the letter.
+// The package as users get it: packed, installed into an empty folder, and used as README says.
+
+/** @import { Rolldown } from 'vite' */
 
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
@@ -13,36 +15,42 @@ import { builds } from '../../dist/wasm/builds.js'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const readme = readFileSync(join(root, 'README.md'), 'utf8')
-const tool = (name) => join(root, 'node_modules/.bin', name)
+const tool = (/** @type {string} */ name) => join(root, 'node_modules/.bin', name)
+/** @param {string} command @param {string[]} args @param {string} [cwd] @returns {string} what it prints */
 const run = (command, args, cwd = folder) =>
   execFileSync(command, args, { cwd, encoding: 'utf8', stdio: 'pipe' })
 
-let folder, tarball, files
+/** @type {string} */
+let folder
+/** @type {string} */
+let tarball
+/** @type {string[]} */
+let files
 
 before(() => {
   folder = mkdtempSync(join(tmpdir(), 'gpt-layers-'))
   const [packed] = JSON.parse(run('npm', ['pack', '--json', '--pack-destination', folder], root))
   tarball = join(folder, packed.filename)
-  files = packed.files.map(({ path }) => path)
+  files = packed.files.map((/** @type {{ path: string }} */ { path }) => path)
   writeFileSync(join(folder, 'package.json'), '{ "name": "app", "private": true, "type": "module" }')
   run('npm', ['install', '--offline', '--no-audit', '--no-fund', tarball])
 })
 after(() => rmSync(folder, { recursive: true, force: true }))
 
-/** README's blocks of code, in their order. */
+/** README's blocks of code, in order. */
 const blocks = [...readme.matchAll(/```(\w+)\n([\s\S]*?)```/g)].map(([, language, text]) => ({
   language,
   text,
 }))
 
-/** README's example and, in the block after it, what it prints. */
+/** README's example, and what it prints according to the block after it. */
 function example() {
   const first = blocks.findIndex(({ language }) => language === 'js')
   assert.equal(blocks[first + 1].language, 'text')
   return { code: blocks[first].text, output: blocks[first + 1].text }
 }
 
-test('the tarball carries the package, its types and maps, the header, and nothing else', () => {
+test('the tarball holds the package, its types and source maps, the header, and nothing else', () => {
   for (const path of files) {
     assert.match(
       path,
@@ -70,7 +78,7 @@ test('README’s example runs as printed, and prints what README says', () => {
   assert.equal(run(process.execPath, ['example.js']), output)
 })
 
-test('README’s training learns, and saves what it learnt', () => {
+test('README’s training program learns, and saves its model', () => {
   const { text } = blocks.filter(({ language }) => language === 'js')[1]
   writeFileSync(join(folder, 'train.js'), text)
   const losses = run(process.execPath, ['train.js'])
@@ -135,7 +143,7 @@ export { code, tensors, stop }
 })
 
 test(
-  'require finds the package where Node can require ES modules',
+  'require loads the package where Node can require ES modules',
   { skip: !process.features.require_module && 'this Node cannot require ES modules' },
   () => {
     const code = "require('gpt-layers').load().then((gpt) => console.log(String(gpt.ones([2]))))"
@@ -144,44 +152,50 @@ test(
   },
 )
 
-// Sizes differ by compiler: README and the limits are for this one, Debian 12's.
+// README's sizes and the limits hold for this compiler, Debian 12's. Other compilers differ.
 const compiler = readFileSync(join(root, 'build/wasm/compiler.txt'), 'utf8').trim()
 const otherCompiler = compiler !== 'Emscripten 3.1.6, clang 14' && `sizes are not checked for ${compiler}`
 
-// They know that package.json promises the relaxed build.
-const incomplete = !builds.relaxed && 'built without relaxed'
+// These tools read package.json, which lists the relaxed build.
+const incomplete = !builds.relaxed && 'this copy was built without the relaxed build'
 test('publint and attw find nothing', { skip: incomplete }, () => {
   assert.match(run(tool('publint'), ['--strict', join(folder, 'node_modules/gpt-layers')]), /All good!/)
   run(tool('attw'), [tarball], root) // fails where it finds something; its settings are in .attw.json
 })
 
-let downloadSize
+/** Bytes of JavaScript, gzipped. */
+let downloadSize = NaN
 test('an app downloads only the build that it runs', async () => {
   writeFileSync(
     join(folder, 'app.js'),
     "import { load } from 'gpt-layers'\nload().then((gpt) => console.log(gpt.build))\n",
   )
-  const { output } = await build({
+  const bundle = await build({
     root: folder,
     logLevel: 'error',
     configFile: false,
     build: { write: false, rollupOptions: { input: join(folder, 'app.js') } },
   })
-  // What is downloaded where simd runs: the entry and the chunk of that build, and what the two import.
-  const holds = (chunk, path) => chunk.moduleIds?.some((id) => id.endsWith(path))
-  const isSimd = (chunk) => holds(chunk, 'dist/wasm/simd.js')
-  const downloaded = new Set([output.find((chunk) => chunk.isEntry), output.find(isSimd)])
+  // A browser without relaxed SIMD downloads the entry, the chunk of the simd build, and their imports.
+  const { output } = /** @type {Rolldown.RolldownOutput} */ (bundle)
+  const chunks = output.filter((file) => file.type === 'chunk')
+  const chunkWith = (/** @type {string} */ module) => {
+    const found = chunks.filter(({ moduleIds }) => moduleIds.some((id) => id.endsWith(module)))
+    assert.equal(found.length, 1, `${module} is in one chunk`)
+    return found[0]
+  }
+  const downloaded = new Set(chunks.filter(({ isEntry }) => isEntry)).add(chunkWith('dist/wasm/simd.js'))
   for (const { imports } of downloaded) {
-    for (const name of imports) downloaded.add(output.find((chunk) => chunk.fileName === name))
+    for (const chunk of chunks) if (imports.includes(chunk.fileName)) downloaded.add(chunk)
   }
   assert.ok(
     output.some(({ fileName }) => /worker-.*\.js$/.test(fileName)),
-    'the worker is there',
+    'the worker should be in the bundle',
   )
-  assert.ok(downloaded.size >= 2, 'the WebAssembly is a chunk of its own')
+  assert.ok(downloaded.size >= 2, 'the WebAssembly should be a separate chunk')
   for (const name of Object.keys(builds)) {
-    const [chunk] = output.filter((chunk) => holds(chunk, `dist/wasm/${name}.js`))
-    assert.equal(downloaded.has(chunk), name === 'simd', `${name} is a chunk of its own`)
+    const chunk = chunkWith(`dist/wasm/${name}.js`)
+    assert.equal(downloaded.has(chunk), name === 'simd', `${name} should be a separate chunk`)
   }
   downloadSize = [...downloaded].reduce((sum, { code }) => sum + gzipSync(code, { level: 9 }).length, 0)
 })
@@ -190,8 +204,8 @@ test('an app pays at most 45 kB gzipped for load and the simd build', { skip: ot
   assert.ok(downloadSize <= 45_000, `${downloadSize} bytes`)
 })
 
-test('what README says of sizes is so', { skip: otherCompiler }, () => {
-  const [, wasm] = /`simd\.wasm`[^|]*\| ([\d.]+) kB/.exec(readme)
+test('the size that README states is right', { skip: otherCompiler }, () => {
+  const [, wasm] = /`simd\.wasm`[^|]*\| ([\d.]+) kB/.exec(readme) ?? []
   const bytes = readFileSync(join(root, 'dist/wasm/simd.wasm')).length
   assert.ok(Math.abs(bytes - Number(wasm) * 1000) < 0.1 * bytes, `${bytes} bytes`)
 })

@@ -35,7 +35,7 @@ test('RMSNorm of zeros is zeros, not NaN', () => {
   assert.deepEqual(new gpt.RMSNorm(5).forward(gpt.zeros([1, 5])).toArray(), [[0, 0, 0, 0, 0]])
 })
 
-test('RMSNorm of many rows gives each row the bits it gets alone, and sums scale’s gradient over rows, on any number of threads', () => {
+test('each row of RMSNorm gets the bits it gets alone, and scale’s gradient sums over rows, on any threads', () => {
   const norm = new gpt.RMSNorm(97)
   const x = gpt.randn([999, 97])
   const y = norm.forward(x)
@@ -52,7 +52,7 @@ test('RMSNorm of many rows gives each row the bits it gets alone, and sums scale
   }
 })
 
-test('RMSNorm’s backward requires a gradient of its shape, changes nothing otherwise, and takes an empty batch', () => {
+test('RMSNorm’s backward refuses a wrong shape and changes nothing then; it takes an empty batch', () => {
   const norm = new gpt.RMSNorm(3)
   norm.forward(gpt.ones([2, 3]))
   assertRefuses(

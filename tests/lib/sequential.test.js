@@ -120,7 +120,7 @@ test('a tensor with two names loads from one of them, or from both where they ag
   assert.equal(first.weight.item(), 3)
 })
 
-test('PyTorch’s weight and bias load as scale and shift, also in inner layers, but not both names at once', () => {
+test('PyTorch’s weight and bias load as scale and shift, but not under both names at once', () => {
   const norm = new gpt.LayerNorm(2)
   const layer = new gpt.Sequential(new gpt.Linear(2, 2), norm)
   const { '1.scale': scale, '1.shift': shift, ...linear } = layer.stateDict()

@@ -1,4 +1,4 @@
-// The house's one-way streets (page -> web/lib -> WebAssembly), read off the imports.
+// Calls go one way: page -> web/lib -> WebAssembly. These tests read the imports.
 
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -9,7 +9,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url))
 
 /** @param {string} folder @returns {{ path: string, source: string, imports: string[] }[]} */
 function sources(folder) {
-  return readdirSync(root + folder, { recursive: true })
+  return readdirSync(root + folder, { recursive: true, encoding: 'utf8' })
     .filter((name) => /\.(js|svelte)$/.test(name) && !/(^|\/)(dist|node_modules)\//.test(name))
     .map((name) => {
       const source = readFileSync(`${root}${folder}/${name}`, 'utf8')
@@ -59,9 +59,9 @@ test('only load.js and a worker instantiate WebAssembly, and only memory.js make
 test('every layer has one stem: its kernel, its class and its test', () => {
   for (const { path } of lib.filter(({ path }) => path.startsWith('web/lib/layers/'))) {
     const stem = path.slice('web/lib/layers/'.length, -'.js'.length)
-    if (stem === 'module') continue // what layers share
+    if (stem === 'module') continue // the base class of all layers
     assert.ok(readdirSync(`${root}tests/lib`).includes(`${stem}.test.js`), stem)
-    if (['sequential', 'transformerblock', 'gptmodel'].includes(stem)) continue // no arithmetic of their own
+    if (['sequential', 'transformerblock', 'gptmodel'].includes(stem)) continue // made of other layers
     assert.ok(readdirSync(`${root}c`).includes(`${stem}.c`), stem)
   }
 })

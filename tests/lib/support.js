@@ -18,8 +18,9 @@ import { GptLayersError, load } from 'gpt-layers'
 /** @typedef {Pick<Module, keyof Module>} Layer Every layer, whichever values its forward takes. */
 
 /**
- * An instance for a test that should hold on every build and any number of threads. builds.test.js runs such tests on
- * each of them, named in the environment. The instance is seeded, so every run computes with the same numbers.
+ * An instance for a test that should hold on every build and any number of threads. builds.test.js runs such
+ * tests on each of them, named in the environment. The instance is seeded, so every run computes with the
+ * same numbers.
  *
  * @param {Parameters<typeof load>[0]} [options]
  */
@@ -34,7 +35,8 @@ export async function loadForTest(options) {
 }
 
 /**
- * For calls that TypeScript would refuse: a JavaScript caller can make them, so the package checks its arguments.
+ * For calls that TypeScript would refuse: a JavaScript caller can make them, so the package checks its
+ * arguments.
  *
  * @template T
  * @param {T} value
@@ -42,7 +44,10 @@ export async function loadForTest(options) {
  */
 export const untyped = (value) => value
 
-/** @param {string} name of a file in tests/golden, without .json @returns {any} its values, which JSON does not type */
+/**
+ * @param {string} name of a file in tests/golden, without .json
+ * @returns {any} its values, which JSON does not type
+ */
 export function golden(name) {
   return JSON.parse(readFileSync(new URL(`../golden/${name}.json`, import.meta.url), 'utf8'))
 }
@@ -59,7 +64,8 @@ export function pack(data, shape) {
 }
 
 /**
- * Asserts that |x - expected| <= tolerance · max(1, |expected|) for every element. A NaN or an infinity should be equal.
+ * Asserts that |x - expected| <= tolerance · max(1, |expected|) for every element. A NaN or an infinity
+ * should be equal.
  *
  * @param {Tensor} tensor
  * @param {Packed} packed
@@ -98,8 +104,8 @@ export function assertSame(tensor, packed) {
 }
 
 /**
- * Asserts that |x - expected| <= tolerance · max |expected| for every element. This suits gradients: a sum whose terms
- * cancel has a small value and the rounding error of its large terms.
+ * Asserts that |x - expected| <= tolerance · max |expected| for every element. This suits gradients: a sum
+ * whose terms cancel has a small value and the rounding error of its large terms.
  *
  * @param {Tensor} tensor
  * @param {Packed} packed
@@ -139,7 +145,8 @@ export function gradientOf({ grad }) {
  * @param {Tensor} x
  * @param {Tensor} dy
  * @param {{ out: Packed, dx: Packed, grads: Record<string, Packed> }} expected
- * @param {{ forward?: number, backward?: number }} [tolerance] forward: for assertClose; backward: for assertNear
+ * @param {{ forward?: number, backward?: number }} [tolerance] forward: for assertClose; backward: for
+ *   assertNear
  */
 export function assertGradients(layer, x, dy, { out, dx, grads }, { forward = 1e-5, backward = 2e-5 } = {}) {
   layer.zeroGrad()
@@ -166,13 +173,14 @@ export function assertGradients(layer, x, dy, { out, dx, grads }, { forward = 1e
 const dot = (a, b) => a.reduce((sum, value, i) => sum + value * b[i], 0)
 
 /**
- * Asserts that the gradients agree with central differences: for L = Σ dy · forward(x) and a random direction d, in x
- * and in each parameter, (L(x + h·d) - L(x - h·d)) / 2h = Σ dL/dx · d.
+ * Asserts that the gradients agree with central differences: for L = Σ dy · forward(x) and a random direction
+ * d, in x and in each parameter, (L(x + h·d) - L(x - h·d)) / 2h = Σ dL/dx · d.
  *
  * @param {Gpt} gpt
  * @param {Layer} layer whose forward is smooth around x
  * @param {Tensor} x
- * @param {{ step?: number, tolerance?: number }} [options] step: h; tolerance: relative to |gradient| · |direction|
+ * @param {{ step?: number, tolerance?: number }} [options] step: h; tolerance: relative to |gradient| ·
+ *   |direction|
  */
 export function assertCentralDifferences(gpt, layer, x, { step = 1e-2, tolerance = 2e-3 } = {}) {
   const dy = gpt.scope(() => gpt.randn(layer.forward(x).shape))
@@ -224,8 +232,9 @@ export function assertRefuses(fn, code, message) {
 }
 
 /**
- * The parameters as tests/golden/gptmodel.py's `shake` makes them: every vector is drawn anew, and attention's matrices
- * are multiplied by 16. With the initial weights, of deviation 0.02, all tokens would weigh the same.
+ * The parameters as tests/golden/gptmodel.py's `shake` makes them: every vector is drawn anew, and
+ * attention's matrices are multiplied by 16. With the initial weights, of deviation 0.02, all tokens would
+ * weigh the same.
  *
  * @template {Layer} M
  * @param {Gpt} gpt
@@ -261,7 +270,8 @@ export function transpose(gpt, matrix) {
 }
 
 /**
- * The address that the next small tensor gets. It is the same before and after a call that leaves nothing behind.
+ * The address that the next small tensor gets. It is the same before and after a call that leaves nothing
+ * behind.
  *
  * @param {Gpt} gpt
  * @returns {number}
@@ -295,8 +305,9 @@ export async function until(condition, what) {
 }
 
 /**
- * Waits until all workers of an instance sleep. A sleeping worker waits in Atomics.wait on a word of the shared memory;
- * Atomics.notify on all words returns how many did, and wakes them: they find nothing to do and sleep again.
+ * Waits until all workers of an instance sleep. A sleeping worker waits in Atomics.wait on a word of the
+ * shared memory; Atomics.notify on all words returns how many did, and wakes them: they find nothing to do
+ * and sleep again.
  *
  * @param {Gpt} gpt with threads
  */

@@ -1,4 +1,5 @@
-// Threads give the bits of one thread, sleep when idle, and end with their instance, whatever happens to a worker.
+// Threads give the bits of one thread, sleep when idle, and end with their instance, whatever happens to a
+// worker.
 
 /** @import { Attention, Conv1D, FeedForward, Gpt, Linear, Tensor } from 'gpt-layers' */
 

@@ -1,7 +1,10 @@
-// A small GPT learns a text by heart, character by character: `node tests/training/learn.js` after ./build.sh.
+// A small GPT learns a text by heart, character by character: `node tests/training/learn.js [STEPS]` after
+// ./build.sh.
 //
-// 2 layers, 64 wide, 4 heads, tied as GPT-2; the loop is the caller's own, and so are progress, the rate's schedule and
-// when to stop.
+// The model has 2 layers, embDim 64, 4 heads and tied weights. This file shows a training loop as a caller
+// writes it, with a learning rate schedule and progress messages.
+
+/** @import { Gpt } from 'gpt-layers' */
 
 import { pathToFileURL } from 'node:url'
 import { load } from 'gpt-layers'
@@ -11,13 +14,14 @@ import { readText, windows } from './text.js'
  * @param {Gpt} gpt
  * @param {object} options
  * @param {number} options.steps
- * @param {number} options.batch windows a step
- * @param {number} options.length tokens a window
- * @param {number} options.lr the learning rate at its highest, after a twentieth of the steps
- * @param {number} [options.characters] how much of the text; all by default
+ * @param {number} options.batch windows per step
+ * @param {number} options.length tokens per window
+ * @param {number} options.lr the highest learning rate, reached after 1/20 of the steps
+ * @param {number} [options.characters] how many characters of the text to learn; all by default
  * @param {(progress: { step: number, loss: number, norm: number }) => void} [options.onStep]
- * @returns {{ text: string, loss: number, parameters: number, say: (start: string, count: number) => string }} loss: of the
- *   whole text, in windows, in evaluation mode. say: the likeliest continuation
+ * @returns {{ text: string, loss: number, parameters: number, say: (start: string, count: number) => string
+ *   }} loss: of the whole text in windows, in evaluation mode; say: continues a text with the likeliest
+ *   characters
  */
 export function learn(gpt, { steps, batch, length, lr, characters: many, onStep = () => {} }) {
   const { text, characters, tokens: all } = readText()
@@ -29,7 +33,7 @@ export function learn(gpt, { steps, batch, length, lr, characters: many, onStep 
   const optimizer = new gpt.AdamW(parameters, { lr, betas: [0.9, 0.99] })
   const room = tokens.length - length
   for (let step = 0; step < steps; step++) {
-    // up in a straight line, then down along a cosine
+    // The learning rate rises linearly, then falls along a cosine.
     const warmUp = steps / 20
     const turn = Math.max(0, step - warmUp) / (steps - warmUp)
     optimizer.lr = lr * Math.min(1, (step + 1) / warmUp) * (0.5 + 0.5 * Math.cos(Math.PI * turn))
@@ -53,7 +57,7 @@ export function learn(gpt, { steps, batch, length, lr, characters: many, onStep 
     const { ids, targets } = windows(tokens, starts, length)
     return gpt.crossEntropy(model.forward(ids), targets).item()
   })
-  const say = (start, count) => {
+  const say = (/** @type {string} */ start, /** @type {number} */ count) => {
     const said = Array.from(start, (character) => characters.indexOf(character))
     for (let i = 0; i < count; i++) {
       const next = gpt.scope(() => {
@@ -72,7 +76,7 @@ async function main() {
   const gpt = await load({ threads: 1 })
   const begun = performance.now()
   const seconds = () => ((performance.now() - begun) / 1000).toFixed(1)
-  const computed = () => (process.cpuUsage().user / 1e6).toFixed(1) // less than the above where others compute, too
+  const cpuSeconds = () => (process.cpuUsage().user / 1e6).toFixed(1)
   const { text, loss, parameters, say } = learn(gpt, {
     steps: Number(process.argv[2] ?? 1500),
     batch: 8,
@@ -84,10 +88,10 @@ async function main() {
     },
   })
   console.log(`${gpt.build}, ${parameters} parameters, ${text.length} characters: loss ${loss.toFixed(3)}`)
-  console.log(`after ${seconds()} s, ${computed()} s of them on a processor`)
+  console.log(`${seconds()} s, of which ${cpuSeconds()} s on a CPU`)
   const start = 'So she was '
   const said = say(start, 300)
-  console.log(`${said}\nas in the text: ${text.includes(said)}`)
+  console.log(`${said}\nthe text contains this: ${text.includes(said)}`)
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1]).href) await main()

@@ -1,10 +1,13 @@
-// The text that the training runs learn, and what GPT-2's model takes of it.
+// The text of the training runs, as tokens and as windows.
 
 import { readFileSync } from 'node:fs'
 
 /**
- * The opening of Lewis Carroll's "Alice's Adventures in Wonderland" (1865), in the public domain; its quotation marks are
- * ASCII's here. As integers, by character.
+ * The opening of Lewis Carroll's "Alice's Adventures in Wonderland" (1865), which is in the public domain.
+ * Its quotation marks are replaced by ASCII ones.
+ *
+ * @returns {{ text: string, characters: string[], tokens: Int32Array }} characters: each that occurs, sorted;
+ *   tokens: the index in characters of each character of the text
  */
 export function readText() {
   const text = readFileSync(new URL('alice.txt', import.meta.url), 'utf8')
@@ -13,7 +16,7 @@ export function readText() {
 }
 
 /**
- * Windows of a text, and the token that follows each token in them.
+ * Windows of a text, and for each token in them the token that follows.
  *
  * @param {Int32Array} tokens
  * @param {number[]} starts

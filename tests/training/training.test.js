@@ -1,13 +1,14 @@
-// Training runs of some seconds, on one build.
+// Longer training runs, on one build.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { GPT_CONFIG_124M } from 'gpt-layers'
-import { loadForTest } from '../lib/support.js'
+import { heapSize, loadForTest, nextAddress } from '../lib/support.js'
 import { learn } from './learn.js'
 
-test('a small GPT learns a passage by heart, and says it', async () => {
+test('a small GPT learns a passage by heart and repeats it', async () => {
   const gpt = await loadForTest()
+  /** @type {number[]} */
   const losses = []
   const { loss, text, say } = learn(gpt, {
     steps: 400,
@@ -18,12 +19,12 @@ test('a small GPT learns a passage by heart, and says it', async () => {
     onStep: ({ loss }) => losses.push(loss),
   })
   assert.equal(losses.length, 400)
-  assert.ok(losses[0] > 3.5, `at first ${losses[0]}`)
-  assert.ok(loss < 0.2, `${loss} in the end`)
+  assert.ok(losses[0] > 3.5, `the first loss is ${losses[0]}`)
+  assert.ok(loss < 0.2, `the last loss is ${loss}`)
   assert.equal(say(text.slice(0, 40), 60), text.slice(0, 100))
 })
 
-test('the heap is flat over 10,000 training steps', async () => {
+test('10,000 training steps do not grow the heap', async () => {
   const gpt = await loadForTest()
   const model = new gpt.GPTModel({
     vocabSize: 5,
@@ -35,8 +36,7 @@ test('the heap is flat over 10,000 training steps', async () => {
   })
   const parameters = model.parameters()
   const optimizer = new gpt.AdamW(parameters)
-  const free = () => gpt.scope(() => gpt.zeros([1]).byteOffset)
-  const step = (i) =>
+  const step = (/** @type {number} */ i) =>
     gpt.scope(() => {
       optimizer.zeroGrad()
       model.backward(gpt.crossEntropy(model.forward([[0, 1, 2, i % 5]]), [[1, 2, 3, 4]]).backward())
@@ -44,12 +44,12 @@ test('the heap is flat over 10,000 training steps', async () => {
       optimizer.step()
     })
   for (let i = 0; i < 10; i++) step(i)
-  const [size, address] = [gpt.exports.memory.buffer.byteLength, free()]
+  const [size, address] = [heapSize(gpt), nextAddress(gpt)]
   for (let i = 0; i < 10_000; i++) step(i)
-  assert.deepEqual([gpt.exports.memory.buffer.byteLength, free()], [size, address])
+  assert.deepEqual([heapSize(gpt), nextAddress(gpt)], [size, address])
 })
 
-test('GPT_CONFIG_124M is built as it is, with 163,009,536 parameters, and gives logits', async () => {
+test('a GPTModel of GPT_CONFIG_124M has 163,009,536 parameters and gives finite logits', async () => {
   const gpt = await loadForTest()
   const model = new gpt.GPTModel(GPT_CONFIG_124M).eval()
   assert.equal(
