@@ -32,8 +32,9 @@ static void agrees(void)
 
 static void first_step_is_the_rate(void)
 {
-    /* mean / correction1 is the gradient, √(square / correction2) its size: a step of lr against its sign, unless it is
-     * far below eps; a gradient of 0 leaves only the decay */
+    /* At the first step mean / correction1 = grad and √(square / correction2) = |grad|, so that the step
+     * is lr against the sign of grad, and less if |grad| is not large beside eps. A gradient of 0 leaves
+     * only the decay. */
     static const float w[5] = {1.0f, 1.0f, 1.0f, 1.0f, 0.0f}, g[5] = {3.0f, -1e-3f, 0.0f, 1e-9f, -1e9f};
     static const float zeros[5] = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
     static const float expected[5] = {0.85f, 1.05f, 0.95f, 0.95f - 0.1f / 11.0f, 0.1f};
@@ -63,7 +64,9 @@ static void refuses(void)
 
 void test_adamw(void)
 {
-    promise("adamw's first step is lr against the gradient's sign, and the decay", first_step_is_the_rate);
-    promise("adamw is its reference at every length, at steps 1 to 1000", agrees);
-    promise("adamw refuses NULL, impossible sizes and corrections and leaves the weights alone", refuses);
+    promise("the first step of adamw is lr against the sign of the gradient, and the decay",
+            first_step_is_the_rate);
+    promise("adamw agrees with its reference at every length, at steps 1 to 1000", agrees);
+    promise("adamw refuses NULL, impossible sizes and bad corrections, and leaves the weights unchanged",
+            refuses);
 }

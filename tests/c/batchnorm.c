@@ -27,7 +27,7 @@ typedef int (*backward)(float *dx, float *dscale, float *dshift, const float *dy
                         const float *mean, const float *off, const float *var, const float *scale,
                         size_t rows, size_t cols, float eps);
 
-/* What the contract says: absolute below 1, relative above. */
+/* The error bound of the contract, as in expect_close. */
 static const double tolerance = 5e-6;
 
 static double largest(const float *values, size_t n)
@@ -37,7 +37,7 @@ static double largest(const float *values, size_t n)
     return most;
 }
 
-/* The forward pass, from the kernel's own statistics, against the reference from the reference's. */
+/* Compares statistics and y with the reference, whole, in place and in parts. */
 static void expect_forward(const float *values, size_t rows, size_t cols)
 {
     const size_t n = rows * cols;
@@ -50,7 +50,7 @@ static void expect_forward(const float *values, size_t rows, size_t cols)
     expect_status(gpt_batchnorm_statistics_ref(m, o, v, x, rows, cols), GPT_OK);
     expect_status(gpt_batchnorm_statistics(mean, off, var, x, rows, cols, 0, 1), GPT_OK);
     for (size_t c = 0; c < cols; c++) {
-        /* the mean to a part of the deviation, which is what y wants of it */
+        /* the error of the mean relative to the deviation, because y is (x - mean) / deviation */
         expect_within("mean + off", c, (double)mean[c] + (double)off[c], (double)m[c] + (double)o[c],
                       1e-6 * sqrt((double)v[c]) + 1e-13 * fabs((double)m[c]));
         expect_within("var", c, (double)var[c], (double)v[c], 2e-6 * (double)v[c] + 1e-38);
@@ -77,6 +77,7 @@ static void expect_forward(const float *values, size_t rows, size_t cols)
     end_case();
 }
 
+/* Compares the gradients with the reference, whole and in parts. */
 static void expect_backward(const float *values, size_t rows, size_t cols)
 {
     const size_t n = rows * cols;
@@ -96,7 +97,7 @@ static void expect_backward(const float *values, size_t rows, size_t cols)
         expect_within("dscale", c, (double)ds[c], (double)ds_ref[c], 2e-6 * (double)rows);
         expect_within("dshift", c, (double)db[c], (double)db_ref[c], 1e-6 * (double)rows);
     }
-    /* of a column's gradient, what is constant or points along x̂ cancels; before, it was up to 2 · scale · rstd */
+    /* dx is a difference of terms as large as 2 · scale · rstd, whose rounding errors remain */
     double before = 0.0;
     for (size_t c = 0; c < cols; c++)
         before = fmax(before, 2.0 * fabs((double)scale[c]) / sqrt((double)var[c] + 1e-5));
@@ -116,7 +117,7 @@ static void expect_backward(const float *values, size_t rows, size_t cols)
     end_case();
 }
 
-/* Mean and deviation, and every size on either side of a tile and a block. */
+/* Sizes below, at and above a vector and a block, for several means and deviations. */
 static void agrees(void)
 {
     static const float means[5] = {0.0f, 1e4f, -1e4f, 1e5f, 1e15f},
@@ -143,7 +144,7 @@ static void agrees(void)
     }
 }
 
-/* One far from the rest, where the guess comes from, or where it does not. */
+/* An outlier in the rows that determine the pivot, and in the others. */
 static void agrees_with_an_outlier(void)
 {
     static const float outliers[5] = {10.0f, -1e3f, 1e5f, 1e8f, 1e12f};
@@ -159,7 +160,7 @@ static void agrees_with_an_outlier(void)
     }
 }
 
-/* The first rows, where the guess comes from, far from all the others. */
+/* The rows that determine the pivot are far from all others. */
 static void agrees_where_the_first_rows_mislead(void)
 {
     enum { ROWS = 20000, COLS = 3 };
@@ -173,10 +174,11 @@ static void agrees_where_the_first_rows_mislead(void)
     }
 }
 
-/* Equal terms round alike, so that in one float32 sum what one addition loses, the next ones lose again. */
+/* Sums of many equal rows: every addition rounds in the same direction, so that the errors add up. */
 static void sums_many_rows(void)
 {
     enum { ROWS = 20000, COLS = 17 };
+    const double rows = ROWS;
     const float *x = random_input("x", ROWS * COLS, 0.7f, 0.7f),
                 *dy = random_input("dy", ROWS * COLS, 0.3f, 0.3f);
     const float *zero = random_input("zero", COLS, 0.0f, 0.0f), *one = random_input("one", COLS, 1.0f, 1.0f);
@@ -184,7 +186,7 @@ static void sums_many_rows(void)
     expect_status(
         gpt_batchnorm_backward(dx, dscale, dshift, dy, x, zero, zero, one, one, ROWS, COLS, 1e-12f, 0, 1),
         GPT_OK);
-    const double dot = (double)0.7f * (double)0.3f * ROWS, sum = (double)0.3f * ROWS;
+    const double dot = (double)0.7f * (double)0.3f * rows, sum = (double)0.3f * rows;
     for (size_t c = 0; c < COLS; c++) {
         expect_within("dscale", c, (double)dscale[c], dot, 1e-6 * dot);
         expect_within("dshift", c, (double)dshift[c], sum, 1e-6 * sum);
@@ -206,7 +208,7 @@ static void known_values(void)
     expect_close("y", y, expected, 4, 1e-6);
     expect_within("y", 1, (double)y[1], -3.0, 0.0);
 
-    /* 0.9 · 1 + 0.1 · 2, and with the unbiased variances 2 and 0: 0.9 · 1 + 0.1 · 2 */
+    /* 0.9 · 1 + 0.1 · mean, and 0.9 · 1 + 0.1 · unbiased variance, which is 2 and 0 */
     static const float ones[2] = {1.0f, 1.0f}, means[2] = {1.1f, 1.4f}, variances[2] = {1.1f, 0.9f};
     float *running_mean = output_of("running mean", ones, 2),
           *running_var = output_of("running var", ones, 2);
@@ -215,7 +217,7 @@ static void known_values(void)
     expect_close("running var", running_var, variances, 2, 1e-7);
 }
 
-/* NaN and infinities spoil their own column, and no other. */
+/* NaN and infinities affect their own column only. */
 static void specials_stay_in_their_column(void)
 {
     static const float bad[3] = {NAN, INFINITY, -INFINITY};
@@ -335,19 +337,21 @@ static void refuses(void)
 
 void test_batchnorm(void)
 {
-    promise("batch norm of two rows, and its running statistics, are what the equations give", known_values);
-    promise("batch norm is within 5e-6 of float64, its gradients 2e-6, also where the mean is 1e5 deviations",
+    promise("batch norm of two rows and its running statistics have the values of the equations",
+            known_values);
+    promise("batch norm is within 5e-6 of float64, its gradients 2e-6, also if the mean is 1e5 times the "
+            "deviation",
             agrees);
     promise("batch norm is within 5e-6 of float64 with an outlier first or last", agrees_with_an_outlier);
-    promise("batch norm is within 5e-6 of float64 where its first rows are far from the others",
+    promise("batch norm is within 5e-6 of float64 if the first rows are far from the others",
             agrees_where_the_first_rows_mislead);
-    promise("batch norm's gradients of scale and shift are within 1e-6 of float64 over 20000 equal rows",
-            sums_many_rows);
-    promise("batch norm of a column with NaN or infinity is NaN, and its neighbours are not",
+    promise("batch norm backward sums 20,000 equal rows with an error of at most 1e-6", sums_many_rows);
+    promise("batch norm of a column with NaN or infinity is NaN, and the other columns are not",
             specials_stay_in_their_column);
-    promise("batch norm does without off", off_is_optional);
+    promise("batch norm gives the same y with off of 0 and without off", off_is_optional);
     promise("batch norm backward computes the gradients that are wanted; the others may be NULL",
             unwanted_gradients_may_be_null);
-    promise("batch norm refuses NULL, impossible sizes, a bad eps and momentum, and leaves all alone",
+    promise("batch norm refuses NULL, impossible sizes, a bad eps and a bad momentum, and leaves its outputs "
+            "unchanged",
             refuses);
 }

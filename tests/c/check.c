@@ -9,14 +9,15 @@
 
 enum { GUARD = 64, BUFFERS = 24, TEXT = 256 };
 
-/* A quiet NaN that no arithmetic makes: a kernel that reads a guard, or leaves an output out, shows. */
+/* A quiet NaN that no arithmetic produces. It reveals kernels that read a guard or leave an output
+ * unwritten. */
 static const uint32_t pattern = 0x7fc5a5a5u;
 
 typedef struct buffer {
     const char *name;
     void *block;
     float *data;
-    uint32_t *made; /* the bits at first; NULL for work() */
+    uint32_t *initial; /* the initial bits; NULL for work() */
     size_t n;
     int is_output;
 } buffer;
@@ -69,7 +70,7 @@ void promise(const char *name, void (*test)(void))
         if (failures > 1) printf(" (and %zu more)", failures - 1);
         printf("\n");
     }
-    fflush(stdout); /* the lines so far are there even if the next promise crashes */
+    fflush(stdout); /* so that a crash in the next promise does not lose this line */
 }
 
 int summary(void)
@@ -103,7 +104,7 @@ static void *allocate(size_t bytes)
     return block;
 }
 
-/* `before` and `after`: floats around the data. */
+/* Adds a buffer with `before` and `after` floats around the data. */
 static buffer *new_buffer(const char *name, size_t before, size_t n, size_t after)
 {
     if (buffer_count == BUFFERS) {
@@ -116,17 +117,17 @@ static buffer *new_buffer(const char *name, size_t before, size_t n, size_t afte
     return b;
 }
 
-static void remember(buffer *b)
+static void keep_initial(buffer *b)
 {
-    b->made = allocate(b->n * sizeof(float));
-    memcpy(b->made, b->data, b->n * sizeof(float));
+    b->initial = allocate(b->n * sizeof(float));
+    memcpy(b->initial, b->data, b->n * sizeof(float));
 }
 
 const float *input_of(const char *name, const float *values, size_t n)
 {
     buffer *b = new_buffer(name, buffer_count % 4, n, 0);
     memcpy(b->data, values, n * sizeof(float));
-    remember(b);
+    keep_initial(b);
     return b->data;
 }
 
@@ -134,7 +135,7 @@ const float *random_input(const char *name, size_t n, float low, float high)
 {
     buffer *b = new_buffer(name, buffer_count % 4, n, 0);
     fill_random(b->data, n, low, high);
-    remember(b);
+    keep_initial(b);
     return b->data;
 }
 
@@ -144,7 +145,7 @@ float *output(const char *name, size_t n)
     buffer *b = new_buffer(name, before, n, GUARD);
     b->is_output = 1;
     for (size_t i = 0; i < before + n + GUARD; i++) memcpy((float *)b->block + i, &pattern, sizeof pattern);
-    remember(b);
+    keep_initial(b);
     return b->data;
 }
 
@@ -152,28 +153,29 @@ float *output_of(const char *name, const float *values, size_t n)
 {
     float *data = output(name, n);
     memcpy(data, values, n * sizeof(float));
-    memcpy(buffers[buffer_count - 1].made, values, n * sizeof(float));
+    memcpy(buffers[buffer_count - 1].initial, values, n * sizeof(float));
     return data;
 }
 
 float *work(size_t n) { return new_buffer("work", 0, n, 0)->data; }
 
-static void expect_as_made(const buffer *b)
+static void expect_unchanged(const buffer *b)
 {
-    if (b->n == 0 || memcmp(b->made, b->data, b->n * sizeof(float)) == 0) return;
+    if (b->n == 0 || memcmp(b->initial, b->data, b->n * sizeof(float)) == 0) return;
     size_t i = 0;
-    while (b->made[i] == bits_of(b->data[i])) i++;
+    while (b->initial[i] == bits_of(b->data[i])) i++;
     float before;
-    memcpy(&before, &b->made[i], sizeof before);
-    expect(0, "%s[%zu] should be left alone: expected %.9g, got %.9g", b->name, i, before, b->data[i]);
+    memcpy(&before, &b->initial[i], sizeof before);
+    expect(0, "%s[%zu] should be unchanged: expected %.9g, got %.9g", b->name, i, before, b->data[i]);
 }
 
 static void expect_guards(const buffer *b)
 {
     for (size_t i = 0; i < GUARD; i++) {
-        expect(bits_of(b->data[b->n + i]) == pattern, "%s[%zu] written, past its end at %zu", b->name,
+        expect(bits_of(b->data[b->n + i]) == pattern, "%s[%zu] was written, past the end at %zu", b->name,
                b->n + i, b->n);
-        expect(bits_of(*(b->data - i - 1)) == pattern, "%s[-%zu] written, before its start", b->name, i + 1);
+        expect(bits_of(*(b->data - i - 1)) == pattern, "%s[-%zu] was written, before the start", b->name,
+               i + 1);
     }
 }
 
@@ -183,10 +185,10 @@ void end_case(void)
         buffer *b = &buffers[k];
         if (b->is_output)
             expect_guards(b);
-        else if (b->made)
-            expect_as_made(b);
+        else if (b->initial)
+            expect_unchanged(b);
         free(b->block);
-        free(b->made);
+        free(b->initial);
     }
     buffer_count = 0;
 }
@@ -200,7 +202,7 @@ void expect_refused(int got, int expected)
 {
     expect_status(got, expected);
     for (size_t k = 0; k < buffer_count; k++)
-        if (buffers[k].is_output) expect_as_made(&buffers[k]);
+        if (buffers[k].is_output) expect_unchanged(&buffers[k]);
 }
 
 void expect_within(const char *name, size_t index, double got, double expected, double tolerance)
@@ -208,7 +210,7 @@ void expect_within(const char *name, size_t index, double got, double expected, 
     if (isnan(got) && isnan(expected)) return;
     if (isinf(got) && got == expected) return;
     const double difference = fabs(got - expected);
-    /* not `difference > tolerance`, which a NaN would pass */
+    /* not `difference > tolerance`, which is false for NaN */
     if (!(difference <= tolerance) || isinf(expected))
         expect(0, "%s[%zu]: expected %.9g, got %.9g, tolerance %.3g", name, index, expected, got, tolerance);
 }

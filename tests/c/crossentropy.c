@@ -17,19 +17,20 @@ static int kernel_backward(float *dlogits, const float *logits, const int32_t *t
     return gpt_crossentropy_backward(dlogits, logits, targets, max, sum, rows, cols, scale, 0, 1);
 }
 
-/* What the contract says: absolute below 1, relative above. */
+/* The error bound of the contract, as in expect_close. */
 static const double tolerance = 1e-6;
 
-enum { MOST = 33 };
+enum { MAX_ROWS = 33 };
 
+/* Random targets; every fifth row is ignored. */
 static const int32_t *random_targets(size_t rows, size_t cols)
 {
-    static int32_t targets[MOST];
+    static int32_t targets[MAX_ROWS];
     for (size_t r = 0; r < rows; r++) targets[r] = r % 5 == 4 ? GPT_IGNORE : (int32_t)random_below(cols);
     return targets;
 }
 
-/* Both passes against their references, and in parts against the whole. */
+/* Compares forward and backward with their references, in place and in parts. */
 static void expect_crossentropy(const float *values, const int32_t *targets, size_t rows, size_t cols)
 {
     const size_t n = rows * cols;
@@ -83,7 +84,7 @@ static void agrees(void)
     }
 }
 
-/* A sum of equal terms rounds the same way each time; and GPT-2's vocabulary. */
+/* GPT-2's vocabulary. In a sum of equal terms every addition rounds in the same direction. */
 static void agrees_on_long_rows(void)
 {
     static const float gaps[4] = {0.0f, 0.1f, 3.0f, 9.0f};
@@ -123,7 +124,8 @@ static void agrees_on_specials(void)
 
 static void known_values(void)
 {
-    /* log 4 for equal logits; log(1 + e^-1) = 0.3132617 for 1 above the other */
+    /* log 4 for four equal logits; log(1 + e^-1) = 0.3132617 for a logit that is larger by 1 than the
+     * other */
     static const float logits[8] = {5.0f, 5.0f, 5.0f, 5.0f, -INFINITY, 2.0f, 1.0f, -INFINITY};
     static const int32_t targets[2] = {3, 1};
     static const float expected[2] = {1.3862944f, 0.3132617f};
@@ -183,11 +185,14 @@ static void refuses(void)
 
 void test_crossentropy(void)
 {
-    promise("cross entropy of equal logits is the logarithm of their number", known_values);
-    promise("cross entropy and its gradient are within 1e-6 of float64 at every size, in parts too", agrees);
-    promise("cross entropy is within 1e-6 of float64 over 50257 logits of two values", agrees_on_long_rows);
-    promise("cross entropy of special values is the reference's in every lane", agrees_on_specials);
+    promise("cross entropy of n equal logits is log n", known_values);
+    promise(
+        "cross entropy and its gradient are within 1e-6 of float64 at every size; in parts, the same bits",
+        agrees);
+    promise("cross entropy is within 1e-6 of float64 for 50,257 logits of two values", agrees_on_long_rows);
+    promise("cross entropy of special values agrees with the reference in every lane", agrees_on_specials);
     promise("cross entropy gives the same loss with and without max and sum", max_and_sum_are_optional);
-    promise("cross entropy refuses NULL, impossible sizes and targets out of range, and leaves all alone",
+    promise("cross entropy refuses NULL, impossible sizes and targets out of range, and leaves its outputs "
+            "unchanged",
             refuses);
 }

@@ -11,7 +11,7 @@ static int kernel_forward(float *y, const float *x, size_t n, uint32_t seed, flo
     return gpt_dropout_forward(y, x, n, seed, p, 0, 1);
 }
 
-/* A p as it occurs, and both ends. */
+/* Common probabilities first, then the limits and a small one. */
 static const float probabilities[6] = {0.1f, 0.5f, 0.9f, 0.0f, 1.0f, 1e-3f};
 static const uint32_t seeds[5] = {0u, 1u, 123u, 0x80000000u, UINT32_MAX};
 
@@ -32,10 +32,10 @@ static void agrees(void)
                 expect_same("y", y, expected, n);
                 expect_same("y is x", same, expected, n);
                 for (size_t parts = 1; parts <= 4; parts++) {
-                    float *whole = output("in parts", n);
+                    float *in_parts = output("y in parts", n);
                     for (size_t part = 0; part < parts; part++)
-                        expect_status(gpt_dropout_forward(whole, x, n, seeds[s], p, part, parts), GPT_OK);
-                    expect_same("in parts", whole, expected, n);
+                        expect_status(gpt_dropout_forward(in_parts, x, n, seeds[s], p, part, parts), GPT_OK);
+                    expect_same("y in parts", in_parts, expected, n);
                 }
                 end_case();
             }
@@ -43,7 +43,7 @@ static void agrees(void)
     }
 }
 
-static void ends(void)
+static void limits(void)
 {
     const float *x = random_input("x", 33, -4.0f, 4.0f);
     float *y = output("y", 33), *zeros = output("zeros", 33);
@@ -53,7 +53,7 @@ static void ends(void)
     for (size_t i = 0; i < 33; i++) expect_within("p = 1", i, (double)zeros[i], 0.0, 0.0);
 }
 
-/* Kept or dropped: a NaN stays one, an infinity dropped is 0 · ∞, and a kept denormal is scaled. */
+/* A NaN stays NaN, a dropped infinity is 0 · ∞ = NaN, and a kept denormal is scaled. */
 static void special_values(void)
 {
     for (size_t s = 0; s < SPECIALS; s++) {
@@ -75,16 +75,16 @@ static void special_values(void)
     }
 }
 
-enum { MANY = 1 << 20 };
+enum { MANY = 1 << 20 }; /* elements of a mask in rates_are_independent */
 
-/* The mask of the call itself: 1 where kept. */
+/* The mask that the kernel applies: 1 for a kept element. */
 static void mask_of(unsigned char *kept, float *y, const float *ones, uint32_t seed, float p)
 {
     expect_status(gpt_dropout_forward(y, ones, MANY, seed, p, 0, 1), GPT_OK);
     for (size_t i = 0; i < MANY; i++) kept[i] = y[i] > 0.0f;
 }
 
-/* Within 5 deviations of what `rate` gives for `count` independent draws. */
+/* Within 5 standard deviations of the mean of `count` independent draws with probability `rate`. */
 static void expect_rate(const char *what, size_t got, size_t count, double rate)
 {
     const double deviation = sqrt((double)count * rate * (1.0 - rate));
@@ -120,7 +120,8 @@ static void rates_are_independent(void)
                 size_t both = 0, shifted = 0;
                 for (size_t i = 0; i < MANY; i++) both += kept[i] & other[i];
                 expect_rate("both kept", both, MANY, keep * keep);
-                /* as far apart as the seeds: a hash of seed + index would be the same mask there */
+                /* shifted by the difference of the seeds: a hash of seed + index would give the same mask
+                 * here */
                 const size_t shift = apart[a] % MANY;
                 for (size_t i = shift; i < MANY; i++) shifted += kept[i] & other[i - shift];
                 expect_rate("both kept, shifted", shifted, MANY - shift, keep * keep);
@@ -150,10 +151,10 @@ static void refuses(void)
 
 void test_dropout(void)
 {
-    promise("dropout is its reference bit for bit at every length, in place and in parts", agrees);
-    promise("dropout with p = 0 is the identity, and with p = 1 gives zeros", ends);
-    promise("dropout of special values is 0 times or 1/(1 - p) times them", special_values);
-    promise("dropout keeps 1 - p of the elements, whatever their neighbours and other seeds do",
+    promise("dropout equals its reference bit for bit at every length, in place and in parts", agrees);
+    promise("dropout with p = 0 is the identity, and with p = 1 gives zeros", limits);
+    promise("dropout multiplies special values by 0 or 1/(1 - p)", special_values);
+    promise("dropout keeps a share of 1 - p of the elements, independent of neighbors and of other seeds",
             rates_are_independent);
-    promise("dropout refuses NULL, impossible sizes and a bad p and leaves y alone", refuses);
+    promise("dropout refuses NULL, impossible sizes and a bad p, and leaves y unchanged", refuses);
 }

@@ -21,7 +21,8 @@ static const operation operations[OPERATIONS] = {
     {"div", gpt_div, gpt_div_ref},
 };
 
-/* How an operand is read: whole, one row for all, one column for all, one value for all, rows with a gap. */
+/* How an operand is read: whole, one row repeated, one column repeated, one value repeated, rows with a
+ * gap. */
 typedef struct reading {
     const char *name;
     size_t row_per_col, row_extra, col; /* the row stride is row_per_col·cols + row_extra */
@@ -34,7 +35,7 @@ static const reading readings[READINGS] = {
 
 static size_t row_stride(const reading *as, size_t cols) { return as->row_per_col * cols + as->row_extra; }
 
-/* How many floats an operand spans, to the very last that is read. */
+/* The number of floats from the first to the last that is read. */
 static size_t span(const reading *as, size_t rows, size_t cols)
 {
     return (rows - 1) * row_stride(as, cols) + (cols - 1) * as->col + 1;
@@ -65,7 +66,7 @@ static void known_values(void)
     for (size_t k = 0; k < OPERATIONS; k++) {
         in_case("%s", operations[k].name);
         float *y = output("y", 4), *reference = output("reference", 4);
-        /* a as the one row of both rows, b as a column */
+        /* a is one row for both rows, b is a column */
         expect_status(operations[k].kernel(y, a, b, 2, 2, 0, 1, 1, 0), GPT_OK);
         expect_status(operations[k].reference(reference, a, b, 2, 2, 0, 1, 1, 0), GPT_OK);
         expect_same("y", y, expected[k], 4);
@@ -113,7 +114,7 @@ static void agrees_on_specials(void)
     }
 }
 
-/* y is a, y is b, and y is both: the one that y is is whole, the other is read in every way. */
+/* y is a, y is b, or y is both. The operand that is y is whole; the other one is read in every way. */
 static void in_place(size_t rows, size_t cols, const operation *op, const reading *as)
 {
     const size_t n = rows * cols, row = row_stride(as, cols);
@@ -225,14 +226,14 @@ static void sqrt_refuses(void)
 
 void test_elementwise(void)
 {
-    promise("add, sub, mul and div of a row and a column are what they should be", known_values);
+    promise("add, sub, mul and div of a row and a column have the expected values", known_values);
     promise("add, sub, mul and div broadcast rows, columns and single values bit for bit", agrees);
     promise("add, sub, mul and div of any two special values are right in every lane", agrees_on_specials);
-    promise("add, sub, mul and div may write over a, over b, and over both", works_in_place);
-    promise("add, sub, mul and div refuse NULL, impossible sizes and column strides past 1", refuses);
+    promise("add, sub, mul and div can overwrite a, b, or both", works_in_place);
+    promise("add, sub, mul and div refuse NULL, impossible sizes and column strides above 1", refuses);
     promise("add, sub, mul and div of an empty tensor read nothing", empty_rows_read_nothing);
-    promise("sqrt is its reference bit for bit at every length", sqrt_agrees);
-    promise("sqrt is NaN below 0 and right for special values in every lane", sqrt_agrees_on_specials);
-    promise("sqrt may write over its input", sqrt_works_in_place);
-    promise("sqrt refuses NULL and impossible sizes and leaves y alone", sqrt_refuses);
+    promise("sqrt equals its reference bit for bit at every length", sqrt_agrees);
+    promise("sqrt is NaN below 0, and right for special values in every lane", sqrt_agrees_on_specials);
+    promise("sqrt can overwrite its input", sqrt_works_in_place);
+    promise("sqrt refuses NULL and impossible sizes, and leaves y unchanged", sqrt_refuses);
 }

@@ -2,13 +2,13 @@
 #include "gpt_layers.h"
 #include "reference.h"
 
-enum { DIMS = 8, MOST = 40 };
+enum { DIMS = 8, MAX_ROWS = 40 };
 static const size_t dims[DIMS] = {1, 3, 4, 5, 17, 33, 65, 768};
 
-/* `rows` indices below `count`, and the first of them again and again. */
+/* `rows` random indices below `count`; every third one is equal to the first. */
 static const int32_t *random_indices(size_t rows, size_t count)
 {
-    static int32_t indices[MOST];
+    static int32_t indices[MAX_ROWS];
     for (size_t r = 0; r < rows; r++) indices[r] = (int32_t)random_below(count);
     for (size_t r = 0; r < rows; r += 3) indices[r] = indices[0];
     return indices;
@@ -17,7 +17,7 @@ static const int32_t *random_indices(size_t rows, size_t count)
 static void forward_agrees(void)
 {
     for (size_t k = 0; k < DIMS; k++) {
-        for (size_t rows = 0; rows <= MOST; rows += 5) {
+        for (size_t rows = 0; rows <= MAX_ROWS; rows += 5) {
             const size_t dim = dims[k], count = 11;
             in_case("%zu rows of %zu", rows, dim);
             const int32_t *indices = random_indices(rows, count);
@@ -27,11 +27,12 @@ static void forward_agrees(void)
             expect_status(gpt_embedding_forward(y, indices, weight, rows, count, dim, 0, 1), GPT_OK);
             expect_same("y", y, expected, rows * dim);
             for (size_t parts = 1; parts <= 4; parts++) {
-                float *whole = output("in parts", rows * dim);
+                float *in_parts = output("y in parts", rows * dim);
                 for (size_t part = 0; part < parts; part++)
                     expect_status(
-                        gpt_embedding_forward(whole, indices, weight, rows, count, dim, part, parts), GPT_OK);
-                expect_same("in parts", whole, expected, rows * dim);
+                        gpt_embedding_forward(in_parts, indices, weight, rows, count, dim, part, parts),
+                        GPT_OK);
+                expect_same("y in parts", in_parts, expected, rows * dim);
             }
             end_case();
         }
@@ -41,7 +42,7 @@ static void forward_agrees(void)
 static void backward_agrees(void)
 {
     for (size_t k = 0; k < DIMS; k++) {
-        for (size_t rows = 0; rows <= MOST; rows += 5) {
+        for (size_t rows = 0; rows <= MAX_ROWS; rows += 5) {
             const size_t dim = dims[k], count = 7;
             in_case("%zu rows of %zu", rows, dim);
             const int32_t *indices = random_indices(rows, count);
@@ -49,14 +50,14 @@ static void backward_agrees(void)
             float *dweight = output("dweight", count * dim), *expected = output("expected", count * dim);
             expect_status(gpt_embedding_backward_ref(expected, dy, indices, rows, count, dim), GPT_OK);
             expect_status(gpt_embedding_backward(dweight, dy, indices, rows, count, dim, 0, 1), GPT_OK);
-            /* up to 40 values of up to 2, added in float32 */
+            /* sums of at most 40 values of at most 2 in float32 */
             expect_close("dweight", dweight, expected, count * dim, 2e-5);
             for (size_t parts = 1; parts <= 9; parts += 2) {
-                float *whole = output("in parts", count * dim);
+                float *in_parts = output("dweight in parts", count * dim);
                 for (size_t part = 0; part < parts; part++)
-                    expect_status(gpt_embedding_backward(whole, dy, indices, rows, count, dim, part, parts),
-                                  GPT_OK);
-                expect_same("in parts", whole, dweight, count * dim);
+                    expect_status(
+                        gpt_embedding_backward(in_parts, dy, indices, rows, count, dim, part, parts), GPT_OK);
+                expect_same("dweight in parts", in_parts, dweight, count * dim);
             }
             end_case();
         }
@@ -123,9 +124,11 @@ static void refuses(void)
 
 void test_embedding(void)
 {
-    promise("embedding takes the rows its indices name, and its gradient adds up there", known_values);
-    promise("embedding is its reference bit for bit at every size, in parts too", forward_agrees);
-    promise("embedding backward is within 2e-5 of float64, the same bits in any parts", backward_agrees);
-    promise("embedding refuses NULL, impossible sizes and indices out of range, and leaves all alone",
-            refuses);
+    promise("embedding copies the rows with the given indices, and backward adds the gradients there",
+            known_values);
+    promise("embedding equals its reference bit for bit at every size, whole and in parts", forward_agrees);
+    promise("embedding backward is within 2e-5 of float64; in parts, the same bits", backward_agrees);
+    promise(
+        "embedding refuses NULL, impossible sizes and indices out of range, and leaves its outputs unchanged",
+        refuses);
 }

@@ -12,10 +12,10 @@ static int kernel_backward(float *dx, const float *dy, const float *x, size_t n,
     return gpt_gelu_backward(dx, dy, x, n, approximate, 0, 1);
 }
 
-/* What the contract says: absolute below 1, relative above. */
+/* The error bound of the contract, as in expect_close. */
 static const double tolerance = 1e-6;
 
-/* Each kind with the signature of a unary kernel. */
+/* Both formulas with the type of a unary kernel. */
 static int tanh_form(float *y, const float *x, size_t n)
 {
     return gpt_gelu_forward(y, x, n, GPT_GELU_TANH, 0, 1);
@@ -38,7 +38,7 @@ static int erf_form_ref(float *y, const float *x, size_t n)
 
 static void known_values(void)
 {
-    /* Φ(1) = 0.841344746068543, Φ(2) = 0.977249868051821; the tanh form from its equation at 50 digits */
+    /* erf form: Φ(1) = 0.841344746068543, Φ(2) = 0.977249868051821. tanh form: computed with 50 digits. */
     static const float x[4] = {1.0f, -1.0f, 2.0f, -2.0f};
     static const float exact[4] = {0.841344746f, -0.158655254f, 1.954499736f, -0.045500264f};
     static const float approximate[4] = {0.841191991f, -0.158808009f, 1.954597694f, -0.045402306f};
@@ -81,7 +81,7 @@ static void works_in_place(void)
     unary_in_place(erf_form_ref);
 }
 
-/* One case of x against the reference, both kinds. */
+/* Compares both formulas with their references for one x. */
 static void expect_gelu(const float *x, size_t n)
 {
     float *y = work(n), *expected = work(n);
@@ -97,14 +97,14 @@ static void expect_gelu(const float *x, size_t n)
 
 static void dense_sweep(void)
 {
-    enum { CHUNK = 4000 };
+    const size_t chunk = 4000;
     const double step = 1e-5;
-    for (double first = -12.0; first < 12.0; first += CHUNK * step) {
-        float *x = work(CHUNK);
-        /* jittered, so that the values are not all round */
-        for (size_t i = 0; i < CHUNK; i++)
+    for (double first = -12.0; first < 12.0; first += (double)chunk * step) {
+        float *x = work(chunk);
+        /* random offsets, so that not all values are round */
+        for (size_t i = 0; i < chunk; i++)
             x[i] = (float)(first + step * ((double)i + (double)random_in(0.0f, 1.0f)));
-        expect_gelu(x, CHUNK);
+        expect_gelu(x, chunk);
     }
 }
 
@@ -122,7 +122,7 @@ static void every_magnitude(void)
     expect_gelu(ends, 2);
 }
 
-static void ends_of_the_line(void)
+static void limits(void)
 {
     static const float x[5] = {-3e38f, 3e38f, INFINITY, -INFINITY, NAN};
     static const float expected[5] = {0.0f, 3e38f, INFINITY, NAN, NAN};
@@ -152,7 +152,7 @@ static void refuses(void)
     expect_refused(gpt_gelu_forward_ref(y, x, 5, -1), GPT_ERR_VALUE);
 }
 
-/* dx against the reference for dy up to 1, so that the tolerance is the derivative's. */
+/* Compares dx with the reference. |dy| <= 1, so that the tolerance applies to the derivative. */
 static void expect_backward(const float *values, size_t n, int kind)
 {
     const float *x = input_of("x", values, n), *dy = random_input("dy", n, -1.0f, 1.0f);
@@ -163,10 +163,10 @@ static void expect_backward(const float *values, size_t n, int kind)
     expect_close("dx", dx, expected, n, tolerance);
     expect_same("dx is dy", same, dx, n);
     for (size_t parts = 1; parts <= 3; parts++) {
-        float *whole = output("in parts", n);
+        float *in_parts = output("dx in parts", n);
         for (size_t part = 0; part < parts; part++)
-            expect_status(gpt_gelu_backward(whole, dy, x, n, kind, part, parts), GPT_OK);
-        expect_same("in parts", whole, dx, n);
+            expect_status(gpt_gelu_backward(in_parts, dy, x, n, kind, part, parts), GPT_OK);
+        expect_same("dx in parts", in_parts, dx, n);
     }
     end_case();
 }
@@ -217,24 +217,24 @@ static void backward_agrees(void)
 
 static void backward_dense_sweep(void)
 {
-    enum { CHUNK = 4000 };
+    const size_t chunk = 4000;
     const double step = 1e-5;
-    float *dy = work(CHUNK), *x = work(CHUNK), *dx = work(CHUNK), *expected = work(CHUNK);
-    for (size_t i = 0; i < CHUNK; i++) dy[i] = 1.0f;
-    for (double first = -18.0; first < 18.0; first += CHUNK * step) {
-        for (size_t i = 0; i < CHUNK; i++)
+    float *dy = work(chunk), *x = work(chunk), *dx = work(chunk), *expected = work(chunk);
+    for (size_t i = 0; i < chunk; i++) dy[i] = 1.0f;
+    for (double first = -18.0; first < 18.0; first += (double)chunk * step) {
+        for (size_t i = 0; i < chunk; i++)
             x[i] = (float)(first + step * ((double)i + (double)random_in(0.0f, 1.0f)));
         for (int kind = GPT_GELU_TANH; kind <= GPT_GELU_ERF; kind++) {
             in_case("kind %d, x from %.9g", kind, (double)x[0]);
-            expect_status(gpt_gelu_backward_ref(expected, dy, x, CHUNK, kind), GPT_OK);
-            expect_status(gpt_gelu_backward(dx, dy, x, CHUNK, kind, 0, 1), GPT_OK);
-            expect_close("dx", dx, expected, CHUNK, tolerance);
+            expect_status(gpt_gelu_backward_ref(expected, dy, x, chunk, kind), GPT_OK);
+            expect_status(gpt_gelu_backward(dx, dy, x, chunk, kind, 0, 1), GPT_OK);
+            expect_close("dx", dx, expected, chunk, tolerance);
         }
     }
     end_case();
 }
 
-static void backward_ends_of_the_line(void)
+static void backward_limits(void)
 {
     static const float x[6] = {-3e38f, 3e38f, 0.0f, INFINITY, -INFINITY, NAN}, dy[6] = {2, 2, 2, 2, 2, 2};
     static const float expected[6] = {0.0f, 2.0f, 1.0f, NAN, NAN, NAN};
@@ -269,23 +269,23 @@ static void backward_refuses(void)
 
 void test_gelu(void)
 {
-    promise("gelu of 1, -1, 2 and -2 is what the tables say, in both kinds", known_values);
+    promise("gelu of 1, -1, 2 and -2 has the values of the tables, in both forms", known_values);
     promise("gelu is within 1e-6 of float64 at every length", agrees);
-    promise("gelu is within 1e-6 of float64 all over [-12, 12]", dense_sweep);
+    promise("gelu is within 1e-6 of float64 everywhere in [-12, 12]", dense_sweep);
     promise("gelu is within 1e-6 of float64 at every magnitude up to FLT_MAX", every_magnitude);
-    promise("gelu of -3e38 is 0, of infinity infinity, of -infinity NaN, in both kinds", ends_of_the_line);
+    promise("gelu of -3e38 is 0, of infinity infinity, of -infinity NaN, in both forms", limits);
     promise("gelu of zeros, denormals, huge values, infinities and NaN is right in every lane",
             agrees_on_specials);
-    promise("gelu of a value does not depend on its place or neighbours", is_elementwise);
-    promise("gelu may write over its input", works_in_place);
-    promise("gelu refuses NULL, impossible sizes and unknown kinds and leaves y alone", refuses);
-    promise("gelu backward of 1, -1, 2 and -2 is what the derivative gives, in both kinds",
+    promise("gelu of a value does not depend on its position or neighbors", is_elementwise);
+    promise("gelu can overwrite its input", works_in_place);
+    promise("gelu refuses NULL, impossible sizes and unknown forms, and leaves y unchanged", refuses);
+    promise("gelu backward of 1, -1, 2 and -2 equals PyTorch's gradient, in both forms",
             backward_known_values);
-    promise("gelu backward is within 1e-6 of float64 everywhere, in place, and in parts bit for bit",
+    promise("gelu backward is within 1e-6 of float64 at every length and magnitude; in place and in parts, "
+            "the same bits",
             backward_agrees);
-    promise("gelu backward is within 1e-6 of float64 all over [-18, 18]", backward_dense_sweep);
-    promise("gelu backward at -3e38 is 0, at 3e38 dy, at infinities NaN, in both kinds",
-            backward_ends_of_the_line);
-    promise("gelu backward refuses NULL, impossible sizes and unknown kinds and leaves dx alone",
+    promise("gelu backward is within 1e-6 of float64 everywhere in [-18, 18]", backward_dense_sweep);
+    promise("gelu backward is 0 at -3e38, dy at 3e38, NaN at the infinities, in both forms", backward_limits);
+    promise("gelu backward refuses NULL, impossible sizes and unknown forms, and leaves dx unchanged",
             backward_refuses);
 }

@@ -18,7 +18,7 @@ static int kernel_backward(float *dx, float *dscale, float *dshift, const float 
     return gpt_layernorm_backward(dx, dscale, dshift, dy, x, mean, rstd, scale, rows, cols, 0, 1);
 }
 
-/* What the contract says: absolute below 1, relative above. */
+/* The error bounds of the contract: of forward as in expect_close, of backward as in expect_near. */
 static const double tolerance = 5e-6;
 static const double backward_tolerance = 2e-5;
 
@@ -27,7 +27,7 @@ typedef int (*layernorm)(float *y, float *mean, float *rstd, const float *x, con
 typedef int (*backward)(float *dx, float *dscale, float *dshift, const float *dy, const float *x,
                         const float *mean, const float *rstd, const float *scale, size_t rows, size_t cols);
 
-/* x against the reference; mean within the tolerance too, and rstd relative. */
+/* Compares y, mean and rstd with the reference; rstd by its relative error. */
 static void expect_layernorm(const float *values, size_t rows, size_t cols, float eps)
 {
     const float *x = input_of("x", values, rows * cols);
@@ -42,8 +42,7 @@ static void expect_layernorm(const float *values, size_t rows, size_t cols, floa
     expect_status(gpt_layernorm_forward(y, mean, rstd, x, scale, shift, rows, cols, eps, 0, 1), GPT_OK);
     expect_close("y", y, expected, rows * cols, tolerance);
     for (size_t r = 0; r < rows; r++) {
-        /* the mean of a row with an infinity is not finite, as in PyTorch, where it is infinite or NaN by its place
-         */
+        /* the mean of a row with an infinity is infinite or NaN, in PyTorch depending on the position */
         if (isfinite(expected_mean[r]))
             expect_close("mean", mean + r, expected_mean + r, 1, tolerance);
         else
@@ -57,7 +56,7 @@ static void expect_layernorm(const float *values, size_t rows, size_t cols, floa
 
 static void known_values(void)
 {
-    /* mean 2.5, variance 1.25: √1.25 = 1.118034, so that with eps 1e-5 y = ∓1.3416354, ∓0.4472118 */
+    /* mean 2.5, variance 1.25, eps 1e-5: normalized ∓1.3416354, ∓0.4472118 */
     static const float x[4] = {1.0f, 2.0f, 3.0f, 4.0f}, scale[4] = {1.0f, 1.0f, 2.0f, 1.0f};
     static const float shift[4] = {0.0f, 0.0f, 0.0f, 10.0f};
     static const float expected[4] = {-1.3416354f, -0.4472118f, 0.8944236f, 11.3416354f};
@@ -88,7 +87,7 @@ static void agrees(void)
 
 static void agrees_far_from_zero(void)
 {
-    /* up to a mean of 1e5 deviations, in the scales that float32 squares can hold */
+    /* means up to 1e5 deviations, of magnitudes whose squares float32 can hold */
     static const float means[6] = {1e4f, -1e4f, 1.0f, -1e5f, 1e15f, 1e-3f};
     static const float deviations[6] = {0.1f, 0.1f, 1e-5f, 1.0f, 1e10f, 1e-8f};
     static const float epss[2] = {1e-5f, 1e-12f};
@@ -107,8 +106,8 @@ static void agrees_far_from_zero(void)
     }
 }
 
-/* The kernel sums from the first element: one far from the rest must not cost the others their digits. */
-static void agrees_with_an_outlier_first(void)
+/* The pivot is computed from the first elements: an outlier there must not cost the others precision. */
+static void agrees_with_an_outlier(void)
 {
     static const float outliers[8] = {10.0f, 1e3f, -1e3f, 1e4f, 1e5f, -1e6f, 1e8f, 1e12f};
     for (size_t k = 0; k < SIZES; k++) {
@@ -125,7 +124,7 @@ static void agrees_with_an_outlier_first(void)
     }
 }
 
-/* Squares that are all alike round alike: what one addition loses, the next ones lose again. */
+/* Sums of many equal squares: every addition rounds in the same direction, so that the errors add up. */
 static void agrees_on_two_values(void)
 {
     static const size_t cols[4] = {768, 1023, 3072, 12288};
@@ -134,8 +133,8 @@ static void agrees_on_two_values(void)
         for (size_t p = 0; p < 4; p++) {
             for (int seed = 0; seed < 4; seed++) {
                 const float a = random_gauss(), b = random_gauss();
-                in_case("cols %zu, %g and, %g of the time, %g", cols[k], (double)a, (double)shares[p],
-                        (double)b);
+                in_case("cols %zu, %g, and in a share of %g of them %g", cols[k], (double)a,
+                        (double)shares[p], (double)b);
                 float *values = work(cols[k]);
                 for (size_t i = 0; i < cols[k]; i++) values[i] = random_in(0.0f, 1.0f) < shares[p] ? b : a;
                 expect_layernorm(values, 1, cols[k], 1e-5f);
@@ -167,7 +166,8 @@ static void constant_row_is_the_shift(void)
     }
 }
 
-/* Float32 holds the squares of deviations up to about 1e18; past that PyTorch's variance is infinite as well. */
+/* float32 holds the squares of deviations up to about 1e18. Above, the variance is infinite in PyTorch,
+ * too. */
 static void agrees_on_specials(void)
 {
     for (size_t cols = 1; cols <= SMALL_SIZES; cols++) {
@@ -194,7 +194,7 @@ static void special_scales_and_shifts(void)
                     in_case("cols %zu, %s[%zu] = %g", cols, in_shift ? "shift" : "scale", place,
                             (double)specials[s]);
                     float *values = work(cols);
-                    /* between -1 and 1 times a huge scale is still a float */
+                    /* |x| <= 1, so that the product with a huge scale is finite */
                     for (size_t i = 0; i < cols; i++) values[i] = i % 2 ? 1.0f : -1.0f;
                     values[place] = 0.25f;
                     const float *x = input_of("x", values, cols);
@@ -295,7 +295,7 @@ static void refuses(void)
     }
 }
 
-/* As expect_close, but relative to `scale`: a difference of sums has no relative digits of its own. */
+/* Like expect_close, but relative to `scale`, because the result is a difference of larger sums. */
 static void expect_near(const char *name, const float *got, const float *expected, size_t n, double scale)
 {
     for (size_t i = 0; i < n; i++)
@@ -309,7 +309,8 @@ static double largest(const float *values, size_t n)
     return most;
 }
 
-/* Backward of x against the reference, from the mean and rstd of the kernel's own forward, in up to 3 parts. */
+/* Compares the gradients with the reference, for the mean and rstd of the kernel's own forward, whole and
+ * in parts. */
 static void expect_backward(const float *values, size_t rows, size_t cols, float eps)
 {
     const size_t n = rows * cols;
@@ -326,22 +327,22 @@ static void expect_backward(const float *values, size_t rows, size_t cols, float
                   GPT_OK);
     expect_status(gpt_layernorm_backward(dx, dscale, dshift, dy, x, mean, rstd, scale, rows, cols, 0, 1),
                   GPT_OK);
-    /* dy and scale are below 2 */
+    /* |dy| and |scale| <= 2 */
     for (size_t r = 0; r < rows; r++)
         expect_near("dx", dx + r * cols, expected_dx + r * cols, cols, 4.0 * (double)rstd[r]);
     expect_near("dscale", dscale, expected_dscale, cols, fmax(largest(expected_dscale, cols), 2.0));
     expect_near("dshift", dshift, expected_dshift, cols, fmax(largest(expected_dshift, cols), 2.0));
     for (size_t parts = 2; parts <= 3; parts++) {
-        float *whole_dx = output("dx in parts", n);
-        float *whole_dscale = output("dscale in parts", cols),
-              *whole_dshift = output("dshift in parts", cols);
+        float *dx_in_parts = output("dx in parts", n);
+        float *dscale_in_parts = output("dscale in parts", cols),
+              *dshift_in_parts = output("dshift in parts", cols);
         for (size_t part = 0; part < parts; part++)
-            expect_status(gpt_layernorm_backward(whole_dx, whole_dscale, whole_dshift, dy, x, mean, rstd,
-                                                 scale, rows, cols, part, parts),
+            expect_status(gpt_layernorm_backward(dx_in_parts, dscale_in_parts, dshift_in_parts, dy, x, mean,
+                                                 rstd, scale, rows, cols, part, parts),
                           GPT_OK);
-        expect_same("dx in parts", whole_dx, dx, n);
-        expect_same("dscale in parts", whole_dscale, dscale, cols);
-        expect_same("dshift in parts", whole_dshift, dshift, cols);
+        expect_same("dx in parts", dx_in_parts, dx, n);
+        expect_same("dscale in parts", dscale_in_parts, dscale, cols);
+        expect_same("dshift in parts", dshift_in_parts, dshift, cols);
     }
     end_case();
 }
@@ -372,14 +373,15 @@ static void backward_agrees(void)
     for (size_t k = 0; k < SIZES; k++) {
         for (size_t r = 0; r < ROW_COUNTS; r++) {
             const size_t rows = row_counts[r], cols = sizes[k];
-            if (rows > 3 && cols > 768) continue; /* the reference takes each mean anew for each column */
+            if (rows > 3 && cols > 768)
+                continue; /* the reference is slow: it computes every mean for every column */
             in_case("%zu x %zu", rows, cols);
             float *values = work(rows * cols);
             for (size_t i = 0; i < rows * cols; i++) values[i] = random_gauss();
             expect_backward(values, rows, cols, 1e-5f);
         }
     }
-    /* past the rows that are summed at once */
+    /* more rows than a block */
     in_case("200 x 37");
     float *values = work(200 * 37);
     for (size_t i = 0; i < 200 * 37; i++) values[i] = random_gauss();
@@ -401,10 +403,11 @@ static void backward_agrees_far_from_zero(void)
     }
 }
 
-/* Many rows that are alike round alike: what one addition loses, the next ones lose again. */
+/* Sums of many equal rows: every addition rounds in the same direction, so that the errors add up. */
 static void backward_of_many_rows(void)
 {
     enum { ROWS = 12288, COLS = 17 };
+    const double rows = ROWS;
     in_case("%d rows of dy 0.1", ROWS);
     float *x = work(ROWS * COLS), *dy = work(ROWS * COLS), *ones = work(ROWS), *zeros = work(ROWS);
     for (size_t r = 0; r < ROWS; r++) {
@@ -418,8 +421,8 @@ static void backward_of_many_rows(void)
     expect_status(gpt_layernorm_backward(NULL, dscale, dshift, dy, x, zeros, ones, ones, ROWS, COLS, 0, 1),
                   GPT_OK);
     for (size_t c = 0; c < COLS; c++) {
-        expect_within("dshift", c, (double)dshift[c], ROWS * (double)0.1f, 2e-5 * ROWS * 0.1);
-        expect_within("dscale", c, (double)dscale[c], ROWS * (double)0.1f * (double)x[c], 2e-5 * ROWS * 0.03);
+        expect_within("dshift", c, (double)dshift[c], rows * (double)0.1f, 2e-5 * rows * 0.1);
+        expect_within("dscale", c, (double)dscale[c], rows * (double)0.1f * (double)x[c], 2e-5 * rows * 0.03);
     }
     end_case();
 }
@@ -462,7 +465,7 @@ static void backward_of_a_bad_row(void)
     }
 }
 
-static void backward_outputs_are_optional(void)
+static void unwanted_gradients_may_be_null(void)
 {
     static const backward both[2] = {kernel_backward, gpt_layernorm_backward_ref};
     const float *x = random_input("x", 51, -2.0f, 2.0f), *dy = random_input("dy", 51, -2.0f, 2.0f);
@@ -520,29 +523,33 @@ static void backward_refuses(void)
 
 void test_layernorm(void)
 {
-    promise("layer norm of 1, 2, 3, 4 is what the equation gives", known_values);
+    promise("layer norm of 1, 2, 3, 4 has the values of the equation", known_values);
     promise("layer norm is within 5e-6 of float64 at every size", agrees);
-    promise("layer norm is within 5e-6 of float64 where the mean is 1e5 deviations", agrees_far_from_zero);
-    promise("layer norm is within 5e-6 of float64 with an outlier first or last",
-            agrees_with_an_outlier_first);
+    promise("layer norm is within 5e-6 of float64 if the mean is 1e5 times the deviation",
+            agrees_far_from_zero);
+    promise("layer norm is within 5e-6 of float64 with an outlier first or last", agrees_with_an_outlier);
     promise("layer norm is within 5e-6 of float64 on long rows of two values", agrees_on_two_values);
     promise("layer norm of a constant row is the shift, not NaN", constant_row_is_the_shift);
-    promise("layer norm of a row with NaN or infinity is NaN, and its neighbours are right",
+    promise("layer norm of a row with NaN or infinity is NaN, and the other rows are right",
             agrees_on_specials);
     promise("layer norm with special values in scale or shift is right in every lane",
             special_scales_and_shifts);
-    promise("layer norm may write over its input", works_in_place);
+    promise("layer norm can overwrite its input", works_in_place);
     promise("layer norm gives the same y with and without mean and rstd", mean_and_rstd_are_optional);
-    promise("layer norm refuses NULL, impossible sizes, cols 0 and a bad eps and leaves all alone", refuses);
-    promise("layer norm backward of a row is what autograd gives", backward_known_values);
-    promise("layer norm backward is within 2e-5 of float64 at every size, in parts bit for bit",
+    promise(
+        "layer norm refuses NULL, impossible sizes, cols 0 and a bad eps, and leaves its outputs unchanged",
+        refuses);
+    promise("layer norm backward of a row equals PyTorch's gradient", backward_known_values);
+    promise("layer norm backward is within 2e-5 of float64 at every size; in parts, the same bits",
             backward_agrees);
-    promise("layer norm backward is within 2e-5 of float64 where the mean is 1e5 deviations",
+    promise("layer norm backward is within 2e-5 of float64 if the mean is 1e5 times the deviation",
             backward_agrees_far_from_zero);
-    promise("layer norm backward sums 12,288 rows of one value within 2e-5", backward_of_many_rows);
-    promise("layer norm backward of a row with NaN or infinity is not finite, and its neighbours are right",
+    promise("layer norm backward sums 12,288 equal rows with an error of at most 2e-5",
+            backward_of_many_rows);
+    promise("layer norm backward of a row with NaN or infinity is not finite, and the other rows are right",
             backward_of_a_bad_row);
-    promise("layer norm backward writes the outputs that are wanted, the same bits",
-            backward_outputs_are_optional);
-    promise("layer norm backward refuses NULL and impossible sizes, and sums no rows to 0", backward_refuses);
+    promise("layer norm backward computes the gradients that are wanted; the others may be NULL",
+            unwanted_gradients_may_be_null);
+    promise("layer norm backward refuses NULL and impossible sizes, and gives 0 for no rows",
+            backward_refuses);
 }

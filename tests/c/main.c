@@ -1,4 +1,4 @@
-/* Runs every promise of the kernels. */
+/* Runs the promises of all kernels. */
 #include "check.h"
 
 int main(void)

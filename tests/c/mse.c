@@ -74,7 +74,9 @@ static void refuses(void)
 
 void test_mse(void)
 {
-    promise("the mean squared error and its gradient are within 1e-6 of float64 at every size, in parts too",
+    promise("mean squared error and its gradient are within 1e-6 of float64 at every size; in parts, the "
+            "same bits",
             agrees);
-    promise("the mean squared error refuses NULL and impossible sizes and leaves all alone", refuses);
+    promise("mean squared error refuses NULL and impossible sizes, and leaves its outputs unchanged",
+            refuses);
 }

@@ -5,7 +5,7 @@
 #include "check.h"
 #include "gpt_layers.h"
 
-/* MT19937 once more, as the paper has it and in no hurry: word number `index` after a seed. */
+/* MT19937 written independently, as in the paper: the first words after a seed. */
 enum { N = 624, M = 397, WORDS = 2048 };
 
 static void words_of(uint32_t *words, uint32_t seed)
@@ -24,9 +24,10 @@ static void words_of(uint32_t *words, uint32_t seed)
     }
 }
 
-/* What a uniform of [0, 1) keeps of a word: its low 24 bits. */
+/* The uniform number in [0, 1) of a word: its low 24 bits. */
 static float unit_of(uint32_t word) { return (float)(word & 0xffffffu) * 0x1p-24f; }
 
+/* The uniform number in [0, 1) of two words: their low 53 bits. */
 static double unit_of_two(uint32_t high, uint32_t low)
 {
     return ldexp((double)((((uint64_t)high << 32) | low) & 0x1fffffffffffffu), -53);
@@ -40,7 +41,7 @@ static gpt_random seeded(uint32_t seed)
     return random;
 }
 
-/* Which word of `words` the generator gives next, found by drawing it from a fork. */
+/* Expects words[index] as the next word of the generator; draws it from a copy. */
 static void expect_next_word(const gpt_random *random, const uint32_t *words, size_t index)
 {
     gpt_random fork = *random;
@@ -52,7 +53,7 @@ static void expect_next_word(const gpt_random *random, const uint32_t *words, si
 
 static void is_mt19937(void)
 {
-    /* The first words and the 10000th for the seed 5489, as the C++ standard gives it for std::mt19937. */
+    /* The first words for seed 5489, and the 10,000th, which the C++ standard states for std::mt19937. */
     static const uint32_t first[5] = {3499211612u, 581869302u, 3890346734u, 3586334585u, 545404204u};
     gpt_random random = seeded(5489u);
     float *y = output("y", 10000);
@@ -77,11 +78,11 @@ static void every_seed_has_its_words(void)
     }
 }
 
-static void size_is_that_of_the_struct(void)
+static void size_of_the_state(void)
 {
     expect(gpt_random_size() == sizeof(gpt_random), "expected %zu, got %zu", sizeof(gpt_random),
            gpt_random_size());
-    /* the JavaScript side allocates it by size alone, with 8-byte alignment */
+    /* JavaScript allocates the state by its size, aligned to 8 bytes */
     expect(_Alignof(gpt_random) <= 8, "expected an alignment of at most 8, got %zu", _Alignof(gpt_random));
 }
 
@@ -91,7 +92,7 @@ static void a_copy_forks(void)
     gpt_random random = seeded(42u);
     float *y = output("y", AFTER), *forked = output("forked", AFTER);
     expect_status(gpt_random_uniform(y, &random, BEFORE, 0.0f, 1.0f), GPT_OK);
-    expect_status(gpt_random_normal(y, &random, 3, 1.0), GPT_OK); /* leaves a spare */
+    expect_status(gpt_random_normal(y, &random, 3, 1.0), GPT_OK); /* leaves a spare normal in the state */
     gpt_random fork = random;
     expect_status(gpt_random_normal(y, &random, 5, 1.0), GPT_OK);
     expect_status(gpt_random_uniform(y + 5, &random, AFTER - 5, -1.0f, 1.0f), GPT_OK);
@@ -117,7 +118,7 @@ static void halves_of_uniform_are_the_whole(void)
     }
 }
 
-static void words_are_the_words(void)
+static void words_have_their_order(void)
 {
     static uint32_t expected[WORDS], words[WORDS];
     words_of(expected, 5u);
@@ -126,7 +127,7 @@ static void words_are_the_words(void)
     expect_status(gpt_random_words(NULL, &random, 3), GPT_ERR_NULL);
     expect_status(gpt_random_words(words, NULL, 3), GPT_ERR_NULL);
     expect_status(gpt_random_words(words, &random, HUGE_SIZE), GPT_ERR_SIZE);
-    expect(memcmp(&random, &before, sizeof random) == 0, "the generator has moved");
+    expect(memcmp(&random, &before, sizeof random) == 0, "the generator has advanced");
     expect_status(gpt_random_words(words, &random, 1), GPT_OK);
     expect_status(gpt_random_words(words + 1, &random, WORDS - 1), GPT_OK);
     for (size_t i = 0; i < WORDS; i++)
@@ -160,8 +161,8 @@ static void uniform_is_fused(void)
     expect_same("y", y, expected, 3);
 }
 
-/* How many words n normals take: below 16 four for a pair in float64, else one each, and a block of 16 anew where n
- * is no multiple of 16. */
+/* The number of words that n normals take. Below 16: four words per pair. From 16 on: one word per normal,
+ * and 16 more if n is not a multiple of 16, for the last block. */
 static void normals_take_their_words(void)
 {
     static uint32_t words[WORDS];
@@ -177,7 +178,7 @@ static void normals_take_their_words(void)
     }
 }
 
-/* The two halves of a block of 16 as Box and Muller have them, in float64. */
+/* A block of 16 normals by the Box-Muller formula in float64. */
 static void expected_block(double *expected, const uint32_t *words)
 {
     const double two_pi = 6.283185307179586;
@@ -203,7 +204,7 @@ static void long_normals(void)
         for (size_t i = 0; i + 16 <= n; i += 16) expected_block(expected + i, words + i);
         if (n % 16) expected_block(expected + n - 16, words + n);
         expect_status(gpt_random_normal(y, &random, n, 1.0), GPT_OK);
-        /* float32 angles up to 2π are 2.4e-7 off, times a radius of at most 5.8 */
+        /* the error of an angle up to 2π in float32 is 2.4e-7, and the radius is at most 5.8 */
         for (size_t i = 0; i < n; i++) expect_within("y", i, (double)y[i], expected[i], 2e-6);
         end_case();
     }
@@ -233,7 +234,7 @@ static void the_spare_is_kept(void)
     gpt_random one = seeded(123u), many = seeded(123u);
     float *whole = output("whole", 15), *parts = output("parts", 15);
     expect_status(gpt_random_normal(whole, &one, 15, 1.0), GPT_OK);
-    /* 1 + 2 + 3 + 4 + 5 = 15: the pairs are cut in every way */
+    /* calls of 1, 2, 3, 4 and 5 normals, which divide pairs in every way */
     size_t done = 0;
     for (size_t n = 1; n <= 5; n++) {
         expect_status(gpt_random_normal(parts + done, &many, n, 1.0), GPT_OK);
@@ -243,7 +244,7 @@ static void the_spare_is_kept(void)
     expect(memcmp(&one, &many, sizeof one) == 0, "the generators differ");
     end_case();
 
-    in_case("seeding drops the spare");
+    in_case("seeding removes the spare");
     gpt_random fresh = seeded(123u);
     expect_status(gpt_random_seed(&one, 123u), GPT_OK);
     float *y = output("y", 1), *expected = output("expected", 1);
@@ -252,7 +253,7 @@ static void the_spare_is_kept(void)
     expect_same("y", y, expected, 1);
 }
 
-/* torch.manual_seed(123); torch.randn(2, 5), as the notebook prints it. */
+/* torch.manual_seed(123); torch.randn(2, 5), as printed in the notebook. */
 static void notebook(void)
 {
     static const float expected[10] = {-0.1115f, 0.1204f,  -0.3696f, -0.2404f, -1.1969f,
@@ -265,21 +266,22 @@ static void notebook(void)
 
 static void normals_are_normal(void)
 {
-    enum { COUNT = 200000 };
+    const size_t n = 200000;
+    const double count = (double)n;
     gpt_random random = seeded(1u);
-    float *y = output("y", COUNT);
-    expect_status(gpt_random_normal(y, &random, COUNT, 1.0), GPT_OK);
+    float *y = output("y", n);
+    expect_status(gpt_random_normal(y, &random, n, 1.0), GPT_OK);
     double sum = 0.0, squares = 0.0, fourths = 0.0;
-    for (size_t i = 0; i < COUNT; i++) {
+    for (size_t i = 0; i < n; i++) {
         const double v = (double)y[i];
         sum += v;
         squares += v * v;
         fourths += v * v * v * v;
     }
-    /* the moments 0, 1 and 3, within 5 deviations of their estimates: √(1/n), √(2/n), √(96/n) */
-    expect_within("mean", 0, sum / COUNT, 0.0, 5.0 * sqrt(1.0 / COUNT));
-    expect_within("variance", 0, squares / COUNT, 1.0, 5.0 * sqrt(2.0 / COUNT));
-    expect_within("fourth moment", 0, fourths / COUNT, 3.0, 5.0 * sqrt(96.0 / COUNT));
+    /* moments 0, 1 and 3, within 5 standard deviations √(1/n), √(2/n), √(96/n) of their estimates */
+    expect_within("mean", 0, sum / count, 0.0, 5.0 * sqrt(1.0 / count));
+    expect_within("variance", 0, squares / count, 1.0, 5.0 * sqrt(2.0 / count));
+    expect_within("fourth moment", 0, fourths / count, 3.0, 5.0 * sqrt(96.0 / count));
 }
 
 static void refuses(void)
@@ -315,25 +317,24 @@ static void refuses(void)
     }
     in_case("normal, n = 0");
     expect_refused(gpt_random_normal(y, &random, 0, 1.0), GPT_OK);
-    in_case("after all that");
-    expect(memcmp(&random, &before, sizeof random) == 0, "the generator has moved");
+    in_case("after the refused calls");
+    expect(memcmp(&random, &before, sizeof random) == 0, "the generator has advanced");
 }
 
 void test_random(void)
 {
-    promise("the generator is MT19937 to its 10000th word", is_mt19937);
-    promise("every seed has MT19937's words", every_seed_has_its_words);
-    promise("the generator has the size it says", size_is_that_of_the_struct);
-    promise("copying the generator forks the stream", a_copy_forks);
-    promise("two halves of uniform are one whole", halves_of_uniform_are_the_whole);
-    promise("words are the generator's, one by one or many at once", words_are_the_words);
-    promise("uniform is low + u (high - low) rounded once, and in its range", uniform_is_fused);
-    promise("normal of 17 takes 17 words and 16 more, and so on as PyTorch takes them",
-            normals_take_their_words);
-    promise("normal from 16 on is Box and Muller's in blocks of 16, the last one drawn anew", long_normals);
-    promise("normal below 16 is Box and Muller's in float64", short_normals);
-    promise("normal below 16 keeps its spare across calls", the_spare_is_kept);
-    promise("normal after seed 123 is the notebook's batch", notebook);
+    promise("the generator is MT19937 up to the 10,000th word", is_mt19937);
+    promise("every seed gives the words of MT19937", every_seed_has_its_words);
+    promise("gpt_random_size is the size of the state", size_of_the_state);
+    promise("copying the state forks the stream", a_copy_forks);
+    promise("two calls of uniform give the same numbers as one call", halves_of_uniform_are_the_whole);
+    promise("words are the words of MT19937, drawn singly or together", words_have_their_order);
+    promise("uniform is low + u (high - low), rounded once and in [low, high]", uniform_is_fused);
+    promise("normal takes as many words as PyTorch, such as 17 + 16 for 17 numbers", normals_take_their_words);
+    promise("normal from 16 on is Box-Muller in blocks of 16, with the last block drawn again", long_normals);
+    promise("normal below 16 is Box-Muller in float64", short_normals);
+    promise("normal below 16 keeps the second half of a pair for the next call", the_spare_is_kept);
+    promise("normal after seed 123 gives the batch of the notebook", notebook);
     promise("normal has the moments of the normal distribution", normals_are_normal);
-    promise("uniform and normal refuse NULL, impossible sizes and bad bounds and draw nothing", refuses);
+    promise("uniform and normal refuse NULL, impossible sizes and bad bounds, and draw nothing", refuses);
 }

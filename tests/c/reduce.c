@@ -5,13 +5,13 @@
 #include "gpt_layers.h"
 #include "reference.h"
 
-/* The lengths of `sizes`, and those around the kernel's blocks of 1024. */
+/* The lengths of `sizes`, and a few longer ones. */
 enum { LENGTHS = SIZES + 4 };
 
 static size_t length(size_t k)
 {
-    static const size_t around[4] = {1024, 1025, 2048, 2051};
-    return k < SIZES ? sizes[k] : around[k - SIZES];
+    static const size_t longer[4] = {1024, 1025, 2048, 2051};
+    return k < SIZES ? sizes[k] : longer[k - SIZES];
 }
 
 static double mean_magnitude(const float *x, size_t n)
@@ -21,8 +21,8 @@ static double mean_magnitude(const float *x, size_t n)
     return sum / (double)n;
 }
 
-/* Mean within 1e-6 of the mean magnitude: a mean near 0 is what is left of larger numbers, and knows no more. Both
- * variances within 1e-6 of themselves. */
+/* The mean within 1e-6 of the mean of |x|, because a mean near 0 is a difference of larger numbers. Both
+ * variances with a relative error of 1e-6. */
 static void expect_moments(const float *x, size_t rows, size_t cols)
 {
     float *y = output("y", rows), *expected = output("expected", rows);
@@ -121,7 +121,7 @@ typedef int (*average)(float *mean, const float *x, size_t rows, size_t cols);
 static const variance variances[2] = {gpt_var, gpt_var_ref};
 static const average averages[2] = {gpt_mean, gpt_mean_ref};
 
-static void nothing_to_divide_by_is_nan(void)
+static void divisor_0_is_nan(void)
 {
     const float *nothing = random_input("nothing", 0, 0.0f, 0.0f), *one = random_input("one", 3, -1.0f, 1.0f);
     const float nan3[3] = {NAN, NAN, NAN}, zero3[3] = {0.0f, 0.0f, 0.0f};
@@ -146,7 +146,7 @@ static void nothing_to_divide_by_is_nan(void)
     }
 }
 
-/* Every addition of a constant row rounds the same way, so that their errors add up. */
+/* In a constant row every addition rounds in the same direction, so that the errors add up. */
 static void constant_rows(void)
 {
     static const float constants[5] = {0.1f, 0.628909945f, -7.0f, 1e30f, 1e-40f};
@@ -162,7 +162,7 @@ static void constant_rows(void)
             expect_status(gpt_mean(y, x, 1, n), GPT_OK);
             expect_within("mean", 0, (double)y[0], constant, 1e-6 * fabs(constant));
             expect_status(gpt_var(y, x, 1, n, 0), GPT_OK);
-            /* the float64 mean may be off by a few of its roundings */
+            /* the mean in float64 has a few rounding errors */
             expect_within("var", 0, (double)y[0], 0.0, 1e-24 * constant * constant);
             end_case();
         }
@@ -212,7 +212,7 @@ static void square_sums(void)
     expect_status(gpt_square_sum(&sum, known, 2), GPT_OK);
     expect(sum == 25.0, "expected 25, got %.17g", sum);
     expect_status(gpt_square_sum(&sum, known, 3), GPT_OK);
-    expect_within("past float32", 0, sum, 1e60, 1e54);
+    expect_within("beyond float32", 0, sum, 1e60, 1e54);
     for (size_t k = 0; k < LENGTHS; k++) {
         const size_t n = length(k);
         in_case("n = %zu", n);
@@ -228,10 +228,10 @@ static void square_sums(void)
         expect_status(sums(NULL, known, 3), GPT_ERR_NULL);
         expect_status(sums(&sum, NULL, 3), GPT_ERR_NULL);
         expect_status(sums(&sum, known, HUGE_SIZE), GPT_ERR_SIZE);
-        expect(sum == 7.0, "written by a call that refuses: %.17g", sum);
+        expect(sum == 7.0, "a refused call wrote %.17g", sum);
     }
     expect_status(gpt_square_sum(&sum, known, 0), GPT_OK);
-    expect(sum == 0.0, "expected 0 of none, got %.17g", sum);
+    expect(sum == 0.0, "expected 0 for no elements, got %.17g", sum);
 }
 
 void test_reduce(void)
@@ -239,11 +239,11 @@ void test_reduce(void)
     promise("mean and var of 1, 2, 3, 4 are 2.5, 1.25 and 1.6667", known_values);
     promise("mean and var are within 1e-6 of float64 at every length", agrees);
     promise("mean and var are within 1e-6 of float64 far from zero", agrees_far_from_zero);
-    promise("mean and var of special values are right in every place", agrees_on_specials);
-    promise("mean of both infinities is NaN", opposite_infinities_are_nan);
-    promise("mean of a constant row is within 1e-6 of it, and var is 0 but for rounding", constant_rows);
-    promise("mean and var are NaN where there is nothing to divide by", nothing_to_divide_by_is_nan);
-    promise("mean and var refuse NULL, impossible sizes and unbiased past 1", refuses);
-    promise("a sum of squares is float64's at every length, and refuses NULL and impossible sizes",
-            square_sums);
+    promise("mean and var of special values are right at every position", agrees_on_specials);
+    promise("mean of infinity and -infinity is NaN", opposite_infinities_are_nan);
+    promise("mean of a constant row is within 1e-6 of the constant, and var is 0 except for rounding",
+            constant_rows);
+    promise("mean and var are NaN if the divisor is 0", divisor_0_is_nan);
+    promise("mean and var refuse NULL, impossible sizes and values of unbiased other than 0 and 1", refuses);
+    promise("square_sum sums in float64 at every length, and refuses NULL and impossible sizes", square_sums);
 }

@@ -31,7 +31,7 @@ static void refuses(void)
     unary_refuses(gpt_relu_forward_ref);
 }
 
-static void keeps_what_is_not_negative(void)
+static void known_values(void)
 {
     static const float x[7] = {-1.5f, -0.0f, 0.0f, 1.5f, -INFINITY, INFINITY, NAN};
     static const float expected[7] = {0.0f, -0.0f, 0.0f, 1.5f, 0.0f, INFINITY, NAN};
@@ -67,10 +67,10 @@ static void backward_agrees(void)
         expect_same("dx", dx, expected, n);
         expect_same("dx is dy", same, expected, n);
         for (size_t parts = 1; parts <= 3; parts++) {
-            float *whole = output("in parts", n);
+            float *in_parts = output("dx in parts", n);
             for (size_t part = 0; part < parts; part++)
-                expect_status(gpt_relu_backward(whole, dy, x, n, part, parts), GPT_OK);
-            expect_same("in parts", whole, expected, n);
+                expect_status(gpt_relu_backward(in_parts, dy, x, n, part, parts), GPT_OK);
+            expect_same("dx in parts", in_parts, expected, n);
         }
         end_case();
     }
@@ -95,15 +95,15 @@ static void backward_refuses(void)
 
 void test_relu(void)
 {
-    promise("relu makes negatives 0 and keeps -0, NaN and infinity, as PyTorch", keeps_what_is_not_negative);
-    promise("relu is its reference bit for bit at every length", agrees);
+    promise("relu turns negative values into 0 and keeps -0, NaN and infinity, as in PyTorch", known_values);
+    promise("relu equals its reference bit for bit at every length", agrees);
     promise("relu of zeros, denormals, huge values, infinities and NaN is right in every lane",
             agrees_on_specials);
-    promise("relu of a value does not depend on its place or neighbours", is_elementwise);
-    promise("relu may write over its input", works_in_place);
-    promise("relu refuses NULL and impossible sizes and leaves y alone", refuses);
-    promise("relu's gradient passes where x is positive or NaN, as PyTorch", backward_known_values);
-    promise("relu backward is its reference bit for bit at every length, in place and in parts",
+    promise("relu of a value does not depend on its position or neighbors", is_elementwise);
+    promise("relu can overwrite its input", works_in_place);
+    promise("relu refuses NULL and impossible sizes, and leaves y unchanged", refuses);
+    promise("relu backward passes dy where x is positive or NaN, as in PyTorch", backward_known_values);
+    promise("relu backward equals its reference bit for bit at every length, in place and in parts",
             backward_agrees);
-    promise("relu backward refuses NULL and impossible sizes and leaves dx alone", backward_refuses);
+    promise("relu backward refuses NULL and impossible sizes, and leaves dx unchanged", backward_refuses);
 }

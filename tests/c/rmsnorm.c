@@ -19,7 +19,7 @@ static int kernel_backward(float *dx, float *dscale, const float *dy, const floa
 
 static const double tolerance = 1e-6;
 
-/* The greatest absolute value of n, for a tolerance relative to it. */
+/* The largest |value|. */
 static double largest(const float *values, size_t n)
 {
     double most = 0.0;
@@ -27,7 +27,7 @@ static double largest(const float *values, size_t n)
     return most;
 }
 
-/* Both passes against their references, and in parts against the whole. */
+/* Compares forward and backward with their references, and the parts with the whole. */
 static void expect_rmsnorm(const float *values, size_t rows, size_t cols)
 {
     const size_t n = rows * cols;
@@ -46,7 +46,7 @@ static void expect_rmsnorm(const float *values, size_t rows, size_t cols)
     float *dx_ref = output("expected dx", n), *dscale_ref = output("expected dscale", cols);
     expect_status(gpt_rmsnorm_backward_ref(dx_ref, dscale_ref, dy, x, rstd, scale, rows, cols), GPT_OK);
     expect_status(gpt_rmsnorm_backward(dx, dscale, dy, x, rstd, scale, rows, cols, 0, 1), GPT_OK);
-    /* of a row's gradient, what points along the row cancels */
+    /* dx is a difference of terms as large as rstd, whose rounding errors remain */
     for (size_t r = 0; r < rows; r++)
         for (size_t c = 0; c < cols; c++)
             expect_within("dx", r * cols + c, (double)dx[r * cols + c], (double)dx_ref[r * cols + c],
@@ -99,23 +99,24 @@ static void agrees_on_one_value(void)
     }
 }
 
-/* Equal terms round alike, so that in one float32 sum what one addition loses, the next ones lose again. */
+/* Sums of many equal rows: every addition rounds in the same direction, so that the errors add up. */
 static void sums_many_rows(void)
 {
     enum { ROWS = 20000, COLS = 17 };
+    const double rows = ROWS;
     const float *x = random_input("x", ROWS * COLS, 0.7f, 0.7f),
                 *dy = random_input("dy", ROWS * COLS, 0.3f, 0.3f);
     const float *rstd = random_input("rstd", ROWS, 1.1f, 1.1f);
     float *dx = output("dx", ROWS * COLS), *dscale = output("dscale", COLS);
     expect_status(gpt_rmsnorm_backward(dx, dscale, dy, x, rstd, x, ROWS, COLS, 0, 1), GPT_OK);
-    const double expected = (double)0.7f * (double)0.3f * (double)1.1f * ROWS;
+    const double expected = (double)0.7f * (double)0.3f * (double)1.1f * rows;
     for (size_t c = 0; c < COLS; c++)
         expect_within("dscale", c, (double)dscale[c], expected, 1e-6 * expected);
 }
 
 static void known_values(void)
 {
-    /* the mean square of 3, 4, 0, 0 is 6.25, so with eps next to nothing y = x / 2.5 */
+    /* the mean square of 3, 4, 0, 0 is 6.25: with a tiny eps, y = scale · x / 2.5 */
     static const float x[4] = {3.0f, 4.0f, 0.0f, 0.0f}, scale[4] = {1.0f, 2.0f, 3.0f, 4.0f};
     static const float expected[4] = {1.2f, 3.2f, 0.0f, 0.0f}, dy[4] = {1.0f, 1.0f, 1.0f, 1.0f};
     static const float dscale[4] = {1.2f, 1.6f, 0.0f, 0.0f};
@@ -129,7 +130,7 @@ static void known_values(void)
     expect_close("dscale", s, dscale, 4, tolerance);
 }
 
-/* NaN and infinities make their own row NaN where they stand, and leave the next one alone. */
+/* NaN and infinities affect their own row only. */
 static void specials_stay_in_their_row(void)
 {
     static const float bad[3] = {NAN, INFINITY, -INFINITY};
@@ -200,15 +201,16 @@ static void refuses(void)
 
 void test_rmsnorm(void)
 {
-    promise("rms norm of 3, 4, 0, 0 and its gradients are what the equation gives", known_values);
-    promise("rms norm is within 1e-6 of float64 at every size, its gradients within 2e-6, in parts too",
+    promise("rms norm of 3, 4, 0, 0 and its gradients have the values of the equation", known_values);
+    promise("rms norm is within 1e-6 of float64 at every size, its gradients within 2e-6; in parts, the same "
+            "bits",
             agrees);
     promise("rms norm is within 1e-6 of float64 on long rows of one value", agrees_on_one_value);
-    promise("rms norm's gradient of the scale is within 1e-6 of float64 over 20000 equal rows",
-            sums_many_rows);
-    promise("rms norm of a row with NaN or infinity is the reference's, and so are its neighbours",
+    promise("rms norm backward sums 20,000 equal rows with an error of at most 1e-6", sums_many_rows);
+    promise("rms norm of a row with NaN or infinity agrees with the reference, and so do the other rows",
             specials_stay_in_their_row);
     promise("rms norm backward computes the gradients that are wanted; the others may be NULL",
             unwanted_gradients_may_be_null);
-    promise("rms norm refuses NULL, impossible sizes, cols 0 and a bad eps and leaves all alone", refuses);
+    promise("rms norm refuses NULL, impossible sizes, cols 0 and a bad eps, and leaves its outputs unchanged",
+            refuses);
 }

@@ -2,7 +2,7 @@
 #include "gpt_layers.h"
 #include "reference.h"
 
-/* momentum, nesterov, and what they take beside */
+/* the options of PyTorch's SGD, in combinations that it accepts */
 static const struct {
     int has_momentum, nesterov;
     double lr, keep, dampening, decay;
@@ -72,7 +72,9 @@ static void refuses(void)
 
 void test_sgd(void)
 {
-    promise("a step of sgd is what the equation says", known_values);
-    promise("sgd is its reference at every length, with momentum, dampening, decay and Nesterov's", agrees);
-    promise("sgd refuses NULL and impossible sizes and leaves the weights alone", refuses);
+    promise("a step of sgd has the values of the equation", known_values);
+    promise("sgd agrees with its reference at every length, with momentum, dampening, decay and Nesterov "
+            "momentum",
+            agrees);
+    promise("sgd refuses NULL and impossible sizes, and leaves the weights unchanged", refuses);
 }

@@ -1,6 +1,6 @@
-/* The helpers of c/simd.h, and the instructions that the kernels' treatment of NaN, ties and overflow rests on.
- * Both builds run these, so what the native one takes for WebAssembly (wasm_simd128.h beside this file) is
- * WebAssembly.
+/* The functions of c/simd.h, and the instructions on which the kernels rely for NaN, ties and overflow. The
+ * native and the WebAssembly build both run these tests, so that the native stand-in for WebAssembly's SIMD
+ * (SIMDe, and wasm_simd128.h in this folder) is known to behave like WebAssembly.
  */
 #include "simd.h"
 
@@ -33,7 +33,8 @@ static void expect_ints(const char *name, v128_t got, int32_t a, int32_t b, int3
                (long)lanes[i]);
 }
 
-/* pmin(a, b) is b < a ? b : a, and pmax(a, b) is a < b ? b : a: the first operand where neither is less. */
+/* pmin(a, b) is b < a ? b : a, and pmax(a, b) is a < b ? b : a: the first operand if the comparison is
+ * false. */
 static void pseudo_minimum_and_maximum(void)
 {
     const v128_t a = vector(NAN, 1.0f, -0.0f, 0.0f), b = vector(1.0f, NAN, 0.0f, -0.0f);
@@ -122,7 +123,7 @@ static void exponential(void)
 
 static void sum_has_its_order(void)
 {
-    /* (0+2) + (1+3): 1e8 and -1e8 cancel before the small ones are lost, but only in this order */
+    /* (0 + 2) + (1 + 3) cancels 1e8 and -1e8 first and keeps the small values; other orders lose them */
     expect_within("sum", 0, (double)gpt_sum_lanes(vector(1e8f, 1.0f, -1e8f, 2.0f)), 3.0, 0.0);
     expect_within("sum", 1, (double)gpt_sum_lanes(vector(1.0f, 1e8f, 2.0f, -1e8f)), 3.0, 0.0);
     expect_within("sum", 2, (double)gpt_sum_lanes(vector(1e8f, -1e8f, 3.0f, 3.0f)), 0.0, 0.0);
@@ -143,7 +144,7 @@ static void tails_stay_inside(void)
     }
 }
 
-static void what_fits(void)
+static void sizes_that_fit(void)
 {
     const size_t most = PTRDIFF_MAX / sizeof(float);
     expect(gpt_fits(most, 1) && gpt_fits(1, most), "expected the largest tensor to fit");
@@ -157,16 +158,18 @@ static void what_fits(void)
 
 void test_simd(void)
 {
-    promise("pmin and pmax give the first operand where neither is less", pseudo_minimum_and_maximum);
+    promise("pmin and pmax return the first operand if neither is less than the other",
+            pseudo_minimum_and_maximum);
     promise("nearest rounds ties to even and keeps the sign of zero", nearest_is_to_even);
-    promise("trunc_sat makes NaN 0 and saturates", truncation_saturates);
-    promise("integers shift with and without their sign, and multiply modulo 2^32", integers_shift);
-    promise("integers compare without their sign", integers_compare_without_sign);
-    promise("shuffle, extract_lane and promote_low take the lanes they name", lanes_move);
-    promise("lt is false for NaN, and bitselect, abs and sqrt keep what they should", comparison_selects);
-    promise("exp is within 3e-7 of itself up to 88, 0 from -87 down, and NaN for NaN", exponential);
-    promise("the sum of the lanes is (0+2) + (1+3)", sum_has_its_order);
-    promise("a tail is loaded with zeros behind it, and neither read nor written past its end",
+    promise("trunc_sat converts NaN to 0 and saturates", truncation_saturates);
+    promise("integer shifts are signed or unsigned as named, and products are modulo 2^32", integers_shift);
+    promise("u32x4 comparisons are unsigned", integers_compare_without_sign);
+    promise("shuffle, extract_lane and promote_low take the named lanes", lanes_move);
+    promise("lt is false for NaN, bitselect and abs keep NaN, and sqrt keeps -0", comparison_selects);
+    promise("gpt_exp has a relative error of at most 3e-7 up to 88, is 0 below -87, and NaN for NaN",
+            exponential);
+    promise("gpt_sum_lanes adds in the order (0 + 2) + (1 + 3)", sum_has_its_order);
+    promise("loading a tail fills it with zeros, and tails are neither read nor written past their end",
             tails_stay_inside);
-    promise("a size fits when its bytes can be addressed", what_fits);
+    promise("gpt_fits accepts a size if and only if its bytes are addressable", sizes_that_fit);
 }

@@ -17,7 +17,7 @@ static int kernel_backward(float *dx, const float *dy, const float *y, size_t ro
 
 static const double tolerance = 1e-6;
 
-/* Both passes against their references, in place, and in parts against the whole. */
+/* Compares forward and backward with their references, in place and in parts. */
 static void expect_softmax(const float *values, size_t rows, size_t cols, double backward_tolerance)
 {
     const size_t n = rows * cols;
@@ -26,7 +26,7 @@ static void expect_softmax(const float *values, size_t rows, size_t cols, double
     expect_status(gpt_softmax_forward_ref(expected, x, rows, cols), GPT_OK);
     expect_status(gpt_softmax_forward(y, x, rows, cols, 0, 1), GPT_OK);
     expect_status(gpt_softmax_forward(same, same, rows, cols, 0, 1), GPT_OK);
-    /* below 1, so this is absolute; the small ones are right to as many digits */
+    /* y < 1, so that this bounds the absolute error; the loop bounds the relative error */
     expect_close("y", y, expected, n, tolerance);
     for (size_t i = 0; i < n; i++)
         if (expected[i] > 1e-30f)
@@ -133,10 +133,9 @@ static void refuses(void)
 
 void test_softmax(void)
 {
-    promise("softmax of equal values shares 1, of -infinity is 0, and of -infinity only is NaN",
-            known_values);
+    promise("softmax of n equal values is 1/n, of -infinity 0, and of a row of -infinity NaN", known_values);
     promise("softmax and its gradient are within 1e-6 of float64 at every size, in place and in parts",
             agrees);
-    promise("softmax of special values is the reference's in every lane", agrees_on_specials);
-    promise("softmax refuses NULL and impossible sizes and leaves all alone", refuses);
+    promise("softmax of special values agrees with the reference in every lane", agrees_on_specials);
+    promise("softmax refuses NULL and impossible sizes, and leaves its outputs unchanged", refuses);
 }

@@ -12,7 +12,7 @@ static void every_code_has_a_text(void)
         const char *text = gpt_status_text(codes[i]);
         in_case("status %d", codes[i]);
         expect(text && text[0], "expected a text, got none");
-        expect(strcmp(text, "unknown status") != 0, "expected a text of its own, got \"%s\"", text);
+        expect(strcmp(text, "unknown status") != 0, "expected a specific text, got \"%s\"", text);
         for (size_t k = 0; k < i; k++)
             expect(strcmp(text, gpt_status_text(codes[k])) != 0, "has the text of status %d: \"%s\"",
                    codes[k], text);
@@ -31,6 +31,6 @@ static void other_numbers_are_unknown(void)
 
 void test_status(void)
 {
-    promise("every status code has a text of its own", every_code_has_a_text);
+    promise("every status code has its own text", every_code_has_a_text);
     promise("any other number is an unknown status", other_numbers_are_unknown);
 }

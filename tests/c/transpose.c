@@ -24,7 +24,7 @@ static void moves_every_element(void)
     }
 }
 
-static void moves_whole_rows(void)
+static void keeps_inner_axis(void)
 {
     for (size_t inner = 2; inner <= 17; inner += 3) {
         const size_t count = 2, rows = 3, cols = 5, n = count * rows * cols * inner;
@@ -80,15 +80,15 @@ static void refuses(void)
     expect_refused(gpt_transpose(y, x, 2, 0, 2, 1), GPT_OK);
     in_case("cols = 0");
     expect_refused(gpt_transpose(y, x, 2, 2, 0, 1), GPT_OK);
-    in_case("an empty tensor of endless sizes, which returns at once");
+    in_case("an empty tensor with a huge size, which returns at once");
     expect_refused(gpt_transpose(y, x, SIZE_MAX, 0, 0, 1), GPT_OK);
     expect_refused(gpt_transpose(y, x, 1, 0, SIZE_MAX, 1), GPT_OK);
 }
 
 void test_transpose(void)
 {
-    promise("transpose moves whole rows of an inner axis", moves_whole_rows);
-    promise("transpose moves every element to its place", moves_every_element);
-    promise("transpose keeps zeros, denormals, infinities and NaN as they are", keeps_specials);
-    promise("transpose refuses NULL and impossible sizes and leaves y alone", refuses);
+    promise("transpose keeps the elements of the inner axis together", keeps_inner_axis);
+    promise("transpose moves every element to its position", moves_every_element);
+    promise("transpose does not change zeros, denormals, infinities and NaN", keeps_specials);
+    promise("transpose refuses NULL and impossible sizes, and leaves y unchanged", refuses);
 }

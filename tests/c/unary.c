@@ -57,10 +57,10 @@ void unary_is_elementwise(unary kernel)
         for (size_t n = 2; n <= 9; n++) {
             for (size_t place = 0; place < n; place++) {
                 in_case("%.9g at %zu of %zu", (double)values[i], place, n);
-                float *neighbours = work(n);
-                for (size_t k = 0; k < n; k++) neighbours[k] = values[random_below(VALUES)];
-                neighbours[place] = values[i];
-                const float *x = input_of("x", neighbours, n);
+                float *neighbors = work(n);
+                for (size_t k = 0; k < n; k++) neighbors[k] = values[random_below(VALUES)];
+                neighbors[place] = values[i];
+                const float *x = input_of("x", neighbors, n);
                 float *y = output("y", n);
                 expect_status(kernel(y, x, n), GPT_OK);
                 expect_same("y", y + place, &alone, 1);

@@ -1,4 +1,4 @@
-/* What every kernel of the form f(y, x, n) promises. The kernels' own files say it by name. */
+/* What every kernel of the form f(y, x, n) promises. The tests of gelu, relu and sqrt use these functions. */
 #ifndef GPT_UNARY_H
 #define GPT_UNARY_H
 
@@ -6,19 +6,20 @@
 
 typedef int (*unary)(float *y, const float *x, size_t n);
 
-/* `expect_close` and `expect_same` as the comparison: a tolerance of 0 means the same bits. */
+/* For random x in [low, high], the kernel agrees with its reference: within `tolerance` as in
+ * expect_close, or bit for bit if `tolerance` is 0. */
 void unary_agrees(unary kernel, unary reference, float low, float high, double tolerance);
 
-/* Each special value at each place of a vector and of a tail, among ordinary ones. */
+/* The same for every special value at every position of a vector and of a tail, among ordinary values. */
 void unary_agrees_on_specials(unary kernel, unary reference, double tolerance);
 
-/* The result for a value is the same bits, whatever its place and its neighbours. */
+/* The result for a value has the same bits at every position and with any neighbors. */
 void unary_is_elementwise(unary kernel);
 
 /* y may be x. */
 void unary_in_place(unary kernel);
 
-/* NULL, sizes that cannot be addressed; and that an empty tensor is no error. */
+/* The kernel refuses NULL and sizes that are not addressable, and accepts an empty tensor. */
 void unary_refuses(unary kernel);
 
 #endif
