@@ -199,7 +199,7 @@ const refused = {
     ],
     [() => new gpt.Embedding(5, 0), 'VALUE', /^Embedding: embeddingDim should be a positive integer, got 0$/],
     [() => new gpt.Embedding(2 ** 20, 2 ** 20), 'MEMORY', /^Embedding: needs 4398046511104 bytes/],
-    [() => embedding.forward('1'), 'TYPE', /^Embedding.forward: indices should be integers as .*, got "1"$/],
+    [() => embedding.forward('1'), 'TYPE', /^Embedding.forward: indices should be integers \(.*\), got "1"$/],
     [
       () => embedding.forward([0, '1']),
       'TYPE',

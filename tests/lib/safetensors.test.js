@@ -131,7 +131,7 @@ const refused = {
   'a header longer than the file': [
     Uint8Array.of(2, 0, 0, 0, 0, 0, 0, 0, 0x7b),
     'VALUE',
-    /got 9 bytes, of which the header takes 10$/,
+    /got 9 bytes, with a header that ends at 10$/,
   ],
   'a header of 2^64 - 1 bytes': [
     new Uint8Array(16).fill(255),
@@ -160,9 +160,13 @@ const refused = {
   'metadata that is a number': [
     fileOf({ __metadata__: { epoch: 3 } }),
     'VALUE',
-    /__metadata__ that is not all strings$/,
+    /__metadata__ that is not an object of strings$/,
   ],
-  'metadata that is text': [fileOf({ __metadata__: 'pt' }), 'VALUE', /__metadata__ that is not all strings$/],
+  'metadata that is text': [
+    fileOf({ __metadata__: 'pt' }),
+    'VALUE',
+    /__metadata__ that is not an object of strings$/,
+  ],
   'a dtype that is a number': [
     fileOf({ a: entry(0, 4, { dtype: 32 }) }, 4),
     'VALUE',
@@ -238,32 +242,32 @@ const refused = {
   'overlapping tensors': [
     fileOf({ a: entry(0, 8), b: entry(4, 12) }, 12),
     'VALUE',
-    /"b" at byte 4 of the data, where 8 should follow$/,
+    /"b" at byte 4 of the data instead of 8$/,
   ],
   'the same bytes twice': [
     fileOf({ a: entry(0, 4), b: entry(0, 4) }, 4),
     'VALUE',
-    /"b" at byte 0 .* where 4 should follow$/,
+    /"b" at byte 0 .* instead of 4$/,
   ],
   'a gap between tensors': [
     fileOf({ a: entry(0, 4), b: entry(8, 12) }, 12),
     'VALUE',
-    /"b" at byte 8 of the data, where 4 should follow$/,
+    /"b" at byte 8 of the data instead of 4$/,
   ],
   'a gap before the first tensor': [
     fileOf({ a: entry(4, 8) }, 8),
     'VALUE',
-    /"a" at byte 4 of the data, where 0 should follow$/,
+    /"a" at byte 4 of the data instead of 0$/,
   ],
   'an integer that is no float32': [
     bytesOf(unreadable['no float32']),
     'VALUE',
-    /"i32" should hold float32s, got 16777217$/,
+    /"i32" should hold integers with an exact float32, got 16777217$/,
   ],
   'a long integer that is no float32': [
     bytesOf(unreadable['no float32 of 64 bits']),
     'VALUE',
-    /"i64" should hold float32s, got 9007199254740993n$/,
+    /"i64" should hold integers with an exact float32, got 9007199254740993n$/,
   ],
 }
 
@@ -316,7 +320,7 @@ test('a file of another layer, or with a bad last tensor, changes nothing', () =
   layer.weight.data.set(values.slice(0, 2))
   biasOf(layer).data.set(values.slice(2))
   integer.fill(1, integer.length - 4)
-  assertRefuses(load(integer), 'VALUE', /"bias" should hold float32s, got 16843009$/)
+  assertRefuses(load(integer), 'VALUE', /"bias" should hold integers with an exact float32, got 16843009$/)
   assert.deepEqual([...layer.weight.data, ...biasOf(layer).data], values)
 })
 

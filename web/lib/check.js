@@ -1,8 +1,12 @@
 // The checks of arguments at the edge of the public API.
 //
-// Each check takes `where`, the function as its caller knows it, such as `LayerNorm.forward`, and the argument's `name`.
-// It throws a GptLayersError whose message reads `where: name should be ..., got ...`: TYPE when the argument has the
-// wrong type, VALUE when it has the right type and a value that is not allowed.
+// Each check takes `where`, the function as its caller knows it, such as `LayerNorm.forward`, and the
+// argument's `name`. It throws a GptLayersError whose message reads `where: name should be ..., got ...`:
+//
+// | code | the argument has |
+// | --- | --- |
+// | TYPE | the wrong type |
+// | VALUE | the right type, but a value that is not allowed |
 
 import { GptLayersError } from './errors.js'
 
@@ -155,7 +159,7 @@ export function checkSameShape(where, name, shape, expected) {
  * @param {string} where
  * @param {unknown} options
  * @param {T} defaults the name and the default value of every option
- * @returns {T} every option: the given value, or the default where none or undefined was given. Types are not checked
+ * @returns {T} the given values, or the defaults where none or undefined was given; types are not checked
  */
 export function checkOptions(where, options, defaults) {
   const given = checkObject(where, 'options', options)

@@ -12,8 +12,8 @@
  * | `dropRate` | probability that dropout zeroes an activation in training mode |
  * | `qkvBias` | whether the query, key and value projections have a bias |
  *
- * GPT-2's published weights have biases and a tied output layer: see the example. `qkvBias: false` is the usual choice for
- * a model trained from scratch.
+ * GPT-2's published weights have biases and a tied output layer: see the example. `qkvBias: false` is the
+ * usual choice for a model trained from scratch.
  *
  * @example const config = { ...GPT_CONFIG_124M, qkvBias: true, tieWeights: true } // for GPT-2's weights
  */

@@ -7,7 +7,7 @@
  * | `SHAPE` | a tensor has the wrong shape |
  * | `VALUE` | an argument has the right type, but a value that is not allowed |
  * | `MEMORY` | the instance's memory cannot hold the result |
- * | `DISPOSED` | a tensor, a loss or the whole instance was disposed before |
+ * | `DISPOSED` | a tensor, or the whole instance, was disposed before |
  * | `UNSUPPORTED` | this machine, or this version of the package, cannot do it |
  * | `INTERNAL` | a bug in this package: please report it |
  *
@@ -15,8 +15,8 @@
  */
 
 /**
- * The only class of error that this package throws. The message names the function and the argument, what was expected
- * and what was given: `LayerNorm.forward: x should end in 5 (embDim), got shape [2, 6]`.
+ * The only class of error that this package throws. The message names the function and the argument, what was
+ * expected and what was given: `LayerNorm.forward: x should end in 5 (embDim), got shape [2, 6]`.
  *
  * @example
  * try {

@@ -20,8 +20,8 @@ const IGNORE = -100
  *
  *     dlogits[r, c] = (softmax(logits[r])[c] - (c = target[r] ? 1 : 0)) / n
  *
- * The forward pass keeps the maximum of each row and the sum of its exponentials, not softmax itself: the backward pass
- * computes softmax from them again.
+ * The forward pass keeps the maximum of each row and the sum of its exponentials, not softmax itself: the
+ * backward pass computes softmax from them again.
  *
  * @param {Runtime} runtime
  * @param {unknown} logits Tensor [..., classes]

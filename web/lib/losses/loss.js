@@ -4,10 +4,10 @@
 import { GptLayersError } from '../errors.js'
 
 /**
- * The result of `gpt.crossEntropy` and `gpt.mse`: the loss of a batch, and its gradient for a model's `backward`.
+ * What `gpt.crossEntropy` and `gpt.mse` return: the loss of a batch, and its gradient for `model.backward`.
  *
- * A loss keeps the tensors that its gradient needs. They are freed by `backward`, by `dispose`, or at the end of the
- * scope that made the loss; a scope does not free a loss that it returns.
+ * A loss keeps the tensors that its gradient needs. They are freed by `backward`, by `dispose`, or at the end
+ * of the scope that made the loss; a scope does not free a loss that it returns.
  *
  * @example
  * const loss = gpt.mse(gpt.tensor([1, 2]), gpt.tensor([0, 0]))
@@ -17,7 +17,7 @@ export class Loss {
   /** @type {Runtime} */ #runtime
   /** @type {number} */ #value
   /** @type {Record<string, Tensor>} */ #kept = {}
-  /** @type {((kept: Record<string, Tensor>) => Tensor) | null} null once the kept tensors are freed */ #gradient
+  /** @type {((kept: Record<string, Tensor>) => Tensor) | null} null once the tensors are freed */ #gradient
 
   /**
    * @internal
@@ -25,7 +25,7 @@ export class Loss {
    * @param {object} result
    * @param {number} result.value the loss
    * @param {Record<string, Tensor>} result.kept the tensors that `gradient` needs
-   * @param {(kept: Record<string, Tensor>) => Tensor} result.gradient computes the gradient from the kept tensors
+   * @param {(kept: Record<string, Tensor>) => Tensor} result.gradient its argument: the kept tensors
    */
   constructor(runtime, { value, kept, gradient }) {
     this.#runtime = runtime
@@ -41,8 +41,8 @@ export class Loss {
   }
 
   /**
-   * Computes the gradient of the loss with respect to its first argument (logits or prediction), for the model's
-   * `backward`. As in PyTorch, it can be called once: it frees the tensors that it needs.
+   * Computes the gradient of the loss with respect to its first argument (logits or prediction), for the
+   * model's `backward`. As in PyTorch, it can be called once: it frees the tensors that it needs.
    *
    * @returns {Tensor} a gradient of the same shape as that argument
    * @throws {GptLayersError} VALUE the second time, and after the loss was freed; DISPOSED; MEMORY

@@ -10,7 +10,8 @@ import { Loss, sumOf } from './loss.js'
  *     loss = Σ (prediction - target)² / n
  *     dprediction = 2 (prediction - target) / n
  *
- * The kernel computes one mean per row of the last axis, so that threads share the rows; the loss is the mean of those.
+ * The kernel computes the mean of each row of the last axis, so that threads can share the rows. The loss is
+ * the mean of the means.
  *
  * @param {Runtime} runtime
  * @param {unknown} prediction Tensor of any shape

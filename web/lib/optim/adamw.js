@@ -29,8 +29,8 @@ export class AdamW extends Optimizer {
    * @param {readonly Tensor[]} parameters such as `model.parameters()`; each may occur once
    * @param {object} [options]
    * @param {number} [options.lr] learning rate, 1e-3 by default
-   * @param {readonly [number, number]} [options.betas] decay rates beta1 and beta2 of the running means of the gradients
-   *   and of their squares, from 0 to below 1; [0.9, 0.999] by default
+   * @param {readonly [number, number]} [options.betas] decay rates beta1 and beta2 of the running means of
+   *   the gradients and of their squares, from 0 to below 1; [0.9, 0.999] by default
    * @param {number} [options.eps] added to the denominator, 1e-8 by default
    * @param {number} [options.weightDecay] each step multiplies w by 1 - lr · weightDecay; 0.01 by default
    * @throws {GptLayersError} TYPE, VALUE, DISPOSED

@@ -1,21 +1,21 @@
 /** @import { Runtime } from '../runtime/runtime.js' */
 
-import { checkNonNegative, checkObject, describe } from '../check.js'
+import { checkNonNegative, checkObject, checkSameShape, describe } from '../check.js'
 import { GptLayersError } from '../errors.js'
-import { checkTensorOf } from '../tensor/check.js'
+import { checkLiveTensor } from '../tensor/check.js'
 import { Tensor } from '../tensor/tensor.js'
 import { checkParameters, withGradients } from './parameters.js'
 
 /**
- * The tensors that an optimizer keeps for one parameter, by PyTorch's names: `exp_avg`, `momentum_buffer`. No scope
- * frees them.
+ * The tensors that an optimizer keeps for one parameter, by PyTorch's names: `exp_avg`, `momentum_buffer`. No
+ * scope frees them.
  *
  * @typedef {Record<string, Tensor>} State
  */
 
 /**
- * The base class of the optimizers, with the method names of torch.optim. A subclass states the shapes of its state and
- * updates one parameter.
+ * The base class of the optimizers, with the method names of torch.optim. A subclass states the shapes of its
+ * state and updates one parameter.
  */
 export class Optimizer {
   /** @type {string} */ #name
@@ -42,7 +42,7 @@ export class Optimizer {
   }
 
   /**
-   * Updates the parameters by their gradients, in place. As in PyTorch, a parameter without a gradient stays as it is.
+   * Updates the parameters by their gradients, in place. A parameter without a gradient is skipped.
    *
    * @throws {GptLayersError} TYPE, VALUE, SHAPE, DISPOSED, MEMORY; then nothing is changed
    * @example
@@ -74,8 +74,9 @@ export class Optimizer {
   }
 
   /**
-   * The state by names such as `state.0.exp_avg`: the index of the parameter, then PyTorch's name. (PyTorch's own
-   * `state_dict()` nests them.) Parameters that had no step have none. Options such as lr are not part of it.
+   * The state by names such as `state.0.exp_avg`: the index of the parameter, then PyTorch's name. (PyTorch's
+   * own `state_dict()` nests them.) A parameter that had no step has no state. Options such as lr are not
+   * included.
    *
    * @returns {Record<string, Tensor>} the optimizer's own tensors, not copies
    * @example const bytes = gpt.saveSafetensors(new gpt.AdamW(model.parameters()).stateDict())
@@ -90,8 +91,8 @@ export class Optimizer {
   }
 
   /**
-   * Replaces the state by copies of the given tensors, so that training goes on where another optimizer stopped. That
-   * one must have the same class, and parameters of the same shapes in the same order.
+   * Replaces the state by copies of the given tensors, so that training goes on where another optimizer
+   * stopped. That one must have the same class, and parameters of the same shapes in the same order.
    *
    * @param {Record<string, Tensor>} dict as `stateDict` returns; tensors of any instance
    * @throws {GptLayersError} TYPE, VALUE, SHAPE, DISPOSED, MEMORY; then nothing is changed
@@ -122,12 +123,9 @@ export class Optimizer {
     const values = slots
       .filter(({ parameter }) => present.has(parameter))
       .map(({ parameter, key, name, shape }) => {
-        const source = given[name]
-        if (!(source instanceof Tensor)) {
-          throw new GptLayersError('TYPE', `${where}: ${name} should be a Tensor, got ${describe(source)}`)
-        }
-        checkTensorOf(source.runtime, where, name, source, shape)
-        return { parameter, key, data: source.data.slice() } // a copy: source may be a tensor of our own state
+        const source = checkLiveTensor(where, name, given[name])
+        checkSameShape(where, name, source.shape, shape)
+        return { parameter, key, data: source.data.slice() } // a copy: source may be our own state
       })
     const states = this.#newStates(where, [...present])
     for (const { parameter, key, data } of values) states.get(parameter)?.[key].data.set(data)
@@ -175,7 +173,7 @@ export class Optimizer {
   }
 
   /**
-   * A state of zeros for each parameter. Where memory does not suffice for all of them, nothing stays allocated.
+   * A state of zeros for each parameter, or for none of them where memory does not suffice.
    *
    * @param {string} where
    * @param {Tensor[]} parameters

@@ -39,7 +39,7 @@ export class SGD extends Optimizer {
    * @param {number} [options.momentum] factor of the previous m, 0 by default
    * @param {number} [options.dampening] reduces the gradient's share of m, 0 by default
    * @param {number} [options.weightDecay] factor of the weight that is added to its gradient, 0 by default
-   * @param {boolean} [options.nesterov] Nesterov's momentum; needs momentum > 0 and dampening = 0; false by default
+   * @param {boolean} [options.nesterov] Nesterov's momentum; needs momentum > 0; false by default
    * @throws {GptLayersError} TYPE, VALUE, DISPOSED
    * @example new SGD(layer.parameters(), { lr: 0.1, momentum: 0.9 })
    */

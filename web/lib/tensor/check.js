@@ -15,11 +15,28 @@ import { Tensor } from './tensor.js'
  * @throws {GptLayersError} TYPE, VALUE, DISPOSED
  */
 export function checkTensor(runtime, where, name, value) {
-  if (!(value instanceof Tensor)) {
-    throw new GptLayersError('TYPE', `${where}: ${name} should be a Tensor, got ${describe(value)}`)
-  }
-  value.checkUsable(runtime, where, name)
-  return value
+  const tensor = asTensor(where, name, value)
+  tensor.checkUsable(runtime, where, name)
+  return tensor
+}
+
+/**
+ * @param {string} where
+ * @param {string} name
+ * @param {unknown} value
+ * @returns {Tensor} a live tensor of any runtime
+ * @throws {GptLayersError} TYPE, DISPOSED
+ */
+export function checkLiveTensor(where, name, value) {
+  const tensor = asTensor(where, name, value)
+  tensor.checkUsable(tensor.runtime, where, name)
+  return tensor
+}
+
+/** @param {string} where @param {string} name @param {unknown} value @returns {Tensor} */
+function asTensor(where, name, value) {
+  if (value instanceof Tensor) return value
+  throw new GptLayersError('TYPE', `${where}: ${name} should be a Tensor, got ${describe(value)}`)
 }
 
 /**

@@ -8,7 +8,7 @@ import { flatten, isTyped } from './nested.js'
 import { Tensor } from './tensor.js'
 
 /**
- * Integers, such as tokens: a number, nested arrays, a typed array, or a Tensor whose elements are integers.
+ * Integers such as tokens: one number, nested arrays, a typed array, or a Tensor whose elements are integers.
  *
  * @typedef {number | NestedArray | NumberArray | Tensor} Indices
  */
@@ -17,10 +17,10 @@ import { Tensor } from './tensor.js'
  * @param {Runtime} runtime
  * @param {string} where
  * @param {string} name
- * @param {unknown} value
- * @param {number} count each should be from 0 to count - 1
- * @param {number} [exception] one more that may be
- * @returns {{ indices: Int32Array, shape: readonly number[] }} a copy
+ * @param {unknown} value Indices, each from 0 to count - 1
+ * @param {number} count
+ * @param {number} [exception] one more value that is allowed
+ * @returns {{ indices: Int32Array, shape: readonly number[] }} a copy, row-major
  * @throws {GptLayersError} TYPE, SHAPE, VALUE, DISPOSED
  */
 export function checkIndices(runtime, where, name, value, count, exception) {
@@ -28,12 +28,12 @@ export function checkIndices(runtime, where, name, value, count, exception) {
   const indices = new Int32Array(data.length)
   for (let i = 0; i < data.length; i++) {
     const index = data[i]
-    if (!(Number.isInteger(index) && index >= 0 && index < count) && index !== exception) {
-      const expected = `an integer from 0 to ${count - 1}${exception === undefined ? '' : `, or ${exception}`}`
-      throw new GptLayersError(
-        'VALUE',
-        `${where}: ${name}${place(i, shape)} should be ${expected}, got ${describe(index)}`,
-      )
+    const isAllowed = (Number.isInteger(index) && index >= 0 && index < count) || index === exception
+    if (!isAllowed) {
+      const element = name + subscript(i, shape)
+      const alternative = exception === undefined ? '' : `, or ${exception}`
+      const expected = `an integer from 0 to ${count - 1}${alternative}`
+      throw new GptLayersError('VALUE', `${where}: ${element} should be ${expected}, got ${describe(index)}`)
     }
     indices[i] = index
   }
@@ -41,12 +41,13 @@ export function checkIndices(runtime, where, name, value, count, exception) {
 }
 
 /**
- * Integers in the heap, for a kernel: a tensor of as many words, which nobody must read as floats.
+ * Copies indices into the heap, for a kernel.
  *
  * @param {Runtime} runtime
  * @param {string} where
- * @param {{ indices: Int32Array, shape: readonly number[] }} checked
- * @returns {Tensor}
+ * @param {{ indices: Int32Array, shape: readonly number[] }} checked from `checkIndices`
+ * @returns {Tensor} its memory holds int32 values, so its `data` (a view of float32) has no meaning
+ * @throws {GptLayersError} MEMORY
  */
 export function storeIndices(runtime, where, { indices, shape }) {
   const tensor = Tensor.empty(runtime, where, shape)
@@ -66,22 +67,24 @@ function dataOf(runtime, where, name, value) {
   if (typeof value === 'number' || Array.isArray(value) || isTyped(value)) return flatten(where, name, value)
   throw new GptLayersError(
     'TYPE',
-    `${where}: ${name} should be integers as a number, nested arrays, a typed array or a Tensor, got ${describe(value)}`,
+    `${where}: ${name} should be integers (a number, nested arrays, a typed array or a Tensor), ` +
+      `got ${describe(value)}`,
   )
 }
 
 /**
- * Where an element of a row-major array stands: [1][2].
+ * The subscript of an element, for an error message: `[1][2]`.
  *
- * @param {number} i
+ * @param {number} index into the row-major data
  * @param {readonly number[]} shape
+ * @returns {string}
  */
-function place(i, shape) {
-  let rest = i
-  const coordinates = [...shape].reverse().map((size) => {
-    const coordinate = rest % size
-    rest = (rest - coordinate) / size
-    return `[${coordinate}]`
-  })
-  return coordinates.reverse().join('')
+function subscript(index, shape) {
+  let text = ''
+  let rest = index
+  for (const size of [...shape].reverse()) {
+    text = `[${rest % size}]${text}`
+    rest = Math.floor(rest / size)
+  }
+  return text
 }

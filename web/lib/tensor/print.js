@@ -2,17 +2,17 @@
 //
 // The rules are those of torch/_tensor_str.py in torch 1.13.1, its quirks included:
 //
-// 1. A tensor of more than 1000 elements is summarized: an axis longer than 6 shows its first 3 and last 3 indices with
-//    "..." between. Only the values shown decide the format.
+// 1. A tensor of more than 1000 elements is summarized: an axis longer than 6 shows its first 3 and last 3
+//    indices with "..." between. Only the values shown decide the format.
 // 2. "Measured" values are those that are finite and not 0. They choose one notation for all values:
 //      scientific  max|x| / min|x| > 1000, max|x| > 1e8 or min|x| < 1e-4
 //      integer     otherwise, if every measured value is an integer: digits and a point, as in "3."
 //      fixed       otherwise: `precision` digits after the point
 //    sciMode true or false decides instead, if there is any measured value.
-// 3. One column width for all values: the widest measured value in the automatic notation, whatever sciMode says.
-//    Wider texts (0, nan, inf, the other notation) are not cut; narrower ones are padded on the left.
-// 4. A row continues on the next line after as many columns as fit into 80 characters. Rows are separated by one line
-//    break, matrices by two, and so on.
+// 3. One column width for all values: the widest measured value in the automatic notation, whatever sciMode
+//    says. Wider texts (0, nan, inf, the other notation) are not cut; narrower ones are padded on the left.
+// 4. A row continues on the next line after as many columns as fit into 80 characters. Rows are separated by
+//    one line break, matrices by two, and so on.
 // 5. A tensor without elements shows its shape instead, unless it has one axis: "tensor([], size=(0, 2))".
 
 import { exponential, fixed } from './pyformat.js'
@@ -27,10 +27,10 @@ const PREFIX = 'tensor('
 /**
  * The text that `torch.set_printoptions(sci_mode=sciMode, precision=precision)` and then `print(t)` write.
  *
- * @param {ArrayLike<number>} data float32 values, row-major; of a summarized tensor only the values shown are read
- * @param {readonly number[]} shape `[]` is a single value; an axis may be 0. The caller checks that data and shape fit
+ * @param {ArrayLike<number>} data float32 values, row-major; only those that are shown are read
+ * @param {readonly number[]} shape `[]` is a single value; an axis may be 0; not checked against data
  * @param {object} [options]
- * @param {boolean | null} [options.sciMode] whether to use scientific notation; PyTorch's choice if left out or null
+ * @param {boolean | null} [options.sciMode] scientific notation or not; PyTorch's choice if null or left out
  * @param {number} [options.precision] digits after the point, 0 to 99; 4 by default
  * @returns {string} without a final newline
  * @example formatTensor([0.5, 1, Infinity], [3]) // 'tensor([0.5000, 1.0000,    inf])'

@@ -1,5 +1,6 @@
-// Python's text of a float32 with a given number of digits. JavaScript's toFixed and toExponential differ in two ways:
-// they round a tie up where Python rounds it to the even digit, and toFixed turns to e-notation from 1e21 on.
+// Python's text of a float32 with a given number of digits. JavaScript's toFixed and toExponential differ in
+// two ways: they round a tie up where Python rounds it to the even digit, and toFixed turns to e-notation
+// from 1e21 on.
 
 /**
  * Python's f'{x:.{digits}f}'.
@@ -10,7 +11,8 @@
  * @example fixed(0.125, 2) // '0.12'
  */
 export function fixed(x, digits) {
-  if (x >= 1e21) return BigInt(x) + (digits > 0 ? '.' + '0'.repeat(digits) : '') // so large a float32 is an integer
+  // A float32 of 2^24 or more is an integer.
+  if (x >= 1e21) return BigInt(x) + (digits > 0 ? '.' + '0'.repeat(digits) : '')
   return roundHalfToEven(x, digits, (more) => x.toFixed(digits + more))
 }
 
@@ -29,16 +31,18 @@ export function exponential(x, digits) {
 }
 
 /**
- * Rounds to the nearest multiple of u = 10^-decimals, and a tie (x half way between two multiples) to the even one.
+ * Rounds to the nearest multiple of u = 10^-decimals, and a tie (x half way between two multiples) to the
+ * even one.
  *
- * x is a tie exactly if 2x / u = 2x · 10^decimals is an odd integer. A float32 is m · 2^e with an integer m < 2^24, so
- * powers of 2 and of 5 can be tested apart, and float64 computes both tests without error:
+ * x is a tie exactly if 2x / u is an odd integer. With d = decimals,
  *
- *     x · 2^(decimals + 1) is an odd integer
- *     it is a multiple of 5^-decimals, where decimals < 0
+ *     2x / u = 2x · 10^d = (x · 2^(d + 1)) · 5^d
+ *
+ * is one if x · 2^(d + 1) is an odd integer and, where d < 0, a multiple of 5^-d. x has only 24 significant
+ * bits, so float64 computes both tests without error.
  *
  * @param {number} x a finite float32, >= 0
- * @param {number} decimals digits that are kept after the point; negative: digits before the point that are dropped
+ * @param {number} decimals kept digits after the point; if negative, dropped digits before the point
  * @param {(more: number) => string} write the text of x with so many more digits; rounds a tie up
  * @returns {string}
  */
@@ -46,8 +50,8 @@ function roundHalfToEven(x, decimals, write) {
   const halves = x * 2 ** (decimals + 1)
   const isTie = halves % 2 === 1 && (decimals >= 0 || halves % 5 ** -decimals === 0)
   if (!isTie) return write(0)
-  // With one more digit the text is exact and ends in 5. After an even digit, dropping the 5 is the even rounding;
-  // after an odd digit, rounding up is.
+  // With one more digit the text is exact and ends in 5. After an even digit, dropping the 5 is the even
+  // rounding; after an odd digit, rounding up is.
   const [, even, power = ''] = /^([\d.]*[02468])\.?5(e.*)?$/.exec(write(1)) ?? []
   return even === undefined ? write(0) : even + power
 }
