@@ -32,7 +32,7 @@ import { notSafetensors, readHeader } from './header.js'
 /** The bytes of the header's length. */
 const LENGTH_BYTES = 8
 
-/** The longest header that is read, in bytes: the limit of the Python package. */
+/** The longest header that is read, in bytes: the limit of the format's own library. */
 const MAX_HEADER = 100_000_000
 
 /**

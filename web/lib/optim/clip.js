@@ -17,7 +17,7 @@ const EPS = 1e-6
  *
  * @param {Runtime} runtime
  * @param {unknown} parameters Tensors; one without a gradient does not count
- * @param {unknown} maxNorm a number >= 0; Infinity only measures
+ * @param {unknown} maxNorm a number >= 0
  * @returns {number} the norm before clipping
  * @throws {GptLayersError} TYPE, VALUE, SHAPE, DISPOSED, MEMORY
  */

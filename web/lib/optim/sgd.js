@@ -15,7 +15,8 @@ const DEFAULTS = {
 
 /**
  * Stochastic gradient descent with optional momentum, as torch.optim.SGD.
- * Source: Sutskever et al. 2013, "On the importance of initialization and momentum in deep learning".
+ * Source: Sutskever et al. 2013, "On the importance of initialization and momentum in deep learning". As in
+ * PyTorch, lr multiplies m as a whole, not each gradient in m.
  *
  * One step of a parameter w, all elementwise:
  *

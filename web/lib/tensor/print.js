@@ -6,7 +6,7 @@
 //    indices with "..." between. Only the values shown decide the format.
 // 2. "Measured" values are those that are finite and not 0. They choose one notation for all values:
 //      scientific  max|x| / min|x| > 1000, max|x| > 1e8 or min|x| < 1e-4
-//      integer     otherwise, if every measured value is an integer: digits and a point, as in "3."
+//      integer     otherwise, if every measured value is an integer, or there is none: "3."
 //      fixed       otherwise: `precision` digits after the point
 //    sciMode true or false decides instead, if there is any measured value.
 // 3. One column width for all values: the widest measured value in the automatic notation, whatever sciMode
