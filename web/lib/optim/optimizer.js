@@ -14,8 +14,7 @@ import { checkParameters, withGradients } from './parameters.js'
  */
 
 /**
- * The base class of the optimizers, with the method names of torch.optim. A subclass states the shapes of its
- * state and updates one parameter.
+ * What SGD and AdamW share, with the method names of torch.optim.
  */
 export class Optimizer {
   /** @type {string} */ #name
