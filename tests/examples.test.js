@@ -129,3 +129,15 @@ test('raw WebAssembly normalizes two rows', () => {
       'row 1: mean 25.0, normalized -1.3416 -0.4472 0.4472 1.3416\n',
   )
 })
+
+test('the layer that web/lib/README.md writes runs and prints what its comments say', () => {
+  const readme = readFileSync(join(root, 'web/lib/README.md'), 'utf8')
+  const code = /## Write your own layer[\s\S]*?```js\n([\s\S]*?)```/.exec(readme)?.[1] ?? ''
+  const expected = [...code.matchAll(/console\.log\(.*\/\/ (.*)$/gm)].map(([, text]) => text)
+  const printed = execFileSync(process.execPath, ['--input-type=module', '--eval', code], {
+    cwd: root,
+    encoding: 'utf8',
+  })
+  assert.deepEqual(printed.trim().split('\n'), expected)
+  assert.ok(expected.length > 0)
+})
