@@ -187,12 +187,16 @@ export class Gpt {
   }
 
   /**
-   * Scales the gradients of all parameters by one factor, so that their norm, as that of one vector, is at most maxNorm:
-   * PyTorch's clip_grad_norm_.
+   * Limits the norm of all gradients together to maxNorm, in place, as PyTorch's clip_grad_norm_:
    *
-   * @param {readonly Tensor[]} parameters those without a gradient do not count
-   * @param {number} maxNorm from 0 on
-   * @returns {number} the norm as it was
+   *     norm = √(Σ grad²)                          over every element of every gradient
+   *     grad = grad · maxNorm / (norm + 1e-6)      where that factor is below 1
+   *
+   * Call it between `backward` and the optimizer's `step`.
+   *
+   * @param {readonly Tensor[]} parameters each may occur once; one without a gradient does not count
+   * @param {number} maxNorm a number >= 0
+   * @returns {number} the norm before clipping; NaN where a gradient has a NaN
    * @throws {GptLayersError} TYPE, VALUE, SHAPE, DISPOSED, MEMORY
    * @example const norm = gpt.clipGradNorm(model.parameters(), 1)
    */
@@ -201,10 +205,11 @@ export class Gpt {
   }
 
   /**
-   * Tensors by name as a safetensors file, float32; Python's safetensors reads it. Layers have a method of that name.
+   * Writes tensors as a file in the safetensors format, which Python's safetensors reads. A layer writes its own
+   * parameters and buffers: `layer.saveSafetensors()`.
    *
-   * @param {Record<string, Tensor>} dict
-   * @returns {Uint8Array}
+   * @param {Record<string, Tensor>} dict tensors by name, of any instance
+   * @returns {Uint8Array} the bytes of the file; the values are float32
    * @throws {GptLayersError} TYPE, VALUE, DISPOSED
    * @example gpt.saveSafetensors({ x: gpt.ones([2]) }).length // 104
    */
@@ -213,12 +218,19 @@ export class Gpt {
   }
 
   /**
-   * The tensors of a safetensors file, by name, rounded to float32.
+   * Reads the tensors of a safetensors file. A layer reads its own parameters and buffers:
+   * `layer.loadSafetensors(bytes)`.
+   *
+   * | dtype | becomes float32 |
+   * | --- | --- |
+   * | F32, F16, BF16 | exactly |
+   * | F64 | rounded |
+   * | I8 to I64, U8 to U64, BOOL | exactly, otherwise an error |
    *
    * @param {Uint8Array | ArrayBuffer} bytes the file
-   * @returns {Record<string, Tensor>}
-   * @throws {GptLayersError} TYPE when bytes are none; VALUE where the file is truncated or damaged, or an integer is no
-   *   float32; UNSUPPORTED for a dtype that is neither an integer nor a float of 16 to 64 bits; MEMORY
+   * @returns {Record<string, Tensor>} new tensors by name
+   * @throws {GptLayersError} TYPE; VALUE where the file is truncated or damaged, or float32 cannot represent an
+   *   integer; UNSUPPORTED for another dtype; MEMORY
    * @example gpt.loadSafetensors(readFileSync('model.safetensors'))
    */
   loadSafetensors(bytes) {
@@ -236,12 +248,14 @@ export class Gpt {
   }
 
   /**
-   * Cross entropy, the mean of -log softmax(logits)[target] over the targets, as PyTorch's nn.functional.cross_entropy;
-   * but the classes are always the last axis.
+   * Cross entropy, as PyTorch's nn.functional.cross_entropy, except that the classes are always the last axis:
+   * the mean over the targets of
    *
-   * @param {Tensor} logits [..., classes], not modified until `backward`
-   * @param {Indices} targets [...], or flat: integers from 0 to classes - 1, or -100 for one that does not count
-   * @returns {Loss} NaN when no target counts
+   *     -log softmax(logits)[target]
+   *
+   * @param {Tensor} logits [..., classes], unnormalized; must not change until `loss.backward()`
+   * @param {Indices} targets [...] or flat: integers from 0 to classes - 1; -100 is left out of the mean
+   * @returns {Loss} NaN when every target is -100
    * @throws {GptLayersError} TYPE, SHAPE, VALUE for a target out of range, DISPOSED, MEMORY
    * @example
    * const loss = gpt.crossEntropy(model.forward(tokens), targets)
@@ -253,12 +267,14 @@ export class Gpt {
   }
 
   /**
-   * The mean of (prediction - target)² over all elements, as PyTorch's nn.functional.mse_loss.
+   * The mean squared error, as PyTorch's nn.functional.mse_loss: the mean of (prediction - target)² over all
+   * elements.
    *
-   * @param {Tensor} prediction of any shape, not modified until `backward`
-   * @param {Tensor} target same shape, not modified until `backward`
+   * @param {Tensor} prediction of any shape; must not change until `loss.backward()`
+   * @param {Tensor} target of the same shape; must not change until `loss.backward()`
    * @returns {Loss} NaN when there are no elements
-   * @throws {GptLayersError} TYPE, SHAPE, DISPOSED, MEMORY
+   * @throws {GptLayersError} TYPE, VALUE, SHAPE, DISPOSED, MEMORY
+   * @example gpt.mse(gpt.tensor([1, 2]), gpt.tensor([0, 0])).item() // 2.5
    */
   mse(prediction, target) {
     return mse(this.#runtime, prediction, target)
