@@ -320,11 +320,6 @@ const refused = {
       /^FeedForward: embDim should be a positive integer, got undefined$/,
     ],
     [() => new gpt.FeedForward({ embDim: 4, hiddenDim: 0 }), 'VALUE', /hiddenDim .* got 0$/],
-    [
-      () => new gpt.FeedForward({ embDim: 4, dropRate: 2 }),
-      'VALUE',
-      /dropRate should be a number from 0 to 1, got 2$/,
-    ],
     [() => new gpt.FeedForward({ embDim: 4, approximate: 'x' }), 'VALUE', /approximate/],
     [() => feedForward.forward(x), 'SHAPE', /^FeedForward.forward: x should end in 4 \(embDim\)/],
   ],

@@ -43,7 +43,6 @@ test('FeedForward takes GPT_CONFIG_124M as its config: 768 to 3072 to 768', () =
     layer.namedParameters().map(([name, { shape }]) => `${name} ${shape.join('x')}`),
     ['layers.0.weight 3072x768', 'layers.0.bias 3072', 'layers.2.weight 768x3072', 'layers.2.bias 768'],
   )
-  assert.equal(layer.dropRate, 0.1)
   // In training mode too, nothing is dropped: the notebook's class has no dropout.
   const x = gpt.rand([2, 3, 768])
   assert.deepEqual([...layer.forward(x).data], [...layer.eval().forward(x).data])
@@ -87,28 +86,6 @@ test('FeedForward’s gradients agree with central differences, with any leading
   for (const shape of [[17], [2, 17], [2, 3, 17]]) {
     assertCentralDifferences(gpt, new gpt.FeedForward({ embDim: 17, hiddenDim: 33 }), gpt.randn(shape))
   }
-})
-
-test('FeedForward drops a share of its outputs and their gradients, in training mode only', () => {
-  gpt.manualSeed(5)
-  const dropping = new gpt.FeedForward({ embDim: 33, dropRate: 0.5 })
-  const plain = new gpt.FeedForward({ embDim: 33 })
-  plain.loadStateDict(dropping.stateDict())
-  const [x, dy] = [gpt.randn([9, 33]), gpt.randn([9, 33])]
-  const [dropped, full] = [dropping.forward(x), plain.forward(x)]
-  const kept = gpt.tensor(
-    Array.from(dropped.data, (value) => (value === 0 ? 0 : 2)),
-    [9, 33],
-  )
-  const share = kept.mean().item() / 2
-  assert.ok(share > 0.4 && share < 0.6, `${share}`)
-  assert.deepEqual([...dropped.data], [...full.mul(kept).data])
-  const [dx, expected] = [dropping.backward(dy), plain.backward(dy.mul(kept))]
-  assert.deepEqual([...dx.data], [...expected.data])
-  const grads = (/** @type {Layer} */ layer) =>
-    layer.parameters().map((parameter) => [...gradientOf(parameter).data])
-  assert.deepEqual(grads(dropping), grads(plain))
-  assert.deepEqual([...dropping.eval().forward(x).data], [...full.data])
 })
 
 test('GPT-2’s c_fc and c_proj load from their Conv1D layout, all or nothing', () => {

@@ -210,21 +210,25 @@ test('a checkpoint of another model is refused and changes nothing', () => {
   assert.deepEqual(model.saveSafetensors(), before)
 })
 
-test('onNorm shows what goes into each layer norm and what comes out, until it is ended', () => {
-  const model = new gpt.GPTModel(small)
+test('onForward shows every layer of a model under its path, inner layers first, and the attention weights', () => {
+  const model = new gpt.GPTModel(small).eval()
+  const ids = [[1, 2, 3]]
+  const logits = model.forward(ids).toArray()
   /** @type {string[]} */
   const seen = []
-  let kept
-  const stop = model.onNorm(({ name, input, output }) => {
+  /** @type {Tensor[]} */
+  const kept = []
+  const stop = model.onForward(({ name, module, input, output, weights }) => {
     seen.push(name)
-    assert.deepEqual(
-      [input.shape, output.shape],
-      [
-        [1, 3, 4],
-        [1, 3, 4],
-      ],
-    )
-    kept = output
+    kept.push(output)
+    assert.equal(weights !== undefined, module instanceof gpt.Attention, name)
+    if (weights) assert.deepEqual(weights.shape, [1, small.nHeads, 3, 3])
+    if (module === model) {
+      assert.equal(input, ids)
+      assert.deepEqual(output.toArray(), logits)
+    }
+    if (!(module instanceof gpt.LayerNorm)) return
+    assert.deepEqual(output.shape, [1, 3, 4])
     for (const { data } of [output.mean({ dim: -1 }), output.var({ dim: -1, unbiased: false }).sub(1)]) {
       assert.ok(
         data.every((value) => Math.abs(value) < 1e-2),
@@ -232,35 +236,29 @@ test('onNorm shows what goes into each layer norm and what comes out, until it i
       )
     }
   })
-  const more = model.onNorm(({ name }) => seen.push(`also ${name}`))
-  model.forward([[1, 2, 3]])
-  const names = [
-    'trf_blocks.0.norm1',
-    'trf_blocks.0.norm2',
-    'trf_blocks.1.norm1',
-    'trf_blocks.1.norm2',
-    'final_norm',
-  ]
-  assert.deepEqual(
-    seen,
-    names.flatMap((name) => [name, `also ${name}`]),
-  )
-  assert.equal(kept.disposed, true)
+  assert.deepEqual(model.forward(ids, { returnWeights: true }).toArray(), logits)
+  const block = (/** @type {number} */ i) =>
+    [
+      'norm1',
+      'attn.c_attn',
+      'attn.c_proj',
+      'attn.resid_dropout',
+      'attn',
+      'norm2',
+      'ff.layers.0',
+      'ff.layers.1',
+      'ff.layers.2',
+      'ff',
+      'dropout',
+      '',
+    ].map((name) => `trf_blocks.${i}${name && '.'}${name}`)
+  const all = ['tok_emb', 'pos_emb', 'drop_emb', ...block(0), ...block(1), 'final_norm', 'out_head', '']
+  assert.deepEqual(seen, all)
+  assert.ok(kept.every((output) => output === kept.at(-1) || output.disposed))
   stop()
   stop()
-  model.eval().forward([[1, 2, 3]])
-  assert.deepEqual(
-    seen.slice(10),
-    names.map((name) => `also ${name}`),
-  )
-  more()
-  model.forward([[1, 2, 3]])
-  assert.equal(seen.length, 15)
-  assertRefuses(
-    () => model.onNorm(),
-    'TYPE',
-    /^GPTModel.onNorm: listener should be a function, got undefined$/,
-  )
+  model.forward(ids)
+  assert.equal(seen.length, all.length)
 })
 
 test('a model names a bad argument', () => {

@@ -110,7 +110,16 @@ const y: Tensor = new gpt.Sequential(...layers, new gpt.FeedForward(GPT_CONFIG_1
 linear.loadStateDict(linear.stateDict())
 linear.loadSafetensors(linear.saveSafetensors())
 const model: GPTModel = new gpt.GPTModel({ ...GPT_CONFIG_124M, nLayers: 1, vocabSize: 3, tieWeights: true })
-const stop: () => void = model.onNorm(({ name, input, output }) => console.log(name, input.shape, output.add(1)))
+const stop: () => void = model.onForward(({ name, module, output }) => console.log(name, module.training, output.add(1)))
+const weights: Tensor = new gpt.Attention({ ...GPT_CONFIG_124M }).forward(x, { returnWeights: true }).weights
+const attended: Tensor = new gpt.Attention({ ...GPT_CONFIG_124M }).forward(x)
+const logits: Tensor = model.forward([0, 1], { returnWeights: true })
+class Twice extends gpt.Module {
+  count: Tensor = this.registerBuffer('count', gpt.zeros([]))
+  forward(x: Tensor) { this.save({ x }); return x.mul(2) }
+  backward(dy: Tensor) { const { x } = this.saved(); this.release(); return dy.mul(2).add(x.mul(0)) }
+}
+const twice: Module = new Twice()
 model.backward(gpt.crossEntropy(model.forward([[0, 1], [2, 0]]), [[1, 2], [0, 0]]).backward())
 const optimizers: Optimizer[] = [new gpt.SGD(linear.parameters(), { lr: 0.1 }), new gpt.AdamW(norm.parameters())]
 optimizers[0].lr = gpt.clipGradNorm(norm.parameters(), 1)
@@ -129,7 +138,7 @@ new gpt.GELU({ approximate: 'erf' })
 new gpt.SGD(linear.parameters(), { momentum: 0.9 })
 // @ts-expect-error outFeatures is missing
 new gpt.Linear(5)
-export { code, tensors, stop }
+export { code, tensors, stop, weights, attended, logits, twice }
 `
   writeFileSync(join(folder, 'example.ts'), example().code)
   writeFileSync(join(folder, 'calls.ts'), calls)

@@ -1,67 +1,187 @@
-// Calls go one way: page -> web/lib -> WebAssembly. These tests read the imports.
+// The rules of the house, read from its sources: calls go one way, and one name finds a kernel, its class and its test.
+// calls: page -> web/lib -> exports of WebAssembly -> kernels
 
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 
+/** @typedef {{ path: string, source: string, imports: string[] }} Source */
+
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
-/** @param {string} folder @returns {{ path: string, source: string, imports: string[] }[]} */
+/** An import of a value. Imports of types are comments, and do not count. */
+const IMPORT =
+  /(?:^|\n)\s*(?:import|export)\b[^'"]*?(?:\bfrom|\bimport)\s*['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]/g
+
+/** @param {string} folder @returns {Source[]} */
 function sources(folder) {
   return readdirSync(root + folder, { recursive: true, encoding: 'utf8' })
     .filter((name) => /\.(js|svelte)$/.test(name) && !/(^|\/)(dist|node_modules)\//.test(name))
     .map((name) => {
       const source = readFileSync(`${root}${folder}/${name}`, 'utf8')
-      const found = source.matchAll(
-        /(?:^|\n)\s*(?:import|export)\b[^'"]*?(?:\bfrom|\bimport)\s*['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]/g,
-      )
-      return {
-        path: `${folder}/${name}`,
-        source,
-        imports: [...found].map(([, plain, dynamic]) => plain ?? dynamic),
-      }
+      const imports = [...source.matchAll(IMPORT)].map(([, plain, dynamic]) => plain ?? dynamic)
+      return { path: `${folder}/${name}`, source, imports }
     })
 }
+
+/** @param {string} source @returns {string} without comments */
+const code = (source) => source.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|\s)\/\/.*$/gm, '')
+
+/** @param {Source} from @param {string} name @returns {string} the path of the file that it imports */
+const target = ({ path }, name) => new URL(name, `file:///${path}`).pathname.slice(1)
+
+/** @param {string} path @returns {string} 'layernorm' for c/layernorm.c */
+const stemOf = (path) => path.replace(/^.*\//, '').replace(/(\.test)?\.\w+$/, '')
 
 const lib = sources('web/lib')
 const demo = sources('web/demo')
 
 test('web/lib imports nothing but itself', () => {
   assert.ok(lib.length > 10)
-  for (const { path, imports } of lib) {
-    for (const name of imports) {
-      assert.match(name, /^\.\.?\//, `${path} imports ${name}`)
-      assert.ok(new URL(name, `file:///${path}`).pathname.startsWith('/web/lib/'), `${path} imports ${name}`)
+  for (const file of lib) {
+    for (const name of file.imports) {
+      assert.match(name, /^\.\.?\//, `${file.path} imports ${name}`)
+      assert.ok(target(file, name).startsWith('web/lib/'), `${file.path} imports ${name}`)
+    }
+  }
+})
+
+test('no file of web/lib imports itself by way of others', () => {
+  /** @type {Map<string, string[]>} */
+  const graph = new Map(lib.map((file) => [file.path, file.imports.map((name) => target(file, name))]))
+  /** @type {Set<string>} */
+  const finished = new Set()
+  /** @type {(path: string, above: readonly string[]) => void} */
+  const visit = (path, above) => {
+    assert.ok(!above.includes(path), `${[...above, path].join(' -> ')}`)
+    if (finished.has(path)) return
+    for (const next of graph.get(path) ?? []) visit(next, [...above, path])
+    finished.add(path)
+  }
+  for (const path of graph.keys()) visit(path, [])
+  assert.ok(finished.size > 30)
+})
+
+test('each folder of web/lib imports only folders below it', () => {
+  // A folder may import those that stand before it, and the files that stand beside the folders.
+  const order = ['runtime', 'threads', 'tensor', 'checkpoint', 'layers', 'losses', 'optim']
+  const allowed = {
+    runtime: ['runtime'],
+    threads: ['threads'],
+    tensor: ['runtime', 'tensor'],
+    checkpoint: ['tensor', 'checkpoint'],
+    layers: ['runtime', 'tensor', 'checkpoint', 'layers'],
+    losses: ['runtime', 'tensor', 'losses'],
+    optim: ['runtime', 'tensor', 'optim'],
+  }
+  assert.deepEqual(Object.keys(allowed), order)
+  for (const file of lib) {
+    const folder = /^web\/lib\/(\w+)\//.exec(file.path)?.[1]
+    if (folder === undefined) continue
+    for (const name of file.imports) {
+      const other = /^web\/lib\/(\w+)\//.exec(target(file, name))?.[1]
+      if (other === undefined) {
+        assert.match(
+          target(file, name),
+          /^web\/lib\/(check|errors|config)\.js$/,
+          `${file.path} imports ${name}`,
+        )
+      } else {
+        const known = allowed[/** @type {keyof typeof allowed} */ (folder)]
+        assert.ok(known?.includes(other), `${file.path} imports ${name}`)
+      }
     }
   }
 })
 
 test('the demo knows the package by its public name only', () => {
   assert.ok(demo.some(({ imports }) => imports.includes('gpt-layers')))
-  for (const { path, imports } of demo) {
-    for (const name of imports.filter((name) => name.startsWith('.'))) {
-      assert.ok(new URL(name, `file:///${path}`).pathname.startsWith('/web/demo/'), `${path} imports ${name}`)
+  for (const file of demo) {
+    for (const name of file.imports.filter((name) => name.startsWith('.'))) {
+      assert.ok(target(file, name).startsWith('web/demo/'), `${file.path} imports ${name}`)
     }
-    for (const name of imports) assert.doesNotMatch(name, /^gpt-layers\//, `${path} imports ${name}`)
+    for (const name of file.imports)
+      assert.doesNotMatch(name, /^gpt-layers\//, `${file.path} imports ${name}`)
+  }
+})
+
+test('the page reaches WebAssembly through the package, and the plain kernel through plain.js alone', () => {
+  const door = 'web/demo/src/plain.js'
+  assert.ok(demo.some(({ path, source }) => path === door && /WebAssembly/.test(code(source))))
+  const raw = /WebAssembly\.|new WebAssembly|\bgpt_[a-z]|\.exports\b|\.byteOffset\b|__heap_base|\b_?malloc\b/
+  for (const { path, source } of demo) {
+    if (path !== door && path.startsWith('web/demo/src/')) assert.doesNotMatch(code(source), raw, path)
   }
 })
 
 test('only load.js and a worker instantiate WebAssembly, and only memory.js makes views of the heap', () => {
   for (const { path, source } of lib) {
     const instantiates = ['web/lib/load.js', 'web/lib/threads/worker.js'].includes(path)
-    if (!instantiates)
-      assert.doesNotMatch(source, /WebAssembly\.(instantiate|compile|validate)|new WebAssembly/, path)
-    if (path !== 'web/lib/runtime/memory.js') assert.doesNotMatch(source, /\.buffer\b|\.grow\(/, path)
+    if (!instantiates) {
+      assert.doesNotMatch(code(source), /WebAssembly\.(instantiate|compile|validate)|new WebAssembly/, path)
+    }
+    if (path !== 'web/lib/runtime/memory.js') assert.doesNotMatch(code(source), /\.buffer\b|\.grow\(/, path)
   }
 })
 
-test('every layer has one stem: its kernel, its class and its test', () => {
-  for (const { path } of lib.filter(({ path }) => path.startsWith('web/lib/layers/'))) {
-    const stem = path.slice('web/lib/layers/'.length, -'.js'.length)
-    if (stem === 'module') continue // the base class of all layers
-    assert.ok(readdirSync(`${root}tests/lib`).includes(`${stem}.test.js`), stem)
-    if (['sequential', 'transformerblock', 'gptmodel'].includes(stem)) continue // made of other layers
-    assert.ok(readdirSync(`${root}c`).includes(`${stem}.c`), stem)
+test('kernels are called by Runtime.run only, each under a name that the header declares', () => {
+  const header = readFileSync(`${root}c/gpt_layers.h`, 'utf8')
+  const declared = new Set([...header.matchAll(/\bGPT_API \w+ \*?(gpt_\w+)\(/g)].map(([, name]) => name))
+  assert.ok(declared.size > 40)
+  for (const { path, source } of lib) {
+    for (const [, name] of code(source).matchAll(/['"`](gpt_\w+)['"`]/g)) {
+      assert.ok(declared.has(name), `${path}: ${name}`)
+    }
+    const calls = [...code(source).matchAll(/\.(gpt_\w+)\(/g)].map(([, name]) => name)
+    for (const name of calls) {
+      assert.match(name, /_scratch_size$|^gpt_random_size$|^gpt_is_relaxed$|^gpt_stack_set$/, path)
+    }
+  }
+})
+
+test('kernels.js lists just the kernels that the header declares with part and parts', () => {
+  const header = readFileSync(`${root}c/gpt_layers.h`, 'utf8')
+  const declarations = [...header.matchAll(/GPT_API int (gpt_\w+)\(([^;]*)\);/g)]
+  const cut = declarations
+    .filter(([, , parameters]) => /size_t parts$/.test(parameters))
+    .map(([, name]) => name)
+  const table = readFileSync(`${root}web/lib/runtime/kernels.js`, 'utf8')
+  const listed = [...table.matchAll(/^ {2}(gpt_\w+):/gm)].map(([, name]) => name)
+  assert.ok(cut.length > 20)
+  assert.deepEqual(listed.sort(), cut.sort())
+})
+
+/** Sources in C that no class carries the name of: parts of others, and what the builds need. */
+const HELPERS = /^(builds|simd|status|gemm_\w+|attention_\w+)$/
+
+/** Layers that are made of other layers, without a kernel of their own. */
+const COMPOSED = ['sequential', 'transformerblock', 'gptmodel']
+
+/** What the layers share. */
+const SHARED = ['module', 'forward', 'affine']
+
+test('a kernel finds its one module in web/lib by name', () => {
+  const stems = readdirSync(`${root}c`)
+    .filter((name) => name.endsWith('.c'))
+    .map(stemOf)
+  for (const stem of stems.filter((stem) => !HELPERS.test(stem))) {
+    const found = lib.filter(({ path }) => stemOf(path) === stem).map(({ path }) => path)
+    assert.equal(found.length, 1, `c/${stem}.c: ${found}`)
+  }
+})
+
+test('every layer, loss and optimizer has one name: its kernel, its class and its test', () => {
+  const tests = readdirSync(`${root}tests/lib`).map(stemOf)
+  const kernels = readdirSync(`${root}c`)
+    .filter((name) => name.endsWith('.c'))
+    .map(stemOf)
+  const layers = lib.filter(({ path }) => path.startsWith('web/lib/layers/')).map(({ path }) => stemOf(path))
+  for (const stem of layers.filter((stem) => !SHARED.includes(stem))) {
+    assert.ok(tests.includes(stem), `tests/lib/${stem}.test.js`)
+    if (!COMPOSED.includes(stem)) {
+      const names = kernels.filter((kernel) => kernel === stem || kernel.startsWith(`${stem}_`))
+      assert.ok(names.length > 0, `c/${stem}.c`)
+    }
   }
 })

@@ -48,6 +48,13 @@ function bind(runtime, Class) {
     constructor(...args) {
       super(runtime, ...args)
     }
+
+    /** So that a layer inside another one is an instance, too. @override @param {unknown} value */
+    static [Symbol.hasInstance](value) {
+      return this === Bound
+        ? value instanceof Class
+        : Function.prototype[Symbol.hasInstance].call(this, value)
+    }
   }
   Object.defineProperty(Bound, 'name', { value: Class.name })
   return /** @type {any} */ (Bound)

@@ -1,33 +1,41 @@
 /** @import { Runtime } from '../runtime/runtime.js' */
+/** @import { Context, Returned } from './forward.js' */
 
 import { checkBoolean, checkNumber, checkObject, checkOptions, checkSize } from '../check.js'
 import { GptLayersError } from '../errors.js'
+import { SCRATCH } from '../runtime/runtime.js'
 import { checkRows, checkTensorOf } from '../tensor/check.js'
+import { sizeOf } from '../tensor/shape.js'
 import { Tensor } from '../tensor/tensor.js'
 import { Conv1D } from './conv1d.js'
 import { Dropout } from './dropout.js'
 import { Module } from './module.js'
 
 /**
- * Causal multi-head attention (Vaswani et al. 2017, arXiv:1706.03762), as GPT-2's: cAttn gives each token its query, key
- * and value; each head weighs the values of the tokens up to its own by softmax(query · key / √size); cProj mixes the
- * heads. The weights never exist whole, but where they are asked for.
+ * Causal multi-head attention (Vaswani et al. 2017, arXiv:1706.03762), as GPT-2's:
+ *
+ * 1. cAttn computes a query, a key and a value for each token and head.
+ * 2. In each head, token i's output is the sum of the values of tokens 0 to i, with the weights
+ *    softmax(query · key / √size).
+ * 3. cProj mixes the heads.
+ *
+ * The weights never exist as a whole, except where `returnWeights` asks for them.
  */
 export class Attention extends Module {
-  /** GPT-2's checkpoints carry its mask. @override @internal */
+  /** GPT-2's checkpoints contain the mask. @override @internal */
   static aliases = { bias: null, masked_bias: null }
 
-  /** What the last `forward` in training dropped of the weights follows from this. */ #seed = 0
+  /** Determines the dropout of the weights in the last `forward`. */ #seed = 0
 
   /**
-   * Draws both layers' weights from the instance's generator, in PyTorch's order. While training, dropout takes weights
-   * and, after cProj, elements of the output; its masks are not PyTorch's, see Dropout.
+   * Draws both layers' weights from the instance's generator, in PyTorch's order. In training mode dropout applies to the
+   * weights and to the output of cProj; its masks are not PyTorch's, see Dropout.
    *
    * @param {Runtime} runtime
    * @param {{ embDim: number, nHeads: number, contextLength: number, dropRate?: number, qkvBias?: boolean }} config
-   *   GPT_CONFIG_124M as it is, or your own; other names in it are ignored. embDim: a multiple of nHeads. contextLength:
-   *   how many tokens x may have. dropRate: the probability of dropout, 0 by default. qkvBias: whether cAttn has a bias,
-   *   as it has by default
+   *   GPT_CONFIG_124M as it is, or your own; other names are ignored. embDim: a multiple of nHeads. contextLength: the
+   *   most tokens that x may have. dropRate: the probability of dropout, 0 by default. qkvBias: whether cAttn has a
+   *   bias, true by default
    * @throws {GptLayersError} TYPE, VALUE, MEMORY
    * @example new Attention(GPT_CONFIG_124M).forward(gpt.rand([2, 3, 768])).shape // [2, 3, 768]
    */
@@ -62,79 +70,57 @@ export class Attention extends Module {
   }
 
   /**
-   * @override
-   * @template {boolean} [W=false]
+   * @overload
    * @param {Tensor} x [..., tokens, embDim], not modified
-   * @param {{ returnWeights?: W }} [options] returnWeights: whether to give the weights as well
-   * @returns {W extends true ? { output: Tensor, weights: Tensor } : Tensor} of x's shape; with returnWeights also the
-   *   weights [..., nHeads, tokens, tokens], before dropout: row i is how token i weighs tokens 0 to i, 1 in all, and 0
-   *   for those after it
+   * @param {{ returnWeights?: false }} [options]
+   * @returns {Tensor} of x's shape
    * @throws {GptLayersError} SHAPE when x does not end in [tokens, embDim] with at most contextLength tokens; TYPE, VALUE,
    *   DISPOSED, MEMORY
+   */
+  /**
+   * Returns the weights as well: [..., nHeads, tokens, tokens], from before dropout. Row i holds the weights with which
+   * token i sees tokens 0 to i. They sum to 1; the weights of later tokens are 0. Within a model, pass the same option to
+   * the model's `forward`, and get the weights from `onForward`.
+   *
+   * @overload
+   * @param {Tensor} x [..., tokens, embDim], not modified
+   * @param {{ returnWeights: true }} options
+   * @returns {{ output: Tensor, weights: Tensor }}
    * @example const { output, weights } = layer.forward(x, { returnWeights: true })
    */
+  /**
+   * @overload
+   * @param {Tensor} x
+   * @param {Context} [options]
+   * @returns {Returned} a tensor, or an object with returnWeights
+   */
+  /** @override @param {Tensor} x @param {Context} [options] @returns {Returned} */
   forward(x, options = {}) {
     const where = 'Attention.forward'
-    const { runtime, embDim, nHeads, contextLength, dropRate, training } = this
-    checkRows(runtime, where, x, embDim, 'embDim')
-    const input = x
-    const tokens = input.shape.at(-2)
-    if (tokens === undefined || tokens > contextLength) {
-      const expected = `end in [tokens, ${embDim}] with at most ${contextLength} (contextLength) tokens`
-      throw new GptLayersError(
-        'SHAPE',
-        `${where}: x should ${expected}, got shape [${input.shape.join(', ')}]`,
-      )
-    }
-    const { returnWeights } = checkOptions(where, options, { returnWeights: /** @type {boolean} */ (false) })
+    const { runtime, training } = this
+    const tokens = this.#checkTokens(where, x)
+    const defaults = { returnWeights: /** @type {boolean} */ (false) }
+    const { returnWeights } = checkOptions(where, options, defaults)
     checkBoolean(where, 'returnWeights', returnWeights)
-    const leading = input.shape.slice(0, -2)
-    const sizes = this.#sizes(input)
-    const parts = runtime.timedParts(this.#time(input))
+    const sizes = this.#sizes(x)
+    const perRow = [...x.shape.slice(0, -2), this.nHeads, tokens]
+    const dropRate = training ? this.dropRate : 0
     return runtime.scope(() => {
-      const qkv = this.cAttn.forward(input)
-      const y = Tensor.empty(runtime, where, input.shape)
-      const lse =
-        training || returnWeights ? Tensor.empty(runtime, where, [...leading, nHeads, tokens]) : null
-      const weights = returnWeights
-        ? Tensor.empty(runtime, where, [...leading, nHeads, tokens, tokens])
-        : null
-      const seed = training && dropRate > 0 ? runtime.generator.word() : 0
-      runtime.scope(() => {
-        const { byteOffset: scratch } = Tensor.empty(runtime, where, [
-          parts * runtime.exports.gpt_attention_scratch_size(tokens, embDim / nHeads),
-        ])
-        runtime.inParts(
-          parts,
-          'gpt_attention_forward',
-          y.byteOffset,
-          lse?.byteOffset ?? 0,
-          scratch,
-          qkv.byteOffset,
-          ...sizes,
-          seed,
-          training ? dropRate : 0,
-        )
-        if (weights !== null && lse !== null) {
-          runtime.inParts(
-            parts,
-            'gpt_attention_weights',
-            weights.byteOffset,
-            scratch,
-            qkv.byteOffset,
-            lse.byteOffset,
-            ...sizes,
-          )
-        }
-      })
+      const qkv = this.cAttn.forward(x)
+      const y = Tensor.empty(runtime, where, x.shape)
+      const lse = training || returnWeights ? Tensor.empty(runtime, where, perRow) : null
+      const weights = returnWeights ? Tensor.empty(runtime, where, [...perRow, tokens]) : null
+      const seed = dropRate > 0 ? runtime.generator.word() : 0
+      runtime.run('gpt_attention_forward', [y, lse, SCRATCH, qkv, ...sizes, seed, dropRate])
+      if (weights) runtime.run('gpt_attention_weights', [weights, SCRATCH, qkv, lse, ...sizes])
       if (training) {
         this.save({ qkv, y, lse: /** @type {Tensor} */ (lse) })
         this.#seed = seed
       }
-      // In evaluation its memory is free now: cProj's output takes its place, and q, k, v, x and y are the most there is.
+      // In evaluation mode this frees qkv, and cProj's output takes its place: x, qkv and y are the peak of memory.
       qkv.dispose()
       const output = this.residDropout.forward(this.cProj.forward(y))
-      return /** @type {any} */ (weights === null ? output : { output, weights })
+      return weights ? { output, weights } : output
     })
   }
 
@@ -145,30 +131,21 @@ export class Attention extends Module {
    */
   backward(dy) {
     const where = 'Attention.backward'
-    const { runtime, embDim, nHeads, dropRate } = this
+    const { runtime, dropRate } = this
     const { qkv, y, lse } = this.saved(where)
-    const gradient = checkTensorOf(runtime, where, 'dy', dy, y.shape)
-    const tokens = /** @type {number} */ (y.shape.at(-2))
-    const parts = runtime.timedParts(2.5 * this.#time(y))
+    checkTensorOf(runtime, where, 'dy', dy, y.shape)
     return runtime.scope(() => {
       const dqkv = Tensor.empty(runtime, where, qkv.shape)
-      const scratch = Tensor.empty(runtime, where, [
-        parts * runtime.exports.gpt_attention_backward_scratch_size(tokens, embDim / nHeads),
-      ])
-      const dyOfHeads = this.cProj.backward(this.residDropout.backward(gradient))
-      runtime.inParts(
-        parts,
-        'gpt_attention_backward',
-        dqkv.byteOffset,
-        scratch.byteOffset,
-        dyOfHeads.byteOffset,
-        y.byteOffset,
-        qkv.byteOffset,
-        lse.byteOffset,
+      const dyOfHeads = this.cProj.backward(this.residDropout.backward(dy))
+      const inputs = [dyOfHeads, y, qkv, lse]
+      runtime.run('gpt_attention_backward', [
+        dqkv,
+        SCRATCH,
+        ...inputs,
         ...this.#sizes(y),
         this.#seed,
         dropRate,
-      )
+      ])
       const dx = this.cAttn.backward(dqkv)
       this.release()
       return dx
@@ -176,23 +153,25 @@ export class Attention extends Module {
   }
 
   /**
-   * What the kernels call sizes: sequences, tokens, heads and a head's size.
-   *
+   * @param {string} where
    * @param {Tensor} x
-   * @returns {[number, number, number, number]}
+   * @returns {number} tokens
    */
-  #sizes({ shape }) {
-    const tokens = /** @type {number} */ (shape.at(-2))
-    const batch = shape.slice(0, -2).reduce((product, size) => product * size, 1)
-    return [batch, tokens, this.nHeads, this.embDim / this.nHeads]
+  #checkTokens(where, x) {
+    const { runtime, embDim, contextLength } = this
+    checkRows(runtime, where, x, embDim, 'embDim')
+    const tokens = x.shape.at(-2)
+    if (tokens !== undefined && tokens <= contextLength) return tokens
+    const expected = `end in [tokens, ${embDim}] with at most ${contextLength} (contextLength) tokens`
+    throw new GptLayersError('SHAPE', `${where}: x should ${expected}, got shape [${x.shape.join(', ')}]`)
   }
 
   /**
-   * How long one thread takes, about, in nanoseconds: half of the scores count, and each takes 2 · size multiply-adds.
-   *
-   * @param {Tensor} x
+   * @param {Tensor} x [..., tokens, embDim]
+   * @returns {[number, number, number, number]} the kernels' batch, tokens, heads, size
    */
-  #time({ shape, size }) {
-    return (size * /** @type {number} */ (shape.at(-2))) / 20
+  #sizes({ shape }) {
+    const tokens = /** @type {number} */ (shape.at(-2))
+    return [sizeOf(shape.slice(0, -2)), tokens, this.nHeads, this.embDim / this.nHeads]
   }
 }

@@ -7,15 +7,12 @@ import { checkIndices, storeIndices } from '../tensor/indices.js'
 import { Tensor } from '../tensor/tensor.js'
 import { Module } from './module.js'
 
-/** Nanoseconds an element of what is read and written, about. */
-const EMBEDDING_TIME = 0.1
-
-/** A row of the weight for each index, such as a token's vector, as PyTorch's nn.Embedding. */
+/** y[i] = weight[indices[i]]: a vector for each index, such as a token, as PyTorch's nn.Embedding. */
 export class Embedding extends Module {
   /**
    * @param {Runtime} runtime
-   * @param {number} numEmbeddings how many rows, such as the size of the vocabulary
-   * @param {number} embeddingDim
+   * @param {number} numEmbeddings the number of rows, such as the size of the vocabulary
+   * @param {number} embeddingDim the size of a row
    * @throws {GptLayersError} TYPE, VALUE, MEMORY
    * @example new Embedding(65, 768).forward([[15, 11, 64]]).shape // [1, 3, 768]
    */
@@ -40,54 +37,33 @@ export class Embedding extends Module {
    */
   forward(indices) {
     const where = 'Embedding.forward'
-    const { runtime, numEmbeddings, embeddingDim } = this
-    const checked = checkIndices(runtime, where, 'indices', indices, numEmbeddings)
-    const weight = checkTensorOf(runtime, where, 'weight', this.weight, [
-      numEmbeddings,
-      embeddingDim,
-    ]).byteOffset
+    const { runtime, numEmbeddings: count, embeddingDim: dim } = this
+    const checked = checkIndices(runtime, where, 'indices', indices, count)
+    const weight = checkTensorOf(runtime, where, 'weight', this.weight, [count, dim])
     return runtime.scope(() => {
-      const y = Tensor.empty(runtime, where, [...checked.shape, embeddingDim])
+      const y = Tensor.empty(runtime, where, [...checked.shape, dim])
       const stored = storeIndices(runtime, where, checked)
-      runtime.parallel(
-        y.size * EMBEDDING_TIME,
-        'gpt_embedding_forward',
-        y.byteOffset,
-        stored.byteOffset,
-        weight,
-        stored.size,
-        numEmbeddings,
-        embeddingDim,
-      )
+      runtime.run('gpt_embedding_forward', [y, stored, weight, stored.size, count, dim])
       this.save({ indices: stored })
       return y
     })
   }
 
   /**
-   * Adds the rows of dy to the gradients of the rows of the weight that they came from.
+   * Adds each row of dy to the gradient of the weight's row that it came from.
    *
    * @override
    * @param {Tensor} dy [..., embeddingDim], of the shape that `forward` returned, not modified
-   * @returns {any} null: there is no gradient with respect to integers
+   * @returns {any} null: integers have no gradient
    */
   backward(dy) {
     const where = 'Embedding.backward'
-    const { runtime, numEmbeddings, embeddingDim } = this
+    const { runtime, numEmbeddings: count, embeddingDim: dim } = this
     const { indices } = this.saved(where)
-    const { byteOffset } = checkTensorOf(runtime, where, 'dy', dy, [...indices.shape, embeddingDim])
-    checkTensorOf(runtime, where, 'weight', this.weight, [numEmbeddings, embeddingDim]).byteOffset
+    checkTensorOf(runtime, where, 'dy', dy, [...indices.shape, dim])
+    checkTensorOf(runtime, where, 'weight', this.weight, [count, dim])
     this.addGradients(where, [this.weight], (dweight) =>
-      runtime.parallel(
-        (this.weight.size + dy.size) * EMBEDDING_TIME,
-        'gpt_embedding_backward',
-        dweight,
-        byteOffset,
-        indices.byteOffset,
-        indices.size,
-        numEmbeddings,
-        embeddingDim,
-      ),
+      runtime.run('gpt_embedding_backward', [dweight, dy, indices, indices.size, count, dim]),
     )
     this.release()
     return null

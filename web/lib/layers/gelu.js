@@ -5,22 +5,19 @@ import { checkTensor, checkTensorOf } from '../tensor/check.js'
 import { Tensor } from '../tensor/tensor.js'
 import { Module } from './module.js'
 
-/** Nanoseconds an element, about. */
-const GELU_TIME = 1.1
-const BACKWARD_TIME = 2
-
 /** gpt_gelu_kind in c/gpt_layers.h, by PyTorch's names. */
 const KINDS = Object.freeze({ tanh: 0, none: 1 })
 
 /**
- * y = x · Φ(x), Φ the normal distribution's cumulative function (Hendrycks, Gimpel 2016, arXiv:1606.08415), as
- * PyTorch's nn.GELU and the notebook's class.
+ * y = x · Φ(x), where Φ is the cumulative distribution function of N(0, 1) (Hendrycks, Gimpel 2016, arXiv:1606.08415),
+ * as PyTorch's nn.GELU and the notebook's class.
  */
 export class GELU extends Module {
   /**
    * @param {Runtime} runtime
    * @param {{ approximate?: 'tanh' | 'none' }} [options] approximate: 'tanh', the default, is GPT-2's and the
-   *   notebook's 0.5·x·(1 + tanh(√(2/π)·(x + 0.044715·x³))); 'none' the exact 0.5·x·(1 + erf(x/√2)), PyTorch's default
+   *   notebook's 0.5·x·(1 + tanh(√(2/π)·(x + 0.044715·x³))); 'none' is the exact 0.5·x·(1 + erf(x/√2)), PyTorch's
+   *   default
    * @throws {GptLayersError} TYPE, VALUE
    */
   constructor(runtime, options = {}) {
@@ -31,7 +28,7 @@ export class GELU extends Module {
     this.approximate = approximate
   }
 
-  /** What the kernels take for `approximate`. @internal */
+  /** `approximate` as the kernels take it. @internal @returns {number} */
   get kind() {
     return KINDS[this.approximate]
   }
@@ -39,41 +36,32 @@ export class GELU extends Module {
   /**
    * @override
    * @param {Tensor} x of any shape, not modified
-   * @returns {Tensor} same shape; within 1e-6 of float64 (absolute below 1, relative above)
+   * @returns {Tensor} of x's shape; within 1e-6 of float64 (absolute below 1, relative above)
    * @throws {GptLayersError} TYPE, DISPOSED, MEMORY
    * @example String(new GELU().forward(gpt.tensor([1]))) // 'tensor([0.8412])'
    */
   forward(x) {
-    const { runtime } = this
-    const input = checkTensor(runtime, 'GELU.forward', 'x', x)
-    const y = Tensor.empty(runtime, 'GELU.forward', input.shape)
-    const { size } = input
-    runtime.parallel(size * GELU_TIME, 'gpt_gelu_forward', y.byteOffset, input.byteOffset, size, this.kind)
-    this.save({ x: input })
+    const where = 'GELU.forward'
+    const { runtime, kind } = this
+    checkTensor(runtime, where, 'x', x)
+    const y = Tensor.empty(runtime, where, x.shape)
+    runtime.run('gpt_gelu_forward', [y, x, x.size, kind])
+    this.save({ x })
     return y
   }
 
   /**
    * @override
    * @param {Tensor} dy of x's shape, not modified
-   * @returns {Tensor} dx: dy · gelu'(x), the derivative within 1e-6 of float64
+   * @returns {Tensor} dx = dy · gelu'(x); the derivative is within 1e-6 of float64
    */
   backward(dy) {
     const where = 'GELU.backward'
-    const { runtime } = this
+    const { runtime, kind } = this
     const { x } = this.saved(where)
-    const { byteOffset } = checkTensorOf(runtime, where, 'dy', dy, x.shape)
+    checkTensorOf(runtime, where, 'dy', dy, x.shape)
     const dx = Tensor.empty(runtime, where, x.shape)
-    const { size } = x
-    runtime.parallel(
-      size * BACKWARD_TIME,
-      'gpt_gelu_backward',
-      dx.byteOffset,
-      byteOffset,
-      x.byteOffset,
-      size,
-      this.kind,
-    )
+    runtime.run('gpt_gelu_backward', [dx, dy, x, x.size, kind])
     this.release()
     return dx
   }

@@ -1,8 +1,9 @@
 /** @import { Indices } from '../tensor/indices.js' */
 /** @import { Runtime } from '../runtime/runtime.js' */
 /** @import { Tensor } from '../tensor/tensor.js' */
+/** @import { Context } from './forward.js' */
 
-import { checkBoolean, checkObject, checkSize, describe } from '../check.js'
+import { checkBoolean, checkObject, checkSize } from '../check.js'
 import { GptLayersError } from '../errors.js'
 import { checkTensorOf } from '../tensor/check.js'
 import { checkIndices } from '../tensor/indices.js'
@@ -13,12 +14,13 @@ import { Linear } from './linear.js'
 import { Module } from './module.js'
 import { TransformerBlock } from './transformerblock.js'
 
-/** The deviation that GPT-2's weights are drawn with. */
+/** The standard deviation of GPT-2's initial weights. */
 const DEVIATION = 0.02
 
 /**
- * GPT-2 (Radford et al. 2019): embeddings of tokens and positions, dropout, transformer blocks, a last layer norm, and a
- * head without bias that gives each token of the vocabulary a logit.
+ * GPT-2 (Radford et al. 2019): embeddings of tokens and positions, dropout, transformer blocks, a final layer norm, and
+ * a head without bias that computes a logit for each token of the vocabulary:
+ * h = dropout(tokEmb(ids) + posEmb(positions)), h = block(h) for each block, logits = outHead(finalNorm(h)).
  */
 export class GPTModel extends Module {
   /** GPT-2's names. @override @internal */
@@ -30,21 +32,24 @@ export class GPTModel extends Module {
     lm_head: 'out_head',
   }
 
-  /** A checkpoint without a head, as GPT-2's, ties it. @override @internal */
+  /** transformers' models with a head put this before every name. @override @internal */
+  static foreignPrefix = 'transformer.'
+
+  /** GPT-2's checkpoint has no head: the head shares the token embedding's weight. @override @internal */
   static substitutes = { 'out_head.weight': 'tok_emb.weight' }
 
-  /** That of the last logits. @type {readonly number[]} */ #shape = []
+  /** The shape of the last logits. @type {readonly number[]} */ #shape = []
 
   /**
    * Draws the parameters from the instance's generator, in the order of the properties below.
    *
    * @param {Runtime} runtime
    * @param {{ vocabSize: number, contextLength: number, nLayers: number, tieWeights?: boolean } &
-   *   ConstructorParameters<typeof TransformerBlock>[1]} config GPT_CONFIG_124M as it is, or your own. vocabSize: tokens
-   *   are from 0 to vocabSize - 1. contextLength: how many there may be in a sequence. nLayers: how many blocks. tieWeights:
-   *   whether tokEmb and outHead share their weight, as in GPT-2; not by default. Then it and posEmb's are drawn once more,
-   *   from N(0, 0.02) as GPT-2's. The rest as for Attention and FeedForward. GPT-2's own checkpoint loads into
-   *   { ...GPT_CONFIG_124M, qkvBias: true, tieWeights: true }.
+   *   ConstructorParameters<typeof TransformerBlock>[1]} config GPT_CONFIG_124M as it is, or your own. vocabSize: ids are
+   *   from 0 to vocabSize - 1. contextLength: the most tokens of a sequence. nLayers: the number of blocks. tieWeights:
+   *   whether tokEmb and outHead share one weight, as in GPT-2; false by default. If true, that weight and posEmb's are
+   *   drawn once more, from N(0, 0.02) as GPT-2's. The other names: as for Attention and FeedForward. GPT-2's own
+   *   checkpoint loads into { ...GPT_CONFIG_124M, qkvBias: true, tieWeights: true }.
    * @throws {GptLayersError} TYPE, VALUE, MEMORY
    * @example new GPTModel({ vocabSize: 65, contextLength: 32, embDim: 64, nHeads: 4, nLayers: 2 })
    */
@@ -86,10 +91,9 @@ export class GPTModel extends Module {
     if (tieWeights) {
       this.tokEmb.weight.dispose()
       this.tokEmb.weight = this.outHead.weight
-      // Positions from N(0, 1) would drown tokens of the head's size: after 600 steps of a small model 2.5 instead of 0.1.
-      for (const { weight } of [this.tokEmb, this.posEmb]) {
-        runtime.generator.normal(weight, DEVIATION)
-      }
+      // With positions from N(0, 1) the tokens, of the head's small deviation, would hardly count: a small model's loss
+      // is 2.5 after 600 steps, instead of 0.1.
+      for (const { weight } of [this.tokEmb, this.posEmb]) runtime.generator.normal(weight, DEVIATION)
     }
   }
 
@@ -97,12 +101,13 @@ export class GPTModel extends Module {
    * @override
    * @param {Indices} ids [..., tokens] integers from 0 to vocabSize - 1: nested arrays, a typed array for one sequence, or
    *   a Tensor
+   * @param {Context} [context] passed on to the blocks, such as `{ returnWeights: true }`; see `onForward`
    * @returns {Tensor} logits [..., tokens, vocabSize]
    * @throws {GptLayersError} SHAPE when there are no tokens, or more than contextLength; VALUE for an id out of range; TYPE,
    *   DISPOSED, MEMORY
    * @example model.forward([[0, 1, 2], [2, 3, 4]]).shape // [2, 3, 5], for a vocabulary of 5
    */
-  forward(ids) {
+  forward(ids, context) {
     const where = 'GPTModel.forward'
     const { runtime, contextLength, embDim } = this
     const { indices, shape } = checkIndices(runtime, where, 'ids', ids, this.vocabSize)
@@ -114,13 +119,13 @@ export class GPTModel extends Module {
     const logits = runtime.scope(() => {
       const positions = indices.map((_, i) => i % tokens)
       const embedded = this.tokEmb.forward(indices).add(this.posEmb.forward(positions))
-      let x = this.dropEmb.forward(embedded).reshape([...shape, embDim])
+      let h = this.dropEmb.forward(embedded).reshape([...shape, embDim])
       for (const block of this.trfBlocks) {
-        const y = block.forward(x)
-        x.dispose() // while there are more blocks to come
-        x = y
+        const y = block.forward(h, context)
+        h.dispose() // at once: the next blocks need the memory
+        h = y
       }
-      return this.outHead.forward(this.finalNorm.forward(x))
+      return this.outHead.forward(this.finalNorm.forward(h))
     })
     this.save({})
     this.#shape = logits.shape
@@ -132,16 +137,18 @@ export class GPTModel extends Module {
    *
    * @override
    * @param {Tensor} dlogits of the shape that `forward` returned, not modified
-   * @returns {any} null: there is no gradient with respect to integers
+   * @returns {any} null: integers have no gradient
+   * @throws {GptLayersError} VALUE when there was no `forward` in training mode since the last `backward`; SHAPE, TYPE,
+   *   DISPOSED, MEMORY
    * @example model.backward(gpt.crossEntropy(model.forward(tokens), targets).backward())
    */
   backward(dlogits) {
     const where = 'GPTModel.backward'
     const { runtime, embDim } = this
     this.saved(where)
-    const gradient = checkTensorOf(runtime, where, 'dy', dlogits, this.#shape)
+    checkTensorOf(runtime, where, 'dy', dlogits, this.#shape)
     runtime.scope(() => {
-      let d = this.finalNorm.backward(this.outHead.backward(gradient))
+      let d = this.finalNorm.backward(this.outHead.backward(dlogits))
       for (const block of [...this.trfBlocks].reverse()) {
         const dx = block.backward(d)
         d.dispose()
@@ -153,36 +160,5 @@ export class GPTModel extends Module {
     })
     this.release()
     return null
-  }
-
-  /**
-   * Watches every LayerNorm: `listener` is called in each `forward` with its name, such as `trf_blocks.0.norm1` or
-   * `final_norm`, what went in and what came out. The tensors are valid during the call; `clone` what should stay.
-   *
-   * @param {(event: { name: string, input: Tensor, output: Tensor }) => void} listener what it throws, `forward` throws
-   * @returns {() => void} ends it
-   * @throws {GptLayersError} TYPE
-   * @example const stop = model.onNorm(({ name, output }) => console.log(name, output.var({ dim: -1 })))
-   */
-  onNorm(listener) {
-    if (typeof listener !== 'function') {
-      throw new GptLayersError(
-        'TYPE',
-        `GPTModel.onNorm: listener should be a function, got ${describe(listener)}`,
-      )
-    }
-    const norms = this.trfBlocks.flatMap(({ norm1, norm2 }, i) => [
-      { name: `trf_blocks.${i}.norm1`, norm: norm1 },
-      { name: `trf_blocks.${i}.norm2`, norm: norm2 },
-    ])
-    const stops = [...norms, { name: 'final_norm', norm: this.finalNorm }].map(({ name, norm }) =>
-      norm.watch((input, output) => listener({ name, input, output })),
-    )
-    return () => stops.forEach((stop) => stop())
-  }
-
-  /** transformers' names begin so where the model has a head. @override @internal @param {string} name */
-  resolve(name) {
-    return super.resolve(name.replace(/^transformer\./, ''))
   }
 }

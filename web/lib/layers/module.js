@@ -1,77 +1,65 @@
 /** @import { Runtime } from '../runtime/runtime.js' */
+/** @import { Context, ForwardListener } from './forward.js' */
 
 import { checkObject, checkSameShape, describe } from '../check.js'
+import { decodeSafetensors, encodeSafetensors } from '../checkpoint/safetensors.js'
+import { copyInto, firstNames, snakeCase } from '../checkpoint/statedict.js'
 import { GptLayersError } from '../errors.js'
 import { TENSORS } from '../runtime/scope.js'
-import { decodeSafetensors, encodeSafetensors } from '../checkpoint/safetensors.js'
 import { checkTensor, checkTensorOf } from '../tensor/check.js'
 import { Tensor } from '../tensor/tensor.js'
-
-/** A property's name as PyTorch writes it: runningMean is running_mean. */
-const snakeCase = (/** @type {string} */ name) =>
-  name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+import { observe } from './forward.js'
 
 /**
- * Names in an error message, not all 148 of GPT-2.
+ * The base of every layer, under nn.Module's names. Extend `gpt.Module` for a layer of your own. Its parameters are the
+ * properties that are tensors, except those of `registerBuffer`; the layers inside are the properties that are layers or
+ * arrays of layers.
  *
- * @param {string[]} names
- * @param {string} none
+ * @example
+ * class Scale extends gpt.Module {
+ *   constructor(size) {
+ *     super()
+ *     this.scale = gpt.ones([size])
+ *   }
+ *   forward(x) {
+ *     this.save({ x })
+ *     return x.mul(this.scale)
+ *   }
+ *   backward(dy) {
+ *     const { x } = this.saved()
+ *     this.scale.addGradient(dy.mul(x).mean({ dim: 0 }).mul(x.shape[0])) // the sum over the rows
+ *     this.release()
+ *     return dy.mul(this.scale)
+ *   }
+ * }
+ * const layer = new Scale(2)
+ * layer.forward(gpt.tensor([[1, 2], [3, 4]]))
+ * layer.backward(gpt.ones([2, 2]))
+ * layer.scale.grad.toArray() // [4, 6]
  */
-function listed(names, none) {
-  const more = names.length > 12 ? ` and ${names.length - 12} more` : ''
-  return names.slice(0, 12).join(', ') + more || none
-}
-
-/**
- * @param {Float32Array} values [cols, rows]
- * @param {readonly number[]} shape [rows, cols]
- * @returns {Float32Array} of that shape
- */
-function transpose(values, [rows, cols]) {
-  const result = new Float32Array(values.length)
-  for (let r = 0; r < rows; r++) {
-    for (let c = 0; c < cols; c++) result[r * cols + c] = values[c * rows + r]
-  }
-  return result
-}
-
-/**
- * @param {[string, Tensor][]} named
- * @returns {[string, Tensor][]} each tensor once, under the first of its names
- */
-function once(named) {
-  const seen = new Set()
-  return named.filter(([, tensor]) => !seen.has(tensor) && seen.add(tensor))
-}
-
-/**
- * @param {Float32Array} a
- * @param {Float32Array} b
- */
-const sameValues = (a, b) => a.every((value, i) => Object.is(value, b[i]))
-
-/** What every layer has, under nn.Module's names. */
 export class Module {
-  /** The properties that are tensors and state, but not trained, such as running statistics. @internal @type {readonly string[]} */
-  static buffers = []
-
   /**
-   * What others call what is inside, where they differ, and what it is in `stateDict`: null for what has no use here,
-   * `{ transposed }` for a matrix that they have the other way round.
+   * Foreign checkpoint name -> our state-dict name; null: ignore; { transposed }: stored transposed.
    *
    * @internal @type {Readonly<Record<string, string | null | { transposed: string }>>}
    */
   static aliases = {}
 
+  /** A prefix that foreign checkpoints may put before every name. @internal */
+  static foreignPrefix = ''
+
   /**
-   * Those in `stateDict` that a dict to be loaded may lack, and which to take instead.
+   * State-dict name that a checkpoint may lack -> name of the tensor that replaces it.
    *
    * @internal @type {Readonly<Record<string, string>>}
    */
   static substitutes = {}
 
-  /** What the last `forward` in training mode kept. @type {Record<string, Tensor> | null} */
+  /** The tensors that the last `forward` in training mode kept. @type {Record<string, Tensor> | null} */
   #saved = null
+
+  /** The names of the buffers. @type {Set<string>} */
+  #buffers = new Set()
 
   /**
    * @internal
@@ -80,28 +68,34 @@ export class Module {
   constructor(runtime) {
     /** @internal @readonly @type {Runtime} */
     this.runtime = runtime
-    /** Whether the layer is in training mode, as it is when new: `forward` then keeps what `backward` needs. */
+    /** Whether the layer is in training mode: `forward` keeps what `backward` needs. True for a new layer. */
     this.training = true
-    // Not enumerable, so that only parameters and layers inside are found among the properties.
+    // Not enumerable, so that a walk over the properties finds parameters and layers only.
     Object.defineProperty(this, 'runtime', { enumerable: false })
   }
 
   /**
+   * Computes the layer. In training mode it keeps the tensors that `backward` needs.
+   *
    * @param {Tensor} x
+   * @param {Context} [context] options of this call, such as `{ returnWeights: true }`. A layer that contains layers passes
+   *   it on to those that take one; Sequential to all
    * @returns {Tensor}
    */
-  forward(x) {
+  forward(x, context) {
+    const call = [x, context].filter((value) => value !== undefined).map(describe)
     throw new GptLayersError(
       'UNSUPPORTED',
-      `${this.constructor.name}.forward: not defined for ${describe(x)}`,
+      `${this.constructor.name}.forward: not defined for ${call.join(', ')}`,
     )
   }
 
   /**
-   * Gives the gradient with respect to what the last `forward` took, and adds those with respect to the parameters to
-   * their `.grad`. To be called once after each `forward` in training mode, whose input must not have changed since.
+   * Returns the gradient with respect to the input of the last `forward`, and adds the gradients with respect to the
+   * parameters to their `.grad`. Call it once after each `forward` in training mode; the input of that `forward` must not
+   * have changed.
    *
-   * @param {Tensor} dy the gradient with respect to what `forward` returned, same shape, not modified
+   * @param {Tensor} dy the gradient with respect to the output of `forward`, of its shape; not modified
    * @returns {Tensor} dx
    * @throws {GptLayersError} VALUE when there was no `forward` in training mode since the last `backward`; SHAPE, TYPE,
    *   DISPOSED, MEMORY
@@ -114,27 +108,81 @@ export class Module {
   }
 
   /**
-   * Keeps tensors for `backward`, in training mode. Whoever made them may dispose them.
+   * Calls a listener after every `forward` of this layer and of every layer inside, as PyTorch's forward hooks. Layers
+   * inside come before the layer that contains them. Without listeners a layer runs at full speed. A layer added later is
+   * not listened to.
    *
-   * @internal
-   * @param {Record<string, Tensor>} tensors an object of its own, which is kept
+   * @param {ForwardListener} listener gets `{ name, module, input, output }`. name: the path of the layer, such as
+   *   `trf_blocks.0.norm1`, or '' for this one. The tensors are valid during the call: `clone` those that you keep. An
+   *   error that it throws ends the `forward`. With `forward(x, { returnWeights: true })` the event of an Attention has
+   *   its `weights`, too.
+   * @returns {() => void} ends it; calling it again does nothing
+   * @throws {GptLayersError} TYPE
+   * @example
+   * const seen = []
+   * const stop = model.onForward(({ name, weights }) => weights && seen.push([name, weights.shape]))
+   * model.forward(tokens, { returnWeights: true })
+   * stop()
+   * seen // [['trf_blocks.0.attn', [2, 2, 3, 3]]]
+   */
+  onForward(listener) {
+    return observe(`${this.constructor.name}.onForward`, firstNames(this.#namedModules('')), listener)
+  }
+
+  /**
+   * Adds a tensor that is state but not trained, such as a running mean, as PyTorch's register_buffer. It becomes the
+   * property `name`; `stateDict` has it, `parameters` does not.
+   *
+   * @param {string} name of a property that does not exist yet, or that is a buffer
+   * @param {Tensor} tensor
+   * @returns {Tensor} the tensor
+   * @throws {GptLayersError} TYPE, VALUE, DISPOSED
+   * @example
+   * const counter = new gpt.Module()
+   * counter.registerBuffer('batchesSeen', gpt.zeros([]))
+   * Object.keys(counter.stateDict()) // ['batches_seen']
+   */
+  registerBuffer(name, tensor) {
+    const where = `${this.constructor.name}.registerBuffer`
+    if (typeof name !== 'string') {
+      throw new GptLayersError('TYPE', `${where}: name should be a string, got ${describe(name)}`)
+    }
+    if (name === '' || name.includes('.') || (name in this && !this.#buffers.has(name))) {
+      throw new GptLayersError(
+        'VALUE',
+        `${where}: name should be new, not empty and without a point, got ${describe(name)}`,
+      )
+    }
+    checkTensor(this.runtime, where, 'tensor', tensor)
+    this.#buffers.add(name)
+    Reflect.set(this, name, tensor)
+    return tensor
+  }
+
+  /**
+   * Keeps tensors for `backward`, in place of those of the `forward` before; does nothing in evaluation mode. The layer
+   * holds the memory itself: the caller, or a scope, may dispose the tensors.
+   *
+   * @param {Record<string, Tensor>} tensors by names of your choice; they must not be modified until `backward`
+   * @throws {GptLayersError} DISPOSED
    */
   save(tensors) {
     this.release()
     if (!this.training) return
-    for (const name in tensors) tensors[name] = tensors[name].hold()
-    this.#saved = tensors
+    /** @type {Record<string, Tensor>} */
+    const saved = {}
+    for (const name in tensors) saved[name] = tensors[name].hold()
+    this.#saved = saved
   }
 
   /**
-   * What the last `forward` kept; `release` it when done.
+   * The tensors that the last `forward` kept. Call `release` after the last use.
    *
-   * @internal
-   * @param {string} where
+   * @param {string} [where] the name of the method, for the error
    * @returns {Record<string, Tensor>}
-   * @throws {GptLayersError} VALUE
+   * @throws {GptLayersError} VALUE when there are none
    */
-  saved(where) {
+  saved(where = `${this.constructor.name}.backward`) {
     if (this.#saved !== null) return this.#saved
     const state = this.training
       ? 'got none since the last backward, eval() or the beginning'
@@ -142,7 +190,7 @@ export class Module {
     throw new GptLayersError('VALUE', `${where}: should follow a forward in training mode; ${state}`)
   }
 
-  /** Frees what the last `forward` kept. @internal */
+  /** Frees the tensors that the last `forward` kept. */
   release() {
     if (this.#saved === null) return
     for (const name in this.#saved) this.#saved[name].dispose()
@@ -150,7 +198,24 @@ export class Module {
   }
 
   /**
-   * The tensors and layers directly inside, by name: those properties that are tensors, layers or lists of layers.
+   * Lets a kernel write the gradients of some parameters, and adds them to each `.grad`. Kernels write gradients instead
+   * of adding them, so that a part of a call can be run again; see Pool.
+   *
+   * @internal
+   * @param {string} where
+   * @param {readonly (Tensor | null)[]} parameters null for one that the layer does not have
+   * @param {(...gradients: (Tensor | null)[]) => void} write fills tensors of the parameters' shapes
+   */
+  addGradients(where, parameters, write) {
+    this.runtime.scope(() => {
+      const gradients = parameters.map((parameter) => parameter && parameter.empty(where, parameter.shape))
+      write(...gradients)
+      parameters.forEach((parameter, i) => parameter?.addGradient(/** @type {Tensor} */ (gradients[i])))
+    })
+  }
+
+  /**
+   * The tensors and layers directly inside, by name.
    *
    * @internal
    * @returns {[string, Tensor | Module][]}
@@ -166,34 +231,13 @@ export class Module {
   }
 
   /**
-   * Every tensor inside by its name in a state dict.
-   *
-   * @param {boolean} withBuffers whether with those that are not trained
-   * @returns {[string, Tensor][]}
-   */
-  #named(withBuffers) {
-    const { buffers } = /** @type {typeof Module} */ (this.constructor)
-    return this.children().flatMap(([property, child]) => {
-      const name = snakeCase(property)
-      if (child instanceof Module) {
-        return child
-          .#named(withBuffers)
-          .map(([rest, tensor]) => /** @type {[string, Tensor]} */ ([`${name}.${rest}`, tensor]))
-      }
-      return withBuffers || !buffers.includes(property)
-        ? [/** @type {[string, Tensor]} */ ([name, child])]
-        : []
-    })
-  }
-
-  /**
-   * The parameters with their names as PyTorch has them, such as `layers.0.weight`; one that stands in two places, the
-   * first.
+   * The parameters with their names, as PyTorch has them, such as `layers.0.weight`. A parameter that two layers share
+   * has the first of its names.
    *
    * @returns {[string, Tensor][]}
    */
   namedParameters() {
-    return once(this.#named(false))
+    return firstNames(this.#namedTensors({ withBuffers: false }))
   }
 
   /** @returns {Tensor[]} the parameters, in the order of `namedParameters` */
@@ -201,36 +245,12 @@ export class Module {
     return this.namedParameters().map(([, tensor]) => tensor)
   }
 
-  /** @internal @returns {Tensor[]} the parameters and buffers */
-  tensors() {
-    return this.#named(true).map(([, tensor]) => tensor)
-  }
-
-  /** For `scope`. @internal */
+  /** The parameters and buffers, for `scope`. @internal @returns {Tensor[]} */
   [TENSORS]() {
-    return this.tensors()
+    return this.#namedTensors({ withBuffers: true }).map(([, tensor]) => tensor)
   }
 
-  /**
-   * Has a kernel write the gradients of some parameters, and adds them to what those have. Kernels write and never add,
-   * so that a part of a call may be done again; see Crew.
-   *
-   * @internal
-   * @param {string} where
-   * @param {readonly (Tensor | null)[]} parameters null for one that the layer does without
-   * @param {(...offsets: number[]) => void} write calls the kernel with where the gradients are to be; 0 for null
-   */
-  addGradients(where, parameters, write) {
-    this.runtime.scope(() => {
-      const gradients = parameters.map(
-        (parameter) => parameter && Tensor.empty(this.runtime, where, parameter.shape),
-      )
-      write(...gradients.map((gradient) => gradient?.byteOffset ?? 0))
-      parameters.forEach((parameter, i) => parameter?.addGradient(/** @type {Tensor} */ (gradients[i])))
-    })
-  }
-
-  /** Forgets the parameters' gradients: `.grad` is null again, as after PyTorch's zero_grad. */
+  /** Frees the parameters' gradients: `.grad` is null again, as after PyTorch's zero_grad. */
   zeroGrad() {
     for (const parameter of this.parameters()) {
       parameter.grad?.dispose()
@@ -239,159 +259,83 @@ export class Module {
   }
 
   /**
-   * The parameters and buffers by name. They are the live ones, as in PyTorch: `clone` what should stay as it is.
+   * The parameters and buffers by name. As in PyTorch they are the live tensors: `clone` those that you keep.
    *
    * @returns {Record<string, Tensor>}
    */
   stateDict() {
-    return Object.fromEntries(this.#named(true))
+    return Object.fromEntries(this.#namedTensors({ withBuffers: true }))
   }
 
   /**
-   * Copies values into the parameters and buffers. Names and shapes must be just those of `stateDict`, or those that
-   * PyTorch's layer or GPT-2's checkpoint has; where one is not, nothing is changed. Of two names for one tensor, one will do.
+   * Copies values into the parameters and buffers. Where a name or a shape does not fit, nothing is changed.
    *
-   * @param {Record<string, Tensor>} dict tensors of any instance
+   * @param {Record<string, Tensor>} dict tensors of any instance, under the names of `stateDict`, or of PyTorch's layer,
+   *   or of GPT-2's checkpoint. Of a tensor with two names, one name is enough
    * @throws {GptLayersError} VALUE for a name that is missing or unknown, SHAPE, TYPE, DISPOSED
    */
   loadStateDict(dict) {
     const where = `${this.constructor.name}.loadStateDict`
     const given = checkObject(where, 'dict', dict)
-    this.#load(where, 'dict', Object.keys(given), (name, shape) => {
+    copyInto(this, where, 'dict', Object.keys(given), (name, shape) => {
       const source = given[name]
       if (!(source instanceof Tensor)) {
         throw new GptLayersError('TYPE', `${where}: ${name} should be a Tensor, got ${describe(source)}`)
       }
       checkTensorOf(source.runtime, where, name, source, shape)
-      const values = source.data.slice() // it may be one of those that are written
+      const values = source.data.slice() // a copy: the source may be one of the targets
       return () => values
     })
   }
 
   /**
-   * The state dict as a safetensors file, float32, which Python's safetensors reads; a tensor that stands in two places
-   * is written once, under the first name.
+   * The state dict as a safetensors file, float32, which Python's safetensors reads. A tensor with two names is written
+   * once, under the first.
    *
    * @returns {Uint8Array}
    * @throws {GptLayersError} DISPOSED
    * @example writeFileSync('layer.safetensors', new Linear(5, 6).saveSafetensors())
    */
   saveSafetensors() {
-    return encodeSafetensors(
-      `${this.constructor.name}.saveSafetensors`,
-      Object.fromEntries(once(this.#named(true))),
-    )
+    const tensors = Object.fromEntries(firstNames(this.#namedTensors({ withBuffers: true })))
+    return encodeSafetensors(`${this.constructor.name}.saveSafetensors`, tensors)
   }
 
   /**
-   * Copies the values of a safetensors file into the parameters and buffers, as `loadStateDict` does. They may be of any
-   * float that has 16 to 64 bits, rounded to float32, or integers that are float32s.
+   * Copies the values of a safetensors file into the parameters and buffers, by the names that `loadStateDict` takes.
+   * Floats of 16 to 64 bits are rounded to float32; integers must be float32 values.
    *
    * @param {Uint8Array | ArrayBuffer} bytes the file
-   * @throws {GptLayersError} as `loadStateDict`; VALUE where the file is truncated or damaged; UNSUPPORTED for other dtypes.
-   *   Nothing is changed then
+   * @throws {GptLayersError} as `loadStateDict`; VALUE for a file that is truncated or damaged; UNSUPPORTED for other
+   *   types. Nothing is changed then
    */
   loadSafetensors(bytes) {
     const where = `${this.constructor.name}.loadSafetensors`
     const entries = decodeSafetensors(where, bytes)
-    this.#load(where, 'bytes', Object.keys(entries), (name, shape) => {
+    copyInto(this, where, 'bytes', Object.keys(entries), (name, shape) => {
       const entry = entries[name]
       checkSameShape(where, name, entry.shape, shape)
       return entry.prepare()
     })
   }
 
-  /**
-   * @internal
-   * @param {string} name that PyTorch, GPT-2 or we ourselves give to what is inside
-   * @returns {{ name: string, transposed: boolean } | null} what it is in `stateDict`; null for what has no use here
-   */
-  resolve(name) {
-    const { aliases } = /** @type {typeof Module} */ (this.constructor)
-    const alias = Object.keys(aliases).find((alias) => name === alias || name.startsWith(`${alias}.`))
-    const own = alias === undefined ? '' : aliases[alias]
-    if (own === null) return null
-    if (typeof own === 'object') return { name: own.transposed, transposed: true }
-    const full = alias === undefined ? name : own + name.slice(alias.length)
-    for (const [property, child] of this.children()) {
-      const prefix = `${snakeCase(property)}.`
-      if (!(child instanceof Module) || !full.startsWith(prefix)) continue
-      const inside = child.resolve(full.slice(prefix.length))
-      return inside && { ...inside, name: prefix + inside.name }
-    }
-    return { name: full, transposed: false }
-  }
-
-  /**
-   * @param {string} where
-   * @param {string} what the argument is called
-   * @param {string[]} names that it has
-   * @param {(name: string, shape: readonly number[]) => () => Float32Array} prepare checks one that should be of that
-   *   shape, and gives what reads its values and cannot fail
-   */
-  #load(where, what, names, prepare) {
-    const { substitutes } = /** @type {typeof Module} */ (this.constructor)
-    const own = this.stateDict()
-    /** @type {Map<string, { given: string, transposed: boolean }>} by own name */
-    const found = new Map()
-    for (const given of names) {
-      const place = this.resolve(given)
-      if (place === null) continue
-      const { name, transposed } = place
-      if (!Object.hasOwn(own, name)) {
-        const known = listed(Object.keys(own), 'no parameters')
-        throw new GptLayersError('VALUE', `${where}: ${what} should have ${known}, got ${describe(given)}`)
-      }
-      const other = found.get(name)
-      if (other) {
-        throw new GptLayersError(
-          'VALUE',
-          `${where}: ${what} should have ${name} once, got ${other.given} and ${given}`,
-        )
-      }
-      found.set(name, { given, transposed })
-    }
-    /** @type {Map<Tensor, { name: string, values: () => Float32Array }>} */
-    const copies = new Map()
-    for (const [name, target] of Object.entries(own)) {
-      const source = found.get(name) ?? found.get(substitutes[name])
-      const other = copies.get(target)
-      if (!source && other) continue
-      if (!source) {
-        throw new GptLayersError(
-          'VALUE',
-          `${where}: ${what} should have ${name}, got ${listed(names, 'none')}`,
-        )
-      }
-      checkTensor(target.runtime, where, `own ${name}`, target)
-      const { given, transposed } = source
-      const read = prepare(given, transposed ? [...target.shape].reverse() : target.shape)
-      const values = transposed ? () => transpose(read(), target.shape) : read
-      if (other && !sameValues(values(), other.values())) {
-        throw new GptLayersError(
-          'VALUE',
-          `${where}: ${name} should be ${other.name}, with which it is tied, got other values`,
-        )
-      }
-      copies.set(target, { name, values })
-    }
-    for (const [target, { values }] of copies) target.data.set(values())
-  }
-
-  /** Training mode, for the layers inside as well. @returns {this} */
+  /** Sets training mode, here and in the layers inside. @returns {this} */
   train() {
     return this.#setTraining(true)
   }
 
-  /** Evaluation mode, for the layers inside as well: nothing is kept for `backward`. @returns {this} */
+  /** Sets evaluation mode, here and in the layers inside: nothing is kept for `backward`. @returns {this} */
   eval() {
     return this.#setTraining(false)
   }
 
-  /** Frees the parameters at once, and all that is kept. Any use afterwards is an error; disposing again is not. */
+  /**
+   * Frees the parameters, the buffers and everything kept for `backward` at once. Using the layer afterwards is an error;
+   * disposing again is not.
+   */
   dispose() {
-    for (const tensor of this.tensors()) tensor.dispose()
-    this.#releaseAll()
+    for (const tensor of this[TENSORS]()) tensor.dispose()
+    for (const [, module] of this.#namedModules('')) module.release()
   }
 
   // See Tensor's.
@@ -401,19 +345,38 @@ export class Module {
 
   /** @param {boolean} training @returns {this} */
   #setTraining(training) {
-    this.training = training
-    if (!training) this.release()
-    for (const layer of this.#layers()) layer.#setTraining(training)
+    for (const [, module] of this.#namedModules('')) {
+      module.training = training
+      if (!training) module.release()
+    }
     return this
   }
 
-  #releaseAll() {
-    this.release()
-    for (const layer of this.#layers()) layer.#releaseAll()
+  /**
+   * Every tensor inside, by its name in a state dict.
+   *
+   * @param {{ withBuffers: boolean }} options
+   * @returns {[string, Tensor][]}
+   */
+  #namedTensors({ withBuffers }) {
+    return this.#namedModules('').flatMap(([path, module]) =>
+      module.children().flatMap(([property, child]) => {
+        if (!(child instanceof Tensor) || (!withBuffers && module.#buffers.has(property))) return []
+        return [/** @type {[string, Tensor]} */ ([path + (path && '.') + snakeCase(property), child])]
+      }),
+    )
   }
 
-  /** @returns {Module[]} the layers directly inside */
-  #layers() {
-    return this.children().flatMap(([, child]) => (child instanceof Module ? [child] : []))
+  /**
+   * This layer and every layer inside, by its path.
+   *
+   * @param {string} path of this one
+   * @returns {[string, Module][]} a layer before the layers inside it
+   */
+  #namedModules(path) {
+    const inside = this.children().flatMap(([property, child]) =>
+      child instanceof Module ? child.#namedModules(path + (path && '.') + snakeCase(property)) : [],
+    )
+    return [[path, this], ...inside]
   }
 }

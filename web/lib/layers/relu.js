@@ -2,24 +2,22 @@ import { checkTensor, checkTensorOf } from '../tensor/check.js'
 import { Tensor } from '../tensor/tensor.js'
 import { Module } from './module.js'
 
-/** Nanoseconds an element, about. */
-const RELU_TIME = 0.14
-
 /** y = max(0, x), as PyTorch's nn.ReLU. */
 export class ReLU extends Module {
   /**
    * @override
    * @param {Tensor} x of any shape, not modified
-   * @returns {Tensor} same shape
+   * @returns {Tensor} of x's shape
    * @throws {GptLayersError} TYPE, DISPOSED, MEMORY
    * @example new ReLU().forward(gpt.tensor([-1, 2])).toArray() // [0, 2]
    */
   forward(x) {
+    const where = 'ReLU.forward'
     const { runtime } = this
-    const input = checkTensor(runtime, 'ReLU.forward', 'x', x)
-    const y = Tensor.empty(runtime, 'ReLU.forward', input.shape)
-    runtime.parallel(input.size * RELU_TIME, 'gpt_relu_forward', y.byteOffset, input.byteOffset, input.size)
-    this.save({ x: input })
+    checkTensor(runtime, where, 'x', x)
+    const y = Tensor.empty(runtime, where, x.shape)
+    runtime.run('gpt_relu_forward', [y, x, x.size])
+    this.save({ x })
     return y
   }
 
@@ -32,9 +30,9 @@ export class ReLU extends Module {
     const where = 'ReLU.backward'
     const { runtime } = this
     const { x } = this.saved(where)
-    const { byteOffset } = checkTensorOf(runtime, where, 'dy', dy, x.shape)
+    checkTensorOf(runtime, where, 'dy', dy, x.shape)
     const dx = Tensor.empty(runtime, where, x.shape)
-    runtime.parallel(x.size * RELU_TIME, 'gpt_relu_backward', dx.byteOffset, byteOffset, x.byteOffset, x.size)
+    runtime.run('gpt_relu_backward', [dx, dy, x, x.size])
     this.release()
     return dx
   }

@@ -5,41 +5,32 @@ import { checkRows, checkTensorOf } from '../tensor/check.js'
 import { Tensor } from '../tensor/tensor.js'
 import { Module } from './module.js'
 
-/** Nanoseconds an element, about. */
-const FORWARD_TIME = 0.3
-const BACKWARD_TIME = 0.7
-
 /**
- * Root mean square normalisation over the last axis (Zhang, Sennrich 2019, arXiv:1910.07467):
+ * Root mean square normalization over the last axis (Zhang, Sennrich 2019, arXiv:1910.07467):
  * y = scale · x / √(mean(x²) + eps). PyTorch's nn.RMSNorm computes the same and calls scale weight.
  */
 export class RMSNorm extends Module {
-  /** @override @internal */
+  /** PyTorch's name. @override @internal */
   static aliases = { weight: 'scale' }
 
   /**
    * @param {Runtime} runtime
-   * @param {number} embDim the size of the axis that is normalised
-   * @param {{ eps?: number }} [options] eps: added to the mean square; 1e-5 by default, above 0
+   * @param {number} embDim the size of the last axis
+   * @param {{ eps?: number }} [options] eps: added to the mean square, above 0; 1e-5 by default
    * @throws {GptLayersError} TYPE, VALUE, MEMORY
-   * @example new RMSNorm(5).forward(gpt.randn([2, 5]))
+   * @example new RMSNorm(5).forward(gpt.randn([2, 5])).shape // [2, 5]
    */
   constructor(runtime, embDim, options = {}) {
     super(runtime)
     checkSize('RMSNorm', 'embDim', embDim)
     const { eps } = checkOptions('RMSNorm', options, { eps: 1e-5 })
-    checkNumber(
-      'RMSNorm',
-      'eps',
-      eps,
-      'a positive float32',
-      (n) => Math.fround(n) > 0 && Math.fround(n) < Infinity,
-    )
+    const isPositive = (/** @type {number} */ n) => Math.fround(n) > 0 && Math.fround(n) < Infinity
+    checkNumber('RMSNorm', 'eps', eps, 'a positive float32', isPositive)
     /** @readonly */
     this.embDim = embDim
     /** @readonly */
     this.eps = eps
-    /** [embDim], ones when new @type {Tensor} */
+    /** [embDim], initially ones @type {Tensor} */
     this.scale = Tensor.empty(runtime, 'RMSNorm', [embDim])
     this.scale.data.fill(1)
   }
@@ -47,30 +38,19 @@ export class RMSNorm extends Module {
   /**
    * @override
    * @param {Tensor} x [..., embDim], not modified
-   * @returns {Tensor} same shape; within 1e-6 of float64 (absolute below 1, relative above)
+   * @returns {Tensor} of x's shape; within 1e-6 of float64 (absolute below 1, relative above)
    * @throws {GptLayersError} SHAPE when the last axis is not embDim; TYPE, DISPOSED, MEMORY
    */
   forward(x) {
     const where = 'RMSNorm.forward'
     const { runtime, embDim, eps } = this
     const rows = checkRows(runtime, where, x, embDim, 'embDim')
-    const input = x
-    const scale = checkTensorOf(runtime, where, 'scale', this.scale, [embDim]).byteOffset
+    const scale = checkTensorOf(runtime, where, 'scale', this.scale, [embDim])
     return runtime.scope(() => {
-      const y = Tensor.empty(runtime, where, input.shape)
+      const y = Tensor.empty(runtime, where, x.shape)
       const rstd = Tensor.empty(runtime, where, [rows])
-      runtime.parallel(
-        input.size * FORWARD_TIME,
-        'gpt_rmsnorm_forward',
-        y.byteOffset,
-        rstd.byteOffset,
-        input.byteOffset,
-        scale,
-        rows,
-        embDim,
-        eps,
-      )
-      this.save({ x: input, rstd })
+      runtime.run('gpt_rmsnorm_forward', [y, rstd, x, scale, rows, embDim, eps])
+      this.save({ x, rstd })
       return y
     })
   }
@@ -84,27 +64,16 @@ export class RMSNorm extends Module {
     const where = 'RMSNorm.backward'
     const { runtime, embDim } = this
     const { x, rstd } = this.saved(where)
-    const { byteOffset } = checkTensorOf(runtime, where, 'dy', dy, x.shape)
-    const scale = checkTensorOf(runtime, where, 'scale', this.scale, [embDim]).byteOffset
-    const dx = runtime.scope(() => {
+    const rows = rstd.size
+    checkTensorOf(runtime, where, 'dy', dy, x.shape)
+    const scale = checkTensorOf(runtime, where, 'scale', this.scale, [embDim])
+    return runtime.scope(() => {
       const dx = Tensor.empty(runtime, where, x.shape)
       this.addGradients(where, [this.scale], (dscale) =>
-        runtime.parallel(
-          x.size * BACKWARD_TIME,
-          'gpt_rmsnorm_backward',
-          dx.byteOffset,
-          dscale,
-          byteOffset,
-          x.byteOffset,
-          rstd.byteOffset,
-          scale,
-          rstd.size,
-          embDim,
-        ),
+        runtime.run('gpt_rmsnorm_backward', [dx, dscale, dy, x, rstd, scale, rows, embDim]),
       )
+      this.release()
       return dx
     })
-    this.release()
-    return dx
   }
 }

@@ -1,12 +1,14 @@
 /** @import { Runtime } from '../runtime/runtime.js' */
 /** @import { Tensor } from '../tensor/tensor.js' */
+/** @import { Context } from './forward.js' */
 
 import { describe } from '../check.js'
 import { GptLayersError } from '../errors.js'
 import { checkTensor } from '../tensor/check.js'
+import { outputOf } from './forward.js'
 import { Module } from './module.js'
 
-/** One layer after the other, as PyTorch's nn.Sequential. */
+/** Layers one after the other, as PyTorch's nn.Sequential. The tensors between two layers are freed at once. */
 export class Sequential extends Module {
   /**
    * @param {Runtime} runtime
@@ -34,36 +36,33 @@ export class Sequential extends Module {
     this.layers = Object.freeze([...modules])
   }
 
-  /** @override @internal @returns {[string, Module][]} '0', '1', ... as in PyTorch */
+  /** The layers are named '0', '1', ... as in PyTorch. @override @internal @returns {[string, Module][]} */
   children() {
     return this.layers.map((layer, i) => [String(i), layer])
   }
 
   /**
-   * What lies between two layers is freed at once.
-   *
    * @override
-   * @param {Tensor} x what the first layer takes
-   * @returns {Tensor} what the last one gives; x itself when there are none
+   * @param {Tensor} x the input of the first layer
+   * @param {Context} [context] passed on to every layer
+   * @returns {Tensor} the output of the last layer; x itself when there are no layers
    * @throws {GptLayersError} as the layers do
    */
-  forward(x) {
-    const { runtime } = this
-    const input = checkTensor(runtime, 'Sequential.forward', 'x', x)
-    return runtime.scope(() => this.layers.reduce((h, layer) => layer.forward(h), input))
+  forward(x, context) {
+    const { runtime, layers } = this
+    checkTensor(runtime, 'Sequential.forward', 'x', x)
+    return runtime.scope(() => layers.reduce((h, layer) => outputOf(layer.forward(h, context)), x))
   }
 
   /**
-   * What lies between two layers is freed at once.
-   *
    * @override
-   * @param {Tensor} dy of the shape that the last layer gave, not modified
+   * @param {Tensor} dy of the shape of the last layer's output, not modified
    * @returns {Tensor} dx; dy itself when there are no layers
    * @throws {GptLayersError} as the layers do
    */
   backward(dy) {
-    const { runtime } = this
-    const gradient = checkTensor(runtime, 'Sequential.backward', 'dy', dy)
-    return runtime.scope(() => this.layers.reduceRight((d, layer) => layer.backward(d), gradient))
+    const { runtime, layers } = this
+    checkTensor(runtime, 'Sequential.backward', 'dy', dy)
+    return runtime.scope(() => layers.reduceRight((d, layer) => layer.backward(d), dy))
   }
 }

@@ -1,16 +1,19 @@
 /** @import { Runtime } from '../runtime/runtime.js' */
 /** @import { Tensor } from '../tensor/tensor.js' */
+/** @import { Context } from './forward.js' */
 
 import { checkObject } from '../check.js'
 import { checkRows, checkTensorOf } from '../tensor/check.js'
 import { Attention } from './attention.js'
+import { Dropout } from './dropout.js'
 import { FeedForward } from './feedforward.js'
+import { outputOf } from './forward.js'
 import { LayerNorm } from './layernorm.js'
 import { Module } from './module.js'
 
 /**
- * One block of GPT-2: attention, then the feed-forward network, each on normalised input and beside a shortcut:
- * h = x + attn(norm1(x)), y = h + ff(norm2(h)). Dropout is where GPT-2 has it, within attn and at the end of both.
+ * One block of GPT-2: attention, then the feed-forward network, each on normalized input and with a shortcut around it:
+ * h = x + attn(norm1(x)), y = h + dropout(ff(norm2(h))). attn has its own dropout, where GPT-2 has it.
  */
 export class TransformerBlock extends Module {
   /** GPT-2's names. @override @internal */
@@ -21,17 +24,17 @@ export class TransformerBlock extends Module {
    *
    * @param {Runtime} runtime
    * @param {ConstructorParameters<typeof Attention>[1] & ConstructorParameters<typeof FeedForward>[1]} config
-   *   GPT_CONFIG_124M as it is, or your own: what Attention and FeedForward take; other names in it are ignored
+   *   GPT_CONFIG_124M as it is, or your own, with the names that Attention and FeedForward take. dropRate is the
+   *   probability of every dropout. Other names are ignored
    * @throws {GptLayersError} TYPE, VALUE, MEMORY
    * @example new TransformerBlock(GPT_CONFIG_124M).forward(gpt.rand([2, 3, 768])).shape // [2, 3, 768]
    */
   constructor(runtime, config) {
     super(runtime)
     checkObject('TransformerBlock', 'config', config)
-    const { embDim, hiddenDim, approximate, dropRate } = config
     const layers = runtime.build(() => {
       const attn = new Attention(runtime, config)
-      const ff = new FeedForward(runtime, { embDim, hiddenDim, approximate, dropRate })
+      const ff = new FeedForward(runtime, config)
       const [norm1, norm2] = [new LayerNorm(runtime, attn.embDim), new LayerNorm(runtime, attn.embDim)]
       return { attn, ff, norm1, norm2 }
     })
@@ -43,24 +46,26 @@ export class TransformerBlock extends Module {
     this.norm1 = layers.norm1
     /** Before ff. @readonly @type {LayerNorm} */
     this.norm2 = layers.norm2
+    /** After ff. @readonly @type {Dropout} */
+    this.dropout = new Dropout(runtime, layers.attn.dropRate)
   }
 
   /**
    * @override
    * @param {Tensor} x [..., tokens, embDim], not modified
-   * @returns {Tensor} same shape
-   * @throws {GptLayersError} SHAPE when x does not end in [tokens, embDim] with at most contextLength tokens; TYPE,
+   * @param {Context} [context] passed on to attn, such as `{ returnWeights: true }`; see `onForward`
+   * @returns {Tensor} of x's shape
+   * @throws {GptLayersError} SHAPE when x does not end in [tokens, embDim] with at most contextLength tokens; TYPE, VALUE,
    *   DISPOSED, MEMORY
    */
-  forward(x) {
-    const { runtime, attn, ff, norm1, norm2 } = this
+  forward(x, context) {
+    const { runtime, attn, ff, norm1, norm2, dropout } = this
     checkRows(runtime, 'TransformerBlock.forward', x, attn.embDim, 'embDim')
-    const input = x
     const y = runtime.scope(() => {
-      const h = input.add(attn.forward(norm1.forward(input)))
-      return h.add(ff.forward(norm2.forward(h)))
+      const h = x.add(outputOf(attn.forward(norm1.forward(x), context)))
+      return h.add(dropout.forward(ff.forward(norm2.forward(h))))
     })
-    this.save({ x: input })
+    this.save({ x })
     return y
   }
 
@@ -71,11 +76,11 @@ export class TransformerBlock extends Module {
    */
   backward(dy) {
     const where = 'TransformerBlock.backward'
-    const { runtime, attn, ff, norm1, norm2 } = this
+    const { runtime, attn, ff, norm1, norm2, dropout } = this
     const { x } = this.saved(where)
-    const gradient = checkTensorOf(runtime, where, 'dy', dy, x.shape)
+    checkTensorOf(runtime, where, 'dy', dy, x.shape)
     const dx = runtime.scope(() => {
-      const dh = gradient.add(norm2.backward(ff.backward(gradient)))
+      const dh = dy.add(norm2.backward(ff.backward(dropout.backward(dy))))
       return dh.add(norm1.backward(attn.backward(dh)))
     })
     this.release()

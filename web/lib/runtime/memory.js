@@ -4,6 +4,9 @@ const PAGE = 65536
 const ALIGNMENT = 16 // a vector's size: a block never shares one with its neighbour
 const GROWTH = 16 * PAGE // grow in steps of 1 MiB, so that small tensors do not grow the heap one by one
 
+/** @type {ReadonlySet<unknown>} */
+const NONE = new Set()
+
 /** @typedef {{ offset: number, size: number }} Block */
 
 /**
@@ -175,22 +178,23 @@ export class Memory {
   }
 
   /**
-   * Runs `fn` and disposes the tensors made meanwhile, but those that `kept` finds in its result. Where `fn` or `kept`
-   * throws, all of them go.
+   * Runs `fn` and disposes the tensors that were made meanwhile, except its result and those that `kept` finds in it.
+   * Where `fn` or `kept` throws, disposes all of them.
    *
    * @template T
    * @param {() => T} fn
-   * @param {(result: T) => Set<unknown>} kept
+   * @param {(result: T) => Set<unknown>} kept not called where the result itself was made meanwhile
    * @returns {T}
    */
   scope(fn, kept) {
     const made = new Set()
     this.#scopes.push(made)
-    /** @type {Set<unknown>} */
-    let survivors = new Set()
+    /** @type {{ has(tensor: unknown): boolean }} */
+    let survivors = NONE
     try {
       const result = fn()
-      survivors = kept(result)
+      if (made.delete(result)) this.#scopes.at(-2)?.add(/** @type {any} */ (result))
+      else survivors = kept(result)
       return result
     } finally {
       this.#scopes.pop()

@@ -118,29 +118,6 @@ export class Runtime {
     return known !== undefined && known.cost(...sizes) >= WORTH_SHARING ? this.threads : 1
   }
 
-  // Until the layers call run: what they call now.
-
-  /** @param {`gpt_${string}`} kernel @param {...number} args */
-  call(kernel, ...args) {
-    this.run(kernel, args)
-  }
-
-  /** @param {number} parts @param {`gpt_${string}`} kernel @param {...number} args */
-  inParts(parts, kernel, ...args) {
-    this.memory.checkLive(kernel)
-    this.#call(kernel, args, parts)
-  }
-
-  /** @param {number} nanoseconds @param {`gpt_${string}`} kernel @param {...number} args */
-  parallel(nanoseconds, kernel, ...args) {
-    this.inParts(this.timedParts(nanoseconds), kernel, ...args)
-  }
-
-  /** @param {number} nanoseconds */
-  timedParts(nanoseconds) {
-    return nanoseconds < WORTH_SHARING ? 1 : this.threads
-  }
-
   /**
    * @param {`gpt_${string}`} kernel
    * @param {number[]} values

@@ -70,17 +70,19 @@ export async function train(gpt, seed, steps, onprogress) {
 export function run(gpt, model, text) {
   /** @type {{ input: Rows, output: Rows }[]} */ const norms = []
   /** @type {number[][][][]} */ const weights = []
-  const stop = model.onNorm(({ name, input, output }) => {
-    norms.push({ input: rowsOf(input), output: rowsOf(output) })
-    const block = /^trf_blocks\.(\d+)\.norm1$/.exec(name)?.[1]
-    if (block !== undefined) {
-      const { attn } = model.trfBlocks[Number(block)]
-      const found = attn.forward(output, { returnWeights: true }).weights.toArray()
-      weights.push(/** @type {number[][][]} */ (found))
+  const stop = model.onForward(({ module, input, output, weights: seen }) => {
+    if (module instanceof gpt.LayerNorm) {
+      norms.push({
+        input: rowsOf(/** @type {import('gpt-layers').Tensor} */ (input)),
+        output: rowsOf(output),
+      })
     }
+    if (seen) weights.push(/** @type {number[][][]} */ (seen.toArray()))
   })
   try {
-    const logits = gpt.scope(() => model.forward(encode(text)).data.slice(-CONFIG.vocabSize))
+    const logits = gpt.scope(() =>
+      model.forward(encode(text), { returnWeights: true }).data.slice(-CONFIG.vocabSize),
+    )
     return { norms, weights, next: likeliest(logits) }
   } finally {
     stop()

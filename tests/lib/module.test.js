@@ -1,0 +1,269 @@
+// What gpt.Module offers a layer of the user's own: parameters, buffers, tensors kept for backward, hooks, context.
+
+/** @import { Gpt, Module, Tensor } from 'gpt-layers' */
+
+import assert from 'node:assert/strict'
+import { before, test } from 'node:test'
+import { assertCentralDifferences, assertRefuses, loadForTest, nextAddress } from './support.js'
+
+/** @type {Gpt} */
+let gpt
+before(async () => {
+  gpt = await loadForTest()
+})
+
+/** y = scale · x, with a buffer that counts the calls: a layer as a user writes it. */
+const scaleClass = () =>
+  class Scale extends gpt.Module {
+    /** @param {number} size */
+    constructor(size) {
+      super()
+      this.scale = gpt.randn([size])
+      this.registerBuffer('callCount', gpt.zeros([]))
+    }
+
+    /** @override @param {Tensor} x */
+    forward(x) {
+      this.save({ x })
+      return x.mul(this.scale)
+    }
+
+    /** @override @param {Tensor} dy */
+    backward(dy) {
+      const { x } = this.saved()
+      const rows = x.shape[0]
+      this.scale.addGradient(dy.mul(x).mean({ dim: 0 }).mul(rows))
+      this.release()
+      return dy.mul(this.scale)
+    }
+  }
+
+test('a user’s layer has gradients, alone and within Sequential, and works in a scope', () => {
+  const Scale = scaleClass()
+  gpt.manualSeed(3)
+  const x = gpt.randn([4, 5])
+  assertCentralDifferences(gpt, new Scale(5), x)
+  const layer = new gpt.Sequential(new gpt.Linear(5, 6), new Scale(6), new gpt.Linear(6, 3))
+  assertCentralDifferences(gpt, layer, x)
+  const step = () =>
+    gpt.scope(() => {
+      layer.backward(layer.forward(x))
+    })
+  step()
+  const address = nextAddress(gpt)
+  step()
+  assert.equal(nextAddress(gpt), address, 'a step leaves nothing behind')
+  assert.equal(
+    layer.parameters().every(({ grad }) => grad !== null && !grad.disposed),
+    true,
+  )
+})
+
+test('saved tensors outlive the scope and the disposal of the originals, until release', () => {
+  const layer = new gpt.Module()
+  const address = nextAddress(gpt)
+  gpt.scope(() => {
+    const x = gpt.tensor([1, 2])
+    layer.save({ x })
+    x.dispose()
+  })
+  const { x } = layer.saved()
+  assert.deepEqual(x.toArray(), [1, 2])
+  layer.release()
+  layer.release()
+  assert.equal(x.disposed, true)
+  assert.equal(nextAddress(gpt), address)
+  assertRefuses(
+    () => layer.saved(),
+    'VALUE',
+    /^Module.backward: should follow a forward in training mode; got none/,
+  )
+  layer.eval().save({ x: gpt.ones([1]) })
+  assertRefuses(
+    () => layer.saved('Mine.backward'),
+    'VALUE',
+    /^Mine.backward: .* the layer is in evaluation mode$/,
+  )
+})
+
+test('save replaces what the forward before kept, and leaves its argument alone', () => {
+  const layer = new gpt.Module()
+  const [a, b] = [gpt.ones([2]), gpt.zeros([2])]
+  layer.save({ a })
+  const kept = layer.saved().a
+  const tensors = { b }
+  layer.save(tensors)
+  assert.equal(kept.disposed, true)
+  assert.equal(tensors.b, b)
+  assert.deepEqual(Object.keys(layer.saved()), ['b'])
+  layer.dispose()
+  assert.equal(b.disposed, false)
+})
+
+test('a buffer is in the state dict, in files and in dispose, but is no parameter', () => {
+  const Scale = scaleClass()
+  const layer = new Scale(2)
+  assert.deepEqual(
+    layer.namedParameters().map(([name]) => name),
+    ['scale'],
+  )
+  assert.deepEqual(Object.keys(layer.stateDict()), ['scale', 'call_count'])
+  const { call_count: count } = layer.stateDict()
+  count.data[0] = 7
+  const other = new Scale(2)
+  other.loadSafetensors(layer.saveSafetensors())
+  assert.equal(other.stateDict().call_count.item(), 7)
+  assert.equal(layer.registerBuffer('callCount', gpt.ones([])).item(), 1) // a buffer may be replaced
+  assert.equal(layer.stateDict().call_count.item(), 1)
+  layer.dispose()
+  assert.equal(layer.scale.disposed, true)
+})
+
+test('a buffer’s name must be new, and its tensor live', () => {
+  const layer = new gpt.Linear(2, 2)
+  const x = gpt.ones([1])
+  for (const name of ['', 'a.b', 'weight', 'forward', 'training']) {
+    assertRefuses(() => layer.registerBuffer(name, x), 'VALUE', /^Linear.registerBuffer: name should be new/)
+  }
+  assertRefuses(
+    () => layer.registerBuffer(/** @type {any} */ (3), x),
+    'TYPE',
+    /name should be a string, got 3$/,
+  )
+  assertRefuses(
+    () => layer.registerBuffer('mask', /** @type {any} */ ([1])),
+    'TYPE',
+    /tensor should be a Tensor, got \[1\]$/,
+  )
+  assert.equal('mask' in layer, false)
+})
+
+test('addGradient refuses a gradient of another shape', () => {
+  const x = gpt.ones([2])
+  assertRefuses(
+    () => x.addGradient(gpt.ones([3])),
+    'SHAPE',
+    /^addGradient: gradient should have shape \[2\], got \[3\]$/,
+  )
+  assertRefuses(() => x.addGradient(/** @type {any} */ (1)), 'TYPE', /gradient should be a Tensor, got 1$/)
+  assert.equal(x.grad, null)
+})
+
+test('onForward reaches every layer, and each of several listeners, until it is ended', () => {
+  const Scale = scaleClass()
+  const inner = new gpt.Sequential(new Scale(3), new gpt.ReLU())
+  const layer = new gpt.Sequential(new gpt.Linear(2, 3), inner)
+  const x = gpt.randn([4, 2])
+  /** @type {string[]} */
+  const seen = []
+  const stop = layer.onForward(({ name, module, output }) => {
+    seen.push(name)
+    assert.equal(output.disposed, false)
+    assert.equal(module.runtime, layer.runtime)
+  })
+  const stopInner = inner.onForward(({ name }) => seen.push(`inner ${name}`))
+  const y = layer.forward(x).toArray()
+  assert.deepEqual(seen, ['0', '1.0', 'inner 0', '1.1', 'inner 1', '1', 'inner ', ''])
+  stop()
+  stop()
+  seen.length = 0
+  assert.deepEqual(layer.forward(x).toArray(), y)
+  assert.deepEqual(seen, ['inner 0', 'inner 1', 'inner '])
+  stopInner()
+  assert.equal(Object.hasOwn(inner, 'forward'), false, 'without listeners nothing is wrapped')
+  assertRefuses(
+    () => layer.onForward(/** @type {any} */ (undefined)),
+    'TYPE',
+    /^Sequential.onForward: listener should be a function, got undefined$/,
+  )
+})
+
+test('a listener may end itself, and what it throws ends the forward and leaves no memory behind', () => {
+  const layer = new gpt.Sequential(new gpt.Linear(2, 3), new gpt.ReLU()).eval()
+  const x = gpt.randn([4, 2])
+  let calls = 0
+  const stop = layer.onForward(() => {
+    calls++
+    stop()
+  })
+  layer.forward(x).dispose()
+  assert.equal(calls, 1)
+  const end = layer.onForward(({ name }) => {
+    if (name === '1') throw new Error('mine')
+  })
+  const address = nextAddress(gpt)
+  assert.throws(() => layer.forward(x), /mine/)
+  assert.equal(nextAddress(gpt), address)
+  end()
+  layer.forward(x)
+})
+
+test('FeedForward shows its layers in evaluation mode as well, with the same bits', () => {
+  const layer = new gpt.FeedForward({ embDim: 6 }).eval()
+  const x = gpt.randn([3, 6])
+  const y = layer.forward(x).toArray()
+  /** @type {string[]} */
+  const seen = []
+  const stop = layer.onForward(({ name }) => seen.push(name))
+  assert.deepEqual(layer.forward(x).toArray(), y)
+  assert.deepEqual(seen, ['layers.0', 'layers.1', 'layers.2', ''])
+  stop()
+})
+
+test('containers pass the context on to the layers inside', () => {
+  /** @type {unknown[]} */
+  const got = []
+  class Spy extends gpt.Module {
+    /** @override @param {Tensor} x @param {Record<string, unknown>} [context] */
+    forward(x, context) {
+      got.push(context)
+      return x
+    }
+  }
+  const context = { mine: 1 }
+  const x = gpt.ones([1])
+  new gpt.Sequential(new Spy(), new gpt.Sequential(new Spy())).forward(x, context)
+  new gpt.Sequential(new Spy()).forward(x)
+  assert.deepEqual(got, [context, context, undefined])
+  assert.equal(got[0], context)
+})
+
+test('returnWeights travels through Sequential and TransformerBlock to Attention, and changes no output', () => {
+  const config = { embDim: 6, nHeads: 2, contextLength: 4 }
+  for (const layer of [
+    new gpt.TransformerBlock(config),
+    new gpt.Sequential(new gpt.LayerNorm(6), new gpt.Attention(config), new gpt.ReLU()),
+  ]) {
+    const x = gpt.randn([4, 6])
+    const expected = layer.forward(x).toArray()
+    /** @type {number[][]} */
+    const shapes = []
+    const stop = layer.onForward(({ weights }) => weights && shapes.push([...weights.shape]))
+    assert.deepEqual(layer.forward(x, { returnWeights: true }).toArray(), expected)
+    assert.deepEqual(shapes, [[2, 4, 4]])
+    stop()
+  }
+  assertRefuses(
+    () => new gpt.TransformerBlock(config).forward(gpt.ones([1, 6]), { returnWeight: true }),
+    'VALUE',
+    /^Attention.forward: options should be among returnWeights, got "returnWeight"$/,
+  )
+})
+
+test('a layer inside another one is an instance of its class, but not of a class that extends it', () => {
+  const block = new gpt.TransformerBlock({ embDim: 6, nHeads: 2, contextLength: 4 })
+  class Mine extends gpt.LayerNorm {}
+  assert.ok(block.norm1 instanceof gpt.LayerNorm && block.norm1 instanceof gpt.Module)
+  assert.equal(/** @type {Module} */ (block.norm1) instanceof gpt.ReLU, false)
+  assert.equal(block.norm1 instanceof Mine, false)
+  assert.ok(new Mine(3) instanceof Mine && new Mine(3) instanceof gpt.LayerNorm)
+})
+
+test('a kernel that refuses its arguments is a bug of ours: INTERNAL', () => {
+  const { runtime } = new gpt.Module()
+  assertRefuses(
+    () => runtime.run('gpt_relu_forward', [null, gpt.ones([1]), 1]),
+    'INTERNAL',
+    /^gpt_relu_forward refused its arguments with status -1; please report this$/,
+  )
+})

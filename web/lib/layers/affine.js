@@ -1,0 +1,106 @@
+/** @import { Runtime } from '../runtime/runtime.js' */
+
+import { checkBoolean, checkOptions } from '../check.js'
+import { SCRATCH } from '../runtime/runtime.js'
+import { checkRows, checkTensorOf } from '../tensor/check.js'
+import { Tensor } from '../tensor/tensor.js'
+import { Module } from './module.js'
+
+/**
+ * What Linear and Conv1D share: y = x · W + bias. They differ in the layout of the weight, its initial values, and the
+ * names of the sizes.
+ *
+ * @typedef {object} Layout
+ * @property {string} name of the class, for errors
+ * @property {number} inputs the size of x's last axis
+ * @property {number} outputs the size of y's last axis
+ * @property {string} inputsName the name of the argument `inputs`, for errors
+ * @property {readonly number[]} weightShape
+ * @property {`gpt_${string}_forward`} forward kernel
+ * @property {`gpt_${string}_backward`} backward kernel
+ */
+
+/** The base of Linear and Conv1D. */
+export class Affine extends Module {
+  /** @type {Layout} */ #layout
+
+  /**
+   * @param {Runtime} runtime
+   * @param {Layout} layout
+   * @param {{ bias?: boolean }} options
+   */
+  constructor(runtime, layout, options) {
+    super(runtime)
+    const { name, outputs, weightShape } = layout
+    const { bias } = checkOptions(name, options, { bias: true })
+    checkBoolean(name, 'bias', bias)
+    this.#layout = layout
+    const parameters = runtime.scope(() => ({
+      weight: Tensor.empty(runtime, name, weightShape),
+      bias: bias ? Tensor.empty(runtime, name, [outputs]) : null,
+    }))
+    /** @type {Tensor} */
+    this.weight = parameters.weight
+    /** [the features that come out], or null without a bias @type {Tensor | null} */
+    this.bias = parameters.bias
+  }
+
+  /**
+   * @override
+   * @param {Tensor} x [..., the features that go in], not modified
+   * @returns {Tensor} [..., the features that come out]
+   * @throws {GptLayersError} SHAPE when the last axis does not fit; TYPE, DISPOSED, MEMORY
+   */
+  forward(x) {
+    const { name, inputs, outputs, inputsName, forward } = this.#layout
+    const where = `${name}.forward`
+    const { runtime } = this
+    const rows = checkRows(runtime, where, x, inputs, inputsName)
+    const { weight, bias } = this.checkParameters(where)
+    return runtime.scope(() => {
+      const y = Tensor.empty(runtime, where, [...x.shape.slice(0, -1), outputs])
+      runtime.run(forward, [y, SCRATCH, x, weight, bias, rows, inputs, outputs])
+      this.save({ x })
+      return y
+    })
+  }
+
+  /**
+   * @override
+   * @param {Tensor} dy [..., the features that came out], not modified
+   * @returns {Tensor} dx = dy · Wᵀ; adds the gradients of y = x · W + bias to weight.grad and bias.grad
+   */
+  backward(dy) {
+    const { name, inputs, outputs, backward } = this.#layout
+    const where = `${name}.backward`
+    const { runtime } = this
+    const { x } = this.saved(where)
+    const rows = x.size / inputs
+    checkTensorOf(runtime, where, 'dy', dy, [...x.shape.slice(0, -1), outputs])
+    const { weight } = this.checkParameters(where)
+    return runtime.scope(() => {
+      const dx = Tensor.empty(runtime, where, x.shape)
+      this.addGradients(where, [this.weight, this.bias], (dweight, dbias) =>
+        runtime.run(backward, [dx, dweight, dbias, SCRATCH, dy, x, weight, rows, inputs, outputs]),
+      )
+      this.release()
+      return dx
+    })
+  }
+
+  /**
+   * The parameters, which the user may have disposed or replaced.
+   *
+   * @internal
+   * @param {string} where
+   * @returns {{ weight: Tensor, bias: Tensor | null }}
+   * @throws {GptLayersError} TYPE, SHAPE, VALUE, DISPOSED
+   */
+  checkParameters(where) {
+    const { runtime, weight, bias } = this
+    const { outputs, weightShape } = this.#layout
+    checkTensorOf(runtime, where, 'weight', weight, weightShape)
+    if (bias !== null) checkTensorOf(runtime, where, 'bias', bias, [outputs])
+    return { weight, bias }
+  }
+}
