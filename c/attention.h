@@ -1,0 +1,105 @@
+/* What the attention kernels share. Internal to c/.
+ *
+ *   attention.c             checks, heads, the cut into parts, and copies into scratch
+ *   attention_reference.c   the equations in float64
+ *   attention_forward.c     y and lse
+ *   attention_weights.c     the weights, for whoever wants to see them
+ *   attention_backward.c    dqkv
+ *
+ * Every kernel works on one head of one sequence, QUERIES_PER_BLOCK queries by KEYS_PER_TILE keys at a time,
+ * in panels of 8 queries: [size][8] for queries and outputs, [key][8] for scores. A panel's queries are the 8
+ * lanes of gemm's tiles.
+ */
+#ifndef GPT_ATTENTION_H
+#define GPT_ATTENTION_H
+
+#include "gemm.h"
+#include "gpt_layers.h"
+#include "mask.h"
+#include "simd.h"
+
+/* Both are multiples of GPT_PANEL_WIDTH, so that a tile's diagonal begins with a panel. */
+enum { QUERIES_PER_BLOCK = 128, KEYS_PER_TILE = 96 };
+
+/* One head of one sequence. Row t of q is q[t * step ... t * step + size - 1]; so are those of k and v. */
+typedef struct gpt_head {
+    const float *q, *k, *v;
+    size_t tokens, size, step;
+    uint32_t seed; /* of the head's dropout */
+    float p;
+} gpt_head;
+
+/* Head number n of batch * heads. */
+gpt_head gpt_head_of(const float *qkv, size_t n, size_t tokens, size_t heads, size_t size, uint32_t seed,
+                     float p);
+
+/* Number of a weight in the head's dropout mask. Weights of neighboring queries have neighboring numbers. */
+static inline uint32_t gpt_dropout_index(const gpt_head *a, size_t query, size_t key)
+{
+    return (uint32_t)(key * a->tokens + query);
+}
+
+/* ---- Checks: GPT_OK, or why the arguments are refused ---- */
+
+int gpt_attention_check(const float *y, const float *scratch, const float *qkv, size_t batch, size_t tokens,
+                        size_t heads, size_t size, float p, size_t part, size_t parts);
+int gpt_attention_check_weights(const float *w, const float *scratch, const float *qkv, const float *lse,
+                                size_t batch, size_t tokens, size_t heads, size_t size, size_t part,
+                                size_t parts);
+int gpt_attention_check_backward(const float *dqkv, const float *scratch, const float *dy, const float *y,
+                                 const float *qkv, const float *lse, size_t batch, size_t tokens,
+                                 size_t heads, size_t size, float p, size_t part, size_t parts);
+
+/* ---- The cut into parts ---- A block of queries costs as many units as it sees keys. All blocks in a row
+ * are one line of costs, cut into `parts` equal pieces; a block goes to the part where its middle lies.
+ */
+typedef struct gpt_schedule {
+    size_t part, parts;
+    uint64_t total, before;
+} gpt_schedule;
+
+gpt_schedule gpt_schedule_of(size_t heads, size_t tokens, size_t part, size_t parts);
+
+/* Whether the next block, with queries from `first` on, is this part's. To be asked once for each block, in
+ * order. */
+int gpt_schedule_has_next(gpt_schedule *schedule, size_t first, size_t tokens);
+
+/* ---- Sizes and copies in scratch ---- */
+
+/* Length of a row or column in scratch: whole tiles of both builds (4 and 6), whole panels (8). */
+static inline size_t gpt_padded(size_t n) { return gpt_round_up(n, 24); }
+
+/* Queries of a block, and keys of a tile, that a sequence of `tokens` needs room for. */
+static inline size_t gpt_block_queries(size_t tokens)
+{
+    return gpt_round_up(gpt_min(tokens, QUERIES_PER_BLOCK), GPT_PANEL_WIDTH);
+}
+static inline size_t gpt_tile_keys(size_t tokens) { return gpt_padded(gpt_min(tokens, KEYS_PER_TILE)); }
+
+/* factor · rows, as panels: [panel][padded size][8]. Of the n rows' last panel the lanes past n are 0. */
+void gpt_pack_queries(float *panels, const float *rows, size_t n, size_t step, size_t size, float factor);
+
+/* n rows to [padded_n][padded size], zero-padded. */
+void gpt_copy_rows(float *to, size_t padded_n, const float *rows, size_t n, size_t step, size_t size);
+
+static inline void gpt_fill_zeros(float *to, size_t n)
+{
+    for (size_t i = 0; i < n; i += 4) wasm_v128_store(to + i, wasm_f32x4_splat(0.0f));
+}
+
+/* scores[key][0 ... 7] = rows[key] · each query of a panel, `scores_step` floats from key to key. `rows` are
+ * keys (or values) that gpt_copy_rows wrote. */
+GPT_INLINE void gpt_multiply_keys(float *scores, size_t scores_step, const float *panel, const float *rows,
+                                  size_t keys, size_t size)
+{
+    gpt_gemm_tiles(scores, scores_step, 0, NULL, 0, rows, gpt_padded(size), 1, panel, GPT_PANEL_WIDTH, 0,
+                   keys, size, 1);
+}
+
+/* Mask of the four queries from `query` on that see a key: key <= query. */
+GPT_INLINE v128_t gpt_sees(size_t query, size_t key)
+{
+    return wasm_i32x4_le(wasm_i32x4_splat((int)key - (int)query), wasm_i32x4_make(0, 1, 2, 3));
+}
+
+#endif
