@@ -59,7 +59,7 @@ int gpt_linear_init(float *weight, float *bias, gpt_random *random, size_t in, s
 {
     if (!weight || !random) return GPT_ERR_NULL;
     if (in == 0 || !gpt_fits(in, out)) return GPT_ERR_SIZE;
-    /* In PyTorch's own steps, since the bounds must round as its do: gain = √(2 / (1 + a²)) with a = √5. */
+    /* PyTorch's steps, so that the bounds round as in PyTorch: gain = √(2 / (1 + a²)) with a = √5. */
     const double a = sqrt(5.0), std = sqrt(2.0 / (1.0 + a * a)) / sqrt((double)in);
     const float weight_bound = (float)(sqrt(3.0) * std), bias_bound = (float)(1.0 / sqrt((double)in));
     gpt_random_uniform(weight, random, in * out, -weight_bound, weight_bound);

@@ -1,10 +1,11 @@
-/* Which elements dropout drops: a hash of a seed and the element's index. So the seed is all that the
- * backward pass must know, and any thread can do any element.
+/* Dropout's mask as a hash of a seed and an element's index. Backward needs only the seed to find the same
+ * mask, and every thread can compute every element.
  *
- * The rounds are those of lowbias32 (C. Wellons, "Prospecting for hash functions", 2018) and its constants
- * those found since. Alone they leave neighbours correlated by up to 8 deviations over 2^20 elements; steps
- * of 2^32/φ from one index to the next mend that. The seed enters before the first round and, hashed itself,
- * between the two, so that one seed's mask is not another's, shifted.
+ * The hash is lowbias32 (C. Wellons, "Prospecting for hash functions", 2018) with the better constants found
+ * later. On consecutive indices, its words for neighboring elements correlate by up to 8 standard deviations
+ * over 2^20 elements. Indices in steps of 2^32 / φ remove this correlation. The seed enters before the first
+ * round and, hashed, between the rounds: otherwise the mask of one seed would be the mask of another seed,
+ * shifted.
  */
 #ifndef GPT_MASK_H
 #define GPT_MASK_H
@@ -20,7 +21,7 @@ static inline uint32_t gpt_mask_hash(uint32_t x, uint32_t key)
     return x ^ (x >> 15);
 }
 
-/* What the seed puts between the rounds. */
+/* The hashed seed that enters between the rounds. */
 static inline uint32_t gpt_mask_key(uint32_t seed) { return gpt_mask_hash(seed + GPT_MASK_STEP, 0); }
 
 /* 32 random bits for one element. */
@@ -29,19 +30,20 @@ static inline uint32_t gpt_mask_word(uint32_t seed, uint32_t index)
     return gpt_mask_hash(index * GPT_MASK_STEP + seed, gpt_mask_key(seed));
 }
 
-/* Whether a probability is one: 0 <= p <= 1. */
+/* Whether p is a probability. NaN is not. */
 static inline int gpt_mask_valid(float p) { return p >= 0.0f && p <= 1.0f; }
 
-/* An element is dropped where its word is below this; p = 1 is the scale's to see to. */
+/* An element is dropped if its word is less than this threshold. With p = 1, the few words that are not less
+ * are multiplied by a scale of 0. */
 static inline uint32_t gpt_mask_threshold(float p)
 {
     return p < 1.0f ? (uint32_t)((double)p * 0x1p32) : UINT32_MAX;
 }
 
-/* What an element that is kept is multiplied by: 1/(1 - p), and 0 where none is. */
+/* The factor of the elements that are kept: 1 / (1 - p), and 0 for p = 1. */
 static inline float gpt_mask_scale(float p) { return p < 1.0f ? (float)(1.0 / (1.0 - (double)p)) : 0.0f; }
 
-/* The same as vectors, made once for a call. */
+/* The seed and the numbers above, as vectors: made once for a call. */
 typedef struct gpt_mask {
     v128_t start, key, threshold, scale;
 } gpt_mask;
@@ -57,7 +59,7 @@ GPT_INLINE gpt_mask gpt_mask_of(uint32_t seed, float p)
     };
 }
 
-/* What the elements `index` to index + 3 are multiplied by: 0 where dropped, otherwise 1/(1 - p). */
+/* The factors of the elements index ... index + 3: 0 if dropped, otherwise 1 / (1 - p). */
 GPT_INLINE v128_t gpt_mask_factors(const gpt_mask *mask, uint32_t index)
 {
     v128_t x = wasm_i32x4_add(mask->start, wasm_i32x4_splat((int32_t)(index * GPT_MASK_STEP)));
