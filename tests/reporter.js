@@ -5,6 +5,7 @@ import { Readable } from 'node:stream'
 import { spec } from 'node:test/reporters'
 
 const SLOWEST = 10
+const NAMES = 3 // of the tests that are skipped for one reason
 
 /** @typedef {{ type: string, data: any }} TestEvent what the test runner reports */
 
@@ -44,10 +45,14 @@ async function* withLists(events) {
     // The summary is the diagnostics after the last test; the first is "tests 1234".
     if (!summary && type === 'test:diagnostic' && data.nesting === 0 && /^tests \d+$/.test(data.message)) {
       summary = true
-      for (const [reason, names] of skipped)
-        yield line(`skipped: ${names.join('; ')}\n    because: ${reason}`)
+      for (const [reason, names] of skipped) {
+        yield line(`not run here, ${names.length} of the tests: ${reason}`)
+        for (const name of names.slice(0, NAMES)) yield line(`    ${name}`)
+        if (names.length > NAMES) yield line(`    and ${names.length - NAMES} more`)
+      }
       const slowest = times.sort((a, b) => b.ms - a.ms).slice(0, SLOWEST)
-      for (const { name, ms } of slowest) yield line(`slow: ${(ms / 1000).toFixed(1).padStart(6)} s  ${name}`)
+      yield line('the slowest tests:')
+      for (const { name, ms } of slowest) yield line(`${(ms / 1000).toFixed(1).padStart(9)} s  ${name}`)
     }
     yield event
   }
