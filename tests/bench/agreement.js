@@ -1,16 +1,16 @@
-// Whoever computes something else is not measured.
+// Every contestant must compute the same result before it is measured.
 
 /** @import { Prepared } from './contest.js' */
 /** @import { Task } from './operations.js' */
 
-/** Absolute below 1 and relative above: float32 sums of 3072 products, in whatever order each takes them. */
+/** Absolute below 1, relative above. It allows float32 sums of 3072 products in any order. */
 export const TOLERANCE = 1e-4
 
 /**
  * @param {Task} task
- * @param {Float32Array} expected our own result, on one thread
+ * @param {Float32Array} expected our own result on one thread
  * @param {(Prepared & { name: string })[]} contestants
- * @throws {Error} naming the first element that is off
+ * @throws {Error} naming the first element that differs
  */
 export async function checkAgreement({ name: operation, tokens }, expected, contestants) {
   for (const { name, result } of contestants) {
@@ -20,7 +20,7 @@ export async function checkAgreement({ name: operation, tokens }, expected, cont
     if (found.length !== count) throw new Error(`${at}, got ${found.length} numbers for ${count}`)
     const i = expected.findIndex((value, i) => {
       const difference = Math.abs(found[i] - value) / Math.max(1, Math.abs(value))
-      return !(difference <= TOLERANCE) // so that a NaN is off, too
+      return !(difference <= TOLERANCE) // !(a <= b) instead of a > b, so that a NaN differs
     })
     if (i >= 0) throw new Error(`${at}, got ${found[i]} for ${expected[i]} at element ${i}`)
   }

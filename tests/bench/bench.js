@@ -1,5 +1,5 @@
-// `npm run bench`: gpt-layers beside its peers in Node, whichever Node runs it: once all is built, another one can
-// be given this file.
+// `./build.sh bench`: gpt-layers beside its peers in Node. After a build, another Node can run this file
+// directly.
 
 import { execFile, fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -20,11 +20,11 @@ const peers = { onnxruntime: 'onnxruntime-web', tfjs: '@tensorflow/tfjs-backend-
 await program('bench', peers, async (settings, report) => {
   report({ runtime: `Node ${process.versions.node}` })
   for (const threads of THREADS) {
-    // a process each, since onnxruntime-web takes its number of threads once and for all
+    // One process per number of threads: onnxruntime-web takes that number only once.
     const child = fork(script('contest-node.js'), [JSON.stringify({ ...settings, threads })])
-    child.on('message', report)
+    child.on('message', (message) => report(/** @type {Parameters<typeof report>[0]} */ (message)))
     const [code] = await once(child, 'exit')
-    if (code !== 0) process.exit(1) // it has said why
+    if (code !== 0) process.exit(1) // The child has printed why.
     for (const row of await firstLoads({ ...settings, threads }, timeInNewProcess)) report({ row })
   }
 })

@@ -1,4 +1,7 @@
-// `npm run bench:browser`: gpt-layers beside onnxruntime-web in headless Chromium.
+// `./build.sh bench-browser`: gpt-layers beside onnxruntime-web in headless Chromium.
+
+/** @import { Browser } from 'puppeteer-core' */
+/** @import { LoadOptions } from './ours.js' */
 
 import { fileURLToPath } from 'node:url'
 import { createServer } from 'vite'
@@ -6,7 +9,7 @@ import { launch } from '../demo/browser.js'
 import { firstLoads } from './costs.js'
 import { program, THREADS } from './program.js'
 
-/** Serves the repository, isolated as threads want it. */
+/** Serves the repository with cross-origin isolation, which threads need. */
 async function serve() {
   const server = await createServer({
     configFile: false,
@@ -27,36 +30,40 @@ async function serve() {
     },
   })
   await server.listen()
-  const { port } = server.httpServer.address()
-  return { url: `http://127.0.0.1:${port}/tests/bench/page/`, close: () => server.close() }
+  const [url] = server.resolvedUrls?.local ?? []
+  return { url: `${url}tests/bench/page/`, close: () => server.close() }
 }
 
 /**
- * Calls a function of page/main.js in a new context: a process of its own, with empty caches.
+ * Calls a function of page/main.js in a new browser context, which has its own process and empty caches.
  *
- * @param {import('puppeteer-core').Browser} browser
+ * @param {Browser} browser
  * @param {string} url
- * @param {string} name
+ * @param {'timeLoad' | 'contest'} name
  * @param {object} argument
  * @param {(message: object) => void} [report]
- * @returns {Promise<any>} what the function resolved to
+ * @returns {Promise<unknown>} the result of the function
  */
 async function inNewPage(browser, url, name, argument, report = () => {}) {
   const context = await browser.createBrowserContext()
   const page = await context.newPage()
   await page.exposeFunction('report', report)
-  // The answer is sent rather than waited for: the protocol gives up on what takes minutes.
+  // The page sends its answer. Waiting for evaluate() would run into the protocol's timeout after some
+  // minutes.
   const answer = new Promise((resolve, reject) => {
     page.exposeFunction('resolve', resolve)
-    page.exposeFunction('reject', (reason) => reject(new Error(reason)))
+    page.exposeFunction('reject', (/** @type {string} */ reason) => reject(new Error(reason)))
     page.on('pageerror', reject)
-    page.on('error', reject) // the page crashed
+    page.on('error', reject) // The page has crashed.
   })
   await page.goto(url)
   await page.waitForFunction((name) => name in globalThis, {}, name)
   await page.evaluate(
     (name, argument) => {
-      globalThis[name](argument).then(globalThis.resolve, (error) => globalThis.reject(error.stack))
+      const page = /** @type {Record<string, (argument: unknown) => Promise<unknown>>} */ (
+        /** @type {unknown} */ (globalThis)
+      )
+      page[name](argument).then(page.resolve, (error) => page.reject(error.stack))
     },
     name,
     argument,
@@ -71,7 +78,8 @@ await program('bench-browser', { onnxruntime: 'onnxruntime-web' }, async (settin
   const browser = await launch()
   try {
     report({ runtime: await browser.version() })
-    const timeInNewProcess = (options) => inNewPage(browser, server.url, 'timeLoad', options)
+    const timeInNewProcess = async (/** @type {LoadOptions} */ options) =>
+      /** @type {number | null} */ (await inNewPage(browser, server.url, 'timeLoad', options))
     for (const threads of THREADS) {
       await inNewPage(browser, server.url, 'contest', { ...settings, threads }, report)
       for (const row of await firstLoads({ ...settings, threads }, timeInNewProcess)) report({ row })

@@ -6,10 +6,10 @@
 // build and threads runs in several new processes, half of which load the old package first: where memory and
 // machine code happen to lie differs by process.
 
-/** @import { Prepared } from './contest.js' */
+/** @import { Gpt } from '../../dist/index.js' */
 /** @import { Effort } from './measure.js' */
 /** @import { Operation, Task } from './operations.js' */
-/** @import { LoadOptions } from './ours.js' */
+/** @import { LoadOptions, PreparedOurs } from './ours.js' */
 
 import { execFile, fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -17,6 +17,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { parseArgs, promisify } from 'node:util'
+import { AWAKE } from './contest.js'
 import { median, quantile, takeTurns } from './measure.js'
 import { OPERATIONS, task, TOKENS } from './operations.js'
 import { BUILDS, open, prepareBackward, prepareForward, restAfter } from './ours.js'
@@ -35,15 +36,15 @@ const USAGE = `usage: ./build.sh compare DIR [option ...]
   --json FILE      write the rows to FILE, too
   -h, --help       this text
 
-ratio: old time / new time, so above 1 the new package is faster. The median of the pairs' ratios; half of the pairs lie
-in the range after it. same: whether both give the same bits. With DIR = . both are the same, so the table shows the noise.
+ratio: old time / new time, so above 1 the new package is faster. It is the median of the pairs' ratios; half of
+the pairs lie in the range after it. same: whether both give the same bits. With DIR = . both packages are the
+same, so the table shows the noise.
 Where this Node has no relaxed SIMD, the relaxed build runs in the newer Node of tests/nodes.`
 
 /** @type {Effort} */
 const THOROUGH = { seconds: 0.2, rounds: 30, sample: 0.004, patience: 4, warm: 0.15 }
 /** @type {Effort} */
 const QUICK = { seconds: 0.03, rounds: 7, sample: 0.002, patience: 1, warm: 0.03 }
-const AWAKE = 0.02 // With several threads: seconds of untimed calls that wake them, see contest.js.
 const LOADS = { thorough: 15, quick: 5 } // pairs of processes
 
 /**
@@ -52,8 +53,7 @@ const LOADS = { thorough: 15, quick: 5 } // pairs of processes
  * @typedef {{ operation: string, tokens?: number, same?: boolean, pairs: [number, number][] }} Measured
  *   pairs: seconds of a call, old and new
  * @typedef {Measured & LoadOptions} Row
- * @typedef {{ name: string, tokens: number, prepare: (gpt: import('../../dist/index.js').Gpt) =>
- *   Prepared & { before?: () => void, result: () => Float32Array } }} Job
+ * @typedef {{ name: string, tokens: number, prepare: (gpt: Gpt) => PreparedOurs }} Job
  */
 
 const OWN = new URL('../../dist/index.js', import.meta.url).href
@@ -107,7 +107,8 @@ function jobsOf(operation, tokens, draw) {
 /** In a process of its own: measures all rows but the first load. @param {Settings} settings */
 async function measure({ old, build, threads, oldFirst, only, quick }) {
   const urls = { old, new: OWN }
-  const sides = /** @type {const} */ (oldFirst ? ['old', 'new'] : ['new', 'old'])
+  /** @type {(keyof typeof urls)[]} */
+  const sides = oldFirst ? ['old', 'new'] : ['new', 'old']
   const instances = []
   for (const side of sides) {
     const { load } = await import(urls[side])

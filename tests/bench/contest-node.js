@@ -1,4 +1,4 @@
-// One contest in a process of its own, which reports to the one that forked it: contest-node.js SETTINGS
+// One contest, in a process that bench.js has forked and that reports to it: contest-node.js SETTINGS
 
 import { existsSync, readFileSync } from 'node:fs'
 import * as ort from 'onnxruntime-web'
@@ -14,10 +14,10 @@ const modules = await compileLimits((name) => {
 })
 const peers = [onnxruntime(ort, settings.threads), await tfjs(settings.threads)]
 try {
-  await contest(settings, peers, modules, (message) => process.send(message))
+  await contest(settings, peers, modules, (message) => void process.send?.(message))
 } catch (error) {
-  console.error(error) // here, since TensorFlow.js's own handler would print where it throws it again
+  console.error(error) // Uncaught, TensorFlow.js's own handler would hide where it was thrown.
   process.exit(1)
 }
-await new Promise((resolve) => process.send({}, resolve)) // after it, all that was sent before has gone out
-process.exit() // onnxruntime-web's threads would keep it alive
+await new Promise((resolve) => process.send?.({}, resolve)) // Afterwards all messages have been sent.
+process.exit() // The threads of onnxruntime-web would keep the process alive.

@@ -1,5 +1,6 @@
-// All of one number of threads, the same in Node and in a page.
+// All rows of one number of threads, in Node or in a page.
 
+/** @import { Gpt } from '../../dist/index.js' */
 /** @import { Effort } from './measure.js' */
 /** @import { Limit, Modules } from './limits.js' */
 /** @import { Task } from './operations.js' */
@@ -14,24 +15,23 @@ import { prompt } from './prompt.js'
 import { selects } from './select.js'
 import { training } from './training.js'
 
-// After a pause, Linux wakes a thread on the core that woke it, in a virtual machine at least, and takes up to 10 ms to
-// give it one of its own. That depends on the turns before, so several threads are timed once they are awake.
-const AWAKE = 0.02
+// Seconds of untimed calls before each sample with several threads. After a pause, Linux in a virtual machine
+// wakes a thread on the core of its waker and takes up to 10 ms to move it to another core.
+export const AWAKE = 0.02
 
 /**
  * @typedef {{ threads: number, effort: Effort, only: string }} Settings
  * @typedef {{ call: () => unknown, result: () => Float32Array | Promise<Float32Array>,
- *   dispose: () => unknown }} Prepared an operation at one size, ready to be called; result is asked for once, before
- *   the first call
+ *   dispose: () => unknown }} Prepared an operation at one size; result is called once, before the first call
  * @typedef {{ name: string, rest?: number, can?: (kind: Task['kind']) => boolean,
  *   prepare: (task: Task) => Prepared | Promise<Prepared>, close: () => void }} Contestant
- *   rest: see Entry; can: which operations it has, all by default
- * @typedef {{ contestant?: Contestant, gpt?: any, note?: string }} Entrant
- *   who takes part, gpt where it is one of ours, or a note that says why not
+ *   rest: see Entry; can: whether it has an operation, by default all
+ * @typedef {{ contestant?: Contestant, gpt?: Gpt, note?: string }} Entrant a contestant, with gpt if it is
+ *   one of ours; or a note that says why it does not take part
  * @typedef {{ operation: string, tokens?: number, threads: number, build: string, unit: 'ms' | 'µs',
  *   ours: number | null, peers?: Record<string, number>, rate?: { value: number, unit: string },
  *   limit?: { name: string, value: number } }} Row
- *   ours, peers: medians; limit: in the rate's unit, as it was measured in this row's own rounds
+ *   ours, peers: medians; limit: in the rate's unit, measured in the rounds of this row
  */
 
 /**
@@ -43,21 +43,22 @@ const AWAKE = 0.02
 export async function contest(settings, peers, modules, report) {
   const { threads, only } = settings
   const effort = { ...settings.effort, lead: threads > 1 ? AWAKE : 0 }
-  const reference = await ours({ build: 'simd', threads: 1 }) // gives the numbers, and what to agree with
+  const reference = await ours({ build: 'simd', threads: 1 })
   const builds = await Promise.all(BUILDS.map((build) => ours({ build, threads })))
   const { limits, close } = await openLimits(modules, threads)
   for (const { note } of [...builds, ...peers]) {
     if (note) report({ note: `Not run with threads=${threads}: ${note}` })
   }
 
-  const { gpt } = reference
+  const { gpt, contestant: judge } = reference
+  if (!gpt || !judge) throw new Error(reference.note)
   const draw = (/** @type {number} */ size) => gpt.scope(() => gpt.randn([size]).data.slice())
   for (const operation of OPERATIONS) {
     for (const tokens of operation.sizes ?? TOKENS) {
       if (!selects(only, { operation: operation.name, tokens, threads })) continue
       const job = task(operation, tokens, draw)
       const able = present(peers).filter(({ can }) => can?.(job.kind) ?? true)
-      const seconds = await measure(job, reference.contestant, [...present(builds), ...able], limits, effort)
+      const seconds = await measure(job, judge, [...present(builds), ...able], limits, effort)
       for (const row of rows(job, threads, present(builds), able, limits, seconds)) report({ row })
     }
   }
@@ -80,7 +81,8 @@ const present = (entrants) => entrants.flatMap(({ contestant }) => contestant ??
  * @param {Contestant[]} contestants
  * @param {Map<string, Limit>} limits
  * @param {Effort} effort
- * @returns {Promise<Record<string, number>>} the median seconds of a call, by name of the contestant or limit
+ * @returns {Promise<Record<string, number>>} the median seconds of a call, by the name of the contestant or
+ *   limit
  */
 async function measure(job, reference, contestants, limits, effort) {
   const expected = await reference.prepare(job)
@@ -95,7 +97,7 @@ async function measure(job, reference, contestants, limits, effort) {
 }
 
 /**
- * A row for each of our builds, or, where none runs on so many threads, one for the peers alone.
+ * One row per build of ours. Where no build runs on this many threads, one row for the peers.
  *
  * @param {Task} job
  * @param {number} threads

@@ -1,19 +1,21 @@
-// What this machine can do at most: the loops in limits.c, run by as many threads as the contestants have.
+// The limits of this machine: the loops in limits.c, on as many threads as the contestants have.
 
 import { loops } from './limits-loops.js'
 import { BUILDS } from './ours.js'
 import { Worker } from './workers.js'
 
+/** @typedef {ArrayBuffer | Uint8Array<ArrayBuffer>} Bytes */
+
 /**
- * @typedef {{ name: string, call: () => unknown, amount: number }} Limit
- *   amount: flops or bytes of one call
- * @typedef {Record<string, WebAssembly.Module>} Modules limits.c, by build
+ * @typedef {{ name: string, call: () => unknown, amount: number }} Limit amount: flops or bytes of one call
+ * @typedef {Record<string, WebAssembly.Module>} Modules limits.c by build
  */
 
 /**
- * The modules that were built and that this machine can run.
+ * Compiles the modules that exist and that this machine can run.
  *
- * @param {(name: string) => any} read gives the bytes of a file of build/, undefined where there is none
+ * @param {(name: string) => Bytes | undefined | Promise<Bytes | undefined>} read gets the bytes of a file in
+ *   build/, or undefined
  * @returns {Promise<Modules>}
  */
 export async function compileLimits(read) {
@@ -41,7 +43,8 @@ export async function openLimits(modules, threads) {
       call()
       return Promise.all(others)
     }
-    return [name, { name, call: threads === 1 ? call : together, amount }]
+    const limit = { name, call: threads === 1 ? call : together, amount }
+    return /** @type {const} */ ([name, limit])
   })
   return { limits: new Map(limits), close: () => helpers.forEach((helper) => helper.stop()) }
 }

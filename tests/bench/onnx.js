@@ -1,9 +1,9 @@
-// ONNX models of a few nodes, built in code: the messages of onnx.proto that these take, and no others.
+// Builds small ONNX models in code. Only the messages of onnx.proto that these models use are here.
 
 const text = new TextEncoder()
 const FLOAT = 1 // TensorProto.DataType
 const VARINT = 0
-const LENGTH = 2 // a count of bytes, then the bytes: strings, raw data and messages
+const LENGTH = 2 // a byte count and the bytes: strings, raw data, messages
 const FIXED32 = 5
 
 /** The domain of the operators that onnxruntime adds to ONNX's. */
@@ -20,7 +20,7 @@ function concat(parts) {
   return bytes
 }
 
-/** Seven bits a byte, the lowest first; all but the last byte have the eighth. @param {number} n */
+/** Seven bits per byte, lowest first; the eighth bit is set in all bytes but the last. @param {number} n */
 function varint(n) {
   const bytes = []
   for (; n >= 0x80; n = Math.floor(n / 0x80)) bytes.push((n % 0x80) | 0x80)
@@ -44,7 +44,7 @@ const message = (number, ...fields) => blob(number, concat(fields))
 /**
  * AttributeProto, of a node: name = 1, f = 2, i = 3, s = 4, type = 20 (1, 2 or 3 for these)
  *
- * @param {[string, number | string]} attribute a fraction, a whole number or a string
+ * @param {[string, number | string]} attribute a fraction, an integer or a string
  */
 function attribute([name, value]) {
   if (typeof value === 'string') return message(5, string(1, name), string(4, value), integer(20, 3))
@@ -59,7 +59,7 @@ function attribute([name, value]) {
  * @param {string[]} inputs
  * @param {string} output
  * @param {Record<string, number | string>} [attributes]
- * @param {string} [domain] whose operator it is, if not ONNX's own
+ * @param {string} [domain] of the operator; by default ONNX's own
  */
 export function node(operator, inputs, output, attributes = {}, domain = '') {
   const names = [...inputs.map((name) => string(1, name)), string(2, output)]
@@ -73,7 +73,7 @@ export function node(operator, inputs, output, attributes = {}, domain = '') {
 }
 
 /**
- * TensorProto, of a graph, a weight that the model carries: dims = 1, data_type = 2, name = 8, raw_data = 9
+ * TensorProto of a graph, for a weight inside the model: dims = 1, data_type = 2, name = 8, raw_data = 9
  *
  * @param {string} name
  * @param {number[]} shape
@@ -99,15 +99,15 @@ function value(number, name, shape) {
 }
 
 /**
- * ModelProto: ir_version = 1, graph = 7, opset_import = 8 { domain = 1, version = 2 }. The graph goes from x to
- * y, of the same shape: node = 1, name = 2, initializer = 5, input = 11, output = 12.
+ * ModelProto: ir_version = 1, graph = 7, opset_import = 8 { domain = 1, version = 2 }. The graph computes y
+ * from x, of the same shape: node = 1, name = 2, initializer = 5, input = 11, output = 12.
  *
  * @param {number[]} shape
  * @param {Uint8Array[]} parts nodes and weights
  */
 export function model(shape, ...parts) {
   const graph = message(7, ...parts, string(2, 'graph'), value(11, 'x', shape), value(12, 'y', shape))
-  const operators = message(8, string(1, ''), integer(2, 20)) // the first that has Gelu
+  const operators = message(8, string(1, ''), integer(2, 20)) // The first version with Gelu.
   const contributed = message(8, string(1, MICROSOFT), integer(2, 1))
   return concat([integer(1, 9), operators, contributed, graph])
 }

@@ -1,20 +1,21 @@
-// onnxruntime-web's WebAssembly provider, on models of one operation.
+// onnxruntime-web with its WebAssembly provider, on models of one operation each.
 
 /** @import { Task } from './operations.js' */
-/** @import { Entrant } from './contest.js' */
+/** @import { Entrant, Prepared } from './contest.js' */
 
 import { MICROSOFT, model, node, weight } from './onnx.js'
 import { DIM, EPS, HEADS, HIDDEN } from './operations.js'
 
+/** @type {Partial<Record<Task['kind'], (task: Task) => Uint8Array[]>>} */
 const MODELS = {
   LayerNorm: ({ weights }) => [
     node('LayerNormalization', ['x', 'scale', 'shift'], 'y', { epsilon: EPS }),
     weight('scale', [DIM], weights.scale),
     weight('shift', [DIM], weights.shift),
   ],
-  GELU: ({ approximate }) => [node('Gelu', ['x'], 'y', { approximate })],
-  // com.microsoft's FastGelu is the same speed
-  FeedForward: ({ weights, approximate }) => [
+  // com.microsoft's FastGelu has the same speed.
+  GELU: ({ approximate = 'tanh' }) => [node('Gelu', ['x'], 'y', { approximate })],
+  FeedForward: ({ weights, approximate = 'tanh' }) => [
     node('Gemm', ['x', 'weight1', 'bias1'], 'hidden', { transB: 1 }),
     node('Gelu', ['hidden'], 'activated', { approximate }),
     node('Gemm', ['activated', 'weight2', 'bias2'], 'y', { transB: 1 }),
@@ -23,7 +24,8 @@ const MODELS = {
     weight('weight2', [DIM, HIDDEN], weights.weight2),
     weight('bias2', [DIM], weights.bias2),
   ],
-  // up to the heads it has an operator of its own, which takes a batch, as Gemm does not
+  // com.microsoft's Attention computes the heads. It needs a batch axis, so the projection is MatMul, not
+  // Gemm.
   Attention: ({ weights }) => [
     node('Attention', ['x', 'weight1', 'bias1'], 'heads', { num_heads: HEADS, unidirectional: 1 }, MICROSOFT),
     node('MatMul', ['heads', 'weight2'], 'projected'),
@@ -35,31 +37,35 @@ const MODELS = {
   ],
 }
 
-// Its threads spin for 10 to 25 ms after a run, session.intra_op.allow_spinning or not, and take the second
-// core from whoever comes next.
+// Its threads spin for 10 to 25 ms after a run, whatever session.intra_op.allow_spinning is. Without a pause
+// they would take the second core from the next contestant.
 const SPIN = 0.03
 
+/** @typedef {typeof import('onnxruntime-web')} Ort */
+
 /**
- * @param {any} ort the module, which is one file in Node and another in a browser
- * @param {number} threads for all of the process: onnxruntime-web can be told only once
+ * @param {Ort} ort the module; Node and browsers import different files
+ * @param {number} threads of the whole process: onnxruntime-web takes the number only once
  * @returns {Entrant}
  */
 export function onnxruntime(ort, threads) {
   ort.env.wasm.numThreads = threads
   const rest = threads > 1 ? SPIN : 0
-  const can = (/** @type {Task['kind']} */ kind) => kind in MODELS // it does not train
+  const can = (/** @type {Task['kind']} */ kind) => kind in MODELS
   return { contestant: { name: 'onnxruntime', rest, can, prepare: (task) => prepare(ort, task), close() {} } }
 }
 
-/** @param {any} ort @param {Task} task */
+/** @param {Ort} ort @param {Task} task @returns {Promise<Prepared>} */
 async function prepare(ort, task) {
   const shape = [...(task.kind === 'Attention' ? [1] : []), task.tokens, task.columns]
-  const bytes = model(shape, ...MODELS[task.kind](task))
+  const parts = MODELS[task.kind]
+  if (!parts) throw new Error(`onnxruntime-web has no ${task.kind}`)
+  const bytes = model(shape, ...parts(task))
   const session = await ort.InferenceSession.create(bytes, { executionProviders: ['wasm'] })
   const feeds = { x: new ort.Tensor('float32', task.x, shape) }
   return {
-    call: () => session.run(feeds), // copies x in and y out: its API knows no other way
-    result: async () => (await session.run(feeds)).y.data,
+    call: () => session.run(feeds), // Its API always copies x in and y out.
+    result: async () => /** @type {Float32Array} */ ((await session.run(feeds)).y.data),
     dispose: () => session.release(),
   }
 }

@@ -1,4 +1,7 @@
-// What is measured: GPT-2 124M's operations, a training step of a small GPT, and how much work each is.
+// The operations to measure: those of GPT-2 124M and a training step of a small GPT, and how much work each
+// is.
+
+/** @import { Gpt } from '../../dist/index.js' */
 
 export const DIM = 768
 export const HIDDEN = 3072
@@ -6,7 +9,7 @@ export const HEADS = 12
 export const EPS = 1e-5
 export const TOKENS = [1, 6, 128, 1024]
 
-/** The model that tests/training/learn.js trains, in batches of as many sequences; their tokens are from 0 on. */
+/** The model that tests/training/learn.js trains. */
 export const SMALL_GPT = {
   vocabSize: 51,
   contextLength: 64,
@@ -15,22 +18,35 @@ export const SMALL_GPT = {
   nLayers: 2,
   tieWeights: true,
 }
+/** Sequences per batch. */
 export const BATCH = 8
-/** Without decay, which TensorFlow.js's Adam does not have. */
-export const ADAM = { lr: 1e-3, betas: [0.9, 0.999], eps: 1e-8, weightDecay: 0 }
-/** How many steps' losses are compared. */
+/**
+ * Without weight decay, which TensorFlow.js's Adam does not have. @satisfies
+ * {ConstructorParameters<Gpt['AdamW']>[1]}
+ */
+export const ADAM = {
+  lr: 1e-3,
+  betas: /** @type {[number, number]} */ ([0.9, 0.999]),
+  eps: 1e-8,
+  weightDecay: 0,
+}
+/** For how many steps the losses are compared. */
 export const LOSSES = 5
 
 /**
  * @typedef {{ name: string, kind: 'LayerNorm' | 'GELU' | 'FeedForward' | 'Attention' | 'Training',
  *   columns: number, approximate?: 'tanh' | 'none', sizes?: number[] }} Operation
- *   sizes: of how many tokens, TOKENS by default
- * @typedef {Operation & { tokens: number, x: Float32Array, weights: Record<string, Float32Array> }} Task
- *   an operation at one size: x is [tokens, columns], and the weights lie as PyTorch's do, Attention's as GPT-2's.
- *   Of Training x is the tokens, each beside the one that is to follow, and the weights are SMALL_GPT's by name
+ *   sizes: numbers of tokens, by default TOKENS
+ * @typedef {Operation & { tokens: number, x: Float32Array, weights: Record<string, Float32Array> }} Task an
+ *   operation at one size. x: [tokens, columns]; for Training, rows of a token and its target. weights: in
+ *   PyTorch's layout, for Attention in GPT-2's; for Training, SMALL_GPT's by name
  */
 
-/** Of SMALL_GPT's parameters, by name; the head's is tok_emb's. @type {Record<string, number[]>} */
+/**
+ * The shapes of SMALL_GPT's parameters. The head shares tok_emb's weight.
+ *
+ * @type {Record<string, number[]>}
+ */
 export const SMALL_GPT_SHAPES = (({ vocabSize, contextLength, embDim: dim, nLayers }) => {
   const norm = (/** @type {string} */ name) => ({ [`${name}.scale`]: [dim], [`${name}.shift`]: [dim] })
   const block = (/** @type {string} */ name) => ({
@@ -63,13 +79,14 @@ export const OPERATIONS = [
 /**
  * @param {Operation} operation
  * @param {number} tokens
- * @param {(size: number) => Float32Array} draw so many numbers from N(0, 1)
+ * @param {(size: number) => Float32Array} draw returns so many numbers from N(0, 1)
  * @returns {Task}
  */
 export function task(operation, tokens, draw) {
-  // as GPT-2 draws its weights
+  // GPT-2's initial weights are N(0, 0.02).
   const small = (/** @type {number} */ size) => draw(size).map((value) => 0.02 * value)
-  const weights = {
+  /** @type {Record<Operation['kind'], () => Record<string, Float32Array>>} */
+  const make = {
     LayerNorm: () => ({ scale: small(DIM).map((value) => 1 + value), shift: small(DIM) }),
     GELU: () => ({}),
     FeedForward: () => ({
@@ -85,7 +102,8 @@ export function task(operation, tokens, draw) {
       bias2: small(DIM),
     }),
     Training: () => smallGptWeights(draw),
-  }[operation.kind]()
+  }
+  const weights = make[operation.kind]()
   const x = draw(tokens * operation.columns)
   const token = (/** @type {number} */ value) => Math.floor(1000 * Math.abs(value)) % SMALL_GPT.vocabSize
   return { ...operation, tokens, x: operation.kind === 'Training' ? x.map(token) : x, weights }
@@ -93,6 +111,7 @@ export function task(operation, tokens, draw) {
 
 /** @param {(size: number) => Float32Array} draw */
 function smallGptWeights(draw) {
+  /** @type {Record<string, Float32Array>} */
   const weights = {}
   for (const [name, shape] of Object.entries(SMALL_GPT_SHAPES)) {
     const around = name.endsWith('scale') ? 1 : 0
@@ -104,10 +123,14 @@ function smallGptWeights(draw) {
 }
 
 /**
- * The work that has to be done, and which of the machine's limits it runs into: FeedForward and Attention multiply and
- * add, but for one token they read their weights above all; the others read their input and write their output. Of
- * Attention's scores half count, those of a token with itself and what comes before it. A training step counts as three
- * forward passes: each product has a gradient with respect to either factor.
+ * The least work of an operation, and the limit of the machine that bounds it.
+ *
+ * | operation | work |
+ * | --- | --- |
+ * | FeedForward, Attention, T = 1 | bytes of the weights read |
+ * | FeedForward, Attention | multiplications and additions; of Attention's scores those up to the diagonal |
+ * | training step | three times the flops of the forward pass: a product has a gradient for each factor |
+ * | others | bytes of the input read and of the output written |
  *
  * @param {Operation & { tokens: number }} task
  * @returns {{ amount: number, unit: 'GFLOP/s' | 'GB/s', limit: 'multiply-add' | 'memory' }}
@@ -127,7 +150,8 @@ export function work({ kind, columns, tokens }) {
 }
 
 /**
- * What a GPT's forward pass multiplies and adds: in the blocks' weights, the scores up to the diagonal, and the head.
+ * The multiplications and additions of a GPT's forward pass: the blocks, the scores up to the diagonal, the
+ * head.
  *
  * @param {{ vocabSize: number, embDim: number, nLayers: number }} config
  * @param {number} batch

@@ -11,6 +11,8 @@ import { ADAM, BATCH, DIM, EPS, HEADS, HIDDEN, LOSSES, SMALL_GPT } from './opera
 /** @typedef {LayerNorm | GELU | FeedForward | Attention} Layer */
 /** @typedef {{ build: Build, threads: number }} LoadOptions */
 
+/** @typedef {Omit<Prepared, 'result'> & { before?: () => void, result: () => Float32Array }} PreparedOurs */
+
 export const BUILDS = /** @type {const} */ (['simd', 'relaxed'])
 
 // A worker spins for up to 1 ms after a call before it sleeps. Without a pause it would take the second core
@@ -98,7 +100,7 @@ export async function ours({ build, threads }) {
  *
  * @param {Gpt} gpt
  * @param {Task} task
- * @returns {Prepared & { result: () => Float32Array }}
+ * @returns {PreparedOurs}
  */
 export function prepareForward(gpt, task) {
   const { kind, x: values, tokens, columns } = task
@@ -120,13 +122,23 @@ export function prepareForward(gpt, task) {
   }
 }
 
+/** @param {Float32Array[]} parts */
+function concat(parts) {
+  const whole = new Float32Array(parts.reduce((sum, { length }) => sum + length, 0))
+  let at = 0
+  for (const part of parts) {
+    whole.set(part, at)
+    at += part.length
+  }
+  return whole
+}
+
 /**
  * The backward pass, which adds to the gradients of the parameters. Each call needs a forward pass before it.
  *
  * @param {Gpt} gpt
  * @param {Task & { dy: Float32Array }} task dy: the gradient of the output
- * @returns {Prepared & { before: () => void, result: () => Float32Array }} result: dx, then each parameter's
- *   gradient
+ * @returns {PreparedOurs} result: dx, then each parameter's gradient
  */
 export function prepareBackward(gpt, task) {
   const { kind, x: values, dy: gradient, tokens, columns } = task
@@ -150,7 +162,7 @@ export function prepareBackward(gpt, task) {
       before()
       const dx = gpt.scope(() => layer.backward(dy).data.slice())
       const gradients = layer.parameters().map(({ grad }) => grad?.data.slice() ?? new Float32Array())
-      return Float32Array.from([dx, ...gradients].flatMap((data) => [...data]))
+      return concat([dx, ...gradients])
     },
     dispose() {
       layer.zeroGrad()
@@ -162,7 +174,7 @@ export function prepareBackward(gpt, task) {
 /**
  * @param {Gpt} gpt
  * @param {Task} task
- * @returns {Prepared & { result: () => Float32Array }} result: the losses of the first steps
+ * @returns {PreparedOurs} result: the losses of the first steps
  */
 function prepareTraining(gpt, { tokens, x, weights }) {
   const model = new gpt.GPTModel(SMALL_GPT)

@@ -1,4 +1,4 @@
-// What both benches are as commands: options, the table as it grows, and the figures in a file.
+// The command line of both benches: options, the table, and a file of the figures.
 
 /** @import { Row, Settings } from './contest.js' */
 /** @import { Column } from './table.js' */
@@ -14,22 +14,26 @@ export const THREADS = [1, 2]
 
 const usage = (/** @type {string} */ command) => `usage: ./build.sh ${command} [option ...]
 
-  --json FILE      write the figures to FILE, too
-  --quick          fewer repetitions: a look, no figures to quote
+  --json FILE      also write the figures to FILE
+  --quick          fewer repetitions, for a first look
   --only PATTERN   only the rows that match this regular expression, case ignored: 'feedforward T=128 ',
                    'gelu.*threads=1', 'load', 'around a call'
   -h, --help       this text`
 
 const LEGEND = `
-T: tokens of GPT-2 124M's sizes, 768 and 3072. build: ours, and on how many threads, the peers on as many. ms:
-median. ratio: how many times as long the peer takes. rate: multiplications and additions of FeedForward and of
-Attention, whose scores count up to the diagonal, but at T=1 the bytes of their weights; of the others the bytes
-read and written once. of the limit: of registers that only multiply and add, in the same build, or of memory that
-is only read, as much as FeedForward's weights; measured in turns with the row. x fwd: how many times as long as the
-forward pass alone takes in evaluation. training step: forward, cross entropy, backward and Adam of a GPT of 2
-layers, 64 wide, with 4 heads, on 8 sequences of 64 tokens; three times its forward pass is counted. prompt: GPT-2's
-shape and random weights; all of its Linears and its head on every token are counted. Two threads: each turn begins
-with 20 ms of calls that are not timed, for all alike.`
+T: tokens. Widths are GPT-2 124M's, 768 and 3072. Times are medians.
+
+| column | meaning |
+| --- | --- |
+| build | our build, and the number of threads of all contestants |
+| ratio | the peer's time divided by ours |
+| rate | work per second; FeedForward and Attention: flops (T = 1: bytes of the weights), others: bytes read and written |
+| of the limit | rate divided by the machine's limit: a loop that only multiplies and adds, or only reads memory |
+| x fwd | time of forward and backward divided by the time of forward in evaluation mode |
+
+training step: forward, cross entropy, backward and Adam of a GPT with 2 layers, embDim 64 and 4 heads, on 8 sequences of
+64 tokens. Its flops count as three forward passes. prompt: GPT-2 124M with random weights, the head on every token.
+With two threads, each sample follows 20 ms of untimed calls.`
 
 /** @param {string} command */
 function readOptions(command) {
@@ -38,12 +42,12 @@ function readOptions(command) {
   const options = { json: text, quick: flag, only: text, help: { ...flag, short: 'h' } }
   try {
     const { values } = parseArgs({ options })
-    new RegExp(values.only) // throws now rather than in the middle
+    new RegExp(values.only) // A bad pattern throws here.
     if (!values.help) return values
     console.log(usage(command))
     process.exit(0)
   } catch (error) {
-    console.error(`${error.message}\n${usage(command)}`)
+    console.error(`${error instanceof Error ? error.message : error}\n${usage(command)}`)
     process.exit(2)
   }
 }
@@ -83,7 +87,7 @@ const columns = (peers) => [
   },
 ]
 
-/** The version of a package that is installed here. @param {string} name */
+/** @param {string} name of a package that is installed here @returns {string} its version */
 const version = (name) =>
   JSON.parse(readFileSync(new URL(`node_modules/${name}/package.json`, import.meta.url), 'utf8')).version
 
@@ -99,6 +103,7 @@ export async function program(command, peers, run) {
   const versions = Object.fromEntries(Object.entries(peers).map(([name, from]) => [name, version(from)]))
   const cpu = `${cpus().length} x ${cpus()[0]?.model}`
   const { head, line } = table(columns(Object.keys(peers)))
+  /** @type {{ rows: Row[], notes: string[] } & Record<string, unknown>} */
   const figures = { runtime: '', cpu, versions, quick, tolerance: TOLERANCE, rows: [], notes: [] }
 
   await run({ effort: quick ? QUICK : THOROUGH, only }, ({ runtime, row, note }) => {

@@ -1,5 +1,6 @@
-// GPT-2 124M as a whole, of random weights: a prompt in one forward pass, without a peer.
+// GPT-2 124M with random weights: a prompt in one forward pass. No peer takes part.
 
+/** @import { Gpt } from '../../dist/index.js' */
 /** @import { Limit } from './limits.js' */
 /** @import { Row, Settings } from './contest.js' */
 
@@ -10,21 +11,21 @@ import { selects } from './select.js'
 
 const OPERATION = 'GPT-2 124M, prompt'
 const TOKENS = 128
-const CONFIG = { ...GPT_CONFIG_124M, qkvBias: true, tieWeights: true } // as GPT-2 has it
+const CONFIG = { ...GPT_CONFIG_124M, qkvBias: true, tieWeights: true } // GPT-2's own settings
 
-// A pass takes 0.6 s. The limit's samples are about as long, so that what else the machine does meets both.
+// A pass takes 0.6 s. Samples of the limit are about as long, so a disturbance meets both alike.
 const SAMPLE = 0.3
 const ROUNDS = 10
 
 /**
- * @param {{ build: string }} gpt
+ * @param {Gpt} gpt an instance of the build to measure
  * @param {Settings} settings
  * @param {Map<string, Limit>} limits
  * @returns {Promise<Row[]>}
  */
 export async function prompt({ build }, { threads, effort, only }, limits) {
   if (!selects(only, { operation: OPERATION, tokens: TOKENS, threads })) return []
-  const gpt = await load({ build, threads }) // one of its own, whose 0.65 GB go with it
+  const gpt = await load({ build, threads }) // Its own instance, so that dispose frees all 0.65 GB.
   const model = new gpt.GPTModel(CONFIG).eval()
   const tokens = Int32Array.from({ length: TOKENS }, (_, i) => (i * 7919) % CONFIG.vocabSize) // all different
   const forward = () => {

@@ -1,8 +1,7 @@
 /**
- * Whether --only asks for a row.
- *
- * @param {string} only a regular expression, case ignored; '' asks for all
+ * @param {string} only the option --only: a regular expression, case ignored; '' selects all rows
  * @param {{ operation: string, tokens?: number, threads: number }} row
+ * @returns {boolean} whether the option selects the row
  */
 export function selects(only, { operation, tokens, threads }) {
   const label = tokens === undefined ? operation : `${operation} T=${tokens}`

@@ -1,5 +1,6 @@
-// What training takes beside evaluation: a peer that trains is not among ours.
+// A training step of FeedForward, compared with its forward pass in evaluation mode. No peer trains it.
 
+/** @import { Gpt } from '../../dist/index.js' */
 /** @import { Row, Settings } from './contest.js' */
 
 import { race } from './measure.js'
@@ -10,9 +11,9 @@ const OPERATION = 'FeedForward, training'
 const TOKENS = [128, 1024]
 
 /**
- * @param {any} gpt
+ * @param {Gpt} gpt
  * @param {Settings} settings
- * @returns {Promise<Row[]>} whose rate is how many times as long the forward pass alone takes in evaluation mode
+ * @returns {Promise<Row[]>} rate: the time of a step divided by the time of the forward pass
  */
 export async function training(gpt, { threads, effort, only }) {
   /** @type {Row[]} */

@@ -1,11 +1,12 @@
-// Node's workers and the browser's, behind one name each.
+// Node's workers and the browser's, under the same names.
 
 export const isNode = typeof process === 'object' && typeof process.versions?.node === 'string'
 
-const threads = isNode ? await import(/* @vite-ignore */ 'node:worker_threads') : globalThis
+/** @type {Partial<typeof import('node:worker_threads')>} */
+const threads = isNode ? await import(/* @vite-ignore */ 'node:worker_threads') : {}
 
-/** @type {any} */
-export const Worker = threads.Worker
+/** The browser's interface, which covers what both have in common. */
+export const Worker = /** @type {typeof globalThis.Worker} */ (threads.Worker ?? globalThis.Worker)
 
-/** Within a worker: where messages from the one who started it arrive. @type {any} */
-export const parent = threads.parentPort ?? globalThis
+/** In a worker: the port to the thread that started it. */
+export const parent = /** @type {MessagePort} */ (/** @type {unknown} */ (threads.parentPort ?? globalThis))
