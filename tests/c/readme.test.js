@@ -2,18 +2,12 @@
 
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
-
-/** emcc from the PATH, or else from an emsdk folder, as build.sh finds it. */
-function findEmcc() {
-  const onPath = (process.env.PATH ?? '').split(delimiter).some((folder) => existsSync(join(folder, 'emcc')))
-  return onPath || !process.env.EMSDK ? 'emcc' : join(process.env.EMSDK, 'upstream/emscripten/emcc')
-}
 
 test('SiLU as c/README.md writes it compiles and passes its tests', () => {
   const [, section] = readFileSync(join(root, 'c/README.md'), 'utf8').split('## How to add a kernel: SiLU')
@@ -32,26 +26,14 @@ test('SiLU as c/README.md writes it compiles and passes its tests', () => {
   write('test_silu.c', tests)
   write('main.c', '#include "check.h"\nint main(void)\n{\n    test_silu();\n    return summary();\n}\n')
   const program = join(folder, 'test.wasm')
-  const flags = [
-    '-std=c11',
-    '-O2',
-    '-msimd128',
-    '-Wall',
-    '-Wextra',
-    '-Wshadow',
-    '-Wconversion',
-    '-Wmissing-prototypes',
-  ]
+  /** @param {string} file @param {string[]} args @returns {string} what it prints */
+  const run = (file, args) => execFileSync(file, args, { cwd: root, encoding: 'utf8', stdio: 'pipe' })
+  const flags = run('./build.sh', ['flags', 'simd']).trim().split(' ')
+  const include = ['-Ic', '-include', join(folder, 'declarations.h'), '-idirafter', 'tests/c']
   const sources = ['silu.c', 'test_silu.c', 'main.c'].map((name) => join(folder, name))
   const shared = ['c/simd.c', 'tests/c/check.c', 'tests/c/unary.c']
-  const include = ['-Ic', '-include', join(folder, 'declarations.h'), '-idirafter', 'tests/c']
   const link = ['-sSTANDALONE_WASM', '-sINITIAL_MEMORY=64MB', '-o', program]
-  execFileSync(findEmcc(), [...flags, ...include, ...sources, ...shared, ...link], {
-    cwd: root,
-    stdio: 'pipe',
-  })
-  const printed = execFileSync(process.execPath, ['--no-warnings', join(root, 'tests/c/wasi.js'), program], {
-    encoding: 'utf8',
-  })
+  run('emcc', [...flags, ...include, ...sources, ...shared, ...link])
+  const printed = run(process.execPath, ['--no-warnings', 'tests/c/wasi.js', program])
   assert.match(printed, /^8 passed, 0 failed$/m)
 })
