@@ -1,5 +1,13 @@
-"""GPT-2's attention, forward and backward. After manual_seed(seed): the layer, biases if any, x, dy, in this order; then the
-weights are multiplied by `times`, a power of 2, since with those of N(0, 0.02) every token would weigh the same."""
+"""Writes attention.json: GPT-2's attention and its gradients.
+
+PyTorch computes in float64 with matmul, masked_fill and softmax; autograd gives the gradients.
+
+A case draws, after manual_seed(seed): the layer, its biases, x, dy. Then the weights are multiplied by
+`times`, a power of 2: with the initial N(0, 0.02) all tokens would have nearly the same weight.
+    drawn  the initial weights, float32
+    whole  cases with all values
+    some   larger cases: the last rows of the output, the first rows of the gradients
+"""
 
 import math
 
@@ -18,7 +26,9 @@ class Attention(nn.Module):
 
     def forward(self, x):
         batch, tokens, dim = x.shape
-        q, k, v = (t.view(batch, tokens, self.n_heads, -1).transpose(1, 2) for t in self.c_attn(x).split(dim, dim=2))
+        q, k, v = (
+            t.view(batch, tokens, self.n_heads, -1).transpose(1, 2) for t in self.c_attn(x).split(dim, dim=2)
+        )
         scores = q @ k.transpose(-2, -1) / math.sqrt(dim // self.n_heads)
         future = torch.ones(tokens, tokens, dtype=torch.bool).triu(1)
         self.weights = scores.masked_fill(future, -math.inf).softmax(dim=-1)
@@ -26,7 +36,7 @@ class Attention(nn.Module):
 
 
 def case(seed, batch, tokens, heads, size, qkv_bias=True, with_weights=True, rows=None):
-    """rows: how many to keep of each, the last of out and the first of the gradients; None for all."""
+    """rows: how many rows to keep, the last of the output and the first of the gradients; None for all."""
     dim = heads * size
     torch.manual_seed(seed)
     layer = Attention(dim, heads, qkv_bias)
@@ -41,9 +51,16 @@ def case(seed, batch, tokens, heads, size, qkv_bias=True, with_weights=True, row
     out = layer.double()(wide)
     out.backward(dy.double())
     first = lambda t: pack(t if rows is None else t.reshape(-1, t.shape[-1])[:rows])
-    found = {"seed": seed, "shape": [batch, tokens, dim], "heads": heads, "qkvBias": qkv_bias, "times": times,
-             "out": pack(out if rows is None else out[-1, -rows:]), "dx": first(wide.grad),
-             "grads": {name: first(parameter.grad) for name, parameter in layer.named_parameters()}}
+    found = {
+        "seed": seed,
+        "shape": [batch, tokens, dim],
+        "heads": heads,
+        "qkvBias": qkv_bias,
+        "times": times,
+        "out": pack(out if rows is None else out[-1, -rows:]),
+        "dx": first(wide.grad),
+        "grads": {name: first(parameter.grad) for name, parameter in layer.named_parameters()},
+    }
     return found | {"weights": pack(layer.weights)} if with_weights else found
 
 
@@ -51,9 +68,20 @@ def cases():
     torch.manual_seed(123)
     layer = Attention(6, 2)
     drawn = {"cAttn": pack(layer.c_attn.weight), "cProj": pack(layer.c_proj.weight)}
-    whole = [case(1, 1, 1, 1, 1), case(2, 2, 3, 3, 1), case(3, 1, 17, 1, 5), case(4, 2, 17, 3, 5, qkv_bias=False),
-             case(5, 2, 33, 4, 1, with_weights=False), case(6, 1, 33, 1, 16),
-             case(7, 1, 65, 3, 5, with_weights=False), case(8, 1, 65, 1, 3)]
-    some = [case(9, 2, 3, 3, 64, with_weights=False, rows=1), case(10, 1, 65, 4, 16, with_weights=False, rows=4),
-            case(11, 1, 5, 12, 64, rows=1), case(12, 1, 33, 1, 64, with_weights=False, rows=2)]
+    whole = [
+        case(1, 1, 1, 1, 1),
+        case(2, 2, 3, 3, 1),
+        case(3, 1, 17, 1, 5),
+        case(4, 2, 17, 3, 5, qkv_bias=False),
+        case(5, 2, 33, 4, 1, with_weights=False),
+        case(6, 1, 33, 1, 16),
+        case(7, 1, 65, 3, 5, with_weights=False),
+        case(8, 1, 65, 1, 3),
+    ]
+    some = [
+        case(9, 2, 3, 3, 64, with_weights=False, rows=1),
+        case(10, 1, 65, 4, 16, with_weights=False, rows=4),
+        case(11, 1, 5, 12, 64, rows=1),
+        case(12, 1, 33, 1, 64, with_weights=False, rows=2),
+    ]
     return {"drawn": drawn, "whole": whole, "some": some}

@@ -1,4 +1,4 @@
-"""What the expected values are made with and written as."""
+"""Shared by the generators: how values are written, how gradients are computed, the notebook's classes."""
 
 import base64
 
@@ -7,14 +7,14 @@ from torch import nn
 
 
 def pack(tensor):
-    """A tensor as its shape and its values, little-endian in base64: exact, NaN included."""
+    """A tensor as its shape and its values in base64, little-endian: exact, including NaN."""
     kind = "f64" if tensor.dtype == torch.float64 else "f32"
     data = tensor.detach().contiguous().numpy().tobytes()
     return {"shape": list(tensor.shape), kind: base64.b64encode(data).decode()}
 
 
 def show(tensor, **options):
-    """What print(tensor) shows, without the grad_fn."""
+    """The output of print(tensor), without grad_fn."""
     torch.set_printoptions(profile="default", **options)
     text = str(tensor.detach())
     torch.set_printoptions(profile="default", sci_mode=None)
@@ -22,20 +22,23 @@ def show(tensor, **options):
 
 
 def in_float64(module, x):
-    """The module's result from the same float32 parameters and input, in float64; the module is float32 again after."""
+    """module(x) in float64, from float32 parameters and x. Afterwards the module is float32 again."""
     result = module.double()(x.double()).detach()
     module.float()
     return result
 
 
 def gradients(module, x, *, dy):
-    """What module(x) is, and the gradients of (module(x) * dy).sum(), all in float64; the module is float32 again after."""
+    """module(x) and the gradients of (module(x) * dy).sum(), in float64. Then the module is float32 again."""
     wide = x.double().requires_grad_()
     module.double().zero_grad()
     out = module(wide)
     out.backward(dy.double())
-    case = {"out": pack(out), "dx": pack(wide.grad),
-            "grads": {name: pack(parameter.grad) for name, parameter in module.named_parameters()}}
+    case = {
+        "out": pack(out),
+        "dx": pack(wide.grad),
+        "grads": {name: pack(parameter.grad) for name, parameter in module.named_parameters()},
+    }
     module.float()
     return case
 
@@ -55,7 +58,7 @@ class Conv1D(nn.Module):
 
 
 class LayerNorm(nn.Module):
-    """The notebook's cell 6, in whatever precision x has."""
+    """The notebook's cell 6, in the precision of x."""
 
     def __init__(self, emb_dim, eps=1e-5):
         super().__init__()
@@ -83,7 +86,9 @@ class FeedForward(nn.Module):
     def __init__(self, emb_dim, hidden_dim=None, gelu=None):
         super().__init__()
         hidden_dim = hidden_dim or 4 * emb_dim
-        self.layers = nn.Sequential(nn.Linear(emb_dim, hidden_dim), gelu or GELU(), nn.Linear(hidden_dim, emb_dim))
+        self.layers = nn.Sequential(
+            nn.Linear(emb_dim, hidden_dim), gelu or GELU(), nn.Linear(hidden_dim, emb_dim)
+        )
 
     def forward(self, x):
         return self.layers(x)

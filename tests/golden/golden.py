@@ -1,8 +1,11 @@
-"""Writes the expected values the tests compare with, computed by real PyTorch: ./build.sh golden
+"""Writes all golden values, the files tests/golden/*.json that the tests compare with: ./build.sh golden
 
-Inputs are not stored where they come from torch.manual_seed: the package draws the same bits. Outputs are float64,
-computed by PyTorch from the float32 inputs, unless a case says "f32": then they are what PyTorch gives in float32.
-Random draws are those of PyTorch on x86 with AVX2, where its kernels fuse multiply and add.
+This file writes notebook.json, random.json, layers.json and tensor.json. Every other file of this folder has
+a function cases(), whose result is written to the .json of the same name.
+
+Inputs that torch.manual_seed determines are not stored: the package draws the same bits. Outputs are float64,
+computed by PyTorch from the float32 inputs. Values packed as "f32" are PyTorch's float32 results. The random
+numbers are those of PyTorch on x86 with AVX2, where its kernels use fused multiply-add.
 """
 
 import hashlib
@@ -22,30 +25,47 @@ SPECIALS = [math.nan, math.inf, -math.inf, -3e38, 3e38, -0.0, 0.0, 1e-40, -1e-40
 
 
 def notebook():
-    """Every cell of the notebook that has a result, run in its order from one seed."""
+    """notebook.json: every cell of the notebook that has a result, in order, from one seed."""
     cells = {}
     torch.manual_seed(123)
     batch = torch.randn(2, 5)
     layer = nn.Sequential(nn.Linear(5, 6), nn.ReLU())
     out = layer(batch)
-    cells["cell 2"] = {"batch": pack(batch), "weight": pack(layer[0].weight), "bias": pack(layer[0].bias),
-                       "out": pack(in_float64(layer, batch)), "printed": show(out)}
+    cells["cell 2"] = {
+        "batch": pack(batch),
+        "weight": pack(layer[0].weight),
+        "bias": pack(layer[0].bias),
+        "out": pack(in_float64(layer, batch)),
+        "printed": show(out),
+    }
     mean, var = out.mean(dim=-1, keepdim=True), out.var(dim=-1, keepdim=True)
-    cells["cell 3"] = {"mean": pack(mean), "var": pack(var), "printed": {"mean": show(mean), "var": show(var)}}
+    cells["cell 3"] = {
+        "mean": pack(mean),
+        "var": pack(var),
+        "printed": {"mean": show(mean), "var": show(var)},
+    }
     normed = (out - mean) / torch.sqrt(var)
     mean, var = normed.mean(dim=-1, keepdim=True), normed.var(dim=-1, keepdim=True)
-    cells["cell 4"] = {"normed": pack(normed),
-                       "printed": {"normed": show(normed), "mean": show(mean), "var": show(var)}}
+    cells["cell 4"] = {
+        "normed": pack(normed),
+        "printed": {"normed": show(normed), "mean": show(mean), "var": show(var)},
+    }
     scale, shift = torch.ones(6), torch.zeros(6)
     scale[1], shift[1] = 2, 1
-    cells["the page's controls"] = {"biased variance": show(out.var(dim=-1, unbiased=False)),
-                                    "scale 2 and shift 1 in column 2": show(normed * scale + shift)}
-    cells["cell 5"] = {"printed": {"scientific": show(mean, sci_mode=True), "plain": show(mean, sci_mode=False)}}
+    cells["the page's controls"] = {
+        "biased variance": show(out.var(dim=-1, unbiased=False)),
+        "scale 2 and shift 1 in column 2": show(normed * scale + shift),
+    }
+    cells["cell 5"] = {
+        "printed": {"scientific": show(mean, sci_mode=True), "plain": show(mean, sci_mode=False)}
+    }
     norm = LayerNorm(5)
     out = norm(batch)
     mean, var = out.mean(dim=-1, keepdim=True), out.var(dim=-1, unbiased=False, keepdim=True)
-    cells["cell 7"] = {"out": pack(in_float64(norm, batch)),
-                       "printed": {"out": show(out), "mean": show(mean, sci_mode=False), "var": show(var)}}
+    cells["cell 7"] = {
+        "out": pack(in_float64(norm, batch)),
+        "printed": {"out": show(out), "mean": show(mean, sci_mode=False), "var": show(var)},
+    }
     x = torch.linspace(-8, 8, 129)
     cells["cell 8"] = {"x": pack(x), "out": pack(GELU()(x.double()))}
     feed_forward = FeedForward(768)
@@ -55,8 +75,10 @@ def notebook():
     row = torch.tensor([1.1, 0.8, 2.3, 4.4])
     wide = row.double()
     cells["the whiteboard row"] = {
-        "mean": wide.mean().item(), "var": wide.var(unbiased=False).item(),
-        "normed": pack((wide - wide.mean()) / wide.var(unbiased=False).sqrt())}
+        "mean": wide.mean().item(),
+        "var": wide.var(unbiased=False).item(),
+        "normed": pack((wide - wide.mean()) / wide.var(unbiased=False).sqrt()),
+    }
     torch.manual_seed(123)
     x = torch.rand(5, 10, 3)
     norm = LayerNorm(3, eps=1e-6)
@@ -65,7 +87,7 @@ def notebook():
 
 
 def random():
-    """Draws, bit for bit; the long ones as a digest."""
+    """random.json: torch.randn and torch.rand, bit for bit, long ones as a digest; nn.Linear's weights."""
     cases = []
     for seed in (0, 1, 123, 2**31, 2**32 - 1, -1, 2**40 + 7):
         for name, draw in (("randn", torch.randn), ("rand", torch.rand)):
@@ -73,8 +95,17 @@ def random():
                 torch.manual_seed(seed)
                 cases.append({"seed": seed, "calls": [[name, [n]]], "expected": [pack(draw(n))]})
     torch.manual_seed(7)
-    calls = [["randn", [3]], ["rand", [2, 3]], ["randn", [4]], ["randn", [2, 10]], ["randn", [1]], ["rand", [700]]]
-    cases.append({"seed": 7, "calls": calls, "expected": [pack(getattr(torch, name)(shape)) for name, shape in calls]})
+    calls = [
+        ["randn", [3]],
+        ["rand", [2, 3]],
+        ["randn", [4]],
+        ["randn", [2, 10]],
+        ["randn", [1]],
+        ["rand", [700]],
+    ]
+    cases.append(
+        {"seed": 7, "calls": calls, "expected": [pack(getattr(torch, name)(shape)) for name, shape in calls]}
+    )
     digests = []
     for name in ("randn", "rand"):
         torch.manual_seed(123)
@@ -84,21 +115,41 @@ def random():
     for i, o, bias in ((1, 1, True), (3, 17, True), (5, 6, False), (33, 65, True), (768, 8, True)):
         torch.manual_seed(42)
         layer = nn.Linear(i, o, bias=bias)
-        linears.append({"inFeatures": i, "outFeatures": o, "weight": pack(layer.weight),
-                        "bias": pack(layer.bias) if bias else None})
+        linears.append(
+            {
+                "inFeatures": i,
+                "outFeatures": o,
+                "weight": pack(layer.weight),
+                "bias": pack(layer.bias) if bias else None,
+            }
+        )
     return {"cases": cases, "digests": digests, "linears": linears}
 
 
 def layers():
-    """Each layer at odd sizes. Parameters and input are drawn after manual_seed(seed), in the order written here."""
-    cases = {"linear": [], "layernorm": [], "layernorm hard": [], "gelu": [], "feedforward": [], "special": {}}
+    """layers.json: each layer's output. All is drawn after manual_seed(seed), in the order of the code."""
+    cases = {
+        "linear": [],
+        "layernorm": [],
+        "layernorm hard": [],
+        "gelu": [],
+        "feedforward": [],
+        "special": {},
+    }
     for i in (1, 3, 17, 33, 65):
         for o in (1, 3, 17, 65):
             torch.manual_seed(i * 100 + o)
             layer = nn.Linear(i, o)
             x = torch.randn(3, 2, i)
-            cases["linear"].append({"seed": i * 100 + o, "inFeatures": i, "outFeatures": o, "x": [3, 2, i],
-                                    "out": pack(in_float64(layer, x))})
+            cases["linear"].append(
+                {
+                    "seed": i * 100 + o,
+                    "inFeatures": i,
+                    "outFeatures": o,
+                    "x": [3, 2, i],
+                    "out": pack(in_float64(layer, x)),
+                }
+            )
     for n in (1, 3, 17, 33, 65, 768):
         torch.manual_seed(n)
         norm = LayerNorm(n, eps=1e-5)
@@ -106,40 +157,66 @@ def layers():
         scale, shift = torch.randn(n), torch.randn(n)
         norm.scale.data, norm.shift.data = scale, shift
         cases["layernorm"].append({"seed": n, "embDim": n, "x": [2, 3, n], "out": pack(in_float64(norm, x))})
-    for name, mean, deviation in (("mean 1e4, deviation 0.1", 1e4, 0.1), ("mean -1e4, deviation 0.1", -1e4, 0.1),
-                                  ("mean 1e6, deviation 1", 1e6, 1.0), ("deviation 1e-3", 0.0, 1e-3),
-                                  ("deviation 1e15", 0.0, 1e15)):
+    for name, mean, deviation in (
+        ("mean 1e4, deviation 0.1", 1e4, 0.1),
+        ("mean -1e4, deviation 0.1", -1e4, 0.1),
+        ("mean 1e6, deviation 1", 1e6, 1.0),
+        ("deviation 1e-3", 0.0, 1e-3),
+        ("deviation 1e15", 0.0, 1e15),
+    ):
         for n in (7, 768):
             torch.manual_seed(n)
             x = torch.randn(2, n) * deviation + mean
-            x[1, 0] += 30 * deviation  # an outlier, first in its row
-            # x is stored: how it is made rounds, and only the layer is in question
-            cases["layernorm hard"].append({"name": f"{name}, {n} wide", "x": pack(x),
-                                            "out": pack(in_float64(LayerNorm(n), x))})
+            x[1, 0] += 30 * deviation  # an outlier at the start of a row
+            # x is stored, because making it rounds.
+            cases["layernorm hard"].append(
+                {"name": f"{name}, {n} wide", "x": pack(x), "out": pack(in_float64(LayerNorm(n), x))}
+            )
     x = torch.cat([torch.linspace(-12, 12, 500), torch.logspace(-40, 38, 79), -torch.logspace(-40, 38, 79)])
-    cases["gelu"] = {"x": pack(x), "tanh": pack(GELU()(x.double())), "none": pack(nn.functional.gelu(x.double()))}
+    cases["gelu"] = {
+        "x": pack(x),
+        "tanh": pack(GELU()(x.double())),
+        "none": pack(nn.functional.gelu(x.double())),
+    }
     for dim, hidden in ((1, 4), (3, 17), (17, 33), (65, 260)):
         for name, gelu in (("tanh", GELU()), ("none", nn.GELU())):
             torch.manual_seed(dim)
             layer = FeedForward(dim, hidden, gelu)
             x = torch.randn(19, dim)
-            cases["feedforward"].append({"seed": dim, "embDim": dim, "hiddenDim": hidden, "approximate": name,
-                                         "x": [19, dim], "out": pack(in_float64(layer, x))})
+            cases["feedforward"].append(
+                {
+                    "seed": dim,
+                    "embDim": dim,
+                    "hiddenDim": hidden,
+                    "approximate": name,
+                    "x": [19, dim],
+                    "out": pack(in_float64(layer, x)),
+                }
+            )
     x = torch.tensor(SPECIALS)
     rows = torch.tensor([[1.0, 2.0, s, 4.0, 5.0] for s in (math.nan, math.inf, -math.inf)])
     eye = nn.Linear(5, 2)
     eye.weight.data = torch.tensor([[1.0, 0.0, 0.5, -1.0, 2.0], [0.0, 1.0, -1.0, 1.0, 1.0]])
     eye.bias.data.zero_()
-    cases["special"] = {"x": pack(x), "rows": pack(rows), "relu": pack(torch.relu(x)), "tanh": pack(GELU()(x)),
-                        "none": pack(nn.functional.gelu(x)), "layernorm": pack(LayerNorm(5)(rows)),
-                        "weight": pack(eye.weight), "linear": pack(eye(rows)),
-                        "mean": pack(rows.mean(-1)), "var": pack(rows.var(-1)),
-                        "sqrt": pack(x.sqrt()), "div": pack(1 / x)}
+    cases["special"] = {
+        "x": pack(x),
+        "rows": pack(rows),
+        "relu": pack(torch.relu(x)),
+        "tanh": pack(GELU()(x)),
+        "none": pack(nn.functional.gelu(x)),
+        "layernorm": pack(LayerNorm(5)(rows)),
+        "weight": pack(eye.weight),
+        "linear": pack(eye(rows)),
+        "mean": pack(rows.mean(-1)),
+        "var": pack(rows.var(-1)),
+        "sqrt": pack(x.sqrt()),
+        "div": pack(1 / x),
+    }
     return cases
 
 
 def tensor():
-    """Reductions and broadcasting, in float32 as PyTorch gives them. Inputs are drawn after manual_seed(1)."""
+    """tensor.json: mean, var and broadcasting in float32. Inputs are drawn after manual_seed(1)."""
     reductions, broadcasts = [], []
     for shape in ([], [1], [5], [2, 5], [3, 1, 4], [2, 3, 4, 5], [2, 0], [0, 3], [3, 1030]):
         for dim in [None, *range(-max(len(shape), 1), max(len(shape), 1))]:
@@ -153,21 +230,46 @@ def tensor():
                             mean, var = (t.reshape([1] * len(shape)) for t in (mean, var))
                     else:
                         mean, var = x.mean(dim, keepdim), x.var(dim, unbiased, keepdim)
-                    reductions.append({"shape": shape, "dim": dim, "keepdim": keepdim, "unbiased": unbiased,
-                                       "mean": pack(mean), "var": pack(var)})
-    for a, b in (([], []), ([3], []), ([2, 6], [2, 1]), ([2, 1], [2, 6]), ([2, 6], [6]), ([6], [2, 6]),
-                 ([2, 1], [1, 7]), ([4, 1, 5], [3, 1]), ([2, 3, 4, 5], [3, 1, 5]), ([2, 1, 4, 1], [3, 1, 5]),
-                 ([2, 3, 4], [2, 3, 4]), ([0, 3], [3]), ([1, 3], [0, 1]), ([2, 3, 1, 2, 2], [1, 3, 4, 1, 2])):
+                    reductions.append(
+                        {
+                            "shape": shape,
+                            "dim": dim,
+                            "keepdim": keepdim,
+                            "unbiased": unbiased,
+                            "mean": pack(mean),
+                            "var": pack(var),
+                        }
+                    )
+    for a, b in (
+        ([], []),
+        ([3], []),
+        ([2, 6], [2, 1]),
+        ([2, 1], [2, 6]),
+        ([2, 6], [6]),
+        ([6], [2, 6]),
+        ([2, 1], [1, 7]),
+        ([4, 1, 5], [3, 1]),
+        ([2, 3, 4, 5], [3, 1, 5]),
+        ([2, 1, 4, 1], [3, 1, 5]),
+        ([2, 3, 4], [2, 3, 4]),
+        ([0, 3], [3]),
+        ([1, 3], [0, 1]),
+        ([2, 3, 1, 2, 2], [1, 3, 4, 1, 2]),
+    ):
         torch.manual_seed(1)
         x, y = torch.randn(a), torch.randn(b)
-        broadcasts.append({"a": a, "b": b, "add": pack(x + y), "sub": pack(x - y), "mul": pack(x * y),
-                           "div": pack(x / y)})
+        broadcasts.append(
+            {"a": a, "b": b, "add": pack(x + y), "sub": pack(x - y), "mul": pack(x * y), "div": pack(x / y)}
+        )
     return {"reductions": reductions, "broadcasts": broadcasts}
 
 
 own = {"notebook": notebook, "random": random, "layers": layers, "tensor": tensor}
-# and a script beside this one for each of the rest
-others = {path.stem: importlib.import_module(path.stem).cases
-          for path in sorted(HERE.glob("*.py")) if path.stem not in ("golden", "common")}
+# Every other file writes its own.
+others = {
+    path.stem: importlib.import_module(path.stem).cases
+    for path in sorted(HERE.glob("*.py"))
+    if path.stem not in ("golden", "common")
+}
 for name, cases in (own | others).items():
     (HERE / f"{name}.json").write_text(json.dumps(cases(), indent=1) + "\n")

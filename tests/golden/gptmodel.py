@@ -1,8 +1,14 @@
-"""GPT-2's block and model, forward and backward, and twenty steps of training.
+"""Writes gptmodel.json: GPT-2's block and model with their gradients, and the losses of twenty training
+steps.
 
-A case: after manual_seed(seed) the module; then every parameter of one axis, such as a bias or a scale, is drawn anew by
-randn, in the order of named_parameters; then x for the block; then the gradient of what comes out. The weights of
-attention are multiplied by 16, since with those of N(0, 0.02) every token would weigh the same."""
+PyTorch computes in float64; autograd gives the gradients. The training steps use cross_entropy and
+torch.optim.AdamW.
+
+A case of a block or model: after manual_seed(seed) the module is made; `shake` draws every vector (biases,
+scales, shifts) anew, in the order of named_parameters, and multiplies attention's matrices by 16, since with
+the initial N(0, 0.02) all tokens would have nearly the same weight. Then x (for the block) and the gradient
+of the output are drawn.
+"""
 
 import pathlib
 
@@ -58,8 +64,14 @@ def block(seed, batch, tokens, heads, size, qkv_bias):
     torch.manual_seed(seed)
     module = shake(TransformerBlock(dim, heads, qkv_bias))
     x, dy = torch.randn(batch, tokens, dim), torch.randn(batch, tokens, dim)
-    return {"seed": seed, "embDim": dim, "nHeads": heads, "qkvBias": qkv_bias, "x": [batch, tokens, dim],
-            **gradients(module, x, dy=dy)}
+    return {
+        "seed": seed,
+        "embDim": dim,
+        "nHeads": heads,
+        "qkvBias": qkv_bias,
+        "x": [batch, tokens, dim],
+        **gradients(module, x, dy=dy),
+    }
 
 
 def model(seed, batch, tokens, heads, size, layers, qkv_bias, tied):
@@ -71,15 +83,26 @@ def model(seed, batch, tokens, heads, size, layers, qkv_bias, tied):
     module.double().zero_grad()
     out = module(ids)
     out.backward(dy.double())
-    return {"seed": seed, "ids": ids.tolist(),
-            "config": {"vocabSize": vocab, "contextLength": context, "embDim": dim, "nHeads": heads,
-                       "nLayers": layers, "qkvBias": qkv_bias, "tieWeights": tied},
-            "out": pack(out), "grads": {name: pack(p.grad) for name, p in module.named_parameters()},
-            "parameters": {name: pack(p.float()) for name, p in module.named_parameters()} if seed == 1 else None}
+    return {
+        "seed": seed,
+        "ids": ids.tolist(),
+        "config": {
+            "vocabSize": vocab,
+            "contextLength": context,
+            "embDim": dim,
+            "nHeads": heads,
+            "nLayers": layers,
+            "qkvBias": qkv_bias,
+            "tieWeights": tied,
+        },
+        "out": pack(out),
+        "grads": {name: pack(p.grad) for name, p in module.named_parameters()},
+        "parameters": {name: pack(p.float()) for name, p in module.named_parameters()} if seed == 1 else None,
+    }
 
 
 def training(tied):
-    """Twenty steps of AdamW on four windows of 32 characters each; window i of step s begins at character 101 s + 503 i."""
+    """Twenty steps of AdamW on four windows of 32 characters. Window i of step s begins at 101 s + 503 i."""
     text = TEXT.read_text()
     characters = sorted(set(text))
     tokens = torch.tensor([characters.index(character) for character in text])
@@ -89,8 +112,8 @@ def training(tied):
     losses = []
     for step in range(20):
         starts = [(101 * step + 503 * i) % (len(text) - 33) for i in range(4)]
-        ids = torch.stack([tokens[start:start + 32] for start in starts])
-        targets = torch.stack([tokens[start + 1:start + 33] for start in starts])
+        ids = torch.stack([tokens[start : start + 32] for start in starts])
+        targets = torch.stack([tokens[start + 1 : start + 33] for start in starts])
         optimizer.zero_grad()
         loss = nn.functional.cross_entropy(module(ids).flatten(0, 1), targets.flatten())
         loss.backward()
@@ -100,9 +123,19 @@ def training(tied):
 
 
 def cases():
-    return {"blocks": [block(1, 1, 1, 1, 1, True), block(2, 2, 3, 3, 1, True), block(3, 1, 17, 1, 3, False),
-                       block(4, 2, 5, 3, 5, True)],
-            "models": [model(1, 2, 7, 2, 3, 2, True, False), model(2, 2, 7, 2, 3, 2, False, False),
-                       model(3, 1, 11, 2, 3, 1, True, True), model(4, 3, 1, 1, 3, 2, False, True),
-                       model(5, 2, 11, 3, 5, 1, True, True)],
-            "training": [training(False), training(True)]}
+    return {
+        "blocks": [
+            block(1, 1, 1, 1, 1, True),
+            block(2, 2, 3, 3, 1, True),
+            block(3, 1, 17, 1, 3, False),
+            block(4, 2, 5, 3, 5, True),
+        ],
+        "models": [
+            model(1, 2, 7, 2, 3, 2, True, False),
+            model(2, 2, 7, 2, 3, 2, False, False),
+            model(3, 1, 11, 2, 3, 1, True, True),
+            model(4, 3, 1, 1, 3, 2, False, True),
+            model(5, 2, 11, 3, 5, 1, True, True),
+        ],
+        "training": [training(False), training(True)],
+    }

@@ -1,5 +1,10 @@
-"""LayerNorm forward and backward. x, scale, shift, then dy are drawn after manual_seed(seed); hard x is stored, since how
-it is made rounds."""
+"""Writes layernorm.json: LayerNorm and its gradients.
+
+The notebook's class computes in float64; autograd gives the gradients.
+
+A case draws, after manual_seed(seed): x, scale, shift, dy. The hard cases have mean 1e4 and deviation 0.1;
+their x is stored, because making it rounds.
+"""
 
 import torch
 
@@ -25,6 +30,12 @@ def cases():
             x = torch.randn(2, n) * 0.1 + mean
             torch.manual_seed(n)
             norm = with_parameters(n)
-            hard.append({"name": f"mean {mean:g}, deviation 0.1, {n} wide", "seed": n, "x": pack(x),
-                         **gradients(norm, x, dy=torch.randn(2, n))})
+            hard.append(
+                {
+                    "name": f"mean {mean:g}, deviation 0.1, {n} wide",
+                    "seed": n,
+                    "x": pack(x),
+                    **gradients(norm, x, dy=torch.randn(2, n)),
+                }
+            )
     return {"cases": found, "hard": hard}

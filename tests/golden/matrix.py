@@ -1,4 +1,7 @@
-"""Products, orders of axes and pieces. Inputs are drawn after manual_seed(1)."""
+"""Writes matrix.json: products, permutations and pieces of tensors.
+
+PyTorch computes x @ y in float64, and permute and split in float32. Inputs are drawn after manual_seed(1).
+"""
 
 import itertools
 
@@ -9,8 +12,15 @@ from common import pack
 
 def cases():
     products, orders, pieces = [], [], []
-    for a, b in (([1, 1], [1, 1]), ([2, 3], [3, 5]), ([7, 17], [17, 33]), ([2, 3, 5], [5, 4]),
-                 ([2, 3, 7, 5], [2, 3, 5, 6]), ([4, 0, 5], [4, 5, 2]), ([2, 3, 0], [2, 0, 4])):
+    for a, b in (
+        ([1, 1], [1, 1]),
+        ([2, 3], [3, 5]),
+        ([7, 17], [17, 33]),
+        ([2, 3, 5], [5, 4]),
+        ([2, 3, 7, 5], [2, 3, 5, 6]),
+        ([4, 0, 5], [4, 5, 2]),
+        ([2, 3, 0], [2, 0, 4]),
+    ):
         torch.manual_seed(1)
         x, y = torch.randn(a), torch.randn(b)
         products.append({"a": a, "b": b, "product": pack(x.double() @ y.double())})
@@ -20,6 +30,12 @@ def cases():
             orders.append({"shape": shape, "dims": dims, "permuted": pack(torch.randn(shape).permute(dims))})
     for shape, size, dim in (([5], 2, 0), ([2, 6], 2, -1), ([6, 2], 4, 0), ([2, 6, 3], 3, 1), ([2, 3], 5, 1)):
         torch.manual_seed(1)
-        pieces.append({"shape": shape, "size": size, "dim": dim,
-                       "pieces": [pack(piece) for piece in torch.randn(shape).split(size, dim)]})
+        pieces.append(
+            {
+                "shape": shape,
+                "size": size,
+                "dim": dim,
+                "pieces": [pack(piece) for piece in torch.randn(shape).split(size, dim)],
+            }
+        )
     return {"products": products, "orders": orders, "pieces": pieces}

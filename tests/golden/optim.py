@@ -1,5 +1,10 @@
-"""Ten steps of each optimizer on two parameters, in float64. Both parameters, then each step's gradients are drawn after
-manual_seed(3); from step 5 on lr is halved, and the second parameter has no gradient in steps 0 and 7."""
+"""Writes optim.json: ten steps of SGD and AdamW, and gradient clipping.
+
+torch.optim.SGD and torch.optim.AdamW compute in float64, nn.utils.clip_grad_norm_ in float32.
+
+A run draws, after manual_seed(3): two parameters, then each step's gradients. From step 5 on lr is halved.
+The second parameter has no gradient in steps 0 and 7.
+"""
 
 import torch
 from torch import nn, optim
@@ -32,9 +37,17 @@ def run(name, options):
         optimizer.step()
         after.append([pack(parameter) for parameter in parameters])
     state = optimizer.state_dict()["state"]
-    return {"name": name, "options": options, "after": after,
-            "state": {f"state.{i}.{key}": pack(torch.as_tensor(value).double())
-                      for i, slots in state.items() for key, value in slots.items() if value is not None}}
+    return {
+        "name": name,
+        "options": options,
+        "after": after,
+        "state": {
+            f"state.{i}.{key}": pack(torch.as_tensor(value).double())
+            for i, slots in state.items()
+            for key, value in slots.items()
+            if value is not None
+        },
+    }
 
 
 def clip(max_norm, scale=1.0):
@@ -42,10 +55,16 @@ def clip(max_norm, scale=1.0):
     parameters = [nn.Parameter(torch.zeros(3, 7)), nn.Parameter(torch.zeros(2)), nn.Parameter(torch.zeros(5))]
     parameters[0].grad, parameters[2].grad = torch.randn(3, 7) * scale, torch.randn(5) * scale
     norm = nn.utils.clip_grad_norm_(parameters, max_norm)
-    return {"maxNorm": max_norm, "scale": scale, "norm": norm.item(),
-            "grads": [pack(parameters[0].grad), pack(parameters[2].grad)]}
+    return {
+        "maxNorm": max_norm,
+        "scale": scale,
+        "norm": norm.item(),
+        "grads": [pack(parameters[0].grad), pack(parameters[2].grad)],
+    }
 
 
 def cases():
-    return {"runs": [run(*setting) for setting in SETTINGS],
-            "clips": [clip(1.0), clip(0.0), clip(1000.0), clip(1.0, 1e15), clip(1.0, 0.0)]}
+    return {
+        "runs": [run(*setting) for setting in SETTINGS],
+        "clips": [clip(1.0), clip(0.0), clip(1000.0), clip(1.0, 1e15), clip(1.0, 0.0)],
+    }

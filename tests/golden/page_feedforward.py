@@ -1,4 +1,9 @@
-"""The page's fifth section: cell 16's network and batch, from their own seed, on each stage of the way."""
+"""Writes page_feedforward.json for the page's section on FeedForward: the network and batch of the notebook's
+cell 16.
+
+nn.Linear and the notebook's GELU compute in float64. Each stage has the mean and variance of its rows and
+some values. The layer and x are drawn after manual_seed(123).
+"""
 
 import torch
 
@@ -12,8 +17,18 @@ def cases():
     layer.double()
     linear = layer.layers[0](x)
     gelu = layer.layers[1](linear)
-    stages = [{"name": name, "mean": stage.mean(-1).flatten().tolist(),
-               "variance": stage.var(-1, unbiased=False).flatten().tolist(), "last": stage[1, 2, -8:].tolist()}
-              for name, stage in (("x", x), ("Linear", linear), ("GELU", gelu), ("y", layer(x)))]
-    return {"seed": 123, "stages": stages, "sizes": [p.numel() for p in layer.parameters()],
-            "hidden": {"linear": linear[0, 0, 1234].item(), "gelu": gelu[0, 0, 1234].item()}}
+    stages = [
+        {
+            "name": name,
+            "mean": stage.mean(-1).flatten().tolist(),
+            "variance": stage.var(-1, unbiased=False).flatten().tolist(),
+            "last": stage[1, 2, -8:].tolist(),
+        }
+        for name, stage in (("x", x), ("Linear", linear), ("GELU", gelu), ("y", layer(x)))
+    ]
+    return {
+        "seed": 123,
+        "stages": stages,
+        "sizes": [p.numel() for p in layer.parameters()],
+        "hidden": {"linear": linear[0, 0, 1234].item(), "gelu": gelu[0, 0, 1234].item()},
+    }

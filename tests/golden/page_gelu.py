@@ -1,4 +1,8 @@
-"""The page's fourth section: the activations and their derivatives at a few places, and where GELU's forms differ most."""
+"""Writes page_gelu.json for the page's section on GELU: values and derivatives at some places, and the
+minimum of the tanh form and the largest difference of the two forms.
+
+nn.GELU and nn.ReLU compute in float64; autograd gives the derivatives.
+"""
 
 import torch
 from torch import nn
@@ -19,5 +23,8 @@ def cases():
     tanh = layers["tanh"](x)
     difference = tanh - layers["none"](x)
     lowest, most = tanh.argmin(), difference.abs().argmax()
-    return {"places": found, "lowest": {"x": x[lowest].item(), "value": tanh[lowest].item()},
-            "difference": {"x": abs(x[most].item()), "value": difference[most].item()}}
+    return {
+        "places": found,
+        "lowest": {"x": x[lowest].item(), "value": tanh[lowest].item()},
+        "difference": {"x": abs(x[most].item()), "value": difference[most].item()},
+    }

@@ -1,4 +1,9 @@
-"""The page's seventh section: the small GPT on its line, before it has learnt, and the losses of its first steps."""
+"""Writes page_gpt.json for the page's section on GPT: the small model on one line of text before training,
+and the losses of its first training steps.
+
+PyTorch computes the line in float64 and the training in float32, as the page does, with cross_entropy and
+torch.optim.AdamW.
+"""
 
 import torch
 from torch import nn
@@ -6,8 +11,11 @@ from torch import nn
 from gptmodel import GPTModel
 
 TEXT = "twinkle, twinkle"
-RHYME = ("twinkle, twinkle, little star, how i wonder what you are! up above the world so high, like a diamond in the sky. "
-         "twinkle, twinkle, little star, how i wonder what you are! ")
+RHYME = (
+    "twinkle, twinkle, little star, how i wonder what you are! "
+    "up above the world so high, like a diamond in the sky. "
+    "twinkle, twinkle, little star, how i wonder what you are! "
+)
 CONTEXT, BATCH = 24, 8
 
 
@@ -21,8 +29,12 @@ def looked_into(seed):
     norms = []
 
     def watch(_, inputs, output):
-        norms.append({side: {"mean": x[0].mean(-1).tolist(), "variance": x[0].var(-1, unbiased=False).tolist()}
-                      for side, x in (("input", inputs[0]), ("output", output))})
+        norms.append(
+            {
+                side: {"mean": x[0].mean(-1).tolist(), "variance": x[0].var(-1, unbiased=False).tolist()}
+                for side, x in (("input", inputs[0]), ("output", output))
+            }
+        )
 
     for block in model.trf_blocks:
         block.norm1.register_forward_hook(watch)
@@ -30,9 +42,13 @@ def looked_into(seed):
     model.final_norm.register_forward_hook(watch)
     logits = model(encode(TEXT)[None])[0, -1]
     share, token = logits.softmax(-1).max(-1)
-    return {"seed": seed, "text": TEXT, "norms": norms,
-            "weights": [block.attn.weights[0].tolist() for block in model.trf_blocks],
-            "next": {"token": chr(token.item() + ord(" ")), "share": share.item()}}
+    return {
+        "seed": seed,
+        "text": TEXT,
+        "norms": norms,
+        "weights": [block.attn.weights[0].tolist() for block in model.trf_blocks],
+        "next": {"token": chr(token.item() + ord(" ")), "share": share.item()},
+    }
 
 
 def taught(seed, steps):
@@ -43,7 +59,7 @@ def taught(seed, steps):
     losses = []
     for _ in range(steps):
         starts = [int(share * (len(ids) - CONTEXT)) for share in torch.rand(BATCH).tolist()]
-        x, y = (torch.stack([ids[i + offset:i + offset + CONTEXT] for i in starts]) for offset in (0, 1))
+        x, y = (torch.stack([ids[i + offset : i + offset + CONTEXT] for i in starts]) for offset in (0, 1))
         loss = nn.functional.cross_entropy(model(x).flatten(0, 1), y.flatten())
         optimizer.zero_grad()
         loss.backward()

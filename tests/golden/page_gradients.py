@@ -1,4 +1,8 @@
-"""The page's sixth section: what goes forward and comes back in a deep stack, and its first losses in training."""
+"""Writes page_gradients.json for the page's section on gradients: signals and gradients of a deep stack, with
+and without layer norm, and its first training losses.
+
+nn.Linear, nn.LayerNorm, mse_loss and torch.optim.AdamW compute in float64; autograd gives the gradients.
+"""
 
 import math
 
@@ -46,9 +50,19 @@ def stack(depth, gain, activation, seed, norm):
 
 def cases():
     found = []
-    for depth, gain, activation, seed in ((6, 1.0, "relu", 7), (30, 0.58, "relu", 123), (30, 2.0, "relu", 123),
-                                          (50, 0.58, "gelu", 123), (10, 1.0, "none", 1)):
+    for depth, gain, activation, seed in (
+        (6, 1.0, "relu", 7),
+        (30, 0.58, "relu", 123),
+        (30, 2.0, "relu", 123),
+        (50, 0.58, "gelu", 123),
+        (10, 1.0, "none", 1),
+    ):
         settings = {"depth": depth, "gain": gain, "activation": activation, "seed": seed}
-        found.append({"settings": settings, "without": stack(**settings, norm=False),
-                      "with": stack(**settings, norm=True)})
+        found.append(
+            {
+                "settings": settings,
+                "without": stack(**settings, norm=False),
+                "with": stack(**settings, norm=True),
+            }
+        )
     return found

@@ -1,4 +1,8 @@
-"""The page's third section: one batch through layer norm, RMSNorm and batch norm, the latter in training and evaluated."""
+"""Writes page_norms.json for the page's section on three normalizations: one batch through layer norm,
+RMSNorm and batch norm, the last in training and in evaluation mode.
+
+functional.layer_norm, functional.batch_norm and nn.BatchNorm1d compute in float64; RMSNorm is written out.
+"""
 
 import torch
 from torch import nn
@@ -24,7 +28,18 @@ def cases():
     for samples in (1, 2, 4, 8):
         rows = x[:samples].double()
         trained = nn.functional.batch_norm(rows, None, None, training=True, eps=EPS) if samples > 1 else None
-        found.append({"samples": samples, "layer": pack(nn.functional.layer_norm(rows, [5], eps=EPS)),
-                      "rms": pack(rows / torch.sqrt(rows.pow(2).mean(-1, keepdim=True) + EPS)),
-                      "training": None if trained is None else pack(trained), "evaluation": pack(norm(rows))})
-    return {"x": pack(x), "runningMean": pack(norm.running_mean), "runningVar": pack(norm.running_var), "batches": found}
+        found.append(
+            {
+                "samples": samples,
+                "layer": pack(nn.functional.layer_norm(rows, [5], eps=EPS)),
+                "rms": pack(rows / torch.sqrt(rows.pow(2).mean(-1, keepdim=True) + EPS)),
+                "training": None if trained is None else pack(trained),
+                "evaluation": pack(norm(rows)),
+            }
+        )
+    return {
+        "x": pack(x),
+        "runningMean": pack(norm.running_mean),
+        "runningVar": pack(norm.running_var),
+        "batches": found,
+    }

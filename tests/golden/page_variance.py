@@ -1,4 +1,8 @@
-"""The page's second section: both variances of the notebook's layer n wide, and what they average over many samples."""
+"""Writes page_variance.json for the page's section on variance: biased and unbiased variance of the
+notebook's layer with n outputs, and their averages over many samples.
+
+Tensor.var computes in float64.
+"""
 
 import torch
 from torch import nn
@@ -12,7 +16,16 @@ def cases():
         row = torch.relu(nn.Linear(5, n)(batch))[0].double()
         torch.manual_seed(123)
         drawn = torch.randn(samples, n).double()
-        found.append({"n": n, "samples": samples, "unbiased": row.var().item(), "biased": row.var(unbiased=False).item(),
-                      "averages": {"unbiased": drawn.var(-1).mean().item(),
-                                   "biased": drawn.var(-1, unbiased=False).mean().item()}})
+        found.append(
+            {
+                "n": n,
+                "samples": samples,
+                "unbiased": row.var().item(),
+                "biased": row.var(unbiased=False).item(),
+                "averages": {
+                    "unbiased": drawn.var(-1).mean().item(),
+                    "biased": drawn.var(-1, unbiased=False).mean().item(),
+                },
+            }
+        )
     return found

@@ -1,14 +1,14 @@
-"""Tensors and what PyTorch prints for them: the golden values of web/lib/tensor/print.js.
+"""Writes printing.json: tensors and PyTorch's repr() of them, the expected output of web/lib/tensor/print.js.
 
-cases() gives a JSON-serialisable list of
+cases() returns a list of
     name       what the case shows
     shape      [] is a 0-d tensor
-    values     float32 values, row-major, with "nan", "inf", "-inf" and "-0" for what JSON cannot say; or
-               {"arange": n, "scale": s, "offset": o, "set": [[index, value], ...]}, where value i is
-               i * s + o in double, rounded to float32, and "set" then replaces single ones
+    values     float32 values, row-major, with "nan", "inf", "-inf" and "-0" for values that JSON lacks; or
+               {"arange": n, "scale": s, "offset": o, "set": [[index, value], ...]}: value i is i * s + o in
+               double, rounded to float32, and "set" then replaces single values
     sciMode    true, false or null (automatic), as torch.set_printoptions(sci_mode=...)
     precision  as torch.set_printoptions(precision=...)
-    expected   repr(tensor), which is what print writes
+    expected   repr(tensor)
 """
 
 import math
@@ -81,7 +81,7 @@ def fractions_and_integers():
     yield case("one element", [1], [0.1])
     yield case("zeros are integers", [2, 3], [0] * 6)
     yield case("a negative zero keeps its sign", [4], [0, -0.0, 1, -1])
-    yield case("zeros alone give no width: -0. sticks out", [2, 2], [0, -0.0, -0.0, 0])
+    yield case("zeros alone give no column width, so -0. is wider", [2, 2], [0, -0.0, -0.0, 0])
     yield case("a negative zero among fractions", [3], [-0.0, 0.25, 1])
     yield case("a small negative rounds to -0.0000", [2], [-0.0001, 0.0001], sci_mode=False)
 
@@ -96,15 +96,15 @@ def notation_chosen():
     yield case("an integer above 1e8 turns scientific", [2], [1e8 + 8, 2e8])
     yield case("the float32 nearest to 1e-4 is below it: scientific", [1], [1e-4])
     yield case("the next float32 is above 1e-4: fixed", [1], [float32(1e-4) + 2.0**-37])
-    yield case("nan and inf do not turn the notation", [4], [NAN, 1, -INF, 1000])
-    yield case("exponents have two digits at least", [3], [1e-8, 1e-5, 1e-2])
+    yield case("nan and inf do not change the notation", [4], [NAN, 1, -INF, 1000])
+    yield case("exponents have at least two digits", [3], [1e-8, 1e-5, 1e-2])
     yield case("the largest and smallest float32", [4], [HUGE, -HUGE, TINY, -TINY])
     yield case("denormals", [4], [TINY, 3 * TINY, 2.0**-127, -(2.0**-130)])
     yield case("zeros in scientific notation", [4], [0, -0.0, 1e-6, 1])
 
 
 def not_finite():
-    yield case("nan beside integers sticks out", [3], [1, NAN, 2])
+    yield case("nan beside integers is wider than the column", [3], [1, NAN, 2])
     yield case("inf beside integers has no point", [2, 2], [INF, 100, -INF, -100])
     yield case("nan and inf beside fractions are padded", [2, 3], [NAN, 0.5, INF, -INF, -0.25, 100.125])
     yield case("nan alone", [3], [NAN, NAN, NAN])
@@ -115,7 +115,9 @@ def not_finite():
 
 
 def notation_forced():
-    yield case("scientific forced on fractions sticks out", [3], [0.5, -0.25, 40], sci_mode=True)
+    yield case(
+        "scientific forced on fractions is wider than the column", [3], [0.5, -0.25, 40], sci_mode=True
+    )
     yield case("scientific forced on integers", [2, 2], [1, -2, 3, 0], sci_mode=True)
     yield case("fixed forced on tiny values keeps their wide columns", [2], [1e-6, -2e-5], sci_mode=False)
     yield case("fixed forced on a wide range", [3], [1e-6, 1, 1e6], sci_mode=False)
@@ -147,7 +149,7 @@ def ties():
     odd = [1, 3, 5, 7, 9, 11, 13, 15]
     yield case("a tie goes to the even fourth decimal", [8], [i / 32 for i in odd])
     yield case("a tie goes to the even decimal at two", [8], [i / 8 for i in odd], precision=2)
-    yield case("a tie goes to the even integer at none", [8], [i / 2 for i in odd], precision=0)
+    yield case("a tie goes to the even integer without decimals", [8], [i / 2 for i in odd], precision=0)
     yield case("a negative tie goes to the even decimal", [8], [-i / 32 - 1 for i in odd])
     yield case("a tie of the mantissa goes to even", [8], [1 + i / 32 for i in odd], sci_mode=True)
     large = [1000050, 1000150, 999985, 999995]
@@ -156,10 +158,14 @@ def ties():
     yield case("a tie of a small mantissa goes to even", [4], small, sci_mode=True)
     yield case("a tie of a one-digit mantissa", [6], [15, 25, 85, 95, 9.5, 8.5], sci_mode=True, precision=0)
     even_power = [369.7734375, 400.0234375, 400.0078125]
-    yield case("a tie goes by the mantissa, not the exponent", [3], even_power, sci_mode=True, precision=8)
+    yield case(
+        "a tie is decided by the mantissa, not the exponent", [3], even_power, sci_mode=True, precision=8
+    )
     near = [0.03125 + 2.0**-28, 0.03125 - 2.0**-29, 0.09375 + 2.0**-27, 0.09375 - 2.0**-27]
-    yield case("near a tie is no tie", [4], near)
-    yield case("near a tie of a one-digit mantissa", [4], [250, 254, 246, 350], sci_mode=True, precision=0)
+    yield case("a value near a tie is not a tie", [4], near)
+    yield case(
+        "a value near a tie of a one-digit mantissa", [4], [250, 254, 246, 350], sci_mode=True, precision=0
+    )
     yield case("rounding up may add a digit", [2], [9.99996, 99.99996])
     yield case("rounding up may raise the exponent", [2], [9.99996, 99999.6], sci_mode=True)
 
@@ -173,7 +179,7 @@ def shapes():
     yield case("a long row of integers wraps", [40], list(range(40)))
     yield case("long rows wrap under their own bracket", [2, 12], [(i - 12) * 0.3 for i in range(24)])
     yield case("long rows of a block wrap", [2, 1, 9], [(i - 9) * 1e-5 for i in range(18)])
-    yield case("values wider than a line stand one a line", [3], [0.1, 0.2, 0.3], precision=80)
+    yield case("values wider than a line stand one per line", [3], [0.1, 0.2, 0.3], precision=80)
     yield case("nine axes", [1, 2, 1, 1, 2, 1, 1, 1, 2], [i * 1.5 for i in range(8)])
 
 
@@ -183,7 +189,7 @@ def empties():
     yield case("empty columns say their size", [3, 0], [])
     yield case("empty blocks say their size", [2, 0, 4], [], sci_mode=True)
     yield case("a long size stays on the line", [0] + [10] * 14 + [1], [])
-    yield case("a size one longer goes to the next line", [0] + [10] * 15, [])
+    yield case("a longer size goes to the next line", [0] + [10] * 15, [])
 
 
 def summaries():
@@ -191,21 +197,21 @@ def summaries():
         return case(name, shape, arange(shape, scale, offset, replaced), **options)
 
     yield summary("1000 elements are printed in full", [1000], 1.0)
-    yield summary("1001 elements are summarised", [1001], 1.0)
+    yield summary("1001 elements are summarized", [1001], 1.0)
     yield summary("1001 elements in 7 rows", [7, 143])
     yield summary("1001 elements in 7 columns", [143, 7])
     yield summary("six rows are all shown", [6, 200], -0.25)
     yield summary("six columns are all shown", [200, 6], -0.25, 3.0)
     yield summary("one row", [1, 1200], 0.001, 1.0)
     yield summary("one column", [1200, 1], 1.0, -600.0)
-    yield summary("three axes summarised", [8, 9, 20], 0.1)
+    yield summary("three axes summarized", [8, 9, 20], 0.1)
     yield summary("three axes with short ones", [4, 60, 5], 0.1, -20.0)
-    yield summary("four axes summarised", [7, 2, 10, 8], 0.5)
-    yield summary("scientific notation summarised", [10, 1000], 0.01, 0.001)
+    yield summary("four axes summarized", [7, 2, 10, 8], 0.5)
+    yield summary("scientific notation summarized", [10, 1000], 0.01, 0.001)
     yield summary("fixed notation forced on a summary", [10, 1000], 0.01, 0.001, sci_mode=False)
     yield summary("precision in a summary", [2000], 0.3, precision=1)
     hidden = [(3, 0.5), (700, 1e30), (1496, "nan")]
-    yield summary("what is left out has no say in the format", [1500], 0.0, 2.0, hidden)
+    yield summary("elided values do not affect the format", [1500], 0.0, 2.0, hidden)
     edges = [(0, "nan"), (1, "-inf"), (1999, "-0")]
     yield summary("nan and inf at the edges of a summary", [2000], 0.0, 1.0, edges)
     yield summary("wide values wrap in a summary", [30, 50], 0.1, precision=9, sci_mode=True)

@@ -1,4 +1,7 @@
-"""ReLU forward and backward. x, then dy are drawn after manual_seed(seed)."""
+"""Writes relu.json: ReLU and its gradient.
+
+nn.ReLU computes in float64; autograd gives the gradient. A case draws, after manual_seed(seed): x, dy.
+"""
 
 import torch
 from torch import nn
