@@ -93,6 +93,31 @@ export function checkNonNegative(where, name, value) {
 }
 
 /**
+ * A probability, or a share such as BatchNorm's momentum.
+ *
+ * @param {string} where
+ * @param {string} name
+ * @param {unknown} value
+ * @returns {asserts value is number}
+ */
+export function checkProbability(where, name, value) {
+  checkNumber(where, name, value, 'a number from 0 to 1', (n) => n >= 0 && n <= 1)
+}
+
+/**
+ * A number such as eps that must stay above 0 when it is rounded to float32.
+ *
+ * @param {string} where
+ * @param {string} name
+ * @param {unknown} value
+ * @returns {asserts value is number}
+ */
+export function checkPositiveFloat32(where, name, value) {
+  const isPositive = (/** @type {number} */ n) => Math.fround(n) > 0 && Math.fround(n) < Infinity
+  checkNumber(where, name, value, 'a positive float32', isPositive)
+}
+
+/**
  * @param {string} where
  * @param {string} name
  * @param {unknown} value

@@ -212,8 +212,8 @@ export class Gpt {
   }
 
   /**
-   * Writes tensors as a file in the safetensors format, which Python's safetensors reads. A layer writes its own
-   * parameters and buffers: `layer.saveSafetensors()`.
+   * Writes tensors as a file in the safetensors format, which Python's safetensors reads. A layer writes its
+   * own parameters and buffers: `layer.saveSafetensors()`.
    *
    * @param {Record<string, Tensor>} dict tensors by name, of any instance
    * @returns {Uint8Array} the bytes of the file; the values are float32
@@ -236,8 +236,8 @@ export class Gpt {
    *
    * @param {Uint8Array | ArrayBuffer} bytes the file
    * @returns {Record<string, Tensor>} new tensors by name
-   * @throws {GptLayersError} TYPE; VALUE where the file is truncated or damaged, or float32 cannot represent an
-   *   integer; UNSUPPORTED for another dtype; MEMORY
+   * @throws {GptLayersError} TYPE; VALUE where the file is truncated or damaged, or float32 cannot represent
+   *   an integer; UNSUPPORTED for another dtype; MEMORY
    * @example gpt.loadSafetensors(readFileSync('model.safetensors'))
    */
   loadSafetensors(bytes) {
@@ -255,8 +255,8 @@ export class Gpt {
   }
 
   /**
-   * Cross entropy, as PyTorch's nn.functional.cross_entropy, except that the classes are always the last axis:
-   * the mean over the targets of
+   * Cross entropy, as PyTorch's nn.functional.cross_entropy, except that the classes are always the last axis.
+   * The mean over the targets of
    *
    *     -log softmax(logits)[target]
    *

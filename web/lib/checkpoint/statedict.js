@@ -11,7 +11,7 @@ import { Tensor } from '../tensor/tensor.js'
  * @typedef {(name: string, shape: readonly number[]) => () => Float32Array} Prepare
  */
 
-/** @param {string} name of a property @returns {string} as in a state dict: runningMean becomes running_mean */
+/** @param {string} name a property's @returns {string} the state dict's: running_mean for runningMean */
 export const snakeCase = (name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
 /**
@@ -25,15 +25,16 @@ export function firstNames(named) {
 }
 
 /**
- * Copies the values of a checkpoint into a layer. Where a name, a shape or a value does not fit, nothing is changed.
+ * Copies the values of a checkpoint into a layer. Where a name, a shape or a value does not fit, nothing is
+ * changed.
  *
  * @param {Module} module
  * @param {string} where
  * @param {string} what the argument's name, for errors
  * @param {readonly string[]} names the checkpoint's, ours or foreign
  * @param {Prepare} prepare
- * @throws {GptLayersError} VALUE for a name that is missing, unknown or there twice, or for tied tensors that differ;
- *   DISPOSED; whatever `prepare` throws
+ * @throws {GptLayersError} VALUE for a name that is missing, unknown or there twice, or for tied tensors that
+ *   differ; DISPOSED; whatever `prepare` throws
  */
 export function copyInto(module, where, what, names, prepare) {
   const { substitutes } = /** @type {typeof Module} */ (module.constructor)
@@ -94,7 +95,8 @@ function match(module, where, what, names, own) {
 /**
  * @param {Module} module
  * @param {string} given a name in a checkpoint: ours, PyTorch's or GPT-2's
- * @returns {{ name: string, transposed: boolean } | null} the name in `stateDict`; null for an entry to be ignored
+ * @returns {{ name: string, transposed: boolean } | null} the name in `stateDict`; null for an entry to be
+ *   ignored
  */
 function resolve(module, given) {
   const { aliases, foreignPrefix } = /** @type {typeof Module} */ (module.constructor)

@@ -7,8 +7,8 @@ import { Tensor } from '../tensor/tensor.js'
 import { Module } from './module.js'
 
 /**
- * What Linear and Conv1D share: y = x · W + bias. They differ in the layout of the weight, its initial values, and the
- * names of the sizes.
+ * What Linear and Conv1D share: y = x · W + bias. They differ in the layout of the weight, its initial
+ * values, and the names of the sizes.
  *
  * @typedef {object} Layout
  * @property {string} name of the class, for errors

@@ -1,7 +1,14 @@
 /** @import { Runtime } from '../runtime/runtime.js' */
 /** @import { Context, Returned } from './forward.js' */
 
-import { checkBoolean, checkNumber, checkObject, checkOptions, checkSize } from '../check.js'
+import {
+  checkBoolean,
+  checkNumber,
+  checkObject,
+  checkOptions,
+  checkProbability,
+  checkSize,
+} from '../check.js'
 import { GptLayersError } from '../errors.js'
 import { SCRATCH } from '../runtime/runtime.js'
 import { checkRows, checkTensorOf } from '../tensor/check.js'
@@ -28,14 +35,14 @@ export class Attention extends Module {
   /** Determines the dropout of the weights in the last `forward`. */ #seed = 0
 
   /**
-   * Draws both layers' weights from the instance's generator, in PyTorch's order. In training mode dropout applies to the
-   * weights and to the output of cProj; its masks are not PyTorch's, see Dropout.
+   * Draws both layers' weights from the instance's generator, in PyTorch's order. In training mode dropout
+   * applies to the weights and to the output of cProj; its masks are not PyTorch's, see Dropout.
    *
    * @param {Runtime} runtime
-   * @param {{ embDim: number, nHeads: number, contextLength: number, dropRate?: number, qkvBias?: boolean }} config
-   *   GPT_CONFIG_124M as it is, or your own; other names are ignored. embDim: a multiple of nHeads. contextLength: the
-   *   most tokens that x may have. dropRate: the probability of dropout, 0 by default. qkvBias: whether cAttn has a
-   *   bias, true by default
+   * @param {{ embDim: number, nHeads: number, contextLength: number, dropRate?: number, qkvBias?: boolean }}
+   *   config GPT_CONFIG_124M as it is, or your own; other names are ignored. embDim: a multiple of nHeads.
+   *   contextLength: the most tokens that x may have. dropRate: the probability of dropout, 0 by default.
+   *   qkvBias: whether cAttn has a bias, true by default
    * @throws {GptLayersError} TYPE, VALUE, MEMORY
    * @example new Attention(GPT_CONFIG_124M).forward(gpt.rand([2, 3, 768])).shape // [2, 3, 768]
    */
@@ -47,7 +54,7 @@ export class Attention extends Module {
     checkSize('Attention', 'nHeads', nHeads)
     checkNumber('Attention', 'nHeads', nHeads, `a divisor of ${embDim} (embDim)`, (n) => embDim % n === 0)
     checkSize('Attention', 'contextLength', contextLength)
-    checkNumber('Attention', 'dropRate', dropRate, 'a number from 0 to 1', (n) => n >= 0 && n <= 1)
+    checkProbability('Attention', 'dropRate', dropRate)
     checkBoolean('Attention', 'qkvBias', qkvBias)
     /** @readonly */
     this.embDim = embDim
@@ -74,13 +81,13 @@ export class Attention extends Module {
    * @param {Tensor} x [..., tokens, embDim], not modified
    * @param {{ returnWeights?: false }} [options]
    * @returns {Tensor} of x's shape
-   * @throws {GptLayersError} SHAPE when x does not end in [tokens, embDim] with at most contextLength tokens; TYPE, VALUE,
-   *   DISPOSED, MEMORY
+   * @throws {GptLayersError} SHAPE when x does not end in [tokens, embDim] with at most contextLength tokens;
+   *   TYPE, VALUE, DISPOSED, MEMORY
    */
   /**
-   * Returns the weights as well: [..., nHeads, tokens, tokens], from before dropout. Row i holds the weights with which
-   * token i sees tokens 0 to i. They sum to 1; the weights of later tokens are 0. Within a model, pass the same option to
-   * the model's `forward`, and get the weights from `onForward`.
+   * Returns the weights as well: [..., nHeads, tokens, tokens], from before dropout. Row i holds the weights
+   * with which token i sees tokens 0 to i. They sum to 1; the weights of later tokens are 0. Within a model,
+   * pass the same option to the model's `forward`, and get the weights from `onForward`.
    *
    * @overload
    * @param {Tensor} x [..., tokens, embDim], not modified
@@ -117,7 +124,8 @@ export class Attention extends Module {
         this.save({ qkv, y, lse: /** @type {Tensor} */ (lse) })
         this.#seed = seed
       }
-      // In evaluation mode this frees qkv, and cProj's output takes its place: x, qkv and y are the peak of memory.
+      // In evaluation mode this frees qkv, and cProj's output takes its place: x, qkv and y are the peak of
+      // memory.
       qkv.dispose()
       const output = this.residDropout.forward(this.cProj.forward(y))
       return weights ? { output, weights } : output

@@ -1,21 +1,21 @@
 /** @import { Runtime } from '../runtime/runtime.js' */
 
-import { checkNumber, checkOptions, checkSize } from '../check.js'
+import { checkOptions, checkPositiveFloat32, checkProbability, checkSize } from '../check.js'
 import { GptLayersError } from '../errors.js'
 import { checkRows, checkTensorOf } from '../tensor/check.js'
 import { Tensor } from '../tensor/tensor.js'
 import { Module } from './module.js'
 
 /**
- * Batch normalization over all leading axes (Ioffe, Szegedy 2015, arXiv:1502.03167), as PyTorch's nn.BatchNorm1d:
- * y = scale · (x - mean) / √(var + eps) + shift.
+ * Batch normalization over all leading axes (Ioffe, Szegedy 2015, arXiv:1502.03167), as PyTorch's
+ * nn.BatchNorm1d: y = scale · (x - mean) / √(var + eps) + shift.
  *
  * - In training mode mean and var are the batch's, var biased. They also update the running statistics:
  *   running = (1 - momentum) · running + momentum · the batch's, var unbiased.
  * - In evaluation mode mean and var are the running statistics.
  *
- * PyTorch calls scale and shift weight and bias. Its buffer num_batches_tracked is ignored: PyTorch needs it only for
- * momentum=None.
+ * PyTorch calls scale and shift weight and bias. Its buffer num_batches_tracked is ignored: PyTorch needs it
+ * only for momentum=None.
  */
 export class BatchNorm extends Module {
   /** PyTorch's names. @override @internal */
@@ -24,8 +24,8 @@ export class BatchNorm extends Module {
   /**
    * @param {Runtime} runtime
    * @param {number} numFeatures the size of the last axis
-   * @param {{ eps?: number, momentum?: number }} [options] eps: added to the variance, above 0; 1e-5 by default.
-   *   momentum: the weight of a new batch in the running statistics, from 0 to 1; 0.1 by default
+   * @param {{ eps?: number, momentum?: number }} [options] eps: added to the variance, above 0; 1e-5 by
+   *   default. momentum: the weight of a new batch in the running statistics, from 0 to 1; 0.1 by default
    * @throws {GptLayersError} TYPE, VALUE, MEMORY
    * @example new BatchNorm(5).forward(gpt.randn([8, 5])).shape // [8, 5]
    */
@@ -33,9 +33,8 @@ export class BatchNorm extends Module {
     super(runtime)
     checkSize('BatchNorm', 'numFeatures', numFeatures)
     const { eps, momentum } = checkOptions('BatchNorm', options, { eps: 1e-5, momentum: 0.1 })
-    const isPositive = (/** @type {number} */ n) => Math.fround(n) > 0 && Math.fround(n) < Infinity
-    checkNumber('BatchNorm', 'eps', eps, 'a positive float32', isPositive)
-    checkNumber('BatchNorm', 'momentum', momentum, 'a number from 0 to 1', (n) => n >= 0 && n <= 1)
+    checkPositiveFloat32('BatchNorm', 'eps', eps)
+    checkProbability('BatchNorm', 'momentum', momentum)
     /** @readonly */
     this.numFeatures = numFeatures
     /** @readonly */
@@ -67,8 +66,8 @@ export class BatchNorm extends Module {
    * @override
    * @param {Tensor} x [..., numFeatures], not modified; at least 2 rows in training mode
    * @returns {Tensor} of x's shape; within 5e-6 of float64 (absolute below 1, relative above)
-   * @throws {GptLayersError} SHAPE when the last axis is not numFeatures; VALUE for fewer rows in training mode; TYPE,
-   *   DISPOSED, MEMORY
+   * @throws {GptLayersError} SHAPE when the last axis is not numFeatures; VALUE for fewer rows in training
+   *   mode; TYPE, DISPOSED, MEMORY
    */
   forward(x) {
     const where = 'BatchNorm.forward'

@@ -7,12 +7,13 @@ import { Affine } from './affine.js'
 const DEVIATION = 0.02
 
 /**
- * y = x · weight + bias, GPT-2's linear layer, as transformers' Conv1D: x [..., nx], weight [nx, nf]. It is a Linear
- * whose weight is stored transposed and whose sizes come in the other order.
+ * y = x · weight + bias, GPT-2's linear layer, as transformers' Conv1D: x [..., nx], weight [nx, nf]. It is a
+ * Linear whose weight is stored transposed and whose sizes come in the other order.
  */
 export class Conv1D extends Affine {
   /**
-   * Draws the weight from N(0, 0.02) from the instance's generator, as PyTorch's nn.init.normal_. The bias is zeros.
+   * Draws the weight from N(0, 0.02) from the instance's generator, as PyTorch's nn.init.normal_. The bias is
+   * zeros.
    *
    * @param {Runtime} runtime
    * @param {number} nf features that come out

@@ -1,16 +1,16 @@
 /** @import { Runtime } from '../runtime/runtime.js' */
 
-import { checkNumber } from '../check.js'
+import { checkProbability } from '../check.js'
 import { checkTensor, checkTensorOf } from '../tensor/check.js'
 import { Tensor } from '../tensor/tensor.js'
 import { Module } from './module.js'
 
 /**
- * Dropout (Srivastava et al. 2014, JMLR 15), as PyTorch's nn.Dropout: in training mode each element is 0 with probability
- * p, otherwise divided by 1 - p.
+ * Dropout (Srivastava et al. 2014, JMLR 15), as PyTorch's nn.Dropout: in training mode each element is 0 with
+ * probability p, otherwise divided by 1 - p.
  *
- * `manualSeed` makes the masks reproducible, on any number of threads. They differ from PyTorch's: PyTorch draws one
- * random word per element, this layer one per call.
+ * `manualSeed` makes the masks reproducible, on any number of threads. They differ from PyTorch's: PyTorch
+ * draws one random word per element, this layer one per call.
  */
 export class Dropout extends Module {
   /** Determines the mask of the last `forward`. */ #seed = 0
@@ -24,7 +24,7 @@ export class Dropout extends Module {
    */
   constructor(runtime, p = 0.5) {
     super(runtime)
-    checkNumber('Dropout', 'p', p, 'a number from 0 to 1', (n) => n >= 0 && n <= 1)
+    checkProbability('Dropout', 'p', p)
     /** @readonly */
     this.p = p
   }
@@ -32,7 +32,8 @@ export class Dropout extends Module {
   /**
    * @override
    * @param {Tensor} x of any shape, not modified
-   * @returns {Tensor} of x's shape. In evaluation mode, and where p is 0, it shares x's memory, as `x.reshape(x.shape)`
+   * @returns {Tensor} of x's shape. In evaluation mode, and where p is 0, it shares x's memory, as
+   *   `x.reshape(x.shape)`
    * @throws {GptLayersError} TYPE, DISPOSED, MEMORY
    */
   forward(x) {

@@ -10,9 +10,9 @@ import { Linear } from './linear.js'
 import { Module } from './module.js'
 
 /**
- * The fewest rows per thread for which the fused kernel is cut by rows; each thread then reads all the weights. With
- * fewer rows the three layers run one by one, cut by outputs, because few rows do not divide evenly. GPT-2's size on two
- * threads:
+ * The fewest rows per thread for which the fused kernel is cut by rows; each thread then reads all the
+ * weights. With fewer rows the three layers run one by one, cut by outputs, because few rows do not divide
+ * evenly. GPT-2's size on two threads:
  *
  * | rows | fused, cut by rows | layer by layer |
  * | --- | --- | --- |
@@ -25,8 +25,8 @@ const ROWS_PER_THREAD = 32
 
 /**
  * The transformer's position-wise network, as the notebook's class: Linear(embDim, hiddenDim), GELU,
- * Linear(hiddenDim, embDim). In evaluation mode one kernel computes all three, and the hidden activations never exist as
- * a whole. In training mode they do, because `backward` needs them.
+ * Linear(hiddenDim, embDim). In evaluation mode one kernel computes all three, and the hidden activations
+ * never exist as a whole. In training mode they do, because `backward` needs them.
  */
 export class FeedForward extends Module {
   /** GPT-2's names, and its Conv1D layout. @override @internal */
@@ -41,9 +41,10 @@ export class FeedForward extends Module {
    * Draws both layers' parameters from the instance's generator, in PyTorch's order.
    *
    * @param {Runtime} runtime
-   * @param {{ embDim: number, hiddenDim?: number, approximate?: 'tanh' | 'none' }} config GPT_CONFIG_124M as it is, or
-   *   your own. hiddenDim: 4 · embDim by default. approximate: as for GELU. Other names are ignored, `dropRate` too: like
-   *   the notebook's class this layer has no dropout; TransformerBlock has it, behind this layer
+   * @param {{ embDim: number, hiddenDim?: number, approximate?: 'tanh' | 'none' }} config GPT_CONFIG_124M as
+   *   it is, or your own. hiddenDim: 4 · embDim by default. approximate: as for GELU. Other names are
+   *   ignored, `dropRate` too: like the notebook's class this layer has no dropout; TransformerBlock has it,
+   *   behind this layer
    * @throws {GptLayersError} TYPE, VALUE, MEMORY
    * @example new FeedForward(GPT_CONFIG_124M).forward(gpt.rand([2, 3, 768])).shape // [2, 3, 768]
    */

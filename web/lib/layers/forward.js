@@ -22,15 +22,17 @@ import { GptLayersError } from '../errors.js'
  */
 
 /**
- * One call of `forward`, as a listener sees it. The tensors are valid during the listener's call only: `clone` those that
- * you keep.
+ * One call of `forward`, as a listener sees it. The tensors are valid during the listener's call only:
+ * `clone` those that you keep.
  *
  * @typedef {object} ForwardEvent
- * @property {string} name the module's path in the one that is listened to, such as `trf_blocks.0.norm1`; '' for that one
+ * @property {string} name the module's path in the one that is listened to, such as `trf_blocks.0.norm1`; ''
+ *   for that one
  * @property {Module} module
  * @property {Indices} input the first argument: a Tensor, or the integers that Embedding and GPTModel take
  * @property {Tensor} output
- * @property {Tensor} [weights] an Attention's [..., nHeads, tokens, tokens], where the context has `returnWeights: true`
+ * @property {Tensor} [weights] an Attention's [..., nHeads, tokens, tokens], where the context has
+ *   `returnWeights: true`
  */
 
 /** @typedef {(event: ForwardEvent) => void} ForwardListener */
@@ -53,8 +55,8 @@ const observed = new WeakMap()
 export const isObserved = (module) => observed.has(module)
 
 /**
- * Tells a listener of every `forward` of some modules. A module without listeners pays nothing: its `forward` is wrapped
- * while there are any.
+ * Tells a listener of every `forward` of some modules. A module without listeners pays nothing: its `forward`
+ * is wrapped while there are any.
  *
  * @param {string} where
  * @param {readonly (readonly [string, Module])[]} named

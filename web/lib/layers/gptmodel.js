@@ -18,9 +18,12 @@ import { TransformerBlock } from './transformerblock.js'
 const DEVIATION = 0.02
 
 /**
- * GPT-2 (Radford et al. 2019): embeddings of tokens and positions, dropout, transformer blocks, a final layer norm, and
- * a head without bias that computes a logit for each token of the vocabulary:
- * h = dropout(tokEmb(ids) + posEmb(positions)), h = block(h) for each block, logits = outHead(finalNorm(h)).
+ * GPT-2 (Radford et al. 2019): embeddings of tokens and positions, dropout, transformer blocks, a final layer
+ * norm, and a head without bias that computes a logit for each token of the vocabulary:
+ *
+ *     h = dropout(tokEmb(ids) + posEmb(positions))
+ *     h = block(h)                                      for each block
+ *     logits = outHead(finalNorm(h))
  */
 export class GPTModel extends Module {
   /** GPT-2's names. @override @internal */
@@ -45,11 +48,12 @@ export class GPTModel extends Module {
    *
    * @param {Runtime} runtime
    * @param {{ vocabSize: number, contextLength: number, nLayers: number, tieWeights?: boolean } &
-   *   ConstructorParameters<typeof TransformerBlock>[1]} config GPT_CONFIG_124M as it is, or your own. vocabSize: ids are
-   *   from 0 to vocabSize - 1. contextLength: the most tokens of a sequence. nLayers: the number of blocks. tieWeights:
-   *   whether tokEmb and outHead share one weight, as in GPT-2; false by default. If true, that weight and posEmb's are
-   *   drawn once more, from N(0, 0.02) as GPT-2's. The other names: as for Attention and FeedForward. GPT-2's own
-   *   checkpoint loads into { ...GPT_CONFIG_124M, qkvBias: true, tieWeights: true }.
+   *   ConstructorParameters<typeof TransformerBlock>[1]} config GPT_CONFIG_124M as it is, or your own.
+   *   vocabSize: ids are from 0 to vocabSize - 1. contextLength: the most tokens of a sequence. nLayers: the
+   *   number of blocks. tieWeights: whether tokEmb and outHead share one weight, as in GPT-2; false by
+   *   default. If true, that weight and posEmb's are drawn once more, from N(0, 0.02) as GPT-2's. The other
+   *   names: as for Attention and FeedForward. GPT-2's own checkpoint loads into { ...GPT_CONFIG_124M,
+   *   qkvBias: true, tieWeights: true }.
    * @throws {GptLayersError} TYPE, VALUE, MEMORY
    * @example new GPTModel({ vocabSize: 65, contextLength: 32, embDim: 64, nHeads: 4, nLayers: 2 })
    */
@@ -91,20 +95,20 @@ export class GPTModel extends Module {
     if (tieWeights) {
       this.tokEmb.weight.dispose()
       this.tokEmb.weight = this.outHead.weight
-      // With positions from N(0, 1) the tokens, of the head's small deviation, would hardly count: a small model's loss
-      // is 2.5 after 600 steps, instead of 0.1.
+      // With positions from N(0, 1) the tokens, of the head's small deviation, would hardly count: a small
+      // model's loss is 2.5 after 600 steps, instead of 0.1.
       for (const { weight } of [this.tokEmb, this.posEmb]) runtime.generator.normal(weight, DEVIATION)
     }
   }
 
   /**
    * @override
-   * @param {Indices} ids [..., tokens] integers from 0 to vocabSize - 1: nested arrays, a typed array for one sequence, or
-   *   a Tensor
+   * @param {Indices} ids [..., tokens] integers from 0 to vocabSize - 1: nested arrays, a typed array for one
+   *   sequence, or a Tensor
    * @param {Context} [context] passed on to the blocks, such as `{ returnWeights: true }`; see `onForward`
    * @returns {Tensor} logits [..., tokens, vocabSize]
-   * @throws {GptLayersError} SHAPE when there are no tokens, or more than contextLength; VALUE for an id out of range; TYPE,
-   *   DISPOSED, MEMORY
+   * @throws {GptLayersError} SHAPE when there are no tokens, or more than contextLength; VALUE for an id out
+   *   of range; TYPE, DISPOSED, MEMORY
    * @example model.forward([[0, 1, 2], [2, 3, 4]]).shape // [2, 3, 5], for a vocabulary of 5
    */
   forward(ids, context) {
@@ -138,8 +142,8 @@ export class GPTModel extends Module {
    * @override
    * @param {Tensor} dlogits of the shape that `forward` returned, not modified
    * @returns {any} null: integers have no gradient
-   * @throws {GptLayersError} VALUE when there was no `forward` in training mode since the last `backward`; SHAPE, TYPE,
-   *   DISPOSED, MEMORY
+   * @throws {GptLayersError} VALUE when there was no `forward` in training mode since the last `backward`;
+   *   SHAPE, TYPE, DISPOSED, MEMORY
    * @example model.backward(gpt.crossEntropy(model.forward(tokens), targets).backward())
    */
   backward(dlogits) {

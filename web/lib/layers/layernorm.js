@@ -1,14 +1,15 @@
 /** @import { Runtime } from '../runtime/runtime.js' */
 
-import { checkNumber, checkOptions, checkSize } from '../check.js'
+import { checkOptions, checkPositiveFloat32, checkSize } from '../check.js'
 import { checkRows, checkTensorOf } from '../tensor/check.js'
 import { Tensor } from '../tensor/tensor.js'
 import { Module } from './module.js'
 
 /**
  * Layer normalization over the last axis (Ba, Kiros, Hinton 2016, arXiv:1607.06450), as the notebook's class:
- * y = scale · (x - mean) / √(var + eps) + shift, with the biased variance (divided by embDim). PyTorch's nn.LayerNorm
- * computes the same and calls scale and shift weight and bias; `loadStateDict` takes those names, too.
+ * y = scale · (x - mean) / √(var + eps) + shift, with the biased variance (divided by embDim). PyTorch's
+ * nn.LayerNorm computes the same and calls scale and shift weight and bias; `loadStateDict` takes those
+ * names, too.
  */
 export class LayerNorm extends Module {
   /** PyTorch's names. @override @internal */
@@ -25,8 +26,7 @@ export class LayerNorm extends Module {
     super(runtime)
     checkSize('LayerNorm', 'embDim', embDim)
     const { eps } = checkOptions('LayerNorm', options, { eps: 1e-5 })
-    const isPositive = (/** @type {number} */ n) => Math.fround(n) > 0 && Math.fround(n) < Infinity
-    checkNumber('LayerNorm', 'eps', eps, 'a positive float32', isPositive)
+    checkPositiveFloat32('LayerNorm', 'eps', eps)
     /** @readonly */
     this.embDim = embDim
     /** @readonly */
@@ -72,7 +72,8 @@ export class LayerNorm extends Module {
   /**
    * @override
    * @param {Tensor} dy of x's shape, not modified
-   * @returns {Tensor} dx; within 2e-5 of float64 relative to the largest, even where the mean is 1e5 standard deviations
+   * @returns {Tensor} dx; within 2e-5 of float64 relative to the largest, even where the mean is 1e5 standard
+   *   deviations
    */
   backward(dy) {
     const where = 'LayerNorm.backward'

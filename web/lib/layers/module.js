@@ -11,9 +11,9 @@ import { Tensor } from '../tensor/tensor.js'
 import { observe } from './forward.js'
 
 /**
- * The base of every layer, under nn.Module's names. Extend `gpt.Module` for a layer of your own. Its parameters are the
- * properties that are tensors, except those of `registerBuffer`; the layers inside are the properties that are layers or
- * arrays of layers.
+ * The base of every layer, under nn.Module's names. Extend `gpt.Module` for a layer of your own. Its
+ * parameters are the properties that are tensors, except those of `registerBuffer`; the layers inside are the
+ * properties that are layers or arrays of layers.
  *
  * @example
  * class Scale extends gpt.Module {
@@ -78,8 +78,8 @@ export class Module {
    * Computes the layer. In training mode it keeps the tensors that `backward` needs.
    *
    * @param {Tensor} x
-   * @param {Context} [context] options of this call, such as `{ returnWeights: true }`. A layer that contains layers passes
-   *   it on to those that take one; Sequential to all
+   * @param {Context} [context] options of this call, such as `{ returnWeights: true }`. A layer that contains
+   *   layers passes it on to those that take one; Sequential to all
    * @returns {Tensor}
    */
   forward(x, context) {
@@ -91,14 +91,14 @@ export class Module {
   }
 
   /**
-   * Returns the gradient with respect to the input of the last `forward`, and adds the gradients with respect to the
-   * parameters to their `.grad`. Call it once after each `forward` in training mode; the input of that `forward` must not
-   * have changed.
+   * Returns the gradient with respect to the input of the last `forward`, and adds the gradients with respect
+   * to the parameters to their `.grad`. Call it once after each `forward` in training mode; the input of that
+   * `forward` must not have changed.
    *
    * @param {Tensor} dy the gradient with respect to the output of `forward`, of its shape; not modified
    * @returns {Tensor} dx
-   * @throws {GptLayersError} VALUE when there was no `forward` in training mode since the last `backward`; SHAPE, TYPE,
-   *   DISPOSED, MEMORY
+   * @throws {GptLayersError} VALUE when there was no `forward` in training mode since the last `backward`;
+   *   SHAPE, TYPE, DISPOSED, MEMORY
    */
   backward(dy) {
     throw new GptLayersError(
@@ -108,14 +108,14 @@ export class Module {
   }
 
   /**
-   * Calls a listener after every `forward` of this layer and of every layer inside, as PyTorch's forward hooks. Layers
-   * inside come before the layer that contains them. Without listeners a layer runs at full speed. A layer added later is
-   * not listened to.
+   * Calls a listener after every `forward` of this layer and of every layer inside, as PyTorch's forward
+   * hooks. Layers inside come before the layer that contains them. Without listeners a layer runs at full
+   * speed. A layer added later is not listened to.
    *
-   * @param {ForwardListener} listener gets `{ name, module, input, output }`. name: the path of the layer, such as
-   *   `trf_blocks.0.norm1`, or '' for this one. The tensors are valid during the call: `clone` those that you keep. An
-   *   error that it throws ends the `forward`. With `forward(x, { returnWeights: true })` the event of an Attention has
-   *   its `weights`, too.
+   * @param {ForwardListener} listener gets `{ name, module, input, output }`. name: the path of the layer,
+   *   such as `trf_blocks.0.norm1`, or '' for this one. The tensors are valid during the call: `clone` those
+   *   that you keep. An error that it throws ends the `forward`. With `forward(x, { returnWeights: true })`
+   *   the event of an Attention has its `weights`, too.
    * @returns {() => void} ends it; calling it again does nothing
    * @throws {GptLayersError} TYPE
    * @example
@@ -130,8 +130,8 @@ export class Module {
   }
 
   /**
-   * Adds a tensor that is state but not trained, such as a running mean, as PyTorch's register_buffer. It becomes the
-   * property `name`; `stateDict` has it, `parameters` does not.
+   * Adds a tensor that is state but not trained, such as a running mean, as PyTorch's register_buffer. It
+   * becomes the property `name`; `stateDict` has it, `parameters` does not.
    *
    * @param {string} name of a property that does not exist yet, or that is a buffer
    * @param {Tensor} tensor
@@ -160,10 +160,11 @@ export class Module {
   }
 
   /**
-   * Keeps tensors for `backward`, in place of those of the `forward` before; does nothing in evaluation mode. The layer
-   * holds the memory itself: the caller, or a scope, may dispose the tensors.
+   * Keeps tensors for `backward`, in place of those of the `forward` before; does nothing in evaluation mode.
+   * The layer holds the memory itself: the caller, or a scope, may dispose the tensors.
    *
-   * @param {Record<string, Tensor>} tensors by names of your choice; they must not be modified until `backward`
+   * @param {Record<string, Tensor>} tensors by names of your choice; they must not be modified until
+   *   `backward`
    * @throws {GptLayersError} DISPOSED
    */
   save(tensors) {
@@ -198,8 +199,8 @@ export class Module {
   }
 
   /**
-   * Lets a kernel write the gradients of some parameters, and adds them to each `.grad`. Kernels write gradients instead
-   * of adding them, so that a part of a call can be run again; see Pool.
+   * Lets a kernel write the gradients of some parameters, and adds them to each `.grad`. Kernels write
+   * gradients instead of adding them, so that a part of a call can be run again; see Pool.
    *
    * @internal
    * @param {string} where
@@ -231,8 +232,8 @@ export class Module {
   }
 
   /**
-   * The parameters with their names, as PyTorch has them, such as `layers.0.weight`. A parameter that two layers share
-   * has the first of its names.
+   * The parameters with their names, as PyTorch has them, such as `layers.0.weight`. A parameter that two
+   * layers share has the first of its names.
    *
    * @returns {[string, Tensor][]}
    */
@@ -270,8 +271,8 @@ export class Module {
   /**
    * Copies values into the parameters and buffers. Where a name or a shape does not fit, nothing is changed.
    *
-   * @param {Record<string, Tensor>} dict tensors of any instance, under the names of `stateDict`, or of PyTorch's layer,
-   *   or of GPT-2's checkpoint. Of a tensor with two names, one name is enough
+   * @param {Record<string, Tensor>} dict tensors of any instance, under the names of `stateDict`, or of
+   *   PyTorch's layer, or of GPT-2's checkpoint. Of a tensor with two names, one name is enough
    * @throws {GptLayersError} VALUE for a name that is missing or unknown, SHAPE, TYPE, DISPOSED
    */
   loadStateDict(dict) {
@@ -289,8 +290,8 @@ export class Module {
   }
 
   /**
-   * The state dict as a safetensors file, float32, which Python's safetensors reads. A tensor with two names is written
-   * once, under the first.
+   * The state dict as a safetensors file, float32, which Python's safetensors reads. A tensor with two names
+   * is written once, under the first.
    *
    * @returns {Uint8Array}
    * @throws {GptLayersError} DISPOSED
@@ -302,12 +303,12 @@ export class Module {
   }
 
   /**
-   * Copies the values of a safetensors file into the parameters and buffers, by the names that `loadStateDict` takes.
-   * Floats of 16 to 64 bits are rounded to float32; integers must be float32 values.
+   * Copies the values of a safetensors file into the parameters and buffers, by the names that
+   * `loadStateDict` takes. Floats of 16 to 64 bits are rounded to float32; integers must be float32 values.
    *
    * @param {Uint8Array | ArrayBuffer} bytes the file
-   * @throws {GptLayersError} as `loadStateDict`; VALUE for a file that is truncated or damaged; UNSUPPORTED for other
-   *   types. Nothing is changed then
+   * @throws {GptLayersError} as `loadStateDict`; VALUE for a file that is truncated or damaged; UNSUPPORTED
+   *   for other types. Nothing is changed then
    */
   loadSafetensors(bytes) {
     const where = `${this.constructor.name}.loadSafetensors`
@@ -330,8 +331,8 @@ export class Module {
   }
 
   /**
-   * Frees the parameters, the buffers and everything kept for `backward` at once. Using the layer afterwards is an error;
-   * disposing again is not.
+   * Frees the parameters, the buffers and everything kept for `backward` at once. Using the layer afterwards
+   * is an error; disposing again is not.
    */
   dispose() {
     for (const tensor of this[TENSORS]()) tensor.dispose()

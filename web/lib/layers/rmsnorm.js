@@ -1,6 +1,6 @@
 /** @import { Runtime } from '../runtime/runtime.js' */
 
-import { checkNumber, checkOptions, checkSize } from '../check.js'
+import { checkOptions, checkPositiveFloat32, checkSize } from '../check.js'
 import { checkRows, checkTensorOf } from '../tensor/check.js'
 import { Tensor } from '../tensor/tensor.js'
 import { Module } from './module.js'
@@ -24,8 +24,7 @@ export class RMSNorm extends Module {
     super(runtime)
     checkSize('RMSNorm', 'embDim', embDim)
     const { eps } = checkOptions('RMSNorm', options, { eps: 1e-5 })
-    const isPositive = (/** @type {number} */ n) => Math.fround(n) > 0 && Math.fround(n) < Infinity
-    checkNumber('RMSNorm', 'eps', eps, 'a positive float32', isPositive)
+    checkPositiveFloat32('RMSNorm', 'eps', eps)
     /** @readonly */
     this.embDim = embDim
     /** @readonly */

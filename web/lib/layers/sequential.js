@@ -8,7 +8,7 @@ import { checkTensor } from '../tensor/check.js'
 import { outputOf } from './forward.js'
 import { Module } from './module.js'
 
-/** Layers one after the other, as PyTorch's nn.Sequential. The tensors between two layers are freed at once. */
+/** Layers one after the other, as PyTorch's nn.Sequential. Tensors between two layers are freed at once. */
 export class Sequential extends Module {
   /**
    * @param {Runtime} runtime
@@ -28,7 +28,8 @@ export class Sequential extends Module {
       if (module.runtime !== runtime) {
         throw new GptLayersError(
           'VALUE',
-          `Sequential: modules[${i}] should come from the same load(), got another's ${module.constructor.name}`,
+          `Sequential: modules[${i}] should come from the same load(), ` +
+            `got another's ${module.constructor.name}`,
         )
       }
     })

@@ -12,8 +12,13 @@ import { LayerNorm } from './layernorm.js'
 import { Module } from './module.js'
 
 /**
- * One block of GPT-2: attention, then the feed-forward network, each on normalized input and with a shortcut around it:
- * h = x + attn(norm1(x)), y = h + dropout(ff(norm2(h))). attn has its own dropout, where GPT-2 has it.
+ * One block of GPT-2: attention, then the feed-forward network, each on normalized input and with a shortcut
+ * around it:
+ *
+ *     h = x + attn(norm1(x))
+ *     y = h + dropout(ff(norm2(h)))
+ *
+ * attn has its own dropout, where GPT-2 has it.
  */
 export class TransformerBlock extends Module {
   /** GPT-2's names. @override @internal */
@@ -24,8 +29,8 @@ export class TransformerBlock extends Module {
    *
    * @param {Runtime} runtime
    * @param {ConstructorParameters<typeof Attention>[1] & ConstructorParameters<typeof FeedForward>[1]} config
-   *   GPT_CONFIG_124M as it is, or your own, with the names that Attention and FeedForward take. dropRate is the
-   *   probability of every dropout. Other names are ignored
+   *   GPT_CONFIG_124M as it is, or your own, with the names that Attention and FeedForward take. dropRate is
+   *   the probability of every dropout. Other names are ignored
    * @throws {GptLayersError} TYPE, VALUE, MEMORY
    * @example new TransformerBlock(GPT_CONFIG_124M).forward(gpt.rand([2, 3, 768])).shape // [2, 3, 768]
    */
@@ -55,8 +60,8 @@ export class TransformerBlock extends Module {
    * @param {Tensor} x [..., tokens, embDim], not modified
    * @param {Context} [context] passed on to attn, such as `{ returnWeights: true }`; see `onForward`
    * @returns {Tensor} of x's shape
-   * @throws {GptLayersError} SHAPE when x does not end in [tokens, embDim] with at most contextLength tokens; TYPE, VALUE,
-   *   DISPOSED, MEMORY
+   * @throws {GptLayersError} SHAPE when x does not end in [tokens, embDim] with at most contextLength tokens;
+   *   TYPE, VALUE, DISPOSED, MEMORY
    */
   forward(x, context) {
     const { runtime, attn, ff, norm1, norm2, dropout } = this

@@ -1,11 +1,14 @@
 /** @import { Exports } from './runtime.js' */
 
 /**
- * What `Runtime.run` knows about a kernel, from its sizes and scalars: the arguments that are numbers, in their order.
+ * What `Runtime.run` knows about a kernel, from its sizes and scalars: the arguments that are numbers, in
+ * their order.
  *
  * @typedef {object} Kernel
- * @property {(...sizes: number[]) => number} cost nanoseconds on one thread, roughly: decides whether threads share a call
- * @property {(exports: Exports, ...sizes: number[]) => number} [scratch] floats of scratch memory for each part
+ * @property {(...sizes: number[]) => number} cost nanoseconds on one thread, roughly: decides whether threads
+ *   share a call
+ * @property {(exports: Exports, ...sizes: number[]) => number} [scratch] floats of scratch memory for each
+ *   part
  */
 
 /** Nanoseconds of one multiply-add in a matrix product. */
@@ -15,8 +18,8 @@ const MULTIPLY_ADD = 1 / 20
 const product = (rows, inputs, outputs) => rows * inputs * outputs * MULTIPLY_ADD
 
 /**
- * A kernel that reads one row's weights is bound by memory, which serves one stream best: with the rows of the weight
- * split between two threads, 768 to 3072 takes 0.67 ms, whole 0.27 ms.
+ * A kernel that reads one row's weights is bound by memory, which serves one stream best: with the rows of
+ * the weight split between two threads, 768 to 3072 takes 0.67 ms, whole 0.27 ms.
  *
  * @type {(rows: number, inputs: number, outputs: number) => number}
  */
@@ -29,15 +32,15 @@ const productByColumns = (rows, inputs, outputs) => (rows === 1 ? 0 : product(ro
  */
 const attention = (batch, tokens, heads, size) => batch * tokens ** 2 * heads * size * MULTIPLY_ADD
 
-/** @type {(nanoseconds: number) => Kernel} for an elementwise kernel, whose first size is its number of elements */
+/** @type {(nanoseconds: number) => Kernel} an elementwise kernel: its first size is the number of elements */
 const elementwise = (nanoseconds) => ({ cost: (n) => n * nanoseconds })
 
-/** @type {(nanoseconds: number) => Kernel} for a kernel on a matrix, whose first sizes are rows and columns */
+/** @type {(nanoseconds: number) => Kernel} a kernel on a matrix: its first sizes are rows and columns */
 const rowwise = (nanoseconds) => ({ cost: (rows, cols) => rows * cols * nanoseconds })
 
 /**
- * Every kernel whose call can be cut into parts. A kernel that is not here runs in one piece on the calling thread, and
- * takes neither `part` and `parts` nor scratch memory.
+ * Every kernel whose call can be cut into parts. A kernel that is not here runs in one piece on the calling
+ * thread, and takes neither `part` and `parts` nor scratch memory.
  *
  * Nanoseconds an element were measured on one core with SIMD; a factor of two either way changes little.
  *

@@ -10,8 +10,8 @@ const NONE = new Set()
 /** @typedef {{ offset: number, size: number }} Block */
 
 /**
- * One block of the heap, shared by the tensors that view it. It goes back to the heap when the last of them is
- * disposed or, by the garbage collector's word, when nobody holds any of them.
+ * One block of the heap, shared by the tensors that view it. It goes back to the heap when the last of them
+ * is disposed or, by the garbage collector's word, when nobody holds any of them.
  *
  * @typedef {{ offset: number, holders: number }} Storage
  */
@@ -19,8 +19,8 @@ const NONE = new Set()
 /**
  * The heap of one WebAssembly instance: everything in its linear memory from `base` on.
  *
- * First fit over the free blocks, which are kept in the order of their addresses and merged when they touch. Growing
- * detaches every view, so none is ever kept: `floats` makes a new one each time.
+ * First fit over the free blocks, which are kept in the order of their addresses and merged when they touch.
+ * Growing detaches every view, so none is ever kept: `floats` makes a new one each time.
  */
 export class Memory {
   /** @type {WebAssembly.Memory | null} null once the heap is given up */ #memory
@@ -66,7 +66,8 @@ export class Memory {
    * @param {string} where the public function that asks, for the error
    * @param {number} bytes
    * @returns {number} the offset of a block of so many bytes, aligned to 16, contents undefined
-   * @throws {GptLayersError} MEMORY when the heap may not or cannot grow so far; nothing has changed then. DISPOSED
+   * @throws {GptLayersError} MEMORY when the heap may not or cannot grow so far; nothing has changed then.
+   *   DISPOSED
    */
   allocate(where, bytes) {
     this.checkLive(where)
@@ -178,8 +179,8 @@ export class Memory {
   }
 
   /**
-   * Runs `fn` and disposes the tensors that were made meanwhile, except its result and those that `kept` finds in it.
-   * Where `fn` or `kept` throws, disposes all of them.
+   * Runs `fn` and disposes the tensors that were made meanwhile, except its result and those that `kept`
+   * finds in it. Where `fn` or `kept` throws, disposes all of them.
    *
    * @template T
    * @param {() => T} fn

@@ -3,8 +3,8 @@
 /** A tensor to be filled. @typedef {Pointer & { readonly size: number }} Target */
 
 /**
- * The random generator of one instance: MT19937, with PyTorch's draws from it on the CPU. Its state lies in the heap.
- * Until it is seeded it starts from a random seed, as PyTorch's does.
+ * The random generator of one instance: MT19937, with PyTorch's draws from it on the CPU. Its state lies in
+ * the heap. Until it is seeded it starts from a random seed, as PyTorch's does.
  */
 export class Generator {
   /** @type {Runtime} */ #runtime

@@ -21,7 +21,8 @@ export function reachable(root) {
     else if (isThenable(value)) {
       throw new GptLayersError(
         'TYPE',
-        'scope: fn should return its result at once, got a Promise; a scope cannot free what an async function makes',
+        'scope: fn should return its result at once, got a Promise; ' +
+          'a scope cannot free the tensors of an async function',
       )
     }
   }

@@ -19,7 +19,8 @@ export function matmul(a, b) {
   if (a.shape.length < 2 || b.shape.length < 2 || !sameShape(b.shape.slice(0, -1), expected)) {
     throw new GptLayersError(
       'SHAPE',
-      `matmul: other should have shape [${expected.join(', ')}, cols] for a tensor of shape [${a.shape.join(', ')}], ` +
+      `matmul: other should have shape [${expected.join(', ')}, cols] ` +
+        `for a tensor of shape [${a.shape.join(', ')}], ` +
         `got shape [${b.shape.join(', ')}]`,
     )
   }

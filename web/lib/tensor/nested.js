@@ -6,7 +6,12 @@ import { sameShape } from './shape.js'
 /** A number, or arrays of numbers nested to any depth. @typedef {number | NestedList} NestedArray */
 /** @typedef {Array<NestedArray>} NestedList */
 
-/** @typedef {Float32Array | Float64Array | Int8Array | Uint8Array | Uint8ClampedArray | Int16Array | Uint16Array | Int32Array | Uint32Array} NumberArray */
+/**
+ * A typed array of numbers, not of bigints.
+ *
+ * @typedef {Float32Array | Float64Array | Int8Array | Uint8Array | Uint8ClampedArray | Int16Array
+ *   | Uint16Array | Int32Array | Uint32Array} NumberArray
+ */
 
 /** @param {unknown} value @returns {value is NumberArray} */
 export function isTyped(value) {
@@ -21,7 +26,8 @@ export function isTyped(value) {
  * @param {string} where
  * @param {string} name
  * @param {unknown} values a number, nested arrays of numbers, or a typed array
- * @returns {{ data: ArrayLike<number>, shape: number[] }} the numbers in row-major order, and the shape of the nesting
+ * @returns {{ data: ArrayLike<number>, shape: number[] }} the numbers in row-major order, and the shape of
+ *   the nesting
  * @throws {GptLayersError} TYPE; SHAPE where arrays of one level differ in shape
  */
 export function flatten(where, name, values) {
@@ -47,7 +53,8 @@ export function flatten(where, name, values) {
       if (!sameShape(shape, first)) {
         throw new GptLayersError(
           'SHAPE',
-          `${where}: ${path}[${i}] should have shape [${first.join(', ')}] like ${path}[0], got [${shape.join(', ')}]`,
+          `${where}: ${path}[${i}] should have shape [${first.join(', ')}] like ${path}[0], ` +
+            `got [${shape.join(', ')}]`,
         )
       }
     }

@@ -11,7 +11,11 @@ export function mean(x, options) {
   )
 }
 
-/** @param {Tensor} x @param {{ dim?: number, keepdim?: boolean, unbiased?: boolean }} options @returns {Tensor} */
+/**
+ * @param {Tensor} x
+ * @param {{ dim?: number, keepdim?: boolean, unbiased?: boolean }} options
+ * @returns {Tensor}
+ */
 export function variance(x, options) {
   const defaults = { dim: undefined, keepdim: false, unbiased: true }
   const { dim, keepdim, unbiased } = checkOptions('var', options, defaults)

@@ -22,7 +22,8 @@ export function checkAxis(where, dim, rank) {
 }
 
 /**
- * The shape two tensors broadcast to: aligned at the last axis, each pair of sizes is equal or one of them is 1.
+ * The shape two tensors broadcast to: aligned at the last axis, each pair of sizes is equal or one of them is
+ * 1.
  *
  * @param {string} where
  * @param {readonly number[]} a
@@ -46,14 +47,15 @@ export function broadcast(where, a, b) {
 }
 
 /**
- * An axis of a broadcast result: its size, and how far a step along it moves in each operand; 0 repeats an element.
+ * An axis of a broadcast result: its size, and how far a step along it moves in each operand; 0 repeats an
+ * element.
  *
  * @typedef {{ size: number, a: number, b: number }} Axis
  */
 
 /**
- * The axes of a broadcast result, as few as possible: without axes of size 1, and with two neighbors merged where both
- * operands are contiguous across them.
+ * The axes of a broadcast result, as few as possible: without axes of size 1, and with two neighbors merged
+ * where both operands are contiguous across them.
  *
  * @param {readonly number[]} shape the result's
  * @param {readonly number[]} shapeA
