@@ -1,5 +1,7 @@
-/* Elementwise arithmetic: a + b, a - b, a · b and a / b with broadcasting, and the square root. Bound by
- * memory. */
+/* Elementwise arithmetic: a + b, a - b, a · b and a / b with broadcasting, and the square root.
+ *
+ * Bound by memory.
+ */
 #include <math.h>
 
 #include "gpt_layers.h"

@@ -1,7 +1,9 @@
-/* Embedding: y[r] = weight[indices[r]], a row of the weight for each index. Bound by memory.
+/* Embedding: y[r] = weight[indices[r]], a row of the weight for each index.
  *
  * Backward: dweight[i] = Σ dy[r] over the rows r with indices[r] = i. Parts divide the rows of dweight. Each
  * part reads all indices and adds in their order, so the sums do not depend on the number of parts.
+ *
+ * Bound by memory.
  */
 #include "gpt_layers.h"
 #include "reference.h"

@@ -6,14 +6,15 @@
  *   forward   y, tensors kept for backward, scratch, x, parameters, sizes, scalars, part, parts
  *   backward  dx, other gradients, scratch, dy, tensors of forward, parameters, sizes, scalars, part, parts
  *
+ * The state of a random generator counts as an output.
+ *
  * Rules for every function:
  *   - A function returns GPT_OK or a negative gpt_status: GPT_ERR_NULL for a missing pointer, GPT_ERR_SIZE
  *     for sizes whose product is not addressable or that are 0 where this is excluded, GPT_ERR_VALUE for a
- *     scalar out of range. It checks all arguments before it writes. With an error, the outputs stay as they
- *     were.
+ *     scalar out of range. It checks all arguments before it writes, and leaves the outputs unchanged if it
+ *     returns an error.
  *   - No function allocates, prints, aborts or keeps state. The caller provides all memory, scratch included.
- *   - Outputs do not overlap inputs, except that an output may be an input where this is stated ("y may be
- *     x").
+ *   - Outputs do not overlap inputs. Only where the text says so, an output may be an input ("y may be x").
  *   - A size of 0 means an empty tensor. It is no error unless stated otherwise. Pointers must not be NULL
  *     even then.
  *   - NaN and infinities give what they give in PyTorch.

@@ -1,5 +1,7 @@
-/* Mean squared error of each row: loss = Σ(x - target)² / cols, and dx = scale · (x - target). Bound by
- * memory. */
+/* Mean squared error of each row: loss = Σ(x - target)² / cols, and dx = scale · (x - target).
+ *
+ * Bound by memory.
+ */
 #include "gpt_layers.h"
 #include "reference.h"
 #include "simd.h"

@@ -1,7 +1,7 @@
 /* The plain twin of each kernel: the equation as a textbook has it, in scalar code that computes in float64.
  *
  * gpt_<name>_ref keeps the contract of gpt_<name> in gpt_layers.h, without part and parts. The tests compare
- * the SIMD kernels with these twins. WebAssembly does not export them.
+ * the SIMD kernels with these twins. The WebAssembly of the package does not export them.
  */
 #ifndef GPT_REFERENCE_H
 #define GPT_REFERENCE_H

@@ -1,5 +1,6 @@
-/* ReLU: y = max(0, x), and dx = dy where x > 0. Bound by memory: two loads at most, one operation and one
- * store per vector.
+/* ReLU: y = max(0, x), and dx = dy where x > 0.
+ *
+ * Bound by memory: at most two loads, one operation and one store per vector.
  */
 #include <math.h>
 

@@ -1,4 +1,7 @@
-/* One step of stochastic gradient descent, with momentum and weight decay, as in PyTorch. Bound by memory. */
+/* One step of stochastic gradient descent with momentum and weight decay, as in PyTorch.
+ *
+ * Bound by memory.
+ */
 #include "gpt_layers.h"
 #include "reference.h"
 #include "simd.h"
@@ -16,7 +19,9 @@ int gpt_sgd_step_ref(float *weight, float *momentum, const float *grad, size_t n
     const int status = check(weight, grad, n);
     if (status) return status;
     for (size_t i = 0; i < n; i++) {
+        /* weight decay is a part of the gradient */
         double g = grad[i] + decay * weight[i];
+        /* a moving average of the gradient, and Nesterov's step ahead */
         if (momentum) {
             const double m = keep * momentum[i] + (1.0 - dampening) * g;
             momentum[i] = (float)m;

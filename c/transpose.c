@@ -1,5 +1,7 @@
-/* Swaps two neighboring axes; every other order of axes is a sequence of such swaps. Plain loops: bound by
- * memory. */
+/* Swaps two neighboring axes. Every other order of axes is a sequence of such swaps.
+ *
+ * Plain loops: bound by memory.
+ */
 #include <string.h>
 
 #include "gpt_layers.h"
