@@ -101,18 +101,18 @@ static void a_copy_forks(void)
     expect_same("forked", forked, y, AFTER);
 }
 
-static void halves_of_uniform_are_the_whole(void)
+static void two_calls_continue_the_stream(void)
 {
     static const size_t halves[5] = {1, 8, 311, 312, 500};
     for (size_t k = 0; k < 5; k++) {
         const size_t half = halves[k];
         in_case("2 x %zu", half);
         gpt_random one = seeded(9u), two = seeded(9u);
-        float *whole = output("whole", 2 * half), *parts = output("parts", 2 * half);
-        expect_status(gpt_random_uniform(whole, &one, 2 * half, -3.0f, 5.0f), GPT_OK);
-        expect_status(gpt_random_uniform(parts, &two, half, -3.0f, 5.0f), GPT_OK);
-        expect_status(gpt_random_uniform(parts + half, &two, half, -3.0f, 5.0f), GPT_OK);
-        expect_same("parts", parts, whole, 2 * half);
+        float *one_call = output("one call", 2 * half), *several_calls = output("several calls", 2 * half);
+        expect_status(gpt_random_uniform(one_call, &one, 2 * half, -3.0f, 5.0f), GPT_OK);
+        expect_status(gpt_random_uniform(several_calls, &two, half, -3.0f, 5.0f), GPT_OK);
+        expect_status(gpt_random_uniform(several_calls + half, &two, half, -3.0f, 5.0f), GPT_OK);
+        expect_same("several calls", several_calls, one_call, 2 * half);
         expect(memcmp(&one, &two, sizeof one) == 0, "the generators differ");
         end_case();
     }
@@ -232,15 +232,15 @@ static void short_normals(void)
 static void the_spare_is_kept(void)
 {
     gpt_random one = seeded(123u), many = seeded(123u);
-    float *whole = output("whole", 15), *parts = output("parts", 15);
-    expect_status(gpt_random_normal(whole, &one, 15, 1.0), GPT_OK);
+    float *one_call = output("one call", 15), *several_calls = output("several calls", 15);
+    expect_status(gpt_random_normal(one_call, &one, 15, 1.0), GPT_OK);
     /* calls of 1, 2, 3, 4 and 5 normals, which divide pairs in every way */
     size_t done = 0;
     for (size_t n = 1; n <= 5; n++) {
-        expect_status(gpt_random_normal(parts + done, &many, n, 1.0), GPT_OK);
+        expect_status(gpt_random_normal(several_calls + done, &many, n, 1.0), GPT_OK);
         done += n;
     }
-    expect_same("parts", parts, whole, 15);
+    expect_same("several calls", several_calls, one_call, 15);
     expect(memcmp(&one, &many, sizeof one) == 0, "the generators differ");
     end_case();
 
@@ -327,10 +327,11 @@ void test_random(void)
     promise("every seed gives the words of MT19937", every_seed_has_its_words);
     promise("gpt_random_size is the size of the state", size_of_the_state);
     promise("copying the state forks the stream", a_copy_forks);
-    promise("two calls of uniform give the same numbers as one call", halves_of_uniform_are_the_whole);
+    promise("two calls of uniform give the same numbers as one call", two_calls_continue_the_stream);
     promise("words are the words of MT19937, drawn singly or together", words_have_their_order);
     promise("uniform is low + u (high - low), rounded once and in [low, high]", uniform_is_fused);
-    promise("normal takes as many words as PyTorch, such as 17 + 16 for 17 numbers", normals_take_their_words);
+    promise("normal takes as many words as PyTorch, such as 17 + 16 for 17 numbers",
+            normals_take_their_words);
     promise("normal from 16 on is Box-Muller in blocks of 16, with the last block drawn again", long_normals);
     promise("normal below 16 is Box-Muller in float64", short_normals);
     promise("normal below 16 keeps the second half of a pair for the next call", the_spare_is_kept);
