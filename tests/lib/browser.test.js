@@ -1,5 +1,4 @@
-// The package in a browser, bundled by Vite: threads where the page is isolated, and one thread where it is
-// not.
+// The package in a browser, bundled by Vite, in a cross-origin isolated page and in an ordinary page.
 
 /** @import { Server } from 'node:http' */
 /** @import { AddressInfo } from 'node:net' */

@@ -1,5 +1,4 @@
 /** @import { Tensor } from 'gpt-layers' */
-/** @import { Layer } from './support.js' */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -43,7 +42,7 @@ test('FeedForward takes GPT_CONFIG_124M as its config: 768 to 3072 to 768', () =
     layer.namedParameters().map(([name, { shape }]) => `${name} ${shape.join('x')}`),
     ['layers.0.weight 3072x768', 'layers.0.bias 3072', 'layers.2.weight 768x3072', 'layers.2.bias 768'],
   )
-  // In training mode too, nothing is dropped: the notebook's class has no dropout.
+  // dropRate is ignored: the notebook's class has no dropout.
   const x = gpt.rand([2, 3, 768])
   assert.deepEqual([...layer.forward(x).data], [...layer.eval().forward(x).data])
   layer.dispose()

@@ -4,7 +4,7 @@
 import { finished, open, SLOTS, statusOf, takeOver, takeParts, WORDS } from './parts.js'
 
 const STACK = 65536 // bytes, as the first instance has
-const START = 5000 // ms that the workers may take to be ready
+const START = 20_000 // ms that the workers may take to be ready; long, since a busy machine starts them slowly
 const PATIENCE = 5000 // ms that a part may take beyond 20 times the caller's own
 
 /**
