@@ -55,12 +55,13 @@ export class LayerNorm extends Module {
     const rows = checkRows(runtime, where, x, embDim, 'embDim')
     const scale = checkTensorOf(runtime, where, 'scale', this.scale, [embDim])
     const shift = checkTensorOf(runtime, where, 'shift', this.shift, [embDim])
+    if (!this.training) {
+      const y = Tensor.empty(runtime, where, x.shape)
+      runtime.run('gpt_layernorm_forward', [y, null, null, x, scale, shift, rows, embDim, eps])
+      return y
+    }
     return runtime.scope(() => {
       const y = Tensor.empty(runtime, where, x.shape)
-      if (!this.training) {
-        runtime.run('gpt_layernorm_forward', [y, null, null, x, scale, shift, rows, embDim, eps])
-        return y
-      }
       const mean = Tensor.empty(runtime, where, [rows])
       const rstd = Tensor.empty(runtime, where, [rows])
       runtime.run('gpt_layernorm_forward', [y, mean, rstd, x, scale, shift, rows, embDim, eps])

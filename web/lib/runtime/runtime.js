@@ -1,4 +1,5 @@
 /** @import { Crew as Pool } from '../threads/threads.js' */
+/** @import { Kernel } from './kernels.js' */
 
 import { GptLayersError } from '../errors.js'
 import { KERNELS } from './kernels.js'
@@ -84,20 +85,17 @@ export class Runtime {
     this.memory.checkLive(kernel)
     /** @type {number[]} */
     const values = []
-    /** @type {number[]} */
-    const sizes = []
     let scratchAt = -1
-    for (const arg of args) {
-      if (typeof arg === 'number') sizes.push(arg)
-      else if (arg === SCRATCH) scratchAt = values.length
+    for (let i = 0; i < args.length; i++) {
+      const arg = args[i]
+      if (arg === SCRATCH) scratchAt = i
       values.push(toNumber(arg))
     }
+    if (scratchAt < 0 && this.#pool === null) return this.#call(kernel, values, 1) // the fast way for small calls
+    const sizes = args.filter((arg) => typeof arg === 'number')
     const parts = this.partsOf(kernel, ...sizes)
     if (scratchAt < 0) return this.#call(kernel, values, parts)
-    const floats = /** @type {Required<(typeof KERNELS)[string]>} */ (KERNELS[kernel]).scratch(
-      this.exports,
-      ...sizes,
-    )
+    const floats = /** @type {Required<Kernel>} */ (KERNELS[kernel]).scratch(this.exports, ...sizes)
     const scratch = this.memory.allocate(kernel, 4 * parts * floats)
     values[scratchAt] = scratch
     try {
@@ -120,15 +118,17 @@ export class Runtime {
 
   /**
    * @param {`gpt_${string}`} kernel
-   * @param {number[]} values
+   * @param {number[]} values its arguments; changed here
    * @param {number} parts
    */
   #call(kernel, values, parts) {
-    // A kernel that cannot be cut ignores the two arguments more.
-    const status =
-      this.#pool !== null && parts > 1
-        ? this.#pool.run(kernel, values, parts)
-        : this.exports[kernel](...values, 0, 1)
+    let status
+    if (this.#pool !== null && parts > 1) {
+      status = this.#pool.run(kernel, values, parts)
+    } else {
+      values.push(0, 1) // part and parts; WebAssembly drops them where a kernel does not take them
+      status = this.exports[kernel](...values)
+    }
     if (status === 0) return
     throw new GptLayersError(
       'INTERNAL',

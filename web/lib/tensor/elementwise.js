@@ -24,8 +24,8 @@ export function binary(where, kernel, a, b) {
   /** @type {(axis: number, matrixIndex: number, indexA: number, indexB: number) => void} */
   const walk = (axis, matrixIndex, indexA, indexB) => {
     if (axis === axes.length) {
-      const operands = [y.pointerTo(matrixIndex * matrix), a.pointerTo(indexA), b.pointerTo(indexB)]
-      a.runtime.run(kernel, [...operands, rows.size, cols.size, rows.a, cols.a, rows.b, cols.b])
+      const [yi, ai, bi] = [y.pointerTo(matrixIndex * matrix), a.pointerTo(indexA), b.pointerTo(indexB)]
+      a.runtime.run(kernel, [yi, ai, bi, rows.size, cols.size, rows.a, cols.a, rows.b, cols.b])
       return
     }
     const { size, a: strideA, b: strideB } = axes[axis]

@@ -20,6 +20,7 @@ import { permute } from './transpose.js'
  * `gpt.zeros`, `gpt.ones`, `gpt.rand` or `gpt.randn`.
  */
 export class Tensor {
+  /** Private, so that deepEqual and other walks over a tensor do not enter it. @type {Runtime} */ #runtime
   /** @type {Storage | null} */ #storage
   /** @type {Tensor | null} */ #grad = null
 
@@ -30,16 +31,18 @@ export class Tensor {
    * @param {Storage} storage
    */
   constructor(runtime, shape, storage) {
-    /** @internal @readonly @type {Runtime} */
-    this.runtime = runtime
+    this.#runtime = runtime
     /** The size of each axis; `[]` for a single value. @type {readonly number[]} @readonly */
     this.shape = Object.freeze([...shape])
     /** The number of elements. @readonly @type {number} */
     this.size = sizeOf(shape)
     this.#storage = storage
-    // Not enumerable, so that deepEqual and other walks over a tensor do not enter the runtime.
-    Object.defineProperty(this, 'runtime', { enumerable: false })
     runtime.memory.track(this)
+  }
+
+  /** @internal @returns {Runtime} */
+  get runtime() {
+    return this.#runtime
   }
 
   /**
@@ -387,7 +390,7 @@ export class Tensor {
    * @returns {Pointer} its place
    */
   pointerTo(index) {
-    return { byteOffset: this.byteOffset + 4 * index }
+    return index === 0 ? this : { byteOffset: this.byteOffset + 4 * index }
   }
 
   /**
