@@ -14,7 +14,7 @@
 
 #include "attention.h"
 
-/* One head's gradients and inputs. Rows of dq, dk and dv lie a->step floats apart, rows of dy and y y_step.
+/* One head's gradients and inputs. Rows of dq, dk and dv are a.step floats apart; rows of dy and y, y_step.
  * */
 typedef struct backward_head {
     gpt_head a;
@@ -99,8 +99,7 @@ static void softmax_backward(float *scores, float *dy_v, size_t step, const gpt_
         }
 }
 
-/* The panel r of the block from `first` on meets the tile of keys from `begin` on: weights, dscores and dq.
- * */
+/* The queries from first + r on, a panel, meet the tile of keys from `begin` on: weights, dscores and dq. */
 static void backward_panel(const backward_scratch *s, const gpt_head *a, const panel_rows *rows, size_t first,
                            size_t r, size_t begin, size_t tile)
 {

@@ -9,7 +9,7 @@
  * Bound by multiplying and adding. Milliseconds for 12 heads of size 64, AMD EPYC:
  *   tokens                         128               1024
  *   build                      simd  relaxed     simd  relaxed
- *   the two products alone     0.63     0.54       31       26   relaxed: 62 GFLOP/s
+ *   the two products alone     0.63     0.54       31       26
  *   + copies of k and v        0.67     0.57       33       28
  *   + softmax: all of forward  0.78     0.66       39       33
  *   backward, five products    1.6      1.5        88       74

@@ -1,24 +1,24 @@
 /* Conv1D: y = x · weight + bias, GPT-2's linear layer. Its weight [nx, nf] is the transpose of Linear's.
  * gemm.h has the matrix products. */
+#include "affine.h"
 #include "gemm.h"
-#include "linear.h"
 #include "reference.h"
 
 int gpt_conv1d_forward_ref(float *y, float *scratch, const float *x, const float *weight, const float *bias,
                            size_t rows, size_t nx, size_t nf)
 {
-    const int status = gpt_linear_check(y, scratch, x, weight, rows, nx, nf, 0, 1);
+    const int status = gpt_affine_check(y, scratch, x, weight, rows, nx, nf, 0, 1);
     if (status) return status;
-    gpt_linear_forward_plain(y, x, weight, 1, nf, bias, rows, nx, nf);
+    gpt_affine_forward_plain(y, x, weight, 1, nf, bias, rows, nx, nf);
     return GPT_OK;
 }
 
 int gpt_conv1d_backward_ref(float *dx, float *dweight, float *dbias, float *scratch, const float *dy,
                             const float *x, const float *weight, size_t rows, size_t nx, size_t nf)
 {
-    const int status = gpt_linear_check(dy, scratch, x, weight, rows, nx, nf, 0, 1);
+    const int status = gpt_affine_check(dy, scratch, x, weight, rows, nx, nf, 0, 1);
     if (status) return status;
-    gpt_linear_backward_plain(dx, dweight, dbias, dy, x, weight, 1, nf, rows, nx, nf);
+    gpt_affine_backward_plain(dx, dweight, dbias, dy, x, weight, 1, nf, rows, nx, nf);
     return GPT_OK;
 }
 
@@ -27,7 +27,7 @@ size_t gpt_conv1d_scratch_size(size_t rows, size_t nx) { return gpt_gemm_nn_scra
 int gpt_conv1d_forward(float *y, float *scratch, const float *x, const float *weight, const float *bias,
                        size_t rows, size_t nx, size_t nf, size_t part, size_t parts)
 {
-    const int status = gpt_linear_check(y, scratch, x, weight, rows, nx, nf, part, parts);
+    const int status = gpt_affine_check(y, scratch, x, weight, rows, nx, nf, part, parts);
     if (status) return status;
     scratch += part * gpt_conv1d_scratch_size(rows, nx);
     gpt_gemm_nn(y, scratch, x, weight, bias, rows, nx, nf, part, parts);
@@ -44,7 +44,7 @@ int gpt_conv1d_backward(float *dx, float *dweight, float *dbias, float *scratch,
                         const float *x, const float *weight, size_t rows, size_t nx, size_t nf, size_t part,
                         size_t parts)
 {
-    const int status = gpt_linear_check(dy, scratch, x, weight, rows, nx, nf, part, parts);
+    const int status = gpt_affine_check(dy, scratch, x, weight, rows, nx, nf, part, parts);
     if (status) return status;
     scratch += part * gpt_conv1d_backward_scratch_size(rows, nf);
     if (dx) gpt_gemm_nt(dx, scratch, dy, weight, NULL, rows, nf, nx, part, parts);

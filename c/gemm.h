@@ -4,8 +4,8 @@
  *   tn  y = aᵀ · b          the gradients of both layers' weights
  *
  * Every product chooses its algorithm by its number of rows. A product can be cut: it computes part number
- * `part` of `parts`. Each element of y is one sum, added from k = 0 to depth - 1 by one part, so the bits do
- * not depend on the cut.
+ * `part` of `parts`. The order of the additions in a sum depends on the number of all rows alone, so every
+ * cut gives the same bits.
  *
  * Numbers that a kernel loads as vectors are first copied into panels: [panel][k][GPT_PANEL_WIDTH]. nt packs
  * 8 rows of a per panel; nn and tn pack 8 columns of b. The last panel is zero-padded.

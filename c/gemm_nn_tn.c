@@ -3,9 +3,9 @@
  * Many rows: b is copied into panels, 64 columns and at most 512 k at a time, which is 128 kB of the
  * second-level cache. The tiles over them are rows of y as they lie. Bound by multiplying and adding.
  *
- * tn spreads the numbers of aᵀ, which lie a row of a apart: rows of a multiple of 4 kB all fall into the same
- * few lines of the cache. So tn also copies aᵀ, 12 columns of a at a time. GFLOP/s of aᵀ · b at 3072 x 128 x
- * 768, AMD EPYC:
+ * tn reads aᵀ, whose neighbors along k lie a row of a apart. If a row is a multiple of 4 kB, they all fall
+ * into the same few sets of the cache. So tn also copies a, 12 columns at a time. GFLOP/s of aᵀ · b at 3072 x
+ * 128 x 768, AMD EPYC:
  *   build     copied   in place
  *   simd          56         28
  *   relaxed       58         44
@@ -52,8 +52,7 @@ static void last_panel(float *y, size_t y_row, const float *start, size_t start_
     }
 }
 
-/* y[r, c] = bias[c] + Σ_k a[r, k] · b[k, c], with a [rows, depth] in place, or copied from a [depth, rows].
- * */
+/* y[r, c] = bias[c] + Σ_k a[r, k] · b[k, c]. a is [rows, depth], or, transposed, [depth, rows]. */
 static void multiply(float *y, float *scratch, const float *a, int a_is_transposed, const float *b,
                      const float *bias, size_t rows, size_t depth, size_t cols, size_t first_col,
                      size_t end_col)

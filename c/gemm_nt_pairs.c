@@ -32,8 +32,8 @@ void gpt_gemm_pack_pairs(float *packed, const float *a, size_t rows, size_t dept
             packed[packed_index(r, k)] = r < rows && k < depth ? a[r * depth + k] : 0.0f;
 }
 
-/* sums[c][6] for `cols` columns, a constant where this function is called. `next`: the rows of b to prefetch.
- * */
+/* sums[c][6] for `cols` columns, a constant where this function is called. Prefetches the rows of b at
+ * `next`. */
 GPT_INLINE void tile(float *sums, const float *packed, const float *b, const float *next, const float *bias,
                      size_t depth, size_t cols)
 {

@@ -1,5 +1,5 @@
 /* Linear: y = x · weightᵀ + bias, weight [out, in] as in PyTorch. gemm.h has the matrix products. */
-#include "linear.h"
+#include "affine.h"
 
 #include <math.h>
 
@@ -9,18 +9,18 @@
 int gpt_linear_forward_ref(float *y, float *scratch, const float *x, const float *weight, const float *bias,
                            size_t rows, size_t in, size_t out)
 {
-    const int status = gpt_linear_check(y, scratch, x, weight, rows, in, out, 0, 1);
+    const int status = gpt_affine_check(y, scratch, x, weight, rows, in, out, 0, 1);
     if (status) return status;
-    gpt_linear_forward_plain(y, x, weight, in, 1, bias, rows, in, out);
+    gpt_affine_forward_plain(y, x, weight, in, 1, bias, rows, in, out);
     return GPT_OK;
 }
 
 int gpt_linear_backward_ref(float *dx, float *dweight, float *dbias, float *scratch, const float *dy,
                             const float *x, const float *weight, size_t rows, size_t in, size_t out)
 {
-    const int status = gpt_linear_check(dy, scratch, x, weight, rows, in, out, 0, 1);
+    const int status = gpt_affine_check(dy, scratch, x, weight, rows, in, out, 0, 1);
     if (status) return status;
-    gpt_linear_backward_plain(dx, dweight, dbias, dy, x, weight, in, 1, rows, in, out);
+    gpt_affine_backward_plain(dx, dweight, dbias, dy, x, weight, in, 1, rows, in, out);
     return GPT_OK;
 }
 
@@ -29,7 +29,7 @@ size_t gpt_linear_scratch_size(size_t rows, size_t in) { return gpt_gemm_nt_scra
 int gpt_linear_forward(float *y, float *scratch, const float *x, const float *weight, const float *bias,
                        size_t rows, size_t in, size_t out, size_t part, size_t parts)
 {
-    const int status = gpt_linear_check(y, scratch, x, weight, rows, in, out, part, parts);
+    const int status = gpt_affine_check(y, scratch, x, weight, rows, in, out, part, parts);
     if (status) return status;
     scratch += part * gpt_linear_scratch_size(rows, in);
     gpt_gemm_nt(y, scratch, x, weight, bias, rows, in, out, part, parts);
@@ -46,7 +46,7 @@ int gpt_linear_backward(float *dx, float *dweight, float *dbias, float *scratch,
                         const float *x, const float *weight, size_t rows, size_t in, size_t out, size_t part,
                         size_t parts)
 {
-    const int status = gpt_linear_check(dy, scratch, x, weight, rows, in, out, part, parts);
+    const int status = gpt_affine_check(dy, scratch, x, weight, rows, in, out, part, parts);
     if (status) return status;
     scratch += part * gpt_linear_backward_scratch_size(rows, out);
     if (dx) gpt_gemm_nn(dx, scratch, dy, weight, NULL, rows, out, in, part, parts);

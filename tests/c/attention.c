@@ -4,26 +4,6 @@
 #include "gpt_layers.h"
 #include "reference.h"
 
-/* The kernels on one thread, with the signature of their references. */
-static int whole_attention_forward(float *y, float *lse, float *scratch, const float *qkv, size_t batch,
-                                   size_t tokens, size_t heads, size_t size, uint32_t seed, float p)
-{
-    return gpt_attention_forward(y, lse, scratch, qkv, batch, tokens, heads, size, seed, p, 0, 1);
-}
-
-static int whole_attention_weights(float *w, float *scratch, const float *qkv, const float *lse, size_t batch,
-                                   size_t tokens, size_t heads, size_t size)
-{
-    return gpt_attention_weights(w, scratch, qkv, lse, batch, tokens, heads, size, 0, 1);
-}
-
-static int whole_attention_backward(float *dqkv, float *scratch, const float *dy, const float *y,
-                                    const float *qkv, const float *lse, size_t batch, size_t tokens,
-                                    size_t heads, size_t size, uint32_t seed, float p)
-{
-    return gpt_attention_backward(dqkv, scratch, dy, y, qkv, lse, batch, tokens, heads, size, seed, p, 0, 1);
-}
-
 static const double tolerance = 3e-6, gradient_tolerance = 1e-5;
 enum { SEED = 123, MOST_PARTS = 5 };
 
@@ -35,7 +15,7 @@ static size_t rows_of(shape s) { return s.batch * s.tokens; }
 static size_t dim_of(shape s) { return s.heads * s.size; }
 static size_t pairs_of(shape s) { return s.batch * s.heads * s.tokens; }
 
-/* Odd sizes below, at and past the kernel's panels of 8, tiles of 96 and blocks of 128. */
+/* Odd sizes below, at and above panels of 8 queries, tiles of 96 keys and blocks of 128 queries. */
 static void every_shape(void (*try_one)(shape s, float p))
 {
     static const size_t tokens[9] = {1, 2, 3, 8, 17, 33, 65, 97, 200}, sizes_of_heads[4] = {1, 5, 16, 64};
@@ -51,13 +31,14 @@ static void every_shape(void (*try_one)(shape s, float p))
     try_one((shape){1, 5, 1, 100}, 0.0f);
 }
 
-/* Errors within `share` of the largest of the expected. */
-static void expect_near(const char *name, const float *got, const float *expected, size_t n, double share)
+/* Errors relative to the largest of the expected values. */
+static void expect_near(const char *name, const float *got, const float *expected, size_t n,
+                        double tolerance_of_largest)
 {
     double largest = 0.0;
     for (size_t i = 0; i < n; i++) largest = fmax(largest, fabs((double)expected[i]));
     for (size_t i = 0; i < n; i++)
-        expect_within(name, i, (double)got[i], (double)expected[i], share * largest);
+        expect_within(name, i, (double)got[i], (double)expected[i], tolerance_of_largest * largest);
 }
 
 static void expect_forward(shape s, float p)
@@ -149,7 +130,8 @@ static void backward_agrees(void) { every_shape(expect_backward); }
 
 static void known_values(void)
 {
-    /* One head of size 1, two tokens: q·k of the second is 0 and log 3, so that it takes 1/4 of 8 and 3/4 of 4. */
+    /* One head of size 1, two tokens: q·k of the second is 0 and log 3, so that it takes 1/4 of 8 and 3/4 of
+     * 4. */
     static const float qkv[6] = {5.0f, 0.0f, 8.0f, 1.0f, 1.0986123f, 4.0f};
     static const float y_expected[2] = {8.0f, 5.0f}, lse_expected[2] = {0.0f, 1.3862944f};
     static const float w_expected[4] = {1.0f, 0.0f, 0.25f, 0.75f};
@@ -167,7 +149,8 @@ static void known_values(void)
     expect_close("reference's w", w, w_expected, 4, 1e-6);
 }
 
-/* Whatever token j is, NaN and infinities too, what comes before it keeps its bits; and what comes after a NaN is one. */
+/* A change of token j, to NaN and infinities too, changes no bit of the tokens before it. From a token of NaN
+ * on, all are NaN. */
 static void is_causal(void)
 {
     enum { TOKENS = 137, HEADS = 2, SIZE = 5, DIM = HEADS * SIZE };
@@ -193,7 +176,7 @@ static void is_causal(void)
         }
 }
 
-/* Scores of 1e30 and more: all the weight goes to the largest, as the reference has it. */
+/* With scores of 1e30 and more the largest takes all the weight, as in the reference. */
 static void huge_scores(void)
 {
     enum { TOKENS = 70, SIZE = 16 };
@@ -210,7 +193,7 @@ static void huge_scores(void)
                       GPT_OK);
         expect_status(gpt_attention_forward(y, NULL, scratch, qkv, 1, TOKENS, 1, SIZE, 0, 0.0f, 0, 1),
                       GPT_OK);
-        /* float32 rounds scores of 1e6 by 0.1: a near tie of two keys is theirs alone */
+        /* float32 rounds scores of 1e6 by 0.1: two keys with nearly equal scores differ from the reference */
         if (k > 0) expect_close("y", y, expected, TOKENS * SIZE, 1e-6);
         for (size_t i = 0; i < TOKENS * SIZE; i++)
             expect(fabsf(y[i]) <= 1.0f, "expected a mean of values in -1 ... 1 at %zu, got %g", i,
@@ -230,7 +213,7 @@ static void drops_all(void)
     expect_close("y", y, zeros, TOKENS * SIZE, 0.0);
 }
 
-/* Another seed, another mask; and each head and sequence has its own. */
+/* Each seed, each head and each sequence has its own mask. */
 static void masks_differ(void)
 {
     enum { TOKENS = 33, N = 2 * TOKENS * 2 };
@@ -274,42 +257,60 @@ static void empty_dimensions(void)
     end_case();
 }
 
+/* The kernels, or their references. */
+static int try_forward(int reference, float *y, float *scratch, const float *qkv, shape s, float p)
+{
+    if (reference)
+        return gpt_attention_forward_ref(y, NULL, scratch, qkv, s.batch, s.tokens, s.heads, s.size, SEED, p);
+    return gpt_attention_forward(y, NULL, scratch, qkv, s.batch, s.tokens, s.heads, s.size, SEED, p, 0, 1);
+}
+
+static int try_weights(int reference, float *w, float *scratch, const float *qkv, const float *lse, shape s)
+{
+    if (reference) return gpt_attention_weights_ref(w, scratch, qkv, lse, s.batch, s.tokens, s.heads, s.size);
+    return gpt_attention_weights(w, scratch, qkv, lse, s.batch, s.tokens, s.heads, s.size, 0, 1);
+}
+
+static int try_backward(int reference, float *dqkv, float *scratch, const float *dy, const float *y,
+                        const float *qkv, const float *lse, shape s, float p)
+{
+    if (reference)
+        return gpt_attention_backward_ref(dqkv, scratch, dy, y, qkv, lse, s.batch, s.tokens, s.heads, s.size,
+                                          SEED, p);
+    return gpt_attention_backward(dqkv, scratch, dy, y, qkv, lse, s.batch, s.tokens, s.heads, s.size, SEED, p,
+                                  0, 1);
+}
+
 static void refuses(void)
 {
-    static int (*const forwards[2])(float *, float *, float *, const float *, size_t, size_t, size_t, size_t,
-                                    uint32_t, float) = {whole_attention_forward, gpt_attention_forward_ref};
-    static int (*const all_weights[2])(float *, float *, const float *, const float *, size_t, size_t, size_t,
-                                       size_t) = {whole_attention_weights, gpt_attention_weights_ref};
-    static int (*const backwards[2])(float *, float *, const float *, const float *, const float *,
-                                     const float *, size_t, size_t, size_t, size_t, uint32_t,
-                                     float) = {whole_attention_backward, gpt_attention_backward_ref};
+    static const shape ok = {1, 2, 1, 1};
     const float *x = random_input("x", 6, -1.0f, 1.0f);
     float *y = output("y", 6), *s = output("scratch", 6);
-    for (size_t k = 0; k < 2; k++) {
-        in_case(k == 0 ? "kernel" : "reference");
-        expect_refused(forwards[k](NULL, NULL, s, x, 1, 2, 1, 1, 0, 0.0f), GPT_ERR_NULL);
-        expect_refused(forwards[k](y, NULL, NULL, x, 1, 2, 1, 1, 0, 0.0f), GPT_ERR_NULL);
-        expect_refused(forwards[k](y, NULL, s, NULL, 1, 2, 1, 1, 0, 0.0f), GPT_ERR_NULL);
-        expect_refused(forwards[k](y, NULL, s, x, HUGE_SIZE, 2, 1, 1, 0, 0.0f), GPT_ERR_SIZE);
-        expect_refused(forwards[k](y, NULL, s, x, 1, HUGE_SIZE, 1, 1, 0, 0.0f), GPT_ERR_SIZE);
-        expect_refused(forwards[k](y, NULL, s, x, 1, 2, HUGE_SIZE, 1, 0, 0.0f), GPT_ERR_SIZE);
-        expect_refused(forwards[k](y, NULL, s, x, 1, 2, 1, HUGE_SIZE, 0, 0.0f), GPT_ERR_SIZE);
-        expect_refused(forwards[k](y, NULL, s, x, 1, 2, 1, 1, 0, -0.1f), GPT_ERR_VALUE);
-        expect_refused(forwards[k](y, NULL, s, x, 1, 2, 1, 1, 0, 1.1f), GPT_ERR_VALUE);
-        expect_refused(forwards[k](y, NULL, s, x, 1, 2, 1, 1, 0, NAN), GPT_ERR_VALUE);
-        expect_refused(all_weights[k](NULL, s, x, x, 1, 2, 1, 1), GPT_ERR_NULL);
-        expect_refused(all_weights[k](y, NULL, x, x, 1, 2, 1, 1), GPT_ERR_NULL);
-        expect_refused(all_weights[k](y, s, NULL, x, 1, 2, 1, 1), GPT_ERR_NULL);
-        expect_refused(all_weights[k](y, s, x, NULL, 1, 2, 1, 1), GPT_ERR_NULL);
-        expect_refused(all_weights[k](y, s, x, x, 1, SIZE_MAX / 64, 1, 1), GPT_ERR_SIZE);
-        expect_refused(backwards[k](NULL, s, x, x, x, x, 1, 2, 1, 1, 0, 0.0f), GPT_ERR_NULL);
-        expect_refused(backwards[k](y, NULL, x, x, x, x, 1, 2, 1, 1, 0, 0.0f), GPT_ERR_NULL);
-        expect_refused(backwards[k](y, s, NULL, x, x, x, 1, 2, 1, 1, 0, 0.0f), GPT_ERR_NULL);
-        expect_refused(backwards[k](y, s, x, NULL, x, x, 1, 2, 1, 1, 0, 0.0f), GPT_ERR_NULL);
-        expect_refused(backwards[k](y, s, x, x, NULL, x, 1, 2, 1, 1, 0, 0.0f), GPT_ERR_NULL);
-        expect_refused(backwards[k](y, s, x, x, x, NULL, 1, 2, 1, 1, 0, 0.0f), GPT_ERR_NULL);
-        expect_refused(backwards[k](y, s, x, x, x, x, 1, HUGE_SIZE, 1, 1, 0, 0.0f), GPT_ERR_SIZE);
-        expect_refused(backwards[k](y, s, x, x, x, x, 1, 2, 1, 1, 0, 2.0f), GPT_ERR_VALUE);
+    for (int ref = 0; ref <= 1; ref++) {
+        in_case(ref ? "reference" : "kernel");
+        expect_refused(try_forward(ref, NULL, s, x, ok, 0.0f), GPT_ERR_NULL);
+        expect_refused(try_forward(ref, y, NULL, x, ok, 0.0f), GPT_ERR_NULL);
+        expect_refused(try_forward(ref, y, s, NULL, ok, 0.0f), GPT_ERR_NULL);
+        expect_refused(try_forward(ref, y, s, x, (shape){HUGE_SIZE, 2, 1, 1}, 0.0f), GPT_ERR_SIZE);
+        expect_refused(try_forward(ref, y, s, x, (shape){1, HUGE_SIZE, 1, 1}, 0.0f), GPT_ERR_SIZE);
+        expect_refused(try_forward(ref, y, s, x, (shape){1, 2, HUGE_SIZE, 1}, 0.0f), GPT_ERR_SIZE);
+        expect_refused(try_forward(ref, y, s, x, (shape){1, 2, 1, HUGE_SIZE}, 0.0f), GPT_ERR_SIZE);
+        expect_refused(try_forward(ref, y, s, x, ok, -0.1f), GPT_ERR_VALUE);
+        expect_refused(try_forward(ref, y, s, x, ok, 1.1f), GPT_ERR_VALUE);
+        expect_refused(try_forward(ref, y, s, x, ok, NAN), GPT_ERR_VALUE);
+        expect_refused(try_weights(ref, NULL, s, x, x, ok), GPT_ERR_NULL);
+        expect_refused(try_weights(ref, y, NULL, x, x, ok), GPT_ERR_NULL);
+        expect_refused(try_weights(ref, y, s, NULL, x, ok), GPT_ERR_NULL);
+        expect_refused(try_weights(ref, y, s, x, NULL, ok), GPT_ERR_NULL);
+        expect_refused(try_weights(ref, y, s, x, x, (shape){1, SIZE_MAX / 64, 1, 1}), GPT_ERR_SIZE);
+        expect_refused(try_backward(ref, NULL, s, x, x, x, x, ok, 0.0f), GPT_ERR_NULL);
+        expect_refused(try_backward(ref, y, NULL, x, x, x, x, ok, 0.0f), GPT_ERR_NULL);
+        expect_refused(try_backward(ref, y, s, NULL, x, x, x, ok, 0.0f), GPT_ERR_NULL);
+        expect_refused(try_backward(ref, y, s, x, NULL, x, x, ok, 0.0f), GPT_ERR_NULL);
+        expect_refused(try_backward(ref, y, s, x, x, NULL, x, ok, 0.0f), GPT_ERR_NULL);
+        expect_refused(try_backward(ref, y, s, x, x, x, NULL, ok, 0.0f), GPT_ERR_NULL);
+        expect_refused(try_backward(ref, y, s, x, x, x, x, (shape){1, HUGE_SIZE, 1, 1}, 0.0f), GPT_ERR_SIZE);
+        expect_refused(try_backward(ref, y, s, x, x, x, x, ok, 2.0f), GPT_ERR_VALUE);
     }
     in_case("part 2 of 2");
     expect_refused(gpt_attention_forward(y, NULL, s, x, 1, 2, 1, 1, 0, 0.0f, 2, 2), GPT_ERR_VALUE);
@@ -318,7 +319,7 @@ static void refuses(void)
     end_case();
 }
 
-static void scratch_is_a_tile(void)
+static void scratch_stops_growing(void)
 {
     const size_t some = gpt_attention_scratch_size(1000, 64), many = gpt_attention_scratch_size(1000000, 64);
     expect(some == many, "expected as much scratch for 1000000 tokens as for 1000, got %zu and %zu", many,
@@ -327,7 +328,7 @@ static void scratch_is_a_tile(void)
 
 void test_attention(void)
 {
-    promise("attention of a small example is what the equation gives", known_values);
+    promise("attention of a small example is the one computed by hand", known_values);
     promise("attention is within 3e-6 of float64 at odd sizes, with dropout too, and the same bits in parts",
             forward_agrees);
     promise(
@@ -337,12 +338,13 @@ void test_attention(void)
             "bits in "
             "parts",
             backward_agrees);
-    promise("attention of a token does not depend on what comes after it, bit for bit, be it NaN", is_causal);
-    promise("attention does not overflow where scores are huge", huge_scores);
+    promise("attention of a token does not depend on later tokens, bit for bit, not even on NaN", is_causal);
+    promise("attention does not overflow with huge scores", huge_scores);
     promise("attention with dropout 1 is 0", drops_all);
-    promise("attention drops other weights for another seed, head or sequence, and keeps the mean",
+    promise("attention drops different weights for each seed, head and sequence, and keeps the mean",
             masks_differ);
-    promise("attention's scratch does not grow with the tokens", scratch_is_a_tile);
+    promise("attention needs no more scratch for more tokens than a block", scratch_stops_growing);
     promise("attention of empty dimensions writes nothing, and returns at once", empty_dimensions);
-    promise("attention refuses NULL, impossible sizes and probabilities and leaves all alone", refuses);
+    promise("attention refuses NULL, impossible sizes and probabilities and leaves its outputs as they were",
+            refuses);
 }

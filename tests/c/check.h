@@ -90,6 +90,7 @@ void test_gelu(void);
 void test_elementwise(void);
 void test_reduce(void);
 void test_transpose(void);
+void test_gemm(void);
 void test_linear(void);
 void test_conv1d(void);
 void test_layernorm(void);

@@ -4,15 +4,6 @@
 #include "gpt_layers.h"
 #include "reference.h"
 
-/* The kernels on one thread, with the signature of their references. */
-static int whole_feedforward_forward(float *y, float *scratch, const float *x, const float *weight1,
-                                     const float *bias1, const float *weight2, const float *bias2,
-                                     size_t rows, size_t dim, size_t hidden, int approximate)
-{
-    return gpt_feedforward_forward(y, scratch, x, weight1, bias1, weight2, bias2, rows, dim, hidden,
-                                   approximate, 0, 1);
-}
-
 static const double tolerance = 1e-5;
 
 typedef struct shape {
@@ -21,8 +12,8 @@ typedef struct shape {
 
 enum { WITH_BIAS1 = 1, WITH_BIAS2 = 2 };
 
-/* y grows with x, and the roundings of its terms stay when large terms cancel: the tolerance is absolute below the
- * row's largest finite input, where that is past the ordinary 3. */
+/* y grows with x, and when large terms cancel their rounding errors remain. So the tolerance grows with the
+ * row's largest finite input, if that is larger than the usual 3. */
 static double row_scale(const float *x, size_t dim)
 {
     double largest = 3.0;
@@ -31,8 +22,8 @@ static double row_scale(const float *x, size_t dim)
     return largest / 3.0;
 }
 
-/* Weights as PyTorch draws them, within 1/√in, so that the activations stay around 1 whatever the size. The scratch
- * has exactly the size that is asked for, between guards. */
+/* Weights as PyTorch draws them, up to 1/√in, keep the activations around 1 at every size. The scratch has
+ * exactly the size that the kernel asks for, between guards. */
 static void expect_feedforward(const float *values, shape s, int biases, int approximate)
 {
     const float bound1 = (float)(1.0 / sqrt((double)s.dim + 1.0)),
@@ -105,7 +96,7 @@ static void known_values(void)
     expect_close("reference", y, expected, 1, 1e-6);
 }
 
-/* In the middle of three rows, at each place. Huge values are scaled so that the sums of float32 hold them. */
+/* One special value at each position of the middle row. Huge values are scaled: their sums are finite. */
 static void agrees_on_specials(void)
 {
     for (size_t dim = 1; dim <= 9; dim++) {
@@ -124,7 +115,7 @@ static void agrees_on_specials(void)
     }
 }
 
-static void scratch_is_a_tile(void)
+static void scratch_stops_growing(void)
 {
     expect(gpt_feedforward_scratch_size(0, 2, 8) == 0, "expected no scratch for no rows, got %zu",
            gpt_feedforward_scratch_size(0, 2, 8));
@@ -153,7 +144,7 @@ static void empty_dimensions(void)
     expect_status(gpt_feedforward_forward(y, scratch, nothing, nothing, bias1, nothing, NULL, 2, 0, 4,
                                           GPT_GELU_TANH, 0, 1),
                   GPT_OK);
-    in_case("dim = 0 and endless rows, which returns at once");
+    in_case("dim = 0 and SIZE_MAX rows, which returns at once");
     expect_status(gpt_feedforward_forward(y, scratch, nothing, nothing, NULL, nothing, NULL, SIZE_MAX, 0, 0,
                                           GPT_GELU_TANH, 0, 1),
                   GPT_OK);
@@ -164,54 +155,60 @@ static void empty_dimensions(void)
     expect_same("y", y, expected, 6);
 }
 
-typedef int (*feedforward)(float *y, float *scratch, const float *x, const float *weight1, const float *bias1,
-                           const float *weight2, const float *bias2, size_t rows, size_t dim, size_t hidden,
-                           int approximate);
+/* The kernel, or its reference, without biases. */
+static int try_forward(int reference, float *y, float *scratch, const float *x, const float *weight1,
+                       const float *weight2, size_t rows, size_t dim, size_t hidden, int approximate)
+{
+    if (reference)
+        return gpt_feedforward_forward_ref(y, scratch, x, weight1, NULL, weight2, NULL, rows, dim, hidden,
+                                           approximate);
+    return gpt_feedforward_forward(y, scratch, x, weight1, NULL, weight2, NULL, rows, dim, hidden,
+                                   approximate, 0, 1);
+}
 
 static void refuses(void)
 {
-    static const feedforward both[2] = {whole_feedforward_forward, gpt_feedforward_forward_ref};
     const float *x = random_input("x", 6, -1.0f, 1.0f);
     const float *w1 = random_input("weight1", 12, -1.0f, 1.0f),
                 *w2 = random_input("weight2", 12, -1.0f, 1.0f);
     float *y = output("y", 6), *scratch = output("scratch", gpt_feedforward_scratch_size(2, 3, 4));
-    for (size_t k = 0; k < 2; k++) {
-        const feedforward f = both[k];
-        const char *which = k == 0 ? "kernel" : "reference";
+    for (int ref = 0; ref <= 1; ref++) {
+        const char *which = ref ? "reference" : "kernel";
         in_case("%s, y NULL", which);
-        expect_refused(f(NULL, scratch, x, w1, NULL, w2, NULL, 2, 3, 4, GPT_GELU_TANH), GPT_ERR_NULL);
+        expect_refused(try_forward(ref, NULL, scratch, x, w1, w2, 2, 3, 4, GPT_GELU_TANH), GPT_ERR_NULL);
         in_case("%s, scratch NULL", which);
-        expect_refused(f(y, NULL, x, w1, NULL, w2, NULL, 2, 3, 4, GPT_GELU_TANH), GPT_ERR_NULL);
+        expect_refused(try_forward(ref, y, NULL, x, w1, w2, 2, 3, 4, GPT_GELU_TANH), GPT_ERR_NULL);
         in_case("%s, x NULL", which);
-        expect_refused(f(y, scratch, NULL, w1, NULL, w2, NULL, 2, 3, 4, GPT_GELU_TANH), GPT_ERR_NULL);
+        expect_refused(try_forward(ref, y, scratch, NULL, w1, w2, 2, 3, 4, GPT_GELU_TANH), GPT_ERR_NULL);
         in_case("%s, weight1 NULL", which);
-        expect_refused(f(y, scratch, x, NULL, NULL, w2, NULL, 2, 3, 4, GPT_GELU_TANH), GPT_ERR_NULL);
+        expect_refused(try_forward(ref, y, scratch, x, NULL, w2, 2, 3, 4, GPT_GELU_TANH), GPT_ERR_NULL);
         in_case("%s, weight2 NULL", which);
-        expect_refused(f(y, scratch, x, w1, NULL, NULL, NULL, 2, 3, 4, GPT_GELU_TANH), GPT_ERR_NULL);
+        expect_refused(try_forward(ref, y, scratch, x, w1, NULL, 2, 3, 4, GPT_GELU_TANH), GPT_ERR_NULL);
         in_case("%s, rows = SIZE_MAX / 2", which);
-        expect_refused(f(y, scratch, x, w1, NULL, w2, NULL, HUGE_SIZE, 3, 4, GPT_GELU_TANH), GPT_ERR_SIZE);
+        expect_refused(try_forward(ref, y, scratch, x, w1, w2, HUGE_SIZE, 3, 4, GPT_GELU_TANH), GPT_ERR_SIZE);
         in_case("%s, dim = SIZE_MAX / 2", which);
-        expect_refused(f(y, scratch, x, w1, NULL, w2, NULL, 2, HUGE_SIZE, 4, GPT_GELU_TANH), GPT_ERR_SIZE);
+        expect_refused(try_forward(ref, y, scratch, x, w1, w2, 2, HUGE_SIZE, 4, GPT_GELU_TANH), GPT_ERR_SIZE);
         in_case("%s, hidden = SIZE_MAX / 2", which);
-        expect_refused(f(y, scratch, x, w1, NULL, w2, NULL, 2, 3, HUGE_SIZE, GPT_GELU_TANH), GPT_ERR_SIZE);
-        in_case("%s, dim · hidden alone is too much", which);
-        expect_refused(f(y, scratch, x, w1, NULL, w2, NULL, 1, SIZE_MAX / 16, 16, GPT_GELU_TANH),
+        expect_refused(try_forward(ref, y, scratch, x, w1, w2, 2, 3, HUGE_SIZE, GPT_GELU_TANH), GPT_ERR_SIZE);
+        in_case("%s, only dim · hidden is too large", which);
+        expect_refused(try_forward(ref, y, scratch, x, w1, w2, 1, SIZE_MAX / 16, 16, GPT_GELU_TANH),
                        GPT_ERR_SIZE);
         in_case("%s, approximate = 2", which);
-        expect_refused(f(y, scratch, x, w1, NULL, w2, NULL, 2, 3, 4, 2), GPT_ERR_VALUE);
+        expect_refused(try_forward(ref, y, scratch, x, w1, w2, 2, 3, 4, 2), GPT_ERR_VALUE);
         in_case("%s, approximate = -1", which);
-        expect_refused(f(y, scratch, x, w1, NULL, w2, NULL, 2, 3, 4, -1), GPT_ERR_VALUE);
+        expect_refused(try_forward(ref, y, scratch, x, w1, w2, 2, 3, 4, -1), GPT_ERR_VALUE);
     }
 }
 
 void test_feedforward(void)
 {
-    promise("feedforward of a small example is what the equation gives", known_values);
+    promise("feedforward of a small example is the one computed by hand", known_values);
     promise("feedforward is within 1e-5 of float64 at every size, with and without biases", agrees);
     promise("feedforward is within 1e-5 of float64 at GPT-2's size", agrees_at_the_size_of_gpt2);
-    promise("feedforward of special values is right in every place, and its neighbours too",
+    promise("feedforward of special values is right at every position, and its neighbors are too",
             agrees_on_specials);
-    promise("feedforward's scratch does not grow with the rows", scratch_is_a_tile);
+    promise("feedforward needs no more scratch for more rows than a block", scratch_stops_growing);
     promise("feedforward of empty dimensions is the second bias, or nothing", empty_dimensions);
-    promise("feedforward refuses NULL, impossible sizes and unknown kinds and leaves all alone", refuses);
+    promise("feedforward refuses NULL, impossible sizes and unknown kinds of GELU and leaves y as it was",
+            refuses);
 }

@@ -10,6 +10,7 @@ int main(void)
     test_elementwise();
     test_reduce();
     test_transpose();
+    test_gemm();
     test_linear();
     test_conv1d();
     test_layernorm();

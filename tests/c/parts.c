@@ -1,9 +1,10 @@
-/* The parts of a kernel's work, put together, are the whole of it, bit for bit, however many there are. */
+/* All parts of a call together give the same bits as the whole call, for every number of parts. */
 #include "check.h"
 #include "gpt_layers.h"
 
-enum { MOST_PARTS = 5 };
-static const size_t rows_of[9] = {1, 2, 5, 6, 7, 8, 17, 65, 200};
+/* Rows below, at and above the sizes where Linear and FeedForward change their algorithm or their blocks. */
+enum { MOST_PARTS = 5, CASES = 9 };
+static const size_t row_cases[CASES] = {1, 2, 5, 6, 7, 8, 17, 65, 200};
 
 static void elementwise(void)
 {
@@ -29,8 +30,8 @@ static void elementwise(void)
 static void layernorm(void)
 {
     enum { COLS = 33 };
-    for (size_t k = 0; k < 9; k++) {
-        const size_t rows = rows_of[k];
+    for (size_t k = 0; k < CASES; k++) {
+        const size_t rows = row_cases[k];
         const float *x = random_input("x", rows * COLS, -4.0f, 4.0f);
         const float *scale = random_input("scale", COLS, -1.0f, 1.0f),
                     *shift = random_input("shift", COLS, -1.0f, 1.0f);
@@ -53,8 +54,8 @@ static void layernorm(void)
 static void linear(void)
 {
     enum { IN = 19, OUT = 41 };
-    for (size_t k = 0; k < 9; k++) {
-        const size_t rows = rows_of[k], size = gpt_linear_scratch_size(rows, IN);
+    for (size_t k = 0; k < CASES; k++) {
+        const size_t rows = row_cases[k], size = gpt_linear_scratch_size(rows, IN);
         const float *x = random_input("x", rows * IN, -4.0f, 4.0f),
                     *bias = random_input("bias", OUT, -1.0f, 1.0f);
         const float *weight = random_input("weight", OUT * IN, -1.0f, 1.0f);
@@ -75,8 +76,8 @@ static void linear(void)
 static void feedforward(void)
 {
     enum { DIM = 13, HIDDEN = 50 };
-    for (size_t k = 0; k < 9; k++) {
-        const size_t rows = rows_of[k], size = gpt_feedforward_scratch_size(rows, DIM, HIDDEN);
+    for (size_t k = 0; k < CASES; k++) {
+        const size_t rows = row_cases[k], size = gpt_feedforward_scratch_size(rows, DIM, HIDDEN);
         const float *x = random_input("x", rows * DIM, -4.0f, 4.0f),
                     *bias1 = random_input("bias1", HIDDEN, -1.0f, 1.0f);
         const float *weight1 = random_input("weight1", HIDDEN * DIM, -1.0f, 1.0f);
@@ -98,12 +99,12 @@ static void feedforward(void)
     }
 }
 
-/* A feed-forward network is two linear layers with GELU between, and gives just their bits. */
+/* A feed-forward network has the bits of its two linear layers with GELU between them. */
 static void feedforward_is_its_layers(void)
 {
     enum { DIM = 13, HIDDEN = 50 };
-    for (size_t k = 0; k < 9; k++) {
-        const size_t rows = rows_of[k];
+    for (size_t k = 0; k < CASES; k++) {
+        const size_t rows = row_cases[k];
         in_case("rows %zu", rows);
         const float *x = random_input("x", rows * DIM, -4.0f, 4.0f),
                     *bias1 = random_input("bias1", HIDDEN, -1.0f, 1.0f);
@@ -146,10 +147,10 @@ static void refuses(void)
 
 void test_parts(void)
 {
-    promise("relu and gelu in parts are the whole, bit for bit", elementwise);
-    promise("layer norm in parts is the whole, bit for bit", layernorm);
-    promise("linear in parts is the whole, bit for bit", linear);
-    promise("feedforward in parts is the whole, bit for bit", feedforward);
-    promise("feedforward is its two linear layers and gelu, bit for bit", feedforward_is_its_layers);
-    promise("a part that is not there is refused, and y left alone", refuses);
+    promise("relu and gelu in parts have the bits of the whole call", elementwise);
+    promise("layer norm in parts has the bits of the whole call", layernorm);
+    promise("linear in parts has the bits of the whole call", linear);
+    promise("feedforward in parts has the bits of the whole call", feedforward);
+    promise("feedforward has the bits of linear, gelu and linear", feedforward_is_its_layers);
+    promise("a kernel refuses a part that is not below parts, and leaves y as it was", refuses);
 }

@@ -2,14 +2,14 @@
  * layout of the weight: [out, in] and [in, out]. Here, the weight of input i for output o is weight[o ·
  * out_step + i · in_step].
  */
-#ifndef GPT_LINEAR_H
-#define GPT_LINEAR_H
+#ifndef GPT_AFFINE_H
+#define GPT_AFFINE_H
 
 #include "gpt_layers.h"
 #include "simd.h"
 
 /* `y` is forward's y or backward's dy. */
-static inline int gpt_linear_check(const float *y, const float *scratch, const float *x, const float *weight,
+static inline int gpt_affine_check(const float *y, const float *scratch, const float *x, const float *weight,
                                    size_t rows, size_t in, size_t out, size_t part, size_t parts)
 {
     if (!y || !scratch || !x || !weight) return GPT_ERR_NULL;
@@ -18,7 +18,7 @@ static inline int gpt_linear_check(const float *y, const float *scratch, const f
 }
 
 /* Inlined, so that a step of 1 is a constant. */
-GPT_INLINE void gpt_linear_forward_plain(float *y, const float *x, const float *weight, size_t out_step,
+GPT_INLINE void gpt_affine_forward_plain(float *y, const float *x, const float *weight, size_t out_step,
                                          size_t in_step, const float *bias, size_t rows, size_t in,
                                          size_t out)
 {
@@ -35,7 +35,7 @@ GPT_INLINE void gpt_linear_forward_plain(float *y, const float *x, const float *
     }
 }
 
-GPT_INLINE void gpt_linear_backward_plain(float *dx, float *dweight, float *dbias, const float *dy,
+GPT_INLINE void gpt_affine_backward_plain(float *dx, float *dweight, float *dbias, const float *dy,
                                           const float *x, const float *weight, size_t out_step,
                                           size_t in_step, size_t rows, size_t in, size_t out)
 {

@@ -1,0 +1,427 @@
+#include "affine.h"
+
+#include <math.h>
+#include <stdint.h>
+
+#include "check.h"
+#include "gpt_layers.h"
+
+typedef struct shape {
+    size_t rows, in, out;
+} shape;
+
+/* Sizes of GPT-2, and sizes past the kernels' blocks of 64 rows or columns and of 512 terms. */
+enum { LARGE = 12 };
+static const shape large[LARGE] = {{2, 768, 768}, {17, 768, 17}, {3, 1023, 9},  {33, 17, 1023},
+                                   {1, 3072, 96}, {129, 33, 65}, {8, 768, 13},  {6, 1023, 13},
+                                   {7, 130, 70},  {1030, 9, 5},  {6, 70, 1030}, {2, 130, 768}};
+
+enum { MOST_PARTS = 3 };
+
+/* ---- Inputs, outputs and bounds ---- */
+
+typedef struct inputs {
+    const float *x, *weight, *bias, *dy;
+} inputs;
+
+typedef struct gradients {
+    float *dx, *dweight, *dbias;
+} gradients;
+
+enum { DX = 1, DWEIGHT = 2, DBIAS = 4, ALL = DX | DWEIGHT | DBIAS };
+
+static gradients gradients_of(shape s, int wanted)
+{
+    return (gradients){.dx = wanted & DX ? output("dx", s.rows * s.in) : NULL,
+                       .dweight = wanted & DWEIGHT ? output("dweight", s.in * s.out) : NULL,
+                       .dbias = wanted & DBIAS ? output("dbias", s.out) : NULL};
+}
+
+static const float *integers(const char *name, size_t n)
+{
+    float *values = work(n);
+    for (size_t i = 0; i < n; i++) values[i] = (float)random_below(15) - 7.0f;
+    return input_of(name, values, n);
+}
+
+static inputs integer_inputs(shape s)
+{
+    return (inputs){.x = integers("x", s.rows * s.in),
+                    .weight = integers("weight", s.in * s.out),
+                    .bias = random_below(2) ? integers("bias", s.out) : NULL,
+                    .dy = integers("dy", s.rows * s.out)};
+}
+
+static inputs random_inputs(shape s)
+{
+    return (inputs){.x = random_input("x", s.rows * s.in, -4.0f, 4.0f),
+                    .weight = random_input("weight", s.in * s.out, -1.0f, 1.0f),
+                    .bias = random_below(2) ? random_input("bias", s.out, -1.0f, 1.0f) : NULL,
+                    .dy = random_input("dy", s.rows * s.out, -4.0f, 4.0f)};
+}
+
+static const float *magnitudes(const float *values, size_t n)
+{
+    float *result = work(n);
+    for (size_t i = 0; i < n; i++) result[i] = fabsf(values[i]);
+    return result;
+}
+
+/* The same inputs without their signs. The reference of these gives Σ |product| for each sum. */
+static inputs magnitudes_of(inputs v, shape s)
+{
+    return (inputs){.x = magnitudes(v.x, s.rows * s.in),
+                    .weight = magnitudes(v.weight, s.in * s.out),
+                    .bias = v.bias ? magnitudes(v.bias, s.out) : NULL,
+                    .dy = magnitudes(v.dy, s.rows * s.out)};
+}
+
+/* Sums of `terms` products against the float64 reference. Each product is rounded once, then added to its sum
+ * in at most `terms` steps, twice between lanes, and once to the bias. These are k = terms + 4 roundings at
+ * most, so |error| <= γ · Σ |product| with γ = k·u / (1 - k·u) and u = 2^-24 (Higham, Accuracy and Stability
+ * of Numerical Algorithms, 3.1). The reference's own rounding to float32 adds u · |sum|, and every product
+ * that underflows adds half of the smallest denormal. */
+static void expect_sums(const char *name, const float *got, const float *expected, const float *magnitude,
+                        size_t n, size_t terms)
+{
+    const double u = ldexp(1.0, -24), k = (double)terms + 4.0, gamma = k * u / (1.0 - k * u);
+    for (size_t i = 0; i < n; i++)
+        expect_within(name, i, (double)got[i], (double)expected[i],
+                      gamma * (double)magnitude[i] + u * fabs((double)expected[i]) +
+                          (double)terms * 0x1p-149);
+}
+
+/* ---- Forward ---- */
+
+static int forward_ref(affine layer, float *y, inputs v, shape s)
+{
+    float *scratch = output("scratch", layer.forward_scratch_size(s.rows, s.in));
+    return layer.forward_ref(y, scratch, v.x, v.weight, v.bias, s.rows, s.in, s.out);
+}
+
+/* Scratch of exactly the size that the layer asks for, between guards. */
+static void forward(affine layer, float *y, inputs v, shape s, size_t parts)
+{
+    float *scratch = output("scratch", parts * layer.forward_scratch_size(s.rows, s.in));
+    for (size_t part = 0; part < parts; part++)
+        expect_status(layer.forward(y, scratch, v.x, v.weight, v.bias, s.rows, s.in, s.out, part, parts),
+                      GPT_OK);
+}
+
+static void forward_is_exact(affine layer, shape s)
+{
+    const inputs v = integer_inputs(s);
+    float *expected = output("expected", s.rows * s.out);
+    expect_status(forward_ref(layer, expected, v, s), GPT_OK);
+    for (size_t parts = 1; parts <= MOST_PARTS; parts++) {
+        in_case("rows %zu, in %zu, out %zu, %s bias, parts %zu", s.rows, s.in, s.out, v.bias ? "with" : "no",
+                parts);
+        float *y = output("y", s.rows * s.out);
+        forward(layer, y, v, s, parts);
+        expect_close("y", y, expected, s.rows * s.out, 0.0);
+    }
+    end_case();
+}
+
+void affine_forward_is_exact(affine layer)
+{
+    for (size_t in = 1; in <= SMALL_SIZES; in++)
+        for (size_t out = 1; out <= SMALL_SIZES; out++)
+            for (size_t r = 0; r < ROW_COUNTS; r++) forward_is_exact(layer, (shape){row_counts[r], in, out});
+    for (size_t k = 0; k < LARGE; k++) forward_is_exact(layer, large[k]);
+}
+
+static void expect_forward(affine layer, shape s, inputs v)
+{
+    const size_t n = s.rows * s.out;
+    float *y = output("y", n), *expected = output("expected", n), *magnitude = output("magnitude", n);
+    forward(layer, y, v, s, 1);
+    expect_status(forward_ref(layer, expected, v, s), GPT_OK);
+    expect_status(forward_ref(layer, magnitude, magnitudes_of(v, s), s), GPT_OK);
+    expect_sums("y", y, expected, magnitude, n, s.in);
+    end_case();
+}
+
+static void forward_agrees(affine layer, shape s)
+{
+    in_case("rows %zu, in %zu, out %zu", s.rows, s.in, s.out);
+    expect_forward(layer, s, random_inputs(s));
+}
+
+void affine_forward_agrees(affine layer)
+{
+    for (size_t in = 0; in <= SMALL_SIZES; in++)
+        for (size_t out = 1; out <= SMALL_SIZES; out++)
+            for (size_t r = 0; r < ROW_COUNTS; r++) forward_agrees(layer, (shape){row_counts[r], in, out});
+    for (size_t k = 0; k < LARGE; k++) forward_agrees(layer, large[k]);
+}
+
+static const float *with_special(const char *name, size_t n, size_t position, float special)
+{
+    float *values = work(n);
+    fill_random(values, n, -0.5f, 0.5f);
+    if (position < n) values[position] = special;
+    return input_of(name, values, n);
+}
+
+enum { NOWHERE = 1 << 30 };
+
+void affine_forward_agrees_on_specials(affine layer)
+{
+    static const char *const names[3] = {"x", "weight", "bias"};
+    static const shape shapes[4] = {{2, 5, 9}, {3, 17, 5}, {5, 13, 5}, {7, 9, 6}};
+    for (size_t j = 0; j < 4; j++) {
+        const shape s = shapes[j];
+        const size_t n[3] = {s.rows * s.in, s.in * s.out, s.out};
+        for (size_t input = 0; input < 3; input++)
+            for (size_t i = 0; i < n[input] * SPECIALS; i++) {
+                const size_t position = i / SPECIALS;
+                const float special = specials[i % SPECIALS];
+                in_case("%s[%zu] = %g, rows %zu", names[input], position, (double)special, s.rows);
+                const inputs v = {
+                    .x = with_special("x", n[0], input == 0 ? position : NOWHERE, special),
+                    .weight = with_special("weight", n[1], input == 1 ? position : NOWHERE, special),
+                    .bias = with_special("bias", n[2], input == 2 ? position : NOWHERE, special),
+                    .dy = random_input("dy", s.rows * s.out, -0.5f, 0.5f)};
+                expect_forward(layer, s, v);
+            }
+    }
+}
+
+void affine_forward_without_inputs(affine layer)
+{
+    static const float expected[12] = {1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f,
+                                       1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f};
+    static const float zeros[12] = {0.0f};
+    const float *nothing = random_input("nothing", 0, 0.0f, 0.0f), *bias = input_of("bias", expected, 6);
+    float *y = output("y", 12), *scratch = output("scratch", 0);
+    in_case("2 rows");
+    expect_status(layer.forward_ref(y, scratch, nothing, nothing, bias, 2, 0, 6), GPT_OK);
+    expect_same("reference with bias", y, expected, 12);
+    expect_status(layer.forward(y, scratch, nothing, nothing, bias, 2, 0, 6, 0, 1), GPT_OK);
+    expect_same("y with bias", y, expected, 12);
+    in_case("6 rows");
+    expect_status(layer.forward(y, scratch, nothing, nothing, NULL, 6, 0, 2, 0, 1), GPT_OK);
+    expect_same("y without bias", y, zeros, 12);
+    in_case("SIZE_MAX rows without outputs, which returns at once");
+    expect_status(layer.forward(y, scratch, nothing, nothing, NULL, SIZE_MAX, 0, 0, 0, 1), GPT_OK);
+}
+
+/* The kernel, or its reference. */
+static int try_forward(affine layer, int reference, float *y, float *scratch, const float *x,
+                       const float *weight, size_t rows, size_t in, size_t out)
+{
+    if (reference) return layer.forward_ref(y, scratch, x, weight, NULL, rows, in, out);
+    return layer.forward(y, scratch, x, weight, NULL, rows, in, out, 0, 1);
+}
+
+void affine_forward_refuses(affine layer)
+{
+    const float *x = random_input("x", 6, -1.0f, 1.0f), *w = random_input("weight", 6, -1.0f, 1.0f);
+    float *y = output("y", 4), *scratch = output("scratch", 4);
+    for (int ref = 0; ref <= 1; ref++) {
+        const char *which = ref ? "reference" : "kernel";
+        in_case("%s, y NULL", which);
+        expect_refused(try_forward(layer, ref, NULL, scratch, x, w, 2, 3, 2), GPT_ERR_NULL);
+        in_case("%s, scratch NULL", which);
+        expect_refused(try_forward(layer, ref, y, NULL, x, w, 2, 3, 2), GPT_ERR_NULL);
+        in_case("%s, x NULL", which);
+        expect_refused(try_forward(layer, ref, y, scratch, NULL, w, 2, 3, 2), GPT_ERR_NULL);
+        in_case("%s, weight NULL", which);
+        expect_refused(try_forward(layer, ref, y, scratch, x, NULL, 2, 3, 2), GPT_ERR_NULL);
+        in_case("%s, rows = SIZE_MAX / 2", which);
+        expect_refused(try_forward(layer, ref, y, scratch, x, w, HUGE_SIZE, 3, 2), GPT_ERR_SIZE);
+        in_case("%s, in = SIZE_MAX / 2", which);
+        expect_refused(try_forward(layer, ref, y, scratch, x, w, 2, HUGE_SIZE, 2), GPT_ERR_SIZE);
+        in_case("%s, out = SIZE_MAX / 2", which);
+        expect_refused(try_forward(layer, ref, y, scratch, x, w, 2, 3, HUGE_SIZE), GPT_ERR_SIZE);
+        in_case("%s, only in · out is too large", which);
+        expect_refused(try_forward(layer, ref, y, scratch, x, w, 1, SIZE_MAX / 16, 16), GPT_ERR_SIZE);
+        in_case("%s, rows = 0", which);
+        expect_refused(try_forward(layer, ref, y, scratch, x, w, 0, 3, 2), GPT_OK);
+        in_case("%s, out = 0", which);
+        expect_refused(try_forward(layer, ref, y, scratch, x, w, 2, 3, 0), GPT_OK);
+    }
+    in_case("part 3 of 2");
+    expect_refused(layer.forward(y, scratch, x, w, NULL, 2, 3, 2, 3, 2), GPT_ERR_VALUE);
+}
+
+/* ---- Backward ---- */
+
+static int backward_ref(affine layer, gradients g, inputs v, shape s)
+{
+    float *scratch = output("scratch", layer.backward_scratch_size(s.rows, s.out));
+    return layer.backward_ref(g.dx, g.dweight, g.dbias, scratch, v.dy, v.x, v.weight, s.rows, s.in, s.out);
+}
+
+static void backward(affine layer, gradients g, inputs v, shape s, size_t parts)
+{
+    float *scratch = output("scratch", parts * layer.backward_scratch_size(s.rows, s.out));
+    for (size_t part = 0; part < parts; part++)
+        expect_status(layer.backward(g.dx, g.dweight, g.dbias, scratch, v.dy, v.x, v.weight, s.rows, s.in,
+                                     s.out, part, parts),
+                      GPT_OK);
+}
+
+static void backward_is_exact(affine layer, shape s, int wanted)
+{
+    const inputs v = integer_inputs(s);
+    const gradients expected = gradients_of(s, ALL);
+    expect_status(backward_ref(layer, expected, v, s), GPT_OK);
+    for (size_t parts = 1; parts <= MOST_PARTS; parts++) {
+        in_case("rows %zu, in %zu, out %zu, parts %zu, wanted %d", s.rows, s.in, s.out, parts, wanted);
+        const gradients got = gradients_of(s, wanted);
+        backward(layer, got, v, s, parts);
+        if (got.dx) expect_close("dx", got.dx, expected.dx, s.rows * s.in, 0.0);
+        if (got.dweight) expect_close("dweight", got.dweight, expected.dweight, s.in * s.out, 0.0);
+        if (got.dbias) expect_close("dbias", got.dbias, expected.dbias, s.out, 0.0);
+    }
+    end_case();
+}
+
+void affine_backward_is_exact(affine layer)
+{
+    for (size_t in = 1; in <= SMALL_SIZES; in++)
+        for (size_t out = 1; out <= SMALL_SIZES; out++)
+            for (size_t r = 0; r < ROW_COUNTS; r++)
+                backward_is_exact(layer, (shape){row_counts[r], in, out}, 1 + (int)random_below(ALL));
+    for (size_t k = 0; k < LARGE; k++) backward_is_exact(layer, large[k], ALL);
+}
+
+static void expect_backward(affine layer, shape s, inputs v)
+{
+    const gradients got = gradients_of(s, ALL), expected = gradients_of(s, ALL),
+                    magnitude = gradients_of(s, ALL);
+    backward(layer, got, v, s, 1);
+    expect_status(backward_ref(layer, expected, v, s), GPT_OK);
+    expect_status(backward_ref(layer, magnitude, magnitudes_of(v, s), s), GPT_OK);
+    expect_sums("dx", got.dx, expected.dx, magnitude.dx, s.rows * s.in, s.out);
+    expect_sums("dweight", got.dweight, expected.dweight, magnitude.dweight, s.in * s.out, s.rows);
+    expect_sums("dbias", got.dbias, expected.dbias, magnitude.dbias, s.out, s.rows);
+    end_case();
+}
+
+static void backward_agrees(affine layer, shape s)
+{
+    in_case("rows %zu, in %zu, out %zu", s.rows, s.in, s.out);
+    expect_backward(layer, s, random_inputs(s));
+}
+
+void affine_backward_agrees(affine layer)
+{
+    for (size_t n = 1; n <= SMALL_SIZES; n++)
+        for (size_t r = 0; r < ROW_COUNTS; r++) {
+            backward_agrees(layer, (shape){row_counts[r], n, 7});
+            backward_agrees(layer, (shape){row_counts[r], 13, n});
+        }
+    for (size_t k = 0; k < LARGE; k++) backward_agrees(layer, large[k]);
+}
+
+void affine_backward_agrees_on_specials(affine layer)
+{
+    static const char *const names[3] = {"dy", "x", "weight"};
+    static const shape shapes[2] = {{2, 9, 5}, {7, 3, 6}};
+    for (size_t j = 0; j < 2; j++) {
+        const shape s = shapes[j];
+        const size_t n[3] = {s.rows * s.out, s.rows * s.in, s.in * s.out};
+        for (size_t input = 0; input < 3; input++)
+            for (size_t position = 0; position < n[input]; position++) {
+                const float special = specials[random_below(SPECIALS)];
+                in_case("%s[%zu] = %g, rows %zu", names[input], position, (double)special, s.rows);
+                const inputs v = {.dy = with_special("dy", n[0], input == 0 ? position : NOWHERE, special),
+                                  .x = with_special("x", n[1], input == 1 ? position : NOWHERE, special),
+                                  .weight =
+                                      with_special("weight", n[2], input == 2 ? position : NOWHERE, special)};
+                expect_backward(layer, s, v);
+            }
+    }
+}
+
+void affine_backward_without_rows_or_outputs(affine layer)
+{
+    static const float zeros[6] = {0.0f};
+    const float *nothing = random_input("nothing", 0, 0.0f, 0.0f), *six = random_input("six", 6, -1.0f, 1.0f);
+    shape s = {.rows = 0, .in = 2, .out = 3};
+    in_case("rows = 0");
+    gradients got = gradients_of(s, ALL);
+    backward(layer, got, (inputs){.dy = nothing, .x = nothing, .weight = six}, s, 1);
+    expect_same("dweight", got.dweight, zeros, 6);
+    expect_same("dbias", got.dbias, zeros, 3);
+    s = (shape){.rows = 3, .in = 2, .out = 0};
+    in_case("out = 0");
+    got = gradients_of(s, ALL);
+    backward(layer, got, (inputs){.dy = nothing, .x = six, .weight = nothing}, s, 1);
+    expect_same("dx", got.dx, zeros, 6);
+    in_case("SIZE_MAX rows without inputs or outputs, which returns at once");
+    float *scratch = output("scratch", 0);
+    expect_status(layer.backward(got.dx, got.dweight, got.dbias, scratch, nothing, nothing, nothing, SIZE_MAX,
+                                 0, 0, 0, 1),
+                  GPT_OK);
+}
+
+/* The kernel, or its reference. */
+static int try_backward(affine layer, int reference, gradients g, float *scratch, const float *dy,
+                        const float *x, const float *weight, size_t rows, size_t in, size_t out)
+{
+    if (reference) return layer.backward_ref(g.dx, g.dweight, g.dbias, scratch, dy, x, weight, rows, in, out);
+    return layer.backward(g.dx, g.dweight, g.dbias, scratch, dy, x, weight, rows, in, out, 0, 1);
+}
+
+void affine_backward_refuses(affine layer)
+{
+    const float *x = random_input("x", 6, -1.0f, 1.0f), *dy = random_input("dy", 4, -1.0f, 1.0f);
+    const float *w = random_input("weight", 6, -1.0f, 1.0f);
+    const gradients g = gradients_of((shape){2, 3, 2}, ALL), none = {NULL, NULL, NULL};
+    float *scratch = output("scratch", layer.backward_scratch_size(2, 2));
+    for (int ref = 0; ref <= 1; ref++) {
+        const char *which = ref ? "reference" : "kernel";
+        in_case("%s, scratch NULL", which);
+        expect_refused(try_backward(layer, ref, g, NULL, dy, x, w, 2, 3, 2), GPT_ERR_NULL);
+        in_case("%s, dy NULL", which);
+        expect_refused(try_backward(layer, ref, g, scratch, NULL, x, w, 2, 3, 2), GPT_ERR_NULL);
+        in_case("%s, x NULL", which);
+        expect_refused(try_backward(layer, ref, g, scratch, dy, NULL, w, 2, 3, 2), GPT_ERR_NULL);
+        in_case("%s, weight NULL", which);
+        expect_refused(try_backward(layer, ref, g, scratch, dy, x, NULL, 2, 3, 2), GPT_ERR_NULL);
+        in_case("%s, rows = SIZE_MAX / 2", which);
+        expect_refused(try_backward(layer, ref, g, scratch, dy, x, w, HUGE_SIZE, 3, 2), GPT_ERR_SIZE);
+        in_case("%s, in = SIZE_MAX / 2", which);
+        expect_refused(try_backward(layer, ref, g, scratch, dy, x, w, 2, HUGE_SIZE, 2), GPT_ERR_SIZE);
+        in_case("%s, out = SIZE_MAX / 2", which);
+        expect_refused(try_backward(layer, ref, g, scratch, dy, x, w, 2, 3, HUGE_SIZE), GPT_ERR_SIZE);
+        in_case("%s, only in · out is too large", which);
+        expect_refused(try_backward(layer, ref, g, scratch, dy, x, w, 1, SIZE_MAX / 16, 16), GPT_ERR_SIZE);
+        in_case("%s, no gradient wanted", which);
+        expect_refused(try_backward(layer, ref, none, scratch, dy, x, w, 2, 3, 2), GPT_OK);
+    }
+    in_case("part 2 of 2");
+    expect_refused(layer.backward(g.dx, g.dweight, g.dbias, scratch, dy, x, w, 2, 3, 2, 2, 2), GPT_ERR_VALUE);
+}
+
+/* ---- By hand ---- */
+
+void affine_known_values(affine layer, const float *weight, const float *dweight)
+{
+    static const float x[4] = {1.0f, 2.0f, 3.0f, 4.0f}, bias[3] = {10.0f, 20.0f, 30.0f};
+    static const float y[6] = {11.0f, 18.5f, 36.0f, 13.0f, 17.5f, 44.0f};
+    static const float dy[6] = {1.0f, 2.0f, 3.0f, -1.0f, 0.0f, 1.0f};
+    static const float dx[4] = {8.0f, 4.0f, 1.0f, 2.0f}, dbias[3] = {0.0f, 2.0f, 4.0f};
+    const shape s = {.rows = 2, .in = 2, .out = 3};
+    const inputs v = {.x = x, .weight = weight, .bias = bias, .dy = dy};
+    for (int ref = 0; ref <= 1; ref++) {
+        in_case(ref ? "reference" : "kernel");
+        float *got_y = output("y", 6);
+        const gradients got = gradients_of(s, ALL);
+        if (ref) {
+            expect_status(forward_ref(layer, got_y, v, s), GPT_OK);
+            expect_status(backward_ref(layer, got, v, s), GPT_OK);
+        } else {
+            forward(layer, got_y, v, s, 1);
+            backward(layer, got, v, s, 1);
+        }
+        expect_same("y", got_y, y, 6);
+        expect_same("dx", got.dx, dx, 4);
+        expect_same("dweight", got.dweight, dweight, 6);
+        expect_same("dbias", got.dbias, dbias, 3);
+    }
+}
