@@ -1,6 +1,6 @@
-/* What Linear and Conv1D share: the check and the plain references. The two layers are the same but for the
- * layout of the weight: [out, in] and [in, out]. Here, the weight of input i for output o is weight[o ·
- * out_step + i · in_step].
+/* What Linear and Conv1D share: the check and the plain references. The two layers differ only in the layout
+ * of the weight: [out, in] or [in, out]. Here, the weight of input i for output o is
+ * weight[o · out_step + i · in_step].
  */
 #ifndef GPT_AFFINE_H
 #define GPT_AFFINE_H

@@ -3,7 +3,7 @@
  *   attention.c             checks, heads, the cut into parts, and copies into scratch
  *   attention_reference.c   the equations in float64
  *   attention_forward.c     y and lse
- *   attention_weights.c     the weights, for whoever wants to see them
+ *   attention_weights.c     the weights, which forward and backward never store
  *   attention_backward.c    dqkv
  *
  * Every kernel works on one head of one sequence, QUERIES_PER_BLOCK queries by KEYS_PER_TILE keys at a time,
@@ -50,9 +50,11 @@ int gpt_attention_check_backward(const float *dqkv, const float *scratch, const 
                                  const float *qkv, const float *lse, size_t batch, size_t tokens,
                                  size_t heads, size_t size, float p, size_t part, size_t parts);
 
-/* ---- The cut into parts ---- A block of queries costs as many units as it sees keys. All blocks in a row
- * are one line of costs, cut into `parts` equal pieces; a block goes to the part where its middle lies.
- */
+/* ---- The cut into parts ---- */
+
+/* The cost of a block of queries is the number of keys that it sees. The costs of all blocks, one after the
+ * other, form a line, which is cut into `parts` equal pieces. A part computes the blocks whose middle lies in
+ * its piece. */
 typedef struct gpt_schedule {
     size_t part, parts;
     uint64_t total, before;
@@ -60,8 +62,7 @@ typedef struct gpt_schedule {
 
 gpt_schedule gpt_schedule_of(size_t heads, size_t tokens, size_t part, size_t parts);
 
-/* Whether the next block, with queries from `first` on, is this part's. To be asked once for each block, in
- * order. */
+/* Whether the next block, with queries from `first` on, is this part's. Call it for every block, in order. */
 int gpt_schedule_has_next(gpt_schedule *schedule, size_t first, size_t tokens);
 
 /* ---- Sizes and copies in scratch ---- */
@@ -76,7 +77,7 @@ static inline size_t gpt_block_queries(size_t tokens)
 }
 static inline size_t gpt_tile_keys(size_t tokens) { return gpt_padded(gpt_min(tokens, KEYS_PER_TILE)); }
 
-/* factor · rows, as panels: [panel][padded size][8]. Of the n rows' last panel the lanes past n are 0. */
+/* factor · rows as panels [panel][padded size][8]. In the last panel, the lanes past row n are 0. */
 void gpt_pack_queries(float *panels, const float *rows, size_t n, size_t step, size_t size, float factor);
 
 /* n rows to [padded_n][padded size], zero-padded. */

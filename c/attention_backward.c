@@ -14,8 +14,7 @@
 
 #include "attention.h"
 
-/* One head's gradients and inputs. Rows of dq, dk and dv are a.step floats apart; rows of dy and y, y_step.
- * */
+/* One head's gradients and inputs. Rows of dq, dk and dv are a.step floats apart, rows of dy and y y_step. */
 typedef struct backward_head {
     gpt_head a;
     float *dq, *dk, *dv;
