@@ -12,8 +12,8 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { Worker } from 'node:worker_threads'
 import { GPT_CONFIG_124M, load } from 'gpt-layers'
-import { SLOTS, WORDS } from '../../dist/threads/parts.js'
-import { Crew } from '../../dist/threads/threads.js'
+import { CALL_WORDS, MAX_ARGUMENTS } from '../../dist/threads/call.js'
+import { Pool } from '../../dist/threads/pool.js'
 import { collectGarbage, gradientOf, loadForTest, until, workersSleep } from './support.js'
 
 const skip =
@@ -178,27 +178,27 @@ test(
 )
 
 test('when a worker dies within a kernel, the caller does its part', () => {
-  const board = {
-    words: new Int32Array(new SharedArrayBuffer(4 * WORDS)),
-    slots: new Float64Array(new SharedArrayBuffer(8 * SLOTS)),
+  const call = {
+    words: new Int32Array(new SharedArrayBuffer(4 * CALL_WORDS)),
+    args: new Float64Array(new SharedArrayBuffer(8 * MAX_ARGUMENTS)),
   }
   /** @type {number[][]} */
   const done = []
   const kernels = {
     gpt_test(/** @type {number[]} */ ...args) {
       done.push(args)
-      if (done.length === 1) board.words[0]-- // As if a worker took a part and died.
+      if (done.length === 1) call.words[0]-- // As if a worker took a part and died.
       return done.length === 4 ? -3 : 0
     },
   }
-  const crew = new Crew(board, kernels, 20)
-  crew.threads = 4
-  assert.equal(crew.run('gpt_test', [0.1, 2 ** 53], 4), -3)
+  const pool = new Pool(call, kernels, 20)
+  pool.threads = 4
+  assert.equal(pool.run('gpt_test', [0.1, 2 ** 53], 4), -3)
   assert.deepEqual(
     done,
     [3, 1, 0, 2].map((part) => [0.1, 2 ** 53, part, 4]),
   )
-  assert.equal(crew.threads, 1)
+  assert.equal(pool.threads, 1)
 })
 
 test('a page that is not cross-origin isolated gets one thread', async (t) => {

@@ -122,8 +122,8 @@ export async function load(options = {}) {
   }
   const runtime = new Runtime(exports, maxBytes)
   if (shared && threads > 1 && canShare()) {
-    const { Crew } = await import('./threads/threads.js')
-    runtime.employ(await Crew.start(runtime, code, threads))
+    const { Pool } = await import('./threads/pool.js')
+    runtime.usePool(await Pool.start(runtime, code, threads))
   }
   return new Gpt(runtime, actual)
 }

@@ -1,4 +1,4 @@
-/** @import { Crew as Pool } from '../threads/threads.js' */
+/** @import { Pool } from '../threads/pool.js' */
 /** @import { Kernel } from './kernels.js' */
 
 import { GptLayersError } from '../errors.js'
@@ -61,7 +61,7 @@ export class Runtime {
   }
 
   /** @param {Pool} pool of workers that share this runtime's memory */
-  employ(pool) {
+  usePool(pool) {
     this.#pool = pool
     abandoned.register(this, pool)
   }
