@@ -31,6 +31,10 @@ test('ESLint finds no mistake in JavaScript and Svelte', () => {
   assertPasses('eslint', '--max-warnings', '0', '.')
 })
 
-test('the page’s types are right, as svelte-check sees them', () => {
+test('svelte-check finds no type error in the page', () => {
   assertPasses('svelte-check', '--tsconfig', 'web/demo/jsconfig.json', '--fail-on-warnings')
+})
+
+test('TypeScript finds no type error in the tests', () => {
+  assertPasses('tsc', '-p', 'tests/tsconfig.json')
 })

@@ -97,21 +97,23 @@ async function nodeFor(program) {
 // Two programs at a time: each uses one core.
 describe('the kernels', { concurrency: 2 }, () => {
   // The native compiler has no relaxed SIMD, but compiles the code that is written for it.
-  for (const [name, program, flags] of [
+  /** @type {[string, string, string[]][]} */
+  const native = [
     ['natively, under AddressSanitizer and UBSan', 'build/test-kernels', []],
     [
       'natively, as the relaxed build, under AddressSanitizer and UBSan',
       'build/test-kernels-relaxed',
       ['-D__wasm_relaxed_simd__'],
     ],
-  ]) {
+  ]
+  for (const [name, program, flags] of native) {
     test(name, async (t) => {
       const compiler = process.env.CC || 'gcc'
       if (await compile(t, compiler, 'native', program, flags)) await report(t, program)
     })
   }
 
-  for (const build of ['simd', 'relaxed']) {
+  for (const build of /** @type {const} */ (['simd', 'relaxed'])) {
     test(`as WebAssembly, build ${build}`, async (t) => {
       const program = `build/test-kernels-${build}.wasm`
       if (!(await compile(t, 'emcc', build, program, ['-sSTANDALONE_WASM', '-sINITIAL_MEMORY=256MB']))) return

@@ -3,5 +3,6 @@ import { readFileSync } from 'node:fs'
 import { WASI } from 'node:wasi'
 
 const wasi = new WASI({ version: 'preview1', returnOnExit: true })
-const { instance } = await WebAssembly.instantiate(readFileSync(process.argv[2]), wasi.getImportObject())
+const imports = /** @type {WebAssembly.Imports} */ (wasi.getImportObject())
+const { instance } = await WebAssembly.instantiate(readFileSync(process.argv[2]), imports)
 process.exitCode = wasi.start(instance)

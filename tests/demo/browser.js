@@ -1,10 +1,16 @@
-// The built page in real browsers: what the page's tests share.
+// What the tests of the page share: a server, a browser, and how to press, type, point and read in it.
+//
+// No test depends on the machine's speed. A test waits for a condition, at most PATIENCE long, and never for a while.
+
+/** @import { Browser, ElementHandle, KeyInput, Page } from 'puppeteer-core' */
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import * as runner from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import puppeteer from 'puppeteer-core'
 
@@ -18,15 +24,18 @@ export const skipped = {
 // same reason, and no hook runs.
 const skip = skipped.chrome
 const nothing = () => {}
-/** @type {typeof runner.test} */
-export const test = skip ? (name) => runner.test(name, { skip }) : runner.test
-/** @type {typeof runner.before} */
+/** @type {(name: string, run: (t: import('node:test').TestContext) => void | Promise<void>) => void} */
+export const test = (name, run) => void (skip ? runner.test(name, { skip }) : runner.test(name, run))
+/** @type {(run: () => void | Promise<void>) => void} */
 export const before = skip ? nothing : runner.before
-/** @type {typeof runner.after} */
+/** @type {(run: () => void | Promise<void>) => void} */
 export const after = skip ? nothing : runner.after
 
+/** Milliseconds that a busy machine may take for any single thing. */
+const PATIENCE = 120_000
+
 const FLAGS = [
-  '--no-sandbox', // Chromium refuses to run as root with one
+  '--no-sandbox', // Chromium refuses to run as root with a sandbox
   '--disable-gpu',
   '--disable-quic',
   '--no-first-run',
@@ -38,19 +47,24 @@ const FLAGS = [
 /** Serves the page as `./build.sh demo` does. @returns {Promise<{ url: string, stop: () => void }>} */
 export async function serve() {
   const script = fileURLToPath(new URL('../../web/demo/serve.js', import.meta.url))
-  const env = { ...process.env, DISPLAY: '', WAYLAND_DISPLAY: '' } // no window on the desktop of whoever runs the tests
+  const env = { ...process.env, DISPLAY: '', WAYLAND_DISPLAY: '' } // opens no window on a desktop
   const server = spawn(process.execPath, [script, '--port', '0'], {
     env,
     stdio: ['ignore', 'pipe', 'inherit'],
   })
+  /** @type {string} */
   const url = await new Promise((resolve, reject) => {
-    server.stdout.on('data', (data) => resolve(String(data).trim().split('\n').at(-1)))
+    server.stdout.on('data', (data) => resolve(String(data).trim().split('\n').at(-1) ?? ''))
     server.on('exit', (code) => reject(new Error(`the demo's server ended with ${code}`)))
   })
-  return { url, stop: () => server.kill() }
+  return { url, stop: () => void server.kill() }
 }
 
-/** What Firefox wants at its start, and in its profile: no protocol sets it in a page that is open. */
+/**
+ * Firefox's preferences for media features. No protocol sets them in an open page.
+ *
+ * @type {Record<string, Record<string, number>>}
+ */
 const PREFERENCES = {
   'prefers-color-scheme: light': { 'layout.css.prefers-color-scheme.content-override': 1 },
   'prefers-color-scheme: dark': { 'layout.css.prefers-color-scheme.content-override': 0 },
@@ -58,25 +72,25 @@ const PREFERENCES = {
 }
 
 /**
- * Starts a browser with a profile of its own, empty, which goes when it ends.
+ * Starts a browser with an empty profile, which is deleted when the browser ends.
  *
  * @param {'chrome' | 'firefox'} [browser]
- * @param {Record<string, string>} [features] of media; in Chromium `open` sets them, page by page
- * @returns {Promise<import('puppeteer-core').Browser>}
+ * @param {Record<string, string>} [features] of media, for Firefox; in Chromium `open` sets them, page by page
+ * @returns {Promise<Browser>}
  */
 export function launch(browser = 'chrome', features = {}) {
-  if (browser === 'chrome') {
-    return puppeteer.launch({ browser, executablePath: process.env.CHROMIUM, headless: true, args: FLAGS })
-  }
+  const options = { browser, headless: true, timeout: PATIENCE, protocolTimeout: 5 * PATIENCE }
+  if (browser === 'chrome')
+    return puppeteer.launch({ ...options, executablePath: process.env.CHROMIUM, args: FLAGS })
   const set = Object.entries(features).map(([name, value]) => PREFERENCES[`${name}: ${value}`])
   const extraPrefsFirefox = Object.assign({}, ...set)
-  return puppeteer.launch({ browser, executablePath: process.env.FIREFOX, headless: true, extraPrefsFirefox })
+  return puppeteer.launch({ ...options, executablePath: process.env.FIREFOX, extraPrefsFirefox })
 }
 
 /**
  * Sets the size of the window's content. Firefox 140 sets the size, but then refuses to set the screen orientation.
  *
- * @param {import('puppeteer-core').Page} page
+ * @param {Page} page
  * @param {number} width
  * @param {number} height
  */
@@ -90,17 +104,32 @@ async function setSize(page, width, height) {
 }
 
 /**
- * Opens a page and keeps account of what it should not do.
+ * @typedef {object} OpenOptions
+ * @property {number} [width]
+ * @property {number} [height]
+ * @property {Record<string, string>} [features] of media
+ * @property {string} [ready] a selector: the page is open once it matches
  *
- * @param {import('puppeteer-core').Browser} browser
+ * @typedef {object} Opened
+ * @property {Page} page
+ * @property {string[]} complaints console messages, uncaught errors and failed requests
+ * @property {string[]} foreign requests to other origins
+ */
+
+/**
+ * Opens a page and records what it should not do.
+ *
+ * @param {Pick<Browser, 'newPage'>} browser
  * @param {string} url
- * @param {{ width?: number, height?: number, features?: Record<string, string>, ready?: string }} [options]
+ * @param {OpenOptions} [options]
+ * @returns {Promise<Opened>}
  */
 export async function open(browser, url, { width = 1440, height = 900, features = {}, ready = 'h1' } = {}) {
   const page = await browser.newPage()
-  /** Console messages, uncaught errors and requests that failed. @type {string[]} */
+  page.setDefaultTimeout(PATIENCE)
+  /** @type {string[]} */
   const complaints = []
-  /** Requests to anywhere but the page's own origin. @type {string[]} */
+  /** @type {string[]} */
   const foreign = []
   page.on('console', (message) => complaints.push(`${message.type()}: ${message.text()}`))
   page.on('pageerror', (error) => complaints.push(String(error)))
@@ -116,7 +145,7 @@ export async function open(browser, url, { width = 1440, height = 900, features 
   await setSize(page, width, height)
   const media = Object.entries(features).map(([name, value]) => ({ name, value }))
   if (media.length) await page.emulateMediaFeatures(media)
-  // Chromium says on the console what its policy forbade; Firefox does not.
+  // Chromium reports on the console what its policy forbade; Firefox does not.
   await page.evaluateOnNewDocument(() => {
     document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) => {
       console.error(`against the policy: ${violatedDirective} ${blockedURI}`)
@@ -127,11 +156,83 @@ export async function open(browser, url, { width = 1440, height = 900, features 
   return { page, complaints, foreign }
 }
 
-/** Sections that are all there: fetched, and not waiting for what a worker computes. */
+/**
+ * The page on a server, Chromium, and a folder for downloads, for all tests of a file.
+ *
+ * @returns {Site}
+ */
+export function useSite() {
+  const site = new Site()
+  before(() => site.start())
+  after(() => site.stop())
+  return site
+}
+
+class Site {
+  url = ''
+  /** Where the browser saves files. */
+  folder = ''
+  /** @type {Browser | undefined} */ #browser
+  /** @type {Awaited<ReturnType<typeof serve>> | undefined} */ #server
+
+  get browser() {
+    assert.ok(this.#browser, 'the browser has not been started')
+    return this.#browser
+  }
+
+  async start() {
+    this.#server = await serve()
+    this.url = this.#server.url
+    this.#browser = await launch()
+    this.folder = mkdtempSync(join(tmpdir(), 'gpt-layers-'))
+    const session = await this.#browser.target().createCDPSession()
+    await session.send('Browser.setDownloadBehavior', { behavior: 'allow', downloadPath: this.folder })
+  }
+
+  async stop() {
+    await this.#browser?.close()
+    this.#server?.stop()
+    if (this.folder) rmSync(this.folder, { recursive: true, force: true })
+  }
+
+  /** @param {string} [address] after the page's own, such as ?x11=2 @param {OpenOptions} [options] */
+  open(address = '', options = {}) {
+    return open(this.browser, this.url + address, options)
+  }
+
+  /**
+   * The file that the browser saves.
+   *
+   * @param {string} name
+   * @param {() => Promise<void>} act makes the browser save it
+   */
+  async saved(name, act) {
+    await act()
+    const path = join(this.folder, name)
+    await eventually(() => existsSync(path), `no ${name} was saved`)
+    return readFileSync(path)
+  }
+}
+
+/**
+ * Waits for a condition outside the page; for one inside use page.waitForFunction.
+ *
+ * @param {() => boolean} condition
+ * @param {string} otherwise the message if it does not come true
+ */
+export async function eventually(condition, otherwise) {
+  const deadline = Date.now() + PATIENCE
+  while (!condition()) {
+    assert.ok(Date.now() < deadline, otherwise)
+    await sleep(20)
+  }
+}
+
+/** Matches what is complete: fetched, and not waiting for a worker's result. */
 const whole = ':not(.waiting, :has([aria-busy="true"]))'
 export const WHOLE_SECTION = `.section${whole}`
 
-/** Goes down the page until each section is there. @returns {Promise<string[]>} their ids */
+/** Scrolls down the page until every section is complete. @param {Page} page @returns {Promise<string[]>} their ids */
 export async function openAll(page) {
   const ids = await page.evaluate(() => [...document.querySelectorAll('.section')].map(({ id }) => id))
   for (const id of ids) {
@@ -141,66 +242,119 @@ export async function openAll(page) {
   return ids
 }
 
-/** Presses the last key while the others are held. */
+/** The selector of a field, by its accessible name. @param {string} label */
+export const field = (label) => `input[aria-label="${label}"]`
+
+/** Waits for an element. @param {Page} page @param {string} selector @returns {Promise<ElementHandle<HTMLElement>>} */
+export async function get(page, selector) {
+  const element = await page.waitForSelector(selector)
+  assert.ok(element, selector)
+  return /** @type {ElementHandle<HTMLElement>} */ (element)
+}
+
+/** @param {ElementHandle} element */
+export async function boxOf(element) {
+  const box = await element.boundingBox()
+  assert.ok(box, 'the element is not on the screen')
+  return box
+}
+
+/** @param {Page} page @param {string} selector */
+export const click = async (page, selector) => (await get(page, selector)).click()
+
+/** @param {Page} page @param {string} selector */
+export const focus = async (page, selector) => (await get(page, selector)).focus()
+
+/** @param {Page} page */
+export const blur = (page) =>
+  page.evaluate(() => document.activeElement instanceof HTMLElement && document.activeElement.blur())
+
+/** Presses the last key while the others are held. @param {Page} page @param {...KeyInput} keys */
 export async function press(page, ...keys) {
-  for (const key of keys.slice(0, -1)) await page.keyboard.down(key)
-  await page.keyboard.press(keys.at(-1))
-  for (const key of keys.slice(0, -1)) await page.keyboard.up(key)
+  const last = keys.pop()
+  assert.ok(last)
+  for (const key of keys) await page.keyboard.down(key)
+  await page.keyboard.press(last)
+  for (const key of keys) await page.keyboard.up(key)
+}
+
+/** Replaces a number: the focus selects the old one. @param {Page} page @param {string} label @param {string} text */
+export async function type(page, label, text) {
+  await blur(page)
+  await focus(page, field(label))
+  await page.keyboard.type(text)
 }
 
 /**
- * The file that the browser saves.
+ * Drags the mouse from a place in an element.
  *
- * @param {string} folder that it saves into
- * @param {string} name
- * @param {() => Promise<void>} act what makes it
+ * @param {Page} page
+ * @param {ElementHandle} element
+ * @param {(box: { x: number, y: number, width: number, height: number }) => { from: number, to: number, y?: number }} path
+ *   in pixels of the window; y: the middle of the element unless given
  */
-export async function saved(folder, name, act) {
-  await act()
-  const path = join(folder, name)
-  for (let tries = 0; !existsSync(path); tries++) {
-    assert.ok(tries < 100, `no ${name} was saved`)
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
-  return readFileSync(path)
+export async function drag(page, element, path) {
+  const box = await boxOf(element)
+  const { from, to, y = box.y + box.height / 2 } = path(box)
+  await page.mouse.move(from, y)
+  await page.mouse.down()
+  await page.mouse.move(to, y, { steps: 8 })
+  await page.mouse.up()
 }
 
-const FRAME = 16 // milliseconds
-
-/**
- * That an update fits into a frame, as the footer times it: the best of some, since the first are slow code yet.
- *
- * @param {import('puppeteer-core').Page} page
- * @param {(i: number) => Promise<void>} change makes the i-th of them
- * @param {number} [count]
- */
-export async function assertInFrame(page, change, count = 8) {
-  const times = []
-  for (let i = 0; i < count; i++) {
-    await change(i)
-    times.push(Number(/took ([\d.]+) ms/.exec(await page.$eval('footer', (footer) => footer.textContent))[1]))
-  }
-  assert.ok(Math.min(...times) < FRAME, `${times}`)
+/** Drags a number sideways. @param {Page} page @param {string} label @param {number} pixels */
+export async function dragNumber(page, label, pixels) {
+  await drag(page, await get(page, field(label)), ({ x, width }) => ({
+    from: x + width / 2,
+    to: x + width / 2 + pixels,
+  }))
 }
 
-/** Width and height of a desktop's screen, of a laptop's and of a phone's. */
+/** An element's text, spaces collapsed. @param {Page} page @param {string} selector */
+export const text = (page, selector) =>
+  page.$eval(selector, (element) => (element.textContent ?? '').replace(/\s+/g, ' ').trim())
+
+/** What the page says is wrong. @param {Page} page */
+export const problem = (page) => text(page, '.problems')
+
+/** A number that can be edited. @param {Page} page @param {string} label */
+export const value = (page, label) => page.$eval(field(label), (input) => Number(input.ariaValueNow))
+
+/** A number as the page writes it. @param {string} written */
+export const parse = (written) => Number(written.replace('−', '-'))
+
+/** The first group of a match. @param {RegExp} pattern @param {string} string */
+export function matched(pattern, string) {
+  const [, group] = pattern.exec(string) ?? []
+  assert.ok(group !== undefined, `${pattern} in ${string}`)
+  return group
+}
+
+/** @param {number} actual @param {number} expected @param {number} tolerance */
+export const near = (actual, expected, tolerance) =>
+  assert.ok(Math.abs(actual - expected) <= tolerance, `${actual}, expected ${expected}`)
+
+/** Width and height of a desktop's, a laptop's and a phone's screen. @type {[number, number][]} */
 export const SCREENS = [
   [1440, 900],
   [1280, 800],
   [360, 780],
 ]
 
+/** How many pixels of the page are beyond the right edge of the screen. @param {Page} page */
+export const overflow = (page) => page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
+
 /**
- * That a section, embedded, fits its screen, on a phone to the side, and that nothing was complained of or asked of others.
+ * Asserts that an embedded section fits its screen (on a phone: its width), and that the page did nothing wrong.
  *
- * @param {Awaited<ReturnType<typeof open>>} opened
+ * @param {Opened} opened
  * @param {string} id
  * @param {number} width
  * @param {number} height
  */
 export async function assertOnScreen({ page, complaints, foreign }, id, width, height) {
-  assert.ok((await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)) <= 0)
-  const tall = await page.$eval(`#${id}`, (section) => section.offsetHeight)
+  assert.ok((await overflow(page)) <= 0)
+  const tall = await page.$eval(`#${id}`, (section) => /** @type {HTMLElement} */ (section).offsetHeight)
   if (width >= 1280) assert.ok(tall <= height, `${tall} pixels tall`)
   assert.deepEqual([...complaints, ...foreign], [])
 }

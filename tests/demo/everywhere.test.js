@@ -1,76 +1,93 @@
-// What holds of every section, in both browsers. The sections are those that the page itself names.
+// What every section promises, in Chromium and Firefox. The list of sections is read from the page.
+
+/** @import { Browser, Page } from 'puppeteer-core' */
+/** @import { OpenOptions } from './browser.js' */
 
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { launch, open, openAll, press, serve, skipped, WHOLE_SECTION } from './browser.js'
+import { get, launch, open, openAll, overflow, press, serve, skipped, WHOLE_SECTION } from './browser.js'
 
 const WIDE = { width: 1440, height: 900 }
 const NARROW = { width: 360, height: 780 }
-/** Who has set what of the media's features: one reader as most are, and one with all that there is. */
-const PLAIN = { 'prefers-color-scheme': 'light' }
-const OTHER = { 'prefers-color-scheme': 'dark', 'prefers-reduced-motion': 'reduce' }
+/** Two readers' media features: the usual ones, and everything else. @type {Record<string, string>[]} */
+const READERS = [
+  { 'prefers-color-scheme': 'light' },
+  { 'prefers-color-scheme': 'dark', 'prefers-reduced-motion': 'reduce' },
+]
+const [PLAIN, OTHER] = READERS
 
+/** @type {Awaited<ReturnType<typeof serve>>} */
 let server
 before(async () => {
   server = await serve()
 })
 after(() => server?.stop())
 
-/** How far the page reaches beyond the screen, to the side. */
-const overflow = (page) => page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
-/** What is set in a section, and every number in its cells; what it measures is not in these. */
-const read = () => {
-  document.activeElement.blur() // a number that has the focus stands there to its last digit
-  const all = [...document.querySelectorAll(':is(input, select, textarea, td.cell, button[aria-pressed])')]
-  const busy = document.querySelector('.section [aria-busy="true"]') !== null
-  return { busy, shown: all.map((one) => one.ariaPressed ?? one.value ?? one.textContent.trim()) }
+/** Everything a section shows in its inputs and cells, once no worker computes; runs in the page. */
+function read() {
+  if (document.querySelector('.section [aria-busy="true"]')) return null
+  const { activeElement } = document
+  if (activeElement instanceof HTMLElement) activeElement.blur() // a number with the focus shows all its digits
+  const all = document.querySelectorAll(':is(input, select, textarea, td.cell, button[aria-pressed])')
+  return [...all].map(
+    (one) => one.ariaPressed ?? ('value' in one ? String(one.value) : one.textContent.trim()),
+  )
 }
-const SETTLED = 100 // milliseconds without a change: what a worker computes comes later
 
-/** @returns {Promise<string[]>} what a section shows, once it has all it waits for */
+/** @param {Page} page @returns {Promise<string[]>} */
 async function shown(page) {
-  for (let last = await page.evaluate(read); ;) {
-    await new Promise((resolve) => setTimeout(resolve, SETTLED))
-    const now = await page.evaluate(read)
-    if (!now.busy && String(now.shown) === String(last.shown)) return now.shown
-    last = now
+  const handle = await page.waitForFunction(read)
+  return /** @type {string[]} */ (await handle.jsonValue())
+}
+
+/** Waits until a section shows the expected values. @param {Page} page @param {string[]} expected */
+async function assertShows(page, expected) {
+  try {
+    await page.waitForFunction(
+      `String((${read})()) === ${JSON.stringify(String(expected))}`, // functions inside one another cannot be passed
+    )
+  } catch {
+    assert.deepEqual(await shown(page), expected)
   }
 }
 
-/** Steps the first number of a section, or where it has none its first choice, by keyboard. */
+/** Changes the first number of a section by keyboard; if it has none, its first select. @param {Page} page */
 async function change(page) {
   const number = await page.$('.section :is(input.editable, input[type="range"]):enabled')
-  await (number ?? (await page.$('.section select:enabled'))).focus()
+  await (number ?? (await get(page, '.section select:enabled'))).focus()
   await press(page, number ? 'ArrowUp' : 'ArrowDown')
 }
 
 describe('everywhere', { concurrency: 2 }, () => {
-  for (const name of ['chrome', 'firefox']) {
+  for (const name of /** @type {const} */ (['chrome', 'firefox'])) {
     describe(name, { skip: skipped[name], concurrency: 1 }, () => {
-      /** A browser for each of the readers: Firefox learns of its reader at its start. */
-      const browsers = new Map()
+      /** Firefox takes the media features at its start, so each reader has a browser. @type {Browser[]} */
+      let browsers
+      /** @type {string[]} */
       let ids
       before(async () => {
-        const readers = [PLAIN, OTHER]
-        const all = name === 'chrome' ? [launch()] : readers.map((reader) => launch(name, reader))
-        const launched = await Promise.all(all)
-        readers.forEach((reader, i) => browsers.set(reader, launched[i] ?? launched[0]))
+        browsers =
+          name === 'chrome'
+            ? [await launch()]
+            : await Promise.all(READERS.map((reader) => launch('firefox', reader)))
       })
       after(async () => {
-        for (const browser of new Set(browsers.values())) await browser.close()
+        for (const browser of browsers ?? []) await browser.close()
       })
 
+      /** @param {string} query @param {Record<string, string>} reader @param {OpenOptions} options */
       const visit = (query, reader, options) => {
-        const features = name === 'chrome' ? reader : {}
-        return open(browsers.get(reader), server.url + query, { ...options, features })
+        const browser = browsers[READERS.indexOf(reader)] ?? browsers[0]
+        return open(browser, server.url + query, { ...options, features: name === 'chrome' ? reader : {} })
       }
+      /** @param {string} id @param {Record<string, string>} reader @param {OpenOptions} size */
       const alone = (id, reader, size) => visit(`?embed=${id}`, reader, { ...size, ready: WHOLE_SECTION })
 
-      test('the whole page', async () => {
-        for (const [reader, size] of [
+      test('the whole page fits its window, the console stays empty, and no other site is asked', async () => {
+        for (const [reader, size] of /** @type {const} */ ([
           [PLAIN, WIDE],
           [OTHER, NARROW],
-        ]) {
+        ])) {
           const { page, complaints, foreign } = await visit('', reader, size)
           ids = await openAll(page)
           assert.ok(ids.length > 0)
@@ -80,7 +97,7 @@ describe('everywhere', { concurrency: 2 }, () => {
         }
       })
 
-      test('the policy is served with the page, and the tests see what is against it', async () => {
+      test('the Content-Security-Policy forbids inline scripts, and the tests see a violation', async () => {
         const { page, complaints, foreign } = await visit('', PLAIN, WIDE)
         const policy = await page.evaluate(async () =>
           (await fetch('')).headers.get('content-security-policy'),
@@ -92,97 +109,99 @@ describe('everywhere', { concurrency: 2 }, () => {
           script.textContent = 'window.ran = true'
           document.head.append(script)
         })
-        assert.equal(await page.evaluate(() => window.ran), undefined)
+        assert.equal(await page.evaluate(() => 'ran' in window), false)
         assert.match(complaints.join(), /against the policy: script-src/)
         await page.close()
       })
 
+      /** @param {string} what @param {(id: string) => Promise<void>} run */
       const each = (what, run) =>
         test(what, async (t) => {
           for (const id of ids) await t.test(id, () => run(id))
         })
 
-      each('a number changed by keyboard is undone, redone, and restored from the address', async (id) => {
+      each('a change by keyboard can be undone, redone and restored from the address', async (id) => {
         const { page, complaints } = await alone(id, PLAIN, WIDE)
         assert.equal((await page.$$('.section')).length, 1)
         const before = await shown(page)
         await change(page)
+        await page.waitForFunction(() => location.search.includes('&'))
         const changed = await shown(page)
         assert.notDeepEqual(changed, before)
         await press(page, 'Control', 'z')
-        assert.deepEqual(await shown(page), before)
+        await assertShows(page, before)
         await press(page, 'Control', 'Shift', 'z')
-        assert.deepEqual(await shown(page), changed)
+        await assertShows(page, changed)
         await page.waitForFunction(() => location.search.includes('&'))
         await page.reload()
         await page.waitForSelector(WHOLE_SECTION)
-        assert.deepEqual(await shown(page), changed)
+        await assertShows(page, changed)
         assert.deepEqual(complaints, [])
         await page.close()
       })
 
-      each('all that can be pressed or changed is reached by Tab, and shows that it is', async (id) => {
+      each('Tab reaches every control, and each shows that it has the focus', async (id) => {
         const { page } = await alone(id, PLAIN, WIDE)
         await page.bringToFront() // a window in the background shows no focus
         await page.waitForFunction(() => document.hasFocus())
         const count = await page.evaluate(() => {
-          // of a group of radio buttons, Tab goes to the one that is chosen
+          // Tab reaches only the chosen button of a radio group.
           const fields = ':is(button, input, select, textarea):enabled:not([type="radio"], [role="radio"])'
           const all = [...document.querySelectorAll(`${fields}, a[href], summary, [tabindex="0"]`)]
-          window.missed = new Set(all.filter((one) => one.checkVisibility({ visibilityProperty: true })))
-          window.unseen = []
-          window.describe = (one) => `${one.tagName} ${one.ariaLabel ?? one.textContent.trim()}`
+          const missed = new Set(all.filter((one) => one.checkVisibility({ visibilityProperty: true })))
+          /** @type {string[]} */
+          const unseen = []
+          const describe = (/** @type {Element} */ one) =>
+            `${one.tagName} ${one.ariaLabel ?? one.textContent.trim()}`
           const look = () => {
-            if (!document.hasFocus()) return // it is on the browser's own buttons
             const one = document.activeElement
-            window.missed.delete(one)
+            if (!document.hasFocus() || !one) return // the focus is on the browser's own buttons
+            missed.delete(one)
             const { outlineStyle, outlineWidth } = getComputedStyle(one)
             const bare = outlineStyle === 'none' || parseFloat(outlineWidth) < 2
-            if (one !== document.body && bare) window.unseen.push(window.describe(one))
+            if (one !== document.body && bare) unseen.push(describe(one))
           }
-          addEventListener('keydown', look, { capture: true }) // of the next Tab
-          return window.missed.size
+          addEventListener('keydown', look, { capture: true }) // before the next Tab moves the focus
+          const report = () => ({
+            missed: [...missed].filter((one) => one.isConnected && !one.matches(':disabled')).map(describe),
+            unseen,
+          })
+          Object.assign(window, { report })
+          return missed.size
         })
         assert.ok(count > 1)
-        // twice as often as there are places: some come to be on the way
+        const report = () => page.evaluate('report()')
+        const none = { missed: [], unseen: [] }
+        // Twice as many presses as controls, because some controls appear on the way.
         for (let i = 0; i < 2 * count; i++) {
           await page.keyboard.press('Tab')
-          if (i > count && (await page.evaluate(() => window.missed.size === 0))) break
+          if (i > count && JSON.stringify(await report()) === JSON.stringify(none)) break
         }
-        const { missed, unseen } = await page.evaluate(() => ({
-          missed: [...window.missed].filter((one) => one.isConnected && !one.disabled).map(window.describe),
-          unseen: window.unseen,
-        }))
-        assert.deepEqual({ missed, unseen }, { missed: [], unseen: [] })
+        assert.deepEqual(await report(), none)
         await page.close()
       })
 
-      each(
-        '360 pixels wide, in the dark, without motion: all fits, and nothing moves by itself',
-        async (id) => {
-          const { page, complaints, foreign } = await alone(id, OTHER, NARROW)
-          assert.ok((await overflow(page)) <= 0, `${await overflow(page)} pixels too wide`)
-          const { colour, moving } = await page.evaluate(() => {
-            for (const button of document.querySelectorAll('.section button:enabled')) button.click()
-            return {
-              colour: getComputedStyle(document.documentElement).backgroundColor,
-              moving: document.getAnimations().length,
-            }
-          })
-          assert.equal(moving, 0)
-          assert.ok(
-            colour.match(/\d+/g).every((part) => part < 64),
-            colour,
-          )
-          assert.doesNotMatch(await page.$eval('.section', (section) => section.innerText), /NaN|undefined/)
-          assert.ok(
-            (await overflow(page)) <= 0,
-            `${await overflow(page)} pixels too wide with every button pressed`,
-          )
-          assert.deepEqual([...complaints, ...foreign], [])
-          await page.close()
-        },
-      )
+      each('at 360 pixels, dark and with reduced motion, everything fits and nothing moves', async (id) => {
+        const { page, complaints, foreign } = await alone(id, OTHER, NARROW)
+        assert.ok((await overflow(page)) <= 0, `${await overflow(page)} pixels too wide`)
+        const { color, moving } = await page.evaluate(() => {
+          for (const button of document.querySelectorAll('.section button:enabled'))
+            /** @type {HTMLElement} */ (button).click()
+          return {
+            color: getComputedStyle(document.documentElement).backgroundColor,
+            moving: document.getAnimations().length,
+          }
+        })
+        assert.equal(moving, 0)
+        const parts = color.match(/\d+/g) ?? []
+        assert.ok(parts.length >= 3 && parts.every((part) => Number(part) < 64), color)
+        const said = await page.$eval('.section', (section) => /** @type {HTMLElement} */ (section).innerText)
+        assert.doesNotMatch(said, /NaN|undefined/)
+        const wide = await overflow(page)
+        assert.ok(wide <= 0, `${wide} pixels too wide with every button pressed`)
+        assert.deepEqual([...complaints, ...foreign], [])
+        await page.close()
+      })
     })
   }
 })

@@ -1,4 +1,4 @@
-// A section's slice of the state, made of fields: what the address and a file may say of it.
+// The slice of a section's state that fields.js makes: how it is written to the address and to a file, and read back.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -14,6 +14,7 @@ const fields = {
   rows: numbers([], { max: 3 }),
 }
 const one = slice(fields, { views: ['on'] })
+/** @type {import('../../web/demo/src/fields.js').StateOf<typeof one>} */
 const other = {
   n: 768,
   rate: 1e-3,
@@ -24,7 +25,7 @@ const other = {
   rows: [1, 2, 3],
 }
 
-test('only what differs from the defaults goes into the address, and comes back from it', () => {
+test('only values that differ from the defaults go into the address, and they can be read back', () => {
   assert.deepEqual(one.toQuery(one.defaults()), {})
   const query = one.toQuery(other)
   assert.deepEqual(Object.keys(query), Object.keys(fields))
@@ -33,7 +34,7 @@ test('only what differs from the defaults goes into the address, and comes back 
   assert.deepEqual(one.fromQuery(new Map()), { state: one.defaults(), refused: [] })
 })
 
-test('what an address says wrongly is refused by name, and the rest counts', () => {
+test('invalid values in an address are refused by name, and the others take effect', () => {
   const wrong = {
     n: '1.5',
     rate: '-1',
@@ -52,7 +53,7 @@ test('what an address says wrongly is refused by name, and the rest counts', () 
   assert.equal(one.fromQuery(new Map(Object.entries({ n: '7', rate: 'x' }))).state.n, 7)
 })
 
-test('a file gives back the state, what it leaves out is as at first, and what is wrong in it is named', () => {
+test('a file restores the state; missing values get their defaults; invalid ones are named', () => {
   assert.deepEqual(one.validate(JSON.parse(JSON.stringify(other))), other)
   assert.deepEqual(one.validate({ n: 7 }), { ...one.defaults(), n: 7 })
   const wrong = { n: '7', rate: null, kind: 1, on: 'yes', words: ['a'], row: [1, 'x'], rows: { 0: 1 } }
@@ -63,7 +64,7 @@ test('a file gives back the state, what it leaves out is as at first, and what i
   assert.throws(() => one.validate([]), /names and values were expected/)
 })
 
-test('defaults are a state of their own each time', () => {
+test('each call of defaults() returns a new object', () => {
   const first = one.defaults()
   first.row.push(3)
   assert.deepEqual(one.defaults().row, [1, 2])

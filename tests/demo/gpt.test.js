@@ -1,93 +1,102 @@
-// Section 7: a small GPT, its norms and its heads.
+// Section 7 of the page: a small GPT, its norms and its attention heads.
+
+/** @import { Page } from 'puppeteer-core' */
+/** @import { OpenOptions } from './browser.js' */
 
 import assert from 'node:assert/strict'
+import { test as testInNode } from 'node:test'
 import { load } from 'gpt-layers'
 import { create, run, train } from '../../web/demo/src/sections/gpt/compute.js'
 import { NORMS } from '../../web/demo/src/sections/gpt/config.js'
 import { golden } from '../lib/support.js'
 import {
-  after,
-  assertInFrame,
   assertOnScreen,
-  before,
-  launch,
-  open,
+  boxOf,
+  click,
+  field,
+  focus,
+  get,
+  near,
   press,
   SCREENS,
-  serve,
   test,
+  text,
+  useSite,
 } from './browser.js'
 
-let server, browser
-before(async () => {
-  server = await serve()
-  browser = await launch()
-})
-after(async () => {
-  await browser?.close()
-  server?.stop()
-})
+const site = useSite()
 
+/** @typedef {{ mean: number[], variance: number[] }} Moments */
+/**
+ * @type {{
+ *   line: {
+ *     seed: number, text: string, norms: { input: Moments, output: Moments }[], weights: number[][][][],
+ *     next: { token: string, share: number }
+ *   },
+ *   lesson: { seed: number, losses: number[] }
+ * }}
+ */
 const { line, lesson } = golden('page_gpt')
-const show = (query = '', options = {}) =>
-  open(browser, `${server.url}?embed=gpt${query}`, { ready: '#gpt .field', ...options })
-const said = (page, where = '#gpt') =>
-  page.$eval(where, (element) => element.textContent.replace(/\s+/g, ' ').trim())
-const cursor = (page) => said(page, '.cell-said')
-const chosen = (page, group) =>
+const show = (query = '', /** @type {OpenOptions} */ options = {}) =>
+  site.open(`?embed=gpt${query}`, { ready: '#gpt .field', ...options })
+const said = (/** @type {Page} */ page, where = '#gpt') => text(page, where)
+const cursor = (/** @type {Page} */ page) => said(page, '.cell-said')
+const chosen = (/** @type {Page} */ page, /** @type {string} */ group) =>
   page.$eval(
     `[role=radiogroup][aria-label="${group}"] :is([aria-checked=true], :checked)`,
-    (one) => one.ariaLabel,
+    (one) => one.ariaLabel ?? '',
   )
 const NORM = 'the norm to look into'
 const HEAD = 'the head to look into'
-/** The table of the chosen norm: a row a token, of μ and σ² before and after. */
-const table = (page) =>
+/** The table of the chosen norm: for each token μ and σ² before and after. */
+const table = (/** @type {Page} */ page) =>
   page.$$eval('#gpt .both tbody tr', (rows) =>
     rows.map((row) =>
       [...row.querySelectorAll('.cell')].map((cell) => Number(cell.textContent.trim().replace('−', '-'))),
     ),
   )
 
-async function type(page, text) {
-  const input = await page.$('input[aria-label="the line"]')
-  await input.focus()
+/** Replaces the line. @param {Page} page @param {string} text */
+async function typeLine(page, text) {
+  await focus(page, field('the line'))
   await press(page, 'Control', 'a')
   await page.keyboard.type(text)
 }
 
-const near = (a, b, tolerance) => assert.ok(Math.abs(a - b) <= tolerance, `${a}, expected ${b}`)
-
-test('mean and variance before and after each norm, every head’s weights and the next token are PyTorch’s', async () => {
-  const gpt = await load()
-  const found = run(gpt, create(gpt, line.seed), line.text)
-  assert.equal(found.norms.length, NORMS.length)
-  line.norms.forEach((norm, i) => {
-    for (const side of ['input', 'output']) {
-      for (const name of ['mean', 'variance']) {
-        norm[side][name].forEach((value, token) => near(found.norms[i][side][name][token], value, 1e-5))
+testInNode(
+  'mean and variance before and after each norm, every head’s weights, and the next token are PyTorch’s',
+  async () => {
+    const gpt = await load()
+    const found = run(gpt, create(gpt, line.seed), line.text)
+    assert.equal(found.norms.length, NORMS.length)
+    line.norms.forEach((norm, i) => {
+      for (const side of /** @type {const} */ (['input', 'output'])) {
+        for (const name of /** @type {const} */ (['mean', 'variance'])) {
+          norm[side][name].forEach((value, token) => near(found.norms[i][side][name][token], value, 1e-5))
+        }
       }
-    }
-  })
-  line.weights.forEach((heads, b) => {
-    heads.forEach((rows, h) =>
-      rows.flat().forEach((weight, i) => near(found.weights[b][h].flat()[i], weight, 1e-6)),
-    )
-  })
-  assert.equal(found.next.token, line.next.token)
-  near(found.next.share, line.next.share, 1e-6)
-})
+    })
+    line.weights.forEach((heads, b) => {
+      heads.forEach((rows, h) =>
+        rows.flat().forEach((weight, i) => near(found.weights[b][h].flat()[i], weight, 1e-6)),
+      )
+    })
+    assert.equal(found.next.token, line.next.token)
+    near(found.next.share, line.next.share, 1e-6)
+  },
+)
 
-test('its first lessons lose what PyTorch’s lose', async () => {
+testInNode('the losses of the first training steps are PyTorch’s', async () => {
+  /** @type {number[]} */
   const losses = []
   await train(await load(), lesson.seed, lesson.losses.length, ({ loss }) => losses.push(loss))
   lesson.losses.forEach((loss, i) => near(losses[i], loss, 1e-4))
 })
 
-test('the page shows the chosen norm’s numbers, chosen by click and by arrow keys, and nothing to undo', async () => {
+test('clicks and arrow keys choose a norm, the page shows its numbers, and there is nothing to undo', async () => {
   const { page, complaints } = await show()
   assert.equal(await chosen(page, NORM), 'norm1 of block 1, variance 1.88 before and 1.00 after')
-  const agrees = async (i) => {
+  const agrees = async (/** @type {number} */ i) => {
     const rows = await table(page)
     assert.equal(rows.length, line.text.length)
     rows.forEach(([mean, variance, after, one], token) => {
@@ -98,7 +107,7 @@ test('the page shows the chosen norm’s numbers, chosen by click and by arrow k
     })
   }
   await agrees(0)
-  await (await page.$('[role=radio][aria-label^="norm2 of block 2"]')).click()
+  await click(page, '[role=radio][aria-label^="norm2 of block 2"]')
   assert.match(await said(page), /Before and after norm2 of block 2, \[16, 64\]/)
   await agrees(3)
   await press(page, 'ArrowRight')
@@ -114,34 +123,37 @@ test('the page shows the chosen norm’s numbers, chosen by click and by arrow k
   await page.close()
 })
 
-test('a head is chosen by click, by arrow keys, or by its block’s attention', async () => {
+test('a head can be chosen by click, by arrow keys, or by its block’s attention in the diagram', async () => {
   const { page } = await show()
-  await (await page.$('label[title="block 2, head 3"]')).click()
+  await click(page, 'label[title="block 2, head 3"]')
   assert.match(await said(page), /Attention, head 3 of block 2/)
   await press(page, 'ArrowDown')
   await press(page, 'ArrowLeft')
   await press(page, 'ArrowDown')
   assert.equal(await chosen(page, HEAD), 'block 3, head 2')
-  const attention = await page.$('[role=button][aria-label="attention of block 1"]')
+  const attention = await get(page, '[role=button][aria-label="attention of block 1"]')
   await attention.click()
   assert.equal(await chosen(page, HEAD), 'block 1, head 2')
-  await page.$eval('[role=button][aria-label="attention of block 2"]', (button) => button.focus())
+  await page.$eval(
+    '[role=button][aria-label="attention of block 2"]',
+    (button) => button instanceof SVGElement && button.focus(),
+  )
   await press(page, 'Enter')
   assert.equal(await chosen(page, HEAD), 'block 2, head 2')
   await page.waitForFunction(() => /gpt\.block=2&gpt\.head=2/.test(location.search))
   await page.close()
 })
 
-test('pointing at a cell says who looks at whom and how much; the arrow keys walk, and the mask says why it is blank', async () => {
+test('pointing at a cell says how much one token attends to another; arrow keys move on; masked cells say why', async () => {
   const { page } = await show('&gpt.block=2&gpt.head=3')
   const rows = line.weights[1][2]
-  const box = await (await page.$('#gpt .field')).boundingBox()
+  const box = await boxOf(await get(page, '#gpt .field'))
   const cell = box.width / 16
   await page.mouse.move(box.x + 2.5 * cell, box.y + 5.5 * cell)
   assert.equal(await cursor(page), `“l” (6) looks at “i” (3): ${rows[5][2].toFixed(4)}`)
   await page.mouse.move(box.x + 9.5 * cell, box.y + 5.5 * cell)
   assert.equal(await cursor(page), '“l” (6) may not look at “t” (10), which comes later: the mask.')
-  await (await page.$('#gpt .field')).focus()
+  await focus(page, '#gpt .field')
   await press(page, 'ArrowLeft')
   await press(page, 'Shift', 'ArrowDown')
   assert.equal(await cursor(page), `“e” (16) looks at “␣” (9): ${rows[15][8].toFixed(4)}`)
@@ -154,40 +166,50 @@ test('pointing at a cell says who looks at whom and how much; the arrow keys wal
   await page.close()
 })
 
-test('a line is typed and taken back; one that the model cannot read is refused with a sentence', async () => {
+test('a line can be typed and undone; a line that the model cannot read is refused with a sentence', async () => {
   const { page, complaints } = await show()
-  await type(page, 'Hi')
+  await typeLine(page, 'Hi')
   assert.equal((await table(page)).length, 2)
   await press(page, 'Tab')
   await press(page, 'Control', 'z')
   assert.equal((await table(page)).length, 16)
-  await type(page, 'é')
+  await typeLine(page, 'é')
   assert.match(await said(page, '.problems'), /“é” is none of its 95 tokens.*The line stays/)
   assert.equal((await table(page)).length, 16)
   await press(page, 'Tab')
-  assert.equal(await page.$eval('input[aria-label="the line"]', (input) => input.value), 'twinkle, twinkle')
-  await (await page.waitForSelector('#gpt ::-p-text(add it)')).click()
+  assert.equal(
+    await page.$eval(field('the line'), (input) => input instanceof HTMLInputElement && input.value),
+    'twinkle, twinkle',
+  )
+  await click(page, '#gpt ::-p-text(add it)')
   assert.equal((await table(page)).length, 17)
   assert.deepEqual(complaints, [])
   await page.close()
 })
 
-test('it is taught in a worker: with progress, stopped and forgotten, as the address says', async () => {
+test('the model is trained in a worker with progress; training can be stopped and forgotten, and the address says so', async () => {
   const { page, complaints } = await show('', { features: { 'prefers-reduced-motion': 'reduce' } })
-  await (await page.waitForSelector('#gpt ::-p-text(teach it a rhyme)')).click()
-  await page.waitForFunction(() => document.querySelector('#gpt progress')?.value >= 10)
-  await (await page.waitForSelector('#gpt .lesson ::-p-text(stop)')).click()
+  await click(page, '#gpt ::-p-text(teach it a rhyme)')
+  // In one go, so that the training cannot end between the two.
+  await page.waitForFunction(() => {
+    const progress = document.querySelector('#gpt progress')
+    if (!(progress instanceof HTMLProgressElement && progress.value >= 10)) return false
+    const buttons = [...document.querySelectorAll('#gpt .lesson button')]
+    const stop = buttons.find((button) => button.textContent.trim() === 'stop')
+    if (stop instanceof HTMLButtonElement) stop.click()
+    return true
+  })
   assert.match(await said(page, '.lesson'), /taught for \d+ steps, to a loss of \d\.\d\d/)
   assert.match(await said(page), /not just 1, for γ and β have learnt/)
   assert.notEqual((await table(page))[0][3], 1)
   await page.waitForFunction(() => /gpt\.steps=\d+/.test(location.search))
-  await (await page.waitForSelector('#gpt ::-p-text(forget it)')).click()
+  await click(page, '#gpt ::-p-text(forget it)')
   assert.equal((await table(page))[0][3], 1)
   assert.deepEqual(complaints, [])
   await page.close()
 })
 
-test('the address restores it all, the lesson too; what means nothing is named', async () => {
+test('the address restores the section with its training; invalid values are named', async () => {
   const { page } = await show(
     '&gpt.text=star,+how&gpt.seed=5&gpt.steps=40&gpt.norm=trf_blocks.2.norm2&gpt.query=3&gpt.key=2',
   )
@@ -201,22 +223,11 @@ test('the address restores it all, the lesson too; what means nothing is named',
   await bad.page.close()
 })
 
-test('an update with the longest line fits into a frame', async () => {
-  const { page } = await open(browser, `${server.url}?gpt.text=twinkle,+twinkle,+littl#gpt`, {
-    ready: '#gpt .field',
-  })
-  await (await page.$('input[aria-label="the line"]')).focus()
-  await press(page, 'End')
-  const keys = ['e', 'Backspace', 'e', 'Backspace', 'a', 'Backspace', 'b', 'Backspace', 'c']
-  await assertInFrame(page, (i) => page.keyboard.press(keys[i]), keys.length)
-  await page.close()
-})
-
 for (const [width, height] of SCREENS) {
-  test(`${width} wide: a screen of its own, no sideways scrolling, a clean console`, async () => {
+  test(`at ${width} by ${height} the section fits the screen, and the console stays empty`, async () => {
     const opened = await show('&gpt.text=twinkle,+twinkle,+little', { width, height })
     const { page } = opened
-    await (await page.waitForSelector('.predict button')).click()
+    await click(page, '.predict button')
     assert.match(
       await said(page, '.answer'),
       /before the first norm to [\d.]+ before the last: it hardly changes/,

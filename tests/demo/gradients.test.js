@@ -1,76 +1,80 @@
-// Section 6: a deep stack with layer norm and without, and its training in a worker.
+// Section 6 of the page: a deep stack with and without layer norm, and its training in a worker.
+
+/** @import { KeyInput, Page } from 'puppeteer-core' */
+/** @import { OpenOptions } from './browser.js' */
 
 import assert from 'node:assert/strict'
+import { test as testInNode } from 'node:test'
 import { load } from 'gpt-layers'
 import { Stack } from '../../web/demo/src/sections/gradients/stack.js'
 import { drift, flow, learning, short } from '../../web/demo/src/sections/gradients/words.js'
 import { golden } from '../lib/support.js'
 import {
-  after,
-  assertInFrame,
   assertOnScreen,
-  before,
-  launch,
-  open,
+  click,
+  drag,
+  dragNumber,
+  eventually,
+  field,
+  focus,
+  matched,
   press,
+  problem,
   SCREENS,
-  serve,
   test,
+  text,
+  type,
+  useSite,
+  value,
 } from './browser.js'
 
-const RUN = 60_000 // milliseconds that 200 steps may take where much else runs; alone it is a few seconds
-
-let server, browser
-before(async () => {
-  browser = await launch()
-  server = await serve()
-})
-after(async () => {
-  await browser?.close()
-  server?.stop()
-})
+const site = useSite()
 
 const READY = '#gradients [aria-busy=false]'
-const show = (query = '', options = {}) =>
-  open(browser, `${server.url}?embed=gradients${query}`, { ready: READY, ...options })
-const said = (page) =>
+const show = (query = '', /** @type {OpenOptions} */ options = {}) =>
+  site.open(`?embed=gradients${query}`, { ready: READY, ...options })
+/** The two verdicts: on the gradient and on the training. */
+const said = (/** @type {Page} */ page) =>
   page.$$eval('#gradients .verdict', (all) => all.map((one) => one.textContent.replace(/\s+/g, ' ').trim()))
-const step = (page) =>
-  page.$eval('#gradients .count', (count) => Number(/step (\d+)/.exec(count.textContent)[1]))
-const sentences = (page) =>
-  page.$$eval('#gradients svg[role=img]', (charts) => charts.map((chart) => chart.ariaLabel))
-const input = (page, label) => page.$(`#gradients input[aria-label="${label}"]`)
-const value = (page, label) =>
-  page.$eval(`#gradients input[aria-label="${label}"]`, (one) => Number(one.ariaValueNow))
-const steps = (page, test, ...args) => page.waitForFunction(test, { timeout: RUN }, ...args)
+const step = (/** @type {Page} */ page) =>
+  text(page, '#gradients .count').then((count) => Number(matched(/step (\d+)/, count)))
+const sentences = (/** @type {Page} */ page) =>
+  page.$$eval('#gradients svg[role=img]', (charts) => charts.map((chart) => chart.ariaLabel ?? ''))
+/** The activation and the speed. @param {Page} page */
+const choices = (page) => page.$$eval('#gradients select', (all) => all.map((one) => one.value))
+/** Waits until at least n steps are done. @param {Page} page @param {number} n */
 const until = (page, n) =>
-  steps(
-    page,
-    (n) => Number(/step (\d+)/.exec(document.querySelector('#gradients .count').textContent)[1]) >= n,
+  page.waitForFunction(
+    (n) =>
+      Number(/step (\d+)/.exec(document.querySelector('#gradients .count')?.textContent ?? '')?.[1]) >= n,
+    {},
     n,
   )
-/** How many workers train; other sections have their own. */
-const labs = (page) => page.workers().filter((worker) => /\/trainer-[^/]*$/.test(worker.url())).length
-const settled = (page) => page.waitForFunction(() => !document.querySelector('#gradients [aria-busy=true]'))
+/** Waits until the button that runs the training has a label. @param {Page} page @param {string} label */
+const untilButton = (page, label) =>
+  page.waitForFunction(
+    (label) => document.querySelector('#gradients .run button')?.textContent.trim() === label,
+    {},
+    label,
+  )
+/** The number of workers that train; other sections have their own. */
+const labs = (/** @type {Page} */ page) =>
+  page.workers().filter((worker) => /\/trainer-[^/]*$/.test(worker.url())).length
+const settled = (/** @type {Page} */ page) =>
+  page.waitForFunction(() => !document.querySelector('#gradients [aria-busy=true]'))
 
-async function click(page, name) {
-  const all = await page.$$('#gradients button')
-  for (const button of all) {
-    if ((await button.evaluate((one) => one.textContent.trim())) === name) return button.click()
-  }
-  throw new Error(`no button “${name}”`)
-}
+/** @param {Page} page @param {string} name of a button */
+const pressButton = (page, name) =>
+  click(page, `#gradients ::-p-xpath(.//button[normalize-space()="${name}"])`)
 
-/** Types over a number: to focus it selects it. */
-async function type(page, label, text) {
-  await page.evaluate(() => document.activeElement.blur())
-  await (await input(page, label)).focus()
-  await page.keyboard.type(text)
+/** Replaces a number and waits for its stacks. @param {Page} page @param {string} label @param {string} text */
+async function typeSettled(page, label, text) {
+  await type(page, label, text)
   await settled(page)
 }
 
-/** @param {number[]} found @param {number[]} expected relative to `sizes` */
-function near(found, expected, tolerance, sizes = expected) {
+/** @param {number[]} found @param {number[]} expected @param {number} tolerance relative to `sizes` */
+function allNear(found, expected, tolerance, sizes = expected) {
   assert.equal(found.length, expected.length)
   found.forEach((one, i) => {
     const error = Math.abs(one - expected[i]) / Math.abs(sizes[i])
@@ -79,29 +83,29 @@ function near(found, expected, tolerance, sizes = expected) {
 }
 
 for (const { settings, ...both } of golden('page_gradients')) {
-  test(`what goes forward, comes back and is learnt is PyTorch’s: ${Object.values(settings)}`, async () => {
+  test(`activations, gradients and losses are PyTorch’s: ${Object.values(settings)}`, async () => {
     const gpt = await load()
     for (const [key, expected] of Object.entries(both)) {
       const stack = new Stack(gpt, settings, { norm: key === 'with' })
       const { loss, means, deviations, gradients } = stack.measure()
-      near(deviations, expected.deviations, 1e-5)
-      near(means, expected.means, 1e-5, expected.deviations)
-      near(gradients, expected.gradients, 5e-4)
-      // Adam takes the signs of the smallest gradients for full steps: 50 layers tell float32 from float64 soon
+      allNear(deviations, expected.deviations, 1e-5)
+      allNear(means, expected.means, 1e-5, expected.deviations)
+      allNear(gradients, expected.gradients, 5e-4)
+      // Adam turns the signs of tiny gradients into full steps, so float32 and float64 soon differ at 50 layers.
       const [count, tolerance] = settings.depth < 50 ? [6, 1e-4] : [2, 1e-3]
       const losses = [loss]
       while (losses.length < count) {
         stack.step()
         losses.push(stack.measure().loss)
       }
-      near(losses, expected.losses.slice(0, count), tolerance)
+      allNear(losses, expected.losses.slice(0, count), tolerance)
       stack.dispose()
     }
   })
 }
 
-test('the words follow from the numbers', () => {
-  const one = (gradients, loss = 1, deviations = gradients.map(() => 1)) => ({
+testInNode('the sentences follow from the numbers', () => {
+  const one = (/** @type {number[]} */ gradients, loss = 1, deviations = gradients.map(() => 1)) => ({
     loss,
     gradients,
     deviations,
@@ -125,7 +129,7 @@ test('the words follow from the numbers', () => {
   assert.match(flow(one([NaN, Infinity, 1])).why, /back the gradient passes .* in layer 2/)
   assert.match(flow(one([1, 1, 1], Infinity)).why, /^the loss, a mean of squares, passes/)
 
-  const history = (...losses) => losses.map((loss) => one([1, 1], loss))
+  const history = (/** @type {number[]} */ ...losses) => losses.map((loss) => one([1, 1], loss))
   const long = Array(60).fill(1)
   assert.equal(learning(history(1.5)), 'begins with a loss of 1.5')
   assert.equal(learning(history(1.5, 0.1)), 'trains: its loss came from 1.5 to 0.10')
@@ -152,16 +156,18 @@ test('the words follow from the numbers', () => {
   )
 })
 
-test('the page shows what the package computes, and says in words that it vanishes', async () => {
+test('the page shows what the package computes and says in words whether the gradient vanishes', async () => {
   const { page, complaints } = await show()
   const gpt = await load()
-  for (const [typed, gain] of [
+  /** @type {[string, number][]} */
+  const gains = [
     ['', 0.58],
     ['2', 2],
     ['1.41', 1.41],
-  ]) {
-    if (typed) await type(page, 'gain', typed)
-    const settings = { depth: 30, gain, activation: 'relu', seed: 123 }
+  ]
+  for (const [typed, gain] of gains) {
+    if (typed) await typeSettled(page, 'gain', typed)
+    const settings = { depth: 30, gain, activation: /** @type {const} */ ('relu'), seed: 123 }
     const [without, withNorm] = [false, true].map((norm) => {
       const stack = new Stack(gpt, settings, { norm })
       const found = stack.measure()
@@ -175,7 +181,7 @@ test('the page shows what the package computes, and says in words that it vanish
     )
     assert.ok(verdict.includes(`With it, the gradient keeps its size: ${flow(withNorm).why}.`), verdict)
     const [signal, gradient] = await sentences(page)
-    const three = ({ [0]: first, [14]: middle, [29]: last }) => [first, middle, last].map((one) => short(one))
+    const three = (/** @type {number[]} */ all) => [all[0], all[14], all[29]].map((one) => short(one))
     const numbers = (/** @type {string} */ sentence) =>
       sentence.match(/(?<=(: |, ))−?[\d.]+(·10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)?(?= in layer|[,.])/g)
     assert.deepEqual(numbers(signal), [...three(without.deviations), ...three(withNorm.deviations)], signal)
@@ -185,70 +191,62 @@ test('the page shows what the package computes, and says in words that it vanish
   await page.close()
 })
 
-test('it trains for 200 steps in its worker: the loss falls with layer norm, and without it does not', async () => {
+test('200 steps train the stack with layer norm, and not the one without', async () => {
   const { page, complaints } = await show()
-  await click(page, 'the one with it')
-  assert.match(await page.$eval('#gradients .answer', (answer) => answer.textContent), /Press train/)
-  await click(page, 'train')
+  await pressButton(page, 'the one with it')
+  assert.match(await text(page, '#gradients .answer'), /Press train/)
+  await pressButton(page, 'train')
   await until(page, 200)
   assert.match(
     (await said(page))[1],
     /^Without layer norm the stack does not learn: its loss is 1\.0, no better than guessing\. With layer norm it trains: its loss came from 1\.2 to /,
   )
-  assert.match(
-    await page.$eval('#gradients .answer', (answer) => answer.textContent),
-    /With it, the stack trains/,
-  )
+  assert.match(await text(page, '#gradients .answer'), /With it, the stack trains/)
   const [, , loss, without, withNorm] = await sentences(page)
   assert.match(loss, /Without layer norm, the stack does not learn: .* With layer norm, it trains/)
   assert.match(without, /layer 15’s activation, without layer norm: μ .* to .*, σ .* to /)
   assert.match(withNorm, /σ 1\.00 to (0\.99\d|1\.0\d)\.$/)
-  await click(page, 'train again')
+  await pressButton(page, 'train again')
   await until(page, 3)
   assert.deepEqual(complaints, [])
   await page.close()
 })
 
-test('it pauses between two steps, goes on, takes one step, and begins anew', async () => {
-  const { page } = await show('&gradients.depth=10')
-  const pace = await page.$('#gradients .run select')
-  await pace.select('medium')
-  await click(page, 'train')
-  await until(page, 5)
-  await click(page, 'pause')
+test('the training can be paused, continued, stepped and reset', async () => {
+  // At this speed 200 steps take 50 seconds, so that the training does not end before the test has paused it.
+  const { page } = await show('&gradients.depth=10&gradients.speed=slow')
+  await pressButton(page, 'train')
+  await until(page, 2)
+  await pressButton(page, 'pause')
+  await untilButton(page, 'train')
   const paused = await step(page)
-  await new Promise((resolve) => setTimeout(resolve, 200)) // five steps long
-  assert.ok((await step(page)) - paused <= 1, 'the one that was under way')
+  await pressButton(page, 'one step')
+  await until(page, paused + 1)
   const at = await step(page)
-  await click(page, 'one step')
+  assert.ok(at <= paused + 2, 'one step may have been under way')
+  await pressButton(page, 'one step')
   await until(page, at + 1)
   assert.equal(await step(page), at + 1)
-  await click(page, 'reset')
+  await pressButton(page, 'reset')
   assert.equal(await step(page), 0)
   assert.match((await said(page))[1], /begins with a loss of/)
-  await page.focus('#gradients .run button') // by keyboard
+  await focus(page, '#gradients .run button') // by keyboard
   await page.keyboard.press('Space')
-  await until(page, 3)
+  await until(page, 2)
   await page.keyboard.press('Space')
-  assert.equal(await page.$eval('#gradients .run button', (button) => button.textContent.trim()), 'train')
-  // a change of the stack is a new one, from its first step
-  await type(page, 'layers', '8')
+  await untilButton(page, 'train')
+  // A changed stack starts from its first step.
+  await typeSettled(page, 'layers', '8')
   assert.equal(await step(page), 0)
   await page.close()
 })
 
-test('the same run comes to the same numbers', async () => {
+test('two runs give the same numbers', async () => {
   const { page } = await show('&gradients.depth=6')
   const runs = []
   for (const name of ['train', 'train again']) {
-    await click(page, name)
-    await page.waitForFunction(
-      () => document.querySelector('#gradients .run button').textContent.trim() === 'pause',
-    )
-    await steps(
-      page,
-      () => document.querySelector('#gradients .run button').textContent.trim() === 'train again',
-    )
+    await pressButton(page, name)
+    await untilButton(page, 'train again')
     runs.push(await said(page))
   }
   assert.equal(await step(page), 200)
@@ -256,30 +254,27 @@ test('the same run comes to the same numbers', async () => {
   await page.close()
 })
 
-test('the worker ends when the section is left, and comes back to where it was', async () => {
-  const { page } = await open(browser, `${server.url}?gradients.depth=6#gradients`, { ready: READY })
+test('the worker ends when the section leaves the screen, and a new one continues the training', async () => {
+  const { page } = await site.open('?gradients.depth=6&gradients.speed=slow#gradients', { ready: READY })
   await page.$eval('#gradients', (section) => section.scrollIntoView())
-  await click(page, 'train')
-  await until(page, 10)
+  await pressButton(page, 'train')
+  await until(page, 3)
   assert.equal(labs(page), 1)
   await page.evaluate(() => scrollTo(0, 0))
-  await page.waitForFunction(
-    () => document.querySelector('#gradients .run button').textContent.trim() === 'train',
-  )
-  for (let i = 0; i < 50 && labs(page) > 0; i++) await new Promise((resolve) => setTimeout(resolve, 20))
-  assert.equal(labs(page), 0)
+  await untilButton(page, 'train')
+  await eventually(() => labs(page) === 0, 'the worker goes on')
   const at = await step(page)
   const before = await said(page)
   await page.$eval('#gradients', (section) => section.scrollIntoView())
   assert.deepEqual(await said(page), before)
-  await click(page, 'one step')
+  await pressButton(page, 'one step')
   await until(page, at + 1)
   assert.equal(await step(page), at + 1)
   const after = await said(page)
-  // the same from the beginning, without a stop
-  await click(page, 'reset')
+  // The same number of steps without a break.
+  await pressButton(page, 'reset')
   for (let i = 1; i <= at + 1; i++) {
-    await click(page, 'one step')
+    await pressButton(page, 'one step')
     await until(page, i)
   }
   assert.deepEqual(await said(page), after)
@@ -290,24 +285,24 @@ test('an embedded section’s worker ends with its frame', async () => {
   const { page } = await show('&gradients.depth=4')
   assert.equal(labs(page), 1)
   await page.goto('about:blank')
-  assert.equal(labs(page), 0)
+  await eventually(() => labs(page) === 0, 'the worker goes on')
   await page.close()
 })
 
-test('what overflows is said in words, and nothing reads NaN', async () => {
+test('overflow is described in words, and NaN appears nowhere', async () => {
   const { page, complaints } = await show('&gradients.depth=50&gradients.gain=4&gradients.activation=none')
   assert.match(
     (await said(page))[0],
     /Without layer norm the gradient explodes: the loss, a mean of squares, passes 3\.4·10³⁸, the largest number that float32 has\. With it, the gradient keeps its size/,
   )
-  await click(page, 'one step')
+  await pressButton(page, 'one step')
   await until(page, 1)
   assert.match((await said(page))[1], /Without layer norm the stack cannot begin: the loss/)
   assert.doesNotMatch(
     await page.$eval('#gradients', (section) => section.outerHTML),
     /NaN|Infinity|undefined/,
   )
-  await type(page, 'gain', '0.2')
+  await typeSettled(page, 'gain', '0.2')
   assert.match((await said(page))[0], /Without layer norm the gradient vanishes/)
   assert.doesNotMatch(
     await page.$eval('#gradients', (section) => section.outerHTML),
@@ -317,9 +312,9 @@ test('what overflows is said in words, and nothing reads NaN', async () => {
   await page.close()
 })
 
-test('of many changes the last one is shown', async () => {
+test('after many quick changes the last one is shown', async () => {
   const { page } = await show()
-  await (await input(page, 'gain')).focus()
+  await focus(page, field('gain'))
   for (let i = 0; i < 12; i++) await page.keyboard.press('ArrowUp')
   assert.equal(await value(page, 'gain'), 1.18)
   await settled(page)
@@ -330,9 +325,10 @@ test('of many changes the last one is shown', async () => {
   await slow.page.close()
 })
 
-test('every setting by keyboard and by mouse, each a step to undo', async () => {
+test('every setting can be changed by keyboard and by mouse, and each change undone', async () => {
   const { page, complaints } = await show()
-  for (const [label, first, keys] of [
+  /** @type {[string, number, [KeyInput[], number][]][]} */
+  const settings = [
     [
       'layers',
       30,
@@ -360,60 +356,50 @@ test('every setting by keyboard and by mouse, each a step to undo', async () => 
         [['Shift', 'ArrowUp'], 132],
       ],
     ],
-  ]) {
-    await (await input(page, label)).focus()
-    for (const [press1, expected] of keys) {
-      await press(page, ...press1)
-      assert.equal(await value(page, label), expected, `${label} ${press1}`)
+  ]
+  for (const [label, first, keys] of settings) {
+    await focus(page, field(label))
+    for (const [pressed, expected] of keys) {
+      await press(page, ...pressed)
+      assert.equal(await value(page, label), expected, `${label} ${pressed}`)
     }
     for (const _ of keys) await press(page, 'Control', 'z')
     assert.equal(await value(page, label), first)
-    const box = await (await input(page, label)).boundingBox()
-    await page.mouse.move(box.x + 10, box.y + 8)
-    await page.mouse.down()
-    await page.mouse.move(box.x + 50, box.y + 8, { steps: 4 })
-    await page.mouse.up()
+    await dragNumber(page, label, 40)
     assert.notEqual(await value(page, label), first, label)
     await press(page, 'Control', 'z')
     assert.equal(await value(page, label), first)
   }
-  await page.focus('#gradients select[aria-label=activation]')
+  await focus(page, '#gradients select[aria-label=activation]')
   await page.keyboard.type('G')
   await settled(page)
-  assert.equal(await page.$eval('#gradients select[aria-label=activation]', (one) => one.value), 'gelu')
+  assert.equal((await choices(page))[0], 'gelu')
   await press(page, 'Control', 'z')
-  assert.equal(await page.$eval('#gradients select[aria-label=activation]', (one) => one.value), 'relu')
+  assert.equal((await choices(page))[0], 'relu')
   for (const [name, kind] of [
     ['exploding', 'explodes'],
     ['neither', 'keeps its size'],
     ['overflow', 'explodes'],
     ['vanishing', 'vanishes'],
   ]) {
-    await click(page, name)
+    await pressButton(page, name)
     await settled(page)
     assert.ok((await said(page))[0].startsWith(`Without layer norm the gradient ${kind}:`), name)
   }
-  await type(page, 'gain', '9')
+  await typeSettled(page, 'gain', '9')
   await page.keyboard.press('Enter')
-  assert.match(
-    await page.$eval('.problems', (element) => element.textContent),
-    /“9” cannot stand for gain, which stays 0\.58/,
-  )
+  assert.match(await problem(page), /“9” cannot stand for gain, which stays 0\.58/)
   assert.deepEqual(complaints, [])
   await page.close()
 })
 
-test('the cursor on the layers is dragged and stepped, and undo leaves it alone', async () => {
+test('the cursor on the layers can be dragged and stepped, and undo does not move it', async () => {
   const { page, complaints } = await show()
   const sliders = await page.$$('#gradients .slider')
   assert.equal(sliders.length, 2)
   const at = () => page.$eval('#gradients .slider', (slider) => Number(slider.ariaValueNow))
   for (const slider of sliders) {
-    const box = await slider.boundingBox()
-    await page.mouse.move(box.x + 5, box.y + 40)
-    await page.mouse.down()
-    await page.mouse.move(box.x + box.width, box.y + 40, { steps: 3 })
-    await page.mouse.up()
+    await drag(page, slider, ({ x, y, width }) => ({ from: x + 5, to: x + width, y: y + 40 }))
     assert.equal(await at(), 30)
     await slider.focus()
     await page.keyboard.press('Home')
@@ -424,15 +410,15 @@ test('the cursor on the layers is dragged and stepped, and undo leaves it alone'
     await press(page, 'Alt', 'ArrowLeft')
     assert.equal(await at(), 11)
   }
-  await type(page, 'layers', '9')
-  assert.equal(await at(), 9) // there is no 11th
+  await typeSettled(page, 'layers', '9')
+  assert.equal(await at(), 9) // the stack has no 11th layer
   await press(page, 'Control', 'z')
   await settled(page)
   assert.equal(await at(), 11)
-  assert.match((await sentences(page)).at(-1), /into layer 11’s activation/)
+  assert.match((await sentences(page)).at(-1) ?? '', /into layer 11’s activation/)
   await page.waitForFunction(() => /gradients\.layer=11/.test(location.search))
-  // while one goes from 2 layers to 20, too, nothing goes wrong
-  await (await input(page, 'layers')).focus()
+  // Typing 20 passes through a stack of 2 layers.
+  await focus(page, field('layers'))
   await page.keyboard.type('2')
   await settled(page)
   await page.keyboard.press('End')
@@ -447,7 +433,7 @@ test('the cursor on the layers is dragged and stepped, and undo leaves it alone'
   await page.close()
 })
 
-test('the address restores all of it; what it cannot be is refused with a sentence', async () => {
+test('the address restores every setting; invalid values are named', async () => {
   const { page } = await show(
     '&gradients.depth=12&gradients.gain=1.5&gradients.activation=gelu&gradients.seed=7&gradients.layer=40&gradients.speed=slow',
   )
@@ -455,33 +441,20 @@ test('the address restores all of it; what it cannot be is refused with a senten
     [await value(page, 'layers'), await value(page, 'gain'), await value(page, 'seed of the weights')],
     [12, 1.5, 7],
   )
-  assert.deepEqual(await page.$$eval('#gradients select', (all) => all.map((one) => one.value)), [
-    'gelu',
-    'slow',
-  ])
-  assert.equal(await page.$eval('#gradients .slider', (slider) => slider.ariaValueText), 'layer 12') // there is no 40th
+  assert.deepEqual(await choices(page), ['gelu', 'slow'])
+  assert.equal(await page.$eval('#gradients .slider', (slider) => slider.ariaValueText), 'layer 12') // the stack has no 40th layer
   await page.close()
   const bad = await show('&gradients.depth=51&gradients.activation=tanh')
   assert.match(
-    await bad.page.$eval('.problems', (element) => element.textContent),
+    await problem(bad.page),
     /gradients\.depth=51, gradients\.activation=tanh, which means nothing/,
   )
   assert.equal(await value(bad.page, 'layers'), 30)
   await bad.page.close()
 })
 
-test('an update fits into a frame: the stacks are built in the worker', async () => {
-  const { page } = await open(browser, `${server.url}#gradients`, { ready: READY })
-  await (await input(page, 'gain')).focus()
-  await assertInFrame(page, async () => {
-    await settled(page)
-    await page.keyboard.press('ArrowUp')
-  })
-  await page.close()
-})
-
 for (const [width, height] of SCREENS) {
-  test(`${width} wide: a screen of its own, no sideways scrolling, a clean console`, async () => {
+  test(`at ${width} by ${height} the section fits the screen, and the console stays empty`, async () => {
     const features = {
       'prefers-reduced-motion': 'reduce',
       'prefers-color-scheme': width > 1300 ? 'dark' : 'light',
@@ -492,9 +465,9 @@ for (const [width, height] of SCREENS) {
       features,
     })
     const { page } = opened
-    await click(page, 'both')
+    await pressButton(page, 'both')
     for (let i = 1; i <= 2; i++) {
-      await click(page, 'one step')
+      await pressButton(page, 'one step')
       await until(page, i)
     }
     await assertOnScreen(opened, 'gradients', width, height)

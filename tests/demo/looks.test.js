@@ -1,38 +1,35 @@
-// Every section, wide and narrow, in the light and in the dark: axe finds nothing in it, and build/screenshots/ has a
-// picture of it to look at.
+// axe finds no accessibility problem in any section, wide and narrow, light and dark. Writes a picture of each section
+// to build/screenshots/.
+
+/** @import { AxeResults } from 'axe-core' */
+/** @import { Page } from 'puppeteer-core' */
 
 import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
-import { after, before, launch, open, openAll, serve, test, WHOLE_SECTION } from './browser.js'
+import { get, openAll, test, useSite, WHOLE_SECTION } from './browser.js'
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const screenshots = fileURLToPath(new URL('../../build/screenshots/', import.meta.url))
+mkdirSync(screenshots, { recursive: true })
 
-let server, browser
-before(async () => {
-  mkdirSync(screenshots, { recursive: true })
-  server = await serve()
-  browser = await launch()
-})
-after(async () => {
-  await browser?.close()
-  server?.stop()
-})
+const site = useSite()
 
-/** What axe finds, of all that it knows: the rule, and where. @returns {Promise<string[]>} */
+/** Every violation of any of axe's rules. @param {Page} page @returns {Promise<string[]>} rule and element */
 async function findings(page) {
   if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axe)
-  const { violations } = await page.evaluate(() => window.axe.run())
+  const { violations } = /** @type {AxeResults} */ (await page.evaluate('axe.run()'))
   return violations.flatMap(({ id, nodes }) =>
     nodes.map((node) => `${id}: ${node.html} ${node.failureSummary}`),
   )
 }
 
-test('axe finds what is wrong, so that it would be found', async () => {
-  const { page } = await open(browser, server.url, { features: { 'prefers-color-scheme': 'light' } })
-  await page.$eval('h1', (heading) => (heading.style.color = '#bbb'))
+test('axe finds a planted low contrast and a missing label', async () => {
+  const { page } = await site.open('', { features: { 'prefers-color-scheme': 'light' } })
+  await page.$eval('h1', (heading) => {
+    if (heading instanceof HTMLElement) heading.style.color = '#bbb'
+  })
   await page.$eval('.editable', (input) => input.removeAttribute('aria-label'))
   const found = (await findings(page)).join('\n')
   assert.match(found, /^color-contrast: <h1/m)
@@ -45,12 +42,13 @@ for (const theme of ['light', 'dark']) {
     [1440, 900],
     [360, 780],
   ]) {
-    test(`${width} wide, ${theme}: axe finds nothing, with every section open and its answer given`, async () => {
+    test(`axe finds nothing at ${width} by ${height}, ${theme}, with every section open and its answer shown`, async () => {
       const features = { 'prefers-color-scheme': theme, 'prefers-reduced-motion': 'reduce' }
-      const { page } = await open(browser, server.url, { width, height, features })
+      const { page } = await site.open('', { width, height, features })
       const ids = await openAll(page)
       for (const id of ids) {
-        await (await page.$(`#${id}`)).screenshot({ path: `${screenshots}${id}-${width}-${theme}.png` })
+        const path = /** @type {`${string}.png`} */ (`${screenshots}${id}-${width}-${theme}.png`)
+        await (await get(page, `#${id}`)).screenshot({ path })
       }
       await page.$$eval('.predict button', (all) => all.forEach((button) => button.click()))
       assert.deepEqual(await findings(page), [])
@@ -59,13 +57,13 @@ for (const theme of ['light', 'dark']) {
   }
 }
 
-test('axe finds nothing in a section that stands alone', async (t) => {
-  const { page } = await open(browser, server.url)
+test('axe finds nothing in an embedded section', async (t) => {
+  const { page } = await site.open()
   const ids = await openAll(page)
   await page.close()
   for (const id of ids) {
     await t.test(id, async () => {
-      const { page } = await open(browser, `${server.url}?embed=${id}`, { ready: WHOLE_SECTION })
+      const { page } = await site.open(`?embed=${id}`, { ready: WHOLE_SECTION })
       assert.deepEqual(await findings(page), [])
       await page.close()
     })

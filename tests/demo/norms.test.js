@@ -1,41 +1,43 @@
-// Section 3: layer norm, batch norm and RMSNorm of one batch.
+// Section 3 of the page: layer norm, batch norm and RMSNorm of one batch.
+
+/** @import { Page } from 'puppeteer-core' */
+/** @import { Packed } from '../lib/support.js' */
+/** @import { OpenOptions } from './browser.js' */
 
 import assert from 'node:assert/strict'
+import { test as testInNode } from 'node:test'
 import { load } from 'gpt-layers'
 import { draw, normalise } from '../../web/demo/src/sections/norms/compute.js'
 import { golden, unpack } from '../lib/support.js'
 import {
-  after,
-  assertInFrame,
   assertOnScreen,
-  before,
-  launch,
+  click,
+  dragNumber,
+  field,
+  focus,
+  get,
+  near,
   open,
   press,
+  problem,
   SCREENS,
-  serve,
   test,
+  text,
+  useSite,
 } from './browser.js'
 
-let server, browser
-before(async () => {
-  server = await serve()
-  browser = await launch()
-})
-after(async () => {
-  await browser?.close()
-  server?.stop()
-})
+const site = useSite()
 
-const show = (query = '', options = {}) =>
-  open(browser, `${server.url}?embed=norms${query}`, { ready: '.predict', ...options })
-const cell = (page, label) => page.$(`input[aria-label="${label}"]`)
-const value = (page, label) =>
+const show = (query = '', /** @type {OpenOptions} */ options = {}) =>
+  site.open(`?embed=norms${query}`, { ready: '.predict', ...options })
+const value = (/** @type {Page} */ page, /** @type {string} */ label) =>
   page.$eval(`input[aria-label="${label}"]`, (input) => Number(input.ariaValueNow))
-const said = (page) => page.$eval('#norms', (section) => section.textContent.replace(/\s+/g, ' '))
-const whose = (page) => page.$$eval('#norms .whose', (all) => all.map((one) => one.textContent.trim()))
-/** A norm's numbers, row by row, without its statistics. */
-const numbers = (page, name) =>
+const said = (/** @type {Page} */ page) =>
+  page.$eval('#norms', (section) => section.textContent.replace(/\s+/g, ' '))
+const whose = (/** @type {Page} */ page) =>
+  page.$$eval('#norms .whose', (all) => all.map((one) => one.textContent.trim()))
+/** A norm's numbers, row by row, without the statistics. */
+const numbers = (/** @type {Page} */ page, /** @type {string} */ name) =>
   page.$$eval(`#norms [data-norm=${name}] tbody tr:has(.side, .level)`, (rows) =>
     rows.map((row) =>
       [...row.querySelectorAll('.cell:not(.statistic)')].map((one) =>
@@ -43,8 +45,8 @@ const numbers = (page, name) =>
       ),
     ),
   )
-/** Which cells of a norm are marked as moved: 'row column', both from 1. */
-const moved = (page, name) =>
+/** The cells of a norm that are marked as moved: 'row column', both counted from 1. */
+const moved = (/** @type {Page} */ page, /** @type {string} */ name) =>
   page.$$eval(`#norms [data-norm=${name}] tbody tr`, (rows) =>
     rows.flatMap((row, r) =>
       [...row.querySelectorAll('.cell:not(.statistic)')].flatMap((one, c) =>
@@ -53,42 +55,44 @@ const moved = (page, name) =>
     ),
   )
 
-/** Every number as it was, or to four decimals. */
+/** @param {number[] | number[][] | undefined} values @param {Packed} packed @param {number} tolerance */
 function assertNear(values, packed, tolerance) {
+  assert.ok(values)
   const flat = values.flat()
   const expected = unpack(packed)
   assert.equal(flat.length, expected.length)
-  flat.forEach((value, i) =>
-    assert.ok(Math.abs(value - expected[i]) <= tolerance, `${i}: ${value}, expected ${expected[i]}`),
-  )
+  flat.forEach((value, i) => near(value, expected[i], tolerance))
 }
 
 const expected = golden('page_norms')
 
-test('the batch, what batch norm kept, and every norm at every size are PyTorch’s', async () => {
-  const gpt = await load()
-  const drawn = draw(gpt, 123)
-  assertNear(drawn.x, expected.x, 1e-6)
-  assertNear([...drawn.runningMean], expected.runningMean, 1e-5)
-  assertNear([...drawn.runningVar], expected.runningVar, 1e-5)
-  for (const { samples, layer, rms, training, evaluation } of expected.batches) {
-    const x = drawn.x.slice(0, samples)
-    assertNear(normalise(gpt, 'layer', x, null).values, layer, 1e-5)
-    assertNear(normalise(gpt, 'rms', x, null).values, rms, 1e-5)
-    assertNear(normalise(gpt, 'batch', x, drawn).values, evaluation, 1e-5)
-    if (training) assertNear(normalise(gpt, 'batch', x, null).values, training, 1e-5)
-    else assert.equal(normalise(gpt, 'batch', x, null), null)
-  }
-})
+testInNode(
+  'the batch, batch norm’s running statistics and every norm at every batch size are PyTorch’s',
+  async () => {
+    const gpt = await load()
+    const drawn = draw(gpt, 123)
+    assertNear(drawn.x, expected.x, 1e-6)
+    assertNear([...drawn.runningMean], expected.runningMean, 1e-5)
+    assertNear([...drawn.runningVar], expected.runningVar, 1e-5)
+    for (const { samples, layer, rms, training, evaluation } of expected.batches) {
+      const x = drawn.x.slice(0, samples)
+      assertNear(normalise(gpt, 'layer', x, null)?.values, layer, 1e-5)
+      assertNear(normalise(gpt, 'rms', x, null)?.values, rms, 1e-5)
+      assertNear(normalise(gpt, 'batch', x, drawn)?.values, evaluation, 1e-5)
+      if (training) assertNear(normalise(gpt, 'batch', x, null)?.values, training, 1e-5)
+      else assert.equal(normalise(gpt, 'batch', x, null), null)
+    }
+  },
+)
 
-test('one number changed moves its row in layer norm and its column in batch norm, and the page says so', async () => {
+test('a changed number moves its row in layer norm and its column in batch norm, and the page says so', async () => {
   const { page, complaints } = await show()
   assertNear(await numbers(page, 'layer'), expected.batches[2].layer, 0.51e-4)
   assertNear(await numbers(page, 'batch'), expected.batches[2].training, 0.51e-4)
   const [layer, batch] = [await numbers(page, 'layer'), await numbers(page, 'batch')]
-  await (await cell(page, 'x₂₃')).focus()
+  await focus(page, field('x₂₃'))
   await page.keyboard.type('2')
-  const changed = (now, before) =>
+  const changed = (/** @type {number[][]} */ now, /** @type {number[][]} */ before) =>
     now.flatMap((row, r) => row.flatMap((v, c) => (v === before[r][c] ? [] : `${r + 1} ${c + 1}`)))
   const row = [1, 2, 3, 4, 5].map((c) => `2 ${c}`)
   const column = [1, 2, 3, 4].map((r) => `${r} 3`)
@@ -106,38 +110,34 @@ test('one number changed moves its row in layer norm and its column in batch nor
   await page.close()
 })
 
-test('a number is dragged and stepped, and the batch as drawn comes back', async () => {
+test('a number can be dragged and stepped, and a button restores the drawn batch', async () => {
   const { page } = await show()
   const first = await value(page, 'x₁₁')
-  const box = await (await cell(page, 'x₁₁')).boundingBox()
-  await page.mouse.move(box.x + 10, box.y + 10)
-  await page.mouse.down()
-  await page.mouse.move(box.x + 50, box.y + 10, { steps: 5 })
-  await page.mouse.up()
-  assert.ok(Math.abs((await value(page, 'x₁₁')) - first - 1) < 1e-5)
+  await dragNumber(page, 'x₁₁', 40)
+  near(await value(page, 'x₁₁'), first + 1, 1e-5)
   await press(page, 'Shift', 'ArrowUp')
-  assert.ok(Math.abs((await value(page, 'x₁₁')) - first - 2) < 1e-5)
-  await (await page.waitForSelector('#norms ::-p-text(the batch as drawn)')).click()
+  near(await value(page, 'x₁₁'), first + 2, 1e-5)
+  await click(page, '#norms ::-p-text(the batch as drawn)')
   assert.equal(await value(page, 'x₁₁'), first)
   await page.close()
 })
 
-test('one sample more moves nothing in layer norm, and everything in batch norm', async () => {
+test('one more sample moves nothing in layer norm and everything in batch norm', async () => {
   const { page } = await show()
   const layer = await numbers(page, 'layer')
-  await (await page.waitForSelector('#norms ::-p-text(one more)')).click()
+  await click(page, '#norms ::-p-text(one more)')
   assert.deepEqual((await numbers(page, 'layer')).slice(0, 4), layer)
   assert.deepEqual(await moved(page, 'layer'), [])
   assert.equal((await moved(page, 'batch')).length, 20)
   assert.equal((await whose(page))[0], 'None of these numbers moved.')
-  await (await cell(page, 'samples in the batch')).focus()
+  await focus(page, field('samples in the batch'))
   await press(page, 'Shift', 'ArrowUp')
   assert.equal((await numbers(page, 'batch')).length, 8)
   assert.ok(await page.$eval('#norms .buttons button:last-child', (button) => button.disabled))
   await page.close()
 })
 
-test('of one sample batch norm in training has no variance: words, never NaN; evaluated it has one', async () => {
+test('with one sample, batch norm in training says why it has no result and shows no NaN; in evaluation it has one', async () => {
   const { page, complaints } = await show('&norms.batch=1')
   assert.match(await said(page), /A column of one number is its own mean, and has no variance to divide by/)
   assert.doesNotMatch(await said(page), /NaN|∞|—/)
@@ -148,42 +148,39 @@ test('of one sample batch norm in training has no variance: words, never NaN; ev
   await page.close()
 })
 
-test('evaluated, batch norm moves no number but the one changed', async () => {
+test('in evaluation, a changed number moves no other in batch norm', async () => {
   const { page } = await show('&norms.mode=evaluation')
-  await (await cell(page, 'x₂₃')).focus()
+  await focus(page, field('x₂₃'))
   await page.keyboard.type('2')
   assert.deepEqual(await moved(page, 'batch'), ['2 3'])
   await page.close()
 })
 
-test('either table shows any of the three norms, and the address restores all of it', async () => {
+test('either table shows any of the three norms, and the address restores both', async () => {
   const { page } = await show()
   await page.select('select[aria-label="the norm on the left"]', 'rms')
   assertNear(await numbers(page, 'rms'), expected.batches[2].rms, 0.51e-4)
   await page.select('select[aria-label="the norm on the right"]', 'layer')
-  await (await cell(page, 'seed of the batch')).focus()
+  await focus(page, field('seed of the batch'))
   await page.keyboard.type('9')
-  await (await cell(page, 'x₄₅')).focus()
+  await focus(page, field('x₄₅'))
   await page.keyboard.type('-1.5')
   await page.waitForFunction(() => /norms\.edits=x45/.test(location.search))
-  const second = await open(browser, page.url(), { ready: '.predict' })
+  const second = await open(site.browser, page.url(), { ready: '.predict' })
   assert.deepEqual(await numbers(second.page, 'rms'), await numbers(page, 'rms'))
   assert.deepEqual(await numbers(second.page, 'layer'), await numbers(page, 'layer'))
   assert.equal(await value(second.page, 'x₄₅'), -1.5)
   await second.page.close()
   await page.close()
   const bad = await show('&norms.batch=9&norms.left=group&norms.edits=x96:1')
-  assert.match(
-    await bad.page.$eval('.problems', (element) => element.textContent),
-    /norms\.batch=9, norms\.left=group, norms\.edits=x96:1/,
-  )
+  assert.match(await problem(bad.page), /norms\.batch=9, norms\.left=group, norms\.edits=x96:1/)
   assert.equal((await numbers(bad.page, 'layer')).length, 4)
   await bad.page.close()
 })
 
-test('the keyboard reaches every number of a norm, and lights up the same', async () => {
+test('the arrow keys reach every number of a norm and highlight what the pointer does', async () => {
   const { page } = await show()
-  await (await page.$('#norms [data-norm=layer] td[tabindex="0"]')).focus()
+  await focus(page, '#norms [data-norm=layer] td[tabindex="0"]')
   await press(page, 'ArrowDown')
   await press(page, 'ArrowRight')
   assert.equal((await page.$$('#norms [data-norm=layer] .level.together')).length, 5)
@@ -196,9 +193,9 @@ test('the keyboard reaches every number of a norm, and lights up the same', asyn
   await page.close()
 })
 
-test('pointing at a number lights up what shares its statistics, and puts it into the formulas', async () => {
+test('pointing at a number highlights the numbers that share its statistics and fills the formulas', async () => {
   const { page } = await show()
-  await (await page.$('#norms [data-norm=batch] tbody tr:nth-child(2) .cell')).hover()
+  await (await get(page, '#norms [data-norm=batch] tbody tr:nth-child(2) .cell')).hover()
   assert.equal((await page.$$('#norms [data-norm=batch] .together')).length, 4)
   assert.equal((await page.$$('#norms [data-norm=layer] .together')).length, 5)
   assert.equal((await page.$$('#norms .given .lit')).length, 3)
@@ -211,22 +208,12 @@ test('pointing at a number lights up what shares its statistics, and puts it int
   await page.close()
 })
 
-test('an update of the largest batch fits into a frame', async () => {
-  const { page } = await open(browser, `${server.url}?norms.batch=8#norms`, { ready: '#norms .given input' })
-  await (await page.$('#norms .given input')).focus()
-  await assertInFrame(page, () => page.keyboard.press('ArrowUp'))
-  await page.close()
-})
-
 for (const [width, height] of SCREENS) {
-  test(`${width} wide: a screen of its own, no sideways scrolling, a clean console`, async () => {
+  test(`at ${width} by ${height} the section fits the screen, and the console stays empty`, async () => {
     const opened = await show('&norms.batch=8', { width, height })
     const { page } = opened
-    await (await page.waitForSelector('.predict button')).click()
-    assert.match(
-      await page.$eval('.answer', (element) => element.textContent),
-      /Drag x₂₃: what moves is underlined/,
-    )
+    await click(page, '.predict button')
+    assert.match(await text(page, '.answer'), /Drag x₂₃: what moves is underlined/)
     await assertOnScreen(opened, 'norms', width, height)
     await page.close()
   })

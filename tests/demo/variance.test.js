@@ -1,59 +1,58 @@
-// Section 2: the two divisors, over n.
+// Section 2 of the page: the two divisors of the variance.
+
+/** @import { KeyInput, Page } from 'puppeteer-core' */
+/** @import { OpenOptions } from './browser.js' */
 
 import assert from 'node:assert/strict'
+import { test as testInNode } from 'node:test'
 import { load } from 'gpt-layers'
 import { estimate, layerRow } from '../../web/demo/src/sections/variance/compute.js'
 import { golden } from '../lib/support.js'
 import {
-  after,
-  assertInFrame,
-  assertOnScreen,
-  before,
-  launch,
-  open,
-  press,
-  SCREENS,
-  serve,
   test,
+  useSite,
+  field,
+  get,
+  boxOf,
+  click,
+  focus,
+  press,
+  drag,
+  text,
+  problem,
+  value,
+  near,
+  SCREENS,
+  assertOnScreen,
 } from './browser.js'
 
-let server, browser
-before(async () => {
-  server = await serve()
-  browser = await launch()
-})
-after(async () => {
-  await browser?.close()
-  server?.stop()
-})
+const site = useSite()
 
-const show = (query = '', options = {}) =>
-  open(browser, `${server.url}?embed=variance${query}`, { ready: '.predict', ...options })
-const said = (page) => page.$eval('#variance', (section) => section.textContent.replace(/\s+/g, ' '))
-const n = (page) => page.$eval('input[aria-label="n"]', (input) => Number(input.ariaValueNow))
-const formulas = (page) =>
+const show = (query = '', /** @type {OpenOptions} */ options = {}) =>
+  site.open(`?embed=variance${query}`, { ready: '.predict', ...options })
+const said = (/** @type {Page} */ page) =>
+  page.$eval('#variance', (section) => section.textContent.replace(/\s+/g, ' '))
+const n = (/** @type {Page} */ page) => value(page, 'n')
+const formulas = (/** @type {Page} */ page) =>
   page.$$eval('#variance dd', (all) => all.map((one) => one.textContent.replace(/[\s⁡]/g, '')))
 
-test('both variances, and what they average over many samples, are PyTorch’s', async () => {
+testInNode('both variances, and their averages over many samples, are PyTorch’s', async () => {
   const gpt = await load()
-  const close = (a, b) => assert.ok(Math.abs(a - b) <= 1e-6, `${a}, expected ${b}`)
   for (const expected of golden('page_variance')) {
     const row = layerRow(gpt, 123, expected.n)
     const estimates = estimate(gpt, 123, expected.n)
     assert.equal(row.values.length, expected.n)
     assert.equal(estimates.samples, expected.samples)
-    for (const divisor of ['unbiased', 'biased']) {
-      close(row[divisor], expected[divisor])
-      close(estimates[divisor].average, expected.averages[divisor])
-      close(
-        estimates[divisor].shares.reduce((sum, share) => sum + share, 0),
-        1,
-      )
+    for (const divisor of /** @type {const} */ (['unbiased', 'biased'])) {
+      near(row[divisor], expected[divisor], 1e-6)
+      near(estimates[divisor].average, expected.averages[divisor], 1e-6)
+      const total = estimates[divisor].shares.reduce((sum, share) => sum + share, 0)
+      near(total, 1, 1e-6)
     }
   }
 })
 
-test('the notebook’s 0.0231 is divided by 5, LayerNorm’s 0.0192 by 6, and the formulas say so with the numbers in', async () => {
+test('the formulas show their numbers: the notebook’s 0.0231 is divided by 5, LayerNorm’s 0.0192 by 6', async () => {
   const { page, complaints } = await show()
   const [unbiased, biased, ratio] = await formulas(page)
   assert.match(unbiased, /0\.11536−1=0\.0231$/)
@@ -71,15 +70,11 @@ test('the notebook’s 0.0231 is divided by 5, LayerNorm’s 0.0192 by 6, and th
   await page.close()
 })
 
-test('n is dragged along the axis, as one step to undo, and the address follows', async () => {
+test('n can be dragged along the axis: one step to undo, and the address follows', async () => {
   const { page, complaints } = await show()
-  const box = await (await page.$('#variance .slider')).boundingBox()
-  const y = box.y + box.height / 2
-  await page.mouse.move(box.x + 300, y)
-  await page.mouse.down()
-  await page.mouse.move(box.x + box.width / 2, y, { steps: 5 })
-  await page.mouse.up()
-  assert.ok(Math.abs((await n(page)) - Math.sqrt(2 * 4096)) <= 1, `${await n(page)}`)
+  const slider = await get(page, '#variance .slider')
+  await drag(page, slider, ({ x, width }) => ({ from: x + 300, to: x + width / 2 }))
+  near(await n(page), Math.sqrt(2 * 4096), 1)
   await page.waitForFunction(() => /variance\.n=9\d/.test(location.search))
   await press(page, 'Control', 'z')
   assert.equal(await n(page), 6)
@@ -87,22 +82,23 @@ test('n is dragged along the axis, as one step to undo, and the address follows'
   await page.close()
 })
 
-test('a finger drags n along the axis', async () => {
+test('n can be dragged along the axis with a finger', async () => {
   const { page } = await show('', { width: 360, height: 780 })
-  const slider = await page.$('#variance .slider')
+  const slider = await get(page, '#variance .slider')
   await slider.scrollIntoView()
-  const { x, y, width, height } = await slider.boundingBox()
+  const { x, y, width, height } = await boxOf(slider)
   const finger = await page.touchscreen.touchStart(x + width / 4, y + height / 2)
   for (let i = 1; i <= 4; i++) await finger.move(x + (width * (1 + i / 4)) / 4, y + height / 2)
   await finger.end()
-  assert.ok(Math.abs((await n(page)) - Math.sqrt(2 * 4096)) <= 1, `${await n(page)}`)
+  near(await n(page), Math.sqrt(2 * 4096), 1)
   assert.equal(await page.evaluate(() => scrollX), 0)
   await page.close()
 })
 
-test('arrow keys move n along the axis, a doubling with shift, one by one with alt, and to its ends', async () => {
+test('arrow keys move n: by a step, by a doubling with shift, by one with alt, and Home and End to the ends', async () => {
   const { page } = await show()
-  await (await page.$('#variance .slider')).focus()
+  await focus(page, '#variance .slider')
+  /** @type {[KeyInput[], number][]} */
   const steps = [
     [['Shift', 'ArrowRight'], 12],
     [['ArrowRight'], 13],
@@ -117,33 +113,30 @@ test('arrow keys move n along the axis, a doubling with shift, one by one with a
     assert.equal(await n(page), expected, keys.join('+'))
   }
   assert.match(
-    await page.$eval('#variance .slider', (slider) => slider.ariaValueText),
+    await page.$eval('#variance .slider', (slider) => slider.ariaValueText ?? ''),
     /n is 2: divided by n .* 50 percent too small/,
   )
   await page.close()
 })
 
-test('n is typed, or set to GPT-2’s, where the two are the same to a thousandth', async () => {
+test('n can be typed or set to GPT-2’s 768, where the variances differ by a thousandth', async () => {
   const { page } = await show()
-  await (await page.$('input[aria-label="n"]')).focus()
+  await focus(page, field('n'))
   await page.keyboard.type('12')
   assert.match((await formulas(page))[2], /1211=1\.0909$/)
-  await (await page.waitForSelector('#variance ::-p-text(768, as GPT-2)')).click()
+  await click(page, '#variance ::-p-text(768, as GPT-2)')
   const [unbiased, biased, ratio] = await formulas(page)
   assert.match(unbiased, /768−1=0\.0568$/)
   assert.match(biased, /768=0\.0567$/)
   assert.match(ratio, /768767=1\.0013$/)
-  await (await page.$('input[aria-label="n"]')).focus()
+  await focus(page, field('n'))
   await page.keyboard.type('1')
   await page.keyboard.press('Enter')
-  assert.match(
-    await page.$eval('.problems', (element) => element.textContent),
-    /“1” cannot stand for n, which stays 768/,
-  )
+  assert.match(await problem(page), /“1” cannot stand for n, which stays 768/)
   await page.close()
 })
 
-test('the address restores n and the seed, a row without any spread is no division by 0, and nonsense is refused', async () => {
+test('the address restores n and the seed; a row of equal numbers shows no NaN; invalid values are named', async () => {
   const { page } = await show('&variance.n=40&variance.seed=7')
   assert.equal(await n(page), 40)
   assert.match(await said(page), /1638 samples of 40 numbers/)
@@ -155,29 +148,17 @@ test('the address restores n and the seed, a row without any spread is no divisi
   assert.doesNotMatch(await said(flat.page), /NaN|∞/)
   await flat.page.close()
   const bad = await show('&variance.n=1&variance.seed=-1')
-  assert.match(
-    await bad.page.$eval('.problems', (element) => element.textContent),
-    /variance\.n=1, variance\.seed=-1, which means nothing/,
-  )
+  assert.match(await problem(bad.page), /variance\.n=1, variance\.seed=-1, which means nothing/)
   assert.equal(await n(bad.page), 6)
   await bad.page.close()
 })
 
-test('an update at the largest n fits into a frame', async () => {
-  const { page } = await open(browser, `${server.url}?variance.n=4096#variance`, {
-    ready: '#variance .slider',
-  })
-  await (await page.$('#variance .slider')).focus()
-  await assertInFrame(page, (i) => page.keyboard.press(i % 2 ? 'ArrowUp' : 'ArrowDown'))
-  await page.close()
-})
-
 for (const [width, height] of SCREENS) {
-  test(`${width} wide: a screen of its own, no sideways scrolling, a clean console`, async () => {
+  test(`at ${width} by ${height} the section fits the screen, and the console stays empty`, async () => {
     const opened = await show('&variance.n=4096', { width, height })
     const { page } = opened
-    await (await page.waitForSelector('.predict button')).click()
-    assert.match(await page.$eval('.answer', (element) => element.textContent), /768 \/ 767 = 1\.0013/)
+    await click(page, '.predict button')
+    assert.match(await text(page, '.answer'), /768 \/ 767 = 1\.0013/)
     await assertOnScreen(opened, 'variance', width, height)
     await page.close()
   })
