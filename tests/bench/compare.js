@@ -17,10 +17,9 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { parseArgs, promisify } from 'node:util'
-import { AWAKE } from './contest.js'
 import { median, quantile, takeTurns } from './measure.js'
 import { OPERATIONS, task, TOKENS } from './operations.js'
-import { BUILDS, open, prepareBackward, prepareForward, restAfter } from './ours.js'
+import { BUILDS, leadBefore, open, prepareBackward, prepareForward, restAfter } from './ours.js'
 import { selects } from './select.js'
 import { digits, table } from './table.js'
 
@@ -118,7 +117,7 @@ async function measure({ old, build, threads, oldFirst, only, quick }) {
   }
   const [{ gpt }] = instances
   const draw = (/** @type {number} */ size) => gpt.scope(() => gpt.randn([size]).data.slice())
-  const effort = { ...(quick ? QUICK : THOROUGH), lead: threads > 1 ? AWAKE : 0 }
+  const effort = { ...(quick ? QUICK : THOROUGH), lead: leadBefore(threads) }
   for (const { name, tokens, prepare } of jobs(draw)) {
     if (!selects(only, { operation: name, tokens, threads })) continue
     const prepared = instances.map(({ side, gpt }) => ({ name: side, ...prepare(gpt) }))

@@ -10,14 +10,10 @@ import { costs } from './costs.js'
 import { openLimits } from './limits.js'
 import { race } from './measure.js'
 import { OPERATIONS, task, TOKENS, work } from './operations.js'
-import { BUILDS, ours } from './ours.js'
+import { BUILDS, leadBefore, ours } from './ours.js'
 import { prompt } from './prompt.js'
 import { selects } from './select.js'
 import { training } from './training.js'
-
-// Seconds of untimed calls before each sample with several threads. After a pause, Linux in a virtual machine
-// wakes a thread on the core of its waker and takes up to 10 ms to move it to another core.
-export const AWAKE = 0.02
 
 /**
  * @typedef {{ threads: number, effort: Effort, only: string }} Settings
@@ -42,7 +38,7 @@ export const AWAKE = 0.02
  */
 export async function contest(settings, peers, modules, report) {
   const { threads, only } = settings
-  const effort = { ...settings.effort, lead: threads > 1 ? AWAKE : 0 }
+  const effort = { ...settings.effort, lead: leadBefore(threads) }
   const reference = await ours({ build: 'simd', threads: 1 })
   const builds = await Promise.all(BUILDS.map((build) => ours({ build, threads })))
   const { limits, close } = await openLimits(modules, threads)

@@ -21,8 +21,9 @@ export const SMALL_GPT = {
 /** Sequences per batch. */
 export const BATCH = 8
 /**
- * Without weight decay, which TensorFlow.js's Adam does not have. @satisfies
- * {ConstructorParameters<Gpt['AdamW']>[1]}
+ * Without weight decay, which TensorFlow.js's Adam does not have.
+ *
+ * @satisfies {ConstructorParameters<Gpt['AdamW']>[1]}
  */
 export const ADAM = {
   lr: 1e-3,

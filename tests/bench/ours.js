@@ -22,6 +22,13 @@ const SPIN = 0.002
 /** @param {number} threads @returns {number} seconds to wait after a sample */
 export const restAfter = (threads) => (threads > 1 ? SPIN : 0)
 
+// After a pause, Linux in a virtual machine wakes a thread on the core of its waker and takes up to 10 ms to
+// move it to another core. Untimed calls of this duration wake the threads before each sample.
+const AWAKE = 0.02
+
+/** @param {number} threads @returns {number} seconds of untimed calls before a sample */
+export const leadBefore = (threads) => (threads > 1 ? AWAKE : 0)
+
 /** @type {Record<Exclude<Task['kind'], 'Training'>, (gpt: Gpt, task: Task) => Layer>} */
 const LAYERS = {
   LayerNorm(gpt, { weights }) {
