@@ -82,6 +82,8 @@ const app = await Application.bootstrap({
   categorizeByGroup: false,
   categoryOrder: ['The package', 'Layers', 'Training'],
   navigation: { includeCategories: true, includeGroups: false },
+  // Helpers inside other types.
+  intentionallyNotExported: ['Bound', 'NestedList', 'Returned'],
   visibilityFilters: {},
   logLevel: 'Warn',
 })
@@ -105,7 +107,9 @@ app.renderer.on(PageEvent.END, (page) => {
 })
 
 const project = await app.convert()
-if (!project || app.logger.hasErrors()) process.exit(1)
+if (!project) process.exit(1)
+app.validate(project)
+if (app.logger.hasErrors() || app.logger.hasWarnings()) process.exit(1)
 const out = fromRoot('build/api')
 await app.generateDocs(project, out)
 writeFileSync(`${out}/assets/theme.js`, script)

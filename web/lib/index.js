@@ -4,6 +4,13 @@
 /** @typedef {import('./gpt.js').Gpt} Gpt */
 /** @typedef {import('./tensor/tensor.js').Tensor} Tensor */
 /** @typedef {import('./tensor/indices.js').Indices} Indices */
+/** @typedef {import('./load.js').Build} Build */
+/** @typedef {import('./runtime/runtime.js').Exports} Exports */
+/** @typedef {import('./tensor/nested.js').NestedArray} NestedArray */
+/** @typedef {import('./tensor/nested.js').NumberArray} NumberArray */
+/** @typedef {import('./layers/forward.js').Context} Context */
+/** @typedef {import('./layers/forward.js').ForwardEvent} ForwardEvent */
+/** @typedef {import('./layers/forward.js').ForwardListener} ForwardListener */
 /** @typedef {import('./layers/batchnorm.js').BatchNorm} BatchNorm */
 /** @typedef {import('./layers/rmsnorm.js').RMSNorm} RMSNorm */
 /** @typedef {import('./layers/softmax.js').Softmax} Softmax */
