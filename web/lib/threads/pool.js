@@ -12,7 +12,7 @@ import {
 } from './call.js'
 
 const STACK_BYTES = 65536 // per worker, as the first instance has
-const START_TIMEOUT = 5000 // ms until all workers must be ready
+const START_TIMEOUT = 20_000 // ms until all workers must be ready; a busy machine starts them slowly
 const PART_TIMEOUT = 5000 // ms that a worker's part may take, beyond 20 times the caller's own parts
 
 /**
