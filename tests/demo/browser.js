@@ -228,6 +228,25 @@ export async function eventually(condition, otherwise) {
   }
 }
 
+/**
+ * Waits until an expression or a function is true in the page, like page.waitForFunction. In Firefox 140 the
+ * Content-Security-Policy of the page forbids that one.
+ *
+ * @template T
+ * @param {Page} page
+ * @param {string | (() => T)} condition
+ * @returns {Promise<T>} its value
+ */
+export async function waitInPage(page, condition) {
+  const deadline = Date.now() + PATIENCE
+  for (;;) {
+    const value = /** @type {T} */ (await page.evaluate(condition))
+    if (value) return value
+    assert.ok(Date.now() < deadline, `never true in the page: ${condition}`)
+    await sleep(20)
+  }
+}
+
 /** Matches what is complete: fetched, and not waiting for a worker's result. */
 const whole = ':not(.waiting, :has([aria-busy="true"]))'
 export const WHOLE_SECTION = `.section${whole}`

@@ -5,7 +5,18 @@
 
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { get, launch, open, openAll, overflow, press, serve, skipped, WHOLE_SECTION } from './browser.js'
+import {
+  get,
+  launch,
+  open,
+  openAll,
+  overflow,
+  press,
+  serve,
+  skipped,
+  waitInPage,
+  WHOLE_SECTION,
+} from './browser.js'
 
 const WIDE = { width: 1440, height: 900 }
 const NARROW = { width: 360, height: 780 }
@@ -36,14 +47,14 @@ function read() {
 
 /** @param {Page} page @returns {Promise<string[]>} */
 async function shown(page) {
-  const handle = await page.waitForFunction(read)
-  return /** @type {string[]} */ (await handle.jsonValue())
+  return /** @type {string[]} */ (await waitInPage(page, read))
 }
 
 /** Waits until a section shows the expected values. @param {Page} page @param {string[]} expected */
 async function assertShows(page, expected) {
   try {
-    await page.waitForFunction(
+    await waitInPage(
+      page,
       `String((${read})()) === ${JSON.stringify(String(expected))}`, // functions inside one another cannot be passed
     )
   } catch {
@@ -125,14 +136,14 @@ describe('everywhere', { concurrency: 2 }, () => {
         assert.equal((await page.$$('.section')).length, 1)
         const before = await shown(page)
         await change(page)
-        await page.waitForFunction(() => location.search.includes('&'))
+        await waitInPage(page, () => location.search.includes('&'))
         const changed = await shown(page)
         assert.notDeepEqual(changed, before)
         await press(page, 'Control', 'z')
         await assertShows(page, before)
         await press(page, 'Control', 'Shift', 'z')
         await assertShows(page, changed)
-        await page.waitForFunction(() => location.search.includes('&'))
+        await waitInPage(page, () => location.search.includes('&'))
         await page.reload()
         await page.waitForSelector(WHOLE_SECTION)
         await assertShows(page, changed)
@@ -143,7 +154,7 @@ describe('everywhere', { concurrency: 2 }, () => {
       each('Tab reaches every control, and each shows that it has the focus', async (id) => {
         const { page } = await alone(id, PLAIN, WIDE)
         await page.bringToFront() // a window in the background shows no focus
-        await page.waitForFunction(() => document.hasFocus())
+        await waitInPage(page, () => document.hasFocus())
         const count = await page.evaluate(() => {
           // Tab reaches only the chosen button of a radio group.
           const fields = ':is(button, input, select, textarea):enabled:not([type="radio"], [role="radio"])'
