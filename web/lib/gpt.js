@@ -4,64 +4,19 @@
 /** @import { NestedArray, NumberArray } from './tensor/nested.js' */
 
 import { checkNumber, checkObject, checkShape, describe } from './check.js'
+import { BoundClasses } from './classes.js'
 import { GptLayersError } from './errors.js'
-import { Attention } from './layers/attention.js'
-import { Conv1D } from './layers/conv1d.js'
-import { BatchNorm } from './layers/batchnorm.js'
-import { Dropout } from './layers/dropout.js'
-import { Embedding } from './layers/embedding.js'
-import { FeedForward } from './layers/feedforward.js'
-import { GELU } from './layers/gelu.js'
-import { GPTModel } from './layers/gptmodel.js'
-import { LayerNorm } from './layers/layernorm.js'
-import { Linear } from './layers/linear.js'
-import { Module } from './layers/module.js'
-import { ReLU } from './layers/relu.js'
-import { RMSNorm } from './layers/rmsnorm.js'
-import { Sequential } from './layers/sequential.js'
-import { Softmax } from './layers/softmax.js'
-import { TransformerBlock } from './layers/transformerblock.js'
 import { crossEntropy } from './losses/crossentropy.js'
 import { mse } from './losses/mse.js'
-import { AdamW } from './optim/adamw.js'
 import { clipGradNorm } from './optim/clip.js'
-import { SGD } from './optim/sgd.js'
 import { decodeSafetensors, encodeSafetensors } from './checkpoint/safetensors.js'
 import { Tensor } from './tensor/tensor.js'
 
 /**
- * A layer's class as users see it: the constructor without the runtime.
- *
- * @template {abstract new (runtime: any, ...args: any) => object} C
- * @typedef {new (...args: C extends abstract new (runtime: any, ...args: infer A) => object ? A : never) => InstanceType<C>} Bound
+ * An instance, which `load` returns: its own memory, random generator and classes, independent of every other instance.
+ * Its classes, such as `gpt.Linear`, make layers and optimizers in its memory; extend `gpt.Module` for layers of your own.
  */
-
-/**
- * @template {new (runtime: any, ...args: any[]) => object} C
- * @param {Runtime} runtime
- * @param {C} Class
- * @returns {Bound<C>} a subclass whose layers belong to the runtime
- */
-function bind(runtime, Class) {
-  const Bound = class extends /** @type {new (...args: any[]) => object} */ (Class) {
-    /** @param {...any} args */
-    constructor(...args) {
-      super(runtime, ...args)
-    }
-
-    /** So that a layer inside another one is an instance, too. @override @param {unknown} value */
-    static [Symbol.hasInstance](value) {
-      return this === Bound
-        ? value instanceof Class
-        : Function.prototype[Symbol.hasInstance].call(this, value)
-    }
-  }
-  Object.defineProperty(Bound, 'name', { value: Class.name })
-  return /** @type {any} */ (Bound)
-}
-
-/** What `load` gives: an instance with its own memory, generator and layer classes, independent of every other. */
-export class Gpt {
+export class Gpt extends BoundClasses {
   /** @type {Runtime} */ #runtime
 
   /**
@@ -70,8 +25,9 @@ export class Gpt {
    * @param {'simd' | 'relaxed'} build
    */
   constructor(runtime, build) {
+    super(runtime)
     this.#runtime = runtime
-    /** Which build runs. @readonly @type {'simd' | 'relaxed'} */
+    /** The build that runs. @readonly @type {'simd' | 'relaxed'} */
     this.build = build
     /**
      * The raw WebAssembly exports, under the C names that `gpt-layers/gpt_layers.h` documents.
@@ -79,42 +35,6 @@ export class Gpt {
      * @readonly @type {Exports}
      */
     this.exports = runtime.exports
-    /** To extend by layers of one's own: properties that are tensors or layers are found, as in PyTorch. @readonly */
-    this.Module = bind(runtime, Module)
-    /** @readonly */
-    this.Linear = bind(runtime, Linear)
-    /** @readonly */
-    this.Conv1D = bind(runtime, Conv1D)
-    /** @readonly */
-    this.ReLU = bind(runtime, ReLU)
-    /** @readonly */
-    this.GELU = bind(runtime, GELU)
-    /** @readonly */
-    this.LayerNorm = bind(runtime, LayerNorm)
-    /** @readonly */
-    this.BatchNorm = bind(runtime, BatchNorm)
-    /** @readonly */
-    this.RMSNorm = bind(runtime, RMSNorm)
-    /** @readonly */
-    this.Dropout = bind(runtime, Dropout)
-    /** @readonly */
-    this.Embedding = bind(runtime, Embedding)
-    /** @readonly */
-    this.Softmax = bind(runtime, Softmax)
-    /** @readonly */
-    this.FeedForward = bind(runtime, FeedForward)
-    /** @readonly */
-    this.Attention = bind(runtime, Attention)
-    /** @readonly */
-    this.Sequential = bind(runtime, Sequential)
-    /** @readonly */
-    this.TransformerBlock = bind(runtime, TransformerBlock)
-    /** @readonly */
-    this.GPTModel = bind(runtime, GPTModel)
-    /** @readonly */
-    this.SGD = bind(runtime, SGD)
-    /** @readonly */
-    this.AdamW = bind(runtime, AdamW)
   }
 
   /**
