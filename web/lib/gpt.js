@@ -38,8 +38,8 @@ export class Gpt extends BoundClasses {
   }
 
   /**
-   * On how many threads. Fewer than `load` was asked for, that is 1, where this machine or page cannot share memory
-   * or start workers, or once one of them has ended.
+   * The number of threads. It is 1 where this machine or page cannot share memory or start workers, and once a worker
+   * has ended.
    *
    * @returns {number}
    */
@@ -48,10 +48,14 @@ export class Gpt extends BoundClasses {
   }
 
   /**
-   * torch.manual_seed: what is drawn from here on, by `randn`, `rand` and new layers, is what PyTorch draws on the CPU.
+   * Seeds the generator, as torch.manual_seed: `randn`, `rand` and new layers then draw the numbers that PyTorch draws on
+   * the CPU.
    *
-   * @param {number} n an integer, of which the low 32 bits count, as in PyTorch
+   * @param {number} n an integer; only the low 32 bits count, as in PyTorch
    * @throws {GptLayersError} TYPE, VALUE, DISPOSED
+   * @example
+   * gpt.manualSeed(123)
+   * String(gpt.randn([2])) // 'tensor([-0.1115,  0.1204])'
    */
   manualSeed(n) {
     checkNumber('manualSeed', 'n', n, 'a safe integer', Number.isSafeInteger)
@@ -60,11 +64,11 @@ export class Gpt extends BoundClasses {
   }
 
   /**
-   * torch.randn: from N(0, 1), bit for bit as PyTorch draws on an x86 CPU with AVX2.
+   * A tensor drawn from N(0, 1), as torch.randn: the same bits that PyTorch draws on an x86 CPU with AVX2.
    *
    * @param {readonly number[]} shape
    * @returns {Tensor}
-   * @throws {GptLayersError} TYPE, VALUE, MEMORY
+   * @throws {GptLayersError} TYPE, VALUE, MEMORY, DISPOSED
    */
   randn(shape) {
     const tensor = this.#empty('randn', shape)
@@ -73,11 +77,11 @@ export class Gpt extends BoundClasses {
   }
 
   /**
-   * torch.rand: from U[0, 1), bit for bit as PyTorch draws on the CPU.
+   * A tensor drawn from U[0, 1), as torch.rand: the same bits that PyTorch draws on the CPU.
    *
    * @param {readonly number[]} shape
    * @returns {Tensor}
-   * @throws {GptLayersError} TYPE, VALUE, MEMORY
+   * @throws {GptLayersError} TYPE, VALUE, MEMORY, DISPOSED
    */
   rand(shape) {
     const tensor = this.#empty('rand', shape)
@@ -88,8 +92,8 @@ export class Gpt extends BoundClasses {
   /**
    * A tensor of given values, rounded to float32.
    *
-   * @param {NestedArray | NumberArray} values a number, nested arrays, or a flat array or typed array
-   * @param {readonly number[]} [shape] by default that of the nesting
+   * @param {NestedArray | NumberArray} values a number, nested arrays, or a flat array or typed array with a shape
+   * @param {readonly number[]} [shape] by default the shape of the nesting
    * @returns {Tensor}
    * @throws {GptLayersError} TYPE, VALUE, SHAPE, MEMORY
    * @example gpt.tensor([[1, 2], [3, 4]])
@@ -99,14 +103,22 @@ export class Gpt extends BoundClasses {
     return Tensor.from(this.#runtime, values, shape)
   }
 
-  /** @param {readonly number[]} shape @returns {Tensor} of zeros */
+  /**
+   * @param {readonly number[]} shape
+   * @returns {Tensor} of zeros
+   * @throws {GptLayersError} TYPE, VALUE, MEMORY, DISPOSED
+   */
   zeros(shape) {
     const tensor = this.#empty('zeros', shape)
     tensor.data.fill(0)
     return tensor
   }
 
-  /** @param {readonly number[]} shape @returns {Tensor} of ones */
+  /**
+   * @param {readonly number[]} shape
+   * @returns {Tensor} of ones
+   * @throws {GptLayersError} TYPE, VALUE, MEMORY, DISPOSED
+   */
   ones(shape) {
     const tensor = this.#empty('ones', shape)
     tensor.data.fill(1)
@@ -208,14 +220,14 @@ export class Gpt extends BoundClasses {
   }
 
   /**
-   * Runs `fn` and frees every tensor made inside, layers' parameters too, but those it returns: a tensor or a layer,
-   * or an array or plain object of them. What it throws frees all.
+   * Runs `fn` and frees every tensor that was made inside, the parameters of layers too, except the result of `fn`: a
+   * tensor, a layer, or an array or plain object of them. Where `fn` throws, all are freed.
    *
    * @template T
    * @param {() => T} fn synchronous
-   * @returns {T} what fn returned
-   * @throws {GptLayersError} TYPE when fn is no function, or returns a Promise
-   * @example const y = gpt.scope(() => norm.forward(linear.forward(x))) // frees what linear returned
+   * @returns {T} the result of fn
+   * @throws {GptLayersError} TYPE when fn is not a function, or returns a Promise
+   * @example const y = gpt.scope(() => norm.forward(linear.forward(x))) // frees linear's output
    */
   scope(fn) {
     if (typeof fn !== 'function') {
@@ -226,8 +238,8 @@ export class Gpt extends BoundClasses {
   }
 
   /**
-   * Ends the threads and gives up the memory. Every tensor counts as disposed then, and using the instance is an
-   * error; disposing again is not.
+   * Ends the threads and frees the memory. Every tensor counts as disposed afterwards. Using the instance is an error;
+   * disposing again is not.
    */
   dispose() {
     this.#runtime.dispose()

@@ -8,12 +8,12 @@ import { builds } from './wasm/builds.js'
 
 const MIB = 1024 * 1024
 const PAGE = 65536
-const FIRST_PAGES = 16 // what build.sh gives a build to begin with
+const FIRST_PAGES = 16 // the builds' initial memory, see build.sh
 const MAX_THREADS = 64
 
 /** @typedef {'simd' | 'relaxed'} Build */
 
-/** Modules of one function each, that uses instructions of a kind: valid where they are. */
+/** WebAssembly modules of one function each, with an instruction of one feature. A machine without it rejects them. */
 const PROBES = {
   simd: [
     0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 10, 1, 8, 0, 65, 0, 253, 15, 253, 98,
@@ -29,18 +29,19 @@ const PROBES = {
   ],
 }
 
-/** @param {keyof typeof PROBES} probe whether this machine runs it */
+/** @param {keyof typeof PROBES} probe @returns {boolean} whether this machine has the feature */
 const runs = (probe) => typeof WebAssembly === 'object' && WebAssembly.validate(new Uint8Array(PROBES[probe]))
 
 /**
- * Each build, compiled once however many instances there are.
+ * The compiled builds by name. All instances of a build share one.
  *
  * @type {Map<string, Promise<WebAssembly.Module>>}
  */
 const compiled = new Map()
 
 /**
- * By the platform where it can: new browsers and Node, in 0.2 ms. A loop takes 3, being new to the engine.
+ * Decodes hexadecimal with the platform's own function where there is one: 0.2 ms. A loop takes 3 ms, because the engine
+ * has not optimized it yet.
  *
  * @param {string} hex
  * @returns {Uint8Array<ArrayBuffer>}
@@ -68,7 +69,7 @@ function compile(name) {
   const module = importChunk()
     .then(({ default: hex }) => WebAssembly.compile(decode(hex)))
     .catch((error) => {
-      compiled.delete(name) // so that the next call tries again, after a chunk failed to download, say
+      compiled.delete(name) // so that the next call tries again, for example after a failed download
       throw error
     })
   compiled.set(name, module)
@@ -76,20 +77,20 @@ function compile(name) {
 }
 
 /**
- * Loads the layers: a new instance, independent of any other. Nothing is done at import time.
+ * Loads the layers: a new instance, independent of every other. Importing the package does nothing.
  *
  * @param {{ build?: Build, threads?: number, maxMemory?: number, module?: WebAssembly.Module }} [options]
- *   - build: which build to run; by default 'relaxed', whose multiply-add is one instruction and rounds once, where
- *     this machine has it, otherwise 'simd'.
- *   - threads: how many are wanted, from 1, the default, to 64. It is 1, and `gpt.threads` says so, where they
- *     cannot be had: in a page that is not cross-origin isolated, in an application whose bundler leaves workers
- *     out.
- *   - maxMemory: MiB that the instance's memory may reach; 4096 by default.
- *   - module: `gpt-layers/simd.wasm`, `gpt-layers/relaxed.wasm` or, for threads, `gpt-layers/simd-threads.wasm` or
- *     `gpt-layers/relaxed-threads.wasm`, compiled by you, where you would rather fetch, cache or hash it.
+ *   - build: the build to run. By default 'relaxed' where this machine has relaxed SIMD, otherwise 'simd'. 'relaxed' has a
+ *     multiply-add in one instruction, which rounds once; 'simd' gives the same bits on every machine.
+ *   - threads: the number of threads, 1 to 64; 1 by default. `gpt.threads` is 1 where threads are impossible: in a page
+ *     that is not cross-origin isolated, or in an application whose bundler leaves out workers.
+ *   - maxMemory: the upper limit of the instance's memory in MiB, 1 to 4096; 4096 by default.
+ *   - module: a compiled `gpt-layers/simd.wasm` or `gpt-layers/relaxed.wasm`, or for threads
+ *     `gpt-layers/simd-threads.wasm` or `gpt-layers/relaxed-threads.wasm`, for when you fetch, cache or verify it
+ *     yourself.
  * @returns {Promise<Gpt>}
- * @throws {GptLayersError} (by rejecting) TYPE, VALUE; UNSUPPORTED where there is no WebAssembly SIMD, or not the
- *   build asked for; MEMORY
+ * @throws {GptLayersError} as a rejected promise: TYPE, VALUE; UNSUPPORTED where this machine has no WebAssembly SIMD or
+ *   cannot run the given build; MEMORY
  * @example const gpt = await load()
  */
 export async function load(options = {}) {
@@ -134,7 +135,7 @@ const isThreads = (n) => Number.isInteger(n) && n >= 1 && n <= MAX_THREADS
 /**
  * @param {Build | undefined} wanted
  * @param {WebAssembly.Module | undefined} module
- * @returns {Build} the one to run; of no meaning with a module, which is what it is
+ * @returns {Build} the one to run; without meaning where the user gives the module
  */
 function chooseBuild(wanted, module) {
   if (wanted === 'simd' || module) return 'simd'
@@ -146,14 +147,14 @@ function chooseBuild(wanted, module) {
   throw new GptLayersError('UNSUPPORTED', `load: build 'relaxed' needs relaxed SIMD, which ${missing}`)
 }
 
-/** Whether threads may share memory: a page that is not cross-origin isolated cannot send it to a worker. */
+/** @returns {boolean} whether threads can share memory; a page must be cross-origin isolated */
 function canShare() {
   return (
     runs('threads') && typeof SharedArrayBuffer === 'function' && globalThis.crossOriginIsolated !== false
   )
 }
 
-/** @param {WebAssembly.Module} module whether it is one of those for threads */
+/** @param {WebAssembly.Module} module @returns {boolean} whether it is a build for threads */
 function importsMemory(module) {
   const [memory, ...rest] = WebAssembly.Module.imports(module)
   return rest.length === 0 && memory?.module === 'env' && memory.name === 'memory' && memory.kind === 'memory'
@@ -161,7 +162,7 @@ function importsMemory(module) {
 
 /**
  * @param {number} maxBytes
- * @returns {WebAssembly.Memory | null} null where the system does not reserve so much address space
+ * @returns {WebAssembly.Memory | null} null where the system does not reserve that much address space
  */
 function shareMemory(maxBytes) {
   try {
@@ -177,13 +178,13 @@ function shareMemory(maxBytes) {
 
 /**
  * @param {WebAssembly.Module} module
- * @param {WebAssembly.Memory | null} shared the memory it shall run on, if it imports one
+ * @param {WebAssembly.Memory | null} shared the memory that the module imports; null where it has its own
  * @returns {Promise<Exports>}
  */
 async function instantiate(module, shared) {
   const names = new Set(WebAssembly.Module.exports(module).map(({ name }) => name))
-  const whole = names.has('memory') ? WebAssembly.Module.imports(module).length === 0 : importsMemory(module)
-  if (!whole || !names.has('gpt_is_relaxed')) {
+  const isOurs = names.has('memory') ? WebAssembly.Module.imports(module).length === 0 : importsMemory(module)
+  if (!isOurs || !names.has('gpt_is_relaxed')) {
     throw new GptLayersError(
       'VALUE',
       'load: module should be a build of gpt-layers, got another WebAssembly.Module',

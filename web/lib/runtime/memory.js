@@ -1,42 +1,43 @@
 import { GptLayersError } from '../errors.js'
 
 const PAGE = 65536
-const ALIGNMENT = 16 // a vector's size: a block never shares one with its neighbour
-const GROWTH = 16 * PAGE // grow in steps of 1 MiB, so that small tensors do not grow the heap one by one
+const ALIGNMENT = 16 // bytes of a SIMD vector
+const GROWTH = 16 * PAGE // the heap grows by at least 1 MiB, so that few small tensors grow it
 
 /** @type {ReadonlySet<unknown>} */
 const NONE = new Set()
 
 /** @typedef {{ offset: number, size: number }} Block */
 
+/** An object that a scope can free, such as a tensor. @typedef {{ dispose(): void }} Disposable */
+
 /**
- * One block of the heap, shared by the tensors that view it. It goes back to the heap when the last of them
- * is disposed or, by the garbage collector's word, when nobody holds any of them.
+ * A block of the heap that several tensors may share. It is freed when the last of them is disposed, or when the garbage
+ * collector has freed all of them.
  *
  * @typedef {{ offset: number, holders: number }} Storage
  */
 
 /**
- * The heap of one WebAssembly instance: everything in its linear memory from `base` on.
+ * The heap of one WebAssembly instance: its linear memory from `base` on.
  *
- * First fit over the free blocks, which are kept in the order of their addresses and merged when they touch.
- * Growing detaches every view, so none is ever kept: `floats` makes a new one each time.
+ * An allocation takes the first free block that is large enough. Free blocks are sorted by address, and neighbors are
+ * merged. Growing the memory detaches all views, so none is kept: `floats` makes a new one each time.
  */
 export class Memory {
-  /** @type {WebAssembly.Memory | null} null once the heap is given up */ #memory
+  /** @type {WebAssembly.Memory | null} null after dispose */ #memory
   /** @type {number} */ #limit
   /** @type {Block[]} */ #free
   /** @type {Map<number, number>} the size of every block in use, by its offset */ #used = new Map()
-  /** @type {Set<{ dispose(): void }>[]} what each open scope has seen made, the innermost last */ #scopes =
-    []
+  /** The tensors made in each open scope, the innermost last. @type {Set<unknown>[]} */ #scopes = []
   /** @type {FinalizationRegistry<number>} */ #abandoned = new FinalizationRegistry((offset) =>
     this.free(offset),
   )
 
   /**
    * @param {WebAssembly.Memory} memory
-   * @param {number} base the first byte that is ours
-   * @param {number} limit bytes that the whole linear memory may reach
+   * @param {number} base the first byte of the heap
+   * @param {number} limit the most bytes of the whole linear memory
    */
   constructor(memory, base, limit) {
     this.#memory = memory
@@ -45,17 +46,17 @@ export class Memory {
     this.#free = [{ offset, size: memory.buffer.byteLength - offset }]
   }
 
-  /** Whether the heap was given up. */
+  /** Whether the heap was disposed. */
   get disposed() {
     return this.#memory === null
   }
 
-  /** Gives the heap up: from here on whoever asks for some gets an error. */
+  /** Gives up the heap: using it afterwards is an error. */
   dispose() {
     this.#memory = null
   }
 
-  /** Bytes in use now. */
+  /** The number of bytes in use. */
   get used() {
     let sum = 0
     for (const size of this.#used.values()) sum += size
@@ -95,7 +96,7 @@ export class Memory {
     throw new GptLayersError('DISPOSED', `${where}: the instance should be live, got one that was disposed`)
   }
 
-  /** @param {number} offset as `allocate` gave it */
+  /** @param {number} offset from `allocate` */
   free(offset) {
     const size = /** @type {number} */ (this.#used.get(offset))
     this.#used.delete(offset)
@@ -103,7 +104,7 @@ export class Memory {
   }
 
   /**
-   * A new view of the heap; good until the next allocation.
+   * A new view of the heap, valid until the next allocation.
    *
    * @param {number} offset
    * @param {number} length
@@ -113,7 +114,7 @@ export class Memory {
   }
 
   /**
-   * A new view of the heap as bytes; good until the next allocation.
+   * A new view of the heap as bytes, valid until the next allocation.
    *
    * @param {number} offset
    * @param {number} length
@@ -123,7 +124,7 @@ export class Memory {
   }
 
   /**
-   * A view of the heap as integers. Where the memory is shared, growing it leaves the view good.
+   * A new view of the heap as 32-bit integers. In shared memory it stays valid when the memory grows.
    *
    * @param {number} offset
    * @param {number} length
@@ -133,7 +134,7 @@ export class Memory {
   }
 
   /**
-   * A view of the heap as float64s, as good as one of integers.
+   * A new view of the heap as float64. In shared memory it stays valid when the memory grows.
    *
    * @param {number} offset
    * @param {number} length
@@ -145,7 +146,7 @@ export class Memory {
   /**
    * @param {string} where
    * @param {number} bytes
-   * @returns {Storage} held by one tensor
+   * @returns {Storage} a new block, held by one tensor
    */
   store(where, bytes) {
     const storage = { offset: this.allocate(where, bytes), holders: 1 }
@@ -153,7 +154,7 @@ export class Memory {
     return storage
   }
 
-  /** @param {Storage} storage that one of its tensors lets go */
+  /** @param {Storage} storage that one of its tensors no longer holds */
   drop(storage) {
     if (--storage.holders > 0) return
     this.#abandoned.unregister(storage)
@@ -161,18 +162,18 @@ export class Memory {
   }
 
   /**
-   * Every tensor tells when it is made, so that the innermost scope can free it.
+   * Registers a new tensor with the innermost scope, which will free it.
    *
-   * @param {{ dispose(): void }} tensor
+   * @param {Disposable} tensor
    */
   track(tensor) {
     this.#scopes.at(-1)?.add(tensor)
   }
 
   /**
-   * Takes a tensor that was just made out of the innermost scope, which so does not free it.
+   * Removes a new tensor from the innermost scope, so that no scope frees it.
    *
-   * @param {{ dispose(): void }} tensor
+   * @param {Disposable} tensor
    */
   untrack(tensor) {
     this.#scopes.at(-1)?.delete(tensor)
@@ -188,18 +189,19 @@ export class Memory {
    * @returns {T}
    */
   scope(fn, kept) {
+    /** @type {Set<unknown>} */
     const made = new Set()
     this.#scopes.push(made)
     /** @type {{ has(tensor: unknown): boolean }} */
     let survivors = NONE
     try {
       const result = fn()
-      if (made.delete(result)) this.#scopes.at(-2)?.add(/** @type {any} */ (result))
+      if (made.delete(result)) this.#scopes.at(-2)?.add(result)
       else survivors = kept(result)
       return result
     } finally {
       this.#scopes.pop()
-      for (const tensor of made) {
+      for (const tensor of /** @type {Set<Disposable>} */ (made)) {
         if (survivors.has(tensor)) this.track(tensor)
         else tensor.dispose()
       }
@@ -234,7 +236,7 @@ export class Memory {
     this.#release({ offset: end, size: wanted * PAGE })
   }
 
-  /** @param {Block} block that becomes free, and merges with a free neighbour on either side */
+  /** @param {Block} block to be freed; merged with free neighbors */
   #release({ offset, size }) {
     let low = 0
     let high = this.#free.length
