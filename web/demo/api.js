@@ -91,11 +91,22 @@ app.converter.on(Converter.EVENT_RESOLVE_BEGIN, ({ project }) => {
   leaveOutInternals(project)
   categorize(project)
 })
-app.converter.on(Converter.EVENT_RESOLVE_END, ({ project }) => {
-  // The lines of the generated .d.ts files are of no use to a reader.
-  for (const reflection of Object.values(project.reflections))
-    delete (/** @type {any} */ (reflection).sources)
-})
+const LAST = -1e6 // the priority of a listener that runs after TypeDoc's own
+app.converter.on(
+  Converter.EVENT_RESOLVE_END,
+  ({ project }) => {
+    for (const reflection of Object.values(project.reflections)) {
+      const declaration = /** @type {import('typedoc').DeclarationReflection} */ (reflection)
+      delete declaration.sources // the lines of the generated .d.ts files are of no use to a reader
+      if (declaration.inheritedFrom?.name.startsWith('Gpt_base')) delete declaration.inheritedFrom
+    }
+    // TypeScript gives a class that extends an expression a base of its own making.
+    const gpt = /** @type {import('typedoc').DeclarationReflection} */ (project.getChildByName('Gpt'))
+    delete gpt.extendedTypes
+    delete gpt.typeHierarchy
+  },
+  LAST,
+)
 // The page's Content-Security-Policy forbids inline scripts and styles. TypeDoc's inline script moves to a file.
 const inline = /<script>([\s\S]*?)<\/script>/
 let script = ''
