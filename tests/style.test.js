@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 
@@ -37,4 +38,39 @@ test('svelte-check finds no type error in the page', () => {
 
 test('TypeScript finds no type error in the tests', () => {
   assertPasses('tsc', '-p', 'tests/tsconfig.json')
+})
+
+const LONGEST_LINE = 110
+
+/**
+ * @param {...string} extensions
+ * @returns {string[]} the paths of the sources, without those that a build makes
+ */
+function sources(...extensions) {
+  return ['c', 'tests', 'web'].flatMap((folder) =>
+    readdirSync(root + folder, { recursive: true, encoding: 'utf8' })
+      .map((name) => `${folder}/${name}`)
+      .filter((path) => !/\/(node_modules|dist|build)\//.test(path))
+      .filter((path) => extensions.includes(path.slice(path.lastIndexOf('.') + 1))),
+  )
+}
+
+test(`lines of code and comments have at most ${LONGEST_LINE} characters; a string may make one longer`, () => {
+  const paths = sources('js', 'ts', 'svelte', 'css', 'c', 'h', 'py')
+  assert.ok(paths.length > 150, `${paths.length} sources`)
+  // Strings and regular expressions, which no formatter breaks.
+  const strings = /'[^']*'|"[^"]*"|`[^`]*`|\/[^/* ]([^/\\]|\\.)*\//g
+  const found = paths.flatMap((path) =>
+    readFileSync(root + path, 'utf8')
+      .replace(/(<\/script>)(?![^]*<\/script>)[^]*/, '$1') // Prettier wraps the markup after a component's script
+      .split('\n')
+      .flatMap((line, i) =>
+        [...line.replace(strings, '')].length > LONGEST_LINE ? [`${path}:${i + 1}`] : [],
+      ),
+  )
+  assert.deepEqual(found, [])
+})
+
+test('C is formatted by clang-format', () => {
+  assertPasses('clang-format', '--dry-run', '--Werror', ...sources('c', 'h'))
 })

@@ -1,6 +1,7 @@
 // What the tests of the page share: a server, a browser, and how to press, type, point and read in it.
 //
-// No test depends on the machine's speed. A test waits for a condition, at most PATIENCE long, and never for a while.
+// No test depends on the machine's speed. A test waits for a condition, at most PATIENCE long, and never for
+// a while.
 
 /** @import { Browser, ElementHandle, KeyInput, Page } from 'puppeteer-core' */
 
@@ -20,8 +21,8 @@ export const skipped = {
   firefox: !process.env.FIREFOX && 'no Firefox that tests can control: see ./build.sh --help',
 }
 
-// `test`, `before` and `after` of node:test, for tests that need Chromium: without it every test is skipped with the
-// same reason, and no hook runs.
+// `test`, `before` and `after` of node:test, for tests that need Chromium: without it every test is skipped
+// with the same reason, and no hook runs.
 const skip = skipped.chrome
 const nothing = () => {}
 /** @type {(name: string, run: (t: import('node:test').TestContext) => void | Promise<void>) => void} */
@@ -75,7 +76,8 @@ const PREFERENCES = {
  * Starts a browser with an empty profile, which is deleted when the browser ends.
  *
  * @param {'chrome' | 'firefox'} [browser]
- * @param {Record<string, string>} [features] of media, for Firefox; in Chromium `open` sets them, page by page
+ * @param {Record<string, string>} [features] of media, for Firefox; in Chromium `open` sets them, page by
+ *   page
  * @returns {Promise<Browser>}
  */
 export function launch(browser = 'chrome', features = {}) {
@@ -88,7 +90,8 @@ export function launch(browser = 'chrome', features = {}) {
 }
 
 /**
- * Sets the size of the window's content. Firefox 140 sets the size, but then refuses to set the screen orientation.
+ * Sets the size of the window's content. Firefox 140 sets the size, but then refuses to set the screen
+ * orientation.
  *
  * @param {Page} page
  * @param {number} width
@@ -251,7 +254,12 @@ export async function waitInPage(page, condition) {
 const whole = ':not(.waiting, :has([aria-busy="true"]))'
 export const WHOLE_SECTION = `.section${whole}`
 
-/** Scrolls down the page until every section is complete. @param {Page} page @returns {Promise<string[]>} their ids */
+/**
+ * Scrolls down the page until every section is complete.
+ *
+ * @param {Page} page
+ * @returns {Promise<string[]>} their ids
+ */
 export async function openAll(page) {
   const ids = await page.evaluate(() => [...document.querySelectorAll('.section')].map(({ id }) => id))
   for (const id of ids) {
@@ -264,7 +272,13 @@ export async function openAll(page) {
 /** The selector of a field, by its accessible name. @param {string} label */
 export const field = (label) => `input[aria-label="${label}"]`
 
-/** Waits for an element. @param {Page} page @param {string} selector @returns {Promise<ElementHandle<HTMLElement>>} */
+/**
+ * Waits for an element.
+ *
+ * @param {Page} page
+ * @param {string} selector
+ * @returns {Promise<ElementHandle<HTMLElement>>}
+ */
 export async function get(page, selector) {
   const element = await page.waitForSelector(selector)
   assert.ok(element, selector)
@@ -297,7 +311,13 @@ export async function press(page, ...keys) {
   for (const key of keys) await page.keyboard.up(key)
 }
 
-/** Replaces a number: the focus selects the old one. @param {Page} page @param {string} label @param {string} text */
+/**
+ * Replaces a number: the focus selects the old one.
+ *
+ * @param {Page} page
+ * @param {string} label
+ * @param {string} text
+ */
 export async function type(page, label, text) {
   await blur(page)
   await focus(page, field(label))
@@ -309,8 +329,8 @@ export async function type(page, label, text) {
  *
  * @param {Page} page
  * @param {ElementHandle} element
- * @param {(box: { x: number, y: number, width: number, height: number }) => { from: number, to: number, y?: number }} path
- *   in pixels of the window; y: the middle of the element unless given
+ * @param {(box: { x: number, y: number, width: number, height: number }) => { from: number, to: number, y?:
+ *   number }} path in pixels of the window; y: the middle of the element unless given
  */
 export async function drag(page, element, path) {
   const box = await boxOf(element)
@@ -364,7 +384,8 @@ export const SCREENS = [
 export const overflow = (page) => page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
 
 /**
- * Asserts that an embedded section fits its screen (on a phone: its width), and that the page did nothing wrong.
+ * Asserts that an embedded section fits its screen (on a phone: its width), and that the page did nothing
+ * wrong.
  *
  * @param {Opened} opened
  * @param {string} id

@@ -38,7 +38,8 @@ after(() => server?.stop())
 function read() {
   if (document.querySelector('.section [aria-busy="true"]')) return null
   const { activeElement } = document
-  if (activeElement instanceof HTMLElement) activeElement.blur() // a number with the focus shows all its digits
+  // A number with the focus shows all its digits.
+  if (activeElement instanceof HTMLElement) activeElement.blur()
   const all = document.querySelectorAll(':is(input, select, textarea, td.cell, button[aria-pressed])')
   return [...all].map(
     (one) => one.ariaPressed ?? ('value' in one ? String(one.value) : one.textContent.trim()),
@@ -55,7 +56,8 @@ async function assertShows(page, expected) {
   try {
     await waitInPage(
       page,
-      `String((${read})()) === ${JSON.stringify(String(expected))}`, // functions inside one another cannot be passed
+      // Functions inside one another cannot be passed.
+      `String((${read})()) === ${JSON.stringify(String(expected))}`,
     )
   } catch {
     assert.deepEqual(await shown(page), expected)

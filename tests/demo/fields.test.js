@@ -1,4 +1,5 @@
-// The slice of a section's state that fields.js makes: how it is written to the address and to a file, and read back.
+// The slice of a section's state that fields.js makes: how it is written to the address and to a file, and
+// read back.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

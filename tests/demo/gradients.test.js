@@ -67,7 +67,13 @@ const settled = (/** @type {Page} */ page) =>
 const pressButton = (page, name) =>
   click(page, `#gradients ::-p-xpath(.//button[normalize-space()="${name}"])`)
 
-/** Replaces a number and waits for its stacks. @param {Page} page @param {string} label @param {string} text */
+/**
+ * Replaces a number and waits for its stacks.
+ *
+ * @param {Page} page
+ * @param {string} label
+ * @param {string} text
+ */
 async function typeSettled(page, label, text) {
   await type(page, label, text)
   await settled(page)
@@ -91,7 +97,8 @@ for (const { settings, ...both } of golden('page_gradients')) {
       allNear(deviations, expected.deviations, 1e-5)
       allNear(means, expected.means, 1e-5, expected.deviations)
       allNear(gradients, expected.gradients, 5e-4)
-      // Adam turns the signs of tiny gradients into full steps, so float32 and float64 soon differ at 50 layers.
+      // Adam turns the signs of tiny gradients into full steps, so float32 and float64 soon differ at 50
+      // layers.
       const [count, tolerance] = settings.depth < 50 ? [6, 1e-4] : [2, 1e-3]
       const losses = [loss]
       while (losses.length < count) {
@@ -442,7 +449,8 @@ test('the address restores every setting; invalid values are named', async () =>
     [12, 1.5, 7],
   )
   assert.deepEqual(await choices(page), ['gelu', 'slow'])
-  assert.equal(await page.$eval('#gradients .slider', (slider) => slider.ariaValueText), 'layer 12') // the stack has no 40th layer
+  // The stack has no 40th layer.
+  assert.equal(await page.$eval('#gradients .slider', (slider) => slider.ariaValueText), 'layer 12')
   await page.close()
   const bad = await show('&gradients.depth=51&gradients.activation=tanh')
   assert.match(

@@ -294,7 +294,11 @@ const states = [
   '?data=rand&x2.3.1=4&x1.1.1=1&x1.1.2=2&x1.1.3=4&sci=on',
 ]
 
-/** Replaces numbers that are only rounding errors, which differ between machines, by 0. @param {string} printed */
+/**
+ * Replaces numbers that are only rounding errors, which differ between machines, by 0.
+ *
+ * @param {string} printed
+ */
 const withoutDust = (printed) =>
   printed
     .replace(/ *-?\d\.\d{4}e-0[6-9]| *-0\.0000| *0\.0000(e\+00)?/g, ' 0')

@@ -1,5 +1,5 @@
-// axe finds no accessibility problem in any section, wide and narrow, light and dark. Writes a picture of each section
-// to build/screenshots/.
+// axe finds no accessibility problem in any section, wide and narrow, light and dark. Writes a picture of
+// each section to build/screenshots/.
 
 /** @import { AxeResults } from 'axe-core' */
 /** @import { Page } from 'puppeteer-core' */

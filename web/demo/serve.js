@@ -19,14 +19,14 @@ if (!Number.isInteger(port) || port < 0 || port > 65535) {
   process.exit(2)
 }
 
-// An address and no name, which the machine would have to know.
+// An address, because the name localhost may not be known.
 const host = '127.0.0.1'
 const root = fileURLToPath(new URL('.', import.meta.url))
 const server = await preview({ root, preview: { host, port }, logLevel: 'warn' })
 const address = server.httpServer.address()
 const url = `http://${host}:${typeof address === 'object' && address ? address.port : port}/`
 
-// On a desktop the page opens by itself; where there is none, or no such command, the address is there to be opened.
+// Opens the page on a desktop. Without a desktop, or without the command, the printed address remains.
 const opener = process.platform === 'darwin' ? 'open' : 'xdg-open'
 if (process.platform === 'darwin' || process.env.DISPLAY || process.env.WAYLAND_DISPLAY) {
   spawn(opener, [url], { stdio: 'ignore', detached: true })

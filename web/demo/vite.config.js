@@ -8,7 +8,7 @@ import { defineConfig } from 'vite'
 /** @param {string} path from the repository's root */
 const fromRoot = (path) => fileURLToPath(new URL(`../../${path}`, import.meta.url))
 
-/** Imports a .tex file as the MathML of its formula, so that no formula is typeset in the browser. */
+/** Imports a .tex file as MathML, so that the browser needs no typesetting library. */
 const formulas = {
   name: 'formulas',
   /** @param {string} source @param {string} id */
@@ -21,11 +21,16 @@ const formulas = {
   },
 }
 
-/** Writes sw.js, the service worker, with the list of all that was built, and a digest of it as its version. */
+/**
+ * Writes sw.js, the service worker, with the list of all that was built, and a digest of it as its version.
+ */
 const offline = {
   name: 'offline',
   apply: 'build',
-  /** @param {unknown} _ @param {Record<string, { type: string, code?: string, source?: string | Uint8Array }>} bundle */
+  /**
+   * @param {unknown} _
+   * @param {Record<string, { type: string, code?: string, source?: string | Uint8Array }>} bundle
+   */
   generateBundle: {
     order: 'post',
     handler(_, bundle) {
@@ -47,14 +52,15 @@ const offline = {
   },
 }
 
-// What the page promises: nothing from anywhere else, no inline script or style; and isolated, as threads will want.
+// What the page promises: nothing from anywhere else, no inline script or style; and isolated, as threads
+// will want.
 const headers = {
   'Content-Security-Policy': "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'",
   'Cross-Origin-Opener-Policy': 'same-origin',
   'Cross-Origin-Embedder-Policy': 'require-corp',
 }
 
-/** The size of each build there is, for the page to say. */
+/** The size of each build, which the page shows. */
 const sizes = ['simd', 'relaxed']
   .map((build) => ({ build, path: fromRoot(`dist/wasm/${build}.wasm`) }))
   .filter(({ path }) => existsSync(path))
@@ -64,7 +70,7 @@ export default defineConfig({
   base: './', // served from any sub-path
   plugins: [svelte(), formulas, offline],
   resolve: {
-    // The demo imports the package by its public name; the package lies right here.
+    // The demo imports the package by its public name.
     alias: { 'gpt-layers': fromRoot('dist/index.js') },
   },
   define: { WASM_BYTES: JSON.stringify(Object.fromEntries(sizes)) },

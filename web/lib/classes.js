@@ -45,7 +45,8 @@ const CLASSES = {
  * The arguments of a class's constructor, without the runtime.
  *
  * @template C
- * @typedef {C extends abstract new (runtime: Runtime, ...args: infer Args) => object ? Args : never} ArgumentsOf
+ * @typedef {C extends abstract new (runtime: Runtime, ...args: infer Args) => object ? Args : never}
+ *   ArgumentsOf
  */
 
 /**

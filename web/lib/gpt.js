@@ -13,8 +13,9 @@ import { decodeSafetensors, encodeSafetensors } from './checkpoint/safetensors.j
 import { Tensor } from './tensor/tensor.js'
 
 /**
- * An instance, which `load` returns: its own memory, random generator and classes, independent of every other instance.
- * Its classes, such as `gpt.Linear`, make layers and optimizers in its memory; extend `gpt.Module` for layers of your own.
+ * An instance, which `load` returns: its own memory, random generator and classes, independent of every other
+ * instance. Its classes, such as `gpt.Linear`, make layers and optimizers in its memory; extend `gpt.Module`
+ * for layers of your own.
  */
 export class Gpt extends BoundClasses {
   /** @type {Runtime} */ #runtime
@@ -38,8 +39,8 @@ export class Gpt extends BoundClasses {
   }
 
   /**
-   * The number of threads. It is 1 where this machine or page cannot share memory or start workers, and once a worker
-   * has ended.
+   * The number of threads. It is 1 where this machine or page cannot share memory or start workers, and once
+   * a worker has ended.
    *
    * @returns {number}
    */
@@ -48,8 +49,8 @@ export class Gpt extends BoundClasses {
   }
 
   /**
-   * Seeds the generator, as torch.manual_seed: `randn`, `rand` and new layers then draw the numbers that PyTorch draws on
-   * the CPU.
+   * Seeds the generator, as torch.manual_seed: `randn`, `rand` and new layers then draw the numbers that
+   * PyTorch draws on the CPU.
    *
    * @param {number} n an integer; only the low 32 bits count, as in PyTorch
    * @throws {GptLayersError} TYPE, VALUE, DISPOSED
@@ -92,7 +93,8 @@ export class Gpt extends BoundClasses {
   /**
    * A tensor of given values, rounded to float32.
    *
-   * @param {NestedArray | NumberArray} values a number, nested arrays, or a flat array or typed array with a shape
+   * @param {NestedArray | NumberArray} values a number, nested arrays, or a flat array or typed array with a
+   *   shape
    * @param {readonly number[]} [shape] by default the shape of the nesting
    * @returns {Tensor}
    * @throws {GptLayersError} TYPE, VALUE, SHAPE, MEMORY
@@ -187,8 +189,8 @@ export class Gpt extends BoundClasses {
   }
 
   /**
-   * Cross entropy, as PyTorch's nn.functional.cross_entropy, except that the classes are always the last axis.
-   * The mean over the targets of
+   * Cross entropy, as PyTorch's nn.functional.cross_entropy, except that the classes are always the last
+   * axis. The mean over the targets of
    *
    *     -log softmax(logits)[target]
    *
@@ -220,8 +222,8 @@ export class Gpt extends BoundClasses {
   }
 
   /**
-   * Runs `fn` and frees every tensor that was made inside, the parameters of layers too, except the result of `fn`: a
-   * tensor, a layer, or an array or plain object of them. Where `fn` throws, all are freed.
+   * Runs `fn` and frees every tensor that was made inside, the parameters of layers too, except the result of
+   * `fn`: a tensor, a layer, or an array or plain object of them. Where `fn` throws, all are freed.
    *
    * @template T
    * @param {() => T} fn synchronous
@@ -238,8 +240,8 @@ export class Gpt extends BoundClasses {
   }
 
   /**
-   * Ends the threads and frees the memory. Every tensor counts as disposed afterwards. Using the instance is an error;
-   * disposing again is not.
+   * Ends the threads and frees the memory. Every tensor counts as disposed afterwards. Using the instance is
+   * an error; disposing again is not.
    */
   dispose() {
     this.#runtime.dispose()

@@ -4,9 +4,9 @@
 // PNG: every shape is drawn on a canvas. The usual way, an <img> of the SVG, is not possible: the page's
 // Content-Security-Policy forbids images from blob: and data: addresses.
 //
-// A chart may contain line, rect, circle, ellipse, path, polyline, polygon and text (without positioned tspans) inside
-// svg and g, with any transforms. It must have a width and a height. Gradients, clips, images and foreignObject are not
-// supported.
+// A chart may contain line, rect, circle, ellipse, path, polyline, polygon and text (without positioned
+// tspans) inside svg and g, with any transforms. It must have a width and a height. Gradients, clips, images
+// and foreignObject are not supported.
 
 import { download } from './download.js'
 
@@ -170,7 +170,11 @@ function outline(shape) {
   return path
 }
 
-/** @param {SVGGraphicsElement} shape @param {string} name of a length @returns {number} in user units; 0 if absent */
+/**
+ * @param {SVGGraphicsElement} shape
+ * @param {string} name of a length
+ * @returns {number} in user units; 0 if absent
+ */
 function length(shape, name) {
   const value = /** @type {unknown} */ (shape[/** @type {keyof SVGGraphicsElement} */ (name)])
   if (value instanceof SVGAnimatedLength) return value.baseVal.value

@@ -1,7 +1,7 @@
-// A section's slice of the page's state, made from a list of fields. A field knows its initial value and how to read
-// and write it in the address.
+// A section's slice of the page's state, made from a list of fields. A field knows its initial value and how
+// to read and write it in the address.
 //
-//   export default slice({ n: integer(6, { min: 1, max: 4096 }), build: choice('simd', ['simd', 'relaxed']) })
+//   export default slice({ n: integer(6, { min: 1 }), build: choice('simd', ['simd', 'relaxed']) })
 //
 // A section whose state is no such list implements Slice itself: sections/layer/slice.js does.
 
@@ -9,12 +9,12 @@
  * @template S the section's state: plain data, as JSON can hold it
  * @typedef {object} Slice
  * @property {() => S} defaults
- * @property {(state: S) => Record<string, string>} toQuery the values that differ from the defaults, by name; Page
- *   prefixes each name with "ID."
- * @property {(query: Map<string, string>) => { state: S, refused: string[] }} fromQuery `refused` lists the names it
- *   does not know and the names whose values are invalid
- * @property {(value: unknown) => S} validate checks the state in a file; throws an Error whose message completes the
- *   sentence "That file cannot be loaded: ..."
+ * @property {(state: S) => Record<string, string>} toQuery the values that differ from the defaults, by name;
+ *   Page prefixes each name with "ID."
+ * @property {(query: Map<string, string>) => { state: S, refused: string[] }} fromQuery `refused` lists the
+ *   names it does not know and the names whose values are invalid
+ * @property {(value: unknown) => S} validate checks the state in a file; throws an Error whose message
+ *   completes the sentence "That file cannot be loaded: ..."
  * @property {string[]} views the fields that only select what is shown; undo does not change them
  */
 
@@ -71,7 +71,11 @@ export function flag(initial) {
   }
 }
 
-/** @param {string} initial @param {{ max?: number }} [limits] max: the longest text @returns {Field<string>} */
+/**
+ * @param {string} initial
+ * @param {{ max?: number }} [limits] max: the longest text
+ * @returns {Field<string>}
+ */
 export function text(initial, { max = 1000 } = {}) {
   return { initial, read: (value) => (value.length <= max ? value : undefined), write: (value) => value }
 }
@@ -147,7 +151,10 @@ export function slice(fields, { views = [] } = {}) {
   }
 }
 
-/** @param {unknown} value @returns {Record<string, unknown>} a shallow copy; throws if the value is no plain object */
+/**
+ * @param {unknown} value
+ * @returns {Record<string, unknown>} a shallow copy; throws if the value is no plain object
+ */
 export function asObject(value) {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value }
   throw new Error(`names and values were expected, not ${JSON.stringify(value)}`)

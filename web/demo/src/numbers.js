@@ -1,6 +1,9 @@
 // How the page formats and parses numbers.
 
-/** @param {number} value @returns {string} four decimals, as the notebook prints; ASCII minus, never "-0.0000" */
+/**
+ * @param {number} value
+ * @returns {string} four decimals, as the notebook prints; ASCII minus, never "-0.0000"
+ */
 export function fourDecimals(value) {
   return decimals(value, 4)
 }
@@ -35,7 +38,10 @@ export function shortest(value) {
   return String(Number(value.toPrecision(9)))
 }
 
-/** @param {string} text as typed @returns {number | null} a finite float32; null if the text is not a number */
+/**
+ * @param {string} text as typed
+ * @returns {number | null} a finite float32; null if the text is not a number
+ */
 export function parseNumber(text) {
   const trimmed = text
     .trim()

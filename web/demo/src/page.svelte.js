@@ -1,14 +1,14 @@
-// The page's state: one plain object with a slice per section; its undo history; how it is written to the address and
-// to a file.
+// The page's state: one plain object with a slice per section; its undo history; how it is written to the
+// address and to a file.
 //
-// A section consists of a slice (fields.js), a component, and two lines in sections/index.js. The component gets
-// { page, gpt, id } and uses
-//   page.state[id]                     its slice of the state; plain data, never written to
-//   page.edit(id, { n: 7 })            changes the state; the document is up to date when the call returns. One gesture
-//                                      (a drag, a number typed in one go, a click) is one step to undo
-//   page.look(id, { step: 3 })         changes only the slice's `views`: in the address, but nothing to undo
-//   page.problem = 'A sentence.'       says why an input was refused; the next change clears it
-//   $effect(() => page.offer(id, () => ({ ... })))   its computed numbers, for the file
+// A section consists of a slice (fields.js), a component, and two lines in sections/index.js. The component
+// gets { page, gpt, id } and uses
+//   page.state[id]               its slice of the state: plain data, never written to
+//   page.edit(id, { n: 7 })      changes the state; the document is up to date when the call returns. One
+//                                gesture (a drag, a number typed in one go, a click) is one step to undo
+//   page.look(id, { step: 3 })   changes only the slice's `views`: in the address, but nothing to undo
+//   page.problem = 'A sentence.' says why an input was refused; the next change clears it
+//   page.offer(id, () => ({ }))  in an $effect: its computed numbers, to be saved with the state
 
 import { flushSync } from 'svelte'
 import { asObject } from './fields.js'
@@ -18,7 +18,9 @@ import { asObject } from './fields.js'
 
 const VERSION = 1 // of the file
 const MOST_STEPS = 1000 // to undo
-/** This section's names appear in the address without a prefix; the other sections' names begin with "ID.". */
+/**
+ * This section's names appear in the address without a prefix; the other sections' names begin with "ID.".
+ */
 const UNPREFIXED = 'layer'
 
 /** @param {string} id of a section @returns {string} what its names in the address begin with */
@@ -56,7 +58,10 @@ export class Page {
     return this.#future.length > 0
   }
 
-  /** The state before the last step of the history, so that a section can show what changed; `state` if there is none. */
+  /**
+   * The state before the last step of the history, so that a section can show what changed; `state` if there
+   * is none.
+   */
   get before() {
     return this.#past.at(-1) ?? this.state
   }
@@ -154,7 +159,8 @@ export class Page {
   }
 
   /**
-   * Loads the state from a file, as one step to undo. If the file is invalid, sets `problem` and changes nothing else.
+   * Loads the state from a file, as one step to undo. If the file is invalid, sets `problem` and changes
+   * nothing else.
    *
    * @param {string} text as `toFile` wrote it; the numbers in it are ignored
    */
@@ -183,7 +189,8 @@ export class Page {
   }
 
   /**
-   * Sets the state from a query. Names and values that are invalid are listed in `problem` and otherwise ignored.
+   * Sets the state from a query. Names and values that are invalid are listed in `problem` and otherwise
+   * ignored.
    *
    * @param {URLSearchParams} query
    */

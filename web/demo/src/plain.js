@@ -1,5 +1,6 @@
-// The only WebAssembly that the page runs itself: plain.wasm, the feed-forward network in plain C. The page times it
-// beside the package's builds, and the package does not ship it. One thread, one number at a time, float64 sums.
+// The only WebAssembly that the page runs itself: plain.wasm, the feed-forward network in plain C. The page
+// times it beside the package's builds, and the package does not ship it. One thread, one number at a time,
+// float64 sums.
 
 /** `./build.sh` makes the file; Vite copies it beside the page. */
 const PLAIN_URL = new URL('../../../build/wasm/plain.wasm', import.meta.url)
@@ -39,8 +40,8 @@ const PAGE_SIZE = 65536
 const ALIGNMENT = 16
 
 /**
- * Loads plain.wasm and puts a network into its memory. Each call of the result copies x in and y out: 18 kB each way
- * for GPT-2's network on 6 rows.
+ * Loads plain.wasm and puts a network into its memory. Each call of the result copies x in and y out: 18 kB
+ * each way for GPT-2's network on 6 rows.
  *
  * @param {Weights} weights
  * @param {number} rows of every x

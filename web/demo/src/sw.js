@@ -1,8 +1,9 @@
 // The service worker: after the first visit the page works without a network.
 //
-// vite.config.js prepends two constants: FILES, every built file, and VERSION, a digest of their contents. The page
-// itself (index.html) is fetched from the network first, so that a new version appears at once. All other files have
-// their digest in their name and come from the cache. An old version's cache is deleted once no page uses it.
+// vite.config.js prepends two constants: FILES, every built file, and VERSION, a digest of their contents.
+// The page itself (index.html) is fetched from the network first, so that a new version appears at once. All
+// other files have their digest in their name and come from the cache. An old version's cache is deleted once
+// no page uses it.
 
 /// <reference lib="webworker" />
 

@@ -1,12 +1,13 @@
-// Heavy work runs in a worker, so that the page stays responsive. A section's worker is a file beside the section:
+// Heavy work runs in a worker, so that the page stays responsive. A section's worker is a file beside the
+// section:
 //
 //   import { expose } from '../../worker.js'
 //   const lab = { async train(options, onprogress) { ...; await onprogress({ step, loss }); ... } }
 //   expose(lab)
 //   /** @typedef {typeof lab} Lab */
 //
-// The section calls the worker's functions as if they were local. Arguments and results are copied; a function
-// passed as an argument stays in the page and the worker calls it.
+// The section calls the worker's functions as if they were local. Arguments and results are copied; a
+// function passed as an argument stays in the page and the worker calls it.
 //
 //   /** @type {Remote<Lab>} */
 //   const lab = inWorker(new Worker(new URL('./lab.js', import.meta.url), { type: 'module' }))

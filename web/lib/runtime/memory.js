@@ -12,8 +12,8 @@ const NONE = new Set()
 /** An object that a scope can free, such as a tensor. @typedef {{ dispose(): void }} Disposable */
 
 /**
- * A block of the heap that several tensors may share. It is freed when the last of them is disposed, or when the garbage
- * collector has freed all of them.
+ * A block of the heap that several tensors may share. It is freed when the last of them is disposed, or when
+ * the garbage collector has freed all of them.
  *
  * @typedef {{ offset: number, holders: number }} Storage
  */
@@ -21,8 +21,9 @@ const NONE = new Set()
 /**
  * The heap of one WebAssembly instance: its linear memory from `base` on.
  *
- * An allocation takes the first free block that is large enough. Free blocks are sorted by address, and neighbors are
- * merged. Growing the memory detaches all views, so none is kept: `floats` makes a new one each time.
+ * An allocation takes the first free block that is large enough. Free blocks are sorted by address, and
+ * neighbors are merged. Growing the memory detaches all views, so none is kept: `floats` makes a new one each
+ * time.
  */
 export class Memory {
   /** @type {WebAssembly.Memory | null} null after dispose */ #memory

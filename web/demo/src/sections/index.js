@@ -1,5 +1,5 @@
-// The page's sections, in order. To add one, write its slice and its component, and add
-// a line to `slices` and to `sections`.
+// The page's sections, in order. To add one, write its slice and its component, and add a line to `slices`
+// and to `sections`.
 // A section's `load` is called when the reader comes near, so every section but the first has its own chunk.
 
 /** @import { Gpt } from 'gpt-layers' */

@@ -1,4 +1,5 @@
-// Computes GPT-2's feed-forward network on two sequences of three tokens, and times it. Uses only the package.
+// Computes GPT-2's feed-forward network on two sequences of three tokens, and times it. Uses only the
+// package.
 
 /** @import { Gpt } from 'gpt-layers' */
 /** @import { Weights } from '../../plain.js' */
@@ -17,7 +18,10 @@ export function create(gpt, seed) {
   return { layer, x: gpt.rand([...BATCH, GPT_CONFIG_124M.embDim]) }
 }
 
-/** @typedef {{ values: Float32Array, mean: Float32Array, variance: Float32Array }} Stage mean, variance: per token */
+/**
+ * @typedef {{ values: Float32Array, mean: Float32Array, variance: Float32Array }} Stage mean, variance: per
+ *   token
+ */
 
 /**
  * @param {Gpt} gpt
@@ -49,7 +53,8 @@ export function weightsOf(layer) {
 /**
  * @param {() => void} run
  * @param {() => number} now milliseconds
- * @returns {{ median: number, lower: number, upper: number }} milliseconds per call: median and quartiles of SAMPLES
+ * @returns {{ median: number, lower: number, upper: number }} milliseconds per call: median and quartiles of
+ *   SAMPLES
  */
 export function time(run, now = () => performance.now()) {
   const sample = (/** @type {number} */ calls) => {

@@ -1,4 +1,5 @@
-// Runs GPT-2's feed-forward network in a worker: drawing its 4.7 million weights and timing it would block the page.
+// Runs GPT-2's feed-forward network in a worker: drawing its 4.7 million weights and timing it would block
+// the page.
 
 import { load } from 'gpt-layers'
 import { loadPlainFeedForward } from '../../plain.js'

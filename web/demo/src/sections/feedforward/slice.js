@@ -1,4 +1,4 @@
-// What section 5 can be set to.
+// The settings of section 5.
 
 import { choice, integer, slice } from '../../fields.js'
 

@@ -1,15 +1,15 @@
-// The three activations and their derivatives, by the package's layers forward and backward. Nothing here knows the page.
+// Computes the three activations and their derivatives. Uses only the package.
 
 /** @import { Gpt, Tensor } from 'gpt-layers' */
 
 import { X } from './slice.js'
 
-const STEPS = 4000 // in which what is lowest and largest is looked for
+const STEPS = 4000 // of the grid on which extremes are searched
 
 /**
  * @typedef {{ y: Float32Array, dy: Float32Array }} Values of an activation and its derivative
- * @typedef {{ tanh: Values, none: Values, relu: Values, difference: Values }} Activations difference: tanh's less the
- *   exact one's
+ * @typedef {{ tanh: Values, none: Values, relu: Values, difference: Values }} Activations difference: tanh's
+ *   less the exact one's
  */
 
 /**
@@ -23,7 +23,7 @@ export function activate(gpt, xs) {
     const layers = { tanh: new gpt.GELU(), none: new gpt.GELU({ approximate: 'none' }), relu: new gpt.ReLU() }
     const run = (/** @type {keyof typeof layers} */ name) => {
       const y = layers[name].forward(x)
-      // what comes back of a gradient of 1 is the derivative
+      // The backward pass of a gradient of 1 gives the derivative.
       return { y, dy: layers[name].backward(gpt.ones(x.shape)) }
     }
     const [tanh, none, relu] = [run('tanh'), run('none'), run('relu')]
@@ -36,13 +36,13 @@ export function activate(gpt, xs) {
   })
 }
 
-/** @param {number} steps @returns {number[]} the axis in as many */
+/** @param {number} steps @returns {number[]} steps + 1 points of the axis */
 export function grid(steps) {
   return Array.from({ length: steps + 1 }, (_, i) => X.min + ((X.max - X.min) * i) / steps)
 }
 
 /**
- * GELU's lowest value, its derivative's largest, and where its two forms differ most, each with its place.
+ * GELU's minimum, its derivative's maximum, and the largest difference of its two forms, each with its x.
  *
  * @param {Gpt} gpt
  */

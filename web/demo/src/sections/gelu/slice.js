@@ -1,4 +1,4 @@
-// What section 4 can be set to: where its cursor stands.
+// The settings of section 4: the position of its cursor.
 
 import { number, slice } from '../../fields.js'
 

@@ -1,11 +1,11 @@
-// A small GPT on a line of characters: what goes into each norm and comes out, whom each head looks at, and how the
-// model would go on. By the package; nothing here knows the page.
+// Runs a small GPT on a line of characters: the input and output of each norm, the attention weights of each
+// head, and the most likely next character. Uses only the package.
 
 /** @import { Gpt } from 'gpt-layers' */
 
 import { CONFIG, FIRST } from './config.js'
 
-/** What it learns: Jane Taylor, The Star, 1806. */
+/** The text that the model learns: Jane Taylor, The Star, 1806. */
 export const RHYME =
   'twinkle, twinkle, little star, how i wonder what you are! up above the world so high, like a diamond in the sky. ' +
   'twinkle, twinkle, little star, how i wonder what you are! '
@@ -14,7 +14,7 @@ const BATCH = 8
 const RATE = 2e-3
 
 /** @typedef {InstanceType<Gpt['GPTModel']>} Model */
-/** @typedef {{ rows: number[][], mean: number[], variance: number[] }} Rows a row a token */
+/** @typedef {{ rows: number[][], mean: number[], variance: number[] }} Rows one row per token */
 
 /** @param {string} text @returns {number[]} */
 const encode = (text) => Array.from(text, (character) => character.charCodeAt(0) - FIRST)
@@ -28,12 +28,13 @@ export function create(gpt, seed) {
 }
 
 /**
- * Teaches a new model the rhyme, window by window.
+ * Trains a new model on the rhyme, window by window.
  *
  * @param {Gpt} gpt
  * @param {number} seed of the weights, and then of the windows
  * @param {number} steps
- * @param {(at: { step: number, loss: number, model: Model }) => unknown} onprogress is awaited after each step
+ * @param {(at: { step: number, loss: number, model: Model }) => unknown} onprogress is awaited after each
+ *   step
  * @returns {Promise<Model>} in evaluation mode
  */
 export async function train(gpt, seed, steps, onprogress) {
@@ -65,7 +66,7 @@ export async function train(gpt, seed, steps, onprogress) {
  * @param {string} text 1 to contextLength tokens
  * @returns {{
  *   norms: { input: Rows, output: Rows }[], weights: number[][][][], next: { token: string, share: number }
- * }} of NORMS; by block and head, a row a token that looks, of the tokens it looks at; and what is likeliest to come next
+ * }} norms: in the order of NORMS; weights: [block][head][query][key]; next: the most likely next character
  */
 export function run(gpt, model, text) {
   /** @type {{ input: Rows, output: Rows }[]} */ const norms = []

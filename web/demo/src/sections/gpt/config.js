@@ -1,4 +1,5 @@
-// The small GPT of section 7. It stands apart from compute.js because the page's first load needs it for the address.
+// The configuration of section 7's small GPT. A file of its own, because the first load reads the address
+// with it.
 
 /** The printable characters of ASCII are the tokens, from the space on. */
 export const FIRST = ' '.charCodeAt(0)

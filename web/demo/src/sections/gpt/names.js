@@ -1,4 +1,4 @@
-// What the page calls the model's norms, and a token.
+// The names of norms and tokens on the page.
 
 /** @param {string} norm the model's name for it @returns {string} */
 export function nameOf(norm) {
@@ -6,5 +6,5 @@ export function nameOf(norm) {
   return block === undefined ? 'the final norm' : `${which} of block ${Number(block) + 1}`
 }
 
-/** @param {string} token @returns {string} a space is seen, too */
+/** @param {string} token @returns {string} a space becomes visible */
 export const shown = (token) => (token === ' ' ? '␣' : token)

@@ -1,9 +1,9 @@
-// What section 7 can be set to.
+// The settings of section 7.
 
 import { choice, integer, slice, text } from '../../fields.js'
 import { CONFIG, isTokens, NORMS } from './config.js'
 
-/** How long it is taught, by a press of the button and at most. */
+/** Training steps: by a press of the button, and at most. */
 export const STEPS = { usual: 200, max: 1000 }
 
 /** @param {string} line @returns {boolean} whether the model can read it */

@@ -1,12 +1,12 @@
-// Axes for what grows or shrinks by powers of ten, and for what stays in a range.
+// Logarithmic and linear axes for the charts of section 6.
 
 import { scaleLinear, scaleLog } from 'd3-scale'
 import { power } from './words.js'
 
 /** @import { Scale } from '../../components/Plot.svelte' */
 
-const LEVELS = 5 // at most, that are written
-const ROOM = 0.35 // of the axis, that a name may take
+const LEVELS = 5 // ticks at most
+const ROOM = 0.35 // the part of the axis that a name may take
 
 /** @param {number} value */
 const drawn = (value) => value > 0 && value < Infinity
@@ -20,7 +20,7 @@ export function logAxis(values) {
   const every = Math.ceil((most - least) / LEVELS)
   const ticks = []
   for (let exponent = most; exponent >= least; exponent -= every) ticks.unshift(10 ** exponent)
-  // room for the names above and below the lines
+  // Room for the names above and below the lines.
   const margin = (most - least) * 0.12
   return { scale: scaleLog([10 ** (least - margin), 10 ** (most + margin)], [0, 1]), ticks, text: power }
 }
@@ -44,7 +44,8 @@ const brief = (value) => {
 }
 
 /**
- * Both stacks as curves on a log axis, each with its name in its middle, on the side where the other is not.
+ * Both stacks as curves on a log axis. Each curve's name is at its middle, on the side away from the other
+ * curve.
  *
  * @param {{ without: number[], with: number[] }} values
  * @param {number} from what the first of them stands at
@@ -72,7 +73,8 @@ export function pair(values, from, scale, to) {
 }
 
 /**
- * Where a curve's name stands clear of it: above what rises it ends there, and begins below it.
+ * The position of a curve's name, clear of the curve: above a rising curve the name ends there; below, it
+ * begins.
  *
  * @param {[number, number][]} points
  * @param {[number, number]} place

@@ -1,4 +1,4 @@
-// What section 6 can be set to: the stack; and, as what one looks at, the layer that is watched, and the speed.
+// The settings of section 6: the stack; as views, the watched layer and the speed.
 
 import { choice, integer, number, slice } from '../../fields.js'
 
@@ -9,7 +9,9 @@ export const ACTIVATIONS = { relu: 'ReLU', gelu: 'GELU', none: 'no activation' }
 /** Steps a second; 0 is as many as there can be. */
 export const SPEEDS = { slow: 4, medium: 25, fast: 0 }
 
-/** The weights' deviation times √n: about 1/√3 in PyTorch's Linear, √2 by He and others for those before a ReLU. */
+/**
+ * The weights' deviation times √n: about 1/√3 in PyTorch's Linear; √2 before a ReLU by He et al. 2015.
+ */
 export const PYTORCH_GAIN = 0.58
 export const HE_GAIN = 1.41
 

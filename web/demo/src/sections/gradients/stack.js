@@ -1,8 +1,8 @@
-// A deep stack of small layers, what goes forward in it and what comes back, by the package.
+// A deep stack of small layers: its forward signals and backward gradients. Uses only the package.
 //
-// One layer is Linear, then LayerNorm in one of two stacks, then the activation. Measured is what goes into the
-// activation: there Ioffe and Szegedy watched the internal covariate shift (arXiv:1502.03167, figure 1), and there
-// LayerNorm acts.
+// A layer is Linear, LayerNorm (in one of the two stacks), activation. Measured is the input of the
+// activation: there LayerNorm acts, and there Ioffe and Szegedy measured the internal covariate shift
+// (arXiv:1502.03167, figure 1).
 
 /** @import { Gpt, Tensor } from 'gpt-layers' */
 /** @import { Settings, Snapshot } from './words.js' */
@@ -16,7 +16,7 @@ export const LEARNING_RATE = 3e-4
 const DEVIATION_TO_GAIN = Math.sqrt(3)
 
 /**
- * The task: y is a smooth function of x, of mean 0 and variance 1, so that guessing the mean costs 1.
+ * The task: y is a smooth function of x with mean 0 and variance 1, so the loss of guessing the mean is 1.
  *
  * @param {Gpt} gpt seeded
  * @returns {{ x: Tensor, y: Tensor }} [SAMPLES, INPUTS], [SAMPLES, 1]
@@ -31,7 +31,7 @@ export function task(gpt) {
   return { x, y }
 }
 
-/** A stack that learns the task: `measure` what it is like, then `step`, and again. */
+/** A stack that learns the task: call `measure`, then `step`, in turns. */
 export class Stack {
   #gpt
   #task
@@ -41,7 +41,7 @@ export class Stack {
   #optimizer
 
   /**
-   * With one seed both stacks start from the same weights: LayerNorm draws none.
+   * With the same seed both stacks start from the same weights, because LayerNorm draws none.
    *
    * @param {Gpt} gpt
    * @param {Settings} settings the weights' deviation is gain / √inputs, the biases start at 0
@@ -71,7 +71,7 @@ export class Stack {
     this.#optimizer = new gpt.AdamW(this.#all.parameters(), { lr: LEARNING_RATE })
   }
 
-  /** Goes forwards and backwards once. @returns {Snapshot} */
+  /** One forward and one backward pass. @returns {Snapshot} */
   measure() {
     return this.#gpt.scope(() => {
       this.#optimizer.zeroGrad()
@@ -99,7 +99,7 @@ export class Stack {
     })
   }
 
-  /** Takes one step of AdamW with the gradients that were measured. */
+  /** One step of AdamW with the measured gradients. */
   step() {
     this.#optimizer.step()
   }
@@ -109,7 +109,7 @@ export class Stack {
   }
 }
 
-// In float64, for the squares of what vanishes or explodes are no float32: 1e-25 and 1e20 have none.
+// In float64, because the squares of vanishing and exploding values (1e-25, 1e20) are no float32.
 
 /** @param {Float32Array} values */
 function momentsOf(values) {

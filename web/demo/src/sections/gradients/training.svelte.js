@@ -1,5 +1,5 @@
-// Both stacks' training as the page sees it. The worker does one thing at a time, and next what is wanted by then: the
-// last request is what comes to be shown, and a pause comes between two steps.
+// The training of both stacks, as the page sees it. The worker does one thing at a time. When it is free it
+// gets the latest request; older requests are dropped. A pause takes effect between two steps.
 
 import { inWorker, stop } from '../../worker.js'
 import { isFinite } from './words.js'
@@ -11,29 +11,34 @@ import { isFinite } from './words.js'
 export const STEPS = 200
 
 export class Training {
-  /** One moment a step, from before the first; empty until there is one. @type {readonly Moment[]} */
+  /**
+   * One moment per step, the first before any step; empty until the worker has answered.
+   *
+   * @type {readonly Moment[]}
+   */
   history = $state.raw([])
   playing = $state(false)
-  /** Whether the numbers that are shown are still those of other settings. */
+  /** Whether the shown numbers still belong to earlier settings. */
   pending = $state(true)
-  /** Why there is nothing, if so. */
+  /** Why there are no numbers; '' if there are. */
   problem = $state('')
-  /** Steps a second, 0 for as many as there can be. */
+  /** Steps per second; 0 for as many as possible. */
   speed = 0
 
   /** @type {Settings | null} */ #wanted = null
-  /** What `history` is of. @type {Settings | null} */ #shown = null
-  /** What the worker has, and how many steps it took. @type {{ settings: Settings, step: number } | null} */ #at =
-    null
+  /** The settings of `history`. @type {Settings | null} */
+  #shown = null
+  /** The worker's settings and its number of steps. @type {{ settings: Settings, step: number } | null} */
+  #at = null
   #single = false
-  /** Whether somebody is looking. */
+  /** Whether the section is on the screen. */
   #here = false
   /** @type {Remote<Lab> | null} */ #trainer = null
-  /** The one loop that asks the worker; another in its place tells it to end. @type {object | null} */ #loop =
-    null
+  /** The loop that asks the worker; it ends when another loop replaces it. @type {object | null} */
+  #loop = null
   #wake = () => {}
 
-  /** How many steps were taken. */
+  /** The number of steps taken. */
   get step() {
     return Math.max(0, this.history.length - 1)
   }
@@ -43,7 +48,7 @@ export class Training {
     return this.step >= STEPS || (now !== undefined && !isFinite(now.with) && !isFinite(now.without))
   }
 
-  /** From the first step, with these. @param {Settings} settings */
+  /** Starts again with other settings. @param {Settings} settings */
   set(settings) {
     this.playing = false
     this.pending = true
@@ -76,7 +81,7 @@ export class Training {
     this.#go()
   }
 
-  /** Ends the worker; what is shown stays, and goes on from there. */
+  /** Ends the worker. The shown numbers stay, and the training can continue from there. */
   leave() {
     this.#here = false
     this.playing = false
@@ -87,7 +92,7 @@ export class Training {
     this.#trainer = null
   }
 
-  /** Keeps the worker from now on. */
+  /** Allows a worker again. */
   come() {
     this.#here = true
     this.#go()
@@ -108,7 +113,7 @@ export class Training {
     if (!this.#here) this.leave()
   }
 
-  /** Does what comes next. @param {object} loop @returns {Promise<boolean>} whether there was anything */
+  /** Does the next thing. @param {object} loop @returns {Promise<boolean>} whether there was one */
   async #work(loop) {
     const settings = this.#wanted
     const fresh = this.#shown !== settings
@@ -127,7 +132,7 @@ export class Training {
     const now = await trainer.step()
     if (this.#loop !== loop || this.#at !== at) return true
     at.step++
-    if (at.step <= this.step) return true // catches up, in a new worker, with what is shown
+    if (at.step <= this.step) return true // a new worker repeats the steps that are already shown
     this.#single = false
     this.history = [...this.history, now]
     if (this.done) this.playing = false

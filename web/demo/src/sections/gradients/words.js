@@ -1,4 +1,4 @@
-// What the numbers of a stack say, in words. Nothing here knows the page.
+// Describes the numbers of a stack in sentences. Knows nothing of the page.
 
 /**
  * @typedef {object} Settings
@@ -17,10 +17,12 @@
  * @typedef {'vanishes' | 'explodes' | 'keeps its size'} Kind
  */
 
-/** How many times smaller or larger a gradient may come back, or a loss get, and still be said to keep its size. */
+/**
+ * A gradient "keeps its size" if it changes by less than this factor.
+ */
 const KEPT = 100
-const LEARNT = 0.5 // a loss, where guessing the mean costs 1
-const PATIENCE = 50 // steps before it is said of a stack that it does not learn
+const LEARNT = 0.5 // a loss below this has learnt; guessing the mean costs 1
+const PATIENCE = 50 // steps before a stack is said not to learn
 
 const SUPERSCRIPTS = '⁰¹²³⁴⁵⁶⁷⁸⁹'
 const superscript = (/** @type {number} */ n) =>
@@ -31,7 +33,11 @@ const superscript = (/** @type {number} */ n) =>
 /** @param {number} value a power of ten @returns {string} */
 export const power = (value) => `10${superscript(Math.round(Math.log10(value)))}`
 
-/** @param {number} value finite @param {number} [digits] that count @returns {string} 0.41, 250 or 9.5·10⁻¹² */
+/**
+ * @param {number} value finite
+ * @param {number} [digits] that count
+ * @returns {string} 0.41, 250 or 9.5·10⁻¹²
+ */
 export function short(value, digits = 2) {
   const size = Math.abs(value)
   if (size === 0) return '0'
@@ -49,7 +55,10 @@ export const isFinite = ({ loss, deviations, gradients }) =>
 
 const LARGEST = '3.4·10³⁸, the largest number that float32 has'
 
-/** @param {Snapshot} snapshot that is not finite @returns {string} the sentence's rest: where it stopped to be */
+/**
+ * @param {Snapshot} snapshot that is not finite
+ * @returns {string} the sentence's rest: where it stopped to be
+ */
 function overflow({ loss, deviations, gradients }) {
   const forwards = deviations.findIndex((value) => !Number.isFinite(value))
   if (forwards >= 0) return `on its way forward the signal passes ${LARGEST}, in layer ${forwards + 1}`
@@ -60,7 +69,7 @@ function overflow({ loss, deviations, gradients }) {
 }
 
 /**
- * What becomes of the gradient on its way from the last layer to the first.
+ * How the gradient changes from the last layer to the first.
  *
  * @param {Snapshot} snapshot
  * @returns {{ kind: Kind, why: string }}
@@ -123,7 +132,7 @@ export function learning(history) {
 }
 
 /**
- * How far what goes into a layer's activation drifted.
+ * How far the input of a layer's activation drifted.
  *
  * @param {Snapshot[]} history
  * @param {number} layer from 1 on

@@ -1,4 +1,4 @@
-// The same in PyTorch and in JavaScript, to be pasted: what each prints is what the page's "print" panel shows, in its order.
+// The code panel: programs in PyTorch and JavaScript that print what the "print" panel shows, in its order.
 
 /** @import { Settings } from './slice.js' */
 
@@ -6,7 +6,8 @@ import { shortest } from '../../numbers.js'
 import { BATCHES, INPUTS, OUTPUTS, cellNames, tableShapes } from './compute.js'
 
 /**
- * The edits, each table's: single numbers by their indices from 0, or whole rows where all of a row was edited.
+ * The edits of each table: single numbers with their indices from 0, or whole rows if all of a row was
+ * edited.
  *
  * @param {Settings} settings
  * @returns {Record<string, { at: number[], offset: number, values: number[] }[]>}

@@ -1,4 +1,4 @@
-// From section 1's settings to every number in it, by the package. Nothing here knows the page.
+// Computes every number of section 1 from its settings. Uses only the package.
 
 /** @import { Gpt, Tensor } from 'gpt-layers' */
 /** @import { Settings } from './slice.js' */
@@ -21,7 +21,7 @@ export const BATCHES = {
 }
 
 /**
- * The numbers that can be edited, each table by the name its cells have in the address.
+ * The shapes of the tables of editable numbers, by the names that their cells have in the address.
  *
  * @param {Pick<Settings, 'data' | 'target'>} settings
  * @returns {Record<string, number[]>}
@@ -35,7 +35,7 @@ export function tableShapes({ data, target }) {
 }
 
 /**
- * The names of a table's cells, in its order: the indices counted from 1, as in x12, or x1.10.3 where there are three.
+ * The names of a table's cells, row-major: indices counted from 1, such as x12, or x1.10.3 for three axes.
  *
  * @param {string} table
  * @param {readonly number[]} shape
@@ -50,7 +50,7 @@ export function cellNames(table, shape) {
 }
 
 /**
- * What the tables hold before any edit: the batch and the layer as the seed draws them, scale 1 and shift 0.
+ * The tables before any edit: batch and layer as the seed draws them, scale 1, shift 0.
  *
  * @param {Gpt} gpt
  * @param {Pick<Settings, 'seed' | 'data' | 'target'>} settings
@@ -81,7 +81,7 @@ export function drawn(gpt, { seed, data, target }) {
 }
 
 /**
- * Every tensor on the way, in the caller's scope.
+ * Every intermediate tensor, allocated in the caller's scope.
  *
  * @param {Gpt} gpt
  * @param {Settings} settings
@@ -124,7 +124,8 @@ function forward(gpt, settings, cells) {
  * @property {Step} centred before, its mean subtracted
  * @property {Step} divided centred, divided by its deviation
  * @property {Step} after what comes out
- * @property {Step[]} steps from before to after, both included; without the last where scale and shift change nothing
+ * @property {Step[]} steps from before to after, both included; without the last where scale and shift change
+ *   nothing
  */
 
 /**
@@ -199,13 +200,13 @@ export function print(gpt, settings, cells) {
 }
 
 /**
- * What `dim` and `keepdim` do to the mean, and whether it can then be subtracted from what it is the mean of.
+ * The mean with `dim` and `keepdim`, and whether it can be subtracted from its tensor.
  *
  * @param {Gpt} gpt
  * @param {Settings} settings
  * @param {Record<string, number>} cells every editable number by its name
- * @returns {{ from: number[], shape: number[], text: string, difference: number[] | string }} the difference's shape, or
- *   the sentence that refuses it
+ * @returns {{ from: number[], shape: number[], text: string, difference: number[] | string }} the
+ *   difference's shape, or the sentence that refuses it
  */
 export function meanAlong(gpt, settings, cells) {
   return gpt.scope(() => {

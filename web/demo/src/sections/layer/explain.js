@@ -1,4 +1,4 @@
-// Why a number is what it is: its formula with the numbers in it, and which cells it comes from.
+// Explains a number: its formula with numbers, and the cells that it depends on.
 
 /** @import { Result, Step } from './compute.js' */
 /** @import { Settings } from './slice.js' */
@@ -8,8 +8,8 @@ import { INPUTS } from './compute.js'
 
 /**
  * @typedef {object} Place a cell of the figure
- * @property {'x' | 'w' | 'y' | 'n' | 'g'} table the batch, the layer (a row for each input, then the bias), its outputs,
- *   the normalised rows, scale and shift
+ * @property {'x' | 'w' | 'y' | 'n' | 'g'} table the batch, the layer (a row for each input, then the bias),
+ *   its outputs, the normalised rows, scale and shift
  * @property {number} row counted from 0, over the whole batch
  * @property {number | 'mean' | 'variance'} col
  */
@@ -124,7 +124,13 @@ const full = (value) =>
 /** @param {string} letter @returns {string} with a hat: normalised */
 const hat = (letter) => `${letter}\u0302`.normalize()
 
-/** What the normalised table's numbers are called. @param {Settings} settings @param {Step} now @param {Result} result */
+/**
+ * The symbol of the normalized table's numbers.
+ *
+ * @param {Settings} settings
+ * @param {Step} now
+ * @param {Result} result
+ */
 function symbol({ target }, now, result) {
   const before = target === 'outputs' ? 'y' : 'x'
   return now === result.centred ? `(${before} − μ)` : hat(before)
@@ -145,7 +151,7 @@ function normalised(row, col, { settings, result, at, index, now, why }) {
   const keys = () => new Set(from.map(key))
   const result_ = cellText(now.values[row][col])
   if (now === centred) {
-    // More digits where four of each would not add up.
+    // More digits if the rounded numbers do not add up.
     const adds = Math.abs(asShown(x) - asShown(mean) - asShown(x - mean)) < 5e-5
     const long = (/** @type {number} */ value) => cellText(value, MORE_DIGITS)
     const sum = adds

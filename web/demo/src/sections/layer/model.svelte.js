@@ -1,4 +1,4 @@
-// What follows from section 1's state, and its edits.
+// Everything that section 1 derives from its state, and its edits.
 
 /** @import { Gpt } from 'gpt-layers' */
 /** @import { Page } from '../../page.svelte.js' */
@@ -42,7 +42,7 @@ export class Layer {
   #unbiased = $derived(this.settings.unbiased)
   #eps = $derived(this.settings.eps)
   #edits = $derived(this.settings.edits)
-  /** What the numbers depend on, and no more: they are not computed anew for another view. */
+  /** Only the settings that the numbers depend on, so that a view change computes nothing. */
   #numeric = $derived({ data: this.#data, target: this.#target, unbiased: this.#unbiased, eps: this.#eps })
   #drawn = $derived.by(() => drawn(this.#gpt, { seed: this.#seed, data: this.#data, target: this.#target }))
   /** Every editable number by its name. */
@@ -50,19 +50,19 @@ export class Layer {
   result = $derived.by(() => compute(this.#gpt, /** @type {Settings} */ (this.#numeric), this.cells))
   comparison = $derived.by(() => compare(this.#data, this.#target, this.result))
   printed = $derived.by(() => print(this.#gpt, this.settings, this.cells))
-  /** The mean along the axis that is tried out. */
+  /** The mean along the axis chosen in the "print" panel. */
   along = $derived.by(() => meanAlong(this.#gpt, { ...this.settings, dim: this.dim }, this.cells))
 
   shapes = $derived(tableShapes(this.#numeric))
   width = $derived(this.shapes.gamma[0])
   #batchNames = $derived(cellNames('x', this.shapes.x))
   linear = $derived(this.#target === 'outputs')
-  /** The shown rows of the batch: all, or those of one of its tables. */
+  /** The shown rows: all of the batch, or those of one of its tables. */
   shown = $derived.by(() => {
     const [rows] = BATCHES[this.#data].shape.slice(-2)
     return { rows, from: BATCHES[this.#data].shape.length > 2 ? (this.settings.block - 1) * rows : 0 }
   })
-  /** The axis, should the batch have it: it may have been another's. */
+  /** The chosen axis, or -1 if this batch does not have it. */
   dim = $derived.by(() => {
     const { dim } = this.settings
     const axes = this.shapes.x.length
@@ -84,7 +84,7 @@ export class Layer {
     const found = this.steps.findIndex(({ name }) => name === this.settings.step)
     return found < 0 ? this.steps.length : found
   })
-  /** What the normalised table shows at this step. */
+  /** The step that the normalized table shows. */
   now = $derived(
     this.is('subtract') ? this.result.centred : this.is('divide') ? this.result.divided : this.result.after,
   )
@@ -102,7 +102,8 @@ export class Layer {
     })
   })
 
-  // As text, which is the same as long as the same cells are meant: else every cell would look itself up at every edit.
+  // Joined to a string, which stays equal while the cells stay the same; otherwise every edit would update
+  // every cell.
   #sources = $derived(this.explained ? [...this.explained.sources].join(';') : '')
   #tones = $derived.by(() => {
     const tones = new Map(this.#sources.split(';').map((source) => [source, 'lit']))
@@ -110,7 +111,7 @@ export class Layer {
     const before = this.linear ? 'y' : 'x'
     if (pointed) tones.set(key(pointed), 'pointed')
     if (pointed && typeof pointed.col === 'number' && (pointed.table === before || pointed.table === 'n')) {
-      // one feature, before and after
+      // The same feature before and after.
       for (const table of /** @type {const} */ ([before, 'n']))
         tones.set(key({ ...pointed, table }), 'pointed')
     }
@@ -148,7 +149,11 @@ export class Layer {
     if (place && 'xyn'.includes(place.table)) this.row = place.row
   }
 
-  /** @param {number} row @param {number} col @returns {boolean} whether this feature is pointed at, before or after */
+  /**
+   * @param {number} row
+   * @param {number} col
+   * @returns {boolean} whether this feature is pointed at, before or after
+   */
   isPointed(row, col) {
     return this.tone({ table: 'n', row, col }) === 'pointed'
   }
@@ -177,7 +182,7 @@ export class Layer {
     return subscript(parts.join(many ? ',' : ''))
   }
 
-  /** Why a row has no normalised numbers; '' where it has. @param {number} row */
+  /** Why a row has no normalized numbers; '' if it has. @param {number} row */
   why(row) {
     const { before, after } = this.result
     if (after.values[row].every(Number.isFinite)) return ''
@@ -190,9 +195,9 @@ export class Layer {
     return 'This row’s numbers are too large: a float32 ends at 3.4·10³⁸, and a square or a sum on the way is past it.'
   }
 
-  /** What each preset sets: computed once, for it draws. */
+  /** The settings of each preset; computed once, because the generator draws for it. */
   #presets = $derived.by(() => PRESETS.map((preset) => ({ preset, settings: this.#preset(preset) })))
-  /** The presets, each with whether it is what is shown. */
+  /** The presets; `on`: whether it is shown. */
   presets = $derived(
     this.#presets.map(({ preset, settings }) => ({ ...preset, on: same(settings, this.settings) })),
   )
@@ -202,7 +207,10 @@ export class Layer {
     this.page.edit('layer', this.#preset(preset))
   }
 
-  /** @param {typeof PRESETS[number]} preset @returns {Record<string, unknown>} what of the state is no view */
+  /**
+   * @param {typeof PRESETS[number]} preset
+   * @returns {Partial<Settings>} everything but the views
+   */
   #preset({ data, target, change }) {
     const settings = { data, target, seed: NOTEBOOK_SEED, ...notebookSettings(data, target) }
     const before = drawn(this.#gpt, settings)
@@ -213,7 +221,7 @@ export class Layer {
     return { ...settings, edits: Object.fromEntries(edits) }
   }
 
-  /** What differs from the notebook, each with a way back. */
+  /** The differences from the notebook, each with its undo. */
   changes = $derived.by(() => {
     const { data, seed, target, unbiased, eps, edits } = this.settings
     const notebook = notebookSettings(data, target)
@@ -254,8 +262,8 @@ export class Layer {
   }
 
   /**
-   * Changes settings. Another tensor to normalise brings the settings the notebook normalises it with, and drops the
-   * edits of scale and shift, which are as many as that tensor is wide.
+   * Changes settings. Another target brings the notebook's settings for it, and drops the edits of scale and
+   * shift, whose number depends on the target's width.
    *
    * @param {Partial<Settings>} settings
    */
@@ -270,14 +278,18 @@ export class Layer {
     })
   }
 
-  /** Back to the notebook, whatever was changed. */
+  /** Restores the notebook's settings and numbers. */
   reset() {
     const { data, target } = this.settings
     this.page.edit('layer', { seed: NOTEBOOK_SEED, ...notebookSettings(data, target), edits: {} })
   }
 }
 
-/** @param {Partial<Settings>} part @param {Settings} whole @returns {boolean} whether `whole` has all of `part` */
+/**
+ * @param {Partial<Settings>} part
+ * @param {Settings} whole
+ * @returns {boolean} whether `whole` has all of `part`
+ */
 const same = (part, whole) => JSON.stringify({ ...whole, ...part }) === JSON.stringify(whole)
 
 /**

@@ -1,12 +1,13 @@
-// What the notebook prints, as it prints it. The page compares what it shows with these, and computes none of it from
+// The numbers that the notebook prints. The page compares its numbers with these; it computes nothing from
 // them.
 
 /** The seed of cell 2. */
 export const NOTEBOOK_SEED = 123
 
 /**
- * How a tensor is normalised where it comes from: the layer's outputs by hand in cells 2 to 4, the batch by the LayerNorm
- * class of cell 6 in cell 7, the whiteboard's row in the lecture, the (5, 10, 3) tensor by the second notebook's class.
+ * How the source normalizes each tensor. The layer's outputs: by hand, cells 2 to 4. The batch: by the
+ * LayerNorm class of cell 6, in cell 7. The whiteboard's row: in the lecture. The (5, 10, 3) tensor: by the
+ * second notebook's class.
  *
  * @param {'notebook' | 'whiteboard' | 'rand'} data
  * @param {'outputs' | 'batch'} target
@@ -18,7 +19,7 @@ export function notebookSettings(data, target) {
   return target === 'outputs' ? { unbiased: true, eps: 0 } : { unbiased: false, eps: 1e-5 }
 }
 
-/** The printed numbers to four decimals, by what they are of. */
+/** The printed numbers to four decimals, by quantity. */
 export const NOTEBOOK_PRINTED = {
   outputs: {
     out: [
@@ -39,7 +40,7 @@ export const NOTEBOOK_PRINTED = {
     normalisedMean: [['0.0000'], ['0.0000']],
     normalisedVariance: [['1.0000'], ['1.0000']],
   },
-  // said in the lecture, of the row on the whiteboard
+  // said in the lecture about the whiteboard's row
   whiteboard: {
     mean: [['2.1500']],
     normalisedMean: [['0.0000']],

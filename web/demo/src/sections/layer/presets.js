@@ -1,4 +1,4 @@
-// Batches worth a look, each with what to look for.
+// Preset batches, each with a hint what to look at.
 
 /** @import { Settings } from './slice.js' */
 
@@ -6,7 +6,11 @@ const CONSTANT = 2
 const OUTLIER = 30
 const OFFSET = 10000
 
-/** Every number of the first sample, changed alike. @param {number | ((value: number) => number)} change */
+/**
+ * The same change for every number of the first sample.
+ *
+ * @param {number | ((value: number) => number)} change
+ */
 const first = (change) => Object.fromEntries([1, 2, 3, 4, 5].map((c) => [`x1${c}`, change]))
 
 /**
@@ -21,7 +25,7 @@ export const PRESETS = [
     data: 'notebook',
     target: 'outputs',
     change: {},
-    look: '', // the section's own sentences say it
+    look: '', // the section's own sentences say this
   },
   {
     name: 'the whiteboard row',

@@ -12,7 +12,8 @@ import { NOTEBOOK_SEED, notebookSettings } from './notebook.js'
 /**
  * @typedef {object} Settings
  * @property {'notebook' | 'whiteboard' | 'rand'} data the batch before any edit
- * @property {'outputs' | 'batch'} target the tensor to normalize: the layer's outputs (cells 2 to 4) or the batch (cell 7)
+ * @property {'outputs' | 'batch'} target the tensor to normalize: the layer's outputs (cells 2 to 4) or the
+ *   batch (cell 7)
  * @property {number} seed of the batch and the layer
  * @property {boolean} unbiased whether the variance is divided by n - 1
  * @property {number} eps added to the variance

@@ -3,7 +3,8 @@
 /** @import { Settings } from './slice.js' */
 
 /**
- * @typedef {'input' | 'linear' | 'relu' | 'mean' | 'variance' | 'subtract' | 'divide' | 'scale' | 'all'} StepName
+ * @typedef {'input' | 'linear' | 'relu' | 'mean' | 'variance' | 'subtract' | 'divide' | 'scale' | 'all'}
+ *   StepName
  * @typedef {{ name: StepName, title: string, text: string }} Step
  */
 

@@ -1,4 +1,4 @@
-// One batch through three norms, by the package's layers. Nothing here knows the page.
+// Runs one batch through three norms. Uses only the package.
 
 /** @import { Gpt, Tensor } from 'gpt-layers' */
 /** @import { NormName } from './slice.js' */
@@ -22,8 +22,8 @@ export const BATCHES_BEFORE = 100
  */
 
 /**
- * Features with a mean and a deviation of their own, as a layer's are: a batch of them, and what batch norm keeps of
- * the batches before it.
+ * Draws a batch whose features differ in mean and deviation, as a layer's outputs do, and computes batch
+ * norm's running statistics from the batches before it.
  *
  * @param {Gpt} gpt
  * @param {number} seed

@@ -60,7 +60,7 @@ export class Norms {
   }
 
   /**
-   * What a norm makes of the batch, and which of its numbers the last step moved.
+   * A norm of the batch, and which of its numbers the last step moved.
    *
    * @param {NormName} name
    */
@@ -81,7 +81,11 @@ export class Norms {
   }
 }
 
-/** @param {Drawn} drawn @param {{ batch: number, edits: Record<string, number> }} settings @returns {number[][]} */
+/**
+ * @param {Drawn} drawn
+ * @param {{ batch: number, edits: Record<string, number> }} settings
+ * @returns {number[][]}
+ */
 function batch(drawn, settings) {
   return drawn.x
     .slice(0, settings.batch)
@@ -89,7 +93,7 @@ function batch(drawn, settings) {
 }
 
 /**
- * Whose numbers moved, in words.
+ * Says which numbers moved.
  *
  * @param {boolean[][]} moved [samples][5]
  * @returns {string}

@@ -1,4 +1,4 @@
-// What section 3 can be set to.
+// The settings of section 3.
 
 /** @import { Field } from '../../fields.js' */
 

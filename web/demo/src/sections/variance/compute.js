@@ -1,17 +1,17 @@
-// Two divisors for one sum of squares, by the package. Nothing here knows the page.
+// Computes the variance with both divisors. Uses only the package.
 
 /** @import { Gpt, Tensor } from 'gpt-layers' */
 
 const INPUTS = 5
-/** How many numbers are drawn for the samples, at most: no more than a frame has time for. */
+/** Numbers drawn at most for all samples; they must fit into the time of a frame. */
 const DRAWS = 2 ** 16
 const MOST_SAMPLES = 4000
 
-/** Where the histograms end; what lies beyond is counted in their last bin. */
+/** The end of the histograms; larger values are counted in the last bin. */
 export const HISTOGRAM = { end: 3, bins: 60 }
 
 /**
- * The notebook's layer, but n wide: what comes out of Linear(5, n) and ReLU for the first of its two samples.
+ * The outputs of Linear(5, n) and ReLU for the first of two samples: the notebook's layer, n wide.
  *
  * @param {Gpt} gpt
  * @param {number} seed
@@ -27,7 +27,7 @@ export function layerRow(gpt, seed, n) {
     const centred = x.sub(mean)
     const squares = centred.mul(centred)
     const unbiased = x.var().item()
-    // What dividing by each leaves as the mean of the row's squares.
+    // The mean of the squares after dividing by either variance.
     const left = (/** @type {number} */ variance) => (variance > 0 ? squares.div(variance).mean().item() : 0)
     const biased = x.var({ unbiased: false }).item()
     return {
@@ -46,7 +46,7 @@ export function layerRow(gpt, seed, n) {
 }
 
 /**
- * Many samples of n numbers from N(0, 1), whose variance is 1, and what both divisors make of each.
+ * Draws many samples of n numbers from N(0, 1), whose variance is 1, and estimates it with both divisors.
  *
  * @param {Gpt} gpt
  * @param {number} seed
@@ -65,7 +65,7 @@ export function estimate(gpt, seed, n) {
   })
 }
 
-/** @param {Float32Array} values @returns {number[]} the share of them in each bin */
+/** @param {Float32Array} values @returns {number[]} the share of the values in each bin */
 function histogram(values) {
   const { end, bins } = HISTOGRAM
   const counts = new Array(bins).fill(0)

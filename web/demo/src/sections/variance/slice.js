@@ -1,8 +1,8 @@
-// What section 2 can be set to.
+// The settings of section 2.
 
 import { integer, slice } from '../../fields.js'
 
-/** As many numbers a row has at least, so that n - 1 divides, and at most. */
+/** Numbers in a row: at least 2, so that n - 1 is not 0. */
 export const N = { min: 2, max: 4096 }
 export const NOTEBOOK_N = 6
 export const GPT2_N = 768
