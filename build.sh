@@ -5,7 +5,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 
 usage() {
     cat <<'HELP'
-usage: ./build.sh [build | demo | test | bench | bench-browser | compare | golden | flags] [option ...]
+usage: ./build.sh [build | demo | test | bench | bench-browser | bench-page | compare | golden | flags] [option ...]
 
   build   build what has changed (the default):
             build/wasm/       the kernels of c/, compiled by Emscripten. Two builds, simd and relaxed (with
@@ -19,6 +19,7 @@ usage: ./build.sh [build | demo | test | bench | bench-browser | compare | golde
           tests that this system had to skip, each with its reason, and the ten slowest tests.
   bench   build, then compare the package with onnxruntime-web and TensorFlow.js in Node; --help lists options
   bench-browser   build, then compare the package with onnxruntime-web in a headless browser
+  bench-page      build, then time the page's updates in a headless browser
   compare DIR   build, then compare the package with another build of it, in DIR; --help lists options
   golden  write tests/golden/*.json with PyTorch
   flags simd | relaxed | native
@@ -422,6 +423,13 @@ bench-browser)
     CHROMIUM=$(find_chromium)
     export CHROMIUM
     bench tests/bench/browser.js "$@"
+    ;;
+bench-page)
+    need 'node emcc chromium' relaxed
+    build
+    CHROMIUM=$(find_chromium)
+    export CHROMIUM
+    exec node tests/bench/page.js
     ;;
 golden)
     need torch
