@@ -113,8 +113,8 @@ static void backward_panel(const backward_scratch *s, const gpt_head *a, const p
                    gpt_round_up(size, GPT_TILE_ROWS), keys, 1);
 }
 
-/* Adds this block's share of dk and dv, for GPT_TILE_ROWS keys from begin + j on. Earlier panels than the first
- * key's own do not see these keys. */
+/* Adds this block's share of dk and dv, for GPT_TILE_ROWS keys from begin + j on. Earlier panels than the
+ * first key's own do not see these keys. */
 static void backward_keys(const backward_scratch *s, size_t size, size_t first, size_t n, size_t begin,
                           size_t j)
 {

@@ -1,4 +1,5 @@
-// `./build.sh bench-page`: how long the page takes from an edit to the updated document, in headless Chromium.
+// `./build.sh bench-page`: how long the page takes from an edit to the updated document, in headless
+// Chromium.
 
 /** @import { Page } from 'puppeteer-core' */
 
@@ -12,7 +13,8 @@ const WARM_UP = 5
 /**
  * For each section the address, the element that gets the focus, and the keys that are pressed in turns.
  *
- * @type {{ section: string, what: string, address: string, target: string, keys: import('puppeteer-core').KeyInput[] }[]}
+ * @type {{ section: string, what: string, address: string, target: string, keys:
+ *   import('puppeteer-core').KeyInput[] }[]}
  */
 const CASES = [
   {

@@ -1,4 +1,5 @@
-// SiLU, the worked example of c/README.md: its blocks of code, put into files as the text says, compile and pass.
+// SiLU, the worked example of c/README.md: its blocks of code, put into files as the text says, compile and
+// pass.
 
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'

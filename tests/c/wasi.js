@@ -1,4 +1,5 @@
-// Runs a WASI program: node wasi.js <program.wasm>. In a process of its own, because the program may crash or hang.
+// Runs a WASI program: node wasi.js <program.wasm>. In a process of its own, because the program may crash or
+// hang.
 import { readFileSync } from 'node:fs'
 import { WASI } from 'node:wasi'
 

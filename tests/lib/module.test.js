@@ -1,4 +1,5 @@
-// What gpt.Module offers a layer of the user's own: parameters, buffers, tensors kept for backward, hooks, context.
+// What gpt.Module offers a layer of the user's own: parameters, buffers, tensors kept for backward, hooks,
+// context.
 
 /** @import { Gpt, Module, Tensor } from 'gpt-layers' */
 

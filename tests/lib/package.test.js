@@ -218,7 +218,12 @@ test('an app pays at most 45 kB gzipped for load and the simd build', { skip: ot
   assert.ok(downloadSize <= 45_000, `${downloadSize} bytes`)
 })
 
-/** Asserts that a size in a document is within 10 %. @param {string | undefined} kilobytes @param {number} bytes */
+/**
+ * Asserts that a size in a document is within 10 %.
+ *
+ * @param {string | undefined} kilobytes
+ * @param {number} bytes
+ */
 const assertStated = (kilobytes, bytes) =>
   assert.ok(
     Math.abs(bytes - 1000 * Number(kilobytes)) < 0.1 * bytes,

@@ -1,5 +1,5 @@
-// The rules of the house, read from its sources: calls go one way, and one name finds a kernel, its class and its test.
-// calls: page -> web/lib -> exports of WebAssembly -> kernels
+// The rules of the house, read from its sources: calls go one way, and one name finds a kernel, its class and
+// its test. calls: page -> web/lib -> exports of WebAssembly -> kernels
 
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'

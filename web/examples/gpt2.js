@@ -1,7 +1,8 @@
 // Loads a GPT-2 checkpoint and continues a list of tokens.
 //   node gpt2.js model.safetensors 15496 11 314 716
 //
-// The file is the `model.safetensors` of any GPT-2 (124M to 1.5B) with GPT-2's own names ("h.0.attn.c_attn.weight").
+// The file is the `model.safetensors` of any GPT-2 (124M to 1.5B) with GPT-2's own names, such as
+// "h.0.attn.c_attn.weight".
 // Tokens are integers; any package with GPT-2's byte pair encoding translates text to tokens and back.
 // Without a file the program makes a very small checkpoint of random weights.
 

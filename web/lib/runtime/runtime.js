@@ -24,8 +24,8 @@ import { reachable } from './scope.js'
 export const SCRATCH = Symbol('scratch')
 
 /**
- * Calls shorter than this, in nanoseconds on one thread, are not shared. Two threads add 3 µs to a call, and a worker
- * that sleeps starts 10 to 20 µs late.
+ * Calls shorter than this, in nanoseconds on one thread, are not shared. Two threads add 3 µs to a call, and
+ * a worker that sleeps starts 10 to 20 µs late.
  *
  * | GELU on one thread | on two, called again at once | after 0.2 ms | after 2 ms |
  * | --- | --- | --- | --- |
@@ -67,8 +67,8 @@ export class Runtime {
   }
 
   /**
-   * Calls a kernel with the arguments that `c/gpt_layers.h` declares, in the same order, without `part` and `parts`.
-   * Cuts the call into parts for the threads where that pays; the result has the same bits.
+   * Calls a kernel with the arguments that `c/gpt_layers.h` declares, in the same order, without `part` and
+   * `parts`. Cuts the call into parts for the threads where that pays; the result has the same bits.
    *
    * | argument | becomes |
    * | --- | --- |
@@ -77,9 +77,11 @@ export class Runtime {
    * | SCRATCH | scratch memory of the size that kernels.js states, freed after the call |
    * | boolean | 0 or 1 |
    *
-   * @param {`gpt_${string}`} kernel one that kernels.js lists may run twice in part, so its outputs are not its inputs
+   * @param {`gpt_${string}`} kernel one that kernels.js lists may run twice in part, so its outputs are not
+   *   its inputs
    * @param {readonly (Pointer | null | typeof SCRATCH | number | boolean)[]} args
-   * @throws {GptLayersError} DISPOSED; MEMORY for the scratch; INTERNAL where the kernel refuses its arguments
+   * @throws {GptLayersError} DISPOSED; MEMORY for the scratch; INTERNAL where the kernel refuses its
+   *   arguments
    */
   run(kernel, args) {
     this.memory.checkLive(kernel)
@@ -91,7 +93,8 @@ export class Runtime {
       if (arg === SCRATCH) scratchAt = i
       values.push(toNumber(arg))
     }
-    if (scratchAt < 0 && this.#pool === null) return this.#call(kernel, values, 1) // the fast way for small calls
+    // The fast way for small calls.
+    if (scratchAt < 0 && this.#pool === null) return this.#call(kernel, values, 1)
     const sizes = args.filter((arg) => typeof arg === 'number')
     const parts = this.partsOf(kernel, ...sizes)
     if (scratchAt < 0) return this.#call(kernel, values, parts)
@@ -107,8 +110,10 @@ export class Runtime {
 
   /**
    * @param {`gpt_${string}`} kernel
-   * @param {...number} sizes the arguments that are numbers, in their order; those that kernels.js uses are enough
-   * @returns {number} how many parts `run` would cut the call into: one for each thread, or 1 where that does not pay
+   * @param {...number} sizes the arguments that are numbers, in their order; those that kernels.js uses are
+   *   enough
+   * @returns {number} how many parts `run` would cut the call into: one for each thread, or 1 where that does
+   *   not pay
    */
   partsOf(kernel, ...sizes) {
     if (this.threads === 1) return 1
@@ -154,7 +159,8 @@ export class Runtime {
   }
 
   /**
-   * Builds an object that has several tensors. If one of them fails, frees the others and restores the generator.
+   * Builds an object that has several tensors. If one of them fails, frees the others and restores the
+   * generator.
    *
    * @template T
    * @param {() => T} fn

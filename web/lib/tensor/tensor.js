@@ -16,8 +16,8 @@ import { split } from './split.js'
 import { permute } from './transpose.js'
 
 /**
- * A float32 tensor, row-major and contiguous, in the memory of the instance that made it. Make one with `gpt.tensor`,
- * `gpt.zeros`, `gpt.ones`, `gpt.rand` or `gpt.randn`.
+ * A float32 tensor, row-major and contiguous, in the memory of the instance that made it. Make one with
+ * `gpt.tensor`, `gpt.zeros`, `gpt.ones`, `gpt.rand` or `gpt.randn`.
  */
 export class Tensor {
   /** Private, so that deepEqual and other walks over a tensor do not enter it. @type {Runtime} */ #runtime
@@ -86,8 +86,8 @@ export class Tensor {
   }
 
   /**
-   * The sum of the gradients that backward passes have added since `zeroGrad`, of this tensor's shape; null before the
-   * first. Only a layer's parameters have one.
+   * The sum of the gradients that backward passes have added since `zeroGrad`, of this tensor's shape; null
+   * before the first. Only a layer's parameters have one.
    *
    * @type {Tensor | null}
    */
@@ -115,8 +115,8 @@ export class Tensor {
   }
 
   /**
-   * A view of the elements in the instance's memory: writing to it changes the tensor. Get it anew after every call that
-   * may allocate memory, because growing the memory detaches all views.
+   * A view of the elements in the instance's memory: writing to it changes the tensor. Get it anew after
+   * every call that may allocate memory, because growing the memory detaches all views.
    *
    * @returns {Float32Array} row-major
    * @throws {GptLayersError} DISPOSED
@@ -164,8 +164,8 @@ export class Tensor {
    * The text that PyTorch's `print` shows, character for character.
    *
    * @param {{ sciMode?: boolean, precision?: number }} [options] sciMode: scientific notation on or off, as
-   *   `torch.set_printoptions(sci_mode=...)`; by default PyTorch's rules choose. precision: digits after the point, 0 to
-   *   20; 4 by default.
+   *   `torch.set_printoptions(sci_mode=...)`; by default PyTorch's rules choose. precision: digits after the
+   *   point, 0 to 20; 4 by default.
    * @returns {string}
    * @throws {GptLayersError} TYPE, VALUE, DISPOSED
    * @example String(gpt.tensor([1, 2])) // 'tensor([1., 2.])'
@@ -198,7 +198,8 @@ export class Tensor {
   }
 
   /**
-   * The same elements in another shape. As in PyTorch, the two share their memory: writing to one changes the other.
+   * The same elements in another shape. As in PyTorch, the two share their memory: writing to one changes the
+   * other.
    *
    * @param {readonly number[]} shape of as many elements. One size may be -1; it is computed from the others
    * @returns {Tensor}
@@ -223,10 +224,11 @@ export class Tensor {
   }
 
   /**
-   * Adds to `grad`, as PyTorch's `parameter.grad += gradient`; a layer's `backward` calls it for each parameter. The sum
-   * outlives the scope that it is made in.
+   * Adds to `grad`, as PyTorch's `parameter.grad += gradient`; a layer's `backward` calls it for each
+   * parameter. The sum outlives the scope that it is made in.
    *
-   * @param {Tensor} gradient of this tensor's shape; the first one may share its memory with `grad` from here on
+   * @param {Tensor} gradient of this tensor's shape; the first one may share its memory with `grad` from here
+   *   on
    * @throws {GptLayersError} SHAPE, TYPE, VALUE, DISPOSED
    * @example
    * const bias = gpt.zeros([2])
@@ -249,8 +251,8 @@ export class Tensor {
   /**
    * The mean along an axis, or of all elements.
    *
-   * @param {{ dim?: number, keepdim?: boolean }} [options] dim: the axis, negative from the end; by default all elements.
-   *   keepdim: keep the axis, with size 1.
+   * @param {{ dim?: number, keepdim?: boolean }} [options] dim: the axis, negative from the end; by default
+   *   all elements. keepdim: keep the axis, with size 1.
    * @returns {Tensor} NaN for a mean of no elements
    * @throws {GptLayersError} TYPE, VALUE, DISPOSED, MEMORY
    * @example gpt.tensor([[1, 2], [3, 5]]).mean({ dim: -1 }).toArray() // [1.5, 4]
@@ -263,8 +265,8 @@ export class Tensor {
   /**
    * The variance along an axis, or of all elements.
    *
-   * @param {{ dim?: number, keepdim?: boolean, unbiased?: boolean }} [options] dim, keepdim: as for `mean`. unbiased:
-   *   divide by n - 1 (true, PyTorch's default) or by n (false, as layer normalization does).
+   * @param {{ dim?: number, keepdim?: boolean, unbiased?: boolean }} [options] dim, keepdim: as for `mean`.
+   *   unbiased: divide by n - 1 (true, PyTorch's default) or by n (false, as layer normalization does).
    * @returns {Tensor} NaN where n is 0, or 1 and unbiased
    * @throws {GptLayersError} TYPE, VALUE, DISPOSED, MEMORY
    * @example gpt.tensor([1, 3]).var({ unbiased: false }).item() // 1
@@ -359,7 +361,10 @@ export class Tensor {
     return sqrt(this)
   }
 
-  /** Frees the memory at once, the gradient's too. Using the tensor afterwards is an error; disposing again is not. */
+  /**
+   * Frees the memory at once, the gradient's too. Using the tensor afterwards is an error; disposing again is
+   * not.
+   */
   dispose() {
     this.grad?.dispose()
     if (this.#storage === null) return

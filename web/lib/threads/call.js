@@ -4,8 +4,8 @@
 // 2. Every thread, the caller too, takes a part while one is open, runs it, and marks it as done.
 // 3. The caller waits until all parts are done.
 //
-// A compare-and-exchange takes a part, so one thread gets it. A worker that comes late, or never, delays nobody: the
-// other threads have taken its parts.
+// A compare-and-exchange takes a part, so one thread gets it. A worker that comes late, or never, delays
+// nobody: the other threads have taken its parts.
 
 /** A kernel of the WebAssembly, which returns a status. @typedef {(...args: number[]) => number} Kernel */
 
@@ -37,12 +37,12 @@ export const CALL_WORDS = DONE + MAX_PARTS
 const THREW = -100
 
 /**
- * A waiting thread spins for as long as it has just worked, at least 20 µs (SPINS checks) and at most 1 ms; then it
- * sleeps. The next event mostly comes soon, and waking up takes 10 µs: ReLU of 65,536 elements takes 5 µs on two threads
- * that spin and 11 µs on two that sleep.
+ * A waiting thread spins for as long as it has just worked, at least 20 µs (SPINS checks) and at most 1 ms;
+ * then it sleeps. The next event mostly comes soon, and waking up takes 10 µs: ReLU of 65,536 elements takes
+ * 5 µs on two threads that spin and 11 µs on two that sleep.
  *
- * Linux may wake a worker on the core that woke it, at least in a virtual machine, and separates the two only after
- * both have worked for a while. FeedForward of 6 tokens after 30 ms of rest:
+ * Linux may wake a worker on the core that woke it, at least in a virtual machine, and separates the two only
+ * after both have worked for a while. FeedForward of 6 tokens after 30 ms of rest:
  *
  * | spins at most | first five calls | next five |
  * | --- | --- | --- |

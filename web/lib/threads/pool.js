@@ -43,9 +43,9 @@ const PART_TIMEOUT = 5000 // ms that a worker's part may take, beyond 20 times t
  * A call always ends with the right result, whatever happens to the workers:
  *
  * - A worker that has ended, or wakes up late, takes no part. The other threads take all of them.
- * - A worker that dies within a kernel leaves a part that it has taken. The caller waits for it, 5 s and 20 times as long
- *   as its own parts took, and then runs the part itself. The second run writes the same values again, because a
- *   kernel's outputs are not its inputs.
+ * - A worker that dies within a kernel leaves a part that it has taken. The caller waits for it, 5 s and 20
+ *   times as long as its own parts took, and then runs the part itself. The second run writes the same values
+ *   again, because a kernel's outputs are not its inputs.
  *
  * After that, and as soon as a worker's end is known, the pool has one thread.
  */
@@ -158,11 +158,15 @@ function createWorker() {
     const here = import.meta.url // in a variable, so that bundlers do not take the worker for an asset
     return new node.Worker(new URL('./worker.js', here), { execArgv: [] })
   }
-  // Vite, webpack, rspack and Parcel recognize a worker by exactly this expression. Other bundlers leave it out.
+  // Vite, webpack, rspack and Parcel recognize a worker by exactly this expression. Other bundlers leave it
+  // out.
   return new Worker(new URL('./worker.js', import.meta.url), { type: 'module' })
 }
 
-/** @param {Int32Array} words @returns {boolean} whether this thread may sleep; a browser's main thread may not */
+/**
+ * @param {Int32Array} words
+ * @returns {boolean} whether this thread may sleep; a browser's main thread may not
+ */
 function maySleep(words) {
   try {
     Atomics.wait(words, 0, -1, 0) // returns at once: the word is not -1

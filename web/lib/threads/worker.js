@@ -1,5 +1,5 @@
-// A worker of a pool: an instance of the same WebAssembly on the same memory. It runs parts of calls until it is
-// terminated, sleeps between calls, and never returns to its event loop.
+// A worker of a pool: an instance of the same WebAssembly on the same memory. It runs parts of calls until it
+// is terminated, sleeps between calls, and never returns to its event loop.
 
 /** @import { Kernel } from './call.js' */
 /** @import { WorkerSetup } from './pool.js' */
