@@ -1,5 +1,6 @@
-// Makes the API reference from the docstrings, as static pages in build/api. build.sh copies them beside the page.
-// TypeDoc reads the package's types (dist/*.d.ts), so the reference shows what users get, and nothing internal.
+// Makes the API reference from the docstrings, as static pages in build/api. build.sh copies them beside the
+// page. TypeDoc reads the package's types (dist/*.d.ts), so the reference shows what users get, and nothing
+// internal.
 
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -16,8 +17,8 @@ const CATEGORIES = {
 }
 
 /**
- * The package's types with each class under its own name. `export type X = import('./x.js').X` would be documented as
- * an alias, without its members.
+ * The package's types with each class under its own name. `export type X = import('./x.js').X` would be
+ * documented as an alias, without its members.
  */
 function writeEntry() {
   const types = readFileSync(fromRoot('dist/index.d.ts'), 'utf8')
@@ -40,8 +41,8 @@ function writeEntry() {
 }
 
 /**
- * Leaves out what users do not write: the runtime, which `new gpt.Linear(5, 6)` passes to the class itself, and
- * `[Symbol.dispose]`, which `using` calls.
+ * Leaves out what users do not write: the runtime, which `new gpt.Linear(5, 6)` passes to the class itself,
+ * and `[Symbol.dispose]`, which `using` calls.
  *
  * @param {import('typedoc').ProjectReflection} project
  */
@@ -107,7 +108,8 @@ app.converter.on(
   },
   LAST,
 )
-// The page's Content-Security-Policy forbids inline scripts and styles. TypeDoc's inline script moves to a file.
+// The page's Content-Security-Policy forbids inline scripts and styles. TypeDoc's inline script moves to a
+// file.
 const inline = /<script>([\s\S]*?)<\/script>/
 let script = ''
 app.renderer.on(PageEvent.END, (page) => {
@@ -124,7 +126,8 @@ if (app.logger.hasErrors() || app.logger.hasWarnings()) process.exit(1)
 const out = fromRoot('build/api')
 await app.generateDocs(project, out)
 writeFileSync(`${out}/assets/theme.js`, script)
-// TypeDoc's <style> holds rules for filters, and we show no filters: an element without effect takes its place.
+// TypeDoc's <style> holds rules for filters, and we show no filters: an element without effect takes its
+// place.
 const main = readFileSync(`${out}/assets/main.js`, 'utf8')
 writeFileSync(
   `${out}/assets/main.js`,

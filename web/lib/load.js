@@ -13,7 +13,10 @@ const MAX_THREADS = 64
 
 /** @typedef {'simd' | 'relaxed'} Build */
 
-/** WebAssembly modules of one function each, with an instruction of one feature. A machine without it rejects them. */
+/**
+ * WebAssembly modules of one function each, with an instruction of one feature. A machine without it rejects
+ * them.
+ */
 const PROBES = {
   simd: [
     0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 10, 1, 8, 0, 65, 0, 253, 15, 253, 98,
@@ -40,8 +43,8 @@ const runs = (probe) => typeof WebAssembly === 'object' && WebAssembly.validate(
 const compiled = new Map()
 
 /**
- * Decodes hexadecimal with the platform's own function where there is one: 0.2 ms. A loop takes 3 ms, because the engine
- * has not optimized it yet.
+ * Decodes hexadecimal with the platform's own function where there is one: 0.2 ms. A loop takes 3 ms, because
+ * the engine has not optimized it yet.
  *
  * @param {string} hex
  * @returns {Uint8Array<ArrayBuffer>}
@@ -80,17 +83,18 @@ function compile(name) {
  * Loads the layers: a new instance, independent of every other. Importing the package does nothing.
  *
  * @param {{ build?: Build, threads?: number, maxMemory?: number, module?: WebAssembly.Module }} [options]
- *   - build: the build to run. By default 'relaxed' where this machine has relaxed SIMD, otherwise 'simd'. 'relaxed' has a
- *     multiply-add in one instruction, which rounds once; 'simd' gives the same bits on every machine.
- *   - threads: the number of threads, 1 to 64; 1 by default. `gpt.threads` is 1 where threads are impossible: in a page
- *     that is not cross-origin isolated, or in an application whose bundler leaves out workers.
+ *   - build: the build to run. By default 'relaxed' where this machine has relaxed SIMD, otherwise 'simd'.
+ *     'relaxed' has a multiply-add in one instruction, which rounds once; 'simd' gives the same bits on every
+ *     machine.
+ *   - threads: the number of threads, 1 to 64; 1 by default. `gpt.threads` is 1 where threads are impossible:
+ *     in a page that is not cross-origin isolated, or in an application whose bundler leaves out workers.
  *   - maxMemory: the upper limit of the instance's memory in MiB, 1 to 4096; 4096 by default.
  *   - module: a compiled `gpt-layers/simd.wasm` or `gpt-layers/relaxed.wasm`, or for threads
- *     `gpt-layers/simd-threads.wasm` or `gpt-layers/relaxed-threads.wasm`, for when you fetch, cache or verify it
- *     yourself.
+ *     `gpt-layers/simd-threads.wasm` or `gpt-layers/relaxed-threads.wasm`, for when you fetch, cache or
+ *     verify it yourself.
  * @returns {Promise<Gpt>}
- * @throws {GptLayersError} as a rejected promise: TYPE, VALUE; UNSUPPORTED where this machine has no WebAssembly SIMD or
- *   cannot run the given build; MEMORY
+ * @throws {GptLayersError} as a rejected promise: TYPE, VALUE; UNSUPPORTED where this machine has no
+ *   WebAssembly SIMD or cannot run the given build; MEMORY
  * @example const gpt = await load()
  */
 export async function load(options = {}) {
