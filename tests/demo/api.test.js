@@ -30,6 +30,11 @@ test('each name of the public API has its page, and nothing else has', () => {
   }
 })
 
+test('each type that a public signature names is documented', () => {
+  const warnings = JSON.parse(readFileSync(join(root, 'build/api-warnings.json'), 'utf8'))
+  assert.equal(warnings, 0, 'node web/demo/api.js prints the warnings')
+})
+
 test('constructors stand as users call them', () => {
   const { html } = pages.find(({ name }) => name === 'classes/Linear.html') ?? { html: '' }
   const text = html.replace(/<[^>]*>/g, '').replace(/(\s|&nbsp;)+/g, ' ')

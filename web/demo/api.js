@@ -122,7 +122,9 @@ app.renderer.on(PageEvent.END, (page) => {
 const project = await app.convert()
 if (!project) process.exit(1)
 app.validate(project)
-if (app.logger.hasErrors() || app.logger.hasWarnings()) process.exit(1)
+if (app.logger.hasErrors()) process.exit(1)
+// A type that is missing from index.js is a warning: it fails a test that reads this file, and not the build.
+writeFileSync(fromRoot('build/api-warnings.json'), JSON.stringify(app.logger.warningCount))
 const out = fromRoot('build/api')
 await app.generateDocs(project, out)
 writeFileSync(`${out}/assets/theme.js`, script)
