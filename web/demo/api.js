@@ -86,6 +86,9 @@ const app = await Application.bootstrap({
   // Helpers inside other types.
   intentionallyNotExported: ['Bound', 'NestedList', 'Returned'],
   visibilityFilters: {},
+  // Source links would need a clone with a remote. They are deleted below, so the template is never seen.
+  disableGit: true,
+  sourceLinkTemplate: '{path}',
   logLevel: 'Warn',
 })
 app.converter.on(Converter.EVENT_RESOLVE_BEGIN, ({ project }) => {
