@@ -6,7 +6,7 @@ import { decodeSafetensors, encodeSafetensors } from '../checkpoint/safetensors.
 import { copyInto, firstNames, snakeCase } from '../checkpoint/statedict.js'
 import { GptLayersError } from '../errors.js'
 import { TENSORS } from '../runtime/scope.js'
-import { checkTensor, checkTensorOf } from '../tensor/check.js'
+import { checkLiveTensor, checkTensor } from '../tensor/check.js'
 import { Tensor } from '../tensor/tensor.js'
 import { observe } from './forward.js'
 
@@ -253,10 +253,7 @@ export class Module {
 
   /** Frees the parameters' gradients: `.grad` is null again, as after PyTorch's zero_grad. */
   zeroGrad() {
-    for (const parameter of this.parameters()) {
-      parameter.grad?.dispose()
-      parameter.grad = null
-    }
+    for (const parameter of this.parameters()) parameter.freeGradient()
   }
 
   /**
@@ -279,11 +276,8 @@ export class Module {
     const where = `${this.constructor.name}.loadStateDict`
     const given = checkObject(where, 'dict', dict)
     copyInto(this, where, 'dict', Object.keys(given), (name, shape) => {
-      const source = given[name]
-      if (!(source instanceof Tensor)) {
-        throw new GptLayersError('TYPE', `${where}: ${name} should be a Tensor, got ${describe(source)}`)
-      }
-      checkTensorOf(source.runtime, where, name, source, shape)
+      const source = checkLiveTensor(where, name, given[name])
+      checkSameShape(where, name, source.shape, shape)
       const values = source.data.slice() // a copy: the source may be one of the targets
       return () => values
     })

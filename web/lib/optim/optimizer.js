@@ -66,10 +66,7 @@ export class Optimizer {
 
   /** Frees the gradients of the parameters: `.grad` is null again. */
   zeroGrad() {
-    for (const parameter of this.parameters) {
-      parameter.grad?.dispose()
-      parameter.grad = null
-    }
+    for (const parameter of this.parameters) parameter.freeGradient()
   }
 
   /**

@@ -248,6 +248,12 @@ export class Tensor {
     else this.runtime.run('gpt_add', [grad, grad, dx, 1, this.size, 0, 1, 0, 1])
   }
 
+  /** Frees `.grad` and makes it null. @internal */
+  freeGradient() {
+    this.grad?.dispose()
+    this.grad = null
+  }
+
   /**
    * The mean along an axis, or of all elements.
    *
