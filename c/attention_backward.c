@@ -89,7 +89,7 @@ static void softmax_backward(float *scores, float *dy_v, size_t step, const gpt_
     for (size_t j = 0; j < keys; j++)
         for (size_t half = 0; half < 2; half++) {
             float *s = scores + j * step + 4 * half, *g = dy_v + j * step + 4 * half;
-            const v128_t e = gpt_exp(wasm_f32x4_sub(wasm_v128_load(s), rows->lse[half]));
+            const v128_t e = gpt_exp_f32x4(wasm_f32x4_sub(wasm_v128_load(s), rows->lse[half]));
             const v128_t weight = wasm_v128_and(e, gpt_sees(query + 4 * half, key + j));
             if (drops) kept = gpt_mask_factors(&mask, gpt_dropout_index(a, query + 4 * half, key + j));
             const v128_t dweight = wasm_f32x4_mul(kept, wasm_v128_load(g));

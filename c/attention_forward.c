@@ -47,15 +47,16 @@ GPT_INLINE panel_factors softmax_tile(float *scores, size_t keys, size_t visible
     }
     v128_t sum_low = wasm_f32x4_splat(0.0f), sum_high = sum_low;
     for (size_t j = 0; j < keys; j++) {
-        const v128_t e_low = gpt_exp(wasm_f32x4_sub(wasm_v128_load(scores + j * GPT_PANEL_WIDTH), low));
-        const v128_t e_high = gpt_exp(wasm_f32x4_sub(wasm_v128_load(scores + j * GPT_PANEL_WIDTH + 4), high));
+        const v128_t e_low = gpt_exp_f32x4(wasm_f32x4_sub(wasm_v128_load(scores + j * GPT_PANEL_WIDTH), low));
+        const v128_t e_high =
+            gpt_exp_f32x4(wasm_f32x4_sub(wasm_v128_load(scores + j * GPT_PANEL_WIDTH + 4), high));
         wasm_v128_store(scores + j * GPT_PANEL_WIDTH, e_low);
         wasm_v128_store(scores + j * GPT_PANEL_WIDTH + 4, e_high);
         sum_low = wasm_f32x4_add(sum_low, e_low);
         sum_high = wasm_f32x4_add(sum_high, e_high);
     }
-    const panel_factors rescale = {gpt_exp(wasm_f32x4_sub(running->largest[0], low)),
-                                   gpt_exp(wasm_f32x4_sub(running->largest[1], high))};
+    const panel_factors rescale = {gpt_exp_f32x4(wasm_f32x4_sub(running->largest[0], low)),
+                                   gpt_exp_f32x4(wasm_f32x4_sub(running->largest[1], high))};
     *running = (running_softmax){{low, high},
                                  {gpt_multiply_add(running->sum[0], rescale.low, sum_low),
                                   gpt_multiply_add(running->sum[1], rescale.high, sum_high)}};

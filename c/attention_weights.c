@@ -16,7 +16,7 @@ static void write_tile(float *w, const float *scores, const float *lse, size_t q
             const size_t n = gpt_min(4, end - j);
             float lanes[4] = {0.0f, 0.0f, 0.0f, 0.0f};
             for (size_t l = 0; l < n; l++) lanes[l] = s[l * GPT_PANEL_WIDTH];
-            const v128_t e = gpt_exp(wasm_f32x4_sub(wasm_v128_load(lanes), wasm_f32x4_splat(lse[i])));
+            const v128_t e = gpt_exp_f32x4(wasm_f32x4_sub(wasm_v128_load(lanes), wasm_f32x4_splat(lse[i])));
             gpt_store_tail(w + i * tokens + j, e, n);
         }
     }

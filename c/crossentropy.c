@@ -103,11 +103,12 @@ int gpt_crossentropy_backward(float *dlogits, const float *logits, const int32_t
         size_t c = 0;
         for (; c + 4 <= cols; c += 4)
             wasm_v128_store(dx + c,
-                            wasm_f32x4_mul(gpt_exp(wasm_f32x4_sub(wasm_v128_load(x + c), m)), factor));
+                            wasm_f32x4_mul(gpt_exp_f32x4(wasm_f32x4_sub(wasm_v128_load(x + c), m)), factor));
         if (c < cols)
-            gpt_store_tail(dx + c,
-                           wasm_f32x4_mul(gpt_exp(wasm_f32x4_sub(gpt_load_tail(x + c, cols - c), m)), factor),
-                           cols - c);
+            gpt_store_tail(
+                dx + c,
+                wasm_f32x4_mul(gpt_exp_f32x4(wasm_f32x4_sub(gpt_load_tail(x + c, cols - c), m)), factor),
+                cols - c);
         dx[targets[r]] -= scale;
     }
     return GPT_OK;

@@ -1,4 +1,4 @@
-/* Elementwise arithmetic: a + b, a - b, a · b and a / b with broadcasting, and the square root.
+/* Elementwise arithmetic: a + b, a - b, a · b and a / b with broadcasting, the square root and e^x.
  *
  * Bound by memory.
  */
@@ -118,7 +118,7 @@ int gpt_div(float *y, const float *a, const float *b, size_t rows, size_t cols, 
     return binary(DIV, y, a, b, rows, cols, a_row, a_col, b_row, b_col);
 }
 
-static int check_sqrt(const float *y, const float *x, size_t n)
+static int check_unary(const float *y, const float *x, size_t n)
 {
     if (!y || !x) return GPT_ERR_NULL;
     if (!gpt_fits(n, 1)) return GPT_ERR_SIZE;
@@ -127,7 +127,7 @@ static int check_sqrt(const float *y, const float *x, size_t n)
 
 int gpt_sqrt_ref(float *y, const float *x, size_t n)
 {
-    const int status = check_sqrt(y, x, n);
+    const int status = check_unary(y, x, n);
     if (status) return status;
     for (size_t i = 0; i < n; i++) y[i] = sqrtf(x[i]);
     return GPT_OK;
@@ -135,10 +135,38 @@ int gpt_sqrt_ref(float *y, const float *x, size_t n)
 
 int gpt_sqrt(float *y, const float *x, size_t n)
 {
-    const int status = check_sqrt(y, x, n);
+    const int status = check_unary(y, x, n);
     if (status) return status;
     size_t i = 0;
     for (; i + 4 <= n; i += 4) wasm_v128_store(y + i, wasm_f32x4_sqrt(wasm_v128_load(x + i)));
     for (; i < n; i++) y[i] = sqrtf(x[i]);
+    return GPT_OK;
+}
+
+int gpt_exp_ref(float *y, const float *x, size_t n)
+{
+    const int status = check_unary(y, x, n);
+    if (status) return status;
+    for (size_t i = 0; i < n; i++) y[i] = (float)exp((double)x[i]);
+    return GPT_OK;
+}
+
+/* e^x for every x. Outside of -105 ... 89 the result is 0 or infinity. 2^n is split into two factors, since n
+ * goes from -151 to 128. */
+GPT_INLINE v128_t exp_everywhere(v128_t x)
+{
+    v128_t n;
+    x = wasm_f32x4_min(wasm_f32x4_max(x, wasm_f32x4_splat(-105.0f)), wasm_f32x4_splat(89.0f));
+    const v128_t e = gpt_exp_split(x, &n), half = wasm_i32x4_shr(n, 1);
+    return wasm_f32x4_mul(wasm_f32x4_mul(e, gpt_power_of_2(half)), gpt_power_of_2(wasm_i32x4_sub(n, half)));
+}
+
+int gpt_exp(float *y, const float *x, size_t n)
+{
+    const int status = check_unary(y, x, n);
+    if (status) return status;
+    size_t i = 0;
+    for (; i + 4 <= n; i += 4) wasm_v128_store(y + i, exp_everywhere(wasm_v128_load(x + i)));
+    if (i < n) gpt_store_tail(y + i, exp_everywhere(gpt_load_tail(x + i, n - i)), n - i);
     return GPT_OK;
 }

@@ -142,7 +142,7 @@ GPT_INLINE v128_t tanh_slope(v128_t t)
         t, gpt_multiply_add(square, wasm_f32x4_splat(-0.0713548163f), wasm_f32x4_splat(-1.59576912f)));
     const v128_t t_2v = wasm_f32x4_mul(
         t, gpt_multiply_add(square, wasm_f32x4_splat(0.214064449f), wasm_f32x4_splat(1.59576912f)));
-    const v128_t e = gpt_exp(minus_2v), one = wasm_f32x4_splat(1.0f);
+    const v128_t e = gpt_exp_f32x4(minus_2v), one = wasm_f32x4_splat(1.0f);
     const v128_t rest = wasm_f32x4_div(one, wasm_f32x4_add(one, e));
     return wasm_f32x4_mul(wasm_f32x4_mul(e, rest), wasm_f32x4_sub(one, wasm_f32x4_mul(t_2v, rest)));
 }
@@ -159,7 +159,7 @@ GPT_INLINE v128_t erf_slope(v128_t t)
     p = gpt_multiply_add(p, k, wasm_f32x4_splat(1.781477937f));
     p = gpt_multiply_add(p, k, wasm_f32x4_splat(-0.356563782f));
     p = gpt_multiply_add(p, k, wasm_f32x4_splat(0.319381530f));
-    const v128_t e = gpt_exp(wasm_f32x4_mul(wasm_f32x4_mul(t, t), wasm_f32x4_splat(-0.5f)));
+    const v128_t e = gpt_exp_f32x4(wasm_f32x4_mul(wasm_f32x4_mul(t, t), wasm_f32x4_splat(-0.5f)));
     const v128_t density = wasm_f32x4_mul(e, wasm_f32x4_splat(0.398942280f));
     return wasm_f32x4_mul(density, wasm_f32x4_sub(wasm_f32x4_mul(p, k), t));
 }

@@ -409,7 +409,7 @@ GPT_API int gpt_adamw_step(float *weight, float *mean, float *square, const floa
                            double beta1, double beta2, double eps, double decay, double correction1,
                            double correction2);
 
-/* ---- Mean and variance over the last axis -----------------------------------------------------------------
+/* ---- Mean, variance, sum and maximum over the last axis ---------------------------------------------------
  *   mean, var  [rows]
  *   x          [rows, cols]
  *   unbiased   0: divide the squares by cols; 1: by cols - 1 (Bessel's correction)
@@ -417,6 +417,21 @@ GPT_API int gpt_adamw_step(float *weight, float *mean, float *square, const floa
  */
 GPT_API int gpt_mean(float *mean, const float *x, size_t rows, size_t cols);
 GPT_API int gpt_var(float *var, const float *x, size_t rows, size_t cols, int unbiased);
+
+/* sum[r] = Σ_c x[r,c], computed in float64; for cols < 8 in float32 and in PyTorch's order. 0 if cols is 0.
+ *   sum  [rows]
+ *   x    [rows, cols]
+ */
+GPT_API int gpt_sum(float *sum, const float *x, size_t rows, size_t cols);
+
+/* The largest element of each row, and where it is. NaN counts as the largest. Of equal elements, the first
+ * one counts, as in PyTorch; 0 and -0 are equal.
+ *   max      [rows]         each of the two outputs may be NULL
+ *   indices  [rows]         its column
+ *   x        [rows, cols]
+ * GPT_ERR_SIZE if cols is 0 or above 2^31 - 1, which int32 cannot count.
+ */
+GPT_API int gpt_max(float *max, int32_t *indices, const float *x, size_t rows, size_t cols);
 
 /* *sum = Σ x², computed in float64.
  *   x  [n]
@@ -442,6 +457,12 @@ GPT_API int gpt_div(float *y, const float *a, const float *b, size_t rows, size_
  *   y, x  [n]   y may be x
  */
 GPT_API int gpt_sqrt(float *y, const float *x, size_t n);
+
+/* y = e^x, from denormals to infinity.
+ *   y, x  [n]   y may be x
+ * Error: 4e-7 of float64, relative to y; for denormal y half a unit in the last place more.
+ */
+GPT_API int gpt_exp(float *y, const float *x, size_t n);
 
 /* y[k,c,r,i] = x[k,r,c,i]: swaps two neighboring axes.
  *   y  [count, cols, rows, inner]

@@ -1,10 +1,11 @@
-/* Mean, variance and sum of squares over the last axis, like Tensor.mean and Tensor.var of PyTorch.
+/* Mean, variance, sum, maximum and sum of squares over the last axis, like Tensor.mean, var, sum and max of
+ * PyTorch.
  *
  * Sums are computed in float64, with one exception. A learner compares these numbers with what PyTorch
  * prints, and the mean of a normalized row consists of rounding errors only: PyTorch's 9.9341e-09 follows
- * from its order of additions. So the mean of a row that PyTorch does not vectorize (fewer than 8 elements)
- * adds in PyTorch's order: four partial sums, the remaining elements into the first, then the four from first
- * to last.
+ * from its order of additions. So the mean and the sum of a row that PyTorch does not vectorize (fewer than 8
+ * elements) add in PyTorch's order: four partial sums, the remaining elements into the first, then the four
+ * from first to last.
  */
 #include "gpt_layers.h"
 #include "reference.h"
@@ -51,6 +52,40 @@ int gpt_var_ref(float *var, const float *x, size_t rows, size_t cols, int unbias
         const double mean = sum / (double)cols;
         for (size_t c = 0; c < cols; c++) squares += (x_r[c] - mean) * (x_r[c] - mean);
         var[r] = (float)(squares / divisor(cols, unbiased));
+    }
+    return GPT_OK;
+}
+
+int gpt_sum_ref(float *sum, const float *x, size_t rows, size_t cols)
+{
+    const int status = check(sum, x, rows, cols);
+    if (status) return status;
+    for (size_t r = 0; r < rows; r++) {
+        double s = 0.0;
+        for (size_t c = 0; c < cols; c++) s += x[r * cols + c];
+        sum[r] = (float)s;
+    }
+    return GPT_OK;
+}
+
+static int check_max(const float *x, size_t rows, size_t cols)
+{
+    if (!x) return GPT_ERR_NULL;
+    if (cols == 0 || cols > INT32_MAX || !gpt_fits(rows, cols)) return GPT_ERR_SIZE;
+    return GPT_OK;
+}
+
+int gpt_max_ref(float *max, int32_t *indices, const float *x, size_t rows, size_t cols)
+{
+    const int status = check_max(x, rows, cols);
+    if (status) return status;
+    for (size_t r = 0; r < rows; r++) {
+        const float *x_r = x + r * cols;
+        size_t best = 0;
+        for (size_t c = 1; c < cols && !isnan(x_r[best]); c++)
+            if (x_r[c] > x_r[best] || isnan(x_r[c])) best = c;
+        if (max) max[r] = x_r[best];
+        if (indices) indices[r] = (int32_t)best;
     }
     return GPT_OK;
 }
@@ -120,6 +155,45 @@ int gpt_var(float *var, const float *x, size_t rows, size_t cols, int unbiased)
         const float *x_r = x + r * cols;
         const double mean = sum_f64(x_r, 0.0, cols, 0) / (double)cols;
         var[r] = (float)(sum_f64(x_r, mean, cols, 1) / divisor(cols, unbiased));
+    }
+    return GPT_OK;
+}
+
+int gpt_sum(float *sum, const float *x, size_t rows, size_t cols)
+{
+    const int status = check(sum, x, rows, cols);
+    if (status) return status;
+    for (size_t r = 0; r < rows; r++) {
+        const float *x_r = x + r * cols;
+        sum[r] = cols < SHORT_ROW ? short_sum(x_r, cols) : (float)sum_f64(x_r, 0.0, cols, 0);
+    }
+    return GPT_OK;
+}
+
+/* The maximum of a row, NaN if it contains NaN. */
+GPT_INLINE float row_max(const float *x, size_t n)
+{
+    v128_t max = wasm_f32x4_splat(x[0]);
+    size_t i = 0;
+    for (; i + 4 <= n; i += 4) max = wasm_f32x4_max(max, wasm_v128_load(x + i));
+    for (; i < n; i++) max = wasm_f32x4_max(max, wasm_f32x4_splat(x[i]));
+    max = wasm_f32x4_max(max, wasm_i32x4_shuffle(max, max, 2, 3, 0, 1));
+    max = wasm_f32x4_max(max, wasm_i32x4_shuffle(max, max, 1, 0, 3, 2));
+    return wasm_f32x4_extract_lane(max, 0);
+}
+
+int gpt_max(float *max, int32_t *indices, const float *x, size_t rows, size_t cols)
+{
+    const int status = check_max(x, rows, cols);
+    if (status) return status;
+    for (size_t r = 0; r < rows; r++) {
+        const float *x_r = x + r * cols;
+        const float largest = row_max(x_r, cols);
+        size_t c = 0;
+        /* the first element that is the maximum, or NaN */
+        while (x_r[c] != largest && !isnan(x_r[c])) c++;
+        if (max) max[r] = x_r[c];
+        if (indices) indices[r] = (int32_t)c;
     }
     return GPT_OK;
 }

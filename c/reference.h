@@ -77,5 +77,8 @@ int gpt_mul_ref(float *y, const float *a, const float *b, size_t rows, size_t co
 int gpt_div_ref(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row,
                 size_t a_col, size_t b_row, size_t b_col);
 int gpt_sqrt_ref(float *y, const float *x, size_t n);
+int gpt_exp_ref(float *y, const float *x, size_t n);
+int gpt_sum_ref(float *sum, const float *x, size_t rows, size_t cols);
+int gpt_max_ref(float *max, int32_t *indices, const float *x, size_t rows, size_t cols);
 
 #endif

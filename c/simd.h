@@ -34,14 +34,14 @@ GPT_INLINE v128_t gpt_multiply_add(v128_t a, v128_t b, v128_t c)
 #endif
 }
 
-/* e^x for x <= 88, with a relative error of at most 3e-7. Below -87 the result is 0. NaN stays NaN.
- *
- *   x = n·ln 2 + r,  |r| <= ln 2 / 2:   e^x = 2^n · e^r,   e^r ≈ 1 + r + r²·q(r)
+/* Splits e^x = 2^n · e^r, with x = n·ln 2 + r and |r| <= ln 2 / 2. Returns e^r ≈ 1 + r + r²·q(r) with a
+ * relative error of at most 3e-7. NaN stays NaN.
  *
  * ln 2 is split into two constants so that r is exact. q has degree 4 and fits e^r within 3e-9. */
-GPT_INLINE v128_t gpt_exp(v128_t x)
+GPT_INLINE v128_t gpt_exp_split(v128_t x, v128_t *n_i32x4)
 {
     const v128_t n = wasm_f32x4_nearest(wasm_f32x4_mul(x, wasm_f32x4_splat(1.44269504f)));
+    *n_i32x4 = wasm_i32x4_trunc_sat_f32x4(n);
     v128_t r = wasm_f32x4_sub(x, wasm_f32x4_mul(n, wasm_f32x4_splat(0.693359375f)));
     r = wasm_f32x4_add(r, wasm_f32x4_mul(n, wasm_f32x4_splat(2.12194440e-4f)));
     v128_t q = wasm_f32x4_splat(0.00138147315f);
@@ -49,9 +49,20 @@ GPT_INLINE v128_t gpt_exp(v128_t x)
     q = gpt_multiply_add(q, r, wasm_f32x4_splat(0.0416683853f));
     q = gpt_multiply_add(q, r, wasm_f32x4_splat(0.166665211f));
     q = gpt_multiply_add(q, r, wasm_f32x4_splat(0.49999994f));
-    const v128_t e = gpt_multiply_add(wasm_f32x4_mul(r, r), q, wasm_f32x4_add(r, wasm_f32x4_splat(1.0f)));
-    const v128_t power =
-        wasm_i32x4_shl(wasm_i32x4_add(wasm_i32x4_trunc_sat_f32x4(n), wasm_i32x4_splat(127)), 23);
+    return gpt_multiply_add(wasm_f32x4_mul(r, r), q, wasm_f32x4_add(r, wasm_f32x4_splat(1.0f)));
+}
+
+/* 2^n for integers n from -126 to 127; infinity for 128. */
+GPT_INLINE v128_t gpt_power_of_2(v128_t n)
+{
+    return wasm_i32x4_shl(wasm_i32x4_add(n, wasm_i32x4_splat(127)), 23);
+}
+
+/* e^x for x <= 88, with a relative error of at most 3e-7. Below -87 the result is 0. NaN stays NaN. */
+GPT_INLINE v128_t gpt_exp_f32x4(v128_t x)
+{
+    v128_t n;
+    const v128_t e = gpt_exp_split(x, &n), power = gpt_power_of_2(n);
     /* clear the lanes below -87; the comparison is false for NaN, which therefore passes */
     return wasm_v128_andnot(wasm_f32x4_mul(e, power), wasm_f32x4_lt(x, wasm_f32x4_splat(-87.0f)));
 }

@@ -39,7 +39,7 @@ static inline double gpt_row_exp(float *y, const float *x, float max, size_t col
         const size_t end = cols - c < GPT_SOFTMAX_COLS_PER_BLOCK ? cols : c + GPT_SOFTMAX_COLS_PER_BLOCK;
         v128_t block = wasm_f32x4_splat(0.0f);
         for (; c + 4 <= end; c += 4) {
-            const v128_t e = gpt_exp(wasm_f32x4_sub(wasm_v128_load(x + c), m));
+            const v128_t e = gpt_exp_f32x4(wasm_f32x4_sub(wasm_v128_load(x + c), m));
             if (y) wasm_v128_store(y + c, e);
             block = wasm_f32x4_add(block, e);
         }
@@ -47,7 +47,7 @@ static inline double gpt_row_exp(float *y, const float *x, float max, size_t col
     }
     if (c < cols) {
         /* if max is -∞, all four lanes are NaN, and so is the row by contract */
-        const v128_t e = gpt_exp(wasm_f32x4_sub(gpt_load_tail_infinity(x + c, cols - c), m));
+        const v128_t e = gpt_exp_f32x4(wasm_f32x4_sub(gpt_load_tail_infinity(x + c, cols - c), m));
         if (y) gpt_store_tail(y + c, e, cols - c);
         sum += (double)gpt_sum_lanes(e);
     }

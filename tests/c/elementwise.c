@@ -224,6 +224,47 @@ static void sqrt_refuses(void)
     unary_refuses(gpt_sqrt_ref);
 }
 
+static void exp_agrees(void)
+{
+    unary_agrees(gpt_exp, gpt_exp_ref, -10.0f, 10.0f, 4e-7);
+    static const float x[8] = {0.0f, -0.0f, INFINITY, -INFINITY, NAN, 88.73f, -105.0f, 1.0f};
+    static const float expected[8] = {1.0f, 1.0f, INFINITY, 0.0f, NAN, INFINITY, 0.0f, 2.71828183f};
+    float *y = output("y", 8);
+    expect_status(gpt_exp(y, x, 8), GPT_OK);
+    expect_close("y", y, expected, 8, 1e-7);
+    end_case();
+    unary_agrees_on_specials(gpt_exp, gpt_exp_ref, 4e-7);
+    unary_is_elementwise(gpt_exp);
+}
+
+/* From the smallest denormal, e^-103.97, to the largest float, e^88.72. */
+static void exp_is_relative(void)
+{
+    enum { N = 4096 };
+    float *values = work(N);
+    fill_random(values, N, -103.9f, 88.722f);
+    float *y = output("y", N);
+    expect_status(gpt_exp(y, values, N), GPT_OK);
+    for (size_t i = 0; i < N; i++) {
+        const double exact = exp((double)values[i]);
+        in_case("x = %.9g", (double)values[i]);
+        expect_within("y", i, (double)y[i], exact, 4e-7 * exact + 0x1p-150);
+    }
+    end_case();
+}
+
+static void exp_works_in_place(void)
+{
+    unary_in_place(gpt_exp);
+    unary_in_place(gpt_exp_ref);
+}
+
+static void exp_refuses(void)
+{
+    unary_refuses(gpt_exp);
+    unary_refuses(gpt_exp_ref);
+}
+
 void test_elementwise(void)
 {
     promise("add, sub, mul and div of a row and a column have the expected values", known_values);
@@ -236,4 +277,10 @@ void test_elementwise(void)
     promise("sqrt is NaN below 0, and right for special values in every lane", sqrt_agrees_on_specials);
     promise("sqrt can overwrite its input", sqrt_works_in_place);
     promise("sqrt refuses NULL and impossible sizes, and leaves y unchanged", sqrt_refuses);
+    promise("exp is within 4e-7 of float64 at every length, and right for special values in every lane",
+            exp_agrees);
+    promise("exp has a relative error of 4e-7 from the smallest denormal to the largest float",
+            exp_is_relative);
+    promise("exp can overwrite its input", exp_works_in_place);
+    promise("exp refuses NULL and impossible sizes, and leaves y unchanged", exp_refuses);
 }

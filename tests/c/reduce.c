@@ -234,6 +234,131 @@ static void square_sums(void)
     expect(sum == 0.0, "expected 0 for no elements, got %.17g", sum);
 }
 
+static void sums_agree(void)
+{
+    static const float known[6] = {1.0f, 2.0f, 3.0f, -1.0f, 0.5f, 0.25f}, sums[2] = {6.0f, -0.25f};
+    float *y = output("y", 2);
+    expect_status(gpt_sum(y, known, 2, 3), GPT_OK);
+    expect_same("sum", y, sums, 2);
+    expect_status(gpt_sum_ref(y, known, 2, 3), GPT_OK);
+    expect_same("reference sum", y, sums, 2);
+    end_case();
+    for (size_t k = 0; k < LENGTHS; k++)
+        for (size_t r = 0; r < ROW_COUNTS; r++) {
+            const size_t rows = row_counts[r], cols = length(k);
+            in_case("%zu x %zu", rows, cols);
+            const float *x = random_input("x", rows * cols, -2.0f, 2.0f);
+            float *sum = output("sum", rows), *expected = output("expected", rows);
+            expect_status(gpt_sum_ref(expected, x, rows, cols), GPT_OK);
+            expect_status(gpt_sum(sum, x, rows, cols), GPT_OK);
+            for (size_t i = 0; i < rows; i++)
+                expect_within("sum", i, (double)sum[i], (double)expected[i],
+                              3e-7 * (double)cols * mean_magnitude(x + i * cols, cols));
+            end_case();
+        }
+}
+
+static void sum_of_many_equals(void)
+{
+    enum { N = 262144 };
+    float *x = work(N), *sum = output("sum", 1);
+    for (size_t i = 0; i < N; i++) x[i] = 0.1f;
+    expect_status(gpt_sum(sum, x, 1, N), GPT_OK);
+    expect_within("sum", 0, (double)sum[0], (double)N * (double)0.1f, 1e-7 * N);
+}
+
+static void sum_of_nothing_is_0(void)
+{
+    const float *nothing = random_input("nothing", 0, 0.0f, 0.0f), zeros[3] = {0.0f, 0.0f, 0.0f};
+    float *sum = output("sum", 3);
+    expect_status(gpt_sum(sum, nothing, 3, 0), GPT_OK);
+    expect_same("sum", sum, zeros, 3);
+}
+
+static void sum_refuses(void)
+{
+    int (*const both[2])(float *, const float *, size_t, size_t) = {gpt_sum, gpt_sum_ref};
+    const float *x = random_input("x", 6, -1.0f, 1.0f);
+    float *sum = output("sum", 2);
+    for (size_t k = 0; k < 2; k++) {
+        expect_refused(both[k](NULL, x, 2, 3), GPT_ERR_NULL);
+        expect_refused(both[k](sum, NULL, 2, 3), GPT_ERR_NULL);
+        expect_refused(both[k](sum, x, HUGE_SIZE, 3), GPT_ERR_SIZE);
+        expect_refused(both[k](sum, x, 3, HUGE_SIZE), GPT_ERR_SIZE);
+        expect_refused(both[k](sum, x, 0, 3), GPT_OK);
+    }
+}
+
+typedef int (*maximum)(float *max, int32_t *indices, const float *x, size_t rows, size_t cols);
+static const maximum maxima[2] = {gpt_max, gpt_max_ref};
+
+static void known_maxima(void)
+{
+    static const float x[6][6] = {
+        {1.0f, 3.0f, 2.0f, 3.0f, 0.0f, 3.0f},
+        {1.0f, NAN, 2.0f, INFINITY, NAN, 0.0f},
+        {-INFINITY, -INFINITY, -INFINITY, -INFINITY, -INFINITY, -INFINITY},
+        {-0.0f, 0.0f, -1.0f, -0.0f, 0.0f, -2.0f},
+        {-3.0f, -2.0f, -5.0f, -4.0f, -9.0f, -1.0f},
+        {INFINITY, 1.0f, 2.0f, 3.0f, 4.0f, NAN},
+    };
+    static const float expected[6] = {3.0f, NAN, -INFINITY, -0.0f, -1.0f, NAN};
+    static const int32_t places[6] = {1, 1, 0, 0, 5, 5};
+    float *max = output("max", 6);
+    for (size_t k = 0; k < 2; k++) {
+        int32_t indices[6] = {0};
+        expect_status(maxima[k](max, indices, x[0], 6, 6), GPT_OK);
+        expect_same("max", max, expected, 6);
+        for (size_t r = 0; r < 6; r++)
+            expect(indices[r] == places[r], "row %zu: expected index %d, got %d", r, (int)places[r],
+                   (int)indices[r]);
+    }
+}
+
+/* Few different values, so that most rows have several maxima; special values among them. */
+static void maxima_agree(void)
+{
+    enum { MOST_ROWS = 33 };
+    for (size_t k = 0; k < LENGTHS; k++)
+        for (size_t r = 0; r < ROW_COUNTS; r++) {
+            const size_t rows = row_counts[r], cols = length(k);
+            in_case("%zu x %zu", rows, cols);
+            float *x = work(rows * cols);
+            for (size_t i = 0; i < rows * cols; i++)
+                x[i] = random_below(64) ? (float)random_below(5) : specials[random_below(SPECIALS)];
+            float *max = output("max", rows), *expected = output("expected", rows);
+            int32_t indices[MOST_ROWS], expected_indices[MOST_ROWS];
+            expect_status(gpt_max_ref(expected, expected_indices, x, rows, cols), GPT_OK);
+            expect_status(gpt_max(max, indices, x, rows, cols), GPT_OK);
+            expect_same("max", max, expected, rows);
+            for (size_t i = 0; i < rows; i++)
+                expect(indices[i] == expected_indices[i], "row %zu: expected index %d, got %d", i,
+                       (int)expected_indices[i], (int)indices[i]);
+            end_case();
+        }
+}
+
+static void max_refuses(void)
+{
+    static const float x[6] = {1.0f, 2.0f, 3.0f, 6.0f, 5.0f, 4.0f}, expected[2] = {3.0f, 6.0f};
+    float *max = output("max", 2);
+    for (size_t k = 0; k < 2; k++) {
+        int32_t indices[2] = {-7, -7};
+        expect_refused(maxima[k](max, indices, NULL, 2, 3), GPT_ERR_NULL);
+        expect_refused(maxima[k](max, indices, x, HUGE_SIZE, 3), GPT_ERR_SIZE);
+        expect_refused(maxima[k](max, indices, x, 1, HUGE_SIZE), GPT_ERR_SIZE);
+        expect_refused(maxima[k](max, indices, x, 0, (size_t)INT32_MAX + 1), GPT_ERR_SIZE);
+        expect_refused(maxima[k](max, indices, x, 2, 0), GPT_ERR_SIZE);
+        expect_refused(maxima[k](max, indices, x, 0, 3), GPT_OK);
+        expect(indices[0] == -7 && indices[1] == -7, "a refused call wrote an index");
+        expect_status(maxima[k](NULL, indices, x, 2, 3), GPT_OK);
+        expect(indices[0] == 2 && indices[1] == 0, "without max: got %d and %d", (int)indices[0],
+               (int)indices[1]);
+    }
+    expect_status(gpt_max(max, NULL, x, 2, 3), GPT_OK);
+    expect_same("max", max, expected, 2);
+}
+
 void test_reduce(void)
 {
     promise("mean and var of 1, 2, 3, 4 are 2.5, 1.25 and 1.6667", known_values);
@@ -245,5 +370,14 @@ void test_reduce(void)
             constant_rows);
     promise("mean and var are NaN if the divisor is 0", divisor_0_is_nan);
     promise("mean and var refuse NULL, impossible sizes and values of unbiased other than 0 and 1", refuses);
+    promise("sum is within 3e-7 of float64, relative to the sum of magnitudes, at every length", sums_agree);
+    promise("sum of 262,144 equal elements is within 1e-6 of float64", sum_of_many_equals);
+    promise("sum of no elements is 0", sum_of_nothing_is_0);
+    promise("sum refuses NULL and impossible sizes", sum_refuses);
+    promise("max is the largest element: the first of equal ones, and NaN before all others", known_maxima);
+    promise("max and its indices equal the reference's at every length, also among special values",
+            maxima_agree);
+    promise("max refuses NULL x, rows without columns and impossible sizes; each output may be NULL",
+            max_refuses);
     promise("square_sum sums in float64 at every length, and refuses NULL and impossible sizes", square_sums);
 }
