@@ -27,6 +27,43 @@ const batchNorm = new gpt.BatchNorm(6)
 const feedForward = new gpt.FeedForward({ embDim: 4 })
 const attention = new gpt.Attention({ embDim: 6, nHeads: 2, contextLength: 3 })
 
+const detached = new Float32Array(4)
+structuredClone(detached, { transfer: [detached.buffer] })
+/** @type {unknown[]} */
+const cyclic = []
+cyclic.push(cyclic)
+const sparse = [2, 0, 3]
+delete sparse[1]
+const deep = Array.from({ length: 20_000 }).reduce((inner) => [inner], 1)
+const { proxy: revoked, revoke } = Proxy.revocable([], {})
+revoke()
+const throwing = {
+  get [Symbol.toStringTag]() {
+    throw new Error('no tag')
+  },
+  get constructor() {
+    throw new Error('no constructor')
+  },
+  toString() {
+    throw new Error('no text')
+  },
+}
+const throwingArray = Object.defineProperty([0], 0, {
+  get() {
+    throw new Error('no element')
+  },
+})
+const throwingOptions = {
+  get dim() {
+    throw new Error('no dim')
+  },
+}
+const nameless = Object.defineProperty(() => {}, 'name', {
+  get() {
+    throw new Error('no name')
+  },
+})
+
 /** @type {Record<string, [() => unknown, ErrorCode, RegExp][]>} */
 const refused = {
   manualSeed: [
@@ -45,6 +82,23 @@ const refused = {
     [() => gpt.randn([2, 0.5]), 'VALUE', /got 0\.5$/],
     [() => gpt.randn([Infinity]), 'VALUE', /got Infinity$/],
     [() => gpt.randn([2 ** 40]), 'MEMORY', /^randn: needs 4398046511104 bytes/],
+    [() => gpt.randn(Array(64).fill(2 ** 50)), 'MEMORY', /^randn: needs Infinity bytes/],
+    [() => gpt.randn(sparse), 'TYPE', /^randn: shape\[1\] should be a non-negative integer, got undefined$/],
+    [() => gpt.randn(Array(65).fill(1)), 'VALUE', /^randn: shape should have at most 64 elements, got 65$/],
+    [() => gpt.randn(Array(2 ** 32 - 1)), 'VALUE', /at most 64 elements, got 4294967295$/],
+    [() => gpt.randn([0, 2 ** 20, 2 ** 20]), 'VALUE', /whose product, without those of 0, is at most 2\^30/],
+    [() => gpt.randn([Symbol('two')]), 'TYPE', /shape\[0\] .* got Symbol\(two\)$/],
+    [() => gpt.randn([2n]), 'TYPE', /shape\[0\] .* got 2n$/],
+    [() => gpt.randn(revoked), 'TYPE', /got an object$/],
+    [() => gpt.randn(throwing), 'TYPE', /got an object$/],
+    [() => gpt.randn(nameless), 'TYPE', /got a function$/],
+    [() => gpt.randn(throwingArray), 'TYPE', /^randn: shape should be readable, got one that throws/],
+    [
+      () => gpt.randn.call(undefined, [2]),
+      'TYPE',
+      /^randn: this should be the instance that load\(\) returned/,
+    ],
+    [() => new Proxy(gpt, {}).randn([2]), 'TYPE', /call it as a method, and of no Proxy$/],
   ],
   rand: [[() => gpt.rand('2,5'), 'TYPE', /^rand: shape/]],
   zeros: [[() => gpt.zeros(null), 'TYPE', /^zeros: shape .* got null$/]],
@@ -54,6 +108,20 @@ const refused = {
     [() => gpt.tensor(['a']), 'TYPE', /^tensor: values\[0\] should be a number or an array, got "a"$/],
     [() => gpt.tensor([1, 2], [3]), 'SHAPE', /^tensor: values should be flat with 3 elements/],
     [() => gpt.tensor([1], 'x'), 'TYPE', /^tensor: shape should be an array of sizes, got "x"$/],
+    [() => gpt.tensor(cyclic), 'VALUE', /^tensor: values should have at most 64 levels, got more$/],
+    [() => gpt.tensor(deep), 'VALUE', /at most 64 levels/],
+    [
+      () => gpt.tensor(detached),
+      'VALUE',
+      /^tensor: values should be readable, got a Float32Array that was det/,
+    ],
+    [() => gpt.tensor([[1], detached]), 'VALUE', /^tensor: values\[1\] should be readable/],
+    [() => gpt.tensor([Symbol('one')]), 'TYPE', /^tensor: values\[0\] .* got Symbol\(one\)$/],
+    [() => gpt.tensor(revoked), 'TYPE', /got an object$/],
+    [() => gpt.tensor([throwing]), 'TYPE', /values\[0\] .* got an object$/],
+    [() => gpt.tensor(throwingArray), 'TYPE', /^tensor: values should be readable, got one that throws/],
+    [() => gpt.tensor(new DataView(new ArrayBuffer(8))), 'TYPE', /got a DataView$/],
+    [() => gpt.tensor(new BigInt64Array(2)), 'TYPE', /got a BigInt64Array$/],
   ],
   scope: [
     [() => gpt.scope(), 'TYPE', /^scope: fn should be a function, got undefined$/],
@@ -336,6 +404,20 @@ const refused = {
     [() => x.div(three), 'SHAPE', /^div: other should broadcast with shape \[2, 5\], got shape \[3\]$/],
     [() => x.mean({ dim: 2 }), 'VALUE', /^mean: dim should be an axis from -2 to 1, got 2$/],
     [() => x.mean({ dim: '-1' }), 'TYPE', /^mean: dim .* got "-1"$/],
+    [() => x.mean(throwingOptions), 'TYPE', /^mean: options should be readable, got one that throws/],
+    [() => x.mean(JSON.parse('{"__proto__": 0}')), 'VALUE', /among dim, keepdim, got "__proto__"$/],
+    [() => x.mean({ constructor: 0 }), 'VALUE', /got "constructor"$/],
+    [() => x.mean({ dim: Symbol('axis') }), 'TYPE', /^mean: dim .* got Symbol\(axis\)$/],
+    [
+      () => x.add(new Proxy(x, {})),
+      'TYPE',
+      /^add: other should be a Tensor or a number, got a Proxy of one; in Vue use markRaw or shallowRef$/,
+    ],
+    [() => new Proxy(x, {}).add(1), 'TYPE', /^add: this should be a Tensor, got a Proxy of one; in Vue use/],
+    [() => new Proxy(x, {}).grad, 'TYPE', /^Tensor.grad: this should be a Tensor, got a Proxy/],
+    [() => x.add.call(undefined, 1), 'TYPE', /^add: this should be a Tensor, got undefined$/],
+    [() => gelu.forward(new Proxy(x, {})), 'TYPE', /^GELU.forward: x should be a Tensor, got a Proxy of one/],
+    [() => embedding.forward(new Proxy(x, {})), 'TYPE', /a Tensor\), got a Proxy of one/],
     [() => x.mean(-1), 'TYPE', /^mean: options should be an object, got -1$/],
     [() => x.mean({ keepDim: true }), 'VALUE', /^mean: options should be among dim, keepdim, got "keepDim"$/],
     [() => x.var({ keepdim: 1 }), 'TYPE', /^var: keepdim should be true or false, got 1$/],
@@ -376,6 +458,27 @@ for (const [name, calls] of Object.entries(refused)) {
     assert.deepEqual([...x.data], Array(10).fill(1))
   })
 }
+
+test('an enumerable property of Object.prototype is no option', () => {
+  Object.defineProperty(Object.prototype, 'dim', { value: 7, enumerable: true, configurable: true })
+  try {
+    assert.equal(x.mean({ keepdim: false }).item(), 1)
+    assert.equal(x.mean(Object.create({ dim: 7 })).item(), 1)
+  } finally {
+    Reflect.deleteProperty(Object.prototype, 'dim')
+  }
+})
+
+test('a getter among the options is read once', () => {
+  let reads = 0
+  const options = {
+    get dim() {
+      return reads++ === 0 ? 0 : 1000
+    },
+  }
+  assert.deepEqual(x.mean(options).shape, [5])
+  assert.equal(reads, 1)
+})
 
 test('a layer names a parameter that was disposed or replaced', () => {
   const layer = new gpt.Linear(5, 6)

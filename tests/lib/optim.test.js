@@ -205,18 +205,6 @@ test('an optimizer names a bad argument, and changes nothing', async () => {
 
   const optimizer = new gpt.AdamW([x, gpt.ones([3])])
   x.grad = gpt.ones([2])
-  optimizer.parameters[1].grad = gpt.ones([2])
-  assertRefuses(
-    () => optimizer.step(),
-    'SHAPE',
-    /^AdamW.step: parameters\[1\].grad should have shape \[3\], got \[2\]$/,
-  )
-  assertRefuses(
-    () => gpt.clipGradNorm(optimizer.parameters, 1),
-    'SHAPE',
-    /^clipGradNorm: parameters\[1\].grad/,
-  )
-  optimizer.parameters[1].grad = null
   optimizer.lr = untyped('fast')
   assertRefuses(() => optimizer.step(), 'TYPE', /^AdamW.step: lr should be a finite number >= 0, got "fast"$/)
   optimizer.lr = 0.1

@@ -4,6 +4,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { runInNewContext } from 'node:vm'
 import {
   assertClose,
   assertRefuses,
@@ -122,8 +123,26 @@ test('a tensor with two names is written once, under the first', () => {
   ])
 })
 
+test('a file is read from bytes of any realm, such as those of Node’s Buffer under jsdom', () => {
+  const file = gpt.saveSafetensors({ x: gpt.tensor([1, 2]) })
+  const { typed, buffer } = runInNewContext(
+    'const typed = Uint8Array.from(values); ({ typed, buffer: typed.slice().buffer })',
+    { values: [...file] },
+  )
+  assert.ok(!(typed instanceof Uint8Array) && !(buffer instanceof ArrayBuffer))
+  for (const bytes of [typed, buffer, Buffer.from(file), file]) {
+    assert.deepEqual(gpt.loadSafetensors(bytes).x.toArray(), [1, 2])
+  }
+})
+
+const detached = new Uint8Array(16)
+structuredClone(detached, { transfer: [detached.buffer] })
+
 /** @type {Record<string, [unknown, ErrorCode, RegExp]>} */
 const refused = {
+  'bytes that were sent to a worker': [detached, 'VALUE', /got a Uint8Array that was detached$/],
+  'a buffer that was sent to a worker': [detached.buffer, 'VALUE', /got an ArrayBuffer that was detached$/],
+  'a Proxy of bytes': [new Proxy(new Uint8Array(16), {}), 'TYPE', /got a Uint8Array$/],
   'an array of numbers': [[1, 2], 'TYPE', /bytes should be a Uint8Array or an ArrayBuffer, got \[1, 2\]$/],
   'a Float32Array': [new Float32Array(8), 'TYPE', /got a Float32Array$/],
   'an empty file': [new Uint8Array(0), 'VALUE', /should be a safetensors file, got 0 bytes$/],

@@ -84,7 +84,7 @@ test('each folder of web/lib imports only folders below it', () => {
       if (other === undefined) {
         assert.match(
           target(file, name),
-          /^web\/lib\/(check|errors|config)\.js$/,
+          /^web\/lib\/(check|errors|config|typed)\.js$/,
           `${file.path} imports ${name}`,
         )
       } else {

@@ -3,12 +3,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { inspect } from 'node:util'
+import { runInNewContext } from 'node:vm'
 import { assertClose, assertRefuses, assertSame, golden, loadForTest, unpack, untyped } from './support.js'
 
 const { reductions, broadcasts } = golden('tensor')
 const { special } = golden('layers')
 const { products, orders, pieces } = golden('matrix')
 const gpt = await loadForTest()
+const other = await loadForTest()
 
 test('mean and var over any axis, or all, are PyTorch’s', () => {
   for (const { shape, dim, keepdim, unbiased, mean, var: variance } of reductions) {
@@ -64,13 +66,21 @@ test('permute reorders the axes and split cuts one, as in PyTorch', () => {
   }
   const x = gpt.zeros([2, 3, 5])
   assert.deepEqual(x.permute([0, -1, 1]).shape, [2, 5, 3])
-  for (const dims of [[0, 1], [0, 1, 1], [0, 1, 3], undefined, 2]) {
+  for (const dims of [
+    [0, 1],
+    [0, 1, 1],
+    [0, 1, 3],
+    [-1n, 0, 1],
+    ['0', 1, 2],
+    [0, 1.5, 2],
+  ]) {
     assertRefuses(
       () => x.permute(untyped(dims)),
       'VALUE',
       /^permute: dims should name each of 3 axes once, got/,
     )
   }
+  assertRefuses(() => x.permute(untyped(2)), 'TYPE', /^permute: dims should be an array of axes, got 2$/)
   assertRefuses(() => x.split(0), 'VALUE', /^split: size should be/)
   assertRefuses(() => x.split(2, { dim: 3 }), 'VALUE', /^split: dim should be an axis from -3 to 2/)
 })
@@ -129,6 +139,22 @@ test('tensor takes a number, nested arrays, and flat or typed arrays with a shap
   assert.deepEqual(gpt.tensor([]).shape, [0])
   assert.deepEqual(gpt.tensor([[], []]).shape, [2, 0])
   assert.equal(gpt.tensor([0.1]).item(), Math.fround(0.1))
+})
+
+test('arrays and typed arrays of another realm are taken like our own', () => {
+  const foreign = runInNewContext(`({
+    nested: [[1, 2], [3, 4]], typed: new Float64Array([1, 2, 3, 4]), shape: [2, 2], tokens: new Int32Array([1, 0]),
+    disguised: new (class extends Float32Array { get length() { return 1000 } })(4)
+  })`)
+  const expected = [
+    [1, 2],
+    [3, 4],
+  ]
+  assert.deepEqual(gpt.tensor(foreign.nested).toArray(), expected)
+  assert.deepEqual(gpt.tensor(foreign.typed, foreign.shape).toArray(), expected)
+  assert.deepEqual(gpt.tensor([untyped(foreign.typed)]).toArray(), [[1, 2, 3, 4]])
+  assert.deepEqual(gpt.tensor(foreign.disguised).shape, [4])
+  assert.deepEqual(new gpt.Embedding(2, 3).forward(foreign.tokens).shape, [2, 3])
 })
 
 test('tensor refuses values of uneven length, wrong type or wrong size, and names the place', () => {
@@ -206,6 +232,131 @@ test('using a disposed tensor is an error; disposing it again is not', () => {
     () => new gpt.ReLU().forward(x),
   ]
   for (const use of uses) assertRefuses(use, 'DISPOSED', /disposed/)
+})
+
+test('a gradient that does not fit is refused when it is assigned', () => {
+  const x = gpt.zeros([2, 2])
+  const [gone, fits] = [gpt.ones([2, 2]), gpt.ones([2, 2])]
+  gone.dispose()
+  const assign = (/** @type {unknown} */ value) => () => (x.grad = untyped(value))
+  assertRefuses(assign(gpt.zeros([1])), 'SHAPE', /^Tensor.grad: value should have shape \[2, 2\], got \[1\]$/)
+  assertRefuses(assign(gpt.zeros([4])), 'SHAPE', /got \[4\]$/)
+  assertRefuses(assign(gone), 'DISPOSED', /^Tensor.grad: value should be a live Tensor/)
+  assertRefuses(assign(other.zeros([2, 2])), 'VALUE', /should come from the same load\(\)/)
+  assertRefuses(assign(x), 'VALUE', /^Tensor.grad: value should be another Tensor, got the tensor itself$/)
+  for (const value of [undefined, [], 5, { ...fits }, new Proxy(fits, {})]) {
+    assertRefuses(assign(value), 'TYPE', /^Tensor.grad: value should be a Tensor or null, got/)
+  }
+  assert.equal(x.grad, null)
+  x.grad = fits
+  assert.equal(x.grad, fits)
+  x.grad = null
+  x.dispose()
+  assertRefuses(assign(fits), 'DISPOSED', /^Tensor.grad: the tensor should be live/)
+})
+
+test('an assigned gradient that was disposed counts as none', () => {
+  const layer = new gpt.Linear(2, 2)
+  const gradient = gpt.ones([2, 2])
+  layer.weight.grad = gradient
+  gradient.dispose()
+  layer.forward(gpt.ones([1, 2]))
+  layer.backward(gpt.ones([1, 2]))
+  assert.deepEqual(layer.weight.grad.toArray(), [
+    [1, 1],
+    [1, 1],
+  ])
+})
+
+test('tensors that are each other’s gradients are disposed once, however long the chain', () => {
+  const chain = Array.from({ length: 20_000 }, () => gpt.zeros([]))
+  chain.forEach((x, i) => (x.grad = chain[(i + 1) % chain.length]))
+  chain[0].dispose()
+  assert.ok(chain.every(({ disposed }) => disposed))
+})
+
+test('nothing that a program sets on a tensor changes the place and the size that kernels use', () => {
+  const x = gpt.ones([4])
+  const innocent = gpt.zeros([64])
+  const { byteOffset } = x
+  for (const name of ['shape', 'size', 'byteOffset', 'data', 'runtime', 'pointerTo', 'checkUsable']) {
+    assert.throws(() => (untyped(x)[name] = 64), TypeError, name)
+    assert.throws(() => Object.defineProperty(x, name, { value: 64 }), TypeError, name)
+    assert.throws(() => Object.defineProperty(Object.getPrototypeOf(x), name, { value: 64 }), TypeError, name)
+  }
+  assert.throws(() => Object.setPrototypeOf(x, { byteOffset: 0 }), TypeError)
+  assert.throws(() => (untyped(x.shape)[0] = 64), TypeError)
+  assert.deepEqual([x.shape, x.size, x.byteOffset], [[4], 4, byteOffset])
+  const Tensor = untyped(x).constructor
+  class Fake extends Tensor {
+    get byteOffset() {
+      return innocent.byteOffset
+    }
+  }
+  for (const Class of [Tensor, Fake]) {
+    assertRefuses(() => new Class(untyped(x).runtime, [64], x), 'TYPE', /^Tensor: a tensor should be made by/)
+  }
+  const forged = Object.create(x, { size: { value: 64 }, shape: { value: [64] } })
+  assertRefuses(() => new gpt.ReLU().forward(forged), 'TYPE', /^ReLU.forward: x should be a Tensor, got/)
+  assert.deepEqual(new Set(innocent.data), new Set([0]))
+})
+
+test('a shape and an index are read once: a getter that changes cannot slip past the check', () => {
+  /** @param {number[]} values of element 0, one for each time it is read @param {...number} rest */
+  const changing = (values, ...rest) => {
+    const array = [0, ...rest]
+    Object.defineProperty(array, 0, { get: () => (values.length > 1 ? values.shift() : values[0]) })
+    return array
+  }
+  const innocent = gpt.zeros([64])
+  assert.deepEqual(gpt.zeros(changing([2, 1000])).shape, [2])
+  assert.deepEqual(gpt.randn(changing([2, 1000], 3)).size, 6)
+  assert.deepEqual(gpt.tensor([1, 2], changing([2, 1000])).shape, [2])
+  assert.deepEqual(gpt.ones([6]).reshape(changing([2, 1000], 3)).shape, [2, 3])
+  assert.deepEqual(gpt.ones([6]).reshape(changing([2, 1000], -1)).shape, [2, 3])
+  assert.deepEqual(gpt.ones([2, 3]).permute(changing([1, 7], 0)).shape, [3, 2])
+  assert.deepEqual(gpt.tensor(changing([2, 1000])).toArray(), [2])
+  assert.deepEqual(new gpt.Embedding(3, 1).forward(changing([2, 1e6])).shape, [1, 1])
+  assert.equal(
+    gpt
+      .crossEntropy(gpt.zeros([1, 3]), changing([2, 1e6]))
+      .item()
+      .toFixed(4),
+    '1.0986',
+  )
+  assert.deepEqual(new Set(innocent.data), new Set([0]))
+})
+
+test('a shape may be any array: a Proxy, one of a subclass or of another realm', () => {
+  class Odd extends Array {
+    /** @override */
+    static get [Symbol.species]() {
+      return /** @type {any} */ (Set)
+    }
+    /** @override @returns {any} */
+    [Symbol.iterator]() {
+      return [1000][Symbol.iterator]()
+    }
+  }
+  for (const shape of [
+    new Proxy([2, 3], {}),
+    Odd.of(2, 3),
+    runInNewContext('[2, 3]'),
+    Object.freeze([2, 3]),
+  ]) {
+    const x = gpt.zeros(shape)
+    assert.deepEqual([x.shape, x.size], [[2, 3], 6])
+    assert.deepEqual(x.reshape(shape).shape, [2, 3])
+  }
+})
+
+test('a tensor can be made of its own data, also when that grows the heap', async () => {
+  const own = await loadForTest()
+  const x = own.randn([1000, 300])
+  const before = own.exports.memory.buffer.byteLength
+  const copies = [own.tensor(x.data, x.shape)]
+  while (own.exports.memory.buffer.byteLength === before) copies.push(own.tensor(x.data, x.shape))
+  for (const copy of copies) assert.deepEqual(copy.data, x.data)
 })
 
 test('console.log shows a tensor as PyTorch prints it', () => {

@@ -10,45 +10,123 @@
 
 import { GptLayersError } from './errors.js'
 
-/** Longer strings are cut in error messages. */
+/** Longer strings and names are cut in error messages. */
 const MAX_STRING = 40
 
 /** Longer arrays are named by their length in error messages. */
 const MAX_ARRAY = 8
 
+/** The most axes of a tensor: PyTorch's limit for most operations. It also ends a walk into a cyclic array. */
+export const MAX_AXES = 64
+
 /**
  * A short text for any value, for an error message: `3`, `"tanh"`, `[2, 5]`, `an array of 100`, `a Tensor`.
+ * It never throws, whatever the value's own code does.
  *
  * @param {unknown} value
  * @returns {string}
  */
 export function describe(value) {
+  try {
+    return describeAny(value)
+  } catch {
+    return typeof value === 'function' ? 'a function' : 'an object'
+  }
+}
+
+/** @param {unknown} value @returns {string} */
+function describeAny(value) {
   if (value === null || value === undefined) return String(value)
   switch (typeof value) {
     case 'number':
       return Object.is(value, -0) ? '-0' : String(value)
     case 'bigint':
-      return `${value}n`
+      return `${cut(String(value))}n`
     case 'string':
-      return JSON.stringify(value.length > MAX_STRING ? `${value.slice(0, MAX_STRING)}…` : value)
+      return JSON.stringify(cut(value))
     case 'function':
-      return `function ${value.name || '(anonymous)'}`
+      return `function ${nameOf(value) ?? '(anonymous)'}`
     case 'object':
       return describeObject(value)
     default:
-      return String(value) // a boolean or a symbol
+      return cut(String(value)) // a boolean or a symbol
   }
 }
 
 /** @param {object} value @returns {string} */
 function describeObject(value) {
   if (Array.isArray(value)) {
-    const isShort = value.length <= MAX_ARRAY && value.every((item) => typeof item === 'number')
-    return isShort ? `[${value.join(', ')}]` : `an array of ${value.length}`
+    const length = Number(value.length)
+    const items = length <= MAX_ARRAY ? Array.from({ length }, (_, i) => value[i]) : [undefined]
+    return items.every((item) => typeof item === 'number') ? `[${items.join(', ')}]` : `an array of ${length}`
   }
-  const name = Object.getPrototypeOf(value)?.constructor?.name
-  if (!name || name === 'Object') return 'an object'
-  return `${/^[AEIOU]/.test(name) ? 'an' : 'a'} ${name}`
+  const name = nameOf(Object.getPrototypeOf(value)?.constructor)
+  if (name === undefined || name === 'Object') return 'an object'
+  return `${/^[AEIO]/.test(name) ? 'an' : 'a'} ${name}`
+}
+
+/** @param {string} text @returns {string} */
+const cut = (text) => (text.length > MAX_STRING ? `${text.slice(0, MAX_STRING)}…` : text)
+
+/** @param {{ name?: unknown } | undefined} value a function @returns {string | undefined} its name, if any */
+function nameOf(value) {
+  const name = value?.name
+  return typeof name === 'string' && name !== '' ? cut(name) : undefined
+}
+
+/**
+ * Reads what the user gave. A getter or a Proxy there may run any code, so read each value once: check and
+ * use the copy.
+ *
+ * @template T
+ * @param {string} where
+ * @param {string} name
+ * @param {() => T} read
+ * @returns {T}
+ * @throws {GptLayersError} TYPE where the user's own code throws
+ */
+export function readGiven(where, name, read) {
+  try {
+    return read()
+  } catch (cause) {
+    if (cause instanceof GptLayersError) throw cause
+    const message = `${where}: ${name} should be readable, got one that throws when it is read`
+    throw new GptLayersError('TYPE', message, { cause })
+  }
+}
+
+/** @param {unknown} value @returns {value is unknown[]} Array.isArray, false for a Proxy that was revoked */
+export function isArray(value) {
+  try {
+    return Array.isArray(value)
+  } catch {
+    return false
+  }
+}
+
+/**
+ * @param {string} where
+ * @param {string} name
+ * @param {unknown} value
+ * @param {string} expected in words: `an array of sizes`
+ * @param {number} [limit] the most elements
+ * @returns {unknown[]} a copy of the array, undefined in place of holes
+ * @throws {GptLayersError} TYPE, VALUE
+ */
+export function copyArray(where, name, value, expected, limit = 2 ** 32 - 1) {
+  if (!isArray(value)) {
+    throw new GptLayersError('TYPE', `${where}: ${name} should be ${expected}, got ${describe(value)}`)
+  }
+  return readGiven(where, name, () => {
+    const length = Number(value.length)
+    if (length > limit) {
+      throw new GptLayersError(
+        'VALUE',
+        `${where}: ${name} should have at most ${limit} elements, got ${length}`,
+      )
+    }
+    return Array.from({ length }, (_, i) => value[i])
+  })
 }
 
 /**
@@ -148,18 +226,19 @@ export function checkChoice(where, name, value, choices) {
 }
 
 /**
- * A shape: an array of sizes, each an integer >= 0. The shape of a single value is `[]`.
+ * A shape: an array of at most 64 sizes, each an integer >= 0. The shape of a single value is `[]`.
  *
  * @param {string} where
  * @param {unknown} shape
- * @returns {asserts shape is readonly number[]}
+ * @returns {number[]} a copy
+ * @throws {GptLayersError} TYPE, VALUE
  */
 export function checkShape(where, shape) {
-  if (!Array.isArray(shape)) {
-    throw new GptLayersError('TYPE', `${where}: shape should be an array of sizes, got ${describe(shape)}`)
-  }
   const isSize = (/** @type {number} */ n) => Number.isSafeInteger(n) && n >= 0
-  shape.forEach((size, i) => checkNumber(where, `shape[${i}]`, size, 'a non-negative integer', isSize))
+  return copyArray(where, 'shape', shape, 'an array of sizes', MAX_AXES).map((size, i) => {
+    checkNumber(where, `shape[${i}]`, size, 'a non-negative integer', isSize)
+    return size
+  })
 }
 
 /**
@@ -189,7 +268,7 @@ export function checkSameShape(where, name, shape, expected) {
 export function checkOptions(where, options, defaults) {
   const given = checkObject(where, 'options', options)
   const result = { ...defaults }
-  for (const [name, value] of Object.entries(given)) {
+  for (const [name, value] of readGiven(where, 'options', () => Object.entries(given))) {
     if (!Object.hasOwn(defaults, name)) {
       const known = Object.keys(defaults).join(', ')
       throw new GptLayersError('VALUE', `${where}: options should be among ${known}, got ${describe(name)}`)
@@ -206,7 +285,7 @@ export function checkOptions(where, options, defaults) {
  * @returns {Record<string, unknown>}
  */
 export function checkObject(where, name, value) {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  if (typeof value !== 'object' || value === null || isArray(value)) {
     throw new GptLayersError('TYPE', `${where}: ${name} should be an object, got ${describe(value)}`)
   }
   return /** @type {Record<string, unknown>} */ (value)

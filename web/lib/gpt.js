@@ -1,7 +1,8 @@
 /** @import { Indices } from './tensor/indices.js' */
 /** @import { Loss } from './losses/loss.js' */
 /** @import { Exports, Runtime } from './runtime/runtime.js' */
-/** @import { NestedArray, NumberArray } from './tensor/nested.js' */
+/** @import { NestedArray } from './tensor/nested.js' */
+/** @import { NumberArray } from './typed.js' */
 
 import { checkNumber, checkObject, checkShape, describe } from './check.js'
 import { BoundClasses } from './classes.js'
@@ -36,6 +37,7 @@ export class Gpt extends BoundClasses {
      * @readonly @type {Exports}
      */
     this.exports = runtime.exports
+    Object.freeze(this)
   }
 
   /**
@@ -45,7 +47,7 @@ export class Gpt extends BoundClasses {
    * @returns {number}
    */
   get threads() {
-    return this.#runtime.threads
+    return Gpt.#own(this, 'threads').threads
   }
 
   /**
@@ -60,8 +62,9 @@ export class Gpt extends BoundClasses {
    */
   manualSeed(n) {
     checkNumber('manualSeed', 'n', n, 'a safe integer', Number.isSafeInteger)
-    this.#runtime.memory.checkLive('manualSeed')
-    this.#runtime.generator.seed(n)
+    const runtime = Gpt.#own(this, 'manualSeed')
+    runtime.memory.checkLive('manualSeed')
+    runtime.generator.seed(n)
   }
 
   /**
@@ -72,8 +75,9 @@ export class Gpt extends BoundClasses {
    * @throws {GptLayersError} TYPE, VALUE, MEMORY, DISPOSED
    */
   randn(shape) {
-    const tensor = this.#empty('randn', shape)
-    this.#runtime.generator.normal(tensor)
+    const runtime = Gpt.#own(this, 'randn')
+    const tensor = empty(runtime, 'randn', shape)
+    runtime.generator.normal(tensor)
     return tensor
   }
 
@@ -85,8 +89,9 @@ export class Gpt extends BoundClasses {
    * @throws {GptLayersError} TYPE, VALUE, MEMORY, DISPOSED
    */
   rand(shape) {
-    const tensor = this.#empty('rand', shape)
-    this.#runtime.generator.uniform(tensor)
+    const runtime = Gpt.#own(this, 'rand')
+    const tensor = empty(runtime, 'rand', shape)
+    runtime.generator.uniform(tensor)
     return tensor
   }
 
@@ -102,7 +107,7 @@ export class Gpt extends BoundClasses {
    * @example gpt.tensor(new Float32Array(6), [2, 3])
    */
   tensor(values, shape) {
-    return Tensor.from(this.#runtime, values, shape)
+    return Tensor.from(Gpt.#own(this, 'tensor'), values, shape)
   }
 
   /**
@@ -111,7 +116,7 @@ export class Gpt extends BoundClasses {
    * @throws {GptLayersError} TYPE, VALUE, MEMORY, DISPOSED
    */
   zeros(shape) {
-    const tensor = this.#empty('zeros', shape)
+    const tensor = empty(Gpt.#own(this, 'zeros'), 'zeros', shape)
     tensor.data.fill(0)
     return tensor
   }
@@ -122,7 +127,7 @@ export class Gpt extends BoundClasses {
    * @throws {GptLayersError} TYPE, VALUE, MEMORY, DISPOSED
    */
   ones(shape) {
-    const tensor = this.#empty('ones', shape)
+    const tensor = empty(Gpt.#own(this, 'ones'), 'ones', shape)
     tensor.data.fill(1)
     return tensor
   }
@@ -142,7 +147,7 @@ export class Gpt extends BoundClasses {
    * @example const norm = gpt.clipGradNorm(model.parameters(), 1)
    */
   clipGradNorm(parameters, maxNorm) {
-    return clipGradNorm(this.#runtime, parameters, maxNorm)
+    return clipGradNorm(Gpt.#own(this, 'clipGradNorm'), parameters, maxNorm)
   }
 
   /**
@@ -176,11 +181,12 @@ export class Gpt extends BoundClasses {
    */
   loadSafetensors(bytes) {
     const where = 'loadSafetensors'
+    const runtime = Gpt.#own(this, where)
     const entries = Object.entries(decodeSafetensors(where, bytes))
-    return this.#runtime.scope(() =>
+    return runtime.scope(() =>
       Object.fromEntries(
         entries.map(([name, { shape, prepare }]) => {
-          const tensor = Tensor.empty(this.#runtime, where, shape)
+          const tensor = Tensor.empty(runtime, where, shape)
           tensor.data.set(prepare()())
           return [name, tensor]
         }),
@@ -204,7 +210,7 @@ export class Gpt extends BoundClasses {
    * console.log(loss.item())
    */
   crossEntropy(logits, targets) {
-    return crossEntropy(this.#runtime, logits, targets)
+    return crossEntropy(Gpt.#own(this, 'crossEntropy'), logits, targets)
   }
 
   /**
@@ -218,7 +224,7 @@ export class Gpt extends BoundClasses {
    * @example gpt.mse(gpt.tensor([1, 2]), gpt.tensor([0, 0])).item() // 2.5
    */
   mse(prediction, target) {
-    return mse(this.#runtime, prediction, target)
+    return mse(Gpt.#own(this, 'mse'), prediction, target)
   }
 
   /**
@@ -235,8 +241,9 @@ export class Gpt extends BoundClasses {
     if (typeof fn !== 'function') {
       throw new GptLayersError('TYPE', `scope: fn should be a function, got ${describe(fn)}`)
     }
-    this.#runtime.memory.checkLive('scope')
-    return this.#runtime.scope(fn)
+    const runtime = Gpt.#own(this, 'scope')
+    runtime.memory.checkLive('scope')
+    return runtime.scope(fn)
   }
 
   /**
@@ -244,7 +251,7 @@ export class Gpt extends BoundClasses {
    * an error; disposing again is not.
    */
   dispose() {
-    this.#runtime.dispose()
+    Gpt.#own(this, 'dispose').dispose()
   }
 
   // See Tensor's.
@@ -252,9 +259,18 @@ export class Gpt extends BoundClasses {
     this.dispose()
   }
 
-  /** @param {string} where @param {readonly number[]} shape */
-  #empty(where, shape) {
-    checkShape(where, shape)
-    return Tensor.empty(this.#runtime, where, shape)
+  /**
+   * @param {unknown} value the `this` of a method, which a caller may choose
+   * @param {string} where
+   * @returns {Runtime}
+   * @throws {GptLayersError} TYPE
+   */
+  static #own(value, where) {
+    if (typeof value === 'object' && value !== null && #runtime in value) return value.#runtime
+    const expected = 'the instance that load() returned; call it as a method, and of no Proxy'
+    throw new GptLayersError('TYPE', `${where}: this should be ${expected}`)
   }
 }
+
+/** @param {Runtime} runtime @param {string} where @param {unknown} shape */
+const empty = (runtime, where, shape) => Tensor.empty(runtime, where, checkShape(where, shape))

@@ -7,7 +7,7 @@
 /** @typedef {import('./load.js').Build} Build */
 /** @typedef {import('./runtime/runtime.js').Exports} Exports */
 /** @typedef {import('./tensor/nested.js').NestedArray} NestedArray */
-/** @typedef {import('./tensor/nested.js').NumberArray} NumberArray */
+/** @typedef {import('./typed.js').NumberArray} NumberArray */
 /** @typedef {import('./layers/forward.js').Context} Context */
 /** @typedef {import('./layers/forward.js').ForwardEvent} ForwardEvent */
 /** @typedef {import('./layers/forward.js').ForwardListener} ForwardListener */

@@ -23,9 +23,9 @@
 // | I8, U8, I16, U16, I32, U32, I64, U64 | 1 to 8 | exact, otherwise an error |
 // | BOOL | 1 | 0 or 1 |
 
-import { describe } from '../check.js'
 import { GptLayersError } from '../errors.js'
 import { checkLiveTensor } from '../tensor/check.js'
+import { checkBytes } from '../typed.js'
 import { isFloat, toFloat32 } from './dtypes.js'
 import { notSafetensors, readHeader } from './header.js'
 
@@ -89,11 +89,7 @@ export function encodeSafetensors(where, dict) {
  *   file; UNSUPPORTED for other dtypes than those above
  */
 export function decodeSafetensors(where, file) {
-  const bytes = file instanceof ArrayBuffer ? new Uint8Array(file) : file
-  if (!(bytes instanceof Uint8Array)) {
-    const given = describe(file)
-    throw new GptLayersError('TYPE', `${where}: bytes should be a Uint8Array or an ArrayBuffer, got ${given}`)
-  }
+  const bytes = checkBytes(where, 'bytes', file)
   if (bytes.length < LENGTH_BYTES) throw notSafetensors(where, `${bytes.length} bytes`)
   const headerBytes = new DataView(copyOf(bytes, 0, LENGTH_BYTES)).getBigUint64(0, true)
   if (headerBytes > MAX_HEADER) {

@@ -3,7 +3,7 @@
 
 import { describe } from '../check.js'
 import { GptLayersError } from '../errors.js'
-import { checkTensor, checkTensorOf } from '../tensor/check.js'
+import { checkTensor } from '../tensor/check.js'
 
 /**
  * An array of live tensors, each of them once.
@@ -41,15 +41,13 @@ export function checkParameters(runtime, where, parameters) {
  * @param {Runtime} runtime
  * @param {string} where
  * @param {readonly Tensor[]} parameters
- * @returns {{ parameter: Tensor, grad: Tensor }[]}
- * @throws {GptLayersError} TYPE, VALUE, SHAPE, DISPOSED
+ * @returns {{ parameter: Tensor, grad: Tensor }[]} each gradient has its parameter's shape
+ * @throws {GptLayersError} TYPE, VALUE, DISPOSED
  */
 export function withGradients(runtime, where, parameters) {
   return parameters.flatMap((parameter, i) => {
     checkTensor(runtime, where, `parameters[${i}]`, parameter)
     const { grad } = parameter
-    if (grad === null || grad.disposed) return []
-    checkTensorOf(runtime, where, `parameters[${i}].grad`, grad, parameter.shape)
-    return [{ parameter, grad }]
+    return grad === null || grad.disposed ? [] : [{ parameter, grad }]
   })
 }

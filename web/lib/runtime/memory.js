@@ -145,6 +145,16 @@ export class Memory {
   }
 
   /**
+   * @template {object} T
+   * @param {T} values
+   * @returns {values is T & ArrayBufferView & { slice(): T }} whether it is a view of this heap, which is
+   *   detached when the heap grows
+   */
+  isView(values) {
+    return ArrayBuffer.isView(values) && values.buffer === this.#memory?.buffer
+  }
+
+  /**
    * @param {string} where
    * @param {number} bytes
    * @returns {Storage} a new block, held by one tensor

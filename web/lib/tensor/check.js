@@ -2,9 +2,9 @@
 
 /** @import { Runtime } from '../runtime/runtime.js' */
 
-import { checkSameShape, describe } from '../check.js'
+import { checkSameShape } from '../check.js'
 import { GptLayersError } from '../errors.js'
-import { Tensor } from './tensor.js'
+import { notTensor, Tensor } from './tensor.js'
 
 /**
  * @param {Runtime} runtime
@@ -35,8 +35,8 @@ export function checkLiveTensor(where, name, value) {
 
 /** @param {string} where @param {string} name @param {unknown} value @returns {Tensor} */
 function asTensor(where, name, value) {
-  if (value instanceof Tensor) return value
-  throw new GptLayersError('TYPE', `${where}: ${name} should be a Tensor, got ${describe(value)}`)
+  if (Tensor.isTensor(value)) return value
+  throw notTensor(where, name, 'a Tensor', value)
 }
 
 /**

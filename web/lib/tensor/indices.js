@@ -1,11 +1,13 @@
 /** @import { Runtime } from '../runtime/runtime.js' */
-/** @import { NestedArray, NumberArray } from './nested.js' */
+/** @import { NumberArray } from '../typed.js' */
+/** @import { NestedArray } from './nested.js' */
 
-import { describe } from '../check.js'
+import { describe, isArray } from '../check.js'
 import { GptLayersError } from '../errors.js'
 import { checkTensor } from './check.js'
-import { flatten, isTyped } from './nested.js'
-import { Tensor } from './tensor.js'
+import { isTyped } from '../typed.js'
+import { flatten } from './nested.js'
+import { notTensor, Tensor } from './tensor.js'
 
 /**
  * Integers such as tokens: one number, nested arrays, a typed array, or a Tensor whose elements are integers.
@@ -63,13 +65,10 @@ export function storeIndices(runtime, where, { indices, shape }) {
  * @returns {{ data: ArrayLike<number>, shape: readonly number[] }}
  */
 function dataOf(runtime, where, name, value) {
-  if (value instanceof Tensor) return checkTensor(runtime, where, name, value)
-  if (typeof value === 'number' || Array.isArray(value) || isTyped(value)) return flatten(where, name, value)
-  throw new GptLayersError(
-    'TYPE',
-    `${where}: ${name} should be integers (a number, nested arrays, a typed array or a Tensor), ` +
-      `got ${describe(value)}`,
-  )
+  if (typeof value === 'number' || isArray(value) || isTyped(value)) return flatten(where, name, value)
+  if (Tensor.isTensor(value)) return checkTensor(runtime, where, name, value)
+  const expected = 'integers (a number, nested arrays, a typed array or a Tensor)'
+  throw notTensor(where, name, expected, value)
 }
 
 /**

@@ -1,64 +1,68 @@
-import { describe } from '../check.js'
+import { describe, isArray, MAX_AXES, readGiven } from '../check.js'
 import { GptLayersError } from '../errors.js'
+import { checkTyped, isTyped } from '../typed.js'
 import { sameShape } from './shape.js'
 
 // Two types, because TypeScript resolves a recursive alias in JSDoc only by way of a generic one.
 /** A number, or arrays of numbers nested to any depth. @typedef {number | NestedList} NestedArray */
 /** @typedef {Array<NestedArray>} NestedList */
 
-/**
- * A typed array of numbers, not of bigints.
- *
- * @typedef {Float32Array | Float64Array | Int8Array | Uint8Array | Uint8ClampedArray | Int16Array
- *   | Uint16Array | Int32Array | Uint32Array} NumberArray
- */
-
-/** @param {unknown} value @returns {value is NumberArray} */
-export function isTyped(value) {
-  return (
-    ArrayBuffer.isView(value) &&
-    !(value instanceof DataView) &&
-    !(value instanceof BigInt64Array || value instanceof BigUint64Array)
-  )
-}
+/** The shape of a number. @type {readonly number[]} */
+const SINGLE = []
 
 /**
  * @param {string} where
  * @param {string} name
  * @param {unknown} values a number, nested arrays of numbers, or a typed array
- * @returns {{ data: ArrayLike<number>, shape: number[] }} the numbers in row-major order, and the shape of
- *   the nesting
- * @throws {GptLayersError} TYPE; SHAPE where arrays of one level differ in shape
+ * @returns {{ data: ArrayLike<number>, shape: readonly number[] }} the numbers in row-major order: a copy, or
+ *   a plain view of a typed array; and the shape of the nesting
+ * @throws {GptLayersError} TYPE; SHAPE where arrays of one level differ in shape; VALUE for more than 64
+ *   levels, such as those of an array that contains itself
  */
 export function flatten(where, name, values) {
-  if (isTyped(values)) return { data: values, shape: [values.length] }
+  if (isTyped(values)) {
+    const data = checkTyped(where, name, values)
+    return { data, shape: [data.length] }
+  }
   /** @type {number[]} */
   const data = []
-  const visit = (/** @type {unknown} */ value, /** @type {string} */ path) => {
+  /** @type {number[]} of the element at hand, one for each level */
+  const indices = []
+  const place = () => name + indices.map((index) => `[${index}]`).join('')
+  /** @type {(value: unknown) => readonly number[]} */
+  const visit = (value) => {
     if (typeof value === 'number') {
       data.push(value)
-      return []
+      return SINGLE
     }
-    if (!Array.isArray(value) && !isTyped(value)) {
+    const items = isTyped(value) ? checkTyped(where, place(), value) : isArray(value) ? value : null
+    if (items === null) {
       throw new GptLayersError(
         'TYPE',
-        `${where}: ${path} should be a number or an array, got ${describe(value)}`,
+        `${where}: ${place()} should be a number or an array, got ${describe(value)}`,
       )
     }
-    /** @type {number[] | undefined} */
+    if (indices.length === MAX_AXES) {
+      throw new GptLayersError('VALUE', `${where}: ${name} should have at most ${MAX_AXES} levels, got more`)
+    }
+    /** @type {readonly number[] | undefined} */
     let first
-    for (let i = 0; i < value.length; i++) {
-      const shape = visit(value[i], `${path}[${i}]`)
+    const length = Number(items.length)
+    for (let i = 0; i < length; i++) {
+      indices.push(i)
+      const shape = visit(items[i])
       first ??= shape
       if (!sameShape(shape, first)) {
+        indices.pop()
         throw new GptLayersError(
           'SHAPE',
-          `${where}: ${path}[${i}] should have shape [${first.join(', ')}] like ${path}[0], ` +
+          `${where}: ${place()}[${i}] should have shape [${first.join(', ')}] like ${place()}[0], ` +
             `got [${shape.join(', ')}]`,
         )
       }
+      indices.pop()
     }
-    return [value.length, ...(first ?? [])]
+    return [length, ...(first ?? SINGLE)]
   }
-  return { shape: visit(values, name), data }
+  return readGiven(where, name, () => ({ shape: visit(values), data }))
 }

@@ -4,8 +4,25 @@ import { GptLayersError } from '../errors.js'
 /** @param {readonly number[]} shape @returns {number} how many elements it has */
 export const sizeOf = (shape) => shape.reduce((product, size) => product * size, 1)
 
+/** The elements that 4 GiB of memory hold. */
+const MAX_ELEMENTS = 2 ** 30
+
+/**
+ * Kernels take products of some sizes of a shape as 32-bit numbers. A shape with a size of 0 needs no memory
+ * whatever its other sizes are, so their product has a limit of its own.
+ *
+ * @param {string} where
+ * @param {readonly number[]} shape
+ * @throws {GptLayersError} VALUE
+ */
+export function checkElements(where, shape) {
+  if (!shape.includes(0) || sizeOf(shape.filter((size) => size > 0)) <= MAX_ELEMENTS) return
+  const expected = 'sizes whose product, without those of 0, is at most 2^30'
+  throw new GptLayersError('VALUE', `${where}: shape should have ${expected}, got [${shape.join(', ')}]`)
+}
+
 /** @param {readonly number[]} a @param {readonly number[]} b @returns {boolean} */
-export const sameShape = (a, b) => a.length === b.length && a.every((size, i) => size === b[i])
+export const sameShape = (a, b) => a === b || (a.length === b.length && a.every((size, i) => size === b[i]))
 
 /**
  * @param {string} where

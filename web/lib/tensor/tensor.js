@@ -2,22 +2,37 @@
 /** @import { Pointer, Runtime } from '../runtime/runtime.js' */
 /** @import { Storage } from '../runtime/memory.js' */
 /** @import { BinaryKernel } from './elementwise.js' */
-/** @import { NestedArray, NumberArray } from './nested.js' */
+/** @import { NumberArray } from '../typed.js' */
+/** @import { NestedArray } from './nested.js' */
 
-import { checkBoolean, checkNumber, checkOptions, checkShape, describe } from '../check.js'
+import {
+  checkBoolean,
+  checkNumber,
+  checkOptions,
+  checkSameShape,
+  checkShape,
+  copyArray,
+  describe,
+  MAX_AXES,
+} from '../check.js'
 import { GptLayersError } from '../errors.js'
 import { binary, sqrt } from './elementwise.js'
 import { matmul } from './matmul.js'
 import { flatten } from './nested.js'
 import { formatTensor } from './print.js'
 import { mean, variance } from './reduce.js'
-import { sameShape, sizeOf } from './shape.js'
+import { checkElements, sameShape, sizeOf } from './shape.js'
 import { split } from './split.js'
 import { permute } from './transpose.js'
+
+/** What the constructor wants to see: only this file can make tensors. */
+const KEY = Symbol('key')
 
 /**
  * A float32 tensor, row-major and contiguous, in the memory of the instance that made it. Make one with
  * `gpt.tensor`, `gpt.zeros`, `gpt.ones`, `gpt.rand` or `gpt.randn`.
+ *
+ * A tensor and its class are frozen: kernels rely on its shape and its place. The elements can change.
  */
 export class Tensor {
   /** Private, so that deepEqual and other walks over a tensor do not enter it. @type {Runtime} */ #runtime
@@ -26,18 +41,35 @@ export class Tensor {
 
   /**
    * @internal
+   * @param {symbol} key
    * @param {Runtime} runtime
    * @param {readonly number[]} shape
    * @param {Storage} storage
    */
-  constructor(runtime, shape, storage) {
+  constructor(key, runtime, shape, storage) {
+    if (key !== KEY) {
+      const expected = 'made by gpt.tensor, gpt.zeros or another function of an instance'
+      throw new GptLayersError('TYPE', `Tensor: a tensor should be ${expected}, got new`)
+    }
     this.#runtime = runtime
     /** The size of each axis; `[]` for a single value. @type {readonly number[]} @readonly */
     this.shape = Object.freeze([...shape])
     /** The number of elements. @readonly @type {number} */
-    this.size = sizeOf(shape)
+    this.size = sizeOf(this.shape)
     this.#storage = storage
+    Object.freeze(this) // private fields stay writable
     runtime.memory.track(this)
+  }
+
+  /**
+   * Whether value is a tensor itself. A Proxy of one is none, although `instanceof` says so.
+   *
+   * @internal
+   * @param {unknown} value
+   * @returns {value is Tensor}
+   */
+  static isTensor(value) {
+    return typeof value === 'object' && value !== null && #storage in value
   }
 
   /** @internal @returns {Runtime} */
@@ -56,7 +88,8 @@ export class Tensor {
    * @throws {GptLayersError} MEMORY, DISPOSED
    */
   static empty(runtime, where, shape) {
-    return new Tensor(runtime, shape, runtime.memory.store(where, sizeOf(shape) * 4))
+    checkElements(where, shape)
+    return new Tensor(KEY, runtime, shape, runtime.memory.store(where, sizeOf(shape) * 4))
   }
 
   /**
@@ -69,9 +102,9 @@ export class Tensor {
    * @returns {Tensor}
    */
   static from(runtime, values, shape) {
-    if (shape !== undefined) checkShape('tensor', shape)
+    const given = shape === undefined ? undefined : checkShape('tensor', shape)
     const { data, shape: nesting } = flatten('tensor', 'values', values)
-    const wanted = shape ?? nesting
+    const wanted = given ?? nesting
     const fits = sameShape(nesting, wanted) || (nesting.length === 1 && data.length === sizeOf(wanted))
     if (!fits) {
       throw new GptLayersError(
@@ -80,28 +113,44 @@ export class Tensor {
           `[${wanted.join(', ')}], got shape [${nesting.join(', ')}]`,
       )
     }
+    // A view of our own heap is detached when the new tensor grows the heap.
+    const source = runtime.memory.isView(data) ? data.slice() : data
     const tensor = Tensor.empty(runtime, 'tensor', wanted)
-    tensor.data.set(data)
+    tensor.data.set(source)
     return tensor
   }
 
   /**
    * The sum of the gradients that backward passes have added since `zeroGrad`, of this tensor's shape; null
-   * before the first. Only a layer's parameters have one.
+   * before the first. Only a layer's parameters have one. One that was disposed counts as none.
+   *
+   * Assigning checks: null, or another live tensor of the same shape and instance.
    *
    * @type {Tensor | null}
+   * @throws {GptLayersError} TYPE, SHAPE, VALUE, DISPOSED
    */
   get grad() {
-    return this.#grad
+    return Tensor.#own(this, 'Tensor.grad').#grad
   }
 
   set grad(gradient) {
-    this.#grad = gradient
+    const where = 'Tensor.grad'
+    const tensor = Tensor.#own(this, where)
+    if (gradient !== null) {
+      Tensor.#live(tensor, where)
+      tensor.#operand(where, 'value', 'a Tensor or null', gradient)
+      checkSameShape(where, 'value', gradient.shape, tensor.shape)
+      if (gradient === tensor) {
+        throw new GptLayersError('VALUE', `${where}: value should be another Tensor, got the tensor itself`)
+      }
+    }
+    tensor.#grad = gradient
   }
 
   /** Whether this tensor or its instance was disposed. @returns {boolean} */
   get disposed() {
-    return this.#storage === null || this.runtime.memory.disposed
+    const tensor = Tensor.#own(this, 'Tensor.disposed')
+    return tensor.#storage === null || tensor.#runtime.memory.disposed
   }
 
   /**
@@ -111,7 +160,7 @@ export class Tensor {
    * @throws {GptLayersError} DISPOSED
    */
   get byteOffset() {
-    return this.#live('byteOffset').offset
+    return Tensor.#live(this, 'byteOffset').offset
   }
 
   /**
@@ -122,7 +171,8 @@ export class Tensor {
    * @throws {GptLayersError} DISPOSED
    */
   get data() {
-    return this.runtime.memory.floats(this.#live('data').offset, this.size)
+    const { offset } = Tensor.#live(this, 'data')
+    return this.#runtime.memory.floats(offset, this.size)
   }
 
   /**
@@ -133,7 +183,7 @@ export class Tensor {
    * @example gpt.tensor([[2]]).item() // 2
    */
   item() {
-    this.#live('item')
+    Tensor.#live(this, 'item')
     if (this.size !== 1) {
       throw new GptLayersError(
         'SHAPE',
@@ -151,7 +201,7 @@ export class Tensor {
    * @example gpt.tensor([1, 2, 3, 4], [2, 2]).toArray() // [[1, 2], [3, 4]]
    */
   toArray() {
-    this.#live('toArray')
+    Tensor.#live(this, 'toArray')
     const { data, shape } = this
     let next = 0
     /** @type {(axis: number) => NestedArray} */
@@ -171,7 +221,7 @@ export class Tensor {
    * @example String(gpt.tensor([1, 2])) // 'tensor([1., 2.])'
    */
   toString(options = {}) {
-    this.#live('toString')
+    Tensor.#live(this, 'toString')
     const { sciMode, precision } = checkOptions('toString', options, { sciMode: undefined, precision: 4 })
     if (sciMode !== undefined) checkBoolean('toString', 'sciMode', sciMode)
     const isPrecision = (/** @type {number} */ n) => Number.isInteger(n) && n >= 0 && n <= 20
@@ -181,6 +231,7 @@ export class Tensor {
 
   /** The text that Node's `console.log` shows. @internal */
   [Symbol.for('nodejs.util.inspect.custom')]() {
+    if (!Tensor.isTensor(this)) return 'tensor(Proxy)'
     return this.disposed ? 'tensor(disposed)' : this.toString()
   }
 
@@ -191,7 +242,7 @@ export class Tensor {
    * @throws {GptLayersError} DISPOSED, MEMORY
    */
   clone() {
-    this.#live('clone')
+    Tensor.#live(this, 'clone')
     const copy = this.empty('clone', this.shape)
     copy.data.set(this.data)
     return copy
@@ -207,20 +258,24 @@ export class Tensor {
    * @example gpt.zeros([2, 6]).reshape([3, -1]).shape // [3, 4]
    */
   reshape(shape) {
-    const storage = this.#live('reshape')
-    const open = Array.isArray(shape) ? shape.indexOf(-1) : -1
-    const known = open < 0 ? shape : shape.filter((_, i) => i !== open)
-    checkShape('reshape', known)
+    const storage = Tensor.#live(this, 'reshape')
+    const sizes = copyArray('reshape', 'shape', shape, 'an array of sizes', MAX_AXES)
+    const open = sizes.indexOf(-1)
+    const known = checkShape(
+      'reshape',
+      sizes.map((size, i) => (i === open ? 1 : size)),
+    )
     const rest = this.size / sizeOf(known)
-    const full = open < 0 ? known : shape.map((size, i) => (i === open ? rest : size))
+    const full = known.map((size, i) => (i === open ? rest : size))
     if ((open >= 0 && !Number.isInteger(rest)) || sizeOf(full) !== this.size) {
       throw new GptLayersError(
         'SHAPE',
-        `reshape: shape should hold ${this.size} elements, got [${shape.join(', ')}]`,
+        `reshape: shape should hold ${this.size} elements, got [${sizes.join(', ')}]`,
       )
     }
+    checkElements('reshape', full)
     storage.holders++
-    return new Tensor(this.runtime, full, storage)
+    return new Tensor(KEY, this.#runtime, full, storage)
   }
 
   /**
@@ -237,21 +292,18 @@ export class Tensor {
    * bias.grad.toArray() // [2, 4]
    */
   addGradient(gradient) {
-    this.#live('addGradient')
+    Tensor.#live(this, 'addGradient')
     const dx = this.#operand('addGradient', 'gradient', 'a Tensor', gradient)
-    if (!sameShape(dx.shape, this.shape)) {
-      const shapes = `shape [${this.shape.join(', ')}], got [${dx.shape.join(', ')}]`
-      throw new GptLayersError('SHAPE', `addGradient: gradient should have ${shapes}`)
-    }
-    const { grad } = this
-    if (grad === null || grad.disposed) this.grad = dx.hold()
-    else this.runtime.run('gpt_add', [grad, grad, dx, 1, this.size, 0, 1, 0, 1])
+    checkSameShape('addGradient', 'gradient', dx.shape, this.shape)
+    const grad = this.#grad
+    if (grad === null || grad.disposed) this.#grad = dx.hold()
+    else this.#runtime.run('gpt_add', [grad, grad, dx, 1, this.size, 0, 1, 0, 1])
   }
 
   /** Frees `.grad` and makes it null. @internal */
   freeGradient() {
-    this.grad?.dispose()
-    this.grad = null
+    this.#grad?.dispose()
+    this.#grad = null
   }
 
   /**
@@ -264,7 +316,7 @@ export class Tensor {
    * @example gpt.tensor([[1, 2], [3, 5]]).mean({ dim: -1 }).toArray() // [1.5, 4]
    */
   mean(options = {}) {
-    this.#live('mean')
+    Tensor.#live(this, 'mean')
     return mean(this, options)
   }
 
@@ -278,7 +330,7 @@ export class Tensor {
    * @example gpt.tensor([1, 3]).var({ unbiased: false }).item() // 1
    */
   var(options = {}) {
-    this.#live('var')
+    Tensor.#live(this, 'var')
     return variance(this, options)
   }
 
@@ -288,7 +340,7 @@ export class Tensor {
    * @throws {GptLayersError} TYPE, SHAPE, VALUE, DISPOSED, MEMORY
    */
   add(other) {
-    return this.#binary('add', 'gpt_add', other)
+    return Tensor.#binary(this, 'add', 'gpt_add', other)
   }
 
   /**
@@ -297,7 +349,7 @@ export class Tensor {
    * @throws {GptLayersError} TYPE, SHAPE, VALUE, DISPOSED, MEMORY
    */
   sub(other) {
-    return this.#binary('sub', 'gpt_sub', other)
+    return Tensor.#binary(this, 'sub', 'gpt_sub', other)
   }
 
   /**
@@ -306,7 +358,7 @@ export class Tensor {
    * @throws {GptLayersError} TYPE, SHAPE, VALUE, DISPOSED, MEMORY
    */
   mul(other) {
-    return this.#binary('mul', 'gpt_mul', other)
+    return Tensor.#binary(this, 'mul', 'gpt_mul', other)
   }
 
   /**
@@ -315,7 +367,7 @@ export class Tensor {
    * @throws {GptLayersError} TYPE, SHAPE, VALUE, DISPOSED, MEMORY
    */
   div(other) {
-    return this.#binary('div', 'gpt_div', other)
+    return Tensor.#binary(this, 'div', 'gpt_div', other)
   }
 
   /**
@@ -327,7 +379,7 @@ export class Tensor {
    * @example gpt.ones([4, 2, 3]).matmul(gpt.ones([4, 3, 5])).shape // [4, 2, 5]
    */
   matmul(other) {
-    this.#live('matmul')
+    Tensor.#live(this, 'matmul')
     return matmul(this, this.#operand('matmul', 'other', 'a Tensor', other))
   }
 
@@ -340,7 +392,7 @@ export class Tensor {
    * @example gpt.zeros([2, 3, 5]).permute([0, 2, 1]).shape // [2, 5, 3]
    */
   permute(dims) {
-    this.#live('permute')
+    Tensor.#live(this, 'permute')
     return permute(this, dims)
   }
 
@@ -354,7 +406,7 @@ export class Tensor {
    * @example gpt.zeros([2, 6]).split(2, { dim: -1 }).length // 3
    */
   split(size, options = {}) {
-    this.#live('split')
+    Tensor.#live(this, 'split')
     return split(this, size, options)
   }
 
@@ -363,7 +415,7 @@ export class Tensor {
    * @throws {GptLayersError} DISPOSED, MEMORY
    */
   sqrt() {
-    this.#live('sqrt')
+    Tensor.#live(this, 'sqrt')
     return sqrt(this)
   }
 
@@ -372,10 +424,16 @@ export class Tensor {
    * not.
    */
   dispose() {
-    this.grad?.dispose()
-    if (this.#storage === null) return
-    this.runtime.memory.drop(this.#storage)
-    this.#storage = null
+    /** @type {Tensor | null} */
+    let tensor = Tensor.#own(this, 'dispose')
+    while (tensor !== null) {
+      /** @type {Tensor | null} */
+      const grad = tensor.#grad
+      tensor.#grad = null
+      if (tensor.#storage !== null) tensor.#runtime.memory.drop(tensor.#storage)
+      tensor.#storage = null
+      tensor = grad
+    }
   }
 
   // Where Symbol.dispose does not exist yet, this defines a method named "undefined", which nobody calls.
@@ -392,7 +450,7 @@ export class Tensor {
    * @returns {Tensor}
    */
   empty(where, shape) {
-    return Tensor.empty(this.runtime, where, shape)
+    return Tensor.empty(this.#runtime, where, shape)
   }
 
   /**
@@ -411,10 +469,10 @@ export class Tensor {
    * @returns {Tensor}
    */
   hold() {
-    const storage = this.#live('hold')
+    const storage = Tensor.#live(this, 'hold')
     storage.holders++
-    const held = new Tensor(this.runtime, this.shape, storage)
-    this.runtime.memory.untrack(held)
+    const held = new Tensor(KEY, this.#runtime, this.shape, storage)
+    this.#runtime.memory.untrack(held)
     return held
   }
 
@@ -426,7 +484,7 @@ export class Tensor {
    * @throws {GptLayersError} VALUE for another instance's tensor; DISPOSED
    */
   checkUsable(runtime, where, name) {
-    if (this.runtime !== runtime) {
+    if (this.#runtime !== runtime) {
       throw new GptLayersError(
         'VALUE',
         `${where}: ${name} should come from the same load(), got a Tensor of another`,
@@ -440,12 +498,29 @@ export class Tensor {
     }
   }
 
-  /** @param {string} where @returns {Storage} */
-  #live(where) {
-    if (this.#storage === null || this.disposed) {
+  /**
+   * @param {unknown} value the `this` of a method, which a caller may choose
+   * @param {string} where
+   * @returns {Tensor}
+   * @throws {GptLayersError} TYPE
+   */
+  static #own(value, where) {
+    if (Tensor.isTensor(value)) return value
+    throw notTensor(where, 'this', 'a Tensor', value)
+  }
+
+  /**
+   * @param {unknown} value the `this` of a method
+   * @param {string} where
+   * @returns {Storage}
+   * @throws {GptLayersError} TYPE, DISPOSED
+   */
+  static #live(value, where) {
+    const tensor = Tensor.#own(value, where)
+    if (tensor.#storage === null || tensor.#runtime.memory.disposed) {
       throw new GptLayersError('DISPOSED', `${where}: the tensor should be live, got one that was disposed`)
     }
-    return this.#storage
+    return tensor.#storage
   }
 
   /**
@@ -456,28 +531,52 @@ export class Tensor {
    * @returns {Tensor} a live tensor of the same instance
    */
   #operand(where, name, expected, value) {
-    if (!(value instanceof Tensor)) {
-      throw new GptLayersError('TYPE', `${where}: ${name} should be ${expected}, got ${describe(value)}`)
-    }
-    value.checkUsable(this.runtime, where, name)
+    if (!Tensor.isTensor(value)) throw notTensor(where, name, expected, value)
+    value.checkUsable(this.#runtime, where, name)
     return value
   }
 
   /**
+   * @param {unknown} value the `this` of a method
    * @param {string} where
    * @param {BinaryKernel} kernel
    * @param {unknown} other
    * @returns {Tensor}
    */
-  #binary(where, kernel, other) {
-    this.#live(where)
+  static #binary(value, where, kernel, other) {
+    const tensor = Tensor.#own(value, where)
+    Tensor.#live(tensor, where)
     if (typeof other !== 'number') {
-      return binary(where, kernel, this, this.#operand(where, 'other', 'a Tensor or a number', other))
+      return binary(where, kernel, tensor, tensor.#operand(where, 'other', 'a Tensor or a number', other))
     }
-    return this.runtime.scope(() => {
-      const number = this.empty(where, [])
+    return tensor.#runtime.scope(() => {
+      const number = tensor.empty(where, [])
       number.data[0] = other
-      return binary(where, kernel, this, number)
+      return binary(where, kernel, tensor, number)
     })
+  }
+}
+
+Object.freeze(Tensor)
+Object.freeze(Tensor.prototype)
+
+/**
+ * @param {string} where
+ * @param {string} name
+ * @param {string} expected
+ * @param {unknown} value
+ * @returns {GptLayersError} TYPE
+ */
+export function notTensor(where, name, expected, value) {
+  const given = isProxy(value) ? 'a Proxy of one; in Vue use markRaw or shallowRef' : describe(value)
+  return new GptLayersError('TYPE', `${where}: ${name} should be ${expected}, got ${given}`)
+}
+
+/** @param {unknown} value @returns {boolean} whether it is a Proxy of a tensor */
+function isProxy(value) {
+  try {
+    return value instanceof Tensor && !Tensor.isTensor(value)
+  } catch {
+    return false // a Proxy whose traps throw
   }
 }

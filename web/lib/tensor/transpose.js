@@ -1,6 +1,6 @@
 /** @import { Tensor } from './tensor.js' */
 
-import { describe } from '../check.js'
+import { copyArray, describe, MAX_AXES } from '../check.js'
 import { GptLayersError } from '../errors.js'
 import { sizeOf } from './shape.js'
 
@@ -13,16 +13,17 @@ import { sizeOf } from './shape.js'
  */
 export function permute(x, dims) {
   const rank = x.shape.length
-  const order = Array.isArray(dims) ? dims.map((dim) => (dim < 0 ? dim + rank : dim)) : []
+  const given = copyArray('permute', 'dims', dims, 'an array of axes', MAX_AXES)
+  const order = given.map((dim) => (typeof dim !== 'number' ? NaN : dim < 0 ? dim + rank : dim))
   if (order.length !== rank || !x.shape.every((_, axis) => order.includes(axis))) {
     throw new GptLayersError(
       'VALUE',
-      `permute: dims should name each of ${rank} axes once, got ${describe(dims)}`,
+      `permute: dims should name each of ${rank} axes once, got ${describe(given)}`,
     )
   }
   const { runtime } = x
   return runtime.scope(() => {
-    let moved = x.clone()
+    let moved = x
     let axes = x.shape.map((_, axis) => axis) // of x, in the order in which `moved` has them
     order.forEach((axis, to) => {
       // Move the axis to its place: swap it with the axes from `to` up to it.
@@ -36,6 +37,6 @@ export function permute(x, dims) {
       moved = y
       axes = [...axes.slice(0, to), axis, ...axes.slice(to, from), ...axes.slice(from + 1)]
     })
-    return moved.reshape(order.map((axis) => x.shape[axis]))
+    return moved === x ? x.clone() : moved.reshape(axes.map((axis) => x.shape[axis]))
   })
 }
