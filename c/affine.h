@@ -8,12 +8,14 @@
 #include "gpt_layers.h"
 #include "simd.h"
 
-/* `y` is forward's y or backward's dy. */
-static inline int gpt_affine_check(const float *y, const float *scratch, const float *x, const float *weight,
-                                   size_t rows, size_t in, size_t out, size_t part, size_t parts)
+/* `y` is forward's y or backward's dy; `scratch_size` is for each part. */
+static inline int gpt_affine_check(const float *y, const float *scratch, size_t scratch_size, const float *x,
+                                   const float *weight, size_t rows, size_t in, size_t out, size_t part,
+                                   size_t parts)
 {
     if (!y || !scratch || !x || !weight) return GPT_ERR_NULL;
-    if (!gpt_fits(rows, in) || !gpt_fits(rows, out) || !gpt_fits(in, out)) return GPT_ERR_SIZE;
+    if (!gpt_fits(rows, in) || !gpt_fits(rows, out) || !gpt_fits(in, out) || !gpt_fits(scratch_size, parts))
+        return GPT_ERR_SIZE;
     return part < parts ? GPT_OK : GPT_ERR_VALUE;
 }
 

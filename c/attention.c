@@ -1,20 +1,21 @@
 /* What the attention kernels share; attention.h has the contracts. */
 #include "attention.h"
 
-/* Whether a tensor of a·b·c·d floats can be addressed. */
-static int fits(size_t a, size_t b, size_t c, size_t d)
-{
-    return gpt_fits(a, b) && gpt_fits(a * b, c) && gpt_fits(a * b * c, d);
-}
-
-int gpt_attention_check(const float *y, const float *scratch, const float *qkv, size_t batch, size_t tokens,
-                        size_t heads, size_t size, float p, size_t part, size_t parts)
+/* `scratch_size` is for each part. */
+static int check(const float *y, const float *scratch, size_t scratch_size, const float *qkv, size_t batch,
+                 size_t tokens, size_t heads, size_t size, float p, size_t part, size_t parts)
 {
     if (!y || !scratch || !qkv) return GPT_ERR_NULL;
-    if (!fits(batch, tokens, 3, 1) || !fits(heads, size, 3, tokens) ||
-        !fits(heads * size, 3 * tokens, batch, 1))
+    if (size == 0 || !gpt_fits4(batch, tokens, heads, gpt_floats(3, size)) || !gpt_fits(scratch_size, parts))
         return GPT_ERR_SIZE;
     return gpt_mask_valid(p) && part < parts ? GPT_OK : GPT_ERR_VALUE;
+}
+
+int gpt_attention_check_forward(const float *y, const float *scratch, const float *qkv, size_t batch,
+                                size_t tokens, size_t heads, size_t size, float p, size_t part, size_t parts)
+{
+    return check(y, scratch, gpt_attention_scratch_size(tokens, size), qkv, batch, tokens, heads, size, p,
+                 part, parts);
 }
 
 int gpt_attention_check_weights(const float *w, const float *scratch, const float *qkv, const float *lse,
@@ -22,9 +23,10 @@ int gpt_attention_check_weights(const float *w, const float *scratch, const floa
                                 size_t parts)
 {
     if (!lse) return GPT_ERR_NULL;
-    const int status = gpt_attention_check(w, scratch, qkv, batch, tokens, heads, size, 0.0f, part, parts);
+    const int status = check(w, scratch, gpt_attention_scratch_size(tokens, size), qkv, batch, tokens, heads,
+                             size, 0.0f, part, parts);
     if (status) return status;
-    return fits(batch, heads, tokens, tokens) ? GPT_OK : GPT_ERR_SIZE;
+    return gpt_fits4(batch, heads, tokens, tokens) ? GPT_OK : GPT_ERR_SIZE;
 }
 
 int gpt_attention_check_backward(const float *dqkv, const float *scratch, const float *dy, const float *y,
@@ -32,7 +34,8 @@ int gpt_attention_check_backward(const float *dqkv, const float *scratch, const 
                                  size_t heads, size_t size, float p, size_t part, size_t parts)
 {
     if (!dy || !y || !lse) return GPT_ERR_NULL;
-    return gpt_attention_check(dqkv, scratch, qkv, batch, tokens, heads, size, p, part, parts);
+    return check(dqkv, scratch, gpt_attention_backward_scratch_size(tokens, size), qkv, batch, tokens, heads,
+                 size, p, part, parts);
 }
 
 gpt_head gpt_head_of(const float *qkv, size_t n, size_t tokens, size_t heads, size_t size, uint32_t seed,

@@ -41,8 +41,8 @@ static inline uint32_t gpt_dropout_index(const gpt_head *a, size_t query, size_t
 
 /* ---- Checks: GPT_OK, or why the arguments are refused ---- */
 
-int gpt_attention_check(const float *y, const float *scratch, const float *qkv, size_t batch, size_t tokens,
-                        size_t heads, size_t size, float p, size_t part, size_t parts);
+int gpt_attention_check_forward(const float *y, const float *scratch, const float *qkv, size_t batch,
+                                size_t tokens, size_t heads, size_t size, float p, size_t part, size_t parts);
 int gpt_attention_check_weights(const float *w, const float *scratch, const float *qkv, const float *lse,
                                 size_t batch, size_t tokens, size_t heads, size_t size, size_t part,
                                 size_t parts);

@@ -33,8 +33,10 @@ typedef struct backward_scratch {
 
 size_t gpt_attention_backward_scratch_size(size_t tokens, size_t size)
 {
-    const size_t queries = gpt_block_queries(tokens), row = gpt_padded(size);
-    return 4 * gpt_padded(tokens) * row + 5 * queries * row + 2 * gpt_tile_keys(tokens) * queries;
+    if (!gpt_fits(tokens, size)) return GPT_TOO_MANY;
+    const size_t queries = gpt_block_queries(tokens), all = gpt_floats(4, gpt_padded(tokens));
+    return gpt_floats_sum(gpt_floats(gpt_floats_sum(all, 5 * queries), gpt_padded(size)),
+                          2 * gpt_tile_keys(tokens) * queries);
 }
 
 static backward_scratch scratch_of(float *scratch, size_t tokens, size_t size)
@@ -186,7 +188,7 @@ int gpt_attention_backward(float *dqkv, float *scratch, const float *dy, const f
     const int status = gpt_attention_check_backward(dqkv, scratch, dy, y, qkv, lse, batch, tokens, heads,
                                                     size, p, part, parts);
     if (status) return status;
-    if (batch == 0 || heads == 0 || tokens == 0 || size == 0) return GPT_OK; /* dqkv is empty */
+    if (batch == 0 || tokens == 0 || heads == 0) return GPT_OK; /* however large the other sizes are */
     const backward_scratch s =
         scratch_of(scratch + part * gpt_attention_backward_scratch_size(tokens, size), tokens, size);
     size_t n;

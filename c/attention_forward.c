@@ -114,8 +114,9 @@ static void add_values(float *out, const float *weights, const float *v, size_t 
 
 size_t gpt_attention_scratch_size(size_t tokens, size_t size)
 {
+    if (!gpt_fits(tokens, size)) return GPT_TOO_MANY;
     const size_t queries = gpt_block_queries(tokens), keys = gpt_tile_keys(tokens);
-    return queries * 2 * gpt_padded(size) + keys * (2 * gpt_padded(size) + GPT_PANEL_WIDTH);
+    return gpt_floats_sum(gpt_floats(2 * (queries + keys), gpt_padded(size)), keys * GPT_PANEL_WIDTH);
 }
 
 /* y = out / sum, and lse = largest + log(sum), for n queries of a block. */
@@ -180,9 +181,10 @@ static void forward_block(float *y, size_t y_step, float *lse, float *scratch, c
 int gpt_attention_forward(float *y, float *lse, float *scratch, const float *qkv, size_t batch, size_t tokens,
                           size_t heads, size_t size, uint32_t seed, float p, size_t part, size_t parts)
 {
-    const int status = gpt_attention_check(y, scratch, qkv, batch, tokens, heads, size, p, part, parts);
+    const int status =
+        gpt_attention_check_forward(y, scratch, qkv, batch, tokens, heads, size, p, part, parts);
     if (status) return status;
-    if (batch == 0 || heads == 0 || size == 0) return GPT_OK; /* y is empty, however many tokens */
+    if (batch == 0 || tokens == 0 || heads == 0) return GPT_OK; /* however large the other sizes are */
     scratch += part * gpt_attention_scratch_size(tokens, size);
     const size_t y_step = heads * size;
     gpt_schedule mine = gpt_schedule_of(batch * heads, tokens, part, parts);

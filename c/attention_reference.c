@@ -32,9 +32,9 @@ static double dropout_factor(const gpt_head *a, size_t i, size_t j)
 int gpt_attention_forward_ref(float *y, float *lse, float *scratch, const float *qkv, size_t batch,
                               size_t tokens, size_t heads, size_t size, uint32_t seed, float p)
 {
-    const int status = gpt_attention_check(y, scratch, qkv, batch, tokens, heads, size, p, 0, 1);
+    const int status = gpt_attention_check_forward(y, scratch, qkv, batch, tokens, heads, size, p, 0, 1);
     if (status) return status;
-    for (size_t n = 0; n < batch * heads && size > 0; n++) {
+    for (size_t n = 0; tokens > 0 && n < batch * heads; n++) {
         const gpt_head a = gpt_head_of(qkv, n, tokens, heads, size, seed, p);
         for (size_t i = 0; i < tokens; i++) {
             const double lse_i = log_sum_exp(&a, i);
@@ -59,7 +59,7 @@ int gpt_attention_weights_ref(float *w, float *scratch, const float *qkv, const 
 {
     const int status = gpt_attention_check_weights(w, scratch, qkv, lse, batch, tokens, heads, size, 0, 1);
     if (status) return status;
-    for (size_t n = 0; n < batch * heads && size > 0; n++) {
+    for (size_t n = 0; tokens > 0 && n < batch * heads; n++) {
         const gpt_head a = gpt_head_of(qkv, n, tokens, heads, size, 0, 0.0f);
         for (size_t i = 0; i < tokens; i++) {
             const double lse_i = log_sum_exp(&a, i);
@@ -79,7 +79,7 @@ int gpt_attention_backward_ref(float *dqkv, float *scratch, const float *dy, con
     if (status) return status;
     const size_t dim = heads * size;
     for (size_t i = 0; i < batch * tokens * 3 * dim; i++) dqkv[i] = 0.0f;
-    for (size_t n = 0; n < batch * heads && size > 0; n++) {
+    for (size_t n = 0; tokens > 0 && n < batch * heads; n++) {
         const gpt_head a = gpt_head_of(qkv, n, tokens, heads, size, seed, p);
         float *dq = dqkv + (a.q - qkv), *dk = dqkv + (a.k - qkv), *dv = dqkv + (a.v - qkv);
         for (size_t i = 0; i < tokens; i++) {

@@ -49,7 +49,7 @@ int gpt_attention_weights(float *w, float *scratch, const float *qkv, const floa
     const int status =
         gpt_attention_check_weights(w, scratch, qkv, lse, batch, tokens, heads, size, part, parts);
     if (status) return status;
-    if (batch == 0 || heads == 0 || size == 0) return GPT_OK;
+    if (batch == 0 || tokens == 0 || heads == 0) return GPT_OK; /* however large the other sizes are */
     scratch += part * gpt_attention_scratch_size(tokens, size);
     gpt_schedule mine = gpt_schedule_of(batch * heads, tokens, part, parts);
     for (size_t n = 0; n < batch * heads; n++) {

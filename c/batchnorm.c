@@ -36,7 +36,7 @@ static int check_forward(const float *y, const float *x, const float *mean, cons
                          const float *scale, const float *shift, size_t rows, size_t cols, float eps)
 {
     if (!y || !x || !mean || !var || !scale || !shift) return GPT_ERR_NULL;
-    if (!gpt_fits(rows, cols) || !gpt_fits(cols, 1)) return GPT_ERR_SIZE;
+    if (!gpt_fits(rows, cols)) return GPT_ERR_SIZE;
     if (!gpt_eps_valid(eps)) return GPT_ERR_VALUE;
     return GPT_OK;
 }
@@ -165,7 +165,7 @@ int gpt_batchnorm_update(float *running_mean, float *running_var, const float *m
                          const float *var, size_t rows, size_t cols, float momentum)
 {
     if (!running_mean || !running_var || !mean || !off || !var) return GPT_ERR_NULL;
-    if (rows < 2 || !gpt_fits(cols, 1)) return GPT_ERR_SIZE;
+    if (rows < 2 || !gpt_fits(rows, cols)) return GPT_ERR_SIZE;
     if (!(momentum >= 0.0f && momentum <= 1.0f)) return GPT_ERR_VALUE;
     const double m = (double)momentum, unbiased = (double)rows / (double)(rows - 1);
     for (size_t c = 0; c < cols; c++) {

@@ -15,7 +15,7 @@
 static int check(const float *output, const float *logits, const int32_t *targets, size_t rows, size_t cols)
 {
     if (!output || !logits || !targets) return GPT_ERR_NULL;
-    if (!gpt_fits(rows, cols) || !gpt_fits(rows, 1)) return GPT_ERR_SIZE;
+    if (!gpt_fits(rows, cols)) return GPT_ERR_SIZE;
     for (size_t r = 0; r < rows; r++)
         if (targets[r] != GPT_IGNORE && (targets[r] < 0 || (size_t)targets[r] >= cols)) return GPT_ERR_VALUE;
     return GPT_OK;

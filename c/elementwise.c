@@ -10,11 +10,17 @@
 
 typedef enum operation { ADD, SUB, MUL, DIV } operation;
 
+/* Whether the last float of an operand is addressable: its last row begins at (rows - 1) · row. */
+static int fits(size_t rows, size_t cols, size_t row)
+{
+    return gpt_fits(rows, row) && gpt_floats_sum(rows > 1 ? (rows - 1) * row : 0, cols) != GPT_TOO_MANY;
+}
+
 static int check(const float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row,
                  size_t a_col, size_t b_row, size_t b_col)
 {
     if (!y || !a || !b) return GPT_ERR_NULL;
-    if (!gpt_fits(rows, cols) || !gpt_fits(rows, a_row) || !gpt_fits(rows, b_row)) return GPT_ERR_SIZE;
+    if (!gpt_fits(rows, cols) || !fits(rows, cols, a_row) || !fits(rows, cols, b_row)) return GPT_ERR_SIZE;
     if (a_col > 1 || b_col > 1) return GPT_ERR_VALUE;
     return GPT_OK;
 }

@@ -13,7 +13,7 @@ static int check(const float *a, const float *b, const int32_t *indices, size_t 
                  size_t dim)
 {
     if (!a || !b || !indices) return GPT_ERR_NULL;
-    if (!gpt_fits(rows, dim) || !gpt_fits(count, dim) || !gpt_fits(rows, 1)) return GPT_ERR_SIZE;
+    if (!gpt_fits(rows, dim) || !gpt_fits(count, dim)) return GPT_ERR_SIZE;
     for (size_t r = 0; r < rows; r++)
         if (indices[r] < 0 || (size_t)indices[r] >= count) return GPT_ERR_VALUE;
     return GPT_OK;

@@ -15,7 +15,8 @@ static int check(const float *y, const float *scratch, const float *x, const flo
                  size_t parts)
 {
     if (!y || !scratch || !x || !weight1 || !weight2) return GPT_ERR_NULL;
-    if (!gpt_fits(rows, dim) || !gpt_fits(rows, hidden) || !gpt_fits(dim, hidden)) return GPT_ERR_SIZE;
+    if (!gpt_fits(rows, dim) || !gpt_fits(dim, hidden)) return GPT_ERR_SIZE;
+    if (!gpt_fits(gpt_feedforward_scratch_size(rows, dim, hidden), parts)) return GPT_ERR_SIZE;
     if (approximate != GPT_GELU_TANH && approximate != GPT_GELU_ERF) return GPT_ERR_VALUE;
     return part < parts ? GPT_OK : GPT_ERR_VALUE;
 }
@@ -37,9 +38,11 @@ int gpt_feedforward_forward_ref(float *y, float *scratch, const float *x, const 
 
 size_t gpt_feedforward_scratch_size(size_t rows, size_t dim, size_t hidden)
 {
+    if (!gpt_fits(rows, dim) || !gpt_fits(dim, hidden)) return GPT_TOO_MANY;
     const size_t some_rows = gpt_min(rows, GPT_ROWS_PER_BLOCK);
     const gpt_rows_layout layout = gpt_gemm_rows_layout(rows);
-    return gpt_gemm_packed_size(layout, some_rows, dim) + gpt_gemm_packed_size(layout, some_rows, hidden);
+    return gpt_floats_sum(gpt_gemm_packed_size(layout, some_rows, dim),
+                          gpt_gemm_packed_size(layout, some_rows, hidden));
 }
 
 int gpt_feedforward_forward(float *y, float *scratch, const float *x, const float *weight1,

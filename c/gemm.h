@@ -20,6 +20,8 @@
 
 #include <stddef.h>
 
+#include "sizes.h"
+
 /* Floats side by side in a panel: two vectors. */
 enum { GPT_PANEL_WIDTH = 8 };
 
@@ -29,9 +31,6 @@ enum { GPT_TILE_ROWS = 6 };
 #else
 enum { GPT_TILE_ROWS = 4 };
 #endif
-
-/* n rounded up to a multiple of `unit`. */
-static inline size_t gpt_round_up(size_t n, size_t unit) { return (n + unit - 1) / unit * unit; }
 
 /* y[r, p, lane] = start[r, p, lane] + Σ_k a[r, k] · b[p, k, lane]
  *   for r < rows, k < depth, p < panels, lane < 8

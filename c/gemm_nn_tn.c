@@ -113,7 +113,7 @@ size_t gpt_gemm_nn_scratch_size(size_t rows, size_t depth)
 void gpt_gemm_nn(float *y, float *scratch, const float *a, const float *b, const float *bias, size_t rows,
                  size_t depth, size_t cols, size_t part, size_t parts)
 {
-    if (cols == 0) return;
+    if (rows == 0 || cols == 0) return;
     size_t first;
     const size_t end = gpt_share(cols, GPT_PANEL_WIDTH, part, parts, &first);
     if (rows >= FEWEST_ROWS_TO_PACK_FOR) {
@@ -135,6 +135,7 @@ size_t gpt_gemm_tn_scratch_size(size_t depth)
 void gpt_gemm_tn(float *y, float *scratch, const float *a, const float *b, size_t rows, size_t depth,
                  size_t cols, size_t part, size_t parts)
 {
+    if (rows == 0 || cols == 0) return;
     size_t first;
     const size_t end = gpt_share(cols, GPT_PANEL_WIDTH, part, parts, &first);
     multiply(y, scratch, a, 1, b, NULL, rows, depth, cols, first, end);

@@ -29,9 +29,9 @@ gpt_rows_layout gpt_gemm_rows_layout(size_t rows)
 size_t gpt_gemm_packed_size(gpt_rows_layout layout, size_t rows, size_t depth)
 {
     switch (layout) {
-    case GPT_ROWS_IN_PLACE: return rows * depth;
-    case GPT_ROWS_IN_PAIRS: return GPT_ROWS_IN_PAIRS_COUNT * gpt_round_up(depth, 2);
-    default: return gpt_round_up(rows, GPT_PANEL_WIDTH) * depth;
+    case GPT_ROWS_IN_PLACE: return gpt_floats(rows, depth);
+    case GPT_ROWS_IN_PAIRS: return gpt_floats(GPT_ROWS_IN_PAIRS_COUNT, gpt_round_up(depth, 2));
+    default: return gpt_floats(gpt_round_up(rows, GPT_PANEL_WIDTH), depth);
     }
 }
 

@@ -10,9 +10,14 @@
  *
  * Rules for every function:
  *   - A function returns GPT_OK or a negative gpt_status: GPT_ERR_NULL for a missing pointer, GPT_ERR_SIZE
- *     for sizes whose product is not addressable or that are 0 where this is excluded, GPT_ERR_VALUE for a
- *     scalar out of range. It checks all arguments before it writes, and leaves the outputs unchanged if it
- *     returns an error.
+ *     for sizes that are not addressable or are 0 where this is excluded, GPT_ERR_VALUE for a scalar out of
+ *     range. It checks all arguments before it writes, and leaves the outputs unchanged if it returns an
+ *     error.
+ *   - Addressable means: a tensor, and the scratch of all parts together, has at most PTRDIFF_MAX / 4 - 31
+ *     floats. That is 2 GiB less 128 bytes in WebAssembly. A size of 0 counts as 1 here, so each size and
+ *     each product of some sizes of a tensor is addressable, also where the tensor is empty.
+ *   - gpt_<layer>_scratch_size returns SIZE_MAX where the sizes or the scratch are not addressable. No memory
+ *     has so many floats, and the kernel refuses these sizes with GPT_ERR_SIZE.
  *   - No function allocates, prints, aborts or keeps state. The caller provides all memory, scratch included.
  *   - Outputs do not overlap inputs. Only where the text says so, an output may be an input ("y may be x").
  *   - A size of 0 means an empty tensor. It is no error unless stated otherwise. Pointers must not be NULL
@@ -311,6 +316,7 @@ GPT_API int gpt_feedforward_forward(float *y, float *scratch, const float *x, co
  *   p        from 0 to 1; 0 for no dropout
  * A token does not depend on later tokens, not even if they are NaN. Finite scores do not overflow, however
  * large they are.
+ * GPT_ERR_SIZE if size is 0.
  * Error: 3e-6 of float64 for y, lse and w, for q, k and v from -2 to 2.
  */
 GPT_API size_t gpt_attention_scratch_size(size_t tokens, size_t size);

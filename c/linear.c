@@ -9,7 +9,8 @@
 int gpt_linear_forward_ref(float *y, float *scratch, const float *x, const float *weight, const float *bias,
                            size_t rows, size_t in, size_t out)
 {
-    const int status = gpt_affine_check(y, scratch, x, weight, rows, in, out, 0, 1);
+    const size_t scratch_size = gpt_linear_scratch_size(rows, in);
+    const int status = gpt_affine_check(y, scratch, scratch_size, x, weight, rows, in, out, 0, 1);
     if (status) return status;
     gpt_affine_forward_plain(y, x, weight, in, 1, bias, rows, in, out);
     return GPT_OK;
@@ -18,26 +19,33 @@ int gpt_linear_forward_ref(float *y, float *scratch, const float *x, const float
 int gpt_linear_backward_ref(float *dx, float *dweight, float *dbias, float *scratch, const float *dy,
                             const float *x, const float *weight, size_t rows, size_t in, size_t out)
 {
-    const int status = gpt_affine_check(dy, scratch, x, weight, rows, in, out, 0, 1);
+    const size_t scratch_size = gpt_linear_backward_scratch_size(rows, out);
+    const int status = gpt_affine_check(dy, scratch, scratch_size, x, weight, rows, in, out, 0, 1);
     if (status) return status;
     gpt_affine_backward_plain(dx, dweight, dbias, dy, x, weight, in, 1, rows, in, out);
     return GPT_OK;
 }
 
-size_t gpt_linear_scratch_size(size_t rows, size_t in) { return gpt_gemm_nt_scratch_size(rows, in); }
+size_t gpt_linear_scratch_size(size_t rows, size_t in)
+{
+    if (!gpt_fits(rows, in)) return GPT_TOO_MANY;
+    return gpt_gemm_nt_scratch_size(rows, in);
+}
 
 int gpt_linear_forward(float *y, float *scratch, const float *x, const float *weight, const float *bias,
                        size_t rows, size_t in, size_t out, size_t part, size_t parts)
 {
-    const int status = gpt_affine_check(y, scratch, x, weight, rows, in, out, part, parts);
+    const size_t scratch_size = gpt_linear_scratch_size(rows, in);
+    const int status = gpt_affine_check(y, scratch, scratch_size, x, weight, rows, in, out, part, parts);
     if (status) return status;
-    scratch += part * gpt_linear_scratch_size(rows, in);
+    scratch += part * scratch_size;
     gpt_gemm_nt(y, scratch, x, weight, bias, rows, in, out, part, parts);
     return GPT_OK;
 }
 
 size_t gpt_linear_backward_scratch_size(size_t rows, size_t out)
 {
+    if (!gpt_fits(rows, out)) return GPT_TOO_MANY;
     const size_t for_dx = gpt_gemm_nn_scratch_size(rows, out), for_dweight = gpt_gemm_tn_scratch_size(rows);
     return for_dx > for_dweight ? for_dx : for_dweight;
 }
@@ -46,9 +54,10 @@ int gpt_linear_backward(float *dx, float *dweight, float *dbias, float *scratch,
                         const float *x, const float *weight, size_t rows, size_t in, size_t out, size_t part,
                         size_t parts)
 {
-    const int status = gpt_affine_check(dy, scratch, x, weight, rows, in, out, part, parts);
+    const size_t scratch_size = gpt_linear_backward_scratch_size(rows, out);
+    const int status = gpt_affine_check(dy, scratch, scratch_size, x, weight, rows, in, out, part, parts);
     if (status) return status;
-    scratch += part * gpt_linear_backward_scratch_size(rows, out);
+    scratch += part * scratch_size;
     if (dx) gpt_gemm_nn(dx, scratch, dy, weight, NULL, rows, out, in, part, parts);
     if (dweight) gpt_gemm_tn(dweight, scratch, dy, x, out, rows, in, part, parts);
     if (dbias) gpt_column_sums(dbias, dy, rows, out, part, parts);

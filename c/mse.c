@@ -12,7 +12,7 @@ enum { COLS_PER_BLOCK = 64 };
 static int check(const float *a, const float *x, const float *target, size_t rows, size_t cols)
 {
     if (!a || !x || !target) return GPT_ERR_NULL;
-    if (!gpt_fits(rows, cols) || !gpt_fits(rows, 1)) return GPT_ERR_SIZE;
+    if (!gpt_fits(rows, cols)) return GPT_ERR_SIZE;
     return GPT_OK;
 }
 

@@ -1,4 +1,4 @@
-/* What the kernels share: checks of arguments, the division of work into parts, and a few f32x4 functions. */
+/* What the kernels share: the division of work into parts, and a few f32x4 functions. */
 #ifndef GPT_SIMD_H
 #define GPT_SIMD_H
 
@@ -8,14 +8,13 @@
 #include <string.h>
 #include <wasm_simd128.h>
 
+#include "sizes.h"
+
 /* For functions called once per vector: compilers do not always inline a function with two callers, and V8 in
  * Node 20 does not inline it later. */
 #define GPT_INLINE static inline __attribute__((always_inline))
 
 static inline size_t gpt_min(size_t a, size_t b) { return a < b ? a : b; }
-
-/* 1 if a tensor of a·b floats is addressable. */
-static inline int gpt_fits(size_t a, size_t b) { return b == 0 || a <= PTRDIFF_MAX / sizeof(float) / b; }
 
 /* The rule for eps in every normalization, which divides by √(variance + eps). */
 static inline int gpt_eps_valid(float eps) { return eps > 0.0f && eps < INFINITY; }

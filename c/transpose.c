@@ -10,10 +10,9 @@
 int gpt_transpose(float *y, const float *x, size_t count, size_t rows, size_t cols, size_t inner)
 {
     if (!y || !x) return GPT_ERR_NULL;
-    if (!gpt_fits(rows, cols) || !gpt_fits(rows * cols, inner) || !gpt_fits(count, rows * cols * inner))
-        return GPT_ERR_SIZE;
+    if (!gpt_fits4(count, rows, cols, inner)) return GPT_ERR_SIZE;
     const size_t n = rows * cols * inner;
-    if (n == 0) return GPT_OK; /* an empty tensor, whose other sizes may be huge */
+    if (n == 0) return GPT_OK; /* however large the other sizes are */
     for (size_t k = 0; k < count; k++, x += n, y += n)
         for (size_t c = 0; c < cols; c++)
             for (size_t r = 0; r < rows; r++)

@@ -4,6 +4,7 @@
 int main(void)
 {
     test_simd();
+    test_sizes();
     test_status();
     test_relu();
     test_gelu();

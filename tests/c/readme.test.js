@@ -32,7 +32,7 @@ test('SiLU as c/README.md writes it compiles and passes its tests', () => {
   const flags = run('./build.sh', ['flags', 'simd']).trim().split(' ')
   const include = ['-Ic', '-include', join(folder, 'declarations.h'), '-idirafter', 'tests/c']
   const sources = ['silu.c', 'test_silu.c', 'main.c'].map((name) => join(folder, name))
-  const shared = ['c/simd.c', 'tests/c/check.c', 'tests/c/unary.c']
+  const shared = ['c/simd.c', 'c/sizes.c', 'tests/c/check.c', 'tests/c/unary.c']
   const link = ['-sSTANDALONE_WASM', '-sINITIAL_MEMORY=64MB', '-o', program]
   run('emcc', [...flags, ...include, ...sources, ...shared, ...link])
   const printed = run(process.execPath, ['--no-warnings', 'tests/c/wasi.js', program])

@@ -144,18 +144,6 @@ static void tails_stay_inside(void)
     }
 }
 
-static void sizes_that_fit(void)
-{
-    const size_t most = PTRDIFF_MAX / sizeof(float);
-    expect(gpt_fits(most, 1) && gpt_fits(1, most), "expected the largest tensor to fit");
-    expect(!gpt_fits(most + 1, 1) && !gpt_fits(1, most + 1), "expected one float more not to fit");
-    expect(gpt_fits(most / 3, 3) && !gpt_fits(most / 3 + 1, 3), "expected a third of it to fit 3 times");
-    expect(!gpt_fits(SIZE_MAX, SIZE_MAX) && !gpt_fits(SIZE_MAX / 2 + 1, 2),
-           "expected a wrapped product not to fit");
-    expect(gpt_fits(0, SIZE_MAX) && gpt_fits(SIZE_MAX, 0) && gpt_fits(0, 0),
-           "expected an empty tensor to fit");
-}
-
 void test_simd(void)
 {
     promise("pmin and pmax return the first operand if neither is less than the other",
@@ -171,5 +159,4 @@ void test_simd(void)
     promise("gpt_sum_lanes adds in the order (0 + 2) + (1 + 3)", sum_has_its_order);
     promise("loading a tail fills it with zeros, and tails are neither read nor written past their end",
             tails_stay_inside);
-    promise("gpt_fits accepts a size if and only if its bytes are addressable", sizes_that_fit);
 }

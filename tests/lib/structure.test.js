@@ -153,7 +153,7 @@ test('kernels.js lists just the kernels that the header declares with part and p
 })
 
 /** Sources in C that no class carries the name of: parts of others, and what the builds need. */
-const HELPERS = /^(builds|simd|status|gemm_\w+|attention_\w+)$/
+const HELPERS = /^(builds|simd|sizes|status|gemm_\w+|attention_\w+)$/
 
 /** Layers that are made of other layers, without a kernel of their own. */
 const COMPOSED = ['sequential', 'transformerblock', 'gptmodel']
