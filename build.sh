@@ -296,27 +296,10 @@ build_wasm() {
     build_variant plain $simd -DGPT_API= -Wl,--export=gpt_feedforward_forward_ref
 }
 
-# Each build becomes a JavaScript module of its own, so that load() downloads only the one that it runs. The
-# bytes are in hexadecimal: base64 is a third shorter, but a fourth longer after compression, because it does
-# not align with bytes.
 build_package() {
-    rm -rf dist
-    mkdir -p dist/wasm
-    local name hex list=
-    for name in {simd,relaxed}{,-threads}; do
-        [[ -e build/wasm/$name.wasm ]] || continue
-        cp "build/wasm/$name.wasm" dist/wasm/
-        hex=$(od -An -v -tx1 "build/wasm/$name.wasm" | tr -d ' \n')
-        printf "export default '%s'\n" "$hex" >"dist/wasm/$name.js"
-        printf '/** %s.wasm in hexadecimal */\ndeclare const hex: string\nexport default hex\n' "$name" \
-            >"dist/wasm/$name.d.ts"
-        list+="  '$name': () => import('./$name.js'),"$'\n'
-    done
-    printf '// The builds in this package.\nexport const builds = {\n%s}\n' "$list" >dist/wasm/builds.js
-    printf '%s\n' '/** The builds in this package: name -> import of its module, in hexadecimal. */' \
-        'export declare const builds: Readonly<Partial<Record<string, () => Promise<{ default: string }>>>>' \
-        >dist/wasm/builds.d.ts
+    rm -rf build/types
     node_modules/.bin/tsc -p web/lib >&2
+    node web/bundle.js
 }
 
 build_api() {
@@ -333,7 +316,7 @@ build_page() {
 build() {
     make_if_changed npm node_modules install_npm_packages package.json package-lock.json
     make_if_changed wasm build/wasm/simd.wasm build_wasm build.sh c
-    make_if_changed package dist/index.js build_package build.sh web/lib build/wasm
+    make_if_changed package dist/index.js build_package build.sh web/bundle.js web/lib build/wasm
     make_if_changed api build/api/index.html build_api build.sh web/demo/api.js web/lib package.json
     make_if_changed page web/demo/dist/index.html build_page build.sh web/demo web/lib build/wasm build/api
 }

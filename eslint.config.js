@@ -21,4 +21,8 @@ export default [
       'svelte/prefer-svelte-reactivity': 'off', // state is replaced as a whole, never changed in place
     },
   },
+  {
+    files: ['web/lib/**'],
+    languageOptions: { globals: { VERSION: 'readonly', WORKER_CODE: 'readonly' } }, // see web/bundle.js
+  },
 ]

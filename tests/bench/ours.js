@@ -1,7 +1,7 @@
 // gpt-layers as a contestant, through its public API.
 
 /** @import { Attention, FeedForward, GELU, Gpt, LayerNorm } from '../../dist/index.js' */
-/** @import { Build } from '../../dist/load.js' */
+/** @import { Build } from '../../dist/index.js' */
 /** @import { Entrant, Prepared } from './contest.js' */
 /** @import { Task } from './operations.js' */
 

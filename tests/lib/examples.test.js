@@ -6,8 +6,8 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import * as api from 'gpt-layers'
-import { formatTensor } from '../../dist/tensor/print.js'
-import { exponential, fixed } from '../../dist/tensor/pyformat.js'
+import { formatTensor } from '../../web/lib/tensor/print.js'
+import { exponential, fixed } from '../../web/lib/tensor/pyformat.js'
 import { loadForTest } from './support.js'
 
 const folder = new URL('../../web/lib/', import.meta.url)

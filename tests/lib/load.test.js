@@ -5,20 +5,17 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { Worker } from 'node:worker_threads'
 import { GPT_CONFIG_124M, GptLayersError, load } from 'gpt-layers'
-import { builds } from '../../dist/wasm/builds.js'
-import { untyped } from './support.js'
+import { builds, untyped } from './support.js'
 
 const read = (/** @type {string} */ build) =>
   readFileSync(new URL(import.meta.resolve(`gpt-layers/${build}.wasm`)))
 const wasm = read('simd')
 const header = readFileSync(new URL(import.meta.resolve('gpt-layers/gpt_layers.h')), 'utf8')
 
-/** The builds that exist here; the relaxed ones need a compiler that knows relaxed SIMD. */
-const names = Object.keys(builds)
 /** The builds that this Node runs. */
-const runnable = names.filter((name) => WebAssembly.validate(read(name)))
+const runnable = builds.filter((name) => WebAssembly.validate(read(name)))
 
-for (const name of names) {
+for (const name of builds) {
   const skip = !runnable.includes(name) && `Node ${process.version} does not run it`
   test(
     `${name} imports nothing but a shared memory, and exports each function of the header and no other`,
@@ -56,7 +53,7 @@ test(
   async () => {
     await assert.rejects(load({ build: 'relaxed' }), {
       code: 'UNSUPPORTED',
-      message: names.includes('relaxed')
+      message: builds.includes('relaxed')
         ? "load: build 'relaxed' needs relaxed SIMD, which is missing here (Chrome 114, Node 22 or later have it)"
         : "load: build 'relaxed' needs relaxed SIMD, which this copy of gpt-layers was built without",
     })

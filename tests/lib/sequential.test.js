@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { assertRefuses, biasOf, loadForTest, untyped, usedMemory } from './support.js'
+import { assertRefuses, backwardOf, biasOf, loadForTest, untyped, usedMemory } from './support.js'
 
 const gpt = await loadForTest()
 
@@ -15,7 +15,7 @@ test('Sequential’s backward runs its layers from the last to the first', () =>
   const layer = new gpt.Sequential(relu, gelu)
   const x = gpt.tensor([-1, -0.5, 0.5, 2])
   layer.forward(x)
-  const dx = layer.backward(gpt.tensor([1, 2, 3, 4]))
+  const dx = backwardOf(layer, gpt.tensor([1, 2, 3, 4]))
   gelu.forward(relu.forward(x))
   assert.deepEqual([...dx.data], [...relu.backward(gelu.backward(gpt.tensor([1, 2, 3, 4]))).data])
   assert.deepEqual([...dx.data.slice(0, 2)], [0, 0])
@@ -51,7 +51,7 @@ test('Sequential refuses a gradient without a forward, of a wrong shape, or that
     'TYPE',
     /Sequential.backward: dy should be a Tensor/,
   )
-  assert.deepEqual(layer.backward(gpt.ones([3])).shape, [3])
+  assert.deepEqual(backwardOf(layer, gpt.ones([3])).shape, [3])
 })
 
 test('an empty Sequential returns its argument', () => {

@@ -1,66 +1,49 @@
 // Makes the API reference from the docstrings, as static pages in build/api. build.sh copies them beside the
-// page. TypeDoc reads the package's types (dist/*.d.ts), so the reference shows what users get, and nothing
-// internal.
+// page. TypeDoc reads the package's types (dist/index.d.ts), so the reference shows what users get, and
+// nothing internal.
+
+/** @import { ProjectReflection } from 'typedoc' */
 
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { Application, Comment, CommentTag, Converter, PageEvent, ReflectionKind } from 'typedoc'
+import {
+  Application,
+  Comment,
+  CommentTag,
+  Converter,
+  DeclarationReflection,
+  PageEvent,
+  ReferenceType,
+} from 'typedoc'
 
 /** @param {string} path from the repository's root */
 const fromRoot = (path) => fileURLToPath(new URL(`../../${path}`, import.meta.url))
 
-/** The folder of dist/ that holds a declaration -> the heading above it. */
-const CATEGORIES = {
-  layers: 'Layers',
-  losses: 'Training',
-  optim: 'Training',
+// TypeDoc leaves out classes that a module exports as types only.
+const types = readFileSync(fromRoot('dist/index.d.ts'), 'utf8')
+mkdirSync(fromRoot('build'), { recursive: true })
+writeFileSync(fromRoot('build/api.d.ts'), types.replace(/^export type \{/m, 'export {'))
+
+/** The headings, with the classes below each; a class is where its base is. */
+const CATEGORIES = { Layers: ['Module'], Training: ['Loss', 'Optimizer'] }
+
+/** @param {DeclarationReflection} reflection @returns its base class, if it has one */
+function baseOf({ extendedTypes }) {
+  const [base] = extendedTypes ?? []
+  const target = base instanceof ReferenceType ? base.reflection : undefined
+  return target instanceof DeclarationReflection ? target : undefined
 }
 
-/**
- * The package's types with each class under its own name. `export type X = import('./x.js').X` would be
- * documented as an alias, without its members.
- */
-function writeEntry() {
-  const types = readFileSync(fromRoot('dist/index.d.ts'), 'utf8')
-  const entry = types
-    .replace(/export type (\w+) = import\("\.\/([^"]+)"\)\.\1;/g, 'export { $1 } from "./$2";')
-    .replaceAll('from "./', 'from "../dist/')
-  const config = {
-    compilerOptions: {
-      target: 'ES2022',
-      module: 'NodeNext',
-      lib: ['ES2022', 'DOM'],
-      types: [],
-      skipLibCheck: true,
-    },
-    files: ['api.ts'],
-  }
-  mkdirSync(fromRoot('build'), { recursive: true })
-  writeFileSync(fromRoot('build/api.ts'), entry)
-  writeFileSync(fromRoot('build/api.tsconfig.json'), JSON.stringify(config))
-}
-
-/**
- * Leaves out what users do not write: the runtime, which `new gpt.Linear(5, 6)` passes to the class itself,
- * and `[Symbol.dispose]`, which `using` calls.
- *
- * @param {import('typedoc').ProjectReflection} project
- */
-function leaveOutInternals(project) {
-  for (const reflection of Object.values(project.reflections)) {
-    if (reflection.name === '[dispose]') project.removeReflection(reflection)
-  }
-  const signatures = project.getReflectionsByKind(ReflectionKind.ConstructorSignature)
-  for (const signature of /** @type {import('typedoc').SignatureReflection[]} */ (signatures)) {
-    signature.parameters = signature.parameters?.filter(({ name }) => name !== 'runtime')
-  }
-}
-
-/** @param {import('typedoc').ProjectReflection} project */
+/** @param {ProjectReflection} project */
 function categorize(project) {
   for (const reflection of project.children ?? []) {
-    const folder = /dist\/(\w+)\//.exec(reflection.sources?.[0]?.fullFileName ?? '')?.[1] ?? ''
-    const text = CATEGORIES[/** @type {keyof typeof CATEGORIES} */ (folder)] ?? 'The package'
+    /** @type {string[]} */
+    const bases = []
+    /** @type {DeclarationReflection | undefined} */
+    let base = reflection
+    for (; base; base = baseOf(base)) bases.push(base.name)
+    const [text = 'The package'] =
+      Object.entries(CATEGORIES).find(([, names]) => names.some((name) => bases.includes(name))) ?? []
     for (const documented of reflection.signatures ?? [reflection]) {
       documented.comment ??= new Comment()
       documented.comment.blockTags.push(new CommentTag('@category', [{ kind: 'text', text }]))
@@ -68,10 +51,9 @@ function categorize(project) {
   }
 }
 
-writeEntry()
 const app = await Application.bootstrap({
-  entryPoints: [fromRoot('build/api.ts')],
-  tsconfig: fromRoot('build/api.tsconfig.json'),
+  entryPoints: [fromRoot('build/api.d.ts')],
+  tsconfig: fromRoot('web/demo/api.tsconfig.json'),
   name: 'gpt-layers',
   readme: 'none',
   favicon: fromRoot('web/demo/public/icon.svg'),
@@ -84,7 +66,14 @@ const app = await Application.bootstrap({
   categoryOrder: ['The package', 'Layers', 'Training'],
   navigation: { includeCategories: true, includeGroups: false },
   // Helpers inside other types.
-  intentionallyNotExported: ['Bound', 'NestedList', 'Returned'],
+  intentionallyNotExported: [
+    'ModelConfig',
+    'NestedList',
+    'Returned',
+    'WebAssembly.Global',
+    'WebAssembly.Memory',
+    'WebAssembly.Module',
+  ],
   visibilityFilters: {},
   // Source links would need a clone with a remote. They are deleted below, so the template is never seen.
   disableGit: true,
@@ -92,7 +81,6 @@ const app = await Application.bootstrap({
   logLevel: 'Warn',
 })
 app.converter.on(Converter.EVENT_RESOLVE_BEGIN, ({ project }) => {
-  leaveOutInternals(project)
   categorize(project)
 })
 const LAST = -1e6 // the priority of a listener that runs after TypeDoc's own
@@ -100,12 +88,12 @@ app.converter.on(
   Converter.EVENT_RESOLVE_END,
   ({ project }) => {
     for (const reflection of Object.values(project.reflections)) {
-      const declaration = /** @type {import('typedoc').DeclarationReflection} */ (reflection)
+      const declaration = /** @type {DeclarationReflection} */ (reflection)
       delete declaration.sources // the lines of the generated .d.ts files are of no use to a reader
       if (declaration.inheritedFrom?.name.startsWith('Gpt_base')) delete declaration.inheritedFrom
     }
     // TypeScript gives a class that extends an expression a base of its own making.
-    const gpt = /** @type {import('typedoc').DeclarationReflection} */ (project.getChildByName('Gpt'))
+    const gpt = /** @type {DeclarationReflection} */ (project.getChildByName('Gpt'))
     delete gpt.extendedTypes
     delete gpt.typeHierarchy
   },

@@ -1,5 +1,6 @@
 /** @import { Runtime } from './runtime/runtime.js' */
 
+import { GptLayersError } from './errors.js'
 import { Attention } from './layers/attention.js'
 import { BatchNorm } from './layers/batchnorm.js'
 import { Conv1D } from './layers/conv1d.js'
@@ -42,53 +43,36 @@ const CLASSES = {
 }
 
 /**
- * The arguments of a class's constructor, without the runtime.
- *
- * @template C
- * @typedef {C extends abstract new (runtime: Runtime, ...args: infer Args) => object ? Args : never}
- *   ArgumentsOf
+ * The classes of one instance. Each makes its objects in that instance's memory: it passes the runtime on to
+ * the constructor. web/bundle.js leaves that parameter out of the published types.
  */
-
-/**
- * A class as users see it: the constructor has no runtime.
- *
- * @template {abstract new (runtime: Runtime, ...args: never[]) => object} C
- * @typedef {new (...args: ArgumentsOf<C>) => InstanceType<C>} Bound
- */
-
-/** @typedef {{ readonly [Name in keyof typeof CLASSES]: Bound<(typeof CLASSES)[Name]> }} Classes */
-
-/** The classes of one instance. Each makes its objects in that instance's memory. */
-export const BoundClasses = /** @type {new (runtime: Runtime) => Classes} */ (
+export const BoundClasses = /** @type {new (runtime: Runtime) => Readonly<typeof CLASSES>} */ (
   class {
     /** @param {Runtime} runtime */
     constructor(runtime) {
-      const bound = Object.entries(CLASSES).map(([name, Class]) => [name, bind(runtime, Class)])
-      Object.assign(this, Object.fromEntries(bound))
+      for (const [name, Class] of Object.entries(CLASSES)) {
+        Object.defineProperty(this, name, { value: bind(runtime, name, Class), enumerable: true })
+      }
     }
   }
 )
 
 /**
  * @param {Runtime} runtime
+ * @param {string} name
  * @param {Function} Class whose constructor takes the runtime first
- * @returns {Function} a subclass whose constructor passes the runtime on
+ * @returns {Function} the same class, for users. It shares the prototype, so a layer that another layer has
+ *   made is an instance, too
  */
-function bind(runtime, Class) {
-  // A mixin, for which TypeScript demands any.
-  const Base = /** @type {new (...args: any[]) => object} */ (Class)
-  const Bound = class extends Base {
-    /** @param {...any} args */
-    constructor(...args) {
-      super(runtime, ...args)
-    }
-
-    /** So that a layer that another layer has made is an instance, too. @override @param {unknown} value */
-    static [Symbol.hasInstance](value) {
-      const isInstance = Function.prototype[Symbol.hasInstance]
-      return isInstance.call(this === Bound ? Class : this, value)
-    }
+function bind(runtime, name, Class) {
+  /** @param {...unknown} args */
+  function Bound(...args) {
+    if (new.target) return Reflect.construct(Class, [runtime, ...args], new.target)
+    throw new GptLayersError('TYPE', `${name}: should be called with new, as new gpt.${name}(...)`)
   }
-  Object.defineProperty(Bound, 'name', { value: Class.name })
+  Bound.prototype = Class.prototype
+  Object.setPrototypeOf(Bound, Class) // for static properties
+  // Errors show the name, which an app's minifier may have changed.
+  for (const named of [Class, Bound]) Object.defineProperty(named, 'name', { value: name })
   return Bound
 }

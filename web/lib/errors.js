@@ -29,7 +29,7 @@ export class GptLayersError extends Error {
   /**
    * @param {ErrorCode} code
    * @param {string} message
-   * @param {ErrorOptions} [options] `cause`: the error that led to this one
+   * @param {{ cause?: unknown }} [options] `cause`: the error that led to this one
    */
   constructor(code, message, options) {
     super(message, options)

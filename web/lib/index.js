@@ -31,6 +31,17 @@
 /** @typedef {import('./optim/optimizer.js').Optimizer} Optimizer */
 /** @typedef {import('./optim/sgd.js').SGD} SGD */
 /** @typedef {import('./optim/adamw.js').AdamW} AdamW */
+/** @typedef {import('./layers/affine.js').AffineOptions} AffineOptions */
+/** @typedef {import('./layers/gelu.js').GELUOptions} GELUOptions */
+/** @typedef {import('./layers/layernorm.js').LayerNormOptions} LayerNormOptions */
+/** @typedef {import('./layers/batchnorm.js').BatchNormOptions} BatchNormOptions */
+/** @typedef {import('./layers/rmsnorm.js').RMSNormOptions} RMSNormOptions */
+/** @typedef {import('./layers/feedforward.js').FeedForwardConfig} FeedForwardConfig */
+/** @typedef {import('./layers/attention.js').AttentionConfig} AttentionConfig */
+/** @typedef {import('./layers/transformerblock.js').TransformerBlockConfig} TransformerBlockConfig */
+/** @typedef {import('./layers/gptmodel.js').GPTModelConfig} GPTModelConfig */
+/** @typedef {import('./optim/sgd.js').SGDOptions} SGDOptions */
+/** @typedef {import('./optim/adamw.js').AdamWOptions} AdamWOptions */
 
 export { GPT_CONFIG_124M } from './config.js'
 export { GptLayersError } from './errors.js'

@@ -20,14 +20,20 @@ import { Module } from './module.js'
  * @property {`gpt_${string}_backward`} backward kernel
  */
 
+/**
+ * @typedef {object} AffineOptions
+ * @property {boolean} [bias] whether there is a bias; true by default
+ */
+
 /** The base of Linear and Conv1D. */
 export class Affine extends Module {
   /** @type {Layout} */ #layout
 
   /**
+   * @internal
    * @param {Runtime} runtime
    * @param {Layout} layout
-   * @param {{ bias?: boolean }} options
+   * @param {AffineOptions} options
    */
   constructor(runtime, layout, options) {
     super(runtime)

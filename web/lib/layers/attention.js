@@ -19,6 +19,16 @@ import { Dropout } from './dropout.js'
 import { Module } from './module.js'
 
 /**
+ * @typedef {object} AttentionConfig
+ * @property {number} embDim the number of features, the size of the last axis; a multiple of nHeads
+ * @property {number} nHeads the number of heads
+ * @property {number} contextLength the most tokens of a sequence
+ * @property {number} [dropRate] the probability of dropout, from 0 to 1; 0 by default
+ * @property {boolean} [qkvBias] whether cAttn, which makes the queries, keys and values, has a bias; true by
+ *   default
+ */
+
+/**
  * Causal multi-head attention (Vaswani et al. 2017, arXiv:1706.03762), as GPT-2's:
  *
  * 1. cAttn computes a query, a key and a value for each token and head.
@@ -39,10 +49,7 @@ export class Attention extends Module {
    * applies to the weights and to the output of cProj; its masks are not PyTorch's, see Dropout.
    *
    * @param {Runtime} runtime
-   * @param {{ embDim: number, nHeads: number, contextLength: number, dropRate?: number, qkvBias?: boolean }}
-   *   config GPT_CONFIG_124M as it is, or your own; other names are ignored. embDim: a multiple of nHeads.
-   *   contextLength: the most tokens that x may have. dropRate: the probability of dropout, 0 by default.
-   *   qkvBias: whether cAttn has a bias, true by default
+   * @param {AttentionConfig} config GPT_CONFIG_124M as it is, or your own; other names are ignored
    * @throws {GptLayersError} TYPE, VALUE, MEMORY
    * @example new Attention(GPT_CONFIG_124M).forward(gpt.rand([2, 3, 768])).shape // [2, 3, 768]
    */

@@ -7,6 +7,13 @@ import { Tensor } from '../tensor/tensor.js'
 import { Module } from './module.js'
 
 /**
+ * @typedef {object} BatchNormOptions
+ * @property {number} [eps] added to the variance, above 0; 1e-5 by default
+ * @property {number} [momentum] the weight of a new batch in the running statistics, from 0 to 1; 0.1 by
+ *   default
+ */
+
+/**
  * Batch normalization over all leading axes (Ioffe, Szegedy 2015, arXiv:1502.03167), as PyTorch's
  * nn.BatchNorm1d: y = scale · (x - mean) / √(var + eps) + shift.
  *
@@ -24,8 +31,7 @@ export class BatchNorm extends Module {
   /**
    * @param {Runtime} runtime
    * @param {number} numFeatures the size of the last axis
-   * @param {{ eps?: number, momentum?: number }} [options] eps: added to the variance, above 0; 1e-5 by
-   *   default. momentum: the weight of a new batch in the running statistics, from 0 to 1; 0.1 by default
+   * @param {BatchNormOptions} [options]
    * @throws {GptLayersError} TYPE, VALUE, MEMORY
    * @example new BatchNorm(5).forward(gpt.randn([8, 5])).shape // [8, 5]
    */

@@ -1,4 +1,5 @@
 /** @import { Runtime } from '../runtime/runtime.js' */
+/** @import { AffineOptions } from './affine.js' */
 
 import { checkSize } from '../check.js'
 import { Affine } from './affine.js'
@@ -18,7 +19,7 @@ export class Conv1D extends Affine {
    * @param {Runtime} runtime
    * @param {number} nf features that come out
    * @param {number} nx features that go in
-   * @param {{ bias?: boolean }} [options] bias: whether there is a bias; true by default
+   * @param {AffineOptions} [options]
    * @throws {GptLayersError} TYPE, VALUE, MEMORY
    * @example new Conv1D(6, 5).forward(gpt.randn([2, 5])).shape // [2, 6]
    */

@@ -54,7 +54,7 @@ export class Embedding extends Module {
    *
    * @override
    * @param {Tensor} dy [..., embeddingDim], of the shape that `forward` returned, not modified
-   * @returns {any} null: integers have no gradient
+   * @returns {null}: integers have no gradient
    */
   backward(dy) {
     const where = 'Embedding.backward'

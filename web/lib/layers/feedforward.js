@@ -24,6 +24,13 @@ import { Module } from './module.js'
 const ROWS_PER_THREAD = 32
 
 /**
+ * @typedef {object} FeedForwardConfig
+ * @property {number} embDim the number of features, the size of the last axis
+ * @property {number} [hiddenDim] the number of hidden features; 4 · embDim by default
+ * @property {'tanh' | 'none'} [approximate] the form of GELU; 'tanh' by default
+ */
+
+/**
  * The transformer's position-wise network, as the notebook's class: Linear(embDim, hiddenDim), GELU,
  * Linear(hiddenDim, embDim). In evaluation mode one kernel computes all three, and the hidden activations
  * never exist as a whole. In training mode they do, because `backward` needs them.
@@ -41,10 +48,9 @@ export class FeedForward extends Module {
    * Draws both layers' parameters from the instance's generator, in PyTorch's order.
    *
    * @param {Runtime} runtime
-   * @param {{ embDim: number, hiddenDim?: number, approximate?: 'tanh' | 'none' }} config GPT_CONFIG_124M as
-   *   it is, or your own. hiddenDim: 4 · embDim by default. approximate: as for GELU. Other names are
-   *   ignored, `dropRate` too: like the notebook's class this layer has no dropout; TransformerBlock has it,
-   *   behind this layer
+   * @param {FeedForwardConfig} config GPT_CONFIG_124M as it is, or your own. Other names are ignored,
+   *   `dropRate` too: like the notebook's class this layer has no dropout; TransformerBlock has it, behind
+   *   this layer
    * @throws {GptLayersError} TYPE, VALUE, MEMORY
    * @example new FeedForward(GPT_CONFIG_124M).forward(gpt.rand([2, 3, 768])).shape // [2, 3, 768]
    */

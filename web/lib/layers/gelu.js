@@ -9,15 +9,19 @@ import { Module } from './module.js'
 const KINDS = Object.freeze({ tanh: 0, none: 1 })
 
 /**
+ * @typedef {object} GELUOptions
+ * @property {'tanh' | 'none'} [approximate] 'tanh', the default, is GPT-2's and the notebook's 0.5·x·(1 +
+ *   tanh(√(2/π)·(x + 0.044715·x³))); 'none' is the exact 0.5·x·(1 + erf(x/√2)), PyTorch's default
+ */
+
+/**
  * y = x · Φ(x), where Φ is the cumulative distribution function of N(0, 1) (Hendrycks, Gimpel 2016,
  * arXiv:1606.08415), as PyTorch's nn.GELU and the notebook's class.
  */
 export class GELU extends Module {
   /**
    * @param {Runtime} runtime
-   * @param {{ approximate?: 'tanh' | 'none' }} [options] approximate: 'tanh', the default, is GPT-2's and the
-   *   notebook's 0.5·x·(1 + tanh(√(2/π)·(x + 0.044715·x³))); 'none' is the exact 0.5·x·(1 + erf(x/√2)),
-   *   PyTorch's default
+   * @param {GELUOptions} [options]
    * @throws {GptLayersError} TYPE, VALUE
    */
   constructor(runtime, options = {}) {

@@ -2,6 +2,7 @@
 /** @import { Runtime } from '../runtime/runtime.js' */
 /** @import { Tensor } from '../tensor/tensor.js' */
 /** @import { Context } from './forward.js' */
+/** @import { TransformerBlockConfig } from './transformerblock.js' */
 
 import { checkBoolean, checkObject, checkSize } from '../check.js'
 import { GptLayersError } from '../errors.js'
@@ -16,6 +17,16 @@ import { TransformerBlock } from './transformerblock.js'
 
 /** The standard deviation of GPT-2's initial weights. */
 const DEVIATION = 0.02
+
+/**
+ * @typedef {object} ModelConfig
+ * @property {number} vocabSize the number of different tokens; ids are from 0 to vocabSize - 1
+ * @property {number} nLayers the number of transformer blocks
+ * @property {boolean} [tieWeights] whether tokEmb and outHead share one weight, as in GPT-2; false by
+ *   default. If true, that weight and posEmb's are drawn once more, from N(0, 0.02) as GPT-2's
+ *
+ * @typedef {TransformerBlockConfig & ModelConfig} GPTModelConfig
+ */
 
 /**
  * GPT-2 (Radford et al. 2019): embeddings of tokens and positions, dropout, transformer blocks, a final layer
@@ -47,13 +58,8 @@ export class GPTModel extends Module {
    * Draws the parameters from the instance's generator, in the order of the properties below.
    *
    * @param {Runtime} runtime
-   * @param {{ vocabSize: number, contextLength: number, nLayers: number, tieWeights?: boolean } &
-   *   ConstructorParameters<typeof TransformerBlock>[1]} config GPT_CONFIG_124M as it is, or your own.
-   *   vocabSize: ids are from 0 to vocabSize - 1. contextLength: the most tokens of a sequence. nLayers: the
-   *   number of blocks. tieWeights: whether tokEmb and outHead share one weight, as in GPT-2; false by
-   *   default. If true, that weight and posEmb's are drawn once more, from N(0, 0.02) as GPT-2's. The other
-   *   names: as for Attention and FeedForward. GPT-2's own checkpoint loads into { ...GPT_CONFIG_124M,
-   *   qkvBias: true, tieWeights: true }.
+   * @param {GPTModelConfig} config GPT_CONFIG_124M as it is, or your own. GPT-2's own checkpoint loads into
+   *   { ...GPT_CONFIG_124M, qkvBias: true, tieWeights: true }
    * @throws {GptLayersError} TYPE, VALUE, MEMORY
    * @example new GPTModel({ vocabSize: 65, contextLength: 32, embDim: 64, nHeads: 4, nLayers: 2 })
    */
@@ -141,7 +147,7 @@ export class GPTModel extends Module {
    *
    * @override
    * @param {Tensor} dlogits of the shape that `forward` returned, not modified
-   * @returns {any} null: integers have no gradient
+   * @returns {null}: integers have no gradient
    * @throws {GptLayersError} VALUE when there was no `forward` in training mode since the last `backward`;
    *   SHAPE, TYPE, DISPOSED, MEMORY
    * @example model.backward(gpt.crossEntropy(model.forward(tokens), targets).backward())

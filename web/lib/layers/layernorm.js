@@ -6,6 +6,11 @@ import { Tensor } from '../tensor/tensor.js'
 import { Module } from './module.js'
 
 /**
+ * @typedef {object} LayerNormOptions
+ * @property {number} [eps] added to the variance, above 0; 1e-5 by default
+ */
+
+/**
  * Layer normalization over the last axis (Ba, Kiros, Hinton 2016, arXiv:1607.06450), as the notebook's class:
  * y = scale · (x - mean) / √(var + eps) + shift, with the biased variance (divided by embDim). PyTorch's
  * nn.LayerNorm computes the same and calls scale and shift weight and bias; `loadStateDict` takes those
@@ -18,7 +23,7 @@ export class LayerNorm extends Module {
   /**
    * @param {Runtime} runtime
    * @param {number} embDim the size of the last axis
-   * @param {{ eps?: number }} [options] eps: added to the variance, above 0; 1e-5 by default
+   * @param {LayerNormOptions} [options]
    * @throws {GptLayersError} TYPE, VALUE, MEMORY
    * @example new LayerNorm(5).forward(gpt.randn([2, 5])).shape // [2, 5]
    */

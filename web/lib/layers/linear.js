@@ -1,4 +1,5 @@
 /** @import { Runtime } from '../runtime/runtime.js' */
+/** @import { AffineOptions } from './affine.js' */
 
 import { checkSize } from '../check.js'
 import { Affine } from './affine.js'
@@ -12,7 +13,7 @@ export class Linear extends Affine {
    * @param {Runtime} runtime
    * @param {number} inFeatures
    * @param {number} outFeatures
-   * @param {{ bias?: boolean }} [options] bias: whether there is a bias; true by default
+   * @param {AffineOptions} [options]
    * @throws {GptLayersError} TYPE, VALUE, MEMORY
    * @example new Linear(5, 6).forward(gpt.randn([2, 5])).shape // [2, 6]
    */

@@ -96,7 +96,7 @@ export class Module {
    * `forward` must not have changed.
    *
    * @param {Tensor} dy the gradient with respect to the output of `forward`, of its shape; not modified
-   * @returns {Tensor} dx
+   * @returns {Tensor | null} dx; null where the input of `forward` is integers, which have no gradient
    * @throws {GptLayersError} VALUE when there was no `forward` in training mode since the last `backward`;
    *   SHAPE, TYPE, DISPOSED, MEMORY
    */

@@ -6,6 +6,11 @@ import { Tensor } from '../tensor/tensor.js'
 import { Module } from './module.js'
 
 /**
+ * @typedef {object} RMSNormOptions
+ * @property {number} [eps] added to the mean square, above 0; 1e-5 by default
+ */
+
+/**
  * Root mean square normalization over the last axis (Zhang, Sennrich 2019, arXiv:1910.07467):
  * y = scale · x / √(mean(x²) + eps). PyTorch's nn.RMSNorm computes the same and calls scale weight.
  */
@@ -16,7 +21,7 @@ export class RMSNorm extends Module {
   /**
    * @param {Runtime} runtime
    * @param {number} embDim the size of the last axis
-   * @param {{ eps?: number }} [options] eps: added to the mean square, above 0; 1e-5 by default
+   * @param {RMSNormOptions} [options]
    * @throws {GptLayersError} TYPE, VALUE, MEMORY
    * @example new RMSNorm(5).forward(gpt.randn([2, 5])).shape // [2, 5]
    */

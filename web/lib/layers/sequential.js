@@ -58,12 +58,18 @@ export class Sequential extends Module {
   /**
    * @override
    * @param {Tensor} dy of the shape of the last layer's output, not modified
-   * @returns {Tensor} dx; dy itself when there are no layers
+   * @returns {Tensor | null} dx; dy itself when there are no layers; null where the first layer takes
+   *   integers
    * @throws {GptLayersError} as the layers do
    */
   backward(dy) {
     const { runtime, layers } = this
     checkTensor(runtime, 'Sequential.backward', 'dy', dy)
-    return runtime.scope(() => layers.reduceRight((d, layer) => layer.backward(d), dy))
+    return runtime.scope(() => {
+      /** @type {Tensor | null} */
+      let d = dy
+      for (const layer of [...layers].reverse()) d = layer.backward(/** @type {Tensor} */ (d))
+      return d
+    })
   }
 }

@@ -1,5 +1,7 @@
 /** @import { Runtime } from '../runtime/runtime.js' */
 /** @import { Tensor } from '../tensor/tensor.js' */
+/** @import { AttentionConfig } from './attention.js' */
+/** @import { FeedForwardConfig } from './feedforward.js' */
 /** @import { Context } from './forward.js' */
 
 import { checkObject } from '../check.js'
@@ -10,6 +12,8 @@ import { FeedForward } from './feedforward.js'
 import { outputOf } from './forward.js'
 import { LayerNorm } from './layernorm.js'
 import { Module } from './module.js'
+
+/** @typedef {AttentionConfig & FeedForwardConfig} TransformerBlockConfig */
 
 /**
  * One block of GPT-2: attention, then the feed-forward network, each on normalized input and with a shortcut
@@ -28,9 +32,8 @@ export class TransformerBlock extends Module {
    * Draws the parameters of attn, then those of ff, from the instance's generator.
    *
    * @param {Runtime} runtime
-   * @param {ConstructorParameters<typeof Attention>[1] & ConstructorParameters<typeof FeedForward>[1]} config
-   *   GPT_CONFIG_124M as it is, or your own, with the names that Attention and FeedForward take. dropRate is
-   *   the probability of every dropout. Other names are ignored
+   * @param {TransformerBlockConfig} config GPT_CONFIG_124M as it is, or your own. dropRate is the probability
+   *   of every dropout. Other names are ignored
    * @throws {GptLayersError} TYPE, VALUE, MEMORY
    * @example new TransformerBlock(GPT_CONFIG_124M).forward(gpt.rand([2, 3, 768])).shape // [2, 3, 768]
    */

@@ -10,6 +10,15 @@ import { Optimizer } from './optimizer.js'
 const DEFAULT_BETAS = [0.9, 0.999]
 
 /**
+ * @typedef {object} AdamWOptions
+ * @property {number} [lr] learning rate, 1e-3 by default
+ * @property {readonly [number, number]} [betas] decay rates beta1 and beta2 of the running means of
+ *   the gradients and of their squares, from 0 to below 1; [0.9, 0.999] by default
+ * @property {number} [eps] added to the denominator, 1e-8 by default
+ * @property {number} [weightDecay] each step multiplies w by 1 - lr · weightDecay; 0.01 by default
+ */
+
+/**
  * Adam with decoupled weight decay, as torch.optim.AdamW.
  * Source: Loshchilov, Hutter 2019, arXiv:1711.05101, algorithm 2.
  *
@@ -27,12 +36,7 @@ export class AdamW extends Optimizer {
   /**
    * @param {Runtime} runtime
    * @param {readonly Tensor[]} parameters such as `model.parameters()`; each may occur once
-   * @param {object} [options]
-   * @param {number} [options.lr] learning rate, 1e-3 by default
-   * @param {readonly [number, number]} [options.betas] decay rates beta1 and beta2 of the running means of
-   *   the gradients and of their squares, from 0 to below 1; [0.9, 0.999] by default
-   * @param {number} [options.eps] added to the denominator, 1e-8 by default
-   * @param {number} [options.weightDecay] each step multiplies w by 1 - lr · weightDecay; 0.01 by default
+   * @param {AdamWOptions} [options]
    * @throws {GptLayersError} TYPE, VALUE, DISPOSED
    * @example new AdamW(model.parameters(), { lr: 3e-4 })
    */

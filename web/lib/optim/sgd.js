@@ -14,6 +14,15 @@ const DEFAULTS = {
 }
 
 /**
+ * @typedef {object} SGDOptions
+ * @property {number} lr learning rate
+ * @property {number} [momentum] factor of the previous m, 0 by default
+ * @property {number} [dampening] reduces the gradient's share of m, 0 by default
+ * @property {number} [weightDecay] factor of the weight that is added to its gradient, 0 by default
+ * @property {boolean} [nesterov] Nesterov's momentum; needs momentum > 0; false by default
+ */
+
+/**
  * Stochastic gradient descent with optional momentum, as torch.optim.SGD.
  * Source: Sutskever et al. 2013, "On the importance of initialization and momentum in deep learning". As in
  * PyTorch, lr multiplies m as a whole, not each gradient in m.
@@ -35,12 +44,7 @@ export class SGD extends Optimizer {
   /**
    * @param {Runtime} runtime
    * @param {readonly Tensor[]} parameters such as `layer.parameters()`; each may occur once
-   * @param {object} options
-   * @param {number} options.lr learning rate
-   * @param {number} [options.momentum] factor of the previous m, 0 by default
-   * @param {number} [options.dampening] reduces the gradient's share of m, 0 by default
-   * @param {number} [options.weightDecay] factor of the weight that is added to its gradient, 0 by default
-   * @param {boolean} [options.nesterov] Nesterov's momentum; needs momentum > 0; false by default
+   * @param {SGDOptions} options
    * @throws {GptLayersError} TYPE, VALUE, DISPOSED
    * @example new SGD(layer.parameters(), { lr: 0.1, momentum: 0.9 })
    */

@@ -156,11 +156,11 @@ function createWorker() {
   const node = /** @type {any} */ (globalThis).process?.getBuiltinModule?.('node:worker_threads')
   if (node) {
     const here = import.meta.url // in a variable, so that bundlers do not take the worker for an asset
-    return new node.Worker(new URL('./worker.js', here), { execArgv: [] })
+    return new node.Worker(new URL('./gpt-layers-worker.js', here), { execArgv: [] })
   }
   // Vite, webpack, rspack and Parcel recognize a worker by exactly this expression. Other bundlers leave it
   // out.
-  return new Worker(new URL('./worker.js', import.meta.url), { type: 'module' })
+  return new Worker(new URL('./gpt-layers-worker.js', import.meta.url), { type: 'module' })
 }
 
 /**

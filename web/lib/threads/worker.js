@@ -14,9 +14,9 @@ port.onmessage = (
 ) => {
   // Synchronously, so that a failure is an error event in the thread that started this worker.
   const instance = new WebAssembly.Instance(module, { env: { memory } })
-  const exports = /** @type {Record<string, Kernel>} */ (instance.exports)
-  exports.gpt_stack_set(stackTop)
-  const kernels = names.map((name) => exports[name])
+  const functions = /** @type {Record<string, Kernel>} */ (instance.exports)
+  functions.gpt_stack_set(stackTop)
+  const kernels = names.map((name) => functions[name])
   port.postMessage('ready')
   for (let worked = 0; ;) {
     waitForParts(call, worked)

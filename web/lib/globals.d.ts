@@ -1,0 +1,7 @@
+// What web/bundle.js replaces with strings.
+
+/** The package's version. */
+declare const VERSION: string
+
+/** The code of gpt-layers-worker.js. */
+declare const WORKER_CODE: string
