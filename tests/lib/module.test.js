@@ -32,8 +32,7 @@ const scaleClass = () =>
     /** @override @param {Tensor} dy */
     backward(dy) {
       const { x } = this.saved()
-      const rows = x.shape[0]
-      this.scale.addGradient(dy.mul(x).mean({ dim: 0 }).mul(rows))
+      this.scale.addGradient(dy.mul(x).sum({ dim: 0 }))
       this.release()
       return dy.mul(this.scale)
     }

@@ -4,11 +4,21 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { inspect } from 'node:util'
 import { runInNewContext } from 'node:vm'
-import { assertClose, assertRefuses, assertSame, golden, loadForTest, unpack, untyped } from './support.js'
+import {
+  assertClose,
+  assertRefuses,
+  assertSame,
+  golden,
+  loadForTest,
+  nextAddress,
+  unpack,
+  untyped,
+} from './support.js'
 
 const { reductions, broadcasts } = golden('tensor')
-const { special } = golden('layers')
+const { special: extremes } = golden('layers')
 const { products, orders, pieces } = golden('matrix')
+const { exponentials, sums, maxima, ties, special, swaps, rows, slices } = golden('methods')
 const gpt = await loadForTest()
 const other = await loadForTest()
 
@@ -109,12 +119,12 @@ test('a number stands for a tensor of that value', () => {
 })
 
 test('NaN and infinities propagate as in PyTorch', () => {
-  const rows = gpt.tensor(unpack(special.rows), special.rows.shape)
-  const x = gpt.tensor(unpack(special.x))
-  assertSame(rows.mean({ dim: -1 }), special.mean)
-  assertSame(rows.var({ dim: -1 }), special.var)
-  assertSame(x.sqrt(), special.sqrt)
-  assertSame(gpt.tensor(1).div(x), special.div)
+  const rows = gpt.tensor(unpack(extremes.rows), extremes.rows.shape)
+  const x = gpt.tensor(unpack(extremes.x))
+  assertSame(rows.mean({ dim: -1 }), extremes.mean)
+  assertSame(rows.var({ dim: -1 }), extremes.var)
+  assertSame(x.sqrt(), extremes.sqrt)
+  assertSame(gpt.tensor(1).div(x), extremes.div)
 })
 
 test('tensor takes a number, nested arrays, and flat or typed arrays with a shape', () => {
@@ -227,6 +237,14 @@ test('using a disposed tensor is an error; disposing it again is not', () => {
     () => x.mean(),
     () => x.var(),
     () => x.sqrt(),
+    () => x.exp(),
+    () => x.sum(),
+    () => x.max(),
+    () => x.argmax(),
+    () => x.transpose(0, 0),
+    () => x.at(0),
+    () => x.slice(),
+    () => JSON.stringify(x),
     () => x.add(1),
     () => gpt.ones([2]).add(x),
     () => new gpt.ReLU().forward(x),
@@ -371,4 +389,115 @@ test('toString takes sciMode and precision', () => {
   assertRefuses(() => x.toString({ sciMode: untyped(1) }), 'TYPE', /sciMode should be true or false, got 1/)
   assertRefuses(() => x.toString({ precision: -1 }), 'VALUE', /precision/)
   assertRefuses(() => x.toString(untyped({ digits: 2 })), 'VALUE', /sciMode, precision, got "digits"/)
+})
+
+test('sum and max over any axis, or all, and argmax are PyTorch’s', () => {
+  for (const { shape, dim, keepdim, sum } of sums) {
+    gpt.manualSeed(1)
+    assertClose(gpt.randn(shape).sum({ dim: dim ?? undefined, keepdim }), sum, 1e-6)
+  }
+  for (const { shape, max, argmax, along } of maxima) {
+    gpt.manualSeed(1)
+    const x = gpt.randn(shape)
+    assertSame(x.max(), max)
+    assert.equal(x.argmax(), argmax)
+    for (const { dim, keepdim, values, indices } of along) {
+      const found = x.max({ dim, keepdim })
+      assertSame(found.values, values)
+      assert.deepEqual(found.indices, indices)
+      assert.deepEqual(x.argmax({ dim, keepdim }), indices)
+    }
+  }
+})
+
+test('max takes a NaN, or else the first of equal elements, as in PyTorch', () => {
+  const x = gpt.tensor(unpack(ties.x), ties.x.shape)
+  const { values, indices } = x.max({ dim: 1 })
+  assertSame(values, ties.values)
+  assert.deepEqual(indices, ties.indices)
+  assert.equal(x.argmax(), ties.argmax)
+  assert.equal(x.max().item(), NaN)
+})
+
+test('there is no largest of no elements', () => {
+  const x = gpt.zeros([0, 3])
+  assertRefuses(() => x.max(), 'SHAPE', /^max: the tensor should have elements, got shape \[0, 3\]$/)
+  assertRefuses(() => x.argmax(), 'SHAPE', /^argmax: the tensor should have elements, got/)
+  assertRefuses(() => x.max({ dim: 0 }), 'SHAPE', /^max: the tensor should have elements along dim, got/)
+  assert.deepEqual(x.max({ dim: 1 }).values.shape, [0])
+  assert.deepEqual(x.argmax({ dim: 1, keepdim: true }), [])
+})
+
+test('Embedding and crossEntropy take the indices that argmax and max return', () => {
+  const logits = gpt.tensor([
+    [0, 9, 1],
+    [5, 2, 3],
+  ])
+  const tokens = logits.argmax({ dim: -1 })
+  assert.deepEqual(tokens, [1, 0])
+  assert.deepEqual(new gpt.Embedding(3, 4).forward(tokens).shape, [2, 4])
+  assert.deepEqual(new gpt.Embedding(3, 4).forward(logits.at(0).argmax()).shape, [4])
+  assert.ok(gpt.crossEntropy(logits, logits.max({ dim: 1 }).indices).item() < 0.1)
+})
+
+test('the tensors of max outlive a scope that returns them, and nothing else does', () => {
+  const x = gpt.randn([3, 5])
+  const before = nextAddress(gpt)
+  gpt.scope(() => {
+    const { values } = gpt.scope(() => x.max({ dim: 0 }))
+    assert.equal(values.disposed, false)
+  })
+  x.argmax({ dim: 0 })
+  assert.equal(nextAddress(gpt), before)
+})
+
+test('exp is PyTorch’s, infinities, NaN, zeros and denormals too', () => {
+  for (const { shape, exp } of exponentials) {
+    gpt.manualSeed(1)
+    assertClose(gpt.randn(shape).mul(10).exp(), exp, 1e-6)
+  }
+  const x = gpt.tensor(unpack(special.x))
+  assertClose(x.exp(), special.exp, 1e-6)
+  assertClose(x.slice(0, 5).sum(), special.sum, 0)
+})
+
+test('transpose, at and slice are PyTorch’s, as copies', () => {
+  for (const { shape, dims, swapped } of swaps) {
+    gpt.manualSeed(1)
+    assertSame(gpt.randn(shape).transpose(dims[0], dims[1]), swapped)
+  }
+  for (const { shape, index, row } of rows) {
+    gpt.manualSeed(1)
+    assertSame(gpt.randn(shape).at(index), row)
+  }
+  for (const { shape, start, end, dim, slice } of slices) {
+    gpt.manualSeed(1)
+    assertSame(gpt.randn(shape).slice(start, end ?? undefined, { dim }), slice)
+  }
+  const x = gpt.tensor([
+    [1, 2],
+    [3, 4],
+  ])
+  for (const copy of [x.at(0), x.slice(0, 1), x.transpose(0, 1), x.transpose(0, 0), x.permute([0, 1])])
+    copy.data[0] = 9
+  assert.deepEqual(x.toArray(), [
+    [1, 2],
+    [3, 4],
+  ])
+  assert.deepEqual(x.slice().toArray(), [
+    [1, 2],
+    [3, 4],
+  ])
+})
+
+test('JSON has a tensor as nested arrays, and null for NaN and infinities', () => {
+  const x = gpt.tensor([
+    [1, 0.5],
+    [NaN, -Infinity],
+  ])
+  assert.equal(JSON.stringify({ x, y: gpt.tensor(3) }), '{"x":[[1,0.5],[null,null]],"y":3}')
+  assert.deepEqual(gpt.tensor(JSON.parse(JSON.stringify(gpt.ones([2, 2])))).toArray(), [
+    [1, 1],
+    [1, 1],
+  ])
 })

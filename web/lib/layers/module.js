@@ -27,7 +27,7 @@ import { observe } from './forward.js'
  *   }
  *   backward(dy) {
  *     const { x } = this.saved()
- *     this.scale.addGradient(dy.mul(x).mean({ dim: 0 }).mul(x.shape[0])) // the sum over the rows
+ *     this.scale.addGradient(dy.mul(x).sum({ dim: 0 }))
  *     this.release()
  *     return dy.mul(this.scale)
  *   }

@@ -37,9 +37,14 @@ export function binary(where, kernel, a, b) {
   return y
 }
 
-/** @param {Tensor} x @returns {Tensor} */
-export function sqrt(x) {
-  const y = x.empty('sqrt', x.shape)
-  x.runtime.run('gpt_sqrt', [y, x, x.size])
+/**
+ * @param {string} where
+ * @param {'gpt_exp' | 'gpt_sqrt'} kernel
+ * @param {Tensor} x
+ * @returns {Tensor}
+ */
+export function unary(where, kernel, x) {
+  const y = x.empty(where, x.shape)
+  x.runtime.run(kernel, [y, x, x.size])
   return y
 }

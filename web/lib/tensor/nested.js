@@ -11,6 +11,19 @@ import { sameShape } from './shape.js'
 const SINGLE = []
 
 /**
+ * @param {ArrayLike<number>} data row-major
+ * @param {readonly number[]} shape
+ * @returns {NestedArray} the numbers, nested as the shape says; one number for shape `[]`
+ */
+export function nest(data, shape) {
+  let next = 0
+  /** @type {(axis: number) => NestedArray} */
+  const from = (axis) =>
+    axis === shape.length ? data[next++] : Array.from({ length: shape[axis] }, () => from(axis + 1))
+  return from(0)
+}
+
+/**
  * @param {string} where
  * @param {string} name
  * @param {unknown} values a number, nested arrays of numbers, or a typed array

@@ -26,15 +26,16 @@ export const sameShape = (a, b) => a === b || (a.length === b.length && a.every(
 
 /**
  * @param {string} where
+ * @param {string} name
  * @param {unknown} dim an axis, negative from the end
  * @param {number} rank
  * @returns {number} the axis, from 0
  * @throws {GptLayersError} TYPE, VALUE
  */
-export function checkAxis(where, dim, rank) {
+export function checkAxis(where, name, dim, rank) {
   const axes = Math.max(rank, 1)
   const exists = (/** @type {number} */ axis) => Number.isInteger(axis) && axis >= -axes && axis < axes
-  checkNumber(where, 'dim', dim, `an axis from ${-axes} to ${axes - 1}`, exists)
+  checkNumber(where, name, dim, `an axis from ${-axes} to ${axes - 1}`, exists)
   return dim < 0 ? dim + axes : dim
 }
 

@@ -16,14 +16,14 @@ import {
   MAX_AXES,
 } from '../check.js'
 import { GptLayersError } from '../errors.js'
-import { binary, sqrt } from './elementwise.js'
+import { binary, unary } from './elementwise.js'
 import { matmul } from './matmul.js'
-import { flatten } from './nested.js'
+import { flatten, nest } from './nested.js'
 import { formatTensor } from './print.js'
-import { mean, variance } from './reduce.js'
+import { argmax, max, mean, sum, variance } from './reduce.js'
 import { checkElements, sameShape, sizeOf } from './shape.js'
-import { split } from './split.js'
-import { permute } from './transpose.js'
+import { at, slice, split } from './slice.js'
+import { permute, transpose } from './transpose.js'
 
 /** What the constructor wants to see: only this file can make tensors. */
 const KEY = Symbol('key')
@@ -202,12 +202,20 @@ export class Tensor {
    */
   toArray() {
     Tensor.#live(this, 'toArray')
-    const { data, shape } = this
-    let next = 0
-    /** @type {(axis: number) => NestedArray} */
-    const nest = (axis) =>
-      axis === shape.length ? data[next++] : Array.from({ length: shape[axis] }, () => nest(axis + 1))
-    return nest(0)
+    return nest(this.data, this.shape)
+  }
+
+  /**
+   * What `JSON.stringify` writes: the elements as nested arrays. JSON has no NaN and no infinities: they
+   * become null.
+   *
+   * @returns {NestedArray}
+   * @throws {GptLayersError} DISPOSED
+   * @example JSON.stringify({ x: gpt.tensor([1, NaN]) }) // '{"x":[1,null]}'
+   */
+  toJSON() {
+    Tensor.#live(this, 'toJSON')
+    return this.toArray()
   }
 
   /**
@@ -307,6 +315,77 @@ export class Tensor {
   }
 
   /**
+   * The sum along an axis, or of all elements.
+   *
+   * @param {{ dim?: number, keepdim?: boolean }} [options] dim: the axis, negative from the end; by default
+   *   all elements. keepdim: keep the axis, with size 1.
+   * @returns {Tensor} 0 for a sum of no elements
+   * @throws {GptLayersError} TYPE, VALUE, DISPOSED, MEMORY
+   * @example gpt.tensor([[1, 2], [3, 5]]).sum({ dim: -1 }).toArray() // [3, 8]
+   */
+  sum(options = {}) {
+    Tensor.#live(this, 'sum')
+    return sum(this, options)
+  }
+
+  /**
+   * The largest element, a tensor of shape `[]`. NaN where there is a NaN, as in PyTorch.
+   *
+   * @overload
+   * @returns {Tensor}
+   * @throws {GptLayersError} SHAPE where there are no elements; DISPOSED, MEMORY
+   * @example gpt.tensor([[1, 7], [3, 5]]).max().item() // 7
+   */
+  /**
+   * The largest elements along an axis, and the index of each along that axis, as nested arrays: integers are
+   * numbers and arrays everywhere here, so Embedding and crossEntropy take them as they are. The first index
+   * where several elements are the largest; that of a NaN where there is one.
+   *
+   * @overload
+   * @param {{ dim: number, keepdim?: boolean }} options dim: the axis, negative from the end. keepdim: keep
+   *   the axis, with size 1.
+   * @returns {{ values: Tensor, indices: NestedArray }}
+   * @throws {GptLayersError} SHAPE where the axis has size 0; TYPE, VALUE, DISPOSED, MEMORY
+   * @example gpt.tensor([[1, 7], [3, 5]]).max({ dim: 1 }).indices // [1, 1]
+   */
+  /**
+   * @param {{ dim?: number, keepdim?: boolean }} [options]
+   * @returns {Tensor | { values: Tensor, indices: NestedArray }}
+   */
+  max(options = {}) {
+    Tensor.#live(this, 'max')
+    return max(this, options)
+  }
+
+  /**
+   * The index of the largest element, among all elements in row-major order.
+   *
+   * @overload
+   * @returns {number}
+   * @throws {GptLayersError} SHAPE where there are no elements; DISPOSED, MEMORY
+   * @example gpt.tensor([[1, 7], [3, 5]]).argmax() // 1
+   */
+  /**
+   * The index of the largest element along an axis, as nested arrays, such as the most probable token at each
+   * position; see `max`.
+   *
+   * @overload
+   * @param {{ dim?: number, keepdim?: boolean }} options dim: the axis, negative from the end. keepdim: keep
+   *   the axis, with size 1.
+   * @returns {NestedArray} a number where no axis is left
+   * @throws {GptLayersError} SHAPE where the axis has size 0; TYPE, VALUE, DISPOSED, MEMORY
+   * @example gpt.tensor([[1, 7], [5, 3]]).argmax({ dim: -1 }) // [1, 0]
+   */
+  /**
+   * @param {{ dim?: number, keepdim?: boolean }} [options]
+   * @returns {NestedArray}
+   */
+  argmax(options = {}) {
+    Tensor.#live(this, 'argmax')
+    return argmax(this, options)
+  }
+
+  /**
    * The mean along an axis, or of all elements.
    *
    * @param {{ dim?: number, keepdim?: boolean }} [options] dim: the axis, negative from the end; by default
@@ -397,6 +476,51 @@ export class Tensor {
   }
 
   /**
+   * The same elements with two axes swapped. Unlike PyTorch's, a copy.
+   *
+   * @param {number} dim0 an axis, negative from the end
+   * @param {number} dim1
+   * @returns {Tensor}
+   * @throws {GptLayersError} TYPE, VALUE, DISPOSED, MEMORY
+   * @example gpt.zeros([2, 3, 5]).transpose(1, 2).shape // [2, 5, 3]
+   */
+  transpose(dim0, dim1) {
+    Tensor.#live(this, 'transpose')
+    return transpose(this, dim0, dim1)
+  }
+
+  /**
+   * The elements at one index of the first axis, as PyTorch's `x[index]`: a tensor of the other axes. Unlike
+   * PyTorch's, a copy.
+   *
+   * @param {number} index negative from the end
+   * @returns {Tensor}
+   * @throws {GptLayersError} VALUE for an index out of range; SHAPE for a tensor of shape `[]`; TYPE,
+   *   DISPOSED, MEMORY
+   * @example gpt.tensor([[1, 2], [3, 4]]).at(-1).toArray() // [3, 4]
+   */
+  at(index) {
+    Tensor.#live(this, 'at')
+    return at(this, index)
+  }
+
+  /**
+   * The elements at some indices of an axis, as PyTorch's `x[start:end]`. Unlike PyTorch's, a copy.
+   *
+   * @param {number} [start] the first index, negative from the end; 0 by default
+   * @param {number} [end] the index after the last one, negative from the end; by default the end
+   * @param {{ dim?: number }} [options] dim: the axis, negative from the end; 0 by default
+   * @returns {Tensor} without elements where start is not before end
+   * @throws {GptLayersError} SHAPE for a tensor of shape `[]`; TYPE, VALUE, DISPOSED, MEMORY
+   * @example gpt.tensor([1, 2, 3, 4]).slice(1, 3).toArray() // [2, 3]
+   * @example gpt.zeros([2, 6]).slice(-2, undefined, { dim: 1 }).shape // [2, 2]
+   */
+  slice(start = 0, end = undefined, options = {}) {
+    Tensor.#live(this, 'slice')
+    return slice(this, start, end, options)
+  }
+
+  /**
    * Pieces along an axis, as torch.split. Unlike PyTorch's, copies.
    *
    * @param {number} size of each piece along the axis; the last one may be smaller
@@ -411,12 +535,21 @@ export class Tensor {
   }
 
   /**
+   * @returns {Tensor} e to the power of each element
+   * @throws {GptLayersError} DISPOSED, MEMORY
+   */
+  exp() {
+    Tensor.#live(this, 'exp')
+    return unary('exp', 'gpt_exp', this)
+  }
+
+  /**
    * @returns {Tensor} the square root of each element; NaN below 0
    * @throws {GptLayersError} DISPOSED, MEMORY
    */
   sqrt() {
     Tensor.#live(this, 'sqrt')
-    return sqrt(this)
+    return unary('sqrt', 'gpt_sqrt', this)
   }
 
   /**

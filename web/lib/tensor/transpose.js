@@ -2,11 +2,9 @@
 
 import { copyArray, describe, MAX_AXES } from '../check.js'
 import { GptLayersError } from '../errors.js'
-import { sizeOf } from './shape.js'
+import { checkAxis, sizeOf } from './shape.js'
 
 /**
- * A copy with the axes in another order.
- *
  * @param {Tensor} x
  * @param {readonly number[]} dims
  * @returns {Tensor}
@@ -21,6 +19,34 @@ export function permute(x, dims) {
       `permute: dims should name each of ${rank} axes once, got ${describe(given)}`,
     )
   }
+  return reorder(x, 'permute', order)
+}
+
+/**
+ * @param {Tensor} x
+ * @param {number} dim0
+ * @param {number} dim1
+ * @returns {Tensor}
+ */
+export function transpose(x, dim0, dim1) {
+  const { length: rank } = x.shape
+  const a = checkAxis('transpose', 'dim0', dim0, rank)
+  const b = checkAxis('transpose', 'dim1', dim1, rank)
+  return reorder(
+    x,
+    'transpose',
+    x.shape.map((_, axis) => (axis === a ? b : axis === b ? a : axis)),
+  )
+}
+
+/**
+ * @param {Tensor} x
+ * @param {string} where
+ * @param {readonly number[]} order each axis once
+ * @returns {Tensor} a copy with the axes in this order
+ */
+function reorder(x, where, order) {
+  const rank = order.length
   const { runtime } = x
   return runtime.scope(() => {
     let moved = x
@@ -31,7 +57,7 @@ export function permute(x, dims) {
       if (from === to) return
       const size = (/** @type {number} */ begin, /** @type {number} */ end) =>
         sizeOf(axes.slice(begin, end).map((i) => x.shape[i]))
-      const y = x.empty('permute', moved.shape)
+      const y = x.empty(where, moved.shape)
       const sizes = [size(0, to), size(to, from), size(from, from + 1), size(from + 1, rank)]
       runtime.run('gpt_transpose', [y, moved, ...sizes])
       moved = y

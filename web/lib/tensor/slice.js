@@ -1,0 +1,88 @@
+/** @import { Tensor } from './tensor.js' */
+
+import { checkNumber, checkOptions, checkSize } from '../check.js'
+import { GptLayersError } from '../errors.js'
+import { checkAxis, sizeOf } from './shape.js'
+
+/**
+ * @param {Tensor} x
+ * @param {number} size
+ * @param {{ dim?: number }} options
+ * @returns {Tensor[]}
+ */
+export function split(x, size, options) {
+  checkSize('split', 'size', size)
+  const { dim } = checkOptions('split', options, { dim: 0 })
+  const axis = checkAxis('split', 'dim', dim, x.shape.length)
+  const whole = x.shape[axis] ?? 1
+  const count = Math.max(1, Math.ceil(whole / size))
+  return x.runtime.scope(() =>
+    Array.from({ length: count }, (_, i) =>
+      piece(x, 'split', axis, i * size, Math.min(size, whole - i * size)),
+    ),
+  )
+}
+
+/**
+ * @param {Tensor} x
+ * @param {number} start
+ * @param {number | undefined} end
+ * @param {{ dim?: number }} options
+ * @returns {Tensor}
+ */
+export function slice(x, start, end, options) {
+  const { dim } = checkOptions('slice', options, { dim: 0 })
+  checkHasAxes('slice', x)
+  const axis = checkAxis('slice', 'dim', dim, x.shape.length)
+  const whole = x.shape[axis]
+  const place = (/** @type {string} */ name, /** @type {number} */ index) => {
+    checkNumber('slice', name, index, 'an integer', Number.isSafeInteger)
+    return index < 0 ? Math.max(index + whole, 0) : Math.min(index, whole)
+  }
+  const begin = place('start', start)
+  return piece(x, 'slice', axis, begin, Math.max(place('end', end ?? whole) - begin, 0))
+}
+
+/**
+ * @param {Tensor} x
+ * @param {number} index
+ * @returns {Tensor}
+ */
+export function at(x, index) {
+  checkHasAxes('at', x)
+  const [whole, ...rest] = x.shape
+  const exists = (/** @type {number} */ n) => Number.isInteger(n) && n >= -whole && n < whole
+  checkNumber('at', 'index', index, `an integer from ${-whole} to ${whole - 1}`, exists)
+  return x.runtime.scope(() => piece(x, 'at', 0, index < 0 ? index + whole : index, 1).reshape(rest))
+}
+
+/** @param {string} where @param {Tensor} x */
+function checkHasAxes(where, { shape }) {
+  if (shape.length > 0) return
+  throw new GptLayersError('SHAPE', `${where}: the tensor should have 1 axis or more, got shape []`)
+}
+
+/**
+ * @param {Tensor} x
+ * @param {string} where
+ * @param {number} axis
+ * @param {number} begin an index of the axis
+ * @param {number} length
+ * @returns {Tensor} a copy of so many indices of the axis, from `begin` on
+ */
+function piece(x, where, axis, begin, length) {
+  const { shape } = x
+  const inner = sizeOf(shape.slice(axis + 1))
+  const whole = shape[axis] ?? 1
+  const y = x.empty(
+    where,
+    shape.map((size, i) => (i === axis ? length : size)),
+  )
+  const [from, to] = [x.data, y.data]
+  const block = length * inner // contiguous in both
+  for (let outer = 0; outer * block < to.length; outer++) {
+    const start = (outer * whole + begin) * inner
+    to.set(from.subarray(start, start + block), outer * block)
+  }
+  return y
+}
