@@ -25,6 +25,8 @@ const documents = files
   .filter((path) => path.endsWith('.md'))
   .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }))
 
+const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+
 /** The id that GitHub gives a heading. @param {string} heading */
 const idOf = (heading) =>
   heading
@@ -79,6 +81,11 @@ for (const { path, text } of documents) {
   test(`${path}: the files it names exist`, () => {
     for (const [, name] of text.matchAll(/`([\w.*<>/-]+\/[\w.*<>-]*)`/g)) {
       if (/^(?:build|dist|node_modules)\/|^\/|^\.\//.test(name)) continue // built, or not a path
+      const [, entry] = /^gpt-layers(\/.+)/.exec(name) ?? [] // an entry of the package
+      if (entry) {
+        assert.ok(`.${entry}` in exports, name)
+        continue
+      }
       const pattern = name.replace(/[.+]/g, '\\$&').replace(/\*|<\w+>/g, '[^/]*')
       const found = ['', `${dirname(path)}/`.replace(/^\.\//, '')].some((folder) => {
         const expected = new RegExp(`^${folder}${pattern}$`)

@@ -14,7 +14,7 @@ const lib = fromRoot('web/lib/')
 const dist = fromRoot('dist/')
 
 /** The modules that users import: their name in dist/ -> the source. */
-const ENTRIES = { index: `${lib}index.js` }
+const ENTRIES = { index: `${lib}index.js`, core: `${lib}core.js`, workerd: `${lib}workerd.js` }
 
 /**
  * The builds. Each becomes a JavaScript module of its own, so that `load` downloads only the one that it

@@ -1,4 +1,5 @@
-// The package in a browser, bundled by Vite, in a cross-origin isolated page and in an ordinary page.
+// The package in Chromium and in Firefox, bundled by Vite and without a bundler, in pages that allow threads,
+// workers and WebAssembly, and in pages that do not.
 
 /** @import { Server } from 'node:http' */
 /** @import { AddressInfo } from 'node:net' */
@@ -9,12 +10,17 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { extname, join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { build } from 'vite'
-import { after, before, launch, test } from '../demo/browser.js'
+import { launch, skipped } from '../demo/browser.js'
 
 const APP = `
-import { load } from 'gpt-layers'
+import { GptLayersError, load } from 'gpt-layers'
+/** What a page can return to the test. */
+const outcome = (promise) => promise.then(
+  (gpt) => ({ threads: gpt.threads, reason: gpt.threadsReason }),
+  (error) => ({ isOurs: error instanceof GptLayersError, code: error.code, message: error.message }))
 const compute = async (options) => {
   const gpt = await load(options)
   gpt.manualSeed(1)
@@ -24,84 +30,200 @@ const compute = async (options) => {
   gpt.dispose()
   return { build: gpt.build, y }
 }
-const threads = async (options) => (await load(options)).threads
-globalThis.app = { compute, threads }
+const tryLoad = (options) => outcome(load(options))
+const tryWorker = (url) => tryLoad({ threads: 3, worker: () => new Worker(url, { type: 'module' }) })
+globalThis.app = { compute, tryLoad, tryWorker }
 `
-/** @type {Record<string, string>} */
-const TYPES = { '.html': 'text/html', '.js': 'text/javascript' }
-// A strict policy: nothing inline, no blob, no data.
-const CSP = { 'content-security-policy': "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'" }
+
+const SERVICE_WORKER = `
+import { load } from './dist/index.js'
+import { load as loadCore } from './dist/core.js'
+import { load as loadWorkerd } from './dist/core.js'
+addEventListener('message', async ({ data, source }) => {
+  const module = await WebAssembly.compileStreaming(fetch('dist/wasm/simd.wasm'))
+  const error = await load().catch(({ name, code, message }) => ({ name, code, message }))
+  const gpt = await loadCore({ module, threads: 2 })
+  source.postMessage({ error, sum: gpt.ones([2]).add(1).toArray(), reason: gpt.threadsReason })
+})`
+
 const ISOLATED = {
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-embedder-policy': 'require-corp',
 }
+/** @param {string} policy @returns {Record<string, string>} */
+const csp = (policy) => ({ 'content-security-policy': policy })
+const WASM = "script-src 'self' 'wasm-unsafe-eval'"
 
+/** The headers of each page and of the files that it loads. @type {Record<string, Record<string, string>>} */
+const PAGES = {
+  free: ISOLATED,
+  plain: csp(WASM), // not isolated
+  strict: { ...ISOLATED, ...csp(`default-src 'self'; ${WASM}`) },
+  'no-workers': { ...ISOLATED, ...csp(`${WASM}; worker-src 'none'`) },
+  'no-wasm': { ...ISOLATED, ...csp("script-src 'self'") },
+  offline: {}, // the chunks with the builds are missing
+}
+
+/** The outcome where all threads run. */
+const RUNNING = { threads: 3, reason: null }
+
+/** @type {Record<string, string>} */
+const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.wasm': 'application/wasm' }
+
+const dist = fileURLToPath(new URL('../../dist/', import.meta.url))
 /** @type {string} */
 let folder
 /** @type {Server} */
 let server
-/** @type {Browser} */
-let browser
 /** @type {string} */
 let origin
+/** The paths that were requested. @type {string[]} */
+let requests = []
+
+/** @param {string} page @param {string} path @returns {string | Buffer} */
+function fileOf(page, path) {
+  if (path === 'sw.js') return SERVICE_WORKER
+  if (/(^|\/)worker\.js$/.test(path)) return "postMessage('ready')" // the app's own
+  if (page === 'offline' && path.startsWith('dist/wasm/')) throw new Error('offline')
+  if (path.startsWith('dist/')) return readFileSync(join(dist, path.slice(5)))
+  return readFileSync(join(folder, path))
+}
+
 before(async () => {
   folder = mkdtempSync(join(tmpdir(), 'gpt-layers-'))
   writeFileSync(join(folder, 'app.js'), APP)
   const script = '<script type="module" src="./app.js"></script>'
   writeFileSync(join(folder, 'index.html'), `<!doctype html><title>app</title>${script}`)
-  const alias = { 'gpt-layers': fileURLToPath(new URL('../../dist/index.js', import.meta.url)) }
-  await build({ root: folder, base: './', logLevel: 'error', configFile: false, resolve: { alias } })
+  const options = /** @type {const} */ ({ root: folder, base: './', logLevel: 'error', configFile: false })
+  const alias = { 'gpt-layers': `${dist}index.js` }
+  await build({ ...options, resolve: { alias }, build: { outDir: 'bundled' } })
+  writeFileSync(join(folder, 'app.js'), APP.replace("'gpt-layers'", "'./dist/index.js'"))
+  // /<page>/ has no bundler, /<page>/bundled/ is what Vite made.
   server = createServer(({ url }, response) => {
-    const [, page, name = 'index.html'] = /^\/(\w+)\/(.+)?$/.exec(url ?? '') ?? []
+    requests.push(String(url))
+    const [, page, path = ''] = /^\/([\w-]+)\/(.*)$/.exec(String(url)) ?? []
+    const name = path === '' || path.endsWith('/') ? `${path}index.html` : path
     try {
-      const body = readFileSync(join(folder, 'dist', name))
-      const headers = {
-        'content-type': TYPES[extname(name)],
-        ...CSP,
-        ...(page === 'isolated' ? ISOLATED : {}),
-      }
-      response.writeHead(200, headers).end(body)
+      const body = fileOf(page, name)
+      response.writeHead(200, { 'content-type': TYPES[extname(name)], ...PAGES[page] }).end(body)
     } catch {
       response.writeHead(404).end()
     }
   })
   await new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(undefined)))
-  const { port } = /** @type {AddressInfo} */ (server.address())
-  origin = `http://127.0.0.1:${port}`
-  browser = await launch()
+  origin = `http://127.0.0.1:${/** @type {AddressInfo} */ (server.address()).port}`
 })
-after(async () => {
-  await browser?.close()
+after(() => {
   server?.close()
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** @param {string} name of the page */
-async function open(name) {
-  const page = await browser.newPage()
-  /** @type {string[]} */
-  const complaints = []
-  page.on('console', (message) => complaints.push(message.text()))
-  page.on('pageerror', (error) => complaints.push(String(error)))
-  await page.goto(`${origin}/${name}/`)
-  return { page, complaints }
+for (const name of /** @type {const} */ (['chrome', 'firefox'])) {
+  describe(`in ${name}`, { skip: skipped[name] }, () => {
+    /** @type {Browser} */
+    let browser
+    before(async () => void (browser = await launch(name)))
+    after(() => browser?.close())
+
+    /**
+     * A test of what does not depend on the engine.
+     *
+     * @type {(name: string, run: () => Promise<void>) => void}
+     */
+    const once = (what, run) => void (name === 'chrome' && test(what, run))
+
+    /**
+     * Evaluates an expression in a page.
+     *
+     * @param {string} path
+     * @param {string} expression
+     */
+    async function evaluate(path, expression) {
+      requests = []
+      const page = await browser.newPage()
+      /** @type {string[]} */
+      const complaints = []
+      page.on('console', (message) => complaints.push(message.text()))
+      page.on('pageerror', (error) => complaints.push(String(error)))
+      await page.goto(`${origin}/${path}`)
+      const value = /** @type {any} */ (await page.evaluate(expression))
+      await page.close()
+      return { value, complaints }
+    }
+    once('threads give the bits of one thread, without a bundler and without a complaint', async () => {
+      const { value: one } = await evaluate('free/', 'app.compute({ threads: 1 })')
+      const { value: three, complaints } = await evaluate('free/', 'app.compute({ threads: 3 })')
+      assert.deepEqual(three, one)
+      assert.deepEqual(complaints, [])
+    })
+
+    once('a bundle by Vite gets threads under a strict policy, without a complaint', async () => {
+      const { value, complaints } = await evaluate('strict/bundled/', 'app.tryLoad({ threads: 3 })')
+      assert.deepEqual(value, RUNNING)
+      assert.deepEqual(complaints, [])
+    })
+
+    test('where worker-src forbids a Blob, the file is started; the browser complains once', async () => {
+      const { value, complaints } = await evaluate('strict/', 'app.tryLoad({ threads: 3 })')
+      assert.deepEqual(value, RUNNING)
+      assert.ok(complaints.length <= 1 && complaints.every((text) => text.includes('blob:')), `${complaints}`)
+    })
+
+    once('the worker option gives threads under a strict policy, without a complaint', async () => {
+      const { value, complaints } = await evaluate('strict/', "app.tryWorker('dist/gpt-layers-worker.js')")
+      assert.deepEqual(value, RUNNING)
+      assert.deepEqual(complaints, [])
+    })
+
+    test('where worker-src allows no worker, one thread runs, and the reason names the directive', async () => {
+      const { value, complaints } = await evaluate('no-workers/', 'app.tryLoad({ threads: 3 })')
+      assert.equal(value.threads, 1)
+      assert.match(value.reason, /^the Content-Security-Policy forbids workers: add worker-src blob:/)
+      assert.ok(complaints.includes(`gpt-layers: one thread runs, because ${value.reason}`), `${complaints}`)
+    })
+
+    once('a page that is not cross-origin isolated gets one thread, and says so once', async () => {
+      const twice = 'app.tryLoad({ threads: 3 }).then(() => app.tryLoad({ threads: 3 }))'
+      const { value, complaints } = await evaluate('plain/', twice)
+      assert.equal(value.threads, 1)
+      assert.match(value.reason, /^the page is not cross-origin isolated/)
+      assert.deepEqual(complaints, [`gpt-layers: one thread runs, because ${value.reason}`])
+    })
+
+    once('an app’s own worker.js is never requested, and never believed', async () => {
+      for (const path of ['free/', 'strict/', 'free/bundled/']) {
+        assert.deepEqual((await evaluate(path, 'app.tryLoad({ threads: 3 })')).value, RUNNING)
+        assert.ok(!requests.some((url) => url.endsWith('/worker.js')), `${requests}`)
+      }
+      const { value } = await evaluate('free/', "app.tryWorker('worker.js')")
+      assert.equal(value.threads, 1)
+      assert.match(value.reason, /it is not gpt-layers\/worker.js of version .*: it said "ready"/)
+    })
+
+    test('a policy without wasm-unsafe-eval is UNSUPPORTED, and the message names it', async () => {
+      const { value } = await evaluate('no-wasm/', 'app.tryLoad({ threads: 3 })')
+      assert.deepEqual([value.isOurs, value.code], [true, 'UNSUPPORTED'])
+      assert.match(value.message, /add 'wasm-unsafe-eval' to script-src/)
+    })
+
+    test('a chunk that cannot be downloaded is an error with code NETWORK', async () => {
+      const { value } = await evaluate('offline/', 'app.tryLoad()')
+      assert.deepEqual([value.isOurs, value.code], [true, 'NETWORK'])
+      assert.match(value.message, /chunk with build '\w+' could not be imported \(.+\)/)
+    })
+
+    test('a service worker is told to use gpt-layers/core, which works there', async () => {
+      const ask = `(async () => {
+        const { installing, active } = await navigator.serviceWorker.register('sw.js', { type: 'module' })
+        const answer = new Promise((resolve) => navigator.serviceWorker.onmessage = ({ data }) => resolve(data))
+        ;(installing ?? active).postMessage('try')
+        return answer
+      })()`
+      const { value } = await evaluate('free/', ask)
+      assert.deepEqual([value.error.name, value.error.code], ['GptLayersError', 'UNSUPPORTED'])
+      assert.match(value.error.message, /Import load from gpt-layers\/core/)
+      assert.deepEqual(value.sum, [2, 2])
+      assert.equal(value.reason, 'workers cannot be started here, as in a service worker')
+    })
+  })
 }
-
-test('a cross-origin isolated page gets threads under a strict CSP, and the bits of one thread', async () => {
-  const { page, complaints } = await open('isolated')
-  assert.equal(await page.evaluate(() => crossOriginIsolated), true)
-  assert.equal(await page.evaluate('app.threads({ threads: 3 })'), 3)
-  const one = await page.evaluate('app.compute({ threads: 1 })')
-  const three = await page.evaluate('app.compute({ threads: 3 })')
-  assert.deepEqual(three, one)
-  assert.deepEqual(complaints, [])
-  await page.close()
-})
-
-test('a page that is not cross-origin isolated gets one thread, and nothing fails', async () => {
-  const { page, complaints } = await open('plain')
-  assert.equal(await page.evaluate(() => crossOriginIsolated), false)
-  assert.equal(await page.evaluate('app.threads({ threads: 3 })'), 1)
-  assert.deepEqual(complaints, [])
-  await page.close()
-})

@@ -1,10 +1,13 @@
-/** @import { ErrorCode } from 'gpt-layers' */
+/** @import { TestContext } from 'node:test' */
+/** @import { ErrorCode, Gpt } from 'gpt-layers' */
 
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
+import { setImmediate as immediate } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import { GPT_CONFIG_124M, GptLayersError, load } from 'gpt-layers'
+import * as core from 'gpt-layers/core'
 import { builds, untyped } from './support.js'
 
 const read = (/** @type {string} */ build) =>
@@ -93,15 +96,20 @@ test('a module that the caller compiled runs, and a foreign module is refused', 
 const refused = [
   [{ build: 'avx' }, 'VALUE', /build should be .* got "avx"/],
   [{ build: 1 }, 'TYPE', /build should be .* got 1/],
-  [{ threads: 0 }, 'VALUE', /threads should be an integer from 1 to 64, got 0/],
-  [{ threads: 65 }, 'VALUE', /threads should be an integer from 1 to 64, got 65/],
+  [{ threads: 0 }, 'VALUE', /threads should be a positive integer, got 0/],
   [{ threads: 1.5 }, 'VALUE', /threads/],
-  [{ threads: '2' }, 'TYPE', /threads should be an integer from 1 to 64, got "2"/],
+  [{ threads: Infinity }, 'VALUE', /threads/],
+  [{ threads: '2' }, 'TYPE', /threads should be a positive integer, got "2"/],
   [{ maxMemory: 0 }, 'VALUE', /maxMemory should be a number of MiB from 1 to 4096, got 0/],
   [{ maxMemory: NaN }, 'VALUE', /maxMemory/],
   [{ maxMemory: '64' }, 'TYPE', /maxMemory/],
   [{ module: wasm }, 'TYPE', /module should be a WebAssembly.Module, got a Buffer/],
-  [{ treads: 2 }, 'VALUE', /options should be among build, threads, maxMemory, module, got "treads"/],
+  [
+    { worker: '/worker.js' },
+    'TYPE',
+    /worker should be a function that returns a new Worker, got "\/worker.js"/,
+  ],
+  [{ treads: 2 }, 'VALUE', /options should be among build, threads, maxMemory, module, worker, got "treads"/],
   [null, 'TYPE', /options should be an object, got null/],
 ]
 for (const [options, code, message] of refused) {
@@ -175,4 +183,205 @@ test('load works in a worker', async () => {
   const answer = await new Promise((resolve, reject) => worker.once('message', resolve).once('error', reject))
   await worker.terminate()
   assert.deepEqual(answer, [1, 1])
+})
+
+// ---- What the engine refuses
+
+/** A name that an engine's error has -> what load makes of it. @type {[string, ErrorCode, RegExp][]} */
+const engineErrors = [
+  ['RangeError', 'MEMORY', /first 1 MiB/],
+  [
+    'CompileError',
+    'UNSUPPORTED',
+    /'wasm-unsafe-eval' to script-src .* gpt-layers\/simd.wasm .* load\(\{ module \}\)/,
+  ],
+  ['EvalError', 'UNSUPPORTED', /'wasm-unsafe-eval'/],
+]
+for (const [name, code, message] of engineErrors) {
+  test(`a ${name} of WebAssembly is an error with code ${code}, and the next load works`, async (t) => {
+    const cause = Object.assign(new Error('refused'), { name })
+    const mock = t.mock.method(WebAssembly, 'instantiate', () => Promise.reject(cause))
+    await assert.rejects(load(), (error) => {
+      assert.ok(error instanceof GptLayersError)
+      assert.deepEqual([error.code, error.cause], [code, cause])
+      assert.match(error.message, message)
+      return true
+    })
+    mock.mock.restore()
+    assert.deepEqual((await load()).ones([1]).toArray(), [1])
+  })
+}
+
+test('load says that WebAssembly is missing, whatever is asked for', async (t) => {
+  const module = new WebAssembly.Module(wasm)
+  const original = globalThis.WebAssembly
+  t.after(() => Object.assign(globalThis, { WebAssembly: original }))
+  Object.assign(globalThis, { WebAssembly: undefined })
+  for (const options of [{}, { threads: 2 }, { module }]) {
+    await assert.rejects(load(options), { code: 'UNSUPPORTED', message: /needs WebAssembly with SIMD/ })
+  }
+})
+
+// ---- gpt-layers/core
+
+test('gpt-layers/core loads a module that is given, with the same classes as gpt-layers', async () => {
+  assert.equal(core.GptLayersError, GptLayersError)
+  assert.equal(core.GPT_CONFIG_124M, GPT_CONFIG_124M)
+  const gpt = await core.load({ module: new WebAssembly.Module(wasm) })
+  assert.deepEqual(gpt.ones([2]).add(1).toArray(), [2, 2])
+  await assert.rejects(core.load(), {
+    code: 'TYPE',
+    message:
+      'load: module should be a WebAssembly.Module, for gpt-layers/core has none inside, got undefined',
+  })
+})
+
+// ---- Threads, or the reason why there is one
+
+const noThreads = !process.getBuiltinModule && `one thread in Node ${process.version}`
+
+/** @param {Gpt} gpt */
+const threadsOf = (gpt) => [gpt.threads, gpt.threadsReason]
+
+/**
+ * Replaces a property of the global object during a test.
+ *
+ * @param {TestContext} t
+ * @param {string} name
+ * @param {unknown} value
+ */
+function replaceGlobal(t, name, value) {
+  const original = Object.getOwnPropertyDescriptor(globalThis, name)
+  t.after(() => {
+    if (original) Object.defineProperty(globalThis, name, original)
+    else Reflect.deleteProperty(globalThis, name)
+  })
+  Object.defineProperty(globalThis, name, { value, configurable: true, writable: true })
+}
+
+test(
+  'threadsReason is null where the threads run, and says when they were disposed',
+  { skip: noThreads },
+  async () => {
+    const gpt = await load({ threads: 2 })
+    assert.deepEqual(threadsOf(gpt), [2, null])
+    gpt.dispose()
+    assert.deepEqual(threadsOf(gpt), [1, 'the instance was disposed'])
+  },
+)
+
+test('threadsReason says that one thread was asked for', async () => {
+  assert.deepEqual(threadsOf(await load()), [1, 'load was asked for one thread'])
+})
+
+test('threadsReason names the two headers that a page lacks', async (t) => {
+  t.mock.method(console, 'warn', () => {})
+  replaceGlobal(t, 'crossOriginIsolated', false)
+  const [threads, reason] = threadsOf(await load({ threads: 2 }))
+  assert.equal(threads, 1)
+  assert.match(
+    String(reason),
+    /not cross-origin isolated: .*Cross-Origin-Opener-Policy: same-origin .*Cross-Origin-Embedder-Policy: require-corp/,
+  )
+})
+
+test('threadsReason says that SharedArrayBuffer is missing', async (t) => {
+  t.mock.method(console, 'warn', () => {})
+  replaceGlobal(t, 'SharedArrayBuffer', undefined)
+  assert.deepEqual(threadsOf(await load({ threads: 2 })), [1, 'SharedArrayBuffer is missing here'])
+})
+
+test(
+  'threadsReason says that the given module is a build without threads',
+  { skip: noThreads },
+  async (t) => {
+    t.mock.method(console, 'warn', () => {})
+    const module = new WebAssembly.Module(wasm)
+    const [threads, reason] = threadsOf(await load({ module, threads: 2 }))
+    assert.equal(threads, 1)
+    assert.match(String(reason), /pass gpt-layers\/simd-threads.wasm/)
+  },
+)
+
+test('the reason is written to the console once, and only while a program is developed', async (t) => {
+  const warn = t.mock.method(console, 'warn', () => {})
+  const environment = process.env.NODE_ENV
+  t.after(() => {
+    if (environment === undefined) delete process.env.NODE_ENV
+    else process.env.NODE_ENV = environment
+  })
+  const reason = 'WebAssembly has no threads here'
+  const { validate } = WebAssembly
+  const withoutAtomics = (/** @type {Uint8Array<ArrayBuffer>} */ bytes) =>
+    !bytes.includes(254) && validate(bytes)
+  t.mock.method(WebAssembly, 'validate', withoutAtomics)
+  delete process.env.NODE_ENV
+  assert.equal((await load({ threads: 1 })).threads, 1)
+  process.env.NODE_ENV = 'production'
+  assert.equal((await load({ threads: 2 })).threadsReason, reason)
+  assert.equal(warn.mock.callCount(), 0)
+  delete process.env.NODE_ENV
+  for (let i = 0; i < 2; i++) assert.equal((await load({ threads: 2 })).threadsReason, reason)
+  assert.deepEqual(
+    warn.mock.calls.map((call) => call.arguments),
+    [[`gpt-layers: one thread runs, because ${reason}`]],
+  )
+})
+
+test('more than 64 threads count as 64', { skip: noThreads }, async (t) => {
+  t.mock.method(console, 'warn', () => {})
+  let started = 0
+  const worker = () => {
+    started++
+    throw new Error('counted')
+  }
+  assert.match(String((await load({ threads: 1000, worker })).threadsReason), /counted/)
+  assert.equal(started, 63)
+})
+
+test('a worker that the user starts from gpt-layers/worker.js gives threads', async () => {
+  const url = new URL(import.meta.resolve('gpt-layers/worker.js'))
+  /** @type {Worker[]} */
+  const started = []
+  const worker = () => started[started.push(new Worker(url)) - 1]
+  const gpt = await load({ threads: 3, worker })
+  assert.deepEqual(threadsOf(gpt), [3, null])
+  assert.equal(started.length, 2)
+  assert.equal(
+    new gpt.ReLU()
+      .forward(gpt.ones([300_000]))
+      .mean()
+      .item(),
+    1,
+  )
+  gpt.dispose()
+})
+
+test('a worker of another program is neither believed nor given memory', async (t) => {
+  t.mock.method(console, 'warn', () => {})
+  const code = `const { parentPort } = require('node:worker_threads')
+    parentPort.on('message', (message) => parentPort.postMessage('ready'))
+    parentPort.postMessage('ready')`
+  const stranger = new Worker(code, { eval: true })
+  const sent = t.mock.method(stranger, 'postMessage')
+  const [threads, reason] = threadsOf(await load({ threads: 2, worker: () => stranger }))
+  assert.equal(threads, 1)
+  assert.match(String(reason), /it is not gpt-layers\/worker.js of version [\d.]+: it said "ready"/)
+  assert.equal(sent.mock.callCount(), 0)
+})
+
+test('a worker option that returns no Worker gives one thread and the reason', async (t) => {
+  t.mock.method(console, 'warn', () => {})
+  const worker = untyped(async () => 1)
+  assert.match(String((await load({ threads: 2, worker })).threadsReason), /got a Promise, not a Worker/)
+})
+
+test('a worker that says nothing delays load by 5 s at most', async (t) => {
+  t.mock.method(console, 'warn', () => {})
+  const stranger = new Worker('setInterval(() => {}, 1000)', { eval: true })
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const loading = load({ threads: 2, worker: () => stranger })
+  const settled = loading.then(() => true)
+  while (!(await Promise.race([settled, immediate(false)]))) t.mock.timers.tick(100)
+  assert.match(String((await loading).threadsReason), /it was not ready after 5 s/)
 })

@@ -130,7 +130,8 @@ const text: string = y.toString({ sciMode: false, precision: 2 }) + gpt.build + 
 gpt.exports.gpt_relu_forward(y.byteOffset, y.byteOffset, y.size, 0, 1)
 const code: ErrorCode = new GptLayersError('TYPE', text).code
 { using z = gpt.zeros([2]); z.dispose() }
-{ using other = await load({ build, threads: 2 }); other.dispose() }
+{ using other = await load({ build, threads: 2, worker: () => new Worker('w.js') }); other.dispose() }
+const reason: string | null = gpt.threadsReason
 // @ts-expect-error a shape is an array
 gpt.ones(2)
 // @ts-expect-error there is no such form
@@ -139,7 +140,7 @@ new gpt.GELU({ approximate: 'erf' })
 new gpt.SGD(linear.parameters(), { momentum: 0.9 })
 // @ts-expect-error outFeatures is missing
 new gpt.Linear(5)
-export { code, tensors, stop, weights, attended, logits, twice }
+export { code, tensors, stop, weights, attended, logits, twice, reason }
 `
   writeFileSync(join(folder, 'example.ts'), example().code)
   writeFileSync(join(folder, 'calls.ts'), calls)

@@ -115,9 +115,9 @@ test('the page reaches WebAssembly through the package, and the plain kernel thr
   }
 })
 
-test('only load.js and a worker instantiate WebAssembly, and only memory.js makes views of the heap', () => {
+test('only start.js and a worker instantiate WebAssembly, and only memory.js makes views of the heap', () => {
   for (const { path, source } of lib) {
-    const instantiates = ['web/lib/load.js', 'web/lib/threads/worker.js'].includes(path)
+    const instantiates = ['web/lib/start.js', 'web/lib/threads/worker.js'].includes(path)
     if (!instantiates) {
       assert.doesNotMatch(code(source), /WebAssembly\.(instantiate|compile|validate)|new WebAssembly/, path)
     }

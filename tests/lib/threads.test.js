@@ -173,6 +173,7 @@ test(
     for (let i = 0; i < 20; i++) assert.deepEqual(layer.forward(x).toArray(), expected)
     await exit
     assert.equal(gpt.threads, 1)
+    assert.match(String(gpt.threadsReason), /^a worker has ended: /)
     assert.deepEqual(layer.forward(x).toArray(), expected)
   },
 )
@@ -202,6 +203,7 @@ test('when a worker dies within a kernel, the caller does its part', () => {
 })
 
 test('a page that is not cross-origin isolated gets one thread', async (t) => {
+  t.mock.method(console, 'warn', () => {})
   t.after(() => Reflect.deleteProperty(globalThis, 'crossOriginIsolated'))
   Object.defineProperty(globalThis, 'crossOriginIsolated', { value: false, configurable: true })
   const gpt = await loadForTest({ threads: 1 })
@@ -211,31 +213,44 @@ test('a page that is not cross-origin isolated gets one thread', async (t) => {
   assert.ok(many.exports.memory.buffer instanceof ArrayBuffer)
 })
 
-/** Workers that fail, each in another way. */
+/** Workers that fail, each in another way, and the reason that the instance gives. */
 const failing = {
-  'cannot be made': class {
-    constructor() {
-      throw new Error('no workers here')
-    }
+  'cannot be made': {
+    reason: /no workers here/,
+    Failing: class {
+      constructor() {
+        throw new Error('no workers here')
+      }
+    },
   },
-  'ends at once': class extends Worker {
-    constructor() {
-      super('process.exit(1)', { eval: true })
-    }
+  'ends at once': {
+    reason: /it exited with code 1/,
+    Failing: class extends Worker {
+      constructor() {
+        super('process.exit(1)', { eval: true })
+      }
+    },
   },
-  'throws at once': class extends Worker {
-    constructor() {
-      super('throw new Error("mine")', { eval: true })
-    }
+  'throws at once': {
+    reason: /mine/,
+    Failing: class extends Worker {
+      constructor() {
+        super('throw new Error("mine")', { eval: true })
+      }
+    },
   },
-  'never answers': class extends Worker {
-    constructor() {
-      super('setInterval(() => {}, 1000)', { eval: true })
-    }
+  'never answers': {
+    reason: /it was not ready after 20 s/,
+    Failing: class extends Worker {
+      constructor() {
+        super('setInterval(() => {}, 1000)', { eval: true })
+      }
+    },
   },
 }
-for (const [how, Failing] of Object.entries(failing)) {
+for (const [how, { reason, Failing }] of Object.entries(failing)) {
   test(`where a worker ${how}, load gives one thread`, { skip }, async (t) => {
+    t.mock.method(console, 'warn', () => {})
     t.mock.method(process, 'getBuiltinModule', () => ({ Worker: Failing }))
     const patient = how === 'never answers'
     if (patient) t.mock.timers.enable({ apis: ['setTimeout'] })
@@ -244,6 +259,7 @@ for (const [how, Failing] of Object.entries(failing)) {
     while (patient && !(await Promise.race([settled, immediate(false)]))) t.mock.timers.tick(100)
     const gpt = await loading
     assert.equal(gpt.threads, 1)
+    assert.match(String(gpt.threadsReason), reason)
     assert.deepEqual(new gpt.ReLU().forward(gpt.tensor([-1, 2])).toArray(), [0, 2])
     assert.equal(
       new gpt.GELU()

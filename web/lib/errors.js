@@ -9,9 +9,11 @@
  * | `MEMORY` | the instance's memory cannot hold the result |
  * | `DISPOSED` | a tensor, or the whole instance, was disposed before |
  * | `UNSUPPORTED` | this machine, or this version of the package, cannot do it |
+ * | `NETWORK` | a file of this package could not be downloaded: try again, or reload the page |
  * | `INTERNAL` | a bug in this package: please report it |
  *
- * @typedef {'TYPE' | 'SHAPE' | 'VALUE' | 'MEMORY' | 'DISPOSED' | 'UNSUPPORTED' | 'INTERNAL'} ErrorCode
+ * @typedef {'TYPE' | 'SHAPE' | 'VALUE' | 'MEMORY' | 'DISPOSED' | 'UNSUPPORTED' | 'NETWORK' |
+ *   'INTERNAL'} ErrorCode
  */
 
 /**

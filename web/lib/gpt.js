@@ -51,6 +51,20 @@ export class Gpt extends BoundClasses {
   }
 
   /**
+   * A sentence that says why there is one thread; null where there are more. While you develop (in a page
+   * from localhost, or in Node unless NODE_ENV is 'production') `load` also writes it to the console, once,
+   * if more than one thread was asked for.
+   *
+   * @returns {string | null}
+   * @example
+   * const gpt = await load({ threads: 2 })
+   * if (gpt.threads === 1) console.log(gpt.threadsReason)
+   */
+  get threadsReason() {
+    return this.#runtime.threadsReason
+  }
+
+  /**
    * Seeds the generator, as torch.manual_seed: `randn`, `rand` and new layers then draw the numbers that
    * PyTorch draws on the CPU.
    *

@@ -44,6 +44,7 @@ const abandoned = new FinalizationRegistry((pool) => pool.dispose())
 /** One instance of the WebAssembly: its kernels, its heap, its random generator and its threads. */
 export class Runtime {
   /** @type {Pool | null} */ #pool = null
+  /** Why there is no pool. @type {string | null} */ #reason = null
 
   /**
    * @param {Exports} exports
@@ -58,6 +59,16 @@ export class Runtime {
   /** The number of threads, the caller's included. */
   get threads() {
     return this.#pool?.threads ?? 1
+  }
+
+  /** Why there is one thread; null where there are more. @returns {string | null} */
+  get threadsReason() {
+    return this.#pool?.reason ?? this.#reason
+  }
+
+  /** @param {string} reason why there will be no pool */
+  explainOneThread(reason) {
+    this.#reason = reason
   }
 
   /** @param {Pool} pool of workers that share this runtime's memory */

@@ -25,3 +25,6 @@ port.onmessage = (
     worked = performance.now() - begin
   }
 }
+
+// The pool sends its memory only to a worker that says this.
+port.postMessage(`gpt-layers ${VERSION}`)

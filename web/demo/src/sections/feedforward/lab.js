@@ -48,10 +48,7 @@ const lab = {
         try {
           const gpt = await load({ build, threads: wanted })
           if (gpt.threads !== wanted) {
-            const why = crossOriginIsolated
-              ? 'the browser gives none'
-              : 'the page is not cross-origin isolated'
-            reasons.push(`Threads cannot be had here: ${why}.`)
+            reasons.push(`Threads cannot be had here: ${gpt.threadsReason}.`)
             return reasons
           }
           const { layer, x } = create(gpt, seed)

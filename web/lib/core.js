@@ -1,0 +1,21 @@
+// The entry `gpt-layers/core`: everything, except that no WebAssembly is inside. For service workers, for
+// bundles of one file, and for those who host the .wasm themselves.
+
+import { GptLayersError } from './errors.js'
+import { start } from './start.js'
+
+export { GPT_CONFIG_124M } from './config.js'
+export { GptLayersError } from './errors.js'
+
+/**
+ * Loads the layers, as `load` of `gpt-layers`, except that `module` must be given.
+ *
+ * @type {typeof import('./load.js').load}
+ */
+export const load = (options = {}) =>
+  start(options, () => {
+    throw new GptLayersError(
+      'TYPE',
+      'load: module should be a WebAssembly.Module, for gpt-layers/core has none inside, got undefined',
+    )
+  })

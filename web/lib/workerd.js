@@ -1,0 +1,11 @@
+// The entry `gpt-layers` for Cloudflare Workers, which must not compile WebAssembly: they import it compiled.
+
+import { start } from './start.js'
+// @ts-expect-error TypeScript does not know that this is a WebAssembly.Module.
+import simd from './wasm/simd.wasm'
+
+export { GPT_CONFIG_124M } from './config.js'
+export { GptLayersError } from './errors.js'
+
+/** @type {typeof import('./load.js').load} */
+export const load = (options = {}) => start(options, async () => simd)
