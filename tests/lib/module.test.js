@@ -33,7 +33,6 @@ const scaleClass = () =>
     backward(dy) {
       const { x } = this.saved()
       this.scale.addGradient(dy.mul(x).sum({ dim: 0 }))
-      this.release()
       return dy.mul(this.scale)
     }
   }
@@ -57,47 +56,6 @@ test('a user’s layer has gradients, alone and within Sequential, and works in 
     layer.parameters().every(({ grad }) => grad !== null && !grad.disposed),
     true,
   )
-})
-
-test('saved tensors outlive the scope and the disposal of the originals, until release', () => {
-  const layer = new gpt.Module()
-  const address = nextAddress(gpt)
-  gpt.scope(() => {
-    const x = gpt.tensor([1, 2])
-    layer.save({ x })
-    x.dispose()
-  })
-  const { x } = layer.saved()
-  assert.deepEqual(x.toArray(), [1, 2])
-  layer.release()
-  layer.release()
-  assert.equal(x.disposed, true)
-  assert.equal(nextAddress(gpt), address)
-  assertRefuses(
-    () => layer.saved(),
-    'VALUE',
-    /^Module.backward: should follow a forward in training mode; got none/,
-  )
-  layer.eval().save({ x: gpt.ones([1]) })
-  assertRefuses(
-    () => layer.saved('Mine.backward'),
-    'VALUE',
-    /^Mine.backward: .* the layer is in evaluation mode$/,
-  )
-})
-
-test('save replaces what the forward before kept, and leaves its argument alone', () => {
-  const layer = new gpt.Module()
-  const [a, b] = [gpt.ones([2]), gpt.zeros([2])]
-  layer.save({ a })
-  const kept = layer.saved().a
-  const tensors = { b }
-  layer.save(tensors)
-  assert.equal(kept.disposed, true)
-  assert.equal(tensors.b, b)
-  assert.deepEqual(Object.keys(layer.saved()), ['b'])
-  layer.dispose()
-  assert.equal(b.disposed, false)
 })
 
 test('a buffer is in the state dict, in files and in dispose, but is no parameter', () => {
@@ -136,6 +94,19 @@ test('a buffer’s name must be new, and its tensor live', () => {
     /tensor should be a Tensor, got \[1\]$/,
   )
   assert.equal('mask' in layer, false)
+})
+
+test('addGradient copies: two parameters that are given one tensor have gradients of their own', () => {
+  const [a, b, gradient] = [gpt.zeros([2]), gpt.zeros([2]), gpt.tensor([1, 2])]
+  for (let i = 0; i < 2; i++) for (const parameter of [a, b]) parameter.addGradient(gradient)
+  assert.deepEqual(
+    [a, b].map(({ grad }) => grad?.toArray()),
+    [
+      [2, 4],
+      [2, 4],
+    ],
+  )
+  assert.deepEqual(gradient.toArray(), [1, 2])
 })
 
 test('addGradient refuses a gradient of another shape', () => {

@@ -38,7 +38,7 @@ test('Sequential refuses a gradient without a forward, of a wrong shape, or that
   assertRefuses(
     () => layer.backward(gpt.ones([3])),
     'VALUE',
-    /ReLU.backward: should follow a forward in training mode/,
+    /^Sequential.backward: should follow a forward in training mode/,
   )
   layer.forward(gpt.ones([3]))
   assertRefuses(
@@ -56,8 +56,9 @@ test('Sequential refuses a gradient without a forward, of a wrong shape, or that
 
 test('an empty Sequential returns its argument', () => {
   const x = gpt.ones([2])
-  assert.equal(new gpt.Sequential().forward(x), x)
-  assert.equal(new gpt.Sequential().backward(x), x)
+  const layer = new gpt.Sequential()
+  assert.equal(layer.forward(x), x)
+  assert.equal(layer.backward(x), x)
   assert.deepEqual(x.toArray(), [1, 1])
 })
 

@@ -108,7 +108,7 @@ function resolve(module, given) {
   const full = alias === undefined ? name : own + name.slice(alias.length)
   for (const [property, child] of module.children()) {
     const prefix = `${snakeCase(property)}.`
-    if (child instanceof Tensor || !full.startsWith(prefix)) continue
+    if (Tensor.isTensor(child) || !full.startsWith(prefix)) continue
     const inside = resolve(child, full.slice(prefix.length))
     return inside && { ...inside, name: prefix + inside.name }
   }

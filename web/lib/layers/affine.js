@@ -89,7 +89,6 @@ export class Affine extends Module {
       this.addGradients(where, [this.weight, this.bias], (dweight, dbias) =>
         runtime.run(backward, [dx, dweight, dbias, SCRATCH, dy, x, weight, rows, inputs, outputs]),
       )
-      this.release()
       return dx
     })
   }

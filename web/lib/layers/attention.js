@@ -162,7 +162,6 @@ export class Attention extends Module {
         dropRate,
       ])
       const dx = this.cAttn.backward(dqkv)
-      this.release()
       return dx
     })
   }

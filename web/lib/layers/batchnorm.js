@@ -103,6 +103,11 @@ export class BatchNorm extends Module {
       const batch = [mean, off, variance]
       runtime.run('gpt_batchnorm_statistics', [...batch, x, rows, cols])
       runtime.run('gpt_batchnorm_forward', [y, x, ...batch, scale, shift, rows, cols, eps])
+      const before = [runningMean.data.slice(), runningVar.data.slice()]
+      runtime.calls.onFailure(() => {
+        if (!runningMean.disposed) runningMean.data.set(before[0])
+        if (!runningVar.disposed) runningVar.data.set(before[1])
+      })
       runtime.run('gpt_batchnorm_update', [runningMean, runningVar, ...batch, rows, cols, momentum])
       this.save({ x, mean, off, variance })
       return y
@@ -128,7 +133,6 @@ export class BatchNorm extends Module {
       this.addGradients(where, [this.scale, this.shift], (dscale, dshift) =>
         runtime.run('gpt_batchnorm_backward', [dx, dscale, dshift, dy, x, ...batch, scale, rows, cols, eps]),
       )
-      this.release()
       return dx
     })
   }

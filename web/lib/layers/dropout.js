@@ -40,7 +40,6 @@ export class Dropout extends Module {
     const where = 'Dropout.forward'
     const { runtime, p } = this
     checkTensor(runtime, where, 'x', x)
-    this.save({})
     this.#shape = x.shape
     if (!this.training || p === 0) return x.reshape(x.shape)
     const y = Tensor.empty(runtime, where, x.shape)
@@ -57,12 +56,10 @@ export class Dropout extends Module {
   backward(dy) {
     const where = 'Dropout.backward'
     const { runtime, p } = this
-    this.saved(where)
     checkTensorOf(runtime, where, 'dy', dy, this.#shape)
     const dx = p === 0 ? dy.reshape(dy.shape) : Tensor.empty(runtime, where, dy.shape)
     // The same seed gives the same mask.
     if (p > 0) runtime.run('gpt_dropout_forward', [dx, dy, dy.size, this.#seed, p])
-    this.release()
     return dx
   }
 }

@@ -10,6 +10,13 @@ import { Module } from './module.js'
 /** y[i] = weight[indices[i]]: a vector for each index, such as a token, as PyTorch's nn.Embedding. */
 export class Embedding extends Module {
   /**
+   * The indices of the last `forward`; not in `saved`, so that nobody changes them.
+   *
+   * @type {ReturnType<typeof checkIndices>}
+   */
+  #checked = { indices: new Int32Array(0), shape: [0] }
+
+  /**
    * @param {Runtime} runtime
    * @param {number} numEmbeddings the number of rows, such as the size of the vocabulary
    * @param {number} embeddingDim the size of a row
@@ -44,7 +51,7 @@ export class Embedding extends Module {
       const y = Tensor.empty(runtime, where, [...checked.shape, dim])
       const stored = storeIndices(runtime, where, checked)
       runtime.run('gpt_embedding_forward', [y, stored, weight, stored.size, count, dim])
-      this.save({ indices: stored })
+      if (this.training) this.#checked = checked
       return y
     })
   }
@@ -59,13 +66,14 @@ export class Embedding extends Module {
   backward(dy) {
     const where = 'Embedding.backward'
     const { runtime, numEmbeddings: count, embeddingDim: dim } = this
-    const { indices } = this.saved(where)
-    checkTensorOf(runtime, where, 'dy', dy, [...indices.shape, dim])
-    checkTensorOf(runtime, where, 'weight', this.weight, [count, dim])
-    this.addGradients(where, [this.weight], (dweight) =>
-      runtime.run('gpt_embedding_backward', [dweight, dy, indices, indices.size, count, dim]),
-    )
-    this.release()
+    checkTensorOf(runtime, where, 'dy', dy, [...this.#checked.shape, dim])
+    const weight = checkTensorOf(runtime, where, 'weight', this.weight, [count, dim])
+    runtime.scope(() => {
+      const indices = storeIndices(runtime, where, this.#checked)
+      this.addGradients(where, [weight], (dweight) =>
+        runtime.run('gpt_embedding_backward', [dweight, dy, indices, indices.size, count, dim]),
+      )
+    })
     return null
   }
 }

@@ -4,7 +4,6 @@ import { checkObject, checkSize } from '../check.js'
 import { SCRATCH } from '../runtime/runtime.js'
 import { checkRows, checkTensorOf } from '../tensor/check.js'
 import { Tensor } from '../tensor/tensor.js'
-import { isObserved } from './forward.js'
 import { GELU } from './gelu.js'
 import { Linear } from './linear.js'
 import { Module } from './module.js'
@@ -114,7 +113,6 @@ export class FeedForward extends Module {
     first.checkParameters(where)
     second.checkParameters(where)
     const dx = runtime.scope(() => first.backward(gelu.backward(second.backward(dy))))
-    this.release()
     return dx
   }
 
@@ -123,7 +121,7 @@ export class FeedForward extends Module {
    * @returns {boolean} whether to run the layers one by one. The fused kernel gives the same bits
    */
   #isLayerByLayer(rows) {
-    if (this.training || this.layers.some(isObserved)) return true
+    if (this.training || this.layers.some(({ observed }) => observed)) return true
     const parts = this.runtime.partsOf('gpt_feedforward_forward', rows, this.embDim, this.hiddenDim)
     return parts > 1 && rows < ROWS_PER_THREAD * parts
   }

@@ -66,7 +66,6 @@ export class GELU extends Module {
     checkTensorOf(runtime, where, 'dy', dy, x.shape)
     const dx = Tensor.empty(runtime, where, x.shape)
     runtime.run('gpt_gelu_backward', [dx, dy, x, x.size, kind])
-    this.release()
     return dx
   }
 }

@@ -137,7 +137,6 @@ export class GPTModel extends Module {
       }
       return this.outHead.forward(this.finalNorm.forward(h))
     })
-    this.save({})
     this.#shape = logits.shape
     return logits
   }
@@ -155,7 +154,6 @@ export class GPTModel extends Module {
   backward(dlogits) {
     const where = 'GPTModel.backward'
     const { runtime, embDim } = this
-    this.saved(where)
     checkTensorOf(runtime, where, 'dy', dlogits, this.#shape)
     runtime.scope(() => {
       let d = this.finalNorm.backward(this.outHead.backward(dlogits))
@@ -168,7 +166,6 @@ export class GPTModel extends Module {
       this.posEmb.backward(dembedded)
       this.tokEmb.backward(dembedded)
     })
-    this.release()
     return null
   }
 }

@@ -93,7 +93,6 @@ export class LayerNorm extends Module {
       this.addGradients(where, [this.scale, this.shift], (dscale, dshift) =>
         runtime.run('gpt_layernorm_backward', [dx, dscale, dshift, dy, x, mean, rstd, scale, rows, embDim]),
       )
-      this.release()
       return dx
     })
   }

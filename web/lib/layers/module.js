@@ -1,14 +1,23 @@
 /** @import { Runtime } from '../runtime/runtime.js' */
-/** @import { Context, ForwardListener } from './forward.js' */
+/** @import { Context, ForwardListener, Returned } from './forward.js' */
 
 import { checkObject, checkSameShape, describe } from '../check.js'
 import { decodeSafetensors, encodeSafetensors } from '../checkpoint/safetensors.js'
 import { copyInto, firstNames, snakeCase } from '../checkpoint/statedict.js'
 import { GptLayersError } from '../errors.js'
+import { Call } from '../runtime/calls.js'
 import { TENSORS } from '../runtime/scope.js'
 import { checkLiveTensor, checkTensor } from '../tensor/check.js'
-import { Tensor } from '../tensor/tensor.js'
-import { observe } from './forward.js'
+import { collectGradients, giveGradient } from '../tensor/gradients.js'
+import { notTensor, Tensor } from '../tensor/tensor.js'
+import { asObject } from './forward.js'
+
+/**
+ * The methods that `track` has wrapped, and the wrappers.
+ *
+ * @type {WeakSet<object>}
+ */
+const tracked = new WeakSet()
 
 /**
  * The base of every layer, under nn.Module's names. Extend `gpt.Module` for a layer of your own. Its
@@ -28,7 +37,6 @@ import { observe } from './forward.js'
  *   backward(dy) {
  *     const { x } = this.saved()
  *     this.scale.addGradient(dy.mul(x).sum({ dim: 0 }))
- *     this.release()
  *     return dy.mul(this.scale)
  *   }
  * }
@@ -55,8 +63,14 @@ export class Module {
    */
   static substitutes = {}
 
-  /** The tensors that the last `forward` in training mode kept. @type {Record<string, Tensor> | null} */
-  #saved = null
+  /** Private, so that a walk over the properties finds parameters and layers only. @type {Runtime} */
+  #runtime
+
+  /** The last `forward` in training mode, until `backward` has followed. @type {Call | null} */
+  #call = null
+
+  /** Called after every `forward`. @type {readonly { name: string, listener: ForwardListener }[]} */
+  #listeners = []
 
   /** The names of the buffers. @type {Set<string>} */
   #buffers = new Set()
@@ -66,12 +80,24 @@ export class Module {
    * @param {Runtime} runtime
    */
   constructor(runtime) {
-    /** @internal @readonly @type {Runtime} */
-    this.runtime = runtime
+    this.#runtime = runtime
     /** Whether the layer is in training mode: `forward` keeps what `backward` needs. True for a new layer. */
     this.training = true
-    // Not enumerable, so that a walk over the properties finds parameters and layers only.
-    Object.defineProperty(this, 'runtime', { enumerable: false })
+    Module.#track(Object.getPrototypeOf(this))
+  }
+
+  /**
+   * @internal
+   * @returns {Runtime}
+   * @throws {GptLayersError} TYPE for a Proxy of a layer, which has no private state
+   */
+  get runtime() {
+    if (#runtime in this) return this.#runtime
+    const name = Object.getPrototypeOf(this).constructor.name
+    throw new GptLayersError(
+      'TYPE',
+      `${name}: the layer should be used itself, got a Proxy of it; in Vue use markRaw or shallowRef`,
+    )
   }
 
   /**
@@ -93,12 +119,12 @@ export class Module {
   /**
    * Returns the gradient with respect to the input of the last `forward`, and adds the gradients with respect
    * to the parameters to their `.grad`. Call it once after each `forward` in training mode; the input of that
-   * `forward` must not have changed.
+   * `forward` must not have changed. Where it fails, no `.grad` changes.
    *
    * @param {Tensor} dy the gradient with respect to the output of `forward`, of its shape; not modified
    * @returns {Tensor | null} dx; null where the input of `forward` is integers, which have no gradient
-   * @throws {GptLayersError} VALUE when there was no `forward` in training mode since the last `backward`;
-   *   SHAPE, TYPE, DISPOSED, MEMORY
+   * @throws {GptLayersError} VALUE when no `forward` in training mode came since the last `backward`, when it
+   *   failed, or when a layer inside has had another `forward` since; SHAPE, TYPE, DISPOSED, MEMORY
    */
   backward(dy) {
     throw new GptLayersError(
@@ -114,7 +140,8 @@ export class Module {
    *
    * @param {ForwardListener} listener gets `{ name, module, input, output }`. name: the path of the layer,
    *   such as `trf_blocks.0.norm1`, or '' for this one. The tensors are valid during the call: `clone` those
-   *   that you keep. An error that it throws ends the `forward`. With `forward(x, { returnWeights: true })`
+   *   that you keep. A clone belongs to the scope, if any, in which you called the outermost `forward`. An
+   *   error that the listener throws ends the `forward`. With `forward(x, { returnWeights: true })`
    *   the event of an Attention has its `weights`, too.
    * @returns {() => void} ends it; calling it again does nothing
    * @throws {GptLayersError} TYPE
@@ -126,7 +153,25 @@ export class Module {
    * seen // [['trf_blocks.0.attn', [2, 2, 3, 3]]]
    */
   onForward(listener) {
-    return observe(`${this.constructor.name}.onForward`, firstNames(this.#namedModules('')), listener)
+    const where = `${this.constructor.name}.onForward`
+    if (typeof listener !== 'function') {
+      throw new GptLayersError('TYPE', `${where}: listener should be a function, got ${describe(listener)}`)
+    }
+    const added = firstNames(namedModules(this)).map(([name, module]) => {
+      const entry = { name, listener }
+      module.#listeners = [...module.#listeners, entry]
+      return { module, entry }
+    })
+    return () => {
+      for (const { module, entry } of added) {
+        module.#listeners = module.#listeners.filter((other) => other !== entry)
+      }
+    }
+  }
+
+  /** Whether anyone listens to this layer. @internal */
+  get observed() {
+    return this.#listeners.length > 0
   }
 
   /**
@@ -160,42 +205,166 @@ export class Module {
   }
 
   /**
-   * Keeps tensors for `backward`, in place of those of the `forward` before; does nothing in evaluation mode.
-   * The layer holds the memory itself: the caller, or a scope, may dispose the tensors.
+   * Keeps tensors for `backward`, beside those that this `forward` has kept already. In evaluation mode it
+   * does nothing. The layer holds the memory itself: the caller, or a scope, may dispose the tensors. They
+   * are freed after `backward`, or by the next `forward`.
    *
    * @param {Record<string, Tensor>} tensors by names of your choice; they must not be modified until
    *   `backward`
-   * @throws {GptLayersError} DISPOSED
+   * @throws {GptLayersError} VALUE outside of this layer's `forward`, and for a name that it has saved
+   *   already; TYPE, DISPOSED
    */
   save(tensors) {
-    this.release()
+    const { calls } = this.runtime
+    checkObject('save', 'tensors', tensors)
     if (!this.training) return
-    /** @type {Record<string, Tensor>} */
-    const saved = {}
-    for (const name in tensors) saved[name] = tensors[name].hold()
-    this.#saved = saved
+    const call = calls.current
+    if (calls.owner !== this || call === null) throw this.#badSave('be called in forward, a method of it')
+    const saved = call.saved ?? {}
+    call.saved = saved // what is held so far is freed with the call, also where the next name is refused
+    for (const name of Object.keys(tensors)) {
+      if (Object.hasOwn(saved, name))
+        throw this.#badSave(`get new names in one forward, got ${describe(name)}`)
+      saved[name] = checkLiveTensor('save', name, tensors[name]).hold()
+    }
+  }
+
+  /** @param {string} expected */
+  #badSave(expected) {
+    return new GptLayersError('VALUE', `${this.constructor.name}.save: should ${expected}`)
   }
 
   /**
-   * The tensors that the last `forward` kept. Call `release` after the last use.
+   * The tensors that the last `forward` kept.
    *
    * @param {string} [where] the name of the method, for the error
    * @returns {Record<string, Tensor>}
    * @throws {GptLayersError} VALUE when there are none
    */
   saved(where = `${this.constructor.name}.backward`) {
-    if (this.#saved !== null) return this.#saved
-    const state = this.training
-      ? 'got none since the last backward, eval() or the beginning'
-      : 'the layer is in evaluation mode'
-    throw new GptLayersError('VALUE', `${where}: should follow a forward in training mode; ${state}`)
+    const saved = /** @type {Record<string, Tensor> | undefined | null} */ (this.#call?.saved)
+    // A copy for everybody else: kernels rely on the record.
+    if (saved) return this.runtime.calls.owner === this ? saved : { ...saved }
+    throw this.#noForward(where)
   }
 
-  /** Frees the tensors that the last `forward` kept. */
+  /** Frees the tensors that the last `forward` kept. `backward` does it at its end. */
   release() {
-    if (this.#saved === null) return
-    for (const name in this.#saved) this.#saved[name].dispose()
-    this.#saved = null
+    const { owner, current } = this.runtime.calls
+    if (owner === this) current?.release()
+    else this.#forget()
+  }
+
+  /** From here on `backward` cannot follow the last `forward`, neither here nor in the layers inside. */
+  #forget() {
+    this.#call?.end()
+    this.#call = null
+  }
+
+  /** @param {string} where */
+  #noForward(where) {
+    const state = this.training
+      ? 'got none since the last backward, eval(), a forward that failed, or the beginning'
+      : 'the layer is in evaluation mode'
+    return new GptLayersError('VALUE', `${where}: should follow a forward in training mode; ${state}`)
+  }
+
+  /**
+   * Wraps the `forward` and the `backward` of a class, so that they tell `calls` which layer runs.
+   *
+   * @param {object} prototype
+   */
+  static #track(prototype) {
+    if (prototype === Module.prototype || tracked.has(prototype)) return
+    tracked.add(prototype)
+    for (const [name, run] of /** @type {const} */ ([
+      ['forward', Module.#forward],
+      ['backward', Module.#backward],
+    ])) {
+      const method = Object.getOwnPropertyDescriptor(prototype, name)?.value
+      if (typeof method !== 'function') continue
+      /** @type {(this: Module, ...args: unknown[]) => unknown} */
+      const wrapper = function (...args) {
+        // super.forward(x) is a part of the same call.
+        return this.runtime.calls.owner === this ? method.apply(this, args) : run(this, method, args)
+      }
+      tracked.add(wrapper)
+      Object.defineProperty(prototype, name, { value: wrapper, enumerable: false })
+    }
+    Module.#track(Object.getPrototypeOf(prototype))
+  }
+
+  /**
+   * Runs `forward`, tells the listeners, and makes it the last one. Where it fails, no `backward` can follow.
+   *
+   * @param {Module} module
+   * @param {Function} method
+   * @param {unknown[]} args
+   * @returns {Returned}
+   */
+  static #forward(module, method, args) {
+    const { calls } = module.runtime
+    const { owner, current } = calls
+    module.#forget()
+    const call = new Call(current)
+    calls.enter(module, call)
+    try {
+      const returned = method.apply(module, args)
+      module.#forget() // a forward of the same layer inside of this one, such as a listener's
+      if (module.training) module.#call = call
+      if (module.#listeners.length > 0) calls.outside(() => module.#tell(args[0], returned))
+      return returned
+    } catch (error) {
+      call.end()
+      module.#forget()
+      if (owner === null) calls.fail()
+      throw error
+    } finally {
+      calls.leave(owner, current)
+    }
+  }
+
+  /** @param {any} input @param {Returned} returned */
+  #tell(input, returned) {
+    for (const { name, listener } of this.#listeners) {
+      listener({ name, module: this, input, ...asObject(returned) })
+    }
+  }
+
+  /**
+   * Runs `backward` where it follows the last `forward`, and, within the `backward` of another layer, where
+   * that layer's last `forward` called the last one here.
+   *
+   * @param {Module} module
+   * @param {Function} method
+   * @param {unknown[]} args
+   * @returns {unknown}
+   */
+  static #backward(module, method, args) {
+    const { calls } = module.runtime
+    const { owner, current } = calls
+    const call = module.#call
+    if (call === null || !call.live) {
+      // A layer with another method in place of forward: those inside check for themselves.
+      if (!tracked.has(module.forward)) return collectGradients(calls, module, method, args)
+      throw module.#noForward(`${module.constructor.name}.backward`)
+    }
+    if (current !== null && call.parentId !== current.id) {
+      const expected = `follow the forward that ${owner?.constructor.name} called, got another since`
+      throw new GptLayersError('VALUE', `${module.constructor.name}.backward: should ${expected}`)
+    }
+    calls.enter(module, call)
+    try {
+      const dx = collectGradients(calls, module, method, args)
+      module.#forget()
+      return dx
+    } catch (error) {
+      if (call.halfDone) module.#forget()
+      if (owner === null) calls.fail()
+      throw error
+    } finally {
+      calls.leave(owner, current)
+    }
   }
 
   /**
@@ -211,7 +380,9 @@ export class Module {
     this.runtime.scope(() => {
       const gradients = parameters.map((parameter) => parameter && parameter.empty(where, parameter.shape))
       write(...gradients)
-      parameters.forEach((parameter, i) => parameter?.addGradient(/** @type {Tensor} */ (gradients[i])))
+      parameters.forEach(
+        (parameter, i) => parameter && giveGradient(parameter, /** @type {Tensor} */ (gradients[i])),
+      )
     })
   }
 
@@ -223,7 +394,8 @@ export class Module {
    */
   children() {
     return Object.entries(this).flatMap(([name, value]) => {
-      if (value instanceof Tensor || value instanceof Module) return [[name, value]]
+      if (Tensor.isTensor(value) || value instanceof Module) return [[name, value]]
+      if (value instanceof Tensor) throw notTensor(this.constructor.name, name, 'a Tensor', value) // a Proxy
       if (!Array.isArray(value)) return []
       return value.flatMap((layer, i) =>
         layer instanceof Module ? [/** @type {[string, Module]} */ ([`${name}.${i}`, layer])] : [],
@@ -238,7 +410,7 @@ export class Module {
    * @returns {[string, Tensor][]}
    */
   namedParameters() {
-    return firstNames(this.#namedTensors({ withBuffers: false }))
+    return firstNames(Module.#namedTensors(this, { withBuffers: false }))
   }
 
   /** @returns {Tensor[]} the parameters, in the order of `namedParameters` */
@@ -248,7 +420,7 @@ export class Module {
 
   /** The parameters and buffers, for `scope`. @internal @returns {Tensor[]} */
   [TENSORS]() {
-    return this.#namedTensors({ withBuffers: true }).map(([, tensor]) => tensor)
+    return Module.#namedTensors(this, { withBuffers: true }).map(([, tensor]) => tensor)
   }
 
   /** Frees the parameters' gradients: `.grad` is null again, as after PyTorch's zero_grad. */
@@ -262,7 +434,7 @@ export class Module {
    * @returns {Record<string, Tensor>}
    */
   stateDict() {
-    return Object.fromEntries(this.#namedTensors({ withBuffers: true }))
+    return Object.fromEntries(Module.#namedTensors(this, { withBuffers: true }))
   }
 
   /**
@@ -292,7 +464,7 @@ export class Module {
    * @example writeFileSync('layer.safetensors', new Linear(5, 6).saveSafetensors())
    */
   saveSafetensors() {
-    const tensors = Object.fromEntries(firstNames(this.#namedTensors({ withBuffers: true })))
+    const tensors = Object.fromEntries(firstNames(Module.#namedTensors(this, { withBuffers: true })))
     return encodeSafetensors(`${this.constructor.name}.saveSafetensors`, tensors)
   }
 
@@ -316,12 +488,12 @@ export class Module {
 
   /** Sets training mode, here and in the layers inside. @returns {this} */
   train() {
-    return this.#setTraining(true)
+    return Module.#setTraining(this, true)
   }
 
   /** Sets evaluation mode, here and in the layers inside: nothing is kept for `backward`. @returns {this} */
   eval() {
-    return this.#setTraining(false)
+    return Module.#setTraining(this, false)
   }
 
   /**
@@ -330,7 +502,7 @@ export class Module {
    */
   dispose() {
     for (const tensor of this[TENSORS]()) tensor.dispose()
-    for (const [, module] of this.#namedModules('')) module.release()
+    for (const [, module] of namedModules(this)) module.#forget()
   }
 
   // See Tensor's.
@@ -338,40 +510,58 @@ export class Module {
     this.dispose()
   }
 
-  /** @param {boolean} training @returns {this} */
-  #setTraining(training) {
-    for (const [, module] of this.#namedModules('')) {
+  /**
+   * @template {Module} M
+   * @param {M} root
+   * @param {boolean} training
+   * @returns {M}
+   */
+  static #setTraining(root, training) {
+    for (const [, module] of namedModules(root)) {
       module.training = training
-      if (!training) module.release()
+      if (!training) module.#forget()
     }
-    return this
+    return root
   }
 
   /**
    * Every tensor inside, by its name in a state dict.
    *
+   * @param {Module} root
    * @param {{ withBuffers: boolean }} options
    * @returns {[string, Tensor][]}
    */
-  #namedTensors({ withBuffers }) {
-    return this.#namedModules('').flatMap(([path, module]) =>
+  static #namedTensors(root, { withBuffers }) {
+    return namedModules(root).flatMap(([path, module]) =>
       module.children().flatMap(([property, child]) => {
-        if (!(child instanceof Tensor) || (!withBuffers && module.#buffers.has(property))) return []
+        if (child instanceof Module || (!withBuffers && module.#buffers.has(property))) return []
         return [/** @type {[string, Tensor]} */ ([path + (path && '.') + snakeCase(property), child])]
       }),
     )
   }
+}
 
-  /**
-   * This layer and every layer inside, by its path.
-   *
-   * @param {string} path of this one
-   * @returns {[string, Module][]} a layer before the layers inside it
-   */
-  #namedModules(path) {
-    const inside = this.children().flatMap(([property, child]) =>
-      child instanceof Module ? child.#namedModules(path + (path && '.') + snakeCase(property)) : [],
-    )
-    return [[path, this], ...inside]
+/**
+ * A module and every layer inside, by its path.
+ *
+ * @param {Module} module
+ * @param {string} [path] of this one
+ * @param {readonly Module[]} [above] the layers that contain it
+ * @returns {[string, Module][]} a layer before the layers inside it
+ * @throws {GptLayersError} VALUE where a layer contains itself; TYPE
+ */
+function namedModules(module, path = '', above = []) {
+  void module.runtime // refuses a Proxy
+  if (above.includes(module)) {
+    const name = above[0].constructor.name
+    throw new GptLayersError('VALUE', `${name}: a layer should not contain itself, got itself at ${path}`)
   }
+  const inside = module
+    .children()
+    .flatMap(([property, child]) =>
+      child instanceof Module
+        ? namedModules(child, path + (path && '.') + snakeCase(property), [...above, module])
+        : [],
+    )
+  return [[path, module], ...inside]
 }

@@ -33,7 +33,6 @@ export class ReLU extends Module {
     checkTensorOf(runtime, where, 'dy', dy, x.shape)
     const dx = Tensor.empty(runtime, where, x.shape)
     runtime.run('gpt_relu_backward', [dx, dy, x, x.size])
-    this.release()
     return dx
   }
 }

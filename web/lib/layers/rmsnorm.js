@@ -76,7 +76,6 @@ export class RMSNorm extends Module {
       this.addGradients(where, [this.scale], (dscale) =>
         runtime.run('gpt_rmsnorm_backward', [dx, dscale, dy, x, rstd, scale, rows, embDim]),
       )
-      this.release()
       return dx
     })
   }

@@ -33,7 +33,6 @@ export class Softmax extends Module {
     checkTensorOf(runtime, where, 'dy', dy, y.shape)
     const dx = Tensor.empty(runtime, where, y.shape)
     runtime.run('gpt_softmax_backward', [dx, dy, y, ...matrixOf(y)])
-    this.release()
     return dx
   }
 }

@@ -91,7 +91,6 @@ export class TransformerBlock extends Module {
       const dh = dy.add(norm2.backward(ff.backward(dropout.backward(dy))))
       return dh.add(norm1.backward(attn.backward(dh)))
     })
-    this.release()
     return dx
   }
 }

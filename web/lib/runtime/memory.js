@@ -190,6 +190,27 @@ export class Memory {
     this.#scopes.at(-1)?.delete(tensor)
   }
 
+  /** The number of open scopes. */
+  get depth() {
+    return this.#scopes.length
+  }
+
+  /**
+   * Runs `fn` as if only the outermost scopes were open.
+   *
+   * @param {number} depth how many
+   * @param {() => void} fn
+   */
+  outside(depth, fn) {
+    const scopes = this.#scopes
+    this.#scopes = scopes.slice(0, depth)
+    try {
+      fn()
+    } finally {
+      this.#scopes = scopes
+    }
+  }
+
   /**
    * Runs `fn` and disposes the tensors that were made meanwhile, except its result and those that `kept`
    * finds in it. Where `fn` or `kept` throws, disposes all of them.

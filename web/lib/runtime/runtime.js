@@ -2,6 +2,7 @@
 /** @import { Kernel } from './kernels.js' */
 
 import { GptLayersError } from '../errors.js'
+import { Calls } from './calls.js'
 import { KERNELS } from './kernels.js'
 import { Memory } from './memory.js'
 import { Generator } from './random.js'
@@ -53,6 +54,7 @@ export class Runtime {
   constructor(exports, maxBytes) {
     this.exports = exports
     this.memory = new Memory(exports.memory, exports.__heap_base.value, maxBytes)
+    this.calls = new Calls(this.memory)
     this.generator = new Generator(this)
   }
 

@@ -17,6 +17,7 @@ import {
 } from '../check.js'
 import { GptLayersError } from '../errors.js'
 import { binary, unary } from './elementwise.js'
+import { giveGradient } from './gradients.js'
 import { matmul } from './matmul.js'
 import { flatten, nest } from './nested.js'
 import { formatTensor } from './print.js'
@@ -288,11 +289,11 @@ export class Tensor {
 
   /**
    * Adds to `grad`, as PyTorch's `parameter.grad += gradient`; a layer's `backward` calls it for each
-   * parameter. The sum outlives the scope that it is made in.
+   * parameter. Within a `backward`, `grad` changes when the outermost `backward` has succeeded; where it
+   * fails, `grad` does not change. No scope frees the sum.
    *
-   * @param {Tensor} gradient of this tensor's shape; the first one may share its memory with `grad` from here
-   *   on
-   * @throws {GptLayersError} SHAPE, TYPE, VALUE, DISPOSED
+   * @param {Tensor} gradient of this tensor's shape; copied
+   * @throws {GptLayersError} SHAPE, TYPE, VALUE, DISPOSED, MEMORY
    * @example
    * const bias = gpt.zeros([2])
    * bias.addGradient(gpt.tensor([1, 2]))
@@ -303,9 +304,9 @@ export class Tensor {
     Tensor.#live(this, 'addGradient')
     const dx = this.#operand('addGradient', 'gradient', 'a Tensor', gradient)
     checkSameShape('addGradient', 'gradient', dx.shape, this.shape)
-    const grad = this.#grad
-    if (grad === null || grad.disposed) this.#grad = dx.hold()
-    else this.#runtime.run('gpt_add', [grad, grad, dx, 1, this.size, 0, 1, 0, 1])
+    const copy = dx.clone()
+    giveGradient(this, copy)
+    copy.dispose()
   }
 
   /** Frees `.grad` and makes it null. @internal */
