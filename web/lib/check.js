@@ -16,7 +16,7 @@ const MAX_STRING = 40
 /** Longer arrays are named by their length in error messages. */
 const MAX_ARRAY = 8
 
-/** The most axes of a tensor, as for most of PyTorch's operations. It also ends the walk of a cyclic array. */
+/** The most axes of a tensor, as in most of PyTorch's operations. It also ends the walk of a cyclic array. */
 export const MAX_AXES = 64
 
 /**
