@@ -13,6 +13,7 @@ const x = gpt.ones([2, 5])
 const three = gpt.ones([3])
 const scalar = gpt.ones([])
 const fractions = gpt.tensor([[1, 0.5]])
+const none = gpt.ones([0])
 const vector = gpt.ones([6])
 const tokens = gpt.ones([3, 6])
 const tooMany = gpt.ones([2, 4, 6])
@@ -86,7 +87,17 @@ const refused = {
     [() => gpt.randn(sparse), 'TYPE', /^randn: shape\[1\] should be a non-negative integer, got undefined$/],
     [() => gpt.randn(Array(65).fill(1)), 'VALUE', /^randn: shape should have at most 64 elements, got 65$/],
     [() => gpt.randn(Array(2 ** 32 - 1)), 'VALUE', /at most 64 elements, got 4294967295$/],
-    [() => gpt.randn([0, 2 ** 20, 2 ** 20]), 'VALUE', /whose product, without those of 0, is at most 2\^30/],
+    [
+      () => gpt.randn([0, 2 ** 20, 2 ** 20]),
+      'MEMORY',
+      /where 0 counts as 1, and a tensor may have 2147483520$/,
+    ],
+    [
+      () => gpt.randn([2 ** 29]),
+      'MEMORY',
+      /^randn: needs 2147483648 bytes for shape \[536870912\], and a tensor/,
+    ],
+    [() => none.reshape([0, 2 ** 29]), 'MEMORY', /^reshape: needs 2147483648 bytes/],
     [() => gpt.randn([Symbol('two')]), 'TYPE', /shape\[0\] .* got Symbol\(two\)$/],
     [() => gpt.randn([2n]), 'TYPE', /shape\[0\] .* got 2n$/],
     [() => gpt.randn(revoked), 'TYPE', /got an object$/],
@@ -132,6 +143,7 @@ const refused = {
     ],
   ],
   Linear: [
+    [() => gpt.Linear(5, 6), 'TYPE', /^Linear: should be called with new, as new gpt\.Linear\(\.\.\.\)$/],
     [() => new gpt.Linear(), 'TYPE', /^Linear: inFeatures should be a positive integer, got undefined$/],
     [() => new gpt.Linear(5, 0), 'VALUE', /^Linear: outFeatures should be a positive integer, got 0$/],
     [() => new gpt.Linear(5, 6, false), 'TYPE', /^Linear: options should be an object, got false$/],

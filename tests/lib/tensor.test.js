@@ -293,6 +293,11 @@ test('tensors that are each other’s gradients are disposed once, however long 
   assert.ok(chain.every(({ disposed }) => disposed))
 })
 
+test('Vue’s reactive, which leaves frozen objects as they are, hands out tensors and instances themselves', () => {
+  assert.ok(Object.isFrozen(gpt.ones([2])))
+  assert.ok(Object.isFrozen(gpt))
+})
+
 test('nothing that a program sets on a tensor changes the place and the size that kernels use', () => {
   const x = gpt.ones([4])
   const innocent = gpt.zeros([64])
@@ -380,6 +385,7 @@ test('a tensor can be made of its own data, also when that grows the heap', asyn
 test('console.log shows a tensor as PyTorch prints it', () => {
   assert.equal(inspect(gpt.tensor([1, 2])), 'tensor([1., 2.])')
   assert.equal(inspect({ x: gpt.tensor(0.5) }), '{ x: tensor(0.5000) }')
+  assert.equal(inspect(new Proxy(gpt.tensor(0.5), {})), 'tensor(Proxy)')
 })
 
 test('toString takes sciMode and precision', () => {

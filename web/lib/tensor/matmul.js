@@ -30,6 +30,7 @@ export function matmul(a, b) {
   const each = (sizeOf(leading) / Math.max(count, 1)) * rows
   return runtime.scope(() => {
     const y = a.empty('matmul', [...a.shape.slice(0, -1), cols])
+    if (y.size === 0) return y
     for (let i = 0; i < count; i++) {
       const [yi, ai, bi] = [
         y.pointerTo(i * each * cols),

@@ -4,21 +4,26 @@ import { GptLayersError } from '../errors.js'
 /** @param {readonly number[]} shape @returns {number} how many elements it has */
 export const sizeOf = (shape) => shape.reduce((product, size) => product * size, 1)
 
-/** The elements that 4 GiB of memory hold. */
-const MAX_ELEMENTS = 2 ** 30
+/** The most elements of a tensor: GPT_MAX_FLOATS in c/sizes.h, 2 GiB less 128 bytes. */
+const MAX_ELEMENTS = 2 ** 29 - 32
 
 /**
- * Kernels take products of some sizes of a shape as 32-bit numbers. A shape with a size of 0 needs no memory
- * whatever its other sizes are, so their product has a limit of its own.
+ * Kernels can count the elements of a tensor, and of every matrix in it: of a tensor without elements, too,
+ * where a size of 0 counts as 1.
  *
  * @param {string} where
  * @param {readonly number[]} shape
- * @throws {GptLayersError} VALUE
+ * @throws {GptLayersError} MEMORY
  */
 export function checkElements(where, shape) {
-  if (!shape.includes(0) || sizeOf(shape.filter((size) => size > 0)) <= MAX_ELEMENTS) return
-  const expected = 'sizes whose product, without those of 0, is at most 2^30'
-  throw new GptLayersError('VALUE', `${where}: shape should have ${expected}, got [${shape.join(', ')}]`)
+  const counted = shape.reduce((product, size) => product * (size || 1), 1)
+  if (counted <= MAX_ELEMENTS) return
+  const zero = shape.includes(0) ? ', where 0 counts as 1' : ''
+  throw new GptLayersError(
+    'MEMORY',
+    `${where}: needs ${4 * counted} bytes for shape [${shape.join(', ')}]${zero}, and a tensor may have ` +
+      `${4 * MAX_ELEMENTS}`,
+  )
 }
 
 /** @param {readonly number[]} a @param {readonly number[]} b @returns {boolean} */
