@@ -49,7 +49,7 @@ class Residual extends gpt.Module {
 
   /** @override @param {Tensor} dy */
   backward(dy) {
-    return dy.add(this.layer.backward(dy))
+    return dy.add(/** @type {Tensor} */ (this.layer.backward(dy)))
   }
 }
 
@@ -131,7 +131,7 @@ for (const [name, make] of Object.entries(containers)) {
     const inner = new Scale(SIZE)
     const model = make(inner)
     model.forward(x).dispose()
-    model.backward(dy).dispose()
+    untyped(model.backward(dy)).dispose()
     const before = gradients(model)
     model.eval().train()
     const used = usedMemory(model)
@@ -177,11 +177,11 @@ test('layers of a model may go backward one by one, by hand', () => {
   const [first, second] = [new gpt.Linear(SIZE, SIZE), new gpt.GELU()]
   const model = new gpt.Sequential(first, second)
   model.forward(x)
-  const expected = model.backward(dy).toArray()
+  const expected = untyped(model.backward(dy)).toArray()
   const grads = gradients(model)
   model.zeroGrad()
   model.forward(x)
-  assert.deepEqual(first.backward(second.backward(dy)).toArray(), expected)
+  assert.deepEqual(untyped(first.backward(second.backward(dy))).toArray(), expected)
   assert.deepEqual(gradients(model), grads)
   assertRefuses(() => model.backward(dy), 'VALUE', /backward: should follow/)
 })
@@ -209,10 +209,10 @@ test('a layer may run the forward of a layer inside within its backward, to save
   }
   const inner = new gpt.Sequential(new gpt.Linear(SIZE, SIZE), new gpt.GELU())
   inner.forward(x)
-  const expected = inner.backward(dy).toArray()
+  const expected = untyped(inner.backward(dy)).toArray()
   const model = new gpt.Sequential(new Checkpoint(inner))
   model.forward(x)
-  assert.deepEqual(model.backward(dy).toArray(), expected)
+  assert.deepEqual(untyped(model.backward(dy)).toArray(), expected)
 })
 
 test('a layer that extends another one shares its forward, and what it saves', () => {

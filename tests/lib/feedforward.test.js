@@ -1,4 +1,4 @@
-/** @import { Tensor } from 'gpt-layers' */
+/** @import { Module, Tensor } from 'gpt-layers' */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -15,6 +15,7 @@ import {
   heapSize,
   loadForTest,
   rowsOf,
+  untyped,
 } from './support.js'
 
 const { feedforward } = golden('layers')
@@ -124,8 +125,45 @@ test('FeedForward’s backward refuses a wrong shape or a disposed parameter, an
   const other = gpt.ones([3, 2])
   assertRefuses(() => layer.backward(other), 'SHAPE', /^FeedForward.backward: dy should have shape \[2, 3\]/)
   layer.layers[0].weight.dispose()
-  assertRefuses(() => layer.backward(x), 'DISPOSED', /^FeedForward.backward: weight should be a live Tensor/)
+  assertRefuses(() => layer.backward(x), 'DISPOSED', /^Linear.backward: weight should be a live Tensor/)
   assert.ok([1, 2, 3].every((i) => layer.parameters()[i].grad === null))
   layer.eval()
   assertRefuses(() => layer.backward(x), 'VALUE', /^FeedForward.backward: .* the layer is in evaluation mode/)
+})
+
+test('a replaced layer counts in evaluation mode as in training mode', () => {
+  const x = gpt.randn([3, 6])
+  class Doubled extends gpt.GELU {
+    /** @override @param {Tensor} x */
+    forward(x) {
+      return super.forward(x).mul(2)
+    }
+  }
+  const own = new gpt.GELU()
+  own.forward = () => gpt.zeros([3, 24])
+  /** @type {[number, Module][]} */
+  const replacements = [
+    [1, new gpt.ReLU()],
+    [1, new gpt.GELU({ approximate: 'none' })],
+    [1, new Doubled()],
+    [1, own],
+    [0, new gpt.Sequential(new gpt.Linear(6, 24))],
+    [2, new gpt.Conv1D(6, 24)],
+    [2, new gpt.Linear(24, 6, { bias: false })],
+  ]
+  for (const [index, layer] of replacements) {
+    const ff = new gpt.FeedForward({ embDim: 6 })
+    const original = ff.eval().forward(x).toArray()
+    untyped(ff.layers)[index] = layer
+    const trained = ff.train().forward(x).toArray()
+    assert.deepEqual(ff.eval().forward(x).toArray(), trained)
+    assert.notDeepEqual(trained, original)
+  }
+  const wider = new gpt.FeedForward({ embDim: 6 })
+  wider.layers[0] = new gpt.Linear(6, 40)
+  wider.layers[2] = new gpt.Linear(40, 6)
+  const trained = wider.forward(x).toArray()
+  assert.deepEqual(wider.eval().forward(x).toArray(), trained)
+  wider.layers[2] = new gpt.Linear(41, 6)
+  assertRefuses(() => wider.forward(x), 'SHAPE', /^Linear.forward: x should end in 41/)
 })

@@ -238,3 +238,55 @@ test('a kernel that refuses its arguments is a bug of ours: INTERNAL', () => {
     /^gpt_relu_forward refused its arguments with status -1; please report this$/,
   )
 })
+
+test('sizes of a layer are read-only, and a kernel gets no replaced layer’s or parameter’s other size', () => {
+  const config = { embDim: 6, nHeads: 2, contextLength: 4, vocabSize: 5, nLayers: 1 }
+  for (const layer of [
+    new gpt.Linear(6, 5),
+    new gpt.Conv1D(5, 6),
+    new gpt.GELU(),
+    new gpt.LayerNorm(6),
+    new gpt.BatchNorm(6),
+    new gpt.RMSNorm(6),
+    new gpt.Dropout(0.5),
+    new gpt.Embedding(5, 6),
+    new gpt.FeedForward({ embDim: 6 }),
+    new gpt.Attention(config),
+    new gpt.GPTModel(config),
+  ]) {
+    const fixed = Object.entries(layer).filter(([, value]) => ['number', 'string'].includes(typeof value))
+    assert.ok(fixed.length > 0)
+    for (const [name] of fixed) {
+      assert.throws(() => (untyped(layer)[name] = 1000), /read only/, `${layer.constructor.name}.${name}`)
+      assert.throws(() => Object.defineProperty(layer, name, { value: 1000 }), /redefine/)
+    }
+  }
+  const x = gpt.randn([4, 6])
+  const dy = gpt.randn([4, 6])
+  const small = gpt.zeros([1])
+  for (const [layer, name] of /** @type {[Module, string][]} */ ([
+    [new gpt.LayerNorm(6), 'scale'],
+    [new gpt.LayerNorm(6), 'shift'],
+    [new gpt.BatchNorm(6), 'scale'],
+    [new gpt.BatchNorm(6), 'shift'],
+    [new gpt.RMSNorm(6), 'scale'],
+    [new gpt.Linear(6, 6), 'weight'],
+    [new gpt.Linear(6, 6), 'bias'],
+    [new gpt.Conv1D(6, 6), 'bias'],
+  ])) {
+    layer.forward(x)
+    untyped(layer)[name] = small
+    assertRefuses(() => layer.backward(dy), 'SHAPE', new RegExp(`backward: ${name} should have shape`))
+    assertRefuses(() => layer.forward(x), 'SHAPE', new RegExp(`forward: ${name} should have shape`))
+  }
+  const attention = new gpt.Attention(config)
+  untyped(attention).cAttn = new gpt.Linear(6, 6)
+  assertRefuses(
+    () => attention.forward(x),
+    'SHAPE',
+    /^Attention.forward: cAttn's output should have shape \[4, 18\]/,
+  )
+  const embedding = new gpt.Embedding(5, 6)
+  embedding.forward([1, 2])
+  assertRefuses(() => embedding.saved(), 'VALUE', /./) // its indices are nobody's to change
+})

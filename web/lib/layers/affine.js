@@ -83,10 +83,10 @@ export class Affine extends Module {
     const { x } = this.saved(where)
     const rows = x.size / inputs
     checkTensorOf(runtime, where, 'dy', dy, [...x.shape.slice(0, -1), outputs])
-    const { weight } = this.checkParameters(where)
+    const { weight, bias } = this.checkParameters(where)
     return runtime.scope(() => {
       const dx = Tensor.empty(runtime, where, x.shape)
-      this.addGradients(where, [this.weight, this.bias], (dweight, dbias) =>
+      this.addGradients(where, [weight, bias], (dweight, dbias) =>
         runtime.run(backward, [dx, dweight, dbias, SCRATCH, dy, x, weight, rows, inputs, outputs]),
       )
       return dx

@@ -16,6 +16,7 @@ import { sizeOf } from '../tensor/shape.js'
 import { Tensor } from '../tensor/tensor.js'
 import { Conv1D } from './conv1d.js'
 import { Dropout } from './dropout.js'
+import { outputOf } from './forward.js'
 import { Module } from './module.js'
 
 /**
@@ -71,6 +72,7 @@ export class Attention extends Module {
     this.contextLength = contextLength
     /** @readonly */
     this.dropRate = dropRate
+    this.fix('embDim', 'nHeads', 'contextLength', 'dropRate')
     const { cAttn, cProj } = runtime.build(() => ({
       cAttn: new Conv1D(runtime, 3 * embDim, embDim, { bias: qkvBias }),
       cProj: new Conv1D(runtime, embDim, embDim),
@@ -120,7 +122,11 @@ export class Attention extends Module {
     const perRow = [...x.shape.slice(0, -2), this.nHeads, tokens]
     const dropRate = training ? this.dropRate : 0
     return runtime.scope(() => {
-      const qkv = this.cAttn.forward(x)
+      const projected = outputOf(this.cAttn.forward(x))
+      const qkv = checkTensorOf(runtime, where, "cAttn's output", projected, [
+        ...x.shape.slice(0, -1),
+        3 * this.embDim,
+      ])
       const y = Tensor.empty(runtime, where, x.shape)
       const lse = training || returnWeights ? Tensor.empty(runtime, where, perRow) : null
       const weights = returnWeights ? Tensor.empty(runtime, where, [...perRow, tokens]) : null
@@ -151,7 +157,8 @@ export class Attention extends Module {
     checkTensorOf(runtime, where, 'dy', dy, y.shape)
     return runtime.scope(() => {
       const dqkv = Tensor.empty(runtime, where, qkv.shape)
-      const dyOfHeads = this.cProj.backward(this.residDropout.backward(dy))
+      const dProjected = this.cProj.backward(this.residDropout.backward(dy))
+      const dyOfHeads = checkTensorOf(runtime, where, "cProj's dx", dProjected, y.shape)
       const inputs = [dyOfHeads, y, qkv, lse]
       runtime.run('gpt_attention_backward', [
         dqkv,

@@ -47,6 +47,7 @@ export class BatchNorm extends Module {
     this.eps = eps
     /** @readonly */
     this.momentum = momentum
+    this.fix('numFeatures', 'eps', 'momentum')
     const vector = () => Tensor.empty(runtime, 'BatchNorm', [numFeatures])
     const tensors = runtime.scope(() => ({
       scale: vector(),
@@ -127,10 +128,10 @@ export class BatchNorm extends Module {
     const rows = x.size / cols
     checkTensorOf(runtime, where, 'dy', dy, x.shape)
     const scale = checkTensorOf(runtime, where, 'scale', this.scale, [cols])
-    checkTensorOf(runtime, where, 'shift', this.shift, [cols])
+    const shift = checkTensorOf(runtime, where, 'shift', this.shift, [cols])
     return runtime.scope(() => {
       const dx = Tensor.empty(runtime, where, x.shape)
-      this.addGradients(where, [this.scale, this.shift], (dscale, dshift) =>
+      this.addGradients(where, [scale, shift], (dscale, dshift) =>
         runtime.run('gpt_batchnorm_backward', [dx, dscale, dshift, dy, x, ...batch, scale, rows, cols, eps]),
       )
       return dx

@@ -43,6 +43,7 @@ export class Conv1D extends Affine {
     this.nf = nf
     /** @readonly */
     this.nx = nx
+    this.fix('nf', 'nx')
     runtime.generator.normal(this.weight, DEVIATION)
     this.bias?.data.fill(0)
   }

@@ -27,6 +27,7 @@ export class Dropout extends Module {
     checkProbability('Dropout', 'p', p)
     /** @readonly */
     this.p = p
+    this.fix('p')
   }
 
   /**

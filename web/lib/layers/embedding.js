@@ -31,6 +31,7 @@ export class Embedding extends Module {
     this.numEmbeddings = numEmbeddings
     /** @readonly */
     this.embeddingDim = embeddingDim
+    this.fix('numEmbeddings', 'embeddingDim')
     /** [numEmbeddings, embeddingDim], drawn from N(0, 1) as PyTorch does @type {Tensor} */
     this.weight = Tensor.empty(runtime, 'Embedding', [numEmbeddings, embeddingDim])
     runtime.generator.normal(this.weight)

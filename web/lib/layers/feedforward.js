@@ -4,6 +4,7 @@ import { checkObject, checkSize } from '../check.js'
 import { SCRATCH } from '../runtime/runtime.js'
 import { checkRows, checkTensorOf } from '../tensor/check.js'
 import { Tensor } from '../tensor/tensor.js'
+import { outputOf } from './forward.js'
 import { GELU } from './gelu.js'
 import { Linear } from './linear.js'
 import { Module } from './module.js'
@@ -32,7 +33,8 @@ const ROWS_PER_THREAD = 32
 /**
  * The transformer's position-wise network, as the notebook's class: Linear(embDim, hiddenDim), GELU,
  * Linear(hiddenDim, embDim). In evaluation mode one kernel computes all three, and the hidden activations
- * never exist as a whole. In training mode they do, because `backward` needs them.
+ * never exist as a whole. In training mode they do, because `backward` needs them. Layers may be replaced,
+ * such as the activation: `ff.layers[1] = new gpt.ReLU()`. They then run one by one.
  */
 export class FeedForward extends Module {
   /** GPT-2's names, and its Conv1D layout. @override @internal */
@@ -63,6 +65,7 @@ export class FeedForward extends Module {
     this.embDim = embDim
     /** @readonly */
     this.hiddenDim = hiddenDim
+    this.fix('embDim', 'hiddenDim')
     /** @readonly @type {[Linear, GELU, Linear]} */
     this.layers = runtime.build(() => [
       new Linear(runtime, embDim, hiddenDim),
@@ -79,21 +82,17 @@ export class FeedForward extends Module {
    */
   forward(x) {
     const where = 'FeedForward.forward'
-    const { runtime, embDim, hiddenDim } = this
-    const [first, gelu, second] = this.layers
+    const { runtime, embDim } = this
     const rows = checkRows(runtime, where, x, embDim, 'embDim')
-    const { weight: weight1, bias: bias1 } = first.checkParameters(where)
-    const { weight: weight2, bias: bias2 } = second.checkParameters(where)
+    const args = this.#fusedArguments(where, rows)
     return runtime.scope(() => {
-      if (this.#isLayerByLayer(rows)) {
-        const y = second.forward(gelu.forward(first.forward(x)))
+      if (args === null) {
+        const y = this.layers.reduce((h, layer) => outputOf(layer.forward(h)), x)
         this.save({ x })
         return y
       }
       const y = Tensor.empty(runtime, where, x.shape)
-      const weights = [weight1, bias1, weight2, bias2]
-      const sizes = [rows, embDim, hiddenDim]
-      runtime.run('gpt_feedforward_forward', [y, SCRATCH, x, ...weights, ...sizes, gelu.kind])
+      runtime.run('gpt_feedforward_forward', [y, SCRATCH, x, ...args])
       return y
     })
   }
@@ -106,23 +105,38 @@ export class FeedForward extends Module {
   backward(dy) {
     const where = 'FeedForward.backward'
     const { runtime } = this
-    const [first, gelu, second] = this.layers
     const { x } = this.saved(where)
     checkTensorOf(runtime, where, 'dy', dy, x.shape)
-    // Check everything before the first gradient is added.
-    first.checkParameters(where)
-    second.checkParameters(where)
-    const dx = runtime.scope(() => first.backward(gelu.backward(second.backward(dy))))
-    return dx
+    return runtime.scope(() => this.layers.reduceRight((d, layer) => layer.backward(d), dy))
   }
 
   /**
+   * The arguments of the fused kernel where it computes what the layers compute. It gives the same bits.
+   *
+   * @param {string} where
    * @param {number} rows
-   * @returns {boolean} whether to run the layers one by one. The fused kernel gives the same bits
+   * @returns {(Tensor | number | null)[] | null} null where the layers run one by one: in training mode, with
+   *   listeners, where the user has replaced a layer, and where that is faster
    */
-  #isLayerByLayer(rows) {
-    if (this.training || this.layers.some(({ observed }) => observed)) return true
-    const parts = this.runtime.partsOf('gpt_feedforward_forward', rows, this.embDim, this.hiddenDim)
-    return parts > 1 && rows < ROWS_PER_THREAD * parts
+  #fusedArguments(where, rows) {
+    const { runtime, embDim, layers } = this
+    if (this.training || layers.length !== 3 || !layers.every((layer) => this.#isFusible(layer))) return null
+    const [first, gelu, second] = layers
+    if (!(first instanceof Linear && gelu instanceof GELU && second instanceof Linear)) return null
+    const hiddenDim = first.outFeatures
+    if (first.inFeatures !== embDim || second.inFeatures !== hiddenDim || second.outFeatures !== embDim) {
+      return null
+    }
+    const parts = runtime.partsOf('gpt_feedforward_forward', rows, embDim, hiddenDim)
+    if (parts > 1 && rows < ROWS_PER_THREAD * parts) return null
+    const { weight: weight1, bias: bias1 } = first.checkParameters(where)
+    const { weight: weight2, bias: bias2 } = second.checkParameters(where)
+    return [weight1, bias1, weight2, bias2, rows, embDim, hiddenDim, gelu.kind]
+  }
+
+  /** @param {Module} layer @returns {boolean} whether it has nothing of the user's own, such as a listener */
+  #isFusible(layer) {
+    const isOurs = layer.forward === Linear.prototype.forward || layer.forward === GELU.prototype.forward
+    return isOurs && layer.runtime === this.runtime && !layer.observed
   }
 }

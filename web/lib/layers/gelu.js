@@ -30,6 +30,7 @@ export class GELU extends Module {
     checkChoice('GELU', 'approximate', approximate, /** @type {const} */ (['tanh', 'none']))
     /** @readonly @type {'tanh' | 'none'} */
     this.approximate = approximate
+    this.fix('approximate')
   }
 
   /** `approximate` as the kernels take it. @internal @returns {number} */

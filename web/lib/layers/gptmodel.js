@@ -78,6 +78,7 @@ export class GPTModel extends Module {
     this.contextLength = contextLength
     /** @readonly */
     this.embDim = embDim
+    this.fix('vocabSize', 'contextLength', 'embDim')
     const layers = runtime.build(() => ({
       tokEmb: new Embedding(runtime, vocabSize, embDim),
       posEmb: new Embedding(runtime, contextLength, embDim),

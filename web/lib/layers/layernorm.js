@@ -36,6 +36,7 @@ export class LayerNorm extends Module {
     this.embDim = embDim
     /** @readonly */
     this.eps = eps
+    this.fix('embDim', 'eps')
     const { scale, shift } = runtime.scope(() => ({
       scale: Tensor.empty(runtime, 'LayerNorm', [embDim]),
       shift: Tensor.empty(runtime, 'LayerNorm', [embDim]),
@@ -88,9 +89,10 @@ export class LayerNorm extends Module {
     const rows = mean.size
     checkTensorOf(runtime, where, 'dy', dy, x.shape)
     const scale = checkTensorOf(runtime, where, 'scale', this.scale, [embDim])
+    const shift = checkTensorOf(runtime, where, 'shift', this.shift, [embDim])
     return runtime.scope(() => {
       const dx = Tensor.empty(runtime, where, x.shape)
-      this.addGradients(where, [this.scale, this.shift], (dscale, dshift) =>
+      this.addGradients(where, [scale, shift], (dscale, dshift) =>
         runtime.run('gpt_layernorm_backward', [dx, dscale, dshift, dy, x, mean, rstd, scale, rows, embDim]),
       )
       return dx

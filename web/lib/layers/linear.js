@@ -37,6 +37,7 @@ export class Linear extends Affine {
     this.inFeatures = inFeatures
     /** @readonly */
     this.outFeatures = outFeatures
+    this.fix('inFeatures', 'outFeatures')
     runtime.generator.linear(this.weight, this.bias, inFeatures, outFeatures)
   }
 }

@@ -368,6 +368,18 @@ export class Module {
   }
 
   /**
+   * Makes properties of this layer read-only, since kernels rely on them.
+   *
+   * @internal
+   * @param {...string} names
+   */
+  fix(...names) {
+    for (const name of names) {
+      Object.defineProperty(this, name, { writable: false, configurable: false })
+    }
+  }
+
+  /**
    * Lets a kernel write the gradients of some parameters, and adds them to each `.grad`. Kernels write
    * gradients instead of adding them, so that a part of a call can be run again; see Pool.
    *

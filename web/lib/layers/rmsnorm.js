@@ -34,6 +34,7 @@ export class RMSNorm extends Module {
     this.embDim = embDim
     /** @readonly */
     this.eps = eps
+    this.fix('embDim', 'eps')
     /** [embDim], initially ones @type {Tensor} */
     this.scale = Tensor.empty(runtime, 'RMSNorm', [embDim])
     this.scale.data.fill(1)
@@ -73,7 +74,7 @@ export class RMSNorm extends Module {
     const scale = checkTensorOf(runtime, where, 'scale', this.scale, [embDim])
     return runtime.scope(() => {
       const dx = Tensor.empty(runtime, where, x.shape)
-      this.addGradients(where, [this.scale], (dscale) =>
+      this.addGradients(where, [scale], (dscale) =>
         runtime.run('gpt_rmsnorm_backward', [dx, dscale, dy, x, rstd, scale, rows, embDim]),
       )
       return dx
