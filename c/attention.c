@@ -18,11 +18,11 @@ int gpt_attention_check_forward(const float *y, const float *scratch, const floa
                  part, parts);
 }
 
-int gpt_attention_check_weights(const float *w, const float *scratch, const float *qkv, const float *lse,
-                                size_t batch, size_t tokens, size_t heads, size_t size, size_t part,
-                                size_t parts)
+int gpt_attention_check_weights(const float *w, const float *scratch, const float *qkv, const float *max,
+                                const float *sum, size_t batch, size_t tokens, size_t heads, size_t size,
+                                size_t part, size_t parts)
 {
-    if (!lse) return GPT_ERR_NULL;
+    if (!max || !sum) return GPT_ERR_NULL;
     const int status = check(w, scratch, gpt_attention_scratch_size(tokens, size), qkv, batch, tokens, heads,
                              size, 0.0f, part, parts);
     if (status) return status;
@@ -30,10 +30,10 @@ int gpt_attention_check_weights(const float *w, const float *scratch, const floa
 }
 
 int gpt_attention_check_backward(const float *dqkv, const float *scratch, const float *dy, const float *y,
-                                 const float *qkv, const float *lse, size_t batch, size_t tokens,
-                                 size_t heads, size_t size, float p, size_t part, size_t parts)
+                                 const float *qkv, const float *max, const float *sum, size_t batch,
+                                 size_t tokens, size_t heads, size_t size, float p, size_t part, size_t parts)
 {
-    if (!dy || !y || !lse) return GPT_ERR_NULL;
+    if (!dy || !y || !max || !sum) return GPT_ERR_NULL;
     return check(dqkv, scratch, gpt_attention_backward_scratch_size(tokens, size), qkv, batch, tokens, heads,
                  size, p, part, parts);
 }

@@ -2,7 +2,7 @@
  *
  *   attention.c             checks, heads, the cut into parts, and copies into scratch
  *   attention_reference.c   the equations in float64
- *   attention_forward.c     y and lse
+ *   attention_forward.c     y, max and sum
  *   attention_weights.c     the weights, which forward and backward never store
  *   attention_backward.c    dqkv
  *
@@ -43,12 +43,13 @@ static inline uint32_t gpt_dropout_index(const gpt_head *a, size_t query, size_t
 
 int gpt_attention_check_forward(const float *y, const float *scratch, const float *qkv, size_t batch,
                                 size_t tokens, size_t heads, size_t size, float p, size_t part, size_t parts);
-int gpt_attention_check_weights(const float *w, const float *scratch, const float *qkv, const float *lse,
-                                size_t batch, size_t tokens, size_t heads, size_t size, size_t part,
-                                size_t parts);
+int gpt_attention_check_weights(const float *w, const float *scratch, const float *qkv, const float *max,
+                                const float *sum, size_t batch, size_t tokens, size_t heads, size_t size,
+                                size_t part, size_t parts);
 int gpt_attention_check_backward(const float *dqkv, const float *scratch, const float *dy, const float *y,
-                                 const float *qkv, const float *lse, size_t batch, size_t tokens,
-                                 size_t heads, size_t size, float p, size_t part, size_t parts);
+                                 const float *qkv, const float *max, const float *sum, size_t batch,
+                                 size_t tokens, size_t heads, size_t size, float p, size_t part,
+                                 size_t parts);
 
 /* ---- The cut into parts ---- */
 

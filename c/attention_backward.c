@@ -4,8 +4,8 @@
  *   dscore   weight · (dweight - dy · y), the gradient of a score
  *
  * As in forward, a block of queries meets one tile of keys after the other. The weights are computed again, a
- * tile at a time, from the stored lse. First each panel of 8 queries computes its weights, dscores and dq,
- * with queries as lanes. Then the block adds to dk and dv of the tile's keys, a few keys at a time, with
+ * tile at a time, from the stored max and sum. First each panel of 8 queries computes its weights, dscores and
+ * dq, with queries as lanes. Then the block adds to dk and dv of the tile's keys, a few keys at a time, with
  * columns of q and dy as lanes. dk and dv are sums over all queries, so a part computes whole heads.
  *
  * Bound by multiplying and adding, in five products. attention_forward.c has the times.
@@ -18,7 +18,7 @@
 typedef struct backward_head {
     gpt_head a;
     float *dq, *dk, *dv;
-    const float *dy, *y, *lse;
+    const float *dy, *y, *max, *sum;
     size_t y_step;
 } backward_head;
 
@@ -59,43 +59,50 @@ static backward_scratch scratch_of(float *scratch, size_t tokens, size_t size)
                               .queries = queries};
 }
 
-/* lse and dy · y of a panel's 8 queries. dy · y equals Σ over the keys of weight · dweight, which softmax's
- * gradient subtracts. */
+/* max, 1 / sum and dy · y of a panel's 8 queries. dy · y equals Σ over the keys of weight · dweight, which
+ * softmax's gradient subtracts. */
 typedef struct panel_rows {
-    v128_t lse[2], dy_y[2];
+    v128_t max[2], factor[2], dy_y[2];
 } panel_rows;
 
-static panel_rows panel_rows_of(const float *lse, const float *dy, const float *y, size_t n, size_t step,
-                                size_t size)
+static panel_rows panel_rows_of(const float *max, const float *sum, const float *dy, const float *y, size_t n,
+                                size_t step, size_t size)
 {
-    float lse_r[GPT_PANEL_WIDTH] = {0.0f}, dy_y[GPT_PANEL_WIDTH] = {0.0f};
+    float max_r[GPT_PANEL_WIDTH] = {0.0f}, factor[GPT_PANEL_WIDTH] = {0.0f}, dy_y[GPT_PANEL_WIDTH] = {0.0f};
     for (size_t r = 0; r < n; r++) {
-        double sum = 0.0;
-        for (size_t d = 0; d < size; d++) sum += (double)dy[r * step + d] * (double)y[r * step + d];
-        lse_r[r] = lse[r];
-        dy_y[r] = (float)sum;
+        double dot = 0.0;
+        for (size_t d = 0; d < size; d++) dot += (double)dy[r * step + d] * (double)y[r * step + d];
+        max_r[r] = max[r];
+        factor[r] = 1.0f / sum[r];
+        dy_y[r] = (float)dot;
     }
-    return (panel_rows){{wasm_v128_load(lse_r), wasm_v128_load(lse_r + 4)},
+    return (panel_rows){{wasm_v128_load(max_r), wasm_v128_load(max_r + 4)},
+                        {wasm_v128_load(factor), wasm_v128_load(factor + 4)},
                         {wasm_v128_load(dy_y), wasm_v128_load(dy_y + 4)}};
 }
 
 /* In place, for one panel of queries and `keys` keys, both [key][8] with `step` floats from key to key:
  *   scores       ->  weight · kept
- *   dy · v       ->  dscore = weight · (kept · dy · v - dy · y) */
-static void softmax_backward(float *scores, float *dy_v, size_t step, const gpt_head *a,
-                             const panel_rows *rows, size_t query, size_t key, size_t keys)
+ *   dy · v       ->  dscore = weight · (kept · dy · v - dy · y)
+ * `drops`, whether there is dropout, is a constant where this function is called. */
+GPT_INLINE void softmax_backward(float *scores, float *dy_v, size_t step, const gpt_head *a,
+                                 const panel_rows *rows, size_t query, size_t key, size_t keys, int drops)
 {
     const gpt_mask mask = gpt_mask_of(a->seed, a->p);
-    const int drops = a->p > 0.0f;
-    v128_t kept = wasm_f32x4_splat(1.0f);
     for (size_t j = 0; j < keys; j++)
         for (size_t half = 0; half < 2; half++) {
             float *s = scores + j * step + 4 * half, *g = dy_v + j * step + 4 * half;
-            const v128_t e = gpt_exp_f32x4(wasm_f32x4_sub(wasm_v128_load(s), rows->lse[half]));
-            const v128_t weight = wasm_v128_and(e, gpt_sees(query + 4 * half, key + j));
-            if (drops) kept = gpt_mask_factors(&mask, gpt_dropout_index(a, query + 4 * half, key + j));
-            const v128_t dweight = wasm_f32x4_mul(kept, wasm_v128_load(g));
-            wasm_v128_store(s, wasm_f32x4_mul(weight, kept));
+            const v128_t e = gpt_exp_f32x4(wasm_f32x4_sub(wasm_v128_load(s), rows->max[half]));
+            const v128_t weight =
+                wasm_v128_and(wasm_f32x4_mul(e, rows->factor[half]), gpt_sees(query + 4 * half, key + j));
+            v128_t dweight = wasm_v128_load(g);
+            if (drops) {
+                const v128_t kept = gpt_mask_factors(&mask, gpt_dropout_index(a, query + 4 * half, key + j));
+                wasm_v128_store(s, wasm_f32x4_mul(weight, kept));
+                dweight = wasm_f32x4_mul(kept, dweight);
+            } else {
+                wasm_v128_store(s, weight);
+            }
             wasm_v128_store(g, wasm_f32x4_mul(weight, wasm_f32x4_sub(dweight, rows->dy_y[half])));
         }
 }
@@ -110,7 +117,11 @@ static void backward_panel(const backward_scratch *s, const gpt_head *a, const p
     float *weights = s->weights + r, *dscores = s->dscores + r, *dq = s->dq_panels + r * row;
     gpt_multiply_keys(weights, s->queries, s->q_panels + r * row, k, keys, size);
     gpt_multiply_keys(dscores, s->queries, s->dy_panels + r * row, v, keys, size);
-    softmax_backward(weights, dscores, s->queries, a, rows + r / GPT_PANEL_WIDTH, query, begin, keys);
+    rows += r / GPT_PANEL_WIDTH;
+    if (a->p > 0.0f)
+        softmax_backward(weights, dscores, s->queries, a, rows, query, begin, keys, 1);
+    else
+        softmax_backward(weights, dscores, s->queries, a, rows, query, begin, keys, 0);
     gpt_gemm_tiles(dq, GPT_PANEL_WIDTH, 0, dq, GPT_PANEL_WIDTH, k, 1, row, dscores, s->queries, 0,
                    gpt_round_up(size, GPT_TILE_ROWS), keys, 1);
 }
@@ -147,8 +158,9 @@ static void backward_block(const backward_head *head, const backward_scratch *s,
     gpt_pack_queries(s->dy_panels, dy, n, y_step, size, 1.0f);
     gpt_fill_zeros(s->dq_panels, s->queries * row);
     for (size_t r = 0; r < n; r += GPT_PANEL_WIDTH)
-        rows[r / GPT_PANEL_WIDTH] = panel_rows_of(head->lse + first + r, dy + r * y_step, y + r * y_step,
-                                                  gpt_min(GPT_PANEL_WIDTH, n - r), y_step, size);
+        rows[r / GPT_PANEL_WIDTH] =
+            panel_rows_of(head->max + first + r, head->sum + first + r, dy + r * y_step, y + r * y_step,
+                          gpt_min(GPT_PANEL_WIDTH, n - r), y_step, size);
 
     for (size_t begin = 0; begin < end; begin += KEYS_PER_TILE) {
         const size_t tile = gpt_min(KEYS_PER_TILE, end - begin);
@@ -182,10 +194,10 @@ static void backward(const backward_head *head, const backward_scratch *s)
 }
 
 int gpt_attention_backward(float *dqkv, float *scratch, const float *dy, const float *y, const float *qkv,
-                           const float *lse, size_t batch, size_t tokens, size_t heads, size_t size,
-                           uint32_t seed, float p, size_t part, size_t parts)
+                           const float *max, const float *sum, size_t batch, size_t tokens, size_t heads,
+                           size_t size, uint32_t seed, float p, size_t part, size_t parts)
 {
-    const int status = gpt_attention_check_backward(dqkv, scratch, dy, y, qkv, lse, batch, tokens, heads,
+    const int status = gpt_attention_check_backward(dqkv, scratch, dy, y, qkv, max, sum, batch, tokens, heads,
                                                     size, p, part, parts);
     if (status) return status;
     if (batch == 0 || tokens == 0 || heads == 0) return GPT_OK; /* however large the other sizes are */
@@ -202,7 +214,8 @@ int gpt_attention_backward(float *dqkv, float *scratch, const float *dy, const f
                                     .dv = dqkv + (a.v - qkv),
                                     .dy = dy + y_first,
                                     .y = y + y_first,
-                                    .lse = lse + n * tokens,
+                                    .max = max + n * tokens,
+                                    .sum = sum + n * tokens,
                                     .y_step = y_step};
         backward(&head, &s);
     }

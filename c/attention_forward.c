@@ -119,28 +119,28 @@ size_t gpt_attention_scratch_size(size_t tokens, size_t size)
     return gpt_floats_sum(gpt_floats(2 * (queries + keys), gpt_padded(size)), keys * GPT_PANEL_WIDTH);
 }
 
-/* y = out / sum, and lse = largest + log(sum), for n queries of a block. */
-static void write_block(float *y, size_t y_step, float *lse, const float *out, const running_softmax *softmax,
-                        size_t n, size_t size)
+/* y = out / sum, and the softmax's max and sum unless NULL, for n queries of a block. */
+static void write_block(float *y, size_t y_step, float *max, float *sum, const float *out,
+                        const running_softmax *softmax, size_t n, size_t size)
 {
     const size_t row = gpt_padded(size);
     for (size_t r = 0; r < n; r++) {
         const size_t panel = r / GPT_PANEL_WIDTH, lane = r % GPT_PANEL_WIDTH;
         const float *out_r = out + panel * GPT_PANEL_WIDTH * row + lane;
-        float largest[GPT_PANEL_WIDTH], sum[GPT_PANEL_WIDTH];
+        float largest[GPT_PANEL_WIDTH], sums[GPT_PANEL_WIDTH];
         for (size_t half = 0; half < 2; half++) {
             wasm_v128_store(largest + 4 * half, softmax[panel].largest[half]);
-            wasm_v128_store(sum + 4 * half, softmax[panel].sum[half]);
+            wasm_v128_store(sums + 4 * half, softmax[panel].sum[half]);
         }
-        const float factor = 1.0f / sum[lane];
+        const float factor = 1.0f / sums[lane];
         for (size_t d = 0; d < size; d++) y[r * y_step + d] = factor * out_r[d * GPT_PANEL_WIDTH];
-        /* log1p instead of log, which would add 4 kB of tables; the random generator uses log1p already */
-        if (lse) lse[r] = (float)((double)largest[lane] + log1p((double)sum[lane] - 1.0));
+        if (max) max[r] = largest[lane];
+        if (sum) sum[r] = sums[lane];
     }
 }
 
-/* The block of queries from `first` on. y and lse begin with the block's first query; lse may be NULL. */
-static void forward_block(float *y, size_t y_step, float *lse, float *scratch, const gpt_head *a,
+/* The block of queries from `first` on. y, max and sum begin with the block's first query; max and sum may be NULL. */
+static void forward_block(float *y, size_t y_step, float *max, float *sum, float *scratch, const gpt_head *a,
                           size_t first)
 {
     const size_t size = a->size, row = gpt_padded(size);
@@ -175,11 +175,12 @@ static void forward_block(float *y, size_t y_step, float *lse, float *scratch, c
             add_values(out_panel, scores, v, keys, visible, size);
         }
     }
-    write_block(y, y_step, lse, out, softmax, n, size);
+    write_block(y, y_step, max, sum, out, softmax, n, size);
 }
 
-int gpt_attention_forward(float *y, float *lse, float *scratch, const float *qkv, size_t batch, size_t tokens,
-                          size_t heads, size_t size, uint32_t seed, float p, size_t part, size_t parts)
+int gpt_attention_forward(float *y, float *max, float *sum, float *scratch, const float *qkv, size_t batch,
+                          size_t tokens, size_t heads, size_t size, uint32_t seed, float p, size_t part,
+                          size_t parts)
 {
     const int status =
         gpt_attention_check_forward(y, scratch, qkv, batch, tokens, heads, size, p, part, parts);
@@ -191,10 +192,11 @@ int gpt_attention_forward(float *y, float *lse, float *scratch, const float *qkv
     for (size_t n = 0; n < batch * heads; n++) {
         const gpt_head a = gpt_head_of(qkv, n, tokens, heads, size, seed, p);
         float *y_n = y + n / heads * tokens * y_step + n % heads * size;
+        float *max_n = max ? max + n * tokens : NULL, *sum_n = sum ? sum + n * tokens : NULL;
         for (size_t first = 0; first < tokens; first += QUERIES_PER_BLOCK)
             if (gpt_schedule_has_next(&mine, first, tokens))
-                forward_block(y_n + first * y_step, y_step, lse ? lse + n * tokens + first : NULL, scratch,
-                              &a, first);
+                forward_block(y_n + first * y_step, y_step, max_n ? max_n + first : NULL,
+                              sum_n ? sum_n + first : NULL, scratch, &a, first);
     }
     return GPT_OK;
 }

@@ -12,14 +12,23 @@ static double score(const gpt_head *a, size_t i, size_t j)
     return sum / sqrt((double)a->size);
 }
 
-/* lse[i] = log Σ over j <= i of e^score[i, j], relative to the largest score, so that no exponential
- * overflows */
-static double log_sum_exp(const gpt_head *a, size_t i)
+/* The largest score[i, j] over j <= i, and Σ e^(score[i, j] - max): no exponential overflows. */
+typedef struct softmax {
+    double max, sum;
+} softmax;
+
+static softmax softmax_of(const gpt_head *a, size_t i)
 {
-    double largest = -INFINITY, sum = 0.0;
-    for (size_t j = 0; j <= i; j++) largest = fmax(largest, score(a, i, j));
-    for (size_t j = 0; j <= i; j++) sum += exp(score(a, i, j) - largest);
-    return largest + log(sum);
+    softmax s = {-INFINITY, 0.0};
+    for (size_t j = 0; j <= i; j++) s.max = fmax(s.max, score(a, i, j));
+    for (size_t j = 0; j <= i; j++) s.sum += exp(score(a, i, j) - s.max);
+    return s;
+}
+
+/* Softmax's weight of key j for query i. */
+static double weight_of(const gpt_head *a, size_t i, size_t j, softmax s)
+{
+    return exp(score(a, i, j) - s.max) / s.sum;
 }
 
 /* Dropout multiplies weight [i, j] by 0 or by 1 / (1 - p). */
@@ -29,53 +38,53 @@ static double dropout_factor(const gpt_head *a, size_t i, size_t j)
     return dropped ? 0.0 : (double)gpt_mask_scale(a->p);
 }
 
-int gpt_attention_forward_ref(float *y, float *lse, float *scratch, const float *qkv, size_t batch,
-                              size_t tokens, size_t heads, size_t size, uint32_t seed, float p)
+int gpt_attention_forward_ref(float *y, float *max, float *sum, float *scratch, const float *qkv,
+                              size_t batch, size_t tokens, size_t heads, size_t size, uint32_t seed, float p)
 {
     const int status = gpt_attention_check_forward(y, scratch, qkv, batch, tokens, heads, size, p, 0, 1);
     if (status) return status;
     for (size_t n = 0; tokens > 0 && n < batch * heads; n++) {
         const gpt_head a = gpt_head_of(qkv, n, tokens, heads, size, seed, p);
         for (size_t i = 0; i < tokens; i++) {
-            const double lse_i = log_sum_exp(&a, i);
+            const softmax s = softmax_of(&a, i);
             float *y_i = y + (n / heads * tokens + i) * heads * size + n % heads * size;
             for (size_t d = 0; d < size; d++) {
                 /* the mean of the values of all tokens up to i, weighted by softmax */
-                double sum = 0.0;
-                for (size_t j = 0; j <= i; j++) {
-                    const double weight = exp(score(&a, i, j) - lse_i);
-                    sum += dropout_factor(&a, i, j) * weight * (double)a.v[j * a.step + d];
-                }
-                y_i[d] = (float)sum;
+                double mean = 0.0;
+                for (size_t j = 0; j <= i; j++)
+                    mean += dropout_factor(&a, i, j) * weight_of(&a, i, j, s) * (double)a.v[j * a.step + d];
+                y_i[d] = (float)mean;
             }
-            if (lse) lse[n * tokens + i] = (float)lse_i;
+            if (max) max[n * tokens + i] = (float)s.max;
+            if (sum) sum[n * tokens + i] = (float)s.sum;
         }
     }
     return GPT_OK;
 }
 
-int gpt_attention_weights_ref(float *w, float *scratch, const float *qkv, const float *lse, size_t batch,
-                              size_t tokens, size_t heads, size_t size)
+int gpt_attention_weights_ref(float *w, float *scratch, const float *qkv, const float *max, const float *sum,
+                              size_t batch, size_t tokens, size_t heads, size_t size)
 {
-    const int status = gpt_attention_check_weights(w, scratch, qkv, lse, batch, tokens, heads, size, 0, 1);
+    const int status =
+        gpt_attention_check_weights(w, scratch, qkv, max, sum, batch, tokens, heads, size, 0, 1);
     if (status) return status;
     for (size_t n = 0; tokens > 0 && n < batch * heads; n++) {
         const gpt_head a = gpt_head_of(qkv, n, tokens, heads, size, 0, 0.0f);
         for (size_t i = 0; i < tokens; i++) {
-            const double lse_i = log_sum_exp(&a, i);
+            const softmax s = softmax_of(&a, i);
             for (size_t j = 0; j < tokens; j++) /* no token sees a later one */
-                w[(n * tokens + i) * tokens + j] = j <= i ? (float)exp(score(&a, i, j) - lse_i) : 0.0f;
+                w[(n * tokens + i) * tokens + j] = j <= i ? (float)weight_of(&a, i, j, s) : 0.0f;
         }
     }
     return GPT_OK;
 }
 
 int gpt_attention_backward_ref(float *dqkv, float *scratch, const float *dy, const float *y, const float *qkv,
-                               const float *lse, size_t batch, size_t tokens, size_t heads, size_t size,
-                               uint32_t seed, float p)
+                               const float *max, const float *sum, size_t batch, size_t tokens, size_t heads,
+                               size_t size, uint32_t seed, float p)
 {
-    const int status =
-        gpt_attention_check_backward(dqkv, scratch, dy, y, qkv, lse, batch, tokens, heads, size, p, 0, 1);
+    const int status = gpt_attention_check_backward(dqkv, scratch, dy, y, qkv, max, sum, batch, tokens, heads,
+                                                    size, p, 0, 1);
     if (status) return status;
     const size_t dim = heads * size;
     for (size_t i = 0; i < batch * tokens * 3 * dim; i++) dqkv[i] = 0.0f;
@@ -84,13 +93,13 @@ int gpt_attention_backward_ref(float *dqkv, float *scratch, const float *dy, con
         float *dq = dqkv + (a.q - qkv), *dk = dqkv + (a.k - qkv), *dv = dqkv + (a.v - qkv);
         for (size_t i = 0; i < tokens; i++) {
             const float *dy_i = dy + (n / heads * tokens + i) * dim + n % heads * size;
-            const double lse_i = log_sum_exp(&a, i);
+            const softmax s = softmax_of(&a, i);
             /* softmax's gradient subtracts mean = Σ_j weight · dweight: the first pass sums it, the second
              * uses it */
             double mean = 0.0;
             for (size_t pass = 0; pass < 2; pass++)
                 for (size_t j = 0; j <= i; j++) {
-                    const double weight = exp(score(&a, i, j) - lse_i), kept = dropout_factor(&a, i, j);
+                    const double weight = weight_of(&a, i, j, s), kept = dropout_factor(&a, i, j);
                     double dweight = 0.0;
                     for (size_t d = 0; d < size; d++)
                         dweight += kept * (double)dy_i[d] * (double)a.v[j * a.step + d];

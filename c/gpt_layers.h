@@ -302,55 +302,57 @@ GPT_API int gpt_feedforward_forward(float *y, float *scratch, const float *x, co
 /* ---- Attention: causal, multi-head. Vaswani et al. 2017, arXiv:1706.03762, eq. 1 --------------------------
  * For each sequence and head, with queries i and keys j <= i:
  *   score[i,j] = q[i] · k[j] / √size
- *   lse[i]     = log Σ_j e^score[i,j]
- *   w[i,j]     = e^(score[i,j] - lse[i])        softmax
+ *   max[i]     = max_j score[i,j],   sum[i] = Σ_j e^(score[i,j] - max[i])
+ *   w[i,j]     = e^(score[i,j] - max[i]) / sum[i]        softmax
  *   y[i]       = Σ_j m[i,j] · w[i,j] · v[j]     m: dropout, 0 with probability p, otherwise 1 / (1 - p)
  *
- *   y        [batch, tokens, heads, size]
- *   lse      [batch, heads, tokens]            kept for backward; NULL to skip
- *   scratch  gpt_attention_scratch_size(tokens, size) floats for each part, contents lost. It stops growing
- *            with the tokens: no [tokens, tokens] matrix is stored.
- *   qkv      [batch, tokens, 3, heads, size]   q, k and v side by side, as GPT-2's c_attn gives them
- *   seed     m[i,j] depends only on the seed and on the position of w[i,j], so that backward finds the same
- *            m. The masks are not PyTorch's.
- *   p        from 0 to 1; 0 for no dropout
+ *   y         [batch, tokens, heads, size]
+ *   max, sum  [batch, heads, tokens]            written for weights and backward; each may be NULL
+ *   scratch   gpt_attention_scratch_size(tokens, size) floats for each part, contents lost. It stops growing
+ *             with the tokens: no [tokens, tokens] matrix is stored.
+ *   qkv       [batch, tokens, 3, heads, size]   q, k and v side by side, as GPT-2's c_attn gives them
+ *   seed      m[i,j] depends only on the seed and on the position of w[i,j], so that backward finds the same
+ *             m. The masks are not PyTorch's.
+ *   p         from 0 to 1; 0 for no dropout
  * A token does not depend on later tokens, not even if they are NaN. Finite scores do not overflow, however
  * large they are.
  * GPT_ERR_SIZE if size is 0.
- * Error: 3e-6 of float64 for y, lse and w, for q, k and v from -2 to 2.
+ * Error: 3e-6 of float64 for y and w, for q, k and v from -2 to 2. Larger scores add the
+ * rounding of the scores to float32, and nothing else.
  */
 GPT_API size_t gpt_attention_scratch_size(size_t tokens, size_t size);
-GPT_API int gpt_attention_forward(float *y, float *lse, float *scratch, const float *qkv, size_t batch,
-                                  size_t tokens, size_t heads, size_t size, uint32_t seed, float p,
-                                  size_t part, size_t parts);
+GPT_API int gpt_attention_forward(float *y, float *max, float *sum, float *scratch, const float *qkv,
+                                  size_t batch, size_t tokens, size_t heads, size_t size, uint32_t seed,
+                                  float p, size_t part, size_t parts);
 
 /* The weights w before dropout. w[i,j] = 0 for j > i.
- *   w        [batch, heads, tokens, tokens]
- *   scratch  as for gpt_attention_forward
- *   lse      as gpt_attention_forward wrote it
+ *   w         [batch, heads, tokens, tokens]
+ *   scratch   as for gpt_attention_forward
+ *   max, sum  as gpt_attention_forward wrote them
  */
-GPT_API int gpt_attention_weights(float *w, float *scratch, const float *qkv, const float *lse, size_t batch,
-                                  size_t tokens, size_t heads, size_t size, size_t part, size_t parts);
+GPT_API int gpt_attention_weights(float *w, float *scratch, const float *qkv, const float *max,
+                                  const float *sum, size_t batch, size_t tokens, size_t heads, size_t size,
+                                  size_t part, size_t parts);
 
-/* The weights are computed again from lse, a tile at a time:
+/* The weights are computed again from max and sum, a tile at a time:
  *   dw[i,j]     = m[i,j] · (dy[i] · v[j])
  *   dscore[i,j] = w[i,j] · (dw[i,j] - dy[i] · y[i])     since dy[i] · y[i] = Σ_j w[i,j] · dw[i,j]
  *   dq[i]       = Σ over j <= i of dscore[i,j] · k[j] / √size
  *   dk[j]       = Σ over i >= j of dscore[i,j] · q[i] / √size
  *   dv[j]       = Σ over i >= j of m[i,j] · w[i,j] · dy[i]
  *
- *   dqkv          [batch, tokens, 3, heads, size]   dq, dk and dv side by side
- *   scratch       gpt_attention_backward_scratch_size(tokens, size) floats for each part, contents lost
- *   dy            [batch, tokens, heads, size]
- *   y, qkv, lse   as in gpt_attention_forward, with the same seed and p
+ *   dqkv              [batch, tokens, 3, heads, size]   dq, dk and dv side by side
+ *   scratch           gpt_attention_backward_scratch_size(tokens, size) floats for each part, contents lost
+ *   dy                [batch, tokens, heads, size]
+ *   y, qkv, max, sum  as in gpt_attention_forward, with the same seed and p
  * Parts divide the heads of all sequences.
  * Error: 1e-5 of float64, relative to the largest gradient.
  */
 GPT_API size_t gpt_attention_backward_scratch_size(size_t tokens, size_t size);
 GPT_API int gpt_attention_backward(float *dqkv, float *scratch, const float *dy, const float *y,
-                                   const float *qkv, const float *lse, size_t batch, size_t tokens,
-                                   size_t heads, size_t size, uint32_t seed, float p, size_t part,
-                                   size_t parts);
+                                   const float *qkv, const float *max, const float *sum, size_t batch,
+                                   size_t tokens, size_t heads, size_t size, uint32_t seed, float p,
+                                   size_t part, size_t parts);
 
 /* ---- Cross entropy: loss[r] = -log softmax(logits[r])[targets[r]] -----------------------------------------
  *   loss      [rows]

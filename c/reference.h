@@ -35,8 +35,8 @@ int gpt_batchnorm_backward_ref(float *dx, float *dscale, float *dshift, const fl
                                size_t rows, size_t cols, float eps);
 int gpt_rmsnorm_forward_ref(float *y, float *rstd, const float *x, const float *scale, size_t rows,
                             size_t cols, float eps);
-int gpt_rmsnorm_backward_ref(float *dx, float *dscale, const float *dy, const float *x, const float *scale,
-                             const float *rstd, size_t rows, size_t cols);
+int gpt_rmsnorm_backward_ref(float *dx, float *dscale, const float *dy, const float *x, const float *rstd,
+                             const float *scale, size_t rows, size_t cols);
 int gpt_dropout_forward_ref(float *y, const float *x, size_t n, uint32_t seed, float p);
 int gpt_embedding_forward_ref(float *y, const int32_t *indices, const float *weight, size_t rows,
                               size_t count, size_t dim);
@@ -47,13 +47,13 @@ int gpt_softmax_backward_ref(float *dx, const float *dy, const float *y, size_t 
 int gpt_feedforward_forward_ref(float *y, float *scratch, const float *x, const float *weight1,
                                 const float *bias1, const float *weight2, const float *bias2, size_t rows,
                                 size_t dim, size_t hidden, int approximate);
-int gpt_attention_forward_ref(float *y, float *lse, float *scratch, const float *qkv, size_t batch,
-                              size_t tokens, size_t heads, size_t size, uint32_t seed, float p);
-int gpt_attention_weights_ref(float *w, float *scratch, const float *qkv, const float *lse, size_t batch,
-                              size_t tokens, size_t heads, size_t size);
+int gpt_attention_forward_ref(float *y, float *max, float *sum, float *scratch, const float *qkv,
+                              size_t batch, size_t tokens, size_t heads, size_t size, uint32_t seed, float p);
+int gpt_attention_weights_ref(float *w, float *scratch, const float *qkv, const float *max, const float *sum,
+                              size_t batch, size_t tokens, size_t heads, size_t size);
 int gpt_attention_backward_ref(float *dqkv, float *scratch, const float *dy, const float *y, const float *qkv,
-                               const float *lse, size_t batch, size_t tokens, size_t heads, size_t size,
-                               uint32_t seed, float p);
+                               const float *max, const float *sum, size_t batch, size_t tokens, size_t heads,
+                               size_t size, uint32_t seed, float p);
 int gpt_crossentropy_forward_ref(float *loss, float *max, float *sum, const float *logits,
                                  const int32_t *targets, size_t rows, size_t cols);
 int gpt_crossentropy_backward_ref(float *dlogits, const float *logits, const int32_t *targets,

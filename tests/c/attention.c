@@ -48,19 +48,21 @@ static void expect_forward(shape s, float p)
     const size_t n = rows_of(s) * dim_of(s), scratch_size = gpt_attention_scratch_size(s.tokens, s.size);
     const float *qkv = random_input("qkv", 3 * n, -2.0f, 2.0f);
     float *y = output("y", n), *expected = output("expected", n), *scratch = output("scratch", scratch_size);
-    float *lse = output("lse", pairs_of(s)), *lse_expected = output("lse expected", pairs_of(s));
-    expect_status(gpt_attention_forward_ref(expected, lse_expected, scratch, qkv, s.batch, s.tokens, s.heads,
-                                            s.size, SEED, p),
+    float *max = output("max", pairs_of(s)), *max_expected = output("max expected", pairs_of(s));
+    float *sum = output("sum", pairs_of(s)), *sum_expected = output("sum expected", pairs_of(s));
+    expect_status(gpt_attention_forward_ref(expected, max_expected, sum_expected, scratch, qkv, s.batch,
+                                            s.tokens, s.heads, s.size, SEED, p),
                   GPT_OK);
     expect_status(
-        gpt_attention_forward(y, lse, scratch, qkv, s.batch, s.tokens, s.heads, s.size, SEED, p, 0, 1),
+        gpt_attention_forward(y, max, sum, scratch, qkv, s.batch, s.tokens, s.heads, s.size, SEED, p, 0, 1),
         GPT_OK);
     expect_close("y", y, expected, n, tolerance);
-    expect_close("lse", lse, lse_expected, pairs_of(s), tolerance);
+    expect_close("max", max, max_expected, pairs_of(s), tolerance);
+    expect_close("sum", sum, sum_expected, pairs_of(s), 3 * tolerance);
     for (size_t parts = 2; parts <= MOST_PARTS; parts++) {
         float *whole = output("in parts", n), *scratches = output("scratches", parts * scratch_size);
         for (size_t part = 0; part < parts; part++)
-            expect_status(gpt_attention_forward(whole, NULL, scratches, qkv, s.batch, s.tokens, s.heads,
+            expect_status(gpt_attention_forward(whole, NULL, NULL, scratches, qkv, s.batch, s.tokens, s.heads,
                                                 s.size, SEED, p, part, parts),
                           GPT_OK);
         expect_same("in parts", whole, y, n);
@@ -76,21 +78,23 @@ static void expect_weights(shape s, float p)
     in_case("batch %zu, tokens %zu, heads %zu, size %zu", s.batch, s.tokens, s.heads, s.size);
     const size_t n = pairs_of(s) * s.tokens, scratch_size = gpt_attention_scratch_size(s.tokens, s.size);
     const float *qkv = random_input("qkv", 3 * rows_of(s) * dim_of(s), -2.0f, 2.0f);
-    float *y = output("y", rows_of(s) * dim_of(s)), *lse = output("lse", pairs_of(s));
+    float *y = output("y", rows_of(s) * dim_of(s)), *max = output("max", pairs_of(s)),
+          *sum = output("sum", pairs_of(s));
     float *w = output("w", n), *expected = output("expected", n), *scratch = output("scratch", scratch_size);
     expect_status(
-        gpt_attention_forward(y, lse, scratch, qkv, s.batch, s.tokens, s.heads, s.size, SEED, p, 0, 1),
+        gpt_attention_forward(y, max, sum, scratch, qkv, s.batch, s.tokens, s.heads, s.size, SEED, p, 0, 1),
         GPT_OK);
-    expect_status(gpt_attention_weights_ref(expected, scratch, qkv, lse, s.batch, s.tokens, s.heads, s.size),
-                  GPT_OK);
-    expect_status(gpt_attention_weights(w, scratch, qkv, lse, s.batch, s.tokens, s.heads, s.size, 0, 1),
+    expect_status(
+        gpt_attention_weights_ref(expected, scratch, qkv, max, sum, s.batch, s.tokens, s.heads, s.size),
+        GPT_OK);
+    expect_status(gpt_attention_weights(w, scratch, qkv, max, sum, s.batch, s.tokens, s.heads, s.size, 0, 1),
                   GPT_OK);
     expect_close("w", w, expected, n, tolerance);
     float *whole = output("in parts", n), *scratches = output("scratches", 3 * scratch_size);
     for (size_t part = 0; part < 3; part++)
-        expect_status(
-            gpt_attention_weights(whole, scratches, qkv, lse, s.batch, s.tokens, s.heads, s.size, part, 3),
-            GPT_OK);
+        expect_status(gpt_attention_weights(whole, scratches, qkv, max, sum, s.batch, s.tokens, s.heads,
+                                            s.size, part, 3),
+                      GPT_OK);
     expect_same("in parts", whole, w, n);
     end_case();
 }
@@ -104,23 +108,24 @@ static void expect_backward(shape s, float p)
     const size_t n = rows_of(s) * dim_of(s),
                  backward_size = gpt_attention_backward_scratch_size(s.tokens, s.size);
     const float *qkv = random_input("qkv", 3 * n, -2.0f, 2.0f), *dy = random_input("dy", n, -1.0f, 1.0f);
-    float *y = work(n), *lse = work(pairs_of(s)), *scratch = output("scratch", backward_size);
+    float *y = work(n), *max = work(pairs_of(s)), *sum = work(pairs_of(s)),
+          *scratch = output("scratch", backward_size);
     float *dqkv = output("dqkv", 3 * n), *expected = output("expected", 3 * n);
     float *forward_scratch = work(gpt_attention_scratch_size(s.tokens, s.size));
-    expect_status(gpt_attention_forward(y, lse, forward_scratch, qkv, s.batch, s.tokens, s.heads, s.size,
+    expect_status(gpt_attention_forward(y, max, sum, forward_scratch, qkv, s.batch, s.tokens, s.heads, s.size,
                                         SEED, p, 0, 1),
                   GPT_OK);
-    expect_status(gpt_attention_backward_ref(expected, scratch, dy, y, qkv, lse, s.batch, s.tokens, s.heads,
-                                             s.size, SEED, p),
+    expect_status(gpt_attention_backward_ref(expected, scratch, dy, y, qkv, max, sum, s.batch, s.tokens,
+                                             s.heads, s.size, SEED, p),
                   GPT_OK);
-    expect_status(gpt_attention_backward(dqkv, scratch, dy, y, qkv, lse, s.batch, s.tokens, s.heads, s.size,
-                                         SEED, p, 0, 1),
+    expect_status(gpt_attention_backward(dqkv, scratch, dy, y, qkv, max, sum, s.batch, s.tokens, s.heads,
+                                         s.size, SEED, p, 0, 1),
                   GPT_OK);
     expect_near("dqkv", dqkv, expected, 3 * n, gradient_tolerance);
     float *whole = output("in parts", 3 * n), *scratches = output("scratches", 3 * backward_size);
     for (size_t part = 0; part < 3; part++)
-        expect_status(gpt_attention_backward(whole, scratches, dy, y, qkv, lse, s.batch, s.tokens, s.heads,
-                                             s.size, SEED, p, part, 3),
+        expect_status(gpt_attention_backward(whole, scratches, dy, y, qkv, max, sum, s.batch, s.tokens,
+                                             s.heads, s.size, SEED, p, part, 3),
                       GPT_OK);
     expect_same("in parts", whole, dqkv, 3 * n);
     end_case();
@@ -133,19 +138,22 @@ static void known_values(void)
     /* One head of size 1, two tokens: q·k of the second is 0 and log 3, so that it takes 1/4 of 8 and 3/4 of
      * 4. */
     static const float qkv[6] = {5.0f, 0.0f, 8.0f, 1.0f, 1.0986123f, 4.0f};
-    static const float y_expected[2] = {8.0f, 5.0f}, lse_expected[2] = {0.0f, 1.3862944f};
+    static const float y_expected[2] = {8.0f, 5.0f}, max_expected[2] = {0.0f, 1.0986123f};
+    static const float sum_expected[2] = {1.0f, 1.3333333f};
     static const float w_expected[4] = {1.0f, 0.0f, 0.25f, 0.75f};
-    float *y = output("y", 2), *lse = output("lse", 2), *w = output("w", 4);
+    float *y = output("y", 2), *max = output("max", 2), *sum = output("sum", 2), *w = output("w", 4);
     float *scratch = output("scratch", gpt_attention_scratch_size(2, 1));
-    expect_status(gpt_attention_forward(y, lse, scratch, qkv, 1, 2, 1, 1, 0, 0.0f, 0, 1), GPT_OK);
+    expect_status(gpt_attention_forward(y, max, sum, scratch, qkv, 1, 2, 1, 1, 0, 0.0f, 0, 1), GPT_OK);
     expect_close("y", y, y_expected, 2, 1e-6);
-    expect_close("lse", lse, lse_expected, 2, 1e-6);
-    expect_status(gpt_attention_weights(w, scratch, qkv, lse, 1, 2, 1, 1, 0, 1), GPT_OK);
+    expect_close("max", max, max_expected, 2, 1e-6);
+    expect_close("sum", sum, sum_expected, 2, 1e-6);
+    expect_status(gpt_attention_weights(w, scratch, qkv, max, sum, 1, 2, 1, 1, 0, 1), GPT_OK);
     expect_close("w", w, w_expected, 4, 1e-6);
-    expect_status(gpt_attention_forward_ref(y, lse, scratch, qkv, 1, 2, 1, 1, 0, 0.0f), GPT_OK);
+    expect_status(gpt_attention_forward_ref(y, max, sum, scratch, qkv, 1, 2, 1, 1, 0, 0.0f), GPT_OK);
     expect_close("reference's y", y, y_expected, 2, 1e-6);
-    expect_close("reference's lse", lse, lse_expected, 2, 1e-6);
-    expect_status(gpt_attention_weights_ref(w, scratch, qkv, lse, 1, 2, 1, 1), GPT_OK);
+    expect_close("reference's max", max, max_expected, 2, 1e-6);
+    expect_close("reference's sum", sum, sum_expected, 2, 1e-6);
+    expect_status(gpt_attention_weights_ref(w, scratch, qkv, max, sum, 1, 2, 1, 1), GPT_OK);
     expect_close("reference's w", w, w_expected, 4, 1e-6);
 }
 
@@ -164,11 +172,12 @@ static void is_causal(void)
             float *scratch = output("scratch", gpt_attention_scratch_size(TOKENS, SIZE));
             for (size_t i = 0; i < TOKENS * 3 * DIM; i++)
                 changed[i] = i / (3 * DIM) == j ? changes[k] : qkv[i];
-            expect_status(gpt_attention_forward(y, NULL, scratch, qkv, 1, TOKENS, HEADS, SIZE, 0, 0.0f, 0, 1),
-                          GPT_OK);
             expect_status(
-                gpt_attention_forward(after, NULL, scratch, changed, 1, TOKENS, HEADS, SIZE, 0, 0.0f, 0, 1),
+                gpt_attention_forward(y, NULL, NULL, scratch, qkv, 1, TOKENS, HEADS, SIZE, 0, 0.0f, 0, 1),
                 GPT_OK);
+            expect_status(gpt_attention_forward(after, NULL, NULL, scratch, changed, 1, TOKENS, HEADS, SIZE,
+                                                0, 0.0f, 0, 1),
+                          GPT_OK);
             expect_same("before it", after, y, j * DIM);
             for (size_t i = j * DIM; i < TOKENS * DIM && isnan(changes[k]); i++)
                 expect(isnan(after[i]), "expected NaN at %zu, got %g", i, (double)after[i]);
@@ -189,9 +198,10 @@ static void huge_scores(void)
             if (i % (3 * SIZE) < 2 * SIZE) qkv[i] *= largest;
         float *y = output("y", TOKENS * SIZE), *expected = output("expected", TOKENS * SIZE);
         float *scratch = output("scratch", gpt_attention_scratch_size(TOKENS, SIZE));
-        expect_status(gpt_attention_forward_ref(expected, NULL, scratch, qkv, 1, TOKENS, 1, SIZE, 0, 0.0f),
-                      GPT_OK);
-        expect_status(gpt_attention_forward(y, NULL, scratch, qkv, 1, TOKENS, 1, SIZE, 0, 0.0f, 0, 1),
+        expect_status(
+            gpt_attention_forward_ref(expected, NULL, NULL, scratch, qkv, 1, TOKENS, 1, SIZE, 0, 0.0f),
+            GPT_OK);
+        expect_status(gpt_attention_forward(y, NULL, NULL, scratch, qkv, 1, TOKENS, 1, SIZE, 0, 0.0f, 0, 1),
                       GPT_OK);
         /* float32 rounds scores of 1e6 by 0.1: two keys with nearly equal scores differ from the reference */
         if (k > 0) expect_close("y", y, expected, TOKENS * SIZE, 1e-6);
@@ -202,6 +212,61 @@ static void huge_scores(void)
     }
 }
 
+/* Scores of this size that float32 holds exactly: q = base, k[j] = 1 - c[j] / base, score[j] = base - c[j]. */
+static void large_scores_are_exact(void)
+{
+    enum { TOKENS = 9 };
+    static const float bases[4] = {0x1p13f, 0x1p17f, 0x1p20f, 0x1p23f};
+    for (size_t b = 0; b < 4; b++) {
+        in_case("scores of about %g", (double)bases[b]);
+        float *qkv = work(3 * TOKENS);
+        fill_random(qkv, 3 * TOKENS, -1.0f, 1.0f);
+        for (size_t j = 0; j < TOKENS; j++) {
+            qkv[3 * j] = bases[b];
+            qkv[3 * j + 1] = 1.0f - (float)(j * 5 % 7) / bases[b];
+        }
+        const float *dy = random_input("dy", TOKENS, -1.0f, 1.0f);
+        float *y = output("y", TOKENS), *max = output("max", TOKENS), *sum = output("sum", TOKENS);
+        float *w = output("w", TOKENS * TOKENS), *dqkv = output("dqkv", 3 * TOKENS);
+        float *expected = output("expected", 3 * TOKENS), *expected_w = output("expected w", TOKENS * TOKENS);
+        float *scratch = output("scratch", gpt_attention_backward_scratch_size(TOKENS, 1));
+        expect_status(gpt_attention_forward_ref(expected, NULL, NULL, scratch, qkv, 1, TOKENS, 1, 1, 0, 0.0f),
+                      GPT_OK);
+        expect_status(gpt_attention_forward(y, max, sum, scratch, qkv, 1, TOKENS, 1, 1, 0, 0.0f, 0, 1),
+                      GPT_OK);
+        expect_close("y", y, expected, TOKENS, tolerance);
+        expect_status(gpt_attention_weights_ref(expected_w, scratch, qkv, max, sum, 1, TOKENS, 1, 1), GPT_OK);
+        expect_status(gpt_attention_weights(w, scratch, qkv, max, sum, 1, TOKENS, 1, 1, 0, 1), GPT_OK);
+        expect_close("w", w, expected_w, TOKENS * TOKENS, tolerance);
+        expect_status(
+            gpt_attention_backward_ref(expected, scratch, dy, y, qkv, max, sum, 1, TOKENS, 1, 1, 0, 0.0f),
+            GPT_OK);
+        expect_status(
+            gpt_attention_backward(dqkv, scratch, dy, y, qkv, max, sum, 1, TOKENS, 1, 1, 0, 0.0f, 0, 1),
+            GPT_OK);
+        /* dk is a sum of products with q, which is base */
+        for (size_t i = 0; i < 3 * TOKENS; i++)
+            expect_within(i % 3 == 0   ? "dq"
+                          : i % 3 == 1 ? "dk"
+                                       : "dv",
+                          i / 3, (double)dqkv[i], (double)expected[i],
+                          gradient_tolerance * (i % 3 == 1 ? (double)bases[b] : 1.0));
+        end_case();
+    }
+}
+
+static void equal_large_scores(void)
+{
+    static const float qkv[12] = {1e4f, 1e4f, 1.0f, 1e4f, 1e4f, 2.0f, 1e4f, 1e4f, 3.0f, 1e4f, 1e4f, 4.0f};
+    float *y = output("y", 4), *max = output("max", 4), *sum = output("sum", 4), *w = output("w", 16);
+    float *scratch = output("scratch", gpt_attention_scratch_size(4, 1));
+    expect_status(gpt_attention_forward(y, max, sum, scratch, qkv, 1, 4, 1, 1, 0, 0.0f, 0, 1), GPT_OK);
+    expect_status(gpt_attention_weights(w, scratch, qkv, max, sum, 1, 4, 1, 1, 0, 1), GPT_OK);
+    for (size_t i = 0; i < 4; i++)
+        for (size_t j = 0; j < 4; j++)
+            expect_within("w", 4 * i + j, (double)w[4 * i + j], j <= i ? 1.0 / (double)(i + 1) : 0.0, 1e-7);
+}
+
 static void drops_all(void)
 {
     enum { TOKENS = 11, SIZE = 3 };
@@ -209,7 +274,8 @@ static void drops_all(void)
     const float *qkv = random_input("qkv", TOKENS * 3 * SIZE, -1.0f, 1.0f);
     float *y = output("y", TOKENS * SIZE),
           *scratch = output("scratch", gpt_attention_scratch_size(TOKENS, SIZE));
-    expect_status(gpt_attention_forward(y, NULL, scratch, qkv, 1, TOKENS, 1, SIZE, 0, 1.0f, 0, 1), GPT_OK);
+    expect_status(gpt_attention_forward(y, NULL, NULL, scratch, qkv, 1, TOKENS, 1, SIZE, 0, 1.0f, 0, 1),
+                  GPT_OK);
     expect_close("y", y, zeros, TOKENS * SIZE, 0.0);
 }
 
@@ -220,8 +286,9 @@ static void masks_differ(void)
     float *qkv = work(3 * N), *scratch = work(gpt_attention_scratch_size(TOKENS, 1));
     for (size_t i = 0; i < 3 * N; i++) qkv[i] = 1.0f;
     float *y = output("y", N), *other = output("other", N);
-    expect_status(gpt_attention_forward(y, NULL, scratch, qkv, 2, TOKENS, 2, 1, 1, 0.5f, 0, 1), GPT_OK);
-    expect_status(gpt_attention_forward(other, NULL, scratch, qkv, 2, TOKENS, 2, 1, 2, 0.5f, 0, 1), GPT_OK);
+    expect_status(gpt_attention_forward(y, NULL, NULL, scratch, qkv, 2, TOKENS, 2, 1, 1, 0.5f, 0, 1), GPT_OK);
+    expect_status(gpt_attention_forward(other, NULL, NULL, scratch, qkv, 2, TOKENS, 2, 1, 2, 0.5f, 0, 1),
+                  GPT_OK);
     size_t seeds = 0, heads = 0, sequences = 0;
     double sum = 0.0;
     for (size_t i = 0; i < N; i++) {
@@ -244,13 +311,13 @@ static void empty_dimensions(void)
         const shape s = empty[k];
         in_case("batch %zu, tokens %zu, heads %zu, size %zu", s.batch, s.tokens, s.heads, s.size);
         expect_refused(
-            gpt_attention_forward(y, y, scratch, x, s.batch, s.tokens, s.heads, s.size, 0, 0.0f, 0, 1),
+            gpt_attention_forward(y, y, y, scratch, x, s.batch, s.tokens, s.heads, s.size, 0, 0.0f, 0, 1),
             GPT_OK);
-        expect_refused(gpt_attention_weights(y, scratch, x, x, s.batch, s.tokens, s.heads, s.size, 0, 1),
+        expect_refused(gpt_attention_weights(y, scratch, x, x, x, s.batch, s.tokens, s.heads, s.size, 0, 1),
                        GPT_OK);
-        expect_refused(
-            gpt_attention_backward(y, scratch, x, x, x, x, s.batch, s.tokens, s.heads, s.size, 0, 0.0f, 0, 1),
-            GPT_OK);
+        expect_refused(gpt_attention_backward(y, scratch, x, x, x, x, x, s.batch, s.tokens, s.heads, s.size,
+                                              0, 0.0f, 0, 1),
+                       GPT_OK);
     }
     end_case();
 }
@@ -259,24 +326,28 @@ static void empty_dimensions(void)
 static int try_forward(int reference, float *y, float *scratch, const float *qkv, shape s, float p)
 {
     if (reference)
-        return gpt_attention_forward_ref(y, NULL, scratch, qkv, s.batch, s.tokens, s.heads, s.size, SEED, p);
-    return gpt_attention_forward(y, NULL, scratch, qkv, s.batch, s.tokens, s.heads, s.size, SEED, p, 0, 1);
+        return gpt_attention_forward_ref(y, NULL, NULL, scratch, qkv, s.batch, s.tokens, s.heads, s.size,
+                                         SEED, p);
+    return gpt_attention_forward(y, NULL, NULL, scratch, qkv, s.batch, s.tokens, s.heads, s.size, SEED, p, 0,
+                                 1);
 }
 
-static int try_weights(int reference, float *w, float *scratch, const float *qkv, const float *lse, shape s)
+static int try_weights(int reference, float *w, float *scratch, const float *qkv, const float *max,
+                       const float *sum, shape s)
 {
-    if (reference) return gpt_attention_weights_ref(w, scratch, qkv, lse, s.batch, s.tokens, s.heads, s.size);
-    return gpt_attention_weights(w, scratch, qkv, lse, s.batch, s.tokens, s.heads, s.size, 0, 1);
+    if (reference)
+        return gpt_attention_weights_ref(w, scratch, qkv, max, sum, s.batch, s.tokens, s.heads, s.size);
+    return gpt_attention_weights(w, scratch, qkv, max, sum, s.batch, s.tokens, s.heads, s.size, 0, 1);
 }
 
 static int try_backward(int reference, float *dqkv, float *scratch, const float *dy, const float *y,
-                        const float *qkv, const float *lse, shape s, float p)
+                        const float *qkv, const float *max, const float *sum, shape s, float p)
 {
     if (reference)
-        return gpt_attention_backward_ref(dqkv, scratch, dy, y, qkv, lse, s.batch, s.tokens, s.heads, s.size,
-                                          SEED, p);
-    return gpt_attention_backward(dqkv, scratch, dy, y, qkv, lse, s.batch, s.tokens, s.heads, s.size, SEED, p,
-                                  0, 1);
+        return gpt_attention_backward_ref(dqkv, scratch, dy, y, qkv, max, sum, s.batch, s.tokens, s.heads,
+                                          s.size, SEED, p);
+    return gpt_attention_backward(dqkv, scratch, dy, y, qkv, max, sum, s.batch, s.tokens, s.heads, s.size,
+                                  SEED, p, 0, 1);
 }
 
 static void refuses(void)
@@ -294,29 +365,32 @@ static void refuses(void)
         expect_refused(try_forward(ref, y, s, x, (shape){1, 2, HUGE_SIZE, 1}, 0.0f), GPT_ERR_SIZE);
         expect_refused(try_forward(ref, y, s, x, (shape){1, 2, 1, HUGE_SIZE}, 0.0f), GPT_ERR_SIZE);
         expect_refused(try_forward(ref, y, s, x, (shape){1, 2, 1, 0}, 0.0f), GPT_ERR_SIZE);
-        expect_refused(try_weights(ref, y, s, x, x, (shape){1, 2, 1, 0}), GPT_ERR_SIZE);
-        expect_refused(try_backward(ref, y, s, x, x, x, x, (shape){1, 2, 1, 0}, 0.0f), GPT_ERR_SIZE);
+        expect_refused(try_weights(ref, y, s, x, x, x, (shape){1, 2, 1, 0}), GPT_ERR_SIZE);
+        expect_refused(try_backward(ref, y, s, x, x, x, x, x, (shape){1, 2, 1, 0}, 0.0f), GPT_ERR_SIZE);
         expect_refused(try_forward(ref, y, s, x, ok, -0.1f), GPT_ERR_VALUE);
         expect_refused(try_forward(ref, y, s, x, ok, 1.1f), GPT_ERR_VALUE);
         expect_refused(try_forward(ref, y, s, x, ok, NAN), GPT_ERR_VALUE);
-        expect_refused(try_weights(ref, NULL, s, x, x, ok), GPT_ERR_NULL);
-        expect_refused(try_weights(ref, y, NULL, x, x, ok), GPT_ERR_NULL);
-        expect_refused(try_weights(ref, y, s, NULL, x, ok), GPT_ERR_NULL);
-        expect_refused(try_weights(ref, y, s, x, NULL, ok), GPT_ERR_NULL);
-        expect_refused(try_weights(ref, y, s, x, x, (shape){1, SIZE_MAX / 64, 1, 1}), GPT_ERR_SIZE);
-        expect_refused(try_backward(ref, NULL, s, x, x, x, x, ok, 0.0f), GPT_ERR_NULL);
-        expect_refused(try_backward(ref, y, NULL, x, x, x, x, ok, 0.0f), GPT_ERR_NULL);
-        expect_refused(try_backward(ref, y, s, NULL, x, x, x, ok, 0.0f), GPT_ERR_NULL);
-        expect_refused(try_backward(ref, y, s, x, NULL, x, x, ok, 0.0f), GPT_ERR_NULL);
-        expect_refused(try_backward(ref, y, s, x, x, NULL, x, ok, 0.0f), GPT_ERR_NULL);
-        expect_refused(try_backward(ref, y, s, x, x, x, NULL, ok, 0.0f), GPT_ERR_NULL);
-        expect_refused(try_backward(ref, y, s, x, x, x, x, (shape){1, HUGE_SIZE, 1, 1}, 0.0f), GPT_ERR_SIZE);
-        expect_refused(try_backward(ref, y, s, x, x, x, x, ok, 2.0f), GPT_ERR_VALUE);
+        expect_refused(try_weights(ref, NULL, s, x, x, x, ok), GPT_ERR_NULL);
+        expect_refused(try_weights(ref, y, NULL, x, x, x, ok), GPT_ERR_NULL);
+        expect_refused(try_weights(ref, y, s, NULL, x, x, ok), GPT_ERR_NULL);
+        expect_refused(try_weights(ref, y, s, x, NULL, x, ok), GPT_ERR_NULL);
+        expect_refused(try_weights(ref, y, s, x, x, NULL, ok), GPT_ERR_NULL);
+        expect_refused(try_weights(ref, y, s, x, x, x, (shape){1, SIZE_MAX / 64, 1, 1}), GPT_ERR_SIZE);
+        expect_refused(try_backward(ref, NULL, s, x, x, x, x, x, ok, 0.0f), GPT_ERR_NULL);
+        expect_refused(try_backward(ref, y, NULL, x, x, x, x, x, ok, 0.0f), GPT_ERR_NULL);
+        expect_refused(try_backward(ref, y, s, NULL, x, x, x, x, ok, 0.0f), GPT_ERR_NULL);
+        expect_refused(try_backward(ref, y, s, x, NULL, x, x, x, ok, 0.0f), GPT_ERR_NULL);
+        expect_refused(try_backward(ref, y, s, x, x, NULL, x, x, ok, 0.0f), GPT_ERR_NULL);
+        expect_refused(try_backward(ref, y, s, x, x, x, NULL, x, ok, 0.0f), GPT_ERR_NULL);
+        expect_refused(try_backward(ref, y, s, x, x, x, x, NULL, ok, 0.0f), GPT_ERR_NULL);
+        expect_refused(try_backward(ref, y, s, x, x, x, x, x, (shape){1, HUGE_SIZE, 1, 1}, 0.0f),
+                       GPT_ERR_SIZE);
+        expect_refused(try_backward(ref, y, s, x, x, x, x, x, ok, 2.0f), GPT_ERR_VALUE);
     }
     in_case("part 2 of 2");
-    expect_refused(gpt_attention_forward(y, NULL, s, x, 1, 2, 1, 1, 0, 0.0f, 2, 2), GPT_ERR_VALUE);
-    expect_refused(gpt_attention_weights(y, s, x, x, 1, 2, 1, 1, 2, 2), GPT_ERR_VALUE);
-    expect_refused(gpt_attention_backward(y, s, x, x, x, x, 1, 2, 1, 1, 0, 0.0f, 2, 2), GPT_ERR_VALUE);
+    expect_refused(gpt_attention_forward(y, NULL, NULL, s, x, 1, 2, 1, 1, 0, 0.0f, 2, 2), GPT_ERR_VALUE);
+    expect_refused(gpt_attention_weights(y, s, x, x, x, 1, 2, 1, 1, 2, 2), GPT_ERR_VALUE);
+    expect_refused(gpt_attention_backward(y, s, x, x, x, x, x, 1, 2, 1, 1, 0, 0.0f, 2, 2), GPT_ERR_VALUE);
     end_case();
 }
 
@@ -341,6 +415,9 @@ void test_attention(void)
             backward_agrees);
     promise("attention of a token does not depend on later tokens, bit for bit, not even on NaN", is_causal);
     promise("attention does not overflow with huge scores", huge_scores);
+    promise("attention's weights and gradients are as exact for scores of 1e4 to 1e7 as for small ones",
+            large_scores_are_exact);
+    promise("attention's weights of four equal scores of 1e8 are 1/4", equal_large_scores);
     promise("attention with dropout 1 is 0", drops_all);
     promise("attention drops different weights for each seed, head and sequence, and keeps the mean",
             masks_differ);

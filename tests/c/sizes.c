@@ -54,9 +54,9 @@ KERNEL(embedding_backward, f, f, m->i, s[0], s[1], s[2], 0, 1)
 KERNEL(softmax_forward, f, f, s[0], s[1], 0, 1)
 KERNEL(softmax_backward, f, f, f, s[0], s[1], 0, 1)
 KERNEL(feedforward_forward, f, f, f, f, f, f, f, s[0], s[1], s[2], GPT_GELU_TANH, 0, 1)
-KERNEL(attention_forward, f, f, f, f, s[0], s[1], s[2], s[3], 1, 0.0f, 0, 1)
-KERNEL(attention_weights, f, f, f, f, s[0], s[1], s[2], s[3], 0, 1)
-KERNEL(attention_backward, f, f, f, f, f, f, s[0], s[1], s[2], s[3], 1, 0.0f, 0, 1)
+KERNEL(attention_forward, f, f, f, f, f, s[0], s[1], s[2], s[3], 1, 0.0f, 0, 1)
+KERNEL(attention_weights, f, f, f, f, f, s[0], s[1], s[2], s[3], 0, 1)
+KERNEL(attention_backward, f, f, f, f, f, f, f, s[0], s[1], s[2], s[3], 1, 0.0f, 0, 1)
 KERNEL(crossentropy_forward, f, f, f, f, m->i, s[0], s[1], 0, 1)
 KERNEL(crossentropy_backward, f, f, m->i, f, f, s[0], s[1], 1.0f, 0, 1)
 KERNEL(mse_forward, f, f, f, s[0], s[1], 0, 1)
@@ -245,19 +245,20 @@ static void scratch_is_checked(void)
     expect_refused(gpt_feedforward_forward(f, f, f, f, f, f, f, 7, 1, most / 7, GPT_GELU_TANH, 0, 1),
                    GPT_ERR_SIZE);
     expect(gpt_attention_scratch_size(1, most / 3) == SIZE_MAX, "expected attention to need too much");
-    expect_refused(gpt_attention_forward(f, f, f, f, 1, 1, 1, most / 3, 1, 0.0f, 0, 1), GPT_ERR_SIZE);
-    expect_refused(gpt_attention_weights(f, f, f, f, 1, 1, 1, most / 3, 0, 1), GPT_ERR_SIZE);
+    expect_refused(gpt_attention_forward(f, f, f, f, f, 1, 1, 1, most / 3, 1, 0.0f, 0, 1), GPT_ERR_SIZE);
+    expect_refused(gpt_attention_weights(f, f, f, f, f, 1, 1, 1, most / 3, 0, 1), GPT_ERR_SIZE);
     expect(gpt_attention_backward_scratch_size(most / 3, 1) == SIZE_MAX, "expected its backward too");
-    expect_refused(gpt_attention_backward(f, f, f, f, f, f, 1, most / 3, 1, 1, 1, 0.0f, 0, 1), GPT_ERR_SIZE);
+    expect_refused(gpt_attention_backward(f, f, f, f, f, f, f, 1, most / 3, 1, 1, 1, 0.0f, 0, 1),
+                   GPT_ERR_SIZE);
     in_case("many parts");
     expect_refused(gpt_linear_forward(f, f, f, f, f, 7, 8, 1, most / 64, most / 32), GPT_ERR_SIZE);
     expect_refused(gpt_linear_backward(f, f, f, f, f, f, f, 7, 8, 1, most / 64, most / 32), GPT_ERR_SIZE);
-    expect_refused(gpt_attention_forward(f, f, f, f, 1, 1, 1, 1, 1, 0.0f, most / 64, most / 32),
+    expect_refused(gpt_attention_forward(f, f, f, f, f, 1, 1, 1, 1, 1, 0.0f, most / 64, most / 32),
                    GPT_ERR_SIZE);
     in_case("weights of tokens · tokens");
-    expect_refused(gpt_attention_weights(f, f, f, f, 1, (size_t)1 << (4 * sizeof(size_t) - 1), 1, 1, 0, 1),
+    expect_refused(gpt_attention_weights(f, f, f, f, f, 1, (size_t)1 << (4 * sizeof(size_t) - 1), 1, 1, 0, 1),
                    GPT_ERR_SIZE);
-    expect_refused(gpt_attention_weights(f, f, f, f, 0, (size_t)1 << (4 * sizeof(size_t) - 1), 1, 1, 0, 1),
+    expect_refused(gpt_attention_weights(f, f, f, f, f, 0, (size_t)1 << (4 * sizeof(size_t) - 1), 1, 1, 0, 1),
                    GPT_ERR_SIZE);
     end_case();
 }

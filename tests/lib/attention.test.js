@@ -150,6 +150,14 @@ test('huge attention scores do not overflow', () => {
   assert.ok(weights.data.every((weight) => weight >= 0 && weight <= 1.00001))
 })
 
+test('the weights of four equal scores of 1e8 are 1/4', () => {
+  const layer = new gpt.Attention({ embDim: 1, nHeads: 1, contextLength: 4 })
+  layer.cAttn.weight.data.set([1e4, 1e4, 1]) // q, k, v
+  layer.cAttn.bias?.data.fill(0)
+  const { weights } = layer.forward(gpt.ones([4, 1]), { returnWeights: true })
+  assert.deepEqual(weights.data.slice(12), new Float32Array(4).fill(1 / 4))
+})
+
 test('dropout acts in training mode only, is reproducible, and backward uses its masks', () => {
   const config = { embDim: 12, nHeads: 3, contextLength: 33, dropRate: 0.4 }
   gpt.manualSeed(5)

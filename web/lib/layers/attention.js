@@ -128,13 +128,15 @@ export class Attention extends Module {
         3 * this.embDim,
       ])
       const y = Tensor.empty(runtime, where, x.shape)
-      const lse = training || returnWeights ? Tensor.empty(runtime, where, perRow) : null
+      const keeps = training || returnWeights
+      const max = keeps ? Tensor.empty(runtime, where, perRow) : null
+      const sum = keeps ? Tensor.empty(runtime, where, perRow) : null
       const weights = returnWeights ? Tensor.empty(runtime, where, [...perRow, tokens]) : null
       const seed = dropRate > 0 ? runtime.generator.word() : 0
-      runtime.run('gpt_attention_forward', [y, lse, SCRATCH, qkv, ...sizes, seed, dropRate])
-      if (weights) runtime.run('gpt_attention_weights', [weights, SCRATCH, qkv, lse, ...sizes])
+      runtime.run('gpt_attention_forward', [y, max, sum, SCRATCH, qkv, ...sizes, seed, dropRate])
+      if (weights) runtime.run('gpt_attention_weights', [weights, SCRATCH, qkv, max, sum, ...sizes])
       if (training) {
-        this.save({ qkv, y, lse: /** @type {Tensor} */ (lse) })
+        this.save({ qkv, y, max: /** @type {Tensor} */ (max), sum: /** @type {Tensor} */ (sum) })
         this.#seed = seed
       }
       // In evaluation mode this frees qkv, and cProj's output takes its place: x, qkv and y are the peak of
@@ -153,13 +155,13 @@ export class Attention extends Module {
   backward(dy) {
     const where = 'Attention.backward'
     const { runtime, dropRate } = this
-    const { qkv, y, lse } = this.saved(where)
+    const { qkv, y, max, sum } = this.saved(where)
     checkTensorOf(runtime, where, 'dy', dy, y.shape)
     return runtime.scope(() => {
       const dqkv = Tensor.empty(runtime, where, qkv.shape)
       const dProjected = this.cProj.backward(this.residDropout.backward(dy))
       const dyOfHeads = checkTensorOf(runtime, where, "cProj's dx", dProjected, y.shape)
-      const inputs = [dyOfHeads, y, qkv, lse]
+      const inputs = [dyOfHeads, y, qkv, max, sum]
       runtime.run('gpt_attention_backward', [
         dqkv,
         SCRATCH,
