@@ -52,8 +52,8 @@ export class Gpt extends BoundClasses {
 
   /**
    * A sentence that says why there is one thread; null where there are more. While you develop (in a page
-   * from localhost, or in Node unless NODE_ENV is 'production') `load` also writes it to the console, once,
-   * if more than one thread was asked for.
+   * from localhost, and in Node and Bun unless NODE_ENV is 'production'), the console shows it, too, once, if
+   * more than one thread was asked for.
    *
    * @returns {string | null}
    * @example

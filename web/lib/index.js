@@ -5,6 +5,7 @@
 /** @typedef {import('./tensor/tensor.js').Tensor} Tensor */
 /** @typedef {import('./tensor/indices.js').Indices} Indices */
 /** @typedef {import('./load.js').Build} Build */
+/** @typedef {import('./load.js').LoadOptions} LoadOptions */
 /** @typedef {import('./threads/pool.js').AnyWorker} AnyWorker */
 /** @typedef {import('./runtime/runtime.js').Exports} Exports */
 /** @typedef {import('./tensor/nested.js').NestedArray} NestedArray */

@@ -8,6 +8,24 @@ import { builds } from './wasm/builds.js'
 /** @typedef {'simd' | 'relaxed'} Build */
 
 /**
+ * The options of `load`.
+ *
+ * @typedef {object} LoadOptions
+ * @property {Build} [build] the build to run. By default 'relaxed' where this machine has relaxed SIMD,
+ *   otherwise 'simd'. 'relaxed' has a multiply-add in one instruction, which rounds once; 'simd' gives the
+ *   same bits on every machine.
+ * @property {number} [threads] the number of threads, 1 by default. More than 64 count as 64. Where threads
+ *   are impossible, `gpt.threads` is 1 and `gpt.threadsReason` says why.
+ * @property {number} [maxMemory] the upper limit of the instance's memory in MiB, 1 to 4096; 4096 by default.
+ * @property {WebAssembly.Module} [module] a compiled `gpt-layers/simd.wasm` or `gpt-layers/relaxed.wasm`, or
+ *   for threads `gpt-layers/simd-threads.wasm` or `gpt-layers/relaxed-threads.wasm`, for when you fetch,
+ *   cache or verify it yourself.
+ * @property {() => AnyWorker} [worker] starts one worker that runs `gpt-layers/worker.js`. Called once for
+ *   each thread but the first. Only for pages whose Content-Security-Policy forbids the package to start
+ *   workers by itself, and for files that you host yourself.
+ */
+
+/**
  * The compiled builds by name. All instances of a build share one.
  *
  * @type {Map<string, Promise<WebAssembly.Module>>}
@@ -17,20 +35,7 @@ const compiled = new Map()
 /**
  * Loads the layers: a new instance, independent of every other. Importing the package does nothing.
  *
- * @param {object} [options]
- * @param {Build} [options.build] the build to run. By default 'relaxed' where this machine has relaxed SIMD,
- *   otherwise 'simd'. 'relaxed' has a multiply-add in one instruction, which rounds once; 'simd' gives the
- *   same bits on every machine.
- * @param {number} [options.threads] the number of threads, 1 by default. More than 64 count as 64. Where
- *   threads are impossible, `gpt.threads` is 1 and `gpt.threadsReason` says why.
- * @param {number} [options.maxMemory] the upper limit of the instance's memory in MiB, 1 to 4096; 4096 by
- *   default.
- * @param {WebAssembly.Module} [options.module] a compiled `gpt-layers/simd.wasm` or
- *   `gpt-layers/relaxed.wasm`, or for threads `gpt-layers/simd-threads.wasm` or
- *   `gpt-layers/relaxed-threads.wasm`, for when you fetch, cache or verify it yourself.
- * @param {() => AnyWorker} [options.worker] starts one worker that runs `gpt-layers/worker.js`. Called once
- *   for each thread but the first. Only for pages whose Content-Security-Policy forbids the package to start
- *   workers by itself, and for files that you host yourself.
+ * @param {LoadOptions} [options]
  * @returns {Promise<Gpt>}
  * @throws {GptLayersError} as a rejected promise: TYPE, VALUE; UNSUPPORTED where this machine has no
  *   WebAssembly SIMD, must not compile WebAssembly, or cannot run the given build; NETWORK; MEMORY

@@ -12,11 +12,17 @@ export function warnOfOneThread(reason) {
   console.warn(`gpt-layers: one thread runs, because ${reason}`)
 }
 
-/** @returns {boolean} in a page: whether it comes from localhost. Elsewhere: as NODE_ENV says */
+/**
+ * In a page: whether it comes from localhost. Elsewhere: as NODE_ENV says, but never in Deno, which would ask
+ * the user for permission to read it.
+ *
+ * @returns {boolean}
+ */
 function inDevelopment() {
-  const { location, process } = /** @type {any} */ (globalThis)
+  const { Deno, location, process } = /** @type {any} */ (globalThis)
   if (location?.origin)
     return /^https?:\/\/(localhost|.+\.localhost|127\.0\.0\.1|\[::1\])(:|$)/.test(location.origin)
+  if (Deno) return false
   try {
     return process.env.NODE_ENV !== 'production'
   } catch {
