@@ -4,6 +4,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { power } from '../../web/lib/optim/adamw.js'
 import {
   assertClose,
   assertNear,
@@ -238,6 +239,83 @@ test('an optimizer names a bad argument, and changes nothing', async () => {
   assert.deepEqual(gpt.saveSafetensors(optimizer.stateDict()), bytes)
   optimizer.loadStateDict({})
   assert.deepEqual(optimizer.stateDict(), {})
+})
+
+test('AdamW refuses a state that no step leaves, and changes nothing', () => {
+  const x = gpt.ones([2])
+  const optimizer = new gpt.AdamW([x])
+  x.grad = gpt.ones([2])
+  optimizer.step()
+  const state = optimizer.stateDict()
+  const bytes = gpt.saveSafetensors({ ...state, x })
+  for (const step of [-5, -1, 0.5, NaN, Infinity, 2 ** 53, 2 ** 24 + 2]) {
+    const dict = { ...state, 'state.0.step': gpt.tensor(step) }
+    assertRefuses(
+      () => optimizer.loadStateDict(dict),
+      'VALUE',
+      /^AdamW.loadStateDict: state.0.step should be an integer from 0 to 16777216, got /,
+    )
+  }
+  assertRefuses(
+    () => optimizer.loadStateDict({ ...state, 'state.0.exp_avg_sq': gpt.tensor([1, -1]) }),
+    'VALUE',
+    /^AdamW.loadStateDict: state.0.exp_avg_sq should have no negative element, got -1$/,
+  )
+  assert.deepEqual(gpt.saveSafetensors({ ...optimizer.stateDict(), x }), bytes)
+  for (const step of [0, 2 ** 24, 2 ** 24]) {
+    optimizer.loadStateDict({ ...optimizer.stateDict(), 'state.0.step': gpt.tensor(step) })
+    optimizer.step()
+  }
+})
+
+test('a step is taken as a whole or not at all, whatever was done to the state', () => {
+  const [x, y] = [gpt.ones([2]), gpt.ones([2])]
+  const optimizer = new gpt.AdamW([x, y])
+  const values = () => [x, y].map((parameter) => parameter.toArray())
+  for (const parameter of [x, y]) parameter.grad = gpt.ones([2])
+  optimizer.step()
+  const before = values()
+  const { 'state.1.step': step, 'state.1.exp_avg': mean } = optimizer.stateDict()
+  step.data[0] = -5
+  assertRefuses(() => optimizer.step(), 'VALUE', /^AdamW.step: state.1.step should be an integer from 0 /)
+  step.data[0] = 1
+  mean.dispose()
+  assertRefuses(() => optimizer.step(), 'DISPOSED', /^AdamW.step: state.1.exp_avg should be a live Tensor/)
+  assert.deepEqual(values(), before)
+  assert.equal(optimizer.stateDict()['state.0.step'].item(), 1)
+  assert.throws(() => (untyped(optimizer).parameters = 5), /read only/)
+  const proxy = new Proxy(optimizer, {})
+  for (const use of [
+    () => proxy.step(),
+    () => proxy.zeroGrad(),
+    () => proxy.stateDict(),
+    () => proxy.dispose(),
+  ]) {
+    assertRefuses(
+      use,
+      'TYPE',
+      /^AdamW: the optimizer should be used itself, got a Proxy of it; in Vue use markRaw/,
+    )
+  }
+})
+
+test('AdamW’s powers of beta have the same bits in every engine: only products', () => {
+  const exact = (/** @type {number} */ base, /** @type {number} */ n) => {
+    // The same squarings, written another way: from the highest bit of n down.
+    let [result, square] = [1, base]
+    for (const bit of [...n.toString(2)].reverse()) {
+      if (bit === '1') result *= square
+      square *= square
+    }
+    return result
+  }
+  for (const base of [0.9, 0.999, 0.5, 0, 0.95]) {
+    for (const n of [0, 1, 2, 3, 10, 1000, 12345, 2 ** 24]) {
+      assert.equal(power(base, n), exact(base, n))
+      const difference = Math.abs(power(base, n) - base ** n)
+      assert.ok(difference <= 1e-12 * base ** n, `${base}^${n}`)
+    }
+  }
 })
 
 test('a step whose state does not fit into memory changes nothing', async () => {

@@ -2,12 +2,15 @@
 /** @import { Tensor } from '../tensor/tensor.js' */
 /** @import { State } from './optimizer.js' */
 
-import { checkNonNegative, checkNumber, checkOptions, describe } from '../check.js'
+import { checkNonNegative, checkNumber, checkOptions, copyArray, describe } from '../check.js'
 import { GptLayersError } from '../errors.js'
 import { Optimizer } from './optimizer.js'
 
 /** @type {readonly [number, number]} */
 const DEFAULT_BETAS = [0.9, 0.999]
+
+/** The tensor `step` is float32, as in PyTorch: it counts up to here. */
+const MAX_STEP = 2 ** 24
 
 /**
  * @typedef {object} AdamWOptions
@@ -44,16 +47,16 @@ export class AdamW extends Optimizer {
     const defaults = { lr: 1e-3, betas: DEFAULT_BETAS, eps: 1e-8, weightDecay: 0.01 }
     const { lr, betas, eps, weightDecay } = checkOptions('AdamW', options, defaults)
     super(runtime, 'AdamW', parameters, lr)
-    if (!Array.isArray(betas) || betas.length !== 2) {
+    const [beta1, beta2, ...more] = copyArray('AdamW', 'betas', betas, 'an array of two numbers')
+    if (more.length > 0) {
       const given = describe(betas)
       throw new GptLayersError('TYPE', `AdamW: betas should be an array of two numbers, got ${given}`)
     }
-    betas.forEach((beta, i) =>
-      checkNumber('AdamW', `betas[${i}]`, beta, 'a number >= 0 and < 1', (n) => n >= 0 && n < 1),
-    )
+    checkBeta('betas[0]', beta1)
+    checkBeta('betas[1]', beta2)
     checkNonNegative('AdamW', 'eps', eps)
     checkNonNegative('AdamW', 'weightDecay', weightDecay)
-    this.#options = { betas: [betas[0], betas[1]], eps, weightDecay }
+    this.#options = { betas: [beta1, beta2], eps, weightDecay }
   }
 
   /** @override @internal @param {Tensor} parameter */
@@ -61,13 +64,27 @@ export class AdamW extends Optimizer {
     return { step: [], exp_avg: shape, exp_avg_sq: shape }
   }
 
+  /** @override @internal @param {string} where @param {string} name @param {Float32Array} values */
+  checkState(where, name, values) {
+    if (name.endsWith('.step')) {
+      const expected = `an integer from 0 to ${MAX_STEP}`
+      const isStep = (/** @type {number} */ t) => Number.isInteger(t) && t >= 0 && t <= MAX_STEP
+      checkNumber(where, name, values[0], expected, isStep)
+    }
+    if (name.endsWith('.exp_avg_sq') && values.some((v) => v < 0)) {
+      const given = values.find((v) => v < 0)
+      throw new GptLayersError('VALUE', `${where}: ${name} should have no negative element, got ${given}`)
+    }
+  }
+
   /**
    * @override @internal
    * @param {Tensor} parameter
    * @param {Tensor} grad
    * @param {State} state
+   * @param {{ lr: number }} options
    */
-  update(parameter, grad, { step, exp_avg: mean, exp_avg_sq: square }) {
+  update(parameter, grad, { step, exp_avg: mean, exp_avg_sq: square }, { lr }) {
     const { betas, eps, weightDecay } = this.#options
     const t = step.item() + 1
     step.data[0] = t
@@ -77,12 +94,34 @@ export class AdamW extends Optimizer {
       square,
       grad,
       parameter.size,
-      this.lr,
+      lr,
       ...betas,
       eps,
       weightDecay,
-      1 - betas[0] ** t,
-      1 - betas[1] ** t,
+      1 - power(betas[0], t),
+      1 - power(betas[1], t),
     ])
   }
+}
+
+/** @param {string} name @param {unknown} beta @returns {asserts beta is number} */
+function checkBeta(name, beta) {
+  checkNumber('AdamW', name, beta, 'a number >= 0 and < 1', (n) => n >= 0 && n < 1)
+}
+
+/**
+ * base^exponent by squaring. The last bit of JavaScript's own power differs between engines.
+ *
+ * @param {number} base
+ * @param {number} exponent an integer >= 0
+ * @returns {number}
+ */
+export function power(base, exponent) {
+  let result = 1
+  let square = base
+  for (let rest = exponent; rest > 0; rest = Math.floor(rest / 2)) {
+    if (rest % 2 === 1) result *= square
+    square *= square
+  }
+  return result
 }

@@ -17,6 +17,7 @@ import { checkParameters, withGradients } from './parameters.js'
  * What SGD and AdamW share, with the method names of torch.optim.
  */
 export class Optimizer {
+  /** Private, so that printing an optimizer does not print it. @type {Runtime} */ #runtime
   /** @type {string} */ #name
   /** @type {Map<Tensor, State>} of the parameters that had a step */ #states = new Map()
 
@@ -28,16 +29,28 @@ export class Optimizer {
    * @param {unknown} lr
    */
   constructor(runtime, name, parameters, lr) {
-    /** @internal @readonly @type {Runtime} */
-    this.runtime = runtime
-    // Not enumerable, so that printing an optimizer does not print the runtime.
-    Object.defineProperty(this, 'runtime', { enumerable: false })
+    this.#runtime = runtime
     this.#name = name
     /** The tensors that `step` updates. @readonly @type {readonly Tensor[]} */
     this.parameters = checkParameters(runtime, name, parameters)
+    Object.defineProperty(this, 'parameters', { writable: false, configurable: false })
     checkNonNegative(name, 'lr', lr)
     /** The learning rate. A schedule may set it between steps. @type {number} */
     this.lr = lr
+  }
+
+  /**
+   * @internal
+   * @returns {Runtime}
+   * @throws {GptLayersError} TYPE for a Proxy of an optimizer, which has no private state
+   */
+  get runtime() {
+    if (#runtime in this) return this.#runtime
+    const name = Object.getPrototypeOf(this).constructor.name
+    throw new GptLayersError(
+      'TYPE',
+      `${name}: the optimizer should be used itself, got a Proxy of it; in Vue use markRaw or shallowRef`,
+    )
   }
 
   /**
@@ -52,20 +65,30 @@ export class Optimizer {
    * optimizer.step()
    */
   step() {
+    const { runtime, parameters, lr } = this
     const where = `${this.#name}.step`
-    checkNonNegative(where, 'lr', this.lr)
-    const due = withGradients(this.runtime, where, this.parameters)
+    checkNonNegative(where, 'lr', lr)
+    const due = withGradients(runtime, where, parameters)
     const missing = due.map(({ parameter }) => parameter).filter((parameter) => !this.#states.has(parameter))
+    // The user may have disposed or changed what stateDict returned. The update itself cannot fail.
+    parameters.forEach((parameter, i) => {
+      for (const [key, tensor] of Object.entries(this.#states.get(parameter) ?? {})) {
+        if (!tensor.disposed && tensor.shape.length > 0) continue
+        const name = `state.${i}.${key}`
+        this.checkState(where, name, checkLiveTensor(where, name, tensor).data)
+      }
+    })
     const added = this.#newStates(where, missing)
     for (const [parameter, state] of added) this.#states.set(parameter, state)
     for (const { parameter, grad } of due) {
       const state = /** @type {State} */ (this.#states.get(parameter))
-      this.update(parameter, grad, state, added.has(parameter))
+      this.update(parameter, grad, state, { lr, isFirst: added.has(parameter) })
     }
   }
 
   /** Frees the gradients of the parameters: `.grad` is null again. */
   zeroGrad() {
+    void this.runtime // refuses a Proxy
     for (const parameter of this.parameters) parameter.freeGradient()
   }
 
@@ -78,6 +101,7 @@ export class Optimizer {
    * @example const bytes = gpt.saveSafetensors(new gpt.AdamW(model.parameters()).stateDict())
    */
   stateDict() {
+    void this.runtime // refuses a Proxy
     return Object.fromEntries(
       this.parameters.flatMap((parameter, i) => {
         const state = this.#states.get(parameter) ?? {}
@@ -99,6 +123,7 @@ export class Optimizer {
    * second.loadStateDict(first.stateDict())
    */
   loadStateDict(dict) {
+    void this.runtime // refuses a Proxy
     const where = `${this.#name}.loadStateDict`
     const given = checkObject(where, 'dict', dict)
     const slots = this.parameters.flatMap((parameter, i) =>
@@ -121,7 +146,9 @@ export class Optimizer {
       .map(({ parameter, key, name, shape }) => {
         const source = checkLiveTensor(where, name, given[name])
         checkSameShape(where, name, source.shape, shape)
-        return { parameter, key, data: source.data.slice() } // a copy: source may be our own state
+        const data = source.data.slice() // a copy: source may be our own state
+        this.checkState(where, name, data)
+        return { parameter, key, data }
       })
     const states = this.#newStates(where, [...present])
     for (const { parameter, key, data } of values) states.get(parameter)?.[key].data.set(data)
@@ -131,6 +158,7 @@ export class Optimizer {
 
   /** Frees the state, not the parameters. The next step begins with a new state. */
   dispose() {
+    void this.runtime // refuses a Proxy
     for (const state of this.#states.values()) {
       for (const tensor of Object.values(state)) tensor.dispose()
     }
@@ -154,7 +182,18 @@ export class Optimizer {
   }
 
   /**
-   * Updates one parameter and its state. A subclass defines this.
+   * Checks values that somebody else may have written. A subclass overrides this.
+   *
+   * @internal
+   * @param {string} _where
+   * @param {string} _name such as `state.0.step`
+   * @param {Float32Array} _values of a state tensor
+   * @throws {GptLayersError} VALUE
+   */
+  checkState(_where, _name, _values) {}
+
+  /**
+   * Updates one parameter and its state. A subclass defines this. It cannot fail: everything was checked.
    *
    * Its kernel runs on one thread: an update is in place, and threads may run a part of a call twice.
    *
@@ -162,9 +201,10 @@ export class Optimizer {
    * @param {Tensor} _parameter
    * @param {Tensor} _grad same shape
    * @param {State} _state
-   * @param {boolean} _isFirst whether this is the parameter's first step: its state is all zeros
+   * @param {{ lr: number, isFirst: boolean }} _options isFirst: whether this is the parameter's first step: its
+   *   state is all zeros
    */
-  update(_parameter, _grad, _state, _isFirst) {
+  update(_parameter, _grad, _state, _options) {
     throw new GptLayersError('INTERNAL', `${this.#name}: update is not defined`)
   }
 

@@ -1,7 +1,7 @@
 /** @import { Runtime } from '../runtime/runtime.js' */
 /** @import { Tensor } from '../tensor/tensor.js' */
 
-import { describe } from '../check.js'
+import { copyArray } from '../check.js'
 import { GptLayersError } from '../errors.js'
 import { checkTensor } from '../tensor/check.js'
 
@@ -15,13 +15,9 @@ import { checkTensor } from '../tensor/check.js'
  * @throws {GptLayersError} TYPE, VALUE, DISPOSED
  */
 export function checkParameters(runtime, where, parameters) {
-  if (!Array.isArray(parameters)) {
-    const given = describe(parameters)
-    throw new GptLayersError('TYPE', `${where}: parameters should be an array of Tensors, got ${given}`)
-  }
   /** @type {Map<Tensor, number>} the index of each parameter */
   const indices = new Map()
-  parameters.forEach((value, i) => {
+  copyArray(where, 'parameters', parameters, 'an array of Tensors').forEach((value, i) => {
     const parameter = checkTensor(runtime, where, `parameters[${i}]`, value)
     const first = indices.get(parameter)
     if (first !== undefined) {

@@ -79,16 +79,16 @@ export class SGD extends Optimizer {
    * @param {Tensor} parameter
    * @param {Tensor} grad
    * @param {Partial<Record<string, Tensor>>} state
-   * @param {boolean} isFirst
+   * @param {{ lr: number, isFirst: boolean }} options
    */
-  update(parameter, grad, { momentum_buffer: buffer }, isFirst) {
+  update(parameter, grad, { momentum_buffer: buffer }, { lr, isFirst }) {
     const { momentum, dampening, weightDecay, nesterov } = this.#options
     this.runtime.run('gpt_sgd_step', [
       parameter,
       buffer ?? null,
       grad,
       parameter.size,
-      this.lr,
+      lr,
       momentum,
       isFirst ? 0 : dampening, // momentum · 0 + (1 - 0) · g: the first m is g
       weightDecay,
