@@ -164,6 +164,8 @@ test('arrays and typed arrays of another realm are taken like our own', () => {
   assert.deepEqual(gpt.tensor(foreign.typed, foreign.shape).toArray(), expected)
   assert.deepEqual(gpt.tensor([untyped(foreign.typed)]).toArray(), [[1, 2, 3, 4]])
   assert.deepEqual(gpt.tensor(foreign.disguised).shape, [4])
+  const tracking = Reflect.construct(ArrayBuffer, [8, { maxByteLength: 64 }])
+  assert.deepEqual(gpt.tensor(new Float32Array(tracking)).shape, [2])
   assert.deepEqual(new gpt.Embedding(2, 3).forward(foreign.tokens).shape, [2, 3])
 })
 
@@ -348,6 +350,34 @@ test('a shape and an index are read once: a getter that changes cannot slip past
     '1.0986',
   )
   assert.deepEqual(new Set(innocent.data), new Set([0]))
+})
+
+test('a tensor that a getter of an argument disposes is refused, not used', () => {
+  /** @type {((x: Tensor, value: any) => unknown)[]} */
+  const calls = [
+    (x, value) => x.reshape(value([2, 3])),
+    (x, value) => x.permute(value([0])),
+    (x, value) => x.sum(value({ dim: 0 })),
+    (x, value) => x.max(value({ dim: 0 })),
+    (x, value) => x.slice(0, 1, value({ dim: 0 })),
+    (x, value) => x.split(1, value({ dim: 0 })),
+    (x, value) => x.toString(value({ precision: 2 })),
+    (x, value) => gpt.crossEntropy(x, value([0])),
+    (x, value) => gpt.saveSafetensors({ x, ...value({ y: x }) }),
+  ]
+  for (const call of calls) {
+    const x = gpt.ones([6])
+    const disposing = (/** @type {object} */ value) =>
+      new Proxy(value, {
+        get(target, key) {
+          x.dispose()
+          return Reflect.get(target, key)
+        },
+      })
+    const before = nextAddress(gpt)
+    assertRefuses(() => call(x, disposing), 'DISPOSED', /disposed/)
+    assert.ok(nextAddress(gpt) <= before)
+  }
 })
 
 test('a shape may be any array: a Proxy, one of a subclass or of another realm', () => {

@@ -40,7 +40,8 @@ export function slice(x, start, end, options) {
     return index < 0 ? Math.max(index + whole, 0) : Math.min(index, whole)
   }
   const begin = place('start', start)
-  return piece(x, 'slice', axis, begin, Math.max(place('end', end ?? whole) - begin, 0))
+  const length = Math.max(place('end', end ?? whole) - begin, 0)
+  return x.runtime.scope(() => piece(x, 'slice', axis, begin, length))
 }
 
 /**

@@ -267,7 +267,7 @@ export class Tensor {
    * @example gpt.zeros([2, 6]).reshape([3, -1]).shape // [3, 4]
    */
   reshape(shape) {
-    const storage = Tensor.#live(this, 'reshape')
+    Tensor.#live(this, 'reshape')
     const sizes = copyArray('reshape', 'shape', shape, 'an array of sizes', MAX_AXES)
     const open = sizes.indexOf(-1)
     const known = checkShape(
@@ -283,6 +283,7 @@ export class Tensor {
       )
     }
     checkElements('reshape', full)
+    const storage = Tensor.#live(this, 'reshape') // a getter of shape may have disposed this tensor
     storage.holders++
     return new Tensor(KEY, this.#runtime, full, storage)
   }
