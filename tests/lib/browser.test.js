@@ -84,7 +84,9 @@ let requests = []
 function fileOf(page, path) {
   if (path === 'sw.js') return SERVICE_WORKER
   if (/(^|\/)worker\.js$/.test(path)) return "postMessage('ready')" // the app's own
-  if (page === 'offline' && path.startsWith('dist/wasm/')) throw new Error('offline')
+  if (path === 'online') return 'from now on' // the requests so far tell
+  const isOnline = page !== 'offline' || requests.includes('/offline/online')
+  if (!isOnline && path.startsWith('dist/wasm/')) throw new Error('offline')
   if (path.startsWith('dist/')) return readFileSync(join(dist, path.slice(5)))
   return readFileSync(join(folder, path))
 }
@@ -210,6 +212,11 @@ for (const name of /** @type {const} */ (['chrome', 'firefox'])) {
       const { value } = await evaluate('offline/', 'app.tryLoad()')
       assert.deepEqual([value.isOurs, value.code], [true, 'NETWORK'])
       assert.match(value.message, /chunk with build '\w+' could not be imported \(.+\)/)
+    })
+
+    once('load works again once the chunk can be downloaded, where the browser tries again', async () => {
+      const again = "app.tryLoad().then(() => fetch('online')).then(() => app.tryLoad())"
+      assert.equal((await evaluate('offline/', again)).value.threads, 1)
     })
 
     test('a service worker is told to use gpt-layers/core, which works there', async () => {

@@ -236,6 +236,23 @@ test('gpt-layers/core loads a module that is given, with the same classes as gpt
   })
 })
 
+test('gpt-layers/core and the entry for Cloudflare Workers import no build in JavaScript', () => {
+  const importsOf = (/** @type {string} */ file) => {
+    const text = readFileSync(new URL(`../../dist/${file}`, import.meta.url), 'utf8')
+    return [...text.matchAll(/\b(?:from|import)\b *\(?['"]\.\/([^'"]+)['"]/g)].map(([, name]) => name)
+  }
+  /** @type {(file: string) => Set<string>} */
+  const reachable = (file) => {
+    const found = new Set([file])
+    for (const each of found) if (each.endsWith('.js')) for (const next of importsOf(each)) found.add(next)
+    return found
+  }
+  const wasm = (/** @type {string} */ file) => [...reachable(file)].filter((name) => name.startsWith('wasm/'))
+  assert.deepEqual(wasm('core.js'), [])
+  assert.deepEqual(wasm('workerd.js'), ['wasm/simd.wasm'])
+  assert.ok(wasm('index.js').includes('wasm/simd.js'))
+})
+
 // ---- Threads, or the reason why there is one
 
 const noThreads = !process.getBuiltinModule && `one thread in Node ${process.version}`

@@ -9,7 +9,7 @@
  * | `MEMORY` | the instance's memory cannot hold the result |
  * | `DISPOSED` | a tensor, or the whole instance, was disposed before |
  * | `UNSUPPORTED` | this machine, or this version of the package, cannot do it |
- * | `NETWORK` | a file of this package could not be downloaded: try again, or reload the page |
+ * | `NETWORK` | a file of this package could not be downloaded: reload the page, or try again |
  * | `INTERNAL` | a bug in this package: please report it |
  *
  * @typedef {'TYPE' | 'SHAPE' | 'VALUE' | 'MEMORY' | 'DISPOSED' | 'UNSUPPORTED' | 'NETWORK' |

@@ -94,7 +94,7 @@ function throwImportError(name, cause) {
   throw new GptLayersError(
     'NETWORK',
     `load: the chunk with build '${name}' could not be imported (${/** @type {Error} */ (cause)?.message}). ` +
-      'Call load again once the network is back; reload the page if its files have been replaced on the server',
+      'Reload the page once the network is back, or the file on the server: a browser may remember the failure',
     { cause },
   )
 }
