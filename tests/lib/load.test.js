@@ -291,6 +291,14 @@ test('threadsReason says that one thread was asked for', async () => {
   assert.deepEqual(threadsOf(await load()), [1, 'load was asked for one thread'])
 })
 
+test('threadsReason of a Proxy of an instance is refused with TYPE', async () => {
+  const gpt = await load()
+  assert.throws(() => new Proxy(gpt, {}).threadsReason, {
+    code: 'TYPE',
+    message: /^threadsReason: this should be/,
+  })
+})
+
 test('threadsReason names the two headers that a page lacks', async (t) => {
   t.mock.method(console, 'warn', () => {})
   replaceGlobal(t, 'crossOriginIsolated', false)

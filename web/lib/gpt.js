@@ -61,7 +61,7 @@ export class Gpt extends BoundClasses {
    * if (gpt.threads === 1) console.log(gpt.threadsReason)
    */
   get threadsReason() {
-    return this.#runtime.threadsReason
+    return Gpt.#own(this, 'threadsReason').threadsReason
   }
 
   /**
