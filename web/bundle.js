@@ -94,16 +94,18 @@ const asPublished = {
 }
 
 /**
- * Does for JavaScript's declarations what tsc's stripInternal does for TypeScript's.
+ * Leaves out what tsc leaves out of a TypeScript source, but not of a JavaScript source.
  *
  * @param {string} code
- * @returns {string} without the declarations that are @internal
+ * @returns {string} without the declarations that are @internal or have a private name
  */
 function withoutInternals(code) {
   let kept = ''
   let end = 0
   const visit = (/** @type {ts.Node} */ node) => {
-    if (ts.getJSDocTags(node).some(({ tagName }) => tagName.text === 'internal')) {
+    const isInternal = ts.getJSDocTags(node).some(({ tagName }) => tagName.text === 'internal')
+    const isPrivate = ts.isMethodDeclaration(node) && ts.isPrivateIdentifier(node.name)
+    if (isInternal || isPrivate) {
       kept += code.slice(end, node.getFullStart())
       end = node.end
     } else ts.forEachChild(node, visit)

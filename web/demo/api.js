@@ -67,6 +67,7 @@ const app = await Application.bootstrap({
   navigation: { includeCategories: true, includeGroups: false },
   // Helpers inside other types.
   intentionallyNotExported: [
+    'Bias',
     'ModelConfig',
     'NestedList',
     'Returned',

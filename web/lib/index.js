@@ -33,6 +33,10 @@
 /** @typedef {import('./optim/optimizer.js').Optimizer} Optimizer */
 /** @typedef {import('./optim/sgd.js').SGD} SGD */
 /** @typedef {import('./optim/adamw.js').AdamW} AdamW */
+/** @typedef {import('./tensor/print.js').PrintOptions} PrintOptions */
+/** @typedef {import('./tensor/reduce.js').Reduction} Reduction */
+/** @typedef {import('./tensor/reduce.js').VarianceOptions} VarianceOptions */
+/** @typedef {import('./tensor/slice.js').AxisOptions} AxisOptions */
 /** @typedef {import('./layers/affine.js').AffineOptions} AffineOptions */
 /** @typedef {import('./layers/gelu.js').GELUOptions} GELUOptions */
 /** @typedef {import('./layers/layernorm.js').LayerNormOptions} LayerNormOptions */

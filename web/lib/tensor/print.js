@@ -25,13 +25,18 @@ const EDGE_ITEMS = 3
 const PREFIX = 'tensor('
 
 /**
+ * @typedef {object} PrintOptions
+ * @property {boolean} [sciMode] scientific notation on or off, as `torch.set_printoptions(sci_mode=...)`; by
+ *   default PyTorch's rules choose
+ * @property {number} [precision] digits after the point, 0 to 20; 4 by default
+ */
+
+/**
  * The text that `torch.set_printoptions(sci_mode=sciMode, precision=precision)` and then `print(t)` write.
  *
  * @param {ArrayLike<number>} data float32 values, row-major; only those that are shown are read
  * @param {readonly number[]} shape `[]` is a single value; an axis may be 0; not checked against data
- * @param {object} [options]
- * @param {boolean | null} [options.sciMode] scientific notation or not; PyTorch's choice if null or left out
- * @param {number} [options.precision] digits after the point, 0 to 99; 4 by default
+ * @param {PrintOptions} [options]
  * @returns {string} without a final newline
  * @example formatTensor([0.5, 1, Infinity], [3]) // 'tensor([0.5000, 1.0000,    inf])'
  */

@@ -6,7 +6,19 @@ import { GptLayersError } from '../errors.js'
 import { nest } from './nested.js'
 import { checkAxis, sizeOf } from './shape.js'
 
-/** @typedef {{ dim?: number, keepdim?: boolean }} Reduction which axis, and whether it stays with size 1 */
+/**
+ * @typedef {object} Reduction
+ * @property {number} [dim] the axis, negative from the end; by default all elements
+ * @property {boolean} [keepdim] whether to keep the axis, with size 1; false by default
+ */
+
+/**
+ * @typedef {object} Bias
+ * @property {boolean} [unbiased] whether to divide by n - 1 (true, PyTorch's default) or by n (false, as layer
+ *   normalization does)
+ *
+ * @typedef {Reduction & Bias} VarianceOptions
+ */
 
 /** @type {Reduction} */
 const DEFAULTS = { dim: undefined, keepdim: false }
@@ -27,7 +39,7 @@ export function mean(x, options) {
 
 /**
  * @param {Tensor} x
- * @param {Reduction & { unbiased?: boolean }} options
+ * @param {VarianceOptions} options
  * @returns {Tensor}
  */
 export function variance(x, options) {

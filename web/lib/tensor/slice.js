@@ -5,9 +5,14 @@ import { GptLayersError } from '../errors.js'
 import { checkAxis, sizeOf } from './shape.js'
 
 /**
+ * @typedef {object} AxisOptions
+ * @property {number} [dim] the axis, negative from the end; 0 by default
+ */
+
+/**
  * @param {Tensor} x
  * @param {number} size
- * @param {{ dim?: number }} options
+ * @param {AxisOptions} options
  * @returns {Tensor[]}
  */
 export function split(x, size, options) {
@@ -27,7 +32,7 @@ export function split(x, size, options) {
  * @param {Tensor} x
  * @param {number} start
  * @param {number | undefined} end
- * @param {{ dim?: number }} options
+ * @param {AxisOptions} options
  * @returns {Tensor}
  */
 export function slice(x, start, end, options) {

@@ -4,6 +4,9 @@
 /** @import { BinaryKernel } from './elementwise.js' */
 /** @import { NumberArray } from '../typed.js' */
 /** @import { NestedArray } from './nested.js' */
+/** @import { PrintOptions } from './print.js' */
+/** @import { Reduction, VarianceOptions } from './reduce.js' */
+/** @import { AxisOptions } from './slice.js' */
 
 import {
   checkBoolean,
@@ -222,9 +225,7 @@ export class Tensor {
   /**
    * The text that PyTorch's `print` shows, character for character.
    *
-   * @param {{ sciMode?: boolean, precision?: number }} [options] sciMode: scientific notation on or off, as
-   *   `torch.set_printoptions(sci_mode=...)`; by default PyTorch's rules choose. precision: digits after the
-   *   point, 0 to 20; 4 by default.
+   * @param {PrintOptions} [options]
    * @returns {string}
    * @throws {GptLayersError} TYPE, VALUE, DISPOSED
    * @example String(gpt.tensor([1, 2])) // 'tensor([1., 2.])'
@@ -319,8 +320,7 @@ export class Tensor {
   /**
    * The sum along an axis, or of all elements.
    *
-   * @param {{ dim?: number, keepdim?: boolean }} [options] dim: the axis, negative from the end; by default
-   *   all elements. keepdim: keep the axis, with size 1.
+   * @param {Reduction} [options]
    * @returns {Tensor} 0 for a sum of no elements
    * @throws {GptLayersError} TYPE, VALUE, DISPOSED, MEMORY
    * @example gpt.tensor([[1, 2], [3, 5]]).sum({ dim: -1 }).toArray() // [3, 8]
@@ -344,14 +344,13 @@ export class Tensor {
    * where several elements are the largest; that of a NaN where there is one.
    *
    * @overload
-   * @param {{ dim: number, keepdim?: boolean }} options dim: the axis, negative from the end. keepdim: keep
-   *   the axis, with size 1.
+   * @param {Reduction & { dim: number }} options
    * @returns {{ values: Tensor, indices: NestedArray }}
    * @throws {GptLayersError} SHAPE where the axis has size 0; TYPE, VALUE, DISPOSED, MEMORY
    * @example gpt.tensor([[1, 7], [3, 5]]).max({ dim: 1 }).indices // [1, 1]
    */
   /**
-   * @param {{ dim?: number, keepdim?: boolean }} [options]
+   * @param {Reduction} [options]
    * @returns {Tensor | { values: Tensor, indices: NestedArray }}
    */
   max(options = {}) {
@@ -372,14 +371,13 @@ export class Tensor {
    * position; see `max`.
    *
    * @overload
-   * @param {{ dim?: number, keepdim?: boolean }} options dim: the axis, negative from the end. keepdim: keep
-   *   the axis, with size 1.
+   * @param {Reduction} options
    * @returns {NestedArray} a number where no axis is left
    * @throws {GptLayersError} SHAPE where the axis has size 0; TYPE, VALUE, DISPOSED, MEMORY
    * @example gpt.tensor([[1, 7], [5, 3]]).argmax({ dim: -1 }) // [1, 0]
    */
   /**
-   * @param {{ dim?: number, keepdim?: boolean }} [options]
+   * @param {Reduction} [options]
    * @returns {NestedArray}
    */
   argmax(options = {}) {
@@ -390,8 +388,7 @@ export class Tensor {
   /**
    * The mean along an axis, or of all elements.
    *
-   * @param {{ dim?: number, keepdim?: boolean }} [options] dim: the axis, negative from the end; by default
-   *   all elements. keepdim: keep the axis, with size 1.
+   * @param {Reduction} [options]
    * @returns {Tensor} NaN for a mean of no elements
    * @throws {GptLayersError} TYPE, VALUE, DISPOSED, MEMORY
    * @example gpt.tensor([[1, 2], [3, 5]]).mean({ dim: -1 }).toArray() // [1.5, 4]
@@ -404,8 +401,7 @@ export class Tensor {
   /**
    * The variance along an axis, or of all elements.
    *
-   * @param {{ dim?: number, keepdim?: boolean, unbiased?: boolean }} [options] dim, keepdim: as for `mean`.
-   *   unbiased: divide by n - 1 (true, PyTorch's default) or by n (false, as layer normalization does).
+   * @param {VarianceOptions} [options]
    * @returns {Tensor} NaN where n is 0, or 1 and unbiased
    * @throws {GptLayersError} TYPE, VALUE, DISPOSED, MEMORY
    * @example gpt.tensor([1, 3]).var({ unbiased: false }).item() // 1
@@ -511,7 +507,7 @@ export class Tensor {
    *
    * @param {number} [start] the first index, negative from the end; 0 by default
    * @param {number} [end] the index after the last one, negative from the end; by default the end
-   * @param {{ dim?: number }} [options] dim: the axis, negative from the end; 0 by default
+   * @param {AxisOptions} [options]
    * @returns {Tensor} without elements where start is not before end
    * @throws {GptLayersError} SHAPE for a tensor of shape `[]`; TYPE, VALUE, DISPOSED, MEMORY
    * @example gpt.tensor([1, 2, 3, 4]).slice(1, 3).toArray() // [2, 3]
@@ -526,7 +522,7 @@ export class Tensor {
    * Pieces along an axis, as torch.split. Unlike PyTorch's, copies.
    *
    * @param {number} size of each piece along the axis; the last one may be smaller
-   * @param {{ dim?: number }} [options] dim: the axis, negative from the end; 0 by default
+   * @param {AxisOptions} [options]
    * @returns {Tensor[]}
    * @throws {GptLayersError} VALUE, TYPE, DISPOSED, MEMORY
    * @example gpt.zeros([2, 6]).split(2, { dim: -1 }).length // 3
