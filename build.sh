@@ -316,7 +316,7 @@ build_page() {
 build() {
     make_if_changed npm node_modules install_npm_packages package.json package-lock.json
     make_if_changed wasm build/wasm/simd.wasm build_wasm build.sh c
-    make_if_changed package dist/index.js build_package build.sh web/bundle.js web/lib build/wasm
+    make_if_changed package dist/index.js build_package build.sh web/{bundle,types}.js web/lib build/wasm
     make_if_changed api build/api/index.html build_api build.sh web/demo/api.js web/lib package.json
     make_if_changed page web/demo/dist/index.html build_page build.sh web/demo web/lib build/wasm build/api
 }

@@ -1,0 +1,100 @@
+// Makes dist/index.d.ts, the types of the package in one file, from the declarations that tsc has made of each
+// source file.
+
+import { writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { rollup } from 'rollup'
+import { dts } from 'rollup-plugin-dts'
+import ts from 'typescript'
+
+/**
+ * The declarations of one source file as users see them: without internals; classes without the runtime,
+ * which `new gpt.Linear(5, 6)` passes on; and each type itself, because an alias has no documentation.
+ */
+const asPublished = {
+  name: 'as-published',
+  /** @param {string} code */
+  transform: (code) =>
+    withoutInternals(code)
+      .replace(/\(runtime: Runtime(, )?/g, '(')
+      .replace(/ *\* @param \{Runtime\} runtime\n/g, '')
+      .replace(/ *\/\*\*((?!\*\/)[^])*@typedef ((?!\*\/)[^])*\*\/\n/g, '') // tsc has written the type, too
+      .replace(/export type (\w+) = import\("([^"]+)"\)\.\1;/g, 'export type { $1 } from "$2";'),
+}
+
+/**
+ * Leaves out what tsc leaves out of a TypeScript source, but not of a JavaScript source.
+ *
+ * @param {string} code
+ * @returns {string} without the declarations that are @internal or have a private name
+ */
+function withoutInternals(code) {
+  let kept = ''
+  let end = 0
+  const visit = (/** @type {ts.Node} */ node) => {
+    const isInternal = ts.getJSDocTags(node).some(({ tagName }) => tagName.text === 'internal')
+    const isPrivate = ts.isMethodDeclaration(node) && ts.isPrivateIdentifier(node.name)
+    if (isInternal || isPrivate) {
+      kept += code.slice(end, node.getFullStart())
+      end = node.end
+    } else ts.forEachChild(node, visit)
+  }
+  visit(ts.createSourceFile('types.d.ts', code, ts.ScriptTarget.ES2022, true))
+  return kept + code.slice(end)
+}
+
+/** What the types need of TypeScript's DOM library, which a project may lack. */
+const WEBASSEMBLY = `declare namespace WebAssembly {
+    interface Module {}
+    interface Memory { readonly buffer: ArrayBuffer; grow(delta: number): number }
+    interface Global { value: number }
+}
+`
+
+/** A method for \`using\`, in a project whose TypeScript knows Symbol.dispose. */
+const DISPOSES = `type Disposes = { [K in DisposeKey]: () => void };
+type DisposeKey = SymbolConstructor extends { readonly dispose: infer S extends symbol } ? S : never;
+`
+
+/**
+ * @param {string} code the declarations
+ * @returns {string} with each class's documentation also where an instance has the class, as `gpt.Linear`
+ */
+const documentClasses = (code) =>
+  code.replace(/^ +(\w+): typeof \1;$/gm, (property, name) => {
+    const [, text] =
+      new RegExp(`^(/\\*\\*(?:(?!\\*/)[^])*\\*/)\ndeclare class ${name} `, 'm').exec(code) ?? []
+    return text ? `${text.replace(/^/gm, '    ')}\n${property}` : property
+  })
+
+/**
+ * The methods for `using`, in a project whose TypeScript knows Symbol.dispose.
+ *
+ * @param {string} code the declarations
+ */
+const makeDisposeOptional = (code) =>
+  code.replace(/^declare class (\w+) [^]*?^\}\n/gm, (text, name) => {
+    const rest = text.replace(/^ +\[Symbol\.dispose\]\(\): void;\n/m, '')
+    return rest === text ? text : `${rest}interface ${name} extends Disposes {}\n`
+  })
+
+/**
+ * Every entry has the same types. The worker has none.
+ *
+ * @param {string} dist the folder
+ * @param {string[]} entries their names
+ * @param {string[]} values the names that index.js exports; everything else is only a type
+ */
+export async function writeTypes(dist, entries, values) {
+  const input = fileURLToPath(new URL('../build/types/index.d.ts', import.meta.url))
+  const bundle = await rollup({ input, plugins: [asPublished, dts()] })
+  const [{ code, exports }] = (await bundle.generate({})).output
+  const types = exports.filter((name) => !values.includes(name))
+  const declarations = code.replace(/^export (type )?\{.*\};\n/gm, '').replace(/^\/\/\/ .*\n/gm, '')
+  const list = `export { ${values.join(', ')} };\nexport type { ${types.join(', ')} };\n`
+  const text = WEBASSEMBLY + DISPOSES + makeDisposeOptional(documentClasses(declarations)) + list
+  for (const name of entries) {
+    writeFileSync(`${dist}${name}.d.ts`, name === 'index' ? text : `export * from './index.js'\n`)
+  }
+  writeFileSync(`${dist}gpt-layers-worker.d.ts`, 'export {}\n')
+}
