@@ -335,10 +335,16 @@ need_newer_node() {
     make_if_changed nodes tests/nodes/node_modules install_newer_node tests/nodes
 }
 
+install_typescripts() {
+    npm ci --prefix tests/types --no-audit --no-fund --loglevel=error >&2 ||
+        say "npm cannot install the other versions of TypeScript: the tests of the types will be skipped"
+}
+
 run_tests() {
     need 'node emcc compiler' 'relaxed simde chromium firefox'
     build
     need_newer_node
+    make_if_changed typescripts tests/types/node_modules install_typescripts tests/types
     CHROMIUM=$(find_chromium) || true
     FIREFOX=$(find_firefox) || true
     export CHROMIUM FIREFOX

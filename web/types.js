@@ -43,11 +43,13 @@ function withoutInternals(code) {
   return kept + code.slice(end)
 }
 
-/** What the types need of TypeScript's DOM library, which a project may lack. */
+/** The DOM library's types where a project has it, otherwise the parts that the package uses. */
 const WEBASSEMBLY = `declare namespace WebAssembly {
-    interface Module {}
-    interface Memory { readonly buffer: ArrayBuffer; grow(delta: number): number }
-    interface Global { value: number }
+    type Global = Type<"Global", { readonly value: number }>;
+    type Memory = Type<"Memory", { readonly buffer: ArrayBuffer; grow(delta: number): number }>;
+    type Module = Type<"Module", object>;
+    type Type<Name extends string, Otherwise> =
+        typeof globalThis extends { WebAssembly: Record<Name, { prototype: infer T }> } ? T : Otherwise;
 }
 `
 

@@ -230,6 +230,15 @@ test('a layer inside another one is an instance of its class, but not of a class
   assert.ok(new Mine(3) instanceof Mine && new Mine(3) instanceof gpt.LayerNorm)
 })
 
+test('a class called without new says how to call it', () => {
+  const message = 'Linear: should be called with new, as new gpt.Linear(...)'
+  assert.throws(() => untyped(gpt).Linear(5, 6), { code: 'TYPE', message })
+  assert.throws(() => untyped(gpt).AdamW([]), { code: 'TYPE', message: /new gpt\.AdamW\(\.\.\.\)$/ })
+  const { constructor } = new gpt.Linear(5, 6)
+  assert.equal(constructor, gpt.Linear)
+  assert.equal(constructor.name, 'Linear')
+})
+
 test('a kernel that refuses its arguments is a bug of ours: INTERNAL', () => {
   const { runtime } = untyped(new gpt.Module())
   assertRefuses(

@@ -95,68 +95,6 @@ test('README names the tarball as npm does', () => {
   assert.ok(readme.includes(`/${basename(tarball)} #`))
 })
 
-test('README’s example type-checks, and so does every call of the API table', () => {
-  const calls = `
-import { load, GptLayersError, GPT_CONFIG_124M } from 'gpt-layers'
-import type { ErrorCode, Gpt, GPTModel, LayerNorm, Linear, Module, Optimizer, Tensor } from 'gpt-layers'
-const gpt: Gpt = await load({ build: 'simd', threads: 1, maxMemory: 64 })
-const build: 'simd' | 'relaxed' = gpt.build
-const linear: Linear = new gpt.Linear(5, 6, { bias: false })
-const norm: LayerNorm = new gpt.LayerNorm(6, { eps: 1e-6 })
-const x: Tensor = gpt.tensor([[1, 2]], [2]).add(1).sub(norm.scale).mul(2).div(3).sqrt().clone().reshape([1, -1])
-const shape: readonly number[] = x.mean({ dim: -1, keepdim: true }).var({ unbiased: false }).shape
-const data: Float32Array = gpt.scope(() => gpt.rand(shape)).data
-const layers: Module[] = [linear, norm, new gpt.GELU({ approximate: 'none' }), new gpt.ReLU()]
-const y: Tensor = new gpt.Sequential(...layers, new gpt.FeedForward(GPT_CONFIG_124M)).forward(gpt.randn([2, 5]))
-linear.loadStateDict(linear.stateDict())
-linear.loadSafetensors(linear.saveSafetensors())
-const model: GPTModel = new gpt.GPTModel({ ...GPT_CONFIG_124M, nLayers: 1, vocabSize: 3, tieWeights: true })
-const stop: () => void = model.onForward(({ name, module, output }) => console.log(name, module.training, output.add(1)))
-const weights: Tensor = new gpt.Attention({ ...GPT_CONFIG_124M }).forward(x, { returnWeights: true }).weights
-const attended: Tensor = new gpt.Attention({ ...GPT_CONFIG_124M }).forward(x)
-const logits: Tensor = model.forward([0, 1], { returnWeights: true })
-class Twice extends gpt.Module {
-  count: Tensor = this.registerBuffer('count', gpt.zeros([]))
-  forward(x: Tensor) { this.save({ x }); return x.mul(2) }
-  backward(dy: Tensor) { const { x } = this.saved(); this.release(); return dy.mul(2).add(x.mul(0)) }
-}
-const twice: Module = new Twice()
-model.backward(gpt.crossEntropy(model.forward([[0, 1], [2, 0]]), [[1, 2], [0, 0]]).backward())
-const optimizers: Optimizer[] = [new gpt.SGD(linear.parameters(), { lr: 0.1 }), new gpt.AdamW(norm.parameters())]
-optimizers[0].lr = gpt.clipGradNorm(norm.parameters(), 1)
-const tensors: Record<string, Tensor> = gpt.loadSafetensors(gpt.saveSafetensors({ x }))
-const parameters: [string, Tensor][] = norm.namedParameters()
-const text: string = y.toString({ sciMode: false, precision: 2 }) + gpt.build + gpt.threads + data.length + parameters
-gpt.exports.gpt_relu_forward(y.byteOffset, y.byteOffset, y.size, 0, 1)
-const code: ErrorCode = new GptLayersError('TYPE', text).code
-{ using z = gpt.zeros([2]); z.dispose() }
-{ using other = await load({ build, threads: 2, worker: () => new Worker('w.js') }); other.dispose() }
-const reason: string | null = gpt.threadsReason
-// @ts-expect-error a shape is an array
-gpt.ones(2)
-// @ts-expect-error there is no such form
-new gpt.GELU({ approximate: 'erf' })
-// @ts-expect-error lr is missing
-new gpt.SGD(linear.parameters(), { momentum: 0.9 })
-// @ts-expect-error outFeatures is missing
-new gpt.Linear(5)
-export { code, tensors, stop, weights, attended, logits, twice, reason }
-`
-  writeFileSync(join(folder, 'example.ts'), example().code)
-  writeFileSync(join(folder, 'calls.ts'), calls)
-  const options = [
-    '--strict',
-    '--noEmit',
-    '--target',
-    'es2022',
-    '--module',
-    'nodenext',
-    '--lib',
-    'es2022,dom,esnext.disposable',
-  ]
-  run(tool('tsc'), [...options, 'calls.ts', 'example.ts'])
-})
-
 test(
   'require loads the package where Node can require ES modules',
   { skip: !process.features.require_module && 'this Node cannot require ES modules' },

@@ -61,8 +61,7 @@ export const BoundClasses = /** @type {new (runtime: Runtime) => Readonly<typeof
  * @param {Runtime} runtime
  * @param {string} name
  * @param {Function} Class whose constructor takes the runtime first
- * @returns {Function} the same class, for users. It shares the prototype, so a layer that another layer has
- *   made is an instance, too
+ * @returns {Function} a subclass whose constructor passes the runtime on
  */
 function bind(runtime, name, Class) {
   /** @param {...unknown} args */
@@ -70,8 +69,15 @@ function bind(runtime, name, Class) {
     if (new.target) return Reflect.construct(Class, [runtime, ...args], new.target)
     throw new GptLayersError('TYPE', `${name}: should be called with new, as new gpt.${name}(...)`)
   }
-  Bound.prototype = Class.prototype
-  Object.setPrototypeOf(Bound, Class) // for static properties
+  Object.setPrototypeOf(Bound, Class)
+  Bound.prototype = Object.create(Class.prototype, { constructor: { value: Bound } })
+  // So that a layer that another layer has made is an instance, too.
+  Object.defineProperty(Bound, Symbol.hasInstance, {
+    /** @this {Function} @param {unknown} value */
+    value(value) {
+      return Function.prototype[Symbol.hasInstance].call(this === Bound ? Class : this, value)
+    },
+  })
   // Errors show the name, which an app's minifier may have changed.
   for (const named of [Class, Bound]) Object.defineProperty(named, 'name', { value: name })
   return Bound

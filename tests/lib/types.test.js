@@ -1,0 +1,260 @@
+// The package's types, as a user's compiler and editor see them.
+
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import ts from 'typescript'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const compilers = join(root, 'tests/types/node_modules')
+const skip = !existsSync(compilers) && 'npm could not install the other versions of TypeScript'
+
+/** Each call of the API table, for a TypeScript of any version and without the types of browsers or Node. */
+const CALLS = `
+import { load, GptLayersError, GPT_CONFIG_124M } from 'gpt-layers'
+import { load as loadCore } from 'gpt-layers/core'
+import 'gpt-layers/worker.js'
+import type { ErrorCode, Gpt, GPTModel, LayerNorm, LayerNormOptions, Linear, Module, Optimizer, Tensor } from 'gpt-layers'
+const gpt: Gpt = await load({ build: 'simd', threads: 1, maxMemory: 64 })
+const core: Gpt = await loadCore({ module: {} })
+const build: 'simd' | 'relaxed' = gpt.build
+const linear: Linear = new gpt.Linear(5, 6, { bias: false })
+const norm: LayerNorm = new gpt.LayerNorm(6, { eps: 1e-6 })
+const x: Tensor = gpt.tensor([[1, 2]], [2]).add(1).sub(norm.scale).mul(2).div(3).sqrt().clone().reshape([1, -1])
+const shape: readonly number[] = x.mean({ dim: -1, keepdim: true }).var({ unbiased: false }).shape
+const data: Float32Array = gpt.scope(() => gpt.rand(shape)).data
+const layers: Module[] = [linear, norm, new gpt.GELU({ approximate: 'none' }), new gpt.ReLU()]
+const y: Tensor = new gpt.Sequential(...layers, new gpt.FeedForward(GPT_CONFIG_124M)).forward(gpt.randn([2, 5]))
+linear.loadStateDict(linear.stateDict())
+linear.loadSafetensors(linear.saveSafetensors())
+const model: GPTModel = new gpt.GPTModel({ ...GPT_CONFIG_124M, nLayers: 1, vocabSize: 3, tieWeights: true })
+const seen: unknown[] = []
+const stop: () => void = model.onForward(({ name, module, output }) => { seen.push(name, module.training, output.add(1)) })
+const weights: Tensor = new gpt.Attention({ ...GPT_CONFIG_124M }).forward(x, { returnWeights: true }).weights
+const attended: Tensor = new gpt.Attention({ ...GPT_CONFIG_124M }).forward(x)
+const logits: Tensor = model.forward([0, 1], { returnWeights: true })
+const nothing: null = model.backward(logits)
+const options: LayerNormOptions = { eps: 1e-5 }
+const isLinear = (layer: Module): Linear | null => (layer instanceof gpt.Linear ? layer : null)
+const same: InstanceType<typeof gpt.LayerNorm> = norm
+class Twice extends gpt.Module {
+  count: Tensor = this.registerBuffer('count', gpt.zeros([]))
+  forward(x: Tensor) { this.save({ x }); return x.mul(2) }
+  backward(dy: Tensor) { const { x } = this.saved(); this.release(); return dy.mul(2).add(x.mul(0)) }
+}
+const twice: Module = new Twice()
+model.backward(gpt.crossEntropy(model.forward([[0, 1], [2, 0]]), [[1, 2], [0, 0]]).backward())
+const optimizers: Optimizer[] = [new gpt.SGD(linear.parameters(), { lr: 0.1 }), new gpt.AdamW(norm.parameters())]
+optimizers[0].lr = gpt.clipGradNorm(norm.parameters(), 1)
+const tensors: Record<string, Tensor> = gpt.loadSafetensors(gpt.saveSafetensors({ x }))
+const parameters: [string, Tensor][] = norm.namedParameters()
+const text: string = y.toString({ sciMode: false, precision: 2 }) + gpt.build + gpt.threads + data.length + parameters
+gpt.exports.gpt_relu_forward(y.byteOffset, y.byteOffset, y.size, 0, 1)
+const code: ErrorCode = new GptLayersError('TYPE', text).code
+const reason: string | null = gpt.threadsReason
+// @ts-expect-error a shape is an array
+gpt.ones(2)
+// @ts-expect-error there is no such form
+new gpt.GELU({ approximate: 'erf' })
+// @ts-expect-error lr is missing
+new gpt.SGD(linear.parameters(), { momentum: 0.9 })
+// @ts-expect-error outFeatures is missing
+new gpt.Linear(5)
+export { code, tensors, stop, weights, attended, logits, twice, reason }
+`
+
+/** Explicit resource management, from TypeScript 5.2 on. */
+const USING = `
+import { load } from 'gpt-layers'
+const gpt = await load()
+{ using z = gpt.zeros([2]); z.dispose() }
+{ using other = await load({ threads: 2 }); other.dispose() }
+`
+
+/** For browsers: the types of the package fit the DOM's. */
+const BROWSER = `
+import { load } from 'gpt-layers'
+const gpt = await load({
+  module: await WebAssembly.compileStreaming(fetch('simd.wasm')),
+  worker: () => new Worker('gpt-layers-worker.js'),
+})
+const memory: WebAssembly.Memory = gpt.exports.memory
+export { memory }
+`
+
+const [, readme] = /```js\n([\s\S]*?)```/.exec(readFileSync(join(root, 'README.md'), 'utf8')) ?? []
+
+const folder = mkdtempSync(join(tmpdir(), 'gpt-layers-'))
+after(() => rmSync(folder, { recursive: true, force: true }))
+mkdirSync(join(folder, 'node_modules'))
+symlinkSync(root, join(folder, 'node_modules/gpt-layers'), 'junction')
+writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
+const files = { 'calls.ts': CALLS, 'using.ts': USING, 'browser.ts': BROWSER, 'readme.ts': readme }
+for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
+
+/**
+ * @param {string} version of TypeScript
+ * @param {string} options beside those that every project here has
+ * @returns {string} the errors
+ */
+function check(version, options) {
+  const tsc = join(compilers, `typescript-${version}`, 'bin/tsc')
+  const common = '--strict --noEmit --skipLibCheck false --target es2022'
+  try {
+    return execFileSync(process.execPath, [tsc, ...`${common} ${options}`.split(' ')], {
+      cwd: folder,
+      encoding: 'utf8',
+    })
+  } catch (error) {
+    return /** @type {{ stdout: string }} */ (error).stdout
+  }
+}
+
+for (const [version, options] of [
+  ['5.0', '--module node16 --lib es2022 calls.ts'],
+  ['5.0', '--module es2022 --moduleResolution bundler --lib es2022,dom calls.ts browser.ts readme.ts'],
+  ['7', '--module nodenext --lib es2022 calls.ts'],
+  ['7', '--module nodenext --lib es2022,dom,esnext.disposable calls.ts using.ts browser.ts readme.ts'],
+  ['7', '--module esnext --moduleResolution bundler --lib es2022,dom calls.ts browser.ts readme.ts'],
+]) {
+  test(`TypeScript ${version} accepts the types: ${options}`, { skip }, () => {
+    assert.equal(check(version, options), '')
+  })
+}
+
+test('TypeScript 5.0 with moduleResolution node finds the types', { skip }, () => {
+  writeFileSync(join(folder, 'old.ts'), "import { load } from 'gpt-layers'\nexport const gpt = load()\n")
+  assert.equal(check('5.0', '--module es2022 --moduleResolution node --lib es2022 old.ts'), '')
+})
+
+test('the types have no any', () => {
+  const types = ts.createSourceFile(
+    'index.d.ts',
+    readFileSync(join(root, 'dist/index.d.ts'), 'utf8'),
+    ts.ScriptTarget.Latest,
+    true,
+  )
+  const visit = (/** @type {ts.Node} */ node) => {
+    assert.notEqual(node.kind, ts.SyntaxKind.AnyKeyword, node.parent?.getText())
+    ts.forEachChild(node, visit)
+  }
+  visit(types)
+})
+
+const EDITED = `
+import { load } from 'gpt-layers'
+const gpt = await load()
+const norm = new gpt.LayerNorm(5, { eps: 1e-5 })
+const model = new gpt.GPTModel({ vocabSize: 2, contextLength: 2, embDim: 2, nHeads: 1, nLayers: 1 })
+const x = gpt.ones([2, 5]).mean({ keepdim: true })
+norm.forward(x)
+gpt.manualSeed(1)
+`
+
+/** What an editor asks. */
+function editor() {
+  const edited = join(folder, 'edited.ts')
+  writeFileSync(edited, EDITED)
+  const options = {
+    module: ts.ModuleKind.NodeNext,
+    target: ts.ScriptTarget.ES2022,
+    lib: ['lib.es2022.d.ts'],
+    types: [],
+    strict: true,
+  }
+  const service = ts.createLanguageService({
+    fileExists: ts.sys.fileExists,
+    readFile: ts.sys.readFile,
+    realpath: ts.sys.realpath,
+    getScriptFileNames: () => [edited],
+    getScriptVersion: () => '1',
+    getScriptSnapshot(name) {
+      const text = ts.sys.readFile(name)
+      return text === undefined ? undefined : ts.ScriptSnapshot.fromString(text)
+    },
+    getCurrentDirectory: () => folder,
+    getCompilationSettings: () => options,
+    getDefaultLibFileName: ts.getDefaultLibFilePath,
+  })
+  return {
+    service,
+    edited,
+    /** @param {string} text @returns {string} the documentation of the name at its beginning */
+    hover(text) {
+      const info = service.getQuickInfoAtPosition(edited, EDITED.indexOf(text))
+      return ts.displayPartsToString(info?.documentation)
+    },
+    /** @param {string} text up to and with a point @returns {string[]} the names that may follow it */
+    complete(text) {
+      const place = EDITED.indexOf(text) + text.length
+      return service.getCompletionsAtPosition(edited, place, {})?.entries.map(({ name }) => name) ?? []
+    },
+  }
+}
+
+test('an editor shows the documentation of each constructor and each option', () => {
+  const { service, edited, hover } = editor()
+  assert.match(hover('LayerNorm('), /^Layer normalization over the last axis/)
+  assert.match(hover('GPTModel('), /^Draws the parameters/)
+  assert.match(hover('eps:'), /added to the variance/)
+  assert.match(hover('nHeads:'), /number of heads/)
+  assert.match(hover('keepdim:'), /keep the axis/)
+  // Every class that an instance has, and every option of its constructor.
+  const checker = /** @type {ts.Program} */ (service.getProgram()).getTypeChecker()
+  const source = /** @type {ts.SourceFile} */ (service.getProgram()?.getSourceFile(edited))
+  const statement = /** @type {ts.VariableStatement} */ (source.statements[1])
+  const gpt = checker.getTypeAtLocation(statement.declarationList.declarations[0])
+  const documented = (/** @type {ts.Symbol} */ symbol) => symbol.getDocumentationComment(checker).length > 0
+  let constructors = 0
+  let options = 0
+  for (const property of gpt.getProperties()) {
+    const [signature] = checker.getTypeOfSymbol(property).getConstructSignatures()
+    if (!signature) continue
+    constructors++
+    assert.ok(documented(property), property.name)
+    for (const parameter of signature.getParameters().filter(({ name }) => /options|config/.test(name))) {
+      const type = checker.getNonNullableType(checker.getTypeOfSymbol(parameter))
+      for (const option of type.getProperties()) {
+        options++
+        assert.ok(documented(option), `${property.name}: ${option.name}`)
+      }
+    }
+  }
+  assert.ok(constructors >= 18 && options >= 30, `${constructors} constructors, ${options} options`)
+})
+
+test('an editor offers what the API has, and no internals', () => {
+  const { complete } = editor()
+  assert.deepEqual(complete('\nnorm.').sort(), [
+    'backward',
+    'dispose',
+    'embDim',
+    'eps',
+    'eval',
+    'forward',
+    'loadSafetensors',
+    'loadStateDict',
+    'namedParameters',
+    'onForward',
+    'parameters',
+    'registerBuffer',
+    'release',
+    'save',
+    'saveSafetensors',
+    'saved',
+    'scale',
+    'shift',
+    'stateDict',
+    'train',
+    'training',
+    'zeroGrad',
+  ])
+  for (const names of [complete('\ngpt.'), complete('gpt.ones([2, 5]).')]) {
+    assert.ok(names.includes('dispose') && names.length > 10, names.join())
+    assert.ok(!names.some((name) => /runtime|memory|storage|hold|empty|^_/i.test(name)), names.join())
+  }
+})
