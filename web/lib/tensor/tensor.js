@@ -688,7 +688,7 @@ export class Tensor {
   }
 }
 
-Object.defineProperty(Tensor, 'name', { value: 'Tensor' }) // for errors, whatever a minifier calls the class
+Reflect.defineProperty(Tensor, 'name', { value: 'Tensor' }) // for errors, whatever a minifier calls the class
 Object.freeze(Tensor)
 Object.freeze(Tensor.prototype)
 
