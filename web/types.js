@@ -1,5 +1,5 @@
-// Makes dist/index.d.ts, the types of the package in one file, from the declarations that tsc has made of each
-// source file.
+// Makes dist/index.d.ts, the types of the package in one file, from the declarations that tsc has made of
+// each source file.
 
 import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'

@@ -14,8 +14,8 @@ import { checkAxis, sizeOf } from './shape.js'
 
 /**
  * @typedef {object} Bias
- * @property {boolean} [unbiased] whether to divide by n - 1 (true, PyTorch's default) or by n (false, as layer
- *   normalization does)
+ * @property {boolean} [unbiased] whether to divide by n - 1 (true, PyTorch's default) or by n (false, as
+ *   layer normalization does)
  *
  * @typedef {Reduction & Bias} VarianceOptions
  */
