@@ -2,17 +2,10 @@
 
 import assert from 'node:assert/strict'
 import { beforeEach, test } from 'node:test'
+import { setImmediate as nextTask } from 'node:timers/promises'
+import { createContext, runInContext } from 'node:vm'
 import { Memory } from '../../web/lib/runtime/memory.js'
-import {
-  assertRefuses,
-  collectGarbage,
-  heapSize,
-  loadForTest,
-  nextAddress,
-  until,
-  untyped,
-  usedMemory,
-} from './support.js'
+import { assertRefuses, heapSize, loadForTest, nextAddress, untyped } from './support.js'
 
 /** @type {Gpt} */
 let gpt
@@ -34,21 +27,55 @@ test('100,000 forward calls in scopes do not grow the heap', () => {
   assert.equal(nextAddress(gpt), address)
 })
 
-test('unreachable tensors are freed without dispose', async () => {
-  const norm = new gpt.LayerNorm(768)
-  const x = gpt.randn([100, 768])
-  norm.eval()
-  const before = usedMemory(norm)
-  for (let i = 0; i < 2000; i++) {
-    norm.forward(x)
-    if (i % 50 !== 49) continue
-    await until(() => {
-      collectGarbage()
-      return usedMemory(norm) === before
-    }, 'the unreachable tensors are freed')
+for (const threads of [1, 2]) {
+  test(`a program on ${threads} thread(s) that holds nothing and yields never runs out of memory`, async () => {
+    gpt = await loadForTest({ threads, maxMemory: 64 })
+    const norm = new gpt.LayerNorm(768).eval()
+    const x = gpt.randn([100, 768])
+    for (let i = 0; i < 1500; i++) {
+      norm.forward(x) // 300 kB: the heap holds 200 of them
+      await nextTask()
+    }
+    // One of these starts the collector late: with little room, every call matters.
+    const large = gpt.randn([2000, 768])
+    for (let i = 0; i < 50; i++) {
+      norm.forward(large) // 6 MB: the heap holds 9 of them
+      await nextTask()
+    }
+  })
+}
+
+test('many small tensors that nobody holds are freed, too', async () => {
+  gpt = await loadForTest({ maxMemory: 2 })
+  const relu = new gpt.ReLU().eval()
+  const x = gpt.randn([16])
+  for (let i = 0; i < 80_000; i++) {
+    relu.forward(x) // 64 bytes: the heap holds 32,000 of them
+    await nextTask()
   }
-  // All 2000 outputs of 300 kB are 600 MB, the 50 between two collections 15 MB.
-  assert.ok(heapSize(gpt) < 64 * 2 ** 20, `${heapSize(gpt)} bytes`)
+})
+
+test('where a program yields to microtasks only, the error says that scopes free its tensors', async () => {
+  gpt = await loadForTest({ maxMemory: 4 })
+  await assert.rejects(async () => {
+    for (;;) {
+      gpt.zeros([1000])
+      await null
+    }
+  }, /^GptLayersError: zeros: .* work in gpt\.scope \(unused tensors are freed between tasks only\)/)
+})
+
+test('what makes the collector run takes no memory, and comes once where memory is disposed in time', (t) => {
+  const memory = new Memory(new WebAssembly.Memory({ initial: 4096 }), 0, 2 ** 28)
+  const before = process.memoryUsage.rss()
+  const buffers = t.mock.method(globalThis, 'ArrayBuffer')
+  for (let i = 0; i < 1000; i++) memory.free(memory.allocate('test', 100 * 2 ** 20))
+  assert.deepEqual(
+    buffers.mock.calls.map((call) => untyped(call.arguments)[0]),
+    [2 ** 25, 2 ** 26, 2 ** 27],
+  )
+  const grown = process.memoryUsage.rss() - before
+  assert.ok(grown < 48 * 2 ** 20, `${grown} bytes became resident`)
 })
 
 test('growing the heap does not invalidate a tensor', () => {
@@ -71,6 +98,29 @@ test('a scope frees the tensors made inside, except those it returns', () => {
   assert.deepEqual(kept.toArray(), [1, 1, 1])
   assert.deepEqual(list[0].toArray(), [1])
   assert.deepEqual([...layer.scale.data], [1, 1])
+})
+
+test('a scope keeps what an object of another realm holds, however deep', () => {
+  const realm = createContext({ ones: () => gpt.ones([1]) })
+  const returned = gpt.scope(() =>
+    runInContext('({ a: ones(), b: [ones()], c: new Map([[ones(), ones()]]), d: new Set([ones()]) })', realm),
+  )
+  const kept = [returned.a, ...returned.b, ...[...returned.c].flat(), ...returned.d]
+  assert.deepEqual(
+    kept.map(({ disposed }) => disposed),
+    Array(5).fill(false),
+  )
+
+  const chain = gpt.scope(() => {
+    /** @type {unknown} */
+    let list = { tensor: gpt.ones([1]) }
+    for (let i = 0; i < 20_000; i++) list = { list }
+    return { list }
+  })
+  /** @type {any} */
+  let last = chain
+  while (last.list) last = last.list
+  assert.deepEqual(last.tensor.toArray(), [1])
 })
 
 test('a tensor that an inner scope returns belongs to the outer scope', () => {

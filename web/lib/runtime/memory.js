@@ -1,4 +1,5 @@
 import { GptLayersError } from '../errors.js'
+import { Pressure } from './pressure.js'
 
 const PAGE = 65536
 const ALIGNMENT = 16 // bytes of a SIMD vector
@@ -29,11 +30,15 @@ export class Memory {
   /** @type {WebAssembly.Memory | null} null after dispose */ #memory
   /** @type {number} */ #limit
   /** @type {Block[]} */ #free
-  /** @type {Map<number, number>} the size of every block in use, by its offset */ #used = new Map()
+  /** @type {Map<number, number>} the size of every block in use, by its offset */ #blocks = new Map()
+  /** The number of bytes in use. */
+  used = 0
+  /** @type {Pressure} */ #pressure
   /** The tensors made in each open scope, the innermost last. @type {Set<unknown>[]} */ #scopes = []
-  /** @type {FinalizationRegistry<number>} */ #abandoned = new FinalizationRegistry((offset) =>
-    this.free(offset),
-  )
+  /** @type {FinalizationRegistry<number>} */ #abandoned = new FinalizationRegistry((offset) => {
+    this.free(offset)
+    this.#pressure.relieve(this.used)
+  })
 
   /**
    * @param {WebAssembly.Memory} memory
@@ -43,6 +48,7 @@ export class Memory {
   constructor(memory, base, limit) {
     this.#memory = memory
     this.#limit = limit
+    this.#pressure = new Pressure(limit)
     const offset = Math.ceil(base / ALIGNMENT) * ALIGNMENT
     this.#free = [{ offset, size: memory.buffer.byteLength - offset }]
   }
@@ -55,13 +61,6 @@ export class Memory {
   /** Gives up the heap: using it afterwards is an error. */
   dispose() {
     this.#memory = null
-  }
-
-  /** The number of bytes in use. */
-  get used() {
-    let sum = 0
-    for (const size of this.#used.values()) sum += size
-    return sum
   }
 
   /**
@@ -83,7 +82,9 @@ export class Memory {
     const { offset } = block
     if (block.size === size) this.#free.splice(i, 1)
     else this.#free[i] = { offset: offset + size, size: block.size - size }
-    this.#used.set(offset, size)
+    this.#blocks.set(offset, size)
+    this.used += size
+    if (this.used > this.#pressure.next) this.#pressure.rise(this.used)
     return offset
   }
 
@@ -99,8 +100,10 @@ export class Memory {
 
   /** @param {number} offset from `allocate` */
   free(offset) {
-    const size = /** @type {number} */ (this.#used.get(offset))
-    this.#used.delete(offset)
+    const size = /** @type {number} */ (this.#blocks.get(offset))
+    this.#blocks.delete(offset)
+    this.used -= size
+    if (this.used < this.#pressure.base) this.#pressure.fall(this.used)
     this.#release({ offset, size })
   }
 
@@ -255,7 +258,8 @@ export class Memory {
       new GptLayersError(
         'MEMORY',
         `${where}: needs ${size} bytes, and the heap of ${end} bytes may not grow beyond ${this.#limit}: ` +
-          'dispose tensors, work in gpt.scope, or load with a larger maxMemory',
+          'dispose tensors or work in gpt.scope (unused tensors are freed between tasks only), or load with ' +
+          'a larger maxMemory',
         { cause },
       )
     if (pages > room) throw fail(undefined)
