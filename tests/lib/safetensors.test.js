@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { runInNewContext } from 'node:vm'
+import { decodeUtf8, encodeUtf8 } from '../../web/lib/checkpoint/utf8.js'
 import {
   assertClose,
   assertRefuses,
@@ -34,6 +35,9 @@ function fileOf(header, dataBytes = 0) {
   file.set(text, 8)
   return file
 }
+/** @param {string} text */
+const utf8 = (text) => new Uint8Array(Buffer.from(text))
+
 /** @param {number} begin @param {number} end @param {object} [more] a tensor's entry in the header */
 const entry = (begin, end, more = {}) => ({
   dtype: 'F32',
@@ -159,9 +163,50 @@ const refused = {
   ],
   'a header that is not JSON': [fileOf('{"a":'), 'VALUE', /a header that is not JSON in UTF-8$/],
   'a header that is not UTF-8': [fileOf('{}').fill(0xff, 8), 'VALUE', /a header that is not JSON in UTF-8$/],
+  'a page of HTML': [
+    utf8('<!doctype html><title>Not found</title>'),
+    'VALUE',
+    /got one that starts with "<!doctype html><title>No"$/,
+  ],
+  'an answer in JSON': [
+    utf8('{"error": "not found"}\n'),
+    'VALUE',
+    /starts with "{\\"error\\": \\"not found\\"}"$/,
+  ],
+  'nested objects': [fileOf('{"a":'.repeat(1e6)), 'VALUE', /a header that is nested deeper than the format$/],
+  'nested lists': [fileOf(`{"a":${'['.repeat(1e6)}`), 'VALUE', /nested deeper than the format$/],
+  'a list in a list': [
+    fileOf('{"a":{"dtype":"F32","shape":[[1]],"data_offsets":[0,4]}}', 4),
+    'VALUE',
+    /nested deeper than the format$/,
+  ],
+  'a shape of a million axes': [
+    fileOf(`{"a":{"dtype":"F32","shape":[${'1,'.repeat(1e6)}1],"data_offsets":[0,4]}}`, 4),
+    'VALUE',
+    /a header with a list of more than 64 values$/,
+  ],
+  'a size of -0': [
+    fileOf('{"a":{"dtype":"F32","shape":[-0],"data_offsets":[0,0]}}'),
+    'VALUE',
+    /of shape \[0\]$/,
+  ],
+  'a size of 1e308': [
+    fileOf('{"a":{"dtype":"F32","shape":[1e308,0],"data_offsets":[0,0]}}'),
+    'VALUE',
+    /of shape \[1e\+308, 0\]$/,
+  ],
+  'a size of a million digits': [
+    fileOf(`{"a":{"dtype":"F32","shape":[${'1'.repeat(1e6)}],"data_offsets":[0,0]}}`),
+    'VALUE',
+    /a header that is not JSON/,
+  ],
+  'a string without an end': [fileOf('{"a\\"'), 'VALUE', /a header that is not JSON/],
+  'text after the header': [fileOf('{}x'), 'VALUE', /a header that is not JSON/],
+  'a comma at the end': [fileOf('{"__metadata__":{},}'), 'VALUE', /a header that is not JSON/],
+  'metadata twice': [fileOf('{"__metadata__":{},"__metadata__":{}}'), 'VALUE', /with "__metadata__" twice$/],
   'a header that is a list': [fileOf('[]'), 'VALUE', /a header that does not begin with \{$/],
   'a header that begins with a space': [fileOf(' {}'), 'VALUE', /a header that does not begin with \{$/],
-  'a byte order mark': [fileOf('\ufeff{}'), 'VALUE', /a header that is not JSON/],
+  'a byte order mark': [fileOf('\ufeff{}'), 'VALUE', /a header that does not begin with \{$/],
   'null as a tensor': [fileOf({ a: null }), 'VALUE', /got "a" with dtype undefined$/],
   'two tensors of one name': [
     fileOf(
@@ -302,6 +347,72 @@ for (const [name, [file, code, message]] of Object.entries(refused)) {
     assert.deepEqual([...layer.weight.data, ...biasOf(layer).data], values)
   })
 }
+
+test('a header may have a string of 10 MB, and escapes, white space and fields of other programs', () => {
+  const long = JSON.stringify({ __metadata__: { note: 'ä"\\'.repeat(2_500_000) } })
+  assert.deepEqual(gpt.loadSafetensors(fileOf(long)), {})
+  const odd = fileOf(
+    '{ "\\u0061\\\\" :\t{"note": [1, true, null, "]"], "x": -1.5e3, "dtype":"F32","shape":[ ] ,"data_offsets":[0,4]}\n}  ',
+    4,
+  )
+  assert.deepEqual(Object.keys(gpt.loadSafetensors(odd)), ['a\\'])
+})
+
+test('text is UTF-8 without TextEncoder and TextDecoder, also where a character crosses two chunks', () => {
+  for (let before = 4090; before < 4100; before++) {
+    const text = `${'x'.repeat(before)}aäℵ😀${'ä'.repeat(5000)}`
+    assert.deepEqual(encodeUtf8(text), new TextEncoder().encode(text))
+    assert.equal(decodeUtf8(encodeUtf8(text)), text)
+  }
+  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+  /** @param {() => string} decode */
+  const attempt = (decode) => {
+    try {
+      return decode()
+    } catch {
+      return 'refused'
+    }
+  }
+  // Every first byte with every second one, and three and four bytes around the limits.
+  const tails = [[], [0x80, 0x80], [0xbf, 0xbf], [0x80], [0x80, 0x80, 0x80]]
+  for (let first = 0; first < 256; first++) {
+    for (let second = 0; second < 256; second += second % 16 === 0 ? 15 : 1) {
+      for (const tail of tails) {
+        const bytes = Uint8Array.of(first, second, ...tail)
+        assert.equal(
+          attempt(() => decodeUtf8(bytes)),
+          attempt(() => decoder.decode(bytes)),
+        )
+      }
+    }
+  }
+})
+
+test('a file is written and read where there is neither TextEncoder nor TextDecoder', () => {
+  const { TextEncoder, TextDecoder } = globalThis
+  const file = gpt.saveSafetensors({ ü: gpt.ones([1]) })
+  try {
+    Reflect.deleteProperty(globalThis, 'TextEncoder')
+    Reflect.deleteProperty(globalThis, 'TextDecoder')
+    assert.deepEqual(gpt.saveSafetensors(gpt.loadSafetensors(file)), file)
+  } finally {
+    Object.assign(globalThis, { TextEncoder, TextDecoder })
+  }
+})
+
+test('every float16 is read as its value', () => {
+  const file = fileOf({ a: entry(0, 2 ** 17, { dtype: 'F16', shape: [2 ** 16] }) }, 2 ** 17)
+  const start = file.length - 2 ** 17
+  for (let bits = 0; bits < 2 ** 16; bits++) file.set([bits & 255, bits >> 8], start + 2 * bits)
+  const { data } = gpt.loadSafetensors(file).a
+  for (let bits = 0; bits < 2 ** 16; bits++) {
+    const [sign, exponent, fraction] = [bits >> 15 ? -1 : 1, (bits >> 10) & 31, bits & 1023]
+    const ordinary = sign * (1 + fraction / 1024) * 2 ** (exponent - 15)
+    const special = fraction === 0 ? sign * Infinity : NaN
+    const expected = exponent === 31 ? special : exponent === 0 ? sign * fraction * 2 ** -24 : ordinary
+    assert.ok(Object.is(data[bits], expected), `${bits}: ${data[bits]}`)
+  }
+})
 
 test('a file that is cut at any byte is refused', () => {
   const file = bytesOf(state.file)

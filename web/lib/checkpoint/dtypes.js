@@ -1,6 +1,11 @@
 import { describe } from '../check.js'
 import { GptLayersError } from '../errors.js'
 
+/** Four bytes, to see an integer as a float. */
+const WORD = new DataView(new ArrayBuffer(4))
+/** 2^112 */
+const TWO_TO_112 = 5192296858534827628530496329220096
+
 /**
  * The dtypes that are read: the bytes of an element, and how to read it.
  *
@@ -9,8 +14,8 @@ import { GptLayersError } from '../errors.js'
 export const DTYPES = {
   F64: { bytes: 8, at: (view, byte) => view.getFloat64(byte, true) },
   F32: { bytes: 4, at: (view, byte) => view.getFloat32(byte, true) },
-  F16: { bytes: 2, at: (view, byte) => shortFloat(view.getUint16(byte, true), 10) },
-  BF16: { bytes: 2, at: (view, byte) => shortFloat(view.getUint16(byte, true), 7) },
+  F16: { bytes: 2, at: (view, byte) => half(view.getUint16(byte, true)) },
+  BF16: { bytes: 2, at: (view, byte) => float(view.getUint16(byte, true) << 16) },
   I64: { bytes: 8, at: (view, byte) => view.getBigInt64(byte, true) },
   U64: { bytes: 8, at: (view, byte) => view.getBigUint64(byte, true) },
   I32: { bytes: 4, at: (view, byte) => view.getInt32(byte, true) },
@@ -59,26 +64,21 @@ export function toFloat32(where, name, dtype, data) {
   return values
 }
 
+/** @param {number} bits of IEEE 754 binary32 @returns {number} */
+function float(bits) {
+  WORD.setInt32(0, bits)
+  return WORD.getFloat32(0)
+}
+
 /**
- * The value of a 16-bit float: from the highest bit on 1 bit of sign, the exponent, the fraction.
+ * The value of a binary16. Its exponent and fraction, moved to the places of binary32, give a value that is
+ * too small by 2^112, also for a subnormal.
  *
- * | exponent e | value without the sign |
- * | --- | --- |
- * | 0 | fraction · 2^(1 - bias) |
- * | 1 to max - 1 | (1 + fraction) · 2^(e - bias) |
- * | max | Infinity where the fraction is 0, otherwise NaN |
- *
- * @param {number} bits
- * @param {number} fractionBits 10 for F16 (IEEE 754 binary16), 7 for BF16
+ * @param {number} bits 1 bit of sign, 5 of exponent, 10 of fraction
  * @returns {number}
  */
-function shortFloat(bits, fractionBits) {
-  const max = 2 ** (15 - fractionBits) - 1
-  const bias = max >> 1
-  const exponent = (bits >> fractionBits) & max
-  const fraction = (bits & (2 ** fractionBits - 1)) / 2 ** fractionBits
-  const sign = bits >> 15 ? -1 : 1
-  if (exponent === max) return fraction === 0 ? sign * Infinity : NaN
-  if (exponent === 0) return sign * fraction * 2 ** (1 - bias)
-  return sign * (1 + fraction) * 2 ** (exponent - bias)
+function half(bits) {
+  const [sign, size] = [(bits & 0x8000) << 16, (bits & 0x7fff) << 13]
+  if (size >= 0x7c00 << 13) return float(sign | 0x7f800000 | size) // infinities and NaN
+  return float(sign | size) * TWO_TO_112
 }

@@ -23,11 +23,13 @@
 // | I8, U8, I16, U16, I32, U32, I64, U64 | 1 to 8 | exact, otherwise an error |
 // | BOOL | 1 | 0 or 1 |
 
+import { describe } from '../check.js'
 import { GptLayersError } from '../errors.js'
 import { checkLiveTensor } from '../tensor/check.js'
 import { checkBytes } from '../typed.js'
 import { isFloat, toFloat32 } from './dtypes.js'
 import { notSafetensors, readHeader } from './header.js'
+import { encodeUtf8 } from './utf8.js'
 
 /** The bytes of the header's length. */
 const LENGTH_BYTES = 8
@@ -56,9 +58,9 @@ export function encodeSafetensors(where, dict) {
     dataBytes += 4 * tensor.size
     header.set(name, { dtype: 'F32', shape: tensor.shape, data_offsets: [begin, dataBytes] })
   }
-  const text = new TextEncoder().encode(JSON.stringify(Object.fromEntries(header)))
+  const text = encodeUtf8(JSON.stringify(Object.fromEntries(header)))
   const headerBytes = Math.ceil(text.length / 8) * 8
-  const buffer = new ArrayBuffer(LENGTH_BYTES + headerBytes + dataBytes)
+  const buffer = newBuffer(where, LENGTH_BYTES + headerBytes + dataBytes)
   const file = new Uint8Array(buffer)
   new DataView(buffer).setBigUint64(0, BigInt(headerBytes), true)
   let end = LENGTH_BYTES + headerBytes
@@ -91,21 +93,23 @@ export function encodeSafetensors(where, dict) {
 export function decodeSafetensors(where, file) {
   const bytes = checkBytes(where, 'bytes', file)
   if (bytes.length < LENGTH_BYTES) throw notSafetensors(where, `${bytes.length} bytes`)
-  const headerBytes = new DataView(copyOf(bytes, 0, LENGTH_BYTES)).getBigUint64(0, true)
+  const headerBytes = new DataView(copyOf(where, bytes, 0, LENGTH_BYTES)).getBigUint64(0, true)
   if (headerBytes > MAX_HEADER) {
+    const text = printable(bytes)
+    if (text.length >= LENGTH_BYTES) throw notSafetensors(where, `one that starts with ${describe(text)}`)
     throw notSafetensors(where, `a header of ${headerBytes} bytes, more than ${MAX_HEADER}`)
   }
   const start = LENGTH_BYTES + Number(headerBytes)
   if (start > bytes.length) {
     throw notSafetensors(where, `${bytes.length} bytes, with a header that ends at ${start}`)
   }
-  const { tensors, dataBytes } = readHeader(where, copyOf(bytes, LENGTH_BYTES, start))
+  const { tensors, dataBytes } = readHeader(where, bytes.subarray(LENGTH_BYTES, start))
   if (start + dataBytes !== bytes.length) {
     throw notSafetensors(where, `${bytes.length} bytes instead of ${start + dataBytes}`)
   }
   return Object.fromEntries(
     tensors.map(({ name, dtype, shape, begin, end }) => {
-      const read = () => toFloat32(where, name, dtype, copyOf(bytes, start + begin, start + end))
+      const read = () => toFloat32(where, name, dtype, copyOf(where, bytes, start + begin, start + end))
       const prepare = () => {
         if (isFloat(dtype)) return read // every float has a nearest float32
         const values = read()
@@ -135,13 +139,30 @@ function checkEntry(where, name, tensor) {
  * A copy of some bytes. Typed arrays of larger elements need an aligned start, which the bytes of a caller
  * may not have.
  *
+ * @param {string} where
  * @param {Uint8Array} bytes
  * @param {number} begin
  * @param {number} end
  * @returns {ArrayBuffer}
  */
-function copyOf(bytes, begin, end) {
-  const copy = new ArrayBuffer(end - begin)
+function copyOf(where, bytes, begin, end) {
+  const copy = newBuffer(where, end - begin)
   new Uint8Array(copy).set(bytes.subarray(begin, end))
   return copy
+}
+
+/** @param {string} where @param {number} bytes @returns {ArrayBuffer} @throws {GptLayersError} MEMORY */
+function newBuffer(where, bytes) {
+  try {
+    return new ArrayBuffer(bytes)
+  } catch (cause) {
+    throw new GptLayersError('MEMORY', `${where}: needs ${bytes} bytes of JavaScript's memory`, { cause })
+  }
+}
+
+/** @param {Uint8Array} bytes @returns {string} the text that they start with, such as a page of HTML */
+function printable(bytes) {
+  const start = [...bytes.subarray(0, 24)]
+  const end = start.findIndex((byte) => byte < 0x20 || byte > 0x7e)
+  return String.fromCharCode(...start.slice(0, end < 0 ? start.length : end))
 }

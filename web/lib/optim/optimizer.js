@@ -201,8 +201,8 @@ export class Optimizer {
    * @param {Tensor} _parameter
    * @param {Tensor} _grad same shape
    * @param {State} _state
-   * @param {{ lr: number, isFirst: boolean }} _options isFirst: whether this is the parameter's first step: its
-   *   state is all zeros
+   * @param {{ lr: number, isFirst: boolean }} _options isFirst: whether this is the parameter's first step, so
+   *   that its state is all zeros
    */
   update(_parameter, _grad, _state, _options) {
     throw new GptLayersError('INTERNAL', `${this.#name}: update is not defined`)
