@@ -5,7 +5,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 
 usage() {
     cat <<'HELP'
-usage: ./build.sh [build | demo | test | bench | bench-browser | bench-page | compare | golden | flags] [option ...]
+usage: ./build.sh [build | demo | test | bench | bench-browser | bench-page | compare |
+                  consumers | golden | flags] [option ...]
 
   build   build what has changed (the default):
             build/wasm/       the kernels of c/, compiled by Emscripten. Two builds, simd and relaxed (with
@@ -21,6 +22,9 @@ usage: ./build.sh [build | demo | test | bench | bench-browser | bench-page | co
   bench-browser   build, then compare the package with onnxruntime-web in a headless browser
   bench-page      build, then time the page's updates in a headless browser
   compare DIR   build, then compare the package with another build of it, in DIR; --help lists options
+  consumers [--write] [NAME ...]
+          build, then try the package in every bundler, framework and runtime of tests/consumers, or in those
+          whose title contains a NAME. --write updates README's table of environments
   golden  write tests/golden/*.json with PyTorch
   flags simd | relaxed | native
           print the compiler flags of a build: simd and relaxed are for emcc, native is for gcc or clang
@@ -55,6 +59,7 @@ declare -A titles=(
     [simde]='SIMDe 0.7.4 or later, which compiles WebAssembly SIMD natively'
     [chromium]='Chromium or Chrome, not a snap: chromium on the PATH, or CHROMIUM'
     [firefox]='Firefox, not a snap: firefox on the PATH, or FIREFOX'
+    [webkit]='the WebDriver of WebKitGTK, and a virtual display'
     [torch]='PyTorch for /usr/bin/python3'
 )
 declare -A debian_packages=(
@@ -65,6 +70,7 @@ declare -A debian_packages=(
     [simde]='libsimde-dev libc6-dev'
     [chromium]='chromium fonts-dejavu-core'
     [firefox]='firefox-esr fonts-dejavu-core'
+    [webkit]='webkit2gtk-driver xvfb xauth'
     [torch]='python3-torch'
 )
 
@@ -107,6 +113,8 @@ find_chromium() {
 find_firefox() { first_browser "${FIREFOX:-}" firefox-esr firefox; }
 has_chromium() { find_chromium >/dev/null; }
 has_firefox() { find_firefox >/dev/null; }
+
+has_webkit() { has WebKitWebDriver && has xvfb-run; }
 
 has_torch() { /usr/bin/python3 -c 'import torch' 2>/dev/null; }
 
@@ -359,6 +367,8 @@ run_tests() {
         "${files[@]}"
 }
 
+install_consumers() { npm ci --prefix tests/consumers --no-audit --no-fund --loglevel=error >&2; }
+
 install_bench_packages() { npm ci --prefix tests/bench --no-audit --no-fund --loglevel=error >&2; }
 
 # build_limit NAME FLAG...: build/limits-NAME.wasm
@@ -423,6 +433,16 @@ bench-page)
     CHROMIUM=$(find_chromium)
     export CHROMIUM
     exec node tests/bench/page.js
+    ;;
+consumers)
+    need 'node emcc chromium firefox webkit' relaxed
+    build
+    make_if_changed consumers-npm tests/consumers/node_modules install_consumers \
+        tests/consumers/package{,-lock}.json
+    CHROMIUM=$(find_chromium)
+    FIREFOX=$(find_firefox)
+    export CHROMIUM FIREFOX
+    exec node tests/consumers/consumers.js "$@"
     ;;
 golden)
     need torch

@@ -9,7 +9,10 @@ export default [
   js.configs.recommended,
   ...svelte.configs.recommended,
   {
-    languageOptions: { globals: { ...globals.browser, ...globals.node, WASM_BYTES: 'readonly' } },
+    languageOptions: {
+      globals: { ...globals.browser, ...globals.node, WASM_BYTES: 'readonly' },
+      parserOptions: { ecmaFeatures: { jsx: true } },
+    },
     rules: {
       'no-unused-vars': [
         'error',
@@ -24,5 +27,9 @@ export default [
   {
     files: ['web/lib/**'],
     languageOptions: { globals: { VERSION: 'readonly', WORKER_CODE: 'readonly' } }, // see web/bundle.js
+  },
+  {
+    files: ['tests/consumers/apps/layer.test.js'],
+    languageOptions: { globals: { test: 'readonly', expect: 'readonly' } },
   },
 ]

@@ -7,7 +7,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { load } from 'gpt-layers'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
@@ -130,14 +130,23 @@ test('raw WebAssembly normalizes two rows', () => {
   )
 })
 
-test('the layer that web/lib/README.md writes runs and prints what its comments say', () => {
-  const readme = readFileSync(join(root, 'web/lib/README.md'), 'utf8')
-  const code = /## Write your own layer[\s\S]*?```js\n([\s\S]*?)```/.exec(readme)?.[1] ?? ''
+const guide = readFileSync(join(root, 'web/lib/README.md'), 'utf8')
+/** @param {string} heading @returns {string[]} the programs of a section */
+const programsOf = (heading) => {
+  const section = guide.split(`\n## ${heading}\n`)[1]?.split('\n## ')[0] ?? ''
+  return [...section.matchAll(/```js\n([\s\S]*?)```/g)].map(([, code]) => code)
+}
+const LOAD = "import { load } from 'gpt-layers'\nconst gpt = await load()\n"
+const programs = [...programsOf('Write your own layer'), ...programsOf('Recipes').map((code) => LOAD + code)]
+
+for (const code of programs) {
   const expected = [...code.matchAll(/console\.log\(.*\/\/ (.*)$/gm)].map(([, text]) => text)
-  const printed = execFileSync(process.execPath, ['--input-type=module', '--eval', code], {
-    cwd: root,
-    encoding: 'utf8',
+  test(`web/lib/README.md: a program prints what its comments say: ${expected[0]}`, () => {
+    const file = join(folder, 'program.mjs')
+    writeFileSync(file, code.replace("'gpt-layers'", `'${pathToFileURL(join(root, 'dist/index.js'))}'`))
+    const printed = execFileSync(process.execPath, [file], { cwd: folder, encoding: 'utf8' })
+    assert.deepEqual(printed.trim().split('\n'), expected)
   })
-  assert.deepEqual(printed.trim().split('\n'), expected)
-  assert.ok(expected.length > 0)
-})
+}
+
+test('web/lib/README.md has programs', () => assert.ok(programs.length >= 7))

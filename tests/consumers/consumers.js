@@ -1,0 +1,63 @@
+// Tries the packed package in the environments of environments.js and prints a line for each.
+//   ./build.sh consumers [--write] [part of a title ...]
+// --write writes the results into results.json, and README's table, which is made from it.
+
+/** @import { Row } from './table.js' */
+
+import { readFileSync, writeFileSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import { ENVIRONMENTS } from './environments.js'
+import { browsers, pack, Place } from './place.js'
+import { keyOf, tableOf } from './table.js'
+
+const RESULTS = new URL('results.json', import.meta.url)
+const README = new URL('../../README.md', import.meta.url)
+
+const { values: options, positionals } = parseArgs({
+  options: { write: { type: 'boolean' } },
+  allowPositionals: true,
+})
+const parts = positionals.map((part) => part.toLowerCase())
+const chosen = ENVIRONMENTS.filter(
+  (environment) =>
+    parts.length === 0 || parts.some((part) => keyOf(environment).toLowerCase().includes(part)),
+)
+if (chosen.length === 0) throw new Error(`no environment has ${positionals.join(' or ')} in its name`)
+
+const tarball = pack()
+const { get, close } = browsers()
+let failed = 0
+/** Of the parameters after training. @type {Set<number>} */
+const checksums = new Set()
+/** @type {Map<string, Row>} */
+const known = new Map()
+for (const row of JSON.parse(readFileSync(RESULTS, 'utf8'))) known.set(keyOf(row), row)
+for (const environment of chosen) {
+  const { kind, title, version, needs, run } = environment
+  const name = `${title} ${version}`.trim()
+  const place = new Place(name, tarball, get)
+  try {
+    const { error, threads = null, reason = null, checksum = null } = await run(place)
+    if (error) throw new Error(error)
+    if (checksum !== null) checksums.add(checksum)
+    known.set(keyOf(environment), { kind, title, version, needs, threads, reason })
+    console.log(`${name}: ${threads ?? 'no'} threads${reason ? `, ${reason}` : ''}`)
+  } catch (error) {
+    failed++
+    const { message, stdout = '', stderr = '' } = /** @type {any} */ (error)
+    console.log(`${name}: failed\n${stdout}${stderr}${message}`)
+  } finally {
+    await place.dispose()
+  }
+}
+await close()
+
+if (options.write) {
+  const rows = ENVIRONMENTS.flatMap((environment) => known.get(keyOf(environment)) ?? [])
+  writeFileSync(RESULTS, `${JSON.stringify(rows, null, 2)}\n`)
+  const text = readFileSync(README, 'utf8')
+  writeFileSync(README, text.replace(/^\| \| environment \|.*\n(\|.*\n)*/m, tableOf(rows)))
+}
+console.log(`${chosen.length - failed} of ${chosen.length} environments work`)
+console.log(checksums.size > 1 ? 'they computed different bits' : 'they computed the same bits')
+process.exitCode = failed > 0 || checksums.size > 1 ? 1 : 0

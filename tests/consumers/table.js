@@ -1,0 +1,55 @@
+// README's table of environments, made from results.json.
+
+/**
+ * What the application did in one environment.
+ *
+ * @typedef {object} Row
+ * @property {string} kind
+ * @property {string} title
+ * @property {string} version '' where there is none
+ * @property {string} needs what a user must do, in Markdown; '' for nothing
+ * @property {number | null} threads of the two that were asked for; null where nothing runs
+ * @property {string | null} reason why there is one thread; null where there are two
+ */
+
+/**
+ * @param {{ title: string, version: string }} environment
+ * @returns {string} its name among the results: a tool and its major version
+ */
+export const keyOf = ({ title, version }) => `${title} ${parseInt(version) || ''}`.trim()
+
+/**
+ * The environments of one kind with the same result and needs stand in one line; of one tool, its versions.
+ *
+ * @param {readonly Row[]} rows
+ * @returns {string} Markdown
+ */
+export function tableOf(rows) {
+  const header =
+    '| | environment | threads | what it needs, or why it has one thread |\n| --- | --- | ---: | --- |\n'
+  const resultOf = (/** @type {Row} */ { threads, needs, reason }) =>
+    `${threads ?? ''} | ${needs || reason || 'nothing'}`
+  const lines = [...group(rows, (row) => `${row.kind}${resultOf(row)}`).values()].map((members) => {
+    const tools = [...group(members, ({ title }) => title)].map(([title, same]) =>
+      `${title} ${same.map(({ version }) => shorten(version)).join(', ')}`.trim(),
+    )
+    return `| ${members[0].kind} | ${tools.join('; ')} | ${resultOf(members[0])} |\n`
+  })
+  return header + lines.join('')
+}
+
+/** @param {string} version @returns {string} without the last of its numbers */
+const shorten = (version) => version.split('.').slice(0, 2).join('.')
+
+/**
+ * @template T
+ * @param {readonly T[]} items
+ * @param {(item: T) => string} key
+ * @returns {Map<string, T[]>} in the order of the first items
+ */
+function group(items, key) {
+  /** @type {Map<string, T[]>} */
+  const groups = new Map()
+  for (const item of items) groups.set(key(item), [...(groups.get(key(item)) ?? []), item])
+  return groups
+}
