@@ -81,13 +81,6 @@ static inline void store(float *p, v128_t v, size_t n)
         gpt_store_tail(p, v, n);
 }
 
-static inline void add_lanes(double *sums, v128_t v)
-{
-    float lanes[COLS_PER_VECTOR];
-    wasm_v128_store(lanes, v);
-    for (size_t k = 0; k < COLS_PER_VECTOR; k++) sums[k] += (double)lanes[k];
-}
-
 /* Adds Σd and Σd² of each column, d = x - m. */
 GPT_INLINE void add_rows(double *sums, double *squares, const float *x, const float *m, size_t rows,
                          size_t cols, size_t n)
@@ -101,8 +94,8 @@ GPT_INLINE void add_rows(double *sums, double *squares, const float *x, const fl
             s = wasm_f32x4_add(s, d);
             q = gpt_multiply_add(d, d, q);
         }
-        add_lanes(sums, s);
-        add_lanes(squares, q);
+        gpt_add_lanes(sums, s);
+        gpt_add_lanes(squares, q);
     }
 }
 
@@ -266,8 +259,8 @@ GPT_INLINE void add_gradients(double *sums, double *dots, const float *dy, const
             sum = wasm_f32x4_add(sum, dy4);
             dot = gpt_multiply_add(dy4, normalize(u, load(x + r * cols, n)), dot);
         }
-        add_lanes(sums, sum);
-        add_lanes(dots, dot);
+        gpt_add_lanes(sums, sum);
+        gpt_add_lanes(dots, dot);
     }
 }
 

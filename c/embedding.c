@@ -1,13 +1,17 @@
 /* Embedding: y[r] = weight[indices[r]], a row of the weight for each index.
  *
- * Backward: dweight[i] = Σ dy[r] over the rows r with indices[r] = i. Parts divide the rows of dweight. Each
- * part reads all indices and adds in their order, so the sums do not depend on the number of parts.
+ * Backward: dweight[i] = Σ dy[r] over the rows r with indices[r] = i. Parts divide the rows of dweight. The
+ * rows of an index form a list, from the first to the last. 64 of them are summed in float32, and these
+ * blocks in float64. So the sums do not depend on the number of parts, and their errors not on the rows.
  *
  * Bound by memory.
  */
 #include "gpt_layers.h"
 #include "reference.h"
 #include "simd.h"
+
+/* Backward: rows of an index that are summed in float32. */
+enum { ROWS_PER_BLOCK = 64 };
 
 static int check(const float *a, const float *b, const int32_t *indices, size_t rows, size_t count,
                  size_t dim)
@@ -17,6 +21,15 @@ static int check(const float *a, const float *b, const int32_t *indices, size_t 
     for (size_t r = 0; r < rows; r++)
         if (indices[r] < 0 || (size_t)indices[r] >= count) return GPT_ERR_VALUE;
     return GPT_OK;
+}
+
+/* Row numbers are counted in 31 bits. */
+static int check_backward(const float *dweight, const float *scratch, const float *dy, const int32_t *indices,
+                          size_t rows, size_t count, size_t dim, size_t parts)
+{
+    if (!scratch) return GPT_ERR_NULL;
+    if (dweight && dy && indices && (rows >= INT32_MAX || !gpt_fits(rows, parts))) return GPT_ERR_SIZE;
+    return check(dweight, dy, indices, rows, count, dim);
 }
 
 int gpt_embedding_forward_ref(float *y, const int32_t *indices, const float *weight, size_t rows,
@@ -41,10 +54,10 @@ int gpt_embedding_forward(float *y, const int32_t *indices, const float *weight,
     return GPT_OK;
 }
 
-int gpt_embedding_backward_ref(float *dweight, const float *dy, const int32_t *indices, size_t rows,
-                               size_t count, size_t dim)
+int gpt_embedding_backward_ref(float *dweight, float *scratch, const float *dy, const int32_t *indices,
+                               size_t rows, size_t count, size_t dim)
 {
-    const int status = check(dweight, dy, indices, rows, count, dim);
+    const int status = check_backward(dweight, scratch, dy, indices, rows, count, dim, 1);
     if (status) return status;
     for (size_t i = 0; i < count; i++) {
         for (size_t c = 0; c < dim; c++) {
@@ -57,24 +70,62 @@ int gpt_embedding_backward_ref(float *dweight, const float *dy, const int32_t *i
     return GPT_OK;
 }
 
-int gpt_embedding_backward(float *dweight, const float *dy, const int32_t *indices, size_t rows, size_t count,
-                           size_t dim, size_t part, size_t parts)
+/* The lists of rows with the same index: next[r] is the next row of r's index plus 1, and 0 for the last one.
+ * A row that is not the first of its index has NOT_FIRST added. `dweight` holds each list's first row plus 1
+ * meanwhile, at the start of the index's own row; it is 0 before and after. */
+static const uint32_t NOT_FIRST = 0x80000000u;
+
+static void list_rows(uint32_t *next, float *dweight, const int32_t *indices, size_t rows, size_t dim,
+                      size_t first, size_t end)
 {
-    const int status = check(dweight, dy, indices, rows, count, dim);
-    if (status) return status;
-    if (part >= parts) return GPT_ERR_VALUE;
-    size_t first;
-    const size_t end = gpt_share(count, 1, part, parts, &first);
-    memset(dweight + first * dim, 0, (end - first) * dim * sizeof(float));
-    for (size_t r = 0; r < rows; r++) {
+    for (size_t r = rows; r-- > 0;) {
         const size_t i = (size_t)indices[r];
         if (i < first || i >= end) continue;
-        float *sum = dweight + i * dim;
-        const float *dy_r = dy + r * dim;
-        size_t c = 0;
-        for (; c + 4 <= dim; c += 4)
-            wasm_v128_store(sum + c, wasm_f32x4_add(wasm_v128_load(sum + c), wasm_v128_load(dy_r + c)));
-        for (; c < dim; c++) sum[c] += dy_r[c];
+        uint32_t head;
+        const uint32_t here = (uint32_t)r + 1;
+        memcpy(&head, dweight + i * dim, sizeof head);
+        memcpy(dweight + i * dim, &here, sizeof here);
+        next[r] = head;
+        if (head) next[head - 1] |= NOT_FIRST;
+    }
+}
+
+/* sum = Σ dy over the list that starts at row r, in n <= 4 columns. */
+static void add_list(float *sum, const float *dy, const uint32_t *next, size_t r, size_t dim, size_t n)
+{
+    double totals[4] = {0.0};
+    for (size_t left = r + 1; left;) {
+        v128_t block = wasm_f32x4_splat(0.0f);
+        for (size_t k = 0; k < ROWS_PER_BLOCK && left; k++) {
+            const float *dy_r = dy + (left - 1) * dim;
+            block = wasm_f32x4_add(block, n == 4 ? wasm_v128_load(dy_r) : gpt_load_tail(dy_r, n));
+            left = next[left - 1] & ~NOT_FIRST;
+        }
+        gpt_add_lanes(totals, block);
+    }
+    for (size_t c = 0; c < n; c++) sum[c] = (float)totals[c];
+}
+
+int gpt_embedding_backward(float *dweight, float *scratch, const float *dy, const int32_t *indices,
+                           size_t rows, size_t count, size_t dim, size_t part, size_t parts)
+{
+    const int status = check_backward(dweight, scratch, dy, indices, rows, count, dim, parts);
+    if (status) return status;
+    if (part >= parts) return GPT_ERR_VALUE;
+    if (dim == 0) return GPT_OK;
+    size_t first;
+    const size_t end = gpt_share(count, 1, part, parts, &first);
+    uint32_t *next = (uint32_t *)(void *)(scratch + part * rows);
+    memset(dweight + first * dim, 0, (end - first) * dim * sizeof(float));
+    list_rows(next, dweight, indices, rows, dim, first, end);
+    for (size_t r = 0; r < rows; r++) {
+        const size_t i = (size_t)indices[r];
+        if (i < first || i >= end || next[r] & NOT_FIRST) continue;
+        if (next[r] == 0) /* the only row of its index */
+            memcpy(dweight + i * dim, dy + r * dim, dim * sizeof(float));
+        else
+            for (size_t c = 0; c < dim; c += 4)
+                add_list(dweight + i * dim + c, dy + c, next, r, dim, gpt_min(4, dim - c));
     }
     return GPT_OK;
 }

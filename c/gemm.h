@@ -94,7 +94,7 @@ size_t gpt_gemm_nn_scratch_size(size_t rows, size_t depth);
 void gpt_gemm_nn(float *y, float *scratch, const float *a, const float *b, const float *bias, size_t rows,
                  size_t depth, size_t cols, size_t part, size_t parts);
 
-/* y = aᵀ · b
+/* y = aᵀ · b. A sum over k adds 512 products in float32, and then these blocks.
  *   y        [rows, cols]
  *   scratch  gpt_gemm_tn_scratch_size(depth) floats for this part alone
  *   a        [depth, rows]
@@ -104,7 +104,7 @@ size_t gpt_gemm_tn_scratch_size(size_t depth);
 void gpt_gemm_tn(float *y, float *scratch, const float *a, const float *b, size_t rows, size_t depth,
                  size_t cols, size_t part, size_t parts);
 
-/* sums[c] = Σ_r x[r, c], from the first row to the last.   sums  [cols]   x  [rows, cols] */
+/* sums[c] = Σ_r x[r, c], 64 rows in float32, these blocks in float64.   sums  [cols]   x  [rows, cols] */
 void gpt_column_sums(float *sums, const float *x, size_t rows, size_t cols, size_t part, size_t parts);
 
 #endif

@@ -20,6 +20,9 @@
 /* Milliseconds at 768 -> 3072, relaxed, packed / in place: 5 rows 1.6 / 1.1, 6 rows 1.2 / 1.3. */
 enum { FEWEST_ROWS_TO_PACK_FOR = 6 };
 
+/* A sum of a column: elements that are added in float32, and columns whose sums are on the stack at once. */
+enum { ROWS_PER_SUM = 64, COLS_PER_SUM = 1024 };
+
 /* The copied columns of a are whole tiles in both builds and stay in the first-level cache. */
 enum { B_COLS_PER_BLOCK = 64, A_COLS_PER_STRIP = 12, DEPTH_PER_BLOCK = 512 };
 
@@ -52,6 +55,22 @@ static void last_panel(float *y, size_t y_row, const float *start, size_t start_
     }
 }
 
+/* y[c] += factor · x[c] */
+GPT_INLINE void add_row(float *y, float factor, const float *x, size_t cols)
+{
+    enum { VECTORS_PER_STEP = 4, STEP = 4 * VECTORS_PER_STEP };
+    const v128_t f = wasm_f32x4_splat(factor);
+    size_t c = 0;
+    for (; c + STEP <= cols; c += STEP)
+        for (size_t i = 0; i < STEP; i += 4)
+            wasm_v128_store(y + c + i,
+                            gpt_multiply_add(f, wasm_v128_load(x + c + i), wasm_v128_load(y + c + i)));
+    for (; c < cols; c += 4) {
+        const size_t n = gpt_min(4, cols - c);
+        gpt_store_tail(y + c, gpt_multiply_add(f, gpt_load_tail(x + c, n), gpt_load_tail(y + c, n)), n);
+    }
+}
+
 /* y[r, c] = bias[c] + Σ_k a[r, k] · b[k, c]. a is [rows, depth], or, transposed, [depth, rows]. */
 static void multiply(float *y, float *scratch, const float *a, int a_is_transposed, const float *b,
                      const float *bias, size_t rows, size_t depth, size_t cols, size_t first_col,
@@ -74,6 +93,16 @@ static void multiply(float *y, float *scratch, const float *a, int a_is_transpos
                 const size_t a_row = a_is_transposed ? 1 : depth,
                              a_col = a_is_transposed ? A_COLS_PER_STRIP : 1;
                 float *y_r = y + r * cols + c;
+                if (a_is_transposed && k > 0) {
+                    /* later blocks of k start from 0, so that rounding errors do not grow with k */
+                    float sums[A_COLS_PER_STRIP * B_COLS_PER_BLOCK];
+                    gpt_gemm_tiles(sums, B_COLS_PER_BLOCK, GPT_PANEL_WIDTH, NULL, 0, a_r, a_row, a_col,
+                                   scratch, GPT_PANEL_WIDTH, GPT_PANEL_WIDTH * d, left, d,
+                                   (n + GPT_PANEL_WIDTH - 1) / GPT_PANEL_WIDTH);
+                    for (size_t i = 0; i < left; i++)
+                        add_row(y_r + i * cols, 1.0f, sums + i * B_COLS_PER_BLOCK, n);
+                    continue;
+                }
                 /* later blocks of k continue the sums in y */
                 const float *start = k > 0 ? y_r : bias ? bias + c : NULL;
                 const size_t start_row = k > 0 ? cols : 0;
@@ -86,22 +115,6 @@ static void multiply(float *y, float *scratch, const float *a, int a_is_transpos
             }
             k += d;
         } while (k < depth);
-    }
-}
-
-/* y[c] += factor · x[c] */
-GPT_INLINE void add_row(float *y, float factor, const float *x, size_t cols)
-{
-    enum { VECTORS_PER_STEP = 4, STEP = 4 * VECTORS_PER_STEP };
-    const v128_t f = wasm_f32x4_splat(factor);
-    size_t c = 0;
-    for (; c + STEP <= cols; c += STEP)
-        for (size_t i = 0; i < STEP; i += 4)
-            wasm_v128_store(y + c + i,
-                            gpt_multiply_add(f, wasm_v128_load(x + c + i), wasm_v128_load(y + c + i)));
-    for (; c < cols; c += 4) {
-        const size_t n = gpt_min(4, cols - c);
-        gpt_store_tail(y + c, gpt_multiply_add(f, gpt_load_tail(x + c, n), gpt_load_tail(y + c, n)), n);
     }
 }
 
@@ -141,11 +154,36 @@ void gpt_gemm_tn(float *y, float *scratch, const float *a, const float *b, size_
     multiply(y, scratch, a, 1, b, NULL, rows, depth, cols, first, end);
 }
 
+/* y[c] += Σ x[r, c] over `rows` rows, a constant where this function is called. */
+GPT_INLINE void add_rows(float *y, const float *x, size_t rows, size_t x_row, size_t cols)
+{
+    size_t c = 0;
+    for (; c + 4 <= cols; c += 4) {
+        v128_t sum = wasm_v128_load(x + c);
+        for (size_t r = 1; r < rows; r++) sum = wasm_f32x4_add(sum, wasm_v128_load(x + r * x_row + c));
+        wasm_v128_store(y + c, wasm_f32x4_add(wasm_v128_load(y + c), sum));
+    }
+    for (; c < cols; c++) {
+        float sum = x[c];
+        for (size_t r = 1; r < rows; r++) sum += x[r * x_row + c];
+        y[c] += sum;
+    }
+}
+
 void gpt_column_sums(float *sums, const float *x, size_t rows, size_t cols, size_t part, size_t parts)
 {
-    if (cols == 0) return;
-    size_t first;
-    const size_t end = gpt_share(cols, GPT_PANEL_WIDTH, part, parts, &first);
-    for (size_t c = first; c < end; c++) sums[c] = 0.0f;
-    for (size_t r = 0; r < rows; r++) add_row(sums + first, 1.0f, x + r * cols + first, end - first);
+    size_t c;
+    const size_t end = gpt_share(cols, GPT_PANEL_WIDTH, part, parts, &c);
+    for (; c < end; c += COLS_PER_SUM) {
+        const size_t n = gpt_min(COLS_PER_SUM, end - c);
+        double totals[COLS_PER_SUM] = {0.0};
+        for (size_t r = 0; r < rows;) {
+            const size_t end_row = r + gpt_min(ROWS_PER_SUM, rows - r);
+            float block[COLS_PER_SUM] = {0.0f};
+            for (; r + 4 <= end_row; r += 4) add_rows(block, x + r * cols + c, 4, cols, n);
+            for (; r < end_row; r++) add_rows(block, x + r * cols + c, 1, cols, n);
+            for (size_t k = 0; k < n; k += 4) gpt_add_lanes(totals + k, wasm_v128_load(block + k));
+        }
+        for (size_t k = 0; k < n; k++) sums[c + k] = (float)totals[k];
+    }
 }

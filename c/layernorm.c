@@ -34,7 +34,8 @@ enum {
     COLS_PER_BLOCK = 256, /* elements of a row that are summed in float32 */
     ROWS_PER_BLOCK = 64,  /* elements of a column that are summed in float32 */
     VECTORS_PER_TILE = 4, /* columns whose sums over the rows are in registers at once, in vectors */
-    COLS_PER_TILE = 4 * VECTORS_PER_TILE
+    COLS_PER_TILE = 4 * VECTORS_PER_TILE,
+    COLS_PER_STRIP = 1024 /* columns whose sums over the rows are on the stack at once, 16 kB in float64 */
 };
 
 static int check(const float *y, const float *x, const float *scale, const float *shift, size_t rows,
@@ -282,24 +283,20 @@ GPT_INLINE void backward_row(float *dx, const float *dy, const float *x, float m
     }
 }
 
-/* Adds a block of at most ROWS_PER_BLOCK rows to dscale and dshift of the columns first <= c < end. A
- * block starts from 0, because adding many similar rows to one large sum would add up similar rounding
- * errors. */
-GPT_INLINE void add_rows(float *dscale, float *dshift, const float *dy, const float *x, const float *mean,
-                         const float *rstd, size_t rows, size_t cols, size_t first, size_t end)
+/* Adds a block of at most ROWS_PER_BLOCK rows to the sums of `cols` columns. x, dy and the sums begin with the
+ * first of them; rows of x and dy are `row` floats apart. */
+GPT_INLINE void add_rows(double *dscale, double *dshift, const float *dy, const float *x, const float *mean,
+                         const float *rstd, const float *minus_off_rstd, size_t rows, size_t row, size_t cols)
 {
-    float minus_off_rstd[ROWS_PER_BLOCK];
-    for (size_t r = 0; r < rows; r++)
-        minus_off_rstd[r] = (float)-offset(x + r * cols, mean[r], cols) * rstd[r];
-    size_t c = first;
-    for (; c + COLS_PER_TILE <= end; c += COLS_PER_TILE) {
+    size_t c = 0;
+    for (; c + COLS_PER_TILE <= cols; c += COLS_PER_TILE) {
         v128_t sum_scale[VECTORS_PER_TILE], sum_shift[VECTORS_PER_TILE];
         for (size_t k = 0; k < VECTORS_PER_TILE; k++) sum_scale[k] = sum_shift[k] = wasm_f32x4_splat(0.0f);
         for (size_t r = 0; r < rows; r++) {
             const v128_t m4 = wasm_f32x4_splat(mean[r]), s4 = wasm_f32x4_splat(rstd[r]);
             const v128_t t4 = wasm_f32x4_splat(minus_off_rstd[r]);
             for (size_t k = 0; k < VECTORS_PER_TILE; k++) {
-                const size_t i = r * cols + c + 4 * k;
+                const size_t i = r * row + c + 4 * k;
                 const v128_t dy4 = wasm_v128_load(dy + i);
                 sum_scale[k] =
                     gpt_multiply_add(dy4, normalize(wasm_v128_load(x + i), m4, s4, t4), sum_scale[k]);
@@ -307,20 +304,39 @@ GPT_INLINE void add_rows(float *dscale, float *dshift, const float *dy, const fl
             }
         }
         for (size_t k = 0; k < VECTORS_PER_TILE; k++) {
-            const size_t i = c + 4 * k;
-            if (dscale) wasm_v128_store(dscale + i, wasm_f32x4_add(wasm_v128_load(dscale + i), sum_scale[k]));
-            if (dshift) wasm_v128_store(dshift + i, wasm_f32x4_add(wasm_v128_load(dshift + i), sum_shift[k]));
+            gpt_add_lanes(dscale + c + 4 * k, sum_scale[k]);
+            gpt_add_lanes(dshift + c + 4 * k, sum_shift[k]);
         }
     }
-    for (; c < end; c++) {
+    for (; c < cols; c++) {
         float sum_scale = 0.0f, sum_shift = 0.0f;
         for (size_t r = 0; r < rows; r++) {
-            const float dy_rc = dy[r * cols + c];
-            sum_scale += dy_rc * ((x[r * cols + c] - mean[r]) * rstd[r] + minus_off_rstd[r]);
+            const float dy_rc = dy[r * row + c];
+            sum_scale += dy_rc * ((x[r * row + c] - mean[r]) * rstd[r] + minus_off_rstd[r]);
             sum_shift += dy_rc;
         }
-        if (dscale) dscale[c] += sum_scale;
-        if (dshift) dshift[c] += sum_shift;
+        dscale[c] += (double)sum_scale;
+        dshift[c] += (double)sum_shift;
+    }
+}
+
+/* dscale and dshift of the columns first ... first + n - 1, at most COLS_PER_STRIP; each may be NULL. */
+static void backward_strip(float *dscale, float *dshift, const float *dy, const float *x, const float *mean,
+                           const float *rstd, size_t rows, size_t cols, size_t first, size_t n)
+{
+    double scales[COLS_PER_STRIP], shifts[COLS_PER_STRIP];
+    for (size_t c = 0; c < n; c++) scales[c] = shifts[c] = 0.0;
+    for (size_t r = 0; r < rows; r += ROWS_PER_BLOCK) {
+        const size_t some = gpt_min(rows - r, ROWS_PER_BLOCK);
+        float minus_off_rstd[ROWS_PER_BLOCK];
+        for (size_t i = 0; i < some; i++)
+            minus_off_rstd[i] = (float)-offset(x + (r + i) * cols, mean[r + i], cols) * rstd[r + i];
+        add_rows(scales, shifts, dy + r * cols + first, x + r * cols + first, mean + r, rstd + r,
+                 minus_off_rstd, some, cols, n);
+    }
+    for (size_t c = 0; c < n; c++) {
+        if (dscale) dscale[first + c] = (float)scales[c];
+        if (dshift) dshift[first + c] = (float)shifts[c];
     }
 }
 
@@ -337,13 +353,9 @@ int gpt_layernorm_backward(float *dx, float *dscale, float *dshift, const float 
                  end = gpt_share(cols, COLS_PER_TILE, part, parts, &first);
     for (; dx && r < end_row; r++)
         backward_row(dx + r * cols, dy + r * cols, x + r * cols, mean[r], rstd[r], scale, cols);
-    if (first == end || (!dscale && !dshift)) return GPT_OK;
-    for (size_t c = first; c < end; c++) {
-        if (dscale) dscale[c] = 0.0f;
-        if (dshift) dshift[c] = 0.0f;
-    }
-    for (r = 0; r < rows; r += ROWS_PER_BLOCK)
-        add_rows(dscale, dshift, dy + r * cols, x + r * cols, mean + r, rstd + r,
-                 gpt_min(rows - r, ROWS_PER_BLOCK), cols, first, end);
+    if (!dscale && !dshift) return GPT_OK;
+    for (; first < end; first += COLS_PER_STRIP)
+        backward_strip(dscale, dshift, dy, x, mean, rstd, rows, cols, first,
+                       gpt_min(end - first, COLS_PER_STRIP));
     return GPT_OK;
 }

@@ -40,8 +40,8 @@ int gpt_rmsnorm_backward_ref(float *dx, float *dscale, const float *dy, const fl
 int gpt_dropout_forward_ref(float *y, const float *x, size_t n, uint32_t seed, float p);
 int gpt_embedding_forward_ref(float *y, const int32_t *indices, const float *weight, size_t rows,
                               size_t count, size_t dim);
-int gpt_embedding_backward_ref(float *dweight, const float *dy, const int32_t *indices, size_t rows,
-                               size_t count, size_t dim);
+int gpt_embedding_backward_ref(float *dweight, float *scratch, const float *dy, const int32_t *indices,
+                               size_t rows, size_t count, size_t dim);
 int gpt_softmax_forward_ref(float *y, const float *x, size_t rows, size_t cols);
 int gpt_softmax_backward_ref(float *dx, const float *dy, const float *y, size_t rows, size_t cols);
 int gpt_feedforward_forward_ref(float *y, float *scratch, const float *x, const float *weight1,

@@ -157,9 +157,7 @@ GPT_INLINE void backward_columns(float *dscale, const float *dy, const float *x,
             const v128_t x4 = n == 4 ? wasm_v128_load(x_r) : gpt_load_tail(x_r, n);
             block = gpt_multiply_add(dy4, wasm_f32x4_mul(x4, wasm_f32x4_splat(rstd[r])), block);
         }
-        float lanes[4];
-        wasm_v128_store(lanes, block);
-        for (size_t k = 0; k < 4; k++) sums[k] += (double)lanes[k];
+        gpt_add_lanes(sums, block);
     }
     for (size_t k = 0; k < n; k++) dscale[k] = (float)sums[k];
 }

@@ -74,6 +74,15 @@ GPT_INLINE float gpt_sum_lanes(v128_t v)
     return wasm_f32x4_extract_lane(pairs, 0) + wasm_f32x4_extract_lane(pairs, 1);
 }
 
+/* Adds the four lanes to four sums in float64. */
+GPT_INLINE void gpt_add_lanes(double *sums, v128_t v)
+{
+    const v128_t low = wasm_f64x2_promote_low_f32x4(v),
+                 high = wasm_f64x2_promote_low_f32x4(wasm_i32x4_shuffle(v, v, 2, 3, 0, 1));
+    wasm_v128_store(sums, wasm_f64x2_add(wasm_v128_load(sums), low));
+    wasm_v128_store(sums + 2, wasm_f64x2_add(wasm_v128_load(sums + 2), high));
+}
+
 /* Loads or stores n <= 4 elements and touches no memory past them. Lanes past n load as 0. */
 v128_t gpt_load_tail(const float *p, size_t n);
 void gpt_store_tail(float *p, v128_t v, size_t n);

@@ -85,6 +85,7 @@ extern const size_t row_counts[ROW_COUNTS]; /* 1, 2, 3, 5, 6, 17, 33 */
 
 void test_simd(void);
 void test_sizes(void);
+void test_sums(void);
 void test_status(void);
 void test_relu(void);
 void test_gelu(void);

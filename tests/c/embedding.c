@@ -48,15 +48,19 @@ static void backward_agrees(void)
             const int32_t *indices = random_indices(rows, count);
             const float *dy = random_input("dy", rows * dim, -2.0f, 2.0f);
             float *dweight = output("dweight", count * dim), *expected = output("expected", count * dim);
-            expect_status(gpt_embedding_backward_ref(expected, dy, indices, rows, count, dim), GPT_OK);
-            expect_status(gpt_embedding_backward(dweight, dy, indices, rows, count, dim, 0, 1), GPT_OK);
+            float *scratch = output("scratch", 9 * rows);
+            expect_status(gpt_embedding_backward_ref(expected, scratch, dy, indices, rows, count, dim),
+                          GPT_OK);
+            expect_status(gpt_embedding_backward(dweight, scratch, dy, indices, rows, count, dim, 0, 1),
+                          GPT_OK);
             /* sums of at most 40 values of at most 2 in float32 */
             expect_close("dweight", dweight, expected, count * dim, 2e-5);
             for (size_t parts = 1; parts <= 9; parts += 2) {
                 float *in_parts = output("dweight in parts", count * dim);
                 for (size_t part = 0; part < parts; part++)
                     expect_status(
-                        gpt_embedding_backward(in_parts, dy, indices, rows, count, dim, part, parts), GPT_OK);
+                        gpt_embedding_backward(in_parts, scratch, dy, indices, rows, count, dim, part, parts),
+                        GPT_OK);
                 expect_same("dweight in parts", in_parts, dweight, count * dim);
             }
             end_case();
@@ -71,10 +75,10 @@ static void known_values(void)
     static const float expected[6] = {5.0f, 6.0f, 1.0f, 2.0f, 5.0f, 6.0f};
     static const float dy[6] = {1.0f, 10.0f, 100.0f, 1000.0f, 0.5f, 0.25f};
     static const float dweight[6] = {100.0f, 1000.0f, 0.0f, 0.0f, 1.5f, 10.25f};
-    float *y = output("y", 6), *sum = output("dweight", 6);
+    float *y = output("y", 6), *sum = output("dweight", 6), *scratch = output("scratch", 3);
     expect_status(gpt_embedding_forward(y, indices, weight, 3, 3, 2, 0, 1), GPT_OK);
     expect_same("y", y, expected, 6);
-    expect_status(gpt_embedding_backward(sum, dy, indices, 3, 3, 2, 0, 1), GPT_OK);
+    expect_status(gpt_embedding_backward(sum, scratch, dy, indices, 3, 3, 2, 0, 1), GPT_OK);
     expect_same("dweight", sum, dweight, 6);
 }
 
@@ -94,13 +98,21 @@ static int forward_ref(float *y, const float *weight, const int32_t *indices, si
 static int backward(float *dweight, const float *dy, const int32_t *indices, size_t rows, size_t count,
                     size_t dim)
 {
-    return gpt_embedding_backward(dweight, dy, indices, rows, count, dim, 0, 1);
+    float scratch[2];
+    return gpt_embedding_backward(dweight, scratch, dy, indices, rows, count, dim, 0, 1);
+}
+
+static int backward_ref(float *dweight, const float *dy, const int32_t *indices, size_t rows, size_t count,
+                        size_t dim)
+{
+    float scratch[2];
+    return gpt_embedding_backward_ref(dweight, scratch, dy, indices, rows, count, dim);
 }
 
 static void refuses(void)
 {
     static int (*const all[4])(float *, const float *, const int32_t *, size_t, size_t,
-                               size_t) = {forward, forward_ref, backward, gpt_embedding_backward_ref};
+                               size_t) = {forward, forward_ref, backward, backward_ref};
     static const int32_t good[2] = {0, 2}, bad[4][2] = {{0, 3}, {-1, 0}, {2, INT32_MAX}, {INT32_MIN, 1}};
     const float *x = random_input("x", 6, -1.0f, 1.0f);
     float *y = output("y", 6);
@@ -119,7 +131,9 @@ static void refuses(void)
         expect_refused(all[k](y, x, good, 0, 0, 2), GPT_OK);
     }
     expect_refused(gpt_embedding_forward(y, good, x, 2, 3, 2, 1, 1), GPT_ERR_VALUE);
-    expect_refused(gpt_embedding_backward(y, x, good, 2, 3, 2, 1, 1), GPT_ERR_VALUE);
+    expect_refused(gpt_embedding_backward(y, y, x, good, 2, 3, 2, 1, 1), GPT_ERR_VALUE);
+    expect_refused(gpt_embedding_backward(y, NULL, x, good, 2, 3, 2, 0, 1), GPT_ERR_NULL);
+    expect_refused(gpt_embedding_backward(y, y, x, good, 2, 3, 2, 0, SIZE_MAX / 8), GPT_ERR_SIZE);
 }
 
 void test_embedding(void)

@@ -5,6 +5,7 @@ int main(void)
 {
     test_simd();
     test_sizes();
+    test_sums();
     test_status();
     test_relu();
     test_gelu();

@@ -2,6 +2,7 @@
 /** @import { Runtime } from '../runtime/runtime.js' */
 
 import { checkSize } from '../check.js'
+import { SCRATCH } from '../runtime/runtime.js'
 import { checkTensorOf } from '../tensor/check.js'
 import { checkIndices, storeIndices } from '../tensor/indices.js'
 import { Tensor } from '../tensor/tensor.js'
@@ -72,7 +73,7 @@ export class Embedding extends Module {
     runtime.scope(() => {
       const indices = storeIndices(runtime, where, this.#checked)
       this.addGradients(where, [weight], (dweight) =>
-        runtime.run('gpt_embedding_backward', [dweight, dy, indices, indices.size, count, dim]),
+        runtime.run('gpt_embedding_backward', [dweight, SCRATCH, dy, indices, indices.size, count, dim]),
       )
     })
     return null

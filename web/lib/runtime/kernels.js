@@ -95,7 +95,10 @@ export const KERNELS = Object.freeze({
   gpt_softmax_forward: rowwise(1.2),
   gpt_softmax_backward: rowwise(0.3),
   gpt_embedding_forward: { cost: (rows, _count, dim) => rows * dim * 0.1 },
-  gpt_embedding_backward: { cost: (rows, count, dim) => (rows + count) * dim * 0.1 },
+  gpt_embedding_backward: {
+    cost: (rows, count, dim) => (rows + count) * dim * 0.1,
+    scratch: (_exports, rows) => rows,
+  },
   gpt_crossentropy_forward: rowwise(1),
   gpt_crossentropy_backward: rowwise(1),
   gpt_mse_forward: rowwise(0.2),
