@@ -1,0 +1,628 @@
+// The API fuzzer: random calls of every public constructor, method and function, on a few live objects, with
+// valid and strange arguments.
+//
+// A run is a list of steps, and a step is data, so a run can be printed, shrunk and replayed. After each step:
+//
+// - The call returned, or threw a GptLayersError with a known code.
+// - After an error every block, parameter, gradient, flag and the generator are as before, to the bit.
+// - No byte changed, except in blocks that the call made and in what the called function is to write.
+// - A live tensor lies in a block of its size.
+//
+// At the end of a run nothing is left in memory.
+
+/** @import { Tensor } from 'gpt-layers' */
+/** @import { Code } from './world.js' */
+
+import fc from 'fast-check'
+import { GptLayersError } from 'gpt-layers'
+import { inspect } from 'node:util'
+import { CHECKS } from './expected.js'
+import { STRANGE } from './strange.js'
+import { Finding } from './witness.js'
+import { partsOf, rangesOf, World } from './world.js'
+
+/**
+ * One call.
+ *
+ * @typedef {object} Step
+ * @property {string} op a key of OPERATIONS
+ * @property {number} [on] which of the live objects
+ * @property {Code[]} [args]
+ * @property {number} [failAt] which allocation of the call fails
+ * @property {boolean} [polluted] whether Object.prototype has an enumerable property meanwhile
+ */
+
+// ---- Arguments
+
+const index = fc.nat(40)
+const strange = fc.record({ $: fc.constant('strange'), name: fc.constantFrom(...Object.keys(STRANGE)), i: fc.nat(40) })
+const value = fc.oneof(
+  strange,
+  fc.constantFrom(null, true, false, '', -1, 0, 1, 2, 1e9, 2 ** 32, [], [1], [[1, 2], [3, 4]]),
+  fc.record({ $: fc.constantFrom('tensor', 'module', 'grad', 'parameters', 'dict'), i: index }),
+)
+
+/** @param {fc.Arbitrary<Code>} plausible @returns {fc.Arbitrary<Code>} now and then something else */
+const mostly = (plausible) => fc.oneof({ weight: 6, arbitrary: plausible }, { weight: 1, arbitrary: value })
+
+/** @param {string} $ @param {fc.Arbitrary<number>} [i] */
+const kind = ($, i = index) => fc.record({ $: fc.constant($), i })
+
+const double = fc.double({ noNaN: true, noDefaultInfinity: true }).map((x) => (x === 0 ? 0 : x)) // as JSON has them
+const size = mostly(fc.constantFrom(4, 4, 4, 2, 1, 3, 8))
+const dim = mostly(fc.integer({ min: -3, max: 3 }))
+const shape = mostly(fc.array(mostly(fc.constantFrom(1, 2, 3, 4, 4, 0)), { maxLength: 4 }))
+const number = mostly(fc.oneof(fc.constantFrom(0, 1, 2, -1, 0.5, 1e-5), double))
+const flag = mostly(fc.boolean())
+const tensor = mostly(kind('tensor'))
+const numbers = mostly(
+  fc.oneof(
+    double,
+    fc.array(number, { maxLength: 4 }),
+    fc.constantFrom([[1, 2], [3, 4]], [[[1]], [[2]]], [[], []], [[1], [2, 3]]),
+    fc.record({
+      $: fc.constant('typed'),
+      type: fc.constantFrom('Float32Array', 'Float64Array', 'Int32Array', 'Uint8Array'),
+      values: fc.array(fc.integer({ min: 0, max: 255 }), { maxLength: 8 }),
+    }),
+  ),
+)
+
+/**
+ * An options object: some of the names, now and then a misspelt one, or a getter that changes.
+ *
+ * @param {Record<string, fc.Arbitrary<Code>>} names
+ */
+const options = (names) => {
+  const entry = fc.oneof(
+    ...Object.entries(names).map(([name, arbitrary]) => fc.tuple(fc.constant(name), arbitrary)),
+  )
+  const misspelt = fc.tuple(fc.constantFrom('epsilon', 'droprate', 'hiddendim', '__proto__', 'toString'), number)
+  return mostly(
+    fc.record({
+      $: fc.constant('options'),
+      entries: fc.oneof(
+        { weight: 8, arbitrary: fc.uniqueArray(entry, { selector: ([name]) => name, maxLength: 4 }) },
+        { weight: 1, arbitrary: fc.array(misspelt, { minLength: 1, maxLength: 1 }) },
+      ),
+      changing: fc.oneof({ weight: 8, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) }),
+    }),
+  )
+}
+
+/**
+ * A model's configuration: all that is needed, and some options.
+ *
+ * @param {Record<string, fc.Arbitrary<Code>>} needed
+ * @param {Record<string, fc.Arbitrary<Code>>} optional
+ */
+const config = (needed, optional) =>
+  mostly(
+    fc
+      .tuple(fc.record(needed), options(optional))
+      .map(([given, more]) => ({
+        $: 'options',
+        entries: [...Object.entries(given), ...(more?.entries ?? [])],
+        changing: more?.changing ?? false,
+      })),
+  )
+
+const embedded = { embDim: mostly(fc.constant(4)) }
+const heads = { ...embedded, nHeads: mostly(fc.constantFrom(1, 2, 4)), contextLength: mostly(fc.constantFrom(3, 4)) }
+const feedForward = { hiddenDim: size, approximate: mostly(fc.constantFrom('tanh', 'none')) }
+const attention = { dropRate: mostly(fc.constantFrom(0, 0.5, 0.1)), qkvBias: flag }
+const eps = mostly(fc.constantFrom(1e-5, 1, 1e-30, 0))
+const dropped = mostly(fc.constantFrom(0, 0.5, 1, 0.1))
+const context = mostly(fc.oneof(fc.constant({ $: 'options', entries: [] }), options({ returnWeights: flag })))
+const reduced = options({ dim, keepdim: flag })
+
+// ---- Operations
+
+/**
+ * @typedef {object} Operation
+ * @property {fc.Arbitrary<Code>[]} args
+ * @property {number} [needed] how many of them a call has at least; all by default
+ * @property {(world: World, receiver: any, args: any[]) => Iterable<Tensor>} [writes] what a call may change
+ * @property {boolean} [draws] whether a call may change the generator
+ * @property {(receiver: any, args: any[], world: World) => unknown} [call] by default the method of this name
+ * @property {boolean} [frees] whether a call may free blocks although it fails
+ * @property {boolean} [tampers] whether it changes parts of the package's objects
+ * @property {number} [weight] how often, 1 by default
+ */
+
+/** @param {Tensor[]} tensors @returns {Tensor[]} and their gradients */
+const withGradients = (tensors) => tensors.flatMap((tensor) => (tensor.grad ? [tensor, tensor.grad] : [tensor]))
+
+/** @param {World} _world @param {any} module @returns {Tensor[]} */
+const stateOf = (_world, module) => {
+  try {
+    return partsOf(module).flatMap((part) => Object.values(part.stateDict()))
+  } catch {
+    return []
+  }
+}
+
+/** @param {World} world @param {any} module @returns {Tensor[]} */
+const gradients = (world, module) => stateOf(world, module).flatMap(({ grad }) => grad ?? [])
+
+/** @param {World} world @param {any} module @returns {Tensor[]} what forward in training mode updates */
+const running = (world, module) =>
+  world.chaotic || world.tampered
+    ? [...world.reachable()]
+    : partsOf(module).flatMap(({ runningMean, runningVar }) => (runningMean ? [runningMean, runningVar] : []))
+
+/** @param {World} _world @param {any} optimizer */
+const stepped = (_world, optimizer) => [...optimizer.parameters, ...Object.values(optimizer.stateDict())]
+
+/** @type {Operation} */
+const pure = { args: [] }
+
+/**
+ * Every public function, by the kind of object it belongs to and its name. 'new X' is a constructor. `missing`
+ * finds those that are not here.
+ *
+ * @type {Record<string, Operation>}
+ */
+export const OPERATIONS = {
+  'gpt.manualSeed': { args: [mostly(fc.integer())], draws: true },
+  'gpt.randn': { args: [shape], draws: true },
+  'gpt.rand': { args: [shape], draws: true },
+  'gpt.tensor': { args: [numbers, shape], needed: 1, weight: 2 },
+  'gpt.zeros': { args: [shape] },
+  'gpt.ones': { args: [shape] },
+  'gpt.clipGradNorm': {
+    args: [mostly(kind('parameters')), number],
+    writes: (world, _, [parameters]) =>
+      Array.isArray(parameters) ? [...world.reachable()].flatMap(({ grad }) => grad ?? []) : [],
+  },
+  'gpt.saveSafetensors': { args: [mostly(kind('dict'))] },
+  'gpt.loadSafetensors': {
+    args: [mostly(fc.record({ $: fc.constant('file'), i: index, at: fc.integer({ min: -50, max: 200 }), value: fc.nat(255) }))],
+  },
+  'gpt.crossEntropy': {
+    args: [tensor, mostly(fc.oneof(kind('tensor'), fc.array(fc.integer({ min: 0, max: 4 }), { maxLength: 4 }), fc.constant([-100, 0])))],
+  },
+  'gpt.mse': { args: [tensor, tensor] },
+  'gpt.scope': {
+    args: [
+      mostly(
+        fc.record({
+          $: fc.constant('fn'),
+          name: fc.constantFrom('tensor', 'nothing', 'throws', 'many', 'layer', 'nested', 'promise', 'strange', 'given'),
+          i: index,
+        }),
+      ),
+    ],
+    draws: true,
+  },
+
+  'new Module': { args: [] },
+  'new Linear': { args: [size, size, options({ bias: flag })], needed: 2, draws: true },
+  'new Conv1D': { args: [size, size, options({ bias: flag })], needed: 2, draws: true },
+  'new ReLU': { args: [] },
+  'new GELU': { args: [options({ approximate: feedForward.approximate })], needed: 0 },
+  'new LayerNorm': { args: [size, options({ eps })], needed: 1 },
+  'new BatchNorm': { args: [size, options({ eps, momentum: dropped })], needed: 1 },
+  'new RMSNorm': { args: [size, options({ eps })], needed: 1 },
+  'new Dropout': { args: [dropped], needed: 0 },
+  'new Embedding': { args: [size, size], draws: true },
+  'new Softmax': { args: [] },
+  'new FeedForward': { args: [config(embedded, feedForward)], draws: true },
+  'new Attention': { args: [config(heads, attention)], draws: true },
+  'new Sequential': { args: [0, 1, 2].map(() => mostly(kind('module'))), needed: 0 },
+  'new TransformerBlock': { args: [config(heads, { ...attention, ...feedForward })], draws: true },
+  'new GPTModel': {
+    args: [
+      config(
+        { ...heads, vocabSize: mostly(fc.constantFrom(5, 3)), nLayers: mostly(fc.constantFrom(1, 2)) },
+        { ...attention, ...feedForward, tieWeights: flag },
+      ),
+    ],
+    draws: true,
+  },
+  'new SGD': {
+    args: [
+      mostly(kind('parameters')),
+      config({ lr: number }, { momentum: number, dampening: number, weightDecay: number, nesterov: flag }),
+    ],
+  },
+  'new AdamW': {
+    args: [
+      mostly(kind('parameters')),
+      options({ lr: number, betas: mostly(fc.tuple(number, number)), eps, weightDecay: number }),
+    ],
+    needed: 1,
+  },
+
+  'tensor.item': pure,
+  'tensor.toArray': pure,
+  'tensor.toJSON': pure,
+  'tensor.toString': { args: [options({ sciMode: flag, precision: mostly(fc.nat(20)) })], needed: 0 },
+  'tensor.clone': pure,
+  'tensor.reshape': { args: [mostly(fc.array(mostly(fc.constantFrom(-1, 1, 2, 4, 8)), { maxLength: 4 }))] },
+  'tensor.addGradient': {
+    args: [tensor],
+    writes: (_, receiver) => (receiver.grad ? [receiver.grad] : []),
+  },
+  'tensor.mean': { args: [reduced], needed: 0 },
+  'tensor.sum': { args: [reduced], needed: 0 },
+  'tensor.max': { args: [reduced], needed: 0 },
+  'tensor.argmax': { args: [reduced], needed: 0 },
+  'tensor.var': { args: [options({ dim, keepdim: flag, unbiased: flag })], needed: 0 },
+  'tensor.add': { args: [mostly(fc.oneof(kind('tensor'), number))], weight: 2 },
+  'tensor.sub': { args: [mostly(fc.oneof(kind('tensor'), number))] },
+  'tensor.mul': { args: [mostly(fc.oneof(kind('tensor'), number))] },
+  'tensor.div': { args: [mostly(fc.oneof(kind('tensor'), number))] },
+  'tensor.matmul': { args: [tensor], weight: 2 },
+  'tensor.permute': { args: [mostly(fc.array(dim, { maxLength: 4 }))], weight: 2 },
+  'tensor.transpose': { args: [dim, dim], needed: 0 },
+  'tensor.split': { args: [size, options({ dim })], needed: 1 },
+  'tensor.slice': { args: [dim, dim, options({ dim })], needed: 0 },
+  'tensor.at': { args: [dim] },
+  'tensor.sqrt': pure,
+  'tensor.exp': pure,
+  'tensor.dispose': pure,
+  'tensor.@@dispose': { args: [], call: (receiver) => receiver[Symbol.dispose ?? 'dispose']() },
+  'tensor.@@inspect': { args: [], call: (receiver) => inspect(receiver) },
+  'tensor.grad=': {
+    args: [tensor],
+    call: (receiver, [gradient]) => void (receiver.grad = gradient),
+  },
+
+  'module.forward': { args: [mostly(kind('input')), context], needed: 1, writes: running, draws: true, frees: true, weight: 12 },
+  'module.backward': { args: [mostly(kind('dy'))], writes: gradients, frees: true, weight: 8 },
+  'module.onForward': {
+    args: [
+      mostly(
+        fc.record({
+          $: fc.constant('listener'),
+          name: fc.constantFrom(
+            'quiet', 'throws', 'reads', 'keeps', 'disposes', 'forwards', 'backwards', 'evaluates', 'listens', 'stops',
+            'releases', 'writes',
+          ),
+          i: index,
+        }),
+      ),
+    ],
+  },
+  'module.registerBuffer': { args: [mostly(fc.constantFrom('x', 'x', 'y', 'weight', 'forward', '')), tensor], tampers: true },
+  'module.save': { args: [mostly(fc.record({ $: fc.constant('options'), entries: fc.array(fc.tuple(fc.constantFrom('x', 'y'), tensor), { maxLength: 2 }) }))], frees: true, tampers: true },
+  'module.saved': { args: [mostly(fc.constant('where'))], needed: 0, call: (receiver, args) => void receiver.saved(...args) },
+  'module.release': pure,
+  'module.parameters': pure,
+  'module.namedParameters': pure,
+  'module.zeroGrad': pure,
+  'module.stateDict': pure,
+  'module.loadStateDict': { args: [mostly(kind('dict'))], writes: stateOf },
+  'module.saveSafetensors': pure,
+  'module.loadSafetensors': { args: [mostly(kind('file'))], writes: stateOf },
+  'module.train': pure,
+  'module.eval': pure,
+  'module.dispose': pure,
+  'module.@@dispose': { args: [], call: (receiver) => receiver[Symbol.dispose ?? 'dispose']() },
+
+  'optimizer.step': { args: [], writes: stepped, weight: 4 },
+  'optimizer.zeroGrad': pure,
+  'optimizer.stateDict': pure,
+  'optimizer.loadStateDict': { args: [mostly(kind('dict'))], writes: stepped },
+  'optimizer.dispose': pure,
+  'optimizer.@@dispose': { args: [], call: (receiver) => receiver[Symbol.dispose ?? 'dispose']() },
+
+  'loss.item': pure,
+  'loss.backward': { args: [], weight: 2 },
+  'loss.dispose': pure,
+  'loss.@@dispose': { args: [], call: (receiver) => receiver[Symbol.dispose ?? 'dispose']() },
+
+  // What a caller may do to the package's objects. A refused assignment is no error here.
+  'any.read': {
+    args: [index],
+    call: (receiver, [i]) => void receiver[namesOf(receiver)[i % namesOf(receiver).length]],
+  },
+  'any.assign': {
+    args: [index, value],
+    call: (receiver, [i, given]) => void Reflect.set(receiver, propertyOf(receiver, i), given),
+    tampers: true,
+  },
+  'any.define': {
+    args: [index, value, value],
+    call: (receiver, [i, first, second]) => {
+      let reads = 0
+      const get = () => (reads++ % 3 === 0 ? first : second)
+      Reflect.defineProperty(receiver, propertyOf(receiver, i), { get, enumerable: true, configurable: true })
+    },
+    tampers: true,
+  },
+  'any.stop': { args: [index], call: (_, [i], world) => world.stops[i % Math.max(world.stops.length, 1)]?.() },
+  'tensor.write': {
+    args: [index, double],
+    call: ({ data }, [i, number]) => void (data[i % Math.max(data.length, 1)] = number),
+    writes: (_, receiver) => [receiver],
+  },
+  'tensor.writeShape': { args: [index, value], call: ({ shape }, [i, given]) => void Reflect.set(shape, i % 4, given) },
+  'module.writeSaved': {
+    args: [number],
+    call: (receiver, [number]) => Object.values(receiver.saved()).forEach(({ data }) => data?.fill(number)),
+    writes: (world, receiver) => [...world.reachable(), ...Object.values(savedOf(receiver))],
+    tampers: true,
+  },
+}
+
+/** @param {any} receiver @returns {Record<string, Tensor>} */
+function savedOf(receiver) {
+  try {
+    return receiver.saved()
+  } catch {
+    return {}
+  }
+}
+
+/** What is on an instance and its objects, but not in the package's types. */
+const INTERNAL = new Set([
+  'tensor.empty', 'tensor.pointerTo', 'tensor.hold', 'tensor.checkUsable', 'tensor.freeGradient',
+  'module.addGradients', 'module.children', 'module.@@tensors', 'module.checkParameters',
+  'optimizer.stateShapes', 'optimizer.update',
+])
+
+/** What would end a run. */
+const APART = new Set(['gpt.dispose', 'gpt.@@dispose'])
+
+/** @param {any} object @returns {string[]} the names of its properties and those of its classes */
+function namesOf(object) {
+  const names = new Set()
+  for (let at = object; at !== null && at !== Object.prototype; at = Object.getPrototypeOf(at)) {
+    for (const key of Reflect.ownKeys(at)) if (typeof key === 'string') names.add(key)
+  }
+  return [...names]
+}
+
+/** @param {any} object @param {number} i @returns {string} a property that is no function */
+function propertyOf(object, i) {
+  const names = Object.getOwnPropertyNames(object).filter((name) => typeof object[name] !== 'function')
+  return [...names, 'grad', 'shape', 'size', 'weight', 'layers', 'training'][i % (names.length + 6)]
+}
+
+/** @param {any} object @returns {string[]} the names of its methods; those of symbols as @@name */
+function methodsOf(object) {
+  const names = new Set()
+  for (let at = object; at !== null && at !== Object.prototype; at = Object.getPrototypeOf(at)) {
+    for (const key of Reflect.ownKeys(at)) {
+      const { value } = /** @type {PropertyDescriptor} */ (Object.getOwnPropertyDescriptor(at, key))
+      if (typeof value !== 'function' || key === 'constructor') continue
+      names.add(typeof key === 'string' ? key : `@@${key.description?.replace(/^.*\./, '').replace('custom', 'inspect')}`)
+    }
+  }
+  return [...names]
+}
+
+/**
+ * @param {World} world
+ * @returns {string[]} every public function of an instance, as OPERATIONS names them
+ */
+export function functionsOf({ gpt }) {
+  const isClass = (/** @type {string} */ name) => /^[A-Z]/.test(name)
+  const classes = Object.keys(gpt).filter(isClass)
+  const x = gpt.zeros([1])
+  const modules = [
+    new gpt.Module(), new gpt.Linear(1, 1), new gpt.Conv1D(1, 1), new gpt.ReLU(), new gpt.GELU(), new gpt.LayerNorm(1),
+    new gpt.BatchNorm(1), new gpt.RMSNorm(1), new gpt.Dropout(), new gpt.Embedding(1, 1), new gpt.Softmax(),
+    new gpt.FeedForward({ embDim: 1 }), new gpt.Attention({ embDim: 1, nHeads: 1, contextLength: 1 }),
+    new gpt.Sequential(), new gpt.TransformerBlock({ embDim: 1, nHeads: 1, contextLength: 1 }),
+    new gpt.GPTModel({ vocabSize: 1, embDim: 1, nHeads: 1, contextLength: 1, nLayers: 1 }),
+  ]
+  const optimizers = [new gpt.SGD([x], { lr: 1 }), new gpt.AdamW([x])]
+  const loss = gpt.mse(x, x)
+  const found = [
+    ...methodsOf(gpt).filter((name) => !isClass(name)).map((name) => `gpt.${name}`),
+    ...classes.map((name) => `new ${name}`),
+    ...methodsOf(x).map((name) => `tensor.${name}`),
+    ...modules.flatMap(methodsOf).map((name) => `module.${name}`),
+    ...optimizers.flatMap(methodsOf).map((name) => `optimizer.${name}`),
+    ...methodsOf(loss).map((name) => `loss.${name}`),
+  ]
+  for (const object of [...modules, ...optimizers, loss, x]) object.dispose()
+  return [...new Set(found)].filter((name) => !INTERNAL.has(name) && !APART.has(name))
+}
+
+// ---- Runs
+
+const NAMES = Object.keys(OPERATIONS)
+
+/** @param {string} op @returns {fc.Arbitrary<Step>} */
+const stepOf = (op) => {
+  const { args, needed = args.length } = OPERATIONS[op]
+  const given = fc.tuple(fc.tuple(...args), fc.oneof({ weight: 8, arbitrary: fc.integer({ min: needed, max: args.length }) }, { weight: 1, arbitrary: fc.nat(args.length + 1) }))
+  return fc.record(
+    {
+      op: fc.constant(op),
+      on: index,
+      args: given.map(([all, count]) => (count > args.length ? [...all, 1] : all.slice(0, count))),
+    },
+  ).chain((step) =>
+    fc.oneof(
+      { weight: 20, arbitrary: fc.constant(step) },
+      { weight: 2, arbitrary: fc.integer({ min: 1, max: 12 }).map((failAt) => ({ ...step, failAt })) },
+      { weight: 1, arbitrary: fc.constant({ ...step, polluted: true }) },
+    ),
+  )
+}
+
+/** @param {boolean} tampers whether steps may change parts of the package's objects */
+const steps = (tampers) => {
+  const allowed = NAMES.filter((op) => tampers || !OPERATIONS[op].tampers)
+  const step = fc.oneof(...allowed.map((op) => ({ weight: OPERATIONS[op].weight ?? 1, arbitrary: stepOf(op) })))
+  const first = fc.oneof(...allowed.filter((op) => op.startsWith('new ')).map(stepOf))
+  return fc
+    .tuple(fc.array(first, { minLength: 1, maxLength: 3 }), fc.array(step, { maxLength: 25, size: 'max' }))
+    .map((parts) => parts.flat())
+}
+
+/** Runs: a few objects are made, then called. */
+export const runs = fc.oneof({ weight: 2, arbitrary: steps(false) }, { weight: 1, arbitrary: steps(true) })
+
+/**
+ * @param {World} world
+ * @param {string} op
+ * @param {number} on
+ * @returns {any} the object whose method is called; undefined where there is none yet
+ */
+function receiverOf(world, op, on) {
+  const [family] = op.split('.')
+  const lists = { tensor: world.tensors, module: world.modules, optimizer: world.optimizers, loss: world.losses }
+  if (family === 'any') {
+    const all = Object.values(lists).flat()
+    const parts = world.modules.flatMap(partsOf)
+    return [...all, ...parts][on % (all.length + parts.length)]
+  }
+  if (!(family in lists)) return world.gpt
+  const list = /** @type {any[]} */ (lists[/** @type {keyof lists} */ (family)])
+  // Layers inside others are called, too.
+  const choice = family === 'module' && on > 20 ? list.flatMap(partsOf) : list
+  return choice[on % Math.max(choice.length, 1)]
+}
+
+/**
+ * @param {any} receiver
+ * @param {string} op
+ * @param {any[]} args
+ * @param {World} world
+ */
+function call(receiver, op, args, world) {
+  const operation = OPERATIONS[op]
+  if (operation.call) return operation.call(receiver, args, world)
+  if (op.startsWith('new ')) return new receiver[op.slice(4)](...args)
+  return receiver[op.slice(op.indexOf('.') + 1)](...args)
+}
+
+/** @param {any} receiver @param {string} op */
+const exists = (receiver, op) =>
+  op.startsWith('new ') || OPERATIONS[op].call || typeof receiver[op.slice(op.indexOf('.') + 1)] === 'function'
+
+const POLLUTION = { value: 1, enumerable: true, configurable: true, writable: true }
+
+/**
+ * @param {World} world
+ * @param {Step} step
+ * @throws {Finding}
+ */
+function take(world, { op, on = 0, args: codes = [], failAt = 0, polluted = false }) {
+  const { witness } = world
+  const operation = OPERATIONS[op]
+  const receiver = receiverOf(world, op, on)
+  if (receiver === undefined || !exists(receiver, op)) return
+  let args
+  witness.begin()
+  try {
+    args = codes.map((code) => world.decode(code, receiver))
+  } catch (error) {
+    World.checkError(error) // such as MEMORY
+    return
+  } finally {
+    witness.end([witness.generator])
+  }
+  world.tampered ||= operation.tampers ?? false
+  world.chaotic = false
+  world.calls++
+  const before = world.state()
+  const blocks = new Map(witness.blocks)
+  const writable = () => rangesOf(witness, operation.writes?.(world, receiver, args) ?? [])
+  const ranges = writable()
+  witness.begin(failAt)
+  /** @type {{ result: any } | { error: unknown }} */
+  let outcome
+  if (polluted) Object.defineProperty(Object.prototype, 'polluted', POLLUTION)
+  try {
+    outcome = { result: call(receiver, op, args, world) }
+  } catch (error) {
+    outcome = { error }
+  }
+  if (polluted) Reflect.deleteProperty(Object.prototype, 'polluted')
+  const allocations = witness.allocations
+  if ('error' in outcome) {
+    const { error } = outcome
+    World.checkError(error)
+    if (failAt > 0 && allocations >= failAt && error instanceof GptLayersError && /refuses/.test(error.message)) {
+      if (error.code !== 'MEMORY') throw new Finding(`a failed allocation became ${error.code}: ${error.message}`)
+    }
+    witness.end(world.chaotic ? [...ranges, ...writable(), witness.generator] : [])
+    if (!world.chaotic) checkUnchanged(world, error, before, blocks, operation.frees ?? false)
+  } else {
+    witness.end([...ranges, ...writable(), ...(operation.draws ? [witness.generator] : [])])
+    if (failAt > 0 && allocations >= failAt && !world.chaotic && !world.tampered && !op.startsWith('any')) {
+      throw new Finding(`returned although allocation ${failAt} failed`)
+    }
+    const { result } = outcome
+    world.keep(result)
+    if (op === 'module.forward') {
+      const output = result?.output ?? result
+      if (output?.shape) world.outputs.set(receiver, output.shape)
+    }
+    if (!world.tampered && !world.chaotic && !polluted) CHECKS[op]?.(world, receiver, args, result)
+  }
+  world.checkPlaces()
+  world.tidy()
+}
+
+/**
+ * @param {World} world
+ * @param {unknown} error
+ * @param {string} before its state
+ * @param {Map<number, number>} blocks those before
+ * @param {boolean} mayFree
+ */
+function checkUnchanged(world, error, before, blocks, mayFree) {
+  const after = world.state()
+  if (after !== before) throw new Finding(`${error} changed\n${difference(before, after)}`)
+  for (const [address, bytes] of world.witness.blocks) {
+    if (blocks.get(address) !== bytes) throw new Finding(`${error} left a block of ${bytes} bytes`)
+  }
+  if (mayFree) return
+  const lost = blocks.size - world.witness.blocks.size
+  if (lost > 0) throw new Finding(`${error} freed ${lost} blocks`)
+}
+
+/** @param {string} before @param {string} after */
+function difference(before, after) {
+  const [old, now] = [before.split('\n'), after.split('\n')]
+  return old.flatMap((line, i) => (line === now[i] ? [] : [`- ${line}`, `+ ${now[i]}`])).join('\n')
+}
+
+/**
+ * Takes all steps of a run.
+ *
+ * @param {readonly Step[]} run
+ * @returns {Promise<number>} how many calls it made
+ * @throws {Finding} that names the step
+ */
+export async function replay(run) {
+  const world = await World.make()
+  let i = 0
+  try {
+    for (; i < run.length; i++) take(world, run[i])
+    world.finish()
+    return world.calls
+  } catch (error) {
+    World.discard()
+    const at = i < run.length ? `step ${i + 1}, ${run[i].op}` : 'the end of the run'
+    const text = error instanceof Finding ? error.message : `the fuzzer failed: ${/** @type {Error} */ (error).stack}`
+    throw new Finding(`${at}: ${text}`, { cause: error })
+  }
+}
+
+/**
+ * Random runs.
+ *
+ * @param {number} seed
+ * @param {number} count of runs
+ * @returns {Promise<{ calls: number, finding: { message: string, run: Step[] } | null }>}
+ */
+export async function fuzz(seed, count) {
+  let calls = 0
+  const property = fc.asyncProperty(runs, async (run) => {
+    calls += await replay(run)
+  })
+  const { failed, counterexample, errorInstance } = await fc.check(property, { seed, numRuns: count })
+  if (!failed) return { calls, finding: null }
+  const message = errorInstance instanceof Error ? errorInstance.message : String(errorInstance)
+  return { calls, finding: { message, run: counterexample?.[0] ?? [] } }
+}
+

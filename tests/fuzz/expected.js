@@ -1,0 +1,3 @@
+// What valid calls should return, computed by plain JavaScript.
+
+export const CHECKS = {}

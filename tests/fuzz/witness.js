@@ -1,0 +1,198 @@
+// What the fuzzers see of an instance's memory: every block, and every byte that a call changes.
+
+/** @import { Gpt, Tensor } from 'gpt-layers' */
+
+import { GptLayersError } from 'gpt-layers'
+import { untyped } from '../lib/support.js'
+
+/** A promise of the package that a call broke. */
+export class Finding extends Error {
+  /** @param {string} message @param {ErrorOptions} [options] */
+  constructor(message, options) {
+    super(message, options)
+    this.name = 'Finding'
+  }
+}
+
+/** A range of addresses. @typedef {{ begin: number, end: number }} Range */
+
+const ALIGNMENT = 16
+/** Bytes before and behind each block that nobody may write. */
+const ZONE = 16
+const FILL = 0xa5
+
+/** @param {number} bytes */
+const aligned = (bytes) => Math.ceil(bytes / ALIGNMENT) * ALIGNMENT
+
+/** @param {Gpt} gpt @returns {any} its Memory, which the package hides */
+export const memoryOf = (gpt) => untyped(new gpt.Module()).runtime.memory
+
+/** @param {Gpt} gpt @returns {any} its random generator, which the package hides */
+export const generatorOf = (gpt) => untyped(new gpt.Module()).runtime.generator
+
+/** @param {Gpt} gpt @returns {Buffer} a copy of the generator's state */
+export const generatorState = (gpt) => Buffer.from(generatorOf(gpt).save())
+
+/**
+ * Stands between an instance and its allocator.
+ *
+ * - Each block has a guarded zone on both sides.
+ * - A copy of the whole heap shows which bytes a call wrote.
+ * - The k-th allocation of a call can be made to fail.
+ */
+export class Witness {
+  #memory
+  #allocate
+  #free
+  /** @type {WebAssembly.Memory} */ #wasm
+  /** The first byte behind what load() allocated. */ #base
+  #copy
+  /** Where blocks lay since `begin`. @type {Range[]} */ #touched = []
+  /** The bytes asked for, of every block made since the witness came, by address. @type {Map<number, number>} */
+  blocks = new Map()
+  /** The number of allocations since `begin`. */
+  allocations = 0
+  /** Which of them is to fail: 1 for the first, 0 for none. */
+  failAt = 0
+
+  /** @param {Gpt} gpt with one thread, in which nothing was made */
+  constructor(gpt) {
+    this.#memory = memoryOf(gpt)
+    this.#wasm = gpt.exports.memory
+    this.#allocate = this.#memory.allocate
+    this.#free = this.#memory.free
+    const first = this.#allocate.call(this.#memory, 'witness', ALIGNMENT)
+    this.#free.call(this.#memory, first)
+    const heap = aligned(Number(gpt.exports.__heap_base.value))
+    /** What load() allocated: the generator's state. @type {Range} */
+    this.generator = { begin: heap, end: first }
+    this.#base = heap
+    this.#copy = Buffer.from(new Uint8Array(this.#wasm.buffer))
+    this.#memory.allocate = (/** @type {string} */ where, /** @type {number} */ bytes) => this.#make(where, bytes)
+    this.#memory.free = (/** @type {number} */ address) => this.#end(address)
+  }
+
+  /** Gives the instance its own allocator back. Blocks of the witness must be freed before. */
+  leave() {
+    delete this.#memory.allocate
+    delete this.#memory.free
+  }
+
+  /** The number of bytes in blocks. */
+  get used() {
+    let sum = 0
+    for (const bytes of this.blocks.values()) sum += bytes
+    return sum
+  }
+
+  /** The size of the memory. */
+  get size() {
+    return this.#wasm.buffer.byteLength
+  }
+
+  /** Starts a call. @param {number} [failAt] */
+  begin(failAt = 0) {
+    this.allocations = 0
+    this.failAt = failAt
+    this.#touched = []
+  }
+
+  /**
+   * Checks the bytes after a call: only blocks that the call made, and `allowed`, may have changed.
+   *
+   * @param {Iterable<Range>} allowed
+   * @throws {Finding}
+   */
+  end(allowed) {
+    this.failAt = 0
+    const { buffer } = this.#wasm
+    if (buffer.byteLength > this.#copy.length) {
+      this.#copy = Buffer.concat([this.#copy, Buffer.alloc(buffer.byteLength - this.#copy.length)])
+    }
+    const now = Buffer.from(buffer)
+    const ranges = [...this.#touched, ...allowed].sort((a, b) => a.begin - b.begin)
+    let from = this.#base
+    const compare = (/** @type {number} */ to) => {
+      if (from >= to || this.#copy.compare(now, from, to, from, to) === 0) return
+      let at = from
+      while (this.#copy[at] === now[at]) at++
+      throw new Finding(`byte ${at} changed, in ${this.#place(at)}`)
+    }
+    for (const { begin, end } of ranges) {
+      compare(begin)
+      from = Math.max(from, end)
+    }
+    compare(now.length)
+    for (const { begin, end } of ranges) now.copy(this.#copy, begin, begin, end)
+    for (const { begin } of this.#touched) {
+      const bytes = this.blocks.get(begin + ZONE)
+      if (bytes !== undefined) this.#checkZones(begin + ZONE, bytes)
+    }
+  }
+
+  /**
+   * Checks that a live tensor lies inside a block.
+   *
+   * @param {Tensor} tensor
+   * @throws {Finding}
+   */
+  checkPlace(tensor) {
+    const { byteOffset, size, shape } = tensor
+    const bytes = this.blocks.get(byteOffset)
+    if (bytes === undefined) throw new Finding(`a live tensor of shape [${shape}] lies in no block`)
+    if (bytes < 4 * size) throw new Finding(`a tensor of shape [${shape}] lies in a block of ${bytes} bytes`)
+  }
+
+  /** @param {Tensor} tensor @returns {Range} */
+  rangeOf({ byteOffset, size }) {
+    return { begin: byteOffset, end: byteOffset + 4 * size }
+  }
+
+  /** @param {number} address @returns {string} */
+  #place(address) {
+    if (address < this.generator.end) return "the generator's state"
+    for (const [begin, bytes] of this.blocks) {
+      if (address >= begin - ZONE && address < begin + aligned(bytes) + ZONE) {
+        return `the block of ${bytes} bytes at ${begin}`
+      }
+    }
+    return 'free memory'
+  }
+
+  /** @param {string} where @param {number} bytes */
+  #make(where, bytes) {
+    this.allocations++
+    if (this.allocations === this.failAt) {
+      throw new GptLayersError('MEMORY', `${where}: needs ${bytes} bytes, which the fuzzer refuses`)
+    }
+    const begin = this.#allocate.call(this.#memory, where, bytes + 2 * ZONE)
+    const address = begin + ZONE
+    const end = begin + aligned(bytes + 2 * ZONE)
+    const heap = new Uint8Array(this.#wasm.buffer)
+    heap.fill(FILL, begin, address)
+    heap.fill(FILL, address + bytes, end)
+    this.blocks.set(address, bytes)
+    this.#touched.push({ begin, end })
+    return address
+  }
+
+  /** @param {number} address */
+  #end(address) {
+    const bytes = this.blocks.get(address)
+    if (bytes === undefined) throw new Finding(`freed ${address}, where no block is`)
+    this.#checkZones(address, bytes)
+    this.blocks.delete(address)
+    this.#free.call(this.#memory, address - ZONE)
+  }
+
+  /** @param {number} address @param {number} bytes */
+  #checkZones(address, bytes) {
+    const heap = new Uint8Array(this.#wasm.buffer)
+    const end = address - ZONE + aligned(bytes + 2 * ZONE)
+    for (let i = address - ZONE; i < end; i++) {
+      if (i === address) i += bytes
+      if (heap[i] === FILL) continue
+      throw new Finding(`a call wrote byte ${i - address} of a block of ${bytes} bytes`)
+    }
+  }
+}

@@ -1,0 +1,466 @@
+// The state of one run of the API fuzzer: an instance, the objects made so far, and what must stay as it is.
+
+/** @import { Gpt, Tensor } from 'gpt-layers' */
+/** @import { Range } from './witness.js' */
+
+import { GptLayersError, load } from 'gpt-layers'
+import { Mine, STRANGE } from './strange.js'
+import { Finding, Witness } from './witness.js'
+
+const CODES = new Set(['TYPE', 'SHAPE', 'VALUE', 'MEMORY', 'DISPOSED', 'UNSUPPORTED'])
+/** The most live objects of each kind. The oldest are disposed first. */
+const MOST = { tensors: 24, modules: 6, optimizers: 3, losses: 3, files: 4 }
+const MIB = 2 ** 20
+
+/**
+ * An argument as data, so that a run can be printed, shrunk and replayed. Numbers, strings, booleans, null and
+ * arrays stand for themselves; an object names its kind in `$`; see `World.decode`.
+ *
+ * @typedef {any} Code
+ */
+
+/** Objects of one instance that a fuzzer uses again and again. @typedef {{ gpt: Gpt, witness: Witness }} Watched */
+
+/** @type {Promise<Watched[]> | null} */
+let instances = null
+
+/** @returns {Promise<Watched>} */
+async function watched() {
+  const gpt = await load({ build: 'simd', maxMemory: 4 })
+  return { gpt, witness: new Witness(gpt) }
+}
+
+/** @returns {Promise<Watched[]>} the two instances of a run. A run that left both clean hands them on */
+const takeInstances = () => (instances ??= Promise.all([watched(), watched()]))
+
+/** @param {any} value */
+const isModule = (value) => typeof value?.forward === 'function' && typeof value.namedParameters === 'function'
+
+export class World {
+  /** @type {Tensor[]} */ tensors = []
+  /** @type {any[]} */ modules = []
+  /** @type {any[]} */ optimizers = []
+  /** @type {any[]} */ losses = []
+  /** @type {Uint8Array[]} */ files = []
+  /** @type {(() => void)[]} what ends a listener */ stops = []
+  /** The shape of a layer's last output. @type {WeakMap<object, readonly number[]>} */ outputs = new WeakMap()
+  /** Whether a caller replaced parts of a layer: what its calls return is then not predicted. */
+  tampered = false
+  /** Whether a listener changed things during this call. */
+  chaotic = false
+  /** How many calls of the fuzzer's own functions are open. */
+  depth = 0
+  calls = 0
+  /** @type {WeakMap<object, number>} a name for each object */ #ids = new WeakMap()
+  #nextId = 1
+  /** @type {Map<string, unknown>} */ #strange = new Map()
+
+  /** @param {Watched} one @param {Watched} two */
+  constructor({ gpt, witness }, { gpt: other, witness: otherWitness }) {
+    this.gpt = gpt
+    this.witness = witness
+    this.otherWitness = otherWitness
+    gpt.manualSeed(123)
+    other.manualSeed(123)
+    otherWitness.begin()
+    this.others = {
+      tensors: [other.zeros([4]), other.zeros([2, 2]), other.zeros([]), other.zeros([4, 4])],
+      modules: [new other.ReLU(), new other.Linear(4, 4)],
+    }
+    otherWitness.end([otherWitness.generator])
+    witness.begin()
+    this.dead = { tensor: gpt.zeros([4]), module: new gpt.Linear(4, 4) }
+    this.dead.tensor.dispose()
+    this.dead.module.dispose()
+    this.keep(gpt.tensor([[1, -2, 3, 4], [0.5, 0, -0, 1e-3]]))
+    this.keep(gpt.tensor([1, 2, 3, 4]))
+    this.keep(gpt.tensor(2))
+    witness.end([witness.generator])
+  }
+
+  static async make() {
+    const [one, two] = await takeInstances()
+    return new World(one, two)
+  }
+
+  /** @param {number} i @returns {Tensor} */
+  tensor(i) {
+    return this.tensors[i % this.tensors.length]
+  }
+
+  /** @param {number} i @returns {any} */
+  module(i) {
+    return this.modules[i % this.modules.length]
+  }
+
+  /** @param {unknown} object @returns {number} */
+  id(object) {
+    if (typeof object !== 'object' || object === null) return 0
+    const known = this.#ids.get(object)
+    if (known !== undefined) return known
+    this.#ids.set(object, this.#nextId)
+    return this.#nextId++
+  }
+
+  /**
+   * Keeps what a call returned, so that later calls use it.
+   *
+   * @param {any} value
+   */
+  keep(value) {
+    const { gpt } = this
+    if (typeof value === 'function') this.stops.push(value)
+    if (typeof value !== 'object' || value === null) return
+    if (value instanceof Uint8Array) this.files.push(value)
+    else if (isModule(value)) add(this.modules, value)
+    else if (value instanceof gpt.SGD || value instanceof gpt.AdamW) add(this.optimizers, value)
+    else if (typeof value.backward === 'function') add(this.losses, value)
+    else if (this.#isTensor(value)) add(this.tensors, value)
+    else if (Array.isArray(value)) value.forEach((item) => this.keep(item))
+    else if (Object.getPrototypeOf(value) === Object.prototype) Object.values(value).forEach((item) => this.keep(item))
+  }
+
+  /** Drops what is disposed, and disposes the oldest where there are too many. */
+  tidy() {
+    this.witness.begin()
+    this.tensors = this.tensors.filter((tensor) => !tensor.disposed)
+    for (const kind of /** @type {const} */ (['tensors', 'modules', 'optimizers', 'losses', 'files'])) {
+      const list = /** @type {any[]} */ (this[kind])
+      while (list.length > MOST[kind]) {
+        const [oldest] = list.splice(kind === 'tensors' ? 3 : 0, 1)
+        if (kind !== 'files') dispose(oldest)
+      }
+    }
+    if (this.tensors.length === 0) this.keep(this.gpt.ones([2, 4]))
+    this.witness.end([])
+  }
+
+  /** Every tensor that the run can reach. @returns {Set<Tensor>} */
+  reachable() {
+    /** @type {Set<Tensor>} */
+    const found = new Set(this.tensors)
+    for (const module of this.modules) for (const tensor of tensorsOf(module)) found.add(tensor)
+    for (const optimizer of this.optimizers) {
+      for (const tensor of tensorsOf(optimizer)) found.add(tensor)
+      for (const tensor of optimizer.parameters) found.add(tensor)
+    }
+    for (const tensor of [...found]) if (tensor.grad) found.add(tensor.grad)
+    return found
+  }
+
+  /**
+   * What an error must leave as it was, beside the bytes of the heap.
+   *
+   * @returns {string}
+   */
+  state() {
+    const ofTensor = (/** @type {Tensor} */ tensor) =>
+      `${this.id(tensor)}${tensor.disposed ? 'x' : ''}[${tensor.shape}]${tensor.size}g${this.id(tensor.grad)}`
+    /** @type {string[]} */
+    const lines = this.tensors.map(ofTensor)
+    for (const module of this.modules) {
+      for (const part of partsOf(module)) {
+        const properties = Object.entries(part).map(([name, value]) => `${name}=${this.#text(value)}`)
+        lines.push(`${this.id(part)} ${properties}`)
+      }
+      lines.push(tensorsOf(module).map(ofTensor).join())
+    }
+    for (const optimizer of this.optimizers) {
+      lines.push(`${this.id(optimizer)} lr=${String(optimizer.lr)} ${tensorsOf(optimizer).map(ofTensor)}`)
+    }
+    return lines.join('\n')
+  }
+
+  /** Checks what holds at any time: a live tensor has its place, and the other instance is as it was. */
+  checkPlaces() {
+    for (const tensor of this.reachable()) if (!tensor.disposed) this.witness.checkPlace(tensor)
+  }
+
+  /**
+   * @param {Code} code
+   * @param {any} [receiver] whose method is to be called
+   * @returns {any} the value
+   */
+  decode(code, receiver) {
+    if (typeof code !== 'object' || code === null) return code
+    if (Array.isArray(code)) return code.map((item) => this.decode(item, receiver))
+    const { $: kind, i = 0 } = code
+    switch (kind) {
+      case 'strange':
+        return this.#strangeValue(code.name, i)
+      case 'tensor':
+        return this.tensor(i)
+      case 'grad':
+        return this.tensor(i).grad
+      case 'module':
+        return this.module(i) ?? null
+      case 'input':
+        return this.#inputOf(receiver, i)
+      case 'dy':
+        return this.#gradientFor(receiver, i)
+      case 'parameters': {
+        const parameters = isModule(this.module(i)) ? tensorsOf(this.module(i)) : []
+        return parameters.length > 0 ? parameters : [this.tensor(i)]
+      }
+      case 'dict':
+        return this.#dictFor(receiver, i)
+      case 'file':
+        return this.#file(code)
+      case 'typed':
+        return new (/** @type {any} */ (globalThis)[code.type])(code.values)
+      case 'options':
+        return this.#options(code, receiver)
+      case 'listener':
+        return this.#listener(code.name, i)
+      case 'fn':
+        return this.#function(code.name, i)
+      default:
+        throw new Error(`no value of kind ${kind}`)
+    }
+  }
+
+  /** Frees everything, and checks that nothing is left. */
+  finish() {
+    const { witness, otherWitness } = this
+    otherWitness.end([])
+    witness.begin()
+    for (const stop of this.stops) stop()
+    for (const list of [this.losses, this.optimizers, this.modules, this.tensors]) list.forEach(dispose)
+    for (const tensor of this.reachable()) tensor.dispose()
+    witness.end([])
+    otherWitness.begin()
+    for (const item of [...this.others.modules, ...this.others.tensors]) dispose(item)
+    otherWitness.end([])
+    for (const { blocks } of [witness, otherWitness]) {
+      if (blocks.size > 0 && !this.tampered) {
+        throw new Finding(`${blocks.size} blocks of ${[...blocks.values()]} bytes are still in use at the end`)
+      }
+      if (blocks.size > 0) instances = null
+    }
+    if (witness.size > 3 * MIB) instances = null
+  }
+
+  /** After a finding the next run gets new instances. */
+  static discard() {
+    instances = null
+  }
+
+  /**
+   * @param {unknown} error that a call threw
+   * @throws {Finding} unless the package may throw it
+   */
+  static checkError(error) {
+    if (error instanceof Mine) return
+    if (error instanceof Finding) throw error
+    if (!(error instanceof GptLayersError)) {
+      const text = error instanceof Error ? error.stack?.split('\n').slice(0, 6).join('\n') : String(error)
+      throw new Finding(`threw what is not a GptLayersError: ${text}`, { cause: error })
+    }
+    if (!CODES.has(error.code)) throw new Finding(`threw ${error.code}: ${error.message}`, { cause: error })
+    if (typeof error.message !== 'string' || error.message.length > 1000) {
+      throw new Finding(`threw a message of ${error.message.length} characters: ${error.message.slice(0, 200)}`)
+    }
+  }
+
+  /** @param {any} value */
+  #isTensor(value) {
+    return Object.getPrototypeOf(value) === Object.getPrototypeOf(this.dead.tensor)
+  }
+
+  /** @param {unknown} value */
+  #text(value) {
+    if (Array.isArray(value)) return `[${value.map((item) => this.id(item) || String(item))}]`
+    if (typeof value === 'object' && value !== null) return String(this.id(value))
+    return String(value)
+  }
+
+  /** @param {string} name @param {number} i */
+  #strangeValue(name, i) {
+    if (/proxyOfModule/.test(name) && this.modules.length === 0) return null
+    return STRANGE[name](this, i)
+  }
+
+  /** @param {any} module @param {number} i a value that its forward takes */
+  #inputOf(module, i) {
+    if (!isModule(module)) return this.tensor(i)
+    const leading = [[], [1], [2], [3], [2, 3], [2, 1, 2], [0], [2, 0]][i % 8]
+    const count = module.numEmbeddings ?? module.vocabSize
+    if (Number.isInteger(count) && count > 0) {
+      const indices = [[0], [0, count - 1], [[0, 1 % count], [0, 0]], [], [[[0]]]][i % 5]
+      if (i % 7 === 0) return this.#made(() => this.gpt.tensor(indices))
+      return i % 7 === 1 ? new Int32Array([0, count - 1]) : indices
+    }
+    const [first] = [module.layers ?? []].flat()
+    const { inFeatures, nx, embDim, numFeatures } = isModule(first) && !module.embDim ? first : module
+    const features = [inFeatures, nx, embDim, numFeatures].find((size) => Number.isInteger(size) && size < 100) ?? 4
+    return this.#made(() => this.gpt.randn([...leading, features]))
+  }
+
+  /** @param {any} module @param {number} i */
+  #gradientFor(module, i) {
+    const shape = this.outputs.get(module)
+    return shape === undefined ? this.tensor(i) : this.#made(() => this.gpt.randn(shape))
+  }
+
+  /** @param {any} receiver @param {number} i a state dict that fits or nearly fits */
+  #dictFor(receiver, i) {
+    const own = stateOf(receiver) ?? stateOf(this.module(i)) ?? { x: this.tensor(i) }
+    /** @type {Record<string, any>} */
+    const dict = { ...own }
+    const names = Object.keys(dict)
+    const name = names[i % Math.max(names.length, 1)] ?? 'x'
+    if (i % 5 === 1) delete dict[name]
+    if (i % 5 === 2) dict[name] = this.tensor(i)
+    if (i % 5 === 3) dict[['weight', 'x', '__proto__x', 'state.0.step'][i % 4]] = this.tensor(i)
+    if (i % 5 === 4) dict[name] = this.#strangeValue(['otherTensor', 'proxyOfTensor', 'text', 'deadTensor'][i % 4], i)
+    return dict
+  }
+
+  /** @param {Code} code */
+  #file({ i = 0, at = -1, value = 0 }) {
+    const file = this.files[i % Math.max(this.files.length, 1)] ?? new Uint8Array(i)
+    if (at < 0) return file
+    const changed = file.slice()
+    changed[at % Math.max(changed.length, 1)] = value
+    return changed
+  }
+
+  /** @param {Code} code @param {any} receiver */
+  #options({ entries, changing = false }, receiver) {
+    const options = {}
+    for (const [name, code] of entries) {
+      const value = this.decode(code, receiver)
+      let reads = 0
+      const descriptor = changing
+        ? { get: () => (reads++ === 0 ? value : 1000) }
+        : { value, writable: true }
+      Object.defineProperty(options, name, { ...descriptor, enumerable: true, configurable: true })
+    }
+    return options
+  }
+
+  /** @param {string} name @param {number} i a function for onForward */
+  #listener(name, i) {
+    return (/** @type {any} */ event) => this.#inside(() => {
+      const { module, output, input } = event
+      this.chaotic ||= name !== 'quiet' && name !== 'throws' && name !== 'reads'
+      switch (name) {
+        case 'quiet':
+          return
+        case 'throws':
+          throw new Mine()
+        case 'reads':
+          return void [String(output), event.name, Object.keys(event)]
+        case 'keeps':
+          return this.keep(output.clone())
+        case 'disposes':
+          return [output, input, module][i % 3]?.dispose?.()
+        case 'forwards':
+          return this.keep(module.forward(input))
+        case 'backwards':
+          return this.keep(module.backward(output))
+        case 'evaluates':
+          return void (i % 2 ? module.eval() : module.train())
+        case 'listens':
+          return this.keep(module.onForward(this.#listener(['quiet', 'throws', 'listens'][i % 3], i + 1)))
+        case 'stops':
+          return this.stops.forEach((stop) => stop())
+        case 'releases':
+          return module.release()
+        case 'writes':
+          return void output.data?.fill(i)
+      }
+    })
+  }
+
+  /** @param {string} name @param {number} i a function for scope */
+  #function(name, i) {
+    const { gpt } = this
+    return () => this.#inside(() => {
+      switch (name) {
+        case 'tensor':
+          return gpt.ones([2])
+        case 'nothing':
+          return void gpt.ones([3])
+        case 'throws':
+          gpt.ones([3])
+          throw new Mine()
+        case 'many':
+          return { a: gpt.zeros([1]), b: [gpt.ones([2])], c: new Map([['d', gpt.ones([1])]]) }
+        case 'layer':
+          return new gpt.Linear(2, 3)
+        case 'nested':
+          return gpt.scope(() => gpt.scope(() => gpt.ones([4])))
+        case 'promise':
+          gpt.ones([1])
+          return Promise.resolve(1)
+        case 'strange':
+          return this.#strangeValue(Object.keys(STRANGE)[i % Object.keys(STRANGE).length], i)
+        case 'given':
+          return this.tensor(i)
+      }
+    })
+  }
+
+  /**
+   * Runs a function that the package calls back. One that calls the package again is not called again by that.
+   *
+   * @template T
+   * @param {() => T} fn
+   */
+  #inside(fn) {
+    if (this.depth >= 2) return undefined
+    this.depth++
+    try {
+      return fn()
+    } finally {
+      this.depth--
+    }
+  }
+
+  /** @param {() => Tensor} make a tensor that later calls use, too */
+  #made(make) {
+    const tensor = make()
+    this.keep(tensor)
+    return tensor
+  }
+}
+
+/** @param {any[]} list @param {any} value */
+function add(list, value) {
+  if (!list.includes(value)) list.push(value)
+}
+
+/** @param {any} object of the package, perhaps with parts that the fuzzer replaced */
+function dispose(object) {
+  try {
+    object.dispose()
+  } catch (error) {
+    World.checkError(error)
+  }
+}
+
+/** @param {any} object @returns {Record<string, Tensor> | undefined} */
+function stateOf(object) {
+  try {
+    return object.stateDict()
+  } catch {
+    return undefined
+  }
+}
+
+/** @param {any} object a layer or an optimizer @returns {Tensor[]} */
+const tensorsOf = (object) => Object.values(stateOf(object) ?? {})
+
+/** @param {any} module @returns {any[]} the layer and those inside, each once */
+export function partsOf(module) {
+  const found = new Set([module])
+  for (const part of found) {
+    for (const value of Object.values(part).flat()) if (isModule(value)) found.add(value)
+  }
+  return [...found]
+}
+
+/** @param {Witness} witness @param {Iterable<Tensor>} tensors @returns {Range[]} */
+export const rangesOf = (witness, tensors) =>
+  [...tensors].filter(({ disposed }) => !disposed).map((tensor) => witness.rangeOf(tensor))
