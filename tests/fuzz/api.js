@@ -102,8 +102,8 @@ const config = (needed, optional) =>
       .tuple(fc.record(needed), options(optional))
       .map(([given, more]) => ({
         $: 'options',
-        entries: [...Object.entries(given), ...(more?.entries ?? [])],
-        changing: more?.changing ?? false,
+        entries: [...Object.entries(given), ...(Array.isArray(more?.entries) ? more.entries : [])],
+        changing: more?.changing === true,
       })),
   )
 
@@ -516,8 +516,6 @@ function take(world, { op, on = 0, args: codes = [], failAt = 0, polluted = fals
   } catch (error) {
     World.checkError(error) // such as MEMORY
     return
-  } finally {
-    witness.end([witness.generator])
   }
   world.tampered ||= operation.tampers ?? false
   world.chaotic = false
@@ -526,7 +524,7 @@ function take(world, { op, on = 0, args: codes = [], failAt = 0, polluted = fals
   const blocks = new Map(witness.blocks)
   const writable = () => rangesOf(witness, operation.writes?.(world, receiver, args) ?? [])
   const ranges = writable()
-  witness.begin(failAt)
+  witness.failFrom(failAt)
   /** @type {{ result: any } | { error: unknown }} */
   let outcome
   if (polluted) Object.defineProperty(Object.prototype, 'polluted', POLLUTION)

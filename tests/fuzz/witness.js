@@ -90,11 +90,16 @@ export class Witness {
     return this.#wasm.buffer.byteLength
   }
 
-  /** Starts a call. @param {number} [failAt] */
-  begin(failAt = 0) {
+  /** Starts to watch. */
+  begin() {
+    this.#touched = []
+    this.failFrom(0)
+  }
+
+  /** @param {number} failAt which allocation from now on fails; 0 for none */
+  failFrom(failAt) {
     this.allocations = 0
     this.failAt = failAt
-    this.#touched = []
   }
 
   /**

@@ -117,12 +117,12 @@ export class World {
     else if (typeof value.backward === 'function') add(this.losses, value)
     else if (this.#isTensor(value)) add(this.tensors, value)
     else if (Array.isArray(value)) value.forEach((item) => this.keep(item))
+    else if (value instanceof Map) value.forEach((item) => this.keep(item))
     else if (Object.getPrototypeOf(value) === Object.prototype) Object.values(value).forEach((item) => this.keep(item))
   }
 
   /** Drops what is disposed, and disposes the oldest where there are too many. */
   tidy() {
-    this.witness.begin()
     this.tensors = this.tensors.filter((tensor) => !tensor.disposed)
     for (const kind of /** @type {const} */ (['tensors', 'modules', 'optimizers', 'losses', 'files'])) {
       const list = /** @type {any[]} */ (this[kind])
@@ -132,20 +132,28 @@ export class World {
       }
     }
     if (this.tensors.length === 0) this.keep(this.gpt.ones([2, 4]))
-    this.witness.end([])
   }
 
   /** Every tensor that the run can reach. @returns {Set<Tensor>} */
   reachable() {
     /** @type {Set<Tensor>} */
     const found = new Set(this.tensors)
-    for (const module of this.modules) for (const tensor of tensorsOf(module)) found.add(tensor)
+    for (const module of this.modules) for (const tensor of this.tensorsIn(module)) found.add(tensor)
     for (const optimizer of this.optimizers) {
       for (const tensor of tensorsOf(optimizer)) found.add(tensor)
-      for (const tensor of optimizer.parameters) found.add(tensor)
+      for (const tensor of optimizer.parameters) if (this.#isTensor(tensor)) found.add(tensor)
     }
     for (const tensor of [...found]) if (tensor.grad) found.add(tensor.grad)
     return found
+  }
+
+  /** @param {any} module @returns {Tensor[]} those in its properties and inside, read without its getters */
+  tensorsIn(module) {
+    return partsOf(module).flatMap((part) =>
+      Object.values(Object.getOwnPropertyDescriptors(part)).flatMap(({ value }) =>
+        typeof value === 'object' && value !== null && this.#isTensor(value) ? [value] : [],
+      ),
+    )
   }
 
   /**
@@ -160,10 +168,11 @@ export class World {
     const lines = this.tensors.map(ofTensor)
     for (const module of this.modules) {
       for (const part of partsOf(module)) {
-        const properties = Object.entries(part).map(([name, value]) => `${name}=${this.#text(value)}`)
-        lines.push(`${this.id(part)} ${properties}`)
+        // Not by reading: a getter may be the fuzzer's own.
+        const properties = Object.entries(Object.getOwnPropertyDescriptors(part))
+        lines.push(`${this.id(part)} ${properties.map(([name, { value }]) => `${name}=${this.#text(value)}`)}`)
       }
-      lines.push(tensorsOf(module).map(ofTensor).join())
+      lines.push(this.tensorsIn(module).map(ofTensor).join())
     }
     for (const optimizer of this.optimizers) {
       lines.push(`${this.id(optimizer)} lr=${String(optimizer.lr)} ${tensorsOf(optimizer).map(ofTensor)}`)
@@ -199,7 +208,7 @@ export class World {
       case 'dy':
         return this.#gradientFor(receiver, i)
       case 'parameters': {
-        const parameters = isModule(this.module(i)) ? tensorsOf(this.module(i)) : []
+        const parameters = isModule(this.module(i)) ? this.tensorsIn(this.module(i)) : []
         return parameters.length > 0 ? parameters : [this.tensor(i)]
       }
       case 'dict':
@@ -252,6 +261,8 @@ export class World {
   static checkError(error) {
     if (error instanceof Mine) return
     if (error instanceof Finding) throw error
+    // The engine's own error about the fuzzer's object, which nobody can ask anything.
+    if (error instanceof TypeError && /revoked/.test(error.message)) return
     if (!(error instanceof GptLayersError)) {
       const text = error instanceof Error ? error.stack?.split('\n').slice(0, 6).join('\n') : String(error)
       throw new Finding(`threw what is not a GptLayersError: ${text}`, { cause: error })
@@ -287,19 +298,23 @@ export class World {
     const count = module.numEmbeddings ?? module.vocabSize
     if (Number.isInteger(count) && count > 0) {
       const indices = [[0], [0, count - 1], [[0, 1 % count], [0, 0]], [], [[[0]]]][i % 5]
-      if (i % 7 === 0) return this.#made(() => this.gpt.tensor(indices))
+      if (i % 7 === 0) {
+        const tensor = this.gpt.tensor(indices)
+        this.keep(tensor)
+        return tensor
+      }
       return i % 7 === 1 ? new Int32Array([0, count - 1]) : indices
     }
     const [first] = [module.layers ?? []].flat()
     const { inFeatures, nx, embDim, numFeatures } = isModule(first) && !module.embDim ? first : module
     const features = [inFeatures, nx, embDim, numFeatures].find((size) => Number.isInteger(size) && size < 100) ?? 4
-    return this.#made(() => this.gpt.randn([...leading, features]))
+    return this.#made([...leading, features])
   }
 
   /** @param {any} module @param {number} i */
   #gradientFor(module, i) {
     const shape = this.outputs.get(module)
-    return shape === undefined ? this.tensor(i) : this.#made(() => this.gpt.randn(shape))
+    return shape === undefined ? this.tensor(i) : this.#made(shape)
   }
 
   /** @param {any} receiver @param {number} i a state dict that fits or nearly fits */
@@ -418,9 +433,11 @@ export class World {
     }
   }
 
-  /** @param {() => Tensor} make a tensor that later calls use, too */
-  #made(make) {
-    const tensor = make()
+  /** @param {readonly number[]} shape @returns {Tensor} one that later calls use, too */
+  #made(shape) {
+    const tensor = this.gpt.zeros(shape)
+    const { data } = tensor
+    for (let i = 0; i < data.length; i++) data[i] = Math.fround(Math.sin(i + 1))
     this.keep(tensor)
     return tensor
   }
@@ -456,7 +473,9 @@ const tensorsOf = (object) => Object.values(stateOf(object) ?? {})
 export function partsOf(module) {
   const found = new Set([module])
   for (const part of found) {
-    for (const value of Object.values(part).flat()) if (isModule(value)) found.add(value)
+    for (const { value } of Object.values(Object.getOwnPropertyDescriptors(part))) {
+      for (const item of Array.isArray(value) && value.length < 10 ? value : [value]) if (isModule(item)) found.add(item)
+    }
   }
   return [...found]
 }
