@@ -549,6 +549,7 @@ function take(world, { op, on = 0, args: codes = [], failAt = 0, polluted = fals
       throw new Finding(`returned although allocation ${failAt} failed`)
     }
     const { result } = outcome
+    if (op === 'module.onForward') world.stops.push(result)
     world.keep(result)
     if (op === 'module.forward') {
       const output = result?.output ?? result

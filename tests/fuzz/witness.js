@@ -45,7 +45,7 @@ export class Witness {
   #allocate
   #free
   /** @type {WebAssembly.Memory} */ #wasm
-  /** The first byte behind what load() allocated. */ #base
+  /** @type {Range} */ #scratch
   #copy
   /** Where blocks lay since `begin`. @type {Range[]} */ #touched = []
   /** The bytes asked for, of every block made since the witness came, by address. @type {Map<number, number>} */
@@ -64,9 +64,10 @@ export class Witness {
     const first = this.#allocate.call(this.#memory, 'witness', ALIGNMENT)
     this.#free.call(this.#memory, first)
     const heap = aligned(Number(gpt.exports.__heap_base.value))
-    /** What load() allocated: the generator's state. @type {Range} */
-    this.generator = { begin: heap, end: first }
-    this.#base = heap
+    /** The generator's state, which load() allocates first. @type {Range} */
+    this.generator = { begin: heap, end: heap + gpt.exports.gpt_random_size() }
+    /** What else load() allocates: scratch memory. */
+    this.#scratch = { begin: this.generator.end, end: first }
     this.#copy = Buffer.from(new Uint8Array(this.#wasm.buffer))
     this.#memory.allocate = (/** @type {string} */ where, /** @type {number} */ bytes) => this.#make(where, bytes)
     this.#memory.free = (/** @type {number} */ address) => this.#end(address)
@@ -115,8 +116,8 @@ export class Witness {
       this.#copy = Buffer.concat([this.#copy, Buffer.alloc(buffer.byteLength - this.#copy.length)])
     }
     const now = Buffer.from(buffer)
-    const ranges = [...this.#touched, ...allowed].sort((a, b) => a.begin - b.begin)
-    let from = this.#base
+    const ranges = [...this.#touched, this.#scratch, ...allowed].sort((a, b) => a.begin - b.begin)
+    let from = this.generator.begin
     const compare = (/** @type {number} */ to) => {
       if (from >= to || this.#copy.compare(now, from, to, from, to) === 0) return
       let at = from

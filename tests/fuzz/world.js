@@ -109,7 +109,6 @@ export class World {
    */
   keep(value) {
     const { gpt } = this
-    if (typeof value === 'function') this.stops.push(value)
     if (typeof value !== 'object' || value === null) return
     if (value instanceof Uint8Array) this.files.push(value)
     else if (isModule(value)) add(this.modules, value)
@@ -131,7 +130,10 @@ export class World {
         if (kind !== 'files') dispose(oldest)
       }
     }
-    if (this.tensors.length === 0) this.keep(this.gpt.ones([2, 4]))
+    if (this.tensors.length > 0) return
+    this.witness.begin()
+    this.keep(this.gpt.ones([2, 4]))
+    this.witness.end([])
   }
 
   /** Every tensor that the run can reach. @returns {Set<Tensor>} */
@@ -261,8 +263,8 @@ export class World {
   static checkError(error) {
     if (error instanceof Mine) return
     if (error instanceof Finding) throw error
-    // The engine's own error about the fuzzer's object, which nobody can ask anything.
-    if (error instanceof TypeError && /revoked/.test(error.message)) return
+    // The engine's own error about an object or a property of the fuzzer.
+    if (error instanceof TypeError && /revoked|has only a getter/.test(error.message)) return
     if (!(error instanceof GptLayersError)) {
       const text = error instanceof Error ? error.stack?.split('\n').slice(0, 6).join('\n') : String(error)
       throw new Finding(`threw what is not a GptLayersError: ${text}`, { cause: error })
@@ -275,7 +277,12 @@ export class World {
 
   /** @param {any} value */
   #isTensor(value) {
-    return Object.getPrototypeOf(value) === Object.getPrototypeOf(this.dead.tensor)
+    try {
+      // A Proxy has the prototype, too, but refuses to be asked.
+      return Object.getPrototypeOf(value) === Object.getPrototypeOf(this.dead.tensor) && value.disposed !== undefined
+    } catch {
+      return false
+    }
   }
 
   /** @param {unknown} value */
@@ -377,7 +384,7 @@ export class World {
         case 'evaluates':
           return void (i % 2 ? module.eval() : module.train())
         case 'listens':
-          return this.keep(module.onForward(this.#listener(['quiet', 'throws', 'listens'][i % 3], i + 1)))
+          return void this.stops.push(module.onForward(this.#listener(['quiet', 'throws', 'listens'][i % 3], i + 1)))
         case 'stops':
           return this.stops.forEach((stop) => stop())
         case 'releases':
