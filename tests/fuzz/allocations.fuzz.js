@@ -1,4 +1,5 @@
-// Fails every allocation in turn, see allocations.js: node tests/fuzz/allocations.fuzz.js --seed N --minutes M
+// Fails every allocation in turn, see allocations.js:
+// node tests/fuzz/allocations.fuzz.js --seed N --minutes M
 
 import { fuzz } from './allocations.js'
 import { main } from './cli.js'
@@ -7,7 +8,10 @@ import { main } from './cli.js'
 async function batch(seed) {
   const { count, findings } = await fuzz(seed, 1 + (seed % 2))
   if (findings.length === 0) return { count, finding: null }
-  return { count, finding: `${findings.join('\n')}\nreplay: node tests/fuzz/allocations.fuzz.js --replay ${seed}` }
+  return {
+    count,
+    finding: `${findings.join('\n')}\nreplay: node tests/fuzz/allocations.fuzz.js --replay ${seed}`,
+  }
 }
 
 await main({

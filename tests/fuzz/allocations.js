@@ -30,7 +30,11 @@ import { Finding, generatorState, Witness } from './witness.js'
 
 /** @typedef {{ rows: number, dim: number }} Sizes */
 
-/** @param {Random} random @param {number} threads @returns {Sizes} large enough that threads share the calls */
+/**
+ * @param {Random} random
+ * @param {number} threads
+ * @returns {Sizes} large enough that threads share the calls
+ */
 const sizesOf = (random, threads) =>
   threads > 1 ? { rows: 160 + random(32), dim: 64 } : { rows: 1 + random(5), dim: 4 * (1 + random(2)) }
 
@@ -40,17 +44,47 @@ const sizesOf = (random, threads) =>
  * @type {Record<string, (gpt: Gpt, sizes: Sizes) => { layer: () => any, input: () => any }>}
  */
 const LAYERS = {
-  Linear: (gpt, { rows, dim }) => ({ layer: () => new gpt.Linear(dim, dim + 1), input: () => gpt.randn([rows, dim]) }),
-  Conv1D: (gpt, { rows, dim }) => ({ layer: () => new gpt.Conv1D(dim + 1, dim), input: () => gpt.randn([rows, dim]) }),
-  ReLU: (gpt, { rows, dim }) => ({ layer: () => new gpt.ReLU(), input: () => gpt.randn([8 * rows, 4 * dim]) }),
+  Linear: (gpt, { rows, dim }) => ({
+    layer: () => new gpt.Linear(dim, dim + 1),
+    input: () => gpt.randn([rows, dim]),
+  }),
+  Conv1D: (gpt, { rows, dim }) => ({
+    layer: () => new gpt.Conv1D(dim + 1, dim),
+    input: () => gpt.randn([rows, dim]),
+  }),
+  ReLU: (gpt, { rows, dim }) => ({
+    layer: () => new gpt.ReLU(),
+    input: () => gpt.randn([8 * rows, 4 * dim]),
+  }),
   GELU: (gpt, { rows, dim }) => ({ layer: () => new gpt.GELU(), input: () => gpt.randn([rows, 4 * dim]) }),
-  LayerNorm: (gpt, { rows, dim }) => ({ layer: () => new gpt.LayerNorm(4 * dim), input: () => gpt.randn([2 * rows, 4 * dim]) }),
-  BatchNorm: (gpt, { rows, dim }) => ({ layer: () => new gpt.BatchNorm(4 * dim), input: () => gpt.randn([2 * rows, 4 * dim]) }),
-  RMSNorm: (gpt, { rows, dim }) => ({ layer: () => new gpt.RMSNorm(4 * dim), input: () => gpt.randn([2 * rows, 4 * dim]) }),
-  Dropout: (gpt, { rows, dim }) => ({ layer: () => new gpt.Dropout(0.5), input: () => gpt.randn([2 * rows, 4 * dim]) }),
-  Embedding: (gpt, { rows, dim }) => ({ layer: () => new gpt.Embedding(5, 8 * dim), input: () => new Array(4 * rows).fill(3) }),
-  Softmax: (gpt, { rows, dim }) => ({ layer: () => new gpt.Softmax(), input: () => gpt.randn([rows, 4 * dim]) }),
-  FeedForward: (gpt, { rows, dim }) => ({ layer: () => new gpt.FeedForward({ embDim: dim }), input: () => gpt.randn([rows, dim]) }),
+  LayerNorm: (gpt, { rows, dim }) => ({
+    layer: () => new gpt.LayerNorm(4 * dim),
+    input: () => gpt.randn([2 * rows, 4 * dim]),
+  }),
+  BatchNorm: (gpt, { rows, dim }) => ({
+    layer: () => new gpt.BatchNorm(4 * dim),
+    input: () => gpt.randn([2 * rows, 4 * dim]),
+  }),
+  RMSNorm: (gpt, { rows, dim }) => ({
+    layer: () => new gpt.RMSNorm(4 * dim),
+    input: () => gpt.randn([2 * rows, 4 * dim]),
+  }),
+  Dropout: (gpt, { rows, dim }) => ({
+    layer: () => new gpt.Dropout(0.5),
+    input: () => gpt.randn([2 * rows, 4 * dim]),
+  }),
+  Embedding: (gpt, { rows, dim }) => ({
+    layer: () => new gpt.Embedding(5, 8 * dim),
+    input: () => new Array(4 * rows).fill(3),
+  }),
+  Softmax: (gpt, { rows, dim }) => ({
+    layer: () => new gpt.Softmax(),
+    input: () => gpt.randn([rows, 4 * dim]),
+  }),
+  FeedForward: (gpt, { rows, dim }) => ({
+    layer: () => new gpt.FeedForward({ embDim: dim }),
+    input: () => gpt.randn([rows, dim]),
+  }),
   Attention: (gpt, { rows, dim }) => ({
     layer: () => new gpt.Attention({ embDim: dim, nHeads: 2, contextLength: rows, dropRate: 0.1 }),
     input: () => gpt.randn([rows, dim]),
@@ -60,10 +94,23 @@ const LAYERS = {
     input: () => gpt.randn([rows, dim]),
   }),
   Sequential: (gpt, { rows, dim }) => ({
-    layer: () => gpt.scope(() => new gpt.Sequential(new gpt.Dropout(0.1), new gpt.BatchNorm(dim), new gpt.Linear(dim, dim), new gpt.ReLU(), new gpt.Linear(dim, 3))),
+    layer: () =>
+      gpt.scope(
+        () =>
+          new gpt.Sequential(
+            new gpt.Dropout(0.1),
+            new gpt.BatchNorm(dim),
+            new gpt.Linear(dim, dim),
+            new gpt.ReLU(),
+            new gpt.Linear(dim, 3),
+          ),
+      ),
     input: () => gpt.randn([rows + 1, dim]),
   }),
-  GPTModel: (gpt, { rows, dim }) => ({ layer: () => modelOf(gpt, { rows, dim }), input: () => new Array(rows).fill(2) }),
+  GPTModel: (gpt, { rows, dim }) => ({
+    layer: () => modelOf(gpt, { rows, dim }),
+    input: () => new Array(rows).fill(2),
+  }),
 }
 
 /** The classes that are no layers with a forward of their own. */
@@ -71,7 +118,15 @@ const NO_LAYERS = new Set(['Module', 'SGD', 'AdamW'])
 
 /** @param {Gpt} gpt @param {Sizes} sizes */
 const modelOf = (gpt, { rows, dim }) =>
-  new gpt.GPTModel({ vocabSize: 5, contextLength: rows, embDim: dim, nHeads: 2, nLayers: 2, dropRate: 0.1, tieWeights: true })
+  new gpt.GPTModel({
+    vocabSize: 5,
+    contextLength: rows,
+    embDim: dim,
+    nHeads: 2,
+    nLayers: 2,
+    dropRate: 0.1,
+    tieWeights: true,
+  })
 
 /** @type {Record<string, (x: Tensor, other: Tensor, square: Tensor) => unknown>} */
 const TENSOR_METHODS = {
@@ -162,16 +217,28 @@ function scenarios(gpt, sizes) {
   for (const name of /** @type {const} */ (['zeros', 'ones', 'randn', 'rand'])) {
     all[name] = () => ({ call: () => gpt[name]([rows, dim]), objects: [] })
   }
-  all.tensor = () => ({ call: () => gpt.tensor([[1, 2], [3, 4]]), objects: [] })
+  all.tensor = () => ({
+    call: () =>
+      gpt.tensor([
+        [1, 2],
+        [3, 4],
+      ]),
+    objects: [],
+  })
   all.loadSafetensors = () => {
     const bytes = gpt.saveSafetensors({ x: gpt.ones([3]), y: gpt.ones([rows]), z: gpt.ones([]) })
     return { call: () => gpt.loadSafetensors(bytes), objects: [] }
   }
-  all.scope = () => ({ call: () => gpt.scope(() => [gpt.ones([2]), gpt.randn([3]).add(gpt.ones([]))]), objects: [], isWhole: true })
+  all.scope = () => ({
+    call: () => gpt.scope(() => [gpt.ones([2]), gpt.randn([3]).add(gpt.ones([]))]),
+    objects: [],
+    isWhole: true,
+  })
   for (const kind of /** @type {const} */ (['crossEntropy', 'mse'])) {
     const make = () => {
       const [x, target] = [gpt.randn([8 * rows, dim]), gpt.zeros([8 * rows, dim])]
-      const loss = () => (kind === 'mse' ? gpt.mse(x, target) : gpt.crossEntropy(x, new Array(8 * rows).fill(1)))
+      const loss = () =>
+        kind === 'mse' ? gpt.mse(x, target) : gpt.crossEntropy(x, new Array(8 * rows).fill(1))
       return { objects: [x, target], loss }
     }
     all[kind] = () => {
@@ -189,7 +256,9 @@ function scenarios(gpt, sizes) {
       const layer = new gpt.Linear(dim, dim)
       layer.backward(layer.forward(gpt.randn([rows, dim])))
       const optimizer =
-        kind === 'SGD' ? new gpt.SGD(layer.parameters(), { lr: 0.1, momentum: 0.9 }) : new gpt.AdamW(layer.parameters())
+        kind === 'SGD'
+          ? new gpt.SGD(layer.parameters(), { lr: 0.1, momentum: 0.9 })
+          : new gpt.AdamW(layer.parameters())
       return { layer, optimizer }
     }
     for (const times of [1, 2]) {
@@ -204,7 +273,10 @@ function scenarios(gpt, sizes) {
       const other = make()
       other.optimizer.step()
       optimizer.step()
-      return { call: () => optimizer.loadStateDict(other.optimizer.stateDict()), objects: [layer, optimizer, other.optimizer] }
+      return {
+        call: () => optimizer.loadStateDict(other.optimizer.stateDict()),
+        objects: [layer, optimizer, other.optimizer],
+      }
     }
   }
   all.clipGradNorm = () => {
@@ -243,9 +315,13 @@ const buffersOf = (layer) =>
 function tensorsOf(value) {
   if (typeof value !== 'object' || value === null) return []
   if (typeof value.stateDict === 'function') {
-    return Object.entries(value.stateDict()).flatMap(([, tensor]) => [tensor, ...(tensor.grad ? [tensor.grad] : [])])
+    return Object.entries(value.stateDict()).flatMap(([, tensor]) => [
+      tensor,
+      ...(tensor.grad ? [tensor.grad] : []),
+    ])
   }
-  if ('byteOffset' in value && 'reshape' in value) return value.disposed ? [] : [value, ...(value.grad ? [value.grad] : [])]
+  if ('byteOffset' in value && 'reshape' in value)
+    return value.disposed ? [] : [value, ...(value.grad ? [value.grad] : [])]
   if (Array.isArray(value)) return value.flatMap(tensorsOf)
   return Object.getPrototypeOf(value) === Object.prototype ? Object.values(value).flatMap(tensorsOf) : []
 }
@@ -255,7 +331,8 @@ function bitsOf(values) {
   const hash = createHash('sha1')
   for (const value of values) {
     if (typeof value === 'number') hash.update(String(value))
-    for (const { shape, data } of tensorsOf(value)) hash.update(`[${shape}]`).update(new Uint8Array(data.slice().buffer))
+    for (const { shape, data } of tensorsOf(value))
+      hash.update(`[${shape}]`).update(new Uint8Array(data.slice().buffer))
   }
   return hash.digest('hex')
 }

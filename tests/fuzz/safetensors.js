@@ -1,5 +1,5 @@
-// The mutator of safetensors files: valid files, changed in their bytes and in the structure of their headers.
-// Each is read by `gpt.loadSafetensors` and by a layer's. For each file:
+// The mutator of safetensors files: valid files, changed in their bytes and in the structure of their
+// headers. Each is read by `gpt.loadSafetensors` and by a layer's. For each file:
 //
 // - The call returned, or threw a GptLayersError VALUE, UNSUPPORTED or TYPE (MEMORY where a tensor is large).
 // - After an error nothing is changed and nothing is left in memory.
@@ -28,6 +28,8 @@ class Raw {
 }
 
 /** @typedef {{ header: Pairs, data: Uint8Array }} File */
+/** @typedef {{ shape: number[], values: (number | bigint)[] }} Content of a tensor */
+/** @typedef {{ message: string, base: string, file: Uint8Array }} BadFile */
 /** @typedef {(n: number) => number} Random an integer from 0 to n - 1 */
 
 /** @param {number} seed @returns {Random} mulberry32, by Tommy Ettinger, public domain */
@@ -72,7 +74,11 @@ function half(bits, digits, bias) {
 /** @param {number[]} shape */
 const sizeOf = (shape) => shape.reduce((product, n) => product * n, 1)
 
-/** @param {[string, string, number[]][]} tensors name, dtype, shape @param {Pairs} [metadata] @returns {File} */
+/**
+ * @param {[string, string, number[]][]} tensors name, dtype, shape
+ * @param {Pairs} [metadata]
+ * @returns {File}
+ */
 function fileOf(tensors, metadata) {
   /** @type {[string, any][]} */
   const pairs = metadata ? [['__metadata__', metadata]] : []
@@ -80,7 +86,14 @@ function fileOf(tensors, metadata) {
   for (const [name, dtype, shape] of tensors) {
     const begin = at
     at += sizeOf(shape) * DTYPES[dtype].bytes
-    pairs.push([name, new Pairs([['dtype', dtype], ['shape', shape], ['data_offsets', [begin, at]]])])
+    pairs.push([
+      name,
+      new Pairs([
+        ['dtype', dtype],
+        ['shape', shape],
+        ['data_offsets', [begin, at]],
+      ]),
+    ])
   }
   const data = Uint8Array.from({ length: at }, (_, i) => (i % 8 < 2 ? (i * 7) % 5 : 0))
   return { header: new Pairs(pairs), data }
@@ -91,10 +104,31 @@ const GPT2 = { vocabSize: 3, contextLength: 2, embDim: 2, nHeads: 1, nLayers: 1,
 /** @type {Readonly<Record<string, () => File>>} */
 const BASES = {
   empty: () => fileOf([]),
-  layer: () => fileOf([['bias', 'F32', [2]], ['weight', 'F32', [2, 3]]], new Pairs([['format', 'pt']])),
+  layer: () =>
+    fileOf(
+      [
+        ['bias', 'F32', [2]],
+        ['weight', 'F32', [2, 3]],
+      ],
+      new Pairs([['format', 'pt']]),
+    ),
   dtypes: () => fileOf(Object.keys(DTYPES).map((dtype) => [dtype.toLowerCase(), dtype, [2]])),
-  shapes: () => fileOf([['single', 'F32', []], ['none', 'I64', [0, 4]], ['deep', 'F16', [1, 2, 1, 2]], ['ü"\\\n', 'U8', [1]]]),
-  metadata: () => fileOf([['x', 'F32', [1]]], new Pairs([['format', 'pt'], ['', ''], ['"', '\u2028']])),
+  shapes: () =>
+    fileOf([
+      ['single', 'F32', []],
+      ['none', 'I64', [0, 4]],
+      ['deep', 'F16', [1, 2, 1, 2]],
+      ['ü"\\\n', 'U8', [1]],
+    ]),
+  metadata: () =>
+    fileOf(
+      [['x', 'F32', [1]]],
+      new Pairs([
+        ['format', 'pt'],
+        ['', ''],
+        ['"', '\u2028'],
+      ]),
+    ),
   gpt2: () =>
     fileOf([
       ['h.0.attn.bias', 'U8', [1, 1, 2, 2]],
@@ -127,9 +161,14 @@ function write(value) {
   return JSON.stringify(value) ?? 'null'
 }
 
-/** @param {string | Uint8Array} header @param {Uint8Array} data @param {bigint} [length] @returns {Uint8Array} */
+/**
+ * @param {string} header
+ * @param {Uint8Array} data
+ * @param {bigint} [length] that the file states
+ * @returns {Uint8Array}
+ */
 function assemble(header, data, length) {
-  const text = typeof header === 'string' ? Buffer.from(header) : header
+  const text = Buffer.from(header)
   const file = new Uint8Array(8 + text.length + data.length)
   new DataView(file.buffer).setBigUint64(0, length ?? BigInt(text.length), true)
   file.set(text, 8)
@@ -140,13 +179,57 @@ function assemble(header, data, length) {
 // ---- Mutations
 
 const NUMBERS = [
-  0, 1, 2, 3, 4, 7, 8, 16, -1, 0.5, 1e2, 255, 2 ** 16, 2 ** 31, 2 ** 32, 2 ** 53 - 1, 2 ** 53, 1e300,
-  new Raw('-0'), new Raw('1e1'), new Raw('2.0'), new Raw('1e999'), new Raw('18446744073709551616'), new Raw('01'),
-  new Raw('0x2'), new Raw('NaN'),
+  0,
+  1,
+  2,
+  3,
+  4,
+  7,
+  8,
+  16,
+  -1,
+  0.5,
+  1e2,
+  255,
+  2 ** 16,
+  2 ** 31,
+  2 ** 32,
+  2 ** 53 - 1,
+  2 ** 53,
+  1e300,
+  new Raw('-0'),
+  new Raw('1e1'),
+  new Raw('2.0'),
+  new Raw('1e999'),
+  new Raw('18446744073709551616'),
+  new Raw('01'),
+  new Raw('0x2'),
+  new Raw('NaN'),
 ]
 const TEXTS = [
-  '', 'F32', 'F64', 'f32', 'F8_E4M3', 'I64', 'BOOL', 'C64', 'x', 'weight', 'bias', '__proto__', 'constructor',
-  'toString', '__metadata__', 'dtype', 'shape', 'data_offsets', '\u0000', '\ud800', 'a.b', '0', 'h.0.attn.bias',
+  '',
+  'F32',
+  'F64',
+  'f32',
+  'F8_E4M3',
+  'I64',
+  'BOOL',
+  'C64',
+  'x',
+  'weight',
+  'bias',
+  '__proto__',
+  'constructor',
+  'toString',
+  '__metadata__',
+  'dtype',
+  'shape',
+  'data_offsets',
+  '\u0000',
+  '\ud800',
+  'a.b',
+  '0',
+  'h.0.attn.bias',
 ]
 const NAMES = ['dtype', 'shape', 'data_offsets', '__metadata__', ...TEXTS]
 
@@ -169,11 +252,17 @@ function anything(random) {
     case 5:
       return new Raw('['.repeat(random(200)) + ']'.repeat(random(200)))
     case 6:
-      return new Raw(pick(random, ['', '}', '{', ',', '"', '"\\u00', '"\\x"', '/**/1', '\u0000', '"a\tb"', '1,2', 'nul']))
+      return new Raw(
+        pick(random, ['', '}', '{', ',', '"', '"\\u00', '"\\x"', '/**/1', '\u0000', '"a\tb"', '1,2', 'nul']),
+      )
     case 7:
       return random(50) ? 'y'.repeat(random(300)) : 'z'.repeat(1 << random(18))
     default:
-      return new Pairs([['dtype', pick(random, TEXTS)], ['shape', [pick(random, NUMBERS)]], ['data_offsets', [pick(random, NUMBERS), pick(random, NUMBERS)]]])
+      return new Pairs([
+        ['dtype', pick(random, TEXTS)],
+        ['shape', [pick(random, NUMBERS)]],
+        ['data_offsets', [pick(random, NUMBERS), pick(random, NUMBERS)]],
+      ])
   }
 }
 
@@ -267,7 +356,12 @@ export function draw(seed) {
   const kind = random(4)
   if (kind > 0) for (let i = 0; i < changes; i++) pick(random, STRUCTURAL)(parts, random)
   const text = pick(random, TEXTUAL)(write(parts.header), random)
-  const length = random(20) ? undefined : BigInt.asUintN(64, BigInt(text.length + random(9) - 4) + BigInt(random(3) && 1) * (1n << BigInt(random(64))))
+  const length = random(20)
+    ? undefined
+    : BigInt.asUintN(
+        64,
+        BigInt(text.length + random(9) - 4) + BigInt(random(3) && 1) * (1n << BigInt(random(64))),
+      )
   let file = assemble(text, parts.data, length)
   if (kind === 0) for (let i = 0; i < changes; i++) file = changeBytes(file, random)
   return { base, file }
@@ -304,8 +398,7 @@ function changeBytes(file, random) {
 
 /**
  * @param {Uint8Array} file
- * @returns {{ plain: boolean, tensors: Map<string, { shape: number[], values: (number | bigint)[] }> } | null}
- *   null where the file cannot be valid. plain: the header is written as JSON.stringify writes it, so no name
+ * @returns {{ plain: boolean, tensors: Map<string, Content> } | null} null where the file cannot be valid. plain: the header is written as JSON.stringify writes it, so no name
  *   is there twice
  */
 function understand(file) {
@@ -313,7 +406,9 @@ function understand(file) {
     const view = new DataView(file.buffer, file.byteOffset, file.length)
     const length = Number(view.getBigUint64(0, true))
     if (8 + length > file.length) return null
-    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(file.subarray(8, 8 + length))
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(
+      file.subarray(8, 8 + length),
+    )
     const header = JSON.parse(text)
     if (!text.startsWith('{')) return null
     const tensors = new Map()
@@ -326,11 +421,16 @@ function understand(file) {
     )
     for (const [name, { dtype, shape, data_offsets: offsets }] of sorted) {
       const { bytes, read } = DTYPES[dtype]
-      const counts = [shape, offsets].every((list) => list.every((/** @type {any} */ n) => Number.isSafeInteger(n) && n >= 0))
+      const counts = [shape, offsets].every((list) =>
+        list.every((/** @type {any} */ n) => Number.isSafeInteger(n) && n >= 0),
+      )
       if (!counts || offsets.length !== 2 || 8 + length + offsets[0] !== at) return null
       const count = sizeOf(shape)
       if (offsets[1] - offsets[0] !== count * bytes || 8 + length + offsets[1] > file.length) return null
-      tensors.set(name, { shape, values: Array.from({ length: count }, (_, i) => read(view, at + i * bytes)) })
+      tensors.set(name, {
+        shape,
+        values: Array.from({ length: count }, (_, i) => read(view, at + i * bytes)),
+      })
       at += count * bytes
     }
     if (at !== file.length) return null
@@ -347,7 +447,10 @@ const isExact = (value) => (typeof value === 'bigint' ? BigInt(Math.fround(Numbe
 
 const FLOAT_BITS = new DataView(new ArrayBuffer(4))
 /** @param {number} value @returns {number} its bits, NaN as one */
-const bitsOf = (value) => (FLOAT_BITS.setFloat32(0, Number.isNaN(value) ? NaN : value), FLOAT_BITS.getUint32(0))
+const bitsOf = (value) => (
+  FLOAT_BITS.setFloat32(0, Number.isNaN(value) ? NaN : value),
+  FLOAT_BITS.getUint32(0)
+)
 
 /** Reads files in one instance. */
 export class Reader {
@@ -396,7 +499,13 @@ export class Reader {
       const refused = /** @type {GptLayersError} */ (error)
       if (refused.code === 'MEMORY') return false
       const all = content && [...content.tensors.values()].flatMap(({ values }) => values).every(isExact)
-      const integers = content && [...content.tensors.values()].some(({ values }) => values.some((value) => typeof value === 'number' && Number.isInteger(value) && Math.abs(value) > 2 ** 24))
+      const integers =
+        content &&
+        [...content.tensors.values()].some(({ values }) =>
+          values.some(
+            (value) => typeof value === 'number' && Number.isInteger(value) && Math.abs(value) > 2 ** 24,
+          ),
+        )
       if (content?.plain && all && !integers) throw new Finding(`a valid file is refused: ${refused.message}`)
       return false
     }
@@ -404,7 +513,15 @@ export class Reader {
     if (content === null) throw new Finding('a file that is not valid was read')
     this.#compare(tensors, content.tensors)
     const again = gpt.loadSafetensors(gpt.saveSafetensors(tensors))
-    this.#compare(again, new Map(Object.entries(tensors).map(([name, { shape, data }]) => [name, { shape: [...shape], values: [...data] }])))
+    this.#compare(
+      again,
+      new Map(
+        Object.entries(tensors).map(([name, { shape, data }]) => [
+          name,
+          { shape: [...shape], values: [...data] },
+        ]),
+      ),
+    )
     for (const tensor of [...Object.values(tensors), ...Object.values(again)]) tensor.dispose()
     witness.end([])
     if (witness.blocks.size !== count) throw new Finding('reading left blocks')
@@ -429,7 +546,7 @@ export class Reader {
 
   /**
    * @param {Record<string, Tensor>} tensors
-   * @param {Map<string, { shape: number[], values: (number | bigint)[] }>} expected
+   * @param {Map<string, Content>} expected
    */
   #compare(tensors, expected) {
     if (String(Object.keys(tensors).sort()) !== String([...expected.keys()].sort())) {
@@ -437,7 +554,8 @@ export class Reader {
     }
     for (const [name, { shape, values }] of expected) {
       const { shape: actual, data } = tensors[name]
-      if (String(actual) !== String(shape)) throw new Finding(`${name}: shape [${actual}] instead of [${shape}]`)
+      if (String(actual) !== String(shape))
+        throw new Finding(`${name}: shape [${actual}] instead of [${shape}]`)
       values.forEach((value, i) => {
         if (bitsOf(data[i]) === bitsOf(Number(value))) return
         throw new Finding(`${name}: element ${i} is ${data[i]} instead of ${value}`)
@@ -491,13 +609,14 @@ async function shrink(file, base, finding) {
   const [kind] = finding.split(/[\d:]/)
   let best = file
   for (let step = best.length >> 1; step >= 1; step >>= 1) {
-    for (let at = 0; at + step <= best.length; ) {
+    for (let at = 0; at + step <= best.length;) {
       const less = Uint8Array.from([...best.subarray(0, at), ...best.subarray(at + step)])
       // The header's length follows what was removed from it.
       if (at >= 8 && less.length >= 8) {
         const view = new DataView(less.buffer)
         const length = view.getBigUint64(0, true)
-        if (BigInt(at) < 8n + length && length >= BigInt(step)) view.setBigUint64(0, length - BigInt(step), true)
+        if (BigInt(at) < 8n + length && length >= BigInt(step))
+          view.setBigUint64(0, length - BigInt(step), true)
       }
       if ((await examine(less, base))?.startsWith(kind)) best = less
       else at += step
@@ -511,7 +630,7 @@ async function shrink(file, base, finding) {
  *
  * @param {number} seed
  * @param {number} count
- * @returns {Promise<{ files: number, read: number, finding: { message: string, base: string, file: Uint8Array } | null }>}
+ * @returns {Promise<{ files: number, read: number, finding: BadFile | null }>}
  */
 export async function fuzz(seed, count) {
   let read = 0

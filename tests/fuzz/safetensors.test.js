@@ -7,7 +7,11 @@ import { countSteps } from './steps.js'
 
 test('no mutated file breaks a promise', async () => {
   const { read, finding } = await fuzz(1, 4000)
-  assert.equal(finding, null, finding ? `${finding.message}: ${Buffer.from(finding.file).toString('base64')}` : '')
+  assert.equal(
+    finding,
+    null,
+    finding ? `${finding.message}: ${Buffer.from(finding.file).toString('base64')}` : '',
+  )
   assert.ok(read > 400, `only ${read} of the files were valid`)
 })
 
@@ -22,7 +26,11 @@ for (const name of readdirSync(corpus)) {
   })
 }
 
-/** Headers of n characters or so that could take a reader long. @type {Record<string, (n: number) => string>} */
+/**
+ * Headers of n characters or so that could take a reader long.
+ *
+ * @type {Record<string, (n: number) => string>}
+ */
 const LONG = {
   'a long string': (n) => `{"${'x'.repeat(n)}":0}`,
   'a string of escapes': (n) => `{"__metadata__":{"${'\\\\'.repeat(n / 2)}":"${'\\"'.repeat(n / 2)}"}}`,

@@ -39,6 +39,13 @@ const nested = (depth) => {
   return value
 }
 
+/** @param {number} i @returns {number[]} */
+const withHole = (i) => {
+  const array = [2, 2, 3]
+  delete array[i]
+  return array
+}
+
 const fail = () => {
   throw new Mine()
 }
@@ -61,29 +68,71 @@ export const STRANGE = {
   function: (_, i) => [() => 1, class A {}, async () => 1, function* () {}, Math.max][i % 5],
   boxed: (_, i) => [Object(2), Object('tanh'), Object(true), Object(1n), Object(Symbol('boxed'))][i % 5],
   object: (_, i) =>
-    [{}, Object.create(null), new Date(0), /x/, new Map(), new Set([1]), new Error('given'), globalThis, Math][
-      i % 9
-    ],
+    [
+      {},
+      Object.create(null),
+      new Date(0),
+      /x/,
+      new Map(),
+      new Set([1]),
+      new Error('given'),
+      globalThis,
+      Math,
+    ][i % 9],
   promise: () => new Promise(() => {}),
   thenable: (world, i) => ({ then: fail, x: world.tensor(i) }),
   valueOf: () => ({ valueOf: () => 2, toString: () => '2', [Symbol.toPrimitive]: () => 2 }),
   arrayLike: () => ({ length: 2, 0: 1, 1: 2 }),
-  iterable: () => ({ *[Symbol.iterator]() { yield 2; yield 2 } }),
-  sparse: (_, i) => [[2, , 3], [, 2], new Array(3), Object.assign([2, 2], { length: 4 }), new Array(10_000)][i % 5], // eslint-disable-line no-sparse-arrays
+  iterable: () => ({
+    *[Symbol.iterator]() {
+      yield 2
+      yield 2
+    },
+  }),
+  sparse: (_, i) => [withHole(0), withHole(1), new Array(3), new Array(10_000)][i % 4],
   extraProperties: () => Object.assign([2, 2], { foo: 1, [-1]: 5, constructor: null }),
   subclass: (_, i) =>
     [
-      class extends Array { get [Symbol.toStringTag]() { return 'odd' } }.from([2, 2]),
-      class extends Array { map() { return [9, 9, 9] } every() { return true } slice() { return [7] } }.from([2, 2]),
-      class extends Float32Array { get length() { return 100 } }.from([1, 2]),
-      class extends Float32Array { static get [Symbol.species]() { return Array } }.from([1, 2]),
+      class extends Array {
+        get [Symbol.toStringTag]() {
+          return 'odd'
+        }
+      }.from([2, 2]),
+      class extends Array {
+        /** @returns {any} */
+        map() {
+          return [9, 9, 9]
+        }
+        /** @returns {any} */
+        slice() {
+          return [7]
+        }
+      }.from([2, 2]),
+      class extends Float32Array {
+        get length() {
+          return 100
+        }
+      }.from([1, 2]),
+      class extends Float32Array {
+        static get [Symbol.species]() {
+          return Array
+        }
+      }.from([1, 2]),
     ][i % 4],
   lyingLength: (_, i) =>
     i % 2
       ? Object.defineProperty(new Float32Array(4), 'length', { value: 1000 })
       : Object.defineProperty(new Uint8Array(64), 'byteLength', { value: 1 << 30 }),
   changing: (_, i) => {
-    const values = [[2, 1000], [2, 2, 1000], [2, 2, 2, 1000], [1, -1], [2, 'x'], [0, 4, 4000], [2, Symbol('later')]]
+    const values = [
+      [2, 1000],
+      [2, 2, 1000],
+      [2, 2, 2, 1000],
+      [1, -1],
+      [2, 'x'],
+      [0, 4, 4000],
+      [2, Symbol('later')],
+    ]
     const next = inTurn(values[i % values.length])
     return Object.defineProperty([2, 2], i % 3 === 0 ? 1 : 0, { get: next, enumerable: true })
   },
@@ -99,7 +148,8 @@ export const STRANGE = {
     i % 2
       ? Object.defineProperty([1, 2], 0, { get: fail })
       : Object.defineProperty({}, 'embDim', { get: fail, enumerable: true }),
-  throwingProxy: (_, i) => new Proxy(i % 2 ? [1, 2] : {}, { get: fail, ownKeys: fail, has: fail, getPrototypeOf: fail }),
+  throwingProxy: (_, i) =>
+    new Proxy(i % 2 ? [1, 2] : {}, { get: fail, ownKeys: fail, has: fail, getPrototypeOf: fail }),
   revoked: (_, i) => {
     const { proxy, revoke } = Proxy.revocable(i % 2 ? [] : {}, {})
     revoke()
@@ -116,17 +166,38 @@ export const STRANGE = {
   foreignArray: (_, i) => foreign(['[2, 2]', '[1]', '[[1, 2], [3, 4]]', '[2, , 2]', '[]'][i % 5]),
   foreignTyped: (_, i) =>
     foreign(
-      ['new Float32Array([1, 2])', 'new Int32Array([0, 1])', 'new Uint8Array(8)', 'new ArrayBuffer(8)',
-        'new BigInt64Array(2)', 'new DataView(new ArrayBuffer(8))'][i % 6],
+      [
+        'new Float32Array([1, 2])',
+        'new Int32Array([0, 1])',
+        'new Uint8Array(8)',
+        'new ArrayBuffer(8)',
+        'new BigInt64Array(2)',
+        'new DataView(new ArrayBuffer(8))',
+      ][i % 6],
     ),
   foreignObject: (world, i) =>
-    Object.assign(foreign(i % 2 ? '{}' : 'Object.create(null)'), i % 3 ? { embDim: 4, bias: false } : { x: world.tensor(i) }),
+    Object.assign(
+      foreign(i % 2 ? '{}' : 'Object.create(null)'),
+      i % 3 ? { embDim: 4, bias: false } : { x: world.tensor(i) },
+    ),
   foreignFunction: (world, i) => Object.assign(foreign('() => ({})'), { x: world.tensor(i) }),
   typed: (_, i) =>
-    [new Float32Array([1, 2]), new Float64Array([1, NaN]), new Int8Array(2), new Uint8ClampedArray(4), new Uint32Array([0, 2 ** 32 - 1]),
-      new Int32Array([0, 1]), new Float32Array(0), new BigInt64Array(2), new BigUint64Array(2),
-      new DataView(new ArrayBuffer(8)), new ArrayBuffer(8), new SharedArrayBuffer(8),
-      new Float32Array(new SharedArrayBuffer(8)), Buffer.from('abcd')][i % 14],
+    [
+      new Float32Array([1, 2]),
+      new Float64Array([1, NaN]),
+      new Int8Array(2),
+      new Uint8ClampedArray(4),
+      new Uint32Array([0, 2 ** 32 - 1]),
+      new Int32Array([0, 1]),
+      new Float32Array(0),
+      new BigInt64Array(2),
+      new BigUint64Array(2),
+      new DataView(new ArrayBuffer(8)),
+      new ArrayBuffer(8),
+      new SharedArrayBuffer(8),
+      new Float32Array(new SharedArrayBuffer(8)),
+      Buffer.from('abcd'),
+    ][i % 14],
   detached: (_, i) => {
     const buffer = new ArrayBuffer(16)
     const view = i % 2 ? new Float32Array(buffer) : new Uint8Array(buffer)
@@ -137,7 +208,11 @@ export const STRANGE = {
     /** @type {any} */
     const Resizable = ArrayBuffer
     const buffer = new Resizable(16, { maxByteLength: 64 })
-    const view = [() => new Float32Array(buffer), () => new Float32Array(buffer, 8), () => new Float32Array(buffer, 0, 4)][i % 3]()
+    const view = [
+      () => new Float32Array(buffer),
+      () => new Float32Array(buffer, 8),
+      () => new Float32Array(buffer, 0, 4),
+    ][i % 3]()
     buffer.resize(i % 2 ? 64 : 4)
     return view
   },
@@ -147,7 +222,14 @@ export const STRANGE = {
   proxyOfModule: (world, i) => new Proxy(world.module(i), {}),
   heirOfTensor: (world, i) => Object.create(world.tensor(i)),
   noTensor: (world, i) => Object.create(Object.getPrototypeOf(world.tensor(i))),
-  likeTensor: (world, i) => ({ ...world.tensor(i), shape: [2, 2], size: 4, data: [1, 2, 3, 4], byteOffset: 16, disposed: false }),
+  likeTensor: (world, i) => ({
+    ...world.tensor(i),
+    shape: [2, 2],
+    size: 4,
+    data: [1, 2, 3, 4],
+    byteOffset: 16,
+    disposed: false,
+  }),
   deadTensor: (world) => world.dead.tensor,
   deadModule: (world) => world.dead.module,
   otherTensor: ({ others }, i) => others.tensors[i % others.tensors.length],

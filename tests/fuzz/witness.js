@@ -48,7 +48,11 @@ export class Witness {
   /** @type {Range} */ #scratch
   #copy
   /** Where blocks lay since `begin`. @type {Range[]} */ #touched = []
-  /** The bytes asked for, of every block made since the witness came, by address. @type {Map<number, number>} */
+  /**
+   * The bytes asked for, of every block made since the witness came, by address.
+   *
+   * @type {Map<number, number>}
+   */
   blocks = new Map()
   /** The number of allocations since `begin`. */
   allocations = 0
@@ -58,7 +62,7 @@ export class Witness {
   /** @param {Gpt} gpt with one thread, in which nothing was made */
   constructor(gpt) {
     this.#memory = memoryOf(gpt)
-    this.#wasm = gpt.exports.memory
+    this.#wasm = untyped(gpt.exports.memory)
     this.#allocate = this.#memory.allocate
     this.#free = this.#memory.free
     const first = this.#allocate.call(this.#memory, 'witness', ALIGNMENT)
@@ -69,7 +73,8 @@ export class Witness {
     /** What else load() allocates: scratch memory. */
     this.#scratch = { begin: this.generator.end, end: first }
     this.#copy = Buffer.from(new Uint8Array(this.#wasm.buffer))
-    this.#memory.allocate = (/** @type {string} */ where, /** @type {number} */ bytes) => this.#make(where, bytes)
+    this.#memory.allocate = (/** @type {string} */ where, /** @type {number} */ bytes) =>
+      this.#make(where, bytes)
     this.#memory.free = (/** @type {number} */ address) => this.#end(address)
   }
 

@@ -13,13 +13,13 @@ const MOST = { tensors: 24, modules: 6, optimizers: 3, losses: 3, files: 4 }
 const MIB = 2 ** 20
 
 /**
- * An argument as data, so that a run can be printed, shrunk and replayed. Numbers, strings, booleans, null and
- * arrays stand for themselves; an object names its kind in `$`; see `World.decode`.
+ * An argument as data, so that a run can be printed, shrunk and replayed. Numbers, strings, booleans, null
+ * and arrays stand for themselves; an object names its kind in `$`; see `World.decode`.
  *
  * @typedef {any} Code
  */
 
-/** Objects of one instance that a fuzzer uses again and again. @typedef {{ gpt: Gpt, witness: Witness }} Watched */
+/** An instance that a fuzzer uses again and again. @typedef {{ gpt: Gpt, witness: Witness }} Watched */
 
 /** @type {Promise<Watched[]> | null} */
 let instances = null
@@ -34,7 +34,8 @@ async function watched() {
 const takeInstances = () => (instances ??= Promise.all([watched(), watched()]))
 
 /** @param {any} value */
-const isModule = (value) => typeof value?.forward === 'function' && typeof value.namedParameters === 'function'
+const isModule = (value) =>
+  typeof value?.forward === 'function' && typeof value.namedParameters === 'function'
 
 export class World {
   /** @type {Tensor[]} */ tensors = []
@@ -43,7 +44,8 @@ export class World {
   /** @type {any[]} */ losses = []
   /** @type {Uint8Array[]} */ files = []
   /** @type {(() => void)[]} what ends a listener */ stops = []
-  /** The shape of a layer's last output. @type {WeakMap<object, readonly number[]>} */ outputs = new WeakMap()
+  /** The shape of a layer's last output. @type {WeakMap<object, readonly number[]>} */ outputs =
+    new WeakMap()
   /** Whether a caller replaced parts of a layer: what its calls return is then not predicted. */
   tampered = false
   /** Whether a listener changed things during this call. */
@@ -53,7 +55,6 @@ export class World {
   calls = 0
   /** @type {WeakMap<object, number>} a name for each object */ #ids = new WeakMap()
   #nextId = 1
-  /** @type {Map<string, unknown>} */ #strange = new Map()
 
   /** @param {Watched} one @param {Watched} two */
   constructor({ gpt, witness }, { gpt: other, witness: otherWitness }) {
@@ -72,7 +73,12 @@ export class World {
     this.dead = { tensor: gpt.zeros([4]), module: new gpt.Linear(4, 4) }
     this.dead.tensor.dispose()
     this.dead.module.dispose()
-    this.keep(gpt.tensor([[1, -2, 3, 4], [0.5, 0, -0, 1e-3]]))
+    this.keep(
+      gpt.tensor([
+        [1, -2, 3, 4],
+        [0.5, 0, -0, 1e-3],
+      ]),
+    )
     this.keep(gpt.tensor([1, 2, 3, 4]))
     this.keep(gpt.tensor(2))
     witness.end([witness.generator])
@@ -106,18 +112,20 @@ export class World {
    * Keeps what a call returned, so that later calls use it.
    *
    * @param {any} value
+   * @param {number} [depth] of the nesting; the fuzzer's own results can be cyclic
    */
-  keep(value) {
+  keep(value, depth = 0) {
     const { gpt } = this
-    if (typeof value !== 'object' || value === null) return
+    if (typeof value !== 'object' || value === null || depth > 3) return
     if (value instanceof Uint8Array) this.files.push(value)
     else if (isModule(value)) add(this.modules, value)
     else if (value instanceof gpt.SGD || value instanceof gpt.AdamW) add(this.optimizers, value)
     else if (typeof value.backward === 'function') add(this.losses, value)
     else if (this.#isTensor(value)) add(this.tensors, value)
-    else if (Array.isArray(value)) value.forEach((item) => this.keep(item))
-    else if (value instanceof Map) value.forEach((item) => this.keep(item))
-    else if (Object.getPrototypeOf(value) === Object.prototype) Object.values(value).forEach((item) => this.keep(item))
+    else if (Array.isArray(value)) value.forEach((item) => this.keep(item, depth + 1))
+    else if (value instanceof Map) value.forEach((item) => this.keep(item, depth + 1))
+    else if (Object.getPrototypeOf(value) === Object.prototype)
+      Object.values(value).forEach((item) => this.keep(item, depth + 1))
   }
 
   /** Drops what is disposed, and disposes the oldest where there are too many. */
@@ -143,7 +151,7 @@ export class World {
     for (const module of this.modules) for (const tensor of this.tensorsIn(module)) found.add(tensor)
     for (const optimizer of this.optimizers) {
       for (const tensor of tensorsOf(optimizer)) found.add(tensor)
-      for (const tensor of optimizer.parameters) if (this.#isTensor(tensor)) found.add(tensor)
+      for (const tensor of parametersOf(optimizer)) if (this.#isTensor(tensor)) found.add(tensor)
     }
     for (const tensor of [...found]) if (tensor.grad) found.add(tensor.grad)
     return found
@@ -172,7 +180,9 @@ export class World {
       for (const part of partsOf(module)) {
         // Not by reading: a getter may be the fuzzer's own.
         const properties = Object.entries(Object.getOwnPropertyDescriptors(part))
-        lines.push(`${this.id(part)} ${properties.map(([name, { value }]) => `${name}=${this.#text(value)}`)}`)
+        lines.push(
+          `${this.id(part)} ${properties.map(([name, { value }]) => `${name}=${this.#text(value)}`)}`,
+        )
       }
       lines.push(this.tensorsIn(module).map(ofTensor).join())
     }
@@ -218,7 +228,7 @@ export class World {
       case 'file':
         return this.#file(code)
       case 'typed':
-        return new (/** @type {any} */ (globalThis)[code.type])(code.values)
+        return new /** @type {any} */ (globalThis)[code.type](code.values)
       case 'options':
         return this.#options(code, receiver)
       case 'listener':
@@ -244,7 +254,9 @@ export class World {
     otherWitness.end([])
     for (const { blocks } of [witness, otherWitness]) {
       if (blocks.size > 0 && !this.tampered) {
-        throw new Finding(`${blocks.size} blocks of ${[...blocks.values()]} bytes are still in use at the end`)
+        throw new Finding(
+          `${blocks.size} blocks of ${[...blocks.values()]} bytes are still in use at the end`,
+        )
       }
       if (blocks.size > 0) instances = null
     }
@@ -271,7 +283,9 @@ export class World {
     }
     if (!CODES.has(error.code)) throw new Finding(`threw ${error.code}: ${error.message}`, { cause: error })
     if (typeof error.message !== 'string' || error.message.length > 1000) {
-      throw new Finding(`threw a message of ${error.message.length} characters: ${error.message.slice(0, 200)}`)
+      throw new Finding(
+        `threw a message of ${error.message.length} characters: ${error.message.slice(0, 200)}`,
+      )
     }
   }
 
@@ -279,7 +293,10 @@ export class World {
   #isTensor(value) {
     try {
       // A Proxy has the prototype, too, but refuses to be asked.
-      return Object.getPrototypeOf(value) === Object.getPrototypeOf(this.dead.tensor) && value.disposed !== undefined
+      return (
+        Object.getPrototypeOf(value) === Object.getPrototypeOf(this.dead.tensor) &&
+        value.disposed !== undefined
+      )
     } catch {
       return false
     }
@@ -304,7 +321,16 @@ export class World {
     const leading = [[], [1], [2], [3], [2, 3], [2, 1, 2], [0], [2, 0]][i % 8]
     const count = module.numEmbeddings ?? module.vocabSize
     if (Number.isInteger(count) && count > 0) {
-      const indices = [[0], [0, count - 1], [[0, 1 % count], [0, 0]], [], [[[0]]]][i % 5]
+      const indices = [
+        [0],
+        [0, count - 1],
+        [
+          [0, 1 % count],
+          [0, 0],
+        ],
+        [],
+        [[[0]]],
+      ][i % 5]
       if (i % 7 === 0) {
         const tensor = this.gpt.tensor(indices)
         this.keep(tensor)
@@ -314,7 +340,8 @@ export class World {
     }
     const [first] = [module.layers ?? []].flat()
     const { inFeatures, nx, embDim, numFeatures } = isModule(first) && !module.embDim ? first : module
-    const features = [inFeatures, nx, embDim, numFeatures].find((size) => Number.isInteger(size) && size < 100) ?? 4
+    const features =
+      [inFeatures, nx, embDim, numFeatures].find((size) => Number.isInteger(size) && size < 100) ?? 4
     return this.#made([...leading, features])
   }
 
@@ -334,7 +361,8 @@ export class World {
     if (i % 5 === 1) delete dict[name]
     if (i % 5 === 2) dict[name] = this.tensor(i)
     if (i % 5 === 3) dict[['weight', 'x', '__proto__x', 'state.0.step'][i % 4]] = this.tensor(i)
-    if (i % 5 === 4) dict[name] = this.#strangeValue(['otherTensor', 'proxyOfTensor', 'text', 'deadTensor'][i % 4], i)
+    if (i % 5 === 4)
+      dict[name] = this.#strangeValue(['otherTensor', 'proxyOfTensor', 'text', 'deadTensor'][i % 4], i)
     return dict
   }
 
@@ -353,9 +381,7 @@ export class World {
     for (const [name, code] of entries) {
       const value = this.decode(code, receiver)
       let reads = 0
-      const descriptor = changing
-        ? { get: () => (reads++ === 0 ? value : 1000) }
-        : { value, writable: true }
+      const descriptor = changing ? { get: () => (reads++ === 0 ? value : 1000) } : { value, writable: true }
       Object.defineProperty(options, name, { ...descriptor, enumerable: true, configurable: true })
     }
     return options
@@ -363,69 +389,73 @@ export class World {
 
   /** @param {string} name @param {number} i a function for onForward */
   #listener(name, i) {
-    return (/** @type {any} */ event) => this.#inside(() => {
-      const { module, output, input } = event
-      this.chaotic ||= name !== 'quiet' && name !== 'throws' && name !== 'reads'
-      switch (name) {
-        case 'quiet':
-          return
-        case 'throws':
-          throw new Mine()
-        case 'reads':
-          return void [String(output), event.name, Object.keys(event)]
-        case 'keeps':
-          return this.keep(output.clone())
-        case 'disposes':
-          return [output, input, module][i % 3]?.dispose?.()
-        case 'forwards':
-          return this.keep(module.forward(input))
-        case 'backwards':
-          return this.keep(module.backward(output))
-        case 'evaluates':
-          return void (i % 2 ? module.eval() : module.train())
-        case 'listens':
-          return void this.stops.push(module.onForward(this.#listener(['quiet', 'throws', 'listens'][i % 3], i + 1)))
-        case 'stops':
-          return this.stops.forEach((stop) => stop())
-        case 'releases':
-          return module.release()
-        case 'writes':
-          return void output.data?.fill(i)
-      }
-    })
+    return (/** @type {any} */ event) =>
+      this.#inside(() => {
+        const { module, output, input } = event
+        this.chaotic ||= name !== 'quiet' && name !== 'throws' && name !== 'reads'
+        switch (name) {
+          case 'quiet':
+            return
+          case 'throws':
+            throw new Mine()
+          case 'reads':
+            return void [String(output), event.name, Object.keys(event)]
+          case 'keeps':
+            return this.keep(output.clone())
+          case 'disposes':
+            return [output, input, module][i % 3]?.dispose?.()
+          case 'forwards':
+            return this.keep(module.forward(input))
+          case 'backwards':
+            return this.keep(module.backward(output))
+          case 'evaluates':
+            return void (i % 2 ? module.eval() : module.train())
+          case 'listens':
+            return void this.stops.push(
+              module.onForward(this.#listener(['quiet', 'throws', 'listens'][i % 3], i + 1)),
+            )
+          case 'stops':
+            return this.stops.forEach((stop) => stop())
+          case 'releases':
+            return module.release()
+          case 'writes':
+            return void output.data?.fill(i)
+        }
+      })
   }
 
   /** @param {string} name @param {number} i a function for scope */
   #function(name, i) {
     const { gpt } = this
-    return () => this.#inside(() => {
-      switch (name) {
-        case 'tensor':
-          return gpt.ones([2])
-        case 'nothing':
-          return void gpt.ones([3])
-        case 'throws':
-          gpt.ones([3])
-          throw new Mine()
-        case 'many':
-          return { a: gpt.zeros([1]), b: [gpt.ones([2])], c: new Map([['d', gpt.ones([1])]]) }
-        case 'layer':
-          return new gpt.Linear(2, 3)
-        case 'nested':
-          return gpt.scope(() => gpt.scope(() => gpt.ones([4])))
-        case 'promise':
-          gpt.ones([1])
-          return Promise.resolve(1)
-        case 'strange':
-          return this.#strangeValue(Object.keys(STRANGE)[i % Object.keys(STRANGE).length], i)
-        case 'given':
-          return this.tensor(i)
-      }
-    })
+    return () =>
+      this.#inside(() => {
+        switch (name) {
+          case 'tensor':
+            return gpt.ones([2])
+          case 'nothing':
+            return void gpt.ones([3])
+          case 'throws':
+            gpt.ones([3])
+            throw new Mine()
+          case 'many':
+            return { a: gpt.zeros([1]), b: [gpt.ones([2])], c: new Map([['d', gpt.ones([1])]]) }
+          case 'layer':
+            return new gpt.Linear(2, 3)
+          case 'nested':
+            return gpt.scope(() => gpt.scope(() => gpt.ones([4])))
+          case 'promise':
+            gpt.ones([1])
+            return Promise.resolve(1)
+          case 'strange':
+            return this.#strangeValue(Object.keys(STRANGE)[i % Object.keys(STRANGE).length], i)
+          case 'given':
+            return this.tensor(i)
+        }
+      })
   }
 
   /**
-   * Runs a function that the package calls back. One that calls the package again is not called again by that.
+   * Runs a function that the package calls back. It may call the package, which may call back once more.
    *
    * @template T
    * @param {() => T} fn
@@ -473,6 +503,9 @@ function stateOf(object) {
   }
 }
 
+/** @param {any} optimizer @returns {Tensor[]} its parameters, where nobody replaced them */
+export const parametersOf = ({ parameters }) => (Array.isArray(parameters) ? [...parameters] : [])
+
 /** @param {any} object a layer or an optimizer @returns {Tensor[]} */
 const tensorsOf = (object) => Object.values(stateOf(object) ?? {})
 
@@ -481,7 +514,8 @@ export function partsOf(module) {
   const found = new Set([module])
   for (const part of found) {
     for (const { value } of Object.values(Object.getOwnPropertyDescriptors(part))) {
-      for (const item of Array.isArray(value) && value.length < 10 ? value : [value]) if (isModule(item)) found.add(item)
+      for (const item of Array.isArray(value) && value.length < 10 ? value : [value])
+        if (isModule(item)) found.add(item)
     }
   }
   return [...found]
