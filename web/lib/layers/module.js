@@ -19,6 +19,9 @@ import { asObject } from './forward.js'
  */
 const tracked = new WeakSet()
 
+/** For a scope that keeps all tensors, unless its function throws. */
+const EVERYTHING = { has: () => true }
+
 /**
  * The base of every layer, under nn.Module's names. Extend `gpt.Module` for a layer of your own. Its
  * parameters are the properties that are tensors, except those of `registerBuffer`; the layers inside are the
@@ -266,7 +269,8 @@ export class Module {
     const state = this.training
       ? 'got none since the last backward, eval(), a forward that failed, or the beginning'
       : 'the layer is in evaluation mode'
-    return new GptLayersError('VALUE', `${where}: should follow a forward in training mode; ${state}`)
+    const name = typeof where === 'string' ? where : describe(where)
+    return new GptLayersError('VALUE', `${name}: should follow a forward in training mode; ${state}`)
   }
 
   /**
@@ -309,11 +313,14 @@ export class Module {
     const call = new Call(current)
     calls.enter(module, call)
     try {
-      const returned = method.apply(module, args)
-      module.#forget() // a forward of the same layer inside of this one, such as a listener's
-      if (module.training) module.#call = call
-      if (module.#listeners.length > 0) calls.outside(() => module.#tell(args[0], returned))
-      return returned
+      if (module.#listeners.length === 0) return module.#compute(call, method, args)
+      const computeAndTell = () => {
+        const returned = module.#compute(call, method, args)
+        calls.outside(() => module.#tell(args[0], returned))
+        return returned
+      }
+      // Where a listener throws, the scope frees what the layer returned.
+      return module.runtime.memory.scope(computeAndTell, () => EVERYTHING)
     } catch (error) {
       call.end()
       module.#forget()
@@ -322,6 +329,19 @@ export class Module {
     } finally {
       calls.leave(owner, current)
     }
+  }
+
+  /**
+   * @param {Call} call
+   * @param {Function} method
+   * @param {unknown[]} args
+   * @returns {Returned}
+   */
+  #compute(call, method, args) {
+    const returned = method.apply(this, args)
+    this.#forget() // a forward of the same layer inside of this one, such as a listener's
+    if (this.training) this.#call = call
+    return returned
   }
 
   /** @param {any} input @param {Returned} returned */
@@ -409,7 +429,8 @@ export class Module {
       if (Tensor.isTensor(value) || value instanceof Module) return [[name, value]]
       if (value instanceof Tensor) throw notTensor(this.constructor.name, name, 'a Tensor', value) // a Proxy
       if (!Array.isArray(value)) return []
-      return value.flatMap((layer, i) =>
+      // A copy, because a subclass of Array may do anything in its methods.
+      return Array.from(value).flatMap((layer, i) =>
         layer instanceof Module ? [/** @type {[string, Module]} */ ([`${name}.${i}`, layer])] : [],
       )
     })

@@ -220,7 +220,7 @@ export class Memory {
    *
    * @template T
    * @param {() => T} fn
-   * @param {(result: T) => Set<unknown>} kept not called where the result itself was made meanwhile
+   * @param {(result: T) => { has(tensor: unknown): boolean }} kept not called where the result itself was made meanwhile
    * @returns {T}
    */
   scope(fn, kept) {
