@@ -398,8 +398,9 @@ function changeBytes(file, random) {
 
 /**
  * @param {Uint8Array} file
- * @returns {{ plain: boolean, tensors: Map<string, Content> } | null} null where the file cannot be valid. plain: the header is written as JSON.stringify writes it, so no name
- *   is there twice
+ * @returns {{ plain: boolean, tensors: Map<string, Content> } | null} null where the file cannot be valid.
+ *   plain: the header is written as JSON.stringify writes it, so no name is there twice, and has nothing that
+ *   the format does not know
  */
 function understand(file) {
   try {
@@ -434,7 +435,8 @@ function understand(file) {
       at += count * bytes
     }
     if (at !== file.length) return null
-    return { plain: JSON.stringify(header) === text.trimEnd(), tensors }
+    const known = Object.values(infos).every((info) => Object.keys(info).length === 3)
+    return { plain: known && JSON.stringify(header) === text.trimEnd(), tensors }
   } catch {
     return null
   }
