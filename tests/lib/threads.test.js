@@ -1,7 +1,7 @@
 // Threads give the bits of one thread, sleep when idle, and end with their instance, whatever happens to a
 // worker.
 
-/** @import { Attention, Conv1D, FeedForward, Gpt, Linear, Tensor } from 'gpt-layers' */
+/** @import { Attention, Conv1D, FeedForward, Gpt, Linear, Module, Tensor } from 'gpt-layers' */
 
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
@@ -107,6 +107,67 @@ for (const threads of [2, 3]) {
   })
 }
 
+/**
+ * Random layers at random sizes, forward and backward, without a scope.
+ *
+ * @param {Gpt} gpt
+ * @param {number} seed the same calls for the same seed
+ * @returns {Generator<{ name: string, results: Tensor[] }, never>}
+ */
+function* randomCalls(gpt, seed) {
+  let state = seed
+  const from1to = (/** @type {number} */ n) => 1 + ((state = (state * 48271) % 2147483647) % n)
+  gpt.manualSeed(seed)
+  for (;;) {
+    const [rows, cols, heads] = [from1to(300), from1to(300), from1to(5)]
+    const embDim = heads * from1to(40)
+    const sizes = { embDim, nHeads: heads, contextLength: rows, hiddenDim: cols, dropRate: 0.1 }
+    /** @type {(() => [Module, number[]])[]} */
+    const kinds = [
+      () => [new gpt.Linear(cols, from1to(300)), [rows, cols]],
+      () => [new gpt.Conv1D(from1to(300), cols), [rows, cols]],
+      () => [new gpt.ReLU(), [10 * rows, cols]],
+      () => [new gpt.GELU(), [rows, cols]],
+      () => [new gpt.LayerNorm(cols), [rows, cols]],
+      () => [new gpt.RMSNorm(cols), [rows, cols]],
+      () => [new gpt.BatchNorm(cols), [rows, cols]],
+      () => [new gpt.Softmax(), [rows, cols]],
+      () => [new gpt.Dropout(0.3), [rows, cols]],
+      () => [new gpt.FeedForward(sizes), [rows, embDim]],
+      () => [new gpt.Attention(sizes), [rows, embDim]],
+      () => [new gpt.TransformerBlock(sizes), [rows, embDim]],
+    ]
+    const [layer, shape] = kinds[from1to(kinds.length) - 1]()
+    const y = layer.forward(gpt.randn(shape))
+    const dx = /** @type {Tensor} */ (layer.backward(gpt.randn(y.shape)))
+    const results = [y, dx, ...layer.parameters().map(gradientOf)]
+    const evaluated = layer.eval().forward(gpt.randn(shape))
+    yield { name: `${layer.constructor.name} of [${shape}]`, results: [...results, evaluated] }
+  }
+}
+
+for (const threads of [2, 4]) {
+  test(
+    `random calls on ${threads} threads, without scopes, give the bits of one thread`,
+    { skip },
+    async () => {
+      const options = { maxMemory: 24 }
+      const one = randomCalls(await loadForTest({ ...options, threads: 1 }), threads)
+      const gpt = await loadForTest({ ...options, threads })
+      const many = randomCalls(gpt, threads)
+      for (let i = 0; i < 80; i++) {
+        const [expected, actual] = [one.next().value, many.next().value]
+        expected.results.forEach(({ data }, j) => {
+          assert.deepEqual(actual.results[j].data, data, `${i}: ${expected.name}, result ${j}`)
+        })
+        await immediate() // lets the unused tensors be freed: all together do not fit
+      }
+      assert.equal(gpt.threads, threads)
+      gpt.dispose()
+    },
+  )
+}
+
 test('thousands of calls to busy and to sleeping threads give the bits of one thread', { skip }, async () => {
   const gpt = await loadForTest({ threads: 3 })
   const x = gpt.randn([70_000])
@@ -159,24 +220,40 @@ test('the workers of an unreachable instance end', { skip }, async () => {
   }, 'the worker has ended')
 })
 
-test(
-  'when a worker ends, the calls meanwhile are right, and then there is one thread',
-  { skip },
-  async () => {
-    const gpt = await loadForTest({ threads: 3 })
-    const layer = new gpt.GELU()
-    const x = gpt.randn([100_000])
-    const expected = layer.forward(x).toArray()
-    const exit = once(workers[0], 'exit')
-    workers[0].terminate()
-    // The worker ends during these calls; this thread hears of it only after them.
-    for (let i = 0; i < 20; i++) assert.deepEqual(layer.forward(x).toArray(), expected)
-    await exit
-    assert.equal(gpt.threads, 1)
-    assert.match(String(gpt.threadsReason), /^a worker has ended: /)
-    assert.deepEqual(layer.forward(x).toArray(), expected)
-  },
-)
+/** The layers of the next test, with the shape of x. @type {Record<string, (gpt: Gpt) => [Module, number[]]>} */
+const killed = {
+  GELU: ({ GELU }) => [new GELU(), [100_003]],
+  LayerNorm: ({ LayerNorm }) => [new LayerNorm(511), [257, 511]],
+  Linear: ({ Linear }) => [new Linear(333, 131), [65, 333]],
+  FeedForward: ({ FeedForward }) => [new FeedForward({ embDim: 67, hiddenDim: 259 }), [101, 67]],
+  Attention: ({ Attention }) => [new Attention(odd), [101, 57]],
+}
+for (const [name, make] of Object.entries(killed)) {
+  test(
+    `when a worker ends, ${name} is right meanwhile, forward and backward, and then there is one thread`,
+    { skip },
+    async () => {
+      const results = (/** @type {Gpt} */ gpt) =>
+        gpt.scope(() => {
+          gpt.manualSeed(3)
+          const [layer, shape] = make(gpt)
+          const y = layer.forward(gpt.randn(shape))
+          const dx = /** @type {Tensor} */ (layer.backward(gpt.randn(y.shape)))
+          return [y, dx, ...layer.parameters().map(gradientOf)].map(({ data }) => data.slice())
+        })
+      const expected = results(await loadForTest({ threads: 1 }))
+      const gpt = await loadForTest({ threads: 3 })
+      const exit = once(workers[0], 'exit')
+      workers[0].terminate()
+      // The worker ends during these calls; this thread hears of it only after them.
+      for (let i = 0; i < 10; i++) assert.deepEqual(results(gpt), expected)
+      await exit
+      assert.equal(gpt.threads, 1)
+      assert.match(String(gpt.threadsReason), /^a worker has ended: /)
+      assert.deepEqual(results(gpt), expected)
+    },
+  )
+}
 
 test('when a worker dies within a kernel, the caller does its part', () => {
   const call = {
