@@ -38,6 +38,8 @@ delete sparse[1]
 const deep = Array.from({ length: 20_000 }).reduce((inner) => [inner], 1)
 const { proxy: revoked, revoke } = Proxy.revocable([], {})
 revoke()
+/** @param {unknown} length */
+const lengthy = (length) => new Proxy([1], { get: (target, key) => (key === 'length' ? length : 1) })
 const throwing = {
   get [Symbol.toStringTag]() {
     throw new Error('no tag')
@@ -127,6 +129,10 @@ const refused = {
       /^tensor: values should be readable, got a Float32Array that was det/,
     ],
     [() => gpt.tensor([[1], detached]), 'VALUE', /^tensor: values\[1\] should be readable/],
+    [() => gpt.tensor(lengthy(-2)), 'TYPE', /^tensor: values should have a length, got -2$/],
+    [() => gpt.tensor([lengthy(1.5)]), 'TYPE', /should have a length, got 1\.5$/],
+    [() => gpt.tensor([1], lengthy(-1)), 'TYPE', /^tensor: shape should have a length, got -1$/],
+    [() => gpt.tensor([1], lengthy('1')), 'TYPE', /got "1"$/],
     [() => gpt.tensor([Symbol('one')]), 'TYPE', /^tensor: values\[0\] .* got Symbol\(one\)$/],
     [() => gpt.tensor(revoked), 'TYPE', /got an object$/],
     [() => gpt.tensor([throwing]), 'TYPE', /values\[0\] .* got an object$/],
@@ -338,6 +344,33 @@ const refused = {
     [() => gpt.crossEntropy(x, 'a'), 'TYPE', /^crossEntropy: targets should be integers/],
     [() => gpt.crossEntropy(x), 'TYPE', /got undefined$/],
     [() => gpt.crossEntropy(three, 3), 'VALUE', /targets should be .* got 3$/],
+  ],
+  saveSafetensors: [
+    [
+      () => gpt.saveSafetensors([x]),
+      'TYPE',
+      /^saveSafetensors: dict should be an object, got an array of 1$/,
+    ],
+    [() => gpt.saveSafetensors(revoked), 'TYPE', /^saveSafetensors: dict should be readable/],
+    [
+      () => gpt.saveSafetensors({ x: new Proxy(x, {}) }),
+      'TYPE',
+      /^saveSafetensors: x should be a Tensor, got a Proxy/,
+    ],
+    [() => gpt.saveSafetensors(throwingOptions), 'TYPE', /^saveSafetensors: dict should be readable/],
+  ],
+  clipGradNorm: [
+    [
+      () => gpt.clipGradNorm(Array(2 ** 32 - 1), 1),
+      'VALUE',
+      /^clipGradNorm: parameters should have at most 1048576/,
+    ],
+    [
+      () => gpt.clipGradNorm(Object.assign(Array(3), [x]), 1),
+      'TYPE',
+      /^clipGradNorm: parameters\[1\] should be a Tensor, got undefined$/,
+    ],
+    [() => gpt.clipGradNorm([new Proxy(x, {})], 1), 'TYPE', /^clipGradNorm: parameters\[0\] .* Proxy of one/],
   ],
   mse: [
     [() => gpt.mse(x, [1]), 'TYPE', /^mse: target should be a Tensor, got \[1\]$/],

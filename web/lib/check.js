@@ -107,18 +107,31 @@ export function isArray(value) {
 /**
  * @param {string} where
  * @param {string} name
+ * @param {ArrayLike<unknown>} array may be a Proxy, whose length can be anything
+ * @returns {number} its length
+ * @throws {GptLayersError} TYPE
+ */
+export function lengthOf(where, name, array) {
+  const { length } = array
+  if (Number.isSafeInteger(length) && length >= 0) return length
+  throw new GptLayersError('TYPE', `${where}: ${name} should have a length, got ${describe(length)}`)
+}
+
+/**
+ * @param {string} where
+ * @param {string} name
  * @param {unknown} value
  * @param {string} expected in words: `an array of sizes`
  * @param {number} [limit] the most elements
  * @returns {unknown[]} a copy of the array, undefined in place of holes
  * @throws {GptLayersError} TYPE, VALUE
  */
-export function copyArray(where, name, value, expected, limit = 2 ** 32 - 1) {
+export function copyArray(where, name, value, expected, limit = 2 ** 20) {
   if (!isArray(value)) {
     throw new GptLayersError('TYPE', `${where}: ${name} should be ${expected}, got ${describe(value)}`)
   }
   return readGiven(where, name, () => {
-    const length = Number(value.length)
+    const length = lengthOf(where, name, value)
     if (length > limit) {
       throw new GptLayersError(
         'VALUE',
@@ -266,9 +279,8 @@ export function checkSameShape(where, name, shape, expected) {
  * @returns {T} the given values, or the defaults where none or undefined was given; types are not checked
  */
 export function checkOptions(where, options, defaults) {
-  const given = checkObject(where, 'options', options)
   const result = { ...defaults }
-  for (const [name, value] of readGiven(where, 'options', () => Object.entries(given))) {
+  for (const [name, value] of Object.entries(copyObject(where, 'options', options))) {
     if (!Object.hasOwn(defaults, name)) {
       const known = Object.keys(defaults).join(', ')
       throw new GptLayersError('VALUE', `${where}: options should be among ${known}, got ${describe(name)}`)
@@ -289,4 +301,16 @@ export function checkObject(where, name, value) {
     throw new GptLayersError('TYPE', `${where}: ${name} should be an object, got ${describe(value)}`)
   }
   return /** @type {Record<string, unknown>} */ (value)
+}
+
+/**
+ * @param {string} where
+ * @param {string} name
+ * @param {unknown} value
+ * @returns {Record<string, unknown>} a copy of the object's own properties
+ * @throws {GptLayersError} TYPE
+ */
+export function copyObject(where, name, value) {
+  const object = checkObject(where, name, value)
+  return readGiven(where, name, () => Object.fromEntries(Object.entries(object)))
 }

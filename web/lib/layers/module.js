@@ -1,7 +1,7 @@
 /** @import { Runtime } from '../runtime/runtime.js' */
 /** @import { Context, ForwardListener, Returned } from './forward.js' */
 
-import { checkObject, checkSameShape, describe } from '../check.js'
+import { checkObject, copyObject, checkSameShape, describe } from '../check.js'
 import { decodeSafetensors, encodeSafetensors } from '../checkpoint/safetensors.js'
 import { copyInto, firstNames, snakeCase } from '../checkpoint/statedict.js'
 import { GptLayersError } from '../errors.js'
@@ -479,7 +479,7 @@ export class Module {
    */
   loadStateDict(dict) {
     const where = `${this.constructor.name}.loadStateDict`
-    const given = checkObject(where, 'dict', dict)
+    const given = copyObject(where, 'dict', dict)
     copyInto(this, where, 'dict', Object.keys(given), (name, shape) => {
       const source = checkLiveTensor(where, name, given[name])
       checkSameShape(where, name, source.shape, shape)

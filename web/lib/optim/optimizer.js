@@ -1,6 +1,6 @@
 /** @import { Runtime } from '../runtime/runtime.js' */
 
-import { checkNonNegative, checkObject, checkSameShape, describe } from '../check.js'
+import { checkNonNegative, copyObject, checkSameShape, describe } from '../check.js'
 import { GptLayersError } from '../errors.js'
 import { checkLiveTensor } from '../tensor/check.js'
 import { Tensor } from '../tensor/tensor.js'
@@ -125,7 +125,7 @@ export class Optimizer {
   loadStateDict(dict) {
     void this.runtime // refuses a Proxy
     const where = `${this.#name}.loadStateDict`
-    const given = checkObject(where, 'dict', dict)
+    const given = copyObject(where, 'dict', dict)
     const slots = this.parameters.flatMap((parameter, i) =>
       Object.entries(this.stateShapes(parameter)).map(([key, shape]) => {
         const name = `state.${i}.${key}`

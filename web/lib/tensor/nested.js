@@ -1,4 +1,4 @@
-import { describe, isArray, MAX_AXES, readGiven } from '../check.js'
+import { describe, isArray, lengthOf, MAX_AXES, readGiven } from '../check.js'
 import { GptLayersError } from '../errors.js'
 import { checkTyped, isTyped } from '../typed.js'
 import { sameShape } from './shape.js'
@@ -60,7 +60,7 @@ export function flatten(where, name, values) {
     }
     /** @type {readonly number[] | undefined} */
     let first
-    const length = Number(items.length)
+    const length = lengthOf(where, name, items)
     for (let i = 0; i < length; i++) {
       indices.push(i)
       const shape = visit(items[i])
