@@ -288,7 +288,7 @@ test('saved tensors outlive the scope and the originals, until backward or the n
 
 test('save takes live tensors, within forward; a property that every object has does not disturb it', () => {
   const layer = new Scale(2)
-  assertRefuses(() => layer.save({ x }), 'VALUE', /^Scale.save: should be called in forward/)
+  assertRefuses(() => layer.save({ x }), 'VALUE', /^Scale.save: should be called in the forward/)
   assertRefuses(() => layer.save(untyped(3)), 'TYPE', /^save: tensors should be an object, got 3$/)
   assertRefuses(() => layer.forward(untyped([1])), 'TYPE', /^save: x should be a Tensor, got \[1\]$/)
   const everyObject = untyped(Object.prototype)

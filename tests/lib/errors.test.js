@@ -197,6 +197,29 @@ const refused = {
     [() => norm.forward(scalar), 'SHAPE', /got shape \[\]$/],
   ],
   Attention: [
+    [
+      () => new gpt.Attention({ embDim: 6, nHeads: 2, contextLength: 3, dropout: 0.1 }),
+      'VALUE',
+      /^Attention: config should have names among .*, got "dropout"$/,
+    ],
+    [
+      () => new gpt.TransformerBlock({ embDim: 6, nHeads: 2, contextLength: 3, droprate: 0.1 }),
+      'VALUE',
+      /^TransformerBlock: config should .*, got "droprate"$/,
+    ],
+    [
+      () =>
+        new gpt.GPTModel({
+          embDim: 6,
+          nHeads: 2,
+          contextLength: 3,
+          vocabSize: 5,
+          nLayers: 1,
+          tieweights: true,
+        }),
+      'VALUE',
+      /^GPTModel: config should .*, got "tieweights"$/,
+    ],
     [() => new gpt.Attention(), 'TYPE', /^Attention: config should be an object, got undefined$/],
     [
       () => new gpt.Attention({ nHeads: 2, contextLength: 3 }),
@@ -426,6 +449,12 @@ const refused = {
     ],
   ],
   FeedForward: [
+    [
+      () => new gpt.FeedForward({ embDim: 4, hiddendim: 8 }),
+      'VALUE',
+      /^FeedForward: config should have names among vocabSize, .*, approximate, got "hiddendim"$/,
+    ],
+    [() => new gpt.FeedForward({ embDim: Symbol('x') }), 'TYPE', /embDim should be a positive integer/],
     [() => new gpt.FeedForward(), 'TYPE', /^FeedForward: config should be an object, got undefined$/],
     [
       () => new gpt.FeedForward({}),

@@ -274,7 +274,16 @@ test('a model names a bad argument', () => {
     'TYPE',
     /^GPTModel: contextLength should be a positive integer, got "5"$/,
   )
-  assertRefuses(make({ nLayers: 1.5 }), 'VALUE', /^GPTModel: nLayers should be a positive integer, got 1.5$/)
+  assertRefuses(
+    make({ nLayers: 1.5 }),
+    'VALUE',
+    /^GPTModel: nLayers should be an integer from 1 to 10000, got 1.5$/,
+  )
+  assertRefuses(
+    make({ nLayers: 2 ** 33 }),
+    'VALUE',
+    /nLayers should be an integer from 1 to 10000, got 8589934592$/,
+  )
   assertRefuses(make({ tieWeights: 1 }), 'TYPE', /^GPTModel: tieWeights should be true or false, got 1$/)
   assertRefuses(make({ nHeads: 3 }), 'VALUE', /nHeads/)
   assertRefuses(make({ dropRate: 2 }), 'VALUE', /got 2$/)

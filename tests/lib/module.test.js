@@ -299,3 +299,39 @@ test('sizes of a layer are read-only, and a kernel gets no replaced layer’s or
   embedding.forward([1, 2])
   assertRefuses(() => embedding.saved(), 'VALUE', /./) // its indices are nobody's to change
 })
+
+test('one configuration serves a model and each of its layers, is read once, and may have undefined values', () => {
+  const config = { embDim: 6, nHeads: 2, contextLength: 4, vocabSize: 5, nLayers: 1, hiddenDim: undefined }
+  for (const make of [gpt.Attention, gpt.FeedForward, gpt.TransformerBlock, gpt.GPTModel]) {
+    let reads = 0
+    const layer = new (untyped(make))({
+      ...config,
+      get embDim() {
+        return ++reads === 1 ? 6 : 1000
+      },
+    })
+    assert.equal(reads, 1)
+    assert.ok(layer.parameters().every((/** @type {Tensor} */ { shape }) => Math.max(...shape) < 100))
+  }
+})
+
+test('a class that extends ours cannot lead a kernel elsewhere with a getter', () => {
+  for (const make of [gpt.Embedding, gpt.Linear, gpt.Conv1D]) {
+    class Evil extends untyped(make) {
+      get weight() {
+        return { byteOffset: 66000, size: 1e6, shape: [3, 3] }
+      }
+
+      set weight(_) {}
+    }
+    const innocent = gpt.ones([10_000])
+    try {
+      const layer = new (untyped(Evil))(3, 3)
+      layer.forward(gpt.zeros([3]))
+      assert.fail('should be refused')
+    } catch (error) {
+      assert.match(String(error), /weight should be a Tensor, got an object/)
+    }
+    assert.ok(innocent.data.every((value) => value === 1))
+  }
+})

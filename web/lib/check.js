@@ -314,3 +314,36 @@ export function copyObject(where, name, value) {
   const object = checkObject(where, name, value)
   return readGiven(where, name, () => Object.fromEntries(Object.entries(object)))
 }
+
+/** The names of all configurations: one configuration may be given to a model and to each of its layers. */
+const CONFIG_NAMES = [
+  'vocabSize',
+  'contextLength',
+  'embDim',
+  'nHeads',
+  'nLayers',
+  'dropRate',
+  'qkvBias',
+  'tieWeights',
+  'hiddenDim',
+  'approximate',
+]
+
+/**
+ * A configuration. A name that no layer knows is refused, because it is nearly always misspelled.
+ *
+ * @template {object} C
+ * @param {string} where
+ * @param {C} config
+ * @returns {C} a copy; values are not checked, and names with the value undefined are left out
+ * @throws {GptLayersError} TYPE, VALUE
+ */
+export function checkConfig(where, config) {
+  const entries = Object.entries(copyObject(where, 'config', config))
+  for (const [name] of entries) {
+    if (CONFIG_NAMES.includes(name)) continue
+    const expected = `have names among ${CONFIG_NAMES.join(', ')}`
+    throw new GptLayersError('VALUE', `${where}: config should ${expected}, got ${describe(name)}`)
+  }
+  return /** @type {C} */ (Object.fromEntries(entries.filter(([, value]) => value !== undefined)))
+}

@@ -4,10 +4,10 @@
 import {
   checkBoolean,
   checkNumber,
-  checkObject,
   checkOptions,
   checkProbability,
   checkSize,
+  checkConfig,
 } from '../check.js'
 import { GptLayersError } from '../errors.js'
 import { SCRATCH } from '../runtime/runtime.js'
@@ -50,14 +50,14 @@ export class Attention extends Module {
    * applies to the weights and to the output of cProj; its masks are not PyTorch's, see Dropout.
    *
    * @param {Runtime} runtime
-   * @param {AttentionConfig} config GPT_CONFIG_124M as it is, or your own; other names are ignored
+   * @param {AttentionConfig} config GPT_CONFIG_124M as it is, or your own. Names of other layers are ignored,
+   *   unknown ones refused
    * @throws {GptLayersError} TYPE, VALUE, MEMORY
    * @example new Attention(GPT_CONFIG_124M).forward(gpt.rand([2, 3, 768])).shape // [2, 3, 768]
    */
   constructor(runtime, config) {
     super(runtime)
-    checkObject('Attention', 'config', config)
-    const { embDim, nHeads, contextLength, dropRate = 0, qkvBias = true } = config
+    const { embDim, nHeads, contextLength, dropRate = 0, qkvBias = true } = checkConfig('Attention', config)
     checkSize('Attention', 'embDim', embDim)
     checkSize('Attention', 'nHeads', nHeads)
     checkNumber('Attention', 'nHeads', nHeads, `a divisor of ${embDim} (embDim)`, (n) => embDim % n === 0)

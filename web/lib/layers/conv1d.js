@@ -44,7 +44,8 @@ export class Conv1D extends Affine {
     /** @readonly */
     this.nx = nx
     this.fix('nf', 'nx')
-    runtime.generator.normal(this.weight, DEVIATION)
-    this.bias?.data.fill(0)
+    const { weight, bias } = this.checkParameters('Conv1D')
+    runtime.generator.normal(weight, DEVIATION)
+    bias?.data.fill(0)
   }
 }

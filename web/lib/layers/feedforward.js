@@ -1,6 +1,6 @@
 /** @import { Runtime } from '../runtime/runtime.js' */
 
-import { checkObject, checkSize } from '../check.js'
+import { checkConfig, checkSize } from '../check.js'
 import { SCRATCH } from '../runtime/runtime.js'
 import { checkRows, checkTensorOf } from '../tensor/check.js'
 import { Tensor } from '../tensor/tensor.js'
@@ -49,17 +49,18 @@ export class FeedForward extends Module {
    * Draws both layers' parameters from the instance's generator, in PyTorch's order.
    *
    * @param {Runtime} runtime
-   * @param {FeedForwardConfig} config GPT_CONFIG_124M as it is, or your own. Other names are ignored,
-   *   `dropRate` too: like the notebook's class this layer has no dropout; TransformerBlock has it, behind
-   *   this layer
+   * @param {FeedForwardConfig} config GPT_CONFIG_124M as it is, or your own. Names of other layers are
+   *   ignored, unknown ones refused. `dropRate` is ignored, too: like the notebook's class this layer has no
+   *   dropout; TransformerBlock has it, behind this layer
    * @throws {GptLayersError} TYPE, VALUE, MEMORY
    * @example new FeedForward(GPT_CONFIG_124M).forward(gpt.rand([2, 3, 768])).shape // [2, 3, 768]
    */
   constructor(runtime, config) {
     super(runtime)
-    checkObject('FeedForward', 'config', config)
-    const { embDim, hiddenDim = 4 * embDim, approximate = 'tanh' } = config
+    const given = checkConfig('FeedForward', config)
+    const { embDim } = given
     checkSize('FeedForward', 'embDim', embDim)
+    const { hiddenDim = 4 * embDim, approximate = 'tanh' } = given
     checkSize('FeedForward', 'hiddenDim', hiddenDim)
     /** @readonly */
     this.embDim = embDim

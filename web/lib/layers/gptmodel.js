@@ -4,7 +4,7 @@
 /** @import { Context } from './forward.js' */
 /** @import { TransformerBlockConfig } from './transformerblock.js' */
 
-import { checkBoolean, checkObject, checkSize } from '../check.js'
+import { checkBoolean, checkConfig, checkNumber, checkSize } from '../check.js'
 import { GptLayersError } from '../errors.js'
 import { checkTensorOf } from '../tensor/check.js'
 import { checkIndices } from '../tensor/indices.js'
@@ -17,6 +17,12 @@ import { TransformerBlock } from './transformerblock.js'
 
 /** The standard deviation of GPT-2's initial weights. */
 const DEVIATION = 0.02
+
+/** The most blocks: more are a mistake, and would take minutes before memory is full. */
+const MAX_LAYERS = 10_000
+
+/** @param {number} n */
+const isLayerCount = (n) => Number.isInteger(n) && n >= 1 && n <= MAX_LAYERS
 
 /**
  * @typedef {object} ModelConfig
@@ -65,12 +71,12 @@ export class GPTModel extends Module {
    */
   constructor(runtime, config) {
     super(runtime)
-    checkObject('GPTModel', 'config', config)
-    const { vocabSize, contextLength, embDim, nLayers, dropRate = 0, tieWeights = false } = config
+    const given = checkConfig('GPTModel', config)
+    const { vocabSize, contextLength, embDim, nLayers, dropRate = 0, tieWeights = false } = given
     checkSize('GPTModel', 'vocabSize', vocabSize)
     checkSize('GPTModel', 'contextLength', contextLength)
     checkSize('GPTModel', 'embDim', embDim)
-    checkSize('GPTModel', 'nLayers', nLayers)
+    checkNumber('GPTModel', 'nLayers', nLayers, `an integer from 1 to ${MAX_LAYERS}`, isLayerCount)
     checkBoolean('GPTModel', 'tieWeights', tieWeights)
     /** @readonly */
     this.vocabSize = vocabSize
@@ -83,7 +89,7 @@ export class GPTModel extends Module {
       tokEmb: new Embedding(runtime, vocabSize, embDim),
       posEmb: new Embedding(runtime, contextLength, embDim),
       dropEmb: new Dropout(runtime, dropRate),
-      trfBlocks: Array.from({ length: nLayers }, () => new TransformerBlock(runtime, config)),
+      trfBlocks: Array.from({ length: nLayers }, () => new TransformerBlock(runtime, given)),
       finalNorm: new LayerNorm(runtime, embDim),
       outHead: new Linear(runtime, embDim, vocabSize, { bias: false }),
     }))
@@ -100,11 +106,12 @@ export class GPTModel extends Module {
     /** weight [vocabSize, embDim] @readonly @type {Linear} */
     this.outHead = layers.outHead
     if (tieWeights) {
-      this.tokEmb.weight.dispose()
-      this.tokEmb.weight = this.outHead.weight
+      const { tokEmb, posEmb, outHead } = layers
+      tokEmb.weight.dispose()
+      tokEmb.weight = outHead.weight
       // With positions from N(0, 1) the tokens, of the head's small deviation, would hardly count: a small
       // model's loss is 2.5 after 600 steps, instead of 0.1.
-      for (const { weight } of [this.tokEmb, this.posEmb]) runtime.generator.normal(weight, DEVIATION)
+      for (const { weight } of [tokEmb, posEmb]) runtime.generator.normal(weight, DEVIATION)
     }
   }
 

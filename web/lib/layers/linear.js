@@ -38,6 +38,7 @@ export class Linear extends Affine {
     /** @readonly */
     this.outFeatures = outFeatures
     this.fix('inFeatures', 'outFeatures')
-    runtime.generator.linear(this.weight, this.bias, inFeatures, outFeatures)
+    const { weight, bias } = this.checkParameters('Linear')
+    runtime.generator.linear(weight, bias, inFeatures, outFeatures)
   }
 }

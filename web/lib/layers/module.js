@@ -1,7 +1,7 @@
 /** @import { Runtime } from '../runtime/runtime.js' */
 /** @import { Context, ForwardListener, Returned } from './forward.js' */
 
-import { checkObject, copyObject, checkSameShape, describe } from '../check.js'
+import { checkObject, checkSameShape, copyObject, describe, isArray } from '../check.js'
 import { decodeSafetensors, encodeSafetensors } from '../checkpoint/safetensors.js'
 import { copyInto, firstNames, snakeCase } from '../checkpoint/statedict.js'
 import { GptLayersError } from '../errors.js'
@@ -222,7 +222,7 @@ export class Module {
     checkObject('save', 'tensors', tensors)
     if (!this.training) return
     const call = calls.current
-    if (calls.owner !== this || call === null) throw this.#badSave('be called in forward, a method of it')
+    if (calls.owner !== this || call === null) throw this.#badSave('be called in the forward of its layer')
     const saved = call.saved ?? {}
     call.saved = saved // what is held so far is freed with the call, also where the next name is refused
     for (const name of Object.keys(tensors)) {
@@ -428,7 +428,7 @@ export class Module {
     return Object.entries(this).flatMap(([name, value]) => {
       if (Tensor.isTensor(value) || value instanceof Module) return [[name, value]]
       if (value instanceof Tensor) throw notTensor(this.constructor.name, name, 'a Tensor', value) // a Proxy
-      if (!Array.isArray(value)) return []
+      if (!isArray(value)) return []
       // A copy, because a subclass of Array may do anything in its methods.
       return Array.from(value).flatMap((layer, i) =>
         layer instanceof Module ? [/** @type {[string, Module]} */ ([`${name}.${i}`, layer])] : [],
@@ -573,6 +573,9 @@ export class Module {
     )
   }
 }
+
+// Vue's `reactive` leaves objects with this property as they are: a Proxy has no private state.
+Object.defineProperty(Module.prototype, '__v_skip', { value: true })
 
 /**
  * A module and every layer inside, by its path.

@@ -4,7 +4,7 @@
 /** @import { FeedForwardConfig } from './feedforward.js' */
 /** @import { Context } from './forward.js' */
 
-import { checkObject } from '../check.js'
+import { checkConfig } from '../check.js'
 import { checkRows, checkTensorOf } from '../tensor/check.js'
 import { Attention } from './attention.js'
 import { Dropout } from './dropout.js'
@@ -33,16 +33,16 @@ export class TransformerBlock extends Module {
    *
    * @param {Runtime} runtime
    * @param {TransformerBlockConfig} config GPT_CONFIG_124M as it is, or your own. dropRate is the probability
-   *   of every dropout. Other names are ignored
+   *   of every dropout. Names of other layers are ignored, unknown ones refused
    * @throws {GptLayersError} TYPE, VALUE, MEMORY
    * @example new TransformerBlock(GPT_CONFIG_124M).forward(gpt.rand([2, 3, 768])).shape // [2, 3, 768]
    */
   constructor(runtime, config) {
     super(runtime)
-    checkObject('TransformerBlock', 'config', config)
+    const given = checkConfig('TransformerBlock', config)
     const layers = runtime.build(() => {
-      const attn = new Attention(runtime, config)
-      const ff = new FeedForward(runtime, config)
+      const attn = new Attention(runtime, given)
+      const ff = new FeedForward(runtime, given)
       const [norm1, norm2] = [new LayerNorm(runtime, attn.embDim), new LayerNorm(runtime, attn.embDim)]
       return { attn, ff, norm1, norm2 }
     })

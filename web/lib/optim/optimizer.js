@@ -201,8 +201,8 @@ export class Optimizer {
    * @param {Tensor} _parameter
    * @param {Tensor} _grad same shape
    * @param {State} _state
-   * @param {{ lr: number, isFirst: boolean }} _options isFirst: whether this is the parameter's first step, so
-   *   that its state is all zeros
+   * @param {{ lr: number, isFirst: boolean }} _options isFirst: whether this is the parameter's first
+   *   step, so that its state is all zeros
    */
   update(_parameter, _grad, _state, _options) {
     throw new GptLayersError('INTERNAL', `${this.#name}: update is not defined`)
@@ -233,6 +233,9 @@ export class Optimizer {
     })
   }
 }
+
+// Vue's `reactive` leaves objects with this property as they are: a Proxy has no private state.
+Object.defineProperty(Optimizer.prototype, '__v_skip', { value: true })
 
 /**
  * @param {string} where
