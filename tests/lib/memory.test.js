@@ -5,6 +5,7 @@ import { beforeEach, test } from 'node:test'
 import { setImmediate as nextTask } from 'node:timers/promises'
 import { createContext, runInContext } from 'node:vm'
 import { Memory } from '../../web/lib/runtime/memory.js'
+import { Runtime, SCRATCH } from '../../web/lib/runtime/runtime.js'
 import { assertRefuses, heapSize, loadForTest, nextAddress, untyped } from './support.js'
 
 /** @type {Gpt} */
@@ -121,6 +122,30 @@ test('a scope keeps what an object of another realm holds, however deep', () => 
   let last = chain
   while (last.list) last = last.list
   assert.deepEqual(last.tensor.toArray(), [1])
+})
+
+test('a result of a scope that throws when it is read is refused', () => {
+  const address = nextAddress(gpt)
+  const { proxy, revoke } = Proxy.revocable({}, {})
+  const throwing = {
+    get x() {
+      throw new Error('mine')
+    },
+  }
+  for (const result of [(revoke(), proxy), throwing, { inside: [throwing] }]) {
+    const scope = () => {
+      gpt.ones([8])
+      return result
+    }
+    assertRefuses(() => gpt.scope(scope), 'TYPE', /^scope: the result of fn should be readable/)
+  }
+  assert.equal(nextAddress(gpt), address)
+})
+
+test('scratch memory that cannot be addressed is refused', () => {
+  const runtime = new Runtime(gpt.exports, 2 ** 32)
+  const call = () => runtime.run('gpt_linear_forward', [null, null, null, null, SCRATCH, 3, 2 ** 30, 1])
+  assert.throws(call, { code: 'MEMORY', message: /^gpt_linear_forward: needs 17179869184 bytes/ })
 })
 
 test('a tensor that an inner scope returns belongs to the outer scope', () => {

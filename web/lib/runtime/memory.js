@@ -220,7 +220,8 @@ export class Memory {
    *
    * @template T
    * @param {() => T} fn
-   * @param {(result: T) => { has(tensor: unknown): boolean }} kept not called where the result itself was made meanwhile
+   * @param {(result: T) => { has(tensor: unknown): boolean }} kept not called where the result itself was
+   *   made meanwhile
    * @returns {T}
    */
   scope(fn, kept) {

@@ -111,7 +111,8 @@ export class Runtime {
     const sizes = args.filter((arg) => typeof arg === 'number')
     const parts = this.partsOf(kernel, ...sizes)
     if (scratchAt < 0) return this.#call(kernel, values, parts)
-    const floats = /** @type {Required<Kernel>} */ (KERNELS[kernel]).scratch(this.exports, ...sizes)
+    const { scratch: scratchSize } = /** @type {Required<Kernel>} */ (KERNELS[kernel])
+    const floats = scratchSize(this.exports, ...sizes) >>> 0 // unsigned: SIZE_MAX, for no such scratch, is -1
     const scratch = this.memory.allocate(kernel, 4 * parts * floats)
     values[scratchAt] = scratch
     try {

@@ -1,3 +1,4 @@
+import { readGiven } from '../check.js'
 import { GptLayersError } from '../errors.js'
 
 /** The method under which an object that holds tensors, such as a layer, lists them for `reachable`. */
@@ -9,7 +10,7 @@ export const TENSORS = Symbol('tensors')
  *
  * @param {unknown} root what the function of a scope returned
  * @returns {Set<unknown>} among it the tensors that the scope must not free
- * @throws {GptLayersError} TYPE for a Promise
+ * @throws {GptLayersError} TYPE for a Promise, and for an object that throws when it is read
  */
 export function reachable(root) {
   const found = new Set()
@@ -18,7 +19,7 @@ export function reachable(root) {
     const value = open.pop()
     if (typeof value !== 'object' || value === null || found.has(value)) continue
     found.add(value)
-    for (const inner of directlyInside(value)) open.push(inner)
+    for (const inner of readGiven('scope', 'the result of fn', () => directlyInside(value))) open.push(inner)
   }
   return found
 }
