@@ -83,12 +83,12 @@ static panel_rows panel_rows_of(const float *max, const float *sum, const float 
 
 /* In place, for one panel of queries and `keys` keys, both [key][8] with `step` floats from key to key:
  *   scores       ->  weight · kept
- *   dy · v       ->  dscore = weight · (kept · dy · v - dy · y)
- * `drops`, whether there is dropout, is a constant where this function is called. */
-GPT_INLINE void softmax_backward(float *scores, float *dy_v, size_t step, const gpt_head *a,
-                                 const panel_rows *rows, size_t query, size_t key, size_t keys, int drops)
+ *   dy · v       ->  dscore = weight · (kept · dy · v - dy · y) */
+static void softmax_backward(float *scores, float *dy_v, size_t step, const gpt_head *a,
+                             const panel_rows *rows, size_t query, size_t key, size_t keys)
 {
     const gpt_mask mask = gpt_mask_of(a->seed, a->p);
+    const int drops = a->p > 0.0f;
     for (size_t j = 0; j < keys; j++)
         for (size_t half = 0; half < 2; half++) {
             float *s = scores + j * step + 4 * half, *g = dy_v + j * step + 4 * half;
@@ -117,11 +117,7 @@ static void backward_panel(const backward_scratch *s, const gpt_head *a, const p
     float *weights = s->weights + r, *dscores = s->dscores + r, *dq = s->dq_panels + r * row;
     gpt_multiply_keys(weights, s->queries, s->q_panels + r * row, k, keys, size);
     gpt_multiply_keys(dscores, s->queries, s->dy_panels + r * row, v, keys, size);
-    rows += r / GPT_PANEL_WIDTH;
-    if (a->p > 0.0f)
-        softmax_backward(weights, dscores, s->queries, a, rows, query, begin, keys, 1);
-    else
-        softmax_backward(weights, dscores, s->queries, a, rows, query, begin, keys, 0);
+    softmax_backward(weights, dscores, s->queries, a, rows + r / GPT_PANEL_WIDTH, query, begin, keys);
     gpt_gemm_tiles(dq, GPT_PANEL_WIDTH, 0, dq, GPT_PANEL_WIDTH, k, 1, row, dscores, s->queries, 0,
                    gpt_round_up(size, GPT_TILE_ROWS), keys, 1);
 }

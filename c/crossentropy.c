@@ -67,18 +67,32 @@ int gpt_crossentropy_forward(float *loss, float *max, float *sum, const float *l
     return GPT_OK;
 }
 
+/* Σ x in float64. */
+static double row_sum(const float *x, size_t n)
+{
+    double sums[4] = {0.0};
+    size_t i = 0;
+    for (; i + 4 <= n; i += 4) gpt_add_lanes(sums, wasm_v128_load(x + i));
+    for (; i < n; i++) sums[0] += (double)x[i];
+    return sums[0] + sums[1] + sums[2] + sums[3];
+}
+
 int gpt_crossentropy_backward_ref(float *dlogits, const float *logits, const int32_t *targets,
                                   const float *max, const float *sum, size_t rows, size_t cols, float scale)
 {
     const int status = check_backward(dlogits, logits, targets, max, sum, rows, cols);
     if (status) return status;
     for (size_t r = 0; r < rows; r++) {
+        /* p, the softmax, and its sum without the target */
+        double others = 0.0;
         for (size_t c = 0; c < cols; c++) {
-            /* p is the softmax; the gradient is p - 1 at the target and p elsewhere */
             const double p = exp((double)logits[r * cols + c] - max[r]) / sum[r];
-            const double d = (p - (targets[r] == (int32_t)c)) * (double)scale;
-            dlogits[r * cols + c] = targets[r] == GPT_IGNORE ? 0.0f : (float)d;
+            others += targets[r] == (int32_t)c ? 0.0 * p : p; /* 0 · NaN is NaN */
+            dlogits[r * cols + c] = targets[r] == GPT_IGNORE ? 0.0f : (float)(p * (double)scale);
         }
+        /* the gradient is p - 1 at the target, which is exactly minus the sum of the others */
+        if (targets[r] != GPT_IGNORE)
+            dlogits[r * cols + (size_t)targets[r]] = (float)(-others * (double)scale);
     }
     return GPT_OK;
 }
@@ -109,7 +123,13 @@ int gpt_crossentropy_backward(float *dlogits, const float *logits, const int32_t
                 dx + c,
                 wasm_f32x4_mul(gpt_exp_f32x4(wasm_f32x4_sub(gpt_load_tail(x + c, cols - c), m)), factor),
                 cols - c);
-        dx[targets[r]] -= scale;
+        float *dx_t = dx + targets[r];
+        if (fabsf(*dx_t) > 0.5f * fabsf(scale)) { /* p - 1 loses digits: it is minus the sum of the others */
+            *dx_t = 0.0f;
+            *dx_t = (float)(0.0 - row_sum(dx, cols));
+        } else {
+            *dx_t -= scale;
+        }
     }
     return GPT_OK;
 }

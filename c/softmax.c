@@ -1,7 +1,8 @@
 /* Softmax over the last axis: y = e^(x - max) / Σ e^(x - max). Subtracting the maximum of the row keeps every
  * exponential finite for every finite x.
  *
- * Backward: dx = y · (dy - Σ dy·y).
+ * Backward: dx = y · (dy - Σ dy·y). Where one y is near 1, the difference loses digits. All dy are then taken
+ * relative to that element's, which changes nothing exactly, since Σ y = 1.
  *
  * Bound by the exponential, one per element.
  */
@@ -63,25 +64,38 @@ int gpt_softmax_backward_ref(float *dx, const float *dy, const float *y, size_t 
     if (status) return status;
     for (size_t r = 0; r < rows; r++) {
         const float *dy_r = dy + r * cols, *y_r = y + r * cols;
-        double dot = 0.0;
+        /* the mean of dy, weighted by y. Σ y differs from 1 by the rounding of y */
+        double dot = 0.0, total = 0.0;
         for (size_t c = 0; c < cols; c++) dot += (double)dy_r[c] * y_r[c];
-        for (size_t c = 0; c < cols; c++) dx[r * cols + c] = (float)(y_r[c] * (dy_r[c] - dot));
+        for (size_t c = 0; c < cols; c++) total += (double)y_r[c];
+        for (size_t c = 0; c < cols; c++) dx[r * cols + c] = (float)(y_r[c] * (dy_r[c] - dot / total));
     }
     return GPT_OK;
 }
 
-static double dot_product(const float *a, const float *b, size_t n)
+/* Σ (dy - from) · y, and the largest y. */
+static double dot_product(const float *dy, const float *y, float from, size_t n, float *largest)
 {
+    const v128_t from4 = wasm_f32x4_splat(from);
+    v128_t max = wasm_f32x4_splat(0.0f);
     double dot = 0.0;
-    size_t i = 0;
-    while (i + 4 <= n) {
-        const size_t end = n - i < GPT_SOFTMAX_COLS_PER_BLOCK ? n : i + GPT_SOFTMAX_COLS_PER_BLOCK;
+    for (size_t i = 0; i < n;) {
+        const size_t end = i + gpt_min(GPT_SOFTMAX_COLS_PER_BLOCK, n - i);
         v128_t block = wasm_f32x4_splat(0.0f);
-        for (; i + 4 <= end; i += 4)
-            block = gpt_multiply_add(wasm_v128_load(a + i), wasm_v128_load(b + i), block);
+        for (; i + 4 <= end; i += 4) {
+            const v128_t y4 = wasm_v128_load(y + i);
+            block = gpt_multiply_add(wasm_f32x4_sub(wasm_v128_load(dy + i), from4), y4, block);
+            max = wasm_f32x4_pmax(max, y4);
+        }
         dot += (double)gpt_sum_lanes(block);
+        for (; i < end; i++) {
+            dot += (double)((dy[i] - from) * y[i]);
+            max = wasm_f32x4_pmax(max, wasm_f32x4_splat(y[i]));
+        }
     }
-    for (; i < n; i++) dot += (double)(a[i] * b[i]);
+    max = wasm_f32x4_pmax(max, wasm_i32x4_shuffle(max, max, 2, 3, 0, 1));
+    max = wasm_f32x4_pmax(max, wasm_i32x4_shuffle(max, max, 1, 0, 3, 2));
+    *largest = wasm_f32x4_extract_lane(max, 0);
     return dot;
 }
 
@@ -97,13 +111,21 @@ int gpt_softmax_backward(float *dx, const float *dy, const float *y, size_t rows
     for (; r < end; r++) {
         const float *dy_r = dy + r * cols, *y_r = y + r * cols;
         float *dx_r = dx + r * cols;
-        const float dot = (float)dot_product(dy_r, y_r, cols);
-        const v128_t dot4 = wasm_f32x4_splat(dot);
+        float largest, from = 0.0f;
+        double dot = dot_product(dy_r, y_r, from, cols, &largest);
+        if (largest > 0.5f) {
+            size_t t = 0;
+            while (y_r[t] != largest) t++;
+            if (fabsf(dy_r[t]) < INFINITY) from = dy_r[t];
+            dot = dot_product(dy_r, y_r, from, cols, &largest);
+        }
+        const v128_t dot4 = wasm_f32x4_splat((float)dot), from4 = wasm_f32x4_splat(from);
         size_t c = 0;
-        for (; c + 4 <= cols; c += 4)
-            wasm_v128_store(dx_r + c, wasm_f32x4_mul(wasm_v128_load(y_r + c),
-                                                     wasm_f32x4_sub(wasm_v128_load(dy_r + c), dot4)));
-        for (; c < cols; c++) dx_r[c] = y_r[c] * (dy_r[c] - dot);
+        for (; c + 4 <= cols; c += 4) {
+            const v128_t d = wasm_f32x4_sub(wasm_f32x4_sub(wasm_v128_load(dy_r + c), from4), dot4);
+            wasm_v128_store(dx_r + c, wasm_f32x4_mul(wasm_v128_load(y_r + c), d));
+        }
+        for (; c < cols; c++) dx_r[c] = y_r[c] * (dy_r[c] - from - (float)dot);
     }
     return GPT_OK;
 }
