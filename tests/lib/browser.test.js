@@ -30,9 +30,27 @@ const compute = async (options) => {
   gpt.dispose()
   return { build: gpt.build, y }
 }
+/** Calls whose results nobody holds: 300 kB each, with a task after each. */
+const yieldingCalls = async (count, options) => {
+  const gpt = await load(options)
+  const norm = new gpt.LayerNorm(768).eval()
+  const x = gpt.randn([100, 768])
+  const { port1, port2 } = new MessageChannel()
+  for (let i = 0; i < count; i++) {
+    norm.forward(x)
+    await new Promise((resolve) => {
+      port1.onmessage = resolve
+      port2.postMessage(0)
+    })
+  }
+  const { threads } = gpt
+  port1.close()
+  gpt.dispose()
+  return threads
+}
 const tryLoad = (options) => outcome(load(options))
 const tryWorker = (url) => tryLoad({ threads: 3, worker: () => new Worker(url, { type: 'module' }) })
-globalThis.app = { compute, tryLoad, tryWorker }
+globalThis.app = { compute, tryLoad, tryWorker, yieldingCalls }
 `
 
 const SERVICE_WORKER = `
@@ -164,6 +182,14 @@ for (const name of /** @type {const} */ (['chrome', 'firefox'])) {
       assert.deepEqual(value, RUNNING)
       assert.deepEqual(complaints, [])
     })
+
+    for (const threads of [1, 2]) {
+      test(`a program on ${threads} thread(s) that yields and holds nothing never runs out of memory`, async () => {
+        const options = `{ threads: ${threads}, maxMemory: 128 }` // room for 400 results
+        const { value } = await evaluate('free/', `app.yieldingCalls(1500, ${options})`)
+        assert.equal(value, threads)
+      })
+    }
 
     test('where worker-src forbids a Blob, the file is started; the browser complains once', async () => {
       const { value, complaints } = await evaluate('strict/', 'app.tryLoad({ threads: 3 })')
