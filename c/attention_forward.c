@@ -139,7 +139,8 @@ static void write_block(float *y, size_t y_step, float *max, float *sum, const f
     }
 }
 
-/* The block of queries from `first` on. y, max and sum begin with the block's first query; max and sum may be NULL. */
+/* The block of queries from `first` on. y, max and sum begin with the block's first query; max and sum may be
+ * NULL. */
 static void forward_block(float *y, size_t y_step, float *max, float *sum, float *scratch, const gpt_head *a,
                           size_t first)
 {

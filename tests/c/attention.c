@@ -212,7 +212,7 @@ static void huge_scores(void)
     }
 }
 
-/* Scores of this size that float32 holds exactly: q = base, k[j] = 1 - c[j] / base, score[j] = base - c[j]. */
+/* Large scores that float32 holds exactly: q = base, k[j] = 1 - c[j] / base, score[j] = base - c[j]. */
 static void large_scores_are_exact(void)
 {
     enum { TOKENS = 9 };
