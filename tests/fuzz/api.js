@@ -659,6 +659,8 @@ function take(world, { op, on = 0, args: codes = [], failAt = 0, polluted = fals
     World.checkError(error) // such as MEMORY
     return
   }
+  // An assignment leaves the gradient of before to its holders.
+  if (/grad=|assign|define/.test(op) && 'byteOffset' in receiver) world.keep(receiver.grad)
   world.tampered ||= operation.tampers ?? false
   world.chaotic = false
   world.calls++

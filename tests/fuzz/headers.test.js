@@ -1,0 +1,50 @@
+// The work of reading a header, counted in steps of the package's code.
+
+import { countSteps } from './steps.js'
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { GptLayersError, load } from 'gpt-layers'
+
+/**
+ * Headers of n characters or so that could take a reader long.
+ *
+ * @type {Record<string, (n: number) => string>}
+ */
+const LONG = {
+  'a long string': (n) => `{"${'x'.repeat(n)}":0}`,
+  'a string of escapes': (n) => `{"__metadata__":{"${'\\\\'.repeat(n / 2)}":"${'\\"'.repeat(n / 2)}"}}`,
+  'nested arrays': (n) => `{"x":${'['.repeat(n / 2)}${']'.repeat(n / 2)}}`,
+  'nested objects': (n) => `{"x":${'{"a":'.repeat(n / 6)}1${'}'.repeat(n / 6)}}`,
+  'many objects': (n) => `{"x":[${'{},'.repeat(n / 3)}{}]}`,
+  'many names': (n) => `{"__metadata__":{${Array.from({ length: n / 10 }, (_, i) => `"${i}":""`)}}}`,
+  'the same name again and again': (n) => `{${'"x":0,'.repeat(n / 6)}"x":0}`,
+  'many tensors': (n) =>
+    `{${Array.from({ length: n / 60 }, (_, i) => `"${i}":{"dtype":"F32","shape":[0],"data_offsets":[0,0]}`)}}`,
+  'long shapes': (n) => `{"x":{"dtype":"F32","shape":[0${',1'.repeat(n / 2)}],"data_offsets":[0,0]}}`,
+  'quotes without an end': (n) => `{"x":"${'\\"'.repeat(n / 2)}`,
+  spaces: (n) => `{}${' '.repeat(n)}`,
+}
+
+for (const [name, header] of Object.entries(LONG)) {
+  // 16 times the length. Where the work grew with its square, this would be 256 times the steps.
+  test(`the work for a header grows no faster than its length: ${name}`, async () => {
+    const gpt = await load()
+    const steps = []
+    for (const n of [6000, 96_000]) {
+      const text = Buffer.from(header(n))
+      const file = Buffer.concat([Buffer.alloc(8), text])
+      file.writeBigUInt64LE(BigInt(text.length))
+      steps.push(
+        countSteps(() => {
+          try {
+            gpt.loadSafetensors(file)
+          } catch (error) {
+            assert.ok(error instanceof GptLayersError, String(error))
+          }
+        }),
+      )
+    }
+    assert.ok(steps[0] > 0)
+    assert.ok(steps[1] < 40 * steps[0], `${steps[0]} steps for 6 kB, ${steps[1]} for 96 kB`)
+  })
+}
