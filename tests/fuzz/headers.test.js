@@ -45,6 +45,6 @@ for (const [name, header] of Object.entries(LONG)) {
       )
     }
     assert.ok(steps[0] > 0)
-    assert.ok(steps[1] < 40 * steps[0], `${steps[0]} steps for 6 kB, ${steps[1]} for 96 kB`)
+    assert.ok(steps[1] < 20 * steps[0], `${steps[0]} steps for 6 kB, ${steps[1]} for 96 kB`)
   })
 }

@@ -23,7 +23,7 @@ function take() {
 
 /**
  * @param {() => void} fn synchronous
- * @returns {number} how many blocks of the package's code it ran; the same number each time
+ * @returns {number} how many blocks of the package's code it ran
  */
 export function countSteps(fn) {
   take()
