@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { functionsOf, OPERATIONS, replay } from './api.js'
+import { functionsOf, fuzz, OPERATIONS, replay } from './api.js'
 import { World } from './world.js'
 
 test('the fuzzer calls every public function', async () => {
@@ -10,6 +10,12 @@ test('the fuzzer calls every public function', async () => {
   assert.ok(functions.length > 80, `${functions.length} functions`)
   const missing = functions.filter((name) => !(name in OPERATIONS))
   assert.deepEqual(missing, [], 'no arguments for these in OPERATIONS')
+})
+
+test('no call, however strange, breaks a promise', async () => {
+  const { calls, finding } = await fuzz(1, 300)
+  assert.equal(finding, null, finding ? `${finding.message}\n${JSON.stringify(finding.run)}` : '')
+  assert.ok(calls > 2000, `${calls} calls`)
 })
 
 const corpus = new URL('corpus/api/', import.meta.url)
