@@ -73,6 +73,29 @@ test('the tarball holds the package, its types and source maps, the header, and 
   )
 })
 
+const installed = (/** @type {string} */ name) =>
+  readFileSync(join(folder, 'node_modules/gpt-layers', name), 'utf8')
+
+test('a page without a bundler loads three modules: the entry, the package and a build', () => {
+  const imports = (/** @type {string} */ code) => [...code.matchAll(/^import .* from "(.*)";$/gm)]
+  const [[, main], ...others] = imports(installed('dist/index.js'))
+  assert.deepEqual(others, [])
+  assert.deepEqual(imports(installed(`dist/${main}`)), [])
+  assert.match(installed('dist/index.js'), / => import\("\.\/wasm\/simd\.js"\)/)
+  assert.match(installed('dist/wasm/simd.js'), /^export default '[0-9a-f]+'\n$/)
+})
+
+test('bundlers find the worker by the expression that they know', () => {
+  const worker = 'new Worker(new URL("./gpt-layers-worker.js", import.meta.url), { type: "module" })'
+  assert.ok(installed('dist/pool.js').includes(worker))
+})
+
+test('source maps lead to the sources, which they contain', () => {
+  const { sources, sourcesContent } = JSON.parse(installed('dist/start.js.map'))
+  assert.ok(sources.includes('../web/lib/layers/linear.js'), sources.join())
+  assert.ok(sourcesContent[sources.indexOf('../web/lib/layers/linear.js')].includes('class Linear'))
+})
+
 test('README’s example runs as printed, and prints what README says', () => {
   const { code, output } = example()
   writeFileSync(join(folder, 'example.js'), code)
@@ -112,7 +135,10 @@ const otherCompiler = compiler !== 'Emscripten 3.1.6, clang 14' && `sizes are no
 // These tools read package.json, which lists the relaxed build.
 const incomplete = !builds.includes('relaxed') && 'this copy was built without the relaxed build'
 test('publint and attw find nothing', { skip: incomplete }, () => {
-  assert.match(run(tool('publint'), ['--strict', join(folder, 'node_modules/gpt-layers')]), /All good!/)
+  assert.match(
+    run(tool('publint'), ['--strict', '--pack', 'false', join(folder, 'node_modules/gpt-layers')]),
+    /All good!/,
+  )
   run(tool('attw'), [tarball], root) // fails where it finds something; its settings are in .attw.json
 })
 
