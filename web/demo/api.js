@@ -73,6 +73,7 @@ const app = await Application.bootstrap({
     'Returned',
     'WebAssembly.Global',
     'WebAssembly.Memory',
+    'WebAssembly.Module',
   ],
   visibilityFilters: {},
   // Source links would need a clone with a remote. They are deleted below, so the template is never seen.
