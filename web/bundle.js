@@ -67,11 +67,13 @@ async function bundleModules(names) {
   }
   await build({ ...worker, output })
   const [{ code }] = (await build({ ...worker, output: { minify: true }, write: false })).output
+  // An app that imports only these names gets nothing else.
+  const errors = { name: 'errors', test: /\/(config|errors)\.js$/ }
   const { output: chunks } = await build({
     input: ENTRIES,
     plugins: [buildsModule(names)],
     transform: { define: { VERSION, WORKER_CODE: JSON.stringify(code) } },
-    output,
+    output: { ...output, codeSplitting: { groups: [errors] } },
   })
   return chunks[0].exports
 }
