@@ -575,7 +575,7 @@ export class Module {
 }
 
 // Vue's `reactive` leaves objects with this property as they are: a Proxy has no private state.
-Object.defineProperty(Module.prototype, '__v_skip', { value: true })
+Reflect.defineProperty(Module.prototype, '__v_skip', { value: true })
 
 /**
  * A module and every layer inside, by its path.

@@ -235,7 +235,7 @@ export class Optimizer {
 }
 
 // Vue's `reactive` leaves objects with this property as they are: a Proxy has no private state.
-Object.defineProperty(Optimizer.prototype, '__v_skip', { value: true })
+Reflect.defineProperty(Optimizer.prototype, '__v_skip', { value: true })
 
 /**
  * @param {string} where
