@@ -162,7 +162,8 @@ const refused = {
     /a header of 18446744073709551615 bytes, more than 1/,
   ],
   'a header that is not JSON': [fileOf('{"a":'), 'VALUE', /a header that is not JSON in UTF-8$/],
-  'a header that is not UTF-8': [fileOf('{}').fill(0xff, 8), 'VALUE', /a header that is not JSON in UTF-8$/],
+  'a string that is not UTF-8': [fileOf('{"a":"xy"}').fill(0xff, 14, 15), 'VALUE', /not JSON in UTF-8$/],
+  'a header that is not UTF-8': [fileOf('{}').fill(0xff, 9), 'VALUE', /a header that is not JSON in UTF-8$/],
   'a page of HTML': [
     utf8('<!doctype html><title>Not found</title>'),
     'VALUE',

@@ -6,6 +6,11 @@ import { decodeUtf8 } from './utf8.js'
 /** The most characters of a number, true, false or null. */
 const MAX_TOKEN = 32
 
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+/** Space, tab, line feed, carriage return. */
+const WHITE_SPACE = [0x20, 0x09, 0x0a, 0x0d]
+
 /**
  * What the header says about a tensor.
  *
@@ -109,18 +114,14 @@ const areCounts = (value) =>
  */
 class Reader {
   /** @type {string} */ #where
-  /** @type {string} */ #text = ''
+  /** @type {Uint8Array} */ #bytes
   #at = 0
 
   /** @param {string} where @param {Uint8Array} bytes */
   constructor(where, bytes) {
     this.#where = where
-    try {
-      this.#text = decodeUtf8(bytes)
-    } catch (cause) {
-      throw this.#notJSON(cause)
-    }
-    if (this.#text[0] !== '{') throw notSafetensors(where, 'a header that does not begin with {')
+    this.#bytes = bytes
+    if (this.#char() !== '{') throw notSafetensors(where, 'a header that does not begin with {')
   }
 
   /** Whether an object comes next. */
@@ -156,7 +157,7 @@ class Reader {
 
   /** Only white space may come next. */
   end() {
-    if (this.#next() !== undefined) throw this.#notJSON()
+    if (this.#next() !== '') throw this.#notJSON()
   }
 
   /** @param {string} open @param {string} close @param {() => void} readItem */
@@ -182,7 +183,7 @@ class Reader {
       throw notSafetensors(this.#where, 'a header that is nested deeper than the format')
     }
     const begin = this.#at
-    while (this.#at - begin < MAX_TOKEN && /[-+.\w]/.test(this.#text[this.#at] ?? '')) this.#at++
+    while (this.#at - begin < MAX_TOKEN && /[-+.\w]/.test(this.#char())) this.#at++
     return this.#parse(begin)
   }
 
@@ -192,10 +193,10 @@ class Reader {
     const begin = this.#at
     // A quote ends the string unless an odd number of backslashes stands before it.
     for (let isEscaped = true; isEscaped;) {
-      const quote = this.#text.indexOf('"', this.#at + 1)
+      const quote = this.#bytes.indexOf(QUOTE, this.#at + 1)
       if (quote < 0) throw this.#notJSON()
       let before = quote
-      while (this.#text[before - 1] === '\\') before--
+      while (this.#bytes[before - 1] === BACKSLASH) before--
       isEscaped = (quote - before) % 2 === 1
       this.#at = quote
     }
@@ -206,7 +207,7 @@ class Reader {
   /** @param {number} begin of a string or a token that ends here @returns {unknown} */
   #parse(begin) {
     try {
-      return JSON.parse(this.#text.slice(begin, this.#at))
+      return JSON.parse(decodeUtf8(this.#bytes.subarray(begin, this.#at)))
     } catch (cause) {
       throw this.#notJSON(cause)
     }
@@ -218,10 +219,15 @@ class Reader {
     this.#at++
   }
 
-  /** @returns {string | undefined} the next character that is no white space */
+  /** @returns {string} the next character that is no white space; '' at the end */
   #next() {
-    while (' \t\n\r'.includes(this.#text[this.#at] ?? '.')) this.#at++
-    return this.#text[this.#at]
+    while (WHITE_SPACE.includes(this.#bytes[this.#at])) this.#at++
+    return this.#char()
+  }
+
+  /** @returns {string} the character here, in ASCII; '' at the end */
+  #char() {
+    return this.#at < this.#bytes.length ? String.fromCharCode(this.#bytes[this.#at]) : ''
   }
 
   /** @param {unknown} [cause] */
