@@ -5,8 +5,8 @@
  *
  * As in forward, a block of queries meets one tile of keys after the other. The weights are computed again, a
  * tile at a time, from the stored max and sum. First each panel of 8 queries computes its weights, dscores
- * and dq, with queries as lanes. Then the block adds to dk and dv of the tile's keys, a few keys at a time, with
- * columns of q and dy as lanes. dk and dv are sums over all queries, so a part computes whole heads.
+ * and dq, with queries as lanes. Then the block adds to dk and dv of the tile's keys, a few keys at a time,
+ * with columns of q and dy as lanes. dk and dv are sums over all queries, so a part computes whole heads.
  *
  * Bound by multiplying and adding, in five products. attention_forward.c has the times.
  */

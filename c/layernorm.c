@@ -283,8 +283,8 @@ GPT_INLINE void backward_row(float *dx, const float *dy, const float *x, float m
     }
 }
 
-/* Adds a block of at most ROWS_PER_BLOCK rows to the sums of `cols` columns. x, dy and the sums begin with the
- * first of them; rows of x and dy are `row` floats apart. */
+/* Adds a block of at most ROWS_PER_BLOCK rows to the sums of `cols` columns. x, dy and the sums begin with
+ * the first of them; rows of x and dy are `row` floats apart. */
 GPT_INLINE void add_rows(double *dscale, double *dshift, const float *dy, const float *x, const float *mean,
                          const float *rstd, const float *minus_off_rstd, size_t rows, size_t row, size_t cols)
 {
