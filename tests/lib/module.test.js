@@ -335,3 +335,23 @@ test('a class that extends ours cannot lead a kernel elsewhere with a getter', (
     assert.ok(innocent.data.every((value) => value === 1))
   }
 })
+
+test('a class that extends ours cannot hand a kernel parameters of another shape', () => {
+  class Evil extends gpt.Linear {
+    checkParameters() {
+      return { weight: gpt.zeros([1]), bias: null }
+    }
+
+    addGradients() {
+      assert.fail('nobody should call this')
+    }
+  }
+  gpt.manualSeed(1)
+  const [evil, plain] = [new Evil(6, 6), new gpt.Linear(6, 6)]
+  evil.weight.data.set(plain.weight.data)
+  evil.bias?.data.set(plain.bias?.data ?? [])
+  const x = gpt.randn([3, 6])
+  assert.deepEqual(evil.forward(x).toArray(), plain.forward(x).toArray())
+  evil.backward(x)
+  assert.ok(evil.weight.grad)
+})

@@ -3,6 +3,7 @@
 import { checkBoolean, checkOptions } from '../check.js'
 import { SCRATCH } from '../runtime/runtime.js'
 import { checkRows, checkTensorOf } from '../tensor/check.js'
+import { addGradients } from '../tensor/gradients.js'
 import { Tensor } from '../tensor/tensor.js'
 import { Module } from './module.js'
 
@@ -62,7 +63,7 @@ export class Affine extends Module {
     const where = `${name}.forward`
     const { runtime } = this
     const rows = checkRows(runtime, where, x, inputs, inputsName)
-    const { weight, bias } = this.checkParameters(where)
+    const { weight, bias } = Affine.parametersOf(this, where)
     return runtime.scope(() => {
       const y = Tensor.empty(runtime, where, [...x.shape.slice(0, -1), outputs])
       runtime.run(forward, [y, SCRATCH, x, weight, bias, rows, inputs, outputs])
@@ -83,10 +84,10 @@ export class Affine extends Module {
     const { x } = this.saved(where)
     const rows = x.size / inputs
     checkTensorOf(runtime, where, 'dy', dy, [...x.shape.slice(0, -1), outputs])
-    const { weight, bias } = this.checkParameters(where)
+    const { weight, bias } = Affine.parametersOf(this, where)
     return runtime.scope(() => {
       const dx = Tensor.empty(runtime, where, x.shape)
-      this.addGradients(where, [weight, bias], (dweight, dbias) =>
+      addGradients(runtime, where, [weight, bias], (dweight, dbias) =>
         runtime.run(backward, [dx, dweight, dbias, SCRATCH, dy, x, weight, rows, inputs, outputs]),
       )
       return dx
@@ -94,16 +95,18 @@ export class Affine extends Module {
   }
 
   /**
-   * The parameters, which the user may have disposed or replaced.
+   * The parameters, which the user may have disposed or replaced. Not a method, which a class that extends a
+   * layer could override: kernels rely on it.
    *
    * @internal
+   * @param {Affine} layer
    * @param {string} where
    * @returns {{ weight: Tensor, bias: Tensor | null }}
    * @throws {GptLayersError} TYPE, SHAPE, VALUE, DISPOSED
    */
-  checkParameters(where) {
-    const { runtime, weight, bias } = this
-    const { outputs, weightShape } = this.#layout
+  static parametersOf(layer, where) {
+    const { runtime, weight, bias } = layer
+    const { outputs, weightShape } = layer.#layout
     checkTensorOf(runtime, where, 'weight', weight, weightShape)
     if (bias !== null) checkTensorOf(runtime, where, 'bias', bias, [outputs])
     return { weight, bias }

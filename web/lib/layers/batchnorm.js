@@ -3,6 +3,7 @@
 import { checkOptions, checkPositiveFloat32, checkProbability, checkSize } from '../check.js'
 import { GptLayersError } from '../errors.js'
 import { checkRows, checkTensorOf } from '../tensor/check.js'
+import { addGradients } from '../tensor/gradients.js'
 import { Tensor } from '../tensor/tensor.js'
 import { Module } from './module.js'
 
@@ -131,7 +132,7 @@ export class BatchNorm extends Module {
     const shift = checkTensorOf(runtime, where, 'shift', this.shift, [cols])
     return runtime.scope(() => {
       const dx = Tensor.empty(runtime, where, x.shape)
-      this.addGradients(where, [scale, shift], (dscale, dshift) =>
+      addGradients(runtime, where, [scale, shift], (dscale, dshift) =>
         runtime.run('gpt_batchnorm_backward', [dx, dscale, dshift, dy, x, ...batch, scale, rows, cols, eps]),
       )
       return dx

@@ -44,7 +44,7 @@ export class Conv1D extends Affine {
     /** @readonly */
     this.nx = nx
     this.fix('nf', 'nx')
-    const { weight, bias } = this.checkParameters('Conv1D')
+    const { weight, bias } = Affine.parametersOf(this, 'Conv1D')
     runtime.generator.normal(weight, DEVIATION)
     bias?.data.fill(0)
   }

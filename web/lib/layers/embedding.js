@@ -4,6 +4,7 @@
 import { checkSize } from '../check.js'
 import { SCRATCH } from '../runtime/runtime.js'
 import { checkTensorOf } from '../tensor/check.js'
+import { addGradients } from '../tensor/gradients.js'
 import { checkIndices, storeIndices } from '../tensor/indices.js'
 import { Tensor } from '../tensor/tensor.js'
 import { Module } from './module.js'
@@ -73,7 +74,7 @@ export class Embedding extends Module {
     const weight = checkTensorOf(runtime, where, 'weight', this.weight, [count, dim])
     runtime.scope(() => {
       const indices = storeIndices(runtime, where, this.#checked)
-      this.addGradients(where, [weight], (dweight) =>
+      addGradients(runtime, where, [weight], (dweight) =>
         runtime.run('gpt_embedding_backward', [dweight, SCRATCH, dy, indices, indices.size, count, dim]),
       )
     })

@@ -5,6 +5,7 @@ import { SCRATCH } from '../runtime/runtime.js'
 import { checkRows, checkTensorOf } from '../tensor/check.js'
 import { Tensor } from '../tensor/tensor.js'
 import { outputOf } from './forward.js'
+import { Affine } from './affine.js'
 import { GELU } from './gelu.js'
 import { Linear } from './linear.js'
 import { Module } from './module.js'
@@ -130,8 +131,8 @@ export class FeedForward extends Module {
     }
     const parts = runtime.partsOf('gpt_feedforward_forward', rows, embDim, hiddenDim)
     if (parts > 1 && rows < ROWS_PER_THREAD * parts) return null
-    const { weight: weight1, bias: bias1 } = first.checkParameters(where)
-    const { weight: weight2, bias: bias2 } = second.checkParameters(where)
+    const { weight: weight1, bias: bias1 } = Affine.parametersOf(first, where)
+    const { weight: weight2, bias: bias2 } = Affine.parametersOf(second, where)
     return [weight1, bias1, weight2, bias2, rows, embDim, hiddenDim, gelu.kind]
   }
 

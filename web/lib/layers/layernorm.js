@@ -2,6 +2,7 @@
 
 import { checkOptions, checkPositiveFloat32, checkSize } from '../check.js'
 import { checkRows, checkTensorOf } from '../tensor/check.js'
+import { addGradients } from '../tensor/gradients.js'
 import { Tensor } from '../tensor/tensor.js'
 import { Module } from './module.js'
 
@@ -92,7 +93,7 @@ export class LayerNorm extends Module {
     const shift = checkTensorOf(runtime, where, 'shift', this.shift, [embDim])
     return runtime.scope(() => {
       const dx = Tensor.empty(runtime, where, x.shape)
-      this.addGradients(where, [scale, shift], (dscale, dshift) =>
+      addGradients(runtime, where, [scale, shift], (dscale, dshift) =>
         runtime.run('gpt_layernorm_backward', [dx, dscale, dshift, dy, x, mean, rstd, scale, rows, embDim]),
       )
       return dx

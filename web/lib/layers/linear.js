@@ -38,7 +38,7 @@ export class Linear extends Affine {
     /** @readonly */
     this.outFeatures = outFeatures
     this.fix('inFeatures', 'outFeatures')
-    const { weight, bias } = this.checkParameters('Linear')
+    const { weight, bias } = Affine.parametersOf(this, 'Linear')
     runtime.generator.linear(weight, bias, inFeatures, outFeatures)
   }
 }

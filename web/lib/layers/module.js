@@ -8,7 +8,7 @@ import { GptLayersError } from '../errors.js'
 import { Call } from '../runtime/calls.js'
 import { TENSORS } from '../runtime/scope.js'
 import { checkLiveTensor, checkTensor } from '../tensor/check.js'
-import { collectGradients, giveGradient } from '../tensor/gradients.js'
+import { collectGradients } from '../tensor/gradients.js'
 import { notTensor, Tensor } from '../tensor/tensor.js'
 import { asObject } from './forward.js'
 
@@ -397,25 +397,6 @@ export class Module {
     for (const name of names) {
       Object.defineProperty(this, name, { writable: false, configurable: false })
     }
-  }
-
-  /**
-   * Lets a kernel write the gradients of some parameters, and adds them to each `.grad`. Kernels write
-   * gradients instead of adding them, so that a part of a call can be run again; see Pool.
-   *
-   * @internal
-   * @param {string} where
-   * @param {readonly (Tensor | null)[]} parameters null for one that the layer does not have
-   * @param {(...gradients: (Tensor | null)[]) => void} write fills tensors of the parameters' shapes
-   */
-  addGradients(where, parameters, write) {
-    this.runtime.scope(() => {
-      const gradients = parameters.map((parameter) => parameter && parameter.empty(where, parameter.shape))
-      write(...gradients)
-      parameters.forEach(
-        (parameter, i) => parameter && giveGradient(parameter, /** @type {Tensor} */ (gradients[i])),
-      )
-    })
   }
 
   /**

@@ -2,6 +2,7 @@
 
 import { checkOptions, checkPositiveFloat32, checkSize } from '../check.js'
 import { checkRows, checkTensorOf } from '../tensor/check.js'
+import { addGradients } from '../tensor/gradients.js'
 import { Tensor } from '../tensor/tensor.js'
 import { Module } from './module.js'
 
@@ -74,7 +75,7 @@ export class RMSNorm extends Module {
     const scale = checkTensorOf(runtime, where, 'scale', this.scale, [embDim])
     return runtime.scope(() => {
       const dx = Tensor.empty(runtime, where, x.shape)
-      this.addGradients(where, [scale], (dscale) =>
+      addGradients(runtime, where, [scale], (dscale) =>
         runtime.run('gpt_rmsnorm_backward', [dx, dscale, dy, x, rstd, scale, rows, embDim]),
       )
       return dx

@@ -1,4 +1,5 @@
 /** @import { Calls } from '../runtime/calls.js' */
+/** @import { Runtime } from '../runtime/runtime.js' */
 /** @import { Tensor } from './tensor.js' */
 
 /**
@@ -14,6 +15,25 @@ export function giveGradient(parameter, gradient) {
   if (sum) add(sum, gradient)
   else if (gradients) gradients.set(parameter, gradient.hold())
   else settle(parameter, gradient.hold())
+}
+
+/**
+ * Lets a kernel write the gradients of some parameters, and adds them to each `.grad`. Kernels write gradients
+ * instead of adding them, so that a part of a call can be run again; see Pool.
+ *
+ * @param {Runtime} runtime
+ * @param {string} where
+ * @param {readonly (Tensor | null)[]} parameters checked; null for one that the layer does not have
+ * @param {(...gradients: (Tensor | null)[]) => void} write fills tensors of the parameters' shapes
+ */
+export function addGradients(runtime, where, parameters, write) {
+  runtime.scope(() => {
+    const gradients = parameters.map((parameter) => parameter && parameter.empty(where, parameter.shape))
+    write(...gradients)
+    parameters.forEach((parameter, i) => {
+      if (parameter) giveGradient(parameter, /** @type {Tensor} */ (gradients[i]))
+    })
+  })
 }
 
 /**
