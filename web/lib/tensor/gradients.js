@@ -18,8 +18,8 @@ export function giveGradient(parameter, gradient) {
 }
 
 /**
- * Lets a kernel write the gradients of some parameters, and adds them to each `.grad`. Kernels write gradients
- * instead of adding them, so that a part of a call can be run again; see Pool.
+ * Lets a kernel write the gradients of some parameters, and adds them to each `.grad`. Kernels write
+ * gradients instead of adding them, so that a part of a call can be run again; see Pool.
  *
  * @param {Runtime} runtime
  * @param {string} where
