@@ -120,6 +120,16 @@ const refused = {
     [() => gpt.tensor(), 'TYPE', /^tensor: values should be a number or an array, got undefined$/],
     [() => gpt.tensor(['a']), 'TYPE', /^tensor: values\[0\] should be a number or an array, got "a"$/],
     [() => gpt.tensor([1, 2], [3]), 'SHAPE', /^tensor: values should be flat with 3 elements/],
+    [() => gpt.tensor([1, 2], [2, 3]), 'SHAPE', /for shape \[2, 3\], got shape \[2\]$/],
+    [
+      () =>
+        gpt.tensor([
+          [[1], [2]],
+          [3, 4],
+        ]),
+      'SHAPE',
+      /^tensor: values\[1\] should have shape \[2, 1\]/,
+    ],
     [() => gpt.tensor([1], 'x'), 'TYPE', /^tensor: shape should be an array of sizes, got "x"$/],
     [() => gpt.tensor(cyclic), 'VALUE', /^tensor: values should have at most 64 levels, got more$/],
     [() => gpt.tensor(deep), 'VALUE', /at most 64 levels/],
@@ -428,6 +438,7 @@ const refused = {
   RMSNorm: [
     [() => new gpt.RMSNorm('5'), 'TYPE', /^RMSNorm: embDim should be a positive integer, got "5"$/],
     [() => new gpt.RMSNorm(5, { eps: 0 }), 'VALUE', /^RMSNorm: eps should be a positive float32, got 0$/],
+    [() => new gpt.RMSNorm(5, { eps: 1e39 }), 'VALUE', /got 1e\+39$/],
     [
       () => new gpt.RMSNorm(5, { epsilon: 1 }),
       'VALUE',
@@ -552,6 +563,71 @@ for (const [name, calls] of Object.entries(refused)) {
     assert.deepEqual([...x.data], Array(10).fill(1))
   })
 }
+
+test('an error shows the value that came: a short one whole, a long one cut or by its length', () => {
+  const letters = 'a'.repeat(40)
+  /** @type {[unknown, string][]} */
+  const shown = [
+    [undefined, 'undefined'],
+    [null, 'null'],
+    [false, 'false'],
+    [-0, '-0'],
+    [0.5, '0.5'],
+    [letters, `"${letters}"`],
+    [`${letters}b`, `"${letters}…"`],
+    [10n ** 40n, `1${'0'.repeat(39)}…n`],
+    [Symbol(letters), `Symbol(${'a'.repeat(33)}…`],
+    [[], '[]'],
+    [[1, 2, 3, 4, 5, 6, 7, 8], '[1, 2, 3, 4, 5, 6, 7, 8]'],
+    [[1, 2, 3, 4, 5, 6, 7, 8, 9], 'an array of 9'],
+    [[1, '2'], 'an array of 2'],
+    [{}, 'an object'],
+    [Object.create(null), 'an object'],
+    [Object.create({ constructor: undefined }), 'an object'],
+    [new Error(), 'an Error'],
+    [new Map(), 'a Map'],
+    [new (class {})(), 'an object'],
+    [
+      new (class {
+        static name = 5
+      })(),
+      'an object',
+    ],
+    [function named() {}, 'function named'],
+    [() => {}, 'function (anonymous)'],
+    [
+      class {
+        static name = 5
+      },
+      'function (anonymous)',
+    ],
+  ]
+  for (const [value, text] of shown) {
+    assert.throws(() => new gpt.Sequential(value), {
+      message: `Sequential: modules[0] should be a layer, got ${text}`,
+    })
+  }
+})
+
+test('an error that the code of an argument throws is the cause of the GptLayersError', () => {
+  const cause = new Error('mine')
+  const options = {
+    get dim() {
+      throw cause
+    },
+  }
+  assert.throws(() => x.mean(options), { code: 'TYPE', cause })
+})
+
+test('an option or a field of a configuration that is undefined has its default', () => {
+  assert.equal(new gpt.RMSNorm(4, { eps: undefined }).eps, new gpt.RMSNorm(4).eps)
+  assert.equal(new gpt.FeedForward({ embDim: 4, hiddenDim: undefined }).hiddenDim, 16)
+})
+
+test('a tensor without elements may have sizes whose product, 0 counted as 1, is 2 ** 29 - 32', () => {
+  assert.deepEqual(gpt.zeros([0, 2 ** 29 - 32]).shape, [0, 2 ** 29 - 32])
+  assertRefuses(() => gpt.zeros([0, 2 ** 29 - 31]), 'MEMORY', /^zeros: needs 2147483524 bytes/)
+})
 
 test('an enumerable property of Object.prototype is no option', () => {
   Object.defineProperty(Object.prototype, 'dim', { value: 7, enumerable: true, configurable: true })

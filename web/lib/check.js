@@ -36,7 +36,7 @@ export function describe(value) {
 
 /** @param {unknown} value @returns {string} */
 function describeAny(value) {
-  if (value === null || value === undefined) return String(value)
+  if (value === null) return 'null'
   switch (typeof value) {
     case 'number':
       return Object.is(value, -0) ? '-0' : String(value)
@@ -49,7 +49,7 @@ function describeAny(value) {
     case 'object':
       return describeObject(value)
     default:
-      return cut(String(value)) // a boolean or a symbol
+      return cut(String(value)) // undefined, a boolean or a symbol
   }
 }
 
