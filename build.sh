@@ -5,7 +5,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 
 usage() {
     cat <<'HELP'
-usage: ./build.sh [build | demo | test | bench | bench-browser | bench-page | compare |
+usage: ./build.sh [build | demo | test | fuzz | coverage | bench | bench-browser | bench-page | compare |
                   consumers | golden | flags] [option ...]
 
   build   build what has changed (the default):
@@ -18,6 +18,12 @@ usage: ./build.sh [build | demo | test | bench | bench-browser | bench-page | co
             --port N   the port, 4173 by default. If it is in use, the next free port is taken
   test    build, then run every test, or only the test files named as arguments. At the end it prints the
           tests that this system had to skip, each with its reason, and the ten slowest tests.
+  fuzz MINUTES
+          build, then run every fuzzer of tests/fuzz for a share of these minutes, and print its findings
+            --seed N   repeat the run with this seed; otherwise the seed is fresh, and printed
+  coverage
+          build, then print which share of the lines and branches the tests reach: of c/ those in tests/c, of
+          web/lib those in tests/lib. build/coverage/ shows every line
   bench   build, then compare the package with onnxruntime-web and TensorFlow.js in Node; --help lists options
   bench-browser   build, then compare the package with onnxruntime-web in a headless browser
   bench-page      build, then time the page's updates in a headless browser
@@ -26,8 +32,9 @@ usage: ./build.sh [build | demo | test | bench | bench-browser | bench-page | co
           build, then try the package in every bundler, framework and runtime of tests/consumers, or in those
           whose title contains a NAME. --write updates README's table of environments
   golden  write tests/golden/*.json with PyTorch
-  flags simd | relaxed | native
-          print the compiler flags of a build: simd and relaxed are for emcc, native is for gcc or clang
+  flags simd | relaxed | native | fuzz | coverage
+          print the compiler flags of a build: simd and relaxed are for emcc, native is for gcc or clang,
+          fuzz and coverage are for clang
   -h, --help   print this text
 
 Node 20 or later and npm must be installed. npm packages are installed from package-lock.json. As root on
@@ -41,6 +48,7 @@ Environment variables:
   CHROMIUM   Chromium or Chrome, if it is not on the PATH as chromium or google-chrome
   FIREFOX    Firefox, if it is not on the PATH as firefox-esr or firefox
   CC         the native compiler for the tests, gcc by default
+  CLANG      the clang of the fuzzer and of the coverage, clang-19 or clang by default
 
 Unchanged inputs are not built again. Remove build/ to build everything.
 HELP
@@ -57,6 +65,8 @@ declare -A titles=(
     [relaxed]='an Emscripten that can compile relaxed SIMD, or LLVM 19 for it'
     [compiler]='a C compiler: gcc, or CC'
     [simde]='SIMDe 0.7.4 or later, which compiles WebAssembly SIMD natively'
+    [fuzzer]='a clang with libFuzzer: clang-19, or CLANG'
+    [coverage]='llvm-cov-19 and llvm-profdata-19'
     [chromium]='Chromium or Chrome, not a snap: chromium on the PATH, or CHROMIUM'
     [firefox]='Firefox, not a snap: firefox on the PATH, or FIREFOX'
     [webkit]='the WebDriver of WebKitGTK, and a virtual display'
@@ -68,6 +78,8 @@ declare -A debian_packages=(
     [relaxed]='clang-19 lld-19 llvm-19'
     [compiler]='gcc libc6-dev'
     [simde]='libsimde-dev libc6-dev'
+    [fuzzer]='clang-19 libclang-rt-19-dev libc6-dev'
+    [coverage]='clang-19 libclang-rt-19-dev llvm-19'
     [chromium]='chromium fonts-dejavu-core'
     [firefox]='firefox-esr fonts-dejavu-core'
     [webkit]='webkit2gtk-driver xvfb xauth'
@@ -87,6 +99,21 @@ has_compiler() { has "${CC:-gcc}"; }
 has_simde() {
     printf '#include <simde/wasm/simd128.h>\n' | "${CC:-gcc}" -fsyntax-only -x c - 2>/dev/null
 }
+
+find_clang() {
+    local name
+    for name in "${CLANG:-}" clang-19 clang; do
+        if [[ -n $name ]] && has "$name"; then command -v "$name" && return; fi
+    done
+    return 1
+}
+
+has_fuzzer() {
+    printf '#include <stddef.h>\nint LLVMFuzzerTestOneInput(const char *p, size_t n) { return !p && n; }\n' |
+        "$(find_clang)" -fsanitize=fuzzer,address,undefined -x c - -o build/probe-fuzzer 2>/dev/null
+}
+
+has_coverage() { has llvm-cov-19 && has llvm-profdata-19 && has clang-19; }
 
 # is_browser COMMAND: whether the tests can drive this browser. A snap cannot read a profile outside its own
 # folders. On Ubuntu, /usr/bin/chromium-browser is a script that starts the snap or says that it is not
@@ -206,6 +233,13 @@ c_flags=(-std=c11 -ffp-contract=off -Wall -Wextra -Wshadow -Wconversion -Wno-enu
 # For the tests: finds overruns and undefined behavior. tests/c has a <wasm_simd128.h> for native compilers.
 native_flags=(-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -Itests/c)
 
+# Comparisons of loop counters would take most of the fuzzer's time: trace-cmp.
+fuzz_flags=(-O2 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
+    -fno-sanitize-coverage=trace-cmp -fsanitize-ignorelist=tests/fuzz/harness.txt
+    -fsanitize-coverage-ignorelist=tests/fuzz/harness.txt -Itests/c)
+
+coverage_flags=(-O1 -fprofile-instr-generate -fcoverage-mapping -Itests/c)
+
 # Without the vectorizers, plain loops stay plain. Without unrolling of loops of unknown length, relaxed.wasm
 # has 58 kB instead of 66 and was no slower. -Os would make 47 kB of simd.wasm's 54, but with it FeedForward of
 # 6 rows took a third longer.
@@ -244,9 +278,9 @@ relaxed_flags() {
     printf '%s\n' "${with_llvm_19[@]}" -mrelaxed-simd -Wno-experimental --oformat=bare -Wl,--strip-all
 }
 
-# flags simd | relaxed | native: prints the compiler flags, or the reason why there is no such build here. No
-# other place has flags. Warnings are errors only for the compilers of Debian 12, because other versions warn
-# of other things.
+# flags simd | relaxed | native | fuzz | coverage: prints the compiler flags, or the reason why there is no
+# such build here. No other place has flags. Warnings are errors only for the compilers of Debian 12, because
+# other versions warn of other things.
 flags() {
     local all=("${c_flags[@]}") relaxed
     case ${1:-} in
@@ -254,6 +288,16 @@ flags() {
         has_simde || lacks simde || return
         all+=("${native_flags[@]}")
         if [[ $("${CC:-gcc}" --version) == gcc*' 12.'* ]]; then all+=(-Werror); fi
+        ;;
+    fuzz | coverage)
+        has_simde || lacks simde || return
+        if [[ $1 == fuzz ]]; then
+            has_fuzzer || lacks fuzzer || return
+            all+=("${fuzz_flags[@]}")
+        else
+            has_coverage || lacks coverage || return
+            all+=("${coverage_flags[@]}")
+        fi
         ;;
     simd)
         all+=("${wasm_flags[@]}")
@@ -349,13 +393,14 @@ install_typescripts() {
 }
 
 run_tests() {
-    need 'node emcc compiler' 'relaxed simde chromium firefox'
+    need 'node emcc compiler' 'relaxed simde fuzzer chromium firefox'
     build
     need_newer_node
     make_if_changed typescripts tests/types/node_modules install_typescripts tests/types
     CHROMIUM=$(find_chromium) || true
     FIREFOX=$(find_firefox) || true
-    export CHROMIUM FIREFOX
+    CLANG=$(find_clang) || true
+    export CHROMIUM FIREFOX CLANG
     local files=("$@")
     if [[ $# == 0 ]]; then
         mapfile -t files < <(find tests -name '*.test.js' -not -path '*/node_modules/*' | sort)
@@ -368,6 +413,54 @@ run_tests() {
 }
 
 install_consumers() { npm ci --prefix tests/consumers --no-audit --no-fund --loglevel=error >&2; }
+
+# coverage: what the tests reach. Both builds' code paths of c/, natively, as tests/c/kernels.test.js compiles
+# them; and web/lib through the source maps of dist/.
+coverage() {
+    local folder=build/coverage build flags objects=()
+    need 'node emcc simde coverage' 'relaxed'
+    build
+    flags=$(flags coverage)
+    rm -rf "$folder"
+    mkdir -p "$folder"
+    for build in simd relaxed; do
+        "$(find_clang)" $flags $([[ $build == simd ]] || printf '%s' -D__wasm_relaxed_simd__) -Ic \
+            -o "$folder/$build" c/*.c tests/c/*.c -lm
+        LLVM_PROFILE_FILE="$folder/$build.profraw" "$folder/$build" >"$folder/$build.txt" ||
+            say "a test of the kernels failed: $folder/$build.txt"
+        objects+=(-object "$folder/$build")
+    done
+    llvm-profdata-19 merge -o "$folder/profile" "$folder"/*.profraw
+    llvm-cov-19 report "${objects[@]:1}" -instr-profile "$folder/profile" -show-functions=false c
+    llvm-cov-19 show "${objects[@]:1}" -instr-profile "$folder/profile" -format html -output-dir "$folder/c" c
+    mapfile -t files < <(find tests/lib -name '*.test.js' -not -name builds.test.js | sort)
+    NODE_V8_COVERAGE="$folder/v8" node --test --test-reporter=dot "${files[@]}" >"$folder/lib.txt" ||
+        say "a test of the package failed: $folder/lib.txt"
+    node_modules/.bin/c8 report --temp-directory "$folder/v8" --reports-dir "$folder/lib" --all=false \
+        --exclude-after-remap --include 'web/lib/**' --reporter text --reporter html
+    say "$folder/c/index.html and $folder/lib/index.html show every line"
+}
+
+# fuzz MINUTES [--seed N]: every fuzzer for its share of the minutes, one after the other.
+fuzz() {
+    local minutes=${1:-} seed status=0 fuzzer fuzzers share
+    if [[ ! $minutes =~ ^[0-9]+(\.[0-9]+)?$ ]] || [[ $# -gt 1 && ($# != 3 || $2 != --seed) ]]; then
+        usage >&2
+        return 2
+    fi
+    seed=${3:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}
+    need 'node emcc' 'relaxed compiler simde fuzzer'
+    build
+    CLANG=$(find_clang) || true
+    export CLANG
+    fuzzers=(tests/fuzz/*.fuzz.js)
+    share=$(node -p "$minutes / ${#fuzzers[@]}")
+    printf 'seed %s: ./build.sh fuzz %s --seed %s repeats this run\n' "$seed" "$minutes" "$seed"
+    for fuzzer in "${fuzzers[@]}"; do
+        node "$fuzzer" --seed "$seed" --minutes "$share" || status=1
+    done
+    return "$status"
+}
 
 install_bench_packages() { npm ci --prefix tests/bench --no-audit --no-fund --loglevel=error >&2; }
 
@@ -411,6 +504,8 @@ demo)
     exec node web/demo/serve.js "$@"
     ;;
 test) run_tests "$@" ;;
+fuzz) fuzz "$@" ;;
+coverage) coverage ;;
 bench)
     need 'node emcc' relaxed
     bench tests/bench/bench.js "$@"

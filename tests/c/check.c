@@ -54,6 +54,8 @@ void expect(int holds, const char *format, ...)
     va_end(arguments);
 }
 
+const char *failure(void) { return failures ? first_failure : NULL; }
+
 void promise(const char *name, void (*test)(void))
 {
     failures = 0;

@@ -58,6 +58,9 @@ void expect_close(const char *name, const float *got, const float *expected, siz
 /* n values with the same bits. Every NaN equals every NaN. */
 void expect_same(const char *name, const float *got, const float *expected, size_t n);
 
+/* The first failure since the last promise began; NULL if there is none. For programs without promises. */
+const char *failure(void);
+
 /* ---- Values ---- */
 
 /* Random numbers. Every promise starts from the same seed. */

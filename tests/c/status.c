@@ -29,8 +29,23 @@ static void other_numbers_are_unknown(void)
     }
 }
 
+static void builds(void)
+{
+#ifdef __wasm_relaxed_simd__
+    expect(gpt_is_relaxed() == 1, "expected the relaxed build");
+#else
+    expect(gpt_is_relaxed() == 0, "expected the simd build");
+#endif
+    expect_status(gpt_stack_set(NULL), GPT_ERR_NULL);
+#ifndef __wasm__
+    char stack[16];
+    expect_status(gpt_stack_set(stack), GPT_OK);
+#endif
+}
+
 void test_status(void)
 {
     promise("every status code has its own text", every_code_has_a_text);
     promise("any other number is an unknown status", other_numbers_are_unknown);
+    promise("a build knows whether it is the relaxed one, and has no stack at NULL", builds);
 }

@@ -1,0 +1,677 @@
+#include "judges.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "../c/check.h"
+#include "gpt_layers.h"
+#include "reference.h"
+
+/* Tensors and sizes by their place in the call. */
+#define FLOATS_OF(i) ((const float *)t->c.t[i])
+#define EXPECTED(i) ((const float *)t->expected[i])
+#define BEFORE(i) ((const float *)t->before[i])
+#define NAME(i) (t->k->tensors[i].name)
+#define SIZE(i) (t->c.s[i])
+
+static const double u = 0x1p-24;           /* the largest relative error of one rounding */
+static const double smallest = 0x1p-149;   /* the smallest denormal */
+static const double least_squares = 1e-30; /* of eps: below, squares of the row underflow beside it */
+
+enum { MOST_SCRATCH = 16 * MOST_WORDS, MOST_HIDDEN = 1 << 17 };
+static float scratch[MOST_SCRATCH], spare[MOST_HIDDEN], other[MOST_WORDS];
+
+static double largest(const float *x, size_t n)
+{
+    double most = 0.0;
+    for (size_t i = 0; i < n; i++) most = fmax(most, fabs((double)x[i]));
+    return most;
+}
+
+/* The error of intermediate results that underflow, multiplied by `factor`. */
+static double underflow_of(double factor) { return 1e-36 * fmax(1.0, factor); }
+
+void judge_nothing(const trial *t) { (void)t; }
+
+/* ---- Sums of products. Higham, Accuracy and Stability of Numerical Algorithms, 3.1: k roundings of terms
+ * whose magnitudes add up to m make an error of at most k·u / (1 - k·u) · m. ---- */
+
+typedef struct magnitude {
+    double sum; /* of the finite terms */
+} magnitude;
+
+static void add_magnitude(magnitude *m, double term)
+{
+    if (isfinite(term)) m->sum += fabs(term);
+}
+
+/* `terms` products, each rounded once, then added in at most `terms` steps, twice between lanes, and to the
+ * bias. Where float32 may overflow, nothing is promised. */
+static void expect_sum(const trial *t, size_t i, size_t index, magnitude m, size_t terms)
+{
+    const double k = (double)terms + 4.0, expected = (double)EXPECTED(i)[index];
+    if (m.sum > (double)FLT_MAX) return;
+    expect_within(NAME(i), index, (double)FLOATS_OF(i)[index], expected,
+                  k * u / (1.0 - k * u) * m.sum + u * fabs(expected) + (double)terms * smallest);
+}
+
+/* The weight of input i for output o, in Linear's layout or in Conv1D's. */
+static size_t weight_index(const trial *t, size_t tensor, size_t i, size_t o)
+{
+    return t->k->tensors[tensor].dims[0] == 'o' ? o * SIZE(1) + i : i * SIZE(2) + o;
+}
+
+void judge_affine_forward(const trial *t)
+{
+    const float *x = FLOATS_OF(2), *weight = FLOATS_OF(3), *bias = FLOATS_OF(4);
+    for (size_t r = 0; r < SIZE(0); r++)
+        for (size_t o = 0; o < SIZE(2); o++) {
+            magnitude m = {0.0};
+            for (size_t i = 0; i < SIZE(1); i++)
+                add_magnitude(&m, (double)x[r * SIZE(1) + i] * (double)weight[weight_index(t, 3, i, o)]);
+            if (bias) add_magnitude(&m, (double)bias[o]);
+            expect_sum(t, 0, r * SIZE(2) + o, m, SIZE(1));
+        }
+}
+
+void judge_affine_backward(const trial *t)
+{
+    const size_t rows = SIZE(0), in = SIZE(1), out = SIZE(2);
+    const float *dy = FLOATS_OF(4), *x = FLOATS_OF(5), *weight = FLOATS_OF(6);
+    for (size_t r = 0; t->c.t[0] && r < rows; r++)
+        for (size_t i = 0; i < in; i++) {
+            magnitude m = {0.0};
+            for (size_t o = 0; o < out; o++)
+                add_magnitude(&m, (double)dy[r * out + o] * (double)weight[weight_index(t, 6, i, o)]);
+            expect_sum(t, 0, r * in + i, m, out);
+        }
+    for (size_t i = 0; t->c.t[1] && i < in; i++)
+        for (size_t o = 0; o < out; o++) {
+            magnitude m = {0.0};
+            for (size_t r = 0; r < rows; r++)
+                add_magnitude(&m, (double)dy[r * out + o] * (double)x[r * in + i]);
+            expect_sum(t, 1, weight_index(t, 6, i, o), m, rows < 512 ? rows : 512 + rows / 512);
+        }
+    for (size_t o = 0; t->c.t[2] && o < out; o++) {
+        magnitude m = {0.0};
+        for (size_t r = 0; r < rows; r++) add_magnitude(&m, (double)dy[r * out + o]);
+        expect_sum(t, 2, o, m, rows < 61 ? rows : 61);
+    }
+}
+
+void judge_embedding_backward(const trial *t)
+{
+    static magnitude sums[MOST_WORDS];
+    const float *dy = FLOATS_OF(2);
+    const int32_t *indices = t->c.t[3];
+    memset(sums, 0, t->n[0] * sizeof *sums);
+    for (size_t r = 0; r < SIZE(0); r++)
+        for (size_t d = 0; d < SIZE(2); d++)
+            add_magnitude(&sums[(size_t)indices[r] * SIZE(2) + d], (double)dy[r * SIZE(2) + d]);
+    for (size_t i = 0; i < t->n[0]; i++)
+        if (sums[i].sum <= (double)FLT_MAX)
+            expect_within("dweight", i, (double)FLOATS_OF(0)[i], (double)EXPECTED(0)[i], 4e-6 * sums[i].sum);
+}
+
+/* ---- Elementwise ---- */
+
+void judge_gelu_forward(const trial *t) { expect_close("y", FLOATS_OF(0), EXPECTED(0), t->n[0], 1e-6); }
+
+void judge_gelu_backward(const trial *t)
+{
+    static const float one = 1.0f;
+    for (size_t i = 0; i < t->n[0]; i++) {
+        const double dy = (double)FLOATS_OF(1)[i], x = (double)FLOATS_OF(2)[i];
+        /* the product may overflow; and slopes near 0 are 0 or not, which infinity makes NaN or infinity */
+        if (fabs(dy) > 1e38 || (!isfinite(dy) && !(fabs(x) < 2.0))) continue;
+        float slope;
+        gpt_gelu_backward_ref(&slope, &one, FLOATS_OF(2) + i, 1, (int)t->c.v[0]);
+        const double error = 1e-6 * fmax(1.0, fabs((double)slope)) + 2.0 * u * fabs((double)slope);
+        expect_within("dx", i, (double)FLOATS_OF(0)[i], (double)EXPECTED(0)[i], fabs(dy) * error + smallest);
+    }
+}
+
+void judge_exp(const trial *t)
+{
+    for (size_t i = 0; i < t->n[0]; i++) {
+        const double expected = exp((double)FLOATS_OF(1)[i]), got = (double)FLOATS_OF(0)[i];
+        const double limit = (double)FLT_MAX;
+        /* at the limit of float32, one of the two may be infinite */
+        if (fabs(expected / limit - 1.0) < 1e-6 && got > limit * (1.0 - 1e-6)) continue;
+        expect_within("y", i, got, expected > limit ? (double)INFINITY : expected,
+                      4e-7 * expected + smallest);
+    }
+}
+
+void judge_mse_backward(const trial *t)
+{
+    const double scale = (double)(float)t->c.v[0];
+    for (size_t i = 0; i < t->n[0]; i++) {
+        const double difference = (double)FLOATS_OF(1)[i] - (double)FLOATS_OF(2)[i];
+        if (fabs(difference) > 1e38) continue;
+        expect_within("dx", i, (double)FLOATS_OF(0)[i], (double)EXPECTED(0)[i],
+                      3.0 * u * fabs(difference * scale) + smallest);
+    }
+}
+
+void judge_transpose(const trial *t)
+{
+    const size_t count = SIZE(0), rows = SIZE(1), cols = SIZE(2), inner = SIZE(3);
+    for (size_t i = 0; i < t->n[0]; i++) {
+        const size_t k = i / inner / rows / cols, c = i / inner / rows % cols, r = i / inner % rows;
+        expect_same("y", FLOATS_OF(0) + i, FLOATS_OF(1) + ((k * rows + r) * cols + c) * inner + i % inner, 1);
+    }
+    (void)count;
+}
+
+/* ---- Rows and columns ---- */
+
+typedef struct moments {
+    double mean, deviation, most;
+    int is_constant, is_finite;
+} moments;
+
+static moments moments_of(const float *x, size_t n, size_t step)
+{
+    moments m = {.is_constant = 1, .is_finite = 1};
+    double sum = 0.0, squares = 0.0;
+    for (size_t i = 0; i < n; i++) {
+        const double v = (double)x[i * step];
+        sum += v;
+        m.most = fmax(m.most, fabs(v));
+        m.is_finite &= isfinite(v) != 0;
+        m.is_constant &= x[i * step] == x[0];
+    }
+    m.mean = sum / (double)n;
+    for (size_t i = 0; i < n; i++) squares += ((double)x[i * step] - m.mean) * ((double)x[i * step] - m.mean);
+    m.deviation = sqrt(squares / (double)n);
+    return m;
+}
+
+/* What layer norm and batch norm are made for: deviations whose squares are finite, and means of at most 1e5
+ * deviations. */
+static int in_domain(moments m)
+{
+    return m.is_finite && m.deviation <= 1e18 && (m.is_constant || fabs(m.mean) <= 1e5 * m.deviation);
+}
+
+void judge_layernorm_forward(const trial *t)
+{
+    const float *x = FLOATS_OF(3), *mean = FLOATS_OF(1), *rstd = FLOATS_OF(2), *shift = FLOATS_OF(5);
+    const size_t cols = SIZE(1);
+    if (t->range[4] | t->range[5] || (double)(float)t->c.v[0] < least_squares) return;
+    for (size_t r = 0; r < SIZE(0); r++) {
+        const moments m = moments_of(x + r * cols, cols, 1);
+        if (m.is_finite && !in_domain(m)) continue;
+        expect_close("y", FLOATS_OF(0) + r * cols, EXPECTED(0) + r * cols, cols, 5e-6);
+        for (size_t c = 0; m.is_finite && m.is_constant && c < cols; c++)
+            expect_within("y of a constant row", r * cols + c, (double)FLOATS_OF(0)[r * cols + c],
+                          (double)shift[c], 0.0);
+        if (mean && m.is_finite)
+            expect_within("mean", r, (double)mean[r], (double)EXPECTED(1)[r],
+                          5e-6 * fmax(fmax(1.0, m.deviation), fabs(m.mean)));
+        if (rstd)
+            expect_within("rstd", r, (double)rstd[r], (double)EXPECTED(2)[r], 5e-6 * (double)EXPECTED(2)[r]);
+    }
+}
+
+void prepare_layernorm(trial *t)
+{
+    const float eps = (SIZE(0) + SIZE(1)) % 3 ? 1e-5f : 1e-12f;
+    memset(other, 0, SIZE(1) * sizeof *other);
+    expect_status(gpt_layernorm_forward(spare, t->c.t[5], t->c.t[6], t->c.t[4], other, other, SIZE(0),
+                                        SIZE(1), eps, 0, 1),
+                  GPT_OK);
+    kernel_calls++;
+}
+
+void judge_layernorm_backward(const trial *t)
+{
+    const size_t rows = SIZE(0), cols = SIZE(1);
+    const float *dx = FLOATS_OF(0), *dscale = FLOATS_OF(1), *dshift = FLOATS_OF(2), *dy = FLOATS_OF(3),
+                *x = FLOATS_OF(4), *rstd = FLOATS_OF(6), *scale = FLOATS_OF(7);
+    static double products[MOST_WORDS], sums[MOST_WORDS];
+    if (!t->prepared || t->range[3] > MODERATE || t->range[7]) return;
+    memset(products, 0, cols * sizeof *products);
+    memset(sums, 0, cols * sizeof *sums);
+    for (size_t r = 0; r < rows; r++) {
+        const moments m = moments_of(x + r * cols, cols, 1);
+        if (!in_domain(m)) return;
+        double most = 0.0;
+        for (size_t c = 0; c < cols; c++) {
+            const double d = fabs((double)dy[r * cols + c]), s = (double)rstd[r];
+            most = fmax(most, d * fabs((double)scale[c]) * s);
+            products[c] += d * fmax(1.0, fabs((double)x[r * cols + c] - m.mean) * s);
+            sums[c] += d;
+        }
+        for (size_t c = 0; dx && c < cols; c++)
+            expect_within("dx", r * cols + c, (double)dx[r * cols + c], (double)EXPECTED(0)[r * cols + c],
+                          2e-5 * most + underflow_of((double)rstd[r] * largest(dy + r * cols, cols)));
+    }
+    for (size_t c = 0; dscale && c < cols; c++)
+        expect_within("dscale", c, (double)dscale[c], (double)EXPECTED(1)[c],
+                      1e-5 * products[c] + underflow_of(1.0));
+    for (size_t c = 0; dshift && c < cols; c++)
+        expect_within("dshift", c, (double)dshift[c], (double)EXPECTED(2)[c],
+                      1e-5 * sums[c] + underflow_of(1.0));
+}
+
+void judge_batchnorm_statistics(const trial *t)
+{
+    const float *mean = FLOATS_OF(0), *off = FLOATS_OF(1), *var = FLOATS_OF(2);
+    for (size_t c = 0; c < SIZE(1); c++) {
+        const moments m = moments_of(FLOATS_OF(3) + c, SIZE(0), SIZE(1));
+        if (!in_domain(m)) continue;
+        expect_within("mean + off", c, (double)mean[c] + (double)off[c], m.mean,
+                      5e-6 * m.deviation + 1e-13 * fabs(m.mean) + underflow_of(1.0));
+        expect_within("var", c, (double)var[c], m.deviation * m.deviation,
+                      1e-5 * m.deviation * m.deviation + underflow_of(1.0));
+    }
+}
+
+void judge_batchnorm_update(const trial *t)
+{
+    const double keep = 1.0 - (double)(float)t->c.v[0], add = (double)(float)t->c.v[0],
+                 unbiased = (double)SIZE(0) / (double)(SIZE(0) - 1);
+    for (size_t c = 0; c < SIZE(1); c++) {
+        const double mean = (double)FLOATS_OF(2)[c] + (double)FLOATS_OF(3)[c], var = (double)FLOATS_OF(4)[c];
+        const float expected_mean = (float)(keep * (double)BEFORE(0)[c] + add * mean),
+                    expected_var = (float)(keep * (double)BEFORE(1)[c] + add * unbiased * var);
+        expect_same("running_mean", FLOATS_OF(0) + c, &expected_mean, 1);
+        expect_same("running_var", FLOATS_OF(1) + c, &expected_var, 1);
+    }
+}
+
+/* Statistics of the batch, unless `off` is NULL: then the running statistics are any numbers. */
+void prepare_batchnorm_forward(trial *t)
+{
+    t->prepared = SIZE(0) > 0 && t->c.t[3];
+    if (!t->prepared) return;
+    expect_status(
+        gpt_batchnorm_statistics(t->c.t[2], t->c.t[3], t->c.t[4], t->c.t[1], SIZE(0), SIZE(1), 0, 1), GPT_OK);
+    kernel_calls++;
+}
+
+void judge_batchnorm_forward(const trial *t)
+{
+    const size_t rows = SIZE(0), cols = SIZE(1);
+    const float *x = FLOATS_OF(1), *mean = FLOATS_OF(2), *var = FLOATS_OF(4), *scale = FLOATS_OF(5);
+    const double eps = (double)(float)t->c.v[0];
+    if (t->range[5] | t->range[6] || eps < least_squares) return;
+    if (!t->prepared && (t->c.t[3] || (t->range[1] | t->range[2] | t->range[4]) > MODERATE)) return;
+    for (size_t c = 0; c < cols; c++) {
+        if (t->prepared && !in_domain(moments_of(x + c, rows, cols))) continue;
+        for (size_t r = 0; r < rows; r++) {
+            const size_t i = r * cols + c;
+            const double expected = (double)EXPECTED(0)[i],
+                         scaled =
+                             (double)scale[c] * ((double)x[i] - (double)mean[c]) / sqrt((double)var[c] + eps);
+            /* normalized values of a batch are small; those of running statistics can be large */
+            const double size = fmax(1.0, t->prepared ? fabs(expected) : fmax(fabs(expected), fabs(scaled)));
+            expect_within("y", i, (double)FLOATS_OF(0)[i], expected, 5e-6 * size);
+        }
+    }
+}
+
+void prepare_batchnorm_backward(trial *t)
+{
+    expect_status(
+        gpt_batchnorm_statistics(t->c.t[5], t->c.t[6], t->c.t[7], t->c.t[4], SIZE(0), SIZE(1), 0, 1), GPT_OK);
+    kernel_calls++;
+}
+
+void judge_batchnorm_backward(const trial *t)
+{
+    const size_t rows = SIZE(0), cols = SIZE(1);
+    const float *dx = FLOATS_OF(0), *dscale = FLOATS_OF(1), *dshift = FLOATS_OF(2), *dy = FLOATS_OF(3),
+                *x = FLOATS_OF(4), *var = FLOATS_OF(7), *scale = FLOATS_OF(8);
+    const double eps = (double)(float)t->c.v[0];
+    if (!t->prepared || t->range[3] > MODERATE || t->range[8] || eps < least_squares) return;
+    for (size_t c = 0; c < cols; c++) {
+        const moments m = moments_of(x + c, rows, cols);
+        if (!in_domain(m)) continue;
+        const double s = 1.0 / sqrt((double)var[c] + eps);
+        double most = 0.0, sum = 0.0;
+        for (size_t r = 0; r < rows; r++) {
+            const double d = fabs((double)dy[r * cols + c]);
+            most = fmax(most, d);
+            sum += d * fmax(1.0, fabs(((double)x[r * cols + c] - m.mean) * s));
+        }
+        for (size_t r = 0; dx && r < rows; r++)
+            expect_within("dx", r * cols + c, (double)dx[r * cols + c], (double)EXPECTED(0)[r * cols + c],
+                          2e-5 * fabs((double)scale[c]) * s * most + underflow_of(s * most));
+        if (dscale)
+            expect_within("dscale", c, (double)dscale[c], (double)EXPECTED(1)[c],
+                          5e-6 * sum + underflow_of(1.0));
+        if (dshift)
+            expect_within("dshift", c, (double)dshift[c], (double)EXPECTED(2)[c],
+                          5e-6 * sum + underflow_of(1.0));
+    }
+}
+
+void judge_rmsnorm_forward(const trial *t)
+{
+    const size_t cols = SIZE(1);
+    const float *rstd = FLOATS_OF(1);
+    if (t->range[3] || (double)(float)t->c.v[0] < least_squares) return;
+    for (size_t r = 0; r < SIZE(0); r++) {
+        if (!(largest(FLOATS_OF(2) + r * cols, cols) <= 1e18)) continue;
+        if (!moments_of(FLOATS_OF(2) + r * cols, cols, 1).is_finite) continue;
+        expect_close("y", FLOATS_OF(0) + r * cols, EXPECTED(0) + r * cols, cols, 1e-6);
+        if (rstd)
+            expect_within("rstd", r, (double)rstd[r], (double)EXPECTED(1)[r], 1e-6 * (double)EXPECTED(1)[r]);
+    }
+}
+
+void prepare_rmsnorm(trial *t)
+{
+    const float eps = (SIZE(0) + SIZE(1)) % 3 ? 1e-5f : 1e-12f;
+    memset(other, 0, SIZE(1) * sizeof *other);
+    expect_status(gpt_rmsnorm_forward(spare, t->c.t[4], t->c.t[3], other, SIZE(0), SIZE(1), eps, 0, 1),
+                  GPT_OK);
+    kernel_calls++;
+}
+
+void judge_rmsnorm_backward(const trial *t)
+{
+    const size_t rows = SIZE(0), cols = SIZE(1);
+    const float *dx = FLOATS_OF(0), *dscale = FLOATS_OF(1), *dy = FLOATS_OF(2), *x = FLOATS_OF(3),
+                *rstd = FLOATS_OF(4), *scale = FLOATS_OF(5);
+    static double sums[MOST_WORDS];
+    if (!t->prepared || t->range[2] > MODERATE || t->range[3] > (MODERATE | WIDE) || t->range[5]) return;
+    memset(sums, 0, cols * sizeof *sums);
+    for (size_t r = 0; r < rows; r++) {
+        double most = 0.0;
+        for (size_t c = 0; c < cols; c++) {
+            const double d = (double)dy[r * cols + c], s = (double)rstd[r];
+            most = fmax(most, fabs(d * (double)scale[c] * s));
+            sums[c] += fabs(d * (double)x[r * cols + c] * s);
+        }
+        for (size_t c = 0; dx && c < cols; c++)
+            expect_within("dx", r * cols + c, (double)dx[r * cols + c], (double)EXPECTED(0)[r * cols + c],
+                          2e-5 * most + underflow_of((double)rstd[r] * largest(dy + r * cols, cols)));
+    }
+    for (size_t c = 0; dscale && c < cols; c++)
+        expect_within("dscale", c, (double)dscale[c], (double)EXPECTED(1)[c], 5e-6 * sums[c] + 1e-37);
+}
+
+void judge_mean(const trial *t)
+{
+    const size_t cols = SIZE(1);
+    for (size_t r = 0; r < SIZE(0); r++) {
+        magnitude m = {0.0};
+        for (size_t c = 0; c < cols; c++) add_magnitude(&m, (double)FLOATS_OF(1)[r * cols + c]);
+        if (m.sum > (double)FLT_MAX) continue;
+        expect_within("mean", r, (double)FLOATS_OF(0)[r], (double)EXPECTED(0)[r],
+                      1e-6 * m.sum / (double)cols + smallest);
+    }
+}
+
+void judge_sum(const trial *t)
+{
+    const size_t cols = SIZE(1);
+    for (size_t r = 0; r < SIZE(0); r++) {
+        magnitude m = {0.0};
+        for (size_t c = 0; c < cols; c++) add_magnitude(&m, (double)FLOATS_OF(1)[r * cols + c]);
+        if (m.sum > (double)FLT_MAX) continue;
+        expect_within("sum", r, (double)FLOATS_OF(0)[r], (double)EXPECTED(0)[r], 1e-6 * m.sum + smallest);
+    }
+}
+
+void judge_var(const trial *t)
+{
+    for (size_t r = 0; r < SIZE(0); r++) {
+        const moments m = moments_of(FLOATS_OF(1) + r * SIZE(1), SIZE(1), 1);
+        /* the mean in float64 has a few rounding errors */
+        expect_within("var", r, (double)FLOATS_OF(0)[r], (double)EXPECTED(0)[r],
+                      1e-6 * (double)EXPECTED(0)[r] + 1e-24 * m.most * m.most + smallest);
+    }
+}
+
+void judge_square_sum(const trial *t)
+{
+    const double got = *(const double *)t->c.t[0], expected = *(const double *)t->expected[0];
+    expect_within("sum", 0, got, expected, 1e-12 * expected);
+}
+
+/* ---- Softmax and losses ---- */
+
+void judge_softmax_forward(const trial *t) { expect_close("y", FLOATS_OF(0), EXPECTED(0), t->n[0], 1e-6); }
+
+void prepare_softmax(trial *t)
+{
+    memcpy(spare, t->c.t[2], t->n[2] * sizeof *spare);
+    expect_status(gpt_softmax_forward(t->c.t[2], spare, SIZE(0), SIZE(1), 0, 1), GPT_OK);
+    kernel_calls++;
+}
+
+void judge_softmax_backward(const trial *t)
+{
+    const size_t cols = SIZE(1);
+    if (!t->prepared || t->range[1] > (MODERATE | WIDE) || t->range[2] >= NOT_FINITE) return;
+    for (size_t r = 0; r < SIZE(0); r++) {
+        const float *dy = FLOATS_OF(1) + r * cols, *y = FLOATS_OF(2) + r * cols;
+        double most = 0.0;
+        for (size_t c = 0; c < cols; c++) {
+            double sum = 0.0;
+            for (size_t k = 0; k < cols; k++) sum += (double)y[k] * fabs((double)dy[c] - (double)dy[k]);
+            most = fmax(most, (double)y[c] * sum);
+        }
+        /* where all of dy are equal, the rounding of Σ dy · y remains */
+        for (size_t c = 0; c < cols; c++)
+            expect_within(
+                "dx", r * cols + c, (double)FLOATS_OF(0)[r * cols + c], (double)EXPECTED(0)[r * cols + c],
+                2e-5 * most + 4e-6 * (double)y[c] * largest(dy, cols) + underflow_of(largest(dy, cols)));
+    }
+}
+
+void judge_crossentropy_forward(const trial *t)
+{
+    const float *max = FLOATS_OF(1), *sum = FLOATS_OF(2);
+    expect_close("loss", FLOATS_OF(0), EXPECTED(0), SIZE(0), 1e-6);
+    for (size_t r = 0; r < SIZE(0); r++) {
+        if (!moments_of(FLOATS_OF(3) + r * SIZE(1), SIZE(1), 1).is_finite) continue;
+        if (max) expect_close("max", max + r, EXPECTED(1) + r, 1, 0.0);
+        if (sum) expect_close("sum", sum + r, EXPECTED(2) + r, 1, 1e-6);
+    }
+}
+
+void prepare_crossentropy(trial *t)
+{
+    expect_status(
+        gpt_crossentropy_forward(spare, t->c.t[3], t->c.t[4], t->c.t[1], t->c.t[2], SIZE(0), SIZE(1), 0, 1),
+        GPT_OK);
+    kernel_calls++;
+}
+
+void judge_crossentropy_backward(const trial *t)
+{
+    const size_t cols = SIZE(1);
+    if (!t->prepared) return;
+    for (size_t r = 0; r < SIZE(0); r++) {
+        const float *logits = FLOATS_OF(1) + r * cols;
+        double low = (double)INFINITY, high = -(double)INFINITY;
+        for (size_t c = 0; c < cols; c++) {
+            low = fmin(low, (double)logits[c]);
+            high = fmax(high, (double)logits[c]);
+        }
+        /* where logits differ by more, small gradients underflow */
+        const double scale = high - low < 80.0 ? 2.0 * largest(EXPECTED(0) + r * cols, cols)
+                                               : 1.0 * fabs((double)(float)t->c.v[0]);
+        for (size_t c = r * cols; c < (r + 1) * cols; c++)
+            expect_within("dlogits", c, (double)FLOATS_OF(0)[c], (double)EXPECTED(0)[c],
+                          1e-6 * scale + underflow_of(1.0));
+    }
+}
+
+void judge_mse_forward(const trial *t)
+{
+    if ((t->range[1] | t->range[2]) & HUGE_VALUES) return;
+    for (size_t r = 0; r < SIZE(0); r++)
+        expect_within("loss", r, (double)FLOATS_OF(0)[r], (double)EXPECTED(0)[r],
+                      1e-6 * (double)EXPECTED(0)[r] + smallest);
+}
+
+/* ---- FeedForward: the bits of Linear, GELU and Linear ---- */
+
+void judge_feedforward(const trial *t)
+{
+    const size_t rows = SIZE(0), dim = SIZE(1), hidden = SIZE(2);
+    if (rows * hidden > MOST_HIDDEN || gpt_linear_scratch_size(rows, dim) > MOST_SCRATCH ||
+        gpt_linear_scratch_size(rows, hidden) > MOST_SCRATCH)
+        return;
+    expect_status(
+        gpt_linear_forward(spare, scratch, t->c.t[2], t->c.t[3], t->c.t[4], rows, dim, hidden, 0, 1), GPT_OK);
+    expect_status(gpt_gelu_forward(spare, spare, rows * hidden, (int)t->c.v[0], 0, 1), GPT_OK);
+    expect_status(gpt_linear_forward(other, scratch, spare, t->c.t[5], t->c.t[6], rows, hidden, dim, 0, 1),
+                  GPT_OK);
+    kernel_calls += 3;
+    expect_same("y", FLOATS_OF(0), other, t->n[0]);
+}
+
+/* ---- Attention ---- */
+
+/* Dropout multiplies what it keeps, and its error, by 1 / (1 - p). */
+static double kept_factor(double p) { return p < 1.0 ? 1.0 / (1.0 - p) : 1.0; }
+
+/* The error of a weight relative to the weight: of softmax, and of scores, which are sums in float32. */
+static double error_of_weights(const trial *t, size_t qkv)
+{
+    double most = 0.0;
+    for (size_t i = 0; i < t->n[qkv]; i++)
+        if (isfinite(FLOATS_OF(qkv)[i])) most = fmax(most, fabs((double)FLOATS_OF(qkv)[i]));
+    return 3e-6 + ((double)SIZE(3) + 4.0) * u * most * most * sqrt((double)SIZE(3));
+}
+
+void judge_attention_forward(const trial *t)
+{
+    const float *max = FLOATS_OF(1), *sum = FLOATS_OF(2);
+    if (t->range[4] & ~(unsigned)(NOT_FINITE | MODERATE)) return;
+    const double error = error_of_weights(t, 4), most = fmax(1.0, largest(FLOATS_OF(4), t->n[4]));
+    for (size_t i = 0; i < t->n[0]; i++)
+        expect_within("y", i, (double)FLOATS_OF(0)[i], (double)EXPECTED(0)[i],
+                      error * most * kept_factor((double)(float)t->c.v[1]));
+    if (t->range[4] & NOT_FINITE) return;
+    for (size_t i = 0; max && i < t->n[1]; i++)
+        expect_within("max", i, (double)max[i], (double)EXPECTED(1)[i], error);
+    for (size_t i = 0; sum && i < t->n[2]; i++)
+        expect_within("sum", i, (double)sum[i], (double)EXPECTED(2)[i], 2.0 * error * (double)EXPECTED(2)[i]);
+}
+
+static int attention_forward(const trial *t, float *y, float *max, float *sum, const float *qkv,
+                             uint32_t seed, float p)
+{
+    if (gpt_attention_scratch_size(SIZE(1), SIZE(3)) > MOST_SCRATCH) return 0;
+    expect_status(
+        gpt_attention_forward(y, max, sum, scratch, qkv, SIZE(0), SIZE(1), SIZE(2), SIZE(3), seed, p, 0, 1),
+        GPT_OK);
+    kernel_calls++;
+    return 1;
+}
+
+void prepare_attention_weights(trial *t)
+{
+    t->prepared = attention_forward(t, spare, t->c.t[3], t->c.t[4], t->c.t[2], 0, 0.0f);
+}
+
+void judge_attention_weights(const trial *t)
+{
+    if (!t->prepared || t->range[2] & ~(unsigned)(NOT_FINITE | MODERATE)) return;
+    const double error = error_of_weights(t, 2);
+    for (size_t i = 0; i < t->n[0]; i++)
+        expect_within("w", i, (double)FLOATS_OF(0)[i], (double)EXPECTED(0)[i], error);
+}
+
+void prepare_attention_backward(trial *t)
+{
+    t->prepared = attention_forward(t, t->c.t[3], t->c.t[5], t->c.t[6], t->c.t[4], (uint32_t)t->c.v[0],
+                                    (float)t->c.v[1]);
+}
+
+void judge_attention_backward(const trial *t)
+{
+    if (!t->prepared || t->range[4] || t->range[2] > MODERATE) return;
+    const double most = largest(EXPECTED(0), t->n[0]), error = 7e-6 + error_of_weights(t, 4);
+    for (size_t i = 0; i < t->n[0]; i++)
+        expect_within("dqkv", i, (double)FLOATS_OF(0)[i], (double)EXPECTED(0)[i],
+                      error * most + underflow_of(1.0));
+}
+
+/* ---- Optimizers: the error of each term, relative to that term ---- */
+
+void judge_sgd(const trial *t)
+{
+    const double lr = t->c.v[0], keep = t->c.v[1], add = fabs(1.0 - t->c.v[2]), decay = t->c.v[3];
+    const float *weight = BEFORE(0), *momentum = BEFORE(1), *grad = FLOATS_OF(2);
+    for (size_t i = 0; i < t->n[0]; i++) {
+        const double g = fabs((double)grad[i]) + decay * fabs((double)weight[i]);
+        const double m = momentum ? keep * fabs((double)momentum[i]) + add * g : 0.0;
+        const double w = fabs((double)weight[i]) + lr * (momentum ? g + m : g);
+        if (w + m + g > 1e38) continue;
+        expect_within("weight", i, (double)FLOATS_OF(0)[i], (double)EXPECTED(0)[i],
+                      16.0 * u * w + 8.0 * smallest);
+        if (momentum)
+            expect_within("momentum", i, (double)FLOATS_OF(1)[i], (double)EXPECTED(1)[i],
+                          8.0 * u * m + 8.0 * smallest);
+    }
+}
+
+void judge_adamw(const trial *t)
+{
+    const double lr = t->c.v[0], beta1 = t->c.v[1], beta2 = t->c.v[2], eps = t->c.v[3],
+                 correction1 = t->c.v[5], correction2 = t->c.v[6];
+    for (size_t i = 0; i < t->n[0]; i++) {
+        const double w = fabs((double)BEFORE(0)[i]), g = fabs((double)FLOATS_OF(3)[i]);
+        const double m = beta1 * fabs((double)BEFORE(1)[i]) + (1.0 - beta1) * g,
+                     v = beta2 * (double)BEFORE(2)[i] + (1.0 - beta2) * g * g;
+        const double step = lr / correction1 * m / (sqrt(v / correction2) + eps);
+        if (w + m + v + g * g + lr / correction1 * m > 1e37) continue;
+        expect_within("mean", i, (double)FLOATS_OF(1)[i], (double)EXPECTED(1)[i],
+                      8.0 * u * m + 4.0 * smallest);
+        expect_within("square", i, (double)FLOATS_OF(2)[i], (double)EXPECTED(2)[i],
+                      8.0 * u * v + 4.0 * smallest);
+        /* in a denormal the mean and the square have few digits */
+        const double underflow = 4.0 * smallest * fmax(1.0, lr / correction1) / eps;
+        expect_within("weight", i, (double)FLOATS_OF(0)[i], (double)EXPECTED(0)[i],
+                      8.0 * u * w + 32.0 * u * step + underflow + (v < 1e-36 ? 1e-18 / eps * step : 0.0) +
+                          smallest);
+    }
+}
+
+/* ---- Random numbers ---- */
+
+static void expect_drawn(const trial *t, size_t state, size_t words)
+{
+    static uint32_t drawn[MOST_WORDS];
+    gpt_random random;
+    memcpy(&random, t->before[state], sizeof random);
+    expect_status(gpt_random_words(drawn, &random, words), GPT_OK);
+    kernel_calls++;
+    expect(memcmp(random.state, ((const gpt_random *)t->c.t[state])->state, sizeof random.state) == 0 &&
+               random.next == ((const gpt_random *)t->c.t[state])->next,
+           "expected %zu words to be drawn", words);
+}
+
+void judge_linear_init(const trial *t)
+{
+    const double bound = 1.0 / sqrt((double)SIZE(0)) * (1.0 + 4.0 * u);
+    for (size_t i = 0; i < 2; i++)
+        for (size_t j = 0; t->c.t[i] && j < t->n[i]; j++)
+            expect_within(NAME(i), j, (double)FLOATS_OF(i)[j], 0.0, bound);
+    if (t->n[0] + t->n[1] <= MOST_WORDS) expect_drawn(t, 2, t->n[0] + (t->c.t[1] ? t->n[1] : 0));
+}
+
+void judge_uniform(const trial *t)
+{
+    for (size_t i = 0; i < t->n[0]; i++)
+        expect(FLOATS_OF(0)[i] >= (float)t->c.v[0] && FLOATS_OF(0)[i] <= (float)t->c.v[1],
+               "y[%zu]: expected %g to %g, got %g", i, t->c.v[0], t->c.v[1], (double)FLOATS_OF(0)[i]);
+    expect_drawn(t, 1, t->n[0]);
+}
+
+/* Box-Muller of 53 random bits gives at most √(-2 log 2^-53) = 8.6 deviations. */
+void judge_normal(const trial *t)
+{
+    for (size_t i = 0; i < t->n[0]; i++) expect_within("y", i, (double)FLOATS_OF(0)[i], 0.0, 8.6 * t->c.v[0]);
+}

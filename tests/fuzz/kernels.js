@@ -1,0 +1,107 @@
+// The fuzzer of the kernels as two programs, one for each build's code: clang's libFuzzer with
+// AddressSanitizer and UBSan.
+
+import { execFile } from 'node:child_process'
+import { mkdirSync, readdirSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const folder = 'build/fuzz/' // of the programs, and of the inputs that they found
+const sources = ['c/', 'tests/fuzz/'].flatMap((directory) =>
+  readdirSync(root + directory)
+    .filter((name) => name.endsWith('.c'))
+    .map((name) => directory + name),
+)
+sources.push('tests/c/check.c')
+
+/** The code paths of the builds, and the flags that choose them. The native compiler has no relaxed SIMD, but
+ * compiles the code that is written for it. */
+const builds = { simd: [], relaxed: ['-D__wasm_relaxed_simd__'] }
+
+/**
+ * Runs a program in the root folder.
+ *
+ * @param {string} file
+ * @param {string[]} args
+ * @returns {Promise<{ passed: boolean, output: string }>}
+ */
+function run(file, args) {
+  return new Promise((resolve) => {
+    execFile(file, args, { cwd: root, maxBuffer: 2 ** 27 }, (error, stdout, stderr) => {
+      resolve({ passed: !error, output: stdout + stderr })
+    })
+  })
+}
+
+/**
+ * Compiles the programs, both at a time.
+ *
+ * @returns {Promise<{ programs: string[] } | { reason: string }>} their paths, or why this system has none
+ */
+export async function compile() {
+  const flags = await run('./build.sh', ['flags', 'fuzz'])
+  if (!flags.passed) return { reason: flags.output.trim() }
+  mkdirSync(root + folder, { recursive: true })
+  const programs = await Promise.all(
+    Object.entries(builds).map(async ([build, more]) => {
+      const program = `${folder}kernels-${build}`
+      const args = [...flags.output.trim().split(' '), ...more, '-Ic', '-o', program, ...sources, '-lm']
+      const compiler = process.env.CLANG || 'clang-19'
+      const { passed, output } = await run(compiler, args)
+      if (!passed) throw new Error(`${compiler} failed:\n${output}`)
+      return program
+    }),
+  )
+  return { programs }
+}
+
+/**
+ * @param {string} output of a program
+ * @returns {string} what it found: the broken promise, or the report of a sanitizer
+ */
+function finding(output) {
+  const lines = output.split('\n')
+  const first = lines.findIndex((line) => /^gpt_|runtime error|^==\d+==\s*ERROR/.test(line))
+  const input = /Test unit written to (\S+)/.exec(output)?.[1]
+  const replay = input ? `\nreplay it: node tests/fuzz/kernels.fuzz.js --replay ${input}` : ''
+  return lines.slice(Math.max(0, first)).slice(0, 30).join('\n') + replay
+}
+
+/**
+ * Runs a program on random inputs, the same for the same seed.
+ *
+ * @param {string} program
+ * @param {number} seed below 2^32
+ * @param {number} inputs how many
+ * @returns {Promise<{ count: number, finding: string | null }>} the calls of kernels
+ */
+export async function fuzz(program, seed, inputs) {
+  const options = [
+    `-seed=${(seed % (2 ** 32 - 1)) + 1}`, // libFuzzer takes 0 as "any"
+    `-runs=${inputs}`,
+    '-max_len=1000',
+    '-timeout=60', // seconds: an endless loop
+    `-artifact_prefix=${folder}`,
+  ]
+  const { passed, output } = await run(program, options)
+  const count = Number(/^(\d+) kernel calls$/m.exec(output)?.[1] ?? 0)
+  return { count, finding: passed && count > 0 ? null : finding(output) }
+}
+
+/**
+ * Runs a program on stored inputs.
+ *
+ * @param {string} program
+ * @param {string[]} inputs files, or folders of files
+ * @returns {Promise<{ count: number, finding: string | null }>} the calls of kernels
+ */
+export async function replay(program, inputs) {
+  const { passed, output } = await run(program, [
+    '-timeout=60',
+    `-artifact_prefix=${folder}`,
+    '-runs=0',
+    ...inputs,
+  ])
+  const count = Number(/^(\d+) kernel calls$/m.exec(output)?.[1] ?? 0)
+  return { count, finding: passed && count > 0 ? null : finding(output) }
+}

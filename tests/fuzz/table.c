@@ -1,0 +1,577 @@
+/* The kernels, as gpt_layers.h has them. Append only: the bytes of the corpus name a kernel by its place. */
+#include "judges.h"
+#include "kernels.h"
+
+#include <string.h>
+
+#include "gpt_layers.h"
+#include "reference.h"
+
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers" /* what a row leaves out is 0 */
+
+#define T(i) c->t[i]
+#define S(i) c->s[i]
+#define F(i) ((float)c->v[i])
+#define D(i) c->v[i]
+#define I(i) ((int)c->v[i])
+#define U(i) ((uint32_t)c->v[i])
+#define PARTS c->part, c->parts
+
+/* run_<name> and run_<name>_ref call gpt_<name> and its reference. */
+#define WITH_PARTS(name, ...)                                                                                \
+    static int run_##name(const call *c) { return gpt_##name(__VA_ARGS__, PARTS); }                          \
+    static int run_##name##_ref(const call *c) { return gpt_##name##_ref(__VA_ARGS__); }
+#define WITHOUT_PARTS(name, ...)                                                                             \
+    static int run_##name(const call *c) { return gpt_##name(__VA_ARGS__); }                                 \
+    static int run_##name##_ref(const call *c) { return gpt_##name##_ref(__VA_ARGS__); }
+#define WITHOUT_REFERENCE(name, ...)                                                                         \
+    static int run_##name(const call *c) { return gpt_##name(__VA_ARGS__); }
+
+WITH_PARTS(linear_forward, T(0), T(1), T(2), T(3), T(4), S(0), S(1), S(2))
+WITH_PARTS(linear_backward, T(0), T(1), T(2), T(3), T(4), T(5), T(6), S(0), S(1), S(2))
+WITH_PARTS(conv1d_forward, T(0), T(1), T(2), T(3), T(4), S(0), S(1), S(2))
+WITH_PARTS(conv1d_backward, T(0), T(1), T(2), T(3), T(4), T(5), T(6), S(0), S(1), S(2))
+WITH_PARTS(relu_forward, T(0), T(1), S(0))
+WITH_PARTS(relu_backward, T(0), T(1), T(2), S(0))
+WITH_PARTS(gelu_forward, T(0), T(1), S(0), I(0))
+WITH_PARTS(gelu_backward, T(0), T(1), T(2), S(0), I(0))
+WITH_PARTS(layernorm_forward, T(0), T(1), T(2), T(3), T(4), T(5), S(0), S(1), F(0))
+WITH_PARTS(layernorm_backward, T(0), T(1), T(2), T(3), T(4), T(5), T(6), T(7), S(0), S(1))
+WITH_PARTS(batchnorm_statistics, T(0), T(1), T(2), T(3), S(0), S(1))
+WITHOUT_REFERENCE(batchnorm_update, T(0), T(1), T(2), T(3), T(4), S(0), S(1), F(0))
+WITH_PARTS(batchnorm_forward, T(0), T(1), T(2), T(3), T(4), T(5), T(6), S(0), S(1), F(0))
+WITH_PARTS(batchnorm_backward, T(0), T(1), T(2), T(3), T(4), T(5), T(6), T(7), T(8), S(0), S(1), F(0))
+WITH_PARTS(rmsnorm_forward, T(0), T(1), T(2), T(3), S(0), S(1), F(0))
+WITH_PARTS(rmsnorm_backward, T(0), T(1), T(2), T(3), T(4), T(5), S(0), S(1))
+WITH_PARTS(dropout_forward, T(0), T(1), S(0), U(0), F(1))
+WITH_PARTS(embedding_forward, T(0), T(1), T(2), S(0), S(1), S(2))
+WITH_PARTS(embedding_backward, T(0), T(1), T(2), T(3), S(0), S(1), S(2))
+WITH_PARTS(softmax_forward, T(0), T(1), S(0), S(1))
+WITH_PARTS(softmax_backward, T(0), T(1), T(2), S(0), S(1))
+WITH_PARTS(feedforward_forward, T(0), T(1), T(2), T(3), T(4), T(5), T(6), S(0), S(1), S(2), I(0))
+WITH_PARTS(attention_forward, T(0), T(1), T(2), T(3), T(4), S(0), S(1), S(2), S(3), U(0), F(1))
+WITH_PARTS(attention_weights, T(0), T(1), T(2), T(3), T(4), S(0), S(1), S(2), S(3))
+WITH_PARTS(attention_backward, T(0), T(1), T(2), T(3), T(4), T(5), T(6), S(0), S(1), S(2), S(3), U(0), F(1))
+WITH_PARTS(crossentropy_forward, T(0), T(1), T(2), T(3), T(4), S(0), S(1))
+WITH_PARTS(crossentropy_backward, T(0), T(1), T(2), T(3), T(4), S(0), S(1), F(0))
+WITH_PARTS(mse_forward, T(0), T(1), T(2), S(0), S(1))
+WITH_PARTS(mse_backward, T(0), T(1), T(2), S(0), F(0))
+WITHOUT_PARTS(sgd_step, T(0), T(1), T(2), S(0), D(0), D(1), D(2), D(3), I(4))
+WITHOUT_PARTS(adamw_step, T(0), T(1), T(2), T(3), S(0), D(0), D(1), D(2), D(3), D(4), D(5), D(6))
+WITHOUT_PARTS(mean, T(0), T(1), S(0), S(1))
+WITHOUT_PARTS(var, T(0), T(1), S(0), S(1), I(0))
+WITHOUT_PARTS(sum, T(0), T(1), S(0), S(1))
+WITHOUT_PARTS(max, T(0), T(1), T(2), S(0), S(1))
+WITHOUT_PARTS(square_sum, T(0), T(1), S(0))
+WITHOUT_PARTS(add, T(0), T(1), T(2), S(0), S(1), S(2), S(3), S(4), S(5))
+WITHOUT_PARTS(sub, T(0), T(1), T(2), S(0), S(1), S(2), S(3), S(4), S(5))
+WITHOUT_PARTS(mul, T(0), T(1), T(2), S(0), S(1), S(2), S(3), S(4), S(5))
+WITHOUT_PARTS(div, T(0), T(1), T(2), S(0), S(1), S(2), S(3), S(4), S(5))
+WITHOUT_PARTS(sqrt, T(0), T(1), S(0))
+WITHOUT_PARTS(exp, T(0), T(1), S(0))
+WITHOUT_REFERENCE(transpose, T(0), T(1), S(0), S(1), S(2), S(3))
+WITHOUT_REFERENCE(linear_init, T(0), T(1), T(2), S(0), S(1))
+WITHOUT_REFERENCE(random_seed, T(0), U(0))
+WITHOUT_REFERENCE(random_uniform, T(0), T(1), S(0), F(0), F(1))
+WITHOUT_REFERENCE(random_words, T(0), T(1), S(0))
+WITHOUT_REFERENCE(random_normal, T(0), T(1), S(0), D(0))
+
+static size_t linear_scratch(const call *c) { return gpt_linear_scratch_size(S(0), S(1)); }
+static size_t linear_backward_scratch(const call *c) { return gpt_linear_backward_scratch_size(S(0), S(2)); }
+static size_t conv1d_scratch(const call *c) { return gpt_conv1d_scratch_size(S(0), S(1)); }
+static size_t conv1d_backward_scratch(const call *c) { return gpt_conv1d_backward_scratch_size(S(0), S(2)); }
+static size_t embedding_scratch(const call *c) { return S(0); }
+static size_t feedforward_scratch(const call *c) { return gpt_feedforward_scratch_size(S(0), S(1), S(2)); }
+static size_t attention_scratch(const call *c) { return gpt_attention_scratch_size(S(1), S(3)); }
+static size_t attention_backward_scratch(const call *c)
+{
+    return gpt_attention_backward_scratch_size(S(1), S(3));
+}
+
+/* Elements of operand a or b of gpt_add, up to the last one that is read. */
+static size_t operand_count(const call *c, size_t tensor)
+{
+    const size_t rows = S(0), cols = S(1), row = S(2 * tensor), col = S(2 * tensor + 1);
+    size_t n, last = col ? cols : 1;
+    if (__builtin_mul_overflow(rows ? rows - 1 : 0, row, &n) || __builtin_add_overflow(n, last, &n))
+        return UNADDRESSABLE;
+    return n > MOST_ADDRESSABLE ? UNADDRESSABLE : rows && cols ? n : 0;
+}
+
+/* The steps of a and b: whole, a repeated row, a repeated column, or rows that overlap or have gaps. */
+static void choose_steps(call *c, uint32_t random)
+{
+    for (size_t k = 2; k <= 4; k += 2, random >>= 8) {
+        const size_t rows[8] = {S(1), S(1), S(1), 0, 0, 1, S(1) + 3, 2};
+        c->s[k] = rows[random % 8];
+        c->s[k + 1] = random / 8 % 4 != 0;
+    }
+}
+
+const kernel kernels[] = {
+    {.name = "linear_forward",
+     .run = run_linear_forward,
+     .reference = run_linear_forward_ref,
+     .judge = judge_affine_forward,
+     .has_parts = 1,
+     .sizes = "rio",
+     .tensors = {{OUT, "y", "ro"},
+                 {SCRATCH, "scratch"},
+                 {IN, "x", "ri"},
+                 {IN, "weight", "oi"},
+                 {OPTIONAL_IN, "bias", "o"}},
+     .scratch_size = linear_scratch},
+    {.name = "linear_backward",
+     .run = run_linear_backward,
+     .reference = run_linear_backward_ref,
+     .judge = judge_affine_backward,
+     .has_parts = 1,
+     .sizes = "rio",
+     .tensors = {{OPTIONAL_OUT, "dx", "ri"},
+                 {OPTIONAL_OUT, "dweight", "oi"},
+                 {OPTIONAL_OUT, "dbias", "o"},
+                 {SCRATCH, "scratch"},
+                 {IN, "dy", "ro"},
+                 {IN, "x", "ri"},
+                 {IN, "weight", "oi"}},
+     .scratch_size = linear_backward_scratch},
+    {.name = "conv1d_forward",
+     .run = run_conv1d_forward,
+     .reference = run_conv1d_forward_ref,
+     .judge = judge_affine_forward,
+     .has_parts = 1,
+     .sizes = "rio",
+     .tensors = {{OUT, "y", "ro"},
+                 {SCRATCH, "scratch"},
+                 {IN, "x", "ri"},
+                 {IN, "weight", "io"},
+                 {OPTIONAL_IN, "bias", "o"}},
+     .scratch_size = conv1d_scratch},
+    {.name = "conv1d_backward",
+     .run = run_conv1d_backward,
+     .reference = run_conv1d_backward_ref,
+     .judge = judge_affine_backward,
+     .has_parts = 1,
+     .sizes = "rio",
+     .tensors = {{OPTIONAL_OUT, "dx", "ri"},
+                 {OPTIONAL_OUT, "dweight", "io"},
+                 {OPTIONAL_OUT, "dbias", "o"},
+                 {SCRATCH, "scratch"},
+                 {IN, "dy", "ro"},
+                 {IN, "x", "ri"},
+                 {IN, "weight", "io"}},
+     .scratch_size = conv1d_backward_scratch},
+    {.name = "relu_forward",
+     .run = run_relu_forward,
+     .reference = run_relu_forward_ref,
+     .has_parts = 1,
+     .sizes = "n",
+     .tensors = {{OUT, "y", "n"}, {IN, "x", "n"}},
+     .alias = {{0, 1}}},
+    {.name = "relu_backward",
+     .run = run_relu_backward,
+     .reference = run_relu_backward_ref,
+     .has_parts = 1,
+     .sizes = "n",
+     .tensors = {{OUT, "dx", "n"}, {IN, "dy", "n"}, {IN, "x", "n"}},
+     .alias = {{0, 1}}},
+    {.name = "gelu_forward",
+     .run = run_gelu_forward,
+     .reference = run_gelu_forward_ref,
+     .judge = judge_gelu_forward,
+     .has_parts = 1,
+     .sizes = "n",
+     .scalars = "k",
+     .tensors = {{OUT, "y", "n"}, {IN, "x", "n"}},
+     .alias = {{0, 1}}},
+    {.name = "gelu_backward",
+     .run = run_gelu_backward,
+     .reference = run_gelu_backward_ref,
+     .judge = judge_gelu_backward,
+     .has_parts = 1,
+     .sizes = "n",
+     .scalars = "k",
+     .tensors = {{OUT, "dx", "n"}, {IN, "dy", "n"}, {IN, "x", "n"}},
+     .alias = {{0, 1}}},
+    {.name = "layernorm_forward",
+     .run = run_layernorm_forward,
+     .reference = run_layernorm_forward_ref,
+     .judge = judge_layernorm_forward,
+     .has_parts = 1,
+     .sizes = "rc",
+     .least = {0, 1},
+     .scalars = "e",
+     .tensors = {{OUT, "y", "rc"},
+                 {OPTIONAL_OUT, "mean", "r"},
+                 {OPTIONAL_OUT, "rstd", "r"},
+                 {IN, "x", "rc"},
+                 {IN, "scale", "c"},
+                 {IN, "shift", "c"}},
+     .alias = {{0, 3}}},
+    {.name = "layernorm_backward",
+     .run = run_layernorm_backward,
+     .reference = run_layernorm_backward_ref,
+     .judge = judge_layernorm_backward,
+     .has_parts = 1,
+     .sizes = "rc",
+     .least = {0, 1},
+     .tensors = {{OPTIONAL_OUT, "dx", "rc"},
+                 {OPTIONAL_OUT, "dscale", "c"},
+                 {OPTIONAL_OUT, "dshift", "c"},
+                 {IN, "dy", "rc"},
+                 {IN, "x", "rc"},
+                 {IN, "mean", "r"},
+                 {IN, "rstd", "r"},
+                 {IN, "scale", "c"}},
+     .prepare = prepare_layernorm},
+    {.name = "batchnorm_statistics",
+     .run = run_batchnorm_statistics,
+     .reference = run_batchnorm_statistics_ref,
+     .judge = judge_batchnorm_statistics,
+     .has_parts = 1,
+     .sizes = "rc",
+     .least = {1, 0},
+     .tensors = {{OUT, "mean", "c"}, {OUT, "off", "c"}, {OUT, "var", "c"}, {IN, "x", "rc"}}},
+    {.name = "batchnorm_update",
+     .run = run_batchnorm_update,
+     .judge = judge_batchnorm_update,
+     .sizes = "rc",
+     .least = {2, 0},
+     .scalars = "p",
+     .tensors = {{INOUT, "running_mean", "c"},
+                 {INOUT, "running_var", "c"},
+                 {IN, "mean", "c"},
+                 {IN, "off", "c"},
+                 {IN, "var", "c", POSITIVES}}},
+    {.name = "batchnorm_forward",
+     .run = run_batchnorm_forward,
+     .reference = run_batchnorm_forward_ref,
+     .judge = judge_batchnorm_forward,
+     .has_parts = 1,
+     .sizes = "rc",
+     .scalars = "e",
+     .tensors = {{OUT, "y", "rc"},
+                 {IN, "x", "rc"},
+                 {IN, "mean", "c"},
+                 {OPTIONAL_IN, "off", "c"},
+                 {IN, "var", "c", POSITIVES},
+                 {IN, "scale", "c"},
+                 {IN, "shift", "c"}},
+     .alias = {{0, 1}},
+     .prepare = prepare_batchnorm_forward},
+    {.name = "batchnorm_backward",
+     .run = run_batchnorm_backward,
+     .reference = run_batchnorm_backward_ref,
+     .judge = judge_batchnorm_backward,
+     .has_parts = 1,
+     .sizes = "rc",
+     .least = {1, 0},
+     .scalars = "e",
+     .tensors = {{OPTIONAL_OUT, "dx", "rc"},
+                 {OPTIONAL_OUT, "dscale", "c"},
+                 {OPTIONAL_OUT, "dshift", "c"},
+                 {IN, "dy", "rc"},
+                 {IN, "x", "rc"},
+                 {IN, "mean", "c"},
+                 {IN, "off", "c"},
+                 {IN, "var", "c", POSITIVES},
+                 {IN, "scale", "c"}},
+     .prepare = prepare_batchnorm_backward},
+    {.name = "rmsnorm_forward",
+     .run = run_rmsnorm_forward,
+     .reference = run_rmsnorm_forward_ref,
+     .judge = judge_rmsnorm_forward,
+     .has_parts = 1,
+     .sizes = "rc",
+     .least = {0, 1},
+     .scalars = "e",
+     .tensors = {{OUT, "y", "rc"}, {OPTIONAL_OUT, "rstd", "r"}, {IN, "x", "rc"}, {IN, "scale", "c"}},
+     .alias = {{0, 2}}},
+    {.name = "rmsnorm_backward",
+     .run = run_rmsnorm_backward,
+     .reference = run_rmsnorm_backward_ref,
+     .judge = judge_rmsnorm_backward,
+     .has_parts = 1,
+     .sizes = "rc",
+     .least = {0, 1},
+     .tensors = {{OPTIONAL_OUT, "dx", "rc"},
+                 {OPTIONAL_OUT, "dscale", "c"},
+                 {IN, "dy", "rc"},
+                 {IN, "x", "rc"},
+                 {IN, "rstd", "r"},
+                 {IN, "scale", "c"}},
+     .prepare = prepare_rmsnorm},
+    {.name = "dropout_forward",
+     .run = run_dropout_forward,
+     .reference = run_dropout_forward_ref,
+     .has_parts = 1,
+     .sizes = "n",
+     .scalars = "sp",
+     .tensors = {{OUT, "y", "n"}, {IN, "x", "n"}},
+     .alias = {{0, 1}}},
+    {.name = "embedding_forward",
+     .run = run_embedding_forward,
+     .reference = run_embedding_forward_ref,
+     .has_parts = 1,
+     .sizes = "rnd",
+     .tensors = {{OUT, "y", "rd"}, {IN, "indices", "r", INDICES}, {IN, "weight", "nd"}},
+     .classes = 'n'},
+    {.name = "embedding_backward",
+     .run = run_embedding_backward,
+     .reference = run_embedding_backward_ref,
+     .judge = judge_embedding_backward,
+     .has_parts = 1,
+     .sizes = "rnd",
+     .tensors =
+         {{OUT, "dweight", "nd"}, {SCRATCH, "scratch"}, {IN, "dy", "rd"}, {IN, "indices", "r", INDICES}},
+     .classes = 'n',
+     .scratch_size = embedding_scratch},
+    {.name = "softmax_forward",
+     .run = run_softmax_forward,
+     .reference = run_softmax_forward_ref,
+     .judge = judge_softmax_forward,
+     .has_parts = 1,
+     .sizes = "rc",
+     .tensors = {{OUT, "y", "rc"}, {IN, "x", "rc"}},
+     .alias = {{0, 1}}},
+    {.name = "softmax_backward",
+     .run = run_softmax_backward,
+     .reference = run_softmax_backward_ref,
+     .judge = judge_softmax_backward,
+     .has_parts = 1,
+     .sizes = "rc",
+     .tensors = {{OUT, "dx", "rc"}, {IN, "dy", "rc"}, {IN, "y", "rc"}},
+     .alias = {{0, 1}},
+     .prepare = prepare_softmax},
+    {.name = "feedforward_forward",
+     .run = run_feedforward_forward,
+     .reference = run_feedforward_forward_ref,
+     .judge = judge_feedforward,
+     .has_parts = 1,
+     .sizes = "rdh",
+     .scalars = "k",
+     .tensors = {{OUT, "y", "rd"},
+                 {SCRATCH, "scratch"},
+                 {IN, "x", "rd"},
+                 {IN, "weight1", "hd"},
+                 {OPTIONAL_IN, "bias1", "h"},
+                 {IN, "weight2", "dh"},
+                 {OPTIONAL_IN, "bias2", "d"}},
+     .scratch_size = feedforward_scratch},
+    {.name = "attention_forward",
+     .run = run_attention_forward,
+     .reference = run_attention_forward_ref,
+     .judge = judge_attention_forward,
+     .has_parts = 1,
+     .sizes = "bths",
+     .least = {0, 0, 0, 1},
+     .scalars = "sp",
+     .tensors = {{OUT, "y", "bths"},
+                 {OPTIONAL_OUT, "max", "bht"},
+                 {OPTIONAL_OUT, "sum", "bht"},
+                 {SCRATCH, "scratch"},
+                 {IN, "qkv", "bt3hs"}},
+     .scratch_size = attention_scratch},
+    {.name = "attention_weights",
+     .run = run_attention_weights,
+     .reference = run_attention_weights_ref,
+     .judge = judge_attention_weights,
+     .has_parts = 1,
+     .sizes = "bths",
+     .least = {0, 0, 0, 1},
+     .tensors = {{OUT, "w", "bhtt"},
+                 {SCRATCH, "scratch"},
+                 {IN, "qkv", "bt3hs"},
+                 {IN, "max", "bht"},
+                 {IN, "sum", "bht"}},
+     .scratch_size = attention_scratch,
+     .prepare = prepare_attention_weights},
+    {.name = "attention_backward",
+     .run = run_attention_backward,
+     .reference = run_attention_backward_ref,
+     .judge = judge_attention_backward,
+     .has_parts = 1,
+     .sizes = "bths",
+     .least = {0, 0, 0, 1},
+     .scalars = "sp",
+     .tensors = {{OUT, "dqkv", "bt3hs"},
+                 {SCRATCH, "scratch"},
+                 {IN, "dy", "bths"},
+                 {IN, "y", "bths"},
+                 {IN, "qkv", "bt3hs"},
+                 {IN, "max", "bht"},
+                 {IN, "sum", "bht"}},
+     .scratch_size = attention_backward_scratch,
+     .prepare = prepare_attention_backward},
+    {.name = "crossentropy_forward",
+     .run = run_crossentropy_forward,
+     .reference = run_crossentropy_forward_ref,
+     .judge = judge_crossentropy_forward,
+     .has_parts = 1,
+     .sizes = "rc",
+     .tensors = {{OUT, "loss", "r"},
+                 {OPTIONAL_OUT, "max", "r"},
+                 {OPTIONAL_OUT, "sum", "r"},
+                 {IN, "logits", "rc"},
+                 {IN, "targets", "r", TARGETS}},
+     .classes = 'c'},
+    {.name = "crossentropy_backward",
+     .run = run_crossentropy_backward,
+     .reference = run_crossentropy_backward_ref,
+     .judge = judge_crossentropy_backward,
+     .has_parts = 1,
+     .sizes = "rc",
+     .scalars = "f",
+     .tensors = {{OUT, "dlogits", "rc"},
+                 {IN, "logits", "rc"},
+                 {IN, "targets", "r", TARGETS},
+                 {IN, "max", "r"},
+                 {IN, "sum", "r"}},
+     .alias = {{0, 1}},
+     .classes = 'c',
+     .prepare = prepare_crossentropy},
+    {.name = "mse_forward",
+     .run = run_mse_forward,
+     .reference = run_mse_forward_ref,
+     .judge = judge_mse_forward,
+     .has_parts = 1,
+     .sizes = "rc",
+     .tensors = {{OUT, "loss", "r"}, {IN, "x", "rc"}, {IN, "target", "rc"}}},
+    {.name = "mse_backward",
+     .run = run_mse_backward,
+     .reference = run_mse_backward_ref,
+     .judge = judge_mse_backward,
+     .has_parts = 1,
+     .sizes = "n",
+     .scalars = "f",
+     .tensors = {{OUT, "dx", "n"}, {IN, "x", "n"}, {IN, "target", "n"}},
+     .alias = {{0, 1}}},
+    {.name = "sgd_step",
+     .run = run_sgd_step,
+     .reference = run_sgd_step_ref,
+     .judge = judge_sgd,
+     .sizes = "n",
+     .scalars = "lbblF",
+     .tensors = {{INOUT, "weight", "n"}, {OPTIONAL_INOUT, "momentum", "n"}, {IN, "grad", "n"}}},
+    {.name = "adamw_step",
+     .run = run_adamw_step,
+     .reference = run_adamw_step_ref,
+     .judge = judge_adamw,
+     .sizes = "n",
+     .scalars = "lbbElcc",
+     .tensors = {{INOUT, "weight", "n"},
+                 {INOUT, "mean", "n"},
+                 {INOUT, "square", "n", POSITIVES},
+                 {IN, "grad", "n"}}},
+    {.name = "mean",
+     .run = run_mean,
+     .reference = run_mean_ref,
+     .judge = judge_mean,
+     .sizes = "rc",
+     .tensors = {{OUT, "mean", "r"}, {IN, "x", "rc"}}},
+    {.name = "var",
+     .run = run_var,
+     .reference = run_var_ref,
+     .judge = judge_var,
+     .sizes = "rc",
+     .scalars = "k",
+     .tensors = {{OUT, "var", "r"}, {IN, "x", "rc"}}},
+    {.name = "sum",
+     .run = run_sum,
+     .reference = run_sum_ref,
+     .judge = judge_sum,
+     .sizes = "rc",
+     .tensors = {{OUT, "sum", "r"}, {IN, "x", "rc"}}},
+    {.name = "max",
+     .run = run_max,
+     .reference = run_max_ref,
+     .sizes = "rc",
+     .least = {0, 1},
+     .tensors = {{OPTIONAL_OUT, "max", "r"}, {OPTIONAL_OUT, "indices", "r", INTEGERS}, {IN, "x", "rc"}}},
+    {.name = "square_sum",
+     .run = run_square_sum,
+     .reference = run_square_sum_ref,
+     .judge = judge_square_sum,
+     .sizes = "n",
+     .tensors = {{OUT, "sum", "2", DOUBLES}, {IN, "x", "n"}}},
+    {.name = "add",
+     .run = run_add,
+     .reference = run_add_ref,
+     .sizes = "rcabxy",
+     .tensors = {{OUT, "y", "rc"}, {IN, "a"}, {IN, "b"}},
+     .alias = {{0, 1}, {0, 2}},
+     .count = operand_count,
+     .choose = choose_steps},
+    {.name = "sub",
+     .run = run_sub,
+     .reference = run_sub_ref,
+     .sizes = "rcabxy",
+     .tensors = {{OUT, "y", "rc"}, {IN, "a"}, {IN, "b"}},
+     .alias = {{0, 1}, {0, 2}},
+     .count = operand_count,
+     .choose = choose_steps},
+    {.name = "mul",
+     .run = run_mul,
+     .reference = run_mul_ref,
+     .sizes = "rcabxy",
+     .tensors = {{OUT, "y", "rc"}, {IN, "a"}, {IN, "b"}},
+     .alias = {{0, 1}, {0, 2}},
+     .count = operand_count,
+     .choose = choose_steps},
+    {.name = "div",
+     .run = run_div,
+     .reference = run_div_ref,
+     .sizes = "rcabxy",
+     .tensors = {{OUT, "y", "rc"}, {IN, "a"}, {IN, "b"}},
+     .alias = {{0, 1}, {0, 2}},
+     .count = operand_count,
+     .choose = choose_steps},
+    {.name = "sqrt",
+     .run = run_sqrt,
+     .reference = run_sqrt_ref,
+     .sizes = "n",
+     .tensors = {{OUT, "y", "n"}, {IN, "x", "n"}},
+     .alias = {{0, 1}}},
+    {.name = "exp",
+     .run = run_exp,
+     .reference = run_exp_ref,
+     .judge = judge_exp,
+     .sizes = "n",
+     .tensors = {{OUT, "y", "n"}, {IN, "x", "n"}},
+     .alias = {{0, 1}}},
+    {.name = "transpose",
+     .run = run_transpose,
+     .judge = judge_transpose,
+     .sizes = "krci",
+     .tensors = {{OUT, "y", "kcri"}, {IN, "x", "krci"}}},
+    {.name = "linear_init",
+     .run = run_linear_init,
+     .judge = judge_linear_init,
+     .sizes = "io",
+     .least = {1, 0},
+     .tensors = {{OUT, "weight", "oi"}, {OPTIONAL_OUT, "bias", "o"}, {INOUT, "random", "", STATE}}},
+    {.name = "random_seed",
+     .run = run_random_seed,
+     .judge = judge_nothing,
+     .sizes = "",
+     .scalars = "s",
+     .tensors = {{OUT, "random", "", STATE}}},
+    {.name = "random_uniform",
+     .run = run_random_uniform,
+     .judge = judge_uniform,
+     .sizes = "n",
+     .scalars = "<>",
+     .tensors = {{OUT, "y", "n"}, {INOUT, "random", "", STATE}}},
+    {.name = "random_words",
+     .run = run_random_words,
+     .judge = judge_nothing,
+     .sizes = "n",
+     .tensors = {{OUT, "words", "n", INTEGERS}, {INOUT, "random", "", STATE}}},
+    {.name = "random_normal",
+     .run = run_random_normal,
+     .judge = judge_normal,
+     .sizes = "n",
+     .scalars = "d",
+     .tensors = {{OUT, "y", "n"}, {INOUT, "random", "", STATE}}},
+};
+const size_t kernel_count = sizeof kernels / sizeof *kernels;
