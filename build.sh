@@ -22,8 +22,8 @@ usage: ./build.sh [build | demo | test | fuzz | coverage | bench | bench-browser
           build, then run every fuzzer of tests/fuzz for a share of these minutes, and print its findings
             --seed N   repeat the run with this seed; otherwise the seed is fresh, and printed
   coverage
-          build, then print which share of the lines and branches the tests reach: of c/ those in tests/c, of
-          web/lib those in tests/lib. build/coverage/ shows every line
+          print which share of the lines and branches of c/ the tests in tests/c reach. build/coverage/ shows
+          every line
   bench   build, then compare the package with onnxruntime-web and TensorFlow.js in Node; --help lists options
   bench-browser   build, then compare the package with onnxruntime-web in a headless browser
   bench-page      build, then time the page's updates in a headless browser
@@ -414,12 +414,10 @@ run_tests() {
 
 install_consumers() { npm ci --prefix tests/consumers --no-audit --no-fund --loglevel=error >&2; }
 
-# coverage: what the tests reach. Both builds' code paths of c/, natively, as tests/c/kernels.test.js compiles
-# them; and web/lib through the source maps of dist/.
+# coverage: what tests/c reaches of c/, natively, in both builds' code paths.
 coverage() {
     local folder=build/coverage build flags objects=()
-    need 'node emcc simde coverage' 'relaxed'
-    build
+    need 'simde coverage'
     flags=$(flags coverage)
     rm -rf "$folder"
     mkdir -p "$folder"
@@ -433,12 +431,7 @@ coverage() {
     llvm-profdata-19 merge -o "$folder/profile" "$folder"/*.profraw
     llvm-cov-19 report "${objects[@]:1}" -instr-profile "$folder/profile" -show-functions=false c
     llvm-cov-19 show "${objects[@]:1}" -instr-profile "$folder/profile" -format html -output-dir "$folder/c" c
-    mapfile -t files < <(find tests/lib -name '*.test.js' -not -name builds.test.js | sort)
-    NODE_V8_COVERAGE="$folder/v8" node --test --test-reporter=dot "${files[@]}" >"$folder/lib.txt" ||
-        say "a test of the package failed: $folder/lib.txt"
-    node_modules/.bin/c8 report --temp-directory "$folder/v8" --reports-dir "$folder/lib" --all=false \
-        --exclude-after-remap --include 'web/lib/**' --reporter text --reporter html
-    say "$folder/c/index.html and $folder/lib/index.html show every line"
+    say "$folder/c/index.html shows every line"
 }
 
 # fuzz MINUTES [--seed N]: every fuzzer for its share of the minutes, one after the other.
