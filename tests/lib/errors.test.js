@@ -518,6 +518,7 @@ const refused = {
     [() => x.transpose(0), 'TYPE', /^transpose: dim1 should be an axis from -2 to 1, got undefined$/],
     [() => x.transpose(-3, 0), 'VALUE', /^transpose: dim0 should be an axis from -2 to 1, got -3$/],
     [() => x.at(2), 'VALUE', /^at: index should be an integer from -2 to 1, got 2$/],
+    [() => x.at(-3), 'VALUE', /got -3$/],
     [() => x.at(), 'TYPE', /^at: index should be an integer from -2 to 1, got undefined$/],
     [() => x.at(0.5), 'VALUE', /got 0\.5$/],
     [() => scalar.at(0), 'SHAPE', /^at: the tensor should have 1 axis or more, got shape \[\]$/],

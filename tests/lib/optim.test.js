@@ -164,6 +164,7 @@ test('an optimizer names a bad argument, and changes nothing', async () => {
   )
   assertRefuses(make([x], { lr: -1 }), 'VALUE', /^AdamW: lr should be a finite number >= 0, got -1$/)
   assertRefuses(make([x], { lr: NaN }), 'VALUE', /got NaN$/)
+  assertRefuses(make([x], { lr: Infinity }), 'VALUE', /got Infinity$/)
   assertRefuses(
     make([x], { betas: 0.9 }),
     'TYPE',

@@ -359,6 +359,32 @@ test('a header may have a string of 10 MB, and escapes, white space and fields o
   assert.deepEqual(Object.keys(gpt.loadSafetensors(odd)), ['a\\'])
 })
 
+test('a header may name the tensors in any order, those without elements too', () => {
+  const header = {
+    last: entry(8, 16, { shape: [2, 1] }),
+    first: entry(0, 8),
+    noneAtBegin: entry(0, 0),
+    noneAtEnd: entry(16, 16),
+  }
+  const file = fileOf(header, 16)
+  file.set(new Uint8Array(Float32Array.of(1, 2, 3, 4).buffer), file.length - 16)
+  const tensors = gpt.loadSafetensors(file)
+  const values = Object.entries(tensors).map(([name, tensor]) => [name, tensor.toArray()])
+  assert.deepEqual(Object.fromEntries(values), {
+    first: [1, 2],
+    last: [[3], [4]],
+    noneAtBegin: [],
+    noneAtEnd: [],
+  })
+})
+
+test('an error about a header has the error of the JSON parser as its cause', () => {
+  assert.throws(
+    () => gpt.loadSafetensors(fileOf('{"a":nul}')),
+    ({ code, cause }) => code === 'VALUE' && cause instanceof SyntaxError,
+  )
+})
+
 test('text is UTF-8 without TextEncoder and TextDecoder, also where a character crosses two chunks', () => {
   for (let before = 4090; before < 4100; before++) {
     const text = `${'x'.repeat(before)}aäℵ😀${'ä'.repeat(5000)}`

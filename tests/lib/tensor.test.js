@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { inspect } from 'node:util'
 import { runInNewContext } from 'node:vm'
+import { mergedAxes } from '../../web/lib/tensor/shape.js'
 import {
   assertClose,
   assertRefuses,
@@ -40,6 +41,17 @@ test('add, sub, mul and div broadcast as in PyTorch, bit for bit', () => {
     for (const name of /** @type {const} */ (['add', 'sub', 'mul', 'div']))
       assertSame(x[name](y), expected[name])
   }
+})
+
+test('a kernel broadcasts over as few axes as possible', () => {
+  assert.deepEqual(mergedAxes([2, 3, 4], [2, 3, 4], [2, 3, 4]), [{ size: 24, a: 1, b: 1 }])
+  assert.deepEqual(mergedAxes([2, 1, 3], [2, 1, 3], []), [{ size: 6, a: 1, b: 0 }])
+  assert.deepEqual(mergedAxes([2, 3, 4], [2, 3, 1], [3, 4]), [
+    { size: 2, a: 3, b: 0 },
+    { size: 3, a: 1, b: 4 },
+    { size: 4, a: 0, b: 1 },
+  ])
+  assert.deepEqual(mergedAxes([1, 1], [1], [1, 1]), [])
 })
 
 test('matmul is PyTorch’s product, for each pair of matrices of the leading axes', () => {
