@@ -17,7 +17,7 @@ import { Tensor } from '../tensor/tensor.js'
 import { Conv1D } from './conv1d.js'
 import { Dropout } from './dropout.js'
 import { outputOf } from './forward.js'
-import { Module } from './module.js'
+import { checkLayers, Module } from './module.js'
 
 /**
  * @typedef {object} AttentionConfig
@@ -114,6 +114,7 @@ export class Attention extends Module {
   forward(x, options = {}) {
     const where = 'Attention.forward'
     const { runtime, training } = this
+    const { cAttn, cProj, residDropout } = this.#layers(where)
     const tokens = this.#checkTokens(where, x)
     const defaults = { returnWeights: /** @type {boolean} */ (false) }
     const { returnWeights } = checkOptions(where, options, defaults)
@@ -122,7 +123,7 @@ export class Attention extends Module {
     const perRow = [...x.shape.slice(0, -2), this.nHeads, tokens]
     const dropRate = training ? this.dropRate : 0
     return runtime.scope(() => {
-      const projected = outputOf(this.cAttn.forward(x))
+      const projected = outputOf(cAttn.forward(x))
       const qkv = checkTensorOf(runtime, where, "cAttn's output", projected, [
         ...x.shape.slice(0, -1),
         3 * this.embDim,
@@ -142,7 +143,7 @@ export class Attention extends Module {
       // In evaluation mode this frees qkv, and cProj's output takes its place: x, qkv and y are the peak of
       // memory.
       qkv.dispose()
-      const output = this.residDropout.forward(this.cProj.forward(y))
+      const output = residDropout.forward(cProj.forward(y))
       return weights ? { output, weights } : output
     })
   }
@@ -155,11 +156,12 @@ export class Attention extends Module {
   backward(dy) {
     const where = 'Attention.backward'
     const { runtime, dropRate } = this
+    const { cAttn, cProj, residDropout } = this.#layers(where)
     const { qkv, y, max, sum } = this.saved(where)
     checkTensorOf(runtime, where, 'dy', dy, y.shape)
     return runtime.scope(() => {
       const dqkv = Tensor.empty(runtime, where, qkv.shape)
-      const dProjected = this.cProj.backward(this.residDropout.backward(dy))
+      const dProjected = cProj.backward(residDropout.backward(dy))
       const dyOfHeads = checkTensorOf(runtime, where, "cProj's dx", dProjected, y.shape)
       const inputs = [dyOfHeads, y, qkv, max, sum]
       runtime.run('gpt_attention_backward', [
@@ -170,9 +172,15 @@ export class Attention extends Module {
         this.#seed,
         dropRate,
       ])
-      const dx = this.cAttn.backward(dqkv)
-      return dx
+      return cAttn.backward(dqkv)
     })
+  }
+
+  /** @param {string} where */
+  #layers(where) {
+    const { cAttn, cProj, residDropout } = this
+    checkLayers(where, 'cAttn, cProj, residDropout', [cAttn, cProj, residDropout])
+    return { cAttn, cProj, residDropout }
   }
 
   /**

@@ -1,6 +1,6 @@
 /** @import { Runtime } from '../runtime/runtime.js' */
 
-import { checkConfig, checkSize } from '../check.js'
+import { checkConfig, checkSize, copyArray } from '../check.js'
 import { SCRATCH } from '../runtime/runtime.js'
 import { checkRows, checkTensorOf } from '../tensor/check.js'
 import { Tensor } from '../tensor/tensor.js'
@@ -8,7 +8,7 @@ import { outputOf } from './forward.js'
 import { Affine } from './affine.js'
 import { GELU } from './gelu.js'
 import { Linear } from './linear.js'
-import { Module } from './module.js'
+import { checkLayers, Module } from './module.js'
 
 /**
  * The fewest rows per thread for which the fused kernel is cut by rows; each thread then reads all the
@@ -86,10 +86,11 @@ export class FeedForward extends Module {
     const where = 'FeedForward.forward'
     const { runtime, embDim } = this
     const rows = checkRows(runtime, where, x, embDim, 'embDim')
-    const args = this.#fusedArguments(where, rows)
+    const layers = this.#layers(where)
+    const args = this.#fusedArguments(where, layers, rows)
     return runtime.scope(() => {
       if (args === null) {
-        const y = this.layers.reduce((h, layer) => outputOf(layer.forward(h)), x)
+        const y = layers.reduce((h, layer) => outputOf(layer.forward(h)), x)
         this.save({ x })
         return y
       }
@@ -109,19 +110,21 @@ export class FeedForward extends Module {
     const { runtime } = this
     const { x } = this.saved(where)
     checkTensorOf(runtime, where, 'dy', dy, x.shape)
-    return runtime.scope(() => this.layers.reduceRight((d, layer) => layer.backward(d), dy))
+    const layers = this.#layers(where)
+    return runtime.scope(() => layers.reduceRight((d, layer) => layer.backward(d), dy))
   }
 
   /**
    * The arguments of the fused kernel where it computes what the layers compute. It gives the same bits.
    *
    * @param {string} where
+   * @param {readonly Module[]} layers
    * @param {number} rows
    * @returns {(Tensor | number | null)[] | null} null where the layers run one by one: in training mode, with
    *   listeners, where the user has replaced a layer, and where that is faster
    */
-  #fusedArguments(where, rows) {
-    const { runtime, embDim, layers } = this
+  #fusedArguments(where, layers, rows) {
+    const { runtime, embDim } = this
     if (this.training || layers.length !== 3 || !layers.every((layer) => this.#isFusible(layer))) return null
     const [first, gelu, second] = layers
     if (!(first instanceof Linear && gelu instanceof GELU && second instanceof Linear)) return null
@@ -140,5 +143,12 @@ export class FeedForward extends Module {
   #isFusible(layer) {
     const isOurs = layer.forward === Linear.prototype.forward || layer.forward === GELU.prototype.forward
     return isOurs && layer.runtime === this.runtime && !layer.observed
+  }
+
+  /** @param {string} where @returns {[Linear, GELU, Linear]} a copy, or what replaced them */
+  #layers(where) {
+    const layers = copyArray(where, 'layers', this.layers, 'an array of layers')
+    checkLayers(where, 'layers', layers)
+    return /** @type {[Linear, GELU, Linear]} */ (/** @type {unknown} */ (layers))
   }
 }

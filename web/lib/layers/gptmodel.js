@@ -4,7 +4,7 @@
 /** @import { Context } from './forward.js' */
 /** @import { TransformerBlockConfig } from './transformerblock.js' */
 
-import { checkBoolean, checkConfig, checkNumber, checkSize } from '../check.js'
+import { checkBoolean, checkConfig, checkNumber, checkSize, copyArray } from '../check.js'
 import { GptLayersError } from '../errors.js'
 import { checkTensorOf } from '../tensor/check.js'
 import { checkIndices } from '../tensor/indices.js'
@@ -12,7 +12,7 @@ import { Dropout } from './dropout.js'
 import { Embedding } from './embedding.js'
 import { LayerNorm } from './layernorm.js'
 import { Linear } from './linear.js'
-import { Module } from './module.js'
+import { checkLayers, Module } from './module.js'
 import { TransformerBlock } from './transformerblock.js'
 
 /** The standard deviation of GPT-2's initial weights. */
@@ -129,6 +129,7 @@ export class GPTModel extends Module {
     const where = 'GPTModel.forward'
     const { runtime, contextLength, embDim } = this
     const { indices, shape } = checkIndices(runtime, where, 'ids', ids, this.vocabSize)
+    const { tokEmb, posEmb, dropEmb, trfBlocks, finalNorm, outHead } = this.#layers(where)
     const tokens = shape.at(-1)
     if (!tokens || tokens > contextLength) {
       const expected = `end in 1 to ${contextLength} (contextLength) tokens`
@@ -136,14 +137,14 @@ export class GPTModel extends Module {
     }
     const logits = runtime.scope(() => {
       const positions = indices.map((_, i) => i % tokens)
-      const embedded = this.tokEmb.forward(indices).add(this.posEmb.forward(positions))
-      let h = this.dropEmb.forward(embedded).reshape([...shape, embDim])
-      for (const block of this.trfBlocks) {
+      const embedded = tokEmb.forward(indices).add(posEmb.forward(positions))
+      let h = dropEmb.forward(embedded).reshape([...shape, embDim])
+      for (const block of trfBlocks) {
         const y = block.forward(h, context)
         h.dispose() // at once: the next blocks need the memory
         h = y
       }
-      return this.outHead.forward(this.finalNorm.forward(h))
+      return outHead.forward(finalNorm.forward(h))
     })
     this.#shape = logits.shape
     return logits
@@ -163,17 +164,29 @@ export class GPTModel extends Module {
     const where = 'GPTModel.backward'
     const { runtime, embDim } = this
     checkTensorOf(runtime, where, 'dy', dlogits, this.#shape)
+    const { tokEmb, posEmb, dropEmb, trfBlocks, finalNorm, outHead } = this.#layers(where)
     runtime.scope(() => {
-      let d = this.finalNorm.backward(this.outHead.backward(dlogits))
-      for (const block of [...this.trfBlocks].reverse()) {
+      let d = finalNorm.backward(outHead.backward(dlogits))
+      for (const block of [...trfBlocks].reverse()) {
         const dx = block.backward(d)
         d.dispose()
         d = dx
       }
-      const dembedded = this.dropEmb.backward(d.reshape([-1, embDim]))
-      this.posEmb.backward(dembedded)
-      this.tokEmb.backward(dembedded)
+      const dembedded = dropEmb.backward(d.reshape([-1, embDim]))
+      posEmb.backward(dembedded)
+      tokEmb.backward(dembedded)
     })
     return null
+  }
+
+  /** @param {string} where */
+  #layers(where) {
+    const { tokEmb, posEmb, dropEmb, finalNorm, outHead } = this
+    const trfBlocks = copyArray(where, 'trfBlocks', this.trfBlocks, 'an array of layers')
+    checkLayers(where, 'trfBlocks', trfBlocks)
+    const others = [tokEmb, posEmb, dropEmb, finalNorm, outHead]
+    checkLayers(where, 'tokEmb, posEmb, dropEmb, finalNorm, outHead', others)
+    const blocks = /** @type {TransformerBlock[]} */ (trfBlocks)
+    return { tokEmb, posEmb, dropEmb, trfBlocks: blocks, finalNorm, outHead }
   }
 }

@@ -582,3 +582,18 @@ function namedModules(module, path = '', above = []) {
     )
   return [[path, module], ...inside]
 }
+
+/**
+ * Checks the layers that a layer calls: a program may replace them.
+ *
+ * @param {string} where
+ * @param {string} what the property that has them, for the error
+ * @param {readonly unknown[]} layers
+ * @throws {GptLayersError} TYPE
+ */
+export function checkLayers(where, what, layers) {
+  const wrong = layers.findIndex((layer) => !(layer instanceof Module))
+  if (wrong < 0) return
+  const given = describe(layers[wrong])
+  throw new GptLayersError('TYPE', `${where}: ${what} should be layers, got ${given} at ${wrong}`)
+}

@@ -11,7 +11,7 @@ import { Dropout } from './dropout.js'
 import { FeedForward } from './feedforward.js'
 import { outputOf } from './forward.js'
 import { LayerNorm } from './layernorm.js'
-import { Module } from './module.js'
+import { checkLayers, Module } from './module.js'
 
 /** @typedef {AttentionConfig & FeedForwardConfig} TransformerBlockConfig */
 
@@ -67,8 +67,10 @@ export class TransformerBlock extends Module {
    *   TYPE, VALUE, DISPOSED, MEMORY
    */
   forward(x, context) {
-    const { runtime, attn, ff, norm1, norm2, dropout } = this
-    checkRows(runtime, 'TransformerBlock.forward', x, attn.embDim, 'embDim')
+    const where = 'TransformerBlock.forward'
+    const { runtime } = this
+    const { attn, ff, norm1, norm2, dropout } = this.#layers(where)
+    checkRows(runtime, where, x, attn.embDim, 'embDim')
     const y = runtime.scope(() => {
       const h = x.add(outputOf(attn.forward(norm1.forward(x), context)))
       return h.add(dropout.forward(ff.forward(norm2.forward(h))))
@@ -84,7 +86,8 @@ export class TransformerBlock extends Module {
    */
   backward(dy) {
     const where = 'TransformerBlock.backward'
-    const { runtime, attn, ff, norm1, norm2, dropout } = this
+    const { runtime } = this
+    const { attn, ff, norm1, norm2, dropout } = this.#layers(where)
     const { x } = this.saved(where)
     checkTensorOf(runtime, where, 'dy', dy, x.shape)
     const dx = runtime.scope(() => {
@@ -92,5 +95,12 @@ export class TransformerBlock extends Module {
       return dh.add(norm1.backward(attn.backward(dh)))
     })
     return dx
+  }
+
+  /** @param {string} where */
+  #layers(where) {
+    const { attn, ff, norm1, norm2, dropout } = this
+    checkLayers(where, 'attn, ff, norm1, norm2, dropout', [attn, ff, norm1, norm2, dropout])
+    return { attn, ff, norm1, norm2, dropout }
   }
 }
