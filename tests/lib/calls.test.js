@@ -302,6 +302,14 @@ test('save takes live tensors, within forward; a property that every object has 
   }
 })
 
+test('in evaluation mode save does nothing: it holds no memory, and may be called anywhere', () => {
+  const layer = new Scale(2).eval()
+  layer.save({ x })
+  const used = usedMemory(layer)
+  gpt.scope(() => void layer.forward(gpt.ones([3, 2])))
+  assert.equal(usedMemory(layer), used)
+})
+
 test('whichever allocation of a step fails, gradients, statistics and the generator stay', async () => {
   const small = await loadForTest()
   const layers = [new small.BatchNorm(SIZE), new small.Dropout(0.5), new small.TransformerBlock(config)]

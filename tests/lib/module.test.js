@@ -169,6 +169,29 @@ test('a listener may end itself, and what it throws ends the forward and leaves 
   layer.forward(x)
 })
 
+test('a layer without forward or backward says so, and with which arguments it was called', () => {
+  const layer = untyped(new gpt.Module())
+  assertRefuses(() => layer.forward(1), 'UNSUPPORTED', /^Module.forward: not defined for 1$/)
+  assertRefuses(() => layer.forward(1, {}), 'UNSUPPORTED', /^Module.forward: not defined for 1, an object$/)
+  assertRefuses(() => layer.backward(1), 'UNSUPPORTED', /^Module.backward: not defined for 1$/)
+})
+
+test('a listener gets what a user’s forward returns, whatever it is', () => {
+  class Any extends gpt.Module {
+    /** @override @param {any} x */
+    forward(x) {
+      return x
+    }
+  }
+  const layer = new Any()
+  /** @type {unknown[]} */
+  const outputs = []
+  layer.onForward(({ output }) => outputs.push(output))
+  const returned = [5, 'five', null, undefined, { other: 5 }]
+  for (const value of returned) layer.forward(value)
+  assert.deepEqual(outputs, returned)
+})
+
 test('FeedForward shows its layers in evaluation mode as well, with the same bits', () => {
   const layer = new gpt.FeedForward({ embDim: 6 }).eval()
   const x = gpt.randn([3, 6])
