@@ -335,15 +335,15 @@ const CONFIG_NAMES = [
  * @template {object} C
  * @param {string} where
  * @param {C} config
- * @returns {C} a copy; values are not checked, and names with the value undefined are left out
+ * @returns {C} a copy; values are not checked
  * @throws {GptLayersError} TYPE, VALUE
  */
 export function checkConfig(where, config) {
-  const entries = Object.entries(copyObject(where, 'config', config))
-  for (const [name] of entries) {
+  const given = copyObject(where, 'config', config)
+  for (const name of Object.keys(given)) {
     if (CONFIG_NAMES.includes(name)) continue
     const expected = `have names among ${CONFIG_NAMES.join(', ')}`
     throw new GptLayersError('VALUE', `${where}: config should ${expected}, got ${describe(name)}`)
   }
-  return /** @type {C} */ (Object.fromEntries(entries.filter(([, value]) => value !== undefined)))
+  return /** @type {C} */ (given)
 }
