@@ -29,7 +29,7 @@ export default [
     languageOptions: { globals: { VERSION: 'readonly', WORKER_CODE: 'readonly' } }, // see web/bundle.js
   },
   {
-    files: ['tests/consumers/apps/layer.test.js'],
+    files: ['tests/consumers/apps/layer.spec.js'],
     languageOptions: { globals: { test: 'readonly', expect: 'readonly' } },
   },
 ]

@@ -98,7 +98,7 @@ function vite(major) {
 }
 
 /**
- * A test runner that runs apps/layer.test.js.
+ * A test runner that runs apps/layer.spec.js.
  *
  * @param {string} title
  * @param {string} tool
@@ -110,7 +110,7 @@ const testRunner = (title, tool, command, needs = '') =>
     title,
     tool,
     async (place) => {
-      place.copy('layer.test.js')
+      place.copy('layer.spec.js')
       place.run(command)
       return JSON.parse(place.read('result.json'))
     },
