@@ -302,6 +302,54 @@ test('save takes live tensors, within forward; a property that every object has 
   }
 })
 
+test('only a layer itself saves in its forward, and what it releases there it may save again', () => {
+  class Outer extends gpt.Module {
+    inner = new Scale(SIZE)
+    strict = true
+
+    /** @override @param {Tensor} x */
+    forward(x) {
+      if (this.strict) this.inner.save({ x })
+      this.save({ x: x.clone() })
+      this.release()
+      this.save({ x })
+      return x
+    }
+  }
+  const layer = new Outer()
+  assertRefuses(() => layer.forward(x), 'VALUE', /^Scale.save: should be called in the forward/)
+  layer.strict = false
+  layer.forward(x)
+  assert.deepEqual(layer.saved().x.toArray(), x.toArray())
+})
+
+test('what a program does to the record of saved tensors does not change backward', () => {
+  const layer = new Scale(SIZE)
+  layer.forward(x)
+  layer.saved().x = other
+  layer.backward(dy)
+  const twin = new Scale(SIZE)
+  twin.forward(x)
+  twin.backward(dy)
+  assert.deepEqual(gradientOf(layer.scale).toArray(), gradientOf(twin.scale).toArray())
+})
+
+test('eval and dispose free what forward kept; train does not', () => {
+  const relu = new gpt.ReLU()
+  const before = usedMemory(relu)
+  const layer = new Scale(SIZE)
+  const used = usedMemory(relu)
+  const forward = () => gpt.scope(() => void layer.forward(gpt.ones([3, SIZE])))
+  forward()
+  assert.deepEqual(layer.train().saved().x.shape, [3, SIZE])
+  layer.eval()
+  assert.equal(usedMemory(relu), used)
+  assertRefuses(() => layer.train().backward(dy), 'VALUE', /got none since the last backward, eval\(\)/)
+  forward()
+  layer[Symbol.dispose]()
+  assert.equal(usedMemory(relu), before)
+})
+
 test('in evaluation mode save does nothing: it holds no memory, and may be called anywhere', () => {
   const layer = new Scale(2).eval()
   layer.save({ x })

@@ -169,6 +169,27 @@ test('a listener may end itself, and what it throws ends the forward and leaves 
   layer.forward(x)
 })
 
+test('loadStateDict may exchange tensors of the layer itself, and takes shapes exactly', () => {
+  class Pair extends gpt.Module {
+    first = gpt.tensor([1, 2])
+    second = gpt.tensor([3, 4])
+  }
+  const layer = new Pair()
+  layer.loadStateDict({ first: layer.second, second: layer.first })
+  const values = () => [layer.first.toArray(), layer.second.toArray()]
+  assert.deepEqual(values(), [
+    [3, 4],
+    [1, 2],
+  ])
+  const wrong = { first: gpt.zeros([2]), second: gpt.zeros([1]) }
+  const message = /^Pair.loadStateDict: second should have shape \[2\], got \[1\]$/
+  assertRefuses(() => layer.loadStateDict(wrong), 'SHAPE', message)
+  assert.deepEqual(values(), [
+    [3, 4],
+    [1, 2],
+  ])
+})
+
 test('a layer without forward or backward says so, and with which arguments it was called', () => {
   const layer = untyped(new gpt.Module())
   assertRefuses(() => layer.forward(1), 'UNSUPPORTED', /^Module.forward: not defined for 1$/)

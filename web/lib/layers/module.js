@@ -293,7 +293,7 @@ export class Module {
         return this.runtime.calls.owner === this ? method.apply(this, args) : run(this, method, args)
       }
       tracked.add(wrapper)
-      Object.defineProperty(prototype, name, { value: wrapper, enumerable: false })
+      Object.defineProperty(prototype, name, { value: wrapper })
     }
     Module.#track(Object.getPrototypeOf(prototype))
   }
