@@ -67,16 +67,6 @@ int gpt_crossentropy_forward(float *loss, float *max, float *sum, const float *l
     return GPT_OK;
 }
 
-/* Σ x in float64. */
-static double row_sum(const float *x, size_t n)
-{
-    double sums[4] = {0.0};
-    size_t i = 0;
-    for (; i + 4 <= n; i += 4) gpt_add_lanes(sums, wasm_v128_load(x + i));
-    for (; i < n; i++) sums[0] += (double)x[i];
-    return sums[0] + sums[1] + sums[2] + sums[3];
-}
-
 int gpt_crossentropy_backward_ref(float *dlogits, const float *logits, const int32_t *targets,
                                   const float *max, const float *sum, size_t rows, size_t cols, float scale)
 {
@@ -124,12 +114,10 @@ int gpt_crossentropy_backward(float *dlogits, const float *logits, const int32_t
                 wasm_f32x4_mul(gpt_exp_f32x4(wasm_f32x4_sub(gpt_load_tail(x + c, cols - c), m)), factor),
                 cols - c);
         float *dx_t = dx + targets[r];
-        if (fabsf(*dx_t) > 0.5f * fabsf(scale)) { /* p - 1 loses digits: it is minus the sum of the others */
-            *dx_t = 0.0f;
-            *dx_t = (float)(0.0 - row_sum(dx, cols));
-        } else {
+        if (fabsf(*dx_t) > 0.5f * fabsf(scale)) /* p - 1 loses digits: it is minus the sum of the others */
+            gpt_balance(dx, (size_t)targets[r], cols);
+        else
             *dx_t -= scale;
-        }
     }
     return GPT_OK;
 }

@@ -282,7 +282,8 @@ GPT_API int gpt_softmax_forward(float *y, const float *x, size_t rows, size_t co
 
 /* dx = y · (dy - Σ dy·y), sum over the row.
  *   dx, dy, y  [rows, cols]   dx may be dy; y as written by forward, so that Σ y = 1
- * Error: 2e-5 of max_c y[c] · Σ_k y[k] · |dy[c] - dy[k]|, also where one y is near 1.
+ * Error: 2e-5 of max_c y[c] · Σ_k y[k] · |dy[c] - dy[k]|, and 4e-6 of y[c] · max |dy|; where y[c] is near 1,
+ * 4e-6 of the sum of the other y · max |dy|.
  */
 GPT_API int gpt_softmax_backward(float *dx, const float *dy, const float *y, size_t rows, size_t cols,
                                  size_t part, size_t parts);

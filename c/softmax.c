@@ -1,8 +1,8 @@
 /* Softmax over the last axis: y = e^(x - max) / Σ e^(x - max). Subtracting the maximum of the row keeps every
  * exponential finite for every finite x.
  *
- * Backward: dx = y · (dy - Σ dy·y). Where one y is near 1, the difference loses digits. All dy are then taken
- * relative to that element's, which changes nothing exactly, since Σ y = 1.
+ * Backward: dx = y · (dy - Σ dy·y). Where y is near 1, the difference loses digits, and dx is minus the sum of
+ * the others instead: Σ dx = 0, since Σ y = 1.
  *
  * Bound by the exponential, one per element.
  */
@@ -73,30 +73,53 @@ int gpt_softmax_backward_ref(float *dx, const float *dy, const float *y, size_t 
     return GPT_OK;
 }
 
-/* Σ (dy - from) · y, and the largest y. */
-static double dot_product(const float *dy, const float *y, float from, size_t n, float *largest)
+static double dot_product(const float *a, const float *b, size_t n)
 {
-    const v128_t from4 = wasm_f32x4_splat(from);
-    v128_t max = wasm_f32x4_splat(0.0f);
     double dot = 0.0;
-    for (size_t i = 0; i < n;) {
+    size_t i = 0;
+    while (i + 4 <= n) {
         const size_t end = i + gpt_min(GPT_SOFTMAX_COLS_PER_BLOCK, n - i);
-        v128_t block = wasm_f32x4_splat(0.0f);
-        for (; i + 4 <= end; i += 4) {
-            const v128_t y4 = wasm_v128_load(y + i);
-            block = gpt_multiply_add(wasm_f32x4_sub(wasm_v128_load(dy + i), from4), y4, block);
-            max = wasm_f32x4_pmax(max, y4);
+        /* two sums, since each addition waits for the one before */
+        v128_t even = wasm_f32x4_splat(0.0f), odd = even;
+        for (; i + 8 <= end; i += 8) {
+            even = gpt_multiply_add(wasm_v128_load(a + i), wasm_v128_load(b + i), even);
+            odd = gpt_multiply_add(wasm_v128_load(a + i + 4), wasm_v128_load(b + i + 4), odd);
         }
-        dot += (double)gpt_sum_lanes(block);
-        for (; i < end; i++) {
-            dot += (double)((dy[i] - from) * y[i]);
-            max = wasm_f32x4_pmax(max, wasm_f32x4_splat(y[i]));
-        }
+        for (; i + 4 <= end; i += 4)
+            even = gpt_multiply_add(wasm_v128_load(a + i), wasm_v128_load(b + i), even);
+        dot += (double)gpt_sum_lanes(wasm_f32x4_add(even, odd));
     }
-    max = wasm_f32x4_pmax(max, wasm_i32x4_shuffle(max, max, 2, 3, 0, 1));
-    max = wasm_f32x4_pmax(max, wasm_i32x4_shuffle(max, max, 1, 0, 3, 2));
-    *largest = wasm_f32x4_extract_lane(max, 0);
+    for (; i < n; i++) dot += (double)(a[i] * b[i]);
     return dot;
+}
+
+/* dx = y · (dy - dot). Returns whether one y is above 0.5. */
+static int backward_row(float *dx, const float *dy, const float *y, float dot, size_t n)
+{
+    const v128_t dot4 = wasm_f32x4_splat(dot), half = wasm_f32x4_splat(0.5f);
+    v128_t max = half;
+    size_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+        const v128_t y4 = wasm_v128_load(y + i);
+        max = wasm_f32x4_pmax(max, y4);
+        wasm_v128_store(dx + i, wasm_f32x4_mul(y4, wasm_f32x4_sub(wasm_v128_load(dy + i), dot4)));
+    }
+    int is_saturated = wasm_v128_any_true(wasm_f32x4_gt(max, half));
+    for (; i < n; i++) {
+        is_saturated |= y[i] > 0.5f;
+        dx[i] = y[i] * (dy[i] - dot);
+    }
+    return is_saturated;
+}
+
+/* The place of the first y above 0.5; there is one. */
+static size_t saturated_place(const float *y, size_t n)
+{
+    const v128_t half = wasm_f32x4_splat(0.5f);
+    size_t i = 0;
+    while (i + 4 <= n && !wasm_v128_any_true(wasm_f32x4_gt(wasm_v128_load(y + i), half))) i += 4;
+    while (y[i] <= 0.5f) i++;
+    return i;
 }
 
 int gpt_softmax_backward(float *dx, const float *dy, const float *y, size_t rows, size_t cols, size_t part,
@@ -109,23 +132,11 @@ int gpt_softmax_backward(float *dx, const float *dy, const float *y, size_t rows
     size_t r;
     const size_t end = gpt_share(rows, 1, part, parts, &r);
     for (; r < end; r++) {
-        const float *dy_r = dy + r * cols, *y_r = y + r * cols;
-        float *dx_r = dx + r * cols;
-        float largest, from = 0.0f;
-        double dot = dot_product(dy_r, y_r, from, cols, &largest);
-        if (largest > 0.5f) {
-            size_t t = 0;
-            while (y_r[t] != largest) t++;
-            if (fabsf(dy_r[t]) < INFINITY) from = dy_r[t];
-            dot = dot_product(dy_r, y_r, from, cols, &largest);
-        }
-        const v128_t dot4 = wasm_f32x4_splat((float)dot), from4 = wasm_f32x4_splat(from);
-        size_t c = 0;
-        for (; c + 4 <= cols; c += 4) {
-            const v128_t d = wasm_f32x4_sub(wasm_f32x4_sub(wasm_v128_load(dy_r + c), from4), dot4);
-            wasm_v128_store(dx_r + c, wasm_f32x4_mul(wasm_v128_load(y_r + c), d));
-        }
-        for (; c < cols; c++) dx_r[c] = y_r[c] * (dy_r[c] - from - (float)dot);
+        const float *y_r = y + r * cols;
+        const float dot = (float)dot_product(dy + r * cols, y_r, cols);
+        const int is_saturated = backward_row(dx + r * cols, dy + r * cols, y_r, dot, cols);
+        if (is_saturated && fabsf(dot) < INFINITY)
+            gpt_balance(dx + r * cols, saturated_place(y_r, cols), cols);
     }
     return GPT_OK;
 }

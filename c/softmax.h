@@ -1,4 +1,5 @@
-/* What softmax and cross entropy share: the maximum of a row and the sum of its exponentials. */
+/* What softmax and cross entropy share: the maximum of a row, the sum of its exponentials, and a gradient that
+ * sums to 0. */
 #ifndef GPT_SOFTMAX_H
 #define GPT_SOFTMAX_H
 
@@ -52,6 +53,26 @@ static inline double gpt_row_exp(float *y, const float *x, float max, size_t col
         sum += (double)gpt_sum_lanes(e);
     }
     return sum;
+}
+
+/* dx[t] = -Σ of the others, for a row of a gradient that sums to 0. */
+static inline void gpt_balance(float *dx, size_t t, size_t cols)
+{
+    double sum = 0.0;
+    size_t c = 0;
+    dx[t] = 0.0f;
+    while (c + 4 <= cols) {
+        const size_t end = c + gpt_min(GPT_SOFTMAX_COLS_PER_BLOCK, cols - c);
+        v128_t even = wasm_f32x4_splat(0.0f), odd = even;
+        for (; c + 8 <= end; c += 8) {
+            even = wasm_f32x4_add(even, wasm_v128_load(dx + c));
+            odd = wasm_f32x4_add(odd, wasm_v128_load(dx + c + 4));
+        }
+        for (; c + 4 <= end; c += 4) even = wasm_f32x4_add(even, wasm_v128_load(dx + c));
+        sum += (double)gpt_sum_lanes(wasm_f32x4_add(even, odd));
+    }
+    for (; c < cols; c++) sum += (double)dx[c];
+    dx[t] = (float)(0.0 - sum);
 }
 
 #endif
