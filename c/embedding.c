@@ -1,8 +1,9 @@
 /* Embedding: y[r] = weight[indices[r]], a row of the weight for each index.
  *
- * Backward: dweight[i] = Σ dy[r] over the rows r with indices[r] = i. Parts divide the rows of dweight. The
- * rows of an index form a list, from the first to the last. 64 of them are summed in float32, and these
- * blocks in float64. So the sums do not depend on the number of parts, and their errors not on the rows.
+ * Backward: dweight[i] = Σ dy[r] over the rows r with indices[r] = i. Parts divide the rows of dweight. Each
+ * part reads all indices and adds in their order, so the sums do not depend on the number of parts. Where an
+ * index has more than 64 rows, 64 of them are summed in float32, and these blocks in float64, so that the
+ * errors do not grow with the rows.
  *
  * Bound by memory.
  */
@@ -10,8 +11,8 @@
 #include "reference.h"
 #include "simd.h"
 
-/* Backward: rows of an index that are summed in float32. */
-enum { ROWS_PER_BLOCK = 64 };
+/* Backward: rows of an index that are summed in float32, and columns whose sums are on the stack at once. */
+enum { ROWS_PER_BLOCK = 64, COLS_PER_STRIP = 1024 };
 
 static int check(const float *a, const float *b, const int32_t *indices, size_t rows, size_t count,
                  size_t dim)
@@ -72,8 +73,8 @@ int gpt_embedding_backward_ref(float *dweight, float *scratch, const float *dy, 
 
 /* The lists of rows with the same index: next[r] is the next row of r's index plus 1, and 0 for the last one.
  * A row that is not the first of its index has NOT_FIRST added. `dweight` holds each list's first row plus 1
- * meanwhile, at the start of the index's own row; it is 0 before and after. */
-static const uint32_t NOT_FIRST = 0x80000000u;
+ * at the start of the index's own row, which is 0 before. */
+static const uint32_t NOT_FIRST = 0x80000000u, ADDED = 0xffffffffu;
 
 static void list_rows(uint32_t *next, float *dweight, const int32_t *indices, size_t rows, size_t dim,
                       size_t first, size_t end)
@@ -90,20 +91,45 @@ static void list_rows(uint32_t *next, float *dweight, const int32_t *indices, si
     }
 }
 
-/* sum = Σ dy over the list that starts at row r, in n <= 4 columns. */
+/* Whether the list that starts at row r has more than ROWS_PER_BLOCK rows. */
+static int is_long(const uint32_t *next, size_t r)
+{
+    size_t left = r + 1;
+    for (size_t k = 0; k < ROWS_PER_BLOCK && left; k++) left = next[left - 1] & ~NOT_FIRST;
+    return left != 0;
+}
+
+static void add_row(float *sum, const float *dy, size_t n)
+{
+    size_t c = 0;
+    for (; c + 4 <= n; c += 4)
+        wasm_v128_store(sum + c, wasm_f32x4_add(wasm_v128_load(sum + c), wasm_v128_load(dy + c)));
+    for (; c < n; c++) sum[c] += dy[c];
+}
+
+/* sum = Σ dy over the list that starts at row r, in n <= COLS_PER_STRIP columns. */
 static void add_list(float *sum, const float *dy, const uint32_t *next, size_t r, size_t dim, size_t n)
 {
-    double totals[4] = {0.0};
-    for (size_t left = r + 1; left;) {
-        v128_t block = wasm_f32x4_splat(0.0f);
+    double totals[COLS_PER_STRIP];
+    int is_first = 1;
+    for (size_t left = r + 1; left; is_first = 0) {
+        memset(sum, 0, n * sizeof(float));
         for (size_t k = 0; k < ROWS_PER_BLOCK && left; k++) {
-            const float *dy_r = dy + (left - 1) * dim;
-            block = wasm_f32x4_add(block, n == 4 ? wasm_v128_load(dy_r) : gpt_load_tail(dy_r, n));
+            add_row(sum, dy + (left - 1) * dim, n);
             left = next[left - 1] & ~NOT_FIRST;
         }
-        gpt_add_lanes(totals, block);
+        gpt_add_block(totals, sum, n, is_first, left == 0);
     }
-    for (size_t c = 0; c < n; c++) sum[c] = (float)totals[c];
+}
+
+/* Marks the rows of a list as added. */
+static void mark_list(uint32_t *next, size_t r)
+{
+    for (size_t left = r + 1; left;) {
+        const size_t here = left - 1;
+        left = next[here] & ~NOT_FIRST;
+        next[here] = ADDED;
+    }
 }
 
 int gpt_embedding_backward(float *dweight, float *scratch, const float *dy, const int32_t *indices,
@@ -120,12 +146,18 @@ int gpt_embedding_backward(float *dweight, float *scratch, const float *dy, cons
     list_rows(next, dweight, indices, rows, dim, first, end);
     for (size_t r = 0; r < rows; r++) {
         const size_t i = (size_t)indices[r];
-        if (i < first || i >= end || next[r] & NOT_FIRST) continue;
-        if (next[r] == 0) /* the only row of its index */
-            memcpy(dweight + i * dim, dy + r * dim, dim * sizeof(float));
-        else
-            for (size_t c = 0; c < dim; c += 4)
-                add_list(dweight + i * dim + c, dy + c, next, r, dim, gpt_min(4, dim - c));
+        if (i < first || i >= end || next[r] == ADDED) continue;
+        float *sum = dweight + i * dim;
+        if (!(next[r] & NOT_FIRST)) {
+            if (is_long(next, r)) {
+                for (size_t c = 0; c < dim; c += COLS_PER_STRIP)
+                    add_list(sum + c, dy + c, next, r, dim, gpt_min(COLS_PER_STRIP, dim - c));
+                mark_list(next, r);
+                continue;
+            }
+            sum[0] = 0.0f; /* where the list began */
+        }
+        add_row(sum, dy + r * dim, dim);
     }
     return GPT_OK;
 }

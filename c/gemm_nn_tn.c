@@ -176,14 +176,14 @@ void gpt_column_sums(float *sums, const float *x, size_t rows, size_t cols, size
     const size_t end = gpt_share(cols, GPT_PANEL_WIDTH, part, parts, &c);
     for (; c < end; c += COLS_PER_SUM) {
         const size_t n = gpt_min(COLS_PER_SUM, end - c);
-        double totals[COLS_PER_SUM] = {0.0};
-        for (size_t r = 0; r < rows;) {
-            const size_t end_row = r + gpt_min(ROWS_PER_SUM, rows - r);
-            float block[COLS_PER_SUM] = {0.0f};
-            for (; r + 4 <= end_row; r += 4) add_rows(block, x + r * cols + c, 4, cols, n);
-            for (; r < end_row; r++) add_rows(block, x + r * cols + c, 1, cols, n);
-            for (size_t k = 0; k < n; k += 4) gpt_add_lanes(totals + k, wasm_v128_load(block + k));
-        }
-        for (size_t k = 0; k < n; k++) sums[c + k] = (float)totals[k];
+        double totals[COLS_PER_SUM];
+        size_t r = 0;
+        do {
+            const size_t begin = r, end_row = r + gpt_min(ROWS_PER_SUM, rows - r);
+            memset(sums + c, 0, n * sizeof(float));
+            for (; r + 4 <= end_row; r += 4) add_rows(sums + c, x + r * cols + c, 4, cols, n);
+            for (; r < end_row; r++) add_rows(sums + c, x + r * cols + c, 1, cols, n);
+            gpt_add_block(totals, sums + c, n, begin == 0, end_row == rows);
+        } while (r < rows);
     }
 }

@@ -283,9 +283,9 @@ GPT_INLINE void backward_row(float *dx, const float *dy, const float *x, float m
     }
 }
 
-/* Adds a block of at most ROWS_PER_BLOCK rows to the sums of `cols` columns. x, dy and the sums begin with
- * the first of them; rows of x and dy are `row` floats apart. */
-GPT_INLINE void add_rows(double *dscale, double *dshift, const float *dy, const float *x, const float *mean,
+/* The sums of `cols` columns over a block of rows; each of dscale and dshift may be NULL. x, dy and the sums
+ * begin with the first of these columns; rows of x and dy are `row` floats apart. */
+GPT_INLINE void sum_rows(float *dscale, float *dshift, const float *dy, const float *x, const float *mean,
                          const float *rstd, const float *minus_off_rstd, size_t rows, size_t row, size_t cols)
 {
     size_t c = 0;
@@ -304,8 +304,8 @@ GPT_INLINE void add_rows(double *dscale, double *dshift, const float *dy, const 
             }
         }
         for (size_t k = 0; k < VECTORS_PER_TILE; k++) {
-            gpt_add_lanes(dscale + c + 4 * k, sum_scale[k]);
-            gpt_add_lanes(dshift + c + 4 * k, sum_shift[k]);
+            if (dscale) wasm_v128_store(dscale + c + 4 * k, sum_scale[k]);
+            if (dshift) wasm_v128_store(dshift + c + 4 * k, sum_shift[k]);
         }
     }
     for (; c < cols; c++) {
@@ -315,29 +315,29 @@ GPT_INLINE void add_rows(double *dscale, double *dshift, const float *dy, const 
             sum_scale += dy_rc * ((x[r * row + c] - mean[r]) * rstd[r] + minus_off_rstd[r]);
             sum_shift += dy_rc;
         }
-        dscale[c] += (double)sum_scale;
-        dshift[c] += (double)sum_shift;
+        if (dscale) dscale[c] = sum_scale;
+        if (dshift) dshift[c] = sum_shift;
     }
 }
 
-/* dscale and dshift of the columns first ... first + n - 1, at most COLS_PER_STRIP; each may be NULL. */
+/* dscale and dshift of at most COLS_PER_STRIP columns; each may be NULL. The first column is number `first`. */
 static void backward_strip(float *dscale, float *dshift, const float *dy, const float *x, const float *mean,
                            const float *rstd, size_t rows, size_t cols, size_t first, size_t n)
 {
     double scales[COLS_PER_STRIP], shifts[COLS_PER_STRIP];
-    for (size_t c = 0; c < n; c++) scales[c] = shifts[c] = 0.0;
-    for (size_t r = 0; r < rows; r += ROWS_PER_BLOCK) {
+    size_t r = 0;
+    do {
         const size_t some = gpt_min(rows - r, ROWS_PER_BLOCK);
+        const int is_first = r == 0, is_last = r + some == rows;
         float minus_off_rstd[ROWS_PER_BLOCK];
         for (size_t i = 0; i < some; i++)
             minus_off_rstd[i] = (float)-offset(x + (r + i) * cols, mean[r + i], cols) * rstd[r + i];
-        add_rows(scales, shifts, dy + r * cols + first, x + r * cols + first, mean + r, rstd + r,
+        sum_rows(dscale, dshift, dy + r * cols + first, x + r * cols + first, mean + r, rstd + r,
                  minus_off_rstd, some, cols, n);
-    }
-    for (size_t c = 0; c < n; c++) {
-        if (dscale) dscale[first + c] = (float)scales[c];
-        if (dshift) dshift[first + c] = (float)shifts[c];
-    }
+        if (dscale) gpt_add_block(scales, dscale, n, is_first, is_last);
+        if (dshift) gpt_add_block(shifts, dshift, n, is_first, is_last);
+        r += some;
+    } while (r < rows);
 }
 
 int gpt_layernorm_backward(float *dx, float *dscale, float *dshift, const float *dy, const float *x,
@@ -355,7 +355,7 @@ int gpt_layernorm_backward(float *dx, float *dscale, float *dshift, const float 
         backward_row(dx + r * cols, dy + r * cols, x + r * cols, mean[r], rstd[r], scale, cols);
     if (!dscale && !dshift) return GPT_OK;
     for (; first < end; first += COLS_PER_STRIP)
-        backward_strip(dscale, dshift, dy, x, mean, rstd, rows, cols, first,
-                       gpt_min(end - first, COLS_PER_STRIP));
+        backward_strip(dscale ? dscale + first : NULL, dshift ? dshift + first : NULL, dy, x, mean, rstd,
+                       rows, cols, first, gpt_min(end - first, COLS_PER_STRIP));
     return GPT_OK;
 }
