@@ -356,10 +356,18 @@ test('a header may have a string of 10 MB', () => {
 
 test('a header may have escapes, white space and fields of other programs', () => {
   const odd = fileOf(
-    '{ "\\u0061\\\\" :\t{"note": [1, true, null, "]"], "x": -1.5e3, "dtype":"F32","shape":[ ] ,"data_offsets":[0,4]}\n}  ',
+    '{ "\\u0061\\\\" :\t{"note": [1, true, null, "]"], "a\\"}": "", "x": -1.5e3, "dtype":"F32","shape":[ ] ,"data_offsets":[0,4]}\n}  ',
     4,
   )
   assert.deepEqual(Object.keys(gpt.loadSafetensors(odd)), ['a\\'])
+})
+
+test('a number in a header may have 32 characters', () => {
+  const zeros = '0'.repeat(30)
+  const file = (/** @type {string} */ size) =>
+    fileOf(`{"a":{"x":${size},"dtype":"F32","shape":[0],"data_offsets":[0,0]}}`)
+  assert.deepEqual(Object.keys(gpt.loadSafetensors(file(`1.${zeros}`))), ['a'])
+  assertRefuses(() => gpt.loadSafetensors(file(`1.0${zeros}`)), 'VALUE', /a header that is not JSON/)
 })
 
 test('a header may name the tensors in any order, those without elements too', () => {
