@@ -120,7 +120,11 @@ const testRunner = (title, tool, command, needs = '') =>
 const JEST = `${process.execPath} --experimental-vm-modules --no-warnings ${pathOf('jest', 'bin/jest.js')}`
 const JEST_NEEDS = '`NODE_OPTIONS=--experimental-vm-modules`'
 
-/** @param {string} title @param {(place: Place) => Promise<Result>} ask @returns {Omit<Environment, 'kind'>} */
+/**
+ * @param {string} title
+ * @param {(place: Place) => Promise<Result>} ask
+ * @returns {Omit<Environment, 'kind'>}
+ */
 const next = (title, ask) =>
   environment(title, 'next', async (place) => {
     place.copy('next')

@@ -43,7 +43,11 @@ const TYPES = {
  * @typedef {{ threads?: number, reason?: string | null, checksum?: number, error?: string }} Result
  */
 
-/** Starts a browser, or returns the one that runs. @typedef {(name: 'chrome' | 'firefox') => Promise<Browser>} Browsers */
+/**
+ * Starts a browser, or returns the one that runs.
+ *
+ * @typedef {(name: 'chrome' | 'firefox') => Promise<Browser>} Browsers
+ */
 
 /** @param {string} name @param {string} path @returns {string | undefined} a file of an installed package */
 export const pathOf = (name, path) =>

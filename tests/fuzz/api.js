@@ -488,7 +488,10 @@ function propertyOf(object, i) {
   return [...names, 'grad', 'shape', 'size', 'weight', 'layers', 'training'][i % (names.length + 6)]
 }
 
-/** @param {any} object @returns {string[]} the names of its methods; of a symbol's with two at signs before */
+/**
+ * @param {any} object
+ * @returns {string[]} the names of its methods; of a symbol's with two at signs before
+ */
 function methodsOf(object) {
   const names = new Set()
   for (let at = object; at !== null && at !== Object.prototype; at = Object.getPrototypeOf(at)) {

@@ -1,5 +1,5 @@
-// Counts the work of a call without a clock: how often each block of the package's code ran. Import this before
-// any test calls the package: V8 counts in functions that it compiles later.
+// Counts the work of a call without a clock: how often each block of the package's code ran. Import this
+// before any test calls the package: V8 counts in functions that it compiles later.
 
 import { Session } from 'node:inspector'
 

@@ -1,5 +1,5 @@
-// Addresses from 2 GiB to 4 GiB do not fit into a signed integer of 32 bits. Everything computes the same bits
-// there as in low memory.
+// Addresses from 2 GiB to 4 GiB do not fit into a signed integer of 32 bits. Everything computes the same
+// bits there as in low memory.
 
 /** @import { Gpt, Module, Tensor } from 'gpt-layers' */
 

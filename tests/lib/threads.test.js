@@ -220,7 +220,11 @@ test('the workers of an unreachable instance end', { skip }, async () => {
   }, 'the worker has ended')
 })
 
-/** The layers of the next test, with the shape of x. @type {Record<string, (gpt: Gpt) => [Module, number[]]>} */
+/**
+ * The layers of the next test, with the shape of x.
+ *
+ * @type {Record<string, (gpt: Gpt) => [Module, number[]]>}
+ */
 const killed = {
   GELU: ({ GELU }) => [new GELU(), [100_003]],
   LayerNorm: ({ LayerNorm }) => [new LayerNorm(511), [257, 511]],
