@@ -19,6 +19,8 @@
  *   - gpt_<layer>_scratch_size returns SIZE_MAX where the sizes or the scratch are not addressable. No memory
  *     has so many floats, and the kernel refuses these sizes with GPT_ERR_SIZE.
  *   - No function allocates, prints, aborts or keeps state. The caller provides all memory, scratch included.
+ *     In WebAssembly, memory is free from the exported global __heap_base on. The addresses below it hold the
+ *     constants and the stack; a caller that writes there, at 1024 for example, overwrites them.
  *   - Outputs do not overlap inputs. Only where the text says so, an output may be an input ("y may be x").
  *   - A size of 0 means an empty tensor. It is no error unless stated otherwise. Pointers must not be NULL
  *     even then.
@@ -214,6 +216,8 @@ GPT_API int gpt_batchnorm_forward(float *y, const float *x, const float *mean, c
  *   mean, off, var, scale  [cols]
  *   eps                    as for forward
  * GPT_ERR_SIZE if rows is 0.
+ * Error: 5e-6 of |scale · rstd| · max(1, |u|) · the largest |dy| in the column for dx; 5e-6 of
+ * Σ |dy| · max(1, |u|) for dscale and of Σ |dy| for dshift, at any number of rows.
  */
 GPT_API int gpt_batchnorm_backward(float *dx, float *dscale, float *dshift, const float *dy, const float *x,
                                    const float *mean, const float *off, const float *var, const float *scale,
@@ -238,6 +242,8 @@ GPT_API int gpt_rmsnorm_forward(float *y, float *rstd, const float *x, const flo
  *   rstd   [rows]         as written by forward
  *   scale  [cols]
  * GPT_ERR_SIZE if cols is 0.
+ * Error: 5e-6 of rstd · max(1, |u|) · the largest |g| in the row for dx; 5e-6 of Σ |dy · u| for dscale, at
+ * any number of rows.
  */
 GPT_API int gpt_rmsnorm_backward(float *dx, float *dscale, const float *dy, const float *x, const float *rstd,
                                  const float *scale, size_t rows, size_t cols, size_t part, size_t parts);
@@ -325,8 +331,8 @@ GPT_API int gpt_feedforward_forward(float *y, float *scratch, const float *x, co
  * A token does not depend on later tokens, not even if they are NaN. Finite scores do not overflow, however
  * large they are.
  * GPT_ERR_SIZE if size is 0.
- * Error: 3e-6 of float64 for y and w, for q, k and v from -2 to 2. Larger scores add the
- * rounding of the scores to float32, and nothing else.
+ * Error: 3e-6 + 2^-22 · S of float64 for w, and max(1, |v|) times that for y. S is the largest
+ * Σ_c |q[i,c] · k[j,c]| / √size: the scores are rounded to float32.
  */
 GPT_API size_t gpt_attention_scratch_size(size_t tokens, size_t size);
 GPT_API int gpt_attention_forward(float *y, float *max, float *sum, float *scratch, const float *qkv,

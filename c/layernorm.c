@@ -320,7 +320,7 @@ GPT_INLINE void sum_rows(float *dscale, float *dshift, const float *dy, const fl
     }
 }
 
-/* dscale and dshift of at most COLS_PER_STRIP columns; each may be NULL. The first column is number `first`. */
+/* dscale and dshift of at most COLS_PER_STRIP columns, from column `first` on; each may be NULL. */
 static void backward_strip(float *dscale, float *dshift, const float *dy, const float *x, const float *mean,
                            const float *rstd, size_t rows, size_t cols, size_t first, size_t n)
 {

@@ -83,8 +83,8 @@ GPT_INLINE void gpt_add_lanes(double *sums, v128_t v)
     wasm_v128_store(sums + 2, wasm_f64x2_add(wasm_v128_load(sums + 2), high));
 }
 
-/* For sums in blocks, each of which is summed in float32: totals += block, in float64. The first block needs no
- * totals yet. After the last one, block = totals. */
+/* For sums in blocks, each of which is summed in float32: totals += block, in float64. The first block
+ * starts the totals. After the last one, block = totals. */
 void gpt_add_block(double *totals, float *block, size_t n, int is_first, int is_last);
 
 /* Loads or stores n <= 4 elements and touches no memory past them. Lanes past n load as 0. */

@@ -1,8 +1,8 @@
 /* Softmax over the last axis: y = e^(x - max) / Σ e^(x - max). Subtracting the maximum of the row keeps every
  * exponential finite for every finite x.
  *
- * Backward: dx = y · (dy - Σ dy·y). Where y is near 1, the difference loses digits, and dx is minus the sum of
- * the others instead: Σ dx = 0, since Σ y = 1.
+ * Backward: dx = y · (dy - Σ dy·y). Where y is near 1, the difference loses digits, and dx is minus the sum
+ * of the others instead: Σ dx = 0, since Σ y = 1.
  *
  * Bound by the exponential, one per element.
  */

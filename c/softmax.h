@@ -1,5 +1,5 @@
-/* What softmax and cross entropy share: the maximum of a row, the sum of its exponentials, and a gradient that
- * sums to 0. */
+/* What softmax and cross entropy share: the maximum of a row, the sum of its exponentials, and a gradient
+ * that sums to 0. */
 #ifndef GPT_SOFTMAX_H
 #define GPT_SOFTMAX_H
 
