@@ -464,7 +464,7 @@ export class Reader {
     this.witness = new Witness(gpt)
     this.#layers = { layer: new gpt.Linear(3, 2), gpt2: new gpt.GPTModel(GPT2), dtypes: new gpt.LayerNorm(2) }
     this.witness.begin()
-    this.witness.end([{ begin: 0, end: this.witness.size }])
+    this.witness.endAll([{ begin: 0, end: this.witness.size }])
   }
 
   static async make() {
@@ -543,6 +543,7 @@ export class Reader {
       checkError(error)
       witness.end([])
     }
+    witness.endAll([])
     if (witness.blocks.size !== count) throw new Finding('a layer that read a file left blocks')
   }
 

@@ -20,6 +20,8 @@ const ALIGNMENT = 16
 /** Bytes before and behind each block that nobody may write. */
 const ZONE = 16
 const FILL = 0xa5
+/** Bytes behind the last block that are compared after each call. */
+const NEAR = 4096
 
 /** @param {number} bytes */
 const aligned = (bytes) => Math.ceil(bytes / ALIGNMENT) * ALIGNMENT
@@ -47,6 +49,7 @@ export class Witness {
   /** @type {WebAssembly.Memory} */ #wasm
   /** @type {Range} */ #scratch
   #copy
+  /** Where the last block ended that was ever made. */ #top
   /** Where blocks lay since `begin`. @type {Range[]} */ #touched = []
   /**
    * The bytes asked for, of every block made since the witness came, by address.
@@ -72,10 +75,11 @@ export class Witness {
     this.generator = { begin: heap, end: heap + gpt.exports.gpt_random_size() }
     /** What else load() allocates: scratch memory. */
     this.#scratch = { begin: this.generator.end, end: first }
+    this.#top = first
     this.#copy = Buffer.from(new Uint8Array(this.#wasm.buffer))
     this.#memory.allocate = (/** @type {string} */ where, /** @type {number} */ bytes) =>
       this.#make(where, bytes)
-    this.#memory.free = (/** @type {number} */ address) => this.#end(address)
+    this.#memory.free = (/** @type {number} */ address) => this.#drop(address)
   }
 
   /** Gives the instance its own allocator back. Blocks of the witness must be freed before. */
@@ -109,12 +113,28 @@ export class Witness {
   }
 
   /**
-   * Checks the bytes after a call: only blocks that the call made, and `allowed`, may have changed.
+   * Checks the bytes after a call: only blocks that the call made, and `allowed`, may have changed. Memory
+   * far behind every block is left to `endAll`: to compare it takes longer than most calls.
    *
    * @param {Iterable<Range>} allowed
    * @throws {Finding}
    */
   end(allowed) {
+    this.#end(allowed, this.#top + NEAR)
+  }
+
+  /**
+   * Like `end`, with all of the memory.
+   *
+   * @param {Iterable<Range>} allowed
+   * @throws {Finding}
+   */
+  endAll(allowed) {
+    this.#end(allowed, Infinity)
+  }
+
+  /** @param {Iterable<Range>} allowed @param {number} limit */
+  #end(allowed, limit) {
     this.failAt = 0
     const { buffer } = this.#wasm
     if (buffer.byteLength > this.#copy.length) {
@@ -133,7 +153,7 @@ export class Witness {
       compare(begin)
       from = Math.max(from, end)
     }
-    compare(now.length)
+    compare(Math.min(now.length, limit))
     for (const { begin, end } of ranges) now.copy(this.#copy, begin, begin, end)
     for (const { begin } of this.#touched) {
       const bytes = this.blocks.get(begin + ZONE)
@@ -184,11 +204,12 @@ export class Witness {
     heap.fill(FILL, address + bytes, end)
     this.blocks.set(address, bytes)
     this.#touched.push({ begin, end })
+    this.#top = Math.max(this.#top, end)
     return address
   }
 
   /** @param {number} address */
-  #end(address) {
+  #drop(address) {
     const bytes = this.blocks.get(address)
     if (bytes === undefined) throw new Finding(`freed ${address}, where no block is`)
     this.#checkZones(address, bytes)

@@ -4,6 +4,7 @@
 /** @import { Range } from './witness.js' */
 
 import { GptLayersError, load } from 'gpt-layers'
+import { types } from 'node:util'
 import { Mine, STRANGE } from './strange.js'
 import { Finding, Witness } from './witness.js'
 
@@ -122,7 +123,7 @@ export class World {
     else if (value instanceof gpt.SGD || value instanceof gpt.AdamW) add(this.optimizers, value)
     else if (typeof value.backward === 'function') add(this.losses, value)
     else if (this.#isTensor(value)) add(this.tensors, value)
-    else if (Array.isArray(value)) value.forEach((item) => this.keep(item, depth + 1))
+    else if (Array.isArray(value)) itemsOf(value).forEach((item) => this.keep(item, depth + 1))
     else if (value instanceof Map) value.forEach((item) => this.keep(item, depth + 1))
     else if (Object.getPrototypeOf(value) === Object.prototype)
       Object.values(value).forEach((item) => this.keep(item, depth + 1))
@@ -159,11 +160,19 @@ export class World {
 
   /** @param {any} module @returns {Tensor[]} those in its properties and inside, read without its getters */
   tensorsIn(module) {
-    return partsOf(module).flatMap((part) =>
-      Object.values(Object.getOwnPropertyDescriptors(part)).flatMap(({ value }) =>
-        typeof value === 'object' && value !== null && this.#isTensor(value) ? [value] : [],
-      ),
-    )
+    return this.#tensorsAmong(contentsOf(module))
+  }
+
+  /** @param {Contents} contents */
+  #tensorsAmong(contents) {
+    /** @type {Tensor[]} */
+    const found = []
+    for (const properties of contents.values()) {
+      for (const { value } of Object.values(properties)) {
+        if (typeof value === 'object' && value !== null && this.#isTensor(value)) found.push(value)
+      }
+    }
+    return found
   }
 
   /**
@@ -177,14 +186,12 @@ export class World {
     /** @type {string[]} */
     const lines = this.tensors.map(ofTensor)
     for (const module of this.modules) {
-      for (const part of partsOf(module)) {
-        // Not by reading: a getter may be the fuzzer's own.
-        const properties = Object.entries(Object.getOwnPropertyDescriptors(part))
-        lines.push(
-          `${this.id(part)} ${properties.map(([name, { value }]) => `${name}=${this.#text(value)}`)}`,
-        )
+      const contents = contentsOf(module)
+      for (const [part, properties] of contents) {
+        const texts = Object.entries(properties).map(([name, { value }]) => `${name}=${this.#text(value)}`)
+        lines.push(`${this.id(part)} ${texts}`)
       }
-      lines.push(this.tensorsIn(module).map(ofTensor).join())
+      lines.push(this.#tensorsAmong(contents).map(ofTensor).join())
     }
     for (const optimizer of this.optimizers) {
       lines.push(`${this.id(optimizer)} lr=${String(optimizer.lr)} ${tensorsOf(optimizer).map(ofTensor)}`)
@@ -248,10 +255,10 @@ export class World {
     for (const stop of this.stops) stop()
     for (const list of [this.losses, this.optimizers, this.modules, this.tensors]) list.forEach(dispose)
     for (const tensor of this.reachable()) tensor.dispose()
-    witness.end([])
+    witness.endAll([])
     otherWitness.begin()
     for (const item of [...this.others.modules, ...this.others.tensors]) dispose(item)
-    otherWitness.end([])
+    otherWitness.endAll([])
     for (const { blocks } of [witness, otherWitness]) {
       if (blocks.size > 0 && !this.tampered) {
         throw new Finding(
@@ -304,7 +311,7 @@ export class World {
 
   /** @param {unknown} value */
   #text(value) {
-    if (Array.isArray(value)) return `[${value.map((item) => this.id(item) || String(item))}]`
+    if (Array.isArray(value)) return `[${itemsOf(value).map((item) => this.id(item) || String(item))}]`
     if (typeof value === 'object' && value !== null) return String(this.id(value))
     return String(value)
   }
@@ -503,23 +510,46 @@ function stateOf(object) {
   }
 }
 
+/**
+ * The items of an array, without its getters. None of one that is long, or a Proxy: that one may have a
+ * length of a billion.
+ *
+ * @param {any[]} array
+ * @returns {any[]}
+ */
+function itemsOf(array) {
+  if (types.isProxy(array) || array.length > 100) return []
+  const { length, ...items } = Object.getOwnPropertyDescriptors(array)
+  return Object.values(items).map(({ value }) => value)
+}
+
 /** @param {any} optimizer @returns {Tensor[]} its parameters, where nobody replaced them */
-export const parametersOf = ({ parameters }) => (Array.isArray(parameters) ? [...parameters] : [])
+export const parametersOf = ({ parameters }) => (Array.isArray(parameters) ? itemsOf(parameters) : [])
 
 /** @param {any} object a layer or an optimizer @returns {Tensor[]} */
 const tensorsOf = (object) => Object.values(stateOf(object) ?? {})
 
-/** @param {any} module @returns {any[]} the layer and those inside, each once */
-export function partsOf(module) {
-  const found = new Set([module])
-  for (const part of found) {
-    for (const { value } of Object.values(Object.getOwnPropertyDescriptors(part))) {
-      for (const item of Array.isArray(value) && value.length < 10 ? value : [value])
-        if (isModule(item)) found.add(item)
+/** Layers, each with its own properties. @typedef {Map<any, Record<string, PropertyDescriptor>>} Contents */
+
+/** @param {any} module @returns {Contents} of the layer and those inside; no getter is run */
+function contentsOf(module) {
+  /** @type {Contents} */
+  const found = new Map()
+  const parts = [module]
+  for (const part of parts) {
+    if (found.has(part)) continue
+    const properties = Object.getOwnPropertyDescriptors(part)
+    found.set(part, properties)
+    for (const { value } of Object.values(properties)) {
+      if (typeof value !== 'object' || value === null) continue
+      parts.push(...(Array.isArray(value) ? itemsOf(value) : [value]).filter(isModule))
     }
   }
-  return [...found]
+  return found
 }
+
+/** @param {any} module @returns {any[]} the layer and those inside, each once */
+export const partsOf = (module) => [...contentsOf(module).keys()]
 
 /** @param {Witness} witness @param {Iterable<Tensor>} tensors @returns {Range[]} */
 export const rangesOf = (witness, tensors) =>
