@@ -38,7 +38,7 @@ import { parametersOf, partsOf, rangesOf, World } from './world.js'
 
 const index = fc.nat(40)
 
-/** @param {string[]} names of strange values @returns {fc.Arbitrary<Code>} one of these, or any other value */
+/** @param {string[]} names of strange values @returns {fc.Arbitrary<Code>} one of these, or another value */
 const valueOf = (names) =>
   fc.oneof(
     fc.record({ $: fc.constant('strange'), name: fc.constantFrom(...names), i: fc.nat(40) }),
@@ -447,7 +447,7 @@ export const OPERATIONS = {
     call: ({ shape }, [i, given]) => void Reflect.set(shape, i % 4, given),
   },
   'module.writeSaved': {
-    args: [number],
+    args: [double],
     call: (receiver, [number]) => Object.values(receiver.saved()).forEach(({ data }) => data?.fill(number)),
     writes: (world, receiver) => [...world.reachable(), ...Object.values(savedOf(receiver))],
     tampers: true,
@@ -489,10 +489,7 @@ function propertyOf(object, i) {
   return [...names, 'grad', 'shape', 'size', 'weight', 'layers', 'training'][i % (names.length + 6)]
 }
 
-/**
- * @param {any} object
- * @returns {string[]} the names of its methods; of a symbol's with two at signs before
- */
+/** @param {any} object @returns {string[]} the names of its methods; those of symbols begin with `@@` */
 function methodsOf(object) {
   const names = new Set()
   for (let at = object; at !== null && at !== Object.prototype; at = Object.getPrototypeOf(at)) {

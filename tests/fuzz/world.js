@@ -54,6 +54,7 @@ export class World {
   /** How many calls of the fuzzer's own functions are open. */
   depth = 0
   calls = 0
+  /** What the other instance made. @type {Tensor[]} */ #foreign
   /** @type {WeakMap<object, number>} a name for each object */ #ids = new WeakMap()
   #nextId = 1
 
@@ -70,6 +71,7 @@ export class World {
       modules: [new other.ReLU(), new other.Linear(4, 4)],
     }
     otherWitness.end([otherWitness.generator])
+    this.#foreign = [...this.others.tensors, ...this.others.modules.flatMap((layer) => layer.parameters())]
     witness.begin()
     this.dead = { tensor: gpt.zeros([4]), module: new gpt.Linear(4, 4) }
     this.dead.tensor.dispose()
@@ -145,7 +147,7 @@ export class World {
     this.witness.end([])
   }
 
-  /** Every tensor that the run can reach. @returns {Set<Tensor>} */
+  /** Every tensor that the run can reach, without those of the other instance. @returns {Set<Tensor>} */
   reachable() {
     /** @type {Set<Tensor>} */
     const found = new Set(this.tensors)
@@ -154,6 +156,7 @@ export class World {
       for (const tensor of tensorsOf(optimizer)) found.add(tensor)
       for (const tensor of parametersOf(optimizer)) if (this.#isTensor(tensor)) found.add(tensor)
     }
+    for (const tensor of this.#foreign) found.delete(tensor)
     for (const tensor of [...found]) if (tensor.grad) found.add(tensor.grad)
     return found
   }
@@ -250,7 +253,8 @@ export class World {
   /** Frees everything, and checks that nothing is left. */
   finish() {
     const { witness, otherWitness } = this
-    otherWitness.end([])
+    // A caller may put a layer of the other instance into a layer: then calls write its tensors, too.
+    otherWitness.end(this.tampered ? rangesOf(otherWitness, this.#foreign) : [])
     witness.begin()
     for (const stop of this.stops) stop()
     for (const list of [this.losses, this.optimizers, this.modules, this.tensors]) list.forEach(dispose)
@@ -519,7 +523,8 @@ function stateOf(object) {
  */
 function itemsOf(array) {
   if (types.isProxy(array) || array.length > 100) return []
-  const { length, ...items } = Object.getOwnPropertyDescriptors(array)
+  /** @type {Record<string, PropertyDescriptor>} */
+  const { length: _, ...items } = Object.getOwnPropertyDescriptors(array)
   return Object.values(items).map(({ value }) => value)
 }
 
