@@ -56,6 +56,21 @@ test('many small tensors that nobody holds are freed, too', async () => {
   }
 })
 
+test('what a scope returns is freed when nobody holds it, and what is disposed by then is freed once', async () => {
+  gpt = await loadForTest({ maxMemory: 4 })
+  for (let i = 0; i < 3000; i++) {
+    gpt.scope(() => {
+      const disposed = gpt.zeros([1000]) // 4 kB: the heap holds 1,000 of them
+      disposed.dispose()
+      return [disposed, gpt.zeros([1000])]
+    })
+    await nextTask()
+  }
+  const tensors = Array.from({ length: 100 }, (_, i) => gpt.ones([1000]).mul(i))
+  await nextTask()
+  tensors.forEach((tensor, i) => assert.equal(tensor.max().item(), i))
+})
+
 test('where a program yields to microtasks only, the error says that scopes free its tensors', async () => {
   gpt = await loadForTest({ maxMemory: 4 })
   await assert.rejects(async () => {

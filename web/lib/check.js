@@ -138,7 +138,9 @@ export function copyArray(where, name, value, expected, limit = 2 ** 20) {
         `${where}: ${name} should have at most ${limit} elements, got ${length}`,
       )
     }
-    return Array.from({ length }, (_, i) => value[i])
+    const copy = []
+    for (let i = 0; i < length; i++) copy.push(value[i])
+    return copy
   })
 }
 
@@ -254,6 +256,14 @@ export function checkShape(where, shape) {
   })
 }
 
+/** @param {readonly number[]} a @param {readonly number[]} b @returns {boolean} */
+export function sameShape(a, b) {
+  if (a === b) return true
+  if (a.length !== b.length) return false
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false
+  return true
+}
+
 /**
  * @param {string} where
  * @param {string} name of a tensor
@@ -262,7 +272,7 @@ export function checkShape(where, shape) {
  * @throws {GptLayersError} SHAPE
  */
 export function checkSameShape(where, name, shape, expected) {
-  if (shape.length === expected.length && expected.every((size, i) => size === shape[i])) return
+  if (sameShape(shape, expected)) return
   throw new GptLayersError(
     'SHAPE',
     `${where}: ${name} should have shape [${expected.join(', ')}], got [${shape.join(', ')}]`,

@@ -4,6 +4,7 @@ import { checkBoolean, checkOptions } from '../check.js'
 import { SCRATCH } from '../runtime/runtime.js'
 import { checkRows, checkTensorOf } from '../tensor/check.js'
 import { addGradients } from '../tensor/gradients.js'
+import { leading } from '../tensor/shape.js'
 import { Tensor } from '../tensor/tensor.js'
 import { Module } from './module.js'
 
@@ -65,7 +66,7 @@ export class Affine extends Module {
     const rows = checkRows(runtime, where, x, inputs, inputsName)
     const { weight, bias } = Affine.parametersOf(this, where)
     return runtime.scope(() => {
-      const y = Tensor.empty(runtime, where, [...x.shape.slice(0, -1), outputs])
+      const y = Tensor.empty(runtime, where, [...leading(x.shape, 1), outputs])
       runtime.run(forward, [y, SCRATCH, x, weight, bias, rows, inputs, outputs])
       this.save({ x })
       return y
@@ -83,7 +84,7 @@ export class Affine extends Module {
     const { runtime } = this
     const { x } = this.saved(where)
     const rows = x.size / inputs
-    checkTensorOf(runtime, where, 'dy', dy, [...x.shape.slice(0, -1), outputs])
+    checkTensorOf(runtime, where, 'dy', dy, [...leading(x.shape, 1), outputs])
     const { weight, bias } = Affine.parametersOf(this, where)
     return runtime.scope(() => {
       const dx = Tensor.empty(runtime, where, x.shape)

@@ -12,7 +12,7 @@ import {
 import { GptLayersError } from '../errors.js'
 import { SCRATCH } from '../runtime/runtime.js'
 import { checkRows, checkTensorOf } from '../tensor/check.js'
-import { sizeOf } from '../tensor/shape.js'
+import { leading, sizeOf } from '../tensor/shape.js'
 import { Tensor } from '../tensor/tensor.js'
 import { Conv1D } from './conv1d.js'
 import { Dropout } from './dropout.js'
@@ -120,12 +120,12 @@ export class Attention extends Module {
     const { returnWeights } = checkOptions(where, options, defaults)
     checkBoolean(where, 'returnWeights', returnWeights)
     const sizes = this.#sizes(x)
-    const perRow = [...x.shape.slice(0, -2), this.nHeads, tokens]
+    const perRow = [...leading(x.shape, 2), this.nHeads, tokens]
     const dropRate = training ? this.dropRate : 0
     return runtime.scope(() => {
       const projected = outputOf(cAttn.forward(x))
       const qkv = checkTensorOf(runtime, where, "cAttn's output", projected, [
-        ...x.shape.slice(0, -1),
+        ...leading(x.shape, 1),
         3 * this.embDim,
       ])
       const y = Tensor.empty(runtime, where, x.shape)
@@ -203,6 +203,6 @@ export class Attention extends Module {
    */
   #sizes({ shape }) {
     const tokens = /** @type {number} */ (shape.at(-2))
-    return [sizeOf(shape.slice(0, -2)), tokens, this.nHeads, this.embDim / this.nHeads]
+    return [sizeOf(leading(shape, 2)), tokens, this.nHeads, this.embDim / this.nHeads]
   }
 }

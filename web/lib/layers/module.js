@@ -95,7 +95,11 @@ export class Module {
    * @throws {GptLayersError} TYPE for a Proxy of a layer, which has no private state
    */
   get runtime() {
-    if (#runtime in this) return this.#runtime
+    try {
+      return this.#runtime // throws where there is none
+    } catch {
+      // reported below
+    }
     const name = Object.getPrototypeOf(this).constructor.name
     throw new GptLayersError(
       'TYPE',

@@ -1,10 +1,11 @@
 /** @import { Indices } from '../tensor/indices.js' */
 /** @import { Runtime } from '../runtime/runtime.js' */
 
+import { sameShape } from '../check.js'
 import { GptLayersError } from '../errors.js'
 import { checkTensor } from '../tensor/check.js'
 import { checkIndices, storeIndices } from '../tensor/indices.js'
-import { sameShape, sizeOf } from '../tensor/shape.js'
+import { sizeOf } from '../tensor/shape.js'
 import { Tensor } from '../tensor/tensor.js'
 import { Loss, sumOf } from './loss.js'
 

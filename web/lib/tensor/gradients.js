@@ -7,14 +7,14 @@
  * has succeeded. Where it fails, no `.grad` changes.
  *
  * @param {Tensor} parameter
- * @param {Tensor} gradient of its shape. The caller disposes it, and nobody else uses its memory
+ * @param {Tensor} gradient of its shape, made in the innermost scope; nobody else uses its memory
  */
 export function giveGradient(parameter, gradient) {
   const { gradients } = parameter.runtime.calls
   const sum = gradients?.get(parameter)
   if (sum) add(sum, gradient)
-  else if (gradients) gradients.set(parameter, gradient.hold())
-  else settle(parameter, gradient.hold())
+  else if (gradients) gradients.set(parameter, gradient.keep())
+  else settle(parameter, gradient.keep())
 }
 
 /**

@@ -1,8 +1,9 @@
 /** @import { Tensor } from './tensor.js' */
 
+import { sameShape } from '../check.js'
 import { GptLayersError } from '../errors.js'
 import { SCRATCH } from '../runtime/runtime.js'
-import { sameShape, sizeOf } from './shape.js'
+import { sizeOf } from './shape.js'
 
 /**
  * The matrix product.

@@ -1,7 +1,6 @@
-import { describe, isArray, lengthOf, MAX_AXES, readGiven } from '../check.js'
+import { describe, isArray, lengthOf, MAX_AXES, readGiven, sameShape } from '../check.js'
 import { GptLayersError } from '../errors.js'
 import { checkTyped, isTyped } from '../typed.js'
-import { sameShape } from './shape.js'
 
 // Two types, because TypeScript resolves a recursive alias in JSDoc only by way of a generic one.
 /** A number, or arrays of numbers nested to any depth. @typedef {number | NestedList} NestedArray */

@@ -1,8 +1,21 @@
-import { checkNumber } from '../check.js'
+import { checkNumber, sameShape } from '../check.js'
 import { GptLayersError } from '../errors.js'
 
 /** @param {readonly number[]} shape @returns {number} how many elements it has */
-export const sizeOf = (shape) => shape.reduce((product, size) => product * size, 1)
+export function sizeOf(shape) {
+  let product = 1
+  for (let i = 0; i < shape.length; i++) product *= shape[i]
+  return product
+}
+
+/**
+ * Copies the shape first: `slice` of a frozen array takes 0.7 µs in V8.
+ *
+ * @param {readonly number[]} shape
+ * @param {number} last how many
+ * @returns {number[]} the sizes before the last ones
+ */
+export const leading = (shape, last) => [...shape].slice(0, -last)
 
 /** The most elements of a tensor: GPT_MAX_FLOATS in c/sizes.h, 2 GiB less 128 bytes. */
 const MAX_ELEMENTS = 2 ** 29 - 32
@@ -16,7 +29,8 @@ const MAX_ELEMENTS = 2 ** 29 - 32
  * @throws {GptLayersError} MEMORY
  */
 export function checkElements(where, shape) {
-  const counted = shape.reduce((product, size) => product * (size || 1), 1)
+  let counted = 1
+  for (let i = 0; i < shape.length; i++) counted *= shape[i] || 1
   if (counted <= MAX_ELEMENTS) return
   const zero = shape.includes(0) ? ', where 0 counts as 1' : ''
   throw new GptLayersError(
@@ -25,9 +39,6 @@ export function checkElements(where, shape) {
       `${4 * MAX_ELEMENTS}`,
   )
 }
-
-/** @param {readonly number[]} a @param {readonly number[]} b @returns {boolean} */
-export const sameShape = (a, b) => a === b || (a.length === b.length && a.every((size, i) => size === b[i]))
 
 /**
  * @param {string} where
@@ -51,10 +62,11 @@ export function checkAxis(where, name, dim, rank) {
  * @param {string} where
  * @param {readonly number[]} a
  * @param {readonly number[]} b
- * @returns {number[]}
+ * @returns {readonly number[]}
  * @throws {GptLayersError} SHAPE
  */
 export function broadcast(where, a, b) {
+  if (sameShape(a, b)) return a
   const rank = Math.max(a.length, b.length)
   return Array.from({ length: rank }, (_, i) => {
     const sizeA = a[a.length - rank + i] ?? 1

@@ -17,6 +17,7 @@ import {
   copyArray,
   describe,
   MAX_AXES,
+  sameShape,
 } from '../check.js'
 import { GptLayersError } from '../errors.js'
 import { binary, unary } from './elementwise.js'
@@ -25,7 +26,7 @@ import { matmul } from './matmul.js'
 import { flatten, nest } from './nested.js'
 import { formatTensor } from './print.js'
 import { argmax, max, mean, sum, variance } from './reduce.js'
-import { checkElements, sameShape, sizeOf } from './shape.js'
+import { checkElements, sizeOf } from './shape.js'
 import { at, slice, split } from './slice.js'
 import { permute, transpose } from './transpose.js'
 
@@ -47,7 +48,7 @@ export class Tensor {
    * @internal
    * @param {symbol} key
    * @param {Runtime} runtime
-   * @param {readonly number[]} shape
+   * @param {readonly number[]} shape frozen here: not an array that the user gave
    * @param {Storage} storage
    */
   constructor(key, runtime, shape, storage) {
@@ -57,7 +58,7 @@ export class Tensor {
     }
     this.#runtime = runtime
     /** The size of each axis; `[]` for a single value. @type {readonly number[]} @readonly */
-    this.shape = Object.freeze([...shape])
+    this.shape = Object.freeze(shape)
     /** The number of elements. @readonly @type {number} */
     this.size = sizeOf(this.shape)
     this.#storage = storage
@@ -306,9 +307,7 @@ export class Tensor {
     Tensor.#live(this, 'addGradient')
     const dx = this.#operand('addGradient', 'gradient', 'a Tensor', gradient)
     checkSameShape('addGradient', 'gradient', dx.shape, this.shape)
-    const copy = dx.clone()
-    giveGradient(this, copy)
-    copy.dispose()
+    this.#runtime.scope(() => giveGradient(this, dx.clone()))
   }
 
   /** Frees `.grad` and makes it null. @internal */
@@ -602,9 +601,18 @@ export class Tensor {
   hold() {
     const storage = Tensor.#live(this, 'hold')
     storage.holders++
-    const held = new Tensor(KEY, this.#runtime, this.shape, storage)
-    this.#runtime.memory.untrack(held)
-    return held
+    return new Tensor(KEY, this.#runtime, this.shape, storage).keep()
+  }
+
+  /**
+   * From here on no scope frees this tensor, which was made in the innermost scope.
+   *
+   * @internal
+   * @returns {this}
+   */
+  keep() {
+    this.#runtime.memory.untrack(this)
+    return this
   }
 
   /**
