@@ -22,8 +22,8 @@ usage: ./build.sh [build | demo | test | fuzz | coverage | bench | bench-browser
           build, then run every fuzzer of tests/fuzz for a share of these minutes, and print its findings
             --seed N   repeat the run with this seed; otherwise the seed is fresh, and printed
   coverage
-          print which share of the lines and branches of c/ the tests in tests/c reach. build/coverage/ shows
-          every line
+          build, then print which share of the lines, functions and branches the tests reach: of c/ those in
+          tests/c, of web/lib those in tests/lib. build/coverage/ shows every line
   bench   build, then compare the package with onnxruntime-web and TensorFlow.js in Node; --help lists options
   bench-browser   build, then compare the package with onnxruntime-web in a headless browser
   bench-page      build, then time the page's updates in a headless browser
@@ -414,13 +414,10 @@ run_tests() {
 
 install_consumers() { npm ci --prefix tests/consumers --no-audit --no-fund --loglevel=error >&2; }
 
-# coverage: what tests/c reaches of c/, natively, in both builds' code paths.
-coverage() {
-    local folder=build/coverage build flags objects=()
-    need 'simde coverage'
+# cover_c FOLDER: what tests/c reaches of c/, natively, in the code of both builds.
+cover_c() {
+    local folder=$1 build flags objects=()
     flags=$(flags coverage)
-    rm -rf "$folder"
-    mkdir -p "$folder"
     for build in simd relaxed; do
         "$(find_clang)" $flags $([[ $build == simd ]] || printf '%s' -D__wasm_relaxed_simd__) -Ic \
             -o "$folder/$build" c/*.c tests/c/*.c -lm
@@ -429,9 +426,30 @@ coverage() {
         objects+=(-object "$folder/$build")
     done
     llvm-profdata-19 merge -o "$folder/profile" "$folder"/*.profraw
-    llvm-cov-19 report "${objects[@]:1}" -instr-profile "$folder/profile" -show-functions=false c
-    llvm-cov-19 show "${objects[@]:1}" -instr-profile "$folder/profile" -format html -output-dir "$folder/c" c
-    say "$folder/c/index.html shows every line"
+    objects=("${objects[@]:1}" -instr-profile "$folder/profile")
+    llvm-cov-19 export "${objects[@]}" -format lcov c >"$folder/c.info"
+    llvm-cov-19 show "${objects[@]}" -format html -output-dir "$folder/c" c
+}
+
+# cover_lib FOLDER: what tests/lib reaches of web/lib, with the processes and threads that the tests start. The
+# tests left out test copies of the package, or run other tests once more.
+cover_lib() {
+    local files
+    mapfile -t files < <(find tests/lib -name '*.test.js' | grep -Ev '/(browser|builds|package|types)\.' | sort)
+    NODE_V8_COVERAGE="$1/v8" node --test --test-reporter=dot "${files[@]}" >"$1/lib.txt" ||
+        say "a test of the package failed: $1/lib.txt"
+}
+
+coverage() {
+    local folder=build/coverage
+    need 'node emcc simde coverage' relaxed
+    build
+    rm -rf "$folder"
+    mkdir -p "$folder"
+    cover_c "$folder"
+    cover_lib "$folder"
+    node tests/coverage.js "$folder"
+    say "$folder/c/index.html and $folder/lib/index.html show every line"
 }
 
 # fuzz MINUTES [--seed N]: every fuzzer for its share of the minutes, one after the other.
