@@ -173,6 +173,25 @@ static void max_and_sum_are_optional(void)
     expect_close("reference's loss alone", alone, loss, 2, tolerance);
 }
 
+static void ignored_rows_are_zero(void)
+{
+    static const int32_t targets[3] = {0, GPT_IGNORE, 0};
+    static const float zeros[9] = {0.0f};
+    for (size_t cols = 1; cols <= 9; cols++) {
+        in_case("%zu logits", cols);
+        const float *x = random_input("logits", 3 * cols, -4.0f, 4.0f);
+        float *loss = output("loss", 3), *max = output("max", 3), *sum = output("sum", 3);
+        float *dx = output("dx", 3 * cols), *dx_ref = output("expected dx", 3 * cols);
+        expect_status(gpt_crossentropy_forward(loss, max, sum, x, targets, 3, cols, 0, 1), GPT_OK);
+        expect_status(gpt_crossentropy_backward(dx, x, targets, max, sum, 3, cols, 0.5f, 0, 1), GPT_OK);
+        expect_status(gpt_crossentropy_backward_ref(dx_ref, x, targets, max, sum, 3, cols, 0.5f), GPT_OK);
+        expect_same("loss", loss + 1, zeros, 1);
+        expect_same("dx", dx + cols, zeros, cols);
+        expect_same("reference's dx", dx_ref + cols, zeros, cols);
+        end_case();
+    }
+}
+
 static void refuses(void)
 {
     static const int32_t good[2] = {0, 2}, bad[4][2] = {{0, 3}, {-1, 0}, {-99, 0}, {INT32_MIN, INT32_MAX}};
@@ -217,6 +236,7 @@ void test_crossentropy(void)
     promise("cross entropy is within 1e-6 of float64 for 50,257 logits of two values", agrees_on_long_rows);
     promise("cross entropy of special values agrees with the reference in every lane", agrees_on_specials);
     promise("cross entropy gives the same loss with and without max and sum", max_and_sum_are_optional);
+    promise("cross entropy's loss and gradient of an ignored row are exactly 0", ignored_rows_are_zero);
     promise("cross entropy refuses NULL, impossible sizes and targets out of range, and leaves its outputs "
             "unchanged",
             refuses);
