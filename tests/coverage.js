@@ -11,91 +11,98 @@ const folder = process.argv[2]
 const dist = String(pathToFileURL(join(root, 'dist/')))
 const lib = String(pathToFileURL(join(root, 'web/lib/')))
 
-/** Whether each line, function or branch of one file was reached. @typedef {Map<string, boolean>} Reached */
-/** @typedef {{ file: string, lines: Reached, functions: Reached, branches: Reached }} FileCoverage */
+/** @typedef {{ covered: number, total: number }} Count */
+/** @typedef {Record<'lines' | 'functions' | 'branches', Count>} Counts */
+/** @typedef {Counts & { file: string, notReached: number[] }} FileCoverage notReached: lines */
 
-/** Maps V8's coverage of dist/ to the sources in web/lib. */
-async function reportLib() {
+/** @returns {Promise<FileCoverage[]>} V8's coverage of dist/, mapped to the sources in web/lib */
+async function readLib() {
   const report = new CoverageReport({
     logging: 'error',
     baseDir: root,
     outputDir: join(folder, 'lib'),
-    reports: ['v8', 'lcovonly'],
+    reports: ['v8'],
     // The tests of internals import web/lib. dist/wasm/ holds the builds as text.
     entryFilter: ({ url }) =>
       url.startsWith(lib) || (url.startsWith(dist) && !url.startsWith(`${dist}wasm/`)),
     sourceFilter: (path) => path.startsWith('web/lib/'),
   })
   await report.addFromDir(join(folder, 'v8'))
-  await report.generate()
+  const results = await report.generate()
+  if (!results) throw new Error(`${folder}/v8 has no coverage of web/lib`)
+  return results.files.map(({ sourcePath: file, summary: { lines, functions, branches }, data }) => {
+    const reached = Object.entries(/** @type {any} */ (data).lines)
+    const notReached = reached.filter(([, count]) => count === 0).map(([line]) => Number(line))
+    return { file, lines, functions, branches, notReached }
+  })
 }
+
+/** @param {Map<string, boolean>} reached @returns {Count} */
+const count = (reached) => ({ covered: [...reached.values()].filter(Boolean).length, total: reached.size })
 
 /**
  * @param {string} path of a file in lcov's format
  * @returns {FileCoverage[]}
  */
 function readLcov(path) {
-  /** @type {FileCoverage[]} */
-  const files = []
-  /** Function -> its first line: an inline function has one entry per file that includes it. */
-  let lineOf = new Map()
-  for (const record of readFileSync(path, 'utf8').split('\n')) {
-    const [, kind, value] = /^([A-Z]+):(.*)$/.exec(record) ?? []
-    const fields = value?.split(',') ?? []
-    const mark = (/** @type {Reached} */ reached, /** @type {string} */ key, /** @type {string} */ count) =>
-      reached.set(key, reached.get(key) || Number(count) > 0)
-    const last = /** @type {FileCoverage} */ (files.at(-1))
-    if (kind === 'SF') {
-      const file = value.replace(root, '')
-      files.push({ file, lines: new Map(), functions: new Map(), branches: new Map() })
-      lineOf = new Map()
+  const sections = readFileSync(path, 'utf8').split('end_of_record\n').slice(0, -1)
+  return sections.map((section) => {
+    const [lines, functions, branches] = [new Map(), new Map(), new Map()]
+    const mark = (
+      /** @type {Map<string, boolean>} */ reached,
+      /** @type {string} */ key,
+      /** @type {string} */ n,
+    ) => reached.set(key, reached.get(key) || Number(n) > 0)
+    let file = ''
+    /** Function -> its first line: an inline function has one entry for each file that includes it. */
+    const lineOf = new Map()
+    for (const record of section.split('\n')) {
+      const [, kind, value = ''] = /^([A-Z]+):(.*)$/.exec(record) ?? []
+      const fields = value.split(',')
+      if (kind === 'SF') file = value.replace(root, '')
+      if (kind === 'DA') mark(lines, fields[0], fields[1])
+      if (kind === 'FN') lineOf.set(fields[1], fields[0])
+      if (kind === 'FNDA') mark(functions, lineOf.get(fields[1]), fields[0])
+      if (kind === 'BRDA') mark(branches, fields.slice(0, 3).join(), fields[3])
     }
-    if (kind === 'DA') mark(last.lines, fields[0], fields[1])
-    if (kind === 'FN') lineOf.set(fields.slice(1).join(), fields[0])
-    if (kind === 'FNDA') mark(last.functions, lineOf.get(fields.slice(1).join()), fields[0])
-    if (kind === 'BRDA') mark(last.branches, fields.slice(0, 3).join(), fields[3])
-  }
-  return files
+    const notReached = [...lines].filter(([, reached]) => !reached).map(([line]) => Number(line))
+    return { file, lines: count(lines), functions: count(functions), branches: count(branches), notReached }
+  })
 }
 
-/** @param {Reached[]} parts @returns {string} for example "99.3 % of 1405" */
-function share(parts) {
-  const all = parts.flatMap((reached) => [...reached.values()])
-  const percent = Math.floor((1000 * all.filter(Boolean).length) / all.length) / 10 // 100 only if all are
-  return all.length ? `${percent.toFixed(1)} % of ${String(all.length).padStart(4)}` : '-'
+/** @param {Count} count @returns {string} for example "99.3 % of 1405" */
+function share({ covered, total }) {
+  const percent = Math.floor((1000 * covered) / total) / 10 // 100 only if all are
+  return total ? `${percent.toFixed(1)} % of ${String(total).padStart(4)}` : '-'
 }
 
-/** @param {Reached} lines @returns {string} those that were not reached, for example "12 30-34" */
-function notReached(lines) {
+/** @param {number[]} lines @returns {string} for example "12 30-34" */
+function ranges(lines) {
   /** @type {number[][]} */
-  const ranges = []
-  let previous = true
-  for (const [line, reached] of [...lines].sort(([a], [b]) => Number(a) - Number(b))) {
-    if (!reached && previous) ranges.push([Number(line), Number(line)])
-    if (!reached) ranges[ranges.length - 1][1] = Number(line)
-    previous = reached
+  const all = []
+  for (const line of lines) {
+    if (all.at(-1)?.[1] === line - 1) all[all.length - 1][1] = line
+    else all.push([line, line])
   }
-  return ranges.map(([first, last]) => (first === last ? first : `${first}-${last}`)).join(' ')
+  return all.map(([first, last]) => (first === last ? first : `${first}-${last}`)).join(' ')
 }
 
-await reportLib()
 const row = (/** @type {string[]} */ [name, ...cells]) =>
   console.log([name.padEnd(36), ...cells.map((cell) => cell.padStart(15))].join('  ').trimEnd())
+const kinds = /** @type {const} */ (['lines', 'functions', 'branches'])
 
-row(['file', 'lines', 'functions', 'branches', '  lines not reached'])
-for (const [title, path] of [
-  ['c/ by tests/c', 'c.info'],
-  ['web/lib by tests/lib', 'lib/lcov.info'],
-]) {
-  const files = readLcov(join(folder, path)).sort((a, b) => (a.file < b.file ? -1 : 1))
-  for (const { file, lines, functions, branches } of files) {
-    row([file, share([lines]), share([functions]), share([branches]), `  ${notReached(lines)}`])
+row(['file', ...kinds, '  lines not reached'])
+for (const [title, files] of /** @type {[string, FileCoverage[]][]} */ ([
+  ['c/ by tests/c', readLcov(join(folder, 'c.info'))],
+  ['web/lib by tests/lib', await readLib()],
+])) {
+  for (const file of files.sort((a, b) => (a.file < b.file ? -1 : 1))) {
+    row([file.file, ...kinds.map((kind) => share(file[kind])), `  ${ranges(file.notReached)}`])
   }
-  row([
-    title,
-    share(files.map(({ lines }) => lines)),
-    share(files.map(({ functions }) => functions)),
-    share(files.map(({ branches }) => branches)),
-  ])
+  const sum = (/** @type {Count} */ a, /** @type {Count} */ b) => ({
+    covered: a.covered + b.covered,
+    total: a.total + b.total,
+  })
+  row([title, ...kinds.map((kind) => share(files.map((file) => file[kind]).reduce(sum)))])
   console.log()
 }
