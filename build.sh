@@ -431,8 +431,8 @@ cover_c() {
     llvm-cov-19 show "${objects[@]}" -format html -output-dir "$folder/c" c
 }
 
-# cover_lib FOLDER: what tests/lib reaches of web/lib, with the processes and threads that the tests start. Left
-# out are the tests of copies of the package, and those that run other tests once more.
+# cover_lib FOLDER: what tests/lib reaches of web/lib, with the processes and threads that the tests start.
+# Left out are the tests of copies of the package, and those that run other tests once more.
 cover_lib() {
     local files
     mapfile -t files < <(find tests/lib -name '*.test.js' | grep -Ev '/(browser|builds|package|types)\.')
