@@ -72,7 +72,9 @@ export class Optimizer {
     const missing = due.map(({ parameter }) => parameter).filter((parameter) => !this.#states.has(parameter))
     // The user may have disposed or changed what stateDict returned. The update itself cannot fail.
     parameters.forEach((parameter, i) => {
-      for (const [key, tensor] of Object.entries(this.#states.get(parameter) ?? {})) {
+      const state = this.#states.get(parameter)
+      for (const key in state) {
+        const tensor = state[key]
         if (!tensor.disposed && tensor.shape.length > 0) continue
         const name = `state.${i}.${key}`
         this.checkState(where, name, checkLiveTensor(where, name, tensor).data)
