@@ -124,22 +124,24 @@ int gpt_rmsnorm_backward_ref(float *dx, float *dscale, const float *dy, const fl
     return GPT_OK;
 }
 
-/* dx = rstd · dy · scale - x · rstd³ · Σ(dy · scale · x)/cols */
+/* dx = rstd · (g - x · rstd² · Σ(g · x)/cols). Not rstd³, which underflows for rows of 1e12 and more. */
 GPT_INLINE void backward_row(float *dx, const float *dy, const float *x, float rstd, const float *scale,
                              size_t cols)
 {
     const double s = (double)rstd;
-    const float factor = (float)(-sum_products(dy, scale, x, cols) * s * s * s / (double)cols);
+    const float factor = (float)(-sum_products(dy, scale, x, cols) * s * s / (double)cols);
     const v128_t s4 = wasm_f32x4_splat(rstd), factor4 = wasm_f32x4_splat(factor);
     size_t c = 0;
     for (; c + 4 <= cols; c += 4) {
         const v128_t g = wasm_f32x4_mul(wasm_v128_load(dy + c), wasm_v128_load(scale + c));
-        wasm_v128_store(dx + c, gpt_multiply_add(g, s4, wasm_f32x4_mul(wasm_v128_load(x + c), factor4)));
+        const v128_t difference = gpt_multiply_add(wasm_v128_load(x + c), factor4, g);
+        wasm_v128_store(dx + c, wasm_f32x4_mul(s4, difference));
     }
     if (c < cols) {
         const size_t n = cols - c;
         const v128_t g = wasm_f32x4_mul(gpt_load_tail(dy + c, n), gpt_load_tail(scale + c, n));
-        gpt_store_tail(dx + c, gpt_multiply_add(g, s4, wasm_f32x4_mul(gpt_load_tail(x + c, n), factor4)), n);
+        const v128_t difference = gpt_multiply_add(gpt_load_tail(x + c, n), factor4, g);
+        gpt_store_tail(dx + c, wasm_f32x4_mul(s4, difference), n);
     }
 }
 

@@ -116,6 +116,23 @@ static void sums_many_rows(void)
         expect_within("dscale", c, (double)dscale[c], expected, 1e-6 * expected);
 }
 
+/* dx is about g/1e13 there, so that an absolute tolerance shows nothing. */
+static void gradients_of_huge_rows(void)
+{
+    enum { COLS = 7 };
+    float *x = work(COLS);
+    for (size_t c = 0; c < COLS; c++) x[c] = 1e13f * random_gauss();
+    const float *dy = random_input("dy", COLS, -1.0f, 1.0f), *scale = random_input("scale", COLS, 0.5f, 1.5f);
+    float *y = output("y", COLS), *rstd = output("rstd", 1), *dx = output("dx", COLS);
+    float expected[COLS];
+    double most = 0.0;
+    expect_status(gpt_rmsnorm_forward(y, rstd, x, scale, 1, COLS, 1e-5f, 0, 1), GPT_OK);
+    expect_status(gpt_rmsnorm_backward(dx, NULL, dy, x, rstd, scale, 1, COLS, 0, 1), GPT_OK);
+    gpt_rmsnorm_backward_ref(expected, NULL, dy, x, rstd, scale, 1, COLS);
+    for (size_t c = 0; c < COLS; c++) most = fmax(most, fabs((double)expected[c]));
+    for (size_t c = 0; c < COLS; c++) expect_within("dx", c, (double)dx[c], (double)expected[c], 5e-6 * most);
+}
+
 static void known_values(void)
 {
     /* the mean square of 3, 4, 0, 0 is 6.25: with a tiny eps, y = scale · x / 2.5 */
@@ -209,6 +226,7 @@ void test_rmsnorm(void)
             agrees);
     promise("rms norm is within 1e-6 of float64 on long rows of one value", agrees_on_one_value);
     promise("rms norm backward sums 20,000 equal rows with an error of at most 1e-6", sums_many_rows);
+    promise("rms norm's dx of a row of 1e13 is within 5e-6 of the largest", gradients_of_huge_rows);
     promise("rms norm of a row with NaN or infinity agrees with the reference, and so do the other rows",
             specials_stay_in_their_row);
     promise("rms norm backward computes the gradients that are wanted; the others may be NULL",
