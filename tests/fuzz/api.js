@@ -21,7 +21,7 @@ import { inspect } from 'node:util'
 import { CHECKS } from './expected.js'
 import { Mine, STRANGE } from './strange.js'
 import { Finding } from './witness.js'
-import { parametersOf, partsOf, rangesOf, World } from './world.js'
+import { isList, parametersOf, partsOf, rangesOf, World } from './world.js'
 
 /**
  * One call.
@@ -211,7 +211,7 @@ export const OPERATIONS = {
   'gpt.clipGradNorm': {
     args: [mostly(kind('parameters')), number],
     writes: (world, _, [parameters]) =>
-      Array.isArray(parameters) ? [...world.reachable()].flatMap(({ grad }) => grad ?? []) : [],
+      isList(parameters) ? [...world.reachable()].flatMap(({ grad }) => grad ?? []) : [],
   },
   'gpt.saveSafetensors': { args: [mostly(kind('dict'))] },
   'gpt.loadSafetensors': {

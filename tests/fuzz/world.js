@@ -34,9 +34,17 @@ async function watched() {
 /** @returns {Promise<Watched[]>} the two instances of a run. A run that left both clean hands them on */
 const takeInstances = () => (instances ??= Promise.all([watched(), watched()]))
 
-/** @param {any} value */
-const isModule = (value) =>
-  typeof value?.forward === 'function' && typeof value.namedParameters === 'function'
+/** @param {any} value @returns {boolean} */
+function isModule(value) {
+  try {
+    return typeof value?.forward === 'function' && typeof value.namedParameters === 'function'
+  } catch {
+    return false // such as a revoked Proxy
+  }
+}
+
+/** @param {unknown} value @returns {value is any[]} not for a Proxy: that may throw, or have a billion items */
+export const isList = (value) => !types.isProxy(value) && Array.isArray(value)
 
 export class World {
   /** @type {Tensor[]} */ tensors = []
@@ -120,12 +128,13 @@ export class World {
   keep(value, depth = 0) {
     const { gpt } = this
     if (typeof value !== 'object' || value === null || depth > 3) return
-    if (value instanceof Uint8Array) this.files.push(value)
-    else if (isModule(value)) add(this.modules, value)
+    if (isModule(value)) add(this.modules, value)
+    else if (types.isProxy(value)) return
+    else if (value instanceof Uint8Array) this.files.push(value)
     else if (value instanceof gpt.SGD || value instanceof gpt.AdamW) add(this.optimizers, value)
     else if (typeof value.backward === 'function') add(this.losses, value)
     else if (this.#isTensor(value)) add(this.tensors, value)
-    else if (Array.isArray(value)) itemsOf(value).forEach((item) => this.keep(item, depth + 1))
+    else if (isList(value)) itemsOf(value).forEach((item) => this.keep(item, depth + 1))
     else if (value instanceof Map) value.forEach((item) => this.keep(item, depth + 1))
     else if (Object.getPrototypeOf(value) === Object.prototype)
       Object.values(value).forEach((item) => this.keep(item, depth + 1))
@@ -315,7 +324,7 @@ export class World {
 
   /** @param {unknown} value */
   #text(value) {
-    if (Array.isArray(value)) return `[${itemsOf(value).map((item) => this.id(item) || String(item))}]`
+    if (isList(value)) return `[${itemsOf(value).map((item) => this.id(item) || String(item))}]`
     if (typeof value === 'object' && value !== null) return String(this.id(value))
     return String(value)
   }
@@ -515,21 +524,20 @@ function stateOf(object) {
 }
 
 /**
- * The items of an array, without its getters. None of one that is long, or a Proxy: that one may have a
- * length of a billion.
+ * The items of an array, without its getters. None of a long one.
  *
  * @param {any[]} array
  * @returns {any[]}
  */
 function itemsOf(array) {
-  if (types.isProxy(array) || array.length > 100) return []
+  if (array.length > 100) return []
   /** @type {Record<string, PropertyDescriptor>} */
   const { length: _, ...items } = Object.getOwnPropertyDescriptors(array)
   return Object.values(items).map(({ value }) => value)
 }
 
 /** @param {any} optimizer @returns {Tensor[]} its parameters, where nobody replaced them */
-export const parametersOf = ({ parameters }) => (Array.isArray(parameters) ? itemsOf(parameters) : [])
+export const parametersOf = ({ parameters }) => (isList(parameters) ? itemsOf(parameters) : [])
 
 /** @param {any} object a layer or an optimizer @returns {Tensor[]} */
 const tensorsOf = (object) => Object.values(stateOf(object) ?? {})
@@ -547,7 +555,7 @@ function contentsOf(module) {
     found.set(part, properties)
     for (const { value } of Object.values(properties)) {
       if (typeof value !== 'object' || value === null) continue
-      parts.push(...(Array.isArray(value) ? itemsOf(value) : [value]).filter(isModule))
+      parts.push(...(isList(value) ? itemsOf(value) : [value]).filter(isModule))
     }
   }
   return found
