@@ -519,8 +519,10 @@ export class Module {
    * is an error; disposing again is not.
    */
   dispose() {
-    for (const tensor of this[TENSORS]()) tensor.dispose()
-    for (const [, module] of namedModules(this)) module.#forget()
+    const tensors = this[TENSORS]()
+    const modules = namedModules(this) // before anything is freed: this may refuse
+    for (const tensor of tensors) tensor.dispose()
+    for (const [, module] of modules) module.#forget()
   }
 
   // See Tensor's.
