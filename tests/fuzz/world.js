@@ -206,7 +206,8 @@ export class World {
       lines.push(this.#tensorsAmong(contents).map(ofTensor).join())
     }
     for (const optimizer of this.optimizers) {
-      lines.push(`${this.id(optimizer)} lr=${String(optimizer.lr)} ${tensorsOf(optimizer).map(ofTensor)}`)
+      const lr = this.#text(Object.getOwnPropertyDescriptor(optimizer, 'lr')?.value)
+      lines.push(`${this.id(optimizer)} lr=${lr} ${tensorsOf(optimizer).map(ofTensor)}`)
     }
     return lines.join('\n')
   }
@@ -295,8 +296,8 @@ export class World {
   static checkError(error) {
     if (error instanceof Mine) return
     if (error instanceof Finding) throw error
-    // The engine's own error about an object or a property of the fuzzer.
-    if (error instanceof TypeError && /revoked|has only a getter/.test(error.message)) return
+    // The engine's own error about an object, a property or a function of the fuzzer.
+    if (error instanceof TypeError && /revoked|has only a getter|without 'new'/.test(error.message)) return
     if (!(error instanceof GptLayersError)) {
       const text = error instanceof Error ? error.stack?.split('\n').slice(0, 6).join('\n') : String(error)
       throw new Finding(`threw what is not a GptLayersError: ${text}`, { cause: error })

@@ -79,9 +79,9 @@ export class BatchNorm extends Module {
    */
   forward(x) {
     const where = 'BatchNorm.forward'
-    const { runtime, numFeatures: cols, momentum, eps } = this
+    const { runtime, training, numFeatures: cols, momentum, eps } = this
     const rows = checkRows(runtime, where, x, cols, 'numFeatures')
-    if (this.training && rows < 2) {
+    if (training && rows < 2) {
       throw new GptLayersError(
         'VALUE',
         `${where}: x should have 2 rows or more in training mode, got shape [${x.shape.join(', ')}]`,
@@ -95,7 +95,7 @@ export class BatchNorm extends Module {
     ]).map((name) => checkTensorOf(runtime, where, name, this[name], [cols]))
     return runtime.scope(() => {
       const y = Tensor.empty(runtime, where, x.shape)
-      if (!this.training) {
+      if (!training) {
         const running = [runningMean, null, runningVar]
         runtime.run('gpt_batchnorm_forward', [y, x, ...running, scale, shift, rows, cols, eps])
         return y

@@ -35,6 +35,7 @@ export class Sequential extends Module {
     })
     /** @readonly @type {readonly Module[]} */
     this.layers = Object.freeze([...modules])
+    this.fix('layers')
   }
 
   /** The layers are named '0', '1', ... as in PyTorch. @override @internal @returns {[string, Module][]} */

@@ -248,6 +248,7 @@ Reflect.defineProperty(Optimizer.prototype, '__v_skip', { value: true })
 function checkNames(where, given, known) {
   const unknown = given.find((name) => !known.includes(name))
   if (unknown === undefined) return
-  const expected = known.length === 0 ? 'empty' : `among ${known.join(', ')}`
+  const shown = known.length > 9 ? [...known.slice(0, 6), '...', known.at(-1)] : known
+  const expected = known.length === 0 ? 'empty' : `among ${shown.join(', ')}`
   throw new GptLayersError('VALUE', `${where}: names in dict should be ${expected}, got ${describe(unknown)}`)
 }
