@@ -32,6 +32,13 @@ static double largest(const float *x, size_t n)
 /* The error of intermediate results that underflow, multiplied by `factor`. */
 static double underflow_of(double factor) { return 1e-36 * fmax(1.0, factor); }
 
+/* The same in dx of a normalization. dx subtracts rstd · u · mean(g · u). A product g · (x - mean) that
+ * underflows is lost: it is multiplied by rstd twice and by u, which is at most √n. */
+static double underflow_of_norm(double rstd, double largest_dy, size_t n)
+{
+    return underflow_of(rstd * fmax(largest_dy, rstd * sqrt((double)n)));
+}
+
 void judge_nothing(const trial *t) { (void)t; }
 
 /* ---- Sums of products. Higham, Accuracy and Stability of Numerical Algorithms, 3.1: k roundings of terms
@@ -247,7 +254,8 @@ void judge_layernorm_backward(const trial *t)
         }
         for (size_t c = 0; dx && c < cols; c++)
             expect_within("dx", r * cols + c, (double)dx[r * cols + c], (double)EXPECTED(0)[r * cols + c],
-                          2e-5 * most + underflow_of((double)rstd[r] * largest(dy + r * cols, cols)));
+                          2e-5 * most +
+                              underflow_of_norm((double)rstd[r], largest(dy + r * cols, cols), cols));
     }
     for (size_t c = 0; dscale && c < cols; c++)
         expect_within("dscale", c, (double)dscale[c], (double)EXPECTED(1)[c],
@@ -340,8 +348,7 @@ void judge_batchnorm_backward(const trial *t)
         }
         for (size_t r = 0; dx && r < rows; r++)
             expect_within("dx", r * cols + c, (double)dx[r * cols + c], (double)EXPECTED(0)[r * cols + c],
-                          2e-5 * fabs((double)scale[c]) * s * most +
-                              underflow_of(s * fmax(most, s * sqrt((double)rows))));
+                          2e-5 * fabs((double)scale[c]) * s * most + underflow_of_norm(s, most, rows));
         if (dscale)
             expect_within("dscale", c, (double)dscale[c], (double)EXPECTED(1)[c],
                           5e-6 * sum + underflow_of(1.0));
@@ -389,12 +396,10 @@ void judge_rmsnorm_backward(const trial *t)
             most = fmax(most, fabs(d * (double)scale[c] * s));
             sums[c] += fabs(d * (double)x[r * cols + c] * s);
         }
-        /* dx subtracts rstd² · x̂ · Σ dy·scale·x / cols. A product dy·scale·x that underflows is lost. */
-        const double lost =
-            (double)rstd[r] * fmax(largest(dy + r * cols, cols), (double)rstd[r] * sqrt((double)cols));
         for (size_t c = 0; dx && c < cols; c++)
             expect_within("dx", r * cols + c, (double)dx[r * cols + c], (double)EXPECTED(0)[r * cols + c],
-                          2e-5 * most + underflow_of(lost));
+                          2e-5 * most +
+                              underflow_of_norm((double)rstd[r], largest(dy + r * cols, cols), cols));
     }
     for (size_t c = 0; dscale && c < cols; c++)
         expect_within("dscale", c, (double)dscale[c], (double)EXPECTED(1)[c], 5e-6 * sums[c] + 1e-37);
