@@ -43,7 +43,10 @@ function isModule(value) {
   }
 }
 
-/** @param {unknown} value @returns {value is any[]} not for a Proxy: that may throw, or have a billion items */
+/**
+ * @param {unknown} value
+ * @returns {value is any[]} false for a Proxy, which may throw, or have a billion items
+ */
 export const isList = (value) => !types.isProxy(value) && Array.isArray(value)
 
 export class World {
