@@ -17,8 +17,8 @@ export class Mine extends Error {
  * @property {Gpt} gpt
  * @property {{ tensors: Tensor[], modules: any[] }} others of another instance
  * @property {{ tensor: Tensor, module: any }} dead disposed ones
- * @property {(i: number) => Tensor} tensor a live one
- * @property {(i: number) => any} module a live one
+ * @property {(i: number) => Tensor} tensor picks a tensor that is not disposed
+ * @property {(i: number) => any} module picks a layer that is not disposed
  */
 
 /** Another realm, such as an iframe or Jest's jsdom. */

@@ -37,7 +37,7 @@ for (const threads of [1, 2]) {
       norm.forward(x) // 300 kB: the heap holds 200 of them
       await nextTask()
     }
-    // One of these starts the collector late: with little room, every call matters.
+    // 6 MB each: the heap holds about 10 of them, so the collector must start early.
     const large = gpt.randn([2000, 768])
     for (let i = 0; i < 50; i++) {
       norm.forward(large) // 6 MB: the heap holds 9 of them
