@@ -13,6 +13,7 @@ import { extname, join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { build } from 'vite'
+import { ISOLATED } from '../consumers/place.js'
 import { launch, skipped } from '../demo/browser.js'
 
 const APP = `
@@ -64,10 +65,6 @@ addEventListener('message', async ({ data, source }) => {
   source.postMessage({ error, sum: gpt.ones([2]).add(1).toArray(), reason: gpt.threadsReason })
 })`
 
-const ISOLATED = {
-  'cross-origin-opener-policy': 'same-origin',
-  'cross-origin-embedder-policy': 'require-corp',
-}
 /** @param {string} policy @returns {Record<string, string>} */
 const csp = (policy) => ({ 'content-security-policy': policy })
 const WASM = "script-src 'self' 'wasm-unsafe-eval'"
