@@ -119,6 +119,77 @@ GPT_API int gpt_conv1d_backward(float *dx, float *dweight, float *dbias, float *
                                 const float *x, const float *weight, size_t rows, size_t nx, size_t nf,
                                 size_t part, size_t parts);
 
+/* ---- Weights as int8: weight[o,i] = scale[o, i / group] · value[o,i] ---------------------------------------
+ * For inference: a quarter of the memory, and a product with one row is as fast as the values are read.
+ * The layout, zero-padded, with groups = ⌈in/group⌉:
+ *   values  [⌈out/8⌉][⌈in/2⌉][8 outputs][2 inputs]   gpt_int8_values_size(out, in) bytes
+ *   scales  [⌈out/8⌉][groups][8 outputs]             gpt_int8_scales_size(out, in, group) floats
+ *   group   inputs with the same scale: even and > 0, otherwise GPT_ERR_VALUE. group >= in: one scale for
+ *           each output
+ * The sizes are SIZE_MAX, and the functions return GPT_ERR_SIZE, unless ⌈out/8⌉·8 · ⌈in/2⌉·2 elements are
+ * addressable, as if they were floats.
+ */
+GPT_API size_t gpt_int8_values_size(size_t out, size_t in);
+GPT_API size_t gpt_int8_scales_size(size_t out, size_t in, size_t group);
+
+/* Quantizes a slab of a weight: the outputs first_out <= o < first_out + outs, and the inputs
+ * first_in <= i < first_in + ins.
+ *   scale[o,k] = max |weight[o,i]| / 127 over the inputs i of group k, rounded to float32
+ *   value[o,i] = weight[o,i] / scale, rounded to float32, then to an integer, to even in a tie
+ *
+ *   values, scales     of the whole weight; those of the slab are written
+ *   weight             the slab: the weight of o and i is weight[(o - first_out)·out_step +
+ *                      (i - first_in)·in_step]; finite, otherwise GPT_ERR_VALUE
+ *   first_out, outs    multiples of 8; outs may end at the last output instead
+ *   first_in, ins      multiples of group; ins may end at the last input instead
+ * GPT_ERR_VALUE unless they are such multiples, GPT_ERR_SIZE if the slab is not inside [out, in].
+ */
+GPT_API int gpt_int8_quantize(int8_t *values, float *scales, const float *weight, size_t out, size_t in,
+                              size_t group, size_t first_out, size_t outs, size_t first_in, size_t ins,
+                              size_t out_step, size_t in_step);
+
+/* Copies a slab of int8 to its place in the layout.
+ *   values         of the whole weight; those of the slab are written
+ *   plain          the slab, with steps as for gpt_int8_quantize
+ *   first_in, ins  multiples of 2; the other sizes are as for gpt_int8_quantize
+ */
+GPT_API int gpt_int8_pack(int8_t *values, const int8_t *plain, size_t out, size_t in, size_t first_out,
+                          size_t outs, size_t first_in, size_t ins, size_t out_step, size_t in_step);
+
+/* plain[o·out_step + i·in_step] = value[o,i] */
+GPT_API int gpt_int8_unpack(int8_t *plain, const int8_t *values, size_t out, size_t in, size_t out_step,
+                            size_t in_step);
+
+/* weight[o·out_step + i·in_step] = scale[o, i / group] · value[o,i] */
+GPT_API int gpt_int8_dequantize(float *weight, const int8_t *values, const float *scales, size_t out,
+                                size_t in, size_t group, size_t out_step, size_t in_step);
+
+/* Linear and Conv1D: y = x · weightᵀ + bias
+ *   y        [rows, out]
+ *   scratch  gpt_int8_linear_scratch_size(rows, in) floats for each part, contents lost. It stops growing at
+ *            64 rows.
+ *   x        [rows, in]
+ *   bias     [out]        NULL for none
+ * x is rounded to int16 in runs of at most 128 columns, which are in one group. The largest |x| of a run
+ * becomes 32767; it counts as 0 if it is below 2^-100. A row of x that contains NaN or an infinity gives NaN.
+ * No row depends on another one, and both builds give the same bits.
+ * Error: Σ over the runs of max |x[r,i]| / 65534 · Σ_i |weight[o,i]|, for the rounding of x, and k·u /
+ * (1 - k·u) · (Σ_i |x[r,i] · weight[o,i]| + |bias[o]|) with k = runs + 10 and u = 2^-24.
+ */
+GPT_API size_t gpt_int8_linear_scratch_size(size_t rows, size_t in);
+GPT_API int gpt_int8_linear_forward(float *y, float *scratch, const float *x, const int8_t *values,
+                                    const float *scales, const float *bias, size_t rows, size_t in,
+                                    size_t out, size_t group, size_t part, size_t parts);
+
+/* Embedding: y[r,c] = weight[indices[r], c]
+ *   y        [rows, dim]
+ *   indices  [rows]         from 0 to count - 1, otherwise GPT_ERR_VALUE
+ *   values, scales          of a weight with `count` outputs and `dim` inputs
+ */
+GPT_API int gpt_int8_embedding_forward(float *y, const int32_t *indices, const int8_t *values,
+                                       const float *scales, size_t rows, size_t count, size_t dim,
+                                       size_t group, size_t part, size_t parts);
+
 /* ---- ReLU: y = max(0, x) ----------------------------------------------------------------------------------
  *   y, x  [n]   y may be x
  * -0 stays -0 and NaN stays NaN, as in PyTorch.

@@ -17,6 +17,11 @@ int gpt_conv1d_forward_ref(float *y, float *scratch, const float *x, const float
                            size_t rows, size_t nx, size_t nf);
 int gpt_conv1d_backward_ref(float *dx, float *dweight, float *dbias, float *scratch, const float *dy,
                             const float *x, const float *weight, size_t rows, size_t nx, size_t nf);
+int gpt_int8_linear_forward_ref(float *y, float *scratch, const float *x, const int8_t *values,
+                                const float *scales, const float *bias, size_t rows, size_t in, size_t out,
+                                size_t group);
+int gpt_int8_embedding_forward_ref(float *y, const int32_t *indices, const int8_t *values,
+                                   const float *scales, size_t rows, size_t count, size_t dim, size_t group);
 int gpt_relu_forward_ref(float *y, const float *x, size_t n);
 int gpt_relu_backward_ref(float *dx, const float *dy, const float *x, size_t n);
 int gpt_gelu_forward_ref(float *y, const float *x, size_t n, int approximate);

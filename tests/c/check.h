@@ -98,6 +98,7 @@ void test_transpose(void);
 void test_gemm(void);
 void test_linear(void);
 void test_conv1d(void);
+void test_int8(void);
 void test_layernorm(void);
 void test_dropout(void);
 void test_embedding(void);

@@ -15,6 +15,7 @@ int main(void)
     test_gemm();
     test_linear();
     test_conv1d();
+    test_int8();
     test_layernorm();
     test_dropout();
     test_embedding();

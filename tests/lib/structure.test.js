@@ -135,7 +135,7 @@ test('kernels are called by Runtime.run only, each under a name that the header 
     }
     const calls = [...code(source).matchAll(/\.(gpt_\w+)\(/g)].map(([, name]) => name)
     for (const name of calls) {
-      assert.match(name, /_scratch_size$|^gpt_random_size$|^gpt_is_relaxed$|^gpt_stack_set$/, path)
+      assert.match(name, /_size$|^gpt_is_relaxed$|^gpt_stack_set$/, path)
     }
   }
 })
@@ -153,7 +153,7 @@ test('kernels.js lists just the kernels that the header declares with part and p
 })
 
 /** Sources in C that no class carries the name of: parts of others, and what the builds need. */
-const HELPERS = /^(builds|simd|sizes|status|gemm_\w+|attention_\w+)$/
+const HELPERS = /^(builds|simd|sizes|status|gemm_\w+|attention_\w+|int8_\w+)$/
 
 /** Layers that are made of other layers, without a kernel of their own. */
 const COMPOSED = ['sequential', 'transformerblock', 'gptmodel']

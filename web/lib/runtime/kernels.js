@@ -14,6 +14,9 @@
 /** Nanoseconds of one multiply-add in a matrix product. */
 const MULTIPLY_ADD = 1 / 20
 
+/** Nanoseconds to read one int8 value from memory. */
+const INT8_READ = 1 / 25
+
 /** @type {(rows: number, inputs: number, outputs: number) => number} */
 const product = (rows, inputs, outputs) => rows * inputs * outputs * MULTIPLY_ADD
 
@@ -80,6 +83,12 @@ export const KERNELS = Object.freeze({
     scratch: (exports, _batch, tokens, _heads, size) =>
       exports.gpt_attention_backward_scratch_size(tokens, size),
   },
+  gpt_int8_linear_forward: {
+    cost: (rows, inputs, outputs) =>
+      Math.max(inputs * outputs * INT8_READ, product(rows, inputs, outputs) / 2),
+    scratch: (exports, rows, inputs) => exports.gpt_int8_linear_scratch_size(rows, inputs),
+  },
+  gpt_int8_embedding_forward: { cost: (rows, _count, dim) => rows * dim },
   gpt_relu_forward: elementwise(0.14),
   gpt_relu_backward: elementwise(0.14),
   gpt_gelu_forward: elementwise(1.1),
