@@ -3,6 +3,7 @@
  *   attention.c             checks, heads, the cut into parts, and copies into scratch
  *   attention_reference.c   the equations in float64
  *   attention_forward.c     y, max and sum
+ *   attention_cached.c      y of new tokens, with a key/value cache
  *   attention_weights.c     the weights, which forward and backward never store
  *   attention_backward.c    dqkv
  *
@@ -18,7 +19,7 @@
 #include "mask.h"
 #include "simd.h"
 
-/* Both are multiples of GPT_PANEL_WIDTH, so that a tile's diagonal begins with a panel. */
+/* Both are multiples of GPT_PANEL_WIDTH, so that without a cache a tile's diagonal begins with a panel. */
 enum { QUERIES_PER_BLOCK = 128, KEYS_PER_TILE = 96 };
 
 /* One head of one sequence. Row t of q is q[t * step ... t * step + size - 1]; so are those of k and v. */
@@ -27,7 +28,15 @@ typedef struct gpt_head {
     size_t tokens, size, step;
     uint32_t seed; /* of the head's dropout */
     float p;
+    /* The rest is for a head with a cache. Its queries are at positions past ... past + tokens - 1; k and v
+     * have rows for the positions from 0 on, v_step floats apart, and k is in panels of KEYS_PER_PANEL. */
+    size_t past, v_step;
+    int has_key_panels;
 } gpt_head;
+
+/* Keys side by side in a cache: [panel][size][KEYS_PER_PANEL]. Whole tiles of both builds (4 and 6), and
+ * three vectors for a single query. KEYS_PER_TILE is a multiple. */
+enum { KEYS_PER_PANEL = 12 };
 
 /* Head number n of batch * heads. */
 gpt_head gpt_head_of(const float *qkv, size_t n, size_t tokens, size_t heads, size_t size, uint32_t seed,
@@ -71,7 +80,7 @@ int gpt_schedule_has_next(gpt_schedule *schedule, size_t first, size_t tokens);
 /* Length of a row or column in scratch: whole tiles of both builds (4 and 6), whole panels (8). */
 static inline size_t gpt_padded(size_t n) { return gpt_round_up(n, 24); }
 
-/* Queries of a block, and keys of a tile, that a sequence of `tokens` needs room for. */
+/* Queries of a block of `tokens`, and keys of a tile of `tokens`, that scratch has room for. */
 static inline size_t gpt_block_queries(size_t tokens)
 {
     return gpt_round_up(gpt_min(tokens, QUERIES_PER_BLOCK), GPT_PANEL_WIDTH);
@@ -98,7 +107,15 @@ GPT_INLINE void gpt_multiply_keys(float *scores, size_t scores_step, const float
                    keys, size, 1);
 }
 
-/* Mask of the four queries from `query` on that see a key: key <= query. */
+/* y = Σ w · v and, unless NULL, the softmax's max and sum, for the block of queries from number `first` on.
+ * y, max and sum begin with that query. scratch has gpt_attention_block_size(tokens, keys, size) floats, where
+ * `keys` counts all keys. */
+size_t gpt_attention_block_size(size_t tokens, size_t keys, size_t size);
+void gpt_attention_block(float *y, size_t y_step, float *max, float *sum, float *scratch, const gpt_head *a,
+                         size_t first);
+
+/* Mask of the four queries from `query` on that see a key: key <= query. Both count from any place; a query
+ * before it wraps. */
 GPT_INLINE v128_t gpt_sees(size_t query, size_t key)
 {
     return wasm_i32x4_le(wasm_i32x4_splat((int)key - (int)query), wasm_i32x4_make(0, 1, 2, 3));

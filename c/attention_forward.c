@@ -30,14 +30,15 @@ typedef struct panel_factors {
 } panel_factors;
 
 /* Turns one tile of scores into weights e^(score - largest), in place. Keys before `visible` are seen by all
- * 8 queries, key visible + n by the queries from n + 1 on. Returns the factors that rescale earlier sums to
- * the new largest score. */
-GPT_INLINE panel_factors softmax_tile(float *scores, size_t keys, size_t visible, running_softmax *running)
+ * 8 queries, key j by the queries `query` + 0 ... 7 that are not before it. Returns the factors that rescale
+ * earlier sums to the new largest score. */
+GPT_INLINE panel_factors softmax_tile(float *scores, size_t keys, size_t visible, size_t query,
+                                      running_softmax *running)
 {
     for (size_t j = visible; j < keys; j++)
         for (size_t half = 0; half < 2; half++) {
             float *s = scores + j * GPT_PANEL_WIDTH + 4 * half;
-            const v128_t mask = gpt_sees(4 * half, j - visible + 1);
+            const v128_t mask = gpt_sees(query + 4 * half, j);
             wasm_v128_store(s, wasm_v128_bitselect(wasm_v128_load(s), wasm_f32x4_splat(-INFINITY), mask));
         }
     v128_t low = running->largest[0], high = running->largest[1];
@@ -88,10 +89,10 @@ static void drop_weights(float *weights, const gpt_head *a, size_t query, size_t
         }
 }
 
-/* out[size][8] += Σ over keys of v[key] · weights[key][8]; `visible` as in softmax_tile. A weight of 0 does
- * not hide a NaN, since 0 · NaN is NaN: so on the diagonal v is masked as well. */
+/* out[size][8] += Σ over keys of v[key] · weights[key][8]; `visible` and `query` as in softmax_tile. A weight
+ * of 0 does not hide a NaN, since 0 · NaN is NaN: so on the diagonal v is masked as well. */
 static void add_values(float *out, const float *weights, const float *v, size_t keys, size_t visible,
-                       size_t size)
+                       size_t query, size_t size)
 {
     const size_t v_step = gpt_padded(size);
     gpt_gemm_tiles(out, GPT_PANEL_WIDTH, 0, out, GPT_PANEL_WIDTH, v, 1, v_step, weights, GPT_PANEL_WIDTH, 0,
@@ -104,19 +105,38 @@ static void add_values(float *out, const float *weights, const float *v, size_t 
             const v128_t v_jd = wasm_v128_load32_splat(v + j * v_step + d);
             const v128_t w_low = wasm_v128_load(weights + j * GPT_PANEL_WIDTH),
                          w_high = wasm_v128_load(weights + j * GPT_PANEL_WIDTH + 4);
-            low = gpt_multiply_add(wasm_v128_and(v_jd, gpt_sees(0, j - visible + 1)), w_low, low);
-            high = gpt_multiply_add(wasm_v128_and(v_jd, gpt_sees(4, j - visible + 1)), w_high, high);
+            low = gpt_multiply_add(wasm_v128_and(v_jd, gpt_sees(query, j)), w_low, low);
+            high = gpt_multiply_add(wasm_v128_and(v_jd, gpt_sees(query + 4, j)), w_high, high);
         }
         wasm_v128_store(out + d * GPT_PANEL_WIDTH, low);
         wasm_v128_store(out + d * GPT_PANEL_WIDTH + 4, high);
     }
 }
 
+size_t gpt_attention_block_size(size_t tokens, size_t keys, size_t size)
+{
+    const size_t queries = gpt_block_queries(tokens), tile_keys = gpt_tile_keys(keys);
+    return gpt_floats_sum(gpt_floats(2 * (queries + tile_keys), gpt_padded(size)),
+                          tile_keys * GPT_PANEL_WIDTH);
+}
+
 size_t gpt_attention_scratch_size(size_t tokens, size_t size)
 {
-    if (!gpt_fits(tokens, size)) return GPT_TOO_MANY;
-    const size_t queries = gpt_block_queries(tokens), keys = gpt_tile_keys(tokens);
-    return gpt_floats_sum(gpt_floats(2 * (queries + keys), gpt_padded(size)), keys * GPT_PANEL_WIDTH);
+    return gpt_fits(tokens, size) ? gpt_attention_block_size(tokens, tokens, size) : GPT_TOO_MANY;
+}
+
+/* scores[key][8] of a tile of keys from number `begin` on. `k` has their rows, unless they are in panels. */
+static void multiply_tile(float *scores, const float *panel, const gpt_head *a, const float *k, size_t begin,
+                          size_t keys)
+{
+    if (!a->has_key_panels) {
+        gpt_multiply_keys(scores, GPT_PANEL_WIDTH, panel, k, keys, a->size);
+        return;
+    }
+    for (size_t j = 0; j < keys; j += KEYS_PER_PANEL)
+        gpt_gemm_tiles(scores + j * GPT_PANEL_WIDTH, GPT_PANEL_WIDTH, 0, NULL, 0,
+                       a->k + (begin + j) * a->size, 1, KEYS_PER_PANEL, panel, GPT_PANEL_WIDTH, 0,
+                       gpt_min(KEYS_PER_PANEL, keys - j), a->size, 1);
 }
 
 /* y = out / sum, and the softmax's max and sum unless NULL, for n queries of a block. */
@@ -139,14 +159,13 @@ static void write_block(float *y, size_t y_step, float *max, float *sum, const f
     }
 }
 
-/* The block of queries from `first` on. y, max and sum begin with the block's first query; max and sum may be
- * NULL. */
-static void forward_block(float *y, size_t y_step, float *max, float *sum, float *scratch, const gpt_head *a,
-                          size_t first)
+void gpt_attention_block(float *y, size_t y_step, float *max, float *sum, float *scratch, const gpt_head *a,
+                         size_t first)
 {
     const size_t size = a->size, row = gpt_padded(size);
-    const size_t n = gpt_min(QUERIES_PER_BLOCK, a->tokens - first), end = first + n;
-    const size_t queries = gpt_block_queries(a->tokens), tile_keys = gpt_tile_keys(a->tokens);
+    const size_t n = gpt_min(QUERIES_PER_BLOCK, a->tokens - first);
+    const size_t start = a->past + first, end = start + n; /* positions of the queries */
+    const size_t queries = gpt_block_queries(a->tokens), tile_keys = gpt_tile_keys(a->past + a->tokens);
     float *q = scratch, *out = q + queries * row;             /* panels: [queries / 8][row][8] */
     float *k = out + queries * row, *v = k + tile_keys * row; /* [tile_keys][row] */
     float *scores = v + tile_keys * row;                      /* [tile_keys][8] */
@@ -161,19 +180,22 @@ static void forward_block(float *y, size_t y_step, float *max, float *sum, float
 
     for (size_t begin = 0; begin < end; begin += KEYS_PER_TILE) {
         const size_t tile = gpt_min(KEYS_PER_TILE, end - begin);
-        gpt_copy_rows(k, gpt_round_up(tile, GPT_TILE_ROWS), a->k + begin * a->step, tile, a->step, size);
-        gpt_copy_rows(v, tile, a->v + begin * a->step, tile, a->step, size);
-        for (size_t query = begin > first ? begin : first; query < end; query += GPT_PANEL_WIDTH) {
+        if (!a->has_key_panels)
+            gpt_copy_rows(k, gpt_round_up(tile, GPT_TILE_ROWS), a->k + begin * a->step, tile, a->step, size);
+        gpt_copy_rows(v, tile, a->v + begin * a->v_step, tile, a->v_step, size);
+        /* from the first panel that has a query at or after the tile's first key */
+        size_t r = begin > start ? (begin - start) / GPT_PANEL_WIDTH * GPT_PANEL_WIDTH : 0;
+        for (; r < n; r += GPT_PANEL_WIDTH) {
             /* the panel sees `keys` keys of the tile, and its first query `visible` of them */
-            const size_t keys = gpt_min(tile, query + GPT_PANEL_WIDTH - begin),
-                         visible = gpt_min(tile, query + 1 - begin);
-            float *out_panel = out + (query - first) * row;
-            gpt_multiply_keys(scores, GPT_PANEL_WIDTH, q + (query - first) * row, k, keys, size);
+            const size_t query = start + r, keys = gpt_min(tile, query + GPT_PANEL_WIDTH - begin),
+                         visible = query < begin ? 0 : gpt_min(tile, query + 1 - begin);
+            float *out_panel = out + r * row;
+            multiply_tile(scores, q + r * row, a, k, begin, keys);
             rescale_panel(out_panel,
-                          softmax_tile(scores, keys, visible, softmax + (query - first) / GPT_PANEL_WIDTH),
+                          softmax_tile(scores, keys, visible, query - begin, softmax + r / GPT_PANEL_WIDTH),
                           size);
             if (a->p > 0.0f) drop_weights(scores, a, query, begin, keys);
-            add_values(out_panel, scores, v, keys, visible, size);
+            add_values(out_panel, scores, v, keys, visible, query - begin, size);
         }
     }
     write_block(y, y_step, max, sum, out, softmax, n, size);
@@ -196,8 +218,8 @@ int gpt_attention_forward(float *y, float *max, float *sum, float *scratch, cons
         float *max_n = max ? max + n * tokens : NULL, *sum_n = sum ? sum + n * tokens : NULL;
         for (size_t first = 0; first < tokens; first += QUERIES_PER_BLOCK)
             if (gpt_schedule_has_next(&mine, first, tokens))
-                forward_block(y_n + first * y_step, y_step, max_n ? max_n + first : NULL,
-                              sum_n ? sum_n + first : NULL, scratch, &a, first);
+                gpt_attention_block(y_n + first * y_step, y_step, max_n ? max_n + first : NULL,
+                                    sum_n ? sum_n + first : NULL, scratch, &a, first);
     }
     return GPT_OK;
 }

@@ -56,6 +56,9 @@ int gpt_attention_forward_ref(float *y, float *max, float *sum, float *scratch, 
                               size_t batch, size_t tokens, size_t heads, size_t size, uint32_t seed, float p);
 int gpt_attention_weights_ref(float *w, float *scratch, const float *qkv, const float *max, const float *sum,
                               size_t batch, size_t tokens, size_t heads, size_t size);
+int gpt_attention_cached_forward_ref(float *y, float *keys, float *values, float *scratch, const float *qkv,
+                                     size_t batch, size_t tokens, size_t past, size_t capacity, size_t heads,
+                                     size_t size);
 int gpt_attention_backward_ref(float *dqkv, float *scratch, const float *dy, const float *y, const float *qkv,
                                const float *max, const float *sum, size_t batch, size_t tokens, size_t heads,
                                size_t size, uint32_t seed, float p);

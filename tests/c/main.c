@@ -24,6 +24,7 @@ int main(void)
     test_batchnorm();
     test_feedforward();
     test_attention();
+    test_attention_cached();
     test_crossentropy();
     test_mse();
     test_sgd();

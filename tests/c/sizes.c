@@ -56,6 +56,7 @@ KERNEL(softmax_backward, f, f, f, s[0], s[1], 0, 1)
 KERNEL(feedforward_forward, f, f, f, f, f, f, f, s[0], s[1], s[2], GPT_GELU_TANH, 0, 1)
 KERNEL(attention_forward, f, f, f, f, f, s[0], s[1], s[2], s[3], 1, 0.0f, 0, 1)
 KERNEL(attention_weights, f, f, f, f, f, s[0], s[1], s[2], s[3], 0, 1)
+KERNEL(attention_cached_forward, f, f, f, f, f, s[0], s[1], 0, s[1], s[2], s[3], 0, 1)
 KERNEL(attention_backward, f, f, f, f, f, f, f, s[0], s[1], s[2], s[3], 1, 0.0f, 0, 1)
 KERNEL(crossentropy_forward, f, f, f, f, m->i, s[0], s[1], 0, 1)
 KERNEL(crossentropy_backward, f, f, m->i, f, f, s[0], s[1], 1.0f, 0, 1)
@@ -107,6 +108,7 @@ static const kernel kernels[] = {
     ROW(feedforward_forward, "ab bc"),
     ROW(attention_forward, "abcd"),
     ROW(attention_weights, "abcd"),
+    ROW(attention_cached_forward, "abcd"),
     ROW(attention_backward, "abcd"),
     ROW(crossentropy_forward, "ab"),
     ROW(crossentropy_backward, "ab"),
@@ -144,6 +146,15 @@ static size_t size_of_conv1d_backward(const size_t *s)
 }
 static size_t size_of_feedforward(const size_t *s) { return gpt_feedforward_scratch_size(s[0], s[1], s[2]); }
 static size_t size_of_attention(const size_t *s) { return gpt_attention_scratch_size(s[0], s[1]); }
+static size_t size_of_attention_cached(const size_t *s)
+{
+    return gpt_attention_cached_scratch_size(s[0], 0, s[1]);
+}
+static size_t size_of_attention_cached_token(const size_t *s)
+{
+    return gpt_attention_cached_scratch_size(1, s[0], s[1]);
+}
+static size_t size_of_attention_cache(const size_t *s) { return gpt_attention_cache_size(s[0], s[1]); }
 static size_t size_of_attention_backward(const size_t *s)
 {
     return gpt_attention_backward_scratch_size(s[0], s[1]);
@@ -155,7 +166,7 @@ typedef struct scratch {
     const char *tensors;
 } scratch;
 
-enum { SCRATCHES = 7 };
+enum { SCRATCHES = 10 };
 static const scratch scratches[SCRATCHES] = {
     {"linear", size_of_linear, "ab"},
     {"linear_backward", size_of_linear_backward, "ab"},
@@ -164,6 +175,9 @@ static const scratch scratches[SCRATCHES] = {
     {"feedforward", size_of_feedforward, "ab bc"},
     {"attention", size_of_attention, "ab"},
     {"attention_backward", size_of_attention_backward, "ab"},
+    {"attention_cached", size_of_attention_cached, "ab"},
+    {"attention_cached, one token", size_of_attention_cached_token, "ab"},
+    {"attention's cache", size_of_attention_cache, "ab"},
 };
 
 /* Calls `expect_one` with every kind of sizes that make one of the tensors unaddressable: one size too large
@@ -297,6 +311,8 @@ static void empty_calls_return_at_once(void)
         {"attention_forward", {0, GPT_MAX_FLOATS / 3, 1, 1}},
         {"attention_forward", {1, GPT_MAX_FLOATS / 8, 0, 1}},
         {"attention_weights", {GPT_MAX_FLOATS / 3, 0, 1, 1}},
+        {"attention_cached_forward", {GPT_MAX_FLOATS / 36, 0, 1, 1}},
+        {"attention_cached_forward", {0, GPT_MAX_FLOATS / 3, 1, 1}},
         {"attention_backward", {GPT_MAX_FLOATS / 3, 0, 1, 1}},
         {"attention_backward", {1, 0, GPT_MAX_FLOATS / 3, 1}},
         {"mse_forward", {0, GPT_MAX_FLOATS}},

@@ -545,13 +545,25 @@ void judge_feedforward(const trial *t)
 /* Dropout multiplies what it keeps, and its error, by 1 / (1 - p). */
 static double kept_factor(double p) { return p < 1.0 ? 1.0 / (1.0 - p) : 1.0; }
 
-/* The error of a weight relative to the weight: of softmax, and of scores, which are sums in float32. */
-static double error_of_weights(const trial *t, size_t qkv)
+/* The largest finite value. */
+static double largest_finite(const float *x, size_t n)
 {
     double most = 0.0;
-    for (size_t i = 0; i < t->n[qkv]; i++)
-        if (isfinite(FLOATS_OF(qkv)[i])) most = fmax(most, fabs((double)FLOATS_OF(qkv)[i]));
-    return 3e-6 + ((double)SIZE(3) + 4.0) * u * most * most * sqrt((double)SIZE(3));
+    for (size_t i = 0; i < n; i++)
+        if (isfinite(x[i])) most = fmax(most, fabs((double)x[i]));
+    return most;
+}
+
+/* The error of a weight relative to the weight: of softmax, and of scores, which are sums in float32 of
+ * products of q and k up to `most`. */
+static double error_of_scores(double size, double most)
+{
+    return 3e-6 + (size + 4.0) * u * most * most * sqrt(size);
+}
+
+static double error_of_weights(const trial *t, size_t qkv)
+{
+    return error_of_scores((double)SIZE(3), largest_finite(FLOATS_OF(qkv), t->n[qkv]));
 }
 
 void judge_attention_forward(const trial *t)
@@ -578,6 +590,21 @@ static int attention_forward(const trial *t, float *y, float *max, float *sum, c
         GPT_OK);
     kernel_calls++;
     return 1;
+}
+
+/* The cache gets the bits of its reference; y is as exact as without a cache. */
+void judge_attention_cached(const trial *t)
+{
+    for (size_t i = 1; i <= 2; i++) expect_same(NAME(i), FLOATS_OF(i), EXPECTED(i), t->n[i]);
+    double most = 1.0;
+    for (size_t i = 1; i <= 4; i++) {
+        if (i == 3) continue; /* scratch */
+        if (t->range[i] & ~(unsigned)(NOT_FINITE | MODERATE)) return;
+        most = fmax(most, largest_finite(FLOATS_OF(i), t->n[i]));
+    }
+    for (size_t i = 0; i < t->n[0]; i++)
+        expect_within("y", i, (double)FLOATS_OF(0)[i], (double)EXPECTED(0)[i],
+                      error_of_scores((double)SIZE(4), most) * most);
 }
 
 void prepare_attention_weights(trial *t)

@@ -76,6 +76,40 @@ WITHOUT_REFERENCE(random_uniform, T(0), T(1), S(0), F(0), F(1))
 WITHOUT_REFERENCE(random_words, T(0), T(1), S(0))
 WITHOUT_REFERENCE(random_normal, T(0), T(1), S(0), D(0))
 
+/* Room for the cached tokens, the new ones, and 0 to 2 more. */
+static size_t capacity_of(const call *c)
+{
+    size_t n;
+    if (__builtin_add_overflow(S(1), S(2), &n) || __builtin_add_overflow(n, (size_t)c->v[0], &n))
+        return SIZE_MAX;
+    return n;
+}
+static int run_attention_cached_forward(const call *c)
+{
+    return gpt_attention_cached_forward(T(0), T(1), T(2), T(3), T(4), S(0), S(1), S(2), capacity_of(c), S(3),
+                                        S(4), PARTS);
+}
+static int run_attention_cached_forward_ref(const call *c)
+{
+    return gpt_attention_cached_forward_ref(T(0), T(1), T(2), T(3), T(4), S(0), S(1), S(2), capacity_of(c),
+                                            S(3), S(4));
+}
+static size_t attention_cached_scratch(const call *c)
+{
+    return gpt_attention_cached_scratch_size(S(1), S(2), S(4));
+}
+static size_t cache_count(const call *c, size_t tensor)
+{
+    (void)tensor;
+    const size_t batch = S(0), heads = S(3),
+                 sizes_[3] = {batch, heads, gpt_attention_cache_size(capacity_of(c), S(4))};
+    size_t floats = 1;
+    for (size_t i = 0; i < 3; i++)
+        if (__builtin_mul_overflow(floats, sizes_[i] ? sizes_[i] : 1, &floats) || floats > MOST_ADDRESSABLE)
+            return UNADDRESSABLE;
+    return batch && heads ? floats : 0;
+}
+
 static size_t linear_scratch(const call *c) { return gpt_linear_scratch_size(S(0), S(1)); }
 static size_t linear_backward_scratch(const call *c) { return gpt_linear_backward_scratch_size(S(0), S(2)); }
 static size_t conv1d_scratch(const call *c) { return gpt_conv1d_scratch_size(S(0), S(1)); }
@@ -573,5 +607,17 @@ const kernel kernels[] = {
      .sizes = "n",
      .scalars = "d",
      .tensors = {{OUT, "y", "n"}, {INOUT, "random", "", STATE}}},
+    {.name = "attention_cached_forward",
+     .run = run_attention_cached_forward,
+     .reference = run_attention_cached_forward_ref,
+     .judge = judge_attention_cached,
+     .has_parts = 1,
+     .sizes = "btphs",
+     .least = {0, 0, 0, 0, 1},
+     .scalars = "+", /* room for more tokens: 0 to 2 */
+     .tensors =
+         {{OUT, "y", "bths"}, {INOUT, "keys"}, {INOUT, "values"}, {SCRATCH, "scratch"}, {IN, "qkv", "bt3hs"}},
+     .scratch_size = attention_cached_scratch,
+     .count = cache_count},
 };
 const size_t kernel_count = sizeof kernels / sizeof *kernels;

@@ -74,6 +74,12 @@ export const KERNELS = Object.freeze({
     cost: attention,
     scratch: (exports, _batch, tokens, _heads, size) => exports.gpt_attention_scratch_size(tokens, size),
   },
+  gpt_attention_cached_forward: {
+    cost: (batch, tokens, past, _capacity, heads, size) =>
+      batch * tokens * (2 * past + tokens) * heads * size * MULTIPLY_ADD,
+    scratch: (exports, _batch, tokens, past, _capacity, _heads, size) =>
+      exports.gpt_attention_cached_scratch_size(tokens, past, size),
+  },
   gpt_attention_weights: {
     cost: attention,
     scratch: (exports, _batch, tokens, _heads, size) => exports.gpt_attention_scratch_size(tokens, size),

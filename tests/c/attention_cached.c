@@ -1,0 +1,263 @@
+#include <math.h>
+#include <string.h>
+
+#include "check.h"
+#include "gpt_layers.h"
+#include "reference.h"
+
+static const double tolerance = 3e-6;
+enum { PARTS = 3 };
+
+typedef struct shape {
+    size_t batch, tokens, past, capacity, heads, size;
+} shape;
+
+static size_t y_floats(shape s) { return s.batch * s.tokens * s.heads * s.size; }
+static size_t cache_floats(shape s)
+{
+    return s.batch * s.heads * gpt_attention_cache_size(s.capacity, s.size);
+}
+
+static int forward(float *y, float *keys, float *values, float *scratch, const float *qkv, shape s)
+{
+    return gpt_attention_cached_forward(y, keys, values, scratch, qkv, s.batch, s.tokens, s.past, s.capacity,
+                                        s.heads, s.size, 0, 1);
+}
+
+static int forward_ref(float *y, float *keys, float *values, float *scratch, const float *qkv, shape s)
+{
+    return gpt_attention_cached_forward_ref(y, keys, values, scratch, qkv, s.batch, s.tokens, s.past,
+                                            s.capacity, s.heads, s.size);
+}
+
+static float *scratch_of(shape s)
+{
+    return output("scratch", gpt_attention_cached_scratch_size(s.tokens, s.past, s.size));
+}
+
+/* A cache of random numbers up to position `past`; every float that no such position uses is NaN. */
+static void fill_cache(float *keys, float *values, shape s)
+{
+    const shape before = {s.batch, s.past, 0, s.capacity, s.heads, s.size};
+    for (size_t i = 0; i < cache_floats(s); i++) keys[i] = values[i] = NAN;
+    float *qkv = work(3 * y_floats(before)), *y = work(y_floats(before));
+    fill_random(qkv, 3 * y_floats(before), -2.0f, 2.0f);
+    expect_status(forward_ref(y, keys, values, scratch_of(before), qkv, before), GPT_OK);
+}
+
+static void one_case(shape s)
+{
+    in_case("batch %zu, tokens %zu, past %zu, capacity %zu, heads %zu, size %zu", s.batch, s.tokens, s.past,
+            s.capacity, s.heads, s.size);
+    const size_t n = y_floats(s), cache = cache_floats(s);
+    const float *qkv = random_input("qkv", 3 * n, -2.0f, 2.0f);
+    float *keys_before = work(cache), *values_before = work(cache);
+    fill_cache(keys_before, values_before, s);
+    float *keys = output_of("keys", keys_before, cache), *values = output_of("values", values_before, cache);
+    float *y = output("y", n), *expected = output("expected", n), *scratch = scratch_of(s);
+    float *keys_expected = output_of("keys expected", keys_before, cache),
+          *values_expected = output_of("values expected", values_before, cache);
+    expect_status(forward_ref(expected, keys_expected, values_expected, scratch, qkv, s), GPT_OK);
+    expect_status(forward(y, keys, values, scratch, qkv, s), GPT_OK);
+    expect_close("y", y, expected, n, tolerance);
+    expect_same("keys", keys, keys_expected, cache);
+    expect_same("values", values, values_expected, cache);
+    float *whole = output("in parts", n), *keys_cut = output_of("keys in parts", keys_before, cache),
+          *values_cut = output_of("values in parts", values_before, cache);
+    float *scratches =
+        output("scratches", PARTS * gpt_attention_cached_scratch_size(s.tokens, s.past, s.size));
+    for (size_t part = 0; part < PARTS; part++)
+        expect_status(gpt_attention_cached_forward(whole, keys_cut, values_cut, scratches, qkv, s.batch,
+                                                   s.tokens, s.past, s.capacity, s.heads, s.size, part,
+                                                   PARTS),
+                      GPT_OK);
+    expect_same("in parts", whole, y, n);
+    expect_same("keys in parts", keys_cut, keys, cache);
+    expect_same("values in parts", values_cut, values, cache);
+    end_case();
+}
+
+/* Below, at and above panels of 12 keys and 8 queries, tiles of 96 keys and blocks of 128 queries. */
+static void agrees(void)
+{
+    static const size_t tokens[6] = {1, 1, 2, 8, 9, 20}, sizes_of_heads[4] = {1, 5, 16, 64};
+    static const size_t pasts[11] = {0, 1, 3, 7, 8, 11, 12, 13, 95, 96, 100};
+    for (size_t p = 0; p < 11; p++)
+        for (size_t t = 0; t < 6; t++) {
+            const size_t k = p + t, end = pasts[p] + tokens[t];
+            one_case(
+                (shape){1 + k % 2, tokens[t], pasts[p], end + k % 3 * 7, 1 + k % 3, sizes_of_heads[k % 4]});
+        }
+    one_case((shape){1, 140, 90, 240, 1, 7});
+    one_case((shape){1, 1, 300, 1024, 12, 64});
+    one_case((shape){1, 1, 5, 6, 1, 100});
+}
+
+/* A text of `TOKENS` in one pass without a cache, and in pieces with one. */
+static void expect_pieces(const size_t *pieces, size_t count)
+{
+    enum { BATCH = 2, TOKENS = 150, HEADS = 2, SIZE = 20, DIM = HEADS * SIZE };
+    const shape all = {BATCH, TOKENS, 0, TOKENS, HEADS, SIZE};
+    const float *qkv = random_input("qkv", 3 * y_floats(all), -2.0f, 2.0f);
+    float *y = work(y_floats(all)), *keys = output("keys", cache_floats(all)),
+          *values = output("values", cache_floats(all));
+    float *scratch = work(gpt_attention_scratch_size(TOKENS, SIZE));
+    expect_status(
+        gpt_attention_forward(y, NULL, NULL, scratch, qkv, BATCH, TOKENS, HEADS, SIZE, 0, 0.0f, 0, 1),
+        GPT_OK);
+    double largest = 0.0;
+    for (size_t i = 0; i < y_floats(all); i++) largest = fmax(largest, fabs((double)y[i]));
+    float *piece = work(3 * y_floats(all)), *y_piece = work(y_floats(all));
+    scratch = work(gpt_attention_cached_scratch_size(TOKENS, TOKENS, SIZE));
+    size_t past = 0;
+    for (size_t p = 0; past < TOKENS; p++) {
+        const size_t wanted = pieces[p % count], n = wanted < TOKENS - past ? wanted : TOKENS - past;
+        in_case("%zu tokens at position %zu", n, past);
+        const shape s = {BATCH, n, past, TOKENS, HEADS, SIZE};
+        for (size_t b = 0; b < BATCH; b++)
+            memcpy(piece + b * n * 3 * DIM, qkv + (b * TOKENS + past) * 3 * DIM, n * 3 * DIM * sizeof(float));
+        expect_status(forward(y_piece, keys, values, scratch, piece, s), GPT_OK);
+        for (size_t b = 0; b < BATCH; b++)
+            for (size_t i = 0; i < n * DIM; i++)
+                expect_within("y", i, (double)y_piece[b * n * DIM + i],
+                              (double)y[(b * TOKENS + past) * DIM + i], 2e-6 * largest);
+        past += n;
+    }
+    end_case();
+}
+
+static void pieces_agree(void)
+{
+    static const size_t one[1] = {1}, some[5] = {5, 1, 97, 13, 2};
+    expect_pieces(one, 1);
+    expect_pieces(some, 5);
+}
+
+/* The cache of a longer text, cut back, is as good as a new one: nothing is read past the last token. */
+static void truncates(void)
+{
+    enum { CAPACITY = 40, HEADS = 2, SIZE = 5 };
+    for (size_t past = 0; past < 26; past++)
+        for (size_t tokens = 1; tokens <= 3; tokens++) {
+            in_case("%zu tokens at position %zu", tokens, past);
+            const shape s = {1, tokens, past, CAPACITY, HEADS, SIZE};
+            const shape rest = {1, CAPACITY - past, past, CAPACITY, HEADS, SIZE};
+            const float *qkv = random_input("qkv", 3 * y_floats(s), -2.0f, 2.0f);
+            float *keys = output("keys", cache_floats(s)), *values = output("values", cache_floats(s));
+            fill_cache(keys, values, s);
+            float *keys_used = output_of("keys of a longer text", keys, cache_floats(s)),
+                  *values_used = output_of("values of a longer text", values, cache_floats(s));
+            float *nan = work(3 * y_floats(rest)), *lost = work(y_floats(rest));
+            for (size_t i = 0; i < 3 * y_floats(rest); i++) nan[i] = i % 2 ? NAN : INFINITY;
+            expect_status(forward(lost, keys_used, values_used, scratch_of(rest), nan, rest), GPT_OK);
+            for (size_t i = 0; i < cache_floats(s); i++) {
+                if (isnan(keys[i])) keys[i] = 0.0f;
+                if (isnan(values[i])) values[i] = 0.0f;
+            }
+            float *y = output("y", y_floats(s)), *again = output("after a longer text", y_floats(s));
+            expect_status(forward(y, keys, values, scratch_of(s), qkv, s), GPT_OK);
+            expect_status(forward(again, keys_used, values_used, scratch_of(s), qkv, s), GPT_OK);
+            for (size_t i = 0; i < y_floats(s); i++)
+                expect(isfinite(again[i]), "expected a number, got %g", (double)again[i]);
+            expect_same("after a longer text", again, y, y_floats(s));
+            end_case();
+        }
+}
+
+/* Two tokens of size 1. The second one's scores are ±1e38: softmax takes the larger alone. */
+static void huge_scores(void)
+{
+    static const float first[3] = {1.0f, -1e19f, 5.0f}, second[3] = {1e19f, 1e19f, 7.0f};
+    const shape s = {1, 1, 0, 2, 1, 1}, next = {1, 1, 1, 2, 1, 1};
+    float *keys = output("keys", cache_floats(s)), *values = output("values", cache_floats(s));
+    float *y = output("y", 1), *scratch = scratch_of(next);
+    expect_status(forward(y, keys, values, scratch, first, s), GPT_OK);
+    expect_within("y", 0, (double)y[0], 5.0, 0.0);
+    expect_status(forward(y, keys, values, scratch, second, next), GPT_OK);
+    expect_within("y", 1, (double)y[0], 7.0, 0.0);
+    end_case();
+}
+
+/* NaN and infinities among the visible tokens give what attention without a cache gives. */
+static void specials_spread(void)
+{
+    static const float values_of[4] = {NAN, INFINITY, -INFINITY, 1e30f};
+    enum { TOKENS = 14, SIZE = 5 };
+    const shape all = {1, TOKENS, 0, TOKENS, 1, SIZE};
+    for (size_t v = 0; v < 4; v++)
+        for (size_t at = 0; at < 3 * TOKENS * SIZE; at += 2) {
+            in_case("qkv[%zu] is %g", at, (double)values_of[v]);
+            float *qkv = work(3 * y_floats(all)), *y = output("y", SIZE),
+                  *expected = output("expected", SIZE);
+            fill_random(qkv, 3 * y_floats(all), -2.0f, 2.0f);
+            qkv[at] = values_of[v];
+            float *keys = output("keys", cache_floats(all)), *copies = output("copies", cache_floats(all));
+            float *values = output("values", cache_floats(all)),
+                  *scratch = work(gpt_attention_cached_scratch_size(1, TOKENS, SIZE));
+            for (size_t t = 0; t < TOKENS; t++) {
+                const shape s = {1, 1, t, TOKENS, 1, SIZE};
+                const float *qkv_t = qkv + t * 3 * SIZE;
+                expect_status(forward(y, keys, values, scratch, qkv_t, s), GPT_OK);
+                expect_status(forward_ref(expected, copies, values, scratch, qkv_t, s), GPT_OK);
+                expect_close("y", y, expected, SIZE, tolerance);
+            }
+            end_case();
+        }
+}
+
+static void empty_dimensions(void)
+{
+    const float *x = random_input("x", 6, -1.0f, 1.0f);
+    float *y = output("y", 6), *keys = output("keys", 24), *values = output("values", 24),
+          *scratch = output("scratch", 1);
+    static const shape empty[3] = {{0, 2, 0, 2, 1, 1}, {1, 0, 2, 2, 1, 1}, {1, 2, 0, 2, 0, 1}};
+    for (size_t k = 0; k < 3; k++) expect_refused(forward(y, keys, values, scratch, x, empty[k]), GPT_OK);
+    end_case();
+}
+
+static void refuses(void)
+{
+    static const shape ok = {1, 2, 1, 3, 1, 1};
+    const float *x = random_input("x", 6, -1.0f, 1.0f);
+    float *y = output("y", 6), *k = output("keys", 12), *v = output("values", 12), *s = output("scratch", 6);
+    for (int ref = 0; ref <= 1; ref++) {
+        int (*const call)(float *, float *, float *, float *, const float *, shape) =
+            ref ? forward_ref : forward;
+        in_case(ref ? "reference" : "kernel");
+        expect_refused(call(NULL, k, v, s, x, ok), GPT_ERR_NULL);
+        expect_refused(call(y, NULL, v, s, x, ok), GPT_ERR_NULL);
+        expect_refused(call(y, k, NULL, s, x, ok), GPT_ERR_NULL);
+        expect_refused(call(y, k, v, NULL, x, ok), GPT_ERR_NULL);
+        expect_refused(call(y, k, v, s, NULL, ok), GPT_ERR_NULL);
+        expect_refused(call(y, k, v, s, x, (shape){HUGE_SIZE, 2, 1, 3, 1, 1}), GPT_ERR_SIZE);
+        expect_refused(call(y, k, v, s, x, (shape){1, HUGE_SIZE, 1, 3, 1, 1}), GPT_ERR_SIZE);
+        expect_refused(call(y, k, v, s, x, (shape){1, 2, SIZE_MAX - 1, 3, 1, 1}), GPT_ERR_SIZE);
+        expect_refused(call(y, k, v, s, x, (shape){1, 2, 1, SIZE_MAX, 1, 1}), GPT_ERR_SIZE);
+        expect_refused(call(y, k, v, s, x, (shape){1, 2, 1, 3, HUGE_SIZE, 1}), GPT_ERR_SIZE);
+        expect_refused(call(y, k, v, s, x, (shape){1, 2, 1, 3, 1, HUGE_SIZE}), GPT_ERR_SIZE);
+        expect_refused(call(y, k, v, s, x, (shape){1, 2, 1, 3, 1, 0}), GPT_ERR_SIZE);
+        expect_refused(call(y, k, v, s, x, (shape){1, 2, 2, 3, 1, 1}), GPT_ERR_SIZE);
+        expect_refused(call(y, k, v, s, x, (shape){1, 4, 0, 3, 1, 1}), GPT_ERR_SIZE);
+    }
+    in_case("part 2 of 2");
+    expect_refused(gpt_attention_cached_forward(y, k, v, s, x, 1, 2, 1, 3, 1, 1, 2, 2), GPT_ERR_VALUE);
+    end_case();
+}
+
+void test_attention_cached(void)
+{
+    promise(
+        "cached attention is within 3e-6 of float64 at odd sizes and positions, keeps the cache to the bit, "
+        "and gives the same bits in parts",
+        agrees);
+    promise("cached attention token by token and in pieces is attention in one pass, to 2e-6", pieces_agree);
+    promise("cached attention of a truncated cache does not depend on what was cut off, not even on NaN",
+            truncates);
+    promise("cached attention does not overflow with huge scores", huge_scores);
+    promise("cached attention spreads NaN and infinities as its reference", specials_spread);
+    promise("cached attention of empty dimensions writes nothing", empty_dimensions);
+    promise(
+        "cached attention refuses NULL, impossible sizes and more tokens than its capacity, and leaves its "
+        "outputs as they were",
+        refuses);
+}
