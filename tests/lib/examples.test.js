@@ -62,6 +62,7 @@ function setting(gpt, file) {
     fixed,
     exponential,
     readFileSync: () => saved,
+    fetch: async () => new Response(new Uint8Array(saved)),
     writeFileSync: () => {},
     console: { log: () => {} },
   }

@@ -19,6 +19,7 @@ import { Softmax } from './layers/softmax.js'
 import { TransformerBlock } from './layers/transformerblock.js'
 import { AdamW } from './optim/adamw.js'
 import { SGD } from './optim/sgd.js'
+import { RUNTIME } from './runtime/runtime.js'
 
 /** The classes that an instance offers, such as `gpt.Linear`. */
 const CLASSES = {
@@ -71,6 +72,7 @@ function bind(runtime, name, Class) {
   }
   Object.setPrototypeOf(Bound, Class)
   Bound.prototype = Object.create(Class.prototype, { constructor: { value: Bound } })
+  Object.defineProperty(Bound, RUNTIME, { value: runtime }) // for static methods
   // So that a layer that another layer has made is an instance, too.
   Object.defineProperty(Bound, Symbol.hasInstance, {
     /** @this {Function} @param {unknown} value */

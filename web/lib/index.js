@@ -46,6 +46,8 @@
 /** @typedef {import('./layers/attention.js').AttentionConfig} AttentionConfig */
 /** @typedef {import('./layers/transformerblock.js').TransformerBlockConfig} TransformerBlockConfig */
 /** @typedef {import('./layers/gptmodel.js').GPTModelConfig} GPTModelConfig */
+/** @typedef {import('./checkpoint/gpt2.js').LoadModelOptions} LoadModelOptions */
+/** @typedef {import('./checkpoint/source.js').FileSource} FileSource */
 /** @typedef {import('./optim/sgd.js').SGDOptions} SGDOptions */
 /** @typedef {import('./optim/adamw.js').AdamWOptions} AdamWOptions */
 

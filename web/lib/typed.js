@@ -68,6 +68,17 @@ export function checkTyped(where, name, value) {
   return view(where, name, value, Constructor, bufferOf(value), byteOffsetOf(value), lengthOf(value))
 }
 
+/** @param {unknown} value @returns {boolean} whether it is a Uint8Array or an ArrayBuffer, of any realm */
+export function isBytes(value) {
+  if (nameOf(value) === 'Uint8Array') return true
+  try {
+    byteLengthOf(value)
+    return true
+  } catch {
+    return false
+  }
+}
+
 /**
  * @param {string} where
  * @param {string} name

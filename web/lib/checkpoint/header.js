@@ -28,20 +28,21 @@ const WHITE_SPACE = [0x20, 0x09, 0x0a, 0x0d]
  * the format is.
  *
  * @param {string} where
+ * @param {string} what the argument that is the file, for errors
  * @param {Uint8Array} bytes JSON in UTF-8
  * @returns {{ tensors: Info[], dataBytes: number }} the tensors in the order of their data, and the length of
  *   the data
  * @throws {GptLayersError} VALUE, UNSUPPORTED
  */
-export function readHeader(where, bytes) {
+export function readHeader(where, what, bytes) {
   /** @type {Info[]} */
   const tensors = []
-  const reader = new Reader(where, bytes)
+  const reader = new Reader(where, what, bytes)
   reader.object((name) => {
     const fields = reader.isAtObject() ? readFields(reader) : reader.value()
-    if (name !== '__metadata__') tensors.push(checkInfo(where, name, fields))
+    if (name !== '__metadata__') tensors.push(checkInfo(where, what, name, fields))
     else if (!(fields instanceof Map) || [...fields.values()].some((value) => typeof value !== 'string')) {
-      throw notSafetensors(where, '__metadata__ that is not an object of strings')
+      throw notSafetensors(where, what, '__metadata__ that is not an object of strings')
     }
   })
   reader.end()
@@ -49,7 +50,11 @@ export function readHeader(where, bytes) {
   let dataBytes = 0
   for (const { name, begin, end } of tensors) {
     if (begin !== dataBytes) {
-      throw notSafetensors(where, `${describe(name)} at byte ${begin} of the data instead of ${dataBytes}`)
+      throw notSafetensors(
+        where,
+        what,
+        `${describe(name)} at byte ${begin} of the data instead of ${dataBytes}`,
+      )
     }
     dataBytes = end
   }
@@ -65,24 +70,26 @@ function readFields(reader) {
 
 /**
  * @param {string} where
+ * @param {string} what the argument that is the file
  * @param {string} problem
  * @param {unknown} [cause]
  */
-export const notSafetensors = (where, problem, cause) =>
-  new GptLayersError('VALUE', `${where}: bytes should be a safetensors file, got ${problem}`, { cause })
+export const notSafetensors = (where, what, problem, cause) =>
+  new GptLayersError('VALUE', `${where}: ${what} should be a safetensors file, got ${problem}`, { cause })
 
 /**
  * @param {string} where
+ * @param {string} what
  * @param {string} name
  * @param {unknown} info
  * @returns {Info}
  */
-function checkInfo(where, name, info) {
+function checkInfo(where, what, name, info) {
   const [dtype, shape, offsets] = ['dtype', 'shape', 'data_offsets'].map((field) =>
     info instanceof Map ? info.get(field) : undefined,
   )
   const tensor = describe(name)
-  if (typeof dtype !== 'string') throw notSafetensors(where, `${tensor} with dtype ${describe(dtype)}`)
+  if (typeof dtype !== 'string') throw notSafetensors(where, what, `${tensor} with dtype ${describe(dtype)}`)
   if (!Object.hasOwn(DTYPES, dtype)) {
     const known = Object.keys(DTYPES).join(', ')
     throw new GptLayersError(
@@ -90,15 +97,15 @@ function checkInfo(where, name, info) {
       `${where}: ${tensor} should have a dtype among ${known}, got ${describe(dtype)}`,
     )
   }
-  if (!areCounts(shape)) throw notSafetensors(where, `${tensor} of shape ${describe(shape)}`)
+  if (!areCounts(shape)) throw notSafetensors(where, what, `${tensor} of shape ${describe(shape)}`)
   if (!areCounts(offsets) || offsets.length !== 2) {
-    throw notSafetensors(where, `${tensor} at offsets ${describe(offsets)}`)
+    throw notSafetensors(where, what, `${tensor} at offsets ${describe(offsets)}`)
   }
   const [begin, end] = offsets
   const size = bytesOf(dtype, shape)
   if (end - begin !== size) {
     const problem = `${dtype} of shape [${shape.join(', ')}], in ${end - begin} bytes instead of ${size}`
-    throw notSafetensors(where, `${tensor}, ${problem}`)
+    throw notSafetensors(where, what, `${tensor}, ${problem}`)
   }
   return { name, dtype, shape, begin, end }
 }
@@ -114,14 +121,16 @@ const areCounts = (value) =>
  */
 class Reader {
   /** @type {string} */ #where
+  /** @type {string} */ #what
   /** @type {Uint8Array} */ #bytes
   #at = 0
 
-  /** @param {string} where @param {Uint8Array} bytes */
-  constructor(where, bytes) {
+  /** @param {string} where @param {string} what @param {Uint8Array} bytes */
+  constructor(where, what, bytes) {
     this.#where = where
+    this.#what = what
     this.#bytes = bytes
-    if (this.#char() !== '{') throw notSafetensors(where, 'a header that does not begin with {')
+    if (this.#char() !== '{') throw notSafetensors(where, what, 'a header that does not begin with {')
   }
 
   /** Whether an object comes next. */
@@ -134,7 +143,8 @@ class Reader {
     const names = new Set()
     this.#list('{', '}', () => {
       const name = this.#string()
-      if (names.has(name)) throw notSafetensors(this.#where, `a header with ${describe(name)} twice`)
+      if (names.has(name))
+        throw notSafetensors(this.#where, this.#what, `a header with ${describe(name)} twice`)
       names.add(name)
       this.#take(':')
       readValue(name)
@@ -148,7 +158,7 @@ class Reader {
     const values = []
     this.#list('[', ']', () => {
       if (values.length === MAX_AXES) {
-        throw notSafetensors(this.#where, `a header with a list of more than ${MAX_AXES} values`)
+        throw notSafetensors(this.#where, this.#what, `a header with a list of more than ${MAX_AXES} values`)
       }
       values.push(this.#scalar())
     })
@@ -180,7 +190,7 @@ class Reader {
     const first = this.#next()
     if (first === '"') return this.#string()
     if (first === '{' || first === '[') {
-      throw notSafetensors(this.#where, 'a header that is nested deeper than the format')
+      throw notSafetensors(this.#where, this.#what, 'a header that is nested deeper than the format')
     }
     const begin = this.#at
     while (this.#at - begin < MAX_TOKEN && /[-+.\w]/.test(this.#char())) this.#at++
@@ -232,6 +242,6 @@ class Reader {
 
   /** @param {unknown} [cause] */
   #notJSON(cause) {
-    return notSafetensors(this.#where, 'a header that is not JSON in UTF-8', cause)
+    return notSafetensors(this.#where, this.#what, 'a header that is not JSON in UTF-8', cause)
   }
 }

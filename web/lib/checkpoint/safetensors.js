@@ -32,7 +32,10 @@ import { notSafetensors, readHeader } from './header.js'
 import { encodeUtf8 } from './utf8.js'
 
 /** The bytes of the header's length. */
-const LENGTH_BYTES = 8
+export const LENGTH_BYTES = 8
+
+/** The first bytes of a file, from which `headerEnd` tells what it is. */
+export const PREFIX_BYTES = 24
 
 /** The longest header that is read, in bytes: the limit of the format's own library. */
 const MAX_HEADER = 100_000_000
@@ -92,20 +95,11 @@ export function encodeSafetensors(where, dict) {
  */
 export function decodeSafetensors(where, file) {
   const bytes = checkBytes(where, 'bytes', file)
-  if (bytes.length < LENGTH_BYTES) throw notSafetensors(where, `${bytes.length} bytes`)
-  const headerBytes = new DataView(copyOf(where, bytes, 0, LENGTH_BYTES)).getBigUint64(0, true)
-  if (headerBytes > MAX_HEADER) {
-    const text = printable(bytes)
-    if (text.length >= LENGTH_BYTES) throw notSafetensors(where, `one that starts with ${describe(text)}`)
-    throw notSafetensors(where, `a header of ${headerBytes} bytes, more than ${MAX_HEADER}`)
-  }
-  const start = LENGTH_BYTES + Number(headerBytes)
-  if (start > bytes.length) {
-    throw notSafetensors(where, `${bytes.length} bytes, with a header that ends at ${start}`)
-  }
-  const { tensors, dataBytes } = readHeader(where, bytes.subarray(LENGTH_BYTES, start))
+  const start = headerEnd(where, 'bytes', bytes.subarray(0, PREFIX_BYTES))
+  if (start > bytes.length) throw truncatedHeader(where, 'bytes', bytes.length, start)
+  const { tensors, dataBytes } = readHeader(where, 'bytes', bytes.subarray(LENGTH_BYTES, start))
   if (start + dataBytes !== bytes.length) {
-    throw notSafetensors(where, `${bytes.length} bytes instead of ${start + dataBytes}`)
+    throw notSafetensors(where, 'bytes', `${bytes.length} bytes instead of ${start + dataBytes}`)
   }
   return Object.fromEntries(
     tensors.map(({ name, dtype, shape, begin, end }) => {
@@ -119,6 +113,26 @@ export function decodeSafetensors(where, file) {
     }),
   )
 }
+
+/**
+ * @param {string} where
+ * @param {string} what the argument that is the file
+ * @param {Uint8Array} prefix its first PREFIX_BYTES bytes, or all where it has less
+ * @returns {number} where the header ends
+ * @throws {GptLayersError} VALUE
+ */
+export function headerEnd(where, what, prefix) {
+  if (prefix.length < LENGTH_BYTES) throw notSafetensors(where, what, `${prefix.length} bytes`)
+  const headerBytes = new DataView(copyOf(where, prefix, 0, LENGTH_BYTES)).getBigUint64(0, true)
+  if (headerBytes <= MAX_HEADER) return LENGTH_BYTES + Number(headerBytes)
+  const text = printable(prefix)
+  if (text.length >= LENGTH_BYTES) throw notSafetensors(where, what, `one that starts with ${describe(text)}`)
+  throw notSafetensors(where, what, `a header of ${headerBytes} bytes, more than ${MAX_HEADER}`)
+}
+
+/** @param {string} where @param {string} what @param {number} bytes there are @param {number} end */
+export const truncatedHeader = (where, what, bytes, end) =>
+  notSafetensors(where, what, `${bytes} bytes, with a header that ends at ${end}`)
 
 /**
  * @param {string} where
@@ -152,7 +166,7 @@ function copyOf(where, bytes, begin, end) {
 }
 
 /** @param {string} where @param {number} bytes @returns {ArrayBuffer} @throws {GptLayersError} MEMORY */
-function newBuffer(where, bytes) {
+export function newBuffer(where, bytes) {
   try {
     return new ArrayBuffer(bytes)
   } catch (cause) {
@@ -160,9 +174,8 @@ function newBuffer(where, bytes) {
   }
 }
 
-/** @param {Uint8Array} bytes @returns {string} the text that they start with, such as a page of HTML */
-function printable(bytes) {
-  const start = [...bytes.subarray(0, 24)]
-  const end = start.findIndex((byte) => byte < 0x20 || byte > 0x7e)
-  return String.fromCharCode(...start.slice(0, end < 0 ? start.length : end))
+/** @param {Uint8Array} prefix @returns {string} the text that it starts with, such as a page of HTML */
+function printable(prefix) {
+  const end = prefix.findIndex((byte) => byte < 0x20 || byte > 0x7e)
+  return String.fromCharCode(...prefix.subarray(0, end < 0 ? prefix.length : end))
 }

@@ -37,32 +37,62 @@ export function firstNames(named) {
  *   differ; DISPOSED; whatever `prepare` throws
  */
 export function copyInto(module, where, what, names, prepare) {
+  /** @type {Map<Tensor, () => Float32Array>} */
+  const copies = new Map()
+  for (const { name, target, given, transposed, tied } of assignments(module, where, what, names)) {
+    checkTensor(target.runtime, where, `own ${name}`, target)
+    const read = prepare(given, shapeInFile(target.shape, transposed))
+    const values = transposed ? () => transpose(read(), target.shape) : read
+    const others = copies.get(target)
+    if (others && !sameValues(values(), others())) throw notTied(where, name, tied)
+    copies.set(target, values)
+  }
+  for (const [target, values] of copies) target.data.set(values())
+}
+
+/**
+ * A tensor of a layer, and where a checkpoint has its values.
+ *
+ * @typedef {object} Assignment
+ * @property {string} name of the tensor in the layer's state dict
+ * @property {Tensor} target
+ * @property {string} given the name in the checkpoint
+ * @property {boolean} transposed whether the checkpoint has the matrix transposed
+ * @property {string | null} tied the first name of the same tensor, where this is another one
+ */
+
+/**
+ * @param {Module} module
+ * @param {string} where
+ * @param {string} what the argument's name, for errors
+ * @param {readonly string[]} names the checkpoint's, ours or foreign
+ * @returns {Assignment[]} for each tensor of the layer at least one
+ * @throws {GptLayersError} VALUE for a name that is missing, unknown or there twice
+ */
+export function assignments(module, where, what, names) {
   const { substitutes } = /** @type {typeof Module} */ (module.constructor)
   const own = module.stateDict()
   const found = match(module, where, what, names, own)
-  /** @type {Map<Tensor, { name: string, values: () => Float32Array }>} */
-  const copies = new Map()
-  for (const [name, target] of Object.entries(own)) {
+  /** @type {Map<Tensor, string>} */
+  const first = new Map()
+  return Object.entries(own).flatMap(([name, target]) => {
     const source = found.get(name) ?? found.get(substitutes[name])
-    const tied = copies.get(target)
-    if (!source && tied) continue
-    if (!source) {
-      throw new GptLayersError('VALUE', `${where}: ${what} should have ${name}, got ${listed(names, 'none')}`)
+    const tied = first.get(target) ?? null
+    if (source) {
+      if (tied === null) first.set(target, name)
+      return [{ name, target, tied, ...source }]
     }
-    checkTensor(target.runtime, where, `own ${name}`, target)
-    const { given, transposed } = source
-    const read = prepare(given, transposed ? [...target.shape].reverse() : target.shape)
-    const values = transposed ? () => transpose(read(), target.shape) : read
-    if (tied && !sameValues(values(), tied.values())) {
-      throw new GptLayersError(
-        'VALUE',
-        `${where}: ${name} should be ${tied.name}, with which it is tied, got other values`,
-      )
-    }
-    copies.set(target, { name, values })
-  }
-  for (const [target, { values }] of copies) target.data.set(values())
+    if (tied !== null) return []
+    throw new GptLayersError('VALUE', `${where}: ${what} should have ${name}, got ${listed(names, 'none')}`)
+  })
 }
+
+/** @param {readonly number[]} shape @param {boolean} transposed */
+export const shapeInFile = (shape, transposed) => (transposed ? [...shape].reverse() : shape)
+
+/** @param {string} where @param {string} name @param {string | null} tied the other name of the tensor */
+export const notTied = (where, name, tied) =>
+  new GptLayersError('VALUE', `${where}: ${name} should be ${tied}, with which it is tied, got other values`)
 
 /**
  * @param {Module} module
@@ -120,7 +150,7 @@ function resolve(module, given) {
  * @param {string} none the text for no names
  * @returns {string} at most 12 of them, for an error message
  */
-function listed(names, none) {
+export function listed(names, none) {
   const more = names.length > 12 ? ` and ${names.length - 12} more` : ''
   return names.slice(0, 12).join(', ') + more || none
 }

@@ -36,17 +36,19 @@ export class Affine extends Module {
    * @param {Runtime} runtime
    * @param {Layout} layout
    * @param {AffineOptions} options
+   * @param {(parameters: { weight: Tensor, bias: Tensor | null }) => void} initialize
    */
-  constructor(runtime, layout, options) {
+  constructor(runtime, layout, options, initialize) {
     super(runtime)
     const { name, outputs, weightShape } = layout
     const { bias } = checkOptions(name, options, { bias: true })
     checkBoolean(name, 'bias', bias)
     this.#layout = layout
     const parameters = runtime.scope(() => ({
-      weight: Tensor.empty(runtime, name, weightShape),
-      bias: bias ? Tensor.empty(runtime, name, [outputs]) : null,
+      weight: Tensor.parameter(runtime, name, weightShape),
+      bias: bias ? Tensor.parameter(runtime, name, [outputs]) : null,
     }))
+    if (!runtime.meta) initialize(parameters)
     /** @type {Tensor} */
     this.weight = parameters.weight
     /** [the features that come out], or null without a bias @type {Tensor | null} */

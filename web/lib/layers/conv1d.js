@@ -38,14 +38,15 @@ export class Conv1D extends Affine {
         backward: 'gpt_conv1d_backward',
       },
       options,
+      ({ weight, bias }) => {
+        runtime.generator.normal(weight, DEVIATION)
+        bias?.data.fill(0)
+      },
     )
     /** @readonly */
     this.nf = nf
     /** @readonly */
     this.nx = nx
     this.fix('nf', 'nx')
-    const { weight, bias } = Affine.parametersOf(this, 'Conv1D')
-    runtime.generator.normal(weight, DEVIATION)
-    bias?.data.fill(0)
   }
 }

@@ -34,8 +34,8 @@ export class Embedding extends Module {
     /** @readonly */
     this.embeddingDim = embeddingDim
     this.fix('numEmbeddings', 'embeddingDim')
-    const weight = Tensor.empty(runtime, 'Embedding', [numEmbeddings, embeddingDim])
-    runtime.generator.normal(weight)
+    const weight = Tensor.parameter(runtime, 'Embedding', [numEmbeddings, embeddingDim])
+    if (!runtime.meta) runtime.generator.normal(weight)
     /** [numEmbeddings, embeddingDim], drawn from N(0, 1) as PyTorch does @type {Tensor} */
     this.weight = weight
   }

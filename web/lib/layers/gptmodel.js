@@ -1,3 +1,5 @@
+/** @import { LoadModelOptions } from '../checkpoint/gpt2.js' */
+/** @import { FileSource } from '../checkpoint/source.js' */
 /** @import { Indices } from '../tensor/indices.js' */
 /** @import { Runtime } from '../runtime/runtime.js' */
 /** @import { Tensor } from '../tensor/tensor.js' */
@@ -5,7 +7,9 @@
 /** @import { TransformerBlockConfig } from './transformerblock.js' */
 
 import { checkBoolean, checkConfig, checkNumber, checkSize, copyArray } from '../check.js'
+import { loadModel } from '../checkpoint/gpt2.js'
 import { GptLayersError } from '../errors.js'
+import { runtimeOf } from '../runtime/runtime.js'
 import { checkTensorOf } from '../tensor/check.js'
 import { checkIndices } from '../tensor/indices.js'
 import { Dropout } from './dropout.js'
@@ -111,7 +115,8 @@ export class GPTModel extends Module {
       tokEmb.weight = outHead.weight
       // With positions from N(0, 1) the tokens, of the head's small deviation, would hardly count: a small
       // model's loss is 2.5 after 600 steps, instead of 0.1.
-      for (const { weight } of [tokEmb, posEmb]) runtime.generator.normal(weight, DEVIATION)
+      const redrawn = runtime.meta ? [] : [tokEmb, posEmb]
+      for (const { weight } of redrawn) runtime.generator.normal(weight, DEVIATION)
     }
   }
 
@@ -177,6 +182,39 @@ export class GPTModel extends Module {
       tokEmb.backward(dembedded)
     })
     return null
+  }
+
+  /**
+   * Loads a GPT-2 from a safetensors file, such as `model.safetensors` of Hugging Face's `gpt2`, or one that
+   * `saveSafetensors` has written. The sizes come from the shapes in the file. The file is read once, in
+   * pieces of 4 MB, and no weight exists twice. The model is in evaluation mode.
+   *
+   * A subclass loads itself: its constructor gets the configuration, and the file must have its parameters,
+   * too. They have no values before the file is read.
+   *
+   * @template {typeof GPTModel} T
+   * @this {T}
+   * @param {FileSource} source a Blob or File, a Response, a ReadableStream, a FileHandle of Node, or bytes. A
+   *   stream is read to its end, or canceled where loading fails. A FileHandle is read from byte 0 and stays
+   *   open
+   * @param {LoadModelOptions} [options]
+   * @returns {Promise<InstanceType<T>>}
+   * @throws {GptLayersError} as a rejection, after which nothing is left behind: VALUE for a file that is
+   *   truncated, damaged or of another model, and for a config that contradicts it; SHAPE, TYPE, MEMORY,
+   *   DISPOSED; UNSUPPORTED for other types than floats and exact integers; NETWORK for a response that
+   *   failed. `signal.reason` where the signal aborts
+   * @example
+   * const model = await gpt.GPTModel.fromSafetensors(await fetch('model.safetensors'), {
+   *   config: { nHeads: 2 }, // not needed for GPT-2's own files
+   *   onProgress: ({ loaded, total }) => console.log(`${Math.round((100 * loaded) / total)} %`),
+   * })
+   * model.forward(tokens).shape // [2, 3, 5]
+   */
+  static async fromSafetensors(source, options = {}) {
+    const where = 'GPTModel.fromSafetensors'
+    const Model = /** @type {new (config: GPTModelConfig) => GPTModel} */ (/** @type {unknown} */ (this))
+    const model = await loadModel(runtimeOf(where, this), where, Model, source, options)
+    return /** @type {InstanceType<T>} */ (model)
   }
 
   /** @param {string} where */

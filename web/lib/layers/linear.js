@@ -32,13 +32,12 @@ export class Linear extends Affine {
         backward: 'gpt_linear_backward',
       },
       options,
+      ({ weight, bias }) => runtime.generator.linear(weight, bias, inFeatures, outFeatures),
     )
     /** @readonly */
     this.inFeatures = inFeatures
     /** @readonly */
     this.outFeatures = outFeatures
     this.fix('inFeatures', 'outFeatures')
-    const { weight, bias } = Affine.parametersOf(this, 'Linear')
-    runtime.generator.linear(weight, bias, inFeatures, outFeatures)
   }
 }

@@ -21,6 +21,9 @@ import { reachable } from './scope.js'
  * @typedef {{ readonly byteOffset: number }} Pointer
  */
 
+/** The property under which the classes of an instance have its runtime. */
+export const RUNTIME = Symbol('runtime')
+
 /** Stands for a kernel's scratch memory among the arguments of `Runtime.run`, which provides and frees it. */
 export const SCRATCH = Symbol('scratch')
 
@@ -46,6 +49,8 @@ const abandoned = new FinalizationRegistry((pool) => pool.dispose())
 export class Runtime {
   /** @type {Pool | null} */ #pool = null
   /** Why there is no pool. @type {string | null} */ #reason = null
+  /** Whether new parameters are meta tensors: shapes without memory; see Tensor.parameter. */
+  meta = false
 
   /**
    * @param {Exports} exports
@@ -173,6 +178,23 @@ export class Runtime {
   }
 
   /**
+   * Runs `fn`, in which the parameters of new layers are meta tensors.
+   *
+   * @template T
+   * @param {() => T} fn
+   * @returns {T}
+   */
+  withMeta(fn) {
+    const before = this.meta
+    this.meta = true
+    try {
+      return fn()
+    } finally {
+      this.meta = before
+    }
+  }
+
+  /**
    * Builds an object that has several tensors. If one of them fails, frees the others and restores the
    * generator.
    *
@@ -199,4 +221,16 @@ function toNumber(arg) {
   if (typeof arg === 'number') return arg
   if (arg === null || arg === SCRATCH) return 0
   return typeof arg === 'object' ? arg.byteOffset : Number(arg)
+}
+
+/**
+ * @param {string} where
+ * @param {unknown} Class the `this` of a static method
+ * @returns {Runtime} of the instance whose class it is, or extends
+ * @throws {GptLayersError} TYPE
+ */
+export function runtimeOf(where, Class) {
+  const runtime = typeof Class === 'function' ? Reflect.get(Class, RUNTIME) : undefined
+  if (runtime instanceof Runtime) return runtime
+  throw new GptLayersError('TYPE', `${where}: this should be the class; call it as gpt.${where}(...)`)
 }

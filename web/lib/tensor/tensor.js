@@ -43,13 +43,14 @@ export class Tensor {
   /** Private, so that deepEqual and other walks over a tensor do not enter it. @type {Runtime} */ #runtime
   /** @type {Storage | null} */ #storage
   /** @type {Tensor | null} */ #grad = null
+  /** Whether this is a parameter that waits for its memory. */ #isMeta
 
   /**
    * @internal
    * @param {symbol} key
    * @param {Runtime} runtime
    * @param {readonly number[]} shape frozen here: not an array that the user gave
-   * @param {Storage} storage
+   * @param {Storage | null} storage null for a meta tensor
    */
   constructor(key, runtime, shape, storage) {
     if (key !== KEY) {
@@ -62,6 +63,7 @@ export class Tensor {
     /** The number of elements. @readonly @type {number} */
     this.size = sizeOf(this.shape)
     this.#storage = storage
+    this.#isMeta = storage === null
     Object.freeze(this) // private fields stay writable
     runtime.memory.track(this)
   }
@@ -95,6 +97,41 @@ export class Tensor {
   static empty(runtime, where, shape) {
     checkElements(where, shape)
     return new Tensor(KEY, runtime, shape, runtime.memory.store(where, sizeOf(shape) * 4))
+  }
+
+  /**
+   * A new parameter of a layer, whose elements are undefined until they are written. Where `runtime.meta` is
+   * set it is a meta tensor, as PyTorch's: it has a shape and no memory, and counts as disposed, until
+   * `materialize`.
+   *
+   * @internal
+   * @param {Runtime} runtime
+   * @param {string} where
+   * @param {readonly number[]} shape
+   * @returns {Tensor}
+   * @throws {GptLayersError} MEMORY, DISPOSED
+   */
+  static parameter(runtime, where, shape) {
+    if (!runtime.meta) return Tensor.empty(runtime, where, shape)
+    checkElements(where, shape)
+    return new Tensor(KEY, runtime, shape, null)
+  }
+
+  /** Whether this is a parameter that waits for its memory. @internal */
+  get isMeta() {
+    return this.#isMeta
+  }
+
+  /**
+   * Gives a meta tensor its memory. The elements are undefined until they are written.
+   *
+   * @internal
+   * @param {string} where
+   * @throws {GptLayersError} MEMORY, DISPOSED
+   */
+  materialize(where) {
+    this.#storage = this.#runtime.memory.store(where, 4 * this.size)
+    this.#isMeta = false
   }
 
   /**
@@ -562,6 +599,7 @@ export class Tensor {
       tensor.#grad = null
       if (tensor.#storage !== null) tensor.#runtime.memory.drop(tensor.#storage)
       tensor.#storage = null
+      tensor.#isMeta = false
       tensor = grad
     }
   }
@@ -630,11 +668,13 @@ export class Tensor {
       )
     }
     if (this.disposed) {
-      throw new GptLayersError(
-        'DISPOSED',
-        `${where}: ${name} should be a live Tensor, got one that was disposed`,
-      )
+      throw new GptLayersError('DISPOSED', `${where}: ${name} should be a live Tensor, got ${this.#fate()}`)
     }
+  }
+
+  /** @returns {string} why there is no memory */
+  #fate() {
+    return this.#isMeta ? 'one that has no values before the file is read' : 'one that was disposed'
   }
 
   /**
@@ -657,7 +697,7 @@ export class Tensor {
   static #live(value, where) {
     const tensor = Tensor.#own(value, where)
     if (tensor.#storage === null || tensor.#runtime.memory.disposed) {
-      throw new GptLayersError('DISPOSED', `${where}: the tensor should be live, got one that was disposed`)
+      throw new GptLayersError('DISPOSED', `${where}: the tensor should be live, got ${tensor.#fate()}`)
     }
     return tensor.#storage
   }

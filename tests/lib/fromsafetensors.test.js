@@ -1,0 +1,357 @@
+// GPTModel.fromSafetensors: which files it reads, from where, and that a failure leaves nothing behind.
+
+/** @import { ErrorCode, FileSource, GPTModel } from 'gpt-layers' */
+
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { open } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { runInNewContext } from 'node:vm'
+import { GptLayersError } from 'gpt-layers'
+import { entryOf, fileOf, gpt2Entries } from './gpt2file.js'
+import { loadForTest, shake, untyped, usedMemory } from './support.js'
+
+const gpt = await loadForTest()
+const folder = mkdtempSync(join(tmpdir(), 'gpt-layers-'))
+after(() => rmSync(folder, { recursive: true }))
+
+const CONFIG = { vocabSize: 19, contextLength: 7, embDim: 64, nHeads: 1, nLayers: 2, tieWeights: true }
+const IDS = [
+  [3, 18, 0, 7],
+  [1, 1, 4, 5],
+]
+
+/** @param {object} [config] */
+const newModel = (config) => shake(gpt, new gpt.GPTModel({ ...CONFIG, ...config })).eval()
+
+const model = newModel()
+const expected = String(model.forward(IDS))
+const file = fileOf(gpt2Entries(model))
+
+/** @param {GPTModel} loaded @param {GPTModel} [original] */
+function assertEqual(loaded, original = model) {
+  assert.deepEqual(Object.keys(loaded.stateDict()), Object.keys(original.stateDict()))
+  for (const [name, tensor] of Object.entries(original.stateDict())) {
+    assert.deepEqual(loaded.stateDict()[name].data, tensor.data, name)
+  }
+}
+
+/** @param {Uint8Array} bytes @param {readonly number[]} sizes of the chunks, repeated */
+function streamOf(bytes, sizes, { onCancel = (/** @type {unknown} */ _reason) => {} } = {}) {
+  let [begin, i] = [0, 0]
+  return new ReadableStream({
+    pull(controller) {
+      const size = sizes[i++ % sizes.length]
+      controller.enqueue(bytes.slice(begin, begin + size))
+      begin += size
+      if (begin >= bytes.length) controller.close()
+    },
+    cancel: onCancel,
+  })
+}
+
+/**
+ * Loading fails, and the memory in use is as before.
+ *
+ * @param {unknown} source
+ * @param {ErrorCode} code
+ * @param {RegExp} message
+ * @param {object} [options]
+ */
+async function assertRefusesToLoad(source, code, message, options) {
+  const used = usedMemory(model)
+  await assert.rejects(gpt.GPTModel.fromSafetensors(untyped(source), options), (error) => {
+    assert.ok(error instanceof GptLayersError, String(error))
+    assert.equal(error.code, code, error.message)
+    assert.match(error.message, message)
+    return true
+  })
+  assert.equal(usedMemory(model), used)
+}
+
+test('a GPT-2 loads from Hugging Face’s layout and names, with and without their prefix', async () => {
+  for (const prefix of ['', 'transformer.']) {
+    const loaded = await gpt.GPTModel.fromSafetensors(fileOf(gpt2Entries(model, { prefix })))
+    assert.ok(loaded instanceof gpt.GPTModel)
+    assertEqual(loaded)
+    assert.equal(loaded.tokEmb.weight, loaded.outHead.weight)
+    assert.equal(String(loaded.forward(IDS)), expected)
+    assert.equal(loaded.training, false)
+    loaded.dispose()
+  }
+})
+
+test('a file of our own loads, with a head of its own and without attn’s bias, too', async () => {
+  for (const config of [{}, { tieWeights: false, qkvBias: false, hiddenDim: 36 }]) {
+    const original = newModel(config)
+    const loaded = await gpt.GPTModel.fromSafetensors(original.saveSafetensors())
+    assertEqual(loaded, original)
+    assert.equal(String(loaded.forward(IDS)), String(original.forward(IDS)))
+    loaded.dispose()
+  }
+})
+
+test('every kind of source gives the same model', async () => {
+  const path = join(folder, 'model.safetensors')
+  writeFileSync(path, file)
+  const handle = await open(path)
+  const bytes = new Uint8Array(file)
+  const foreign = runInNewContext('(bytes) => new Uint8Array(bytes)')(file)
+  /** @type {Record<string, FileSource>} */
+  const sources = {
+    bytes,
+    buffer: bytes.buffer,
+    'an array of another realm': foreign,
+    Blob: new Blob([file]),
+    Response: new Response(file),
+    ReadableStream: new Blob([file]).stream(),
+    'a file handle': handle,
+    'the same file handle again': handle,
+  }
+  for (const [name, source] of Object.entries(sources)) {
+    const loaded = await gpt.GPTModel.fromSafetensors(source)
+    assert.equal(String(loaded.forward(IDS)), expected, name)
+    loaded.dispose()
+  }
+  assert.equal((await handle.stat()).size, file.length) // still open
+  await handle.close()
+})
+
+test('chunks of any size give the same model', async () => {
+  for (const sizes of [[1000], [1, 0, 7, 4099], [file.length], [13, 64]]) {
+    const loaded = await gpt.GPTModel.fromSafetensors(streamOf(file, sizes))
+    assert.equal(String(loaded.forward(IDS)), expected, String(sizes))
+    loaded.dispose()
+  }
+})
+
+test('float16, bfloat16 and float64 become the same float32', async () => {
+  for (const [dtype, mask] of /** @type {const} */ ([
+    ['F16', 0xffffe000],
+    ['BF16', 0xffff0000],
+    ['F64', -1],
+  ])) {
+    const original = newModel()
+    for (const { data } of original.parameters()) {
+      const bits = new Uint32Array(data.buffer, data.byteOffset, data.length)
+      // Values that the smaller type has, none of them below float16's normal range.
+      data.forEach((value, i) => (bits[i] = Math.abs(value) < 2 ** -14 ? 0 : bits[i] & mask))
+    }
+    const loaded = await gpt.GPTModel.fromSafetensors(fileOf(gpt2Entries(original, { dtype })))
+    assertEqual(loaded, original)
+    loaded.dispose()
+    original.dispose()
+  }
+})
+
+test('config adds what the file does not say, and may not contradict it', async () => {
+  const config = { nHeads: 4, dropRate: 0.25, approximate: 'none', vocabSize: 19 }
+  const loaded = await gpt.GPTModel.fromSafetensors(file, { config: untyped(config) })
+  const [{ attn, ff }] = loaded.trfBlocks
+  assert.deepEqual([attn.nHeads, attn.dropRate, ff.layers[1].approximate], [4, 0.25, 'none'])
+  loaded.dispose()
+  for (const [name, value] of Object.entries({ vocabSize: 20, embDim: 128, nLayers: 3, qkvBias: false })) {
+    const message = new RegExp(`config.${name} should be .*, as in the file, got ${value}`)
+    await assertRefusesToLoad(file, 'VALUE', message, { config: { [name]: value } })
+  }
+  await assertRefusesToLoad(file, 'VALUE', /nHeads should be a divisor of 64/, { config: { nHeads: 3 } })
+  await assertRefusesToLoad(file, 'VALUE', /config should have names among/, { config: { heads: 3 } })
+  const odd = fileOf(gpt2Entries(newModel({ embDim: 30, nHeads: 3 })))
+  await assertRefusesToLoad(odd, 'VALUE', /config should have nHeads where embDim is not a multiple of 64/)
+  const loadedOdd = await gpt.GPTModel.fromSafetensors(odd, { config: { nHeads: 3 } })
+  loadedOdd.dispose()
+})
+
+test('a head in the file is a weight of its own, or, tied, must be the same', async () => {
+  const head = entryOf('lm_head.weight', [19, 64], model.tokEmb.weight.data)
+  const withHead = fileOf([...gpt2Entries(model, { prefix: 'transformer.' }), head])
+  const untied = await gpt.GPTModel.fromSafetensors(withHead)
+  assert.notEqual(untied.tokEmb.weight, untied.outHead.weight)
+  assert.equal(String(untied.forward(IDS)), expected)
+  const tied = await gpt.GPTModel.fromSafetensors(withHead, { config: { tieWeights: true } })
+  assert.equal(tied.tokEmb.weight, tied.outHead.weight)
+  assert.equal(String(tied.forward(IDS)), expected)
+  const copied = await gpt.GPTModel.fromSafetensors(file, { config: { tieWeights: false } })
+  assert.notEqual(copied.tokEmb.weight, copied.outHead.weight)
+  assert.equal(String(copied.forward(IDS)), expected)
+  for (const loaded of [untied, tied, copied]) loaded.dispose()
+  const other = entryOf(
+    'lm_head.weight',
+    [19, 64],
+    model.tokEmb.weight.data.map((value) => value + 1),
+  )
+  await assertRefusesToLoad(fileOf([...gpt2Entries(model), other]), 'VALUE', /with which it is tied/, {
+    config: { tieWeights: true },
+  })
+})
+
+test('nothing is drawn from the generator', async () => {
+  gpt.manualSeed(5)
+  const loaded = await gpt.GPTModel.fromSafetensors(file)
+  const drawn = String(gpt.randn([3]))
+  gpt.manualSeed(5)
+  assert.equal(drawn, String(gpt.randn([3])))
+  loaded.dispose()
+})
+
+test('a subclass loads itself, with the parameters that it adds', async () => {
+  class Scaled extends gpt.GPTModel {
+    /** @param {ConstructorParameters<typeof gpt.GPTModel>[0]} config */
+    constructor(config) {
+      super(config)
+      this.factor = gpt.ones([1])
+      this.extra = new gpt.Linear(2, 3)
+    }
+  }
+  const extra = [
+    entryOf('factor', [1], new Float32Array([3])),
+    entryOf('extra.weight', [3, 2], new Float32Array(6).fill(2)),
+    entryOf('extra.bias', [3], new Float32Array(3).fill(1)),
+  ]
+  const loaded = await Scaled.fromSafetensors(fileOf([...gpt2Entries(model), ...extra]))
+  assert.ok(loaded instanceof Scaled)
+  assert.deepEqual([loaded.factor.item(), loaded.extra.weight.data[5]], [3, 2])
+  assert.equal(String(loaded.forward(IDS)), expected)
+  loaded.dispose()
+  await assert.rejects(Scaled.fromSafetensors(file), /source should have factor, got/)
+})
+
+test('a parameter has no values while its model loads, and says so', async () => {
+  class Eager extends gpt.GPTModel {
+    /** @param {ConstructorParameters<typeof gpt.GPTModel>[0]} config */
+    constructor(config) {
+      super(config)
+      this.tokEmb.weight.data.fill(0)
+    }
+  }
+  await assert.rejects(Eager.fromSafetensors(file), {
+    code: 'DISPOSED',
+    message: 'data: the tensor should be live, got one that has no values before the file is read',
+  })
+})
+
+test('progress is told about a hundred times, at last of all bytes', async () => {
+  /** @type {{ loaded: number, total: number }[]} */
+  const told = []
+  const loaded = await gpt.GPTModel.fromSafetensors(streamOf(file, [97]), {
+    onProgress: (progress) => told.push(progress),
+  })
+  loaded.dispose()
+  assert.ok(told.length > 3 && told.length <= 101, String(told.length))
+  told.forEach(({ loaded, total }, i) => {
+    assert.equal(total, file.length)
+    assert.ok(i === 0 || loaded > told[i - 1].loaded)
+  })
+  assert.equal(told.at(-1)?.loaded, file.length)
+})
+
+test('an abort rejects with the signal’s reason, cancels the stream and frees the memory', async () => {
+  const used = usedMemory(model)
+  const controller = new AbortController()
+  const reason = new Error('enough')
+  /** @type {unknown[]} */
+  const cancelled = []
+  const stream = streamOf(file, [5000], { onCancel: (given) => cancelled.push(given) })
+  const loading = gpt.GPTModel.fromSafetensors(stream, {
+    onProgress: ({ loaded, total }) => loaded > total / 2 && controller.abort(reason),
+    signal: controller.signal,
+  })
+  await assert.rejects(loading, (error) => error === reason)
+  assert.deepEqual(cancelled, [reason])
+  assert.equal(stream.locked, false)
+  assert.equal(usedMemory(model), used)
+
+  // A read that never ends.
+  const late = new AbortController()
+  const silent = new ReadableStream({ pull: () => new Promise(() => late.abort(reason)) })
+  await assert.rejects(gpt.GPTModel.fromSafetensors(silent, { signal: late.signal }), (e) => e === reason)
+  // One that was aborted before: nothing is read.
+  const untouched = streamOf(file, [1])
+  const early = gpt.GPTModel.fromSafetensors(untouched, { signal: AbortSignal.abort(reason) })
+  await assert.rejects(early, (error) => error === reason)
+  assert.equal(untouched.locked, false)
+})
+
+test('an error in onProgress ends the loading with that error', async () => {
+  const used = usedMemory(model)
+  const mine = new Error('mine')
+  const onProgress = () => {
+    throw mine
+  }
+  await assert.rejects(gpt.GPTModel.fromSafetensors(file, { onProgress }), (error) => error === mine)
+  assert.equal(usedMemory(model), used)
+})
+
+test('a file that is truncated, too long, foreign or broken is refused, and nothing is left', async () => {
+  const entries = gpt2Entries(model)
+  const without = (/** @type {string} */ name) => fileOf(entries.filter((entry) => entry.name !== name))
+  const cases = /** @type {const} */ ([
+    [file.slice(0, 5), 'VALUE', /source should be a safetensors file, got 5 bytes/],
+    [file.slice(0, 100), 'VALUE', /100 bytes, with a header that ends at/],
+    [file.slice(0, -1), 'VALUE', /got \d+ bytes instead of/],
+    [Buffer.concat([file, Buffer.of(0)]), 'VALUE', /got more than \d+ bytes/],
+    [Buffer.from('<!doctype html><title>404</title>'), 'VALUE', /one that starts with "<!doctype html>/],
+    [new gpt.Linear(2, 3).saveSafetensors(), 'VALUE', /source should have wte.weight .*, got bias, weight/],
+    [without('wpe.weight'), 'VALUE', /source should have wpe.weight/],
+    [without('h.1.ln_2.bias'), 'VALUE', /source should have trf_blocks.1.norm2.shift/],
+    [fileOf([...entries, entryOf('more', [1], new Float32Array(1))]), 'VALUE', /got "more"/],
+    [
+      fileOf(entries.map((e) => (e.name === 'ln_f.bias' ? { ...e, shape: [2, 32] } : e))),
+      'SHAPE',
+      /\[2, 32\]/,
+    ],
+  ])
+  for (const [bytes, code, message] of cases) {
+    await assertRefusesToLoad(bytes, code, message)
+    await assertRefusesToLoad(streamOf(bytes, [777]), code, message)
+  }
+})
+
+test('a source that cannot be read is refused in words', async () => {
+  const locked = new Blob([file]).stream()
+  locked.getReader()
+  const failing = new ReadableStream({
+    pull(controller) {
+      controller.error(new Error('connection lost'))
+    },
+  })
+  const strings = new ReadableStream({
+    pull(controller) {
+      controller.enqueue('text')
+    },
+  })
+  const handle = await open(join(folder, 'closed'), 'w+')
+  await handle.close()
+  const cases = /** @type {const} */ ([
+    ['model.safetensors', 'TYPE', /source should be a Blob, .* got "model.safetensors"/],
+    [undefined, 'TYPE', /got undefined/],
+    [fetch, 'TYPE', /got function fetch/],
+    [new Response('not found', { status: 404 }), 'NETWORK', /a status from 200 to 299, got 404/],
+    [new Response(null), 'VALUE', /a response with a body/],
+    [locked, 'VALUE', /a stream that is locked or was read before/],
+    [failing, 'NETWORK', /readable to its end, got connection lost/],
+    [strings, 'TYPE', /a chunk of source should be a Uint8Array or an ArrayBuffer, got "text"/],
+    [handle, 'VALUE', /readable to its end, got/],
+  ])
+  for (const [source, code, message] of cases) await assertRefusesToLoad(source, code, message)
+  for (const options of [{ onProgress: 1 }, { signal: {} }]) {
+    await assertRefusesToLoad(file, 'TYPE', /should be/, options)
+  }
+  await assertRefusesToLoad(file, 'VALUE', /options should be among/, { progress: 1 })
+  const { fromSafetensors } = gpt.GPTModel
+  await assert.rejects(() => untyped(fromSafetensors)(file), { code: 'TYPE' })
+})
+
+test('without enough memory, loading is refused and nothing is left', async () => {
+  const large = newModel({ vocabSize: 9000 })
+  const small = await loadForTest({ maxMemory: 2 })
+  const layer = new small.ReLU()
+  const used = usedMemory(layer)
+  await assert.rejects(small.GPTModel.fromSafetensors(large.saveSafetensors()), { code: 'MEMORY' })
+  assert.equal(usedMemory(layer), used)
+  small.dispose()
+  await assert.rejects(small.GPTModel.fromSafetensors(file), { code: 'DISPOSED' })
+  large.dispose()
+})

@@ -1,0 +1,142 @@
+/** @import { GPTModelConfig } from '../layers/gptmodel.js' */
+/** @import { Module } from '../layers/module.js' */
+/** @import { Runtime } from '../runtime/runtime.js' */
+/** @import { Info } from './header.js' */
+/** @import { SignalLike } from './source.js' */
+/** @import { ProgressListener } from './stream.js' */
+
+import { checkConfig, checkOptions, describe } from '../check.js'
+import { GptLayersError } from '../errors.js'
+import { openSource } from './source.js'
+import { listed } from './statedict.js'
+import { FileStream, loadInto } from './stream.js'
+
+/** The size of a head in GPT-2, from 124M to XL. */
+const HEAD_SIZE = 64
+
+// The names of GPT-2 with and without transformers' prefix, and ours.
+const TOKENS = /^(transformer\.)?(wte|tok_emb)\.weight$/
+const POSITIONS = /^(transformer\.)?(wpe|pos_emb)\.weight$/
+const HEAD = /^(transformer\.)?(lm_head|out_head)\.weight$/
+const BLOCK = /^(transformer\.)?(h|trf_blocks)\.(\d+)\./
+const QKV_BIAS = /\.attn\.c_attn\.bias$/
+const HIDDEN_BIAS = /\.(mlp\.c_fc|ff\.layers\.0)\.bias$/
+
+/**
+ * The configuration of a GPT-2 from the shapes in its file.
+ *
+ * @param {string} where
+ * @param {readonly Info[]} tensors
+ * @param {unknown} config what the user adds, such as nHeads and dropRate
+ * @returns {GPTModelConfig}
+ * @throws {GptLayersError} VALUE for a file of something else, and for a config that says otherwise; TYPE
+ */
+export function configOf(where, tensors, config) {
+  const given = checkConfig(where, /** @type {Partial<GPTModelConfig>} */ (config))
+  const names = tensors.map(({ name }) => name)
+  const shapeOf = (/** @type {RegExp} */ pattern, /** @type {string} */ expected) => {
+    const tensor = tensors.find(({ name }) => pattern.test(name))
+    if (tensor?.shape.length === 2) return tensor.shape
+    const got = tensor ? `shape [${tensor.shape.join(', ')}]` : listed(names, 'none')
+    throw new GptLayersError('VALUE', `${where}: source should have ${expected}, got ${got}`)
+  }
+  const [vocabSize, embDim] = shapeOf(TOKENS, 'wte.weight [vocabSize, embDim]')
+  const [contextLength] = shapeOf(POSITIONS, 'wpe.weight [contextLength, embDim]')
+  const blocks = new Set(names.flatMap((name) => BLOCK.exec(name)?.[3] ?? []))
+  if (blocks.size === 0) {
+    const got = listed(names, 'none')
+    throw new GptLayersError(
+      'VALUE',
+      `${where}: source should have blocks, such as h.0.ln_1.weight, got ${got}`,
+    )
+  }
+  const found = {
+    vocabSize,
+    contextLength,
+    embDim,
+    nLayers: blocks.size,
+    qkvBias: names.some((name) => QKV_BIAS.test(name)),
+    hiddenDim: tensors.find(({ name }) => HIDDEN_BIAS.test(name))?.shape[0],
+  }
+  for (const [name, value] of Object.entries(found)) {
+    const wanted = Reflect.get(given, name)
+    if (wanted === undefined || value === undefined || wanted === value) continue
+    const message = `config.${name} should be ${value}, as in the file, got ${describe(wanted)}`
+    throw new GptLayersError('VALUE', `${where}: ${message}`)
+  }
+  const { nHeads = embDim / HEAD_SIZE, tieWeights = !names.some((name) => HEAD.test(name)) } = given
+  if (given.nHeads === undefined && !Number.isInteger(nHeads)) {
+    const expected = `config should have nHeads where embDim is not a multiple of ${HEAD_SIZE}`
+    throw new GptLayersError('VALUE', `${where}: ${expected}, got none for embDim ${embDim}`)
+  }
+  return { ...given, ...found, nHeads, tieWeights }
+}
+
+/**
+ * @typedef {object} LoadModelOptions
+ * @property {Partial<GPTModelConfig>} [config] what the file does not say: nHeads (by default embDim / 64, as
+ *   in every GPT-2), dropRate, approximate, tieWeights (by default whether the file has no head). What the file
+ *   says must be the same here
+ * @property {ProgressListener} [onProgress] called at most about 100 times, the last time when all is loaded;
+ *   an error that it throws ends the loading
+ * @property {SignalLike} [signal] ends the loading when it aborts
+ */
+
+/**
+ * Loads a model from a file. Its parameters are meta tensors until the file has given their values.
+ *
+ * @template {Module} M
+ * @param {Runtime} runtime
+ * @param {string} where
+ * @param {new (config: GPTModelConfig) => M} Model
+ * @param {unknown} source
+ * @param {LoadModelOptions} options
+ * @returns {Promise<M>}
+ */
+export async function loadModel(runtime, where, Model, source, options) {
+  const { config, onProgress, signal } = checkLoadOptions(where, options)
+  runtime.memory.checkLive(where)
+  if (signal?.aborted) throw signal.reason
+  const file = openSource(where, source, signal)
+  /** @type {M | null} */
+  let model = null
+  try {
+    const stream = new FileStream(where, file, onProgress, signal)
+    const tensors = await stream.readHeader()
+    const sizes = configOf(where, tensors, config)
+    model = runtime.build(() => runtime.withMeta(() => new Model(sizes)))
+    await loadInto(stream, where, model, tensors)
+    await stream.end()
+    file.close()
+    return model.eval()
+  } catch (error) {
+    file.close(error)
+    model?.dispose()
+    throw error
+  }
+}
+
+/** @param {string} where @param {LoadModelOptions} options */
+function checkLoadOptions(where, options) {
+  const defaults = /** @type {LoadModelOptions} */ ({ config: {}, onProgress: undefined, signal: undefined })
+  const given = checkOptions(where, options, defaults)
+  const { onProgress, signal } = given
+  if (onProgress !== undefined && typeof onProgress !== 'function') {
+    const got = describe(onProgress)
+    throw new GptLayersError('TYPE', `${where}: onProgress should be a function, got ${got}`)
+  }
+  if (signal !== undefined && !isSignal(signal)) {
+    const got = describe(signal)
+    throw new GptLayersError('TYPE', `${where}: signal should be an AbortSignal, got ${got}`)
+  }
+  return given
+}
+
+/** @param {any} value @returns {boolean} whether it is an AbortSignal, of any realm */
+function isSignal(value) {
+  try {
+    return typeof value.aborted === 'boolean' && typeof value.addEventListener === 'function'
+  } catch {
+    return false
+  }
+}
