@@ -158,7 +158,10 @@ test('a result of a scope that throws when it is read is refused', () => {
 })
 
 test('scratch memory that cannot be addressed is refused', () => {
-  const runtime = new Runtime(gpt.exports, 2 ** 32)
+  const runtime = new Runtime(
+    gpt.exports,
+    new Memory(gpt.exports.memory, gpt.exports.__heap_base.value, 2 ** 32),
+  )
   const call = () => runtime.run('gpt_linear_forward', [null, null, null, null, SCRATCH, 3, 2 ** 30, 1])
   assert.throws(call, { code: 'MEMORY', message: /^gpt_linear_forward: needs 17179869184 bytes/ })
 })

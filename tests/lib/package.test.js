@@ -98,7 +98,7 @@ test('an app that imports only GptLayersError gets nothing else', async () => {
 
 test('bundlers find the worker by the expression that they know', () => {
   const worker = 'new Worker(new URL("./gpt-layers-worker.js", import.meta.url), { type: "module" })'
-  assert.ok(installed('dist/pool.js').includes(worker))
+  assert.ok(installed('dist/threads.js').includes(worker))
 })
 
 test('source maps lead to the sources, which they contain', () => {

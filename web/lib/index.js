@@ -6,7 +6,7 @@
 /** @typedef {import('./tensor/indices.js').Indices} Indices */
 /** @typedef {import('./load.js').Build} Build */
 /** @typedef {import('./load.js').LoadOptions} LoadOptions */
-/** @typedef {import('./threads/pool.js').AnyWorker} AnyWorker */
+/** @typedef {import('./threads/workers.js').AnyWorker} AnyWorker */
 /** @typedef {import('./runtime/runtime.js').Exports} Exports */
 /** @typedef {import('./tensor/nested.js').NestedArray} NestedArray */
 /** @typedef {import('./typed.js').NumberArray} NumberArray */

@@ -1,5 +1,5 @@
 /** @import { Gpt } from './gpt.js' */
-/** @import { AnyWorker } from './threads/pool.js' */
+/** @import { AnyWorker } from './threads/workers.js' */
 
 import { GptLayersError } from './errors.js'
 import { compile, runs, start } from './start.js'

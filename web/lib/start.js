@@ -1,12 +1,13 @@
 /** @import { Build } from './load.js' */
 /** @import { Exports } from './runtime/runtime.js' */
-/** @import { AnyWorker } from './threads/pool.js' */
+/** @import { AnyWorker } from './threads/workers.js' */
 
 import { checkChoice, checkNumber, checkOptions, describe } from './check.js'
 import { GptLayersError } from './errors.js'
 import { Gpt } from './gpt.js'
+import { Memory } from './runtime/memory.js'
 import { Runtime } from './runtime/runtime.js'
-import { warnOfOneThread } from './threads/warn.js'
+import { warnOnce } from './threads/warn.js'
 
 const MIB = 1024 * 1024
 const PAGE = 65536
@@ -68,7 +69,7 @@ export async function start(options, getModule) {
   if (module !== undefined && !isModule(module)) {
     throw new GptLayersError('TYPE', `load: module should be a WebAssembly.Module, got ${describe(module)}`)
   }
-  const createWorker = /** @type {(() => AnyWorker) | undefined} */ (worker)
+  const createWorker = /** @type {((file: string) => AnyWorker) | undefined} */ (worker)
   const maxBytes = Math.floor(maxMemory * MIB)
   let reason = whyOneThread(threads, createWorker)
   const shared = (module ? importsMemory(module) : !reason) ? shareMemory(maxBytes) : null
@@ -78,7 +79,7 @@ export async function start(options, getModule) {
   if (build !== undefined && build !== actual) {
     throw new GptLayersError('VALUE', `load: module should be build '${build}' as asked for, got '${actual}'`)
   }
-  const runtime = new Runtime(exports, maxBytes)
+  const runtime = new Runtime(exports, new Memory(exports.memory, exports.__heap_base.value, maxBytes))
   if (!reason && !shared) {
     reason = module
       ? 'the given module is a build without threads: pass gpt-layers/simd-threads.wasm or gpt-layers/relaxed-threads.wasm'
@@ -87,14 +88,14 @@ export async function start(options, getModule) {
   reason ??= await startThreads(runtime, code, Math.min(threads, MAX_THREADS), createWorker)
   if (reason) {
     runtime.explainOneThread(reason)
-    if (threads > 1) warnOfOneThread(reason)
+    if (threads > 1) warnOnce(`one thread runs, because ${reason}`)
   }
   return new Gpt(runtime, actual)
 }
 
 /**
  * @param {number} threads
- * @param {(() => AnyWorker) | undefined} createWorker
+ * @param {((file: string) => AnyWorker) | undefined} createWorker
  * @returns {string | null} null where threads may be possible
  */
 function whyOneThread(threads, createWorker) {
@@ -119,15 +120,18 @@ function whyOneThread(threads, createWorker) {
  * @param {Runtime} runtime whose memory is shared
  * @param {WebAssembly.Module} module
  * @param {number} threads
- * @param {(() => AnyWorker) | undefined} createWorker
+ * @param {((file: string) => AnyWorker) | undefined} createWorker
  * @returns {Promise<string | null>} why there is one thread; null where all run
  * @throws {GptLayersError} MEMORY
  */
 async function startThreads(runtime, module, threads, createWorker) {
-  const chunk = await import('./threads/pool.js').catch(String)
+  const chunk = await import('./threads/threads.js').catch(String)
   if (typeof chunk === 'string') return `the code that starts workers could not be imported (${chunk})`
-  const pool = await chunk.Pool.start(runtime, module, threads, createWorker)
-  if (pool.threads > 1) runtime.usePool(pool)
+  const pool = await chunk.startPool(runtime, module, threads, createWorker)
+  if (pool.threads > 1) {
+    runtime.usePool(pool)
+    runtime.own(pool)
+  }
   return pool.reason
 }
 

@@ -8,7 +8,7 @@ const GROWTH = 16 * PAGE // the heap grows by at least 1 MiB, so that few small 
 /** @type {ReadonlySet<unknown>} */
 const NONE = new Set()
 
-/** @typedef {{ offset: number, size: number }} Block */
+/** A piece of the heap, in bytes. @typedef {{ offset: number, size: number }} Block */
 
 /** An object that a scope can free, such as a tensor. @typedef {{ dispose(): void }} Disposable */
 
@@ -46,18 +46,24 @@ export class Memory {
    * @param {WebAssembly.Memory} memory
    * @param {number} base the first byte of the heap
    * @param {number} limit the most bytes of the whole linear memory
+   * @param {number} [end] the end of the heap as it begins
    */
-  constructor(memory, base, limit) {
+  constructor(memory, base, limit, end = memory.buffer.byteLength) {
     this.#memory = memory
     this.#limit = limit
     this.#pressure = new Pressure(limit)
     const offset = Math.ceil(base / ALIGNMENT) * ALIGNMENT
-    this.#free = [{ offset, size: memory.buffer.byteLength - offset }]
+    this.#free = [{ offset, size: end - offset }]
   }
 
   /** Whether the heap was disposed. */
   get disposed() {
     return this.#memory === null
+  }
+
+  /** Whether workers can use the memory. */
+  get isShared() {
+    return typeof SharedArrayBuffer === 'function' && this.#memory?.buffer instanceof SharedArrayBuffer
   }
 
   /** Gives up the heap: using it afterwards is an error. */
@@ -75,10 +81,11 @@ export class Memory {
   allocate(where, bytes) {
     this.checkLive(where)
     const size = Math.max(ALIGNMENT, Math.ceil(bytes / ALIGNMENT) * ALIGNMENT)
-    let i = this.#free.findIndex((block) => block.size >= size)
+    const fits = (/** @type {Block} */ block) => block.size >= size
+    let i = this.#free.findIndex(fits)
     if (i < 0) {
-      this.#grow(where, size)
-      i = this.#free.length - 1
+      this.#release(this.more(where, size))
+      i = this.#free.findIndex(fits)
     }
     const block = this.#free[i]
     const { offset } = block
@@ -265,11 +272,19 @@ export class Memory {
     }
   }
 
+  /** Sees what another thread has added to a shared memory. */
+  refresh() {
+    this.checkLive('refresh').grow(0)
+  }
+
   /**
+   * @protected
    * @param {string} where
    * @param {number} size
+   * @returns {Block} more memory, so that a block of this size is free
+   * @throws {GptLayersError} MEMORY
    */
-  #grow(where, size) {
+  more(where, size) {
     const memory = this.checkLive(where)
     const end = memory.buffer.byteLength
     const last = this.#free.at(-1)
@@ -291,7 +306,7 @@ export class Memory {
     } catch (cause) {
       throw fail(cause)
     }
-    this.#release({ offset: end, size: wanted * PAGE })
+    return { offset: end, size: wanted * PAGE }
   }
 
   /** @param {Block} block to be freed; merged with free neighbors */

@@ -1,10 +1,10 @@
 /** @import { Pool } from '../threads/pool.js' */
 /** @import { Kernel } from './kernels.js' */
+/** @import { Disposable, Memory } from './memory.js' */
 
 import { GptLayersError } from '../errors.js'
 import { Calls } from './calls.js'
 import { KERNELS } from './kernels.js'
-import { Memory } from './memory.js'
 import { Generator } from './random.js'
 import { reachable } from './scope.js'
 
@@ -39,11 +39,11 @@ export const SCRATCH = Symbol('scratch')
 const WORTH_SHARING = 20_000
 
 /**
- * Ends the workers of an instance that the garbage collector has freed.
+ * Ends what belongs to an instance that the garbage collector has freed.
  *
- * @type {FinalizationRegistry<Pool>}
+ * @type {FinalizationRegistry<Disposable>}
  */
-const abandoned = new FinalizationRegistry((pool) => pool.dispose())
+const abandoned = new FinalizationRegistry((owned) => owned.dispose())
 
 /** One instance of the WebAssembly: its kernels, its heap, its random generator and its threads. */
 export class Runtime {
@@ -51,14 +51,15 @@ export class Runtime {
   /** Why there is no pool. @type {string | null} */ #reason = null
   /** Whether new parameters are meta tensors: shapes without memory; see Tensor.parameter. */
   meta = false
+  /** What ends with this runtime. @type {Disposable[]} */ #owned = []
 
   /**
    * @param {Exports} exports
-   * @param {number} maxBytes upper limit of the instance's memory
+   * @param {Memory} memory
    */
-  constructor(exports, maxBytes) {
+  constructor(exports, memory) {
     this.exports = exports
-    this.memory = new Memory(exports.memory, exports.__heap_base.value, maxBytes)
+    this.memory = memory
     this.calls = new Calls(this.memory)
     this.generator = new Generator(this)
   }
@@ -81,7 +82,21 @@ export class Runtime {
   /** @param {Pool} pool of workers that share this runtime's memory */
   usePool(pool) {
     this.#pool = pool
-    abandoned.register(this, pool)
+  }
+
+  /** The pool, where there is one. */
+  get pool() {
+    return this.#pool
+  }
+
+  /**
+   * Disposes an object together with this runtime: by `dispose`, or when the collector has freed the runtime.
+   *
+   * @param {Disposable} owned must not hold the runtime
+   */
+  own(owned) {
+    this.#owned.push(owned)
+    abandoned.register(this, owned)
   }
 
   /**
@@ -162,7 +177,7 @@ export class Runtime {
 
   /** Ends the workers and gives up the heap. From here on every tensor counts as disposed. */
   dispose() {
-    this.#pool?.dispose()
+    for (const owned of this.#owned) owned.dispose()
     this.memory.dispose()
   }
 

@@ -135,6 +135,19 @@ export class Tensor {
   }
 
   /**
+   * A tensor in a place that another thread owns: nothing here frees it.
+   *
+   * @internal
+   * @param {Runtime} runtime
+   * @param {readonly number[]} shape
+   * @param {number} offset
+   * @returns {Tensor}
+   */
+  static at(runtime, shape, offset) {
+    return new Tensor(KEY, runtime, shape, { offset, holders: Infinity, watched: false })
+  }
+
+  /**
    * A new tensor of given values.
    *
    * @internal

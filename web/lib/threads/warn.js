@@ -2,14 +2,14 @@
 const said = new Set()
 
 /**
- * Says once on the console, while a program is being developed, why threads do not run.
+ * Says a sentence once on the console, while a program is being developed.
  *
- * @param {string} reason
+ * @param {string} sentence
  */
-export function warnOfOneThread(reason) {
-  if (said.has(reason) || !inDevelopment()) return
-  said.add(reason)
-  console.warn(`gpt-layers: one thread runs, because ${reason}`)
+export function warnOnce(sentence) {
+  if (said.has(sentence) || !inDevelopment()) return
+  said.add(sentence)
+  console.warn(`gpt-layers: ${sentence}`)
 }
 
 /**

@@ -2,7 +2,7 @@
 // is terminated, sleeps between calls, and never returns to its event loop.
 
 /** @import { Kernel } from './call.js' */
-/** @import { WorkerSetup } from './pool.js' */
+/** @import { WorkerSetup } from './threads.js' */
 
 import { runOpenParts, waitForParts } from './call.js'
 

@@ -1,0 +1,60 @@
+/** @import { Kernel } from './call.js' */
+/** @import { AnyWorker, Program } from './workers.js' */
+/** @import { Runtime } from '../runtime/runtime.js' */
+
+import { CALL_WORDS, MAX_ARGUMENTS } from './call.js'
+import { Pool } from './pool.js'
+import { startWorkers } from './workers.js'
+
+const STACK_BYTES = 65536 // per worker, as the first instance has
+
+/** @type {Program} */
+const PROGRAM = {
+  name: 'worker',
+  greeting: `gpt-layers ${VERSION}`,
+  code: async () => WORKER_CODE,
+  // Vite, webpack, rspack, Parcel and Turbopack recognize a worker by exactly this expression, and deliver
+  // the file.
+  fromFile: () => new Worker(new URL('./gpt-layers-worker.js', import.meta.url), { type: 'module' }),
+}
+
+/**
+ * The message that a worker gets once it has said that it is ours.
+ *
+ * @typedef {object} WorkerSetup
+ * @property {WebAssembly.Module} module
+ * @property {WebAssembly.Memory} memory
+ * @property {number} stackTop where the worker's stack begins; it grows down
+ * @property {string[]} names of the kernels; a call has the index of one
+ * @property {import('./call.js').Call} call
+ */
+
+/**
+ * @param {Runtime} runtime whose memory is shared
+ * @param {WebAssembly.Module} module of the runtime's instance
+ * @param {number} threads more than 1
+ * @param {(file: string) => AnyWorker} [createWorker] the user's; by default the package starts its workers
+ *   itself
+ * @returns {Promise<Pool>} of that many threads; of 1, with a reason, where workers cannot be started
+ * @throws {GptLayersError} MEMORY
+ */
+export async function startPool({ exports, memory }, module, threads, createWorker) {
+  const words = memory.words(memory.allocate('load', 4 * CALL_WORDS), CALL_WORDS).fill(0)
+  const args = memory.doubles(memory.allocate('load', 8 * MAX_ARGUMENTS), MAX_ARGUMENTS)
+  // The stacks of workers that do not start are never freed, because such a worker may still run.
+  const stacks = memory.allocate('load', STACK_BYTES * (threads - 1))
+  const kernels = Object.fromEntries(Object.entries(exports).filter(([name]) => name.startsWith('gpt_')))
+  const call = { words, args }
+  const pool = new Pool(call, /** @type {Record<string, Kernel>} */ (kernels))
+  const setups = Array.from({ length: threads - 1 }, (_, i) => ({
+    module,
+    memory: exports.memory,
+    stackTop: stacks + STACK_BYTES * (i + 1),
+    names: Object.keys(kernels),
+    call,
+  }))
+  const { workers, reason } = await startWorkers(PROGRAM, setups, createWorker)
+  if (reason === null) pool.employ(workers)
+  else pool.reason = reason
+  return pool
+}
