@@ -11,7 +11,7 @@
 //
 // At the end of a run nothing is left in memory.
 
-/** @import { Tensor } from 'gpt-layers' */
+/** @import { GPTModel, Tensor } from 'gpt-layers' */
 /** @import { Code } from './world.js' */
 
 import fc from 'fast-check'
@@ -21,7 +21,7 @@ import { inspect } from 'node:util'
 import { CHECKS } from './expected.js'
 import { Mine, STRANGE } from './strange.js'
 import { Finding } from './witness.js'
-import { isList, parametersOf, partsOf, rangesOf, World } from './world.js'
+import { isList, parametersOf, partsOf, rangesOf, tensorsOfCache, World } from './world.js'
 
 /**
  * One call.
@@ -154,7 +154,14 @@ const feedForward = { hiddenDim: size, approximate: mostly(fc.constantFrom('tanh
 const attention = { dropRate: mostly(fc.constantFrom(0, 0.5, 0.1)), qkvBias: flag }
 const eps = mostly(fc.constantFrom(1e-5, 1, 1e-30, 0))
 const dropped = mostly(fc.constantFrom(0, 0.5, 1, 0.1))
-const context = mostly(fc.oneof(fc.constant({ $: 'options', entries: [] }), options({ returnWeights: flag })))
+const cache = mostly(kind('cache'))
+const context = mostly(
+  fc.oneof(
+    fc.constant({ $: 'options', entries: [] }),
+    options({ returnWeights: flag }),
+    options({ cache, lastOnly: flag }),
+  ),
+)
 const reduced = options({ dim, keepdim: flag })
 
 // ---- Operations
@@ -164,6 +171,7 @@ const reduced = options({ dim, keepdim: flag })
  * @property {fc.Arbitrary<Code>[]} args
  * @property {number} [needed] how many of them a call has at least; all by default
  * @property {(world: World, receiver: any, args: any[]) => Iterable<Tensor>} [writes] what a call may change
+ * @property {boolean} [fills] whether a call may write into caches, although it fails
  * @property {boolean} [draws] whether a call may change the generator
  * @property {(receiver: any, args: any[], world: World) => unknown} [call] by default the method of this name
  * @property {boolean} [frees] whether a call may free blocks although it fails
@@ -339,9 +347,41 @@ export const OPERATIONS = {
     args: [mostly(kind('input')), context],
     needed: 1,
     writes: running,
+    fills: true,
     draws: true,
     frees: true,
     weight: 12,
+  },
+  'module.newCache': {
+    args: [options({ batchSize: mostly(fc.constantFrom(1, 1, 2, 3)), maxTokens: size })],
+    needed: 0,
+    weight: 2,
+  },
+  'module.generate': {
+    args: [
+      mostly(kind('input')),
+      options({
+        maxNewTokens: mostly(fc.constantFrom(1, 2, 3, 50)),
+        temperature: number,
+        topK: size,
+        topP: number,
+        repetitionPenalty: number,
+        stopTokens: mostly(fc.array(mostly(fc.nat(4)), { maxLength: 3 })),
+        cache,
+      }),
+    ],
+    needed: 1,
+    // The first tokens: a generator that nobody asks any more keeps its cache.
+    call: (receiver, args) => {
+      const written = []
+      for (const token of receiver.generate?.(...args) ?? []) if (written.push(token) === 2) break
+      return written
+    },
+    writes: running,
+    fills: true,
+    draws: true,
+    frees: true,
+    weight: 4,
   },
   'module.backward': { args: [mostly(kind('dy'))], writes: gradients, frees: true, weight: 8 },
   'module.onForward': {
@@ -401,6 +441,10 @@ export const OPERATIONS = {
   'module.eval': pure,
   'module.dispose': pure,
   'module.@@dispose': { args: [], call: (receiver) => receiver[Symbol.dispose ?? 'dispose']() },
+
+  'cache.truncate': { args: [mostly(fc.nat(4))], weight: 2 },
+  'cache.dispose': pure,
+  'cache.@@dispose': { args: [], call: (receiver) => receiver[Symbol.dispose ?? 'dispose']() },
 
   'optimizer.step': { args: [], writes: stepped, weight: 4 },
   'optimizer.zeroGrad': pure,
@@ -534,6 +578,7 @@ export function functionsOf({ gpt }) {
   ]
   const optimizers = [new gpt.SGD([x], { lr: 1 }), new gpt.AdamW([x])]
   const loss = gpt.mse(x, x)
+  const cache = /** @type {GPTModel} */ (modules.at(-1)).newCache()
   const found = [
     ...methodsOf(gpt)
       .filter((name) => !isClass(name))
@@ -543,8 +588,9 @@ export function functionsOf({ gpt }) {
     ...modules.flatMap(methodsOf).map((name) => `module.${name}`),
     ...optimizers.flatMap(methodsOf).map((name) => `optimizer.${name}`),
     ...methodsOf(loss).map((name) => `loss.${name}`),
+    ...methodsOf(cache).map((name) => `cache.${name}`),
   ]
-  for (const object of [...modules, ...optimizers, loss, x]) object.dispose()
+  for (const object of [...modules, ...optimizers, loss, cache, x]) object.dispose()
   return [...new Set(found)].filter((name) => isPublic(name.replace(/^\w+[. ]/, '')) && !APART.has(name))
 }
 
@@ -605,6 +651,7 @@ function receiverOf(world, op, on) {
     module: world.modules,
     optimizer: world.optimizers,
     loss: world.losses,
+    cache: world.caches,
   }
   if (family === 'any') {
     const all = Object.values(lists).flat()
@@ -669,6 +716,7 @@ function take(world, { op, on = 0, args: codes = [], failAt = 0, polluted = fals
   const blocks = new Map(witness.blocks)
   const writable = () => rangesOf(witness, operation.writes?.(world, receiver, args) ?? [])
   const ranges = writable()
+  const filled = operation.fills ? rangesOf(witness, world.caches.flatMap(tensorsOfCache)) : []
   witness.failFrom(failAt)
   /** @type {{ result: any } | { error: unknown }} */
   let outcome
@@ -692,12 +740,12 @@ function take(world, { op, on = 0, args: codes = [], failAt = 0, polluted = fals
       if (error.code !== 'MEMORY')
         throw new Finding(`a failed allocation became ${error.code}: ${error.message}`)
     }
-    witness.end(world.chaotic ? [...ranges, ...writable(), witness.generator] : [])
+    witness.end(world.chaotic ? [...filled, ...ranges, ...writable(), witness.generator] : filled)
     // Where a property of the fuzzer refuses to be written, the call stops half way.
     const isOurs = error instanceof GptLayersError || error instanceof Mine
     if (!world.chaotic && isOurs) checkUnchanged(world, error, before, blocks, operation.frees ?? false)
   } else {
-    witness.end([...ranges, ...writable(), ...(operation.draws ? [witness.generator] : [])])
+    witness.end([...filled, ...ranges, ...writable(), ...(operation.draws ? [witness.generator] : [])])
     if (failAt > 0 && allocations >= failAt && !world.chaotic && !world.tampered && !op.startsWith('any')) {
       throw new Finding(`returned although allocation ${failAt} failed`)
     }

@@ -10,7 +10,7 @@ import { Finding, Witness } from './witness.js'
 
 const CODES = new Set(['TYPE', 'SHAPE', 'VALUE', 'MEMORY', 'DISPOSED', 'UNSUPPORTED'])
 /** The most live objects of each kind. The oldest are disposed first. */
-const MOST = { tensors: 24, modules: 6, optimizers: 3, losses: 3, files: 4 }
+const MOST = { tensors: 24, modules: 6, optimizers: 3, losses: 3, caches: 3, files: 4 }
 const MIB = 2 ** 20
 
 /**
@@ -54,6 +54,7 @@ export class World {
   /** @type {any[]} */ modules = []
   /** @type {any[]} */ optimizers = []
   /** @type {any[]} */ losses = []
+  /** @type {any[]} */ caches = []
   /** @type {Uint8Array[]} */ files = []
   /** @type {(() => void)[]} what ends a listener */ stops = []
   /** The shape of a layer's last output. @type {WeakMap<object, readonly number[]>} */ outputs =
@@ -136,6 +137,7 @@ export class World {
     else if (value instanceof Uint8Array) this.files.push(value)
     else if (value instanceof gpt.SGD || value instanceof gpt.AdamW) add(this.optimizers, value)
     else if (typeof value.backward === 'function') add(this.losses, value)
+    else if (typeof value.truncate === 'function') add(this.caches, value)
     else if (this.#isTensor(value)) add(this.tensors, value)
     else if (isList(value)) itemsOf(value).forEach((item) => this.keep(item, depth + 1))
     else if (value instanceof Map) value.forEach((item) => this.keep(item, depth + 1))
@@ -146,7 +148,15 @@ export class World {
   /** Drops what is disposed, and disposes the oldest where there are too many. */
   tidy() {
     this.tensors = this.tensors.filter((tensor) => !tensor.disposed)
-    for (const kind of /** @type {const} */ (['tensors', 'modules', 'optimizers', 'losses', 'files'])) {
+    this.caches = this.caches.filter((cache) => !cache.disposed)
+    for (const kind of /** @type {const} */ ([
+      'tensors',
+      'modules',
+      'optimizers',
+      'losses',
+      'caches',
+      'files',
+    ])) {
       const list = /** @type {any[]} */ (this[kind])
       while (list.length > MOST[kind]) {
         const [oldest] = list.splice(kind === 'tensors' ? 3 : 0, 1)
@@ -168,6 +178,7 @@ export class World {
       for (const tensor of tensorsOf(optimizer)) found.add(tensor)
       for (const tensor of parametersOf(optimizer)) if (this.#isTensor(tensor)) found.add(tensor)
     }
+    for (const cache of this.caches) for (const tensor of tensorsOfCache(cache)) found.add(tensor)
     for (const tensor of this.#foreign) found.delete(tensor)
     for (const tensor of [...found]) if (tensor.grad) found.add(tensor.grad)
     return found
@@ -212,6 +223,9 @@ export class World {
       const lr = this.#text(Object.getOwnPropertyDescriptor(optimizer, 'lr')?.value)
       lines.push(`${this.id(optimizer)} lr=${lr} ${tensorsOf(optimizer).map(ofTensor)}`)
     }
+    for (const cache of this.caches) {
+      lines.push(`${this.id(cache)} length=${cache.length} ${tensorsOfCache(cache).map(ofTensor)}`)
+    }
     return lines.join('\n')
   }
 
@@ -236,6 +250,8 @@ export class World {
         return this.tensor(i)
       case 'grad':
         return this.tensor(i).grad
+      case 'cache':
+        return this.caches[i % Math.max(this.caches.length, 1)] ?? null
       case 'module':
         return this.module(i) ?? null
       case 'input':
@@ -270,7 +286,8 @@ export class World {
     otherWitness.end(this.tampered ? rangesOf(otherWitness, this.#foreign) : [])
     witness.begin()
     for (const stop of this.stops) stop()
-    for (const list of [this.losses, this.optimizers, this.modules, this.tensors]) list.forEach(dispose)
+    for (const list of [this.losses, this.optimizers, this.caches, this.modules, this.tensors])
+      list.forEach(dispose)
     for (const tensor of this.reachable()) tensor.dispose()
     witness.endAll([])
     otherWitness.begin()
@@ -545,6 +562,13 @@ export const parametersOf = ({ parameters }) => (isList(parameters) ? itemsOf(pa
 
 /** @param {any} object a layer or an optimizer @returns {Tensor[]} */
 const tensorsOf = (object) => Object.values(stateOf(object) ?? {})
+
+/** @param {any} cache @returns {Tensor[]} its keys and values, which the package hides */
+export function tensorsOfCache(cache) {
+  const prototype = Object.getPrototypeOf(cache)
+  const method = Object.getOwnPropertySymbols(prototype).find(({ description }) => description === 'tensors')
+  return cache[/** @type {symbol} */ (method)]()
+}
 
 /** Layers, each with its own properties. @typedef {Map<any, Record<string, PropertyDescriptor>>} Contents */
 

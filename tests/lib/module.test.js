@@ -261,7 +261,7 @@ test('returnWeights travels through Sequential and TransformerBlock to Attention
   assertRefuses(
     () => new gpt.TransformerBlock(config).forward(gpt.ones([1, 6]), { returnWeight: true }),
     'VALUE',
-    /^Attention.forward: options should be among returnWeights, got "returnWeight"$/,
+    /^Attention.forward: options should be among returnWeights, cache, got "returnWeight"$/,
   )
 })
 

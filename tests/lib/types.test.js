@@ -18,7 +18,7 @@ const CALLS = `
 import { load, GptLayersError, GPT_CONFIG_124M } from 'gpt-layers'
 import { load as loadCore } from 'gpt-layers/core'
 import 'gpt-layers/worker.js'
-import type { ErrorCode, Gpt, GPTModel, LayerNorm, LayerNormOptions, Linear, Module, Optimizer, Tensor } from 'gpt-layers'
+import type { ErrorCode, GeneratedToken, GenerateOptions, Gpt, GPTModel, KeyValueCache, LayerNorm, LayerNormOptions, Linear, Module, Optimizer, Tensor } from 'gpt-layers'
 const gpt: Gpt = await load({ build: 'simd', threads: 1, maxMemory: 64 })
 const core: Gpt = await loadCore({ module: {} })
 const build: 'simd' | 'relaxed' = gpt.build
@@ -38,6 +38,12 @@ const weights: Tensor = new gpt.Attention({ ...GPT_CONFIG_124M }).forward(x, { r
 const attended: Tensor = new gpt.Attention({ ...GPT_CONFIG_124M }).forward(x)
 const logits: Tensor = model.forward([0, 1], { returnWeights: true })
 const nothing: null = model.backward(logits)
+const cache: KeyValueCache = model.newCache({ batchSize: 1, maxTokens: 3 })
+const last: Tensor = model.forward([0, 1], { cache, lastOnly: true })
+const writing: GenerateOptions = { maxNewTokens: 1, temperature: 0.5, topK: 2, topP: 0.9, stopTokens: [0], cache }
+const written: GeneratedToken[] = [...model.generate([1], writing)]
+for (const { token, probability, top } of model.generate([1])) written.push({ token, probability, top })
+cache.truncate(cache.length - 1)
 const options: LayerNormOptions = { eps: 1e-5 }
 const isLinear = (layer: Module): Linear | null => (layer instanceof gpt.Linear ? layer : null)
 const same: InstanceType<typeof gpt.LayerNorm> = norm
@@ -62,9 +68,11 @@ gpt.ones(2)
 new gpt.GELU({ approximate: 'erf' })
 // @ts-expect-error lr is missing
 new gpt.SGD(linear.parameters(), { momentum: 0.9 })
+// @ts-expect-error there is no such option
+model.generate([1], { top_k: 2 })
 // @ts-expect-error outFeatures is missing
 new gpt.Linear(5)
-export { code, tensors, stop, weights, attended, logits, twice, reason }
+export { code, tensors, stop, weights, attended, logits, last, twice, reason }
 `
 
 /** Explicit resource management, from TypeScript 5.2 on. */

@@ -48,6 +48,11 @@
 /** @typedef {import('./layers/gptmodel.js').GPTModelConfig} GPTModelConfig */
 /** @typedef {import('./checkpoint/gpt2.js').LoadModelOptions} LoadModelOptions */
 /** @typedef {import('./checkpoint/source.js').FileSource} FileSource */
+/** @typedef {import('./generate/cache.js').KeyValueCache} KeyValueCache */
+/** @typedef {import('./generate/cache.js').CacheOptions} CacheOptions */
+/** @typedef {import('./generate/generate.js').GenerateOptions} GenerateOptions */
+/** @typedef {import('./generate/sample.js').GeneratedToken} GeneratedToken */
+/** @typedef {import('./generate/sample.js').Candidate} Candidate */
 /** @typedef {import('./optim/sgd.js').SGDOptions} SGDOptions */
 /** @typedef {import('./optim/adamw.js').AdamWOptions} AdamWOptions */
 

@@ -10,6 +10,7 @@ import {
   checkConfig,
 } from '../check.js'
 import { GptLayersError } from '../errors.js'
+import { KeyValueCache } from '../generate/cache.js'
 import { SCRATCH } from '../runtime/runtime.js'
 import { checkRows, checkTensorOf } from '../tensor/check.js'
 import { leading, sizeOf } from '../tensor/shape.js'
@@ -17,7 +18,10 @@ import { Tensor } from '../tensor/tensor.js'
 import { Conv1D } from './conv1d.js'
 import { Dropout } from './dropout.js'
 import { outputOf } from './forward.js'
-import { checkLayers, Module } from './module.js'
+import { checkEvaluation, checkLayers, Module } from './module.js'
+
+/** @type {{ returnWeights: boolean, cache: unknown }} */
+const DEFAULTS = { returnWeights: false, cache: undefined }
 
 /**
  * @typedef {object} AttentionConfig
@@ -38,6 +42,9 @@ import { checkLayers, Module } from './module.js'
  * 3. cProj mixes the heads.
  *
  * The weights never exist as a whole, except where `returnWeights` asks for them.
+ *
+ * With a cache, which a model's `forward` passes on, x has the new tokens only. Their keys and values are
+ * appended to the cache, and each new token sees the tokens of the cache, too.
  */
 export class Attention extends Module {
   /** GPT-2's checkpoints contain the mask. @override @internal */
@@ -116,10 +123,10 @@ export class Attention extends Module {
     const { runtime, training } = this
     const { cAttn, cProj, residDropout } = this.#layers(where)
     const tokens = this.#checkTokens(where, x)
-    const defaults = { returnWeights: /** @type {boolean} */ (false) }
-    const { returnWeights } = checkOptions(where, options, defaults)
+    const { returnWeights, cache } = checkOptions(where, options, DEFAULTS)
     checkBoolean(where, 'returnWeights', returnWeights)
     const sizes = this.#sizes(x)
+    const place = cache === undefined ? null : this.#placeIn(where, cache, sizes, returnWeights)
     const perRow = [...leading(x.shape, 2), this.nHeads, tokens]
     const dropRate = training ? this.dropRate : 0
     return runtime.scope(() => {
@@ -134,7 +141,14 @@ export class Attention extends Module {
       const sum = keeps ? Tensor.empty(runtime, where, perRow) : null
       const weights = returnWeights ? Tensor.empty(runtime, where, [...perRow, tokens]) : null
       const seed = dropRate > 0 ? runtime.generator.word() : 0
-      runtime.run('gpt_attention_forward', [y, max, sum, SCRATCH, qkv, ...sizes, seed, dropRate])
+      if (place === null) {
+        runtime.run('gpt_attention_forward', [y, max, sum, SCRATCH, qkv, ...sizes, seed, dropRate])
+      } else {
+        const { keys, values, past, capacity } = place
+        const [batch, , heads, size] = sizes
+        const counts = [batch, tokens, past, capacity, heads, size]
+        runtime.run('gpt_attention_cached_forward', [y, keys, values, SCRATCH, qkv, ...counts])
+      }
       if (weights) runtime.run('gpt_attention_weights', [weights, SCRATCH, qkv, max, sum, ...sizes])
       if (training) {
         this.save({ qkv, y, max: /** @type {Tensor} */ (max), sum: /** @type {Tensor} */ (sum) })
@@ -195,6 +209,26 @@ export class Attention extends Module {
     if (tokens !== undefined && tokens <= contextLength) return tokens
     const expected = `end in [tokens, ${embDim}] with at most ${contextLength} (contextLength) tokens`
     throw new GptLayersError('SHAPE', `${where}: x should ${expected}, got shape [${x.shape.join(', ')}]`)
+  }
+
+  /**
+   * @param {string} where
+   * @param {unknown} cache
+   * @param {readonly number[]} sizes from `#sizes`
+   * @param {boolean} returnWeights
+   * @returns {ReturnType<typeof KeyValueCache.placeOf>}
+   */
+  #placeIn(where, cache, [batch, tokens], returnWeights) {
+    checkEvaluation(where, 'cache', this)
+    if (returnWeights) {
+      const expected = 'false with a cache, which has no weights for earlier tokens'
+      throw new GptLayersError('UNSUPPORTED', `${where}: returnWeights should be ${expected}, got true`)
+    }
+    const place = KeyValueCache.placeOf(where, cache, this, batch, tokens)
+    const end = place.past + tokens
+    if (end <= this.contextLength) return place
+    const expected = `end with token ${this.contextLength} (contextLength) at most`
+    throw new GptLayersError('SHAPE', `${where}: x should ${expected}, got tokens up to ${end}`)
   }
 
   /**

@@ -1,5 +1,6 @@
 // What `forward` takes and returns beside a tensor, and what a listener is told of it.
 
+/** @import { KeyValueCache } from '../generate/cache.js' */
 /** @import { Indices } from '../tensor/indices.js' */
 /** @import { Tensor } from '../tensor/tensor.js' */
 /** @import { Module } from './module.js' */
@@ -8,8 +9,11 @@
  * The second argument of `forward`: options of one call. A layer that contains layers passes it on.
  *
  * - `returnWeights`: Attention also returns its weights
+ * - `cache`: the tokens before, whose keys and values Attention then does not compute again
+ * - `lastOnly`: GPTModel returns the logits of the last token only; not passed on
  *
- * @typedef {{ returnWeights?: boolean } & Record<string, unknown>} Context
+ * @typedef {{ returnWeights?: boolean, cache?: KeyValueCache, lastOnly?: boolean } &
+ *   Record<string, unknown>} Context
  */
 
 /**

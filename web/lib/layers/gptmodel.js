@@ -3,20 +3,26 @@
 /** @import { Indices } from '../tensor/indices.js' */
 /** @import { Runtime } from '../runtime/runtime.js' */
 /** @import { Tensor } from '../tensor/tensor.js' */
+/** @import { CacheOptions } from '../generate/cache.js' */
+/** @import { GenerateOptions } from '../generate/generate.js' */
+/** @import { GeneratedToken } from '../generate/sample.js' */
 /** @import { Context } from './forward.js' */
 /** @import { TransformerBlockConfig } from './transformerblock.js' */
 
-import { checkBoolean, checkConfig, checkNumber, checkSize, copyArray } from '../check.js'
+import { checkBoolean, checkConfig, checkNumber, checkSize, copyArray, copyObject } from '../check.js'
 import { loadModel } from '../checkpoint/gpt2.js'
 import { GptLayersError } from '../errors.js'
+import { KeyValueCache } from '../generate/cache.js'
+import { checkGeneration, generateTokens } from '../generate/generate.js'
 import { runtimeOf } from '../runtime/runtime.js'
 import { checkTensorOf } from '../tensor/check.js'
 import { checkIndices } from '../tensor/indices.js'
+import { Attention } from './attention.js'
 import { Dropout } from './dropout.js'
 import { Embedding } from './embedding.js'
 import { LayerNorm } from './layernorm.js'
 import { Linear } from './linear.js'
-import { checkLayers, Module } from './module.js'
+import { checkEvaluation, checkLayers, Module, namedModules } from './module.js'
 import { TransformerBlock } from './transformerblock.js'
 
 /** The standard deviation of GPT-2's initial weights. */
@@ -121,13 +127,21 @@ export class GPTModel extends Module {
   }
 
   /**
+   * In evaluation mode two options save time:
+   *
+   * - `cache`, from `newCache`: ids are the tokens after those in the cache, which then has them, too. Where
+   *   `forward` fails, the cache is as before.
+   * - `lastOnly: true`: the logits of the last token only, [..., 1, vocabSize].
+   *
    * @override
    * @param {Indices} ids [..., tokens] integers from 0 to vocabSize - 1: nested arrays, a typed array for one
    *   sequence, or a Tensor
-   * @param {Context} [context] passed on to the blocks, such as `{ returnWeights: true }`; see `onForward`
+   * @param {Context} [context] the options of this call. All but `lastOnly` are passed on to the blocks, such
+   *   as `{ returnWeights: true }`; see `onForward`
    * @returns {Tensor} logits [..., tokens, vocabSize]
-   * @throws {GptLayersError} SHAPE when there are no tokens, or more than contextLength; VALUE for an id out
-   *   of range; TYPE, DISPOSED, MEMORY
+   * @throws {GptLayersError} SHAPE when there are no tokens, or more than contextLength, or than the cache
+   *   has room for; VALUE for an id out of range, and for `cache` or `lastOnly` in training mode; UNSUPPORTED
+   *   for a cache with `returnWeights`; TYPE, DISPOSED, MEMORY
    * @example model.forward([[0, 1, 2], [2, 3, 4]]).shape // [2, 3, 5], for a vocabulary of 5
    */
   forward(ids, context) {
@@ -140,19 +154,82 @@ export class GPTModel extends Module {
       const expected = `end in 1 to ${contextLength} (contextLength) tokens`
       throw new GptLayersError('SHAPE', `${where}: ids should ${expected}, got shape [${shape.join(', ')}]`)
     }
-    const logits = runtime.scope(() => {
-      const positions = indices.map((_, i) => i % tokens)
+    const given = context === undefined ? {} : copyObject(where, 'context', context)
+    const { lastOnly = false, ...rest } = given
+    checkBoolean(where, 'lastOnly', lastOnly)
+    if (lastOnly) checkEvaluation(where, 'lastOnly', this)
+    const passedOn = 'lastOnly' in given ? rest : context
+    /** @param {number} past @returns {Tensor} */
+    const compute = (past) => {
+      const positions = indices.map((_, i) => past + (i % tokens))
       const embedded = tokEmb.forward(indices).add(posEmb.forward(positions))
       let h = dropEmb.forward(embedded).reshape([...shape, embDim])
       for (const block of trfBlocks) {
-        const y = block.forward(h, context)
+        const y = block.forward(h, passedOn)
         h.dispose() // at once: the next blocks need the memory
         h = y
       }
+      if (lastOnly && tokens > 1) h = h.slice(-1, undefined, { dim: -2 })
       return outHead.forward(finalNorm.forward(h))
-    })
+    }
+    const { cache } = rest
+    if (cache !== undefined) {
+      checkEvaluation(where, 'cache', this)
+      const known = KeyValueCache.check(where, cache, this)
+      return known.append(where, indices, shape, () => runtime.scope(() => compute(known.length)))
+    }
+    const logits = runtime.scope(() => compute(0))
     this.#shape = logits.shape
     return logits
+  }
+
+  /**
+   * An empty cache of keys and values for `forward` and `generate`: with it, they compute only the tokens
+   * that are new. It knows the Attention layers that the model has now.
+   *
+   * @param {CacheOptions} [options]
+   * @returns {KeyValueCache} in the instance's memory; freed by `dispose`, at the end of a `scope`, or when
+   *   nobody holds it
+   * @throws {GptLayersError} TYPE, VALUE, MEMORY, DISPOSED
+   * @example
+   * const cache = model.eval().newCache({ maxTokens: 3 })
+   * model.forward([0, 1], { cache }).shape // [2, 5]: the logits of both tokens
+   * model.forward([2], { cache }).shape // [1, 5]: those of the third
+   * cache.length // 3
+   */
+  newCache(options = {}) {
+    const attentions = namedModules(this).flatMap(([, layer]) => (layer instanceof Attention ? [layer] : []))
+    return KeyValueCache.make('GPTModel.newCache', this, attentions, options)
+  }
+
+  /**
+   * Continues a text, one token at a time, in evaluation mode. Each token is drawn when the loop asks for it:
+   *
+   * 1. `repetitionPenalty` lowers the logits of the tokens that the text has already.
+   * 2. The probabilities are softmax(logits / temperature).
+   * 3. `topK` keeps the most probable tokens, and `topP` the fewest of them that together have that share.
+   *
+   * The token is drawn with one number of the instance's generator. So after `manualSeed` the text is the
+   * same, in every browser with build `simd`. With temperature 0 it is the most probable one, and no number
+   * is drawn.
+   *
+   * The text ends after `maxNewTokens`, after a stop token, or when it has contextLength tokens.
+   *
+   * @param {Indices} ids the tokens to continue, one sequence: [tokens] or [1, tokens]
+   * @param {GenerateOptions} [options]
+   * @returns {Generator<GeneratedToken, void, undefined>}
+   * @throws {GptLayersError} at the call: SHAPE when there are no tokens, or more than contextLength, or than
+   *   the cache has room for; TYPE; VALUE, also in training mode; DISPOSED. From `next`: also MEMORY, and
+   *   VALUE where the logits are NaN
+   * @example
+   * const words = []
+   * for (const { token } of model.eval().generate([0, 1], { maxNewTokens: 2 })) words.push(token)
+   * words.length // 2
+   */
+  generate(ids, options = {}) {
+    const { tokens, checked } = checkGeneration('GPTModel.generate', this, ids, options)
+    const { runtime } = this
+    return generateTokens(this, tokens, checked, () => runtime.generator.word() / 2 ** 32)
   }
 
   /**

@@ -573,7 +573,7 @@ Reflect.defineProperty(Module.prototype, '__v_skip', { value: true })
  * @returns {[string, Module][]} a layer before the layers inside it
  * @throws {GptLayersError} VALUE where a layer contains itself; TYPE
  */
-function namedModules(module, path = '', above = []) {
+export function namedModules(module, path = '', above = []) {
   void module.runtime // refuses a Proxy
   if (above.includes(module)) {
     const name = above[0].constructor.name
@@ -602,4 +602,16 @@ export function checkLayers(where, what, layers) {
   if (wrong < 0) return
   const given = describe(layers[wrong])
   throw new GptLayersError('TYPE', `${where}: ${what} should be layers, got ${given} at ${wrong}`)
+}
+
+/**
+ * @param {string} where
+ * @param {string} option of `forward`
+ * @param {Module} layer
+ * @throws {GptLayersError} VALUE where the layer is in training mode
+ */
+export function checkEvaluation(where, option, layer) {
+  if (!layer.training) return
+  const expected = 'used in evaluation mode; call eval() first'
+  throw new GptLayersError('VALUE', `${where}: ${option} should be ${expected}, got training mode`)
 }

@@ -1,0 +1,305 @@
+/** @import { ForwardEvent, KeyValueCache, Tensor } from 'gpt-layers' */
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  assertNear,
+  assertRefuses,
+  collectGarbage,
+  loadForTest,
+  pack,
+  shake,
+  until,
+  untyped,
+  usedMemory,
+} from './support.js'
+
+const config = { vocabSize: 11, contextLength: 12, embDim: 12, nHeads: 3, nLayers: 2, qkvBias: true }
+const gpt = await loadForTest()
+const model = shake(gpt, new gpt.GPTModel(config)).eval()
+
+/** The tokens of two sequences. */
+const ids = [0, 1].map((b) => Array.from({ length: 12 }, (_, i) => (7 * i * i + 3 * b + i) % 11))
+
+/** @param {number[][]} sequences @param {number} start @param {number} [end] */
+const columns = (sequences, start, end) => sequences.map((row) => row.slice(start, end))
+
+/**
+ * Asserts that logits are those of some tokens of one pass, within 2e-6 of the largest logit.
+ *
+ * @param {Tensor} logits
+ * @param {Tensor} whole the logits of one pass
+ * @param {number} start the first token
+ */
+function assertLogits(logits, whole, start) {
+  const expected = whole.slice(start, start + /** @type {number} */ (logits.shape.at(-2)), { dim: -2 })
+  const scale = whole.data.reduce((most, value) => Math.max(most, Math.abs(value)), 0)
+  const largest = expected.data.reduce((most, value) => Math.max(most, Math.abs(value)), 0)
+  assertNear(logits, pack(expected.data, expected.shape), (2e-6 * scale) / largest)
+}
+
+for (const lengths of [[12], [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1], [5, 1, 4, 2], [1, 11], [8, 3, 1]]) {
+  test(`tokens appended to a cache ${lengths.join(' and ')} at a time have the logits of one pass`, () => {
+    gpt.scope(() => {
+      const whole = model.forward(ids)
+      const cache = model.newCache({ batchSize: 2 })
+      for (const length of lengths) {
+        const start = cache.length
+        assertLogits(model.forward(columns(ids, start, start + length), { cache }), whole, start)
+        assert.equal(cache.length, start + length)
+      }
+    })
+  })
+}
+
+test('lastOnly gives the logits of the last token, with and without a cache', () => {
+  gpt.scope(() => {
+    const whole = model.forward(ids)
+    const last = model.forward(ids, { lastOnly: true })
+    assert.deepEqual(last.shape, [2, 1, 11])
+    assertLogits(last, whole, 11)
+    assert.deepEqual(model.forward(ids[0], { lastOnly: true }).shape, [1, 11])
+    assert.deepEqual(model.forward([ids], { lastOnly: true }).shape, [1, 2, 1, 11])
+    assert.deepEqual(model.forward(ids, { lastOnly: false }).shape, [2, 12, 11])
+    const cache = model.newCache({ batchSize: 2 })
+    assertLogits(model.forward(columns(ids, 0, 7), { cache, lastOnly: true }), whole, 6)
+    assertLogits(model.forward(columns(ids, 7, 8), { cache, lastOnly: true }), whole, 7)
+    assert.equal(cache.length, 8)
+  })
+})
+
+test('a cache that is truncated continues from the tokens that it keeps', () => {
+  gpt.scope(() => {
+    const cache = model.newCache({ batchSize: 2 })
+    model.forward(ids, { cache })
+    const edited = ids.map((row) => [...row.slice(0, 4), 10, 9, 8])
+    const whole = model.forward(edited)
+    cache.truncate(4)
+    assert.equal(cache.length, 4)
+    assertLogits(model.forward(columns(edited, 4), { cache }), whole, 4)
+    cache.truncate(cache.length)
+    assert.equal(cache.length, 7)
+    cache.truncate(0)
+    assertLogits(model.forward(edited, { cache }), whole, 0)
+    for (const n of [-1, 8, 1.5, NaN]) {
+      const message = /^KeyValueCache.truncate: n should be an integer from 0 to 7 \(length\), got/
+      assertRefuses(() => cache.truncate(n), 'VALUE', message)
+    }
+    assertRefuses(() => cache.truncate(untyped('1')), 'TYPE', /n should be an integer/)
+  })
+})
+
+test('a cache has its sizes, and room for the keys and values of its tokens', () => {
+  const before = usedMemory(model)
+  const cache = model.newCache()
+  assert.deepEqual([cache.length, cache.maxTokens, cache.batchSize, cache.disposed], [0, 12, 1, false])
+  const bytes = usedMemory(model) - before
+  const { nLayers, embDim, contextLength } = config
+  assert.ok(bytes >= 4 * 2 * nLayers * embDim * contextLength, `${bytes}`)
+  const two = model.newCache({ batchSize: 2, maxTokens: 3 })
+  assert.deepEqual([two.length, two.maxTokens, two.batchSize], [0, 3, 2])
+  const ofTwo = usedMemory(model) - before - bytes
+  const one = model.newCache({ maxTokens: 3 })
+  assert.equal(usedMemory(model) - before - bytes - ofTwo, ofTwo / 2)
+  for (const made of [cache, two, one, one]) made.dispose()
+  assert.equal(usedMemory(model), before)
+  assert.ok(cache.disposed)
+})
+
+test('a scope frees a cache, unless it returns it', () => {
+  const before = usedMemory(model)
+  /** @type {KeyValueCache[]} */
+  const caches = []
+  gpt.scope(() => void caches.push(model.newCache()))
+  assert.ok(caches[0].disposed)
+  assert.equal(usedMemory(model), before)
+  assertRefuses(() => model.forward([1], { cache: caches[0] }), 'DISPOSED', /cache should be live/)
+  const { inside } = gpt.scope(() => ({ inside: model.newCache() }))
+  gpt.scope(() => model.forward([1], { cache: inside }).data)
+  assert.equal(inside.length, 1)
+  inside.dispose()
+})
+
+test('a cache that nobody holds is freed by the garbage collector', async () => {
+  const before = usedMemory(model)
+  void model.newCache().length
+  await until(() => {
+    collectGarbage()
+    return usedMemory(model) <= before
+  }, 'the cache is freed')
+})
+
+test('a forward that fails leaves the cache as it was', () => {
+  gpt.scope(() => {
+    const cache = model.newCache()
+    const whole = model.forward(ids[0])
+    model.forward(ids[0].slice(0, 5), { cache })
+    const refused = (/** @type {() => unknown} */ fn) => {
+      assert.throws(fn)
+      assert.equal(cache.length, 5)
+    }
+    refused(() => model.forward([11], { cache }))
+    refused(() => model.forward([[1], [2]], { cache }))
+    refused(() => model.forward([1], { cache, returnWeights: true }))
+    for (const name of ['trf_blocks.1.attn', 'out_head', '']) {
+      const stop = model.onForward((event) => {
+        if (event.name === name) throw new Error(name)
+      })
+      refused(() => model.forward([3, 4], { cache }))
+      stop()
+    }
+    assertLogits(model.forward(ids[0].slice(5), { cache }), whole, 5)
+  })
+})
+
+test('a cache refuses more tokens than it has room for, and says the numbers', () => {
+  const cache = model.newCache({ maxTokens: 4 })
+  model.forward([1, 2, 3], { cache }).dispose()
+  assertRefuses(
+    () => model.forward([1, 2], { cache }),
+    'SHAPE',
+    /^GPTModel.forward: ids should end in at most 1 tokens \(the cache has 3 of 4\), got shape \[2\]$/,
+  )
+  cache.dispose()
+  const full = model.newCache()
+  model.forward(ids[0], { cache: full }).dispose()
+  assertRefuses(
+    () => model.forward([1], { cache: full }),
+    'SHAPE',
+    /ids should end in at most 0 tokens \(the cache has 12 of 12\), got shape \[1\]$/,
+  )
+  full.dispose()
+  for (const maxTokens of [0, 13, 1.5, Infinity]) {
+    const message = /newCache: maxTokens should be an integer from 1 to 12 \(contextLength\), got/
+    assertRefuses(() => model.newCache({ maxTokens }), 'VALUE', message)
+  }
+  assertRefuses(() => model.newCache({ batchSize: 0 }), 'VALUE', /batchSize should be a positive integer/)
+  assertRefuses(() => model.newCache(untyped({ size: 1 })), 'VALUE', /options should be among batchSize/)
+  assertRefuses(() => model.newCache({ batchSize: 1e9 }), 'MEMORY', /newCache: needs/)
+})
+
+test('a cache refuses another model, another batch size and training mode', async () => {
+  const cache = model.newCache()
+  const forward = (/** @type {unknown} */ given) => () => model.forward([1], untyped({ cache: given }))
+  const twin = new gpt.GPTModel(config).eval()
+  assertRefuses(forward(twin.newCache()), 'VALUE', /cache should come from this model, got one of another$/)
+  const other = await loadForTest()
+  const foreign = new other.GPTModel(config).newCache()
+  assertRefuses(forward(foreign), 'VALUE', /cache should come from this model/)
+  other.dispose()
+  assert.ok(foreign.disposed)
+  assertRefuses(
+    () => model.forward(ids, { cache }),
+    'SHAPE',
+    /ids should have 1 sequences \(the cache's batchSize\), got shape \[2, 12\]$/,
+  )
+  for (const wrong of [null, 1, {}, [], gpt.ones([1])]) {
+    assertRefuses(forward(wrong), 'TYPE', /cache should be a cache that model.newCache made/)
+  }
+  assertRefuses(forward(new Proxy(cache, {})), 'TYPE', /no Proxy/)
+  assertRefuses(() => Reflect.construct(cache.constructor, []), 'TYPE', /should be made by model.newCache/)
+  assertRefuses(
+    () => Reflect.get(Object.getPrototypeOf(cache), 'length', {}),
+    'TYPE',
+    /this should be a cache/,
+  )
+  assertRefuses(
+    () => model.forward([1], { cache, returnWeights: true }),
+    'UNSUPPORTED',
+    /^Attention.forward: returnWeights should be false with a cache/,
+  )
+  model.train()
+  assertRefuses(
+    forward(cache),
+    'VALUE',
+    /^GPTModel.forward: cache should be used in evaluation mode; call eval/,
+  )
+  assertRefuses(
+    () => model.forward([1], { lastOnly: true }),
+    'VALUE',
+    /^GPTModel.forward: lastOnly should be used in evaluation mode; call eval/,
+  )
+  model.eval()
+  model.trfBlocks[0].attn.train()
+  assertRefuses(forward(cache), 'VALUE', /^Attention.forward: cache should be used in evaluation mode/)
+  model.eval()
+  assertRefuses(
+    () => model.forward([1], { lastOnly: untyped(1) }),
+    'TYPE',
+    /lastOnly should be true or false/,
+  )
+  assertRefuses(
+    () => model.trfBlocks[0].attn.forward(gpt.ones([1, 12]), { cache }),
+    'VALUE',
+    /cache should be passed on by its model's forward, got one outside of it$/,
+  )
+  assert.equal(cache.length, 0)
+  cache.dispose()
+  assertRefuses(forward(cache), 'DISPOSED', /cache should be live, got one that was disposed/)
+  assertRefuses(() => cache.truncate(0), 'DISPOSED', /cache should be live/)
+  twin.dispose()
+})
+
+test('a cache is used by one forward at a time', () => {
+  gpt.scope(() => {
+    const cache = model.newCache()
+    /** @type {((event: ForwardEvent) => void)[]} */
+    const attempts = [
+      () => model.forward([1], { cache }),
+      () => cache.truncate(0),
+      ({ module, input }) => untyped(module).forward(input, { cache }),
+    ]
+    const expected = [
+      /cache should be used by one forward at a time/,
+      /cache should be used by one forward at a time/,
+      /cache should be used by an Attention once in a forward, got the same layer a second time$/,
+    ]
+    attempts.forEach((attempt, i) => {
+      const stop = model.onForward((event) => {
+        if (event.name === 'trf_blocks.0.attn') attempt(event)
+      })
+      assert.throws(() => model.forward([1, 2], { cache }), expected[i])
+      stop()
+      assert.equal(cache.length, 0)
+    })
+    const stop = model.onForward(({ name }) => name === 'trf_blocks.0.norm1' && cache.dispose())
+    assertRefuses(() => model.forward([1, 2], { cache }), 'DISPOSED', /cache should be live/)
+    stop()
+  })
+})
+
+test('layers of one’s own get the context, and a replaced Attention needs a new cache', () => {
+  gpt.scope(() => {
+    const own = new gpt.GPTModel(config).eval()
+    /** @type {unknown[]} */
+    const seen = []
+    class Block extends gpt.Module {
+      /** @override @param {Tensor} x @param {Record<string, unknown>} [context] */
+      forward(x, context) {
+        seen.push(context)
+        return x.mul(2)
+      }
+    }
+    const blocks = [own.trfBlocks[0], new Block().eval()]
+    Reflect.set(own, 'trfBlocks', blocks)
+    const whole = own.forward(ids[0])
+    const cache = own.newCache()
+    assertLogits(own.forward(ids[0].slice(0, 5), { cache, lastOnly: true }), whole, 4)
+    assertLogits(own.forward(ids[0].slice(5), { cache }), whole, 5)
+    assert.deepEqual(seen, [undefined, { cache }, { cache }])
+    Reflect.set(blocks[0], 'attn', new gpt.Attention(config).eval())
+    cache.truncate(0)
+    const message = /cache should know each Attention of its model, got one that is newer than the cache$/
+    assertRefuses(() => own.forward([1], { cache }), 'VALUE', message)
+    assert.equal(own.forward([1], { cache: own.newCache() }).size, 11)
+  })
+})
+
+test('an Attention in two blocks cannot use a cache', () => {
+  gpt.scope(() => {
+    const own = new gpt.GPTModel(config).eval()
+    Reflect.set(own.trfBlocks[1], 'attn', own.trfBlocks[0].attn)
+    const cache = own.newCache()
+    assertRefuses(() => own.forward([1], { cache }), 'UNSUPPORTED', /got the same layer a second time$/)
+  })
+})

@@ -1,0 +1,377 @@
+/** @import { GeneratedToken, GenerateOptions, Tensor } from 'gpt-layers' */
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { assertRefuses, loadForTest, shake, untyped, usedMemory } from './support.js'
+
+const config = { vocabSize: 23, contextLength: 16, embDim: 12, nHeads: 3, nLayers: 2 }
+const gpt = await loadForTest()
+const model = shake(gpt, new gpt.GPTModel(config)).eval()
+
+/** @param {Iterable<GeneratedToken>} generated @returns {number[]} */
+const tokensOf = (generated) => Array.from(generated, ({ token }) => token)
+
+/** @param {number[]} ids @param {GenerateOptions} options @returns {number[]} */
+const write = (ids, options) => tokensOf(model.generate(ids, options))
+
+/** @param {number[]} text @returns {number[]} the logits of the next token, without a cache */
+const logitsAfter = (text) => gpt.scope(() => [...model.forward(text, { lastOnly: true }).data])
+
+/**
+ * The distribution as transformers' logits processors define it, in float64.
+ *
+ * @param {readonly number[]} logits
+ * @param {readonly number[]} text
+ * @param {GenerateOptions} options
+ * @returns {{ token: number, probability: number }[]} the tokens that can be drawn, the best first
+ */
+function distribution(logits, text, { temperature = 1, topK = Infinity, topP = 1, repetitionPenalty = 1 }) {
+  const scores = logits.map((logit, token) => {
+    const penalized = logit < 0 ? logit * repetitionPenalty : logit / repetitionPenalty
+    return (text.includes(token) ? penalized : logit) / (temperature || 1)
+  })
+  const largest = Math.max(...scores)
+  const normalized = (/** @type {{ token: number, probability: number }[]} */ list) => {
+    const total = list.reduce((sum, { probability }) => sum + probability, 0)
+    return list.map(({ token, probability }) => ({ token, probability: probability / total }))
+  }
+  const all = scores.map((score, token) => ({ token, probability: Math.exp(score - largest) }))
+  all.sort((a, b) => b.probability - a.probability || a.token - b.token)
+  const best = normalized(all.slice(0, topK))
+  let before = 0
+  return normalized(
+    best.filter(({ probability }) => {
+      const keeps = before < topP
+      before += probability
+      return keeps
+    }),
+  )
+}
+
+/** @param {number} actual @param {number} expected */
+const assertProbability = (actual, expected) =>
+  assert.ok(Math.abs(actual - expected) <= 2e-5 * expected + 1e-9, `${actual}, expected ${expected}`)
+
+/** A model whose logits a test chooses. */
+class Fixed extends gpt.GPTModel {
+  /** @type {ArrayLike<number>} */ #logits
+
+  /** @param {ArrayLike<number>} logits */
+  constructor(logits) {
+    super({ vocabSize: logits.length, contextLength: 4, embDim: 1, nHeads: 1, nLayers: 1 })
+    this.#logits = logits
+    this.eval()
+  }
+
+  /** @override @returns {Tensor} */
+  forward() {
+    return gpt.tensor(Float32Array.from(this.#logits), [1, this.#logits.length])
+  }
+}
+
+/** @param {ArrayLike<number>} logits @param {GenerateOptions} [options] @returns {GeneratedToken} */
+function drawFrom(logits, options) {
+  return gpt.scope(() => {
+    const [drawn] = new Fixed(logits).generate([0], { maxNewTokens: 1, ...options })
+    return drawn
+  })
+}
+
+test('temperature 0 writes the most probable tokens, and draws no number', () => {
+  const text = [3, 1, 4]
+  gpt.manualSeed(1)
+  const generated = [...model.generate(text, { maxNewTokens: 9, temperature: 0 })]
+  assert.equal(generated.length, 9)
+  for (const { token, probability, top } of generated) {
+    const logits = logitsAfter(text)
+    const expected = distribution(logits, text, {})
+    assert.equal(token, logits.indexOf(Math.max(...logits)))
+    assertProbability(probability, expected[0].probability)
+    assert.deepEqual(
+      top.map((candidate) => candidate.token),
+      expected.slice(0, 10).map((candidate) => candidate.token),
+    )
+    top.forEach((candidate, i) => assertProbability(candidate.probability, expected[i].probability))
+    text.push(token)
+  }
+  const next = gpt.rand([]).item()
+  gpt.manualSeed(1)
+  assert.equal(next, gpt.rand([]).item())
+})
+
+test('a seed gives one text, and each token takes one number of the generator', () => {
+  const options = { maxNewTokens: 10 }
+  gpt.manualSeed(5)
+  const text = write([2], options)
+  const next = gpt.rand([]).item()
+  gpt.manualSeed(5)
+  assert.deepEqual(write([2], options), text)
+  gpt.manualSeed(6)
+  assert.notDeepEqual(write([2], options), text)
+  gpt.manualSeed(5)
+  gpt.rand([10])
+  assert.equal(gpt.rand([]).item(), next)
+})
+
+const samplings = [
+  { temperature: 0.5 },
+  { temperature: 3, topK: 4 },
+  { topP: 0.6 },
+  { topP: 0.999 },
+  { topP: 1e-9 },
+  { topK: 5, topP: 0.7, temperature: 2 },
+  { topK: 1 },
+  { topK: 100 },
+  { repetitionPenalty: 1.7 },
+  { repetitionPenalty: 0.4, topK: 6, topP: 0.9, temperature: 0.7 },
+  { temperature: 0, topK: 3, repetitionPenalty: 2 },
+]
+for (const sampling of samplings) {
+  test(`the probabilities with ${JSON.stringify(sampling)} are those of transformers’ definitions`, () => {
+    gpt.manualSeed(3)
+    const text = [3, 1, 4, 1, 5]
+    for (const { token, probability, top } of model.generate(text, { maxNewTokens: 8, ...sampling })) {
+      const expected = distribution(logitsAfter(text), text, sampling)
+      const drawn = expected.find((candidate) => candidate.token === token)
+      assert.ok(drawn, `token ${token} can be drawn`)
+      assertProbability(probability, drawn.probability)
+      assert.equal(top.length, Math.min(10, expected.length))
+      top.forEach((candidate, i) => {
+        assert.equal(candidate.token, expected[i].token)
+        assertProbability(candidate.probability, expected[i].probability)
+      })
+      text.push(token)
+    }
+    assert.equal(text.length, 13)
+  })
+}
+
+test('tokens are drawn as often as their probabilities say', () => {
+  gpt.manualSeed(7)
+  const fixed = new Fixed([1, 0, 2, -Infinity, 0.5, -1])
+  const counts = [0, 0, 0, 0, 0, 0]
+  const n = 3000
+  for (let i = 0; i < n; i++) {
+    for (const { token } of fixed.generate([0], { maxNewTokens: 1 })) counts[token]++
+  }
+  fixed.dispose()
+  assert.equal(counts[3], 0)
+  let chiSquare = 0
+  for (const { token, probability } of distribution([1, 0, 2, -Infinity, 0.5, -1], [], {})) {
+    if (probability > 0) chiSquare += (counts[token] - n * probability) ** 2 / (n * probability)
+  }
+  assert.ok(chiSquare < 18.5, `${chiSquare}: once in 1000 seeds with 4 degrees of freedom`)
+})
+
+test('a large vocabulary has the right tokens on top, with and without topK and topP', () => {
+  const size = 50257
+  const logits = Float32Array.from({ length: size }, (_, i) => 8 * Math.sin(i * i) + 4 * Math.cos(3 * i))
+  for (const sampling of [
+    {},
+    { topK: 3000 },
+    { topP: 0.9 },
+    { topP: 0.99, temperature: 5 },
+    { topP: 0.5, topK: 99 },
+  ]) {
+    const expected = distribution([...logits], [], sampling)
+    const { token, probability, top } = drawFrom(logits, sampling)
+    const drawn = expected.find((candidate) => candidate.token === token)
+    assert.ok(drawn)
+    assertProbability(probability, drawn.probability)
+    assert.deepEqual(
+      top.map((candidate) => candidate.token),
+      expected.slice(0, 10).map((candidate) => candidate.token),
+    )
+    top.forEach((candidate, i) => assertProbability(candidate.probability, expected[i].probability))
+  }
+})
+
+test('among equal logits the lowest tokens are kept', () => {
+  const flat = new Float32Array(100)
+  const lowest = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
+  for (const sampling of [{}, { topK: 20 }, { topP: 0.3 }, { topK: 30, topP: 0.5 }, { temperature: 0 }]) {
+    const { top } = drawFrom(flat, sampling)
+    assert.deepEqual(
+      top.map(({ token }) => token),
+      lowest,
+    )
+  }
+  assert.equal(drawFrom(flat, { temperature: 0 }).token, 0)
+  for (let i = 0; i < 20; i++) {
+    const { token, probability } = drawFrom(flat, { topP: 0.295 })
+    assert.ok(token < 30)
+    assertProbability(probability, 1 / 30)
+  }
+})
+
+test('extreme temperatures and logits are no overflow', () => {
+  const logits = [-3e38, 2e38, 3e38, -Infinity]
+  for (const temperature of [1e-60, 1e-45, 1e-20, 0.01, 1, 1e30]) {
+    const { token, probability } = drawFrom(logits, { temperature })
+    assert.ok(token < 3)
+    assert.ok(probability > 0 && probability <= 1)
+  }
+  assert.equal(drawFrom(logits, { temperature: 1e-45 }).token, 2)
+  for (const broken of [
+    [NaN, 1],
+    [1, NaN, 2],
+    [Infinity, 0],
+    [-Infinity, -Infinity],
+  ]) {
+    for (const options of [{}, { topK: 1 }, { topP: 0.5 }, { temperature: 0 }]) {
+      const message = /^GPTModel.generate: the model's logits should be finite numbers or -Infinity/
+      assertRefuses(() => drawFrom(broken, options), 'VALUE', message)
+    }
+  }
+})
+
+test('the text ends after maxNewTokens, with a stop token, or at contextLength', () => {
+  const whole = write([1, 2, 3], { temperature: 0 })
+  assert.equal(whole.length, 13, 'as many as fit into contextLength')
+  assert.deepEqual(write([1, 2, 3], { temperature: 0, maxNewTokens: 5 }), whole.slice(0, 5))
+  assert.deepEqual(write([1, 2, 3], { temperature: 0, maxNewTokens: 99 }), whole)
+  const end = whole[6]
+  assert.deepEqual(
+    write([1, 2, 3], { temperature: 0, stopTokens: [end] }),
+    whole.slice(0, whole.indexOf(end) + 1),
+    'the stop token is the last one',
+  )
+  assert.equal(write(Array(15).fill(1), {}).length, 1)
+  assert.equal(write(Array(16).fill(1), {}).length, 0)
+})
+
+test('a cache continues a text, and keeps it', () => {
+  const options = { temperature: 0, repetitionPenalty: 1.3 }
+  const whole = write([1, 2, 3], { ...options, maxNewTokens: 10 })
+  const cache = model.newCache()
+  const first = write([1, 2, 3], { ...options, maxNewTokens: 4, cache })
+  assert.equal(cache.length, 3 + 4 - 1, 'all but the last token')
+  const rest = write(first.slice(-1), { ...options, maxNewTokens: 6, cache })
+  assert.deepEqual([...first, ...rest], whole)
+  cache.truncate(3)
+  assert.deepEqual(write([whole[0]], { ...options, maxNewTokens: 9, cache }), whole.slice(1))
+  assert.ok(!cache.disposed)
+  cache.dispose()
+  const small = model.newCache({ maxTokens: 5 })
+  assert.equal(write([1, 2], { cache: small }).length, 3, 'as many as fit into the cache')
+  assert.equal(small.length, 4)
+  assertRefuses(
+    () => model.generate([1, 2], { cache: small }),
+    'SHAPE',
+    /ids should have at most 1 tokens \(the cache has 4 of 5 \(maxTokens\)\), got 2$/,
+  )
+  small.dispose()
+})
+
+test('generate takes no memory per token, and leaves none behind', () => {
+  const before = usedMemory(model)
+  const during = []
+  for (const _ of model.generate([1, 2, 3], { topP: 0.9 })) during.push(usedMemory(model))
+  assert.deepEqual(new Set(during).size, 1, `${during}`)
+  assert.equal(usedMemory(model), before)
+  for (const _ of model.generate([1, 2, 3])) break
+  assert.equal(usedMemory(model), before, 'after a break')
+  const unused = model.generate([1])
+  assert.equal(usedMemory(model), before, 'before the first token')
+  unused.return()
+  assert.throws(() => {
+    for (const _ of model.generate([1, 2, 3])) throw new Error('of the loop')
+  }, /of the loop/)
+  assert.equal(usedMemory(model), before, 'after an error in the loop')
+  const stop = model.onForward(() => {
+    throw new Error('of the listener')
+  })
+  assert.throws(() => write([1], {}), /of the listener/)
+  stop()
+  assert.equal(usedMemory(model), before, 'after an error in forward')
+})
+
+test('generate works in a scope, across scopes, and two at a time', () => {
+  const before = usedMemory(model)
+  const options = { temperature: 0, maxNewTokens: 6 }
+  const [first, second] = [write([1, 2], options), write([7], options)]
+  assert.deepEqual(
+    gpt.scope(() => write([1, 2], options)),
+    first,
+  )
+  const generators = [model.generate([1, 2], options), model.generate([7], options)]
+  /** @type {(number | undefined)[][]} */
+  const written = [[], []]
+  for (let i = 0; i < 6; i++) {
+    generators.forEach((generator, g) =>
+      written[g].push(gpt.scope(() => /** @type {GeneratedToken} */ (generator.next().value).token)),
+    )
+  }
+  assert.deepEqual(written, [first, second])
+  generators.forEach((generator) => assert.ok(generator.next().done))
+  assert.equal(usedMemory(model), before)
+})
+
+test('a token that cannot be drawn leaves the cache as it was', () => {
+  const broken = new gpt.GPTModel(config).eval()
+  const cache = broken.newCache()
+  broken.outHead.weight.data.fill(NaN)
+  const before = usedMemory(broken)
+  assertRefuses(() => [...broken.generate([1, 2], { cache })], 'VALUE', /logits should be finite numbers/)
+  assert.equal(cache.length, 0)
+  assert.equal(usedMemory(broken), before)
+  for (const object of [broken, cache]) object.dispose()
+})
+
+test('generate checks its arguments at the call', () => {
+  const before = usedMemory(model)
+  /** @type {[unknown, unknown, 'TYPE' | 'VALUE' | 'SHAPE' | 'DISPOSED', RegExp][]} */
+  const cases = [
+    [
+      [],
+      {},
+      'SHAPE',
+      /ids should be one sequence of at least one token, \[tokens\] or \[1, tokens\], got shape \[0\]/,
+    ],
+    [3, {}, 'SHAPE', /got shape \[\]$/],
+    [[[1], [2]], {}, 'SHAPE', /got shape \[2, 1\]$/],
+    [[[[1]]], {}, 'SHAPE', /got shape \[1, 1, 1\]$/],
+    [[23], {}, 'VALUE', /ids\[0\] should be an integer from 0 to 22, got 23$/],
+    ['text', {}, 'TYPE', /ids should be integers/],
+    [Array(17).fill(0), {}, 'SHAPE', /ids should have at most 16 tokens \(contextLength\), got 17$/],
+    [[1], { temperature: -1 }, 'VALUE', /temperature should be a finite float32 >= 0, got -1$/],
+    [[1], { temperature: NaN }, 'VALUE', /temperature/],
+    [[1], { temperature: '1' }, 'TYPE', /temperature/],
+    [[1], { maxNewTokens: 0 }, 'VALUE', /maxNewTokens should be a positive integer, got 0$/],
+    [[1], { topK: 0 }, 'VALUE', /topK should be a positive integer, got 0$/],
+    [[1], { topK: 1.5 }, 'VALUE', /topK/],
+    [[1], { topP: 0 }, 'VALUE', /topP should be a number above 0, at most 1, got 0$/],
+    [[1], { topP: 1.1 }, 'VALUE', /topP/],
+    [[1], { repetitionPenalty: 0 }, 'VALUE', /repetitionPenalty should be a finite number > 0, got 0$/],
+    [[1], { stopTokens: 3 }, 'TYPE', /stopTokens should be an array of tokens, got 3$/],
+    [[1], { stopTokens: [1, 23] }, 'VALUE', /stopTokens\[1\] should be an integer from 0 to 22, got 23$/],
+    [[1], { cache: 1 }, 'TYPE', /cache should be a cache/],
+    [[1], { maxTokens: 3 }, 'VALUE', /options should be among maxNewTokens, .*, got "maxTokens"$/],
+    [[1], null, 'TYPE', /options should be an object/],
+  ]
+  for (const [ids, options, code, message] of cases) {
+    assertRefuses(() => model.generate(untyped(ids), untyped(options)), code, message)
+  }
+  const cache = model.newCache({ batchSize: 2 })
+  assertRefuses(() => model.generate([1], { cache }), 'SHAPE', /cache should have batchSize 1, got 2$/)
+  cache.dispose()
+  assertRefuses(() => model.generate([1], { cache }), 'DISPOSED', /cache should be live/)
+  model.train()
+  const training = /the model should be in evaluation mode; call eval\(\) first, got training mode$/
+  assertRefuses(() => model.generate([1]), 'VALUE', training)
+  model.eval()
+  const generator = model.generate([1])
+  model.train()
+  assertRefuses(() => generator.next(), 'VALUE', /call eval\(\) first/)
+  model.eval()
+  assert.ok(generator.next().done)
+  assert.equal(usedMemory(model), before)
+})
+
+test('ids may be nested, typed or a tensor', () => {
+  const options = { temperature: 0, maxNewTokens: 3 }
+  const expected = write([1, 2], options)
+  for (const ids of [[[1, 2]], Int32Array.of(1, 2), gpt.tensor([1, 2]), gpt.tensor([[1, 2]])]) {
+    assert.deepEqual(tokensOf(model.generate(ids, options)), expected)
+  }
+})

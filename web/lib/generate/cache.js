@@ -1,0 +1,297 @@
+/** @import { Runtime } from '../runtime/runtime.js' */
+/** @import { Attention } from '../layers/attention.js' */
+/** @import { GPTModel } from '../layers/gptmodel.js' */
+
+import { checkNumber, checkOptions, checkSize, describe } from '../check.js'
+import { GptLayersError } from '../errors.js'
+import { TENSORS } from '../runtime/scope.js'
+import { Tensor } from '../tensor/tensor.js'
+
+/**
+ * @typedef {object} CacheOptions
+ * @property {number} [batchSize] the number of sequences; 1 by default
+ * @property {number} [maxTokens] the most tokens of a sequence; the model's contextLength by default, and at
+ *   most. The cache takes 2 · nLayers · embDim floats per token from the beginning: 75 MB for GPT-2 124M and
+ *   its 1024 tokens
+ */
+
+/** Where an Attention keeps its keys and values. @typedef {{ keys: Tensor, values: Tensor }} Place */
+
+/** A `forward` of the model with the cache. @typedef {{ tokens: number, done: Set<Attention> }} Pass */
+
+/** What the constructor wants to see: only this file can make a cache. */
+const KEY = Symbol('key')
+
+/**
+ * The keys and values that a model's Attention layers have computed for the tokens so far. With them,
+ * `forward` computes only the tokens that are new. Make one with `model.newCache`:
+ *
+ *     const cache = model.newCache()
+ *     model.forward([1, 2, 3], { cache })   // logits of 3 tokens
+ *     model.forward([4], { cache })         // logits of the 4th token
+ *     cache.truncate(2)                     // keeps the first 2 tokens
+ *
+ * The keys and values are those of the model's weights at the time: after a change of weights, call
+ * `truncate(0)`.
+ */
+export class KeyValueCache {
+  /** @type {Runtime} */ #runtime
+  /** @type {GPTModel} */ #model
+  /** @type {number} */ #batchSize
+  /** @type {number} */ #maxTokens
+  /** @type {Map<Attention, Place>} */ #places
+  /** The tokens of every sequence, [batchSize, maxTokens]. @type {Int32Array} */ #ids
+  #length = 0
+  #disposed = false
+  /** @type {Pass | null} */ #pass = null
+
+  /**
+   * @internal
+   * @param {symbol} key
+   * @param {GPTModel} model
+   * @param {Required<CacheOptions>} options checked
+   * @param {Map<Attention, Place>} places
+   */
+  constructor(key, model, options, places) {
+    if (key !== KEY) {
+      throw new GptLayersError('TYPE', 'KeyValueCache: a cache should be made by model.newCache, got new')
+    }
+    this.#runtime = model.runtime
+    this.#model = model
+    const { batchSize, maxTokens } = options
+    this.#batchSize = batchSize
+    this.#maxTokens = maxTokens
+    this.#places = places
+    this.#ids = new Int32Array(batchSize * maxTokens)
+  }
+
+  /**
+   * @internal
+   * @param {string} where
+   * @param {GPTModel} model
+   * @param {readonly Attention[]} layers every Attention of the model
+   * @param {CacheOptions} options
+   * @returns {KeyValueCache}
+   */
+  static make(where, model, layers, options) {
+    const { runtime, contextLength } = model
+    const given = checkOptions(where, options, { batchSize: 1, maxTokens: contextLength })
+    const { batchSize, maxTokens } = given
+    checkSize(where, 'batchSize', batchSize)
+    const expected = `an integer from 1 to ${contextLength} (contextLength)`
+    const fits = (/** @type {number} */ n) => Number.isInteger(n) && n >= 1 && n <= contextLength
+    checkNumber(where, 'maxTokens', maxTokens, expected, fits)
+    const places = runtime.scope(
+      () =>
+        new Map(
+          layers.map((layer) => {
+            const { embDim, nHeads } = layer
+            const perHead = runtime.exports.gpt_attention_cache_size(maxTokens, embDim / nHeads) >>> 0
+            const make = () => Tensor.empty(runtime, where, [batchSize, nHeads, perHead])
+            return [layer, { keys: make(), values: make() }]
+          }),
+        ),
+    )
+    return new KeyValueCache(KEY, model, given, places)
+  }
+
+  /** The number of tokens in the cache, per sequence. @returns {number} */
+  get length() {
+    return KeyValueCache.#own(this, 'length').#length
+  }
+
+  /** The most tokens of a sequence. @returns {number} */
+  get maxTokens() {
+    return KeyValueCache.#own(this, 'maxTokens').#maxTokens
+  }
+
+  /** The number of sequences. @returns {number} */
+  get batchSize() {
+    return KeyValueCache.#own(this, 'batchSize').#batchSize
+  }
+
+  /** Whether the cache or its instance was disposed, or a scope has freed it. @returns {boolean} */
+  get disposed() {
+    const cache = KeyValueCache.#own(this, 'disposed')
+    if (cache.#disposed || cache.#runtime.memory.disposed) return true
+    for (const { keys, values } of cache.#places.values()) if (keys.disposed || values.disposed) return true
+    return false
+  }
+
+  /**
+   * Keeps the first tokens of every sequence and forgets the others, so that a text can be edited or
+   * continued in another way. It takes no time.
+   *
+   * @param {number} n how many, from 0 to `length`
+   * @throws {GptLayersError} TYPE, VALUE, DISPOSED
+   * @example
+   * const cache = model.eval().newCache()
+   * model.forward([1, 2, 0], { cache })
+   * cache.truncate(1)
+   * model.forward([3], { cache }) // as the last token of [1, 3]
+   * cache.length // 2
+   */
+  truncate(n) {
+    const where = 'KeyValueCache.truncate'
+    const cache = KeyValueCache.#own(this, 'truncate')
+    const fits = (/** @type {number} */ count) =>
+      Number.isInteger(count) && count >= 0 && count <= cache.#length
+    checkNumber(where, 'n', n, `an integer from 0 to ${cache.#length} (length)`, fits)
+    cache.#checkUsable(where)
+    cache.#length = n
+  }
+
+  /** Frees the memory at once. Using the cache afterwards is an error; disposing again is not. */
+  dispose() {
+    const cache = KeyValueCache.#own(this, 'dispose')
+    cache.#disposed = true
+    for (const tensor of cache[TENSORS]()) tensor.dispose()
+  }
+
+  // See Tensor's.
+  [Symbol.dispose]() {
+    this.dispose()
+  }
+
+  /** For `scope`. @internal @returns {Tensor[]} */
+  [TENSORS]() {
+    return [...this.#places.values()].flatMap(({ keys, values }) => [keys, values])
+  }
+
+  /** From here on no scope frees the cache. @internal @returns {this} */
+  keep() {
+    for (const tensor of this[TENSORS]()) tensor.keep()
+    return this
+  }
+
+  /** @internal @returns {Int32Array} a copy of the first sequence's tokens */
+  tokens() {
+    return this.#ids.slice(0, this.#length)
+  }
+
+  /**
+   * @internal
+   * @param {string} where
+   * @param {unknown} value
+   * @param {GPTModel} model
+   * @returns {KeyValueCache} a live cache of this model that no `forward` uses
+   * @throws {GptLayersError} TYPE, VALUE, DISPOSED
+   */
+  static check(where, value, model) {
+    if (typeof value !== 'object' || value === null || !(#places in value)) {
+      const expected = 'a cache that model.newCache made, and no Proxy of it'
+      throw new GptLayersError('TYPE', `${where}: cache should be ${expected}, got ${describe(value)}`)
+    }
+    if (value.#model !== model) {
+      throw new GptLayersError('VALUE', `${where}: cache should come from this model, got one of another`)
+    }
+    value.#checkUsable(where)
+    return value
+  }
+
+  /**
+   * Runs a `forward` of the model, which appends tokens to the cache. They count once it has succeeded.
+   *
+   * @internal
+   * @template T
+   * @param {string} where
+   * @param {Int32Array} ids [batch, tokens]
+   * @param {readonly number[]} shape of ids, for an error
+   * @param {() => T} fn
+   * @returns {T}
+   * @throws {GptLayersError} SHAPE where the cache has another batch size or not enough room
+   */
+  append(where, ids, shape, fn) {
+    const past = this.#length
+    const tokens = /** @type {number} */ (shape.at(-1))
+    const batch = ids.length / tokens
+    if (batch !== this.#batchSize) {
+      const expected = `have ${this.#batchSize} sequences (the cache's batchSize)`
+      throw new GptLayersError('SHAPE', `${where}: ids should ${expected}, got shape [${shape.join(', ')}]`)
+    }
+    const room = this.#maxTokens - past
+    if (tokens > room) {
+      const expected = `end in at most ${room} tokens (the cache has ${past} of ${this.#maxTokens})`
+      throw new GptLayersError('SHAPE', `${where}: ids should ${expected}, got shape [${shape.join(', ')}]`)
+    }
+    // The forward may fail after it has returned: in a listener, or in a layer around the model.
+    this.#runtime.calls.onFailure(() => {
+      this.#length = past
+    })
+    this.#pass = { tokens, done: new Set() }
+    try {
+      const result = fn()
+      for (let b = 0; b < batch; b++) {
+        this.#ids.set(ids.subarray(b * tokens, (b + 1) * tokens), b * this.#maxTokens + past)
+      }
+      this.#length = past + tokens
+      return result
+    } finally {
+      this.#pass = null
+    }
+  }
+
+  /**
+   * @internal
+   * @param {string} where
+   * @param {unknown} value what the context of an Attention's `forward` has as its cache
+   * @param {Attention} layer
+   * @param {number} batch of the layer's input
+   * @param {number} tokens of the layer's input
+   * @returns {Place & { past: number, capacity: number }} where the layer appends to
+   * @throws {GptLayersError} TYPE, VALUE, SHAPE, DISPOSED
+   */
+  static placeOf(where, value, layer, batch, tokens) {
+    if (typeof value !== 'object' || value === null || !(#places in value)) {
+      const expected = "a cache of the model's, passed on by the model's forward"
+      throw new GptLayersError('TYPE', `${where}: cache should be ${expected}, got ${describe(value)}`)
+    }
+    const pass = value.#pass
+    if (pass === null) {
+      const expected = "be passed on by its model's forward, got one outside of it"
+      throw new GptLayersError('VALUE', `${where}: cache should ${expected}`)
+    }
+    const place = value.#places.get(layer)
+    if (place === undefined) {
+      const expected = 'know each Attention of its model, got one that is newer than the cache'
+      throw new GptLayersError('VALUE', `${where}: cache should ${expected}`)
+    }
+    if (pass.done.has(layer)) {
+      const expected = 'be used by an Attention once in a forward, got the same layer a second time'
+      throw new GptLayersError('UNSUPPORTED', `${where}: cache should ${expected}`)
+    }
+    if (batch !== value.#batchSize || tokens !== pass.tokens) {
+      const expected = `have the model's ${value.#batchSize} sequences of ${pass.tokens} tokens`
+      throw new GptLayersError('SHAPE', `${where}: x should ${expected}, got ${batch} of ${tokens}`)
+    }
+    if (value.disposed) throw disposedError(where)
+    pass.done.add(layer)
+    return { ...place, past: value.#length, capacity: value.#maxTokens }
+  }
+
+  /** @param {string} where */
+  #checkUsable(where) {
+    if (this.disposed) throw disposedError(where)
+    if (this.#pass === null) return
+    const expected = 'be used by one forward at a time, got one that a forward is using'
+    throw new GptLayersError('VALUE', `${where}: cache should ${expected}`)
+  }
+
+  /**
+   * @param {unknown} value the `this` of a method, which a caller may choose
+   * @param {string} name of the method
+   * @returns {KeyValueCache}
+   * @throws {GptLayersError} TYPE
+   */
+  static #own(value, name) {
+    if (typeof value === 'object' && value !== null && #places in value) return value
+    const expected = 'a cache; call it as a method, and of no Proxy'
+    throw new GptLayersError('TYPE', `KeyValueCache.${name}: this should be ${expected}`)
+  }
+}
+
+Reflect.defineProperty(KeyValueCache, 'name', { value: 'KeyValueCache' }) // whatever a minifier calls it
+
+/** @param {string} where @returns {GptLayersError} */
+const disposedError = (where) =>
+  new GptLayersError('DISPOSED', `${where}: cache should be live, got one that was disposed`)

@@ -1,0 +1,133 @@
+/** @import { Indices } from '../tensor/indices.js' */
+/** @import { GPTModel } from '../layers/gptmodel.js' */
+/** @import { Sampling, GeneratedToken } from './sample.js' */
+
+import { checkNumber, checkOptions, checkSize, copyArray } from '../check.js'
+import { GptLayersError } from '../errors.js'
+import { checkTensorOf } from '../tensor/check.js'
+import { checkIndices } from '../tensor/indices.js'
+import { KeyValueCache } from './cache.js'
+import { sampleToken } from './sample.js'
+
+/**
+ * @typedef {object} GenerateOptions
+ * @property {number} [maxNewTokens] the most tokens; as many as fit into contextLength by default
+ * @property {number} [temperature] divides the logits, at least 0; 1 by default. Below 1 probable tokens
+ *   become more probable; 0 takes the most probable one
+ * @property {number} [topK] only so many tokens, the most probable ones, can be drawn
+ * @property {number} [topP] only the most probable tokens that together have this probability can be drawn,
+ *   the fewest that do; above 0, at most 1
+ * @property {number} [repetitionPenalty] above 0; 1, the default, changes nothing. The logits of tokens that
+ *   the text has, the cache's included, are divided by it where they are positive, and otherwise multiplied
+ * @property {readonly number[]} [stopTokens] each of these ends the text, and is its last token
+ * @property {KeyValueCache} [cache] of `newCache`: ids continue the tokens in the cache. At the end the cache
+ *   has the whole text but its last token, which nothing has followed yet: to go on, begin the next ids with
+ *   it. Without one, `generate` makes a cache and frees it
+ */
+
+/**
+ * Options after their check, as plain data, except for the cache.
+ *
+ * @typedef {object} Generation
+ * @property {number} maxNewTokens Infinity where there is no limit
+ * @property {Sampling} sampling
+ * @property {readonly number[]} stopTokens
+ * @property {KeyValueCache | null} cache
+ */
+
+/**
+ * @param {string} where
+ * @param {GPTModel} model
+ * @param {Indices} ids
+ * @param {GenerateOptions} options
+ * @returns {{ tokens: Int32Array, checked: Generation }}
+ * @throws {GptLayersError} TYPE, SHAPE, VALUE, DISPOSED
+ */
+export function checkGeneration(where, model, ids, options) {
+  const { runtime, vocabSize, contextLength } = model
+  runtime.memory.checkLive(where)
+  const given = checkOptions(where, options, {
+    maxNewTokens: Infinity,
+    temperature: 1,
+    topK: Infinity,
+    topP: 1,
+    repetitionPenalty: 1,
+    stopTokens: /** @type {readonly number[]} */ ([]),
+    cache: /** @type {KeyValueCache | null} */ (null),
+  })
+  const { maxNewTokens, temperature, topK, topP, repetitionPenalty } = given
+  if (maxNewTokens !== Infinity) checkSize(where, 'maxNewTokens', maxNewTokens)
+  const isTemperature = (/** @type {number} */ n) => n >= 0 && Math.fround(n) < Infinity
+  checkNumber(where, 'temperature', temperature, 'a finite float32 >= 0', isTemperature)
+  if (topK !== Infinity) checkSize(where, 'topK', topK)
+  checkNumber(where, 'topP', topP, 'a number above 0, at most 1', (n) => n > 0 && n <= 1)
+  const isFactor = (/** @type {number} */ n) => n > 0 && n < Infinity
+  checkNumber(where, 'repetitionPenalty', repetitionPenalty, 'a finite number > 0', isFactor)
+  const stopTokens = copyArray(where, 'stopTokens', given.stopTokens, 'an array of tokens').map(
+    (token, i) => {
+      const isToken = (/** @type {number} */ n) => Number.isInteger(n) && n >= 0 && n < vocabSize
+      checkNumber(where, `stopTokens[${i}]`, token, `an integer from 0 to ${vocabSize - 1}`, isToken)
+      return token
+    },
+  )
+  const { indices: tokens, shape } = checkIndices(runtime, where, 'ids', ids, vocabSize)
+  if (tokens.length === 0 || shape.length === 0 || shape.length > 2 || tokens.length !== shape.at(-1)) {
+    const expected = 'be one sequence of at least one token, [tokens] or [1, tokens]'
+    throw new GptLayersError('SHAPE', `${where}: ids should ${expected}, got shape [${shape.join(', ')}]`)
+  }
+  if (model.training) {
+    const expected = 'in evaluation mode; call eval() first'
+    throw new GptLayersError('VALUE', `${where}: the model should be ${expected}, got training mode`)
+  }
+  const cache = given.cache === null ? null : KeyValueCache.check(where, given.cache, model)
+  if (cache !== null && cache.batchSize !== 1) {
+    const expected = 'have batchSize 1'
+    throw new GptLayersError('SHAPE', `${where}: cache should ${expected}, got ${cache.batchSize}`)
+  }
+  const room = cache === null ? contextLength : cache.maxTokens - cache.length
+  if (tokens.length > room) {
+    const limit =
+      cache === null ? 'contextLength' : `the cache has ${cache.length} of ${cache.maxTokens} (maxTokens)`
+    const expected = `have at most ${room} tokens (${limit})`
+    throw new GptLayersError('SHAPE', `${where}: ids should ${expected}, got ${tokens.length}`)
+  }
+  const sampling = { temperature: Math.fround(temperature), topK, topP, repetitionPenalty }
+  return { tokens, checked: { maxNewTokens, sampling, stopTokens, cache } }
+}
+
+/**
+ * @param {GPTModel} model
+ * @param {Int32Array} ids checked
+ * @param {Generation} generation checked
+ * @param {() => number} random called once for a token that is drawn: a number in [0, 1)
+ * @returns {Generator<GeneratedToken, void, undefined>}
+ */
+export function* generateTokens(model, ids, { maxNewTokens, sampling, stopTokens, cache: given }, random) {
+  const where = 'GPTModel.generate'
+  const { runtime, vocabSize, contextLength } = model
+  const most = Math.min(ids.length + maxNewTokens, contextLength)
+  const cache = given ?? model.newCache({ maxTokens: most }).keep()
+  try {
+    const text = new Set([...cache.tokens(), ...ids])
+    let next = ids
+    for (let count = 0; count < maxNewTokens && cache.length + next.length < cache.maxTokens; count++) {
+      const generated = runtime.scope(() => {
+        const past = cache.length
+        const logits = model.forward(next, { cache, lastOnly: true })
+        try {
+          checkTensorOf(runtime, where, "forward's output", logits, [1, vocabSize])
+          return sampleToken(where, logits, text, sampling, random)
+        } catch (error) {
+          cache.truncate(past)
+          throw error
+        }
+      })
+      yield generated
+      if (stopTokens.includes(generated.token)) return
+      text.add(generated.token)
+      next = Int32Array.of(generated.token)
+    }
+  } finally {
+    if (given === null) cache.dispose()
+  }
+}
