@@ -29,7 +29,8 @@ import { sampleToken } from './sample.js'
  * Options after their check, as plain data, except for the cache.
  *
  * @typedef {object} Generation
- * @property {number} maxNewTokens Infinity where there is no limit
+ * @property {number} maxNewTokens at most as many as there is room for: the text has so many, unless a stop
+ *   token ends it
  * @property {Sampling} sampling
  * @property {readonly number[]} stopTokens
  * @property {KeyValueCache | null} cache
@@ -92,7 +93,8 @@ export function checkGeneration(where, model, ids, options) {
     throw new GptLayersError('SHAPE', `${where}: ids should ${expected}, got ${tokens.length}`)
   }
   const sampling = { temperature: Math.fround(temperature), topK, topP, repetitionPenalty }
-  return { tokens, checked: { maxNewTokens, sampling, stopTokens, cache } }
+  const checked = { maxNewTokens: Math.min(maxNewTokens, room - tokens.length), sampling, stopTokens, cache }
+  return { tokens, checked }
 }
 
 /**
@@ -104,13 +106,12 @@ export function checkGeneration(where, model, ids, options) {
  */
 export function* generateTokens(model, ids, { maxNewTokens, sampling, stopTokens, cache: given }, random) {
   const where = 'GPTModel.generate'
-  const { runtime, vocabSize, contextLength } = model
-  const most = Math.min(ids.length + maxNewTokens, contextLength)
-  const cache = given ?? model.newCache({ maxTokens: most }).keep()
+  const { runtime, vocabSize } = model
+  const cache = given ?? model.newCache({ maxTokens: ids.length + maxNewTokens }).keep()
   try {
     const text = new Set([...cache.tokens(), ...ids])
     let next = ids
-    for (let count = 0; count < maxNewTokens && cache.length + next.length < cache.maxTokens; count++) {
+    for (let count = 0; count < maxNewTokens; count++) {
       const generated = runtime.scope(() => {
         const past = cache.length
         const logits = model.forward(next, { cache, lastOnly: true })
