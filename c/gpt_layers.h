@@ -119,11 +119,10 @@ GPT_API int gpt_conv1d_backward(float *dx, float *dweight, float *dbias, float *
                                 const float *x, const float *weight, size_t rows, size_t nx, size_t nf,
                                 size_t part, size_t parts);
 
-/* ---- Weights as int8: weight[o,i] = scale[o, i / group] · value[o,i] ---------------------------------------
+/* ---- Weights as int8: weight[o,i] = scale[o, i / group] · value[o,i] --------------------------------------
  * For inference: a quarter of the memory, and a product with one row is as fast as the values are read.
- * The layout, zero-padded, with groups = ⌈in/group⌉:
- *   values  [⌈out/8⌉][⌈in/2⌉][8 outputs][2 inputs]   gpt_int8_values_size(out, in) bytes
- *   scales  [⌈out/8⌉][groups][8 outputs]             gpt_int8_scales_size(out, in, group) floats
+ *   values  gpt_int8_values_size(out, in) bytes, in blocks of 8 outputs and 2 inputs; c/int8.h has the layout
+ *   scales  [⌈out/8⌉][⌈in/group⌉][8 outputs], zero-padded: gpt_int8_scales_size(out, in, group) floats
  *   group   inputs with the same scale: even and > 0, otherwise GPT_ERR_VALUE. group >= in: one scale for
  *           each output
  * The sizes are SIZE_MAX, and the functions return GPT_ERR_SIZE, unless ⌈out/8⌉·8 · ⌈in/2⌉·2 elements are

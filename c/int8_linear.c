@@ -1,18 +1,22 @@
 /* Linear with int8 weights: y[r,o] = Σ_i x[r,i] · scale[o, i / group] · value[o,i] + bias[o]
  *
- * The columns are cut into runs of at most 128, which are in one group. In each run, a row of x becomes
- * int16:
+ * The columns are cut into runs of at most 128, each in one group. In a run, a row of x becomes int16:
  *
  *   x[r,i] = step[r,run] · q[r,i]   with |q| <= 32767 and step = max |x| / 32767
- *   y[r,o] = Σ_run step[r,run] · scale[o,run] · Σ_i q[r,i] · value[o,i]
+ *   y[r,o] = Σ_run step[r,run] · scale[o,run] · dot[r,o,run] + bias[o]
+ *   dot    = Σ_i q[r,i] · value[o,i], exact in int32
  *
- * The inner sum is exact in int32. A run has its own step, so an outlier in x coarsens its neighbors only.
+ * Each run has its own step, so an outlier in x coarsens its neighbors only.
  *
- * A tile is 8 outputs of up to 4 rows. It reads 16 values, two inputs of 8 outputs, widens them to int16, and
- * multiplies and adds pairs (i32x4.dot_i16x8_s). One row is bound by reading the values from memory, which
- * are one stream. Many rows are bound by the dot products.
+ * A tile is 8 outputs of up to 4 rows. It reads 16 bytes, two inputs of 8 outputs, as eight int16, 256 · high
+ * + low (int8.h). i32x4.dot_i16x8_s multiplies them by q and adds pairs:
  *
- * No sum depends on the other rows, on the parts or on the build.
+ *   both = Σ q · (256 · high + low),   low = value + 128
+ *   dot of outputs 4 ... 7 = Σ q · high
+ *   dot of outputs 0 ... 3 = both - 256 · Σ q · high - 128 · Σ q     modulo 2^32, so nothing overflows
+ *
+ * One row is bound by reading the values from memory, which are one stream. Many rows are bound by the dot
+ * products. No sum depends on the other rows, on the parts or on the build.
  */
 #include "int8.h"
 
@@ -60,7 +64,7 @@ int gpt_int8_linear_forward_ref(float *y, float *scratch, const float *x, const 
             double sum = is_finite(x_r, in) ? 0.0 : (double)NAN;
             for (size_t i = 0; i < in; i++)
                 sum += (double)x_r[i] * (double)scales[gpt_int8_scale_at(o, i / group, groups)] *
-                       values[gpt_int8_value_at(o, i, in)];
+                       gpt_int8_coded(values[gpt_int8_value_at(o, i, in)], o);
             if (bias) sum += (double)bias[o];
             y[r * out + o] = (float)sum;
         }
@@ -68,109 +72,183 @@ int gpt_int8_linear_forward_ref(float *y, float *scratch, const float *x, const 
     return GPT_OK;
 }
 
-/* ---- Rows of x as int16. A tile of n rows is [run]{ steps [n] floats, q [pairs][n][2] int16 }. ---- */
+/* ---- Rows of x as int16. A tile of n rows is [run]{ heads [n], q [pairs][n][2] int16 }. ---- */
 
-/* Where the run that begins at column i ends. */
-GPT_INLINE size_t run_end(size_t i, size_t in, size_t group)
+/* What a row has at the beginning of each run. */
+typedef struct run_head {
+    float step;
+    int32_t bias; /* -128 · Σ q */
+} run_head;
+
+enum { FLOATS_PER_HEAD = sizeof(run_head) / sizeof(float) };
+
+/* Floats of a packed row, at most: each run has at least one pair of columns, which takes one float. */
+static size_t packed_size(size_t in) { return gpt_int8_pairs(in) * (FLOATS_PER_HEAD + 1); }
+
+/* max |x| in 8 columns for each lane, and `most`. The bits of floats >= 0 have the order of integers, and NaN
+ * is the last. */
+GPT_INLINE v128_t larger(v128_t most, const float *x)
 {
-    return i + gpt_min(gpt_min(in - i, group - i % group), COLS_PER_RUN);
+    most = wasm_i32x4_max(most, wasm_f32x4_abs(wasm_v128_load(x)));
+    return wasm_i32x4_max(most, wasm_f32x4_abs(wasm_v128_load(x + 4)));
 }
 
-/* Floats of a packed row, at most: each run has at least two columns, and two columns take one float. */
-static size_t packed_size(size_t in) { return gpt_round_up(in, 2); }
-
-GPT_INLINE v128_t load_up_to_4(const float *x, size_t n)
-{
-    return n >= 4 ? wasm_v128_load(x) : gpt_load_tail(x, n);
-}
-
-/* max |x|; NaN if there is one. */
-static float largest(const float *x, size_t n)
-{
-    v128_t most = wasm_f32x4_splat(0.0f);
-    for (size_t i = 0; i < n; i += 4) most = wasm_f32x4_max(most, wasm_f32x4_abs(load_up_to_4(x + i, n - i)));
-    most = wasm_f32x4_max(most, wasm_i32x4_shuffle(most, most, 2, 3, 0, 1));
-    most = wasm_f32x4_max(most, wasm_i32x4_shuffle(most, most, 1, 0, 3, 2));
-    return wasm_f32x4_extract_lane(most, 0);
-}
-
+/* x · factor, at most 32767 in magnitude, as integers. Beside 1.5 · 2^23 a float32 has no fraction, and its
+ * last bits are the integer. */
 GPT_INLINE v128_t to_int(v128_t x, v128_t factor)
 {
-    return wasm_i32x4_trunc_sat_f32x4(wasm_f32x4_nearest(wasm_f32x4_mul(x, factor)));
+    const v128_t one_and_a_half = wasm_f32x4_splat(0x1.8p23f);
+    return wasm_i32x4_sub(wasm_f32x4_add(wasm_f32x4_mul(x, factor), one_and_a_half), one_and_a_half);
+}
+
+/* Stores n <= 4 pairs, `rows` floats apart. */
+GPT_INLINE void store_pairs(float *q, v128_t pairs, size_t n, size_t rows)
+{
+    if (rows == 1 && n == 4) {
+        wasm_v128_store(q, pairs);
+        return;
+    }
+    wasm_v128_store32_lane(q, pairs, 0);
+    if (n > 1) wasm_v128_store32_lane(q + rows, pairs, 1);
+    if (n > 2) wasm_v128_store32_lane(q + 2 * rows, pairs, 2);
+    if (n > 3) wasm_v128_store32_lane(q + 3 * rows, pairs, 3);
 }
 
 /* One run of n columns of one row, in a tile of `rows`. */
-static void pack_run(float *step, float *q, const float *x, size_t n, size_t rows)
+static void pack_run(run_head *head, float *q, const float *x, size_t n, size_t rows)
 {
-    const float most = largest(x, n);
-    const int is_zero = most < LEAST_X, is_ordinary = most >= LEAST_X && most < INFINITY;
-    *step = is_ordinary ? most / MOST_Q : is_zero ? 0.0f : NAN;
+    const size_t whole = n / 8 * 8;
+    float tail[8] = {0.0f};
+    if (whole < n) memcpy(tail, x + whole, (n - whole) * sizeof(float));
+    v128_t most_in_lane = larger(wasm_i32x4_splat(0), tail), sum = wasm_i32x4_splat(0);
+    for (size_t i = 0; i < whole; i += 8) most_in_lane = larger(most_in_lane, x + i);
+    most_in_lane = wasm_i32x4_max(most_in_lane, wasm_i32x4_shuffle(most_in_lane, most_in_lane, 2, 3, 0, 1));
+    most_in_lane = wasm_i32x4_max(most_in_lane, wasm_i32x4_shuffle(most_in_lane, most_in_lane, 1, 0, 3, 2));
+    const float most = wasm_f32x4_extract_lane(most_in_lane, 0);
+    const int is_ordinary = most >= LEAST_X && most < INFINITY;
     const v128_t factor = wasm_f32x4_splat(is_ordinary ? MOST_Q / most : 0.0f);
-    for (size_t i = 0; i < n; i += 4, q += 2 * rows) {
-        const v128_t wide = to_int(load_up_to_4(x + i, n - i), factor),
-                     pairs = wasm_i16x8_narrow_i32x4(wide, wide);
-        wasm_v128_store32_lane(q, pairs, 0);
-        if (n - i > 2) wasm_v128_store32_lane(q + rows, pairs, 1);
+    for (size_t i = 0; i < n; i += 8, q += 4 * rows) {
+        const float *x_i = i < whole ? x + i : tail;
+        const v128_t low = to_int(wasm_v128_load(x_i), factor),
+                     high = to_int(wasm_v128_load(x_i + 4), factor);
+        sum = wasm_i32x4_add(sum, wasm_i32x4_add(low, high));
+        store_pairs(q, wasm_i16x8_narrow_i32x4(low, high), gpt_min(gpt_int8_pairs(n - i), 4), rows);
     }
+    sum = wasm_i32x4_add(sum, wasm_i32x4_shuffle(sum, sum, 2, 3, 0, 1));
+    sum = wasm_i32x4_add(sum, wasm_i32x4_shuffle(sum, sum, 1, 0, 3, 2));
+    head->step = is_ordinary ? most / MOST_Q : most < LEAST_X ? 0.0f : NAN;
+    head->bias = wasm_i32x4_extract_lane(wasm_i32x4_neg(wasm_i32x4_shl(sum, 7)), 0);
 }
 
 /* `rows` rows of x. */
 static void pack_tile(float *packed, const float *x, size_t rows, size_t in, size_t group)
 {
-    for (size_t i = 0, end; i < in; i = end) {
-        end = run_end(i, in, group);
-        for (size_t r = 0; r < rows; r++)
-            pack_run(packed + r, packed + rows + r, x + r * in + i, end - i, rows);
-        packed += rows + rows * gpt_int8_pairs(end - i);
+    for (size_t i = 0, left_in_group = group; i < in;) {
+        const size_t cols = gpt_min(gpt_min(in - i, left_in_group), COLS_PER_RUN);
+        run_head *heads = (run_head *)(void *)packed;
+        packed += rows * FLOATS_PER_HEAD;
+        for (size_t r = 0; r < rows; r++) pack_run(heads + r, packed + r, x + r * in + i, cols, rows);
+        packed += rows * gpt_int8_pairs(cols);
+        i += cols;
+        left_in_group = left_in_group == cols ? group : left_in_group - cols;
     }
 }
 
 /* ---- The product ---- */
 
+typedef struct sums {
+    v128_t low, high; /* of outputs 0 ... 3, and of 4 ... 7 */
+} sums;
+
+/* dot[r] += q · the values of one pair of inputs. `low` has 256 · high too much. `rows` is a constant. */
+GPT_INLINE void add_pair(sums *dot, const float *q, const int8_t *values, size_t rows)
+{
+    const v128_t both = wasm_v128_load(values), high = wasm_i16x8_shr(both, 8);
+    for (size_t r = 0; r < rows; r++) {
+        const v128_t q_r = wasm_v128_load32_splat(q + r);
+        dot[r].low = wasm_i32x4_add(dot[r].low, wasm_i32x4_dot_i16x8(both, q_r));
+        dot[r].high = wasm_i32x4_add(dot[r].high, wasm_i32x4_dot_i16x8(high, q_r));
+    }
+}
+
+/* Four pairs of one row, as add_pair. One load gives q of all of them. */
+GPT_INLINE void add_4_pairs(sums *dot, const float *packed, const int8_t *values)
+{
+    const v128_t q = wasm_v128_load(packed);
+    const v128_t q_of[4] = {wasm_i32x4_shuffle(q, q, 0, 0, 0, 0), wasm_i32x4_shuffle(q, q, 1, 1, 1, 1),
+                            wasm_i32x4_shuffle(q, q, 2, 2, 2, 2), wasm_i32x4_shuffle(q, q, 3, 3, 3, 3)};
+    for (size_t k = 0; k < 4; k++) {
+        const v128_t both = wasm_v128_load(values + k * GPT_INT8_BLOCK), high = wasm_i16x8_shr(both, 8);
+        dot->low = wasm_i32x4_add(dot->low, wasm_i32x4_dot_i16x8(both, q_of[k]));
+        dot->high = wasm_i32x4_add(dot->high, wasm_i32x4_dot_i16x8(high, q_of[k]));
+    }
+}
+
+/* sum + step · scale · dot */
+GPT_INLINE v128_t add_run(v128_t sum, v128_t step, v128_t scale, v128_t dot)
+{
+    return wasm_f32x4_add(sum, wasm_f32x4_mul(wasm_f32x4_mul(step, scale), wasm_f32x4_convert_i32x4(dot)));
+}
+
 /* y of 8 outputs, n <= 8 of which exist, and of `rows` rows, which is a constant. */
 GPT_INLINE void multiply(float *y, const float *packed, const int8_t *values, const float *scales,
                          const float *bias, size_t rows, size_t in, size_t out, size_t n, size_t group)
 {
-    v128_t sum[ROWS_PER_TILE][2], dot[ROWS_PER_TILE][2];
-    for (size_t r = 0; r < rows; r++)
-        for (size_t h = 0; h < 2; h++)
-            sum[r][h] = bias && n > 4 * h ? load_up_to_4(bias + 4 * h, n - 4 * h) : wasm_f32x4_splat(0.0f);
-    for (size_t i = 0, end; i < in; i = end) {
-        end = run_end(i, in, group);
-        const float *step = packed;
-        packed += rows;
-        for (size_t r = 0; r < rows; r++) dot[r][0] = dot[r][1] = wasm_i32x4_splat(0);
-        for (size_t k = gpt_int8_pairs(end - i); k > 0; k--) {
-            const v128_t low = wasm_i16x8_load8x8(values), high = wasm_i16x8_load8x8(values + 8);
-            for (size_t r = 0; r < rows; r++) {
-                const v128_t q = wasm_v128_load32_splat(packed + r);
-                dot[r][0] = wasm_i32x4_add(dot[r][0], wasm_i32x4_dot_i16x8(low, q));
-                dot[r][1] = wasm_i32x4_add(dot[r][1], wasm_i32x4_dot_i16x8(high, q));
-            }
+    sums sum[ROWS_PER_TILE], dot[ROWS_PER_TILE];
+    const v128_t zero = wasm_i32x4_splat(0);
+    sums start = {zero, zero};
+    if (bias && n == GPT_INT8_OUTS) {
+        start = (sums){wasm_v128_load(bias), wasm_v128_load(bias + 4)};
+    } else if (bias) {
+        start.low = gpt_load_tail(bias, n);
+        if (n > 4) start.high = gpt_load_tail(bias + 4, n - 4);
+    }
+    for (size_t r = 0; r < rows; r++) sum[r] = start;
+    for (size_t left = in, left_in_group = group; left > 0;) {
+        const size_t cols = gpt_min(gpt_min(left, left_in_group), COLS_PER_RUN);
+        const run_head *head = (const run_head *)(const void *)packed;
+        packed += rows * FLOATS_PER_HEAD;
+        for (size_t r = 0; r < rows; r++) dot[r] = (sums){wasm_v128_load32_splat(&head[r].bias), zero};
+        size_t pairs = gpt_int8_pairs(cols);
+        for (; rows == 1 && pairs >= 4; pairs -= 4) {
+            add_4_pairs(dot, packed, values);
+            values += 4 * GPT_INT8_BLOCK;
+            packed += 4;
+        }
+        for (; pairs > 0; pairs--) {
+            add_pair(dot, packed, values, rows);
             values += GPT_INT8_BLOCK;
             packed += rows;
         }
-        const float *scale = scales + i / group * GPT_INT8_OUTS;
-        for (size_t r = 0; r < rows; r++)
-            for (size_t h = 0; h < 2; h++) {
-                const v128_t factor =
-                    wasm_f32x4_mul(wasm_v128_load32_splat(step + r), wasm_v128_load(scale + 4 * h));
-                sum[r][h] =
-                    wasm_f32x4_add(sum[r][h], wasm_f32x4_mul(factor, wasm_f32x4_convert_i32x4(dot[r][h])));
-            }
+        const v128_t scale_low = wasm_v128_load(scales), scale_high = wasm_v128_load(scales + 4);
+        for (size_t r = 0; r < rows; r++) {
+            const v128_t step = wasm_v128_load32_splat(&head[r].step);
+            dot[r].low = wasm_i32x4_sub(dot[r].low, wasm_i32x4_shl(dot[r].high, 8));
+            sum[r].low = add_run(sum[r].low, step, scale_low, dot[r].low);
+            sum[r].high = add_run(sum[r].high, step, scale_high, dot[r].high);
+        }
+        left -= cols;
+        left_in_group -= cols;
+        if (left_in_group == 0) {
+            left_in_group = group;
+            scales += GPT_INT8_OUTS;
+        }
     }
-    for (size_t r = 0; r < rows; r++)
-        for (size_t h = 0; h < 2 && n > 4 * h; h++)
-            if (n - 4 * h >= 4)
-                wasm_v128_store(y + r * out + 4 * h, sum[r][h]);
-            else
-                gpt_store_tail(y + r * out + 4 * h, sum[r][h], n - 4 * h);
+    for (size_t r = 0; r < rows; r++, y += out) {
+        if (n == GPT_INT8_OUTS) {
+            wasm_v128_store(y, sum[r].low);
+            wasm_v128_store(y + 4, sum[r].high);
+        } else {
+            gpt_store_tail(y, sum[r].low, n);
+            if (n > 4) gpt_store_tail(y + 4, sum[r].high, n - 4);
+        }
+    }
 }
 
 size_t gpt_int8_linear_scratch_size(size_t rows, size_t in)
 {
     if (!gpt_fits(rows, in)) return GPT_TOO_MANY;
-    return gpt_floats(gpt_min(rows, ROWS_PER_BLOCK), packed_size(in));
+    return gpt_floats(gpt_min(rows, ROWS_PER_BLOCK) * (FLOATS_PER_HEAD + 1), gpt_int8_pairs(in));
 }
 
 int gpt_int8_linear_forward(float *y, float *scratch, const float *x, const int8_t *values,

@@ -95,7 +95,7 @@ static void quantize_group(int8_t *values, float *scale, const float *weight, sl
     *scale = most / LARGEST_VALUE;
     for (size_t i = first; i < end + end % 2; i++)
         values[gpt_int8_value_at(o, i, in)] =
-            i < end_in ? quantize(weight[slab_at(s, o, i)], *scale) : (int8_t)0;
+            gpt_int8_coded(i < end_in ? quantize(weight[slab_at(s, o, i)], *scale) : 0, o);
 }
 
 int gpt_int8_quantize(int8_t *values, float *scales, const float *weight, size_t out, size_t in, size_t group,
@@ -106,6 +106,7 @@ int gpt_int8_quantize(int8_t *values, float *scales, const float *weight, size_t
     if (!status) status = check_slab(out, in, group, first_out, outs, first_in, ins, out_step, in_step);
     if (status) return status;
     const slab s = slab_of(first_out, outs, first_in, ins, out_step, in_step);
+    if (ins == 0) return GPT_OK; /* however many outputs */
     if (!is_finite(weight, s)) return GPT_ERR_VALUE;
     const size_t groups = gpt_int8_groups(in, group);
     for (size_t o = s.first_out; o < gpt_round_up(s.end_out, GPT_INT8_OUTS); o++)
@@ -125,11 +126,12 @@ int gpt_int8_pack(int8_t *values, const int8_t *plain, size_t out, size_t in, si
     if (!values || !plain) return GPT_ERR_NULL;
     const int status = check_slab(out, in, 2, first_out, outs, first_in, ins, out_step, in_step);
     if (status) return status;
+    if (ins == 0) return GPT_OK;
     const slab s = slab_of(first_out, outs, first_in, ins, out_step, in_step);
     for (size_t o = s.first_out; o < gpt_round_up(s.end_out, GPT_INT8_OUTS); o++)
         for (size_t i = s.first_in; i < gpt_round_up(s.end_in, 2); i++)
             values[gpt_int8_value_at(o, i, in)] =
-                o < s.end_out && i < s.end_in ? plain[slab_at(s, o, i)] : (int8_t)0;
+                gpt_int8_coded(o < s.end_out && i < s.end_in ? plain[slab_at(s, o, i)] : 0, o);
     return GPT_OK;
 }
 
@@ -139,9 +141,10 @@ int gpt_int8_unpack(int8_t *plain, const int8_t *values, size_t out, size_t in, 
     if (!plain || !values) return GPT_ERR_NULL;
     const int status = check_slab(out, in, 2, 0, out, 0, in, out_step, in_step);
     if (status) return status;
+    if (in == 0) return GPT_OK;
     for (size_t o = 0; o < out; o++)
         for (size_t i = 0; i < in; i++)
-            plain[o * out_step + i * in_step] = values[gpt_int8_value_at(o, i, in)];
+            plain[o * out_step + i * in_step] = gpt_int8_coded(values[gpt_int8_value_at(o, i, in)], o);
     return GPT_OK;
 }
 
@@ -151,11 +154,12 @@ int gpt_int8_dequantize(float *weight, const int8_t *values, const float *scales
     int status = check_quantize(values, scales, weight, group);
     if (!status) status = check_slab(out, in, group, 0, out, 0, in, out_step, in_step);
     if (status) return status;
+    if (in == 0) return GPT_OK;
     const size_t groups = gpt_int8_groups(in, group);
     for (size_t o = 0; o < out; o++)
         for (size_t i = 0; i < in; i++)
-            weight[o * out_step + i * in_step] =
-                scales[gpt_int8_scale_at(o, i / group, groups)] * values[gpt_int8_value_at(o, i, in)];
+            weight[o * out_step + i * in_step] = scales[gpt_int8_scale_at(o, i / group, groups)] *
+                                                 gpt_int8_coded(values[gpt_int8_value_at(o, i, in)], o);
     return GPT_OK;
 }
 
@@ -181,7 +185,7 @@ int gpt_int8_embedding_forward_ref(float *y, const int32_t *indices, const int8_
         for (size_t c = 0; c < dim; c++) {
             const size_t o = (size_t)indices[r];
             const float scale = scales[gpt_int8_scale_at(o, c / group, gpt_int8_groups(dim, group))];
-            y[r * dim + c] = (float)((double)scale * values[gpt_int8_value_at(o, c, dim)]);
+            y[r * dim + c] = (float)((double)scale * gpt_int8_coded(values[gpt_int8_value_at(o, c, dim)], o));
         }
     return GPT_OK;
 }
@@ -202,7 +206,8 @@ int gpt_int8_embedding_forward(float *y, const int32_t *indices, const int8_t *v
         float *y_r = y + r * dim;
         for (size_t c = 0, end; c < dim; c = end, scale += GPT_INT8_OUTS) {
             end = c + gpt_min(group, dim - c);
-            for (size_t i = c; i < end; i++) y_r[i] = *scale * values_o[i / 2 * GPT_INT8_BLOCK + i % 2];
+            for (size_t i = c; i < end; i++)
+                y_r[i] = *scale * gpt_int8_coded(values_o[i / 2 * GPT_INT8_BLOCK + i % 2 * 2], o);
         }
     }
     return GPT_OK;

@@ -44,7 +44,8 @@ static size_t groups_of(size_t in, size_t group) { return (in + group - 1) / gro
 /* The layout, as gpt_layers.h has it. */
 static int8_t value_of(int8_weight q, size_t o, size_t i)
 {
-    return q.values[(((o / 8) * ((q.in + 1) / 2) + i / 2) * 8 + o % 8) * 2 + i % 2];
+    const int8_t byte = q.values[(o / 8 * ((q.in + 1) / 2) + i / 2) * 16 + o % 4 * 4 + i % 2 * 2 + o % 8 / 4];
+    return (int8_t)(o % 8 < 4 ? byte ^ -128 : byte);
 }
 
 static float scale_of(int8_weight q, size_t o, size_t k)
@@ -402,7 +403,9 @@ static void forward_does_not_overflow(void)
     for (int sign = -1; sign <= 1; sign += 2) {
         in_case("sign %d", sign);
         const int8_weight q = weight_output(8, IN, IN);
-        memset(q.values, -128, gpt_int8_values_size(8, IN));
+        int8_t *plain = int8_output("plain", 8 * IN);
+        memset(plain, -128, 8 * IN);
+        expect_status(gpt_int8_pack(q.values, plain, 8, IN, 0, 8, 0, IN, IN, 1), GPT_OK);
         for (size_t o = 0; o < 8; o++) q.scales[o] = 1.0f;
         float *x = work(IN), *y = output("y", 8);
         for (size_t i = 0; i < IN; i++) x[i] = (float)sign;

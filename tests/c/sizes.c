@@ -10,6 +10,7 @@
 typedef struct memory {
     float *f;
     int32_t *i;
+    int8_t *b;
     gpt_random *random;
 } memory;
 
@@ -36,6 +37,12 @@ KERNEL(linear_backward, f, f, f, f, f, f, f, s[0], s[1], s[2], 0, 1)
 KERNEL(linear_init, f, f, m->random, s[0], s[1])
 KERNEL(conv1d_forward, f, f, f, f, f, s[0], s[1], s[2], 0, 1)
 KERNEL(conv1d_backward, f, f, f, f, f, f, f, s[0], s[1], s[2], 0, 1)
+KERNEL(int8_quantize, m->b, f, f, s[0], s[1], 2, 0, s[0], 0, s[1], 1, 1)
+KERNEL(int8_pack, m->b, m->b, s[0], s[1], 0, s[0], 0, s[1], 1, 1)
+KERNEL(int8_unpack, m->b, m->b, s[0], s[1], 1, 1)
+KERNEL(int8_dequantize, f, m->b, f, s[0], s[1], 2, 1, 1)
+KERNEL(int8_linear_forward, f, f, f, m->b, f, f, s[0], s[1], s[2], 2, 0, 1)
+KERNEL(int8_embedding_forward, f, m->i, m->b, f, s[0], s[1], s[2], 2, 0, 1)
 KERNEL(relu_forward, f, f, s[0], 0, 1)
 KERNEL(relu_backward, f, f, f, s[0], 0, 1)
 KERNEL(gelu_forward, f, f, s[0], GPT_GELU_TANH, 0, 1)
@@ -88,6 +95,12 @@ static const kernel kernels[] = {
     ROW(linear_init, "ab"),
     ROW(conv1d_forward, "ab ac bc"),
     ROW(conv1d_backward, "ab ac bc"),
+    ROW(int8_quantize, "ab"),
+    ROW(int8_pack, "ab"),
+    ROW(int8_unpack, "ab"),
+    ROW(int8_dequantize, "ab"),
+    ROW(int8_linear_forward, "ab ac bc"),
+    ROW(int8_embedding_forward, "ac bc"),
     ROW(relu_forward, "a"),
     ROW(relu_backward, "a"),
     ROW(gelu_forward, "a"),
@@ -144,6 +157,7 @@ static size_t size_of_conv1d_backward(const size_t *s)
 {
     return gpt_conv1d_backward_scratch_size(s[0], s[1]);
 }
+static size_t size_of_int8_linear(const size_t *s) { return gpt_int8_linear_scratch_size(s[0], s[1]); }
 static size_t size_of_feedforward(const size_t *s) { return gpt_feedforward_scratch_size(s[0], s[1], s[2]); }
 static size_t size_of_attention(const size_t *s) { return gpt_attention_scratch_size(s[0], s[1]); }
 static size_t size_of_attention_cached(const size_t *s)
@@ -166,12 +180,13 @@ typedef struct scratch {
     const char *tensors;
 } scratch;
 
-enum { SCRATCHES = 10 };
+enum { SCRATCHES = 11 };
 static const scratch scratches[SCRATCHES] = {
     {"linear", size_of_linear, "ab"},
     {"linear_backward", size_of_linear_backward, "ab"},
     {"conv1d", size_of_conv1d, "ab"},
     {"conv1d_backward", size_of_conv1d_backward, "ab"},
+    {"int8_linear", size_of_int8_linear, "ab"},
     {"feedforward", size_of_feedforward, "ab bc"},
     {"attention", size_of_attention, "ab"},
     {"attention_backward", size_of_attention_backward, "ab"},
@@ -209,7 +224,7 @@ static memory new_memory(void)
 {
     static gpt_random random;
     float *f = output("memory", 64);
-    return (memory){.f = f, .i = (int32_t *)(void *)f, .random = &random};
+    return (memory){.f = f, .i = (int32_t *)(void *)f, .b = (int8_t *)(void *)f, .random = &random};
 }
 
 static memory shared; /* of the case */
@@ -294,6 +309,17 @@ static void empty_calls_return_at_once(void)
         {"conv1d_backward", {GPT_MAX_FLOATS, 0, 0}},
         {"linear_backward", {0, GPT_MAX_FLOATS, 0}},
         {"conv1d_backward", {0, GPT_MAX_FLOATS, 0}},
+        {"int8_quantize", {GPT_MAX_FLOATS, 0}},
+        {"int8_quantize", {0, GPT_MAX_FLOATS}},
+        {"int8_pack", {GPT_MAX_FLOATS, 0}},
+        {"int8_pack", {0, GPT_MAX_FLOATS}},
+        {"int8_unpack", {GPT_MAX_FLOATS, 0}},
+        {"int8_unpack", {0, GPT_MAX_FLOATS}},
+        {"int8_dequantize", {GPT_MAX_FLOATS, 0}},
+        {"int8_dequantize", {0, GPT_MAX_FLOATS}},
+        {"int8_linear_forward", {GPT_MAX_FLOATS, 0, 0}},
+        {"int8_linear_forward", {0, GPT_MAX_FLOATS, 0}},
+        {"int8_linear_forward", {0, 0, GPT_MAX_FLOATS}},
         {"layernorm_forward", {0, GPT_MAX_FLOATS}},
         {"batchnorm_statistics", {GPT_MAX_FLOATS, 0}},
         {"batchnorm_forward", {GPT_MAX_FLOATS, 0}},
