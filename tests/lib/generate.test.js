@@ -217,8 +217,9 @@ test('extreme temperatures and logits are no overflow', () => {
     [1, NaN, 2],
     [Infinity, 0],
     [-Infinity, -Infinity],
+    [NaN, NaN],
   ]) {
-    for (const options of [{}, { topK: 1 }, { topP: 0.5 }, { temperature: 0 }]) {
+    for (const options of [{}, { topK: 1 }, { topP: 0.5 }, { temperature: 0 }, { temperature: 0.5 }]) {
       const message = /^GPTModel.generate: the model's logits should be finite numbers or -Infinity/
       assertRefuses(() => drawFrom(broken, options), 'VALUE', message)
     }

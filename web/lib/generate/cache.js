@@ -264,7 +264,7 @@ export class KeyValueCache {
       const expected = `have the model's ${value.#batchSize} sequences of ${pass.tokens} tokens`
       throw new GptLayersError('SHAPE', `${where}: x should ${expected}, got ${batch} of ${tokens}`)
     }
-    if (value.disposed) throw disposedError(where)
+    if (value.#disposed || place.keys.disposed || place.values.disposed) throw disposedError(where)
     pass.done.add(layer)
     return { ...place, past: value.#length, capacity: value.#maxTokens }
   }

@@ -5,8 +5,11 @@ import { GptLayersError } from '../errors.js'
 /** The most candidates that are returned beside a token. */
 const TOP = 10
 
-/** The number of tokens that nucleus sampling looks at first. */
+/** The number of tokens that topP looks at first: it seldom keeps more. */
 const FIRST_LOOK = 64
+
+/** The number of probabilities that the kernel adds up, before float64 does. */
+const BLOCK = 256
 
 /**
  * @typedef {object} Candidate
@@ -33,7 +36,7 @@ const FIRST_LOOK = 64
 /**
  * Draws a token. The steps and their order are those of Hugging Face's transformers: penalty, temperature,
  * topK, topP. Exponentials come from our kernels, because those of JavaScript differ between engines; sums
- * are float64 in a fixed order.
+ * have a fixed order.
  *
  * @param {string} where
  * @param {Tensor} logits [1, vocabSize]; changed by the penalty
@@ -44,18 +47,27 @@ const FIRST_LOOK = 64
  * @throws {GptLayersError} VALUE where a logit is NaN or Infinity, MEMORY
  */
 export function sampleToken(where, logits, text, { temperature, topK, topP, repetitionPenalty }, random) {
+  const { size } = logits
   if (repetitionPenalty !== 1) penalize(logits.data, text, repetitionPenalty)
-  const best = largest(logits.data, topK < logits.size ? Math.max(topK, TOP) : TOP)
-  const probabilities = softmax(where, logits, best[0], temperature || 1).data
+  const count = topK < size ? topK : topP < 1 ? FIRST_LOOK : 0
+  const best = largest(logits.data, Math.max(count, TOP))
+  const blocks = softmax(where, logits, best[0] ?? 0, temperature || 1)
+  const sums = blocks.sum({ dim: 1 }).data
+  const probabilities = blocks.data
   if (!(probabilities[best[0]] > 0)) {
     const expected = 'finite numbers or -Infinity, and not all -Infinity'
     throw new GptLayersError('VALUE', `${where}: the model's logits should be ${expected}`)
   }
-  const kept = keep(logits.data, probabilities, topK < logits.size ? best.subarray(0, topK) : null, topP)
-  const total = sum(probabilities, kept)
+  const all = topK < size ? best.subarray(0, topK) : null
+  const kept = topP < 1 ? nucleus(probabilities, all, best, topP) : all
+  const total = kept === null ? sums.reduce((sum, part) => sum + part, 0) : sumOf(probabilities, kept)
   const candidate = (/** @type {number} */ token) => ({ token, probability: probabilities[token] / total })
-  const token = temperature === 0 ? best[0] : pick(probabilities, kept, random() * total)
-  return { ...candidate(token), top: Array.from((kept ?? best).subarray(0, TOP), candidate) }
+  const draw = () => {
+    const target = random() * total
+    return kept === null ? pick(probabilities, sums, target) : pickAmong(probabilities, kept, target)
+  }
+  const top = best.subarray(0, Math.min(TOP, kept?.length ?? size))
+  return { ...candidate(temperature === 0 ? best[0] : draw()), top: Array.from(top, candidate) }
 }
 
 /**
@@ -77,40 +89,41 @@ function penalize(logits, text, penalty) {
  * @param {Tensor} logits
  * @param {number} best the token of the largest one
  * @param {number} temperature
- * @returns {Tensor} softmax(logits / temperature)
+ * @returns {Tensor} softmax(logits / temperature), and zeros: [blocks, BLOCK]
  */
 function softmax(where, logits, best, temperature) {
   const { runtime, size } = logits
   // Without the subtraction a quotient might not be finite.
   const scaled = temperature === 1 ? logits : logits.sub(logits.data[best]).div(temperature)
-  const y = logits.empty(where, logits.shape)
+  const y = logits.empty(where, [Math.ceil(size / BLOCK), BLOCK])
   runtime.run('gpt_softmax_forward', [y, scaled, 1, size])
+  y.data.fill(0, size)
   return y
 }
 
 /**
  * @param {Float32Array} values
  * @param {number} count
- * @param {Int32Array} [among] the indices to choose from, ascending; all by default
  * @returns {Int32Array} the indices of the `count` largest values, the largest first; of equal ones the lower
  *   index. Fewer where there are fewer; without those of NaN
  */
-function largest(values, count, among) {
-  const n = among?.length ?? values.length
-  const heap = new Int32Array(Math.min(count, n)) // the root is the worst of the best so far
-  let size = 0
-  for (let j = 0; j < n; j++) {
-    const index = among === undefined ? j : among[j]
-    const value = values[index]
-    if (size === heap.length) {
-      if (!(value > values[heap[0]])) continue
-      heap[0] = index
-      sink(heap, 0, values)
-    } else if (!Number.isNaN(value)) {
-      heap[size++] = index
-      if (size < heap.length) continue
-      for (let root = (size >> 1) - 1; root >= 0; root--) sink(heap, root, values)
-    }
+function largest(values, count) {
+  const heap = new Int32Array(Math.min(count, values.length)) // the root is the worst of the best so far
+  let [size, i] = [0, 0]
+  for (; i < values.length && size < heap.length; i++) if (!Number.isNaN(values[i])) heap[size++] = i
+  for (let root = size >> 1; root-- > 0;) sink(heap, root, values)
+  let least = values[heap[0]]
+  for (; i < values.length; i++) {
+    // Four at a time, because nearly none is larger.
+    while (
+      i + 4 < values.length &&
+      !(values[i] > least || values[i + 1] > least || values[i + 2] > least || values[i + 3] > least)
+    )
+      i += 4
+    if (!(values[i] > least)) continue
+    heap[0] = i
+    sink(heap, 0, values)
+    least = values[heap[0]]
   }
   return heap.subarray(0, size).sort((a, b) => values[b] - values[a] || a - b)
 }
@@ -137,61 +150,83 @@ function sink(heap, root, values) {
 }
 
 /**
- * @param {Float32Array} logits
+ * The fewest tokens, the most probable ones, that together have the share topP of what topK keeps.
+ *
  * @param {Float32Array} probabilities
- * @param {Int32Array | null} best the tokens that topK keeps, the best first; null: all
+ * @param {Int32Array | null} all the tokens that topK keeps, the best first; null: all
+ * @param {Int32Array} best the most probable tokens, the best first
  * @param {number} topP
- * @returns {Int32Array | null} the tokens that can be drawn, the best first; null: all, as they are
+ * @returns {Int32Array}
  */
-function keep(logits, probabilities, best, topP) {
-  if (topP === 1) return best
-  if (best !== null) return nucleus(probabilities, best, topP * sum(probabilities, best)) ?? best
-  // The tokens below this have less than 1 - topP together.
-  const least = (1 - topP) / probabilities.length
-  const candidates = Int32Array.from(probabilities.keys()).filter((token) => probabilities[token] >= least)
-  for (let count = FIRST_LOOK; ; count *= 8) {
-    const first = largest(logits, count, candidates)
-    const kept = nucleus(probabilities, first, topP)
-    if (kept !== null || count >= candidates.length) return kept ?? first
-  }
-}
-
-/**
- * @param {Float32Array} probabilities
- * @param {Int32Array} best tokens, the best first
- * @param {number} share
- * @returns {Int32Array | null} the fewest of them whose probabilities add up to the share, or null
- */
-function nucleus(probabilities, best, share) {
+function nucleus(probabilities, all, best, topP) {
+  const share = topP * (all === null ? 1 : sumOf(probabilities, all))
   let reached = 0
-  for (let i = 0; i < best.length; i++) {
+  for (let i = 0; i < (all ?? best).length; i++) {
     reached += probabilities[best[i]]
     if (reached >= share) return best.subarray(0, i + 1)
   }
-  return null
+  return all ?? largeNucleus(probabilities, share)
 }
 
 /**
  * @param {Float32Array} probabilities
- * @param {Int32Array | null} tokens null: all
- * @returns {number} the sum, in float64 and in order
+ * @param {number} share
+ * @returns {Int32Array} the fewest tokens with this share, ascending; of equal ones the lower
  */
-function sum(probabilities, tokens) {
-  let total = 0
-  if (tokens === null) for (let i = 0; i < probabilities.length; i++) total += probabilities[i]
-  else for (const token of tokens) total += probabilities[token]
-  return total
+function largeNucleus(probabilities, share) {
+  // Less probable tokens have less than 1 - share together.
+  const possible = probabilities.filter((probability) => probability >= (1 - share) / probabilities.length)
+  possible.sort()
+  let reached = 0
+  let i = possible.length
+  while (i > 0 && reached < share) reached += possible[--i]
+  const least = possible[i]
+  let equals = possible.length - i // so many tokens are kept; below, how many of them have the least
+  for (const probability of possible.subarray(i)) if (probability > least) equals--
+  /** @type {number[]} */
+  const kept = []
+  probabilities.forEach((probability, token) => {
+    if (probability > least || (probability === least && equals-- > 0)) kept.push(token)
+  })
+  return Int32Array.from(kept)
 }
 
 /**
  * @param {Float32Array} probabilities
- * @param {Int32Array | null} tokens null: all
- * @param {number} target from 0 to less than `sum` of them
+ * @param {Int32Array} tokens
+ * @returns {number} the sum of theirs, in float64 and in order
+ */
+const sumOf = (probabilities, tokens) => tokens.reduce((sum, token) => sum + probabilities[token], 0)
+
+/**
+ * @param {Float32Array} probabilities
+ * @param {Int32Array} tokens
+ * @param {number} target from 0 to less than `sumOf` them
  * @returns {number} the first token at which their sum is larger
  */
-function pick(probabilities, tokens, target) {
+function pickAmong(probabilities, tokens, target) {
   let reached = 0
   let i = -1
-  while (reached <= target) reached += probabilities[tokens === null ? ++i : tokens[++i]]
-  return tokens === null ? i : tokens[i]
+  while (reached <= target) reached += probabilities[tokens[++i]]
+  return tokens[i]
+}
+
+/**
+ * @param {Float32Array} probabilities
+ * @param {Float32Array} sums of each block
+ * @param {number} target from 0 to less than the sum of all
+ * @returns {number} the first token at which the sum is larger
+ */
+function pick(probabilities, sums, target) {
+  let block = 0
+  let reached = 0
+  while (reached + sums[block] <= target) reached += sums[block++]
+  let token = 0
+  for (let i = block * BLOCK; i < (block + 1) * BLOCK; i++) {
+    if (probabilities[i] === 0) continue
+    token = i // the last one, where the block's sum was rounded up
+    reached += probabilities[i]
+    if (reached > target) break
+  }
+  return token
 }
