@@ -15,9 +15,13 @@ import { Tensor } from '../tensor/tensor.js'
  *   its 1024 tokens
  */
 
-/** Where an Attention keeps its keys and values. @typedef {{ keys: Tensor, values: Tensor }} Place */
+/** A `forward` of the model with the cache. @typedef {{ tokens: number }} Pass */
 
-/** A `forward` of the model with the cache. @typedef {{ tokens: number, done: Set<Attention> }} Pass */
+/**
+ * Where an Attention keeps its keys and values, and the last forward in which it did.
+ *
+ * @typedef {{ keys: Tensor, values: Tensor, pass: Pass | null }} Place
+ */
 
 /** What the constructor wants to see: only this file can make a cache. */
 const KEY = Symbol('key')
@@ -88,7 +92,7 @@ export class KeyValueCache {
             const { embDim, nHeads } = layer
             const perHead = runtime.exports.gpt_attention_cache_size(maxTokens, embDim / nHeads) >>> 0
             const make = () => Tensor.empty(runtime, where, [batchSize, nHeads, perHead])
-            return [layer, { keys: make(), values: make() }]
+            return [layer, { keys: make(), values: make(), pass: null }]
           }),
         ),
     )
@@ -218,7 +222,7 @@ export class KeyValueCache {
     this.#runtime.calls.onFailure(() => {
       this.#length = past
     })
-    this.#pass = { tokens, done: new Set() }
+    this.#pass = { tokens }
     try {
       const result = fn()
       for (let b = 0; b < batch; b++) {
@@ -238,7 +242,7 @@ export class KeyValueCache {
    * @param {Attention} layer
    * @param {number} batch of the layer's input
    * @param {number} tokens of the layer's input
-   * @returns {Place & { past: number, capacity: number }} where the layer appends to
+   * @returns {{ keys: Tensor, values: Tensor, past: number, capacity: number }} where the layer appends to
    * @throws {GptLayersError} TYPE, VALUE, SHAPE, DISPOSED
    */
   static placeOf(where, value, layer, batch, tokens) {
@@ -256,7 +260,7 @@ export class KeyValueCache {
       const expected = 'know each Attention of its model, got one that is newer than the cache'
       throw new GptLayersError('VALUE', `${where}: cache should ${expected}`)
     }
-    if (pass.done.has(layer)) {
+    if (place.pass === pass) {
       const expected = 'be used by an Attention once in a forward, got the same layer a second time'
       throw new GptLayersError('UNSUPPORTED', `${where}: cache should ${expected}`)
     }
@@ -265,8 +269,8 @@ export class KeyValueCache {
       throw new GptLayersError('SHAPE', `${where}: x should ${expected}, got ${batch} of ${tokens}`)
     }
     if (value.#disposed || place.keys.disposed || place.values.disposed) throw disposedError(where)
-    pass.done.add(layer)
-    return { ...place, past: value.#length, capacity: value.#maxTokens }
+    place.pass = pass
+    return { keys: place.keys, values: place.values, past: value.#length, capacity: value.#maxTokens }
   }
 
   /** @param {string} where */

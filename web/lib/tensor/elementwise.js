@@ -1,5 +1,6 @@
 /** @import { Tensor } from './tensor.js' */
 
+import { sameShape } from '../check.js'
 import { broadcast, mergedAxes } from './shape.js'
 
 /** @typedef {'gpt_add' | 'gpt_sub' | 'gpt_mul' | 'gpt_div'} BinaryKernel */
@@ -17,6 +18,10 @@ export function binary(where, kernel, a, b) {
   const shape = broadcast(where, a.shape, b.shape)
   const y = a.empty(where, shape)
   if (y.size === 0) return y
+  if (sameShape(a.shape, b.shape)) {
+    a.runtime.run(kernel, [y, a, b, 1, y.size, 0, 1, 0, 1])
+    return y
+  }
   const axes = mergedAxes(shape, a.shape, b.shape)
   const cols = axes.pop() ?? { size: 1, a: 0, b: 0 }
   const rows = axes.pop() ?? { size: 1, a: 0, b: 0 }
