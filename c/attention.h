@@ -108,8 +108,8 @@ GPT_INLINE void gpt_multiply_keys(float *scores, size_t scores_step, const float
 }
 
 /* y = Σ w · v and, unless NULL, the softmax's max and sum, for the block of queries from number `first` on.
- * y, max and sum begin with that query. scratch has gpt_attention_block_size(tokens, keys, size) floats, where
- * `keys` counts all keys. */
+ * y, max and sum begin with that query. scratch has gpt_attention_block_size(tokens, keys, size) floats,
+ * where `keys` counts all keys. */
 size_t gpt_attention_block_size(size_t tokens, size_t keys, size_t size);
 void gpt_attention_block(float *y, size_t y_step, float *max, float *sum, float *scratch, const gpt_head *a,
                          size_t first);
