@@ -50,8 +50,7 @@ gpt_head gpt_head_of(const float *qkv, size_t n, size_t tokens, size_t heads, si
                       .size = size,
                       .step = 3 * dim,
                       .seed = gpt_mask_word(seed, (uint32_t)n),
-                      .p = p,
-                      .v_step = 3 * dim};
+                      .p = p};
 }
 
 static size_t keys_seen(size_t first, size_t tokens) { return gpt_min(first + QUERIES_PER_BLOCK, tokens); }

@@ -28,14 +28,15 @@ typedef struct gpt_head {
     size_t tokens, size, step;
     uint32_t seed; /* of the head's dropout */
     float p;
-    /* The rest is for a head with a cache. Its queries are at positions past ... past + tokens - 1; k and v
-     * have rows for the positions from 0 on, v_step floats apart, and k is in panels of KEYS_PER_PANEL. */
-    size_t past, v_step;
-    int has_key_panels;
+    /* With a cache, the queries are at the positions past ... past + tokens - 1, and k and v have all
+     * positions from 0 on: row j of v at v + j * cache_step, and k in panels. Without a cache, cache_step is
+     * 0. */
+    size_t past, cache_step;
 } gpt_head;
 
-/* Keys side by side in a cache: [panel][size][KEYS_PER_PANEL]. Whole tiles of both builds (4 and 6), and
- * three vectors for a single query. KEYS_PER_TILE is a multiple. */
+/* Keys side by side in a cache: a panel is [size][KEYS_PER_PANEL], and the one that begins with key j is at
+ * k + j * cache_step. Whole tiles of both builds (4 and 6), and three vectors for a single query.
+ * KEYS_PER_TILE is a multiple. */
 enum { KEYS_PER_PANEL = 12 };
 
 /* Head number n of batch * heads. */

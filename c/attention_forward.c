@@ -129,13 +129,13 @@ size_t gpt_attention_scratch_size(size_t tokens, size_t size)
 static void multiply_tile(float *scores, const float *panel, const gpt_head *a, const float *k, size_t begin,
                           size_t keys)
 {
-    if (!a->has_key_panels) {
+    if (!a->cache_step) {
         gpt_multiply_keys(scores, GPT_PANEL_WIDTH, panel, k, keys, a->size);
         return;
     }
     for (size_t j = 0; j < keys; j += KEYS_PER_PANEL)
         gpt_gemm_tiles(scores + j * GPT_PANEL_WIDTH, GPT_PANEL_WIDTH, 0, NULL, 0,
-                       a->k + (begin + j) * a->size, 1, KEYS_PER_PANEL, panel, GPT_PANEL_WIDTH, 0,
+                       a->k + (begin + j) * a->cache_step, 1, KEYS_PER_PANEL, panel, GPT_PANEL_WIDTH, 0,
                        gpt_min(KEYS_PER_PANEL, keys - j), a->size, 1);
 }
 
@@ -180,9 +180,10 @@ void gpt_attention_block(float *y, size_t y_step, float *max, float *sum, float 
 
     for (size_t begin = 0; begin < end; begin += KEYS_PER_TILE) {
         const size_t tile = gpt_min(KEYS_PER_TILE, end - begin);
-        if (!a->has_key_panels)
+        if (!a->cache_step)
             gpt_copy_rows(k, gpt_round_up(tile, GPT_TILE_ROWS), a->k + begin * a->step, tile, a->step, size);
-        gpt_copy_rows(v, tile, a->v + begin * a->v_step, tile, a->v_step, size);
+        const size_t v_step = a->cache_step ? a->cache_step : a->step;
+        gpt_copy_rows(v, tile, a->v + begin * v_step, tile, v_step, size);
         /* from the first panel that has a query at or after the tile's first key */
         size_t r = begin > start ? (begin - start) / GPT_PANEL_WIDTH * GPT_PANEL_WIDTH : 0;
         for (; r < n; r += GPT_PANEL_WIDTH) {

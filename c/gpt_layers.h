@@ -423,14 +423,15 @@ GPT_API int gpt_attention_weights(float *w, float *scratch, const float *qkv, co
  *   y             [batch, tokens, heads, size]
  *   keys, values  batch · heads · gpt_attention_cache_size(capacity, size) floats each, in a layout of the
  *                 kernel's own. What is at the positions from past on is overwritten or ignored.
- *   scratch       gpt_attention_cached_scratch_size(tokens, past, size) floats for each part, contents lost
+ *   scratch       gpt_attention_cached_scratch_size(tokens, past, heads, size) floats for each part, contents
+ *                 lost
  *   qkv           [batch, tokens, 3, heads, size]   of the new tokens
  *   capacity      positions that the cache has room for; GPT_ERR_SIZE unless past + tokens <= capacity
  * Parts divide the heads of all sequences.
  * Error: as for gpt_attention_forward.
  */
 GPT_API size_t gpt_attention_cache_size(size_t capacity, size_t size);
-GPT_API size_t gpt_attention_cached_scratch_size(size_t tokens, size_t past, size_t size);
+GPT_API size_t gpt_attention_cached_scratch_size(size_t tokens, size_t past, size_t heads, size_t size);
 GPT_API int gpt_attention_cached_forward(float *y, float *keys, float *values, float *scratch,
                                          const float *qkv, size_t batch, size_t tokens, size_t past,
                                          size_t capacity, size_t heads, size_t size, size_t part,

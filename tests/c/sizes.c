@@ -162,11 +162,11 @@ static size_t size_of_feedforward(const size_t *s) { return gpt_feedforward_scra
 static size_t size_of_attention(const size_t *s) { return gpt_attention_scratch_size(s[0], s[1]); }
 static size_t size_of_attention_cached(const size_t *s)
 {
-    return gpt_attention_cached_scratch_size(s[0], 0, s[1]);
+    return gpt_attention_cached_scratch_size(s[0], 0, s[1], s[2]);
 }
 static size_t size_of_attention_cached_token(const size_t *s)
 {
-    return gpt_attention_cached_scratch_size(1, s[0], s[1]);
+    return gpt_attention_cached_scratch_size(1, s[0], s[1], s[2]);
 }
 static size_t size_of_attention_cache(const size_t *s) { return gpt_attention_cache_size(s[0], s[1]); }
 static size_t size_of_attention_backward(const size_t *s)
@@ -190,8 +190,8 @@ static const scratch scratches[SCRATCHES] = {
     {"feedforward", size_of_feedforward, "ab bc"},
     {"attention", size_of_attention, "ab"},
     {"attention_backward", size_of_attention_backward, "ab"},
-    {"attention_cached", size_of_attention_cached, "ab"},
-    {"attention_cached, one token", size_of_attention_cached_token, "ab"},
+    {"attention_cached", size_of_attention_cached, "abc"},
+    {"attention_cached, one token", size_of_attention_cached_token, "abc"},
     {"attention's cache", size_of_attention_cache, "ab"},
 };
 

@@ -96,7 +96,7 @@ static int run_attention_cached_forward_ref(const call *c)
 }
 static size_t attention_cached_scratch(const call *c)
 {
-    return gpt_attention_cached_scratch_size(S(1), S(2), S(4));
+    return gpt_attention_cached_scratch_size(S(1), S(2), S(3), S(4));
 }
 static size_t cache_count(const call *c, size_t tensor)
 {

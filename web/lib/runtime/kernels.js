@@ -77,8 +77,8 @@ export const KERNELS = Object.freeze({
   gpt_attention_cached_forward: {
     cost: (batch, tokens, past, _capacity, heads, size) =>
       batch * tokens * (2 * past + tokens) * heads * size * MULTIPLY_ADD,
-    scratch: (exports, _batch, tokens, past, _capacity, _heads, size) =>
-      exports.gpt_attention_cached_scratch_size(tokens, past, size),
+    scratch: (exports, _batch, tokens, past, _capacity, heads, size) =>
+      exports.gpt_attention_cached_scratch_size(tokens, past, heads, size),
   },
   gpt_attention_weights: {
     cost: attention,
