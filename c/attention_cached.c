@@ -9,8 +9,8 @@
  *
  * Many tokens, a prompt, are attention's blocks of queries. A few are computed one by one, without tiles:
  * the scores of all heads, their softmax, then the sums of values. Bound by reading the keys and values: the
- * layout makes each of them one stream through memory. Microseconds for one token and 12 heads of size 64, from
- * memory, AMD EPYC:
+ * layout makes each of them one stream through memory. Microseconds for one token and 12 heads of size 64,
+ * from memory, AMD EPYC:
  *   keys and values of          32   128   512
  *   a bare read                 10    32   129
  *   this kernel                 16    41   164
