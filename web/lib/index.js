@@ -3,6 +3,7 @@
 /** @typedef {import('./errors.js').ErrorCode} ErrorCode */
 /** @typedef {import('./gpt.js').Gpt} Gpt */
 /** @typedef {import('./tensor/tensor.js').Tensor} Tensor */
+/** @typedef {import('./tensor/int8weight.js').Int8Weight} Int8Weight */
 /** @typedef {import('./tensor/indices.js').Indices} Indices */
 /** @typedef {import('./load.js').Build} Build */
 /** @typedef {import('./load.js').LoadOptions} LoadOptions */

@@ -1,15 +1,20 @@
 /** @import { GPTModelConfig } from '../layers/gptmodel.js' */
 /** @import { Module } from '../layers/module.js' */
 /** @import { Runtime } from '../runtime/runtime.js' */
-/** @import { Info } from './header.js' */
+/** @import { Header } from './header.js' */
+/** @import { Matrices } from './places.js' */
 /** @import { SignalLike } from './source.js' */
 /** @import { ProgressListener } from './stream.js' */
 
-import { checkConfig, checkOptions, describe } from '../check.js'
+import { checkChoice, checkConfig, checkOptions, describe } from '../check.js'
 import { GptLayersError } from '../errors.js'
 import { openSource } from './source.js'
 import { listed } from './statedict.js'
-import { FileStream, loadInto } from './stream.js'
+import { loadInto } from './places.js'
+import { FileStream } from './stream.js'
+
+/** The name under which the metadata of our own files has the number of heads, which no shape tells. */
+export const N_HEAD = 'n_head'
 
 /** The size of a head in GPT-2, from 124M to XL. */
 const HEAD_SIZE = 64
@@ -26,12 +31,12 @@ const HIDDEN_BIAS = /\.(mlp\.c_fc|ff\.layers\.0)\.bias$/
  * The configuration of a GPT-2 from the shapes in its file.
  *
  * @param {string} where
- * @param {readonly Info[]} tensors
+ * @param {Header} header
  * @param {unknown} config what the user adds, such as nHeads and dropRate
  * @returns {GPTModelConfig}
  * @throws {GptLayersError} VALUE for a file of something else, and for a config that says otherwise; TYPE
  */
-export function configOf(where, tensors, config) {
+export function configOf(where, { tensors, metadata }, config) {
   const given = checkConfig(where, /** @type {Partial<GPTModelConfig>} */ (config))
   const names = tensors.map(({ name }) => name)
   const shapeOf = (/** @type {RegExp} */ pattern, /** @type {string} */ expected) => {
@@ -64,8 +69,10 @@ export function configOf(where, tensors, config) {
     const message = `config.${name} should be ${value}, as in the file, got ${describe(wanted)}`
     throw new GptLayersError('VALUE', `${where}: ${message}`)
   }
-  const { nHeads = embDim / HEAD_SIZE, tieWeights = !names.some((name) => HEAD.test(name)) } = given
-  if (given.nHeads === undefined && !Number.isInteger(nHeads)) {
+  const stated = metadata.get(N_HEAD)
+  const fallback = stated === undefined ? embDim / HEAD_SIZE : Number(stated)
+  const { nHeads = fallback, tieWeights = !names.some((name) => HEAD.test(name)) } = given
+  if (given.nHeads === undefined && stated === undefined && !Number.isInteger(nHeads)) {
     const expected = `config should have nHeads where embDim is not a multiple of ${HEAD_SIZE}`
     throw new GptLayersError('VALUE', `${where}: ${expected}, got none for embDim ${embDim}`)
   }
@@ -74,9 +81,11 @@ export function configOf(where, tensors, config) {
 
 /**
  * @typedef {object} LoadModelOptions
+ * @property {'float32' | 'int8'} [dtype] 'int8': matrices become int8 as they arrive, as `quantize` makes them;
+ *   'float32' by default. Weights that are int8 in the file stay so with both
  * @property {Partial<GPTModelConfig>} [config] what the file does not say: nHeads (by default embDim / 64, as
- *   in every GPT-2), dropRate, approximate, tieWeights (by default whether the file has no head). What the file
- *   says must be the same here
+ *   in every GPT-2; our own files say it), dropRate, approximate, tieWeights (by default whether the file has
+ *   no head). What the shapes in the file say must be the same here
  * @property {ProgressListener} [onProgress] called at most about 100 times, the last time when all is loaded;
  *   an error that it throws ends the loading
  * @property {SignalLike} [signal] ends the loading when it aborts
@@ -91,10 +100,11 @@ export function configOf(where, tensors, config) {
  * @param {new (config: GPTModelConfig) => M} Model
  * @param {unknown} source
  * @param {LoadModelOptions} options
+ * @param {(model: M) => Matrices} matricesOf the tensors of the model that may be int8
  * @returns {Promise<M>}
  */
-export async function loadModel(runtime, where, Model, source, options) {
-  const { config, onProgress, signal } = checkLoadOptions(where, options)
+export async function loadModel(runtime, where, Model, source, options, matricesOf) {
+  const { dtype, config, onProgress, signal } = checkLoadOptions(where, options)
   runtime.memory.checkLive(where)
   if (signal?.aborted) throw signal.reason
   const file = openSource(where, source, signal)
@@ -102,10 +112,10 @@ export async function loadModel(runtime, where, Model, source, options) {
   let model = null
   try {
     const stream = new FileStream(where, file, onProgress, signal)
-    const tensors = await stream.readHeader()
-    const sizes = configOf(where, tensors, config)
+    const header = await stream.readHeader()
+    const sizes = configOf(where, header, config)
     model = runtime.build(() => runtime.withMeta(() => new Model(sizes)))
-    await loadInto(stream, where, model, tensors)
+    await loadInto(stream, where, model, matricesOf(model), header.tensors, dtype)
     await stream.end()
     file.close()
     return model.eval()
@@ -118,9 +128,10 @@ export async function loadModel(runtime, where, Model, source, options) {
 
 /** @param {string} where @param {LoadModelOptions} options */
 function checkLoadOptions(where, options) {
-  const defaults = /** @type {LoadModelOptions} */ ({ config: {}, onProgress: undefined, signal: undefined })
+  const defaults = { dtype: 'float32', config: {}, onProgress: undefined, signal: undefined }
   const given = checkOptions(where, options, defaults)
-  const { onProgress, signal } = given
+  const { dtype, config, onProgress, signal } = /** @type {LoadModelOptions} */ (given)
+  checkChoice(where, 'dtype', dtype, /** @type {const} */ (['float32', 'int8']))
   if (onProgress !== undefined && typeof onProgress !== 'function') {
     const got = describe(onProgress)
     throw new GptLayersError('TYPE', `${where}: onProgress should be a function, got ${got}`)
@@ -129,7 +140,7 @@ function checkLoadOptions(where, options) {
     const got = describe(signal)
     throw new GptLayersError('TYPE', `${where}: signal should be an AbortSignal, got ${got}`)
   }
-  return given
+  return { dtype, config, onProgress, signal }
 }
 
 /** @param {any} value @returns {boolean} whether it is an AbortSignal, of any realm */

@@ -23,6 +23,13 @@ const WHITE_SPACE = [0x20, 0x09, 0x0a, 0x0d]
  */
 
 /**
+ * @typedef {object} Header
+ * @property {Info[]} tensors in the order of their data
+ * @property {number} dataBytes the length of the data
+ * @property {ReadonlyMap<string, string>} metadata
+ */
+
+/**
  * Reads the header of a safetensors file, as strictly as the format's own library. Time and memory grow with
  * its length only: each entry is checked before the next one is read, and nothing may be nested deeper than
  * the format is.
@@ -30,20 +37,20 @@ const WHITE_SPACE = [0x20, 0x09, 0x0a, 0x0d]
  * @param {string} where
  * @param {string} what the argument that is the file, for errors
  * @param {Uint8Array} bytes JSON in UTF-8
- * @returns {{ tensors: Info[], dataBytes: number }} the tensors in the order of their data, and the length of
- *   the data
+ * @returns {Header}
  * @throws {GptLayersError} VALUE, UNSUPPORTED
  */
 export function readHeader(where, what, bytes) {
   /** @type {Info[]} */
   const tensors = []
+  /** @type {ReadonlyMap<string, string>} */
+  let metadata = new Map()
   const reader = new Reader(where, what, bytes)
   reader.object((name) => {
     const fields = reader.isAtObject() ? readFields(reader) : reader.value()
     if (name !== '__metadata__') tensors.push(checkInfo(where, what, name, fields))
-    else if (!(fields instanceof Map) || [...fields.values()].some((value) => typeof value !== 'string')) {
-      throw notSafetensors(where, what, '__metadata__ that is not an object of strings')
-    }
+    else if (isStrings(fields)) metadata = fields
+    else throw notSafetensors(where, what, '__metadata__ that is not an object of strings')
   })
   reader.end()
   tensors.sort((a, b) => a.begin - b.begin || a.end - b.end)
@@ -58,8 +65,12 @@ export function readHeader(where, what, bytes) {
     }
     dataBytes = end
   }
-  return { tensors, dataBytes }
+  return { tensors, dataBytes, metadata }
 }
+
+/** @param {unknown} fields @returns {fields is Map<string, string>} */
+const isStrings = (fields) =>
+  fields instanceof Map && [...fields.values()].every((value) => typeof value === 'string')
 
 /** @param {Reader} reader at an object @returns {Map<string, unknown>} */
 function readFields(reader) {

@@ -13,7 +13,8 @@
 //     { "__metadata__": { "format": "pt" },
 //       "weight": { "dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24] } }
 //
-// We write F32 and read these dtypes, converted to float32:
+// We write F32, and an int8 weight as I8 with its scales beside it, under the same name with `_scale`. We read
+// these dtypes, converted to float32:
 //
 // | dtype | bytes | conversion |
 // | --- | --- | --- |
@@ -27,8 +28,10 @@ import { describe } from '../check.js'
 import { GptLayersError } from '../errors.js'
 import { checkLiveTensor } from '../tensor/check.js'
 import { checkBytes } from '../typed.js'
-import { isFloat, toFloat32 } from './dtypes.js'
+import { int8Of } from '../tensor/int8weight.js'
+import { bytesOf, isFloat, toFloat32 } from './dtypes.js'
 import { notSafetensors, readHeader } from './header.js'
+import { SCALE } from './statedict.js'
 import { encodeUtf8 } from './utf8.js'
 
 /** The bytes of the header's length. */
@@ -41,25 +44,25 @@ export const PREFIX_BYTES = 24
 const MAX_HEADER = 100_000_000
 
 /**
- * The bytes that Python's safetensors writes for the same tensors: sorted by name, and the header padded with
- * spaces to a multiple of 8 bytes.
+ * The bytes that Python's safetensors writes for the same tensors: larger dtypes first, then sorted by name,
+ * and the header padded with spaces to a multiple of 8 bytes.
  *
  * @param {string} where
- * @param {Record<string, unknown>} dict tensors by name, of any instance
+ * @param {Record<string, unknown>} dict tensors and int8 weights by name, of any instance
+ * @param {Record<string, string>} [metadata] for the header
  * @returns {Uint8Array}
- * @throws {GptLayersError} TYPE, VALUE, DISPOSED
+ * @throws {GptLayersError} TYPE, VALUE, DISPOSED, MEMORY
  */
-export function encodeSafetensors(where, dict) {
-  const tensors = Object.keys(dict)
-    .sort()
-    .map((name) => ({ name, tensor: checkEntry(where, name, dict[name]) }))
+export function encodeSafetensors(where, dict, metadata = {}) {
+  const entries = Object.keys(dict).flatMap((name) => entriesOf(where, name, dict))
+  entries.sort((a, b) => (a.dtype === b.dtype ? compare(a.name, b.name) : compare(a.dtype, b.dtype)))
   // Python's transformers refuses files without a format.
-  const header = new Map([['__metadata__', /** @type {object} */ ({ format: 'pt' })]])
+  const header = new Map([['__metadata__', /** @type {object} */ ({ format: 'pt', ...metadata })]])
   let dataBytes = 0
-  for (const { name, tensor } of tensors) {
+  for (const { name, dtype, shape } of entries) {
     const begin = dataBytes
-    dataBytes += 4 * tensor.size
-    header.set(name, { dtype: 'F32', shape: tensor.shape, data_offsets: [begin, dataBytes] })
+    dataBytes += bytesOf(dtype, shape)
+    header.set(name, { dtype, shape, data_offsets: [begin, dataBytes] })
   }
   const text = encodeUtf8(JSON.stringify(Object.fromEntries(header)))
   const headerBytes = Math.ceil(text.length / 8) * 8
@@ -68,11 +71,66 @@ export function encodeSafetensors(where, dict) {
   new DataView(buffer).setBigUint64(0, BigInt(headerBytes), true)
   let end = LENGTH_BYTES + headerBytes
   file.fill(' '.charCodeAt(0), LENGTH_BYTES, end).set(text, LENGTH_BYTES)
-  for (const { tensor } of tensors) {
-    file.set(tensor.runtime.memory.bytes(tensor.byteOffset, 4 * tensor.size), end)
-    end += 4 * tensor.size
+  for (const { dtype, shape, write } of entries) {
+    const begin = end
+    end += bytesOf(dtype, shape)
+    write(file.subarray(begin, end))
   }
   return file
+}
+
+/** @param {string} a @param {string} b */
+const compare = (a, b) => Number(a > b) - Number(a < b)
+
+/**
+ * A tensor to be written.
+ *
+ * @typedef {object} Written
+ * @property {string} name
+ * @property {'F32' | 'I8'} dtype
+ * @property {readonly number[]} shape
+ * @property {(target: Uint8Array) => void} write
+ */
+
+/**
+ * @param {string} where
+ * @param {string} name
+ * @param {Record<string, unknown>} dict
+ * @returns {Written[]} a tensor, or the values and the scales of an int8 weight
+ * @throws {GptLayersError} TYPE, VALUE, DISPOSED
+ */
+function entriesOf(where, name, dict) {
+  if (name === '__metadata__') {
+    throw new GptLayersError(
+      'VALUE',
+      `${where}: names should not be reserved by the format, got "__metadata__"`,
+    )
+  }
+  const int8Weight = int8Of(dict[name])?.checkLive(where, name)
+  if (!int8Weight) {
+    const { shape, size, runtime, byteOffset } = checkLiveTensor(where, name, dict[name])
+    /** @param {Uint8Array} target */
+    const write = (target) => target.set(runtime.memory.bytes(byteOffset, 4 * size))
+    return [{ name, dtype: 'F32', shape, write }]
+  }
+  const scale = name + SCALE
+  if (Object.hasOwn(dict, scale)) {
+    const expected = `be free for the scales of ${describe(name)}, which is int8`
+    throw new GptLayersError('VALUE', `${where}: ${describe(scale)} should ${expected}, got a tensor`)
+  }
+  return [
+    { name, dtype: 'I8', shape: int8Weight.shape, write: (target) => int8Weight.readValues(target) },
+    {
+      name: scale,
+      dtype: 'F32',
+      shape: int8Weight.scalesShape,
+      write(target) {
+        const scales = newBuffer(where, target.length)
+        int8Weight.readScales(new Float32Array(scales))
+        target.set(new Uint8Array(scales))
+      },
+    },
+  ]
 }
 
 /**
@@ -80,7 +138,9 @@ export function encodeSafetensors(where, dict) {
  * cannot fail, so that a loader can check every tensor before it changes the first.
  *
  * @typedef {object} Entry
+ * @property {string} dtype
  * @property {readonly number[]} shape
+ * @property {() => ArrayBuffer} data a copy of the bytes
  * @property {() => () => Float32Array} prepare throws VALUE where an integer has no exact float32
  */
 
@@ -103,13 +163,14 @@ export function decodeSafetensors(where, file) {
   }
   return Object.fromEntries(
     tensors.map(({ name, dtype, shape, begin, end }) => {
-      const read = () => toFloat32(where, name, dtype, copyOf(where, bytes, start + begin, start + end))
+      const data = () => copyOf(where, bytes, start + begin, start + end)
+      const read = () => toFloat32(where, name, dtype, data())
       const prepare = () => {
         if (isFloat(dtype)) return read // every float has a nearest float32
         const values = read()
         return () => values
       }
-      return [name, { shape, prepare }]
+      return [name, { dtype, shape, data, prepare }]
     }),
   )
 }
@@ -133,21 +194,6 @@ export function headerEnd(where, what, prefix) {
 /** @param {string} where @param {string} what @param {number} bytes there are @param {number} end */
 export const truncatedHeader = (where, what, bytes, end) =>
   notSafetensors(where, what, `${bytes} bytes, with a header that ends at ${end}`)
-
-/**
- * @param {string} where
- * @param {string} name
- * @param {unknown} tensor
- */
-function checkEntry(where, name, tensor) {
-  if (name === '__metadata__') {
-    throw new GptLayersError(
-      'VALUE',
-      `${where}: names should not be reserved by the format, got "__metadata__"`,
-    )
-  }
-  return checkLiveTensor(where, name, tensor)
-}
 
 /**
  * A copy of some bytes. Typed arrays of larger elements need an aligned start, which the bytes of a caller

@@ -6,9 +6,19 @@ import { checkTensor } from '../tensor/check.js'
 import { Tensor } from '../tensor/tensor.js'
 
 /**
- * Checks the value that a checkpoint has under a name, and returns a function that reads it and cannot fail.
+ * What a checkpoint has for a tensor. Reading it cannot fail.
  *
- * @typedef {(name: string, shape: readonly number[]) => () => Float32Array} Prepare
+ * @typedef {object} Found
+ * @property {() => Float32Array} floats the values; of an int8 weight, times their scales
+ * @property {Int8Data | null} int8 the values and scales of a weight that is int8 there, in its order
+ */
+
+/** @typedef {{ values: Int8Array, scales: Float32Array, groupSize: number }} Int8Data */
+
+/**
+ * Checks what a checkpoint has for a tensor.
+ *
+ * @typedef {(assignment: Assignment, shape: readonly number[]) => Found} Prepare
  */
 
 /** @param {string} name a property's @returns {string} the state dict's: running_mean for runningMean */
@@ -25,30 +35,52 @@ export function firstNames(named) {
 }
 
 /**
- * Copies the values of a checkpoint into a layer. Where a name, a shape or a value does not fit, nothing is
+ * Copies the values of a checkpoint into a layer. Each tensor stays float32 or int8, whatever the checkpoint
+ * has: values of the other type are converted. Where a name, a shape or a value does not fit, nothing is
  * changed.
  *
  * @param {Module} module
  * @param {string} where
  * @param {string} what the argument's name, for errors
  * @param {readonly string[]} names the checkpoint's, ours or foreign
+ * @param {Matrices} matrices of the module
  * @param {Prepare} prepare
- * @throws {GptLayersError} VALUE for a name that is missing, unknown or there twice, or for tied tensors that
- *   differ; DISPOSED; whatever `prepare` throws
+ * @throws {GptLayersError} VALUE for a name that is missing, unknown or there twice, for tied tensors that
+ *   differ, and for an int8 weight that gets NaN or an infinity; DISPOSED; MEMORY; whatever `prepare` throws
  */
-export function copyInto(module, where, what, names, prepare) {
-  /** @type {Map<Tensor, () => Float32Array>} */
+export function copyInto(module, where, what, names, matrices, prepare) {
+  const { memory } = module.runtime
+  /** @type {Map<Tensor, { floats: () => Float32Array, write: (stage: Stage) => void }>} */
   const copies = new Map()
-  for (const { name, target, given, transposed, tied } of assignments(module, where, what, names)) {
-    checkTensor(target.runtime, where, `own ${name}`, target)
-    const read = prepare(given, shapeInFile(target.shape, transposed))
-    const values = transposed ? () => transpose(read(), target.shape) : read
+  let stageBytes = 0
+  for (const assignment of assignments(module, where, what, names, matrices)) {
+    const { name, target, given, transposed, rowsAreOutputs, tied } = assignment
+    const { int8Weight } = target
+    if (int8Weight === null) checkTensor(module.runtime, where, `own ${name}`, target)
+    const { floats: read, int8 } = prepare(assignment, shapeInFile(target.shape, transposed))
+    const floats = transposed ? () => transpose(read(), target.shape) : read
     const others = copies.get(target)
-    if (others && !sameValues(values(), others())) throw notTied(where, name, tied)
-    copies.set(target, values)
+    if (others && !sameValues(floats(), others.floats())) throw notTied(where, name, tied)
+    if (int8Weight === null) {
+      copies.set(target, { floats, write: () => target.data.set(floats()) })
+      continue
+    }
+    stageBytes = Math.max(stageBytes, int8Weight.stageBytes(rowsAreOutputs))
+    if (int8?.groupSize === int8Weight.groupSize) {
+      copies.set(target, { floats, write: (stage) => int8Weight.writePlain(int8, rowsAreOutputs, stage) })
+      continue
+    }
+    if (!read().every(Number.isFinite)) throw notFinite(`${where}: ${given}`)
+    copies.set(target, { floats, write: (stage) => int8Weight.writeFloats(read(), rowsAreOutputs, stage) })
   }
-  for (const [target, values] of copies) target.data.set(values())
+  const stage = { byteOffset: stageBytes && memory.allocate(where, stageBytes), bytes: stageBytes }
+  for (const { write } of copies.values()) write(stage)
+  if (stageBytes > 0) memory.free(stage.byteOffset)
 }
+
+/** @typedef {{ byteOffset: number, bytes: number }} Stage Memory of the instance, for the time of a call. */
+
+/** @typedef {ReadonlyMap<Tensor, { transposed: boolean }>} Matrices The tensors of a layer that may be int8. */
 
 /**
  * A tensor of a layer, and where a checkpoint has its values.
@@ -57,7 +89,9 @@ export function copyInto(module, where, what, names, prepare) {
  * @property {string} name of the tensor in the layer's state dict
  * @property {Tensor} target
  * @property {string} given the name in the checkpoint
+ * @property {string | null} scale the name of its scales, where the checkpoint has an int8 weight
  * @property {boolean} transposed whether the checkpoint has the matrix transposed
+ * @property {boolean} rowsAreOutputs whether the matrix in the checkpoint is [outputs, inputs]
  * @property {string | null} tied the first name of the same tensor, where this is another one
  */
 
@@ -66,13 +100,14 @@ export function copyInto(module, where, what, names, prepare) {
  * @param {string} where
  * @param {string} what the argument's name, for errors
  * @param {readonly string[]} names the checkpoint's, ours or foreign
+ * @param {Matrices} matrices of the module
  * @returns {Assignment[]} for each tensor of the layer at least one
  * @throws {GptLayersError} VALUE for a name that is missing, unknown or there twice
  */
-export function assignments(module, where, what, names) {
+export function assignments(module, where, what, names, matrices) {
   const { substitutes } = /** @type {typeof Module} */ (module.constructor)
   const own = module.stateDict()
-  const found = match(module, where, what, names, own)
+  const found = match(module, where, what, names, own, matrices)
   /** @type {Map<Tensor, string>} */
   const first = new Map()
   return Object.entries(own).flatMap(([name, target]) => {
@@ -80,12 +115,18 @@ export function assignments(module, where, what, names) {
     const tied = first.get(target) ?? null
     if (source) {
       if (tied === null) first.set(target, name)
-      return [{ name, target, tied, ...source }]
+      const isTransposed = target.int8Weight?.transposed ?? matrices.get(target)?.transposed
+      const rowsAreOutputs = isTransposed === source.transposed
+      return [{ name, target, tied, rowsAreOutputs, ...source }]
     }
     if (tied !== null) return []
     throw new GptLayersError('VALUE', `${where}: ${what} should have ${name}, got ${listed(names, 'none')}`)
   })
 }
+
+/** @param {string} what @returns {GptLayersError} */
+export const notFinite = (what) =>
+  new GptLayersError('VALUE', `${what} should be finite to become int8, got NaN or an infinity`)
 
 /** @param {readonly number[]} shape @param {boolean} transposed */
 export const shapeInFile = (shape, transposed) => (transposed ? [...shape].reverse() : shape)
@@ -100,26 +141,54 @@ export const notTied = (where, name, tied) =>
  * @param {string} what
  * @param {readonly string[]} names
  * @param {Record<string, Tensor>} own the module's state dict
- * @returns {Map<string, { given: string, transposed: boolean }>} the checkpoint's name by our name
+ * @param {Matrices} matrices
+ * @returns {Map<string, { given: string, scale: string | null, transposed: boolean }>} the checkpoint's names
+ *   by our name
  */
-function match(module, where, what, names, own) {
+function match(module, where, what, names, own, matrices) {
+  /** @type {ReturnType<typeof match>} */
   const found = new Map()
+  /** @type {Map<string, string>} */
+  const scales = new Map()
   for (const given of names) {
     const place = resolve(module, given)
     if (place === null) continue
     const { name, transposed } = place
-    if (!Object.hasOwn(own, name)) {
+    const weight = Object.hasOwn(own, name) ? null : weightOfScale(module, given, own, matrices)
+    if (weight === null && !Object.hasOwn(own, name)) {
       const known = listed(Object.keys(own), 'no parameters')
       throw new GptLayersError('VALUE', `${where}: ${what} should have ${known}, got ${describe(given)}`)
     }
-    const other = found.get(name)
-    if (other) {
-      const both = `${other.given} and ${given}`
-      throw new GptLayersError('VALUE', `${where}: ${what} should have ${name} once, got ${both}`)
+    const other = weight === null ? found.get(name)?.given : scales.get(weight)
+    if (other !== undefined) {
+      const both = `${other} and ${given}`
+      throw new GptLayersError('VALUE', `${where}: ${what} should have ${weight ?? name} once, got ${both}`)
     }
-    found.set(name, { given, transposed })
+    if (weight === null) found.set(name, { given, scale: null, transposed })
+    else scales.set(weight, given)
+  }
+  for (const [weight, scale] of scales) {
+    const place = found.get(weight)
+    if (place) place.scale = scale
+    else throw new GptLayersError('VALUE', `${where}: ${what} should have ${weight}, got only ${scale}`)
   }
   return found
+}
+
+/** What the name of the scales has after that of the int8 weight. */
+export const SCALE = '_scale'
+
+/**
+ * @param {Module} module
+ * @param {string} given a name in a checkpoint
+ * @param {Record<string, Tensor>} own the module's state dict
+ * @param {Matrices} matrices
+ * @returns {string | null} our name of the weight whose scales it has
+ */
+function weightOfScale(module, given, own, matrices) {
+  if (!given.endsWith(SCALE)) return null
+  const name = resolve(module, given.slice(0, -SCALE.length))?.name
+  return name !== undefined && Object.hasOwn(own, name) && matrices.has(own[name]) ? name : null
 }
 
 /**

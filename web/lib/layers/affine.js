@@ -1,9 +1,11 @@
 /** @import { Runtime } from '../runtime/runtime.js' */
+/** @import { Int8Weight, Matrix } from '../tensor/int8weight.js' */
 
 import { checkBoolean, checkOptions } from '../check.js'
 import { SCRATCH } from '../runtime/runtime.js'
 import { checkRows, checkTensorOf } from '../tensor/check.js'
 import { addGradients } from '../tensor/gradients.js'
+import { asMatrix, checkTrainable, MATRIX } from '../tensor/int8weight.js'
 import { leading } from '../tensor/shape.js'
 import { Tensor } from '../tensor/tensor.js'
 import { Module } from './module.js'
@@ -18,6 +20,7 @@ import { Module } from './module.js'
  * @property {number} outputs the size of y's last axis
  * @property {string} inputsName the name of the argument `inputs`, for errors
  * @property {readonly number[]} weightShape
+ * @property {boolean} isTransposed whether weightShape is [inputs, outputs]
  * @property {`gpt_${string}_forward`} forward kernel
  * @property {`gpt_${string}_backward`} backward kernel
  */
@@ -66,6 +69,8 @@ export class Affine extends Module {
     const where = `${name}.forward`
     const { runtime } = this
     const rows = checkRows(runtime, where, x, inputs, inputsName)
+    const int8Weight = this.#int8Weight(where)
+    if (int8Weight !== null) return this.#forwardInt8(where, x, rows, int8Weight)
     const { weight, bias } = Affine.parametersOf(this, where)
     return runtime.scope(() => {
       const y = Tensor.empty(runtime, where, [...leading(x.shape, 1), outputs])
@@ -76,14 +81,35 @@ export class Affine extends Module {
   }
 
   /**
+   * @param {string} where
+   * @param {Tensor} x
+   * @param {number} rows
+   * @param {Int8Weight} int8Weight checked
+   * @returns {Tensor}
+   */
+  #forwardInt8(where, x, rows, int8Weight) {
+    const { inputs, outputs } = this.#layout
+    const { runtime } = this
+    const bias = this.#bias(where)
+    const sizes = [rows, inputs, outputs, int8Weight.groupSize]
+    return runtime.scope(() => {
+      const y = Tensor.empty(runtime, where, [...leading(x.shape, 1), outputs])
+      runtime.run('gpt_int8_linear_forward', [y, SCRATCH, x, ...int8Weight.pointers, bias, ...sizes])
+      return y
+    })
+  }
+
+  /**
    * @override
    * @param {Tensor} dy [..., the features that came out], not modified
    * @returns {Tensor} dx = dy · Wᵀ; adds the gradients of y = x · W + bias to weight.grad and bias.grad
+   * @throws {GptLayersError} UNSUPPORTED where the weight is int8; as Module's
    */
   backward(dy) {
     const { name, inputs, outputs, backward } = this.#layout
     const where = `${name}.backward`
     const { runtime } = this
+    checkTrainable(where, this.int8Weight)
     const { x } = this.saved(where)
     const rows = x.size / inputs
     checkTensorOf(runtime, where, 'dy', dy, [...leading(x.shape, 1), outputs])
@@ -108,10 +134,33 @@ export class Affine extends Module {
    * @throws {GptLayersError} TYPE, SHAPE, VALUE, DISPOSED
    */
   static parametersOf(layer, where) {
-    const { runtime, weight, bias } = layer
-    const { outputs, weightShape } = layer.#layout
-    checkTensorOf(runtime, where, 'weight', weight, weightShape)
-    if (bias !== null) checkTensorOf(runtime, where, 'bias', bias, [outputs])
-    return { weight, bias }
+    const { runtime, weight } = layer
+    checkTensorOf(runtime, where, 'weight', weight, layer.#layout.weightShape)
+    return { weight, bias: layer.#bias(where) }
+  }
+
+  /** @param {string} where @returns {Tensor | null} */
+  #bias(where) {
+    const { runtime, bias } = this
+    return bias === null ? null : checkTensorOf(runtime, where, 'bias', bias, [this.#layout.outputs])
+  }
+
+  /** The weight that `quantize` has made; null where `weight` is float32. @returns {Int8Weight | null} */
+  get int8Weight() {
+    const { weight } = this
+    return Tensor.isTensor(weight) ? weight.int8Weight : null
+  }
+
+  /** @param {string} where @returns {Int8Weight | null} checked */
+  #int8Weight(where) {
+    const { int8Weight, runtime } = this
+    const { weightShape, isTransposed } = this.#layout
+    return int8Weight && int8Weight.checkUsable(runtime, where, weightShape, isTransposed)
+  }
+
+  /** @override @internal @returns {Matrix | null} */
+  [MATRIX]() {
+    const { weightShape, isTransposed } = this.#layout
+    return asMatrix(this.weight, weightShape, { transposed: isTransposed, isProduct: true })
   }
 }

@@ -34,6 +34,7 @@ export class Conv1D extends Affine {
         outputs: nf,
         inputsName: 'nx',
         weightShape: [nx, nf],
+        isTransposed: true,
         forward: 'gpt_conv1d_forward',
         backward: 'gpt_conv1d_backward',
       },

@@ -1,11 +1,13 @@
 /** @import { Indices } from '../tensor/indices.js' */
 /** @import { Runtime } from '../runtime/runtime.js' */
+/** @import { Int8Weight, Matrix } from '../tensor/int8weight.js' */
 
 import { checkSize } from '../check.js'
 import { SCRATCH } from '../runtime/runtime.js'
 import { checkTensorOf } from '../tensor/check.js'
 import { addGradients } from '../tensor/gradients.js'
 import { checkIndices, storeIndices } from '../tensor/indices.js'
+import { asMatrix, checkTrainable, MATRIX } from '../tensor/int8weight.js'
 import { Tensor } from '../tensor/tensor.js'
 import { Module } from './module.js'
 
@@ -50,11 +52,15 @@ export class Embedding extends Module {
     const where = 'Embedding.forward'
     const { runtime, numEmbeddings: count, embeddingDim: dim } = this
     const checked = checkIndices(runtime, where, 'indices', indices, count)
-    const weight = checkTensorOf(runtime, where, 'weight', this.weight, [count, dim])
+    const int8Weight = this.#int8Weight(where)
+    const weight = int8Weight ? null : checkTensorOf(runtime, where, 'weight', this.weight, [count, dim])
     return runtime.scope(() => {
       const y = Tensor.empty(runtime, where, [...checked.shape, dim])
       const stored = storeIndices(runtime, where, checked)
-      runtime.run('gpt_embedding_forward', [y, stored, weight, stored.size, count, dim])
+      if (int8Weight) {
+        const args = [y, stored, ...int8Weight.pointers, stored.size, count, dim, int8Weight.groupSize]
+        runtime.run('gpt_int8_embedding_forward', args)
+      } else runtime.run('gpt_embedding_forward', [y, stored, weight, stored.size, count, dim])
       if (this.training) this.#checked = checked
       return y
     })
@@ -66,10 +72,12 @@ export class Embedding extends Module {
    * @override
    * @param {Tensor} dy [..., embeddingDim], of the shape that `forward` returned, not modified
    * @returns {null}: integers have no gradient
+   * @throws {GptLayersError} UNSUPPORTED where the weight is int8; as Module's
    */
   backward(dy) {
     const where = 'Embedding.backward'
     const { runtime, numEmbeddings: count, embeddingDim: dim } = this
+    checkTrainable(where, this.int8Weight)
     checkTensorOf(runtime, where, 'dy', dy, [...this.#checked.shape, dim])
     const weight = checkTensorOf(runtime, where, 'weight', this.weight, [count, dim])
     runtime.scope(() => {
@@ -79,5 +87,27 @@ export class Embedding extends Module {
       )
     })
     return null
+  }
+
+  /**
+   * The weight that a tied layer's `quantize` has made; null where `weight` is float32.
+   *
+   * @returns {Int8Weight | null}
+   */
+  get int8Weight() {
+    const { weight } = this
+    return Tensor.isTensor(weight) ? weight.int8Weight : null
+  }
+
+  /** @param {string} where @returns {Int8Weight | null} checked */
+  #int8Weight(where) {
+    const { int8Weight, runtime, numEmbeddings: count, embeddingDim: dim } = this
+    return int8Weight && int8Weight.checkUsable(runtime, where, [count, dim], false)
+  }
+
+  /** @override @internal @returns {Matrix | null} */
+  [MATRIX]() {
+    const shape = [this.numEmbeddings, this.embeddingDim]
+    return asMatrix(this.weight, shape, { transposed: false, isProduct: false })
   }
 }

@@ -121,13 +121,14 @@ export class FeedForward extends Module {
    * @param {readonly Module[]} layers
    * @param {number} rows
    * @returns {(Tensor | number | null)[] | null} null where the layers run one by one: in training mode, with
-   *   listeners, where the user has replaced a layer, and where that is faster
+   *   listeners or an int8 weight, where the user has replaced a layer, and where that is faster
    */
   #fusedArguments(where, layers, rows) {
     const { runtime, embDim } = this
     if (this.training || layers.length !== 3 || !layers.every((layer) => this.#isFusible(layer))) return null
     const [first, gelu, second] = layers
     if (!(first instanceof Linear && gelu instanceof GELU && second instanceof Linear)) return null
+    if (first.int8Weight || second.int8Weight) return null
     const hiddenDim = first.outFeatures
     if (first.inFeatures !== embDim || second.inFeatures !== hiddenDim || second.outFeatures !== embDim) {
       return null

@@ -10,11 +10,12 @@
 /** @import { TransformerBlockConfig } from './transformerblock.js' */
 
 import { checkBoolean, checkConfig, checkNumber, checkSize, copyArray, copyObject } from '../check.js'
-import { loadModel } from '../checkpoint/gpt2.js'
+import { loadModel, N_HEAD } from '../checkpoint/gpt2.js'
 import { GptLayersError } from '../errors.js'
 import { KeyValueCache } from '../generate/cache.js'
 import { checkGeneration, generateTokens } from '../generate/generate.js'
 import { runtimeOf } from '../runtime/runtime.js'
+import { METADATA } from '../runtime/scope.js'
 import { checkTensorOf } from '../tensor/check.js'
 import { checkIndices } from '../tensor/indices.js'
 import { Attention } from './attention.js'
@@ -22,7 +23,7 @@ import { Dropout } from './dropout.js'
 import { Embedding } from './embedding.js'
 import { LayerNorm } from './layernorm.js'
 import { Linear } from './linear.js'
-import { checkEvaluation, checkLayers, Module, namedModules } from './module.js'
+import { checkEvaluation, checkLayers, matricesOf, Module, namedModules } from './module.js'
 import { TransformerBlock } from './transformerblock.js'
 
 /** The standard deviation of GPT-2's initial weights. */
@@ -274,7 +275,8 @@ export class GPTModel extends Module {
    * @param {FileSource} source a Blob or File, a Response, a ReadableStream, a FileHandle of Node, or bytes. A
    *   stream is read to its end, or canceled where loading fails. A FileHandle is read from byte 0 and stays
    *   open
-   * @param {LoadModelOptions} [options]
+   * @param {LoadModelOptions} [options] with `dtype: 'int8'`, matrices become int8 on the way, and float32 is
+   *   never in memory
    * @returns {Promise<InstanceType<T>>}
    * @throws {GptLayersError} as a rejection, after which nothing is left behind: VALUE for a file that is
    *   truncated, damaged or of another model, and for a config that contradicts it; SHAPE, TYPE, MEMORY,
@@ -290,8 +292,15 @@ export class GPTModel extends Module {
   static async fromSafetensors(source, options = {}) {
     const where = 'GPTModel.fromSafetensors'
     const Model = /** @type {new (config: GPTModelConfig) => GPTModel} */ (/** @type {unknown} */ (this))
-    const model = await loadModel(runtimeOf(where, this), where, Model, source, options)
+    const model = await loadModel(runtimeOf(where, this), where, Model, source, options, matricesOf)
     return /** @type {InstanceType<T>} */ (model)
+  }
+
+  /** @override @internal @returns {Record<string, string>} */
+  [METADATA]() {
+    const [block] = this.trfBlocks
+    const nHeads = block?.attn?.nHeads
+    return Number.isInteger(nHeads) ? { [N_HEAD]: String(nHeads) } : {}
   }
 
   /** @param {string} where */

@@ -28,6 +28,7 @@ export class Linear extends Affine {
         outputs: outFeatures,
         inputsName: 'inFeatures',
         weightShape: [outFeatures, inFeatures],
+        isTransposed: false,
         forward: 'gpt_linear_forward',
         backward: 'gpt_linear_backward',
       },

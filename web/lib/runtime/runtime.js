@@ -24,6 +24,9 @@ import { reachable } from './scope.js'
 /** The property under which the classes of an instance have its runtime. */
 export const RUNTIME = Symbol('runtime')
 
+/** GPT_ERR_VALUE of c/gpt_layers.h. */
+const ERR_VALUE = -3
+
 /** Stands for a kernel's scratch memory among the arguments of `Runtime.run`, which provides and frees it. */
 export const SCRATCH = Symbol('scratch')
 
@@ -143,6 +146,22 @@ export class Runtime {
   }
 
   /**
+   * Calls a kernel that judges values, in one piece.
+   *
+   * @param {`gpt_${string}`} kernel
+   * @param {readonly (Pointer | number)[]} args
+   * @returns {boolean} false where the kernel refuses a value
+   * @throws {GptLayersError} DISPOSED; INTERNAL where it refuses its arguments otherwise
+   */
+  accepts(kernel, args) {
+    this.memory.checkLive(kernel)
+    const status = this.exports[kernel](...args.map(toNumber))
+    if (status === ERR_VALUE) return false
+    check(kernel, status)
+    return true
+  }
+
+  /**
    * @param {`gpt_${string}`} kernel
    * @param {...number} sizes the arguments that are numbers, in their order; those that kernels.js uses are
    *   enough
@@ -168,11 +187,7 @@ export class Runtime {
       values.push(0, 1) // part and parts; WebAssembly drops them where a kernel does not take them
       status = this.exports[kernel](...values)
     }
-    if (status === 0) return
-    throw new GptLayersError(
-      'INTERNAL',
-      `${kernel} refused its arguments with status ${status}; please report this`,
-    )
+    check(kernel, status)
   }
 
   /** Ends the workers and gives up the heap. From here on every tensor counts as disposed. */
@@ -226,6 +241,15 @@ export class Runtime {
       throw error
     }
   }
+}
+
+/** @param {string} kernel @param {number} status @throws {GptLayersError} INTERNAL */
+function check(kernel, status) {
+  if (status === 0) return
+  throw new GptLayersError(
+    'INTERNAL',
+    `${kernel} refused its arguments with status ${status}; please report this`,
+  )
 }
 
 /**

@@ -4,6 +4,9 @@ import { GptLayersError } from '../errors.js'
 /** The method under which an object that holds tensors, such as a layer, lists them for `reachable`. */
 export const TENSORS = Symbol('tensors')
 
+/** The method under which a layer says what the header of its files has beside the tensors. */
+export const METADATA = Symbol('metadata')
+
 /**
  * Everything that can be reached from a value: through arrays, plain objects, maps, sets and layers, also
  * those of another realm, such as a frame or a vm context.

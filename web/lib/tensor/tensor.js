@@ -1,6 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /** @import { Pointer, Runtime } from '../runtime/runtime.js' */
 /** @import { Storage } from '../runtime/memory.js' */
+/** @import { Int8Weight } from './int8weight.js' */
 /** @import { BinaryKernel } from './elementwise.js' */
 /** @import { NumberArray } from '../typed.js' */
 /** @import { NestedArray } from './nested.js' */
@@ -44,6 +45,7 @@ export class Tensor {
   /** @type {Storage | null} */ #storage
   /** @type {Tensor | null} */ #grad = null
   /** Whether this is a parameter that waits for its memory. */ #isMeta
+  /** @type {Int8Weight | null} */ #int8Weight = null
 
   /**
    * @internal
@@ -145,6 +147,27 @@ export class Tensor {
    */
   static at(runtime, shape, offset) {
     return new Tensor(KEY, runtime, shape, { offset, holders: Infinity, watched: false })
+  }
+
+  /**
+   * What a layer's `quantize` has made of this weight, whose own memory is freed since: the tensor counts as
+   * disposed. Null for a float32 tensor.
+   *
+   * @returns {Int8Weight | null}
+   */
+  get int8Weight() {
+    return Tensor.#own(this, 'Tensor.int8Weight').#int8Weight
+  }
+
+  /**
+   * Frees this weight, in whose place comes another.
+   *
+   * @internal
+   * @param {Int8Weight} int8Weight belongs to this tensor from here on
+   */
+  becomeInt8(int8Weight) {
+    this.dispose()
+    this.#int8Weight = int8Weight
   }
 
   /**
@@ -613,6 +636,8 @@ export class Tensor {
       if (tensor.#storage !== null) tensor.#runtime.memory.drop(tensor.#storage)
       tensor.#storage = null
       tensor.#isMeta = false
+      tensor.#int8Weight?.dispose()
+      tensor.#int8Weight = null
       tensor = grad
     }
   }
@@ -687,7 +712,8 @@ export class Tensor {
 
   /** @returns {string} why there is no memory */
   #fate() {
-    return this.#isMeta ? 'one that has no values before the file is read' : 'one that was disposed'
+    if (this.#isMeta) return 'one that has no values before the file is read'
+    return this.#int8Weight ? 'one that quantize has made int8: see int8Weight' : 'one that was disposed'
   }
 
   /**

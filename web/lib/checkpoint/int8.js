@@ -1,0 +1,92 @@
+/** @import { Found } from './statedict.js' */
+
+import { GptLayersError } from '../errors.js'
+import { groupLength } from '../tensor/int8weight.js'
+
+/**
+ * The dtype and the shape of a tensor in a checkpoint.
+ *
+ * @typedef {{ dtype: string, shape: readonly number[] }} Entry
+ */
+
+/**
+ * Checks an int8 weight of a checkpoint: values [outputs, inputs] with scales [outputs, groups], or values
+ * [inputs, outputs] with scales [groups, outputs].
+ *
+ * @param {string} where
+ * @param {string} name of the weight there
+ * @param {Entry} weight
+ * @param {Entry} scale
+ * @param {boolean} rowsAreOutputs
+ * @returns {number} how many inputs share a scale
+ * @throws {GptLayersError} VALUE, SHAPE
+ */
+export function groupSizeOf(where, name, weight, scale, rowsAreOutputs) {
+  const dtypes = `${weight.dtype} and ${scale.dtype}`
+  if (dtypes !== 'I8 and F32') {
+    const expected = `${name} and ${name}_scale should be I8 and F32`
+    throw new GptLayersError('VALUE', `${where}: ${expected}, got ${dtypes}`)
+  }
+  const [outputs, inputs] = ordered(weight.shape, rowsAreOutputs)
+  const [scaled, groups] = ordered(scale.shape, rowsAreOutputs)
+  const length = scale.shape.length === 2 && scaled === outputs ? groupLength(inputs, groups) : 0
+  if (length > 0) return length
+  const expected = rowsAreOutputs ? `[${outputs}, groups]` : `[groups, ${outputs}]`
+  throw new GptLayersError(
+    'SHAPE',
+    `${where}: ${name}_scale should have shape ${expected}, with groups of equal, even length, got ` +
+      `[${scale.shape.join(', ')}]`,
+  )
+}
+
+/** @param {readonly number[]} shape @param {boolean} rowsAreOutputs @returns {readonly number[]} */
+const ordered = (shape, rowsAreOutputs) => (rowsAreOutputs ? shape : [...shape].reverse())
+
+/**
+ * @param {readonly number[]} shape of the values
+ * @param {boolean} rowsAreOutputs
+ * @param {Int8Array} values
+ * @param {Float32Array} scales
+ * @param {number} groupSize
+ * @returns {Found}
+ */
+export const foundInt8 = (shape, rowsAreOutputs, values, scales, groupSize) => ({
+  floats: () => dequantize(shape, rowsAreOutputs, values, scales, groupSize),
+  int8: { values, scales, groupSize },
+})
+
+/**
+ * @param {readonly number[]} shape of the values
+ * @param {boolean} rowsAreOutputs
+ * @param {Int8Array} values
+ * @param {Float32Array} scales
+ * @param {number} groupSize
+ * @returns {Float32Array} each value times its scale, rounded to float32
+ */
+function dequantize([rows, cols], rowsAreOutputs, values, scales, groupSize) {
+  const result = new Float32Array(values.length)
+  const groups = rowsAreOutputs ? Math.ceil(cols / groupSize) : 0
+  for (let r = 0, at = 0; r < rows; r++) {
+    const row = rowsAreOutputs ? r * groups : Math.floor(r / groupSize) * cols
+    for (let c = 0; c < cols; c++, at++) {
+      result[at] = values[at] * scales[row + (rowsAreOutputs ? Math.floor(c / groupSize) : c)]
+    }
+  }
+  return result
+}
+
+/**
+ * @param {string} where
+ * @param {string} name of the weight in the checkpoint
+ * @param {Float32Array} values
+ * @returns {Int8Array}
+ * @throws {GptLayersError} VALUE where a value is not an int8
+ */
+export function integersOf(where, name, values) {
+  const integers = Int8Array.from(values)
+  if (values.every((value, i) => value === integers[i])) return integers
+  throw new GptLayersError(
+    'VALUE',
+    `${where}: ${name} should have integers from -128 to 127 beside its scales`,
+  )
+}

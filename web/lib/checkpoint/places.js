@@ -1,0 +1,281 @@
+/** @import { Module } from '../layers/module.js' */
+/** @import { Tensor } from '../tensor/tensor.js' */
+/** @import { Info } from './header.js' */
+/** @import { Assignment } from './statedict.js' */
+/** @import { FileStream } from './stream.js' */
+
+import { checkSameShape } from '../check.js'
+import { evenGroups, GROUP_SIZE, Int8Weight, OUTPUTS } from '../tensor/int8weight.js'
+import { groupSizeOf } from './int8.js'
+import { assignments, notFinite, notTied, shapeInFile } from './statedict.js'
+import { slabRows } from './stream.js'
+
+/**
+ * The tensors of a layer that may be int8: how they are read, and whether `quantize` makes them int8.
+ *
+ * @typedef {ReadonlyMap<Tensor, { transposed: boolean, isProduct: boolean }>} Matrices
+ */
+
+/**
+ * Where a tensor of the file goes, as it arrives in slabs of rows.
+ *
+ * @typedef {object} Place
+ * @property {number} unit the first row of a slab is a multiple of this
+ * @property {number} stageBytes the bytes of the stage that each value needs
+ * @property {() => void} begin takes memory
+ * @property {Write<Float32Array> | null} floats
+ * @property {Write<Uint8Array> | null} integers the bytes, in place of floats, for dtype I8
+ */
+
+/**
+ * @template T
+ * @typedef {(values: T, first: number, rows: number) => void} Write writes the rows from `first` on
+ */
+
+/**
+ * Reads the tensors of a layer from a file: each goes to its place as it arrives.
+ *
+ * @param {FileStream} stream at the first tensor
+ * @param {string} where
+ * @param {Module} module whose parameters are meta tensors
+ * @param {Matrices} matrices of the module
+ * @param {readonly Info[]} tensors of the file, in the order of their data
+ * @param {'float32' | 'int8'} dtype what becomes of matrices of floats
+ * @throws {GptLayersError} VALUE for a name that is missing, unknown or there twice; SHAPE; MEMORY; as reading
+ */
+export async function loadInto(stream, where, module, matrices, tensors, dtype) {
+  const plan = new Plan(where, module, matrices, tensors, dtype)
+  try {
+    plan.begin()
+    for (const tensor of tensors) {
+      const { places, unit } = plan.of(tensor)
+      for (const place of places) place.begin()
+      if (places.length === 0) await stream.skip(tensor)
+      else if (places[0].integers === null) {
+        await stream.readFloats(tensor, unit, (...slab) => places.forEach(({ floats }) => floats?.(...slab)))
+      } else {
+        await stream.readIntegers(tensor, unit, (...slab) =>
+          places.forEach(({ integers }) => integers?.(...slab)),
+        )
+      }
+    }
+    plan.end()
+  } finally {
+    plan.dispose()
+  }
+}
+
+/** Where each tensor of a file goes. */
+class Plan {
+  #where
+  #runtime
+  /** @type {Map<string, Place[]>} */ #places
+  /** The tensors that have values, and the name of what has given them. @type {Map<Tensor, string>} */
+  #begun = new Map()
+  /** What a file has for a tensor that is int8 already. @type {{ copy: Int8Weight, assignment: Assignment }[]} */
+  #copies = []
+  /** Memory of the instance through which values pass on their way to an int8 weight. */
+  #stage = { byteOffset: 0, bytes: 0 }
+
+  /**
+   * @param {string} where
+   * @param {Module} module
+   * @param {Matrices} matrices
+   * @param {readonly Info[]} tensors
+   * @param {'float32' | 'int8'} dtype
+   */
+  constructor(where, module, matrices, tensors, dtype) {
+    this.#where = where
+    this.#runtime = module.runtime
+    this.#places = new Map(tensors.map(({ name }) => [name, []]))
+    const names = tensors.map(({ name }) => name)
+    const byName = new Map(tensors.map((info) => [info.name, info]))
+    const infoOf = (/** @type {string} */ name) => /** @type {Info} */ (byName.get(name))
+    for (const assignment of assignments(module, where, 'source', names, matrices)) {
+      const { given, scale, target, transposed, rowsAreOutputs } = assignment
+      checkSameShape(where, given, infoOf(given).shape, shapeInFile(target.shape, transposed))
+      const matrix = matrices.get(target)
+      if (matrix && scale !== null) {
+        const groupSize = groupSizeOf(where, given, infoOf(given), infoOf(scale), rowsAreOutputs)
+        this.#addInt8(assignment, scale, { transposed: matrix.transposed, groupSize })
+      } else if (matrix?.isProduct && dtype === 'int8') this.#addQuantized(assignment, matrix.transposed)
+      else this.#addFloats(assignment)
+    }
+    for (const tensor of tensors) {
+      const { places, unit } = this.of(tensor)
+      const [rows, cols] = tensor.shape
+      const stageBytes = Math.max(0, ...places.map((place) => place.stageBytes))
+      if (stageBytes === 0) continue
+      const values = Math.min(rows, slabRows(cols, unit)) * cols
+      this.#stage.bytes = Math.max(this.#stage.bytes, stageBytes * values)
+    }
+  }
+
+  /** @param {Info} tensor @returns {{ places: Place[], unit: number }} unit: of the slabs' rows */
+  of({ name }) {
+    const places = /** @type {Place[]} */ (this.#places.get(name))
+    return { places, unit: places.reduce((unit, place) => (unit % place.unit ? unit * place.unit : unit), 1) }
+  }
+
+  /** Takes memory for the stage. */
+  begin() {
+    if (this.#stage.bytes === 0) return
+    this.#stage.byteOffset = this.#runtime.memory.allocate(this.#where, this.#stage.bytes)
+  }
+
+  /** Checks that tied int8 weights are the same. */
+  end() {
+    const { memory } = this.#runtime
+    for (const { copy, assignment } of this.#copies) {
+      const { int8Weight } = assignment.target
+      const bytes = memory.bytes(copy.byteOffset, copy.byteLength)
+      const isSame =
+        int8Weight?.byteLength === copy.byteLength &&
+        memory.bytes(int8Weight.byteOffset, copy.byteLength).every((byte, i) => byte === bytes[i])
+      if (!isSame) throw this.#notTied(assignment)
+    }
+  }
+
+  dispose() {
+    for (const { copy } of this.#copies) copy.dispose()
+    if (this.#stage.byteOffset > 0) this.#runtime.memory.free(this.#stage.byteOffset)
+  }
+
+  /** @param {Assignment} assignment */
+  #notTied({ target, name }) {
+    return notTied(this.#where, name, this.#begun.get(target) ?? null)
+  }
+
+  /** @param {string} given a name in the file @param {Place} place */
+  #add(given, place) {
+    this.#places.get(given)?.push(place)
+  }
+
+  /** @param {Assignment} assignment of a tensor that becomes float32 */
+  #addFloats(assignment) {
+    const { given, target, name, transposed } = assignment
+    let isTied = false
+    this.#add(given, {
+      unit: 1,
+      stageBytes: 0,
+      begin: () => {
+        if (target.isMeta) target.materialize(this.#where)
+        isTied = this.#begun.has(target)
+        if (!isTied) this.#begun.set(target, name)
+      },
+      floats: (values, first, rows) => {
+        if (isTied && target.int8Weight) throw this.#notTied(assignment)
+        const { data } = target
+        const cols = values.length / rows
+        const [rowStep, colStep] = transposed ? [1, target.shape[1]] : [cols, 1]
+        const begin = first * rowStep
+        if (isTied) {
+          if (!isSame(data, begin, values, rows, cols, rowStep, colStep)) throw this.#notTied(assignment)
+        } else if (transposed) scatter(data, begin, values, rows, cols, colStep)
+        else data.set(values, begin)
+      },
+      integers: null,
+    })
+  }
+
+  /** @param {Assignment} assignment of a tensor that becomes int8 @param {boolean} isTransposed */
+  #addQuantized(assignment, isTransposed) {
+    const { given, target, rowsAreOutputs } = assignment
+    const inputs = target.shape[isTransposed ? 0 : 1]
+    const layout = { transposed: isTransposed, groupSize: evenGroups(inputs, GROUP_SIZE) }
+    /** @type {Int8Weight} */
+    let int8Weight
+    this.#add(given, {
+      unit: rowsAreOutputs ? OUTPUTS : layout.groupSize,
+      stageBytes: 4,
+      begin: () => (int8Weight = this.#newInt8(assignment, layout)),
+      floats: (values, first, rows) => {
+        this.#runtime.memory.floats(this.#stage.byteOffset, values.length).set(values)
+        const isFinite = int8Weight.quantizeRows(this.#stage, first, rows, rowsAreOutputs)
+        if (!isFinite) throw notFinite(`${this.#where}: ${given}`)
+      },
+      integers: null,
+    })
+  }
+
+  /**
+   * @param {Assignment} assignment of a tensor that is int8 in the file
+   * @param {string} scale the name of its scales
+   * @param {{ transposed: boolean, groupSize: number }} layout
+   */
+  #addInt8(assignment, scale, layout) {
+    const { given, rowsAreOutputs } = assignment
+    /** @type {Int8Weight | null} */
+    let int8Weight = null
+    const take = () => (int8Weight ??= this.#newInt8(assignment, layout))
+    this.#add(scale, {
+      unit: 1,
+      stageBytes: 0,
+      begin: take,
+      floats: (values, first, rows) => take().writeScales(values, first, rows, rowsAreOutputs),
+      integers: null,
+    })
+    this.#add(given, {
+      unit: rowsAreOutputs ? OUTPUTS : layout.groupSize,
+      stageBytes: 1,
+      begin: take,
+      floats: null,
+      integers: (values, first, rows) => {
+        this.#runtime.memory.bytes(this.#stage.byteOffset, values.length).set(values)
+        take().packRows(this.#stage, first, rows, rowsAreOutputs)
+      },
+    })
+  }
+
+  /**
+   * @param {Assignment} assignment
+   * @param {{ transposed: boolean, groupSize: number }} layout
+   * @returns {Int8Weight} the tensor's, or a copy to compare with it
+   */
+  #newInt8(assignment, layout) {
+    const { target, name } = assignment
+    const int8Weight = Int8Weight.empty(this.#runtime, this.#where, target.shape, layout)
+    if (this.#begun.has(target)) this.#copies.push({ copy: int8Weight, assignment })
+    else {
+      this.#begun.set(target, name)
+      target.becomeInt8(int8Weight)
+    }
+    return int8Weight
+  }
+}
+
+/**
+ * Writes a matrix transposed: [inputs, outputs] to [outputs, inputs].
+ *
+ * @param {Float32Array} data
+ * @param {number} begin the place of the first value
+ * @param {Float32Array} values [rows, cols]
+ * @param {number} rows
+ * @param {number} cols
+ * @param {number} colStep
+ */
+function scatter(data, begin, values, rows, cols, colStep) {
+  for (let c = 0; c < cols; c++) {
+    for (let r = 0, to = begin + c * colStep, from = c; r < rows; r++, to++, from += cols) {
+      data[to] = values[from]
+    }
+  }
+}
+
+/**
+ * @param {Float32Array} data
+ * @param {number} begin
+ * @param {Float32Array} values [rows, cols]
+ * @param {number} rows
+ * @param {number} cols
+ * @param {number} rowStep
+ * @param {number} colStep
+ */
+function isSame(data, begin, values, rows, cols, rowStep, colStep) {
+  for (let r = 0, from = 0; r < rows; r++) {
+    for (let c = 0; c < cols; c++, from++) {
+      if (!Object.is(values[from], data[begin + r * rowStep + c * colStep])) return false
+    }
+  }
+  return true
+}
