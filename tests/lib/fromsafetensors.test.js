@@ -146,6 +146,101 @@ test('float16, bfloat16 and float64 become the same float32', async () => {
   }
 })
 
+test('with dtype int8 the matrices are quantized on the way, as quantize does', async () => {
+  for (const { prefix, tieWeights } of [
+    { prefix: '', tieWeights: true },
+    { prefix: 'transformer.', tieWeights: false },
+  ]) {
+    const original = newModel({ tieWeights, embDim: 72, nHeads: 4, hiddenDim: 100 })
+    const bytes = fileOf(gpt2Entries(original, { prefix }))
+    const ours = original.saveSafetensors()
+    const quantized = original.quantize().saveSafetensors()
+    const config = { nHeads: 4 }
+    for (const source of [bytes, streamOf(bytes, [999]), ours]) {
+      const loaded = await gpt.GPTModel.fromSafetensors(source, { dtype: 'int8', config })
+      assert.deepEqual(loaded.saveSafetensors(), quantized)
+      assert.equal(loaded.tokEmb.int8Weight === null, !tieWeights)
+      assert.equal(String(loaded.forward(IDS)), String(original.forward(IDS)))
+      loaded.dispose()
+    }
+    original.dispose()
+  }
+})
+
+test('a file of int8 weights loads as int8, to the bit, with any groups and its number of heads', async () => {
+  for (const groupSize of [12, 64, Infinity]) {
+    const original = newModel({ embDim: 72, nHeads: 4 }).quantize({ groupSize })
+    const bytes = original.saveSafetensors()
+    for (const dtype of /** @type {const} */ (['float32', 'int8'])) {
+      const loaded = await gpt.GPTModel.fromSafetensors(streamOf(bytes, [5000]), { dtype })
+      assert.equal(loaded.trfBlocks[0].attn.nHeads, 4)
+      assert.deepEqual(loaded.saveSafetensors(), bytes)
+      loaded.dispose()
+    }
+    original.dispose()
+  }
+})
+
+test('values and scales of int8 may come in any order, and transposed', async () => {
+  const original = newModel().quantize()
+  const expectedInt8 = String(original.forward(IDS))
+  const tensors = Object.entries(gpt.loadSafetensors(original.saveSafetensors()))
+  const entries = tensors.map(([name, tensor]) => {
+    const isInt8 = tensors.some(([other]) => other === `${name}_scale`)
+    const isLinear = /ff.layers.[02].weight/.test(name)
+    const stored = isLinear ? tensor.transpose(0, 1) : tensor
+    const given = name.replace('ff.layers.0', 'mlp.c_fc').replace('ff.layers.2', 'mlp.c_proj')
+    return isInt8
+      ? {
+          name: given,
+          dtype: 'I8',
+          shape: stored.shape,
+          data: new Uint8Array(Int8Array.from(stored.data).buffer),
+        }
+      : entryOf(given, stored.shape, stored.data)
+  })
+  for (const order of [entries, [...entries].reverse()]) {
+    const loaded = await gpt.GPTModel.fromSafetensors(fileOf(order))
+    assert.equal(String(loaded.forward(IDS)), expectedInt8)
+    loaded.dispose()
+  }
+  const wrong = entries.map((entry) =>
+    entry.name === 'tok_emb.weight_scale' ? { ...entry, shape: [1, 19] } : entry,
+  )
+  await assertRefusesToLoad(fileOf(wrong), 'SHAPE', /tok_emb.weight_scale should have shape \[19, groups\]/)
+  const missing = entries.filter(({ name }) => name !== 'tok_emb.weight')
+  await assertRefusesToLoad(fileOf(missing), 'VALUE', /wte.weight/)
+})
+
+test('tied int8 weights that the file has twice must be the same', async () => {
+  for (const other of [0, 1]) {
+    const head = entryOf(
+      'lm_head.weight',
+      [19, 64],
+      model.tokEmb.weight.data.map((value) => value + other),
+    )
+    const loading = () =>
+      gpt.GPTModel.fromSafetensors(fileOf([...gpt2Entries(model), head]), {
+        dtype: 'int8',
+        config: { tieWeights: true },
+      })
+    if (other) await assert.rejects(loading(), /with which it is tied/)
+    else {
+      const loaded = await loading()
+      assert.equal(loaded.tokEmb.int8Weight, loaded.outHead.int8Weight)
+      loaded.dispose()
+    }
+  }
+})
+
+test('a weight that is not finite is refused with dtype int8', async () => {
+  const entries = gpt2Entries(model)
+  const nan = new Float32Array(64 * 256).fill(NaN)
+  const broken = entries.map((e) => (e.name === 'h.1.mlp.c_fc.weight' ? entryOf(e.name, e.shape, nan) : e))
+  const message = /h.1.mlp.c_fc.weight should be finite to become int8/
+  await assertRefusesToLoad(fileOf(broken), 'VALUE', message, { dtype: 'int8' })
+})
+
 test('config adds what the file does not say, and may not contradict it', async () => {
   const config = { nHeads: 4, dropRate: 0.25, approximate: 'none', vocabSize: 19 }
   const loaded = await gpt.GPTModel.fromSafetensors(file, { config: untyped(config) })
@@ -336,10 +431,11 @@ test('a source that cannot be read is refused in words', async () => {
     [handle, 'VALUE', /readable to its end, got/],
   ])
   for (const [source, code, message] of cases) await assertRefusesToLoad(source, code, message)
-  for (const options of [{ onProgress: 1 }, { signal: {} }]) {
+  for (const options of [{ onProgress: 1 }, { signal: {} }, { dtype: 1 }]) {
     await assertRefusesToLoad(file, 'TYPE', /should be/, options)
   }
   await assertRefusesToLoad(file, 'VALUE', /options should be among/, { progress: 1 })
+  await assertRefusesToLoad(file, 'VALUE', /dtype should be 'float32' or 'int8'/, { dtype: 'int4' })
   const { fromSafetensors } = gpt.GPTModel
   await assert.rejects(() => untyped(fromSafetensors)(file), { code: 'TYPE' })
 })

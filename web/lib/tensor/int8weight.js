@@ -85,7 +85,7 @@ export class Int8Weight {
    * @param {(bytes: number) => Storage} store
    * @throws {GptLayersError} MEMORY, DISPOSED
    */
-  constructor(key, runtime, where, shape, { transposed, groupSize }, store) {
+  constructor(key, runtime, where, shape, layout, store) {
     if (key !== KEY) {
       const expected = 'made by quantize or GPTModel.fromSafetensors'
       throw new GptLayersError('TYPE', `Int8Weight: an int8 weight should be ${expected}, got new`)
@@ -94,13 +94,13 @@ export class Int8Weight {
     /** The shape of the weight: a Linear's [outputs, inputs], a Conv1D's [inputs, outputs]. @readonly */
     this.shape = Object.freeze(shape)
     /** How many inputs share a scale: even. @readonly @type {number} */
-    this.groupSize = groupSize
+    this.groupSize = layout.groupSize
     /** Whether shape is [inputs, outputs]. @internal @readonly @type {boolean} */
-    this.transposed = transposed
+    this.transposed = layout.transposed
     const { outputs, inputs } = this.#sizes
     const { exports } = runtime
     this.#valueBytes = exports.gpt_int8_values_size(outputs, inputs) >>> 0
-    this.#scaleCount = exports.gpt_int8_scales_size(outputs, inputs, groupSize) >>> 0
+    this.#scaleCount = exports.gpt_int8_scales_size(outputs, inputs, this.groupSize) >>> 0
     if (this.#valueBytes === SIZE_MAX || this.#scaleCount === SIZE_MAX) checkElements(where, [SIZE_MAX])
     this.#storage = store(this.byteLength)
     Object.freeze(this) // private fields stay writable

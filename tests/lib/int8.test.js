@@ -1,0 +1,151 @@
+// Int8Weight: its values and scales, in the order of its shape, and what it refuses.
+
+/** @import { Int8Weight } from 'gpt-layers' */
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { assertRefuses, heapSize, loadForTest, untyped, usedMemory } from './support.js'
+
+const gpt = await loadForTest()
+
+/** @param {number} value @returns {number} the nearest integer, the even one in a tie */
+const nearest = (value) => {
+  const floor = Math.floor(value)
+  const isTie = value - floor === 0.5
+  return isTie ? floor + (floor & 1) : Math.round(value)
+}
+
+/**
+ * What a weight should become.
+ *
+ * @param {number[][]} weight [outputs][inputs]
+ * @param {number} groupSize
+ */
+function quantized(weight, groupSize) {
+  const groups = Math.ceil(weight[0].length / groupSize)
+  const scales = weight.map((row) =>
+    Array.from({ length: groups }, (_, k) => {
+      const group = row.slice(k * groupSize, (k + 1) * groupSize)
+      return Math.fround(Math.max(...group.map(Math.abs)) / 127)
+    }),
+  )
+  const values = weight.map((row, o) =>
+    row.map((w, i) => {
+      const scale = scales[o][Math.floor(i / groupSize)]
+      return scale === 0 ? 0 : nearest(Math.fround(w / scale))
+    }),
+  )
+  return { values, scales }
+}
+
+/** @template T @param {T[][]} rows @returns {T[][]} */
+const transposed = (rows) => rows[0].map((_, c) => rows.map((row) => row[c]))
+
+/** @param {Int8Weight | null} weight @returns {Int8Weight} */
+function live(weight) {
+  assert.ok(weight)
+  return weight
+}
+
+test('values and scales are the weights rounded to 255 steps of each group, in the order of the shape', () => {
+  for (const [outputs, inputs, groupSize] of [
+    [1, 1, 2],
+    [3, 5, 2],
+    [8, 64, 64],
+    [9, 65, 64],
+    [17, 33, 8],
+    [5, 6, 6],
+  ]) {
+    const linear = new gpt.Linear(inputs, outputs)
+    linear.weight.data[0] = 0
+    const rows = /** @type {number[][]} */ (linear.weight.toArray())
+    const conv = new gpt.Conv1D(outputs, inputs)
+    conv.weight.data.set(transposed(rows).flat())
+    linear.quantize({ groupSize })
+    conv.quantize({ groupSize })
+    const int8 = live(linear.int8Weight)
+    const { values, scales } = quantized(rows, int8.groupSize)
+    assert.deepEqual(
+      [...int8.values()],
+      values.flat().map((v) => v + 0),
+    )
+    assert.deepEqual([...int8.scales()], scales.flat())
+    assert.deepEqual(int8.shape, [outputs, inputs])
+    const other = live(conv.int8Weight)
+    assert.deepEqual(other.shape, [inputs, outputs])
+    assert.deepEqual(
+      [...other.values()],
+      transposed(values)
+        .flat()
+        .map((v) => v + 0),
+    )
+    assert.deepEqual([...other.scales()], transposed(scales).flat())
+  }
+})
+
+test('groups are equally long and at most groupSize; with Infinity there is one', () => {
+  for (const [inputs, groupSize, length] of [
+    [100, 64, 50],
+    [768, 64, 64],
+    [65, 64, 34],
+    [10, 4, 4],
+    [7, Infinity, 8],
+    [6, 64, 6],
+  ]) {
+    const int8 = live(new gpt.Linear(inputs, 3).quantize({ groupSize }).int8Weight)
+    assert.equal(int8.groupSize, length)
+    assert.equal(int8.scales().length, 3 * Math.ceil(inputs / length))
+  }
+  assert.equal(live(new gpt.Linear(128, 3).quantize().int8Weight).groupSize, 64)
+})
+
+test('dequantize gives each value times its scale, as a tensor of its own', () => {
+  for (const layer of [new gpt.Linear(66, 9), new gpt.Conv1D(9, 66)]) {
+    layer.quantize({ groupSize: 22 })
+    const int8 = live(layer.int8Weight)
+    const tensor = int8.dequantize()
+    assert.deepEqual(tensor.shape, int8.shape)
+    const [values, scales] = [int8.values(), int8.scales()]
+    const isConv = layer instanceof gpt.Conv1D
+    tensor.data.forEach((weight, at) => {
+      const [r, c] = [Math.floor(at / int8.shape[1]), at % int8.shape[1]]
+      const scale = isConv ? scales[Math.floor(r / 22) * 9 + c] : scales[r * 3 + Math.floor(c / 22)]
+      assert.equal(weight, Math.fround(values[at] * scale))
+    })
+    tensor.dispose()
+    assert.equal(int8.disposed, false)
+  }
+})
+
+test('an int8 weight is frozen, is freed by dispose, and says so afterwards', () => {
+  const layer = new gpt.Linear(6, 5).quantize()
+  const int8 = live(layer.int8Weight)
+  assert.ok(Object.isFrozen(int8))
+  const used = usedMemory(layer)
+  int8.dispose()
+  assert.ok(usedMemory(layer) < used)
+  assert.ok(int8.disposed)
+  int8.dispose()
+  for (const use of [() => int8.values(), () => int8.scales(), () => int8.dequantize()]) {
+    assertRefuses(use, 'DISPOSED', /int8Weight should be live, got one that was disposed/)
+  }
+  assertRefuses(() => layer.forward(gpt.ones([6])), 'DISPOSED', /int8Weight should be live/)
+  assertRefuses(() => layer.saveSafetensors(), 'DISPOSED', /weight should be live/)
+  const Class = untyped(int8).constructor
+  assertRefuses(() => new Class(), 'TYPE', /made by quantize/)
+})
+
+test('an int8 weight takes a byte for each weight and four for each scale', () => {
+  const layer = new gpt.Linear(768, 800, { bias: false })
+  const before = usedMemory(layer)
+  layer.quantize()
+  assert.equal(before - usedMemory(layer), 4 * 768 * 800 - (768 * 800 + 4 * 12 * 800))
+})
+
+test('reading the values takes a few MB of memory at most, however large the weight', () => {
+  const layer = new gpt.Linear(1024, 12_000, { bias: false }).quantize()
+  const heap = heapSize(gpt)
+  assert.equal(live(layer.int8Weight).values().length, 1024 * 12_000)
+  assert.ok(heapSize(gpt) - heap <= 2 ** 23)
+  layer.dispose()
+})

@@ -1,0 +1,335 @@
+// module.quantize: what becomes int8, what it computes, and what else a layer does then.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { assertRefuses, biasOf, loadForTest, untyped, usedMemory } from './support.js'
+
+const gpt = await loadForTest()
+
+const CONFIG = { vocabSize: 61, contextLength: 9, embDim: 64, nHeads: 2, nLayers: 2 }
+const IDS = [[3, 60, 0, 7, 11]]
+
+/** @param {Float32Array} a @param {Float32Array} b @returns {number} the relative error */
+const distance = (a, b) => Math.hypot(...a.map((x, i) => x - b[i])) / Math.hypot(...b)
+
+test('Linear and Conv1D compute with the rounded weights, to the rounding of x to 15 bits', () => {
+  for (const rows of [1, 3, 70]) {
+    for (const layer of [new gpt.Linear(130, 37), new gpt.Conv1D(37, 130)]) {
+      biasOf(layer).data.set(gpt.randn([37]).data)
+      const x = gpt.randn([2, rows, 130])
+      layer.quantize()
+      const weight = /** @type {import('gpt-layers').Int8Weight} */ (layer.int8Weight).dequantize()
+      const matrix = layer instanceof gpt.Linear ? weight.transpose(0, 1) : weight
+      const expected = x.matmul(matrix).add(biasOf(layer))
+      const y = layer.forward(x)
+      assert.deepEqual(y.shape, [2, rows, 37])
+      assert.ok(distance(y.data, expected.data) < 1e-4)
+    }
+  }
+})
+
+test('a model computes nearly the same in less than half of the memory', () => {
+  for (const tieWeights of [false, true]) {
+    const model = new gpt.GPTModel({ ...CONFIG, tieWeights }).eval()
+    const bytes = model.parameters().reduce((sum, { size }) => sum + 4 * size, 0)
+    const before = usedMemory(model)
+    const compute = () => gpt.scope(() => model.forward(IDS).data.slice())
+    const expected = compute()
+    assert.equal(model.quantize(), model)
+    assert.ok(distance(compute(), expected) < 0.02)
+    assert.ok(before - usedMemory(model) > 0.6 * bytes)
+    model.dispose()
+    assert.equal(model.outHead.int8Weight, null)
+  }
+})
+
+test('all matrices of products become int8, and an embedding that is tied to one', () => {
+  const int8Names = (/** @type {InstanceType<typeof gpt.GPTModel>} */ model) =>
+    Object.entries(model.stateDict()).flatMap(([name, { int8Weight }]) => (int8Weight ? [name] : []))
+  const block = ['attn.c_attn', 'attn.c_proj', 'ff.layers.0', 'ff.layers.2'].map((name) => `${name}.weight`)
+  const blocks = [0, 1].flatMap((i) => block.map((name) => `trf_blocks.${i}.${name}`))
+  const untied = new gpt.GPTModel(CONFIG).quantize()
+  assert.deepEqual(int8Names(untied), [...blocks, 'out_head.weight'])
+  assert.equal(untied.tokEmb.int8Weight, null)
+  const tied = new gpt.GPTModel({ ...CONFIG, tieWeights: true }).quantize()
+  assert.deepEqual(int8Names(tied), ['tok_emb.weight', ...blocks, 'out_head.weight'])
+  assert.equal(tied.tokEmb.int8Weight, tied.outHead.int8Weight)
+  assert.ok(tied.outHead.weight.disposed)
+})
+
+test('one layer of a model can be quantized; an embedding tied to it follows', () => {
+  const model = new gpt.GPTModel({ ...CONFIG, tieWeights: true }).eval()
+  const row = model.tokEmb.forward([5]).data.slice()
+  model.outHead.quantize()
+  assert.ok(model.tokEmb.int8Weight)
+  assert.equal(model.trfBlocks[0].attn.cAttn.int8Weight, null)
+  const scale = Math.max(...row.map(Math.abs)) / 127
+  model.tokEmb
+    .forward([5])
+    .data.forEach((value, i) => assert.ok(Math.abs(value - row[i]) <= scale / 2 + 1e-9))
+  model.forward(IDS)
+})
+
+test('quantizing again changes nothing', () => {
+  const layer = new gpt.Linear(6, 5).quantize()
+  const { int8Weight } = layer
+  layer.quantize({ groupSize: 2 })
+  assert.equal(layer.int8Weight, int8Weight)
+})
+
+test('a weight that another kind of layer shares stays float32', () => {
+  class Shares extends gpt.Module {
+    constructor() {
+      super()
+      this.linear = new gpt.Linear(4, 4)
+      this.conv = new gpt.Conv1D(4, 4)
+      this.own = this.linear.weight
+      this.other = new gpt.Conv1D(4, 4)
+      this.flipped = new gpt.Linear(4, 4)
+      this.flipped.weight = this.other.weight
+    }
+  }
+  const layer = new Shares().quantize()
+  assert.ok(layer.conv.int8Weight)
+  for (const kept of [layer.linear, layer.other, layer.flipped]) {
+    assert.equal(kept.int8Weight, null)
+    kept.forward(gpt.ones([4]))
+  }
+})
+
+test('an int8 weight is no parameter, and cannot be trained', () => {
+  const model = new gpt.GPTModel({ ...CONFIG, tieWeights: true })
+  const { weight } = model.outHead
+  const optimizer = new gpt.SGD(model.parameters(), { lr: 0.1 })
+  model.quantize()
+  assert.ok(!model.parameters().includes(weight))
+  assert.ok(model.namedParameters().some(([name]) => name === 'pos_emb.weight'))
+  const logits = model.forward(IDS)
+  assertRefuses(
+    () => model.backward(logits),
+    'UNSUPPORTED',
+    /Linear.backward: weight should be float32, got int8/,
+  )
+  assert.ok(model.parameters().every(({ grad }) => grad === null))
+  model.tokEmb.forward([1])
+  assertRefuses(() => model.tokEmb.backward(gpt.ones([1, 64])), 'UNSUPPORTED', /Embedding.backward: weight/)
+  for (const use of [
+    () => optimizer.step(),
+    () => new gpt.AdamW([weight]),
+    () => gpt.clipGradNorm([weight], 1),
+  ]) {
+    assertRefuses(use, 'DISPOSED', /should be a live Tensor, got one that quantize has made int8/)
+  }
+  assertRefuses(() => weight.data, 'DISPOSED', /got one that quantize has made int8: see int8Weight/)
+  assert.equal(new gpt.AdamW(model.parameters()).step(), undefined)
+  model.zeroGrad()
+})
+
+test('train, eval, onForward and dispose work as before', () => {
+  const model = new gpt.GPTModel(CONFIG).quantize()
+  const { int8Weight } = model.outHead
+  /** @type {string[]} */
+  const names = []
+  const stop = model.onForward(({ name }) => names.push(name))
+  const trained = model.train().forward(IDS).data.slice()
+  stop()
+  assert.ok(names.includes('trf_blocks.1.ff.layers.0'))
+  assert.deepEqual(model.eval().forward(IDS).data, trained)
+  model.dispose()
+  assert.ok(int8Weight?.disposed)
+  assertRefuses(() => model.forward(IDS), 'DISPOSED', /got one that was disposed/)
+  model.dispose()
+})
+
+test('a scope frees a model that was quantized in it, and keeps one that it returns', () => {
+  const probe = new gpt.ReLU()
+  const used = usedMemory(probe)
+  gpt.scope(() => void new gpt.Linear(64, 64).quantize())
+  assert.equal(usedMemory(probe), used)
+  const outer = new gpt.Linear(64, 64)
+  gpt.scope(() => void outer.quantize())
+  outer.forward(gpt.ones([64]))
+  const kept = gpt.scope(() => new gpt.Linear(64, 64).quantize())
+  kept.forward(gpt.ones([64]))
+  kept.dispose()
+})
+
+test('a weight that is not finite is refused, and stays', () => {
+  const layer = new gpt.Sequential(new gpt.Linear(4, 4), new gpt.Linear(4, 4))
+  const [first, second] = /** @type {InstanceType<typeof gpt.Linear>[]} */ (untyped(layer.layers))
+  second.weight.data[3] = NaN
+  const used = usedMemory(layer)
+  assertRefuses(() => layer.quantize(), 'VALUE', /Sequential.quantize: 1.weight should be finite .*, got NaN/)
+  assert.ok(first.int8Weight)
+  assert.equal(second.int8Weight, null)
+  assert.ok(usedMemory(layer) <= used)
+  second.forward(gpt.ones([4]))
+})
+
+test('without memory each weight is whole, int8 or float32, and the layer computes', async () => {
+  const small = await loadForTest({ maxMemory: 3 })
+  const model = new small.Sequential(new small.Linear(64, 64), new small.Linear(64, 640)).eval()
+  const compute = () => small.scope(() => model.forward(small.ones([64])).data.slice())
+  const expected = compute()
+  const fill = [small.zeros([2048])] // room for the first weight
+  for (let size = 2 ** 20; size >= 4; size /= 2) {
+    try {
+      for (;;) fill.push(small.zeros([size]))
+    } catch (error) {
+      assert.equal(untyped(error).code, 'MEMORY')
+    }
+  }
+  const int8 = () => model.layers.map((layer) => Boolean(untyped(layer).int8Weight))
+  assertRefuses(() => model.quantize(), 'MEMORY', /Sequential.quantize: 0.weight: needs \d+ bytes/)
+  assert.deepEqual(int8(), [false, false])
+  fill.shift()?.dispose()
+  assertRefuses(() => model.quantize(), 'MEMORY', /Sequential.quantize: 1.weight: needs \d+ bytes/)
+  assert.deepEqual(int8(), [true, false])
+  for (const tensor of fill) tensor.dispose()
+  assert.ok(distance(compute(), expected) < 0.02)
+  model.quantize()
+  assert.deepEqual(int8(), [true, true])
+  assert.ok(distance(compute(), expected) < 0.02)
+  small.dispose()
+})
+
+test('groupSize is checked', () => {
+  const layer = new gpt.Linear(4, 4)
+  for (const groupSize of [0, -2, 3, 2.5, NaN]) {
+    assertRefuses(
+      () => layer.quantize({ groupSize }),
+      'VALUE',
+      /groupSize should be an even positive integer/,
+    )
+  }
+  assertRefuses(() => layer.quantize(untyped({ groupSize: '64' })), 'TYPE', /groupSize should be/)
+  assertRefuses(() => layer.quantize(untyped({ size: 4 })), 'VALUE', /options should be among groupSize/)
+  assert.equal(layer.int8Weight, null)
+})
+
+test('state dicts and files hold int8 weights, to the bit', () => {
+  for (const groupSize of [2, 22, 64, Infinity]) {
+    const config = { ...CONFIG, embDim: 66, tieWeights: true }
+    const model = new gpt.GPTModel(config).quantize({ groupSize }).eval()
+    const file = model.saveSafetensors()
+    const expected = String(model.forward(IDS))
+    const loads = /** @type {const} */ ([
+      (/** @type {typeof model} */ other) => other.loadSafetensors(file),
+      (/** @type {typeof model} */ other) => other.loadStateDict(model.stateDict()),
+      (/** @type {typeof model} */ other) => other.loadStateDict(gpt.loadSafetensors(file)),
+    ])
+    for (const load of loads) {
+      const other = new gpt.GPTModel(config).quantize({ groupSize }).eval()
+      const { int8Weight } = other.outHead
+      load(other)
+      assert.equal(other.outHead.int8Weight, int8Weight)
+      assert.equal(String(other.forward(IDS)), expected)
+      assert.deepEqual(other.saveSafetensors(), file)
+      assert.deepEqual(gpt.saveSafetensors(other.stateDict()).slice(-400), file.slice(-400))
+    }
+  }
+})
+
+test('a file has values as I8 and scales as F32, which every reader knows', () => {
+  const model = new gpt.Sequential(new gpt.Linear(6, 3), new gpt.Conv1D(4, 3)).quantize({ groupSize: 2 })
+  const tensors = gpt.loadSafetensors(model.saveSafetensors())
+  const shapes = Object.fromEntries(Object.entries(tensors).map(([name, { shape }]) => [name, shape.join()]))
+  assert.deepEqual(shapes, {
+    '0.bias': '3',
+    '0.weight': '3,6',
+    '0.weight_scale': '3,3',
+    '1.bias': '4',
+    '1.weight': '3,4',
+    '1.weight_scale': '2,4',
+  })
+  assert.ok(tensors['0.weight'].data.every((value) => Number.isInteger(value) && Math.abs(value) <= 127))
+})
+
+test('a layer stays float32 or int8, whatever it loads', () => {
+  const source = new gpt.Linear(10, 7)
+  const floats = source.weight.clone()
+  const bias = biasOf(source)
+  source.quantize({ groupSize: 4 })
+  const file = source.saveSafetensors()
+  const dequantized = source.int8Weight?.dequantize()
+  for (const load of /** @type {((layer: typeof source) => void)[]} */ ([
+    (layer) => layer.loadSafetensors(file),
+    (layer) => layer.loadStateDict({ weight: source.weight, bias }),
+    (layer) => layer.loadStateDict({ weight: untyped(source.int8Weight), bias }),
+  ])) {
+    const float = new gpt.Linear(10, 7)
+    load(float)
+    assert.equal(float.int8Weight, null)
+    assert.deepEqual(float.weight.data, dequantized?.data)
+    const other = new gpt.Linear(10, 7).quantize({ groupSize: 10 })
+    load(other)
+    assert.equal(other.int8Weight?.groupSize, 10)
+    assert.ok(distance(other.int8Weight.dequantize().data, floats.data) < 0.02)
+  }
+  const target = new gpt.Linear(10, 7).quantize({ groupSize: 4 })
+  target.loadStateDict({ weight: floats, bias })
+  assert.deepEqual(target.saveSafetensors(), file)
+})
+
+test('PyTorch’s transposed names take int8 weights, too', () => {
+  const conv = new gpt.Conv1D(12, 3).quantize({ groupSize: 2 })
+  const proj = new gpt.Conv1D(3, 12).quantize({ groupSize: 4 })
+  const dict = {
+    'c_fc.weight': conv.weight,
+    'c_fc.bias': biasOf(conv),
+    'c_proj.weight': proj.weight,
+    'c_proj.bias': biasOf(proj),
+  }
+  const x = gpt.randn([2, 3])
+  const file = gpt.saveSafetensors(dict)
+  for (const isFile of [false, true]) {
+    const ff = new gpt.FeedForward({ embDim: 3, hiddenDim: 12 }).eval()
+    ff.layers[0].quantize({ groupSize: 2 })
+    if (isFile) ff.loadSafetensors(file)
+    else ff.loadStateDict(dict)
+    const values = conv.int8Weight?.values() ?? []
+    ff.layers[0].int8Weight
+      ?.values()
+      .forEach((v, at) => assert.equal(v, values[(at % 3) * 12 + Math.floor(at / 3)]))
+    const expected = proj.forward(new gpt.GELU().forward(conv.forward(x)))
+    assert.ok(distance(ff.forward(x).data, expected.data) < 1e-3)
+  }
+})
+
+test('an int8 weight that does not fit is refused, and nothing is changed', () => {
+  const layer = new gpt.Linear(6, 3).quantize({ groupSize: 2 })
+  const before = layer.saveSafetensors()
+  const good = gpt.loadSafetensors(before)
+  const zeros = (/** @type {number[]} */ ...shape) => gpt.zeros(shape)
+  const cases = /** @type {const} */ ([
+    [{ weight_scale: zeros(3, 4) }, 'SHAPE', /weight_scale should have shape \[3, groups\], .* got \[3, 4\]/],
+    [{ weight_scale: zeros(2, 3) }, 'SHAPE', /weight_scale should have shape/],
+    [{ weight_scale: zeros(9) }, 'SHAPE', /weight_scale should have shape/],
+    [{ weight: zeros(3, 5) }, 'SHAPE', /weight should have shape \[3, 6\]/],
+    [{ weight: gpt.ones([3, 6]).mul(0.5) }, 'VALUE', /weight should have integers from -128 to 127/],
+    [{ bias_scale: zeros(3) }, 'VALUE', /got "bias_scale"/],
+  ])
+  for (const [change, code, message] of cases) {
+    assertRefuses(() => layer.loadStateDict({ ...good, ...change }), code, message)
+  }
+  const { weight_scale: scale, bias, weight } = good
+  assertRefuses(() => layer.loadStateDict({ weight_scale: scale, bias }), 'VALUE', /got only weight_scale/)
+  const infinite = gpt.zeros([3, 6])
+  infinite.data[1] = Infinity
+  assertRefuses(
+    () => layer.loadStateDict({ weight: infinite, bias }),
+    'VALUE',
+    /should be finite to become int8/,
+  )
+  assertRefuses(
+    () => layer.loadSafetensors(gpt.saveSafetensors({ weight, bias, weight_scale: scale })),
+    'VALUE',
+    /weight and weight_scale should be I8 and F32, got F32 and F32/,
+  )
+  assertRefuses(
+    () => gpt.saveSafetensors({ weight: layer.weight, weight_scale: scale }),
+    'VALUE',
+    /"weight_scale" should be free for the scales of "weight", which is int8/,
+  )
+  assert.deepEqual(layer.saveSafetensors(), before)
+})
