@@ -11,7 +11,7 @@
 //
 // At the end of a run nothing is left in memory.
 
-/** @import { GPTModel, Tensor } from 'gpt-layers' */
+/** @import { GPTModel, Int8Weight, Tensor } from 'gpt-layers' */
 /** @import { Code } from './world.js' */
 
 import fc from 'fast-check'
@@ -442,6 +442,19 @@ export const OPERATIONS = {
   'module.dispose': pure,
   'module.@@dispose': { args: [], call: (receiver) => receiver[Symbol.dispose ?? 'dispose']() },
 
+  // A model whose k-th weight fails keeps those before it as int8, so only layers by themselves are called.
+  'module.quantize': {
+    args: [options({ groupSize: mostly(fc.constantFrom(2, 4, 64, 3, 0)) })],
+    needed: 0,
+    weight: 2,
+    call: (receiver, args) => (partsOf(receiver).length === 1 ? receiver.quantize(...args) : undefined),
+  },
+  'int8.values': pure,
+  'int8.scales': pure,
+  'int8.dequantize': pure,
+  'int8.dispose': pure,
+  'int8.@@dispose': { args: [], call: (receiver) => receiver[Symbol.dispose ?? 'dispose']() },
+
   'cache.truncate': { args: [mostly(fc.nat(4))], weight: 2 },
   'cache.dispose': pure,
   'cache.@@dispose': { args: [], call: (receiver) => receiver[Symbol.dispose ?? 'dispose']() },
@@ -579,6 +592,7 @@ export function functionsOf({ gpt }) {
   const optimizers = [new gpt.SGD([x], { lr: 1 }), new gpt.AdamW([x])]
   const loss = gpt.mse(x, x)
   const cache = /** @type {GPTModel} */ (modules.at(-1)).newCache()
+  const int8 = /** @type {Int8Weight} */ (new gpt.Linear(1, 1).quantize().int8Weight)
   const found = [
     ...methodsOf(gpt)
       .filter((name) => !isClass(name))
@@ -589,8 +603,9 @@ export function functionsOf({ gpt }) {
     ...optimizers.flatMap(methodsOf).map((name) => `optimizer.${name}`),
     ...methodsOf(loss).map((name) => `loss.${name}`),
     ...methodsOf(cache).map((name) => `cache.${name}`),
+    ...methodsOf(int8).map((name) => `int8.${name}`),
   ]
-  for (const object of [...modules, ...optimizers, loss, cache, x]) object.dispose()
+  for (const object of [...modules, ...optimizers, loss, cache, int8, x]) object.dispose()
   return [...new Set(found)].filter((name) => isPublic(name.replace(/^\w+[. ]/, '')) && !APART.has(name))
 }
 
@@ -652,6 +667,7 @@ function receiverOf(world, op, on) {
     optimizer: world.optimizers,
     loss: world.losses,
     cache: world.caches,
+    int8: world.int8Weights(),
   }
   if (family === 'any') {
     const all = Object.values(lists).flat()

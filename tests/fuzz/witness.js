@@ -179,6 +179,19 @@ export class Witness {
     return { begin: byteOffset, end: byteOffset + 4 * size }
   }
 
+  /** @param {any} weight a live Int8Weight, whose place the types do not tell */
+  checkInt8Place({ byteOffset, byteLength, shape }) {
+    const bytes = this.blocks.get(byteOffset)
+    if (bytes === undefined || bytes < byteLength) {
+      throw new Finding(`a live int8 weight of shape [${shape}] lies in a block of ${bytes} bytes`)
+    }
+  }
+
+  /** @param {any} weight a live Int8Weight @returns {Range} */
+  rangeOfInt8({ byteOffset, byteLength }) {
+    return { begin: byteOffset, end: byteOffset + byteLength }
+  }
+
   /** @param {number} address @returns {string} */
   #place(address) {
     if (address < this.generator.end) return "the generator's state"

@@ -1,6 +1,6 @@
 // The state of one run of the API fuzzer: an instance, the objects made so far, and what must stay as it is.
 
-/** @import { Gpt, Tensor } from 'gpt-layers' */
+/** @import { Gpt, Int8Weight, Tensor } from 'gpt-layers' */
 /** @import { Range } from './witness.js' */
 
 import { GptLayersError, load } from 'gpt-layers'
@@ -208,7 +208,8 @@ export class World {
    */
   state() {
     const ofTensor = (/** @type {Tensor} */ tensor) =>
-      `${this.id(tensor)}${tensor.disposed ? 'x' : ''}[${tensor.shape}]${tensor.size}g${this.id(tensor.grad)}`
+      `${this.id(tensor)}${tensor.disposed ? 'x' : ''}[${tensor.shape}]${tensor.size}g${this.id(tensor.grad)}` +
+      `q${this.id(tensor.int8Weight)}${tensor.int8Weight?.disposed}`
     /** @type {string[]} */
     const lines = this.tensors.map(ofTensor)
     for (const module of this.modules) {
@@ -232,6 +233,14 @@ export class World {
   /** Checks what holds at any time: a live tensor has its place, and the other instance is as it was. */
   checkPlaces() {
     for (const tensor of this.reachable()) if (!tensor.disposed) this.witness.checkPlace(tensor)
+    for (const weight of this.int8Weights()) this.witness.checkInt8Place(weight)
+  }
+
+  /** @returns {Int8Weight[]} the live ones */
+  int8Weights() {
+    return [...this.reachable()].flatMap(({ int8Weight }) =>
+      int8Weight?.disposed === false ? int8Weight : [],
+    )
   }
 
   /**
@@ -594,4 +603,7 @@ export const partsOf = (module) => [...contentsOf(module).keys()]
 
 /** @param {Witness} witness @param {Iterable<Tensor>} tensors @returns {Range[]} */
 export const rangesOf = (witness, tensors) =>
-  [...tensors].filter(({ disposed }) => !disposed).map((tensor) => witness.rangeOf(tensor))
+  [...tensors].flatMap((tensor) => {
+    if (!tensor.disposed) return witness.rangeOf(tensor)
+    return tensor.int8Weight?.disposed === false ? witness.rangeOfInt8(tensor.int8Weight) : []
+  })

@@ -249,6 +249,7 @@ test('an editor offers what the API has, and no internals', () => {
     'namedParameters',
     'onForward',
     'parameters',
+    'quantize',
     'registerBuffer',
     'release',
     'save',
