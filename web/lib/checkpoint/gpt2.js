@@ -81,8 +81,8 @@ export function configOf(where, { tensors, metadata }, config) {
 
 /**
  * @typedef {object} LoadModelOptions
- * @property {'float32' | 'int8'} [dtype] 'int8': matrices become int8 as they arrive, as `quantize` makes them;
- *   'float32' by default. Weights that are int8 in the file stay so with both
+ * @property {'float32' | 'int8'} [dtype] 'int8': matrices become int8 as they arrive, as `quantize` makes
+ *   them; 'float32' by default. Weights that are int8 in the file stay so with both
  * @property {Partial<GPTModelConfig>} [config] what the file does not say: nHeads (by default embDim / 64, as
  *   in every GPT-2; our own files say it), dropRate, approximate, tieWeights (by default whether the file has
  *   no head). What the shapes in the file say must be the same here

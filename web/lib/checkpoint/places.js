@@ -41,7 +41,8 @@ import { slabRows } from './stream.js'
  * @param {Matrices} matrices of the module
  * @param {readonly Info[]} tensors of the file, in the order of their data
  * @param {'float32' | 'int8'} dtype what becomes of matrices of floats
- * @throws {GptLayersError} VALUE for a name that is missing, unknown or there twice; SHAPE; MEMORY; as reading
+ * @throws {GptLayersError} VALUE for a name that is missing, unknown or there twice; SHAPE; MEMORY; what reading
+ *   throws
  */
 export async function loadInto(stream, where, module, matrices, tensors, dtype) {
   const plan = new Plan(where, module, matrices, tensors, dtype)
@@ -72,7 +73,11 @@ class Plan {
   /** @type {Map<string, Place[]>} */ #places
   /** The tensors that have values, and the name of what has given them. @type {Map<Tensor, string>} */
   #begun = new Map()
-  /** What a file has for a tensor that is int8 already. @type {{ copy: Int8Weight, assignment: Assignment }[]} */
+  /**
+   * What a file has for a tensor that is int8 already.
+   *
+   * @type {{ copy: Int8Weight, assignment: Assignment }[]}
+   */
   #copies = []
   /** Memory of the instance through which values pass on their way to an int8 weight. */
   #stage = { byteOffset: 0, bytes: 0 }

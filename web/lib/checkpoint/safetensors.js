@@ -13,8 +13,8 @@
 //     { "__metadata__": { "format": "pt" },
 //       "weight": { "dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24] } }
 //
-// We write F32, and an int8 weight as I8 with its scales beside it, under the same name with `_scale`. We read
-// these dtypes, converted to float32:
+// We write F32, and an int8 weight as I8 with its scales beside it, under the same name with `_scale`. We
+// read these dtypes, converted to float32:
 //
 // | dtype | bytes | conversion |
 // | --- | --- | --- |

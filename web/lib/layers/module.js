@@ -520,8 +520,8 @@ export class Module {
    * scale. An int8 weight gets float32 values rounded as `quantize` does, and int8 values to the bit where
    * their groups are as long as its own; otherwise their products are rounded once more.
    *
-   * @param {Record<string, Tensor | Int8Weight>} dict tensors of any instance, under the names of `stateDict`,
-   *   or of PyTorch's layer, or of GPT-2's checkpoint. Of a tensor with two names, one name is enough
+   * @param {Record<string, Tensor | Int8Weight>} dict tensors of any instance, under the names of
+   *   `stateDict`, or of PyTorch's layer, or of GPT-2's checkpoint. Of a tensor with two names, one name is enough
    * @throws {GptLayersError} VALUE for a name that is missing or unknown; SHAPE, TYPE, DISPOSED, MEMORY
    */
   loadStateDict(dict) {
@@ -559,8 +559,8 @@ export class Module {
   }
 
   /**
-   * The state dict as a safetensors file, which Python's safetensors reads. A tensor with two names is written
-   * once, under the first. Tensors are F32. An int8 weight `name` is I8, and its scales are F32 under
+   * The state dict as a safetensors file, which Python's safetensors reads. A tensor with two names is
+   * written once, under the first. Tensors are F32. An int8 weight `name` is I8, and its scales are F32 under
    * `name_scale`: [outputs, groups] for a Linear or an Embedding, [groups, outputs] for a Conv1D. They load
    * to the bit.
    *
@@ -573,7 +573,12 @@ export class Module {
     return encodeSafetensors(`${this.constructor.name}.saveSafetensors`, tensors, this[METADATA]())
   }
 
-  /** What the header of a file says of the layer, beside its tensors. @internal @returns {Record<string, string>} */
+  /**
+   * What the header of a file says of the layer, beside its tensors.
+   *
+   * @internal
+   * @returns {Record<string, string>}
+   */
   [METADATA]() {
     return {}
   }
