@@ -64,61 +64,138 @@ size_t gpt_int8_scales_size(size_t out, size_t in, size_t group)
 
 /* ---- Quantize ---- */
 
-static int check_quantize(const int8_t *values, const float *scales, const float *weight, size_t group)
+static int check_weight(const int8_t *values, const float *scales, const float *weight, size_t group)
 {
     if (!values || !scales || !weight) return GPT_ERR_NULL;
     return gpt_int8_group_valid(group) ? GPT_OK : GPT_ERR_VALUE;
 }
 
+/* The weights of input i and of 8 outputs from o on; 0 for outputs past the last one. */
+typedef struct eight {
+    v128_t low, high; /* of outputs 0 ... 3, and of 4 ... 7 */
+} eight;
+
+GPT_INLINE eight load_eight(const float *weight, slab s, size_t o, size_t i)
+{
+    const float *w = weight + slab_at(s, o, i);
+    const size_t step = s.out_step;
+    if (s.end_out - o >= GPT_INT8_OUTS)
+        return step == 1 ? (eight){wasm_v128_load(w), wasm_v128_load(w + 4)}
+                         : (eight){wasm_f32x4_make(w[0], w[step], w[2 * step], w[3 * step]),
+                                   wasm_f32x4_make(w[4 * step], w[5 * step], w[6 * step], w[7 * step])};
+    float padded[GPT_INT8_OUTS] = {0.0f};
+    for (size_t k = 0; k < s.end_out - o; k++) padded[k] = w[k * step];
+    return (eight){wasm_v128_load(padded), wasm_v128_load(padded + 4)};
+}
+
+/* max |weight| over the inputs first <= i < end, for 8 outputs from o on. The bits of floats >= 0 have the order
+ * of integers, with infinity and NaN at the end. */
+static eight largest(const float *weight, slab s, size_t o, size_t first, size_t end)
+{
+    eight most = {wasm_i32x4_splat(0), wasm_i32x4_splat(0)};
+    for (size_t i = first; i < end; i++) {
+        const eight w = load_eight(weight, s, o, i);
+        most.low = wasm_i32x4_max(most.low, wasm_f32x4_abs(w.low));
+        most.high = wasm_i32x4_max(most.high, wasm_f32x4_abs(w.high));
+    }
+    return most;
+}
+
 static int is_finite(const float *weight, slab s)
 {
-    for (size_t o = s.first_out; o < s.end_out; o++)
-        for (size_t i = s.first_in; i < s.end_in; i++)
-            if (!isfinite(weight[slab_at(s, o, i)])) return 0;
+    const v128_t infinity = wasm_f32x4_splat(INFINITY);
+    for (size_t o = s.first_out; o < s.end_out; o += GPT_INT8_OUTS) {
+        const eight most = largest(weight, s, o, s.first_in, s.end_in);
+        if (!wasm_i32x4_all_true(wasm_f32x4_lt(wasm_i32x4_max(most.low, most.high), infinity))) return 0;
+    }
     return 1;
 }
 
-static inline int8_t quantize(float weight, float scale)
+/* The values as integers. Where the scale is 0, they are 0; where it is denormal, the quotient may be above
+ * 127. */
+GPT_INLINE v128_t to_values(v128_t weight, v128_t scale)
 {
-    if (scale == 0.0f) return 0;
-    /* where the scale is denormal, the quotient may be above 127 */
-    return (int8_t)fminf(fmaxf(rintf(weight / scale), -LARGEST_VALUE), LARGEST_VALUE);
+    const v128_t most = wasm_f32x4_splat(LARGEST_VALUE),
+                 is_positive = wasm_f32x4_gt(scale, wasm_f32x4_splat(0));
+    const v128_t nearest = wasm_f32x4_nearest(wasm_f32x4_div(weight, scale));
+    const v128_t bounded = wasm_f32x4_pmax(wasm_f32x4_pmin(nearest, most), wasm_f32x4_neg(most));
+    return wasm_i32x4_trunc_sat_f32x4(wasm_v128_and(bounded, is_positive));
 }
 
-/* One group of one output: inputs first <= i < end. An output past the last one is 0. */
-static void quantize_group(int8_t *values, float *scale, const float *weight, slab s, size_t o, size_t first,
-                           size_t end, size_t in)
+/* The int16 of 4 pairs of outputs, in the low half of each lane: 256 · high + low + 128. */
+GPT_INLINE v128_t to_int16(eight weight, eight scale)
 {
-    const size_t end_in = o < s.end_out ? end : first;
-    float most = 0.0f;
-    for (size_t i = first; i < end_in; i++) most = fmaxf(most, fabsf(weight[slab_at(s, o, i)]));
-    *scale = most / LARGEST_VALUE;
-    for (size_t i = first; i < end + end % 2; i++)
-        values[gpt_int8_value_at(o, i, in)] =
-            gpt_int8_coded(i < end_in ? quantize(weight[slab_at(s, o, i)], *scale) : 0, o);
+    const v128_t low = to_values(weight.low, scale.low), high = to_values(weight.high, scale.high);
+    return wasm_i32x4_add(wasm_i32x4_shl(high, 8), wasm_i32x4_add(low, wasm_i32x4_splat(128)));
+}
+
+/* One group of 8 outputs. */
+static void quantize_group(int8_t *values, float *scales, const float *weight, slab s, size_t o, size_t first,
+                           size_t end)
+{
+    const v128_t divisor = wasm_f32x4_splat(LARGEST_VALUE), zero = wasm_f32x4_splat(0.0f);
+    const eight most = largest(weight, s, o, first, end);
+    const eight scale = {wasm_f32x4_div(most.low, divisor), wasm_f32x4_div(most.high, divisor)};
+    wasm_v128_store(scales, scale.low);
+    wasm_v128_store(scales + 4, scale.high);
+    for (size_t i = first; i < end; i += 2, values += GPT_INT8_BLOCK) {
+        const eight w = load_eight(weight, s, o, i);
+        const eight next = i + 1 < end ? load_eight(weight, s, o, i + 1) : (eight){zero, zero};
+        const v128_t first_input = wasm_v128_and(to_int16(w, scale), wasm_i32x4_splat(0xffff));
+        wasm_v128_store(values, wasm_v128_or(first_input, wasm_i32x4_shl(to_int16(next, scale), 16)));
+    }
 }
 
 int gpt_int8_quantize(int8_t *values, float *scales, const float *weight, size_t out, size_t in, size_t group,
                       size_t first_out, size_t outs, size_t first_in, size_t ins, size_t out_step,
                       size_t in_step)
 {
-    int status = check_quantize(values, scales, weight, group);
+    int status = check_weight(values, scales, weight, group);
     if (!status) status = check_slab(out, in, group, first_out, outs, first_in, ins, out_step, in_step);
     if (status) return status;
-    const slab s = slab_of(first_out, outs, first_in, ins, out_step, in_step);
     if (ins == 0) return GPT_OK; /* however many outputs */
+    const slab s = slab_of(first_out, outs, first_in, ins, out_step, in_step);
     if (!is_finite(weight, s)) return GPT_ERR_VALUE;
     const size_t groups = gpt_int8_groups(in, group);
-    for (size_t o = s.first_out; o < gpt_round_up(s.end_out, GPT_INT8_OUTS); o++)
+    for (size_t o = s.first_out; o < s.end_out; o += GPT_INT8_OUTS)
         for (size_t first = s.first_in, end; first < s.end_in; first = end) {
             end = first + gpt_min(group, s.end_in - first);
-            quantize_group(values, scales + gpt_int8_scale_at(o, first / group, groups), weight, s, o, first,
-                           end, in);
+            quantize_group(values + gpt_int8_value_at(o, first, in),
+                           scales + gpt_int8_scale_at(o, first / group, groups), weight, s, o, first, end);
         }
     return GPT_OK;
 }
 
 /* ---- Layouts ---- */
+
+/* Where output o and input i of a block are in its 16 bytes. */
+GPT_INLINE size_t place(size_t o, size_t i) { return gpt_int8_value_at(o, i, 2); }
+
+/* A block, of which `outs` outputs and `ins` inputs exist. Inlined, so that 8 and 2 are constants. */
+GPT_INLINE void pack_block(int8_t *block, const int8_t *plain, size_t outs, size_t ins, size_t out_step,
+                           size_t in_step)
+{
+    for (size_t o = 0; o < GPT_INT8_OUTS; o++)
+        for (size_t i = 0; i < 2; i++)
+            block[place(o, i)] =
+                gpt_int8_coded(o < outs && i < ins ? plain[o * out_step + i * in_step] : 0, o);
+}
+
+GPT_INLINE void unpack_block(int8_t *plain, const int8_t *block, size_t outs, size_t ins, size_t out_step,
+                             size_t in_step)
+{
+    for (size_t o = 0; o < outs; o++)
+        for (size_t i = 0; i < ins; i++)
+            plain[o * out_step + i * in_step] = gpt_int8_coded(block[place(o, i)], o);
+}
+
+GPT_INLINE void dequantize_block(float *weight, const int8_t *block, const float *scales, size_t outs,
+                                 size_t ins, size_t out_step, size_t in_step)
+{
+    for (size_t o = 0; o < outs; o++)
+        for (size_t i = 0; i < ins; i++)
+            weight[o * out_step + i * in_step] = scales[o] * gpt_int8_coded(block[place(o, i)], o);
+}
 
 int gpt_int8_pack(int8_t *values, const int8_t *plain, size_t out, size_t in, size_t first_out, size_t outs,
                   size_t first_in, size_t ins, size_t out_step, size_t in_step)
@@ -128,10 +205,15 @@ int gpt_int8_pack(int8_t *values, const int8_t *plain, size_t out, size_t in, si
     if (status) return status;
     if (ins == 0) return GPT_OK;
     const slab s = slab_of(first_out, outs, first_in, ins, out_step, in_step);
-    for (size_t o = s.first_out; o < gpt_round_up(s.end_out, GPT_INT8_OUTS); o++)
-        for (size_t i = s.first_in; i < gpt_round_up(s.end_in, 2); i++)
-            values[gpt_int8_value_at(o, i, in)] =
-                gpt_int8_coded(o < s.end_out && i < s.end_in ? plain[slab_at(s, o, i)] : 0, o);
+    for (size_t o = s.first_out; o < s.end_out; o += GPT_INT8_OUTS)
+        for (size_t i = s.first_in; i < s.end_in; i += 2) {
+            int8_t *block = values + gpt_int8_value_at(o, i, in);
+            const int8_t *from = plain + slab_at(s, o, i);
+            if (s.end_out - o >= GPT_INT8_OUTS && s.end_in - i >= 2)
+                pack_block(block, from, GPT_INT8_OUTS, 2, out_step, in_step);
+            else
+                pack_block(block, from, s.end_out - o, s.end_in - i, out_step, in_step);
+        }
     return GPT_OK;
 }
 
@@ -142,24 +224,31 @@ int gpt_int8_unpack(int8_t *plain, const int8_t *values, size_t out, size_t in, 
     const int status = check_slab(out, in, 2, 0, out, 0, in, out_step, in_step);
     if (status) return status;
     if (in == 0) return GPT_OK;
-    for (size_t o = 0; o < out; o++)
-        for (size_t i = 0; i < in; i++)
-            plain[o * out_step + i * in_step] = gpt_int8_coded(values[gpt_int8_value_at(o, i, in)], o);
+    for (size_t o = 0; o < out; o += GPT_INT8_OUTS)
+        for (size_t i = 0; i < in; i += 2, values += GPT_INT8_BLOCK) {
+            int8_t *to = plain + o * out_step + i * in_step;
+            if (out - o >= GPT_INT8_OUTS && in - i >= 2)
+                unpack_block(to, values, GPT_INT8_OUTS, 2, out_step, in_step);
+            else
+                unpack_block(to, values, gpt_min(out - o, GPT_INT8_OUTS), gpt_min(in - i, 2), out_step,
+                             in_step);
+        }
     return GPT_OK;
 }
 
 int gpt_int8_dequantize(float *weight, const int8_t *values, const float *scales, size_t out, size_t in,
                         size_t group, size_t out_step, size_t in_step)
 {
-    int status = check_quantize(values, scales, weight, group);
+    int status = check_weight(values, scales, weight, group);
     if (!status) status = check_slab(out, in, group, 0, out, 0, in, out_step, in_step);
     if (status) return status;
     if (in == 0) return GPT_OK;
     const size_t groups = gpt_int8_groups(in, group);
-    for (size_t o = 0; o < out; o++)
-        for (size_t i = 0; i < in; i++)
-            weight[o * out_step + i * in_step] = scales[gpt_int8_scale_at(o, i / group, groups)] *
-                                                 gpt_int8_coded(values[gpt_int8_value_at(o, i, in)], o);
+    for (size_t o = 0; o < out; o += GPT_INT8_OUTS)
+        for (size_t i = 0; i < in; i += 2, values += GPT_INT8_BLOCK)
+            dequantize_block(weight + o * out_step + i * in_step, values,
+                             scales + gpt_int8_scale_at(o, i / group, groups),
+                             gpt_min(out - o, GPT_INT8_OUTS), gpt_min(in - i, 2), out_step, in_step);
     return GPT_OK;
 }
 
