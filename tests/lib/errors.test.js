@@ -290,7 +290,7 @@ const refused = {
     [
       () => attention.forward(tokens, { weights: true }),
       'VALUE',
-      /^Attention.forward: options should be among returnWeights, got "weights"$/,
+      /^Attention.forward: options should be among returnWeights, cache, got "weights"$/,
     ],
     [
       () => attention.backward(tokens),

@@ -21,10 +21,10 @@ const BLOCK = 256
  * A token of `generate`. The probabilities are those of the distribution that the token is drawn from; with
  * temperature 0, those of temperature 1.
  *
- * @typedef {object} Candidates
+ * @typedef {object} GeneratedToken
+ * @property {number} token
+ * @property {number} probability from 0 to 1
  * @property {readonly Candidate[]} top the 10 most probable tokens that could be drawn, the best first
- *
- * @typedef {Candidate & Candidates} GeneratedToken
  */
 
 /**
