@@ -26,7 +26,9 @@ export default [
   },
   {
     files: ['web/lib/**'],
-    languageOptions: { globals: { VERSION: 'readonly', WORKER_CODE: 'readonly' } }, // see web/bundle.js
+    languageOptions: {
+      globals: { VERSION: 'readonly', WORKER_CODE: 'readonly', GENERATOR_CODE: 'readonly' },
+    }, // see web/bundle.js
   },
   {
     files: ['tests/consumers/apps/layer.spec.js'],

@@ -71,7 +71,7 @@ test('each folder of web/lib imports only folders below it', () => {
     threads: ['threads'],
     tensor: ['runtime', 'tensor'],
     checkpoint: ['tensor', 'checkpoint'],
-    generate: ['runtime', 'tensor', 'generate'],
+    generate: ['runtime', 'threads', 'tensor', 'generate'],
     layers: ['runtime', 'tensor', 'checkpoint', 'generate', 'layers'],
     losses: ['runtime', 'tensor', 'losses'],
     optim: ['runtime', 'tensor', 'optim'],
@@ -118,7 +118,8 @@ test('the page reaches WebAssembly through the package, and the plain kernel thr
 
 test('only start.js and a worker instantiate WebAssembly, and only memory.js makes views of the heap', () => {
   for (const { path, source } of lib) {
-    const instantiates = ['web/lib/start.js', 'web/lib/threads/worker.js'].includes(path)
+    const sources = ['web/lib/start.js', 'web/lib/generator.js', 'web/lib/threads/worker.js']
+    const instantiates = sources.includes(path)
     if (!instantiates) {
       assert.doesNotMatch(code(source), /WebAssembly\.(instantiate|compile|validate)|new WebAssembly/, path)
     }
@@ -160,7 +161,7 @@ const HELPERS = /^(builds|simd|sizes|status|gemm_\w+|attention_\w+|int8_\w+)$/
 const COMPOSED = ['sequential', 'transformerblock', 'gptmodel']
 
 /** What the layers share. */
-const SHARED = ['module', 'forward', 'affine']
+const SHARED = ['module', 'forward', 'affine', 'blueprint']
 
 test('a kernel finds its one module in web/lib by name', () => {
   const stems = readdirSync(`${root}c`)

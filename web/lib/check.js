@@ -325,6 +325,35 @@ export function copyObject(where, name, value) {
   return readGiven(where, name, () => Object.fromEntries(Object.entries(object)))
 }
 
+/**
+ * An AbortSignal.
+ *
+ * @typedef {object} SignalLike
+ * @property {boolean} aborted
+ * @property {unknown} reason
+ * @property {(type: 'abort', listener: () => void) => void} addEventListener
+ * @property {(type: 'abort', listener: () => void) => void} removeEventListener
+ */
+
+/**
+ * @param {string} where
+ * @param {unknown} signal
+ * @returns {asserts signal is SignalLike | undefined}
+ */
+export function checkSignal(where, signal) {
+  if (signal === undefined || isSignal(signal)) return
+  throw new GptLayersError('TYPE', `${where}: signal should be an AbortSignal, got ${describe(signal)}`)
+}
+
+/** @param {any} value @returns {boolean} whether it is an AbortSignal, of any realm */
+function isSignal(value) {
+  try {
+    return typeof value.aborted === 'boolean' && typeof value.addEventListener === 'function'
+  } catch {
+    return false
+  }
+}
+
 /** The names of all configurations: one configuration may be given to a model and to each of its layers. */
 const CONFIG_NAMES = [
   'vocabSize',

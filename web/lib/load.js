@@ -20,8 +20,10 @@ import { builds } from './wasm/builds.js'
  * @property {WebAssembly.Module} [module] a compiled `gpt-layers/simd.wasm` or `gpt-layers/relaxed.wasm`, or
  *   for threads `gpt-layers/simd-threads.wasm` or `gpt-layers/relaxed-threads.wasm`, for when you fetch,
  *   cache or verify it yourself.
- * @property {() => AnyWorker} [worker] starts one worker that runs `gpt-layers/worker.js`. Called once for
- *   each thread but the first. Only for pages whose Content-Security-Policy forbids the package to start
+ * @property {(file: string) => AnyWorker} [worker] starts one worker. It is called with
+ *   'gpt-layers-worker.js' for each thread but the first, and the worker should run `gpt-layers/worker.js`.
+ *   It is called with 'gpt-layers-generator.js' for `generateAsync`, and the worker should run
+ *   `gpt-layers/generator.js`. Only for pages whose Content-Security-Policy forbids the package to start
  *   workers by itself, and for files that you host yourself.
  */
 

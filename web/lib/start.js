@@ -80,6 +80,7 @@ export async function start(options, getModule) {
     throw new GptLayersError('VALUE', `load: module should be build '${build}' as asked for, got '${actual}'`)
   }
   const runtime = new Runtime(exports, new Memory(exports.memory, exports.__heap_base.value, maxBytes))
+  runtime.origin = { module: code, maxBytes, createWorker, importWorkers }
   if (!reason && !shared) {
     reason = module
       ? 'the given module is a build without threads: pass gpt-layers/simd-threads.wasm or gpt-layers/relaxed-threads.wasm'
@@ -125,7 +126,7 @@ function whyOneThread(threads, createWorker) {
  * @throws {GptLayersError} MEMORY
  */
 async function startThreads(runtime, module, threads, createWorker) {
-  const chunk = await import('./threads/threads.js').catch(String)
+  const chunk = await importWorkers().catch(String)
   if (typeof chunk === 'string') return `the code that starts workers could not be imported (${chunk})`
   const pool = await chunk.startPool(runtime, module, threads, createWorker)
   if (pool.threads > 1) {
@@ -134,6 +135,9 @@ async function startThreads(runtime, module, threads, createWorker) {
   }
   return pool.reason
 }
+
+/** Most programs start no worker, and do not download what does. */
+const importWorkers = () => import('./workers.js')
 
 /** @param {unknown} value @returns {value is WebAssembly.Module} of any realm */
 function isModule(value) {

@@ -1,12 +1,12 @@
 /** @import { GPTModelConfig } from '../layers/gptmodel.js' */
 /** @import { Module } from '../layers/module.js' */
 /** @import { Runtime } from '../runtime/runtime.js' */
+/** @import { SignalLike } from '../check.js' */
 /** @import { Header } from './header.js' */
 /** @import { Matrices } from './places.js' */
-/** @import { SignalLike } from './source.js' */
 /** @import { ProgressListener } from './stream.js' */
 
-import { checkChoice, checkConfig, checkOptions, describe } from '../check.js'
+import { checkChoice, checkConfig, checkOptions, checkSignal, describe } from '../check.js'
 import { GptLayersError } from '../errors.js'
 import { openSource } from './source.js'
 import { listed } from './statedict.js'
@@ -136,18 +136,6 @@ function checkLoadOptions(where, options) {
     const got = describe(onProgress)
     throw new GptLayersError('TYPE', `${where}: onProgress should be a function, got ${got}`)
   }
-  if (signal !== undefined && !isSignal(signal)) {
-    const got = describe(signal)
-    throw new GptLayersError('TYPE', `${where}: signal should be an AbortSignal, got ${got}`)
-  }
+  checkSignal(where, signal)
   return { dtype, config, onProgress, signal }
-}
-
-/** @param {any} value @returns {boolean} whether it is an AbortSignal, of any realm */
-function isSignal(value) {
-  try {
-    return typeof value.aborted === 'boolean' && typeof value.addEventListener === 'function'
-  } catch {
-    return false
-  }
 }

@@ -1,3 +1,5 @@
+/** @import { SignalLike } from '../check.js' */
+
 import { describe, readGiven } from '../check.js'
 import { GptLayersError } from '../errors.js'
 import { checkBytes, isBytes } from '../typed.js'
@@ -38,16 +40,6 @@ import { checkBytes, isBytes } from '../typed.js'
  * @property {(buffer: Uint8Array, offset: number, length: number, position: number) =>
  *   Promise<{ bytesRead: number }>} read
  * @property {() => Promise<unknown>} stat
- */
-
-/**
- * An AbortSignal.
- *
- * @typedef {object} SignalLike
- * @property {boolean} aborted
- * @property {unknown} reason
- * @property {(type: 'abort', listener: () => void) => void} addEventListener
- * @property {(type: 'abort', listener: () => void) => void} removeEventListener
  */
 
 /** What a model loads from. @typedef {BlobLike | ResponseLike | StreamLike | FileHandleLike | Uint8Array |

@@ -1,5 +1,6 @@
+/** @import { SignalLike } from '../check.js' */
 /** @import { Header, Info } from './header.js' */
-/** @import { SignalLike, Source } from './source.js' */
+/** @import { Source } from './source.js' */
 
 import { sizeOf } from '../tensor/shape.js'
 import { bytesOf, DTYPES, toFloat32 } from './dtypes.js'

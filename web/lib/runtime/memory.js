@@ -137,6 +137,15 @@ export class Memory {
   }
 
   /**
+   * @param {number} offset
+   * @param {number} length
+   * @returns {ArrayBuffer} a copy of these bytes
+   */
+  copy(offset, length) {
+    return new Uint8Array(this.bytes(offset, length)).buffer
+  }
+
+  /**
    * A new view of the heap as 32-bit integers. In shared memory it stays valid when the memory grows.
    *
    * @param {number} offset

@@ -1,4 +1,6 @@
+/** @import { Session } from '../generate/session.js' */
 /** @import { Pool } from '../threads/pool.js' */
+/** @import { AnyWorker } from '../threads/workers.js' */
 /** @import { Kernel } from './kernels.js' */
 /** @import { Disposable, Memory } from './memory.js' */
 
@@ -42,6 +44,16 @@ export const SCRATCH = Symbol('scratch')
 const WORTH_SHARING = 20_000
 
 /**
+ * How an instance was made, for workers that need one of the same build.
+ *
+ * @typedef {object} Origin
+ * @property {WebAssembly.Module} module
+ * @property {number} maxBytes upper limit of the instance's memory
+ * @property {((file: string) => AnyWorker) | undefined} createWorker the user's
+ * @property {() => Promise<{ Session: typeof Session }>} importWorkers
+ */
+
+/**
  * Ends what belongs to an instance that the garbage collector has freed.
  *
  * @type {FinalizationRegistry<Disposable>}
@@ -54,6 +66,8 @@ export class Runtime {
   /** Why there is no pool. @type {string | null} */ #reason = null
   /** Whether new parameters are meta tensors: shapes without memory; see Tensor.parameter. */
   meta = false
+  /** null in a worker. @type {Origin | null} */
+  origin = null
   /** What ends with this runtime. @type {Disposable[]} */ #owned = []
 
   /**
