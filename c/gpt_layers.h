@@ -170,8 +170,8 @@ GPT_API int gpt_int8_dequantize(float *weight, const int8_t *values, const float
  *   x        [rows, in]
  *   bias     [out]        NULL for none
  * x is rounded to int16 in runs of at most 128 columns, which are in one group. The largest |x| of a run
- * becomes 32767; it counts as 0 if it is below 2^-100. A row of x that contains NaN or an infinity gives NaN.
- * No row depends on another one, and both builds give the same bits.
+ * becomes 32767; it counts as 0 if it is below 2^-100. Above |x| = 2e34, y may overflow. A row of x that
+ * contains NaN or an infinity gives NaN. No row depends on another one, and both builds give the same bits.
  * Error: Σ over the runs of max |x[r,i]| / 65534 · Σ_i |weight[o,i]|, for the rounding of x, and k·u /
  * (1 - k·u) · (Σ_i |x[r,i] · weight[o,i]| + |bias[o]|) with k = runs + 10 and u = 2^-24.
  */

@@ -184,10 +184,11 @@ GPT_INLINE void add_4_pairs(sums *dot, const float *packed, const int8_t *values
     }
 }
 
-/* sum + step · scale · dot */
-GPT_INLINE v128_t add_run(v128_t sum, v128_t step, v128_t scale, v128_t dot)
+/* sum + dot · step · scale. In this order only y itself can underflow. */
+GPT_INLINE v128_t add_run(v128_t sum, v128_t dot, v128_t step, v128_t scale)
 {
-    return wasm_f32x4_add(sum, wasm_f32x4_mul(wasm_f32x4_mul(step, scale), wasm_f32x4_convert_i32x4(dot)));
+    const v128_t in_steps = wasm_f32x4_mul(wasm_f32x4_convert_i32x4(dot), step);
+    return wasm_f32x4_add(sum, wasm_f32x4_mul(in_steps, scale));
 }
 
 /* y of 8 outputs, n <= 8 of which exist, and of `rows` rows, which is a constant. */
@@ -224,8 +225,8 @@ GPT_INLINE void multiply(float *y, const float *packed, const int8_t *values, co
         for (size_t r = 0; r < rows; r++) {
             const v128_t step = wasm_v128_load32_splat(&head[r].step);
             dot[r].low = wasm_i32x4_sub(dot[r].low, wasm_i32x4_shl(dot[r].high, 8));
-            sum[r].low = add_run(sum[r].low, step, scale_low, dot[r].low);
-            sum[r].high = add_run(sum[r].high, step, scale_high, dot[r].high);
+            sum[r].low = add_run(sum[r].low, dot[r].low, step, scale_low);
+            sum[r].high = add_run(sum[r].high, dot[r].high, step, scale_high);
         }
         left -= cols;
         left_in_group -= cols;

@@ -88,8 +88,8 @@ GPT_INLINE eight load_eight(const float *weight, slab s, size_t o, size_t i)
     return (eight){wasm_v128_load(padded), wasm_v128_load(padded + 4)};
 }
 
-/* max |weight| over the inputs first <= i < end, for 8 outputs from o on. The bits of floats >= 0 have the order
- * of integers, with infinity and NaN at the end. */
+/* max |weight| over the inputs first <= i < end, for 8 outputs from o on. The bits of floats >= 0 have the
+ * order of integers, with infinity and NaN at the end. */
 static eight largest(const float *weight, slab s, size_t o, size_t first, size_t end)
 {
     eight most = {wasm_i32x4_splat(0), wasm_i32x4_splat(0)};

@@ -6,6 +6,7 @@
 
 #include "../c/check.h"
 #include "gpt_layers.h"
+#include "int8.h"
 #include "reference.h"
 
 /* Tensors and sizes by their place in the call. */
@@ -119,6 +120,103 @@ void judge_embedding_backward(const trial *t)
     for (size_t i = 0; i < t->n[0]; i++)
         if (sums[i].sum <= (double)FLT_MAX)
             expect_within("dweight", i, (double)FLOATS_OF(0)[i], (double)EXPECTED(0)[i], 4e-6 * sums[i].sum);
+}
+
+/* ---- Weights as int8. c/int8.h has the layout. ---- */
+
+static double int8_value(const int8_t *values, size_t o, size_t i, size_t in)
+{
+    return gpt_int8_coded(values[gpt_int8_value_at(o, i, in)], o);
+}
+
+static size_t group_of(const trial *t) { return (size_t)t->c.v[0]; }
+
+/* sizes: o, i; scalars: group, whether the float32 weight is transposed */
+void judge_int8_quantize(const trial *t)
+{
+    const size_t out = SIZE(0), in = SIZE(1), group = group_of(t), groups = gpt_int8_groups(in, group);
+    const size_t out_step = t->c.v[1] != 0.0 ? 1 : in, in_step = t->c.v[1] != 0.0 ? out : 1;
+    const float *scales = FLOATS_OF(1), *weight = FLOATS_OF(2);
+    for (size_t o = 0; o < out; o++)
+        for (size_t i = 0; i < in; i++) {
+            float most = 0.0f;
+            for (size_t j = i / group * group; j < in && j / group == i / group; j++)
+                most = fmaxf(most, fabsf(weight[o * out_step + j * in_step]));
+            const float scale = most / 127.0f, quotient = weight[o * out_step + i * in_step] / scale;
+            const float value = scale > 0.0f ? fminf(fmaxf(rintf(quotient), -127.0f), 127.0f) : 0.0f;
+            expect_same("scales", scales + gpt_int8_scale_at(o, i / group, groups), &scale, 1);
+            expect_within("values", o * in + i, int8_value(t->c.t[0], o, i, in), (double)value, 0.0);
+        }
+}
+
+void judge_int8_pack(const trial *t)
+{
+    const size_t out = SIZE(0), in = SIZE(1);
+    const int8_t *plain = t->c.t[1];
+    for (size_t o = 0; o < gpt_round_up(out, GPT_INT8_OUTS); o++)
+        for (size_t i = 0; i < gpt_round_up(in, 2); i++) {
+            const size_t place = t->c.v[0] != 0.0 ? i * out + o : o * in + i;
+            expect_within("values", place, int8_value(t->c.t[0], o, i, in),
+                          o < out && i < in ? plain[place] : 0.0, 0.0);
+        }
+}
+
+void judge_int8_dequantize(const trial *t)
+{
+    const size_t out = SIZE(0), in = SIZE(1), group = group_of(t), groups = gpt_int8_groups(in, group);
+    for (size_t o = 0; o < out; o++)
+        for (size_t i = 0; i < in; i++) {
+            const size_t place = t->c.v[1] != 0.0 ? i * out + o : o * in + i;
+            const float scale = FLOATS_OF(2)[gpt_int8_scale_at(o, i / group, groups)];
+            const float weight = scale * (float)int8_value(t->c.t[1], o, i, in);
+            expect_same("weight", FLOATS_OF(0) + place, &weight, 1);
+        }
+}
+
+/* The bound of gpt_layers.h, for row r and output o; 0 if there is none. */
+static double int8_linear_bound(const trial *t, size_t r, size_t o)
+{
+    const size_t in = SIZE(1), group = group_of(t), groups = gpt_int8_groups(in, group);
+    const float *x = FLOATS_OF(2) + r * in, *scales = FLOATS_OF(4), *bias = FLOATS_OF(5);
+    double rounding = 0.0, runs = 0.0;
+    magnitude m = {bias ? fabs((double)bias[o]) : 0.0};
+    for (size_t i = 0, end; i < in; i = end, runs++) {
+        for (end = i; end < in && end - i < 128 && end / group == i / group;) end++;
+        const double scale = fabs((double)scales[gpt_int8_scale_at(o, i / group, groups)]);
+        const double most = largest(x + i, end - i);
+        if (!isfinite(scale) || most > 2e34) return 0.0;
+        for (size_t j = i; j < end; j++) {
+            const double weight = scale * fabs(int8_value(t->c.t[3], o, j, in));
+            rounding += (most < 0x1p-100 ? most : most / 65534.0) * weight;
+            m.sum += fabs((double)x[j]) * weight;
+        }
+    }
+    if (!(m.sum + rounding <= (double)FLT_MAX)) return 0.0;
+    const double k = runs + 10.0;
+    return rounding + k * u / (1.0 - k * u) * m.sum + u * m.sum + (runs + 1.0) * smallest;
+}
+
+static int all_finite(const float *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!isfinite(x[i])) return 0;
+    return 1;
+}
+
+void judge_int8_linear(const trial *t)
+{
+    const size_t rows = SIZE(0), in = SIZE(1), out = SIZE(2);
+    for (size_t r = 0; r < rows; r++)
+        for (size_t o = 0; o < out; o++) {
+            const size_t index = r * out + o;
+            const double got = (double)FLOATS_OF(0)[index], expected = (double)EXPECTED(0)[index];
+            if (!all_finite(FLOATS_OF(2) + r * in, in)) {
+                expect(isnan(got), "y[%zu] = %g in a row that is not finite", index, got);
+                continue;
+            }
+            const double bound = int8_linear_bound(t, r, o);
+            if (bound > 0.0) expect_within("y", index, got, expected, bound);
+        }
 }
 
 /* ---- Elementwise ---- */

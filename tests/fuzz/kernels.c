@@ -188,6 +188,10 @@ static double scalar(char kind, unsigned byte, int bad)
         const double bad_kinds[4] = {2.0, -1.0, INT32_MAX, INT32_MIN};
         return bad ? bad_kinds[byte % 4] : byte % 2;
     }
+    case 'g': { /* inputs in a group of int8 weights: even and > 0 */
+        const double good_groups[6] = {2, 4, 6, 32, 128, 1e6}, bad_groups[3] = {0, 1, 33};
+        return bad ? bad_groups[byte % 3] : good_groups[byte % 6];
+    }
     case 's': return byte * 16843009.0; /* a seed */
     case 'f': {                         /* a factor of a loss */
         const double factors[6] = {1.0, 0.5, -3.0, 1e-3, 0.0, 1.0 / 3.0};
@@ -225,7 +229,7 @@ static double scalar(char kind, unsigned byte, int bad)
     }
 }
 
-static int can_be_bad(char kind) { return strchr("epkcd<>", kind) != NULL; }
+static int can_be_bad(char kind) { return strchr("epkcdg<>", kind) != NULL; }
 
 /* ---- Values ---- */
 
@@ -312,9 +316,11 @@ static void fill_indices(int32_t *indices, size_t n, size_t below, int ignored)
     }
 }
 
-static int bad_index(const trial *t, size_t i)
+/* Whether an input has an index out of range, or a value that is not finite where it must be. */
+static int bad_input(const trial *t, size_t i)
 {
     const tensor *tensor = &t->k->tensors[i];
+    if (tensor->content == FINITES) return (t->range[i] & NOT_FINITE) != 0;
     const int32_t *indices = t->c.t[i];
     const size_t limit = size_of(t->k, &t->c, t->k->classes);
     for (size_t j = 0; j < t->n[i]; j++)
@@ -538,11 +544,12 @@ static void try_one(void)
         const unsigned style = take();
         if (!t.c.t[i] || t.n[i] > MOST_WORDS) continue;
         fill_input(&t, i, style);
-        if (k->tensors[i].content != INDICES && k->tensors[i].content != TARGETS) continue;
-        if (make_bad_index && t.n[i])
+        const content content = k->tensors[i].content;
+        if (content != INDICES && content != TARGETS && content != FINITES) continue;
+        if (make_bad_index && t.n[i] && content != FINITES)
             ((int32_t *)t.c.t[i])[random_number((uint32_t)t.n[i])] =
                 random_number(2) ? -1 - (int32_t)random_number(99) : INT32_MAX;
-        if (bad_index(&t, i)) allowed = (allowed & ~MAY_PASS) | BAD_VALUE;
+        if (bad_input(&t, i)) allowed = (allowed & ~MAY_PASS) | BAD_VALUE;
     }
     for (size_t i = 0; i < tensors; i++) {
         if (k->tensors[i].role != SCRATCH || !t.c.t[i]) continue;

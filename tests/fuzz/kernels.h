@@ -34,6 +34,7 @@ typedef enum role {
 typedef enum content {
     FLOATS,
     POSITIVES, /* floats >= 0 */
+    FINITES,   /* floats, GPT_ERR_VALUE if one is not finite */
     INDICES,   /* int32 from 0 to the kernel's `classes` - 1 */
     TARGETS,   /* the same, or GPT_IGNORE */
     INTEGERS,  /* an output of int32 */

@@ -110,6 +110,57 @@ static size_t cache_count(const call *c, size_t tensor)
     return batch && heads ? floats : 0;
 }
 
+/* int8 weights: c->v[0] is the group; the flag after it says whether the float32 weight is transposed. */
+#define GROUP ((size_t)D(0))
+#define STEPS(flag) (flag) ? 1 : S(1), (flag) ? S(0) : 1
+WITHOUT_REFERENCE(int8_quantize, T(0), T(1), T(2), S(0), S(1), GROUP, 0, S(0), 0, S(1), STEPS(I(1)))
+WITHOUT_REFERENCE(int8_pack, T(0), T(1), S(0), S(1), 0, S(0), 0, S(1), STEPS(I(0)))
+WITHOUT_REFERENCE(int8_dequantize, T(0), T(1), T(2), S(0), S(1), GROUP, STEPS(I(1)))
+WITH_PARTS(int8_linear_forward, T(0), T(1), T(2), T(3), T(4), T(5), S(0), S(1), S(2), GROUP)
+WITH_PARTS(int8_embedding_forward, T(0), T(1), T(2), T(3), S(0), S(1), S(2), GROUP)
+
+static size_t int8_linear_scratch(const call *c) { return gpt_int8_linear_scratch_size(S(0), S(1)); }
+
+/* Words of an int8 weight's values or scales. */
+static size_t values_count(size_t out, size_t in)
+{
+    const size_t bytes = gpt_int8_values_size(out, in);
+    return bytes == SIZE_MAX ? UNADDRESSABLE : bytes / 4;
+}
+
+/* A group that is refused has the tensors of another one. */
+static size_t scales_count(const call *c, size_t out, size_t in)
+{
+    const size_t group = GROUP;
+    return gpt_int8_scales_size(out, in, group && group % 2 == 0 ? group : 2);
+}
+
+static size_t quantize_count(const call *c, size_t tensor)
+{
+    return tensor == 0 ? values_count(S(0), S(1)) : scales_count(c, S(0), S(1));
+}
+
+static size_t pack_count(const call *c, size_t tensor)
+{
+    const size_t n = values_count(S(0), S(1));
+    return tensor == 0 || n == UNADDRESSABLE ? n : (S(0) * S(1) + 3) / 4;
+}
+
+static size_t dequantize_count(const call *c, size_t tensor)
+{
+    return tensor == 1 ? values_count(S(0), S(1)) : scales_count(c, S(0), S(1));
+}
+
+static size_t int8_linear_count(const call *c, size_t tensor)
+{
+    return tensor == 3 ? values_count(S(2), S(1)) : scales_count(c, S(2), S(1));
+}
+
+static size_t int8_embedding_count(const call *c, size_t tensor)
+{
+    return tensor == 2 ? values_count(S(1), S(2)) : scales_count(c, S(1), S(2));
+}
+
 static size_t linear_scratch(const call *c) { return gpt_linear_scratch_size(S(0), S(1)); }
 static size_t linear_backward_scratch(const call *c) { return gpt_linear_backward_scratch_size(S(0), S(2)); }
 static size_t conv1d_scratch(const call *c) { return gpt_conv1d_scratch_size(S(0), S(1)); }
@@ -619,5 +670,50 @@ const kernel kernels[] = {
          {{OUT, "y", "bths"}, {INOUT, "keys"}, {INOUT, "values"}, {SCRATCH, "scratch"}, {IN, "qkv", "bt3hs"}},
      .scratch_size = attention_cached_scratch,
      .count = cache_count},
+    {.name = "int8_quantize",
+     .run = run_int8_quantize,
+     .judge = judge_int8_quantize,
+     .sizes = "oi",
+     .scalars = "gF",
+     .tensors = {{OUT, "values", NULL, INTEGERS}, {OUT, "scales"}, {IN, "weight", "oi", FINITES}},
+     .count = quantize_count},
+    {.name = "int8_pack",
+     .run = run_int8_pack,
+     .judge = judge_int8_pack,
+     .sizes = "oi",
+     .scalars = "F",
+     .tensors = {{OUT, "values", NULL, INTEGERS}, {IN, "plain"}},
+     .count = pack_count},
+    {.name = "int8_dequantize",
+     .run = run_int8_dequantize,
+     .judge = judge_int8_dequantize,
+     .sizes = "oi",
+     .scalars = "gF",
+     .tensors = {{OUT, "weight", "oi"}, {IN, "values"}, {IN, "scales"}},
+     .count = dequantize_count},
+    {.name = "int8_linear_forward",
+     .run = run_int8_linear_forward,
+     .reference = run_int8_linear_forward_ref,
+     .judge = judge_int8_linear,
+     .has_parts = 1,
+     .sizes = "rio",
+     .scalars = "g",
+     .tensors = {{OUT, "y", "ro"},
+                 {SCRATCH, "scratch"},
+                 {IN, "x", "ri"},
+                 {IN, "values"},
+                 {IN, "scales"},
+                 {OPTIONAL_IN, "bias", "o"}},
+     .scratch_size = int8_linear_scratch,
+     .count = int8_linear_count},
+    {.name = "int8_embedding_forward",
+     .run = run_int8_embedding_forward,
+     .reference = run_int8_embedding_forward_ref,
+     .has_parts = 1,
+     .sizes = "rnd",
+     .scalars = "g",
+     .tensors = {{OUT, "y", "rd"}, {IN, "indices", "r", INDICES}, {IN, "values"}, {IN, "scales"}},
+     .classes = 'n',
+     .count = int8_embedding_count},
 };
 const size_t kernel_count = sizeof kernels / sizeof *kernels;
