@@ -2,16 +2,17 @@
 // The programs import `gpt-layers` by name, as a user's would; Node finds the package they are in.
 
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { load } from 'gpt-layers'
+import { decode, encode } from 'gpt-tokenizer/encoding/r50k_base'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
-const examples = readdirSync(join(root, 'web/examples')).filter((name) => name.endsWith('.js'))
+const examples = readdirSync(join(root, 'web/examples')).filter((name) => /\.m?js$/.test(name))
 
 /** @type {string} */
 let folder
@@ -72,54 +73,129 @@ test('a trained model is saved, loaded again, and writes its sentence', () => {
   assert.deepEqual(readdirSync(folder).sort(), ['model.json', 'model.safetensors'])
 })
 
-test('without a file, the GPT-2 example makes a small checkpoint and continues the tokens', () => {
-  assert.match(run('gpt2.js'), /^2 blocks, 64 wide, 102400 parameters\n7 3 9( \d+){5}\n$/)
+/** Runs gpt2.mjs. @param {...string} args @returns {{ status: number | null, stdout: string, stderr: string }} */
+const gpt2 = (...args) =>
+  spawnSync(process.execPath, [join(root, 'web/examples/gpt2.mjs'), ...args], {
+    cwd: folder,
+    encoding: 'utf8',
+  })
+
+/** @type {Promise<string> | undefined} */
+let gpt2Path
+const gpt2File = () => (gpt2Path ??= makeGpt2File())
+
+/** A file in Hugging Face's layout and names: GPT-2's tokens, 2 blocks, 64 wide. @returns {Promise<string>} */
+async function makeGpt2File() {
+  const gpt = await load({ build: 'simd' })
+  gpt.manualSeed(1)
+  const [vocab, context, width, blocks] = [50257, 32, 64, 2]
+  const randn = (/** @type {number[]} */ ...shape) => gpt.randn(shape).mul(0.3)
+  const weights = {
+    'wte.weight': randn(vocab, width),
+    'wpe.weight': randn(context, width),
+    'ln_f.weight': gpt.ones([width]),
+    'ln_f.bias': gpt.zeros([width]),
+  }
+  for (let i = 0; i < blocks; i++) {
+    Object.assign(weights, {
+      [`h.${i}.ln_1.weight`]: gpt.ones([width]),
+      [`h.${i}.ln_1.bias`]: gpt.zeros([width]),
+      [`h.${i}.attn.bias`]: gpt.ones([1, 1, context, context]), // the mask, which the files carry
+      [`h.${i}.attn.c_attn.weight`]: randn(width, 3 * width), // [in, out]
+      [`h.${i}.attn.c_attn.bias`]: randn(3 * width),
+      [`h.${i}.attn.c_proj.weight`]: randn(width, width),
+      [`h.${i}.attn.c_proj.bias`]: randn(width),
+      [`h.${i}.ln_2.weight`]: gpt.ones([width]),
+      [`h.${i}.ln_2.bias`]: gpt.zeros([width]),
+      [`h.${i}.mlp.c_fc.weight`]: randn(width, 4 * width),
+      [`h.${i}.mlp.c_fc.bias`]: randn(4 * width),
+      [`h.${i}.mlp.c_proj.weight`]: randn(4 * width, width),
+      [`h.${i}.mlp.c_proj.bias`]: randn(width),
+    })
+  }
+  const file = join(folder, 'gpt2.safetensors')
+  writeFileSync(file, gpt.saveSafetensors(weights))
+  gpt.dispose()
+  return file
+}
+
+for (const dtype of /** @type {const} */ (['float32', 'int8'])) {
+  test(`gpt2.mjs writes what the package generates, with ${dtype} weights`, async () => {
+    const file = await gpt2File()
+    const args = [
+      '--dtype',
+      dtype,
+      '--max-new-tokens',
+      '12',
+      '--seed',
+      '5',
+      '--temperature',
+      '0.9',
+      '--top-k',
+      '9',
+    ]
+    const { status, stdout, stderr } = gpt2(file, 'Once upon a time', ...args)
+    assert.equal(status, 0, stderr)
+
+    const gpt = await load()
+    const model = await gpt.GPTModel.fromSafetensors(readFileSync(file), { dtype })
+    gpt.manualSeed(5)
+    const options = { maxNewTokens: 12, temperature: 0.9, topK: 9, stopTokens: [50256] }
+    const tokens = [...model.generate(encode('Once upon a time'), options)].map(({ token }) => token)
+    assert.equal(stdout, `Once upon a time${decode(tokens)}\n`)
+    assert.match(
+      stderr,
+      /^prompt: 4 tokens, [\d.]+ per second; writing: 12 tokens, [\d.]+ per second\n$/,
+      'without a terminal there is no progress bar',
+    )
+  })
+}
+
+const noTerminal =
+  spawnSync('script', ['--version']).status !== 0 && '`script`, which makes a terminal, is missing'
+test('gpt2.mjs shows in a terminal how much is loaded', { skip: noTerminal }, async () => {
+  const words = [
+    process.execPath,
+    join(root, 'web/examples/gpt2.mjs'),
+    await gpt2File(),
+    'Hello',
+    '--max-new-tokens',
+    '1',
+  ]
+  const command = words.map((word) => `'${word}'`).join(' ')
+  const { stdout } = spawnSync('script', ['-qec', command, '/dev/null'], { cwd: folder, encoding: 'utf8' })
+  const lines = stdout.split('\r')
+  assert.ok(
+    lines.some((line) => /^█+░+ \d+ of 13 MB$/.test(line)),
+    stdout,
+  )
+  assert.ok(
+    lines.some((line) => line.startsWith('Hello')),
+    stdout,
+  )
 })
 
-test('the GPT-2 example loads a checkpoint under GPT-2’s names and finds its sizes', async () => {
+test('gpt2.mjs says in a line what is wrong', async () => {
+  const file = await gpt2File()
   const gpt = await load()
-  gpt.manualSeed(1)
-  const [vocabSize, embDim, contextLength] = [11, 128, 9]
-  const sizes = { vocabSize, contextLength, embDim, nHeads: 2, nLayers: 3 }
-  const model = new gpt.GPTModel({ ...sizes, qkvBias: true, tieWeights: true }).eval()
-  for (const parameter of model.parameters()) {
-    const values = gpt.randn(parameter.shape).mul(0.3)
-    parameter.data.set(values.data)
+  const foreign = join(folder, 'foreign.safetensors')
+  writeFileSync(foreign, gpt.saveSafetensors({ 'encoder.weight': gpt.ones([2, 2]) }))
+  const stories = join(root, 'web/examples/stories/grammar.js')
+  for (const [args, expected] of /** @type {[string[], RegExp][]} */ ([
+    [[], /^usage: node gpt2\.mjs model\.safetensors "Once upon a time"/],
+    [['missing.safetensors', 'Hello'], /^missing\.safetensors cannot be read \(ENOENT\)\nusage: /],
+    [[foreign, 'Hello'], /^GPTModel\.fromSafetensors: .*wte\.weight.*encoder\.weight/],
+    [[stories, 'Hello'], /^GPTModel\.fromSafetensors: /],
+    [[file, 'Hello', '--speed', '9'], /'--speed'.*\nusage: /s],
+    [[file, 'Hello', '--temperature', 'warm'], /^GPTModel\.generate: temperature .*NaN/],
+    [[file, 'word '.repeat(40)], /^GPTModel\.generate: ids should have at most 32 tokens/],
+  ])) {
+    const { status, stdout, stderr } = gpt2(...args)
+    assert.equal(status, 1, stderr)
+    assert.match(stderr, expected)
+    assert.ok(stdout === '' || stdout === args[1], stdout)
+    assert.ok(!stderr.includes('    at '), stderr)
   }
-
-  /** @type {Record<string, import('gpt-layers').Tensor>} */
-  const checkpoint = { 'wte.weight': model.tokEmb.weight, 'wpe.weight': model.posEmb.weight }
-  model.trfBlocks.forEach(({ norm1, attn, norm2, ff }, i) => {
-    const [hidden, , out] = /** @type {import('gpt-layers').Linear[]} */ (ff.layers)
-    Object.assign(checkpoint, {
-      [`h.${i}.ln_1.weight`]: norm1.scale,
-      [`h.${i}.ln_1.bias`]: norm1.shift,
-      [`h.${i}.attn.bias`]: gpt.ones([1, 1, contextLength, contextLength]), // the mask, which older files carry
-      [`h.${i}.attn.c_attn.weight`]: attn.cAttn.weight,
-      [`h.${i}.attn.c_attn.bias`]: /** @type {import('gpt-layers').Tensor} */ (attn.cAttn.bias),
-      [`h.${i}.attn.c_proj.weight`]: attn.cProj.weight,
-      [`h.${i}.attn.c_proj.bias`]: /** @type {import('gpt-layers').Tensor} */ (attn.cProj.bias),
-      [`h.${i}.ln_2.weight`]: norm2.scale,
-      [`h.${i}.ln_2.bias`]: norm2.shift,
-      [`h.${i}.mlp.c_fc.weight`]: hidden.weight.permute([1, 0]), // GPT-2 stores [in, out]
-      [`h.${i}.mlp.c_fc.bias`]: /** @type {import('gpt-layers').Tensor} */ (hidden.bias),
-      [`h.${i}.mlp.c_proj.weight`]: out.weight.permute([1, 0]),
-      [`h.${i}.mlp.c_proj.bias`]: /** @type {import('gpt-layers').Tensor} */ (out.bias),
-    })
-  })
-  checkpoint['ln_f.weight'] = model.finalNorm.scale
-  checkpoint['ln_f.bias'] = model.finalNorm.shift
-  const file = join(folder, 'gpt2.safetensors')
-  writeFileSync(file, gpt.saveSafetensors(checkpoint))
-
-  const tokens = [5, 0, 10]
-  while (tokens.length < 8) {
-    const logits = model.forward(tokens).data.slice(-vocabSize)
-    tokens.push(logits.indexOf(Math.max(...logits)))
-  }
-  const count = model.parameters().reduce((sum, parameter) => sum + parameter.size, 0)
-  const expected = `3 blocks, 128 wide, ${count} parameters\n${tokens.join(' ')}\n`
-  assert.equal(run('gpt2.js', file, '5', '0', '10'), expected)
 })
 
 test('raw WebAssembly normalizes two rows', () => {
