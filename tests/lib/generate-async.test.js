@@ -62,12 +62,14 @@ for (const [threads, gpt] of Object.entries(gpts)) {
     { skip },
     async () => {
       const options = { maxNewTokens: 12, topK: 20, repetitionPenalty: 1.1 }
-      for (const config of [
-        {},
-        { tieWeights: true, qkvBias: false, dropRate: 0.3 },
-        { approximate: /** @type {const} */ ('none'), hiddenDim: 40 },
-      ]) {
-        const model = newModel(gpt, config)
+      const kinds = [
+        newModel(gpt, {}),
+        newModel(gpt, { tieWeights: true, qkvBias: false, dropRate: 0.3 }),
+        newModel(gpt, { approximate: 'none', hiddenDim: 40 }),
+        newModel(gpt, { tieWeights: true }).quantize({ groupSize: 16 }),
+        newModel(gpt, {}).quantize(),
+      ]
+      for (const model of kinds) {
         gpt.manualSeed(3)
         const expected = [...model.generate(PROMPT, options)]
         const after = gpt.rand([]).item()

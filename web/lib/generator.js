@@ -2,7 +2,7 @@
 // heap is an arena of the instance that started it, and the model's weights are that instance's.
 
 /** @import { GeneratedToken } from './generate/sample.js' */
-/** @import { Beginning } from './generate/session.js' */
+/** @import { Beginning, WeightPlace } from './generate/session.js' */
 /** @import { GPTModelConfig } from './layers/gptmodel.js' */
 /** @import { Exports } from './runtime/runtime.js' */
 
@@ -13,6 +13,7 @@ import { namedModules } from './layers/module.js'
 import { Arena } from './runtime/arena.js'
 import { Memory } from './runtime/memory.js'
 import { Runtime } from './runtime/runtime.js'
+import { Int8Weight } from './tensor/int8weight.js'
 import { Tensor } from './tensor/tensor.js'
 import { Pool } from './threads/pool.js'
 
@@ -25,7 +26,7 @@ let exports
 let maxBytes = 0
 /** @type {Memory} */
 let heap
-/** The session's weights. @type {Tensor[]} */
+/** The session's weights. @type {(Tensor | Int8Weight)[]} */
 let weights = []
 /** The session's text. @type {Generator<GeneratedToken, void, undefined>} */
 let tokens
@@ -48,16 +49,28 @@ function begin({ config, weights: descriptions, places, ids, generation, lease, 
     runtime.usePool(caller)
   }
   const model = runtime.withMeta(() => new GPTModel(runtime, /** @type {GPTModelConfig} */ (config))).eval()
-  weights = descriptions.map(({ shape, byteOffset }) =>
-    byteOffset === null
-      ? Tensor.empty(runtime, 'GPTModel.generateAsync', shape)
-      : Tensor.at(runtime, shape, byteOffset),
-  )
+  weights = descriptions.map((description) => weightOf(runtime, description))
   const modules = new Map(namedModules(model))
-  for (const [path, property, weight] of places) {
-    Reflect.set(/** @type {object} */ (modules.get(path)), property, weights[weight])
+  for (const [path, property, index] of places) {
+    const weight = weights[index]
+    const module = /** @type {any} */ (modules.get(path))
+    if (Tensor.isTensor(weight)) module[property] = weight
+    else module[property].becomeInt8(weight)
   }
   tokens = generateTokens(model, ids, generation, () => random)
+}
+
+/**
+ * @param {Runtime} runtime
+ * @param {WeightPlace} place
+ * @returns {Tensor | Int8Weight} in that place; in this worker's memory where there is none
+ */
+function weightOf(runtime, { shape, int8, byteOffset }) {
+  const where = 'GPTModel.generateAsync'
+  if (byteOffset === null) {
+    return int8 ? Int8Weight.empty(runtime, where, shape, int8) : Tensor.empty(runtime, where, shape)
+  }
+  return int8 ? Int8Weight.at(runtime, shape, int8, byteOffset) : Tensor.at(runtime, shape, byteOffset)
 }
 
 /**

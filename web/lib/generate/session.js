@@ -1,6 +1,7 @@
 /** @import { Blueprint } from '../layers/blueprint.js' */
 /** @import { Block } from '../runtime/memory.js' */
 /** @import { Runtime } from '../runtime/runtime.js' */
+/** @import { Int8Weight } from '../tensor/int8weight.js' */
 /** @import { Tensor } from '../tensor/tensor.js' */
 /** @import { Call } from '../threads/call.js' */
 /** @import { OwnWorker, Program } from '../threads/workers.js' */
@@ -45,12 +46,18 @@ const PROGRAM = {
  */
 
 /**
+ * @typedef {object} WeightPlace
+ * @property {readonly number[]} shape
+ * @property {{ transposed: boolean, groupSize: number } | null} int8 the layout; null for float32
+ * @property {number | null} byteOffset in shared memory, where it is
+ */
+
+/**
  * The first message of a session to its worker.
  *
  * @typedef {object} Beginning
  * @property {object} config GPTModel's
- * @property {{ shape: readonly number[], byteOffset: number | null }[]} weights byteOffset: in shared memory,
- *   where it is
+ * @property {WeightPlace[]} weights
  * @property {Blueprint['places']} places
  * @property {Int32Array} ids
  * @property {Generation} generation
@@ -122,7 +129,7 @@ export class Session {
   /** @type {Runtime} */ #runtime
   /** @type {Staff} */ #staff
   /** @type {OwnWorker | null} */ #worker = null
-  /** The weights. @type {Tensor[]} */ #held = []
+  /** The weights. @type {(Tensor | Int8Weight)[]} */ #held = []
   /** The blocks of the worker's heap. @type {number[]} */ #blocks = []
   /** Shared with the worker. @type {Int32Array | null} */ #words = null
   /** Why the worker got no block. @type {unknown} */ #refusal = null
@@ -165,7 +172,7 @@ export class Session {
     const { plan, ids, generation } = this.#order
     const runtime = this.#runtime
     const { config, weights, places } = plan()
-    this.#held = weights.map((weight) => weight.hold())
+    this.#held = weights.map((weight) => (weight.int8Weight ?? weight).hold())
     const worker = await this.#staff.take(runtime)
     if (worker === null) return this.#staff.reason
     this.#worker = worker
@@ -177,15 +184,16 @@ export class Session {
       return null
     }
     const shared = isShared(runtime)
-    const descriptions = this.#held.map(({ shape, byteOffset }) => ({
-      shape,
-      byteOffset: shared ? byteOffset : null,
+    const descriptions = this.#held.map((held) => ({
+      shape: held.shape,
+      int8: 'groupSize' in held ? { transposed: held.transposed, groupSize: held.groupSize } : null,
+      byteOffset: shared ? held.byteOffset : null,
     }))
     const [lease, pool] = shared ? [this.#lease(), poolOf(runtime)] : [null, null]
     await this.#request({ config, weights: descriptions, places, ids, generation, lease, pool })
     if (shared) return null
     for (const [weight, held] of this.#held.entries()) {
-      const bytes = 4 * held.size
+      const bytes = 'groupSize' in held ? held.byteLength : 4 * held.size
       for (let begin = 0; begin < bytes; begin += PIECE_BYTES) {
         const length = Math.min(PIECE_BYTES, bytes - begin)
         const piece = runtime.memory.copy(held.byteOffset + begin, length)

@@ -1,3 +1,4 @@
+/** @import { Runtime } from '../runtime/runtime.js' */
 /** @import { Module } from './module.js' */
 
 import { describe } from '../check.js'
@@ -11,7 +12,7 @@ import { namedModules } from './module.js'
  *
  * @typedef {object} Blueprint
  * @property {object} config GPTModel's
- * @property {Tensor[]} weights each tensor once
+ * @property {Tensor[]} weights each tensor once; live, or made int8
  * @property {[path: string, property: string, weight: number][]} places where the model has each weight
  */
 
@@ -65,7 +66,7 @@ export function blueprint(where, model, config, rebuilt) {
     for (const [property, value] of Object.entries(like)) {
       const given = /** @type {any} */ (module)[property]
       if (Tensor.isTensor(value)) {
-        const weight = checkTensorOf(model.runtime, where, `${name}.${property}`, given, value.shape)
+        const weight = checkWeight(model.runtime, where, `${name}.${property}`, given, value.shape)
         if (!weights.has(weight)) weights.set(weight, weights.size)
         places.push([path, property, /** @type {number} */ (weights.get(weight))])
       } else if (typeof value !== 'object' || value === null) {
@@ -75,6 +76,21 @@ export function blueprint(where, model, config, rebuilt) {
     }
   }
   return { config, weights: [...weights.keys()], places }
+}
+
+/**
+ * @param {Runtime} runtime
+ * @param {string} where
+ * @param {string} name
+ * @param {unknown} weight
+ * @param {readonly number[]} shape
+ * @returns {Tensor}
+ */
+function checkWeight(runtime, where, name, weight, shape) {
+  const int8Weight = Tensor.isTensor(weight) ? weight.int8Weight : null
+  if (int8Weight === null) return checkTensorOf(runtime, where, name, weight, shape)
+  int8Weight.checkUsable(runtime, where, shape, int8Weight.transposed)
+  return /** @type {Tensor} */ (weight)
 }
 
 /** @param {object} module @returns {Function | undefined} the package's class of the module itself, if any */
