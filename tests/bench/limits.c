@@ -10,6 +10,7 @@
 float limit_multiply_add(size_t flops, float factor);
 void limit_fill(void);
 float limit_read(size_t bytes, size_t passes);
+float limit_read_at(const float *from, size_t bytes, size_t passes);
 
 /* How many independent sums. A CPU starts two multiply-adds per cycle, each of which takes 3 to 4 cycles, so
  * 12 to 16 sums keep it busy. V8 has 15 registers; one holds the factor. Zen 5, Node 20, simd build:
@@ -44,12 +45,16 @@ EXPORT void limit_fill(void)
 
 /* Reads the first `bytes` of the buffer `passes` times.
  *   bytes  a multiple of 96 */
-EXPORT float limit_read(size_t bytes, size_t passes)
+EXPORT float limit_read(size_t bytes, size_t passes) { return limit_read_at(buffer, bytes, passes); }
+
+/* The same from any place, such as memory that JavaScript has added: a model's weights do not fit into the
+ * buffer, nor into a cache. */
+EXPORT float limit_read_at(const float *from, size_t bytes, size_t passes)
 {
     v128_t sum[SUMS];
     for (size_t i = 0; i < SUMS; i++) sum[i] = wasm_f32x4_splat(0.0f);
     for (size_t pass = 0; pass < passes; pass++)
-        for (const float *p = buffer, *end = buffer + bytes / sizeof(float); p < end; p += SUMS * 4)
+        for (const float *p = from, *end = from + bytes / sizeof(float); p < end; p += SUMS * 4)
             for (size_t i = 0; i < SUMS; i++) sum[i] = wasm_f32x4_add(sum[i], wasm_v128_load(p + 4 * i));
     for (size_t i = 1; i < SUMS; i++) sum[0] = wasm_f32x4_add(sum[0], sum[i]);
     return gpt_sum_lanes(sum[0]);

@@ -14,7 +14,7 @@
  * @typedef {object} Entry
  * @property {string} name
  * @property {() => unknown} call the function to time; a promise that it returns is awaited
- * @property {() => void} [before] runs before each call, untimed
+ * @property {() => unknown} [before] runs before each call, untimed; a promise that it returns is awaited
  * @property {number} [rest] seconds to wait after each sample, until this entry's threads have stopped
  *   spinning
  */
@@ -52,11 +52,12 @@ async function time({ call, before }, calls) {
   return (performance.now() - start) / 1000
 }
 
-/** @param {() => unknown} call @param {() => void} before @param {number} calls */
+/** @param {() => unknown} call @param {() => unknown} before @param {number} calls */
 async function timeEach(call, before, calls) {
   let milliseconds = 0
   for (let i = 0; i < calls; i++) {
-    before()
+    const ready = before()
+    if (ready) await ready
     const start = performance.now()
     const pending = call()
     if (pending) await pending

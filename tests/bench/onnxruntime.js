@@ -2,11 +2,12 @@
 
 /** @import { Task } from './operations.js' */
 /** @import { Entrant, Prepared } from './contest.js' */
+/** @import { Part } from './onnx.js' */
 
 import { MICROSOFT, model, node, weight } from './onnx.js'
 import { DIM, EPS, HEADS, HIDDEN } from './operations.js'
 
-/** @type {Partial<Record<Task['kind'], (task: Task) => Uint8Array[]>>} */
+/** @type {Partial<Record<Task['kind'], (task: Task) => Part[]>>} */
 const MODELS = {
   LayerNorm: ({ weights }) => [
     node('LayerNormalization', ['x', 'scale', 'shift'], 'y', { epsilon: EPS }),
@@ -60,7 +61,7 @@ async function prepare(ort, task) {
   const shape = [...(task.kind === 'Attention' ? [1] : []), task.tokens, task.columns]
   const parts = MODELS[task.kind]
   if (!parts) throw new Error(`onnxruntime-web has no ${task.kind}`)
-  const bytes = model(shape, ...parts(task))
+  const bytes = model({ inputs: [{ name: 'x', shape }], outputs: [{ name: 'y', shape }], parts: parts(task) })
   const session = await ort.InferenceSession.create(bytes, { executionProviders: ['wasm'] })
   const feeds = { x: new ort.Tensor('float32', task.x, shape) }
   return {

@@ -12,7 +12,9 @@ import { digits, table } from './table.js'
 
 export const THREADS = [1, 2]
 
-const usage = (/** @type {string} */ command) => `usage: ./build.sh ${command} [option ...]
+const usage = (/** @type {string} */ command) => `usage: ./build.sh ${command} [generate] [option ...]
+
+  generate         beside engines that write text, on GPT-2 124M's shape; its own options: generate --help
 
   --json FILE      also write the figures to FILE
   --quick          fewer repetitions, for a first look
@@ -35,19 +37,19 @@ training step: forward, cross entropy, backward and Adam of a GPT with 2 layers,
 64 tokens. Its flops count as three forward passes. prompt: GPT-2 124M with random weights, the head on every token.
 With two threads, each sample follows 20 ms of untimed calls.`
 
-/** @param {string} command */
-function readOptions(command) {
+/** @param {string} usage @param {string[]} [args] */
+export function readOptions(usage, args = process.argv.slice(2)) {
   const text = /** @type {const} */ ({ type: 'string', default: '' })
   const flag = /** @type {const} */ ({ type: 'boolean', default: false })
   const options = { json: text, quick: flag, only: text, help: { ...flag, short: 'h' } }
   try {
-    const { values } = parseArgs({ options })
+    const { values } = parseArgs({ args, options })
     new RegExp(values.only) // A bad pattern throws here.
     if (!values.help) return values
-    console.log(usage(command))
+    console.log(usage)
     process.exit(0)
   } catch (error) {
-    console.error(`${error instanceof Error ? error.message : error}\n${usage(command)}`)
+    console.error(`${error instanceof Error ? error.message : error}\n${usage}`)
     process.exit(2)
   }
 }
@@ -88,7 +90,7 @@ const columns = (peers) => [
 ]
 
 /** @param {string} name of a package that is installed here @returns {string} its version */
-const version = (name) =>
+export const version = (name) =>
   JSON.parse(readFileSync(new URL(`node_modules/${name}/package.json`, import.meta.url), 'utf8')).version
 
 /**
@@ -99,7 +101,7 @@ const version = (name) =>
  *   reports the runtime before the first row
  */
 export async function program(command, peers, run) {
-  const { json, quick, only } = readOptions(command)
+  const { json, quick, only } = readOptions(usage(command))
   const versions = Object.fromEntries(Object.entries(peers).map(([name, from]) => [name, version(from)]))
   const cpu = `${cpus().length} x ${cpus()[0]?.model}`
   const { head, line } = table(columns(Object.keys(peers)))

@@ -6,16 +6,23 @@ import { compileLimits } from '../limits.js'
 import { onnxruntime } from '../onnxruntime.js'
 import { timeLoad } from '../time-load.js'
 
-/** @import { Row, Settings } from '../contest.js' */
+/** @import { Settings } from '../contest.js' */
+/** @import { Task } from '../generate/browser.js' */
 /** @import { LoadOptions } from '../ours.js' */
 
-/** Defined by browser.js: sends a message to the bench. */
-const { report } = /** @type {{ report: (message: { row?: Row, note?: string }) => void }} */ (
-  /** @type {unknown} */ (globalThis)
-)
+/** Defined by the bench: sends a message to it. */
+const report = (/** @type {object} */ message) =>
+  /** @type {{ report: (message: object) => Promise<void> }} */ (/** @type {unknown} */ (globalThis)).report(
+    message,
+  )
 
 Object.assign(globalThis, {
   timeLoad: (/** @type {LoadOptions} */ options) => timeLoad(load, options),
+
+  generate: async (/** @type {Task} */ task) => {
+    const { generate } = await import('../generate/page.js')
+    await generate(task, report)
+  },
 
   contest: async (/** @type {Settings} */ settings) => {
     // Imported here, so that the pages that time load() do not download onnxruntime-web.

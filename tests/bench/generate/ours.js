@@ -1,0 +1,41 @@
+// gpt-layers, through its public API.
+
+/** @import { Gpt } from '../../../dist/index.js' */
+/** @import { Config } from './model.js' */
+/** @import { Writer } from './steps.js' */
+
+import { safetensors } from './model.js'
+import { steps } from './steps.js'
+
+/**
+ * @param {Gpt} gpt
+ * @param {Config} config
+ * @param {'float32' | 'int8'} dtype
+ * @returns {Promise<{ model: InstanceType<Gpt['GPTModel']>, writer: Writer }>} loaded as a user loads it,
+ *   from a stream
+ */
+export async function openOurs(gpt, config, dtype) {
+  const model = await gpt.GPTModel.fromSafetensors(streamOf(safetensors(config)), { dtype, config })
+  model.eval()
+  const cache = model.newCache()
+  const writer = steps({
+    forward: (ids) => gpt.scope(() => model.forward(ids, { cache, lastOnly: true }).data.slice()),
+    truncate: (length) => cache.truncate(length),
+    dispose() {
+      cache.dispose()
+      model.dispose()
+    },
+  })
+  return { model, writer }
+}
+
+/** @param {Generator<Uint8Array<ArrayBuffer>>} pieces @returns {ReadableStream<Uint8Array<ArrayBuffer>>} */
+function streamOf(pieces) {
+  return new ReadableStream({
+    pull(controller) {
+      const { value, done } = pieces.next()
+      if (done) controller.close()
+      else controller.enqueue(value)
+    },
+  })
+}
