@@ -41,8 +41,8 @@ import { slabRows } from './stream.js'
  * @param {Matrices} matrices of the module
  * @param {readonly Info[]} tensors of the file, in the order of their data
  * @param {'float32' | 'int8'} dtype what becomes of matrices of floats
- * @throws {GptLayersError} VALUE for a name that is missing, unknown or there twice; SHAPE; MEMORY; what reading
- *   throws
+ * @throws {GptLayersError} VALUE for a name that is missing, unknown or there twice; SHAPE; MEMORY; what
+ *   reading throws
  */
 export async function loadInto(stream, where, module, matrices, tensors, dtype) {
   const plan = new Plan(where, module, matrices, tensors, dtype)

@@ -80,7 +80,11 @@ export function copyInto(module, where, what, names, matrices, prepare) {
 
 /** @typedef {{ byteOffset: number, bytes: number }} Stage Memory of the instance, for the time of a call. */
 
-/** The tensors of a layer that may be int8. @typedef {ReadonlyMap<Tensor, { transposed: boolean }>} Matrices */
+/**
+ * The tensors of a layer that may be int8.
+ *
+ * @typedef {ReadonlyMap<Tensor, { transposed: boolean }>} Matrices
+ */
 
 /**
  * A tensor of a layer, and where a checkpoint has its values.

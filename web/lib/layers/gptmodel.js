@@ -348,9 +348,9 @@ export class GPTModel extends Module {
    *
    * @template {typeof GPTModel} T
    * @this {T}
-   * @param {FileSource} source a Blob or File, a Response, a ReadableStream, a FileHandle of Node, or bytes. A
-   *   stream is read to its end, or canceled where loading fails. A FileHandle is read from byte 0 and stays
-   *   open
+   * @param {FileSource} source a Blob or File, a Response, a ReadableStream, a FileHandle of Node, or bytes.
+   *   A stream is read to its end, or canceled where loading fails. A FileHandle is read from byte 0 and
+   *   stays open
    * @param {LoadModelOptions} [options] with `dtype: 'int8'`, matrices become int8 on the way, and float32 is
    *   never in memory
    * @returns {Promise<InstanceType<T>>}

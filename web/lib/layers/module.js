@@ -521,7 +521,8 @@ export class Module {
    * their groups are as long as its own; otherwise their products are rounded once more.
    *
    * @param {Record<string, Tensor | Int8Weight>} dict tensors of any instance, under the names of
-   *   `stateDict`, or of PyTorch's layer, or of GPT-2's checkpoint. Of a tensor with two names, one name is enough
+   *   `stateDict`, or of PyTorch's layer, or of GPT-2's checkpoint. Of a tensor with two names, one name is
+   *   enough
    * @throws {GptLayersError} VALUE for a name that is missing or unknown; SHAPE, TYPE, DISPOSED, MEMORY
    */
   loadStateDict(dict) {
