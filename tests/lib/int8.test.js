@@ -96,7 +96,7 @@ test('groups are equally long and at most groupSize; with Infinity there is one'
     assert.equal(int8.groupSize, length)
     assert.equal(int8.scales().length, 3 * Math.ceil(inputs / length))
   }
-  assert.equal(live(new gpt.Linear(128, 3).quantize().int8Weight).groupSize, 64)
+  assert.equal(live(new gpt.Linear(256, 3).quantize().int8Weight).groupSize, 128)
 })
 
 test('dequantize gives each value times its scale, as a tensor of its own', () => {
@@ -117,6 +117,39 @@ test('dequantize gives each value times its scale, as a tensor of its own', () =
   }
 })
 
+test('inputs whose weights are far larger than most have factors, so that the others stay exact', () => {
+  const linear = new gpt.Linear(66, 40)
+  const conv = new gpt.Conv1D(40, 66)
+  linear.weight.data.forEach((value, at) => {
+    const factor = [3, 20, 65].includes(at % 66) ? 50 : 1
+    linear.weight.data[at] = value * factor
+  })
+  conv.weight.data.set(transposed(/** @type {number[][]} */ (linear.weight.toArray())).flat())
+  const x = gpt.randn([5, 66])
+  const expected = linear.forward(x).data.slice()
+  const before = linear.weight.data.slice()
+  const ofConv = conv.quantize().forward(x).data
+  const actual = linear.quantize().forward(x).data
+  const int8 = live(linear.int8Weight)
+  const columns = int8.columns()
+  assert.deepEqual(columns, live(conv.int8Weight).columns())
+  columns?.forEach((factor, i) => assert.equal(factor > 1, [3, 20, 65].includes(i)))
+  assert.ok(columns?.every((factor) => Number.isInteger(Math.log2(factor))))
+  const error = (/** @type {ArrayLike<number>} */ a, /** @type {Float32Array} */ b) =>
+    Math.hypot(...b.map((value, i) => value - a[i])) / Math.hypot(...b)
+  assert.ok(error(actual, expected) < 0.01)
+  // All other inputs are as exact as without the large ones: 1/254 of the largest weight of their group.
+  int8.dequantize().data.forEach((value, at) => {
+    const size = columns ? columns[at % 66] / 8 : 0
+    assert.ok(Math.abs(value - before[at]) <= size / 127)
+  })
+  const bias = conv.bias?.data ?? []
+  ofConv.forEach((value, at) =>
+    assert.ok(Math.abs(value - bias[at % 40] - actual[at] + (linear.bias?.data[at % 40] ?? 0)) < 1e-3),
+  )
+  assert.equal(live(new gpt.Linear(66, 40).quantize().int8Weight).columns(), null)
+})
+
 test('an int8 weight is frozen, is freed by dispose, and says so afterwards', () => {
   const layer = new gpt.Linear(6, 5).quantize()
   const int8 = live(layer.int8Weight)
@@ -135,11 +168,11 @@ test('an int8 weight is frozen, is freed by dispose, and says so afterwards', ()
   assertRefuses(() => new Class(), 'TYPE', /made by quantize/)
 })
 
-test('an int8 weight takes a byte for each weight and four for each scale', () => {
+test('an int8 weight takes a byte for each weight, and four for each scale and each input', () => {
   const layer = new gpt.Linear(768, 800, { bias: false })
   const before = usedMemory(layer)
   layer.quantize()
-  assert.equal(before - usedMemory(layer), 4 * 768 * 800 - (768 * 800 + 4 * 12 * 800))
+  assert.equal(before - usedMemory(layer), 4 * 768 * 800 - (768 * 800 + 4 * 6 * 800 + 4 * 768))
 })
 
 test('reading the values takes a few MB of memory at most, however large the weight', () => {

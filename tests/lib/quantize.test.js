@@ -155,7 +155,7 @@ test('a scope frees a model that was quantized in it, and keeps one that it retu
 })
 
 test('a weight that is not finite is refused, and stays', () => {
-  const layer = new gpt.Sequential(new gpt.Linear(4, 4), new gpt.Linear(4, 4))
+  const layer = new gpt.Sequential(new gpt.Linear(16, 16), new gpt.Linear(16, 16))
   const [first, second] = /** @type {InstanceType<typeof gpt.Linear>[]} */ (untyped(layer.layers))
   second.weight.data[3] = NaN
   const used = usedMemory(layer)
@@ -163,7 +163,7 @@ test('a weight that is not finite is refused, and stays', () => {
   assert.ok(first.int8Weight)
   assert.equal(second.int8Weight, null)
   assert.ok(usedMemory(layer) <= used)
-  second.forward(gpt.ones([4]))
+  second.forward(gpt.ones([16]))
 })
 
 test('without memory each weight is whole, int8 or float32, and the layer computes', async () => {
@@ -228,6 +228,50 @@ test('state dicts and files hold int8 weights, to the bit', () => {
       assert.deepEqual(gpt.saveSafetensors(other.stateDict()).slice(-400), file.slice(-400))
     }
   }
+})
+
+test('files hold the factors of inputs, and every way to load them gives the same', async () => {
+  const model = new gpt.GPTModel({ ...CONFIG, tieWeights: true })
+  const { weight } = model.tokEmb
+  weight.data.forEach((value, at) => {
+    if (at % 64 === 7) weight.data[at] = value * 50
+  })
+  const { weight: cFc } = model.trfBlocks[1].ff.layers[0]
+  cFc.data.forEach((value, at) => {
+    if (at % 64 === 9) cFc.data[at] = value * 30
+  })
+  const floats = model.saveSafetensors()
+  const expected = gpt.scope(() => model.eval().forward(IDS).data.slice())
+  const file = model.quantize().saveSafetensors()
+  const tensors = gpt.loadSafetensors(file)
+  assert.deepEqual(
+    Object.keys(tensors).filter((name) => name.endsWith('column_scale')),
+    ['tok_emb.weight_column_scale', 'trf_blocks.1.ff.layers.0.weight_column_scale'],
+  )
+  const actual = String(model.forward(IDS))
+  assert.ok(distance(model.forward(IDS).data, expected) < 0.02)
+  const others = [
+    await gpt.GPTModel.fromSafetensors(file),
+    await gpt.GPTModel.fromSafetensors(floats, { dtype: 'int8' }),
+    ...[0, 1, 2].map(() => new gpt.GPTModel({ ...CONFIG, tieWeights: true }).quantize().eval()),
+  ]
+  others[2].loadSafetensors(file)
+  others[3].loadStateDict(tensors)
+  others[4].loadSafetensors(floats)
+  for (const other of others) {
+    assert.equal(String(other.forward(IDS)), actual)
+    assert.deepEqual(other.saveSafetensors(), file)
+  }
+  const float = new gpt.GPTModel({ ...CONFIG, tieWeights: true }).eval()
+  float.loadSafetensors(file)
+  assert.deepEqual(float.tokEmb.weight.data, model.tokEmb.int8Weight?.dequantize().data)
+  assert.ok(distance(float.forward(IDS).data, model.forward(IDS).data) < 1e-3)
+  const wrong = { ...tensors, 'tok_emb.weight_column_scale': gpt.ones([63]) }
+  assertRefuses(
+    () => model.loadStateDict(wrong),
+    'SHAPE',
+    /tok_emb.weight_column_scale should have shape \[64\]/,
+  )
 })
 
 test('a file has values as I8 and scales as F32, which every reader knows', () => {
@@ -329,7 +373,7 @@ test('an int8 weight that does not fit is refused, and nothing is changed', () =
   assertRefuses(
     () => gpt.saveSafetensors({ weight: layer.weight, weight_scale: scale }),
     'VALUE',
-    /"weight_scale" should be free for the scales of "weight", which is int8/,
+    /"weight_scale" should be free for a part of "weight", which is int8/,
   )
   assert.deepEqual(layer.saveSafetensors(), before)
 })

@@ -5,8 +5,8 @@
 /** @import { FileStream } from './stream.js' */
 
 import { checkSameShape } from '../check.js'
-import { evenGroups, GROUP_SIZE, Int8Weight, OUTPUTS } from '../tensor/int8weight.js'
-import { groupSizeOf } from './int8.js'
+import { columnsOf, evenGroups, GROUP_SIZE, Int8Weight, OUTPUTS, SAMPLE } from '../tensor/int8weight.js'
+import { checkColumns, groupSizeOf } from './int8.js'
 import { assignments, notFinite, notTied, shapeInFile } from './statedict.js'
 import { slabRows } from './stream.js'
 
@@ -21,7 +21,7 @@ import { slabRows } from './stream.js'
  *
  * @typedef {object} Place
  * @property {number} unit the first row of a slab is a multiple of this
- * @property {number} stageBytes the bytes of the stage that each value needs
+ * @property {(unit: number) => number} stageBytes the bytes of the stage that it needs, by the slabs' unit
  * @property {() => void} begin takes memory
  * @property {Write<Float32Array> | null} floats
  * @property {Write<Uint8Array> | null} integers the bytes, in place of floats, for dtype I8
@@ -97,22 +97,21 @@ class Plan {
     const byName = new Map(tensors.map((info) => [info.name, info]))
     const infoOf = (/** @type {string} */ name) => /** @type {Info} */ (byName.get(name))
     for (const assignment of assignments(module, where, 'source', names, matrices)) {
-      const { given, scale, target, transposed, rowsAreOutputs } = assignment
-      checkSameShape(where, given, infoOf(given).shape, shapeInFile(target.shape, transposed))
+      const { given, scale, columns, target, transposed, rowsAreOutputs } = assignment
+      const { shape } = infoOf(given)
+      checkSameShape(where, given, shape, shapeInFile(target.shape, transposed))
       const matrix = matrices.get(target)
       if (matrix && scale !== null) {
         const groupSize = groupSizeOf(where, given, infoOf(given), infoOf(scale), rowsAreOutputs)
-        this.#addInt8(assignment, scale, { transposed: matrix.transposed, groupSize })
-      } else if (matrix?.isProduct && dtype === 'int8') this.#addQuantized(assignment, matrix.transposed)
-      else this.#addFloats(assignment)
+        if (columns) checkColumns(where, columns, infoOf(columns), infoOf(given), rowsAreOutputs)
+        this.#addInt8(assignment, scale, shape, { transposed: matrix.transposed, groupSize })
+      } else if (matrix?.isProduct && dtype === 'int8') {
+        this.#addQuantized(assignment, shape, matrix.transposed)
+      } else this.#addFloats(assignment)
     }
     for (const tensor of tensors) {
       const { places, unit } = this.of(tensor)
-      const [rows, cols] = tensor.shape
-      const stageBytes = Math.max(0, ...places.map((place) => place.stageBytes))
-      if (stageBytes === 0) continue
-      const values = Math.min(rows, slabRows(cols, unit)) * cols
-      this.#stage.bytes = Math.max(this.#stage.bytes, stageBytes * values)
+      this.#stage.bytes = Math.max(this.#stage.bytes, ...places.map((place) => place.stageBytes(unit)))
     }
   }
 
@@ -162,7 +161,7 @@ class Plan {
     let isTied = false
     this.#add(given, {
       unit: 1,
-      stageBytes: 0,
+      stageBytes: () => 0,
       begin: () => {
         if (target.isMeta) target.materialize(this.#where)
         isTied = this.#begun.has(target)
@@ -183,20 +182,41 @@ class Plan {
     })
   }
 
-  /** @param {Assignment} assignment of a tensor that becomes int8 @param {boolean} isTransposed */
-  #addQuantized(assignment, isTransposed) {
+  /**
+   * The first rows wait in the stage until they tell which factors the inputs need: as many outputs as
+   * `columnsOf` looks at, or all inputs.
+   *
+   * @param {Assignment} assignment of a tensor that becomes int8
+   * @param {readonly number[]} shape in the file
+   * @param {boolean} isTransposed
+   */
+  #addQuantized(assignment, [count, cols], isTransposed) {
     const { given, target, rowsAreOutputs } = assignment
     const inputs = target.shape[isTransposed ? 0 : 1]
     const layout = { transposed: isTransposed, groupSize: evenGroups(inputs, GROUP_SIZE) }
+    const waiting = rowsAreOutputs ? Math.min(count, SAMPLE) : count
     /** @type {Int8Weight} */
     let int8Weight
+    /** @type {boolean} */
+    let isJudged
     this.#add(given, {
       unit: rowsAreOutputs ? OUTPUTS : layout.groupSize,
-      stageBytes: 4,
-      begin: () => (int8Weight = this.#newInt8(assignment, layout)),
+      stageBytes: (unit) => 4 * cols * Math.min(count, waiting + slabRows(cols, unit)),
+      begin: () => {
+        int8Weight = this.#newInt8(assignment, layout)
+        isJudged = false
+      },
       floats: (values, first, rows) => {
-        this.#runtime.memory.floats(this.#stage.byteOffset, values.length).set(values)
-        const isFinite = int8Weight.quantizeRows(this.#stage, first, rows, rowsAreOutputs)
+        const { memory } = this.#runtime
+        const begin = isJudged ? first : 0
+        const end = first + rows
+        memory.floats(this.#stage.byteOffset + 4 * cols * (first - begin), values.length).set(values)
+        if (end < waiting) return
+        const staged = memory.floats(this.#stage.byteOffset, (end - begin) * cols)
+        if (!isJudged) int8Weight.writeColumns(columnsOf(staged, cols, rowsAreOutputs))
+        isJudged = true
+        int8Weight.divide(staged, begin, end - begin, rowsAreOutputs)
+        const isFinite = int8Weight.quantizeRows(this.#stage, begin, end - begin, rowsAreOutputs)
         if (!isFinite) throw notFinite(`${this.#where}: ${given}`)
       },
       integers: null,
@@ -206,24 +226,33 @@ class Plan {
   /**
    * @param {Assignment} assignment of a tensor that is int8 in the file
    * @param {string} scale the name of its scales
+   * @param {readonly number[]} shape in the file
    * @param {{ transposed: boolean, groupSize: number }} layout
    */
-  #addInt8(assignment, scale, layout) {
-    const { given, rowsAreOutputs } = assignment
+  #addInt8(assignment, scale, [count, cols], layout) {
+    const { given, target, columns, rowsAreOutputs } = assignment
     /** @type {Int8Weight | null} */
     let int8Weight = null
     const take = () => (int8Weight ??= this.#newInt8(assignment, layout))
+    const part = { unit: 1, stageBytes: () => 0, begin: take, integers: null }
     this.#add(scale, {
-      unit: 1,
-      stageBytes: 0,
-      begin: take,
+      ...part,
       floats: (values, first, rows) => take().writeScales(values, first, rows, rowsAreOutputs),
-      integers: null,
     })
+    if (columns !== null) {
+      const factors = new Float32Array(target.shape[layout.transposed ? 0 : 1])
+      this.#add(columns, {
+        ...part,
+        floats: (values, first) => {
+          factors.set(values, first)
+          take().writeColumns(factors)
+        },
+      })
+    }
     this.#add(given, {
+      ...part,
       unit: rowsAreOutputs ? OUTPUTS : layout.groupSize,
-      stageBytes: 1,
-      begin: take,
+      stageBytes: (unit) => cols * Math.min(count, slabRows(cols, unit)),
       floats: null,
       integers: (values, first, rows) => {
         this.#runtime.memory.bytes(this.#stage.byteOffset, values.length).set(values)

@@ -1,4 +1,5 @@
 /** @import { Module } from '../layers/module.js' */
+/** @import { Plain } from '../tensor/int8weight.js' */
 
 import { describe } from '../check.js'
 import { GptLayersError } from '../errors.js'
@@ -13,7 +14,7 @@ import { Tensor } from '../tensor/tensor.js'
  * @property {Int8Data | null} int8 the values and scales of a weight that is int8 there, in its order
  */
 
-/** @typedef {{ values: Int8Array, scales: Float32Array, groupSize: number }} Int8Data */
+/** @typedef {Plain & { groupSize: number }} Int8Data */
 
 /**
  * Checks what a checkpoint has for a tensor.
@@ -70,7 +71,7 @@ export function copyInto(module, where, what, names, matrices, prepare) {
       copies.set(target, { floats, write: (stage) => int8Weight.writePlain(int8, rowsAreOutputs, stage) })
       continue
     }
-    if (!read().every(Number.isFinite)) throw notFinite(`${where}: ${given}`)
+    if (!areFinite(read())) throw notFinite(`${where}: ${given}`)
     copies.set(target, { floats, write: (stage) => int8Weight.writeFloats(read(), rowsAreOutputs, stage) })
   }
   const stage = { byteOffset: stageBytes && memory.allocate(where, stageBytes), bytes: stageBytes }
@@ -94,6 +95,7 @@ export function copyInto(module, where, what, names, matrices, prepare) {
  * @property {Tensor} target
  * @property {string} given the name in the checkpoint
  * @property {string | null} scale the name of its scales, where the checkpoint has an int8 weight
+ * @property {string | null} columns the name of its inputs' factors, where it has some
  * @property {boolean} transposed whether the checkpoint has the matrix transposed
  * @property {boolean} rowsAreOutputs whether the matrix in the checkpoint is [outputs, inputs]
  * @property {string | null} tied the first name of the same tensor, where this is another one
@@ -115,8 +117,8 @@ export function assignments(module, where, what, names, matrices) {
   /** @type {Map<Tensor, string>} */
   const first = new Map()
   return Object.entries(own).flatMap(([name, target]) => {
-    const source = found.get(name) ?? found.get(substitutes[name])
     const tied = first.get(target) ?? null
+    const source = found.get(name) ?? (tied === null ? found.get(substitutes[name]) : undefined)
     if (source) {
       if (tied === null) first.set(target, name)
       const isTransposed = target.int8Weight?.transposed ?? matrices.get(target)?.transposed
@@ -146,53 +148,65 @@ export const notTied = (where, name, tied) =>
  * @param {readonly string[]} names
  * @param {Record<string, Tensor>} own the module's state dict
  * @param {Matrices} matrices
- * @returns {Map<string, { given: string, scale: string | null, transposed: boolean }>} the checkpoint's names
- *   by our name
+ * @returns {Map<string, Pick<Assignment, 'given' | 'scale' | 'columns' | 'transposed'>>} the checkpoint's
+ *   names by our name
  */
 function match(module, where, what, names, own, matrices) {
   /** @type {ReturnType<typeof match>} */
   const found = new Map()
-  /** @type {Map<string, string>} */
-  const scales = new Map()
+  /**
+   * What an int8 weight has beside it.
+   *
+   * @type {Map<string, { weight: string, suffix: string, given: string }>}
+   */
+  const parts = new Map()
   for (const given of names) {
     const place = resolve(module, given)
     if (place === null) continue
     const { name, transposed } = place
-    const weight = Object.hasOwn(own, name) ? null : weightOfScale(module, given, own, matrices)
-    if (weight === null && !Object.hasOwn(own, name)) {
+    const part = Object.hasOwn(own, name) ? null : partOf(module, given, own, matrices)
+    if (part === null && !Object.hasOwn(own, name)) {
       const known = listed(Object.keys(own), 'no parameters')
       throw new GptLayersError('VALUE', `${where}: ${what} should have ${known}, got ${describe(given)}`)
     }
-    const other = weight === null ? found.get(name)?.given : scales.get(weight)
+    const key = part === null ? name : part.weight + part.suffix
+    const other = (part === null ? found : parts).get(key)
     if (other !== undefined) {
-      const both = `${other} and ${given}`
-      throw new GptLayersError('VALUE', `${where}: ${what} should have ${weight ?? name} once, got ${both}`)
+      const both = `${other.given} and ${given}`
+      throw new GptLayersError('VALUE', `${where}: ${what} should have ${key} once, got ${both}`)
     }
-    if (weight === null) found.set(name, { given, scale: null, transposed })
-    else scales.set(weight, given)
+    if (part === null) found.set(name, { given, scale: null, columns: null, transposed })
+    else parts.set(key, { ...part, given })
   }
-  for (const [weight, scale] of scales) {
+  for (const { weight, suffix, given } of parts.values()) {
     const place = found.get(weight)
-    if (place) place.scale = scale
-    else throw new GptLayersError('VALUE', `${where}: ${what} should have ${weight}, got only ${scale}`)
+    const isWhole = place && parts.has(weight + SCALE)
+    if (!isWhole) {
+      throw new GptLayersError('VALUE', `${where}: ${what} should have ${weight}, int8, got only ${given}`)
+    }
+    if (suffix === SCALE) place.scale = given
+    else place.columns = given
   }
   return found
 }
 
-/** What the name of the scales has after that of the int8 weight. */
-export const SCALE = '_scale'
+/** What the names of the scales, and of the inputs' factors, have after that of the int8 weight. */
+export const [SCALE, COLUMNS] = ['_scale', '_column_scale']
 
 /**
  * @param {Module} module
  * @param {string} given a name in a checkpoint
  * @param {Record<string, Tensor>} own the module's state dict
  * @param {Matrices} matrices
- * @returns {string | null} our name of the weight whose scales it has
+ * @returns {{ weight: string, suffix: string } | null} our name of the int8 weight to which it belongs
  */
-function weightOfScale(module, given, own, matrices) {
-  if (!given.endsWith(SCALE)) return null
-  const name = resolve(module, given.slice(0, -SCALE.length))?.name
-  return name !== undefined && Object.hasOwn(own, name) && matrices.has(own[name]) ? name : null
+function partOf(module, given, own, matrices) {
+  const suffix = [COLUMNS, SCALE].find((end) => given.endsWith(end))
+  if (suffix === undefined) return null
+  const weight = resolve(module, given.slice(0, -suffix.length))?.name
+  return weight !== undefined && Object.hasOwn(own, weight) && matrices.has(own[weight])
+    ? { weight, suffix }
+    : null
 }
 
 /**
@@ -243,3 +257,9 @@ function transpose(values, [rows, cols]) {
 
 /** @param {Float32Array} a @param {Float32Array} b @returns {boolean} */
 const sameValues = (a, b) => a.every((value, i) => Object.is(value, b[i]))
+
+/** @param {Float32Array} values @returns {boolean} */
+function areFinite(values) {
+  for (let i = 0; i < values.length; i++) if (!(Math.abs(values[i]) < Infinity)) return false
+  return true
+}

@@ -94,7 +94,14 @@ export class Affine extends Module {
     const sizes = [rows, inputs, outputs, int8Weight.groupSize]
     return runtime.scope(() => {
       const y = Tensor.empty(runtime, where, [...leading(x.shape, 1), outputs])
-      runtime.run('gpt_int8_linear_forward', [y, SCRATCH, x, ...int8Weight.pointers, bias, ...sizes])
+      runtime.run('gpt_int8_linear_forward', [
+        y,
+        SCRATCH,
+        int8Weight.scaled(x),
+        ...int8Weight.pointers,
+        bias,
+        ...sizes,
+      ])
       return y
     })
   }

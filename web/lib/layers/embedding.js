@@ -62,7 +62,7 @@ export class Embedding extends Module {
         runtime.run('gpt_int8_embedding_forward', args)
       } else runtime.run('gpt_embedding_forward', [y, stored, weight, stored.size, count, dim])
       if (this.training) this.#checked = checked
-      return y
+      return int8Weight ? int8Weight.scaled(y) : y
     })
   }
 

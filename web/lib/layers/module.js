@@ -11,7 +11,7 @@ import {
   describe,
   isArray,
 } from '../check.js'
-import { foundInt8, groupSizeOf, integersOf } from '../checkpoint/int8.js'
+import { foundInt8, integersOf, readInt8 } from '../checkpoint/int8.js'
 import { decodeSafetensors, encodeSafetensors } from '../checkpoint/safetensors.js'
 import { copyInto, firstNames, notFinite, snakeCase } from '../checkpoint/statedict.js'
 import { GptLayersError } from '../errors.js'
@@ -454,14 +454,15 @@ export class Module {
    * shares the new weight. Biases, norms and other embeddings stay float32.
    *
    * The layer computes as before, but for the rounding of its weights: each group of `groupSize` inputs of an
-   * output has a scale, and each weight is rounded to one of 255 multiples of it. From here on `weight` is
+   * output has a scale, and each weight is rounded to one of 255 multiples of it. Inputs whose weights are
+   * far larger than those of most have a factor of their own; see Int8Weight. From here on `weight` is
    * disposed and `int8Weight` has its place; `parameters()` does not list it, and `backward` is refused.
    *
    * A weight that is int8 already stays as it is. Where memory runs out, the error names the weight: those
    * before it are int8, all others float32, and the layer computes with both.
    *
    * @param {{ groupSize?: number }} [options] groupSize: the most inputs that share a scale, an even integer;
-   *   64 by default. Groups are equally long: 100 inputs in groups of at most 64 are two groups of 50. With
+   *   128 by default. Groups are equally long: 150 inputs in groups of at most 128 are two of 76 and 74. With
    *   Infinity each output has one scale
    * @returns {this}
    * @throws {GptLayersError} VALUE for a weight that is not finite; MEMORY, TYPE, DISPOSED
@@ -529,41 +530,32 @@ export class Module {
     const where = `${this.constructor.name}.loadStateDict`
     const given = copyObject(where, 'dict', dict)
     const matrices = matricesOf(this)
-    copyInto(
-      this,
-      where,
-      'dict',
-      Object.keys(given),
-      matrices,
-      ({ given: name, scale, rowsAreOutputs }, shape) => {
-        // Copies: a source may be one of the targets.
-        const int8Weight = int8Of(given[name])?.checkLive(where, name)
-        if (int8Weight && scale === null) {
-          checkSameShape(where, name, int8Weight.shape, shape)
-          const { transposed, groupSize } = int8Weight
-          const found = foundInt8(shape, !transposed, int8Weight.values(), int8Weight.scales(), groupSize)
-          return transposed === rowsAreOutputs ? { ...found, int8: null } : found
-        }
-        const source = checkLiveTensor(where, name, given[name])
-        checkSameShape(where, name, source.shape, shape)
-        const values = source.data.slice()
-        if (scale === null) return { floats: () => values, int8: null }
-        const { shape: scaleShape, data } = checkLiveTensor(where, scale, given[scale])
-        const [weight, scales] = [
-          { dtype: 'I8', shape },
-          { dtype: 'F32', shape: scaleShape },
-        ]
-        const groupSize = groupSizeOf(where, name, weight, scales, rowsAreOutputs)
-        return foundInt8(shape, rowsAreOutputs, integersOf(where, name, values), data.slice(), groupSize)
-      },
-    )
+    copyInto(this, where, 'dict', Object.keys(given), matrices, (assignment, shape) => {
+      // Copies: a source may be one of the targets.
+      const { given: name, scale, rowsAreOutputs } = assignment
+      const int8Weight = int8Of(given[name])?.checkLive(where, name)
+      if (int8Weight && scale === null) {
+        checkSameShape(where, name, int8Weight.shape, shape)
+        const found = foundInt8(shape, !int8Weight.transposed, int8Weight.copy())
+        return int8Weight.transposed === rowsAreOutputs ? { ...found, int8: null } : found
+      }
+      const source = checkLiveTensor(where, name, given[name])
+      checkSameShape(where, name, source.shape, shape)
+      const values = source.data.slice()
+      if (scale === null) return { floats: () => values, int8: null }
+      const entryOf = (/** @type {string} */ part) => {
+        const { shape, data } = checkLiveTensor(where, part, given[part])
+        return { dtype: part === name ? 'I8' : 'F32', shape, floats: () => data.slice() }
+      }
+      return readInt8(where, assignment, entryOf, () => integersOf(where, name, values))
+    })
   }
 
   /**
    * The state dict as a safetensors file, which Python's safetensors reads. A tensor with two names is
    * written once, under the first. Tensors are F32. An int8 weight `name` is I8, and its scales are F32 under
-   * `name_scale`: [outputs, groups] for a Linear or an Embedding, [groups, outputs] for a Conv1D. They load
-   * to the bit.
+   * `name_scale`: [outputs, groups] for a Linear or an Embedding, [groups, outputs] for a Conv1D. Its inputs'
+   * factors, if it has some, are F32 under `name_column_scale`: [inputs]. They load to the bit.
    *
    * @returns {Uint8Array}
    * @throws {GptLayersError} DISPOSED, MEMORY
@@ -597,21 +589,17 @@ export class Module {
     const where = `${this.constructor.name}.loadSafetensors`
     const entries = decodeSafetensors(where, bytes)
     const matrices = matricesOf(this)
-    copyInto(
-      this,
-      where,
-      'bytes',
-      Object.keys(entries),
-      matrices,
-      ({ given, scale, rowsAreOutputs }, shape) => {
-        const entry = entries[given]
-        checkSameShape(where, given, entry.shape, shape)
-        if (scale === null) return { floats: entry.prepare(), int8: null }
-        const groupSize = groupSizeOf(where, given, entry, entries[scale], rowsAreOutputs)
-        const [values, scales] = [new Int8Array(entry.data()), new Float32Array(entries[scale].data())]
-        return foundInt8(shape, rowsAreOutputs, values, scales, groupSize)
-      },
-    )
+    copyInto(this, where, 'bytes', Object.keys(entries), matrices, (assignment, shape) => {
+      const { given, scale } = assignment
+      const entry = entries[given]
+      checkSameShape(where, given, entry.shape, shape)
+      if (scale === null) return { floats: entry.prepare(), int8: null }
+      const entryOf = (/** @type {string} */ part) => ({
+        ...entries[part],
+        floats: () => new Float32Array(entries[part].data()),
+      })
+      return readInt8(where, assignment, entryOf, () => new Int8Array(entry.data()))
+    })
   }
 
   /** Sets training mode, here and in the layers inside. @returns {this} */
@@ -739,12 +727,13 @@ function quantize(runtime, where, weight, { transposed, groupSize }) {
   const inputs = weight.shape[transposed ? 0 : 1]
   const layout = { transposed, groupSize: evenGroups(inputs, groupSize) }
   const int8Weight = Int8Weight.empty(runtime, where, weight.shape, layout)
-  if (int8Weight.quantizeRows(weight, 0, weight.shape[0], !transposed)) {
+  try {
+    if (!int8Weight.quantize(where, weight)) throw notFinite(where)
     weight.becomeInt8(int8Weight)
-    return
+  } catch (error) {
+    int8Weight.dispose()
+    throw error
   }
-  int8Weight.dispose()
-  throw notFinite(where)
 }
 
 /**

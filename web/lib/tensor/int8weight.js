@@ -22,12 +22,18 @@ export const MATRIX = Symbol('matrix')
  */
 
 /** The inputs that share a scale, unless the caller says otherwise. */
-export const GROUP_SIZE = 64
+export const GROUP_SIZE = 128
 
 /** The outputs that the kernels' layout interleaves, of which a slab has a multiple. */
 export const OUTPUTS = 8
 /** The inputs that the kernels' layout keeps together. */
 const INPUTS = 2
+
+/** The outputs from which `columnsOf` judges a matrix. */
+export const SAMPLE = 4096
+
+/** How many times the median the largest weight of an input is, where it gets a factor of its own. */
+const OUTLIER = 4
 
 /** The most bytes of memory, beside the weight itself, that reading and writing it take at once. */
 const STAGE = 2 ** 22
@@ -39,8 +45,47 @@ const SIZE_MAX = 2 ** 32 - 1
  * The values of an int8 weight in the order of a shape, and the scales: [outputs, groups] where the shape is
  * [outputs, inputs], [groups, outputs] where it is [inputs, outputs].
  *
- * @typedef {{ values: Int8Array, scales: Float32Array }} Plain
+ * @typedef {{ values: Int8Array, scales: Float32Array, columns: Float32Array | null }} Plain
  */
+
+/**
+ * How an int8 weight lies in memory. transposed: whether its shape is [inputs, outputs]; groupSize: from
+ * `evenGroups`; hasColumns: whether inputs have factors.
+ *
+ * @typedef {{ transposed: boolean, groupSize: number, hasColumns?: boolean }} Layout
+ */
+
+/**
+ * The factors of a matrix's inputs. GPT-2 has inputs whose weights are 50 times as large as others; in a
+ * group with them the others would be rounded to a few steps. Factors are powers of two, so they round
+ * nothing.
+ *
+ * @param {Float32Array} values [rows, cols]
+ * @param {number} cols
+ * @param {boolean} rowsAreOutputs whether it is [outputs, inputs]; the first SAMPLE outputs are looked at
+ * @returns {Float32Array | null} for each input; null where all are 1
+ */
+export function columnsOf(values, cols, rowsAreOutputs) {
+  const count = values.length / cols
+  const largest = new Float32Array(rowsAreOutputs ? cols : count)
+  const [rows, seen] = rowsAreOutputs ? [Math.min(count, SAMPLE), cols] : [count, Math.min(cols, SAMPLE)]
+  for (let r = 0; r < rows; r++) {
+    if (rowsAreOutputs) {
+      for (let c = 0, at = r * cols; c < seen; c++, at++) {
+        const size = Math.abs(values[at])
+        if (size > largest[c]) largest[c] = size
+      }
+    } else {
+      let most = 0
+      for (let at = r * cols; at < r * cols + seen; at++) most = Math.max(most, Math.abs(values[at]))
+      largest[r] = most
+    }
+  }
+  const median = largest.slice().sort()[largest.length >> 1]
+  const isOutlier = (/** @type {number} */ size) => median > 0 && size >= OUTLIER * median && size < Infinity
+  if (!largest.some(isOutlier)) return null
+  return largest.map((size) => (isOutlier(size) ? 2 ** Math.round(Math.log2(size / median)) : 1))
+}
 
 /**
  * Which weights share a scale: as few groups of at most `groupSize` inputs as possible, equally long. So the
@@ -68,12 +113,16 @@ export function groupLength(inputs, groups) {
  * is frozen, in the memory of its instance, and belongs to the layer's `weight`.
  *
  *     weight[o,i] = scale[o, i / groupSize] · value[o,i],  scale = max |weight| / 127 of the group
+ *
+ * Where the weights of some inputs are at least 4 times as large as those of most, each input has a factor,
+ * too: a power of two, in `columns()`. The groups then have the weights divided by these factors.
  */
 export class Int8Weight {
   /** @type {Runtime} */ #runtime
   /** The values, then the scales. @type {Storage | null} */ #storage
   /** Where the scales begin in the block. @type {number} */ #valueBytes
   /** @type {number} */ #scaleCount
+  #hasColumns
 
   /**
    * @internal
@@ -81,7 +130,7 @@ export class Int8Weight {
    * @param {Runtime} runtime
    * @param {string} where
    * @param {readonly [number, number]} shape
-   * @param {{ transposed: boolean, groupSize: number }} layout groupSize: from `evenGroups`
+   * @param {Layout} layout
    * @param {(bytes: number) => Storage} store
    * @throws {GptLayersError} MEMORY, DISPOSED
    */
@@ -97,6 +146,7 @@ export class Int8Weight {
     this.groupSize = layout.groupSize
     /** Whether shape is [inputs, outputs]. @internal @readonly @type {boolean} */
     this.transposed = layout.transposed
+    this.#hasColumns = layout.hasColumns ?? false
     const { outputs, inputs } = this.#sizes
     const { exports } = runtime
     this.#valueBytes = exports.gpt_int8_values_size(outputs, inputs) >>> 0
@@ -113,7 +163,7 @@ export class Int8Weight {
    * @param {Runtime} runtime
    * @param {string} where
    * @param {readonly number[]} shape of a matrix
-   * @param {{ transposed: boolean, groupSize: number }} layout
+   * @param {Layout} layout
    * @returns {Int8Weight} in no scope: its Tensor frees it
    * @throws {GptLayersError} MEMORY, DISPOSED
    */
@@ -130,7 +180,7 @@ export class Int8Weight {
    * @internal
    * @param {Runtime} runtime
    * @param {readonly number[]} shape
-   * @param {{ transposed: boolean, groupSize: number }} layout
+   * @param {Layout} layout
    * @param {number} byteOffset
    * @returns {Int8Weight}
    */
@@ -172,9 +222,14 @@ export class Int8Weight {
     return this.#live('byteOffset').offset
   }
 
-  /** The bytes of values and scales. @internal @returns {number} */
+  /** The bytes of values, scales and columns. @internal @returns {number} */
   get byteLength() {
-    return this.#scalesAt + 4 * this.#scaleCount
+    return this.#columnsAt + 4 * this.#sizes.inputs
+  }
+
+  /** Whether the inputs have factors. @internal @returns {boolean} */
+  get hasColumns() {
+    return this.#hasColumns
   }
 
   /** The kernels' arguments `values` and `scales`. @internal @returns {[Pointer, Pointer]} */
@@ -186,6 +241,11 @@ export class Int8Weight {
   /** Where the scales begin, from byteOffset. */
   get #scalesAt() {
     return Math.ceil(this.#valueBytes / 16) * 16
+  }
+
+  /** Where the columns begin, from byteOffset. */
+  get #columnsAt() {
+    return this.#scalesAt + 4 * this.#scaleCount
   }
 
   get #sizes() {
@@ -269,6 +329,61 @@ export class Int8Weight {
   }
 
   /**
+   * @returns {Float32Array | null} a copy of the inputs' factors; null where there are none
+   * @throws {GptLayersError} DISPOSED
+   */
+  columns() {
+    this.#live('columns')
+    return this.#hasColumns ? this.#storedColumns().slice() : null
+  }
+
+  #storedColumns() {
+    return this.#runtime.memory.floats(this.byteOffset + this.#columnsAt, this.#sizes.inputs)
+  }
+
+  /**
+   * Multiplies by the inputs' factors, where there are any.
+   *
+   * @internal
+   * @param {Tensor} x [..., inputs], or of this weight's shape
+   * @param {boolean} [isWeight] whether it is of this weight's shape
+   * @returns {Tensor} x itself, or a new tensor
+   */
+  scaled(x, isWeight = false) {
+    if (!this.#hasColumns) return x
+    const { inputs } = this.#sizes
+    const shape = isWeight && this.transposed ? [inputs, 1] : [inputs]
+    return x.mul(Tensor.at(this.#runtime, shape, this.byteOffset + this.#columnsAt))
+  }
+
+  /**
+   * @internal
+   * @param {Float32Array | null} columns
+   */
+  writeColumns(columns) {
+    this.#hasColumns = columns !== null
+    if (columns) this.#storedColumns().set(columns)
+  }
+
+  /**
+   * Divides rows of a matrix by the inputs' factors, where there are any.
+   *
+   * @internal
+   * @param {Float32Array} values changed
+   * @param {number} first
+   * @param {number} rows
+   * @param {boolean} rowsAreOutputs
+   */
+  divide(values, first, rows, rowsAreOutputs) {
+    if (!this.#hasColumns) return
+    const columns = this.#storedColumns()
+    const cols = values.length / rows
+    for (let r = 0, at = 0; r < rows; r++) {
+      for (let c = 0; c < cols; c++, at++) values[at] /= columns[rowsAreOutputs ? c : first + r]
+    }
+  }
+
+  /**
    * @returns {Tensor} a new float32 tensor of the weight's shape: each value times its scale
    * @throws {GptLayersError} DISPOSED, MEMORY
    * @example
@@ -278,11 +393,19 @@ export class Int8Weight {
   dequantize() {
     const { outputs, inputs } = this.#sizes
     this.#live('dequantize')
-    const weight = Tensor.empty(this.#runtime, 'dequantize', [...this.shape])
-    const steps = this.transposed ? [1, outputs] : [inputs, 1]
-    const args = [weight, ...this.pointers, outputs, inputs, this.groupSize, ...steps]
-    this.#runtime.run('gpt_int8_dequantize', args)
-    return weight
+    return this.#runtime.scope(() => {
+      const weight = Tensor.empty(this.#runtime, 'dequantize', [...this.shape])
+      const steps = this.transposed ? [1, outputs] : [inputs, 1]
+      const args = [weight, ...this.pointers, outputs, inputs, this.groupSize, ...steps]
+      this.#runtime.run('gpt_int8_dequantize', args)
+      return this.scaled(weight, true)
+    })
+  }
+
+  /** @internal @returns {Plain & { groupSize: number }} a copy of all parts */
+  copy() {
+    const { groupSize } = this
+    return { values: this.values(), scales: this.scales(), columns: this.columns(), groupSize }
   }
 
   /** Frees the memory at once. Using the weight afterwards is an error; disposing again is not. */
@@ -305,6 +428,29 @@ export class Int8Weight {
    */
   unit(rowsAreOutputs) {
     return rowsAreOutputs ? OUTPUTS : this.groupSize
+  }
+
+  /**
+   * Quantizes a tensor of this weight's shape.
+   *
+   * @internal
+   * @param {string} where
+   * @param {Tensor} weight
+   * @returns {boolean} false where it is not finite
+   * @throws {GptLayersError} MEMORY, where inputs need factors
+   */
+  quantize(where, weight) {
+    const [rows, cols] = this.shape
+    const rowsAreOutputs = !this.transposed
+    if (columnsOf(weight.data, cols, rowsAreOutputs) === null) {
+      return this.quantizeRows(weight, 0, rows, rowsAreOutputs)
+    }
+    const { memory } = this.#runtime
+    const bytes = this.stageBytes(rowsAreOutputs)
+    const stage = { byteOffset: memory.allocate(where, bytes), bytes }
+    const isFinite = this.writeFloats(weight.data, rowsAreOutputs, stage)
+    memory.free(stage.byteOffset)
+    return isFinite
   }
 
   /**
@@ -348,23 +494,31 @@ export class Int8Weight {
    */
   stageBytes(rowsAreOutputs) {
     const { outputs, inputs } = this.#sizes
-    return Math.max(STAGE, 4 * this.unit(rowsAreOutputs) * (rowsAreOutputs ? inputs : outputs))
+    const [count, cols] = rowsAreOutputs ? [outputs, inputs] : [inputs, outputs]
+    const unit = this.unit(rowsAreOutputs)
+    return 4 * cols * Math.min(Math.ceil(count / unit) * unit, unit * Math.ceil(STAGE / (4 * cols * unit)))
   }
 
   /**
-   * Quantizes a matrix. Cannot fail where the values are finite.
+   * Quantizes a matrix, with the factors that it needs.
    *
    * @internal
    * @param {Float32Array} values
    * @param {boolean} rowsAreOutputs whether they are [outputs, inputs]
    * @param {{ byteOffset: number, bytes: number }} stage memory of at least `stageBytes`
+   * @returns {boolean} false where they are not finite
    */
   writeFloats(values, rowsAreOutputs, stage) {
+    const { outputs, inputs } = this.#sizes
+    this.writeColumns(columnsOf(values, rowsAreOutputs ? inputs : outputs, rowsAreOutputs))
+    let isFinite = true
     this.#eachSlab(rowsAreOutputs, 4, stage, (first, rows, cols) => {
-      const part = values.subarray(first * cols, (first + rows) * cols)
-      this.#runtime.memory.floats(stage.byteOffset, part.length).set(part)
-      this.quantizeRows(stage, first, rows, rowsAreOutputs)
+      const part = this.#runtime.memory.floats(stage.byteOffset, rows * cols)
+      part.set(values.subarray(first * cols, (first + rows) * cols))
+      this.divide(part, first, rows, rowsAreOutputs)
+      isFinite &&= this.quantizeRows(stage, first, rows, rowsAreOutputs)
     })
+    return isFinite
   }
 
   /**
@@ -375,7 +529,7 @@ export class Int8Weight {
    * @param {boolean} rowsAreOutputs whether they are [outputs, inputs] and [outputs, groups]
    * @param {{ byteOffset: number, bytes: number }} stage memory of at least `stageBytes`
    */
-  writePlain({ values, scales }, rowsAreOutputs, stage) {
+  writePlain({ values, scales, columns }, rowsAreOutputs, stage) {
     this.#eachSlab(rowsAreOutputs, 1, stage, (first, rows, cols) => {
       const part = values.subarray(first * cols, (first + rows) * cols)
       this.#runtime.memory.bytes(stage.byteOffset, part.length).set(part)
@@ -383,6 +537,7 @@ export class Int8Weight {
     })
     const { outputs, groups } = this.#sizes
     this.writeScales(scales, 0, rowsAreOutputs ? outputs : groups, rowsAreOutputs)
+    this.writeColumns(columns)
   }
 
   /**
