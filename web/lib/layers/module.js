@@ -728,7 +728,7 @@ function quantize(runtime, where, weight, { transposed, groupSize }) {
   const layout = { transposed, groupSize: evenGroups(inputs, groupSize) }
   const int8Weight = Int8Weight.empty(runtime, where, weight.shape, layout)
   try {
-    if (!int8Weight.quantize(where, weight)) throw notFinite(where)
+    if (!int8Weight.quantizeTensor(where, weight)) throw notFinite(where)
     weight.becomeInt8(int8Weight)
   } catch (error) {
     int8Weight.dispose()

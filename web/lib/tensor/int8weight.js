@@ -198,7 +198,7 @@ export class Int8Weight {
   hold() {
     const storage = this.#live('hold')
     storage.holders++
-    return new Int8Weight(KEY, this.#runtime, 'hold', pair(this.shape), this, () => storage)
+    return new Int8Weight(KEY, this.#runtime, 'hold', pair(this.shape), this.layout, () => storage)
   }
 
   /**
@@ -227,9 +227,9 @@ export class Int8Weight {
     return this.#columnsAt + 4 * this.#sizes.inputs
   }
 
-  /** Whether the inputs have factors. @internal @returns {boolean} */
-  get hasColumns() {
-    return this.#hasColumns
+  /** How it lies in memory. @internal @returns {Layout} */
+  get layout() {
+    return { transposed: this.transposed, groupSize: this.groupSize, hasColumns: this.#hasColumns }
   }
 
   /** The kernels' arguments `values` and `scales`. @internal @returns {[Pointer, Pointer]} */
@@ -439,7 +439,7 @@ export class Int8Weight {
    * @returns {boolean} false where it is not finite
    * @throws {GptLayersError} MEMORY, where inputs need factors
    */
-  quantize(where, weight) {
+  quantizeTensor(where, weight) {
     const [rows, cols] = this.shape
     const rowsAreOutputs = !this.transposed
     if (columnsOf(weight.data, cols, rowsAreOutputs) === null) {
