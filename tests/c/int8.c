@@ -456,6 +456,24 @@ static void forward_in_parts(void)
     }
 }
 
+/* The hash of y, FNV-1a (Fowler, Noll, Vo), is a constant: every build and machine computes these bits. */
+static void forward_has_the_same_bits_everywhere(void)
+{
+    enum { ROWS = 6, IN = 200, OUT = 21 };
+    const float *x = random_input("x", ROWS * IN, -4.0f, 4.0f),
+                *bias = random_input("bias", OUT, -1.0f, 1.0f);
+    const int8_weight q = random_weight(OUT, IN, 48);
+    float *y = output("y", ROWS * OUT);
+    forward(y, x, q, bias, ROWS, 1);
+    uint32_t hash = 2166136261u;
+    for (size_t i = 0; i < ROWS * OUT; i++) {
+        uint32_t bits;
+        memcpy(&bits, y + i, sizeof bits);
+        hash = (hash ^ bits) * 16777619u;
+    }
+    expect(hash == 0xb679cbd8u, "the hash of y is 0x%08x", (unsigned)hash);
+}
+
 static void forward_of_specials(void)
 {
     enum { ROWS = 5, IN = 21, OUT = 9 };
@@ -635,6 +653,7 @@ void test_int8(void)
     promise("int8 linear of the largest integers does not overflow", forward_does_not_overflow);
     promise("int8 linear of a row has the same bits beside any other rows", rows_are_independent);
     promise("int8 linear in parts has the bits of the whole call", forward_in_parts);
+    promise("int8 linear has the same bits in every build", forward_has_the_same_bits_everywhere);
     promise("int8 linear of a row with NaN or infinity is NaN in that row alone", forward_of_specials);
     promise("int8 linear of denormals is within its bound", forward_of_tiny_rows);
     promise("int8 linear without inputs is the bias, or 0", forward_without_inputs);
