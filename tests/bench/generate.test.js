@@ -8,7 +8,7 @@ import { spawnSync } from 'node:child_process'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { load } from '../../dist/index.js'
-import { contest } from './generate/contest.js'
+import { checkAgreement, contest } from './generate/contest.js'
 import { dequantizeQ8, gguf, quantizeQ8 } from './generate/gguf.js'
 import { goals, isMet } from './generate/goals.js'
 import { graph } from './generate/graph.js'
@@ -85,23 +85,44 @@ test('an ONNX graph holds the weights once, and as int8 in less than half the by
   assert.ok(graph(config, 'int8').length < whole / 2)
 })
 
-test('our contestants agree, and each has a time for the prompt and for writing', async () => {
+test('our contestants agree and get their times; one that cannot start is told of and left out', async () => {
   const gpt = await load({ build: 'simd', threads: 1 })
+  const label = { engine: ENGINES.ours, build: 'simd', threads: 1, rest: 0 }
+  const ours = WEIGHTS.map((weights) => ({
+    ...label,
+    weights,
+    open: async () => (await openOurs(gpt, TINY, weights)).writer,
+  }))
+  const broken = { ...label, weights: 'none', open: () => Promise.reject(new Error('no weights')) }
   /** @type {Row[]} */
   const rows = []
+  /** @type {string[]} */
+  const notes = []
   await contest(
     { threads: 1, only: '', effort: { seconds: 0, rounds: 1, sample: 0, patience: Infinity } },
-    WEIGHTS.map((weights) => ({
-      ...{ engine: ENGINES.ours, weights, build: 'simd', threads: 1, rest: 0 },
-      open: async () => (await openOurs(gpt, TINY, weights)).writer,
-    })),
+    [...ours, broken],
     (row) => rows.push(row),
+    (note) => notes.push(note),
   )
   gpt.dispose()
   assert.deepEqual(
     rows.map(({ weights, seconds }) => [weights, Object.keys(seconds)]),
     WEIGHTS.map((weights) => [weights, ['prompt', 'at32', 'at512']]),
   )
+  assert.deepEqual(notes, ['Not run: gpt-layers none simd: Error: no weights'])
+})
+
+test('a contestant whose probabilities differ is an error that names it', () => {
+  const label = { engine: 'other', weights: 'float32', build: '', threads: 1 }
+  const expected = new Map([
+    [0, -1],
+    [1, -0.5],
+  ])
+  checkAgreement(label, new Map([[1, -0.5001]]), expected)
+  for (const wrong of [-0.51, NaN]) {
+    assert.throws(() => checkAgreement(label, new Map([[1, wrong]]), expected), /other float32 .* at token 1/)
+  }
+  assert.throws(() => checkAgreement(label, new Map(), expected), /other float32/)
 })
 
 test('a goal is the ratio of the rates in one run, against the best of the peer where it says so', () => {

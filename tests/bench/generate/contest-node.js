@@ -58,7 +58,12 @@ async function measureMemory({ open }) {
 
 async function run() {
   for (const note of notes) report({ note })
-  const opened = await contest(settings, entrants, (row) => report({ row: { ...row, run: threads } }))
+  const opened = await contest(
+    settings,
+    entrants,
+    (row) => report({ row: { ...row, run: threads } }),
+    (note) => report({ note }),
+  )
   if (threads > 1) return
   const limits = await WebAssembly.compile(
     readFileSync(new URL('../../../build/limits-simd.wasm', import.meta.url)),

@@ -63,9 +63,10 @@ export function checkAgreement(label, found, expected) {
  * @param {Settings} settings
  * @param {Entrant[]} entrants the first one is the reference, and always takes part
  * @param {(row: Row) => unknown} report
+ * @param {(note: string) => unknown} tell is told of a contestant that could not start
  * @returns {Promise<Opened[]>} those that took part, still open
  */
-export async function contest({ effort, only, threads }, entrants, report) {
+export async function contest({ effort, only, threads }, entrants, report, tell) {
   const selected = entrants.filter(
     (entrant, i) => i === 0 || selects(only, { operation: nameOf(entrant), threads }),
   )
@@ -76,7 +77,14 @@ export async function contest({ effort, only, threads }, entrants, report) {
   for (const entrant of selected) {
     const { open, memory, engine, weights, build, threads } = entrant
     const before = await memory?.()
-    const writer = await open()
+    let writer
+    try {
+      writer = await open()
+    } catch (error) {
+      if (opened.length === 0) throw error // the reference
+      tell(`Not run: ${nameOf(entrant)}: ${error}`)
+      continue
+    }
     const probabilities = await writer.judge(JUDGED)
     expected ??= probabilities
     checkAgreement(entrant, probabilities, expected)

@@ -32,5 +32,10 @@ export async function generate({ threads, effort, only, config }, report) {
       open: () => openWllama(config, weights, threads),
     })),
   ]
-  await contest({ threads, effort, only }, entrants, (row) => report({ row: { ...row, run: threads } }))
+  await contest(
+    { threads, effort, only },
+    entrants,
+    (row) => report({ row: { ...row, run: threads } }),
+    (note) => report({ note }),
+  )
 }

@@ -23,13 +23,13 @@ GPT-2 124M's shape with random weights, beside other engines: a prompt, and writ
   --quick          fewer repetitions, for a first look
   ${TINY_OPTION}           a tiny model: shows in seconds whether the bench works, not how fast anybody is
   --only PATTERN   only the contestants that match this regular expression, case ignored: 'gpt-layers int8',
-                   'threads=1', 'onnxruntime', 'products', 'layers'. gpt-layers float32 simd always takes part:
-                   the others must agree with it
+                   'threads=1', 'onnxruntime', 'layers'. gpt-layers float32 simd always takes part: the others must
+                   agree with it
   -h, --help       this text`
 
 const LEGEND = `
 Tokens per second, medians. All contestants run in turns. at 32, at 512: 24 tokens written around this length of the
-text, always the most probable token. prompt of 128: the head on the last token. memory: of the process, MB.`
+text, always the most probable token. prompt of 128: the head on the last token. memory: in MB.`
 
 /** @type {Effort} */
 const THOROUGH = { seconds: 0, rounds: 5, sample: 0, patience: Infinity }
@@ -117,9 +117,13 @@ export async function program(command, args, peers, run) {
     if (note) figures.notes.push(note)
   })
   console.log([LEGEND, ...figures.notes].join('\n'))
-  for (const { build, bytes, products, read } of figures.shares) {
+  for (const { build, bytes, products, read, at32, at512 } of figures.shares) {
     const [fast, bare] = [products, read].map((seconds) => digits(bytes / seconds / 1e9))
-    console.log(`${build}: the matrix products read ${fast} GB/s, a bare read ${bare}`)
+    const [rest32, rest512] = [at32, at512].map(
+      (seconds) => `${(100 * (1 - products / seconds)).toFixed(0)} %`,
+    )
+    console.log(`${build}, int8: the matrix products read ${fast} GB/s, a bare read ${bare}.`)
+    console.log(`  All but the products takes ${rest32} of a token at 32, ${rest512} at 512.`)
   }
   const reached = goals(figures)
   const goalTable = table(GOALS)
