@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import {
   assertNear,
   assertRefuses,
+  assertSame,
   collectGarbage,
   loadForTest,
   pack,
@@ -51,6 +52,77 @@ for (const lengths of [[12], [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1], [5, 1, 4, 2],
     })
   })
 }
+
+for (const int8 of [false, true]) {
+  test(`a listener changes no bit of a forward with a cache, with ${int8 ? 'int8' : 'float32'} weights`, () => {
+    gpt.scope(() => {
+      const own = shake(gpt, new gpt.GPTModel({ ...config, hiddenDim: 20, approximate: 'none' })).eval()
+      // Inputs of very different sizes get factors.
+      own.trfBlocks[0].ff.layers[0].weight.data.forEach(
+        (value, i, data) => (data[i] = i % 12 ? value : 99 * value),
+      )
+      if (int8) own.quantize()
+      for (const [batchSize, tokens] of [
+        [1, 1],
+        [1, 3],
+        [1, 8],
+        [2, 4],
+        [3, 3],
+      ]) {
+        const cache = own.newCache({ batchSize })
+        const prompt = Array(batchSize).fill([1, 2])
+        const next = Array.from({ length: batchSize }, (_, b) => ids[b % 2].slice(0, tokens))
+        own.forward(prompt, { cache })
+        const expected = own.forward(next, { cache })
+        cache.truncate(2)
+        let calls = 0
+        const stop = own.onForward(() => void calls++)
+        assertSame(own.forward(next, { cache }), pack(expected.data, expected.shape))
+        stop()
+        assert.ok(calls > 20)
+      }
+    })
+  })
+}
+
+test('layers inside a block that are one’s own or in training mode run with a cache, too', () => {
+  gpt.scope(() => {
+    const own = shake(gpt, new gpt.GPTModel({ ...config, dropRate: 0.5 })).eval()
+    const [block] = own.trfBlocks
+    const cache = own.newCache()
+    const logits = () => {
+      cache.truncate(0)
+      return own.forward([1, 2, 3], { cache }).toArray()
+    }
+    const before = logits()
+    let calls = 0
+    class Norm extends gpt.LayerNorm {
+      /** @override @param {Tensor} x */
+      forward(x) {
+        calls++
+        return super.forward(x)
+      }
+    }
+    const norm = new Norm(config.embDim).eval()
+    norm.loadStateDict(block.norm1.stateDict())
+    Reflect.set(block, 'norm1', norm)
+    assert.deepEqual(logits(), before)
+    assert.equal(calls, 1)
+    block.ff.layers[1] = /** @type {any} */ (new gpt.ReLU().eval())
+    assert.notDeepEqual(logits(), before)
+    block.ff.layers[1] = new gpt.GELU().eval()
+    assert.deepEqual(logits(), before)
+    block.dropout.train()
+    assert.notDeepEqual(logits(), before)
+    own.eval()
+    assert.deepEqual(logits(), before)
+    Reflect.set(block, 'norm2', new gpt.LayerNorm(6).eval())
+    assertRefuses(logits, 'SHAPE', /^LayerNorm.forward: x should end in 6/)
+    block.ff.layers[0].weight.dispose()
+    Reflect.set(block, 'norm2', norm)
+    assertRefuses(logits, 'DISPOSED', /weight should be a live Tensor, got one that was disposed$/)
+  })
+})
 
 test('lastOnly gives the logits of the last token, with and without a cache', () => {
   gpt.scope(() => {

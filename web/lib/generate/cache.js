@@ -23,6 +23,12 @@ import { Tensor } from '../tensor/tensor.js'
  * @typedef {{ keys: Tensor, values: Tensor, pass: Pass | null }} Place
  */
 
+/**
+ * Where an Attention appends to.
+ *
+ * @typedef {{ keys: Tensor, values: Tensor, past: number, capacity: number }} CachePlace
+ */
+
 /** What the constructor wants to see: only this file can make a cache. */
 const KEY = Symbol('key')
 
@@ -242,7 +248,7 @@ export class KeyValueCache {
    * @param {Attention} layer
    * @param {number} batch of the layer's input
    * @param {number} tokens of the layer's input
-   * @returns {{ keys: Tensor, values: Tensor, past: number, capacity: number }} where the layer appends to
+   * @returns {CachePlace}
    * @throws {GptLayersError} TYPE, VALUE, SHAPE, DISPOSED
    */
   static placeOf(where, value, layer, batch, tokens) {

@@ -1,4 +1,4 @@
-/** @import { Runtime } from '../runtime/runtime.js' */
+/** @import { Pointer, Runtime } from '../runtime/runtime.js' */
 /** @import { Int8Weight, Matrix } from '../tensor/int8weight.js' */
 
 import { checkBoolean, checkOptions } from '../check.js'
@@ -65,45 +65,41 @@ export class Affine extends Module {
    * @throws {GptLayersError} SHAPE when the last axis does not fit; TYPE, DISPOSED, MEMORY
    */
   forward(x) {
-    const { name, inputs, outputs, inputsName, forward } = this.#layout
+    const { name, inputs, outputs, inputsName } = this.#layout
     const where = `${name}.forward`
     const { runtime } = this
     const rows = checkRows(runtime, where, x, inputs, inputsName)
-    const int8Weight = this.#int8Weight(where)
-    if (int8Weight !== null) return this.#forwardInt8(where, x, rows, int8Weight)
-    const { weight, bias } = Affine.parametersOf(this, where)
     return runtime.scope(() => {
       const y = Tensor.empty(runtime, where, [...leading(x.shape, 1), outputs])
-      runtime.run(forward, [y, SCRATCH, x, weight, bias, rows, inputs, outputs])
-      this.save({ x })
+      Affine.run(this, y, x, rows)
+      if (this.int8Weight === null) this.save({ x })
       return y
     })
   }
 
   /**
-   * @param {string} where
-   * @param {Tensor} x
+   * The kernel of `forward` alone.
+   *
+   * @internal
+   * @param {Affine} layer
+   * @param {Pointer} y [rows, outputs]
+   * @param {Pointer} x [rows, inputs]
    * @param {number} rows
-   * @param {Int8Weight} int8Weight checked
-   * @returns {Tensor}
+   * @throws {GptLayersError} where a parameter is not as it should be; MEMORY
    */
-  #forwardInt8(where, x, rows, int8Weight) {
-    const { inputs, outputs } = this.#layout
-    const { runtime } = this
-    const bias = this.#bias(where)
-    const sizes = [rows, inputs, outputs, int8Weight.groupSize]
-    return runtime.scope(() => {
-      const y = Tensor.empty(runtime, where, [...leading(x.shape, 1), outputs])
-      runtime.run('gpt_int8_linear_forward', [
-        y,
-        SCRATCH,
-        int8Weight.scaled(x),
-        ...int8Weight.pointers,
-        bias,
-        ...sizes,
-      ])
-      return y
-    })
+  static run(layer, y, x, rows) {
+    const { name, inputs, outputs, forward } = layer.#layout
+    const where = `${name}.forward`
+    const { runtime } = layer
+    const int8Weight = layer.#int8Weight(where)
+    if (int8Weight !== null) {
+      const weight = [...int8Weight.pointers, layer.#bias(where)]
+      const sizes = [rows, inputs, outputs, int8Weight.groupSize]
+      const scaled = int8Weight.scaledRows(where, x, rows)
+      return runtime.run('gpt_int8_linear_forward', [y, SCRATCH, scaled, ...weight, ...sizes])
+    }
+    const { weight, bias } = Affine.parametersOf(layer, where)
+    runtime.run(forward, [y, SCRATCH, x, weight, bias, rows, inputs, outputs])
   }
 
   /**

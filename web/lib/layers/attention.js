@@ -1,4 +1,5 @@
-/** @import { Runtime } from '../runtime/runtime.js' */
+/** @import { CachePlace } from '../generate/cache.js' */
+/** @import { Pointer, Runtime } from '../runtime/runtime.js' */
 /** @import { Context, Returned } from './forward.js' */
 
 import {
@@ -19,6 +20,8 @@ import { Conv1D } from './conv1d.js'
 import { Dropout } from './dropout.js'
 import { outputOf } from './forward.js'
 import { checkEvaluation, checkLayers, Module } from './module.js'
+
+/** The kernels' batch, tokens, heads, size. @typedef {[number, number, number, number]} Sizes */
 
 /** @type {{ returnWeights: boolean, cache: unknown }} */
 const DEFAULTS = { returnWeights: false, cache: undefined }
@@ -125,8 +128,12 @@ export class Attention extends Module {
     const tokens = this.#checkTokens(where, x)
     const { returnWeights, cache } = checkOptions(where, options, DEFAULTS)
     checkBoolean(where, 'returnWeights', returnWeights)
-    const sizes = this.#sizes(x)
-    const place = cache === undefined ? null : this.#placeIn(where, cache, sizes, returnWeights)
+    const sizes = Attention.sizesOf(this, x)
+    if (cache !== undefined && returnWeights) {
+      const expected = 'false with a cache, which has no weights for earlier tokens'
+      throw new GptLayersError('UNSUPPORTED', `${where}: returnWeights should be ${expected}, got true`)
+    }
+    const place = cache === undefined ? null : Attention.placeIn(this, cache, sizes)
     const perRow = [...leading(x.shape, 2), this.nHeads, tokens]
     const dropRate = training ? this.dropRate : 0
     return runtime.scope(() => {
@@ -141,14 +148,8 @@ export class Attention extends Module {
       const sum = keeps ? Tensor.empty(runtime, where, perRow) : null
       const weights = returnWeights ? Tensor.empty(runtime, where, [...perRow, tokens]) : null
       const seed = dropRate > 0 ? runtime.generator.word() : 0
-      if (place === null) {
-        runtime.run('gpt_attention_forward', [y, max, sum, SCRATCH, qkv, ...sizes, seed, dropRate])
-      } else {
-        const { keys, values, past, capacity } = place
-        const [batch, , heads, size] = sizes
-        const counts = [batch, tokens, past, capacity, heads, size]
-        runtime.run('gpt_attention_cached_forward', [y, keys, values, SCRATCH, qkv, ...counts])
-      }
+      if (place !== null) Attention.run(runtime, y, qkv, sizes, place)
+      else runtime.run('gpt_attention_forward', [y, max, sum, SCRATCH, qkv, ...sizes, seed, dropRate])
       if (weights) runtime.run('gpt_attention_weights', [weights, SCRATCH, qkv, max, sum, ...sizes])
       if (training) {
         this.save({ qkv, y, max: /** @type {Tensor} */ (max), sum: /** @type {Tensor} */ (sum) })
@@ -182,7 +183,7 @@ export class Attention extends Module {
         dqkv,
         SCRATCH,
         ...inputs,
-        ...this.#sizes(y),
+        ...Attention.sizesOf(this, y),
         this.#seed,
         dropRate,
       ])
@@ -212,31 +213,45 @@ export class Attention extends Module {
   }
 
   /**
-   * @param {string} where
+   * @internal
+   * @param {Attention} layer
    * @param {unknown} cache
-   * @param {readonly number[]} sizes from `#sizes`
-   * @param {boolean} returnWeights
-   * @returns {ReturnType<typeof KeyValueCache.placeOf>}
+   * @param {Sizes} sizes
+   * @returns {CachePlace} where a `forward` with the cache appends to
    */
-  #placeIn(where, cache, [batch, tokens], returnWeights) {
-    checkEvaluation(where, 'cache', this)
-    if (returnWeights) {
-      const expected = 'false with a cache, which has no weights for earlier tokens'
-      throw new GptLayersError('UNSUPPORTED', `${where}: returnWeights should be ${expected}, got true`)
-    }
-    const place = KeyValueCache.placeOf(where, cache, this, batch, tokens)
+  static placeIn(layer, cache, [batch, tokens]) {
+    const where = 'Attention.forward'
+    checkEvaluation(where, 'cache', layer)
+    const place = KeyValueCache.placeOf(where, cache, layer, batch, tokens)
     const end = place.past + tokens
-    if (end <= this.contextLength) return place
-    const expected = `end with token ${this.contextLength} (contextLength) at most`
+    if (end <= layer.contextLength) return place
+    const expected = `end with token ${layer.contextLength} (contextLength) at most`
     throw new GptLayersError('SHAPE', `${where}: x should ${expected}, got tokens up to ${end}`)
   }
 
   /**
-   * @param {Tensor} x [..., tokens, embDim]
-   * @returns {[number, number, number, number]} the kernels' batch, tokens, heads, size
+   * The kernel of `forward` with a cache, without the layers inside.
+   *
+   * @internal
+   * @param {Runtime} runtime
+   * @param {Pointer} y [batch, tokens, embDim]
+   * @param {Pointer} qkv [batch, tokens, 3 · embDim]
+   * @param {Sizes} sizes
+   * @param {CachePlace} place
    */
-  #sizes({ shape }) {
+  static run(runtime, y, qkv, [batch, tokens, heads, size], { keys, values, past, capacity }) {
+    const sizes = [batch, tokens, past, capacity, heads, size]
+    runtime.run('gpt_attention_cached_forward', [y, keys, values, SCRATCH, qkv, ...sizes])
+  }
+
+  /**
+   * @internal
+   * @param {Attention} layer
+   * @param {Tensor} x [..., tokens, embDim]
+   * @returns {Sizes}
+   */
+  static sizesOf({ embDim, nHeads }, { shape }) {
     const tokens = /** @type {number} */ (shape.at(-2))
-    return [sizeOf(leading(shape, 2)), tokens, this.nHeads, this.embDim / this.nHeads]
+    return [sizeOf(leading(shape, 2)), tokens, nHeads, embDim / nHeads]
   }
 }

@@ -8,7 +8,7 @@ import { outputOf } from './forward.js'
 import { Affine } from './affine.js'
 import { GELU } from './gelu.js'
 import { Linear } from './linear.js'
-import { checkLayers, Module } from './module.js'
+import { checkLayers, isPlain, Module } from './module.js'
 
 /**
  * The fewest rows per thread for which the fused kernel is cut by rows; each thread then reads all the
@@ -101,6 +101,16 @@ export class FeedForward extends Module {
   }
 
   /**
+   * @internal
+   * @param {FeedForward} ff
+   * @param {Runtime} runtime of the layer around it
+   * @returns {[Linear, GELU, Linear] | null} its layers, where it and they are as `isPlain` says
+   */
+  static plainLayers(ff, runtime) {
+    return isPlain(ff, FeedForward, runtime) ? ff.#plain(ff.#layers('FeedForward.forward')) : null
+  }
+
+  /**
    * @override
    * @param {Tensor} dy [..., embDim], not modified
    * @returns {Tensor} dx, of x's shape
@@ -125,14 +135,11 @@ export class FeedForward extends Module {
    */
   #fusedArguments(where, layers, rows) {
     const { runtime, embDim } = this
-    if (this.training || layers.length !== 3 || !layers.every((layer) => this.#isFusible(layer))) return null
-    const [first, gelu, second] = layers
-    if (!(first instanceof Linear && gelu instanceof GELU && second instanceof Linear)) return null
+    const plain = this.training ? null : this.#plain(layers)
+    if (plain === null) return null
+    const [first, gelu, second] = plain
     if (first.int8Weight || second.int8Weight) return null
     const hiddenDim = first.outFeatures
-    if (first.inFeatures !== embDim || second.inFeatures !== hiddenDim || second.outFeatures !== embDim) {
-      return null
-    }
     const parts = runtime.partsOf('gpt_feedforward_forward', rows, embDim, hiddenDim)
     if (parts > 1 && rows < ROWS_PER_THREAD * parts) return null
     const { weight: weight1, bias: bias1 } = Affine.parametersOf(first, where)
@@ -140,10 +147,22 @@ export class FeedForward extends Module {
     return [weight1, bias1, weight2, bias2, rows, embDim, hiddenDim, gelu.kind]
   }
 
-  /** @param {Module} layer @returns {boolean} whether it has nothing of the user's own, such as a listener */
-  #isFusible(layer) {
-    const isOurs = layer.forward === Linear.prototype.forward || layer.forward === GELU.prototype.forward
-    return isOurs && layer.runtime === this.runtime && !layer.observed
+  /**
+   * @param {readonly Module[]} layers
+   * @returns {[Linear, GELU, Linear] | null} the layers, where all are as `isPlain` says, of fitting sizes
+   */
+  #plain(layers) {
+    const { runtime, embDim } = this
+    const [first, gelu, second] = layers
+    const fits =
+      layers.length === 3 &&
+      isPlain(first, Linear, runtime) &&
+      isPlain(gelu, GELU, runtime) &&
+      isPlain(second, Linear, runtime) &&
+      first.inFeatures === embDim &&
+      first.outFeatures === second.inFeatures &&
+      second.outFeatures === embDim
+    return fits ? [first, gelu, second] : null
   }
 
   /** @param {string} where @returns {[Linear, GELU, Linear]} a copy, or what replaced them */

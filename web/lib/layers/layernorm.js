@@ -1,4 +1,4 @@
-/** @import { Runtime } from '../runtime/runtime.js' */
+/** @import { Pointer, Runtime } from '../runtime/runtime.js' */
 
 import { checkOptions, checkPositiveFloat32, checkSize } from '../check.js'
 import { checkRows, checkTensorOf } from '../tensor/check.js'
@@ -58,23 +58,36 @@ export class LayerNorm extends Module {
    */
   forward(x) {
     const where = 'LayerNorm.forward'
-    const { runtime, embDim, eps } = this
+    const { runtime, embDim } = this
     const rows = checkRows(runtime, where, x, embDim, 'embDim')
-    const scale = checkTensorOf(runtime, where, 'scale', this.scale, [embDim])
-    const shift = checkTensorOf(runtime, where, 'shift', this.shift, [embDim])
-    if (!this.training) {
-      const y = Tensor.empty(runtime, where, x.shape)
-      runtime.run('gpt_layernorm_forward', [y, null, null, x, scale, shift, rows, embDim, eps])
-      return y
-    }
     return runtime.scope(() => {
       const y = Tensor.empty(runtime, where, x.shape)
-      const mean = Tensor.empty(runtime, where, [rows])
-      const rstd = Tensor.empty(runtime, where, [rows])
-      runtime.run('gpt_layernorm_forward', [y, mean, rstd, x, scale, shift, rows, embDim, eps])
-      this.save({ x, mean, rstd })
+      const mean = this.training ? Tensor.empty(runtime, where, [rows]) : null
+      const rstd = this.training ? Tensor.empty(runtime, where, [rows]) : null
+      LayerNorm.run(this, y, x, rows, mean, rstd)
+      if (mean && rstd) this.save({ x, mean, rstd })
       return y
     })
+  }
+
+  /**
+   * The kernel of `forward` alone.
+   *
+   * @internal
+   * @param {LayerNorm} layer
+   * @param {Pointer} y [rows, embDim]
+   * @param {Pointer} x [rows, embDim]
+   * @param {number} rows
+   * @param {Tensor | null} [mean] [rows]
+   * @param {Tensor | null} [rstd] [rows]
+   * @throws {GptLayersError} where a parameter is not as it should be
+   */
+  static run(layer, y, x, rows, mean = null, rstd = null) {
+    const where = 'LayerNorm.forward'
+    const { runtime, embDim, eps } = layer
+    const scale = checkTensorOf(runtime, where, 'scale', layer.scale, [embDim])
+    const shift = checkTensorOf(runtime, where, 'shift', layer.shift, [embDim])
+    runtime.run('gpt_layernorm_forward', [y, mean, rstd, x, scale, shift, rows, embDim, eps])
   }
 
   /**

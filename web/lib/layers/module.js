@@ -752,6 +752,21 @@ export function checkLayers(where, what, layers) {
 }
 
 /**
+ * @template {abstract new (...args: never[]) => Module} T
+ * @param {Module} layer
+ * @param {T} Class one of ours
+ * @param {Runtime} runtime
+ * @returns {layer is InstanceType<T>} whether its `forward` is that of our class, in evaluation mode, and
+ *   nobody listens: a layer around it may run its kernels without it
+ */
+export const isPlain = (layer, Class, runtime) =>
+  layer.runtime === runtime &&
+  layer.forward === Class.prototype.forward &&
+  layer instanceof Class &&
+  !layer.training &&
+  !layer.observed
+
+/**
  * @param {string} where
  * @param {string} option of `forward`
  * @param {Module} layer

@@ -342,6 +342,24 @@ export class Int8Weight {
   }
 
   /**
+   * Multiplies the input of a product by the inputs' factors, where there are any.
+   *
+   * @internal
+   * @param {string} where
+   * @param {Pointer} x [rows, inputs]
+   * @param {number} rows
+   * @returns {Pointer} x itself, or a new tensor
+   */
+  scaledRows(where, x, rows) {
+    if (!this.#hasColumns) return x
+    const { inputs } = this.#sizes
+    const y = Tensor.empty(this.#runtime, where, [rows, inputs])
+    const columns = { byteOffset: this.byteOffset + this.#columnsAt }
+    this.#runtime.run('gpt_mul', [y, x, columns, rows, inputs, inputs, 1, 0, 1])
+    return y
+  }
+
+  /**
    * Multiplies by the inputs' factors, where there are any.
    *
    * @internal
