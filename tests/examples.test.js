@@ -73,7 +73,7 @@ test('a trained model is saved, loaded again, and writes its sentence', () => {
   assert.deepEqual(readdirSync(folder).sort(), ['model.json', 'model.safetensors'])
 })
 
-/** Runs gpt2.mjs. @param {...string} args @returns {{ status: number | null, stdout: string, stderr: string }} */
+/** Runs gpt2.mjs. @param {...string} args */
 const gpt2 = (...args) =>
   spawnSync(process.execPath, [join(root, 'web/examples/gpt2.mjs'), ...args], {
     cwd: folder,
@@ -84,7 +84,7 @@ const gpt2 = (...args) =>
 let gpt2Path
 const gpt2File = () => (gpt2Path ??= makeGpt2File())
 
-/** A file in Hugging Face's layout and names: GPT-2's tokens, 2 blocks, 64 wide. @returns {Promise<string>} */
+/** A file in Hugging Face's layout and names: GPT-2's tokens, 2 blocks, 64 wide. */
 async function makeGpt2File() {
   const gpt = await load({ build: 'simd' })
   gpt.manualSeed(1)

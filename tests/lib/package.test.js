@@ -51,12 +51,12 @@ function example() {
   return { code: blocks[first].text, output: blocks[first + 1].text }
 }
 
-test('the tarball holds the package, its types and source maps, the header, and nothing else', () => {
+test('the tarball holds the package, its types and source maps, the header, the stories, and nothing else', () => {
   for (const path of files.filter((path) => path !== 'c/README.md')) {
     // npm 9 adds it unasked
     assert.match(
       path,
-      /^(dist\/.*\.(js|d\.ts|js\.map|wasm)|c\/gpt_layers\.h|package\.json|README\.md|LICENSE|CHANGELOG\.md)$/,
+      /^(dist\/.*\.(js|d\.ts|js\.map|wasm)|c\/gpt_layers\.h|web\/examples\/stories\/(model\.safetensors|words\.json)|package\.json|README\.md|LICENSE|CHANGELOG\.md)$/,
     )
   }
   for (const path of [
@@ -64,6 +64,8 @@ test('the tarball holds the package, its types and source maps, the header, and 
     'dist/index.d.ts',
     'dist/index.js.map',
     'dist/wasm/simd.wasm',
+    'web/examples/stories/model.safetensors',
+    'web/examples/stories/words.json',
     'LICENSE',
   ]) {
     assert.ok(files.includes(path), path)
@@ -115,8 +117,17 @@ test('README’s example runs as printed, and prints what README says', () => {
   assert.equal(run(process.execPath, ['example.js']), output)
 })
 
+test('README’s ten lines write the story that README shows', () => {
+  const [, { text: code }, { text: story }] = blocks.slice(
+    blocks.findIndex(({ language }) => language === 'js') + 1,
+  )
+  writeFileSync(join(folder, 'write.js'), code)
+  assert.equal(code.trim().split('\n').length, 10)
+  assert.equal(run(process.execPath, ['write.js']), story.trim().replaceAll('\n', ' ') + '\n')
+})
+
 test('README’s training program learns', () => {
-  const { text } = blocks.filter(({ language }) => language === 'js')[1]
+  const { text } = blocks.filter(({ language }) => language === 'js')[2]
   writeFileSync(join(folder, 'train.js'), text)
   const losses = run(process.execPath, ['train.js'])
     .trim()

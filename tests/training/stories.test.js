@@ -1,14 +1,18 @@
-// The stories of web/examples/stories/: the grammar.
+// The stories of web/examples/stories/: the grammar, and the model that was trained on them.
 
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
+import { load } from 'gpt-layers'
 import {
+  END,
   randomFrom,
   readStory,
   splitWords,
   vocabulary,
   writeStory,
 } from '../../web/examples/stories/grammar.js'
+import { continueTraining, heldOut, newTraining, trainStep } from '../../web/examples/stories/train.js'
 
 /** @param {number} count @param {number} seed */
 function storiesFrom(count, seed) {
@@ -72,4 +76,72 @@ test('tokens joined are the text again, and all are in the vocabulary', () => {
       [],
     )
   }
+})
+
+const folder = new URL('../../web/examples/stories/', import.meta.url)
+const read = (/** @type {string} */ name) => readFileSync(new URL(name, folder))
+const results = JSON.parse(read('loss.json').toString())
+/** @type {string[]} */
+const words = JSON.parse(read('words.json').toString())
+const bytes = read('model.safetensors')
+const gpt = await load({ build: 'simd' })
+const model = await gpt.GPTModel.fromSafetensors(bytes, { dtype: 'int8' })
+
+/**
+ * @param {string} start
+ * @param {import('gpt-layers').GenerateOptions} options
+ * @returns {string} a text that begins so
+ */
+function writeText(start, options) {
+  const ids = [END, ...splitWords(start)].map((word) => words.indexOf(word))
+  for (const { token } of model.generate(ids, { ...options, stopTokens: [0] })) ids.push(token)
+  return ids
+    .map((id) => words[id])
+    .join('')
+    .trim()
+}
+
+test('the stories’ model is at most 500 kB, and its words are the grammar’s', () => {
+  assert.ok(bytes.length <= 500_000, `${bytes.length} bytes`)
+  assert.equal(bytes.length, results.bytes)
+  assert.deepEqual(words, vocabulary())
+  assert.equal(words[0], END)
+  assert.equal(model.vocabSize, words.length)
+})
+
+for (const start of ['', 'Once upon a time', 'Long ago, there were two']) {
+  test(`the most probable text after "${start}" is a story`, () => {
+    const text = writeText(start, { temperature: 0 })
+    assert.ok(splitWords(text).length > 60, text)
+    assert.ok(readStory(text)[0]?.complete, text)
+  })
+}
+
+test('texts at temperature 0.8 are stories for 60 words', () => {
+  gpt.manualSeed(123)
+  const texts = Array.from({ length: 5 }, () => writeText('', { temperature: 0.8, maxNewTokens: 60 }))
+  assert.equal(new Set(texts).size, 5)
+  for (const text of texts) assert.ok(readStory(text).length > 0, text)
+})
+
+test('held-out stories cost the model at most 1.15 times what they cost the grammar', () => {
+  const { loss, entropy } = heldOut(gpt, model, 50)
+  assert.ok(loss <= 1.15 * entropy, `${loss} and ${entropy} nats per token`)
+  assert.ok(results.heldOut.int8 <= 1.15 * results.heldOut.entropy)
+})
+
+/** @param {number[]} losses @param {number[]} expected */
+const assertLosses = (losses, expected) =>
+  losses.forEach((loss, i) => assert.ok(Math.abs(loss - expected[i]) <= 1e-4, `${losses}, not ${expected}`))
+
+test('train.js begins with the losses that it has recorded', () => {
+  const training = newTraining(gpt)
+  assertLosses(
+    [0, 1, 2].map((step) => trainStep(gpt, training, step)),
+    results.firstLosses,
+  )
+})
+
+test('training the model further gives the losses that train.js has recorded', async () => {
+  assertLosses(await continueTraining(gpt, bytes), results.continuedLosses)
 })

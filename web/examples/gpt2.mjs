@@ -2,7 +2,8 @@
 //   npm install gpt-layers gpt-tokenizer
 //   node gpt2.mjs model.safetensors "Once upon a time"
 //
-// The file is the `model.safetensors` of any GPT-2 (124M to 1.5B), as on huggingface.co/openai-community/gpt2.
+// The file is the `model.safetensors` of any GPT-2 (124M to 1.5B), as on
+// https://huggingface.co/openai-community/gpt2.
 // Options, with their defaults:
 //   --max-new-tokens 100
 //   --temperature 0.8      0 always takes the most probable token

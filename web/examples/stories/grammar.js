@@ -1,9 +1,9 @@
 // A small grammar that writes short stories: somebody has a wish, meets an obstacle and finds a helper.
 //   node grammar.js [seed]
 //
-// `tell` is the whole grammar. It makes choices, each among equally likely options, and writes text. Different
-// choices never write the same text. So -log of a story's probability is the sum of log(options) over the
-// choices. On average, no model can predict the stories at a lower cost.
+// `tell` is the whole grammar. It makes choices, each among equally likely options, and writes text.
+// Different choices never write the same text. So -log of a story's probability is the sum of log(options)
+// over the choices. On average, no model can predict the stories at a lower cost.
 
 import { pathToFileURL } from 'node:url'
 
@@ -23,6 +23,7 @@ const named = (/** @type {string} */ names, /** @type {Pronouns} */ pronouns) =>
 const GIRLS = named('Amara Yuki Leila Rosa Priya Nora Mei Zuri Aylin Ines Freya Thandi', SHE)
 const BOYS = named('Kofi Hiro Omar Mateo Arjun Emil Tariq Kai Luca Pavel Ade Sven', HE)
 const NAMES = [...GIRLS, ...BOYS]
+const FRIENDS = 'Anya Bo Chidi Dalia Elif Felix Gita Hana Ivo Jun Lina Malik'.split(' ')
 
 const TRAITS = 'little young curious shy cheerful brave quiet dreamy patient merry clumsy hopeful'.split(' ')
 const KINDS = [
@@ -55,22 +56,24 @@ const PLACES = [
   'under a giant oak',
 ]
 
-const HABITS = [
+const CHORES = [
   'fed the hens',
   'watered the beans',
   'swept the yard',
+  'carried water',
+  'picked berries',
+  'washed the cups',
+  'painted stones',
+  'read old books',
+]
+const PLEASURES = [
   'counted the clouds',
   'listened to the wind',
   'drew in the sand',
-  'carried water',
   'played the flute',
-  'picked berries',
   'told jokes to the cat',
-  'read old books',
   'danced in the rain',
-  'washed the cups',
   'chased butterflies',
-  'painted stones',
   'sang to the bees',
 ]
 
@@ -183,8 +186,14 @@ const MORALS = [
 
 const a = (/** @type {string} */ word) => `${/^[aeiou]/.test(word) ? 'an' : 'a'} ${word}`
 const capital = (/** @type {string} */ text) => text[0].toUpperCase() + text.slice(1)
-const without = (/** @type {Someone[]} */ names, /** @type {Someone[]} */ used) =>
-  names.filter(({ name }) => !used.some((someone) => someone.name === name))
+
+/**
+ * @template T
+ * @param {T[]} list
+ * @param {0 | 1} half
+ * @returns {T[]} its first or second half
+ */
+const halfOf = (list, half) => list.slice((half * list.length) / 2, ((half + 1) * list.length) / 2)
 
 /**
  * Tells a story: every choice goes through `choose`, every word through `write`.
@@ -205,10 +214,11 @@ export function tell(choose, write) {
   write(` ${choose(TRAITS)}`)
   const kind = choose(KINDS)
   write(` ${isPair ? kind.two : kind.one} named`)
-  const heroes = [choose(kind.names)]
+  // Two heroes have names from two halves of the list, so that they differ.
+  const heroes = [choose(isPair ? halfOf(kind.names, 0) : kind.names)]
   write(` ${heroes[0].name}`)
   if (isPair) {
-    heroes.push(choose(without(kind.names, heroes)))
+    heroes.push(choose(halfOf(kind.names, 1)))
     write(` and ${heroes[1].name}`)
   }
   const { they, them, They, Their } = isPair ? THEY : heroes[0]
@@ -221,9 +231,8 @@ export function tell(choose, write) {
 
   if (choose(['habits', ''])) {
     write(` Every ${choose(TIMES)}, ${they}`)
-    const habit = choose(HABITS)
-    write(` ${habit} and`)
-    write(` ${choose(HABITS.filter((other) => other !== habit))}.`)
+    write(` ${choose(CHORES)} and`)
+    write(` ${choose(PLEASURES)}.`)
   }
 
   // A wish.
@@ -246,24 +255,21 @@ export function tell(choose, write) {
 
   // A helper.
   write(` ${choose(['Just then', 'After a while', 'Luckily'])}`)
-  const virtue = choose(VIRTUES)
-  write(`, ${a(virtue)}`)
+  write(`, ${a(choose(VIRTUES))}`)
   const helper = choose(HELPERS)
   write(` ${helper} named`)
-  const friend = choose(without(NAMES, heroes)).name
+  const friend = choose(FRIENDS)
   write(` ${friend}`)
-  write(
-    ` ${choose(['came along', 'passed by', `heard ${them}`])}. ${friend} ${choose(['smiled', 'nodded', 'waved'])}.`,
-  )
+  write(` ${choose(['came along', 'passed by', `heard ${them}`])}.`)
+  write(` ${friend} ${choose(['smiled', 'nodded', 'waved'])}.`)
   const talk = choose(['asks', ''])
   if (talk === 'asks') {
     write(` "${choose(QUESTIONS)}" asked the ${helper}.`)
     write(` "${isPair ? 'We' : 'I'} want to ${wish.see}," said ${heroes[0].name}, "but ${obstacle.is}."`)
   }
   write(` "${choose(ANSWERS)}" said ${friend}.`)
-  write(
-    ` ${choose(['Together they', 'So they', 'Step by step, they', 'Side by side, they'])} ${obstacle.solved}.`,
-  )
+  write(` ${choose(['Together they', 'So they', 'Step by step, they', 'Side by side, they'])}`)
+  write(` ${obstacle.solved}.`)
 
   // The wish comes true.
   write(` ${choose(['At last', 'And so', 'That evening', 'The next day'])}, ${hero} ${wish.saw}.`)
@@ -275,7 +281,7 @@ export function tell(choose, write) {
   if (ending === 'friends') write(` From that day on, ${everyone} were good friends.`)
   if (ending === 'again') write(` And every ${choose(SEASONS)}, ${everyone} ${wish.saw} together.`)
   if (ending === 'never forgot')
-    write(` ${hero} never forgot the ${virtue} ${helper} who had helped ${them} ${wish.see}.`)
+    write(` ${hero} never forgot the ${helper} who had helped ${them} ${wish.see}.`)
   if (ending === 'moral') write(` "${choose(MORALS)}" said ${friend}, and ${hero} smiled.`)
   if (ending === 'we did it') write(` "I will never forget how we ${wish.saw}," said ${heroes[0].name}.`)
 }
@@ -366,7 +372,7 @@ export function readStory(text) {
  */
 export const splitWords = (text) => text.match(/ ?"?\w+|[^\w ]+/g) ?? []
 
-/** The token that ends a story. It also begins one: it is all that the model gets when it has no other start. */
+/** The token that begins and ends a story. */
 export const END = '\n'
 
 /** @returns {string[]} every token of the stories, END first, the others sorted */
