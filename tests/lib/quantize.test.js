@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { logitsInFloat64 } from './float64.js'
 import { assertRefuses, biasOf, loadForTest, untyped, usedMemory } from './support.js'
 
 const gpt = await loadForTest()
@@ -40,6 +41,32 @@ test('a model computes nearly the same in less than half of the memory', () => {
     assert.ok(before - usedMemory(model) > 0.6 * bytes)
     model.dispose()
     assert.equal(model.outHead.int8Weight, null)
+  }
+})
+
+test('int8 logits are within 1e-4 of float64’s, of the same weights; with columns of 50, within 3e-4', () => {
+  for (const [factor, tolerance] of [
+    [1, 1e-4],
+    [50, 3e-4],
+  ]) {
+    const model = new gpt.GPTModel({ ...CONFIG, embDim: 128, tieWeights: true }).eval()
+    for (const weight of [model.tokEmb.weight, model.trfBlocks[0].ff.layers[0].weight]) {
+      weight.data.forEach((value, at) => {
+        if (at % 128 === 17) weight.data[at] = value * factor
+      })
+    }
+    const ids = [3, 60, 0, 7, 11, 11, 42]
+    const exact = logitsInFloat64(model, ids).flatMap((row) => [...row])
+    const float = model.forward(ids).data.slice()
+    const largest = Math.max(...exact.map(Math.abs))
+    exact.forEach((value, i) => assert.ok(Math.abs(float[i] - value) <= 1e-5 * largest))
+    model.quantize()
+    const int8 = model.forward(ids).data.slice()
+    const judge = logitsInFloat64(model, ids).flatMap((row) => [...row])
+    judge.forEach((value, i) =>
+      assert.ok(Math.abs(int8[i] - value) <= tolerance * largest, `${int8[i]} for ${value}`),
+    )
+    assert.ok(distance(int8, float) <= 0.02, String(distance(int8, float)))
   }
 })
 

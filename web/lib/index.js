@@ -49,6 +49,13 @@
 /** @typedef {import('./layers/gptmodel.js').GPTModelConfig} GPTModelConfig */
 /** @typedef {import('./checkpoint/gpt2.js').LoadModelOptions} LoadModelOptions */
 /** @typedef {import('./checkpoint/source.js').FileSource} FileSource */
+/** @typedef {import('./checkpoint/source.js').BlobLike} BlobLike */
+/** @typedef {import('./checkpoint/source.js').ResponseLike} ResponseLike */
+/** @typedef {import('./checkpoint/source.js').StreamLike} StreamLike */
+/** @typedef {import('./checkpoint/source.js').ReaderLike} ReaderLike */
+/** @typedef {import('./checkpoint/source.js').FileHandleLike} FileHandleLike */
+/** @typedef {import('./check.js').SignalLike} SignalLike */
+/** @typedef {import('./checkpoint/stream.js').ProgressListener} ProgressListener */
 /** @typedef {import('./generate/cache.js').KeyValueCache} KeyValueCache */
 /** @typedef {import('./generate/cache.js').CacheOptions} CacheOptions */
 /** @typedef {import('./generate/generate.js').GenerateOptions} GenerateOptions */

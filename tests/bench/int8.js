@@ -1,0 +1,123 @@
+// How exact int8 weights are, by the size of their groups.
+//   node tests/bench/int8.js                      random weights of GPT-2 124M's shape, and some with large columns
+//   node tests/bench/int8.js FILE TOKENS.json     a model in float32, on token ids [[...], ...]
+
+/** @import { GPTModel } from 'gpt-layers' */
+
+import { readFileSync } from 'node:fs'
+import { load, GPT_CONFIG_124M } from '../../dist/index.js'
+import { logitsInFloat64 } from '../lib/float64.js'
+
+const GROUPS = [32, 64, 128, Infinity]
+
+const gpt = await load({ build: 'simd' })
+const [path, tokensPath] = process.argv.slice(2)
+
+/** Every input of which the weights become 50 times as large. @param {number} i */
+const isLarge = (i) => i % 251 === 138
+
+/** @param {{ hasLargeColumns?: boolean }} [options] @returns {Promise<GPTModel>} the same at each call */
+async function newModel({ hasLargeColumns = false } = {}) {
+  if (path) return gpt.GPTModel.fromSafetensors(readFileSync(path))
+  gpt.manualSeed(7)
+  const model = new gpt.GPTModel({ ...GPT_CONFIG_124M, qkvBias: true, tieWeights: true }).eval()
+  if (!hasLargeColumns) return model
+  const grow = (/** @type {Float32Array} */ data, /** @type {(at: number) => number} */ inputOf) => {
+    for (let at = 0; at < data.length; at++) if (isLarge(inputOf(at))) data[at] *= 50
+  }
+  grow(model.tokEmb.weight.data, (at) => at % 768)
+  for (const { attn, ff } of model.trfBlocks) {
+    for (const { weight, nf } of [attn.cAttn, attn.cProj]) grow(weight.data, (at) => Math.floor(at / nf))
+    for (const layer of [ff.layers[0], ff.layers[2]]) grow(layer.weight.data, (at) => at % layer.inFeatures)
+  }
+  return model
+}
+
+/** @returns {number[][]} */
+function tokens() {
+  if (tokensPath) return JSON.parse(readFileSync(tokensPath, 'utf8'))
+  return [0, 1].map((row) =>
+    Array.from({ length: 128 }, (_, i) => (7919 * i * i + 104729 * i + 31 * row) % 50257),
+  )
+}
+
+/** @param {GPTModel} model @param {number[]} ids @returns {Float32Array} */
+const logitsOf = (model, ids) => gpt.scope(() => model.forward(ids).data.slice())
+
+/** @param {GPTModel} model @param {number[][]} rows @returns {number} nats per token */
+const costOf = (model, rows) =>
+  rows.reduce(
+    (sum, ids) =>
+      sum + gpt.scope(() => gpt.crossEntropy(model.forward(ids.slice(0, -1)), ids.slice(1)).item()),
+    0,
+  ) / rows.length
+
+/** @param {Float32Array} row */
+const best = (row) => row.indexOf(row.reduce((a, b) => Math.max(a, b)))
+
+/** @param {Float32Array[]} expected @param {Float32Array[]} actual @param {number} vocabSize */
+function compare(expected, actual, vocabSize) {
+  let [error, size, same, close, count, margin] = [0, 0, 0, 0, 0, 0]
+  expected.forEach((all, row) => {
+    for (let begin = 0; begin < all.length; begin += vocabSize) {
+      const [a, b] = [all, actual[row]].map((logits) => logits.subarray(begin, begin + vocabSize))
+      let rowError = 0
+      for (let i = 0; i < vocabSize; i++) {
+        rowError += (a[i] - b[i]) ** 2
+        size += a[i] ** 2
+      }
+      error += rowError
+      const [top, other] = [best(a), best(b)]
+      const tie = 4 * Math.sqrt(rowError / vocabSize) // of two logits that cannot be told apart
+      same += Number(top === other)
+      close += Number(a[top] - a[other] <= tie)
+      margin += Number(a.filter((value) => value >= a[top] - tie).length > 1)
+      count++
+    }
+  })
+  return { error: Math.sqrt(error / size), same: same / count, close: close / count, ties: margin / count }
+}
+
+const percent = (/** @type {number} */ x, digits = 2) => `${(100 * x).toFixed(digits)} %`
+
+for (const hasLargeColumns of path ? [false] : [false, true]) {
+  console.log(path ?? `random weights${hasLargeColumns ? ', 50 times as large in every 251st column' : ''}`)
+  const rows = tokens()
+  const float = await newModel({ hasLargeColumns })
+  const { vocabSize } = float
+  const expected = rows.map((ids) => logitsOf(float, ids))
+  const cost = costOf(float, rows)
+  float.dispose()
+  console.log(
+    '| group | MB | error of the logits | same top token | same, or a tie | ties | perplexity | of float64 |',
+  )
+  console.log('| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |')
+  for (const groupSize of GROUPS) {
+    const model = (await newModel({ hasLargeColumns })).quantize({ groupSize })
+    const actual = rows.map((ids) => logitsOf(model, ids))
+    const { error, same, close, ties } = compare(expected, actual, vocabSize)
+    const perplexity = Math.exp(costOf(model, rows) - cost) - 1
+    const ids = rows[0].slice(0, 12)
+    const exact = logitsInFloat64(model, ids)
+    const int8 = logitsOf(model, ids)
+    let [difference, largest] = [0, 0]
+    exact.forEach((row, t) =>
+      row.forEach((value, i) => {
+        difference = Math.max(difference, Math.abs(int8[t * vocabSize + i] - value))
+        largest = Math.max(largest, Math.abs(value))
+      }),
+    )
+    const cells = [
+      groupSize === Infinity ? 'one per output' : groupSize,
+      (model.saveSafetensors().length / 1e6).toFixed(1),
+      percent(error),
+      percent(same, 1),
+      percent(close, 1),
+      percent(ties, 1),
+      percent(perplexity, 3),
+      (difference / largest).toExponential(1),
+    ]
+    console.log(`| ${cells.join(' | ')} |`)
+    model.dispose()
+  }
+}
