@@ -155,6 +155,15 @@ const attention = { dropRate: mostly(fc.constantFrom(0, 0.5, 0.1)), qkvBias: fla
 const eps = mostly(fc.constantFrom(1e-5, 1, 1e-30, 0))
 const dropped = mostly(fc.constantFrom(0, 0.5, 1, 0.1))
 const cache = mostly(kind('cache'))
+/** The options of `generate` and `generateAsync`. */
+const generation = {
+  maxNewTokens: mostly(fc.constantFrom(1, 2, 3, 50)),
+  temperature: number,
+  topK: size,
+  topP: number,
+  repetitionPenalty: number,
+  stopTokens: mostly(fc.array(mostly(fc.nat(4)), { maxLength: 3 })),
+}
 const context = mostly(
   fc.oneof(
     fc.constant({ $: 'options', entries: [] }),
@@ -358,18 +367,7 @@ export const OPERATIONS = {
     weight: 2,
   },
   'module.generate': {
-    args: [
-      mostly(kind('input')),
-      options({
-        maxNewTokens: mostly(fc.constantFrom(1, 2, 3, 50)),
-        temperature: number,
-        topK: size,
-        topP: number,
-        repetitionPenalty: number,
-        stopTokens: mostly(fc.array(mostly(fc.nat(4)), { maxLength: 3 })),
-        cache,
-      }),
-    ],
+    args: [mostly(kind('input')), options({ ...generation, cache })],
     needed: 1,
     // The first tokens: a generator that nobody asks any more keeps its cache.
     call: (receiver, args) => {
@@ -382,6 +380,12 @@ export const OPERATIONS = {
     draws: true,
     frees: true,
     weight: 4,
+  },
+  // Only the call: a fuzzer's calls are synchronous.
+  'module.generateAsync': {
+    args: [mostly(kind('input')), options({ ...generation, signal: mostly(fc.constant(undefined)) })],
+    needed: 1,
+    call: (receiver, args) => void receiver.generateAsync?.(...args),
   },
   'module.backward': { args: [mostly(kind('dy'))], writes: gradients, frees: true, weight: 8 },
   'module.onForward': {

@@ -9,10 +9,10 @@ import { warnOnce } from '../threads/warn.js'
 import { generateTokens } from './generate.js'
 
 /**
- * @typedef {object} SignalOption
- * @property {SignalLike} [signal] ends the text: the loop throws the signal's reason, at once
+ * The options of `generate`, except for the cache. When `signal` aborts, the text ends: the loop throws the
+ * signal's reason, at once.
  *
- * @typedef {Omit<GenerateOptions, 'cache'> & SignalOption} GenerateAsyncOptions
+ * @typedef {Omit<GenerateOptions, 'cache'> & { signal?: SignalLike }} GenerateAsyncOptions
  */
 
 /**
