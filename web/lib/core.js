@@ -12,10 +12,12 @@ export { GptLayersError } from './errors.js'
  *
  * @type {typeof import('./load.js').load}
  */
-export const load = (options = {}) =>
-  start(options, () => {
-    throw new GptLayersError(
-      'TYPE',
-      'load: module should be a WebAssembly.Module, for gpt-layers/core has none inside, got undefined',
-    )
-  })
+export const load = (options = {}) => start(options, throwNoModule, () => import('./workers.js'))
+
+/** @returns {never} */
+function throwNoModule() {
+  throw new GptLayersError(
+    'TYPE',
+    'load: module should be a WebAssembly.Module, for gpt-layers/core has none inside, got undefined',
+  )
+}

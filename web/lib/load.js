@@ -45,7 +45,11 @@ const compiled = new Map()
  * @example const gpt = await load({ threads: 2 })
  */
 export function load(options = {}) {
-  return start(options, (build, threads) => compileBuild(chooseBuild(build) + (threads ? '-threads' : '')))
+  return start(
+    options,
+    (build, threads) => compileBuild(chooseBuild(build) + (threads ? '-threads' : '')),
+    () => import('./workers.js'),
+  )
 }
 
 /** @param {Build | undefined} wanted @returns {Build} the one to run */

@@ -1,5 +1,5 @@
 /** @import { Build } from './load.js' */
-/** @import { Exports } from './runtime/runtime.js' */
+/** @import { Exports, Origin } from './runtime/runtime.js' */
 /** @import { AnyWorker } from './threads/workers.js' */
 
 import { checkChoice, checkNumber, checkOptions, describe } from './check.js'
@@ -43,9 +43,10 @@ export const runs = (probe) =>
  * @param {object} options as `load` takes them; not yet checked
  * @param {(build: Build | undefined, threads: boolean) => Promise<WebAssembly.Module>} getModule gives the
  *   module where the user gave none. threads: whether it must be a build for threads
+ * @param {Origin['importWorkers']} importWorkers most programs start no worker, and do not download what does
  * @returns {Promise<Gpt>}
  */
-export async function start(options, getModule) {
+export async function start(options, getModule, importWorkers) {
   const { build, threads, maxMemory, module, worker } = checkOptions('load', options, {
     build: /** @type {unknown} */ (undefined),
     threads: /** @type {unknown} */ (1),
@@ -86,7 +87,7 @@ export async function start(options, getModule) {
       ? 'the given module is a build without threads: pass gpt-layers/simd-threads.wasm or gpt-layers/relaxed-threads.wasm'
       : `the system does not reserve ${maxMemory} MiB of addresses for a shared memory: lower maxMemory`
   }
-  reason ??= await startThreads(runtime, code, Math.min(threads, MAX_THREADS), createWorker)
+  reason ??= await startThreads(runtime, Math.min(threads, MAX_THREADS))
   if (reason) {
     runtime.explainOneThread(reason)
     if (threads > 1) warnOnce(`one thread runs, because ${reason}`)
@@ -119,13 +120,12 @@ function whyOneThread(threads, createWorker) {
 
 /**
  * @param {Runtime} runtime whose memory is shared
- * @param {WebAssembly.Module} module
  * @param {number} threads
- * @param {((file: string) => AnyWorker) | undefined} createWorker
  * @returns {Promise<string | null>} why there is one thread; null where all run
  * @throws {GptLayersError} MEMORY
  */
-async function startThreads(runtime, module, threads, createWorker) {
+async function startThreads(runtime, threads) {
+  const { module, createWorker, importWorkers } = /** @type {Origin} */ (runtime.origin)
   const chunk = await importWorkers().catch(String)
   if (typeof chunk === 'string') return `the code that starts workers could not be imported (${chunk})`
   const pool = await chunk.startPool(runtime, module, threads, createWorker)
@@ -135,9 +135,6 @@ async function startThreads(runtime, module, threads, createWorker) {
   }
   return pool.reason
 }
-
-/** Most programs start no worker, and do not download what does. */
-const importWorkers = () => import('./workers.js')
 
 /** @param {unknown} value @returns {value is WebAssembly.Module} of any realm */
 function isModule(value) {

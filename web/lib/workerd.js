@@ -8,4 +8,11 @@ export { GPT_CONFIG_124M } from './config.js'
 export { GptLayersError } from './errors.js'
 
 /** @type {typeof import('./load.js').load} */
-export const load = (options = {}) => start(options, async () => simd)
+export const load = (options = {}) =>
+  start(
+    options,
+    async () => simd,
+    async () => {
+      throw new Error('there are none in Cloudflare Workers')
+    },
+  )

@@ -1,5 +1,6 @@
 /** @import { Session } from '../generate/session.js' */
 /** @import { Pool } from '../threads/pool.js' */
+/** @import { startPool } from '../threads/threads.js' */
 /** @import { AnyWorker } from '../threads/workers.js' */
 /** @import { Kernel } from './kernels.js' */
 /** @import { Disposable, Memory } from './memory.js' */
@@ -50,7 +51,7 @@ const WORTH_SHARING = 20_000
  * @property {WebAssembly.Module} module
  * @property {number} maxBytes upper limit of the instance's memory
  * @property {((file: string) => AnyWorker) | undefined} createWorker the user's
- * @property {() => Promise<{ Session: typeof Session }>} importWorkers
+ * @property {() => Promise<{ Session: typeof Session, startPool: typeof startPool }>} importWorkers
  */
 
 /**
