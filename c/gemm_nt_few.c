@@ -1,8 +1,8 @@
 /* nt for one to three rows, read in place with lanes along k.
  *
- * Bound by reading b, so each number of b is loaded once for the two rows of a tile. A tile has 4 columns of y, a
- * quarter of all columns apart: each number of a is loaded once for the four of them, and b is four long streams.
- * GB/s of a single row at 768 -> 2304, AMD EPYC, from the third-level cache / from memory:
+ * Bound by reading b, so each number of b is loaded once for the two rows of a tile. A tile has 4 columns of
+ * y, a quarter of all columns apart: each number of a is loaded once for the four of them, and b is four long
+ * streams. GB/s of a single row at 768 -> 2304, AMD EPYC, from the third-level cache / from memory:
  *   a bare read                                    95 / 23
  *   four columns, a quarter of all columns apart   71 / 25
  *   four neighbors                                 62 / 11

@@ -21,8 +21,8 @@ const INT8_READ = 1 / 25
 const product = (rows, inputs, outputs) => rows * inputs * outputs * MULTIPLY_ADD
 
 /**
- * A kernel that reads one row's weights is bound by memory, which serves one stream best: with the rows of
- * the weight split between two threads, 768 to 3072 takes 0.67 ms, whole 0.27 ms.
+ * A kernel that reads one row's weights is bound by memory, which serves long streams best. One thread reads
+ * whole rows of a weight [768, 2304] at 22 GB/s; each of two threads reads halves of these rows at 12 GB/s.
  *
  * @type {(rows: number, inputs: number, outputs: number) => number}
  */
