@@ -134,7 +134,8 @@ GPT_API size_t gpt_int8_scales_size(size_t out, size_t in, size_t group);
 /* Quantizes a slab of a weight: the outputs first_out <= o < first_out + outs, and the inputs
  * first_in <= i < first_in + ins.
  *   scale[o,k] = max |weight[o,i]| / 127 over the inputs i of group k, rounded to float32
- *   value[o,i] = weight[o,i] / scale, rounded to float32, then to an integer, to even in a tie
+ *   value[o,i] = weight[o,i] / scale, rounded to float32, then to an integer, to even in a tie; 127 at most,
+ *                and 0 if the scale is 0
  *
  *   values, scales     of the whole weight; those of the slab are written
  *   weight             the slab: the weight of o and i is weight[(o - first_out)·out_step +
