@@ -1,27 +1,40 @@
 // How exact int8 weights are, by the size of their groups.
-//   node tests/bench/int8.js                      random weights of GPT-2 124M's shape, and some with large columns
-//   node tests/bench/int8.js FILE TOKENS.json     a model in float32, on token ids [[...], ...]
+//   node tests/bench/int8.js                   random weights of GPT-2 124M's shape, also with large columns
+//   node tests/bench/int8.js FILE TOKENS.json  a model in float32, on token ids [[...], ...]
+// --groups 32,64,128,Infinity: the groups that are tried.
 
 /** @import { GPTModel } from 'gpt-layers' */
 
 import { readFileSync } from 'node:fs'
+import { parseArgs } from 'node:util'
 import { load, GPT_CONFIG_124M } from '../../dist/index.js'
 import { logitsInFloat64 } from '../lib/float64.js'
 
-const GROUPS = [32, 64, 128, Infinity]
-
 const gpt = await load({ build: 'simd' })
-const [path, tokensPath] = process.argv.slice(2)
+const { values: options, positionals } = parseArgs({
+  options: { groups: { type: 'string', default: '32,64,128,Infinity' } },
+  allowPositionals: true,
+})
+const [path, tokensPath] = positionals
 
 /** Every input of which the weights become 50 times as large. @param {number} i */
 const isLarge = (i) => i % 251 === 138
 
-/** @param {{ hasLargeColumns?: boolean }} [options] @returns {Promise<GPTModel>} the same at each call */
-async function newModel({ hasLargeColumns = false } = {}) {
+/** The models. */
+const VARIANTS = path
+  ? [{ title: path, tieWeights: false, isScaled: false }]
+  : [
+      { title: 'random weights', tieWeights: false, isScaled: false },
+      { title: 'random weights, tied', tieWeights: true, isScaled: false },
+      { title: 'random weights, tied, every 251st input times 50', tieWeights: true, isScaled: true },
+    ]
+
+/** @param {typeof VARIANTS[number]} variant @returns {Promise<GPTModel>} the same at each call */
+async function newModel({ tieWeights, isScaled }) {
   if (path) return gpt.GPTModel.fromSafetensors(readFileSync(path))
   gpt.manualSeed(7)
-  const model = new gpt.GPTModel({ ...GPT_CONFIG_124M, qkvBias: true, tieWeights: true }).eval()
-  if (!hasLargeColumns) return model
+  const model = new gpt.GPTModel({ ...GPT_CONFIG_124M, tieWeights }).eval()
+  if (!isScaled) return model
   const grow = (/** @type {Float32Array} */ data, /** @type {(at: number) => number} */ inputOf) => {
     for (let at = 0; at < data.length; at++) if (isLarge(inputOf(at))) data[at] *= 50
   }
@@ -80,10 +93,10 @@ function compare(expected, actual, vocabSize) {
 
 const percent = (/** @type {number} */ x, digits = 2) => `${(100 * x).toFixed(digits)} %`
 
-for (const hasLargeColumns of path ? [false] : [false, true]) {
-  console.log(path ?? `random weights${hasLargeColumns ? ', 50 times as large in every 251st column' : ''}`)
+for (const variant of VARIANTS) {
+  console.log(variant.title)
   const rows = tokens()
-  const float = await newModel({ hasLargeColumns })
+  const float = await newModel(variant)
   const { vocabSize } = float
   const expected = rows.map((ids) => logitsOf(float, ids))
   const cost = costOf(float, rows)
@@ -92,12 +105,12 @@ for (const hasLargeColumns of path ? [false] : [false, true]) {
     '| group | MB | error of the logits | same top token | same, or a tie | ties | perplexity | of float64 |',
   )
   console.log('| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |')
-  for (const groupSize of GROUPS) {
-    const model = (await newModel({ hasLargeColumns })).quantize({ groupSize })
+  for (const groupSize of options.groups.split(',').map(Number)) {
+    const model = (await newModel(variant)).quantize({ groupSize })
     const actual = rows.map((ids) => logitsOf(model, ids))
     const { error, same, close, ties } = compare(expected, actual, vocabSize)
     const perplexity = Math.exp(costOf(model, rows) - cost) - 1
-    const ids = rows[0].slice(0, 12)
+    const ids = rows[0].slice(0, 6)
     const exact = logitsInFloat64(model, ids)
     const int8 = logitsOf(model, ids)
     let [difference, largest] = [0, 0]

@@ -4,6 +4,7 @@
 // - The call returned, or threw a GptLayersError VALUE, UNSUPPORTED or TYPE (MEMORY where a tensor is large).
 // - After an error nothing is changed and nothing is left in memory.
 // - What was read is what the header says, computed here by other code; it is written and read back the same.
+// - GPTModel.fromSafetensors does the same with the file as a whole and as a stream of chunks.
 // - A file whose header is plainly valid is not refused.
 
 /** @import { Gpt, Tensor } from 'gpt-layers' */
@@ -474,15 +475,58 @@ export class Reader {
   /**
    * @param {Uint8Array} file
    * @param {string} [base] from which it was made
-   * @returns {boolean} whether the instance read it
+   * @returns {Promise<boolean>} whether the instance read it
    * @throws {Finding}
    */
-  check(file, base = 'layer') {
+  async check(file, base = 'layer') {
     const given = file.slice()
     const isRead = this.#checkInstance(file)
     this.#checkLayer(file, this.#layers[base] ?? this.#layers.layer)
+    if (base === 'gpt2' && file.length % 4 === 0) await this.#checkStream(file)
     if (Buffer.compare(given, file) !== 0) throw new Finding('the file itself changed')
     return isRead
+  }
+
+  /** @param {Uint8Array} file */
+  async #checkStream(file) {
+    const { witness } = this
+    const count = witness.blocks.size
+    witness.begin()
+    const dtype = file.length % 8 ? 'int8' : 'float32'
+    const whole = await this.#load(file, dtype)
+    const random = randomOf(file.length)
+    let at = 0
+    const chunks = new ReadableStream({
+      pull(controller) {
+        const end = at + random(100)
+        controller.enqueue(file.slice(at, end))
+        at = end
+        if (at >= file.length) controller.close()
+      },
+    })
+    const streamed = await this.#load(chunks, dtype)
+    witness.end([])
+    if (whole !== streamed) throw new Finding(`the whole file gives ${whole}, a stream of it ${streamed}`)
+    if (witness.blocks.size !== count) throw new Finding('a model that was loaded left blocks')
+  }
+
+  /**
+   * @param {Uint8Array | ReadableStream} source
+   * @param {'float32' | 'int8'} dtype
+   * @returns {Promise<string>} what was read, or the error
+   */
+  async #load(source, dtype) {
+    try {
+      const config = { nHeads: GPT2.nHeads }
+      const model = await this.gpt.GPTModel.fromSafetensors(source, { dtype, config })
+      const text = Buffer.from(model.saveSafetensors()).toString('base64')
+      model.dispose()
+      return text
+    } catch (error) {
+      checkError(error)
+      // A stream does not tell how many bytes it has.
+      return /** @type {GptLayersError} */ (error).message.replace(/got \d+ bytes.*|got more than.*/, '')
+    }
   }
 
   /** @param {Uint8Array} file */
@@ -591,7 +635,7 @@ let reader = null
 export async function examine(file, base) {
   reader ??= Reader.make()
   try {
-    ;(await reader).check(file, base)
+    await (await reader).check(file, base)
     return null
   } catch (error) {
     reader = null
@@ -641,7 +685,7 @@ export async function fuzz(seed, count) {
     const { base, file } = draw(Math.imul(seed, 0x9e3779b1) + i)
     reader ??= Reader.make()
     try {
-      if ((await reader).check(file, base)) read++
+      if (await (await reader).check(file, base)) read++
     } catch {
       reader = null
       const message = (await examine(file, base)) ?? 'a finding that does not come again'
