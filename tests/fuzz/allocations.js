@@ -203,6 +203,11 @@ function scenarios(gpt, sizes) {
       return { call: () => layer.loadSafetensors(bytes), objects: [layer] }
     }
   }
+  all['Linear.quantize'] = () => {
+    const layer = new gpt.Linear(dim, rows)
+    layer.weight.data[0] *= 100 // an input with a factor of its own
+    return { call: () => layer.quantize({ groupSize: 2 }), objects: [layer] }
+  }
   all['Attention.forward with returnWeights'] = () => {
     const attention = LAYERS.Attention(gpt, sizes)
     const [layer, input] = [attention.layer(), attention.input()]
@@ -326,13 +331,24 @@ function tensorsOf(value) {
   return Object.getPrototypeOf(value) === Object.prototype ? Object.values(value).flatMap(tensorsOf) : []
 }
 
+/** @param {Tensor} tensor */
+const snapshot = (tensor) => ({
+  shape: tensor.shape,
+  disposed: tensor.disposed,
+  data: tensor.disposed ? new Float32Array(0) : tensor.data.slice(),
+  int8Weight: tensor.int8Weight,
+})
+
 /** @param {any[]} values @returns {string} their shapes and bits */
 function bitsOf(values) {
   const hash = createHash('sha1')
   for (const value of values) {
     if (typeof value === 'number') hash.update(String(value))
-    for (const { shape, data } of tensorsOf(value))
-      hash.update(`[${shape}]`).update(new Uint8Array(data.slice().buffer))
+    for (const { shape, disposed, data, int8Weight } of tensorsOf(value).map(snapshot)) {
+      hash.update(`[${shape}]`)
+      if (!disposed) hash.update(new Uint8Array(data.buffer))
+      else if (int8Weight) hash.update(int8Weight.values()).update(String(int8Weight.scales()))
+    }
   }
   return hash.digest('hex')
 }
