@@ -34,7 +34,7 @@ for (const name of builds) {
     },
   )
 
-  const limit = name.startsWith('relaxed') ? 80 : 76
+  const limit = name.startsWith('relaxed') ? 82 : 78
   test(`${name} is at most ${limit} kB`, () => {
     assert.ok(read(name).length <= limit * 1000, `${read(name).length} bytes`)
   })
