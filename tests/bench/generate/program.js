@@ -117,13 +117,11 @@ export async function program(command, args, peers, run) {
     if (note) figures.notes.push(note)
   })
   console.log([LEGEND, ...figures.notes].join('\n'))
-  for (const { build, bytes, products, read, at32, at512 } of figures.shares) {
-    const [fast, bare] = [products, read].map((seconds) => digits(bytes / seconds / 1e9))
-    const [rest32, rest512] = [at32, at512].map(
-      (seconds) => `${(100 * (1 - products / seconds)).toFixed(0)} %`,
-    )
+  for (const { build, products, read, rest32, rest512 } of figures.shares) {
+    const [fast, bare] = [products, read].map((rate) => digits(rate / 1e9))
+    const [at32, at512] = [rest32, rest512].map((part) => `${(100 * part).toFixed(0)} %`)
     console.log(`${build}, int8: the matrix products read ${fast} GB/s, a bare read ${bare}.`)
-    console.log(`  All but the products takes ${rest32} of a token at 32, ${rest512} at 512.`)
+    console.log(`  All but the products takes ${at32} of a token at 32, ${at512} at 512.`)
   }
   const reached = goals(figures)
   const goalTable = table(GOALS)

@@ -4,14 +4,15 @@
 /** @import { Effort } from '../measure.js' */
 /** @import { Writer } from './steps.js' */
 
-import { race } from '../measure.js'
+import { median, takeTurns } from '../measure.js'
 import { textOf } from './model.js'
 
 /**
- * @typedef {{ build: string, bytes: number, products: number, read: number, at32: number, at512: number }}
- *   Share of one build with int8 weights, on one thread. bytes: of the matrices; products: the seconds of all
- *   matrix products of one token; read: the seconds of a bare read of so many bytes; at32, at512: the seconds
- *   of a token at this length
+ * @typedef {{ build: string, products: number, read: number, ofRead: number, rest32: number,
+ *   rest512: number }} Share of one build with int8 weights, on one thread. products: the bytes per second
+ *   that all matrix products of a token read; read: those of a bare read of as many bytes; ofRead: their
+ *   ratio; rest32, rest512: which part of a token's time is not matrix products, at this length. Ratios are
+ *   medians over the turns
  */
 
 /** @type {Effort} */
@@ -46,21 +47,24 @@ export async function share(gpt, model, writer, limits, effort) {
   }
   const read = await openRead(limits, bytes)
   const token = (/** @type {number} */ length) => ({
-    name: `at${length}`,
+    name: `token at ${length}`,
     before: () => writer.hold(textOf(length - 1)),
     call: () => writer.write(textOf(length).slice(length - 1), 1),
   })
-  const entries = [{ name: 'products', call: products }, { name: 'read', call: read }, token(32)]
-  const seconds = await race(entries, effort)
-  const { at512 } = await race([token(512)], effort) // Not in turns with 32: the cache would be filled each time.
+  const own = { name: 'products', call: products }
+  const [ours, reads, at32] = await takeTurns([own, { name: 'read', call: read }, token(32)], effort)
+  // Not in the same turns: the cache would be filled again in each.
+  const [again, at512] = await takeTurns([own, token(512)], effort)
   for (const { x } of layers) x.dispose()
+  const ratio = (/** @type {number[]} */ above, /** @type {number[]} */ below) =>
+    median(above.map((seconds, i) => seconds / below[i]))
   return {
     build: gpt.build,
-    bytes,
-    products: seconds.products,
-    read: seconds.read,
-    at32: seconds.at32,
-    at512,
+    products: bytes / median(ours),
+    read: bytes / median(reads),
+    ofRead: ratio(reads, ours),
+    rest32: 1 - ratio(ours, at32),
+    rest512: 1 - ratio(again, at512),
   }
 }
 
