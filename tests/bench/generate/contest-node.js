@@ -23,6 +23,8 @@ const { threads, config } = settings
 
 const report = (/** @type {Message} */ message) => void process.send?.(message)
 
+process.on('disconnect', () => process.exit(1)) // node.js was stopped
+
 /** @type {Map<Entrant, OwnModel>} */
 const models = new Map()
 const { entrants: ours, notes } = await ourEntrants(config, threads, models)
