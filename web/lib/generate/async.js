@@ -62,7 +62,7 @@ async function* write(order, opened) {
   const chunk = await untilAborted(signal, importWorkers(model))
   runtime.memory.checkLive(where)
   if (typeof chunk === 'string') return yield* writeHere(order, chunk, random)
-  const session = chunk.Session.open(order)
+  const session = new chunk.Session(order)
   opened.session = session
   try {
     const reason = await session.started

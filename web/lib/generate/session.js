@@ -140,14 +140,6 @@ export class Session {
   /** Rejected when the session is aborted or lost. @type {Promise<never>} */ #failure
   #abort = () => this.#fail(this.#order.signal?.reason)
 
-  /**
-   * @param {Order} order
-   * @returns {Session}
-   */
-  static open(order) {
-    return new Session(order)
-  }
-
   /** @param {Order} order */
   constructor(order) {
     this.#order = order
@@ -279,7 +271,7 @@ export class Session {
     this.end()
   }
 
-  /** Ends the session. What it holds is freed once the worker has stopped. */
+  /** Ends the session. The weights and the worker's heap are freed after the worker has stopped. */
   end() {
     if (this.#ended) return
     this.#ended = true
