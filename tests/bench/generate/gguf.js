@@ -86,8 +86,8 @@ function writeValue(file, type, value) {
 }
 
 /**
- * A vocabulary of made-up tokens. Those of ASCII's characters stand for themselves, as GPT-2's do, so a text
- * of letters has a token per letter; control characters and the space have the letters that GPT-2 gives them.
+ * A made-up vocabulary. Each ASCII character is a token, so a text of letters has one token for each letter.
+ * Control characters and the space are written as the letters that GPT-2's vocabulary has for them.
  * Other bytes have no token: wllama cannot give back a text that is not UTF-8. The last token ends a text.
  *
  * @param {number} size

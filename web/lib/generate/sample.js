@@ -114,7 +114,7 @@ function largest(values, count) {
   for (let root = size >> 1; root-- > 0;) sink(heap, root, values)
   let least = values[heap[0]]
   for (; i < values.length; i++) {
-    // Four at a time, because nearly none is larger.
+    // Skips four values in one step: hardly any is larger than the least of the best.
     while (
       i + 4 < values.length &&
       !(values[i] > least || values[i + 1] > least || values[i + 2] > least || values[i + 3] > least)
@@ -174,7 +174,7 @@ function nucleus(probabilities, all, best, topP) {
  * @returns {Int32Array} the fewest tokens with this share, ascending; of equal ones the lower
  */
 function largeNucleus(probabilities, share) {
-  // Less probable tokens have less than 1 - share together.
+  // All tokens below this bound have less than 1 - share together. So the others reach the share.
   const possible = probabilities.filter((probability) => probability >= (1 - share) / probabilities.length)
   possible.sort()
   let reached = 0

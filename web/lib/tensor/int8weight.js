@@ -190,7 +190,7 @@ export class Int8Weight {
   }
 
   /**
-   * A second int8 weight on the same memory, which lasts until it is disposed itself.
+   * A second int8 weight on the same memory. The memory is freed when both are disposed.
    *
    * @internal
    * @returns {Int8Weight}

@@ -243,8 +243,9 @@ const fromUser = ({ name }, create) => ({
 })
 
 /**
- * A browser complains on the console about a file that does not exist, and about a Blob that the policy
- * forbids. So the file is tried first just where a bundler has surely delivered it.
+ * Whether to try the worker's file before a Blob. A browser shows an error on the console for a file that
+ * does not exist, and for a Blob that the Content-Security-Policy forbids. So the file comes first only where
+ * a bundler has delivered it.
  *
  * @returns {boolean}
  */
