@@ -198,7 +198,7 @@ export class Page {
     const own = new Map(this.#slices.map(([id]) => [/** @type {string} */ (id), new Map()]))
     for (const [name, text] of query) {
       if (name === 'embed') continue
-      const [, id, rest] = /^([a-z]+)\.(.+)$/.exec(name) ?? []
+      const [, id, rest] = /^([a-z-]+)\.(.+)$/.exec(name) ?? []
       if (id !== undefined && id !== UNPREFIXED && own.has(id)) own.get(id)?.set(rest, text)
       else own.get(UNPREFIXED)?.set(name, text)
     }

@@ -8,7 +8,7 @@
 /** @import { Page } from '../page.svelte.js' */
 
 import Layer from './layer/Layer.svelte'
-import feedforward from './feedforward/slice.js'
+import feedForward from './feed-forward/slice.js'
 import gelu from './gelu/slice.js'
 import gradients from './gradients/slice.js'
 import gpt from './gpt/slice.js'
@@ -17,7 +17,7 @@ import norms from './norms/slice.js'
 import variance from './variance/slice.js'
 
 /** Each section's slice of the state, by the section's id. */
-export const slices = { layer, variance, norms, gelu, feedforward, gradients, gpt }
+export const slices = { layer, variance, norms, gelu, 'feed-forward': feedForward, gradients, gpt }
 
 /**
  * The page's state: each section's part, by the section's id.
@@ -47,7 +47,7 @@ export const sections = [
   { id: 'variance', title: 'Biased or unbiased?', load: () => import('./variance/Variance.svelte') },
   { id: 'norms', title: 'Layer norm, batch norm', load: () => import('./norms/Norms.svelte') },
   { id: 'gelu', title: 'GELU', load: () => import('./gelu/Gelu.svelte') },
-  { id: 'feedforward', title: 'FeedForward', load: () => import('./feedforward/FeedForward.svelte') },
+  { id: 'feed-forward', title: 'FeedForward', load: () => import('./feed-forward/FeedForward.svelte') },
   { id: 'gradients', title: 'Why: gradients', load: () => import('./gradients/Gradients.svelte') },
   { id: 'gpt', title: 'Where in GPT', load: () => import('./gpt/Gpt.svelte') },
 ]

@@ -8,8 +8,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { test as testInNode } from 'node:test'
 import { load } from 'gpt-layers'
 import { plainFeedForward } from '../../web/demo/src/plain.js'
-import { create, look, time, weightsOf } from '../../web/demo/src/sections/feedforward/compute.js'
-import { STAGES } from '../../web/demo/src/sections/feedforward/slice.js'
+import { create, look, time, weightsOf } from '../../web/demo/src/sections/feed-forward/compute.js'
+import { STAGES } from '../../web/demo/src/sections/feed-forward/slice.js'
 import { golden } from '../lib/support.js'
 import {
   assertOnScreen,
@@ -35,14 +35,14 @@ const site = useSite()
  *   stages: { name: string, mean: number[], variance: number[], last: number[] }[]
  * }}
  */
-const expected = golden('page_feedforward')
+const expected = golden('page_feed_forward')
 const show = (query = '', /** @type {OpenOptions} */ options = {}) =>
-  site.open(`?embed=feedforward${query}`, { ready: '#feedforward canvas', ...options })
-const said = (/** @type {Page} */ page, where = '#feedforward') => text(page, where)
+  site.open(`?embed=feed-forward${query}`, { ready: '#feed-forward canvas', ...options })
+const said = (/** @type {Page} */ page, where = '#feed-forward') => text(page, where)
 /** A table's numbers, row by row. @param {Page} page @param {number} nth of the section's tables */
 const table = async (page, nth) =>
   (
-    await page.$$eval('#feedforward table', (tables) =>
+    await page.$$eval('#feed-forward table', (tables) =>
       tables.map((one) =>
         [...one.querySelectorAll('tbody tr')].map((row) =>
           [...row.querySelectorAll('.cell')].map((cell) => Number(cell.textContent.trim().replace('−', '-'))),
@@ -107,7 +107,7 @@ test('the page shows PyTorch’s numbers, and after a guess the sum 4,722,432', 
 
 test('pointing at a number shows it and its neighbors; the arrow keys move on, and the address follows', async () => {
   const { page } = await show()
-  const maps = await page.$$('#feedforward .map')
+  const maps = await page.$$('#feed-forward .map')
   assert.equal(maps.length, 4)
   const box = await boxOf(maps[3])
   await page.mouse.move(box.x + box.width - 1, box.y + box.height - 1)
@@ -135,39 +135,39 @@ test('pointing at a number shows it and its neighbors; the arrow keys move on, a
   await maps[0].focus()
   assert.match(await said(page, '.here'), /^x\[1, 1, 767\] = 0\.\d+, drawn evenly/)
   await page.waitForFunction(() =>
-    /feedforward\.stage=x&feedforward\.token=4&feedforward\.number=767/.test(location.search),
+    /feed-forward\.stage=x&feed-forward\.token=4&feed-forward\.number=767/.test(location.search),
   )
   await page.close()
 })
 
 test('another seed draws another network, as a step to undo; invalid values in the address are named', async () => {
-  const { page, complaints } = await show('&feedforward.seed=5', {
+  const { page, complaints } = await show('&feed-forward.seed=5', {
     features: { 'prefers-reduced-motion': 'reduce' },
   })
   const first = await table(page, 0)
   await focus(page, field('seed of the network'))
   await page.keyboard.type('6')
   await page.waitForFunction(
-    (text) => document.querySelector('#feedforward td.cell')?.textContent.trim() !== text,
+    (text) => document.querySelector('#feed-forward td.cell')?.textContent.trim() !== text,
     {},
     first[0][0].toFixed(4),
   )
   await press(page, 'Control', 'z')
   await page.waitForFunction(
-    (text) => document.querySelector('#feedforward td.cell')?.textContent.trim() === text,
+    (text) => document.querySelector('#feed-forward td.cell')?.textContent.trim() === text,
     {},
     first[0][0].toFixed(4),
   )
   assert.deepEqual(await table(page, 0), first)
   assert.deepEqual(complaints, [])
   await page.close()
-  const bad = await show('&feedforward.number=4000')
-  assert.match(await said(bad.page, '.problems'), /feedforward\.number=4000, which means nothing/)
+  const bad = await show('&feed-forward.number=4000')
+  assert.match(await said(bad.page, '.problems'), /feed-forward\.number=4000, which means nothing/)
   await bad.page.close()
 })
 
 /** Presses a button of the timing. @param {Page} page @param {string} name */
-const pressButton = (page, name) => click(page, `#feedforward .side button ::-p-text(${name})`)
+const pressButton = (page, name) => click(page, `#feed-forward .side button ::-p-text(${name})`)
 
 test('the timing can be stopped', async () => {
   const { page, complaints } = await show()
@@ -188,8 +188,8 @@ test('each build that this browser can run is timed beside the plain C and gives
   const { page, complaints } = await show('', { width: 1280, height: 800 })
   await click(page, '.predict button')
   await pressButton(page, 'measure it')
-  await page.waitForSelector('#feedforward ::-p-text(measure again)')
-  const sentence = await page.$eval('#feedforward svg', (svg) => svg.ariaLabel ?? '')
+  await page.waitForSelector('#feed-forward ::-p-text(measure again)')
+  const sentence = await page.$eval('#feed-forward svg', (svg) => svg.ariaLabel ?? '')
   const times = Object.fromEntries(
     [...sentence.matchAll(/(plain C|simd|relaxed) ([\d.]+) ms/g)].map(([, name, ms]) => [name, Number(ms)]),
   )
@@ -199,7 +199,7 @@ test('each build that this browser can run is timed beside the plain C and gives
   else assert.match(await said(page, '.side figure'), /built without/)
   const off = parse(matched(/further than ([\d.]+e−\d+)/, await said(page)))
   assert.ok(off < 2e-6, `${off}`)
-  const tall = await page.$eval('#feedforward', (section) => section.getBoundingClientRect().height)
+  const tall = await page.$eval('#feed-forward', (section) => section.getBoundingClientRect().height)
   assert.ok(tall <= 800, `${tall} pixels tall with the times`)
   assert.deepEqual(complaints, [])
   await page.close()
@@ -211,7 +211,7 @@ for (const [width, height] of SCREENS) {
     const { page } = opened
     await click(page, '.predict button')
     assert.doesNotMatch(await said(page), /NaN|undefined|Infinity/)
-    await assertOnScreen(opened, 'feedforward', width, height)
+    await assertOnScreen(opened, 'feed-forward', width, height)
     await page.close()
   })
 }

@@ -1,4 +1,4 @@
-"""Writes page_feedforward.json for the page's section on FeedForward: the network and batch of the notebook's
+"""Writes page_feed_forward.json for the page's section on FeedForward: the network and batch of the notebook's
 cell 16.
 
 nn.Linear and the notebook's GELU compute in float64. Each stage has the mean and variance of its rows and
