@@ -8,16 +8,24 @@
 /** @import { Page } from '../page.svelte.js' */
 
 import Layer from './layer/Layer.svelte'
+import batchNorm from './batch-norm/slice.js'
 import feedForward from './feed-forward/slice.js'
 import gelu from './gelu/slice.js'
 import gradients from './gradients/slice.js'
-import gpt from './gpt/slice.js'
 import layer from './layer/slice.js'
-import norms from './norms/slice.js'
+import transformerBlock from './transformer-block/slice.js'
 import variance from './variance/slice.js'
 
 /** Each section's slice of the state, by the section's id. */
-export const slices = { layer, variance, norms, gelu, 'feed-forward': feedForward, gradients, gpt }
+export const slices = {
+  layer,
+  variance,
+  'batch-norm': batchNorm,
+  gelu,
+  'feed-forward': feedForward,
+  gradients,
+  'transformer-block': transformerBlock,
+}
 
 /**
  * The page's state: each section's part, by the section's id.
@@ -44,10 +52,18 @@ export const slices = { layer, variance, norms, gelu, 'feed-forward': feedForwar
 /** @type {readonly Section[]} */
 export const sections = [
   { id: 'layer', title: 'One layer, two samples', component: Layer },
+  {
+    id: 'transformer-block',
+    title: 'Where it sits in GPT',
+    load: () => import('./transformer-block/TransformerBlock.svelte'),
+  },
+  {
+    id: 'batch-norm',
+    title: 'Layer norm or batch norm?',
+    load: () => import('./batch-norm/BatchNorm.svelte'),
+  },
   { id: 'variance', title: 'Biased or unbiased?', load: () => import('./variance/Variance.svelte') },
-  { id: 'norms', title: 'Layer norm, batch norm', load: () => import('./norms/Norms.svelte') },
   { id: 'gelu', title: 'GELU', load: () => import('./gelu/Gelu.svelte') },
   { id: 'feed-forward', title: 'FeedForward', load: () => import('./feed-forward/FeedForward.svelte') },
   { id: 'gradients', title: 'Why: gradients', load: () => import('./gradients/Gradients.svelte') },
-  { id: 'gpt', title: 'Where in GPT', load: () => import('./gpt/Gpt.svelte') },
 ]

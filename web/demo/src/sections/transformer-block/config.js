@@ -1,4 +1,4 @@
-// The configuration of section 7's small GPT. A file of its own, because the first load reads the address
+// The configuration of this section's small GPT. A file of its own, because the first load reads the address
 // with it.
 
 /** The printable characters of ASCII are the tokens, from the space on. */

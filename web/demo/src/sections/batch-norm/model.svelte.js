@@ -1,4 +1,4 @@
-// Everything that section 3 derives from its state, before and after the last step, and its edits.
+// Everything that the section derives from its state, before and after the last step, and its edits.
 
 /** @import { Gpt } from 'gpt-layers' */
 /** @import { Column } from '../../components/Table.svelte' */
@@ -20,8 +20,8 @@ export class Norms {
 
   /** @type {Page} */ page
   /** @type {Gpt} */ #gpt
-  settings = $derived.by(() => this.page.state.norms)
-  #before = $derived.by(() => this.page.before.norms)
+  settings = $derived.by(() => this.page.state['batch-norm'])
+  #before = $derived.by(() => this.page.before['batch-norm'])
   #seed = $derived(this.settings.seed)
   #seedBefore = $derived(this.#before.seed)
   drawn = $derived.by(() => draw(this.#gpt, this.#seed))
@@ -42,9 +42,9 @@ export class Norms {
     this.#gpt = gpt
   }
 
-  /** @param {Partial<States['norms']>} settings */
+  /** @param {Partial<States['batch-norm']>} settings */
   change(settings) {
-    this.page.edit('norms', settings)
+    this.page.edit('batch-norm', settings)
   }
 
   /** @param {number} row @param {number} col @param {number} value */

@@ -1,5 +1,5 @@
-"""Writes page_norms.json for the page's section on three normalizations: one batch through layer norm,
-RMSNorm and batch norm, the last in training and in evaluation mode.
+"""Writes page_batch_norm.json for the page's section on three normalizations: one batch through layer
+norm, RMSNorm and batch norm, the last in training and in evaluation mode.
 
 functional.layer_norm, functional.batch_norm and nn.BatchNorm1d compute in float64; RMSNorm is written out.
 """

@@ -1,4 +1,4 @@
-// Section 3 of the page: layer norm, batch norm and RMSNorm of one batch.
+// The page's section on batch norm: layer norm, batch norm and RMSNorm of one batch.
 
 /** @import { Page } from 'puppeteer-core' */
 /** @import { Packed } from '../lib/support.js' */
@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict'
 import { test as testInNode } from 'node:test'
 import { load } from 'gpt-layers'
-import { draw, normalise } from '../../web/demo/src/sections/norms/compute.js'
+import { draw, normalise } from '../../web/demo/src/sections/batch-norm/compute.js'
 import { golden, unpack } from '../lib/support.js'
 import {
   assertOnScreen,
@@ -29,16 +29,16 @@ import {
 const site = useSite()
 
 const show = (query = '', /** @type {OpenOptions} */ options = {}) =>
-  site.open(`?embed=norms${query}`, { ready: '.predict', ...options })
+  site.open(`?embed=batch-norm${query}`, { ready: '.predict', ...options })
 const value = (/** @type {Page} */ page, /** @type {string} */ label) =>
   page.$eval(`input[aria-label="${label}"]`, (input) => Number(input.ariaValueNow))
 const said = (/** @type {Page} */ page) =>
-  page.$eval('#norms', (section) => section.textContent.replace(/\s+/g, ' '))
+  page.$eval('#batch-norm', (section) => section.textContent.replace(/\s+/g, ' '))
 const whose = (/** @type {Page} */ page) =>
-  page.$$eval('#norms .whose', (all) => all.map((one) => one.textContent.trim()))
+  page.$$eval('#batch-norm .whose', (all) => all.map((one) => one.textContent.trim()))
 /** A norm's numbers, row by row, without the statistics. */
 const numbers = (/** @type {Page} */ page, /** @type {string} */ name) =>
-  page.$$eval(`#norms [data-norm=${name}] tbody tr:has(.side, .level)`, (rows) =>
+  page.$$eval(`#batch-norm [data-norm=${name}] tbody tr:has(.side, .level)`, (rows) =>
     rows.map((row) =>
       [...row.querySelectorAll('.cell:not(.statistic)')].map((one) =>
         Number(one.textContent.replace('−', '-')),
@@ -47,7 +47,7 @@ const numbers = (/** @type {Page} */ page, /** @type {string} */ name) =>
   )
 /** The cells of a norm that are marked as moved: 'row column', both counted from 1. */
 const moved = (/** @type {Page} */ page, /** @type {string} */ name) =>
-  page.$$eval(`#norms [data-norm=${name}] tbody tr`, (rows) =>
+  page.$$eval(`#batch-norm [data-norm=${name}] tbody tr`, (rows) =>
     rows.flatMap((row, r) =>
       [...row.querySelectorAll('.cell:not(.statistic)')].flatMap((one, c) =>
         one.matches('.moved') ? `${r + 1} ${c + 1}` : [],
@@ -64,7 +64,7 @@ function assertNear(values, packed, tolerance) {
   flat.forEach((value, i) => near(value, expected[i], tolerance))
 }
 
-const expected = golden('page_norms')
+const expected = golden('page_batch_norm')
 
 testInNode(
   'the batch, batch norm’s running statistics and every norm at every batch size are PyTorch’s',
@@ -117,7 +117,7 @@ test('a number can be dragged and stepped, and a button restores the drawn batch
   near(await value(page, 'x₁₁'), first + 1, 1e-5)
   await press(page, 'Shift', 'ArrowUp')
   near(await value(page, 'x₁₁'), first + 2, 1e-5)
-  await click(page, '#norms ::-p-text(the batch as drawn)')
+  await click(page, '#batch-norm ::-p-text(the batch as drawn)')
   assert.equal(await value(page, 'x₁₁'), first)
   await page.close()
 })
@@ -125,7 +125,7 @@ test('a number can be dragged and stepped, and a button restores the drawn batch
 test('one more sample moves nothing in layer norm and everything in batch norm', async () => {
   const { page } = await show()
   const layer = await numbers(page, 'layer')
-  await click(page, '#norms ::-p-text(one more)')
+  await click(page, '#batch-norm ::-p-text(one more)')
   assert.deepEqual((await numbers(page, 'layer')).slice(0, 4), layer)
   assert.deepEqual(await moved(page, 'layer'), [])
   assert.equal((await moved(page, 'batch')).length, 20)
@@ -133,12 +133,12 @@ test('one more sample moves nothing in layer norm and everything in batch norm',
   await focus(page, field('samples in the batch'))
   await press(page, 'Shift', 'ArrowUp')
   assert.equal((await numbers(page, 'batch')).length, 8)
-  assert.ok(await page.$eval('#norms .buttons button:last-child', (button) => button.disabled))
+  assert.ok(await page.$eval('#batch-norm .buttons button:last-child', (button) => button.disabled))
   await page.close()
 })
 
 test('with one sample, batch norm in training says why it has no result and shows no NaN; in evaluation it has one', async () => {
-  const { page, complaints } = await show('&norms.batch=1')
+  const { page, complaints } = await show('&batch-norm.batch=1')
   assert.match(await said(page), /A column of one number is its own mean, and has no variance to divide by/)
   assert.doesNotMatch(await said(page), /NaN|∞|—/)
   assertNear(await numbers(page, 'layer'), expected.batches[0].layer, 0.51e-4)
@@ -149,7 +149,7 @@ test('with one sample, batch norm in training says why it has no result and show
 })
 
 test('in evaluation, a changed number moves no other in batch norm', async () => {
-  const { page } = await show('&norms.mode=evaluation')
+  const { page } = await show('&batch-norm.mode=evaluation')
   await focus(page, field('x₂₃'))
   await page.keyboard.type('2')
   assert.deepEqual(await moved(page, 'batch'), ['2 3'])
@@ -165,26 +165,29 @@ test('either table shows any of the three norms, and the address restores both',
   await page.keyboard.type('9')
   await focus(page, field('x₄₅'))
   await page.keyboard.type('-1.5')
-  await page.waitForFunction(() => /norms\.edits=x45/.test(location.search))
+  await page.waitForFunction(() => /batch-norm\.edits=x45/.test(location.search))
   const second = await open(site.browser, page.url(), { ready: '.predict' })
   assert.deepEqual(await numbers(second.page, 'rms'), await numbers(page, 'rms'))
   assert.deepEqual(await numbers(second.page, 'layer'), await numbers(page, 'layer'))
   assert.equal(await value(second.page, 'x₄₅'), -1.5)
   await second.page.close()
   await page.close()
-  const bad = await show('&norms.batch=9&norms.left=group&norms.edits=x96:1')
-  assert.match(await problem(bad.page), /norms\.batch=9, norms\.left=group, norms\.edits=x96:1/)
+  const bad = await show('&batch-norm.batch=9&batch-norm.left=group&batch-norm.edits=x96:1')
+  assert.match(
+    await problem(bad.page),
+    /batch-norm\.batch=9, batch-norm\.left=group, batch-norm\.edits=x96:1/,
+  )
   assert.equal((await numbers(bad.page, 'layer')).length, 4)
   await bad.page.close()
 })
 
 test('the arrow keys reach every number of a norm and highlight what the pointer does', async () => {
   const { page } = await show()
-  await focus(page, '#norms [data-norm=layer] td[tabindex="0"]')
+  await focus(page, '#batch-norm [data-norm=layer] td[tabindex="0"]')
   await press(page, 'ArrowDown')
   await press(page, 'ArrowRight')
-  assert.equal((await page.$$('#norms [data-norm=layer] .level.together')).length, 5)
-  const formula = await page.$eval('#norms .worked', (one) => one.textContent.replace(/\s/g, ''))
+  assert.equal((await page.$$('#batch-norm [data-norm=layer] .level.together')).length, 5)
+  const formula = await page.$eval('#batch-norm .worked', (one) => one.textContent.replace(/\s/g, ''))
   assert.ok(
     formula.endsWith(`=${(await numbers(page, 'layer'))[1][1].toFixed(4).replace('-', '−')}`),
     formula,
@@ -195,11 +198,11 @@ test('the arrow keys reach every number of a norm and highlight what the pointer
 
 test('pointing at a number highlights the numbers that share its statistics and fills the formulas', async () => {
   const { page } = await show()
-  await (await get(page, '#norms [data-norm=batch] tbody tr:nth-child(2) .cell')).hover()
-  assert.equal((await page.$$('#norms [data-norm=batch] .together')).length, 4)
-  assert.equal((await page.$$('#norms [data-norm=layer] .together')).length, 5)
-  assert.equal((await page.$$('#norms .given .lit')).length, 3)
-  const formula = await page.$$eval('#norms .worked', (all) =>
+  await (await get(page, '#batch-norm [data-norm=batch] tbody tr:nth-child(2) .cell')).hover()
+  assert.equal((await page.$$('#batch-norm [data-norm=batch] .together')).length, 4)
+  assert.equal((await page.$$('#batch-norm [data-norm=layer] .together')).length, 5)
+  assert.equal((await page.$$('#batch-norm .given .lit')).length, 3)
+  const formula = await page.$$eval('#batch-norm .worked', (all) =>
     all.map((one) => one.textContent.replace(/\s/g, '')),
   )
   const [layer, batch] = [(await numbers(page, 'layer'))[1][0], (await numbers(page, 'batch'))[1][0]]
@@ -210,11 +213,11 @@ test('pointing at a number highlights the numbers that share its statistics and 
 
 for (const [width, height] of SCREENS) {
   test(`at ${width} by ${height} the section fits the screen, and the console stays empty`, async () => {
-    const opened = await show('&norms.batch=8', { width, height })
+    const opened = await show('&batch-norm.batch=8', { width, height })
     const { page } = opened
     await click(page, '.predict button')
     assert.match(await text(page, '.answer'), /Drag x₂₃: what moves is underlined/)
-    await assertOnScreen(opened, 'norms', width, height)
+    await assertOnScreen(opened, 'batch-norm', width, height)
     await page.close()
   })
 }

@@ -1,5 +1,5 @@
-"""Writes page_gpt.json for the page's section on GPT: the small model on one line of text before training,
-and the losses of its first training steps.
+"""Writes page_transformer_block.json for the page's section on GPT: the small model on one line of text
+before training, and the losses of its first training steps.
 
 PyTorch computes the line in float64 and the training in float32, as the page does, with cross_entropy and
 torch.optim.AdamW.

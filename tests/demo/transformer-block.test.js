@@ -1,4 +1,4 @@
-// Section 7 of the page: a small GPT, its norms and its attention heads.
+// The page's section on the transformer block: a small GPT, its norms and its attention heads.
 
 /** @import { Page } from 'puppeteer-core' */
 /** @import { OpenOptions } from './browser.js' */
@@ -6,8 +6,8 @@
 import assert from 'node:assert/strict'
 import { test as testInNode } from 'node:test'
 import { load } from 'gpt-layers'
-import { create, run, train } from '../../web/demo/src/sections/gpt/compute.js'
-import { NORMS } from '../../web/demo/src/sections/gpt/config.js'
+import { create, run, train } from '../../web/demo/src/sections/transformer-block/compute.js'
+import { NORMS } from '../../web/demo/src/sections/transformer-block/config.js'
 import { golden } from '../lib/support.js'
 import {
   assertOnScreen,
@@ -36,10 +36,10 @@ const site = useSite()
  *   lesson: { seed: number, losses: number[] }
  * }}
  */
-const { line, lesson } = golden('page_gpt')
+const { line, lesson } = golden('page_transformer_block')
 const show = (query = '', /** @type {OpenOptions} */ options = {}) =>
-  site.open(`?embed=gpt${query}`, { ready: '#gpt .field', ...options })
-const said = (/** @type {Page} */ page, where = '#gpt') => text(page, where)
+  site.open(`?embed=transformer-block${query}`, { ready: '#transformer-block .field', ...options })
+const said = (/** @type {Page} */ page, where = '#transformer-block') => text(page, where)
 const cursor = (/** @type {Page} */ page) => said(page, '.cell-said')
 const chosen = (/** @type {Page} */ page, /** @type {string} */ group) =>
   page.$eval(
@@ -50,7 +50,7 @@ const NORM = 'the norm to look into'
 const HEAD = 'the head to look into'
 /** The table of the chosen norm: for each token μ and σ² before and after. */
 const table = (/** @type {Page} */ page) =>
-  page.$$eval('#gpt .both tbody tr', (rows) =>
+  page.$$eval('#transformer-block .both tbody tr', (rows) =>
     rows.map((row) =>
       [...row.querySelectorAll('.cell')].map((cell) => Number(cell.textContent.trim().replace('−', '-'))),
     ),
@@ -116,7 +116,7 @@ test('clicks and arrow keys choose a norm, the page shows its numbers, and there
   assert.match(await chosen(page, NORM), /^the final norm/)
   await press(page, 'ArrowRight')
   await agrees(6)
-  await page.waitForFunction(() => /gpt\.norm=final_norm/.test(location.search))
+  await page.waitForFunction(() => /transformer-block\.norm=final_norm/.test(location.search))
   await press(page, 'Control', 'z')
   assert.match(await chosen(page, NORM), /^the final norm/)
   assert.deepEqual(complaints, [])
@@ -140,28 +140,32 @@ test('a head can be chosen by click, by arrow keys, or by its block’s attentio
   )
   await press(page, 'Enter')
   assert.equal(await chosen(page, HEAD), 'block 2, head 2')
-  await page.waitForFunction(() => /gpt\.block=2&gpt\.head=2/.test(location.search))
+  await page.waitForFunction(() =>
+    /transformer-block\.block=2&transformer-block\.head=2/.test(location.search),
+  )
   await page.close()
 })
 
 test('pointing at a cell says how much one token attends to another; arrow keys move on; masked cells say why', async () => {
-  const { page } = await show('&gpt.block=2&gpt.head=3')
+  const { page } = await show('&transformer-block.block=2&transformer-block.head=3')
   const rows = line.weights[1][2]
-  const box = await boxOf(await get(page, '#gpt .field'))
+  const box = await boxOf(await get(page, '#transformer-block .field'))
   const cell = box.width / 16
   await page.mouse.move(box.x + 2.5 * cell, box.y + 5.5 * cell)
   assert.equal(await cursor(page), `“l” (6) looks at “i” (3): ${rows[5][2].toFixed(4)}`)
   await page.mouse.move(box.x + 9.5 * cell, box.y + 5.5 * cell)
   assert.equal(await cursor(page), '“l” (6) may not look at “t” (10), which comes later: the mask.')
-  await focus(page, '#gpt .field')
+  await focus(page, '#transformer-block .field')
   await press(page, 'ArrowLeft')
   await press(page, 'Shift', 'ArrowDown')
   assert.equal(await cursor(page), `“e” (16) looks at “␣” (9): ${rows[15][8].toFixed(4)}`)
   await press(page, 'Home')
   assert.match(await cursor(page), /looks at “t” \(1\)/)
   assert.match(await said(page), /Each row sums to 1: “e” \(16\) gives away 1\.0000/)
-  await page.waitForFunction(() => /gpt\.key=1(&|$)/.test(location.search))
-  const hidden = await page.$$eval('#gpt .unseen td', (cells) => cells.map((one) => one.textContent.trim()))
+  await page.waitForFunction(() => /transformer-block\.key=1(&|$)/.test(location.search))
+  const hidden = await page.$$eval('#transformer-block .unseen td', (cells) =>
+    cells.map((one) => one.textContent.trim()),
+  )
   rows[15].forEach((weight, i) => near(Number(hidden.at(i - 16)), weight, 0.6e-4))
   await page.close()
 })
@@ -181,7 +185,7 @@ test('a line can be typed and undone; a line that the model cannot read is refus
     await page.$eval(field('the line'), (input) => input instanceof HTMLInputElement && input.value),
     'twinkle, twinkle',
   )
-  await click(page, '#gpt ::-p-text(add it)')
+  await click(page, '#transformer-block ::-p-text(add it)')
   assert.equal((await table(page)).length, 17)
   assert.deepEqual(complaints, [])
   await page.close()
@@ -189,12 +193,12 @@ test('a line can be typed and undone; a line that the model cannot read is refus
 
 test('the model is trained in a worker with progress; training can be stopped and forgotten, and the address says so', async () => {
   const { page, complaints } = await show('', { features: { 'prefers-reduced-motion': 'reduce' } })
-  await click(page, '#gpt ::-p-text(teach it a rhyme)')
+  await click(page, '#transformer-block ::-p-text(teach it a rhyme)')
   // In one go, so that the training cannot end between the two.
   await page.waitForFunction(() => {
-    const progress = document.querySelector('#gpt progress')
+    const progress = document.querySelector('#transformer-block progress')
     if (!(progress instanceof HTMLProgressElement && progress.value >= 10)) return false
-    const buttons = [...document.querySelectorAll('#gpt .lesson button')]
+    const buttons = [...document.querySelectorAll('#transformer-block .lesson button')]
     const stop = buttons.find((button) => button.textContent.trim() === 'stop')
     if (stop instanceof HTMLButtonElement) stop.click()
     return true
@@ -202,8 +206,8 @@ test('the model is trained in a worker with progress; training can be stopped an
   assert.match(await said(page, '.lesson'), /taught for \d+ steps, to a loss of \d\.\d\d/)
   assert.match(await said(page), /not just 1, for γ and β have learnt/)
   assert.notEqual((await table(page))[0][3], 1)
-  await page.waitForFunction(() => /gpt\.steps=\d+/.test(location.search))
-  await click(page, '#gpt ::-p-text(forget it)')
+  await page.waitForFunction(() => /transformer-block\.steps=\d+/.test(location.search))
+  await click(page, '#transformer-block ::-p-text(forget it)')
   assert.equal((await table(page))[0][3], 1)
   assert.deepEqual(complaints, [])
   await page.close()
@@ -211,21 +215,24 @@ test('the model is trained in a worker with progress; training can be stopped an
 
 test('the address restores the section with its training; invalid values are named', async () => {
   const { page } = await show(
-    '&gpt.text=star,+how&gpt.seed=5&gpt.steps=40&gpt.norm=trf_blocks.2.norm2&gpt.query=3&gpt.key=2',
+    '&transformer-block.text=star,+how&transformer-block.seed=5&transformer-block.steps=40&transformer-block.norm=trf_blocks.2.norm2&transformer-block.query=3&transformer-block.key=2',
   )
-  await page.waitForSelector('#gpt .lesson ::-p-text(forget it)')
+  await page.waitForSelector('#transformer-block .lesson ::-p-text(forget it)')
   assert.match(await said(page, '.lesson'), /taught for 40 steps/)
   assert.match(await chosen(page, NORM), /^norm2 of block 3/)
   assert.match(await cursor(page), /^“a” \(3\) looks at “t” \(2\)/)
   await page.close()
-  const bad = await show('&gpt.norm=norm9&gpt.text=')
-  assert.match(await said(bad.page, '.problems'), /gpt\.norm=norm9, gpt\.text=, which means nothing/)
+  const bad = await show('&transformer-block.norm=norm9&transformer-block.text=')
+  assert.match(
+    await said(bad.page, '.problems'),
+    /transformer-block\.norm=norm9, transformer-block\.text=, which means nothing/,
+  )
   await bad.page.close()
 })
 
 for (const [width, height] of SCREENS) {
   test(`at ${width} by ${height} the section fits the screen, and the console stays empty`, async () => {
-    const opened = await show('&gpt.text=twinkle,+twinkle,+little', { width, height })
+    const opened = await show('&transformer-block.text=twinkle,+twinkle,+little', { width, height })
     const { page } = opened
     await click(page, '.predict button')
     assert.match(
@@ -233,7 +240,7 @@ for (const [width, height] of SCREENS) {
       /before the first norm to [\d.]+ before the last: it hardly changes/,
     )
     assert.doesNotMatch(await said(page), /NaN|undefined|Infinity/)
-    await assertOnScreen(opened, 'gpt', width, height)
+    await assertOnScreen(opened, 'transformer-block', width, height)
     await page.close()
   })
 }

@@ -1,4 +1,4 @@
-// The settings of section 3.
+// The section's settings.
 
 /** @import { Field } from '../../fields.js' */
 

@@ -1,4 +1,4 @@
-// The settings of section 7.
+// The settings of this section.
 
 import { choice, integer, slice, text } from '../../fields.js'
 import { CONFIG, isTokens, NORMS } from './config.js'
