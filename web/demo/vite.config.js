@@ -70,8 +70,11 @@ export default defineConfig({
   base: './', // served from any sub-path
   plugins: [svelte(), formulas, offline],
   resolve: {
-    // The demo imports the package by its public name.
-    alias: { 'gpt-layers': fromRoot('dist/index.js') },
+    // The demo imports the package by its public names.
+    alias: {
+      'gpt-layers/stories': fromRoot('web/examples/stories'),
+      'gpt-layers': fromRoot('dist/index.js'),
+    },
   },
   define: { WASM_BYTES: JSON.stringify(Object.fromEntries(sizes)) },
   worker: { format: 'es' }, // which imports the builds one by one, as the page does

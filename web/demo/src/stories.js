@@ -1,0 +1,19 @@
+// The package's small GPT that writes stories: 462 kB, fetched only by the sections that run it. Works in the
+// page and in a worker.
+
+import url from 'gpt-layers/stories/model.safetensors?url'
+import words from 'gpt-layers/stories/words.json'
+import { tokenizerOf } from './words.js'
+
+/** @import { Gpt } from 'gpt-layers' */
+
+export const tokenizer = tokenizerOf(words)
+
+/**
+ * @param {Gpt} gpt
+ * @param {{ signal?: AbortSignal }} [options]
+ * @returns {Promise<InstanceType<Gpt['GPTModel']>>} 4 blocks, 80 wide, int8, in evaluation mode
+ */
+export async function loadStories(gpt, { signal } = {}) {
+  return gpt.GPTModel.fromSafetensors(await fetch(url, { signal }), { signal })
+}
