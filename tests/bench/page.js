@@ -25,10 +25,10 @@ const CASES = [
     keys: ['ArrowUp', 'ArrowDown'],
   },
   {
-    section: 'variance',
+    section: 'divisor',
     what: 'n near its largest value',
-    address: '?variance.n=4096#variance',
-    target: '#variance .slider',
+    address: '?divisor.n=4096#divisor',
+    target: '#divisor .slider',
     keys: ['ArrowDown', 'ArrowUp'],
   },
   {
@@ -53,9 +53,9 @@ const CASES = [
     keys: ['ArrowRight', 'ArrowLeft'],
   },
   {
-    section: 'gradients',
+    section: 'deep-stack',
     what: 'the gain, without its worker',
-    address: '#gradients',
+    address: '#deep-stack',
     target: field('gain'),
     keys: ['ArrowUp', 'ArrowDown'],
   },

@@ -9,21 +9,21 @@
 
 import Layer from './layer/Layer.svelte'
 import batchNorm from './batch-norm/slice.js'
+import deepStack from './deep-stack/slice.js'
+import divisor from './divisor/slice.js'
 import feedForward from './feed-forward/slice.js'
 import gelu from './gelu/slice.js'
-import gradients from './gradients/slice.js'
 import layer from './layer/slice.js'
 import transformerBlock from './transformer-block/slice.js'
-import variance from './variance/slice.js'
 
 /** Each section's slice of the state, by the section's id. */
 export const slices = {
   layer,
-  variance,
+  'deep-stack': deepStack,
+  divisor,
   'batch-norm': batchNorm,
   gelu,
   'feed-forward': feedForward,
-  gradients,
   'transformer-block': transformerBlock,
 }
 
@@ -52,6 +52,7 @@ export const slices = {
 /** @type {readonly Section[]} */
 export const sections = [
   { id: 'layer', title: 'One layer, two samples', component: Layer },
+  { id: 'deep-stack', title: 'Why it’s needed', load: () => import('./deep-stack/DeepStack.svelte') },
   {
     id: 'transformer-block',
     title: 'Where it sits in GPT',
@@ -62,8 +63,7 @@ export const sections = [
     title: 'Layer norm or batch norm?',
     load: () => import('./batch-norm/BatchNorm.svelte'),
   },
-  { id: 'variance', title: 'Biased or unbiased?', load: () => import('./variance/Variance.svelte') },
+  { id: 'divisor', title: 'n or n − 1?', load: () => import('./divisor/Divisor.svelte') },
   { id: 'gelu', title: 'GELU', load: () => import('./gelu/Gelu.svelte') },
   { id: 'feed-forward', title: 'FeedForward', load: () => import('./feed-forward/FeedForward.svelte') },
-  { id: 'gradients', title: 'Why: gradients', load: () => import('./gradients/Gradients.svelte') },
 ]

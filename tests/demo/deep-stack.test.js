@@ -1,4 +1,4 @@
-// Section 6 of the page: a deep stack with and without layer norm, and its training in a worker.
+// A deep stack with and without layer norm, and its training in a worker.
 
 /** @import { KeyInput, Page } from 'puppeteer-core' */
 /** @import { OpenOptions } from './browser.js' */
@@ -6,8 +6,8 @@
 import assert from 'node:assert/strict'
 import { test as testInNode } from 'node:test'
 import { load } from 'gpt-layers'
-import { Stack } from '../../web/demo/src/sections/gradients/stack.js'
-import { drift, flow, learning, short } from '../../web/demo/src/sections/gradients/words.js'
+import { Stack } from '../../web/demo/src/sections/deep-stack/stack.js'
+import { drift, flow, learning, short } from '../../web/demo/src/sections/deep-stack/words.js'
 import { golden } from '../lib/support.js'
 import {
   assertOnScreen,
@@ -30,42 +30,42 @@ import {
 
 const site = useSite()
 
-const READY = '#gradients [aria-busy=false]'
+const READY = '#deep-stack [aria-busy=false]'
 const show = (query = '', /** @type {OpenOptions} */ options = {}) =>
-  site.open(`?embed=gradients${query}`, { ready: READY, ...options })
+  site.open(`?embed=deep-stack${query}`, { ready: READY, ...options })
 /** The two verdicts: on the gradient and on the training. */
 const said = (/** @type {Page} */ page) =>
-  page.$$eval('#gradients .verdict', (all) => all.map((one) => one.textContent.replace(/\s+/g, ' ').trim()))
+  page.$$eval('#deep-stack .verdict', (all) => all.map((one) => one.textContent.replace(/\s+/g, ' ').trim()))
 const step = (/** @type {Page} */ page) =>
-  text(page, '#gradients .count').then((count) => Number(matched(/step (\d+)/, count)))
+  text(page, '#deep-stack .count').then((count) => Number(matched(/step (\d+)/, count)))
 const sentences = (/** @type {Page} */ page) =>
-  page.$$eval('#gradients svg[role=img]', (charts) => charts.map((chart) => chart.ariaLabel ?? ''))
+  page.$$eval('#deep-stack svg[role=img]', (charts) => charts.map((chart) => chart.ariaLabel ?? ''))
 /** The activation and the speed. @param {Page} page */
-const choices = (page) => page.$$eval('#gradients select', (all) => all.map((one) => one.value))
+const choices = (page) => page.$$eval('#deep-stack select', (all) => all.map((one) => one.value))
 /** Waits until at least n steps are done. @param {Page} page @param {number} n */
 const until = (page, n) =>
   page.waitForFunction(
     (n) =>
-      Number(/step (\d+)/.exec(document.querySelector('#gradients .count')?.textContent ?? '')?.[1]) >= n,
+      Number(/step (\d+)/.exec(document.querySelector('#deep-stack .count')?.textContent ?? '')?.[1]) >= n,
     {},
     n,
   )
 /** Waits until the button that runs the training has a label. @param {Page} page @param {string} label */
 const untilButton = (page, label) =>
   page.waitForFunction(
-    (label) => document.querySelector('#gradients .run button')?.textContent.trim() === label,
+    (label) => document.querySelector('#deep-stack .run button')?.textContent.trim() === label,
     {},
     label,
   )
 /** The number of workers that train; other sections have their own. */
 const labs = (/** @type {Page} */ page) =>
-  page.workers().filter((worker) => /\/trainer-[^/]*$/.test(worker.url())).length
+  page.workers().filter((worker) => /\/deep-stack\.worker-[^/]*$/.test(worker.url())).length
 const settled = (/** @type {Page} */ page) =>
-  page.waitForFunction(() => !document.querySelector('#gradients [aria-busy=true]'))
+  page.waitForFunction(() => !document.querySelector('#deep-stack [aria-busy=true]'))
 
 /** @param {Page} page @param {string} name of a button */
 const pressButton = (page, name) =>
-  click(page, `#gradients ::-p-xpath(.//button[normalize-space()="${name}"])`)
+  click(page, `#deep-stack ::-p-xpath(.//button[normalize-space()="${name}"])`)
 
 /**
  * Replaces a number and waits for its stacks.
@@ -88,7 +88,7 @@ function allNear(found, expected, tolerance, sizes = expected) {
   })
 }
 
-for (const { settings, ...both } of golden('page_gradients')) {
+for (const { settings, ...both } of golden('page_deep_stack')) {
   test(`activations, gradients and losses are PyTorch’s: ${Object.values(settings)}`, async () => {
     const gpt = await load()
     for (const [key, expected] of Object.entries(both)) {
@@ -201,14 +201,14 @@ test('the page shows what the package computes and says in words whether the gra
 test('200 steps train the stack with layer norm, and not the one without', async () => {
   const { page, complaints } = await show()
   await pressButton(page, 'the one with it')
-  assert.match(await text(page, '#gradients .answer'), /Press train/)
+  assert.match(await text(page, '#deep-stack .answer'), /Press train/)
   await pressButton(page, 'train')
   await until(page, 200)
   assert.match(
     (await said(page))[1],
     /^Without layer norm the stack does not learn: its loss is 1\.0, no better than guessing\. With layer norm it trains: its loss came from 1\.2 to /,
   )
-  assert.match(await text(page, '#gradients .answer'), /With it, the stack trains/)
+  assert.match(await text(page, '#deep-stack .answer'), /With it, the stack trains/)
   const [, , loss, without, withNorm] = await sentences(page)
   assert.match(loss, /Without layer norm, the stack does not learn: .* With layer norm, it trains/)
   assert.match(without, /layer 15’s activation, without layer norm: μ .* to .*, σ .* to /)
@@ -221,7 +221,7 @@ test('200 steps train the stack with layer norm, and not the one without', async
 
 test('the training can be paused, continued, stepped and reset', async () => {
   // At this speed 200 steps take 50 seconds, so that the training does not end before the test has paused it.
-  const { page } = await show('&gradients.depth=10&gradients.speed=slow')
+  const { page } = await show('&deep-stack.depth=10&deep-stack.speed=slow')
   await pressButton(page, 'train')
   await until(page, 2)
   await pressButton(page, 'pause')
@@ -237,7 +237,7 @@ test('the training can be paused, continued, stepped and reset', async () => {
   await pressButton(page, 'reset')
   assert.equal(await step(page), 0)
   assert.match((await said(page))[1], /begins with a loss of/)
-  await focus(page, '#gradients .run button') // by keyboard
+  await focus(page, '#deep-stack .run button') // by keyboard
   await page.keyboard.press('Space')
   await until(page, 2)
   await page.keyboard.press('Space')
@@ -249,7 +249,7 @@ test('the training can be paused, continued, stepped and reset', async () => {
 })
 
 test('two runs give the same numbers', async () => {
-  const { page } = await show('&gradients.depth=6')
+  const { page } = await show('&deep-stack.depth=6')
   const runs = []
   for (const name of ['train', 'train again']) {
     await pressButton(page, name)
@@ -262,8 +262,8 @@ test('two runs give the same numbers', async () => {
 })
 
 test('the worker ends when the section leaves the screen, and a new one continues the training', async () => {
-  const { page } = await site.open('?gradients.depth=6&gradients.speed=slow#gradients', { ready: READY })
-  await page.$eval('#gradients', (section) => section.scrollIntoView())
+  const { page } = await site.open('?deep-stack.depth=6&deep-stack.speed=slow#deep-stack', { ready: READY })
+  await page.$eval('#deep-stack', (section) => section.scrollIntoView())
   await pressButton(page, 'train')
   await until(page, 3)
   assert.equal(labs(page), 1)
@@ -272,7 +272,7 @@ test('the worker ends when the section leaves the screen, and a new one continue
   await eventually(() => labs(page) === 0, 'the worker goes on')
   const at = await step(page)
   const before = await said(page)
-  await page.$eval('#gradients', (section) => section.scrollIntoView())
+  await page.$eval('#deep-stack', (section) => section.scrollIntoView())
   assert.deepEqual(await said(page), before)
   await pressButton(page, 'one step')
   await until(page, at + 1)
@@ -289,7 +289,7 @@ test('the worker ends when the section leaves the screen, and a new one continue
 })
 
 test('an embedded section’s worker ends with its frame', async () => {
-  const { page } = await show('&gradients.depth=4')
+  const { page } = await show('&deep-stack.depth=4')
   assert.equal(labs(page), 1)
   await page.goto('about:blank')
   await eventually(() => labs(page) === 0, 'the worker goes on')
@@ -297,7 +297,7 @@ test('an embedded section’s worker ends with its frame', async () => {
 })
 
 test('overflow is described in words, and NaN appears nowhere', async () => {
-  const { page, complaints } = await show('&gradients.depth=50&gradients.gain=4&gradients.activation=none')
+  const { page, complaints } = await show('&deep-stack.depth=50&deep-stack.gain=4&deep-stack.activation=none')
   assert.match(
     (await said(page))[0],
     /Without layer norm the gradient explodes: the loss, a mean of squares, passes 3\.4·10³⁸, the largest number that float32 has\. With it, the gradient keeps its size/,
@@ -306,13 +306,13 @@ test('overflow is described in words, and NaN appears nowhere', async () => {
   await until(page, 1)
   assert.match((await said(page))[1], /Without layer norm the stack cannot begin: the loss/)
   assert.doesNotMatch(
-    await page.$eval('#gradients', (section) => section.outerHTML),
+    await page.$eval('#deep-stack', (section) => section.outerHTML),
     /NaN|Infinity|undefined/,
   )
   await typeSettled(page, 'gain', '0.2')
   assert.match((await said(page))[0], /Without layer norm the gradient vanishes/)
   assert.doesNotMatch(
-    await page.$eval('#gradients', (section) => section.outerHTML),
+    await page.$eval('#deep-stack', (section) => section.outerHTML),
     /NaN|Infinity|undefined/,
   )
   assert.deepEqual(complaints, [])
@@ -327,7 +327,7 @@ test('after many quick changes the last one is shown', async () => {
   await settled(page)
   const quick = await said(page)
   await page.close()
-  const slow = await show('&gradients.gain=1.18')
+  const slow = await show('&deep-stack.gain=1.18')
   assert.deepEqual(quick, await said(slow.page))
   await slow.page.close()
 })
@@ -377,7 +377,7 @@ test('every setting can be changed by keyboard and by mouse, and each change und
     await press(page, 'Control', 'z')
     assert.equal(await value(page, label), first)
   }
-  await focus(page, '#gradients select[aria-label=activation]')
+  await focus(page, '#deep-stack select[aria-label=activation]')
   await page.keyboard.type('G')
   await settled(page)
   assert.equal((await choices(page))[0], 'gelu')
@@ -402,9 +402,9 @@ test('every setting can be changed by keyboard and by mouse, and each change und
 
 test('the cursor on the layers can be dragged and stepped, and undo does not move it', async () => {
   const { page, complaints } = await show()
-  const sliders = await page.$$('#gradients .slider')
+  const sliders = await page.$$('#deep-stack .slider')
   assert.equal(sliders.length, 2)
-  const at = () => page.$eval('#gradients .slider', (slider) => Number(slider.ariaValueNow))
+  const at = () => page.$eval('#deep-stack .slider', (slider) => Number(slider.ariaValueNow))
   for (const slider of sliders) {
     await drag(page, slider, ({ x, y, width }) => ({ from: x + 5, to: x + width, y: y + 40 }))
     assert.equal(await at(), 30)
@@ -423,7 +423,7 @@ test('the cursor on the layers can be dragged and stepped, and undo does not mov
   await settled(page)
   assert.equal(await at(), 11)
   assert.match((await sentences(page)).at(-1) ?? '', /into layer 11’s activation/)
-  await page.waitForFunction(() => /gradients\.layer=11/.test(location.search))
+  await page.waitForFunction(() => /deep-stack\.layer=11/.test(location.search))
   // Typing 20 passes through a stack of 2 layers.
   await focus(page, field('layers'))
   await page.keyboard.type('2')
@@ -431,7 +431,7 @@ test('the cursor on the layers can be dragged and stepped, and undo does not mov
   await page.keyboard.press('End')
   await page.keyboard.press('0')
   assert.doesNotMatch(
-    await page.$eval('#gradients', (section) => section.textContent),
+    await page.$eval('#deep-stack', (section) => section.textContent),
     /too large|NaN|undefined/,
   )
   await settled(page)
@@ -442,7 +442,7 @@ test('the cursor on the layers can be dragged and stepped, and undo does not mov
 
 test('the address restores every setting; invalid values are named', async () => {
   const { page } = await show(
-    '&gradients.depth=12&gradients.gain=1.5&gradients.activation=gelu&gradients.seed=7&gradients.layer=40&gradients.speed=slow',
+    '&deep-stack.depth=12&deep-stack.gain=1.5&deep-stack.activation=gelu&deep-stack.seed=7&deep-stack.layer=40&deep-stack.speed=slow',
   )
   assert.deepEqual(
     [await value(page, 'layers'), await value(page, 'gain'), await value(page, 'seed of the weights')],
@@ -450,12 +450,12 @@ test('the address restores every setting; invalid values are named', async () =>
   )
   assert.deepEqual(await choices(page), ['gelu', 'slow'])
   // The stack has no 40th layer.
-  assert.equal(await page.$eval('#gradients .slider', (slider) => slider.ariaValueText), 'layer 12')
+  assert.equal(await page.$eval('#deep-stack .slider', (slider) => slider.ariaValueText), 'layer 12')
   await page.close()
-  const bad = await show('&gradients.depth=51&gradients.activation=tanh')
+  const bad = await show('&deep-stack.depth=51&deep-stack.activation=tanh')
   assert.match(
     await problem(bad.page),
-    /gradients\.depth=51, gradients\.activation=tanh, which means nothing/,
+    /deep-stack\.depth=51, deep-stack\.activation=tanh, which means nothing/,
   )
   assert.equal(await value(bad.page, 'layers'), 30)
   await bad.page.close()
@@ -467,7 +467,7 @@ for (const [width, height] of SCREENS) {
       'prefers-reduced-motion': 'reduce',
       'prefers-color-scheme': width > 1300 ? 'dark' : 'light',
     }
-    const opened = await show('&gradients.depth=50&gradients.gain=4&gradients.activation=gelu', {
+    const opened = await show('&deep-stack.depth=50&deep-stack.gain=4&deep-stack.activation=gelu', {
       width,
       height,
       features,
@@ -478,7 +478,7 @@ for (const [width, height] of SCREENS) {
       await pressButton(page, 'one step')
       await until(page, i)
     }
-    await assertOnScreen(opened, 'gradients', width, height)
+    await assertOnScreen(opened, 'deep-stack', width, height)
     await page.close()
   })
 }

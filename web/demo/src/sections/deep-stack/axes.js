@@ -1,4 +1,4 @@
-// Logarithmic and linear axes for the charts of section 6.
+// Logarithmic and linear axes for the section’s charts.
 
 import { scaleLinear, scaleLog } from 'd3-scale'
 import { power } from './words.js'

@@ -5,7 +5,7 @@ import { inWorker, stop } from '../../worker.js'
 import { isFinite } from './words.js'
 
 /** @import { Remote } from '../../worker.js' */
-/** @import { Lab } from './trainer.js' */
+/** @import { Lab } from './deep-stack.worker.js' */
 /** @import { Moment, Settings } from './words.js' */
 
 export const STEPS = 200
@@ -143,7 +143,7 @@ export class Training {
   /** @returns {Remote<Lab>} */
   #start() {
     this.problem = ''
-    const worker = new Worker(new URL('./trainer.js', import.meta.url), { type: 'module' })
+    const worker = new Worker(new URL('./deep-stack.worker.js', import.meta.url), { type: 'module' })
     worker.addEventListener('error', () => {
       this.problem = 'The training stopped: its worker could not be started.'
       this.leave()

@@ -1,4 +1,4 @@
-// The settings of section 2.
+// The section’s settings.
 
 import { integer, slice } from '../../fields.js'
 

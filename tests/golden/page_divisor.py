@@ -1,4 +1,4 @@
-"""Writes page_variance.json for the page's section on variance: biased and unbiased variance of the
+"""Writes page_divisor.json for the page's section on the divisor: biased and unbiased variance of the
 notebook's layer with n outputs, and their averages over many samples.
 
 Tensor.var computes in float64.

@@ -1,5 +1,5 @@
-"""Writes page_gradients.json for the page's section on gradients: signals and gradients of a deep stack, with
-and without layer norm, and its first training losses.
+"""Writes page_deep_stack.json for the page's section on deep stacks: signals and gradients of a deep stack,
+with and without layer norm, and its first training losses.
 
 nn.Linear, nn.LayerNorm, mse_loss and torch.optim.AdamW compute in float64; autograd gives the gradients.
 """

@@ -1,4 +1,4 @@
-// The settings of section 6: the stack; as views, the watched layer and the speed.
+// The section’s settings: the stack; as views, the watched layer and the speed.
 
 import { choice, integer, number, slice } from '../../fields.js'
 
