@@ -298,6 +298,14 @@ const refused = {
       /^Attention.backward: should follow a forward in training mode/,
     ],
   ],
+  Identity: [
+    [() => new gpt.Identity().forward([1]), 'TYPE', /^Identity.forward: x should be a Tensor, got \[1\]$/],
+    [
+      () => new gpt.Identity().backward(x),
+      'VALUE',
+      /^Identity.backward: should follow a forward in training mode/,
+    ],
+  ],
   Dropout: [
     [() => new gpt.Dropout('0.1'), 'TYPE', /^Dropout: p should be a number from 0 to 1, got "0\.1"$/],
     [() => new gpt.Dropout(1.5), 'VALUE', /got 1\.5$/],

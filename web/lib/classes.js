@@ -10,6 +10,7 @@ import { Embedding } from './layers/embedding.js'
 import { FeedForward } from './layers/feedforward.js'
 import { GELU } from './layers/gelu.js'
 import { GPTModel } from './layers/gptmodel.js'
+import { Identity } from './layers/identity.js'
 import { LayerNorm } from './layers/layernorm.js'
 import { Linear } from './layers/linear.js'
 import { Module } from './layers/module.js'
@@ -33,6 +34,7 @@ const CLASSES = {
   BatchNorm,
   RMSNorm,
   Dropout,
+  Identity,
   Embedding,
   Softmax,
   FeedForward,

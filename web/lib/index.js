@@ -25,6 +25,7 @@
 /** @typedef {import('./layers/gelu.js').GELU} GELU */
 /** @typedef {import('./layers/layernorm.js').LayerNorm} LayerNorm */
 /** @typedef {import('./layers/dropout.js').Dropout} Dropout */
+/** @typedef {import('./layers/identity.js').Identity} Identity */
 /** @typedef {import('./layers/embedding.js').Embedding} Embedding */
 /** @typedef {import('./layers/feedforward.js').FeedForward} FeedForward */
 /** @typedef {import('./layers/attention.js').Attention} Attention */

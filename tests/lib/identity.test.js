@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  assertClose,
+  assertNear,
+  assertRefuses,
+  golden,
+  gradientOf,
+  loadForTest,
+  pack,
+  shake,
+  untyped,
+} from './support.js'
+
+const gpt = await loadForTest()
+const sizes = { vocabSize: 17, contextLength: 11, embDim: 6, nHeads: 2, nLayers: 2, qkvBias: true }
+
+/** Replaces layers by their names in the model. @param {object} model @param {readonly string[]} names */
+function remove(model, names) {
+  for (const name of names) {
+    const [, block, norm] = /^trf_blocks\.(\d)\.(\w+)$/.exec(name) ?? []
+    const layer = new gpt.Identity()
+    if (block) untyped(model).trfBlocks[block][norm] = layer
+    else untyped(model).finalNorm = layer
+  }
+}
+
+for (const { seed, norms, ids, out, grads } of golden('identity')) {
+  test(`a model without ${norms.join(', ')} has PyTorch’s logits and gradients`, () => {
+    gpt.manualSeed(seed)
+    const model = shake(gpt, new gpt.GPTModel(sizes))
+    remove(model, norms)
+    const dlogits = gpt.randn(out.shape)
+    assertClose(model.forward(ids), out, 2e-5)
+    model.backward(dlogits)
+    assert.deepEqual(
+      model.namedParameters().map(([name]) => name),
+      Object.keys(grads),
+    )
+    for (const [name, parameter] of model.namedParameters())
+      assertNear(gradientOf(parameter), grads[name], 2e-5, name)
+  })
+
+  test(`without ${norms.join(', ')} a cache gives the same logits, token by token`, () => {
+    gpt.manualSeed(seed)
+    const model = shake(gpt, new gpt.GPTModel(sizes))
+    remove(model, norms)
+    model.eval()
+    const whole = model.forward(ids[0])
+    const cache = model.newCache()
+    ids[0].forEach((/** @type {number} */ id, /** @type {number} */ i) => {
+      const { data, shape } = whole.slice(i, i + 1)
+      assertClose(model.forward([id], { cache }), pack(data, shape), 1e-5)
+    })
+  })
+}
+
+test('Identity gives x and dy, in the same memory, and has no parameter', () => {
+  const layer = new gpt.Identity()
+  const [x, dy] = [gpt.tensor([[NaN, -0, Infinity]]), gpt.ones([1, 3])]
+  const y = layer.forward(x)
+  assert.deepEqual([y.shape, y.byteOffset], [x.shape, x.byteOffset])
+  const dx = layer.backward(dy)
+  assert.deepEqual([dx.shape, dx.byteOffset], [dy.shape, dy.byteOffset])
+  assert.deepEqual(layer.stateDict(), {})
+  x.dispose()
+  assert.ok(Object.is(y.data[1], -0))
+})
+
+test('Identity’s backward takes a gradient of x’s shape', () => {
+  const layer = new gpt.Identity()
+  layer.forward(gpt.ones([2, 3]))
+  assertRefuses(
+    () => layer.backward(gpt.ones([3, 2])),
+    'SHAPE',
+    /^Identity.backward: dy should have shape \[2, 3\], got \[3, 2\]/,
+  )
+})
+
+test('a model without its final norm writes', () => {
+  const model = new gpt.GPTModel(sizes).eval()
+  remove(model, ['final_norm'])
+  model.eval()
+  assert.equal([...model.generate([1], { maxNewTokens: 3 })].length, 3)
+})

@@ -1,0 +1,36 @@
+import { checkTensor, checkTensorOf } from '../tensor/check.js'
+import { Tensor } from '../tensor/tensor.js'
+import { Module } from './module.js'
+
+/**
+ * y = x, as PyTorch's nn.Identity. It takes the place of a layer that you want to do without: a model whose
+ * `finalNorm` is an Identity has no final layer norm.
+ */
+export class Identity extends Module {
+  /** The shape of the last `forward`. @type {readonly number[]} */ #shape = []
+
+  /**
+   * @override
+   * @param {Tensor} x of any shape, not modified
+   * @returns {Tensor} y = x. It shares x's memory, as `x.reshape(x.shape)`
+   * @throws {GptLayersError} TYPE, DISPOSED
+   * @example
+   * Object.assign(model, { finalNorm: new Identity() })
+   * model.eval().forward([0, 1, 2]).shape // [3, 5]
+   */
+  forward(x) {
+    checkTensor(this.runtime, 'Identity.forward', 'x', x)
+    this.#shape = x.shape
+    return x.reshape(x.shape)
+  }
+
+  /**
+   * @override
+   * @param {Tensor} dy of x's shape, not modified
+   * @returns {Tensor} dx = dy. It shares dy's memory
+   */
+  backward(dy) {
+    checkTensorOf(this.runtime, 'Identity.backward', 'dy', dy, this.#shape)
+    return dy.reshape(dy.shape)
+  }
+}
