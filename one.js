@@ -1,1 +1,0 @@
-export { load } from 'gpt-layers/core'

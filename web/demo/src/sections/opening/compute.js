@@ -1,0 +1,78 @@
+// The opening's numbers: the example's outputs, and a row on its way through layer normalization.
+
+/** @import { Gpt } from 'gpt-layers' */
+
+const INPUTS = 5
+const SEED = 123
+export const COLUMNS = 6
+
+/** How far a dot can be moved. @type {readonly [number, number]} */
+export const LIMITS = [-2.4, 2.4]
+
+/** What PyTorch's nn.LayerNorm(6) gives for the example's outputs, to four decimals. */
+const PYTORCH = [
+  [0.6745, 1.547, -0.9549, 0.6431, -0.9549, -0.9549],
+  [-0.0207, 0.1228, -1.1913, 1.6619, 0.6186, -1.1913],
+]
+
+/**
+ * The example's outputs: a batch of two samples through Linear(5, 6) and ReLU, as PyTorch draws them with seed
+ * 123.
+ *
+ * @param {Gpt} gpt
+ * @returns {number[][]} [2][6]
+ */
+export function exampleOutputs(gpt) {
+  return gpt.scope(() => {
+    gpt.manualSeed(SEED)
+    const batch = gpt.randn([2, INPUTS])
+    const layer = new gpt.Sequential(new gpt.Linear(INPUTS, COLUMNS), new gpt.ReLU())
+    return /** @type {number[][]} */ (layer.forward(batch).toArray())
+  })
+}
+
+/**
+ * @typedef {object} Row
+ * @property {number[]} values
+ * @property {number} mean
+ * @property {number} variance divided by n
+ *
+ * @typedef {object} Normalized
+ * @property {Row} before
+ * @property {Row} now the row on its way
+ * @property {number[]} after what LayerNorm gives
+ */
+
+/**
+ * A row before layer normalization, and on its way through it.
+ *
+ * @param {Gpt} gpt
+ * @param {readonly number[]} values
+ * @param {number} way from 0, the row as it is, by 1, minus its mean, to 2, divided by its deviation
+ * @returns {Normalized}
+ */
+export function normalize(gpt, values, way) {
+  return gpt.scope(() => {
+    const x = gpt.tensor([...values], [1, values.length])
+    const norm = new gpt.LayerNorm(values.length)
+    const after = norm.forward(x)
+    const mean = x.mean({ dim: -1, keepdim: true })
+    const deviation = x.var({ dim: -1, keepdim: true, unbiased: false }).add(norm.eps).sqrt()
+    const slide = Math.min(1, way)
+    const stretch = Math.max(0, way - 1)
+    const centered = x.sub(mean.mul(slide))
+    const now = way >= 2 ? after : centered.mul(1 - stretch).add(centered.div(deviation).mul(stretch))
+    const row = (/** @type {import('gpt-layers').Tensor} */ tensor) => ({
+      values: Array.from(tensor.data),
+      mean: tensor.mean().item(),
+      variance: tensor.var({ unbiased: false }).item(),
+    })
+    return { before: row(x), now: row(now), after: Array.from(after.data) }
+  })
+}
+
+/** @param {number[][]} after both normalized rows @returns {number} how many are PyTorch's, to four decimals */
+export const agreeing = (after) =>
+  after
+    .flat()
+    .filter((value, i) => Number(value.toFixed(4)) === PYTORCH[Math.floor(i / COLUMNS)][i % COLUMNS]).length
