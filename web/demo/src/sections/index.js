@@ -13,11 +13,14 @@ import deepStack from './deep-stack/slice.js'
 import divisor from './divisor/slice.js'
 import feedForward from './feed-forward/slice.js'
 import gelu from './gelu/slice.js'
+import Opening from './opening/Opening.svelte'
+import opening from './opening/slice.js'
 import layer from './layer/slice.js'
 import transformerBlock from './transformer-block/slice.js'
 
 /** Each section's slice of the state, by the section's id. */
 export const slices = {
+  opening,
   layer,
   'deep-stack': deepStack,
   divisor,
@@ -45,12 +48,14 @@ export const slices = {
  * @typedef {object} Section
  * @property {SectionId} id also the section's anchor, and the prefix of its names in the address
  * @property {string} title
+ * @property {boolean} [opens] the page: its title is the page's
  * @property {SectionComponent} [component]
  * @property {() => Promise<{ default: SectionComponent }>} [load] fetches the component, if it is not given
  */
 
 /** @type {readonly Section[]} */
 export const sections = [
+  { id: 'opening', title: 'What layer normalization does', opens: true, component: Opening },
   { id: 'layer', title: 'One layer, two samples', component: Layer },
   { id: 'deep-stack', title: 'Why it’s needed', load: () => import('./deep-stack/DeepStack.svelte') },
   {
