@@ -1,8 +1,8 @@
-"""Writes identity.json: a model of gptmodel.py in which nn.Identity stands in the place of some layer norms, and
-its gradients.
+"""Writes identity.json: a model of gptmodel.py in which nn.Identity stands in the place of some layer norms,
+and its gradients.
 
-PyTorch computes in float64; autograd gives the gradients. After manual_seed(seed) the model is made and shaken
-(gptmodel.py), its norms are replaced, and the gradient of the logits is drawn.
+PyTorch computes in float64; autograd gives the gradients. After manual_seed(seed) the model is made and
+shaken (gptmodel.py), its norms are replaced, and the gradient of the logits is drawn.
 """
 
 import torch

@@ -1,6 +1,6 @@
-"""Writes page_writing.json: the page's section in which a GPT writes. A model whose layer norms only subtract the
-mean, or have gamma 1 and beta 0, or are left out; and mean and variance (biased) of the last token before and
-after each norm, or what replaces it.
+"""Writes page_writing.json: the page's section in which a GPT writes. A model whose layer norms only subtract
+the mean, or have gamma 1 and beta 0, or are left out; and mean and variance (biased) of the last token before
+and after each norm, or what replaces it.
 
 PyTorch computes in float64. After manual_seed(seed) the model of gptmodel.py is made and shaken.
 """

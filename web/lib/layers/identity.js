@@ -1,5 +1,6 @@
+/** @import { Tensor } from '../tensor/tensor.js' */
+
 import { checkTensor, checkTensorOf } from '../tensor/check.js'
-import { Tensor } from '../tensor/tensor.js'
 import { Module } from './module.js'
 
 /**
