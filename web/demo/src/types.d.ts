@@ -12,3 +12,8 @@ declare module '*.tex' {
   const mathml: string
   export default mathml
 }
+
+/** Gives a file of the origin private file system another name. TypeScript's own types have no `move` yet. */
+interface FileSystemFileHandle {
+  move(name: string): Promise<void>
+}

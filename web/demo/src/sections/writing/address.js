@@ -1,0 +1,63 @@
+// A model's file at an address: how large it is, and its bytes.
+
+/** What a reader can be told: the message is a sentence, or several. */
+export class CheckpointError extends Error {}
+
+/** Bytes as people say them: 548 MB. @param {number} bytes */
+export const megabytes = (bytes) => `${(bytes / 1e6).toFixed(bytes < 9.95e6 ? 1 : 0)} MB`
+
+/**
+ * @param {string} typed
+ * @returns {URL}
+ * @throws {CheckpointError} where the page's policy forbids the address
+ */
+export function checkAddress(typed) {
+  const text = typed.trim()
+  const address = text && URL.canParse(text, location.href) ? new URL(text, location.href) : null
+  if (address && (address.protocol === 'https:' || address.origin === location.origin)) return address
+  throw new CheckpointError('An address should begin with https://.')
+}
+
+/**
+ * How large a file is, before it is downloaded.
+ *
+ * @param {URL} address
+ * @param {AbortSignal} signal
+ * @returns {Promise<number | null>} bytes; null where the server does not say it
+ * @throws {CheckpointError}
+ */
+export async function sizeAt(address, signal) {
+  // Some servers answer HEAD with an error, or without the length.
+  const head = await ask(address, { method: 'HEAD', signal })
+  const known = head.ok && head.headers.get('Content-Length')
+  if (known) return Number(known)
+  const whole = await download(address, signal)
+  const length = whole.headers.get('Content-Length')
+  await whole.body?.cancel()
+  return length === null ? null : Number(length)
+}
+
+/**
+ * @param {URL} address
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<Response>} that is ok
+ * @throws {CheckpointError}
+ */
+export async function download(address, signal) {
+  const response = await ask(address, { signal })
+  if (response.ok) return response
+  const refusal = response.status === 404 ? 'has no such file' : 'does not give the file'
+  throw new CheckpointError(`${address.host} ${refusal}: it answers ${response.status}.`)
+}
+
+/** @param {URL} address @param {RequestInit} options */
+async function ask(address, options) {
+  try {
+    return await fetch(address, options)
+  } catch (cause) {
+    const message =
+      `${address.host} cannot be reached from here: there is no connection, or the site lets no other ` +
+      'page read its files. Then download the file there, and choose it here.'
+    throw new CheckpointError(message, { cause })
+  }
+}

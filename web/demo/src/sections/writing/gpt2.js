@@ -1,0 +1,24 @@
+// A GPT-2 that writes, in the worker that writes.
+
+import { load } from 'gpt-layers'
+import { gpt2Tokens } from './gpt2tokens.js'
+
+const MOST_THREADS = 4
+
+/** @import { Progress } from './checkpoint.js' */
+
+/**
+ * @param {{ file: Blob }} source the file that `checkpoint.worker.js` has made
+ * @param {{ signal?: AbortSignal, onprogress?: (progress: Progress) => void }} options
+ */
+export async function loadGpt2({ file }, { signal, onprogress } = {}) {
+  const threads = Math.min(MOST_THREADS, navigator.hardwareConcurrency ?? 1)
+  const gpt = await load({ threads })
+  try {
+    const model = await gpt.GPTModel.fromSafetensors(file, { dtype: 'int8', signal, onProgress: onprogress })
+    return { gpt, model, tokenizer: gpt2Tokens, dispose: () => gpt.dispose() }
+  } catch (error) {
+    gpt.dispose()
+    throw error
+  }
+}
