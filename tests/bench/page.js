@@ -18,9 +18,9 @@ const WARM_UP = 5
  */
 const CASES = [
   {
-    section: 'layer',
+    section: 'worked-example',
     what: 'a number of the batch',
-    address: '#layer',
+    address: '#worked-example',
     target: '.batch input',
     keys: ['ArrowUp', 'ArrowDown'],
   },

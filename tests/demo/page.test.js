@@ -192,11 +192,11 @@ test('the address restores everything on the screen', async () => {
   await type(page, 'seed', '99')
   await page.waitForFunction(() => location.search.includes('seed=99'))
   const address = page.url()
-  const shown = await page.$eval('#layer', (layer) =>
+  const shown = await page.$eval('#worked-example', (layer) =>
     [...layer.querySelectorAll('.cell')].map((c) => c.textContent),
   )
   const second = await open(site.browser, address)
-  const restored = await second.page.$eval('#layer', (layer) =>
+  const restored = await second.page.$eval('#worked-example', (layer) =>
     [...layer.querySelectorAll('.cell')].map((c) => c.textContent),
   )
   assert.deepEqual(restored, shown)
@@ -265,11 +265,13 @@ test('“Watch it move” moves points; with reduced motion there is no such but
 
 test('every editable number can be reached by keyboard and has a name', async () => {
   const { page } = await site.open()
-  const names = await page.$$eval('#layer input.editable', (inputs) => inputs.map((input) => input.ariaLabel))
+  const names = await page.$$eval('#worked-example input.editable', (inputs) =>
+    inputs.map((input) => input.ariaLabel),
+  )
   assert.equal(names.length, 10 + 30 + 6 + 12 + 2)
   assert.equal(new Set(names).size, names.length)
   assert.ok(names.every(Boolean))
-  assert.equal((await page.$$('#layer input.editable[tabindex="-1"]')).length, 0)
+  assert.equal((await page.$$('#worked-example input.editable[tabindex="-1"]')).length, 0)
   await page.close()
 })
 

@@ -115,13 +115,13 @@ test('a number can be dragged with a finger', async () => {
 })
 
 test('an embedded section stands alone with its state and links to the whole page', async () => {
-  const { page, complaints } = await site.open('?embed=layer&x11=2', { ready: '.section' })
+  const { page, complaints } = await site.open('?embed=worked-example&x11=2', { ready: '.section' })
   assert.equal(await value(page, 'x₁₁'), 2)
   for (const part of ['header', 'nav', 'footer']) assert.equal(await page.$(part), null)
   assert.equal((await page.$$('.section')).length, 1)
-  assert.match(await page.$eval('.whole a', (link) => link.href), /\?x11=2#layer$/)
+  assert.match(await page.$eval('.whole a', (link) => link.href), /\?x11=2#worked-example$/)
   await dragNumber(page, 'x₁₂', 40)
-  await page.waitForFunction(() => /embed=layer&x11=2&x12=/.test(location.search))
+  await page.waitForFunction(() => /embed=worked-example&x11=2&x12=/.test(location.search))
   assert.deepEqual(complaints, [])
   await page.close()
 })
@@ -139,7 +139,7 @@ test('links can be copied; if the browser refuses, the link appears, to be copie
     navigator.clipboard.writeText = async (copied) => void Object.assign(window, { copied })
   })
   await click(page, '.heading ::-p-text(copy a link to embed)')
-  assert.match(String(await page.evaluate('copied')), /\?embed=layer&x11=2$/)
+  assert.match(String(await page.evaluate('copied')), /\?embed=worked-example&x11=2$/)
   await click(page, '.tools .copy button')
   assert.match(String(await page.evaluate('copied')), /\/\?x11=2$/)
   await page.evaluate(() => {
@@ -161,13 +161,13 @@ test('a file saves the page’s state and restores it', async () => {
     await site.saved('gpt-layers.json', async () => (await tool(page, 'download the numbers')).click()),
   )
   const { state, numbers } = JSON.parse(text)
-  assert.deepEqual(state.layer.edits, { x11: 2, gamma1: 3 })
-  assert.equal(numbers.layer.after.values.length, 2)
+  assert.deepEqual(state['worked-example'].edits, { x11: 2, gamma1: 3 })
+  assert.equal(numbers['worked-example'].after.values.length, 2)
   const second = await site.open()
   await upload(second.page, text)
   await second.page.waitForSelector(`${field('seed')}[aria-valuenow="7"]`)
   const cells = (/** @type {Page} */ page) =>
-    page.$$eval('#layer .cell', (all) =>
+    page.$$eval('#worked-example .cell', (all) =>
       all.map((one) => one.querySelector('input')?.value ?? one.textContent),
     )
   assert.deepEqual(await cells(second.page), await cells(page))
@@ -183,10 +183,12 @@ test('an invalid file is refused with a sentence and changes nothing', async () 
     'is not JSON': 'tensor([1.])',
     'did not write it': '{"page":"another","version":1,"state":{}}',
     'no section “poem”': '{"page":"gpt-layers","version":1,"state":{"poem":{}}}',
-    '“seed” cannot be -1': '{"page":"gpt-layers","version":1,"state":{"layer":{"seed":-1}}}',
-    'no cell “x99”': '{"page":"gpt-layers","version":1,"state":{"layer":{"edits":{"x99":1}}}}',
-    '“x11” cannot be "two"': '{"page":"gpt-layers","version":1,"state":{"layer":{"edits":{"x11":"two"}}}}',
-    '“x11” cannot be null': '{"page":"gpt-layers","version":1,"state":{"layer":{"edits":{"x11":null}}}}',
+    '“seed” cannot be -1': '{"page":"gpt-layers","version":1,"state":{"worked-example":{"seed":-1}}}',
+    'no cell “x99”': '{"page":"gpt-layers","version":1,"state":{"worked-example":{"edits":{"x99":1}}}}',
+    '“x11” cannot be "two"':
+      '{"page":"gpt-layers","version":1,"state":{"worked-example":{"edits":{"x11":"two"}}}}',
+    '“x11” cannot be null':
+      '{"page":"gpt-layers","version":1,"state":{"worked-example":{"edits":{"x11":null}}}}',
     'names and values were expected': '[]',
   }
   for (const [why, text] of Object.entries(bad)) {

@@ -3,7 +3,7 @@
 //
 //   export default slice({ n: integer(6, { min: 1 }), build: choice('simd', ['simd', 'relaxed']) })
 //
-// A section whose state is no such list implements Slice itself: sections/layer/slice.js does.
+// A section whose state is no such list implements Slice itself: sections/worked-example/slice.js does.
 
 /**
  * @template S the section's state: plain data, as JSON can hold it

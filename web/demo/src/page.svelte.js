@@ -21,7 +21,7 @@ const MOST_STEPS = 1000 // to undo
 /**
  * This section's names appear in the address without a prefix; the other sections' names begin with "ID.".
  */
-const UNPREFIXED = 'layer'
+const UNPREFIXED = 'worked-example'
 
 /** @param {string} id of a section @returns {string} what its names in the address begin with */
 const prefixOf = (id) => (id === UNPREFIXED ? '' : `${id}.`)

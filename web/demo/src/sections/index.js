@@ -7,7 +7,7 @@
 /** @import { StateOf } from '../fields.js' */
 /** @import { Page } from '../page.svelte.js' */
 
-import Layer from './layer/Layer.svelte'
+import WorkedExample from './worked-example/WorkedExample.svelte'
 import batchNorm from './batch-norm/slice.js'
 import deepStack from './deep-stack/slice.js'
 import divisor from './divisor/slice.js'
@@ -15,13 +15,13 @@ import feedForward from './feed-forward/slice.js'
 import gelu from './gelu/slice.js'
 import Opening from './opening/Opening.svelte'
 import opening from './opening/slice.js'
-import layer from './layer/slice.js'
 import transformerBlock from './transformer-block/slice.js'
+import workedExample from './worked-example/slice.js'
 
 /** Each section's slice of the state, by the section's id. */
 export const slices = {
   opening,
-  layer,
+  'worked-example': workedExample,
   'deep-stack': deepStack,
   divisor,
   'batch-norm': batchNorm,
@@ -56,7 +56,7 @@ export const slices = {
 /** @type {readonly Section[]} */
 export const sections = [
   { id: 'opening', title: 'What layer normalization does', opens: true, component: Opening },
-  { id: 'layer', title: 'One layer, two samples', component: Layer },
+  { id: 'worked-example', title: 'What it does', component: WorkedExample },
   { id: 'deep-stack', title: 'Why it’s needed', load: () => import('./deep-stack/DeepStack.svelte') },
   {
     id: 'transformer-block',

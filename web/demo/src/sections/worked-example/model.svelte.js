@@ -35,7 +35,7 @@ export class Layer {
   /** @type {Page} */ page
   /** @type {Gpt} */ #gpt
   /** @type {Settings} */
-  settings = $derived.by(() => this.page.state.layer)
+  settings = $derived.by(() => this.page.state['worked-example'])
   #seed = $derived(this.settings.seed)
   #data = $derived(this.settings.data)
   #target = $derived(this.settings.target)
@@ -140,7 +140,7 @@ export class Layer {
   /** @param {number} at the step to show, from 0; past the last, all */
   goTo(at) {
     const step = this.steps[Math.max(0, at)]?.name ?? 'all'
-    if (step !== this.settings.step) this.page.look('layer', { step })
+    if (step !== this.settings.step) this.page.look('worked-example', { step })
   }
 
   /** @param {Place | null} place @param {'hovered' | 'focused'} how */
@@ -204,7 +204,7 @@ export class Layer {
 
   /** @param {typeof PRESETS[number]} preset */
   choose(preset) {
-    this.page.edit('layer', this.#preset(preset))
+    this.page.edit('worked-example', this.#preset(preset))
   }
 
   /**
@@ -256,7 +256,7 @@ export class Layer {
   edit(name, value) {
     const rounded = Math.fround(value)
     const { [name]: _, ...others } = this.#edits
-    this.page.edit('layer', {
+    this.page.edit('worked-example', {
       edits: rounded === this.#drawn[name] ? others : { ...this.#edits, [name]: rounded },
     })
   }
@@ -269,9 +269,9 @@ export class Layer {
    */
   change(settings) {
     const { target = this.#target } = settings
-    if (target === this.#target) return this.page.edit('layer', settings)
+    if (target === this.#target) return this.page.edit('worked-example', settings)
     const edits = Object.entries(this.#edits).filter(([name]) => !/^(gamma|beta)/.test(name))
-    this.page.edit('layer', {
+    this.page.edit('worked-example', {
       ...notebookSettings(this.#data, target),
       edits: Object.fromEntries(edits),
       ...settings,
@@ -281,7 +281,7 @@ export class Layer {
   /** Restores the notebook's settings and numbers. */
   reset() {
     const { data, target } = this.settings
-    this.page.edit('layer', { seed: NOTEBOOK_SEED, ...notebookSettings(data, target), edits: {} })
+    this.page.edit('worked-example', { seed: NOTEBOOK_SEED, ...notebookSettings(data, target), edits: {} })
   }
 }
 

@@ -31,7 +31,8 @@ const formula = (/** @type {Page} */ page) => text(page, '.formula')
 const cellAt = (page, table, row, col) =>
   get(page, `.${table} tbody tr:nth-child(${row}) td.cell:nth-child(${col + 1})`)
 /** @param {Page} page @param {string} name of a button */
-const pressButton = (page, name) => click(page, `#layer ::-p-xpath(.//button[normalize-space()="${name}"])`)
+const pressButton = (page, name) =>
+  click(page, `#worked-example ::-p-xpath(.//button[normalize-space()="${name}"])`)
 const lit = (/** @type {Page} */ page) =>
   page.$$eval('td.lit', (all) =>
     all.map((cell) => {
@@ -367,7 +368,7 @@ for (const [width, height] of [
       await pressButton(page, preset)
       for (const panel of ['the number lines', 'what PyTorch prints', 'the code']) {
         await pressButton(page, panel)
-        const tall = await page.$eval('#layer', (section) => section.getBoundingClientRect().height)
+        const tall = await page.$eval('#worked-example', (section) => section.getBoundingClientRect().height)
         assert.ok(tall <= height, `${preset}, ${panel}: ${tall} pixels`)
       }
     }
