@@ -13,6 +13,7 @@ const fields = {
   words: text('Every effort moves you', { max: 40 }),
   row: numbers([1, 2]),
   rows: numbers([], { max: 3 }),
+  dots: numbers([0], { each: { min: -1, max: 1 } }),
 }
 const one = slice(fields, { views: ['on'] })
 /** @type {import('../../web/demo/src/fields.js').StateOf<typeof one>} */
@@ -24,6 +25,7 @@ const other = {
   words: 'ä = 1 & 2',
   row: [-0.5, 4],
   rows: [1, 2, 3],
+  dots: [0.5],
 }
 
 test('only values that differ from the defaults go into the address, and they can be read back', () => {
@@ -44,6 +46,7 @@ test('invalid values in an address are refused by name, and the others take effe
     words: 'x'.repeat(41),
     row: '1',
     rows: '1,2,3,4',
+    dots: '1.5',
     poem: '',
   }
   const { state, refused } = one.fromQuery(new Map(Object.entries(wrong)))
@@ -57,7 +60,16 @@ test('invalid values in an address are refused by name, and the others take effe
 test('a file restores the state; missing values get their defaults; invalid ones are named', () => {
   assert.deepEqual(one.validate(JSON.parse(JSON.stringify(other))), other)
   assert.deepEqual(one.validate({ n: 7 }), { ...one.defaults(), n: 7 })
-  const wrong = { n: '7', rate: null, kind: 1, on: 'yes', words: ['a'], row: [1, 'x'], rows: { 0: 1 } }
+  const wrong = {
+    n: '7',
+    rate: null,
+    kind: 1,
+    on: 'yes',
+    words: ['a'],
+    row: [1, 'x'],
+    rows: { 0: 1 },
+    dots: [2],
+  }
   for (const [name, value] of Object.entries(wrong)) {
     assert.throws(() => one.validate({ [name]: value }), new RegExp(`“${name}” cannot be`))
   }

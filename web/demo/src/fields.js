@@ -84,11 +84,11 @@ export function text(initial, { max = 1000 } = {}) {
  * A list of numbers. Its length is fixed unless `min` and `max` say otherwise.
  *
  * @param {number[]} initial
- * @param {Limits} [count] limits of the length
+ * @param {Limits & { each?: Limits }} [limits] min, max: of the length; each: of every number
  * @returns {Field<number[]>}
  */
-export function numbers(initial, { min = initial.length, max = initial.length } = {}) {
-  const one = number(0)
+export function numbers(initial, { min = initial.length, max = initial.length, each } = {}) {
+  const one = number(0, each)
   const read = (/** @type {string} */ line) => {
     const values = line === '' ? [] : line.split(',').map(one.read)
     const known = values.filter((value) => value !== undefined)
