@@ -2,24 +2,12 @@ import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { svelte } from '@sveltejs/vite-plugin-svelte'
-import temml from 'temml'
 import { defineConfig } from 'vite'
+import { fonts } from './fonts.js'
+import { formulas } from './formulas.js'
 
 /** @param {string} path from the repository's root */
 const fromRoot = (path) => fileURLToPath(new URL(`../../${path}`, import.meta.url))
-
-/** Imports a .tex file as MathML, so that the browser needs no typesetting library. */
-const formulas = {
-  name: 'formulas',
-  /** @param {string} source @param {string} id */
-  transform(source, id) {
-    if (!id.endsWith('.tex')) return
-    return {
-      code: `export default ${JSON.stringify(temml.renderToString(source.trim(), { throwOnError: true }))}`,
-      map: null,
-    }
-  },
-}
 
 /**
  * Writes sw.js, the service worker, with the list of all that was built, and a digest of it as its version.
@@ -66,9 +54,11 @@ const sizes = ['simd', 'relaxed']
   .filter(({ path }) => existsSync(path))
   .map(({ build, path }) => [build, statSync(path).size])
 
+const quiet = { checks: { pluginTimings: false } } // the subsets of the fonts take seconds
+
 export default defineConfig({
   base: './', // served from any sub-path
-  plugins: [svelte(), formulas, offline],
+  plugins: [svelte(), formulas, fonts, offline],
   resolve: {
     // The demo imports the package by its public names.
     alias: {
@@ -77,7 +67,8 @@ export default defineConfig({
     },
   },
   define: { WASM_BYTES: JSON.stringify(Object.fromEntries(sizes)) },
-  worker: { format: 'es' }, // which imports the builds one by one, as the page does
-  build: { target: 'es2022', assetsInlineLimit: 0 },
+  // The builds are imported one by one there, as in the page.
+  worker: { format: 'es', rolldownOptions: quiet },
+  build: { target: 'es2022', assetsInlineLimit: 0, rolldownOptions: quiet },
   preview: { port: 4173, headers },
 })

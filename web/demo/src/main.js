@@ -5,6 +5,7 @@ import { mount } from 'svelte'
 import App from './App.svelte'
 import { Page } from './page.svelte.js'
 import { sections, slices } from './sections/index.js'
+import 'fonts.css'
 import './base.css'
 import './style.css'
 

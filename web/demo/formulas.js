@@ -1,0 +1,16 @@
+// Imports a .tex file as MathML, so that the browser needs no typesetting library.
+
+import temml from 'temml'
+
+/** @param {string} source TeX @returns {string} MathML */
+export const toMathML = (source) => temml.renderToString(source.trim(), { throwOnError: true })
+
+/** The plugin for Vite. */
+export const formulas = {
+  name: 'formulas',
+  /** @param {string} source @param {string} id */
+  transform(source, id) {
+    if (!id.endsWith('.tex')) return
+    return { code: `export default ${JSON.stringify(toMathML(source))}`, map: null }
+  },
+}
