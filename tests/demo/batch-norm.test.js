@@ -1,4 +1,4 @@
-// The page's section on batch norm: layer norm, batch norm and RMSNorm of one batch.
+// The page's section on batch norm: one batch, its rows normalized and its columns.
 
 /** @import { Page } from 'puppeteer-core' */
 /** @import { Packed } from '../lib/support.js' */
@@ -7,12 +7,12 @@
 import assert from 'node:assert/strict'
 import { test as testInNode } from 'node:test'
 import { load } from 'gpt-layers'
-import { draw, normalise } from '../../web/demo/src/sections/batch-norm/compute.js'
+import { draw, normalize } from '../../web/demo/src/sections/batch-norm/compute.js'
 import { golden, unpack } from '../lib/support.js'
 import {
   assertOnScreen,
+  boxOf,
   click,
-  dragNumber,
   field,
   focus,
   get,
@@ -29,35 +29,53 @@ import {
 const site = useSite()
 
 const show = (query = '', /** @type {OpenOptions} */ options = {}) =>
-  site.open(`?embed=batch-norm${query}`, { ready: '.predict', ...options })
-const value = (/** @type {Page} */ page, /** @type {string} */ label) =>
-  page.$eval(`input[aria-label="${label}"]`, (input) => Number(input.ariaValueNow))
-const said = (/** @type {Page} */ page) =>
-  page.$eval('#batch-norm', (section) => section.textContent.replace(/\s+/g, ' '))
+  site.open(`?embed=batch-norm${query}`, { ready: '.guess', ...options })
 const whose = (/** @type {Page} */ page) =>
   page.$$eval('#batch-norm .whose', (all) => all.map((one) => one.textContent.trim()))
-/** A norm's numbers, row by row, without the statistics. */
-const numbers = (/** @type {Page} */ page, /** @type {string} */ name) =>
-  page.$$eval(`#batch-norm [data-norm=${name}] tbody tr:has(.side, .level)`, (rows) =>
-    rows.map((row) =>
-      [...row.querySelectorAll('.cell:not(.statistic)')].map((one) =>
-        Number(one.textContent.replace('−', '-')),
-      ),
-    ),
+/** A table's numbers, row by row, as it says them: with two decimals. */
+const numbers = async (/** @type {Page} */ page, /** @type {string} */ table) => {
+  const said = await page.$eval(`#batch-norm [data-norm=${table}] svg`, (svg) => svg.ariaLabel ?? '')
+  return [...said.matchAll(/Sample \d: ([^a-z]*)\./g)].map(([, row]) =>
+    row.split(', ').map((one) => Number(one.replace('−', '-'))),
   )
-/** The cells of a norm that are marked as moved: 'row column', both counted from 1. */
-const moved = (/** @type {Page} */ page, /** @type {string} */ name) =>
-  page.$$eval(`#batch-norm [data-norm=${name}] tbody tr`, (rows) =>
-    rows.flatMap((row, r) =>
-      [...row.querySelectorAll('.cell:not(.statistic)')].flatMap((one, c) =>
-        one.matches('.moved') ? `${r + 1} ${c + 1}` : [],
-      ),
-    ),
+}
+/** Where a table's dots stand, and whether each is lit: [samples][5]. */
+const dots = async (/** @type {Page} */ page, /** @type {string} */ table) => {
+  const all = await page.$$eval(`#batch-norm [data-norm=${table}] circle`, (circles) =>
+    circles.map((one) => ({ at: one.cx.baseVal.value, lit: one.matches('.lit') })),
   )
+  return Array.from({ length: all.length / 5 }, (_, r) => all.slice(5 * r, 5 * r + 5))
+}
+const dot = (/** @type {number} */ sample, /** @type {number} */ feature) =>
+  `[role=slider][aria-label="sample ${sample}, feature ${feature}"]`
+const value = (/** @type {Page} */ page, /** @type {string} */ selector) =>
+  page.$eval(selector, (slider) => Number(slider.ariaValueNow))
 
-/** @param {number[] | number[][] | undefined} values @param {Packed} packed @param {number} tolerance */
+const focusDot = (/** @type {Page} */ page, /** @type {string} */ selector) =>
+  page.$eval(selector, (slider) => slider instanceof SVGElement && slider.focus())
+
+/** @typedef {Awaited<ReturnType<typeof dots>>} Dots */
+/** The dots, as 'sample feature', that stand elsewhere. @param {Dots} now @param {Dots} before */
+const moved = (now, before) =>
+  now.flatMap((row, r) => row.flatMap(({ at }, c) => (at === before[r][c].at ? [] : `${r + 1} ${c + 1}`)))
+const lit = (/** @type {Dots} */ now) =>
+  now.flatMap((row, r) => row.flatMap((one, c) => (one.lit ? `${r + 1} ${c + 1}` : [])))
+const ROW = [1, 2, 3, 4, 5].map((c) => `2 ${c}`)
+const COLUMN = [1, 2, 3, 4].map((r) => `${r} 3`)
+
+/** Drags a dot sideways, and holds it. @param {Page} page @param {string} selector @param {number} by */
+async function drag(page, selector, by) {
+  const element = await get(page, selector)
+  await element.scrollIntoView()
+  const { x, y, width, height } = await boxOf(element)
+  await page.mouse.move(x + width / 2, y + height / 2)
+  await page.mouse.down()
+  await page.mouse.move(x + width / 2 + by, y + height / 2, { steps: 5 })
+}
+
+/** @param {number[][] | null} values @param {Packed | null} packed @param {number} tolerance */
 function assertNear(values, packed, tolerance) {
-  assert.ok(values)
+  assert.ok(values && packed)
   const flat = values.flat()
   const expected = unpack(packed)
   assert.equal(flat.length, expected.length)
@@ -65,159 +83,143 @@ function assertNear(values, packed, tolerance) {
 }
 
 const expected = golden('page_batch_norm')
+const [single, , four] = expected.batches
 
 testInNode(
   'the batch, batch norm’s running statistics and every norm at every batch size are PyTorch’s',
   async () => {
     const gpt = await load()
-    const drawn = draw(gpt, 123)
+    const drawn = draw(gpt, 17)
     assertNear(drawn.x, expected.x, 1e-6)
-    assertNear([...drawn.runningMean], expected.runningMean, 1e-5)
-    assertNear([...drawn.runningVar], expected.runningVar, 1e-5)
+    assertNear([[...drawn.runningMean]], expected.runningMean, 1e-5)
+    assertNear([[...drawn.runningVar]], expected.runningVar, 1e-5)
     for (const { samples, layer, rms, training, evaluation } of expected.batches) {
       const x = drawn.x.slice(0, samples)
-      assertNear(normalise(gpt, 'layer', x, null)?.values, layer, 1e-5)
-      assertNear(normalise(gpt, 'rms', x, null)?.values, rms, 1e-5)
-      assertNear(normalise(gpt, 'batch', x, drawn)?.values, evaluation, 1e-5)
-      if (training) assertNear(normalise(gpt, 'batch', x, null)?.values, training, 1e-5)
-      else assert.equal(normalise(gpt, 'batch', x, null), null)
+      assertNear(normalize(gpt, 'layer', x, null), layer, 1e-5)
+      assertNear(normalize(gpt, 'rms', x, null), rms, 1e-5)
+      assertNear(normalize(gpt, 'batch', x, drawn), evaluation, 1e-5)
+      if (training) assertNear(normalize(gpt, 'batch', x, null), training, 1e-5)
+      else assert.equal(normalize(gpt, 'batch', x, null), null)
     }
   },
 )
 
-test('a changed number moves its row in layer norm and its column in batch norm, and the page says so', async () => {
+test('a dragged dot moves its row in layer norm and its column in batch norm, lit while it moves', async () => {
   const { page, complaints } = await show()
-  assertNear(await numbers(page, 'layer'), expected.batches[2].layer, 0.51e-4)
-  assertNear(await numbers(page, 'batch'), expected.batches[2].training, 0.51e-4)
-  const [layer, batch] = [await numbers(page, 'layer'), await numbers(page, 'batch')]
-  await focus(page, field('x₂₃'))
-  await page.keyboard.type('2')
-  const changed = (/** @type {number[][]} */ now, /** @type {number[][]} */ before) =>
-    now.flatMap((row, r) => row.flatMap((v, c) => (v === before[r][c] ? [] : `${r + 1} ${c + 1}`)))
-  const row = [1, 2, 3, 4, 5].map((c) => `2 ${c}`)
-  const column = [1, 2, 3, 4].map((r) => `${r} 3`)
-  assert.deepEqual(changed(await numbers(page, 'layer'), layer), row)
-  assert.deepEqual(changed(await numbers(page, 'batch'), batch), column)
-  assert.deepEqual(await moved(page, 'layer'), row)
-  assert.deepEqual(await moved(page, 'batch'), column)
+  assertNear(await numbers(page, 'layer'), four.layer, 0.0051)
+  assertNear(await numbers(page, 'batch'), four.training, 0.0051)
+  const [x, layer, batch] = [await dots(page, 'x'), await dots(page, 'layer'), await dots(page, 'batch')]
+  assert.deepEqual(lit(layer), [])
+  const before = await value(page, dot(2, 3))
+  await drag(page, dot(2, 3), 60)
+  assert.ok((await value(page, dot(2, 3))) > before + 0.5)
+  assert.deepEqual(moved(await dots(page, 'x'), x), ['2 3'])
+  assert.deepEqual(moved(await dots(page, 'layer'), layer), ROW)
+  assert.deepEqual(moved(await dots(page, 'batch'), batch), COLUMN)
+  assert.deepEqual(lit(await dots(page, 'layer')), ROW)
+  assert.deepEqual(lit(await dots(page, 'batch')), COLUMN)
+  await page.mouse.up()
   assert.deepEqual(await whose(page), [
-    'All of sample 2 moved, and no other’s.',
+    'All of sample 2 moved, and no other sample.',
     'Feature 3 of every sample moved.',
   ])
   await press(page, 'Control', 'z')
-  assert.deepEqual(await numbers(page, 'batch'), batch)
+  assert.equal(await value(page, dot(2, 3)), before)
+  assert.deepEqual(await dots(page, 'batch').then((now) => moved(now, batch)), [])
   assert.deepEqual(complaints, [])
   await page.close()
 })
 
-test('a number can be dragged and stepped, and a button restores the drawn batch', async () => {
+test('keys move a dot within its limits, and the address restores what was moved', async () => {
   const { page } = await show()
-  const first = await value(page, 'x₁₁')
-  await dragNumber(page, 'x₁₁', 40)
-  near(await value(page, 'x₁₁'), first + 1, 1e-5)
-  await press(page, 'Shift', 'ArrowUp')
-  near(await value(page, 'x₁₁'), first + 2, 1e-5)
-  await click(page, '#batch-norm ::-p-text(the batch as drawn)')
-  assert.equal(await value(page, 'x₁₁'), first)
-  await page.close()
-})
-
-test('one more sample moves nothing in layer norm and everything in batch norm', async () => {
-  const { page } = await show()
-  const layer = await numbers(page, 'layer')
-  await click(page, '#batch-norm ::-p-text(one more)')
-  assert.deepEqual((await numbers(page, 'layer')).slice(0, 4), layer)
-  assert.deepEqual(await moved(page, 'layer'), [])
-  assert.equal((await moved(page, 'batch')).length, 20)
-  assert.equal((await whose(page))[0], 'None of these numbers moved.')
-  await focus(page, field('samples in the batch'))
-  await press(page, 'Shift', 'ArrowUp')
-  assert.equal((await numbers(page, 'batch')).length, 8)
-  assert.ok(await page.$eval('#batch-norm .buttons button:last-child', (button) => button.disabled))
-  await page.close()
-})
-
-test('with one sample, batch norm in training says why it has no result and shows no NaN; in evaluation it has one', async () => {
-  const { page, complaints } = await show('&batch-norm.batch=1')
-  assert.match(await said(page), /A column of one number is its own mean, and has no variance to divide by/)
-  assert.doesNotMatch(await said(page), /NaN|∞|—/)
-  assertNear(await numbers(page, 'layer'), expected.batches[0].layer, 0.51e-4)
-  await page.select('select[aria-label="batch norm’s mode"]', 'evaluation')
-  assertNear(await numbers(page, 'batch'), expected.batches[0].evaluation, 0.51e-4)
-  assert.deepEqual(complaints, [])
-  await page.close()
-})
-
-test('in evaluation, a changed number moves no other in batch norm', async () => {
-  const { page } = await show('&batch-norm.mode=evaluation')
-  await focus(page, field('x₂₃'))
-  await page.keyboard.type('2')
-  assert.deepEqual(await moved(page, 'batch'), ['2 3'])
-  await page.close()
-})
-
-test('either table shows any of the three norms, and the address restores both', async () => {
-  const { page } = await show()
-  await page.select('select[aria-label="the norm on the left"]', 'rms')
-  assertNear(await numbers(page, 'rms'), expected.batches[2].rms, 0.51e-4)
-  await page.select('select[aria-label="the norm on the right"]', 'layer')
-  await focus(page, field('seed of the batch'))
-  await page.keyboard.type('9')
-  await focus(page, field('x₄₅'))
-  await page.keyboard.type('-1.5')
-  await page.waitForFunction(() => /batch-norm\.edits=x45/.test(location.search))
-  const second = await open(site.browser, page.url(), { ready: '.predict' })
-  assert.deepEqual(await numbers(second.page, 'rms'), await numbers(page, 'rms'))
+  await focusDot(page, dot(1, 1))
+  await press(page, 'End')
+  assert.equal(await value(page, dot(1, 1)), 3)
+  await press(page, 'ArrowLeft')
+  assert.equal(await value(page, dot(1, 1)), Math.fround(2.95))
+  await page.waitForFunction(() => /batch-norm\.edits=x11/.test(location.search))
+  const second = await open(site.browser, page.url(), { ready: '.guess' })
   assert.deepEqual(await numbers(second.page, 'layer'), await numbers(page, 'layer'))
-  assert.equal(await value(second.page, 'x₄₅'), -1.5)
   await second.page.close()
   await page.close()
-  const bad = await show('&batch-norm.batch=9&batch-norm.left=group&batch-norm.edits=x96:1')
-  assert.match(
-    await problem(bad.page),
-    /batch-norm\.batch=9, batch-norm\.left=group, batch-norm\.edits=x96:1/,
-  )
+  const bad = await show('&batch-norm.batch=9&batch-norm.row=group&batch-norm.edits=x71:1')
+  assert.match(await problem(bad.page), /batch-norm\.batch=9, batch-norm\.row=group, batch-norm\.edits=x71:1/)
   assert.equal((await numbers(bad.page, 'layer')).length, 4)
   await bad.page.close()
 })
 
-test('the arrow keys reach every number of a norm and highlight what the pointer does', async () => {
+test('one more sample moves nothing in layer norm and everything in batch norm', async () => {
   const { page } = await show()
-  await focus(page, '#batch-norm [data-norm=layer] td[tabindex="0"]')
-  await press(page, 'ArrowDown')
-  await press(page, 'ArrowRight')
-  assert.equal((await page.$$('#batch-norm [data-norm=layer] .level.together')).length, 5)
-  const formula = await page.$eval('#batch-norm .worked', (one) => one.textContent.replace(/\s/g, ''))
-  assert.ok(
-    formula.endsWith(`=${(await numbers(page, 'layer'))[1][1].toFixed(4).replace('-', '−')}`),
-    formula,
-  )
-  assert.deepEqual(await whose(page), Array(2).fill('What a change moves will be underlined.'))
+  const [layer, batch] = [await dots(page, 'layer'), await dots(page, 'batch')]
+  await click(page, '#batch-norm ::-p-text(One more)')
+  assert.deepEqual(moved((await dots(page, 'layer')).slice(0, 4), layer), [])
+  assert.equal(moved((await dots(page, 'batch')).slice(0, 4), batch).length, 20)
+  assert.deepEqual(await whose(page), ['Nothing moved.', 'All of sample 1, 2, 3 and 4 moved.'])
+  await click(page, '#batch-norm ::-p-text(One more)')
+  assert.ok(await page.$eval('#batch-norm ::-p-text(One more)', (one) => one.matches(':disabled')))
   await page.close()
 })
 
-test('pointing at a number highlights the numbers that share its statistics and fills the formulas', async () => {
-  const { page } = await show()
-  await (await get(page, '#batch-norm [data-norm=batch] tbody tr:nth-child(2) .cell')).hover()
-  assert.equal((await page.$$('#batch-norm [data-norm=batch] .together')).length, 4)
-  assert.equal((await page.$$('#batch-norm [data-norm=layer] .together')).length, 5)
-  assert.equal((await page.$$('#batch-norm .given .lit')).length, 3)
-  const formula = await page.$$eval('#batch-norm .worked', (all) =>
-    all.map((one) => one.textContent.replace(/\s/g, '')),
+test('one sample: batch norm in training says why it has no result; in evaluation it has one', async () => {
+  const { page, complaints } = await show('&batch-norm.batch=1')
+  assert.match(
+    await text(page, '#batch-norm'),
+    /refuses a batch of one: a column of one number is its own mean/,
   )
-  const [layer, batch] = [(await numbers(page, 'layer'))[1][0], (await numbers(page, 'batch'))[1][0]]
-  assert.ok(formula[0].endsWith(`=${layer.toFixed(4)}`), formula[0])
-  assert.ok(formula[1].endsWith(`=${batch.toFixed(4)}`), formula[1])
+  assert.doesNotMatch(await text(page, '#batch-norm'), /NaN|∞|—/)
+  assertNear(await numbers(page, 'layer'), single.layer, 0.0051)
+  await click(page, '#batch-norm ::-p-text(evaluation):is(button)')
+  assertNear(await numbers(page, 'batch'), single.evaluation, 0.0051)
+  assert.deepEqual(complaints, [])
+  await page.close()
+})
+
+test('in evaluation a moved dot moves no other in batch norm', async () => {
+  const { page } = await show('&batch-norm.mode=evaluation')
+  const batch = await dots(page, 'batch')
+  await focusDot(page, dot(2, 3))
+  await press(page, 'ArrowRight')
+  assert.deepEqual(moved(await dots(page, 'batch'), batch), ['2 3'])
+  assert.deepEqual(lit(await dots(page, 'batch')), ['2 3'])
+  await page.close()
+})
+
+test('RMSNorm takes the place of layer norm, and a new seed draws another batch', async () => {
+  const { page } = await show()
+  await click(page, '#batch-norm ::-p-text(RMSNorm instead)')
+  assertNear(await numbers(page, 'rms'), four.rms, 0.0051)
+  const before = await numbers(page, 'x')
+  await click(page, '#batch-norm [aria-label^=More]')
+  await focus(page, field('seed of the batch'))
+  await page.keyboard.type('9')
+  assert.notDeepEqual(await numbers(page, 'x'), before)
+  await page.close()
+})
+
+test('pointing at a dot says how it was computed, and lights what shares its statistics', async () => {
+  const { page } = await show()
+  const [, circle] = await page.$$('#batch-norm [data-norm=batch] circle')
+  await circle.scrollIntoView()
+  const { x, y } = await boxOf(circle)
+  await page.mouse.move(x + 6, y + 6)
+  const column = [1, 2, 3, 4].map((r) => `${r} 2`)
+  assert.deepEqual(lit(await dots(page, 'batch')), column)
+  assert.deepEqual(lit(await dots(page, 'x')), column)
+  const [, result] = /= ([−\d.]+)$/.exec(await text(page, '[data-norm=batch] .note')) ?? []
+  near(Number(result.replace('−', '-')), unpack(four.training)[1], 1e-5)
   await page.close()
 })
 
 for (const [width, height] of SCREENS) {
-  test(`at ${width} by ${height} the section fits the screen, and the console stays empty`, async () => {
-    const opened = await show('&batch-norm.batch=8', { width, height })
+  test(`at ${width} by ${height} the section fits the screen, and a guess is answered`, async () => {
+    const opened = await show('', { width, height })
     const { page } = opened
-    await click(page, '.predict button')
-    assert.match(await text(page, '.answer'), /Drag x₂₃: what moves is underlined/)
-    await assertOnScreen(opened, 'batch-norm', width, height)
+    assert.doesNotMatch(await text(page, '#batch-norm'), /Yes:|Not quite:/)
+    await click(page, '.guess button:nth-child(1)')
+    assert.match(await text(page, '.answer'), /^Not quite: batch norm takes/)
+    await click(page, '.guess button:nth-child(2)')
+    assert.match(await text(page, '.answer'), /^Yes: batch norm takes/)
+    await assertOnScreen(opened, 'batch-norm', width, Math.min(height, 690))
     await page.close()
   })
 }

@@ -13,11 +13,11 @@ EPS = 1e-5
 
 
 def cases():
-    torch.manual_seed(123)
-    deviation, mean = torch.rand(5) * 1.5 + 0.5, torch.randn(5)
+    torch.manual_seed(17)
+    deviation, mean = torch.rand(5) * 0.9 + 0.3, torch.randn(5) * 0.8
 
     def batch():
-        return torch.randn(8, 5) * deviation + mean
+        return torch.randn(6, 5) * deviation + mean
 
     x = batch()
     norm = nn.BatchNorm1d(5).double()
@@ -25,7 +25,7 @@ def cases():
         norm(batch().double())
     norm.eval()
     found = []
-    for samples in (1, 2, 4, 8):
+    for samples in (1, 2, 4, 6):
         rows = x[:samples].double()
         trained = nn.functional.batch_norm(rows, None, None, training=True, eps=EPS) if samples > 1 else None
         found.append(

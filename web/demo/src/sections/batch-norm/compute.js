@@ -1,24 +1,21 @@
 // Runs one batch through three norms. Uses only the package.
 
-/** @import { Gpt, Tensor } from 'gpt-layers' */
+/** @import { Gpt } from 'gpt-layers' */
 /** @import { NormName } from './slice.js' */
 
 import { BATCH, FEATURES } from './slice.js'
 
-export const EPS = 1e-5
+const EPS = 1e-5
 /** How many batches batch norm has seen in training before it is evaluated. */
-export const BATCHES_BEFORE = 100
+const BATCHES_BEFORE = 100
 
 /**
  * @typedef {object} Drawn
- * @property {number[][]} x the largest batch there is, [8][5]
+ * @property {number[][]} x the largest batch there is, [6][5]
  * @property {Float32Array} runningMean what batch norm kept from the batches before
  * @property {Float32Array} runningVar
  *
- * @typedef {object} Normed
- * @property {number[][]} values
- * @property {number[]} mean of each row, or column; none for RMSNorm
- * @property {number[]} spread of each: its variance, or, for RMSNorm, its mean square
+ * @typedef {{ mean: number, variance: number }} Statistics
  */
 
 /**
@@ -32,8 +29,8 @@ export const BATCHES_BEFORE = 100
 export function draw(gpt, seed) {
   return gpt.scope(() => {
     gpt.manualSeed(seed)
-    const deviation = gpt.rand([FEATURES]).mul(1.5).add(0.5)
-    const mean = gpt.randn([FEATURES])
+    const deviation = gpt.rand([FEATURES]).mul(0.9).add(0.3)
+    const mean = gpt.randn([FEATURES]).mul(0.8)
     const batch = () => gpt.randn([BATCH.max, FEATURES]).mul(deviation).add(mean)
     const x = /** @type {number[][]} */ (batch().toArray())
     const norm = new gpt.BatchNorm(FEATURES)
@@ -47,35 +44,44 @@ export function draw(gpt, seed) {
  * @param {NormName} name
  * @param {number[][]} values of the batch, [samples][5]
  * @param {Drawn | null} running what batch norm is evaluated with; null while training
- * @returns {Normed | null} null for batch norm in training with a single sample, which it refuses
+ * @returns {number[][] | null} null for batch norm in training with a single sample, which it refuses
  */
-export function normalise(gpt, name, values, running) {
+export function normalize(gpt, name, values, running) {
   if (name === 'batch' && !running && values.length < 2) return null
   return gpt.scope(() => {
+    const norm =
+      name === 'layer'
+        ? new gpt.LayerNorm(FEATURES, { eps: EPS })
+        : name === 'rms'
+          ? new gpt.RMSNorm(FEATURES, { eps: EPS })
+          : batchNorm(gpt, running)
+    return /** @type {number[][]} */ (norm.forward(gpt.tensor(values)).toArray())
+  })
+}
+
+/** @param {Gpt} gpt @param {Drawn | null} running */
+function batchNorm(gpt, running) {
+  const norm = new gpt.BatchNorm(FEATURES, { eps: EPS })
+  if (!running) return norm
+  norm.runningMean.data.set(running.runningMean)
+  norm.runningVar.data.set(running.runningVar)
+  return norm.eval()
+}
+
+/**
+ * Mean and variance of each row, and of each column.
+ *
+ * @param {Gpt} gpt
+ * @param {number[][]} values
+ * @returns {{ rows: Statistics[], columns: Statistics[] }}
+ */
+export function describe(gpt, values) {
+  return gpt.scope(() => {
     const x = gpt.tensor(values)
-    const list = (/** @type {Tensor} */ tensor) => Array.from(tensor.data)
-    const result = (
-      /** @type {Tensor} */ y,
-      /** @type {number[]} */ mean,
-      /** @type {number[]} */ spread,
-    ) => ({
-      values: /** @type {number[][]} */ (y.toArray()),
-      mean,
-      spread,
+    const [rows, columns] = [-1, 0].map((dim) => {
+      const variance = x.var({ dim, unbiased: false }).data
+      return Array.from(x.mean({ dim }).data, (mean, i) => ({ mean, variance: variance[i] }))
     })
-    const statistics = (/** @type {number} */ dim) =>
-      /** @type {const} */ ([list(x.mean({ dim })), list(x.var({ dim, unbiased: false }))])
-    if (name === 'layer')
-      return result(new gpt.LayerNorm(FEATURES, { eps: EPS }).forward(x), ...statistics(-1))
-    if (name === 'rms') {
-      const y = new gpt.RMSNorm(FEATURES, { eps: EPS }).forward(x)
-      return result(y, [], list(x.mul(x).mean({ dim: -1 })))
-    }
-    const norm = new gpt.BatchNorm(FEATURES, { eps: EPS })
-    if (!running) return result(norm.forward(x), ...statistics(0))
-    norm.runningMean.data.set(running.runningMean)
-    norm.runningVar.data.set(running.runningVar)
-    norm.eval()
-    return result(norm.forward(x), Array.from(running.runningMean), Array.from(running.runningVar))
+    return { rows, columns }
   })
 }

@@ -1,27 +1,31 @@
 // Everything that the section derives from its state, before and after the last step, and its edits.
 
 /** @import { Gpt } from 'gpt-layers' */
-/** @import { Column } from '../../components/Table.svelte' */
 /** @import { States } from '../index.js' */
 /** @import { Page } from '../../page.svelte.js' */
 /** @import { Drawn } from './compute.js' */
 /** @import { NormName } from './slice.js' */
 
-import { draw, normalise } from './compute.js'
+import { describe, draw, normalize } from './compute.js'
 import { FEATURES } from './slice.js'
+
+const ID = 'batch-norm'
+
+/** @typedef {'x' | 'row' | 'batch'} Table the batch, the norm of its rows, and the norm of its columns */
 
 /** @param {number} r @param {number} c @returns {string} x12 for sample 1's feature 2 */
 export const cellName = (r, c) => `x${r + 1}${c + 1}`
 
 export class Norms {
-  /** @typedef {{ row: number, col: Column, table: 'x' | 'left' | 'right' }} Pointed */
-  /** The cell pointed at, in one of the three tables. */
-  pointed = $state(/** @type {Pointed | null} */ (null))
+  /** The dot pointed at, in each of the tables. */
+  pointed = $state(
+    /** @type {Record<Table, { key: string, i: number } | null>} */ ({ x: null, row: null, batch: null }),
+  )
 
-  /** @type {Page} */ page
+  /** @type {Page} */ #page
   /** @type {Gpt} */ #gpt
-  settings = $derived.by(() => this.page.state['batch-norm'])
-  #before = $derived.by(() => this.page.before['batch-norm'])
+  settings = $derived.by(() => this.#page.state[ID])
+  #before = $derived.by(() => this.#page.before[ID])
   #seed = $derived(this.settings.seed)
   #seedBefore = $derived(this.#before.seed)
   drawn = $derived.by(() => draw(this.#gpt, this.#seed))
@@ -30,21 +34,22 @@ export class Norms {
   )
   /** The batch, [samples][5]. */
   x = $derived(batch(this.drawn, this.settings))
-  left = $derived.by(() => this.#table(this.settings.left))
-  right = $derived.by(() => this.#table(this.settings.right))
+  statistics = $derived.by(() => describe(this.#gpt, this.x))
+  row = $derived.by(() => this.#result(this.settings.row))
+  batch = $derived.by(() => this.#result('batch'))
 
   /**
    * @param {Page} page
    * @param {Gpt} gpt
    */
   constructor(page, gpt) {
-    this.page = page
+    this.#page = page
     this.#gpt = gpt
   }
 
   /** @param {Partial<States['batch-norm']>} settings */
   change(settings) {
-    this.page.edit('batch-norm', settings)
+    this.#page.edit(ID, settings)
   }
 
   /** @param {number} row @param {number} col @param {number} value */
@@ -59,25 +64,55 @@ export class Norms {
     return this.#before !== this.settings
   }
 
+  /** The row and column that is pointed at, and in which table. */
+  get at() {
+    for (const table of /** @type {const} */ (['x', 'row', 'batch'])) {
+      const pointed = this.pointed[table]
+      if (pointed) return { table, row: Number(pointed.key), col: pointed.i }
+    }
+    return null
+  }
+
+  /**
+   * The dots to light in a row of a table: of the batch, what the dot that is pointed at is computed from; of
+   * a norm, what is computed from that dot. Where none is pointed at, what the last step moved.
+   *
+   * @param {Table} table
+   * @param {number} r
+   * @returns {number[]}
+   */
+  lit(table, r) {
+    const { at } = this
+    const every = this.x[0].map((_, c) => c)
+    if (!at) return table === 'x' ? [] : every.filter((c) => this[table].moved[r][c])
+    const norm = table === 'x' ? at.table : table
+    const together = norm === 'row' ? [r === at.row, every] : [r === at.row || this.#shared(norm), [at.col]]
+    return together[0] ? /** @type {number[]} */ (together[1]) : []
+  }
+
+  /** Whether samples share a feature's statistics. @param {Table} norm */
+  #shared(norm) {
+    return norm === 'batch' && this.settings.mode === 'training'
+  }
+
   /**
    * A norm of the batch, and which of its numbers the last step moved.
    *
    * @param {NormName} name
    */
-  #table(name) {
-    const { mode } = this.settings
-    const result = normalise(this.#gpt, name, this.x, mode === 'evaluation' ? this.drawn : null)
+  #result(name) {
     const was = this.#before
-    const before = normalise(
+    const values = normalize(this.#gpt, name, this.x, this.settings.mode === 'evaluation' ? this.drawn : null)
+    const before = normalize(
       this.#gpt,
       name,
       batch(this.#drawnBefore, was),
       was.mode === 'evaluation' ? this.#drawnBefore : null,
     )
-    const moved = (result?.values ?? []).map((row, r) =>
-      row.map((value, c) => before?.values[r] !== undefined && before.values[r][c] !== value),
+    const moved = (values ?? []).map((row, r) =>
+      row.map((value, c) => before?.[r] !== undefined && before[r][c] !== value),
     )
-    return { name, columns: name === 'batch', result, moved }
+    return { name, values, moved, ...(values && describe(this.#gpt, values)) }
   }
 }
 
@@ -103,10 +138,10 @@ export function whose(moved) {
   const columns = Array.from({ length: FEATURES }, (_, c) => c + 1).filter((c) =>
     moved.some((row) => row[c - 1]),
   )
-  if (!rows.length) return 'None of these numbers moved.'
-  const samples = rows.length === moved.length ? 'every sample' : `sample ${list(rows)}`
+  if (!rows.length) return 'Nothing moved.'
+  const samples = rows.length === moved.length && rows.length > 1 ? 'every sample' : `sample ${list(rows)}`
   const features = columns.length === FEATURES ? 'All' : `Feature ${list(columns)}`
-  const alone = rows.length === 1 && moved.length > 1 ? ', and no other’s' : ''
+  const alone = rows.length === 1 && moved.length > 1 ? ', and no other sample' : ''
   return `${features} of ${samples} moved${alone}.`
 }
 

@@ -6,12 +6,12 @@ import { choice, integer, slice } from '../../fields.js'
 import { parseNumber, shortest } from '../../numbers.js'
 
 export const FEATURES = 5
-export const BATCH = { min: 1, max: 8 }
-export const SEED = { min: 0, max: 2 ** 32 - 1 }
+export const BATCH = { min: 1, max: 6 }
+/** Of a number of the batch that the reader moves. */
+export const LIMITS = /** @type {const} */ ([-3, 3])
 
 /** @typedef {'layer' | 'batch' | 'rms'} NormName */
 
-const NORMS = /** @type {const} */ (['layer', 'batch', 'rms'])
 const cell = new RegExp(`^x[1-${BATCH.max}][1-${FEATURES}]$`)
 
 /** What was changed, by cell, as x12 for sample 1's feature 2. @type {Field<Record<string, number>>} */
@@ -23,7 +23,8 @@ const edits = {
     for (const part of text === '' ? [] : text.split(',')) {
       const [name, number, ...rest] = part.split(':')
       const value = parseNumber(number ?? '')
-      if (!cell.test(name) || value === null || rest.length) return undefined
+      const fits = value !== null && value >= LIMITS[0] && value <= LIMITS[1]
+      if (!cell.test(name) || !fits || rest.length) return undefined
       found[name] = value
     }
     return found
@@ -36,9 +37,8 @@ const edits = {
 
 export default slice({
   batch: integer(4, BATCH),
-  seed: integer(123, SEED),
-  left: choice('layer', NORMS),
-  right: choice('batch', NORMS),
+  seed: integer(17, { min: 0, max: 2 ** 32 - 1 }),
+  row: choice('layer', /** @type {const} */ (['layer', 'rms'])),
   mode: choice('training', /** @type {const} */ (['training', 'evaluation'])),
   edits,
 })
