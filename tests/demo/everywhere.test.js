@@ -19,7 +19,7 @@ import {
 } from './browser.js'
 
 const WIDE = { width: 1440, height: 900 }
-const NARROW = { width: 360, height: 780 }
+const NARROW = { width: 360, height: 740 }
 /** Two readers' media features: the usual ones, and everything else. @type {Record<string, string>[]} */
 const READERS = [
   { 'prefers-color-scheme': 'light' },
@@ -40,9 +40,14 @@ function read() {
   const { activeElement } = document
   // A number with the focus shows all its digits.
   if (activeElement instanceof HTMLElement) activeElement.blur()
-  const all = document.querySelectorAll(':is(input, select, textarea, td.cell, button[aria-pressed])')
+  const all = document.querySelectorAll(
+    ':is(input, select, textarea, td.cell, button[aria-pressed], [role="slider"])',
+  )
   return [...all].map(
-    (one) => one.ariaPressed ?? ('value' in one ? String(one.value) : one.textContent.trim()),
+    (one) =>
+      one.ariaPressed ??
+      one.getAttribute('aria-valuenow') ??
+      ('value' in one ? String(one.value) : one.textContent.trim()),
   )
 }
 
@@ -64,11 +69,23 @@ async function assertShows(page, expected) {
   }
 }
 
-/** Changes the first number of a section by keyboard; if it has none, its first select. @param {Page} page */
+/**
+ * Changes the first thing of a section that has a value, by keyboard: a dot, a number, a slider or a select.
+ *
+ * @param {Page} page
+ */
 async function change(page) {
-  const number = await page.$('.section :is(input.editable, input[type="range"]):enabled')
-  await (number ?? (await get(page, '.section select:enabled'))).focus()
-  await press(page, number ? 'ArrowUp' : 'ArrowDown')
+  const first = await get(
+    page,
+    '.section :is(input.editable:enabled, input[type="range"]:enabled, [role="slider"][tabindex="0"], select:enabled)',
+  )
+  const key = await first.evaluate((one) => {
+    const control = /** @type {HTMLElement} */ (/** @type {Element} */ (one))
+    control.focus()
+    if (control.matches('select')) return 'ArrowDown'
+    return control.matches('[role="slider"]') ? 'ArrowRight' : 'ArrowUp'
+  })
+  await press(page, key)
 }
 
 describe('everywhere', { concurrency: 2 }, () => {

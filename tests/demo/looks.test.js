@@ -30,6 +30,7 @@ test('axe finds a planted low contrast and a missing label', async () => {
   await page.$eval('h1', (heading) => {
     if (heading instanceof HTMLElement) heading.style.color = '#bbb'
   })
+  await openAll(page)
   await page.$eval('.editable', (input) => input.removeAttribute('aria-label'))
   const found = (await findings(page)).join('\n')
   assert.match(found, /^color-contrast: <h1/m)
@@ -37,10 +38,16 @@ test('axe finds a planted low contrast and a missing label', async () => {
   await page.close()
 })
 
+const LAPTOP = { width: 1280, height: 720 }
+const PHONE = { width: 360, height: 740 }
+/** Of one section at 1280 by 720, so that a reader sees all of it. */
+const TALLEST = 720
+
 for (const theme of ['light', 'dark']) {
   for (const [width, height] of [
     [1440, 900],
-    [360, 780],
+    [LAPTOP.width, LAPTOP.height],
+    [PHONE.width, PHONE.height],
   ]) {
     test(`axe finds nothing at ${width} by ${height}, ${theme}, with every section open and its answer shown`, async () => {
       const features = { 'prefers-color-scheme': theme, 'prefers-reduced-motion': 'reduce' }
@@ -50,12 +57,96 @@ for (const theme of ['light', 'dark']) {
         const path = /** @type {`${string}.png`} */ (`${screenshots}${id}-${width}-${theme}.png`)
         await (await get(page, `#${id}`)).screenshot({ path })
       }
-      await page.$$eval('.predict button', (all) => all.forEach((button) => button.click()))
+      await answerAll(page)
       assert.deepEqual(await findings(page), [])
       await page.close()
     })
   }
 }
+
+/** Presses every answer, so that each section shows its longest one last. @param {Page} page */
+const answerAll = (page) => page.$$eval('.guess button', (all) => all.forEach((button) => button.click()))
+
+test('at 1280 by 720 every section fits the screen, before its guess and after it', async () => {
+  const { page } = await site.open('', LAPTOP)
+  await openAll(page)
+  const tall = () =>
+    page.$$eval(
+      '.section',
+      (all, most) =>
+        all
+          .map((one) => ({ id: one.id, height: one.getBoundingClientRect().height }))
+          .filter(({ height }) => height > most),
+      TALLEST,
+    )
+  assert.deepEqual(await tall(), [])
+  await answerAll(page)
+  assert.deepEqual(await tall(), [])
+  await page.close()
+})
+
+test('every section asks one guess, and answers a right one and a wrong one', async () => {
+  const { page } = await site.open('', LAPTOP)
+  const ids = await openAll(page)
+  for (const id of ids.filter((id) => id !== 'opening')) {
+    const section = await get(page, `#${id}`)
+    const buttons = await section.$$('.guess button')
+    assert.ok(buttons.length >= 2, id)
+    assert.equal(await section.$eval('.guess .answer', (answer) => answer.textContent?.trim()), '', id)
+    const answers = []
+    for (const button of buttons) {
+      await button.evaluate((one) => /** @type {HTMLElement} */ (/** @type {Element} */ (one)).click())
+      answers.push(await section.$eval('.guess .answer', (answer) => answer.textContent?.trim() ?? ''))
+    }
+    assert.equal(answers.filter((answer) => answer.startsWith('Yes:')).length, 1, `${id}: ${answers}`)
+    assert.ok(
+      answers.every((answer) => /^(Yes|Not quite): /.test(answer)),
+      `${id}: ${answers}`,
+    )
+  }
+  await page.close()
+})
+
+test('the page has five sizes of text, of which none is below 13 pixels', async () => {
+  const { page } = await site.open('', LAPTOP)
+  await openAll(page)
+  const sizes = await page.evaluate(() => {
+    /** @type {Record<string, string>} */
+    const found = {}
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
+    for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+      const element = node.parentElement
+      // MathML makes its exponents smaller.
+      if (!node.textContent?.trim() || !element?.checkVisibility() || element.closest('math, .unseen'))
+        continue
+      const { fontSize } = getComputedStyle(element)
+      found[fontSize] ??= `${element.closest('.section')?.id}: ${node.textContent.trim().slice(0, 40)}`
+    }
+    return found
+  })
+  const allowed = ['40px', '24px', '17px', '14px', '13px']
+  assert.deepEqual(
+    Object.entries(sizes).filter(([size]) => !allowed.includes(size)),
+    [],
+  )
+  await page.close()
+})
+
+test('on a phone every control is at least 36 pixels high or wide enough for a finger', async () => {
+  const { page } = await site.open('', PHONE)
+  await openAll(page)
+  const small = await page.$$eval('.section :is(button, select, input:not([type="file"]))', (all) =>
+    all
+      .filter((one) => one.checkVisibility())
+      .map((one) => ({ one, box: one.getBoundingClientRect() }))
+      .filter(({ box }) => box.height > 1 && box.height < 35.5)
+      .map(
+        ({ one, box }) => `${one.closest('.section')?.id}: ${one.ariaLabel ?? one.textContent} ${box.height}`,
+      ),
+  )
+  assert.deepEqual(small, [])
+  await page.close()
+})
 
 test('axe finds nothing in an embedded section', async (t) => {
   const { page } = await site.open()

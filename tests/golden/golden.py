@@ -54,6 +54,7 @@ def notebook():
     scale[1], shift[1] = 2, 1
     cells["the page's controls"] = {
         "biased variance": show(out.var(dim=-1, unbiased=False)),
+        "LayerNorm of the outputs": show(torch.nn.functional.layer_norm(out, (6,))),
         "scale 2 and shift 1 in column 2": show(normed * scale + shift),
     }
     cells["cell 5"] = {

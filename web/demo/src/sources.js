@@ -1,0 +1,26 @@
+// The papers that the page rests on, in the order in which it comes to them.
+
+export const SOURCES = [
+  { who: 'Ba, Kiros, Hinton 2016', title: 'Layer Normalization', href: 'https://arxiv.org/abs/1607.06450' },
+  { who: 'Ioffe, Szegedy 2015', title: 'Batch Normalization', href: 'https://arxiv.org/abs/1502.03167' },
+  {
+    who: 'Santurkar and others 2018',
+    title: 'How Does Batch Normalization Help Optimization?',
+    href: 'https://arxiv.org/abs/1805.11604',
+  },
+  {
+    who: 'Vaswani and others 2017',
+    title: 'Attention Is All You Need',
+    href: 'https://arxiv.org/abs/1706.03762',
+  },
+  {
+    who: 'Xiong and others 2020',
+    title: 'On Layer Normalization in the Transformer Architecture',
+    href: 'https://arxiv.org/abs/2002.04745',
+  },
+  {
+    who: 'Hendrycks, Gimpel 2016',
+    title: 'Gaussian Error Linear Units (GELUs)',
+    href: 'https://arxiv.org/abs/1606.08415',
+  },
+]
