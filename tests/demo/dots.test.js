@@ -1,0 +1,44 @@
+// Where the dots of a row and their numbers stand.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { spread, stack } from '../../web/demo/src/components/dots.js'
+
+const RADIUS = 10
+const places = fc.array(fc.double({ min: 0, max: 300, noNaN: true }), { minLength: 1, maxLength: 12 })
+
+test('no two dots overlap, and each stands on the line or touches another one', () => {
+  fc.assert(
+    fc.property(places, (xs) => {
+      const ys = stack(xs, RADIUS, Infinity)
+      const apart = (/** @type {number} */ i, /** @type {number} */ k) =>
+        Math.hypot(xs[i] - xs[k], ys[i] - ys[k])
+      xs.forEach((_, i) => {
+        const others = xs.map((_, k) => k).filter((k) => k !== i)
+        assert.ok(others.every((k) => apart(i, k) > 2 * RADIUS - 1e-3))
+        assert.ok(ys[i] === 0 || others.some((k) => apart(i, k) < 2 * RADIUS + 1e-3))
+      })
+    }),
+  )
+})
+
+test('dots that have room stand on the line; a stack that is too high is pressed together', () => {
+  assert.deepEqual(stack([0, 20, 45], RADIUS, 100), [0, 0, 0])
+  assert.deepEqual(stack([5, 5, 5], RADIUS, 100), [0, 20, 40])
+  assert.deepEqual(stack([5, 5, 5], RADIUS, 30), [0, 15, 30])
+})
+
+test('numbers keep their order and their distance, stay between the ends, and move only where they must', () => {
+  fc.assert(
+    fc.property(places, (xs) => {
+      const ends = /** @type {const} */ ([0, 600])
+      const middles = spread(xs, 40, ends)
+      const order = xs.map((_, i) => i).sort((a, b) => xs[a] - xs[b] || a - b)
+      order.slice(1).forEach((i, k) => assert.ok(middles[i] - middles[order[k]] > 40 - 1e-6))
+      assert.ok(middles.every((at) => at > ends[0] - 1e-6 && at < ends[1] + 1e-6))
+      const free = order.every((i, k) => k === 0 || xs[i] - xs[order[k - 1]] >= 40)
+      if (free) middles.forEach((at, i) => assert.ok(Math.abs(at - xs[i]) < 1e-6))
+    }),
+  )
+})
