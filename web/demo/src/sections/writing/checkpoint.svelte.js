@@ -22,9 +22,10 @@ export class Checkpoint {
   progress = $state.raw(null)
   /** GPT-2 is about to write. */
   starting = $state(false)
-  /** An address was asked how large its file is. @type {{ address: URL, bytes: number | null } | null} */
+  /** An address that is being asked how large its file is. @type {{ typed: string } | null} */
+  question = $state.raw(null)
+  /** What it has answered. @type {{ address: URL, bytes: number | null } | null} */
   offer = $state.raw(null)
-  asking = $state(false)
   /** Why there is no GPT-2. */
   problem = $state('')
   /** What is wrong with the address. */
@@ -34,7 +35,6 @@ export class Checkpoint {
 
   #use
   /** @type {Remote<Reader> | null} */ #reader = null
-  #asked = new AbortController()
 
   /** @param {Use} use */
   constructor(use) {
@@ -45,27 +45,23 @@ export class Checkpoint {
     this.file ??= await findKept()
   }
 
-  /** @param {string} typed */
+  /** Asks how large the file at an address is. @param {string} typed */
   async ask(typed) {
-    this.addressProblem = ''
-    this.offer = null
-    this.#asked.abort()
-    const { signal } = (this.#asked = new AbortController())
-    this.asking = true
+    this.dismiss()
+    const question = (this.question = { typed })
     try {
       const address = checkAddress(typed)
-      const bytes = await sizeAt(address, signal)
-      if (!signal.aborted) this.offer = { address, bytes }
+      const bytes = await sizeAt(address)
+      if (this.question === question) this.offer = { address, bytes }
     } catch (error) {
-      if (!signal.aborted) this.addressProblem = sentenceOf(error)
+      if (this.question === question) this.addressProblem = sentenceOf(error)
     }
-    if (!signal.aborted) this.asking = false
+    if (this.question === question) this.question = null
   }
 
-  /** The question is no longer open. */
+  /** Forgets the question and its answer. */
   dismiss() {
-    this.#asked.abort()
-    this.asking = false
+    this.question = null
     this.offer = null
     this.addressProblem = ''
   }
@@ -90,45 +86,41 @@ export class Checkpoint {
       const reading = reader.read(source instanceof File ? source : source.href, callback(onprogress))
       const { file, problem } = await Promise.race([reading, failed])
       if (!isCurrent()) return
-      this.#stop()
+      this.cancel()
       this.file = file
       this.notKept = problem
-      await this.start()
+      await this.use(file)
     } catch (error) {
       if (!isCurrent()) return
-      this.#stop()
+      this.cancel()
       this.problem = sentenceOf(error)
     }
   }
 
-  /** Writes with the model that is here. */
-  async start() {
-    if (!this.file) return
+  /** Writes with the model that is here, or with the stories. @param {Blob | null} file */
+  async use(file) {
     this.problem = ''
-    this.starting = true
+    this.starting = file !== null
     try {
-      await this.#use(this.file)
+      await this.#use(file)
     } catch (error) {
-      this.problem = `GPT-2 cannot write here: ${sentenceOf(error)}`
+      this.problem = `It cannot write here: ${sentenceOf(error)}`
     }
     this.starting = false
   }
 
   /** Reads no further. */
   cancel() {
-    this.#stop()
+    if (this.#reader) stop(this.#reader)
+    this.#reader = null
+    this.progress = null
   }
 
+  /** Keeps it no longer. It writes on, if it does. */
   async delete() {
     this.file = null
     this.notKept = ''
     await forget()
-  }
-
-  #stop() {
-    if (this.#reader) stop(this.#reader)
-    this.#reader = null
-    this.progress = null
   }
 }
 

@@ -3,6 +3,8 @@
 //
 // The library's `decode` is not used: it keeps a part of a character from one call to the next.
 
+/** @import { Tokenizer } from '../../words.js' */
+
 import pieces from 'gpt-tokenizer/bpeRanks/r50k_base'
 import { encode } from 'gpt-tokenizer/encoding/r50k_base'
 
@@ -17,29 +19,24 @@ function bytesOf(id) {
   return typeof piece === 'string' ? encoder.encode(piece) : Uint8Array.from(piece)
 }
 
+/** @type {Tokenizer & { texts: (ids: readonly number[]) => string[] }} */
 export const gpt2Tokens = {
   start: END_OF_TEXT,
   stop: END_OF_TEXT,
 
-  /** What a reader types is text, even `<|endoftext|>`. @param {string} text @returns {number[]} */
+  /** What a reader types is text, even `<|endoftext|>`. */
   encode: (text) => encode(text, AS_TEXT),
 
   /**
    * The text that each token adds: joined they are the text. A token that ends inside a character adds
    * nothing of this character; the token that completes it adds all of it.
-   *
-   * @param {readonly number[]} ids
-   * @returns {string[]}
    */
   texts(ids) {
     const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
     return ids.map((id) => decoder.decode(bytesOf(id), { stream: true }))
   },
 
-  /**
-   * @param {readonly number[]} ids
-   * @returns {string} the text; of a token with a part of a character its bytes, such as ` \xf0\x9f`
-   */
+  /** The text; of one token with a part of a character its bytes, such as ` \xf0\x9f`. */
   decode(ids) {
     const bytes = Uint8Array.from(ids.flatMap((id) => [...bytesOf(id)]))
     try {

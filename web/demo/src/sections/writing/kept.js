@@ -50,7 +50,7 @@ export async function keep(bytes) {
 
 /** Deletes the model that is kept, and what a page that was closed too early has left. */
 export async function forget() {
-  const directory = await folder()
-  const names = [NAME, UNFINISHED]
-  await Promise.all(names.map((name) => directory.removeEntry(name).catch(() => {})))
+  const directory = await folder().catch(() => null)
+  const names = directory ? [NAME, UNFINISHED] : []
+  await Promise.all(names.map((name) => directory?.removeEntry(name).catch(() => {})))
 }
