@@ -1,4 +1,4 @@
-// Section 4 of the page: the activations at a cursor.
+// The section on GELU: its curve at a cursor, and a row of numbers before and after it.
 
 /** @import { KeyInput, Page } from 'puppeteer-core' */
 /** @import { OpenOptions } from './browser.js' */
@@ -9,21 +9,19 @@ import { load } from 'gpt-layers'
 import { activate, extremes } from '../../web/demo/src/sections/gelu/compute.js'
 import { golden } from '../lib/support.js'
 import {
-  test,
-  useSite,
-  field,
-  get,
-  click,
-  focus,
   blur,
-  press,
+  click,
   drag,
-  text,
-  problem,
-  value,
+  field,
+  focus,
+  get,
   near,
-  SCREENS,
-  assertOnScreen,
+  parse,
+  press,
+  test,
+  text,
+  useSite,
+  value,
 } from './browser.js'
 
 const site = useSite()
@@ -37,190 +35,144 @@ const site = useSite()
  */
 const expected = golden('page_gelu')
 const show = (query = '', /** @type {OpenOptions} */ options = {}) =>
-  site.open(`?embed=gelu${query}`, { ready: '.predict', ...options })
+  site.open(`?embed=gelu${query}`, { ready: '#gelu .figure', ...options })
 const x = (/** @type {Page} */ page) => value(page, 'x')
-/** The table's numbers, row by row: value and derivative. */
-const values = (/** @type {Page} */ page) =>
-  page.$$eval('#gelu .exact', (all) =>
-    Array.from({ length: all.length / 2 }, (_, i) =>
-      all.slice(2 * i, 2 * i + 2).map((one) => one.textContent.replace('−', '-')),
-    ),
+const CURSOR = '#gelu [aria-label="x, on the curves"]'
+/** GELU, its slope, ReLU and its slope, as they stand beside the curves. */
+const readings = (/** @type {Page} */ page) =>
+  page.$$eval('#gelu .exact', (all) => all.map((one) => one.textContent)).then((all) => all.map(parse))
+/** The numbers under the dots: eight before GELU, eight after it. */
+const dots = (/** @type {Page} */ page) =>
+  page.$$eval('#gelu .value', (all) => all.map((one) => one.textContent)).then((all) => all.map(parse))
+
+testInNode('the activations, their slopes and how far GELU’s forms are apart are PyTorch’s', async () => {
+  const gpt = await load()
+  const found = activate(
+    gpt,
+    expected.places.map(({ x }) => x),
   )
-const said = (/** @type {Page} */ page) => text(page, '#gelu')
+  expected.places.forEach((place, i) => {
+    for (const name of /** @type {const} */ (['tanh', 'none', 'relu'])) {
+      near(found[name].y[i], place[name].y, 1e-6)
+      near(found[name].dy[i], place[name].dy, 1e-6)
+    }
+  })
+  const { lowest, apart } = extremes(gpt, 'tanh')
+  near(lowest.y, expected.lowest.value, 1e-6)
+  near(lowest.x, expected.lowest.x, 0.01)
+  near(apart, expected.difference.value, 1e-6)
+})
 
-testInNode(
-  'the activations, their derivatives, and where GELU’s two forms differ most are PyTorch’s',
-  async () => {
-    const gpt = await load()
-    const found = activate(
-      gpt,
-      expected.places.map(({ x }) => x),
-    )
-    expected.places.forEach((place, i) => {
-      for (const name of /** @type {const} */ (['tanh', 'none', 'relu'])) {
-        near(found[name].y[i], place[name].y, 1e-6)
-        near(found[name].dy[i], place[name].dy, 1e-6)
-      }
-    })
-    const { lowest, difference } = extremes(gpt)
-    near(lowest.value, expected.lowest.value, 1e-6)
-    near(lowest.x, expected.lowest.x, 0.01)
-    near(difference.value, expected.difference.value, 1e-6)
-    near(Math.abs(difference.x), expected.difference.x, 0.05)
-  },
-)
-
-test('at each x the page shows PyTorch’s values to four decimals and says what happens to the gradient', async () => {
+test('at each x the page shows PyTorch’s values and slopes, in either form', async () => {
   const { page, complaints } = await show()
-  for (const { x, tanh, none, relu } of expected.places) {
-    await focus(page, field('x'))
-    await page.keyboard.type(String(x))
-    const shown = await values(page)
-    ;[tanh, none, relu].forEach(({ y, dy }, i) => {
-      near(Number(shown[i][0]), y, 0.5001e-4)
-      near(Number(shown[i][1]), dy, 0.5001e-4)
-    })
-    near(Number(shown[3][0]), (tanh.y - none.y) * 1e4, 0.07)
-    const verdict =
-      x < 0
-        ? /Left of 0 ReLU is dead/
-        : x > 0
-          ? /Right of 0 ReLU gives all of x/
-          : /Just at 0 ReLU has no derivative/
-    assert.match(await said(page), verdict)
-    assert.doesNotMatch(await said(page), /NaN|−0\.0000/)
-    await blur(page)
+  for (const [name, form] of /** @type {const} */ ([
+    ['by tanh', 'tanh'],
+    ['exact', 'none'],
+  ])) {
+    await click(page, `#gelu .text button ::-p-text(${name})`)
+    for (const place of expected.places.filter(({ x }) => x <= 3)) {
+      await blur(page)
+      await focus(page, field('x'))
+      await page.keyboard.type(String(place.x))
+      const wanted = [place[form].y, place[form].dy, place.relu.y, place.relu.dy]
+      ;(await readings(page)).forEach((shown, i) => near(shown, wanted[i], 0.5001e-2))
+    }
   }
+  assert.match(await text(page, '#gelu .text'), /differ by 0\.0005 at most/)
   assert.deepEqual(complaints, [])
   await page.close()
 })
 
-test('a number shows its full float32 while it has the focus or the pointer', async () => {
-  const { page } = await show()
+test('a number shows its full float32 while it has the focus', async () => {
+  const { page } = await show('&gelu.row=1,2,0,0,0,0,0,0&gelu.chosen=0')
   const first = await get(page, '#gelu .exact')
-  assert.equal(await first.evaluate((span) => span.textContent), '0.8412')
+  assert.equal(await first.evaluate((span) => span.textContent), '0.84')
   await first.focus()
-  const full = await first.evaluate((span) => span.textContent)
-  assert.match(full, /^0\.8411\d{3,}$/)
-  assert.equal(await first.evaluate((span) => span.ariaLabel), `GELU, tanh, value: ${full}`)
-  await blur(page)
-  await first.hover()
-  assert.equal(await first.evaluate((span) => span.textContent), full)
+  assert.match(await first.evaluate((span) => span.textContent), /^0\.8413\d{3,}$/)
   await page.close()
 })
 
-test('the cursor can be dragged on each of the three charts, as one step to undo', async () => {
+test('the cursor is a number of the row: either moves the other, and one drag is one step to undo', async () => {
   const { page, complaints } = await show()
-  const sliders = await page.$$('#gelu .slider')
-  assert.equal(sliders.length, 3)
-  for (const slider of sliders) {
-    await drag(page, slider, ({ x, width }) => ({ from: x + width / 2, to: x + width / 4 }))
-    near(await x(page), -2, 0.02)
-    await press(page, 'Control', 'z')
-    assert.equal(await x(page), 1)
-  }
+  assert.equal(await x(page), 1.5)
+  await drag(page, await get(page, CURSOR), ({ x, width }) => ({
+    from: x + width / 2,
+    to: x + width * (2 / 7),
+  }))
+  near(await x(page), -2, 0.02)
+  const moved = await dots(page)
+  near(moved[6], -2, 0.02)
+  near(moved[14], -0.05, 0.01)
+  await press(page, 'Control', 'z')
+  assert.equal(await x(page), 1.5)
+  const before = await dots(page)
+  await page.$eval('#gelu [aria-label="number 1"]', (dot) => dot instanceof SVGElement && dot.focus())
+  await press(page, 'Shift', 'ArrowRight')
+  assert.equal(await x(page), -2)
+  const after = await dots(page)
+  near(after[8], -0.05, 0.01)
+  assert.deepEqual([...after.slice(1, 8), ...after.slice(9)], [...before.slice(1, 8), ...before.slice(9)])
   assert.deepEqual(complaints, [])
   await page.close()
 })
 
 test('arrow keys move the cursor by 0.1, by 1 with shift, by 0.01 with alt, and Home to the end', async () => {
   const { page } = await show()
-  for (const slider of ['#gelu .slider', field('x')]) {
-    await focus(page, slider)
-    /** @type {[KeyInput[], number][]} */
-    const steps = [
-      [['ArrowUp'], 1.1],
-      [['Shift', 'ArrowDown'], 0.1],
-      [['Alt', 'ArrowUp'], 0.11],
-      [['Shift', 'ArrowUp'], 1.11],
-      [['Alt', 'ArrowDown'], 1.1],
-      [['ArrowDown'], 1],
-    ]
-    for (const [keys, place] of steps) {
-      await press(page, ...keys)
-      assert.equal(await x(page), place, keys.join('+'))
-    }
+  await focus(page, CURSOR)
+  /** @type {[KeyInput[], number][]} */
+  const steps = [
+    [['ArrowUp'], 1.6],
+    [['Shift', 'ArrowDown'], 0.6],
+    [['Alt', 'ArrowUp'], 0.61],
+    [['Home'], -4],
+    [['ArrowLeft'], -4],
+    [['End'], 3],
+  ]
+  for (const [keys, place] of steps) {
+    await press(page, ...keys)
+    near(await x(page), place, 1e-6)
   }
-  await focus(page, '#gelu .slider')
-  await press(page, 'Home')
-  assert.equal(await x(page), -4)
-  await press(page, 'ArrowLeft')
-  assert.equal(await x(page), -4)
-  assert.equal(await page.$eval('#gelu .slider', (slider) => slider.ariaValueText), 'x is −4')
-  await page.waitForFunction(() => /gelu\.x=-4/.test(location.search))
+  await page.waitForFunction(() => /gelu\.row=.*%2C3%2C3/.test(location.search))
   await page.close()
 })
 
-test('the address restores the cursor; a value beyond the axis is refused with a sentence', async () => {
-  const { page } = await show('&gelu.x=-0.75')
+test('the address restores the row; a number beyond the curves is refused beside its field', async () => {
+  const { page } = await show('&gelu.row=-0.75,0,0,0,0,0,0,0&gelu.chosen=0&gelu.form=tanh')
   assert.equal(await x(page), -0.75)
   await focus(page, field('x'))
   await page.keyboard.type('9')
   await page.keyboard.press('Enter')
-  assert.match(await problem(page), /“9” cannot stand for x, which stays −0\.75/)
+  assert.match(await text(page, '#gelu .refused'), /“9” is not a number from −4 to 3\. x stays −0\.75/)
+  assert.equal(await x(page), -0.75)
   await page.close()
-  const bad = await show('&gelu.x=9')
-  assert.match(await problem(bad.page), /gelu\.x=9, which means nothing/)
-  assert.equal(await x(bad.page), 1)
+  const bad = await show('&gelu.row=9,0,0,0,0,0,0,0')
+  assert.match(await text(bad.page, '.problems'), /gelu\.row=9,0,0,0,0,0,0,0, which means nothing/)
+  assert.equal(await x(bad.page), 1.5)
   await bad.page.close()
 })
 
-test('each chart has a sentence for screen readers that says what it shows at the cursor', async () => {
-  const { page } = await show('&gelu.x=-3')
-  const sentences = await page.$$eval('#gelu svg[role=img]', (charts) =>
-    charts.map((chart) => chart.ariaLabel ?? ''),
-  )
-  assert.match(
-    sentences[0],
-    /At x = −3, GELU is −0\.0036 by tanh and −0\.0040 exactly, ReLU 0\.0000\. GELU falls to −0\.1700 at −0\.752/,
-  )
-  assert.match(
-    sentences[1],
-    /At x = −3, GELU’s derivative is −0\.0116 by tanh and −0\.0119 exactly, ReLU’s 0\.0000/,
-  )
-  assert.match(sentences[2], /4\.1 ten-thousandths at x = −3; 4\.7 at most, near 2\.7/)
+test('the guess is answered, right and wrong; the section fits a laptop’s screen', async () => {
+  const { page, complaints, foreign } = await show('', { width: 1280, height: 720 })
+  assert.doesNotMatch(await text(page, '#gelu'), /−0\.75, the bottom/)
+  for (const [option, answer] of [
+    ['everywhere', /^Not quite: only at −0\.75, the bottom of the dip, where GELU is −0\.17/],
+    ['nowhere', /^Not quite: only/],
+    ['at one x', /^Yes: only at −0\.75/],
+  ]) {
+    await click(page, `#gelu .guess button ::-p-text(${option})`)
+    assert.match(await text(page, '#gelu .answer'), /** @type {RegExp} */ (answer))
+  }
+  const tall = await page.$eval('#gelu', (section) => section.getBoundingClientRect().height)
+  assert.ok(tall <= 690, `${tall} pixels tall`)
+  assert.deepEqual([...complaints, ...foreign], [])
   await page.close()
 })
 
-/** The chart that a press of the button saves. */
-const chart = (/** @type {Page} */ page, /** @type {string} */ label) =>
-  site.saved(label.toLowerCase().replace(' as ', '.'), () => click(page, `button[aria-label="${label}"]`))
-
-test('a saved chart has the curves’ names, drawn above the lines', async () => {
+test('the saved chart has the curves’ names', async () => {
   const { page, complaints } = await show()
-  const svg = String(await chart(page, 'gelu as SVG'))
-  assert.match(svg, /<text [^>]*paint-order="stroke[^>]*>\s*ReLU/)
-  const png = await chart(page, 'gelu as PNG')
-  const dark = await page.evaluate(async (base64) => {
-    const svg = document.querySelector('#gelu svg')
-    const label = [...(svg?.querySelectorAll('text') ?? [])].find(
-      (text) => text.textContent.trim() === 'ReLU',
-    )
-    if (!svg || !label) throw new Error('no label')
-    const [frame, box] = [svg.getBoundingClientRect(), label.getBoundingClientRect()]
-    const bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0))
-    const bitmap = await createImageBitmap(new Blob([bytes], { type: 'image/png' }))
-    const context = new OffscreenCanvas(bitmap.width, bitmap.height).getContext('2d')
-    if (!context) throw new Error('no canvas')
-    context.drawImage(bitmap, 0, 0)
-    const [x, y, width, height] = [box.left - frame.left, box.top - frame.top, box.width, box.height - 6].map(
-      (n) => Math.round(2 * n),
-    )
-    const { data } = context.getImageData(x, y, width, height)
-    return data.filter((value, i) => i % 4 === 0 && value < 0x60).length
-  }, png.toString('base64'))
-  assert.ok(dark > 100, `${dark} dark pixels`)
+  await click(page, '#gelu button[aria-label="More: gelu"]')
+  const svg = await site.saved('gelu.svg', () => click(page, '#gelu button ::-p-text(Save as SVG)'))
+  assert.match(String(svg), /<text [^>]*paint-order="stroke[^>]*>\s*ReLU/)
   assert.deepEqual(complaints, [])
   await page.close()
 })
-
-for (const [width, height] of SCREENS) {
-  test(`at ${width} by ${height} the section fits the screen, and the console stays empty`, async () => {
-    const opened = await show('&gelu.x=-3', { width, height })
-    const { page } = opened
-    await click(page, '.predict button')
-    assert.match(await text(page, '.answer'), /A little less than 0: −0\.0036/)
-    await assertOnScreen(opened, 'gelu', width, height)
-    await page.close()
-  })
-}

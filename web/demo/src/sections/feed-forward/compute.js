@@ -1,41 +1,51 @@
-// Computes GPT-2's feed-forward network on two sequences of three tokens, and times it. Uses only the
-// package.
+// Computes GPT-2's feed-forward network on six tokens, and times it. Uses only the package.
 
 /** @import { Gpt } from 'gpt-layers' */
 /** @import { Weights } from '../../plain.js' */
 
 import { GPT_CONFIG_124M } from 'gpt-layers'
-import { BATCH, SAMPLES } from './slice.js'
+import { SAMPLES, TOKENS } from './slice.js'
 
 const SAMPLE_TIME = 20 // milliseconds at least: browsers' clocks are coarse
 const WARM_UP = 3 // calls
 
-/** Draws the network and its input from a seed. @param {Gpt} gpt @param {number} seed */
+/**
+ * Draws the network and its tokens from a seed. The tokens have been through a layer norm.
+ *
+ * @param {Gpt} gpt
+ * @param {number} seed
+ */
 export function create(gpt, seed) {
+  const { embDim } = GPT_CONFIG_124M
   gpt.manualSeed(seed)
   const layer = new gpt.FeedForward(GPT_CONFIG_124M)
   layer.eval()
-  return { layer, x: gpt.rand([...BATCH, GPT_CONFIG_124M.embDim]) }
+  return { layer, x: gpt.scope(() => new gpt.LayerNorm(embDim).forward(gpt.randn([TOKENS, embDim]))) }
 }
 
 /**
- * @typedef {{ values: Float32Array, mean: Float32Array, variance: Float32Array }} Stage mean, variance: per
- *   token
+ * A token's row somewhere on its way, and the row's mean and variance.
+ *
+ * @typedef {{ name: string, values: Float32Array, mean: number, variance: number }} Stage
  */
 
 /**
+ * The first token on its way through the network.
+ *
  * @param {Gpt} gpt
  * @param {number} seed
- * @returns {{ stages: Stage[], sizes: number[] }} stages: in the order of slice.js; sizes: of the parameters
+ * @returns {{ stages: Stage[], sizes: number[] }} sizes: of the parameters
  */
 export function look(gpt, seed) {
   return gpt.scope(() => {
     const { layer, x } = create(gpt, seed)
-    const widened = layer.layers[0].forward(x)
-    const stages = [x, widened, layer.layers[1].forward(widened), layer.forward(x)].map((tensor) => ({
-      values: tensor.data.slice(),
-      mean: tensor.mean({ dim: -1 }).data.slice(),
-      variance: tensor.var({ dim: -1, unbiased: false }).data.slice(),
+    const linear = layer.layers[0].forward(x)
+    const rows = { x, Linear: linear, GELU: layer.layers[1].forward(linear), y: layer.forward(x) }
+    const stages = Object.entries(rows).map(([name, row]) => ({
+      name,
+      values: row.data.slice(0, row.size / TOKENS),
+      mean: row.mean({ dim: -1 }).data[0],
+      variance: row.var({ dim: -1, unbiased: false }).data[0],
     }))
     return { stages, sizes: layer.parameters().map(({ size }) => size) }
   })

@@ -1,4 +1,4 @@
-// Computes the three activations and their derivatives. Uses only the package.
+// Computes GELU's two forms and ReLU, and their slopes. Uses only the package.
 
 /** @import { Gpt, Tensor } from 'gpt-layers' */
 
@@ -7,32 +7,41 @@ import { X } from './slice.js'
 const STEPS = 4000 // of the grid on which extremes are searched
 
 /**
- * @typedef {{ y: Float32Array, dy: Float32Array }} Values of an activation and its derivative
- * @typedef {{ tanh: Values, none: Values, relu: Values, difference: Values }} Activations difference: tanh's
- *   less the exact one's
+ * @typedef {{ y: number[], dy: number[] }} Values of an activation, and its slopes
+ * @typedef {'none' | 'tanh'} Form of GELU: exact, or by tanh
  */
 
 /**
  * @param {Gpt} gpt
- * @param {number[]} xs
- * @returns {Activations}
+ * @param {readonly number[]} xs
+ * @returns {Record<Form | 'relu', Values>}
  */
 export function activate(gpt, xs) {
   return gpt.scope(() => {
-    const x = gpt.tensor(xs, [xs.length])
-    const layers = { tanh: new gpt.GELU(), none: new gpt.GELU({ approximate: 'none' }), relu: new gpt.ReLU() }
-    const run = (/** @type {keyof typeof layers} */ name) => {
-      const y = layers[name].forward(x)
-      // The backward pass of a gradient of 1 gives the derivative.
-      return { y, dy: layers[name].backward(gpt.ones(x.shape)) }
+    const x = gpt.tensor([...xs], [xs.length])
+    /** @param {{ forward: (x: Tensor) => Tensor, backward: (dy: Tensor) => Tensor }} layer */
+    const run = (layer) => {
+      const y = Array.from(layer.forward(x).data)
+      // The backward pass of a gradient of 1 gives the slope.
+      return { y, dy: Array.from(layer.backward(gpt.ones(x.shape)).data) }
     }
-    const [tanh, none, relu] = [run('tanh'), run('none'), run('relu')]
-    const difference = { y: tanh.y.sub(none.y), dy: tanh.dy.sub(none.dy) }
-    const copy = (/** @type {{ y: Tensor, dy: Tensor }} */ { y, dy }) => ({
-      y: y.data.slice(),
-      dy: dy.data.slice(),
-    })
-    return { tanh: copy(tanh), none: copy(none), relu: copy(relu), difference: copy(difference) }
+    return {
+      none: run(new gpt.GELU({ approximate: 'none' })),
+      tanh: run(new gpt.GELU()),
+      relu: run(new gpt.ReLU()),
+    }
+  })
+}
+
+/**
+ * @param {Gpt} gpt
+ * @param {readonly number[]} row
+ * @returns {{ mean: number, variance: number }} the variance is divided by n
+ */
+export function statistics(gpt, row) {
+  return gpt.scope(() => {
+    const x = gpt.tensor([...row], [row.length])
+    return { mean: x.mean().item(), variance: x.var({ unbiased: false }).item() }
   })
 }
 
@@ -42,20 +51,16 @@ export function grid(steps) {
 }
 
 /**
- * GELU's minimum, its derivative's maximum, and the largest difference of its two forms, each with its x.
+ * GELU's minimum, and how far its two forms are apart at most.
  *
  * @param {Gpt} gpt
+ * @param {Form} form
  */
-export function extremes(gpt) {
+export function extremes(gpt, form) {
   const xs = grid(STEPS)
-  const { tanh, difference } = activate(gpt, xs)
-  const most = (/** @type {Float32Array} */ values, /** @type {(value: number) => number} */ size) => {
-    const at = values.reduce((best, value, i) => (size(value) > size(values[best]) ? i : best), 0)
-    return { x: xs[at], value: values[at] }
-  }
-  return {
-    lowest: most(tanh.y, (value) => -value),
-    steepest: most(tanh.dy, (value) => value),
-    difference: most(difference.y, Math.abs),
-  }
+  const found = activate(gpt, xs)
+  const { y } = found[form]
+  const lowest = y.indexOf(Math.min(...y))
+  const apart = found.tanh.y.map((value, i) => Math.abs(value - found.none.y[i]))
+  return { lowest: { x: xs[lowest], y: y[lowest] }, apart: Math.max(...apart) }
 }
