@@ -2,6 +2,7 @@
 
 import { load } from 'gpt-layers'
 import { mount } from 'svelte'
+import { followAnchors, presentId } from './anchors.js'
 import App from './App.svelte'
 import { Page } from './page.svelte.js'
 import { sections, slices } from './sections/index.js'
@@ -14,13 +15,14 @@ try {
   const gpt = await load()
   const query = new URLSearchParams(location.search)
   const page = new Page(slices, query)
-  const embed = query.get('embed')
+  Object.assign(document.documentElement.dataset, page.looks)
+  const given = query.get('embed')
+  const embed = given && presentId(given)
   if (embed !== null && !sections.some(({ id }) => id === embed)) {
-    page.problem = `There is no section “${embed}” to embed; this is the whole page.`
+    page.problem = `There is no section “${given}” to embed; this is the whole page.`
   }
   mount(App, { target: app, props: { page, gpt, embed } })
-  // The browser looked for the section of the address's hash before the section was there.
-  if (location.hash) document.getElementById(location.hash.slice(1))?.scrollIntoView()
+  followAnchors()
 } catch (error) {
   app.textContent = `The page could not start: ${error instanceof Error ? error.message : error}`
   throw error

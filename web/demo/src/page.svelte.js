@@ -23,6 +23,9 @@ const MOST_STEPS = 1000 // to undo
  */
 const UNPREFIXED = 'worked-example'
 
+/** What the address may say of the page's looks. @type {Record<string, string[]>} */
+const LOOKS = { theme: ['light', 'dark'], size: ['large'] }
+
 /** @param {string} id of a section @returns {string} what its names in the address begin with */
 const prefixOf = (id) => (id === UNPREFIXED ? '' : `${id}.`)
 
@@ -33,6 +36,8 @@ export class Page {
   problem = $state('')
   /** Milliseconds from the last edit to the updated document. */
   updateTime = $state(0)
+  /** Its looks, as the address said: theme and size. @type {Readonly<Record<string, string>>} */
+  looks = {}
 
   /** @type {[SectionId, Slice<any>][]} */ #slices
   /** @type {readonly Readonly<States>[]} */ #past = $state.raw([])
@@ -129,7 +134,7 @@ export class Page {
 
   /** @param {string} [embed] the only section to show @returns {string} '' or '?...' */
   queryFor(embed) {
-    const query = new URLSearchParams(embed ? { embed } : {})
+    const query = new URLSearchParams({ ...(embed ? { embed } : {}), ...this.looks })
     for (const [id, slice] of this.#slices) {
       if (embed && id !== embed) continue
       for (const [name, text] of Object.entries(slice.toQuery(this.state[id])))
@@ -197,13 +202,15 @@ export class Page {
   #read(query) {
     const own = new Map(this.#slices.map(([id]) => [/** @type {string} */ (id), new Map()]))
     for (const [name, text] of query) {
-      if (name === 'embed') continue
+      if (name === 'embed' || name in LOOKS) continue
       const [, id, rest] = /^([a-z-]+)\.(.+)$/.exec(name) ?? []
       if (id !== undefined && id !== UNPREFIXED && own.has(id)) own.get(id)?.set(rest, text)
       else own.get(UNPREFIXED)?.set(name, text)
     }
-    /** @type {string[]} */
-    const refused = []
+    const looks = [...query].filter(([name]) => name in LOOKS)
+    const known = looks.filter(([name, value]) => LOOKS[name].includes(value))
+    this.looks = Object.fromEntries(known)
+    const refused = looks.filter((look) => !known.includes(look)).map((look) => look.join('='))
     const entries = this.#slices.map(([id, slice]) => {
       const texts = own.get(id) ?? new Map()
       const read = slice.fromQuery(texts)

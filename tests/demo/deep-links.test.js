@@ -1,0 +1,111 @@
+// A link to a section lands on that section, and the section stays there while others are fetched.
+
+/** @import { Browser, Page } from 'puppeteer-core' */
+
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { click, launch, near, open, press, serve, skipped, waitInPage } from './browser.js'
+
+/** @type {Awaited<ReturnType<typeof serve>>} */
+let server
+before(async () => {
+  server = await serve()
+})
+after(() => server?.stop())
+
+/** Whether all sections near the screen are fetched, and their fonts; in the page. */
+const settled = () =>
+  new Promise((resolve) => {
+    const waits = () =>
+      document.fonts.status !== 'loaded' ||
+      [...document.querySelectorAll('.section.waiting')].some((section) => {
+        const { top, bottom } = section.getBoundingClientRect()
+        return bottom > -0.9 * innerHeight && top < 1.9 * innerHeight
+      })
+    // What was fetched is on the screen in the next frame.
+    requestAnimationFrame(() => requestAnimationFrame(() => resolve(!waits())))
+  })
+
+/** How far a section's top is from where a link puts it, in pixels. @param {Page} page @param {string} id */
+async function distance(page, id) {
+  await waitInPage(page, settled)
+  return page.evaluate((id) => {
+    const section = /** @type {HTMLElement} */ (document.getElementById(id))
+    const root = document.documentElement
+    const top =
+      section.getBoundingClientRect().top + scrollY - parseFloat(getComputedStyle(section).scrollMarginTop)
+    return scrollY - Math.max(0, Math.min(top, root.scrollHeight - root.clientHeight))
+  }, id)
+}
+
+/** @param {Page} page @returns {Promise<string[]>} */
+const idsOf = (page) => page.$$eval('.section', (all) => all.map(({ id }) => id))
+
+describe('deep links', { concurrency: 2 }, () => {
+  for (const name of /** @type {const} */ (['chrome', 'firefox'])) {
+    describe(name, { skip: skipped[name], concurrency: 1 }, () => {
+      /** @type {Browser} */
+      let browser
+      before(async () => {
+        browser = await launch(name)
+      })
+      after(() => browser?.close())
+
+      for (const size of [
+        { width: 1440, height: 900 },
+        { width: 360, height: 740 },
+      ]) {
+        test(`at ${size.width} pixels, a link to any section lands there and stays`, async () => {
+          const first = await open(browser, server.url, size)
+          const ids = await idsOf(first.page)
+          assert.ok(ids.length >= 8)
+          await first.page.close()
+          /** @type {string[]} */
+          const off = []
+          for (const id of ids) {
+            const { page } = await open(browser, `${server.url}#${id}`, size)
+            const pixels = await distance(page, id)
+            if (Math.abs(pixels) > 1) off.push(`${id}: ${pixels}`)
+            await page.close()
+          }
+          assert.deepEqual(off, [])
+        })
+      }
+
+      test('a link in the page and a former anchor land, too; then the reader may scroll away', async () => {
+        const { page } = await open(browser, `${server.url}#norms`, { width: 1440, height: 900 })
+        near(await distance(page, 'batch-norm'), 0, 1)
+        assert.equal(new URL(page.url()).hash, '#batch-norm')
+        await page.evaluate(() => scrollTo(0, 0))
+        await waitInPage(page, settled)
+        for (const time of ['first', 'again']) {
+          await click(page, 'nav a[href="#deep-stack"]')
+          await waitInPage(page, () => scrollY > 0)
+          near(await distance(page, 'deep-stack'), 0, 1)
+          await press(page, 'Home')
+          await waitInPage(page, () => scrollY === 0)
+          await waitInPage(page, settled)
+          assert.equal(await page.evaluate(() => scrollY), 0, time)
+        }
+        await page.close()
+      })
+
+      test('the section stays while another above it grows, until the reader scrolls', async () => {
+        const { page } = await open(browser, `${server.url}#batch-norm`, { width: 1440, height: 900 })
+        near(await distance(page, 'batch-norm'), 0, 1)
+        const grow = () =>
+          page.$eval('#transformer-block', (section) => {
+            section.append(Object.assign(document.createElement('p'), { textContent: 'more' }))
+          })
+        await grow()
+        near(await distance(page, 'batch-norm'), 0, 1)
+        // By a scroll bar or a search, no key and no wheel.
+        await page.evaluate(() => scrollBy(0, 200))
+        await page.evaluate(settled)
+        await grow()
+        assert.ok(Math.abs(await distance(page, 'batch-norm')) > 100)
+        await page.close()
+      })
+    })
+  }
+})
