@@ -54,9 +54,9 @@ const CASES = [
   },
   {
     section: 'deep-stack',
-    what: 'the gain, without its worker',
+    what: 'the weights’ size, without its worker',
     address: '#deep-stack',
-    target: field('gain'),
+    target: '#deep-stack input[type=range]',
     keys: ['ArrowUp', 'ArrowDown'],
   },
   {

@@ -5,41 +5,49 @@ import { expose } from '../../worker.js'
 import { Stack } from './stack.js'
 import { isFinite } from './words.js'
 
-/** @import { Moment, Settings } from './words.js' */
+/** @import { Both, Settings } from './words.js' */
 
 const loading = load()
 
-/** @type {{ without: Stack, with: Stack } | null} */ let stacks = null
-/** @type {Moment} */ let now
+class Trainee {
+  /** @param {Stack} stack */
+  constructor(stack) {
+    this.stack = stack
+    this.now = stack.measure()
+  }
+
+  /** The loss after one more step; what overflowed stays as it is. */
+  next() {
+    if (isFinite(this.now)) {
+      this.stack.step()
+      this.now = this.stack.measure()
+    }
+    return this.now.loss
+  }
+}
+
+/** @type {Both<Trainee> | null} */ let both = null
 
 const lab = {
-  /** @param {Settings} settings @returns {Promise<Moment>} before the first step */
+  /** @param {Settings} settings @returns {Promise<Both<number>>} the losses before the first step */
   async begin(settings) {
     const gpt = await loading
-    stacks?.without.dispose()
-    stacks?.with.dispose()
-    stacks = {
-      without: new Stack(gpt, settings, { norm: false }),
-      with: new Stack(gpt, settings, { norm: true }),
+    both?.without.stack.dispose()
+    both?.with.stack.dispose()
+    both = {
+      without: new Trainee(new Stack(gpt, settings, { norm: false })),
+      with: new Trainee(new Stack(gpt, settings, { norm: true })),
     }
-    now = { without: stacks.without.measure(), with: stacks.with.measure() }
-    return now
+    return { without: both.without.now.loss, with: both.with.now.loss }
   },
 
-  /** Trains both by one step; what overflowed stays as it is. @returns {Moment} after it */
-  step() {
-    if (!stacks) throw new Error('begin comes first')
-    now = { without: next(stacks.without, now.without), with: next(stacks.with, now.with) }
-    return now
+  /** Trains both by some steps. @param {number} count @returns {Both<number[]>} the loss after each */
+  steps(count) {
+    if (!both) throw new Error('begin comes first')
+    const train = (/** @type {Trainee} */ one) => Array.from({ length: count }, () => one.next())
+    return { without: train(both.without), with: train(both.with) }
   },
 }
 expose(lab)
 
 /** @typedef {typeof lab} Lab */
-
-/** @param {Stack} stack @param {Moment['with']} before */
-function next(stack, before) {
-  if (!isFinite(before)) return before
-  stack.step()
-  return stack.measure()
-}

@@ -1,15 +1,16 @@
 // A deep stack of small layers: its forward signals and backward gradients. Uses only the package.
 //
 // A layer is Linear, LayerNorm (in one of the two stacks), activation. Measured is the input of the
-// activation: there LayerNorm acts, and there Ioffe and Szegedy measured the internal covariate shift
-// (arXiv:1502.03167, figure 1).
+// activation: there LayerNorm acts.
 
 /** @import { Gpt, Tensor } from 'gpt-layers' */
-/** @import { Settings, Snapshot } from './words.js' */
+/** @import { Both, Settings, Snapshot } from './words.js' */
 
 export const WIDTH = 64
 export const INPUTS = 8
 export const SAMPLES = 128
+/** The sample whose numbers are shown: its deviation is about that of all. */
+const SAMPLE = 1
 export const LEARNING_RATE = 3e-4
 
 /** What PyTorch's Linear draws, U(-1/√n, 1/√n), has the deviation 1/√(3n). */
@@ -78,7 +79,8 @@ export class Stack {
       let signal = this.#task.x
       const moments = this.#blocks.map(({ before, after }) => {
         for (const layer of before) signal = layer.forward(signal)
-        const found = momentsOf(signal.data)
+        const sample = signal.data.slice(SAMPLE * WIDTH, (SAMPLE + 1) * WIDTH)
+        const found = { ...momentsOf(signal.data), sample }
         for (const layer of after) signal = layer.forward(signal)
         return found
       })
@@ -95,6 +97,7 @@ export class Stack {
         means: moments.map(({ mean }) => mean),
         deviations: moments.map(({ deviation }) => deviation),
         gradients: norms.reverse(),
+        samples: moments.map(({ sample }) => sample),
       }
     })
   }
@@ -109,10 +112,27 @@ export class Stack {
   }
 }
 
+/**
+ * Both stacks before any training.
+ *
+ * @param {Gpt} gpt
+ * @param {Settings} settings
+ * @returns {Both<Snapshot>}
+ */
+export function measure(gpt, settings) {
+  const [without, withNorm] = [false, true].map((norm) => {
+    const stack = new Stack(gpt, settings, { norm })
+    const found = stack.measure()
+    stack.dispose()
+    return found
+  })
+  return { without, with: withNorm }
+}
+
 // In float64, because the squares of vanishing and exploding values (1e-25, 1e20) are no float32.
 
-/** @param {Float32Array} values */
-function momentsOf(values) {
+/** @param {ArrayLike<number>} values */
+export function momentsOf(values) {
   let sum = 0
   for (let i = 0; i < values.length; i++) sum += values[i]
   const mean = sum / values.length

@@ -12,33 +12,39 @@
  * @property {number[]} means of what goes into the layer's activation
  * @property {number[]} deviations
  * @property {number[]} gradients the norm of the loss's gradient in it
- *
- * @typedef {{ without: Snapshot, with: Snapshot }} Moment both stacks after as many steps
- * @typedef {'vanishes' | 'explodes' | 'keeps its size'} Kind
+ * @property {Float32Array[]} samples one sample's numbers
  */
 
 /**
- * A gradient "keeps its size" if it changes by less than this factor.
+ * Of the stack without layer norm, and of the one with it.
+ *
+ * @template T
+ * @typedef {{ without: T, with: T }} Both
  */
-const KEPT = 100
-const LEARNT = 0.5 // a loss below this has learnt; guessing the mean costs 1
+
+/** What grows or shrinks by less than this factor keeps its size; by more than its square it is lost. */
+const KEPT = 10
+const LEARNED = 0.5 // a loss below this has learned; guessing the mean costs 1
 const PATIENCE = 50 // steps before a stack is said not to learn
 
 const SUPERSCRIPTS = '⁰¹²³⁴⁵⁶⁷⁸⁹'
-const superscript = (/** @type {number} */ n) =>
+/** @param {number} n an integer */
+export const superscript = (n) =>
   String(n)
     .replace('-', '⁻')
     .replace(/\d/g, (digit) => SUPERSCRIPTS[Number(digit)])
 
 /** @param {number} value a power of ten @returns {string} */
-export const power = (value) => `10${superscript(Math.round(Math.log10(value)))}`
+export const power = (value) =>
+  value >= 0.1 && value <= 100 ? String(value) : `10${superscript(Math.round(Math.log10(value)))}`
 
 /**
- * @param {number} value finite
+ * @param {number} value
  * @param {number} [digits] that count
  * @returns {string} 0.41, 250 or 9.5·10⁻¹²
  */
 export function short(value, digits = 2) {
+  if (!Number.isFinite(value)) return 'too large'
   const size = Math.abs(value)
   if (size === 0) return '0'
   if (size >= 1e-3 && size < 1e4) {
@@ -53,101 +59,56 @@ export function short(value, digits = 2) {
 export const isFinite = ({ loss, deviations, gradients }) =>
   [loss, ...deviations, ...gradients].every(Number.isFinite)
 
-const LARGEST = '3.4·10³⁸, the largest number that float32 has'
-
 /**
- * @param {Snapshot} snapshot that is not finite
- * @returns {string} the sentence's rest: where it stopped to be
+ * How a size changes on its way through the layers.
+ *
+ * @param {readonly number[]} sizes in the order of the way
+ * @returns {{ kind: 'vanishes' | 'explodes' | 'shrinks' | 'grows' | 'keeps its size', factor: number, left:
+ *   number }} factor: of each layer, on average; left: the last size over the first
  */
-function overflow({ loss, deviations, gradients }) {
-  const forwards = deviations.findIndex((value) => !Number.isFinite(value))
-  if (forwards >= 0) return `on its way forward the signal passes ${LARGEST}, in layer ${forwards + 1}`
-  const backwards = gradients.findLastIndex((value) => !Number.isFinite(value))
-  if (Number.isFinite(loss))
-    return `on its way back the gradient passes ${LARGEST}, in layer ${backwards + 1}`
-  return `the loss, a mean of squares, passes ${LARGEST}`
+export function travel(sizes) {
+  const left = sizes[sizes.length - 1] / sizes[0]
+  const factor = left ** (1 / (sizes.length - 1))
+  if (!Number.isFinite(left) || left > KEPT ** 2) return { kind: 'explodes', factor, left }
+  if (left < KEPT ** -2) return { kind: 'vanishes', factor, left }
+  if (left > KEPT) return { kind: 'grows', factor, left }
+  return { kind: left < 1 / KEPT ? 'shrinks' : 'keeps its size', factor, left }
 }
 
 /**
- * How the gradient changes from the last layer to the first.
+ * What travel means, in words.
  *
- * @param {Snapshot} snapshot
- * @returns {{ kind: Kind, why: string }}
+ * @param {readonly number[]} sizes in the order of the way
+ * @returns {string} a sentence without its subject
  */
-export function flow(snapshot) {
-  const { gradients, deviations } = snapshot
-  if (!isFinite(snapshot)) return { kind: 'explodes', why: overflow(snapshot) }
-  const depth = gradients.length
-  const [first, last] = [gradients[0], gradients[depth - 1]]
-  const silent = deviations.findIndex((value) => value === 0)
-  if (silent >= 0) {
-    return {
-      kind: 'vanishes',
-      why: `from layer ${silent + 1} on the signal is 0: it is too small for float32`,
-    }
-  }
-  if (first === 0)
-    return { kind: 'vanishes', why: 'what should come back to layer 1 is too small for float32, and reads 0' }
-  const ratio = first / last
-  const factor = short(ratio ** (1 / (depth - 1)))
-  if (ratio < 1 / KEPT) {
-    const share = `only ${short(ratio)} of what layer ${depth} gets comes to layer 1`
-    return { kind: 'vanishes', why: `each layer passes back ${factor} of it on average, and ${share}` }
-  }
-  if (ratio > KEPT) {
-    const share = `at layer 1 it is ${short(ratio)} times layer ${depth}’s`
-    return { kind: 'explodes', why: `each layer multiplies it by ${factor} on average, and ${share}` }
-  }
-  return { kind: 'keeps its size', why: `at layer 1 it is ${short(ratio)} times layer ${depth}’s` }
+export function told(sizes) {
+  const { kind, left } = travel(sizes)
+  if (!Number.isFinite(left)) return 'explodes: it passes 3.4·10³⁸, the largest number that float32 has'
+  if (left === 0) return 'vanishes: it is too small for float32, and reads 0'
+  const times = left < 1 ? `${short(left)} of it is left` : `it is ${short(left)} times as large`
+  return `${kind}: in the end ${times}`
 }
 
 /**
  * Whether a stack learns.
  *
- * @param {Snapshot[]} history one a step, from before the first
+ * @param {readonly number[]} losses one a step, the first before any step
  * @returns {string} a sentence without its subject
  */
-export function learning(history) {
-  const step = history.length - 1
-  const [first, now] = [history[0], history[step]]
-  if (!isFinite(now)) {
-    const stopped = history.findIndex((snapshot) => !isFinite(snapshot))
-    return stopped === 0
-      ? `cannot begin: ${overflow(now)}`
-      : `stopped after step ${stopped}: ${overflow(now)}`
-  }
-  const loss = short(now.loss)
-  if (step === 0) return `begins with a loss of ${loss}`
-  const lowest = history.reduce((a, b) => (b.loss < a.loss ? b : a)).loss
-  if (lowest < LEARNT && now.loss > KEPT * lowest) {
-    const best = `from ${short(first.loss)} to ${short(lowest)}`
-    return `trains, and loses it again: its loss came ${best}, and is ${loss} now`
-  }
-  if (now.loss < LEARNT) return `trains: its loss came from ${short(first.loss)} to ${loss}`
-  if (now.loss < 0.9) return `learns slowly: its loss came from ${short(first.loss)} to ${loss}`
-  if (now.loss > 2) return `is worse than guessing: its loss came from ${short(first.loss)} to ${loss}`
+export function learning(losses) {
+  const step = losses.length - 1
+  const [first, now] = [losses[0], losses[step]]
+  const stopped = losses.findIndex((loss) => !Number.isFinite(loss))
+  if (stopped === 0) return 'cannot begin: its loss is too large for float32'
+  if (stopped > 0) return `stops after step ${stopped}: its loss is too large for float32`
+  if (step === 0) return `begins with a loss of ${short(now)}`
+  const way = `from ${short(first)} to ${short(now)}`
+  const lowest = Math.min(...losses)
+  if (lowest < LEARNED && now > LEARNED) return `learns and forgets: its loss went ${way} by ${short(lowest)}`
+  if (now < LEARNED) return `learns: its loss falls ${way}`
+  if (now < 0.9) return `learns slowly: its loss falls ${way}`
+  if (now > 2) return `is worse than guessing: its loss falls ${way}`
   return step < PATIENCE
-    ? `has learnt nothing yet: its loss is ${loss}`
-    : `does not learn: its loss is ${loss}, no better than guessing`
+    ? `has learned nothing yet: its loss is ${short(now)}`
+    : `does not learn: its loss is ${short(now)}, no better than guessing`
 }
-
-/**
- * How far the input of a layer's activation drifted.
- *
- * @param {Snapshot[]} history
- * @param {number} layer from 1 on
- * @returns {string[]} of its mean and its deviation
- */
-export function drift(history, layer) {
-  const [first, now] = [history[0], history[history.length - 1]].map(({ means, deviations }) => ({
-    mean: small(means[layer - 1], deviations[layer - 1]),
-    deviation: short(deviations[layer - 1], 3),
-    finite: Number.isFinite(means[layer - 1]) && Number.isFinite(deviations[layer - 1]),
-  }))
-  if (!first.finite || !now.finite) return ['too large for float32']
-  if (history.length === 1) return [`μ = ${now.mean}`, `σ = ${now.deviation}`]
-  return [`μ ${first.mean} → ${now.mean}`, `σ ${first.deviation} → ${now.deviation}`]
-}
-
-/** @param {number} mean which is as good as 0 beside a much larger deviation @param {number} deviation */
-const small = (mean, deviation) => (Math.abs(mean) < 1e-6 * deviation ? '0' : short(mean, 3))
