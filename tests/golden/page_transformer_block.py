@@ -1,72 +1,78 @@
-"""Writes page_transformer_block.json for the page's section on GPT: the small model on one line of text
-before training, and the losses of its first training steps.
+"""Writes page_transformer_block.json for the page's section on the transformer block: mean and variance of
+each token before and after every norm of the stories model, in the model's order (pre-norm) and in the
+original transformer's (post-norm).
 
-PyTorch computes the line in float64 and the training in float32, as the page does, with cross_entropy and
-torch.optim.AdamW.
+PyTorch computes in float64 from the values that the int8 weights stand for: scale times value.
 """
 
+import json
+import pathlib
+import re
+import struct
+
 import torch
-from torch import nn
 
 from gptmodel import GPTModel
 
-TEXT = "twinkle, twinkle"
-RHYME = (
-    "twinkle, twinkle, little star, how i wonder what you are! "
-    "up above the world so high, like a diamond in the sky. "
-    "twinkle, twinkle, little star, how i wonder what you are! "
-)
-CONTEXT, BATCH = 24, 8
+STORIES = pathlib.Path(__file__).parents[2] / "web" / "examples" / "stories"
+SENTENCE = "Once upon a time, a quiet girl named Zuri lived in a crooked tower."
 
 
-def encode(text):
-    return torch.tensor([ord(character) - ord(" ") for character in text])
+def parameters():
+    """Every parameter of the stories model, by its name, in float64."""
+    data = (STORIES / "model.safetensors").read_bytes()
+    (size,) = struct.unpack("<Q", data[:8])
+    header = json.loads(data[8 : 8 + size])
+    header.pop("__metadata__")
+    stored = {}
+    for name, tensor in header.items():
+        start, end = (8 + size + offset for offset in tensor["data_offsets"])
+        kind = {"F32": torch.float32, "I8": torch.int8}[tensor["dtype"]]
+        values = torch.frombuffer(bytearray(data[start:end]), dtype=kind)
+        stored[name] = values.reshape(tensor["shape"]).double()
+    found = {}
+    for name, value in stored.items():
+        if name.endswith("_scale"):
+            continue
+        if name + "_scale" in stored:
+            inputs = 0 if ".c_" in name else 1  # Conv1D has [inputs, outputs], Linear the reverse
+            scale = stored[name + "_scale"]
+            value = value * scale.repeat_interleave(value.shape[inputs] // scale.shape[inputs], inputs)
+        found[name] = value
+    found["out_head.weight"] = found["tok_emb.weight"]
+    return found
 
 
-def looked_into(seed):
-    torch.manual_seed(seed)
-    model = GPTModel(95, CONTEXT, 64, 4, 3, False, False).double()
+def passed(model, ids, order):
     norms = []
 
     def watch(_, inputs, output):
         norms.append(
             {
                 side: {"mean": x[0].mean(-1).tolist(), "variance": x[0].var(-1, unbiased=False).tolist()}
-                for side, x in (("input", inputs[0]), ("output", output))
+                for side, x in (("before", inputs[0]), ("after", output))
             }
         )
 
-    for block in model.trf_blocks:
-        block.norm1.register_forward_hook(watch)
-        block.norm2.register_forward_hook(watch)
-    model.final_norm.register_forward_hook(watch)
-    logits = model(encode(TEXT)[None])[0, -1]
-    share, token = logits.softmax(-1).max(-1)
-    return {
-        "seed": seed,
-        "text": TEXT,
-        "norms": norms,
-        "weights": [block.attn.weights[0].tolist() for block in model.trf_blocks],
-        "next": {"token": chr(token.item() + ord(" ")), "share": share.item()},
-    }
-
-
-def taught(seed, steps):
-    torch.manual_seed(seed)
-    model = GPTModel(95, CONTEXT, 64, 4, 3, False, False)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=2e-3)
-    ids = encode(RHYME)
-    losses = []
-    for _ in range(steps):
-        starts = [int(share * (len(ids) - CONTEXT)) for share in torch.rand(BATCH).tolist()]
-        x, y = (torch.stack([ids[i + offset : i + offset + CONTEXT] for i in starts]) for offset in (0, 1))
-        loss = nn.functional.cross_entropy(model(x).flatten(0, 1), y.flatten())
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
-    return {"seed": seed, "losses": losses}
+    layers = [norm for block in model.trf_blocks for norm in (block.norm1, block.norm2)] + [model.final_norm]
+    hooks = [layer.register_forward_hook(watch) for layer in layers]
+    if order == "pre":
+        model(ids)
+    else:
+        x = model.tok_emb(ids) + model.pos_emb(torch.arange(ids.shape[1]))
+        for block in model.trf_blocks:
+            x = block.norm1(x + block.attn(x))
+            x = block.norm2(x + block.ff(x))
+    for hook in hooks:
+        hook.remove()
+    return norms
 
 
 def cases():
-    return {"line": looked_into(123), "lesson": taught(123, 8)}
+    words = json.loads((STORIES / "words.json").read_text())
+    ids = [words.index(token) for token in re.findall(r" ?\w+|[^\w ]+", SENTENCE)]
+    model = GPTModel(len(words), 192, 80, 4, 4, True, True).double()
+    model.load_state_dict(parameters())
+    model.eval()
+    ids = torch.tensor([[0] + ids])
+    return {"sentence": SENTENCE, **{order: passed(model, ids, order) for order in ("pre", "post")}}

@@ -1,27 +1,19 @@
-// The settings of this section.
+// The section's settings: which token is followed, which norm is open, and where the norms are.
 
-import { choice, integer, slice, text } from '../../fields.js'
-import { CONFIG, isTokens, NORMS } from './config.js'
+import { choice, integer, slice } from '../../fields.js'
 
-/** Training steps: by a press of the button, and at most. */
-export const STEPS = { usual: 200, max: 1000 }
+/** @typedef {'pre' | 'post'} Order of a norm and the part it belongs to */
 
-/** @param {string} line @returns {boolean} whether the model can read it */
-export const isLine = (line) => line.length >= 1 && line.length <= CONFIG.contextLength && isTokens(line)
-
-const line = text('twinkle, twinkle')
-const token = (/** @type {number} */ initial) => integer(initial, { min: 1, max: CONFIG.contextLength })
+/** The beginning of a story that the model knows how to tell, and its tokens. */
+export const SENTENCE = 'Once upon a time, a quiet girl named Zuri lived in a crooked tower.'
+export const TOKENS = 16
+const BLOCKS = 4
 
 export default slice(
   {
-    text: { ...line, read: (value) => (isLine(value) ? value : undefined) },
-    seed: integer(123, { min: 0, max: 2 ** 32 - 1 }),
-    steps: integer(0, { min: 0, max: STEPS.max }),
-    norm: choice(NORMS[0], NORMS),
-    block: integer(1, { min: 1, max: CONFIG.nLayers }),
-    head: integer(1, { min: 1, max: CONFIG.nHeads }),
-    query: token(16),
-    key: token(10),
+    order: choice('pre', /** @type {const} */ (['pre', 'post'])),
+    token: integer(11, { min: 1, max: TOKENS }),
+    norm: integer(2 * BLOCKS + 1, { min: 1, max: 2 * BLOCKS + 1 }),
   },
-  { views: ['norm', 'block', 'head', 'query', 'key'] },
+  { views: ['norm'] },
 )
