@@ -132,7 +132,10 @@ describe('everywhere', { concurrency: 2 }, () => {
         const policy = await page.evaluate(async () =>
           (await fetch('')).headers.get('content-security-policy'),
         )
-        assert.equal(policy, "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'")
+        assert.equal(
+          policy,
+          "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self' https:",
+        )
         assert.deepEqual([...complaints, ...foreign], [])
         await page.evaluate(() => {
           const script = document.createElement('script')
@@ -141,6 +144,23 @@ describe('everywhere', { concurrency: 2 }, () => {
         })
         assert.equal(await page.evaluate(() => 'ran' in window), false)
         assert.match(complaints.join(), /against the policy: script-src/)
+        await page.close()
+      })
+
+      test('the policy lets the page download over HTTPS from any address, and connect nowhere else', async () => {
+        const { page, complaints } = await visit('', PLAIN, WIDE)
+        await page.evaluate(() => fetch('https://127.0.0.1:9/').catch(() => {}))
+        const first = await page.evaluate(
+          () =>
+            new Promise((resolve) => {
+              document.addEventListener('securitypolicyviolation', ({ blockedURI, violatedDirective }) =>
+                resolve([violatedDirective, blockedURI]),
+              )
+              fetch('http://127.0.0.1:9/').catch(() => {})
+            }),
+        )
+        assert.deepEqual(first, ['connect-src', 'http://127.0.0.1:9/'])
+        assert.doesNotMatch(complaints.join(), /against the policy: connect-src https/)
         await page.close()
       })
 

@@ -19,6 +19,7 @@ import {
   test,
   useSite,
   value,
+  waitInPage,
 } from './browser.js'
 
 const FIRST_LOAD = 150e3 // bytes, gzipped, WebAssembly included; fonts.test.js has the fonts' budget
@@ -239,10 +240,13 @@ test('a chart can be saved as SVG and as PNG, with the colors of the page, under
   await page.close()
 })
 
-test('after the first visit the page works without a network, for every address', async () => {
+test('after the first visit the page works without a network, and what else was seen', async () => {
   const context = await site.browser.createBrowserContext()
   const { page } = await open(context, site.url)
   await page.evaluate(() => navigator.serviceWorker.ready)
+  await waitInPage(page, () => navigator.serviceWorker.controller !== null)
+  await page.evaluate(() => fetch('api/index.html'))
+  await waitInPage(page, () => caches.match('api/index.html').then(Boolean))
   await page.setOfflineMode(true)
   // The service worker's own requests are offline, too.
   const target = await site.browser.waitForTarget((target) => target.type() === 'service_worker')
@@ -258,6 +262,8 @@ test('after the first visit the page works without a network, for every address'
   await page.goto(`${site.url}?x11=2`, { waitUntil: 'load' })
   await page.waitForSelector('.trust')
   assert.equal(await value(page, 'x₁₁'), 2)
+  await page.goto(`${site.url}api/index.html`)
+  assert.match(await page.title(), /gpt-layers/)
   await context.close()
 })
 

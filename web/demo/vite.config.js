@@ -9,9 +9,10 @@ import { formulas } from './formulas.js'
 /** @param {string} path from the repository's root */
 const fromRoot = (path) => fileURLToPath(new URL(`../../${path}`, import.meta.url))
 
-/**
- * Writes sw.js, the service worker, with the list of all that was built, and a digest of it as its version.
- */
+/** Built files that the service worker keeps only once they were fetched: models and GPT-2's tokenizer. */
+const LATER = /\.safetensors$|\/gpt2tokens-/
+
+/** Writes sw.js, the service worker, with the list of what it caches at once, and a digest as its version. */
 const offline = {
   name: 'offline',
   apply: 'build',
@@ -23,7 +24,7 @@ const offline = {
     order: 'post',
     handler(_, bundle) {
       const files = Object.keys(bundle)
-        .filter((name) => name !== 'index.html' && !name.endsWith('.map'))
+        .filter((name) => name !== 'index.html' && !LATER.test(name) && !name.endsWith('.map'))
         .concat('icon.svg')
         .sort()
       const digest = createHash('sha256')
@@ -40,12 +41,31 @@ const offline = {
   },
 }
 
-// What the page promises: nothing from anywhere else, no inline script or style; and isolated, as threads
-// will want.
+/**
+ * What the page promises: no inline script or style, and nothing from anywhere else, except the one file that a
+ * reader may have it download: GPT-2's weights, over HTTPS from any address that the reader gives.
+ */
+const POLICY = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self' https:"
+
 const headers = {
-  'Content-Security-Policy': "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'",
+  'Content-Security-Policy': POLICY,
+  // Isolated, as threads require; and a page that is isolated itself may embed this one.
   'Cross-Origin-Opener-Policy': 'same-origin',
   'Cross-Origin-Embedder-Policy': 'require-corp',
+  'Cross-Origin-Resource-Policy': 'cross-origin',
+}
+
+/** The policy in the page itself, for hosts that send no headers of ours, such as GitHub Pages. */
+const policy = {
+  name: 'policy',
+  apply: 'build',
+  transformIndexHtml: () => [
+    {
+      tag: 'meta',
+      attrs: { 'http-equiv': 'Content-Security-Policy', content: POLICY },
+      injectTo: 'head-prepend',
+    },
+  ],
 }
 
 /** The size of each build, which the page shows. */
@@ -58,7 +78,7 @@ const quiet = { checks: { pluginTimings: false } } // the subsets of the fonts t
 
 export default defineConfig({
   base: './', // served from any sub-path
-  plugins: [svelte(), formulas, fonts, offline],
+  plugins: [svelte(), formulas, fonts, policy, offline],
   resolve: {
     // The demo imports the package by its public names.
     alias: {
