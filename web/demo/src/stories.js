@@ -7,6 +7,9 @@ import { tokenizerOf } from './words.js'
 
 /** @import { Gpt } from 'gpt-layers' */
 
+/** The text of each token. */
+export { words }
+
 export const tokenizer = tokenizerOf(words)
 
 /**

@@ -4,6 +4,7 @@
  * @typedef {object} Tokenizer
  * @property {(text: string) => number[]} encode throws an Error whose message says which word is unknown
  * @property {(ids: readonly number[]) => string} decode
+ * @property {(ids: readonly number[]) => string[]} texts of each token; joined they are the whole text
  * @property {number} start the token before every text
  * @property {number} stop the token that ends a text
  */
@@ -30,5 +31,6 @@ export function tokenizerOf(words) {
           .match(/ ?"?\w+|[^\w ]+/g) ?? []
       ).map(idOf),
     decode: (tokens) => tokens.map((id) => words[id]).join(''),
+    texts: (tokens) => tokens.map((id) => words[id]),
   }
 }

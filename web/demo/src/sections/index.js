@@ -17,6 +17,7 @@ import Opening from './opening/Opening.svelte'
 import opening from './opening/slice.js'
 import transformerBlock from './transformer-block/slice.js'
 import workedExample from './worked-example/slice.js'
+import writing from './writing/slice.js'
 
 /** Each section's slice of the state, by the section's id. */
 export const slices = {
@@ -28,6 +29,7 @@ export const slices = {
   gelu,
   'feed-forward': feedForward,
   'transformer-block': transformerBlock,
+  writing,
 }
 
 /**
@@ -69,6 +71,11 @@ export const sections = [
     load: () => import('./batch-norm/BatchNorm.svelte'),
   },
   { id: 'divisor', title: 'n or n − 1?', load: () => import('./divisor/Divisor.svelte') },
+  {
+    id: 'writing',
+    title: 'Watch 9 layer norms at work',
+    load: () => import('./writing/Writing.svelte'),
+  },
   { id: 'gelu', title: 'GELU', load: () => import('./gelu/Gelu.svelte') },
   { id: 'feed-forward', title: 'FeedForward', load: () => import('./feed-forward/FeedForward.svelte') },
 ]

@@ -16,7 +16,7 @@ export async function loadGpt2({ file }, { signal, onprogress } = {}) {
   const gpt = await load({ threads })
   try {
     const model = await gpt.GPTModel.fromSafetensors(file, { dtype: 'int8', signal, onProgress: onprogress })
-    return { gpt, model, tokenizer: gpt2Tokens, dispose: () => gpt.dispose() }
+    return { gpt, model, tokenizer: gpt2Tokens, topK: 40, dispose: () => gpt.dispose() }
   } catch (error) {
     gpt.dispose()
     throw error

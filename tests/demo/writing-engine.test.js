@@ -1,0 +1,177 @@
+// The engine of the section in which a GPT writes: its texts are those of the package's `generate`, and what
+// it sees of each norm is what PyTorch computes.
+
+/** @import { Settings } from '../../web/demo/src/sections/writing/engine.js' */
+
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { load } from 'gpt-layers'
+import { Engine } from '../../web/demo/src/sections/writing/engine.js'
+import { tokenizerOf } from '../../web/demo/src/words.js'
+import { assertClose, golden, pack, shake, unpack } from '../lib/support.js'
+
+const folder = new URL('../../web/examples/stories/', import.meta.url)
+const gpt = await load()
+const model = await gpt.GPTModel.fromSafetensors(readFileSync(new URL('model.safetensors', folder)))
+const tokenizer = tokenizerOf(JSON.parse(readFileSync(new URL('words.json', folder), 'utf8')))
+const NORMS = 9
+const none = new Array(NORMS).fill(false)
+const near = (/** @type {number} */ a, /** @type {number} */ b, /** @type {number} */ tolerance) =>
+  assert.ok(Math.abs(a - b) <= tolerance, `${a} instead of ${b}`)
+const only = (/** @type {number[]} */ ...norms) => none.map((_, i) => norms.includes(i + 1))
+/** @type {Settings} */
+const settings = {
+  prompt: 'Once upon a time',
+  seed: 5,
+  temperature: 0.8,
+  off: none,
+  instead: 'nothing',
+  from: 0,
+}
+const START = [0, ...tokenizer.encode(settings.prompt)]
+const engineOf = (/** @type {Partial<Settings>} */ changes = {}) => {
+  const engine = new Engine({ gpt, model, tokenizer })
+  engine.set({ ...settings, ...changes })
+  return engine
+}
+
+/** @param {Engine} engine @param {number} tokens */
+function write(engine, tokens) {
+  for (let i = 0; i < tokens; i++) engine.step()
+  return engine
+}
+
+/** What the package's `generate` writes. @param {number} maxNewTokens @param {number} [seed] */
+function expected(maxNewTokens, seed = settings.seed) {
+  gpt.manualSeed(seed)
+  const options = { maxNewTokens, temperature: settings.temperature, stopTokens: [0] }
+  return [...START, ...Array.from(model.generate(START, options), ({ token }) => token)]
+}
+
+test('a seed gives the text that generate writes, to its end', () => {
+  const engine = write(engineOf(), 400)
+  assert.deepEqual([...engine.with.ids, 0], expected(400))
+  assert.equal(engine.with.ended, 'end')
+  assert.equal(engine.ended, true)
+})
+
+test('rewinding to a token gives the same continuation, also one of the prompt', () => {
+  const engine = write(engineOf(), 30)
+  const { ids } = engine.with
+  for (const at of [12, 3, 0]) {
+    engine.goTo(at)
+    assert.equal(engine.with.at, at)
+    assert.equal(engine.with.moment?.next, ids[at + 1])
+    write(engine, 34 - at)
+    assert.deepEqual(engine.with.ids, ids)
+    assert.equal(engine.with.at, 34)
+  }
+})
+
+for (const { seed, instead, off, ids, logits, moments } of golden('page_writing')) {
+  test(`norms ${off} replaced by ${instead}: scores, means and variances are PyTorch’s`, () => {
+    gpt.manualSeed(seed)
+    const config = { vocabSize: 17, contextLength: 11, embDim: 6, nHeads: 2, nLayers: 4, qkvBias: true }
+    const small = shake(gpt, new gpt.GPTModel(config)).eval()
+    const words = { encode: () => ids.slice(1), decode: String, texts: () => [], start: ids[0], stop: -1 }
+    const engine = new Engine({ gpt, model: small, tokenizer: words })
+    const isOff = none.map((_, i) => off.includes(i))
+    engine.set({ prompt: 'any', seed: 1, temperature: 1, off: isOff, instead, from: 0 })
+    const { moment } = engine.without ?? engine.with
+    assert.ok(moment)
+    const stats = moments.flat(2)
+    assertClose(gpt.tensor(moment.stats), pack(Float32Array.from(stats), [stats.length]), 1e-4)
+    const powers = Array.from(unpack(logits), Math.exp)
+    const sum = powers.reduce((a, b) => a + b)
+    const shares = powers.map((power) => power / sum)
+    for (const { token, probability } of moment.top) near(probability, shares[token], 1e-4)
+    const best = Math.max(...shares)
+    assert.equal(moment.top[0].token, shares.indexOf(best))
+  })
+}
+
+test('without a norm another text is written in step, from the same random numbers', () => {
+  const engine = write(engineOf({ off: only(2) }), 20)
+  const { ids } = engine.with
+  assert.deepEqual(ids, expected(20))
+  assert.ok(engine.without)
+  assert.equal(engine.without.at, engine.with.at)
+  assert.notDeepEqual(engine.without.ids, ids)
+  const [{ norm2 }] = model.trfBlocks
+  Object.assign(model.trfBlocks[0], { norm2: new gpt.Identity().eval() })
+  try {
+    assert.deepEqual(engine.without.ids, expected(20))
+  } finally {
+    Object.assign(model.trfBlocks[0], { norm2 })
+  }
+})
+
+test('a norm switched off in the middle of a text changes what follows, not what stands', () => {
+  const engine = write(engineOf(), 30)
+  const { ids } = engine.with
+  engine.set({ ...settings, off: only(7), from: 12 })
+  assert.equal(engine.with.at, START.length - 1 + 12)
+  write(engine, 18)
+  assert.deepEqual(engine.with.ids, ids)
+  const without = engine.without?.ids ?? []
+  assert.deepEqual(without.slice(0, START.length + 12), ids.slice(0, START.length + 12))
+  assert.notDeepEqual(without, ids)
+  // A link has the settings only.
+  const linked = write(engineOf({ off: only(7), from: 12 }), 18)
+  assert.deepEqual(linked.without?.ids, without)
+  engine.set(settings)
+  assert.equal(engine.without, null)
+  assert.deepEqual(write(engine, 370).with.ids, expected(400).slice(0, -1))
+})
+
+test('another temperature changes what follows', () => {
+  const engine = write(engineOf(), 12)
+  const { ids, moment } = engine.with
+  engine.set({ ...settings, temperature: 0 })
+  assert.deepEqual(engine.with.ids, ids)
+  assert.notDeepEqual(engine.with.moment?.top, moment?.top)
+  const { next, top } = write(engine, 5).with.moment ?? {}
+  assert.equal(next, top?.[0].token)
+})
+
+test('the trail has the variance before each norm, for each token', () => {
+  const engine = write(engineOf(), 10)
+  const { trail, ids } = engine.with
+  assert.equal(trail.length, ids.length)
+  engine.goTo(6)
+  const { stats } = engine.with.moment ?? {}
+  assert.deepEqual(
+    stats?.filter((_, i) => i % 4 === 1),
+    trail[6],
+  )
+})
+
+test('attention has a share for each head and each token so far', () => {
+  const engine = write(engineOf({ off: only(9) }), 5)
+  const tokens = engine.with.at + 1
+  for (const which of /** @type {const} */ (['with', 'without'])) {
+    const weights = engine.attention(which)
+    assert.equal(weights.length, 4 * 4 * tokens)
+    for (let i = 0; i < weights.length; i += tokens)
+      near(
+        weights.slice(i, i + tokens).reduce((a, b) => a + b),
+        1,
+        1e-5,
+      )
+  }
+})
+
+test('a prompt with an unknown word, or too long, is refused and changes nothing', () => {
+  const engine = write(engineOf(), 3)
+  const { ids } = engine.with
+  assert.throws(() => engine.set({ ...settings, prompt: 'Hello' }), /does not know “Hello”/)
+  assert.throws(() => engine.set({ ...settings, prompt: 'the '.repeat(96) }), /at most 95 words/)
+  assert.deepEqual(write(engine, 1).with.ids.slice(0, ids.length), ids)
+})
+
+test('a text ends where the cache is full', () => {
+  const engine = write(engineOf({ off: only(1, 2, 3, 4, 5, 6, 7, 8, 9) }), 400)
+  assert.equal(engine.without?.ended, 'full')
+  assert.equal(engine.without?.ids.length, model.contextLength - 1)
+})

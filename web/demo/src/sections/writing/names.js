@@ -1,0 +1,53 @@
+// What the norms of a GPT are called, and who reads what they give.
+
+import { cellText } from '../../numbers.js'
+
+/** @import { Moment } from './engine.js' */
+
+/**
+ * @typedef {object} Norm
+ * @property {number} number from 1
+ * @property {boolean} first of its block
+ * @property {string} reads the part that gets the norm's output
+ * @property {string} where that part, in a sentence
+ */
+
+/** @param {number} norms two for each block, and the final one @returns {Norm[]} */
+export function namesOf(norms) {
+  return Array.from({ length: norms }, (_, i) => {
+    const number = i + 1
+    if (number === norms)
+      return { number, first: false, reads: 'next word', where: 'the choice of the next word' }
+    const reads = i % 2 === 0 ? 'attention' : 'feed-forward'
+    const where = `${reads} in block ${Math.floor(i / 2) + 1}`
+    return { number, first: i % 2 === 0, reads, where }
+  })
+}
+
+/**
+ * @param {Moment} moment
+ * @param {number} i
+ * @returns {{ before: number, after: number }} the deviations at a norm
+ */
+export const deviationsOf = ({ stats }, i) => ({
+  before: Math.sqrt(stats[4 * i + 1]),
+  after: Math.sqrt(stats[4 * i + 3]),
+})
+
+/**
+ * Why the text without some norms is another one: what the part behind the last of them gets.
+ *
+ * @param {readonly number[]} off from 1
+ * @param {Moment} withAll
+ * @param {Moment} without
+ * @returns {string} a sentence; '' if no norm is off
+ */
+export function consequence(off, withAll, without) {
+  const number = off.at(-1)
+  const norms = withAll.stats.length / 4
+  if (number === undefined || number > norms) return ''
+  const [before, now] = [withAll, without].map((moment) =>
+    cellText(deviationsOf(moment, number - 1).after, 2),
+  )
+  return `${namesOf(norms)[number - 1].where} gets σ = ${now} instead of ${before}`
+}

@@ -1,0 +1,204 @@
+// Draws the rows of all norms on a canvas: thousands of dots, thirty times a second and more.
+
+import { scaleLinear } from 'd3-scale'
+
+/** @import { Moment } from './engine.js' */
+
+const FULL = 1.5 // the size of a value from which on its color is full
+const LEVELS = 6 // of color, for each sign
+const GOLDEN = 0.618034 // spreads the dots over a row's height: the i-th stands at the fraction i · GOLDEN
+const WIDE = 2.6 // deviations to either side that the axis shows
+
+/** The axis's limits are among these, so that it seldom changes. */
+const LIMITS = [1, 1.5, 2, 3, 4, 6, 8, 10, 12, 14, 16, 20, 24, 32, 40, 48, 64]
+
+/** @param {readonly number[]} deviations @returns {number} what the axis shows to either side of zero */
+export function limitFor(deviations) {
+  const wished = WIDE * Math.max(...deviations.filter(Number.isFinite), 0.1)
+  const power = wished > 64 ? 2 ** Math.ceil(Math.log2(wished / 64)) : 1
+  return power * (LIMITS.find((limit) => limit * power >= wished) ?? 64)
+}
+
+const USUAL = 0.85 // the share of words whose deviations are at most `usual`
+
+/**
+ * @param {Float32Array} trail the deviation for each word and norm; NaN where there is none
+ * @param {number} norms
+ * @returns {number} what the largest deviation of a word usually is
+ */
+export function usual(trail, norms) {
+  const largest = Array.from({ length: trail.length / norms }, (_, t) =>
+    Math.max(...trail.subarray(t * norms, (t + 1) * norms)),
+  )
+  const known = largest.filter(Number.isFinite).sort((a, b) => a - b)
+  return known[Math.floor(USUAL * (known.length - 1))] ?? 0
+}
+
+/**
+ * What is drawn at a time: for each norm its rows before and after, with mean and variance.
+ *
+ * @typedef {object} Shown
+ * @property {Float32Array} rows [norms, 3, width]: before, normalized, after
+ * @property {Float32Array} stats [norms, 4]: mean and variance before, mean and variance after
+ */
+
+/**
+ * On the way from one token to the next. A pulse goes from the first norm to the last; each row moves as it
+ * passes.
+ *
+ * @param {Shown} from
+ * @param {Moment} to
+ * @param {number} way from 0 to 1
+ * @param {number} norms
+ * @returns {Shown}
+ */
+export function between(from, to, way, norms) {
+  if (way >= 1 || from.rows.length !== to.rows.length) return to
+  const mix = (/** @type {Float32Array} */ a, /** @type {Float32Array} */ b) => {
+    const each = b.length / norms
+    return b.map((value, i) => {
+      const passed = Math.min(1, Math.max(0, 2 * way - Math.floor(i / each) / norms))
+      return a[i] + (value - a[i]) * passed * passed * (3 - 2 * passed)
+    })
+  }
+  return { rows: mix(from.rows, to.rows), stats: mix(from.stats, to.stats) }
+}
+
+/**
+ * @typedef {object} Drawing
+ * @property {Shown} shown
+ * @property {number} norms
+ * @property {number} limit of the axis, to either side
+ * @property {Float32Array | null} beside the stats of the text with all norms, to compare with
+ * @property {number} pulse where the pulse is, in rows; NaN for none
+ * @property {number} row pixels
+ */
+
+/** @param {HTMLElement} element @returns {Record<string, string>} the page's colors as they are now */
+export function colorsOf(element) {
+  const names = ['above', 'below', 'text', 'quiet', 'line', 'edge', 'with', 'without', 'accent', 'page']
+  const probe = document.createElement('span')
+  element.append(probe)
+  const colors = names.map((name) => {
+    probe.style.color = `var(--${name})`
+    return [name, getComputedStyle(probe).color]
+  })
+  probe.remove()
+  return Object.fromEntries(colors)
+}
+
+/**
+ * @param {CanvasRenderingContext2D} context
+ * @param {number} width
+ * @param {Drawing} drawing
+ * @param {Record<string, string>} colors
+ */
+export function draw(context, width, { shown, norms, limit, beside, pulse, row }, colors) {
+  const { rows, stats } = shown
+  const length = rows.length / norms / 3
+  const half = width / 2
+  const gap = 12
+  context.clearRect(0, 0, width, norms * row)
+  /** @type {Map<number, number[]>} */
+  const levels = new Map()
+  for (const side of [0, 1]) {
+    const left = side * half + gap
+    const right = (side + 1) * half - gap
+    const x = scaleLinear([-limit, limit], [left, right]).clamp(true)
+    const zero = x(0)
+    context.fillStyle = colors.line
+    context.fillRect(zero - 0.5, 0, 1, norms * row)
+    const y = (/** @type {number} */ i) => (i + 0.5) * row
+    context.fillStyle = colors.line
+    context.globalAlpha = 0.6
+    context.fill(envelope(stats))
+    context.globalAlpha = 1
+    context.strokeStyle = colors.edge
+    context.lineWidth = 1
+    context.stroke(envelope(stats))
+    if (beside) {
+      context.strokeStyle = colors.with
+      context.lineWidth = 2
+      context.stroke(envelope(beside))
+    }
+    /** From the mean minus to the mean plus the deviation, from norm to norm. @param {Float32Array} stats */
+    function envelope(stats) {
+      const path = new Path2D()
+      for (const sign of [-1, 1]) {
+        const order = Array.from({ length: norms }, (_, i) => (sign < 0 ? i : norms - 1 - i))
+        for (const i of order) {
+          const [mean, variance] = stats.subarray(4 * i + 2 * side)
+          const at = x(mean + sign * Math.sqrt(variance))
+          if (i === 0 && sign < 0) path.lineTo(at, 1)
+          if (i === norms - 1 && sign > 0) path.lineTo(at, norms * row - 1)
+          path.lineTo(at, y(i))
+          if (i === norms - 1 && sign < 0) path.lineTo(at, norms * row - 1)
+          if (i === 0 && sign > 0) path.lineTo(at, 1)
+        }
+      }
+      path.closePath()
+      return path
+    }
+    for (let i = 0; i < norms; i++) {
+      const start = (3 * i + 2 * side) * length
+      const room = row - 6
+      for (let k = 0; k < length; k++) {
+        const value = rows[start + k]
+        if (!Number.isFinite(value)) continue
+        const strength = Math.ceil(Math.min(1, Math.abs(value) / FULL) * LEVELS)
+        const level = value < 0 ? -strength : strength
+        let places = levels.get(level)
+        if (!places) levels.set(level, (places = []))
+        places.push(x(value), y(i) + (((k * GOLDEN) % 1) - 0.5) * room)
+      }
+    }
+  }
+  const radius = length > 200 ? 0.8 : Math.min(2.1, row / 8)
+  for (const [level, places] of [...levels].sort(([a], [b]) => Math.abs(a) - Math.abs(b))) {
+    context.fillStyle = level < 0 ? colors.below : colors.above
+    context.globalAlpha = 0.3 + (0.7 * Math.abs(level)) / LEVELS
+    context.beginPath()
+    for (let i = 0; i < places.length; i += 2) {
+      if (radius < 1) context.rect(places[i] - radius, places[i + 1] - radius, 2 * radius, 2 * radius)
+      else {
+        context.moveTo(places[i] + radius, places[i + 1])
+        context.arc(places[i], places[i + 1], radius, 0, 2 * Math.PI)
+      }
+    }
+    context.fill()
+  }
+  context.globalAlpha = 1
+  if (pulse >= 0 && pulse < norms) {
+    context.fillStyle = colors.text
+    context.globalAlpha = 0.3
+    context.fillRect(0, pulse * row, width, 2)
+    context.globalAlpha = 1
+  }
+}
+
+/**
+ * The trail: a column for each token, a row for each norm, colored by the logarithm of the deviation before
+ * the norm: blue below 1, orange above, the page at 1.
+ *
+ * @param {CanvasRenderingContext2D} context
+ * @param {{
+ *   trail: Float32Array, norms: number, row: number, column: number, at: number, height: number
+ * }} what
+ * @param {Record<string, string>} colors
+ */
+export function drawTrail(context, { trail, norms, row, column, at, height }, colors) {
+  const tokens = trail.length / norms
+  for (let t = 0; t < tokens; t++) {
+    for (let i = 0; i < norms; i++) {
+      const deviation = trail[t * norms + i]
+      if (!(deviation > 0)) continue
+      const size = Math.log2(deviation) / 4
+      context.fillStyle = size < 0 ? colors.below : colors.above
+      context.globalAlpha = Math.min(1, 0.08 + Math.abs(size)) * (t > at ? 0.35 : 1)
+      context.fillRect(t * column, i * row + 1, Math.max(1, column - (column > 3 ? 1 : 0)), row - 2)
+    }
+  }
+  context.globalAlpha = 1
+  context.fillStyle = colors.accent
+  context.fillRect((at + 1) * column, 0, 2, height)
+}

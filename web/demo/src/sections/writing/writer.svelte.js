@@ -1,0 +1,149 @@
+// The writing GPT as the page sees it: the latest report of its worker, and what can be asked of it.
+
+import { callback, inWorker, stop } from '../../worker.js'
+import recording from './recording.json'
+
+/** @import { Remote } from '../../worker.js' */
+/** @import { Settings } from './engine.js' */
+/** @import { Report } from './report.js' */
+/** @import { Source, WritingWorker } from './writing.worker.js' */
+
+export const FULL_SPEED = 64 // tokens per second; from here on as many as it can
+
+export class Writer {
+  /** What there is to see; a recording until the model is there. @type {Report} */
+  report = $state.raw(recorded())
+  /** Whether `report` comes from the model. */
+  live = $state(false)
+  /** The sizes of the model. */
+  model = $state.raw({ width: 80, blocks: 4, norms: 9, heads: 4, tokens: 192 })
+  /** @type {Source['name']} */
+  source = $state('stories')
+  /** Whether the reader wants it to write. */
+  wanted = $state(true)
+  /** Tokens per second. */
+  speed = $state(8)
+  /** Why nothing is written; '' if something is. */
+  problem = $state('')
+  /** What is wrong with the beginning of the text; '' if nothing is. */
+  refused = $state('')
+
+  /** @type {Remote<WritingWorker> | null} */ #worker = null
+  /** @type {Settings | null} */ #settings = null
+  /** Whether the section is on the screen. */ #seen = false
+  /** Whether the worker has the settings. */ #ready = false
+
+  /** Starts the worker with the stories model. */
+  async start() {
+    const thread = new Worker(new URL('./writing.worker.js', import.meta.url), { type: 'module' })
+    thread.addEventListener('error', () => (this.problem = 'the worker could not be started'))
+    this.#worker = inWorker(thread)
+    await this.#worker.listen(callback((/** @type {Report} */ report) => this.#take(report)))
+    try {
+      await this.use({ name: 'stories' })
+    } catch (error) {
+      this.problem = messageOf(error)
+    }
+  }
+
+  /** Ends the worker. */
+  end() {
+    if (this.#worker) stop(this.#worker)
+    this.#worker = null
+    this.#ready = false
+  }
+
+  /**
+   * Writes with another model. The one before goes on until this has succeeded.
+   *
+   * @param {Source} source
+   * @param {(progress: { loaded: number, total: number }) => void} [onprogress]
+   */
+  async use(source, onprogress) {
+    const worker = this.#worker
+    if (!worker) return
+    const model = await worker.use(source, onprogress && callback(onprogress))
+    this.model = model
+    this.source = source.name
+    this.#ready = false
+    if (this.#settings) await this.set(this.#settings)
+  }
+
+  /** Ends the `use` that is running. */
+  async cancel() {
+    await this.#worker?.cancel()
+  }
+
+  /** @param {Settings} settings */
+  async set(settings) {
+    this.#settings = settings
+    const off = Array.from({ length: this.model.norms }, (_, i) => settings.off[i] ?? false)
+    try {
+      await this.#worker?.set({ ...settings, off })
+      this.refused = ''
+      this.#ready = true
+    } catch (error) {
+      this.refused = messageOf(error)
+    }
+    this.#move()
+  }
+
+  /** Whether the section is on the screen: what nobody sees is not written. @param {boolean} seen */
+  see(seen) {
+    this.#seen = seen
+    this.#move()
+  }
+
+  /** @param {boolean} wanted @param {number} [speed] */
+  play(wanted, speed = this.speed) {
+    this.wanted = wanted
+    this.speed = speed
+    this.#move()
+  }
+
+  /** Writes one token, and stops. */
+  async step() {
+    this.play(false)
+    if (this.#ready) await this.#worker?.step()
+  }
+
+  /** Goes to a token of the text, and stops. @param {number} at */
+  async goTo(at) {
+    this.play(false)
+    if (this.#ready) await this.#worker?.goTo(at)
+  }
+
+  /** @param {'with' | 'without'} which @returns {Promise<Float32Array | null>} see Engine */
+  async attention(which) {
+    return this.#ready && this.#worker ? this.#worker.attention(which) : null
+  }
+
+  #move() {
+    if (!this.#ready) return
+    if (this.wanted && this.#seen) this.#worker?.play(this.speed < FULL_SPEED ? this.speed : Infinity)
+    else this.#worker?.pause()
+  }
+
+  /** @param {Report} report */
+  #take(report) {
+    this.report = report
+    this.live = true
+  }
+}
+
+const messageOf = (/** @type {unknown} */ error) => (error instanceof Error ? error.message : String(error))
+
+/** @returns {Report} */
+function recorded() {
+  const { trail, moment, ...lane } = recording.with
+  const { rows, stats, ...rest } = moment
+  const numbers = (/** @type {(number | null)[]} */ list) => Float32Array.from(list, (value) => value ?? NaN)
+  return /** @type {Report} */ ({
+    ...recording,
+    with: {
+      ...lane,
+      trail: numbers(trail),
+      moment: { ...rest, rows: numbers(rows), stats: numbers(stats) },
+    },
+  })
+}
