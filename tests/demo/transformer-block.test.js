@@ -43,7 +43,7 @@ const opened = (/** @type {Page} */ page) =>
   page.$eval('#transformer-block input:checked', (one) => one.ariaLabel)
 /** What the page says of the open norm: mean and variance, before and after. */
 const said = async (/** @type {Page} */ page) =>
-  [...(await text(page, '.under .note')).matchAll(/(?:mean|variance) ([−\d.]+)/g)].map(([, number]) =>
+  [...(await text(page, '.said')).matchAll(/(?:mean|variance) ([−\d.]+)/g)].map(([, number]) =>
     Number(number.replace('−', '-')),
   )
 /** Mean and variance of a token at a norm, before and after, by PyTorch. */
@@ -94,17 +94,17 @@ test('the recording is what PyTorch computes, to three digits; then the model ta
     !reachable && request.url().endsWith('.safetensors') ? request.abort() : request.continue(),
   )
   await page.goto(`${site.url}?embed=transformer-block&transformer-block.token=3`)
-  await page.waitForSelector('#transformer-block .note ::-p-text(could not be fetched)')
+  await page.waitForSelector('#transformer-block .said ::-p-text(could not be fetched)')
   assert.match(
-    await text(page, '.under'),
+    await text(page, '.said'),
     /^Recording The model could not be fetched.*“lived”, the final norm/,
   )
   const recorded = moments(expected.pre[8], 11)
   ;(await said(page)).forEach((value, i) => near(value, recorded[i], 0.006 * Math.max(1, recorded[i])))
   reachable = true
   await click(page, '#transformer-block ::-p-text(Try again)')
-  await page.waitForSelector('#transformer-block .note ::-p-text(“a”)')
-  assert.doesNotMatch(await text(page, '.under'), /Recording|could not/)
+  await page.waitForSelector('#transformer-block .said ::-p-text(“a”)')
+  assert.doesNotMatch(await text(page, '.said'), /Recording|could not/)
   await browser.close()
 })
 
