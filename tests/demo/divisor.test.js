@@ -1,48 +1,55 @@
 // The two divisors of the variance.
 
-/** @import { KeyInput, Page } from 'puppeteer-core' */
+/** @import { Page } from 'puppeteer-core' */
 /** @import { OpenOptions } from './browser.js' */
 
 import assert from 'node:assert/strict'
 import { test as testInNode } from 'node:test'
 import { load } from 'gpt-layers'
-import { estimate, layerRow } from '../../web/demo/src/sections/divisor/compute.js'
+import { describe, drawRow, estimate } from '../../web/demo/src/sections/divisor/compute.js'
 import { golden } from '../lib/support.js'
 import {
-  test,
-  useSite,
-  field,
-  get,
+  assertOnScreen,
   boxOf,
   click,
   focus,
-  press,
-  drag,
-  text,
-  problem,
-  value,
+  get,
   near,
+  press,
   SCREENS,
-  assertOnScreen,
+  test,
+  text,
+  useSite,
 } from './browser.js'
 
 const site = useSite()
 
+const N = '#divisor input[type=range]'
 const show = (query = '', /** @type {OpenOptions} */ options = {}) =>
-  site.open(`?embed=divisor${query}`, { ready: '.predict', ...options })
-const said = (/** @type {Page} */ page) =>
-  page.$eval('#divisor', (section) => section.textContent.replace(/\s+/g, ' '))
-const n = (/** @type {Page} */ page) => value(page, 'n')
-const formulas = (/** @type {Page} */ page) =>
+  site.open(`?embed=divisor${query}`, {
+    ready: N,
+    ...options,
+    features: { 'prefers-reduced-motion': 'reduce', ...options.features },
+  })
+const n = (/** @type {Page} */ page) => text(page, '#divisor output').then(Number)
+/** Both formulas, without spaces. @param {Page} page */
+const formulas = (page) =>
   page.$$eval('#divisor dd', (all) => all.map((one) => one.textContent.replace(/[\s⁡]/g, '')))
+/** The numbers of the row's dots. @param {Page} page */
+const dots = (page) =>
+  page.$$eval('#divisor [role=slider]', (all) => all.map((one) => Number(one.ariaValueNow)))
+/** @param {Page} page @param {string} name of a button */
+const pressButton = (page, name) => click(page, `#divisor ::-p-xpath(.//button[normalize-space()="${name}"])`)
 
 testInNode('both variances, and their averages over many samples, are PyTorch’s', async () => {
   const gpt = await load()
   for (const expected of golden('page_divisor')) {
-    const row = layerRow(gpt, 123, expected.n)
+    const values = drawRow(gpt, 123, expected.n)
+    const row = describe(gpt, values)
     const estimates = estimate(gpt, 123, expected.n)
-    assert.equal(row.values.length, expected.n)
+    assert.equal(values.length, expected.n)
     assert.equal(estimates.samples, expected.samples)
+    near(row.sum, expected.biased * expected.n, 1e-6 * expected.n)
     for (const divisor of /** @type {const} */ (['unbiased', 'biased'])) {
       near(row[divisor], expected[divisor], 1e-6)
       near(estimates[divisor].average, expected.averages[divisor], 1e-6)
@@ -52,114 +59,125 @@ testInNode('both variances, and their averages over many samples, are PyTorch’
   }
 })
 
-test('the formulas show their numbers: the notebook’s 0.0231 is divided by 5, LayerNorm’s 0.0192 by 6', async () => {
+test('the formulas show PyTorch’s 0.0231, divided by 5, and LayerNorm’s 0.0192, divided by 6', async () => {
   const { page, complaints } = await show()
-  const [unbiased, biased, ratio] = await formulas(page)
-  assert.match(unbiased, /0\.11536−1=0\.0231$/)
-  assert.match(biased, /0\.11536=0\.0192$/)
-  assert.match(ratio, /65=1\.2000$/)
-  assert.match(
-    await said(page),
-    /the notebook’s first one, 0\.0231, is their sum divided by n − 1; LayerNorm divides by n, which gives 0\.0192/,
+  const [expected] = golden('page_divisor').filter((/** @type {{ n: number }} */ { n }) => n === 6)
+  const [byFive, bySix] = await formulas(page)
+  assert.ok(byFive.endsWith(`0.11536−1=${expected.unbiased.toFixed(4)}`), byFive)
+  assert.ok(bySix.endsWith(`0.11536=${expected.biased.toFixed(4)}`), bySix)
+  const charts = await page.$$eval('#divisor svg', (all) => all.map((one) => one.ariaLabel ?? ''))
+  assert.ok(
+    charts[0].includes(`deviation is ${Math.sqrt(expected.unbiased).toFixed(4)} divided by n minus 1`),
   )
-  assert.match(
-    await said(page),
-    /average 1\.0000; over 0\.0231 they would average 0\.8333\. With its ε, LayerNorm makes that 0\.9995/,
-  )
+  const { unbiased, biased } = expected.averages
+  assert.ok(charts[1].includes(`average ${unbiased.toFixed(4)}, those divided by n ${biased.toFixed(4)}`))
+  assert.match(await text(page, '#divisor .text'), /torch\.var divides by n − 1 unless you say correction=0/)
   assert.deepEqual(complaints, [])
   await page.close()
 })
 
-test('n can be dragged along the axis: one step to undo, and the address follows', async () => {
-  const { page, complaints } = await show()
-  const slider = await get(page, '#divisor .slider')
-  await drag(page, slider, ({ x, width }) => ({ from: x + 300, to: x + width / 2 }))
-  near(await n(page), Math.sqrt(2 * 4096), 1)
-  await page.waitForFunction(() => /divisor\.n=9\d/.test(location.search))
-  await press(page, 'Control', 'z')
-  assert.equal(await n(page), 6)
+for (const [option, verdict] of [
+  ['0.13%', 'Yes:'],
+  ['2.6%', 'Not quite:'],
+]) {
+  test(`the guess “${option}” is answered “${verdict}”, and 768 numbers are shown`, async () => {
+    const { page } = await show()
+    assert.equal(await page.$eval('#divisor .answer', (answer) => answer.textContent?.trim()), '')
+    assert.doesNotMatch(await page.$eval('#divisor', (section) => section.textContent), /1\.0013/)
+    await pressButton(page, option)
+    assert.ok((await text(page, '#divisor .answer')).startsWith(`${verdict} 768 / 767 = 1.0013.`))
+    assert.equal(await n(page), 768)
+    const [byLess, byAll] = await formulas(page)
+    assert.match(byLess, /768−1=0\.0568$/)
+    assert.match(byAll, /768=0\.0567$/)
+    await press(page, 'Control', 'z')
+    assert.equal(await n(page), 6)
+    await page.close()
+  })
+}
+
+test('without reduced motion n runs from 6 to 768, and rests there', async () => {
+  const { page, complaints } = await show('', { features: { 'prefers-reduced-motion': 'no-preference' } })
+  await pressButton(page, '768, as in GPT-2')
+  await page.waitForFunction(() => document.querySelector('#divisor output')?.textContent === '768')
+  assert.match((await formulas(page))[1], /768=0\.0567$/)
   assert.deepEqual(complaints, [])
   await page.close()
 })
 
-test('n can be dragged along the axis with a finger', async () => {
-  const { page } = await show('', { width: 360, height: 780 })
-  const slider = await get(page, '#divisor .slider')
-  await slider.scrollIntoView()
-  const { x, y, width, height } = await boxOf(slider)
-  const finger = await page.touchscreen.touchStart(x + width / 4, y + height / 2)
-  for (let i = 1; i <= 4; i++) await finger.move(x + (width * (1 + i / 4)) / 4, y + height / 2)
-  await finger.end()
-  near(await n(page), Math.sqrt(2 * 4096), 1)
-  assert.equal(await page.evaluate(() => scrollX), 0)
+test('a dot that is dragged changes the row, both variances and the address, and can be undone', async () => {
+  const { page, complaints } = await show()
+  const before = await dots(page)
+  assert.equal(before.length, 6)
+  const dot = await get(page, '#divisor [role=slider]:nth-of-type(2)')
+  const { x, y, width, height } = await boxOf(dot)
+  await page.mouse.move(x + width / 2, y + height / 2)
+  await page.mouse.down()
+  await page.mouse.move(x + width / 2 + 120, y + height / 2, { steps: 4 })
+  await page.mouse.up()
+  const after = await dots(page)
+  const moved = after.findIndex((value, i) => value !== before[i])
+  assert.ok(after[moved] > before[moved] + 0.1)
+  assert.deepEqual(after.toSpliced(moved, 1), before.toSpliced(moved, 1))
+  // The package's own variance of these numbers.
+  const gpt = await load()
+  const { unbiased, biased } = describe(gpt, after)
+  const [byLess, byAll] = await formulas(page)
+  near(Number(byLess.split('=').at(-1)), unbiased, 1e-4)
+  near(Number(byAll.split('=').at(-1)), biased, 1e-4)
+  await page.waitForFunction(() => /divisor\.x=/.test(location.search))
+  await page.reload()
+  await page.waitForSelector(N)
+  assert.deepEqual(await dots(page), after)
+  await pressButton(page, '768, as in GPT-2')
+  await pressButton(page, '6, the example')
+  assert.deepEqual(await dots(page), before)
+  assert.deepEqual(complaints, [])
   await page.close()
 })
 
-test('arrow keys move n: by a step, by a doubling with shift, by one with alt, and Home and End to the ends', async () => {
-  const { page } = await show()
-  await focus(page, '#divisor .slider')
-  /** @type {[KeyInput[], number][]} */
-  const steps = [
-    [['Shift', 'ArrowRight'], 12],
-    [['ArrowRight'], 13],
-    [['Alt', 'ArrowLeft'], 12],
-    [['End'], 4096],
-    [['ArrowUp'], 4096],
-    [['Home'], 2],
-    [['ArrowDown'], 2],
-  ]
-  for (const [keys, expected] of steps) {
-    await press(page, ...keys)
-    assert.equal(await n(page), expected, keys.join('+'))
+test('n moves by keys from 2 to 4096; rows of equal numbers have a variance of 0', async () => {
+  const { page, complaints } = await show()
+  await focus(page, N)
+  for (const [key, expected] of /** @type {const} */ ([
+    ['ArrowRight', 7],
+    ['ArrowLeft', 6],
+    ['End', 4096],
+    ['Home', 2],
+  ])) {
+    await page.keyboard.press(key)
+    assert.equal(await n(page), expected, key)
   }
-  assert.match(
-    await page.$eval('#divisor .slider', (slider) => slider.ariaValueText ?? ''),
-    /n is 2: divided by n .* 50 percent too small/,
-  )
+  await page.waitForFunction(() => /divisor\.n=2(&|$)/.test(location.search))
   await page.close()
+  const flat = await show('&divisor.n=3&divisor.x=0.25,0.25,0.25')
+  for (const formula of await formulas(flat.page)) assert.match(formula, /=0\.0000$/)
+  assert.doesNotMatch(await flat.page.$eval('#divisor', (section) => section.outerHTML), /NaN|Infinity/)
+  assert.deepEqual([...complaints, ...flat.complaints], [])
+  await flat.page.close()
 })
 
-test('n can be typed or set to GPT-2’s 768, where the variances differ by a thousandth', async () => {
-  const { page } = await show()
-  await focus(page, field('n'))
-  await page.keyboard.type('12')
-  assert.match((await formulas(page))[2], /1211=1\.0909$/)
-  await click(page, '#divisor ::-p-text(768, as GPT-2)')
-  const [unbiased, biased, ratio] = await formulas(page)
-  assert.match(unbiased, /768−1=0\.0568$/)
-  assert.match(biased, /768=0\.0567$/)
-  assert.match(ratio, /768767=1\.0013$/)
-  await focus(page, field('n'))
-  await page.keyboard.type('1')
-  await page.keyboard.press('Enter')
-  assert.match(await problem(page), /“1” cannot stand for n, which stays 768/)
-  await page.close()
-})
-
-test('the address restores n and the seed; a row of equal numbers shows no NaN; invalid values are named', async () => {
+test('the address restores n and the seed; invalid values are named', async () => {
   const { page } = await show('&divisor.n=40&divisor.seed=7')
   assert.equal(await n(page), 40)
-  assert.match(await said(page), /1638 samples of 40 numbers/)
+  assert.match(await text(page, '#divisor .figure'), /1638 samples of 40 numbers/)
   await page.close()
-  const gpt = await load()
-  const seed = Array.from({ length: 100 }, (_, i) => i).find((seed) => layerRow(gpt, seed, 2).biased === 0)
-  const flat = await show(`&divisor.n=2&divisor.seed=${seed}`)
-  assert.match(await said(flat.page), /all of them are the same, so both variances are 0/)
-  assert.doesNotMatch(await said(flat.page), /NaN|∞/)
-  await flat.page.close()
-  const bad = await show('&divisor.n=1&divisor.seed=-1')
-  assert.match(await problem(bad.page), /divisor\.n=1, divisor\.seed=-1, which means nothing/)
+  const bad = await show('&divisor.n=1&divisor.seed=-1&divisor.x=5')
+  assert.match(
+    await text(bad.page, '.problems'),
+    /divisor\.n=1, divisor\.seed=-1, divisor\.x=5, which means nothing/,
+  )
   assert.equal(await n(bad.page), 6)
   await bad.page.close()
 })
 
 for (const [width, height] of SCREENS) {
-  test(`at ${width} by ${height} the section fits the screen, and the console stays empty`, async () => {
-    const opened = await show('&divisor.n=4096', { width, height })
+  test(`at ${width} by ${height} the section fits the screen, also with the guess answered`, async () => {
+    const opened = await show('', { width, height })
     const { page } = opened
-    await click(page, '.predict button')
-    assert.match(await text(page, '.answer'), /768 \/ 767 = 1\.0013/)
-    await assertOnScreen(opened, 'divisor', width, height)
+    await pressButton(page, '20%')
+    await get(page, '#divisor .answer b')
+    await assertOnScreen(opened, 'divisor', width, 690)
     await page.close()
   })
 }

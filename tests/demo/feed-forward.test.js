@@ -45,7 +45,8 @@ const statistics = async (page) =>
 const MORE = '#feed-forward button[aria-label="More: feed-forward"]'
 
 testInNode('a token on its way, and the parameter counts, are PyTorch’s', async () => {
-  const found = look(await load(), expected.seed)
+  const gpt = await load()
+  const found = look(gpt, create(gpt, expected.seed))
   assert.deepEqual(found.sizes, expected.sizes)
   expected.stages.forEach(({ name, mean, variance, first }, i) => {
     const stage = found.stages[i]
@@ -101,7 +102,7 @@ test('the page shows PyTorch’s means and variances, and after a guess the sum 
 test('pointing at a stroke says how its number was computed', async () => {
   const { page } = await show()
   const { x, y, width } = await boxOf(await get(page, '#feed-forward .rows'))
-  const NOTE = '#feed-forward .bar .note'
+  const NOTE = '#feed-forward .figure > .note'
   assert.match(await said(page, NOTE), /^Point at a stroke/)
   /** @type {[number, RegExp][]} */
   const places = [
@@ -118,6 +119,14 @@ test('pointing at a stroke says how its number was computed', async () => {
       sentence.source,
     )
   }
+  await page.close()
+})
+
+test('a narrower row stays narrower all its way', async () => {
+  const { page } = await show('&feed-forward.deviation=0.1')
+  const shown = await statistics(page)
+  assert.equal(shown[0][1], 0.01)
+  expected.stages.forEach(({ variance }, i) => assert.ok(shown[i][1] < variance, `${shown}`))
   await page.close()
 })
 

@@ -6,12 +6,12 @@
 /** @import { Gpt, Tensor } from 'gpt-layers' */
 /** @import { Both, Settings, Snapshot } from './words.js' */
 
-export const WIDTH = 64
-export const INPUTS = 8
-export const SAMPLES = 128
+const WIDTH = 64
+const INPUTS = 8
+const SAMPLES = 128
 /** The sample whose numbers are shown: its deviation is about that of all. */
 const SAMPLE = 1
-export const LEARNING_RATE = 3e-4
+const LEARNING_RATE = 3e-4
 
 /** What PyTorch's Linear draws, U(-1/√n, 1/√n), has the deviation 1/√(3n). */
 const DEVIATION_TO_GAIN = Math.sqrt(3)

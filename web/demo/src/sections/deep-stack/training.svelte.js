@@ -1,5 +1,5 @@
 // The training of both stacks, as the page sees it. It runs while the section is on the screen. With other
-// settings it starts again: the worker does one thing at a time, and gets the latest settings when it is free.
+// settings it starts again. The worker does one thing at a time; when it is free, the latest settings count.
 
 import { inWorker, stop } from '../../worker.js'
 

@@ -11,36 +11,38 @@ const MOST_SAMPLES = 4000
 export const HISTOGRAM = { end: 3, bins: 60 }
 
 /**
- * The outputs of Linear(5, n) and ReLU for the first of two samples: the notebook's layer, n wide.
+ * The outputs of Linear(5, n) and ReLU for the first of two samples: the example's layer, n wide.
  *
  * @param {Gpt} gpt
  * @param {number} seed
  * @param {number} n
+ * @returns {number[]}
  */
-export function layerRow(gpt, seed, n) {
+export function drawRow(gpt, seed, n) {
   return gpt.scope(() => {
     gpt.manualSeed(seed)
     const batch = gpt.randn([2, INPUTS])
     const outputs = new gpt.Sequential(new gpt.Linear(INPUTS, n), new gpt.ReLU()).forward(batch)
-    const x = gpt.tensor(outputs.data.slice(0, n), [n])
+    return Array.from(outputs.data.slice(0, n))
+  })
+}
+
+/**
+ * A row's mean, the sum of its squared distances from it, and that sum divided by n - 1 and by n.
+ *
+ * @param {Gpt} gpt
+ * @param {readonly number[]} values
+ */
+export function describe(gpt, values) {
+  return gpt.scope(() => {
+    const x = gpt.tensor([...values])
     const mean = x.mean().item()
-    const centred = x.sub(mean)
-    const squares = centred.mul(centred)
-    const unbiased = x.var().item()
-    // The mean of the squares after dividing by either variance.
-    const left = (/** @type {number} */ variance) => (variance > 0 ? squares.div(variance).mean().item() : 0)
-    const biased = x.var({ unbiased: false }).item()
+    const distances = x.sub(mean)
     return {
-      values: Array.from(x.data),
       mean,
-      centred: Array.from(centred.data),
-      squares: Array.from(squares.data),
-      sum: squares.mean().item() * n,
-      unbiased,
-      biased,
-      leftUnbiased: left(unbiased),
-      leftBiased: left(biased),
-      normalised: new gpt.LayerNorm(n).forward(x).var({ unbiased: false }).item(),
+      sum: distances.mul(distances).mean().item() * values.length,
+      unbiased: x.var().item(),
+      biased: x.var({ unbiased: false }).item(),
     }
   })
 }

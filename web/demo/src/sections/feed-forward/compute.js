@@ -33,12 +33,14 @@ export function create(gpt, seed) {
  * The first token on its way through the network.
  *
  * @param {Gpt} gpt
- * @param {number} seed
+ * @param {ReturnType<typeof create>} network
+ * @param {number} [deviation] of the token's row
  * @returns {{ stages: Stage[], sizes: number[] }} sizes: of the parameters
  */
-export function look(gpt, seed) {
+export function look(gpt, network, deviation = 1) {
   return gpt.scope(() => {
-    const { layer, x } = create(gpt, seed)
+    const { layer } = network
+    const x = network.x.mul(deviation)
     const linear = layer.layers[0].forward(x)
     const rows = { x, Linear: linear, GELU: layer.layers[1].forward(linear), y: layer.forward(x) }
     const stages = Object.entries(rows).map(([name, row]) => ({

@@ -19,12 +19,20 @@ const MOST_THREADS = 4
 
 /** @type {ReturnType<typeof load> | undefined} */
 let loaded
+/** @type {{ seed: number, network: ReturnType<typeof create> } | undefined} */
+let drawn
 
 const lab = {
-  /** @param {number} seed */
-  async look(seed) {
+  /** @param {number} seed @param {number} deviation of the token's row */
+  async look(seed, deviation) {
     loaded ??= load()
-    return look(await loaded, seed)
+    const gpt = await loaded
+    if (drawn?.seed !== seed) {
+      drawn?.network.layer.dispose()
+      drawn?.network.x.dispose()
+      drawn = { seed, network: create(gpt, seed) }
+    }
+    return look(gpt, drawn.network, deviation)
   },
 
   /**

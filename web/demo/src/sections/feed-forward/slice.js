@@ -1,6 +1,6 @@
-// The state of the feed-forward network: the seed of its weights and of its tokens.
+// The state of the feed-forward network: the seed of its weights and tokens, and how wide the token's row is.
 
-import { integer, slice } from '../../fields.js'
+import { integer, number, slice } from '../../fields.js'
 
 export const TOKENS = 6
 export const DIM = 768
@@ -8,4 +8,10 @@ export const HIDDEN = 4 * DIM
 /** How often each build is timed. */
 export const SAMPLES = 15
 
-export default slice({ seed: integer(123, { min: 0, max: 2 ** 32 - 1 }) })
+/** The deviation of the token's row. */
+export const DEVIATION = Object.freeze({ min: 0.1, max: 1.5, step: 0.05 })
+
+export default slice({
+  deviation: number(1, DEVIATION),
+  seed: integer(123, { min: 0, max: 2 ** 32 - 1 }),
+})
