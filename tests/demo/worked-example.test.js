@@ -1,45 +1,33 @@
-// Section 1 of the page: its steps, formulas and presets, PyTorch's prints, and the code to paste.
+// The worked example: its steps and their numbers, derivations, edits, presets, PyTorch's code and prints.
 
 /** @import { Page } from 'puppeteer-core' */
+/** @import { OpenOptions } from './browser.js' */
 
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { golden, unpack } from '../lib/support.js'
-import { blur, click, field, focus, get, overflow, parse, test, text, useSite } from './browser.js'
+import { boxOf, click, drag, field, focus, get, near, overflow, parse, press, test, text } from './browser.js'
+import { type, useSite, value } from './browser.js'
 
-const cells = golden('notebook')
+const expected = golden('page_worked_example')
+const notebook = golden('notebook')
 
 const site = useSite()
+const ROOT = '#worked-example'
+const STILL = { 'prefers-reduced-motion': 'reduce' }
+/** @param {string} [address] @param {OpenOptions} [options] */
+const openStill = (address = '', options = {}) => site.open(address, { features: STILL, ...options })
 
-/** The numbers of a table, row by row, with mean and variance; '' for a number that is not computed yet. */
-const numbers = (/** @type {Page} */ page, /** @type {string} */ table) =>
-  page.$$eval(`.${table} tbody tr`, (rows) =>
+/** The numbers of a table, row by row, with mean and variance. @param {Page} page @param {string} table */
+const numbers = (page, table) =>
+  page.$$eval(`${ROOT} table.${table} tbody tr`, (rows) =>
     rows.map((row) =>
-      [...row.querySelectorAll('td.cell')].map((cell) => {
-        return (
-          cell.querySelector('input')?.value ??
-          cell.querySelector('.computed')?.textContent ??
-          cell.textContent.replace('not yet', '')
-        )
-      }),
+      [...row.querySelectorAll('td.cell')].map(
+        (cell) => cell.querySelector('input')?.value ?? cell.textContent?.trim() ?? '',
+      ),
     ),
-  )
-const formula = (/** @type {Page} */ page) => text(page, '.formula')
-/** @param {Page} page @param {string} table @param {number} row @param {number} col both from 1 */
-const cellAt = (page, table, row, col) =>
-  get(page, `.${table} tbody tr:nth-child(${row}) td.cell:nth-child(${col + 1})`)
-/** @param {Page} page @param {string} name of a button */
-const pressButton = (page, name) =>
-  click(page, `#worked-example ::-p-xpath(.//button[normalize-space()="${name}"])`)
-const lit = (/** @type {Page} */ page) =>
-  page.$$eval('td.lit', (all) =>
-    all.map((cell) => {
-      const table = cell.closest('.figure > div')?.className.split(' ')[0]
-      const rows = [...(cell.closest('tbody')?.children ?? [])]
-      return `${table} ${rows.findIndex((row) => row.contains(cell)) + 1} ${cell.cellIndex}`
-    }),
   )
 /** As the page writes numbers. @param {Iterable<number>} values */
 const written = (values) =>
@@ -49,257 +37,367 @@ const written = (values) =>
       .replace(/^-(?=0\.0+$)/, '')
       .replace('-', '−'),
   )
+/** The numbers that PyTorch printed, as the page writes them. @param {string} text */
+const printed = (text) => written((text.match(/-?\d+\.\d+/g) ?? []).map(Number))
+/** @param {string[]} list @param {number} length of a row */
+const rowsOf = (list, length) =>
+  Array.from({ length: list.length / length }, (_, r) => list.slice(r * length, (r + 1) * length))
+/** A table with mean and variance as PyTorch prints them. @param {'layerNorm' | 'byHand'} way */
+const printedTables = (way) => {
+  const { outputs, mean, variance, normalized, normalizedMean, normalizedVariance } = expected.printed[way]
+  /** @param {string} values @param {string[]} ends */
+  const table = (values, ...ends) =>
+    rowsOf(printed(values), 6).map((row, r) => [...row, ...ends.map((end) => printed(end)[r])])
+  return {
+    outputs: table(outputs),
+    withMean: table(outputs, mean),
+    summed: table(outputs, mean, variance),
+    normalized: table(normalized, normalizedMean, normalizedVariance),
+  }
+}
 
-test('buttons and arrow keys step forward and back; each step shows its own numbers and none of the next step’s', async () => {
-  const { page, complaints } = await site.open()
-  await pressButton(page, 'from the start')
-  assert.match(await text(page, '.stepper p'), /^1 of 8: Input\. 2 samples/)
-  assert.ok((await numbers(page, 'outputs')).flat().every((value) => value === ''))
-  await pressButton(page, 'forward →')
-  assert.match(await text(page, '.stepper p'), /^2 of 8: Linear/)
-  const linear = (await numbers(page, 'outputs')).map((row) => row.slice(0, 6))
-  assert.equal(linear.flat().filter((value) => value.startsWith('−')).length, 5)
-  await blur(page)
+/** @param {Page} page @param {string} name of a button */
+const pressButton = (page, name) => click(page, `${ROOT} ::-p-xpath(.//button[normalize-space()="${name}"])`)
+/** @param {Page} page @param {string} name of a preset */
+async function choose(page, name) {
+  await pressButton(page, 'More')
+  await pressButton(page, name)
+  await pressButton(page, 'More')
+}
+const step = (/** @type {Page} */ page) => text(page, `${ROOT} h3`)
+const told = (/** @type {Page} */ page) => text(page, `${ROOT} .told`)
+const trust = (/** @type {Page} */ page) => text(page, `${ROOT} .trust`)
+/** @param {Page} page @param {string} table @param {number} row @param {number} col both from 1 */
+const cellAt = (page, table, row, col) =>
+  get(page, `${ROOT} table.${table} tbody tr:nth-child(${row}) td.cell:nth-child(${col + 1})`)
+
+test('each step shows PyTorch’s numbers and none of the next step’s; buttons and arrow keys lead on and back', async () => {
+  const { page, complaints } = await openStill()
+  const tables = printedTables('layerNorm')
+  assert.match(await step(page), /^1 of 9 A batch/)
+  assert.match(await text(page, `${ROOT} .step`), /over the last dimension, each row by itself.*dim=-1/)
+  assert.deepEqual((await numbers(page, 'x')).flat(), written(unpack(notebook['cell 2'].batch)))
+  assert.equal(await page.$(`${ROOT} table.y`), null)
+  await pressButton(page, 'Next: Linear →')
+  assert.match(await step(page), /^2 of 9 Linear/)
+  assert.deepEqual((await numbers(page, 'z')).flat(), written(unpack(expected.linear)))
   await page.keyboard.press('ArrowRight')
-  assert.match(await text(page, '.stepper p'), /^3 of 8: ReLU/)
-  const relu = (await numbers(page, 'outputs')).map((row) => row.slice(0, 6))
-  assert.deepEqual(
-    relu,
-    linear.map((row) => row.map((value) => (value.startsWith('−') ? '0.0000' : value))),
-  )
-  assert.deepEqual((await numbers(page, 'outputs'))[0].slice(6), ['', ''])
+  assert.match(await step(page), /^3 of 9 ReLU/)
+  assert.deepEqual(await numbers(page, 'y'), tables.outputs)
   await page.keyboard.press('ArrowRight')
-  assert.deepEqual((await numbers(page, 'outputs'))[0].slice(6), ['0.1324', ''])
+  assert.deepEqual(await numbers(page, 'y'), tables.withMean)
   await page.keyboard.press('ArrowRight')
-  assert.deepEqual((await numbers(page, 'outputs'))[0].slice(6), ['0.1324', '0.0231'])
-  assert.ok((await numbers(page, 'normalised')).flat().every((value) => value === ''))
+  assert.deepEqual(await numbers(page, 'y'), tables.summed)
+  assert.equal(await page.$(`${ROOT} table.n`), null)
   await page.keyboard.press('ArrowRight')
-  assert.deepEqual((await numbers(page, 'normalised'))[0].slice(0, 3), ['0.0935', '0.2145', '−0.1324'])
-  await (await cellAt(page, 'normalised', 1, 1)).hover()
-  assert.equal(await formula(page), 'y₁₁ − μ₁ = 0.225952 − 0.132418 = 0.093534')
+  assert.match(await step(page), /^6 of 9 Slide/)
+  const centered = (await numbers(page, 'n'))[0]
+  assert.deepEqual([...centered.slice(0, 3), centered[6]], ['0.0935', '0.2145', '−0.1324', '0.0000'])
   await page.keyboard.press('ArrowRight')
-  assert.deepEqual((await numbers(page, 'normalised'))[0].slice(0, 3), ['0.6159', '1.4126', '−0.8719'])
+  assert.deepEqual(await numbers(page, 'n'), tables.normalized)
+  await page.keyboard.press('ArrowRight')
+  assert.deepEqual(await numbers(page, 'l'), tables.normalized)
+  assert.deepEqual(await numbers(page, 'h'), printedTables('byHand').normalized)
+  await page.keyboard.press('ArrowRight')
+  assert.match(await step(page), /^9 of 9 Scale and shift/)
+  assert.deepEqual(await numbers(page, 'n'), tables.normalized)
+  await pressButton(page, '← Back')
   await page.keyboard.press('ArrowLeft')
-  await pressButton(page, '← back')
-  assert.match(await text(page, '.stepper p'), /^5 of 8: Variance/)
-  await page.waitForFunction(() => location.search === '?step=variance')
-  assert.ok(
-    await page.$eval('.tools button', (undo) => undo.disabled),
-    'a step of the figure is nothing to undo',
-  )
-  await pressButton(page, 'show all')
-  assert.match(await text(page, '.stepper p'), /^All 8 steps/)
+  await page.waitForFunction(() => location.search === '?step=divide')
+  await pressButton(page, 'Variance')
+  assert.match(await step(page), /^5 of 9/)
+  await pressButton(page, 'More')
+  const undo = `${ROOT} ::-p-xpath(.//button[text()="Undo"])`
+  assert.ok(await page.$eval(undo, (one) => /** @type {HTMLButtonElement} */ (one).disabled))
   assert.deepEqual(complaints, [])
   await page.close()
 })
 
-test('“play” steps through the figure, and “pause” stops it', async () => {
-  const { page } = await site.open('?step=subtract')
-  // The page's clock: a timer fires when the test says so.
-  await page.evaluate(() => {
-    const timers = new Map()
-    let id = 0
-    const set = (/** @type {() => void} */ run) => (timers.set(++id, run), id)
-    const clear = (/** @type {number} */ id) => timers.delete(id)
-    const fire = () => {
-      const due = [...timers.values()]
-      timers.clear()
-      for (const run of due) run()
-    }
-    Object.assign(window, { setTimeout: set, clearTimeout: clear, fire })
-  })
-  const passTime = () => page.evaluate('fire()')
-  await pressButton(page, 'play')
-  await passTime()
-  assert.match(await text(page, '.stepper p'), /^7 of 8/)
-  await passTime()
-  assert.match(await text(page, '.stepper p'), /^8 of 8/)
-  await pressButton(page, 'pause')
-  await passTime()
-  assert.match(await text(page, '.stepper p'), /^8 of 8/)
+test('32 of 32 numbers match PyTorch, by LayerNorm and by hand with x.var()', async () => {
+  const { page } = await openStill('?step=variance')
+  assert.equal(await trust(page), '32 of 32 numbers match PyTorch.')
+  await pressButton(page, 'By hand, with x.var()')
+  assert.equal(await trust(page), 'By hand, with x.var(): 32 of 32 numbers match PyTorch.')
+  assert.deepEqual(await numbers(page, 'y'), printedTables('byHand').summed)
+  assert.match(await text(page, `${ROOT} .step`), /divided by n − 1 = 5/)
+  await pressButton(page, 'Stretch')
+  assert.deepEqual(await numbers(page, 'n'), printedTables('byHand').normalized)
+  await pressButton(page, 'LayerNorm')
+  assert.deepEqual(await numbers(page, 'n'), printedTables('layerNorm').normalized)
   await page.close()
 })
 
-test('pointing at a number shows its formula with numbers and highlights the numbers it depends on', async () => {
-  const { page } = await site.open()
-  await (await cellAt(page, 'normalised', 1, 1)).hover()
-  assert.equal(await formula(page), 'ŷ₁₁ = (y₁₁ − μ₁) / √σ²₁ = (0.2260 − 0.1324) / √0.0231 = 0.6159')
-  assert.deepEqual((await lit(page)).sort(), [
-    'outputs 1 8',
-    'outputs 1 9',
-    'parameters 1 1',
-    'parameters 2 1',
-  ])
-  await (await cellAt(page, 'outputs', 2, 3)).hover()
+test('on the slide and on the stretch the dots move to their places; with reduced motion they stand there', async () => {
+  const { page } = await site.open('?step=variance')
+  /** The dots of sample 1's last row. */
+  const dots = () =>
+    page.$$eval(`${ROOT} svg circle`, (all) => all.slice(-6).map((dot) => Number(dot.getAttribute('cx'))))
+  const outputs = await dots()
+  await pressButton(page, 'Next: Slide →')
+  const moved = await page.evaluate(async (root) => {
+    /** @type {Set<string>} */
+    const places = new Set()
+    const svg = document.querySelector(`${root} svg`)
+    const mean = () => svg?.querySelector('text.number:last-of-type')?.textContent
+    for (let same = 0; same < 20;) {
+      const before = places.size
+      await new Promise((resolve) => requestAnimationFrame(resolve))
+      places.add([...(svg?.querySelectorAll('circle') ?? [])].map((dot) => dot.getAttribute('cx')).join())
+      same = places.size === before ? same + 1 : 0
+    }
+    return { places: places.size, mean: mean() }
+  }, ROOT)
+  assert.ok(moved.places > 2, `${moved.places} places`)
+  const there = await dots()
+  const slid = there.map((x, i) => x - outputs[i])
+  for (const by of slid) near(by, slid[0], 0.1)
+  assert.ok(slid[0] < -10)
+  await page.close()
+  const still = await openStill('?step=subtract')
+  assert.doesNotMatch(await text(still.page, ROOT), /Watch again/)
+  const now = await still.page.$$eval(`${ROOT} svg circle`, (all) =>
+    all.slice(-6).map((dot) => Number(dot.getAttribute('cx'))),
+  )
+  now.forEach((x, i) => near(x, there[i], 0.1))
+  await still.page.close()
+})
+
+test('an edit changes its own sample and no other; undo and “Put back” take it back', async () => {
+  const { page } = await openStill('?step=divide')
+  const before = printedTables('layerNorm').normalized
+  await page.$eval(ROOT, (section) => section.scrollIntoView())
+  const dot = await get(page, `${ROOT} [role="slider"][aria-label="x₁₅"]`)
+  await drag(page, dot, ({ x, width }) => ({ from: x + width / 2, to: x + width / 2 + 200 }))
+  const dragged = await numbers(page, 'n')
+  assert.notDeepEqual(dragged[0], before[0])
+  assert.deepEqual(dragged[1], before[1])
+  await press(page, 'Control', 'z')
+  assert.deepEqual(await numbers(page, 'n'), before)
+  await pressButton(page, 'Batch')
+  await type(page, 'x₁₅', '2')
+  await pressButton(page, 'Stretch')
+  const normalized = await numbers(page, 'n')
+  const exact = rowsOf(written(unpack(expected['x15 = 2'].layerNorm)), 6)
+  assert.deepEqual(
+    normalized.map((row) => row.slice(0, 6)),
+    exact,
+  )
   assert.match(
-    await formula(page),
+    await trust(page),
+    /^\d+ of 32 numbers still match PyTorch\. You changed x₁₅ from −1\.1969 to 2\.0000\./,
+  )
+  await pressButton(page, 'Put back')
+  assert.deepEqual(await numbers(page, 'n'), before)
+  await page.close()
+})
+
+test('every key takes effect; a text that is no number is refused beside its number', async () => {
+  const { page } = await openStill()
+  await type(page, 'x₁₁', '1.')
+  await page.keyboard.type('5')
+  assert.match(await trust(page), /x₁₁ from −0\.1115 to 1\.5000/)
+  await type(page, 'x₁₁', 'abc')
+  await page.keyboard.press('Enter')
+  assert.match(await text(page, `${ROOT} .refused:not(:empty)`), /“abc” is not a number\. x₁₁ stays 1\.5000/)
+  assert.equal((await numbers(page, 'x'))[0][0], '1.5000')
+  await page.close()
+})
+
+test('a weight changes one output of every row; everything follows within the event', async () => {
+  const { page } = await openStill('?step=relu')
+  await pressButton(page, 'weights')
+  const names = await page.$$eval(`${ROOT} input.editable`, (all) => all.map(({ ariaLabel }) => ariaLabel))
+  assert.equal(new Set(names).size, 10 + 30 + 6)
+  const before = await numbers(page, 'y')
+  const shown = await page.evaluate((root) => {
+    const input = document.querySelector(`${root} input[aria-label="w₁₁"]`)
+    if (!(input instanceof HTMLInputElement)) throw new Error('no w₁₁')
+    input.focus()
+    input.value = '-2'
+    input.dispatchEvent(new InputEvent('input', { bubbles: true }))
+    return document.querySelector(`${root} table.y td.cell`)?.textContent // no frame and no task in between
+  }, ROOT)
+  const after = await numbers(page, 'y')
+  assert.equal(after[0][0], shown)
+  after.forEach((row, r) => {
+    assert.notEqual(row[0], before[r][0])
+    assert.deepEqual(row.slice(1), before[r].slice(1))
+  })
+  near(await value(page, 'w₁₁'), -2, 0)
+  await page.close()
+})
+
+test('pointing at a number tells how it was computed and marks the numbers and the dot', async () => {
+  const { page } = await openStill('?step=divide')
+  await (await cellAt(page, 'n', 1, 1)).hover()
+  assert.equal(
+    await told(page),
+    'ŷ₁₁ = (y₁₁ − μ₁) / √(σ²₁ + ε) = (0.2260 − 0.1324) / √(0.0192 + 0.00001) = 0.6745',
+  )
+  assert.ok((await page.$$(`${ROOT} circle.lit`)).length >= 1)
+  await pressButton(page, 'Variance')
+  await (await cellAt(page, 'y', 1, 7)).hover()
+  assert.equal(await told(page), 'μ₁ = (0.2260 + 0.3470 + 0.0000 + 0.2216 + 0.0000 + 0.0000) / 6 = 0.1324')
+  assert.equal((await page.$$(`${ROOT} td.lit`)).length, 6)
+  await (await cellAt(page, 'y', 1, 8)).hover()
+  assert.match(await told(page), /^σ²₁ = \(\(0\.2260 − 0\.1324\)² \+ .*\) \/ 6 = 0\.0192$/)
+  await pressButton(page, 'ReLU')
+  await (await cellAt(page, 'y', 2, 3)).hover()
+  assert.match(
+    await told(page),
     /^y₂₃ = max\(0, 0\.2093·0\.3818 \+ \(−0\.9724\)·0\.2136 \+ .* \+ 0\.1054\) = 0\.0000$/,
   )
-  assert.equal((await lit(page)).length, 5 + 6)
-  await (await get(page, '.outputs tbody tr:nth-child(1) td.gap + td')).hover()
-  assert.equal(await formula(page), 'μ₁ = (0.2260 + 0.3470 + 0.0000 + 0.2216 + 0.0000 + 0.0000) / 6 = 0.1324')
-  await (await get(page, '.outputs tbody tr:nth-child(1) td:last-child')).hover()
-  assert.match(await formula(page), /^σ²₁ = \(\(0\.2260 − 0\.1324\)² \+ .*\) \/ \(6 − 1\) = 0\.0231$/)
-  await (await get(page, '.normalised tbody tr:nth-child(1) td.gap + td')).hover()
-  assert.match(await formula(page), /^μ of ŷ₁ = .* = 0\.0000, in full \d\.\d{4}e−\d+$/)
-  await (await get(page, 'h1')).hover()
-  assert.equal((await page.$$('td.lit')).length, 0)
+  assert.equal((await page.$$(`${ROOT} table.x td.lit`)).length, 5)
+  await pressButton(page, 'Slide')
+  await (await cellAt(page, 'n', 1, 1)).hover()
+  assert.equal(await told(page), 'y₁₁ − μ₁ = 0.225952 − 0.132418 = 0.093534')
+  await (await cellAt(page, 'n', 1, 7)).hover()
+  assert.match(await told(page), /^μ of \(y − μ\)₁ = .* = −?0\.0000(, in full .*)?$/)
   await page.close()
 })
 
-test('ε, scale and shift appear in the formula once they are not 0, 1 and 0', async () => {
-  const { page } = await site.open('?eps=0.01&gamma1=2&beta1=1')
-  await (await cellAt(page, 'normalised', 1, 1)).hover()
-  const [value] = (await numbers(page, 'normalised'))[0]
-  assert.equal(
-    await formula(page),
-    `ŷ₁₁ = γ₁·(y₁₁ − μ₁) / √(σ²₁ + ε) + β₁ = 2.0000·(0.2260 − 0.1324) / √(0.0231 + 0.01) + 1.0000 = ${value}`,
-  )
-  await page.close()
-})
-
-test('Tab reaches each table, and the arrow keys every number in it', async () => {
-  const { page } = await site.open()
-  const stops = await page.$$eval(
-    '.outputs td[tabindex="0"], .normalised td[tabindex="0"]',
-    (all) => all.length,
-  )
-  assert.equal(stops, 2)
-  await focus(page, '.normalised td[tabindex="0"]')
+test('Tab reaches a computed table once, and the arrow keys every number in it', async () => {
+  const { page } = await openStill('?step=divide')
+  assert.equal((await page.$$(`${ROOT} table.n [tabindex="0"]`)).length, 1)
+  await focus(page, `${ROOT} table.n [tabindex="0"]`)
   await page.keyboard.press('ArrowDown')
   await page.keyboard.press('ArrowRight')
-  assert.match(await formula(page), /^ŷ₂₂ = .* = 0\.1121$/)
+  assert.match(await told(page), /^ŷ₂₂ = .* = 0\.1228$/)
   for (let i = 0; i < 5; i++) await page.keyboard.press('ArrowRight')
-  assert.match(await formula(page), /^μ of ŷ₂ = /)
+  assert.match(await told(page), /^μ of ŷ₂ = /)
+  assert.match(await step(page), /^7 of 9/)
   await page.close()
 })
 
-test('the whiteboard’s row is normalized as in the lecture', async () => {
-  const { page } = await site.open()
-  await pressButton(page, 'the whiteboard row')
-  assert.deepEqual(await numbers(page, 'batch'), [
-    [
-      '1.1000',
-      '0.8000',
-      '2.3000',
-      '4.4000',
-      ...written([cells['the whiteboard row'].mean, cells['the whiteboard row'].var]),
-    ],
-  ])
-  assert.deepEqual(await numbers(page, 'normalised'), [
-    [...written(unpack(cells['the whiteboard row'].normed)), '0.0000', '1.0000'],
-  ])
-  assert.match(await text(page, '.trust'), /These are the lecture’s numbers, to its four decimals: 3 of 3/)
+test('scale and shift change only their column, and stand in its derivation', async () => {
+  const { page } = await openStill('?step=scale')
+  await type(page, 'γ₂', '2')
+  await type(page, 'β₂', '1')
+  const shown = (await numbers(page, 'n')).flatMap((row) => row.slice(0, 6))
+  assert.deepEqual(shown, written(unpack(expected['scale 2 and shift 1 in column 2'])))
+  await (await cellAt(page, 'n', 1, 2)).hover()
+  assert.match(await told(page), /^ŷ₁₂ = γ₂·\(y₁₂ − μ₁\) \/ √\(σ²₁ \+ ε\) \+ β₂ = 2\.0000·.* \+ 1\.0000 = /)
   await page.close()
 })
 
-test('the (5, 10, 3) tensor has PyTorch’s numbers, table by table', async () => {
-  const { page } = await site.open()
-  await pressButton(page, 'the (5, 10, 3) tensor')
-  const expected = written(unpack(cells['the (5,10,3) tensor'].out))
-  for (const block of [1, 2, 5]) {
-    await page.select('select[aria-label="the shown table"]', String(block))
-    const shown = (await numbers(page, 'normalised')).flatMap((row) => row.slice(0, 3))
-    assert.deepEqual(shown, expected.slice((block - 1) * 30, block * 30))
+test('a constant row gives zeros; without ε the page says why there is no result', async () => {
+  const { page } = await openStill('?step=divide')
+  await choose(page, 'a constant row')
+  assert.deepEqual(new Set((await numbers(page, 'n'))[0]), new Set(['0.0000']))
+  assert.match(await told(page), /variance is 0, and only ε keeps the division from being 0\/0/)
+  await pressButton(page, 'By hand, with x.var()')
+  assert.doesNotMatch(await text(page, ROOT), /NaN/)
+  assert.match(await told(page), /variance is 0\. With ε = 0 the row would be 0\/0/)
+  await (await cellAt(page, 'n', 1, 2)).hover()
+  assert.match(await told(page), /0\/0/)
+  await page.evaluate(() => document.querySelector('h1')?.scrollIntoView())
+  await pressButton(page, 'PyTorch code')
+  await pressButton(page, 'What PyTorch prints')
+  assert.match(await text(page, `${ROOT} dialog`), /nan means “not a number”.*0\/0/)
+  await page.close()
+})
+
+test('numbers too large for float32 are explained', async () => {
+  const { page } = await openStill('?x11=3e38&x12=-3e38&step=divide')
+  assert.doesNotMatch(await text(page, ROOT), /NaN/)
+  assert.match(await told(page), /too large: float32 ends at 3\.4·10³⁸/)
+  await page.close()
+})
+
+test('an outlier and a large offset give PyTorch’s numbers, and every number keeps its place', async () => {
+  const { page } = await openStill('?step=compare')
+  const places = () =>
+    page.$eval(ROOT, (section) => {
+      const { top } = section.getBoundingClientRect()
+      return [...section.querySelectorAll('td.cell')].map((one) => one.getBoundingClientRect().top - top)
+    })
+  const before = await places()
+  for (const [name, tolerance] of /** @type {const} */ ([
+    ['an outlier', 6e-5],
+    ['a large offset', 5e-3],
+  ])) {
+    await choose(page, name)
+    for (const [table, way] of /** @type {const} */ ([
+      ['l', 'layerNorm'],
+      ['h', 'byHand'],
+    ])) {
+      const shown = (await numbers(page, table)).flatMap((row) => row.slice(0, 6).map(parse))
+      unpack(expected[name][way]).forEach((exact, i) => near(shown[i], exact, tolerance))
+    }
+    assert.deepEqual(await places(), before)
   }
-  await (await cellAt(page, 'normalised', 10, 3)).hover()
-  assert.match(await formula(page), /^x̂₅,₁₀,₃ = \(x₅,₁₀,₃ − μ₅,₁₀\) \/ √\(σ²₅,₁₀ \+ ε\)/)
+  await choose(page, 'PyTorch’s example')
+  assert.match(await trust(page), /^32 of 32/)
   await page.close()
 })
 
-test('a constant row gives zeros; with ε = 0 the page says everywhere why there is no result', async () => {
-  const { page } = await site.open()
-  await pressButton(page, 'a constant row')
-  assert.deepEqual((await numbers(page, 'normalised'))[0], [
-    '0.0000',
-    '0.0000',
-    '0.0000',
-    '0.0000',
-    '0.0000',
-    '0.0000',
-    '0.0000',
-  ])
-  await focus(page, field('ε'))
-  await page.keyboard.type('0')
-  assert.doesNotMatch(await text(page, '#app'), /NaN/)
-  assert.match(await text(page, '.journeys'), /would divide 0 by 0/)
-  await (await cellAt(page, 'normalised', 1, 2)).hover()
-  assert.match(await formula(page), /would divide 0 by 0/)
-  await pressButton(page, 'what PyTorch prints')
-  assert.match(await text(page, '.printed'), /nan means “no number”.*would divide 0 by 0/)
+test('seed, divisor and ε are in the menu, and the page says what was changed', async () => {
+  const { page } = await openStill('?step=variance')
+  await pressButton(page, 'More')
+  await page.select('select[aria-label="variance divided by"]', 'unbiased')
+  await type(page, 'ε', '0.01')
+  assert.match(await trust(page), /You changed 2 numbers/)
+  await type(page, 'seed', '7')
+  await page.waitForFunction(() => location.search.includes('seed=7'))
+  const address = new URL(page.url()).search
+  assert.match(address, /variance=unbiased.*eps=0\.01/)
+  const shown = await numbers(page, 'y')
+  await pressButton(page, 'Put back')
+  assert.match(await trust(page), /^32 of 32/)
   await page.close()
+  const again = await openStill(address)
+  assert.deepEqual(await numbers(again.page, 'y'), shown)
+  await again.page.close()
 })
 
-test('the page says so when numbers are too large for float32', async () => {
-  const { page } = await site.open('?x11=3e38&x12=-3e38')
-  assert.doesNotMatch(await text(page, '#app'), /NaN/)
-  assert.match(await text(page, '.journeys'), /numbers are too large: a float32 ends at 3\.4·10³⁸/)
-  await page.close()
-})
-
-test('an outlier and a large offset give the results that their presets describe', async () => {
-  const { page } = await site.open()
-  await pressButton(page, 'an outlier')
-  const [outlier] = await numbers(page, 'normalised')
-  assert.ok(Math.abs(Number(outlier[2]) - 2) < 0.02, outlier[2])
-  for (const c of [0, 1, 3, 4])
-    assert.ok(Math.abs(Number(outlier[c].replace('−', '-')) + 0.5) < 0.1, outlier[c])
-  await pressButton(page, 'a large offset')
-  const [first] = await numbers(page, 'normalised')
-  const exact = unpack(cells['cell 7'].out)
-
-  first.slice(0, 5).forEach((shown, c) => {
-    const off = Math.abs(parse(shown) - exact[c])
-    assert.ok(off < 0.005, `${shown} for ${exact[c]}`)
-  })
-  assert.ok(Math.abs(parse(first[5])) < 0.002 && first[6] === '1.0000', String(first))
+test('an old address still means what it meant', async () => {
+  const { page } = await openStill('?x12=0.5&w31=-2&b4=0.25&gamma2=2&eps=0.001&variance=biased&step=scale')
+  assert.match(await trust(page), /You changed 5 numbers/)
+  assert.equal(await value(page, 'γ₂'), 2)
+  assert.equal(await text(page, '.problems'), '')
   await page.close()
 })
 
 test('tensors are printed as PyTorch prints them, with and without scientific notation', async () => {
-  const { page } = await site.open()
-  await pressButton(page, 'what PyTorch prints')
-  const printed = () => page.$$eval('.print pre', (all) => all.map((one) => one.textContent))
-  const [out, mean, variance, norm, normMean, normVar] = await printed()
-  assert.equal(out, cells['cell 2'].printed)
-  assert.deepEqual([mean, variance], [cells['cell 3'].printed.mean, cells['cell 3'].printed.var])
-  assert.deepEqual([norm, normVar], [cells['cell 4'].printed.normed, cells['cell 4'].printed.var])
-  assert.match(normMean, /e-0\d/)
-  assert.match(await text(page, '.dust'), /Why does a mean read \d\.\de-0\d and not 0\?/)
+  const { page } = await openStill('?variance=unbiased&eps=0')
+  await pressButton(page, 'PyTorch code')
+  await pressButton(page, 'What PyTorch prints')
+  const prints = () => page.$$eval(`${ROOT} .print pre`, (all) => all.map((one) => one.textContent))
+  const [out, mean, variance, norm, normMean, normVar] = await prints()
+  assert.equal(out, notebook['cell 2'].printed)
+  assert.deepEqual([mean, variance], [notebook['cell 3'].printed.mean, notebook['cell 3'].printed.var])
+  assert.deepEqual([norm, normVar], [notebook['cell 4'].printed.normed, notebook['cell 4'].printed.var])
+  assert.match(normMean ?? '', /e-0\d/)
+  assert.match(await text(page, `${ROOT} .tiny`), /Why does a mean read \d\.\de-0\d and not 0\?/)
   await page.select('select[aria-label="scientific notation"]', 'off')
-  assert.equal((await printed())[4], cells['cell 5'].printed.plain)
-  await page.select('select[aria-label="scientific notation"]', 'on')
-  assert.match((await printed())[0], /tensor\(\[\[2\.2595e-01, /)
+  assert.equal((await prints())[4], notebook['cell 5'].printed.plain)
+  await page.keyboard.press('Escape')
+  await page.waitForFunction(() => !location.search.includes('panel'))
   await page.close()
 })
 
 test('the page says what dim and keepdim do to the shape, and whether the mean can be subtracted', async () => {
-  const { page } = await site.open('?panel=print')
-  const said = () => text(page, '.along')
+  const { page } = await openStill('?panel=print')
+  const said = () => text(page, `${ROOT} .along`)
   assert.match(
     await said(),
-    /turns \(2, 6\) into \(2, 1\): axis -1.*kept as an axis of 1.*takes from each row its own mean/,
+    /turns \(2, 6\) into \(2, 1\).*each row by itself.*subtracts from each row its own mean/,
   )
   await page.select('select[aria-label="keepdim"]', 'False')
   assert.match(await said(), /into \(2,\).*is refused: sub: .*\[2, 6\].*\[2\]/)
   await page.select('select[aria-label="dim"]', '0')
-  assert.match(await said(), /into \(6,\).*no layer norm/)
+  assert.match(await said(), /into \(6,\).*not layer norm/)
   await page.close()
 })
 
-const states = [
+const STATES = [
   '',
-  '?x12=0.5&w31=-2&b4=0.25&gamma2=2&beta6=-1&eps=0.001&variance=biased&seed=7',
-  '?normalise=batch&sci=off',
-  '?data=whiteboard',
-  '?data=rand&x2.3.1=4&x1.1.1=1&x1.1.2=2&x1.1.3=4&sci=on',
+  '?variance=unbiased&eps=0&sci=on',
+  '?x12=0.5&w31=-2&b4=0.25&gamma2=2&beta6=-1&eps=0.001&seed=7',
+  '?x11=1&x12=2&x13=3&x14=4&x15=5&sci=off',
 ]
 
-/**
- * Replaces numbers that are only rounding errors, which differ between machines, by 0.
- *
- * @param {string} printed
- */
+/** Replaces rounding errors, which differ between machines, by 0. @param {string} printed */
 const withoutDust = (printed) =>
   printed
     .replace(/ *-?\d\.\d{4}e-0[6-9]| *-0\.0000| *0\.0000(e\+00)?/g, ' 0')
@@ -307,22 +405,19 @@ const withoutDust = (printed) =>
     .trim()
 
 test('the code, pasted into Python and Node, prints what the page shows', async (t) => {
-  const { page } = await site.open()
+  const { page } = await openStill()
   /** @type {{ state: string, shown: string, pytorch: string, javascript: string }[]} */
   const pasted = []
-  for (const state of states) {
+  for (const state of STATES) {
     await page.goto(`${site.url}${state}${state ? '&' : '?'}panel=print`)
-    await page.waitForSelector('.print')
-    const shown = (await page.$$eval('.print pre', (all) => all.map((one) => one.textContent))).join('\n')
-    await pressButton(page, 'the code')
-    await page.evaluate(() => {
-      /** @type {string[]} */
-      const copied = []
-      Object.assign(window, { copied })
-      navigator.clipboard.writeText = async (text) => void copied.push(text)
-    })
-    for (const button of await page.$$('.code .copy button')) await button.click()
-    const [pytorch, javascript] = /** @type {string[]} */ (await page.evaluate('copied'))
+    await page.waitForSelector(`${ROOT} .print`)
+    const shown = (await page.$$eval(`${ROOT} .print pre`, (all) => all.map((one) => one.textContent))).join(
+      '\n',
+    )
+    await pressButton(page, 'The code')
+    const [pytorch, javascript] = await page.$$eval(`${ROOT} .code pre`, (all) =>
+      all.map((one) => one.textContent ?? ''),
+    )
     pasted.push({ state, shown, pytorch, javascript })
   }
   await page.close()
@@ -342,52 +437,61 @@ test('the code, pasted into Python and Node, prints what the page shows', async 
   const printed = execFileSync(python, ['-c', pasted.map(({ pytorch }) => pytorch).join(`\n${again}\n`)], {
     encoding: 'utf8',
   })
-  printed
-    .split('next\n')
-    .forEach((one, i) =>
-      assert.equal(withoutDust(one), withoutDust(pasted[i].shown), `PyTorch, ${states[i]}`),
-    )
-  assert.equal(printed.split('next\n').length, states.length)
+  const results = printed.split('next\n')
+  assert.equal(results.length, STATES.length)
+  results.forEach((one, i) =>
+    assert.equal(withoutDust(one), withoutDust(pasted[i].shown), `PyTorch, ${STATES[i]}`),
+  )
 })
 
-for (const [width, height] of [
-  [1440, 900],
-  [1280, 800],
-]) {
-  test(`at ${width} by ${height} the section fits the screen with every preset and panel`, async () => {
-    const { page } = await site.open('', { width, height })
-    await pressButton(page, 'both') // and the answer
-    for (const preset of [
-      'the notebook',
-      'the whiteboard row',
-      'a constant row',
-      'an outlier',
-      'a large offset',
-      'the (5, 10, 3) tensor',
-    ]) {
-      await pressButton(page, preset)
-      for (const panel of ['the number lines', 'what PyTorch prints', 'the code']) {
-        await pressButton(page, panel)
-        const tall = await page.$eval('#worked-example', (section) => section.getBoundingClientRect().height)
-        assert.ok(tall <= height, `${preset}, ${panel}: ${tall} pixels`)
-      }
-    }
-    await page.close()
-  })
-}
+const NAMES = [
+  'Batch',
+  'Linear',
+  'ReLU',
+  'Mean',
+  'Variance',
+  'Slide',
+  'Stretch',
+  'By hand?',
+  'Scale and shift',
+]
 
-test('at 360 pixels nothing scrolls sideways', async () => {
-  const { page } = await site.open('', { width: 360, height: 800 })
-  for (const state of [
-    '?step=input',
-    '?step=variance&x11=12345.678',
-    '?panel=print&dim=1&keepdim=no',
-    '?panel=code',
-    '?data=rand',
-  ]) {
-    await page.goto(site.url + state)
-    await page.waitForSelector('.trust')
-    assert.ok((await overflow(page)) <= 0, `${state}: ${await overflow(page)} pixels too wide`)
+test('at 1280 by 720 every step fits 690 pixels, with the guess answered and an example chosen', async () => {
+  const { page } = await openStill('', { width: 1280, height: 720 })
+  await pressButton(page, 'both')
+  assert.match(await text(page, `${ROOT} .answer`), /^Not quite: only row 1/)
+  for (const preset of ['PyTorch’s example', 'a constant row', 'a large offset']) {
+    await choose(page, preset)
+    for (const name of NAMES) {
+      await pressButton(page, name)
+      const tall = await page.$eval(ROOT, (section) => section.getBoundingClientRect().height)
+      assert.ok(tall <= 690, `${preset}, ${name}: ${tall} pixels`)
+    }
   }
+  await pressButton(page, 'row 1')
+  assert.match(await text(page, `${ROOT} .answer`), /^Yes: only row 1/)
+  await page.close()
+})
+
+test('on a phone no step scrolls sideways or cuts a number, and rows are 36 pixels high', async () => {
+  const { page } = await openStill('?x11=12345.678', { width: 360, height: 740 })
+  for (const name of NAMES) {
+    await pressButton(page, name)
+    assert.ok((await overflow(page)) <= 0, `${name}: ${await overflow(page)} pixels too wide`)
+    const wrong = await page.$$eval(`${ROOT} td.cell`, (all) =>
+      all
+        .map((cell) => cell.querySelector('input') ?? cell)
+        .filter((one) => one.scrollWidth > one.clientWidth || one.getBoundingClientRect().height < 35.5)
+        .map((one) => `${one.textContent} ${one.scrollWidth} ${one.clientWidth}`),
+    )
+    assert.deepEqual(wrong, [], name)
+  }
+  await pressButton(page, 'Batch')
+  const size = await page.$eval(`${ROOT} ${field('x₁₂')}`, (input) =>
+    parseFloat(getComputedStyle(input).fontSize),
+  )
+  assert.ok(size >= 16)
+  const box = await boxOf(await get(page, `${ROOT} ${field('x₁₂')}`))
+  assert.ok(box.width >= 44, `${box.width}`)
   await page.close()
 })

@@ -3,7 +3,7 @@
 import temml from 'temml'
 
 /** @param {string} source TeX @returns {string} MathML */
-export const toMathML = (source) => temml.renderToString(source.trim(), { throwOnError: true })
+export const toMathML = (source) => temml.renderToString(source.trim(), { throwOnError: true, trust: true })
 
 /** The plugin for Vite. */
 export const formulas = {

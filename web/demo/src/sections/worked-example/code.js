@@ -1,47 +1,34 @@
-// The code panel: programs in PyTorch and JavaScript that print what the "print" panel shows, in its order.
+// Programs in PyTorch and JavaScript that print what Printed.svelte shows, in its order.
 
+/** @import { TableName } from './compute.js' */
 /** @import { Settings } from './slice.js' */
 
 import { shortest } from '../../numbers.js'
-import { BATCHES, INPUTS, OUTPUTS, cellNames, tableShapes } from './compute.js'
+import { cellNames, INPUTS, OUTPUTS, SAMPLES, TABLES, wayOf } from './compute.js'
 
 /**
  * The edits of each table: single numbers with their indices from 0, or whole rows if all of a row was
  * edited.
  *
  * @param {Settings} settings
- * @returns {Record<string, { at: number[], offset: number, values: number[] }[]>}
+ * @returns {Record<TableName, { at: number[], offset: number, values: number[] }[]>}
  */
-function edits({ edits, ...settings }) {
-  return Object.fromEntries(
-    Object.entries(tableShapes(/** @type {Settings} */ (settings))).map(([table, shape]) => {
-      const width = shape[shape.length - 1]
-      const names = cellNames(table, shape)
-      const found = []
-      for (let offset = 0; offset < names.length; offset += width) {
-        const at = indices(offset, shape)
-        const row = names.slice(offset, offset + width).map((name) => edits[name])
-        if (row.every((value) => value !== undefined) && shape.length > 1)
-          found.push({ at: at.slice(0, -1), offset, values: row })
-        else
-          row.forEach(
-            (value, c) =>
-              value !== undefined &&
-              found.push({ at: [...at.slice(0, -1), c], offset: offset + c, values: [value] }),
-          )
-      }
-      return [table, found]
-    }),
-  )
-}
-
-/** @param {number} offset @param {readonly number[]} shape @returns {number[]} row-major */
-function indices(offset, shape) {
-  return shape.reduceRight((/** @type {number[]} */ found, n) => {
-    found.unshift(offset % n)
-    offset = Math.floor(offset / n)
-    return found
-  }, [])
+function changes({ edits }) {
+  const found = TABLES.map((table) => {
+    const names = cellNames(table)
+    const width = table === 'x' || table === 'w' ? INPUTS : names.length
+    const deep = names.length > width
+    const rows = Array.from({ length: names.length / width }, (_, r) => {
+      const row = names.slice(r * width, (r + 1) * width).map((name) => edits[name])
+      if (deep && row.every((value) => value !== undefined))
+        return [{ at: [r], offset: r * width, values: row }]
+      return row.flatMap((value, c) =>
+        value === undefined ? [] : [{ at: deep ? [r, c] : [c], offset: r * width + c, values: [value] }],
+      )
+    })
+    return [table, rows.flat()]
+  })
+  return Object.fromEntries(found)
 }
 
 const plain = (/** @type {Settings} */ { edits }) =>
@@ -50,47 +37,42 @@ const list = (/** @type {number[]} */ values) => `[${values.map(shortest).join('
 
 /** @param {Settings} settings @returns {string} */
 export function pytorch(settings) {
-  const { data, target, seed, unbiased, eps, sci } = settings
-  const { shape, drawn, values } = BATCHES[data]
-  const changed = edits(settings)
-  const set = (/** @type {string} */ table, /** @type {string} */ name) =>
-    (changed[table] ?? []).map(({ at, values }) => {
-      return `${name}[${at.join(', ')}] = ${values.length > 1 ? `torch.tensor(${list(values)})` : shortest(values[0])}`
+  const { seed, unbiased, eps, sci } = settings
+  const changed = changes(settings)
+  const set = (/** @type {TableName} */ table, /** @type {string} */ name) =>
+    changed[table].map(({ at, values }) => {
+      const to = values.length > 1 ? `torch.tensor(${list(values)})` : shortest(values[0])
+      return `${name}[${at.join(', ')}] = ${to}`
     })
-  const width = tableShapes(settings).gamma[0]
-  const name = target === 'outputs' ? 'out' : 'batch'
   const variance = (/** @type {string} */ of) =>
-    `${of}.var(dim=-1, keepdim=True${unbiased ? '' : ', unbiased=False'})`
+    `${of}.var(dim=-1, keepdim=True${unbiased ? '' : ', correction=0'})`
+  const asLayerNorm = wayOf(settings) === 'layerNorm' && plain(settings)
   return [
     'import torch',
-    ...(target === 'outputs' ? ['import torch.nn as nn'] : []),
+    'import torch.nn as nn',
     '',
     ...(sci === 'auto' ? [] : [`torch.set_printoptions(sci_mode=${sci === 'on' ? 'True' : 'False'})`]),
-    ...(values
-      ? [`batch = torch.tensor([${list(values)}])`]
-      : [`torch.manual_seed(${seed})`, `batch = torch.${drawn}(${shape.join(', ')})`]),
+    `torch.manual_seed(${seed})`,
+    `batch = torch.randn(${SAMPLES}, ${INPUTS})`,
     ...set('x', 'batch'),
-    ...(target === 'outputs'
-      ? [
-          `layer = nn.Sequential(nn.Linear(${INPUTS}, ${OUTPUTS}), nn.ReLU())`,
-          ...set('w', 'layer[0].weight.data'),
-          ...set('b', 'layer[0].bias.data'),
-          'out = layer(batch).detach()',
-        ]
-      : []),
-    `mean = ${name}.mean(dim=-1, keepdim=True)`,
-    `var = ${variance(name)}`,
-    `norm = (${name} - mean) / torch.sqrt(${eps ? `var + ${eps}` : 'var'})`,
+    `layer = nn.Sequential(nn.Linear(${INPUTS}, ${OUTPUTS}), nn.ReLU())`,
+    ...set('w', 'layer[0].weight.data'),
+    ...set('b', 'layer[0].bias.data'),
+    'out = layer(batch).detach()',
+    'mean = out.mean(dim=-1, keepdim=True)',
+    `var = ${variance('out')}`,
+    `norm = (out - mean) / torch.sqrt(${eps ? `var + ${eps}` : 'var'})`,
+    ...(asLayerNorm ? [`# the same: nn.LayerNorm(${OUTPUTS})(out)`] : []),
     ...(plain(settings)
       ? []
       : [
-          `scale, shift = torch.ones(${width}), torch.zeros(${width})`,
+          `scale, shift = torch.ones(${OUTPUTS}), torch.zeros(${OUTPUTS})`,
           ...set('gamma', 'scale'),
           ...set('beta', 'shift'),
           'norm = norm * scale + shift',
         ]),
     '',
-    `print(${name})`,
+    'print(out)',
     'print(mean)',
     'print(var)',
     'print(norm)',
@@ -102,52 +84,46 @@ export function pytorch(settings) {
 
 /** @param {Settings} settings @returns {string} */
 export function javascript(settings) {
-  const { data, target, seed, unbiased, eps, sci } = settings
-  const { shape, drawn, values } = BATCHES[data]
-  const changed = edits(settings)
-  const set = (/** @type {string} */ table, /** @type {string} */ name) =>
-    (changed[table] ?? []).map(({ offset, values }) =>
+  const { seed, unbiased, eps, sci } = settings
+  const changed = changes(settings)
+  const set = (/** @type {TableName} */ table, /** @type {string} */ name) =>
+    changed[table].map(({ offset, values }) =>
       values.length > 1
         ? `${name}.data.set(${list(values)}, ${offset})`
         : `${name}.data[${offset}] = ${shortest(values[0])}`,
     )
-  const width = tableShapes(settings).gamma[0]
-  const name = target === 'outputs' ? 'out' : 'batch'
   const variance = (/** @type {string} */ of) =>
     `${of}.var({ dim: -1, keepdim: true${unbiased ? '' : ', unbiased: false'} })`
   const text = (/** @type {string} */ of) =>
     sci === 'auto' ? `String(${of})` : `${of}.toString({ sciMode: ${sci === 'on'} })`
   const after = plain(settings) ? '' : '.mul(scale).add(shift)'
+  const asLayerNorm = wayOf(settings) === 'layerNorm' && plain(settings)
   return [
     "import { load } from 'gpt-layers'",
     '',
     'const gpt = await load()',
-    ...(values
-      ? [`const batch = gpt.tensor([${list(values)}])`]
-      : [`gpt.manualSeed(${seed})`, `const batch = gpt.${drawn}([${shape.join(', ')}])`]),
+    `gpt.manualSeed(${seed})`,
+    `const batch = gpt.randn([${SAMPLES}, ${INPUTS}])`,
     ...set('x', 'batch'),
-    ...(target === 'outputs'
-      ? [
-          `const linear = new gpt.Linear(${INPUTS}, ${OUTPUTS})`,
-          ...set('w', 'linear.weight'),
-          ...set('b', 'linear.bias'),
-          'const layer = new gpt.Sequential(linear, new gpt.ReLU())',
-          'const out = layer.forward(batch)',
-        ]
-      : []),
-    `const mean = ${name}.mean({ dim: -1, keepdim: true })`,
-    `const variance = ${variance(name)}`,
+    `const linear = new gpt.Linear(${INPUTS}, ${OUTPUTS})`,
+    ...set('w', 'linear.weight'),
+    ...set('b', 'linear.bias'),
+    'const layer = new gpt.Sequential(linear, new gpt.ReLU())',
+    'const out = layer.forward(batch)',
+    'const mean = out.mean({ dim: -1, keepdim: true })',
+    `const variance = ${variance('out')}`,
     ...(plain(settings)
       ? []
       : [
-          `const scale = gpt.ones([${width}])`,
-          `const shift = gpt.zeros([${width}])`,
+          `const scale = gpt.ones([${OUTPUTS}])`,
+          `const shift = gpt.zeros([${OUTPUTS}])`,
           ...set('gamma', 'scale'),
           ...set('beta', 'shift'),
         ]),
-    `const norm = ${name}.sub(mean).div(variance${eps ? `.add(${eps})` : ''}.sqrt())${after}`,
+    `const norm = out.sub(mean).div(variance${eps ? `.add(${eps})` : ''}.sqrt())${after}`,
+    ...(asLayerNorm ? [`// the same: new gpt.LayerNorm(${OUTPUTS}).forward(out)`] : []),
     '',
-    `console.log(${text(name)})`,
+    `console.log(${text('out')})`,
     `console.log(${text('mean')})`,
     `console.log(${text('variance')})`,
     `console.log(${text('norm')})`,

@@ -1,83 +1,69 @@
-// Computes every number of section 1 from its settings. Uses only the package.
+// Computes every number of the worked example from its settings. Uses only the package.
 
 /** @import { Gpt, Tensor } from 'gpt-layers' */
 /** @import { Settings } from './slice.js' */
 
+import { BY_HAND, LAYER_NORM } from './pytorch.js'
+
+export const SAMPLES = 2
 export const INPUTS = 5
 export const OUTPUTS = 6
 
 /**
- * @typedef {object} Batch
- * @property {number[]} shape
- * @property {'randn' | 'rand'} [drawn] how the seed draws it
- * @property {number[]} [values] its numbers, if it is not drawn
+ * The tables of numbers that can be changed, by the names of their cells in the address: batch, weights,
+ * biases, scale and shift.
  */
-
-/** The batches before any edit. @type {Record<Settings['data'], Batch>} */
-export const BATCHES = {
-  notebook: { shape: [2, INPUTS], drawn: 'randn' }, // cell 2
-  whiteboard: { shape: [1, 4], values: [1.1, 0.8, 2.3, 4.4] }, // the lecture's row
-  rand: { shape: [5, 10, 3], drawn: 'rand' }, // the second notebook's tensor
-}
+const SHAPES = { x: [SAMPLES, INPUTS], w: [OUTPUTS, INPUTS], b: [OUTPUTS], gamma: [OUTPUTS], beta: [OUTPUTS] }
+/** @typedef {keyof typeof SHAPES} TableName */
 
 /**
- * The shapes of the tables of editable numbers, by the names that their cells have in the address.
+ * The names of a table's cells, row-major: indices counted from 1, such as x12.
  *
- * @param {Pick<Settings, 'data' | 'target'>} settings
- * @returns {Record<string, number[]>}
- */
-export function tableShapes({ data, target }) {
-  const x = BATCHES[data].shape
-  const width = target === 'outputs' ? OUTPUTS : x[x.length - 1]
-  /** @type {Record<string, number[]>} */
-  const layer = data === 'notebook' ? { w: [OUTPUTS, INPUTS], b: [OUTPUTS] } : {}
-  return { x, ...layer, gamma: [width], beta: [width] }
-}
-
-/**
- * The names of a table's cells, row-major: indices counted from 1, such as x12, or x1.10.3 for three axes.
- *
- * @param {string} table
- * @param {readonly number[]} shape
+ * @param {TableName} table
  * @returns {string[]}
  */
-export function cellNames(table, shape) {
-  /** @type {number[][]} */
-  let indices = [[]]
-  for (const n of shape)
-    indices = indices.flatMap((index) => Array.from({ length: n }, (_, i) => [...index, i + 1]))
-  return indices.map((index) => table + index.join(shape.length > 2 ? '.' : ''))
+export function cellNames(table) {
+  let names = [/** @type {string} */ (table)]
+  for (const n of SHAPES[table])
+    names = names.flatMap((name) => Array.from({ length: n }, (_, i) => `${name}${i + 1}`))
+  return names
 }
+
+export const TABLES = /** @type {TableName[]} */ (Object.keys(SHAPES))
+/** The names of all cells. @type {ReadonlySet<string>} */
+export const CELLS = new Set(TABLES.flatMap(cellNames))
 
 /**
  * The tables before any edit: batch and layer as the seed draws them, scale 1, shift 0.
  *
  * @param {Gpt} gpt
- * @param {Pick<Settings, 'seed' | 'data' | 'target'>} settings
+ * @param {number} seed
  * @returns {Record<string, number>} by cell name
  */
-export function drawn(gpt, { seed, data, target }) {
+export function drawn(gpt, seed) {
   return gpt.scope(() => {
     gpt.manualSeed(seed)
-    const { shape, drawn, values } = BATCHES[data]
-    const x = values ? gpt.tensor(values, shape) : gpt[drawn ?? 'randn'](shape)
-    const layer = () => {
-      const { weight, bias } = new gpt.Linear(INPUTS, OUTPUTS).stateDict()
-      return { w: weight, b: bias }
-    }
-    const shapes = tableShapes({ data, target })
-    const tables = {
-      x,
-      ...(shapes.w && layer()),
-      gamma: gpt.ones(shapes.gamma),
-      beta: gpt.zeros(shapes.beta),
-    }
+    const x = gpt.randn(SHAPES.x)
+    const { weight, bias } = new gpt.Linear(INPUTS, OUTPUTS).stateDict()
+    const tables = { x, w: weight, b: bias, gamma: gpt.ones([OUTPUTS]), beta: gpt.zeros([OUTPUTS]) }
     return Object.fromEntries(
-      Object.entries(tables).flatMap(([table, { shape, data }]) =>
-        cellNames(table, shape).map((name, i) => [name, data[i]]),
-      ),
+      TABLES.flatMap((table) => cellNames(table).map((name, i) => [name, tables[table].data[i]])),
     )
   })
+}
+
+/**
+ * Normalizes by hand, step by step.
+ *
+ * @param {Tensor} y
+ * @param {Pick<Settings, 'unbiased' | 'eps'>} way
+ */
+function normalize(y, { unbiased, eps }) {
+  const mean = y.mean({ dim: -1, keepdim: true })
+  const variance = y.var({ dim: -1, keepdim: true, unbiased })
+  const centered = y.sub(mean)
+  const divided = centered.div(variance.add(eps).sqrt())
+  return { mean, variance, centered, divided }
 }
 
 /**
@@ -85,85 +71,93 @@ export function drawn(gpt, { seed, data, target }) {
  *
  * @param {Gpt} gpt
  * @param {Settings} settings
- * @param {Record<string, number>} cells every editable number by its name
+ * @param {Record<string, number>} cells every number that can be changed, by its name
  */
 function forward(gpt, settings, cells) {
-  const shapes = tableShapes(settings)
-  const table = (/** @type {string} */ name) =>
+  const table = (/** @type {TableName} */ name) =>
     gpt.tensor(
-      cellNames(name, shapes[name]).map((cell) => cells[cell]),
-      shapes[name],
+      cellNames(name).map((cell) => cells[cell]),
+      SHAPES[name],
     )
-  const x = table('x')
-  const linear = () => {
-    const linear = new gpt.Linear(INPUTS, OUTPUTS)
-    linear.loadStateDict({ weight: table('w'), bias: table('b') })
-    return linear.forward(x)
-  }
-  const z = settings.target === 'outputs' ? linear() : x
-  const out = settings.target === 'outputs' ? new gpt.ReLU().forward(z) : x
-  const mean = out.mean({ dim: -1, keepdim: true })
-  const variance = out.var({ dim: -1, keepdim: true, unbiased: settings.unbiased })
-  const centred = out.sub(mean)
-  const divided = centred.div(variance.add(settings.eps).sqrt())
-  const scaled = divided.mul(table('gamma')).add(table('beta'))
-  return { z, out, mean, variance, centred, divided, scaled }
+  const linear = new gpt.Linear(INPUTS, OUTPUTS)
+  linear.loadStateDict({ weight: table('w'), bias: table('b') })
+  const z = linear.forward(table('x'))
+  const y = new gpt.ReLU().forward(z)
+  const steps = normalize(y, settings)
+  return { z, y, ...steps, scaled: steps.divided.mul(table('gamma')).add(table('beta')) }
 }
 
 /**
- * @typedef {object} Step one state on the way from before to after
- * @property {string} name what was done to the step before
- * @property {string} verb what that does to the points
- * @property {number[][]} values [row][feature]
+ * @typedef {object} Rows two rows of numbers
+ * @property {number[][]} values [row][column]
  * @property {number[]} mean of each row
  * @property {number[]} variance of each row, divided as the settings say
- *
- * @typedef {object} Result
- * @property {number[][]} linear what Linear gives, before ReLU; the batch where there is no layer
- * @property {Step} before what is normalised
- * @property {Step} centred before, its mean subtracted
- * @property {Step} divided centred, divided by its deviation
- * @property {Step} after what comes out
- * @property {Step[]} steps from before to after, both included; without the last where scale and shift change
- *   nothing
+ */
+
+/** @param {Tensor} tensor @returns {number[][]} */
+const rowsOf = (tensor) => /** @type {number[][]} */ (tensor.toArray())
+
+/** @param {Tensor} tensor @param {boolean} unbiased @returns {Rows} */
+const summed = (tensor, unbiased) => ({
+  values: rowsOf(tensor),
+  mean: Array.from(tensor.mean({ dim: -1 }).data),
+  variance: Array.from(tensor.var({ dim: -1, unbiased }).data),
+})
+
+/**
+ * @typedef {ReturnType<typeof compute>} Result
+ *   linear: what Linear gives, before ReLU. outputs: what is normalized. centered, divided, scaled: steps.
+ *   layerNorm, byHand: the outputs normalized in both ways, without scale and shift
  */
 
 /**
  * @param {Gpt} gpt
  * @param {Settings} settings
- * @param {Record<string, number>} cells every editable number by its name
- * @returns {Result}
+ * @param {Record<string, number>} cells every number that can be changed, by its name
  */
 export function compute(gpt, settings, cells) {
   return gpt.scope(() => {
-    const { z, out, centred, divided, scaled } = forward(gpt, settings, cells)
-    const width = out.shape[out.shape.length - 1]
-    const rows = (/** @type {Tensor} */ { data }) =>
-      Array.from({ length: data.length / width }, (_, r) => [...data.slice(r * width, (r + 1) * width)])
-    const step = (/** @type {string} */ name, /** @type {string} */ verb, /** @type {Tensor} */ tensor) => ({
-      name,
-      verb,
-      values: rows(tensor),
-      mean: Array.from(tensor.mean({ dim: -1 }).data),
-      variance: Array.from(tensor.var({ dim: -1, unbiased: settings.unbiased }).data),
-    })
-    const steps = {
-      before: step('before', '', out),
-      centred: step('− μ', 'slide', centred),
-      divided: step('÷ √(σ²+ε)', 'stretch', divided),
-      after: step('· γ + β', 'scale, shift', scaled),
+    const { unbiased } = settings
+    const { z, y, centered, divided, scaled } = forward(gpt, settings, cells)
+    const before = (/** @type {boolean} */ unbiased) => Array.from(y.var({ dim: -1, unbiased }).data)
+    return {
+      linear: rowsOf(z),
+      outputs: summed(y, unbiased),
+      centered: summed(centered, unbiased),
+      divided: summed(divided, unbiased),
+      scaled: summed(scaled, unbiased),
+      layerNorm: { before: before(false), ...summed(new gpt.LayerNorm(OUTPUTS).forward(y), false) },
+      byHand: { before: before(true), ...summed(normalize(y, BY_HAND).divided, true) },
     }
-    const all = Object.values(steps)
-    const plain = /^(gamma.*=1|beta.*=0)$/
-    const scales = Object.entries(cells).filter(([name]) => /^(gamma|beta)/.test(name))
-    const idle = scales.every(([name, value]) => plain.test(`${name}=${value}`))
-    return { linear: rows(z), ...steps, steps: idle ? all.slice(0, -1) : all }
   })
 }
 
 /**
+ * Rows on their way from one step to the next.
+ *
+ * @param {Gpt} gpt
+ * @param {Rows} from
+ * @param {Rows} to
+ * @param {number} way from 0 to 1
+ * @param {boolean} unbiased
+ * @returns {Rows}
+ */
+export function between(gpt, from, to, way, unbiased) {
+  if (way === 1) return to
+  return gpt.scope(() =>
+    summed(
+      gpt
+        .tensor(from.values)
+        .mul(1 - way)
+        .add(gpt.tensor(to.values).mul(way)),
+      unbiased,
+    ),
+  )
+}
+
+/**
  * @typedef {object} Printed a tensor as PyTorch prints it
- * @property {string} name as the notebook has it
+ * @property {string} name
  * @property {number[]} shape
  * @property {string} text
  */
@@ -171,25 +165,21 @@ export function compute(gpt, settings, cells) {
 /**
  * @param {Gpt} gpt
  * @param {Settings} settings
- * @param {Record<string, number>} cells every editable number by its name
+ * @param {Record<string, number>} cells every number that can be changed, by its name
  * @returns {Printed[]} in the order in which the code of code.js prints them
  */
 export function print(gpt, settings, cells) {
   const options = settings.sci === 'auto' ? {} : { sciMode: settings.sci === 'on' }
+  const { unbiased } = settings
   return gpt.scope(() => {
-    const { out, mean, variance, scaled } = forward(gpt, settings, cells)
-    const name = settings.target === 'outputs' ? 'out' : 'batch'
-    const after = {
-      mean: scaled.mean({ dim: -1, keepdim: true }),
-      var: scaled.var({ dim: -1, keepdim: true, unbiased: settings.unbiased }),
-    }
+    const { y, mean, variance, scaled } = forward(gpt, settings, cells)
     const tensors = {
-      [name]: out,
+      out: y,
       mean,
       var: variance,
       norm: scaled,
-      'norm’s mean': after.mean,
-      'norm’s var': after.var,
+      'norm’s mean': scaled.mean({ dim: -1, keepdim: true }),
+      'norm’s var': scaled.var({ dim: -1, keepdim: true, unbiased }),
     }
     return Object.entries(tensors).map(([name, tensor]) => ({
       name,
@@ -204,20 +194,26 @@ export function print(gpt, settings, cells) {
  *
  * @param {Gpt} gpt
  * @param {Settings} settings
- * @param {Record<string, number>} cells every editable number by its name
- * @returns {{ from: number[], shape: number[], text: string, difference: number[] | string }} the
- *   difference's shape, or the sentence that refuses it
+ * @param {Record<string, number>} cells every number that can be changed, by its name
+ * @returns {{ shape: number[], text: string, difference: number[] | string }} the difference's shape, or the
+ *   sentence that refuses it
  */
 export function meanAlong(gpt, settings, cells) {
   return gpt.scope(() => {
-    const { out } = forward(gpt, settings, cells)
-    const mean = out.mean({ dim: settings.dim, keepdim: settings.keepdim })
+    const { y } = forward(gpt, settings, cells)
+    const mean = y.mean({ dim: settings.dim, keepdim: settings.keepdim })
     let difference
     try {
-      difference = [...out.sub(mean).shape]
+      difference = [...y.sub(mean).shape]
     } catch (error) {
       difference = /** @type {Error} */ (error).message
     }
-    return { from: [...out.shape], shape: [...mean.shape], text: String(mean), difference }
+    return { shape: [...mean.shape], text: String(mean), difference }
   })
+}
+
+/** Whether the settings normalize as LayerNorm does, by hand as in the example, or in a way of their own. */
+export function wayOf(/** @type {Pick<Settings, 'unbiased' | 'eps'>} */ { unbiased, eps }) {
+  const is = (/** @type {typeof BY_HAND} */ way) => unbiased === way.unbiased && eps === way.eps
+  return is(LAYER_NORM) ? 'layerNorm' : is(BY_HAND) ? 'byHand' : 'other'
 }

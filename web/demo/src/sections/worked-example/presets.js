@@ -1,65 +1,40 @@
-// Preset batches, each with a hint what to look at.
+// Examples to choose, each with a hint what to look at. All go through the same layer, so that every number
+// keeps its place.
 
-/** @import { Settings } from './slice.js' */
+import { cellNames } from './compute.js'
 
-const CONSTANT = 2
 const OUTLIER = 30
+const CONSTANT = 0.5
 const OFFSET = 10000
 
-/**
- * The same change for every number of the first sample.
- *
- * @param {number | ((value: number) => number)} change
- */
-const first = (change) => Object.fromEntries([1, 2, 3, 4, 5].map((c) => [`x1${c}`, change]))
+/** @param {string[]} names @param {(value: number) => number} change */
+const each = (names, change) => Object.fromEntries(names.map((name) => [name, change]))
 
-/**
- * @type {{
- *   name: string, data: Settings['data'], target: Settings['target'], look: string,
- *   change: Record<string, number | ((value: number) => number)>
- * }[]}
- */
+const biases = cellNames('b')
+const firstSample = cellNames('x').filter((name) => name.startsWith('x1'))
+
+/** @type {{ name: string, look: string, change: Record<string, (value: number) => number> }[]} */
 export const PRESETS = [
+  { name: 'PyTorch’s example', look: '', change: {} },
   {
-    name: 'the notebook',
-    data: 'notebook',
-    target: 'outputs',
-    change: {},
-    look: '', // the section's own sentences say this
-  },
-  {
-    name: 'the whiteboard row',
-    data: 'whiteboard',
-    target: 'batch',
-    change: {},
-    look: 'The lecture’s four numbers: their mean is 2.15. Subtract it, and the four add up to 0; that is all that “mean 0” says.',
+    name: 'an outlier',
+    change: { b3: () => OUTLIER },
+    look:
+      `The third bias is ${OUTLIER}. That one number takes nearly all of the variance: it ends near 2.2, and ` +
+      'the other five are pressed together near −0.45.',
   },
   {
     name: 'a constant row',
-    data: 'notebook',
-    target: 'batch',
-    change: first(CONSTANT),
-    look: `Sample 1 is ${CONSTANT} throughout: nothing differs, its variance is 0, and only ε keeps the division from being 0 by 0. Set ε to 0.`,
-  },
-  {
-    name: 'an outlier',
-    data: 'notebook',
-    target: 'batch',
-    change: { x13: OUTLIER },
-    look: `One ${OUTLIER} among five: it takes nearly all of the variance, so it ends near 2, and the four others are pressed together near −0.5.`,
+    change: { ...each(firstSample, () => 0), ...each(biases, () => CONSTANT) },
+    look:
+      `Sample 1 is all zeros and every bias is ${CONSTANT}, so its six outputs are equal. Their variance is 0, ` +
+      'and only ε keeps the division from being 0/0.',
   },
   {
     name: 'a large offset',
-    data: 'notebook',
-    target: 'batch',
-    change: first((value) => value + OFFSET),
-    look: `Sample 1 plus ${OFFSET}: the mean takes it away again. But out there a float32 comes in steps of 0.001, the mean as well: the result is off in its third decimal, and so is its own mean.`,
-  },
-  {
-    name: 'the (5, 10, 3) tensor',
-    data: 'rand',
-    target: 'batch',
-    change: {},
-    look: 'Five tables of ten rows of three numbers. dim=-1 is still one row: there are 50 means and 50 variances.',
+    change: each(biases, (value) => value + OFFSET),
+    look:
+      `Every bias is ${OFFSET.toLocaleString('en')} larger, and the mean takes it away again. But near 10,000, ` +
+      'float32 values are 0.001 apart, so the normalized numbers are off in their third decimal.',
   },
 ]

@@ -2,64 +2,94 @@
 
 /** @import { Settings } from './slice.js' */
 
+import layer from './formulas/layer.tex'
+import mean from './formulas/mean.tex'
+import normalized from './formulas/normalized.tex'
+import ratio from './formulas/ratio.tex'
+import biased from './formulas/variance-biased.tex'
+import unbiased from './formulas/variance-unbiased.tex'
+import { OUTPUTS } from './compute.js'
+
 /**
- * @typedef {'input' | 'linear' | 'relu' | 'mean' | 'variance' | 'subtract' | 'divide' | 'scale' | 'all'}
+ * @typedef {'input' | 'linear' | 'relu' | 'mean' | 'variance' | 'subtract' | 'divide' | 'compare' | 'scale'}
  *   StepName
- * @typedef {{ name: StepName, title: string, text: string }} Step
+ *
+ * @typedef {object} Step
+ * @property {StepName} name
+ * @property {string} short in the list of steps
+ * @property {string} title
+ * @property {string} formula as MathML; its term with the step's name as class is what acts
+ * @property {string} code in PyTorch
  */
 
 /**
- * @param {Settings} settings
- * @param {{ rows: number, inputs: number, width: number }} sizes
+ * The sentences of each step are in Steps.svelte.
+ *
+ * @param {Pick<Settings, 'unbiased'>} settings
  * @returns {Step[]}
  */
-export function stepsOf({ target, unbiased }, { rows, inputs, width }) {
-  const divisor = unbiased ? `n − 1 = ${width - 1}` : `n = ${width}`
-  const each = rows === 1 ? 'the row' : 'each row'
-  /** @type {Step[]} */
-  const before = [
-    {
-      name: 'input',
-      title: 'Input',
-      text: `${rows === 1 ? 'One sample' : `${rows} samples`}, a row each, of ${inputs} numbers.`,
-    },
-  ]
-  /** @type {Step[]} */
-  const layer = [
-    {
-      name: 'linear',
-      title: 'Linear',
-      text: `Each of the ${width} results adds up the sample’s ${inputs} numbers, each times a weight of that column, and a bias.`,
-    },
-    { name: 'relu', title: 'ReLU', text: 'What is below 0 becomes 0; the rest stays.' },
-  ]
-  /** @type {Step[]} */
-  const norm = [
-    {
-      name: 'mean',
-      title: 'Mean',
-      text: `One number for ${each}: its sum divided by n = ${width}. No other row has a part in it.`,
-    },
-    {
-      name: 'variance',
-      title: 'Variance',
-      text: `One more for ${each}: how far its numbers lie from the mean, squared, added up and divided by ${divisor}.`,
-    },
-    {
-      name: 'subtract',
-      title: 'Subtract',
-      text: `The mean is taken from every number: ${each} slides until its mean is 0.`,
-    },
-    {
-      name: 'divide',
-      title: 'Divide',
-      text: `By the deviation, the root of the variance (and ε): ${each} is stretched until its variance is 1.`,
-    },
-    {
-      name: 'scale',
-      title: 'Scale and shift',
-      text: 'Each column times its γ, plus its β. They start as 1 and 0 and do nothing; training changes them, should another mean or width serve better.',
-    },
-  ]
-  return [...before, ...(target === 'outputs' ? layer : []), ...norm]
-}
+export const stepsOf = (settings) => [
+  {
+    name: 'input',
+    short: 'Batch',
+    title: 'A batch of two samples',
+    formula: '',
+    code: 'x = torch.randn(2, 5)',
+  },
+  {
+    name: 'linear',
+    short: 'Linear',
+    title: 'Linear: five numbers become six',
+    formula: layer,
+    code: 'z = nn.Linear(5, 6)(x)',
+  },
+  {
+    name: 'relu',
+    short: 'ReLU',
+    title: 'ReLU: nothing stays below 0',
+    formula: layer,
+    code: 'y = nn.ReLU()(z)',
+  },
+  {
+    name: 'mean',
+    short: 'Mean',
+    title: 'The mean of each row',
+    formula: mean,
+    code: 'y.mean(dim=-1, keepdim=True)',
+  },
+  {
+    name: 'variance',
+    short: 'Variance',
+    title: 'The variance of each row',
+    formula: settings.unbiased ? unbiased : biased,
+    code: `y.var(dim=-1, keepdim=True${settings.unbiased ? '' : ', correction=0'})`,
+  },
+  {
+    name: 'subtract',
+    short: 'Slide',
+    title: 'Slide: minus the mean',
+    formula: normalized,
+    code: 'y - mean',
+  },
+  {
+    name: 'divide',
+    short: 'Stretch',
+    title: 'Stretch: over the deviation',
+    formula: normalized,
+    code: '(y - mean) / torch.sqrt(var + eps)',
+  },
+  {
+    name: 'compare',
+    short: 'By hand?',
+    title: 'By hand and by LayerNorm',
+    formula: ratio,
+    code: '(y - mean) / torch.sqrt(y.var(dim=-1, keepdim=True))',
+  },
+  {
+    name: 'scale',
+    short: 'Scale and shift',
+    title: 'Scale and shift',
+    formula: normalized,
+    code: `nn.LayerNorm(${OUTPUTS})(y)`,
+  },
+]
