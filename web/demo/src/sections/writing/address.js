@@ -26,16 +26,18 @@ export function checkAddress(typed) {
  * @throws {CheckpointError}
  */
 export async function sizeAt(address) {
-  // Some servers answer HEAD with an error, or without the length.
-  const head = await ask(address, { method: 'HEAD' })
-  await head.text() // nothing; unread, Chromium would count the request as failed
-  const known = head.ok && head.headers.get('Content-Length')
-  if (known) return Number(known)
+  // Some servers refuse HEAD, or leave the length out of its answer.
+  const head = await fetch(address, { method: 'HEAD' }).catch(() => null)
+  await head?.text() // is empty; unread, Chromium would count the request as failed
+  const known = head?.ok ? lengthOf(head) : null
+  if (known !== null) return known
   const whole = await download(address)
-  const length = whole.headers.get('Content-Length')
   await whole.body?.cancel()
-  return length === null ? null : Number(length)
+  return lengthOf(whole)
 }
+
+/** @param {Response} response @returns {number | null} bytes, if it says so */
+const lengthOf = ({ headers }) => Number(headers.get('Content-Length')) || null
 
 /**
  * @param {URL} address
@@ -43,20 +45,13 @@ export async function sizeAt(address) {
  * @throws {CheckpointError}
  */
 export async function download(address) {
-  const response = await ask(address)
-  if (response.ok) return response
-  const refusal = response.status === 404 ? 'has no such file' : 'does not give the file'
-  throw new CheckpointError(`${address.host} ${refusal}: it answers ${response.status}.`)
-}
-
-/** @param {URL} address @param {RequestInit} [options] */
-async function ask(address, options) {
-  try {
-    return await fetch(address, options)
-  } catch (cause) {
+  const response = await fetch(address).catch((cause) => {
     const message =
       `${address.host} cannot be reached from here: there is no connection, or the site lets no other ` +
       'page read its files. Then download the file there, and choose it here.'
     throw new CheckpointError(message, { cause })
-  }
+  })
+  if (response.ok) return response
+  const refusal = response.status === 404 ? 'has no such file' : 'does not give the file'
+  throw new CheckpointError(`${address.host} ${refusal}: it answers ${response.status}.`)
 }

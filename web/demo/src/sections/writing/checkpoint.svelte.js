@@ -35,6 +35,7 @@ export class Checkpoint {
 
   #use
   /** @type {Remote<Reader> | null} */ #reader = null
+  /** The last call of `use`: the one before is no longer wanted. */ #wish = {}
 
   /** @param {Use} use */
   constructor(use) {
@@ -99,14 +100,15 @@ export class Checkpoint {
 
   /** Writes with the model that is here, or with the stories. @param {Blob | null} file */
   async use(file) {
+    const wish = (this.#wish = {})
     this.problem = ''
     this.starting = file !== null
     try {
       await this.#use(file)
     } catch (error) {
-      this.problem = `It cannot write here: ${sentenceOf(error)}`
+      if (this.#wish === wish) this.problem = `It cannot write here: ${sentenceOf(error)}.`
     }
-    this.starting = false
+    if (this.#wish === wish) this.starting = false
   }
 
   /** Reads no further. */

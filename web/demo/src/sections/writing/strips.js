@@ -7,7 +7,7 @@ import { scaleLinear } from 'd3-scale'
 const FULL = 1.5 // the size of a value from which on its color is full
 const LEVELS = 6 // of color, for each sign
 const GOLDEN = 0.618034 // spreads the dots over a row's height: the i-th stands at the fraction i · GOLDEN
-const WIDE = 2.6 // deviations to either side that the axis shows
+const WIDE = 2.5 // deviations to either side that the axis shows
 
 /** The axis's limits are among these, so that it seldom changes. */
 const LIMITS = [1, 1.5, 2, 3, 4, 6, 8, 10, 12, 14, 16, 20, 24, 32, 40, 48, 64]
@@ -19,7 +19,7 @@ export function limitFor(deviations) {
   return power * (LIMITS.find((limit) => limit * power >= wished) ?? 64)
 }
 
-const USUAL = 0.85 // the share of words whose deviations are at most `usual`
+const USUAL = 0.6 // the share of words whose deviations are at most `usual`
 
 /**
  * @param {Float32Array} trail the deviation for each word and norm; NaN where there is none
