@@ -83,6 +83,9 @@ function subset(face, format) {
   })
 }
 
+/** The text face, for pictures. */
+export const textFace = () => subset(FACES[0], 'sfnt')
+
 /** @param {typeof FACES[number]} face @param {string} [family] @param {string} [range] of characters */
 const fontFace = (face, family = face.family, range = 'U+0-10FFFF') => `@font-face {
   font-family: ${family};

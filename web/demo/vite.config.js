@@ -5,12 +5,13 @@ import { svelte } from '@sveltejs/vite-plugin-svelte'
 import { defineConfig } from 'vite'
 import { fonts } from './fonts.js'
 import { formulas } from './formulas.js'
+import { still } from './still.js'
 
 /** @param {string} path from the repository's root */
 const fromRoot = (path) => fileURLToPath(new URL(`../../${path}`, import.meta.url))
 
-/** Built files that the service worker keeps only once they were fetched: models and GPT-2's tokenizer. */
-const LATER = /\.safetensors$|\/gpt2tokens-/
+/** Built files that the service worker does not keep at once: models, GPT-2's tokenizer, pictures for other sites. */
+const LATER = /\.safetensors$|\/gpt2tokens-|^(og|apple-touch-icon)\.png$/
 
 /** Writes sw.js, the service worker, with the list of what it caches at once, and a digest as its version. */
 const offline = {
@@ -78,7 +79,7 @@ const quiet = { checks: { pluginTimings: false } } // the subsets of the fonts t
 
 export default defineConfig({
   base: './', // served from any sub-path
-  plugins: [svelte(), formulas, fonts, policy, offline],
+  plugins: [svelte(), formulas, fonts, still, policy, offline],
   resolve: {
     // The demo imports the package by its public names.
     alias: {

@@ -7,6 +7,7 @@ import App from './App.svelte'
 import { Page } from './page.svelte.js'
 import { sections, slices } from './sections/index.js'
 import 'fonts.css'
+import 'still.css'
 import './base.css'
 import './style.css'
 
@@ -15,12 +16,12 @@ try {
   const gpt = await load()
   const query = new URLSearchParams(location.search)
   const page = new Page(slices, query)
-  Object.assign(document.documentElement.dataset, page.looks)
   const given = query.get('embed')
   const embed = given && presentId(given)
   if (embed !== null && !sections.some(({ id }) => id === embed)) {
     page.problem = `There is no section “${given}” to embed; this is the whole page.`
   }
+  app.replaceChildren() // the still opening, which looks the same
   mount(App, { target: app, props: { page, gpt, embed } })
   followAnchors()
 } catch (error) {

@@ -1,0 +1,119 @@
+// What stands in the HTML: the opening before the page starts, and what a preview of a link shows.
+
+/** @import { HTTPRequest } from 'puppeteer-core' */
+
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { open, test, text, useSite, waitInPage } from './browser.js'
+
+const site = useSite()
+const SIZES = [
+  { width: 1280, height: 720 },
+  { width: 360, height: 740 },
+]
+const STILL = { 'prefers-reduced-motion': 'reduce' }
+
+/** What the opening shows, and where. @param {import('puppeteer-core').Page} page */
+const seen = (page) =>
+  page.evaluate(() => {
+    const boxes = [...document.querySelectorAll('#opening :is(h1, p, .rows)')].map((element) => {
+      const { left, top, height } = element.getBoundingClientRect()
+      return [left, top, height].map(Math.round).join(' ')
+    })
+    const figure = [...document.querySelectorAll('#opening svg')].find((svg) => svg.checkVisibility())
+    const texts = [...(figure?.querySelectorAll('text') ?? [])].map(({ textContent }) => textContent)
+    return { boxes, texts, dots: figure?.querySelectorAll('circle').length }
+  })
+
+for (const size of SIZES) {
+  test(`at ${size.width} by ${size.height} the opening is in the HTML, and the page takes over in place`, async () => {
+    const context = await site.browser.createBrowserContext()
+    const bare = await context.newPage()
+    await bare.setJavaScriptEnabled(false)
+    await bare.setViewport(size)
+    await bare.goto(site.url)
+    assert.equal(await text(bare, 'h1'), 'What layer normalization does')
+    assert.match(await text(bare, '#opening p'), /slides it until its mean is 0/)
+    assert.match(await text(bare, 'noscript'), /computed in your browser, with JavaScript/)
+    const before = await seen(bare)
+    assert.equal(before.dots, 24)
+    assert.equal(before.texts.filter((text) => /^.?\d\.\d\d$/.test(text)).length >= 24, true)
+
+    const { page, complaints } = await open(context, site.url, { ...size, features: STILL })
+    await page.waitForSelector('main:not(.still)')
+    await waitInPage(page, () => document.fonts.status === 'loaded')
+    assert.deepEqual(await seen(page), before)
+    assert.deepEqual(complaints, [])
+    await context.close()
+  })
+
+  test(`nothing moves at ${size.width} by ${size.height} when the page starts and its fonts arrive`, async () => {
+    const context = await site.browser.createBrowserContext()
+    const page = await context.newPage()
+    await page.setViewport(size)
+    /** @type {HTTPRequest[]} */
+    const fonts = []
+    let held = true
+    await page.setRequestInterception(true)
+    page.on('request', (request) => {
+      if (held && request.url().endsWith('.woff2')) fonts.push(request)
+      else request.continue()
+    })
+    await page.evaluateOnNewDocument(() => {
+      Object.assign(window, { shift: 0 })
+      new PerformanceObserver((list) => {
+        for (const { value } of /** @type {any[]} */ (list.getEntries())) Object(window).shift += value
+      }).observe({ type: 'layout-shift', buffered: true })
+    })
+    const drawn = () =>
+      new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve(true))))
+    await page.goto(site.url, { waitUntil: 'domcontentloaded' })
+    await page.waitForSelector('main:not(.still)')
+    await page.evaluate(drawn)
+    assert.ok(await page.evaluate(() => [...document.fonts].some(({ status }) => status === 'loading')))
+    const { boxes } = await seen(page)
+    held = false
+    for (const request of fonts) await request.continue()
+    await waitInPage(page, () => document.fonts.status === 'loaded')
+    await page.evaluate(drawn)
+    assert.deepEqual((await seen(page)).boxes, boxes)
+    // A word may go to the next line, which Chromium counts, and the HTML may come in pieces.
+    assert.ok(Number(await page.evaluate('shift')) < 0.02)
+    await context.close()
+  })
+}
+
+test('a preview of a link has a title, a sentence, the address and a picture of 1200 by 630', async () => {
+  const { homepage } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
+  const { page } = await site.open()
+  const head = await page.evaluate(() => {
+    const metas = [...document.querySelectorAll('meta')].map(({ name, content, attributes }) => [
+      name || attributes.getNamedItem('property')?.value,
+      content,
+    ])
+    const link = (/** @type {string} */ rel) =>
+      document.querySelector(`link[rel="${rel}"]`)?.getAttribute('href')
+    return { ...Object.fromEntries(metas), canonical: link('canonical'), touch: link('apple-touch-icon') }
+  })
+  assert.equal(head.canonical, homepage)
+  assert.equal(head['og:url'], homepage)
+  assert.equal(head['og:title'], await page.title())
+  assert.ok(head.description.length > 80 && head['og:description'].length > 60)
+  assert.equal(head['twitter:card'], 'summary_large_image')
+  assert.equal(head['og:image'], `${homepage}og.png`)
+  const sizes = await page.evaluate(
+    (paths) =>
+      Promise.all(
+        paths.map(async (path) => {
+          const image = await createImageBitmap(await (await fetch(path)).blob())
+          return [image.width, image.height]
+        }),
+      ),
+    ['og.png', head.touch],
+  )
+  assert.deepEqual(sizes, [
+    [Number(head['og:image:width']), Number(head['og:image:height'])],
+    [180, 180],
+  ])
+  await page.close()
+})
