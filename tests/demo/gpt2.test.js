@@ -1,12 +1,20 @@
-// GPT-2 in the page: its tokens as text, and which files are read.
+// GPT-2 in the page: its tokens as text, which files are read, and how it comes to write in the page.
+
+/** @import { IncomingMessage, ServerResponse } from 'node:http' */
+/** @import { Browser, Page } from 'puppeteer-core' */
+/** @import { Opened } from './browser.js' */
 
 import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { createServer, get as httpGet } from 'node:http'
+import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { load } from 'gpt-layers'
 import { readCheckpoint } from '../../web/demo/src/sections/writing/checkpoint.js'
 import { gpt2Tokens } from '../../web/demo/src/sections/writing/gpt2tokens.js'
 import { fileOf, gpt2Entries } from '../lib/gpt2file.js'
 import { shake } from '../lib/support.js'
+import * as browser from './browser.js'
 
 /** GPT-2's tokens, but small. */
 const CONFIG = { contextLength: 64, embDim: 64, nHeads: 1, nLayers: 2, tieWeights: true }
@@ -66,3 +74,268 @@ test('a file that is no GPT-2 is refused in a sentence', async () => {
     })
   }
 })
+
+/**
+ * The page's server, and under the same origin the answers that a test gives.
+ */
+class Downloads {
+  /** @type {Record<string, (response: ServerResponse, method: string) => void>} */
+  answers = {}
+  /** What was asked of `answers`: `HEAD /whole.safetensors`. @type {string[]} */
+  asked = []
+  url = ''
+  #server = createServer((request, response) => {
+    const { url = '', method = '' } = request
+    const answer = this.answers[url]
+    if (!answer) {
+      const pass = (/** @type {IncomingMessage} */ page) => {
+        response.writeHead(page.statusCode ?? 500, page.headers)
+        page.pipe(response)
+      }
+      return void httpGet(new URL(url, site.url), pass)
+    }
+    this.asked.push(`${method} ${url}`)
+    answer(response, method)
+  })
+
+  async start() {
+    await new Promise((resolve) => this.#server.listen(0, '127.0.0.1', () => resolve(null)))
+    const address = this.#server.address()
+    assert.ok(typeof address === 'object' && address)
+    this.url = `http://127.0.0.1:${address.port}/`
+  }
+
+  stop() {
+    this.#server.closeAllConnections()
+    this.#server.close()
+  }
+}
+
+const site = browser.useSite()
+const downloads = new Downloads()
+browser.before(() => downloads.start())
+browser.after(() => downloads.stop())
+
+/** The line that says which model writes. */
+const LINE = '.gpt2'
+
+/**
+ * Opens the page.
+ *
+ * @param {Pick<Browser, 'newPage'>} [profile]
+ * @param {string} [address] with the section that writes
+ */
+const open = (profile = site.browser, address = '?embed=writing') =>
+  browser.open(profile, downloads.url + address, { ready: LINE })
+
+/** A test of the open page, which keeps nothing afterwards. */
+const pageTest = (/** @type {string} */ name, /** @type {(opened: Opened) => Promise<void>} */ run) =>
+  browser.test(name, async () => {
+    const opened = await open()
+    try {
+      await run(opened)
+    } finally {
+      await opened.page.evaluate(async () => {
+        const folder = await navigator.storage.getDirectory()
+        for await (const file of folder.keys()) await folder.removeEntry(file)
+      })
+      await opened.page.close()
+    }
+  })
+
+/**
+ * Presses a button of the line or of the dialog. It may move while the sections above are fetched.
+ *
+ * @param {Page} page
+ * @param {string} name
+ */
+const press = async (page, name) =>
+  (await browser.get(page, `:is(${LINE}, dialog) ::-p-text(${name})`)).evaluate((button) => button.click())
+
+/**
+ * Waits until an element says something.
+ *
+ * @param {Page} page
+ * @param {string} words
+ * @param {string} [selector]
+ */
+const said = (page, words, selector = LINE) =>
+  browser.waitInPage(
+    page,
+    `document.querySelector('${selector}').textContent.replace(/\\s+/g, ' ').includes(${JSON.stringify(words)})`,
+  )
+
+/** The model that writes. @param {Page} page */
+const writing = (page) => browser.text(page, `${LINE} [aria-pressed="true"]`)
+
+/** Waits until GPT-2 writes. @param {Page} page */
+const gpt2Writes = (page) =>
+  browser.waitInPage(page, `document.querySelector('${LINE} [aria-pressed="true"]').textContent === 'GPT-2'`)
+
+/** Waits until the text goes on. @param {Page} page */
+async function textGoesOn(page) {
+  const text = '#writing .lane'
+  const before = await browser.text(page, text)
+  await browser.waitInPage(
+    page,
+    `document.querySelector('${text}').textContent.trim() !== ${JSON.stringify(before)}`,
+  )
+}
+
+/** Asserts that the stories write. @param {Page} page */
+async function assertStoriesGoOn(page) {
+  assert.equal(await writing(page), 'Stories')
+  await textGoesOn(page)
+}
+
+/** Chooses a file. @param {Page} page @param {Uint8Array} bytes */
+async function choose(page, bytes) {
+  const path = join(site.folder, 'model.safetensors')
+  writeFileSync(path, bytes)
+  const input = await page.$('dialog input[type=file]')
+  assert.ok(input)
+  await input.uploadFile(path)
+}
+
+/** Asks how large the file at an address is. @param {Page} page @param {string} address */
+async function ask(page, address) {
+  await press(page, 'GPT-2')
+  const field = await browser.get(page, 'dialog[open] #gpt2-address')
+  await field.evaluate((input) => /** @type {HTMLInputElement} */ (input).select())
+  await field.type(address)
+  await press(page, 'How large is it?')
+}
+
+for (const name of /** @type {const} */ (['chrome', 'firefox'])) {
+  const skip = browser.skipped[name]
+  test(`a chosen file writes, and at the next visit without the network, in ${name}`, { skip }, async (t) => {
+    const own = await browser.launch(name)
+    t.after(() => own.close())
+    const first = await open(own, '#writing')
+    await choose(first.page, file)
+    await gpt2Writes(first.page)
+    await said(first.page, 'kept in this browser')
+    assert.deepEqual([...first.complaints, ...first.foreign], [])
+    await first.page.close()
+
+    const { page, complaints, foreign } = await open(own, '#writing')
+    await said(page, 'kept in this browser')
+    assert.equal(await writing(page), 'Stories')
+    await press(page, 'GPT-2')
+    await gpt2Writes(page)
+    await press(page, 'Stories')
+    await press(page, 'Delete')
+    await said(page, 'GPT-2 …')
+    assert.deepEqual([...complaints, ...foreign, ...downloads.asked], [])
+
+    const { page: third } = await open(own, '#writing')
+    await press(third, 'GPT-2')
+    await third.waitForSelector('dialog[open]')
+  })
+}
+
+pageTest(
+  'a file that is truncated, of another model or of text is refused, and the stories go on',
+  async ({ page }) => {
+    for (const [bytes, sentence] of /** @type {const} */ ([
+      [file.slice(0, 5e6), 'A part of the file is missing: it has 5.0 MB of 13 MB. Download it again.'],
+      [new gpt.Linear(2, 3).saveSafetensors(), 'This is not a GPT-2: '],
+      [
+        new TextEncoder().encode('Once upon a time'),
+        'This is not a safetensors file, but one that starts with',
+      ],
+    ])) {
+      await choose(page, bytes)
+      await said(page, sentence)
+      await assertStoriesGoOn(page)
+    }
+  },
+)
+
+pageTest('a file that is dropped writes', async ({ page, complaints }) => {
+  downloads.answers['/dropped'] = (response) => response.end(file)
+  await press(page, 'GPT-2')
+  const taken = await page.$eval('.drop', async (zone) => {
+    const data = new DataTransfer()
+    data.items.add(new File([await (await fetch('/dropped')).blob()], 'model.safetensors'))
+    return ['dragover', 'drop'].map((type) => {
+      const options = { bubbles: true, cancelable: true, dataTransfer: data }
+      return !zone.dispatchEvent(new DragEvent(type, options))
+    })
+  })
+  assert.deepEqual(taken, [true, true]) // else the browser would open the file instead of the page
+  await gpt2Writes(page)
+  assert.deepEqual(complaints, [])
+})
+
+pageTest('a download says how large it is before it begins', async ({ page, complaints, foreign }) => {
+  const headers = { 'Content-Length': file.length }
+  downloads.answers['/known'] = (response, method) =>
+    response.writeHead(200, headers).end(method === 'GET' ? file : undefined)
+  downloads.asked = []
+  await ask(page, '/known')
+  await said(page, 'It is 13 MB.', 'dialog .answer')
+  assert.deepEqual(downloads.asked, ['HEAD /known'])
+  await press(page, 'Download 13 MB')
+  await gpt2Writes(page)
+  assert.deepEqual(downloads.asked, ['HEAD /known', 'GET /known'])
+  assert.deepEqual([...complaints, ...foreign], [])
+})
+
+pageTest('a server that does not say how large the file is can be used all the same', async ({ page }) => {
+  downloads.answers['/unknown'] = (response) => {
+    response.writeHead(200, { 'Transfer-Encoding': 'chunked' })
+    response.end(file)
+  }
+  await ask(page, '/unknown')
+  await said(page, 'does not say it.', 'dialog .answer')
+  await press(page, 'Download it anyway')
+  await gpt2Writes(page)
+})
+
+pageTest('an address without a file is refused beside its field', async ({ page }) => {
+  downloads.answers['/missing'] = (response) => response.writeHead(404).end()
+  for (const [address, sentence] of /** @type {const} */ ([
+    ['/missing', 'has no such file: it answers 404.'],
+    ['http://example.com/model.safetensors', 'An address should begin with https://.'],
+    ['https://127.0.0.1:1/model.safetensors', '127.0.0.1:1 cannot be reached from here'],
+  ])) {
+    await ask(page, address)
+    await said(page, sentence, 'dialog .answer')
+    await page.keyboard.press('Escape')
+  }
+  await assertStoriesGoOn(page)
+})
+
+pageTest('a download is cancelled midway: it ends, and the stories go on', async ({ page }) => {
+  let closed = false
+  downloads.answers['/slow'] = (response, method) => {
+    response.writeHead(200, { 'Content-Length': file.length })
+    if (method === 'HEAD') return void response.end()
+    response.write(file.subarray(0, 8e6)) // and no more
+    response.on('close', () => (closed = true))
+  }
+  await ask(page, '/slow')
+  await press(page, 'Download 13 MB')
+  await said(page, 'of 13 MB')
+  assert.equal(closed, false)
+  await press(page, 'Cancel')
+  await browser.eventually(() => closed, 'the download goes on')
+  await assertStoriesGoOn(page)
+  await press(page, 'GPT-2')
+  await page.waitForSelector('dialog[open]')
+})
+
+pageTest(
+  'where the browser has no room GPT-2 writes, and the page says that it is not kept',
+  async ({ page }) => {
+    const session = await page.createCDPSession()
+    const origin = new URL(page.url()).origin
+    await session.send('Storage.overrideQuotaForOrigin', { origin, quotaSize: 1000 })
+    await choose(page, file)
+    await gpt2Writes(page)
+    await said(page, 'It cannot be kept for your next visit: ')
+    await said(page, 'for this visit only')
+    await session.send('Storage.overrideQuotaForOrigin', { origin })
+  },
+)

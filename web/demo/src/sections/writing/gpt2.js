@@ -12,7 +12,8 @@ const MOST_THREADS = 4
  * @param {{ signal?: AbortSignal, onprogress?: (progress: Progress) => void }} options
  */
 export async function loadGpt2({ file }, { signal, onprogress } = {}) {
-  const threads = Math.min(MOST_THREADS, navigator.hardwareConcurrency ?? 1)
+  // One processor is left to the page, which draws.
+  const threads = Math.max(1, Math.min(MOST_THREADS, (navigator.hardwareConcurrency ?? 1) - 1))
   const gpt = await load({ threads })
   try {
     const model = await gpt.GPTModel.fromSafetensors(file, { dtype: 'int8', signal, onProgress: onprogress })

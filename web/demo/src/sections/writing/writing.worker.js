@@ -56,9 +56,9 @@ const sleep = (/** @type {number} */ milliseconds) => new Promise((wake) => setT
 
 async function report() {
   changed = true
-  if (posting || !engine) return
+  if (posting) return
   posting = true
-  while (changed) {
+  while (changed && engine?.with.moment) {
     changed = false
     const begun = performance.now()
     await listener(snapshot(engine, rate > 0))
@@ -105,6 +105,7 @@ const writing = {
       next.dispose()
       throw controller.signal.reason
     }
+    loading = null
     writing.pause()
     loaded?.dispose()
     loaded = next
