@@ -241,6 +241,17 @@ test('the menu changes layers, activation and seed; what it refuses stays', asyn
   await page.close()
 })
 
+test('the saved picture has every chart of the figure, with its caption', async () => {
+  const { page, complaints } = await show()
+  await click(page, '#deep-stack .menu button')
+  const svg = String(await site.saved('deep-stack.svg', () => pressButton(page, 'Save as SVG')))
+  assert.equal((svg.match(/<svg /g) ?? []).length, 1 + 5)
+  const words = [...svg.matchAll(/<text [^>]*lengthAdjust[^>]*>([^<]*)</g)].map(([, word]) => word)
+  assert.match(words.join(' '), /^Without layer norm With layer norm The signal, .* The gradient .* The loss/)
+  assert.deepEqual(complaints, [])
+  await page.close()
+})
+
 test('the worker ends when the section leaves the screen, and begins again when it is back', async () => {
   const { page } = await site.open('#deep-stack', { ready: GAIN })
   const scroll = (/** @type {ScrollLogicalPosition} */ block) =>

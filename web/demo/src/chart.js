@@ -1,4 +1,4 @@
-// Exports a chart as an SVG or PNG file.
+// Exports a chart, or a figure of several charts with their captions, as an SVG or PNG file.
 //
 // SVG: computed styles become attributes, and colors become #rrggbb, so that any program can read the file.
 // PNG: every shape is drawn on a canvas. The usual way, an <img> of the SVG, is not possible: the page's
@@ -12,6 +12,7 @@ import { download } from './download.js'
 
 const SHAPES = 'line, rect, circle, ellipse, path, polyline, polygon, text'
 const PIXELS = 2 // of the PNG for each CSS pixel
+const MARGIN = 16 // CSS pixels around the picture
 /** The style properties that an SVG file needs, with their initial values, which are left out. */
 const STROKE = {
   'stroke-width': '1px',
@@ -32,21 +33,96 @@ const TEXT = {
 /**
  * Downloads a chart on the page as NAME.svg or NAME.png, as it looks now.
  *
- * @param {SVGSVGElement} svg
+ * @param {Element} chart an <svg>, or an element that contains some
  * @param {string} name
  * @param {'svg' | 'png'} format
  */
-export async function exportChart(svg, name, format) {
-  download(`${name}.${format}`, format === 'svg' ? toSVG(svg) : await toPNG(svg))
+export async function exportChart(chart, name, format) {
+  const figure = figureOf(chart)
+  download(`${name}.${format}`, format === 'svg' ? toSVG(figure) : await toPNG(figure))
 }
 
-/** @param {SVGSVGElement} svg @returns {Blob} */
-export function toSVG(svg) {
+/**
+ * @typedef {object} Word of a caption
+ * @property {string} text
+ * @property {DOMRect} box
+ * @property {CSSStyleDeclaration} style
+ *
+ * @typedef {object} Figure
+ * @property {SVGSVGElement[]} svgs
+ * @property {Word[]} words
+ * @property {{ left: number, top: number, width: number, height: number }} frame around all of them
+ */
+
+/** @param {Element} chart @returns {Figure} */
+function figureOf(chart) {
+  const svgs = chart instanceof SVGSVGElement ? [chart] : [...chart.querySelectorAll('svg')]
+  const words = [...chart.querySelectorAll('figcaption')].flatMap(wordsOf)
+  const boxes = [...svgs.map((svg) => svg.getBoundingClientRect()), ...words.map(({ box }) => box)]
+  const left = Math.min(...boxes.map((box) => box.left)) - MARGIN
+  const top = Math.min(...boxes.map((box) => box.top)) - MARGIN
+  const width = Math.max(...boxes.map((box) => box.right)) + MARGIN - left
+  const height = Math.max(...boxes.map((box) => box.bottom)) + MARGIN - top
+  return { svgs, words, frame: { left, top, width, height } }
+}
+
+/** @param {Element} caption @returns {Word[]} */
+function wordsOf(caption) {
+  const walker = document.createTreeWalker(caption, NodeFilter.SHOW_TEXT)
+  const words = []
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    const style = getComputedStyle(/** @type {Element} */ (node.parentElement))
+    for (const { 0: text, index } of (node.textContent ?? '').matchAll(/\S+/g)) {
+      const range = document.createRange()
+      range.setStart(node, index)
+      range.setEnd(node, index + text.length)
+      words.push({ text, box: range.getBoundingClientRect(), style })
+    }
+  }
+  return words
+}
+
+/** @param {string} tag @param {Record<string, string | number>} attributes */
+function element(tag, attributes) {
+  const made = document.createElementNS('http://www.w3.org/2000/svg', tag)
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, String(value))
+  return made
+}
+
+/** @param {Figure} figure @returns {Blob} */
+function toSVG({ svgs, words, frame }) {
+  const { left, top, width, height } = frame
+  const picture = element('svg', { xmlns: 'http://www.w3.org/2000/svg', width, height })
+  picture.append(element('rect', { width: '100%', height: '100%', fill: background().color }))
+  for (const { text, box, style } of words) {
+    const word = element('text', {
+      x: box.left - left,
+      y: (box.top + box.bottom) / 2 - top,
+      'dominant-baseline': 'central',
+      'font-family': style.fontFamily,
+      'font-size': style.fontSize,
+      'font-style': style.fontStyle,
+      'font-weight': style.fontWeight,
+      textLength: box.width, // also in another font
+      lengthAdjust: 'spacingAndGlyphs',
+      fill: asHex(style.color).color,
+    })
+    word.textContent = text
+    picture.append(word)
+  }
+  for (const svg of svgs) {
+    const box = svg.getBoundingClientRect()
+    const copy = copyOf(svg)
+    const place = { x: box.left - left, y: box.top - top, width: box.width, height: box.height }
+    for (const [name, value] of Object.entries(place)) copy.setAttribute(name, String(value))
+    picture.append(copy)
+  }
+  return new Blob([new XMLSerializer().serializeToString(picture)], { type: 'image/svg+xml' })
+}
+
+/** @param {SVGSVGElement} svg @returns {SVGElement} with its styles as attributes */
+function copyOf(svg) {
   const copy = /** @type {SVGSVGElement} */ (svg.cloneNode(true))
-  const { width, height } = svg.getBoundingClientRect()
-  copy.setAttribute('xmlns', 'http://www.w3.org/2000/svg')
-  copy.setAttribute('width', String(width))
-  copy.setAttribute('height', String(height))
   const copies = copy.querySelectorAll('*')
   svg.querySelectorAll('*').forEach((element, i) => {
     const style = getComputedStyle(element)
@@ -68,30 +144,34 @@ export function toSVG(svg) {
       if (color !== 'none' && alpha < 1) target.setAttribute(`${name}-opacity`, alpha.toFixed(3))
     }
   })
-  const backdrop = document.createElementNS('http://www.w3.org/2000/svg', 'rect')
-  const attributes = { width: '100%', height: '100%', fill: background().color }
-  for (const [name, value] of Object.entries(attributes)) backdrop.setAttribute(name, value)
-  copy.prepend(backdrop)
   for (const name of ['class', 'style']) copy.removeAttribute(name)
-  return new Blob([new XMLSerializer().serializeToString(copy)], { type: 'image/svg+xml' })
+  return copy
 }
 
-/** @param {SVGSVGElement} svg @returns {Promise<Blob>} */
-export function toPNG(svg) {
-  const { width, height, left, top } = svg.getBoundingClientRect()
+/** @param {Figure} figure @returns {Promise<Blob>} */
+function toPNG({ svgs, words, frame }) {
+  const { left, top, width, height } = frame
   const canvas = document.createElement('canvas')
   canvas.width = Math.ceil(width * PIXELS)
   canvas.height = Math.ceil(height * PIXELS)
   const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext('2d'))
   context.fillStyle = background().color
   context.fillRect(0, 0, canvas.width, canvas.height)
-  for (const shape of /** @type {NodeListOf<SVGGraphicsElement>} */ (svg.querySelectorAll(SHAPES))) {
-    const matrix = shape.getScreenCTM()
-    if (!matrix || getComputedStyle(shape).visibility === 'hidden') continue
-    context.setTransform(
-      new DOMMatrix([PIXELS, 0, 0, PIXELS, -left * PIXELS, -top * PIXELS]).multiply(matrix),
-    )
-    draw(context, shape, svg)
+  const screen = new DOMMatrix([PIXELS, 0, 0, PIXELS, -left * PIXELS, -top * PIXELS])
+  context.setTransform(screen)
+  context.textBaseline = 'middle'
+  for (const { text, box, style } of words) {
+    context.font = `${style.fontStyle} ${style.fontWeight} ${style.fontSize} ${style.fontFamily}`
+    context.fillStyle = asHex(style.color).color
+    context.fillText(text, box.left, (box.top + box.bottom) / 2)
+  }
+  for (const svg of svgs) {
+    for (const shape of /** @type {NodeListOf<SVGGraphicsElement>} */ (svg.querySelectorAll(SHAPES))) {
+      const matrix = shape.getScreenCTM()
+      if (!matrix || getComputedStyle(shape).visibility === 'hidden') continue
+      context.setTransform(screen.multiply(matrix))
+      draw(context, shape, svg)
+    }
   }
   return new Promise((resolve, reject) =>
     canvas.toBlob((blob) =>
