@@ -24,7 +24,7 @@ const MOST_STEPS = 1000 // to undo
 const UNPREFIXED = 'worked-example'
 
 /** What the address may say of the page's looks. @type {Record<string, string[]>} */
-const LOOKS = { theme: ['light', 'dark'], size: ['large'] }
+const LOOKS = { theme: ['light', 'dark'], size: ['large'], show: ['figure'] }
 
 /** @param {string} id of a section @returns {string} what its names in the address begin with */
 const prefixOf = (id) => (id === UNPREFIXED ? '' : `${id}.`)
@@ -36,7 +36,7 @@ export class Page {
   problem = $state('')
   /** Milliseconds from the last edit to the updated document. */
   updateTime = $state(0)
-  /** Its looks, as the address said: theme and size. @type {Readonly<Record<string, string>>} */
+  /** Its looks, as the address said: theme, size, and what an embedded section shows. @type {Readonly<Record<string, string>>} */
   looks = {}
 
   /** @type {[SectionId, Slice<any>][]} */ #slices
@@ -134,7 +134,8 @@ export class Page {
 
   /** @param {string} [embed] the only section to show @returns {string} '' or '?...' */
   queryFor(embed) {
-    const query = new URLSearchParams({ ...(embed ? { embed } : {}), ...this.looks })
+    const { show, ...looks } = this.looks
+    const query = new URLSearchParams({ ...(embed ? { embed, ...(show ? { show } : {}) } : {}), ...looks })
     for (const [id, slice] of this.#slices) {
       if (embed && id !== embed) continue
       for (const [name, text] of Object.entries(slice.toQuery(this.state[id])))
