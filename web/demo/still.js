@@ -185,6 +185,13 @@ async function make() {
 /** What index.html is given once all files have their names. @type {() => { tag: string }[]} */
 let tags = () => []
 
+/** The text face arrives with the first paint. @param {string} font its file */
+const preload = (font) => ({
+  tag: 'link',
+  attrs: { rel: 'preload', as: 'font', type: 'font/woff2', href: `./${font}`, crossorigin: true },
+  injectTo: 'head-prepend',
+})
+
 /** The plugin for Vite. */
 export const still = {
   name: 'still',
@@ -204,11 +211,12 @@ export const still = {
   resolveId: { filter: { id: /^still\.css$/ }, handler: () => `${folder}still.css` },
   transformIndexHtml: {
     order: 'post',
-    /** @param {string} page */
-    async handler(page) {
+    /** @param {string} page @param {{ bundle?: Record<string, unknown> }} context */
+    async handler(page, { bundle }) {
       const { html } = await (made ??= make())
       const filled = page.replace('<div id="app">', () => `<div id="app">${html}`).replaceAll('%SITE%', SITE)
-      return { html: filled, tags: tags() }
+      const font = Object.keys(bundle ?? {}).find((name) => /source-serif-4-latin-400-normal/.test(name))
+      return { html: filled, tags: [...tags(), ...(font ? [preload(font)] : [])] }
     },
   },
 }
