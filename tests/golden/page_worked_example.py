@@ -1,5 +1,5 @@
-"""Writes page_worked_example.json for the page's section with the notebook's example: the outputs of its layer,
-normalized by LayerNorm and by hand, as the notebook draws them and after changes.
+"""Writes page_worked_example.json for the page's section with the notebook's example: the outputs of its
+layer, normalized by LayerNorm and by hand, as the notebook draws them and after changes.
 
 `printed` is in float32, as PyTorch prints it; all other numbers are computed in float64.
 """

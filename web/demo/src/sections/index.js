@@ -15,6 +15,7 @@ import feedForward from './feed-forward/slice.js'
 import gelu from './gelu/slice.js'
 import Opening from './opening/Opening.svelte'
 import opening from './opening/slice.js'
+import scaleAndShift from './scale-and-shift/slice.js'
 import transformerBlock from './transformer-block/slice.js'
 import workedExample from './worked-example/slice.js'
 import writing from './writing/slice.js'
@@ -23,6 +24,7 @@ import writing from './writing/slice.js'
 export const slices = {
   opening,
   'worked-example': workedExample,
+  'scale-and-shift': scaleAndShift,
   'deep-stack': deepStack,
   divisor,
   'batch-norm': batchNorm,
@@ -59,6 +61,11 @@ export const slices = {
 export const sections = [
   { id: 'opening', title: 'What layer normalization does', opens: true, component: Opening },
   { id: 'worked-example', title: 'What it does', component: WorkedExample },
+  {
+    id: 'scale-and-shift',
+    title: 'Why scale and shift?',
+    load: () => import('./scale-and-shift/ScaleAndShift.svelte'),
+  },
   { id: 'deep-stack', title: 'Why it’s needed', load: () => import('./deep-stack/DeepStack.svelte') },
   {
     id: 'transformer-block',

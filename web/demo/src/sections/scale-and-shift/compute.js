@@ -1,0 +1,37 @@
+// Layer normalization with scale and shift, of the worked example's outputs.
+
+/** @import { Gpt } from 'gpt-layers' */
+
+const SEED = 123
+const INPUTS = 5
+
+/**
+ * @param {Gpt} gpt
+ * @param {readonly number[]} scale of each feature
+ * @param {readonly number[]} shift of each feature
+ */
+export function compute(gpt, scale, shift) {
+  return gpt.scope(() => {
+    gpt.manualSeed(SEED)
+    const batch = gpt.randn([2, INPUTS])
+    const layer = new gpt.Sequential(new gpt.Linear(INPUTS, scale.length), new gpt.ReLU())
+    const x = layer.forward(batch)
+    const norm = new gpt.LayerNorm(scale.length)
+    const normalized = norm.forward(x)
+    norm.scale.data.set(scale)
+    norm.shift.data.set(shift)
+    const rows = (/** @type {import('gpt-layers').Tensor} */ tensor) => ({
+      values: /** @type {number[][]} */ (tensor.toArray()),
+      mean: Array.from(tensor.mean({ dim: -1 }).data),
+      variance: Array.from(tensor.var({ dim: -1, unbiased: false }).data),
+    })
+    const deviation = x.var({ dim: -1, unbiased: false }).add(norm.eps).sqrt()
+    return {
+      before: rows(x),
+      normalized: rows(normalized),
+      after: rows(norm.forward(x)),
+      /** √(σ² + ε) of each row: as a scale, with the mean as a shift, it undoes the norm of that row. */
+      deviation: Array.from(deviation.data),
+    }
+  })
+}
