@@ -149,6 +149,20 @@ test('a press and the arrow keys open a norm, which is nothing to undo, and the 
   await page.close()
 })
 
+test('pointing at a number follows it through every norm; a press opens the norm there', async () => {
+  const { page } = await show()
+  const box = await boxOf(await get(page, '#transformer-block .way svg'))
+  await page.mouse.move(box.x + box.width * 0.615, box.y + 30)
+  const [, before, after] =
+    /^Number \d+ of “lived”, norm 1 of block 1: (\S+) before, (\S+) after/.exec(await text(page, '.said')) ??
+    []
+  assert.ok(Math.abs(Number(before.replace('−', '-'))) < Math.abs(Number(after.replace('−', '-'))))
+  assert.equal((await page.$$('#transformer-block .thread.lit')).length, 9)
+  await page.mouse.click(box.x + box.width * 0.615, box.y + 60)
+  assert.equal(await opened(page), 'norm 2 of block 1')
+  await page.close()
+})
+
 test('post-norm redraws the diagram and the rows: a norm after each sum, none at the end', async () => {
   const { page } = await show()
   const pre = await diagram(page)
