@@ -458,8 +458,8 @@ const NAMES = [
 
 test('at 1280 by 720 every step fits 690 pixels, with the guess answered and an example chosen', async () => {
   const { page } = await openStill('', { width: 1280, height: 720 })
-  await pressButton(page, 'both')
-  assert.match(await text(page, `${ROOT} .answer`), /^Not quite: only row 1/)
+  await pressButton(page, 'it gets wider')
+  assert.match(await text(page, `${ROOT} .answer`), /^Not quite: nothing\. Its mean is larger by 10/)
   for (const preset of ['PyTorch’s example', 'a constant row', 'a large offset']) {
     await choose(page, preset)
     for (const name of NAMES) {
@@ -468,8 +468,8 @@ test('at 1280 by 720 every step fits 690 pixels, with the guess answered and an 
       assert.ok(tall <= 690, `${preset}, ${name}: ${tall} pixels`)
     }
   }
-  await pressButton(page, 'row 1')
-  assert.match(await text(page, `${ROOT} .answer`), /^Yes: only row 1/)
+  await pressButton(page, 'nothing')
+  assert.match(await text(page, `${ROOT} .answer`), /^Yes: nothing\./)
   await page.close()
 })
 
