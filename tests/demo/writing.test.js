@@ -127,7 +127,7 @@ test('without a norm another text stands beside the story, and a link leads to b
     await page.$eval('#writing .why', (why) => why.textContent ?? ''),
     /^attention in block 4 gets σ = /,
   )
-  await press(page, 'all on')
+  await press(page, 'All on')
   await page.waitForSelector(WITHOUT, { hidden: true })
 })
 
@@ -210,11 +210,25 @@ test('an unknown word is refused beside the prompt, and the story goes on', asyn
   assert.equal(await page.$eval('#writing .refused', (refused) => refused.textContent), '')
 })
 
+test('up and down choose another norm to look at', async () => {
+  const { page } = await show()
+  await live(page)
+  await (await get(page, '#writing .name[aria-pressed=true]')).focus()
+  await page.keyboard.press('ArrowUp')
+  await page.waitForFunction(() => location.search.includes('writing.norm=6'))
+  const [focused, title] = await page.evaluate(() => [
+    document.activeElement?.ariaLabel,
+    document.querySelector('#writing .title')?.textContent?.trim(),
+  ])
+  assert.match(focused ?? '', /^6 → feed-forward/)
+  assert.equal(title, 'Norm 6, before feed-forward in block 3')
+})
+
 test('attention by head: sixteen heads, and the words that the last one looks at', async () => {
   const { page } = await show()
   await live(page)
   await press(page, 'Pause')
-  await press(page, 'attention by head')
+  await press(page, 'Attention by head')
   await page.waitForFunction(() =>
     /looks most at “.+”: [01]\.\d\d/.test(document.querySelector('#writing')?.textContent ?? ''),
   )

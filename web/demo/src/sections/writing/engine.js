@@ -44,7 +44,7 @@
  * @property {number | null} next the token that follows; null at the end
  */
 
-const TOP = 8
+const TOP = 7
 const MOST_TOKENS = 512 // of a text: GPT-2's cache takes 37 MB for so many
 
 /** A run: a text, the keys and values of its tokens, and the norms that it is written with. */

@@ -58,6 +58,7 @@ async function report() {
   changed = true
   if (posting) return
   posting = true
+  // A new engine has nothing to show before its first `set`.
   while (changed && engine?.with.moment) {
     changed = false
     const begun = performance.now()
