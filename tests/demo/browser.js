@@ -155,6 +155,7 @@ export async function open(browser, url, { width = 1440, height = 900, features 
     })
   })
   await page.goto(url, { waitUntil: 'load' })
+  await page.waitForSelector('body:not(:has(main.still))') // the opening in the HTML: the page has not started
   await page.waitForSelector(ready)
   return { page, complaints, foreign }
 }

@@ -5,11 +5,13 @@ import { mount } from 'svelte'
 import { followAnchors, presentId } from './anchors.js'
 import App from './App.svelte'
 import { Page } from './page.svelte.js'
+import { preparePrint } from './print.js'
 import { sections, slices } from './sections/index.js'
 import 'fonts.css'
 import 'still.css'
 import './base.css'
 import './style.css'
+import './print.css'
 
 const app = /** @type {HTMLElement} */ (document.getElementById('app'))
 try {
@@ -24,6 +26,7 @@ try {
   app.replaceChildren() // the still opening, which looks the same
   mount(App, { target: app, props: { page, gpt, embed } })
   followAnchors()
+  preparePrint()
 } catch (error) {
   app.textContent = `The page could not start: ${error instanceof Error ? error.message : error}`
   throw error
