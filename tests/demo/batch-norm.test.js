@@ -219,7 +219,7 @@ for (const [width, height] of SCREENS) {
     assert.match(await text(page, '.answer'), /^Not quite: 4 move: that feature of every sample/)
     await click(page, '.guess button:nth-child(2)')
     assert.match(await text(page, '.answer'), /^Yes: 4 move: that feature of every sample/)
-    await assertOnScreen(opened, 'batch-norm', width, Math.min(height, 690))
+    await assertOnScreen(opened, 'batch-norm', width, height)
     await page.close()
   })
 }
