@@ -1,12 +1,11 @@
 // Draws the rows of all norms on a canvas: thousands of dots, thirty times a second and more.
 
 import { scaleLinear } from 'd3-scale'
+import { drawDots, drawSpecks, GAP } from './marks.js'
 
 /** @import { Moment } from './engine.js' */
 
-const FULL = 1.5 // the size of a value from which on its color is full
-const LEVELS = 6 // of color, for each sign
-const GOLDEN = 0.618034 // spreads the dots over a row's height: the i-th stands at the fraction i · GOLDEN
+const MANY = 200 // numbers in a row
 const WIDE = 2.5 // deviations to either side that the axis shows
 
 /** The axis's limits are among these, so that it seldom changes. */
@@ -97,13 +96,10 @@ export function draw(context, width, { shown, norms, limit, beside, pulse, row }
   const { rows, stats } = shown
   const length = rows.length / norms / 3
   const half = width / 2
-  const gap = 12
   context.clearRect(0, 0, width, norms * row)
-  /** @type {Map<number, number[]>} */
-  const levels = new Map()
   for (const side of [0, 1]) {
-    const left = side * half + gap
-    const right = (side + 1) * half - gap
+    const left = side * half + GAP
+    const right = (side + 1) * half - GAP
     const x = scaleLinear([-limit, limit], [left, right]).clamp(true)
     const zero = x(0)
     context.fillStyle = colors.line
@@ -139,35 +135,9 @@ export function draw(context, width, { shown, norms, limit, beside, pulse, row }
       path.closePath()
       return path
     }
-    for (let i = 0; i < norms; i++) {
-      const start = (3 * i + 2 * side) * length
-      const room = row - 6
-      for (let k = 0; k < length; k++) {
-        const value = rows[start + k]
-        if (!Number.isFinite(value)) continue
-        const strength = Math.ceil(Math.min(1, Math.abs(value) / FULL) * LEVELS)
-        const level = value < 0 ? -strength : strength
-        let places = levels.get(level)
-        if (!places) levels.set(level, (places = []))
-        places.push(x(value), y(i) + (((k * GOLDEN) % 1) - 0.5) * room)
-      }
-    }
   }
-  const radius = length > 200 ? 0.8 : Math.min(2.1, row / 8)
-  for (const [level, places] of [...levels].sort(([a], [b]) => Math.abs(a) - Math.abs(b))) {
-    context.fillStyle = level < 0 ? colors.below : colors.above
-    context.globalAlpha = 0.3 + (0.7 * Math.abs(level)) / LEVELS
-    context.beginPath()
-    for (let i = 0; i < places.length; i += 2) {
-      if (radius < 1) context.rect(places[i] - radius, places[i + 1] - radius, 2 * radius, 2 * radius)
-      else {
-        context.moveTo(places[i] + radius, places[i + 1])
-        context.arc(places[i], places[i + 1], radius, 0, 2 * Math.PI)
-      }
-    }
-    context.fill()
-  }
-  context.globalAlpha = 1
+  const drawAll = length > MANY ? drawSpecks : drawDots
+  drawAll(context, width, { rows, norms, limit, row }, colors)
   if (pulse >= 0 && pulse < norms) {
     context.fillStyle = colors.text
     context.globalAlpha = 0.3
