@@ -64,7 +64,7 @@ async function choose(page, name) {
   await pressButton(page, name)
   await pressButton(page, 'More')
 }
-const step = (/** @type {Page} */ page) => text(page, `${ROOT} h3`)
+const step = (/** @type {Page} */ page) => text(page, `${ROOT} .title`)
 const told = (/** @type {Page} */ page) => text(page, `${ROOT} .told`)
 const trust = (/** @type {Page} */ page) => text(page, `${ROOT} .trust`)
 /** @param {Page} page @param {string} table @param {number} row @param {number} col both from 1 */
