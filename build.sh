@@ -42,9 +42,9 @@ usage: ./build.sh [build | demo | test | fuzz | coverage | bench | bench-browser
 
 Node 20 or later and npm must be installed. npm packages are installed from package-lock.json. As root on
 Debian or Ubuntu, missing system packages are installed; otherwise one message names all of them. Emscripten
-and, for the tests, a C compiler are required. Chromium, Firefox, SIMDe and relaxed SIMD are optional: tests
-that need them are skipped without them. Where Node cannot run relaxed SIMD, the tests install a newer Node
-from npm (Linux on x64, 50 MB).
+and, for the tests, a C compiler are required. Chromium, Firefox, WebKitGTK's driver, SIMDe and relaxed SIMD are
+optional: tests that need them are skipped without them. Where Node cannot run relaxed SIMD, the tests install
+a newer Node from npm (Linux on x64, 50 MB).
 
 Environment variables:
   EMSDK      an emsdk folder, used if emcc is not on the PATH. Emscripten 3.1.6 or later
@@ -396,7 +396,7 @@ install_typescripts() {
 }
 
 run_tests() {
-    need 'node emcc compiler' 'relaxed simde fuzzer chromium firefox'
+    need 'node emcc compiler' 'relaxed simde fuzzer chromium firefox webkit'
     build
     need_newer_node
     make_if_changed typescripts tests/types/node_modules install_typescripts tests/types
