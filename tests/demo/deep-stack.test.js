@@ -292,7 +292,7 @@ for (const [width, height] of SCREENS) {
     const { page } = opened
     await pressButton(page, 'twice as wide')
     await get(page, '#deep-stack .answer b')
-    await assertOnScreen(opened, 'deep-stack', width, 690)
+    await assertOnScreen(opened, 'deep-stack', width, height)
     await page.close()
   })
 }

@@ -177,7 +177,7 @@ for (const [width, height] of SCREENS) {
     const { page } = opened
     await pressButton(page, '20%')
     await get(page, '#divisor .answer b')
-    await assertOnScreen(opened, 'divisor', width, 690)
+    await assertOnScreen(opened, 'divisor', width, height)
     await page.close()
   })
 }

@@ -40,6 +40,8 @@ export class Stack {
   #head
   #all
   #optimizer
+  /** The weights of the layers as they were drawn. @type {{ weight: Tensor, values: Float32Array }[]} */
+  #drawn = []
 
   /**
    * With the same seed both stacks start from the same weights, because LayerNorm draws none.
@@ -55,10 +57,9 @@ export class Stack {
     const Activation = { relu: gpt.ReLU, gelu: gpt.GELU, none: null }[activation]
     this.#blocks = Array.from({ length: depth }, (_, i) => {
       const linear = new gpt.Linear(i === 0 ? INPUTS : WIDTH, WIDTH)
-      const { data } = linear.weight
       const bias = /** @type {Tensor} */ (linear.bias)
-      for (let j = 0; j < data.length; j++) data[j] *= gain * DEVIATION_TO_GAIN
       bias.data.fill(0)
+      this.#drawn.push({ weight: linear.weight, values: linear.weight.data.slice() })
       return {
         before: norm ? [linear, new gpt.LayerNorm(WIDTH)] : [linear],
         after: Activation ? [new Activation()] : [],
@@ -70,6 +71,15 @@ export class Stack {
     const layers = this.#blocks.flatMap(({ before, after }) => [...before, ...after])
     this.#all = new gpt.Sequential(...layers, this.#head)
     this.#optimizer = new gpt.AdamW(this.#all.parameters(), { lr: LEARNING_RATE })
+    this.scale(gain)
+  }
+
+  /** Sets all weights of the layers to those first drawn, at another size. @param {number} gain */
+  scale(gain) {
+    for (const { weight, values } of this.#drawn) {
+      const { data } = weight
+      for (let i = 0; i < data.length; i++) data[i] = values[i] * gain * DEVIATION_TO_GAIN
+    }
   }
 
   /** One forward and one backward pass. @returns {Snapshot} */
@@ -112,21 +122,31 @@ export class Stack {
   }
 }
 
-/**
- * Both stacks before any training.
- *
- * @param {Gpt} gpt
- * @param {Settings} settings
- * @returns {Both<Snapshot>}
- */
-export function measure(gpt, settings) {
-  const [without, withNorm] = [false, true].map((norm) => {
-    const stack = new Stack(gpt, settings, { norm })
-    const found = stack.measure()
-    stack.dispose()
-    return found
-  })
-  return { without, with: withNorm }
+/** Both stacks before any training. */
+export class Pair {
+  #stacks
+
+  /** @param {Gpt} gpt @param {Settings} settings */
+  constructor(gpt, settings) {
+    this.#stacks = {
+      without: new Stack(gpt, settings, { norm: false }),
+      with: new Stack(gpt, settings, { norm: true }),
+    }
+  }
+
+  /** @param {number} gain @returns {Both<Snapshot>} */
+  measure(gain) {
+    const one = (/** @type {Stack} */ stack) => {
+      stack.scale(gain)
+      return stack.measure()
+    }
+    return { without: one(this.#stacks.without), with: one(this.#stacks.with) }
+  }
+
+  dispose() {
+    this.#stacks.without.dispose()
+    this.#stacks.with.dispose()
+  }
 }
 
 // In float64, because the squares of vanishing and exploding values (1e-25, 1e20) are no float32.
