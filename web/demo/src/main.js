@@ -10,7 +10,6 @@ import { sections, slices } from './sections/index.js'
 import 'fonts.css'
 import 'still.css'
 import './base.css'
-import './style.css'
 import './print.css'
 
 const app = /** @type {HTMLElement} */ (document.getElementById('app'))

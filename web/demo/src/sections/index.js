@@ -83,6 +83,6 @@ export const sections = [
     title: 'Watch 9 layer norms at work',
     load: () => import('./writing/Writing.svelte'),
   },
-  { id: 'gelu', title: 'GELU', load: () => import('./gelu/Gelu.svelte') },
-  { id: 'feed-forward', title: 'FeedForward', load: () => import('./feed-forward/FeedForward.svelte') },
+  { id: 'gelu', title: 'Appendix: GELU', load: () => import('./gelu/Gelu.svelte') },
+  { id: 'feed-forward', title: 'Appendix: FeedForward', load: () => import('./feed-forward/FeedForward.svelte') },
 ]
