@@ -28,7 +28,7 @@ async function printAll() {
 
 export function preparePrint() {
   addEventListener('beforeprint', scale)
-  addEventListener('keydown', (event) => {
+  window.addEventListener('keydown', (event) => {
     if (!(event.ctrlKey || event.metaKey) || event.altKey || event.key.toLowerCase() !== 'p') return
     event.preventDefault()
     printAll()
