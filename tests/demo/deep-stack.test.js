@@ -147,7 +147,7 @@ test('the figure shows PyTorch’s deviations and gradients', async () => {
     )
     assert.match(gradient, /With layer norm it keeps its size/)
     assert.ok(
-      (await text(page, '#deep-stack .product')).endsWith(`= ${short(travel(both.without.deviations).left)}`),
+      (await text(page, '#deep-stack .product')).endsWith(`≈ ${short(travel(both.without.deviations).left)}`),
     )
   }
   assert.deepEqual(complaints, [])
