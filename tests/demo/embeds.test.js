@@ -52,6 +52,7 @@ test('the menu copies a whole iframe, which shows the figure in the chosen theme
     code,
   )
   const frame = await (await get(page, 'iframe')).contentFrame()
+  assert.ok(frame)
   await frame.waitForSelector('#opening [role="slider"]')
   const seen = await frame.evaluate(() => ({
     first: document.querySelector('[aria-label="x₁₁"]')?.getAttribute('aria-valuenow'),
