@@ -22,7 +22,7 @@ import { LAYER_NORM, SEED } from './pytorch.js'
  * @property {boolean} keepdim of that mean
  */
 
-export const MAX_SEED = 2 ** 32 - 1
+const MAX_SEED = 2 ** 32 - 1
 export const MAX_EPS = 1e6
 
 /** @type {readonly StepName[]} */
