@@ -2,6 +2,7 @@
 
 import { choice, integer, number, numbers, slice, text } from '../../fields.js'
 
+export const FULL_SPEED = 64
 export const TEMPERATURES = { min: 0, max: 2 }
 
 export default slice(
@@ -15,6 +16,8 @@ export default slice(
     instead: choice('nothing', ['nothing', 'mean', 'plain']),
     /** How many words after the prompt the text with all norms and the one without some share. */
     from: integer(0, { min: 0, max: 1000 }),
+    /** Words per second; at the most, as many as it can. */
+    speed: integer(8, { min: 1, max: FULL_SPEED }),
     norm: integer(7, { min: 1, max: 99 }),
   },
   { views: ['norm'] },

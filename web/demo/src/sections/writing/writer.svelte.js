@@ -2,13 +2,12 @@
 
 import { callback, inWorker, stop } from '../../worker.js'
 import recording from './recording.json'
+import { FULL_SPEED } from './slice.js'
 
 /** @import { Remote } from '../../worker.js' */
 /** @import { Settings } from './engine.js' */
 /** @import { Report } from './report.js' */
 /** @import { Source, WritingWorker } from './writing.worker.js' */
-
-export const FULL_SPEED = 64 // tokens per second; from here on as many as it can
 
 export class Writer {
   /** What there is to see; a recording until the model is there. @type {Report} */
