@@ -1,5 +1,5 @@
-// What a reader sees before the page starts, without JavaScript, or in a preview of a link: the opening, computed
-// while the page is built. It stands in index.html, and og.png is its picture.
+// What a reader sees before the page starts, without JavaScript, or in a preview of a link: the opening,
+// computed while the page is built. It stands in index.html, and og.png is its picture.
 
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -54,8 +54,8 @@ const STRENGTH = /style="--strength: ?([\d.]+);?"/g
 const round = (/** @type {string} */ strength) => Number(strength).toFixed(2)
 
 /**
- * A figure that cannot be touched yet, as wide as its place and as tall as the live one. The policy forbids style
- * attributes, so the strengths of the colors stand in still.css.
+ * A figure that cannot be touched yet, as wide as its place and as tall as the live one. The policy forbids
+ * style attributes, so the strengths of the colors stand in still.css.
  *
  * @param {string} html the opening's
  * @param {number} width

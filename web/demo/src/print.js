@@ -14,8 +14,8 @@ const complete = () => !document.querySelector('.section.waiting:not(:has(.probl
 const frame = () => new Promise((resolve) => requestAnimationFrame(resolve))
 
 /**
- * Fetches all sections, then prints. A browser's own menu does not wait: it prints what was fetched, and the rest
- * the next time.
+ * Fetches all sections, then prints. A browser's own menu does not wait: it prints what was fetched, and the
+ * rest the next time.
  */
 async function printAll() {
   dispatchEvent(new Event('beforeprint'))

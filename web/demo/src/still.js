@@ -1,5 +1,5 @@
-// The opening as HTML, with the numbers that the package computes while the page is built: for the moment before
-// the page starts, and for readers without JavaScript.
+// The opening as HTML, with the numbers that the package computes while the page is built: for the moment
+// before the page starts, and for readers without JavaScript.
 
 import { load } from 'gpt-layers'
 import { render } from 'svelte/server'
