@@ -1,5 +1,5 @@
-// Before anything is drawn: the looks that the address asks for; and whether it asks for another part of the page
-// than the opening, which is there already.
+// Before anything is drawn: the looks that the address asks for; and whether it asks for another part of the
+// page than the opening, which is there already.
 {
   const { dataset, classList } = document.documentElement
   const query = new URLSearchParams(location.search)
