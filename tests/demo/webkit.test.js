@@ -28,7 +28,7 @@ const freePort = () =>
     })
   })
 
-/** Waits until a function gives something else than null or false. @template T @param {() => Promise<T>} ask */
+/** Waits until a function gives something. @template T @param {() => Promise<T>} ask */
 async function eventually(ask) {
   const deadline = Date.now() + PATIENCE
   for (;;) {

@@ -10,7 +10,7 @@ import { still } from './still.js'
 /** @param {string} path from the repository's root */
 const fromRoot = (path) => fileURLToPath(new URL(`../../${path}`, import.meta.url))
 
-/** Built files that the service worker does not keep at once: models, GPT-2's tokenizer, pictures for other sites. */
+/** Built files that are not kept at once: models, GPT-2's tokenizer, pictures for other sites. */
 const LATER = /\.safetensors$|\/gpt2tokens-|^(og|apple-touch-icon)\.png$/
 
 /** Writes sw.js, the service worker, with the list of what it caches at once, and a digest as its version. */

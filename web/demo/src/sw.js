@@ -1,11 +1,11 @@
 // The service worker: after the first visit the page works without a network.
 //
 // vite.config.js prepends two constants: FILES, which are cached at once, and VERSION, a digest of all that
-// was built. Large files that not every reader needs (the models, the tokenizer of GPT-2, the API reference) are
+// was built. Large files that not every reader needs (the models, GPT-2's tokenizer, the API reference) are
 // kept once they were fetched. The page itself (index.html) and the reference come from the network first, so
 // that a new version appears at once; all other files have their digest in their name and come from the
-// cache. An old version's cache is deleted once no page uses it. Any other file, such as a model beside the page, is
-// the browser's business alone.
+// cache. An old version's cache is deleted once no page uses it. Any other file, such as a model beside the
+// page, is the browser's business alone.
 //
 // The same made by workbox (also in vite-plugin-pwa) is 20 kB instead of 5, and 323 packages for the build.
 
