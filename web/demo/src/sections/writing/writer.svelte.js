@@ -30,6 +30,7 @@ export class Writer {
   /** @type {Remote<WritingWorker> | null} */ #worker = null
   /** @type {Settings | null} */ #settings = null
   /** Whether the section is on the screen. */ #seen = false
+  /** Whether the worker has a model. */ #loaded = false
   /** Whether the worker has the settings. */ #ready = false
 
   /** Starts the worker with the stories model. */
@@ -49,6 +50,7 @@ export class Writer {
   end() {
     if (this.#worker) stop(this.#worker)
     this.#worker = null
+    this.#loaded = false
     this.#ready = false
   }
 
@@ -64,6 +66,7 @@ export class Writer {
     const model = await worker.use(source, onprogress && callback(onprogress))
     this.model = model
     this.source = source.name
+    this.#loaded = true
     this.#ready = false
     if (this.#settings) await this.set(this.#settings)
   }
@@ -76,9 +79,10 @@ export class Writer {
   /** @param {Settings} settings */
   async set(settings) {
     this.#settings = settings
+    if (!this.#worker || !this.#loaded) return // `use` will tell the worker
     const off = Array.from({ length: this.model.norms }, (_, i) => settings.off[i] ?? false)
     try {
-      await this.#worker?.set({ ...settings, off })
+      await this.#worker.set({ ...settings, off })
       this.refused = ''
       this.#ready = true
     } catch (error) {
