@@ -248,7 +248,7 @@ test('after the first visit the page works without a network, and what else was 
   await page.goto(`${site.url}?x11=2`, { waitUntil: 'load' })
   await page.waitForSelector(field('x₁₁'))
   assert.equal(await value(page, 'x₁₁'), 2)
-  await page.goto(`${site.url}api/index.html`)
+  await page.goto(`${site.url}api/index.html`, { waitUntil: 'load' })
   assert.match(await page.title(), /gpt-layers/)
   await context.close()
 })

@@ -36,7 +36,11 @@ export class Page {
   problem = $state('')
   /** Milliseconds from the last edit to the updated document. */
   updateTime = $state(0)
-  /** Its looks, as the address said: theme, size, and what an embedded section shows. @type {Readonly<Record<string, string>>} */
+  /**
+   * Its looks, as the address said: theme, size, and what an embedded section shows.
+   *
+   * @type {Readonly<Record<string, string>>}
+   */
   looks = {}
 
   /** @type {[SectionId, Slice<any>][]} */ #slices

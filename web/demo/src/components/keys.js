@@ -12,8 +12,8 @@ const KEYS = {
 }
 
 /**
- * The steps of a key: arrows are one step, ten with shift and a tenth with alt; Page Up and Page Down are ten;
- * Home and End go to the ends.
+ * The steps of a key: arrows are one step, ten with shift and a tenth with alt. Page Up and Page Down are
+ * ten, Home and End go to the ends.
  *
  * @param {KeyboardEvent} event
  * @returns {number | undefined} signed; undefined if the key means nothing here

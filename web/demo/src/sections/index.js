@@ -84,5 +84,9 @@ export const sections = [
     load: () => import('./writing/Writing.svelte'),
   },
   { id: 'gelu', title: 'Appendix: GELU', load: () => import('./gelu/Gelu.svelte') },
-  { id: 'feed-forward', title: 'Appendix: FeedForward', load: () => import('./feed-forward/FeedForward.svelte') },
+  {
+    id: 'feed-forward',
+    title: 'Appendix: FeedForward',
+    load: () => import('./feed-forward/FeedForward.svelte'),
+  },
 ]

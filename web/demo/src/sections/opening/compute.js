@@ -16,8 +16,8 @@ const PYTORCH = [
 ]
 
 /**
- * The example's outputs: a batch of two samples through Linear(5, 6) and ReLU, as PyTorch draws them with seed
- * 123.
+ * The example's outputs: a batch of two samples through Linear(5, 6) and ReLU, as PyTorch draws them with
+ * seed 123.
  *
  * @param {Gpt} gpt
  * @returns {number[][]} [2][6]
@@ -71,7 +71,10 @@ export function normalize(gpt, values, way) {
   })
 }
 
-/** @param {number[][]} after both normalized rows @returns {number} how many are PyTorch's, to four decimals */
+/**
+ * @param {number[][]} after both normalized rows
+ * @returns {number} how many are PyTorch's, to four decimals
+ */
 export const agreeing = (after) =>
   after
     .flat()
