@@ -1,7 +1,7 @@
 // Trains two stacks from the same weights, one of them with layer norm, in a worker.
 
 import { load } from 'gpt-layers'
-import { expose } from '../../worker.js'
+import { expose } from '../../remote.js'
 import { Stack } from './stack.js'
 import { isFinite } from './words.js'
 

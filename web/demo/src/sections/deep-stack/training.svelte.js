@@ -1,9 +1,9 @@
 // The training of both stacks, as the page sees it. It runs while the section is on the screen. With other
 // settings it starts again. The worker does one thing at a time; when it is free, the latest settings count.
 
-import { inWorker, stop } from '../../worker.js'
+import { inWorker, stop } from '../../remote.js'
 
-/** @import { Remote } from '../../worker.js' */
+/** @import { Remote } from '../../remote.js' */
 /** @import { Lab } from './deep-stack.worker.js' */
 /** @import { Both, Settings } from './words.js' */
 

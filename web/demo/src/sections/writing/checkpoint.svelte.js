@@ -2,9 +2,9 @@
 
 /** @import { Progress } from './checkpoint.js' */
 /** @import { Reader } from './checkpoint.worker.js' */
-/** @import { Remote } from '../../worker.js' */
+/** @import { Remote } from '../../remote.js' */
 
-import { callback, inWorker, stop } from '../../worker.js'
+import { callback, inWorker, stop } from '../../remote.js'
 import { checkAddress, sizeAt } from './address.js'
 import { findKept, forget } from './kept.js'
 

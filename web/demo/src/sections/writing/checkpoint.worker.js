@@ -4,7 +4,7 @@
 import { load } from 'gpt-layers'
 import { readCheckpoint } from './checkpoint.js'
 import { keep } from './kept.js'
-import { expose } from '../../worker.js'
+import { expose } from '../../remote.js'
 
 /** @import { Progress } from './checkpoint.js' */
 

@@ -1,10 +1,10 @@
 // The writing GPT as the page sees it: the latest report of its worker, and what can be asked of it.
 
-import { callback, inWorker, stop } from '../../worker.js'
+import { callback, inWorker, stop } from '../../remote.js'
 import recording from './recording.json'
 import { FULL_SPEED } from './slice.js'
 
-/** @import { Remote } from '../../worker.js' */
+/** @import { Remote } from '../../remote.js' */
 /** @import { Settings } from './engine.js' */
 /** @import { Report } from './report.js' */
 /** @import { Source, WritingWorker } from './writing.worker.js' */

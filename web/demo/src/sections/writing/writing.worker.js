@@ -3,7 +3,7 @@
 
 import { load } from 'gpt-layers'
 import { loadStories, tokenizer } from '../../stories.js'
-import { expose } from '../../worker.js'
+import { expose } from '../../remote.js'
 import { Engine } from './engine.js'
 import { snapshot } from './report.js'
 

@@ -3,7 +3,7 @@
 
 import { load } from 'gpt-layers'
 import { loadPlainFeedForward } from '../../plain.js'
-import { expose } from '../../worker.js'
+import { expose } from '../../remote.js'
 import { create, look, time, weightsOf } from './compute.js'
 
 const MOST_THREADS = 4

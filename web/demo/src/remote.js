@@ -1,7 +1,7 @@
 // Heavy work runs in a worker, so that the page stays responsive. A section's worker is a file beside the
 // section:
 //
-//   import { expose } from '../../worker.js'
+//   import { expose } from '../../remote.js'
 //   const lab = { async train(options, onprogress) { ...; await onprogress({ step, loss }); ... } }
 //   expose(lab)
 //   /** @typedef {typeof lab} Lab */
@@ -10,7 +10,7 @@
 // function passed as an argument stays in the page and the worker calls it.
 //
 //   /** @type {Remote<Lab>} */
-//   const lab = inWorker(new Worker(new URL('./lab.js', import.meta.url), { type: 'module' }))
+//   const lab = inWorker(new Worker(new URL('./name.worker.js', import.meta.url), { type: 'module' }))
 //   const result = await lab.train(options, callback(({ step }) => (progress = step)))
 //   stop(lab)   // ends the worker, even in the middle of a call
 
