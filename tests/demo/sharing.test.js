@@ -196,7 +196,7 @@ test('an invalid file is refused with a sentence and changes nothing', async () 
 })
 
 test('a chart can be saved as SVG and as PNG, with the colors of the page, under the page’s policy', async () => {
-  const { page, complaints } = await site.open()
+  const { page, complaints } = await site.open('', { features: { 'prefers-reduced-motion': 'reduce' } })
   await click(page, '#opening .more')
   const save = (/** @type {string} */ format) => click(page, `#opening ::-p-text(Save as ${format})`)
   const text = String(await site.saved('layer-normalization.svg', () => save('SVG')))

@@ -3,6 +3,6 @@
 {
   const { dataset, classList } = document.documentElement
   const query = new URLSearchParams(location.search)
-  for (const name of ['theme', 'size']) if (query.has(name)) dataset[name] = query.get(name) ?? ''
+  for (const name of ['theme', 'size', 'show']) if (query.has(name)) dataset[name] = query.get(name) ?? ''
   classList.toggle('elsewhere', query.has('embed') || location.hash.length > 1)
 }
