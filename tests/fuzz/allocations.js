@@ -56,6 +56,10 @@ const LAYERS = {
     layer: () => new gpt.ReLU(),
     input: () => gpt.randn([8 * rows, 4 * dim]),
   }),
+  Identity: (gpt, { rows, dim }) => ({
+    layer: () => new gpt.Identity(),
+    input: () => gpt.randn([rows, dim]),
+  }),
   GELU: (gpt, { rows, dim }) => ({ layer: () => new gpt.GELU(), input: () => gpt.randn([rows, 4 * dim]) }),
   LayerNorm: (gpt, { rows, dim }) => ({
     layer: () => new gpt.LayerNorm(4 * dim),
