@@ -1,6 +1,6 @@
 // The opening's numbers: the example's outputs, and a row on its way through layer normalization.
 
-/** @import { Gpt } from 'gpt-layers' */
+/** @import { Gpt, Tensor } from 'gpt-layers' */
 
 const INPUTS = 5
 const SEED = 123
@@ -36,38 +36,44 @@ export function exampleOutputs(gpt) {
  * @property {number[]} values
  * @property {number} mean
  * @property {number} variance divided by n
- *
- * @typedef {object} Normalized
- * @property {Row} before
- * @property {Row} now the row on its way
- * @property {number[]} after what LayerNorm gives
  */
 
+/** @param {Tensor} x [1, n] @returns {Row} */
+const rowOf = (x) => ({
+  values: Array.from(x.data),
+  mean: x.mean().item(),
+  variance: x.var({ unbiased: false }).item(),
+})
+
 /**
- * A row before layer normalization, and on its way through it.
+ * A row before layer normalization and after it.
+ *
+ * @param {Gpt} gpt
+ * @param {readonly number[]} values
+ * @returns {{ before: Row, after: Row }}
+ */
+export function normalize(gpt, values) {
+  return gpt.scope(() => {
+    const x = gpt.tensor([...values], [1, values.length])
+    return { before: rowOf(x), after: rowOf(new gpt.LayerNorm(values.length).forward(x)) }
+  })
+}
+
+/**
+ * A row on its way through layer normalization.
  *
  * @param {Gpt} gpt
  * @param {readonly number[]} values
  * @param {number} way from 0, the row as it is, by 1, minus its mean, to 2, divided by its deviation
- * @returns {Normalized}
+ * @returns {Row}
  */
-export function normalize(gpt, values, way) {
+export function onTheWay(gpt, values, way) {
   return gpt.scope(() => {
     const x = gpt.tensor([...values], [1, values.length])
-    const norm = new gpt.LayerNorm(values.length)
-    const after = norm.forward(x)
-    const mean = x.mean({ dim: -1, keepdim: true })
-    const deviation = x.var({ dim: -1, keepdim: true, unbiased: false }).add(norm.eps).sqrt()
-    const slide = Math.min(1, way)
-    const stretch = Math.max(0, way - 1)
-    const centered = x.sub(mean.mul(slide))
-    const now = way >= 2 ? after : centered.mul(1 - stretch).add(centered.div(deviation).mul(stretch))
-    const row = (/** @type {import('gpt-layers').Tensor} */ tensor) => ({
-      values: Array.from(tensor.data),
-      mean: tensor.mean().item(),
-      variance: tensor.var({ unbiased: false }).item(),
-    })
-    return { before: row(x), now: row(now), after: Array.from(after.data) }
+    const { eps } = new gpt.LayerNorm(values.length)
+    const centered = x.sub(x.mean().item() * Math.min(1, way))
+    const deviation = Math.sqrt(x.var({ unbiased: false }).item() + eps)
+    return rowOf(centered.div(1 + (deviation - 1) * Math.max(0, way - 1)))
   })
 }
 
