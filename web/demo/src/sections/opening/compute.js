@@ -1,9 +1,7 @@
-// The opening's numbers: the example's outputs, and a row on its way through layer normalization.
+// The opening's numbers: a row before layer normalization, on its way, and after it.
 
 /** @import { Gpt, Tensor } from 'gpt-layers' */
 
-const INPUTS = 5
-const SEED = 123
 export const COLUMNS = 6
 
 /** How far a dot can be moved. @type {readonly [number, number]} */
@@ -14,22 +12,6 @@ const PYTORCH = [
   [0.6745, 1.547, -0.9549, 0.6431, -0.9549, -0.9549],
   [-0.0207, 0.1228, -1.1913, 1.6619, 0.6186, -1.1913],
 ]
-
-/**
- * The example's outputs: a batch of two samples through Linear(5, 6) and ReLU, as PyTorch draws them with
- * seed 123.
- *
- * @param {Gpt} gpt
- * @returns {number[][]} [2][6]
- */
-export function exampleOutputs(gpt) {
-  return gpt.scope(() => {
-    gpt.manualSeed(SEED)
-    const batch = gpt.randn([2, INPUTS])
-    const layer = new gpt.Sequential(new gpt.Linear(INPUTS, COLUMNS), new gpt.ReLU())
-    return /** @type {number[][]} */ (layer.forward(batch).toArray())
-  })
-}
 
 /**
  * @typedef {object} Row

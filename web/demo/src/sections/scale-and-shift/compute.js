@@ -2,8 +2,7 @@
 
 /** @import { Gpt } from 'gpt-layers' */
 
-const SEED = 123
-const INPUTS = 5
+import { exampleOutputs } from '../../example.js'
 
 /**
  * @param {Gpt} gpt
@@ -12,10 +11,7 @@ const INPUTS = 5
  */
 export function compute(gpt, scale, shift) {
   return gpt.scope(() => {
-    gpt.manualSeed(SEED)
-    const batch = gpt.randn([2, INPUTS])
-    const layer = new gpt.Sequential(new gpt.Linear(INPUTS, scale.length), new gpt.ReLU())
-    const x = layer.forward(batch)
+    const x = gpt.tensor(exampleOutputs(gpt))
     const norm = new gpt.LayerNorm(scale.length)
     const normalized = norm.forward(x)
     norm.scale.data.set(scale)
