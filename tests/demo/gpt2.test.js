@@ -226,7 +226,9 @@ for (const name of /** @type {const} */ (['chrome', 'firefox'])) {
     await press(page, 'Stories')
     await press(page, 'Delete')
     await said(page, 'GPT-2 …')
-    assert.deepEqual([...complaints, ...foreign, ...downloads.asked], [])
+    // GPT-2 may take over while the stories' model is still on its way: its request then ends.
+    const wrong = complaints.filter((one) => !/^failed: .*model-.*safetensors$/.test(one))
+    assert.deepEqual([...wrong, ...foreign, ...downloads.asked], [])
 
     const { page: third } = await open(own, '#writing')
     await press(third, 'GPT-2')
