@@ -1,5 +1,5 @@
-// Before anything is drawn: the looks that the address asks for; and whether it asks for another part of the
-// page than the opening, which is there already.
+// Runs before the first paint. It sets the theme and the size that the address asks for, and hides the still
+// opening where the address asks for another part of the page.
 {
   const { dataset, classList } = document.documentElement
   const query = new URLSearchParams(location.search)

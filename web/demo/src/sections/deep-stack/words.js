@@ -16,7 +16,7 @@
  */
 
 /**
- * Of the stack without layer norm, and of the one with it.
+ * The same thing for both stacks: the one without layer norm and the one with it.
  *
  * @template T
  * @typedef {{ without: T, with: T }} Both

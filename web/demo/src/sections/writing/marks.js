@@ -81,7 +81,7 @@ export function drawDots(context, width, marks, { above, below }) {
 let kept = null
 
 /**
- * Writes the pixels of an image: as paths, 25 norms of 768 numbers would take longer than a frame.
+ * Draws each number as pixels of one image. As paths, 25 norms of 768 numbers would take longer than a frame.
  *
  * @type {DrawMarks}
  */
