@@ -120,7 +120,7 @@ async function setSize(page, width, height) {
  */
 
 /**
- * Opens a page and records what it should not do.
+ * Opens a page, waits for what is on its screen, and records what it should not do.
  *
  * @param {Pick<Browser, 'newPage'>} browser
  * @param {string} url
@@ -157,6 +157,7 @@ export async function open(browser, url, { width = 1440, height = 900, features 
   await page.goto(url, { waitUntil: 'load' })
   await page.waitForSelector('body:not(:has(main.still))') // the opening in the HTML: the page has not started
   await page.waitForSelector(ready)
+  await waitInPage(page, settled)
   return { page, complaints, foreign }
 }
 
@@ -231,6 +232,19 @@ export async function eventually(condition, otherwise) {
     await sleep(20)
   }
 }
+
+/** Whether all sections near the screen are fetched, and their fonts; in the page. */
+export const settled = () =>
+  new Promise((resolve) => {
+    const waits = () =>
+      document.fonts.status !== 'loaded' ||
+      [...document.querySelectorAll('.section.waiting')].some((section) => {
+        const { top, bottom } = section.getBoundingClientRect()
+        return bottom > -0.9 * innerHeight && top < 1.9 * innerHeight
+      })
+    // What was fetched is on the screen in the next frame.
+    requestAnimationFrame(() => requestAnimationFrame(() => resolve(!waits())))
+  })
 
 /**
  * Waits until an expression or a function is true in the page, like page.waitForFunction. In Firefox 140 the

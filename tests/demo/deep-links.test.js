@@ -4,7 +4,7 @@
 
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { click, launch, near, open, press, serve, skipped, waitInPage } from './browser.js'
+import { click, launch, near, open, press, serve, settled, skipped, waitInPage } from './browser.js'
 
 /** @type {Awaited<ReturnType<typeof serve>>} */
 let server
@@ -12,19 +12,6 @@ before(async () => {
   server = await serve()
 })
 after(() => server?.stop())
-
-/** Whether all sections near the screen are fetched, and their fonts; in the page. */
-const settled = () =>
-  new Promise((resolve) => {
-    const waits = () =>
-      document.fonts.status !== 'loaded' ||
-      [...document.querySelectorAll('.section.waiting')].some((section) => {
-        const { top, bottom } = section.getBoundingClientRect()
-        return bottom > -0.9 * innerHeight && top < 1.9 * innerHeight
-      })
-    // What was fetched is on the screen in the next frame.
-    requestAnimationFrame(() => requestAnimationFrame(() => resolve(!waits())))
-  })
 
 /** How far a section's top is from where a link puts it, in pixels. @param {Page} page @param {string} id */
 async function distance(page, id) {

@@ -7,7 +7,6 @@
 /** @import { StateOf } from '../fields.js' */
 /** @import { Page } from '../page.svelte.js' */
 
-import WorkedExample from './worked-example/WorkedExample.svelte'
 import batchNorm from './batch-norm/slice.js'
 import deepStack from './deep-stack/slice.js'
 import divisor from './divisor/slice.js'
@@ -60,7 +59,11 @@ export const slices = {
 /** @type {readonly Section[]} */
 export const sections = [
   { id: 'opening', title: 'What layer normalization does', opens: true, component: Opening },
-  { id: 'worked-example', title: 'What it does', component: WorkedExample },
+  {
+    id: 'worked-example',
+    title: 'What it does',
+    load: () => import('./worked-example/WorkedExample.svelte'),
+  },
   {
     id: 'scale-and-shift',
     title: 'Why scale and shift?',
