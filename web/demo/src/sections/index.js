@@ -83,7 +83,7 @@ export const sections = [
   { id: 'divisor', title: 'n or n − 1?', load: () => import('./divisor/Divisor.svelte') },
   {
     id: 'writing',
-    title: 'Watch 9 layer norms at work',
+    title: 'Watch every layer norm at work',
     load: () => import('./writing/Writing.svelte'),
   },
   { id: 'gelu', title: 'Appendix: GELU', load: () => import('./gelu/Gelu.svelte') },
