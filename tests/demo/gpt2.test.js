@@ -23,7 +23,8 @@ const gpt = await load()
 after(() => gpt.dispose())
 
 const model = shake(gpt, new gpt.GPTModel({ ...CONFIG, vocabSize: 50257 })).eval()
-const file = fileOf(gpt2Entries(model))
+const entries = gpt2Entries(model)
+const file = fileOf(entries)
 
 test('the texts of tokens join to the text, with characters of several tokens', () => {
   const text = 'Once upon a time 😀 naïve 日本 \u{feff}<|endoftext|>'
@@ -54,8 +55,22 @@ test('a GPT-2’s file, and our own of int8 weights, are read to the same int8 m
 
 test('a file that is no GPT-2 is refused in a sentence', async () => {
   const other = new gpt.GPTModel({ ...CONFIG, vocabSize: 19 })
+  const headerOf = (/** @type {bigint} */ bytes) => new Uint8Array(new BigUint64Array([bytes]).buffer)
   for (const [bytes, sentence] of /** @type {const} */ ([
     [file.slice(0, 9e6), 'A part of the file is missing: it has 9.0 MB of 13 MB. Download it again.'],
+    [file.slice(0, 99), 'A part of the file is missing, or this is not a safetensors file.'],
+    [
+      headerOf(2n ** 31n),
+      'This is not a safetensors file: it has a header of 2147483648 bytes, more than 100000000.',
+    ],
+    [
+      fileOf(entries.filter(({ name }) => name !== 'h.1.ln_2.weight')),
+      'This is not a GPT-2: it has no trf_blocks.1.norm2.scale.',
+    ],
+    [
+      fileOf(entries.map((entry) => (entry.name === 'ln_f.bias' ? { ...entry, shape: [8, 8] } : entry))),
+      'This is not a GPT-2: ln_f.bias should have shape [64], got [8, 8].',
+    ],
     [
       new TextEncoder().encode('<!doctype html><p>'),
       /^This is not a safetensors file, but one that starts with "<!doctype html><p>"\.$/,
@@ -63,7 +78,7 @@ test('a file that is no GPT-2 is refused in a sentence', async () => {
     [new Uint8Array(0), 'This is not a safetensors file, but 0 bytes.'],
     [
       new gpt.Linear(2, 3).saveSafetensors(),
-      /^This is not a GPT-2: source should have wte\.weight .* got bias, weight\.$/,
+      'This is not a GPT-2: it has no wte.weight [vocabSize, embDim].',
     ],
     [fileOf(gpt2Entries(other)), 'This model has 19 tokens instead of GPT-2’s 50257.'],
   ])) {
@@ -73,6 +88,13 @@ test('a file that is no GPT-2 is refused in a sentence', async () => {
       return true
     })
   }
+})
+
+test('a model larger than any GPT-2 is refused: the page would draw all its norms', async () => {
+  const deep = new gpt.GPTModel({ ...CONFIG, vocabSize: 50257, nLayers: 49 })
+  await assert.rejects(readCheckpoint(gpt, new Blob([fileOf(gpt2Entries(deep))])), {
+    message: 'It has 49 blocks of 64 numbers: GPT-2 has at most 48 blocks of 1600 numbers.',
+  })
 })
 
 /**
@@ -188,9 +210,9 @@ async function assertStoriesGoOn(page) {
   await textGoesOn(page)
 }
 
-/** Chooses a file. @param {Page} page @param {Uint8Array} bytes */
-async function choose(page, bytes) {
-  const path = join(site.folder, 'model.safetensors')
+/** Chooses a file. @param {Page} page @param {Uint8Array} bytes @param {string} [name] */
+async function choose(page, bytes, name = 'model.safetensors') {
+  const path = join(site.folder, name)
   writeFileSync(path, bytes)
   const input = await page.$('dialog input[type=file]')
   assert.ok(input)
@@ -212,6 +234,8 @@ for (const name of /** @type {const} */ (['chrome', 'firefox'])) {
     const own = await browser.launch(name)
     t.after(() => own.close())
     const first = await open(own, '#writing')
+    await choose(first.page, file.slice(0, 5e6))
+    await said(first.page, 'it has 5.0 MB of 13 MB. Download it again. The stories go on.')
     await choose(first.page, file)
     await gpt2Writes(first.page)
     await said(first.page, 'kept in this browser')
@@ -254,17 +278,29 @@ pageTest(
   },
 )
 
-pageTest('a file that is dropped writes', async ({ page, complaints }) => {
+/** Drops files on the dialog; they come from `/dropped`. @param {Page} page @param {number} count */
+const drop = (page, count) =>
+  page.$eval(
+    '.drop',
+    async (zone, count) => {
+      const data = new DataTransfer()
+      const bytes = await (await fetch('/dropped')).blob()
+      for (let i = 0; i < count; i++) data.items.add(new File([bytes], `model ${i}.safetensors`))
+      return ['dragover', 'drop'].map((type) => {
+        const options = { bubbles: true, cancelable: true, dataTransfer: data }
+        return !zone.dispatchEvent(new DragEvent(type, options))
+      })
+    },
+    count,
+  )
+
+pageTest('a file that is dropped writes; of two files none is read', async ({ page, complaints }) => {
   downloads.answers['/dropped'] = (response) => response.end(file)
   await press(page, 'GPT-2')
-  const taken = await page.$eval('.drop', async (zone) => {
-    const data = new DataTransfer()
-    data.items.add(new File([await (await fetch('/dropped')).blob()], 'model.safetensors'))
-    return ['dragover', 'drop'].map((type) => {
-      const options = { bubbles: true, cancelable: true, dataTransfer: data }
-      return !zone.dispatchEvent(new DragEvent(type, options))
-    })
-  })
+  await drop(page, 2)
+  await said(page, 'Drop one file: model.safetensors. The stories go on.')
+  await press(page, 'GPT-2')
+  const taken = await drop(page, 1)
   assert.deepEqual(taken, [true, true]) // else the browser would open the file instead of the page
   await gpt2Writes(page)
   assert.deepEqual(complaints, [])
@@ -295,10 +331,21 @@ pageTest('a server that does not say how large the file is can be used all the s
   await gpt2Writes(page)
 })
 
+pageTest('a page of HTML that is downloaded is refused', async ({ page }) => {
+  downloads.answers['/html'] = (response) => response.end('<!doctype html><title>Sign in</title>')
+  await ask(page, '/html')
+  await press(page, 'Download')
+  await said(page, 'not a safetensors file, but one that starts with "<!doctype html>')
+  await assertStoriesGoOn(page)
+})
+
 pageTest('an address without a file is refused beside its field', async ({ page }) => {
   downloads.answers['/missing'] = (response) => response.writeHead(404).end()
+  downloads.answers['/moved'] = (response) =>
+    response.writeHead(302, { Location: 'http://example.com/model.safetensors' }).end()
   for (const [address, sentence] of /** @type {const} */ ([
     ['/missing', 'has no such file: it answers 404.'],
+    ['/moved', 'cannot be reached from here'], // the page's policy refuses an unencrypted connection
     ['http://example.com/model.safetensors', 'An address should begin with https://.'],
     ['https://127.0.0.1:1/model.safetensors', '127.0.0.1:1 cannot be reached from here'],
   ])) {
@@ -336,8 +383,51 @@ pageTest(
     await session.send('Storage.overrideQuotaForOrigin', { origin, quotaSize: 1000 })
     await choose(page, file)
     await gpt2Writes(page)
-    await said(page, 'It cannot be kept for your next visit: ')
+    await said(page, 'It cannot be kept for your next visit: there is no room for it.')
     await said(page, 'for this visit only')
     await session.send('Storage.overrideQuotaForOrigin', { origin })
   },
 )
+
+/** The files that the browser keeps. @param {Page} page */
+const kept = (page) =>
+  page.evaluate(async () => {
+    const names = []
+    for await (const name of (await navigator.storage.getDirectory()).keys()) names.push(name)
+    return names
+  })
+
+pageTest(
+  'two tabs that read a file at once keep one; what one deletes the other misses',
+  async ({ page }) => {
+    const other = await open()
+    await Promise.all([choose(page, file), choose(other.page, file, 'other.safetensors')])
+    for (const tab of [page, other.page]) {
+      await gpt2Writes(tab)
+      await said(tab, 'kept in this browser')
+    }
+    assert.deepEqual(await kept(page), ['gpt2-int8.safetensors'])
+    await press(other.page, 'Delete')
+    await said(other.page, 'GPT-2 …')
+    await other.page.close()
+    await page.bringToFront()
+    await press(page, 'Stories')
+    await page.waitForSelector(`${LINE} button:first-child[aria-pressed="true"]`)
+    await press(page, 'GPT-2')
+    await said(page, 'GPT-2 is no longer kept in this browser. The stories go on.')
+    await assertStoriesGoOn(page)
+  },
+)
+
+pageTest('what a page that was closed too early has left is deleted at the next visit', async ({ page }) => {
+  await page.evaluate(async () => {
+    const folder = await navigator.storage.getDirectory()
+    await folder.getFileHandle('gpt2-int8.safetensors.unfinished', { create: true })
+  })
+  assert.equal((await kept(page)).length, 1)
+  await page.reload()
+  await browser.waitInPage(page, async () => {
+    const { done } = await (await navigator.storage.getDirectory()).keys().next()
+    return done
+  })
+})

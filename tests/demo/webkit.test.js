@@ -2,11 +2,14 @@
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { load } from 'gpt-layers'
+import { fileOf, gpt2Entries } from '../lib/gpt2file.js'
 import { serve } from './browser.js'
 
 /** Milliseconds that a busy machine may take for any single thing. */
@@ -71,13 +74,20 @@ class WebKit {
   }
 
   /** @param {string} url */
-  async #open(url) {
+  async open(url) {
     await this.#ask('POST', `${this.#session}/url`, { url })
   }
 
   /** @param {string} script the body of a function @param {...unknown} args @returns {Promise<any>} */
   run(script, ...args) {
     return this.#ask('POST', `${this.#session}/execute/sync`, { script, args })
+  }
+
+  /** @param {string} selector of a field for a file @param {string} path of the file */
+  async choose(selector, path) {
+    const value = { using: 'css selector', value: selector }
+    const [id] = Object.values(await this.#ask('POST', `${this.#session}/element`, value))
+    await this.#ask('POST', `${this.#session}/element/${id}/value`, { text: path })
   }
 
   /**
@@ -91,7 +101,7 @@ class WebKit {
   async openIn(site, query, width, height) {
     const window = { width: 1400, height: 1000 }
     await this.#ask('POST', `${this.#session}/window/rect`, window)
-    await this.#open(`${site}robots.txt`)
+    await this.open(`${site}robots.txt`)
     await this.run(
       `const frame = document.createElement('iframe')
       const [src, width, height] = arguments
@@ -164,4 +174,37 @@ describe('WebKitGTK', { skip, concurrency: 1 }, () => {
       })
     }
   }
+
+  test('a chosen GPT-2 writes for this visit: under WebDriver WebKitGTK keeps no files', async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'gpt-layers-'))
+    t.after(() => rmSync(folder, { recursive: true, force: true }))
+    const gpt = await load()
+    t.after(() => gpt.dispose())
+    const sizes = { vocabSize: 50257, contextLength: 64, embDim: 64, nHeads: 1, nLayers: 2, tieWeights: true }
+    const file = fileOf(gpt2Entries(new gpt.GPTModel(sizes)))
+    const choose = async (/** @type {Uint8Array} */ bytes) => {
+      writeFileSync(join(folder, 'model.safetensors'), bytes)
+      await browser.choose('dialog input[type=file]', join(folder, 'model.safetensors'))
+    }
+    const said = (/** @type {string} */ sentence) =>
+      eventually(() =>
+        browser.run(
+          `const text = document.querySelector('.gpt2')?.textContent.replace(/\\s+/g, ' ')
+          return text.includes(arguments[0])`,
+          sentence,
+        ),
+      )
+    const writing = () =>
+      browser.run(`return document.querySelector('.gpt2 [aria-pressed=true]').textContent`)
+
+    await browser.open(`${server.url}?embed=writing`)
+    await eventually(() => browser.run("return document.querySelector('.gpt2') !== null"))
+    await choose(file.slice(0, 5e6))
+    await said('it has 5.0 MB of 13 MB. Download it again. The stories go on.')
+    assert.equal(await writing(), 'Stories')
+    await choose(file)
+    await said('for this visit only')
+    await said('It cannot be kept for your next visit: this browser keeps no files for a page')
+    assert.equal(await writing(), 'GPT-2')
+  })
 })

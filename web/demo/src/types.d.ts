@@ -15,5 +15,5 @@ declare module '*.tex' {
 
 /** Gives a file of the origin private file system another name. TypeScript's own types have no `move` yet. */
 interface FileSystemFileHandle {
-  move(name: string): Promise<void>
+  move(directory: FileSystemDirectoryHandle, name: string): Promise<void>
 }

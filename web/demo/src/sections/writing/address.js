@@ -1,10 +1,20 @@
 // A model's file at an address: how large it is, and its bytes.
 
 /** What a reader can be told: the message is a sentence, or several. */
-export class CheckpointError extends Error {}
+export class CheckpointError extends Error {
+  /** All of the class that comes out of a worker. @override */
+  name = 'CheckpointError'
+}
+
+/** @param {unknown} error @returns {string} for the reader */
+export function sentenceOf(error) {
+  if (!(error instanceof Error)) return `Something went wrong: ${error}.`
+  return error.name === 'CheckpointError' ? error.message : `Something went wrong: ${error.message}.`
+}
 
 /** Bytes as people say them: 548 MB. @param {number} bytes */
-export const megabytes = (bytes) => `${(bytes / 1e6).toFixed(bytes < 9.95e6 ? 1 : 0)} MB`
+export const megabytes = (bytes) =>
+  bytes < 1e5 ? `${Math.ceil(bytes / 1e3)} kB` : `${(bytes / 1e6).toFixed(bytes < 9.95e6 ? 1 : 0)} MB`
 
 /**
  * @param {string} typed

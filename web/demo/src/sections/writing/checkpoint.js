@@ -3,38 +3,64 @@
 /** @import { Gpt } from 'gpt-layers' */
 
 import { GptLayersError } from 'gpt-layers'
-import { CheckpointError, download, megabytes } from './address.js'
+import { CheckpointError, download, megabytes, sentenceOf } from './address.js'
 
 /** How many tokens GPT-2 has. */
 const GPT2_TOKENS = 50257
 
 /** @typedef {{ loaded: number, total: number }} Progress in bytes */
 
+/** The sizes of GPT-2 XL: the page draws a row for each norm, and a dot for each number. */
+const MOST = { blocks: 48, width: 1600 }
+
 /**
  * A GPT-2 with int8 weights. The file is read in pieces, and float32 is never in memory.
  *
  * @param {Gpt} gpt
  * @param {Blob | string} source a file, or an address
- * @param {(progress: Progress) => void} [onProgress]
+ * @param {{ onProgress?: (progress: Progress) => void, signal?: AbortSignal }} [options]
  * @returns {Promise<InstanceType<Gpt['GPTModel']>>}
- * @throws {CheckpointError}
+ * @throws {CheckpointError} and the signal's reason
  */
-export async function readCheckpoint(gpt, source, onProgress) {
-  const from = typeof source === 'string' ? await download(new URL(source)) : source
-  try {
+export async function readCheckpoint(gpt, source, options) {
+  return inSentences(async () => {
+    const from = typeof source === 'string' ? await download(new URL(source)) : source
     const config = { vocabSize: GPT2_TOKENS }
-    return await gpt.GPTModel.fromSafetensors(from, { dtype: 'int8', config, onProgress })
+    const model = await gpt.GPTModel.fromSafetensors(from, { ...options, dtype: 'int8', config })
+    const [blocks, width] = [model.trfBlocks.length, model.embDim]
+    if (blocks <= MOST.blocks && width <= MOST.width) return model
+    model.dispose()
+    const most = `${MOST.blocks} blocks of ${MOST.width} numbers`
+    throw new CheckpointError(`It has ${blocks} blocks of ${width} numbers: GPT-2 has at most ${most}.`)
+  }, options?.signal)
+}
+
+/**
+ * @template T
+ * @param {() => Promise<T>} work
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<T>}
+ * @throws {CheckpointError} instead of the package's errors
+ */
+export async function inSentences(work, signal) {
+  try {
+    return await work()
   } catch (error) {
+    if (signal?.aborted || error instanceof CheckpointError) throw error
     throw new CheckpointError(sentenceFor(error), { cause: error })
   }
 }
 
-/** @param {unknown} error of GPTModel.fromSafetensors @returns {string} */
+/** @param {unknown} error @returns {string} */
 function sentenceFor(error) {
-  if (!(error instanceof GptLayersError)) return `It cannot be read: ${error}.`
+  if (!(error instanceof GptLayersError)) return sentenceOf(error)
   const { code, message } = error
   if (code === 'NETWORK') return 'The connection was lost. Try again.'
   if (code === 'MEMORY') return 'There is not enough memory for it.'
+  if (/source should be readable/.test(message)) return 'This browser cannot read the file.'
+  if (/with a header that ends at/.test(message)) {
+    return 'A part of the file is missing, or this is not a safetensors file.'
+  }
   const [, length, whole] = /got (\d+) bytes instead of (\d+)/.exec(message) ?? []
   if (whole) {
     const [here, all] = [Number(length), Number(whole)].map(megabytes)
@@ -42,7 +68,11 @@ function sentenceFor(error) {
   }
   const [, tokens] = /config\.vocabSize should be (\d+)/.exec(message) ?? []
   if (tokens) return `This model has ${tokens} tokens instead of GPT-2’s ${GPT2_TOKENS}.`
-  const [, instead] = /should be a safetensors file, got (.*)/.exec(message) ?? []
-  if (instead) return `This is not a safetensors file, but ${instead}.`
+  const [, kind] = /should be a safetensors file, got (\d+ bytes|one that .*)$/.exec(message) ?? []
+  if (kind) return `This is not a safetensors file, but ${kind}.`
+  const [, part] = /should be a safetensors file, got (.*)/.exec(message) ?? []
+  if (part) return `This is not a safetensors file: it has ${part}.`
+  const [, missing] = /source should have (.*?), got/.exec(message) ?? []
+  if (missing) return `This is not a GPT-2: it has no ${missing}.`
   return `This is not a GPT-2: ${message.replace(/^[\w.]+: /, '')}.`
 }

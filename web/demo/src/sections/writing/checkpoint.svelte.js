@@ -5,8 +5,8 @@
 /** @import { Remote } from '../../remote.js' */
 
 import { callback, inWorker, stop } from '../../remote.js'
-import { checkAddress, sizeAt } from './address.js'
-import { findKept, forget } from './kept.js'
+import { checkAddress, CheckpointError, sentenceOf, sizeAt } from './address.js'
+import { findKept, forget, readKept, tidy } from './kept.js'
 
 /**
  * Writes with a model: a safetensors file with int8 weights, or null for the stories.
@@ -43,7 +43,9 @@ export class Checkpoint {
   }
 
   async findKept() {
-    this.file ??= await findKept()
+    void tidy()
+    const kept = await findKept()
+    this.file ??= kept
   }
 
   /** Asks how large the file at an address is. @param {string} typed */
@@ -82,15 +84,15 @@ export class Checkpoint {
     }
     try {
       const failed = new Promise((_, reject) => {
-        worker.onerror = () => reject(new Error('The program that reads it could not be fetched.'))
+        worker.onerror = () => reject(new CheckpointError('The page’s part that reads it was not fetched.'))
       })
       const reading = reader.read(source instanceof File ? source : source.href, callback(onprogress))
-      const { file, problem } = await Promise.race([reading, failed])
+      const unkept = await Promise.race([reading, failed])
       if (!isCurrent()) return
       this.cancel()
-      this.file = file
-      this.notKept = problem
-      await this.use(file)
+      this.file = unkept?.file ?? null
+      this.notKept = unkept?.problem ?? ''
+      await this.write()
     } catch (error) {
       if (!isCurrent()) return
       this.cancel()
@@ -98,15 +100,30 @@ export class Checkpoint {
     }
   }
 
-  /** Writes with the model that is here, or with the stories. @param {Blob | null} file */
-  async use(file) {
+  /** Writes with the model that is here. In another tab it may have been deleted, or replaced. */
+  async write() {
+    if (this.notKept) return this.#begin(this.file)
+    await readKept(async (file) => {
+      this.file = file
+      if (file) await this.#begin(file)
+      else this.problem = 'GPT-2 is no longer kept in this browser.'
+    })
+  }
+
+  /** Writes with the stories. */
+  async tellStories() {
+    await this.#begin(null)
+  }
+
+  /** @param {Blob | null} file */
+  async #begin(file) {
     const wish = (this.#wish = {})
     this.problem = ''
     this.starting = file !== null
     try {
       await this.#use(file)
     } catch (error) {
-      if (this.#wish === wish) this.problem = `It cannot write here: ${sentenceOf(error)}.`
+      if (this.#wish === wish) this.problem = sentenceOf(error)
     }
     if (this.#wish === wish) this.starting = false
   }
@@ -120,11 +137,8 @@ export class Checkpoint {
 
   /** Keeps it no longer. It writes on, if it does. */
   async delete() {
+    await forget()
     this.file = null
     this.notKept = ''
-    await forget()
   }
 }
-
-/** @param {unknown} error */
-const sentenceOf = (error) => (error instanceof Error ? error.message : String(error))

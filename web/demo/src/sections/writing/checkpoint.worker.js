@@ -2,8 +2,8 @@
 // wanted: that gives back its memory, and nothing of it can disturb the model that writes.
 
 import { load } from 'gpt-layers'
-import { readCheckpoint } from './checkpoint.js'
-import { keep } from './kept.js'
+import { inSentences, readCheckpoint } from './checkpoint.js'
+import { keep, NotKept } from './kept.js'
 import { expose } from '../../remote.js'
 
 /** @import { Progress } from './checkpoint.js' */
@@ -12,19 +12,23 @@ const reader = {
   /**
    * @param {File | string} source a file, or an address
    * @param {(progress: Progress) => unknown} onprogress
-   * @returns {Promise<{ file: Blob, problem: string }>} the model with int8 weights as a safetensors file;
-   *   why it could not be kept for the next visit, or ''
+   * @returns {Promise<{ file: Blob, problem: string } | null>} null: it is kept; else the model with int8
+   *   weights as a safetensors file, and why it is not kept
    */
   async read(source, onprogress) {
-    const gpt = await load()
-    const model = await readCheckpoint(gpt, source, onprogress)
-    const bytes = model.saveSafetensors()
-    gpt.dispose()
+    const bytes = await inSentences(async () => {
+      const gpt = await load()
+      const model = await readCheckpoint(gpt, source, { onProgress: onprogress })
+      const bytes = model.saveSafetensors()
+      gpt.dispose()
+      return bytes
+    })
     try {
-      return { file: await keep(bytes), problem: '' }
+      await keep(bytes)
+      return null
     } catch (error) {
-      const reason = error instanceof Error ? error.message : error
-      return { file: new Blob([/** @type {BlobPart} */ (bytes)]), problem: `${reason}` }
+      if (!(error instanceof NotKept)) throw error
+      return { file: new Blob([/** @type {BlobPart} */ (bytes)]), problem: error.message }
     }
   },
 }

@@ -1,13 +1,23 @@
 // The model that this browser keeps for the next visit, in the page's own part of the disk (the origin
-// private file system).
+// private file system). One tab at a time changes it: the others wait for its lock.
 
 const NAME = 'gpt2-int8.safetensors'
 const UNFINISHED = `${NAME}.unfinished`
 
-/** @returns {Promise<FileSystemDirectoryHandle>} @throws where the browser keeps no files */
+/** Why a file is not kept: the end of a sentence. */
+export class NotKept extends Error {}
+
+const NO_FILES = 'this browser keeps no files for a page, or not in a private window'
+const NO_ROOM = 'there is no room for it'
+const NOT_WRITTEN = 'this browser could not write it'
+
+/** @returns {Promise<FileSystemDirectoryHandle>} @throws {NotKept} where the browser keeps no files */
 async function folder() {
-  if (!navigator.storage?.getDirectory) throw new Error('this browser keeps no files for a page')
-  return navigator.storage.getDirectory()
+  try {
+    return await navigator.storage.getDirectory()
+  } catch (cause) {
+    throw new NotKept(NO_FILES, { cause })
+  }
 }
 
 /** @returns {Promise<File | null>} the model that is kept, if any */
@@ -21,36 +31,68 @@ export async function findKept() {
 }
 
 /**
+ * Reads the model that is kept. Meanwhile no tab replaces or deletes it.
+ *
+ * @param {(file: File | null) => Promise<void>} read
+ */
+export async function readKept(read) {
+  await navigator.locks.request(NAME, { mode: 'shared' }, async () => read(await findKept()))
+}
+
+/** Deletes what a page that was closed too early has left, unless another tab is writing it now. */
+export async function tidy() {
+  const directory = await folder().catch(() => null)
+  if (!directory) return
+  await navigator.locks.request(NAME, { ifAvailable: true }, async (lock) => {
+    if (lock) await remove(directory, UNFINISHED)
+  })
+}
+
+/**
  * Keeps a file instead of the one that is kept. For a worker: elsewhere there is no access handle.
  *
  * @param {Uint8Array} bytes
- * @returns {Promise<File>} as it is kept
- * @throws {Error} where the disk or the browser refuses
+ * @throws {NotKept}
  */
 export async function keep(bytes) {
   const directory = await folder()
   try {
-    const file = await directory.getFileHandle(UNFINISHED, { create: true })
-    const access = await file.createSyncAccessHandle()
-    try {
-      access.truncate(0)
-      const written = access.write(bytes)
-      if (written < bytes.length) throw new Error(`only ${written} of ${bytes.length} bytes found room`)
-      access.flush()
-    } finally {
-      access.close()
-    }
-    await file.move(NAME)
-    return await file.getFile()
-  } catch (error) {
-    await directory.removeEntry(UNFINISHED).catch(() => {})
-    throw error
+    await navigator.locks.request(NAME, () => replace(directory, bytes))
+  } catch (cause) {
+    const isFull = cause instanceof DOMException && cause.name === 'QuotaExceededError'
+    throw new NotKept(isFull ? NO_ROOM : NOT_WRITTEN, { cause })
   }
 }
 
-/** Deletes the model that is kept, and what a page that was closed too early has left. */
+/** @param {FileSystemDirectoryHandle} directory @param {Uint8Array} bytes */
+async function replace(directory, bytes) {
+  try {
+    const file = await directory.getFileHandle(UNFINISHED, { create: true })
+    await write(file, bytes)
+    await file.move(directory, NAME) // WebKit has no move(NAME)
+  } finally {
+    await remove(directory, UNFINISHED)
+  }
+}
+
+/** @param {FileSystemFileHandle} file @param {Uint8Array} bytes */
+async function write(file, bytes) {
+  const access = await file.createSyncAccessHandle()
+  try {
+    access.truncate(0)
+    const written = access.write(bytes)
+    if (written < bytes.length) throw new DOMException(`${written} bytes`, 'QuotaExceededError')
+    access.flush()
+  } finally {
+    access.close()
+  }
+}
+
+/** Deletes the model that is kept. */
 export async function forget() {
   const directory = await folder().catch(() => null)
-  const names = directory ? [NAME, UNFINISHED] : []
-  await Promise.all(names.map((name) => directory?.removeEntry(name).catch(() => {})))
+  if (directory) await navigator.locks.request(NAME, () => remove(directory, NAME))
 }
+
+/** @param {FileSystemDirectoryHandle} directory @param {string} name of a file that may be there */
+const remove = (directory, name) => directory.removeEntry(name).catch(() => {})
