@@ -11,11 +11,11 @@ import { draw, normalize } from '../../web/demo/src/sections/batch-norm/compute.
 import { golden, unpack } from '../lib/support.js'
 import {
   assertOnScreen,
-  boxOf,
   click,
   field,
   focus,
-  get,
+  hold,
+  hover,
   near,
   open,
   press,
@@ -51,9 +51,6 @@ const dot = (/** @type {number} */ sample, /** @type {number} */ feature) =>
 const value = (/** @type {Page} */ page, /** @type {string} */ selector) =>
   page.$eval(selector, (slider) => Number(slider.ariaValueNow))
 
-const focusDot = (/** @type {Page} */ page, /** @type {string} */ selector) =>
-  page.$eval(selector, (slider) => slider instanceof SVGElement && slider.focus())
-
 /** @typedef {Awaited<ReturnType<typeof dots>>} Dots */
 /** The dots, as 'sample feature', that stand elsewhere. @param {Dots} now @param {Dots} before */
 const moved = (now, before) =>
@@ -62,16 +59,6 @@ const lit = (/** @type {Dots} */ now) =>
   now.flatMap((row, r) => row.flatMap((one, c) => (one.lit ? `${r + 1} ${c + 1}` : [])))
 const ROW = [1, 2, 3, 4, 5].map((c) => `2 ${c}`)
 const COLUMN = [1, 2, 3, 4].map((r) => `${r} 3`)
-
-/** Drags a dot sideways, and holds it. @param {Page} page @param {string} selector @param {number} by */
-async function drag(page, selector, by) {
-  const element = await get(page, selector)
-  await element.scrollIntoView()
-  const { x, y, width, height } = await boxOf(element)
-  await page.mouse.move(x + width / 2, y + height / 2)
-  await page.mouse.down()
-  await page.mouse.move(x + width / 2 + by, y + height / 2, { steps: 5 })
-}
 
 /** @param {number[][] | null} values @param {Packed | null} packed @param {number} tolerance */
 function assertNear(values, packed, tolerance) {
@@ -111,7 +98,8 @@ test('a dragged dot moves its row in layer norm and its column in batch norm, li
   const [x, layer, batch] = [await dots(page, 'x'), await dots(page, 'layer'), await dots(page, 'batch')]
   assert.deepEqual(lit(layer), [])
   const before = await value(page, dot(2, 3))
-  await drag(page, dot(2, 3), 60)
+  const { x: at, y } = await hold(page, dot(2, 3))
+  await page.mouse.move(at + 60, y, { steps: 5 })
   assert.ok((await value(page, dot(2, 3))) > before + 0.5)
   assert.deepEqual(moved(await dots(page, 'x'), x), ['2 3'])
   assert.deepEqual(moved(await dots(page, 'layer'), layer), ROW)
@@ -132,12 +120,12 @@ test('a dragged dot moves its row in layer norm and its column in batch norm, li
 
 test('keys move a dot within its limits, and the address restores what was moved', async () => {
   const { page } = await show()
-  await focusDot(page, dot(1, 1))
+  await focus(page, dot(1, 1))
   await press(page, 'End')
   assert.equal(await value(page, dot(1, 1)), 3)
   await press(page, 'ArrowLeft')
   assert.equal(await value(page, dot(1, 1)), Math.fround(2.95))
-  await page.waitForFunction(() => /batch-norm\.edits=x11/.test(location.search))
+  await page.waitForFunction(() => /batch-norm\.edits=x11%3A2\.95/.test(location.search))
   const second = await open(site.browser, page.url(), { ready: '.guess' })
   assert.deepEqual(await numbers(second.page, 'layer'), await numbers(page, 'layer'))
   await second.page.close()
@@ -177,7 +165,7 @@ test('one sample: batch norm in training says why it has no result; in evaluatio
 test('in evaluation a moved dot moves no other in batch norm', async () => {
   const { page } = await show('&batch-norm.mode=evaluation')
   const batch = await dots(page, 'batch')
-  await focusDot(page, dot(2, 3))
+  await focus(page, dot(2, 3))
   await press(page, 'ArrowRight')
   assert.deepEqual(moved(await dots(page, 'batch'), batch), ['2 3'])
   assert.deepEqual(lit(await dots(page, 'batch')), ['2 3'])
@@ -199,9 +187,7 @@ test('RMSNorm takes the place of layer norm, and a new seed draws another batch'
 test('pointing at a dot says how it was computed, and lights what shares its statistics', async () => {
   const { page } = await show()
   const [, circle] = await page.$$('#batch-norm [data-norm=batch] circle')
-  await circle.scrollIntoView()
-  const { x, y } = await boxOf(circle)
-  await page.mouse.move(x + 6, y + 6)
+  await hover(page, circle)
   const column = [1, 2, 3, 4].map((r) => `${r} 2`)
   assert.deepEqual(lit(await dots(page, 'batch')), column)
   assert.deepEqual(lit(await dots(page, 'x')), column)

@@ -33,7 +33,7 @@ export const before = skip ? nothing : runner.before
 export const after = skip ? nothing : runner.after
 
 /** Milliseconds that a busy machine may take for any single thing. */
-const PATIENCE = 120_000
+export const PATIENCE = 120_000
 
 const FLAGS = [
   '--no-sandbox', // Chromium refuses to run as root with a sandbox
@@ -106,6 +106,13 @@ async function setSize(page, width, height) {
   }
 }
 
+/** An empty page, which waits as long as a busy machine may take. @param {Pick<Browser, 'newPage'>} browser */
+export async function newPage(browser) {
+  const page = await browser.newPage()
+  page.setDefaultTimeout(PATIENCE)
+  return page
+}
+
 /**
  * @typedef {object} OpenOptions
  * @property {number} [width]
@@ -128,8 +135,7 @@ async function setSize(page, width, height) {
  * @returns {Promise<Opened>}
  */
 export async function open(browser, url, { width = 1440, height = 900, features = {}, ready = 'h1' } = {}) {
-  const page = await browser.newPage()
-  page.setDefaultTimeout(PATIENCE)
+  const page = await newPage(browser)
   /** @type {string[]} */
   const complaints = []
   /** @type {string[]} */
@@ -209,7 +215,7 @@ class Site {
    * The file that the browser saves.
    *
    * @param {string} name
-   * @param {() => Promise<void>} act makes the browser save it
+   * @param {() => Promise<unknown>} act makes the browser save it
    */
   async saved(name, act) {
     await act()
@@ -265,6 +271,23 @@ export async function waitInPage(page, condition) {
   }
 }
 
+/**
+ * Waits until the address has these numbers. It follows the state with a delay, so that during a drag it has
+ * numbers of the way.
+ *
+ * @param {Page} page
+ * @param {string} name
+ * @param {number[]} numbers
+ */
+export const untilAddressHas = (page, name, numbers) =>
+  page.waitForFunction(
+    (name, numbers) =>
+      new URLSearchParams(location.search).get(name)?.split(',').map(Number).join() === numbers,
+    {},
+    name,
+    numbers.join(),
+  )
+
 /** Matches what is complete: fetched, and not waiting for a worker's result. */
 const whole = ':not(.waiting, :has([aria-busy="true"]))'
 export const WHOLE_SECTION = `.section${whole}`
@@ -300,18 +323,163 @@ export async function get(page, selector) {
   return /** @type {ElementHandle<HTMLElement>} */ (element)
 }
 
-/** @param {ElementHandle} element */
-export async function boxOf(element) {
-  const box = await element.boundingBox()
-  assert.ok(box, 'the element is not on the screen')
-  return box
+/**
+ * @typedef {{ left: number, top: number, width: number, height: number }} Box in the window
+ *
+ * @typedef {(box: Box) => { x: number, y: number }} At a place of an element, by its box
+ */
+
+/** @type {At} */
+const middle = ({ left, top, width, height }) => ({ x: left + width / 2, y: top + height / 2 })
+
+/**
+ * Watches what a press hits; in the page. What arrives above an element moves it, also at the moment in which
+ * it is pressed. A press that would hit something else hits nothing.
+ *
+ * @param {Element} element
+ */
+function watch(element) {
+  const box = () => {
+    const { left, top, width, height } = element.getClientRects()[0] ?? element.getBoundingClientRect()
+    return { left, top, width, height }
+  }
+  /** Whether a place is the element's. A dot is behind the surface of its figure. */
+  const has = (/** @type {number} */ x, /** @type {number} */ y) => {
+    const { left, top, width, height } = box()
+    const within = x >= left && x <= left + width && y >= top && y <= top + height
+    return within && (element.closest('svg') ?? element).contains(document.elementFromPoint(x, y))
+  }
+  const done = { down: false, clicked: false }
+  const ends = new AbortController()
+  const look = (/** @type {Event} */ event) => {
+    const { type, clientX, clientY } = /** @type {PointerEvent} */ (event)
+    if (type === 'pointerdown') done.down = has(clientX, clientY)
+    if (type === 'click') done.clicked = done.down && has(clientX, clientY)
+    if (type === 'click' ? done.clicked : done.down) return
+    event.preventDefault()
+    event.stopImmediatePropagation()
+  }
+  for (const type of ['pointerdown', 'mousedown', 'touchstart', 'pointerup', 'mouseup', 'touchend', 'click'])
+    addEventListener(type, look, { capture: true, passive: false, signal: ends.signal })
+  const frame = () => new Promise((resolve) => requestAnimationFrame(resolve))
+  return {
+    done,
+    has,
+    /** Scrolls to the element. @returns its box, if it was the same in two frames */
+    async find() {
+      const { left, top, width, height } = box()
+      const [right, bottom] = [left + width, top + height]
+      const inside = left >= 0 && top >= 0 && right <= innerWidth && bottom <= innerHeight
+      if (!inside || !has((left + right) / 2, (top + bottom) / 2))
+        element.scrollIntoView({ block: 'center', inline: 'nearest', behavior: 'instant' })
+      await frame()
+      const before = box()
+      await frame()
+      const now = box()
+      return now.width > 0 && JSON.stringify(before) === JSON.stringify(now) ? now : null
+    },
+    end: () => ends.abort(),
+  }
 }
 
-/** @param {Page} page @param {string} selector */
-export const click = async (page, selector) => (await get(page, selector)).click()
+/** @typedef {import('puppeteer-core').JSHandle<ReturnType<typeof watch>>} Watch */
+
+/**
+ * Acts at a place of an element, again until it was there.
+ *
+ * @param {Page} page
+ * @param {string | ElementHandle<Element>} target a selector or an element
+ * @param {At} at
+ * @param {(place: { x: number, y: number }, watch: Watch) => Promise<boolean>} act whether it was there
+ * @returns {Promise<{ x: number, y: number, box: Box }>} where it was
+ */
+async function aim(page, target, at, act) {
+  const deadline = Date.now() + PATIENCE
+  for (;;) {
+    const element = typeof target === 'string' ? await get(page, target) : target
+    const watched = await element.evaluateHandle(watch)
+    const box = await watched.evaluate((one) => one.find())
+    const place = box && at(box)
+    const done = place && (await act(place, watched))
+    await watched.evaluate((one) => one.end())
+    if (box && done) return { ...place, box }
+    assert.ok(Date.now() < deadline, `cannot be reached: ${target}`)
+  }
+}
+
+/**
+ * Clicks an element.
+ *
+ * @param {Page} page
+ * @param {string | ElementHandle<Element>} target a selector or an element
+ * @param {{ at?: At, count?: number }} [options]
+ */
+export const click = (page, target, { at = middle, count = 1 } = {}) =>
+  aim(page, target, at, async ({ x, y }, watched) => {
+    await page.mouse.click(x, y, { count })
+    return watched.evaluate(({ done }) => done.clicked)
+  })
+
+/**
+ * Presses the mouse's button at a place of an element, and holds it.
+ *
+ * @param {Page} page
+ * @param {string | ElementHandle<Element>} target a selector or an element
+ * @param {At} [at]
+ */
+export const hold = (page, target, at = middle) =>
+  aim(page, target, at, async ({ x, y }, watched) => {
+    await page.mouse.move(x, y)
+    await page.mouse.down()
+    const down = await watched.evaluate(({ done }) => done.down)
+    if (!down) await page.mouse.up()
+    return down
+  })
+
+/**
+ * Points at a place of an element.
+ *
+ * @param {Page} page
+ * @param {string | ElementHandle<Element>} target a selector or an element
+ * @param {At} [at]
+ */
+export const hover = (page, target, at = middle) =>
+  aim(page, target, at, async ({ x, y }, watched) => {
+    await page.mouse.move(x, y)
+    return watched.evaluate((one, x, y) => one.has(x, y), x, y)
+  })
+
+/**
+ * Drags an element sideways with the mouse.
+ *
+ * @param {Page} page
+ * @param {string | ElementHandle<Element>} target a selector or an element
+ * @param {number} pixels
+ */
+export async function drag(page, target, pixels) {
+  const { x, y } = await hold(page, target)
+  await page.mouse.move(x + pixels, y, { steps: 8 })
+  await page.mouse.up()
+}
+
+/**
+ * Drags an element sideways with a finger.
+ *
+ * @param {Page} page
+ * @param {string | ElementHandle<Element>} target a selector or an element
+ * @param {number} pixels
+ */
+export const dragByFinger = (page, target, pixels) =>
+  aim(page, target, middle, async ({ x, y }, watched) => {
+    const finger = await page.touchscreen.touchStart(x, y)
+    const down = await watched.evaluate(({ done }) => done.down)
+    for (let i = 1; down && i <= 8; i++) await finger.move(x + (pixels * i) / 8, y)
+    await finger.end()
+    return down
+  })
 
 /** @param {Page} page @param {string} selector */
-export const focus = async (page, selector) => (await get(page, selector)).focus()
+export const focus = async (page, selector) => (await get(page, selector)).evaluate((one) => one.focus())
 
 /** @param {Page} page */
 export const blur = (page) =>
@@ -339,30 +507,8 @@ export async function type(page, label, text) {
   await page.keyboard.type(text)
 }
 
-/**
- * Drags the mouse from a place in an element.
- *
- * @param {Page} page
- * @param {ElementHandle} element
- * @param {(box: { x: number, y: number, width: number, height: number }) => { from: number, to: number, y?:
- *   number }} path in pixels of the window; y: the middle of the element unless given
- */
-export async function drag(page, element, path) {
-  const box = await boxOf(element)
-  const { from, to, y = box.y + box.height / 2 } = path(box)
-  await page.mouse.move(from, y)
-  await page.mouse.down()
-  await page.mouse.move(to, y, { steps: 8 })
-  await page.mouse.up()
-}
-
 /** Drags a number sideways. @param {Page} page @param {string} label @param {number} pixels */
-export async function dragNumber(page, label, pixels) {
-  await drag(page, await get(page, field(label)), ({ x, width }) => ({
-    from: x + width / 2,
-    to: x + width / 2 + pixels,
-  }))
-}
+export const dragNumber = (page, label, pixels) => drag(page, field(label), pixels)
 
 /** An element's text, spaces collapsed. @param {Page} page @param {string} selector */
 export const text = (page, selector) =>

@@ -15,6 +15,7 @@ import {
   eventually,
   focus,
   get,
+  newPage,
   press,
   SCREENS,
   test,
@@ -155,7 +156,7 @@ test('the figure shows PyTorch’s deviations and gradients', async () => {
 })
 
 test('the first frame is whole before any worker has answered', async () => {
-  const page = await site.browser.newPage()
+  const page = await newPage(site.browser)
   await withoutWorkers(page)
   await page.goto(`${site.url}?embed=deep-stack`)
   await page.waitForSelector(GAIN)
@@ -258,7 +259,7 @@ test('the worker ends when the section leaves the screen, and begins again when 
     page.$eval(block === 'start' ? '#deep-stack' : 'h1', (at) => at.scrollIntoView())
   await scroll('start')
   await eventually(() => labs(page) === 1, 'no worker came')
-  await page.evaluate(() => scrollTo(0, 0))
+  await press(page, 'Home') // a key also ends the stay at the address's section
   await eventually(() => labs(page) === 0, 'the worker goes on')
   await scroll('start')
   await page.waitForFunction(() => !document.querySelector('#deep-stack .recording'))

@@ -10,8 +10,8 @@ import { describe, drawRow, estimate } from '../../web/demo/src/sections/divisor
 import { golden } from '../lib/support.js'
 import {
   assertOnScreen,
-  boxOf,
   click,
+  drag,
   focus,
   get,
   near,
@@ -19,6 +19,7 @@ import {
   SCREENS,
   test,
   text,
+  untilAddressHas,
   useSite,
 } from './browser.js'
 
@@ -109,12 +110,7 @@ test('a dot that is dragged changes the row, both variances and the address, and
   const { page, complaints } = await show()
   const before = await dots(page)
   assert.equal(before.length, 6)
-  const dot = await get(page, '#divisor [role=slider]:nth-of-type(2)')
-  const { x, y, width, height } = await boxOf(dot)
-  await page.mouse.move(x + width / 2, y + height / 2)
-  await page.mouse.down()
-  await page.mouse.move(x + width / 2 + 120, y + height / 2, { steps: 4 })
-  await page.mouse.up()
+  await drag(page, '#divisor [role=slider]:nth-of-type(2)', 120)
   const after = await dots(page)
   const moved = after.findIndex((value, i) => value !== before[i])
   assert.ok(after[moved] > before[moved] + 0.1)
@@ -125,7 +121,7 @@ test('a dot that is dragged changes the row, both variances and the address, and
   const [byLess, byAll] = await formulas(page)
   near(Number(byLess.split('=').at(-1)), unbiased, 1e-4)
   near(Number(byAll.split('=').at(-1)), biased, 1e-4)
-  await page.waitForFunction(() => /divisor\.x=/.test(location.search))
+  await untilAddressHas(page, 'divisor.x', after)
   await page.reload()
   await page.waitForSelector(N)
   assert.deepEqual(await dots(page), after)

@@ -1,7 +1,7 @@
 // The section on FeedForward: a token on its way through the network, and the network's timing.
 
 /** @import { Page } from 'puppeteer-core' */
-/** @import { OpenOptions } from './browser.js' */
+/** @import { Box, OpenOptions } from './browser.js' */
 
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
@@ -10,20 +10,7 @@ import { load } from 'gpt-layers'
 import { plainFeedForward } from '../../web/demo/src/plain.js'
 import { create, look, time, weightsOf } from '../../web/demo/src/sections/feed-forward/compute.js'
 import { golden } from '../lib/support.js'
-import {
-  boxOf,
-  click,
-  field,
-  focus,
-  get,
-  matched,
-  near,
-  parse,
-  press,
-  test,
-  text,
-  useSite,
-} from './browser.js'
+import { click, field, focus, hover, matched, near, parse, press, test, text, useSite } from './browser.js'
 
 const site = useSite()
 
@@ -101,7 +88,6 @@ test('the page shows PyTorch’s means and variances, and after a guess the sum 
 
 test('pointing at a stroke says how its number was computed', async () => {
   const { page } = await show()
-  const { x, y, width } = await boxOf(await get(page, '#feed-forward .rows'))
   const NOTE = '#feed-forward .figure > .note'
   assert.match(await said(page, NOTE), /^Point at a stroke/)
   /** @type {[number, RegExp][]} */
@@ -111,7 +97,8 @@ test('pointing at a stroke says how its number was computed', async () => {
     [260, /^Number \d+ of 3072: 768 products/],
   ]
   for (const [down, sentence] of places) {
-    await page.mouse.move(x + width * 0.47, y + down)
+    const at = (/** @type {Box} */ { left, top, width }) => ({ x: left + width * 0.47, y: top + down })
+    await hover(page, '#feed-forward .rows', at)
     await page.waitForFunction(
       (selector, text) => document.querySelector(selector)?.textContent.trim().match(text),
       {},

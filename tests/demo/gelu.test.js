@@ -11,10 +11,10 @@ import { golden } from '../lib/support.js'
 import {
   blur,
   click,
-  drag,
   field,
   focus,
   get,
+  hold,
   near,
   parse,
   press,
@@ -95,10 +95,9 @@ test('a number shows its full float32 while it has the focus', async () => {
 test('the cursor is a number of the row: either moves the other, and one drag is one step to undo', async () => {
   const { page, complaints } = await show()
   assert.equal(await x(page), 1.5)
-  await drag(page, await get(page, CURSOR), ({ x, width }) => ({
-    from: x + width / 2,
-    to: x + width * (2 / 7),
-  }))
+  const { y, box } = await hold(page, CURSOR)
+  await page.mouse.move(box.left + box.width * (2 / 7), y, { steps: 8 })
+  await page.mouse.up()
   near(await x(page), -2, 0.02)
   const moved = await dots(page)
   near(moved[6], -2, 0.02)
@@ -106,7 +105,7 @@ test('the cursor is a number of the row: either moves the other, and one drag is
   await press(page, 'Control', 'z')
   assert.equal(await x(page), 1.5)
   const before = await dots(page)
-  await page.$eval('#gelu [aria-label="number 1"]', (dot) => dot instanceof SVGElement && dot.focus())
+  await focus(page, '#gelu [aria-label="number 1"]')
   await press(page, 'Shift', 'ArrowRight')
   assert.equal(await x(page), -2)
   const after = await dots(page)

@@ -4,7 +4,7 @@
 
 import assert from 'node:assert/strict'
 import { golden } from '../lib/support.js'
-import { boxOf, click, get, near, press, test, text, useSite } from './browser.js'
+import { click, dragByFinger, focus, hold, near, press, test, text, useSite } from './browser.js'
 
 const site = useSite()
 
@@ -32,10 +32,9 @@ function readRows() {
 const rows = (/** @type {Page} */ page) => page.evaluate(readRows)
 const told = (/** @type {Page} */ page) =>
   page.waitForSelector('#opening button:enabled ::-p-text(Watch again)')
-const dot = (/** @type {Page} */ page, /** @type {string} */ name) =>
-  get(page, `#opening [role="slider"][aria-label="${name}"]`)
-const valueOf = async (/** @type {Page} */ page, /** @type {string} */ name) =>
-  (await dot(page, name)).evaluate((slider) => Number(slider.ariaValueNow))
+const dot = (/** @type {string} */ name) => `#opening [role="slider"][aria-label="${name}"]`
+const valueOf = (/** @type {Page} */ page, /** @type {string} */ name) =>
+  page.$eval(dot(name), (slider) => Number(slider.ariaValueNow))
 
 /** @param {{ values: number[] }[]} shown */
 function assertPyTorch(shown) {
@@ -80,10 +79,8 @@ test('with reduced motion nothing moves: before and after stand side by side at 
 test('dragging a dot changes its row and no other; the numbers stay PyTorch’s until then', async () => {
   const { page } = await site.open('', STILL)
   const before = await rows(page)
-  const { x, y, width, height } = await boxOf(await dot(page, 'x₁₂'))
-  await page.mouse.move(x + width / 2, y + height / 2)
-  await page.mouse.down()
-  await page.mouse.move(x + width / 2 + 120, y + height / 2, { steps: 4 })
+  const { x, y } = await hold(page, dot('x₁₂'))
+  await page.mouse.move(x + 120, y, { steps: 4 })
   const after = await rows(page)
   await page.mouse.up()
   assert.ok((await valueOf(page, 'x₁₂')) > 0.6)
@@ -99,19 +96,14 @@ test('dragging a dot changes its row and no other; the numbers stay PyTorch’s 
 
 test('a finger drags a dot', async () => {
   const { page } = await site.open('', { ...STILL, width: 360, height: 740 })
-  const { x, y, width, height } = await boxOf(await dot(page, 'x₂₄'))
-  const touch = await page.touchscreen.touchStart(x + width / 2, y + height / 2)
-  await touch.move(x + width / 2 + 60, y + height / 2)
-  await touch.end()
+  await dragByFinger(page, dot('x₂₄'), 60)
   assert.ok((await valueOf(page, 'x₂₄')) > 1)
   await page.close()
 })
 
 test('keys move a dot by 0.05, ten times with shift, and choose another; the row follows in the same event', async () => {
   const { page } = await site.open('', STILL)
-  await (
-    await dot(page, 'x₁₁')
-  ).evaluate((slider) => /** @type {SVGElement} */ (/** @type {Element} */ (slider)).focus())
+  await focus(page, dot('x₁₁'))
   const from = await valueOf(page, 'x₁₁')
   await press(page, 'ArrowRight')
   near(await valueOf(page, 'x₁₁'), from + 0.05, 1e-4)

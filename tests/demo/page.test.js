@@ -3,7 +3,7 @@
 /** @import { KeyInput } from 'puppeteer-core' */
 
 import assert from 'node:assert/strict'
-import { dragNumber, field, focus, get, near, press, test, text, type, useSite, value } from './browser.js'
+import { click, dragNumber, field, focus, near, press, test, text, type, useSite, value } from './browser.js'
 
 const site = useSite()
 
@@ -37,11 +37,10 @@ test('invalid values in the address are named, and the valid ones take effect', 
 
 test('the first click selects a number, the second sets the caret', async () => {
   const { page } = await site.open()
-  const input = await get(page, field('x₁₂'))
-  await input.click()
+  await click(page, field('x₁₂'))
   await page.keyboard.type('12')
   assert.equal(await value(page, 'x₁₂'), 12)
-  await input.click()
+  await click(page, field('x₁₂'))
   await page.keyboard.press('End')
   await page.keyboard.type('5')
   assert.equal(await value(page, 'x₁₂'), 125)

@@ -5,19 +5,7 @@
 
 import assert from 'node:assert/strict'
 import { golden, unpack } from '../lib/support.js'
-import {
-  click,
-  drag,
-  get,
-  near,
-  overflow,
-  press,
-  test,
-  text,
-  type,
-  useSite,
-  WHOLE_SECTION,
-} from './browser.js'
+import { click, drag, near, overflow, press, test, text, type, useSite, WHOLE_SECTION } from './browser.js'
 
 const expected = golden('page_scale_and_shift')
 const site = useSite()
@@ -78,8 +66,7 @@ test('“Turn one feature off” makes it 0 in every row; its shift then moves i
 test('a dot that is dragged shifts its feature in both rows and no other', async () => {
   const { page } = await openAlone()
   const before = await after(page)
-  const dot = await get(page, `${ROOT} [role="slider"][aria-label="y₁₂"]`)
-  await drag(page, dot, ({ x, width }) => ({ from: x + width / 2, to: x + width / 2 - 80 }))
+  await drag(page, `${ROOT} [role="slider"][aria-label="y₁₂"]`, -80)
   const moved = (await after(page)).map((value, i) => value - before[i])
   assert.ok(moved[1] < -0.3, String(moved))
   near(moved[7], moved[1], 1e-4)

@@ -7,14 +7,16 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import {
-  boxOf,
   click,
+  dragByFinger,
   dragNumber,
   field,
   focus,
   get,
   near,
+  newPage,
   open,
+  PATIENCE,
   press,
   test,
   useSite,
@@ -28,11 +30,9 @@ const site = useSite()
 
 const problem = (/** @type {Page} */ page) =>
   page.$eval('.problems', (element) => element.textContent.replace(/\s*Close$/, '').trim())
-/** A button of the header. @param {Page} page @param {string} name */
-const tool = (page, name) => get(page, `.tools ::-p-text(${name})`)
-/** @param {Page} page @param {string} name */
-const disabled = async (page, name) =>
-  (await tool(page, name)).evaluate((button) => button.matches(':disabled'))
+/** @param {Page} page @param {string} name of a button of the footer */
+const disabled = (page, name) =>
+  page.$eval(`.tools ::-p-text(${name})`, (button) => button.matches(':disabled'))
 
 /** Loads a file of numbers into the page. @param {Page} page @param {string} text the file's */
 async function upload(page, text) {
@@ -90,13 +90,8 @@ test('undo also changes the number that has the focus, and each press of an arro
 
 test('a number can be dragged with a finger', async () => {
   const { page } = await site.open('', { width: 360, height: 780 })
-  const input = await get(page, field('x₁₂'))
-  await input.evaluate((input) => input.scrollIntoView({ block: 'center' }))
-  const { x, y, width, height } = await boxOf(input)
   const first = await value(page, 'x₁₂')
-  const finger = await page.touchscreen.touchStart(x + width / 2, y + height / 2)
-  for (let i = 1; i <= 8; i++) await finger.move(x + width / 2 + 5 * i, y + height / 2)
-  await finger.end()
+  await dragByFinger(page, field('x₁₂'), 40)
   near(await value(page, 'x₁₂'), first + 1, 1e-6)
   assert.equal(await page.evaluate(() => scrollX), 0)
   await click(page, '.tools ::-p-text(Undo)')
@@ -146,7 +141,7 @@ test('links can be copied; if the browser refuses, the link appears, to be copie
 test('a file saves the page’s state and restores it', async () => {
   const { page } = await site.open('?seed=7&x11=2&gamma1=3')
   const text = String(
-    await site.saved('gpt-layers.json', async () => (await tool(page, 'Download the numbers')).click()),
+    await site.saved('gpt-layers.json', () => click(page, '.tools ::-p-text(Download the numbers)')),
   )
   const { state, numbers } = JSON.parse(text)
   assert.deepEqual(state['worked-example'].edits, { x11: 2, gamma1: 3 })
@@ -235,7 +230,9 @@ test('after the first visit the page works without a network, and what else was 
   await waitInPage(page, () => caches.match('api/index.html').then(Boolean))
   await page.setOfflineMode(true)
   // The service worker's own requests are offline, too.
-  const target = await site.browser.waitForTarget((target) => target.type() === 'service_worker')
+  const target = await site.browser.waitForTarget((target) => target.type() === 'service_worker', {
+    timeout: PATIENCE,
+  })
   const worker = await target.worker()
   assert.ok(worker)
   await worker.client.send('Network.enable')
@@ -255,7 +252,7 @@ test('after the first visit the page works without a network, and what else was 
 
 test('the first load is at most 150 kB gzipped, without fonts, and has no model', async () => {
   const context = await site.browser.createBrowserContext()
-  const page = await context.newPage()
+  const page = await newPage(context)
   /** @type {Promise<Uint8Array>[]} */
   const bodies = []
   /** @type {string[]} */

@@ -1,7 +1,7 @@
 // The page's section on the transformer block: a token on its way through the norms of the stories model.
 
 /** @import { Page } from 'puppeteer-core' */
-/** @import { OpenOptions } from './browser.js' */
+/** @import { Box, OpenOptions } from './browser.js' */
 
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
@@ -13,11 +13,12 @@ import { tokenizerOf } from '../../web/demo/src/words.js'
 import { golden } from '../lib/support.js'
 import {
   assertOnScreen,
-  boxOf,
   click,
   focus,
-  get,
+  hold,
+  hover,
   near,
+  newPage,
   open,
   press,
   SCREENS,
@@ -87,7 +88,7 @@ testInNode('mean and variance before and after each norm, in both orders, are Py
 
 test('the recording is what PyTorch computes, to three digits; then the model takes its place', async () => {
   const browser = await site.browser.createBrowserContext()
-  const page = await browser.newPage()
+  const page = await newPage(browser)
   await page.setRequestInterception(true)
   let reachable = false
   page.on('request', (request) =>
@@ -114,12 +115,9 @@ test('a word can be pressed, swept over and chosen by keys; its rows follow, and
   assertNear(await said(page), moments(expected.pre[8], 11))
   await click(page, `${WORD} ::-p-text(quiet)`)
   assertNear(await said(page), moments(expected.pre[8], 7))
-  const [from, to] = await Promise.all(
-    ['named', 'tower'].map(async (one) => boxOf(await get(page, `${WORD} ::-p-text(${one})`))),
-  )
-  await page.mouse.move(from.x + 5, from.y + 5)
-  await page.mouse.down()
-  await page.mouse.move(to.x + 5, to.y + 5, { steps: 4 })
+  const { x, y } = await hover(page, `${WORD} ::-p-text(tower)`)
+  await hold(page, `${WORD} ::-p-text(named)`)
+  await page.mouse.move(x, y, { steps: 4 })
   await page.mouse.up()
   assert.equal(await word(page), 'tower')
   await press(page, 'Control', 'z')
@@ -151,14 +149,20 @@ test('a press and the arrow keys open a norm, which is nothing to undo, and the 
 
 test('pointing at a number follows it through every norm; a press opens the norm there', async () => {
   const { page } = await show()
-  const box = await boxOf(await get(page, '#transformer-block .way svg'))
-  await page.mouse.move(box.x + box.width * 0.615, box.y + 30)
+  const WAY = '#transformer-block .way svg'
+  const at =
+    (/** @type {number} */ down) =>
+    (/** @type {Box} */ { left, top, width }) => ({
+      x: left + width * 0.615,
+      y: top + down,
+    })
+  await hover(page, WAY, at(30))
   const [, before, after] =
     /^Number \d+ of “lived”, norm 1 of block 1: (\S+) before, (\S+) after/.exec(await text(page, '.said')) ??
     []
   assert.ok(Math.abs(Number(before.replace('−', '-'))) < Math.abs(Number(after.replace('−', '-'))))
   assert.equal((await page.$$('#transformer-block .thread.lit')).length, 9)
-  await page.mouse.click(box.x + box.width * 0.615, box.y + 60)
+  await click(page, WAY, { at: at(60) })
   assert.equal(await opened(page), 'norm 2 of block 1')
   await page.close()
 })

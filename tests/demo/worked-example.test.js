@@ -8,7 +8,7 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { golden, unpack } from '../lib/support.js'
-import { boxOf, click, drag, field, focus, get, near, overflow, parse, press, test, text } from './browser.js'
+import { click, drag, field, focus, hover, near, overflow, parse, press, test, text } from './browser.js'
 import { type, useSite, value } from './browser.js'
 
 const expected = golden('page_worked_example')
@@ -67,9 +67,9 @@ async function choose(page, name) {
 const step = (/** @type {Page} */ page) => text(page, `${ROOT} .title`)
 const told = (/** @type {Page} */ page) => text(page, `${ROOT} .told`)
 const trust = (/** @type {Page} */ page) => text(page, `${ROOT} .trust`)
-/** @param {Page} page @param {string} table @param {number} row @param {number} col both from 1 */
-const cellAt = (page, table, row, col) =>
-  get(page, `${ROOT} table.${table} tbody tr:nth-child(${row}) td.cell:nth-child(${col + 1})`)
+/** @param {string} table @param {number} row @param {number} col both from 1 */
+const cellAt = (table, row, col) =>
+  `${ROOT} table.${table} tbody tr:nth-child(${row}) td.cell:nth-child(${col + 1})`
 
 test('each step shows PyTorch’s numbers and none of the next step’s; buttons and arrow keys lead on and back', async () => {
   const { page, complaints } = await openStill()
@@ -165,9 +165,7 @@ test('on the slide and on the stretch the dots move to their places; with reduce
 test('an edit changes its own sample and no other; undo and “Put back” take it back', async () => {
   const { page } = await openStill('?step=divide')
   const before = printedTables('layerNorm').normalized
-  await page.$eval(ROOT, (section) => section.scrollIntoView())
-  const dot = await get(page, `${ROOT} [role="slider"][aria-label="x₁₅"]`)
-  await drag(page, dot, ({ x, width }) => ({ from: x + width / 2, to: x + width / 2 + 200 }))
+  await drag(page, `${ROOT} [role="slider"][aria-label="x₁₅"]`, 200)
   const dragged = await numbers(page, 'n')
   assert.notDeepEqual(dragged[0], before[0])
   assert.deepEqual(dragged[1], before[1])
@@ -229,29 +227,29 @@ test('a weight changes one output of every row; everything follows within the ev
 
 test('pointing at a number tells how it was computed and marks the numbers and the dot', async () => {
   const { page } = await openStill('?step=divide')
-  await (await cellAt(page, 'n', 1, 1)).hover()
+  await hover(page, cellAt('n', 1, 1))
   assert.equal(
     await told(page),
     'ŷ₁₁ = (y₁₁ − μ₁) / √(σ²₁ + ε) = (0.2260 − 0.1324) / √(0.0192 + 0.00001) = 0.6745',
   )
   assert.ok((await page.$$(`${ROOT} circle.lit`)).length >= 1)
   await pressButton(page, 'Variance')
-  await (await cellAt(page, 'y', 1, 7)).hover()
+  await hover(page, cellAt('y', 1, 7))
   assert.equal(await told(page), 'μ₁ = (0.2260 + 0.3470 + 0.0000 + 0.2216 + 0.0000 + 0.0000) / 6 = 0.1324')
   assert.equal((await page.$$(`${ROOT} td.lit`)).length, 6)
-  await (await cellAt(page, 'y', 1, 8)).hover()
+  await hover(page, cellAt('y', 1, 8))
   assert.match(await told(page), /^σ²₁ = \(\(0\.2260 − 0\.1324\)² \+ .*\) \/ 6 = 0\.0192$/)
   await pressButton(page, 'ReLU')
-  await (await cellAt(page, 'y', 2, 3)).hover()
+  await hover(page, cellAt('y', 2, 3))
   assert.match(
     await told(page),
     /^y₂₃ = max\(0, 0\.2093·0\.3818 \+ \(−0\.9724\)·0\.2136 \+ .* \+ 0\.1054\) = 0\.0000$/,
   )
   assert.equal((await page.$$(`${ROOT} table.x td.lit`)).length, 5)
   await pressButton(page, 'Slide')
-  await (await cellAt(page, 'n', 1, 1)).hover()
+  await hover(page, cellAt('n', 1, 1))
   assert.equal(await told(page), 'y₁₁ − μ₁ = 0.225952 − 0.132418 = 0.093534')
-  await (await cellAt(page, 'n', 1, 7)).hover()
+  await hover(page, cellAt('n', 1, 7))
   assert.match(await told(page), /^μ of \(y − μ\)₁ = .* = −?0\.0000(, in full .*)?$/)
   await page.close()
 })
@@ -275,7 +273,7 @@ test('scale and shift change only their column, and stand in its derivation', as
   await type(page, 'β₂', '1')
   const shown = (await numbers(page, 'n')).flatMap((row) => row.slice(0, 6))
   assert.deepEqual(shown, written(unpack(expected['scale 2 and shift 1 in column 2'])))
-  await (await cellAt(page, 'n', 1, 2)).hover()
+  await hover(page, cellAt('n', 1, 2))
   assert.match(await told(page), /^ŷ₁₂ = γ₂·\(y₁₂ − μ₁\) \/ √\(σ²₁ \+ ε\) \+ β₂ = 2\.0000·.* \+ 1\.0000 = /)
   await page.close()
 })
@@ -288,7 +286,7 @@ test('a constant row gives zeros; without ε the page says why there is no resul
   await pressButton(page, 'By hand, with x.var()')
   assert.doesNotMatch(await text(page, ROOT), /NaN/)
   assert.match(await told(page), /variance is 0\. With ε = 0 the row would be 0\/0/)
-  await (await cellAt(page, 'n', 1, 2)).hover()
+  await hover(page, cellAt('n', 1, 2))
   assert.match(await told(page), /0\/0/)
   await page.evaluate(() => document.querySelector('h1')?.scrollIntoView())
   await pressButton(page, 'PyTorch code')
@@ -491,7 +489,7 @@ test('on a phone no step scrolls sideways or cuts a number, and rows are 36 pixe
     parseFloat(getComputedStyle(input).fontSize),
   )
   assert.ok(size >= 16)
-  const box = await boxOf(await get(page, `${ROOT} ${field('x₁₂')}`))
-  assert.ok(box.width >= 44, `${box.width}`)
+  const wide = await page.$eval(`${ROOT} ${field('x₁₂')}`, (input) => input.getBoundingClientRect().width)
+  assert.ok(wide >= 44, `${wide}`)
   await page.close()
 })

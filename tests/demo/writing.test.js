@@ -9,7 +9,7 @@ import { readFileSync } from 'node:fs'
 import { load } from 'gpt-layers'
 import { Engine } from '../../web/demo/src/sections/writing/engine.js'
 import { tokenizerOf } from '../../web/demo/src/words.js'
-import { assertOnScreen, click, get, SCREENS, test, useSite } from './browser.js'
+import { assertOnScreen, click, focus, newPage, SCREENS, test, useSite } from './browser.js'
 
 const site = useSite()
 const folder = new URL('../../web/examples/stories/', import.meta.url)
@@ -168,7 +168,7 @@ test('the guess switches the final norm off, and is answered right and wrong', a
 })
 
 test('the text never waits for drawing', async () => {
-  const page = await site.browser.newPage()
+  const page = await newPage(site.browser)
   await page.evaluateOnNewDocument(() => {
     window.requestAnimationFrame = () => 0
   })
@@ -195,15 +195,15 @@ test('the text never waits for drawing', async () => {
 test('an unknown word is refused beside the prompt, and the story goes on', async () => {
   const { page } = await show()
   await live(page)
-  const prompt = await get(page, '#writing .prompt input')
-  await prompt.click({ count: 3 })
+  const prompt = '#writing .prompt input'
+  await click(page, prompt, { count: 3 })
   await page.keyboard.type('Hello fox')
   await page.keyboard.press('Enter')
   await page.waitForFunction(() =>
     /“Hello”/.test(document.querySelector('#writing .refused')?.textContent ?? ''),
   )
   assert.match(await textOf(page, WITH), /^Once upon a time/)
-  await prompt.click({ count: 3 })
+  await click(page, prompt, { count: 3 })
   await page.keyboard.type('The fox')
   await page.keyboard.press('Enter')
   await waitFor(page, WITH, 'The fox')
@@ -213,7 +213,7 @@ test('an unknown word is refused beside the prompt, and the story goes on', asyn
 test('up and down choose another norm to look at', async () => {
   const { page } = await show()
   await live(page)
-  await (await get(page, '#writing .name[aria-checked=true]')).focus()
+  await focus(page, '#writing .name[aria-checked=true]')
   await page.keyboard.press('ArrowUp')
   await page.waitForFunction(() => location.search.includes('writing.norm=6'))
   const [focused, title] = await page.evaluate(() => [
