@@ -119,6 +119,8 @@ export async function newPage(browser) {
  * @property {number} [height]
  * @property {Record<string, string>} [features] of media
  * @property {string} [ready] a selector: the page is open once it matches
+ * @property {boolean} [byFrames] the page's clock goes on by a sixtieth of a second with each frame, so that a
+ *   busy machine, too, shows every part of a movement
  *
  * @typedef {object} Opened
  * @property {Page} page
@@ -134,7 +136,8 @@ export async function newPage(browser) {
  * @param {OpenOptions} [options]
  * @returns {Promise<Opened>}
  */
-export async function open(browser, url, { width = 1440, height = 900, features = {}, ready = 'h1' } = {}) {
+export async function open(browser, url, options = {}) {
+  const { width = 1440, height = 900, features = {}, ready = 'h1', byFrames = false } = options
   const page = await newPage(browser)
   /** @type {string[]} */
   const complaints = []
@@ -160,11 +163,23 @@ export async function open(browser, url, { width = 1440, height = 900, features 
       console.error(`against the policy: ${violatedDirective} ${blockedURI}`)
     })
   })
+  if (byFrames) await page.evaluateOnNewDocument(goByFrames)
   await page.goto(url, { waitUntil: 'load' })
   await page.waitForSelector('body:not(:has(main.still))') // the opening in the HTML: the page has not started
   await page.waitForSelector(ready)
   await waitInPage(page, settled)
   return { page, complaints, foreign }
+}
+
+/** Sets the clock of animations; in the page. */
+function goByFrames() {
+  let now = 0
+  performance.now = () => now
+  const frame = () => {
+    now += 1000 / 60
+    requestAnimationFrame(frame)
+  }
+  frame()
 }
 
 /**
@@ -228,16 +243,20 @@ class Site {
 /**
  * Waits for a condition outside the page; for one inside use page.waitForFunction.
  *
- * @param {() => boolean} condition
+ * @param {() => boolean | Promise<boolean>} condition
  * @param {string} otherwise the message if it does not come true
  */
 export async function eventually(condition, otherwise) {
   const deadline = Date.now() + PATIENCE
-  while (!condition()) {
+  while (!(await condition())) {
     assert.ok(Date.now() < deadline, otherwise)
     await sleep(20)
   }
 }
+
+/** Waits until what has changed is on the screen, and what follows from its size; in the page. */
+export const drawn = () =>
+  new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve(true))))
 
 /** Whether all sections near the screen are fetched, and their fonts; in the page. */
 export const settled = () =>

@@ -29,6 +29,7 @@ const site = useSite()
 const GAIN = '#deep-stack input[type=range]'
 const show = (query = '', /** @type {OpenOptions} */ options = {}) =>
   site.open(`?embed=deep-stack${query}`, { ready: GAIN, ...options })
+const STILL = { features: { 'prefers-reduced-motion': 'reduce' } }
 const gain = (/** @type {Page} */ page) => page.$eval(GAIN, (input) => Number(input.value))
 /** What the figure says of the gradient and the training. */
 const said = (/** @type {Page} */ page) => text(page, '#deep-stack .said')
@@ -126,12 +127,11 @@ testInNode('the sentences follow from the numbers', () => {
 })
 
 test('the figure shows PyTorch’s deviations and gradients', async () => {
-  const { page, complaints } = await show()
+  const { page, complaints } = await show('', STILL)
   for (const { settings, ...both } of golden('page_deep_stack')) {
     if (settings.depth !== 30) continue
     const example = settings.gain > 1 ? 'exploding' : 'vanishing'
     await pressButton(page, example)
-    await untilAt(page, settings.gain)
     const [without, withNorm, signal, gradient] = await sentences(page)
     for (const [sentence, { deviations }] of /** @type {const} */ ([
       [without, both.without],
@@ -170,7 +170,7 @@ test('the first frame is whole before any worker has answered', async () => {
 })
 
 test('on arrival both stacks train; the one with layer norm learns', async () => {
-  const { page, complaints } = await show()
+  const { page, complaints } = await show('', STILL)
   await page.waitForFunction(() => !document.querySelector('#deep-stack .recording'))
   assert.match(
     await said(page),
@@ -288,8 +288,7 @@ test('overflow is described in words, and NaN appears nowhere', async () => {
 
 for (const [width, height] of SCREENS) {
   test(`at ${width} by ${height} the section fits the screen, also with the guess answered`, async () => {
-    const features = { 'prefers-reduced-motion': 'reduce' }
-    const opened = await show('&deep-stack.gain=1.41', { width, height, features })
+    const opened = await show('&deep-stack.gain=1.41', { width, height, ...STILL })
     const { page } = opened
     await pressButton(page, 'twice as wide')
     await get(page, '#deep-stack .answer b')

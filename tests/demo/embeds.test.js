@@ -3,7 +3,7 @@
 /** @import { Page } from 'puppeteer-core' */
 
 import assert from 'node:assert/strict'
-import { click, get, openAll, overflow, test, useSite, WHOLE_SECTION } from './browser.js'
+import { click, drawn, get, openAll, overflow, test, useSite, WHOLE_SECTION } from './browser.js'
 
 const site = useSite()
 const SLIDE = { width: 1280, height: 720 }
@@ -53,7 +53,8 @@ test('the menu copies a whole iframe, which shows the figure in the chosen theme
   )
   const frame = await (await get(page, 'iframe')).contentFrame()
   assert.ok(frame)
-  await frame.waitForSelector('#opening [role="slider"]')
+  await frame.waitForSelector('main:not(.still) #opening [role="slider"]')
+  await frame.evaluate(drawn)
   const seen = await frame.evaluate(() => ({
     first: document.querySelector('[aria-label="x₁₁"]')?.getAttribute('aria-valuenow'),
     background: getComputedStyle(document.documentElement).backgroundColor,

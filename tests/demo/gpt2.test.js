@@ -352,6 +352,7 @@ pageTest('an address without a file is refused beside its field', async ({ page 
     await ask(page, address)
     await said(page, sentence, 'dialog .answer')
     await page.keyboard.press('Escape')
+    await page.waitForSelector('dialog[open]', { hidden: true })
   }
   await assertStoriesGoOn(page)
 })

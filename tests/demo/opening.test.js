@@ -60,7 +60,7 @@ test('on load each row slides and stretches, once, and ends with PyTorch’s num
 })
 
 test('“Watch again” begins with the rows as they are', async () => {
-  const { page } = await site.open()
+  const { page } = await site.open('', { byFrames: true })
   await told(page)
   await click(page, '#opening button ::-p-text(Watch again)')
   await page.waitForFunction(`(${readRows})()[1].values.join() === (${readRows})()[0].values.join()`)

@@ -1,7 +1,7 @@
 // The page on paper: a handout with every section, its figures whole and in color, without controls.
 
 import assert from 'node:assert/strict'
-import { press, test, useSite, waitInPage } from './browser.js'
+import { drawn, press, test, useSite, waitInPage } from './browser.js'
 
 const site = useSite()
 const PAPER = { width: 688, height: 1016 } // A4 without its margins, in pixels
@@ -18,6 +18,7 @@ test('on paper every section is there, whole and in color, and no control', asyn
 
   await page.setViewport(PAPER)
   await page.emulateMediaType('print')
+  await page.evaluate(drawn)
   await page.evaluate(() => dispatchEvent(new Event('beforeprint')))
   const found = await page.evaluate((paper) => {
     const seen = (/** @type {string} */ selector) =>

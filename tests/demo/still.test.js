@@ -4,7 +4,7 @@
 
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { newPage, open, test, text, useSite, waitInPage } from './browser.js'
+import { drawn, newPage, open, test, text, useSite, waitInPage } from './browser.js'
 
 const site = useSite()
 const SIZES = [
@@ -69,8 +69,6 @@ for (const size of SIZES) {
           if (startTime > domInteractive) Object(window).shift += value
       }).observe({ type: 'layout-shift', buffered: true })
     })
-    const drawn = () =>
-      new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve(true))))
     await page.goto(site.url, { waitUntil: 'domcontentloaded' })
     await page.waitForSelector('main:not(.still)')
     await page.evaluate(drawn)

@@ -28,6 +28,7 @@ export class Writer {
   refused = $state('')
 
   /** @type {Remote<WritingWorker> | null} */ #worker = null
+  /** How often a model was asked for. */ #uses = 0
   /** @type {Settings | null} */ #settings = null
   /** Whether the section is on the screen. */ #seen = false
   /** Whether the worker has a model. */ #loaded = false
@@ -38,11 +39,12 @@ export class Writer {
     const thread = new Worker(new URL('./writing.worker.js', import.meta.url), { type: 'module' })
     thread.addEventListener('error', () => (this.problem = 'the worker could not be started'))
     this.#worker = inWorker(thread)
-    await this.#worker.listen(callback((/** @type {Report} */ report) => this.#take(report)))
+    // Not waited for: a GPT-2 that is chosen meanwhile comes after the stories.
+    this.#worker.listen(callback((/** @type {Report} */ report) => this.#take(report)))
     try {
       await this.use({ name: 'stories' })
     } catch (error) {
-      this.problem = messageOf(error)
+      if (this.#uses === 1) this.problem = messageOf(error)
     }
   }
 
@@ -63,6 +65,7 @@ export class Writer {
   async use(source, onprogress) {
     const worker = this.#worker
     if (!worker) return
+    this.#uses++
     const model = await worker.use(source, onprogress && callback(onprogress))
     this.model = model
     this.source = source.name
