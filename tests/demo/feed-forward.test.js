@@ -9,6 +9,7 @@ import { test as testInNode } from 'node:test'
 import { load } from 'gpt-layers'
 import { plainFeedForward } from '../../web/demo/src/plain.js'
 import { create, look, time, weightsOf } from '../../web/demo/src/sections/feed-forward/compute.js'
+import { unfold } from '../../web/demo/src/sections/feed-forward/recording.js'
 import { golden } from '../lib/support.js'
 import { click, field, focus, hover, matched, near, parse, press, test, text, useSite } from './browser.js'
 
@@ -22,13 +23,14 @@ const site = useSite()
  */
 const expected = golden('page_feed_forward')
 const show = (query = '', /** @type {OpenOptions} */ options = {}) =>
-  site.open(`?embed=feed-forward${query}`, { ready: '#feed-forward .stat', ...options })
+  site.open(`?embed=feed-forward${query}`, { ready: '#feed-forward .figure[aria-busy="false"]', ...options })
 const said = (/** @type {Page} */ page, where = '#feed-forward') => text(page, where)
 /** The rows' means and variances. @param {Page} page */
 const statistics = async (page) =>
   [...(await said(page, '#feed-forward .figure')).matchAll(/mean(−?[\d.]+)variance([\d.]+)/g)].map(
     ([, ...numbers]) => numbers.map(parse),
   )
+const NOTE = '#feed-forward .figure > .note'
 const MORE = '#feed-forward button[aria-label="More: feed-forward"]'
 
 testInNode('a token on its way, and the parameter counts, are PyTorch’s', async () => {
@@ -41,6 +43,27 @@ testInNode('a token on its way, and the parameter counts, are PyTorch’s', asyn
     near(stage.mean, mean, 1e-6)
     near(stage.variance, variance, 1e-6)
     first.forEach((value, j) => near(stage.values[j], value, 2e-6))
+  })
+})
+
+testInNode('the recording is what PyTorch computes, to three digits', () => {
+  const path = new URL('../../web/demo/src/sections/feed-forward/recording.json', import.meta.url)
+  const recording = JSON.parse(readFileSync(path, 'utf8'))
+  assert.deepEqual(recording.sizes, expected.sizes)
+  expected.stages.forEach(({ name, mean, variance }, i) => {
+    const { values, ...recorded } = unfold(recording.stages[i])
+    assert.equal(recorded.name, name)
+    near(recorded.mean, mean, 5e-4)
+    near(recorded.variance, variance, 5e-4)
+    // The numbers are spread evenly in bins of 0.02.
+    assert.equal(values.length, [768, 3072, 3072, 768][i])
+    const average = values.reduce((sum, value) => sum + value / values.length, 0)
+    near(average, mean, 0.005)
+    near(
+      values.reduce((sum, value) => sum + (value - average) ** 2 / values.length, 0),
+      variance,
+      0.005,
+    )
   })
 })
 
@@ -72,7 +95,7 @@ test('the page shows PyTorch’s means and variances, and after a guess the sum 
     near(shown[i][0], mean, 0.5001e-2)
     near(shown[i][1], variance, 0.5001e-2)
   })
-  assert.doesNotMatch(await said(page), /4,722,432/)
+  assert.doesNotMatch(await said(page), /4,722,432|Recording/)
   await click(page, '#feed-forward .guess button ::-p-text(50 million)')
   assert.match(
     await said(page, '#feed-forward .answer'),
@@ -86,9 +109,28 @@ test('the page shows PyTorch’s means and variances, and after a guess the sum 
   await page.close()
 })
 
+test('until the worker has answered, the first frame is the recording, and says so', async () => {
+  const page = await site.browser.newPage()
+  // A worker that receives no message never answers.
+  await page.evaluateOnNewDocument(() => {
+    window.Worker = class extends Worker {
+      postMessage() {}
+    }
+  })
+  await page.goto(`${site.url}?embed=feed-forward`)
+  await page.waitForSelector('#feed-forward .stat')
+  const shown = await statistics(page)
+  assert.equal(shown.length, expected.stages.length)
+  expected.stages.forEach(({ mean, variance }, i) => {
+    near(shown[i][0], mean, 0.5001e-2)
+    near(shown[i][1], variance, 0.5001e-2)
+  })
+  assert.equal(await said(page, NOTE), 'Recording until the weights are drawn.')
+  await page.close()
+})
+
 test('pointing at a stroke says how its number was computed', async () => {
   const { page } = await show()
-  const NOTE = '#feed-forward .figure > .note'
   assert.match(await said(page, NOTE), /^Point at a stroke/)
   /** @type {[number, RegExp][]} */
   const places = [

@@ -1,5 +1,6 @@
-// Writes what the page shows until its model is there: node web/demo/record.js
+// Writes what the page shows until its own numbers are there: node web/demo/record.js
 //
+// src/sections/feed-forward/recording.json: a token's way, as counts of its numbers.
 // src/sections/transformer-block/recording.json: one token's numbers before and after each norm.
 // src/sections/writing/recording.json: the beginning of a story.
 
@@ -7,6 +8,9 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { load } from 'gpt-layers'
 import { format, resolveConfig } from 'prettier'
+import { create, look } from './src/sections/feed-forward/compute.js'
+import { fold } from './src/sections/feed-forward/recording.js'
+import feedForward from './src/sections/feed-forward/slice.js'
 import { pass } from './src/sections/transformer-block/compute.js'
 import block, { SENTENCE } from './src/sections/transformer-block/slice.js'
 import { Engine } from './src/sections/writing/engine.js'
@@ -29,6 +33,10 @@ async function write(section, recording) {
   const options = { ...(await resolveConfig(path)), filepath: path }
   writeFileSync(path, await format(JSON.stringify(recording), options))
 }
+
+const { seed: weights, deviation } = feedForward.defaults()
+const { stages, sizes } = look(gpt, create(gpt, weights), deviation)
+await write('feed-forward', { sizes, stages: stages.map(fold) })
 
 const { encode, start } = tokenizer
 const norms = pass(gpt, model, [start, ...encode(SENTENCE)], 'pre')
