@@ -106,10 +106,16 @@ async function setSize(page, width, height) {
   }
 }
 
-/** An empty page, which waits as long as a busy machine may take. @param {Pick<Browser, 'newPage'>} browser */
+/**
+ * An empty page. In Chromium it has the focus and is drawn also behind others: which of two pages is in front
+ * changes late, for example after one has been closed, and the one behind would fetch no section.
+ *
+ * @param {Pick<Browser, 'newPage'>} browser
+ */
 export async function newPage(browser) {
   const page = await browser.newPage()
   page.setDefaultTimeout(PATIENCE)
+  if (!/firefox/i.test(await page.browser().version())) await page.emulateFocusedPage(true)
   return page
 }
 
@@ -119,8 +125,8 @@ export async function newPage(browser) {
  * @property {number} [height]
  * @property {Record<string, string>} [features] of media
  * @property {string} [ready] a selector: the page is open once it matches
- * @property {boolean} [byFrames] the page's clock goes on by a sixtieth of a second with each frame, so that a
- *   busy machine, too, shows every part of a movement
+ * @property {boolean} [byFrames] the page's clock goes on by a sixtieth of a second with each frame, so that
+ *   a busy machine, too, shows every part of a movement
  *
  * @typedef {object} Opened
  * @property {Page} page
