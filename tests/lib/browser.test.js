@@ -14,7 +14,7 @@ import { after, before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { build } from 'vite'
 import { ISOLATED } from '../consumers/place.js'
-import { launch, skipped } from '../demo/browser.js'
+import { launch, newPage, skipped } from '../demo/browser.js'
 
 const APP = `
 import { GptLayersError, load } from 'gpt-layers'
@@ -172,7 +172,7 @@ for (const name of /** @type {const} */ (['chrome', 'firefox'])) {
      */
     async function evaluate(path, expression) {
       requests = []
-      const page = await browser.newPage()
+      const page = await newPage(browser)
       /** @type {string[]} */
       const complaints = []
       page.on('console', (message) => complaints.push(message.text()))
