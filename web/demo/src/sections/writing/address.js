@@ -23,7 +23,8 @@ export const megabytes = (bytes) =>
  */
 export function checkAddress(typed) {
   const text = typed.trim()
-  const address = text && URL.canParse(text, location.href) ? new URL(text, location.href) : null
+  const base = text.startsWith('/') ? location.href : undefined
+  const address = URL.canParse(text, base) ? new URL(text, base) : null
   if (address && (address.protocol === 'https:' || address.origin === location.origin)) return address
   throw new CheckpointError('An address should begin with https://.')
 }

@@ -9,9 +9,11 @@ import { CheckpointError, download, megabytes, sentenceOf } from './address.js'
 const GPT2_TOKENS = 50257
 
 /** @typedef {{ loaded: number, total: number }} Progress in bytes */
+/** @typedef {InstanceType<Gpt['GPTModel']>} Model */
 
 /** The sizes of GPT-2 XL: the page draws a row for each norm, and a dot for each number. */
 const MOST = { blocks: 48, width: 1600 }
+const LEAST_CONTEXT = 32 // tokens
 
 /**
  * A GPT-2 with int8 weights. The file is read in pieces, and float32 is never in memory.
@@ -19,7 +21,7 @@ const MOST = { blocks: 48, width: 1600 }
  * @param {Gpt} gpt
  * @param {Blob | string} source a file, or an address
  * @param {{ onProgress?: (progress: Progress) => void, signal?: AbortSignal }} [options]
- * @returns {Promise<InstanceType<Gpt['GPTModel']>>}
+ * @returns {Promise<Model>}
  * @throws {CheckpointError} and the signal's reason
  */
 export async function readCheckpoint(gpt, source, options) {
@@ -27,12 +29,23 @@ export async function readCheckpoint(gpt, source, options) {
     const from = typeof source === 'string' ? await download(new URL(source)) : source
     const config = { vocabSize: GPT2_TOKENS }
     const model = await gpt.GPTModel.fromSafetensors(from, { ...options, dtype: 'int8', config })
-    const [blocks, width] = [model.trfBlocks.length, model.embDim]
-    if (blocks <= MOST.blocks && width <= MOST.width) return model
+    const fault = faultOf(model)
+    if (!fault) return model
     model.dispose()
-    const most = `${MOST.blocks} blocks of ${MOST.width} numbers`
-    throw new CheckpointError(`It has ${blocks} blocks of ${width} numbers: GPT-2 has at most ${most}.`)
+    throw new CheckpointError(fault)
   }, options?.signal)
+}
+
+/** @param {Model} model with int8 weights @returns {string} why the page does not show it, or '' */
+function faultOf(model) {
+  const [blocks, width, context] = [model.trfBlocks.length, model.embDim, model.contextLength]
+  if (blocks > MOST.blocks || width > MOST.width) {
+    const most = `${MOST.blocks} blocks of ${MOST.width} numbers`
+    return `It has ${blocks} blocks of ${width} numbers: GPT-2 has at most ${most}.`
+  }
+  if (context < LEAST_CONTEXT) return `It reads only ${context} tokens at once: too few for a text.`
+  const [damaged] = model.namedParameters().find(([, { data }]) => !data.every(Number.isFinite)) ?? []
+  return damaged ? `The file is damaged: not all numbers of its ${damaged} are finite.` : ''
 }
 
 /**
@@ -73,6 +86,9 @@ function sentenceFor(error) {
   const [, part] = /should be a safetensors file, got (.*)/.exec(message) ?? []
   if (part) return `This is not a safetensors file: it has ${part}.`
   const [, missing] = /source should have (.*?), got/.exec(message) ?? []
-  if (missing) return `This is not a GPT-2: it has no ${missing}.`
+  if (missing) {
+    const isOne = /^[\w.]+( \[.*\])?$/.test(missing)
+    return `This is not a GPT-2: ${isOne ? `it has no ${missing}` : 'its tensors have other names'}.`
+  }
   return `This is not a GPT-2: ${message.replace(/^[\w.]+: /, '')}.`
 }
