@@ -170,10 +170,15 @@ export async function open(browser, url, options = {}) {
     })
   })
   if (byFrames) await page.evaluateOnNewDocument(goByFrames)
-  await page.goto(url, { waitUntil: 'load' })
-  await page.waitForSelector('body:not(:has(main.still))') // the opening in the HTML: the page has not started
-  await page.waitForSelector(ready)
-  await waitInPage(page, settled)
+  try {
+    await page.goto(url, { waitUntil: 'load' })
+    // The opening in the HTML is still: the page has not started.
+    await page.waitForSelector('body:not(:has(main.still))')
+    await page.waitForSelector(ready)
+    await waitInPage(page, settled)
+  } catch (error) {
+    throw new Error(`${url} did not open; the page said: ${complaints.join('; ')}`, { cause: error })
+  }
   return { page, complaints, foreign }
 }
 
