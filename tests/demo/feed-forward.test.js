@@ -11,7 +11,20 @@ import { plainFeedForward } from '../../web/demo/src/plain.js'
 import { create, look, time, weightsOf } from '../../web/demo/src/sections/feed-forward/compute.js'
 import { unfold } from '../../web/demo/src/sections/feed-forward/recording.js'
 import { golden } from '../lib/support.js'
-import { click, field, focus, hover, matched, near, parse, press, test, text, useSite } from './browser.js'
+import {
+  click,
+  field,
+  focus,
+  hover,
+  matched,
+  near,
+  newPage,
+  parse,
+  press,
+  test,
+  text,
+  useSite,
+} from './browser.js'
 
 const site = useSite()
 
@@ -110,7 +123,7 @@ test('the page shows PyTorch’s means and variances, and after a guess the sum 
 })
 
 test('until the worker has answered, the first frame is the recording, and says so', async () => {
-  const page = await site.browser.newPage()
+  const page = await newPage(site.browser)
   // A worker that receives no message never answers.
   await page.evaluateOnNewDocument(() => {
     window.Worker = class extends Worker {
