@@ -142,7 +142,7 @@ test('one more sample moves nothing in layer norm and everything in batch norm',
   await click(page, '#batch-norm ::-p-text(One more)')
   assert.deepEqual(moved((await dots(page, 'layer')).slice(0, 4), layer), [])
   assert.equal(moved((await dots(page, 'batch')).slice(0, 4), batch).length, 20)
-  assert.deepEqual(await whose(page), ['Nothing moved.', 'All of sample 1, 2, 3 and 4 moved.'])
+  assert.deepEqual(await whose(page), ['Nothing moved.', 'All of samples 1, 2, 3 and 4 moved.'])
   await click(page, '#batch-norm ::-p-text(One more)')
   assert.ok(await page.$eval('#batch-norm ::-p-text(One more)', (one) => one.matches(':disabled')))
   await page.close()

@@ -139,7 +139,9 @@ export function whose(moved) {
     moved.some((row) => row[c - 1]),
   )
   if (!rows.length) return 'Nothing moved.'
-  const samples = rows.length === moved.length && rows.length > 1 ? 'every sample' : `sample ${list(rows)}`
+  const every = rows.length === moved.length && rows.length > 1
+  if (every && columns.length === FEATURES) return 'Every number moved.'
+  const samples = every ? 'every sample' : `${rows.length > 1 ? 'samples' : 'sample'} ${list(rows)}`
   const features = columns.length === FEATURES ? 'All' : `Feature ${list(columns)}`
   const alone = rows.length === 1 && moved.length > 1 ? ', and no other sample' : ''
   return `${features} of ${samples} moved${alone}.`
