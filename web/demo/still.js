@@ -67,7 +67,7 @@ const untouchable = (html, width, name) =>
       return `<svg${before} class="${name}" width="100%" height="${height}" viewBox="0 0 ${width} ${height}"`
     })
     .replace(/ role="group"/, ' role="img"')
-    .replace(/<g id="[^"]*" class="(handle[^"]*)"[^>]*>/g, '<g class="$1">')
+    .replace(/<g class="(handle[^"]*)"[^>]*>/g, '<g class="$1">')
     .replace(STRENGTH, (_, strength) => `data-strength="${round(strength)}"`)
     .replace(/\d+\.\d{3,}/g, (number) => String(Number(Number(number).toFixed(2))))
 
