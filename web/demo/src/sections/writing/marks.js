@@ -1,5 +1,7 @@
 // Draws each number of the rows of all norms: as a dot, or, in rows of hundreds of numbers, as a speck.
 
+/** @import { Colors } from './canvas.js' */
+
 const FULL = 1.5 // the size of a value from which on its color is full
 const LEVELS = 6 // of color, for each sign
 const GOLDEN = 0.618034 // spreads a row's numbers over its height: the k-th stands at the fraction k · GOLDEN
@@ -22,7 +24,7 @@ export const GAP = 12
  * @param {CanvasRenderingContext2D} context
  * @param {number} width
  * @param {Marks} marks
- * @param {Record<string, string>} colors
+ * @param {Colors} colors
  * @returns {void}
  */
 

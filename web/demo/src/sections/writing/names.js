@@ -1,8 +1,19 @@
-// What the norms of a GPT are called, and who reads what they give.
+// What the norms of a GPT are called, who reads what they give, and what may stand in their place.
 
 import { cellText } from '../../numbers.js'
 
-/** @import { Moment } from './engine.js' */
+/** @import { Instead, Moment } from './engine.js' */
+
+/**
+ * What may stand in the place of a norm that is off. `say` comes before the norm's name.
+ *
+ * @type {readonly { instead: Instead, name: string, say: string }[]}
+ */
+export const INSTEAD = [
+  { instead: 'nothing', name: 'left out', say: 'without' },
+  { instead: 'mean', name: 'only − μ', say: 'only − μ in' },
+  { instead: 'plain', name: 'γ = 1, β = 0', say: 'γ = 1 and β = 0 in' },
+]
 
 /**
  * @typedef {object} Norm
@@ -23,6 +34,9 @@ export function namesOf(norms) {
     return { number, first: i % 2 === 0, reads, where }
   })
 }
+
+/** What a switch is called. @param {Norm} norm */
+export const labelOf = ({ number, where }) => `norm ${number}, before ${where}`
 
 /**
  * @param {Moment} moment

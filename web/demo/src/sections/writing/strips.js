@@ -3,6 +3,7 @@
 import { scaleLinear } from 'd3-scale'
 import { drawDots, drawSpecks, GAP } from './marks.js'
 
+/** @import { Colors } from './canvas.js' */
 /** @import { Moment } from './engine.js' */
 
 const MANY = 200 // numbers in a row
@@ -73,30 +74,16 @@ export function between(from, to, way, norms) {
  * @property {number} row pixels
  */
 
-/** @param {HTMLElement} element @returns {Record<string, string>} the page's colors as they are now */
-export function colorsOf(element) {
-  const names = ['above', 'below', 'text', 'quiet', 'line', 'edge', 'with', 'without', 'accent', 'page']
-  const probe = document.createElement('span')
-  element.append(probe)
-  const colors = names.map((name) => {
-    probe.style.color = `var(--${name})`
-    return [name, getComputedStyle(probe).color]
-  })
-  probe.remove()
-  return Object.fromEntries(colors)
-}
-
 /**
  * @param {CanvasRenderingContext2D} context
  * @param {number} width
  * @param {Drawing} drawing
- * @param {Record<string, string>} colors
+ * @param {Colors} colors
  */
 export function draw(context, width, { shown, norms, limit, beside, pulse, row }, colors) {
   const { rows, stats } = shown
   const length = rows.length / norms / 3
   const half = width / 2
-  context.clearRect(0, 0, width, norms * row)
   for (const side of [0, 1]) {
     const left = side * half + GAP
     const right = (side + 1) * half - GAP
@@ -144,31 +131,4 @@ export function draw(context, width, { shown, norms, limit, beside, pulse, row }
     context.fillRect(0, pulse * row, width, 2)
     context.globalAlpha = 1
   }
-}
-
-/**
- * The trail: a column for each token, a row for each norm, colored by the logarithm of the deviation before
- * the norm: blue below 1, orange above, the page at 1.
- *
- * @param {CanvasRenderingContext2D} context
- * @param {{
- *   trail: Float32Array, norms: number, row: number, column: number, at: number, height: number
- * }} what
- * @param {Record<string, string>} colors
- */
-export function drawTrail(context, { trail, norms, row, column, at, height }, colors) {
-  const tokens = trail.length / norms
-  for (let t = 0; t < tokens; t++) {
-    for (let i = 0; i < norms; i++) {
-      const deviation = trail[t * norms + i]
-      if (!(deviation > 0)) continue
-      const size = Math.log2(deviation) / 4
-      context.fillStyle = size < 0 ? colors.below : colors.above
-      context.globalAlpha = Math.min(1, 0.08 + Math.abs(size)) * (t > at ? 0.35 : 1)
-      context.fillRect(t * column, i * row + 1, Math.max(1, column - (column > 3 ? 1 : 0)), row - 2)
-    }
-  }
-  context.globalAlpha = 1
-  context.fillStyle = colors.accent
-  context.fillRect((at + 1) * column, 0, 2, height)
 }
