@@ -125,6 +125,7 @@ export async function newPage(browser) {
  * @property {number} [height]
  * @property {Record<string, string>} [features] of media
  * @property {string} [ready] a selector: the page is open once it matches
+ * @property {string} [at] the id of a section to scroll to
  * @property {boolean} [byFrames] the page's clock goes on by a sixtieth of a second with each frame, so that
  *   a busy machine, too, shows every part of a movement
  *
@@ -143,7 +144,7 @@ export async function newPage(browser) {
  * @returns {Promise<Opened>}
  */
 export async function open(browser, url, options = {}) {
-  const { width = 1440, height = 900, features = {}, ready = 'h1', byFrames = false } = options
+  const { width = 1440, height = 900, features = {}, ready = 'h1', at, byFrames = false } = options
   const page = await newPage(browser)
   /** @type {string[]} */
   const complaints = []
@@ -175,6 +176,7 @@ export async function open(browser, url, options = {}) {
     // The opening in the HTML is still: the page has not started.
     await page.waitForSelector('body:not(:has(main.still))')
     await page.waitForSelector(ready)
+    if (at) await reach(page, at)
     await waitInPage(page, settled)
   } catch (error) {
     throw new Error(`${url} did not open; the page said: ${complaints.join('; ')}`, { cause: error })
@@ -276,7 +278,7 @@ export const settled = () =>
       document.fonts.status !== 'loaded' ||
       [...document.querySelectorAll('.section.waiting')].some((section) => {
         const { top, bottom } = section.getBoundingClientRect()
-        return bottom > -0.9 * innerHeight && top < 1.9 * innerHeight
+        return bottom > -0.1 * innerHeight && top < 1.1 * innerHeight
       })
     // What was fetched is on the screen in the next frame.
     requestAnimationFrame(() => requestAnimationFrame(() => resolve(!waits())))
@@ -330,11 +332,14 @@ export const WHOLE_SECTION = `.section${whole}`
  */
 export async function openAll(page) {
   const ids = await page.evaluate(() => [...document.querySelectorAll('.section')].map(({ id }) => id))
-  for (const id of ids) {
-    await page.$eval(`#${id}`, (section) => section.scrollIntoView())
-    await page.waitForSelector(`#${id}${whole}`)
-  }
+  for (const id of ids) await reach(page, id)
   return ids
+}
+
+/** Scrolls to a section and waits until it is complete. @param {Page} page @param {string} id */
+export async function reach(page, id) {
+  await page.$eval(`#${id}`, (section) => section.scrollIntoView())
+  await page.waitForSelector(`#${id}${whole}`)
 }
 
 /** The selector of a field, by its accessible name. @param {string} label */

@@ -6,6 +6,8 @@ import assert from 'node:assert/strict'
 import { click, dragNumber, field, focus, near, press, test, text, type, useSite, value } from './browser.js'
 
 const site = useSite()
+/** The section whose fields are tried. */
+const FIELDS = { at: 'worked-example' }
 
 test('the page is served with its Content-Security-Policy and has only relative addresses', async () => {
   const response = await fetch(site.url)
@@ -18,7 +20,7 @@ test('the page is served with its Content-Security-Policy and has only relative 
 })
 
 test('the footer says which build computes, its size and how long the last change took', async () => {
-  const { page } = await site.open()
+  const { page } = await site.open('', FIELDS)
   assert.match(await text(page, 'footer'), /(simd|relaxed) build, [\d.]+ kB, 1 thread/)
   await type(page, 'x₁₅', '2')
   assert.match(await text(page, 'footer'), /The last change took \d+\.\d ms/)
@@ -26,7 +28,7 @@ test('the footer says which build computes, its size and how long the last chang
 })
 
 test('invalid values in the address are named, and the valid ones take effect', async () => {
-  const { page } = await site.open('?x11=abc&x99=1&seed=-1&eps=-2&x12=3&step=poem')
+  const { page } = await site.open('?x11=abc&x99=1&seed=-1&eps=-2&x12=3&step=poem', FIELDS)
   assert.match(
     await text(page, '.problems'),
     /The address has x11=abc, x99=1, seed=-1, eps=-2, step=poem, which means nothing here/,
@@ -36,7 +38,7 @@ test('invalid values in the address are named, and the valid ones take effect', 
 })
 
 test('the first click selects a number, the second sets the caret', async () => {
-  const { page } = await site.open()
+  const { page } = await site.open('', FIELDS)
   await click(page, field('x₁₂'))
   await page.keyboard.type('12')
   assert.equal(await value(page, 'x₁₂'), 12)
@@ -48,7 +50,7 @@ test('the first click selects a number, the second sets the caret', async () => 
 })
 
 test('arrow keys step a number by 0.1, by 1 with shift, by 0.01 with alt; a drag sideways changes it', async () => {
-  const { page } = await site.open()
+  const { page } = await site.open('', FIELDS)
   await focus(page, field('x₁₁'))
   /** @type {[KeyInput[], number][]} */
   const steps = [

@@ -18,6 +18,7 @@ import {
   open,
   PATIENCE,
   press,
+  reach,
   test,
   useSite,
   value,
@@ -27,6 +28,8 @@ import {
 const FIRST_LOAD = 150e3 // bytes, gzipped, WebAssembly included; fonts.test.js has the fonts' budget
 
 const site = useSite()
+/** The section whose numbers are changed. */
+const EXAMPLE = { at: 'worked-example' }
 
 const problem = (/** @type {Page} */ page) =>
   page.$eval('.problems', (element) => element.textContent.replace(/\s*Close$/, '').trim())
@@ -44,7 +47,7 @@ async function upload(page, text) {
 }
 
 test('typing, a drag and a key are each one step of undo and redo', async () => {
-  const { page, complaints } = await site.open()
+  const { page, complaints } = await site.open('', EXAMPLE)
   assert.ok(await disabled(page, 'Undo'))
   const first = await value(page, 'x₁₁')
   await click(page, field('x₁₁'))
@@ -74,7 +77,7 @@ test('typing, a drag and a key are each one step of undo and redo', async () => 
 })
 
 test('undo also changes the number that has the focus, and each press of an arrow key is one step', async () => {
-  const { page } = await site.open()
+  const { page } = await site.open('', EXAMPLE)
   await focus(page, field('x₁₃'))
   const shown = () =>
     page.$eval(field('x₁₃'), (input) => Number(/** @type {HTMLInputElement} */ (input).value))
@@ -89,7 +92,7 @@ test('undo also changes the number that has the focus, and each press of an arro
 })
 
 test('a number can be dragged with a finger', async () => {
-  const { page } = await site.open('', { width: 360, height: 780 })
+  const { page } = await site.open('', { ...EXAMPLE, width: 360, height: 780 })
   const first = await value(page, 'x₁₂')
   await dragByFinger(page, field('x₁₂'), 40)
   near(await value(page, 'x₁₂'), first + 1, 1e-6)
@@ -119,7 +122,7 @@ test('for an unknown section to embed, the whole page is shown and says so', asy
 })
 
 test('links can be copied; if the browser refuses, the link appears, to be copied by hand', async () => {
-  const { page } = await site.open('?x11=2')
+  const { page } = await site.open('?x11=2', EXAMPLE)
   await page.evaluate(() => {
     navigator.clipboard.writeText = async (copied) => void Object.assign(window, { copied })
   })
@@ -139,14 +142,14 @@ test('links can be copied; if the browser refuses, the link appears, to be copie
 })
 
 test('a file saves the page’s state and restores it', async () => {
-  const { page } = await site.open('?seed=7&x11=2&gamma1=3')
+  const { page } = await site.open('?seed=7&x11=2&gamma1=3', EXAMPLE)
   const text = String(
     await site.saved('gpt-layers.json', () => click(page, '.tools ::-p-text(Download the numbers)')),
   )
   const { state, numbers } = JSON.parse(text)
   assert.deepEqual(state['worked-example'].edits, { x11: 2, gamma1: 3 })
   assert.equal(numbers.opening.after.length, 2)
-  const second = await site.open()
+  const second = await site.open('', EXAMPLE)
   await upload(second.page, text)
   await second.page.waitForSelector(`${field('x₁₁')}[aria-valuenow="2"]`)
   const cells = (/** @type {Page} */ page) =>
@@ -162,7 +165,7 @@ test('a file saves the page’s state and restores it', async () => {
 })
 
 test('an invalid file is refused with a sentence and changes nothing', async () => {
-  const { page, complaints } = await site.open('?x11=2')
+  const { page, complaints } = await site.open('?x11=2', EXAMPLE)
   const bad = {
     'is not JSON': 'tensor([1.])',
     'did not write it': '{"page":"another","version":1,"state":{}}',
@@ -243,6 +246,8 @@ test('after the first visit the page works without a network, and what else was 
     uploadThroughput: -1,
   })
   await page.goto(`${site.url}?x11=2`, { waitUntil: 'load' })
+  await get(page, 'footer')
+  await reach(page, EXAMPLE.at)
   await page.waitForSelector(field('x₁₁'))
   assert.equal(await value(page, 'x₁₁'), 2)
   await page.goto(`${site.url}api/index.html`, { waitUntil: 'load' })

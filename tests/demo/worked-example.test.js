@@ -8,8 +8,8 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { golden, unpack } from '../lib/support.js'
-import { click, drag, field, focus, hover, near, overflow, parse, press, test, text } from './browser.js'
-import { type, useSite, value } from './browser.js'
+import { click, drag, field, focus, get, hover, near, overflow, parse, press, reach } from './browser.js'
+import { test, text, type, useSite, value } from './browser.js'
 
 const expected = golden('page_worked_example')
 const notebook = golden('notebook')
@@ -18,7 +18,8 @@ const site = useSite()
 const ROOT = '#worked-example'
 const STILL = { 'prefers-reduced-motion': 'reduce' }
 /** @param {string} [address] @param {OpenOptions} [options] */
-const openStill = (address = '', options = {}) => site.open(address, { features: STILL, ...options })
+const openStill = (address = '', options = {}) =>
+  site.open(address, { at: 'worked-example', features: STILL, ...options })
 
 /** The numbers of a table, row by row, with mean and variance. @param {Page} page @param {string} table */
 const numbers = (page, table) =>
@@ -128,7 +129,7 @@ test('32 of 32 numbers match PyTorch, by LayerNorm and by hand with x.var()', as
 })
 
 test('on the slide and on the stretch the dots move to their places; with reduced motion they stand there', async () => {
-  const { page } = await site.open('?step=variance', { byFrames: true })
+  const { page } = await site.open('?step=variance', { at: 'worked-example', byFrames: true })
   /** The dots of sample 1's last row. */
   const dots = () =>
     page.$$eval(`${ROOT} svg circle`, (all) => all.slice(-6).map((dot) => Number(dot.getAttribute('cx'))))
@@ -407,6 +408,8 @@ test('the code, pasted into Python and Node, prints what the page shows', async 
   const pasted = []
   for (const state of STATES) {
     await page.goto(`${site.url}${state}${state ? '&' : '?'}panel=print`)
+    await get(page, 'footer')
+    await reach(page, 'worked-example')
     await page.waitForSelector(`${ROOT} .print`)
     const shown = (await page.$$eval(`${ROOT} .print pre`, (all) => all.map((one) => one.textContent))).join(
       '\n',

@@ -22,8 +22,10 @@ try {
   if (embed !== null && !sections.some(({ id }) => id === embed)) {
     page.problem = `There is no section “${given}” to embed; this is the whole page.`
   }
-  app.replaceChildren() // the still opening, which looks the same
-  mount(App, { target: app, props: { page, gpt, embed } })
+  // The still opening looks the same. Where figures begin with its width, they are drawn only once.
+  const width = app.querySelector('.hero')?.clientWidth
+  app.replaceChildren()
+  mount(App, { target: app, props: { page, gpt, embed }, context: new Map([['width', width]]) })
   followAnchors()
   preparePrint()
 } catch (error) {
