@@ -7,7 +7,7 @@
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import * as runner from 'node:test'
@@ -211,6 +211,7 @@ class Site {
   url = ''
   /** Where the browser saves files. */
   folder = ''
+  /** How many files it has saved. A file that it is saving is there, too, and empty. */ #saved = 0
   /** @type {Browser | undefined} */ #browser
   /** @type {Awaited<ReturnType<typeof serve>> | undefined} */ #server
 
@@ -225,7 +226,12 @@ class Site {
     this.#browser = await launch()
     this.folder = mkdtempSync(join(tmpdir(), 'gpt-layers-'))
     const session = await this.#browser.target().createCDPSession()
-    await session.send('Browser.setDownloadBehavior', { behavior: 'allow', downloadPath: this.folder })
+    session.on('Browser.downloadProgress', ({ state }) => void (state === 'completed' && this.#saved++))
+    await session.send('Browser.setDownloadBehavior', {
+      behavior: 'allow',
+      downloadPath: this.folder,
+      eventsEnabled: true,
+    })
   }
 
   async stop() {
@@ -246,10 +252,10 @@ class Site {
    * @param {() => Promise<unknown>} act makes the browser save it
    */
   async saved(name, act) {
+    const before = this.#saved
     await act()
-    const path = join(this.folder, name)
-    await eventually(() => existsSync(path), `no ${name} was saved`)
-    return readFileSync(path)
+    await eventually(() => this.#saved > before, `no ${name} was saved`)
+    return readFileSync(join(this.folder, name))
   }
 }
 
