@@ -122,14 +122,16 @@ test('the page shows PyTorch’s means and variances, and after a guess the sum 
   await page.close()
 })
 
+/** The page's next workers receive no message, and so never answer; in the page. */
+function silenceWorkers() {
+  window.Worker = class extends Worker {
+    postMessage() {}
+  }
+}
+
 test('until the worker has answered, the first frame is the recording, and says so', async () => {
   const page = await newPage(site.browser)
-  // A worker that receives no message never answers.
-  await page.evaluateOnNewDocument(() => {
-    window.Worker = class extends Worker {
-      postMessage() {}
-    }
-  })
+  await page.evaluateOnNewDocument(silenceWorkers)
   await page.goto(`${site.url}?embed=feed-forward`)
   await page.waitForSelector('#feed-forward .stat')
   const shown = await statistics(page)
@@ -203,12 +205,7 @@ const TIMING = '#feed-forward .timing'
 
 test('the timing can be stopped', async () => {
   const { page, complaints } = await show()
-  // A worker that receives no message never finishes.
-  await page.evaluate(() => {
-    window.Worker = class extends Worker {
-      postMessage() {}
-    }
-  })
+  await page.evaluate(silenceWorkers)
   await click(page, `${TIMING} button ::-p-text(Time it here)`)
   await click(page, `${TIMING} button ::-p-text(Stop)`)
   assert.match(await said(page, TIMING), /Stopped\./)

@@ -6,7 +6,8 @@ import { drawDots, drawSpecks, GAP } from './marks.js'
 /** @import { Colors } from './canvas.js' */
 /** @import { Moment } from './engine.js' */
 
-const MANY = 200 // numbers in a row
+/** Numbers in a row, above which they are drawn as specks or strokes, not as dots. */
+export const MANY = 200
 const WIDE = 2.5 // deviations to either side that the axis shows
 
 /** The axis's limits are among these, so that it seldom changes. */
