@@ -211,7 +211,11 @@ class Site {
   url = ''
   /** Where the browser saves files. */
   folder = ''
-  /** How many files it has saved. A file that it is saving is there, too, and empty. */ #saved = 0
+  /**
+   * How many files the browser has saved. That a file exists is not enough: the browser creates it empty and
+   * fills it later.
+   */
+  #saved = 0
   /** @type {Browser | undefined} */ #browser
   /** @type {Awaited<ReturnType<typeof serve>> | undefined} */ #server
 

@@ -22,7 +22,8 @@ try {
   if (embed !== null && !sections.some(({ id }) => id === embed)) {
     page.problem = `There is no section “${given}” to embed; this is the whole page.`
   }
-  // The still opening looks the same. Where figures begin with its width, they are drawn only once.
+  // The app replaces the still opening, which looks the same. Its figures begin with the still one's width: a
+  // figure that has another width is drawn twice.
   const width = app.querySelector('.hero')?.clientWidth
   app.replaceChildren()
   mount(App, { target: app, props: { page, gpt, embed }, context: new Map([['width', width]]) })

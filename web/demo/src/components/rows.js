@@ -10,7 +10,7 @@ import { spread, stack } from './dots.js'
  * @property {string} [note] a second line under the label
  * @property {readonly number[]} values
  * @property {readonly string[]} [names] of the values, such as x₁₁
- * @property {(i: number, value: number) => void} [onmove] changes a value
+ * @property {(i: number, value: number) => void} [onmove] is called with the new value of the i-th dot
  * @property {readonly [number, number]} [limits] of a value that is changed; the domain by default
  * @property {{ mean: number, variance: number }} [stats] written at the row's end; the mean is a tick, and
  *   one standard deviation to either side of it a bar
@@ -64,7 +64,7 @@ export const hasSummary = ({ stats, quietStats }) => Boolean(stats && !quietStat
  *
  * @param {Row} row
  * @param {number} i
- * @param {number} at the dot that is pointed at
+ * @param {number} at the dot that the pointer is on; −1: none
  */
 export const isLit = (row, i, at) => i === at || Boolean(row.lit?.includes(i))
 
