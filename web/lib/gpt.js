@@ -1,5 +1,4 @@
 /** @import { Indices } from './tensor/indices.js' */
-/** @import { Loss } from './losses/loss.js' */
 /** @import { Exports, Runtime } from './runtime/runtime.js' */
 /** @import { NestedArray } from './tensor/nested.js' */
 /** @import { NumberArray } from './typed.js' */
@@ -11,6 +10,8 @@ import { crossEntropy } from './losses/crossentropy.js'
 import { mse } from './losses/mse.js'
 import { clipGradNorm } from './optim/clip.js'
 import { decodeSafetensors, encodeSafetensors } from './checkpoint/safetensors.js'
+import { record } from './runtime/tape.js'
+import { checkTensor } from './tensor/check.js'
 import { Tensor } from './tensor/tensor.js'
 
 /**
@@ -37,7 +38,6 @@ export class Gpt extends BoundClasses {
      * @readonly @type {Exports}
      */
     this.exports = runtime.exports
-    Object.freeze(this)
   }
 
   /**
@@ -47,7 +47,7 @@ export class Gpt extends BoundClasses {
    * @returns {number}
    */
   get threads() {
-    return Gpt.#own(this, 'threads').threads
+    return this.#runtime.threads
   }
 
   /**
@@ -61,7 +61,7 @@ export class Gpt extends BoundClasses {
    * if (gpt.threads === 1) console.log(gpt.threadsReason)
    */
   get threadsReason() {
-    return Gpt.#own(this, 'threadsReason').threadsReason
+    return this.#runtime.threadsReason
   }
 
   /**
@@ -76,7 +76,7 @@ export class Gpt extends BoundClasses {
    */
   manualSeed(n) {
     checkNumber('manualSeed', 'n', n, 'a safe integer', Number.isSafeInteger)
-    const runtime = Gpt.#own(this, 'manualSeed')
+    const runtime = this.#runtime
     runtime.memory.checkLive('manualSeed')
     runtime.generator.seed(n)
   }
@@ -89,7 +89,7 @@ export class Gpt extends BoundClasses {
    * @throws {GptLayersError} TYPE, VALUE, MEMORY, DISPOSED
    */
   randn(shape) {
-    const runtime = Gpt.#own(this, 'randn')
+    const runtime = this.#runtime
     const tensor = empty(runtime, 'randn', shape)
     runtime.generator.normal(tensor)
     return tensor
@@ -103,7 +103,7 @@ export class Gpt extends BoundClasses {
    * @throws {GptLayersError} TYPE, VALUE, MEMORY, DISPOSED
    */
   rand(shape) {
-    const runtime = Gpt.#own(this, 'rand')
+    const runtime = this.#runtime
     const tensor = empty(runtime, 'rand', shape)
     runtime.generator.uniform(tensor)
     return tensor
@@ -121,7 +121,7 @@ export class Gpt extends BoundClasses {
    * @example gpt.tensor(new Float32Array(6), [2, 3])
    */
   tensor(values, shape) {
-    return Tensor.from(Gpt.#own(this, 'tensor'), values, shape)
+    return Tensor.from(this.#runtime, values, shape)
   }
 
   /**
@@ -130,9 +130,7 @@ export class Gpt extends BoundClasses {
    * @throws {GptLayersError} TYPE, VALUE, MEMORY, DISPOSED
    */
   zeros(shape) {
-    const tensor = empty(Gpt.#own(this, 'zeros'), 'zeros', shape)
-    tensor.data.fill(0)
-    return tensor
+    return Tensor.zeros(this.#runtime, 'zeros', checkShape('zeros', shape))
   }
 
   /**
@@ -141,7 +139,7 @@ export class Gpt extends BoundClasses {
    * @throws {GptLayersError} TYPE, VALUE, MEMORY, DISPOSED
    */
   ones(shape) {
-    const tensor = empty(Gpt.#own(this, 'ones'), 'ones', shape)
+    const tensor = empty(this.#runtime, 'ones', shape)
     tensor.data.fill(1)
     return tensor
   }
@@ -161,7 +159,7 @@ export class Gpt extends BoundClasses {
    * @example const norm = gpt.clipGradNorm(model.parameters(), 1)
    */
   clipGradNorm(parameters, maxNorm) {
-    return clipGradNorm(Gpt.#own(this, 'clipGradNorm'), parameters, maxNorm)
+    return clipGradNorm(this.#runtime, parameters, maxNorm)
   }
 
   /**
@@ -195,7 +193,7 @@ export class Gpt extends BoundClasses {
    */
   loadSafetensors(bytes) {
     const where = 'loadSafetensors'
-    const runtime = Gpt.#own(this, where)
+    const runtime = this.#runtime
     const entries = Object.entries(decodeSafetensors(where, bytes))
     return runtime.scope(() =>
       Object.fromEntries(
@@ -214,36 +212,106 @@ export class Gpt extends BoundClasses {
    *
    *     -log softmax(logits)[target]
    *
-   * @param {Tensor} logits [..., classes], unnormalized; must not change until `loss.backward()`
+   * @param {Tensor} logits [..., classes], unnormalized; do not write into it before `loss.backward()`
    * @param {Indices} targets [...] or flat: integers from 0 to classes - 1; -100 is left out of the mean
-   * @returns {Loss} NaN when every target is -100
+   * @returns {Tensor} of shape []; NaN when every target is -100
    * @throws {GptLayersError} TYPE, SHAPE, VALUE for a target out of range, DISPOSED, MEMORY
    * @example
    * const loss = gpt.crossEntropy(model.forward(tokens), targets)
-   * model.backward(loss.backward())
+   * loss.backward()
    * console.log(loss.item())
    */
   crossEntropy(logits, targets) {
-    return crossEntropy(Gpt.#own(this, 'crossEntropy'), logits, targets)
+    return crossEntropy(this.#runtime, logits, targets)
   }
 
   /**
    * The mean squared error, as PyTorch's nn.functional.mse_loss: the mean of (prediction - target)² over all
    * elements.
    *
-   * @param {Tensor} prediction of any shape; must not change until `loss.backward()`
-   * @param {Tensor} target of the same shape; must not change until `loss.backward()`
-   * @returns {Loss} NaN when there are no elements
+   * @param {Tensor} prediction of any shape; do not write into it before `loss.backward()`
+   * @param {Tensor} target of the same shape; do not write into it before `loss.backward()`
+   * @returns {Tensor} of shape []; NaN when there are no elements
    * @throws {GptLayersError} TYPE, VALUE, SHAPE, DISPOSED, MEMORY
    * @example gpt.mse(gpt.tensor([1, 2]), gpt.tensor([0, 0])).item() // 2.5
    */
   mse(prediction, target) {
-    return mse(Gpt.#own(this, 'mse'), prediction, target)
+    return mse(this.#runtime, prediction, target)
+  }
+
+  /**
+   * Makes a tensor a parameter, in place, as PyTorch's nn.Parameter: it requires a gradient, and a module that
+   * has it as a property lists it in `parameters()`. A module's other tensors are its buffers: `stateDict` has
+   * them, `parameters` does not.
+   *
+   * @param {Tensor} tensor a leaf: not computed from a tensor that requires a gradient
+   * @returns {Tensor} the tensor
+   * @throws {GptLayersError} TYPE, VALUE, DISPOSED
+   * @example
+   * const w = gpt.parameter(gpt.ones([2]))
+   * w.sum().backward()
+   * w.grad.toArray() // [1, 1]
+   */
+  parameter(tensor) {
+    return checkTensor(this.#runtime, 'parameter', 'tensor', tensor).asParameter('parameter')
+  }
+
+  /**
+   * Records how you computed a tensor, so that `backward` reaches what you computed it from. For an operation
+   * that the package does not have, such as a kernel of your own.
+   *
+   * @param {Tensor} output a new tensor, whose values you have computed
+   * @param {readonly Tensor[]} inputs the tensors that it depends on
+   * @param {(dy: Tensor, wanted: readonly boolean[]) => readonly (Tensor | null)[]} gradients gets the gradient
+   *   of the output, of its shape, and which inputs need one; returns a gradient for each input, of its shape,
+   *   or null for zeros. It runs in `noGrad` and in a scope of its own
+   * @param {readonly Tensor[]} [saved] the tensors that `gradients` reads, so that no scope frees them before;
+   *   by default the inputs and the output
+   * @returns {Tensor} the output; unchanged where no input requires a gradient, and in `noGrad`
+   * @throws {GptLayersError} TYPE, VALUE, DISPOSED
+   * @example
+   * const x = gpt.parameter(gpt.tensor([3]))
+   * const y = gpt.record(gpt.tensor([x.item() ** 3]), [x], (dy) => [dy.mul(x).mul(x).mul(3)])
+   * y.backward()
+   * x.grad.toArray() // [27]
+   */
+  record(output, inputs, gradients, saved = [...inputs, output]) {
+    const runtime = this.#runtime
+    checkTensor(runtime, 'record', 'output', output)
+    if (output.requiresGrad || inputs.includes(output)) {
+      throw new GptLayersError('VALUE', 'record: output should be a new tensor, got one that has a gradient')
+    }
+    inputs.forEach((input, i) => checkTensor(runtime, 'record', `inputs[${i}]`, input))
+    saved.forEach((tensor, i) => checkTensor(runtime, 'record', `saved[${i}]`, tensor))
+    if (typeof gradients !== 'function') {
+      const got = describe(gradients)
+      throw new GptLayersError('TYPE', `record: gradients should be a function, got ${got}`)
+    }
+    return record(output, inputs, gradients, saved)
+  }
+
+  /**
+   * Runs `fn` without recording for `backward`, as torch.no_grad: nothing that it computes requires a gradient,
+   * so nothing is kept, and `forward` takes less memory and time.
+   *
+   * @template T
+   * @param {() => T} fn synchronous
+   * @returns {T} the result of fn
+   * @throws {GptLayersError} TYPE when fn is not a function, or returns a Promise
+   * @example const y = gpt.noGrad(() => model.forward(tokens))
+   */
+  noGrad(fn) {
+    checkFunction('noGrad', fn)
+    const result = this.#runtime.noGrad(fn)
+    if (result instanceof Promise) {
+      throw new GptLayersError('TYPE', 'noGrad: fn should return its result at once, got a Promise')
+    }
+    return result
   }
 
   /**
    * Runs `fn` and frees every tensor that was made inside, the parameters of layers too, except the result of
-   * `fn`: a tensor, a layer, or an array or plain object of them. Where `fn` throws, all are freed.
+   * `fn` and what its `backward` needs. A result is a tensor, a layer, or an array or plain object of them. Where `fn` throws, all are freed.
    *
    * @template T
    * @param {() => T} fn synchronous
@@ -252,12 +320,9 @@ export class Gpt extends BoundClasses {
    * @example const y = gpt.scope(() => norm.forward(linear.forward(x))) // frees linear's output
    */
   scope(fn) {
-    if (typeof fn !== 'function') {
-      throw new GptLayersError('TYPE', `scope: fn should be a function, got ${describe(fn)}`)
-    }
-    const runtime = Gpt.#own(this, 'scope')
-    runtime.memory.checkLive('scope')
-    return runtime.scope(fn)
+    checkFunction('scope', fn)
+    this.#runtime.memory.checkLive('scope')
+    return this.#runtime.scope(fn)
   }
 
   /**
@@ -265,25 +330,19 @@ export class Gpt extends BoundClasses {
    * an error; disposing again is not.
    */
   dispose() {
-    Gpt.#own(this, 'dispose').dispose()
+    this.#runtime.dispose()
   }
 
   // See Tensor's.
   [Symbol.dispose]() {
     this.dispose()
   }
+}
 
-  /**
-   * @param {unknown} value the `this` of a method, which a caller may choose
-   * @param {string} where
-   * @returns {Runtime}
-   * @throws {GptLayersError} TYPE
-   */
-  static #own(value, where) {
-    if (typeof value === 'object' && value !== null && #runtime in value) return value.#runtime
-    const expected = 'the instance that load() returned; call it as a method, and of no Proxy'
-    throw new GptLayersError('TYPE', `${where}: this should be ${expected}`)
-  }
+/** @param {string} where @param {unknown} fn @throws {GptLayersError} TYPE */
+function checkFunction(where, fn) {
+  if (typeof fn === 'function') return
+  throw new GptLayersError('TYPE', `${where}: fn should be a function, got ${describe(fn)}`)
 }
 
 /** @param {Runtime} runtime @param {string} where @param {unknown} shape */

@@ -17,7 +17,6 @@
 /** @typedef {import('./layers/batchnorm.js').BatchNorm} BatchNorm */
 /** @typedef {import('./layers/rmsnorm.js').RMSNorm} RMSNorm */
 /** @typedef {import('./layers/softmax.js').Softmax} Softmax */
-/** @typedef {import('./losses/loss.js').Loss} Loss */
 /** @typedef {import('./layers/module.js').Module} Module */
 /** @typedef {import('./layers/linear.js').Linear} Linear */
 /** @typedef {import('./layers/conv1d.js').Conv1D} Conv1D */

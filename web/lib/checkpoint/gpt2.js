@@ -114,7 +114,7 @@ export async function loadModel(runtime, where, Model, source, options, matrices
     const stream = new FileStream(where, file, onProgress, signal)
     const header = await stream.readHeader()
     const sizes = configOf(where, header, config)
-    model = runtime.build(() => runtime.withMeta(() => new Model(sizes)))
+    model = runtime.temporary(() => runtime.withMeta(() => new Model(sizes)))
     await loadInto(stream, where, model, matricesOf(model), header.tensors, dtype)
     await stream.end()
     file.close()

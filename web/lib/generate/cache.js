@@ -224,10 +224,6 @@ export class KeyValueCache {
       const expected = `end in at most ${room} tokens (the cache has ${past} of ${this.#maxTokens})`
       throw new GptLayersError('SHAPE', `${where}: ids should ${expected}, got shape [${shape.join(', ')}]`)
     }
-    // The forward may fail after it has returned: in a listener, or in a layer around the model.
-    this.#runtime.calls.onFailure(() => {
-      this.#length = past
-    })
     this.#pass = { tokens }
     try {
       const result = fn()

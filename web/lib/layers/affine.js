@@ -2,10 +2,11 @@
 /** @import { Int8Weight, Matrix } from '../tensor/int8weight.js' */
 
 import { checkBoolean, checkOptions } from '../check.js'
+import { GptLayersError } from '../errors.js'
 import { SCRATCH } from '../runtime/runtime.js'
+import { record, recordKernel } from '../runtime/tape.js'
 import { checkRows, checkTensorOf } from '../tensor/check.js'
-import { addGradients } from '../tensor/gradients.js'
-import { asMatrix, checkTrainable, MATRIX } from '../tensor/int8weight.js'
+import { asMatrix, MATRIX } from '../tensor/int8weight.js'
 import { leading } from '../tensor/shape.js'
 import { Tensor } from '../tensor/tensor.js'
 import { Module } from './module.js'
@@ -47,7 +48,7 @@ export class Affine extends Module {
     const { bias } = checkOptions(name, options, { bias: true })
     checkBoolean(name, 'bias', bias)
     this.#layout = layout
-    const parameters = runtime.scope(() => ({
+    const parameters = runtime.temporary(() => ({
       weight: Tensor.parameter(runtime, name, weightShape),
       bias: bias ? Tensor.parameter(runtime, name, [outputs]) : null,
     }))
@@ -65,15 +66,27 @@ export class Affine extends Module {
    * @throws {GptLayersError} SHAPE when the last axis does not fit; TYPE, DISPOSED, MEMORY
    */
   forward(x) {
-    const { name, inputs, outputs, inputsName } = this.#layout
+    const { name, inputs, outputs, inputsName, backward } = this.#layout
     const where = `${name}.forward`
     const { runtime } = this
     const rows = checkRows(runtime, where, x, inputs, inputsName)
-    return runtime.scope(() => {
-      const y = Tensor.empty(runtime, where, [...leading(x.shape, 1), outputs])
-      Affine.run(this, y, x, rows)
-      if (this.int8Weight === null) this.save({ x })
-      return y
+    const y = Tensor.empty(runtime, where, [...leading(x.shape, 1), outputs])
+    Affine.run(this, y, x, rows)
+    const { weight, bias, int8Weight } = this
+    if (int8Weight !== null) {
+      const refuse = () => {
+        const expected = 'float32 for backward, got int8, made by quantize; call forward in gpt.noGrad'
+        throw new GptLayersError('UNSUPPORTED', `${name}: weight should be ${expected}`)
+      }
+      return record(y, [x], refuse, [])
+    }
+    return recordKernel(y, {
+      inputs: [x, weight, bias],
+      saved: [x, weight],
+      backward: (dy, dx, dweight, dbias) => {
+        const written = [dx, dweight, dbias]
+        runtime.run(backward, [...written, SCRATCH, dy, x, weight, rows, inputs, outputs])
+      },
     })
   }
 
@@ -100,30 +113,6 @@ export class Affine extends Module {
     }
     const { weight, bias } = Affine.parametersOf(layer, where)
     runtime.run(forward, [y, SCRATCH, x, weight, bias, rows, inputs, outputs])
-  }
-
-  /**
-   * @override
-   * @param {Tensor} dy [..., the features that came out], not modified
-   * @returns {Tensor} dx = dy · Wᵀ; adds the gradients of y = x · W + bias to weight.grad and bias.grad
-   * @throws {GptLayersError} UNSUPPORTED where the weight is int8; as Module's
-   */
-  backward(dy) {
-    const { name, inputs, outputs, backward } = this.#layout
-    const where = `${name}.backward`
-    const { runtime } = this
-    checkTrainable(where, this.int8Weight)
-    const { x } = this.saved(where)
-    const rows = x.size / inputs
-    checkTensorOf(runtime, where, 'dy', dy, [...leading(x.shape, 1), outputs])
-    const { weight, bias } = Affine.parametersOf(this, where)
-    return runtime.scope(() => {
-      const dx = Tensor.empty(runtime, where, x.shape)
-      addGradients(runtime, where, [weight, bias], (dweight, dbias) =>
-        runtime.run(backward, [dx, dweight, dbias, SCRATCH, dy, x, weight, rows, inputs, outputs]),
-      )
-      return dx
-    })
   }
 
   /**

@@ -13,13 +13,13 @@ import {
 import { GptLayersError } from '../errors.js'
 import { KeyValueCache } from '../generate/cache.js'
 import { SCRATCH } from '../runtime/runtime.js'
+import { recordKernel, records } from '../runtime/tape.js'
 import { checkRows, checkTensorOf } from '../tensor/check.js'
 import { leading, sizeOf } from '../tensor/shape.js'
 import { Tensor } from '../tensor/tensor.js'
 import { Conv1D } from './conv1d.js'
 import { Dropout } from './dropout.js'
-import { outputOf } from './forward.js'
-import { checkEvaluation, checkLayers, Module } from './module.js'
+import { checkEvaluation, Module } from './module.js'
 
 /** The kernels' batch, tokens, heads, size. @typedef {[number, number, number, number]} Sizes */
 
@@ -53,8 +53,6 @@ export class Attention extends Module {
   /** GPT-2's checkpoints contain the mask. @override @internal */
   static aliases = { bias: null, masked_bias: null }
 
-  /** Determines the dropout of the weights in the last `forward`. */ #seed = 0
-
   /**
    * Draws both layers' weights from the instance's generator, in PyTorch's order. In training mode dropout
    * applies to the weights and to the output of cProj; its masks are not PyTorch's, see Dropout.
@@ -82,8 +80,7 @@ export class Attention extends Module {
     this.contextLength = contextLength
     /** @readonly */
     this.dropRate = dropRate
-    this.fix('embDim', 'nHeads', 'contextLength', 'dropRate')
-    const { cAttn, cProj } = runtime.build(() => ({
+    const { cAttn, cProj } = runtime.temporary(() => ({
       cAttn: new Conv1D(runtime, 3 * embDim, embDim, { bias: qkvBias }),
       cProj: new Conv1D(runtime, embDim, embDim),
     }))
@@ -105,7 +102,8 @@ export class Attention extends Module {
    */
   /**
    * Returns the weights as well: [..., nHeads, tokens, tokens], from before dropout. Row i holds the weights
-   * with which token i sees tokens 0 to i. They sum to 1; the weights of later tokens are 0. Within a model,
+   * with which token i sees tokens 0 to i. They sum to 1; the weights of later tokens are 0. They have no
+   * gradient. Within a model,
    * pass the same option to the model's `forward`, and get the weights from `onForward`.
    *
    * @overload
@@ -123,8 +121,8 @@ export class Attention extends Module {
   /** @override @param {Tensor} x @param {Context} [options] @returns {Returned} */
   forward(x, options = {}) {
     const where = 'Attention.forward'
-    const { runtime, training } = this
-    const { cAttn, cProj, residDropout } = this.#layers(where)
+    const { runtime } = this
+    const { cAttn, cProj, residDropout } = this
     const tokens = this.#checkTokens(where, x)
     const { returnWeights, cache } = checkOptions(where, options, DEFAULTS)
     checkBoolean(where, 'returnWeights', returnWeights)
@@ -135,67 +133,48 @@ export class Attention extends Module {
     }
     const place = cache === undefined ? null : Attention.placeIn(this, cache, sizes)
     const perRow = [...leading(x.shape, 2), this.nHeads, tokens]
-    const dropRate = training ? this.dropRate : 0
-    return runtime.scope(() => {
-      const projected = outputOf(cAttn.forward(x))
-      const qkv = checkTensorOf(runtime, where, "cAttn's output", projected, [
-        ...leading(x.shape, 1),
-        3 * this.embDim,
-      ])
+    return runtime.temporary(() => {
+      const qkv = cAttn.forward(x)
+      checkTensorOf(runtime, where, "cAttn's output", qkv, [...leading(x.shape, 1), 3 * this.embDim])
       const y = Tensor.empty(runtime, where, x.shape)
-      const keeps = training || returnWeights
-      const max = keeps ? Tensor.empty(runtime, where, perRow) : null
-      const sum = keeps ? Tensor.empty(runtime, where, perRow) : null
       const weights = returnWeights ? Tensor.empty(runtime, where, [...perRow, tokens]) : null
-      const seed = dropRate > 0 ? runtime.generator.word() : 0
       if (place !== null) Attention.run(runtime, y, qkv, sizes, place)
-      else runtime.run('gpt_attention_forward', [y, max, sum, SCRATCH, qkv, ...sizes, seed, dropRate])
-      if (weights) runtime.run('gpt_attention_weights', [weights, SCRATCH, qkv, max, sum, ...sizes])
-      if (training) {
-        this.save({ qkv, y, max: /** @type {Tensor} */ (max), sum: /** @type {Tensor} */ (sum) })
-        this.#seed = seed
-      }
-      // In evaluation mode this frees qkv, and cProj's output takes its place: x, qkv and y are the peak of
+      else this.#attend(y, qkv, weights, perRow, sizes)
+      // Without gradients this frees qkv, and cProj's output takes its place: x, qkv and y are the peak of
       // memory.
-      qkv.dispose()
+      if (y.step === null) qkv.dispose()
       const output = residDropout.forward(cProj.forward(y))
       return weights ? { output, weights } : output
     })
   }
 
   /**
-   * @override
-   * @param {Tensor} dy of x's shape, not modified
-   * @returns {Tensor} dx; adds to the gradients of cAttn's and cProj's parameters
+   * The heads: y from qkv, and the weights where they are wanted.
+   *
+   * @param {Tensor} y
+   * @param {Tensor} qkv
+   * @param {Tensor | null} weights
+   * @param {readonly number[]} perRow the shape of what there is for each row of the weights
+   * @param {Sizes} sizes
    */
-  backward(dy) {
-    const where = 'Attention.backward'
-    const { runtime, dropRate } = this
-    const { cAttn, cProj, residDropout } = this.#layers(where)
-    const { qkv, y, max, sum } = this.saved(where)
-    checkTensorOf(runtime, where, 'dy', dy, y.shape)
-    return runtime.scope(() => {
-      const dqkv = Tensor.empty(runtime, where, qkv.shape)
-      const dProjected = cProj.backward(residDropout.backward(dy))
-      const dyOfHeads = checkTensorOf(runtime, where, "cProj's dx", dProjected, y.shape)
-      const inputs = [dyOfHeads, y, qkv, max, sum]
-      runtime.run('gpt_attention_backward', [
-        dqkv,
-        SCRATCH,
-        ...inputs,
-        ...Attention.sizesOf(this, y),
-        this.#seed,
-        dropRate,
-      ])
-      return cAttn.backward(dqkv)
+  #attend(y, qkv, weights, perRow, sizes) {
+    const where = 'Attention.forward'
+    const { runtime } = this
+    const dropRate = this.training ? this.dropRate : 0
+    const seed = dropRate > 0 ? runtime.generator.word() : 0
+    const keeps = records(qkv) || weights !== null
+    const max = keeps ? Tensor.empty(runtime, where, perRow) : null
+    const sum = keeps ? Tensor.empty(runtime, where, perRow) : null
+    runtime.run('gpt_attention_forward', [y, max, sum, SCRATCH, qkv, ...sizes, seed, dropRate])
+    if (weights) runtime.run('gpt_attention_weights', [weights, SCRATCH, qkv, max, sum, ...sizes])
+    recordKernel(y, {
+      inputs: [qkv],
+      saved: [y, qkv, max, sum],
+      backward: (dy, dqkv) => {
+        const read = [dy, y, qkv, max, sum]
+        runtime.run('gpt_attention_backward', [dqkv, SCRATCH, ...read, ...sizes, seed, dropRate])
+      },
     })
-  }
-
-  /** @param {string} where */
-  #layers(where) {
-    const { cAttn, cProj, residDropout } = this
-    checkLayers(where, 'cAttn, cProj, residDropout', [cAttn, cProj, residDropout])
-    return { cAttn, cProj, residDropout }
   }
 
   /**

@@ -2,8 +2,8 @@
 
 import { checkOptions, checkPositiveFloat32, checkProbability, checkSize } from '../check.js'
 import { GptLayersError } from '../errors.js'
+import { record, recordKernel } from '../runtime/tape.js'
 import { checkRows, checkTensorOf } from '../tensor/check.js'
-import { addGradients } from '../tensor/gradients.js'
 import { Tensor } from '../tensor/tensor.js'
 import { Module } from './module.js'
 
@@ -48,24 +48,15 @@ export class BatchNorm extends Module {
     this.eps = eps
     /** @readonly */
     this.momentum = momentum
-    this.fix('numFeatures', 'eps', 'momentum')
-    const vector = () => Tensor.empty(runtime, 'BatchNorm', [numFeatures])
-    const tensors = runtime.scope(() => ({
-      scale: vector(),
-      shift: vector(),
-      mean: vector(),
-      variance: vector(),
-    }))
+    const shape = [numFeatures]
     /** [numFeatures], initially ones @type {Tensor} */
-    this.scale = tensors.scale
+    this.scale = Tensor.parameter(runtime, 'BatchNorm', shape, ({ data }) => data.fill(1))
     /** [numFeatures], initially zeros @type {Tensor} */
-    this.shift = tensors.shift
+    this.shift = Tensor.parameter(runtime, 'BatchNorm', shape, ({ data }) => data.fill(0))
     /** [numFeatures], initially zeros; a buffer @type {Tensor} */
-    this.runningMean = this.registerBuffer('runningMean', tensors.mean)
+    this.runningMean = Tensor.empty(runtime, 'BatchNorm', shape)
     /** [numFeatures], initially ones; a buffer @type {Tensor} */
-    this.runningVar = this.registerBuffer('runningVar', tensors.variance)
-    this.scale.data.fill(1)
-    this.shift.data.fill(0)
+    this.runningVar = Tensor.empty(runtime, 'BatchNorm', shape)
     this.runningMean.data.fill(0)
     this.runningVar.data.fill(1)
   }
@@ -93,49 +84,40 @@ export class BatchNorm extends Module {
       'runningMean',
       'runningVar',
     ]).map((name) => checkTensorOf(runtime, where, name, this[name], [cols]))
-    return runtime.scope(() => {
-      const y = Tensor.empty(runtime, where, x.shape)
-      if (!training) {
-        const running = [runningMean, null, runningVar]
-        runtime.run('gpt_batchnorm_forward', [y, x, ...running, scale, shift, rows, cols, eps])
-        return y
-      }
-      // The mean is mean + off: one float32 is too coarse where the deviation is small.
-      const [mean, off, variance] = [0, 1, 2].map(() => Tensor.empty(runtime, where, [cols]))
-      const batch = [mean, off, variance]
-      runtime.run('gpt_batchnorm_statistics', [...batch, x, rows, cols])
-      runtime.run('gpt_batchnorm_forward', [y, x, ...batch, scale, shift, rows, cols, eps])
-      const before = [runningMean.data.slice(), runningVar.data.slice()]
-      runtime.calls.onFailure(() => {
-        if (!runningMean.disposed) runningMean.data.set(before[0])
-        if (!runningVar.disposed) runningVar.data.set(before[1])
-      })
-      runtime.run('gpt_batchnorm_update', [runningMean, runningVar, ...batch, rows, cols, momentum])
-      this.save({ x, mean, off, variance })
-      return y
+    const y = Tensor.empty(runtime, where, x.shape)
+    if (!training) {
+      const running = [runningMean, null, runningVar]
+      runtime.run('gpt_batchnorm_forward', [y, x, ...running, scale, shift, rows, cols, eps])
+      return this.#recordEvaluation(y, x, { scale, shift, runningMean, runningVar })
+    }
+    // The mean is mean + off: one float32 is too coarse where the deviation is small.
+    const [mean, off, variance] = [0, 1, 2].map(() => Tensor.empty(runtime, where, [cols]))
+    const batch = [mean, off, variance]
+    runtime.run('gpt_batchnorm_statistics', [...batch, x, rows, cols])
+    runtime.run('gpt_batchnorm_forward', [y, x, ...batch, scale, shift, rows, cols, eps])
+    runtime.run('gpt_batchnorm_update', [runningMean, runningVar, ...batch, rows, cols, momentum])
+    return recordKernel(y, {
+      inputs: [x, scale, shift],
+      saved: [x, ...batch, scale],
+      backward: (dy, dx, dscale, dshift) =>
+        runtime.run('gpt_batchnorm_backward', [dx, dscale, dshift, dy, x, ...batch, scale, rows, cols, eps]),
     })
   }
 
   /**
-   * @override
-   * @param {Tensor} dy of x's shape, not modified
-   * @returns {Tensor} dx; the batch's statistics depend on x, and dx accounts for that
+   * In evaluation mode the statistics are constants: dx = dy · scale · rstd.
+   *
+   * @param {Tensor} y
+   * @param {Tensor} x
+   * @param {Record<'scale' | 'shift' | 'runningMean' | 'runningVar', Tensor>} tensors
    */
-  backward(dy) {
-    const where = 'BatchNorm.backward'
-    const { runtime, numFeatures: cols, eps } = this
-    const { x, mean, off, variance } = this.saved(where)
-    const batch = [mean, off, variance]
-    const rows = x.size / cols
-    checkTensorOf(runtime, where, 'dy', dy, x.shape)
-    const scale = checkTensorOf(runtime, where, 'scale', this.scale, [cols])
-    const shift = checkTensorOf(runtime, where, 'shift', this.shift, [cols])
-    return runtime.scope(() => {
-      const dx = Tensor.empty(runtime, where, x.shape)
-      addGradients(runtime, where, [scale, shift], (dscale, dshift) =>
-        runtime.run('gpt_batchnorm_backward', [dx, dscale, dshift, dy, x, ...batch, scale, rows, cols, eps]),
-      )
-      return dx
-    })
+  #recordEvaluation(y, x, { scale, shift, runningMean, runningVar }) {
+    const backward = (/** @type {Tensor} */ dy) => {
+      const rstd = this.runtime.temporary(() => runningVar.add(this.eps).sqrt().pow(-1))
+      const rows = dy.reshape([-1, this.numFeatures])
+      const normalized = x.sub(runningMean).mul(rstd).reshape([-1, this.numFeatures])
+      return [dy.mul(scale.mul(rstd)), rows.mul(normalized).sum({ dim: 0 }), rows.sum({ dim: 0 })]
+    }
+    return record(y, [x, scale, shift], backward, [x, scale, runningMean, runningVar])
   }
 }

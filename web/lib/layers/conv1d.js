@@ -48,6 +48,5 @@ export class Conv1D extends Affine {
     this.nf = nf
     /** @readonly */
     this.nx = nx
-    this.fix('nf', 'nx')
   }
 }

@@ -4,22 +4,15 @@
 
 import { checkSize } from '../check.js'
 import { SCRATCH } from '../runtime/runtime.js'
+import { recordKernel, records } from '../runtime/tape.js'
 import { checkTensorOf } from '../tensor/check.js'
-import { addGradients } from '../tensor/gradients.js'
 import { checkIndices, storeIndices } from '../tensor/indices.js'
-import { asMatrix, checkTrainable, MATRIX } from '../tensor/int8weight.js'
+import { asMatrix, MATRIX } from '../tensor/int8weight.js'
 import { Tensor } from '../tensor/tensor.js'
 import { Module } from './module.js'
 
 /** y[i] = weight[indices[i]]: a vector for each index, such as a token, as PyTorch's nn.Embedding. */
 export class Embedding extends Module {
-  /**
-   * The indices of the last `forward`; not in `saved`, so that nobody changes them.
-   *
-   * @type {ReturnType<typeof checkIndices>}
-   */
-  #checked = { indices: new Int32Array(0), shape: [0] }
-
   /**
    * @param {Runtime} runtime
    * @param {number} numEmbeddings the number of rows, such as the size of the vocabulary
@@ -35,11 +28,9 @@ export class Embedding extends Module {
     this.numEmbeddings = numEmbeddings
     /** @readonly */
     this.embeddingDim = embeddingDim
-    this.fix('numEmbeddings', 'embeddingDim')
-    const weight = Tensor.parameter(runtime, 'Embedding', [numEmbeddings, embeddingDim])
-    if (!runtime.meta) runtime.generator.normal(weight)
+    const shape = [numEmbeddings, embeddingDim]
     /** [numEmbeddings, embeddingDim], drawn from N(0, 1) as PyTorch does @type {Tensor} */
-    this.weight = weight
+    this.weight = Tensor.parameter(runtime, 'Embedding', shape, (weight) => runtime.generator.normal(weight))
   }
 
   /**
@@ -54,39 +45,28 @@ export class Embedding extends Module {
     const checked = checkIndices(runtime, where, 'indices', indices, count)
     const int8Weight = this.#int8Weight(where)
     const weight = int8Weight ? null : checkTensorOf(runtime, where, 'weight', this.weight, [count, dim])
-    return runtime.scope(() => {
-      const y = Tensor.empty(runtime, where, [...checked.shape, dim])
-      const stored = storeIndices(runtime, where, checked)
-      if (int8Weight) {
-        const args = [y, stored, ...int8Weight.pointers, stored.size, count, dim, int8Weight.groupSize]
-        runtime.run('gpt_int8_embedding_forward', args)
-      } else runtime.run('gpt_embedding_forward', [y, stored, weight, stored.size, count, dim])
-      if (this.training) this.#checked = checked
-      return int8Weight ? int8Weight.scaled(y) : y
+    const y = Tensor.empty(runtime, where, [...checked.shape, dim])
+    const stored = storeIndices(runtime, where, checked)
+    const sizes = [stored.size, count, dim]
+    if (int8Weight) {
+      runtime.run('gpt_int8_embedding_forward', [
+        y,
+        stored,
+        ...int8Weight.pointers,
+        ...sizes,
+        int8Weight.groupSize,
+      ])
+      stored.dispose()
+      return int8Weight.scaled(y)
+    }
+    runtime.run('gpt_embedding_forward', [y, stored, weight, ...sizes])
+    if (!records(weight)) stored.dispose()
+    return recordKernel(y, {
+      inputs: [weight],
+      saved: [stored],
+      backward: (dy, dweight) =>
+        runtime.run('gpt_embedding_backward', [dweight, SCRATCH, dy, stored, ...sizes]),
     })
-  }
-
-  /**
-   * Adds each row of dy to the gradient of the weight's row that it came from.
-   *
-   * @override
-   * @param {Tensor} dy [..., embeddingDim], of the shape that `forward` returned, not modified
-   * @returns {null}: integers have no gradient
-   * @throws {GptLayersError} UNSUPPORTED where the weight is int8; as Module's
-   */
-  backward(dy) {
-    const where = 'Embedding.backward'
-    const { runtime, numEmbeddings: count, embeddingDim: dim } = this
-    checkTrainable(where, this.int8Weight)
-    checkTensorOf(runtime, where, 'dy', dy, [...this.#checked.shape, dim])
-    const weight = checkTensorOf(runtime, where, 'weight', this.weight, [count, dim])
-    runtime.scope(() => {
-      const indices = storeIndices(runtime, where, this.#checked)
-      addGradients(runtime, where, [weight], (dweight) =>
-        runtime.run('gpt_embedding_backward', [dweight, SCRATCH, dy, indices, indices.size, count, dim]),
-      )
-    })
-    return null
   }
 
   /**

@@ -1,14 +1,14 @@
 /** @import { Runtime } from '../runtime/runtime.js' */
 
-import { checkConfig, checkSize, copyArray } from '../check.js'
+import { checkConfig, checkSize } from '../check.js'
 import { SCRATCH } from '../runtime/runtime.js'
-import { checkRows, checkTensorOf } from '../tensor/check.js'
+import { records } from '../runtime/tape.js'
+import { checkRows } from '../tensor/check.js'
 import { Tensor } from '../tensor/tensor.js'
-import { outputOf } from './forward.js'
 import { Affine } from './affine.js'
 import { GELU } from './gelu.js'
 import { Linear } from './linear.js'
-import { checkLayers, isPlain, Module } from './module.js'
+import { isPlain, Module } from './module.js'
 
 /**
  * The fewest rows per thread for which the fused kernel is cut by rows; each thread then reads all the
@@ -33,9 +33,9 @@ const ROWS_PER_THREAD = 32
 
 /**
  * The transformer's position-wise network, as the notebook's class: Linear(embDim, hiddenDim), GELU,
- * Linear(hiddenDim, embDim). In evaluation mode one kernel computes all three, and the hidden activations
- * never exist as a whole. In training mode they do, because `backward` needs them. Layers may be replaced,
- * such as the activation: `ff.layers[1] = new gpt.ReLU()`. They then run one by one.
+ * Linear(hiddenDim, embDim). In `gpt.noGrad` one kernel computes all three, and the hidden activations never
+ * exist as a whole. Otherwise they do, because `backward` needs them. Layers may be replaced, such as the
+ * activation: `ff.layers[1] = new gpt.ReLU()`. They then run one by one.
  */
 export class FeedForward extends Module {
   /** GPT-2's names, and its Conv1D layout. @override @internal */
@@ -67,9 +67,8 @@ export class FeedForward extends Module {
     this.embDim = embDim
     /** @readonly */
     this.hiddenDim = hiddenDim
-    this.fix('embDim', 'hiddenDim')
     /** @readonly @type {[Linear, GELU, Linear]} */
-    this.layers = runtime.build(() => [
+    this.layers = runtime.temporary(() => [
       new Linear(runtime, embDim, hiddenDim),
       new GELU(runtime, { approximate }),
       new Linear(runtime, hiddenDim, embDim),
@@ -86,57 +85,27 @@ export class FeedForward extends Module {
     const where = 'FeedForward.forward'
     const { runtime, embDim } = this
     const rows = checkRows(runtime, where, x, embDim, 'embDim')
-    const layers = this.#layers(where)
-    const args = this.#fusedArguments(where, layers, rows)
-    return runtime.scope(() => {
-      if (args === null) {
-        const y = layers.reduce((h, layer) => outputOf(layer.forward(h)), x)
-        this.save({ x })
-        return y
-      }
-      const y = Tensor.empty(runtime, where, x.shape)
-      runtime.run('gpt_feedforward_forward', [y, SCRATCH, x, ...args])
-      return y
-    })
-  }
-
-  /**
-   * @internal
-   * @param {FeedForward} ff
-   * @param {Runtime} runtime of the layer around it
-   * @returns {[Linear, GELU, Linear] | null} its layers, where it and they are as `isPlain` says
-   */
-  static plainLayers(ff, runtime) {
-    return isPlain(ff, FeedForward, runtime) ? ff.#plain(ff.#layers('FeedForward.forward')) : null
-  }
-
-  /**
-   * @override
-   * @param {Tensor} dy [..., embDim], not modified
-   * @returns {Tensor} dx, of x's shape
-   */
-  backward(dy) {
-    const where = 'FeedForward.backward'
-    const { runtime } = this
-    const { x } = this.saved(where)
-    checkTensorOf(runtime, where, 'dy', dy, x.shape)
-    const layers = this.#layers(where)
-    return runtime.scope(() => layers.reduceRight((d, layer) => layer.backward(d), dy))
+    const args = this.#fusedArguments(where, x, rows)
+    if (args === null) return runtime.temporary(() => this.layers.reduce((h, layer) => layer.forward(h), x))
+    const y = Tensor.empty(runtime, where, x.shape)
+    runtime.run('gpt_feedforward_forward', [y, SCRATCH, x, ...args])
+    return y
   }
 
   /**
    * The arguments of the fused kernel where it computes what the layers compute. It gives the same bits.
    *
    * @param {string} where
-   * @param {readonly Module[]} layers
+   * @param {Tensor} x
    * @param {number} rows
-   * @returns {(Tensor | number | null)[] | null} null where the layers run one by one: in training mode, with
-   *   listeners or an int8 weight, where the user has replaced a layer, and where that is faster
+   * @returns {(Tensor | number | null)[] | null} null where the layers run one by one: where `backward` will
+   *   need the hidden activations, with an int8 weight, where the user has replaced a layer or listens to one,
+   *   and where that is faster
    */
-  #fusedArguments(where, layers, rows) {
+  #fusedArguments(where, x, rows) {
     const { runtime, embDim } = this
-    const plain = this.training ? null : this.#plain(layers)
-    if (plain === null) return null
+    const plain = this.plainLayers
+    if (plain === null || records(x, ...this.parameters())) return null
     const [first, gelu, second] = plain
     if (first.int8Weight || second.int8Weight) return null
     const hiddenDim = first.outFeatures
@@ -148,27 +117,22 @@ export class FeedForward extends Module {
   }
 
   /**
-   * @param {readonly Module[]} layers
-   * @returns {[Linear, GELU, Linear] | null} the layers, where all are as `isPlain` says, of fitting sizes
+   * The layers, where they are Linear, GELU and Linear of fitting sizes that nobody listens to; otherwise null.
+   *
+   * @internal
+   * @returns {[Linear, GELU, Linear] | null}
    */
-  #plain(layers) {
-    const { runtime, embDim } = this
-    const [first, gelu, second] = layers
+  get plainLayers() {
+    const { embDim } = this
+    const [first, gelu, second] = this.layers
     const fits =
-      layers.length === 3 &&
-      isPlain(first, Linear, runtime) &&
-      isPlain(gelu, GELU, runtime) &&
-      isPlain(second, Linear, runtime) &&
+      this.layers.length === 3 &&
+      isPlain(first, Linear) &&
+      isPlain(gelu, GELU) &&
+      isPlain(second, Linear) &&
       first.inFeatures === embDim &&
       first.outFeatures === second.inFeatures &&
       second.outFeatures === embDim
     return fits ? [first, gelu, second] : null
-  }
-
-  /** @param {string} where @returns {[Linear, GELU, Linear]} a copy, or what replaced them */
-  #layers(where) {
-    const layers = copyArray(where, 'layers', this.layers, 'an array of layers')
-    checkLayers(where, 'layers', layers)
-    return /** @type {[Linear, GELU, Linear]} */ (/** @type {unknown} */ (layers))
   }
 }

@@ -1,7 +1,8 @@
 /** @import { Runtime } from '../runtime/runtime.js' */
 
 import { checkChoice, checkOptions } from '../check.js'
-import { checkTensor, checkTensorOf } from '../tensor/check.js'
+import { recordKernel } from '../runtime/tape.js'
+import { checkTensor } from '../tensor/check.js'
 import { Tensor } from '../tensor/tensor.js'
 import { Module } from './module.js'
 
@@ -30,7 +31,6 @@ export class GELU extends Module {
     checkChoice('GELU', 'approximate', approximate, /** @type {const} */ (['tanh', 'none']))
     /** @readonly @type {'tanh' | 'none'} */
     this.approximate = approximate
-    this.fix('approximate')
   }
 
   /** `approximate` as the kernels take it. @internal @returns {number} */
@@ -41,7 +41,8 @@ export class GELU extends Module {
   /**
    * @override
    * @param {Tensor} x of any shape, not modified
-   * @returns {Tensor} of x's shape; within 1e-6 of float64 (absolute below 1, relative above)
+   * @returns {Tensor} of x's shape; within 1e-6 of float64 (absolute below 1, relative above), and so is
+   *   the derivative of the gradient
    * @throws {GptLayersError} TYPE, DISPOSED, MEMORY
    * @example String(new GELU().forward(gpt.tensor([1]))) // 'tensor([0.8412])'
    */
@@ -51,22 +52,10 @@ export class GELU extends Module {
     checkTensor(runtime, where, 'x', x)
     const y = Tensor.empty(runtime, where, x.shape)
     runtime.run('gpt_gelu_forward', [y, x, x.size, kind])
-    this.save({ x })
-    return y
-  }
-
-  /**
-   * @override
-   * @param {Tensor} dy of x's shape, not modified
-   * @returns {Tensor} dx = dy · gelu'(x); the derivative is within 1e-6 of float64
-   */
-  backward(dy) {
-    const where = 'GELU.backward'
-    const { runtime, kind } = this
-    const { x } = this.saved(where)
-    checkTensorOf(runtime, where, 'dy', dy, x.shape)
-    const dx = Tensor.empty(runtime, where, x.shape)
-    runtime.run('gpt_gelu_backward', [dx, dy, x, x.size, kind])
-    return dx
+    return recordKernel(y, {
+      inputs: [x],
+      saved: [x],
+      backward: (dy, dx) => runtime.run('gpt_gelu_backward', [dx, dy, x, x.size, kind]),
+    })
   }
 }

@@ -17,7 +17,6 @@ import {
   checkNumber,
   checkSignal,
   checkSize,
-  copyArray,
   copyObject,
 } from '../check.js'
 import { loadModel, N_HEAD } from '../checkpoint/gpt2.js'
@@ -27,7 +26,6 @@ import { generateAsync } from '../generate/async.js'
 import { checkGeneration, generateTokens } from '../generate/generate.js'
 import { runtimeOf } from '../runtime/runtime.js'
 import { METADATA } from '../runtime/scope.js'
-import { checkTensorOf } from '../tensor/check.js'
 import { checkIndices } from '../tensor/indices.js'
 import { Attention } from './attention.js'
 import { blueprint } from './blueprint.js'
@@ -37,7 +35,7 @@ import { FeedForward } from './feedforward.js'
 import { GELU } from './gelu.js'
 import { LayerNorm } from './layernorm.js'
 import { Linear } from './linear.js'
-import { checkEvaluation, checkLayers, matricesOf, Module, namedModules } from './module.js'
+import { checkEvaluation, matricesOf, Module, namedModules } from './module.js'
 import { TransformerBlock } from './transformerblock.js'
 
 /** The standard deviation of GPT-2's initial weights. */
@@ -83,8 +81,6 @@ export class GPTModel extends Module {
   /** GPT-2's checkpoint has no head: the head shares the token embedding's weight. @override @internal */
   static substitutes = { 'out_head.weight': 'tok_emb.weight' }
 
-  /** The shape of the last logits. @type {readonly number[]} */ #shape = []
-
   /**
    * Draws the parameters from the instance's generator, in the order of the properties below.
    *
@@ -109,8 +105,7 @@ export class GPTModel extends Module {
     this.contextLength = contextLength
     /** @readonly */
     this.embDim = embDim
-    this.fix('vocabSize', 'contextLength', 'embDim')
-    const layers = runtime.build(() => ({
+    const layers = runtime.temporary(() => ({
       tokEmb: new Embedding(runtime, vocabSize, embDim),
       posEmb: new Embedding(runtime, contextLength, embDim),
       dropEmb: new Dropout(runtime, dropRate),
@@ -125,7 +120,7 @@ export class GPTModel extends Module {
     /** @readonly @type {Dropout} */
     this.dropEmb = layers.dropEmb
     /** @readonly @type {readonly TransformerBlock[]} */
-    this.trfBlocks = Object.freeze(layers.trfBlocks)
+    this.trfBlocks = layers.trfBlocks
     /** @readonly @type {LayerNorm} */
     this.finalNorm = layers.finalNorm
     /** weight [vocabSize, embDim] @readonly @type {Linear} */
@@ -144,8 +139,8 @@ export class GPTModel extends Module {
   /**
    * In evaluation mode two options save time:
    *
-   * - `cache`, from `newCache`: ids are the tokens after those in the cache, which then has them, too. Where
-   *   `forward` fails, the cache is as before.
+   * - `cache`, from `newCache`: ids are the tokens after those in the cache, which then has them, too. The
+   *   logits have no gradient, as in `gpt.noGrad`.
    * - `lastOnly: true`: the logits of the last token only, [..., 1, vocabSize].
    *
    * @override
@@ -163,7 +158,7 @@ export class GPTModel extends Module {
     const where = 'GPTModel.forward'
     const { runtime, contextLength, embDim } = this
     const { indices, shape } = checkIndices(runtime, where, 'ids', ids, this.vocabSize)
-    const { tokEmb, posEmb, dropEmb, trfBlocks, finalNorm, outHead } = this.#layers(where)
+    const { tokEmb, posEmb, dropEmb, trfBlocks, finalNorm, outHead } = this
     const tokens = shape.at(-1)
     if (!tokens || tokens > contextLength) {
       const expected = `end in 1 to ${contextLength} (contextLength) tokens`
@@ -181,7 +176,7 @@ export class GPTModel extends Module {
       let h = dropEmb.forward(embedded).reshape([...shape, embDim])
       for (const block of trfBlocks) {
         const y = block.forward(h, passedOn)
-        h.dispose() // at once: the next blocks need the memory
+        if (y.step === null) h.dispose() // at once: the next blocks need the memory
         h = y
       }
       if (lastOnly && tokens > 1) h = h.slice(-1, undefined, { dim: -2 })
@@ -191,11 +186,11 @@ export class GPTModel extends Module {
     if (cache !== undefined) {
       checkEvaluation(where, 'cache', this)
       const known = KeyValueCache.check(where, cache, this)
-      return known.append(where, indices, shape, () => runtime.scope(() => compute(known.length)))
+      return known.append(where, indices, shape, () =>
+        runtime.noGrad(() => runtime.temporary(() => compute(known.length))),
+      )
     }
-    const logits = runtime.scope(() => compute(0))
-    this.#shape = logits.shape
-    return logits
+    return runtime.temporary(() => compute(0))
   }
 
   /**
@@ -287,7 +282,7 @@ export class GPTModel extends Module {
   /** @param {string} where @returns {Blueprint} */
   #blueprint(where) {
     const { runtime, vocabSize, contextLength, embDim } = this
-    const { trfBlocks } = this.#layers(where)
+    const { trfBlocks } = this
     // Where a layer is something else, any config will do: blueprint says what differs.
     const { attn, ff } = /** @type {Partial<TransformerBlock>} */ (trfBlocks[0] ?? {})
     const gelu = ff instanceof FeedForward ? ff.layers[1] : null
@@ -307,35 +302,6 @@ export class GPTModel extends Module {
     } finally {
       rebuilt.dispose()
     }
-  }
-
-  /**
-   * Adds to the gradients of all parameters.
-   *
-   * @override
-   * @param {Tensor} dlogits of the shape that `forward` returned, not modified
-   * @returns {null}: integers have no gradient
-   * @throws {GptLayersError} VALUE when there was no `forward` in training mode since the last `backward`;
-   *   SHAPE, TYPE, DISPOSED, MEMORY
-   * @example model.backward(gpt.crossEntropy(model.forward(tokens), targets).backward())
-   */
-  backward(dlogits) {
-    const where = 'GPTModel.backward'
-    const { runtime, embDim } = this
-    checkTensorOf(runtime, where, 'dy', dlogits, this.#shape)
-    const { tokEmb, posEmb, dropEmb, trfBlocks, finalNorm, outHead } = this.#layers(where)
-    runtime.scope(() => {
-      let d = finalNorm.backward(outHead.backward(dlogits))
-      for (const block of [...trfBlocks].reverse()) {
-        const dx = block.backward(d)
-        d.dispose()
-        d = dx
-      }
-      const dembedded = dropEmb.backward(d.reshape([-1, embDim]))
-      posEmb.backward(dembedded)
-      tokEmb.backward(dembedded)
-    })
-    return null
   }
 
   /**
@@ -377,16 +343,5 @@ export class GPTModel extends Module {
     const [block] = this.trfBlocks
     const nHeads = block?.attn?.nHeads
     return Number.isInteger(nHeads) ? { [N_HEAD]: String(nHeads) } : {}
-  }
-
-  /** @param {string} where */
-  #layers(where) {
-    const { tokEmb, posEmb, dropEmb, finalNorm, outHead } = this
-    const trfBlocks = copyArray(where, 'trfBlocks', this.trfBlocks, 'an array of layers')
-    checkLayers(where, 'trfBlocks', trfBlocks)
-    const others = [tokEmb, posEmb, dropEmb, finalNorm, outHead]
-    checkLayers(where, 'tokEmb, posEmb, dropEmb, finalNorm, outHead', others)
-    const blocks = /** @type {TransformerBlock[]} */ (trfBlocks)
-    return { tokEmb, posEmb, dropEmb, trfBlocks: blocks, finalNorm, outHead }
   }
 }

@@ -1,6 +1,6 @@
 /** @import { Tensor } from '../tensor/tensor.js' */
 
-import { checkTensor, checkTensorOf } from '../tensor/check.js'
+import { checkTensor } from '../tensor/check.js'
 import { Module } from './module.js'
 
 /**
@@ -8,8 +8,6 @@ import { Module } from './module.js'
  * `finalNorm` is an Identity has no final layer norm.
  */
 export class Identity extends Module {
-  /** The shape of the last `forward`. @type {readonly number[]} */ #shape = []
-
   /**
    * @override
    * @param {Tensor} x of any shape, not modified
@@ -21,17 +19,6 @@ export class Identity extends Module {
    */
   forward(x) {
     checkTensor(this.runtime, 'Identity.forward', 'x', x)
-    this.#shape = x.shape
     return x.reshape(x.shape)
-  }
-
-  /**
-   * @override
-   * @param {Tensor} dy of x's shape, not modified
-   * @returns {Tensor} dx = dy. It shares dy's memory
-   */
-  backward(dy) {
-    checkTensorOf(this.runtime, 'Identity.backward', 'dy', dy, this.#shape)
-    return dy.reshape(dy.shape)
   }
 }

@@ -1,8 +1,8 @@
-/** @import { Pointer, Runtime } from '../runtime/runtime.js' */
+/** @import { Runtime } from '../runtime/runtime.js' */
 
 import { checkOptions, checkPositiveFloat32, checkSize } from '../check.js'
+import { recordKernel, records } from '../runtime/tape.js'
 import { checkRows, checkTensorOf } from '../tensor/check.js'
-import { addGradients } from '../tensor/gradients.js'
 import { Tensor } from '../tensor/tensor.js'
 import { Module } from './module.js'
 
@@ -37,79 +37,37 @@ export class LayerNorm extends Module {
     this.embDim = embDim
     /** @readonly */
     this.eps = eps
-    this.fix('embDim', 'eps')
-    const { scale, shift } = runtime.scope(() => ({
-      scale: Tensor.empty(runtime, 'LayerNorm', [embDim]),
-      shift: Tensor.empty(runtime, 'LayerNorm', [embDim]),
-    }))
     /** [embDim], initially ones @type {Tensor} */
-    this.scale = scale
+    this.scale = Tensor.parameter(runtime, 'LayerNorm', [embDim], ({ data }) => data.fill(1))
     /** [embDim], initially zeros @type {Tensor} */
-    this.shift = shift
-    this.scale.data.fill(1)
-    this.shift.data.fill(0)
+    this.shift = Tensor.parameter(runtime, 'LayerNorm', [embDim], ({ data }) => data.fill(0))
   }
 
   /**
    * @override
    * @param {Tensor} x [..., embDim], not modified
-   * @returns {Tensor} of x's shape; within 5e-6 of float64 (absolute below 1, relative above)
+   * @returns {Tensor} of x's shape; within 5e-6 of float64 (absolute below 1, relative above). The gradient is
+   *   within 2e-5 of float64 relative to the largest, even where the mean is 1e5 standard deviations
    * @throws {GptLayersError} SHAPE when the last axis is not embDim; TYPE, DISPOSED, MEMORY
    */
   forward(x) {
     const where = 'LayerNorm.forward'
-    const { runtime, embDim } = this
+    const { runtime, embDim, eps } = this
     const rows = checkRows(runtime, where, x, embDim, 'embDim')
-    return runtime.scope(() => {
-      const y = Tensor.empty(runtime, where, x.shape)
-      const mean = this.training ? Tensor.empty(runtime, where, [rows]) : null
-      const rstd = this.training ? Tensor.empty(runtime, where, [rows]) : null
-      LayerNorm.run(this, y, x, rows, mean, rstd)
-      if (mean && rstd) this.save({ x, mean, rstd })
-      return y
-    })
-  }
-
-  /**
-   * The kernel of `forward` alone.
-   *
-   * @internal
-   * @param {LayerNorm} layer
-   * @param {Pointer} y [rows, embDim]
-   * @param {Pointer} x [rows, embDim]
-   * @param {number} rows
-   * @param {Tensor | null} [mean] [rows]
-   * @param {Tensor | null} [rstd] [rows]
-   * @throws {GptLayersError} where a parameter is not as it should be
-   */
-  static run(layer, y, x, rows, mean = null, rstd = null) {
-    const where = 'LayerNorm.forward'
-    const { runtime, embDim, eps } = layer
-    const scale = checkTensorOf(runtime, where, 'scale', layer.scale, [embDim])
-    const shift = checkTensorOf(runtime, where, 'shift', layer.shift, [embDim])
-    runtime.run('gpt_layernorm_forward', [y, mean, rstd, x, scale, shift, rows, embDim, eps])
-  }
-
-  /**
-   * @override
-   * @param {Tensor} dy of x's shape, not modified
-   * @returns {Tensor} dx; within 2e-5 of float64 relative to the largest, even where the mean is 1e5 standard
-   *   deviations
-   */
-  backward(dy) {
-    const where = 'LayerNorm.backward'
-    const { runtime, embDim } = this
-    const { x, mean, rstd } = this.saved(where)
-    const rows = mean.size
-    checkTensorOf(runtime, where, 'dy', dy, x.shape)
     const scale = checkTensorOf(runtime, where, 'scale', this.scale, [embDim])
     const shift = checkTensorOf(runtime, where, 'shift', this.shift, [embDim])
-    return runtime.scope(() => {
-      const dx = Tensor.empty(runtime, where, x.shape)
-      addGradients(runtime, where, [scale, shift], (dscale, dshift) =>
-        runtime.run('gpt_layernorm_backward', [dx, dscale, dshift, dy, x, mean, rstd, scale, rows, embDim]),
-      )
-      return dx
+    const y = Tensor.empty(runtime, where, x.shape)
+    const keeps = records(x, scale, shift)
+    const mean = keeps ? Tensor.empty(runtime, where, [rows]) : null
+    const rstd = keeps ? Tensor.empty(runtime, where, [rows]) : null
+    runtime.run('gpt_layernorm_forward', [y, mean, rstd, x, scale, shift, rows, embDim, eps])
+    return recordKernel(y, {
+      inputs: [x, scale, shift],
+      saved: [x, mean, rstd, scale],
+      backward: (dy, dx, dscale, dshift) => {
+        const read = [dy, x, mean, rstd, scale]
+        runtime.run('gpt_layernorm_backward', [dx, dscale, dshift, ...read, rows, embDim])
+      },
     })
   }
 }

@@ -39,6 +39,5 @@ export class Linear extends Affine {
     this.inFeatures = inFeatures
     /** @readonly */
     this.outFeatures = outFeatures
-    this.fix('inFeatures', 'outFeatures')
   }
 }

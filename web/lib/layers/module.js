@@ -1,62 +1,41 @@
 /** @import { Runtime } from '../runtime/runtime.js' */
 /** @import { Matrix } from '../tensor/int8weight.js' */
-/** @import { Context, ForwardListener, Returned } from './forward.js' */
+/** @import { Context, ForwardListener } from './forward.js' */
 
 import {
   checkNumber,
-  checkObject,
   checkOptions,
   checkSameShape,
   copyObject,
   describe,
-  isArray,
 } from '../check.js'
 import { foundInt8, integersOf, readInt8 } from '../checkpoint/int8.js'
 import { decodeSafetensors, encodeSafetensors } from '../checkpoint/safetensors.js'
 import { copyInto, firstNames, notFinite, snakeCase } from '../checkpoint/statedict.js'
 import { GptLayersError } from '../errors.js'
-import { Call } from '../runtime/calls.js'
 import { METADATA, TENSORS } from '../runtime/scope.js'
 import { checkLiveTensor, checkTensor } from '../tensor/check.js'
-import { collectGradients } from '../tensor/gradients.js'
 import { evenGroups, GROUP_SIZE, int8Of, Int8Weight, MATRIX } from '../tensor/int8weight.js'
-import { notTensor, Tensor } from '../tensor/tensor.js'
+import { Tensor } from '../tensor/tensor.js'
 import { asObject } from './forward.js'
 
 /**
- * The methods that `track` has wrapped, and the wrappers.
- *
- * @type {WeakSet<object>}
- */
-const tracked = new WeakSet()
-
-/** For a scope that keeps all tensors, unless its function throws. */
-const EVERYTHING = { has: () => true }
-
-/**
- * The base of every layer, under nn.Module's names. Extend `gpt.Module` for a layer of your own. Its
- * parameters are the properties that are tensors, except those of `registerBuffer`; the layers inside are the
- * properties that are layers or arrays of layers.
+ * The base of every layer, under nn.Module's names. Extend `gpt.Module` for a layer of your own: it has to
+ * define `forward`. Its properties that are layers, or arrays of layers, are the layers inside. Its properties
+ * that are tensors are its parameters where `gpt.parameter` made them so, otherwise its buffers.
  *
  * @example
  * class Scale extends gpt.Module {
  *   constructor(size) {
  *     super()
- *     this.scale = gpt.ones([size])
+ *     this.scale = gpt.parameter(gpt.ones([size]))
  *   }
  *   forward(x) {
- *     this.save({ x })
  *     return x.mul(this.scale)
- *   }
- *   backward(dy) {
- *     const { x } = this.saved()
- *     this.scale.addGradient(dy.mul(x).sum({ dim: 0 }))
- *     return dy.mul(this.scale)
  *   }
  * }
  * const layer = new Scale(2)
- * layer.forward(gpt.tensor([[1, 2], [3, 4]]))
- * layer.backward(gpt.ones([2, 2]))
+ * layer.forward(gpt.tensor([[1, 2], [3, 4]])).sum().backward()
  * layer.scale.grad.toArray() // [4, 6]
  */
 export class Module {
@@ -80,14 +59,11 @@ export class Module {
   /** Private, so that a walk over the properties finds parameters and layers only. @type {Runtime} */
   #runtime
 
-  /** The last `forward` in training mode, until `backward` has followed. @type {Call | null} */
-  #call = null
-
-  /** Called after every `forward`. @type {readonly { name: string, listener: ForwardListener }[]} */
+  /** Called after every `forward`. @type {{ name: string, listener: ForwardListener }[]} */
   #listeners = []
 
-  /** The names of the buffers. @type {Set<string>} */
-  #buffers = new Set()
+  /** This object's own `forward`, where it has one beside its class's. @type {PropertyDescriptor | undefined} */
+  #ownForward
 
   /**
    * @internal
@@ -95,31 +71,17 @@ export class Module {
    */
   constructor(runtime) {
     this.#runtime = runtime
-    /** Whether the layer is in training mode: `forward` keeps what `backward` needs. True for a new layer. */
+    /** Whether the layer is in training mode, which counts for Dropout and BatchNorm. True for a new layer. */
     this.training = true
-    Module.#track(Object.getPrototypeOf(this))
   }
 
-  /**
-   * @internal
-   * @returns {Runtime}
-   * @throws {GptLayersError} TYPE for a Proxy of a layer, which has no private state
-   */
+  /** @internal @returns {Runtime} */
   get runtime() {
-    try {
-      return this.#runtime // throws where there is none
-    } catch {
-      // reported below
-    }
-    const name = Object.getPrototypeOf(this).constructor.name
-    throw new GptLayersError(
-      'TYPE',
-      `${name}: the layer should be used itself, got a Proxy of it; in Vue use markRaw or shallowRef`,
-    )
+    return this.#runtime
   }
 
   /**
-   * Computes the layer. In training mode it keeps the tensors that `backward` needs.
+   * Computes the layer.
    *
    * @param {Tensor} x
    * @param {Context} [context] options of this call, such as `{ returnWeights: true }`. A layer that contains
@@ -131,23 +93,6 @@ export class Module {
     throw new GptLayersError(
       'UNSUPPORTED',
       `${this.constructor.name}.forward: not defined for ${call.join(', ')}`,
-    )
-  }
-
-  /**
-   * Returns the gradient with respect to the input of the last `forward`, and adds the gradients with respect
-   * to the parameters to their `.grad`. Call it once after each `forward` in training mode; the input of that
-   * `forward` must not have changed. Where it fails, no `.grad` changes.
-   *
-   * @param {Tensor} dy the gradient with respect to the output of `forward`, of its shape; not modified
-   * @returns {Tensor | null} dx; null where the input of `forward` is integers, which have no gradient
-   * @throws {GptLayersError} VALUE when no `forward` in training mode came since the last `backward`, when it
-   *   failed, or when a layer inside has had another `forward` since; SHAPE, TYPE, DISPOSED, MEMORY
-   */
-  backward(dy) {
-    throw new GptLayersError(
-      'UNSUPPORTED',
-      `${this.constructor.name}.backward: not defined for ${describe(dy)}`,
     )
   }
 
@@ -177,241 +122,38 @@ export class Module {
     }
     const added = firstNames(namedModules(this)).map(([name, module]) => {
       const entry = { name, listener }
-      module.#listeners = [...module.#listeners, entry]
+      if (module.#listeners.push(entry) === 1) module.#tellListeners()
       return { module, entry }
     })
     return () => {
       for (const { module, entry } of added) {
+        const { length } = module.#listeners
         module.#listeners = module.#listeners.filter((other) => other !== entry)
+        if (length === 1 && module.#listeners.length === 0) module.#stopTelling()
       }
     }
   }
 
-  /** Whether anyone listens to this layer. @internal */
-  get observed() {
-    return this.#listeners.length > 0
-  }
-
-  /**
-   * Adds a tensor that is state but not trained, such as a running mean, as PyTorch's register_buffer. It
-   * becomes the property `name`; `stateDict` has it, `parameters` does not.
-   *
-   * @param {string} name of a property that does not exist yet, or that is a buffer
-   * @param {Tensor} tensor
-   * @returns {Tensor} the tensor
-   * @throws {GptLayersError} TYPE, VALUE, DISPOSED
-   * @example
-   * const counter = new gpt.Module()
-   * counter.registerBuffer('batchesSeen', gpt.zeros([]))
-   * Object.keys(counter.stateDict()) // ['batches_seen']
-   */
-  registerBuffer(name, tensor) {
-    const where = `${this.constructor.name}.registerBuffer`
-    if (typeof name !== 'string') {
-      throw new GptLayersError('TYPE', `${where}: name should be a string, got ${describe(name)}`)
+  /** Puts in place of `forward`, on this object alone, one that tells the listeners. */
+  #tellListeners() {
+    const { forward } = this
+    this.#ownForward = Object.getOwnPropertyDescriptor(this, 'forward')
+    /** @type {typeof forward} */
+    const value = (...args) => {
+      const returned = forward.apply(this, args)
+      const event = { module: this, input: args[0], ...asObject(returned) }
+      this.#runtime.memory.withUserScopes(() => {
+        for (const { name, listener } of this.#listeners) listener({ name, ...event })
+      })
+      return returned
     }
-    if (name === '' || name.includes('.') || (name in this && !this.#buffers.has(name))) {
-      throw new GptLayersError(
-        'VALUE',
-        `${where}: name should be new, not empty and without a point, got ${describe(name)}`,
-      )
-    }
-    checkTensor(this.runtime, where, 'tensor', tensor)
-    this.#buffers.add(name)
-    Reflect.set(this, name, tensor)
-    return tensor
+    Object.defineProperty(this, 'forward', { value, configurable: true, writable: true })
   }
 
-  /**
-   * Keeps tensors for `backward`, beside those that this `forward` has kept already. In evaluation mode it
-   * does nothing. The layer holds the memory itself: the caller, or a scope, may dispose the tensors. They
-   * are freed after `backward`, or by the next `forward`.
-   *
-   * @param {Record<string, Tensor>} tensors by names of your choice; they must not be modified until
-   *   `backward`
-   * @throws {GptLayersError} VALUE outside of this layer's `forward`, and for a name that it has saved
-   *   already; TYPE, DISPOSED
-   */
-  save(tensors) {
-    const { calls } = this.runtime
-    checkObject('save', 'tensors', tensors)
-    if (!this.training) return
-    const call = calls.current
-    if (calls.owner !== this || call === null) throw this.#badSave('be called in the forward of its layer')
-    const saved = call.saved ?? {}
-    call.saved = saved // what is held so far is freed with the call, also where the next name is refused
-    for (const name of Object.keys(tensors)) {
-      if (Object.hasOwn(saved, name))
-        throw this.#badSave(`get new names in one forward, got ${describe(name)}`)
-      saved[name] = checkLiveTensor('save', name, tensors[name]).hold()
-    }
-  }
-
-  /** @param {string} expected */
-  #badSave(expected) {
-    return new GptLayersError('VALUE', `${this.constructor.name}.save: should ${expected}`)
-  }
-
-  /**
-   * The tensors that the last `forward` kept.
-   *
-   * @param {string} [where] the name of the method, for the error
-   * @returns {Record<string, Tensor>}
-   * @throws {GptLayersError} VALUE when there are none
-   */
-  saved(where = `${this.constructor.name}.backward`) {
-    const saved = /** @type {Record<string, Tensor> | undefined | null} */ (this.#call?.saved)
-    // A copy for everybody else: kernels rely on the record.
-    if (saved) return this.runtime.calls.owner === this ? saved : { ...saved }
-    throw this.#noForward(where)
-  }
-
-  /** Frees the tensors that the last `forward` kept. `backward` does it at its end. */
-  release() {
-    const { owner, current } = this.runtime.calls
-    if (owner === this) current?.release()
-    else this.#forget()
-  }
-
-  /** From here on `backward` cannot follow the last `forward`, neither here nor in the layers inside. */
-  #forget() {
-    this.#call?.end()
-    this.#call = null
-  }
-
-  /** @param {string} where */
-  #noForward(where) {
-    const state = this.training
-      ? 'got none since the last backward, eval(), a forward that failed, or the beginning'
-      : 'the layer is in evaluation mode'
-    const name = typeof where === 'string' ? where : describe(where)
-    return new GptLayersError('VALUE', `${name}: should follow a forward in training mode; ${state}`)
-  }
-
-  /**
-   * Wraps the `forward` and the `backward` of a class, so that they tell `calls` which layer runs.
-   *
-   * @param {object} prototype
-   */
-  static #track(prototype) {
-    if (prototype === Module.prototype || tracked.has(prototype)) return
-    tracked.add(prototype)
-    for (const [name, run] of /** @type {const} */ ([
-      ['forward', Module.#forward],
-      ['backward', Module.#backward],
-    ])) {
-      const method = Object.getOwnPropertyDescriptor(prototype, name)?.value
-      if (typeof method !== 'function') continue
-      /** @type {(this: Module, ...args: unknown[]) => unknown} */
-      const wrapper = function (...args) {
-        // super.forward(x) is a part of the same call.
-        return this.runtime.calls.owner === this ? method.apply(this, args) : run(this, method, args)
-      }
-      tracked.add(wrapper)
-      Object.defineProperty(prototype, name, { value: wrapper })
-    }
-    Module.#track(Object.getPrototypeOf(prototype))
-  }
-
-  /**
-   * Runs `forward`, tells the listeners, and makes it the last one. Where it fails, no `backward` can follow.
-   *
-   * @param {Module} module
-   * @param {Function} method
-   * @param {unknown[]} args
-   * @returns {Returned}
-   */
-  static #forward(module, method, args) {
-    const { calls } = module.runtime
-    const { owner, current } = calls
-    module.#forget()
-    const call = new Call(current)
-    calls.enter(module, call)
-    try {
-      if (module.#listeners.length === 0) return module.#compute(call, method, args)
-      const computeAndTell = () => {
-        const returned = module.#compute(call, method, args)
-        calls.outside(() => module.#tell(args[0], returned))
-        return returned
-      }
-      // Where a listener throws, the scope frees what the layer returned.
-      return module.runtime.memory.scope(computeAndTell, () => EVERYTHING)
-    } catch (error) {
-      call.end()
-      module.#forget()
-      if (owner === null) calls.fail()
-      throw error
-    } finally {
-      calls.leave(owner, current)
-    }
-  }
-
-  /**
-   * @param {Call} call
-   * @param {Function} method
-   * @param {unknown[]} args
-   * @returns {Returned}
-   */
-  #compute(call, method, args) {
-    const returned = method.apply(this, args)
-    this.#forget() // a forward of the same layer inside of this one, such as a listener's
-    if (this.training) this.#call = call
-    return returned
-  }
-
-  /** @param {any} input @param {Returned} returned */
-  #tell(input, returned) {
-    for (const { name, listener } of this.#listeners) {
-      listener({ name, module: this, input, ...asObject(returned) })
-    }
-  }
-
-  /**
-   * Runs `backward` where it follows the last `forward`, and, within the `backward` of another layer, where
-   * that layer's last `forward` called the last one here.
-   *
-   * @param {Module} module
-   * @param {Function} method
-   * @param {unknown[]} args
-   * @returns {unknown}
-   */
-  static #backward(module, method, args) {
-    const { calls } = module.runtime
-    const { owner, current } = calls
-    const call = module.#call
-    if (call === null || !call.live) {
-      // A layer with another method in place of forward: those inside check for themselves.
-      if (!tracked.has(module.forward)) return collectGradients(calls, module, method, args)
-      throw module.#noForward(`${module.constructor.name}.backward`)
-    }
-    if (current !== null && call.parentId !== current.id) {
-      const expected = `follow the forward that ${owner?.constructor.name} called, got another since`
-      throw new GptLayersError('VALUE', `${module.constructor.name}.backward: should ${expected}`)
-    }
-    calls.enter(module, call)
-    try {
-      const dx = collectGradients(calls, module, method, args)
-      module.#forget()
-      return dx
-    } catch (error) {
-      if (call.halfDone) module.#forget()
-      if (owner === null) calls.fail()
-      throw error
-    } finally {
-      calls.leave(owner, current)
-    }
-  }
-
-  /**
-   * Makes properties of this layer read-only, since kernels rely on them.
-   *
-   * @internal
-   * @param {...string} names
-   */
-  fix(...names) {
-    for (const name of names) {
-      Object.defineProperty(this, name, { writable: false, configurable: false })
-    }
+  /** Puts `forward` back. */
+  #stopTelling() {
+    Reflect.deleteProperty(this, 'forward')
+    if (this.#ownForward) Object.defineProperty(this, 'forward', this.#ownForward)
   }
 
   /**
@@ -423,10 +165,8 @@ export class Module {
   children() {
     return Object.entries(this).flatMap(([name, value]) => {
       if (Tensor.isTensor(value) || value instanceof Module) return [[name, value]]
-      if (value instanceof Tensor) throw notTensor(this.constructor.name, name, 'a Tensor', value) // a Proxy
-      if (!isArray(value)) return []
-      // A copy, because a subclass of Array may do anything in its methods.
-      return Array.from(value).flatMap((layer, i) =>
+      if (!Array.isArray(value)) return []
+      return value.flatMap((layer, i) =>
         layer instanceof Module ? [/** @type {[string, Module]} */ ([`${name}.${i}`, layer])] : [],
       )
     })
@@ -439,8 +179,8 @@ export class Module {
    * @returns {[string, Tensor][]}
    */
   namedParameters() {
-    const named = firstNames(Module.#namedTensors(this, { withBuffers: false }))
-    return named.filter(([, tensor]) => tensor.int8Weight === null)
+    const named = firstNames(Module.#namedTensors(this))
+    return named.filter(([, tensor]) => tensor.isParameter && tensor.int8Weight === null)
   }
 
   /** @returns {Tensor[]} the parameters, in the order of `namedParameters` */
@@ -456,7 +196,8 @@ export class Module {
    * The layer computes as before, but for the rounding of its weights: each group of `groupSize` inputs of an
    * output has a scale, and each weight is rounded to one of 255 multiples of it. Inputs whose weights are
    * far larger than those of most have a factor of their own; see Int8Weight. From here on `weight` is
-   * disposed and `int8Weight` has its place; `parameters()` does not list it, and `backward` is refused.
+   * disposed and `int8Weight` has its place; `parameters()` does not list it, and a `backward` through the
+   * layer is refused.
    *
    * A weight that is int8 already stays as it is. Where memory runs out, the error names the weight: those
    * before it are int8, all others float32, and the layer computes with both.
@@ -495,7 +236,7 @@ export class Module {
 
   /** The parameters and buffers, for `scope`. @internal @returns {Tensor[]} */
   [TENSORS]() {
-    return Module.#namedTensors(this, { withBuffers: true }).map(([, tensor]) => tensor)
+    return Module.#namedTensors(this).map(([, tensor]) => tensor)
   }
 
   /** Frees the parameters' gradients: `.grad` is null again, as after PyTorch's zero_grad. */
@@ -511,7 +252,7 @@ export class Module {
    * @returns {Record<string, Tensor>}
    */
   stateDict() {
-    return Object.fromEntries(Module.#namedTensors(this, { withBuffers: true }))
+    return Object.fromEntries(Module.#namedTensors(this))
   }
 
   /**
@@ -562,7 +303,7 @@ export class Module {
    * @example writeFileSync('layer.safetensors', new Linear(5, 6).saveSafetensors())
    */
   saveSafetensors() {
-    const tensors = Object.fromEntries(firstNames(Module.#namedTensors(this, { withBuffers: true })))
+    const tensors = Object.fromEntries(firstNames(Module.#namedTensors(this)))
     return encodeSafetensors(`${this.constructor.name}.saveSafetensors`, tensors, this[METADATA]())
   }
 
@@ -607,20 +348,19 @@ export class Module {
     return Module.#setTraining(this, true)
   }
 
-  /** Sets evaluation mode, here and in the layers inside: nothing is kept for `backward`. @returns {this} */
+  /**
+   * Sets evaluation mode, here and in the layers inside: Dropout passes on what it gets, and BatchNorm uses its
+   * running statistics. As in PyTorch, what `backward` needs is still kept: `gpt.noGrad` ends that.
+   *
+   * @returns {this}
+   */
   eval() {
     return Module.#setTraining(this, false)
   }
 
-  /**
-   * Frees the parameters, the buffers and everything kept for `backward` at once. Using the layer afterwards
-   * is an error; disposing again is not.
-   */
+  /** Frees the parameters and the buffers at once. Using the layer afterwards is an error; disposing is not. */
   dispose() {
-    const tensors = this[TENSORS]()
-    const modules = namedModules(this) // before anything is freed: this may refuse
-    for (const tensor of tensors) tensor.dispose()
-    for (const [, module] of modules) module.#forget()
+    for (const tensor of this[TENSORS]()) tensor.dispose()
   }
 
   // See Tensor's.
@@ -637,7 +377,6 @@ export class Module {
   static #setTraining(root, training) {
     for (const [, module] of namedModules(root)) {
       module.training = training
-      if (!training) module.#forget()
     }
     return root
   }
@@ -646,13 +385,12 @@ export class Module {
    * Every tensor inside, by its name in a state dict.
    *
    * @param {Module} root
-   * @param {{ withBuffers: boolean }} options
    * @returns {[string, Tensor][]}
    */
-  static #namedTensors(root, { withBuffers }) {
+  static #namedTensors(root) {
     return namedModules(root).flatMap(([path, module]) =>
       module.children().flatMap(([property, child]) => {
-        if (child instanceof Module || (!withBuffers && module.#buffers.has(property))) return []
+        if (child instanceof Module) return []
         return [/** @type {[string, Tensor]} */ ([path + (path && '.') + snakeCase(property), child])]
       }),
     )
@@ -672,7 +410,6 @@ Reflect.defineProperty(Module.prototype, '__v_skip', { value: true })
  * @throws {GptLayersError} VALUE where a layer contains itself; TYPE
  */
 export function namedModules(module, path = '', above = []) {
-  void module.runtime // refuses a Proxy
   if (above.includes(module)) {
     const name = above[0].constructor.name
     throw new GptLayersError('VALUE', `${name}: a layer should not contain itself, got itself at ${path}`)
@@ -737,34 +474,13 @@ function quantize(runtime, where, weight, { transposed, groupSize }) {
 }
 
 /**
- * Checks the layers that a layer calls: a program may replace them.
- *
- * @param {string} where
- * @param {string} what the property that has them, for the error
- * @param {readonly unknown[]} layers
- * @throws {GptLayersError} TYPE
- */
-export function checkLayers(where, what, layers) {
-  const wrong = layers.findIndex((layer) => !(layer instanceof Module))
-  if (wrong < 0) return
-  const given = describe(layers[wrong])
-  throw new GptLayersError('TYPE', `${where}: ${what} should be layers, got ${given} at ${wrong}`)
-}
-
-/**
  * @template {abstract new (...args: never[]) => Module} T
- * @param {Module} layer
+ * @param {unknown} layer
  * @param {T} Class one of ours
- * @param {Runtime} runtime
- * @returns {layer is InstanceType<T>} whether its `forward` is that of our class, in evaluation mode, and
- *   nobody listens: a layer around it may run its kernels without it
+ * @returns {layer is InstanceType<T>} whether its `forward` is that of our class, and nobody listens: a layer
+ *   around it may run its kernels without it
  */
-export const isPlain = (layer, Class, runtime) =>
-  layer.runtime === runtime &&
-  layer.forward === Class.prototype.forward &&
-  layer instanceof Class &&
-  !layer.training &&
-  !layer.observed
+export const isPlain = (layer, Class) => layer instanceof Class && layer.forward === Class.prototype.forward
 
 /**
  * @param {string} where

@@ -1,8 +1,9 @@
-import { checkTensor, checkTensorOf } from '../tensor/check.js'
+import { recordKernel } from '../runtime/tape.js'
+import { checkTensor } from '../tensor/check.js'
 import { Tensor } from '../tensor/tensor.js'
 import { Module } from './module.js'
 
-/** y = max(0, x), as PyTorch's nn.ReLU. */
+/** y = max(0, x), as PyTorch's nn.ReLU. Its gradient at 0 is 0. */
 export class ReLU extends Module {
   /**
    * @override
@@ -17,22 +18,10 @@ export class ReLU extends Module {
     checkTensor(runtime, where, 'x', x)
     const y = Tensor.empty(runtime, where, x.shape)
     runtime.run('gpt_relu_forward', [y, x, x.size])
-    this.save({ x })
-    return y
-  }
-
-  /**
-   * @override
-   * @param {Tensor} dy of x's shape, not modified
-   * @returns {Tensor} dx: dy where x > 0, otherwise 0
-   */
-  backward(dy) {
-    const where = 'ReLU.backward'
-    const { runtime } = this
-    const { x } = this.saved(where)
-    checkTensorOf(runtime, where, 'dy', dy, x.shape)
-    const dx = Tensor.empty(runtime, where, x.shape)
-    runtime.run('gpt_relu_backward', [dx, dy, x, x.size])
-    return dx
+    return recordKernel(y, {
+      inputs: [x],
+      saved: [x],
+      backward: (dy, dx) => runtime.run('gpt_relu_backward', [dx, dy, x, x.size]),
+    })
   }
 }

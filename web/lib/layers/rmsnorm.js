@@ -1,8 +1,8 @@
 /** @import { Runtime } from '../runtime/runtime.js' */
 
 import { checkOptions, checkPositiveFloat32, checkSize } from '../check.js'
+import { recordKernel } from '../runtime/tape.js'
 import { checkRows, checkTensorOf } from '../tensor/check.js'
-import { addGradients } from '../tensor/gradients.js'
 import { Tensor } from '../tensor/tensor.js'
 import { Module } from './module.js'
 
@@ -35,10 +35,8 @@ export class RMSNorm extends Module {
     this.embDim = embDim
     /** @readonly */
     this.eps = eps
-    this.fix('embDim', 'eps')
     /** [embDim], initially ones @type {Tensor} */
-    this.scale = Tensor.empty(runtime, 'RMSNorm', [embDim])
-    this.scale.data.fill(1)
+    this.scale = Tensor.parameter(runtime, 'RMSNorm', [embDim], ({ data }) => data.fill(1))
   }
 
   /**
@@ -52,33 +50,14 @@ export class RMSNorm extends Module {
     const { runtime, embDim, eps } = this
     const rows = checkRows(runtime, where, x, embDim, 'embDim')
     const scale = checkTensorOf(runtime, where, 'scale', this.scale, [embDim])
-    return runtime.scope(() => {
-      const y = Tensor.empty(runtime, where, x.shape)
-      const rstd = Tensor.empty(runtime, where, [rows])
-      runtime.run('gpt_rmsnorm_forward', [y, rstd, x, scale, rows, embDim, eps])
-      this.save({ x, rstd })
-      return y
-    })
-  }
-
-  /**
-   * @override
-   * @param {Tensor} dy of x's shape, not modified
-   * @returns {Tensor} dx
-   */
-  backward(dy) {
-    const where = 'RMSNorm.backward'
-    const { runtime, embDim } = this
-    const { x, rstd } = this.saved(where)
-    const rows = rstd.size
-    checkTensorOf(runtime, where, 'dy', dy, x.shape)
-    const scale = checkTensorOf(runtime, where, 'scale', this.scale, [embDim])
-    return runtime.scope(() => {
-      const dx = Tensor.empty(runtime, where, x.shape)
-      addGradients(runtime, where, [scale], (dscale) =>
+    const y = Tensor.empty(runtime, where, x.shape)
+    const rstd = Tensor.empty(runtime, where, [rows])
+    runtime.run('gpt_rmsnorm_forward', [y, rstd, x, scale, rows, embDim, eps])
+    return recordKernel(y, {
+      inputs: [x, scale],
+      saved: [x, rstd, scale],
+      backward: (dy, dx, dscale) =>
         runtime.run('gpt_rmsnorm_backward', [dx, dscale, dy, x, rstd, scale, rows, embDim]),
-      )
-      return dx
     })
   }
 }

@@ -8,7 +8,8 @@ import { checkTensor } from '../tensor/check.js'
 import { outputOf } from './forward.js'
 import { Module } from './module.js'
 
-/** Layers one after the other, as PyTorch's nn.Sequential. Tensors between two layers are freed at once. */
+/** Layers one after the other, as PyTorch's nn.Sequential. Tensors between two layers are freed at once,
+ * unless `backward` needs them. */
 export class Sequential extends Module {
   /**
    * @param {Runtime} runtime
@@ -34,8 +35,7 @@ export class Sequential extends Module {
       }
     })
     /** @readonly @type {readonly Module[]} */
-    this.layers = Object.freeze([...modules])
-    this.fix('layers')
+    this.layers = modules
   }
 
   /** The layers are named '0', '1', ... as in PyTorch. @override @internal @returns {[string, Module][]} */
@@ -53,24 +53,6 @@ export class Sequential extends Module {
   forward(x, context) {
     const { runtime, layers } = this
     checkTensor(runtime, 'Sequential.forward', 'x', x)
-    return runtime.scope(() => layers.reduce((h, layer) => outputOf(layer.forward(h, context)), x))
-  }
-
-  /**
-   * @override
-   * @param {Tensor} dy of the shape of the last layer's output, not modified
-   * @returns {Tensor | null} dx; dy itself when there are no layers; null where the first layer takes
-   *   integers
-   * @throws {GptLayersError} as the layers do
-   */
-  backward(dy) {
-    const { runtime, layers } = this
-    checkTensor(runtime, 'Sequential.backward', 'dy', dy)
-    return runtime.scope(() => {
-      /** @type {Tensor | null} */
-      let d = dy
-      for (const layer of [...layers].reverse()) d = layer.backward(/** @type {Tensor} */ (d))
-      return d
-    })
+    return runtime.temporary(() => layers.reduce((h, layer) => outputOf(layer.forward(h, context)), x))
   }
 }

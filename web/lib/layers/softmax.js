@@ -1,4 +1,5 @@
-import { checkTensor, checkTensorOf } from '../tensor/check.js'
+import { recordKernel } from '../runtime/tape.js'
+import { checkTensor } from '../tensor/check.js'
 import { Tensor } from '../tensor/tensor.js'
 import { Module } from './module.js'
 
@@ -7,7 +8,8 @@ export class Softmax extends Module {
   /**
    * @override
    * @param {Tensor} x [..., n], not modified
-   * @returns {Tensor} of x's shape; within 1e-6 of float64. It must not be modified until `backward`
+   * @returns {Tensor} of x's shape; within 1e-6 of float64. Its gradient, dx = y · (dy - Σ dy·y), reads
+   *   it: do not write into it before `backward`
    * @throws {GptLayersError} TYPE, DISPOSED, MEMORY
    * @example new Softmax().forward(gpt.tensor([0, 0, -Infinity])).toArray() // [0.5, 0.5, 0]
    */
@@ -16,24 +18,13 @@ export class Softmax extends Module {
     const { runtime } = this
     checkTensor(runtime, where, 'x', x)
     const y = Tensor.empty(runtime, where, x.shape)
-    runtime.run('gpt_softmax_forward', [y, x, ...matrixOf(x)])
-    this.save({ y })
-    return y
-  }
-
-  /**
-   * @override
-   * @param {Tensor} dy of x's shape, not modified
-   * @returns {Tensor} dx = y · (dy - Σ dy·y)
-   */
-  backward(dy) {
-    const where = 'Softmax.backward'
-    const { runtime } = this
-    const { y } = this.saved(where)
-    checkTensorOf(runtime, where, 'dy', dy, y.shape)
-    const dx = Tensor.empty(runtime, where, y.shape)
-    runtime.run('gpt_softmax_backward', [dx, dy, y, ...matrixOf(y)])
-    return dx
+    const sizes = matrixOf(x)
+    runtime.run('gpt_softmax_forward', [y, x, ...sizes])
+    return recordKernel(y, {
+      inputs: [x],
+      saved: [y],
+      backward: (dy, dx) => runtime.run('gpt_softmax_backward', [dx, dy, y, ...sizes]),
+    })
   }
 }
 

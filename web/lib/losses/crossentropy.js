@@ -3,11 +3,12 @@
 
 import { sameShape } from '../check.js'
 import { GptLayersError } from '../errors.js'
+import { recordKernel } from '../runtime/tape.js'
 import { checkTensor } from '../tensor/check.js'
 import { checkIndices, storeIndices } from '../tensor/indices.js'
 import { sizeOf } from '../tensor/shape.js'
 import { Tensor } from '../tensor/tensor.js'
-import { Loss, sumOf } from './loss.js'
+import { single, sumOf } from './loss.js'
 
 /** The target of a row that does not count: PyTorch's default `ignore_index`. */
 const IGNORE = -100
@@ -27,7 +28,7 @@ const IGNORE = -100
  * @param {Runtime} runtime
  * @param {unknown} logits Tensor [..., classes]
  * @param {Indices} targets [...] or flat, each from 0 to classes - 1, or -100 for a row that does not count
- * @returns {Loss} NaN when no row counts
+ * @returns {Tensor} of shape []; NaN when no row counts
  * @throws {GptLayersError} TYPE, SHAPE, VALUE, DISPOSED, MEMORY
  */
 export function crossEntropy(runtime, logits, targets) {
@@ -42,17 +43,16 @@ export function crossEntropy(runtime, logits, targets) {
   const rows = indices.length
   const counted = indices.reduce((count, index) => count + Number(index !== IGNORE), 0)
 
-  return runtime.scope(() => {
+  return runtime.temporary(() => {
     const stored = storeIndices(runtime, where, { indices, shape: [rows] })
     const [losses, max, sum] = [0, 1, 2].map(() => Tensor.empty(runtime, where, [rows]))
     runtime.run('gpt_crossentropy_forward', [losses, max, sum, x, stored, rows, cols])
-    return new Loss(runtime, {
-      value: sumOf(losses) / counted,
-      kept: { x, max, sum, targets: stored },
-      gradient: ({ x, max, sum, targets }) => {
-        const dx = Tensor.empty(runtime, 'Loss.backward', x.shape)
-        runtime.run('gpt_crossentropy_backward', [dx, x, targets, max, sum, rows, cols, 1 / counted])
-        return dx
+    return recordKernel(single(losses, sumOf(losses) / counted), {
+      inputs: [x],
+      saved: [x, max, sum, stored],
+      backward: (dy, dx) => {
+        const scale = dy.item() / counted
+        runtime.run('gpt_crossentropy_backward', [dx, x, stored, max, sum, rows, cols, scale])
       },
     })
   })

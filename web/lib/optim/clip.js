@@ -26,7 +26,7 @@ export function clipGradNorm(runtime, parameters, maxNorm) {
   const checked = checkParameters(runtime, where, parameters)
   checkNumber(where, 'maxNorm', maxNorm, 'a number >= 0', (n) => n >= 0)
   const grads = withGradients(runtime, where, checked).map(({ grad }) => grad)
-  return runtime.scope(() => {
+  return runtime.temporary(() => {
     const result = Tensor.empty(runtime, where, [2]) // 8 bytes: one float64, then one float32
     const squares = grads.map((grad) => {
       runtime.run('gpt_square_sum', [result, grad, grad.size])

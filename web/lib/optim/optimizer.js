@@ -33,35 +33,26 @@ export class Optimizer {
     this.#name = name
     /** The tensors that `step` updates. @readonly @type {readonly Tensor[]} */
     this.parameters = checkParameters(runtime, name, parameters)
-    Object.defineProperty(this, 'parameters', { writable: false, configurable: false })
     checkNonNegative(name, 'lr', lr)
     /** The learning rate. A schedule may set it between steps. @type {number} */
     this.lr = lr
   }
 
-  /**
-   * @internal
-   * @returns {Runtime}
-   * @throws {GptLayersError} TYPE for a Proxy of an optimizer, which has no private state
-   */
+  /** @internal @returns {Runtime} */
   get runtime() {
-    if (#runtime in this) return this.#runtime
-    const name = Object.getPrototypeOf(this).constructor.name
-    throw new GptLayersError(
-      'TYPE',
-      `${name}: the optimizer should be used itself, got a Proxy of it; in Vue use markRaw or shallowRef`,
-    )
+    return this.#runtime
   }
 
   /**
    * Updates the parameters by their gradients, in place. A parameter without a gradient is skipped.
    *
-   * @throws {GptLayersError} TYPE, VALUE, SHAPE, DISPOSED, MEMORY; then nothing is changed
+   * @throws {GptLayersError} VALUE where no parameter has a gradient; TYPE, SHAPE, DISPOSED, MEMORY. Then
+   *   nothing is changed
    * @example
    * const optimizer = new gpt.AdamW(model.parameters(), { lr: 3e-4 })
    * const loss = gpt.crossEntropy(model.forward(tokens), targets)
    * optimizer.zeroGrad()
-   * model.backward(loss.backward())
+   * loss.backward()
    * optimizer.step()
    */
   step() {
@@ -69,6 +60,10 @@ export class Optimizer {
     const where = `${this.#name}.step`
     checkNonNegative(where, 'lr', lr)
     const due = withGradients(runtime, where, parameters)
+    if (due.length === 0) {
+      const expected = 'have a gradient: call loss.backward() first'
+      throw new GptLayersError('VALUE', `${where}: at least one of ${parameters.length} parameters should ${expected}`)
+    }
     const missing = due.map(({ parameter }) => parameter).filter((parameter) => !this.#states.has(parameter))
     // The user may have disposed or changed what stateDict returned. The update itself cannot fail.
     parameters.forEach((parameter, i) => {
@@ -85,12 +80,12 @@ export class Optimizer {
     for (const { parameter, grad } of due) {
       const state = /** @type {State} */ (this.#states.get(parameter))
       this.update(parameter, grad, state, { lr, isFirst: added.has(parameter) })
+      parameter.changed()
     }
   }
 
   /** Frees the gradients of the parameters: `.grad` is null again. */
   zeroGrad() {
-    void this.runtime // refuses a Proxy
     for (const parameter of this.parameters) parameter.freeGradient()
   }
 
@@ -103,7 +98,6 @@ export class Optimizer {
    * @example const bytes = gpt.saveSafetensors(new gpt.AdamW(model.parameters()).stateDict())
    */
   stateDict() {
-    void this.runtime // refuses a Proxy
     return Object.fromEntries(
       this.parameters.flatMap((parameter, i) => {
         const state = this.#states.get(parameter) ?? {}
@@ -125,7 +119,6 @@ export class Optimizer {
    * second.loadStateDict(first.stateDict())
    */
   loadStateDict(dict) {
-    void this.runtime // refuses a Proxy
     const where = `${this.#name}.loadStateDict`
     const given = copyObject(where, 'dict', dict)
     const slots = this.parameters.flatMap((parameter, i) =>
@@ -160,7 +153,6 @@ export class Optimizer {
 
   /** Frees the state, not the parameters. The next step begins with a new state. */
   dispose() {
-    void this.runtime // refuses a Proxy
     for (const state of this.#states.values()) {
       for (const tensor of Object.values(state)) tensor.dispose()
     }
@@ -219,7 +211,7 @@ export class Optimizer {
    * @throws {GptLayersError} MEMORY
    */
   #newStates(where, parameters) {
-    return this.runtime.scope(() => {
+    return this.runtime.temporary(() => {
       const made = parameters.map((parameter) =>
         Object.entries(this.stateShapes(parameter)).map(([key, shape]) => {
           const tensor = Tensor.empty(this.runtime, where, shape)

@@ -19,6 +19,10 @@ export function checkParameters(runtime, where, parameters) {
   const indices = new Map()
   copyArray(where, 'parameters', parameters, 'an array of Tensors').forEach((value, i) => {
     const parameter = checkTensor(runtime, where, `parameters[${i}]`, value)
+    if (parameter.step !== null) {
+      const expected = 'a leaf, such as a layer has in parameters(), got a computed tensor'
+      throw new GptLayersError('VALUE', `${where}: parameters[${i}] should be ${expected}`)
+    }
     const first = indices.get(parameter)
     if (first !== undefined) {
       throw new GptLayersError(
@@ -28,7 +32,7 @@ export function checkParameters(runtime, where, parameters) {
     }
     indices.set(parameter, i)
   })
-  return Object.freeze([...indices.keys()])
+  return [...indices.keys()]
 }
 
 /**

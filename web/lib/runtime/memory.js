@@ -6,7 +6,7 @@ const ALIGNMENT = 16 // bytes of a SIMD vector
 const GROWTH = 16 * PAGE // the heap grows by at least 1 MiB, so that few small tensors grow it
 
 /** @type {ReadonlySet<unknown>} */
-const NONE = new Set()
+const NOTHING = new Set()
 
 /** A piece of the heap, in bytes. @typedef {{ offset: number, size: number }} Block */
 
@@ -14,12 +14,17 @@ const NONE = new Set()
 
 /**
  * A block of the heap that several tensors may share. It is freed when the last of them is disposed, or when
- * the garbage collector has freed all of them. `watched`: whether the collector will tell.
+ * the garbage collector has freed all of them. `watched`: whether the collector will tell. `version`: how
+ * often an optimizer, a loader or `quantize` has changed the values.
  *
- * @typedef {{ offset: number, holders: number, watched: boolean }} Storage
+ * @typedef {{ offset: number, holders: number, watched: boolean, version: number }} Storage
  */
 
-/** What was made in an open scope. @typedef {{ tensors: Set<unknown>, storages: Storage[] }} Scope */
+/**
+ * What was made in an open scope. `isLayers`: whether a layer has opened it for its own temporary tensors.
+ *
+ * @typedef {{ tensors: Set<unknown>, storages: Storage[], isLayers: boolean }} Scope
+ */
 
 /**
  * The heap of one WebAssembly instance: its linear memory from `base` on.
@@ -181,7 +186,7 @@ export class Memory {
    * @returns {Storage} a new block, held by one tensor
    */
   store(where, bytes) {
-    const storage = { offset: this.allocate(where, bytes), holders: 1, watched: false }
+    const storage = { offset: this.allocate(where, bytes), holders: 1, watched: false, version: 0 }
     this.#watch(storage)
     return storage
   }
@@ -219,28 +224,24 @@ export class Memory {
   }
 
   /**
-   * Removes a new tensor from the innermost scope, so that no scope frees it.
+   * Removes a tensor from the innermost scope, so that no scope frees it.
    *
    * @param {Disposable} tensor
+   * @returns {boolean} whether the tensor was made in that scope
    */
   untrack(tensor) {
-    this.#scopes.at(-1)?.tensors.delete(tensor)
-  }
-
-  /** The number of open scopes. */
-  get depth() {
-    return this.#scopes.length
+    return this.#scopes.at(-1)?.tensors.delete(tensor) ?? false
   }
 
   /**
-   * Runs `fn` as if only the outermost scopes were open.
+   * Runs a listener as if the user's scopes alone were open: a tensor that the listener makes outlives the
+   * layer that it listens to.
    *
-   * @param {number} depth how many
    * @param {() => void} fn
    */
-  outside(depth, fn) {
+  withUserScopes(fn) {
     const scopes = this.#scopes
-    this.#scopes = scopes.slice(0, depth)
+    this.#scopes = scopes.filter(({ isLayers }) => !isLayers)
     try {
       fn()
     } finally {
@@ -249,30 +250,29 @@ export class Memory {
   }
 
   /**
-   * Runs `fn` and disposes the tensors that were made meanwhile, except its result and those that `kept`
-   * finds in it. Where `fn` or `kept` throws, disposes all of them.
+   * Runs `fn` and disposes the tensors that were made meanwhile, except those that `survivors` names. Where
+   * `fn` or `survivors` throws, disposes all of them.
    *
    * @template T
    * @param {() => T} fn
-   * @param {(result: T) => { has(tensor: unknown): boolean }} kept not called where the result itself was
-   *   made meanwhile
+   * @param {(result: T, made: ReadonlySet<unknown>) => { has(tensor: unknown): boolean }} survivors
+   * @param {{ isLayers: boolean }} options
    * @returns {T}
    */
-  scope(fn, kept) {
+  scope(fn, survivors, { isLayers }) {
     /** @type {Scope} */
-    const made = { tensors: new Set(), storages: [] }
+    const made = { tensors: new Set(), storages: [], isLayers }
     this.#scopes.push(made)
     /** @type {{ has(tensor: unknown): boolean }} */
-    let survivors = NONE
+    let kept = NOTHING
     try {
       const result = fn()
-      if (made.tensors.delete(result)) this.#scopes.at(-2)?.tensors.add(result)
-      else survivors = kept(result)
+      kept = survivors(result, made.tensors)
       return result
     } finally {
       this.#scopes.pop()
       for (const tensor of /** @type {Set<Disposable>} */ (made.tensors)) {
-        if (survivors.has(tensor)) this.track(tensor)
+        if (kept.has(tensor)) this.track(tensor)
         else tensor.dispose()
       }
       for (const storage of made.storages) {

@@ -8,18 +8,13 @@
  */
 export class Generator {
   /** @type {Runtime} */ #runtime
-  /** @type {number} */ #size
   /** @type {Pointer} */ #state
   /** @type {Pointer} where `word` has a word written */ #word
-  /** Room for `#remember`. @type {Uint8Array} */ #copy
-  /** The outermost call for which `#remember` has copied the state. */ #rememberedIn = 0
 
   /** @param {Runtime} runtime */
   constructor(runtime) {
     this.#runtime = runtime
-    this.#size = runtime.exports.gpt_random_size()
-    this.#copy = new Uint8Array(this.#size)
-    this.#state = { byteOffset: runtime.memory.allocate('load', this.#size) }
+    this.#state = { byteOffset: runtime.memory.allocate('load', runtime.exports.gpt_random_size()) }
     this.#word = { byteOffset: runtime.memory.allocate('load', 4) }
     // Not node:crypto: Node takes 1.7 ms to load it, half as long as the rest of load().
     this.seed(Math.floor(Math.random() * 2 ** 32))
@@ -27,7 +22,7 @@ export class Generator {
 
   /** @param {number} n only the low 32 bits count, as in PyTorch */
   seed(n) {
-    this.#draw('gpt_random_seed', [this.#state, n])
+    this.#runtime.run('gpt_random_seed', [this.#state, n])
   }
 
   /**
@@ -37,7 +32,7 @@ export class Generator {
    * @param {number} [std] standard deviation
    */
   normal(y, std = 1) {
-    this.#draw('gpt_random_normal', [y, this.#state, y.size, std])
+    this.#runtime.run('gpt_random_normal', [y, this.#state, y.size, std])
   }
 
   /**
@@ -46,7 +41,7 @@ export class Generator {
    * @param {Target} y
    */
   uniform(y) {
-    this.#draw('gpt_random_uniform', [y, this.#state, y.size, 0, 1])
+    this.#runtime.run('gpt_random_uniform', [y, this.#state, y.size, 0, 1])
   }
 
   /**
@@ -58,44 +53,12 @@ export class Generator {
    * @param {number} outputs
    */
   linear(weight, bias, inputs, outputs) {
-    this.#draw('gpt_linear_init', [weight, bias, this.#state, inputs, outputs])
+    this.#runtime.run('gpt_linear_init', [weight, bias, this.#state, inputs, outputs])
   }
 
   /** @returns {number} 32 random bits, the seed of a dropout mask */
   word() {
-    this.#draw('gpt_random_words', [this.#word, this.#state, 1])
+    this.#runtime.run('gpt_random_words', [this.#word, this.#state, 1])
     return this.#runtime.memory.words(this.#word.byteOffset, 1)[0] >>> 0
-  }
-
-  /**
-   * Runs a kernel that changes the state. If a layer's open `forward` fails, the state is restored.
-   *
-   * @param {`gpt_${string}`} kernel
-   * @param {Parameters<Runtime['run']>[1]} args
-   */
-  #draw(kernel, args) {
-    this.#remember()
-    this.#runtime.run(kernel, args)
-  }
-
-  /** Copies the state before the first draw in a layer's `forward`, to restore it if that fails. */
-  #remember() {
-    const { calls } = this.#runtime
-    if (calls.owner === null || calls.outermost === this.#rememberedIn) return
-    this.#rememberedIn = calls.outermost
-    // A listener's copy must not replace the one of the forward that it listens to.
-    const copy = calls.listening ? new Uint8Array(this.#size) : this.#copy
-    copy.set(this.#runtime.memory.bytes(this.#state.byteOffset, this.#size))
-    calls.onFailure(() => this.restore(copy))
-  }
-
-  /** @returns {Uint8Array} a copy of the state */
-  save() {
-    return this.#runtime.memory.bytes(this.#state.byteOffset, this.#size).slice()
-  }
-
-  /** @param {Uint8Array} state from `save` */
-  restore(state) {
-    this.#runtime.memory.bytes(this.#state.byteOffset, this.#size).set(state)
   }
 }

@@ -6,10 +6,10 @@
 /** @import { Disposable, Memory } from './memory.js' */
 
 import { GptLayersError } from '../errors.js'
-import { Calls } from './calls.js'
 import { KERNELS } from './kernels.js'
 import { Generator } from './random.js'
-import { reachable } from './scope.js'
+import { survivors } from './scope.js'
+import { newestStep } from './tape.js'
 
 /**
  * The exports of one of our WebAssembly builds, under their C names. `c/gpt_layers.h` documents each.
@@ -71,6 +71,9 @@ export class Runtime {
   origin = null
   /** What ends with this runtime. @type {Disposable[]} */ #owned = []
 
+  /** Whether operations are recorded on the tape; see tape.js. */
+  recordsGradients = true
+
   /**
    * @param {Exports} exports
    * @param {Memory} memory
@@ -78,7 +81,6 @@ export class Runtime {
   constructor(exports, memory) {
     this.exports = exports
     this.memory = memory
-    this.calls = new Calls(this.memory)
     this.generator = new Generator(this)
   }
 
@@ -219,7 +221,46 @@ export class Runtime {
    * @returns {T}
    */
   scope(fn) {
-    return this.memory.scope(fn, reachable)
+    return this.#scope(fn, { isLayers: false })
+  }
+
+  /**
+   * As `scope`, for the temporary tensors of a layer or an operation.
+   *
+   * @template T
+   * @param {() => T} fn
+   * @returns {T}
+   */
+  temporary(fn) {
+    return this.#scope(fn, { isLayers: true })
+  }
+
+  /**
+   * @template T
+   * @param {() => T} fn
+   * @param {{ isLayers: boolean }} options
+   * @returns {T}
+   */
+  #scope(fn, options) {
+    const newest = newestStep()
+    return this.memory.scope(fn, (result, made) => survivors(result, made, newest), options)
+  }
+
+  /**
+   * Runs `fn` without recording on the tape.
+   *
+   * @template T
+   * @param {() => T} fn
+   * @returns {T}
+   */
+  noGrad(fn) {
+    const before = this.recordsGradients
+    this.recordsGradients = false
+    try {
+      return fn()
+    } finally {
+      this.recordsGradients = before
+    }
   }
 
   /**
@@ -236,24 +277,6 @@ export class Runtime {
       return fn()
     } finally {
       this.meta = before
-    }
-  }
-
-  /**
-   * Builds an object that has several tensors. If one of them fails, frees the others and restores the
-   * generator.
-   *
-   * @template T
-   * @param {() => T} fn
-   * @returns {T}
-   */
-  build(fn) {
-    const state = this.generator.save()
-    try {
-      return this.scope(fn)
-    } catch (error) {
-      this.generator.restore(state)
-      throw error
     }
   }
 }

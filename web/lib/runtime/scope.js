@@ -1,67 +1,83 @@
-import { readGiven } from '../check.js'
-import { GptLayersError } from '../errors.js'
+/** @import { Tensor } from '../tensor/tensor.js' */
 
-/** The method under which an object that holds tensors, such as a layer, lists them for `reachable`. */
+import { GptLayersError } from '../errors.js'
+import { Step } from './tape.js'
+
+/** The method under which an object that holds tensors, such as a layer, lists them for a scope. */
 export const TENSORS = Symbol('tensors')
 
 /** The method under which a layer says what the header of its files has beside the tensors. */
 export const METADATA = Symbol('metadata')
 
 /**
- * Everything that can be reached from a value: through arrays, plain objects, maps, sets and layers, also
- * those of another realm, such as a frame or a vm context.
+ * The tensors that a scope must not free: those in its result, and those that the tape needs for the
+ * gradients of the result. From here on the latter belong to their steps, which free them after `backward`.
  *
- * @param {unknown} root what the function of a scope returned
- * @returns {Set<unknown>} among it the tensors that the scope must not free
- * @throws {GptLayersError} TYPE for a Promise, and for an object that throws when it is read
+ * @param {unknown} result what the function of the scope returned
+ * @param {ReadonlySet<unknown>} made the tensors that were made in the scope
+ * @param {number} newest the number of the newest step before the scope: older steps need nothing that was
+ *   made in it
+ * @returns {{ has(tensor: unknown): boolean }}
+ * @throws {GptLayersError} TYPE for a Promise
  */
-export function reachable(root) {
-  const found = new Set()
-  const open = [root] // not a recursion: a list of 20,000 links is deeper than the stack
-  while (open.length > 0) {
-    const value = open.pop()
-    if (typeof value !== 'object' || value === null || found.has(value)) continue
-    found.add(value)
-    for (const inner of readGiven('scope', 'the result of fn', () => directlyInside(value))) open.push(inner)
+export function survivors(result, made, newest) {
+  const isSingle = made.has(result) && /** @type {Tensor} */ (result).step === null
+  if (isSingle) return { has: (tensor) => tensor === result } // the usual case without gradients
+  const kept = reachable(result)
+  /** @type {Set<Step>} */
+  const steps = new Set()
+  const addStep = (/** @type {unknown} */ step) => {
+    if (step instanceof Step && step.number > newest) steps.add(step)
+  }
+  for (const value of kept) addStep(/** @type {Partial<Tensor> | null} */ (value)?.step)
+  /** The step that frees a tensor: the last one that needs it in `backward`. @type {Map<Tensor, Step>} */
+  const owners = new Map()
+  for (const step of steps) {
+    for (const target of step.targets) {
+      if (made.has(target)) kept.add(target)
+      else addStep(target)
+    }
+    for (const { tensor } of step.saved) {
+      if (!made.has(tensor) || kept.has(tensor)) continue
+      const owner = owners.get(tensor) ?? tensor.step ?? step
+      owners.set(tensor, owner.number < step.number ? owner : step)
+    }
+  }
+  for (const [tensor, owner] of owners) {
+    kept.add(tensor)
+    owner.owned.add(tensor)
+  }
+  return kept
+}
+
+/**
+ * Everything that can be reached from a value: through arrays, plain objects, maps, sets and layers.
+ *
+ * @param {unknown} root
+ * @returns {Set<unknown>}
+ * @throws {GptLayersError} TYPE for a Promise
+ */
+function reachable(root) {
+  const found = new Set([root])
+  for (const value of found) {
+    if (typeof value !== 'object' || value === null) continue
+    for (const inner of directlyInside(value)) found.add(inner)
   }
   return found
 }
 
 /** @param {object} value @returns {Iterable<unknown>} */
 function directlyInside(value) {
-  if (holdsTensors(value)) return value[TENSORS]()
-  if (isA('Map', value)) return [...Map.prototype.entries.call(value)].flat()
-  if (isA('Set', value)) return Set.prototype.values.call(value)
-  if (isPlain(value)) return Object.values(value)
-  if (isThenable(value)) {
+  if (TENSORS in value) return /** @type {{ [TENSORS](): unknown[] }} */ (value)[TENSORS]()
+  if (Array.isArray(value) || value instanceof Set) return value
+  if (value instanceof Map) return [...value].flat()
+  if (value instanceof Promise) {
     throw new GptLayersError(
       'TYPE',
       'scope: fn should return its result at once, got a Promise; ' +
         'a scope cannot free the tensors of an async function',
     )
   }
-  return []
-}
-
-/** @param {object} value @returns {value is { [TENSORS](): unknown[] }} */
-const holdsTensors = (value) => TENSORS in value
-
-/** @param {object} value @returns {boolean} */
-const isThenable = (value) => 'then' in value && typeof value.then === 'function'
-
-/**
- * @param {'Map' | 'Set'} name of a built-in class
- * @param {object} value
- * @returns {value is any} whether the value is one of it, of any realm
- */
-const isA = (name, value) => Object.prototype.toString.call(value) === `[object ${name}]`
-
-/**
- * @param {object} value
- * @returns {boolean} whether its prototype is null or an Object.prototype: one of any realm inherits nothing
- */
-function isPlain(value) {
-  if (Array.isArray(value)) return true
   const prototype = Object.getPrototypeOf(value)
-  return prototype === null || Object.getPrototypeOf(prototype) === null
+  return prototype === null || prototype === Object.prototype ? Object.values(value) : []
 }

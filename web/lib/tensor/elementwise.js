@@ -1,10 +1,129 @@
+// Operations on each element, and their gradients.
+
 /** @import { Pointer, Runtime } from '../runtime/runtime.js' */
 /** @import { Tensor } from './tensor.js' */
 
 import { sameShape } from '../check.js'
+import { record } from '../runtime/tape.js'
 import { broadcast, mergedAxes } from './shape.js'
 
 /** @typedef {'gpt_add' | 'gpt_sub' | 'gpt_mul' | 'gpt_div'} BinaryKernel */
+/** @typedef {'gpt_exp' | 'gpt_sqrt' | 'gpt_log' | 'gpt_tanh' | 'gpt_abs'} UnaryKernel */
+
+/** @param {Tensor} a @param {Tensor | number} b @returns {Tensor} a + b */
+export function add(a, b) {
+  if (typeof b === 'number') return record(withNumber('add', a, b), [a], (dy) => [dy], [])
+  const [shapeA, shapeB] = [a.shape, b.shape]
+  return record(
+    binary('add', 'gpt_add', a, b),
+    [a, b],
+    (dy, [toA, toB]) => [toA ? sumTo(dy, shapeA) : null, toB ? sumTo(dy, shapeB) : null],
+    [],
+  )
+}
+
+/** @param {Tensor} a @param {Tensor | number} b @returns {Tensor} a - b */
+export function sub(a, b) {
+  if (typeof b === 'number') return record(withNumber('sub', a, b), [a], (dy) => [dy], [])
+  const [shapeA, shapeB] = [a.shape, b.shape]
+  return record(
+    binary('sub', 'gpt_sub', a, b),
+    [a, b],
+    (dy, [toA, toB]) => [toA ? sumTo(dy, shapeA) : null, toB ? sumTo(dy, shapeB).neg() : null],
+    [],
+  )
+}
+
+/** @param {Tensor} a @param {Tensor | number} b @returns {Tensor} a · b */
+export function mul(a, b) {
+  if (typeof b === 'number') return record(withNumber('mul', a, b), [a], (dy) => [dy.mul(b)], [])
+  const [shapeA, shapeB] = [a.shape, b.shape]
+  const saved = [...(a.requiresGrad ? [b] : []), ...(b.requiresGrad ? [a] : [])]
+  return record(
+    binary('mul', 'gpt_mul', a, b),
+    [a, b],
+    (dy, [toA, toB]) => [toA ? sumTo(dy.mul(b), shapeA) : null, toB ? sumTo(dy.mul(a), shapeB) : null],
+    saved,
+  )
+}
+
+/** @param {Tensor} a @param {Tensor | number} b @returns {Tensor} y = a / b; dy/da = 1 / b, dy/db = -y / b */
+export function div(a, b) {
+  if (typeof b === 'number') return record(withNumber('div', a, b), [a], (dy) => [dy.div(b)], [])
+  const [shapeA, shapeB] = [a.shape, b.shape]
+  const y = binary('div', 'gpt_div', a, b)
+  return record(
+    y,
+    [a, b],
+    (dy, [toA, toB]) => {
+      const da = dy.div(b)
+      return [toA ? sumTo(da, shapeA) : null, toB ? sumTo(da.mul(y), shapeB).neg() : null]
+    },
+    b.requiresGrad ? [b, y] : [b],
+  )
+}
+
+/** @param {Tensor} x @returns {Tensor} y = e^x; dy/dx = y */
+export function exp(x) {
+  const y = unary('exp', 'gpt_exp', x)
+  return record(y, [x], (dy) => [dy.mul(y)], [y])
+}
+
+/** @param {Tensor} x @returns {Tensor} y = log(x); dy/dx = 1 / x */
+export const log = (x) => record(unary('log', 'gpt_log', x), [x], (dy) => [dy.div(x)], [x])
+
+/** @param {Tensor} x @returns {Tensor} y = √x; dy/dx = 1 / (2y) */
+export function sqrt(x) {
+  const y = unary('sqrt', 'gpt_sqrt', x)
+  return record(y, [x], (dy) => [dy.div(y.mul(2))], [y])
+}
+
+/** @param {Tensor} x @returns {Tensor} y = tanh(x); dy/dx = 1 - y² */
+export function tanh(x) {
+  const y = unary('tanh', 'gpt_tanh', x)
+  return record(y, [x], (dy) => [dy.sub(dy.mul(y.mul(y)))], [y])
+}
+
+/** @param {Tensor} x @returns {Tensor} |x|; its gradient is sign(x) */
+export function abs(x) {
+  const backward = (/** @type {Tensor} */ dy) => {
+    const dx = x.empty('abs', x.shape)
+    x.runtime.run('gpt_abs_backward', [dx, dy, x, x.size])
+    return [dx]
+  }
+  return record(unary('abs', 'gpt_abs', x), [x], backward, [x])
+}
+
+/** @param {Tensor} x @returns {Tensor} -x */
+export const neg = (x) => x.mul(-1)
+
+/** @param {Tensor} x @param {number} exponent @returns {Tensor} y = x^p; dy/dx = p · x^(p - 1) */
+export function pow(x, exponent) {
+  const y = x.empty('pow', x.shape)
+  x.runtime.run('gpt_pow', [y, x, x.size, exponent])
+  const backward = (/** @type {Tensor} */ dy) =>
+    // 0 · 0^-1 would be NaN.
+    [exponent === 0 ? null : dy.mul(x.pow(exponent - 1).mul(exponent))]
+  return record(y, [x], backward, [x])
+}
+
+/**
+ * The inverse of broadcasting, for gradients.
+ *
+ * @param {Tensor} dy
+ * @param {readonly number[]} shape that broadcasts to dy's
+ * @returns {Tensor} dy, summed over the axes along which a tensor of this shape was repeated
+ */
+function sumTo(dy, shape) {
+  if (sameShape(dy.shape, shape)) return dy
+  const added = dy.shape.length - shape.length
+  let sum = dy
+  dy.shape.forEach((size, axis) => {
+    const isRepeated = axis < added || (shape[axis - added] === 1 && size !== 1)
+    if (isRepeated) sum = sum.sum({ dim: axis, keepdim: true })
+  })
+  return sum.reshape(shape)
+}
 
 /**
  * a ∘ b, broadcast as in PyTorch. The kernel broadcasts two axes; a loop here runs over the others.
@@ -15,7 +134,7 @@ import { broadcast, mergedAxes } from './shape.js'
  * @param {Tensor} b
  * @returns {Tensor}
  */
-export function binary(where, kernel, a, b) {
+function binary(where, kernel, a, b) {
   const shape = broadcast(where, a.shape, b.shape)
   const y = a.empty(where, shape)
   if (y.size === 0) return y
@@ -44,12 +163,28 @@ export function binary(where, kernel, a, b) {
 }
 
 /**
+ * @param {'add' | 'sub' | 'mul' | 'div'} operation
+ * @param {Tensor} a
+ * @param {number} number
+ * @returns {Tensor} a ∘ number
+ */
+function withNumber(operation, a, number) {
+  const b = a.empty(operation, [])
+  b.data[0] = number
+  try {
+    return binary(operation, `gpt_${operation}`, a, b)
+  } finally {
+    b.dispose()
+  }
+}
+
+/**
  * @param {string} where
- * @param {'gpt_exp' | 'gpt_sqrt'} kernel
+ * @param {UnaryKernel} kernel
  * @param {Tensor} x
  * @returns {Tensor}
  */
-export function unary(where, kernel, x) {
+function unary(where, kernel, x) {
   const y = x.empty(where, x.shape)
   x.runtime.run(kernel, [y, x, x.size])
   return y
@@ -64,4 +199,4 @@ export function unary(where, kernel, x) {
  * @param {Pointer} b
  * @param {number} size of each
  */
-export const add = (runtime, y, a, b, size) => runtime.run('gpt_add', [y, a, b, 1, size, 0, 1, 0, 1])
+export const addInto = (runtime, y, a, b, size) => runtime.run('gpt_add', [y, a, b, 1, size, 0, 1, 0, 1])

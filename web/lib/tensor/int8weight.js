@@ -185,7 +185,7 @@ export class Int8Weight {
    * @returns {Int8Weight}
    */
   static at(runtime, shape, layout, byteOffset) {
-    const storage = { offset: byteOffset, holders: Infinity, watched: false }
+    const storage = { offset: byteOffset, holders: Infinity, watched: false, version: 0 }
     return new Int8Weight(KEY, runtime, 'at', pair(shape), layout, () => storage)
   }
 

@@ -3,6 +3,7 @@
 import { sameShape } from '../check.js'
 import { GptLayersError } from '../errors.js'
 import { SCRATCH } from '../runtime/runtime.js'
+import { recordKernel } from '../runtime/tape.js'
 import { sizeOf } from './shape.js'
 
 /**
@@ -29,18 +30,41 @@ export function matmul(a, b) {
   // One product for each matrix of b.
   const count = sizeOf(b.shape.slice(0, -2))
   const each = (sizeOf(leading) / Math.max(count, 1)) * rows
-  return runtime.scope(() => {
-    const y = a.empty('matmul', [...a.shape.slice(0, -1), cols])
-    if (y.size === 0) return y
-    for (let i = 0; i < count; i++) {
-      const [yi, ai, bi] = [
-        y.pointerTo(i * each * cols),
-        a.pointerTo(i * each * inner),
-        b.pointerTo(i * inner * cols),
-      ]
-      // Conv1D without a bias is a matrix product.
-      runtime.run('gpt_conv1d_forward', [yi, SCRATCH, ai, bi, null, each, inner, cols])
-    }
-    return y
+  const eachOf = (/** @type {(i: number) => void} */ run) => {
+    for (let i = 0; i < count; i++) run(i)
+  }
+  const y = a.empty('matmul', [...a.shape.slice(0, -1), cols])
+  // Conv1D without a bias is a matrix product.
+  eachOf((i) => {
+    if (y.size === 0) return
+    runtime.run('gpt_conv1d_forward', [
+      y.pointerTo(i * each * cols),
+      SCRATCH,
+      a.pointerTo(i * each * inner),
+      b.pointerTo(i * inner * cols),
+      null,
+      each,
+      inner,
+      cols,
+    ])
+  })
+  return recordKernel(y, {
+    inputs: [a, b],
+    saved: [a, b],
+    backward: (dy, da, db) =>
+      eachOf((i) =>
+        runtime.run('gpt_conv1d_backward', [
+          da && da.pointerTo(i * each * inner),
+          db && db.pointerTo(i * inner * cols),
+          null,
+          SCRATCH,
+          dy.pointerTo(i * each * cols),
+          a.pointerTo(i * each * inner),
+          b.pointerTo(i * inner * cols),
+          each,
+          inner,
+          cols,
+        ]),
+      ),
   })
 }

@@ -1,10 +1,11 @@
 /** @import { NestedArray } from './nested.js' */
-/** @import { Tensor } from './tensor.js' */
 
 import { checkBoolean, checkOptions } from '../check.js'
 import { GptLayersError } from '../errors.js'
+import { record } from '../runtime/tape.js'
 import { nest } from './nested.js'
 import { checkAxis, sizeOf } from './shape.js'
+import { Tensor } from './tensor.js'
 
 /**
  * @typedef {object} Reduction
@@ -23,48 +24,88 @@ import { checkAxis, sizeOf } from './shape.js'
 /** @type {Reduction} */
 const DEFAULTS = { dim: undefined, keepdim: false }
 
-/** @param {Tensor} x @param {Reduction} options @returns {Tensor} */
+/** @param {Tensor} x @param {Reduction} options @returns {Tensor} y = Σ x; dx = dy along the axis */
 export function sum(x, options) {
-  return reduce(x, 'sum', checkOptions('sum', options, DEFAULTS), (result, matrix, rows, cols) =>
+  const reduction = checkOptions('sum', options, DEFAULTS)
+  const y = reduce(x, 'sum', reduction, (result, matrix, rows, cols) =>
     x.runtime.run('gpt_sum', [result, matrix, rows, cols]),
   )
+  const { shape } = x
+  return record(y, [x], (dy) => [spread(dy, shape, reduction)], [])
 }
 
-/** @param {Tensor} x @param {Reduction} options @returns {Tensor} */
+/** @param {Tensor} x @param {Reduction} options @returns {Tensor} y = Σ x / n; dx = dy / n */
 export function mean(x, options) {
-  return reduce(x, 'mean', checkOptions('mean', options, DEFAULTS), (result, matrix, rows, cols) =>
+  const reduction = checkOptions('mean', options, DEFAULTS)
+  const y = reduce(x, 'mean', reduction, (result, matrix, rows, cols) =>
     x.runtime.run('gpt_mean', [result, matrix, rows, cols]),
   )
+  const { shape, size } = x
+  return record(y, [x], (dy) => [spread(dy.div(size / y.size), shape, reduction)], [])
 }
 
 /**
  * @param {Tensor} x
  * @param {VarianceOptions} options
- * @returns {Tensor}
+ * @returns {Tensor} y = Σ (x - mean)² / n, with n - 1 in place of n where unbiased; dx = 2 · (x - mean) · dy / n
  */
 export function variance(x, options) {
   const { unbiased, ...reduction } = checkOptions('var', options, { ...DEFAULTS, unbiased: true })
   checkBoolean('var', 'unbiased', unbiased)
-  return reduce(x, 'var', reduction, (result, matrix, rows, cols) =>
+  const y = reduce(x, 'var', reduction, (result, matrix, rows, cols) =>
     x.runtime.run('gpt_var', [result, matrix, rows, cols, unbiased]),
   )
+  const backward = (/** @type {Tensor} */ dy) => {
+    const n = x.size / y.size
+    const deviations = x.sub(spread(x.mean({ dim: reduction.dim }), x.shape, { dim: reduction.dim }))
+    return [deviations.mul(spread(dy.mul(2 / (unbiased ? n - 1 : n)), x.shape, reduction))]
+  }
+  return record(y, [x], backward, [x])
 }
 
 /**
+ * The gradient of a maximum goes to the element at its index. Without `dim` it is divided equally among all
+ * elements that equal the maximum. Both as in PyTorch.
+ *
  * @param {Tensor} x
  * @param {Reduction} options
  * @returns {Tensor | { values: Tensor, indices: NestedArray }}
  */
 export function max(x, options) {
   const reduction = checkOptions('max', options, DEFAULTS)
-  /** @type {NestedArray | undefined} */
-  let indices
-  const values = reduceSome(x, 'max', reduction, (result, matrix, rows, cols) => {
-    const places = reduction.dim === undefined ? null : x.empty('max', result.shape)
-    x.runtime.run('gpt_max', [result, places, matrix, rows, cols])
-    if (places !== null) indices = integersOf(places)
-  })
-  return indices === undefined ? values : { values, indices }
+  const { runtime, shape } = x
+  if (reduction.dim === undefined) {
+    const values = reduceSome(x, 'max', reduction, (result, matrix, rows, cols) =>
+      runtime.run('gpt_max', [result, null, matrix, rows, cols]),
+    )
+    const backward = (/** @type {Tensor} */ dy) => {
+      const [largest] = values.data
+      const isLargest = Float32Array.from(x.data, (value) => Number(Object.is(value, largest) || value === largest))
+      const count = isLargest.reduce((sum, one) => sum + one, 0)
+      const dx = x.empty('max', shape)
+      dx.data.set(isLargest.map((one) => (one * dy.item()) / count))
+      return [dx]
+    }
+    return record(values, [x], backward, [x, values])
+  }
+  checkAxis('max', 'dim', reduction.dim, shape.length)
+  const places = x.empty('max', keptShape(shape, reduction.dim))
+  const values = reduceSome(x, 'max', reduction, (result, matrix, rows, cols) =>
+    runtime.run('gpt_max', [result, places, matrix, rows, cols]),
+  )
+  const backward = (/** @type {Tensor} */ dy) => {
+    const dx = Tensor.zeros(runtime, 'max', shape)
+    const { size, inner } = axisOf(shape, /** @type {number} */ (reduction.dim))
+    const [from, to] = [dy.data, dx.data]
+    runtime.memory.words(places.byteOffset, places.size).forEach((index, i) => {
+      to[(Math.floor(i / inner) * size + index) * inner + (i % inner)] = from[i]
+    })
+    return [dx]
+  }
+  record(values, [x], backward, [places])
+  const indices = nest(runtime.memory.words(places.byteOffset, places.size), values.shape)
+  if (values.step === null) places.dispose()
+  return { values, indices }
 }
 
 /** @param {Tensor} x @param {Reduction} options @returns {NestedArray} */
@@ -73,14 +114,9 @@ export function argmax(x, options) {
   const places = reduceSome(x, 'argmax', reduction, (result, matrix, rows, cols) =>
     x.runtime.run('gpt_max', [null, result, matrix, rows, cols]),
   )
-  const indices = integersOf(places)
+  const indices = nest(x.runtime.memory.words(places.byteOffset, places.size), places.shape)
   places.dispose()
   return indices
-}
-
-/** @param {Tensor} tensor whose memory holds int32 values @returns {NestedArray} */
-function integersOf({ runtime, byteOffset, size, shape }) {
-  return nest(runtime.memory.words(byteOffset, size), shape)
 }
 
 /**
@@ -114,6 +150,37 @@ function reduceSome(x, where, reduction, kernel) {
 }
 
 /**
+ * @param {readonly number[]} shape
+ * @param {number} dim checked
+ * @returns {{ axis: number, size: number, outer: number, inner: number }} the axis from 0, its size, and the
+ *   number of elements before and after it. The shape [] has one element, so its axis has size 1
+ */
+function axisOf(shape, dim) {
+  const axis = dim < 0 ? dim + Math.max(shape.length, 1) : dim
+  const [outer, inner] = [sizeOf(shape.slice(0, axis)), sizeOf(shape.slice(axis + 1))]
+  return { axis, size: shape[axis] ?? 1, outer, inner }
+}
+
+/**
+ * @param {readonly number[]} shape
+ * @param {number | undefined} dim undefined: all axes
+ * @returns {number[]} the shape after a reduction with keepdim
+ */
+const keptShape = (shape, dim) =>
+  shape.map((size, i) => (dim === undefined || i === axisOf(shape, dim).axis ? 1 : size))
+
+/**
+ * The inverse of a reduction, for gradients.
+ *
+ * @param {Tensor} dy of the shape of the reduction's result
+ * @param {readonly number[]} shape of the reduction's input
+ * @param {Reduction} reduction
+ * @returns {Tensor} dy, repeated along the axes that were reduced
+ */
+const spread = (dy, shape, { dim }) =>
+  Tensor.zeros(dy.runtime, 'backward', shape).add(dy.reshape(keptShape(shape, dim)))
+
+/**
  * Reduces one axis, or all elements, with a kernel that reduces the last axis of a matrix.
  *
  * @param {Tensor} x
@@ -125,24 +192,21 @@ function reduceSome(x, where, reduction, kernel) {
 function reduce(x, where, { dim, keepdim }, kernel) {
   checkBoolean(where, 'keepdim', keepdim)
   const { runtime, shape } = x
-  const axis = dim === undefined ? 0 : checkAxis(where, 'dim', dim, shape.length)
-  return runtime.scope(() => {
-    if (dim === undefined) {
-      const result = x.empty(where, keepdim ? shape.map(() => 1) : [])
-      kernel(result, x, 1, x.size)
-      return result
-    }
-    const cols = shape[axis] ?? 1 // shape [] has one element, so its axis has size 1
-    const inner = sizeOf(shape.slice(axis + 1))
-    const outer = sizeOf(shape.slice(0, axis))
-    const kept = shape.map((size, i) => (i === axis ? 1 : size))
-    const result = x.empty(where, keepdim ? kept : kept.filter((_, i) => i !== axis))
+  if (dim === undefined) {
+    const result = x.empty(where, keepdim ? shape.map(() => 1) : [])
+    kernel(result, x, 1, x.size)
+    return result
+  }
+  checkAxis(where, 'dim', dim, shape.length)
+  const { axis, size, outer, inner } = axisOf(shape, dim)
+  return runtime.temporary(() => {
+    const result = x.empty(where, keepdim ? keptShape(shape, dim) : shape.filter((_, i) => i !== axis))
     let matrix = x
     if (inner !== 1) {
-      matrix = x.empty(where, [outer, inner, cols])
-      runtime.run('gpt_transpose', [matrix, x, outer, cols, inner, 1])
+      matrix = x.empty(where, [outer, inner, size])
+      runtime.run('gpt_transpose', [matrix, x, outer, size, inner, 1])
     }
-    kernel(result, matrix, outer * inner, cols)
+    kernel(result, matrix, outer * inner, size)
     return result
   })
 }

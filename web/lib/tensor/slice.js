@@ -1,8 +1,9 @@
-/** @import { Tensor } from './tensor.js' */
 
 import { checkNumber, checkOptions, checkSize } from '../check.js'
 import { GptLayersError } from '../errors.js'
+import { record } from '../runtime/tape.js'
 import { checkAxis, sizeOf } from './shape.js'
+import { Tensor } from './tensor.js'
 
 /**
  * @typedef {object} AxisOptions
@@ -21,7 +22,7 @@ export function split(x, size, options) {
   const axis = checkAxis('split', 'dim', dim, x.shape.length)
   const whole = x.shape[axis] ?? 1
   const count = Math.max(1, Math.ceil(whole / size))
-  return x.runtime.scope(() =>
+  return x.runtime.temporary(() =>
     Array.from({ length: count }, (_, i) =>
       piece(x, 'split', axis, i * size, Math.min(size, whole - i * size)),
     ),
@@ -46,7 +47,7 @@ export function slice(x, start, end, options) {
   }
   const begin = place('start', start)
   const length = Math.max(place('end', end ?? whole) - begin, 0)
-  return x.runtime.scope(() => piece(x, 'slice', axis, begin, length))
+  return piece(x, 'slice', axis, begin, length)
 }
 
 /**
@@ -59,7 +60,7 @@ export function at(x, index) {
   const [whole, ...rest] = x.shape
   const exists = (/** @type {number} */ n) => Number.isInteger(n) && n >= -whole && n < whole
   checkNumber('at', 'index', index, `an integer from ${-whole} to ${whole - 1}`, exists)
-  return x.runtime.scope(() => piece(x, 'at', 0, index < 0 ? index + whole : index, 1).reshape(rest))
+  return piece(x, 'at', 0, index < 0 ? index + whole : index, 1).reshape(rest)
 }
 
 /** @param {string} where @param {Tensor} x */
@@ -77,18 +78,39 @@ function checkHasAxes(where, { shape }) {
  * @returns {Tensor} a copy of so many indices of the axis, from `begin` on
  */
 function piece(x, where, axis, begin, length) {
-  const { shape } = x
-  const inner = sizeOf(shape.slice(axis + 1))
-  const whole = shape[axis] ?? 1
+  const { shape, runtime } = x
   const y = x.empty(
     where,
     shape.map((size, i) => (i === axis ? length : size)),
   )
-  const [from, to] = [x.data, y.data]
-  const block = length * inner // contiguous in both
-  for (let outer = 0; outer * block < to.length; outer++) {
-    const start = (outer * whole + begin) * inner
-    to.set(from.subarray(start, start + block), outer * block)
+  eachBlock(shape, axis, begin, length, (inWhole, inPiece) => y.data.set(inWhole(x.data), inPiece))
+  const backward = (/** @type {Tensor} */ dy) => {
+    const dx = Tensor.zeros(runtime, where, shape)
+    eachBlock(shape, axis, begin, length, (inWhole, inPiece) => {
+      const block = inWhole(dx.data)
+      block.set(dy.data.subarray(inPiece, inPiece + block.length))
+    })
+    return [dx]
   }
-  return y
+  return record(y, [x], backward, [])
+}
+
+/**
+ * Visits the blocks of a piece, each contiguous in the piece and in the whole.
+ *
+ * @param {readonly number[]} shape of the whole
+ * @param {number} axis
+ * @param {number} begin
+ * @param {number} length
+ * @param {(inWhole: (data: Float32Array) => Float32Array, inPiece: number) => void} visit gets what takes the
+ *   block out of the whole's elements, and where the block begins in the piece
+ */
+function eachBlock(shape, axis, begin, length, visit) {
+  const inner = sizeOf(shape.slice(axis + 1))
+  const outer = sizeOf(shape.slice(0, axis))
+  const size = length * inner
+  for (let i = 0; i < outer && size > 0; i++) {
+    const start = (i * (shape[axis] ?? 1) + begin) * inner
+    visit((data) => data.subarray(start, start + size), i * size)
+  }
 }

@@ -2,12 +2,12 @@
 /** @import { Pointer, Runtime } from '../runtime/runtime.js' */
 /** @import { Storage } from '../runtime/memory.js' */
 /** @import { Int8Weight } from './int8weight.js' */
-/** @import { BinaryKernel } from './elementwise.js' */
 /** @import { NumberArray } from '../typed.js' */
 /** @import { NestedArray } from './nested.js' */
 /** @import { PrintOptions } from './print.js' */
 /** @import { Reduction, VarianceOptions } from './reduce.js' */
 /** @import { AxisOptions } from './slice.js' */
+/** @import { Step } from '../runtime/tape.js' */
 
 import {
   checkBoolean,
@@ -21,8 +21,8 @@ import {
   sameShape,
 } from '../check.js'
 import { GptLayersError } from '../errors.js'
-import { binary, unary } from './elementwise.js'
-import { giveGradient } from './gradients.js'
+import { backward, record } from '../runtime/tape.js'
+import { abs, add, div, exp, log, mul, neg, pow, sqrt, sub, tanh } from './elementwise.js'
 import { matmul } from './matmul.js'
 import { flatten, nest } from './nested.js'
 import { formatTensor } from './print.js'
@@ -31,54 +31,56 @@ import { checkElements, sizeOf } from './shape.js'
 import { at, slice, split } from './slice.js'
 import { permute, transpose } from './transpose.js'
 
-/** What the constructor wants to see: only this file can make tensors. */
-const KEY = Symbol('key')
-
 /**
  * A float32 tensor, row-major and contiguous, in the memory of the instance that made it. Make one with
  * `gpt.tensor`, `gpt.zeros`, `gpt.ones`, `gpt.rand` or `gpt.randn`.
  *
- * A tensor and its class are frozen: kernels rely on its shape and its place. The elements can change.
+ * Its shape and its place in memory do not change. Its elements can.
  */
 export class Tensor {
   /** Private, so that deepEqual and other walks over a tensor do not enter it. @type {Runtime} */ #runtime
+  /** @type {readonly number[]} */ #shape
+  /** @type {number} */ #size
   /** @type {Storage | null} */ #storage
   /** @type {Tensor | null} */ #grad = null
+  #requiresGrad = false
+  /** @type {Step | null} */ #step = null
+  #isParameter = false
   /** Whether this is a parameter that waits for its memory. */ #isMeta
   /** @type {Int8Weight | null} */ #int8Weight = null
 
   /**
    * @internal
-   * @param {symbol} key
    * @param {Runtime} runtime
    * @param {readonly number[]} shape frozen here: not an array that the user gave
    * @param {Storage | null} storage null for a meta tensor
    */
-  constructor(key, runtime, shape, storage) {
-    if (key !== KEY) {
-      const expected = 'made by gpt.tensor, gpt.zeros or another function of an instance'
-      throw new GptLayersError('TYPE', `Tensor: a tensor should be ${expected}, got new`)
-    }
+  constructor(runtime, shape, storage) {
     this.#runtime = runtime
-    /** The size of each axis; `[]` for a single value. @type {readonly number[]} @readonly */
-    this.shape = Object.freeze(shape)
-    /** The number of elements. @readonly @type {number} */
-    this.size = sizeOf(this.shape)
+    this.#shape = Object.freeze(shape) // kernels rely on it
+    this.#size = sizeOf(shape)
     this.#storage = storage
     this.#isMeta = storage === null
-    Object.freeze(this) // private fields stay writable
     runtime.memory.track(this)
   }
 
+  /** The size of each axis; `[]` for a single value. @returns {readonly number[]} */
+  get shape() {
+    return this.#shape
+  }
+
+  /** The number of elements. @returns {number} */
+  get size() {
+    return this.#size
+  }
+
   /**
-   * Whether value is a tensor itself. A Proxy of one is none, although `instanceof` says so.
-   *
    * @internal
    * @param {unknown} value
    * @returns {value is Tensor}
    */
   static isTensor(value) {
-    return typeof value === 'object' && value !== null && #storage in value
+    return value instanceof Tensor
   }
 
   /** @internal @returns {Runtime} */
@@ -98,7 +100,20 @@ export class Tensor {
    */
   static empty(runtime, where, shape) {
     checkElements(where, shape)
-    return new Tensor(KEY, runtime, shape, runtime.memory.store(where, sizeOf(shape) * 4))
+    return new Tensor(runtime, shape, runtime.memory.store(where, sizeOf(shape) * 4))
+  }
+
+  /**
+   * @internal
+   * @param {Runtime} runtime
+   * @param {string} where
+   * @param {readonly number[]} shape
+   * @returns {Tensor}
+   */
+  static zeros(runtime, where, shape) {
+    const tensor = Tensor.empty(runtime, where, shape)
+    tensor.data.fill(0)
+    return tensor
   }
 
   /**
@@ -110,13 +125,38 @@ export class Tensor {
    * @param {Runtime} runtime
    * @param {string} where
    * @param {readonly number[]} shape
+   * @param {(parameter: Tensor) => void} [initialize] writes the elements; not called for a meta tensor
    * @returns {Tensor}
    * @throws {GptLayersError} MEMORY, DISPOSED
    */
-  static parameter(runtime, where, shape) {
-    if (!runtime.meta) return Tensor.empty(runtime, where, shape)
+  static parameter(runtime, where, shape, initialize = () => {}) {
     checkElements(where, shape)
-    return new Tensor(KEY, runtime, shape, null)
+    const storage = runtime.meta ? null : runtime.memory.store(where, sizeOf(shape) * 4)
+    const parameter = new Tensor(runtime, shape, storage).asParameter('parameter')
+    if (storage !== null) initialize(parameter)
+    return parameter
+  }
+
+  /**
+   * Makes this tensor a parameter, in place.
+   *
+   * @internal
+   * @param {string} where
+   * @returns {this}
+   * @throws {GptLayersError} VALUE
+   */
+  asParameter(where) {
+    if (this.#step !== null) {
+      throw new GptLayersError('VALUE', `${where}: tensor should be a leaf, got a computed one; detach() it`)
+    }
+    this.#requiresGrad = true
+    this.#isParameter = true
+    return this
+  }
+
+  /** Whether a module that has this tensor lists it in `parameters()`. @internal @returns {boolean} */
+  get isParameter() {
+    return this.#isParameter
   }
 
   /** Whether this is a parameter that waits for its memory. @internal */
@@ -136,17 +176,9 @@ export class Tensor {
     this.#isMeta = false
   }
 
-  /**
-   * A tensor in a place that another thread owns: nothing here frees it.
-   *
-   * @internal
-   * @param {Runtime} runtime
-   * @param {readonly number[]} shape
-   * @param {number} offset
-   * @returns {Tensor}
-   */
+  /** @internal @param {Runtime} runtime @param {readonly number[]} shape @param {number} offset */
   static at(runtime, shape, offset) {
-    return new Tensor(KEY, runtime, shape, { offset, holders: Infinity, watched: false })
+    return new Tensor(runtime, shape, { offset, holders: Infinity, watched: false, version: 0 })
   }
 
   /**
@@ -156,7 +188,7 @@ export class Tensor {
    * @returns {Int8Weight | null}
    */
   get int8Weight() {
-    return Tensor.#own(this, 'Tensor.int8Weight').#int8Weight
+    return this.#int8Weight
   }
 
   /**
@@ -199,8 +231,28 @@ export class Tensor {
   }
 
   /**
-   * The sum of the gradients that backward passes have added since `zeroGrad`, of this tensor's shape; null
-   * before the first. Only a layer's parameters have one. One that was disposed counts as none.
+   * Whether `backward` computes a gradient for this tensor. True for parameters, and for what is computed from
+   * a tensor that needs one. It can be set where the tensor was not computed, but made: a leaf.
+   *
+   * @type {boolean}
+   * @throws {GptLayersError} TYPE; VALUE where the tensor was computed
+   */
+  get requiresGrad() {
+    return this.#requiresGrad
+  }
+
+  set requiresGrad(requiresGrad) {
+    checkBoolean('Tensor.requiresGrad', 'value', requiresGrad)
+    if (this.#step !== null) {
+      const expected = 'set on a leaf only, got a computed tensor; detach() gives one without a gradient'
+      throw new GptLayersError('VALUE', `Tensor.requiresGrad: value should be ${expected}`)
+    }
+    this.#requiresGrad = requiresGrad
+  }
+
+  /**
+   * The sum of the gradients that `backward` has computed for this leaf since `zeroGrad`, of its shape; null
+   * before the first. One that was disposed counts as none.
    *
    * Assigning checks: null, or another live tensor of the same shape and instance.
    *
@@ -208,27 +260,90 @@ export class Tensor {
    * @throws {GptLayersError} TYPE, SHAPE, VALUE, DISPOSED
    */
   get grad() {
-    return Tensor.#own(this, 'Tensor.grad').#grad
+    return this.#grad
   }
 
   set grad(gradient) {
     const where = 'Tensor.grad'
-    const tensor = Tensor.#own(this, where)
     if (gradient !== null) {
-      Tensor.#live(tensor, where)
-      tensor.#operand(where, 'value', 'a Tensor or null', gradient)
-      checkSameShape(where, 'value', gradient.shape, tensor.shape)
-      if (gradient === tensor) {
+      this.#live(where)
+      this.#operand(where, 'value', 'a Tensor or null', gradient)
+      checkSameShape(where, 'value', gradient.shape, this.#shape)
+      if (gradient === this) {
         throw new GptLayersError('VALUE', `${where}: value should be another Tensor, got the tensor itself`)
       }
     }
-    tensor.#grad = gradient
+    this.#grad = gradient
+  }
+
+  /**
+   * Computes the gradient of this tensor with respect to every leaf that it was computed from and that
+   * requires one, and adds it to the leaf's `.grad`. As in PyTorch, the graph is freed, so that a second
+   * `backward` through it is refused.
+   *
+   * @param {Tensor} [gradient] the gradient of a loss with respect to this tensor, of its shape; may be left
+   *   out where this tensor is a single number, such as a loss: 1
+   * @throws {GptLayersError} VALUE where the tensor requires no gradient, the graph was freed, or a tensor
+   *   that the forward used has been changed by an optimizer, a loader or `quantize`; DISPOSED where it was
+   *   disposed; SHAPE, TYPE, MEMORY
+   * @example
+   * const w = gpt.parameter(gpt.tensor([1, 2]))
+   * w.mul(w).sum().backward()
+   * w.grad.toArray() // [2, 4]
+   */
+  backward(gradient) {
+    const where = 'Tensor.backward'
+    this.#live(where)
+    if (!this.#requiresGrad) {
+      const expected = 'require a gradient: be a parameter, or computed from one outside of noGrad'
+      throw new GptLayersError('VALUE', `${where}: the tensor should ${expected}`)
+    }
+    if (gradient !== undefined) {
+      this.#operand(where, 'gradient', 'a Tensor', gradient)
+      checkSameShape(where, 'gradient', gradient.shape, this.#shape)
+      backward(this, gradient.hold())
+    } else if (this.#size === 1) {
+      const one = this.empty(where, this.#shape).keep()
+      one.data[0] = 1
+      backward(this, one)
+    } else {
+      const expected = `given for a tensor of ${this.#size} numbers, of shape [${this.#shape.join(', ')}]`
+      throw new GptLayersError('SHAPE', `${where}: gradient should be ${expected}, got none`)
+    }
+  }
+
+  /**
+   * @returns {Tensor} the same memory, without what it was computed from: `backward` stops here
+   * @throws {GptLayersError} DISPOSED
+   * @example gpt.parameter(gpt.ones([2])).detach().requiresGrad // false
+   */
+  detach() {
+    return this.#alias('detach', this.#shape)
+  }
+
+  /** The step of the tape that made this tensor; null for a leaf. @internal @returns {Step | null} */
+  get step() {
+    return this.#step
+  }
+
+  set step(step) {
+    this.#step = step
+    this.#requiresGrad = step !== null
+  }
+
+  /** How often our own code has changed the values of this memory in place. @internal @returns {number} */
+  get version() {
+    return this.#storage?.version ?? 0
+  }
+
+  /** Says that our own code has changed the values in place. @internal */
+  changed() {
+    if (this.#storage !== null) this.#storage.version++
   }
 
   /** Whether this tensor or its instance was disposed. @returns {boolean} */
   get disposed() {
-    const tensor = Tensor.#own(this, 'Tensor.disposed')
-    return tensor.#storage === null || tensor.#runtime.memory.disposed
+    return this.#storage === null || this.#runtime.memory.disposed
   }
 
   /**
@@ -238,7 +353,7 @@ export class Tensor {
    * @throws {GptLayersError} DISPOSED
    */
   get byteOffset() {
-    return Tensor.#live(this, 'byteOffset').offset
+    return this.#live('byteOffset').offset
   }
 
   /**
@@ -249,7 +364,7 @@ export class Tensor {
    * @throws {GptLayersError} DISPOSED
    */
   get data() {
-    const { offset } = Tensor.#live(this, 'data')
+    const { offset } = this.#live('data')
     return this.#runtime.memory.floats(offset, this.size)
   }
 
@@ -261,7 +376,7 @@ export class Tensor {
    * @example gpt.tensor([[2]]).item() // 2
    */
   item() {
-    Tensor.#live(this, 'item')
+    this.#live('item')
     if (this.size !== 1) {
       throw new GptLayersError(
         'SHAPE',
@@ -279,7 +394,7 @@ export class Tensor {
    * @example gpt.tensor([1, 2, 3, 4], [2, 2]).toArray() // [[1, 2], [3, 4]]
    */
   toArray() {
-    Tensor.#live(this, 'toArray')
+    this.#live('toArray')
     return nest(this.data, this.shape)
   }
 
@@ -292,7 +407,7 @@ export class Tensor {
    * @example JSON.stringify({ x: gpt.tensor([1, NaN]) }) // '{"x":[1,null]}'
    */
   toJSON() {
-    Tensor.#live(this, 'toJSON')
+    this.#live('toJSON')
     return this.toArray()
   }
 
@@ -305,7 +420,7 @@ export class Tensor {
    * @example String(gpt.tensor([1, 2])) // 'tensor([1., 2.])'
    */
   toString(options = {}) {
-    Tensor.#live(this, 'toString')
+    this.#live('toString')
     const { sciMode, precision } = checkOptions('toString', options, { sciMode: undefined, precision: 4 })
     if (sciMode !== undefined) checkBoolean('toString', 'sciMode', sciMode)
     const isPrecision = (/** @type {number} */ n) => Number.isInteger(n) && n >= 0 && n <= 20
@@ -315,21 +430,20 @@ export class Tensor {
 
   /** The text that Node's `console.log` shows. @internal */
   [Symbol.for('nodejs.util.inspect.custom')]() {
-    if (!Tensor.isTensor(this)) return 'tensor(Proxy)'
     return this.disposed ? 'tensor(disposed)' : this.toString()
   }
 
   /**
-   * A copy with its own memory.
+   * A copy with its own memory. As in PyTorch, its gradient goes on to this tensor.
    *
    * @returns {Tensor}
    * @throws {GptLayersError} DISPOSED, MEMORY
    */
   clone() {
-    Tensor.#live(this, 'clone')
+    this.#live('clone')
     const copy = this.empty('clone', this.shape)
     copy.data.set(this.data)
-    return copy
+    return record(copy, [this], (dy) => [dy], [])
   }
 
   /**
@@ -342,7 +456,7 @@ export class Tensor {
    * @example gpt.zeros([2, 6]).reshape([3, -1]).shape // [3, 4]
    */
   reshape(shape) {
-    Tensor.#live(this, 'reshape')
+    this.#live('reshape')
     const sizes = copyArray('reshape', 'shape', shape, 'an array of sizes', MAX_AXES)
     const open = sizes.indexOf(-1)
     const known = checkShape(
@@ -358,29 +472,8 @@ export class Tensor {
       )
     }
     checkElements('reshape', full)
-    const storage = Tensor.#live(this, 'reshape') // a getter of shape may have disposed this tensor
-    storage.holders++
-    return new Tensor(KEY, this.#runtime, full, storage)
-  }
-
-  /**
-   * Adds to `grad`, as PyTorch's `parameter.grad += gradient`; a layer's `backward` calls it for each
-   * parameter. Within a `backward`, `grad` changes when the outermost `backward` has succeeded; where it
-   * fails, `grad` does not change. No scope frees the sum.
-   *
-   * @param {Tensor} gradient of this tensor's shape; copied
-   * @throws {GptLayersError} SHAPE, TYPE, VALUE, DISPOSED, MEMORY
-   * @example
-   * const bias = gpt.zeros([2])
-   * bias.addGradient(gpt.tensor([1, 2]))
-   * bias.addGradient(gpt.tensor([1, 2]))
-   * bias.grad.toArray() // [2, 4]
-   */
-  addGradient(gradient) {
-    Tensor.#live(this, 'addGradient')
-    const dx = this.#operand('addGradient', 'gradient', 'a Tensor', gradient)
-    checkSameShape('addGradient', 'gradient', dx.shape, this.shape)
-    this.#runtime.scope(() => giveGradient(this, dx.clone()))
+    const { shape: before } = this
+    return record(this.#alias('reshape', full), [this], (dy) => [dy.reshape(before)], [])
   }
 
   /** Frees `.grad` and makes it null. @internal */
@@ -398,7 +491,7 @@ export class Tensor {
    * @example gpt.tensor([[1, 2], [3, 5]]).sum({ dim: -1 }).toArray() // [3, 8]
    */
   sum(options = {}) {
-    Tensor.#live(this, 'sum')
+    this.#live('sum')
     return sum(this, options)
   }
 
@@ -426,7 +519,7 @@ export class Tensor {
    * @returns {Tensor | { values: Tensor, indices: NestedArray }}
    */
   max(options = {}) {
-    Tensor.#live(this, 'max')
+    this.#live('max')
     return max(this, options)
   }
 
@@ -453,7 +546,7 @@ export class Tensor {
    * @returns {NestedArray}
    */
   argmax(options = {}) {
-    Tensor.#live(this, 'argmax')
+    this.#live('argmax')
     return argmax(this, options)
   }
 
@@ -466,7 +559,7 @@ export class Tensor {
    * @example gpt.tensor([[1, 2], [3, 5]]).mean({ dim: -1 }).toArray() // [1.5, 4]
    */
   mean(options = {}) {
-    Tensor.#live(this, 'mean')
+    this.#live('mean')
     return mean(this, options)
   }
 
@@ -479,7 +572,7 @@ export class Tensor {
    * @example gpt.tensor([1, 3]).var({ unbiased: false }).item() // 1
    */
   var(options = {}) {
-    Tensor.#live(this, 'var')
+    this.#live('var')
     return variance(this, options)
   }
 
@@ -489,7 +582,7 @@ export class Tensor {
    * @throws {GptLayersError} TYPE, SHAPE, VALUE, DISPOSED, MEMORY
    */
   add(other) {
-    return Tensor.#binary(this, 'add', 'gpt_add', other)
+    return add(this, this.#operandOrNumber('add', other))
   }
 
   /**
@@ -498,7 +591,7 @@ export class Tensor {
    * @throws {GptLayersError} TYPE, SHAPE, VALUE, DISPOSED, MEMORY
    */
   sub(other) {
-    return Tensor.#binary(this, 'sub', 'gpt_sub', other)
+    return sub(this, this.#operandOrNumber('sub', other))
   }
 
   /**
@@ -507,7 +600,7 @@ export class Tensor {
    * @throws {GptLayersError} TYPE, SHAPE, VALUE, DISPOSED, MEMORY
    */
   mul(other) {
-    return Tensor.#binary(this, 'mul', 'gpt_mul', other)
+    return mul(this, this.#operandOrNumber('mul', other))
   }
 
   /**
@@ -516,7 +609,7 @@ export class Tensor {
    * @throws {GptLayersError} TYPE, SHAPE, VALUE, DISPOSED, MEMORY
    */
   div(other) {
-    return Tensor.#binary(this, 'div', 'gpt_div', other)
+    return div(this, this.#operandOrNumber('div', other))
   }
 
   /**
@@ -528,7 +621,7 @@ export class Tensor {
    * @example gpt.ones([4, 2, 3]).matmul(gpt.ones([4, 3, 5])).shape // [4, 2, 5]
    */
   matmul(other) {
-    Tensor.#live(this, 'matmul')
+    this.#live('matmul')
     return matmul(this, this.#operand('matmul', 'other', 'a Tensor', other))
   }
 
@@ -541,7 +634,7 @@ export class Tensor {
    * @example gpt.zeros([2, 3, 5]).permute([0, 2, 1]).shape // [2, 5, 3]
    */
   permute(dims) {
-    Tensor.#live(this, 'permute')
+    this.#live('permute')
     return permute(this, dims)
   }
 
@@ -555,7 +648,7 @@ export class Tensor {
    * @example gpt.zeros([2, 3, 5]).transpose(1, 2).shape // [2, 5, 3]
    */
   transpose(dim0, dim1) {
-    Tensor.#live(this, 'transpose')
+    this.#live('transpose')
     return transpose(this, dim0, dim1)
   }
 
@@ -570,7 +663,7 @@ export class Tensor {
    * @example gpt.tensor([[1, 2], [3, 4]]).at(-1).toArray() // [3, 4]
    */
   at(index) {
-    Tensor.#live(this, 'at')
+    this.#live('at')
     return at(this, index)
   }
 
@@ -586,7 +679,7 @@ export class Tensor {
    * @example gpt.zeros([2, 6]).slice(-2, undefined, { dim: 1 }).shape // [2, 2]
    */
   slice(start = 0, end = undefined, options = {}) {
-    Tensor.#live(this, 'slice')
+    this.#live('slice')
     return slice(this, start, end, options)
   }
 
@@ -600,7 +693,7 @@ export class Tensor {
    * @example gpt.zeros([2, 6]).split(2, { dim: -1 }).length // 3
    */
   split(size, options = {}) {
-    Tensor.#live(this, 'split')
+    this.#live('split')
     return split(this, size, options)
   }
 
@@ -609,8 +702,56 @@ export class Tensor {
    * @throws {GptLayersError} DISPOSED, MEMORY
    */
   exp() {
-    Tensor.#live(this, 'exp')
-    return unary('exp', 'gpt_exp', this)
+    this.#live('exp')
+    return exp(this)
+  }
+
+  /**
+   * @returns {Tensor} the natural logarithm of each element; NaN below 0, -Infinity at 0
+   * @throws {GptLayersError} DISPOSED, MEMORY
+   */
+  log() {
+    this.#live('log')
+    return log(this)
+  }
+
+  /**
+   * @param {number} exponent
+   * @returns {Tensor} each element to the power of the exponent
+   * @throws {GptLayersError} TYPE, DISPOSED, MEMORY
+   * @example gpt.tensor([2, 3]).pow(2).toArray() // [4, 9]
+   */
+  pow(exponent) {
+    this.#live('pow')
+    checkNumber('pow', 'exponent', exponent, 'a number', () => true)
+    return pow(this, exponent)
+  }
+
+  /**
+   * @returns {Tensor} minus each element
+   * @throws {GptLayersError} DISPOSED, MEMORY
+   */
+  neg() {
+    this.#live('neg')
+    return neg(this)
+  }
+
+  /**
+   * @returns {Tensor} the absolute value of each element. Its gradient at 0 is 0, as PyTorch's
+   * @throws {GptLayersError} DISPOSED, MEMORY
+   */
+  abs() {
+    this.#live('abs')
+    return abs(this)
+  }
+
+  /**
+   * @returns {Tensor} the hyperbolic tangent of each element
+   * @throws {GptLayersError} DISPOSED, MEMORY
+   */
+  tanh() {
+    this.#live('tanh')
+    return tanh(this)
   }
 
   /**
@@ -618,8 +759,8 @@ export class Tensor {
    * @throws {GptLayersError} DISPOSED, MEMORY
    */
   sqrt() {
-    Tensor.#live(this, 'sqrt')
-    return unary('sqrt', 'gpt_sqrt', this)
+    this.#live('sqrt')
+    return sqrt(this)
   }
 
   /**
@@ -627,19 +768,12 @@ export class Tensor {
    * not.
    */
   dispose() {
-    /** @type {Tensor | null} */
-    let tensor = Tensor.#own(this, 'dispose')
-    while (tensor !== null) {
-      /** @type {Tensor | null} */
-      const grad = tensor.#grad
-      tensor.#grad = null
-      if (tensor.#storage !== null) tensor.#runtime.memory.drop(tensor.#storage)
-      tensor.#storage = null
-      tensor.#isMeta = false
-      tensor.#int8Weight?.dispose()
-      tensor.#int8Weight = null
-      tensor = grad
-    }
+    this.freeGradient()
+    if (this.#storage !== null) this.#runtime.memory.drop(this.#storage)
+    this.#storage = null
+    this.#isMeta = false
+    this.#int8Weight?.dispose()
+    this.#int8Weight = null
   }
 
   // Where Symbol.dispose does not exist yet, this defines a method named "undefined", which nobody calls.
@@ -669,15 +803,29 @@ export class Tensor {
   }
 
   /**
+   * @param {string} where
+   * @param {readonly number[]} shape of as many elements
+   * @returns {Tensor} a second tensor on the same memory
+   */
+  #alias(where, shape) {
+    const storage = this.#live(where)
+    storage.holders++
+    return new Tensor(this.#runtime, shape, storage)
+  }
+
+  /** Whether another tensor uses the same memory. @internal @returns {boolean} */
+  get isShared() {
+    return this.#storage !== null && this.#storage.holders > 1
+  }
+
+  /**
    * A second tensor on the same memory that no scope frees: it lasts until it is disposed itself.
    *
    * @internal
    * @returns {Tensor}
    */
   hold() {
-    const storage = Tensor.#live(this, 'hold')
-    storage.holders++
-    return new Tensor(KEY, this.#runtime, this.shape, storage).keep()
+    return this.#alias('hold', this.#shape).keep()
   }
 
   /**
@@ -689,6 +837,15 @@ export class Tensor {
   keep() {
     this.#runtime.memory.untrack(this)
     return this
+  }
+
+  /**
+   * @internal
+   * @returns {Tensor} this tensor, where it was made in the innermost scope, which then does not free it;
+   *   otherwise a second one on its memory. It lasts until it is disposed
+   */
+  own() {
+    return this.#runtime.memory.untrack(this) ? this : this.hold()
   }
 
   /**
@@ -717,28 +874,15 @@ export class Tensor {
   }
 
   /**
-   * @param {unknown} value the `this` of a method, which a caller may choose
-   * @param {string} where
-   * @returns {Tensor}
-   * @throws {GptLayersError} TYPE
-   */
-  static #own(value, where) {
-    if (Tensor.isTensor(value)) return value
-    throw notTensor(where, 'this', 'a Tensor', value)
-  }
-
-  /**
-   * @param {unknown} value the `this` of a method
    * @param {string} where
    * @returns {Storage}
-   * @throws {GptLayersError} TYPE, DISPOSED
+   * @throws {GptLayersError} DISPOSED
    */
-  static #live(value, where) {
-    const tensor = Tensor.#own(value, where)
-    if (tensor.#storage === null || tensor.#runtime.memory.disposed) {
-      throw new GptLayersError('DISPOSED', `${where}: the tensor should be live, got ${tensor.#fate()}`)
+  #live(where) {
+    if (this.#storage === null || this.#runtime.memory.disposed) {
+      throw new GptLayersError('DISPOSED', `${where}: the tensor should be live, got ${this.#fate()}`)
     }
-    return tensor.#storage
+    return this.#storage
   }
 
   /**
@@ -755,29 +899,17 @@ export class Tensor {
   }
 
   /**
-   * @param {unknown} value the `this` of a method
    * @param {string} where
-   * @param {BinaryKernel} kernel
    * @param {unknown} other
-   * @returns {Tensor}
+   * @returns {Tensor | number}
    */
-  static #binary(value, where, kernel, other) {
-    const tensor = Tensor.#own(value, where)
-    Tensor.#live(tensor, where)
-    if (typeof other !== 'number') {
-      return binary(where, kernel, tensor, tensor.#operand(where, 'other', 'a Tensor or a number', other))
-    }
-    return tensor.#runtime.scope(() => {
-      const number = tensor.empty(where, [])
-      number.data[0] = other
-      return binary(where, kernel, tensor, number)
-    })
+  #operandOrNumber(where, other) {
+    this.#live(where)
+    return typeof other === 'number' ? other : this.#operand(where, 'other', 'a Tensor or a number', other)
   }
 }
 
 Reflect.defineProperty(Tensor, 'name', { value: 'Tensor' }) // for errors, whatever a minifier calls the class
-Object.freeze(Tensor)
-Object.freeze(Tensor.prototype)
 
 /**
  * @param {string} where
@@ -786,16 +918,5 @@ Object.freeze(Tensor.prototype)
  * @param {unknown} value
  * @returns {GptLayersError} TYPE
  */
-export function notTensor(where, name, expected, value) {
-  const given = isProxy(value) ? 'a Proxy of one; in Vue use markRaw or shallowRef' : describe(value)
-  return new GptLayersError('TYPE', `${where}: ${name} should be ${expected}, got ${given}`)
-}
-
-/** @param {unknown} value @returns {boolean} whether it is a Proxy of a tensor */
-function isProxy(value) {
-  try {
-    return value instanceof Tensor && !Tensor.isTensor(value)
-  } catch {
-    return false // a Proxy whose traps throw
-  }
-}
+export const notTensor = (where, name, expected, value) =>
+  new GptLayersError('TYPE', `${where}: ${name} should be ${expected}, got ${describe(value)}`)

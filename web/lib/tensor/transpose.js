@@ -2,6 +2,7 @@
 
 import { copyArray, describe, MAX_AXES } from '../check.js'
 import { GptLayersError } from '../errors.js'
+import { record } from '../runtime/tape.js'
 import { checkAxis, sizeOf } from './shape.js'
 
 /**
@@ -48,7 +49,7 @@ export function transpose(x, dim0, dim1) {
 function reorder(x, where, order) {
   const rank = order.length
   const { runtime } = x
-  return runtime.scope(() => {
+  const y = runtime.temporary(() => {
     let moved = x
     let axes = x.shape.map((_, axis) => axis) // of x, in the order in which `moved` has them
     order.forEach((axis, to) => {
@@ -63,6 +64,8 @@ function reorder(x, where, order) {
       moved = y
       axes = [...axes.slice(0, to), axis, ...axes.slice(to, from), ...axes.slice(from + 1)]
     })
-    return moved === x ? x.clone() : moved.reshape(axes.map((axis) => x.shape[axis]))
+    return moved === x ? x.detach().clone() : moved.reshape(axes.map((axis) => x.shape[axis]))
   })
+  const inverse = order.map((_, axis) => order.indexOf(axis))
+  return record(y, [x], (dy) => [dy.permute(inverse)], [])
 }

@@ -1,0 +1,231 @@
+// The tape: how a tensor was computed, so that `backward` can go back from a loss to the parameters.
+//
+//     const h = x.mul(weight)        x ────────┐
+//     const loss = h.sum()           weight ── mul ── h ── sum ── loss
+//
+// Each operation or layer whose output needs a gradient records a step. A tensor knows the step that made it,
+// and a step knows where the gradients of its inputs go: to the steps that made them, or to a leaf's `.grad`.
+// A leaf is a tensor that no step made, such as a parameter.
+//
+// `backward` runs the steps from the last to the first. Each step gets the gradient of its output, the sum
+// over all uses of that output, and computes the gradients of its inputs. Then it lets go of what it holds.
+
+/** @import { Tensor } from '../tensor/tensor.js' */
+
+import { checkSameShape, describe } from '../check.js'
+import { GptLayersError } from '../errors.js'
+
+/**
+ * Computes the gradients of a step's inputs.
+ *
+ * @callback Gradients
+ * @param {Tensor} dy the gradient of the output, of its shape
+ * @param {readonly boolean[]} wanted which inputs need a gradient
+ * @returns {readonly (Tensor | null)[]} one for each input, of its shape; null for one that is not wanted, and
+ *   for a gradient of zeros
+ */
+
+/** The number of steps recorded so far, in all instances. */
+let count = 0
+
+/** @returns {number} of the newest step: later ones have larger numbers */
+export const newestStep = () => count
+
+/** One operation on the tape. */
+export class Step {
+  /**
+   * @param {Tensor} output
+   * @param {readonly (Tensor | null)[]} inputs
+   * @param {Gradients} gradients
+   * @param {readonly Tensor[]} saved the tensors that `gradients` reads
+   */
+  constructor(output, inputs, gradients, saved) {
+    /** A step has a larger number than the steps that made its inputs. */
+    this.number = ++count
+    /** Of the output, and of its gradient. */
+    this.shape = output.shape
+    /** Where the gradient of each input goes. @type {(Step | Tensor | null)[]} */
+    this.targets = inputs.map((input) => (input?.requiresGrad ? (input.step ?? input) : null))
+    /** null once `backward` has run the step. @type {Gradients | null} */
+    this.gradients = gradients
+    /** @type {readonly { tensor: Tensor, version: number }[]} */
+    this.saved = saved.map((tensor) => ({ tensor, version: tensor.version }))
+    /** The tensors that only the tape still needs, to be freed with this step. @type {Set<Tensor>} */
+    this.owned = new Set()
+  }
+
+  /**
+   * @param {Tensor} dy
+   * @returns {readonly (Tensor | null)[]}
+   * @throws {GptLayersError} DISPOSED, VALUE where what the step has saved is gone or was changed
+   */
+  run(dy) {
+    for (const { tensor, version } of this.saved) {
+      const { shape } = tensor
+      const what = `a tensor of shape [${shape.join(', ')}]`
+      if (tensor.disposed) {
+        const expected = `be live, for the forward used it and its gradient needs it; got one that was disposed`
+        throw new GptLayersError('DISPOSED', `backward: ${what} should ${expected}`)
+      }
+      if (tensor.version !== version) {
+        const expected = 'be as it was in the forward; an optimizer, a loader or quantize has changed it since'
+        throw new GptLayersError('VALUE', `backward: ${what} should ${expected}`)
+      }
+    }
+    const wanted = this.targets.map((target) => target !== null)
+    const gradients = /** @type {Gradients} */ (this.gradients)(dy, wanted)
+    if (Array.isArray(gradients) && gradients.length === wanted.length) return gradients
+    const expected = `an array of ${wanted.length}, one for each input`
+    throw new GptLayersError(
+      'TYPE',
+      `backward: a step's gradients should be ${expected}, got ${describe(gradients)}`,
+    )
+  }
+
+  /** Lets go of everything, so that the memory can be freed. */
+  release() {
+    for (const tensor of this.owned) tensor.dispose()
+    this.owned.clear()
+    this.gradients = null
+    this.saved = []
+  }
+}
+
+/**
+ * @param {...(Tensor | null)} inputs of an operation
+ * @returns {boolean} whether its step will be recorded
+ */
+export const records = (...inputs) =>
+  inputs.some((input) => input?.requiresGrad && input.runtime.recordsGradients)
+
+/**
+ * Records how a tensor was computed, where one of the inputs needs a gradient.
+ *
+ * @param {Tensor} output
+ * @param {readonly (Tensor | null)[]} inputs
+ * @param {Gradients} gradients
+ * @param {readonly Tensor[]} saved the tensors that `gradients` reads. They are kept until `backward`
+ * @returns {Tensor} the output
+ */
+export function record(output, inputs, gradients, saved) {
+  if (records(...inputs)) output.step = new Step(output, inputs, gradients, saved)
+  return output
+}
+
+/**
+ * Records a layer's step: a kernel writes the gradients of the inputs.
+ *
+ * @param {Tensor} output
+ * @param {object} step
+ * @param {readonly (Tensor | null)[]} step.inputs
+ * @param {readonly (Tensor | null)[]} step.saved the tensors that the kernel reads
+ * @param {(dy: Tensor, ...gradients: (Tensor | null)[]) => void} step.backward fills the gradients: one for
+ *   each input, of its shape; null for one that is not wanted
+ * @returns {Tensor} the output
+ */
+export function recordKernel(output, { inputs, saved, backward }) {
+  if (!records(...inputs)) return output
+  const shapes = inputs.map((input) => input && input.shape)
+  /** @type {Gradients} */
+  const gradients = (dy, wanted) => {
+    const written = shapes.map((shape, i) => (shape && wanted[i] ? dy.empty('backward', shape) : null))
+    backward(dy, ...written)
+    return written
+  }
+  const kept = saved.filter((tensor) => tensor !== null)
+  output.step = new Step(output, inputs, gradients, kept)
+  return output
+}
+
+/**
+ * Computes the gradient of a tensor with respect to every leaf that it was computed from, and adds it to the
+ * leaf's `.grad`. The graph is freed.
+ *
+ * @param {Tensor} root
+ * @param {Tensor} gradient of the root, of its shape; this function owns it
+ * @throws {GptLayersError} VALUE where an earlier backward has freed the graph; what the steps throw
+ */
+export function backward(root, gradient) {
+  const { runtime } = root
+  /** What has come so far, for the steps that have not run. @type {Map<Step, Tensor>} */
+  const sums = new Map()
+  const give = (/** @type {Step | Tensor} */ target, /** @type {Tensor} */ given) => {
+    if (!(target instanceof Step)) addToLeaf(target, given)
+    else {
+      const sum = sums.get(target)
+      sums.set(target, sum === undefined ? given : add(sum, given))
+    }
+  }
+  const steps = stepsBefore(root.step)
+  give(root.step ?? root, gradient)
+  runtime.noGrad(() => {
+    try {
+      for (const step of steps) {
+        const dy = sums.get(step)
+        sums.delete(step)
+        if (dy !== undefined) {
+          runtime.temporary(() => {
+            step.run(dy).forEach((dx, i) => {
+              const target = step.targets[i]
+              if (target === null || dx === null) return
+              checkSameShape('backward', `the gradient of input ${i}`, dx.shape, target.shape)
+              give(target, dx.own())
+            })
+          })
+          dy.dispose()
+        }
+        step.release()
+      }
+    } finally {
+      for (const sum of sums.values()) sum.dispose()
+    }
+  })
+}
+
+/**
+ * @param {Step | null} last
+ * @returns {Step[]} this step and all before it, the last one first
+ * @throws {GptLayersError} VALUE
+ */
+function stepsBefore(last) {
+  /** @type {Set<Step>} */
+  const found = new Set(last ? [last] : [])
+  for (const step of found) {
+    if (step.gradients === null) {
+      const expected = 'be called once; an earlier backward has freed the graph'
+      throw new GptLayersError('VALUE', `backward: should ${expected}. Run the forward again`)
+    }
+    for (const target of step.targets) if (target instanceof Step) found.add(target)
+  }
+  return [...found].sort((a, b) => b.number - a.number)
+}
+
+/**
+ * @param {Tensor} sum owned; becomes part of the result
+ * @param {Tensor} given owned; becomes part of the result
+ * @returns {Tensor} their sum, in the memory of `sum` if nothing else uses that
+ */
+function add(sum, given) {
+  const result = sum.isShared ? sum.empty('backward', sum.shape) : sum
+  if (result !== sum) result.keep()
+  sum.runtime.run('gpt_add', [result, sum, given, 1, sum.size, 0, 1, 0, 1])
+  if (result !== sum) sum.dispose()
+  given.dispose()
+  return result
+}
+
+/**
+ * @param {Tensor} leaf
+ * @param {Tensor} given owned: becomes the `.grad`, or is added to it
+ */
+function addToLeaf(leaf, given) {
+  const { grad } = leaf
+  if (leaf.disposed) given.dispose()
+  else if (grad !== null && !grad.disposed) {
+    leaf.runtime.run('gpt_add', [grad, grad, given, 1, grad.size, 0, 1, 0, 1])
+    given.dispose()
+  } else if (given.isShared) {
+    leaf.grad = given.clone().keep()
+    given.dispose()
+  } else leaf.grad = given
+}
