@@ -137,7 +137,7 @@ export class Tensor {
   }
 
   /**
-   * A tensor in a place that another thread owns: nothing here frees it.
+   * A tensor in a place that another object owns: nothing here frees it.
    *
    * @internal
    * @param {Runtime} runtime
