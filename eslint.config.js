@@ -27,7 +27,7 @@ export default [
   {
     files: ['web/lib/**'],
     languageOptions: {
-      globals: { VERSION: 'readonly', WORKER_CODE: 'readonly', GENERATOR_CODE: 'readonly' },
+      globals: { VERSION: 'readonly', WORKER_CODE: 'readonly' },
     }, // see web/bundle.js
   },
   {

@@ -61,29 +61,18 @@ async function bundleModules(names) {
   const output = { dir: dist, sourcemap: true, comments: false, chunkFileNames: '[name].js' }
   const { version } = JSON.parse(readFileSync(fromRoot('package.json'), 'utf8'))
   const VERSION = JSON.stringify(version)
-  /**
-   * @param {string} name of a worker's file
-   * @param {string} source
-   * @returns {Promise<string>} the minified code, as a literal
-   */
-  const bundleWorker = async (name, source) => {
-    const [{ code }] = (
-      await build({
-        input: { [name]: lib + source },
-        transform: { define: { VERSION } },
-        output: { dir: dist, minify: true, keepNames: true }, // errors show the names of classes
-      })
-    ).output
-    return JSON.stringify(code)
-  }
-  const WORKER_CODE = await bundleWorker('gpt-layers-worker', 'threads/worker.js')
-  const GENERATOR_CODE = await bundleWorker('gpt-layers-generator', 'generator.js')
+  const { output: worker } = await build({
+    input: { 'gpt-layers-worker': `${lib}threads/worker.js` },
+    transform: { define: { VERSION } },
+    output: { dir: dist, minify: true },
+  })
+  const WORKER_CODE = JSON.stringify(worker[0].code)
   // An app that imports only these names gets nothing else.
   const errors = { name: 'errors', test: /\/(config|errors)\.js$/ }
   const { output: chunks } = await build({
     input: ENTRIES,
     plugins: [buildsModule(names)],
-    transform: { define: { VERSION, WORKER_CODE, GENERATOR_CODE } },
+    transform: { define: { VERSION, WORKER_CODE } },
     output: { ...output, codeSplitting: { groups: [errors] } },
   })
   return chunks[0].exports

@@ -81,7 +81,7 @@ const makeDisposeOptional = (code) =>
   })
 
 /**
- * Every entry has the same types. The workers have none.
+ * Every entry has the same types. The worker has none.
  *
  * @param {string} dist the folder
  * @param {string[]} entries their names
@@ -98,7 +98,5 @@ export async function writeTypes(dist, entries, values) {
   for (const name of entries) {
     writeFileSync(`${dist}${name}.d.ts`, name === 'index' ? text : `export * from './index.js'\n`)
   }
-  for (const name of ['worker', 'generator']) {
-    writeFileSync(`${dist}gpt-layers-${name}.d.ts`, 'export {}\n')
-  }
+  writeFileSync(`${dist}gpt-layers-worker.d.ts`, 'export {}\n')
 }

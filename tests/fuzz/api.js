@@ -155,7 +155,7 @@ const attention = { dropRate: mostly(fc.constantFrom(0, 0.5, 0.1)), qkvBias: fla
 const eps = mostly(fc.constantFrom(1e-5, 1, 1e-30, 0))
 const dropped = mostly(fc.constantFrom(0, 0.5, 1, 0.1))
 const cache = mostly(kind('cache'))
-/** The options of `generate` and `generateAsync`. */
+/** The options of `generate`. */
 const generation = {
   maxNewTokens: mostly(fc.constantFrom(1, 2, 3, 50)),
   temperature: number,
@@ -381,12 +381,6 @@ export const OPERATIONS = {
     draws: true,
     frees: true,
     weight: 4,
-  },
-  // Only the call: a fuzzer's calls are synchronous.
-  'module.generateAsync': {
-    args: [mostly(kind('input')), options({ ...generation, signal: mostly(fc.constant(undefined)) })],
-    needed: 1,
-    call: (receiver, args) => void receiver.generateAsync?.(...args),
   },
   'module.backward': { args: [mostly(kind('dy'))], writes: gradients, frees: true, weight: 8 },
   'module.onForward': {

@@ -49,24 +49,9 @@ const yieldingCalls = async (count, options) => {
   gpt.dispose()
   return threads
 }
-/** Whether generateAsync writes the text of generate. */
-const write = async (options) => {
-  const gpt = await load(options)
-  const config = { vocabSize: 50, contextLength: 200, embDim: 48, nHeads: 4, nLayers: 2 }
-  const model = new gpt.GPTModel(config).eval()
-  const prompt = Array.from({ length: 150 }, (_, i) => i % 50)
-  gpt.manualSeed(1)
-  const text = Array.from(model.generate(prompt, { maxNewTokens: 20 }), ({ token }) => token)
-  gpt.manualSeed(1)
-  const written = []
-  for await (const { token } of model.generateAsync(prompt, { maxNewTokens: 20 })) written.push(token)
-  gpt.dispose()
-  return { same: written.join() === text.join(), tokens: written.length }
-}
 const tryLoad = (options) => outcome(load(options))
 const tryWorker = (url) => tryLoad({ threads: 3, worker: () => new Worker(url, { type: 'module' }) })
-const writeBy = (folder) => write({ worker: (file) => new Worker(folder + file, { type: 'module' }) })
-globalThis.app = { compute, tryLoad, tryWorker, write, writeBy, yieldingCalls }
+globalThis.app = { compute, tryLoad, tryWorker, yieldingCalls }
 `
 
 const SERVICE_WORKER = `
@@ -228,42 +213,6 @@ for (const name of /** @type {const} */ (['chrome', 'firefox'])) {
       assert.equal(value.threads, 1)
       assert.match(value.reason, /^the page is not cross-origin isolated/)
       assert.deepEqual(complaints, [`gpt-layers: one thread runs, because ${value.reason}`])
-    })
-
-    for (const path of ['free/', 'plain/', 'free/bundled/', 'strict/bundled/']) {
-      once(`generateAsync writes generate's text in a worker, in ${path}`, async () => {
-        for (const threads of path === 'plain/' ? [1] : [1, 2]) {
-          const { value, complaints } = await evaluate(path, `app.write({ threads: ${threads} })`)
-          assert.deepEqual(value, { same: true, tokens: 20 })
-          // Where the policy forbids a Blob, the browser complains once.
-          const expected = path === 'plain/' ? /blob:/ : /^$/
-          assert.ok(
-            complaints.length <= 1 && complaints.every((text) => expected.test(text)),
-            `${complaints}`,
-          )
-          assert.ok(
-            requests.some((url) => /generator/.test(url)),
-            `${requests}`,
-          )
-        }
-      })
-    }
-
-    once('the worker option gives generateAsync a worker under a strict policy', async () => {
-      const { value, complaints } = await evaluate('strict/', "app.writeBy('dist/')")
-      assert.deepEqual(value, { same: true, tokens: 20 })
-      assert.deepEqual(complaints, [])
-    })
-
-    once('where the policy allows no worker, generateAsync computes in the page, and says so', async () => {
-      const { value, complaints } = await evaluate('no-workers/', 'app.write()')
-      assert.deepEqual(value, { same: true, tokens: 20 })
-      const said =
-        /^gpt-layers: generateAsync computes on the calling thread, because the Content-Security-Pol/
-      assert.ok(
-        complaints.some((text) => said.test(text)),
-        `${complaints}`,
-      )
     })
 
     once('an app’s own worker.js is never requested, and never believed', async () => {

@@ -71,7 +71,7 @@ test('each folder of web/lib imports only folders below it', () => {
     threads: ['threads'],
     tensor: ['runtime', 'tensor'],
     checkpoint: ['tensor', 'checkpoint'],
-    generate: ['runtime', 'threads', 'tensor', 'generate'],
+    generate: ['runtime', 'tensor', 'generate'],
     layers: ['runtime', 'tensor', 'checkpoint', 'generate', 'layers'],
     losses: ['runtime', 'tensor', 'losses'],
     optim: ['runtime', 'tensor', 'optim'],
@@ -118,7 +118,7 @@ test('the page reaches WebAssembly through the package, and the plain kernel thr
 
 test('only start.js and a worker instantiate WebAssembly, and only memory.js makes views of the heap', () => {
   for (const { path, source } of lib) {
-    const sources = ['web/lib/start.js', 'web/lib/generator.js', 'web/lib/threads/worker.js']
+    const sources = ['web/lib/start.js', 'web/lib/threads/worker.js']
     const instantiates = sources.includes(path)
     if (!instantiates) {
       assert.doesNotMatch(code(source), /WebAssembly\.(instantiate|compile|validate)|new WebAssembly/, path)
@@ -161,7 +161,7 @@ const HELPERS = /^(builds|simd|sizes|status|gemm_\w+|attention_\w+|int8_\w+)$/
 const COMPOSED = ['sequential', 'transformerblock', 'gptmodel', 'identity']
 
 /** What the layers share. */
-const SHARED = ['module', 'forward', 'affine', 'blueprint']
+const SHARED = ['module', 'forward', 'affine']
 
 test('a kernel finds its one module in web/lib by name', () => {
   const stems = readdirSync(`${root}c`)

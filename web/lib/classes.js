@@ -3,7 +3,6 @@
 import { GptLayersError } from './errors.js'
 import { Attention } from './layers/attention.js'
 import { BatchNorm } from './layers/batchnorm.js'
-import { publish } from './layers/blueprint.js'
 import { Conv1D } from './layers/conv1d.js'
 import { Dropout } from './layers/dropout.js'
 import { Embedding } from './layers/embedding.js'
@@ -75,7 +74,6 @@ function bind(runtime, name, Class) {
   }
   Object.setPrototypeOf(Bound, Class)
   Bound.prototype = Object.create(Class.prototype, { constructor: { value: Bound } })
-  publish(Class, Class.prototype, Bound.prototype)
   Object.defineProperty(Bound, RUNTIME, { value: runtime }) // for static methods
   // So that a layer that another layer has made is an instance, too.
   Object.defineProperty(Bound, Symbol.hasInstance, {

@@ -12,7 +12,7 @@ export { GptLayersError } from './errors.js'
  *
  * @type {typeof import('./load.js').load}
  */
-export const load = (options = {}) => start(options, throwNoModule, () => import('./workers.js'))
+export const load = (options = {}) => start(options, throwNoModule, () => import('./threads/threads.js'))
 
 /** @returns {never} */
 function throwNoModule() {

@@ -6,9 +6,6 @@ declare const VERSION: string
 /** The code of gpt-layers-worker.js. */
 declare const WORKER_CODE: string
 
-/** The code of gpt-layers-generator.js. */
-declare const GENERATOR_CODE: string
-
 /** Vite replaces `import.meta.env`. */
 interface ImportMeta {
   readonly env?: { readonly PROD?: boolean }

@@ -59,7 +59,6 @@
 /** @typedef {import('./generate/cache.js').KeyValueCache} KeyValueCache */
 /** @typedef {import('./generate/cache.js').CacheOptions} CacheOptions */
 /** @typedef {import('./generate/generate.js').GenerateOptions} GenerateOptions */
-/** @typedef {import('./generate/async.js').GenerateAsyncOptions} GenerateAsyncOptions */
 /** @typedef {import('./generate/sample.js').GeneratedToken} GeneratedToken */
 /** @typedef {import('./generate/sample.js').Candidate} Candidate */
 /** @typedef {import('./optim/sgd.js').SGDOptions} SGDOptions */

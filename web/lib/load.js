@@ -20,11 +20,9 @@ import { builds } from './wasm/builds.js'
  * @property {WebAssembly.Module} [module] a compiled `gpt-layers/simd.wasm` or `gpt-layers/relaxed.wasm`, or
  *   for threads `gpt-layers/simd-threads.wasm` or `gpt-layers/relaxed-threads.wasm`, for when you fetch,
  *   cache or verify it yourself.
- * @property {(file: string) => AnyWorker} [worker] starts one worker. It is called with
- *   'gpt-layers-worker.js' for each thread but the first, and the worker should run `gpt-layers/worker.js`.
- *   It is called with 'gpt-layers-generator.js' for `generateAsync`, and the worker should run
- *   `gpt-layers/generator.js`. Only for pages whose Content-Security-Policy forbids the package to start
- *   workers by itself, and for files that you host yourself.
+ * @property {() => AnyWorker} [worker] starts one worker, which should run `gpt-layers/worker.js`. It is
+ *   called for each thread but the first. Only for pages whose Content-Security-Policy forbids the package to
+ *   start workers by itself, and for files that you host yourself.
  */
 
 /**
@@ -48,7 +46,7 @@ export function load(options = {}) {
   return start(
     options,
     (build, threads) => compileBuild(chooseBuild(build) + (threads ? '-threads' : '')),
-    () => import('./workers.js'),
+    () => import('./threads/threads.js'),
   )
 }
 

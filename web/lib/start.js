@@ -1,5 +1,6 @@
 /** @import { Build } from './load.js' */
-/** @import { Exports, Origin } from './runtime/runtime.js' */
+/** @import { Exports } from './runtime/runtime.js' */
+/** @import { startPool } from './threads/threads.js' */
 /** @import { AnyWorker } from './threads/workers.js' */
 
 import { checkChoice, checkNumber, checkOptions, describe } from './check.js'
@@ -43,10 +44,10 @@ export const runs = (probe) =>
  * @param {object} options as `load` takes them; not yet checked
  * @param {(build: Build | undefined, threads: boolean) => Promise<WebAssembly.Module>} getModule gives the
  *   module where the user gave none. threads: whether it must be a build for threads
- * @param {Origin['importWorkers']} importWorkers most programs start no worker, and do not download what does
+ * @param {() => Promise<{ startPool: typeof startPool }>} importThreads called where there may be threads
  * @returns {Promise<Gpt>}
  */
-export async function start(options, getModule, importWorkers) {
+export async function start(options, getModule, importThreads) {
   const { build, threads, maxMemory, module, worker } = checkOptions('load', options, {
     build: /** @type {unknown} */ (undefined),
     threads: /** @type {unknown} */ (1),
@@ -70,7 +71,7 @@ export async function start(options, getModule, importWorkers) {
   if (module !== undefined && !isModule(module)) {
     throw new GptLayersError('TYPE', `load: module should be a WebAssembly.Module, got ${describe(module)}`)
   }
-  const createWorker = /** @type {((file: string) => AnyWorker) | undefined} */ (worker)
+  const createWorker = /** @type {(() => AnyWorker) | undefined} */ (worker)
   const maxBytes = Math.floor(maxMemory * MIB)
   let reason = whyOneThread(threads, createWorker)
   const shared = (module ? importsMemory(module) : !reason) ? shareMemory(maxBytes) : null
@@ -81,13 +82,12 @@ export async function start(options, getModule, importWorkers) {
     throw new GptLayersError('VALUE', `load: module should be build '${build}' as asked for, got '${actual}'`)
   }
   const runtime = new Runtime(exports, new Memory(exports.memory, exports.__heap_base.value, maxBytes))
-  runtime.origin = { module: code, maxBytes, createWorker, importWorkers }
   if (!reason && !shared) {
     reason = module
       ? 'the given module is a build without threads: pass gpt-layers/simd-threads.wasm or gpt-layers/relaxed-threads.wasm'
       : `the system does not reserve ${maxMemory} MiB of addresses for a shared memory: lower maxMemory`
   }
-  reason ??= await startThreads(runtime, Math.min(threads, MAX_THREADS))
+  reason ??= await startThreads(runtime, importThreads, [code, Math.min(threads, MAX_THREADS), createWorker])
   if (reason) {
     runtime.explainOneThread(reason)
     if (threads > 1) warnOnce(`one thread runs, because ${reason}`)
@@ -97,7 +97,7 @@ export async function start(options, getModule, importWorkers) {
 
 /**
  * @param {number} threads
- * @param {((file: string) => AnyWorker) | undefined} createWorker
+ * @param {(() => AnyWorker) | undefined} createWorker
  * @returns {string | null} null where threads may be possible
  */
 function whyOneThread(threads, createWorker) {
@@ -120,19 +120,16 @@ function whyOneThread(threads, createWorker) {
 
 /**
  * @param {Runtime} runtime whose memory is shared
- * @param {number} threads
+ * @param {() => Promise<{ startPool: typeof startPool }>} importThreads
+ * @param {[WebAssembly.Module, number, (() => AnyWorker)?]} args of `startPool`, after the runtime
  * @returns {Promise<string | null>} why there is one thread; null where all run
  * @throws {GptLayersError} MEMORY
  */
-async function startThreads(runtime, threads) {
-  const { module, createWorker, importWorkers } = /** @type {Origin} */ (runtime.origin)
-  const chunk = await importWorkers().catch(String)
+async function startThreads(runtime, importThreads, args) {
+  const chunk = await importThreads().catch(String)
   if (typeof chunk === 'string') return `the code that starts workers could not be imported (${chunk})`
-  const pool = await chunk.startPool(runtime, module, threads, createWorker)
-  if (pool.threads > 1) {
-    runtime.usePool(pool)
-    runtime.own(pool)
-  }
+  const pool = await chunk.startPool(runtime, ...args)
+  if (pool.threads > 1) runtime.usePool(pool)
   return pool.reason
 }
 

@@ -26,7 +26,7 @@ import { sampleToken } from './sample.js'
  */
 
 /**
- * Options after their check, as plain data, except for the cache.
+ * Options after their check.
  *
  * @typedef {object} Generation
  * @property {number} maxNewTokens at most as many as there is room for: the text has so many, unless a stop
@@ -36,15 +36,16 @@ import { sampleToken } from './sample.js'
  * @property {KeyValueCache | null} cache
  */
 
+const where = 'GPTModel.generate'
+
 /**
- * @param {string} where
  * @param {GPTModel} model
  * @param {Indices} ids
  * @param {GenerateOptions} options
  * @returns {{ tokens: Int32Array, checked: Generation }}
  * @throws {GptLayersError} TYPE, SHAPE, VALUE, DISPOSED
  */
-export function checkGeneration(where, model, ids, options) {
+export function checkGeneration(model, ids, options) {
   const { runtime, vocabSize, contextLength } = model
   runtime.memory.checkLive(where)
   const given = checkOptions(where, options, {
@@ -101,12 +102,11 @@ export function checkGeneration(where, model, ids, options) {
  * @param {GPTModel} model
  * @param {Int32Array} ids checked
  * @param {Generation} generation checked
- * @param {() => number} random called once for a token that is drawn: a number in [0, 1)
  * @returns {Generator<GeneratedToken, void, undefined>}
  */
-export function* generateTokens(model, ids, { maxNewTokens, sampling, stopTokens, cache: given }, random) {
-  const where = 'GPTModel.generate'
+export function* generateTokens(model, ids, { maxNewTokens, sampling, stopTokens, cache: given }) {
   const { runtime, vocabSize } = model
+  const random = () => runtime.generator.word() / 2 ** 32
   const cache = given ?? model.newCache({ maxTokens: ids.length + maxNewTokens }).keep()
   try {
     const text = new Set([...cache.tokens(), ...ids])

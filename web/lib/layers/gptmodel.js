@@ -4,35 +4,22 @@
 /** @import { Runtime } from '../runtime/runtime.js' */
 /** @import { Tensor } from '../tensor/tensor.js' */
 /** @import { CacheOptions } from '../generate/cache.js' */
-/** @import { GenerateAsyncOptions } from '../generate/async.js' */
 /** @import { GenerateOptions } from '../generate/generate.js' */
 /** @import { GeneratedToken } from '../generate/sample.js' */
-/** @import { Blueprint } from './blueprint.js' */
 /** @import { Context } from './forward.js' */
 /** @import { TransformerBlockConfig } from './transformerblock.js' */
 
-import {
-  checkBoolean,
-  checkConfig,
-  checkNumber,
-  checkSignal,
-  checkSize,
-  copyObject,
-} from '../check.js'
+import { checkBoolean, checkConfig, checkNumber, checkSize, copyObject } from '../check.js'
 import { loadModel, N_HEAD } from '../checkpoint/gpt2.js'
 import { GptLayersError } from '../errors.js'
 import { KeyValueCache } from '../generate/cache.js'
-import { generateAsync } from '../generate/async.js'
 import { checkGeneration, generateTokens } from '../generate/generate.js'
 import { runtimeOf } from '../runtime/runtime.js'
 import { METADATA } from '../runtime/scope.js'
 import { checkIndices } from '../tensor/indices.js'
 import { Attention } from './attention.js'
-import { blueprint } from './blueprint.js'
 import { Dropout } from './dropout.js'
 import { Embedding } from './embedding.js'
-import { FeedForward } from './feedforward.js'
-import { GELU } from './gelu.js'
 import { LayerNorm } from './layernorm.js'
 import { Linear } from './linear.js'
 import { checkEvaluation, matricesOf, Module, namedModules } from './module.js'
@@ -237,71 +224,8 @@ export class GPTModel extends Module {
    * words.length // 2
    */
   generate(ids, options = {}) {
-    const { tokens, checked } = checkGeneration('GPTModel.generate', this, ids, options)
-    const { runtime } = this
-    return generateTokens(this, tokens, checked, () => runtime.generator.word() / 2 ** 32)
-  }
-
-  /**
-   * As `generate`, in a worker of the package, so that this thread has time for other work: a page draws its
-   * frames while the model computes. A seed gives the text of `generate`.
-   *
-   * Load with threads, so that the worker computes on the model's own weights, with all threads. Without
-   * shared memory the weights are copied to the worker for each text, which takes their memory twice. Where
-   * workers cannot be started, such as in a service worker, the model computes on the calling thread, and
-   * other tasks run between tokens; while you develop, the console says so.
-   *
-   * Do not train the model while it writes. It may be disposed: the weights are freed when the text ends.
-   *
-   * @param {Indices} ids the tokens to continue, one sequence: [tokens] or [1, tokens]
-   * @param {GenerateAsyncOptions} [options] those of `generate` but the cache, and `signal`
-   * @returns {AsyncGenerator<GeneratedToken, void, undefined>} one token at a time; the next one is computed
-   *   when it is asked for. Leaving the loop ends it
-   * @throws {GptLayersError} as `generate`. As a rejected promise: UNSUPPORTED where a layer is not what
-   *   GPTModel makes, or has a listener; MEMORY; DISPOSED. Once the signal is aborted, its reason
-   * @example
-   * const words = []
-   * const signal = AbortSignal.timeout(60_000)
-   * for await (const { token } of model.eval().generateAsync([0, 1], { maxNewTokens: 2, signal })) {
-   *   words.push(token)
-   * }
-   * words.length // 2
-   */
-  generateAsync(ids, options = {}) {
-    const where = 'GPTModel.generateAsync'
-    const { signal, ...others } = copyObject(where, 'options', options)
-    if (others.cache !== undefined) {
-      throw new GptLayersError('UNSUPPORTED', `${where}: options should have no cache; use generate with one`)
-    }
-    checkSignal(where, signal)
-    const { tokens, checked } = checkGeneration(where, this, ids, others)
-    const plan = () => this.#blueprint(where)
-    return generateAsync({ where, model: this, plan, ids: tokens, generation: checked, signal })
-  }
-
-  /** @param {string} where @returns {Blueprint} */
-  #blueprint(where) {
-    const { runtime, vocabSize, contextLength, embDim } = this
-    const { trfBlocks } = this
-    // Where a layer is something else, any config will do: blueprint says what differs.
-    const { attn, ff } = /** @type {Partial<TransformerBlock>} */ (trfBlocks[0] ?? {})
-    const gelu = ff instanceof FeedForward ? ff.layers[1] : null
-    const config = {
-      vocabSize,
-      contextLength,
-      embDim,
-      nLayers: Math.max(1, trfBlocks.length),
-      nHeads: attn instanceof Attention ? attn.nHeads : 1,
-      qkvBias: attn instanceof Attention && attn.cAttn.bias !== null,
-      hiddenDim: ff instanceof FeedForward ? ff.hiddenDim : embDim,
-      approximate: gelu instanceof GELU ? gelu.approximate : 'tanh',
-    }
-    const rebuilt = runtime.withMeta(() => new GPTModel(runtime, config)).eval()
-    try {
-      return blueprint(where, this, config, rebuilt)
-    } finally {
-      rebuilt.dispose()
-    }
+    const { tokens, checked } = checkGeneration(this, ids, options)
+    return generateTokens(this, tokens, checked)
   }
 
   /**

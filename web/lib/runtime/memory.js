@@ -51,24 +51,18 @@ export class Memory {
    * @param {WebAssembly.Memory} memory
    * @param {number} base the first byte of the heap
    * @param {number} limit the most bytes of the whole linear memory
-   * @param {number} [end] the end of the heap as it begins
    */
-  constructor(memory, base, limit, end = memory.buffer.byteLength) {
+  constructor(memory, base, limit) {
     this.#memory = memory
     this.#limit = limit
     this.#pressure = new Pressure(limit)
     const offset = Math.ceil(base / ALIGNMENT) * ALIGNMENT
-    this.#free = [{ offset, size: end - offset }]
+    this.#free = [{ offset, size: memory.buffer.byteLength - offset }]
   }
 
   /** Whether the heap was disposed. */
   get disposed() {
     return this.#memory === null
-  }
-
-  /** Whether workers can use the memory. */
-  get isShared() {
-    return typeof SharedArrayBuffer === 'function' && this.#memory?.buffer instanceof SharedArrayBuffer
   }
 
   /** Gives up the heap: using it afterwards is an error. */
@@ -89,7 +83,7 @@ export class Memory {
     const fits = (/** @type {Block} */ block) => block.size >= size
     let i = this.#free.findIndex(fits)
     if (i < 0) {
-      this.#release(this.more(where, size))
+      this.#release(this.#grow(where, size))
       i = this.#free.findIndex(fits)
     }
     const block = this.#free[i]
@@ -139,15 +133,6 @@ export class Memory {
    */
   bytes(offset, length) {
     return new Uint8Array(this.checkLive('data').buffer, offset, length)
-  }
-
-  /**
-   * @param {number} offset
-   * @param {number} length
-   * @returns {ArrayBuffer} a copy of these bytes
-   */
-  copy(offset, length) {
-    return new Uint8Array(this.bytes(offset, length)).buffer
   }
 
   /**
@@ -281,19 +266,13 @@ export class Memory {
     }
   }
 
-  /** Sees what another thread has added to a shared memory. */
-  refresh() {
-    this.checkLive('refresh').grow(0)
-  }
-
   /**
-   * @protected
    * @param {string} where
    * @param {number} size
    * @returns {Block} more memory, so that a block of this size is free
    * @throws {GptLayersError} MEMORY
    */
-  more(where, size) {
+  #grow(where, size) {
     const memory = this.checkLive(where)
     const end = memory.buffer.byteLength
     const last = this.#free.at(-1)

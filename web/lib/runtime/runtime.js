@@ -1,9 +1,6 @@
-/** @import { Session } from '../generate/session.js' */
 /** @import { Pool } from '../threads/pool.js' */
-/** @import { startPool } from '../threads/threads.js' */
-/** @import { AnyWorker } from '../threads/workers.js' */
 /** @import { Kernel } from './kernels.js' */
-/** @import { Disposable, Memory } from './memory.js' */
+/** @import { Memory } from './memory.js' */
 
 import { GptLayersError } from '../errors.js'
 import { KERNELS } from './kernels.js'
@@ -45,21 +42,11 @@ export const SCRATCH = Symbol('scratch')
 const WORTH_SHARING = 20_000
 
 /**
- * How an instance was made, for workers that need one of the same build.
+ * Ends the workers of an instance that the garbage collector has freed.
  *
- * @typedef {object} Origin
- * @property {WebAssembly.Module} module
- * @property {number} maxBytes upper limit of the instance's memory
- * @property {((file: string) => AnyWorker) | undefined} createWorker the user's
- * @property {() => Promise<{ Session: typeof Session, startPool: typeof startPool }>} importWorkers
+ * @type {FinalizationRegistry<Pool>}
  */
-
-/**
- * Ends what belongs to an instance that the garbage collector has freed.
- *
- * @type {FinalizationRegistry<Disposable>}
- */
-const abandoned = new FinalizationRegistry((owned) => owned.dispose())
+const abandoned = new FinalizationRegistry((pool) => pool.dispose())
 
 /** One instance of the WebAssembly: its kernels, its heap, its random generator and its threads. */
 export class Runtime {
@@ -67,9 +54,6 @@ export class Runtime {
   /** Why there is no pool. @type {string | null} */ #reason = null
   /** Whether new parameters are meta tensors: shapes without memory; see Tensor.parameter. */
   meta = false
-  /** null in a worker. @type {Origin | null} */
-  origin = null
-  /** What ends with this runtime. @type {Disposable[]} */ #owned = []
 
   /** Whether operations are recorded on the tape; see tape.js. */
   recordsGradients = true
@@ -99,24 +83,10 @@ export class Runtime {
     this.#reason = reason
   }
 
-  /** @param {Pool} pool of workers that share this runtime's memory */
+  /** @param {Pool} pool of workers that share this runtime's memory; ends with this runtime */
   usePool(pool) {
     this.#pool = pool
-  }
-
-  /** The pool, where there is one. */
-  get pool() {
-    return this.#pool
-  }
-
-  /**
-   * Disposes an object together with this runtime: by `dispose`, or when the collector has freed the runtime.
-   *
-   * @param {Disposable} owned must not hold the runtime
-   */
-  own(owned) {
-    this.#owned.push(owned)
-    abandoned.register(this, owned)
+    abandoned.register(this, pool)
   }
 
   /**
@@ -209,7 +179,7 @@ export class Runtime {
 
   /** Ends the workers and gives up the heap. From here on every tensor counts as disposed. */
   dispose() {
-    for (const owned of this.#owned) owned.dispose()
+    this.#pool?.dispose()
     this.memory.dispose()
   }
 

@@ -175,33 +175,6 @@ export class Int8Weight {
   }
 
   /**
-   * An int8 weight in a place that another thread owns: nothing here frees it.
-   *
-   * @internal
-   * @param {Runtime} runtime
-   * @param {readonly number[]} shape
-   * @param {Layout} layout
-   * @param {number} byteOffset
-   * @returns {Int8Weight}
-   */
-  static at(runtime, shape, layout, byteOffset) {
-    const storage = { offset: byteOffset, holders: Infinity, watched: false, version: 0 }
-    return new Int8Weight(KEY, runtime, 'at', pair(shape), layout, () => storage)
-  }
-
-  /**
-   * A second int8 weight on the same memory. The memory is freed when both are disposed.
-   *
-   * @internal
-   * @returns {Int8Weight}
-   */
-  hold() {
-    const storage = this.#live('hold')
-    storage.holders++
-    return new Int8Weight(KEY, this.#runtime, 'hold', pair(this.shape), this.layout, () => storage)
-  }
-
-  /**
    * Whether value is an int8 weight itself. A Proxy of one is none.
    *
    * @internal
@@ -225,11 +198,6 @@ export class Int8Weight {
   /** The bytes of values, scales and columns. @internal @returns {number} */
   get byteLength() {
     return this.#columnsAt + 4 * this.#sizes.inputs
-  }
-
-  /** How it lies in memory. @internal @returns {Layout} */
-  get layout() {
-    return { transposed: this.transposed, groupSize: this.groupSize, hasColumns: this.#hasColumns }
   }
 
   /** The kernels' arguments `values` and `scales`. @internal @returns {[Pointer, Pointer]} */

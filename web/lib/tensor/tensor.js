@@ -176,7 +176,15 @@ export class Tensor {
     this.#isMeta = false
   }
 
-  /** @internal @param {Runtime} runtime @param {readonly number[]} shape @param {number} offset */
+  /**
+   * A tensor in a place that another object owns: nothing here frees it.
+   *
+   * @internal
+   * @param {Runtime} runtime
+   * @param {readonly number[]} shape
+   * @param {number} offset
+   * @returns {Tensor}
+   */
   static at(runtime, shape, offset) {
     return new Tensor(runtime, shape, { offset, holders: Infinity, watched: false, version: 0 })
   }

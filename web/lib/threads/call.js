@@ -6,8 +6,6 @@
 //
 // A compare-and-exchange takes a part, so one thread gets it. A worker that comes late, or never, delays
 // nobody: the other threads have taken its parts.
-//
-// Several threads may make calls. One call is open at a time.
 
 /** A kernel of the WebAssembly, which returns a status. @typedef {(...args: number[]) => number} Kernel */
 
@@ -27,18 +25,13 @@ const ARGUMENTS = 33 // how many arguments
 const PARTS = 34 // how many parts
 const STATUS = 35 // the first status that was not 0
 const DONE = 48 // for each part: 1 once it is done
-const STATE = 112 // FREE, IN_USE, or BROKEN for good
 
 /** The most parts, and so the most threads. */
 export const MAX_PARTS = 64
 /** The most arguments, without part and parts. */
 export const MAX_ARGUMENTS = 16
 /** The number of words of a call. */
-export const CALL_WORDS = STATE + 16
-
-const FREE = 0
-const IN_USE = 1
-const BROKEN = 2
+export const CALL_WORDS = DONE + MAX_PARTS
 
 /** The status of a part whose kernel threw. */
 const THREW = -100
@@ -63,26 +56,9 @@ const SPINS = 4000
 const MAX_SPIN_TIME = 1 // ms
 
 /**
- * @param {Call} call
- * @returns {boolean} whether the call is now this thread's, until `freeCall`; false where another thread's
- *   call is open, and once the call is broken
- */
-export const takeCall = ({ words }) => Atomics.compareExchange(words, STATE, FREE, IN_USE) === FREE
-
-/** @param {Call} call from `takeCall` */
-export const freeCall = ({ words }) => void Atomics.compareExchange(words, STATE, IN_USE, FREE)
-
-/**
- * From here on no thread gets the call.
- *
- * @param {Call} call
- */
-export const breakCall = ({ words }) => Atomics.store(words, STATE, BROKEN)
-
-/**
  * Writes a call down, opens its parts and wakes the workers.
  *
- * @param {Call} call from `takeCall`
+ * @param {Call} call
  * @param {number} kernel its index
  * @param {readonly number[]} args at most MAX_ARGUMENTS
  * @param {number} parts at most MAX_PARTS

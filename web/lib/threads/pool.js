@@ -1,25 +1,13 @@
 /** @import { Call, Kernel } from './call.js' */
 /** @import { OwnWorker } from './workers.js' */
 
-import {
-  breakCall,
-  freeCall,
-  openCall,
-  rerunMissingParts,
-  runOpenParts,
-  statusOf,
-  takeCall,
-  waitForCall,
-} from './call.js'
+import { openCall, rerunMissingParts, runOpenParts, statusOf, waitForCall } from './call.js'
 import { warnOnce } from './warn.js'
 
 const PART_TIMEOUT = 5000 // ms that a worker's part may take, beyond 20 times the caller's own parts
 
 /**
  * The threads of one instance: the caller's own, and workers that start once and sleep between calls.
- *
- * Several threads may call the same workers, each through a Pool of its own. While the call of one is open,
- * the others compute their calls alone.
  *
  * A call always ends with the right result, whatever happens to the workers:
  *
@@ -55,16 +43,6 @@ export class Pool {
     this.#maySleep = maySleep(call.words)
   }
 
-  /** For another caller of the same threads. */
-  get call() {
-    return this.#call
-  }
-
-  /** The kernels' names. */
-  get names() {
-    return this.#names
-  }
-
   /** @param {readonly OwnWorker[]} workers that wait for parts of the call */
   employ(workers) {
     this.#workers = workers
@@ -82,10 +60,8 @@ export class Pool {
    */
   run(kernel, args, parts) {
     const call = this.#call
-    const index = this.#names.indexOf(kernel)
-    if (!takeCall(call)) return this.#kernels[index](...args, 0, 1)
     const begin = performance.now()
-    openCall(call, index, args, parts)
+    openCall(call, this.#names.indexOf(kernel), args, parts)
     runOpenParts(call, this.#kernels)
     const worked = performance.now() - begin
     const timeout = this.#partTimeout + 20 * worked
@@ -93,16 +69,13 @@ export class Pool {
       this.#lose(`a worker did not finish its part of a call in ${Math.round(timeout)} ms`)
       rerunMissingParts(call, this.#kernels)
     }
-    const status = statusOf(call)
-    freeCall(call)
-    return status
+    return statusOf(call)
   }
 
   /** Ends the workers: from here on there is one thread. */
   dispose() {
     this.threads = 1
     this.reason ??= 'the instance was disposed'
-    breakCall(this.#call)
     for (const worker of this.#workers) worker.end()
     this.#workers = []
   }

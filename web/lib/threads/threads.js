@@ -1,5 +1,5 @@
 /** @import { Kernel } from './call.js' */
-/** @import { AnyWorker, Program } from './workers.js' */
+/** @import { AnyWorker } from './workers.js' */
 /** @import { Runtime } from '../runtime/runtime.js' */
 
 import { CALL_WORDS, MAX_ARGUMENTS } from './call.js'
@@ -7,16 +7,6 @@ import { Pool } from './pool.js'
 import { startWorkers } from './workers.js'
 
 const STACK_BYTES = 65536 // per worker, as the first instance has
-
-/** @type {Program} */
-const PROGRAM = {
-  name: 'worker',
-  greeting: `gpt-layers ${VERSION}`,
-  code: async () => WORKER_CODE,
-  // Vite, webpack, rspack, Parcel and Turbopack recognize a worker by exactly this expression, and deliver
-  // the file.
-  fromFile: () => new Worker(new URL('./gpt-layers-worker.js', import.meta.url), { type: 'module' }),
-}
 
 /**
  * The message that a worker gets once it has said that it is ours.
@@ -33,8 +23,7 @@ const PROGRAM = {
  * @param {Runtime} runtime whose memory is shared
  * @param {WebAssembly.Module} module of the runtime's instance
  * @param {number} threads more than 1
- * @param {(file: string) => AnyWorker} [createWorker] the user's; by default the package starts its workers
- *   itself
+ * @param {() => AnyWorker} [createWorker] the user's; by default the package starts its workers itself
  * @returns {Promise<Pool>} of that many threads; of 1, with a reason, where workers cannot be started
  * @throws {GptLayersError} MEMORY
  */
@@ -53,7 +42,7 @@ export async function startPool({ exports, memory }, module, threads, createWork
     names: Object.keys(kernels),
     call,
   }))
-  const { workers, reason } = await startWorkers(PROGRAM, setups, createWorker)
+  const { workers, reason } = await startWorkers(setups, createWorker)
   if (reason === null) pool.employ(workers)
   else pool.reason = reason
   return pool

@@ -1,3 +1,5 @@
+/** @import { WorkerSetup } from './threads.js' */
+
 import { describe } from '../check.js'
 
 const START_TIMEOUT = 20_000 // ms until a worker must be ready; a busy machine starts it slowly
@@ -12,30 +14,19 @@ const FOREIGN_TIMEOUT = 5000 // the same for a worker that the user starts, whic
  */
 
 /**
- * A program of this package that runs in a worker.
- *
- * @typedef {object} Program
- * @property {string} name for 'worker': users import `gpt-layers/worker.js`, which is
- *   `dist/gpt-layers-worker.js`
- * @property {string} greeting the message that it sends first. It then gets a setup, and answers 'ready'
- * @property {() => Promise<string>} code as a classic script
- * @property {() => AnyWorker} fromFile starts the file, in a browser
- */
-
-/**
  * A way to start a worker.
  *
  * @typedef {object} Way
  * @property {string} name for messages
+ * @property {() => AnyWorker} create
  * @property {number} timeout milliseconds until the worker must be ready
- * @property {() => Promise<() => AnyWorker>} prepare gives what starts one
  */
 
-/** A worker that runs a program of this package. */
+/** A worker that runs `worker.js`. */
 export class OwnWorker {
   /** @type {AnyWorker} */ #worker
   #ended = false
-  /** Hears the messages. @type {(message: any) => void} */ onMessage = () => {}
+  /** @type {(message: unknown) => void} */ #hear = () => {}
   /** Hears why the worker has ended, unless `end` has ended it. @type {(why: string) => void} */ onEnd =
     () => {}
 
@@ -45,7 +36,7 @@ export class OwnWorker {
     this.#worker = worker
     const fail = (/** @type {string} */ why) => this.#fail(why)
     listen(worker, {
-      message: (message) => this.onMessage(message),
+      message: (message) => this.#hear(message),
       error: (event) => fail(event?.message || 'it could not be loaded'),
       messageerror: () => fail('it cannot share memory with its creator'),
       exit: (code) => fail(`it exited with code ${code}`),
@@ -59,20 +50,9 @@ export class OwnWorker {
     this.onEnd(why)
   }
 
-  /**
-   * @param {object} message
-   * @param {ArrayBuffer[]} [transfer]
-   */
-  post(message, transfer) {
-    const worker = /** @type {any} */ (this.#worker)
-    worker.postMessage(message, transfer)
-  }
-
-  /** @param {boolean} yes whether Node should wait for this worker before it exits */
-  keepProcess(yes) {
-    const worker = /** @type {any} */ (this.#worker)
-    if (yes) worker.ref?.()
-    else worker.unref?.()
+  /** Node exits without waiting for this worker. */
+  unref() {
+    if ('unref' in this.#worker) /** @type {any} */ (this.#worker).unref()
   }
 
   /** Ends the worker. */
@@ -82,51 +62,43 @@ export class OwnWorker {
   }
 
   /**
-   * @param {Program} program which the worker should run
-   * @param {object} setup
+   * @param {WorkerSetup} setup sent once the worker has said that it is ours
    * @returns {Promise<void>} fulfilled when the worker is ready
    */
-  setUp({ greeting, name }, setup) {
+  setUp(setup) {
     return new Promise((resolve, reject) => {
       let isOurs = false
       this.onEnd = (why) => reject(new Error(why))
-      this.onMessage = (message) => {
-        if (!isOurs && message === greeting) {
+      this.#hear = (message) => {
+        if (!isOurs && message === `gpt-layers ${VERSION}`) {
           isOurs = true
           try {
-            this.post(setup)
+            this.#worker.postMessage(setup)
           } catch (error) {
             this.#fail(String(error)) // this page must not share memory
           }
-        } else if (isOurs && message === 'ready') {
-          this.onMessage = () => {}
-          resolve()
-        } else
-          this.#fail(`it is not gpt-layers/${name}.js of version ${VERSION}: it said ${describe(message)}`)
+        } else if (isOurs && message === 'ready') resolve()
+        else this.#fail(`it is not gpt-layers/worker.js of version ${VERSION}: it said ${describe(message)}`)
       }
     })
   }
 }
 
 /**
- * Starts workers that all run one program.
- *
- * @param {Program} program
- * @param {object[]} setups the message that each worker gets once it has said that it is ours
- * @param {(file: string) => AnyWorker} [createWorker] the user's; by default the package starts its workers
- *   itself
+ * @param {WorkerSetup[]} setups one for each worker
+ * @param {() => AnyWorker} [createWorker] the user's; by default the package starts its workers itself
  * @returns {Promise<{ workers: OwnWorker[], reason: string | null }>} all of them, ready; none, with a
  *   reason, where they cannot be started
  */
-export async function startWorkers(program, setups, createWorker) {
-  const ways = createWorker ? [fromUser(program, createWorker)] : findWays(program)
+export async function startWorkers(setups, createWorker) {
+  const ways = createWorker ? [fromUser(createWorker)] : findWays()
   const violations = watchPolicy()
   const failures = []
   for (const way of ways) {
     try {
-      const workers = await startInOneWay(program, way, setups, way === ways.at(-1))
+      const workers = await startInOneWay(way, setups, way === ways.at(-1))
       violations.stop()
-      if (!createWorker) known = way.name
+      if (browserWays?.includes(way)) browserWays = [way]
       return { workers, reason: null }
     } catch (error) {
       failures.push(`${way.name}: ${/** @type {Error} */ (error).message}`)
@@ -139,15 +111,13 @@ export async function startWorkers(program, setups, createWorker) {
 }
 
 /**
- * @param {Program} program
  * @param {Way} way
- * @param {object[]} setups one for each worker
+ * @param {WorkerSetup[]} setups one for each worker
  * @param {boolean} together starts all at once; otherwise one goes first, so that a way that is forbidden
  *   fails only once
  * @returns {Promise<OwnWorker[]>} ready
  */
-async function startInOneWay(program, { prepare, timeout }, setups, together) {
-  const create = await prepare()
+async function startInOneWay({ create, timeout }, setups, together) {
   /** @type {OwnWorker[]} */
   const workers = []
   let timer
@@ -155,17 +125,17 @@ async function startInOneWay(program, { prepare, timeout }, setups, together) {
   const tooLate = new Promise((_, reject) => {
     timer = setTimeout(() => reject(new Error(message)), timeout)
   })
-  const start = async (/** @type {object} */ setup) => {
+  const start = async (/** @type {WorkerSetup} */ setup) => {
     const worker = new OwnWorker(create())
     workers.push(worker)
-    await worker.setUp(program, setup)
+    await worker.setUp(setup)
   }
   try {
     const first = together ? setups.length : 1
     for (const group of [setups.slice(0, first), setups.slice(first)]) {
       await Promise.race([Promise.all(group.map(start)), tooLate])
     }
-    for (const worker of workers) worker.keepProcess(false)
+    for (const worker of workers) worker.unref()
     return workers
   } catch (error) {
     for (const worker of workers) worker.end()
@@ -186,61 +156,56 @@ function listen(worker, { message, ...others }) {
   for (const [type, listener] of Object.entries(others)) add(type, listener)
 }
 
-/** The name of the way that has worked in this browser. @type {string | undefined} */
-let known
+/**
+ * The ways that a browser has, the best one first; once one has worked, that one.
+ *
+ * @type {Way[] | undefined}
+ */
+let browserWays
 
-/** @param {Program} program @returns {Way[]} the ways to start a worker here, the best one first */
-function findWays(program) {
+/** @returns {Way[]} the ways to start a worker here, the best one first */
+function findWays() {
   const node = /** @type {any} */ (globalThis).process?.getBuiltinModule?.('node:worker_threads')
-  if (node) return [fromNode(program, node)]
-  const ways = [fromBlob(program), fromFile(program)]
-  if (hasFile()) ways.reverse()
-  return known === undefined ? ways : ways.filter(({ name }) => name === known)
+  if (node) return [fromNode(node)]
+  browserWays ??= hasFile() ? [fromFile, fromBlob] : [fromBlob, fromFile]
+  return browserWays
 }
 
-/** Node, Deno and Bun. @param {Program} program @param {any} node its worker_threads @returns {Way} */
-const fromNode = ({ code }, node) => ({
+const workerCode = () => WORKER_CODE
+
+/** Node, Deno and Bun. @param {any} node its worker_threads @returns {Way} */
+const fromNode = (node) => ({
   name: 'node:worker_threads',
+  create: () => new node.Worker(workerCode(), { eval: true, execArgv: [] }),
   timeout: START_TIMEOUT,
-  async prepare() {
-    const script = await code()
-    return () => new node.Worker(script, { eval: true, execArgv: [] })
-  },
 })
 
-/** The addresses of the programs' code. @type {Map<string, string>} */
-const blobUrls = new Map()
+/** @type {string | undefined} */
+let blobUrl
+/** Needs no file, and so no bundler's help; a Content-Security-Policy may forbid it. @type {Way} */
+const fromBlob = {
+  name: 'from a Blob',
+  create() {
+    blobUrl ??= URL.createObjectURL(new Blob([workerCode()], { type: 'text/javascript' }))
+    return new Worker(blobUrl)
+  },
+  timeout: START_TIMEOUT,
+}
 
 /**
- * Needs no file, and so no bundler's help; a Content-Security-Policy may forbid it.
+ * Vite, webpack, rspack, Parcel and Turbopack recognize a worker by exactly this expression, and deliver the
+ * file. Without a bundler the file lies beside this one.
  *
- * @param {Program} program
- * @returns {Way}
+ * @type {Way}
  */
-const fromBlob = ({ name, code }) => ({
-  name: 'from a Blob',
-  timeout: START_TIMEOUT,
-  async prepare() {
-    const url =
-      blobUrls.get(name) ?? URL.createObjectURL(new Blob([await code()], { type: 'text/javascript' }))
-    blobUrls.set(name, url)
-    return () => new Worker(url)
-  },
-})
-
-/** Without a bundler the file lies beside this one. @param {Program} program @returns {Way} */
-const fromFile = ({ fromFile: create }) => ({
+const fromFile = {
   name: 'from its file',
+  create: () => new Worker(new URL('./gpt-layers-worker.js', import.meta.url), { type: 'module' }),
   timeout: START_TIMEOUT,
-  prepare: async () => create,
-})
+}
 
-/** @param {Program} program @param {(file: string) => AnyWorker} create @returns {Way} */
-const fromUser = ({ name }, create) => ({
-  name: 'from the worker option',
-  timeout: FOREIGN_TIMEOUT,
-  prepare: async () => () => create(`gpt-layers-${name}.js`),
-})
+/** @param {() => AnyWorker} create @returns {Way} */
+const fromUser = (create) => ({ name: 'from the worker option', create, timeout: FOREIGN_TIMEOUT })
 
 /**
  * Whether to try the worker's file before a Blob. A browser shows an error on the console for a file that
