@@ -578,6 +578,34 @@ GPT_API int gpt_sqrt(float *y, const float *x, size_t n);
  */
 GPT_API int gpt_exp(float *y, const float *x, size_t n);
 
+/* y = ln x: -infinity for 0, NaN for x < 0.
+ *   y, x  [n]   y may be x
+ * Error: 2e-7 of float64, relative to y.
+ */
+GPT_API int gpt_log(float *y, const float *x, size_t n, size_t part, size_t parts);
+
+/* y = tanh x.
+ *   y, x  [n]   y may be x
+ * Error: 4e-7 of float64, relative to y.
+ */
+GPT_API int gpt_tanh(float *y, const float *x, size_t n, size_t part, size_t parts);
+
+/* y = x^exponent: NaN for x < 0 if the exponent is no integer, and 1 for the exponent 0.
+ *   y, x  [n]   y may be x
+ * Error: 2e-7 of float64, relative to y; for denormal y half a unit in the last place more.
+ */
+GPT_API int gpt_pow(float *y, const float *x, size_t n, float exponent, size_t part, size_t parts);
+
+/* y = |x|.
+ *   y, x  [n]   y may be x
+ */
+GPT_API int gpt_abs(float *y, const float *x, size_t n, size_t part, size_t parts);
+
+/* dx = dy · sign(x). The sign of 0 and of NaN is 0.
+ *   dx, dy, x  [n]   dx may be dy
+ */
+GPT_API int gpt_abs_backward(float *dx, const float *dy, const float *x, size_t n, size_t part, size_t parts);
+
 /* y[k,c,r,i] = x[k,r,c,i]: swaps two neighboring axes.
  *   y  [count, cols, rows, inner]
  *   x  [count, rows, cols, inner]

@@ -86,6 +86,11 @@ int gpt_div_ref(float *y, const float *a, const float *b, size_t rows, size_t co
                 size_t a_col, size_t b_row, size_t b_col);
 int gpt_sqrt_ref(float *y, const float *x, size_t n);
 int gpt_exp_ref(float *y, const float *x, size_t n);
+void gpt_log_ref(float *y, const float *x, size_t n);
+void gpt_tanh_ref(float *y, const float *x, size_t n);
+void gpt_pow_ref(float *y, const float *x, size_t n, float exponent);
+void gpt_abs_ref(float *y, const float *x, size_t n);
+void gpt_abs_backward_ref(float *dx, const float *dy, const float *x, size_t n);
 int gpt_sum_ref(float *sum, const float *x, size_t rows, size_t cols);
 int gpt_max_ref(float *max, int32_t *indices, const float *x, size_t rows, size_t cols);
 

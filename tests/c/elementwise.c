@@ -1,3 +1,4 @@
+#include <float.h>
 #include <math.h>
 
 #include "check.h"
@@ -265,6 +266,163 @@ static void exp_refuses(void)
     unary_refuses(gpt_exp_ref);
 }
 
+/* Functions of one tensor that can be cut into parts, without part and parts. */
+static int whole_log(float *y, const float *x, size_t n) { return gpt_log(y, x, n, 0, 1); }
+static int whole_tanh(float *y, const float *x, size_t n) { return gpt_tanh(y, x, n, 0, 1); }
+static int whole_abs(float *y, const float *x, size_t n) { return gpt_abs(y, x, n, 0, 1); }
+static int whole_square(float *y, const float *x, size_t n) { return gpt_pow(y, x, n, 2.0f, 0, 1); }
+static int whole_cube(float *y, const float *x, size_t n) { return gpt_pow(y, x, n, 3.0f, 0, 1); }
+static int whole_root(float *y, const float *x, size_t n) { return gpt_pow(y, x, n, 0.5f, 0, 1); }
+static int whole_inverse_root(float *y, const float *x, size_t n) { return gpt_pow(y, x, n, -0.5f, 0, 1); }
+static int whole_inverse(float *y, const float *x, size_t n) { return gpt_pow(y, x, n, -1.0f, 0, 1); }
+static int whole_power(float *y, const float *x, size_t n) { return gpt_pow(y, x, n, -1.7f, 0, 1); }
+
+static double exact_square(double x) { return x * x; }
+static double exact_cube(double x) { return x * x * x; }
+static double exact_inverse(double x) { return 1.0 / x; }
+static double exact_inverse_root(double x) { return 1.0 / sqrt(x); }
+static double exact_power(double x) { return pow(x, (double)-1.7f); }
+
+typedef struct function {
+    const char *name;
+    unary kernel;
+    double (*exact)(double x);
+    float low, high;
+    double tolerance; /* relative */
+} function;
+
+enum { FUNCTIONS = 9 };
+static const function functions[FUNCTIONS] = {
+    {"log", whole_log, log, 0.0f, 10.0f, 2e-7},
+    {"tanh", whole_tanh, tanh, -10.0f, 10.0f, 4e-7},
+    {"abs", whole_abs, fabs, -10.0f, 10.0f, 0.0},
+    {"x^2", whole_square, exact_square, -10.0f, 10.0f, 2e-7},
+    {"x^3", whole_cube, exact_cube, -10.0f, 10.0f, 2e-7},
+    {"x^0.5", whole_root, sqrt, 0.0f, 10.0f, 2e-7},
+    {"x^-0.5", whole_inverse_root, exact_inverse_root, 0.0f, 10.0f, 2e-7},
+    {"x^-1", whole_inverse, exact_inverse, -10.0f, 10.0f, 2e-7},
+    {"x^-1.7", whole_power, exact_power, 0.0f, 10.0f, 2e-7},
+};
+
+static void expect_exact(const function *f, const float *y, const float *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const double exact = f->exact((double)x[i]);
+        const int is_finite = fabs(exact) <= (double)FLT_MAX;
+        in_case("%s of %.9g", f->name, (double)x[i]);
+        expect_within("y", i, (double)y[i], is_finite ? exact : (double)(float)exact,
+                      f->tolerance * fabs(exact) + 0x1p-149);
+    }
+}
+
+static void functions_agree(void)
+{
+    for (size_t k = 0; k < FUNCTIONS; k++) {
+        const function *f = &functions[k];
+        for (size_t s = 0; s < SIZES; s++) {
+            const size_t n = sizes[s];
+            const float *x = random_input("x", n, f->low, f->high);
+            float *y = output("y", n);
+            expect_status(f->kernel(y, x, n), GPT_OK);
+            expect_exact(f, y, x, n);
+            end_case();
+        }
+        float *y = output("y", SPECIALS);
+        expect_status(f->kernel(y, specials, SPECIALS), GPT_OK);
+        expect_exact(f, y, specials, SPECIALS);
+        end_case();
+        unary_is_elementwise(f->kernel);
+        unary_in_place(f->kernel);
+        unary_refuses(f->kernel);
+    }
+}
+
+/* PyTorch's values. */
+static void functions_of_known_values(void)
+{
+    static const float x[7] = {-2.0f, -0.0f, 0.0f, 1.0f, INFINITY, -INFINITY, NAN};
+    static const struct {
+        float exponent, expected[7];
+    } powers[6] = {
+        {0.0f, {1.0f, 1.0f, 1.0f, 1.0f, 1.0f, 1.0f, 1.0f}},
+        {3.0f, {-8.0f, -0.0f, 0.0f, 1.0f, INFINITY, -INFINITY, NAN}},
+        {-1.0f, {-0.5f, -INFINITY, INFINITY, 1.0f, 0.0f, -0.0f, NAN}},
+        {0.5f, {NAN, -0.0f, 0.0f, 1.0f, INFINITY, NAN, NAN}},
+        {INFINITY, {INFINITY, 0.0f, 0.0f, 1.0f, INFINITY, INFINITY, NAN}},
+        {NAN, {NAN, NAN, NAN, 1.0f, NAN, NAN, NAN}},
+    };
+    float *y = output("y", 7);
+    for (size_t k = 0; k < 6; k++) {
+        in_case("exponent %g", (double)powers[k].exponent);
+        expect_status(gpt_pow(y, x, 7, powers[k].exponent, 0, 1), GPT_OK);
+        expect_same("y", y, powers[k].expected, 7);
+    }
+    static const float logs[7] = {NAN, -INFINITY, -INFINITY, 0.0f, INFINITY, NAN, NAN};
+    in_case("log");
+    expect_status(gpt_log(y, x, 7, 0, 1), GPT_OK);
+    expect_same("y", y, logs, 7);
+    end_case();
+}
+
+static void abs_backward_agrees(void)
+{
+    static const float x[6] = {-1.5f, -0.0f, 0.0f, 1e-45f, NAN, -INFINITY};
+    static const float dy[6] = {2.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f};
+    static const float expected[6] = {-2.0f, 0.0f, 0.0f, 4.0f, 0.0f, -6.0f};
+    float *dx = output("dx", 6);
+    expect_status(gpt_abs_backward(dx, dy, x, 6, 0, 1), GPT_OK);
+    expect_same("dx", dx, expected, 6);
+    end_case();
+    for (size_t k = 0; k < SIZES; k++) {
+        const size_t n = sizes[k];
+        in_case("n = %zu", n);
+        const float *values = random_input("x", n, -4.0f, 4.0f), *given = random_input("dy", n, -4.0f, 4.0f);
+        float *reference = output("reference", n), *same = output_of("dx is dy", given, n);
+        gpt_abs_backward_ref(reference, given, values, n);
+        expect_status(gpt_abs_backward(same, same, values, n, 0, 1), GPT_OK);
+        expect_same("dx is dy", same, reference, n);
+        end_case();
+    }
+}
+
+static void abs_backward_refuses(void)
+{
+    const float *x = random_input("x", 5, -1.0f, 1.0f);
+    float *dx = output("dx", 5);
+    expect_refused(gpt_abs_backward(NULL, x, x, 5, 0, 1), GPT_ERR_NULL);
+    expect_refused(gpt_abs_backward(dx, NULL, x, 5, 0, 1), GPT_ERR_NULL);
+    expect_refused(gpt_abs_backward(dx, x, NULL, 5, 0, 1), GPT_ERR_NULL);
+    expect_refused(gpt_abs_backward(dx, x, x, HUGE_SIZE, 0, 1), GPT_ERR_SIZE);
+    expect_refused(gpt_abs_backward(dx, x, x, 0, 0, 1), GPT_OK);
+    expect_refused(gpt_abs_backward(dx, x, x, 5, 2, 2), GPT_ERR_VALUE);
+    end_case();
+}
+
+static void parts_are_the_whole(void)
+{
+    for (size_t n = 0; n <= 40; n++) {
+        const float *x = random_input("x", n, -4.0f, 4.0f), *dy = random_input("dy", n, -4.0f, 4.0f);
+        float *whole[5], *cut[5];
+        for (size_t k = 0; k < 5; k++) {
+            whole[k] = output("whole", n);
+            cut[k] = output("cut", n);
+        }
+        for (size_t parts = 1; parts <= 3; parts++) {
+            in_case("n %zu, parts %zu", n, parts);
+            for (size_t part = 0; part < parts; part++) {
+                float **y = parts == 1 ? whole : cut;
+                expect_status(gpt_log(y[0], x, n, part, parts), GPT_OK);
+                expect_status(gpt_tanh(y[1], x, n, part, parts), GPT_OK);
+                expect_status(gpt_pow(y[2], x, n, 2.0f, part, parts), GPT_OK);
+                expect_status(gpt_abs(y[3], x, n, part, parts), GPT_OK);
+                expect_status(gpt_abs_backward(y[4], dy, x, n, part, parts), GPT_OK);
+            }
+            for (size_t k = 0; parts > 1 && k < 5; k++) expect_same("cut", cut[k], whole[k], n);
+        }
+        end_case();
+    }
+}
+
 void test_elementwise(void)
 {
     promise("add, sub, mul and div of a row and a column have the expected values", known_values);
@@ -283,4 +441,11 @@ void test_elementwise(void)
             exp_is_relative);
     promise("exp can overwrite its input", exp_works_in_place);
     promise("exp refuses NULL and impossible sizes, and leaves y unchanged", exp_refuses);
+    promise("log, tanh, abs and pow are as near to float64 as promised, at every length and in place",
+            functions_agree);
+    promise("log and pow of 0, 1, infinities and NaN are PyTorch's", functions_of_known_values);
+    promise("abs backward is dy times the sign, and 0 for 0 and NaN, as in PyTorch", abs_backward_agrees);
+    promise("abs backward refuses NULL, impossible sizes and wrong parts", abs_backward_refuses);
+    promise("log, tanh, pow, abs and abs backward in parts have the bits of the whole call",
+            parts_are_the_whole);
 }

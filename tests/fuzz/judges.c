@@ -237,15 +237,36 @@ void judge_gelu_backward(const trial *t)
     }
 }
 
+/* Element i within a relative error. At the limit of float32 one of the two may be infinite. */
+static void expect_relative(const trial *t, size_t i, double expected, double error)
+{
+    const double got = (double)FLOATS_OF(0)[i], limit = (double)FLT_MAX;
+    if (fabs(fabs(expected) / limit - 1.0) < 1e-6 && fabs(got) > limit * (1.0 - 1e-6)) return;
+    expect_within("y", i, got, fabs(expected) > limit ? copysign((double)INFINITY, expected) : expected,
+                  error * fabs(expected) + smallest);
+}
+
 void judge_exp(const trial *t)
 {
+    for (size_t i = 0; i < t->n[0]; i++) expect_relative(t, i, exp((double)FLOATS_OF(1)[i]), 4e-7);
+}
+
+void judge_log(const trial *t)
+{
+    for (size_t i = 0; i < t->n[0]; i++) expect_relative(t, i, log((double)FLOATS_OF(1)[i]), 2e-7);
+}
+
+void judge_tanh(const trial *t)
+{
+    for (size_t i = 0; i < t->n[0]; i++) expect_relative(t, i, tanh((double)FLOATS_OF(1)[i]), 4e-7);
+}
+
+void judge_pow(const trial *t)
+{
+    const double exponent = (double)(float)t->c.v[0];
     for (size_t i = 0; i < t->n[0]; i++) {
-        const double expected = exp((double)FLOATS_OF(1)[i]), got = (double)FLOATS_OF(0)[i];
-        const double limit = (double)FLT_MAX;
-        /* at the limit of float32, one of the two may be infinite */
-        if (fabs(expected / limit - 1.0) < 1e-6 && got > limit * (1.0 - 1e-6)) continue;
-        expect_within("y", i, got, expected > limit ? (double)INFINITY : expected,
-                      4e-7 * expected + smallest);
+        const double x = (double)FLOATS_OF(1)[i];
+        expect_relative(t, i, exponent == 0.5 ? sqrt(x) : pow(x, exponent), 2e-7);
     }
 }
 

@@ -55,7 +55,7 @@ typedef struct trial trial;
 typedef struct kernel {
     const char *name;
     int (*run)(const call *c);
-    int (*reference)(const call *c); /* NULL if there is none */
+    void (*reference)(const call *c); /* NULL if there is none */
     /* Checks the outputs, where the inputs are in the domain of the contract. NULL: the bits of the
      * reference. */
     void (*judge)(const trial *t);
@@ -93,7 +93,6 @@ struct trial {
     int prepared;                 /* whether prepare() has run, or there is none */
 };
 
-enum { MOST_KERNELS = 64 };
 extern const kernel kernels[];
 extern const size_t kernel_count;
 

@@ -20,10 +20,10 @@
 /* run_<name> and run_<name>_ref call gpt_<name> and its reference. */
 #define WITH_PARTS(name, ...)                                                                                \
     static int run_##name(const call *c) { return gpt_##name(__VA_ARGS__, PARTS); }                          \
-    static int run_##name##_ref(const call *c) { return gpt_##name##_ref(__VA_ARGS__); }
+    static void run_##name##_ref(const call *c) { gpt_##name##_ref(__VA_ARGS__); }
 #define WITHOUT_PARTS(name, ...)                                                                             \
     static int run_##name(const call *c) { return gpt_##name(__VA_ARGS__); }                                 \
-    static int run_##name##_ref(const call *c) { return gpt_##name##_ref(__VA_ARGS__); }
+    static void run_##name##_ref(const call *c) { gpt_##name##_ref(__VA_ARGS__); }
 #define WITHOUT_REFERENCE(name, ...)                                                                         \
     static int run_##name(const call *c) { return gpt_##name(__VA_ARGS__); }
 
@@ -69,6 +69,11 @@ WITHOUT_PARTS(mul, T(0), T(1), T(2), S(0), S(1), S(2), S(3), S(4), S(5))
 WITHOUT_PARTS(div, T(0), T(1), T(2), S(0), S(1), S(2), S(3), S(4), S(5))
 WITHOUT_PARTS(sqrt, T(0), T(1), S(0))
 WITHOUT_PARTS(exp, T(0), T(1), S(0))
+WITH_PARTS(log, T(0), T(1), S(0))
+WITH_PARTS(tanh, T(0), T(1), S(0))
+WITH_PARTS(pow, T(0), T(1), S(0), F(0))
+WITH_PARTS(abs, T(0), T(1), S(0))
+WITH_PARTS(abs_backward, T(0), T(1), T(2), S(0))
 WITHOUT_REFERENCE(transpose, T(0), T(1), S(0), S(1), S(2), S(3))
 WITHOUT_REFERENCE(linear_init, T(0), T(1), T(2), S(0), S(1))
 WITHOUT_REFERENCE(random_seed, T(0), U(0))
@@ -89,10 +94,10 @@ static int run_attention_cached_forward(const call *c)
     return gpt_attention_cached_forward(T(0), T(1), T(2), T(3), T(4), S(0), S(1), S(2), capacity_of(c), S(3),
                                         S(4), PARTS);
 }
-static int run_attention_cached_forward_ref(const call *c)
+static void run_attention_cached_forward_ref(const call *c)
 {
-    return gpt_attention_cached_forward_ref(T(0), T(1), T(2), T(3), T(4), S(0), S(1), S(2), capacity_of(c),
-                                            S(3), S(4));
+    gpt_attention_cached_forward_ref(T(0), T(1), T(2), T(3), T(4), S(0), S(1), S(2), capacity_of(c), S(3),
+                                     S(4));
 }
 static size_t attention_cached_scratch(const call *c)
 {
@@ -715,5 +720,44 @@ const kernel kernels[] = {
      .tensors = {{OUT, "y", "rd"}, {IN, "indices", "r", INDICES}, {IN, "values"}, {IN, "scales"}},
      .classes = 'n',
      .count = int8_embedding_count},
+    {.name = "log",
+     .run = run_log,
+     .reference = run_log_ref,
+     .judge = judge_log,
+     .has_parts = 1,
+     .sizes = "n",
+     .tensors = {{OUT, "y", "n"}, {IN, "x", "n"}},
+     .alias = {{0, 1}}},
+    {.name = "tanh",
+     .run = run_tanh,
+     .reference = run_tanh_ref,
+     .judge = judge_tanh,
+     .has_parts = 1,
+     .sizes = "n",
+     .tensors = {{OUT, "y", "n"}, {IN, "x", "n"}},
+     .alias = {{0, 1}}},
+    {.name = "pow",
+     .run = run_pow,
+     .reference = run_pow_ref,
+     .judge = judge_pow,
+     .has_parts = 1,
+     .sizes = "n",
+     .scalars = "x",
+     .tensors = {{OUT, "y", "n"}, {IN, "x", "n"}},
+     .alias = {{0, 1}}},
+    {.name = "abs",
+     .run = run_abs,
+     .reference = run_abs_ref,
+     .has_parts = 1,
+     .sizes = "n",
+     .tensors = {{OUT, "y", "n"}, {IN, "x", "n"}},
+     .alias = {{0, 1}}},
+    {.name = "abs_backward",
+     .run = run_abs_backward,
+     .reference = run_abs_backward_ref,
+     .has_parts = 1,
+     .sizes = "n",
+     .tensors = {{OUT, "dx", "n"}, {IN, "dy", "n"}, {IN, "x", "n"}},
+     .alias = {{0, 1}}},
 };
 const size_t kernel_count = sizeof kernels / sizeof *kernels;

@@ -334,6 +334,7 @@ export class Tensor {
     return this.#step
   }
 
+  /** @internal */
   set step(step) {
     this.#step = step
     this.#requiresGrad = step !== null
