@@ -104,9 +104,10 @@ export class FeedForward extends Module {
    */
   #fusedArguments(where, x, rows) {
     const { runtime, embDim } = this
-    const plain = this.plainLayers
-    if (plain === null || records(x, ...this.parameters())) return null
+    const plain = this.#plainLayers()
+    if (plain === null) return null
     const [first, gelu, second] = plain
+    if (records(x, first.weight, first.bias, second.weight, second.bias)) return null
     if (first.int8Weight || second.int8Weight) return null
     const hiddenDim = first.outFeatures
     const parts = runtime.partsOf('gpt_feedforward_forward', rows, embDim, hiddenDim)
@@ -117,12 +118,10 @@ export class FeedForward extends Module {
   }
 
   /**
-   * The layers, where they are Linear, GELU and Linear of fitting sizes that nobody listens to; otherwise null.
-   *
-   * @internal
-   * @returns {[Linear, GELU, Linear] | null}
+   * @returns {[Linear, GELU, Linear] | null} the layers, where they are Linear, GELU and Linear of fitting sizes
+   *   that nobody listens to
    */
-  get plainLayers() {
+  #plainLayers() {
     const { embDim } = this
     const [first, gelu, second] = this.layers
     const fits =

@@ -95,8 +95,10 @@ export class Step {
  * @param {...(Tensor | null)} inputs of an operation
  * @returns {boolean} whether its step will be recorded
  */
-export const records = (...inputs) =>
-  inputs.some((input) => input?.requiresGrad && input.runtime.recordsGradients)
+export function records(...inputs) {
+  for (const input of inputs) if (input?.requiresGrad) return input.runtime.recordsGradients
+  return false
+}
 
 /**
  * Records how a tensor was computed, where one of the inputs needs a gradient.
