@@ -21,21 +21,11 @@ export const MAX_AXES = 64
 
 /**
  * A short text for any value, for an error message: `3`, `"tanh"`, `[2, 5]`, `an array of 100`, `a Tensor`.
- * It never throws, whatever the value's own code does.
  *
  * @param {unknown} value
  * @returns {string}
  */
 export function describe(value) {
-  try {
-    return describeAny(value)
-  } catch {
-    return typeof value === 'function' ? 'a function' : 'an object'
-  }
-}
-
-/** @param {unknown} value @returns {string} */
-function describeAny(value) {
   if (value === null) return 'null'
   switch (typeof value) {
     case 'number':
@@ -75,73 +65,16 @@ function nameOf(value) {
 }
 
 /**
- * Reads what the user gave. A getter or a Proxy there may run any code, so read each value once: check and
- * use the copy.
- *
- * @template T
- * @param {string} where
- * @param {string} name
- * @param {() => T} read
- * @returns {T}
- * @throws {GptLayersError} TYPE where the user's own code throws
- */
-export function readGiven(where, name, read) {
-  try {
-    return read()
-  } catch (cause) {
-    if (cause instanceof GptLayersError) throw cause
-    const message = `${where}: ${name} should be readable, got one that throws when it is read`
-    throw new GptLayersError('TYPE', message, { cause })
-  }
-}
-
-/** @param {unknown} value @returns {value is unknown[]} Array.isArray, false for a Proxy that was revoked */
-export function isArray(value) {
-  try {
-    return Array.isArray(value)
-  } catch {
-    return false
-  }
-}
-
-/**
- * @param {string} where
- * @param {string} name
- * @param {ArrayLike<unknown>} array may be a Proxy, whose length can be anything
- * @returns {number} its length
- * @throws {GptLayersError} TYPE
- */
-export function lengthOf(where, name, array) {
-  const { length } = array
-  if (Number.isSafeInteger(length) && length >= 0) return length
-  throw new GptLayersError('TYPE', `${where}: ${name} should have a length, got ${describe(length)}`)
-}
-
-/**
  * @param {string} where
  * @param {string} name
  * @param {unknown} value
  * @param {string} expected in words: `an array of sizes`
- * @param {number} [limit] the most elements
- * @returns {unknown[]} a copy of the array, undefined in place of holes
- * @throws {GptLayersError} TYPE, VALUE
+ * @returns {asserts value is unknown[]}
+ * @throws {GptLayersError} TYPE
  */
-export function copyArray(where, name, value, expected, limit = 2 ** 20) {
-  if (!isArray(value)) {
-    throw new GptLayersError('TYPE', `${where}: ${name} should be ${expected}, got ${describe(value)}`)
-  }
-  return readGiven(where, name, () => {
-    const length = lengthOf(where, name, value)
-    if (length > limit) {
-      throw new GptLayersError(
-        'VALUE',
-        `${where}: ${name} should have at most ${limit} elements, got ${length}`,
-      )
-    }
-    const copy = []
-    for (let i = 0; i < length; i++) copy.push(value[i])
-    return copy
-  })
+export function checkArray(where, name, value, expected) {
+  if (Array.isArray(value)) return
+  throw new GptLayersError('TYPE', `${where}: ${name} should be ${expected}, got ${describe(value)}`)
 }
 
 /**
@@ -250,7 +183,12 @@ export function checkChoice(where, name, value, choices) {
  */
 export function checkShape(where, shape) {
   const isSize = (/** @type {number} */ n) => Number.isSafeInteger(n) && n >= 0
-  return copyArray(where, 'shape', shape, 'an array of sizes', MAX_AXES).map((size, i) => {
+  checkArray(where, 'shape', shape, 'an array of sizes')
+  if (shape.length > MAX_AXES) {
+    const expected = `have at most ${MAX_AXES} elements`
+    throw new GptLayersError('VALUE', `${where}: shape should ${expected}, got ${shape.length}`)
+  }
+  return shape.map((size, i) => {
     checkNumber(where, `shape[${i}]`, size, 'a non-negative integer', isSize)
     return size
   })
@@ -290,7 +228,7 @@ export function checkSameShape(where, name, shape, expected) {
  */
 export function checkOptions(where, options, defaults) {
   const result = { ...defaults }
-  for (const [name, value] of Object.entries(copyObject(where, 'options', options))) {
+  for (const [name, value] of Object.entries(checkObject(where, 'options', options))) {
     if (!Object.hasOwn(defaults, name)) {
       const known = Object.keys(defaults).join(', ')
       throw new GptLayersError('VALUE', `${where}: options should be among ${known}, got ${describe(name)}`)
@@ -307,22 +245,10 @@ export function checkOptions(where, options, defaults) {
  * @returns {Record<string, unknown>}
  */
 export function checkObject(where, name, value) {
-  if (typeof value !== 'object' || value === null || isArray(value)) {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new GptLayersError('TYPE', `${where}: ${name} should be an object, got ${describe(value)}`)
   }
   return /** @type {Record<string, unknown>} */ (value)
-}
-
-/**
- * @param {string} where
- * @param {string} name
- * @param {unknown} value
- * @returns {Record<string, unknown>} a copy of the object's own properties
- * @throws {GptLayersError} TYPE
- */
-export function copyObject(where, name, value) {
-  const object = checkObject(where, name, value)
-  return readGiven(where, name, () => Object.fromEntries(Object.entries(object)))
 }
 
 /**
@@ -345,14 +271,9 @@ export function checkSignal(where, signal) {
   throw new GptLayersError('TYPE', `${where}: signal should be an AbortSignal, got ${describe(signal)}`)
 }
 
-/** @param {any} value @returns {boolean} whether it is an AbortSignal, of any realm */
-function isSignal(value) {
-  try {
-    return typeof value.aborted === 'boolean' && typeof value.addEventListener === 'function'
-  } catch {
-    return false
-  }
-}
+/** @param {any} value @returns {boolean} */
+const isSignal = (value) =>
+  typeof value?.aborted === 'boolean' && typeof value.addEventListener === 'function'
 
 /** The names of all configurations: one configuration may be given to a model and to each of its layers. */
 const CONFIG_NAMES = [
@@ -374,11 +295,11 @@ const CONFIG_NAMES = [
  * @template {object} C
  * @param {string} where
  * @param {C} config
- * @returns {C} a copy; values are not checked
+ * @returns {C} the config; values are not checked
  * @throws {GptLayersError} TYPE, VALUE
  */
 export function checkConfig(where, config) {
-  const given = copyObject(where, 'config', config)
+  const given = checkObject(where, 'config', config)
   for (const name of Object.keys(given)) {
     if (CONFIG_NAMES.includes(name)) continue
     const expected = `have names among ${CONFIG_NAMES.join(', ')}`

@@ -3,7 +3,7 @@
 /** @import { NestedArray } from './tensor/nested.js' */
 /** @import { NumberArray } from './typed.js' */
 
-import { checkNumber, copyObject, checkShape, describe } from './check.js'
+import { checkNumber, checkObject, checkShape, describe } from './check.js'
 import { BoundClasses } from './classes.js'
 import { GptLayersError } from './errors.js'
 import { crossEntropy } from './losses/crossentropy.js'
@@ -172,7 +172,7 @@ export class Gpt extends BoundClasses {
    * @example gpt.saveSafetensors({ x: gpt.ones([2]) }).length // 104
    */
   saveSafetensors(dict) {
-    return encodeSafetensors('saveSafetensors', copyObject('saveSafetensors', 'dict', dict))
+    return encodeSafetensors('saveSafetensors', checkObject('saveSafetensors', 'dict', dict))
   }
 
   /**

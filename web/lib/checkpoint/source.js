@@ -1,11 +1,11 @@
 /** @import { SignalLike } from '../check.js' */
 
-import { describe, readGiven } from '../check.js'
+import { describe } from '../check.js'
 import { GptLayersError } from '../errors.js'
 import { checkBytes, isBytes } from '../typed.js'
 
 /**
- * A ReadableStream of bytes, of any realm.
+ * A ReadableStream of bytes.
  *
  * @typedef {object} StreamLike
  * @property {() => ReaderLike} getReader
@@ -59,25 +59,23 @@ const EXPECTED = 'a Blob, a File, a Response, a ReadableStream, a file handle of
 
 /**
  * @param {string} where
- * @param {unknown} source what the user gave, of any realm
+ * @param {unknown} source what the user gave
  * @param {SignalLike | undefined} signal
  * @returns {Source}
  * @throws {GptLayersError} TYPE; VALUE for what was read before; NETWORK for a response that failed
  */
 export function openSource(where, source, signal) {
   if (isBytes(source)) return new RandomAccess(where, fromBytes(where, source))
-  return readGiven(where, 'source', () => {
-    if (typeof source !== 'object' || source === null) throw wrongSource(where, source)
-    if (has(source, 'getReader')) return openStream(where, /** @type {any} */ (source), signal)
-    if ('ok' in source && 'body' in source) return openResponse(where, /** @type {any} */ (source), signal)
-    if (has(source, 'slice') && has(source, 'arrayBuffer')) {
-      return new RandomAccess(where, fromBlob(/** @type {any} */ (source)))
-    }
-    if (has(source, 'read') && has(source, 'stat')) {
-      return new RandomAccess(where, fromHandle(where, /** @type {any} */ (source)))
-    }
-    throw wrongSource(where, source)
-  })
+  if (typeof source !== 'object' || source === null) throw wrongSource(where, source)
+  if (has(source, 'getReader')) return openStream(where, /** @type {any} */ (source), signal)
+  if ('ok' in source && 'body' in source) return openResponse(where, /** @type {any} */ (source), signal)
+  if (has(source, 'slice') && has(source, 'arrayBuffer')) {
+    return new RandomAccess(where, fromBlob(/** @type {any} */ (source)))
+  }
+  if (has(source, 'read') && has(source, 'stat')) {
+    return new RandomAccess(where, fromHandle(where, /** @type {any} */ (source)))
+  }
+  throw wrongSource(where, source)
 }
 
 /** @param {object} value @param {string} name @returns {boolean} whether it has a method of this name */

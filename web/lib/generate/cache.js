@@ -29,9 +29,6 @@ import { Tensor } from '../tensor/tensor.js'
  * @typedef {{ keys: Tensor, values: Tensor, past: number, capacity: number }} CachePlace
  */
 
-/** What the constructor wants to see: only this file can make a cache. */
-const KEY = Symbol('key')
-
 /**
  * The keys and values that a model's Attention layers have computed for the tokens so far. With them,
  * `forward` computes only the tokens that are new. Make one with `model.newCache`:
@@ -50,29 +47,26 @@ export class KeyValueCache {
   /** @type {number} */ #batchSize
   /** @type {number} */ #maxTokens
   /** @type {Map<Attention, Place>} */ #places
-  /** The tokens of every sequence, [batchSize, maxTokens]. @type {Int32Array} */ #ids
+  /** The tokens of the first sequence. @type {Int32Array} */ #ids
+  /** How often the tokens have changed. @internal */ version = 0
   #length = 0
   #disposed = false
   /** @type {Pass | null} */ #pass = null
 
   /**
    * @internal
-   * @param {symbol} key
    * @param {GPTModel} model
    * @param {Required<CacheOptions>} options checked
    * @param {Map<Attention, Place>} places
    */
-  constructor(key, model, options, places) {
-    if (key !== KEY) {
-      throw new GptLayersError('TYPE', 'KeyValueCache: a cache should be made by model.newCache, got new')
-    }
+  constructor(model, options, places) {
     this.#runtime = model.runtime
     this.#model = model
     const { batchSize, maxTokens } = options
     this.#batchSize = batchSize
     this.#maxTokens = maxTokens
     this.#places = places
-    this.#ids = new Int32Array(batchSize * maxTokens)
+    this.#ids = new Int32Array(maxTokens)
   }
 
   /**
@@ -91,40 +85,39 @@ export class KeyValueCache {
     const expected = `an integer from 1 to ${contextLength} (contextLength)`
     const fits = (/** @type {number} */ n) => Number.isInteger(n) && n >= 1 && n <= contextLength
     checkNumber(where, 'maxTokens', maxTokens, expected, fits)
-    const places = runtime.scope(
+    const places = runtime.temporary(
       () =>
         new Map(
           layers.map((layer) => {
             const { embDim, nHeads } = layer
             const perHead = runtime.exports.gpt_attention_cache_size(maxTokens, embDim / nHeads) >>> 0
-            const make = () => Tensor.empty(runtime, where, [batchSize, nHeads, perHead])
+            const make = () => Tensor.empty(runtime, where, [batchSize * nHeads * perHead])
             return [layer, { keys: make(), values: make(), pass: null }]
           }),
         ),
     )
-    return new KeyValueCache(KEY, model, given, places)
+    return new KeyValueCache(model, given, places)
   }
 
   /** The number of tokens in the cache, per sequence. @returns {number} */
   get length() {
-    return KeyValueCache.#own(this, 'length').#length
+    return this.#length
   }
 
   /** The most tokens of a sequence. @returns {number} */
   get maxTokens() {
-    return KeyValueCache.#own(this, 'maxTokens').#maxTokens
+    return this.#maxTokens
   }
 
   /** The number of sequences. @returns {number} */
   get batchSize() {
-    return KeyValueCache.#own(this, 'batchSize').#batchSize
+    return this.#batchSize
   }
 
   /** Whether the cache or its instance was disposed, or a scope has freed it. @returns {boolean} */
   get disposed() {
-    const cache = KeyValueCache.#own(this, 'disposed')
-    if (cache.#disposed || cache.#runtime.memory.disposed) return true
-    for (const { keys, values } of cache.#places.values()) if (keys.disposed || values.disposed) return true
+    if (this.#disposed || this.#runtime.memory.disposed) return true
+    for (const { keys, values } of this.#places.values()) if (keys.disposed || values.disposed) return true
     return false
   }
 
@@ -143,19 +136,18 @@ export class KeyValueCache {
    */
   truncate(n) {
     const where = 'KeyValueCache.truncate'
-    const cache = KeyValueCache.#own(this, 'truncate')
     const fits = (/** @type {number} */ count) =>
-      Number.isInteger(count) && count >= 0 && count <= cache.#length
-    checkNumber(where, 'n', n, `an integer from 0 to ${cache.#length} (length)`, fits)
-    cache.#checkUsable(where)
-    cache.#length = n
+      Number.isInteger(count) && count >= 0 && count <= this.#length
+    checkNumber(where, 'n', n, `an integer from 0 to ${this.#length} (length)`, fits)
+    this.#checkUsable(where)
+    this.#length = n
+    this.version++
   }
 
   /** Frees the memory at once. Using the cache afterwards is an error; disposing again is not. */
   dispose() {
-    const cache = KeyValueCache.#own(this, 'dispose')
-    cache.#disposed = true
-    for (const tensor of cache[TENSORS]()) tensor.dispose()
+    this.#disposed = true
+    for (const tensor of this[TENSORS]()) tensor.dispose()
   }
 
   // See Tensor's.
@@ -188,8 +180,8 @@ export class KeyValueCache {
    * @throws {GptLayersError} TYPE, VALUE, DISPOSED
    */
   static check(where, value, model) {
-    if (typeof value !== 'object' || value === null || !(#places in value)) {
-      const expected = 'a cache that model.newCache made, and no Proxy of it'
+    if (!(value instanceof KeyValueCache)) {
+      const expected = 'a cache that model.newCache made'
       throw new GptLayersError('TYPE', `${where}: cache should be ${expected}, got ${describe(value)}`)
     }
     if (value.#model !== model) {
@@ -227,10 +219,9 @@ export class KeyValueCache {
     this.#pass = { tokens }
     try {
       const result = fn()
-      for (let b = 0; b < batch; b++) {
-        this.#ids.set(ids.subarray(b * tokens, (b + 1) * tokens), b * this.#maxTokens + past)
-      }
+      this.#ids.set(ids.subarray(0, tokens), past)
       this.#length = past + tokens
+      this.version++
       return result
     } finally {
       this.#pass = null
@@ -248,7 +239,7 @@ export class KeyValueCache {
    * @throws {GptLayersError} TYPE, VALUE, SHAPE, DISPOSED
    */
   static placeOf(where, value, layer, batch, tokens) {
-    if (typeof value !== 'object' || value === null || !(#places in value)) {
+    if (!(value instanceof KeyValueCache)) {
       const expected = "a cache of the model's, passed on by the model's forward"
       throw new GptLayersError('TYPE', `${where}: cache should be ${expected}, got ${describe(value)}`)
     }
@@ -281,18 +272,6 @@ export class KeyValueCache {
     if (this.#pass === null) return
     const expected = 'be used by one forward at a time, got one that a forward is using'
     throw new GptLayersError('VALUE', `${where}: cache should ${expected}`)
-  }
-
-  /**
-   * @param {unknown} value the `this` of a method, which a caller may choose
-   * @param {string} name of the method
-   * @returns {KeyValueCache}
-   * @throws {GptLayersError} TYPE
-   */
-  static #own(value, name) {
-    if (typeof value === 'object' && value !== null && #places in value) return value
-    const expected = 'a cache; call it as a method, and of no Proxy'
-    throw new GptLayersError('TYPE', `KeyValueCache.${name}: this should be ${expected}`)
   }
 }
 

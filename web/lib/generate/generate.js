@@ -2,7 +2,7 @@
 /** @import { GPTModel } from '../layers/gptmodel.js' */
 /** @import { Sampling, GeneratedToken } from './sample.js' */
 
-import { checkNumber, checkOptions, checkSize, copyArray } from '../check.js'
+import { checkNumber, checkOptions, checkSize, checkArray } from '../check.js'
 import { GptLayersError } from '../errors.js'
 import { checkTensorOf } from '../tensor/check.js'
 import { checkIndices } from '../tensor/indices.js'
@@ -11,7 +11,8 @@ import { sampleToken } from './sample.js'
 
 /**
  * @typedef {object} GenerateOptions
- * @property {number} [maxNewTokens] the most tokens; as many as fit into contextLength by default
+ * @property {number} [maxNewTokens] the most tokens; by default, and at most, as many as fit into
+ *   contextLength, unless there is a slidingWindow
  * @property {number} [temperature] divides the logits, at least 0; 1 by default. Below 1 probable tokens
  *   become more probable; 0 takes the most probable one
  * @property {number} [topK] only so many tokens, the most probable ones, can be drawn
@@ -20,6 +21,8 @@ import { sampleToken } from './sample.js'
  * @property {number} [repetitionPenalty] above 0; 1, the default, changes nothing. The logits of tokens that
  *   the text has, the cache's included, are divided by it where they are positive, and otherwise multiplied
  * @property {readonly number[]} [stopTokens] each of these ends the text, and is its last token
+ * @property {number} [slidingWindow] goes on where the text has reached contextLength: the model then reads the
+ *   last so many tokens again and forgets those before. By default the text ends there
  * @property {KeyValueCache} [cache] of `newCache`: ids continue the tokens in the cache. At the end the cache
  *   has the whole text but its last token, which nothing has followed yet: to go on, begin the next ids with
  *   it. Without one, `generate` makes a cache and frees it
@@ -33,6 +36,7 @@ import { sampleToken } from './sample.js'
  *   token ends it
  * @property {Sampling} sampling
  * @property {readonly number[]} stopTokens
+ * @property {number | null} slidingWindow
  * @property {KeyValueCache | null} cache
  */
 
@@ -55,6 +59,7 @@ export function checkGeneration(model, ids, options) {
     topP: 1,
     repetitionPenalty: 1,
     stopTokens: /** @type {readonly number[]} */ ([]),
+    slidingWindow: /** @type {number | null} */ (null),
     cache: /** @type {KeyValueCache | null} */ (null),
   })
   const { maxNewTokens, temperature, topK, topP, repetitionPenalty } = given
@@ -65,13 +70,12 @@ export function checkGeneration(model, ids, options) {
   checkNumber(where, 'topP', topP, 'a number above 0, at most 1', (n) => n > 0 && n <= 1)
   const isFactor = (/** @type {number} */ n) => n > 0 && n < Infinity
   checkNumber(where, 'repetitionPenalty', repetitionPenalty, 'a finite number > 0', isFactor)
-  const stopTokens = copyArray(where, 'stopTokens', given.stopTokens, 'an array of tokens').map(
-    (token, i) => {
-      const isToken = (/** @type {number} */ n) => Number.isInteger(n) && n >= 0 && n < vocabSize
-      checkNumber(where, `stopTokens[${i}]`, token, `an integer from 0 to ${vocabSize - 1}`, isToken)
-      return token
-    },
-  )
+  checkArray(where, 'stopTokens', given.stopTokens, 'an array of tokens')
+  const stopTokens = given.stopTokens.map((token, i) => {
+    const isToken = (/** @type {number} */ n) => Number.isInteger(n) && n >= 0 && n < vocabSize
+    checkNumber(where, `stopTokens[${i}]`, token, `an integer from 0 to ${vocabSize - 1}`, isToken)
+    return token
+  })
   const { indices: tokens, shape } = checkIndices(runtime, where, 'ids', ids, vocabSize)
   if (tokens.length === 0 || shape.length === 0 || shape.length > 2 || tokens.length !== shape.at(-1)) {
     const expected = 'be one sequence of at least one token, [tokens] or [1, tokens]'
@@ -93,8 +97,15 @@ export function checkGeneration(model, ids, options) {
     const expected = `have at most ${room} tokens (${limit})`
     throw new GptLayersError('SHAPE', `${where}: ids should ${expected}, got ${tokens.length}`)
   }
+  const { slidingWindow } = given
+  if (slidingWindow !== null) {
+    const most = (cache?.maxTokens ?? contextLength) - 1
+    const fits = (/** @type {number} */ n) => Number.isInteger(n) && n >= 1 && n <= most
+    checkNumber(where, 'slidingWindow', slidingWindow, `an integer from 1 to ${most}`, fits)
+  }
   const sampling = { temperature: Math.fround(temperature), topK, topP, repetitionPenalty }
-  const checked = { maxNewTokens: Math.min(maxNewTokens, room - tokens.length), sampling, stopTokens, cache }
+  const most = slidingWindow === null ? room - tokens.length : Infinity
+  const checked = { maxNewTokens: Math.min(maxNewTokens, most), sampling, stopTokens, slidingWindow, cache }
   return { tokens, checked }
 }
 
@@ -104,28 +115,37 @@ export function checkGeneration(model, ids, options) {
  * @param {Generation} generation checked
  * @returns {Generator<GeneratedToken, void, undefined>}
  */
-export function* generateTokens(model, ids, { maxNewTokens, sampling, stopTokens, cache: given }) {
+export function* generateTokens(
+  model,
+  ids,
+  { maxNewTokens, sampling, stopTokens, slidingWindow, cache: given },
+) {
   const { runtime, vocabSize } = model
   const random = () => runtime.generator.word() / 2 ** 32
-  const cache = given ?? model.newCache({ maxTokens: ids.length + maxNewTokens }).keep()
+  const room = slidingWindow === null ? ids.length + maxNewTokens : model.contextLength
+  const cache = given ?? model.newCache({ maxTokens: room }).keep()
   try {
-    const text = new Set([...cache.tokens(), ...ids])
+    const text = [...cache.tokens(), ...ids]
     let next = ids
+    let { version } = cache
     for (let count = 0; count < maxNewTokens; count++) {
+      if (cache.version !== version) {
+        const expected = 'be used by one text at a time, got one that has changed since the last token'
+        throw new GptLayersError('VALUE', `${where}: cache should ${expected}`)
+      }
+      if (slidingWindow !== null && cache.length + next.length > cache.maxTokens) {
+        cache.truncate(0)
+        next = Int32Array.from(text.slice(-slidingWindow))
+      }
       const generated = runtime.scope(() => {
-        const past = cache.length
         const logits = model.forward(next, { cache, lastOnly: true })
-        try {
-          checkTensorOf(runtime, where, "forward's output", logits, [1, vocabSize])
-          return sampleToken(where, logits, text, sampling, random)
-        } catch (error) {
-          cache.truncate(past)
-          throw error
-        }
+        checkTensorOf(runtime, where, "forward's output", logits, [1, vocabSize])
+        return sampleToken(where, logits, new Set(text), sampling, random)
       })
+      version = cache.version
       yield generated
       if (stopTokens.includes(generated.token)) return
-      text.add(generated.token)
+      text.push(generated.token)
       next = Int32Array.of(generated.token)
     }
   } finally {

@@ -39,15 +39,16 @@ const BLOCK = 256
  * have a fixed order.
  *
  * @param {string} where
- * @param {Tensor} logits [1, vocabSize]; changed by the penalty
+ * @param {Tensor} given logits [1, vocabSize]
  * @param {Iterable<number>} text the tokens that the penalty applies to, each once
  * @param {Sampling} sampling
  * @param {() => number} random a number in [0, 1); called where a token is drawn, so not with temperature 0
  * @returns {GeneratedToken}
  * @throws {GptLayersError} VALUE where a logit is NaN or Infinity, MEMORY
  */
-export function sampleToken(where, logits, text, { temperature, topK, topP, repetitionPenalty }, random) {
-  const { size } = logits
+export function sampleToken(where, given, text, { temperature, topK, topP, repetitionPenalty }, random) {
+  const { size } = given
+  const logits = repetitionPenalty === 1 ? given : given.clone() // the model may use its own later
   if (repetitionPenalty !== 1) penalize(logits.data, text, repetitionPenalty)
   const count = topK < size ? topK : topP < 1 ? FIRST_LOOK : 0
   const best = largest(logits.data, Math.max(count, TOP))

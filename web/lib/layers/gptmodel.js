@@ -9,7 +9,7 @@
 /** @import { Context } from './forward.js' */
 /** @import { TransformerBlockConfig } from './transformerblock.js' */
 
-import { checkBoolean, checkConfig, checkNumber, checkSize, copyObject } from '../check.js'
+import { checkBoolean, checkConfig, checkNumber, checkSize, checkObject } from '../check.js'
 import { loadModel, N_HEAD } from '../checkpoint/gpt2.js'
 import { GptLayersError } from '../errors.js'
 import { KeyValueCache } from '../generate/cache.js'
@@ -151,7 +151,7 @@ export class GPTModel extends Module {
       const expected = `end in 1 to ${contextLength} (contextLength) tokens`
       throw new GptLayersError('SHAPE', `${where}: ids should ${expected}, got shape [${shape.join(', ')}]`)
     }
-    const given = context === undefined ? {} : copyObject(where, 'context', context)
+    const given = context === undefined ? {} : checkObject(where, 'context', context)
     const { lastOnly = false, ...rest } = given
     checkBoolean(where, 'lastOnly', lastOnly)
     if (lastOnly) checkEvaluation(where, 'lastOnly', this)
@@ -210,7 +210,8 @@ export class GPTModel extends Module {
    * same, in every browser with build `simd`. With temperature 0 it is the most probable one, and no number
    * is drawn.
    *
-   * The text ends after `maxNewTokens`, after a stop token, or when it has contextLength tokens.
+   * The text ends after `maxNewTokens`, after a stop token, or when it has contextLength tokens: with
+   * `slidingWindow` it then goes on. It computes in `noGrad`.
    *
    * @param {Indices} ids the tokens to continue, one sequence: [tokens] or [1, tokens]
    * @param {GenerateOptions} [options]

@@ -2,13 +2,7 @@
 /** @import { Matrix } from '../tensor/int8weight.js' */
 /** @import { Context, ForwardListener } from './forward.js' */
 
-import {
-  checkNumber,
-  checkOptions,
-  checkSameShape,
-  copyObject,
-  describe,
-} from '../check.js'
+import { checkNumber, checkOptions, checkSameShape, checkObject, describe } from '../check.js'
 import { foundInt8, integersOf, readInt8 } from '../checkpoint/int8.js'
 import { decodeSafetensors, encodeSafetensors } from '../checkpoint/safetensors.js'
 import { copyInto, firstNames, notFinite, snakeCase } from '../checkpoint/statedict.js'
@@ -269,7 +263,7 @@ export class Module {
    */
   loadStateDict(dict) {
     const where = `${this.constructor.name}.loadStateDict`
-    const given = copyObject(where, 'dict', dict)
+    const given = checkObject(where, 'dict', dict)
     const matrices = matricesOf(this)
     copyInto(this, where, 'dict', Object.keys(given), matrices, (assignment, shape) => {
       // Copies: a source may be one of the targets.
@@ -396,9 +390,6 @@ export class Module {
     )
   }
 }
-
-// Vue's `reactive` leaves objects with this property as they are: a Proxy has no private state.
-Reflect.defineProperty(Module.prototype, '__v_skip', { value: true })
 
 /**
  * A module and every layer inside, by its path.

@@ -2,7 +2,7 @@
 /** @import { Tensor } from '../tensor/tensor.js' */
 /** @import { State } from './optimizer.js' */
 
-import { checkNonNegative, checkNumber, checkOptions, copyArray, describe } from '../check.js'
+import { checkArray, checkNonNegative, checkNumber, checkOptions, describe } from '../check.js'
 import { GptLayersError } from '../errors.js'
 import { Optimizer } from './optimizer.js'
 
@@ -47,11 +47,12 @@ export class AdamW extends Optimizer {
     const defaults = { lr: 1e-3, betas: DEFAULT_BETAS, eps: 1e-8, weightDecay: 0.01 }
     const { lr, betas, eps, weightDecay } = checkOptions('AdamW', options, defaults)
     super(runtime, 'AdamW', parameters, lr)
-    const [beta1, beta2, ...more] = copyArray('AdamW', 'betas', betas, 'an array of two numbers')
-    if (more.length > 0) {
+    checkArray('AdamW', 'betas', betas, 'an array of two numbers')
+    if (betas.length !== 2) {
       const given = describe(betas)
       throw new GptLayersError('TYPE', `AdamW: betas should be an array of two numbers, got ${given}`)
     }
+    const [beta1, beta2] = betas
     checkBeta('betas[0]', beta1)
     checkBeta('betas[1]', beta2)
     checkNonNegative('AdamW', 'eps', eps)

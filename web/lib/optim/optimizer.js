@@ -1,6 +1,6 @@
 /** @import { Runtime } from '../runtime/runtime.js' */
 
-import { checkNonNegative, copyObject, checkSameShape, describe } from '../check.js'
+import { checkNonNegative, checkObject, checkSameShape, describe } from '../check.js'
 import { GptLayersError } from '../errors.js'
 import { checkLiveTensor } from '../tensor/check.js'
 import { Tensor } from '../tensor/tensor.js'
@@ -62,7 +62,10 @@ export class Optimizer {
     const due = withGradients(runtime, where, parameters)
     if (due.length === 0) {
       const expected = 'have a gradient: call loss.backward() first'
-      throw new GptLayersError('VALUE', `${where}: at least one of ${parameters.length} parameters should ${expected}`)
+      throw new GptLayersError(
+        'VALUE',
+        `${where}: at least one of ${parameters.length} parameters should ${expected}`,
+      )
     }
     const missing = due.map(({ parameter }) => parameter).filter((parameter) => !this.#states.has(parameter))
     // The user may have disposed or changed what stateDict returned. The update itself cannot fail.
@@ -120,7 +123,7 @@ export class Optimizer {
    */
   loadStateDict(dict) {
     const where = `${this.#name}.loadStateDict`
-    const given = copyObject(where, 'dict', dict)
+    const given = checkObject(where, 'dict', dict)
     const slots = this.parameters.flatMap((parameter, i) =>
       Object.entries(this.stateShapes(parameter)).map(([key, shape]) => {
         const name = `state.${i}.${key}`
@@ -227,9 +230,6 @@ export class Optimizer {
     })
   }
 }
-
-// Vue's `reactive` leaves objects with this property as they are: a Proxy has no private state.
-Reflect.defineProperty(Optimizer.prototype, '__v_skip', { value: true })
 
 /**
  * @param {string} where

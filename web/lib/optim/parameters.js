@@ -1,7 +1,7 @@
 /** @import { Runtime } from '../runtime/runtime.js' */
 /** @import { Tensor } from '../tensor/tensor.js' */
 
-import { copyArray } from '../check.js'
+import { checkArray } from '../check.js'
 import { GptLayersError } from '../errors.js'
 import { checkTensor } from '../tensor/check.js'
 
@@ -17,7 +17,8 @@ import { checkTensor } from '../tensor/check.js'
 export function checkParameters(runtime, where, parameters) {
   /** @type {Map<Tensor, number>} the index of each parameter */
   const indices = new Map()
-  copyArray(where, 'parameters', parameters, 'an array of Tensors').forEach((value, i) => {
+  checkArray(where, 'parameters', parameters, 'an array of Tensors')
+  parameters.forEach((value, i) => {
     const parameter = checkTensor(runtime, where, `parameters[${i}]`, value)
     if (parameter.step !== null) {
       const expected = 'a leaf, such as a layer has in parameters(), got a computed tensor'

@@ -2,7 +2,7 @@
 /** @import { NumberArray } from '../typed.js' */
 /** @import { NestedArray } from './nested.js' */
 
-import { describe, isArray } from '../check.js'
+import { describe } from '../check.js'
 import { GptLayersError } from '../errors.js'
 import { checkTensor } from './check.js'
 import { isTyped } from '../typed.js'
@@ -65,7 +65,7 @@ export function storeIndices(runtime, where, { indices, shape }) {
  * @returns {{ data: ArrayLike<number>, shape: readonly number[] }}
  */
 function dataOf(runtime, where, name, value) {
-  if (typeof value === 'number' || isArray(value) || isTyped(value)) return flatten(where, name, value)
+  if (typeof value === 'number' || Array.isArray(value) || isTyped(value)) return flatten(where, name, value)
   if (Tensor.isTensor(value)) return checkTensor(runtime, where, name, value)
   const expected = 'integers (a number, nested arrays, a typed array or a Tensor)'
   throw notTensor(where, name, expected, value)

@@ -1,6 +1,6 @@
-import { describe, isArray, lengthOf, MAX_AXES, readGiven, sameShape } from '../check.js'
+import { describe, MAX_AXES, sameShape } from '../check.js'
 import { GptLayersError } from '../errors.js'
-import { checkTyped, isTyped } from '../typed.js'
+import { isTyped } from '../typed.js'
 
 // Two types, because TypeScript resolves a recursive alias in JSDoc only by way of a generic one.
 /** A number, or arrays of numbers nested to any depth. @typedef {number | NestedList} NestedArray */
@@ -27,15 +27,12 @@ export function nest(data, shape) {
  * @param {string} name
  * @param {unknown} values a number, nested arrays of numbers, or a typed array
  * @returns {{ data: ArrayLike<number>, shape: readonly number[] }} the numbers in row-major order: a copy, or
- *   a plain view of a typed array; and the shape of the nesting
+ *   the typed array itself; and the shape of the nesting
  * @throws {GptLayersError} TYPE; SHAPE where arrays of one level differ in shape; VALUE for more than 64
  *   levels, such as those of an array that contains itself
  */
 export function flatten(where, name, values) {
-  if (isTyped(values)) {
-    const data = checkTyped(where, name, values)
-    return { data, shape: [data.length] }
-  }
+  if (isTyped(values)) return { data: values, shape: [values.length] }
   /** @type {number[]} */
   const data = []
   /** @type {number[]} of the element at hand, one for each level */
@@ -47,8 +44,7 @@ export function flatten(where, name, values) {
       data.push(value)
       return SINGLE
     }
-    const items = isTyped(value) ? checkTyped(where, place(), value) : isArray(value) ? value : null
-    if (items === null) {
+    if (!isTyped(value) && !Array.isArray(value)) {
       throw new GptLayersError(
         'TYPE',
         `${where}: ${place()} should be a number or an array, got ${describe(value)}`,
@@ -59,10 +55,10 @@ export function flatten(where, name, values) {
     }
     /** @type {readonly number[] | undefined} */
     let first
-    const length = lengthOf(where, name, items)
+    const { length } = value
     for (let i = 0; i < length; i++) {
       indices.push(i)
-      const shape = visit(items[i])
+      const shape = visit(value[i])
       first ??= shape
       if (!sameShape(shape, first)) {
         indices.pop()
@@ -76,5 +72,5 @@ export function flatten(where, name, values) {
     }
     return [length, ...(first ?? SINGLE)]
   }
-  return readGiven(where, name, () => ({ shape: visit(values), data }))
+  return { shape: visit(values), data }
 }

@@ -80,7 +80,9 @@ export function max(x, options) {
     )
     const backward = (/** @type {Tensor} */ dy) => {
       const [largest] = values.data
-      const isLargest = Float32Array.from(x.data, (value) => Number(Object.is(value, largest) || value === largest))
+      const isLargest = Float32Array.from(x.data, (value) =>
+        Number(Object.is(value, largest) || value === largest),
+      )
       const count = isLargest.reduce((sum, one) => sum + one, 0)
       const dx = x.empty('max', shape)
       dx.data.set(isLargest.map((one) => (one * dy.item()) / count))

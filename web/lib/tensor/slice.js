@@ -1,4 +1,3 @@
-
 import { checkNumber, checkOptions, checkSize } from '../check.js'
 import { GptLayersError } from '../errors.js'
 import { record } from '../runtime/tape.js'

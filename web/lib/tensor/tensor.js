@@ -10,14 +10,13 @@
 /** @import { Step } from '../runtime/tape.js' */
 
 import {
+  checkArray,
   checkBoolean,
   checkNumber,
   checkOptions,
   checkSameShape,
   checkShape,
-  copyArray,
   describe,
-  MAX_AXES,
   sameShape,
 } from '../check.js'
 import { GptLayersError } from '../errors.js'
@@ -466,18 +465,18 @@ export class Tensor {
    */
   reshape(shape) {
     this.#live('reshape')
-    const sizes = copyArray('reshape', 'shape', shape, 'an array of sizes', MAX_AXES)
-    const open = sizes.indexOf(-1)
+    checkArray('reshape', 'shape', shape, 'an array of sizes')
+    const open = shape.indexOf(-1)
     const known = checkShape(
       'reshape',
-      sizes.map((size, i) => (i === open ? 1 : size)),
+      shape.map((size, i) => (i === open ? 1 : size)),
     )
     const rest = this.size / sizeOf(known)
     const full = known.map((size, i) => (i === open ? rest : size))
     if ((open >= 0 && !Number.isInteger(rest)) || sizeOf(full) !== this.size) {
       throw new GptLayersError(
         'SHAPE',
-        `reshape: shape should hold ${this.size} elements, got [${sizes.join(', ')}]`,
+        `reshape: shape should hold ${this.size} elements, got [${shape.join(', ')}]`,
       )
     }
     checkElements('reshape', full)

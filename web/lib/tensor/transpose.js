@@ -1,6 +1,6 @@
 /** @import { Tensor } from './tensor.js' */
 
-import { copyArray, describe, MAX_AXES } from '../check.js'
+import { checkArray, describe } from '../check.js'
 import { GptLayersError } from '../errors.js'
 import { record } from '../runtime/tape.js'
 import { checkAxis, sizeOf } from './shape.js'
@@ -12,12 +12,12 @@ import { checkAxis, sizeOf } from './shape.js'
  */
 export function permute(x, dims) {
   const rank = x.shape.length
-  const given = copyArray('permute', 'dims', dims, 'an array of axes', MAX_AXES)
-  const order = given.map((dim) => (typeof dim !== 'number' ? NaN : dim < 0 ? dim + rank : dim))
+  checkArray('permute', 'dims', dims, 'an array of axes')
+  const order = dims.map((dim) => (typeof dim !== 'number' ? NaN : dim < 0 ? dim + rank : dim))
   if (order.length !== rank || !x.shape.every((_, axis) => order.includes(axis))) {
     throw new GptLayersError(
       'VALUE',
-      `permute: dims should name each of ${rank} axes once, got ${describe(given)}`,
+      `permute: dims should name each of ${rank} axes once, got ${describe(dims)}`,
     )
   }
   return reorder(x, 'permute', order)
