@@ -140,7 +140,7 @@ export function* generateTokens(
       const generated = runtime.scope(() => {
         const logits = model.forward(next, { cache, lastOnly: true })
         checkTensorOf(runtime, where, "forward's output", logits, [1, vocabSize])
-        return sampleToken(where, logits, new Set(text), sampling, random)
+        return sampleToken(where, logits, text, sampling, random)
       })
       version = cache.version
       yield generated

@@ -40,7 +40,7 @@ const BLOCK = 256
  *
  * @param {string} where
  * @param {Tensor} given logits [1, vocabSize]
- * @param {Iterable<number>} text the tokens that the penalty applies to, each once
+ * @param {Iterable<number>} text the tokens that the penalty applies to
  * @param {Sampling} sampling
  * @param {() => number} random a number in [0, 1); called where a token is drawn, so not with temperature 0
  * @returns {GeneratedToken}
@@ -49,7 +49,7 @@ const BLOCK = 256
 export function sampleToken(where, given, text, { temperature, topK, topP, repetitionPenalty }, random) {
   const { size } = given
   const logits = repetitionPenalty === 1 ? given : given.clone() // the model may use its own later
-  if (repetitionPenalty !== 1) penalize(logits.data, text, repetitionPenalty)
+  if (repetitionPenalty !== 1) penalize(logits.data, new Set(text), repetitionPenalty)
   const count = topK < size ? topK : topP < 1 ? FIRST_LOOK : 0
   const best = largest(logits.data, Math.max(count, TOP))
   const blocks = softmax(where, logits, best[0] ?? 0, temperature || 1)
