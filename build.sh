@@ -268,7 +268,7 @@ fuzz_flags=(-O2 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
 coverage_flags=(-O1 -fprofile-instr-generate -fcoverage-mapping -Itests/c)
 
 # Without the vectorizers, plain loops stay plain. Without unrolling of loops of unknown length, relaxed.wasm
-# has 58 kB instead of 66 and was no slower. -Os would make 47 kB of simd.wasm's 54, but with it FeedForward of
+# has 80 kB instead of 93 and was no slower. -Os would make 65 kB of simd.wasm's 76, but with it FeedForward of
 # 6 rows took a third longer.
 wasm_flags=(-O2 -msimd128 -fno-vectorize -fno-slp-vectorize -fno-math-errno -mllvm -unroll-runtime=0)
 

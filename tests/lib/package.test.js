@@ -4,7 +4,7 @@
 
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { after, before, test } from 'node:test'
@@ -216,25 +216,23 @@ test('an app pays at most 75 kB gzipped for load and the simd build', { skip: ot
 })
 
 /**
- * Asserts that a size in a document is within 10 %.
+ * Asserts that a size in a document is within 5 %.
  *
  * @param {string | undefined} kilobytes
  * @param {number} bytes
  */
 const assertStated = (kilobytes, bytes) =>
   assert.ok(
-    Math.abs(bytes - 1000 * Number(kilobytes)) < 0.1 * bytes,
+    Math.abs(bytes - 1000 * Number(kilobytes?.replace(',', ''))) < 0.05 * bytes,
     `${kilobytes} kB stated, ${bytes} bytes`,
   )
 
-test('the download that README states is right', { skip: otherCompiler }, () => {
+test('the sizes that the documents state are right', { skip: otherCompiler }, () => {
+  const bench = readFileSync(join(root, 'tests/bench/README.md'), 'utf8')
+  const lib = readFileSync(join(root, 'web/lib/README.md'), 'utf8')
+  const simd = statSync(join(root, 'dist/wasm/simd.wasm')).size
   assertStated(/An app downloads ([\d.]+) kB/.exec(readme)?.[1], downloadSize)
-})
-
-test('the size of simd.wasm that the bench’s README states is right', { skip: otherCompiler }, () => {
-  const text = readFileSync(join(root, 'tests/bench/README.md'), 'utf8')
-  assertStated(
-    /`simd\.wasm`[^|]*\| ([\d.]+) kB/.exec(text)?.[1],
-    readFileSync(join(root, 'dist/wasm/simd.wasm')).length,
-  )
+  assertStated(/an app with `load`[^|]*\| ([\d.]+) kB/.exec(bench)?.[1], downloadSize)
+  assertStated(/`simd\.wasm`[^|]*\| ([\d.]+) kB/.exec(bench)?.[1], simd)
+  assertStated(/the tarball's ([\d,]+)/.exec(lib)?.[1], statSync(tarball).size)
 })
