@@ -63,7 +63,7 @@ has() { command -v "$1" >/dev/null 2>&1; }
 # ---- Tools: what each one is, which Debian packages have it, and whether it is there.
 
 declare -A titles=(
-    [node]='Node 20 or later with npm, from nodejs.org or your distribution'
+    [node]='Node 20 or later with npm: from nodejs.org or Debian 13. Debian 12 and Ubuntu 24.04 have Node 18'
     [emcc]='Emscripten 3.1.6 or later: emcc on the PATH, or EMSDK'
     [relaxed]='an Emscripten that can compile relaxed SIMD, or LLVM 19 for it'
     [compiler]='a C compiler: gcc, or CC'
@@ -88,6 +88,8 @@ declare -A debian_packages=(
     [webkit]='webkit2gtk-driver xvfb xauth'
     [torch]='python3-torch'
 )
+# Ubuntu has both only as snaps.
+if grep -qsx ID=ubuntu /etc/os-release; then debian_packages+=([chromium]='' [firefox]=''); fi
 
 has_node() { has npm && node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' 2>/dev/null; }
 
@@ -160,7 +162,7 @@ missing() {
     for tool in "$@"; do "has_$tool" || printf '%s\n' "$tool"; done
 }
 
-packages_of() { for tool in "$@"; do printf '%s\n' ${debian_packages[$tool]}; done | sort -u; }
+packages_of() { for tool in "$@"; do printf '%s\n' ${debian_packages[$tool]}; done | sort -u | sed '/^$/d'; }
 
 # Whether apt has a list of packages. A fresh system has none.
 knows_packages() { apt-cache show gcc >/dev/null 2>&1; }
@@ -177,36 +179,54 @@ available() {
     done
 }
 
-# install PACKAGE...: installs what apt has of these packages.
+# install PACKAGE...: installs what apt has of these packages. Fails if there is nothing to install.
 install() {
     local log=build/apt.log packages
-    if knows_packages && [[ -z $(available "$@") ]]; then return; fi
-    apt-get update >"$log" 2>&1 </dev/null || say "apt-get update failed: $log has its output"
+    if knows_packages && [[ -z $(available "$@") ]]; then return 1; fi
+    apt-get update >>"$log" 2>&1 </dev/null || say "apt-get update failed: $log has its output"
     mapfile -t packages < <(available "$@")
-    [[ ${#packages[@]} -gt 0 ]] || return 0
+    [[ ${#packages[@]} -gt 0 ]] || return 1
     say "installing ${packages[*]}"
     DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${packages[@]}" \
-        >>"$log" 2>&1 </dev/null || say "apt-get install failed: $log has its output"
+        >>"$log" 2>&1 </dev/null && return
+    say "apt-get install failed: $log has its output"
+    return 1
 }
+
+# say_how_to_install TEXT TOOL...: the command that installs these tools, after TEXT.
+say_how_to_install() {
+    local text=$1 packages
+    mapfile -t packages < <(packages_of "${@:2}")
+    if knows_packages; then mapfile -t packages < <(available "${packages[@]}"); fi
+    [[ ${#packages[@]} -gt 0 ]] || return 0
+    say "$text: sudo apt-get update && sudo apt-get install --no-install-recommends ${packages[*]}"
+}
+
+required_by_tests='node emcc compiler'
+optional_in_tests='relaxed simde fuzzer chromium firefox webkit'
 
 # need 'REQUIRED...' 'OPTIONAL...': installs missing tools where this script may, and stops if a required one
 # is still missing. One message names everything that is missing.
 need() {
-    local required=($1) all=($1 ${2:-}) absent packages tool
+    local required=($1) all=($1 ${2:-}) absent tool
     mapfile -t absent < <(missing "${all[@]}")
-    [[ ${#absent[@]} -gt 0 ]] || return 0
-    if [[ $(id -u) == 0 ]] && has apt-get; then
-        install $(packages_of "${absent[@]}")
-        mapfile -t absent < <(missing "${absent[@]}")
-        [[ ${#absent[@]} -gt 0 ]] || return 0
+    # `npm install` and `npm pack` run this script as "prepare": they may not install system packages.
+    if [[ $(id -u) == 0 && ${npm_lifecycle_event:-} != prepare ]] && has apt-get; then
+        # Look again after each round: once clang-19 is there for relaxed SIMD, the fuzzer needs its runtime.
+        while [[ ${#absent[@]} -gt 0 ]] && install $(packages_of "${absent[@]}"); do
+            mapfile -t absent < <(missing "${all[@]}")
+        done
     fi
+    [[ ${#absent[@]} -gt 0 ]] || return 0
     say 'build.sh: missing:'
     for tool in "${absent[@]}"; do
         say "  ${titles[$tool]}$([[ " ${required[*]} " == *" $tool "* ]] || printf ' (optional)')"
     done
-    mapfile -t packages < <(packages_of "${absent[@]}")
-    if knows_packages; then mapfile -t packages < <(available "${packages[@]}"); fi
-    [[ ${#packages[@]} == 0 ]] || say "On Debian or Ubuntu: sudo apt-get install ${packages[*]}"
+    say_how_to_install 'On Debian or Ubuntu' "${absent[@]}"
+    if [[ $command == build || $command == demo ]]; then
+        mapfile -t absent < <(missing $required_by_tests $optional_in_tests)
+        say_how_to_install 'To run ./build.sh test as well' "${absent[@]}"
+    fi
     [[ -z $(missing "${required[@]}") ]] || exit 1
 }
 
@@ -226,7 +246,11 @@ make_if_changed() {
     printf '%s\n' "$inputs" >"$stamp"
 }
 
-install_npm_packages() { npm ci --no-audit --no-fund --loglevel=error >&2; }
+# npm runs this script as "prepare" of package.json and hands down its own options, such as --global. The
+# first four options overrule them. --ignore-scripts: npm must not run "prepare" again.
+install_npm_packages() {
+    npm ci --ignore-scripts --include=dev --no-global --no-dry-run --no-audit --no-fund --loglevel=error >&2
+}
 
 # The flags of every compiler. A fused multiply-add is used only where the code asks for it. A size that is an
 # enumerator may be multiplied by a double: only some versions of clang warn of it.
@@ -244,7 +268,7 @@ fuzz_flags=(-O2 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
 coverage_flags=(-O1 -fprofile-instr-generate -fcoverage-mapping -Itests/c)
 
 # Without the vectorizers, plain loops stay plain. Without unrolling of loops of unknown length, relaxed.wasm
-# has 58 kB instead of 66 and was no slower. -Os would make 47 kB of simd.wasm's 54, but with it FeedForward of
+# has 80 kB instead of 93 and was no slower. -Os would make 65 kB of simd.wasm's 76, but with it FeedForward of
 # 6 rows took a third longer.
 wasm_flags=(-O2 -msimd128 -fno-vectorize -fno-slp-vectorize -fno-math-errno -mllvm -unroll-runtime=0)
 
@@ -282,8 +306,8 @@ relaxed_flags() {
 }
 
 # flags simd | relaxed | native | fuzz | coverage: prints the compiler flags, or the reason why there is no
-# such build here. No other place has flags. Warnings are errors only for the compilers of Debian 12, because
-# other versions warn of other things.
+# such build here. Each command adds paths, and what its link needs. Warnings are errors only for the
+# compilers of Debian 12, because other versions warn of other things.
 flags() {
     local all=("${c_flags[@]}") relaxed
     case ${1:-} in
@@ -371,7 +395,8 @@ build_page() {
 build() {
     make_if_changed npm node_modules install_npm_packages package.json package-lock.json
     make_if_changed wasm build/wasm/simd.wasm build_wasm build.sh c
-    make_if_changed package dist/index.js build_package build.sh web/{bundle,types}.js web/lib build/wasm
+    make_if_changed package dist/index.js build_package build.sh web/{bundle,types}.js web/lib build/wasm \
+        c/gpt_layers.h web/examples/stories
     make_if_changed api build/api/index.html build_api build.sh web/demo/api.js web/lib package.json
     make_if_changed page web/demo/dist/index.html build_page build.sh web/demo web/lib build/wasm build/api
 }
@@ -395,15 +420,20 @@ install_typescripts() {
         say "npm cannot install the other versions of TypeScript: the tests of the types will be skipped"
 }
 
+# Exports the paths of what the tests and the benches start. What is not there is unset.
+export_tools() {
+    CHROMIUM=$(find_chromium) || unset CHROMIUM
+    FIREFOX=$(find_firefox) || unset FIREFOX
+    CLANG=$(find_clang) || unset CLANG
+    export CHROMIUM FIREFOX CLANG
+}
+
 run_tests() {
-    need 'node emcc compiler' 'relaxed simde fuzzer chromium firefox webkit'
+    need "$required_by_tests" "$optional_in_tests"
     build
     need_newer_node
     make_if_changed typescripts tests/types/node_modules install_typescripts tests/types
-    CHROMIUM=$(find_chromium) || true
-    FIREFOX=$(find_firefox) || true
-    CLANG=$(find_clang) || true
-    export CHROMIUM FIREFOX CLANG
+    export_tools
     local files=("$@")
     if [[ $# == 0 ]]; then
         mapfile -t files < <(find tests -name '*.test.js' -not -path '*/node_modules/*' | sort)
@@ -465,8 +495,7 @@ fuzz() {
     seed=${3:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}
     need 'node emcc' 'relaxed compiler simde fuzzer'
     build
-    CLANG=$(find_clang) || true
-    export CLANG
+    export_tools
     fuzzers=(tests/fuzz/*.fuzz.js)
     share=$(node -p "$minutes / ${#fuzzers[@]}")
     printf 'seed %s: ./build.sh fuzz %s --seed %s repeats this run\n' "$seed" "$minutes" "$seed"
@@ -534,15 +563,13 @@ compare)
     ;;
 bench-browser)
     need 'node emcc chromium' relaxed
-    CHROMIUM=$(find_chromium)
-    export CHROMIUM
+    export_tools
     bench tests/bench/browser.js "$@"
     ;;
 bench-page)
     need 'node emcc chromium' relaxed
     build
-    CHROMIUM=$(find_chromium)
-    export CHROMIUM
+    export_tools
     exec node tests/bench/page.js
     ;;
 consumers)
@@ -550,9 +577,7 @@ consumers)
     build
     make_if_changed consumers-npm tests/consumers/node_modules install_consumers \
         tests/consumers/package{,-lock}.json
-    CHROMIUM=$(find_chromium)
-    FIREFOX=$(find_firefox)
-    export CHROMIUM FIREFOX
+    export_tools
     exec node tests/consumers/consumers.js "$@"
     ;;
 golden)

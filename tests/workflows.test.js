@@ -51,13 +51,15 @@ test('actions are pinned to a major version', () => {
   }
 })
 
-test('CI runs the README’s test command on Node 20 and on the newest', () => {
+test('CI runs the README’s test command on Node 20, on the newest, on Debian’s, and without browsers', () => {
   const readme = readFileSync(new URL('README.md', root), 'utf8')
   const ci = workflows.find(({ name }) => name === 'ci.yml')?.text ?? ''
   assert.match(readme, /^\.\/build\.sh test\b/m)
   assert.match(ci, /- run: \.\/build\.sh test$/m)
   assert.match(ci, /node: '20'/)
   assert.match(ci, /node: latest/)
+  assert.match(ci, /system: 'debian:13', node: of Debian, packages: nodejs npm /)
+  assert.match(ci, /system: 'ubuntu:24.04', lacks: ' without Chromium and Firefox'/)
 })
 
 test('only package.json names the organization on GitHub', () => {

@@ -78,5 +78,15 @@ async function bundleModules(names) {
   return chunks[0].exports
 }
 
+/** Copies files from folders that have a README.md: npm 9 would pack each README.md beside a packed file. */
+function copyFiles() {
+  mkdirSync(`${dist}stories`)
+  copyFileSync(fromRoot('c/gpt_layers.h'), `${dist}gpt_layers.h`)
+  for (const name of ['model.safetensors', 'words.json']) {
+    copyFileSync(fromRoot(`web/examples/stories/${name}`), `${dist}stories/${name}`)
+  }
+}
+
 rmSync(dist, { recursive: true, force: true })
 await writeTypes(dist, Object.keys(ENTRIES), await bundleModules(writeBuilds()))
+copyFiles()

@@ -57,7 +57,7 @@ export const pathOf = (name, path) =>
 export function pack() {
   const folder = join(here, 'build')
   mkdirSync(folder, { recursive: true })
-  const args = ['pack', '--json', '--pack-destination', folder]
+  const args = ['pack', '--ignore-scripts', '--json', '--pack-destination', folder]
   const [packed] = JSON.parse(execFileSync('npm', args, { cwd: root, encoding: 'utf8', stdio: 'pipe' }))
   return join(folder, packed.filename)
 }
