@@ -50,6 +50,7 @@ test('there is a document in each folder that a newcomer opens', () => {
     'web/demo/README.md',
     'web/examples/README.md',
     'web/examples/stories/README.md',
+    'web/examples/worker/README.md',
     'web/lib/README.md',
   ]
   assert.deepEqual(documents.map(({ path }) => path).sort(), expected)

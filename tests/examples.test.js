@@ -1,6 +1,8 @@
 // Each program in web/examples/ runs as it stands and prints what it should.
 // The programs import `gpt-layers` by name, as a user's would; Node finds the package they are in.
 
+/** @import { InlineConfig } from 'vite' */
+
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -10,6 +12,8 @@ import { after, before, test } from 'node:test'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { load } from 'gpt-layers'
 import { decode, encode } from 'gpt-tokenizer/encoding/r50k_base'
+import { build, createServer, preview } from 'vite'
+import { launch, newPage, test as browserTest } from './demo/browser.js'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
 const examples = readdirSync(join(root, 'web/examples')).filter((name) => /\.m?js$/.test(name))
@@ -39,7 +43,9 @@ test('the README links to every example', () => {
 })
 
 test('the examples type-check', () => {
-  execFileSync(join(root, 'node_modules/.bin/tsc'), ['-p', 'web/examples'], { cwd: root, stdio: 'pipe' })
+  for (const project of ['web/examples', 'web/examples/worker']) {
+    execFileSync(join(root, 'node_modules/.bin/tsc'), ['-p', project], { cwd: root, stdio: 'pipe' })
+  }
 })
 
 test('the notebook prints PyTorch’s numbers', () => {
@@ -206,6 +212,71 @@ test('raw WebAssembly normalizes two rows', () => {
   )
 })
 
+/** Serve with Vite. */
+const servers = {
+  /** @param {InlineConfig} options */
+  async build(options) {
+    const built = { ...options, build: { outDir: join(folder, 'worker') }, preview: { port: 0 } }
+    await build(built)
+    return preview(built)
+  },
+  /** @param {InlineConfig} options */
+  development: async (options) =>
+    (await createServer({ ...options, cacheDir: join(folder, 'vite'), server: { port: 0 } })).listen(),
+}
+
+/**
+ * Presses Write, and Stop at once if told so. Runs in the page.
+ *
+ * @param {boolean} stops
+ * @returns {Promise<{ story: string, steps: number }>} the text at its end, and how often it grew
+ */
+async function writeInPage(stops) {
+  const [write, stop] = document.querySelectorAll('button')
+  const [story] = document.querySelectorAll('p')
+  let steps = 0
+  const observer = new MutationObserver(() => void steps++)
+  const ended = new Promise((resolve) => {
+    new MutationObserver(() => void (write.disabled || resolve(undefined))).observe(write, {
+      attributes: true,
+    })
+  })
+  write.click()
+  observer.observe(story, { childList: true })
+  if (stops) stop.click()
+  await ended
+  observer.disconnect()
+  return { story: String(story.textContent), steps }
+}
+
+for (const [how, start] of Object.entries(servers)) {
+  browserTest(`a worker writes word by word into a page, until Stop (Vite, ${how})`, async (t) => {
+    const server = await start({ root: join(root, 'web/examples/worker'), logLevel: 'error' })
+    t.after(() => server.close())
+    const browser = await launch()
+    t.after(() => browser.close())
+    const page = await newPage(browser)
+    /** @type {string[]} */
+    const complaints = []
+    page.on('console', (message) => {
+      if (message.type() === 'error') complaints.push(message.text())
+    })
+    page.on('pageerror', (error) => complaints.push(String(error)))
+    await page.goto(String(server.resolvedUrls?.local[0]))
+    const first = await page.evaluate(writeInPage, false)
+    assert.match(first.story, /^Once upon a time,? .*[.!?"]$/)
+    assert.ok(first.steps > 40, `${first.steps} words, each in a task of its own`)
+    const stopped = await page.evaluate(writeInPage, true)
+    assert.match(stopped.story, /^Once upon a time/)
+    assert.ok(stopped.steps < 10, stopped.story)
+    const second = await page.evaluate(writeInPage, false)
+    assert.ok(second.steps > 40, second.story)
+    assert.notEqual(second.story, first.story)
+    assert.ok(await page.evaluate(() => crossOriginIsolated), 'the page has the headers that threads need')
+    assert.deepEqual(complaints, [])
+  })
+}
+
 const guide = readFileSync(join(root, 'web/lib/README.md'), 'utf8')
 /** @param {string} heading @returns {string[]} the programs of a section */
 const programsOf = (heading) => {
@@ -224,5 +295,9 @@ for (const code of programs) {
     assert.deepEqual(printed.trim().split('\n'), expected)
   })
 }
+
+test('web/lib/README.md shows the Vite configuration of web/examples/worker', () => {
+  assert.ok(guide.includes(readFileSync(join(root, 'web/examples/worker/vite.config.js'), 'utf8')))
+})
 
 test('web/lib/README.md has programs', () => assert.ok(programs.length >= 7))
