@@ -83,12 +83,18 @@ test('BatchNorm gives each column the bits it gets alone, on any number of threa
       [301, 1],
     )
   const layer = new gpt.BatchNorm(97)
+  x.requiresGrad = true
   const y = layer.forward(x)
-  const dx = layer.backward(dy)
+  y.backward(dy)
+  const dx = gradientOf(x)
   for (const c of [0, 15, 16, 50, 96]) {
     const alone = new gpt.BatchNorm(1)
-    assert.deepEqual([...alone.forward(column(x, c)).data], [...column(y, c).data])
-    assert.deepEqual([...alone.backward(column(dy, c)).data], [...column(dx, c).data])
+    const only = column(x, c)
+    only.requiresGrad = true
+    const out = alone.forward(only)
+    out.backward(column(dy, c))
+    assert.deepEqual([...out.data], [...column(y, c).data])
+    assert.deepEqual([...gradientOf(only).data], [...column(dx, c).data])
     assert.equal(gradientOf(alone.scale).item(), gradientOf(layer.scale).data[c])
     assert.equal(gradientOf(alone.shift).item(), gradientOf(layer.shift).data[c])
     assert.equal(alone.runningVar.item(), layer.runningVar.data[c])
@@ -125,14 +131,6 @@ test('a batch that BatchNorm refuses changes nothing; evaluation mode takes one 
     )
   }
   assert.deepEqual(layer.runningMean.toArray(), [0, 0, 0])
-  layer.forward(gpt.ones([2, 3]))
-  assertRefuses(
-    () => layer.backward(gpt.ones([3])),
-    'SHAPE',
-    /^BatchNorm.backward: dy should have shape \[2, 3\], got \[3\]$/,
-  )
-  assert.equal(layer.scale.grad, null)
   layer.eval()
   for (const shape of [[3], [1, 3], [0, 3]]) assert.deepEqual(layer.forward(gpt.ones(shape)).shape, shape)
-  assertRefuses(() => layer.backward(gpt.ones([3])), 'VALUE', /the layer is in evaluation mode/)
 })

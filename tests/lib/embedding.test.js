@@ -17,12 +17,10 @@ test('Embedding’s gradient is autograd’s, and a second pass adds to it', () 
     gpt.manualSeed(seed)
     const layer = new gpt.Embedding(numEmbeddings, embeddingDim)
     const dy = gpt.randn([...shape, embeddingDim])
-    layer.forward(indices)
-    assert.equal(layer.backward(dy), null)
+    layer.forward(indices).backward(dy)
     assertNear(gradientOf(layer.weight), weight, 1e-6)
     const once = gradientOf(layer.weight).data.slice()
-    layer.forward(indices)
-    layer.backward(dy)
+    layer.forward(indices).backward(dy)
     assert.deepEqual(
       [...gradientOf(layer.weight).data],
       [...once].map((value) => 2 * value),
@@ -60,7 +58,7 @@ test('a vocabulary of GPT-2’s size works, on any number of threads', () => {
   tokens.forEach((token, i) => {
     assert.deepEqual(y.data.slice(64 * i, 64 * i + 64), layer.weight.data.slice(64 * token, 64 * token + 64))
   })
-  layer.backward(gpt.ones([1000, 64]))
+  y.sum().backward()
   const counts = new Float32Array(50257)
   for (const token of tokens) counts[token]++
   const { data } = gradientOf(layer.weight)
@@ -68,19 +66,8 @@ test('a vocabulary of GPT-2’s size works, on any number of threads', () => {
   layer.dispose()
 })
 
-test('Embedding’s backward requires a forward in training mode and a gradient of its shape', () => {
+test('Embedding refuses to look up in a disposed weight', () => {
   const layer = new gpt.Embedding(5, 3)
-  layer.forward([1, 2])
-  assertRefuses(
-    () => layer.backward(gpt.ones([2, 2])),
-    'SHAPE',
-    /^Embedding.backward: dy should have shape \[2, 3\], got \[2, 2\]$/,
-  )
-  assert.equal(layer.weight.grad, null)
-  layer.backward(gpt.ones([2, 3]))
-  assertRefuses(() => layer.backward(gpt.ones([2, 3])), 'VALUE', /got none since the last backward/)
-  layer.eval().forward([1])
-  assertRefuses(() => layer.backward(gpt.ones([1, 3])), 'VALUE', /the layer is in evaluation mode/)
   layer.weight.dispose()
   assertRefuses(() => layer.forward([1]), 'DISPOSED', /^Embedding.forward: weight should be a live Tensor/)
 })

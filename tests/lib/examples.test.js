@@ -43,7 +43,7 @@ function setting(gpt, file) {
     [1, 2, 3],
     [3, 4, 0],
   ]
-  model.backward(gpt.crossEntropy(model.forward(tokens), targets).backward())
+  gpt.crossEntropy(model.forward(tokens), targets).backward()
   const saved = gpt.saveSafetensors(model.stateDict())
   const linear = new gpt.Linear(5, 6)
   return {

@@ -5,7 +5,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { loadForTest, untyped } from './support.js'
+import { gradientOf, loadForTest, untyped } from './support.js'
 
 const GIB = 2 ** 30
 const ROOM = 24 * 2 ** 20 // bytes; more than `everything` uses
@@ -36,7 +36,7 @@ function everything(gpt) {
     Dropout: () => [new Dropout(0.3), gpt.randn([1003])],
     Softmax: () => [new Softmax(), gpt.randn([70, 67])],
     FeedForward: () => [new FeedForward(sizes), gpt.randn([70, 66])],
-    'FeedForward, evaluated': () => [new FeedForward(sizes).eval(), gpt.randn([70, 66])],
+    'FeedForward in noGrad': () => [new FeedForward(sizes), gpt.randn([70, 66])],
     Attention: () => [new gpt.Attention(sizes), gpt.randn([2, 70, 66])],
     TransformerBlock: () => [new gpt.TransformerBlock(sizes), gpt.randn([70, 66])],
     Embedding: () => [new gpt.Embedding(37, 66), tokens],
@@ -50,11 +50,12 @@ function everything(gpt) {
   for (const [name, make] of Object.entries(layers)) {
     gpt.scope(() => {
       const [layer, input] = make()
+      if (name === 'FeedForward in noGrad') return keep(name, gpt.noGrad(() => layer.forward(input)))
+      if (input !== tokens) input.requiresGrad = true
       const y = layer.forward(input)
       keep(name, y)
-      if (!layer.training) return
-      const dx = layer.backward(gpt.randn(y.shape))
-      if (dx) keep(`${name}: dx`, dx)
+      y.backward(gpt.randn(y.shape))
+      if (input !== tokens) keep(`${name}: dx`, gradientOf(input))
       for (const [parameter, { grad }] of layer.namedParameters()) {
         if (grad) keep(`${name}: gradient of ${parameter}`, grad)
       }
@@ -75,11 +76,13 @@ function everything(gpt) {
     const sizes = { embDim: 66, nHeads: 3, contextLength: 70 }
     const { weights } = new gpt.Attention(sizes).forward(gpt.randn([70, 66]), { returnWeights: true })
     keep('the weights of Attention', weights)
-    const [x, y] = [gpt.randn([70, 66]), gpt.rand([70, 66])]
+    const [x, y] = [gpt.parameter(gpt.randn([70, 66])), gpt.rand([70, 66])]
     const losses = { crossEntropy: gpt.crossEntropy(x, tokens), mse: gpt.mse(x, y) }
     for (const [name, loss] of Object.entries(losses)) {
       results[name] = Float32Array.of(loss.item())
-      keep(`${name}: gradient`, loss.backward())
+      loss.backward()
+      keep(`${name}: gradient`, gradientOf(x))
+      x.grad = null
     }
     keep('add', x.add(y.mean({ dim: 0 })))
     keep('div', x.div(y).sub(1.5).mul(y))

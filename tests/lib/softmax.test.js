@@ -4,7 +4,7 @@ import {
   assertCentralDifferences,
   assertClose,
   assertGradients,
-  assertRefuses,
+  backwardThrough,
   golden,
   loadForTest,
   unpack,
@@ -42,19 +42,12 @@ test('softmax of many rows gives each row the bits it gets alone, on any number 
   }
 })
 
-test('softmax’s backward requires a gradient of its shape, and takes an empty batch', () => {
+test('softmax takes an empty batch and rows without elements, forward and backward', () => {
   const layer = new gpt.Softmax()
-  layer.forward(gpt.ones([2, 3]))
-  assertRefuses(
-    () => layer.backward(gpt.ones([6])),
-    'SHAPE',
-    /^Softmax.backward: dy should have shape \[2, 3\], got \[6\]$/,
-  )
   for (const shape of [
     [0, 3],
     [3, 0],
   ]) {
-    layer.forward(gpt.zeros(shape))
-    assert.deepEqual(layer.backward(gpt.zeros(shape)).shape, shape)
+    assert.deepEqual(backwardThrough(layer, gpt.zeros(shape), gpt.zeros(shape)).shape, shape)
   }
 })

@@ -143,14 +143,18 @@ export function gradientOf({ grad }) {
 }
 
 /**
- * @param {Layer} layer whose input has a gradient
- * @param {Tensor} dy
- * @returns {Tensor} dx
- * @throws {assert.AssertionError} where there is none
+ * A forward and a backward pass. The parameters' `.grad` is there afterwards, too.
+ *
+ * @param {Layer} layer
+ * @param {Tensor} x requires a gradient from here on
+ * @param {Tensor} dy the gradient of the output
+ * @returns {Tensor} dx, which belongs to the caller: `x.grad` is null
  */
-export function backwardOf(layer, dy) {
-  const dx = layer.backward(dy)
-  assert.ok(dx, 'the input should have a gradient')
+export function backwardThrough(layer, x, dy) {
+  x.requiresGrad = true
+  layer.forward(x).backward(dy)
+  const dx = gradientOf(x)
+  x.grad = null
   return dx
 }
 
@@ -167,21 +171,26 @@ export function backwardOf(layer, dy) {
  */
 export function assertGradients(layer, x, dy, { out, dx, grads }, { forward = 1e-5, backward = 2e-5 } = {}) {
   layer.zeroGrad()
-  assertClose(layer.forward(x), out, forward)
-  assertNear(backwardOf(layer, dy), dx, backward, 'dx')
+  x.requiresGrad = true
+  const y = layer.forward(x)
+  assertClose(y, out, forward)
+  y.backward(dy)
+  assertNear(gradientOf(x), dx, backward, 'dx')
   const parameters = layer.namedParameters()
   assert.deepEqual(parameters.map(([name]) => name).sort(), Object.keys(grads).sort())
   for (const [name, parameter] of parameters) assertNear(gradientOf(parameter), grads[name], backward, name)
-  const first = parameters.map(([, parameter]) => gradientOf(parameter).data.slice())
-  layer.forward(x)
-  layer.backward(dy)
-  parameters.forEach(([name, parameter], i) => {
+  /** @type {[string, Tensor][]} */
+  const leaves = [['x', x], ...parameters]
+  const first = leaves.map(([, leaf]) => gradientOf(leaf).data.slice())
+  layer.forward(x).backward(dy)
+  leaves.forEach(([name, leaf], i) => {
     assert.deepEqual(
-      [...gradientOf(parameter).data],
+      [...gradientOf(leaf).data],
       [...first[i]].map((value) => 2 * value),
       `${name} after two passes`,
     )
   })
+  x.grad = null
   layer.zeroGrad()
   assert.ok(parameters.every(([, { grad }]) => grad === null))
 }
@@ -202,8 +211,7 @@ const dot = (a, b) => a.reduce((sum, value, i) => sum + value * b[i], 0)
 export function assertCentralDifferences(gpt, layer, x, { step = 1e-2, tolerance = 2e-3 } = {}) {
   const dy = gpt.scope(() => gpt.randn(layer.forward(x).shape))
   layer.zeroGrad()
-  layer.forward(x)
-  const dx = backwardOf(layer, dy)
+  const dx = backwardThrough(layer, x, dy)
   const loss = () => gpt.scope(() => dot(layer.forward(x).data, dy.data))
   /** @type {[string, Tensor, Tensor][]} */
   const places = [
@@ -229,7 +237,6 @@ export function assertCentralDifferences(gpt, layer, x, { step = 1e-2, tolerance
       assert.fail(`${name}: difference quotient ${slope}, gradient ${expected}, scale ${scale}`)
   }
   layer.zeroGrad()
-  untyped(layer).release() // No backward follows the last forward.
 }
 
 /**

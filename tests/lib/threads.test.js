@@ -36,8 +36,10 @@ afterEach(() => (workers = []))
  * @returns {{ layer: L, dx: Tensor }}
  */
 function trained(gpt, layer, shape) {
-  const y = layer.forward(gpt.randn(shape))
-  return { layer, dx: layer.backward(gpt.randn(y.shape)) }
+  const x = gpt.parameter(gpt.randn(shape))
+  const y = layer.forward(x)
+  y.backward(gpt.randn(y.shape))
+  return { layer, dx: gradientOf(x) }
 }
 
 const odd = { embDim: 57, nHeads: 3, contextLength: 201, dropRate: 0.1 }
@@ -68,14 +70,16 @@ const calls = (gpt) => ({
   'GELU, erf': () => new gpt.GELU({ approximate: 'none' }).forward(gpt.randn([128, 3072])),
   'LayerNorm at an odd size': () => new gpt.LayerNorm(511).forward(gpt.randn([257, 511])),
   'LayerNorm at GPT-2’s': () => new gpt.LayerNorm(768).forward(gpt.randn([1024, 768])),
-  'FeedForward of one row': () => new gpt.FeedForward(GPT_CONFIG_124M).eval().forward(gpt.randn([1, 768])),
+  'FeedForward of one row': () =>
+    gpt.noGrad(() => new gpt.FeedForward(GPT_CONFIG_124M).forward(gpt.randn([1, 768]))),
   'FeedForward of few rows': () =>
-    new gpt.FeedForward({ embDim: 67, hiddenDim: 259 }).eval().forward(gpt.randn([37, 67])),
+    gpt.noGrad(() => new gpt.FeedForward({ embDim: 67, hiddenDim: 259 }).forward(gpt.randn([37, 67]))),
   'FeedForward of many rows': () =>
-    new gpt.FeedForward({ embDim: 67, hiddenDim: 259 }).eval().forward(gpt.randn([401, 67])),
+    gpt.noGrad(() => new gpt.FeedForward({ embDim: 67, hiddenDim: 259 }).forward(gpt.randn([401, 67]))),
   'FeedForward’s gradient': () =>
     trained(gpt, new gpt.FeedForward({ embDim: 67, hiddenDim: 259 }), [37, 67]).dx,
-  'FeedForward at GPT-2’s': () => new gpt.FeedForward(GPT_CONFIG_124M).eval().forward(gpt.randn([130, 768])),
+  'FeedForward at GPT-2’s': () =>
+    gpt.noGrad(() => new gpt.FeedForward(GPT_CONFIG_124M).forward(gpt.randn([130, 768]))),
   'Attention of few tokens': () => new gpt.Attention(GPT_CONFIG_124M).forward(gpt.randn([7, 768])),
   'Attention at an odd size': () => new gpt.Attention(odd).eval().forward(gpt.randn([2, 201, 57])),
   'Attention’s weights': () =>
@@ -138,10 +142,11 @@ function* randomCalls(gpt, seed) {
       () => [new gpt.TransformerBlock(sizes), [rows, embDim]],
     ]
     const [layer, shape] = kinds[from1to(kinds.length) - 1]()
-    const y = layer.forward(gpt.randn(shape))
-    const dx = /** @type {Tensor} */ (layer.backward(gpt.randn(y.shape)))
-    const results = [y, dx, ...layer.parameters().map(gradientOf)]
-    const evaluated = layer.eval().forward(gpt.randn(shape))
+    const x = gpt.parameter(gpt.randn(shape))
+    const y = layer.forward(x)
+    y.backward(gpt.randn(y.shape))
+    const results = [y, ...[x, ...layer.parameters()].map(gradientOf)]
+    const evaluated = gpt.noGrad(() => layer.eval().forward(gpt.randn(shape)))
     yield { name: `${layer.constructor.name} of [${shape}]`, results: [...results, evaluated] }
   }
 }
@@ -241,9 +246,10 @@ for (const [name, make] of Object.entries(killed)) {
         gpt.scope(() => {
           gpt.manualSeed(3)
           const [layer, shape] = make(gpt)
-          const y = layer.forward(gpt.randn(shape))
-          const dx = /** @type {Tensor} */ (layer.backward(gpt.randn(y.shape)))
-          return [y, dx, ...layer.parameters().map(gradientOf)].map(({ data }) => data.slice())
+          const x = gpt.parameter(gpt.randn(shape))
+          const y = layer.forward(x)
+          y.backward(gpt.randn(y.shape))
+          return [y, ...[x, ...layer.parameters()].map(gradientOf)].map(({ data }) => data.slice())
         })
       const expected = results(await loadForTest({ threads: 1 }))
       const gpt = await loadForTest({ threads: 3 })

@@ -28,7 +28,7 @@ for (const { tieWeights, losses } of training) {
         const { ids, targets } = windows(tokens, starts, 32)
         optimizer.zeroGrad()
         const loss = gpt.crossEntropy(model.forward(ids), targets)
-        model.backward(loss.backward())
+        loss.backward()
         optimizer.step()
         return loss.item()
       }),
