@@ -65,12 +65,16 @@ function begin({ config, weights: descriptions, places, ids, generation, lease, 
  * @param {WeightPlace} place
  * @returns {Tensor | Int8Weight} in that place; in this worker's memory where there is none
  */
-function weightOf(runtime, { shape, int8, byteOffset }) {
+function weightOf(runtime, { shape, groupSize, byteOffset }) {
   const where = 'GPTModel.generateAsync'
   if (byteOffset === null) {
-    return int8 ? Int8Weight.empty(runtime, where, shape, int8) : Tensor.empty(runtime, where, shape)
+    return groupSize
+      ? Int8Weight.empty(runtime, where, shape, groupSize)
+      : Tensor.empty(runtime, where, shape)
   }
-  return int8 ? Int8Weight.at(runtime, shape, int8, byteOffset) : Tensor.at(runtime, shape, byteOffset)
+  return groupSize
+    ? Int8Weight.at(runtime, shape, groupSize, byteOffset)
+    : Tensor.at(runtime, shape, byteOffset)
 }
 
 /**

@@ -1,7 +1,7 @@
 /** @import { Blueprint } from '../layers/blueprint.js' */
 /** @import { Block } from '../runtime/memory.js' */
 /** @import { Runtime } from '../runtime/runtime.js' */
-/** @import { Int8Weight, Layout } from '../tensor/int8weight.js' */
+/** @import { Int8Weight } from '../tensor/int8weight.js' */
 /** @import { Tensor } from '../tensor/tensor.js' */
 /** @import { Call } from '../threads/call.js' */
 /** @import { OwnWorker, Program } from '../threads/workers.js' */
@@ -48,7 +48,7 @@ const PROGRAM = {
 /**
  * @typedef {object} WeightPlace
  * @property {readonly number[]} shape
- * @property {Layout | null} int8 null for float32
+ * @property {number | null} groupSize null for float32
  * @property {number | null} byteOffset in shared memory, where it is
  */
 
@@ -178,7 +178,7 @@ export class Session {
     const shared = isShared(runtime)
     const descriptions = this.#held.map((held) => ({
       shape: held.shape,
-      int8: 'groupSize' in held ? held.layout : null,
+      groupSize: 'groupSize' in held ? held.groupSize : null,
       byteOffset: shared ? held.byteOffset : null,
     }))
     const [lease, pool] = shared ? [this.#lease(), poolOf(runtime)] : [null, null]

@@ -1,7 +1,7 @@
 /** @import { Runtime } from '../runtime/runtime.js' */
 /** @import { Module } from './module.js' */
 
-import { describe } from '../check.js'
+import { checkSameShape, describe } from '../check.js'
 import { GptLayersError } from '../errors.js'
 import { checkTensorOf } from '../tensor/check.js'
 import { Tensor } from '../tensor/tensor.js'
@@ -89,8 +89,10 @@ export function blueprint(where, model, config, rebuilt) {
 function checkWeight(runtime, where, name, weight, shape) {
   const int8Weight = Tensor.isTensor(weight) ? weight.int8Weight : null
   if (int8Weight === null) return checkTensorOf(runtime, where, name, weight, shape)
-  int8Weight.checkUsable(runtime, where, shape, int8Weight.transposed)
-  return /** @type {Tensor} */ (weight)
+  const tensor = /** @type {Tensor} */ (weight)
+  checkSameShape(where, name, tensor.shape, shape)
+  int8Weight.checkUsable(runtime, where, int8Weight.shape)
+  return tensor
 }
 
 /** @param {object} module @returns {Function | undefined} the package's class of the module itself, if any */

@@ -62,7 +62,7 @@ export class Embedding extends Module {
         runtime.run('gpt_int8_embedding_forward', args)
       } else runtime.run('gpt_embedding_forward', [y, stored, weight, stored.size, count, dim])
       if (this.training) this.#checked = checked
-      return int8Weight ? int8Weight.scaled(y) : y
+      return y
     })
   }
 
@@ -102,7 +102,7 @@ export class Embedding extends Module {
   /** @param {string} where @returns {Int8Weight | null} checked */
   #int8Weight(where) {
     const { int8Weight, runtime, numEmbeddings: count, embeddingDim: dim } = this
-    return int8Weight && int8Weight.checkUsable(runtime, where, [count, dim], false)
+    return int8Weight && int8Weight.checkUsable(runtime, where, [count, dim])
   }
 
   /** @override @internal @returns {Matrix | null} */
