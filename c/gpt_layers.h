@@ -125,44 +125,39 @@ GPT_API int gpt_conv1d_backward(float *dx, float *dweight, float *dbias, float *
  *   scales  [⌈out/8⌉][⌈in/group⌉][8 outputs], zero-padded: gpt_int8_scales_size(out, in, group) floats
  *   group   inputs with the same scale: even and > 0, otherwise GPT_ERR_VALUE. group >= in: one scale for
  *           each output
+ * Outputs from a multiple o of 8 on are a weight of their own, with its values at gpt_int8_values_size(o, in)
+ * and its scales at gpt_int8_scales_size(o, in, group). So a weight can be written or read in slabs.
  * The sizes are SIZE_MAX, and the functions return GPT_ERR_SIZE, unless ⌈out/8⌉·8 · ⌈in/2⌉·2 elements are
  * addressable, as if they were floats.
  */
 GPT_API size_t gpt_int8_values_size(size_t out, size_t in);
 GPT_API size_t gpt_int8_scales_size(size_t out, size_t in, size_t group);
 
-/* Quantizes a slab of a weight: the outputs first_out <= o < first_out + outs, and the inputs
- * first_in <= i < first_in + ins.
+/* Quantizes the inputs first_in <= i < first_in + ins of a weight.
  *   scale[o,k] = max |weight[o,i]| / 127 over the inputs i of group k, rounded to float32
  *   value[o,i] = weight[o,i] / scale, rounded to float32, then to an integer, to even in a tie; 127 at most,
  *                and 0 if the scale is 0
  *
- *   values, scales     of the whole weight; those of the slab are written
- *   weight             the slab: the weight of o and i is weight[(o - first_out)·out_step +
- *                      (i - first_in)·in_step]; finite, otherwise GPT_ERR_VALUE
- *   first_out, outs    multiples of 8; outs may end at the last output instead
- *   first_in, ins      multiples of group; ins may end at the last input instead
- * GPT_ERR_VALUE unless they are such multiples, GPT_ERR_SIZE if the slab is not inside [out, in].
+ *   values, scales     of all inputs; those from first_in to first_in + ins are written
+ *   weight             the weight of o and i is weight[o·out_step + (i - first_in)·in_step]: the steps are
+ *                      in, 1 for [out, in], and 1, out for [in, out]. Finite, otherwise GPT_ERR_VALUE
+ *   first_in, ins      multiples of group, otherwise GPT_ERR_VALUE; ins may end at the last input instead.
+ *                      GPT_ERR_SIZE beyond that
  */
 GPT_API int gpt_int8_quantize(int8_t *values, float *scales, const float *weight, size_t out, size_t in,
-                              size_t group, size_t first_out, size_t outs, size_t first_in, size_t ins,
-                              size_t out_step, size_t in_step);
+                              size_t group, size_t first_in, size_t ins, size_t out_step, size_t in_step);
 
-/* Copies a slab of int8 to its place in the layout.
- *   values         of the whole weight; those of the slab are written
- *   plain          the slab, with steps as for gpt_int8_quantize
- *   first_in, ins  multiples of 2; the other sizes are as for gpt_int8_quantize
+/* value[o,i] = plain[o,i], and the reverse.
+ *   plain  [out, in]
  */
-GPT_API int gpt_int8_pack(int8_t *values, const int8_t *plain, size_t out, size_t in, size_t first_out,
-                          size_t outs, size_t first_in, size_t ins, size_t out_step, size_t in_step);
+GPT_API int gpt_int8_pack(int8_t *values, const int8_t *plain, size_t out, size_t in);
+GPT_API int gpt_int8_unpack(int8_t *plain, const int8_t *values, size_t out, size_t in);
 
-/* plain[o·out_step + i·in_step] = value[o,i] */
-GPT_API int gpt_int8_unpack(int8_t *plain, const int8_t *values, size_t out, size_t in, size_t out_step,
-                            size_t in_step);
-
-/* weight[o·out_step + i·in_step] = scale[o, i / group] · value[o,i] */
+/* weight[o,i] = scale[o, i / group] · value[o,i]
+ *   weight  [out, in]
+ */
 GPT_API int gpt_int8_dequantize(float *weight, const int8_t *values, const float *scales, size_t out,
-                                size_t in, size_t group, size_t out_step, size_t in_step);
+                                size_t in, size_t group);
 
 /* Linear and Conv1D: y = x · weightᵀ + bias
  *   y        [rows, out]

@@ -13,43 +13,6 @@
 
 enum { LARGEST_VALUE = 127 };
 
-/* A part of a weight [out, in]: outputs first_out <= o < end_out and inputs first_in <= i < end_in. The
- * element of output o and input i is at (o - first_out) · out_step + (i - first_in) · in_step. */
-typedef struct slab {
-    size_t first_out, end_out, first_in, end_in, out_step, in_step;
-} slab;
-
-static slab slab_of(size_t first_out, size_t outs, size_t first_in, size_t ins, size_t out_step,
-                    size_t in_step)
-{
-    return (slab){first_out, first_out + outs, first_in, first_in + ins, out_step, in_step};
-}
-
-static inline size_t slab_at(slab s, size_t o, size_t i)
-{
-    return (o - s.first_out) * s.out_step + (i - s.first_in) * s.in_step;
-}
-
-/* Whether `count` items from `first` on are whole blocks of n items; the last block of all may be smaller. */
-static int is_aligned(size_t first, size_t count, size_t n, size_t block)
-{
-    return first % block == 0 && (count % block == 0 || first + count == n);
-}
-
-static int check_slab(size_t out, size_t in, size_t block_in, size_t first_out, size_t outs, size_t first_in,
-                      size_t ins, size_t out_step, size_t in_step)
-{
-    if (!gpt_int8_fits(out, in)) return GPT_ERR_SIZE;
-    if (first_out > out || outs > out - first_out || first_in > in || ins > in - first_in)
-        return GPT_ERR_SIZE;
-    if (!gpt_fits(outs, out_step) || !gpt_fits(ins, in_step)) return GPT_ERR_SIZE;
-    if (!gpt_fits(gpt_floats_sum(outs ? (outs - 1) * out_step : 0, ins ? (ins - 1) * in_step + 1 : 1), 1))
-        return GPT_ERR_SIZE;
-    if (!is_aligned(first_out, outs, out, GPT_INT8_OUTS) || !is_aligned(first_in, ins, in, block_in))
-        return GPT_ERR_VALUE;
-    return GPT_OK;
-}
-
 size_t gpt_int8_values_size(size_t out, size_t in)
 {
     if (!gpt_int8_fits(out, in)) return GPT_TOO_MANY;
@@ -70,6 +33,25 @@ static int check_weight(const int8_t *values, const float *scales, const float *
     return gpt_int8_group_valid(group) ? GPT_OK : GPT_ERR_VALUE;
 }
 
+/* Inputs first_in <= i < end_in of a weight [out, in]. The element of output o and input i is at
+ * o · out_step + (i - first_in) · in_step. */
+typedef struct slab {
+    size_t out, first_in, end_in, out_step, in_step;
+} slab;
+
+static int check_slab(slab s, size_t in, size_t group)
+{
+    if (!gpt_int8_fits(s.out, in) || s.first_in > in || s.end_in < s.first_in || s.end_in > in)
+        return GPT_ERR_SIZE;
+    const size_t ins = s.end_in - s.first_in;
+    if (!gpt_fits(s.out, s.out_step) || !gpt_fits(ins, s.in_step)) return GPT_ERR_SIZE;
+    if (!gpt_fits(gpt_floats_sum(s.out ? (s.out - 1) * s.out_step : 0, ins ? (ins - 1) * s.in_step + 1 : 1),
+                  1))
+        return GPT_ERR_SIZE;
+    const int are_whole_groups = s.first_in % group == 0 && (ins % group == 0 || s.end_in == in);
+    return are_whole_groups ? GPT_OK : GPT_ERR_VALUE;
+}
+
 /* The weights of input i and of 8 outputs from o on; 0 for outputs past the last one. */
 typedef struct eight {
     v128_t low, high; /* of outputs 0 ... 3, and of 4 ... 7 */
@@ -77,14 +59,14 @@ typedef struct eight {
 
 GPT_INLINE eight load_eight(const float *weight, slab s, size_t o, size_t i)
 {
-    const float *w = weight + slab_at(s, o, i);
+    const float *w = weight + o * s.out_step + (i - s.first_in) * s.in_step;
     const size_t step = s.out_step;
-    if (s.end_out - o >= GPT_INT8_OUTS)
+    if (s.out - o >= GPT_INT8_OUTS)
         return step == 1 ? (eight){wasm_v128_load(w), wasm_v128_load(w + 4)}
                          : (eight){wasm_f32x4_make(w[0], w[step], w[2 * step], w[3 * step]),
                                    wasm_f32x4_make(w[4 * step], w[5 * step], w[6 * step], w[7 * step])};
     float padded[GPT_INT8_OUTS] = {0.0f};
-    for (size_t k = 0; k < s.end_out - o; k++) padded[k] = w[k * step];
+    for (size_t k = 0; k < s.out - o; k++) padded[k] = w[k * step];
     return (eight){wasm_v128_load(padded), wasm_v128_load(padded + 4)};
 }
 
@@ -104,7 +86,7 @@ static eight largest(const float *weight, slab s, size_t o, size_t first, size_t
 static int is_finite(const float *weight, slab s)
 {
     const v128_t infinity = wasm_f32x4_splat(INFINITY);
-    for (size_t o = s.first_out; o < s.end_out; o += GPT_INT8_OUTS) {
+    for (size_t o = 0; o < s.out; o += GPT_INT8_OUTS) {
         const eight most = largest(weight, s, o, s.first_in, s.end_in);
         if (!wasm_i32x4_all_true(wasm_f32x4_lt(wasm_i32x4_max(most.low, most.high), infinity))) return 0;
     }
@@ -147,17 +129,17 @@ static void quantize_group(int8_t *values, float *scales, const float *weight, s
 }
 
 int gpt_int8_quantize(int8_t *values, float *scales, const float *weight, size_t out, size_t in, size_t group,
-                      size_t first_out, size_t outs, size_t first_in, size_t ins, size_t out_step,
-                      size_t in_step)
+                      size_t first_in, size_t ins, size_t out_step, size_t in_step)
 {
     int status = check_weight(values, scales, weight, group);
-    if (!status) status = check_slab(out, in, group, first_out, outs, first_in, ins, out_step, in_step);
+    if (status) return status;
+    const slab s = {out, first_in, first_in + ins, out_step, in_step};
+    status = check_slab(s, in, group);
     if (status) return status;
     if (ins == 0) return GPT_OK; /* however many outputs */
-    const slab s = slab_of(first_out, outs, first_in, ins, out_step, in_step);
     if (!is_finite(weight, s)) return GPT_ERR_VALUE;
     const size_t groups = gpt_int8_groups(in, group);
-    for (size_t o = s.first_out; o < s.end_out; o += GPT_INT8_OUTS)
+    for (size_t o = 0; o < out; o += GPT_INT8_OUTS)
         for (size_t first = s.first_in, end; first < s.end_in; first = end) {
             end = first + gpt_min(group, s.end_in - first);
             quantize_group(values + gpt_int8_value_at(o, first, in),
@@ -166,89 +148,77 @@ int gpt_int8_quantize(int8_t *values, float *scales, const float *weight, size_t
     return GPT_OK;
 }
 
-/* ---- Layouts ---- */
+/* ---- From and to rows of outputs ---- */
 
 /* Where output o and input i of a block are in its 16 bytes. */
 GPT_INLINE size_t place(size_t o, size_t i) { return gpt_int8_value_at(o, i, 2); }
 
 /* A block, of which `outs` outputs and `ins` inputs exist. Inlined, so that 8 and 2 are constants. */
-GPT_INLINE void pack_block(int8_t *block, const int8_t *plain, size_t outs, size_t ins, size_t out_step,
-                           size_t in_step)
+GPT_INLINE void pack_block(int8_t *block, const int8_t *plain, size_t outs, size_t ins, size_t in)
 {
     for (size_t o = 0; o < GPT_INT8_OUTS; o++)
         for (size_t i = 0; i < 2; i++)
-            block[place(o, i)] =
-                gpt_int8_coded(o < outs && i < ins ? plain[o * out_step + i * in_step] : 0, o);
+            block[place(o, i)] = gpt_int8_coded(o < outs && i < ins ? plain[o * in + i] : 0, o);
 }
 
-GPT_INLINE void unpack_block(int8_t *plain, const int8_t *block, size_t outs, size_t ins, size_t out_step,
-                             size_t in_step)
+GPT_INLINE void unpack_block(int8_t *plain, const int8_t *block, size_t outs, size_t ins, size_t in)
 {
     for (size_t o = 0; o < outs; o++)
-        for (size_t i = 0; i < ins; i++)
-            plain[o * out_step + i * in_step] = gpt_int8_coded(block[place(o, i)], o);
+        for (size_t i = 0; i < ins; i++) plain[o * in + i] = gpt_int8_coded(block[place(o, i)], o);
 }
 
 GPT_INLINE void dequantize_block(float *weight, const int8_t *block, const float *scales, size_t outs,
-                                 size_t ins, size_t out_step, size_t in_step)
+                                 size_t ins, size_t in)
 {
     for (size_t o = 0; o < outs; o++)
         for (size_t i = 0; i < ins; i++)
-            weight[o * out_step + i * in_step] = scales[o] * gpt_int8_coded(block[place(o, i)], o);
+            weight[o * in + i] = scales[o] * gpt_int8_coded(block[place(o, i)], o);
 }
 
-int gpt_int8_pack(int8_t *values, const int8_t *plain, size_t out, size_t in, size_t first_out, size_t outs,
-                  size_t first_in, size_t ins, size_t out_step, size_t in_step)
+int gpt_int8_pack(int8_t *values, const int8_t *plain, size_t out, size_t in)
 {
     if (!values || !plain) return GPT_ERR_NULL;
-    const int status = check_slab(out, in, 2, first_out, outs, first_in, ins, out_step, in_step);
-    if (status) return status;
-    if (ins == 0) return GPT_OK;
-    const slab s = slab_of(first_out, outs, first_in, ins, out_step, in_step);
-    for (size_t o = s.first_out; o < s.end_out; o += GPT_INT8_OUTS)
-        for (size_t i = s.first_in; i < s.end_in; i += 2) {
-            int8_t *block = values + gpt_int8_value_at(o, i, in);
-            const int8_t *from = plain + slab_at(s, o, i);
-            if (s.end_out - o >= GPT_INT8_OUTS && s.end_in - i >= 2)
-                pack_block(block, from, GPT_INT8_OUTS, 2, out_step, in_step);
+    if (!gpt_int8_fits(out, in)) return GPT_ERR_SIZE;
+    if (in == 0) return GPT_OK; /* however many outputs */
+    for (size_t o = 0; o < out; o += GPT_INT8_OUTS)
+        for (size_t i = 0; i < in; i += 2, values += GPT_INT8_BLOCK) {
+            const int8_t *from = plain + o * in + i;
+            if (out - o >= GPT_INT8_OUTS && in - i >= 2)
+                pack_block(values, from, GPT_INT8_OUTS, 2, in);
             else
-                pack_block(block, from, s.end_out - o, s.end_in - i, out_step, in_step);
+                pack_block(values, from, out - o, in - i, in);
         }
     return GPT_OK;
 }
 
-int gpt_int8_unpack(int8_t *plain, const int8_t *values, size_t out, size_t in, size_t out_step,
-                    size_t in_step)
+int gpt_int8_unpack(int8_t *plain, const int8_t *values, size_t out, size_t in)
 {
     if (!plain || !values) return GPT_ERR_NULL;
-    const int status = check_slab(out, in, 2, 0, out, 0, in, out_step, in_step);
-    if (status) return status;
-    if (in == 0) return GPT_OK;
+    if (!gpt_int8_fits(out, in)) return GPT_ERR_SIZE;
+    if (in == 0) return GPT_OK; /* however many outputs */
     for (size_t o = 0; o < out; o += GPT_INT8_OUTS)
         for (size_t i = 0; i < in; i += 2, values += GPT_INT8_BLOCK) {
-            int8_t *to = plain + o * out_step + i * in_step;
+            int8_t *to = plain + o * in + i;
             if (out - o >= GPT_INT8_OUTS && in - i >= 2)
-                unpack_block(to, values, GPT_INT8_OUTS, 2, out_step, in_step);
+                unpack_block(to, values, GPT_INT8_OUTS, 2, in);
             else
-                unpack_block(to, values, gpt_min(out - o, GPT_INT8_OUTS), gpt_min(in - i, 2), out_step,
-                             in_step);
+                unpack_block(to, values, gpt_min(out - o, GPT_INT8_OUTS), gpt_min(in - i, 2), in);
         }
     return GPT_OK;
 }
 
 int gpt_int8_dequantize(float *weight, const int8_t *values, const float *scales, size_t out, size_t in,
-                        size_t group, size_t out_step, size_t in_step)
+                        size_t group)
 {
-    int status = check_weight(values, scales, weight, group);
-    if (!status) status = check_slab(out, in, group, 0, out, 0, in, out_step, in_step);
+    const int status = check_weight(values, scales, weight, group);
     if (status) return status;
+    if (!gpt_int8_fits(out, in)) return GPT_ERR_SIZE;
     if (in == 0) return GPT_OK;
     const size_t groups = gpt_int8_groups(in, group);
     for (size_t o = 0; o < out; o += GPT_INT8_OUTS)
         for (size_t i = 0; i < in; i += 2, values += GPT_INT8_BLOCK)
-            dequantize_block(weight + o * out_step + i * in_step, values,
-                             scales + gpt_int8_scale_at(o, i / group, groups),
-                             gpt_min(out - o, GPT_INT8_OUTS), gpt_min(in - i, 2), out_step, in_step);
+            dequantize_block(weight + o * in + i, values, scales + gpt_int8_scale_at(o, i / group, groups),
+                             gpt_min(out - o, GPT_INT8_OUTS), gpt_min(in - i, 2), in);
     return GPT_OK;
 }
 

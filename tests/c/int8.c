@@ -34,8 +34,7 @@ static int8_weight weight_output(size_t out, size_t in, size_t group)
 static int8_weight quantized(const float *weight, size_t out, size_t in, size_t group)
 {
     const int8_weight q = weight_output(out, in, group);
-    expect_status(gpt_int8_quantize(q.values, q.scales, weight, out, in, group, 0, out, 0, in, in, 1),
-                  GPT_OK);
+    expect_status(gpt_int8_quantize(q.values, q.scales, weight, out, in, group, 0, in, in, 1), GPT_OK);
     return q;
 }
 
@@ -131,16 +130,21 @@ static void quantize_rounds_to_even(void)
 
 static void quantize_extremes(void)
 {
-    static const float rows[6][2] = {{0.0f, -0.0f},     {1e-45f, -1e-45f},   {1e-43f, -3e-44f},
-                                     {3.4e38f, 1e-30f}, {-3.4e38f, 3.3e38f}, {1e-38f, -1e-38f}};
-    for (size_t k = 0; k < 6; k++) {
+    static const float rows[7][2] = {{0.0f, -0.0f},         {1e-45f, -1e-45f},   {1e-43f, -3e-44f},
+                                     {2.5e-43f, -2.5e-43f}, /* the scale is 1e-45 */
+                                     {3.4e38f, 1e-30f},     {-3.4e38f, 3.3e38f}, {1e-38f, -1e-38f}};
+    for (size_t k = 0; k < 7; k++) {
         in_case("%g and %g", (double)rows[k][0], (double)rows[k][1]);
         expect_quantized(quantized(rows[k], 1, 2, 2), rows[k]);
         end_case();
     }
 }
 
-/* A weight in slabs of whole blocks, in both layouts of the float32 weight. */
+/* The last two arguments of gpt_int8_quantize, by whether the float32 weight is [in, out]. */
+static size_t out_step(int8_weight q, int is_transposed) { return is_transposed ? 1 : q.in; }
+static size_t in_step(int8_weight q, int is_transposed) { return is_transposed ? q.out : 1; }
+
+/* A weight in slabs of outputs, and of inputs, from either order of the float32 weight. */
 static void quantize_in_slabs(void)
 {
     enum { OUT = 29, IN = 21, GROUP = 6 };
@@ -151,15 +155,15 @@ static void quantize_in_slabs(void)
     const int8_weight whole = quantized(weight, OUT, IN, GROUP);
     for (int is_transposed = 0; is_transposed <= 1; is_transposed++) {
         const int8_weight q = weight_output(OUT, IN, GROUP);
+        const size_t o_step = out_step(q, is_transposed), i_step = in_step(q, is_transposed);
         for (size_t o = 0; o < OUT; o += 16)
             for (size_t i = 0; i < IN; i += 12) {
                 const size_t outs = o + 16 < OUT ? 16 : OUT - o, ins = i + 12 < IN ? 12 : IN - i;
-                const int status = is_transposed
-                                       ? gpt_int8_quantize(q.values, q.scales, transposed + i * OUT + o, OUT,
-                                                           IN, GROUP, o, outs, i, ins, 1, OUT)
-                                       : gpt_int8_quantize(q.values, q.scales, weight + o * IN + i, OUT, IN,
-                                                           GROUP, o, outs, i, ins, IN, 1);
-                expect_status(status, GPT_OK);
+                const float *slab = (is_transposed ? transposed : weight) + o * o_step + i * i_step;
+                expect_status(gpt_int8_quantize(q.values + gpt_int8_values_size(o, IN),
+                                                q.scales + gpt_int8_scales_size(o, IN, GROUP), slab, outs, IN,
+                                                GROUP, i, ins, o_step, i_step),
+                              GPT_OK);
             }
         expect_same_int8("values", q.values, whole.values, gpt_int8_values_size(OUT, IN));
         expect_same("scales", q.scales, whole.scales, gpt_int8_scales_size(OUT, IN, GROUP));
@@ -169,14 +173,13 @@ static void quantize_in_slabs(void)
 
 static int quantize(int8_t *values, float *scales, const float *weight, size_t group)
 {
-    return gpt_int8_quantize(values, scales, weight, 9, 6, group, 0, 9, 0, 6, 6, 1);
+    return gpt_int8_quantize(values, scales, weight, 9, 6, group, 0, 6, 6, 1);
 }
 
-static int quantize_slab(int8_weight q, const float *weight, size_t first_out, size_t outs, size_t first_in,
-                         size_t ins, size_t out_step, size_t in_step)
+static int quantize_slab(int8_weight q, const float *weight, size_t first_in, size_t ins, size_t o_step,
+                         size_t i_step)
 {
-    return gpt_int8_quantize(q.values, q.scales, weight, q.out, q.in, q.group, first_out, outs, first_in, ins,
-                             out_step, in_step);
+    return gpt_int8_quantize(q.values, q.scales, weight, q.out, q.in, q.group, first_in, ins, o_step, i_step);
 }
 
 static void quantize_refuses(void)
@@ -189,22 +192,18 @@ static void quantize_refuses(void)
     expect_refused(quantize(q.values, q.scales, NULL, 4), GPT_ERR_NULL);
     expect_refused(quantize(q.values, q.scales, weight, 0), GPT_ERR_VALUE);
     expect_refused(quantize(q.values, q.scales, weight, 3), GPT_ERR_VALUE);
-    expect_refused(quantize_slab(q, weight, 4, 5, 0, 6, 6, 1), GPT_ERR_VALUE);
-    expect_refused(quantize_slab(q, weight, 0, 7, 0, 6, 6, 1), GPT_ERR_VALUE);
-    expect_refused(quantize_slab(q, weight, 0, 8, 2, 4, 6, 1), GPT_ERR_VALUE);
-    expect_refused(quantize_slab(q, weight, 0, 8, 0, 5, 6, 1), GPT_ERR_VALUE);
-    expect_refused(quantize_slab(q, weight, 8, 2, 0, 6, 6, 1), GPT_ERR_SIZE);
-    expect_refused(quantize_slab(q, weight, 16, 0, 0, 6, 6, 1), GPT_ERR_SIZE);
-    expect_refused(quantize_slab(q, weight, 0, 9, 4, 4, 6, 1), GPT_ERR_SIZE);
-    expect_refused(quantize_slab(q, weight, 0, 9, 4, SIZE_MAX, 6, 1), GPT_ERR_SIZE);
-    expect_refused(quantize_slab(q, weight, 0, 9, 0, 6, HUGE_SIZE, 1), GPT_ERR_SIZE);
-    expect_refused(quantize_slab(q, weight, 0, 9, 0, 6, 6, HUGE_SIZE), GPT_ERR_SIZE);
-    expect_refused(gpt_int8_quantize(q.values, q.scales, weight, HUGE_SIZE, 6, 4, 0, 8, 0, 6, 6, 1),
-                   GPT_ERR_SIZE);
-    expect_refused(gpt_int8_quantize(q.values, q.scales, weight, 9, HUGE_SIZE, 4, 0, 8, 0, 4, 6, 1),
-                   GPT_ERR_SIZE);
-    expect_refused(quantize_slab(q, weight, 0, 0, 0, 6, 6, 1), GPT_OK);
-    expect_refused(quantize_slab(q, weight, 8, 1, 4, 0, 6, 1), GPT_OK);
+    expect_refused(quantize_slab(q, weight, 2, 4, 6, 1), GPT_ERR_VALUE);
+    expect_refused(quantize_slab(q, weight, 0, 5, 6, 1), GPT_ERR_VALUE);
+    expect_refused(quantize_slab(q, weight, 8, 0, 6, 1), GPT_ERR_SIZE);
+    expect_refused(quantize_slab(q, weight, 4, 4, 6, 1), GPT_ERR_SIZE);
+    expect_refused(quantize_slab(q, weight, 4, SIZE_MAX, 6, 1), GPT_ERR_SIZE);
+    expect_refused(quantize_slab(q, weight, 4, SIZE_MAX - 3, 6, 1), GPT_ERR_SIZE);
+    expect_refused(quantize_slab(q, weight, 0, 6, HUGE_SIZE, 1), GPT_ERR_SIZE);
+    expect_refused(quantize_slab(q, weight, 0, 6, 6, HUGE_SIZE), GPT_ERR_SIZE);
+    expect_refused(gpt_int8_quantize(q.values, q.scales, weight, HUGE_SIZE, 6, 4, 0, 6, 6, 1), GPT_ERR_SIZE);
+    expect_refused(gpt_int8_quantize(q.values, q.scales, weight, 9, HUGE_SIZE, 4, 0, 4, 6, 1), GPT_ERR_SIZE);
+    expect_refused(quantize_slab(q, weight, 4, 0, 6, 1), GPT_OK);
+    expect_refused(gpt_int8_quantize(q.values, q.scales, weight, 0, 6, 4, 0, 6, 6, 1), GPT_OK);
     static const float bad[3] = {INFINITY, -INFINITY, NAN};
     for (size_t position = 0; position < 9 * 6; position++) {
         const float before = weight[position];
@@ -215,7 +214,7 @@ static void quantize_refuses(void)
     end_case();
 }
 
-/* ---- Layouts ---- */
+/* ---- From and to rows of outputs ---- */
 
 static void pack_and_unpack(void)
 {
@@ -224,25 +223,19 @@ static void pack_and_unpack(void)
         in_case("%zu x %zu", out, in);
         int8_t *plain = int8_output("plain", out * in), *back = int8_output("back", out * in);
         for (size_t i = 0; i < out * in; i++) plain[i] = (int8_t)((int)random_below(256) - 128);
-        for (int is_transposed = 0; is_transposed <= 1; is_transposed++) {
-            const size_t out_step = is_transposed ? 1 : in, in_step = is_transposed ? out : 1;
-            const int8_weight q = weight_output(out, in, 2), slabs = weight_output(out, in, 2);
-            expect_status(gpt_int8_pack(q.values, plain, out, in, 0, out, 0, in, out_step, in_step), GPT_OK);
-            for (size_t o = 0; o < (out + 7) / 8 * 8; o++)
-                for (size_t i = 0; i < (in + 1) / 2 * 2; i++)
-                    expect(value_of(q, o, i) ==
-                               (o < out && i < in ? plain[o * out_step + i * in_step] : (int8_t)0),
-                           "value of %zu, %zu is %d", o, i, value_of(q, o, i));
-            for (size_t o = 0; o < out; o += 8)
-                for (size_t i = 0; i < in; i += 4)
-                    expect_status(gpt_int8_pack(slabs.values, plain + o * out_step + i * in_step, out, in, o,
-                                                o + 8 < out ? 8 : out - o, i, i + 4 < in ? 4 : in - i,
-                                                out_step, in_step),
-                                  GPT_OK);
-            expect_same_int8("in slabs", slabs.values, q.values, gpt_int8_values_size(out, in));
-            expect_status(gpt_int8_unpack(back, q.values, out, in, out_step, in_step), GPT_OK);
-            expect_same_int8("back", back, plain, out * in);
-        }
+        const int8_weight q = weight_output(out, in, 2), slabs = weight_output(out, in, 2);
+        expect_status(gpt_int8_pack(q.values, plain, out, in), GPT_OK);
+        for (size_t o = 0; o < (out + 7) / 8 * 8; o++)
+            for (size_t i = 0; i < (in + 1) / 2 * 2; i++)
+                expect(value_of(q, o, i) == (o < out && i < in ? plain[o * in + i] : (int8_t)0),
+                       "value of %zu, %zu is %d", o, i, value_of(q, o, i));
+        for (size_t o = 0; o < out; o += 8)
+            expect_status(gpt_int8_pack(slabs.values + gpt_int8_values_size(o, in), plain + o * in,
+                                        o + 8 < out ? 8 : out - o, in),
+                          GPT_OK);
+        expect_same_int8("in slabs", slabs.values, q.values, gpt_int8_values_size(out, in));
+        expect_status(gpt_int8_unpack(back, q.values, out, in), GPT_OK);
+        expect_same_int8("back", back, plain, out * in);
         end_case();
     }
 }
@@ -255,15 +248,12 @@ static void dequantize_is_exact(void)
             in_case("%zu x %zu, group %zu", out, in, groups[g]);
             const float *weight = random_input("weight", out * in, -2.0f, 2.0f);
             const int8_weight q = quantized(weight, out, in, groups[g]);
-            float *got = output("weight", out * in), *transposed = output("transposed", out * in);
-            expect_status(gpt_int8_dequantize(got, q.values, q.scales, out, in, groups[g], in, 1), GPT_OK);
-            expect_status(gpt_int8_dequantize(transposed, q.values, q.scales, out, in, groups[g], 1, out),
-                          GPT_OK);
+            float *got = output("weight", out * in);
+            expect_status(gpt_int8_dequantize(got, q.values, q.scales, out, in, groups[g]), GPT_OK);
             for (size_t o = 0; o < out; o++)
                 for (size_t i = 0; i < in; i++) {
                     const float expected = weight_of(q, o, i);
                     expect_same("weight", got + o * in + i, &expected, 1);
-                    expect_same("transposed", transposed + i * out + o, &expected, 1);
                     /* half a step, and the roundings of scale, quotient and product */
                     expect_within("weight", o * in + i, (double)expected, (double)weight[o * in + i],
                                   0.5001 * (double)scale_of(q, o, i / groups[g]));
@@ -272,31 +262,24 @@ static void dequantize_is_exact(void)
         }
 }
 
-static void layouts_refuse(void)
+static void pack_unpack_and_dequantize_refuse(void)
 {
     const int8_weight q = weight_output(9, 6, 4);
     int8_t *plain = int8_output("plain", 9 * 6);
     float *weight = output("weight", 9 * 6);
-    expect_refused(gpt_int8_pack(NULL, plain, 9, 6, 0, 9, 0, 6, 6, 1), GPT_ERR_NULL);
-    expect_refused(gpt_int8_pack(q.values, NULL, 9, 6, 0, 9, 0, 6, 6, 1), GPT_ERR_NULL);
-    expect_refused(gpt_int8_pack(q.values, plain, HUGE_SIZE, 6, 0, 8, 0, 6, 6, 1), GPT_ERR_SIZE);
-    expect_refused(gpt_int8_pack(q.values, plain, 9, HUGE_SIZE, 0, 8, 0, 6, 6, 1), GPT_ERR_SIZE);
-    expect_refused(gpt_int8_pack(q.values, plain, 9, 6, 8, 2, 0, 6, 6, 1), GPT_ERR_SIZE);
-    expect_refused(gpt_int8_pack(q.values, plain, 9, 6, 0, 9, 0, 6, HUGE_SIZE, 1), GPT_ERR_SIZE);
-    expect_refused(gpt_int8_pack(q.values, plain, 9, 6, 1, 8, 0, 6, 6, 1), GPT_ERR_VALUE);
-    expect_refused(gpt_int8_pack(q.values, plain, 9, 6, 0, 9, 1, 5, 6, 1), GPT_ERR_VALUE);
-    expect_refused(gpt_int8_pack(q.values, plain, 9, 6, 0, 9, 0, 3, 6, 1), GPT_ERR_VALUE);
-    expect_refused(gpt_int8_unpack(NULL, q.values, 9, 6, 6, 1), GPT_ERR_NULL);
-    expect_refused(gpt_int8_unpack(plain, NULL, 9, 6, 6, 1), GPT_ERR_NULL);
-    expect_refused(gpt_int8_unpack(plain, q.values, HUGE_SIZE, 6, 6, 1), GPT_ERR_SIZE);
-    expect_refused(gpt_int8_unpack(plain, q.values, 9, 6, 6, HUGE_SIZE), GPT_ERR_SIZE);
-    expect_refused(gpt_int8_unpack(plain, q.values, 0, 6, 6, 1), GPT_OK);
-    expect_refused(gpt_int8_dequantize(NULL, q.values, q.scales, 9, 6, 4, 6, 1), GPT_ERR_NULL);
-    expect_refused(gpt_int8_dequantize(weight, NULL, q.scales, 9, 6, 4, 6, 1), GPT_ERR_NULL);
-    expect_refused(gpt_int8_dequantize(weight, q.values, NULL, 9, 6, 4, 6, 1), GPT_ERR_NULL);
-    expect_refused(gpt_int8_dequantize(weight, q.values, q.scales, 9, 6, 5, 6, 1), GPT_ERR_VALUE);
-    expect_refused(gpt_int8_dequantize(weight, q.values, q.scales, 9, HUGE_SIZE, 4, 6, 1), GPT_ERR_SIZE);
-    expect_refused(gpt_int8_dequantize(weight, q.values, q.scales, 9, 6, 4, HUGE_SIZE, 1), GPT_ERR_SIZE);
+    expect_refused(gpt_int8_pack(NULL, plain, 9, 6), GPT_ERR_NULL);
+    expect_refused(gpt_int8_pack(q.values, NULL, 9, 6), GPT_ERR_NULL);
+    expect_refused(gpt_int8_pack(q.values, plain, HUGE_SIZE, 6), GPT_ERR_SIZE);
+    expect_refused(gpt_int8_pack(q.values, plain, 9, HUGE_SIZE), GPT_ERR_SIZE);
+    expect_refused(gpt_int8_unpack(NULL, q.values, 9, 6), GPT_ERR_NULL);
+    expect_refused(gpt_int8_unpack(plain, NULL, 9, 6), GPT_ERR_NULL);
+    expect_refused(gpt_int8_unpack(plain, q.values, HUGE_SIZE, 6), GPT_ERR_SIZE);
+    expect_refused(gpt_int8_unpack(plain, q.values, 0, 6), GPT_OK);
+    expect_refused(gpt_int8_dequantize(NULL, q.values, q.scales, 9, 6, 4), GPT_ERR_NULL);
+    expect_refused(gpt_int8_dequantize(weight, NULL, q.scales, 9, 6, 4), GPT_ERR_NULL);
+    expect_refused(gpt_int8_dequantize(weight, q.values, NULL, 9, 6, 4), GPT_ERR_NULL);
+    expect_refused(gpt_int8_dequantize(weight, q.values, q.scales, 9, 6, 5), GPT_ERR_VALUE);
+    expect_refused(gpt_int8_dequantize(weight, q.values, q.scales, 9, HUGE_SIZE, 4), GPT_ERR_SIZE);
 }
 
 /* ---- Linear ---- */
@@ -405,7 +388,7 @@ static void forward_does_not_overflow(void)
         const int8_weight q = weight_output(8, IN, IN);
         int8_t *plain = int8_output("plain", 8 * IN);
         memset(plain, -128, 8 * IN);
-        expect_status(gpt_int8_pack(q.values, plain, 8, IN, 0, 8, 0, IN, IN, 1), GPT_OK);
+        expect_status(gpt_int8_pack(q.values, plain, 8, IN), GPT_OK);
         for (size_t o = 0; o < 8; o++) q.scales[o] = 1.0f;
         float *x = work(IN), *y = output("y", 8);
         for (size_t i = 0; i < IN; i++) x[i] = (float)sign;
@@ -639,14 +622,14 @@ void test_int8(void)
     promise("int8 quantize rounds ties to even", quantize_rounds_to_even);
     promise("int8 quantize of zeros, denormals and the largest floats stays within -127 ... 127",
             quantize_extremes);
-    promise("int8 quantize in slabs, in either layout, gives the bits of the whole weight",
+    promise("int8 quantize in slabs, from either order of the weight, gives the bits of the whole weight",
             quantize_in_slabs);
     promise("int8 quantize refuses NULL, impossible sizes, broken groups and weights that are not finite",
             quantize_refuses);
-    promise("int8 values come back from their layout, also by slabs and transposed", pack_and_unpack);
+    promise("int8 values come back from their layout, whole and in slabs", pack_and_unpack);
     promise("int8 dequantize gives scale · value, half a step from the weight at most", dequantize_is_exact);
-    promise("int8 pack, unpack and dequantize refuse NULL, impossible sizes and broken blocks",
-            layouts_refuse);
+    promise("int8 pack, unpack and dequantize refuse NULL, impossible sizes and odd groups",
+            pack_unpack_and_dequantize_refuse);
     promise("int8 linear is within the bound of its roundings at every size", forward_agrees);
     promise("int8 linear of an outlier coarsens no other run of columns", forward_with_outliers);
     promise("int8 linear of integers is exact", forward_of_integers_is_exact);

@@ -450,7 +450,6 @@ export const OPERATIONS = {
   },
   'int8.values': pure,
   'int8.scales': pure,
-  'int8.columns': pure,
   'int8.dequantize': pure,
   'int8.dispose': pure,
   'int8.@@dispose': { args: [], call: (receiver) => receiver[Symbol.dispose ?? 'dispose']() },

@@ -131,7 +131,7 @@ static double int8_value(const int8_t *values, size_t o, size_t i, size_t in)
 
 static size_t group_of(const trial *t) { return (size_t)t->c.v[0]; }
 
-/* sizes: o, i; scalars: group, whether the float32 weight is transposed */
+/* sizes: o, i; scalars: group, whether the float32 weight is [in, out] */
 void judge_int8_quantize(const trial *t)
 {
     const size_t out = SIZE(0), in = SIZE(1), group = group_of(t), groups = gpt_int8_groups(in, group);
@@ -155,7 +155,7 @@ void judge_int8_pack(const trial *t)
     const int8_t *plain = t->c.t[1];
     for (size_t o = 0; o < gpt_round_up(out, GPT_INT8_OUTS); o++)
         for (size_t i = 0; i < gpt_round_up(in, 2); i++) {
-            const size_t place = t->c.v[0] != 0.0 ? i * out + o : o * in + i;
+            const size_t place = o * in + i;
             expect_within("values", place, int8_value(t->c.t[0], o, i, in),
                           o < out && i < in ? plain[place] : 0.0, 0.0);
         }
@@ -166,10 +166,9 @@ void judge_int8_dequantize(const trial *t)
     const size_t out = SIZE(0), in = SIZE(1), group = group_of(t), groups = gpt_int8_groups(in, group);
     for (size_t o = 0; o < out; o++)
         for (size_t i = 0; i < in; i++) {
-            const size_t place = t->c.v[1] != 0.0 ? i * out + o : o * in + i;
             const float scale = FLOATS_OF(2)[gpt_int8_scale_at(o, i / group, groups)];
             const float weight = scale * (float)int8_value(t->c.t[1], o, i, in);
-            expect_same("weight", FLOATS_OF(0) + place, &weight, 1);
+            expect_same("weight", FLOATS_OF(0) + o * in + i, &weight, 1);
         }
 }
 

@@ -115,12 +115,12 @@ static size_t cache_count(const call *c, size_t tensor)
     return batch && heads ? floats : 0;
 }
 
-/* int8 weights: c->v[0] is the group; the flag after it says whether the float32 weight is transposed. */
+/* int8 weights: c->v[0] is the group; c->v[1] says whether the float32 weight is [in, out]. */
 #define GROUP ((size_t)D(0))
-#define STEPS(flag) (flag) ? 1 : S(1), (flag) ? S(0) : 1
-WITHOUT_REFERENCE(int8_quantize, T(0), T(1), T(2), S(0), S(1), GROUP, 0, S(0), 0, S(1), STEPS(I(1)))
-WITHOUT_REFERENCE(int8_pack, T(0), T(1), S(0), S(1), 0, S(0), 0, S(1), STEPS(I(0)))
-WITHOUT_REFERENCE(int8_dequantize, T(0), T(1), T(2), S(0), S(1), GROUP, STEPS(I(1)))
+WITHOUT_REFERENCE(int8_quantize, T(0), T(1), T(2), S(0), S(1), GROUP, 0, S(1), I(1) ? 1 : S(1),
+                  I(1) ? S(0) : 1)
+WITHOUT_REFERENCE(int8_pack, T(0), T(1), S(0), S(1))
+WITHOUT_REFERENCE(int8_dequantize, T(0), T(1), T(2), S(0), S(1), GROUP)
 WITH_PARTS(int8_linear_forward, T(0), T(1), T(2), T(3), T(4), T(5), S(0), S(1), S(2), GROUP)
 WITH_PARTS(int8_embedding_forward, T(0), T(1), T(2), T(3), S(0), S(1), S(2), GROUP)
 
@@ -686,14 +686,13 @@ const kernel kernels[] = {
      .run = run_int8_pack,
      .judge = judge_int8_pack,
      .sizes = "oi",
-     .scalars = "F",
      .tensors = {{OUT, "values", NULL, INTEGERS}, {IN, "plain"}},
      .count = pack_count},
     {.name = "int8_dequantize",
      .run = run_int8_dequantize,
      .judge = judge_int8_dequantize,
      .sizes = "oi",
-     .scalars = "gF",
+     .scalars = "g",
      .tensors = {{OUT, "weight", "oi"}, {IN, "values"}, {IN, "scales"}},
      .count = dequantize_count},
     {.name = "int8_linear_forward",

@@ -35,9 +35,10 @@ def parameters():
         if name.endswith("_scale"):
             continue
         if name + "_scale" in stored:
-            inputs = 0 if ".c_" in name else 1  # Conv1D has [inputs, outputs], Linear the reverse
-            scale = stored[name + "_scale"]
-            value = value * scale.repeat_interleave(value.shape[inputs] // scale.shape[inputs], inputs)
+            scale = stored[name + "_scale"]  # [outputs, groups]
+            value = value * scale.repeat_interleave(value.shape[1] // scale.shape[1], 1)
+            if ".c_" in name:
+                value = value.T  # Conv1D computes with [inputs, outputs]
         found[name] = value
     found["out_head.weight"] = found["tok_emb.weight"]
     return found

@@ -6,22 +6,20 @@
  * A weight in float64, by output and input.
  *
  * @param {{ weight: Tensor, int8Weight: Int8Weight | null }} layer
- * @param {boolean} isConv whether its weight is [inputs, outputs]
+ * @param {boolean} isConv whether its float32 weight is [inputs, outputs]
  * @returns {{ values: Float64Array, outputs: number, inputs: number }} values [outputs, inputs]
  */
 function matrixOf({ weight, int8Weight }, isConv) {
   const [outputs, inputs] = isConv ? [...weight.shape].reverse() : weight.shape
   const values = new Float64Array(outputs * inputs)
   const stored = int8Weight ? int8Weight.values() : weight.data.slice()
-  const [scales, columns, size] = int8Weight
-    ? [int8Weight.scales(), int8Weight.columns(), int8Weight.groupSize]
-    : [null, null, 1]
+  const scales = int8Weight?.scales()
+  const size = int8Weight?.groupSize ?? inputs
   const groups = Math.ceil(inputs / size)
   for (let o = 0, at = 0; o < outputs; o++) {
     for (let i = 0; i < inputs; i++, at++) {
-      const group = Math.floor(i / size)
-      const scale = scales?.[isConv ? group * outputs + o : o * groups + group] ?? 1
-      values[at] = stored[isConv ? i * outputs + o : at] * scale * (columns?.[i] ?? 1)
+      const value = stored[isConv && !int8Weight ? i * outputs + o : at]
+      values[at] = value * (scales?.[o * groups + Math.floor(i / size)] ?? 1)
     }
   }
   return { values, outputs, inputs }

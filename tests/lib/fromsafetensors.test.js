@@ -181,23 +181,21 @@ test('a file of int8 weights loads as int8, to the bit, with any groups and its 
   }
 })
 
-test('values and scales of int8 may come in any order, and transposed', async () => {
+test('values and scales of int8 may come in any order, and under GPT-2’s names', async () => {
   const original = newModel().quantize()
   const expectedInt8 = String(original.forward(IDS))
   const tensors = Object.entries(gpt.loadSafetensors(original.saveSafetensors()))
   const entries = tensors.map(([name, tensor]) => {
     const isInt8 = tensors.some(([other]) => other === `${name}_scale`)
-    const isLinear = /ff.layers.[02].weight/.test(name)
-    const stored = isLinear ? tensor.transpose(0, 1) : tensor
     const given = name.replace('ff.layers.0', 'mlp.c_fc').replace('ff.layers.2', 'mlp.c_proj')
     return isInt8
       ? {
           name: given,
           dtype: 'I8',
-          shape: stored.shape,
-          data: new Uint8Array(Int8Array.from(stored.data).buffer),
+          shape: tensor.shape,
+          data: new Uint8Array(Int8Array.from(tensor.data).buffer),
         }
-      : entryOf(given, stored.shape, stored.data)
+      : entryOf(given, tensor.shape, tensor.data)
   })
   for (const order of [entries, [...entries].reverse()]) {
     const loaded = await gpt.GPTModel.fromSafetensors(fileOf(order))
@@ -208,6 +206,22 @@ test('values and scales of int8 may come in any order, and transposed', async ()
     entry.name === 'tok_emb.weight_scale' ? { ...entry, shape: [1, 19] } : entry,
   )
   await assertRefusesToLoad(fileOf(wrong), 'SHAPE', /tok_emb.weight_scale should have shape \[19, groups\]/)
+  for (const scale of [NaN, Infinity, -1]) {
+    const broken = entries.map((entry) =>
+      entry.name === 'tok_emb.weight_scale'
+        ? entryOf(entry.name, [19, 1], new Float32Array(19).fill(scale))
+        : entry,
+    )
+    const message = new RegExp(`tok_emb.weight_scale should have finite scales from 0 on, got ${scale}$`)
+    await assertRefusesToLoad(fileOf(broken), 'VALUE', message)
+  }
+  const older = entries.map((entry) => ({
+    ...entry,
+    shape: /attn.*weight/.test(entry.name) ? [...entry.shape].reverse() : entry.shape,
+  }))
+  const message =
+    /c_attn.weight_scale should have shapes \[192, 64\] and \[192, groups\], got \[64, 192\] and \[1, 192\]: an/
+  await assertRefusesToLoad(fileOf(older), 'SHAPE', message)
   const missing = entries.filter(({ name }) => name !== 'tok_emb.weight')
   await assertRefusesToLoad(fileOf(missing), 'VALUE', /wte.weight/)
 })

@@ -20,8 +20,7 @@ test('Linear and Conv1D compute with the rounded weights, to the rounding of x t
       const x = gpt.randn([2, rows, 130])
       layer.quantize()
       const weight = /** @type {import('gpt-layers').Int8Weight} */ (layer.int8Weight).dequantize()
-      const matrix = layer instanceof gpt.Linear ? weight.transpose(0, 1) : weight
-      const expected = x.matmul(matrix).add(biasOf(layer))
+      const expected = x.matmul(weight.transpose(0, 1)).add(biasOf(layer))
       const y = layer.forward(x)
       assert.deepEqual(y.shape, [2, rows, 37])
       assert.ok(distance(y.data, expected.data) < 1e-4)
@@ -44,10 +43,10 @@ test('a model computes nearly the same in less than half of the memory', () => {
   }
 })
 
-test('int8 logits are within 1e-4 of float64’s, of the same weights; with columns of 50, within 3e-4', () => {
-  for (const [factor, tolerance] of [
-    [1, 1e-4],
-    [50, 3e-4],
+test('int8 logits are within 1e-4 of float64’s, of the same weights; with inputs of 50, within 3e-4', () => {
+  for (const [factor, tolerance, rounding] of [
+    [1, 1e-4, 0.02],
+    [50, 3e-4, 0.03],
   ]) {
     const model = new gpt.GPTModel({ ...CONFIG, embDim: 128, tieWeights: true }).eval()
     for (const weight of [model.tokEmb.weight, model.trfBlocks[0].ff.layers[0].weight]) {
@@ -66,7 +65,7 @@ test('int8 logits are within 1e-4 of float64’s, of the same weights; with colu
     judge.forEach((value, i) =>
       assert.ok(Math.abs(int8[i] - value) <= tolerance * largest, `${int8[i]} for ${value}`),
     )
-    assert.ok(distance(int8, float) <= 0.02, String(distance(int8, float)))
+    assert.ok(distance(int8, float) <= rounding, String(distance(int8, float)))
   }
 })
 
@@ -181,16 +180,14 @@ test('a scope frees a model that was quantized in it, and keeps one that it retu
   kept.dispose()
 })
 
-test('a weight that is not finite is refused, and stays', () => {
+test('where one weight is not finite, quantize changes nothing', () => {
   const layer = new gpt.Sequential(new gpt.Linear(16, 16), new gpt.Linear(16, 16))
   const [first, second] = /** @type {InstanceType<typeof gpt.Linear>[]} */ (untyped(layer.layers))
   second.weight.data[3] = NaN
   const used = usedMemory(layer)
   assertRefuses(() => layer.quantize(), 'VALUE', /Sequential.quantize: 1.weight should be finite .*, got NaN/)
-  assert.ok(first.int8Weight)
-  assert.equal(second.int8Weight, null)
-  assert.ok(usedMemory(layer) <= used)
-  second.forward(gpt.ones([16]))
+  assert.deepEqual([first.int8Weight, second.int8Weight], [null, null])
+  assert.equal(usedMemory(layer), used)
 })
 
 test('without memory each weight is whole, int8 or float32, and the layer computes', async () => {
@@ -257,48 +254,28 @@ test('state dicts and files hold int8 weights, to the bit', () => {
   }
 })
 
-test('files hold the factors of inputs, and every way to load them gives the same', async () => {
-  const model = new gpt.GPTModel({ ...CONFIG, tieWeights: true })
-  const { weight } = model.tokEmb
-  weight.data.forEach((value, at) => {
-    if (at % 64 === 7) weight.data[at] = value * 50
-  })
-  const { weight: cFc } = model.trfBlocks[1].ff.layers[0]
-  cFc.data.forEach((value, at) => {
-    if (at % 64 === 9) cFc.data[at] = value * 30
-  })
+test('every way to load a quantized model gives the same', async () => {
+  const config = { ...CONFIG, tieWeights: true }
+  const model = new gpt.GPTModel(config)
   const floats = model.saveSafetensors()
-  const expected = gpt.scope(() => model.eval().forward(IDS).data.slice())
-  const file = model.quantize().saveSafetensors()
-  const tensors = gpt.loadSafetensors(file)
-  assert.deepEqual(
-    Object.keys(tensors).filter((name) => name.endsWith('column_scale')),
-    ['tok_emb.weight_column_scale', 'trf_blocks.1.ff.layers.0.weight_column_scale'],
-  )
+  const file = model.eval().quantize().saveSafetensors()
   const actual = String(model.forward(IDS))
-  assert.ok(distance(model.forward(IDS).data, expected) < 0.02)
   const others = [
     await gpt.GPTModel.fromSafetensors(file),
     await gpt.GPTModel.fromSafetensors(floats, { dtype: 'int8' }),
-    ...[0, 1, 2].map(() => new gpt.GPTModel({ ...CONFIG, tieWeights: true }).quantize().eval()),
+    ...[0, 1, 2].map(() => new gpt.GPTModel(config).quantize().eval()),
   ]
   others[2].loadSafetensors(file)
-  others[3].loadStateDict(tensors)
+  others[3].loadStateDict(gpt.loadSafetensors(file))
   others[4].loadSafetensors(floats)
   for (const other of others) {
     assert.equal(String(other.forward(IDS)), actual)
     assert.deepEqual(other.saveSafetensors(), file)
   }
-  const float = new gpt.GPTModel({ ...CONFIG, tieWeights: true }).eval()
+  const float = new gpt.GPTModel(config).eval()
   float.loadSafetensors(file)
   assert.deepEqual(float.tokEmb.weight.data, model.tokEmb.int8Weight?.dequantize().data)
   assert.ok(distance(float.forward(IDS).data, model.forward(IDS).data) < 1e-3)
-  const wrong = { ...tensors, 'tok_emb.weight_column_scale': gpt.ones([63]) }
-  assertRefuses(
-    () => model.loadStateDict(wrong),
-    'SHAPE',
-    /tok_emb.weight_column_scale should have shape \[64\]/,
-  )
 })
 
 test('a file has values as I8 and scales as F32, which every reader knows', () => {
@@ -310,8 +287,8 @@ test('a file has values as I8 and scales as F32, which every reader knows', () =
     '0.weight': '3,6',
     '0.weight_scale': '3,3',
     '1.bias': '4',
-    '1.weight': '3,4',
-    '1.weight_scale': '2,4',
+    '1.weight': '4,3',
+    '1.weight_scale': '4,2',
   })
   assert.ok(tensors['0.weight'].data.every((value) => Number.isInteger(value) && Math.abs(value) <= 127))
 })
@@ -342,7 +319,7 @@ test('a layer stays float32 or int8, whatever it loads', () => {
   assert.deepEqual(target.saveSafetensors(), file)
 })
 
-test('PyTorch’s transposed names take int8 weights, too', () => {
+test('names that stand for transposed float32 weights take int8 weights as they are', () => {
   const conv = new gpt.Conv1D(12, 3).quantize({ groupSize: 2 })
   const proj = new gpt.Conv1D(3, 12).quantize({ groupSize: 4 })
   const dict = {
@@ -358,10 +335,7 @@ test('PyTorch’s transposed names take int8 weights, too', () => {
     ff.layers[0].quantize({ groupSize: 2 })
     if (isFile) ff.loadSafetensors(file)
     else ff.loadStateDict(dict)
-    const values = conv.int8Weight?.values() ?? []
-    ff.layers[0].int8Weight
-      ?.values()
-      .forEach((v, at) => assert.equal(v, values[(at % 3) * 12 + Math.floor(at / 3)]))
+    assert.deepEqual(ff.layers[0].int8Weight?.values(), conv.int8Weight?.values())
     const expected = proj.forward(new gpt.GELU().forward(conv.forward(x)))
     assert.ok(distance(ff.forward(x).data, expected.data) < 1e-3)
   }
@@ -378,6 +352,9 @@ test('an int8 weight that does not fit is refused, and nothing is changed', () =
     [{ weight_scale: zeros(9) }, 'SHAPE', /weight_scale should have shape/],
     [{ weight: zeros(3, 5) }, 'SHAPE', /weight should have shape \[3, 6\]/],
     [{ weight: gpt.ones([3, 6]).mul(0.5) }, 'VALUE', /weight should have integers from -128 to 127/],
+    [{ weight_scale: zeros(3, 3).sub(1) }, 'VALUE', /weight_scale should have finite scales .*, got -1$/],
+    [{ weight_scale: zeros(3, 3).div(0) }, 'VALUE', /weight_scale should have finite scales .*, got NaN$/],
+    [{ weight_scale: gpt.ones([3, 3]).div(0) }, 'VALUE', /weight_scale should .*, got Infinity$/],
     [{ bias_scale: zeros(3) }, 'VALUE', /got "bias_scale"/],
   ])
   for (const [change, code, message] of cases) {
@@ -400,7 +377,7 @@ test('an int8 weight that does not fit is refused, and nothing is changed', () =
   assertRefuses(
     () => gpt.saveSafetensors({ weight: layer.weight, weight_scale: scale }),
     'VALUE',
-    /"weight_scale" should be free for a part of "weight", which is int8/,
+    /"weight_scale" should be free for the scales of "weight", which is int8/,
   )
   assert.deepEqual(layer.saveSafetensors(), before)
 })

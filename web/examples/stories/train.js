@@ -6,7 +6,7 @@
 // checkpoint that it finds, so you may interrupt it. With build `simd`, one version of the package computes
 // the same bits on every machine, and so does this program.
 
-/** @import { AdamW, Gpt, GPTModel, Int8Weight, Tensor } from 'gpt-layers' */
+/** @import { AdamW, Gpt, GPTModel } from 'gpt-layers' */
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -137,9 +137,6 @@ export function heldOut(gpt, model, count) {
   return { loss: loss / tokens, entropy: cost / tokens }
 }
 
-/** @param {Tensor | Int8Weight} weight @returns {weight is Int8Weight} */
-const isInt8 = (weight) => 'dequantize' in weight
-
 /**
  * Trains the model of a file for three more steps, from float32 weights and a new optimizer.
  *
@@ -149,11 +146,8 @@ const isInt8 = (weight) => 'dequantize' in weight
  */
 export async function continueTraining(gpt, bytes) {
   const quantized = await gpt.GPTModel.fromSafetensors(bytes)
-  /** @type {[string, Tensor | Int8Weight][]} */
-  const weights = Object.entries(quantized.stateDict())
-  const float32 = weights.map(([name, weight]) => [name, isInt8(weight) ? weight.dequantize() : weight])
   const model = new gpt.GPTModel(config)
-  model.loadStateDict(Object.fromEntries(float32))
+  model.loadStateDict(quantized.stateDict())
   const optimizer = new gpt.AdamW(model.parameters())
   return [0, 1, 2].map((i) => trainStep(gpt, { model, optimizer }, STEPS + i, 1e-4))
 }

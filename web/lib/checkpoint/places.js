@@ -5,8 +5,8 @@
 /** @import { FileStream } from './stream.js' */
 
 import { checkSameShape } from '../check.js'
-import { columnsOf, evenGroups, GROUP_SIZE, Int8Weight, OUTPUTS, SAMPLE } from '../tensor/int8weight.js'
-import { checkColumns, groupSizeOf } from './int8.js'
+import { evenGroups, GROUP_SIZE, Int8Weight, unitOf } from '../tensor/int8weight.js'
+import { checkScales, groupSizeOf } from './int8.js'
 import { assignments, notFinite, notTied, shapeInFile } from './statedict.js'
 import { slabRows } from './stream.js'
 
@@ -97,17 +97,16 @@ class Plan {
     const byName = new Map(tensors.map((info) => [info.name, info]))
     const infoOf = (/** @type {string} */ name) => /** @type {Info} */ (byName.get(name))
     for (const assignment of assignments(module, where, 'source', names, matrices)) {
-      const { given, scale, columns, target, transposed, rowsAreOutputs } = assignment
-      const { shape } = infoOf(given)
-      checkSameShape(where, given, shape, shapeInFile(target.shape, transposed))
-      const matrix = matrices.get(target)
-      if (matrix && scale !== null) {
-        const groupSize = groupSizeOf(where, given, infoOf(given), infoOf(scale), rowsAreOutputs)
-        if (columns) checkColumns(where, columns, infoOf(columns), infoOf(given), rowsAreOutputs)
-        this.#addInt8(assignment, scale, shape, { transposed: matrix.transposed, groupSize })
-      } else if (matrix?.isProduct && dtype === 'int8') {
-        this.#addQuantized(assignment, shape, matrix.transposed)
-      } else this.#addFloats(assignment)
+      const { given, scale, target, transposed } = assignment
+      const shape = shapeInFile(target.shape, transposed)
+      if (scale !== null) {
+        const groupSize = groupSizeOf(where, given, infoOf(given), infoOf(scale), shape)
+        this.#addInt8(assignment, scale, shape, groupSize)
+        continue
+      }
+      checkSameShape(where, given, infoOf(given).shape, shape)
+      if (dtype === 'int8' && matrices.get(target)?.isProduct) this.#addQuantized(assignment, shape)
+      else this.#addFloats(assignment)
     }
     for (const tensor of tensors) {
       const { places, unit } = this.of(tensor)
@@ -183,40 +182,24 @@ class Plan {
   }
 
   /**
-   * The first rows wait in the stage until they tell which factors the inputs need: as many outputs as
-   * `columnsOf` looks at, or all inputs.
-   *
    * @param {Assignment} assignment of a tensor that becomes int8
    * @param {readonly number[]} shape in the file
-   * @param {boolean} isTransposed
    */
-  #addQuantized(assignment, [count, cols], isTransposed) {
-    const { given, target, rowsAreOutputs } = assignment
-    const inputs = target.shape[isTransposed ? 0 : 1]
-    const layout = { transposed: isTransposed, groupSize: evenGroups(inputs, GROUP_SIZE) }
-    const waiting = rowsAreOutputs ? Math.min(count, SAMPLE) : count
+  #addQuantized(assignment, [count, cols]) {
+    const { given, turned } = assignment
+    const [outputs, inputs] = turned ? [cols, count] : [count, cols]
+    const groupSize = evenGroups(inputs, GROUP_SIZE)
     /** @type {Int8Weight} */
     let int8Weight
-    /** @type {boolean} */
-    let isJudged
     this.#add(given, {
-      unit: rowsAreOutputs ? OUTPUTS : layout.groupSize,
-      stageBytes: (unit) => 4 * cols * Math.min(count, waiting + slabRows(cols, unit)),
+      unit: unitOf(turned, groupSize),
+      stageBytes: (unit) => 4 * cols * Math.min(count, slabRows(cols, unit)),
       begin: () => {
-        int8Weight = this.#newInt8(assignment, layout)
-        isJudged = false
+        int8Weight = this.#newInt8(assignment, [outputs, inputs], groupSize)
       },
       floats: (values, first, rows) => {
-        const { memory } = this.#runtime
-        const begin = isJudged ? first : 0
-        const end = first + rows
-        memory.floats(this.#stage.byteOffset + 4 * cols * (first - begin), values.length).set(values)
-        if (end < waiting) return
-        const staged = memory.floats(this.#stage.byteOffset, (end - begin) * cols)
-        if (!isJudged) int8Weight.writeColumns(columnsOf(staged, cols, rowsAreOutputs))
-        isJudged = true
-        int8Weight.divide(staged, begin, end - begin, rowsAreOutputs)
-        const isFinite = int8Weight.quantizeRows(this.#stage, begin, end - begin, rowsAreOutputs)
+        this.#runtime.memory.floats(this.#stage.byteOffset, values.length).set(values)
+        const isFinite = int8Weight.quantizeRows(this.#stage, first, rows, turned)
         if (!isFinite) throw notFinite(`${this.#where}: ${given}`)
       },
       integers: null,
@@ -226,49 +209,43 @@ class Plan {
   /**
    * @param {Assignment} assignment of a tensor that is int8 in the file
    * @param {string} scale the name of its scales
-   * @param {readonly number[]} shape in the file
-   * @param {{ transposed: boolean, groupSize: number }} layout
+   * @param {readonly number[]} shape [outputs, inputs]
+   * @param {number} groupSize
    */
-  #addInt8(assignment, scale, [count, cols], layout) {
-    const { given, target, columns, rowsAreOutputs } = assignment
+  #addInt8(assignment, scale, shape, groupSize) {
+    const [outputs, inputs] = shape
     /** @type {Int8Weight | null} */
     let int8Weight = null
-    const take = () => (int8Weight ??= this.#newInt8(assignment, layout))
-    const part = { unit: 1, stageBytes: () => 0, begin: take, integers: null }
+    const take = () => (int8Weight ??= this.#newInt8(assignment, shape, groupSize))
     this.#add(scale, {
-      ...part,
-      floats: (values, first, rows) => take().writeScales(values, first, rows, rowsAreOutputs),
+      unit: 1,
+      stageBytes: () => 0,
+      begin: take,
+      floats: (values, first, rows) =>
+        take().writeScales(checkScales(this.#where, scale, values), first, rows),
+      integers: null,
     })
-    if (columns !== null) {
-      const factors = new Float32Array(target.shape[layout.transposed ? 0 : 1])
-      this.#add(columns, {
-        ...part,
-        floats: (values, first) => {
-          factors.set(values, first)
-          take().writeColumns(factors)
-        },
-      })
-    }
-    this.#add(given, {
-      ...part,
-      unit: rowsAreOutputs ? OUTPUTS : layout.groupSize,
-      stageBytes: (unit) => cols * Math.min(count, slabRows(cols, unit)),
+    this.#add(assignment.given, {
+      unit: unitOf(false, groupSize),
+      stageBytes: (unit) => inputs * Math.min(outputs, slabRows(inputs, unit)),
+      begin: take,
       floats: null,
       integers: (values, first, rows) => {
         this.#runtime.memory.bytes(this.#stage.byteOffset, values.length).set(values)
-        take().packRows(this.#stage, first, rows, rowsAreOutputs)
+        take().packRows(this.#stage, first, rows)
       },
     })
   }
 
   /**
    * @param {Assignment} assignment
-   * @param {{ transposed: boolean, groupSize: number }} layout
+   * @param {readonly number[]} shape [outputs, inputs]
+   * @param {number} groupSize
    * @returns {Int8Weight} the tensor's, or a copy to compare with it
    */
-  #newInt8(assignment, layout) {
+  #newInt8(assignment, shape, groupSize) {
     const { target, name } = assignment
-    const int8Weight = Int8Weight.empty(this.#runtime, this.#where, target.shape, layout)
+    const int8Weight = Int8Weight.empty(this.#runtime, this.#where, shape, groupSize)
     if (this.#begun.has(target)) this.#copies.push({ copy: int8Weight, assignment })
     else {
       this.#begun.set(target, name)

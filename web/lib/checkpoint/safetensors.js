@@ -13,8 +13,8 @@
 //     { "__metadata__": { "format": "pt" },
 //       "weight": { "dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24] } }
 //
-// We write F32. An int8 weight is I8, with its scales under the same name with `_scale`, and its inputs'
-// factors, if any, with `_column_scale`. We read these dtypes, converted to float32:
+// We write F32. An int8 weight is I8 [outputs, inputs], a Conv1D's, too. Its scales are F32 [outputs,
+// groups], under the same name with `_scale`. We read these dtypes, converted to float32:
 //
 // | dtype | bytes | conversion |
 // | --- | --- | --- |
@@ -31,7 +31,7 @@ import { checkBytes } from '../typed.js'
 import { int8Of } from '../tensor/int8weight.js'
 import { bytesOf, isFloat, toFloat32 } from './dtypes.js'
 import { notSafetensors, readHeader } from './header.js'
-import { COLUMNS, SCALE } from './statedict.js'
+import { SCALE } from './statedict.js'
 import { encodeUtf8 } from './utf8.js'
 
 /** The bytes of the header's length. */
@@ -115,22 +115,19 @@ function entriesOf(where, name, dict) {
     const write = (target) => target.set(runtime.memory.bytes(byteOffset, 4 * size))
     return [{ name, dtype: F32, shape, write }]
   }
-  const [scale, columns] = [name + SCALE, name + COLUMNS]
-  for (const part of [scale, columns]) {
-    if (!Object.hasOwn(dict, part)) continue
-    const expected = `be free for a part of ${describe(name)}, which is int8`
-    throw new GptLayersError('VALUE', `${where}: ${describe(part)} should ${expected}, got a tensor`)
+  const scale = name + SCALE
+  if (Object.hasOwn(dict, scale)) {
+    const expected = `be free for the scales of ${describe(name)}, which is int8`
+    throw new GptLayersError('VALUE', `${where}: ${describe(scale)} should ${expected}, got a tensor`)
   }
-  const floats = (/** @type {Float32Array} */ values) => (/** @type {Uint8Array} */ target) => {
+  const writeScales = (/** @type {Uint8Array} */ target) => {
     const bytes = newBuffer(where, target.length)
-    new Float32Array(bytes).set(values)
+    new Float32Array(bytes).set(int8Weight.scales())
     target.set(new Uint8Array(bytes))
   }
-  const factors = int8Weight.columns()
   return [
     { name, dtype: 'I8', shape: int8Weight.shape, write: (target) => int8Weight.readValues(target) },
-    { name: scale, dtype: F32, shape: int8Weight.scalesShape, write: floats(int8Weight.scales()) },
-    ...(factors ? [{ name: columns, dtype: F32, shape: [factors.length], write: floats(factors) }] : []),
+    { name: scale, dtype: F32, shape: int8Weight.scalesShape, write: writeScales },
   ]
 }
 

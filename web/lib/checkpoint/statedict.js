@@ -1,5 +1,5 @@
 /** @import { Module } from '../layers/module.js' */
-/** @import { Plain } from '../tensor/int8weight.js' */
+/** @import { Stage } from '../tensor/int8weight.js' */
 
 import { describe } from '../check.js'
 import { GptLayersError } from '../errors.js'
@@ -11,10 +11,18 @@ import { Tensor } from '../tensor/tensor.js'
  *
  * @typedef {object} Found
  * @property {() => Float32Array} floats the values; of an int8 weight, times their scales
- * @property {Int8Data | null} int8 the values and scales of a weight that is int8 there, in its order
+ * @property {Int8Data | null} int8 a weight that is int8 there
  */
 
-/** @typedef {Plain & { groupSize: number }} Int8Data */
+/**
+ * An int8 weight in plain order: values [outputs, inputs], and scales [outputs, groups].
+ *
+ * @typedef {object} Int8Data
+ * @property {Int8Array} values
+ * @property {Float32Array} scales
+ * @property {readonly number[]} shape of the values
+ * @property {number} groupSize
+ */
 
 /**
  * Checks what a checkpoint has for a tensor.
@@ -55,7 +63,7 @@ export function copyInto(module, where, what, names, matrices, prepare) {
   const copies = new Map()
   let stageBytes = 0
   for (const assignment of assignments(module, where, what, names, matrices)) {
-    const { name, target, given, transposed, rowsAreOutputs, tied } = assignment
+    const { name, target, given, transposed, turned, tied } = assignment
     const { int8Weight } = target
     if (int8Weight === null) checkTensor(module.runtime, where, `own ${name}`, target)
     const { floats: read, int8 } = prepare(assignment, shapeInFile(target.shape, transposed))
@@ -66,20 +74,23 @@ export function copyInto(module, where, what, names, matrices, prepare) {
       copies.set(target, { floats, write: () => target.data.set(floats()) })
       continue
     }
-    stageBytes = Math.max(stageBytes, int8Weight.stageBytes(rowsAreOutputs))
+    stageBytes = Math.max(stageBytes, int8Weight.stageBytes(turned))
     if (int8?.groupSize === int8Weight.groupSize) {
-      copies.set(target, { floats, write: (stage) => int8Weight.writePlain(int8, rowsAreOutputs, stage) })
+      const { values, scales } = int8
+      const write = (/** @type {Stage} */ stage) => {
+        int8Weight.writeValues(values, stage)
+        int8Weight.writeScales(scales, 0, int8Weight.shape[0])
+      }
+      copies.set(target, { floats, write })
       continue
     }
     if (!areFinite(read())) throw notFinite(`${where}: ${given}`)
-    copies.set(target, { floats, write: (stage) => int8Weight.writeFloats(read(), rowsAreOutputs, stage) })
+    copies.set(target, { floats, write: (stage) => int8Weight.writeFloats(read(), turned, stage) })
   }
   const stage = { byteOffset: stageBytes && memory.allocate(where, stageBytes), bytes: stageBytes }
   for (const { write } of copies.values()) write(stage)
   if (stageBytes > 0) memory.free(stage.byteOffset)
 }
-
-/** @typedef {{ byteOffset: number, bytes: number }} Stage Memory of the instance, for the time of a call. */
 
 /**
  * The tensors of a layer that may be int8.
@@ -95,9 +106,8 @@ export function copyInto(module, where, what, names, matrices, prepare) {
  * @property {Tensor} target
  * @property {string} given the name in the checkpoint
  * @property {string | null} scale the name of its scales, where the checkpoint has an int8 weight
- * @property {string | null} columns the name of its inputs' factors, where it has some
  * @property {boolean} transposed whether the checkpoint has the matrix transposed
- * @property {boolean} rowsAreOutputs whether the matrix in the checkpoint is [outputs, inputs]
+ * @property {boolean} turned whether the matrix in the checkpoint is [inputs, outputs]; not where it is int8
  * @property {string | null} tied the first name of the same tensor, where this is another one
  */
 
@@ -121,9 +131,9 @@ export function assignments(module, where, what, names, matrices) {
     const source = found.get(name) ?? (tied === null ? found.get(substitutes[name]) : undefined)
     if (source) {
       if (tied === null) first.set(target, name)
-      const isTransposed = target.int8Weight?.transposed ?? matrices.get(target)?.transposed
-      const rowsAreOutputs = isTransposed === source.transposed
-      return [{ name, target, tied, rowsAreOutputs, ...source }]
+      const isConv1D = matrices.get(target)?.transposed ?? false
+      const transposed = source.scale === null ? source.transposed : isConv1D
+      return [{ name, target, tied, ...source, transposed, turned: transposed !== isConv1D }]
     }
     if (tied !== null) return []
     throw new GptLayersError('VALUE', `${where}: ${what} should have ${name}, got ${listed(names, 'none')}`)
@@ -148,65 +158,56 @@ export const notTied = (where, name, tied) =>
  * @param {readonly string[]} names
  * @param {Record<string, Tensor>} own the module's state dict
  * @param {Matrices} matrices
- * @returns {Map<string, Pick<Assignment, 'given' | 'scale' | 'columns' | 'transposed'>>} the checkpoint's
- *   names by our name
+ * @returns {Map<string, Pick<Assignment, 'given' | 'scale' | 'transposed'>>} the checkpoint's names by our
+ *   name
  */
 function match(module, where, what, names, own, matrices) {
   /** @type {ReturnType<typeof match>} */
   const found = new Map()
-  /**
-   * What an int8 weight has beside it.
-   *
-   * @type {Map<string, { weight: string, suffix: string, given: string }>}
-   */
-  const parts = new Map()
+  /** The names of scales, by our name of the weight. @type {Map<string, string>} */
+  const scales = new Map()
   for (const given of names) {
     const place = resolve(module, given)
     if (place === null) continue
     const { name, transposed } = place
-    const part = Object.hasOwn(own, name) ? null : partOf(module, given, own, matrices)
-    if (part === null && !Object.hasOwn(own, name)) {
+    const weight = Object.hasOwn(own, name) ? null : weightOfScales(module, given, own, matrices)
+    if (weight === null && !Object.hasOwn(own, name)) {
       const known = listed(Object.keys(own), 'no parameters')
       throw new GptLayersError('VALUE', `${where}: ${what} should have ${known}, got ${describe(given)}`)
     }
-    const key = part === null ? name : part.weight + part.suffix
-    const other = (part === null ? found : parts).get(key)
+    const other = weight === null ? found.get(name)?.given : scales.get(weight)
     if (other !== undefined) {
-      const both = `${other.given} and ${given}`
+      const key = weight === null ? name : weight + SCALE
+      const both = `${other} and ${given}`
       throw new GptLayersError('VALUE', `${where}: ${what} should have ${key} once, got ${both}`)
     }
-    if (part === null) found.set(name, { given, scale: null, columns: null, transposed })
-    else parts.set(key, { ...part, given })
+    if (weight === null) found.set(name, { given, scale: null, transposed })
+    else scales.set(weight, given)
   }
-  for (const { weight, suffix, given } of parts.values()) {
+  for (const [weight, given] of scales) {
     const place = found.get(weight)
-    const isWhole = place && parts.has(weight + SCALE)
-    if (!isWhole) {
+    if (!place) {
       throw new GptLayersError('VALUE', `${where}: ${what} should have ${weight}, int8, got only ${given}`)
     }
-    if (suffix === SCALE) place.scale = given
-    else place.columns = given
+    place.scale = given
   }
   return found
 }
 
-/** What the names of the scales, and of the inputs' factors, have after that of the int8 weight. */
-export const [SCALE, COLUMNS] = ['_scale', '_column_scale']
+/** What the name of the scales has after that of the int8 weight. */
+export const SCALE = '_scale'
 
 /**
  * @param {Module} module
  * @param {string} given a name in a checkpoint
  * @param {Record<string, Tensor>} own the module's state dict
  * @param {Matrices} matrices
- * @returns {{ weight: string, suffix: string } | null} our name of the int8 weight to which it belongs
+ * @returns {string | null} our name of the int8 weight of which these are the scales
  */
-function partOf(module, given, own, matrices) {
-  const suffix = [COLUMNS, SCALE].find((end) => given.endsWith(end))
-  if (suffix === undefined) return null
-  const weight = resolve(module, given.slice(0, -suffix.length))?.name
-  return weight !== undefined && Object.hasOwn(own, weight) && matrices.has(own[weight])
-    ? { weight, suffix }
-    : null
+function weightOfScales(module, given, own, matrices) {
+  if (!given.endsWith(SCALE)) return null
+  const weight = resolve(module, given.slice(0, -SCALE.length))?.name
+  return weight !== undefined && Object.hasOwn(own, weight) && matrices.has(own[weight]) ? weight : null
 }
 
 /**
@@ -259,7 +260,7 @@ function transpose(values, [rows, cols]) {
 const sameValues = (a, b) => a.every((value, i) => Object.is(value, b[i]))
 
 /** @param {Float32Array} values @returns {boolean} */
-function areFinite(values) {
+export function areFinite(values) {
   for (let i = 0; i < values.length; i++) if (!(Math.abs(values[i]) < Infinity)) return false
   return true
 }

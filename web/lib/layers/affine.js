@@ -108,8 +108,7 @@ export class Affine extends Module {
     if (int8Weight !== null) {
       const weight = [...int8Weight.pointers, layer.#bias(where)]
       const sizes = [rows, inputs, outputs, int8Weight.groupSize]
-      const scaled = int8Weight.scaledRows(where, x, rows)
-      return runtime.run('gpt_int8_linear_forward', [y, SCRATCH, scaled, ...weight, ...sizes])
+      return runtime.run('gpt_int8_linear_forward', [y, SCRATCH, x, ...weight, ...sizes])
     }
     const { weight, bias } = Affine.parametersOf(layer, where)
     runtime.run(forward, [y, SCRATCH, x, weight, bias, rows, inputs, outputs])
@@ -146,8 +145,8 @@ export class Affine extends Module {
   /** @param {string} where @returns {Int8Weight | null} checked */
   #int8Weight(where) {
     const { int8Weight, runtime } = this
-    const { weightShape, isTransposed } = this.#layout
-    return int8Weight && int8Weight.checkUsable(runtime, where, weightShape, isTransposed)
+    const { outputs, inputs } = this.#layout
+    return int8Weight && int8Weight.checkUsable(runtime, where, [outputs, inputs])
   }
 
   /** @override @internal @returns {Matrix | null} */

@@ -57,7 +57,7 @@ export class Embedding extends Module {
         int8Weight.groupSize,
       ])
       stored.dispose()
-      return int8Weight.scaled(y)
+      return y
     }
     runtime.run('gpt_embedding_forward', [y, stored, weight, ...sizes])
     if (!records(weight)) stored.dispose()
@@ -82,7 +82,7 @@ export class Embedding extends Module {
   /** @param {string} where @returns {Int8Weight | null} checked */
   #int8Weight(where) {
     const { int8Weight, runtime, numEmbeddings: count, embeddingDim: dim } = this
-    return int8Weight && int8Weight.checkUsable(runtime, where, [count, dim], false)
+    return int8Weight && int8Weight.checkUsable(runtime, where, [count, dim])
   }
 
   /** @override @internal @returns {Matrix | null} */

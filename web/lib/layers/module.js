@@ -5,7 +5,7 @@
 import { checkNumber, checkOptions, checkSameShape, checkObject, describe } from '../check.js'
 import { foundInt8, integersOf, readInt8 } from '../checkpoint/int8.js'
 import { decodeSafetensors, encodeSafetensors } from '../checkpoint/safetensors.js'
-import { copyInto, firstNames, notFinite, snakeCase } from '../checkpoint/statedict.js'
+import { areFinite, copyInto, firstNames, notFinite, SCALE, snakeCase } from '../checkpoint/statedict.js'
 import { GptLayersError } from '../errors.js'
 import { METADATA, TENSORS } from '../runtime/scope.js'
 import { checkLiveTensor, checkTensor } from '../tensor/check.js'
@@ -188,13 +188,13 @@ export class Module {
    * shares the new weight. Biases, norms and other embeddings stay float32.
    *
    * The layer computes as before, but for the rounding of its weights: each group of `groupSize` inputs of an
-   * output has a scale, and each weight is rounded to one of 255 multiples of it. Inputs whose weights are
-   * far larger than those of most have a factor of their own; see Int8Weight. From here on `weight` is
-   * disposed and `int8Weight` has its place; `parameters()` does not list it, and a `backward` through the
-   * layer is refused.
+   * output has a scale, and each weight is rounded to one of 255 multiples of it. From here on `weight` is
+   * disposed and `int8Weight` has its place; `parameters()` does not list it, and a `backward`
+   * through the layer is refused.
    *
-   * A weight that is int8 already stays as it is. Where memory runs out, the error names the weight: those
-   * before it are int8, all others float32, and the layer computes with both.
+   * A weight that is int8 already stays as it is. Where a weight is not finite, nothing is changed. Where
+   * memory runs out, the error names the weight: those before it are int8, all others float32, and the layer
+   * computes with both.
    *
    * @param {{ groupSize?: number }} [options] groupSize: the most inputs that share a scale, an even integer;
    *   128 by default. Groups are equally long: 150 inputs in groups of at most 128 are two of 76 and 74. With
@@ -210,10 +210,20 @@ export class Module {
     const { groupSize } = checkOptions(where, options, { groupSize: GROUP_SIZE })
     const expected = 'an even positive integer, or Infinity'
     checkNumber(where, 'groupSize', groupSize, expected, (n) => n > 0 && (n === Infinity || n % 2 === 0))
-    for (const [weight, { name, transposed, isProduct }] of matricesOf(this)) {
-      if (weight.int8Weight !== null || !isProduct) continue
+    const matrices = [...matricesOf(this)].filter(
+      ([weight, { isProduct }]) => isProduct && weight.int8Weight === null,
+    )
+    for (const [weight, { name }] of matrices) {
       checkTensor(this.runtime, where, name, weight)
-      quantize(this.runtime, `${where}: ${name}`, weight, { transposed, groupSize })
+      if (!areFinite(weight.data)) throw notFinite(`${where}: ${name}`)
+    }
+    for (const [weight, { name, transposed }] of matrices) {
+      const [rows, cols] = weight.shape
+      const [outputs, inputs] = transposed ? [cols, rows] : [rows, cols]
+      const length = evenGroups(inputs, groupSize)
+      const int8Weight = Int8Weight.empty(this.runtime, `${where}: ${name}`, [outputs, inputs], length)
+      int8Weight.quantizeRows(weight, 0, rows, transposed)
+      weight.becomeInt8(int8Weight)
     }
     return this
   }
@@ -265,32 +275,33 @@ export class Module {
     const where = `${this.constructor.name}.loadStateDict`
     const given = checkObject(where, 'dict', dict)
     const matrices = matricesOf(this)
-    copyInto(this, where, 'dict', Object.keys(given), matrices, (assignment, shape) => {
+    const names = Object.keys(given).flatMap((name) => (int8Of(given[name]) ? [name, name + SCALE] : name))
+    copyInto(this, where, 'dict', names, matrices, ({ given: name, scale }, shape) => {
       // Copies: a source may be one of the targets.
-      const { given: name, scale, rowsAreOutputs } = assignment
       const int8Weight = int8Of(given[name])?.checkLive(where, name)
-      if (int8Weight && scale === null) {
+      if (int8Weight) {
         checkSameShape(where, name, int8Weight.shape, shape)
-        const found = foundInt8(shape, !int8Weight.transposed, int8Weight.copy())
-        return int8Weight.transposed === rowsAreOutputs ? { ...found, int8: null } : found
+        const { groupSize } = int8Weight
+        return foundInt8({ values: int8Weight.values(), scales: int8Weight.scales(), shape, groupSize })
       }
       const source = checkLiveTensor(where, name, given[name])
-      checkSameShape(where, name, source.shape, shape)
       const values = source.data.slice()
-      if (scale === null) return { floats: () => values, int8: null }
+      if (scale === null) {
+        checkSameShape(where, name, source.shape, shape)
+        return { floats: () => values, int8: null }
+      }
       const entryOf = (/** @type {string} */ part) => {
         const { shape, data } = checkLiveTensor(where, part, given[part])
         return { dtype: part === name ? 'I8' : 'F32', shape, floats: () => data.slice() }
       }
-      return readInt8(where, assignment, entryOf, () => integersOf(where, name, values))
+      return readInt8(where, { given: name, scale }, shape, entryOf, () => integersOf(where, name, values))
     })
   }
 
   /**
    * The state dict as a safetensors file, which Python's safetensors reads. A tensor with two names is
-   * written once, under the first. Tensors are F32. An int8 weight `name` is I8, and its scales are F32 under
-   * `name_scale`: [outputs, groups] for a Linear or an Embedding, [groups, outputs] for a Conv1D. Its inputs'
-   * factors, if it has some, are F32 under `name_column_scale`: [inputs]. They load to the bit.
+   * written once, under the first. Tensors are F32. An int8 weight `name` is I8 [outputs, inputs], also a
+   * Conv1D's. Its scales are F32 [outputs, groups], under `name_scale`. They load to the bit.
    *
    * @returns {Uint8Array}
    * @throws {GptLayersError} DISPOSED, MEMORY
@@ -324,16 +335,17 @@ export class Module {
     const where = `${this.constructor.name}.loadSafetensors`
     const entries = decodeSafetensors(where, bytes)
     const matrices = matricesOf(this)
-    copyInto(this, where, 'bytes', Object.keys(entries), matrices, (assignment, shape) => {
-      const { given, scale } = assignment
+    copyInto(this, where, 'bytes', Object.keys(entries), matrices, ({ given, scale }, shape) => {
       const entry = entries[given]
-      checkSameShape(where, given, entry.shape, shape)
-      if (scale === null) return { floats: entry.prepare(), int8: null }
+      if (scale === null) {
+        checkSameShape(where, given, entry.shape, shape)
+        return { floats: entry.prepare(), int8: null }
+      }
       const entryOf = (/** @type {string} */ part) => ({
         ...entries[part],
         floats: () => new Float32Array(entries[part].data()),
       })
-      return readInt8(where, assignment, entryOf, () => new Int8Array(entry.data()))
+      return readInt8(where, { given, scale }, shape, entryOf, () => new Int8Array(entry.data()))
     })
   }
 
@@ -438,30 +450,10 @@ export function matricesOf(root) {
     const name = known?.name ?? `${path}${path && '.'}weight`
     matrices.set(weight, { name, transposed, isProduct: matrix.isProduct || (known?.isProduct ?? false) })
   }
-  for (const other of others) matrices.delete(/** @type {Tensor} */ (other))
-  return matrices
-}
-
-/**
- * Makes a weight int8, or leaves it as it is.
- *
- * @param {Runtime} runtime
- * @param {string} where
- * @param {Tensor} weight
- * @param {{ transposed: boolean, groupSize: number }} options
- * @throws {GptLayersError} VALUE, MEMORY
- */
-function quantize(runtime, where, weight, { transposed, groupSize }) {
-  const inputs = weight.shape[transposed ? 0 : 1]
-  const layout = { transposed, groupSize: evenGroups(inputs, groupSize) }
-  const int8Weight = Int8Weight.empty(runtime, where, weight.shape, layout)
-  try {
-    if (!int8Weight.quantizeTensor(where, weight)) throw notFinite(where)
-    weight.becomeInt8(int8Weight)
-  } catch (error) {
-    int8Weight.dispose()
-    throw error
+  for (const [weight] of matrices) {
+    if (others.has(weight) && weight.int8Weight === null) matrices.delete(weight)
   }
+  return matrices
 }
 
 /**
