@@ -6,9 +6,6 @@ import { GptLayersError } from '../errors.js'
 import { checkElements } from './shape.js'
 import { Tensor } from './tensor.js'
 
-/** Passed by our own code, so that nobody else can construct an int8 weight. */
-const KEY = Symbol('key')
-
 /**
  * The method under which a layer says which of its tensors is a matrix that may be int8, and how it is read.
  */
@@ -85,7 +82,6 @@ export class Int8Weight {
 
   /**
    * @internal
-   * @param {symbol} key
    * @param {Runtime} runtime
    * @param {string} where
    * @param {readonly number[]} shape
@@ -93,11 +89,7 @@ export class Int8Weight {
    * @param {(bytes: number) => Storage} store
    * @throws {GptLayersError} MEMORY, DISPOSED
    */
-  constructor(key, runtime, where, shape, groupSize, store) {
-    if (key !== KEY) {
-      const expected = 'made by quantize or GPTModel.fromSafetensors'
-      throw new GptLayersError('TYPE', `Int8Weight: an int8 weight should be ${expected}, got new`)
-    }
+  constructor(runtime, where, shape, groupSize, store) {
     this.#runtime = runtime
     const [outputs, inputs] = shape
     /** [outputs, inputs] @readonly @type {readonly [number, number]} */
@@ -110,7 +102,6 @@ export class Int8Weight {
     if (valueBytes === SIZE_MAX || this.#scaleCount === SIZE_MAX) checkElements(where, [SIZE_MAX])
     this.#scalesAt = Math.ceil(valueBytes / 16) * 16
     this.#storage = store(this.byteLength)
-    Object.freeze(this) // private fields stay writable
   }
 
   /**
@@ -126,20 +117,18 @@ export class Int8Weight {
    */
   static empty(runtime, where, shape, groupSize) {
     const store = (/** @type {number} */ bytes) => runtime.memory.store(where, bytes)
-    const weight = new Int8Weight(KEY, runtime, where, shape, groupSize, store)
+    const weight = new Int8Weight(runtime, where, shape, groupSize, store)
     runtime.memory.bytes(weight.byteOffset, weight.byteLength).fill(0) // the layout's padding
     return weight
   }
 
   /**
-   * Whether value is an int8 weight itself. A Proxy of one is none.
-   *
    * @internal
    * @param {unknown} value
    * @returns {value is Int8Weight}
    */
   static isInt8Weight(value) {
-    return typeof value === 'object' && value !== null && #storage in value
+    return value instanceof Int8Weight
   }
 
   /** @internal @returns {Runtime} */
@@ -410,8 +399,6 @@ export class Int8Weight {
 }
 
 Reflect.defineProperty(Int8Weight, 'name', { value: 'Int8Weight' })
-Object.freeze(Int8Weight)
-Object.freeze(Int8Weight.prototype)
 
 /**
  * @param {unknown} value

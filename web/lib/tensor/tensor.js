@@ -176,19 +176,6 @@ export class Tensor {
   }
 
   /**
-   * A tensor in a place that another object owns: nothing here frees it.
-   *
-   * @internal
-   * @param {Runtime} runtime
-   * @param {readonly number[]} shape
-   * @param {number} offset
-   * @returns {Tensor}
-   */
-  static at(runtime, shape, offset) {
-    return new Tensor(runtime, shape, { offset, holders: Infinity, watched: false, version: 0 })
-  }
-
-  /**
    * What a layer's `quantize` has made of this weight, whose own memory is freed since: the tensor counts as
    * disposed. Null for a float32 tensor.
    *
