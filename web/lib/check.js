@@ -8,7 +8,7 @@
 // | TYPE | the wrong type |
 // | VALUE | the right type, but a value that is not allowed |
 
-import { GptLayersError } from './errors.js'
+import { fail } from './errors.js'
 
 /** Longer strings and names are cut in error messages. */
 const MAX_STRING = 40
@@ -65,131 +65,122 @@ function nameOf(value) {
 }
 
 /**
- * @param {string} where
  * @param {string} name
  * @param {unknown} value
  * @param {string} expected in words: `an array of sizes`
  * @returns {asserts value is unknown[]}
  * @throws {GptLayersError} TYPE
  */
-export function checkArray(where, name, value, expected) {
+export function checkArray(name, value, expected) {
   if (Array.isArray(value)) return
-  throw new GptLayersError('TYPE', `${where}: ${name} should be ${expected}, got ${describe(value)}`)
+  throw fail('TYPE', name, `be ${expected}`, describe(value))
 }
 
 /**
- * @param {string} where
  * @param {string} name
  * @param {unknown} value
  * @param {string} expected the allowed values in words
  * @param {(value: number) => boolean} isAllowed
  * @returns {asserts value is number}
  */
-export function checkNumber(where, name, value, expected, isAllowed) {
+export function checkNumber(name, value, expected, isAllowed) {
   if (typeof value !== 'number') {
-    throw new GptLayersError('TYPE', `${where}: ${name} should be ${expected}, got ${describe(value)}`)
+    throw fail('TYPE', name, `be ${expected}`, describe(value))
   }
   if (!isAllowed(value)) {
-    throw new GptLayersError('VALUE', `${where}: ${name} should be ${expected}, got ${describe(value)}`)
+    throw fail('VALUE', name, `be ${expected}`, describe(value))
   }
 }
 
 /**
  * A number of things of which there is at least one: features, tokens, layers.
  *
- * @param {string} where
  * @param {string} name
  * @param {unknown} value
  * @returns {asserts value is number}
  */
-export function checkSize(where, name, value) {
-  checkNumber(where, name, value, 'a positive integer', (size) => Number.isSafeInteger(size) && size > 0)
+export function checkSize(name, value) {
+  checkNumber(name, value, 'a positive integer', (size) => Number.isSafeInteger(size) && size > 0)
 }
 
 /**
  * A rate or a factor, such as a learning rate.
  *
- * @param {string} where
  * @param {string} name
  * @param {unknown} value
  * @returns {asserts value is number}
  */
-export function checkNonNegative(where, name, value) {
-  checkNumber(where, name, value, 'a finite number >= 0', (n) => n >= 0 && n < Infinity)
+export function checkNonNegative(name, value) {
+  checkNumber(name, value, 'a finite number >= 0', (n) => n >= 0 && n < Infinity)
 }
 
 /**
  * A probability, or a share such as BatchNorm's momentum.
  *
- * @param {string} where
  * @param {string} name
  * @param {unknown} value
  * @returns {asserts value is number}
  */
-export function checkProbability(where, name, value) {
-  checkNumber(where, name, value, 'a number from 0 to 1', (n) => n >= 0 && n <= 1)
+export function checkProbability(name, value) {
+  checkNumber(name, value, 'a number from 0 to 1', (n) => n >= 0 && n <= 1)
 }
 
 /**
  * A number such as eps that must stay above 0 when it is rounded to float32.
  *
- * @param {string} where
  * @param {string} name
  * @param {unknown} value
  * @returns {asserts value is number}
  */
-export function checkPositiveFloat32(where, name, value) {
+export function checkPositiveFloat32(name, value) {
   const isPositive = (/** @type {number} */ n) => Math.fround(n) > 0 && Math.fround(n) < Infinity
-  checkNumber(where, name, value, 'a positive float32', isPositive)
+  checkNumber(name, value, 'a positive float32', isPositive)
 }
 
 /**
- * @param {string} where
  * @param {string} name
  * @param {unknown} value
  * @returns {asserts value is boolean}
  */
-export function checkBoolean(where, name, value) {
+export function checkBoolean(name, value) {
   if (typeof value !== 'boolean') {
-    throw new GptLayersError('TYPE', `${where}: ${name} should be true or false, got ${describe(value)}`)
+    throw fail('TYPE', name, 'be true or false', describe(value))
   }
 }
 
 /**
  * @template {string} T
- * @param {string} where
  * @param {string} name
  * @param {unknown} value
  * @param {readonly T[]} choices
  * @returns {asserts value is T}
  */
-export function checkChoice(where, name, value, choices) {
+export function checkChoice(name, value, choices) {
   const expected = choices.map((choice) => `'${choice}'`).join(' or ')
   if (typeof value !== 'string') {
-    throw new GptLayersError('TYPE', `${where}: ${name} should be ${expected}, got ${describe(value)}`)
+    throw fail('TYPE', name, `be ${expected}`, describe(value))
   }
   if (!choices.includes(/** @type {T} */ (value))) {
-    throw new GptLayersError('VALUE', `${where}: ${name} should be ${expected}, got ${describe(value)}`)
+    throw fail('VALUE', name, `be ${expected}`, describe(value))
   }
 }
 
 /**
  * A shape: an array of at most 64 sizes, each an integer >= 0. The shape of a single value is `[]`.
  *
- * @param {string} where
  * @param {unknown} shape
  * @returns {number[]} a copy
  * @throws {GptLayersError} TYPE, VALUE
  */
-export function checkShape(where, shape) {
+export function checkShape(shape) {
   const isSize = (/** @type {number} */ n) => Number.isSafeInteger(n) && n >= 0
-  checkArray(where, 'shape', shape, 'an array of sizes')
+  checkArray('shape', shape, 'an array of sizes')
   if (shape.length > MAX_AXES) {
     const expected = `have at most ${MAX_AXES} elements`
-    throw new GptLayersError('VALUE', `${where}: shape should ${expected}, got ${shape.length}`)
+    throw fail('VALUE', 'shape', expected, shape.length)
   }
   return shape.map((size, i) => {
-    checkNumber(where, `shape[${i}]`, size, 'a non-negative integer', isSize)
+    checkNumber(`shape[${i}]`, size, 'a non-negative integer', isSize)
     return size
   })
 }
@@ -203,35 +194,30 @@ export function sameShape(a, b) {
 }
 
 /**
- * @param {string} where
  * @param {string} name of a tensor
  * @param {readonly number[]} shape the tensor's shape
  * @param {readonly number[]} expected
  * @throws {GptLayersError} SHAPE
  */
-export function checkSameShape(where, name, shape, expected) {
+export function checkSameShape(name, shape, expected) {
   if (sameShape(shape, expected)) return
-  throw new GptLayersError(
-    'SHAPE',
-    `${where}: ${name} should have shape [${expected.join(', ')}], got [${shape.join(', ')}]`,
-  )
+  throw fail('SHAPE', name, `have shape [${expected.join(', ')}]`, `[${shape.join(', ')}]`)
 }
 
 /**
  * An options object. Unknown names are refused, because they are nearly always misspelled.
  *
  * @template {Record<string, unknown>} T
- * @param {string} where
  * @param {unknown} options
  * @param {T} defaults the name and the default value of every option
  * @returns {T} the given values, or the defaults where none or undefined was given; types are not checked
  */
-export function checkOptions(where, options, defaults) {
+export function checkOptions(options, defaults) {
   const result = { ...defaults }
-  for (const [name, value] of Object.entries(checkObject(where, 'options', options))) {
+  for (const [name, value] of Object.entries(checkObject('options', options))) {
     if (!Object.hasOwn(defaults, name)) {
       const known = Object.keys(defaults).join(', ')
-      throw new GptLayersError('VALUE', `${where}: options should be among ${known}, got ${describe(name)}`)
+      throw fail('VALUE', 'options', `be among ${known}`, describe(name))
     }
     if (value !== undefined) result[/** @type {keyof T} */ (name)] = /** @type {T[keyof T]} */ (value)
   }
@@ -239,14 +225,13 @@ export function checkOptions(where, options, defaults) {
 }
 
 /**
- * @param {string} where
  * @param {string} name
  * @param {unknown} value
  * @returns {Record<string, unknown>}
  */
-export function checkObject(where, name, value) {
+export function checkObject(name, value) {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new GptLayersError('TYPE', `${where}: ${name} should be an object, got ${describe(value)}`)
+    throw fail('TYPE', name, 'be an object', describe(value))
   }
   return /** @type {Record<string, unknown>} */ (value)
 }
@@ -262,13 +247,12 @@ export function checkObject(where, name, value) {
  */
 
 /**
- * @param {string} where
  * @param {unknown} signal
  * @returns {asserts signal is SignalLike | undefined}
  */
-export function checkSignal(where, signal) {
+export function checkSignal(signal) {
   if (signal === undefined || isSignal(signal)) return
-  throw new GptLayersError('TYPE', `${where}: signal should be an AbortSignal, got ${describe(signal)}`)
+  throw fail('TYPE', 'signal', 'be an AbortSignal', describe(signal))
 }
 
 /** @param {any} value @returns {boolean} */
@@ -293,17 +277,16 @@ const CONFIG_NAMES = [
  * A configuration. A name that no layer knows is refused, because it is nearly always misspelled.
  *
  * @template {object} C
- * @param {string} where
  * @param {C} config
  * @returns {C} the config; values are not checked
  * @throws {GptLayersError} TYPE, VALUE
  */
-export function checkConfig(where, config) {
-  const given = checkObject(where, 'config', config)
+export function checkConfig(config) {
+  const given = checkObject('config', config)
   for (const name of Object.keys(given)) {
     if (CONFIG_NAMES.includes(name)) continue
     const expected = `have names among ${CONFIG_NAMES.join(', ')}`
-    throw new GptLayersError('VALUE', `${where}: config should ${expected}, got ${describe(name)}`)
+    throw fail('VALUE', 'config', expected, describe(name))
   }
   return /** @type {C} */ (given)
 }

@@ -1,6 +1,7 @@
 /** @import { Runtime } from './runtime/runtime.js' */
 
-import { GptLayersError } from './errors.js'
+import { fail, nameErrors, withName } from './errors.js'
+import { KeyValueCache } from './generate/cache.js'
 import { Attention } from './layers/attention.js'
 import { BatchNorm } from './layers/batchnorm.js'
 import { Conv1D } from './layers/conv1d.js'
@@ -21,6 +22,7 @@ import { TransformerBlock } from './layers/transformerblock.js'
 import { AdamW } from './optim/adamw.js'
 import { SGD } from './optim/sgd.js'
 import { RUNTIME } from './runtime/runtime.js'
+import { Tensor } from './tensor/tensor.js'
 
 /** The classes that an instance offers, such as `gpt.Linear`. */
 const CLASSES = {
@@ -44,6 +46,16 @@ const CLASSES = {
   SGD,
   AdamW,
 }
+
+// The message of an error begins with the class, of the user's where it extends ours, and the method.
+const prototypes = new Set(
+  Object.values(CLASSES).flatMap((Class) => [Class.prototype, Object.getPrototypeOf(Class.prototype)]),
+)
+prototypes.delete(Object.prototype)
+for (const prototype of [...prototypes, KeyValueCache.prototype]) {
+  nameErrors(prototype, (self, method) => `${self.constructor.name}.${method}`)
+}
+nameErrors(Tensor.prototype, (_tensor, method) => method)
 
 /**
  * The classes of one instance. Each makes its objects in that instance's memory: it passes the runtime on to
@@ -69,8 +81,12 @@ export const BoundClasses = /** @type {new (runtime: Runtime) => Readonly<typeof
 function bind(runtime, name, Class) {
   /** @param {...unknown} args */
   function Bound(...args) {
-    if (new.target) return Reflect.construct(Class, [runtime, ...args], new.target)
-    throw new GptLayersError('TYPE', `${name}: should be called with new, as new gpt.${name}(...)`)
+    try {
+      if (new.target) return Reflect.construct(Class, [runtime, ...args], new.target)
+      throw fail('TYPE', 'the class', `be called with new, as new gpt.${name}(...)`)
+    } catch (error) {
+      throw withName(error, name)
+    }
   }
   Object.setPrototypeOf(Bound, Class)
   Bound.prototype = Object.create(Class.prototype, { constructor: { value: Bound } })

@@ -1,7 +1,7 @@
 // The entry `gpt-layers/core`: everything, except that no WebAssembly is inside. For service workers, for
 // bundles of one file, and for those who host the .wasm themselves.
 
-import { GptLayersError } from './errors.js'
+import { fail } from './errors.js'
 import { start } from './start.js'
 
 export { GPT_CONFIG_124M } from './config.js'
@@ -16,8 +16,5 @@ export const load = (options = {}) => start(options, throwNoModule, () => import
 
 /** @returns {never} */
 function throwNoModule() {
-  throw new GptLayersError(
-    'TYPE',
-    'load: module should be a WebAssembly.Module, for gpt-layers/core has none inside, got undefined',
-  )
+  throw fail('TYPE', 'module', 'be a WebAssembly.Module, for gpt-layers/core has none inside', 'undefined')
 }

@@ -40,3 +40,60 @@ export class GptLayersError extends Error {
     this.code = code
   }
 }
+
+/**
+ * The error for a wrong argument: `x should end in 5 (embDim), got shape [2, 6]`.
+ *
+ * @param {ErrorCode} code
+ * @param {string} name of the argument
+ * @param {string} expected what the argument should be or do
+ * @param {string | number | null} [got] what came instead
+ * @param {unknown} [cause]
+ * @returns {GptLayersError}
+ */
+export const fail = (code, name, expected, got = null, cause = undefined) =>
+  new GptLayersError(code, `${name} should ${expected}${got === null ? '' : `, got ${got}`}`, { cause })
+
+/** The errors whose message begins with the name of a public function. @type {WeakSet<GptLayersError>} */
+const named = new WeakSet()
+
+/**
+ * Puts the name of a public function before the message of an error of ours, where it has no name yet.
+ *
+ * @param {unknown} error
+ * @param {string} name such as `LayerNorm.forward`
+ * @returns {unknown} the error
+ */
+export function withName(error, name) {
+  if (!(error instanceof GptLayersError) || named.has(error)) return error
+  named.add(error)
+  const { message } = error
+  error.message = `${name}: ${message}`
+  error.stack = error.stack?.replace(message, error.message) // V8 has written the message into it
+  return error
+}
+
+/**
+ * Lets the errors that the methods and setters of a class throw begin with the name of the method. The only
+ * place that does: checks inside need not know where they are called from.
+ *
+ * @param {object} prototype of the class
+ * @param {(self: object, method: string) => string} nameOf
+ */
+export function nameErrors(prototype, nameOf) {
+  for (const [key, descriptor] of Object.entries(Object.getOwnPropertyDescriptors(prototype))) {
+    for (const kind of /** @type {const} */ (['value', 'set'])) {
+      const method = descriptor[kind]
+      if (typeof method !== 'function' || key === 'constructor') continue
+      /** @type {(this: object, ...args: unknown[]) => unknown} */
+      descriptor[kind] = function (...args) {
+        try {
+          return method.apply(this, args)
+        } catch (error) {
+          throw withName(error, nameOf(this, key))
+        }
+      }
+    }
+    Object.defineProperty(prototype, key, descriptor)
+  }
+}

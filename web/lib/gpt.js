@@ -5,7 +5,7 @@
 
 import { checkNumber, checkObject, checkShape, describe } from './check.js'
 import { BoundClasses } from './classes.js'
-import { GptLayersError } from './errors.js'
+import { fail, nameErrors } from './errors.js'
 import { crossEntropy } from './losses/crossentropy.js'
 import { mse } from './losses/mse.js'
 import { clipGradNorm } from './optim/clip.js'
@@ -75,9 +75,9 @@ export class Gpt extends BoundClasses {
    * String(gpt.randn([2])) // 'tensor([-0.1115,  0.1204])'
    */
   manualSeed(n) {
-    checkNumber('manualSeed', 'n', n, 'a safe integer', Number.isSafeInteger)
+    checkNumber('n', n, 'a safe integer', Number.isSafeInteger)
     const runtime = this.#runtime
-    runtime.memory.checkLive('manualSeed')
+    runtime.memory.checkLive()
     runtime.generator.seed(n)
   }
 
@@ -90,7 +90,7 @@ export class Gpt extends BoundClasses {
    */
   randn(shape) {
     const runtime = this.#runtime
-    const tensor = empty(runtime, 'randn', shape)
+    const tensor = empty(runtime, shape)
     runtime.generator.normal(tensor)
     return tensor
   }
@@ -104,7 +104,7 @@ export class Gpt extends BoundClasses {
    */
   rand(shape) {
     const runtime = this.#runtime
-    const tensor = empty(runtime, 'rand', shape)
+    const tensor = empty(runtime, shape)
     runtime.generator.uniform(tensor)
     return tensor
   }
@@ -130,7 +130,7 @@ export class Gpt extends BoundClasses {
    * @throws {GptLayersError} TYPE, VALUE, MEMORY, DISPOSED
    */
   zeros(shape) {
-    return Tensor.zeros(this.#runtime, 'zeros', checkShape('zeros', shape))
+    return Tensor.zeros(this.#runtime, checkShape(shape))
   }
 
   /**
@@ -139,7 +139,7 @@ export class Gpt extends BoundClasses {
    * @throws {GptLayersError} TYPE, VALUE, MEMORY, DISPOSED
    */
   ones(shape) {
-    const tensor = empty(this.#runtime, 'ones', shape)
+    const tensor = empty(this.#runtime, shape)
     tensor.data.fill(1)
     return tensor
   }
@@ -172,7 +172,7 @@ export class Gpt extends BoundClasses {
    * @example gpt.saveSafetensors({ x: gpt.ones([2]) }).length // 104
    */
   saveSafetensors(dict) {
-    return encodeSafetensors('saveSafetensors', checkObject('saveSafetensors', 'dict', dict))
+    return encodeSafetensors(checkObject('dict', dict))
   }
 
   /**
@@ -192,13 +192,12 @@ export class Gpt extends BoundClasses {
    * @example gpt.loadSafetensors(readFileSync('model.safetensors'))
    */
   loadSafetensors(bytes) {
-    const where = 'loadSafetensors'
     const runtime = this.#runtime
-    const entries = Object.entries(decodeSafetensors(where, bytes))
+    const entries = Object.entries(decodeSafetensors(bytes))
     return runtime.scope(() =>
       Object.fromEntries(
         entries.map(([name, { shape, prepare }]) => {
-          const tensor = Tensor.empty(runtime, where, shape)
+          const tensor = Tensor.empty(runtime, shape)
           tensor.data.set(prepare()())
           return [name, tensor]
         }),
@@ -253,7 +252,7 @@ export class Gpt extends BoundClasses {
    * w.grad.toArray() // [1, 1]
    */
   parameter(tensor) {
-    return checkTensor(this.#runtime, 'parameter', 'tensor', tensor).asParameter('parameter')
+    return checkTensor(this.#runtime, 'tensor', tensor).asParameter()
   }
 
   /**
@@ -277,15 +276,15 @@ export class Gpt extends BoundClasses {
    */
   record(output, inputs, gradients, saved = [...inputs, output]) {
     const runtime = this.#runtime
-    checkTensor(runtime, 'record', 'output', output)
+    checkTensor(runtime, 'output', output)
     if (output.requiresGrad || inputs.includes(output)) {
-      throw new GptLayersError('VALUE', 'record: output should be a new tensor, got one that has a gradient')
+      throw fail('VALUE', 'output', 'be a new tensor', 'one that has a gradient')
     }
-    inputs.forEach((input, i) => checkTensor(runtime, 'record', `inputs[${i}]`, input))
-    saved.forEach((tensor, i) => checkTensor(runtime, 'record', `saved[${i}]`, tensor))
+    inputs.forEach((input, i) => checkTensor(runtime, `inputs[${i}]`, input))
+    saved.forEach((tensor, i) => checkTensor(runtime, `saved[${i}]`, tensor))
     if (typeof gradients !== 'function') {
       const got = describe(gradients)
-      throw new GptLayersError('TYPE', `record: gradients should be a function, got ${got}`)
+      throw fail('TYPE', 'gradients', 'be a function', got)
     }
     return record(output, inputs, gradients, saved)
   }
@@ -301,10 +300,10 @@ export class Gpt extends BoundClasses {
    * @example const y = gpt.noGrad(() => model.forward(tokens))
    */
   noGrad(fn) {
-    checkFunction('noGrad', fn)
+    checkFunction(fn)
     const result = this.#runtime.noGrad(fn)
     if (result instanceof Promise) {
-      throw new GptLayersError('TYPE', 'noGrad: fn should return its result at once, got a Promise')
+      throw fail('TYPE', 'fn', 'return its result at once', 'a Promise')
     }
     return result
   }
@@ -320,8 +319,8 @@ export class Gpt extends BoundClasses {
    * @example const y = gpt.scope(() => norm.forward(linear.forward(x))) // frees linear's output
    */
   scope(fn) {
-    checkFunction('scope', fn)
-    this.#runtime.memory.checkLive('scope')
+    checkFunction(fn)
+    this.#runtime.memory.checkLive()
     return this.#runtime.scope(fn)
   }
 
@@ -339,11 +338,13 @@ export class Gpt extends BoundClasses {
   }
 }
 
-/** @param {string} where @param {unknown} fn @throws {GptLayersError} TYPE */
-function checkFunction(where, fn) {
+nameErrors(Gpt.prototype, (_gpt, method) => method)
+
+/** @param {unknown} fn @throws {GptLayersError} TYPE */
+function checkFunction(fn) {
   if (typeof fn === 'function') return
-  throw new GptLayersError('TYPE', `${where}: fn should be a function, got ${describe(fn)}`)
+  throw fail('TYPE', 'fn', 'be a function', describe(fn))
 }
 
-/** @param {Runtime} runtime @param {string} where @param {unknown} shape */
-const empty = (runtime, where, shape) => Tensor.empty(runtime, where, checkShape(where, shape))
+/** @param {Runtime} runtime @param {unknown} shape */
+const empty = (runtime, shape) => Tensor.empty(runtime, checkShape(shape))

@@ -58,7 +58,7 @@ function chooseBuild(wanted) {
     : !runs('relaxed') && 'is missing here (Chrome 114, Node 22 or later have it)'
   if (!missing) return 'relaxed'
   if (wanted === undefined) return 'simd'
-  throw new GptLayersError('UNSUPPORTED', `load: build 'relaxed' needs relaxed SIMD, which ${missing}`)
+  throw new GptLayersError('UNSUPPORTED', `build 'relaxed' needs relaxed SIMD, which ${missing}`)
 }
 
 /**
@@ -90,14 +90,14 @@ function throwImportError(name, cause) {
   if ('ServiceWorkerGlobalScope' in globalThis || 'WorkletGlobalScope' in globalThis) {
     throw new GptLayersError(
       'UNSUPPORTED',
-      'load: service workers and worklets must not use import(). Import load from gpt-layers/core, and ' +
+      'service workers and worklets must not use import(). Import load from gpt-layers/core, and ' +
         'pass a compiled gpt-layers/simd.wasm: load({ module })',
       { cause },
     )
   }
   throw new GptLayersError(
     'NETWORK',
-    `load: the chunk with build '${name}' could not be imported (${/** @type {Error} */ (cause)?.message}). ` +
+    `the chunk with build '${name}' could not be imported (${/** @type {Error} */ (cause)?.message}). ` +
       'Reload the page once the network is back, or the file on the server: a browser may remember the failure',
     { cause },
   )

@@ -4,7 +4,7 @@
 /** @import { AnyWorker } from './threads/workers.js' */
 
 import { checkChoice, checkNumber, checkOptions, describe } from './check.js'
-import { GptLayersError } from './errors.js'
+import { fail, GptLayersError, withName } from './errors.js'
 import { Gpt } from './gpt.js'
 import { Memory } from './runtime/memory.js'
 import { Runtime } from './runtime/runtime.js'
@@ -47,29 +47,35 @@ export const runs = (probe) =>
  * @param {() => Promise<{ startPool: typeof startPool }>} importThreads called where there may be threads
  * @returns {Promise<Gpt>}
  */
-export async function start(options, getModule, importThreads) {
-  const { build, threads, maxMemory, module, worker } = checkOptions('load', options, {
+export const start = (options, getModule, importThreads) =>
+  startUnnamed(options, getModule, importThreads).catch((error) => {
+    throw withName(error, 'load')
+  })
+
+/** @type {typeof start} */
+async function startUnnamed(options, getModule, importThreads) {
+  const { build, threads, maxMemory, module, worker } = checkOptions(options, {
     build: /** @type {unknown} */ (undefined),
     threads: /** @type {unknown} */ (1),
     maxMemory: /** @type {unknown} */ (4096),
     module: /** @type {unknown} */ (undefined),
     worker: /** @type {unknown} */ (undefined),
   })
-  if (build !== undefined) checkChoice('load', 'build', build, /** @type {const} */ (['simd', 'relaxed']))
-  checkNumber('load', 'threads', threads, 'a positive integer', (n) => Number.isInteger(n) && n >= 1)
-  checkNumber('load', 'maxMemory', maxMemory, 'a number of MiB from 1 to 4096', (n) => n >= 1 && n <= 4096)
+  if (build !== undefined) checkChoice('build', build, /** @type {const} */ (['simd', 'relaxed']))
+  checkNumber('threads', threads, 'a positive integer', (n) => Number.isInteger(n) && n >= 1)
+  checkNumber('maxMemory', maxMemory, 'a number of MiB from 1 to 4096', (n) => n >= 1 && n <= 4096)
   if (worker !== undefined && typeof worker !== 'function') {
     const expected = 'a function that returns a new Worker'
-    throw new GptLayersError('TYPE', `load: worker should be ${expected}, got ${describe(worker)}`)
+    throw fail('TYPE', 'worker', `be ${expected}`, describe(worker))
   }
   if (!runs('simd')) {
     throw new GptLayersError(
       'UNSUPPORTED',
-      'load: needs WebAssembly with SIMD (Chrome 91, Firefox 89, Safari 16.4, Node 16.4 or later), which is missing here',
+      'needs WebAssembly with SIMD (Chrome 91, Firefox 89, Safari 16.4, Node 16.4 or later), which is missing here',
     )
   }
   if (module !== undefined && !isModule(module)) {
-    throw new GptLayersError('TYPE', `load: module should be a WebAssembly.Module, got ${describe(module)}`)
+    throw fail('TYPE', 'module', 'be a WebAssembly.Module', describe(module))
   }
   const createWorker = /** @type {(() => AnyWorker) | undefined} */ (worker)
   const maxBytes = Math.floor(maxMemory * MIB)
@@ -79,7 +85,7 @@ export async function start(options, getModule, importThreads) {
   const exports = await instantiate(code, shared)
   const actual = exports.gpt_is_relaxed() === 1 ? 'relaxed' : 'simd'
   if (build !== undefined && build !== actual) {
-    throw new GptLayersError('VALUE', `load: module should be build '${build}' as asked for, got '${actual}'`)
+    throw fail('VALUE', 'module', `be build '${build}' as asked for`, `'${actual}'`)
   }
   const runtime = new Runtime(exports, new Memory(exports.memory, exports.__heap_base.value, maxBytes))
   if (!reason && !shared) {
@@ -176,15 +182,12 @@ async function instantiate(module, shared) {
   const names = new Set(WebAssembly.Module.exports(module).map(({ name }) => name))
   const isOurs = names.has('memory') ? WebAssembly.Module.imports(module).length === 0 : importsMemory(module)
   if (!isOurs || !names.has('gpt_is_relaxed')) {
-    throw new GptLayersError(
-      'VALUE',
-      'load: module should be a build of gpt-layers, got another WebAssembly.Module',
-    )
+    throw fail('VALUE', 'module', 'be a build of gpt-layers', 'another WebAssembly.Module')
   }
   if (importsMemory(module) && !shared) {
     throw new GptLayersError(
       'MEMORY',
-      'load: module is a build for threads and needs a shared memory of maxMemory MiB, which is refused here',
+      'module is a build for threads and needs a shared memory of maxMemory MiB, which is refused here',
     )
   }
   const imports = shared ? { env: { memory: shared } } : undefined
@@ -201,9 +204,7 @@ async function instantiate(module, shared) {
  */
 function refused(cause) {
   if (/** @type {Error} */ (cause)?.name === 'RangeError') {
-    throw new GptLayersError('MEMORY', 'load: the first 1 MiB of memory should be available, and is not', {
-      cause,
-    })
+    throw fail('MEMORY', 'the first 1 MiB of memory', 'be available, and is not', null, cause)
   }
   throw new GptLayersError(
     'UNSUPPORTED',

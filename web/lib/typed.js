@@ -2,7 +2,7 @@
 // hands to a program.
 
 import { describe } from './check.js'
-import { GptLayersError } from './errors.js'
+import { fail } from './errors.js'
 
 /**
  * A typed array of numbers, not of bigints.
@@ -22,14 +22,13 @@ export const isTyped = (value) =>
 export const isBytes = (value) => ['Uint8Array', 'ArrayBuffer', 'SharedArrayBuffer'].includes(nameOf(value))
 
 /**
- * @param {string} where
  * @param {string} name
  * @param {unknown} value
  * @returns {Uint8Array} a view of the same memory
  * @throws {GptLayersError} TYPE
  */
-export function checkBytes(where, name, value) {
+export function checkBytes(name, value) {
   if (isBytes(value)) return ArrayBuffer.isView(value) ? value : new Uint8Array(value)
   const got = describe(value)
-  throw new GptLayersError('TYPE', `${where}: ${name} should be a Uint8Array or an ArrayBuffer, got ${got}`)
+  throw fail('TYPE', name, 'be a Uint8Array or an ArrayBuffer', got)
 }

@@ -1,5 +1,5 @@
 import { describe } from '../check.js'
-import { GptLayersError } from '../errors.js'
+import { fail } from '../errors.js'
 
 /**
  * @typedef {new (buffer: ArrayBuffer, byteOffset: number, length: number) => ArrayLike<number | bigint>}
@@ -37,7 +37,6 @@ export const bytesOf = (dtype, shape) => shape.reduce((product, n) => product * 
 /**
  * Converts the data of a tensor: floats are rounded to the nearest float32, integers must have an exact one.
  *
- * @param {string} where
  * @param {string} name of the tensor
  * @param {string} dtype
  * @param {ArrayBuffer} data little-endian
@@ -46,7 +45,7 @@ export const bytesOf = (dtype, shape) => shape.reduce((product, n) => product * 
  * @returns {Float32Array} for F32 a view of the data
  * @throws {GptLayersError} VALUE
  */
-export function toFloat32(where, name, dtype, data, bytes = data.byteLength, room = undefined) {
+export function toFloat32(name, dtype, data, bytes = data.byteLength, room = undefined) {
   if (dtype === 'F32') return new Float32Array(data, 0, bytes / 4)
   const { View, bytes: size } = DTYPES[dtype]
   const given = new View(data, 0, bytes / size)
@@ -56,7 +55,7 @@ export function toFloat32(where, name, dtype, data, bytes = data.byteLength, roo
   if (dtype === 'F16') widen(bits, /** @type {Uint16Array} */ (given), halves())
   else if (dtype === 'BF16') shift(bits, /** @type {Uint16Array} */ (given))
   else if (dtype === 'F64') values.set(/** @type {Float64Array} */ (given))
-  else round(where, name, values, given)
+  else round(name, values, given)
   return values
 }
 
@@ -75,21 +74,17 @@ function shift(bits, halves) {
 }
 
 /**
- * @param {string} where
  * @param {string} name of the tensor
  * @param {Float32Array} values
  * @param {ArrayLike<number | bigint>} integers
  */
-function round(where, name, values, integers) {
+function round(name, values, integers) {
   for (let i = 0; i < values.length; i++) {
     const value = integers[i]
     values[i] = Number(value)
     const isExact = typeof value === 'bigint' ? BigInt(values[i]) === value : values[i] === value
     if (isExact) continue
-    throw new GptLayersError(
-      'VALUE',
-      `${where}: ${describe(name)} should hold integers with an exact float32, got ${describe(value)}`,
-    )
+    throw fail('VALUE', describe(name), 'hold integers with an exact float32', describe(value))
   }
 }
 

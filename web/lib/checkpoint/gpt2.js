@@ -7,7 +7,7 @@
 /** @import { ProgressListener } from './stream.js' */
 
 import { checkChoice, checkConfig, checkOptions, checkSignal, describe } from '../check.js'
-import { GptLayersError } from '../errors.js'
+import { fail, GptLayersError } from '../errors.js'
 import { openSource } from './source.js'
 import { listed } from './statedict.js'
 import { loadInto } from './places.js'
@@ -30,30 +30,26 @@ const HIDDEN_BIAS = /\.(mlp\.c_fc|ff\.layers\.0)\.bias$/
 /**
  * The configuration of a GPT-2 from the shapes in its file.
  *
- * @param {string} where
  * @param {Header} header
  * @param {unknown} config what the user adds, such as nHeads and dropRate
  * @returns {GPTModelConfig}
  * @throws {GptLayersError} VALUE for a file of something else, and for a config that says otherwise; TYPE
  */
-export function configOf(where, { tensors, metadata }, config) {
-  const given = checkConfig(where, /** @type {Partial<GPTModelConfig>} */ (config))
+export function configOf({ tensors, metadata }, config) {
+  const given = checkConfig(/** @type {Partial<GPTModelConfig>} */ (config))
   const names = tensors.map(({ name }) => name)
   const shapeOf = (/** @type {RegExp} */ pattern, /** @type {string} */ expected) => {
     const tensor = tensors.find(({ name }) => pattern.test(name))
     if (tensor?.shape.length === 2) return tensor.shape
     const got = tensor ? `shape [${tensor.shape.join(', ')}]` : listed(names, 'none')
-    throw new GptLayersError('VALUE', `${where}: source should have ${expected}, got ${got}`)
+    throw fail('VALUE', 'source', `have ${expected}`, got)
   }
   const [vocabSize, embDim] = shapeOf(TOKENS, 'wte.weight [vocabSize, embDim]')
   const [contextLength] = shapeOf(POSITIONS, 'wpe.weight [contextLength, embDim]')
   const blocks = new Set(names.flatMap((name) => BLOCK.exec(name)?.[3] ?? []))
   if (blocks.size === 0) {
     const got = listed(names, 'none')
-    throw new GptLayersError(
-      'VALUE',
-      `${where}: source should have blocks, such as h.0.ln_1.weight, got ${got}`,
-    )
+    throw fail('VALUE', 'source', 'have blocks, such as h.0.ln_1.weight', got)
   }
   const found = {
     vocabSize,
@@ -66,15 +62,14 @@ export function configOf(where, { tensors, metadata }, config) {
   for (const [name, value] of Object.entries(found)) {
     const wanted = Reflect.get(given, name)
     if (wanted === undefined || value === undefined || wanted === value) continue
-    const message = `config.${name} should be ${value}, as in the file, got ${describe(wanted)}`
-    throw new GptLayersError('VALUE', `${where}: ${message}`)
+    throw fail('VALUE', `config.${name}`, `be ${value}, as in the file`, describe(wanted))
   }
   const stated = metadata.get(N_HEAD)
   const fallback = stated === undefined ? embDim / HEAD_SIZE : Number(stated)
   const { nHeads = fallback, tieWeights = !names.some((name) => HEAD.test(name)) } = given
   if (given.nHeads === undefined && stated === undefined && !Number.isInteger(nHeads)) {
     const expected = `config should have nHeads where embDim is not a multiple of ${HEAD_SIZE}`
-    throw new GptLayersError('VALUE', `${where}: ${expected}, got none for embDim ${embDim}`)
+    throw new GptLayersError('VALUE', `${expected}, got none for embDim ${embDim}`)
   }
   return { ...given, ...found, nHeads, tieWeights }
 }
@@ -96,26 +91,25 @@ export function configOf(where, { tensors, metadata }, config) {
  *
  * @template {Module} M
  * @param {Runtime} runtime
- * @param {string} where
  * @param {new (config: GPTModelConfig) => M} Model
  * @param {unknown} source
  * @param {LoadModelOptions} options
  * @param {(model: M) => Matrices} matricesOf the tensors of the model that may be int8
  * @returns {Promise<M>}
  */
-export async function loadModel(runtime, where, Model, source, options, matricesOf) {
-  const { dtype, config, onProgress, signal } = checkLoadOptions(where, options)
-  runtime.memory.checkLive(where)
+export async function loadModel(runtime, Model, source, options, matricesOf) {
+  const { dtype, config, onProgress, signal } = checkLoadOptions(options)
+  runtime.memory.checkLive()
   if (signal?.aborted) throw signal.reason
-  const file = openSource(where, source, signal)
+  const file = openSource(source, signal)
   /** @type {M | null} */
   let model = null
   try {
-    const stream = new FileStream(where, file, onProgress, signal)
+    const stream = new FileStream(file, onProgress, signal)
     const header = await stream.readHeader()
-    const sizes = configOf(where, header, config)
+    const sizes = configOf(header, config)
     model = runtime.temporary(() => runtime.withMeta(() => new Model(sizes)))
-    await loadInto(stream, where, model, matricesOf(model), header.tensors, dtype)
+    await loadInto(stream, model, matricesOf(model), header.tensors, dtype)
     await stream.end()
     file.close()
     return model.eval()
@@ -126,16 +120,16 @@ export async function loadModel(runtime, where, Model, source, options, matrices
   }
 }
 
-/** @param {string} where @param {LoadModelOptions} options */
-function checkLoadOptions(where, options) {
+/** @param {LoadModelOptions} options */
+function checkLoadOptions(options) {
   const defaults = { dtype: 'float32', config: {}, onProgress: undefined, signal: undefined }
-  const given = checkOptions(where, options, defaults)
+  const given = checkOptions(options, defaults)
   const { dtype, config, onProgress, signal } = /** @type {LoadModelOptions} */ (given)
-  checkChoice(where, 'dtype', dtype, /** @type {const} */ (['float32', 'int8']))
+  checkChoice('dtype', dtype, /** @type {const} */ (['float32', 'int8']))
   if (onProgress !== undefined && typeof onProgress !== 'function') {
     const got = describe(onProgress)
-    throw new GptLayersError('TYPE', `${where}: onProgress should be a function, got ${got}`)
+    throw fail('TYPE', 'onProgress', 'be a function', got)
   }
-  checkSignal(where, signal)
+  checkSignal(signal)
   return { dtype, config, onProgress, signal }
 }

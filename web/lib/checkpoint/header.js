@@ -1,5 +1,5 @@
 import { describe, MAX_AXES } from '../check.js'
-import { GptLayersError } from '../errors.js'
+import { fail } from '../errors.js'
 import { bytesOf, DTYPES } from './dtypes.js'
 import { decodeUtf8 } from './utf8.js'
 
@@ -34,34 +34,29 @@ const WHITE_SPACE = [0x20, 0x09, 0x0a, 0x0d]
  * its length only: each entry is checked before the next one is read, and nothing may be nested deeper than
  * the format is.
  *
- * @param {string} where
  * @param {string} what the argument that is the file, for errors
  * @param {Uint8Array} bytes JSON in UTF-8
  * @returns {Header}
  * @throws {GptLayersError} VALUE, UNSUPPORTED
  */
-export function readHeader(where, what, bytes) {
+export function readHeader(what, bytes) {
   /** @type {Info[]} */
   const tensors = []
   /** @type {ReadonlyMap<string, string>} */
   let metadata = new Map()
-  const reader = new Reader(where, what, bytes)
+  const reader = new Reader(what, bytes)
   reader.object((name) => {
     const fields = reader.isAtObject() ? readFields(reader) : reader.value()
-    if (name !== '__metadata__') tensors.push(checkInfo(where, what, name, fields))
+    if (name !== '__metadata__') tensors.push(checkInfo(what, name, fields))
     else if (isStrings(fields)) metadata = fields
-    else throw notSafetensors(where, what, '__metadata__ that is not an object of strings')
+    else throw notSafetensors(what, '__metadata__ that is not an object of strings')
   })
   reader.end()
   tensors.sort((a, b) => a.begin - b.begin || a.end - b.end)
   let dataBytes = 0
   for (const { name, begin, end } of tensors) {
     if (begin !== dataBytes) {
-      throw notSafetensors(
-        where,
-        what,
-        `${describe(name)} at byte ${begin} of the data instead of ${dataBytes}`,
-      )
+      throw notSafetensors(what, `${describe(name)} at byte ${begin} of the data instead of ${dataBytes}`)
     }
     dataBytes = end
   }
@@ -80,43 +75,38 @@ function readFields(reader) {
 }
 
 /**
- * @param {string} where
  * @param {string} what the argument that is the file
  * @param {string} problem
  * @param {unknown} [cause]
  */
-export const notSafetensors = (where, what, problem, cause) =>
-  new GptLayersError('VALUE', `${where}: ${what} should be a safetensors file, got ${problem}`, { cause })
+export const notSafetensors = (what, problem, cause) =>
+  fail('VALUE', what, 'be a safetensors file', problem, cause)
 
 /**
- * @param {string} where
  * @param {string} what
  * @param {string} name
  * @param {unknown} info
  * @returns {Info}
  */
-function checkInfo(where, what, name, info) {
+function checkInfo(what, name, info) {
   const [dtype, shape, offsets] = ['dtype', 'shape', 'data_offsets'].map((field) =>
     info instanceof Map ? info.get(field) : undefined,
   )
   const tensor = describe(name)
-  if (typeof dtype !== 'string') throw notSafetensors(where, what, `${tensor} with dtype ${describe(dtype)}`)
+  if (typeof dtype !== 'string') throw notSafetensors(what, `${tensor} with dtype ${describe(dtype)}`)
   if (!Object.hasOwn(DTYPES, dtype)) {
     const known = Object.keys(DTYPES).join(', ')
-    throw new GptLayersError(
-      'UNSUPPORTED',
-      `${where}: ${tensor} should have a dtype among ${known}, got ${describe(dtype)}`,
-    )
+    throw fail('UNSUPPORTED', tensor, `have a dtype among ${known}`, describe(dtype))
   }
-  if (!areCounts(shape)) throw notSafetensors(where, what, `${tensor} of shape ${describe(shape)}`)
+  if (!areCounts(shape)) throw notSafetensors(what, `${tensor} of shape ${describe(shape)}`)
   if (!areCounts(offsets) || offsets.length !== 2) {
-    throw notSafetensors(where, what, `${tensor} at offsets ${describe(offsets)}`)
+    throw notSafetensors(what, `${tensor} at offsets ${describe(offsets)}`)
   }
   const [begin, end] = offsets
   const size = bytesOf(dtype, shape)
   if (end - begin !== size) {
     const problem = `${dtype} of shape [${shape.join(', ')}], in ${end - begin} bytes instead of ${size}`
-    throw notSafetensors(where, what, `${tensor}, ${problem}`)
+    throw notSafetensors(what, `${tensor}, ${problem}`)
   }
   return { name, dtype, shape, begin, end }
 }
@@ -131,17 +121,15 @@ const areCounts = (value) =>
  * programs would read different tensors from one file.
  */
 class Reader {
-  /** @type {string} */ #where
   /** @type {string} */ #what
   /** @type {Uint8Array} */ #bytes
   #at = 0
 
-  /** @param {string} where @param {string} what @param {Uint8Array} bytes */
-  constructor(where, what, bytes) {
-    this.#where = where
+  /** @param {string} what @param {Uint8Array} bytes */
+  constructor(what, bytes) {
     this.#what = what
     this.#bytes = bytes
-    if (this.#char() !== '{') throw notSafetensors(where, what, 'a header that does not begin with {')
+    if (this.#char() !== '{') throw notSafetensors(what, 'a header that does not begin with {')
   }
 
   /** Whether an object comes next. */
@@ -154,8 +142,7 @@ class Reader {
     const names = new Set()
     this.#list('{', '}', () => {
       const name = this.#string()
-      if (names.has(name))
-        throw notSafetensors(this.#where, this.#what, `a header with ${describe(name)} twice`)
+      if (names.has(name)) throw notSafetensors(this.#what, `a header with ${describe(name)} twice`)
       names.add(name)
       this.#take(':')
       readValue(name)
@@ -169,7 +156,7 @@ class Reader {
     const values = []
     this.#list('[', ']', () => {
       if (values.length === MAX_AXES) {
-        throw notSafetensors(this.#where, this.#what, `a header with a list of more than ${MAX_AXES} values`)
+        throw notSafetensors(this.#what, `a header with a list of more than ${MAX_AXES} values`)
       }
       values.push(this.#scalar())
     })
@@ -201,7 +188,7 @@ class Reader {
     const first = this.#next()
     if (first === '"') return this.#string()
     if (first === '{' || first === '[') {
-      throw notSafetensors(this.#where, this.#what, 'a header that is nested deeper than the format')
+      throw notSafetensors(this.#what, 'a header that is nested deeper than the format')
     }
     const begin = this.#at
     while (this.#at - begin < MAX_TOKEN && /[-+.\w]/.test(this.#char())) this.#at++
@@ -253,6 +240,6 @@ class Reader {
 
   /** @param {unknown} [cause] */
   #notJSON(cause) {
-    return notSafetensors(this.#where, this.#what, 'a header that is not JSON in UTF-8', cause)
+    return notSafetensors(this.#what, 'a header that is not JSON in UTF-8', cause)
   }
 }

@@ -1,7 +1,7 @@
 /** @import { Found, Int8Data } from './statedict.js' */
 
 import { checkSameShape, sameShape } from '../check.js'
-import { GptLayersError } from '../errors.js'
+import { fail, GptLayersError } from '../errors.js'
 import { groupLength } from '../tensor/int8weight.js'
 
 /**
@@ -13,7 +13,6 @@ import { groupLength } from '../tensor/int8weight.js'
 /**
  * Checks an int8 weight of a checkpoint: values [outputs, inputs] with scales [outputs, groups].
  *
- * @param {string} where
  * @param {string} name of the weight there
  * @param {Entry} weight
  * @param {Entry} scale
@@ -21,11 +20,11 @@ import { groupLength } from '../tensor/int8weight.js'
  * @returns {number} how many inputs share a scale
  * @throws {GptLayersError} VALUE, SHAPE
  */
-export function groupSizeOf(where, name, weight, scale, shape) {
+export function groupSizeOf(name, weight, scale, shape) {
   const dtypes = `${weight.dtype} and ${scale.dtype}`
   if (dtypes !== 'I8 and F32') {
     const expected = `${name} and ${name}_scale should be I8 and F32`
-    throw new GptLayersError('VALUE', `${where}: ${expected}, got ${dtypes}`)
+    throw new GptLayersError('VALUE', `${expected}, got ${dtypes}`)
   }
   const [outputs, inputs] = shape
   const [rows, groups] = scale.shape
@@ -34,37 +33,33 @@ export function groupSizeOf(where, name, weight, scale, shape) {
   if (length === 0 && groups === outputs && sameShape(weight.shape, [inputs, outputs])) {
     const expected = `[${outputs}, ${inputs}] and [${outputs}, groups]`
     const got = `[${weight.shape.join(', ')}] and [${scale.shape.join(', ')}]`
-    throw new GptLayersError(
-      'SHAPE',
-      `${where}: ${name} and ${name}_scale should have shapes ${expected}, got ${got}: an older format`,
-    )
+    throw fail('SHAPE', `${name} and ${name}_scale`, `have shapes ${expected}`, `${got}: an older format`)
   }
-  checkSameShape(where, name, weight.shape, shape)
+  checkSameShape(name, weight.shape, shape)
   if (length > 0) return length
-  throw new GptLayersError(
+  throw fail(
     'SHAPE',
-    `${where}: ${name}_scale should have shape [${outputs}, groups], with groups of equal, even length, got ` +
-      `[${scale.shape.join(', ')}]`,
+    `${name}_scale`,
+    `have shape [${outputs}, groups], with groups of equal, even length`,
+    `[${scale.shape.join(', ')}]`,
   )
 }
 
 /**
- * @param {string} where
  * @param {string} name of the scales in the checkpoint
  * @param {Float32Array} scales
  * @returns {Float32Array} the scales
  * @throws {GptLayersError} VALUE
  */
-export function checkScales(where, name, scales) {
+export function checkScales(name, scales) {
   const wrong = scales.find((scale) => !(scale >= 0 && scale < Infinity))
   if (wrong === undefined) return scales
-  throw new GptLayersError('VALUE', `${where}: ${name} should have finite scales from 0 on, got ${wrong}`)
+  throw fail('VALUE', name, 'have finite scales from 0 on', wrong)
 }
 
 /**
  * Checks and reads the parts of an int8 weight.
  *
- * @param {string} where
  * @param {{ given: string, scale: string }} names in the checkpoint
  * @param {readonly number[]} shape [outputs, inputs] of the layer
  * @param {(name: string) => Entry & { floats: () => Float32Array }} entryOf
@@ -72,12 +67,12 @@ export function checkScales(where, name, scales) {
  * @returns {Found}
  * @throws {GptLayersError} VALUE, SHAPE
  */
-export function readInt8(where, { given, scale }, shape, entryOf, integers) {
+export function readInt8({ given, scale }, shape, entryOf, integers) {
   const scales = entryOf(scale)
-  const groupSize = groupSizeOf(where, given, entryOf(given), scales, shape)
+  const groupSize = groupSizeOf(given, entryOf(given), scales, shape)
   return foundInt8({
     values: integers(),
-    scales: checkScales(where, scale, scales.floats()),
+    scales: checkScales(scale, scales.floats()),
     shape,
     groupSize,
   })
@@ -99,17 +94,13 @@ function dequantize({ values, scales, shape: [outputs, inputs], groupSize }) {
 }
 
 /**
- * @param {string} where
  * @param {string} name of the weight in the checkpoint
  * @param {Float32Array} values
  * @returns {Int8Array}
  * @throws {GptLayersError} VALUE where a value is not an int8
  */
-export function integersOf(where, name, values) {
+export function integersOf(name, values) {
   const integers = Int8Array.from(values)
   if (values.every((value, i) => value === integers[i])) return integers
-  throw new GptLayersError(
-    'VALUE',
-    `${where}: ${name} should have integers from -128 to 127 beside its scales`,
-  )
+  throw fail('VALUE', name, 'have integers from -128 to 127 beside its scales')
 }

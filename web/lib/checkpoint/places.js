@@ -36,7 +36,6 @@ import { slabRows } from './stream.js'
  * Reads the tensors of a layer from a file: each goes to its place as it arrives.
  *
  * @param {FileStream} stream at the first tensor
- * @param {string} where
  * @param {Module} module whose parameters are meta tensors
  * @param {Matrices} matrices of the module
  * @param {readonly Info[]} tensors of the file, in the order of their data
@@ -44,8 +43,8 @@ import { slabRows } from './stream.js'
  * @throws {GptLayersError} VALUE for a name that is missing, unknown or there twice; SHAPE; MEMORY; what
  *   reading throws
  */
-export async function loadInto(stream, where, module, matrices, tensors, dtype) {
-  const plan = new Plan(where, module, matrices, tensors, dtype)
+export async function loadInto(stream, module, matrices, tensors, dtype) {
+  const plan = new Plan(module, matrices, tensors, dtype)
   try {
     plan.begin()
     for (const tensor of tensors) {
@@ -68,7 +67,6 @@ export async function loadInto(stream, where, module, matrices, tensors, dtype) 
 
 /** Where each tensor of a file goes. */
 class Plan {
-  #where
   #runtime
   /** @type {Map<string, Place[]>} */ #places
   /** The tensors that have values, and the name of what has given them. @type {Map<Tensor, string>} */
@@ -83,28 +81,26 @@ class Plan {
   #stage = { byteOffset: 0, bytes: 0 }
 
   /**
-   * @param {string} where
    * @param {Module} module
    * @param {Matrices} matrices
    * @param {readonly Info[]} tensors
    * @param {'float32' | 'int8'} dtype
    */
-  constructor(where, module, matrices, tensors, dtype) {
-    this.#where = where
+  constructor(module, matrices, tensors, dtype) {
     this.#runtime = module.runtime
     this.#places = new Map(tensors.map(({ name }) => [name, []]))
     const names = tensors.map(({ name }) => name)
     const byName = new Map(tensors.map((info) => [info.name, info]))
     const infoOf = (/** @type {string} */ name) => /** @type {Info} */ (byName.get(name))
-    for (const assignment of assignments(module, where, 'source', names, matrices)) {
+    for (const assignment of assignments(module, 'source', names, matrices)) {
       const { given, scale, target, transposed } = assignment
       const shape = shapeInFile(target.shape, transposed)
       if (scale !== null) {
-        const groupSize = groupSizeOf(where, given, infoOf(given), infoOf(scale), shape)
+        const groupSize = groupSizeOf(given, infoOf(given), infoOf(scale), shape)
         this.#addInt8(assignment, scale, shape, groupSize)
         continue
       }
-      checkSameShape(where, given, infoOf(given).shape, shape)
+      checkSameShape(given, infoOf(given).shape, shape)
       if (dtype === 'int8' && matrices.get(target)?.isProduct) this.#addQuantized(assignment, shape)
       else this.#addFloats(assignment)
     }
@@ -123,7 +119,7 @@ class Plan {
   /** Takes memory for the stage. */
   begin() {
     if (this.#stage.bytes === 0) return
-    this.#stage.byteOffset = this.#runtime.memory.allocate(this.#where, this.#stage.bytes)
+    this.#stage.byteOffset = this.#runtime.memory.allocate(this.#stage.bytes)
   }
 
   /** Checks that tied int8 weights are the same. */
@@ -146,7 +142,7 @@ class Plan {
 
   /** @param {Assignment} assignment */
   #notTied({ target, name }) {
-    return notTied(this.#where, name, this.#begun.get(target) ?? null)
+    return notTied(name, this.#begun.get(target) ?? null)
   }
 
   /** @param {string} given a name in the file @param {Place} place */
@@ -162,7 +158,7 @@ class Plan {
       unit: 1,
       stageBytes: () => 0,
       begin: () => {
-        if (target.isMeta) target.materialize(this.#where)
+        if (target.isMeta) target.materialize()
         isTied = this.#begun.has(target)
         if (!isTied) this.#begun.set(target, name)
       },
@@ -200,7 +196,7 @@ class Plan {
       floats: (values, first, rows) => {
         this.#runtime.memory.floats(this.#stage.byteOffset, values.length).set(values)
         const isFinite = int8Weight.quantizeRows(this.#stage, first, rows, turned)
-        if (!isFinite) throw notFinite(`${this.#where}: ${given}`)
+        if (!isFinite) throw notFinite(`${given}`)
       },
       integers: null,
     })
@@ -221,8 +217,7 @@ class Plan {
       unit: 1,
       stageBytes: () => 0,
       begin: take,
-      floats: (values, first, rows) =>
-        take().writeScales(checkScales(this.#where, scale, values), first, rows),
+      floats: (values, first, rows) => take().writeScales(checkScales(scale, values), first, rows),
       integers: null,
     })
     this.#add(assignment.given, {
@@ -245,7 +240,7 @@ class Plan {
    */
   #newInt8(assignment, shape, groupSize) {
     const { target, name } = assignment
-    const int8Weight = Int8Weight.empty(this.#runtime, this.#where, shape, groupSize)
+    const int8Weight = Int8Weight.empty(this.#runtime, shape, groupSize)
     if (this.#begun.has(target)) this.#copies.push({ copy: int8Weight, assignment })
     else {
       this.#begun.set(target, name)

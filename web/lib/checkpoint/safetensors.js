@@ -25,7 +25,7 @@
 // | BOOL | 1 | 0 or 1 |
 
 import { describe } from '../check.js'
-import { GptLayersError } from '../errors.js'
+import { fail, GptLayersError } from '../errors.js'
 import { checkLiveTensor } from '../tensor/check.js'
 import { checkBytes } from '../typed.js'
 import { int8Of } from '../tensor/int8weight.js'
@@ -47,14 +47,13 @@ const MAX_HEADER = 100_000_000
  * The bytes that Python's safetensors writes for the same tensors: larger dtypes first, then sorted by name,
  * and the header padded with spaces to a multiple of 8 bytes.
  *
- * @param {string} where
  * @param {Record<string, unknown>} dict tensors and int8 weights by name, of any instance
  * @param {Record<string, string>} [metadata] for the header
  * @returns {Uint8Array}
  * @throws {GptLayersError} TYPE, VALUE, DISPOSED, MEMORY
  */
-export function encodeSafetensors(where, dict, metadata = {}) {
-  const entries = Object.keys(dict).flatMap((name) => entriesOf(where, name, dict))
+export function encodeSafetensors(dict, metadata = {}) {
+  const entries = Object.keys(dict).flatMap((name) => entriesOf(name, dict))
   entries.sort((a, b) => (a.dtype === b.dtype ? compare(a.name, b.name) : compare(a.dtype, b.dtype)))
   // Python's transformers refuses files without a format.
   const header = new Map([['__metadata__', /** @type {object} */ ({ format: 'pt', ...metadata })]])
@@ -66,7 +65,7 @@ export function encodeSafetensors(where, dict, metadata = {}) {
   }
   const text = encodeUtf8(JSON.stringify(Object.fromEntries(header)))
   const headerBytes = Math.ceil(text.length / 8) * 8
-  const buffer = newBuffer(where, LENGTH_BYTES + headerBytes + dataBytes)
+  const buffer = newBuffer(LENGTH_BYTES + headerBytes + dataBytes)
   const file = new Uint8Array(buffer)
   new DataView(buffer).setBigUint64(0, BigInt(headerBytes), true)
   let end = LENGTH_BYTES + headerBytes
@@ -95,22 +94,18 @@ const compare = (a, b) => Number(a > b) - Number(a < b)
  */
 
 /**
- * @param {string} where
  * @param {string} name
  * @param {Record<string, unknown>} dict
  * @returns {Written[]} a tensor, or the values and the scales of an int8 weight
  * @throws {GptLayersError} TYPE, VALUE, DISPOSED
  */
-function entriesOf(where, name, dict) {
+function entriesOf(name, dict) {
   if (name === '__metadata__') {
-    throw new GptLayersError(
-      'VALUE',
-      `${where}: names should not be reserved by the format, got "__metadata__"`,
-    )
+    throw fail('VALUE', 'names', 'not be reserved by the format', '"__metadata__"')
   }
-  const int8Weight = int8Of(dict[name])?.checkLive(where, name)
+  const int8Weight = int8Of(dict[name])?.checkLive(name)
   if (!int8Weight) {
-    const { shape, size, runtime, byteOffset } = checkLiveTensor(where, name, dict[name])
+    const { shape, size, runtime, byteOffset } = checkLiveTensor(name, dict[name])
     /** @param {Uint8Array} target */
     const write = (target) => target.set(runtime.memory.bytes(byteOffset, 4 * size))
     return [{ name, dtype: F32, shape, write }]
@@ -118,10 +113,10 @@ function entriesOf(where, name, dict) {
   const scale = name + SCALE
   if (Object.hasOwn(dict, scale)) {
     const expected = `be free for the scales of ${describe(name)}, which is int8`
-    throw new GptLayersError('VALUE', `${where}: ${describe(scale)} should ${expected}, got a tensor`)
+    throw fail('VALUE', describe(scale), expected, 'a tensor')
   }
   const writeScales = (/** @type {Uint8Array} */ target) => {
-    const bytes = newBuffer(where, target.length)
+    const bytes = newBuffer(target.length)
     new Float32Array(bytes).set(int8Weight.scales())
     target.set(new Uint8Array(bytes))
   }
@@ -145,24 +140,23 @@ function entriesOf(where, name, dict) {
 /**
  * Reads and checks the header of a file.
  *
- * @param {string} where
  * @param {unknown} file
  * @returns {Record<string, Entry>} by name
  * @throws {GptLayersError} TYPE where file is not bytes; VALUE where the bytes are not a whole safetensors
  *   file; UNSUPPORTED for other dtypes than those above
  */
-export function decodeSafetensors(where, file) {
-  const bytes = checkBytes(where, 'bytes', file)
-  const start = headerEnd(where, 'bytes', bytes.subarray(0, PREFIX_BYTES))
-  if (start > bytes.length) throw truncatedHeader(where, 'bytes', bytes.length, start)
-  const { tensors, dataBytes } = readHeader(where, 'bytes', bytes.subarray(LENGTH_BYTES, start))
+export function decodeSafetensors(file) {
+  const bytes = checkBytes('bytes', file)
+  const start = headerEnd('bytes', bytes.subarray(0, PREFIX_BYTES))
+  if (start > bytes.length) throw truncatedHeader('bytes', bytes.length, start)
+  const { tensors, dataBytes } = readHeader('bytes', bytes.subarray(LENGTH_BYTES, start))
   if (start + dataBytes !== bytes.length) {
-    throw notSafetensors(where, 'bytes', `${bytes.length} bytes instead of ${start + dataBytes}`)
+    throw notSafetensors('bytes', `${bytes.length} bytes instead of ${start + dataBytes}`)
   }
   return Object.fromEntries(
     tensors.map(({ name, dtype, shape, begin, end }) => {
-      const data = () => copyOf(where, bytes, start + begin, start + end)
-      const read = () => toFloat32(where, name, dtype, data())
+      const data = () => copyOf(bytes, start + begin, start + end)
+      const read = () => toFloat32(name, dtype, data())
       const prepare = () => {
         if (isFloat(dtype)) return read // every float has a nearest float32
         const values = read()
@@ -174,47 +168,45 @@ export function decodeSafetensors(where, file) {
 }
 
 /**
- * @param {string} where
  * @param {string} what the argument that is the file
  * @param {Uint8Array} prefix its first PREFIX_BYTES bytes, or all where it has less
  * @returns {number} where the header ends
  * @throws {GptLayersError} VALUE
  */
-export function headerEnd(where, what, prefix) {
-  if (prefix.length < LENGTH_BYTES) throw notSafetensors(where, what, `${prefix.length} bytes`)
-  const headerBytes = new DataView(copyOf(where, prefix, 0, LENGTH_BYTES)).getBigUint64(0, true)
+export function headerEnd(what, prefix) {
+  if (prefix.length < LENGTH_BYTES) throw notSafetensors(what, `${prefix.length} bytes`)
+  const headerBytes = new DataView(copyOf(prefix, 0, LENGTH_BYTES)).getBigUint64(0, true)
   if (headerBytes <= MAX_HEADER) return LENGTH_BYTES + Number(headerBytes)
   const text = printable(prefix)
-  if (text.length >= LENGTH_BYTES) throw notSafetensors(where, what, `one that starts with ${describe(text)}`)
-  throw notSafetensors(where, what, `a header of ${headerBytes} bytes, more than ${MAX_HEADER}`)
+  if (text.length >= LENGTH_BYTES) throw notSafetensors(what, `one that starts with ${describe(text)}`)
+  throw notSafetensors(what, `a header of ${headerBytes} bytes, more than ${MAX_HEADER}`)
 }
 
-/** @param {string} where @param {string} what @param {number} bytes there are @param {number} end */
-export const truncatedHeader = (where, what, bytes, end) =>
-  notSafetensors(where, what, `${bytes} bytes, with a header that ends at ${end}`)
+/** @param {string} what @param {number} bytes there are @param {number} end */
+export const truncatedHeader = (what, bytes, end) =>
+  notSafetensors(what, `${bytes} bytes, with a header that ends at ${end}`)
 
 /**
  * A copy of some bytes. Typed arrays of larger elements need an aligned start, which the bytes of a caller
  * may not have.
  *
- * @param {string} where
  * @param {Uint8Array} bytes
  * @param {number} begin
  * @param {number} end
  * @returns {ArrayBuffer}
  */
-function copyOf(where, bytes, begin, end) {
-  const copy = newBuffer(where, end - begin)
+function copyOf(bytes, begin, end) {
+  const copy = newBuffer(end - begin)
   new Uint8Array(copy).set(bytes.subarray(begin, end))
   return copy
 }
 
-/** @param {string} where @param {number} bytes @returns {ArrayBuffer} @throws {GptLayersError} MEMORY */
-export function newBuffer(where, bytes) {
+/** @param {number} bytes @returns {ArrayBuffer} @throws {GptLayersError} MEMORY */
+export function newBuffer(bytes) {
   try {
     return new ArrayBuffer(bytes)
   } catch (cause) {
-    throw new GptLayersError('MEMORY', `${where}: needs ${bytes} bytes of JavaScript's memory`, { cause })
+    throw new GptLayersError('MEMORY', `needs ${bytes} bytes of JavaScript's memory`, { cause })
   }
 }
 

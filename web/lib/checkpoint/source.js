@@ -1,7 +1,7 @@
 /** @import { SignalLike } from '../check.js' */
 
 import { describe } from '../check.js'
-import { GptLayersError } from '../errors.js'
+import { fail, GptLayersError } from '../errors.js'
 import { checkBytes, isBytes } from '../typed.js'
 
 /**
@@ -58,50 +58,48 @@ const EXPECTED = 'a Blob, a File, a Response, a ReadableStream, a file handle of
  */
 
 /**
- * @param {string} where
  * @param {unknown} source what the user gave
  * @param {SignalLike | undefined} signal
  * @returns {Source}
  * @throws {GptLayersError} TYPE; VALUE for what was read before; NETWORK for a response that failed
  */
-export function openSource(where, source, signal) {
-  if (isBytes(source)) return new RandomAccess(where, fromBytes(where, source))
-  if (typeof source !== 'object' || source === null) throw wrongSource(where, source)
-  if (has(source, 'getReader')) return openStream(where, /** @type {any} */ (source), signal)
-  if ('ok' in source && 'body' in source) return openResponse(where, /** @type {any} */ (source), signal)
+export function openSource(source, signal) {
+  if (isBytes(source)) return new RandomAccess(fromBytes(source))
+  if (typeof source !== 'object' || source === null) throw wrongSource(source)
+  if (has(source, 'getReader')) return openStream(/** @type {any} */ (source), signal)
+  if ('ok' in source && 'body' in source) return openResponse(/** @type {any} */ (source), signal)
   if (has(source, 'slice') && has(source, 'arrayBuffer')) {
-    return new RandomAccess(where, fromBlob(/** @type {any} */ (source)))
+    return new RandomAccess(fromBlob(/** @type {any} */ (source)))
   }
   if (has(source, 'read') && has(source, 'stat')) {
-    return new RandomAccess(where, fromHandle(where, /** @type {any} */ (source)))
+    return new RandomAccess(fromHandle(/** @type {any} */ (source)))
   }
-  throw wrongSource(where, source)
+  throw wrongSource(source)
 }
 
 /** @param {object} value @param {string} name @returns {boolean} whether it has a method of this name */
 const has = (value, name) => typeof Reflect.get(value, name) === 'function'
 
-/** @param {string} where @param {unknown} source */
-const wrongSource = (where, source) =>
-  new GptLayersError('TYPE', `${where}: source should be ${EXPECTED}, got ${describe(source)}`)
+/** @param {unknown} source */
+const wrongSource = (source) => fail('TYPE', 'source', `be ${EXPECTED}`, describe(source))
 
-/** @param {string} where @param {ResponseLike} response @param {SignalLike | undefined} signal */
-function openResponse(where, response, signal) {
+/** @param {ResponseLike} response @param {SignalLike | undefined} signal */
+function openResponse(response, signal) {
   const { ok, status, body } = response
   if (!ok) {
     const expected = 'source should be a response with a status from 200 to 299'
-    throw new GptLayersError('NETWORK', `${where}: ${expected}, got ${describe(status)}`)
+    throw new GptLayersError('NETWORK', `${expected}, got ${describe(status)}`)
   }
-  if (body) return openStream(where, body, signal)
-  throw new GptLayersError('VALUE', `${where}: source should be a response with a body, got one without`)
+  if (body) return openStream(body, signal)
+  throw fail('VALUE', 'source', 'be a response with a body', 'one without')
 }
 
-/** @param {string} where @param {StreamLike} stream @param {SignalLike | undefined} signal */
-function openStream(where, stream, signal) {
+/** @param {StreamLike} stream @param {SignalLike | undefined} signal */
+function openStream(stream, signal) {
   try {
-    return new Streamed(where, stream.getReader(), signal)
+    return new Streamed(stream.getReader(), signal)
   } catch (cause) {
-    const message = `${where}: source should be unread, got a stream that is locked or was read before`
+    const message = `source should be unread, got a stream that is locked or was read before`
     throw new GptLayersError('VALUE', message, { cause })
   }
 }
@@ -112,11 +110,11 @@ function openStream(where, stream, signal) {
  * @typedef {(target: Uint8Array, position: number) => Promise<number>} ReadAt
  */
 
-/** @param {string} where @param {unknown} source @returns {ReadAt} */
-function fromBytes(where, source) {
-  checkBytes(where, 'source', source)
+/** @param {unknown} source @returns {ReadAt} */
+function fromBytes(source) {
+  checkBytes('source', source)
   return async (target, position) => {
-    const part = checkBytes(where, 'source', source).subarray(position, position + target.length)
+    const part = checkBytes('source', source).subarray(position, position + target.length)
     target.set(part)
     return part.length
   }
@@ -129,15 +127,15 @@ const fromBlob = (blob) => async (target, position) => {
   return part.length
 }
 
-/** @param {string} where @param {FileHandleLike} handle stays open @returns {ReadAt} */
-const fromHandle = (where, handle) => async (target, position) => {
+/** @param {FileHandleLike} handle stays open @returns {ReadAt} */
+const fromHandle = (handle) => async (target, position) => {
   let length = 0
   while (length < target.length) {
     const { bytesRead } = await handle.read(target, length, target.length - length, position + length)
     if (bytesRead === 0) break
     if (!Number.isInteger(bytesRead) || bytesRead < 0 || bytesRead > target.length - length) {
       const given = `bytesRead ${describe(bytesRead)}`
-      throw new GptLayersError('VALUE', `${where}: source should read at most what it is asked, got ${given}`)
+      throw fail('VALUE', 'source', 'read at most what it is asked', given)
     }
     length += bytesRead
   }
@@ -146,19 +144,17 @@ const fromHandle = (where, handle) => async (target, position) => {
 
 /** @implements {Source} */
 class RandomAccess {
-  #where
   #readAt
   #position = 0
 
-  /** @param {string} where @param {ReadAt} readAt */
-  constructor(where, readAt) {
-    this.#where = where
+  /** @param {ReadAt} readAt */
+  constructor(readAt) {
     this.#readAt = readAt
   }
 
   /** @param {Uint8Array} target */
   async read(target) {
-    const length = await readable(this.#where, 'VALUE', () => this.#readAt(target, this.#position))
+    const length = await readable('VALUE', () => this.#readAt(target, this.#position))
     this.#position += length
     return length
   }
@@ -175,7 +171,6 @@ class RandomAccess {
 
 /** @implements {Source} */
 class Streamed {
-  #where
   #reader
   #signal
   /** @type {Uint8Array} */ #rest = new Uint8Array(0)
@@ -183,12 +178,10 @@ class Streamed {
   #abort = () => this.#cancel(this.#signal?.reason)
 
   /**
-   * @param {string} where
    * @param {ReturnType<StreamLike['getReader']>} reader
    * @param {SignalLike | undefined} signal
    */
-  constructor(where, reader, signal) {
-    this.#where = where
+  constructor(reader, signal) {
     this.#reader = reader
     this.#signal = signal
     signal?.addEventListener('abort', this.#abort) // ends a read that waits for the network
@@ -226,9 +219,9 @@ class Streamed {
   /** @returns {Promise<boolean>} whether there are bytes in `#rest` */
   async #fill() {
     while (this.#rest.length === 0 && !this.#ended) {
-      const { done, value } = await readable(this.#where, 'NETWORK', () => this.#reader.read())
+      const { done, value } = await readable('NETWORK', () => this.#reader.read())
       if (done) this.#ended = true
-      else this.#rest = checkBytes(this.#where, 'a chunk of source', value)
+      else this.#rest = checkBytes('a chunk of source', value)
     }
     return this.#rest.length > 0
   }
@@ -253,18 +246,17 @@ class Streamed {
 
 /**
  * @template T
- * @param {string} where
  * @param {'NETWORK' | 'VALUE'} code
  * @param {() => Promise<T>} read
  * @returns {Promise<T>}
  * @throws {GptLayersError} code
  */
-async function readable(where, code, read) {
+async function readable(code, read) {
   try {
     return await read()
   } catch (cause) {
     if (cause instanceof GptLayersError) throw cause
     const reason = cause instanceof Error ? cause.message : describe(cause)
-    throw new GptLayersError(code, `${where}: source should be readable to its end, got ${reason}`, { cause })
+    throw fail(code, 'source', 'be readable to its end', reason, cause)
   }
 }

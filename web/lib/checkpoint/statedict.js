@@ -1,8 +1,9 @@
+/** @import { GptLayersError } from '../errors.js' */
 /** @import { Module } from '../layers/module.js' */
 /** @import { Stage } from '../tensor/int8weight.js' */
 
 import { describe } from '../check.js'
-import { GptLayersError } from '../errors.js'
+import { fail } from '../errors.js'
 import { checkTensor } from '../tensor/check.js'
 import { Tensor } from '../tensor/tensor.js'
 
@@ -49,7 +50,6 @@ export function firstNames(named) {
  * changed.
  *
  * @param {Module} module
- * @param {string} where
  * @param {string} what the argument's name, for errors
  * @param {readonly string[]} names the checkpoint's, ours or foreign
  * @param {Matrices} matrices of the module
@@ -57,19 +57,19 @@ export function firstNames(named) {
  * @throws {GptLayersError} VALUE for a name that is missing, unknown or there twice, for tied tensors that
  *   differ, and for an int8 weight that gets NaN or an infinity; DISPOSED; MEMORY; whatever `prepare` throws
  */
-export function copyInto(module, where, what, names, matrices, prepare) {
+export function copyInto(module, what, names, matrices, prepare) {
   const { memory } = module.runtime
   /** @type {Map<Tensor, { floats: () => Float32Array, write: (stage: Stage) => void }>} */
   const copies = new Map()
   let stageBytes = 0
-  for (const assignment of assignments(module, where, what, names, matrices)) {
+  for (const assignment of assignments(module, what, names, matrices)) {
     const { name, target, given, transposed, turned, tied } = assignment
     const { int8Weight } = target
-    if (int8Weight === null) checkTensor(module.runtime, where, `own ${name}`, target)
+    if (int8Weight === null) checkTensor(module.runtime, `own ${name}`, target)
     const { floats: read, int8 } = prepare(assignment, shapeInFile(target.shape, transposed))
     const floats = transposed ? () => transpose(read(), target.shape) : read
     const others = copies.get(target)
-    if (others && !sameValues(floats(), others.floats())) throw notTied(where, name, tied)
+    if (others && !sameValues(floats(), others.floats())) throw notTied(name, tied)
     if (int8Weight === null) {
       copies.set(target, { floats, write: () => target.data.set(floats()) })
       continue
@@ -84,10 +84,10 @@ export function copyInto(module, where, what, names, matrices, prepare) {
       copies.set(target, { floats, write })
       continue
     }
-    if (!areFinite(read())) throw notFinite(`${where}: ${given}`)
+    if (!areFinite(read())) throw notFinite(`${given}`)
     copies.set(target, { floats, write: (stage) => int8Weight.writeFloats(read(), turned, stage) })
   }
-  const stage = { byteOffset: stageBytes && memory.allocate(where, stageBytes), bytes: stageBytes }
+  const stage = { byteOffset: stageBytes && memory.allocate(stageBytes), bytes: stageBytes }
   for (const { write } of copies.values()) write(stage)
   if (stageBytes > 0) memory.free(stage.byteOffset)
 }
@@ -113,17 +113,16 @@ export function copyInto(module, where, what, names, matrices, prepare) {
 
 /**
  * @param {Module} module
- * @param {string} where
  * @param {string} what the argument's name, for errors
  * @param {readonly string[]} names the checkpoint's, ours or foreign
  * @param {Matrices} matrices of the module
  * @returns {Assignment[]} for each tensor of the layer at least one
  * @throws {GptLayersError} VALUE for a name that is missing, unknown or there twice
  */
-export function assignments(module, where, what, names, matrices) {
+export function assignments(module, what, names, matrices) {
   const { substitutes } = /** @type {typeof Module} */ (module.constructor)
   const own = module.stateDict()
-  const found = match(module, where, what, names, own, matrices)
+  const found = match(module, what, names, own, matrices)
   /** @type {Map<Tensor, string>} */
   const first = new Map()
   return Object.entries(own).flatMap(([name, target]) => {
@@ -136,24 +135,22 @@ export function assignments(module, where, what, names, matrices) {
       return [{ name, target, tied, ...source, transposed, turned: transposed !== isConv1D }]
     }
     if (tied !== null) return []
-    throw new GptLayersError('VALUE', `${where}: ${what} should have ${name}, got ${listed(names, 'none')}`)
+    throw fail('VALUE', what, `have ${name}`, listed(names, 'none'))
   })
 }
 
 /** @param {string} what @returns {GptLayersError} */
-export const notFinite = (what) =>
-  new GptLayersError('VALUE', `${what} should be finite to become int8, got NaN or an infinity`)
+export const notFinite = (what) => fail('VALUE', what, 'be finite to become int8', 'NaN or an infinity')
 
 /** @param {readonly number[]} shape @param {boolean} transposed */
 export const shapeInFile = (shape, transposed) => (transposed ? [...shape].reverse() : shape)
 
-/** @param {string} where @param {string} name @param {string | null} tied the other name of the tensor */
-export const notTied = (where, name, tied) =>
-  new GptLayersError('VALUE', `${where}: ${name} should be ${tied}, with which it is tied, got other values`)
+/** @param {string} name @param {string | null} tied the other name of the tensor */
+export const notTied = (name, tied) =>
+  fail('VALUE', name, `be ${tied}, with which it is tied`, 'other values')
 
 /**
  * @param {Module} module
- * @param {string} where
  * @param {string} what
  * @param {readonly string[]} names
  * @param {Record<string, Tensor>} own the module's state dict
@@ -161,7 +158,7 @@ export const notTied = (where, name, tied) =>
  * @returns {Map<string, Pick<Assignment, 'given' | 'scale' | 'transposed'>>} the checkpoint's names by our
  *   name
  */
-function match(module, where, what, names, own, matrices) {
+function match(module, what, names, own, matrices) {
   /** @type {ReturnType<typeof match>} */
   const found = new Map()
   /** The names of scales, by our name of the weight. @type {Map<string, string>} */
@@ -173,13 +170,13 @@ function match(module, where, what, names, own, matrices) {
     const weight = Object.hasOwn(own, name) ? null : weightOfScales(module, given, own, matrices)
     if (weight === null && !Object.hasOwn(own, name)) {
       const known = listed(Object.keys(own), 'no parameters')
-      throw new GptLayersError('VALUE', `${where}: ${what} should have ${known}, got ${describe(given)}`)
+      throw fail('VALUE', what, `have ${known}`, describe(given))
     }
     const other = weight === null ? found.get(name)?.given : scales.get(weight)
     if (other !== undefined) {
       const key = weight === null ? name : weight + SCALE
       const both = `${other} and ${given}`
-      throw new GptLayersError('VALUE', `${where}: ${what} should have ${key} once, got ${both}`)
+      throw fail('VALUE', what, `have ${key} once`, both)
     }
     if (weight === null) found.set(name, { given, scale: null, transposed })
     else scales.set(weight, given)
@@ -187,7 +184,7 @@ function match(module, where, what, names, own, matrices) {
   for (const [weight, given] of scales) {
     const place = found.get(weight)
     if (!place) {
-      throw new GptLayersError('VALUE', `${where}: ${what} should have ${weight}, int8, got only ${given}`)
+      throw fail('VALUE', what, `have ${weight}, int8`, `only ${given}`)
     }
     place.scale = given
   }

@@ -29,7 +29,6 @@ export const slabRows = (cols, unit) => unit * Math.max(1, Math.floor(SLAB_FLOAT
  * A file in the safetensors format, read once from its begin to its end: a tensor at a time, in slabs.
  */
 export class FileStream {
-  #where
   #source
   #onProgress
   #signal
@@ -40,13 +39,11 @@ export class FileStream {
   #floats = new ArrayBuffer(0)
 
   /**
-   * @param {string} where
    * @param {Source} source
    * @param {ProgressListener | undefined} onProgress
    * @param {SignalLike | undefined} signal
    */
-  constructor(where, source, onProgress, signal) {
-    this.#where = where
+  constructor(source, onProgress, signal) {
     this.#source = source
     this.#onProgress = onProgress
     this.#signal = signal
@@ -57,16 +54,15 @@ export class FileStream {
    * @throws {GptLayersError} VALUE, UNSUPPORTED, NETWORK, MEMORY; the signal's reason
    */
   async readHeader() {
-    const where = this.#where
     const prefix = new Uint8Array(PREFIX_BYTES)
     const known = prefix.subarray(0, await this.#read(prefix))
-    const start = headerEnd(where, 'source', known)
-    const file = new Uint8Array(newBuffer(where, start))
+    const start = headerEnd('source', known)
+    const file = new Uint8Array(newBuffer(start))
     file.set(known.subarray(0, start)) // a header that is shorter than the prefix has no tensors
     const rest = file.subarray(known.length)
     const length = Math.min(known.length, start) + (await this.#read(rest))
-    if (length < start) throw truncatedHeader(where, 'source', length, start)
-    const header = readHeader(where, 'source', file.subarray(LENGTH_BYTES))
+    if (length < start) throw truncatedHeader('source', length, start)
+    const header = readHeader('source', file.subarray(LENGTH_BYTES))
     this.#total = start + header.dataBytes
     this.#report()
     return header
@@ -81,11 +77,10 @@ export class FileStream {
    *   in memory that is used again
    */
   async readFloats({ name, dtype, shape }, unit, write) {
-    const where = this.#where
     await this.#readRows(dtype, shape, unit, (slab, bytes, first, rows) => {
       const size = (bytes / DTYPES[dtype].bytes) * 4
-      if (this.#floats.byteLength < size && dtype !== 'F32') this.#floats = newBuffer(where, size)
-      write(toFloat32(where, name, dtype, slab, bytes, this.#floats), first, rows)
+      if (this.#floats.byteLength < size && dtype !== 'F32') this.#floats = newBuffer(size)
+      write(toFloat32(name, dtype, slab, bytes, this.#floats), first, rows)
     })
   }
 
@@ -116,7 +111,7 @@ export class FileStream {
     for (let first = 0; first < count; first += most) {
       const rows = Math.min(most, count - first)
       const bytes = rows * rowBytes
-      if (this.#slab.byteLength < bytes) this.#slab = newBuffer(this.#where, bytes)
+      if (this.#slab.byteLength < bytes) this.#slab = newBuffer(bytes)
       this.#checkLength(bytes, await this.#read(new Uint8Array(this.#slab, 0, bytes)))
       use(this.#slab, bytes, first, rows)
       this.#report()
@@ -143,7 +138,7 @@ export class FileStream {
   async end() {
     const total = this.#loaded
     const more = await this.#read(new Uint8Array(1))
-    if (more > 0) throw notSafetensors(this.#where, 'source', `more than ${total} bytes`)
+    if (more > 0) throw notSafetensors('source', `more than ${total} bytes`)
     this.#tell(total)
   }
 
@@ -159,7 +154,7 @@ export class FileStream {
   /** @param {number} expected @param {number} length */
   #checkLength(expected, length) {
     if (length === expected) return
-    throw notSafetensors(this.#where, 'source', `${this.#loaded} bytes instead of ${this.#total}`)
+    throw notSafetensors('source', `${this.#loaded} bytes instead of ${this.#total}`)
   }
 
   #checkSignal() {

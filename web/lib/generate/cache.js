@@ -1,9 +1,10 @@
+/** @import { GptLayersError } from '../errors.js' */
 /** @import { Runtime } from '../runtime/runtime.js' */
 /** @import { Attention } from '../layers/attention.js' */
 /** @import { GPTModel } from '../layers/gptmodel.js' */
 
 import { checkNumber, checkOptions, checkSize, describe } from '../check.js'
-import { GptLayersError } from '../errors.js'
+import { fail } from '../errors.js'
 import { TENSORS } from '../runtime/scope.js'
 import { Tensor } from '../tensor/tensor.js'
 
@@ -71,27 +72,26 @@ export class KeyValueCache {
 
   /**
    * @internal
-   * @param {string} where
    * @param {GPTModel} model
    * @param {readonly Attention[]} layers every Attention of the model
    * @param {CacheOptions} options
    * @returns {KeyValueCache}
    */
-  static make(where, model, layers, options) {
+  static make(model, layers, options) {
     const { runtime, contextLength } = model
-    const given = checkOptions(where, options, { batchSize: 1, maxTokens: contextLength })
+    const given = checkOptions(options, { batchSize: 1, maxTokens: contextLength })
     const { batchSize, maxTokens } = given
-    checkSize(where, 'batchSize', batchSize)
+    checkSize('batchSize', batchSize)
     const expected = `an integer from 1 to ${contextLength} (contextLength)`
     const fits = (/** @type {number} */ n) => Number.isInteger(n) && n >= 1 && n <= contextLength
-    checkNumber(where, 'maxTokens', maxTokens, expected, fits)
+    checkNumber('maxTokens', maxTokens, expected, fits)
     const places = runtime.temporary(
       () =>
         new Map(
           layers.map((layer) => {
             const { embDim, nHeads } = layer
             const perHead = runtime.exports.gpt_attention_cache_size(maxTokens, embDim / nHeads) >>> 0
-            const make = () => Tensor.empty(runtime, where, [batchSize * nHeads * perHead])
+            const make = () => Tensor.empty(runtime, [batchSize * nHeads * perHead])
             return [layer, { keys: make(), values: make(), pass: null }]
           }),
         ),
@@ -135,11 +135,10 @@ export class KeyValueCache {
    * cache.length // 2
    */
   truncate(n) {
-    const where = 'KeyValueCache.truncate'
     const fits = (/** @type {number} */ count) =>
       Number.isInteger(count) && count >= 0 && count <= this.#length
-    checkNumber(where, 'n', n, `an integer from 0 to ${this.#length} (length)`, fits)
-    this.#checkUsable(where)
+    checkNumber('n', n, `an integer from 0 to ${this.#length} (length)`, fits)
+    this.#checkUsable()
     this.#length = n
     this.version++
   }
@@ -173,21 +172,20 @@ export class KeyValueCache {
 
   /**
    * @internal
-   * @param {string} where
    * @param {unknown} value
    * @param {GPTModel} model
    * @returns {KeyValueCache} a live cache of this model that no `forward` uses
    * @throws {GptLayersError} TYPE, VALUE, DISPOSED
    */
-  static check(where, value, model) {
+  static check(value, model) {
     if (!(value instanceof KeyValueCache)) {
       const expected = 'a cache that model.newCache made'
-      throw new GptLayersError('TYPE', `${where}: cache should be ${expected}, got ${describe(value)}`)
+      throw fail('TYPE', 'cache', `be ${expected}`, describe(value))
     }
     if (value.#model !== model) {
-      throw new GptLayersError('VALUE', `${where}: cache should come from this model, got one of another`)
+      throw fail('VALUE', 'cache', 'come from this model', 'one of another')
     }
-    value.#checkUsable(where)
+    value.#checkUsable()
     return value
   }
 
@@ -196,25 +194,24 @@ export class KeyValueCache {
    *
    * @internal
    * @template T
-   * @param {string} where
    * @param {Int32Array} ids [batch, tokens]
    * @param {readonly number[]} shape of ids, for an error
    * @param {() => T} fn
    * @returns {T}
    * @throws {GptLayersError} SHAPE where the cache has another batch size or not enough room
    */
-  append(where, ids, shape, fn) {
+  append(ids, shape, fn) {
     const past = this.#length
     const tokens = /** @type {number} */ (shape.at(-1))
     const batch = ids.length / tokens
     if (batch !== this.#batchSize) {
       const expected = `have ${this.#batchSize} sequences (the cache's batchSize)`
-      throw new GptLayersError('SHAPE', `${where}: ids should ${expected}, got shape [${shape.join(', ')}]`)
+      throw fail('SHAPE', 'ids', expected, `shape [${shape.join(', ')}]`)
     }
     const room = this.#maxTokens - past
     if (tokens > room) {
       const expected = `end in at most ${room} tokens (the cache has ${past} of ${this.#maxTokens})`
-      throw new GptLayersError('SHAPE', `${where}: ids should ${expected}, got shape [${shape.join(', ')}]`)
+      throw fail('SHAPE', 'ids', expected, `shape [${shape.join(', ')}]`)
     }
     this.#pass = { tokens }
     try {
@@ -230,7 +227,6 @@ export class KeyValueCache {
 
   /**
    * @internal
-   * @param {string} where
    * @param {unknown} value what the context of an Attention's `forward` has as its cache
    * @param {Attention} layer
    * @param {number} batch of the layer's input
@@ -238,45 +234,44 @@ export class KeyValueCache {
    * @returns {CachePlace}
    * @throws {GptLayersError} TYPE, VALUE, SHAPE, DISPOSED
    */
-  static placeOf(where, value, layer, batch, tokens) {
+  static placeOf(value, layer, batch, tokens) {
     if (!(value instanceof KeyValueCache)) {
       const expected = "a cache of the model's, passed on by the model's forward"
-      throw new GptLayersError('TYPE', `${where}: cache should be ${expected}, got ${describe(value)}`)
+      throw fail('TYPE', 'cache', `be ${expected}`, describe(value))
     }
     const pass = value.#pass
     if (pass === null) {
       const expected = "be passed on by its model's forward, got one outside of it"
-      throw new GptLayersError('VALUE', `${where}: cache should ${expected}`)
+      throw fail('VALUE', 'cache', expected)
     }
     const place = value.#places.get(layer)
     if (place === undefined) {
       const expected = 'know each Attention of its model, got one that is newer than the cache'
-      throw new GptLayersError('VALUE', `${where}: cache should ${expected}`)
+      throw fail('VALUE', 'cache', expected)
     }
     if (place.pass === pass) {
       const expected = 'be used by an Attention once in a forward, got the same layer a second time'
-      throw new GptLayersError('UNSUPPORTED', `${where}: cache should ${expected}`)
+      throw fail('UNSUPPORTED', 'cache', expected)
     }
     if (batch !== value.#batchSize || tokens !== pass.tokens) {
       const expected = `have the model's ${value.#batchSize} sequences of ${pass.tokens} tokens`
-      throw new GptLayersError('SHAPE', `${where}: x should ${expected}, got ${batch} of ${tokens}`)
+      throw fail('SHAPE', 'x', expected, `${batch} of ${tokens}`)
     }
-    if (value.#disposed || place.keys.disposed || place.values.disposed) throw disposedError(where)
+    if (value.#disposed || place.keys.disposed || place.values.disposed) throw disposedError()
     place.pass = pass
     return { keys: place.keys, values: place.values, past: value.#length, capacity: value.#maxTokens }
   }
 
-  /** @param {string} where */
-  #checkUsable(where) {
-    if (this.disposed) throw disposedError(where)
+  /** */
+  #checkUsable() {
+    if (this.disposed) throw disposedError()
     if (this.#pass === null) return
     const expected = 'be used by one forward at a time, got one that a forward is using'
-    throw new GptLayersError('VALUE', `${where}: cache should ${expected}`)
+    throw fail('VALUE', 'cache', expected)
   }
 }
 
 Reflect.defineProperty(KeyValueCache, 'name', { value: 'KeyValueCache' }) // whatever a minifier calls it
 
-/** @param {string} where @returns {GptLayersError} */
-const disposedError = (where) =>
-  new GptLayersError('DISPOSED', `${where}: cache should be live, got one that was disposed`)
+/** @returns {GptLayersError} */
+const disposedError = () => fail('DISPOSED', 'cache', 'be live', 'one that was disposed')

@@ -3,7 +3,7 @@
 /** @import { Sampling, GeneratedToken } from './sample.js' */
 
 import { checkNumber, checkOptions, checkSize, checkArray } from '../check.js'
-import { GptLayersError } from '../errors.js'
+import { fail, withName } from '../errors.js'
 import { checkTensorOf } from '../tensor/check.js'
 import { checkIndices } from '../tensor/indices.js'
 import { KeyValueCache } from './cache.js'
@@ -40,8 +40,6 @@ import { sampleToken } from './sample.js'
  * @property {KeyValueCache | null} cache
  */
 
-const where = 'GPTModel.generate'
-
 /**
  * @param {GPTModel} model
  * @param {Indices} ids
@@ -51,8 +49,8 @@ const where = 'GPTModel.generate'
  */
 export function checkGeneration(model, ids, options) {
   const { runtime, vocabSize, contextLength } = model
-  runtime.memory.checkLive(where)
-  const given = checkOptions(where, options, {
+  runtime.memory.checkLive()
+  const given = checkOptions(options, {
     maxNewTokens: Infinity,
     temperature: 1,
     topK: Infinity,
@@ -63,45 +61,45 @@ export function checkGeneration(model, ids, options) {
     cache: /** @type {KeyValueCache | null} */ (null),
   })
   const { maxNewTokens, temperature, topK, topP, repetitionPenalty } = given
-  if (maxNewTokens !== Infinity) checkSize(where, 'maxNewTokens', maxNewTokens)
+  if (maxNewTokens !== Infinity) checkSize('maxNewTokens', maxNewTokens)
   const isTemperature = (/** @type {number} */ n) => n >= 0 && Math.fround(n) < Infinity
-  checkNumber(where, 'temperature', temperature, 'a finite float32 >= 0', isTemperature)
-  if (topK !== Infinity) checkSize(where, 'topK', topK)
-  checkNumber(where, 'topP', topP, 'a number above 0, at most 1', (n) => n > 0 && n <= 1)
+  checkNumber('temperature', temperature, 'a finite float32 >= 0', isTemperature)
+  if (topK !== Infinity) checkSize('topK', topK)
+  checkNumber('topP', topP, 'a number above 0, at most 1', (n) => n > 0 && n <= 1)
   const isFactor = (/** @type {number} */ n) => n > 0 && n < Infinity
-  checkNumber(where, 'repetitionPenalty', repetitionPenalty, 'a finite number > 0', isFactor)
-  checkArray(where, 'stopTokens', given.stopTokens, 'an array of tokens')
+  checkNumber('repetitionPenalty', repetitionPenalty, 'a finite number > 0', isFactor)
+  checkArray('stopTokens', given.stopTokens, 'an array of tokens')
   const stopTokens = given.stopTokens.map((token, i) => {
     const isToken = (/** @type {number} */ n) => Number.isInteger(n) && n >= 0 && n < vocabSize
-    checkNumber(where, `stopTokens[${i}]`, token, `an integer from 0 to ${vocabSize - 1}`, isToken)
+    checkNumber(`stopTokens[${i}]`, token, `an integer from 0 to ${vocabSize - 1}`, isToken)
     return token
   })
-  const { indices: tokens, shape } = checkIndices(runtime, where, 'ids', ids, vocabSize)
+  const { indices: tokens, shape } = checkIndices(runtime, 'ids', ids, vocabSize)
   if (tokens.length === 0 || shape.length === 0 || shape.length > 2 || tokens.length !== shape.at(-1)) {
     const expected = 'be one sequence of at least one token, [tokens] or [1, tokens]'
-    throw new GptLayersError('SHAPE', `${where}: ids should ${expected}, got shape [${shape.join(', ')}]`)
+    throw fail('SHAPE', 'ids', expected, `shape [${shape.join(', ')}]`)
   }
   if (model.training) {
     const expected = 'in evaluation mode; call eval() first'
-    throw new GptLayersError('VALUE', `${where}: the model should be ${expected}, got training mode`)
+    throw fail('VALUE', 'the model', `be ${expected}`, 'training mode')
   }
-  const cache = given.cache === null ? null : KeyValueCache.check(where, given.cache, model)
+  const cache = given.cache === null ? null : KeyValueCache.check(given.cache, model)
   if (cache !== null && cache.batchSize !== 1) {
     const expected = 'have batchSize 1'
-    throw new GptLayersError('SHAPE', `${where}: cache should ${expected}, got ${cache.batchSize}`)
+    throw fail('SHAPE', 'cache', expected, cache.batchSize)
   }
   const room = cache === null ? contextLength : cache.maxTokens - cache.length
   if (tokens.length > room) {
     const limit =
       cache === null ? 'contextLength' : `the cache has ${cache.length} of ${cache.maxTokens} (maxTokens)`
     const expected = `have at most ${room} tokens (${limit})`
-    throw new GptLayersError('SHAPE', `${where}: ids should ${expected}, got ${tokens.length}`)
+    throw fail('SHAPE', 'ids', expected, tokens.length)
   }
   const { slidingWindow } = given
   if (slidingWindow !== null) {
     const most = (cache?.maxTokens ?? contextLength) - 1
     const fits = (/** @type {number} */ n) => Number.isInteger(n) && n >= 1 && n <= most
-    checkNumber(where, 'slidingWindow', slidingWindow, `an integer from 1 to ${most}`, fits)
+    checkNumber('slidingWindow', slidingWindow, `an integer from 1 to ${most}`, fits)
   }
   const sampling = { temperature: Math.fround(temperature), topK, topP, repetitionPenalty }
   const most = slidingWindow === null ? room - tokens.length : Infinity
@@ -131,7 +129,7 @@ export function* generateTokens(
     for (let count = 0; count < maxNewTokens; count++) {
       if (cache.version !== version) {
         const expected = 'be used by one text at a time, got one that has changed since the last token'
-        throw new GptLayersError('VALUE', `${where}: cache should ${expected}`)
+        throw fail('VALUE', 'cache', expected)
       }
       if (slidingWindow !== null && cache.length + next.length > cache.maxTokens) {
         cache.truncate(0)
@@ -139,8 +137,8 @@ export function* generateTokens(
       }
       const generated = runtime.scope(() => {
         const logits = model.forward(next, { cache, lastOnly: true })
-        checkTensorOf(runtime, where, "forward's output", logits, [1, vocabSize])
-        return sampleToken(where, logits, text, sampling, random)
+        checkTensorOf(runtime, "forward's output", logits, [1, vocabSize])
+        return sampleToken(logits, text, sampling, random)
       })
       version = cache.version
       yield generated
@@ -148,6 +146,8 @@ export function* generateTokens(
       text.push(generated.token)
       next = Int32Array.of(generated.token)
     }
+  } catch (error) {
+    throw withName(error, 'GPTModel.generate')
   } finally {
     if (given === null) cache.dispose()
   }

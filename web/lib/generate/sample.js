@@ -1,6 +1,6 @@
 /** @import { Tensor } from '../tensor/tensor.js' */
 
-import { GptLayersError } from '../errors.js'
+import { fail } from '../errors.js'
 
 /** The most candidates that are returned beside a token. */
 const TOP = 10
@@ -38,7 +38,6 @@ const BLOCK = 256
  * topK, topP. Exponentials come from our kernels, because those of JavaScript differ between engines; sums
  * have a fixed order.
  *
- * @param {string} where
  * @param {Tensor} given logits [1, vocabSize]
  * @param {Iterable<number>} text the tokens that the penalty applies to
  * @param {Sampling} sampling
@@ -46,18 +45,18 @@ const BLOCK = 256
  * @returns {GeneratedToken}
  * @throws {GptLayersError} VALUE where a logit is NaN or Infinity, MEMORY
  */
-export function sampleToken(where, given, text, { temperature, topK, topP, repetitionPenalty }, random) {
+export function sampleToken(given, text, { temperature, topK, topP, repetitionPenalty }, random) {
   const { size } = given
   const logits = repetitionPenalty === 1 ? given : given.clone() // the model may use its own later
   if (repetitionPenalty !== 1) penalize(logits.data, new Set(text), repetitionPenalty)
   const count = topK < size ? topK : topP < 1 ? FIRST_LOOK : 0
   const best = largest(logits.data, Math.max(count, TOP))
-  const blocks = softmax(where, logits, best[0] ?? 0, temperature || 1)
+  const blocks = softmax(logits, best[0] ?? 0, temperature || 1)
   const sums = blocks.sum({ dim: 1 }).data
   const probabilities = blocks.data
   if (!(probabilities[best[0]] > 0)) {
     const expected = 'finite numbers or -Infinity, and not all -Infinity'
-    throw new GptLayersError('VALUE', `${where}: the model's logits should be ${expected}`)
+    throw fail('VALUE', "the model's logits", `be ${expected}`)
   }
   const all = topK < size ? best.subarray(0, topK) : null
   const kept = topP < 1 ? nucleus(probabilities, all, best, topP) : all
@@ -86,17 +85,16 @@ function penalize(logits, text, penalty) {
 }
 
 /**
- * @param {string} where
  * @param {Tensor} logits
  * @param {number} best the token of the largest one
  * @param {number} temperature
  * @returns {Tensor} softmax(logits / temperature), and zeros: [blocks, BLOCK]
  */
-function softmax(where, logits, best, temperature) {
+function softmax(logits, best, temperature) {
   const { runtime, size } = logits
   // Without the subtraction a quotient might not be finite.
   const scaled = temperature === 1 ? logits : logits.sub(logits.data[best]).div(temperature)
-  const y = logits.empty(where, [Math.ceil(size / BLOCK), BLOCK])
+  const y = logits.empty([Math.ceil(size / BLOCK), BLOCK])
   runtime.run('gpt_softmax_forward', [y, scaled, 1, size])
   y.data.fill(0, size)
   return y

@@ -2,7 +2,7 @@
 /** @import { Int8Weight, Matrix } from '../tensor/int8weight.js' */
 
 import { checkBoolean, checkOptions } from '../check.js'
-import { GptLayersError } from '../errors.js'
+import { fail } from '../errors.js'
 import { SCRATCH } from '../runtime/runtime.js'
 import { record, recordKernel } from '../runtime/tape.js'
 import { checkRows, checkTensorOf } from '../tensor/check.js'
@@ -16,7 +16,6 @@ import { Module } from './module.js'
  * values, and the names of the sizes.
  *
  * @typedef {object} Layout
- * @property {string} name of the class, for errors
  * @property {number} inputs the size of x's last axis
  * @property {number} outputs the size of y's last axis
  * @property {string} inputsName the name of the argument `inputs`, for errors
@@ -44,13 +43,13 @@ export class Affine extends Module {
    */
   constructor(runtime, layout, options, initialize) {
     super(runtime)
-    const { name, outputs, weightShape } = layout
-    const { bias } = checkOptions(name, options, { bias: true })
-    checkBoolean(name, 'bias', bias)
+    const { outputs, weightShape } = layout
+    const { bias } = checkOptions(options, { bias: true })
+    checkBoolean('bias', bias)
     this.#layout = layout
     const parameters = runtime.temporary(() => ({
-      weight: Tensor.parameter(runtime, name, weightShape),
-      bias: bias ? Tensor.parameter(runtime, name, [outputs]) : null,
+      weight: Tensor.parameter(runtime, weightShape),
+      bias: bias ? Tensor.parameter(runtime, [outputs]) : null,
     }))
     if (!runtime.meta) initialize(parameters)
     /** @type {Tensor} */
@@ -66,17 +65,16 @@ export class Affine extends Module {
    * @throws {GptLayersError} SHAPE when the last axis does not fit; TYPE, DISPOSED, MEMORY
    */
   forward(x) {
-    const { name, inputs, outputs, inputsName, backward } = this.#layout
-    const where = `${name}.forward`
+    const { inputs, outputs, inputsName, backward } = this.#layout
     const { runtime } = this
-    const rows = checkRows(runtime, where, x, inputs, inputsName)
-    const y = Tensor.empty(runtime, where, [...leading(x.shape, 1), outputs])
+    const rows = checkRows(runtime, x, inputs, inputsName)
+    const y = Tensor.empty(runtime, [...leading(x.shape, 1), outputs])
     Affine.run(this, y, x, rows)
     const { weight, bias, int8Weight } = this
     if (int8Weight !== null) {
       const refuse = () => {
         const expected = 'float32 for backward, got int8, made by quantize; call forward in gpt.noGrad'
-        throw new GptLayersError('UNSUPPORTED', `${name}: weight should be ${expected}`)
+        throw fail('UNSUPPORTED', 'weight', `be ${expected}`)
       }
       return record(y, [x], refuse, [])
     }
@@ -101,16 +99,15 @@ export class Affine extends Module {
    * @throws {GptLayersError} where a parameter is not as it should be; MEMORY
    */
   static run(layer, y, x, rows) {
-    const { name, inputs, outputs, forward } = layer.#layout
-    const where = `${name}.forward`
+    const { inputs, outputs, forward } = layer.#layout
     const { runtime } = layer
-    const int8Weight = layer.#int8Weight(where)
+    const int8Weight = layer.#int8Weight()
     if (int8Weight !== null) {
-      const weight = [...int8Weight.pointers, layer.#bias(where)]
+      const weight = [...int8Weight.pointers, layer.#bias()]
       const sizes = [rows, inputs, outputs, int8Weight.groupSize]
       return runtime.run('gpt_int8_linear_forward', [y, SCRATCH, x, ...weight, ...sizes])
     }
-    const { weight, bias } = Affine.parametersOf(layer, where)
+    const { weight, bias } = Affine.parametersOf(layer)
     runtime.run(forward, [y, SCRATCH, x, weight, bias, rows, inputs, outputs])
   }
 
@@ -120,20 +117,19 @@ export class Affine extends Module {
    *
    * @internal
    * @param {Affine} layer
-   * @param {string} where
    * @returns {{ weight: Tensor, bias: Tensor | null }}
    * @throws {GptLayersError} TYPE, SHAPE, VALUE, DISPOSED
    */
-  static parametersOf(layer, where) {
+  static parametersOf(layer) {
     const { runtime, weight } = layer
-    checkTensorOf(runtime, where, 'weight', weight, layer.#layout.weightShape)
-    return { weight, bias: layer.#bias(where) }
+    checkTensorOf(runtime, 'weight', weight, layer.#layout.weightShape)
+    return { weight, bias: layer.#bias() }
   }
 
-  /** @param {string} where @returns {Tensor | null} */
-  #bias(where) {
+  /** @returns {Tensor | null} */
+  #bias() {
     const { runtime, bias } = this
-    return bias === null ? null : checkTensorOf(runtime, where, 'bias', bias, [this.#layout.outputs])
+    return bias === null ? null : checkTensorOf(runtime, 'bias', bias, [this.#layout.outputs])
   }
 
   /** The weight that `quantize` has made; null where `weight` is float32. @returns {Int8Weight | null} */
@@ -142,11 +138,11 @@ export class Affine extends Module {
     return Tensor.isTensor(weight) ? weight.int8Weight : null
   }
 
-  /** @param {string} where @returns {Int8Weight | null} checked */
-  #int8Weight(where) {
+  /** @returns {Int8Weight | null} checked */
+  #int8Weight() {
     const { int8Weight, runtime } = this
     const { outputs, inputs } = this.#layout
-    return int8Weight && int8Weight.checkUsable(runtime, where, [outputs, inputs])
+    return int8Weight && int8Weight.checkUsable(runtime, [outputs, inputs])
   }
 
   /** @override @internal @returns {Matrix | null} */

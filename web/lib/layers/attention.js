@@ -10,7 +10,7 @@ import {
   checkSize,
   checkConfig,
 } from '../check.js'
-import { GptLayersError } from '../errors.js'
+import { fail } from '../errors.js'
 import { KeyValueCache } from '../generate/cache.js'
 import { SCRATCH } from '../runtime/runtime.js'
 import { recordKernel, records } from '../runtime/tape.js'
@@ -65,13 +65,13 @@ export class Attention extends Module {
    */
   constructor(runtime, config) {
     super(runtime)
-    const { embDim, nHeads, contextLength, dropRate = 0, qkvBias = true } = checkConfig('Attention', config)
-    checkSize('Attention', 'embDim', embDim)
-    checkSize('Attention', 'nHeads', nHeads)
-    checkNumber('Attention', 'nHeads', nHeads, `a divisor of ${embDim} (embDim)`, (n) => embDim % n === 0)
-    checkSize('Attention', 'contextLength', contextLength)
-    checkProbability('Attention', 'dropRate', dropRate)
-    checkBoolean('Attention', 'qkvBias', qkvBias)
+    const { embDim, nHeads, contextLength, dropRate = 0, qkvBias = true } = checkConfig(config)
+    checkSize('embDim', embDim)
+    checkSize('nHeads', nHeads)
+    checkNumber('nHeads', nHeads, `a divisor of ${embDim} (embDim)`, (n) => embDim % n === 0)
+    checkSize('contextLength', contextLength)
+    checkProbability('dropRate', dropRate)
+    checkBoolean('qkvBias', qkvBias)
     /** @readonly */
     this.embDim = embDim
     /** @readonly */
@@ -120,24 +120,23 @@ export class Attention extends Module {
    */
   /** @override @param {Tensor} x @param {Context} [options] @returns {Returned} */
   forward(x, options = {}) {
-    const where = 'Attention.forward'
     const { runtime } = this
     const { cAttn, cProj, residDropout } = this
-    const tokens = this.#checkTokens(where, x)
-    const { returnWeights, cache } = checkOptions(where, options, DEFAULTS)
-    checkBoolean(where, 'returnWeights', returnWeights)
+    const tokens = this.#checkTokens(x)
+    const { returnWeights, cache } = checkOptions(options, DEFAULTS)
+    checkBoolean('returnWeights', returnWeights)
     const sizes = Attention.sizesOf(this, x)
     if (cache !== undefined && returnWeights) {
       const expected = 'false with a cache, which has no weights for earlier tokens'
-      throw new GptLayersError('UNSUPPORTED', `${where}: returnWeights should be ${expected}, got true`)
+      throw fail('UNSUPPORTED', 'returnWeights', `be ${expected}`, 'true')
     }
     const place = cache === undefined ? null : Attention.placeIn(this, cache, sizes)
     const perRow = [...leading(x.shape, 2), this.nHeads, tokens]
     return runtime.temporary(() => {
       const qkv = cAttn.forward(x)
-      checkTensorOf(runtime, where, "cAttn's output", qkv, [...leading(x.shape, 1), 3 * this.embDim])
-      const y = Tensor.empty(runtime, where, x.shape)
-      const weights = returnWeights ? Tensor.empty(runtime, where, [...perRow, tokens]) : null
+      checkTensorOf(runtime, "cAttn's output", qkv, [...leading(x.shape, 1), 3 * this.embDim])
+      const y = Tensor.empty(runtime, x.shape)
+      const weights = returnWeights ? Tensor.empty(runtime, [...perRow, tokens]) : null
       if (place !== null) Attention.run(runtime, y, qkv, sizes, place)
       else this.#attend(y, qkv, weights, perRow, sizes)
       // Without gradients this frees qkv, and cProj's output takes its place: x, qkv and y are the peak of
@@ -158,13 +157,12 @@ export class Attention extends Module {
    * @param {Sizes} sizes
    */
   #attend(y, qkv, weights, perRow, sizes) {
-    const where = 'Attention.forward'
     const { runtime } = this
     const dropRate = this.training ? this.dropRate : 0
     const seed = dropRate > 0 ? runtime.generator.word() : 0
     const keeps = records(qkv) || weights !== null
-    const max = keeps ? Tensor.empty(runtime, where, perRow) : null
-    const sum = keeps ? Tensor.empty(runtime, where, perRow) : null
+    const max = keeps ? Tensor.empty(runtime, perRow) : null
+    const sum = keeps ? Tensor.empty(runtime, perRow) : null
     runtime.run('gpt_attention_forward', [y, max, sum, SCRATCH, qkv, ...sizes, seed, dropRate])
     if (weights) runtime.run('gpt_attention_weights', [weights, SCRATCH, qkv, max, sum, ...sizes])
     recordKernel(y, {
@@ -178,17 +176,16 @@ export class Attention extends Module {
   }
 
   /**
-   * @param {string} where
    * @param {Tensor} x
    * @returns {number} tokens
    */
-  #checkTokens(where, x) {
+  #checkTokens(x) {
     const { runtime, embDim, contextLength } = this
-    checkRows(runtime, where, x, embDim, 'embDim')
+    checkRows(runtime, x, embDim, 'embDim')
     const tokens = x.shape.at(-2)
     if (tokens !== undefined && tokens <= contextLength) return tokens
     const expected = `end in [tokens, ${embDim}] with at most ${contextLength} (contextLength) tokens`
-    throw new GptLayersError('SHAPE', `${where}: x should ${expected}, got shape [${x.shape.join(', ')}]`)
+    throw fail('SHAPE', 'x', expected, `shape [${x.shape.join(', ')}]`)
   }
 
   /**
@@ -199,13 +196,12 @@ export class Attention extends Module {
    * @returns {CachePlace} where a `forward` with the cache appends to
    */
   static placeIn(layer, cache, [batch, tokens]) {
-    const where = 'Attention.forward'
-    checkEvaluation(where, 'cache', layer)
-    const place = KeyValueCache.placeOf(where, cache, layer, batch, tokens)
+    checkEvaluation('cache', layer)
+    const place = KeyValueCache.placeOf(cache, layer, batch, tokens)
     const end = place.past + tokens
     if (end <= layer.contextLength) return place
     const expected = `end with token ${layer.contextLength} (contextLength) at most`
-    throw new GptLayersError('SHAPE', `${where}: x should ${expected}, got tokens up to ${end}`)
+    throw fail('SHAPE', 'x', expected, `tokens up to ${end}`)
   }
 
   /**

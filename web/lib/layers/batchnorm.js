@@ -1,7 +1,7 @@
 /** @import { Runtime } from '../runtime/runtime.js' */
 
 import { checkOptions, checkPositiveFloat32, checkProbability, checkSize } from '../check.js'
-import { GptLayersError } from '../errors.js'
+import { fail } from '../errors.js'
 import { record, recordKernel } from '../runtime/tape.js'
 import { checkRows, checkTensorOf } from '../tensor/check.js'
 import { Tensor } from '../tensor/tensor.js'
@@ -38,10 +38,10 @@ export class BatchNorm extends Module {
    */
   constructor(runtime, numFeatures, options = {}) {
     super(runtime)
-    checkSize('BatchNorm', 'numFeatures', numFeatures)
-    const { eps, momentum } = checkOptions('BatchNorm', options, { eps: 1e-5, momentum: 0.1 })
-    checkPositiveFloat32('BatchNorm', 'eps', eps)
-    checkProbability('BatchNorm', 'momentum', momentum)
+    checkSize('numFeatures', numFeatures)
+    const { eps, momentum } = checkOptions(options, { eps: 1e-5, momentum: 0.1 })
+    checkPositiveFloat32('eps', eps)
+    checkProbability('momentum', momentum)
     /** @readonly */
     this.numFeatures = numFeatures
     /** @readonly */
@@ -50,13 +50,13 @@ export class BatchNorm extends Module {
     this.momentum = momentum
     const shape = [numFeatures]
     /** [numFeatures], initially ones @type {Tensor} */
-    this.scale = Tensor.parameter(runtime, 'BatchNorm', shape, ({ data }) => data.fill(1))
+    this.scale = Tensor.parameter(runtime, shape, ({ data }) => data.fill(1))
     /** [numFeatures], initially zeros @type {Tensor} */
-    this.shift = Tensor.parameter(runtime, 'BatchNorm', shape, ({ data }) => data.fill(0))
+    this.shift = Tensor.parameter(runtime, shape, ({ data }) => data.fill(0))
     /** [numFeatures], initially zeros; a buffer @type {Tensor} */
-    this.runningMean = Tensor.empty(runtime, 'BatchNorm', shape)
+    this.runningMean = Tensor.empty(runtime, shape)
     /** [numFeatures], initially ones; a buffer @type {Tensor} */
-    this.runningVar = Tensor.empty(runtime, 'BatchNorm', shape)
+    this.runningVar = Tensor.empty(runtime, shape)
     this.runningMean.data.fill(0)
     this.runningVar.data.fill(1)
   }
@@ -69,29 +69,25 @@ export class BatchNorm extends Module {
    *   mode; TYPE, DISPOSED, MEMORY
    */
   forward(x) {
-    const where = 'BatchNorm.forward'
     const { runtime, training, numFeatures: cols, momentum, eps } = this
-    const rows = checkRows(runtime, where, x, cols, 'numFeatures')
+    const rows = checkRows(runtime, x, cols, 'numFeatures')
     if (training && rows < 2) {
-      throw new GptLayersError(
-        'VALUE',
-        `${where}: x should have 2 rows or more in training mode, got shape [${x.shape.join(', ')}]`,
-      )
+      throw fail('VALUE', 'x', 'have 2 rows or more in training mode', `shape [${x.shape.join(', ')}]`)
     }
     const [scale, shift, runningMean, runningVar] = /** @type {const} */ ([
       'scale',
       'shift',
       'runningMean',
       'runningVar',
-    ]).map((name) => checkTensorOf(runtime, where, name, this[name], [cols]))
-    const y = Tensor.empty(runtime, where, x.shape)
+    ]).map((name) => checkTensorOf(runtime, name, this[name], [cols]))
+    const y = Tensor.empty(runtime, x.shape)
     if (!training) {
       const running = [runningMean, null, runningVar]
       runtime.run('gpt_batchnorm_forward', [y, x, ...running, scale, shift, rows, cols, eps])
       return this.#recordEvaluation(y, x, { scale, shift, runningMean, runningVar })
     }
     // The mean is mean + off: one float32 is too coarse where the deviation is small.
-    const [mean, off, variance] = [0, 1, 2].map(() => Tensor.empty(runtime, where, [cols]))
+    const [mean, off, variance] = [0, 1, 2].map(() => Tensor.empty(runtime, [cols]))
     const batch = [mean, off, variance]
     runtime.run('gpt_batchnorm_statistics', [...batch, x, rows, cols])
     runtime.run('gpt_batchnorm_forward', [y, x, ...batch, scale, shift, rows, cols, eps])

@@ -24,12 +24,11 @@ export class Conv1D extends Affine {
    * @example new Conv1D(6, 5).forward(gpt.randn([2, 5])).shape // [2, 6]
    */
   constructor(runtime, nf, nx, options = {}) {
-    checkSize('Conv1D', 'nf', nf)
-    checkSize('Conv1D', 'nx', nx)
+    checkSize('nf', nf)
+    checkSize('nx', nx)
     super(
       runtime,
       {
-        name: 'Conv1D',
         inputs: nx,
         outputs: nf,
         inputsName: 'nx',

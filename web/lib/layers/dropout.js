@@ -22,7 +22,7 @@ export class Dropout extends Module {
    */
   constructor(runtime, p = 0.5) {
     super(runtime)
-    checkProbability('Dropout', 'p', p)
+    checkProbability('p', p)
     /** @readonly */
     this.p = p
   }
@@ -35,11 +35,10 @@ export class Dropout extends Module {
    * @throws {GptLayersError} TYPE, DISPOSED, MEMORY
    */
   forward(x) {
-    const where = 'Dropout.forward'
     const { runtime, p } = this
-    checkTensor(runtime, where, 'x', x)
+    checkTensor(runtime, 'x', x)
     if (!this.training || p === 0) return x.reshape(x.shape)
-    const y = Tensor.empty(runtime, where, x.shape)
+    const y = Tensor.empty(runtime, x.shape)
     const seed = runtime.generator.word()
     runtime.run('gpt_dropout_forward', [y, x, x.size, seed, p])
     return recordKernel(y, {

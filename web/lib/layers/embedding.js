@@ -22,15 +22,15 @@ export class Embedding extends Module {
    */
   constructor(runtime, numEmbeddings, embeddingDim) {
     super(runtime)
-    checkSize('Embedding', 'numEmbeddings', numEmbeddings)
-    checkSize('Embedding', 'embeddingDim', embeddingDim)
+    checkSize('numEmbeddings', numEmbeddings)
+    checkSize('embeddingDim', embeddingDim)
     /** @readonly */
     this.numEmbeddings = numEmbeddings
     /** @readonly */
     this.embeddingDim = embeddingDim
     const shape = [numEmbeddings, embeddingDim]
     /** [numEmbeddings, embeddingDim], drawn from N(0, 1) as PyTorch does @type {Tensor} */
-    this.weight = Tensor.parameter(runtime, 'Embedding', shape, (weight) => runtime.generator.normal(weight))
+    this.weight = Tensor.parameter(runtime, shape, (weight) => runtime.generator.normal(weight))
   }
 
   /**
@@ -40,13 +40,12 @@ export class Embedding extends Module {
    * @throws {GptLayersError} VALUE for an index out of range; TYPE, SHAPE, DISPOSED, MEMORY
    */
   forward(indices) {
-    const where = 'Embedding.forward'
     const { runtime, numEmbeddings: count, embeddingDim: dim } = this
-    const checked = checkIndices(runtime, where, 'indices', indices, count)
-    const int8Weight = this.#int8Weight(where)
-    const weight = int8Weight ? null : checkTensorOf(runtime, where, 'weight', this.weight, [count, dim])
-    const y = Tensor.empty(runtime, where, [...checked.shape, dim])
-    const stored = storeIndices(runtime, where, checked)
+    const checked = checkIndices(runtime, 'indices', indices, count)
+    const int8Weight = this.#int8Weight()
+    const weight = int8Weight ? null : checkTensorOf(runtime, 'weight', this.weight, [count, dim])
+    const y = Tensor.empty(runtime, [...checked.shape, dim])
+    const stored = storeIndices(runtime, checked)
     const sizes = [stored.size, count, dim]
     if (int8Weight) {
       runtime.run('gpt_int8_embedding_forward', [
@@ -79,10 +78,10 @@ export class Embedding extends Module {
     return Tensor.isTensor(weight) ? weight.int8Weight : null
   }
 
-  /** @param {string} where @returns {Int8Weight | null} checked */
-  #int8Weight(where) {
+  /** @returns {Int8Weight | null} checked */
+  #int8Weight() {
     const { int8Weight, runtime, numEmbeddings: count, embeddingDim: dim } = this
-    return int8Weight && int8Weight.checkUsable(runtime, where, [count, dim])
+    return int8Weight && int8Weight.checkUsable(runtime, [count, dim])
   }
 
   /** @override @internal @returns {Matrix | null} */

@@ -58,11 +58,11 @@ export class FeedForward extends Module {
    */
   constructor(runtime, config) {
     super(runtime)
-    const given = checkConfig('FeedForward', config)
+    const given = checkConfig(config)
     const { embDim } = given
-    checkSize('FeedForward', 'embDim', embDim)
+    checkSize('embDim', embDim)
     const { hiddenDim = 4 * embDim, approximate = 'tanh' } = given
-    checkSize('FeedForward', 'hiddenDim', hiddenDim)
+    checkSize('hiddenDim', hiddenDim)
     /** @readonly */
     this.embDim = embDim
     /** @readonly */
@@ -82,12 +82,11 @@ export class FeedForward extends Module {
    * @throws {GptLayersError} SHAPE when the last axis is not embDim; TYPE, DISPOSED, MEMORY
    */
   forward(x) {
-    const where = 'FeedForward.forward'
     const { runtime, embDim } = this
-    const rows = checkRows(runtime, where, x, embDim, 'embDim')
-    const args = this.#fusedArguments(where, x, rows)
+    const rows = checkRows(runtime, x, embDim, 'embDim')
+    const args = this.#fusedArguments(x, rows)
     if (args === null) return runtime.temporary(() => this.layers.reduce((h, layer) => layer.forward(h), x))
-    const y = Tensor.empty(runtime, where, x.shape)
+    const y = Tensor.empty(runtime, x.shape)
     runtime.run('gpt_feedforward_forward', [y, SCRATCH, x, ...args])
     return y
   }
@@ -95,14 +94,13 @@ export class FeedForward extends Module {
   /**
    * The arguments of the fused kernel where it computes what the layers compute. It gives the same bits.
    *
-   * @param {string} where
    * @param {Tensor} x
    * @param {number} rows
    * @returns {(Tensor | number | null)[] | null} null where the layers run one by one: where `backward` will
    *   need the hidden activations, with an int8 weight, where the user has replaced a layer or listens to one,
    *   and where that is faster
    */
-  #fusedArguments(where, x, rows) {
+  #fusedArguments(x, rows) {
     const { runtime, embDim } = this
     const plain = this.#plainLayers()
     if (plain === null) return null
@@ -112,8 +110,8 @@ export class FeedForward extends Module {
     const hiddenDim = first.outFeatures
     const parts = runtime.partsOf('gpt_feedforward_forward', rows, embDim, hiddenDim)
     if (parts > 1 && rows < ROWS_PER_THREAD * parts) return null
-    const { weight: weight1, bias: bias1 } = Affine.parametersOf(first, where)
-    const { weight: weight2, bias: bias2 } = Affine.parametersOf(second, where)
+    const { weight: weight1, bias: bias1 } = Affine.parametersOf(first)
+    const { weight: weight2, bias: bias2 } = Affine.parametersOf(second)
     return [weight1, bias1, weight2, bias2, rows, embDim, hiddenDim, gelu.kind]
   }
 

@@ -27,8 +27,8 @@ export class GELU extends Module {
    */
   constructor(runtime, options = {}) {
     super(runtime)
-    const { approximate } = checkOptions('GELU', options, { approximate: 'tanh' })
-    checkChoice('GELU', 'approximate', approximate, /** @type {const} */ (['tanh', 'none']))
+    const { approximate } = checkOptions(options, { approximate: 'tanh' })
+    checkChoice('approximate', approximate, /** @type {const} */ (['tanh', 'none']))
     /** @readonly @type {'tanh' | 'none'} */
     this.approximate = approximate
   }
@@ -47,10 +47,9 @@ export class GELU extends Module {
    * @example String(new GELU().forward(gpt.tensor([1]))) // 'tensor([0.8412])'
    */
   forward(x) {
-    const where = 'GELU.forward'
     const { runtime, kind } = this
-    checkTensor(runtime, where, 'x', x)
-    const y = Tensor.empty(runtime, where, x.shape)
+    checkTensor(runtime, 'x', x)
+    const y = Tensor.empty(runtime, x.shape)
     runtime.run('gpt_gelu_forward', [y, x, x.size, kind])
     return recordKernel(y, {
       inputs: [x],

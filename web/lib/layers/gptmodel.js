@@ -11,7 +11,7 @@
 
 import { checkBoolean, checkConfig, checkNumber, checkSize, checkObject } from '../check.js'
 import { loadModel, N_HEAD } from '../checkpoint/gpt2.js'
-import { GptLayersError } from '../errors.js'
+import { fail, withName } from '../errors.js'
 import { KeyValueCache } from '../generate/cache.js'
 import { checkGeneration, generateTokens } from '../generate/generate.js'
 import { runtimeOf } from '../runtime/runtime.js'
@@ -79,13 +79,13 @@ export class GPTModel extends Module {
    */
   constructor(runtime, config) {
     super(runtime)
-    const given = checkConfig('GPTModel', config)
+    const given = checkConfig(config)
     const { vocabSize, contextLength, embDim, nLayers, dropRate = 0, tieWeights = false } = given
-    checkSize('GPTModel', 'vocabSize', vocabSize)
-    checkSize('GPTModel', 'contextLength', contextLength)
-    checkSize('GPTModel', 'embDim', embDim)
-    checkNumber('GPTModel', 'nLayers', nLayers, `an integer from 1 to ${MAX_LAYERS}`, isLayerCount)
-    checkBoolean('GPTModel', 'tieWeights', tieWeights)
+    checkSize('vocabSize', vocabSize)
+    checkSize('contextLength', contextLength)
+    checkSize('embDim', embDim)
+    checkNumber('nLayers', nLayers, `an integer from 1 to ${MAX_LAYERS}`, isLayerCount)
+    checkBoolean('tieWeights', tieWeights)
     /** @readonly */
     this.vocabSize = vocabSize
     /** @readonly */
@@ -142,19 +142,18 @@ export class GPTModel extends Module {
    * @example model.forward([[0, 1, 2], [2, 3, 4]]).shape // [2, 3, 5], for a vocabulary of 5
    */
   forward(ids, context) {
-    const where = 'GPTModel.forward'
     const { runtime, contextLength, embDim } = this
-    const { indices, shape } = checkIndices(runtime, where, 'ids', ids, this.vocabSize)
+    const { indices, shape } = checkIndices(runtime, 'ids', ids, this.vocabSize)
     const { tokEmb, posEmb, dropEmb, trfBlocks, finalNorm, outHead } = this
     const tokens = shape.at(-1)
     if (!tokens || tokens > contextLength) {
       const expected = `end in 1 to ${contextLength} (contextLength) tokens`
-      throw new GptLayersError('SHAPE', `${where}: ids should ${expected}, got shape [${shape.join(', ')}]`)
+      throw fail('SHAPE', 'ids', expected, `shape [${shape.join(', ')}]`)
     }
-    const given = context === undefined ? {} : checkObject(where, 'context', context)
+    const given = context === undefined ? {} : checkObject('context', context)
     const { lastOnly = false, ...rest } = given
-    checkBoolean(where, 'lastOnly', lastOnly)
-    if (lastOnly) checkEvaluation(where, 'lastOnly', this)
+    checkBoolean('lastOnly', lastOnly)
+    if (lastOnly) checkEvaluation('lastOnly', this)
     const passedOn = 'lastOnly' in given ? rest : context
     /** @param {number} past @returns {Tensor} */
     const compute = (past) => {
@@ -171,9 +170,9 @@ export class GPTModel extends Module {
     }
     const { cache } = rest
     if (cache !== undefined) {
-      checkEvaluation(where, 'cache', this)
-      const known = KeyValueCache.check(where, cache, this)
-      return known.append(where, indices, shape, () =>
+      checkEvaluation('cache', this)
+      const known = KeyValueCache.check(cache, this)
+      return known.append(indices, shape, () =>
         runtime.noGrad(() => runtime.temporary(() => compute(known.length))),
       )
     }
@@ -196,7 +195,7 @@ export class GPTModel extends Module {
    */
   newCache(options = {}) {
     const attentions = namedModules(this).flatMap(([, layer]) => (layer instanceof Attention ? [layer] : []))
-    return KeyValueCache.make('GPTModel.newCache', this, attentions, options)
+    return KeyValueCache.make(this, attentions, options)
   }
 
   /**
@@ -257,10 +256,13 @@ export class GPTModel extends Module {
    * model.forward(tokens).shape // [2, 3, 5]
    */
   static async fromSafetensors(source, options = {}) {
-    const where = 'GPTModel.fromSafetensors'
     const Model = /** @type {new (config: GPTModelConfig) => GPTModel} */ (/** @type {unknown} */ (this))
-    const model = await loadModel(runtimeOf(where, this), where, Model, source, options, matricesOf)
-    return /** @type {InstanceType<T>} */ (model)
+    try {
+      const model = await loadModel(runtimeOf(this), Model, source, options, matricesOf)
+      return /** @type {InstanceType<T>} */ (model)
+    } catch (error) {
+      throw withName(error, 'GPTModel.fromSafetensors')
+    }
   }
 
   /** @override @internal @returns {Record<string, string>} */

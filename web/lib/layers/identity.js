@@ -18,7 +18,7 @@ export class Identity extends Module {
    * model.eval().forward([0, 1, 2]).shape // [3, 5]
    */
   forward(x) {
-    checkTensor(this.runtime, 'Identity.forward', 'x', x)
+    checkTensor(this.runtime, 'x', x)
     return x.reshape(x.shape)
   }
 }

@@ -30,17 +30,17 @@ export class LayerNorm extends Module {
    */
   constructor(runtime, embDim, options = {}) {
     super(runtime)
-    checkSize('LayerNorm', 'embDim', embDim)
-    const { eps } = checkOptions('LayerNorm', options, { eps: 1e-5 })
-    checkPositiveFloat32('LayerNorm', 'eps', eps)
+    checkSize('embDim', embDim)
+    const { eps } = checkOptions(options, { eps: 1e-5 })
+    checkPositiveFloat32('eps', eps)
     /** @readonly */
     this.embDim = embDim
     /** @readonly */
     this.eps = eps
     /** [embDim], initially ones @type {Tensor} */
-    this.scale = Tensor.parameter(runtime, 'LayerNorm', [embDim], ({ data }) => data.fill(1))
+    this.scale = Tensor.parameter(runtime, [embDim], ({ data }) => data.fill(1))
     /** [embDim], initially zeros @type {Tensor} */
-    this.shift = Tensor.parameter(runtime, 'LayerNorm', [embDim], ({ data }) => data.fill(0))
+    this.shift = Tensor.parameter(runtime, [embDim], ({ data }) => data.fill(0))
   }
 
   /**
@@ -51,15 +51,14 @@ export class LayerNorm extends Module {
    * @throws {GptLayersError} SHAPE when the last axis is not embDim; TYPE, DISPOSED, MEMORY
    */
   forward(x) {
-    const where = 'LayerNorm.forward'
     const { runtime, embDim, eps } = this
-    const rows = checkRows(runtime, where, x, embDim, 'embDim')
-    const scale = checkTensorOf(runtime, where, 'scale', this.scale, [embDim])
-    const shift = checkTensorOf(runtime, where, 'shift', this.shift, [embDim])
-    const y = Tensor.empty(runtime, where, x.shape)
+    const rows = checkRows(runtime, x, embDim, 'embDim')
+    const scale = checkTensorOf(runtime, 'scale', this.scale, [embDim])
+    const shift = checkTensorOf(runtime, 'shift', this.shift, [embDim])
+    const y = Tensor.empty(runtime, x.shape)
     const keeps = records(x, scale, shift)
-    const mean = keeps ? Tensor.empty(runtime, where, [rows]) : null
-    const rstd = keeps ? Tensor.empty(runtime, where, [rows]) : null
+    const mean = keeps ? Tensor.empty(runtime, [rows]) : null
+    const rstd = keeps ? Tensor.empty(runtime, [rows]) : null
     runtime.run('gpt_layernorm_forward', [y, mean, rstd, x, scale, shift, rows, embDim, eps])
     return recordKernel(y, {
       inputs: [x, scale, shift],

@@ -18,12 +18,11 @@ export class Linear extends Affine {
    * @example new Linear(5, 6).forward(gpt.randn([2, 5])).shape // [2, 6]
    */
   constructor(runtime, inFeatures, outFeatures, options = {}) {
-    checkSize('Linear', 'inFeatures', inFeatures)
-    checkSize('Linear', 'outFeatures', outFeatures)
+    checkSize('inFeatures', inFeatures)
+    checkSize('outFeatures', outFeatures)
     super(
       runtime,
       {
-        name: 'Linear',
         inputs: inFeatures,
         outputs: outFeatures,
         inputsName: 'inFeatures',

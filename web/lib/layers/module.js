@@ -6,7 +6,7 @@ import { checkNumber, checkOptions, checkSameShape, checkObject, describe } from
 import { foundInt8, integersOf, readInt8 } from '../checkpoint/int8.js'
 import { decodeSafetensors, encodeSafetensors } from '../checkpoint/safetensors.js'
 import { areFinite, copyInto, firstNames, notFinite, SCALE, snakeCase } from '../checkpoint/statedict.js'
-import { GptLayersError } from '../errors.js'
+import { fail, GptLayersError, withName } from '../errors.js'
 import { METADATA, TENSORS } from '../runtime/scope.js'
 import { checkLiveTensor, checkTensor } from '../tensor/check.js'
 import { evenGroups, GROUP_SIZE, int8Of, Int8Weight, MATRIX } from '../tensor/int8weight.js'
@@ -84,10 +84,7 @@ export class Module {
    */
   forward(x, context) {
     const call = [x, context].filter((value) => value !== undefined).map(describe)
-    throw new GptLayersError(
-      'UNSUPPORTED',
-      `${this.constructor.name}.forward: not defined for ${call.join(', ')}`,
-    )
+    throw new GptLayersError('UNSUPPORTED', `not defined for ${call.join(', ')}`)
   }
 
   /**
@@ -110,9 +107,8 @@ export class Module {
    * seen // [['trf_blocks.0.attn', [2, 2, 3, 3]]]
    */
   onForward(listener) {
-    const where = `${this.constructor.name}.onForward`
     if (typeof listener !== 'function') {
-      throw new GptLayersError('TYPE', `${where}: listener should be a function, got ${describe(listener)}`)
+      throw fail('TYPE', 'listener', 'be a function', describe(listener))
     }
     const added = firstNames(namedModules(this)).map(([name, module]) => {
       const entry = { name, listener }
@@ -206,24 +202,27 @@ export class Module {
    * model.outHead.int8Weight.shape // [5, 8]
    */
   quantize(options = {}) {
-    const where = `${this.constructor.name}.quantize`
-    const { groupSize } = checkOptions(where, options, { groupSize: GROUP_SIZE })
+    const { groupSize } = checkOptions(options, { groupSize: GROUP_SIZE })
     const expected = 'an even positive integer, or Infinity'
-    checkNumber(where, 'groupSize', groupSize, expected, (n) => n > 0 && (n === Infinity || n % 2 === 0))
+    checkNumber('groupSize', groupSize, expected, (n) => n > 0 && (n === Infinity || n % 2 === 0))
     const matrices = [...matricesOf(this)].filter(
       ([weight, { isProduct }]) => isProduct && weight.int8Weight === null,
     )
     for (const [weight, { name }] of matrices) {
-      checkTensor(this.runtime, where, name, weight)
-      if (!areFinite(weight.data)) throw notFinite(`${where}: ${name}`)
+      checkTensor(this.runtime, name, weight)
+      if (!areFinite(weight.data)) throw notFinite(name)
     }
     for (const [weight, { name, transposed }] of matrices) {
       const [rows, cols] = weight.shape
       const [outputs, inputs] = transposed ? [cols, rows] : [rows, cols]
       const length = evenGroups(inputs, groupSize)
-      const int8Weight = Int8Weight.empty(this.runtime, `${where}: ${name}`, [outputs, inputs], length)
-      int8Weight.quantizeRows(weight, 0, rows, transposed)
-      weight.becomeInt8(int8Weight)
+      try {
+        const int8Weight = Int8Weight.empty(this.runtime, [outputs, inputs], length)
+        int8Weight.quantizeRows(weight, 0, rows, transposed)
+        weight.becomeInt8(int8Weight)
+      } catch (error) {
+        throw withName(error, `${this.constructor.name}.quantize: ${name}`)
+      }
     }
     return this
   }
@@ -272,29 +271,28 @@ export class Module {
    * @throws {GptLayersError} VALUE for a name that is missing or unknown; SHAPE, TYPE, DISPOSED, MEMORY
    */
   loadStateDict(dict) {
-    const where = `${this.constructor.name}.loadStateDict`
-    const given = checkObject(where, 'dict', dict)
+    const given = checkObject('dict', dict)
     const matrices = matricesOf(this)
     const names = Object.keys(given).flatMap((name) => (int8Of(given[name]) ? [name, name + SCALE] : name))
-    copyInto(this, where, 'dict', names, matrices, ({ given: name, scale }, shape) => {
+    copyInto(this, 'dict', names, matrices, ({ given: name, scale }, shape) => {
       // Copies: a source may be one of the targets.
-      const int8Weight = int8Of(given[name])?.checkLive(where, name)
+      const int8Weight = int8Of(given[name])?.checkLive(name)
       if (int8Weight) {
-        checkSameShape(where, name, int8Weight.shape, shape)
+        checkSameShape(name, int8Weight.shape, shape)
         const { groupSize } = int8Weight
         return foundInt8({ values: int8Weight.values(), scales: int8Weight.scales(), shape, groupSize })
       }
-      const source = checkLiveTensor(where, name, given[name])
+      const source = checkLiveTensor(name, given[name])
       const values = source.data.slice()
       if (scale === null) {
-        checkSameShape(where, name, source.shape, shape)
+        checkSameShape(name, source.shape, shape)
         return { floats: () => values, int8: null }
       }
       const entryOf = (/** @type {string} */ part) => {
-        const { shape, data } = checkLiveTensor(where, part, given[part])
+        const { shape, data } = checkLiveTensor(part, given[part])
         return { dtype: part === name ? 'I8' : 'F32', shape, floats: () => data.slice() }
       }
-      return readInt8(where, { given: name, scale }, shape, entryOf, () => integersOf(where, name, values))
+      return readInt8({ given: name, scale }, shape, entryOf, () => integersOf(name, values))
     })
   }
 
@@ -309,7 +307,7 @@ export class Module {
    */
   saveSafetensors() {
     const tensors = Object.fromEntries(firstNames(Module.#namedTensors(this)))
-    return encodeSafetensors(`${this.constructor.name}.saveSafetensors`, tensors, this[METADATA]())
+    return encodeSafetensors(tensors, this[METADATA]())
   }
 
   /**
@@ -332,20 +330,19 @@ export class Module {
    *   for other types. Nothing is changed then
    */
   loadSafetensors(bytes) {
-    const where = `${this.constructor.name}.loadSafetensors`
-    const entries = decodeSafetensors(where, bytes)
+    const entries = decodeSafetensors(bytes)
     const matrices = matricesOf(this)
-    copyInto(this, where, 'bytes', Object.keys(entries), matrices, ({ given, scale }, shape) => {
+    copyInto(this, 'bytes', Object.keys(entries), matrices, ({ given, scale }, shape) => {
       const entry = entries[given]
       if (scale === null) {
-        checkSameShape(where, given, entry.shape, shape)
+        checkSameShape(given, entry.shape, shape)
         return { floats: entry.prepare(), int8: null }
       }
       const entryOf = (/** @type {string} */ part) => ({
         ...entries[part],
         floats: () => new Float32Array(entries[part].data()),
       })
-      return readInt8(where, { given, scale }, shape, entryOf, () => new Int8Array(entry.data()))
+      return readInt8({ given, scale }, shape, entryOf, () => new Int8Array(entry.data()))
     })
   }
 
@@ -415,7 +412,7 @@ export class Module {
 export function namedModules(module, path = '', above = []) {
   if (above.includes(module)) {
     const name = above[0].constructor.name
-    throw new GptLayersError('VALUE', `${name}: a layer should not contain itself, got itself at ${path}`)
+    throw fail('VALUE', `${name}: a layer`, 'not contain itself', `itself at ${path}`)
   }
   const inside = module
     .children()
@@ -466,13 +463,12 @@ export function matricesOf(root) {
 export const isPlain = (layer, Class) => layer instanceof Class && layer.forward === Class.prototype.forward
 
 /**
- * @param {string} where
  * @param {string} option of `forward`
  * @param {Module} layer
  * @throws {GptLayersError} VALUE where the layer is in training mode
  */
-export function checkEvaluation(where, option, layer) {
+export function checkEvaluation(option, layer) {
   if (!layer.training) return
   const expected = 'used in evaluation mode; call eval() first'
-  throw new GptLayersError('VALUE', `${where}: ${option} should be ${expected}, got training mode`)
+  throw fail('VALUE', option, `be ${expected}`, 'training mode')
 }

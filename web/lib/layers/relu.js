@@ -13,10 +13,9 @@ export class ReLU extends Module {
    * @example new ReLU().forward(gpt.tensor([-1, 2])).toArray() // [0, 2]
    */
   forward(x) {
-    const where = 'ReLU.forward'
     const { runtime } = this
-    checkTensor(runtime, where, 'x', x)
-    const y = Tensor.empty(runtime, where, x.shape)
+    checkTensor(runtime, 'x', x)
+    const y = Tensor.empty(runtime, x.shape)
     runtime.run('gpt_relu_forward', [y, x, x.size])
     return recordKernel(y, {
       inputs: [x],

@@ -28,15 +28,15 @@ export class RMSNorm extends Module {
    */
   constructor(runtime, embDim, options = {}) {
     super(runtime)
-    checkSize('RMSNorm', 'embDim', embDim)
-    const { eps } = checkOptions('RMSNorm', options, { eps: 1e-5 })
-    checkPositiveFloat32('RMSNorm', 'eps', eps)
+    checkSize('embDim', embDim)
+    const { eps } = checkOptions(options, { eps: 1e-5 })
+    checkPositiveFloat32('eps', eps)
     /** @readonly */
     this.embDim = embDim
     /** @readonly */
     this.eps = eps
     /** [embDim], initially ones @type {Tensor} */
-    this.scale = Tensor.parameter(runtime, 'RMSNorm', [embDim], ({ data }) => data.fill(1))
+    this.scale = Tensor.parameter(runtime, [embDim], ({ data }) => data.fill(1))
   }
 
   /**
@@ -46,12 +46,11 @@ export class RMSNorm extends Module {
    * @throws {GptLayersError} SHAPE when the last axis is not embDim; TYPE, DISPOSED, MEMORY
    */
   forward(x) {
-    const where = 'RMSNorm.forward'
     const { runtime, embDim, eps } = this
-    const rows = checkRows(runtime, where, x, embDim, 'embDim')
-    const scale = checkTensorOf(runtime, where, 'scale', this.scale, [embDim])
-    const y = Tensor.empty(runtime, where, x.shape)
-    const rstd = Tensor.empty(runtime, where, [rows])
+    const rows = checkRows(runtime, x, embDim, 'embDim')
+    const scale = checkTensorOf(runtime, 'scale', this.scale, [embDim])
+    const y = Tensor.empty(runtime, x.shape)
+    const rstd = Tensor.empty(runtime, [rows])
     runtime.run('gpt_rmsnorm_forward', [y, rstd, x, scale, rows, embDim, eps])
     return recordKernel(y, {
       inputs: [x, scale],

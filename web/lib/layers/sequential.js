@@ -3,7 +3,7 @@
 /** @import { Context } from './forward.js' */
 
 import { describe } from '../check.js'
-import { GptLayersError } from '../errors.js'
+import { fail } from '../errors.js'
 import { checkTensor } from '../tensor/check.js'
 import { outputOf } from './forward.js'
 import { Module } from './module.js'
@@ -21,16 +21,14 @@ export class Sequential extends Module {
     super(runtime)
     modules.forEach((module, i) => {
       if (!(module instanceof Module)) {
-        throw new GptLayersError(
-          'TYPE',
-          `Sequential: modules[${i}] should be a layer, got ${describe(module)}`,
-        )
+        throw fail('TYPE', `modules[${i}]`, 'be a layer', describe(module))
       }
       if (module.runtime !== runtime) {
-        throw new GptLayersError(
+        throw fail(
           'VALUE',
-          `Sequential: modules[${i}] should come from the same load(), ` +
-            `got another's ${module.constructor.name}`,
+          `modules[${i}]`,
+          'come from the same load()',
+          `another's ${module.constructor.name}`,
         )
       }
     })
@@ -52,7 +50,7 @@ export class Sequential extends Module {
    */
   forward(x, context) {
     const { runtime, layers } = this
-    checkTensor(runtime, 'Sequential.forward', 'x', x)
+    checkTensor(runtime, 'x', x)
     return runtime.temporary(() => layers.reduce((h, layer) => outputOf(layer.forward(h, context)), x))
   }
 }

@@ -14,10 +14,9 @@ export class Softmax extends Module {
    * @example new Softmax().forward(gpt.tensor([0, 0, -Infinity])).toArray() // [0.5, 0.5, 0]
    */
   forward(x) {
-    const where = 'Softmax.forward'
     const { runtime } = this
-    checkTensor(runtime, where, 'x', x)
-    const y = Tensor.empty(runtime, where, x.shape)
+    checkTensor(runtime, 'x', x)
+    const y = Tensor.empty(runtime, x.shape)
     const sizes = matrixOf(x)
     runtime.run('gpt_softmax_forward', [y, x, ...sizes])
     return recordKernel(y, {

@@ -39,7 +39,7 @@ export class TransformerBlock extends Module {
    */
   constructor(runtime, config) {
     super(runtime)
-    const given = checkConfig('TransformerBlock', config)
+    const given = checkConfig(config)
     const layers = runtime.temporary(() => {
       const attn = new Attention(runtime, given)
       const ff = new FeedForward(runtime, given)
@@ -68,7 +68,7 @@ export class TransformerBlock extends Module {
    */
   forward(x, context) {
     const { runtime, attn, ff, norm1, norm2, dropout } = this
-    checkTensor(runtime, 'TransformerBlock.forward', 'x', x)
+    checkTensor(runtime, 'x', x)
     return runtime.temporary(() => {
       const h = x.add(outputOf(attn.forward(norm1.forward(x), context)))
       return h.add(dropout.forward(ff.forward(norm2.forward(h))))

@@ -2,7 +2,7 @@
 /** @import { Runtime } from '../runtime/runtime.js' */
 
 import { sameShape } from '../check.js'
-import { GptLayersError } from '../errors.js'
+import { fail } from '../errors.js'
 import { recordKernel } from '../runtime/tape.js'
 import { checkTensor } from '../tensor/check.js'
 import { checkIndices, storeIndices } from '../tensor/indices.js'
@@ -32,20 +32,19 @@ const IGNORE = -100
  * @throws {GptLayersError} TYPE, SHAPE, VALUE, DISPOSED, MEMORY
  */
 export function crossEntropy(runtime, logits, targets) {
-  const where = 'crossEntropy'
-  const x = checkTensor(runtime, where, 'logits', logits)
+  const x = checkTensor(runtime, 'logits', logits)
   const cols = x.shape.at(-1)
   if (cols === undefined) {
-    throw new GptLayersError('SHAPE', `${where}: logits should have shape [..., classes], got []`)
+    throw fail('SHAPE', 'logits', 'have shape [..., classes]', '[]')
   }
-  const { indices, shape } = checkIndices(runtime, where, 'targets', targets, cols, IGNORE)
-  checkTargetShape(where, shape, x.shape.slice(0, -1))
+  const { indices, shape } = checkIndices(runtime, 'targets', targets, cols, IGNORE)
+  checkTargetShape(shape, x.shape.slice(0, -1))
   const rows = indices.length
   const counted = indices.reduce((count, index) => count + Number(index !== IGNORE), 0)
 
   return runtime.temporary(() => {
-    const stored = storeIndices(runtime, where, { indices, shape: [rows] })
-    const [losses, max, sum] = [0, 1, 2].map(() => Tensor.empty(runtime, where, [rows]))
+    const stored = storeIndices(runtime, { indices, shape: [rows] })
+    const [losses, max, sum] = [0, 1, 2].map(() => Tensor.empty(runtime, [rows]))
     runtime.run('gpt_crossentropy_forward', [losses, max, sum, x, stored, rows, cols])
     return recordKernel(single(losses, sumOf(losses) / counted), {
       inputs: [x],
@@ -61,16 +60,16 @@ export function crossEntropy(runtime, logits, targets) {
 /**
  * Targets have the shape of the logits without the last axis, or are flat with as many elements.
  *
- * @param {string} where
  * @param {readonly number[]} shape of the targets
  * @param {readonly number[]} expected
  */
-function checkTargetShape(where, shape, expected) {
+function checkTargetShape(shape, expected) {
   const isFlat = shape.length === 1 && shape[0] === sizeOf(expected)
   if (isFlat || sameShape(shape, expected)) return
-  throw new GptLayersError(
+  throw fail(
     'SHAPE',
-    `${where}: targets should have shape [${expected.join(', ')}] (logits without the last axis), ` +
-      `got [${shape.join(', ')}]`,
+    'targets',
+    `have shape [${expected.join(', ')}] (logits without the last axis)`,
+    `[${shape.join(', ')}]`,
   )
 }

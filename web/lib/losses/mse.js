@@ -21,17 +21,16 @@ import { single, sumOf } from './loss.js'
  * @throws {GptLayersError} TYPE, SHAPE, VALUE, DISPOSED, MEMORY
  */
 export function mse(runtime, prediction, target) {
-  const where = 'mse'
-  const x = checkTensor(runtime, where, 'prediction', prediction)
-  const t = checkTensorOf(runtime, where, 'target', target, x.shape)
+  const x = checkTensor(runtime, 'prediction', prediction)
+  const t = checkTensorOf(runtime, 'target', target, x.shape)
   const cols = x.shape.at(-1) ?? 1
   const rows = cols === 0 ? 0 : x.size / cols
 
   return runtime.temporary(() => {
-    const losses = Tensor.empty(runtime, where, [rows])
+    const losses = Tensor.empty(runtime, [rows])
     runtime.run('gpt_mse_forward', [losses, x, t, rows, cols])
     const backward = (/** @type {Tensor} */ dy) => {
-      const dx = Tensor.empty(runtime, where, x.shape)
+      const dx = Tensor.empty(runtime, x.shape)
       runtime.run('gpt_mse_backward', [dx, x, t, x.size, (2 * dy.item()) / x.size])
       return [dx, t.requiresGrad ? dx.neg() : null]
     }

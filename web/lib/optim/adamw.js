@@ -3,7 +3,7 @@
 /** @import { State } from './optimizer.js' */
 
 import { checkArray, checkNonNegative, checkNumber, checkOptions, describe } from '../check.js'
-import { GptLayersError } from '../errors.js'
+import { fail } from '../errors.js'
 import { Optimizer } from './optimizer.js'
 
 /** @type {readonly [number, number]} */
@@ -45,18 +45,18 @@ export class AdamW extends Optimizer {
    */
   constructor(runtime, parameters, options = {}) {
     const defaults = { lr: 1e-3, betas: DEFAULT_BETAS, eps: 1e-8, weightDecay: 0.01 }
-    const { lr, betas, eps, weightDecay } = checkOptions('AdamW', options, defaults)
-    super(runtime, 'AdamW', parameters, lr)
-    checkArray('AdamW', 'betas', betas, 'an array of two numbers')
+    const { lr, betas, eps, weightDecay } = checkOptions(options, defaults)
+    super(runtime, parameters, lr)
+    checkArray('betas', betas, 'an array of two numbers')
     if (betas.length !== 2) {
       const given = describe(betas)
-      throw new GptLayersError('TYPE', `AdamW: betas should be an array of two numbers, got ${given}`)
+      throw fail('TYPE', 'betas', 'be an array of two numbers', given)
     }
     const [beta1, beta2] = betas
     checkBeta('betas[0]', beta1)
     checkBeta('betas[1]', beta2)
-    checkNonNegative('AdamW', 'eps', eps)
-    checkNonNegative('AdamW', 'weightDecay', weightDecay)
+    checkNonNegative('eps', eps)
+    checkNonNegative('weightDecay', weightDecay)
     this.#options = { betas: [beta1, beta2], eps, weightDecay }
   }
 
@@ -65,16 +65,16 @@ export class AdamW extends Optimizer {
     return { step: [], exp_avg: shape, exp_avg_sq: shape }
   }
 
-  /** @override @internal @param {string} where @param {string} name @param {Float32Array} values */
-  checkState(where, name, values) {
+  /** @override @internal @param {string} name @param {Float32Array} values */
+  checkState(name, values) {
     if (name.endsWith('.step')) {
       const expected = `an integer from 0 to ${MAX_STEP}`
       const isStep = (/** @type {number} */ t) => Number.isInteger(t) && t >= 0 && t <= MAX_STEP
-      checkNumber(where, name, values[0], expected, isStep)
+      checkNumber(name, values[0], expected, isStep)
     }
     if (name.endsWith('.exp_avg_sq') && values.some((v) => v < 0)) {
       const given = values.find((v) => v < 0)
-      throw new GptLayersError('VALUE', `${where}: ${name} should have no negative element, got ${given}`)
+      throw fail('VALUE', name, 'have no negative element', given)
     }
   }
 
@@ -107,7 +107,7 @@ export class AdamW extends Optimizer {
 
 /** @param {string} name @param {unknown} beta @returns {asserts beta is number} */
 function checkBeta(name, beta) {
-  checkNumber('AdamW', name, beta, 'a number >= 0 and < 1', (n) => n >= 0 && n < 1)
+  checkNumber(name, beta, 'a number >= 0 and < 1', (n) => n >= 0 && n < 1)
 }
 
 /**

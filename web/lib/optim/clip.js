@@ -22,12 +22,11 @@ const EPS = 1e-6
  * @throws {GptLayersError} TYPE, VALUE, SHAPE, DISPOSED, MEMORY
  */
 export function clipGradNorm(runtime, parameters, maxNorm) {
-  const where = 'clipGradNorm'
-  const checked = checkParameters(runtime, where, parameters)
-  checkNumber(where, 'maxNorm', maxNorm, 'a number >= 0', (n) => n >= 0)
-  const grads = withGradients(runtime, where, checked).map(({ grad }) => grad)
+  const checked = checkParameters(runtime, parameters)
+  checkNumber('maxNorm', maxNorm, 'a number >= 0', (n) => n >= 0)
+  const grads = withGradients(runtime, checked).map(({ grad }) => grad)
   return runtime.temporary(() => {
-    const result = Tensor.empty(runtime, where, [2]) // 8 bytes: one float64, then one float32
+    const result = Tensor.empty(runtime, [2]) // 8 bytes: one float64, then one float32
     const squares = grads.map((grad) => {
       runtime.run('gpt_square_sum', [result, grad, grad.size])
       return runtime.memory.doubles(result.byteOffset, 1)[0]

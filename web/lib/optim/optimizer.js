@@ -1,7 +1,7 @@
 /** @import { Runtime } from '../runtime/runtime.js' */
 
 import { checkNonNegative, checkObject, checkSameShape, describe } from '../check.js'
-import { GptLayersError } from '../errors.js'
+import { fail } from '../errors.js'
 import { checkLiveTensor } from '../tensor/check.js'
 import { Tensor } from '../tensor/tensor.js'
 import { checkParameters, withGradients } from './parameters.js'
@@ -18,22 +18,19 @@ import { checkParameters, withGradients } from './parameters.js'
  */
 export class Optimizer {
   /** Private, so that printing an optimizer does not print it. @type {Runtime} */ #runtime
-  /** @type {string} */ #name
   /** @type {Map<Tensor, State>} of the parameters that had a step */ #states = new Map()
 
   /**
    * @internal
    * @param {Runtime} runtime
-   * @param {string} name of the class, for errors
    * @param {unknown} parameters
    * @param {unknown} lr
    */
-  constructor(runtime, name, parameters, lr) {
+  constructor(runtime, parameters, lr) {
     this.#runtime = runtime
-    this.#name = name
     /** The tensors that `step` updates. @readonly @type {readonly Tensor[]} */
-    this.parameters = checkParameters(runtime, name, parameters)
-    checkNonNegative(name, 'lr', lr)
+    this.parameters = checkParameters(runtime, parameters)
+    checkNonNegative('lr', lr)
     /** The learning rate. A schedule may set it between steps. @type {number} */
     this.lr = lr
   }
@@ -57,15 +54,11 @@ export class Optimizer {
    */
   step() {
     const { runtime, parameters, lr } = this
-    const where = `${this.#name}.step`
-    checkNonNegative(where, 'lr', lr)
-    const due = withGradients(runtime, where, parameters)
+    checkNonNegative('lr', lr)
+    const due = withGradients(runtime, parameters)
     if (due.length === 0) {
       const expected = 'have a gradient: call loss.backward() first'
-      throw new GptLayersError(
-        'VALUE',
-        `${where}: at least one of ${parameters.length} parameters should ${expected}`,
-      )
+      throw fail('VALUE', `at least one of ${parameters.length} parameters`, expected)
     }
     const missing = due.map(({ parameter }) => parameter).filter((parameter) => !this.#states.has(parameter))
     // The user may have disposed or changed what stateDict returned. The update itself cannot fail.
@@ -75,10 +68,10 @@ export class Optimizer {
         const tensor = state[key]
         if (!tensor.disposed && tensor.shape.length > 0) continue
         const name = `state.${i}.${key}`
-        this.checkState(where, name, checkLiveTensor(where, name, tensor).data)
+        this.checkState(name, checkLiveTensor(name, tensor).data)
       }
     })
-    const added = this.#newStates(where, missing)
+    const added = this.#newStates(missing)
     for (const [parameter, state] of added) this.#states.set(parameter, state)
     for (const { parameter, grad } of due) {
       const state = /** @type {State} */ (this.#states.get(parameter))
@@ -122,8 +115,7 @@ export class Optimizer {
    * second.loadStateDict(first.stateDict())
    */
   loadStateDict(dict) {
-    const where = `${this.#name}.loadStateDict`
-    const given = checkObject(where, 'dict', dict)
+    const given = checkObject('dict', dict)
     const slots = this.parameters.flatMap((parameter, i) =>
       Object.entries(this.stateShapes(parameter)).map(([key, shape]) => {
         const name = `state.${i}.${key}`
@@ -131,7 +123,6 @@ export class Optimizer {
       }),
     )
     checkNames(
-      where,
       Object.keys(given),
       slots.map(({ name }) => name),
     )
@@ -142,13 +133,13 @@ export class Optimizer {
     const values = slots
       .filter(({ parameter }) => present.has(parameter))
       .map(({ parameter, key, name, shape }) => {
-        const source = checkLiveTensor(where, name, given[name])
-        checkSameShape(where, name, source.shape, shape)
+        const source = checkLiveTensor(name, given[name])
+        checkSameShape(name, source.shape, shape)
         const data = source.data.slice() // a copy: source may be our own state
-        this.checkState(where, name, data)
+        this.checkState(name, data)
         return { parameter, key, data }
       })
-    const states = this.#newStates(where, [...present])
+    const states = this.#newStates([...present])
     for (const { parameter, key, data } of values) states.get(parameter)?.[key].data.set(data)
     this.dispose()
     this.#states = states
@@ -175,19 +166,18 @@ export class Optimizer {
    * @returns {Record<string, readonly number[]>}
    */
   stateShapes(_parameter) {
-    throw new GptLayersError('INTERNAL', `${this.#name}: stateShapes is not defined`)
+    return {}
   }
 
   /**
    * Checks values that somebody else may have written. A subclass overrides this.
    *
    * @internal
-   * @param {string} _where
    * @param {string} _name such as `state.0.step`
    * @param {Float32Array} _values of a state tensor
    * @throws {GptLayersError} VALUE
    */
-  checkState(_where, _name, _values) {}
+  checkState(_name, _values) {}
 
   /**
    * Updates one parameter and its state. A subclass defines this. It cannot fail: everything was checked.
@@ -201,23 +191,20 @@ export class Optimizer {
    * @param {{ lr: number, isFirst: boolean }} _options isFirst: whether this is the parameter's first
    *   step, so that its state is all zeros
    */
-  update(_parameter, _grad, _state, _options) {
-    throw new GptLayersError('INTERNAL', `${this.#name}: update is not defined`)
-  }
+  update(_parameter, _grad, _state, _options) {}
 
   /**
    * A state of zeros for each parameter, or for none of them where memory does not suffice.
    *
-   * @param {string} where
    * @param {Tensor[]} parameters
    * @returns {Map<Tensor, State>}
    * @throws {GptLayersError} MEMORY
    */
-  #newStates(where, parameters) {
+  #newStates(parameters) {
     return this.runtime.temporary(() => {
       const made = parameters.map((parameter) =>
         Object.entries(this.stateShapes(parameter)).map(([key, shape]) => {
-          const tensor = Tensor.empty(this.runtime, where, shape)
+          const tensor = Tensor.empty(this.runtime, shape)
           tensor.data.fill(0)
           return { key, tensor }
         }),
@@ -232,15 +219,14 @@ export class Optimizer {
 }
 
 /**
- * @param {string} where
  * @param {string[]} given
  * @param {string[]} known
  * @throws {GptLayersError} VALUE
  */
-function checkNames(where, given, known) {
+function checkNames(given, known) {
   const unknown = given.find((name) => !known.includes(name))
   if (unknown === undefined) return
   const shown = known.length > 9 ? [...known.slice(0, 6), '...', known.at(-1)] : known
   const expected = known.length === 0 ? 'empty' : `among ${shown.join(', ')}`
-  throw new GptLayersError('VALUE', `${where}: names in dict should be ${expected}, got ${describe(unknown)}`)
+  throw fail('VALUE', 'names in dict', `be ${expected}`, describe(unknown))
 }

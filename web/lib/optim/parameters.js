@@ -2,34 +2,30 @@
 /** @import { Tensor } from '../tensor/tensor.js' */
 
 import { checkArray } from '../check.js'
-import { GptLayersError } from '../errors.js'
+import { fail } from '../errors.js'
 import { checkTensor } from '../tensor/check.js'
 
 /**
  * An array of live tensors, each of them once.
  *
  * @param {Runtime} runtime
- * @param {string} where
  * @param {unknown} parameters
  * @returns {readonly Tensor[]} a copy
  * @throws {GptLayersError} TYPE, VALUE, DISPOSED
  */
-export function checkParameters(runtime, where, parameters) {
+export function checkParameters(runtime, parameters) {
   /** @type {Map<Tensor, number>} the index of each parameter */
   const indices = new Map()
-  checkArray(where, 'parameters', parameters, 'an array of Tensors')
+  checkArray('parameters', parameters, 'an array of Tensors')
   parameters.forEach((value, i) => {
-    const parameter = checkTensor(runtime, where, `parameters[${i}]`, value)
+    const parameter = checkTensor(runtime, `parameters[${i}]`, value)
     if (parameter.step !== null) {
       const expected = 'a leaf, such as a layer has in parameters(), got a computed tensor'
-      throw new GptLayersError('VALUE', `${where}: parameters[${i}] should be ${expected}`)
+      throw fail('VALUE', `parameters[${i}]`, `be ${expected}`)
     }
     const first = indices.get(parameter)
     if (first !== undefined) {
-      throw new GptLayersError(
-        'VALUE',
-        `${where}: parameters[${i}] should differ from parameters[${first}], got the same Tensor`,
-      )
+      throw fail('VALUE', `parameters[${i}]`, `differ from parameters[${first}]`, 'the same Tensor')
     }
     indices.set(parameter, i)
   })
@@ -40,14 +36,13 @@ export function checkParameters(runtime, where, parameters) {
  * The parameters that have a gradient, and the gradients. As in PyTorch, the others are left out.
  *
  * @param {Runtime} runtime
- * @param {string} where
  * @param {readonly Tensor[]} parameters
  * @returns {{ parameter: Tensor, grad: Tensor }[]} each gradient has its parameter's shape
  * @throws {GptLayersError} TYPE, VALUE, DISPOSED
  */
-export function withGradients(runtime, where, parameters) {
+export function withGradients(runtime, parameters) {
   return parameters.flatMap((parameter, i) => {
-    checkTensor(runtime, where, `parameters[${i}]`, parameter)
+    checkTensor(runtime, `parameters[${i}]`, parameter)
     const { grad } = parameter
     return grad === null || grad.disposed ? [] : [{ parameter, grad }]
   })

@@ -2,7 +2,7 @@
 /** @import { Tensor } from '../tensor/tensor.js' */
 
 import { checkBoolean, checkNonNegative, checkNumber, checkOptions } from '../check.js'
-import { GptLayersError } from '../errors.js'
+import { fail } from '../errors.js'
 import { Optimizer } from './optimizer.js'
 
 const DEFAULTS = {
@@ -49,17 +49,18 @@ export class SGD extends Optimizer {
    * @example new SGD(layer.parameters(), { lr: 0.1, momentum: 0.9 })
    */
   constructor(runtime, parameters, options) {
-    const { lr, momentum, dampening, weightDecay, nesterov } = checkOptions('SGD', options, DEFAULTS)
-    super(runtime, 'SGD', parameters, lr)
-    checkNonNegative('SGD', 'momentum', momentum)
-    checkNumber('SGD', 'dampening', dampening, 'a finite number', Number.isFinite)
-    checkNonNegative('SGD', 'weightDecay', weightDecay)
-    checkBoolean('SGD', 'nesterov', nesterov)
+    const { lr, momentum, dampening, weightDecay, nesterov } = checkOptions(options, DEFAULTS)
+    super(runtime, parameters, lr)
+    checkNonNegative('momentum', momentum)
+    checkNumber('dampening', dampening, 'a finite number', Number.isFinite)
+    checkNonNegative('weightDecay', weightDecay)
+    checkBoolean('nesterov', nesterov)
     if (nesterov && (momentum === 0 || dampening !== 0)) {
-      throw new GptLayersError(
+      throw fail(
         'VALUE',
-        'SGD: nesterov should be used with momentum > 0 and dampening = 0, ' +
-          `got momentum ${momentum} and dampening ${dampening}`,
+        'nesterov',
+        'be used with momentum > 0 and dampening = 0',
+        `momentum ${momentum} and dampening ${dampening}`,
       )
     }
     this.#options = { momentum, dampening, weightDecay, nesterov }

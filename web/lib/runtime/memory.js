@@ -1,4 +1,4 @@
-import { GptLayersError } from '../errors.js'
+import { fail, GptLayersError } from '../errors.js'
 import { Pressure } from './pressure.js'
 
 const PAGE = 65536
@@ -71,19 +71,18 @@ export class Memory {
   }
 
   /**
-   * @param {string} where the public function that asks, for the error
    * @param {number} bytes
    * @returns {number} the offset of a block of so many bytes, aligned to 16, contents undefined
    * @throws {GptLayersError} MEMORY when the heap may not or cannot grow so far; nothing has changed then.
    *   DISPOSED
    */
-  allocate(where, bytes) {
-    this.checkLive(where)
+  allocate(bytes) {
+    this.checkLive()
     const size = Math.max(ALIGNMENT, Math.ceil(bytes / ALIGNMENT) * ALIGNMENT)
     const fits = (/** @type {Block} */ block) => block.size >= size
     let i = this.#free.findIndex(fits)
     if (i < 0) {
-      this.#release(this.#grow(where, size))
+      this.#release(this.#grow(size))
       i = this.#free.findIndex(fits)
     }
     const block = this.#free[i]
@@ -97,13 +96,12 @@ export class Memory {
   }
 
   /**
-   * @param {string} where
    * @returns {WebAssembly.Memory}
    * @throws {GptLayersError} DISPOSED
    */
-  checkLive(where) {
+  checkLive() {
     if (this.#memory !== null) return this.#memory
-    throw new GptLayersError('DISPOSED', `${where}: the instance should be live, got one that was disposed`)
+    throw fail('DISPOSED', 'the instance', 'be live', 'one that was disposed')
   }
 
   /** @param {number} offset from `allocate` */
@@ -122,7 +120,7 @@ export class Memory {
    * @param {number} length
    */
   floats(offset, length) {
-    return new Float32Array(this.checkLive('data').buffer, offset, length)
+    return new Float32Array(this.checkLive().buffer, offset, length)
   }
 
   /**
@@ -132,7 +130,7 @@ export class Memory {
    * @param {number} length
    */
   bytes(offset, length) {
-    return new Uint8Array(this.checkLive('data').buffer, offset, length)
+    return new Uint8Array(this.checkLive().buffer, offset, length)
   }
 
   /**
@@ -142,7 +140,7 @@ export class Memory {
    * @param {number} length
    */
   words(offset, length) {
-    return new Int32Array(this.checkLive('data').buffer, offset, length)
+    return new Int32Array(this.checkLive().buffer, offset, length)
   }
 
   /**
@@ -152,7 +150,7 @@ export class Memory {
    * @param {number} length
    */
   doubles(offset, length) {
-    return new Float64Array(this.checkLive('data').buffer, offset, length)
+    return new Float64Array(this.checkLive().buffer, offset, length)
   }
 
   /**
@@ -166,12 +164,11 @@ export class Memory {
   }
 
   /**
-   * @param {string} where
    * @param {number} bytes
    * @returns {Storage} a new block, held by one tensor
    */
-  store(where, bytes) {
-    const storage = { offset: this.allocate(where, bytes), holders: 1, watched: false, version: 0 }
+  store(bytes) {
+    const storage = { offset: this.allocate(bytes), holders: 1, watched: false, version: 0 }
     this.#watch(storage)
     return storage
   }
@@ -267,13 +264,12 @@ export class Memory {
   }
 
   /**
-   * @param {string} where
    * @param {number} size
    * @returns {Block} more memory, so that a block of this size is free
    * @throws {GptLayersError} MEMORY
    */
-  #grow(where, size) {
-    const memory = this.checkLive(where)
+  #grow(size) {
+    const memory = this.checkLive()
     const end = memory.buffer.byteLength
     const last = this.#free.at(-1)
     const missing = size - (last && last.offset + last.size === end ? last.size : 0)
@@ -282,7 +278,7 @@ export class Memory {
     const fail = (/** @type {unknown} */ cause) =>
       new GptLayersError(
         'MEMORY',
-        `${where}: needs ${size} bytes, and the heap of ${end} bytes may not grow beyond ${this.#limit}: ` +
+        `needs ${size} bytes, and the heap of ${end} bytes may not grow beyond ${this.#limit}: ` +
           'dispose tensors or work in gpt.scope (unused tensors are freed between tasks only), or load with ' +
           'a larger maxMemory',
         { cause },

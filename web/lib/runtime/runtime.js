@@ -2,7 +2,7 @@
 /** @import { Kernel } from './kernels.js' */
 /** @import { Memory } from './memory.js' */
 
-import { GptLayersError } from '../errors.js'
+import { fail, GptLayersError } from '../errors.js'
 import { KERNELS } from './kernels.js'
 import { Generator } from './random.js'
 import { survivors } from './scope.js'
@@ -107,7 +107,7 @@ export class Runtime {
    *   arguments
    */
   run(kernel, args) {
-    this.memory.checkLive(kernel)
+    this.memory.checkLive()
     /** @type {number[]} */
     const values = []
     let scratchAt = -1
@@ -123,7 +123,7 @@ export class Runtime {
     if (scratchAt < 0) return this.#call(kernel, values, parts)
     const { scratch: scratchSize } = /** @type {Required<Kernel>} */ (KERNELS[kernel])
     const floats = scratchSize(this.exports, ...sizes) >>> 0 // unsigned: SIZE_MAX, for no such scratch, is -1
-    const scratch = this.memory.allocate(kernel, 4 * parts * floats)
+    const scratch = this.memory.allocate(4 * parts * floats)
     values[scratchAt] = scratch
     try {
       this.#call(kernel, values, parts)
@@ -141,7 +141,7 @@ export class Runtime {
    * @throws {GptLayersError} DISPOSED; INTERNAL where it refuses its arguments otherwise
    */
   accepts(kernel, args) {
-    this.memory.checkLive(kernel)
+    this.memory.checkLive()
     const status = this.exports[kernel](...args.map(toNumber))
     if (status === ERR_VALUE) return false
     check(kernel, status)
@@ -271,13 +271,12 @@ function toNumber(arg) {
 }
 
 /**
- * @param {string} where
  * @param {unknown} Class the `this` of a static method
  * @returns {Runtime} of the instance whose class it is, or extends
  * @throws {GptLayersError} TYPE
  */
-export function runtimeOf(where, Class) {
+export function runtimeOf(Class) {
   const runtime = typeof Class === 'function' ? Reflect.get(Class, RUNTIME) : undefined
   if (runtime instanceof Runtime) return runtime
-  throw new GptLayersError('TYPE', `${where}: this should be the class; call it as gpt.${where}(...)`)
+  throw fail('TYPE', 'this', 'be the class; call it as gpt.GPTModel.fromSafetensors(...)')
 }

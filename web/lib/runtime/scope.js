@@ -1,6 +1,6 @@
 /** @import { Tensor } from '../tensor/tensor.js' */
 
-import { GptLayersError } from '../errors.js'
+import { fail } from '../errors.js'
 import { Step } from './tape.js'
 
 /** The method under which an object that holds tensors, such as a layer, lists them for a scope. */
@@ -72,10 +72,11 @@ function directlyInside(value) {
   if (Array.isArray(value) || value instanceof Set) return value
   if (value instanceof Map) return [...value].flat()
   if (value instanceof Promise) {
-    throw new GptLayersError(
+    throw fail(
       'TYPE',
-      'scope: fn should return its result at once, got a Promise; ' +
-        'a scope cannot free the tensors of an async function',
+      'fn',
+      'return its result at once',
+      'a Promise; a scope cannot free the tensors of an async function',
     )
   }
   const prototype = Object.getPrototypeOf(value)

@@ -13,7 +13,7 @@
 /** @import { Tensor } from '../tensor/tensor.js' */
 
 import { checkSameShape, describe } from '../check.js'
-import { GptLayersError } from '../errors.js'
+import { fail, GptLayersError } from '../errors.js'
 
 /**
  * Computes the gradients of a step's inputs.
@@ -65,22 +65,19 @@ export class Step {
       const what = `a tensor of shape [${shape.join(', ')}]`
       if (tensor.disposed) {
         const expected = `be live, for the forward used it and its gradient needs it; got one that was disposed`
-        throw new GptLayersError('DISPOSED', `backward: ${what} should ${expected}`)
+        throw fail('DISPOSED', what, expected)
       }
       if (tensor.version !== version) {
         const expected =
           'be as it was in the forward; an optimizer, a loader or quantize has changed it since'
-        throw new GptLayersError('VALUE', `backward: ${what} should ${expected}`)
+        throw fail('VALUE', what, expected)
       }
     }
     const wanted = this.targets.map((target) => target !== null)
     const gradients = /** @type {Gradients} */ (this.gradients)(dy, wanted)
     if (Array.isArray(gradients) && gradients.length === wanted.length) return gradients
     const expected = `an array of ${wanted.length}, one for each input`
-    throw new GptLayersError(
-      'TYPE',
-      `backward: a step's gradients should be ${expected}, got ${describe(gradients)}`,
-    )
+    throw fail('TYPE', "a step's gradients", `be ${expected}`, describe(gradients))
   }
 
   /** Lets go of everything, so that the memory can be freed. */
@@ -131,7 +128,7 @@ export function recordKernel(output, { inputs, saved, backward }) {
   const shapes = inputs.map((input) => input && input.shape)
   /** @type {Gradients} */
   const gradients = (dy, wanted) => {
-    const written = shapes.map((shape, i) => (shape && wanted[i] ? dy.empty('backward', shape) : null))
+    const written = shapes.map((shape, i) => (shape && wanted[i] ? dy.empty(shape) : null))
     backward(dy, ...written)
     return written
   }
@@ -171,7 +168,7 @@ export function backward(root, gradient) {
             step.run(dy).forEach((dx, i) => {
               const target = step.targets[i]
               if (target === null || dx === null) return
-              checkSameShape('backward', `the gradient of input ${i}`, dx.shape, target.shape)
+              checkSameShape(`the gradient of input ${i}`, dx.shape, target.shape)
               give(target, dx.own())
             })
           })
@@ -196,7 +193,7 @@ function stepsBefore(last) {
   for (const step of found) {
     if (step.gradients === null) {
       const expected = 'be called once; an earlier backward has freed the graph'
-      throw new GptLayersError('VALUE', `backward: should ${expected}. Run the forward again`)
+      throw new GptLayersError('VALUE', `should ${expected}. Run the forward again`)
     }
     for (const target of step.targets) if (target instanceof Step) found.add(target)
   }
@@ -209,7 +206,7 @@ function stepsBefore(last) {
  * @returns {Tensor} their sum, in the memory of `sum` if nothing else uses that
  */
 function add(sum, given) {
-  const result = sum.isShared ? sum.empty('backward', sum.shape) : sum
+  const result = sum.isShared ? sum.empty(sum.shape) : sum
   if (result !== sum) result.keep()
   sum.runtime.run('gpt_add', [result, sum, given, 1, sum.size, 0, 1, 0, 1])
   if (result !== sum) sum.dispose()

@@ -15,7 +15,7 @@ export function add(a, b) {
   if (typeof b === 'number') return record(withNumber('add', a, b), [a], (dy) => [dy], [])
   const [shapeA, shapeB] = [a.shape, b.shape]
   return record(
-    binary('add', 'gpt_add', a, b),
+    binary('gpt_add', a, b),
     [a, b],
     (dy, [toA, toB]) => [toA ? sumTo(dy, shapeA) : null, toB ? sumTo(dy, shapeB) : null],
     [],
@@ -27,7 +27,7 @@ export function sub(a, b) {
   if (typeof b === 'number') return record(withNumber('sub', a, b), [a], (dy) => [dy], [])
   const [shapeA, shapeB] = [a.shape, b.shape]
   return record(
-    binary('sub', 'gpt_sub', a, b),
+    binary('gpt_sub', a, b),
     [a, b],
     (dy, [toA, toB]) => [toA ? sumTo(dy, shapeA) : null, toB ? sumTo(dy, shapeB).neg() : null],
     [],
@@ -40,7 +40,7 @@ export function mul(a, b) {
   const [shapeA, shapeB] = [a.shape, b.shape]
   const saved = [...(a.requiresGrad ? [b] : []), ...(b.requiresGrad ? [a] : [])]
   return record(
-    binary('mul', 'gpt_mul', a, b),
+    binary('gpt_mul', a, b),
     [a, b],
     (dy, [toA, toB]) => [toA ? sumTo(dy.mul(b), shapeA) : null, toB ? sumTo(dy.mul(a), shapeB) : null],
     saved,
@@ -51,7 +51,7 @@ export function mul(a, b) {
 export function div(a, b) {
   if (typeof b === 'number') return record(withNumber('div', a, b), [a], (dy) => [dy.div(b)], [])
   const [shapeA, shapeB] = [a.shape, b.shape]
-  const y = binary('div', 'gpt_div', a, b)
+  const y = binary('gpt_div', a, b)
   return record(
     y,
     [a, b],
@@ -65,33 +65,33 @@ export function div(a, b) {
 
 /** @param {Tensor} x @returns {Tensor} y = e^x; dy/dx = y */
 export function exp(x) {
-  const y = unary('exp', 'gpt_exp', x)
+  const y = unary('gpt_exp', x)
   return record(y, [x], (dy) => [dy.mul(y)], [y])
 }
 
 /** @param {Tensor} x @returns {Tensor} y = log(x); dy/dx = 1 / x */
-export const log = (x) => record(unary('log', 'gpt_log', x), [x], (dy) => [dy.div(x)], [x])
+export const log = (x) => record(unary('gpt_log', x), [x], (dy) => [dy.div(x)], [x])
 
 /** @param {Tensor} x @returns {Tensor} y = √x; dy/dx = 1 / (2y) */
 export function sqrt(x) {
-  const y = unary('sqrt', 'gpt_sqrt', x)
+  const y = unary('gpt_sqrt', x)
   return record(y, [x], (dy) => [dy.div(y.mul(2))], [y])
 }
 
 /** @param {Tensor} x @returns {Tensor} y = tanh(x); dy/dx = 1 - y² */
 export function tanh(x) {
-  const y = unary('tanh', 'gpt_tanh', x)
+  const y = unary('gpt_tanh', x)
   return record(y, [x], (dy) => [dy.sub(dy.mul(y.mul(y)))], [y])
 }
 
 /** @param {Tensor} x @returns {Tensor} |x|; its gradient is sign(x) */
 export function abs(x) {
   const backward = (/** @type {Tensor} */ dy) => {
-    const dx = x.empty('abs', x.shape)
+    const dx = x.empty(x.shape)
     x.runtime.run('gpt_abs_backward', [dx, dy, x, x.size])
     return [dx]
   }
-  return record(unary('abs', 'gpt_abs', x), [x], backward, [x])
+  return record(unary('gpt_abs', x), [x], backward, [x])
 }
 
 /** @param {Tensor} x @returns {Tensor} -x */
@@ -99,7 +99,7 @@ export const neg = (x) => x.mul(-1)
 
 /** @param {Tensor} x @param {number} exponent @returns {Tensor} y = x^p; dy/dx = p · x^(p - 1) */
 export function pow(x, exponent) {
-  const y = x.empty('pow', x.shape)
+  const y = x.empty(x.shape)
   x.runtime.run('gpt_pow', [y, x, x.size, exponent])
   const backward = (/** @type {Tensor} */ dy) =>
     // 0 · 0^-1 would be NaN.
@@ -128,15 +128,14 @@ function sumTo(dy, shape) {
 /**
  * a ∘ b, broadcast as in PyTorch. The kernel broadcasts two axes; a loop here runs over the others.
  *
- * @param {string} where
  * @param {BinaryKernel} kernel
  * @param {Tensor} a
  * @param {Tensor} b
  * @returns {Tensor}
  */
-function binary(where, kernel, a, b) {
-  const shape = broadcast(where, a.shape, b.shape)
-  const y = a.empty(where, shape)
+function binary(kernel, a, b) {
+  const shape = broadcast(a.shape, b.shape)
+  const y = a.empty(shape)
   if (y.size === 0) return y
   if (sameShape(a.shape, b.shape)) {
     a.runtime.run(kernel, [y, a, b, 1, y.size, 0, 1, 0, 1])
@@ -169,23 +168,22 @@ function binary(where, kernel, a, b) {
  * @returns {Tensor} a ∘ number
  */
 function withNumber(operation, a, number) {
-  const b = a.empty(operation, [])
+  const b = a.empty([])
   b.data[0] = number
   try {
-    return binary(operation, `gpt_${operation}`, a, b)
+    return binary(`gpt_${operation}`, a, b)
   } finally {
     b.dispose()
   }
 }
 
 /**
- * @param {string} where
  * @param {UnaryKernel} kernel
  * @param {Tensor} x
  * @returns {Tensor}
  */
-function unary(where, kernel, x) {
-  const y = x.empty(where, x.shape)
+function unary(kernel, x) {
+  const y = x.empty(x.shape)
   x.runtime.run(kernel, [y, x, x.size])
   return y
 }

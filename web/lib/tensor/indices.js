@@ -3,7 +3,7 @@
 /** @import { NestedArray } from './nested.js' */
 
 import { describe } from '../check.js'
-import { GptLayersError } from '../errors.js'
+import { fail } from '../errors.js'
 import { checkTensor } from './check.js'
 import { isTyped } from '../typed.js'
 import { flatten } from './nested.js'
@@ -17,7 +17,6 @@ import { notTensor, Tensor } from './tensor.js'
 
 /**
  * @param {Runtime} runtime
- * @param {string} where
  * @param {string} name
  * @param {unknown} value Indices, each from 0 to count - 1
  * @param {number} count
@@ -25,8 +24,8 @@ import { notTensor, Tensor } from './tensor.js'
  * @returns {{ indices: Int32Array, shape: readonly number[] }} a copy, row-major
  * @throws {GptLayersError} TYPE, SHAPE, VALUE, DISPOSED
  */
-export function checkIndices(runtime, where, name, value, count, exception) {
-  const { data, shape } = dataOf(runtime, where, name, value)
+export function checkIndices(runtime, name, value, count, exception) {
+  const { data, shape } = dataOf(runtime, name, value)
   const indices = new Int32Array(data.length)
   for (let i = 0; i < data.length; i++) {
     const index = data[i]
@@ -35,7 +34,7 @@ export function checkIndices(runtime, where, name, value, count, exception) {
       const element = name + subscript(i, shape)
       const alternative = exception === undefined ? '' : `, or ${exception}`
       const expected = `an integer from 0 to ${count - 1}${alternative}`
-      throw new GptLayersError('VALUE', `${where}: ${element} should be ${expected}, got ${describe(index)}`)
+      throw fail('VALUE', element, `be ${expected}`, describe(index))
     }
     indices[i] = index
   }
@@ -46,29 +45,27 @@ export function checkIndices(runtime, where, name, value, count, exception) {
  * Copies indices into the heap, for a kernel.
  *
  * @param {Runtime} runtime
- * @param {string} where
  * @param {{ indices: Int32Array, shape: readonly number[] }} checked from `checkIndices`
  * @returns {Tensor} its memory holds int32 values, so its `data` (a view of float32) has no meaning
  * @throws {GptLayersError} MEMORY
  */
-export function storeIndices(runtime, where, { indices, shape }) {
-  const tensor = Tensor.empty(runtime, where, shape)
+export function storeIndices(runtime, { indices, shape }) {
+  const tensor = Tensor.empty(runtime, shape)
   runtime.memory.words(tensor.byteOffset, tensor.size).set(indices)
   return tensor
 }
 
 /**
  * @param {Runtime} runtime
- * @param {string} where
  * @param {string} name
  * @param {unknown} value
  * @returns {{ data: ArrayLike<number>, shape: readonly number[] }}
  */
-function dataOf(runtime, where, name, value) {
-  if (typeof value === 'number' || Array.isArray(value) || isTyped(value)) return flatten(where, name, value)
-  if (Tensor.isTensor(value)) return checkTensor(runtime, where, name, value)
+function dataOf(runtime, name, value) {
+  if (typeof value === 'number' || Array.isArray(value) || isTyped(value)) return flatten(name, value)
+  if (Tensor.isTensor(value)) return checkTensor(runtime, name, value)
   const expected = 'integers (a number, nested arrays, a typed array or a Tensor)'
-  throw notTensor(where, name, expected, value)
+  throw notTensor(name, expected, value)
 }
 
 /**

@@ -2,7 +2,7 @@
 /** @import { Pointer, Runtime } from '../runtime/runtime.js' */
 
 import { checkSameShape, sameShape } from '../check.js'
-import { GptLayersError } from '../errors.js'
+import { fail } from '../errors.js'
 import { checkElements } from './shape.js'
 import { Tensor } from './tensor.js'
 
@@ -83,13 +83,12 @@ export class Int8Weight {
   /**
    * @internal
    * @param {Runtime} runtime
-   * @param {string} where
    * @param {readonly number[]} shape
    * @param {number} groupSize from `evenGroups`
    * @param {(bytes: number) => Storage} store
    * @throws {GptLayersError} MEMORY, DISPOSED
    */
-  constructor(runtime, where, shape, groupSize, store) {
+  constructor(runtime, shape, groupSize, store) {
     this.#runtime = runtime
     const [outputs, inputs] = shape
     /** [outputs, inputs] @readonly @type {readonly [number, number]} */
@@ -99,7 +98,7 @@ export class Int8Weight {
     const { exports } = runtime
     const valueBytes = exports.gpt_int8_values_size(outputs, inputs) >>> 0
     this.#scaleCount = exports.gpt_int8_scales_size(outputs, inputs, groupSize) >>> 0
-    if (valueBytes === SIZE_MAX || this.#scaleCount === SIZE_MAX) checkElements(where, [SIZE_MAX])
+    if (valueBytes === SIZE_MAX || this.#scaleCount === SIZE_MAX) checkElements([SIZE_MAX])
     this.#scalesAt = Math.ceil(valueBytes / 16) * 16
     this.#storage = store(this.byteLength)
   }
@@ -109,15 +108,14 @@ export class Int8Weight {
    *
    * @internal
    * @param {Runtime} runtime
-   * @param {string} where
    * @param {readonly number[]} shape [outputs, inputs]
    * @param {number} groupSize
    * @returns {Int8Weight} in no scope: its Tensor frees it
    * @throws {GptLayersError} MEMORY, DISPOSED
    */
-  static empty(runtime, where, shape, groupSize) {
-    const store = (/** @type {number} */ bytes) => runtime.memory.store(where, bytes)
-    const weight = new Int8Weight(runtime, where, shape, groupSize, store)
+  static empty(runtime, shape, groupSize) {
+    const store = (/** @type {number} */ bytes) => runtime.memory.store(bytes)
+    const weight = new Int8Weight(runtime, shape, groupSize, store)
     runtime.memory.bytes(weight.byteOffset, weight.byteLength).fill(0) // the layout's padding
     return weight
   }
@@ -138,7 +136,7 @@ export class Int8Weight {
 
   /** Where the values begin in the memory. @internal @returns {number} */
   get byteOffset() {
-    return this.#live('byteOffset').offset
+    return this.#live().offset
   }
 
   /** The bytes of values and scales. @internal @returns {number} */
@@ -170,7 +168,7 @@ export class Int8Weight {
    * linear.int8Weight.values().length // 30
    */
   values() {
-    this.#live('values')
+    this.#live()
     const [outputs, inputs] = this.shape
     const result = new Int8Array(outputs * inputs)
     this.readValues(result)
@@ -182,7 +180,7 @@ export class Int8Weight {
     const [outputs, inputs] = this.shape
     const { memory } = this.#runtime
     const most = OUTPUTS * Math.max(1, Math.floor(STAGE / (inputs * OUTPUTS)))
-    const byteOffset = memory.allocate('values', Math.min(most, outputs) * inputs)
+    const byteOffset = memory.allocate(Math.min(most, outputs) * inputs)
     try {
       for (let first = 0; first < outputs; first += most) {
         const count = Math.min(most, outputs - first)
@@ -201,7 +199,7 @@ export class Int8Weight {
    */
   scales() {
     const [outputs, groups] = this.scalesShape
-    const stored = this.#storedScales('scales')
+    const stored = this.#storedScales()
     const result = new Float32Array(outputs * groups)
     this.#eachScale(0, outputs, (at, place) => (result[at] = stored[place]))
     return result
@@ -215,8 +213,8 @@ export class Int8Weight {
    * linear.int8Weight.dequantize().shape // [6, 5]
    */
   dequantize() {
-    this.#live('dequantize')
-    const weight = Tensor.empty(this.#runtime, 'dequantize', this.shape)
+    this.#live()
+    const weight = Tensor.empty(this.#runtime, this.shape)
     this.#runtime.run('gpt_int8_dequantize', [weight, ...this.pointers, ...this.shape, this.groupSize])
     return weight
   }
@@ -273,7 +271,7 @@ export class Int8Weight {
    * @param {number} count
    */
   writeScales(scales, first, count) {
-    const stored = this.#storedScales('scales')
+    const stored = this.#storedScales()
     this.#eachScale(first, count, (at, place) => (stored[place] = scales[at]))
   }
 
@@ -352,9 +350,9 @@ export class Int8Weight {
     }
   }
 
-  /** @param {string} where @returns {Float32Array} a view of the scales in the kernels' layout */
-  #storedScales(where) {
-    const { offset } = this.#live(where)
+  /** @returns {Float32Array} a view of the scales in the kernels' layout */
+  #storedScales() {
+    const { offset } = this.#live()
     return this.#runtime.memory.floats(offset + this.#scalesAt, this.#scaleCount)
   }
 
@@ -363,38 +361,33 @@ export class Int8Weight {
    *
    * @internal
    * @param {Runtime} runtime
-   * @param {string} where
    * @param {readonly number[]} shape [outputs, inputs] of the layer
    * @returns {this}
    * @throws {GptLayersError} SHAPE, VALUE, DISPOSED
    */
-  checkUsable(runtime, where, shape) {
+  checkUsable(runtime, shape) {
     if (this.#runtime !== runtime) {
-      throw new GptLayersError(
-        'VALUE',
-        `${where}: int8Weight should come from the same load(), got another's`,
-      )
+      throw fail('VALUE', 'int8Weight', 'come from the same load()', "another's")
     }
-    this.#live(where)
-    checkSameShape(where, 'int8Weight', this.shape, shape)
+    this.#live()
+    checkSameShape('int8Weight', this.shape, shape)
     return this
   }
 
   /**
    * @internal
-   * @param {string} where
    * @param {string} name of the argument that is this weight
    * @returns {this}
    * @throws {GptLayersError} DISPOSED
    */
-  checkLive(where, name) {
+  checkLive(name) {
     if (!this.disposed) return this
-    throw new GptLayersError('DISPOSED', `${where}: ${name} should be live, got one that was disposed`)
+    throw fail('DISPOSED', name, 'be live', 'one that was disposed')
   }
 
-  /** @param {string} where @returns {Storage} @throws {GptLayersError} DISPOSED */
-  #live(where) {
-    return /** @type {Storage} */ (this.checkLive(where, 'int8Weight').#storage)
+  /** @returns {Storage} @throws {GptLayersError} DISPOSED */
+  #live() {
+    return /** @type {Storage} */ (this.checkLive('int8Weight').#storage)
   }
 }
 
@@ -410,13 +403,12 @@ export function int8Of(value) {
 }
 
 /**
- * @param {string} where
  * @param {Int8Weight | null} int8Weight of the layer
  * @throws {GptLayersError} UNSUPPORTED where there is one
  */
-export function checkTrainable(where, int8Weight) {
+export function checkTrainable(int8Weight) {
   if (int8Weight === null) return
-  throw new GptLayersError('UNSUPPORTED', `${where}: weight should be float32, got int8, made by quantize`)
+  throw fail('UNSUPPORTED', 'weight', 'be float32', 'int8, made by quantize')
 }
 
 /**

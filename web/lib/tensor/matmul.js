@@ -1,7 +1,7 @@
 /** @import { Tensor } from './tensor.js' */
 
 import { sameShape } from '../check.js'
-import { GptLayersError } from '../errors.js'
+import { fail } from '../errors.js'
 import { SCRATCH } from '../runtime/runtime.js'
 import { recordKernel } from '../runtime/tape.js'
 import { sizeOf } from './shape.js'
@@ -19,11 +19,11 @@ export function matmul(a, b) {
   const leading = a.shape.slice(0, -2)
   const expected = b.shape.length === 2 ? [inner] : [...leading, inner]
   if (a.shape.length < 2 || b.shape.length < 2 || !sameShape(b.shape.slice(0, -1), expected)) {
-    throw new GptLayersError(
+    throw fail(
       'SHAPE',
-      `matmul: other should have shape [${expected.join(', ')}, cols] ` +
-        `for a tensor of shape [${a.shape.join(', ')}], ` +
-        `got shape [${b.shape.join(', ')}]`,
+      'other',
+      `have shape [${expected.join(', ')}, cols] for a tensor of shape [${a.shape.join(', ')}]`,
+      `shape [${b.shape.join(', ')}]`,
     )
   }
   const cols = /** @type {number} */ (b.shape.at(-1))
@@ -33,7 +33,7 @@ export function matmul(a, b) {
   const eachOf = (/** @type {(i: number) => void} */ run) => {
     for (let i = 0; i < count; i++) run(i)
   }
-  const y = a.empty('matmul', [...a.shape.slice(0, -1), cols])
+  const y = a.empty([...a.shape.slice(0, -1), cols])
   // Conv1D without a bias is a matrix product.
   eachOf((i) => {
     if (y.size === 0) return

@@ -1,5 +1,5 @@
 import { describe, MAX_AXES, sameShape } from '../check.js'
-import { GptLayersError } from '../errors.js'
+import { fail } from '../errors.js'
 import { isTyped } from '../typed.js'
 
 // Two types, because TypeScript resolves a recursive alias in JSDoc only by way of a generic one.
@@ -23,7 +23,6 @@ export function nest(data, shape) {
 }
 
 /**
- * @param {string} where
  * @param {string} name
  * @param {unknown} values a number, nested arrays of numbers, or a typed array
  * @returns {{ data: ArrayLike<number>, shape: readonly number[] }} the numbers in row-major order: a copy, or
@@ -31,7 +30,7 @@ export function nest(data, shape) {
  * @throws {GptLayersError} TYPE; SHAPE where arrays of one level differ in shape; VALUE for more than 64
  *   levels, such as those of an array that contains itself
  */
-export function flatten(where, name, values) {
+export function flatten(name, values) {
   if (isTyped(values)) return { data: values, shape: [values.length] }
   /** @type {number[]} */
   const data = []
@@ -45,13 +44,10 @@ export function flatten(where, name, values) {
       return SINGLE
     }
     if (!isTyped(value) && !Array.isArray(value)) {
-      throw new GptLayersError(
-        'TYPE',
-        `${where}: ${place()} should be a number or an array, got ${describe(value)}`,
-      )
+      throw fail('TYPE', place(), 'be a number or an array', describe(value))
     }
     if (indices.length === MAX_AXES) {
-      throw new GptLayersError('VALUE', `${where}: ${name} should have at most ${MAX_AXES} levels, got more`)
+      throw fail('VALUE', name, `have at most ${MAX_AXES} levels`, 'more')
     }
     /** @type {readonly number[] | undefined} */
     let first
@@ -62,10 +58,11 @@ export function flatten(where, name, values) {
       first ??= shape
       if (!sameShape(shape, first)) {
         indices.pop()
-        throw new GptLayersError(
+        throw fail(
           'SHAPE',
-          `${where}: ${place()}[${i}] should have shape [${first.join(', ')}] like ${place()}[0], ` +
-            `got [${shape.join(', ')}]`,
+          `${place()}[${i}]`,
+          `have shape [${first.join(', ')}] like ${place()}[0]`,
+          `[${shape.join(', ')}]`,
         )
       }
       indices.pop()

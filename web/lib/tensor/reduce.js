@@ -1,7 +1,7 @@
 /** @import { NestedArray } from './nested.js' */
 
 import { checkBoolean, checkOptions } from '../check.js'
-import { GptLayersError } from '../errors.js'
+import { fail } from '../errors.js'
 import { record } from '../runtime/tape.js'
 import { nest } from './nested.js'
 import { checkAxis, sizeOf } from './shape.js'
@@ -26,8 +26,8 @@ const DEFAULTS = { dim: undefined, keepdim: false }
 
 /** @param {Tensor} x @param {Reduction} options @returns {Tensor} y = Σ x; dx = dy along the axis */
 export function sum(x, options) {
-  const reduction = checkOptions('sum', options, DEFAULTS)
-  const y = reduce(x, 'sum', reduction, (result, matrix, rows, cols) =>
+  const reduction = checkOptions(options, DEFAULTS)
+  const y = reduce(x, reduction, (result, matrix, rows, cols) =>
     x.runtime.run('gpt_sum', [result, matrix, rows, cols]),
   )
   const { shape } = x
@@ -36,8 +36,8 @@ export function sum(x, options) {
 
 /** @param {Tensor} x @param {Reduction} options @returns {Tensor} y = Σ x / n; dx = dy / n */
 export function mean(x, options) {
-  const reduction = checkOptions('mean', options, DEFAULTS)
-  const y = reduce(x, 'mean', reduction, (result, matrix, rows, cols) =>
+  const reduction = checkOptions(options, DEFAULTS)
+  const y = reduce(x, reduction, (result, matrix, rows, cols) =>
     x.runtime.run('gpt_mean', [result, matrix, rows, cols]),
   )
   const { shape, size } = x
@@ -50,9 +50,9 @@ export function mean(x, options) {
  * @returns {Tensor} y = Σ (x - mean)² / n, with n - 1 in place of n where unbiased; dx = 2 · (x - mean) · dy / n
  */
 export function variance(x, options) {
-  const { unbiased, ...reduction } = checkOptions('var', options, { ...DEFAULTS, unbiased: true })
-  checkBoolean('var', 'unbiased', unbiased)
-  const y = reduce(x, 'var', reduction, (result, matrix, rows, cols) =>
+  const { unbiased, ...reduction } = checkOptions(options, { ...DEFAULTS, unbiased: true })
+  checkBoolean('unbiased', unbiased)
+  const y = reduce(x, reduction, (result, matrix, rows, cols) =>
     x.runtime.run('gpt_var', [result, matrix, rows, cols, unbiased]),
   )
   const backward = (/** @type {Tensor} */ dy) => {
@@ -72,10 +72,10 @@ export function variance(x, options) {
  * @returns {Tensor | { values: Tensor, indices: NestedArray }}
  */
 export function max(x, options) {
-  const reduction = checkOptions('max', options, DEFAULTS)
+  const reduction = checkOptions(options, DEFAULTS)
   const { runtime, shape } = x
   if (reduction.dim === undefined) {
-    const values = reduceSome(x, 'max', reduction, (result, matrix, rows, cols) =>
+    const values = reduceSome(x, reduction, (result, matrix, rows, cols) =>
       runtime.run('gpt_max', [result, null, matrix, rows, cols]),
     )
     const backward = (/** @type {Tensor} */ dy) => {
@@ -84,19 +84,19 @@ export function max(x, options) {
         Number(Object.is(value, largest) || value === largest),
       )
       const count = isLargest.reduce((sum, one) => sum + one, 0)
-      const dx = x.empty('max', shape)
+      const dx = x.empty(shape)
       dx.data.set(isLargest.map((one) => (one * dy.item()) / count))
       return [dx]
     }
     return record(values, [x], backward, [x, values])
   }
-  checkAxis('max', 'dim', reduction.dim, shape.length)
-  const places = x.empty('max', keptShape(shape, reduction.dim))
-  const values = reduceSome(x, 'max', reduction, (result, matrix, rows, cols) =>
+  checkAxis('dim', reduction.dim, shape.length)
+  const places = x.empty(keptShape(shape, reduction.dim))
+  const values = reduceSome(x, reduction, (result, matrix, rows, cols) =>
     runtime.run('gpt_max', [result, places, matrix, rows, cols]),
   )
   const backward = (/** @type {Tensor} */ dy) => {
-    const dx = Tensor.zeros(runtime, 'max', shape)
+    const dx = Tensor.zeros(runtime, shape)
     const { size, inner } = axisOf(shape, /** @type {number} */ (reduction.dim))
     const [from, to] = [dy.data, dx.data]
     runtime.memory.words(places.byteOffset, places.size).forEach((index, i) => {
@@ -112,8 +112,8 @@ export function max(x, options) {
 
 /** @param {Tensor} x @param {Reduction} options @returns {NestedArray} */
 export function argmax(x, options) {
-  const reduction = checkOptions('argmax', options, DEFAULTS)
-  const places = reduceSome(x, 'argmax', reduction, (result, matrix, rows, cols) =>
+  const reduction = checkOptions(options, DEFAULTS)
+  const places = reduceSome(x, reduction, (result, matrix, rows, cols) =>
     x.runtime.run('gpt_max', [null, result, matrix, rows, cols]),
   )
   const indices = nest(x.runtime.memory.words(places.byteOffset, places.size), places.shape)
@@ -131,24 +131,20 @@ export function argmax(x, options) {
  * As `reduce`, where no elements have no result.
  *
  * @param {Tensor} x
- * @param {string} where
  * @param {Reduction} reduction
  * @param {RowKernel} kernel
  * @returns {Tensor}
  * @throws {GptLayersError} SHAPE
  */
-function reduceSome(x, where, reduction, kernel) {
+function reduceSome(x, reduction, kernel) {
   const { dim } = reduction
   const { shape } = x
-  const count = dim === undefined ? x.size : shape[checkAxis(where, 'dim', dim, shape.length)]
+  const count = dim === undefined ? x.size : shape[checkAxis('dim', dim, shape.length)]
   if (count === 0) {
     const elements = dim === undefined ? 'elements' : 'elements along dim'
-    throw new GptLayersError(
-      'SHAPE',
-      `${where}: the tensor should have ${elements}, got shape [${shape.join(', ')}]`,
-    )
+    throw fail('SHAPE', 'the tensor', `have ${elements}`, `shape [${shape.join(', ')}]`)
   }
-  return reduce(x, where, reduction, kernel)
+  return reduce(x, reduction, kernel)
 }
 
 /**
@@ -179,33 +175,31 @@ const keptShape = (shape, dim) =>
  * @param {Reduction} reduction
  * @returns {Tensor} dy, repeated along the axes that were reduced
  */
-const spread = (dy, shape, { dim }) =>
-  Tensor.zeros(dy.runtime, 'backward', shape).add(dy.reshape(keptShape(shape, dim)))
+const spread = (dy, shape, { dim }) => Tensor.zeros(dy.runtime, shape).add(dy.reshape(keptShape(shape, dim)))
 
 /**
  * Reduces one axis, or all elements, with a kernel that reduces the last axis of a matrix.
  *
  * @param {Tensor} x
- * @param {string} where
  * @param {Reduction} reduction dim undefined: all elements
  * @param {RowKernel} kernel
  * @returns {Tensor}
  */
-function reduce(x, where, { dim, keepdim }, kernel) {
-  checkBoolean(where, 'keepdim', keepdim)
+function reduce(x, { dim, keepdim }, kernel) {
+  checkBoolean('keepdim', keepdim)
   const { runtime, shape } = x
   if (dim === undefined) {
-    const result = x.empty(where, keepdim ? shape.map(() => 1) : [])
+    const result = x.empty(keepdim ? shape.map(() => 1) : [])
     kernel(result, x, 1, x.size)
     return result
   }
-  checkAxis(where, 'dim', dim, shape.length)
+  checkAxis('dim', dim, shape.length)
   const { axis, size, outer, inner } = axisOf(shape, dim)
   return runtime.temporary(() => {
-    const result = x.empty(where, keepdim ? keptShape(shape, dim) : shape.filter((_, i) => i !== axis))
+    const result = x.empty(keepdim ? keptShape(shape, dim) : shape.filter((_, i) => i !== axis))
     let matrix = x
     if (inner !== 1) {
-      matrix = x.empty(where, [outer, inner, size])
+      matrix = x.empty([outer, inner, size])
       runtime.run('gpt_transpose', [matrix, x, outer, size, inner, 1])
     }
     kernel(result, matrix, outer * inner, size)

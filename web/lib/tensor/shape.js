@@ -1,5 +1,5 @@
 import { checkNumber, sameShape } from '../check.js'
-import { GptLayersError } from '../errors.js'
+import { fail, GptLayersError } from '../errors.js'
 
 /** @param {readonly number[]} shape @returns {number} how many elements it has */
 export function sizeOf(shape) {
@@ -24,34 +24,32 @@ const MAX_ELEMENTS = 2 ** 29 - 32
  * Kernels can count the elements of a tensor, and of every matrix in it: of a tensor without elements, too,
  * where a size of 0 counts as 1.
  *
- * @param {string} where
  * @param {readonly number[]} shape
  * @throws {GptLayersError} MEMORY
  */
-export function checkElements(where, shape) {
+export function checkElements(shape) {
   let counted = 1
   for (let i = 0; i < shape.length; i++) counted *= shape[i] || 1
   if (counted <= MAX_ELEMENTS) return
   const zero = shape.includes(0) ? ', where 0 counts as 1' : ''
   throw new GptLayersError(
     'MEMORY',
-    `${where}: needs ${4 * counted} bytes for shape [${shape.join(', ')}]${zero}, and a tensor may have ` +
+    `needs ${4 * counted} bytes for shape [${shape.join(', ')}]${zero}, and a tensor may have ` +
       `${4 * MAX_ELEMENTS}`,
   )
 }
 
 /**
- * @param {string} where
  * @param {string} name
  * @param {unknown} dim an axis, negative from the end
  * @param {number} rank
  * @returns {number} the axis, from 0
  * @throws {GptLayersError} TYPE, VALUE
  */
-export function checkAxis(where, name, dim, rank) {
+export function checkAxis(name, dim, rank) {
   const axes = Math.max(rank, 1)
   const exists = (/** @type {number} */ axis) => Number.isInteger(axis) && axis >= -axes && axis < axes
-  checkNumber(where, name, dim, `an axis from ${-axes} to ${axes - 1}`, exists)
+  checkNumber(name, dim, `an axis from ${-axes} to ${axes - 1}`, exists)
   return dim < 0 ? dim + axes : dim
 }
 
@@ -59,23 +57,19 @@ export function checkAxis(where, name, dim, rank) {
  * The shape two tensors broadcast to: aligned at the last axis, each pair of sizes is equal or one of them is
  * 1.
  *
- * @param {string} where
  * @param {readonly number[]} a
  * @param {readonly number[]} b
  * @returns {readonly number[]}
  * @throws {GptLayersError} SHAPE
  */
-export function broadcast(where, a, b) {
+export function broadcast(a, b) {
   if (sameShape(a, b)) return a
   const rank = Math.max(a.length, b.length)
   return Array.from({ length: rank }, (_, i) => {
     const sizeA = a[a.length - rank + i] ?? 1
     const sizeB = b[b.length - rank + i] ?? 1
     if (sizeA !== sizeB && sizeA !== 1 && sizeB !== 1) {
-      throw new GptLayersError(
-        'SHAPE',
-        `${where}: other should broadcast with shape [${a.join(', ')}], got shape [${b.join(', ')}]`,
-      )
+      throw fail('SHAPE', 'other', `broadcast with shape [${a.join(', ')}]`, `shape [${b.join(', ')}]`)
     }
     return sizeA === 1 ? sizeB : sizeA
   })

@@ -1,5 +1,5 @@
 import { checkNumber, checkOptions, checkSize } from '../check.js'
-import { GptLayersError } from '../errors.js'
+import { fail } from '../errors.js'
 import { record } from '../runtime/tape.js'
 import { checkAxis, sizeOf } from './shape.js'
 import { Tensor } from './tensor.js'
@@ -16,15 +16,13 @@ import { Tensor } from './tensor.js'
  * @returns {Tensor[]}
  */
 export function split(x, size, options) {
-  checkSize('split', 'size', size)
-  const { dim } = checkOptions('split', options, { dim: 0 })
-  const axis = checkAxis('split', 'dim', dim, x.shape.length)
+  checkSize('size', size)
+  const { dim } = checkOptions(options, { dim: 0 })
+  const axis = checkAxis('dim', dim, x.shape.length)
   const whole = x.shape[axis] ?? 1
   const count = Math.max(1, Math.ceil(whole / size))
   return x.runtime.temporary(() =>
-    Array.from({ length: count }, (_, i) =>
-      piece(x, 'split', axis, i * size, Math.min(size, whole - i * size)),
-    ),
+    Array.from({ length: count }, (_, i) => piece(x, axis, i * size, Math.min(size, whole - i * size))),
   )
 }
 
@@ -36,17 +34,17 @@ export function split(x, size, options) {
  * @returns {Tensor}
  */
 export function slice(x, start, end, options) {
-  const { dim } = checkOptions('slice', options, { dim: 0 })
-  checkHasAxes('slice', x)
-  const axis = checkAxis('slice', 'dim', dim, x.shape.length)
+  const { dim } = checkOptions(options, { dim: 0 })
+  checkHasAxes(x)
+  const axis = checkAxis('dim', dim, x.shape.length)
   const whole = x.shape[axis]
   const place = (/** @type {string} */ name, /** @type {number} */ index) => {
-    checkNumber('slice', name, index, 'an integer', Number.isSafeInteger)
+    checkNumber(name, index, 'an integer', Number.isSafeInteger)
     return index < 0 ? Math.max(index + whole, 0) : Math.min(index, whole)
   }
   const begin = place('start', start)
   const length = Math.max(place('end', end ?? whole) - begin, 0)
-  return piece(x, 'slice', axis, begin, length)
+  return piece(x, axis, begin, length)
 }
 
 /**
@@ -55,36 +53,32 @@ export function slice(x, start, end, options) {
  * @returns {Tensor}
  */
 export function at(x, index) {
-  checkHasAxes('at', x)
+  checkHasAxes(x)
   const [whole, ...rest] = x.shape
   const exists = (/** @type {number} */ n) => Number.isInteger(n) && n >= -whole && n < whole
-  checkNumber('at', 'index', index, `an integer from ${-whole} to ${whole - 1}`, exists)
-  return piece(x, 'at', 0, index < 0 ? index + whole : index, 1).reshape(rest)
+  checkNumber('index', index, `an integer from ${-whole} to ${whole - 1}`, exists)
+  return piece(x, 0, index < 0 ? index + whole : index, 1).reshape(rest)
 }
 
-/** @param {string} where @param {Tensor} x */
-function checkHasAxes(where, { shape }) {
+/** @param {Tensor} x */
+function checkHasAxes({ shape }) {
   if (shape.length > 0) return
-  throw new GptLayersError('SHAPE', `${where}: the tensor should have 1 axis or more, got shape []`)
+  throw fail('SHAPE', 'the tensor', 'have 1 axis or more', 'shape []')
 }
 
 /**
  * @param {Tensor} x
- * @param {string} where
  * @param {number} axis
  * @param {number} begin an index of the axis
  * @param {number} length
  * @returns {Tensor} a copy of so many indices of the axis, from `begin` on
  */
-function piece(x, where, axis, begin, length) {
+function piece(x, axis, begin, length) {
   const { shape, runtime } = x
-  const y = x.empty(
-    where,
-    shape.map((size, i) => (i === axis ? length : size)),
-  )
+  const y = x.empty(shape.map((size, i) => (i === axis ? length : size)))
   eachBlock(shape, axis, begin, length, (inWhole, inPiece) => y.data.set(inWhole(x.data), inPiece))
   const backward = (/** @type {Tensor} */ dy) => {
-    const dx = Tensor.zeros(runtime, where, shape)
+    const dx = Tensor.zeros(runtime, shape)
     eachBlock(shape, axis, begin, length, (inWhole, inPiece) => {
       const block = inWhole(dx.data)
       block.set(dy.data.subarray(inPiece, inPiece + block.length))

@@ -1,4 +1,5 @@
 /// <reference lib="esnext.disposable" preserve="true" />
+/** @import { GptLayersError } from '../errors.js' */
 /** @import { Pointer, Runtime } from '../runtime/runtime.js' */
 /** @import { Storage } from '../runtime/memory.js' */
 /** @import { Int8Weight } from './int8weight.js' */
@@ -19,7 +20,7 @@ import {
   describe,
   sameShape,
 } from '../check.js'
-import { GptLayersError } from '../errors.js'
+import { fail } from '../errors.js'
 import { backward, record } from '../runtime/tape.js'
 import { abs, add, div, exp, log, mul, neg, pow, sqrt, sub, tanh } from './elementwise.js'
 import { matmul } from './matmul.js'
@@ -92,25 +93,23 @@ export class Tensor {
    *
    * @internal
    * @param {Runtime} runtime
-   * @param {string} where
    * @param {readonly number[]} shape
    * @returns {Tensor}
    * @throws {GptLayersError} MEMORY, DISPOSED
    */
-  static empty(runtime, where, shape) {
-    checkElements(where, shape)
-    return new Tensor(runtime, shape, runtime.memory.store(where, sizeOf(shape) * 4))
+  static empty(runtime, shape) {
+    checkElements(shape)
+    return new Tensor(runtime, shape, runtime.memory.store(sizeOf(shape) * 4))
   }
 
   /**
    * @internal
    * @param {Runtime} runtime
-   * @param {string} where
    * @param {readonly number[]} shape
    * @returns {Tensor}
    */
-  static zeros(runtime, where, shape) {
-    const tensor = Tensor.empty(runtime, where, shape)
+  static zeros(runtime, shape) {
+    const tensor = Tensor.empty(runtime, shape)
     tensor.data.fill(0)
     return tensor
   }
@@ -122,16 +121,15 @@ export class Tensor {
    *
    * @internal
    * @param {Runtime} runtime
-   * @param {string} where
    * @param {readonly number[]} shape
    * @param {(parameter: Tensor) => void} [initialize] writes the elements; not called for a meta tensor
    * @returns {Tensor}
    * @throws {GptLayersError} MEMORY, DISPOSED
    */
-  static parameter(runtime, where, shape, initialize = () => {}) {
-    checkElements(where, shape)
-    const storage = runtime.meta ? null : runtime.memory.store(where, sizeOf(shape) * 4)
-    const parameter = new Tensor(runtime, shape, storage).asParameter('parameter')
+  static parameter(runtime, shape, initialize = () => {}) {
+    checkElements(shape)
+    const storage = runtime.meta ? null : runtime.memory.store(sizeOf(shape) * 4)
+    const parameter = new Tensor(runtime, shape, storage).asParameter()
     if (storage !== null) initialize(parameter)
     return parameter
   }
@@ -140,13 +138,12 @@ export class Tensor {
    * Makes this tensor a parameter, in place.
    *
    * @internal
-   * @param {string} where
    * @returns {this}
    * @throws {GptLayersError} VALUE
    */
-  asParameter(where) {
+  asParameter() {
     if (this.#step !== null) {
-      throw new GptLayersError('VALUE', `${where}: tensor should be a leaf, got a computed one; detach() it`)
+      throw fail('VALUE', 'tensor', 'be a leaf', 'a computed one; detach() it')
     }
     this.#requiresGrad = true
     this.#isParameter = true
@@ -167,11 +164,10 @@ export class Tensor {
    * Gives a meta tensor its memory. The elements are undefined until they are written.
    *
    * @internal
-   * @param {string} where
    * @throws {GptLayersError} MEMORY, DISPOSED
    */
-  materialize(where) {
-    this.#storage = this.#runtime.memory.store(where, 4 * this.size)
+  materialize() {
+    this.#storage = this.#runtime.memory.store(4 * this.size)
     this.#isMeta = false
   }
 
@@ -206,20 +202,21 @@ export class Tensor {
    * @returns {Tensor}
    */
   static from(runtime, values, shape) {
-    const given = shape === undefined ? undefined : checkShape('tensor', shape)
-    const { data, shape: nesting } = flatten('tensor', 'values', values)
+    const given = shape === undefined ? undefined : checkShape(shape)
+    const { data, shape: nesting } = flatten('values', values)
     const wanted = given ?? nesting
     const fits = sameShape(nesting, wanted) || (nesting.length === 1 && data.length === sizeOf(wanted))
     if (!fits) {
-      throw new GptLayersError(
+      throw fail(
         'SHAPE',
-        `tensor: values should be flat with ${sizeOf(wanted)} elements, or nested, for shape ` +
-          `[${wanted.join(', ')}], got shape [${nesting.join(', ')}]`,
+        'values',
+        `be flat with ${sizeOf(wanted)} elements, or nested, for shape [${wanted.join(', ')}]`,
+        `shape [${nesting.join(', ')}]`,
       )
     }
     // A view of our own heap is detached when the new tensor grows the heap.
     const source = runtime.memory.isView(data) ? data.slice() : data
-    const tensor = Tensor.empty(runtime, 'tensor', wanted)
+    const tensor = Tensor.empty(runtime, wanted)
     tensor.data.set(source)
     return tensor
   }
@@ -236,10 +233,10 @@ export class Tensor {
   }
 
   set requiresGrad(requiresGrad) {
-    checkBoolean('Tensor.requiresGrad', 'value', requiresGrad)
+    checkBoolean('value', requiresGrad)
     if (this.#step !== null) {
       const expected = 'set on a leaf only, got a computed tensor; detach() gives one without a gradient'
-      throw new GptLayersError('VALUE', `Tensor.requiresGrad: value should be ${expected}`)
+      throw fail('VALUE', 'value', `be ${expected}`)
     }
     this.#requiresGrad = requiresGrad
   }
@@ -258,13 +255,12 @@ export class Tensor {
   }
 
   set grad(gradient) {
-    const where = 'Tensor.grad'
     if (gradient !== null) {
-      this.#live(where)
-      this.#operand(where, 'value', 'a Tensor or null', gradient)
-      checkSameShape(where, 'value', gradient.shape, this.#shape)
+      this.#live()
+      this.#operand('value', 'a Tensor or null', gradient)
+      checkSameShape('value', gradient.shape, this.#shape)
       if (gradient === this) {
-        throw new GptLayersError('VALUE', `${where}: value should be another Tensor, got the tensor itself`)
+        throw fail('VALUE', 'value', 'be another Tensor', 'the tensor itself')
       }
     }
     this.#grad = gradient
@@ -286,23 +282,22 @@ export class Tensor {
    * w.grad.toArray() // [2, 4]
    */
   backward(gradient) {
-    const where = 'Tensor.backward'
-    this.#live(where)
+    this.#live()
     if (!this.#requiresGrad) {
       const expected = 'require a gradient: be a parameter, or computed from one outside of noGrad'
-      throw new GptLayersError('VALUE', `${where}: the tensor should ${expected}`)
+      throw fail('VALUE', 'the tensor', expected)
     }
     if (gradient !== undefined) {
-      this.#operand(where, 'gradient', 'a Tensor', gradient)
-      checkSameShape(where, 'gradient', gradient.shape, this.#shape)
+      this.#operand('gradient', 'a Tensor', gradient)
+      checkSameShape('gradient', gradient.shape, this.#shape)
       backward(this, gradient.hold())
     } else if (this.#size === 1) {
-      const one = this.empty(where, this.#shape).keep()
+      const one = this.empty(this.#shape).keep()
       one.data[0] = 1
       backward(this, one)
     } else {
       const expected = `given for a tensor of ${this.#size} numbers, of shape [${this.#shape.join(', ')}]`
-      throw new GptLayersError('SHAPE', `${where}: gradient should be ${expected}, got none`)
+      throw fail('SHAPE', 'gradient', `be ${expected}`, 'none')
     }
   }
 
@@ -312,7 +307,7 @@ export class Tensor {
    * @example gpt.parameter(gpt.ones([2])).detach().requiresGrad // false
    */
   detach() {
-    return this.#alias('detach', this.#shape)
+    return this.#alias(this.#shape)
   }
 
   /** The step of the tape that made this tensor; null for a leaf. @internal @returns {Step | null} */
@@ -348,7 +343,7 @@ export class Tensor {
    * @throws {GptLayersError} DISPOSED
    */
   get byteOffset() {
-    return this.#live('byteOffset').offset
+    return this.#live().offset
   }
 
   /**
@@ -359,7 +354,7 @@ export class Tensor {
    * @throws {GptLayersError} DISPOSED
    */
   get data() {
-    const { offset } = this.#live('data')
+    const { offset } = this.#live()
     return this.#runtime.memory.floats(offset, this.size)
   }
 
@@ -371,12 +366,9 @@ export class Tensor {
    * @example gpt.tensor([[2]]).item() // 2
    */
   item() {
-    this.#live('item')
+    this.#live()
     if (this.size !== 1) {
-      throw new GptLayersError(
-        'SHAPE',
-        `item: the tensor should have 1 element, got shape [${this.shape.join(', ')}]`,
-      )
+      throw fail('SHAPE', 'the tensor', 'have 1 element', `shape [${this.shape.join(', ')}]`)
     }
     return this.data[0]
   }
@@ -389,7 +381,7 @@ export class Tensor {
    * @example gpt.tensor([1, 2, 3, 4], [2, 2]).toArray() // [[1, 2], [3, 4]]
    */
   toArray() {
-    this.#live('toArray')
+    this.#live()
     return nest(this.data, this.shape)
   }
 
@@ -402,7 +394,7 @@ export class Tensor {
    * @example JSON.stringify({ x: gpt.tensor([1, NaN]) }) // '{"x":[1,null]}'
    */
   toJSON() {
-    this.#live('toJSON')
+    this.#live()
     return this.toArray()
   }
 
@@ -415,11 +407,11 @@ export class Tensor {
    * @example String(gpt.tensor([1, 2])) // 'tensor([1., 2.])'
    */
   toString(options = {}) {
-    this.#live('toString')
-    const { sciMode, precision } = checkOptions('toString', options, { sciMode: undefined, precision: 4 })
-    if (sciMode !== undefined) checkBoolean('toString', 'sciMode', sciMode)
+    this.#live()
+    const { sciMode, precision } = checkOptions(options, { sciMode: undefined, precision: 4 })
+    if (sciMode !== undefined) checkBoolean('sciMode', sciMode)
     const isPrecision = (/** @type {number} */ n) => Number.isInteger(n) && n >= 0 && n <= 20
-    checkNumber('toString', 'precision', precision, 'an integer from 0 to 20', isPrecision)
+    checkNumber('precision', precision, 'an integer from 0 to 20', isPrecision)
     return formatTensor(this.data, this.shape, { sciMode, precision })
   }
 
@@ -435,8 +427,8 @@ export class Tensor {
    * @throws {GptLayersError} DISPOSED, MEMORY
    */
   clone() {
-    this.#live('clone')
-    const copy = this.empty('clone', this.shape)
+    this.#live()
+    const copy = this.empty(this.shape)
     copy.data.set(this.data)
     return record(copy, [this], (dy) => [dy], [])
   }
@@ -451,24 +443,18 @@ export class Tensor {
    * @example gpt.zeros([2, 6]).reshape([3, -1]).shape // [3, 4]
    */
   reshape(shape) {
-    this.#live('reshape')
-    checkArray('reshape', 'shape', shape, 'an array of sizes')
+    this.#live()
+    checkArray('shape', shape, 'an array of sizes')
     const open = shape.indexOf(-1)
-    const known = checkShape(
-      'reshape',
-      shape.map((size, i) => (i === open ? 1 : size)),
-    )
+    const known = checkShape(shape.map((size, i) => (i === open ? 1 : size)))
     const rest = this.size / sizeOf(known)
     const full = known.map((size, i) => (i === open ? rest : size))
     if ((open >= 0 && !Number.isInteger(rest)) || sizeOf(full) !== this.size) {
-      throw new GptLayersError(
-        'SHAPE',
-        `reshape: shape should hold ${this.size} elements, got [${shape.join(', ')}]`,
-      )
+      throw fail('SHAPE', 'shape', `hold ${this.size} elements`, `[${shape.join(', ')}]`)
     }
-    checkElements('reshape', full)
+    checkElements(full)
     const { shape: before } = this
-    return record(this.#alias('reshape', full), [this], (dy) => [dy.reshape(before)], [])
+    return record(this.#alias(full), [this], (dy) => [dy.reshape(before)], [])
   }
 
   /** Frees `.grad` and makes it null. @internal */
@@ -486,7 +472,7 @@ export class Tensor {
    * @example gpt.tensor([[1, 2], [3, 5]]).sum({ dim: -1 }).toArray() // [3, 8]
    */
   sum(options = {}) {
-    this.#live('sum')
+    this.#live()
     return sum(this, options)
   }
 
@@ -514,7 +500,7 @@ export class Tensor {
    * @returns {Tensor | { values: Tensor, indices: NestedArray }}
    */
   max(options = {}) {
-    this.#live('max')
+    this.#live()
     return max(this, options)
   }
 
@@ -541,7 +527,7 @@ export class Tensor {
    * @returns {NestedArray}
    */
   argmax(options = {}) {
-    this.#live('argmax')
+    this.#live()
     return argmax(this, options)
   }
 
@@ -554,7 +540,7 @@ export class Tensor {
    * @example gpt.tensor([[1, 2], [3, 5]]).mean({ dim: -1 }).toArray() // [1.5, 4]
    */
   mean(options = {}) {
-    this.#live('mean')
+    this.#live()
     return mean(this, options)
   }
 
@@ -567,7 +553,7 @@ export class Tensor {
    * @example gpt.tensor([1, 3]).var({ unbiased: false }).item() // 1
    */
   var(options = {}) {
-    this.#live('var')
+    this.#live()
     return variance(this, options)
   }
 
@@ -577,7 +563,7 @@ export class Tensor {
    * @throws {GptLayersError} TYPE, SHAPE, VALUE, DISPOSED, MEMORY
    */
   add(other) {
-    return add(this, this.#operandOrNumber('add', other))
+    return add(this, this.#operandOrNumber(other))
   }
 
   /**
@@ -586,7 +572,7 @@ export class Tensor {
    * @throws {GptLayersError} TYPE, SHAPE, VALUE, DISPOSED, MEMORY
    */
   sub(other) {
-    return sub(this, this.#operandOrNumber('sub', other))
+    return sub(this, this.#operandOrNumber(other))
   }
 
   /**
@@ -595,7 +581,7 @@ export class Tensor {
    * @throws {GptLayersError} TYPE, SHAPE, VALUE, DISPOSED, MEMORY
    */
   mul(other) {
-    return mul(this, this.#operandOrNumber('mul', other))
+    return mul(this, this.#operandOrNumber(other))
   }
 
   /**
@@ -604,7 +590,7 @@ export class Tensor {
    * @throws {GptLayersError} TYPE, SHAPE, VALUE, DISPOSED, MEMORY
    */
   div(other) {
-    return div(this, this.#operandOrNumber('div', other))
+    return div(this, this.#operandOrNumber(other))
   }
 
   /**
@@ -616,8 +602,8 @@ export class Tensor {
    * @example gpt.ones([4, 2, 3]).matmul(gpt.ones([4, 3, 5])).shape // [4, 2, 5]
    */
   matmul(other) {
-    this.#live('matmul')
-    return matmul(this, this.#operand('matmul', 'other', 'a Tensor', other))
+    this.#live()
+    return matmul(this, this.#operand('other', 'a Tensor', other))
   }
 
   /**
@@ -629,7 +615,7 @@ export class Tensor {
    * @example gpt.zeros([2, 3, 5]).permute([0, 2, 1]).shape // [2, 5, 3]
    */
   permute(dims) {
-    this.#live('permute')
+    this.#live()
     return permute(this, dims)
   }
 
@@ -643,7 +629,7 @@ export class Tensor {
    * @example gpt.zeros([2, 3, 5]).transpose(1, 2).shape // [2, 5, 3]
    */
   transpose(dim0, dim1) {
-    this.#live('transpose')
+    this.#live()
     return transpose(this, dim0, dim1)
   }
 
@@ -658,7 +644,7 @@ export class Tensor {
    * @example gpt.tensor([[1, 2], [3, 4]]).at(-1).toArray() // [3, 4]
    */
   at(index) {
-    this.#live('at')
+    this.#live()
     return at(this, index)
   }
 
@@ -674,7 +660,7 @@ export class Tensor {
    * @example gpt.zeros([2, 6]).slice(-2, undefined, { dim: 1 }).shape // [2, 2]
    */
   slice(start = 0, end = undefined, options = {}) {
-    this.#live('slice')
+    this.#live()
     return slice(this, start, end, options)
   }
 
@@ -688,7 +674,7 @@ export class Tensor {
    * @example gpt.zeros([2, 6]).split(2, { dim: -1 }).length // 3
    */
   split(size, options = {}) {
-    this.#live('split')
+    this.#live()
     return split(this, size, options)
   }
 
@@ -697,7 +683,7 @@ export class Tensor {
    * @throws {GptLayersError} DISPOSED, MEMORY
    */
   exp() {
-    this.#live('exp')
+    this.#live()
     return exp(this)
   }
 
@@ -706,7 +692,7 @@ export class Tensor {
    * @throws {GptLayersError} DISPOSED, MEMORY
    */
   log() {
-    this.#live('log')
+    this.#live()
     return log(this)
   }
 
@@ -717,8 +703,8 @@ export class Tensor {
    * @example gpt.tensor([2, 3]).pow(2).toArray() // [4, 9]
    */
   pow(exponent) {
-    this.#live('pow')
-    checkNumber('pow', 'exponent', exponent, 'a number', () => true)
+    this.#live()
+    checkNumber('exponent', exponent, 'a number', () => true)
     return pow(this, exponent)
   }
 
@@ -727,7 +713,7 @@ export class Tensor {
    * @throws {GptLayersError} DISPOSED, MEMORY
    */
   neg() {
-    this.#live('neg')
+    this.#live()
     return neg(this)
   }
 
@@ -736,7 +722,7 @@ export class Tensor {
    * @throws {GptLayersError} DISPOSED, MEMORY
    */
   abs() {
-    this.#live('abs')
+    this.#live()
     return abs(this)
   }
 
@@ -745,7 +731,7 @@ export class Tensor {
    * @throws {GptLayersError} DISPOSED, MEMORY
    */
   tanh() {
-    this.#live('tanh')
+    this.#live()
     return tanh(this)
   }
 
@@ -754,7 +740,7 @@ export class Tensor {
    * @throws {GptLayersError} DISPOSED, MEMORY
    */
   sqrt() {
-    this.#live('sqrt')
+    this.#live()
     return sqrt(this)
   }
 
@@ -780,12 +766,11 @@ export class Tensor {
    * A new tensor of the same instance, whose elements are undefined until they are written.
    *
    * @internal
-   * @param {string} where
    * @param {readonly number[]} shape
    * @returns {Tensor}
    */
-  empty(where, shape) {
-    return Tensor.empty(this.#runtime, where, shape)
+  empty(shape) {
+    return Tensor.empty(this.#runtime, shape)
   }
 
   /**
@@ -798,12 +783,11 @@ export class Tensor {
   }
 
   /**
-   * @param {string} where
    * @param {readonly number[]} shape of as many elements
    * @returns {Tensor} a second tensor on the same memory
    */
-  #alias(where, shape) {
-    const storage = this.#live(where)
+  #alias(shape) {
+    const storage = this.#live()
     storage.holders++
     return new Tensor(this.#runtime, shape, storage)
   }
@@ -820,7 +804,7 @@ export class Tensor {
    * @returns {Tensor}
    */
   hold() {
-    return this.#alias('hold', this.#shape).keep()
+    return this.#alias(this.#shape).keep()
   }
 
   /**
@@ -846,19 +830,15 @@ export class Tensor {
   /**
    * @internal
    * @param {Runtime} runtime
-   * @param {string} where
    * @param {string} name of the argument that is this tensor
    * @throws {GptLayersError} VALUE for another instance's tensor; DISPOSED
    */
-  checkUsable(runtime, where, name) {
+  checkUsable(runtime, name) {
     if (this.#runtime !== runtime) {
-      throw new GptLayersError(
-        'VALUE',
-        `${where}: ${name} should come from the same load(), got a Tensor of another`,
-      )
+      throw fail('VALUE', name, 'come from the same load()', 'a Tensor of another')
     }
     if (this.disposed) {
-      throw new GptLayersError('DISPOSED', `${where}: ${name} should be a live Tensor, got ${this.#fate()}`)
+      throw fail('DISPOSED', name, 'be a live Tensor', this.#fate())
     }
   }
 
@@ -869,49 +849,44 @@ export class Tensor {
   }
 
   /**
-   * @param {string} where
    * @returns {Storage}
    * @throws {GptLayersError} DISPOSED
    */
-  #live(where) {
+  #live() {
     if (this.#storage === null || this.#runtime.memory.disposed) {
-      throw new GptLayersError('DISPOSED', `${where}: the tensor should be live, got ${this.#fate()}`)
+      throw fail('DISPOSED', 'the tensor', 'be live', this.#fate())
     }
     return this.#storage
   }
 
   /**
-   * @param {string} where
    * @param {string} name
    * @param {string} expected
    * @param {unknown} value
    * @returns {Tensor} a live tensor of the same instance
    */
-  #operand(where, name, expected, value) {
-    if (!Tensor.isTensor(value)) throw notTensor(where, name, expected, value)
-    value.checkUsable(this.#runtime, where, name)
+  #operand(name, expected, value) {
+    if (!Tensor.isTensor(value)) throw notTensor(name, expected, value)
+    value.checkUsable(this.#runtime, name)
     return value
   }
 
   /**
-   * @param {string} where
    * @param {unknown} other
    * @returns {Tensor | number}
    */
-  #operandOrNumber(where, other) {
-    this.#live(where)
-    return typeof other === 'number' ? other : this.#operand(where, 'other', 'a Tensor or a number', other)
+  #operandOrNumber(other) {
+    this.#live()
+    return typeof other === 'number' ? other : this.#operand('other', 'a Tensor or a number', other)
   }
 }
 
 Reflect.defineProperty(Tensor, 'name', { value: 'Tensor' }) // for errors, whatever a minifier calls the class
 
 /**
- * @param {string} where
  * @param {string} name
  * @param {string} expected
  * @param {unknown} value
  * @returns {GptLayersError} TYPE
  */
-export const notTensor = (where, name, expected, value) =>
-  new GptLayersError('TYPE', `${where}: ${name} should be ${expected}, got ${describe(value)}`)
+export const notTensor = (name, expected, value) => fail('TYPE', name, `be ${expected}`, describe(value))

@@ -1,7 +1,7 @@
 /** @import { Tensor } from './tensor.js' */
 
 import { checkArray, describe } from '../check.js'
-import { GptLayersError } from '../errors.js'
+import { fail } from '../errors.js'
 import { record } from '../runtime/tape.js'
 import { checkAxis, sizeOf } from './shape.js'
 
@@ -12,15 +12,12 @@ import { checkAxis, sizeOf } from './shape.js'
  */
 export function permute(x, dims) {
   const rank = x.shape.length
-  checkArray('permute', 'dims', dims, 'an array of axes')
+  checkArray('dims', dims, 'an array of axes')
   const order = dims.map((dim) => (typeof dim !== 'number' ? NaN : dim < 0 ? dim + rank : dim))
   if (order.length !== rank || !x.shape.every((_, axis) => order.includes(axis))) {
-    throw new GptLayersError(
-      'VALUE',
-      `permute: dims should name each of ${rank} axes once, got ${describe(dims)}`,
-    )
+    throw fail('VALUE', 'dims', `name each of ${rank} axes once`, describe(dims))
   }
-  return reorder(x, 'permute', order)
+  return reorder(x, order)
 }
 
 /**
@@ -31,22 +28,20 @@ export function permute(x, dims) {
  */
 export function transpose(x, dim0, dim1) {
   const { length: rank } = x.shape
-  const a = checkAxis('transpose', 'dim0', dim0, rank)
-  const b = checkAxis('transpose', 'dim1', dim1, rank)
+  const a = checkAxis('dim0', dim0, rank)
+  const b = checkAxis('dim1', dim1, rank)
   return reorder(
     x,
-    'transpose',
     x.shape.map((_, axis) => (axis === a ? b : axis === b ? a : axis)),
   )
 }
 
 /**
  * @param {Tensor} x
- * @param {string} where
  * @param {readonly number[]} order each axis once
  * @returns {Tensor} a copy with the axes in this order
  */
-function reorder(x, where, order) {
+function reorder(x, order) {
   const rank = order.length
   const { runtime } = x
   const y = runtime.temporary(() => {
@@ -58,7 +53,7 @@ function reorder(x, where, order) {
       if (from === to) return
       const size = (/** @type {number} */ begin, /** @type {number} */ end) =>
         sizeOf(axes.slice(begin, end).map((i) => x.shape[i]))
-      const y = x.empty(where, moved.shape)
+      const y = x.empty(moved.shape)
       const sizes = [size(0, to), size(to, from), size(from, from + 1), size(from + 1, rank)]
       runtime.run('gpt_transpose', [y, moved, ...sizes])
       moved = y

@@ -28,10 +28,10 @@ const STACK_BYTES = 65536 // per worker, as the first instance has
  * @throws {GptLayersError} MEMORY
  */
 export async function startPool({ exports, memory }, module, threads, createWorker) {
-  const words = memory.words(memory.allocate('load', 4 * CALL_WORDS), CALL_WORDS).fill(0)
-  const args = memory.doubles(memory.allocate('load', 8 * MAX_ARGUMENTS), MAX_ARGUMENTS)
+  const words = memory.words(memory.allocate(4 * CALL_WORDS), CALL_WORDS).fill(0)
+  const args = memory.doubles(memory.allocate(8 * MAX_ARGUMENTS), MAX_ARGUMENTS)
   // The stacks of workers that do not start are never freed, because such a worker may still run.
-  const stacks = memory.allocate('load', STACK_BYTES * (threads - 1))
+  const stacks = memory.allocate(STACK_BYTES * (threads - 1))
   const kernels = Object.fromEntries(Object.entries(exports).filter(([name]) => name.startsWith('gpt_')))
   const call = { words, args }
   const pool = new Pool(call, /** @type {Record<string, Kernel>} */ (kernels))
