@@ -3,7 +3,7 @@
 /** @import { NestedArray } from './tensor/nested.js' */
 /** @import { NumberArray } from './typed.js' */
 
-import { checkNumber, copyObject, checkShape, describe } from './check.js'
+import { checkNumber, copyArray, copyObject, checkShape, describe } from './check.js'
 import { BoundClasses } from './classes.js'
 import { GptLayersError } from './errors.js'
 import { crossEntropy } from './losses/crossentropy.js'
@@ -275,19 +275,23 @@ export class Gpt extends BoundClasses {
    * y.backward()
    * x.grad.toArray() // [27]
    */
-  record(output, inputs, gradients, saved = [...inputs, output]) {
+  record(output, inputs, gradients, saved) {
     const runtime = this.#runtime
+    const tensorsOf = (/** @type {string} */ name, /** @type {unknown} */ list) =>
+      copyArray('record', name, list, 'an array of tensors').map((item, i) =>
+        checkTensor(runtime, 'record', `${name}[${i}]`, item),
+      )
     checkTensor(runtime, 'record', 'output', output)
-    if (output.requiresGrad || inputs.includes(output)) {
+    const given = tensorsOf('inputs', inputs)
+    const kept = saved === undefined ? [...given, output] : tensorsOf('saved', saved)
+    if (output.requiresGrad || given.includes(output)) {
       throw new GptLayersError('VALUE', 'record: output should be a new tensor, got one that has a gradient')
     }
-    inputs.forEach((input, i) => checkTensor(runtime, 'record', `inputs[${i}]`, input))
-    saved.forEach((tensor, i) => checkTensor(runtime, 'record', `saved[${i}]`, tensor))
     if (typeof gradients !== 'function') {
       const got = describe(gradients)
       throw new GptLayersError('TYPE', `record: gradients should be a function, got ${got}`)
     }
-    return record(output, inputs, gradients, saved)
+    return record(output, given, gradients, kept)
   }
 
   /**
