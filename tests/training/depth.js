@@ -49,7 +49,7 @@ export function train(gpt, { depth, norm, gain = 1, steps = 200, seed = 123 }) {
     gpt.scope(() => {
       optimizer.zeroGrad()
       const loss = gpt.mse(model.forward(x), target)
-      model.backward(loss.backward())
+      loss.backward()
       return loss.item()
     })
   const first = gradient()

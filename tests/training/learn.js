@@ -42,7 +42,7 @@ export function learn(gpt, { steps, batch, length, lr, characters: many, onStep 
       const { ids, targets } = windows(tokens, starts, length)
       optimizer.zeroGrad()
       const loss = gpt.crossEntropy(model.forward(ids), targets)
-      model.backward(loss.backward())
+      loss.backward()
       const norm = gpt.clipGradNorm(parameters, 1)
       optimizer.step()
       onStep({ step, loss: loss.item(), norm })
