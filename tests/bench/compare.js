@@ -20,7 +20,7 @@ import { parseArgs, promisify } from 'node:util'
 import { median, quantile, takeTurns } from './measure.js'
 import { OPERATIONS, task, TOKENS } from './operations.js'
 import { nodeFor } from './node.js'
-import { BUILDS, leadBefore, open, prepareBackward, prepareForward, restAfter } from './ours.js'
+import { BUILDS, leadBefore, open, prepareForward, prepareGradients, restAfter } from './ours.js'
 import { selects } from './select.js'
 import { digits, table } from './table.js'
 
@@ -36,6 +36,7 @@ const USAGE = `usage: ./build.sh compare DIR [option ...]
   --json FILE      write the rows to FILE, too
   -h, --help       this text
 
+inference: forward in noGrad, or in evaluation mode for 0.1.0 and earlier; forward: of training.
 ratio: old time / new time, so above 1 the new package is faster. It is the median of the pairs' ratios; half of
 the pairs lie in the range after it. same: whether both give the same bits. With DIR = . both packages are the
 same, so the table shows the noise.
@@ -87,13 +88,13 @@ function jobsOf(operation, tokens, draw) {
   if (kind === 'Training') return [{ name, tokens, prepare: (gpt) => prepareForward(gpt, once()) }]
   let dy
   const gradient = () => (dy ??= draw(tokens * columns))
+  /** @type {(withBackward: boolean) => Job['prepare']} */
+  const withGradients = (withBackward) => (gpt) =>
+    prepareGradients(gpt, { ...once(), dy: gradient() }, { withBackward })
   return [
-    { name: `${name}, forward`, tokens, prepare: (gpt) => prepareForward(gpt, once()) },
-    {
-      name: `${name}, backward`,
-      tokens,
-      prepare: (gpt) => prepareBackward(gpt, { ...once(), dy: gradient() }),
-    },
+    { name: `${name}, inference`, tokens, prepare: (gpt) => prepareForward(gpt, once()) },
+    { name: `${name}, forward`, tokens, prepare: withGradients(false) },
+    { name: `${name}, forward+backward`, tokens, prepare: withGradients(true) },
   ]
 }
 
@@ -169,7 +170,7 @@ function summarize({ pairs, ...row }) {
 
 const { head, line } = table(
   /** @type {import('./table.js').Column<Summary>[]} */ ([
-    { title: 'operation', width: 21, left: true, cell: ({ operation }) => operation },
+    { title: 'operation', width: 29, left: true, cell: ({ operation }) => operation },
     { title: 'T', width: 4, cell: ({ tokens }) => (tokens === undefined ? '' : String(tokens)) },
     { title: 'build', width: 11, left: true, cell: ({ build, threads }) => `${build} / ${threads}` },
     { title: 'old, ms', width: 8, cell: ({ old }) => digits(old) },

@@ -7,11 +7,12 @@
 
 import { load } from '../../dist/index.js'
 import { ADAM, BATCH, DIM, EPS, HEADS, HIDDEN, LOSSES, SMALL_GPT } from './operations.js'
+import { backward, backwardOfLoss, inference, requireGradient } from './protocol.js'
 
 /** @typedef {LayerNorm | GELU | FeedForward | Attention} Layer */
 /** @typedef {{ build: Build, threads: number }} LoadOptions */
 
-/** @typedef {Omit<Prepared, 'result'> & { before?: () => void, result: () => Float32Array }} PreparedOurs */
+/** @typedef {Omit<Prepared, 'result'> & { result: () => Float32Array }} PreparedOurs */
 
 export const BUILDS = /** @type {const} */ (['simd', 'relaxed'])
 
@@ -103,7 +104,7 @@ export async function ours({ build, threads }) {
 }
 
 /**
- * The forward pass in evaluation mode; for the kind Training, a training step.
+ * The forward pass without gradients; for the kind Training, a training step.
  *
  * @param {Gpt} gpt
  * @param {Task} task
@@ -114,14 +115,15 @@ export function prepareForward(gpt, task) {
   if (kind === 'Training') return prepareTraining(gpt, task)
   const layer = LAYERS[kind](gpt, task).eval()
   const x = gpt.tensor(values, [tokens, columns])
+  const forward = () => layer.forward(x)
   return {
     call() {
       // The scope frees the output at once.
       gpt.scope(() => {
-        layer.forward(x)
+        inference(gpt, forward)
       })
     },
-    result: () => gpt.scope(() => layer.forward(x).data.slice()),
+    result: () => gpt.scope(() => inference(gpt, forward).data.slice()),
     dispose() {
       layer.dispose()
       x.dispose()
@@ -141,33 +143,30 @@ function concat(parts) {
 }
 
 /**
- * The backward pass, which adds to the gradients of the parameters. Each call needs a forward pass before it.
+ * The forward pass of training, which keeps what the backward pass needs.
  *
  * @param {Gpt} gpt
  * @param {Task & { dy: Float32Array }} task dy: the gradient of the output
+ * @param {{ withBackward: boolean }} options withBackward: whether the backward pass runs, too, which adds to
+ *   the gradients of the parameters
  * @returns {PreparedOurs} result: dx, then each parameter's gradient
  */
-export function prepareBackward(gpt, task) {
+export function prepareGradients(gpt, task, { withBackward }) {
   const { kind, x: values, dy: gradient, tokens, columns } = task
   if (kind === 'Training') throw new Error('a training step has no separate backward pass')
   const layer = LAYERS[kind](gpt, task)
   const [x, dy] = [values, gradient].map((data) => gpt.tensor(data, [tokens, columns]))
-  const before = () => {
-    gpt.scope(() => {
-      layer.forward(x)
-    })
-  }
+  requireGradient(gpt, x)
   return {
-    before,
     call() {
       gpt.scope(() => {
-        layer.backward(dy)
+        const y = layer.forward(x)
+        if (withBackward) backward(layer, { x, y, dy }).dispose()
       })
     },
     result() {
       layer.zeroGrad()
-      before()
-      const dx = gpt.scope(() => layer.backward(dy).data.slice())
+      const dx = gpt.scope(() => backward(layer, { x, y: layer.forward(x), dy }).data.slice())
       const gradients = layer.parameters().map(({ grad }) => grad?.data.slice() ?? new Float32Array())
       return concat([dx, ...gradients])
     },
@@ -198,7 +197,7 @@ function prepareTraining(gpt, { tokens, x, weights }) {
     gpt.scope(() => {
       optimizer.zeroGrad()
       const loss = gpt.crossEntropy(model.forward(ids), targets)
-      model.backward(loss.backward())
+      backwardOfLoss(model, loss)
       optimizer.step()
       return loss.item()
     })

@@ -31,7 +31,7 @@ T: tokens. Widths are GPT-2 124M's, 768 and 3072. Times are medians.
 | ratio | the peer's time divided by ours |
 | rate | work per second; FeedForward and Attention: flops (T = 1: bytes of the weights), others: bytes read and written |
 | of the limit | rate divided by the machine's limit: a loop that only multiplies and adds, or only reads memory |
-| x fwd | time of forward and backward divided by the time of forward in evaluation mode |
+| x fwd | time of forward and backward divided by the time of forward in noGrad |
 
 training step: forward, cross entropy, backward and Adam of a GPT with 2 layers, embDim 64 and 4 heads, on 8 sequences of
 64 tokens. Its flops count as three forward passes. prompt: GPT-2 124M with random weights, the head on every token.

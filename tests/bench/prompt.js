@@ -28,9 +28,10 @@ export async function prompt({ build }, { threads, effort, only }, limits) {
   const gpt = await load({ build, threads }) // Its own instance, so that dispose frees all 0.65 GB.
   const model = new gpt.GPTModel(CONFIG).eval()
   const tokens = Int32Array.from({ length: TOKENS }, (_, i) => (i * 7919) % CONFIG.vocabSize) // all different
+  const compute = () => model.forward(tokens)
   const forward = () => {
     gpt.scope(() => {
-      model.forward(tokens)
+      gpt.noGrad(compute)
     })
   }
   const limit = limits.get(`multiply-add ${build}`)

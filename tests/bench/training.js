@@ -1,4 +1,4 @@
-// A training step of FeedForward, compared with its forward pass in evaluation mode. No peer trains it.
+// A training step of FeedForward, compared with its forward pass in noGrad. No peer trains it.
 
 /** @import { Gpt } from '../../dist/index.js' */
 /** @import { Row, Settings } from './contest.js' */
@@ -20,28 +20,20 @@ export async function training(gpt, { threads, effort, only }) {
   const rows = []
   for (const tokens of TOKENS) {
     if (!selects(only, { operation: OPERATION, tokens, threads })) continue
-    const [trained, evaluated] = [
-      new gpt.FeedForward({ embDim: DIM }),
-      new gpt.FeedForward({ embDim: DIM }).eval(),
-    ]
-    const [x, dy] = [gpt.randn([tokens, DIM]), gpt.randn([tokens, DIM])]
+    const layer = new gpt.FeedForward({ embDim: DIM })
+    const [x, dy] = [gpt.parameter(gpt.randn([tokens, DIM])), gpt.randn([tokens, DIM])]
     const step = () => {
-      gpt.scope(() => {
-        trained.forward(x)
-        trained.backward(dy)
-      })
-      trained.zeroGrad()
+      gpt.scope(() => layer.forward(x).backward(dy))
+      layer.zeroGrad()
+      x.grad?.dispose()
+      x.grad = null
     }
-    const forward = () => {
-      gpt.scope(() => {
-        evaluated.forward(x)
-      })
-    }
+    const forward = () => gpt.scope(() => void gpt.noGrad(() => layer.forward(x)))
     const seconds = await race(
       Object.entries({ step, forward }).map(([name, call]) => ({ name, call })),
       effort,
     )
-    for (const owned of [trained, evaluated, x, dy]) owned.dispose()
+    for (const owned of [layer, x, dy]) owned.dispose()
     rows.push({
       operation: OPERATION,
       tokens,

@@ -25,7 +25,7 @@ mkdirSync(fromRoot('build'), { recursive: true })
 writeFileSync(fromRoot('build/api.d.ts'), types.replace(/^export type \{/m, 'export {'))
 
 /** The headings, with the classes below each; a class is where its base is. */
-const CATEGORIES = { Layers: ['Module'], Training: ['Loss', 'Optimizer'] }
+const CATEGORIES = { Layers: ['Module'], Training: ['Optimizer'] }
 
 /** @param {DeclarationReflection} reflection @returns its base class, if it has one */
 function baseOf({ extendedTypes }) {

@@ -33,7 +33,7 @@ for (let step = 0; step <= 40; step++) {
   gpt.scope(() => {
     optimizer.zeroGrad()
     const loss = gpt.crossEntropy(model.forward(inputs), targets)
-    model.backward(loss.backward())
+    loss.backward()
     gpt.clipGradNorm(model.parameters(), 1)
     optimizer.step()
     if (step % 10 === 0) console.log(`step ${step}: loss ${loss.item().toFixed(2)}`)
@@ -47,12 +47,13 @@ writeFileSync(join(folder, 'model.safetensors'), model.saveSafetensors())
 const { letters: alphabet, ...sizes } = JSON.parse(readFileSync(join(folder, 'model.json'), 'utf8'))
 const loaded = new gpt.GPTModel(sizes)
 loaded.loadSafetensors(readFileSync(join(folder, 'model.safetensors')))
-loaded.eval() // keep nothing for a backward pass
+loaded.eval() // no dropout, if the model has some
 
 // Writes the most likely letter after the text so far, again and again.
 const written = [alphabet.indexOf('S')]
 while (written.length < sizes.contextLength) {
-  const logits = gpt.scope(() => loaded.forward(written).data.slice(-sizes.vocabSize))
+  // noGrad: keep nothing for a backward pass.
+  const logits = gpt.scope(() => gpt.noGrad(() => loaded.forward(written)).data.slice(-sizes.vocabSize))
   written.push(logits.indexOf(Math.max(...logits)))
 }
 console.log(written.map((token) => alphabet[token]).join(''))

@@ -3,7 +3,7 @@
 /** @import { NestedArray } from './tensor/nested.js' */
 /** @import { NumberArray } from './typed.js' */
 
-import { checkNumber, checkObject, checkShape, describe } from './check.js'
+import { checkArray, checkNumber, checkObject, checkShape, describe } from './check.js'
 import { BoundClasses } from './classes.js'
 import { fail, nameErrors } from './errors.js'
 import { crossEntropy } from './losses/crossentropy.js'
@@ -274,19 +274,23 @@ export class Gpt extends BoundClasses {
    * y.backward()
    * x.grad.toArray() // [27]
    */
-  record(output, inputs, gradients, saved = [...inputs, output]) {
+  record(output, inputs, gradients, saved) {
     const runtime = this.#runtime
+    const checkAll = (/** @type {string} */ name, /** @type {unknown} */ list) => {
+      checkArray(name, list, 'an array of tensors')
+      return list.map((item, i) => checkTensor(runtime, `${name}[${i}]`, item))
+    }
     checkTensor(runtime, 'output', output)
-    if (output.requiresGrad || inputs.includes(output)) {
+    const given = checkAll('inputs', inputs)
+    const kept = saved === undefined ? [...given, output] : checkAll('saved', saved)
+    if (output.requiresGrad || given.includes(output)) {
       throw fail('VALUE', 'output', 'be a new tensor', 'one that has a gradient')
     }
-    inputs.forEach((input, i) => checkTensor(runtime, `inputs[${i}]`, input))
-    saved.forEach((tensor, i) => checkTensor(runtime, `saved[${i}]`, tensor))
     if (typeof gradients !== 'function') {
       const got = describe(gradients)
       throw fail('TYPE', 'gradients', 'be a function', got)
     }
-    return record(output, inputs, gradients, saved)
+    return record(output, given, gradients, kept)
   }
 
   /**

@@ -20,7 +20,7 @@ export async function compute(options) {
     gpt.scope(() => {
       optimizer.zeroGrad()
       const loss = gpt.crossEntropy(model.forward(tokens.slice(0, 16)), tokens.slice(1))
-      model.backward(loss.backward())
+      loss.backward()
       gpt.clipGradNorm(model.parameters(), 1)
       optimizer.step()
     })

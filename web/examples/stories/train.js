@@ -111,7 +111,7 @@ export function trainStep(gpt, { model, optimizer }, step, rate = rateOf(step)) 
   return gpt.scope(() => {
     optimizer.zeroGrad()
     const loss = gpt.crossEntropy(model.forward(ids), targets)
-    model.backward(loss.backward())
+    loss.backward()
     gpt.clipGradNorm(optimizer.parameters, 1)
     optimizer.step()
     return loss.item()
@@ -130,7 +130,8 @@ export function heldOut(gpt, model, count) {
   let [loss, cost, tokens] = [0, 0, 0]
   for (let i = 0; i < count; i += STORIES) {
     const batch = storiesOf(HELD_OUT + i, Math.min(STORIES, count - i))
-    loss += batch.tokens * gpt.scope(() => gpt.crossEntropy(model.forward(batch.ids), batch.targets).item())
+    const mean = () => gpt.noGrad(() => gpt.crossEntropy(model.forward(batch.ids), batch.targets))
+    loss += batch.tokens * gpt.scope(() => mean().item())
     cost += batch.cost
     tokens += batch.tokens
   }

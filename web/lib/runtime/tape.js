@@ -150,19 +150,21 @@ export function backward(root, gradient) {
   /** What has come so far, for the steps that have not run. @type {Map<Step, Tensor>} */
   const sums = new Map()
   const give = (/** @type {Step | Tensor} */ target, /** @type {Tensor} */ given) => {
-    if (!(target instanceof Step)) addToLeaf(target, given)
-    else {
-      const sum = sums.get(target)
-      sums.set(target, sum === undefined ? given : add(sum, given))
+    try {
+      if (target instanceof Step) {
+        const sum = sums.get(target)
+        sums.set(target, sum === undefined ? given : add(sum, given))
+      } else addToLeaf(target, given)
+    } catch (error) {
+      given.dispose()
+      throw error
     }
   }
-  const steps = stepsBefore(root.step)
   give(root.step ?? root, gradient)
   runtime.noGrad(() => {
     try {
-      for (const step of steps) {
+      for (const step of stepsBefore(root.step)) {
         const dy = sums.get(step)
-        sums.delete(step)
         if (dy !== undefined) {
           runtime.temporary(() => {
             step.run(dy).forEach((dx, i) => {
@@ -172,6 +174,7 @@ export function backward(root, gradient) {
               give(target, dx.own())
             })
           })
+          sums.delete(step)
           dy.dispose()
         }
         step.release()

@@ -34,7 +34,9 @@ export function draw(gpt, seed) {
     const batch = () => gpt.randn([BATCH.max, FEATURES]).mul(deviation).add(mean)
     const x = /** @type {number[][]} */ (batch().toArray())
     const norm = new gpt.BatchNorm(FEATURES)
-    for (let i = 0; i < BATCHES_BEFORE; i++) norm.forward(batch())
+    gpt.noGrad(() => {
+      for (let i = 0; i < BATCHES_BEFORE; i++) norm.forward(batch())
+    })
     return { x, runningMean: norm.runningMean.data.slice(), runningVar: norm.runningVar.data.slice() }
   })
 }

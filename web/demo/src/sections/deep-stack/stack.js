@@ -86,30 +86,40 @@ export class Stack {
   measure() {
     return this.#gpt.scope(() => {
       this.#optimizer.zeroGrad()
+      /** @type {number[]} */
+      const gradients = []
       let signal = this.#task.x
-      const moments = this.#blocks.map(({ before, after }) => {
+      const moments = this.#blocks.map(({ before, after }, i) => {
         for (const layer of before) signal = layer.forward(signal)
         const sample = signal.data.slice(SAMPLE * WIDTH, (SAMPLE + 1) * WIDTH)
         const found = { ...momentsOf(signal.data), sample }
+        signal = this.#withGradient(signal, (dy) => (gradients[i] = normOf(dy.data)))
         for (const layer of after) signal = layer.forward(signal)
         return found
       })
       const loss = this.#gpt.mse(this.#head.forward(signal), this.#task.y)
-      let gradient = this.#head.backward(loss.backward())
-      const norms = this.#blocks.toReversed().map(({ before, after }) => {
-        for (const layer of after) gradient = layer.backward(gradient)
-        const norm = normOf(gradient.data)
-        for (const layer of before.toReversed()) gradient = layer.backward(gradient)
-        return norm
-      })
+      loss.backward()
       return {
         loss: loss.item(),
         means: moments.map(({ mean }) => mean),
         deviations: moments.map(({ deviation }) => deviation),
-        gradients: norms.reverse(),
+        gradients,
         samples: moments.map(({ sample }) => sample),
       }
     })
+  }
+
+  /**
+   * @param {Tensor} x
+   * @param {(dy: Tensor) => void} look gets the gradient of x in `backward`
+   * @returns {Tensor} the same values
+   */
+  #withGradient(x, look) {
+    const gradients = (/** @type {Tensor} */ dy) => {
+      look(dy)
+      return [dy]
+    }
+    return this.#gpt.record(x.detach(), [x], gradients, [])
   }
 
   /** One step of AdamW with the measured gradients. */

@@ -19,8 +19,8 @@ export function create(gpt, seed) {
   const { embDim } = GPT_CONFIG_124M
   gpt.manualSeed(seed)
   const layer = new gpt.FeedForward(GPT_CONFIG_124M)
-  layer.eval()
-  return { layer, x: gpt.scope(() => new gpt.LayerNorm(embDim).forward(gpt.randn([TOKENS, embDim]))) }
+  const norm = () => new gpt.LayerNorm(embDim).forward(gpt.randn([TOKENS, embDim]))
+  return { layer, x: gpt.noGrad(() => gpt.scope(norm)) }
 }
 
 /**
@@ -38,7 +38,7 @@ export function create(gpt, seed) {
  * @returns {{ stages: Stage[], sizes: number[] }} sizes: of the parameters
  */
 export function look(gpt, network, deviation = 1) {
-  return gpt.scope(() => {
+  const compute = () => {
     const { layer } = network
     const x = network.x.mul(deviation)
     const linear = layer.layers[0].forward(x)
@@ -50,7 +50,8 @@ export function look(gpt, network, deviation = 1) {
       variance: row.var({ dim: -1, unbiased: false }).data[0],
     }))
     return { stages, sizes: layer.parameters().map(({ size }) => size) }
-  })
+  }
+  return gpt.noGrad(() => gpt.scope(compute))
 }
 
 /**

@@ -60,8 +60,8 @@ const lab = {
             return reasons
           }
           const { layer, x } = create(gpt, seed)
-          const run = () => gpt.scope(() => void layer.forward(x))
-          const y = gpt.scope(() => layer.forward(x).data.slice())
+          const run = () => gpt.noGrad(() => gpt.scope(() => void layer.forward(x)))
+          const y = gpt.noGrad(() => gpt.scope(() => layer.forward(x).data.slice()))
           const off = y.reduce((most, value, i) => Math.max(most, Math.abs(value - expected[i])), 0)
           await ontiming({ name: wanted === 1 ? build : `${build}, ${wanted} threads`, ...time(run), off })
           layer.dispose()

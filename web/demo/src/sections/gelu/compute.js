@@ -18,12 +18,14 @@ const STEPS = 4000 // of the grid on which extremes are searched
  */
 export function activate(gpt, xs) {
   return gpt.scope(() => {
-    const x = gpt.tensor([...xs], [xs.length])
-    /** @param {{ forward: (x: Tensor) => Tensor, backward: (dy: Tensor) => Tensor }} layer */
+    /** @param {{ forward: (x: Tensor) => Tensor }} layer */
     const run = (layer) => {
-      const y = Array.from(layer.forward(x).data)
-      // The backward pass of a gradient of 1 gives the slope.
-      return { y, dy: Array.from(layer.backward(gpt.ones(x.shape)).data) }
+      const x = gpt.parameter(gpt.tensor([...xs], [xs.length]))
+      const y = layer.forward(x)
+      y.sum().backward() // each slope is the gradient of the sum
+      const dy = Array.from(/** @type {Tensor} */ (x.grad).data)
+      x.grad?.dispose()
+      return { y: Array.from(y.data), dy }
     }
     return {
       none: run(new gpt.GELU({ approximate: 'none' })),

@@ -21,7 +21,8 @@ export function pass(gpt, model, ids, order) {
       norms.push({ name, before: rowsOf(/** @type {Tensor} */ (input)), after: rowsOf(output) })
   })
   try {
-    gpt.scope(() => void (order === 'pre' ? model.forward(ids) : postNorm(model, ids)))
+    const forward = () => void (order === 'pre' ? model.forward(ids) : postNorm(model, ids))
+    gpt.noGrad(() => gpt.scope(forward))
   } finally {
     stop()
   }

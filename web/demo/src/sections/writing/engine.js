@@ -254,7 +254,7 @@ export class Engine {
     )
     try {
       this.#withNormsOf(run, () =>
-        this.#gpt.scope(() => void this.#model.forward(ids, { returnWeights: true })),
+        this.#gpt.noGrad(() => this.#gpt.scope(() => void this.#model.forward(ids, { returnWeights: true }))),
       )
     } finally {
       for (const stop of stops) stop()
