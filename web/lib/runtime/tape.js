@@ -156,11 +156,10 @@ export function backward(root, gradient) {
       sums.set(target, sum === undefined ? given : add(sum, given))
     }
   }
-  const steps = stepsBefore(root.step)
   give(root.step ?? root, gradient)
   runtime.noGrad(() => {
     try {
-      for (const step of steps) {
+      for (const step of stepsBefore(root.step)) {
         const dy = sums.get(step)
         sums.delete(step)
         if (dy !== undefined) {

@@ -1,11 +1,11 @@
 /** @import { NestedArray } from './nested.js' */
+/** @import { Tensor } from './tensor.js' */
 
 import { checkBoolean, checkOptions } from '../check.js'
 import { GptLayersError } from '../errors.js'
 import { record } from '../runtime/tape.js'
 import { nest } from './nested.js'
 import { checkAxis, sizeOf } from './shape.js'
-import { Tensor } from './tensor.js'
 
 /**
  * @typedef {object} Reduction
@@ -94,7 +94,7 @@ export function max(x, options) {
     runtime.run('gpt_max', [result, places, matrix, rows, cols]),
   )
   const backward = (/** @type {Tensor} */ dy) => {
-    const dx = Tensor.zeros(runtime, 'max', shape)
+    const dx = x.zeros('max', shape)
     const { size, inner } = axisOf(shape, /** @type {number} */ (reduction.dim))
     const [from, to] = [dy.data, dx.data]
     runtime.memory.words(places.byteOffset, places.size).forEach((index, i) => {
@@ -178,7 +178,7 @@ const keptShape = (shape, dim) =>
  * @returns {Tensor} dy, repeated along the axes that were reduced
  */
 const spread = (dy, shape, { dim }) =>
-  Tensor.zeros(dy.runtime, 'backward', shape).add(dy.reshape(keptShape(shape, dim)))
+  dy.zeros('backward', shape).add(dy.reshape(keptShape(shape, dim)))
 
 /**
  * Reduces one axis, or all elements, with a kernel that reduces the last axis of a matrix.

@@ -487,8 +487,9 @@ export class Tensor {
 
   /** Frees `.grad` and makes it null. @internal */
   freeGradient() {
-    this.#grad?.dispose()
-    this.#grad = null
+    const gradient = this.#grad
+    this.#grad = null // first: the gradient's own gradient may be this tensor
+    gradient?.dispose()
   }
 
   /**
@@ -800,6 +801,18 @@ export class Tensor {
    */
   empty(where, shape) {
     return Tensor.empty(this.#runtime, where, shape)
+  }
+
+  /**
+   * As `empty`, with zeros.
+   *
+   * @internal
+   * @param {string} where
+   * @param {readonly number[]} shape
+   * @returns {Tensor}
+   */
+  zeros(where, shape) {
+    return Tensor.zeros(this.#runtime, where, shape)
   }
 
   /**
