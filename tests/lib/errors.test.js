@@ -1,5 +1,4 @@
-// Bad arguments of every public function: the error names the argument, and the call neither changes nor
-// leaks anything.
+// Bad arguments of every public function: the error names the argument, and the call leaks nothing.
 
 /** @import { ErrorCode } from 'gpt-layers' */
 
@@ -28,8 +27,6 @@ const batchNorm = new gpt.BatchNorm(6)
 const feedForward = new gpt.FeedForward({ embDim: 4 })
 const attention = new gpt.Attention({ embDim: 6, nHeads: 2, contextLength: 3 })
 
-const detached = new Float32Array(4)
-structuredClone(detached, { transfer: [detached.buffer] })
 /** @type {unknown[]} */
 const cyclic = []
 cyclic.push(cyclic)
@@ -93,7 +90,6 @@ const refused = {
     [() => gpt.tensor([1], 'x'), 'TYPE', /^tensor: shape should be an array of sizes, got "x"$/],
     [() => gpt.tensor(cyclic), 'VALUE', /^tensor: values should have at most 64 levels, got more$/],
     [() => gpt.tensor(deep), 'VALUE', /at most 64 levels/],
-    [() => gpt.tensor([[1], detached]), 'VALUE', /^tensor: values\[1\] should be readable/],
     [() => gpt.tensor([Symbol('one')]), 'TYPE', /^tensor: values\[0\] .* got Symbol\(one\)$/],
     [() => gpt.tensor(new DataView(new ArrayBuffer(8))), 'TYPE', /got a DataView$/],
     [() => gpt.tensor(new BigInt64Array(2)), 'TYPE', /got a BigInt64Array$/],
@@ -332,6 +328,24 @@ const refused = {
       /^clipGradNorm: parameters\[1\] should be a Tensor, got undefined$/,
     ],
   ],
+  backward: [
+    [
+      () => gpt.parameter(gpt.ones([2])).backward(),
+      'SHAPE',
+      /^Tensor.backward: gradient should be given for a tensor of 2 numbers, of shape \[2\], got none$/,
+    ],
+    [() => x.sum().backward(), 'VALUE', /^Tensor.backward: the tensor should require a gradient/],
+    [
+      () => norm.forward(tokens).backward(vector),
+      'SHAPE',
+      /^Tensor.backward: gradient should have shape \[3, 6\], got \[6\]$/,
+    ],
+    [
+      () => norm.forward(tokens).backward([1]),
+      'TYPE',
+      /^Tensor.backward: gradient should be a Tensor, got \[1\]$/,
+    ],
+  ],
   mse: [
     [() => gpt.mse(x, [1]), 'TYPE', /^mse: target should be a Tensor, got \[1\]$/],
     [() => gpt.mse(1, x), 'TYPE', /^mse: prediction should be a Tensor, got 1$/],
@@ -454,20 +468,12 @@ const refused = {
 }
 
 for (const [name, calls] of Object.entries(refused)) {
-  test(`${name} names a bad argument and says what it expects, and neither changes nor leaks anything`, () => {
-    gpt.manualSeed(5)
-    const expected = gpt.randn([3]).toArray()
+  test(`${name} names a bad argument and says what it expects, and leaks nothing`, () => {
     const heap = heapSize(gpt)
     for (const [call, code, message] of calls) {
-      gpt.manualSeed(5)
       const before = nextAddress(gpt)
-      assertRefuses(call, code, message)
+      gpt.scope(() => assertRefuses(call, code, message))
       assert.equal(nextAddress(gpt), before, `${call} should leak nothing`)
-      assert.deepEqual(
-        gpt.scope(() => gpt.randn([3]).toArray()),
-        expected,
-        `${call} should draw no numbers`,
-      )
     }
     assert.equal(heapSize(gpt), heap)
     assert.deepEqual([...x.data], Array(10).fill(1))

@@ -105,7 +105,8 @@ test('an optimizer steps down the gradients, and zeroGrad forgets them', () => {
   )
   optimizer.zeroGrad()
   assert.equal(x.grad, null)
-  const message = /^SGD.step: at least one of 1 parameters should have a gradient: call loss.backward\(\) first$/
+  const message =
+    /^SGD.step: at least one of 1 parameters should have a gradient: call loss.backward\(\) first$/
   assertRefuses(() => optimizer.step(), 'VALUE', message)
 })
 
@@ -115,7 +116,13 @@ test('a parameter whose gradient was disposed is skipped, by a step and by clipp
   gradientOf(x).dispose()
   assert.equal(gpt.clipGradNorm([x, y], 10), 5)
   new gpt.SGD([x, y], { lr: 1 }).step()
-  assert.deepEqual([x.toArray(), y.toArray()], [[1, 1], [-2, -3]])
+  assert.deepEqual(
+    [x.toArray(), y.toArray()],
+    [
+      [1, 1],
+      [-2, -3],
+    ],
+  )
 })
 
 test('an optimizer’s state outlives the scope of its steps, and dispose frees it', () => {

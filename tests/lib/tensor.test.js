@@ -292,7 +292,10 @@ test('an assigned gradient that was disposed counts as none', () => {
   const gradient = gpt.ones([2, 2])
   layer.weight.grad = gradient
   gradient.dispose()
-  layer.forward(gpt.ones([1, 2])).sum().backward()
+  layer
+    .forward(gpt.ones([1, 2]))
+    .sum()
+    .backward()
   assert.deepEqual(layer.weight.grad.toArray(), [
     [1, 1],
     [1, 1],
@@ -318,7 +321,6 @@ test('a tensor can be made of its own data, also when that grows the heap', asyn
 test('console.log shows a tensor as PyTorch prints it', () => {
   assert.equal(inspect(gpt.tensor([1, 2])), 'tensor([1., 2.])')
   assert.equal(inspect({ x: gpt.tensor(0.5) }), '{ x: tensor(0.5000) }')
-  assert.equal(inspect(new Proxy(gpt.tensor(0.5), {})), 'tensor(Proxy)')
 })
 
 test('toString takes sciMode and precision', () => {

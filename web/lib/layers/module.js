@@ -2,13 +2,7 @@
 /** @import { Matrix } from '../tensor/int8weight.js' */
 /** @import { Context, ForwardListener } from './forward.js' */
 
-import {
-  checkNumber,
-  checkOptions,
-  checkSameShape,
-  copyObject,
-  describe,
-} from '../check.js'
+import { checkNumber, checkOptions, checkSameShape, copyObject, describe } from '../check.js'
 import { foundInt8, integersOf, readInt8 } from '../checkpoint/int8.js'
 import { decodeSafetensors, encodeSafetensors } from '../checkpoint/safetensors.js'
 import { copyInto, firstNames, notFinite, snakeCase } from '../checkpoint/statedict.js'
@@ -143,7 +137,8 @@ export class Module {
       const returned = forward.apply(this, args)
       const event = { module: this, input: args[0], ...asObject(returned) }
       this.#runtime.memory.withUserScopes(() => {
-        for (const { name, listener } of this.#listeners) listener({ name, ...event })
+        // A copy: a listener may add another one.
+        for (const { name, listener } of [...this.#listeners]) listener({ name, ...event })
       })
       return returned
     }

@@ -68,7 +68,8 @@ export class Step {
         throw new GptLayersError('DISPOSED', `backward: ${what} should ${expected}`)
       }
       if (tensor.version !== version) {
-        const expected = 'be as it was in the forward; an optimizer, a loader or quantize has changed it since'
+        const expected =
+          'be as it was in the forward; an optimizer, a loader or quantize has changed it since'
         throw new GptLayersError('VALUE', `backward: ${what} should ${expected}`)
       }
     }

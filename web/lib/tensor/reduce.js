@@ -80,7 +80,9 @@ export function max(x, options) {
     )
     const backward = (/** @type {Tensor} */ dy) => {
       const [largest] = values.data
-      const isLargest = Float32Array.from(x.data, (value) => Number(Object.is(value, largest) || value === largest))
+      const isLargest = Float32Array.from(x.data, (value) =>
+        Number(Object.is(value, largest) || value === largest),
+      )
       const count = isLargest.reduce((sum, one) => sum + one, 0)
       const dx = x.empty('max', shape)
       dx.data.set(isLargest.map((one) => (one * dy.item()) / count))
@@ -177,8 +179,7 @@ const keptShape = (shape, dim) =>
  * @param {Reduction} reduction
  * @returns {Tensor} dy, repeated along the axes that were reduced
  */
-const spread = (dy, shape, { dim }) =>
-  dy.zeros('backward', shape).add(dy.reshape(keptShape(shape, dim)))
+const spread = (dy, shape, { dim }) => dy.zeros('backward', shape).add(dy.reshape(keptShape(shape, dim)))
 
 /**
  * Reduces one axis, or all elements, with a kernel that reduces the last axis of a matrix.
