@@ -81,7 +81,10 @@ test('Conv1D takes a vector and an empty batch, with a bias or without', () => {
   const layer = new gpt.Conv1D(3, 5, { bias: false })
   assert.equal(layer.bias, null)
   assert.deepEqual(layer.forward(gpt.zeros([5])).shape, [3])
-  layer.forward(gpt.ones([2, 5])).sum().backward()
+  layer
+    .forward(gpt.ones([2, 5]))
+    .sum()
+    .backward()
   assert.deepEqual(gradientOf(layer.weight).toArray(), Array(5).fill(Array(3).fill(2)))
   layer.zeroGrad()
   assert.deepEqual(layer.forward(gpt.zeros([0, 5])).shape, [0, 3])

@@ -1,5 +1,4 @@
-// Bad arguments of every public function: the error names the argument, and the call neither changes nor
-// leaks anything.
+// Bad arguments of every public function: the error names the argument, and the call leaks nothing.
 
 /** @import { ErrorCode } from 'gpt-layers' */
 
@@ -28,44 +27,12 @@ const batchNorm = new gpt.BatchNorm(6)
 const feedForward = new gpt.FeedForward({ embDim: 4 })
 const attention = new gpt.Attention({ embDim: 6, nHeads: 2, contextLength: 3 })
 
-const detached = new Float32Array(4)
-structuredClone(detached, { transfer: [detached.buffer] })
 /** @type {unknown[]} */
 const cyclic = []
 cyclic.push(cyclic)
 const sparse = [2, 0, 3]
 delete sparse[1]
 const deep = Array.from({ length: 20_000 }).reduce((inner) => [inner], 1)
-const { proxy: revoked, revoke } = Proxy.revocable([], {})
-revoke()
-/** @param {unknown} length */
-const lengthy = (length) => new Proxy([1], { get: (target, key) => (key === 'length' ? length : 1) })
-const throwing = {
-  get [Symbol.toStringTag]() {
-    throw new Error('no tag')
-  },
-  get constructor() {
-    throw new Error('no constructor')
-  },
-  toString() {
-    throw new Error('no text')
-  },
-}
-const throwingArray = Object.defineProperty([0], 0, {
-  get() {
-    throw new Error('no element')
-  },
-})
-const throwingOptions = {
-  get dim() {
-    throw new Error('no dim')
-  },
-}
-const nameless = Object.defineProperty(() => {}, 'name', {
-  get() {
-    throw new Error('no name')
-  },
-})
 
 /** @type {Record<string, [() => unknown, ErrorCode, RegExp][]>} */
 const refused = {
@@ -102,16 +69,6 @@ const refused = {
     [() => none.reshape([0, 2 ** 29]), 'MEMORY', /^reshape: needs 2147483648 bytes/],
     [() => gpt.randn([Symbol('two')]), 'TYPE', /shape\[0\] .* got Symbol\(two\)$/],
     [() => gpt.randn([2n]), 'TYPE', /shape\[0\] .* got 2n$/],
-    [() => gpt.randn(revoked), 'TYPE', /got an object$/],
-    [() => gpt.randn(throwing), 'TYPE', /got an object$/],
-    [() => gpt.randn(nameless), 'TYPE', /got a function$/],
-    [() => gpt.randn(throwingArray), 'TYPE', /^randn: shape should be readable, got one that throws/],
-    [
-      () => gpt.randn.call(undefined, [2]),
-      'TYPE',
-      /^randn: this should be the instance that load\(\) returned/,
-    ],
-    [() => new Proxy(gpt, {}).randn([2]), 'TYPE', /call it as a method, and of no Proxy$/],
   ],
   rand: [[() => gpt.rand('2,5'), 'TYPE', /^rand: shape/]],
   zeros: [[() => gpt.zeros(null), 'TYPE', /^zeros: shape .* got null$/]],
@@ -133,20 +90,7 @@ const refused = {
     [() => gpt.tensor([1], 'x'), 'TYPE', /^tensor: shape should be an array of sizes, got "x"$/],
     [() => gpt.tensor(cyclic), 'VALUE', /^tensor: values should have at most 64 levels, got more$/],
     [() => gpt.tensor(deep), 'VALUE', /at most 64 levels/],
-    [
-      () => gpt.tensor(detached),
-      'VALUE',
-      /^tensor: values should be readable, got a Float32Array that was det/,
-    ],
-    [() => gpt.tensor([[1], detached]), 'VALUE', /^tensor: values\[1\] should be readable/],
-    [() => gpt.tensor(lengthy(-2)), 'TYPE', /^tensor: values should have a length, got -2$/],
-    [() => gpt.tensor([lengthy(1.5)]), 'TYPE', /should have a length, got 1\.5$/],
-    [() => gpt.tensor([1], lengthy(-1)), 'TYPE', /^tensor: shape should have a length, got -1$/],
-    [() => gpt.tensor([1], lengthy('1')), 'TYPE', /got "1"$/],
     [() => gpt.tensor([Symbol('one')]), 'TYPE', /^tensor: values\[0\] .* got Symbol\(one\)$/],
-    [() => gpt.tensor(revoked), 'TYPE', /got an object$/],
-    [() => gpt.tensor([throwing]), 'TYPE', /values\[0\] .* got an object$/],
-    [() => gpt.tensor(throwingArray), 'TYPE', /^tensor: values should be readable, got one that throws/],
     [() => gpt.tensor(new DataView(new ArrayBuffer(8))), 'TYPE', /got a DataView$/],
     [() => gpt.tensor(new BigInt64Array(2)), 'TYPE', /got a BigInt64Array$/],
   ],
@@ -292,19 +236,9 @@ const refused = {
       'VALUE',
       /^Attention.forward: options should be among returnWeights, cache, got "weights"$/,
     ],
-    [
-      () => attention.backward(tokens),
-      'VALUE',
-      /^Attention.backward: should follow a forward in training mode/,
-    ],
   ],
   Identity: [
     [() => new gpt.Identity().forward([1]), 'TYPE', /^Identity.forward: x should be a Tensor, got \[1\]$/],
-    [
-      () => new gpt.Identity().backward(x),
-      'VALUE',
-      /^Identity.backward: should follow a forward in training mode/,
-    ],
   ],
   Dropout: [
     [() => new gpt.Dropout('0.1'), 'TYPE', /^Dropout: p should be a number from 0 to 1, got "0\.1"$/],
@@ -312,11 +246,6 @@ const refused = {
     [() => new gpt.Dropout(-0.1), 'VALUE', /got -0\.1$/],
     [() => new gpt.Dropout(NaN), 'VALUE', /got NaN$/],
     [() => new gpt.Dropout(0.5).forward([1]), 'TYPE', /^Dropout.forward: x should be a Tensor, got \[1\]$/],
-    [
-      () => new gpt.Dropout(0.5).backward(x),
-      'VALUE',
-      /^Dropout.backward: should follow a forward in training mode/,
-    ],
   ],
   Embedding: [
     [
@@ -360,7 +289,6 @@ const refused = {
       'VALUE',
       /^Embedding.forward: indices\[0\]\[1\] should be .*, got 0\.5$/,
     ],
-    [() => embedding.backward(x), 'VALUE', /^Embedding.backward: should follow a forward in training mode/],
   ],
   crossEntropy: [
     [() => gpt.crossEntropy([1, 2], [0]), 'TYPE', /^crossEntropy: logits should be a Tensor, got \[1, 2\]$/],
@@ -392,26 +320,31 @@ const refused = {
       'TYPE',
       /^saveSafetensors: dict should be an object, got an array of 1$/,
     ],
-    [() => gpt.saveSafetensors(revoked), 'TYPE', /^saveSafetensors: dict should be readable/],
-    [
-      () => gpt.saveSafetensors({ x: new Proxy(x, {}) }),
-      'TYPE',
-      /^saveSafetensors: x should be a Tensor, got a Proxy/,
-    ],
-    [() => gpt.saveSafetensors(throwingOptions), 'TYPE', /^saveSafetensors: dict should be readable/],
   ],
   clipGradNorm: [
-    [
-      () => gpt.clipGradNorm(Array(2 ** 32 - 1), 1),
-      'VALUE',
-      /^clipGradNorm: parameters should have at most 1048576/,
-    ],
     [
       () => gpt.clipGradNorm(Object.assign(Array(3), [x]), 1),
       'TYPE',
       /^clipGradNorm: parameters\[1\] should be a Tensor, got undefined$/,
     ],
-    [() => gpt.clipGradNorm([new Proxy(x, {})], 1), 'TYPE', /^clipGradNorm: parameters\[0\] .* Proxy of one/],
+  ],
+  backward: [
+    [
+      () => gpt.parameter(gpt.ones([2])).backward(),
+      'SHAPE',
+      /^Tensor.backward: gradient should be given for a tensor of 2 numbers, of shape \[2\], got none$/,
+    ],
+    [() => x.sum().backward(), 'VALUE', /^Tensor.backward: the tensor should require a gradient/],
+    [
+      () => norm.forward(tokens).backward(vector),
+      'SHAPE',
+      /^Tensor.backward: gradient should have shape \[3, 6\], got \[6\]$/,
+    ],
+    [
+      () => norm.forward(tokens).backward([1]),
+      'TYPE',
+      /^Tensor.backward: gradient should be a Tensor, got \[1\]$/,
+    ],
   ],
   mse: [
     [() => gpt.mse(x, [1]), 'TYPE', /^mse: target should be a Tensor, got \[1\]$/],
@@ -441,7 +374,6 @@ const refused = {
       'VALUE',
       /^BatchNorm.forward: x should have 2 rows or more in training mode, got shape \[6\]$/,
     ],
-    [() => batchNorm.backward(x), 'VALUE', /^BatchNorm.backward: should follow a forward in training mode/],
   ],
   RMSNorm: [
     [() => new gpt.RMSNorm('5'), 'TYPE', /^RMSNorm: embDim should be a positive integer, got "5"$/],
@@ -457,15 +389,9 @@ const refused = {
       'SHAPE',
       /^RMSNorm.forward: x should end in 6 \(embDim\), got shape \[2, 5\]$/,
     ],
-    [() => rmsNorm.backward(x), 'VALUE', /^RMSNorm.backward: should follow a forward in training mode/],
   ],
   Softmax: [
     [() => new gpt.Softmax().forward([1]), 'TYPE', /^Softmax.forward: x should be a Tensor, got \[1\]$/],
-    [
-      () => new gpt.Softmax().backward(x),
-      'VALUE',
-      /^Softmax.backward: should follow a forward in training mode/,
-    ],
   ],
   FeedForward: [
     [
@@ -497,20 +423,9 @@ const refused = {
     [() => x.div(three), 'SHAPE', /^div: other should broadcast with shape \[2, 5\], got shape \[3\]$/],
     [() => x.mean({ dim: 2 }), 'VALUE', /^mean: dim should be an axis from -2 to 1, got 2$/],
     [() => x.mean({ dim: '-1' }), 'TYPE', /^mean: dim .* got "-1"$/],
-    [() => x.mean(throwingOptions), 'TYPE', /^mean: options should be readable, got one that throws/],
     [() => x.mean(JSON.parse('{"__proto__": 0}')), 'VALUE', /among dim, keepdim, got "__proto__"$/],
     [() => x.mean({ constructor: 0 }), 'VALUE', /got "constructor"$/],
     [() => x.mean({ dim: Symbol('axis') }), 'TYPE', /^mean: dim .* got Symbol\(axis\)$/],
-    [
-      () => x.add(new Proxy(x, {})),
-      'TYPE',
-      /^add: other should be a Tensor or a number, got a Proxy of one; in Vue use markRaw or shallowRef$/,
-    ],
-    [() => new Proxy(x, {}).add(1), 'TYPE', /^add: this should be a Tensor, got a Proxy of one; in Vue use/],
-    [() => new Proxy(x, {}).grad, 'TYPE', /^Tensor.grad: this should be a Tensor, got a Proxy/],
-    [() => x.add.call(undefined, 1), 'TYPE', /^add: this should be a Tensor, got undefined$/],
-    [() => gelu.forward(new Proxy(x, {})), 'TYPE', /^GELU.forward: x should be a Tensor, got a Proxy of one/],
-    [() => embedding.forward(new Proxy(x, {})), 'TYPE', /a Tensor\), got a Proxy of one/],
     [() => x.mean(-1), 'TYPE', /^mean: options should be an object, got -1$/],
     [() => x.mean({ keepDim: true }), 'VALUE', /^mean: options should be among dim, keepdim, got "keepDim"$/],
     [() => x.var({ keepdim: 1 }), 'TYPE', /^var: keepdim should be true or false, got 1$/],
@@ -553,20 +468,12 @@ const refused = {
 }
 
 for (const [name, calls] of Object.entries(refused)) {
-  test(`${name} names a bad argument and says what it expects, and neither changes nor leaks anything`, () => {
-    gpt.manualSeed(5)
-    const expected = gpt.randn([3]).toArray()
+  test(`${name} names a bad argument and says what it expects, and leaks nothing`, () => {
     const heap = heapSize(gpt)
     for (const [call, code, message] of calls) {
-      gpt.manualSeed(5)
       const before = nextAddress(gpt)
-      assertRefuses(call, code, message)
+      gpt.scope(() => assertRefuses(call, code, message))
       assert.equal(nextAddress(gpt), before, `${call} should leak nothing`)
-      assert.deepEqual(
-        gpt.scope(() => gpt.randn([3]).toArray()),
-        expected,
-        `${call} should draw no numbers`,
-      )
     }
     assert.equal(heapSize(gpt), heap)
     assert.deepEqual([...x.data], Array(10).fill(1))
@@ -618,16 +525,6 @@ test('an error shows the value that came: a short one whole, a long one cut or b
   }
 })
 
-test('an error that the code of an argument throws is the cause of the GptLayersError', () => {
-  const cause = new Error('mine')
-  const options = {
-    get dim() {
-      throw cause
-    },
-  }
-  assert.throws(() => x.mean(options), { code: 'TYPE', cause })
-})
-
 test('an option or a field of a configuration that is undefined has its default', () => {
   assert.equal(new gpt.RMSNorm(4, { eps: undefined }).eps, new gpt.RMSNorm(4).eps)
   assert.equal(new gpt.FeedForward({ embDim: 4, hiddenDim: undefined }).hiddenDim, 16)
@@ -636,27 +533,6 @@ test('an option or a field of a configuration that is undefined has its default'
 test('a tensor without elements may have sizes whose product, 0 counted as 1, is 2 ** 29 - 32', () => {
   assert.deepEqual(gpt.zeros([0, 2 ** 29 - 32]).shape, [0, 2 ** 29 - 32])
   assertRefuses(() => gpt.zeros([0, 2 ** 29 - 31]), 'MEMORY', /^zeros: needs 2147483524 bytes/)
-})
-
-test('an enumerable property of Object.prototype is no option', () => {
-  Object.defineProperty(Object.prototype, 'dim', { value: 7, enumerable: true, configurable: true })
-  try {
-    assert.equal(x.mean({ keepdim: false }).item(), 1)
-    assert.equal(x.mean(Object.create({ dim: 7 })).item(), 1)
-  } finally {
-    Reflect.deleteProperty(Object.prototype, 'dim')
-  }
-})
-
-test('a getter among the options is read once', () => {
-  let reads = 0
-  const options = {
-    get dim() {
-      return reads++ === 0 ? 0 : 1000
-    },
-  }
-  assert.deepEqual(x.mean(options).shape, [5])
-  assert.equal(reads, 1)
 })
 
 test('a layer names a parameter that was disposed or replaced', () => {

@@ -43,8 +43,9 @@ for (const { seed, ids, config, out, grads, parameters } of models) {
     if (parameters)
       for (const [name, parameter] of model.namedParameters()) assertSame(parameter, parameters[name])
     const dlogits = gpt.randn(out.shape)
-    assertClose(model.forward(ids), out, 1e-5)
-    assert.equal(model.backward(dlogits), null)
+    const logits = model.forward(ids)
+    assertClose(logits, out, 1e-5)
+    logits.backward(dlogits)
     const found = model.namedParameters()
     assert.deepEqual(
       found.map(([name]) => name),
@@ -236,7 +237,7 @@ test('onForward shows every layer of a model under its path, inner layers first,
       )
     }
   })
-  assert.deepEqual(model.forward(ids, { returnWeights: true }).toArray(), logits)
+  assert.deepEqual(gpt.noGrad(() => model.forward(ids, { returnWeights: true })).toArray(), logits)
   const block = (/** @type {number} */ i) =>
     [
       'norm1',
@@ -304,36 +305,13 @@ test('a model names a bad argument', () => {
   assertRefuses(forward([[], []]), 'SHAPE', /got shape \[2, 0\]$/)
   assertRefuses(forward([1, 2, 3, 4, 5, 6]), 'SHAPE', /got shape \[6\]$/)
   assertRefuses(forward([[1, 2], [3]]), 'SHAPE', /ids\[1\] should have shape \[2\]/)
-  const d = gpt.ones([2, 7])
-  assertRefuses(
-    () => model.backward(d),
-    'VALUE',
-    /^GPTModel.backward: should follow a forward in training mode; got none/,
-  )
-  model.forward([1, 2])
-  assertRefuses(
-    () => model.backward(gpt.ones([7])),
-    'SHAPE',
-    /^GPTModel.backward: dy should have shape \[2, 7\], got \[7\]$/,
-  )
-  model.backward(d)
-  assertRefuses(() => model.backward(d), 'VALUE', /got none since the last backward/)
-  model.eval().forward([1, 2])
-  assertRefuses(() => model.backward(d), 'VALUE', /the layer is in evaluation mode/)
 })
 
-test('a model that does not fit into memory takes none and leaves the generator unchanged', async () => {
+test('a model that does not fit into memory takes none', async () => {
   const tight = await loadForTest({ maxMemory: 4 })
-  tight.manualSeed(1)
-  const expected = tight.scope(() => tight.randn([3]).toArray())
   const before = nextAddress(tight)
-  tight.manualSeed(1)
   assertRefuses(() => new tight.GPTModel({ ...small, vocabSize: 150_000 }), 'MEMORY', /needs 2400000 bytes/)
   assert.equal(nextAddress(tight), before)
-  assert.deepEqual(
-    tight.scope(() => tight.randn([3]).toArray()),
-    expected,
-  )
   const model = new tight.GPTModel({ ...small, tieWeights: true })
   model.dispose()
   assert.equal(nextAddress(tight), before)
@@ -343,14 +321,12 @@ test('the gradients of two half batches add up to those of the whole batch', () 
   const model = modelOf(models[0])
   const ids = models[0].ids
   const d = gpt.randn([2, 7, 17])
-  model.forward(ids)
-  model.backward(d)
+  model.forward(ids).backward(d)
   const whole = model.parameters().map((parameter) => gradientOf(parameter).data.slice())
   model.zeroGrad()
   const half = d.size / 2
   for (const i of [0, 1]) {
-    model.forward([ids[i]])
-    model.backward(gpt.tensor(d.data.slice(i * half, (i + 1) * half), [1, 7, 17]))
+    model.forward([ids[i]]).backward(gpt.tensor(d.data.slice(i * half, (i + 1) * half), [1, 7, 17]))
   }
   model.namedParameters().forEach(([name, parameter], i) => {
     assertNear(gradientOf(parameter), pack(whole[i], parameter.shape), 1e-5, name)

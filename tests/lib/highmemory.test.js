@@ -50,7 +50,11 @@ function everything(gpt) {
   for (const [name, make] of Object.entries(layers)) {
     gpt.scope(() => {
       const [layer, input] = make()
-      if (name === 'FeedForward in noGrad') return keep(name, gpt.noGrad(() => layer.forward(input)))
+      if (name === 'FeedForward in noGrad')
+        return keep(
+          name,
+          gpt.noGrad(() => layer.forward(input)),
+        )
       if (input !== tokens) input.requiresGrad = true
       const y = layer.forward(input)
       keep(name, y)

@@ -1,15 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import {
-  assertClose,
-  assertNear,
-  golden,
-  gradientOf,
-  loadForTest,
-  pack,
-  shake,
-  untyped,
-} from './support.js'
+import { assertClose, assertNear, golden, gradientOf, loadForTest, pack, shake, untyped } from './support.js'
 
 const gpt = await loadForTest()
 const sizes = { vocabSize: 17, contextLength: 11, embDim: 6, nHeads: 2, nLayers: 2, qkvBias: true }

@@ -76,7 +76,10 @@ test('Linear’s gradients agree with central differences, with any leading shap
 
 test('Linear without bias has a gradient for its weight only, and an empty batch gives zeros', () => {
   const layer = new gpt.Linear(5, 3, { bias: false })
-  layer.forward(gpt.ones([2, 5])).sum().backward()
+  layer
+    .forward(gpt.ones([2, 5]))
+    .sum()
+    .backward()
   assert.deepEqual(gradientOf(layer.weight).toArray(), Array(3).fill(Array(5).fill(2)))
   layer.zeroGrad()
   assert.deepEqual(backwardThrough(layer, gpt.zeros([0, 5]), gpt.zeros([0, 3])).shape, [0, 5])

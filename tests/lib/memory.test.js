@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict'
 import { beforeEach, test } from 'node:test'
 import { setImmediate as nextTask } from 'node:timers/promises'
-import { createContext, runInContext } from 'node:vm'
 import { Memory } from '../../web/lib/runtime/memory.js'
 import { Runtime, SCRATCH } from '../../web/lib/runtime/runtime.js'
 import { assertRefuses, heapSize, loadForTest, nextAddress, untyped } from './support.js'
@@ -13,6 +12,8 @@ let gpt
 beforeEach(async () => {
   gpt = await loadForTest()
 })
+
+const memoryOf = (/** @type {Gpt} */ gpt) => untyped(new gpt.ReLU()).runtime.memory
 
 test('100,000 forward calls in scopes do not grow the heap', () => {
   const norm = new gpt.LayerNorm(768)
@@ -26,6 +27,56 @@ test('100,000 forward calls in scopes do not grow the heap', () => {
   }
   assert.equal(heapSize(gpt), size)
   assert.equal(nextAddress(gpt), address)
+})
+
+/**
+ * A small model, and a training step of it.
+ *
+ * @param {Gpt} gpt
+ */
+function training(gpt) {
+  const sizes = { vocabSize: 5, contextLength: 4, embDim: 4, nHeads: 2, nLayers: 1, dropRate: 0.1 }
+  const model = new gpt.GPTModel(sizes)
+  const optimizer = new gpt.AdamW(model.parameters())
+  return (/** @type {number} */ i) => {
+    optimizer.zeroGrad()
+    gpt.crossEntropy(model.forward([[0, 1, 2, i % 5]]), [[1, 2, 3, 4]]).backward()
+    gpt.clipGradNorm(optimizer.parameters, 1)
+    optimizer.step()
+  }
+}
+
+test('10,000 training steps in scopes keep the heap flat', () => {
+  const step = training(gpt)
+  for (let i = 0; i < 10; i++) gpt.scope(() => step(i))
+  const [size, address, { used }] = [heapSize(gpt), nextAddress(gpt), memoryOf(gpt)]
+  for (let i = 0; i < 10_000; i++) gpt.scope(() => step(i))
+  assert.deepEqual([heapSize(gpt), nextAddress(gpt), memoryOf(gpt).used], [size, address, used])
+})
+
+test('10,000 training steps in a loop that yields keep the heap flat', async () => {
+  gpt = await loadForTest({ maxMemory: 2 }) // 10,000 steps make 50 times as much
+  const step = training(gpt)
+  for (let i = 0; i < 10_000; i++) {
+    step(i)
+    await nextTask()
+  }
+})
+
+test('graphs that are dropped without backward are freed by their scope', () => {
+  const x = gpt.parameter(gpt.ones([1000]))
+  const { used } = memoryOf(gpt)
+  for (let i = 0; i < 10; i++) gpt.scope(() => void x.mul(x).sum())
+  assert.equal(memoryOf(gpt).used, used)
+})
+
+test('graphs that are dropped without backward are freed by the collector', async () => {
+  gpt = await loadForTest({ maxMemory: 4 })
+  const x = gpt.parameter(gpt.ones([1000]))
+  for (let i = 0; i < 3000; i++) {
+    x.mul(x).sum() // 4 kB: the heap holds 1,000 of them
+    await nextTask()
+  }
 })
 
 for (const threads of [1, 2]) {
@@ -116,11 +167,14 @@ test('a scope frees the tensors made inside, except those it returns', () => {
   assert.deepEqual([...layer.scale.data], [1, 1])
 })
 
-test('a scope keeps what an object of another realm holds, however deep', () => {
-  const realm = createContext({ ones: () => gpt.ones([1]) })
-  const returned = gpt.scope(() =>
-    runInContext('({ a: ones(), b: [ones()], c: new Map([[ones(), ones()]]), d: new Set([ones()]) })', realm),
-  )
+test('a scope keeps what arrays, objects, maps and sets of its result hold, however deep', () => {
+  const ones = () => gpt.ones([1])
+  const returned = gpt.scope(() => ({
+    a: ones(),
+    b: [ones()],
+    c: new Map([[ones(), ones()]]),
+    d: new Set([ones()]),
+  }))
   const kept = [returned.a, ...returned.b, ...[...returned.c].flat(), ...returned.d]
   assert.deepEqual(
     kept.map(({ disposed }) => disposed),
@@ -137,24 +191,6 @@ test('a scope keeps what an object of another realm holds, however deep', () => 
   let last = chain
   while (last.list) last = last.list
   assert.deepEqual(last.tensor.toArray(), [1])
-})
-
-test('a result of a scope that throws when it is read is refused', () => {
-  const address = nextAddress(gpt)
-  const { proxy, revoke } = Proxy.revocable({}, {})
-  const throwing = {
-    get x() {
-      throw new Error('mine')
-    },
-  }
-  for (const result of [(revoke(), proxy), throwing, { inside: [throwing] }]) {
-    const scope = () => {
-      gpt.ones([8])
-      return result
-    }
-    assertRefuses(() => gpt.scope(scope), 'TYPE', /^scope: the result of fn should be readable/)
-  }
-  assert.equal(nextAddress(gpt), address)
 })
 
 test('scratch memory that cannot be addressed is refused', () => {
@@ -203,17 +239,13 @@ test('beyond maxMemory an error says what to do, and all tensors stay', async ()
   gpt.zeros([2 ** 18])
 })
 
-test('a layer that does not fit into memory leaves the generator unchanged', async () => {
+test('a layer of which a part does not fit into memory leaves nothing behind', async () => {
   gpt = await loadForTest({ maxMemory: 4 })
   const address = nextAddress(gpt)
-  gpt.manualSeed(1)
-  const expected = gpt.randn([4]).toArray()
-  gpt.manualSeed(1)
   // Its first matrix fits into memory, its second does not.
   assertRefuses(() => new gpt.FeedForward({ embDim: 700, hiddenDim: 800 }), 'MEMORY', /Linear/)
-  assert.deepEqual(gpt.randn([4]).toArray(), expected)
-  assert.equal(nextAddress(gpt) > address, true, 'only the two tensors of randn should be there')
   assertRefuses(() => new gpt.FeedForward({ embDim: 4, approximate: untyped('erf') }), 'VALUE', /approximate/)
+  assert.equal(nextAddress(gpt), address)
 })
 
 test('freed blocks are reused and merged, in any order of freeing', () => {

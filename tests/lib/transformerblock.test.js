@@ -111,7 +111,7 @@ test('a block names a bad argument', () => {
   assertRefuses(
     () => block.forward(gpt.ones([2, 5])),
     'SHAPE',
-    /^TransformerBlock.forward: x should end in 4 \(embDim\)/,
+    /^LayerNorm.forward: x should end in 4 \(embDim\)/,
   )
   assertRefuses(() => block.forward(gpt.ones([4, 4])), 'SHAPE', /at most 3 \(contextLength\) tokens/)
 })

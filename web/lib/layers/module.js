@@ -133,7 +133,8 @@ export class Module {
       const returned = forward.apply(this, args)
       const event = { module: this, input: args[0], ...asObject(returned) }
       this.#runtime.memory.withUserScopes(() => {
-        for (const { name, listener } of this.#listeners) listener({ name, ...event })
+        // A copy: a listener may add another one.
+        for (const { name, listener } of [...this.#listeners]) listener({ name, ...event })
       })
       return returned
     }

@@ -1,11 +1,11 @@
 /** @import { NestedArray } from './nested.js' */
+/** @import { Tensor } from './tensor.js' */
 
 import { checkBoolean, checkOptions } from '../check.js'
 import { fail } from '../errors.js'
 import { record } from '../runtime/tape.js'
 import { nest } from './nested.js'
 import { checkAxis, sizeOf } from './shape.js'
-import { Tensor } from './tensor.js'
 
 /**
  * @typedef {object} Reduction
@@ -96,7 +96,7 @@ export function max(x, options) {
     runtime.run('gpt_max', [result, places, matrix, rows, cols]),
   )
   const backward = (/** @type {Tensor} */ dy) => {
-    const dx = Tensor.zeros(runtime, shape)
+    const dx = x.zeros(shape)
     const { size, inner } = axisOf(shape, /** @type {number} */ (reduction.dim))
     const [from, to] = [dy.data, dx.data]
     runtime.memory.words(places.byteOffset, places.size).forEach((index, i) => {
@@ -175,7 +175,7 @@ const keptShape = (shape, dim) =>
  * @param {Reduction} reduction
  * @returns {Tensor} dy, repeated along the axes that were reduced
  */
-const spread = (dy, shape, { dim }) => Tensor.zeros(dy.runtime, shape).add(dy.reshape(keptShape(shape, dim)))
+const spread = (dy, shape, { dim }) => dy.zeros(shape).add(dy.reshape(keptShape(shape, dim)))
 
 /**
  * Reduces one axis, or all elements, with a kernel that reduces the last axis of a matrix.

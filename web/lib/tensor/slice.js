@@ -1,8 +1,9 @@
+/** @import { Tensor } from './tensor.js' */
+
 import { checkNumber, checkOptions, checkSize } from '../check.js'
 import { fail } from '../errors.js'
 import { record } from '../runtime/tape.js'
 import { checkAxis, sizeOf } from './shape.js'
-import { Tensor } from './tensor.js'
 
 /**
  * @typedef {object} AxisOptions
@@ -74,11 +75,11 @@ function checkHasAxes({ shape }) {
  * @returns {Tensor} a copy of so many indices of the axis, from `begin` on
  */
 function piece(x, axis, begin, length) {
-  const { shape, runtime } = x
+  const { shape } = x
   const y = x.empty(shape.map((size, i) => (i === axis ? length : size)))
   eachBlock(shape, axis, begin, length, (inWhole, inPiece) => y.data.set(inWhole(x.data), inPiece))
   const backward = (/** @type {Tensor} */ dy) => {
-    const dx = Tensor.zeros(runtime, shape)
+    const dx = x.zeros(shape)
     eachBlock(shape, axis, begin, length, (inWhole, inPiece) => {
       const block = inWhole(dx.data)
       block.set(dy.data.subarray(inPiece, inPiece + block.length))

@@ -459,8 +459,9 @@ export class Tensor {
 
   /** Frees `.grad` and makes it null. @internal */
   freeGradient() {
-    this.#grad?.dispose()
-    this.#grad = null
+    const gradient = this.#grad
+    this.#grad = null // first: the gradient's own gradient may be this tensor
+    gradient?.dispose()
   }
 
   /**
@@ -771,6 +772,17 @@ export class Tensor {
    */
   empty(shape) {
     return Tensor.empty(this.#runtime, shape)
+  }
+
+  /**
+   * As `empty`, with zeros.
+   *
+   * @internal
+   * @param {readonly number[]} shape
+   * @returns {Tensor}
+   */
+  zeros(shape) {
+    return Tensor.zeros(this.#runtime, shape)
   }
 
   /**
