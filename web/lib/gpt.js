@@ -3,7 +3,7 @@
 /** @import { NestedArray } from './tensor/nested.js' */
 /** @import { NumberArray } from './typed.js' */
 
-import { checkNumber, copyObject, checkShape, describe } from './check.js'
+import { checkNumber, copyArray, copyObject, checkShape, describe } from './check.js'
 import { BoundClasses } from './classes.js'
 import { GptLayersError } from './errors.js'
 import { crossEntropy } from './losses/crossentropy.js'
@@ -11,7 +11,7 @@ import { mse } from './losses/mse.js'
 import { clipGradNorm } from './optim/clip.js'
 import { decodeSafetensors, encodeSafetensors } from './checkpoint/safetensors.js'
 import { record } from './runtime/tape.js'
-import { checkTensor } from './tensor/check.js'
+import { checkTensor, checkTensorOf } from './tensor/check.js'
 import { Tensor } from './tensor/tensor.js'
 
 /**
@@ -275,19 +275,39 @@ export class Gpt extends BoundClasses {
    * y.backward()
    * x.grad.toArray() // [27]
    */
-  record(output, inputs, gradients, saved = [...inputs, output]) {
+  record(output, inputs, gradients, saved) {
+    const where = 'record'
     const runtime = this.#runtime
-    checkTensor(runtime, 'record', 'output', output)
-    if (output.requiresGrad || inputs.includes(output)) {
-      throw new GptLayersError('VALUE', 'record: output should be a new tensor, got one that has a gradient')
+    const tensorsOf = (/** @type {string} */ name, /** @type {unknown} */ value) =>
+      copyArray(where, name, value, 'an array of Tensors').map((tensor, i) =>
+        checkTensor(runtime, where, `${name}[${i}]`, tensor),
+      )
+    checkTensor(runtime, where, 'output', output)
+    const from = tensorsOf('inputs', inputs)
+    const kept = saved === undefined ? [...from, output] : tensorsOf('saved', saved)
+    if (output.requiresGrad || from.includes(output)) {
+      throw new GptLayersError(
+        'VALUE',
+        `${where}: output should be a new tensor, got one that has a gradient`,
+      )
     }
-    inputs.forEach((input, i) => checkTensor(runtime, 'record', `inputs[${i}]`, input))
-    saved.forEach((tensor, i) => checkTensor(runtime, 'record', `saved[${i}]`, tensor))
-    if (typeof gradients !== 'function') {
-      const got = describe(gradients)
-      throw new GptLayersError('TYPE', `record: gradients should be a function, got ${got}`)
+    checkFunction(where, gradients, 'gradients')
+    const shapes = from.map(({ shape }) => shape)
+    /** @type {typeof gradients} */
+    const checked = (dy, wanted) => {
+      const expected = `return an array of ${shapes.length}, one for each input`
+      const given = copyArray(where, 'gradients', gradients(dy, wanted), `a function that ${expected}`)
+      if (given.length !== shapes.length) {
+        const got = `an array of ${given.length}`
+        throw new GptLayersError('SHAPE', `${where}: gradients should ${expected}, got ${got}`)
+      }
+      return given.map((gradient, i) =>
+        gradient === null || !wanted[i]
+          ? null
+          : checkTensorOf(runtime, where, `the gradient of inputs[${i}]`, gradient, shapes[i]),
+      )
     }
-    return record(output, inputs, gradients, saved)
+    return record(output, from, checked, kept)
   }
 
   /**
@@ -339,10 +359,15 @@ export class Gpt extends BoundClasses {
   }
 }
 
-/** @param {string} where @param {unknown} fn @throws {GptLayersError} TYPE */
-function checkFunction(where, fn) {
+/**
+ * @param {string} where
+ * @param {unknown} fn
+ * @param {string} [name]
+ * @throws {GptLayersError} TYPE
+ */
+function checkFunction(where, fn, name = 'fn') {
   if (typeof fn === 'function') return
-  throw new GptLayersError('TYPE', `${where}: fn should be a function, got ${describe(fn)}`)
+  throw new GptLayersError('TYPE', `${where}: ${name} should be a function, got ${describe(fn)}`)
 }
 
 /** @param {Runtime} runtime @param {string} where @param {unknown} shape */

@@ -96,6 +96,8 @@ export class BatchNorm extends Module {
     runtime.run('gpt_batchnorm_statistics', [...batch, x, rows, cols])
     runtime.run('gpt_batchnorm_forward', [y, x, ...batch, scale, shift, rows, cols, eps])
     runtime.run('gpt_batchnorm_update', [runningMean, runningVar, ...batch, rows, cols, momentum])
+    runningMean.changed()
+    runningVar.changed()
     return recordKernel(y, {
       inputs: [x, scale, shift],
       saved: [x, ...batch, scale],

@@ -12,7 +12,6 @@
 
 /** @import { Tensor } from '../tensor/tensor.js' */
 
-import { checkSameShape, describe } from '../check.js'
 import { GptLayersError } from '../errors.js'
 
 /**
@@ -68,18 +67,23 @@ export class Step {
         throw new GptLayersError('DISPOSED', `backward: ${what} should ${expected}`)
       }
       if (tensor.version !== version) {
-        const expected = 'be as it was in the forward; an optimizer, a loader or quantize has changed it since'
+        const expected =
+          "be as it was in the forward, got one that, say, an optimizer's step has changed since"
         throw new GptLayersError('VALUE', `backward: ${what} should ${expected}`)
       }
     }
     const wanted = this.targets.map((target) => target !== null)
-    const gradients = /** @type {Gradients} */ (this.gradients)(dy, wanted)
-    if (Array.isArray(gradients) && gradients.length === wanted.length) return gradients
-    const expected = `an array of ${wanted.length}, one for each input`
-    throw new GptLayersError(
-      'TYPE',
-      `backward: a step's gradients should be ${expected}, got ${describe(gradients)}`,
-    )
+    return this.checkLive()(dy, wanted)
+  }
+
+  /**
+   * @returns {Gradients}
+   * @throws {GptLayersError} VALUE where `backward` has run the step
+   */
+  checkLive() {
+    if (this.gradients !== null) return this.gradients
+    const expected = 'be called once; an earlier backward has freed the graph'
+    throw new GptLayersError('VALUE', `backward: should ${expected}. Run the forward again`)
   }
 
   /** Lets go of everything, so that the memory can be freed. */
@@ -88,6 +92,7 @@ export class Step {
     this.owned.clear()
     this.gradients = null
     this.saved = []
+    this.targets = []
   }
 }
 
@@ -162,17 +167,15 @@ export function backward(root, gradient) {
     try {
       for (const step of steps) {
         const dy = sums.get(step)
-        sums.delete(step)
         if (dy !== undefined) {
           runtime.temporary(() => {
             step.run(dy).forEach((dx, i) => {
               const target = step.targets[i]
-              if (target === null || dx === null) return
-              checkSameShape('backward', `the gradient of input ${i}`, dx.shape, target.shape)
-              give(target, dx.own())
+              if (target !== null && dx !== null) give(target, dx.own())
             })
           })
           dy.dispose()
+          sums.delete(step)
         }
         step.release()
       }
@@ -191,10 +194,7 @@ function stepsBefore(last) {
   /** @type {Set<Step>} */
   const found = new Set(last ? [last] : [])
   for (const step of found) {
-    if (step.gradients === null) {
-      const expected = 'be called once; an earlier backward has freed the graph'
-      throw new GptLayersError('VALUE', `backward: should ${expected}. Run the forward again`)
-    }
+    step.checkLive()
     for (const target of step.targets) if (target instanceof Step) found.add(target)
   }
   return [...found].sort((a, b) => b.number - a.number)
@@ -223,6 +223,7 @@ function addToLeaf(leaf, given) {
   if (leaf.disposed) given.dispose()
   else if (grad !== null && !grad.disposed) {
     leaf.runtime.run('gpt_add', [grad, grad, given, 1, grad.size, 0, 1, 0, 1])
+    grad.changed()
     given.dispose()
   } else if (given.isShared) {
     leaf.grad = given.clone().keep()
