@@ -401,6 +401,50 @@ test('a frozen parameter gets no gradient, and a frozen layer keeps nothing', ()
   assert.equal(model.forward(x).requiresGrad, false)
 })
 
+test('in noGrad nothing stays but the output, which dispose frees at once', () => {
+  const x = gpt.randn([6, 8])
+  const embedding = new gpt.Embedding(3, 8)
+  const layers = [
+    new gpt.Linear(8, 2),
+    new gpt.Conv1D(2, 8),
+    new gpt.LayerNorm(8),
+    new gpt.RMSNorm(8),
+    new gpt.BatchNorm(8),
+    new gpt.BatchNorm(8).eval(),
+    new gpt.Attention({ embDim: 8, nHeads: 2, contextLength: 6 }),
+    new gpt.FeedForward({ embDim: 8 }),
+    new gpt.Dropout(0.5),
+    new gpt.Softmax(),
+    new gpt.GELU(),
+    new gpt.ReLU(),
+    new gpt.Identity(),
+  ]
+  /** @type {(() => Tensor)[]} */
+  const calls = [
+    ...layers.map((layer) => () => layer.forward(x)),
+    () => embedding.forward([0, 1]),
+    () => gpt.crossEntropy(x, [0, 1, 2, 3, 4, 5]),
+    () => gpt.mse(x, x),
+    () => x.at(1),
+    () => x.slice(1, 2, { dim: 1 }),
+    () => x.permute([1, 0]),
+    () => x.transpose(0, 1),
+    () => x.sum({ dim: 0 }),
+    () => x.max({ dim: 0 }).values,
+    () => x.max(),
+    () => x.var({ dim: 0 }),
+    () => x.div(2),
+    () => x.pow(2),
+  ]
+  for (const call of calls) {
+    const before = used(x)
+    const y = gpt.noGrad(call)
+    assert.equal(y.requiresGrad, false)
+    y.dispose()
+    assert.equal(used(x), before, String(call))
+  }
+})
+
 test('layer norm written by hand has the layer’s own values and gradients', () => {
   const layer = new gpt.LayerNorm(7)
   const hand = { scale: parameter([1, 2, 3, 4, 5, 6, 7]), shift: parameter([7, 6, 5, 4, 3, 2, 1]) }

@@ -98,12 +98,14 @@ export class BatchNorm extends Module {
     runtime.run('gpt_batchnorm_update', [runningMean, runningVar, ...batch, rows, cols, momentum])
     runningMean.changed()
     runningVar.changed()
-    return recordKernel(y, {
+    recordKernel(y, {
       inputs: [x, scale, shift],
       saved: [x, ...batch, scale],
       backward: (dy, dx, dscale, dshift) =>
         runtime.run('gpt_batchnorm_backward', [dx, dscale, dshift, dy, x, ...batch, scale, rows, cols, eps]),
     })
+    if (y.step === null) for (const statistic of batch) statistic.dispose()
+    return y
   }
 
   /**

@@ -1,7 +1,7 @@
 /** @import { Runtime } from '../runtime/runtime.js' */
 
 import { checkOptions, checkPositiveFloat32, checkSize } from '../check.js'
-import { recordKernel } from '../runtime/tape.js'
+import { recordKernel, records } from '../runtime/tape.js'
 import { checkRows, checkTensorOf } from '../tensor/check.js'
 import { Tensor } from '../tensor/tensor.js'
 import { Module } from './module.js'
@@ -51,7 +51,7 @@ export class RMSNorm extends Module {
     const rows = checkRows(runtime, where, x, embDim, 'embDim')
     const scale = checkTensorOf(runtime, where, 'scale', this.scale, [embDim])
     const y = Tensor.empty(runtime, where, x.shape)
-    const rstd = Tensor.empty(runtime, where, [rows])
+    const rstd = records(x, scale) ? Tensor.empty(runtime, where, [rows]) : null
     runtime.run('gpt_rmsnorm_forward', [y, rstd, x, scale, rows, embDim, eps])
     return recordKernel(y, {
       inputs: [x, scale],

@@ -1,4 +1,3 @@
-
 import { checkNumber, checkOptions, checkSize } from '../check.js'
 import { GptLayersError } from '../errors.js'
 import { record } from '../runtime/tape.js'
@@ -60,7 +59,7 @@ export function at(x, index) {
   const [whole, ...rest] = x.shape
   const exists = (/** @type {number} */ n) => Number.isInteger(n) && n >= -whole && n < whole
   checkNumber('at', 'index', index, `an integer from ${-whole} to ${whole - 1}`, exists)
-  return piece(x, 'at', 0, index < 0 ? index + whole : index, 1).reshape(rest)
+  return x.runtime.temporary(() => piece(x, 'at', 0, index < 0 ? index + whole : index, 1).reshape(rest))
 }
 
 /** @param {string} where @param {Tensor} x */
