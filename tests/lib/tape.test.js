@@ -652,14 +652,16 @@ test('without a scope, the collector frees graphs that nobody holds, with backwa
 
 test('a tensor that a scope made a parameter after its first use outlives backward', () => {
   const x = parameter([1, 2])
-  const { loss, w } = gpt.scope(() => {
+  const { first, second, w } = gpt.scope(() => {
     const w = gpt.tensor([3, 4])
-    const first = x.mul(w)
+    const first = x.mul(w).sum()
     w.requiresGrad = true
-    return { loss: first.mul(w).sum(), w: () => w }
+    return { first, second: w.mul(2).sum(), w: () => w }
   })
-  loss.backward()
-  assert.deepEqual(gradientOf(w()).toArray(), [3, 8])
+  first.backward()
+  second.backward()
+  assert.deepEqual(gradientOf(x).toArray(), [3, 4])
+  assert.deepEqual(gradientOf(w()).toArray(), [2, 2])
 })
 
 test('a graph of 10,000 steps is no deeper than one of ten', () => {
