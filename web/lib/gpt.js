@@ -11,7 +11,7 @@ import { mse } from './losses/mse.js'
 import { clipGradNorm } from './optim/clip.js'
 import { decodeSafetensors, encodeSafetensors } from './checkpoint/safetensors.js'
 import { record } from './runtime/tape.js'
-import { checkTensor } from './tensor/check.js'
+import { checkTensor, checkTensorOf } from './tensor/check.js'
 import { Tensor } from './tensor/tensor.js'
 
 /**
@@ -287,10 +287,24 @@ export class Gpt extends BoundClasses {
       throw fail('VALUE', 'output', 'be a new tensor', 'one that has a gradient')
     }
     if (typeof gradients !== 'function') {
-      const got = describe(gradients)
-      throw fail('TYPE', 'gradients', 'be a function', got)
+      throw fail('TYPE', 'gradients', 'be a function', describe(gradients))
     }
-    return record(output, given, gradients, kept)
+    const shapes = given.map(({ shape }) => shape)
+    /** @type {typeof gradients} */
+    const checked = (dy, wanted) => {
+      const expected = `return an array of ${shapes.length}, one for each input`
+      const computed = gradients(dy, wanted)
+      checkArray('gradients', computed, `a function that ${expected}`)
+      if (computed.length !== shapes.length) {
+        throw fail('SHAPE', 'gradients', expected, `an array of ${computed.length}`)
+      }
+      return computed.map((gradient, i) =>
+        gradient === null || !wanted[i]
+          ? null
+          : checkTensorOf(runtime, `the gradient of inputs[${i}]`, gradient, shapes[i]),
+      )
+    }
+    return record(output, given, checked, kept)
   }
 
   /**

@@ -71,7 +71,11 @@ export function copyInto(module, what, names, matrices, prepare) {
     const others = copies.get(target)
     if (others && !sameValues(floats(), others.floats())) throw notTied(name, tied)
     if (int8Weight === null) {
-      copies.set(target, { floats, write: () => target.data.set(floats()) })
+      const write = () => {
+        target.data.set(floats())
+        target.changed()
+      }
+      copies.set(target, { floats, write })
       continue
     }
     stageBytes = Math.max(stageBytes, int8Weight.stageBytes(turned))

@@ -92,12 +92,16 @@ export class BatchNorm extends Module {
     runtime.run('gpt_batchnorm_statistics', [...batch, x, rows, cols])
     runtime.run('gpt_batchnorm_forward', [y, x, ...batch, scale, shift, rows, cols, eps])
     runtime.run('gpt_batchnorm_update', [runningMean, runningVar, ...batch, rows, cols, momentum])
-    return recordKernel(y, {
+    runningMean.changed()
+    runningVar.changed()
+    recordKernel(y, {
       inputs: [x, scale, shift],
       saved: [x, ...batch, scale],
       backward: (dy, dx, dscale, dshift) =>
         runtime.run('gpt_batchnorm_backward', [dx, dscale, dshift, dy, x, ...batch, scale, rows, cols, eps]),
     })
+    if (y.step === null) for (const statistic of batch) statistic.dispose()
+    return y
   }
 
   /**

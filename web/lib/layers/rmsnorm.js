@@ -1,7 +1,7 @@
 /** @import { Runtime } from '../runtime/runtime.js' */
 
 import { checkOptions, checkPositiveFloat32, checkSize } from '../check.js'
-import { recordKernel } from '../runtime/tape.js'
+import { recordKernel, records } from '../runtime/tape.js'
 import { checkRows, checkTensorOf } from '../tensor/check.js'
 import { Tensor } from '../tensor/tensor.js'
 import { Module } from './module.js'
@@ -50,7 +50,7 @@ export class RMSNorm extends Module {
     const rows = checkRows(runtime, x, embDim, 'embDim')
     const scale = checkTensorOf(runtime, 'scale', this.scale, [embDim])
     const y = Tensor.empty(runtime, x.shape)
-    const rstd = Tensor.empty(runtime, [rows])
+    const rstd = records(x, scale) ? Tensor.empty(runtime, [rows]) : null
     runtime.run('gpt_rmsnorm_forward', [y, rstd, x, scale, rows, embDim, eps])
     return recordKernel(y, {
       inputs: [x, scale],

@@ -1,4 +1,5 @@
 /** @import { Runtime } from '../runtime/runtime.js' */
+/** @import { Gradients } from '../runtime/tape.js' */
 
 import { record } from '../runtime/tape.js'
 import { checkTensor, checkTensorOf } from '../tensor/check.js'
@@ -29,10 +30,11 @@ export function mse(runtime, prediction, target) {
   return runtime.temporary(() => {
     const losses = Tensor.empty(runtime, [rows])
     runtime.run('gpt_mse_forward', [losses, x, t, rows, cols])
-    const backward = (/** @type {Tensor} */ dy) => {
+    /** @type {Gradients} */
+    const backward = (dy, [, toTarget]) => {
       const dx = Tensor.empty(runtime, x.shape)
       runtime.run('gpt_mse_backward', [dx, x, t, x.size, (2 * dy.item()) / x.size])
-      return [dx, t.requiresGrad ? dx.neg() : null]
+      return [dx, toTarget ? dx.neg() : null]
     }
     return record(single(losses, sumOf(losses) / rows), [x, t], backward, [x, t])
   })

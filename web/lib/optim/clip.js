@@ -35,7 +35,10 @@ export function clipGradNorm(runtime, parameters, maxNorm) {
     const factor = maxNorm / (norm + EPS)
     if (factor >= 1) return norm // false for NaN
     result.data[0] = factor
-    for (const grad of grads) runtime.run('gpt_mul', [grad, grad, result, 1, grad.size, 0, 1, 0, 0])
+    for (const grad of grads) {
+      runtime.run('gpt_mul', [grad, grad, result, 1, grad.size, 0, 1, 0, 0])
+      grad.changed()
+    }
     return norm
   })
 }

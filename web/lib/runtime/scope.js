@@ -44,6 +44,7 @@ export function survivors(result, made, newest) {
     }
   }
   for (const [tensor, owner] of owners) {
+    if (kept.has(tensor)) continue // a leaf of a later step
     kept.add(tensor)
     owner.owned.add(tensor)
   }

@@ -12,7 +12,6 @@
 
 /** @import { Tensor } from '../tensor/tensor.js' */
 
-import { checkSameShape, describe } from '../check.js'
 import { fail, GptLayersError } from '../errors.js'
 
 /**
@@ -69,15 +68,22 @@ export class Step {
       }
       if (tensor.version !== version) {
         const expected =
-          'be as it was in the forward; an optimizer, a loader or quantize has changed it since'
+          "be as it was in the forward, got one that, say, an optimizer's step has changed since"
         throw fail('VALUE', what, expected)
       }
     }
     const wanted = this.targets.map((target) => target !== null)
-    const gradients = /** @type {Gradients} */ (this.gradients)(dy, wanted)
-    if (Array.isArray(gradients) && gradients.length === wanted.length) return gradients
-    const expected = `an array of ${wanted.length}, one for each input`
-    throw fail('TYPE', "a step's gradients", `be ${expected}`, describe(gradients))
+    return this.checkLive()(dy, wanted)
+  }
+
+  /**
+   * @returns {Gradients}
+   * @throws {GptLayersError} VALUE where `backward` has run the step
+   */
+  checkLive() {
+    if (this.gradients !== null) return this.gradients
+    const expected = 'be called once; an earlier backward has freed the graph'
+    throw new GptLayersError('VALUE', `should ${expected}. Run the forward again`)
   }
 
   /** Lets go of everything, so that the memory can be freed. */
@@ -86,6 +92,7 @@ export class Step {
     this.owned.clear()
     this.gradients = null
     this.saved = []
+    this.targets = []
   }
 }
 
@@ -169,9 +176,7 @@ export function backward(root, gradient) {
           runtime.temporary(() => {
             step.run(dy).forEach((dx, i) => {
               const target = step.targets[i]
-              if (target === null || dx === null) return
-              checkSameShape(`the gradient of input ${i}`, dx.shape, target.shape)
-              give(target, dx.own())
+              if (target !== null && dx !== null) give(target, dx.own())
             })
           })
           sums.delete(step)
@@ -194,10 +199,7 @@ function stepsBefore(last) {
   /** @type {Set<Step>} */
   const found = new Set(last ? [last] : [])
   for (const step of found) {
-    if (step.gradients === null) {
-      const expected = 'be called once; an earlier backward has freed the graph'
-      throw new GptLayersError('VALUE', `should ${expected}. Run the forward again`)
-    }
+    step.checkLive()
     for (const target of step.targets) if (target instanceof Step) found.add(target)
   }
   return [...found].sort((a, b) => b.number - a.number)
@@ -226,6 +228,7 @@ function addToLeaf(leaf, given) {
   if (leaf.disposed) given.dispose()
   else if (grad !== null && !grad.disposed) {
     leaf.runtime.run('gpt_add', [grad, grad, given, 1, grad.size, 0, 1, 0, 1])
+    grad.changed()
     given.dispose()
   } else if (given.isShared) {
     leaf.grad = given.clone().keep()

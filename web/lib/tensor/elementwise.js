@@ -101,9 +101,12 @@ export const neg = (x) => x.mul(-1)
 export function pow(x, exponent) {
   const y = x.empty(x.shape)
   x.runtime.run('gpt_pow', [y, x, x.size, exponent])
-  const backward = (/** @type {Tensor} */ dy) =>
-    // 0 · 0^-1 would be NaN.
-    [exponent === 0 ? null : dy.mul(x.pow(exponent - 1).mul(exponent))]
+  const backward = (/** @type {Tensor} */ dy) => {
+    if (exponent !== 0) return [dy.mul(x.pow(exponent - 1).mul(exponent))]
+    const dx = x.empty(x.shape)
+    dx.data.fill(0) // 0 · 0^-1 would be NaN
+    return [dx]
+  }
   return record(y, [x], backward, [x])
 }
 

@@ -85,7 +85,8 @@ export function max(x, options) {
       )
       const count = isLargest.reduce((sum, one) => sum + one, 0)
       const dx = x.empty(shape)
-      dx.data.set(isLargest.map((one) => (one * dy.item()) / count))
+      const share = dy.item() / count
+      dx.data.set(isLargest.map((one) => (one === 1 ? share : 0)))
       return [dx]
     }
     return record(values, [x], backward, [x, values])

@@ -58,7 +58,7 @@ export function at(x, index) {
   const [whole, ...rest] = x.shape
   const exists = (/** @type {number} */ n) => Number.isInteger(n) && n >= -whole && n < whole
   checkNumber('index', index, `an integer from ${-whole} to ${whole - 1}`, exists)
-  return piece(x, 0, index < 0 ? index + whole : index, 1).reshape(rest)
+  return x.runtime.temporary(() => piece(x, 0, index < 0 ? index + whole : index, 1).reshape(rest))
 }
 
 /** @param {Tensor} x */

@@ -1,0 +1,750 @@
+/** @import { Gpt, Tensor } from 'gpt-layers' */
+/** @import { Layer, Packed } from './support.js' */
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate as nextTask } from 'node:timers/promises'
+import { assertRefuses, golden, gradientOf, heapSize, loadForTest, unpack, untyped } from './support.js'
+
+/**
+ * A list of steps, as tests/golden/tape.py describes them.
+ *
+ * @typedef {{ seed: number, layers: string[], steps: string[], value: Packed, gradients: (Packed | null)[] }}
+ *   Graph
+ */
+
+/** @type {{ operations: Graph[], graphs: Graph[] }} */
+const { operations, graphs } = golden('tape')
+const gpt = await loadForTest()
+
+/** @type {Record<string, (gpt: Gpt, options: any) => Layer>} */
+const LAYERS = {
+  Linear: (gpt, { inputs, outputs }) => new gpt.Linear(inputs, outputs),
+  Conv1D: (gpt, { inputs, outputs }) => new gpt.Conv1D(outputs, inputs),
+  LayerNorm: (gpt, { size }) => new gpt.LayerNorm(size),
+  RMSNorm: (gpt, { size }) => new gpt.RMSNorm(size),
+  BatchNorm: (gpt, { size }) => new gpt.BatchNorm(size),
+  Embedding: (gpt, { count, size }) => new gpt.Embedding(count, size),
+  Attention: (gpt, { size, heads }) =>
+    new gpt.Attention({ embDim: size, nHeads: heads, contextLength: 5, qkvBias: true }),
+  FeedForward: (gpt, { size, hidden }) => new gpt.FeedForward({ embDim: size, hiddenDim: hidden }),
+  GELU: (gpt) => new gpt.GELU(),
+  Softmax: (gpt) => new gpt.Softmax(),
+  ReLU: (gpt) => new gpt.ReLU(),
+}
+
+/** @type {(name: 'add' | 'sub' | 'mul' | 'div') => (inputs: Tensor[], options: any) => Tensor} */
+const binary =
+  (name) =>
+  ([a, b], { number }) =>
+    a[name](b ?? number)
+
+/** @type {Record<string, (inputs: Tensor[], options: any) => Tensor | Tensor[]>} */
+const OPERATIONS = {
+  add: binary('add'),
+  sub: binary('sub'),
+  mul: binary('mul'),
+  div: binary('div'),
+  neg: ([x]) => x.neg(),
+  pow: ([x], { exponent }) => x.pow(exponent),
+  exp: ([x]) => x.exp(),
+  log: ([x]) => x.log(),
+  sqrt: ([x]) => x.sqrt(),
+  abs: ([x]) => x.abs(),
+  tanh: ([x]) => x.tanh(),
+  sum: ([x], options) => x.sum(options),
+  mean: ([x], options) => x.mean(options),
+  var: ([x], options) => x.var(options),
+  max: ([x], options) => {
+    const found = x.max(options)
+    return 'values' in found ? found.values : found
+  },
+  matmul: ([a, b]) => a.matmul(b),
+  permute: ([x], { dims }) => x.permute(dims),
+  transpose: ([x], { dims: [a, b] }) => x.transpose(a, b),
+  reshape: ([x], { shape }) => x.reshape(shape),
+  at: ([x], { index }) => x.at(index),
+  slice: ([x], { start, end, dim = 0 }) => x.slice(start, end, { dim }),
+  split: ([x], { size, dim }) => x.split(size, { dim }),
+  clone: ([x]) => x.clone(),
+  detach: ([x]) => x.detach(),
+}
+
+/** @param {string} step */
+function parse(step) {
+  const [name, ...words] = step.split(' ')
+  const isOption = (/** @type {string} */ word) => word.includes('=')
+  const options = words.filter(isOption).map((word) => {
+    const [key, value] = word.split('=')
+    return [key, JSON.parse(value.replaceAll('NaN', 'null'), (_, read) => read ?? NaN)]
+  })
+  return {
+    name,
+    operands: words.filter((word) => !isOption(word)).map(Number),
+    options: Object.fromEntries(options),
+  }
+}
+
+/**
+ * @param {Gpt} gpt
+ * @param {Graph} graph
+ * @returns {{ value: Tensor, leaves: Tensor[] }} after backward
+ */
+function run(gpt, { seed, layers: descriptions, steps }) {
+  const layers = descriptions.map((text) => {
+    const { name, options } = parse(text)
+    const layer = LAYERS[name](gpt, options)
+    return options.eval ? layer.eval() : layer
+  })
+  gpt.manualSeed(seed)
+  const draw = (/** @type {readonly number[]} */ shape) => gpt.randn(shape)
+  const fill = (/** @type {Tensor} */ tensor, /** @type {Tensor} */ values) => tensor.data.set(values.data)
+  for (const layer of layers) {
+    for (const parameter of layer.parameters()) fill(parameter, draw(parameter.shape).div(2))
+    if (!(layer instanceof gpt.BatchNorm) || layer.training) continue
+    fill(layer.runningMean, draw(layer.runningMean.shape).div(2))
+    fill(layer.runningVar, draw(layer.runningVar.shape).abs().add(0.5))
+  }
+  /** @type {Tensor[]} */
+  const values = []
+  /** @type {Tensor[]} */
+  const leaves = []
+  for (const step of steps) {
+    const { name, operands, options } = parse(step)
+    const inputs = operands.map((i) => values[i])
+    if (name === 'constant' || name === 'parameter') {
+      const leaf = options.values ? gpt.tensor(options.values) : draw(options.shape)
+      if (name === 'parameter') leaves.push(gpt.parameter(leaf))
+      values.push(leaf)
+    } else if (name in LAYERS) {
+      values.push(untyped(layers[options.layer]).forward(options.tokens ?? inputs[0]))
+    } else {
+      values.push(...[OPERATIONS[name](inputs, options)].flat())
+    }
+  }
+  const value = values[values.length - 1]
+  value.backward(draw(value.shape))
+  return { value, leaves: [...leaves, ...layers.flatMap((layer) => layer.parameters())] }
+}
+
+/**
+ * Asserts that |x - expected| <= tolerance · scale(expected) for every element that is finite, and that the
+ * others are the same.
+ *
+ * @param {Tensor} tensor
+ * @param {Packed} packed
+ * @param {number} tolerance
+ * @param {(expected: number, largest: number) => number} scale
+ * @param {string} name
+ */
+function assertWithin(tensor, packed, tolerance, scale, name) {
+  assert.deepEqual(tensor.shape, packed.shape, name)
+  const expected = unpack(packed)
+  let largest = 0
+  for (const value of expected) if (Number.isFinite(value)) largest = Math.max(largest, Math.abs(value))
+  tensor.data.forEach((value, i) => {
+    const same = Object.is(value, expected[i]) || value === expected[i]
+    const difference = Math.abs(value - expected[i])
+    if (!same && !(difference <= tolerance * scale(expected[i], largest))) {
+      assert.fail(
+        `${name}: element ${i} of [${tensor.shape}]: expected ${expected[i]}, got ${value}; ${largest}`,
+      )
+    }
+  })
+}
+
+/** @param {Graph} graph */
+function assertGraph(graph) {
+  const name = [...graph.layers, ...graph.steps].join('; ')
+  gpt.scope(() => {
+    const { value, leaves } = run(gpt, graph)
+    assertWithin(value, graph.value, 2e-5, (x) => Math.max(1, Math.abs(x)), `value of ${name}`)
+    assert.equal(leaves.length, graph.gradients.length)
+    graph.gradients.forEach((expected, i) => {
+      const what = `gradient ${i} of ${name}`
+      if (expected === null) assert.equal(leaves[i].grad, null, what)
+      else assertWithin(gradientOf(leaves[i]), expected, 2e-4, (_, largest) => largest, what)
+    })
+  })
+}
+
+test('every operation has PyTorch’s value and gradient, at odd shapes, zeros, infinities and NaN', () => {
+  assert.ok(operations.length > 300)
+  operations.forEach(assertGraph)
+})
+
+test('200 random graphs of operations and layers have PyTorch’s values and gradients', () => {
+  assert.equal(graphs.length, 200)
+  graphs.forEach(assertGraph)
+})
+
+/** @param {number[] | number[][]} values */
+const parameter = (values) => gpt.parameter(gpt.tensor(values))
+
+/** @param {Tensor} tensor @returns {number} bytes in use in its instance */
+const used = (tensor) => untyped(tensor).runtime.memory.used
+
+test('backward adds to .grad until zeroGrad', () => {
+  const w = parameter([1, 2])
+  w.mul(w).sum().backward()
+  const { grad } = w
+  w.mul(w).sum().backward()
+  assert.equal(w.grad, grad)
+  assert.deepEqual(gradientOf(w).toArray(), [4, 8])
+  const optimizer = new gpt.SGD([w], { lr: 1 })
+  optimizer.zeroGrad()
+  assert.equal(w.grad, null)
+  w.mul(w).sum().backward()
+  assert.deepEqual(gradientOf(w).toArray(), [2, 4])
+})
+
+test('a tensor that is used twice gets the sum of both gradients', () => {
+  const w = parameter([2, 3])
+  const square = w.mul(w)
+  square.mul(square).add(square).sum().backward() // w^4 + w^2
+  assert.deepEqual(gradientOf(w).toArray(), [4 * 8 + 4, 4 * 27 + 6])
+})
+
+test('a layer may be called twice before one backward, with batches of different sizes', () => {
+  const layer = new gpt.Linear(3, 2)
+  const [a, b] = [gpt.randn([4, 3]), gpt.randn([2, 3])]
+  layer.forward(a).sum().backward()
+  layer.forward(b).mul(2).sum().backward()
+  const expected = gradientOf(layer.weight).toArray()
+  layer.zeroGrad()
+  const first = layer.forward(a)
+  const second = layer.forward(b)
+  second.mul(2).sum().add(first.sum()).backward()
+  assert.deepEqual(gradientOf(layer.weight).toArray(), expected)
+})
+
+test('two models that share a layer both add to its gradient', () => {
+  const shared = new gpt.Linear(2, 2)
+  const [a, b] = [
+    new gpt.Sequential(shared, new gpt.GELU()),
+    new gpt.Sequential(new gpt.Linear(3, 2), shared),
+  ]
+  const [x, z] = [gpt.randn([2, 2]), gpt.randn([2, 3])]
+  a.forward(x).sum().backward()
+  const alone = gradientOf(shared.weight).clone()
+  shared.zeroGrad()
+  b.forward(z).sum().backward()
+  const sum = alone.add(gradientOf(shared.weight)).toArray()
+  shared.zeroGrad()
+  const [lossA, lossB] = [a.forward(x).sum(), b.forward(z).sum()]
+  lossA.backward()
+  lossB.backward()
+  assert.deepEqual(gradientOf(shared.weight).toArray(), sum)
+})
+
+test('a listener may call the layer again, and go backward, without changing the gradients', () => {
+  const layer = new gpt.LayerNorm(3)
+  const model = new gpt.Sequential(new gpt.Linear(3, 3), layer)
+  const x = gpt.randn([2, 3])
+  model.forward(x).pow(2).sum().backward()
+  const expected = model.parameters().map((parameter) => gradientOf(parameter).toArray())
+  model.zeroGrad()
+  let calls = 0
+  layer.onForward(({ input }) => {
+    if (calls++ > 0) return
+    const own = gpt.parameter(untyped(input).detach().clone())
+    layer.forward(own)
+    gpt.noGrad(() => layer.forward(own))
+    own.exp().sum().backward()
+    assert.equal(gradientOf(own).size, own.size)
+  })
+  model.forward(x).pow(2).sum().backward()
+  assert.equal(calls, 3)
+  assert.deepEqual(
+    model.parameters().map((parameter) => gradientOf(parameter).toArray()),
+    expected,
+  )
+})
+
+test('requiresGrad can be set on a leaf, and follows for what is computed', () => {
+  const x = gpt.tensor([1, 2])
+  assert.equal(x.requiresGrad, false)
+  assert.equal(x.mul(2).requiresGrad, false)
+  x.requiresGrad = true
+  const y = x.mul(2)
+  assert.equal(y.requiresGrad, true)
+  assertRefuses(() => (y.requiresGrad = false), 'VALUE', /leaf.*detach/)
+  assertRefuses(() => (x.requiresGrad = untyped(1)), 'TYPE', /requiresGrad/)
+  y.sum().backward()
+  assert.deepEqual(gradientOf(x).toArray(), [2, 2])
+  x.requiresGrad = false
+  assert.equal(x.mul(2).requiresGrad, false)
+  assertRefuses(() => x.sum().backward(), 'VALUE', /require a gradient/)
+})
+
+test('detach gives the same memory, where backward stops', () => {
+  const w = parameter([1, 2])
+  const h = w.mul(3)
+  const cut = h.detach()
+  assert.equal(cut.requiresGrad, false)
+  cut.data[0] = 7
+  assert.equal(h.data[0], 7)
+  h.mul(cut).sum().backward()
+  assert.deepEqual(gradientOf(w).toArray(), [21, 18])
+})
+
+test('noGrad records nothing, may be nested, and ends after an exception', () => {
+  const w = parameter([1, 2])
+  const loss = w.sum()
+  gpt.noGrad(() => {
+    gpt.noGrad(() => assert.equal(w.mul(2).requiresGrad, false))
+    assert.equal(w.mul(2).requiresGrad, false)
+    loss.backward()
+  })
+  assert.deepEqual(gradientOf(w).toArray(), [1, 1])
+  assert.throws(() =>
+    gpt.noGrad(() => {
+      throw new Error('mine')
+    }),
+  )
+  assert.equal(w.mul(2).requiresGrad, true)
+  assertRefuses(() => gpt.noGrad(untyped(async () => {})), 'TYPE', /Promise/)
+  assert.equal(w.mul(2).requiresGrad, true)
+})
+
+test('parameters() has what gpt.parameter made, and stateDict has the buffers, too', () => {
+  class Scale extends gpt.Module {
+    constructor() {
+      super()
+      this.scale = gpt.parameter(gpt.ones([2]))
+      this.offset = gpt.ones([2])
+    }
+    /** @override @param {Tensor} x */
+    forward(x) {
+      return x.mul(this.scale).add(this.offset)
+    }
+  }
+  const layer = new Scale()
+  assert.deepEqual(layer.parameters(), [layer.scale])
+  assert.deepEqual(Object.keys(layer.stateDict()), ['scale', 'offset'])
+  layer
+    .forward(gpt.tensor([3, 4]))
+    .sum()
+    .backward()
+  assert.deepEqual(gradientOf(layer.scale).toArray(), [3, 4])
+  assert.equal(layer.offset.grad, null)
+  assertRefuses(() => gpt.parameter(layer.scale.mul(2)), 'VALUE', /leaf/)
+  assert.equal(gpt.parameter(layer.scale.mul(2).detach()).requiresGrad, true)
+})
+
+test('gpt.record puts a kernel of one’s own on the tape; null stands for zeros', () => {
+  const [a, b] = [parameter([1, 2]), parameter([3, 4])]
+  const constant = gpt.ones([2])
+  /** @type {unknown} */
+  let asked
+  const cube = gpt.record(gpt.tensor([...a.data].map((x) => x ** 3)), [a, b, constant], (dy, wanted) => {
+    asked = wanted
+    assert.equal(a.mul(2).requiresGrad, false)
+    return [dy.mul(a).mul(a).mul(3), null, untyped(undefined)]
+  })
+  cube.mul(2).sum().backward()
+  assert.deepEqual(asked, [true, true, false])
+  assert.deepEqual(gradientOf(a).toArray(), [6, 24])
+  assert.equal(b.grad, null)
+  assert.equal(constant.grad, null)
+  assert.equal(gpt.record(gpt.ones([2]), [constant], () => [null]).requiresGrad, false)
+})
+
+test('gpt.record refuses what is no step, and backward what is no gradient, by name', () => {
+  const w = parameter([1, 2])
+  const make = (/** @type {unknown} */ result) =>
+    gpt
+      .record(
+        gpt.ones([2]),
+        [w],
+        untyped(() => result),
+      )
+      .sum()
+  assertRefuses(() => make([gpt.ones([3])]).backward(), 'SHAPE', /gradient of inputs\[0\].*\[2\].*\[3\]/)
+  assertRefuses(() => make([]).backward(), 'SHAPE', /array of 1.*array of 0/)
+  assertRefuses(() => make([null, null]).backward(), 'SHAPE', /array of 1.*array of 2/)
+  assertRefuses(() => make(gpt.ones([2])).backward(), 'TYPE', /array of 1/)
+  assertRefuses(() => make([1]).backward(), 'TYPE', /gradient of inputs\[0\].*Tensor/)
+  assertRefuses(() => make([undefined]).backward(), 'TYPE', /gradient of inputs\[0\]/)
+  const disposed = gpt.ones([2])
+  disposed.dispose()
+  assertRefuses(() => make([disposed]).backward(), 'DISPOSED', /gradient of inputs\[0\]/)
+  assertRefuses(() => gpt.record(w, [w], () => [null]), 'VALUE', /output.*new/)
+  assertRefuses(() => gpt.record(w.mul(1), [w], () => [null]), 'VALUE', /output.*new/)
+  assertRefuses(() => gpt.record(gpt.ones([2]), untyped(w), () => [null]), 'TYPE', /inputs/)
+  assertRefuses(() => gpt.record(gpt.ones([2]), [w], untyped(null)), 'TYPE', /gradients.*function/)
+  assertRefuses(() => gpt.record(gpt.ones([2]), [w], () => [null], untyped([1])), 'TYPE', /saved\[0\]/)
+  assert.equal(w.grad, null)
+})
+
+test('a frozen parameter gets no gradient, and a frozen layer keeps nothing', () => {
+  const model = new gpt.Sequential(new gpt.Linear(64, 64), new gpt.LayerNorm(64), new gpt.Linear(64, 1))
+  const [first, norm] = model.layers
+  const x = gpt.randn([8, 64])
+  const keptBy = () => {
+    const before = used(x)
+    const y = model.forward(x)
+    const kept = used(x) - before
+    y.dispose()
+    return kept
+  }
+  const whole = keptBy()
+  for (const frozen of [...first.parameters(), ...norm.parameters()]) frozen.requiresGrad = false
+  assert.ok(keptBy() < whole / 2)
+  model.forward(x).sum().backward()
+  const grads = model.parameters().map(({ grad }) => grad)
+  assert.deepEqual(
+    grads.map((grad) => grad !== null),
+    [false, false, false, false, true, true],
+  )
+  for (const frozen of model.parameters()) frozen.requiresGrad = false
+  assert.equal(model.forward(x).requiresGrad, false)
+})
+
+test('in noGrad nothing stays but the output, which dispose frees at once', () => {
+  const x = gpt.randn([6, 8])
+  const embedding = new gpt.Embedding(3, 8)
+  const layers = [
+    new gpt.Linear(8, 2),
+    new gpt.Conv1D(2, 8),
+    new gpt.LayerNorm(8),
+    new gpt.RMSNorm(8),
+    new gpt.BatchNorm(8),
+    new gpt.BatchNorm(8).eval(),
+    new gpt.Attention({ embDim: 8, nHeads: 2, contextLength: 6 }),
+    new gpt.FeedForward({ embDim: 8 }),
+    new gpt.Dropout(0.5),
+    new gpt.Softmax(),
+    new gpt.GELU(),
+    new gpt.ReLU(),
+    new gpt.Identity(),
+  ]
+  /** @type {(() => Tensor)[]} */
+  const calls = [
+    ...layers.map((layer) => () => layer.forward(x)),
+    () => embedding.forward([0, 1]),
+    () => gpt.crossEntropy(x, [0, 1, 2, 3, 4, 5]),
+    () => gpt.mse(x, x),
+    () => x.at(1),
+    () => x.slice(1, 2, { dim: 1 }),
+    () => x.permute([1, 0]),
+    () => x.transpose(0, 1),
+    () => x.sum({ dim: 0 }),
+    () => x.max({ dim: 0 }).values,
+    () => x.max(),
+    () => x.var({ dim: 0 }),
+    () => x.div(2),
+    () => x.pow(2),
+  ]
+  for (const call of calls) {
+    const before = used(x)
+    const y = gpt.noGrad(call)
+    assert.equal(y.requiresGrad, false)
+    y.dispose()
+    assert.equal(used(x), before, String(call))
+  }
+})
+
+test('layer norm written by hand has the layer’s own values and gradients', () => {
+  const layer = new gpt.LayerNorm(7)
+  const hand = { scale: parameter([1, 2, 3, 4, 5, 6, 7]), shift: parameter([7, 6, 5, 4, 3, 2, 1]) }
+  layer.scale.data.set(hand.scale.data)
+  layer.shift.data.set(hand.shift.data)
+  const x = gpt.parameter(gpt.randn([2, 3, 7]))
+  const z = gpt.parameter(x.detach().clone())
+  const dy = gpt.randn([2, 3, 7])
+  const y = layer.forward(x)
+  y.backward(dy)
+  const mean = z.mean({ dim: -1, keepdim: true })
+  const variance = z.var({ dim: -1, keepdim: true, unbiased: false })
+  const written = z.sub(mean).div(variance.add(layer.eps).sqrt()).mul(hand.scale).add(hand.shift)
+  written.backward(dy)
+  const close = (/** @type {Tensor} */ a, /** @type {Tensor} */ b, /** @type {number} */ tolerance) =>
+    assert.ok(a.sub(b).abs().max().item() <= tolerance * b.abs().max().item())
+  close(written, y, 1e-6)
+  close(gradientOf(z), gradientOf(x), 2e-6)
+  close(gradientOf(hand.scale), gradientOf(layer.scale), 2e-6)
+  close(gradientOf(hand.shift), gradientOf(layer.shift), 2e-6)
+})
+
+test('a second backward through a graph is refused, and changes nothing', () => {
+  const w = parameter([1, 2])
+  const h = w.mul(w)
+  const [loss, other] = [h.sum(), h.exp().sum()]
+  loss.backward()
+  for (const again of [loss, other, h.mean()]) {
+    assertRefuses(() => again.backward(), 'VALUE', /once.*freed the graph.*forward again/)
+  }
+  assert.deepEqual(gradientOf(w).toArray(), [2, 4])
+})
+
+test('backward takes a gradient of the tensor’s shape, and none for a single number only', () => {
+  const w = parameter([1, 2])
+  const y = w.mul(3)
+  assertRefuses(() => y.backward(), 'SHAPE', /2 numbers.*got none/)
+  assertRefuses(() => y.backward(gpt.ones([1, 2])), 'SHAPE', /gradient.*\[2\].*\[1, 2\]/)
+  assertRefuses(() => y.backward(untyped([1, 1])), 'TYPE', /gradient/)
+  assertRefuses(() => gpt.ones([]).backward(), 'VALUE', /require a gradient/)
+  const dy = gpt.tensor([1, 10])
+  y.backward(dy)
+  assert.deepEqual(gradientOf(w).toArray(), [3, 30])
+  assert.deepEqual(dy.toArray(), [1, 10])
+  w.mul(2).slice(1).reshape([1, 1]).backward()
+  assert.deepEqual(gradientOf(w).toArray(), [3, 32])
+  w.backward(dy)
+  gradientOf(w).data.fill(0)
+  assert.deepEqual(dy.toArray(), [1, 10])
+})
+
+test('a tensor that the forward used and that was disposed since is named', () => {
+  const w = parameter([1, 2])
+  const x = gpt.ones([2])
+  const loss = w.mul(x).sum()
+  x.dispose()
+  assertRefuses(() => loss.backward(), 'DISPOSED', /shape \[2\].*disposed/)
+  const layer = new gpt.Linear(2, 2)
+  const lost = layer.forward(layer.forward(w)).sum()
+  layer.quantize()
+  assertRefuses(() => lost.backward(), 'DISPOSED', /shape \[2, 2\].*disposed/)
+})
+
+/** @type {Record<string, (layer: InstanceType<typeof gpt.Linear>) => void>} */
+const CHANGES = {
+  'an optimizer’s step': (layer) => new gpt.SGD(layer.parameters(), { lr: 1 }).step(),
+  loadStateDict: (layer) => layer.loadStateDict(new gpt.Linear(2, 2).stateDict()),
+  loadSafetensors: (layer) => layer.loadSafetensors(new gpt.Linear(2, 2).saveSafetensors()),
+}
+for (const [name, change] of Object.entries(CHANGES)) {
+  test(`backward through a weight that ${name} has changed since is refused`, () => {
+    const layer = new gpt.Linear(2, 2)
+    const x = gpt.ones([1, 2])
+    layer.forward(x).sum().backward()
+    const loss = layer.forward(layer.forward(x)).sum()
+    change(layer)
+    assertRefuses(() => loss.backward(), 'VALUE', /shape \[2, 2\].*changed/)
+    layer.forward(layer.forward(x)).sum().backward()
+  })
+}
+
+test('backward is refused where running statistics or a .grad that it needs were changed since', () => {
+  const norm = new gpt.BatchNorm(2).eval()
+  const loss = norm.forward(gpt.ones([3, 2])).sum()
+  norm.train().forward(gpt.randn([3, 2]))
+  assertRefuses(() => loss.backward(), 'VALUE', /shape \[2\].*changed/)
+
+  const w = parameter([3, 4])
+  w.sum().backward()
+  const clipped = w.mul(gradientOf(w)).sum()
+  gpt.clipGradNorm([w], 0.1)
+  assertRefuses(() => clipped.backward(), 'VALUE', /shape \[2\].*changed/)
+  const penalty = w.mul(gradientOf(w)).sum()
+  w.sum().backward()
+  assertRefuses(() => penalty.backward(), 'VALUE', /shape \[2\].*changed/)
+})
+
+test('the gradients of two leaves, and what backward was given, never share memory', () => {
+  /** @type {((a: Tensor, b: Tensor) => Tensor)[]} */
+  const graphs = [
+    (a, b) => a.add(b),
+    (a, b) => a.reshape([2, 1]).reshape([2]).add(b.clone()),
+    (a, b) => gpt.record(gpt.ones([2]), [a, b], (dy) => [dy, dy]),
+    (a, b) => gpt.record(gpt.ones([2]), [a, b], (dy) => Array(2).fill(dy.mul(1))),
+    (a, b) => gpt.record(gpt.ones([2]), [a, b], (dy) => [dy.detach(), dy.reshape([2])]),
+    (a, b) => gpt.record(gpt.ones([2]), [a.mul(1), b.mul(1)], (dy) => Array(2).fill(dy.mul(1))),
+  ]
+  for (const graph of graphs) {
+    const [a, b] = [parameter([1, 2]), parameter([3, 4])]
+    const dy = gpt.ones([2])
+    graph(a, b).backward(dy)
+    gradientOf(a).data.fill(5)
+    assert.deepEqual(gradientOf(b).toArray(), [1, 1])
+    assert.deepEqual(dy.toArray(), [1, 1])
+    dy.dispose()
+    gradientOf(a).dispose()
+    gradientOf(b).data.fill(3)
+    assert.deepEqual(gradientOf(b).toArray(), [3, 3])
+  }
+})
+
+test('a gradient that is no new tensor is copied: adding to it later leaves the original alone', () => {
+  const w = parameter([1, 2])
+  const kept = gpt.tensor([5, 6])
+  for (let i = 0; i < 2; i++)
+    gpt
+      .record(gpt.ones([2]), [w], () => [kept])
+      .sum()
+      .backward()
+  const h = w.mul(1)
+  gpt
+    .record(gpt.ones([2]), [h, h], () => [kept, kept])
+    .sum()
+    .backward()
+  assert.deepEqual(kept.toArray(), [5, 6])
+  assert.deepEqual(gradientOf(w).toArray(), [20, 24])
+})
+
+/** A model whose activations are 64 kB each. */
+function largeModel() {
+  const model = new gpt.Sequential(new gpt.Linear(8, 16), new gpt.GELU(), new gpt.LayerNorm(16))
+  return { model, x: gpt.randn([1000, 8]) }
+}
+
+test('a scope that returns a loss keeps what backward needs, and backward frees it', () => {
+  const { model, x } = largeModel()
+  const step = () => gpt.scope(() => gpt.scope(() => model.forward(x).pow(2)).mean())
+  step().backward()
+  const before = used(x)
+  const loss = step()
+  assert.ok(used(x) - before > 128_000)
+  loss.backward()
+  assert.ok(used(x) - before < 100)
+  const other = gpt.scope(() => ({ loss: step(), norm: gpt.ones([1]) }))
+  other.loss.backward()
+  assert.deepEqual(other.norm.toArray(), [1])
+})
+
+test('a scope frees a graph that it does not return, and backward within a scope leaves .grad alive', () => {
+  const { model, x } = largeModel()
+  gpt.scope(() => model.forward(x).mean().backward())
+  const grads = model.parameters().map(gradientOf)
+  const before = used(x)
+  gpt.scope(() => void model.forward(x).mean())
+  assert.equal(used(x), before)
+  gpt.scope(() => {
+    gpt.scope(() => model.forward(x).mean().backward())
+    model.forward(x).mean().backward()
+  })
+  assert.equal(used(x), before)
+  assert.deepEqual(
+    grads.map(({ disposed }) => disposed),
+    grads.map(() => false),
+  )
+})
+
+test('10,000 training steps in scopes keep the heap as it is', () => {
+  const model = new gpt.Sequential(new gpt.Linear(4, 8), new gpt.GELU(), new gpt.Linear(8, 1))
+  const optimizer = new gpt.AdamW(model.parameters(), { lr: 1e-3 })
+  const [x, target] = [gpt.randn([16, 4]), gpt.randn([16, 1])]
+  const step = () =>
+    gpt.scope(() => {
+      optimizer.zeroGrad()
+      gpt.mse(model.forward(x), target).backward()
+      optimizer.step()
+    })
+  step()
+  const before = used(x)
+  const size = heapSize(gpt)
+  for (let i = 0; i < 10_000; i++) step()
+  assert.equal(used(x), before)
+  assert.equal(heapSize(gpt), size)
+})
+
+test('without a scope, the collector frees graphs that nobody holds, with backward or without', async () => {
+  const gpt = await loadForTest({ maxMemory: 16 })
+  const model = new gpt.Sequential(new gpt.Linear(8, 16), new gpt.GELU(), new gpt.LayerNorm(16))
+  const x = gpt.randn([1000, 8])
+  for (let i = 0; i < 600; i++) {
+    const loss = model.forward(x).mean() // 200 kB: the heap holds 80 of them
+    if (i % 2 === 0) loss.backward()
+    await nextTask()
+  }
+})
+
+test('a tensor that a scope made a parameter after its first use outlives backward', () => {
+  const x = parameter([1, 2])
+  const { first, second, w } = gpt.scope(() => {
+    const w = gpt.tensor([3, 4])
+    const first = x.mul(w).sum()
+    w.requiresGrad = true
+    return { first, second: w.mul(2).sum(), w: () => w }
+  })
+  first.backward()
+  second.backward()
+  assert.deepEqual(gradientOf(x).toArray(), [3, 4])
+  assert.deepEqual(gradientOf(w()).toArray(), [2, 2])
+})
+
+test('a graph of 10,000 steps is no deeper than one of ten', () => {
+  const w = parameter([1])
+  const loss = gpt.scope(() => {
+    let h = w.mul(1)
+    for (let i = 0; i < 10_000; i++) h = h.add(w)
+    return h
+  })
+  loss.backward()
+  assert.deepEqual(gradientOf(w).toArray(), [10_001])
+})
+
+test('an error in a gradient function comes out, and what was computed on the way is freed', () => {
+  const w = gpt.parameter(gpt.ones([1000]))
+  w.sum().backward()
+  const failing = () => {
+    const h = gpt.record(gpt.ones([1000]), [w], () => {
+      throw new Error('mine')
+    })
+    return h.mul(2).sum()
+  }
+  const before = used(w)
+  gpt.scope(() => assert.throws(() => failing().backward(), /^Error: mine$/))
+  assert.equal(used(w), before)
+  assert.equal(w.mul(2).requiresGrad, true)
+  w.sum().backward()
+  assert.equal(gradientOf(w).data[0], 2)
+})
+
+test('backward within a gradient function goes through other graphs, and is refused in its own', () => {
+  const [v, w] = [parameter([1, 2]), parameter([3, 4])]
+  const other = v.mul(v).sum()
+  const h = w.mul(w)
+  gpt
+    .record(gpt.ones([2]), [h], (dy) => {
+      other.backward()
+      return [dy]
+    })
+    .sum()
+    .backward()
+  assert.deepEqual(gradientOf(v).toArray(), [2, 4])
+  assert.deepEqual(gradientOf(w).toArray(), [6, 8])
+  const own = w.mul(w)
+  const loss = gpt.record(gpt.ones([2]), [own], (dy) => {
+    own.backward(dy)
+    return [dy]
+  })
+  assertRefuses(() => loss.sum().backward(), 'VALUE', /freed the graph/)
+})
+
+test('tensors without elements have gradients without elements, and add nothing', () => {
+  const [x, w] = [gpt.parameter(gpt.zeros([0, 3])), gpt.parameter(gpt.ones([3, 2]))]
+  const layer = new gpt.Linear(2, 2)
+  layer.forward(x.matmul(w)).sum().backward()
+  assert.deepEqual(gradientOf(x).shape, [0, 3])
+  assert.deepEqual(gradientOf(w).toArray(), [
+    [0, 0],
+    [0, 0],
+    [0, 0],
+  ])
+  assert.deepEqual(gradientOf(layer.weight).toArray(), [
+    [0, 0],
+    [0, 0],
+  ])
+  x.mul(x).backward(gpt.zeros([0, 3]))
+  assertRefuses(() => x.max(), 'SHAPE', /elements/)
+})
+
+test('two threads give the same gradients to the bit', async () => {
+  const results = []
+  for (const threads of [1, 2]) {
+    const gpt = await loadForTest({ threads })
+    const config = { vocabSize: 50, contextLength: 32, embDim: 64, nHeads: 4, nLayers: 1, dropRate: 0.1 }
+    const model = new gpt.GPTModel({ ...config, qkvBias: true })
+    const tokens = Array.from({ length: 4 }, (_, i) =>
+      Array.from({ length: 32 }, (_, j) => (7 * i + 3 * j) % 50),
+    )
+    const logits = model.forward(tokens)
+    const loss = gpt.crossEntropy(logits, tokens).add(logits.tanh().pow(2).mean())
+    loss.backward()
+    results.push([loss, ...model.parameters().map(gradientOf)].map(({ data }) => data.slice()))
+    gpt.dispose()
+  }
+  assert.deepEqual(results[1], results[0])
+})
