@@ -111,7 +111,7 @@ export function trainStep(gpt, { model, optimizer }, step, rate = rateOf(step)) 
   return gpt.scope(() => {
     optimizer.zeroGrad()
     const loss = gpt.crossEntropy(model.forward(ids), targets)
-    model.backward(loss.backward())
+    loss.backward()
     gpt.clipGradNorm(optimizer.parameters, 1)
     optimizer.step()
     return loss.item()
