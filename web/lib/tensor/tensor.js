@@ -487,8 +487,9 @@ export class Tensor {
 
   /** Frees `.grad` and makes it null. @internal */
   freeGradient() {
-    this.#grad?.dispose()
-    this.#grad = null
+    const grad = this.#grad
+    this.#grad = null // first: two tensors may be each other's gradients
+    grad?.dispose()
   }
 
   /**
