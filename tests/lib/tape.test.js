@@ -664,6 +664,14 @@ test('a tensor that a scope made a parameter after its first use outlives backwa
   assert.deepEqual(gradientOf(w()).toArray(), [2, 2])
 })
 
+test('two tensors that are each other’s gradients can be disposed', () => {
+  const [a, b] = [parameter([1]), parameter([2])]
+  a.grad = b
+  b.grad = a
+  a.dispose()
+  assert.deepEqual([a.disposed, b.disposed], [true, true])
+})
+
 test('a graph of 10,000 steps is no deeper than one of ten', () => {
   const w = parameter([1])
   const loss = gpt.scope(() => {
