@@ -29,12 +29,6 @@ const aligned = (bytes) => Math.ceil(bytes / ALIGNMENT) * ALIGNMENT
 /** @param {Gpt} gpt @returns {any} its Memory, which the package hides */
 export const memoryOf = (gpt) => untyped(new gpt.Module()).runtime.memory
 
-/** @param {Gpt} gpt @returns {any} its random generator, which the package hides */
-export const generatorOf = (gpt) => untyped(new gpt.Module()).runtime.generator
-
-/** @param {Gpt} gpt @returns {Buffer} a copy of the generator's state */
-export const generatorState = (gpt) => Buffer.from(generatorOf(gpt).save())
-
 /**
  * Stands between an instance and its allocator.
  *
@@ -98,6 +92,12 @@ export class Witness {
   /** The size of the memory. */
   get size() {
     return this.#wasm.buffer.byteLength
+  }
+
+  /** @returns {string} the bytes of the generator's state */
+  generatorState() {
+    const { begin, end } = this.generator
+    return Buffer.from(this.#wasm.buffer, begin, end - begin).toString('hex')
   }
 
   /** Starts to watch. */

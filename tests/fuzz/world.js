@@ -4,13 +4,12 @@
 /** @import { Range } from './witness.js' */
 
 import { GptLayersError, load } from 'gpt-layers'
-import { types } from 'node:util'
 import { Mine, STRANGE } from './strange.js'
 import { Finding, Witness } from './witness.js'
 
 const CODES = new Set(['TYPE', 'SHAPE', 'VALUE', 'MEMORY', 'DISPOSED', 'UNSUPPORTED'])
 /** The most live objects of each kind. The oldest are disposed first. */
-const MOST = { tensors: 24, modules: 6, optimizers: 3, losses: 3, caches: 3, files: 4 }
+const MOST = { tensors: 24, modules: 6, optimizers: 3, caches: 3, files: 4 }
 const MIB = 2 ** 20
 
 /**
@@ -35,30 +34,16 @@ async function watched() {
 const takeInstances = () => (instances ??= Promise.all([watched(), watched()]))
 
 /** @param {any} value @returns {boolean} */
-function isModule(value) {
-  try {
-    return typeof value?.forward === 'function' && typeof value.namedParameters === 'function'
-  } catch {
-    return false // such as a revoked Proxy
-  }
-}
-
-/**
- * @param {unknown} value
- * @returns {value is any[]} false for a Proxy, which may throw, or have a billion items
- */
-export const isList = (value) => !types.isProxy(value) && Array.isArray(value)
+const isModule = (value) =>
+  typeof value?.forward === 'function' && typeof value.namedParameters === 'function'
 
 export class World {
   /** @type {Tensor[]} */ tensors = []
   /** @type {any[]} */ modules = []
   /** @type {any[]} */ optimizers = []
-  /** @type {any[]} */ losses = []
   /** @type {any[]} */ caches = []
   /** @type {Uint8Array[]} */ files = []
   /** @type {(() => void)[]} what ends a listener */ stops = []
-  /** The shape of a layer's last output. @type {WeakMap<object, readonly number[]>} */ outputs =
-    new WeakMap()
   /** Whether a caller replaced parts of a layer: what its calls return is then not predicted. */
   tampered = false
   /** Whether a listener changed things during this call. */
@@ -133,13 +118,11 @@ export class World {
     const { gpt } = this
     if (typeof value !== 'object' || value === null || depth > 3) return
     if (isModule(value)) add(this.modules, value)
-    else if (types.isProxy(value)) return
     else if (value instanceof Uint8Array) this.files.push(value)
     else if (value instanceof gpt.SGD || value instanceof gpt.AdamW) add(this.optimizers, value)
-    else if (typeof value.backward === 'function') add(this.losses, value)
     else if (typeof value.truncate === 'function') add(this.caches, value)
     else if (this.#isTensor(value)) add(this.tensors, value)
-    else if (isList(value)) itemsOf(value).forEach((item) => this.keep(item, depth + 1))
+    else if (Array.isArray(value)) itemsOf(value).forEach((item) => this.keep(item, depth + 1))
     else if (value instanceof Map) value.forEach((item) => this.keep(item, depth + 1))
     else if (Object.getPrototypeOf(value) === Object.prototype)
       Object.values(value).forEach((item) => this.keep(item, depth + 1))
@@ -149,18 +132,11 @@ export class World {
   tidy() {
     this.tensors = this.tensors.filter((tensor) => !tensor.disposed)
     this.caches = this.caches.filter((cache) => !cache.disposed)
-    for (const kind of /** @type {const} */ ([
-      'tensors',
-      'modules',
-      'optimizers',
-      'losses',
-      'caches',
-      'files',
-    ])) {
+    for (const kind of /** @type {const} */ (['tensors', 'modules', 'optimizers', 'caches', 'files'])) {
       const list = /** @type {any[]} */ (this[kind])
       while (list.length > MOST[kind]) {
         const [oldest] = list.splice(kind === 'tensors' ? 3 : 0, 1)
-        if (kind !== 'files') dispose(oldest)
+        if (kind !== 'files') dispose(oldest, this.tampered)
       }
     }
     if (this.tensors.length > 0) return
@@ -209,7 +185,7 @@ export class World {
   state() {
     const ofTensor = (/** @type {Tensor} */ tensor) =>
       `${this.id(tensor)}${tensor.disposed ? 'x' : ''}[${tensor.shape}]${tensor.size}g${this.id(tensor.grad)}` +
-      `q${this.id(tensor.int8Weight)}${tensor.int8Weight?.disposed}`
+      `r${tensor.requiresGrad}q${this.id(tensor.int8Weight)}${tensor.int8Weight?.disposed}`
     /** @type {string[]} */
     const lines = this.tensors.map(ofTensor)
     for (const module of this.modules) {
@@ -267,6 +243,8 @@ export class World {
         return this.#inputOf(receiver, i)
       case 'dy':
         return this.#gradientFor(receiver, i)
+      case 'inputs':
+        return [this.tensor(i), this.tensor(i + 1)].slice(i % 2)
       case 'parameters': {
         const parameters = isModule(this.module(i)) ? this.tensorsIn(this.module(i)) : []
         return parameters.length > 0 ? parameters : [this.tensor(i)]
@@ -283,6 +261,8 @@ export class World {
         return this.#listener(code.name, i)
       case 'fn':
         return this.#function(code.name, i)
+      case 'gradients':
+        return (/** @type {Tensor} */ dy) => [[dy, dy.mul(2)], [dy], [null], [], [this.tensor(i)]][i % 5]
       default:
         throw new Error(`no value of kind ${kind}`)
     }
@@ -295,8 +275,7 @@ export class World {
     otherWitness.end(this.tampered ? rangesOf(otherWitness, this.#foreign) : [])
     witness.begin()
     for (const stop of this.stops) stop()
-    for (const list of [this.losses, this.optimizers, this.caches, this.modules, this.tensors])
-      list.forEach(dispose)
+    for (const list of [this.optimizers, this.caches, this.modules, this.tensors]) list.forEach(dispose)
     for (const tensor of this.reachable()) tensor.dispose()
     witness.endAll([])
     otherWitness.begin()
@@ -320,13 +299,14 @@ export class World {
 
   /**
    * @param {unknown} error that a call threw
+   * @param {boolean} [tampered] whether parts of a layer were replaced: then the engine's own errors may come
    * @throws {Finding} unless the package may throw it
    */
-  static checkError(error) {
+  static checkError(error, tampered = false) {
     if (error instanceof Mine) return
     if (error instanceof Finding) throw error
-    // The engine's own error about an object, a property or a function of the fuzzer.
-    if (error instanceof TypeError && /revoked|has only a getter|without 'new'/.test(error.message)) return
+    if (error instanceof TypeError && (tampered || /has only a getter|without 'new'/.test(error.message)))
+      return
     if (!(error instanceof GptLayersError)) {
       const text = error instanceof Error ? error.stack?.split('\n').slice(0, 6).join('\n') : String(error)
       throw new Finding(`threw what is not a GptLayersError: ${text}`, { cause: error })
@@ -341,27 +321,19 @@ export class World {
 
   /** @param {any} value */
   #isTensor(value) {
-    try {
-      // A Proxy has the prototype, too, but refuses to be asked.
-      return (
-        Object.getPrototypeOf(value) === Object.getPrototypeOf(this.dead.tensor) &&
-        value.disposed !== undefined
-      )
-    } catch {
-      return false
-    }
+    const prototype = Object.getPrototypeOf(this.dead.tensor)
+    return Object.getPrototypeOf(Object(value)) === prototype
   }
 
   /** @param {unknown} value */
   #text(value) {
-    if (isList(value)) return `[${itemsOf(value).map((item) => this.id(item) || String(item))}]`
+    if (Array.isArray(value)) return `[${itemsOf(value).map((item) => this.id(item) || String(item))}]`
     if (typeof value === 'object' && value !== null) return String(this.id(value))
     return String(value)
   }
 
   /** @param {string} name @param {number} i */
   #strangeValue(name, i) {
-    if (/proxyOfModule/.test(name) && this.modules.length === 0) return null
     return STRANGE[name](this, i)
   }
 
@@ -395,10 +367,10 @@ export class World {
     return this.#made([...leading, features])
   }
 
-  /** @param {any} module @param {number} i */
-  #gradientFor(module, i) {
-    const shape = this.outputs.get(module)
-    return shape === undefined ? this.tensor(i) : this.#made(shape)
+  /** @param {any} tensor @param {number} i */
+  #gradientFor(tensor, i) {
+    if (tensor?.size === 1 && i % 2) return undefined
+    return tensor?.disposed === false ? this.#made(tensor.shape) : this.tensor(i)
   }
 
   /** @param {any} receiver @param {number} i a state dict that fits or nearly fits */
@@ -411,8 +383,7 @@ export class World {
     if (i % 5 === 1) delete dict[name]
     if (i % 5 === 2) dict[name] = this.tensor(i)
     if (i % 5 === 3) dict[['weight', 'x', '__proto__x', 'state.0.step'][i % 4]] = this.tensor(i)
-    if (i % 5 === 4)
-      dict[name] = this.#strangeValue(['otherTensor', 'proxyOfTensor', 'text', 'deadTensor'][i % 4], i)
+    if (i % 5 === 4) dict[name] = this.#strangeValue(['otherTensor', 'text', 'deadTensor'][i % 3], i)
     return dict
   }
 
@@ -426,13 +397,11 @@ export class World {
   }
 
   /** @param {Code} code @param {any} receiver */
-  #options({ entries, changing = false }, receiver) {
+  #options({ entries }, receiver) {
     const options = {}
     for (const [name, code] of entries) {
       const value = this.decode(code, receiver)
-      let reads = 0
-      const descriptor = changing ? { get: () => (reads++ === 0 ? value : 1000) } : { value, writable: true }
-      Object.defineProperty(options, name, { ...descriptor, enumerable: true, configurable: true })
+      Object.defineProperty(options, name, { value, writable: true, enumerable: true, configurable: true })
     }
     return options
   }
@@ -457,7 +426,7 @@ export class World {
           case 'forwards':
             return this.keep(module.forward(input))
           case 'backwards':
-            return this.keep(module.backward(output))
+            return void output.sum().backward()
           case 'evaluates':
             return void (i % 2 ? module.eval() : module.train())
           case 'listens':
@@ -466,15 +435,13 @@ export class World {
             )
           case 'stops':
             return this.stops.forEach((stop) => stop())
-          case 'releases':
-            return module.release()
           case 'writes':
             return void output.data?.fill(i)
         }
       })
   }
 
-  /** @param {string} name @param {number} i a function for scope */
+  /** @param {string} name @param {number} i a function for scope, noGrad and record */
   #function(name, i) {
     const { gpt } = this
     return () =>
@@ -500,6 +467,8 @@ export class World {
             return this.#strangeValue(Object.keys(STRANGE)[i % Object.keys(STRANGE).length], i)
           case 'given':
             return this.tensor(i)
+          case 'computed':
+            return this.tensor(i).mul(this.tensor(i)).sum()
         }
       })
   }
@@ -535,12 +504,12 @@ function add(list, value) {
   if (!list.includes(value)) list.push(value)
 }
 
-/** @param {any} object of the package, perhaps with parts that the fuzzer replaced */
-function dispose(object) {
+/** @param {any} object of the package @param {boolean} [tampered] whether parts of it were replaced */
+function dispose(object, tampered = false) {
   try {
     object.dispose()
   } catch (error) {
-    World.checkError(error)
+    World.checkError(error, tampered)
   }
 }
 
@@ -567,7 +536,7 @@ function itemsOf(array) {
 }
 
 /** @param {any} optimizer @returns {Tensor[]} its parameters, where nobody replaced them */
-export const parametersOf = ({ parameters }) => (isList(parameters) ? itemsOf(parameters) : [])
+export const parametersOf = ({ parameters }) => (Array.isArray(parameters) ? itemsOf(parameters) : [])
 
 /** @param {any} object a layer or an optimizer @returns {Tensor[]} */
 const tensorsOf = (object) => Object.values(stateOf(object) ?? {})
@@ -592,7 +561,7 @@ function contentsOf(module) {
     found.set(part, properties)
     for (const { value } of Object.values(properties)) {
       if (typeof value !== 'object' || value === null) continue
-      parts.push(...(isList(value) ? itemsOf(value) : [value]).filter(isModule))
+      parts.push(...(Array.isArray(value) ? itemsOf(value) : [value]).filter(isModule))
     }
   }
   return found

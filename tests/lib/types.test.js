@@ -37,7 +37,7 @@ const stop: () => void = model.onForward(({ name, module, output }) => { seen.pu
 const weights: Tensor = new gpt.Attention({ ...GPT_CONFIG_124M }).forward(x, { returnWeights: true }).weights
 const attended: Tensor = new gpt.Attention({ ...GPT_CONFIG_124M }).forward(x)
 const logits: Tensor = model.forward([0, 1], { returnWeights: true })
-const nothing: null = model.backward(logits)
+const nothing: void = logits.backward(gpt.ones(logits.shape))
 const cache: KeyValueCache = model.newCache({ batchSize: 1, maxTokens: 3 })
 const last: Tensor = model.forward([0, 1], { cache, lastOnly: true })
 const writing: GenerateOptions = { maxNewTokens: 1, temperature: 0.5, topK: 2, topP: 0.9, stopTokens: [0], cache }
@@ -48,12 +48,14 @@ const options: LayerNormOptions = { eps: 1e-5 }
 const isLinear = (layer: Module): Linear | null => (layer instanceof gpt.Linear ? layer : null)
 const same: InstanceType<typeof gpt.LayerNorm> = norm
 class Twice extends gpt.Module {
-  count: Tensor = this.registerBuffer('count', gpt.zeros([]))
-  forward(x: Tensor) { this.save({ x }); return x.mul(2) }
-  backward(dy: Tensor) { const { x } = this.saved(); this.release(); return dy.mul(2).add(x.mul(0)) }
+  factor: Tensor = gpt.parameter(gpt.tensor(2))
+  forward(x: Tensor) { return x.mul(this.factor) }
+  halve(x: Tensor) { return gpt.record(gpt.noGrad(() => x.div(2)), [x], (dy, wanted) => [wanted[0] ? dy.div(2) : null]) }
 }
 const twice: Module = new Twice()
-model.backward(gpt.crossEntropy(model.forward([[0, 1], [2, 0]]), [[1, 2], [0, 0]]).backward())
+const loss: Tensor = gpt.crossEntropy(model.forward([[0, 1], [2, 0]]), [[1, 2], [0, 0]])
+loss.backward()
+const isLeaf: boolean = x.detach().requiresGrad
 const optimizers: Optimizer[] = [new gpt.SGD(linear.parameters(), { lr: 0.1 }), new gpt.AdamW(norm.parameters())]
 optimizers[0].lr = gpt.clipGradNorm(norm.parameters(), 1)
 const tensors: Record<string, Tensor> = gpt.loadSafetensors(gpt.saveSafetensors({ x }))
@@ -72,7 +74,7 @@ new gpt.SGD(linear.parameters(), { momentum: 0.9 })
 model.generate([1], { top_k: 2 })
 // @ts-expect-error outFeatures is missing
 new gpt.Linear(5)
-export { code, tensors, stop, weights, attended, logits, last, twice, reason }
+export { code, nothing, isLeaf, tensors, stop, weights, attended, logits, last, twice, reason }
 `
 
 /** Explicit resource management, from TypeScript 5.2 on. */
@@ -238,7 +240,6 @@ test('an editor shows the documentation of each constructor and each option', ()
 test('an editor offers what the API has, and no internals', () => {
   const { complete } = editor()
   assert.deepEqual(complete('\nnorm.').sort(), [
-    'backward',
     'dispose',
     'embDim',
     'eps',
@@ -250,11 +251,7 @@ test('an editor offers what the API has, and no internals', () => {
     'onForward',
     'parameters',
     'quantize',
-    'registerBuffer',
-    'release',
-    'save',
     'saveSafetensors',
-    'saved',
     'scale',
     'shift',
     'stateDict',
