@@ -426,8 +426,8 @@ export function namedModules(module, path = '', above = []) {
 }
 
 /**
- * The matrices of a layer and of all layers inside that may be int8: each layer that has one can read it so,
- * in the same direction.
+ * The matrices of a layer and of all layers inside that are int8 or may become so: each layer that has one
+ * can read it so, and they agree on its order.
  *
  * @param {Module} root
  * @returns {Map<Tensor, { name: string, transposed: boolean, isProduct: boolean }>} isProduct: whether some
