@@ -1,4 +1,4 @@
-/* Attention's equations as a textbook has them, in float64; gpt_layers.h has the formulas. */
+/* Attention's equations as a textbook has them; gpt_layers.h has the formulas. Every sum is in float64. */
 #include <math.h>
 
 #include "attention.h"
@@ -38,12 +38,10 @@ static double dropout_factor(const gpt_head *a, size_t i, size_t j)
     return dropped ? 0.0 : (double)gpt_mask_scale(a->p);
 }
 
-int gpt_attention_forward_ref(float *y, float *max, float *sum, float *scratch, const float *qkv,
-                              size_t batch, size_t tokens, size_t heads, size_t size, uint32_t seed, float p)
+void gpt_attention_forward_ref(float *y, float *max, float *sum, const float *qkv, size_t batch,
+                               size_t tokens, size_t heads, size_t size, uint32_t seed, float p)
 {
-    const int status = gpt_attention_check_forward(y, scratch, qkv, batch, tokens, heads, size, p, 0, 1);
-    if (status) return status;
-    for (size_t n = 0; tokens > 0 && n < batch * heads; n++) {
+    for (size_t n = 0; n < batch * heads; n++) {
         const gpt_head a = gpt_head_of(qkv, n, tokens, heads, size, seed, p);
         for (size_t i = 0; i < tokens; i++) {
             const softmax s = softmax_of(&a, i);
@@ -59,16 +57,12 @@ int gpt_attention_forward_ref(float *y, float *max, float *sum, float *scratch, 
             if (sum) sum[n * tokens + i] = (float)s.sum;
         }
     }
-    return GPT_OK;
 }
 
-int gpt_attention_weights_ref(float *w, float *scratch, const float *qkv, const float *max, const float *sum,
-                              size_t batch, size_t tokens, size_t heads, size_t size)
+void gpt_attention_weights_ref(float *w, const float *qkv, size_t batch, size_t tokens, size_t heads,
+                               size_t size)
 {
-    const int status =
-        gpt_attention_check_weights(w, scratch, qkv, max, sum, batch, tokens, heads, size, 0, 1);
-    if (status) return status;
-    for (size_t n = 0; tokens > 0 && n < batch * heads; n++) {
+    for (size_t n = 0; n < batch * heads; n++) {
         const gpt_head a = gpt_head_of(qkv, n, tokens, heads, size, 0, 0.0f);
         for (size_t i = 0; i < tokens; i++) {
             const softmax s = softmax_of(&a, i);
@@ -76,45 +70,40 @@ int gpt_attention_weights_ref(float *w, float *scratch, const float *qkv, const 
                 w[(n * tokens + i) * tokens + j] = j <= i ? (float)weight_of(&a, i, j, s) : 0.0f;
         }
     }
-    return GPT_OK;
 }
 
-int gpt_attention_backward_ref(float *dqkv, float *scratch, const float *dy, const float *y, const float *qkv,
-                               const float *max, const float *sum, size_t batch, size_t tokens, size_t heads,
-                               size_t size, uint32_t seed, float p)
+/* The gradient of weight [i, j]: dropout's factor times dy[i] · v[j]. */
+static double dweight_of(const gpt_head *a, const float *dy_i, size_t i, size_t j)
 {
-    const int status = gpt_attention_check_backward(dqkv, scratch, dy, y, qkv, max, sum, batch, tokens, heads,
-                                                    size, p, 0, 1);
-    if (status) return status;
-    const size_t dim = heads * size;
-    for (size_t i = 0; i < batch * tokens * 3 * dim; i++) dqkv[i] = 0.0f;
-    for (size_t n = 0; tokens > 0 && n < batch * heads; n++) {
+    double sum = 0.0;
+    for (size_t d = 0; d < a->size; d++) sum += (double)dy_i[d] * (double)a->v[j * a->step + d];
+    return dropout_factor(a, i, j) * sum;
+}
+
+void gpt_attention_backward_ref(float *dqkv, double *sums, const float *dy, const float *qkv, size_t batch,
+                                size_t tokens, size_t heads, size_t size, uint32_t seed, float p)
+{
+    const size_t dim = heads * size, n_sums = batch * tokens * 3 * dim;
+    for (size_t i = 0; i < n_sums; i++) sums[i] = 0.0;
+    for (size_t n = 0; n < batch * heads; n++) {
         const gpt_head a = gpt_head_of(qkv, n, tokens, heads, size, seed, p);
-        float *dq = dqkv + (a.q - qkv), *dk = dqkv + (a.k - qkv), *dv = dqkv + (a.v - qkv);
+        double *dq = sums + (a.q - qkv), *dk = dq + dim, *dv = dk + dim;
         for (size_t i = 0; i < tokens; i++) {
             const float *dy_i = dy + (n / heads * tokens + i) * dim + n % heads * size;
             const softmax s = softmax_of(&a, i);
-            /* softmax's gradient subtracts mean = Σ_j weight · dweight: the first pass sums it, the second
-             * uses it */
+            /* softmax's gradient subtracts the mean of the gradients of the weights */
             double mean = 0.0;
-            for (size_t pass = 0; pass < 2; pass++)
-                for (size_t j = 0; j <= i; j++) {
-                    const double weight = weight_of(&a, i, j, s), kept = dropout_factor(&a, i, j);
-                    double dweight = 0.0;
-                    for (size_t d = 0; d < size; d++)
-                        dweight += kept * (double)dy_i[d] * (double)a.v[j * a.step + d];
-                    if (pass == 0) {
-                        mean += weight * dweight;
-                        continue;
-                    }
-                    const double dscore = weight * (dweight - mean) / sqrt((double)size);
-                    for (size_t d = 0; d < size; d++) {
-                        dq[i * a.step + d] += (float)(dscore * (double)a.k[j * a.step + d]);
-                        dk[j * a.step + d] += (float)(dscore * (double)a.q[i * a.step + d]);
-                        dv[j * a.step + d] += (float)(kept * weight * (double)dy_i[d]);
-                    }
+            for (size_t j = 0; j <= i; j++) mean += weight_of(&a, i, j, s) * dweight_of(&a, dy_i, i, j);
+            for (size_t j = 0; j <= i; j++) {
+                const double weight = weight_of(&a, i, j, s), kept = dropout_factor(&a, i, j);
+                const double dscore = weight * (dweight_of(&a, dy_i, i, j) - mean) / sqrt((double)size);
+                for (size_t d = 0; d < size; d++) {
+                    dq[i * a.step + d] += dscore * (double)a.k[j * a.step + d];
+                    dk[j * a.step + d] += dscore * (double)a.q[i * a.step + d];
+                    dv[j * a.step + d] += kept * weight * (double)dy_i[d];
                 }
+            }
         }
     }
-    return GPT_OK;
+    for (size_t i = 0; i < n_sums; i++) dqkv[i] = (float)sums[i];
 }

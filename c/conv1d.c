@@ -4,24 +4,16 @@
 #include "gemm.h"
 #include "reference.h"
 
-int gpt_conv1d_forward_ref(float *y, float *scratch, const float *x, const float *weight, const float *bias,
-                           size_t rows, size_t nx, size_t nf)
+void gpt_conv1d_forward_ref(float *y, const float *x, const float *weight, const float *bias, size_t rows,
+                            size_t nx, size_t nf)
 {
-    const size_t scratch_size = gpt_conv1d_scratch_size(rows, nx);
-    const int status = gpt_affine_check(y, scratch, scratch_size, x, weight, rows, nx, nf, 0, 1);
-    if (status) return status;
     gpt_affine_forward_plain(y, x, weight, 1, nf, bias, rows, nx, nf);
-    return GPT_OK;
 }
 
-int gpt_conv1d_backward_ref(float *dx, float *dweight, float *dbias, float *scratch, const float *dy,
-                            const float *x, const float *weight, size_t rows, size_t nx, size_t nf)
+void gpt_conv1d_backward_ref(float *dx, float *dweight, float *dbias, const float *dy, const float *x,
+                             const float *weight, size_t rows, size_t nx, size_t nf)
 {
-    const size_t scratch_size = gpt_conv1d_backward_scratch_size(rows, nf);
-    const int status = gpt_affine_check(dy, scratch, scratch_size, x, weight, rows, nx, nf, 0, 1);
-    if (status) return status;
     gpt_affine_backward_plain(dx, dweight, dbias, dy, x, weight, 1, nf, rows, nx, nf);
-    return GPT_OK;
 }
 
 size_t gpt_conv1d_scratch_size(size_t rows, size_t nx)

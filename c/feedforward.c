@@ -21,19 +21,23 @@ static int check(const float *y, const float *scratch, const float *x, const flo
     return part < parts ? GPT_OK : GPT_ERR_VALUE;
 }
 
-int gpt_feedforward_forward_ref(float *y, float *scratch, const float *x, const float *weight1,
-                                const float *bias1, const float *weight2, const float *bias2, size_t rows,
-                                size_t dim, size_t hidden, int approximate)
+void gpt_feedforward_forward_ref(float *y, double *h, const float *x, const float *weight1,
+                                 const float *bias1, const float *weight2, const float *bias2, size_t rows,
+                                 size_t dim, size_t hidden, int approximate)
 {
-    const int status = check(y, scratch, x, weight1, weight2, rows, dim, hidden, approximate, 0, 1);
-    if (status) return status;
-    float *h = scratch; /* the hidden activations of one row */
     for (size_t r = 0; r < rows; r++) {
-        gpt_linear_forward_ref(h, scratch, x + r * dim, weight1, bias1, 1, dim, hidden);
-        gpt_gelu_forward_ref(h, h, hidden, approximate);
-        gpt_linear_forward_ref(y + r * dim, scratch, h, weight2, bias2, 1, hidden, dim);
+        /* the hidden activations of one row */
+        for (size_t k = 0; k < hidden; k++) {
+            double sum = bias1 ? (double)bias1[k] : 0.0;
+            for (size_t i = 0; i < dim; i++) sum += (double)x[r * dim + i] * (double)weight1[k * dim + i];
+            h[k] = gpt_gelu_exact(sum, approximate);
+        }
+        for (size_t o = 0; o < dim; o++) {
+            double sum = bias2 ? (double)bias2[o] : 0.0;
+            for (size_t k = 0; k < hidden; k++) sum += h[k] * (double)weight2[o * hidden + k];
+            y[r * dim + o] = (float)sum;
+        }
     }
-    return GPT_OK;
 }
 
 size_t gpt_feedforward_scratch_size(size_t rows, size_t dim, size_t hidden)

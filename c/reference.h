@@ -1,7 +1,9 @@
-/* The plain twin of each kernel: the equation as a textbook has it, in scalar code that computes in float64.
+/* References for the tests: the equations as a textbook has them, in scalar code. Every sum is in float64, and
+ * only the results are rounded to float32.
  *
- * gpt_<name>_ref keeps the contract of gpt_<name> in gpt_layers.h, without part and parts. The tests compare
- * the SIMD kernels with these twins. The WebAssembly of the package does not export them.
+ * gpt_<name>_ref writes the outputs of gpt_<name> in gpt_layers.h. It has those arguments of gpt_<name> that it
+ * needs, in the same order: not part, parts and scratch. It checks nothing. Random numbers, transposing and the layout of int8 weights have no
+ * reference: their tests have known values. WebAssembly exports none, except plain.wasm for the page.
  */
 #ifndef GPT_REFERENCE_H
 #define GPT_REFERENCE_H
@@ -9,89 +11,86 @@
 #include <stddef.h>
 #include <stdint.h>
 
-int gpt_linear_forward_ref(float *y, float *scratch, const float *x, const float *weight, const float *bias,
-                           size_t rows, size_t in, size_t out);
-int gpt_linear_backward_ref(float *dx, float *dweight, float *dbias, float *scratch, const float *dy,
-                            const float *x, const float *weight, size_t rows, size_t in, size_t out);
-int gpt_conv1d_forward_ref(float *y, float *scratch, const float *x, const float *weight, const float *bias,
-                           size_t rows, size_t nx, size_t nf);
-int gpt_conv1d_backward_ref(float *dx, float *dweight, float *dbias, float *scratch, const float *dy,
-                            const float *x, const float *weight, size_t rows, size_t nx, size_t nf);
+void gpt_linear_forward_ref(float *y, const float *x, const float *weight, const float *bias, size_t rows,
+                            size_t in, size_t out);
+void gpt_linear_backward_ref(float *dx, float *dweight, float *dbias, const float *dy, const float *x,
+                             const float *weight, size_t rows, size_t in, size_t out);
+void gpt_conv1d_forward_ref(float *y, const float *x, const float *weight, const float *bias, size_t rows,
+                            size_t nx, size_t nf);
+void gpt_conv1d_backward_ref(float *dx, float *dweight, float *dbias, const float *dy, const float *x,
+                             const float *weight, size_t rows, size_t nx, size_t nf);
 int gpt_int8_linear_forward_ref(float *y, float *scratch, const float *x, const int8_t *values,
                                 const float *scales, const float *bias, size_t rows, size_t in, size_t out,
                                 size_t group);
 int gpt_int8_embedding_forward_ref(float *y, const int32_t *indices, const int8_t *values,
                                    const float *scales, size_t rows, size_t count, size_t dim, size_t group);
-int gpt_relu_forward_ref(float *y, const float *x, size_t n);
-int gpt_relu_backward_ref(float *dx, const float *dy, const float *x, size_t n);
-int gpt_gelu_forward_ref(float *y, const float *x, size_t n, int approximate);
-int gpt_gelu_backward_ref(float *dx, const float *dy, const float *x, size_t n, int approximate);
-int gpt_layernorm_forward_ref(float *y, float *mean, float *rstd, const float *x, const float *scale,
-                              const float *shift, size_t rows, size_t cols, float eps);
-int gpt_layernorm_backward_ref(float *dx, float *dscale, float *dshift, const float *dy, const float *x,
-                               const float *mean, const float *rstd, const float *scale, size_t rows,
-                               size_t cols);
-int gpt_batchnorm_statistics_ref(float *mean, float *off, float *var, const float *x, size_t rows,
-                                 size_t cols);
-int gpt_batchnorm_forward_ref(float *y, const float *x, const float *mean, const float *off, const float *var,
-                              const float *scale, const float *shift, size_t rows, size_t cols, float eps);
-int gpt_batchnorm_backward_ref(float *dx, float *dscale, float *dshift, const float *dy, const float *x,
-                               const float *mean, const float *off, const float *var, const float *scale,
-                               size_t rows, size_t cols, float eps);
-int gpt_rmsnorm_forward_ref(float *y, float *rstd, const float *x, const float *scale, size_t rows,
-                            size_t cols, float eps);
-int gpt_rmsnorm_backward_ref(float *dx, float *dscale, const float *dy, const float *x, const float *rstd,
-                             const float *scale, size_t rows, size_t cols);
-int gpt_dropout_forward_ref(float *y, const float *x, size_t n, uint32_t seed, float p);
-int gpt_embedding_forward_ref(float *y, const int32_t *indices, const float *weight, size_t rows,
-                              size_t count, size_t dim);
-int gpt_embedding_backward_ref(float *dweight, float *scratch, const float *dy, const int32_t *indices,
-                               size_t rows, size_t count, size_t dim);
-int gpt_softmax_forward_ref(float *y, const float *x, size_t rows, size_t cols);
-int gpt_softmax_backward_ref(float *dx, const float *dy, const float *y, size_t rows, size_t cols);
-int gpt_feedforward_forward_ref(float *y, float *scratch, const float *x, const float *weight1,
-                                const float *bias1, const float *weight2, const float *bias2, size_t rows,
-                                size_t dim, size_t hidden, int approximate);
-int gpt_attention_forward_ref(float *y, float *max, float *sum, float *scratch, const float *qkv,
-                              size_t batch, size_t tokens, size_t heads, size_t size, uint32_t seed, float p);
-int gpt_attention_weights_ref(float *w, float *scratch, const float *qkv, const float *max, const float *sum,
-                              size_t batch, size_t tokens, size_t heads, size_t size);
-int gpt_attention_cached_forward_ref(float *y, float *keys, float *values, float *scratch, const float *qkv,
-                                     size_t batch, size_t tokens, size_t past, size_t capacity, size_t heads,
-                                     size_t size);
-int gpt_attention_backward_ref(float *dqkv, float *scratch, const float *dy, const float *y, const float *qkv,
-                               const float *max, const float *sum, size_t batch, size_t tokens, size_t heads,
-                               size_t size, uint32_t seed, float p);
-int gpt_crossentropy_forward_ref(float *loss, float *max, float *sum, const float *logits,
-                                 const int32_t *targets, size_t rows, size_t cols);
-int gpt_crossentropy_backward_ref(float *dlogits, const float *logits, const int32_t *targets,
-                                  const float *max, const float *sum, size_t rows, size_t cols, float scale);
-int gpt_mse_forward_ref(float *loss, const float *x, const float *target, size_t rows, size_t cols);
-int gpt_mse_backward_ref(float *dx, const float *x, const float *target, size_t n, float scale);
-int gpt_sgd_step_ref(float *weight, float *momentum, const float *grad, size_t n, double lr, double keep,
-                     double dampening, double decay, int nesterov);
-int gpt_adamw_step_ref(float *weight, float *mean, float *square, const float *grad, size_t n, double lr,
-                       double beta1, double beta2, double eps, double decay, double correction1,
-                       double correction2);
-int gpt_square_sum_ref(double *sum, const float *x, size_t n);
-int gpt_mean_ref(float *mean, const float *x, size_t rows, size_t cols);
-int gpt_var_ref(float *var, const float *x, size_t rows, size_t cols, int unbiased);
-int gpt_add_ref(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row,
-                size_t a_col, size_t b_row, size_t b_col);
-int gpt_sub_ref(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row,
-                size_t a_col, size_t b_row, size_t b_col);
-int gpt_mul_ref(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row,
-                size_t a_col, size_t b_row, size_t b_col);
-int gpt_div_ref(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row,
-                size_t a_col, size_t b_row, size_t b_col);
-int gpt_sqrt_ref(float *y, const float *x, size_t n);
-int gpt_exp_ref(float *y, const float *x, size_t n);
+void gpt_relu_forward_ref(float *y, const float *x, size_t n);
+void gpt_relu_backward_ref(float *dx, const float *dy, const float *x, size_t n);
+void gpt_gelu_forward_ref(float *y, const float *x, size_t n, int approximate);
+double gpt_gelu_exact(double x, int approximate);
+void gpt_gelu_backward_ref(float *dx, const float *dy, const float *x, size_t n, int approximate);
+void gpt_layernorm_forward_ref(float *y, float *mean, float *rstd, const float *x, const float *scale,
+                               const float *shift, size_t rows, size_t cols, float eps);
+void gpt_layernorm_backward_ref(float *dx, float *dscale, float *dshift, const float *dy, const float *x,
+                                const float *mean, const float *rstd, const float *scale, size_t rows,
+                                size_t cols);
+void gpt_batchnorm_statistics_ref(float *mean, float *off, float *var, const float *x, size_t rows,
+                                  size_t cols);
+void gpt_batchnorm_forward_ref(float *y, const float *x, const float *mean, const float *off,
+                               const float *var, const float *scale, const float *shift, size_t rows,
+                               size_t cols, float eps);
+void gpt_batchnorm_backward_ref(float *dx, float *dscale, float *dshift, const float *dy, const float *x,
+                                const float *mean, const float *off, const float *var, const float *scale,
+                                size_t rows, size_t cols, float eps);
+void gpt_rmsnorm_forward_ref(float *y, float *rstd, const float *x, const float *scale, size_t rows,
+                             size_t cols, float eps);
+void gpt_rmsnorm_backward_ref(float *dx, float *dscale, const float *dy, const float *x, const float *rstd,
+                              const float *scale, size_t rows, size_t cols);
+void gpt_dropout_forward_ref(float *y, const float *x, size_t n, uint32_t seed, float p);
+void gpt_embedding_forward_ref(float *y, const int32_t *indices, const float *weight, size_t rows,
+                               size_t dim);
+void gpt_embedding_backward_ref(float *dweight, const float *dy, const int32_t *indices, size_t rows,
+                                size_t count, size_t dim);
+void gpt_softmax_forward_ref(float *y, const float *x, size_t rows, size_t cols);
+void gpt_softmax_backward_ref(float *dx, const float *dy, const float *y, size_t rows, size_t cols);
+/* h  [hidden], contents lost */
+void gpt_feedforward_forward_ref(float *y, double *h, const float *x, const float *weight1,
+                                 const float *bias1, const float *weight2, const float *bias2, size_t rows,
+                                 size_t dim, size_t hidden, int approximate);
+void gpt_attention_forward_ref(float *y, float *max, float *sum, const float *qkv, size_t batch,
+                               size_t tokens, size_t heads, size_t size, uint32_t seed, float p);
+void gpt_attention_weights_ref(float *w, const float *qkv, size_t batch, size_t tokens, size_t heads,
+                               size_t size);
+void gpt_attention_cached_forward_ref(float *y, float *keys, float *values, const float *qkv, size_t batch,
+                                      size_t tokens, size_t past, size_t capacity, size_t heads, size_t size);
+/* sums  as many as dqkv has floats, contents lost */
+void gpt_attention_backward_ref(float *dqkv, double *sums, const float *dy, const float *qkv, size_t batch,
+                                size_t tokens, size_t heads, size_t size, uint32_t seed, float p);
+void gpt_crossentropy_forward_ref(float *loss, float *max, float *sum, const float *logits,
+                                  const int32_t *targets, size_t rows, size_t cols);
+void gpt_crossentropy_backward_ref(float *dlogits, const float *logits, const int32_t *targets,
+                                   const float *max, const float *sum, size_t rows, size_t cols, float scale);
+void gpt_mse_forward_ref(float *loss, const float *x, const float *target, size_t rows, size_t cols);
+void gpt_mse_backward_ref(float *dx, const float *x, const float *target, size_t n, float scale);
+void gpt_sgd_step_ref(float *weight, float *momentum, const float *grad, size_t n, double lr, double keep,
+                      double dampening, double decay, int nesterov);
+void gpt_adamw_step_ref(float *weight, float *mean, float *square, const float *grad, size_t n, double lr,
+                        double beta1, double beta2, double eps, double decay, double correction1,
+                        double correction2);
+void gpt_square_sum_ref(double *sum, const float *x, size_t n);
+void gpt_mean_ref(float *mean, const float *x, size_t rows, size_t cols);
+void gpt_var_ref(float *var, const float *x, size_t rows, size_t cols, int unbiased);
+/* y = a ∘ b, sign '+', '-', '*' or '/' */
+void gpt_arithmetic_ref(char sign, float *y, const float *a, const float *b, size_t rows, size_t cols,
+                        size_t a_row, size_t a_col, size_t b_row, size_t b_col);
+void gpt_sqrt_ref(float *y, const float *x, size_t n);
+void gpt_exp_ref(float *y, const float *x, size_t n);
 void gpt_log_ref(float *y, const float *x, size_t n);
 void gpt_tanh_ref(float *y, const float *x, size_t n);
 void gpt_pow_ref(float *y, const float *x, size_t n, float exponent);
 void gpt_abs_ref(float *y, const float *x, size_t n);
 void gpt_abs_backward_ref(float *dx, const float *dy, const float *x, size_t n);
-int gpt_sum_ref(float *sum, const float *x, size_t rows, size_t cols);
-int gpt_max_ref(float *max, int32_t *indices, const float *x, size_t rows, size_t cols);
+void gpt_sum_ref(float *sum, const float *x, size_t rows, size_t cols);
+void gpt_max_ref(float *max, int32_t *indices, const float *x, size_t rows, size_t cols);
 
 #endif

@@ -19,9 +19,8 @@ static void agrees(void)
                   *expected_square = output_of("expected square", v, n);
             expect_status(gpt_adamw_step(weight, mean, square, g, n, 1e-2, 0.9, 0.999, 1e-8, 0.01, one, two),
                           GPT_OK);
-            expect_status(gpt_adamw_step_ref(expected, expected_mean, expected_square, g, n, 1e-2, 0.9, 0.999,
-                                             1e-8, 0.01, one, two),
-                          GPT_OK);
+            gpt_adamw_step_ref(expected, expected_mean, expected_square, g, n, 1e-2, 0.9, 0.999, 1e-8, 0.01,
+                               one, two);
             expect_close("weight", weight, expected, n, 5e-7);
             expect_close("mean", mean, expected_mean, n, 2e-7);
             expect_close("square", square, expected_square, n, 2e-7);
@@ -48,18 +47,14 @@ static void refuses(void)
 {
     const float *g = random_input("g", 5, -1.0f, 1.0f);
     float *w = output("w", 5), *m = output("m", 5), *v = output("v", 5);
-    static int (*const both[2])(float *, float *, float *, const float *, size_t, double, double, double,
-                                double, double, double, double) = {gpt_adamw_step, gpt_adamw_step_ref};
-    for (size_t k = 0; k < 2; k++) {
-        expect_refused(both[k](NULL, m, v, g, 5, 0.1, 0.9, 0.99, 1e-8, 0.0, 0.1, 0.01), GPT_ERR_NULL);
-        expect_refused(both[k](w, NULL, v, g, 5, 0.1, 0.9, 0.99, 1e-8, 0.0, 0.1, 0.01), GPT_ERR_NULL);
-        expect_refused(both[k](w, m, NULL, g, 5, 0.1, 0.9, 0.99, 1e-8, 0.0, 0.1, 0.01), GPT_ERR_NULL);
-        expect_refused(both[k](w, m, v, NULL, 5, 0.1, 0.9, 0.99, 1e-8, 0.0, 0.1, 0.01), GPT_ERR_NULL);
-        expect_refused(both[k](w, m, v, g, HUGE_SIZE, 0.1, 0.9, 0.99, 1e-8, 0.0, 0.1, 0.01), GPT_ERR_SIZE);
-        expect_refused(both[k](w, m, v, g, 5, 0.1, 0.9, 0.99, 1e-8, 0.0, 0.0, 0.01), GPT_ERR_VALUE);
-        expect_refused(both[k](w, m, v, g, 5, 0.1, 0.9, 0.99, 1e-8, 0.0, 0.1, NAN), GPT_ERR_VALUE);
-        expect_refused(both[k](w, m, v, g, 0, 0.1, 0.9, 0.99, 1e-8, 0.0, 0.1, 0.01), GPT_OK);
-    }
+    expect_refused(gpt_adamw_step(NULL, m, v, g, 5, 0.1, 0.9, 0.99, 1e-8, 0.0, 0.1, 0.01), GPT_ERR_NULL);
+    expect_refused(gpt_adamw_step(w, NULL, v, g, 5, 0.1, 0.9, 0.99, 1e-8, 0.0, 0.1, 0.01), GPT_ERR_NULL);
+    expect_refused(gpt_adamw_step(w, m, NULL, g, 5, 0.1, 0.9, 0.99, 1e-8, 0.0, 0.1, 0.01), GPT_ERR_NULL);
+    expect_refused(gpt_adamw_step(w, m, v, NULL, 5, 0.1, 0.9, 0.99, 1e-8, 0.0, 0.1, 0.01), GPT_ERR_NULL);
+    expect_refused(gpt_adamw_step(w, m, v, g, HUGE_SIZE, 0.1, 0.9, 0.99, 1e-8, 0.0, 0.1, 0.01), GPT_ERR_SIZE);
+    expect_refused(gpt_adamw_step(w, m, v, g, 5, 0.1, 0.9, 0.99, 1e-8, 0.0, 0.0, 0.01), GPT_ERR_VALUE);
+    expect_refused(gpt_adamw_step(w, m, v, g, 5, 0.1, 0.9, 0.99, 1e-8, 0.0, 0.1, NAN), GPT_ERR_VALUE);
+    expect_refused(gpt_adamw_step(w, m, v, g, 0, 0.1, 0.9, 0.99, 1e-8, 0.0, 0.1, 0.01), GPT_OK);
 }
 
 void test_adamw(void)

@@ -93,10 +93,9 @@ static void expect_sums(const char *name, const float *got, const float *expecte
 
 /* ---- Forward ---- */
 
-static int forward_ref(affine layer, float *y, inputs v, shape s)
+static void forward_ref(affine layer, float *y, inputs v, shape s)
 {
-    float *scratch = output("scratch", layer.forward_scratch_size(s.rows, s.in));
-    return layer.forward_ref(y, scratch, v.x, v.weight, v.bias, s.rows, s.in, s.out);
+    layer.forward_ref(y, v.x, v.weight, v.bias, s.rows, s.in, s.out);
 }
 
 /* Scratch of exactly the size that the layer asks for, between guards. */
@@ -112,7 +111,7 @@ static void forward_is_exact(affine layer, shape s)
 {
     const inputs v = integer_inputs(s);
     float *expected = output("expected", s.rows * s.out);
-    expect_status(forward_ref(layer, expected, v, s), GPT_OK);
+    forward_ref(layer, expected, v, s);
     for (size_t parts = 1; parts <= MOST_PARTS; parts++) {
         in_case("rows %zu, in %zu, out %zu, %s bias, parts %zu", s.rows, s.in, s.out, v.bias ? "with" : "no",
                 parts);
@@ -136,8 +135,8 @@ static void expect_forward(affine layer, shape s, inputs v)
     const size_t n = s.rows * s.out;
     float *y = output("y", n), *expected = output("expected", n), *magnitude = output("magnitude", n);
     forward(layer, y, v, s, 1);
-    expect_status(forward_ref(layer, expected, v, s), GPT_OK);
-    expect_status(forward_ref(layer, magnitude, magnitudes_of(v, s), s), GPT_OK);
+    forward_ref(layer, expected, v, s);
+    forward_ref(layer, magnitude, magnitudes_of(v, s), s);
     expect_sums("y", y, expected, magnitude, n, s.in);
     end_case();
 }
@@ -196,7 +195,7 @@ void affine_forward_without_inputs(affine layer)
     const float *nothing = random_input("nothing", 0, 0.0f, 0.0f), *bias = input_of("bias", expected, 6);
     float *y = output("y", 12), *scratch = output("scratch", 0);
     in_case("2 rows");
-    expect_status(layer.forward_ref(y, scratch, nothing, nothing, bias, 2, 0, 6), GPT_OK);
+    layer.forward_ref(y, nothing, nothing, bias, 2, 0, 6);
     expect_same("reference with bias", y, expected, 12);
     expect_status(layer.forward(y, scratch, nothing, nothing, bias, 2, 0, 6, 0, 1), GPT_OK);
     expect_same("y with bias", y, expected, 12);
@@ -205,11 +204,10 @@ void affine_forward_without_inputs(affine layer)
     expect_same("y without bias", y, zeros, 12);
 }
 
-/* The kernel, or its reference. */
-static int try_forward(affine layer, int reference, float *y, float *scratch, const float *x,
-                       const float *weight, size_t rows, size_t in, size_t out)
+/* The whole call. */
+static int try_forward(affine layer, float *y, float *scratch, const float *x, const float *weight,
+                       size_t rows, size_t in, size_t out)
 {
-    if (reference) return layer.forward_ref(y, scratch, x, weight, NULL, rows, in, out);
     return layer.forward(y, scratch, x, weight, NULL, rows, in, out, 0, 1);
 }
 
@@ -217,39 +215,36 @@ void affine_forward_refuses(affine layer)
 {
     const float *x = random_input("x", 6, -1.0f, 1.0f), *w = random_input("weight", 6, -1.0f, 1.0f);
     float *y = output("y", 4), *scratch = output("scratch", 4);
-    for (int ref = 0; ref <= 1; ref++) {
-        const char *which = ref ? "reference" : "kernel";
-        in_case("%s, y NULL", which);
-        expect_refused(try_forward(layer, ref, NULL, scratch, x, w, 2, 3, 2), GPT_ERR_NULL);
-        in_case("%s, scratch NULL", which);
-        expect_refused(try_forward(layer, ref, y, NULL, x, w, 2, 3, 2), GPT_ERR_NULL);
-        in_case("%s, x NULL", which);
-        expect_refused(try_forward(layer, ref, y, scratch, NULL, w, 2, 3, 2), GPT_ERR_NULL);
-        in_case("%s, weight NULL", which);
-        expect_refused(try_forward(layer, ref, y, scratch, x, NULL, 2, 3, 2), GPT_ERR_NULL);
-        in_case("%s, rows = SIZE_MAX / 2", which);
-        expect_refused(try_forward(layer, ref, y, scratch, x, w, HUGE_SIZE, 3, 2), GPT_ERR_SIZE);
-        in_case("%s, in = SIZE_MAX / 2", which);
-        expect_refused(try_forward(layer, ref, y, scratch, x, w, 2, HUGE_SIZE, 2), GPT_ERR_SIZE);
-        in_case("%s, out = SIZE_MAX / 2", which);
-        expect_refused(try_forward(layer, ref, y, scratch, x, w, 2, 3, HUGE_SIZE), GPT_ERR_SIZE);
-        in_case("%s, only in · out is too large", which);
-        expect_refused(try_forward(layer, ref, y, scratch, x, w, 1, SIZE_MAX / 16, 16), GPT_ERR_SIZE);
-        in_case("%s, rows = 0", which);
-        expect_refused(try_forward(layer, ref, y, scratch, x, w, 0, 3, 2), GPT_OK);
-        in_case("%s, out = 0", which);
-        expect_refused(try_forward(layer, ref, y, scratch, x, w, 2, 3, 0), GPT_OK);
-    }
+
+    in_case("y NULL");
+    expect_refused(try_forward(layer, NULL, scratch, x, w, 2, 3, 2), GPT_ERR_NULL);
+    in_case("scratch NULL");
+    expect_refused(try_forward(layer, y, NULL, x, w, 2, 3, 2), GPT_ERR_NULL);
+    in_case("x NULL");
+    expect_refused(try_forward(layer, y, scratch, NULL, w, 2, 3, 2), GPT_ERR_NULL);
+    in_case("weight NULL");
+    expect_refused(try_forward(layer, y, scratch, x, NULL, 2, 3, 2), GPT_ERR_NULL);
+    in_case("rows = SIZE_MAX / 2");
+    expect_refused(try_forward(layer, y, scratch, x, w, HUGE_SIZE, 3, 2), GPT_ERR_SIZE);
+    in_case("in = SIZE_MAX / 2");
+    expect_refused(try_forward(layer, y, scratch, x, w, 2, HUGE_SIZE, 2), GPT_ERR_SIZE);
+    in_case("out = SIZE_MAX / 2");
+    expect_refused(try_forward(layer, y, scratch, x, w, 2, 3, HUGE_SIZE), GPT_ERR_SIZE);
+    in_case("only in · out is too large");
+    expect_refused(try_forward(layer, y, scratch, x, w, 1, SIZE_MAX / 16, 16), GPT_ERR_SIZE);
+    in_case("rows = 0");
+    expect_refused(try_forward(layer, y, scratch, x, w, 0, 3, 2), GPT_OK);
+    in_case("out = 0");
+    expect_refused(try_forward(layer, y, scratch, x, w, 2, 3, 0), GPT_OK);
     in_case("part 3 of 2");
     expect_refused(layer.forward(y, scratch, x, w, NULL, 2, 3, 2, 3, 2), GPT_ERR_VALUE);
 }
 
 /* ---- Backward ---- */
 
-static int backward_ref(affine layer, gradients g, inputs v, shape s)
+static void backward_ref(affine layer, gradients g, inputs v, shape s)
 {
-    float *scratch = output("scratch", layer.backward_scratch_size(s.rows, s.out));
-    return layer.backward_ref(g.dx, g.dweight, g.dbias, scratch, v.dy, v.x, v.weight, s.rows, s.in, s.out);
+    layer.backward_ref(g.dx, g.dweight, g.dbias, v.dy, v.x, v.weight, s.rows, s.in, s.out);
 }
 
 static void backward(affine layer, gradients g, inputs v, shape s, size_t parts)
@@ -265,7 +260,7 @@ static void backward_is_exact(affine layer, shape s, int wanted)
 {
     const inputs v = integer_inputs(s);
     const gradients expected = gradients_of(s, ALL);
-    expect_status(backward_ref(layer, expected, v, s), GPT_OK);
+    backward_ref(layer, expected, v, s);
     for (size_t parts = 1; parts <= MOST_PARTS; parts++) {
         in_case("rows %zu, in %zu, out %zu, parts %zu, wanted %d", s.rows, s.in, s.out, parts, wanted);
         const gradients got = gradients_of(s, wanted);
@@ -291,8 +286,8 @@ static void expect_backward(affine layer, shape s, inputs v)
     const gradients got = gradients_of(s, ALL), expected = gradients_of(s, ALL),
                     magnitude = gradients_of(s, ALL);
     backward(layer, got, v, s, 1);
-    expect_status(backward_ref(layer, expected, v, s), GPT_OK);
-    expect_status(backward_ref(layer, magnitude, magnitudes_of(v, s), s), GPT_OK);
+    backward_ref(layer, expected, v, s);
+    backward_ref(layer, magnitude, magnitudes_of(v, s), s);
     expect_sums("dx", got.dx, expected.dx, magnitude.dx, s.rows * s.in, s.out);
     expect_sums("dweight", got.dweight, expected.dweight, magnitude.dweight, s.in * s.out, s.rows);
     expect_sums("dbias", got.dbias, expected.dbias, magnitude.dbias, s.out, s.rows);
@@ -352,11 +347,10 @@ void affine_backward_without_rows_or_outputs(affine layer)
     expect_same("dx", got.dx, zeros, 6);
 }
 
-/* The kernel, or its reference. */
-static int try_backward(affine layer, int reference, gradients g, float *scratch, const float *dy,
-                        const float *x, const float *weight, size_t rows, size_t in, size_t out)
+/* The whole call. */
+static int try_backward(affine layer, gradients g, float *scratch, const float *dy, const float *x,
+                        const float *weight, size_t rows, size_t in, size_t out)
 {
-    if (reference) return layer.backward_ref(g.dx, g.dweight, g.dbias, scratch, dy, x, weight, rows, in, out);
     return layer.backward(g.dx, g.dweight, g.dbias, scratch, dy, x, weight, rows, in, out, 0, 1);
 }
 
@@ -366,27 +360,25 @@ void affine_backward_refuses(affine layer)
     const float *w = random_input("weight", 6, -1.0f, 1.0f);
     const gradients g = gradients_of((shape){2, 3, 2}, ALL), none = {NULL, NULL, NULL};
     float *scratch = output("scratch", layer.backward_scratch_size(2, 2));
-    for (int ref = 0; ref <= 1; ref++) {
-        const char *which = ref ? "reference" : "kernel";
-        in_case("%s, scratch NULL", which);
-        expect_refused(try_backward(layer, ref, g, NULL, dy, x, w, 2, 3, 2), GPT_ERR_NULL);
-        in_case("%s, dy NULL", which);
-        expect_refused(try_backward(layer, ref, g, scratch, NULL, x, w, 2, 3, 2), GPT_ERR_NULL);
-        in_case("%s, x NULL", which);
-        expect_refused(try_backward(layer, ref, g, scratch, dy, NULL, w, 2, 3, 2), GPT_ERR_NULL);
-        in_case("%s, weight NULL", which);
-        expect_refused(try_backward(layer, ref, g, scratch, dy, x, NULL, 2, 3, 2), GPT_ERR_NULL);
-        in_case("%s, rows = SIZE_MAX / 2", which);
-        expect_refused(try_backward(layer, ref, g, scratch, dy, x, w, HUGE_SIZE, 3, 2), GPT_ERR_SIZE);
-        in_case("%s, in = SIZE_MAX / 2", which);
-        expect_refused(try_backward(layer, ref, g, scratch, dy, x, w, 2, HUGE_SIZE, 2), GPT_ERR_SIZE);
-        in_case("%s, out = SIZE_MAX / 2", which);
-        expect_refused(try_backward(layer, ref, g, scratch, dy, x, w, 2, 3, HUGE_SIZE), GPT_ERR_SIZE);
-        in_case("%s, only in · out is too large", which);
-        expect_refused(try_backward(layer, ref, g, scratch, dy, x, w, 1, SIZE_MAX / 16, 16), GPT_ERR_SIZE);
-        in_case("%s, no gradient wanted", which);
-        expect_refused(try_backward(layer, ref, none, scratch, dy, x, w, 2, 3, 2), GPT_OK);
-    }
+
+    in_case("scratch NULL");
+    expect_refused(try_backward(layer, g, NULL, dy, x, w, 2, 3, 2), GPT_ERR_NULL);
+    in_case("dy NULL");
+    expect_refused(try_backward(layer, g, scratch, NULL, x, w, 2, 3, 2), GPT_ERR_NULL);
+    in_case("x NULL");
+    expect_refused(try_backward(layer, g, scratch, dy, NULL, w, 2, 3, 2), GPT_ERR_NULL);
+    in_case("weight NULL");
+    expect_refused(try_backward(layer, g, scratch, dy, x, NULL, 2, 3, 2), GPT_ERR_NULL);
+    in_case("rows = SIZE_MAX / 2");
+    expect_refused(try_backward(layer, g, scratch, dy, x, w, HUGE_SIZE, 3, 2), GPT_ERR_SIZE);
+    in_case("in = SIZE_MAX / 2");
+    expect_refused(try_backward(layer, g, scratch, dy, x, w, 2, HUGE_SIZE, 2), GPT_ERR_SIZE);
+    in_case("out = SIZE_MAX / 2");
+    expect_refused(try_backward(layer, g, scratch, dy, x, w, 2, 3, HUGE_SIZE), GPT_ERR_SIZE);
+    in_case("only in · out is too large");
+    expect_refused(try_backward(layer, g, scratch, dy, x, w, 1, SIZE_MAX / 16, 16), GPT_ERR_SIZE);
+    in_case("no gradient wanted");
+    expect_refused(try_backward(layer, none, scratch, dy, x, w, 2, 3, 2), GPT_OK);
     in_case("part 2 of 2");
     expect_refused(layer.backward(g.dx, g.dweight, g.dbias, scratch, dy, x, w, 2, 3, 2, 2, 2), GPT_ERR_VALUE);
 }
@@ -406,8 +398,8 @@ void affine_known_values(affine layer, const float *weight, const float *dweight
         float *got_y = output("y", 6);
         const gradients got = gradients_of(s, ALL);
         if (ref) {
-            expect_status(forward_ref(layer, got_y, v, s), GPT_OK);
-            expect_status(backward_ref(layer, got, v, s), GPT_OK);
+            forward_ref(layer, got_y, v, s);
+            backward_ref(layer, got, v, s);
         } else {
             forward(layer, got_y, v, s, 1);
             backward(layer, got, v, s, 1);

@@ -10,12 +10,12 @@ typedef struct affine {
     size_t (*backward_scratch_size)(size_t rows, size_t out);
     int (*forward)(float *y, float *scratch, const float *x, const float *weight, const float *bias,
                    size_t rows, size_t in, size_t out, size_t part, size_t parts);
-    int (*forward_ref)(float *y, float *scratch, const float *x, const float *weight, const float *bias,
-                       size_t rows, size_t in, size_t out);
+    void (*forward_ref)(float *y, const float *x, const float *weight, const float *bias, size_t rows,
+                        size_t in, size_t out);
     int (*backward)(float *dx, float *dweight, float *dbias, float *scratch, const float *dy, const float *x,
                     const float *weight, size_t rows, size_t in, size_t out, size_t part, size_t parts);
-    int (*backward_ref)(float *dx, float *dweight, float *dbias, float *scratch, const float *dy,
-                        const float *x, const float *weight, size_t rows, size_t in, size_t out);
+    void (*backward_ref)(float *dx, float *dweight, float *dbias, const float *dy, const float *x,
+                         const float *weight, size_t rows, size_t in, size_t out);
 } affine;
 
 /* A small example by hand: kernel and reference, forward and backward. Both arrays have 6 elements: the

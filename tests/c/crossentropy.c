@@ -40,12 +40,12 @@ static void expect_crossentropy(const float *values, const int32_t *targets, siz
     float *loss_ref = output("expected loss", rows), *max_ref = output("expected max", rows);
     float *sum_ref = output("expected sum", rows), *dx = output("dx", n), *dx_ref = output("expected dx", n);
     float *same = output_of("dx is logits", values, n);
-    expect_status(gpt_crossentropy_forward_ref(loss_ref, max_ref, sum_ref, x, targets, rows, cols), GPT_OK);
+    gpt_crossentropy_forward_ref(loss_ref, max_ref, sum_ref, x, targets, rows, cols);
     expect_status(gpt_crossentropy_forward(loss, max, sum, x, targets, rows, cols, 0, 1), GPT_OK);
     expect_close("loss", loss, loss_ref, rows, tolerance);
     expect_close("max", max, max_ref, rows, 0.0);
     expect_close("sum", sum, sum_ref, rows, tolerance);
-    expect_status(gpt_crossentropy_backward_ref(dx_ref, x, targets, max, sum, rows, cols, scale), GPT_OK);
+    gpt_crossentropy_backward_ref(dx_ref, x, targets, max, sum, rows, cols, scale);
     expect_status(gpt_crossentropy_backward(dx, x, targets, max, sum, rows, cols, scale, 0, 1), GPT_OK);
     expect_status(gpt_crossentropy_backward(same, same, targets, max, sum, rows, cols, scale, 0, 1), GPT_OK);
     expect_close("dx", dx, dx_ref, n, tolerance * (double)scale);
@@ -169,7 +169,7 @@ static void max_and_sum_are_optional(void)
     expect_status(gpt_crossentropy_forward(loss, max, sum, x, targets, 2, 3, 0, 1), GPT_OK);
     expect_status(gpt_crossentropy_forward(alone, NULL, NULL, x, targets, 2, 3, 0, 1), GPT_OK);
     expect_same("loss alone", alone, loss, 2);
-    expect_status(gpt_crossentropy_forward_ref(alone, NULL, NULL, x, targets, 2, 3), GPT_OK);
+    gpt_crossentropy_forward_ref(alone, NULL, NULL, x, targets, 2, 3);
     expect_close("reference's loss alone", alone, loss, 2, tolerance);
 }
 
@@ -184,7 +184,7 @@ static void ignored_rows_are_zero(void)
         float *dx = output("dx", 3 * cols), *dx_ref = output("expected dx", 3 * cols);
         expect_status(gpt_crossentropy_forward(loss, max, sum, x, targets, 3, cols, 0, 1), GPT_OK);
         expect_status(gpt_crossentropy_backward(dx, x, targets, max, sum, 3, cols, 0.5f, 0, 1), GPT_OK);
-        expect_status(gpt_crossentropy_backward_ref(dx_ref, x, targets, max, sum, 3, cols, 0.5f), GPT_OK);
+        gpt_crossentropy_backward_ref(dx_ref, x, targets, max, sum, 3, cols, 0.5f);
         expect_same("loss", loss + 1, zeros, 1);
         expect_same("dx", dx + cols, zeros, cols);
         expect_same("reference's dx", dx_ref + cols, zeros, cols);
@@ -197,29 +197,22 @@ static void refuses(void)
     static const int32_t good[2] = {0, 2}, bad[4][2] = {{0, 3}, {-1, 0}, {-99, 0}, {INT32_MIN, INT32_MAX}};
     const float *x = random_input("x", 6, -1.0f, 1.0f), *m = random_input("m", 2, 1.0f, 2.0f);
     float *y = output("y", 6), *a = output("a", 2), *b = output("b", 2);
-    for (int ref = 0; ref <= 1; ref++) {
-        in_case("%s", ref ? "reference" : "kernel");
-        int (*const forward)(float *, float *, float *, const float *, const int32_t *, size_t, size_t) =
-            ref ? gpt_crossentropy_forward_ref : kernel_forward;
-        int (*const backward)(float *, const float *, const int32_t *, const float *, const float *, size_t,
-                              size_t, float) = ref ? gpt_crossentropy_backward_ref : kernel_backward;
-        expect_refused(forward(NULL, a, b, x, good, 2, 3), GPT_ERR_NULL);
-        expect_refused(forward(y, a, b, NULL, good, 2, 3), GPT_ERR_NULL);
-        expect_refused(forward(y, a, b, x, NULL, 2, 3), GPT_ERR_NULL);
-        expect_refused(forward(y, a, b, x, good, HUGE_SIZE, 3), GPT_ERR_SIZE);
-        expect_refused(forward(y, a, b, x, good, 2, HUGE_SIZE), GPT_ERR_SIZE);
-        expect_refused(forward(y, a, b, x, good, 0, 3), GPT_OK);
-        expect_refused(backward(NULL, x, good, m, m, 2, 3, 1.0f), GPT_ERR_NULL);
-        expect_refused(backward(y, NULL, good, m, m, 2, 3, 1.0f), GPT_ERR_NULL);
-        expect_refused(backward(y, x, good, NULL, m, 2, 3, 1.0f), GPT_ERR_NULL);
-        expect_refused(backward(y, x, good, m, NULL, 2, 3, 1.0f), GPT_ERR_NULL);
-        expect_refused(backward(y, x, NULL, m, m, 2, 3, 1.0f), GPT_ERR_NULL);
-        expect_refused(backward(y, x, good, m, m, HUGE_SIZE, 3, 1.0f), GPT_ERR_SIZE);
-        expect_refused(backward(y, x, good, m, m, 0, 3, 1.0f), GPT_OK);
-        for (size_t k = 0; k < 4; k++) {
-            expect_refused(forward(y, a, b, x, bad[k], 2, 3), GPT_ERR_VALUE);
-            expect_refused(backward(y, x, bad[k], m, m, 2, 3, 1.0f), GPT_ERR_VALUE);
-        }
+    expect_refused(kernel_forward(NULL, a, b, x, good, 2, 3), GPT_ERR_NULL);
+    expect_refused(kernel_forward(y, a, b, NULL, good, 2, 3), GPT_ERR_NULL);
+    expect_refused(kernel_forward(y, a, b, x, NULL, 2, 3), GPT_ERR_NULL);
+    expect_refused(kernel_forward(y, a, b, x, good, HUGE_SIZE, 3), GPT_ERR_SIZE);
+    expect_refused(kernel_forward(y, a, b, x, good, 2, HUGE_SIZE), GPT_ERR_SIZE);
+    expect_refused(kernel_forward(y, a, b, x, good, 0, 3), GPT_OK);
+    expect_refused(kernel_backward(NULL, x, good, m, m, 2, 3, 1.0f), GPT_ERR_NULL);
+    expect_refused(kernel_backward(y, NULL, good, m, m, 2, 3, 1.0f), GPT_ERR_NULL);
+    expect_refused(kernel_backward(y, x, good, NULL, m, 2, 3, 1.0f), GPT_ERR_NULL);
+    expect_refused(kernel_backward(y, x, good, m, NULL, 2, 3, 1.0f), GPT_ERR_NULL);
+    expect_refused(kernel_backward(y, x, NULL, m, m, 2, 3, 1.0f), GPT_ERR_NULL);
+    expect_refused(kernel_backward(y, x, good, m, m, HUGE_SIZE, 3, 1.0f), GPT_ERR_SIZE);
+    expect_refused(kernel_backward(y, x, good, m, m, 0, 3, 1.0f), GPT_OK);
+    for (size_t k = 0; k < 4; k++) {
+        expect_refused(kernel_forward(y, a, b, x, bad[k], 2, 3), GPT_ERR_VALUE);
+        expect_refused(kernel_backward(y, x, bad[k], m, m, 2, 3, 1.0f), GPT_ERR_VALUE);
     }
     expect_refused(gpt_crossentropy_forward(y, a, b, x, good, 2, 3, 1, 1), GPT_ERR_VALUE);
     expect_refused(gpt_crossentropy_backward(y, x, good, m, m, 2, 3, 1.0f, 1, 1), GPT_ERR_VALUE);

@@ -26,10 +26,9 @@ static void agrees(void)
                                        settings[s].lr, settings[s].keep, settings[s].dampening,
                                        settings[s].decay, settings[s].nesterov),
                           GPT_OK);
-            expect_status(gpt_sgd_step_ref(expected, settings[s].has_momentum ? expected_momentum : NULL, g,
-                                           n, settings[s].lr, settings[s].keep, settings[s].dampening,
-                                           settings[s].decay, settings[s].nesterov),
-                          GPT_OK);
+            gpt_sgd_step_ref(expected, settings[s].has_momentum ? expected_momentum : NULL, g, n,
+                             settings[s].lr, settings[s].keep, settings[s].dampening, settings[s].decay,
+                             settings[s].nesterov);
             expect_close("weight", weight, expected, n, 5e-7);
             expect_close("momentum", momentum, expected_momentum, n, 5e-7);
             if (!settings[s].has_momentum) expect_same("momentum", momentum, m, n);
@@ -60,14 +59,10 @@ static void refuses(void)
 {
     const float *g = random_input("g", 5, -1.0f, 1.0f);
     float *w = output("w", 5), *m = output("m", 5);
-    static int (*const both[2])(float *, float *, const float *, size_t, double, double, double, double,
-                                int) = {gpt_sgd_step, gpt_sgd_step_ref};
-    for (size_t k = 0; k < 2; k++) {
-        expect_refused(both[k](NULL, m, g, 5, 0.1, 0.0, 0.0, 0.0, 0), GPT_ERR_NULL);
-        expect_refused(both[k](w, m, NULL, 5, 0.1, 0.0, 0.0, 0.0, 0), GPT_ERR_NULL);
-        expect_refused(both[k](w, m, g, HUGE_SIZE, 0.1, 0.0, 0.0, 0.0, 0), GPT_ERR_SIZE);
-        expect_refused(both[k](w, m, g, 0, 0.1, 0.0, 0.0, 0.0, 0), GPT_OK);
-    }
+    expect_refused(gpt_sgd_step(NULL, m, g, 5, 0.1, 0.0, 0.0, 0.0, 0), GPT_ERR_NULL);
+    expect_refused(gpt_sgd_step(w, m, NULL, 5, 0.1, 0.0, 0.0, 0.0, 0), GPT_ERR_NULL);
+    expect_refused(gpt_sgd_step(w, m, g, HUGE_SIZE, 0.1, 0.0, 0.0, 0.0, 0), GPT_ERR_SIZE);
+    expect_refused(gpt_sgd_step(w, m, g, 0, 0.1, 0.0, 0.0, 0.0, 0), GPT_OK);
 }
 
 void test_sgd(void)

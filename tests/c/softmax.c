@@ -23,7 +23,7 @@ static void expect_softmax(const float *values, size_t rows, size_t cols, double
     const size_t n = rows * cols;
     const float *x = input_of("x", values, n), *dy = random_input("dy", n, -2.0f, 2.0f);
     float *y = output("y", n), *expected = output("expected y", n), *same = output_of("y is x", values, n);
-    expect_status(gpt_softmax_forward_ref(expected, x, rows, cols), GPT_OK);
+    gpt_softmax_forward_ref(expected, x, rows, cols);
     expect_status(gpt_softmax_forward(y, x, rows, cols, 0, 1), GPT_OK);
     expect_status(gpt_softmax_forward(same, same, rows, cols, 0, 1), GPT_OK);
     /* y < 1, so that this bounds the absolute error; the loop bounds the relative error */
@@ -34,7 +34,7 @@ static void expect_softmax(const float *values, size_t rows, size_t cols, double
     expect_same("y is x", same, y, n);
     float *dx = output("dx", n), *gradient = output("expected dx", n),
           *in_place = output_of("dx is dy", dy, n);
-    expect_status(gpt_softmax_backward_ref(gradient, dy, y, rows, cols), GPT_OK);
+    gpt_softmax_backward_ref(gradient, dy, y, rows, cols);
     expect_status(gpt_softmax_backward(dx, dy, y, rows, cols, 0, 1), GPT_OK);
     expect_status(gpt_softmax_backward(in_place, in_place, y, rows, cols, 0, 1), GPT_OK);
     expect_close("dx", dx, gradient, n, backward_tolerance);
@@ -147,25 +147,18 @@ static void refuses(void)
 {
     const float *x = random_input("x", 6, -1.0f, 1.0f);
     float *y = output("y", 6);
-    for (int ref = 0; ref <= 1; ref++) {
-        in_case("%s", ref ? "reference" : "kernel");
-        int (*const forward)(float *, const float *, size_t, size_t) =
-            ref ? gpt_softmax_forward_ref : kernel_forward;
-        int (*const backward)(float *, const float *, const float *, size_t, size_t) =
-            ref ? gpt_softmax_backward_ref : kernel_backward;
-        expect_refused(forward(NULL, x, 2, 3), GPT_ERR_NULL);
-        expect_refused(forward(y, NULL, 2, 3), GPT_ERR_NULL);
-        expect_refused(forward(y, x, HUGE_SIZE, 3), GPT_ERR_SIZE);
-        expect_refused(forward(y, x, HUGE_SIZE, 0), GPT_ERR_SIZE);
-        expect_refused(forward(y, x, 2, HUGE_SIZE), GPT_ERR_SIZE);
-        expect_refused(forward(y, x, 0, 3), GPT_OK);
-        expect_refused(forward(y, x, 2, 0), GPT_OK);
-        expect_refused(backward(NULL, x, x, 2, 3), GPT_ERR_NULL);
-        expect_refused(backward(y, NULL, x, 2, 3), GPT_ERR_NULL);
-        expect_refused(backward(y, x, NULL, 2, 3), GPT_ERR_NULL);
-        expect_refused(backward(y, x, x, HUGE_SIZE, 3), GPT_ERR_SIZE);
-        expect_refused(backward(y, x, x, 2, 0), GPT_OK);
-    }
+    expect_refused(kernel_forward(NULL, x, 2, 3), GPT_ERR_NULL);
+    expect_refused(kernel_forward(y, NULL, 2, 3), GPT_ERR_NULL);
+    expect_refused(kernel_forward(y, x, HUGE_SIZE, 3), GPT_ERR_SIZE);
+    expect_refused(kernel_forward(y, x, HUGE_SIZE, 0), GPT_ERR_SIZE);
+    expect_refused(kernel_forward(y, x, 2, HUGE_SIZE), GPT_ERR_SIZE);
+    expect_refused(kernel_forward(y, x, 0, 3), GPT_OK);
+    expect_refused(kernel_forward(y, x, 2, 0), GPT_OK);
+    expect_refused(kernel_backward(NULL, x, x, 2, 3), GPT_ERR_NULL);
+    expect_refused(kernel_backward(y, NULL, x, 2, 3), GPT_ERR_NULL);
+    expect_refused(kernel_backward(y, x, NULL, 2, 3), GPT_ERR_NULL);
+    expect_refused(kernel_backward(y, x, x, HUGE_SIZE, 3), GPT_ERR_SIZE);
+    expect_refused(kernel_backward(y, x, x, 2, 0), GPT_OK);
     expect_refused(gpt_softmax_forward(y, x, 2, 3, 1, 1), GPT_ERR_VALUE);
     expect_refused(gpt_softmax_backward(y, x, x, 2, 3, 1, 1), GPT_ERR_VALUE);
 }

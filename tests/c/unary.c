@@ -11,21 +11,21 @@ static void expect_agreement(const float *y, const float *expected, size_t n, do
         expect_same("y", y, expected, n);
 }
 
-void unary_agrees(unary kernel, unary reference, float low, float high, double tolerance)
+void unary_agrees(unary kernel, unary_ref reference, float low, float high, double tolerance)
 {
     for (size_t k = 0; k < SIZES; k++) {
         const size_t n = sizes[k];
         in_case("n = %zu", n);
         const float *x = random_input("x", n, low, high);
         float *y = output("y", n), *expected = output("expected", n);
-        expect_status(reference(expected, x, n), GPT_OK);
+        reference(expected, x, n);
         expect_status(kernel(y, x, n), GPT_OK);
         expect_agreement(y, expected, n, tolerance);
         end_case();
     }
 }
 
-void unary_agrees_on_specials(unary kernel, unary reference, double tolerance)
+void unary_agrees_on_specials(unary kernel, unary_ref reference, double tolerance)
 {
     for (size_t n = 1; n <= SMALL_SIZES; n++) {
         for (size_t place = 0; place < n; place++) {
@@ -36,7 +36,7 @@ void unary_agrees_on_specials(unary kernel, unary reference, double tolerance)
                 values[place] = specials[s];
                 const float *x = input_of("x", values, n);
                 float *y = output("y", n), *expected = output("expected", n);
-                expect_status(reference(expected, x, n), GPT_OK);
+                reference(expected, x, n);
                 expect_status(kernel(y, x, n), GPT_OK);
                 expect_agreement(y, expected, n, tolerance);
                 end_case();

@@ -17,9 +17,16 @@
 #define U(i) ((uint32_t)c->v[i])
 #define PARTS c->part, c->parts
 
-/* run_<name> and run_<name>_ref call gpt_<name> and its reference. */
+/* What references compute in float64. */
+static double hidden[MOST_WORDS], sums[MOST_WORDS];
+
+/* run_<name> and run_<name>_ref call gpt_<name> and its reference, which has the same arguments. */
 #define WITH_PARTS(name, ...)                                                                                \
     static int run_##name(const call *c) { return gpt_##name(__VA_ARGS__, PARTS); }                          \
+    static void run_##name##_ref(const call *c) { gpt_##name##_ref(__VA_ARGS__); }
+#define PARTS_ONLY(name, ...)                                                                                \
+    static int run_##name(const call *c) { return gpt_##name(__VA_ARGS__, PARTS); }
+#define REFERENCE(name, ...)                                                                                 \
     static void run_##name##_ref(const call *c) { gpt_##name##_ref(__VA_ARGS__); }
 #define WITHOUT_PARTS(name, ...)                                                                             \
     static int run_##name(const call *c) { return gpt_##name(__VA_ARGS__); }                                 \
@@ -27,10 +34,14 @@
 #define WITHOUT_REFERENCE(name, ...)                                                                         \
     static int run_##name(const call *c) { return gpt_##name(__VA_ARGS__); }
 
-WITH_PARTS(linear_forward, T(0), T(1), T(2), T(3), T(4), S(0), S(1), S(2))
-WITH_PARTS(linear_backward, T(0), T(1), T(2), T(3), T(4), T(5), T(6), S(0), S(1), S(2))
-WITH_PARTS(conv1d_forward, T(0), T(1), T(2), T(3), T(4), S(0), S(1), S(2))
-WITH_PARTS(conv1d_backward, T(0), T(1), T(2), T(3), T(4), T(5), T(6), S(0), S(1), S(2))
+PARTS_ONLY(linear_forward, T(0), T(1), T(2), T(3), T(4), S(0), S(1), S(2))
+REFERENCE(linear_forward, T(0), T(2), T(3), T(4), S(0), S(1), S(2))
+PARTS_ONLY(linear_backward, T(0), T(1), T(2), T(3), T(4), T(5), T(6), S(0), S(1), S(2))
+REFERENCE(linear_backward, T(0), T(1), T(2), T(4), T(5), T(6), S(0), S(1), S(2))
+PARTS_ONLY(conv1d_forward, T(0), T(1), T(2), T(3), T(4), S(0), S(1), S(2))
+REFERENCE(conv1d_forward, T(0), T(2), T(3), T(4), S(0), S(1), S(2))
+PARTS_ONLY(conv1d_backward, T(0), T(1), T(2), T(3), T(4), T(5), T(6), S(0), S(1), S(2))
+REFERENCE(conv1d_backward, T(0), T(1), T(2), T(4), T(5), T(6), S(0), S(1), S(2))
 WITH_PARTS(relu_forward, T(0), T(1), S(0))
 WITH_PARTS(relu_backward, T(0), T(1), T(2), S(0))
 WITH_PARTS(gelu_forward, T(0), T(1), S(0), I(0))
@@ -44,14 +55,20 @@ WITH_PARTS(batchnorm_backward, T(0), T(1), T(2), T(3), T(4), T(5), T(6), T(7), T
 WITH_PARTS(rmsnorm_forward, T(0), T(1), T(2), T(3), S(0), S(1), F(0))
 WITH_PARTS(rmsnorm_backward, T(0), T(1), T(2), T(3), T(4), T(5), S(0), S(1))
 WITH_PARTS(dropout_forward, T(0), T(1), S(0), U(0), F(1))
-WITH_PARTS(embedding_forward, T(0), T(1), T(2), S(0), S(1), S(2))
-WITH_PARTS(embedding_backward, T(0), T(1), T(2), T(3), S(0), S(1), S(2))
+PARTS_ONLY(embedding_forward, T(0), T(1), T(2), S(0), S(1), S(2))
+REFERENCE(embedding_forward, T(0), T(1), T(2), S(0), S(2))
+PARTS_ONLY(embedding_backward, T(0), T(1), T(2), T(3), S(0), S(1), S(2))
+REFERENCE(embedding_backward, T(0), T(2), T(3), S(0), S(1), S(2))
 WITH_PARTS(softmax_forward, T(0), T(1), S(0), S(1))
 WITH_PARTS(softmax_backward, T(0), T(1), T(2), S(0), S(1))
-WITH_PARTS(feedforward_forward, T(0), T(1), T(2), T(3), T(4), T(5), T(6), S(0), S(1), S(2), I(0))
-WITH_PARTS(attention_forward, T(0), T(1), T(2), T(3), T(4), S(0), S(1), S(2), S(3), U(0), F(1))
-WITH_PARTS(attention_weights, T(0), T(1), T(2), T(3), T(4), S(0), S(1), S(2), S(3))
-WITH_PARTS(attention_backward, T(0), T(1), T(2), T(3), T(4), T(5), T(6), S(0), S(1), S(2), S(3), U(0), F(1))
+PARTS_ONLY(feedforward_forward, T(0), T(1), T(2), T(3), T(4), T(5), T(6), S(0), S(1), S(2), I(0))
+REFERENCE(feedforward_forward, T(0), hidden, T(2), T(3), T(4), T(5), T(6), S(0), S(1), S(2), I(0))
+PARTS_ONLY(attention_forward, T(0), T(1), T(2), T(3), T(4), S(0), S(1), S(2), S(3), U(0), F(1))
+REFERENCE(attention_forward, T(0), T(1), T(2), T(4), S(0), S(1), S(2), S(3), U(0), F(1))
+PARTS_ONLY(attention_weights, T(0), T(1), T(2), T(3), T(4), S(0), S(1), S(2), S(3))
+REFERENCE(attention_weights, T(0), T(2), S(0), S(1), S(2), S(3))
+PARTS_ONLY(attention_backward, T(0), T(1), T(2), T(3), T(4), T(5), T(6), S(0), S(1), S(2), S(3), U(0), F(1))
+REFERENCE(attention_backward, T(0), sums, T(2), T(4), S(0), S(1), S(2), S(3), U(0), F(1))
 WITH_PARTS(crossentropy_forward, T(0), T(1), T(2), T(3), T(4), S(0), S(1))
 WITH_PARTS(crossentropy_backward, T(0), T(1), T(2), T(3), T(4), S(0), S(1), F(0))
 WITH_PARTS(mse_forward, T(0), T(1), T(2), S(0), S(1))
@@ -63,10 +80,19 @@ WITHOUT_PARTS(var, T(0), T(1), S(0), S(1), I(0))
 WITHOUT_PARTS(sum, T(0), T(1), S(0), S(1))
 WITHOUT_PARTS(max, T(0), T(1), T(2), S(0), S(1))
 WITHOUT_PARTS(square_sum, T(0), T(1), S(0))
-WITHOUT_PARTS(add, T(0), T(1), T(2), S(0), S(1), S(2), S(3), S(4), S(5))
-WITHOUT_PARTS(sub, T(0), T(1), T(2), S(0), S(1), S(2), S(3), S(4), S(5))
-WITHOUT_PARTS(mul, T(0), T(1), T(2), S(0), S(1), S(2), S(3), S(4), S(5))
-WITHOUT_PARTS(div, T(0), T(1), T(2), S(0), S(1), S(2), S(3), S(4), S(5))
+#define ARITHMETIC(name, operation)                                                                          \
+    static int run_##name(const call *c)                                                                     \
+    {                                                                                                        \
+        return gpt_##name(T(0), T(1), T(2), S(0), S(1), S(2), S(3), S(4), S(5));                             \
+    }                                                                                                        \
+    static void run_##name##_ref(const call *c)                                                              \
+    {                                                                                                        \
+        gpt_arithmetic_ref(operation, T(0), T(1), T(2), S(0), S(1), S(2), S(3), S(4), S(5));                 \
+    }
+ARITHMETIC(add, '+')
+ARITHMETIC(sub, '-')
+ARITHMETIC(mul, '*')
+ARITHMETIC(div, '/')
 WITHOUT_PARTS(sqrt, T(0), T(1), S(0))
 WITHOUT_PARTS(exp, T(0), T(1), S(0))
 WITH_PARTS(log, T(0), T(1), S(0))
@@ -96,8 +122,7 @@ static int run_attention_cached_forward(const call *c)
 }
 static void run_attention_cached_forward_ref(const call *c)
 {
-    gpt_attention_cached_forward_ref(T(0), T(1), T(2), T(3), T(4), S(0), S(1), S(2), capacity_of(c), S(3),
-                                     S(4));
+    gpt_attention_cached_forward_ref(T(0), T(1), T(2), T(4), S(0), S(1), S(2), capacity_of(c), S(3), S(4));
 }
 static size_t attention_cached_scratch(const call *c)
 {

@@ -30,9 +30,9 @@ const PLAIN_URL = new URL('../../../build/wasm/plain.wasm', import.meta.url)
  * @typedef {object} PlainExports
  * @property {WebAssembly.Memory} memory
  * @property {WebAssembly.Global} __heap_base the first free byte
- * @property {(y: number, scratch: number, x: number, inWeight: number, inBias: number, outWeight: number,
- *   outBias: number, rows: number, embDim: number, hiddenDim: number, approximate: number) => number
- * } gpt_feedforward_forward_ref returns 0 or a negative status
+ * @property {(y: number, hidden: number, x: number, inWeight: number, inBias: number, outWeight: number,
+ *   outBias: number, rows: number, embDim: number, hiddenDim: number, approximate: number) => void
+ * } gpt_feedforward_forward_ref
  */
 
 const TANH = 0 // the form of GELU: GPT_GELU_TANH in c/gpt_layers.h
@@ -72,7 +72,7 @@ export function plainFeedForward(module, { inWeight, inBias, outWeight, outBias 
   }
   const x = reserve(rows * embDim)
   const y = reserve(rows * embDim)
-  const scratch = reserve(hiddenDim)
+  const hidden = reserve(2 * hiddenDim) // float64
   const parameters = [inWeight, inBias, outWeight, outBias].map((values) => ({
     offset: reserve(values.length),
     values,
@@ -85,8 +85,7 @@ export function plainFeedForward(module, { inWeight, inBias, outWeight, outBias 
     if (input.length !== rows * embDim)
       throw new RangeError(`x should have ${rows * embDim} numbers, got ${input.length}`)
     new Float32Array(memory.buffer, x).set(input)
-    const status = gpt_feedforward_forward_ref(y, scratch, x, w1, b1, w2, b2, rows, embDim, hiddenDim, TANH)
-    if (status !== 0) throw new Error(`gpt_feedforward_forward_ref returned ${status}`)
+    gpt_feedforward_forward_ref(y, hidden, x, w1, b1, w2, b2, rows, embDim, hiddenDim, TANH)
     return new Float32Array(memory.buffer, y, rows * embDim).slice()
   }
 }
