@@ -41,10 +41,11 @@ usage: ./build.sh [build | demo | test | fuzz | coverage | bench | bench-browser
   -h, --help   print this text
 
 Node 20 or later and npm must be installed. npm packages are installed from package-lock.json. As root on
-Debian or Ubuntu, missing system packages are installed; otherwise one message names all of them. Emscripten
-and, for the tests, a C compiler are required. Chromium, Firefox, WebKitGTK's driver, SIMDe and relaxed SIMD are
-optional: tests that need them are skipped without them. Where Node cannot run relaxed SIMD, the tests install
-a newer Node from npm (Linux on x64, 50 MB).
+Debian or Ubuntu, missing system packages are installed; otherwise, and when npm runs this script to pack or
+to install the package, one message names all of them. Emscripten and, for the tests, a C compiler are
+required. Chromium, Firefox, WebKitGTK's driver, SIMDe and relaxed SIMD are optional: tests that need them are
+skipped without them. Where Node cannot run relaxed SIMD, the tests install a newer Node from npm (Linux on
+x64, 50 MB).
 
 Environment variables:
   EMSDK      an emsdk folder, used if emcc is not on the PATH. Emscripten 3.1.6 or later

@@ -1,5 +1,5 @@
 // Makes dist/, the npm package, from web/lib and build/wasm: a few modules instead of one for each source
-// file, and their types in one file.
+// file, and their types in one file. The C header and the stories' files are copied.
 
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
