@@ -146,7 +146,8 @@ export class Int8Weight {
 
   /** The kernels' arguments `values` and `scales`. @internal @returns {[Pointer, Pointer]} */
   get pointers() {
-    return this.#pointersFrom(0)
+    const { byteOffset } = this
+    return [{ byteOffset }, { byteOffset: byteOffset + this.#scalesAt }]
   }
 
   /** The shape of `scales`: [outputs, groups]. @internal @returns {[number, number]} */
@@ -328,10 +329,12 @@ export class Int8Weight {
   /** @param {number} output a multiple of OUTPUTS @returns {[Pointer, Pointer]} its values and scales */
   #pointersFrom(output) {
     const { exports } = this.#runtime
-    const { byteOffset } = this
-    const values = exports.gpt_int8_values_size(output, this.shape[1])
-    const scales = exports.gpt_int8_scales_size(output, this.shape[1], this.groupSize)
-    return [{ byteOffset: byteOffset + values }, { byteOffset: byteOffset + this.#scalesAt + 4 * scales }]
+    const [values, scales] = this.pointers
+    const [, inputs] = this.shape
+    return [
+      { byteOffset: values.byteOffset + exports.gpt_int8_values_size(output, inputs) },
+      { byteOffset: scales.byteOffset + 4 * exports.gpt_int8_scales_size(output, inputs, this.groupSize) },
+    ]
   }
 
   /**
