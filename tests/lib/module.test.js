@@ -231,7 +231,7 @@ test('a layer inside another one is an instance of its class, but not of a class
 })
 
 test('a class called without new says how to call it', () => {
-  const message = 'Linear: should be called with new, as new gpt.Linear(...)'
+  const message = 'Linear: the class should be called with new, as new gpt.Linear(...)'
   assert.throws(() => untyped(gpt).Linear(5, 6), { code: 'TYPE', message })
   assert.throws(() => untyped(gpt).AdamW([]), { code: 'TYPE', message: /new gpt\.AdamW\(\.\.\.\)$/ })
   const { constructor } = new gpt.Linear(5, 6)

@@ -166,7 +166,6 @@ test('tensor takes a number, nested arrays, and flat or typed arrays with a shap
 test('arrays and typed arrays of another realm are taken like our own', () => {
   const foreign = runInNewContext(`({
     nested: [[1, 2], [3, 4]], typed: new Float64Array([1, 2, 3, 4]), shape: [2, 2], tokens: new Int32Array([1, 0]),
-    disguised: new (class extends Float32Array { get length() { return 1000 } })(4)
   })`)
   const expected = [
     [1, 2],
@@ -175,7 +174,6 @@ test('arrays and typed arrays of another realm are taken like our own', () => {
   assert.deepEqual(gpt.tensor(foreign.nested).toArray(), expected)
   assert.deepEqual(gpt.tensor(foreign.typed, foreign.shape).toArray(), expected)
   assert.deepEqual(gpt.tensor([untyped(foreign.typed)]).toArray(), [[1, 2, 3, 4]])
-  assert.deepEqual(gpt.tensor(foreign.disguised).shape, [4])
   const tracking = Reflect.construct(ArrayBuffer, [8, { maxByteLength: 64 }])
   assert.deepEqual(gpt.tensor(new Float32Array(tracking)).shape, [2])
   assert.deepEqual(new gpt.Embedding(2, 3).forward(foreign.tokens).shape, [2, 3])
@@ -271,20 +269,20 @@ test('a gradient that does not fit is refused when it is assigned', () => {
   const [gone, fits] = [gpt.ones([2, 2]), gpt.ones([2, 2])]
   gone.dispose()
   const assign = (/** @type {unknown} */ value) => () => (x.grad = untyped(value))
-  assertRefuses(assign(gpt.zeros([1])), 'SHAPE', /^Tensor.grad: value should have shape \[2, 2\], got \[1\]$/)
+  assertRefuses(assign(gpt.zeros([1])), 'SHAPE', /^grad: value should have shape \[2, 2\], got \[1\]$/)
   assertRefuses(assign(gpt.zeros([4])), 'SHAPE', /got \[4\]$/)
-  assertRefuses(assign(gone), 'DISPOSED', /^Tensor.grad: value should be a live Tensor/)
+  assertRefuses(assign(gone), 'DISPOSED', /^grad: value should be a live Tensor/)
   assertRefuses(assign(other.zeros([2, 2])), 'VALUE', /should come from the same load\(\)/)
-  assertRefuses(assign(x), 'VALUE', /^Tensor.grad: value should be another Tensor, got the tensor itself$/)
+  assertRefuses(assign(x), 'VALUE', /^grad: value should be another Tensor, got the tensor itself$/)
   for (const value of [undefined, [], 5, { ...fits }]) {
-    assertRefuses(assign(value), 'TYPE', /^Tensor.grad: value should be a Tensor or null, got/)
+    assertRefuses(assign(value), 'TYPE', /^grad: value should be a Tensor or null, got/)
   }
   assert.equal(x.grad, null)
   x.grad = fits
   assert.equal(x.grad, fits)
   x.grad = null
   x.dispose()
-  assertRefuses(assign(fits), 'DISPOSED', /^Tensor.grad: the tensor should be live/)
+  assertRefuses(assign(fits), 'DISPOSED', /^grad: the tensor should be live/)
 })
 
 test('an assigned gradient that was disposed counts as none', () => {

@@ -179,7 +179,7 @@ export function checkShape(shape) {
     const expected = `have at most ${MAX_AXES} elements`
     throw fail('VALUE', 'shape', expected, shape.length)
   }
-  return shape.map((size, i) => {
+  return Array.from(shape, (size, i) => {
     checkNumber(`shape[${i}]`, size, 'a non-negative integer', isSize)
     return size
   })

@@ -53,9 +53,16 @@ const prototypes = new Set(
 )
 prototypes.delete(Object.prototype)
 for (const prototype of [...prototypes, KeyValueCache.prototype]) {
-  nameErrors(prototype, (self, method) => `${self.constructor.name}.${method}`)
+  nameErrors(prototype, (self, method) => `${self.constructor.name}.${method}`, ['append', 'checkState'])
 }
-nameErrors(Tensor.prototype, (_tensor, method) => method)
+nameErrors(Tensor.prototype, (_tensor, method) => method, [
+  'checkUsable',
+  'asParameter',
+  'empty',
+  'zeros',
+  'hold',
+  'own',
+])
 
 /**
  * The classes of one instance. Each makes its objects in that instance's memory: it passes the runtime on to

@@ -79,12 +79,13 @@ export function withName(error, name) {
  *
  * @param {object} prototype of the class
  * @param {(self: object, method: string) => string} nameOf
+ * @param {readonly string[]} [internal] methods that our own code calls: the caller's name counts
  */
-export function nameErrors(prototype, nameOf) {
+export function nameErrors(prototype, nameOf, internal = []) {
   for (const [key, descriptor] of Object.entries(Object.getOwnPropertyDescriptors(prototype))) {
     for (const kind of /** @type {const} */ (['value', 'set'])) {
       const method = descriptor[kind]
-      if (typeof method !== 'function' || key === 'constructor') continue
+      if (typeof method !== 'function' || key === 'constructor' || internal.includes(key)) continue
       /** @type {(this: object, ...args: unknown[]) => unknown} */
       descriptor[kind] = function (...args) {
         try {

@@ -25,10 +25,17 @@ export const isBytes = (value) => ['Uint8Array', 'ArrayBuffer', 'SharedArrayBuff
  * @param {string} name
  * @param {unknown} value
  * @returns {Uint8Array} a view of the same memory
- * @throws {GptLayersError} TYPE
+ * @throws {GptLayersError} TYPE; VALUE for one whose memory is gone
  */
 export function checkBytes(name, value) {
-  if (isBytes(value)) return ArrayBuffer.isView(value) ? value : new Uint8Array(value)
+  if (isBytes(value)) {
+    try {
+      value.slice(0, 0)
+    } catch (cause) {
+      throw fail('VALUE', name, 'be readable', `${describe(value)} that was detached`, cause)
+    }
+    return ArrayBuffer.isView(value) ? value : new Uint8Array(value)
+  }
   const got = describe(value)
   throw fail('TYPE', name, 'be a Uint8Array or an ArrayBuffer', got)
 }

@@ -17,7 +17,7 @@ export function checkParameters(runtime, parameters) {
   /** @type {Map<Tensor, number>} the index of each parameter */
   const indices = new Map()
   checkArray('parameters', parameters, 'an array of Tensors')
-  parameters.forEach((value, i) => {
+  Array.from(parameters).forEach((value, i) => {
     const parameter = checkTensor(runtime, `parameters[${i}]`, value)
     if (parameter.step !== null) {
       const expected = 'a leaf, such as a layer has in parameters(), got a computed tensor'
