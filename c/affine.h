@@ -1,6 +1,5 @@
 /* What Linear and Conv1D share: the check and the plain references. The two layers differ only in the layout
- * of the weight: [out, in] or [in, out]. Here, the weight of input i for output o is
- * weight[o · out_step + i · in_step].
+ * of the weight: [out, in] or [in, out].
  */
 #ifndef GPT_AFFINE_H
 #define GPT_AFFINE_H
@@ -19,18 +18,22 @@ static inline int gpt_affine_check(const float *y, const float *scratch, size_t 
     return part < parts ? GPT_OK : GPT_ERR_VALUE;
 }
 
+/* The weight of input i for output o is weight[o · steps.out + i · steps.in]. */
+typedef struct gpt_steps {
+    size_t out, in;
+} gpt_steps;
+
 /* Inlined, so that a step of 1 is a constant. */
-GPT_INLINE void gpt_affine_forward_plain(float *y, const float *x, const float *weight, size_t out_step,
-                                         size_t in_step, const float *bias, size_t rows, size_t in,
-                                         size_t out)
+GPT_INLINE void gpt_affine_forward_plain(float *y, const float *x, const float *weight, gpt_steps steps,
+                                         const float *bias, size_t rows, size_t in, size_t out)
 {
     for (size_t r = 0; r < rows; r++) {
         const float *x_r = x + r * in;
         for (size_t o = 0; o < out; o++) {
             /* dot product of x's row r and the weights of output o */
-            const float *weight_o = weight + o * out_step;
+            const float *weight_o = weight + o * steps.out;
             double sum = 0.0;
-            for (size_t i = 0; i < in; i++) sum += (double)x_r[i] * (double)weight_o[i * in_step];
+            for (size_t i = 0; i < in; i++) sum += (double)x_r[i] * (double)weight_o[i * steps.in];
             if (bias) sum += (double)bias[o];
             y[r * out + o] = (float)sum;
         }
@@ -38,15 +41,15 @@ GPT_INLINE void gpt_affine_forward_plain(float *y, const float *x, const float *
 }
 
 GPT_INLINE void gpt_affine_backward_plain(float *dx, float *dweight, float *dbias, const float *dy,
-                                          const float *x, const float *weight, size_t out_step,
-                                          size_t in_step, size_t rows, size_t in, size_t out)
+                                          const float *x, const float *weight, gpt_steps steps, size_t rows,
+                                          size_t in, size_t out)
 {
     for (size_t r = 0; dx && r < rows; r++) {
         for (size_t i = 0; i < in; i++) {
             /* x[r, i] reaches every output o of its row, times the weight of i for o */
             double sum = 0.0;
             for (size_t o = 0; o < out; o++)
-                sum += (double)dy[r * out + o] * (double)weight[o * out_step + i * in_step];
+                sum += (double)dy[r * out + o] * (double)weight[o * steps.out + i * steps.in];
             dx[r * in + i] = (float)sum;
         }
     }
@@ -55,7 +58,7 @@ GPT_INLINE void gpt_affine_backward_plain(float *dx, float *dweight, float *dbia
             /* the weight of i for o is used in every row, times x[r, i] */
             double sum = 0.0;
             for (size_t r = 0; r < rows; r++) sum += (double)dy[r * out + o] * (double)x[r * in + i];
-            dweight[o * out_step + i * in_step] = (float)sum;
+            dweight[o * steps.out + i * steps.in] = (float)sum;
         }
     }
     for (size_t o = 0; dbias && o < out; o++) {

@@ -1,41 +1,12 @@
 /* What the attention kernels share; attention.h has the contracts. */
 #include "attention.h"
 
-/* `scratch_size` is for each part. */
-static int check(const float *y, const float *scratch, size_t scratch_size, const float *qkv, size_t batch,
-                 size_t tokens, size_t heads, size_t size, float p, size_t part, size_t parts)
+int gpt_attention_check(size_t batch, size_t tokens, size_t heads, size_t size, size_t scratch_size, float p,
+                        size_t part, size_t parts)
 {
-    if (!y || !scratch || !qkv) return GPT_ERR_NULL;
     if (size == 0 || !gpt_fits4(batch, tokens, heads, gpt_floats(3, size)) || !gpt_fits(scratch_size, parts))
         return GPT_ERR_SIZE;
     return gpt_mask_valid(p) && part < parts ? GPT_OK : GPT_ERR_VALUE;
-}
-
-int gpt_attention_check_forward(const float *y, const float *scratch, const float *qkv, size_t batch,
-                                size_t tokens, size_t heads, size_t size, float p, size_t part, size_t parts)
-{
-    return check(y, scratch, gpt_attention_scratch_size(tokens, size), qkv, batch, tokens, heads, size, p,
-                 part, parts);
-}
-
-int gpt_attention_check_weights(const float *w, const float *scratch, const float *qkv, const float *max,
-                                const float *sum, size_t batch, size_t tokens, size_t heads, size_t size,
-                                size_t part, size_t parts)
-{
-    if (!max || !sum) return GPT_ERR_NULL;
-    const int status = check(w, scratch, gpt_attention_scratch_size(tokens, size), qkv, batch, tokens, heads,
-                             size, 0.0f, part, parts);
-    if (status) return status;
-    return gpt_fits4(batch, heads, tokens, tokens) ? GPT_OK : GPT_ERR_SIZE;
-}
-
-int gpt_attention_check_backward(const float *dqkv, const float *scratch, const float *dy, const float *y,
-                                 const float *qkv, const float *max, const float *sum, size_t batch,
-                                 size_t tokens, size_t heads, size_t size, float p, size_t part, size_t parts)
-{
-    if (!dy || !y || !max || !sum) return GPT_ERR_NULL;
-    return check(dqkv, scratch, gpt_attention_backward_scratch_size(tokens, size), qkv, batch, tokens, heads,
-                 size, p, part, parts);
 }
 
 gpt_head gpt_head_of(const float *qkv, size_t n, size_t tokens, size_t heads, size_t size, uint32_t seed,

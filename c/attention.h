@@ -7,9 +7,10 @@
  *   attention_weights.c     the weights, which forward and backward never store
  *   attention_backward.c    dqkv
  *
- * Every kernel works on one head of one sequence, QUERIES_PER_BLOCK queries by KEYS_PER_TILE keys at a time,
+ * The kernels work on one head of one sequence, QUERIES_PER_BLOCK queries by KEYS_PER_TILE keys at a time,
  * in panels of 8 queries: [size][8] for queries and outputs, [key][8] for scores. A panel's queries are the 8
- * lanes of gemm's tiles.
+ * lanes of gemm's tiles. The exception: with a cache, a few new tokens are computed one by one, each for all
+ * heads of its sequence.
  */
 #ifndef GPT_ATTENTION_H
 #define GPT_ATTENTION_H
@@ -49,17 +50,10 @@ static inline uint32_t gpt_dropout_index(const gpt_head *a, size_t query, size_t
     return (uint32_t)(key * a->tokens + query);
 }
 
-/* ---- Checks: GPT_OK, or why the arguments are refused ---- */
-
-int gpt_attention_check_forward(const float *y, const float *scratch, const float *qkv, size_t batch,
-                                size_t tokens, size_t heads, size_t size, float p, size_t part, size_t parts);
-int gpt_attention_check_weights(const float *w, const float *scratch, const float *qkv, const float *max,
-                                const float *sum, size_t batch, size_t tokens, size_t heads, size_t size,
-                                size_t part, size_t parts);
-int gpt_attention_check_backward(const float *dqkv, const float *scratch, const float *dy, const float *y,
-                                 const float *qkv, const float *max, const float *sum, size_t batch,
-                                 size_t tokens, size_t heads, size_t size, float p, size_t part,
-                                 size_t parts);
+/* What all kernels check, except pointers: GPT_OK, or why the call is refused. `scratch_size` is for each
+ * part. */
+int gpt_attention_check(size_t batch, size_t tokens, size_t heads, size_t size, size_t scratch_size, float p,
+                        size_t part, size_t parts);
 
 /* ---- The cut into parts ---- */
 
@@ -104,8 +98,16 @@ static inline void gpt_fill_zeros(float *to, size_t n)
 GPT_INLINE void gpt_multiply_keys(float *scores, size_t scores_step, const float *panel, const float *rows,
                                   size_t keys, size_t size)
 {
-    gpt_gemm_tiles(scores, scores_step, 0, NULL, 0, rows, gpt_padded(size), 1, panel, GPT_PANEL_WIDTH, 0,
-                   keys, size, 1);
+    gpt_gemm_tiles(&(gpt_tiles){.y = scores,
+                                .y_row = scores_step,
+                                .a = rows,
+                                .a_row = gpt_padded(size),
+                                .a_col = 1,
+                                .b = panel,
+                                .b_row = GPT_PANEL_WIDTH,
+                                .rows = keys,
+                                .depth = size,
+                                .panels = 1});
 }
 
 /* y = Σ w · v and, unless NULL, the softmax's max and sum, for the block of queries from number `first` on.

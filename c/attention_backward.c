@@ -118,8 +118,18 @@ static void backward_panel(const backward_scratch *s, const gpt_head *a, const p
     gpt_multiply_keys(weights, s->queries, s->q_panels + r * row, k, keys, size);
     gpt_multiply_keys(dscores, s->queries, s->dy_panels + r * row, v, keys, size);
     softmax_backward(weights, dscores, s->queries, a, rows + r / GPT_PANEL_WIDTH, query, begin, keys);
-    gpt_gemm_tiles(dq, GPT_PANEL_WIDTH, 0, dq, GPT_PANEL_WIDTH, k, 1, row, dscores, s->queries, 0,
-                   gpt_round_up(size, GPT_TILE_ROWS), keys, 1);
+    gpt_gemm_tiles(&(gpt_tiles){.y = dq,
+                                .y_row = GPT_PANEL_WIDTH,
+                                .start = dq,
+                                .start_row = GPT_PANEL_WIDTH,
+                                .a = k,
+                                .a_row = 1,
+                                .a_col = row,
+                                .b = dscores,
+                                .b_row = s->queries,
+                                .rows = gpt_round_up(size, GPT_TILE_ROWS),
+                                .depth = keys,
+                                .panels = 1});
 }
 
 /* Adds this block's share of dk and dv, for GPT_TILE_ROWS keys from begin + j on. Earlier panels than the
@@ -132,10 +142,26 @@ static void backward_keys(const backward_scratch *s, size_t size, size_t first, 
     const size_t r = key > first ? (key - first) / GPT_PANEL_WIDTH * GPT_PANEL_WIDTH : 0;
     const float *weights = s->weights + j * s->queries + r, *dscores = s->dscores + j * s->queries + r;
     float *dv = s->dv_sums + key * row, *dk = s->dk_sums + key * row;
-    gpt_gemm_tiles(dv, row, GPT_PANEL_WIDTH, dv, row, weights, s->queries, 1, s->dy_rows + r * row, row,
-                   GPT_PANEL_WIDTH, GPT_TILE_ROWS, n - r, panels);
-    gpt_gemm_tiles(dk, row, GPT_PANEL_WIDTH, dk, row, dscores, s->queries, 1, s->q_rows + r * row, row,
-                   GPT_PANEL_WIDTH, GPT_TILE_ROWS, n - r, panels);
+    gpt_tiles t = {.y = dv,
+                   .y_row = row,
+                   .y_panel = GPT_PANEL_WIDTH,
+                   .start = dv,
+                   .start_row = row,
+                   .a = weights,
+                   .a_row = s->queries,
+                   .a_col = 1,
+                   .b = s->dy_rows + r * row,
+                   .b_row = row,
+                   .b_panel = GPT_PANEL_WIDTH,
+                   .rows = GPT_TILE_ROWS,
+                   .depth = n - r,
+                   .panels = panels};
+    gpt_gemm_tiles(&t);
+    t.y = dk;
+    t.start = dk;
+    t.a = dscores;
+    t.b = s->q_rows + r * row;
+    gpt_gemm_tiles(&t);
 }
 
 /* The block of queries from `first` on meets all keys up to its last query. Writes dq; adds to dk_sums and
@@ -193,12 +219,12 @@ int gpt_attention_backward(float *dqkv, float *scratch, const float *dy, const f
                            const float *max, const float *sum, size_t batch, size_t tokens, size_t heads,
                            size_t size, uint32_t seed, float p, size_t part, size_t parts)
 {
-    const int status = gpt_attention_check_backward(dqkv, scratch, dy, y, qkv, max, sum, batch, tokens, heads,
-                                                    size, p, part, parts);
+    if (!dqkv || !scratch || !dy || !y || !qkv || !max || !sum) return GPT_ERR_NULL;
+    const size_t scratch_size = gpt_attention_backward_scratch_size(tokens, size);
+    const int status = gpt_attention_check(batch, tokens, heads, size, scratch_size, p, part, parts);
     if (status) return status;
     if (batch == 0 || tokens == 0 || heads == 0) return GPT_OK; /* however large the other sizes are */
-    const backward_scratch s =
-        scratch_of(scratch + part * gpt_attention_backward_scratch_size(tokens, size), tokens, size);
+    const backward_scratch s = scratch_of(scratch + part * scratch_size, tokens, size);
     size_t n;
     const size_t end = gpt_share(batch * heads, 1, part, parts, &n);
     for (; n < end; n++) {

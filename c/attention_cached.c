@@ -1,8 +1,8 @@
 /* Causal attention with a key/value cache: the new tokens' keys and values are appended, then each new token
  * attends to the cache up to itself. attention_forward.c has the equations.
  *
- *   keys    [batch][capacity / 12][heads][size][12]
- *   values  [batch][capacity][heads][size]
+ *   keys    [batch][panels][heads][size][12]       panels = ⌈capacity / 12⌉
+ *   values  [batch][12 · panels][heads][size]
  *
  * 12 keys are the lanes of three vectors, so that a score needs no sum over lanes. gemm's tiles read them in
  * place.
@@ -43,19 +43,6 @@ size_t gpt_attention_cached_scratch_size(size_t tokens, size_t past, size_t head
     if (!gpt_fits4(keys, heads, size, 1)) return GPT_TOO_MANY;
     return tokens < FEWEST_TOKENS_IN_BLOCKS ? token_size(keys, heads, size)
                                             : gpt_attention_block_size(tokens, keys, size);
-}
-
-static int check(const float *y, const float *keys, const float *values, const float *scratch,
-                 const float *qkv, size_t batch, size_t tokens, size_t past, size_t capacity, size_t heads,
-                 size_t size, size_t part, size_t parts)
-{
-    if (!y || !keys || !values || !scratch || !qkv) return GPT_ERR_NULL;
-    if (size == 0 || !gpt_fits4(batch, tokens, heads, gpt_floats(3, size)) ||
-        !gpt_fits4(batch, heads, gpt_attention_cache_size(capacity, size), 1) ||
-        gpt_floats_sum(past, tokens) > capacity ||
-        !gpt_fits(gpt_attention_cached_scratch_size(tokens, past, heads, size), parts))
-        return GPT_ERR_SIZE;
-    return part < parts ? GPT_OK : GPT_ERR_VALUE;
 }
 
 /* Head number n of batch * heads, with its keys and values in the cache. */
@@ -152,12 +139,11 @@ static void softmax(float *scores, size_t n)
     const size_t end = gpt_round_up(n, KEYS_PER_PANEL);
     for (size_t j = n; j < end; j++) scores[j] = -INFINITY;
     /* -FLT_MAX instead of -INFINITY: with scores of -INFINITY, score - largest must not be NaN */
-    v128_t most = wasm_f32x4_splat(-FLT_MAX), sum = wasm_f32x4_splat(0.0f);
-    for (size_t j = 0; j < end; j += 4) most = wasm_f32x4_pmax(most, wasm_v128_load(scores + j));
-    most = wasm_f32x4_pmax(most, wasm_i32x4_shuffle(most, most, 2, 3, 0, 1));
-    most = wasm_f32x4_pmax(most, wasm_i32x4_shuffle(most, most, 1, 0, 3, 2));
+    v128_t largest = wasm_f32x4_splat(-FLT_MAX), sum = wasm_f32x4_splat(0.0f);
+    for (size_t j = 0; j < end; j += 4) largest = wasm_f32x4_pmax(largest, wasm_v128_load(scores + j));
+    largest = wasm_f32x4_splat(gpt_max_lanes(largest));
     for (size_t j = 0; j < end; j += 4) {
-        const v128_t e = gpt_exp_f32x4(wasm_f32x4_sub(wasm_v128_load(scores + j), most));
+        const v128_t e = gpt_exp_f32x4(wasm_f32x4_sub(wasm_v128_load(scores + j), largest));
         wasm_v128_store(scores + j, e);
         sum = wasm_f32x4_add(sum, e);
     }
@@ -206,11 +192,15 @@ int gpt_attention_cached_forward(float *y, float *keys, float *values, float *sc
                                  size_t batch, size_t tokens, size_t past, size_t capacity, size_t heads,
                                  size_t size, size_t part, size_t parts)
 {
-    const int status =
-        check(y, keys, values, scratch, qkv, batch, tokens, past, capacity, heads, size, part, parts);
+    if (!y || !keys || !values || !scratch || !qkv) return GPT_ERR_NULL;
+    const size_t scratch_size = gpt_attention_cached_scratch_size(tokens, past, heads, size);
+    const int status = gpt_attention_check(batch, tokens, heads, size, scratch_size, 0.0f, part, parts);
     if (status) return status;
+    if (!gpt_fits4(batch, heads, gpt_attention_cache_size(capacity, size), 1) ||
+        gpt_floats_sum(past, tokens) > capacity)
+        return GPT_ERR_SIZE;
     if (batch == 0 || tokens == 0 || heads == 0) return GPT_OK; /* however large the other sizes are */
-    scratch += part * gpt_attention_cached_scratch_size(tokens, past, heads, size);
+    scratch += part * scratch_size;
     const size_t dim = heads * size;
     const int in_blocks = tokens >= FEWEST_TOKENS_IN_BLOCKS;
     size_t n, some;
@@ -218,10 +208,10 @@ int gpt_attention_cached_forward(float *y, float *keys, float *values, float *sc
     for (; n < end; n += some) {
         /* the heads of one sequence, or one head */
         some = in_blocks ? 1 : gpt_min(end - n, heads - n % heads);
-        gpt_head a;
-        for (size_t h = some; h-- > 0;) {
-            a = head_of(keys, values, qkv, n + h, tokens, past, capacity, heads, size);
-            append(keys + (a.k - keys), values + (a.v - values), &a);
+        const gpt_head a = head_of(keys, values, qkv, n, tokens, past, capacity, heads, size);
+        for (size_t h = 0; h < some; h++) {
+            const gpt_head b = head_of(keys, values, qkv, n + h, tokens, past, capacity, heads, size);
+            append(keys + (b.k - keys), values + (b.v - values), &b);
         }
         float *y_n = y + n / heads * tokens * dim + n % heads * size;
         for (size_t t = 0; t < tokens; t += in_blocks ? QUERIES_PER_BLOCK : 1) {

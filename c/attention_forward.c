@@ -95,8 +95,18 @@ static void add_values(float *out, const float *weights, const float *v, size_t 
                        size_t query, size_t size)
 {
     const size_t v_step = gpt_padded(size);
-    gpt_gemm_tiles(out, GPT_PANEL_WIDTH, 0, out, GPT_PANEL_WIDTH, v, 1, v_step, weights, GPT_PANEL_WIDTH, 0,
-                   gpt_round_up(size, GPT_TILE_ROWS), visible, 1);
+    gpt_gemm_tiles(&(gpt_tiles){.y = out,
+                                .y_row = GPT_PANEL_WIDTH,
+                                .start = out,
+                                .start_row = GPT_PANEL_WIDTH,
+                                .a = v,
+                                .a_row = 1,
+                                .a_col = v_step,
+                                .b = weights,
+                                .b_row = GPT_PANEL_WIDTH,
+                                .rows = gpt_round_up(size, GPT_TILE_ROWS),
+                                .depth = visible,
+                                .panels = 1});
     if (visible == keys) return;
     for (size_t d = 0; d < size; d++) {
         v128_t low = wasm_v128_load(out + d * GPT_PANEL_WIDTH),
@@ -134,9 +144,16 @@ static void multiply_tile(float *scores, const float *panel, const gpt_head *a, 
         return;
     }
     for (size_t j = 0; j < keys; j += KEYS_PER_PANEL)
-        gpt_gemm_tiles(scores + j * GPT_PANEL_WIDTH, GPT_PANEL_WIDTH, 0, NULL, 0,
-                       a->k + (begin + j) * a->cache_step, 1, KEYS_PER_PANEL, panel, GPT_PANEL_WIDTH, 0,
-                       gpt_min(KEYS_PER_PANEL, keys - j), a->size, 1);
+        gpt_gemm_tiles(&(gpt_tiles){.y = scores + j * GPT_PANEL_WIDTH,
+                                    .y_row = GPT_PANEL_WIDTH,
+                                    .a = a->k + (begin + j) * a->cache_step,
+                                    .a_row = 1,
+                                    .a_col = KEYS_PER_PANEL,
+                                    .b = panel,
+                                    .b_row = GPT_PANEL_WIDTH,
+                                    .rows = gpt_min(KEYS_PER_PANEL, keys - j),
+                                    .depth = a->size,
+                                    .panels = 1});
 }
 
 /* y = out / sum, and the softmax's max and sum unless NULL, for n queries of a block. */
@@ -206,11 +223,12 @@ int gpt_attention_forward(float *y, float *max, float *sum, float *scratch, cons
                           size_t tokens, size_t heads, size_t size, uint32_t seed, float p, size_t part,
                           size_t parts)
 {
-    const int status =
-        gpt_attention_check_forward(y, scratch, qkv, batch, tokens, heads, size, p, part, parts);
+    if (!y || !scratch || !qkv) return GPT_ERR_NULL;
+    const size_t scratch_size = gpt_attention_scratch_size(tokens, size);
+    const int status = gpt_attention_check(batch, tokens, heads, size, scratch_size, p, part, parts);
     if (status) return status;
     if (batch == 0 || tokens == 0 || heads == 0) return GPT_OK; /* however large the other sizes are */
-    scratch += part * gpt_attention_scratch_size(tokens, size);
+    scratch += part * scratch_size;
     const size_t y_step = heads * size;
     gpt_schedule mine = gpt_schedule_of(batch * heads, tokens, part, parts);
     for (size_t n = 0; n < batch * heads; n++) {

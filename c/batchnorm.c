@@ -19,35 +19,15 @@
 #include "simd.h"
 
 enum {
-    PIVOT_SAMPLE = 16,   /* elements of a column that are averaged for its pivot */
-    ROWS_PER_BLOCK = 64, /* elements of a column that are summed in float32 */
-    COLS_PER_VECTOR = 4  /* columns that the inner loops compute together */
+    PIVOT_SAMPLE = 16,  /* elements of a column that are averaged for its pivot */
+    COLS_PER_VECTOR = 4 /* columns that the inner loops compute together */
 };
 
-static int check_statistics(const float *mean, const float *off, const float *var, const float *x,
-                            size_t rows, size_t cols)
+/* The part of the checks that is the same for forward and backward. */
+static int check(size_t rows, size_t cols, float eps, size_t part, size_t parts)
 {
-    if (!mean || !off || !var || !x) return GPT_ERR_NULL;
-    if (rows == 0 || !gpt_fits(rows, cols)) return GPT_ERR_SIZE;
-    return GPT_OK;
-}
-
-static int check_forward(const float *y, const float *x, const float *mean, const float *var,
-                         const float *scale, const float *shift, size_t rows, size_t cols, float eps)
-{
-    if (!y || !x || !mean || !var || !scale || !shift) return GPT_ERR_NULL;
     if (!gpt_fits(rows, cols)) return GPT_ERR_SIZE;
-    if (!gpt_eps_valid(eps)) return GPT_ERR_VALUE;
-    return GPT_OK;
-}
-
-static int check_backward(const float *dy, const float *x, const float *mean, const float *off,
-                          const float *var, const float *scale, size_t rows, size_t cols, float eps)
-{
-    if (!dy || !x || !mean || !off || !var || !scale) return GPT_ERR_NULL;
-    if (rows == 0 || !gpt_fits(rows, cols)) return GPT_ERR_SIZE;
-    if (!gpt_eps_valid(eps)) return GPT_ERR_VALUE;
-    return GPT_OK;
+    return gpt_eps_valid(eps) && part < parts ? GPT_OK : GPT_ERR_VALUE;
 }
 
 void gpt_batchnorm_statistics_ref(float *mean, float *off, float *var, const float *x, size_t rows,
@@ -84,7 +64,7 @@ GPT_INLINE void add_rows(double *sums, double *squares, const float *x, const fl
 {
     const v128_t m4 = wasm_v128_load(m);
     for (size_t r = 0; r < rows;) {
-        const size_t end = rows - r < ROWS_PER_BLOCK ? rows : r + ROWS_PER_BLOCK;
+        const size_t end = rows - r < GPT_ROWS_PER_SUM ? rows : r + GPT_ROWS_PER_SUM;
         v128_t s = wasm_f32x4_splat(0.0f), q = s;
         for (; r < end; r++) {
             const v128_t d = wasm_f32x4_sub(load(x + r * cols, n), m4);
@@ -141,8 +121,8 @@ static void statistics(float *mean, float *off, float *var, const float *x, size
 int gpt_batchnorm_statistics(float *mean, float *off, float *var, const float *x, size_t rows, size_t cols,
                              size_t part, size_t parts)
 {
-    const int status = check_statistics(mean, off, var, x, rows, cols);
-    if (status) return status;
+    if (!mean || !off || !var || !x) return GPT_ERR_NULL;
+    if (rows == 0 || !gpt_fits(rows, cols)) return GPT_ERR_SIZE;
     if (part >= parts) return GPT_ERR_VALUE;
     size_t c;
     const size_t end = gpt_share(cols, COLS_PER_VECTOR, part, parts, &c);
@@ -200,9 +180,9 @@ int gpt_batchnorm_forward(float *y, const float *x, const float *mean, const flo
                           const float *scale, const float *shift, size_t rows, size_t cols, float eps,
                           size_t part, size_t parts)
 {
-    const int status = check_forward(y, x, mean, var, scale, shift, rows, cols, eps);
+    if (!y || !x || !mean || !var || !scale || !shift) return GPT_ERR_NULL;
+    const int status = check(rows, cols, eps, part, parts);
     if (status) return status;
-    if (part >= parts) return GPT_ERR_VALUE;
     size_t c;
     const size_t end = gpt_share(cols, COLS_PER_VECTOR, part, parts, &c);
     for (; c < end; c += COLS_PER_VECTOR) {
@@ -244,7 +224,7 @@ GPT_INLINE void add_gradients(double *sums, double *dots, const float *dy, const
                               size_t rows, size_t cols, size_t n)
 {
     for (size_t r = 0; r < rows;) {
-        const size_t end = rows - r < ROWS_PER_BLOCK ? rows : r + ROWS_PER_BLOCK;
+        const size_t end = rows - r < GPT_ROWS_PER_SUM ? rows : r + GPT_ROWS_PER_SUM;
         v128_t sum = wasm_f32x4_splat(0.0f), dot = sum;
         for (; r < end; r++) {
             const v128_t dy4 = load(dy + r * cols, n);
@@ -276,9 +256,9 @@ int gpt_batchnorm_backward(float *dx, float *dscale, float *dshift, const float 
                            const float *mean, const float *off, const float *var, const float *scale,
                            size_t rows, size_t cols, float eps, size_t part, size_t parts)
 {
-    const int status = check_backward(dy, x, mean, off, var, scale, rows, cols, eps);
+    if (!dy || !x || !mean || !off || !var || !scale) return GPT_ERR_NULL;
+    const int status = rows ? check(rows, cols, eps, part, parts) : GPT_ERR_SIZE;
     if (status) return status;
-    if (part >= parts) return GPT_ERR_VALUE;
     size_t c;
     const size_t end = gpt_share(cols, COLS_PER_VECTOR, part, parts, &c);
     for (; c < end; c += COLS_PER_VECTOR) {

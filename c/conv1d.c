@@ -7,13 +7,14 @@
 void gpt_conv1d_forward_ref(float *y, const float *x, const float *weight, const float *bias, size_t rows,
                             size_t nx, size_t nf)
 {
-    gpt_affine_forward_plain(y, x, weight, 1, nf, bias, rows, nx, nf);
+    gpt_affine_forward_plain(y, x, weight, (gpt_steps){.out = 1, .in = nf}, bias, rows, nx, nf);
 }
 
 void gpt_conv1d_backward_ref(float *dx, float *dweight, float *dbias, const float *dy, const float *x,
                              const float *weight, size_t rows, size_t nx, size_t nf)
 {
-    gpt_affine_backward_plain(dx, dweight, dbias, dy, x, weight, 1, nf, rows, nx, nf);
+    gpt_affine_backward_plain(dx, dweight, dbias, dy, x, weight, (gpt_steps){.out = 1, .in = nf}, rows, nx,
+                              nf);
 }
 
 size_t gpt_conv1d_scratch_size(size_t rows, size_t nx)

@@ -12,20 +12,21 @@
 #include "reference.h"
 #include "softmax.h"
 
-static int check(const float *output, const float *logits, const int32_t *targets, size_t rows, size_t cols)
+static int check(const float *output, const float *logits, const int32_t *targets, size_t rows, size_t cols,
+                 size_t part, size_t parts)
 {
     if (!output || !logits || !targets) return GPT_ERR_NULL;
     if (!gpt_fits(rows, cols)) return GPT_ERR_SIZE;
     for (size_t r = 0; r < rows; r++)
         if (targets[r] != GPT_IGNORE && (targets[r] < 0 || (size_t)targets[r] >= cols)) return GPT_ERR_VALUE;
-    return GPT_OK;
+    return part < parts ? GPT_OK : GPT_ERR_VALUE;
 }
 
 static int check_backward(const float *dlogits, const float *logits, const int32_t *targets, const float *max,
-                          const float *sum, size_t rows, size_t cols)
+                          const float *sum, size_t rows, size_t cols, size_t part, size_t parts)
 {
     if (!max || !sum) return GPT_ERR_NULL;
-    return check(dlogits, logits, targets, rows, cols);
+    return check(dlogits, logits, targets, rows, cols, part, parts);
 }
 
 void gpt_crossentropy_forward_ref(float *loss, float *max, float *sum, const float *logits,
@@ -46,9 +47,8 @@ void gpt_crossentropy_forward_ref(float *loss, float *max, float *sum, const flo
 int gpt_crossentropy_forward(float *loss, float *max, float *sum, const float *logits, const int32_t *targets,
                              size_t rows, size_t cols, size_t part, size_t parts)
 {
-    const int status = check(loss, logits, targets, rows, cols);
+    const int status = check(loss, logits, targets, rows, cols, part, parts);
     if (status) return status;
-    if (part >= parts) return GPT_ERR_VALUE;
     size_t r;
     const size_t end = gpt_share(rows, 1, part, parts, &r);
     for (; r < end; r++) {
@@ -85,9 +85,8 @@ int gpt_crossentropy_backward(float *dlogits, const float *logits, const int32_t
                               const float *sum, size_t rows, size_t cols, float scale, size_t part,
                               size_t parts)
 {
-    const int status = check_backward(dlogits, logits, targets, max, sum, rows, cols);
+    const int status = check_backward(dlogits, logits, targets, max, sum, rows, cols, part, parts);
     if (status) return status;
-    if (part >= parts) return GPT_ERR_VALUE;
     size_t r;
     const size_t end = gpt_share(rows, 1, part, parts, &r);
     for (; r < end; r++) {

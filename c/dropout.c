@@ -7,12 +7,12 @@
 #include "mask.h"
 #include "reference.h"
 
-static int check(const float *y, const float *x, size_t n, float p)
+static int check(const float *y, const float *x, size_t n, float p, size_t part, size_t parts)
 {
     if (!y || !x) return GPT_ERR_NULL;
     if (!gpt_fits(n, 1)) return GPT_ERR_SIZE;
     if (!gpt_mask_valid(p)) return GPT_ERR_VALUE;
-    return GPT_OK;
+    return part < parts ? GPT_OK : GPT_ERR_VALUE;
 }
 
 void gpt_dropout_forward_ref(float *y, const float *x, size_t n, uint32_t seed, float p)
@@ -26,9 +26,8 @@ void gpt_dropout_forward_ref(float *y, const float *x, size_t n, uint32_t seed, 
 
 int gpt_dropout_forward(float *y, const float *x, size_t n, uint32_t seed, float p, size_t part, size_t parts)
 {
-    const int status = check(y, x, n, p);
+    const int status = check(y, x, n, p, part, parts);
     if (status) return status;
-    if (part >= parts) return GPT_ERR_VALUE;
     const gpt_mask mask = gpt_mask_of(seed, p);
     size_t i;
     const size_t end = gpt_share(n, 4, part, parts, &i);

@@ -104,11 +104,11 @@ int gpt_div(float *y, const float *a, const float *b, size_t rows, size_t cols, 
     return binary(DIV, y, a, b, rows, cols, a_row, a_col, b_row, b_col);
 }
 
-static int check_unary(const float *y, const float *x, size_t n)
+static int check_unary(const float *y, const float *x, size_t n, size_t part, size_t parts)
 {
     if (!y || !x) return GPT_ERR_NULL;
     if (!gpt_fits(n, 1)) return GPT_ERR_SIZE;
-    return GPT_OK;
+    return part < parts ? GPT_OK : GPT_ERR_VALUE;
 }
 
 void gpt_sqrt_ref(float *y, const float *x, size_t n)
@@ -118,7 +118,7 @@ void gpt_sqrt_ref(float *y, const float *x, size_t n)
 
 int gpt_sqrt(float *y, const float *x, size_t n)
 {
-    const int status = check_unary(y, x, n);
+    const int status = check_unary(y, x, n, 0, 1);
     if (status) return status;
     size_t i = 0;
     for (; i + 4 <= n; i += 4) wasm_v128_store(y + i, wasm_f32x4_sqrt(wasm_v128_load(x + i)));
@@ -143,19 +143,12 @@ GPT_INLINE v128_t exp_everywhere(v128_t x)
 
 int gpt_exp(float *y, const float *x, size_t n)
 {
-    const int status = check_unary(y, x, n);
+    const int status = check_unary(y, x, n, 0, 1);
     if (status) return status;
     size_t i = 0;
     for (; i + 4 <= n; i += 4) wasm_v128_store(y + i, exp_everywhere(wasm_v128_load(x + i)));
     if (i < n) gpt_store_tail(y + i, exp_everywhere(gpt_load_tail(x + i, n - i)), n - i);
     return GPT_OK;
-}
-
-static int check_unary_part(const float *y, const float *x, size_t n, size_t part, size_t parts)
-{
-    const int status = check_unary(y, x, n);
-    if (status) return status;
-    return part < parts ? GPT_OK : GPT_ERR_VALUE;
 }
 
 void gpt_log_ref(float *y, const float *x, size_t n)
@@ -165,7 +158,7 @@ void gpt_log_ref(float *y, const float *x, size_t n)
 
 int gpt_log(float *y, const float *x, size_t n, size_t part, size_t parts)
 {
-    const int status = check_unary_part(y, x, n, part, parts);
+    const int status = check_unary(y, x, n, part, parts);
     if (status) return status;
     size_t i;
     const size_t end = gpt_share(n, 4, part, parts, &i);
@@ -180,7 +173,7 @@ void gpt_tanh_ref(float *y, const float *x, size_t n)
 
 int gpt_tanh(float *y, const float *x, size_t n, size_t part, size_t parts)
 {
-    const int status = check_unary_part(y, x, n, part, parts);
+    const int status = check_unary(y, x, n, part, parts);
     if (status) return status;
     size_t i;
     const size_t end = gpt_share(n, 4, part, parts, &i);
@@ -208,7 +201,7 @@ GPT_INLINE v128_t common_power(v128_t x, float exponent)
 
 int gpt_pow(float *y, const float *x, size_t n, float exponent, size_t part, size_t parts)
 {
-    const int status = check_unary_part(y, x, n, part, parts);
+    const int status = check_unary(y, x, n, part, parts);
     if (status) return status;
     size_t i;
     const size_t end = gpt_share(n, 4, part, parts, &i);
@@ -228,7 +221,7 @@ void gpt_abs_ref(float *y, const float *x, size_t n)
 
 int gpt_abs(float *y, const float *x, size_t n, size_t part, size_t parts)
 {
-    const int status = check_unary_part(y, x, n, part, parts);
+    const int status = check_unary(y, x, n, part, parts);
     if (status) return status;
     size_t i;
     const size_t end = gpt_share(n, 4, part, parts, &i);
@@ -252,7 +245,7 @@ GPT_INLINE v128_t abs_gradient(v128_t dy, v128_t x)
 
 int gpt_abs_backward(float *dx, const float *dy, const float *x, size_t n, size_t part, size_t parts)
 {
-    const int status = dy ? check_unary_part(dx, x, n, part, parts) : GPT_ERR_NULL;
+    const int status = dy ? check_unary(dx, x, n, part, parts) : GPT_ERR_NULL;
     if (status) return status;
     size_t i;
     const size_t end = gpt_share(n, 4, part, parts, &i);

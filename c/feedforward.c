@@ -10,17 +10,6 @@
 #include "reference.h"
 #include "simd.h"
 
-static int check(const float *y, const float *scratch, const float *x, const float *weight1,
-                 const float *weight2, size_t rows, size_t dim, size_t hidden, int approximate, size_t part,
-                 size_t parts)
-{
-    if (!y || !scratch || !x || !weight1 || !weight2) return GPT_ERR_NULL;
-    if (!gpt_fits(rows, dim) || !gpt_fits(dim, hidden)) return GPT_ERR_SIZE;
-    if (!gpt_fits(gpt_feedforward_scratch_size(rows, dim, hidden), parts)) return GPT_ERR_SIZE;
-    if (approximate != GPT_GELU_TANH && approximate != GPT_GELU_ERF) return GPT_ERR_VALUE;
-    return part < parts ? GPT_OK : GPT_ERR_VALUE;
-}
-
 void gpt_feedforward_forward_ref(float *y, double *h, const float *x, const float *weight1,
                                  const float *bias1, const float *weight2, const float *bias2, size_t rows,
                                  size_t dim, size_t hidden, int approximate)
@@ -53,21 +42,40 @@ int gpt_feedforward_forward(float *y, float *scratch, const float *x, const floa
                             const float *bias1, const float *weight2, const float *bias2, size_t rows,
                             size_t dim, size_t hidden, int approximate, size_t part, size_t parts)
 {
-    const int status = check(y, scratch, x, weight1, weight2, rows, dim, hidden, approximate, part, parts);
-    if (status) return status;
+    if (!y || !scratch || !x || !weight1 || !weight2) return GPT_ERR_NULL;
+    const size_t scratch_size = gpt_feedforward_scratch_size(rows, dim, hidden);
+    if (!gpt_fits(scratch_size, parts)) return GPT_ERR_SIZE;
+    if (approximate != GPT_GELU_TANH && approximate != GPT_GELU_ERF) return GPT_ERR_VALUE;
+    if (part >= parts) return GPT_ERR_VALUE;
     if (dim == 0) return GPT_OK; /* y is empty, however many rows */
-    scratch += part * gpt_feedforward_scratch_size(rows, dim, hidden);
+    scratch += part * scratch_size;
     const gpt_rows_layout layout = gpt_gemm_rows_layout(rows);
     size_t r;
     const size_t end = gpt_share(rows, GPT_PANEL_WIDTH, part, parts, &r);
     for (; r < end; r += GPT_ROWS_PER_BLOCK) {
         const size_t n = gpt_min(end - r, GPT_ROWS_PER_BLOCK);
-        const float *packed = gpt_gemm_pack(scratch, x + r * dim, n, dim, layout);
-        const size_t h_size = gpt_gemm_packed_size(layout, n, hidden);
         float *h = scratch + gpt_gemm_packed_size(layout, n, dim);
-        gpt_gemm_nt_repacked(h, packed, weight1, bias1, n, dim, hidden, layout);
-        gpt_gelu_forward(h, h, h_size, approximate, 0, 1);
-        gpt_gemm_nt_packed(y + r * dim, h, weight2, bias2, n, hidden, dim, 0, dim, layout);
+        gpt_gemm_nt_packed(
+            &(gpt_packed_product){.y = h,
+                                  .packed = gpt_gemm_pack(scratch, x + r * dim, n, dim, layout),
+                                  .b = weight1,
+                                  .bias = bias1,
+                                  .rows = n,
+                                  .depth = dim,
+                                  .cols = hidden,
+                                  .end_col = hidden,
+                                  .layout = layout,
+                                  .repack = 1});
+        gpt_gelu_forward(h, h, gpt_gemm_packed_size(layout, n, hidden), approximate, 0, 1);
+        gpt_gemm_nt_packed(&(gpt_packed_product){.y = y + r * dim,
+                                                 .packed = h,
+                                                 .b = weight2,
+                                                 .bias = bias2,
+                                                 .rows = n,
+                                                 .depth = hidden,
+                                                 .cols = dim,
+                                                 .end_col = dim,
+                                                 .layout = layout});
     }
     return GPT_OK;
 }

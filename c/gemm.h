@@ -3,9 +3,9 @@
  *   nn  y = a · b + bias    Conv1D's forward; the gradient of Linear's x
  *   tn  y = aᵀ · b          the gradients of both layers' weights
  *
- * Every product chooses its algorithm by its number of rows. A product can be cut: it computes part number
- * `part` of `parts`. The order of the additions in a sum depends on the number of all rows alone, so every
- * cut gives the same bits.
+ * A product chooses its algorithm by its number of rows. It can be cut: it computes part number `part` of
+ * `parts`. The order of the additions in a sum depends on the sizes of the whole product and on the row, not
+ * on the cut. So every cut gives the same bits.
  *
  * Numbers that a kernel loads as vectors are first copied into panels: [panel][k][GPT_PANEL_WIDTH]. nt packs
  * 8 rows of a per panel; nn and tn pack 8 columns of b. The last panel is zero-padded.
@@ -38,10 +38,20 @@ enum { GPT_TILE_ROWS = 4 };
  *   start  [r, p, lane] is at r · start_row + p · y_panel + lane; may be y; NULL means zeros
  *   a      [r, k] is at r · a_row + k · a_col
  *   b      [p, k, lane] is at p · b_panel + k · b_row + lane
+ * With one panel, y_panel and b_panel can be left out.
  */
-void gpt_gemm_tiles(float *y, size_t y_row, size_t y_panel, const float *start, size_t start_row,
-                    const float *a, size_t a_row, size_t a_col, const float *b, size_t b_row, size_t b_panel,
-                    size_t rows, size_t depth, size_t panels);
+typedef struct gpt_tiles {
+    float *y;
+    size_t y_row, y_panel;
+    const float *start;
+    size_t start_row;
+    const float *a;
+    size_t a_row, a_col;
+    const float *b;
+    size_t b_row, b_panel;
+    size_t rows, depth, panels;
+} gpt_tiles;
+void gpt_gemm_tiles(const gpt_tiles *tiles);
 
 /* ---- nt ---- */
 
@@ -61,8 +71,7 @@ void gpt_gemm_nt(float *y, float *scratch, const float *a, const float *b, const
  *   layout = gpt_gemm_rows_layout(rows)       once, for all rows: the layout decides the order of a sum
  *   for each block of n <= GPT_ROWS_PER_BLOCK rows:
  *     packed = gpt_gemm_pack(scratch, ...)    scratch of gpt_gemm_packed_size(layout, n, depth) floats
- *     gpt_gemm_nt_packed(y, packed, ...)      y [n, cols], columns from first_col up to end_col
- *     gpt_gemm_nt_repacked(y, packed, ...)    y packed like a, gpt_gemm_packed_size(layout, n, cols) floats
+ *     gpt_gemm_nt_packed(...)                 the product
  */
 typedef enum gpt_rows_layout {
     GPT_ROWS_IN_PLACE, /* 1 ... 3 rows: [row][depth]; gpt_gemm_pack copies nothing and returns a */
@@ -76,10 +85,22 @@ enum { GPT_ROWS_PER_BLOCK = 64 };
 
 size_t gpt_gemm_packed_size(gpt_rows_layout layout, size_t rows, size_t depth);
 const float *gpt_gemm_pack(float *packed, const float *a, size_t rows, size_t depth, gpt_rows_layout layout);
-void gpt_gemm_nt_packed(float *y, const float *packed, const float *b, const float *bias, size_t rows,
-                        size_t depth, size_t cols, size_t first_col, size_t end_col, gpt_rows_layout layout);
-void gpt_gemm_nt_repacked(float *y, const float *packed, const float *b, const float *bias, size_t rows,
-                          size_t depth, size_t cols, gpt_rows_layout layout);
+
+/* y = a · bᵀ + bias for a block of packed rows, in the columns from first_col up to end_col.
+ *   y       [rows, cols]; with `repack` packed like a: gpt_gemm_packed_size(layout, rows, cols) floats, and
+ *           all columns
+ *   packed  a, as gpt_gemm_pack returned it
+ *   b       [cols, depth]
+ *   bias    [cols], NULL for none
+ */
+typedef struct gpt_packed_product {
+    float *y;
+    const float *packed, *b, *bias;
+    size_t rows, depth, cols, first_col, end_col;
+    gpt_rows_layout layout;
+    int repack;
+} gpt_packed_product;
+void gpt_gemm_nt_packed(const gpt_packed_product *p);
 
 /* ---- nn and tn ---- */
 

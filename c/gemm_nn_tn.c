@@ -26,9 +26,6 @@
  * 2.2 / 2.2. */
 enum { FEWEST_ROWS_TO_PACK_FOR = 20, ROWS_OF_B_AT_ONCE = 4 };
 
-/* A sum of a column: elements that are added in float32, and columns whose sums are on the stack at once. */
-enum { ROWS_PER_SUM = 64, COLS_PER_SUM = 1024 };
-
 /* The copied columns of a are whole tiles in both builds and stay in the first-level cache. */
 enum { B_COLS_PER_BLOCK = 64, A_COLS_PER_STRIP = 12, DEPTH_PER_BLOCK = 512 };
 
@@ -45,79 +42,97 @@ GPT_INLINE void pack_columns(float *packed, const float *x, size_t depth, size_t
     }
 }
 
-/* gpt_gemm_tiles for the last panel, of which only `cols` < 8 lanes are columns of y. */
-static void last_panel(float *y, size_t y_row, const float *start, size_t start_row, const float *a,
-                       size_t a_row, size_t a_col, const float *panel, size_t rows, size_t depth, size_t cols)
+/* A block of b as panels: d rows from b on, and n <= B_COLS_PER_BLOCK columns. */
+static void pack_b(float *packed, const float *b, size_t d, size_t b_row, size_t n)
 {
+    for (size_t p = 0; p < n; p += GPT_PANEL_WIDTH)
+        pack_columns(packed + p * d, b + p, d, b_row, n - p, GPT_PANEL_WIDTH);
+}
+
+/* gpt_gemm_tiles for `cols` columns, which can end inside a panel. b is packed by pack_b; only the panels'
+ * steps of `t` are used. */
+static void multiply_block(gpt_tiles t, size_t cols)
+{
+    const size_t whole = cols / GPT_PANEL_WIDTH * GPT_PANEL_WIDTH, left = cols - whole;
+    t.y_panel = t.b_row = GPT_PANEL_WIDTH;
+    t.b_panel = GPT_PANEL_WIDTH * t.depth;
+    t.panels = whole / GPT_PANEL_WIDTH;
+    gpt_gemm_tiles(&t);
+    if (left == 0) return;
+    /* only `left` lanes of the last panel are columns of y: it goes through `tile`, some rows at a time */
     float tile[GPT_TILE_ROWS * GPT_PANEL_WIDTH] = {0.0f};
-    for (size_t r = 0; r < rows; r += GPT_TILE_ROWS) {
-        const size_t n = gpt_min(GPT_TILE_ROWS, rows - r);
-        for (size_t i = 0; start && i < n; i++)
-            memcpy(tile + i * GPT_PANEL_WIDTH, start + (r + i) * start_row, cols * sizeof(float));
-        gpt_gemm_tiles(tile, GPT_PANEL_WIDTH, 0, start ? tile : NULL, GPT_PANEL_WIDTH, a + r * a_row, a_row,
-                       a_col, panel, GPT_PANEL_WIDTH, 0, n, depth, 1);
-        for (size_t i = 0; i < n; i++)
-            memcpy(y + (r + i) * y_row, tile + i * GPT_PANEL_WIDTH, cols * sizeof(float));
+    gpt_tiles last = t;
+    last.y = tile;
+    last.y_row = last.start_row = GPT_PANEL_WIDTH;
+    last.start = t.start ? tile : NULL;
+    last.b = t.b + whole * t.depth;
+    last.panels = 1;
+    for (size_t r = 0; r < t.rows; r += GPT_TILE_ROWS, last.a += GPT_TILE_ROWS * t.a_row) {
+        last.rows = gpt_min(GPT_TILE_ROWS, t.rows - r);
+        for (size_t i = 0; t.start && i < last.rows; i++)
+            memcpy(tile + i * GPT_PANEL_WIDTH, t.start + (r + i) * t.start_row + whole, left * sizeof(float));
+        gpt_gemm_tiles(&last);
+        for (size_t i = 0; i < last.rows; i++)
+            memcpy(t.y + (r + i) * t.y_row + whole, tile + i * GPT_PANEL_WIDTH, left * sizeof(float));
     }
 }
 
-/* y[c] += factor · x[c] */
-GPT_INLINE void add_row(float *y, float factor, const float *x, size_t cols)
+/* y = a · b + bias for many rows, in the columns from `first` up to `end`. */
+static void multiply_nn(float *y, float *scratch, const float *a, const float *b, const float *bias,
+                        size_t rows, size_t depth, size_t cols, size_t first, size_t end)
 {
-    enum { VECTORS_PER_STEP = 4, STEP = 4 * VECTORS_PER_STEP };
-    const v128_t f = wasm_f32x4_splat(factor);
-    size_t c = 0;
-    for (; c + STEP <= cols; c += STEP)
-        for (size_t i = 0; i < STEP; i += 4)
-            wasm_v128_store(y + c + i,
-                            gpt_multiply_add(f, wasm_v128_load(x + c + i), wasm_v128_load(y + c + i)));
-    for (; c < cols; c += 4) {
-        const size_t n = gpt_min(4, cols - c);
-        gpt_store_tail(y + c, gpt_multiply_add(f, gpt_load_tail(x + c, n), gpt_load_tail(y + c, n)), n);
-    }
-}
-
-/* y[r, c] = bias[c] + Σ_k a[r, k] · b[k, c]. a is [rows, depth], or, transposed, [depth, rows]. */
-static void multiply(float *y, float *scratch, const float *a, int a_is_transposed, const float *b,
-                     const float *bias, size_t rows, size_t depth, size_t cols, size_t first_col,
-                     size_t end_col)
-{
-    for (size_t c = first_col; c < end_col; c += B_COLS_PER_BLOCK) {
-        const size_t n = gpt_min(B_COLS_PER_BLOCK, end_col - c);
-        size_t k = 0, d;
+    for (size_t c = first; c < end; c += B_COLS_PER_BLOCK) {
+        const size_t n = gpt_min(B_COLS_PER_BLOCK, end - c);
+        /* a sum starts from the bias; later blocks of k continue it in y */
+        gpt_tiles t = {.y = y + c,
+                       .y_row = cols,
+                       .start = bias ? bias + c : NULL,
+                       .a_row = depth,
+                       .a_col = 1,
+                       .b = scratch,
+                       .rows = rows};
+        size_t k = 0;
         do { /* at least once: with depth 0, y is the bias */
-            d = gpt_min(DEPTH_PER_BLOCK, depth - k);
-            for (size_t p = 0; p < n; p += GPT_PANEL_WIDTH)
-                pack_columns(scratch + p * d, b + k * cols + c + p, d, cols, n - p, GPT_PANEL_WIDTH);
+            t.depth = gpt_min(DEPTH_PER_BLOCK, depth - k);
+            t.a = a + k;
+            pack_b(scratch, b + k * cols + c, t.depth, cols, n);
+            multiply_block(t, n);
+            t.start = t.y;
+            t.start_row = cols;
+            k += t.depth;
+        } while (k < depth);
+    }
+}
+
+/* y = aᵀ · b in the columns from `first` up to `end`. */
+static void multiply_tn(float *y, float *scratch, const float *a, const float *b, size_t rows, size_t depth,
+                        size_t cols, size_t first, size_t end)
+{
+    for (size_t c = first; c < end; c += B_COLS_PER_BLOCK) {
+        const size_t n = gpt_min(B_COLS_PER_BLOCK, end - c);
+        size_t k = 0;
+        do { /* at least once: with depth 0, y is 0 */
+            const size_t d = gpt_min(DEPTH_PER_BLOCK, depth - k);
             float *strip = scratch + B_COLS_PER_BLOCK * d;
-            const size_t some_rows = a_is_transposed ? A_COLS_PER_STRIP : rows;
-            const size_t in_whole_panels = n / GPT_PANEL_WIDTH * GPT_PANEL_WIDTH;
-            for (size_t r = 0; r < rows; r += some_rows) {
-                const size_t left = gpt_min(some_rows, rows - r);
-                if (a_is_transposed) pack_columns(strip, a + k * rows + r, d, rows, left, A_COLS_PER_STRIP);
-                const float *a_r = a_is_transposed ? strip : a + k;
-                const size_t a_row = a_is_transposed ? 1 : depth,
-                             a_col = a_is_transposed ? A_COLS_PER_STRIP : 1;
+            pack_b(scratch, b + k * cols + c, d, cols, n);
+            gpt_tiles t = {.a = strip, .a_row = 1, .a_col = A_COLS_PER_STRIP, .b = scratch, .depth = d};
+            for (size_t r = 0; r < rows; r += A_COLS_PER_STRIP) {
+                t.rows = gpt_min(A_COLS_PER_STRIP, rows - r);
+                pack_columns(strip, a + k * rows + r, d, rows, t.rows, A_COLS_PER_STRIP);
                 float *y_r = y + r * cols + c;
-                if (a_is_transposed && k > 0) {
+                if (k == 0) {
+                    t.y = y_r;
+                    t.y_row = cols;
+                    multiply_block(t, n);
+                } else {
                     /* later blocks of k start from 0, so that rounding errors do not grow with k */
                     float sums[A_COLS_PER_STRIP * B_COLS_PER_BLOCK];
-                    gpt_gemm_tiles(sums, B_COLS_PER_BLOCK, GPT_PANEL_WIDTH, NULL, 0, a_r, a_row, a_col,
-                                   scratch, GPT_PANEL_WIDTH, GPT_PANEL_WIDTH * d, left, d,
-                                   (n + GPT_PANEL_WIDTH - 1) / GPT_PANEL_WIDTH);
-                    for (size_t i = 0; i < left; i++)
-                        add_row(y_r + i * cols, 1.0f, sums + i * B_COLS_PER_BLOCK, n);
-                    continue;
+                    t.y = sums;
+                    t.y_row = B_COLS_PER_BLOCK;
+                    multiply_block(t, gpt_round_up(n, GPT_PANEL_WIDTH));
+                    for (size_t i = 0; i < t.rows; i++)
+                        gpt_add_row(y_r + i * cols, sums + i * B_COLS_PER_BLOCK, n);
                 }
-                /* later blocks of k continue the sums in y */
-                const float *start = k > 0 ? y_r : bias ? bias + c : NULL;
-                const size_t start_row = k > 0 ? cols : 0;
-                gpt_gemm_tiles(y_r, cols, GPT_PANEL_WIDTH, start, start_row, a_r, a_row, a_col, scratch,
-                               GPT_PANEL_WIDTH, GPT_PANEL_WIDTH * d, left, d, n / GPT_PANEL_WIDTH);
-                if (in_whole_panels < n)
-                    last_panel(y_r + in_whole_panels, cols, start ? start + in_whole_panels : NULL, start_row,
-                               a_r, a_row, a_col, scratch + in_whole_panels * d, left, d,
-                               n - in_whole_panels);
             }
             k += d;
         } while (k < depth);
@@ -212,11 +227,10 @@ void gpt_gemm_nn(float *y, float *scratch, const float *a, const float *b, const
     if (rows == 0 || cols == 0) return;
     size_t first;
     const size_t end = gpt_share(cols, GPT_PANEL_WIDTH, part, parts, &first);
-    if (rows >= FEWEST_ROWS_TO_PACK_FOR) {
-        multiply(y, scratch, a, 0, b, bias, rows, depth, cols, first, end);
-        return;
-    }
-    multiply_few(y, a, b, bias, rows, depth, cols, first, end);
+    if (rows < FEWEST_ROWS_TO_PACK_FOR)
+        multiply_few(y, a, b, bias, rows, depth, cols, first, end);
+    else
+        multiply_nn(y, scratch, a, b, bias, rows, depth, cols, first, end);
 }
 
 size_t gpt_gemm_tn_scratch_size(size_t depth)
@@ -230,7 +244,7 @@ void gpt_gemm_tn(float *y, float *scratch, const float *a, const float *b, size_
     if (rows == 0 || cols == 0) return;
     size_t first;
     const size_t end = gpt_share(cols, GPT_PANEL_WIDTH, part, parts, &first);
-    multiply(y, scratch, a, 1, b, NULL, rows, depth, cols, first, end);
+    multiply_tn(y, scratch, a, b, rows, depth, cols, first, end);
 }
 
 /* y[c] += Σ x[r, c] over `rows` rows, a constant where this function is called. */
@@ -253,12 +267,12 @@ void gpt_column_sums(float *sums, const float *x, size_t rows, size_t cols, size
 {
     size_t c;
     const size_t end = gpt_share(cols, GPT_PANEL_WIDTH, part, parts, &c);
-    for (; c < end; c += COLS_PER_SUM) {
-        const size_t n = gpt_min(COLS_PER_SUM, end - c);
-        double totals[COLS_PER_SUM];
+    for (; c < end; c += GPT_COLS_PER_STRIP) {
+        const size_t n = gpt_min(GPT_COLS_PER_STRIP, end - c);
+        double totals[GPT_COLS_PER_STRIP];
         size_t r = 0;
         do {
-            const size_t begin = r, end_row = r + gpt_min(ROWS_PER_SUM, rows - r);
+            const size_t begin = r, end_row = r + gpt_min(GPT_ROWS_PER_SUM, rows - r);
             memset(sums + c, 0, n * sizeof(float));
             for (; r + 4 <= end_row; r += 4) add_rows(sums + c, x + r * cols + c, 4, cols, n);
             for (; r < end_row; r++) add_rows(sums + c, x + r * cols + c, 1, cols, n);

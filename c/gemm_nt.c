@@ -9,8 +9,6 @@
  * time.
  */
 #include "gemm_nt.h"
-
-#include "gemm.h"
 #include "simd.h"
 
 /* With fewer rows packing costs more than it saves. */
@@ -45,28 +43,13 @@ const float *gpt_gemm_pack(float *packed, const float *a, size_t rows, size_t de
     return packed;
 }
 
-static void multiply(float *y, int repack, const float *packed, const float *b, const float *bias,
-                     size_t rows, size_t depth, size_t cols, size_t first_col, size_t end_col,
-                     gpt_rows_layout layout)
+void gpt_gemm_nt_packed(const gpt_packed_product *p)
 {
-    if (layout == GPT_ROWS_IN_PLACE)
-        gpt_gemm_nt_few(y, packed, b, bias, rows, depth, cols, first_col, end_col);
-    else if (layout == GPT_ROWS_IN_PAIRS)
-        gpt_gemm_nt_pairs(y, repack, packed, b, bias, rows, depth, cols, first_col, end_col);
-    else
-        gpt_gemm_nt_panels(y, repack, packed, b, bias, rows, depth, cols, first_col, end_col);
-}
-
-void gpt_gemm_nt_packed(float *y, const float *packed, const float *b, const float *bias, size_t rows,
-                        size_t depth, size_t cols, size_t first_col, size_t end_col, gpt_rows_layout layout)
-{
-    multiply(y, 0, packed, b, bias, rows, depth, cols, first_col, end_col, layout);
-}
-
-void gpt_gemm_nt_repacked(float *y, const float *packed, const float *b, const float *bias, size_t rows,
-                          size_t depth, size_t cols, gpt_rows_layout layout)
-{
-    multiply(y, 1, packed, b, bias, rows, depth, cols, 0, cols, layout);
+    switch (p->layout) {
+    case GPT_ROWS_IN_PLACE: gpt_gemm_nt_few(p); break;
+    case GPT_ROWS_IN_PAIRS: gpt_gemm_nt_pairs(p); break;
+    default: gpt_gemm_nt_panels(p);
+    }
 }
 
 size_t gpt_gemm_nt_scratch_size(size_t rows, size_t depth)
@@ -80,16 +63,22 @@ void gpt_gemm_nt(float *y, float *scratch, const float *a, const float *b, const
                  size_t depth, size_t cols, size_t part, size_t parts)
 {
     if (rows == 0 || cols == 0) return;
-    const gpt_rows_layout layout = gpt_gemm_rows_layout(rows);
-    size_t r = 0, end_row = rows, first_col = 0, end_col = cols;
+    gpt_packed_product p = {.b = b,
+                            .bias = bias,
+                            .depth = depth,
+                            .cols = cols,
+                            .end_col = cols,
+                            .layout = gpt_gemm_rows_layout(rows)};
+    size_t r = 0, end_row = rows;
     /* Cut by rows if each part gets at least a block of them, otherwise by columns. */
     if (rows / GPT_ROWS_PER_BLOCK >= parts)
         end_row = gpt_share(rows, GPT_PANEL_WIDTH, part, parts, &r);
     else
-        end_col = gpt_share(cols, COLS_PER_SHARE, part, parts, &first_col);
+        p.end_col = gpt_share(cols, COLS_PER_SHARE, part, parts, &p.first_col);
     for (; r < end_row; r += GPT_ROWS_PER_BLOCK) {
-        const size_t n = gpt_min(end_row - r, GPT_ROWS_PER_BLOCK);
-        const float *packed = gpt_gemm_pack(scratch, a + r * depth, n, depth, layout);
-        gpt_gemm_nt_packed(y + r * cols, packed, b, bias, n, depth, cols, first_col, end_col, layout);
+        p.rows = gpt_min(end_row - r, GPT_ROWS_PER_BLOCK);
+        p.packed = gpt_gemm_pack(scratch, a + r * depth, p.rows, depth, p.layout);
+        p.y = y + r * cols;
+        gpt_gemm_nt_packed(&p);
     }
 }

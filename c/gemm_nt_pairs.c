@@ -10,7 +10,6 @@
  *   simd      1.43 / 1.88   1.21 / 1.45   1.48 / 2.44
  *   relaxed   1.39 / 1.75   1.05 / 1.16   1.17 / 1.75
  */
-#include "gemm.h"
 #include "gemm_nt.h"
 #include "simd.h"
 
@@ -74,23 +73,23 @@ GPT_INLINE void tile(float *sums, const float *packed, const float *b, const flo
     }
 }
 
-void gpt_gemm_nt_pairs(float *y, int repack, const float *packed, const float *b, const float *bias,
-                       size_t rows, size_t depth, size_t cols, size_t first_col, size_t end_col)
+void gpt_gemm_nt_pairs(const gpt_packed_product *p)
 {
+    const size_t depth = p->depth, cols = p->cols, rows = p->repack ? ROWS : p->rows;
     float sums[TILE_COLS * ROWS];
-    for (size_t c = first_col, n; c < end_col; c += n) {
-        const size_t left = end_col - c;
-        const float *b_c = b + c * depth, *bias_c = bias ? bias + c : NULL;
+    for (size_t c = p->first_col, n; c < p->end_col; c += n) {
+        const size_t left = p->end_col - c;
+        const float *b_c = p->b + c * depth, *bias_c = p->bias ? p->bias + c : NULL;
         n = left < TILE_COLS ? 1 : TILE_COLS;
         if (n == TILE_COLS)
-            tile(sums, packed, b_c, left < 2 * TILE_COLS ? b_c : b_c + TILE_COLS * depth, bias_c, depth,
+            tile(sums, p->packed, b_c, left < 2 * TILE_COLS ? b_c : b_c + TILE_COLS * depth, bias_c, depth,
                  TILE_COLS);
         else
-            tile(sums, packed, b_c, b_c, bias_c, depth, 1);
+            tile(sums, p->packed, b_c, b_c, bias_c, depth, 1);
         for (size_t j = 0; j < n; j++)
-            for (size_t r = 0; r < (repack ? ROWS : rows); r++)
-                y[repack ? packed_index(r, c + j) : r * cols + c + j] = sums[j * ROWS + r];
+            for (size_t r = 0; r < rows; r++)
+                p->y[p->repack ? packed_index(r, c + j) : r * cols + c + j] = sums[j * ROWS + r];
     }
-    if (repack && cols % 2) /* zero-pad the last pair */
-        for (size_t r = 0; r < ROWS; r++) y[packed_index(r, cols)] = 0.0f;
+    if (p->repack && cols % 2) /* zero-pad the last pair */
+        for (size_t r = 0; r < ROWS; r++) p->y[packed_index(r, cols)] = 0.0f;
 }

@@ -3,7 +3,6 @@
  *
  * Packing b as well gives 52 to 54 GFLOP/s instead of 59, and takes the time to pack.
  */
-#include "gemm.h"
 #include "gemm_nt.h"
 #include "simd.h"
 
@@ -18,16 +17,28 @@ void gpt_gemm_pack_panels(float *packed, const float *a, size_t rows, size_t dep
         }
 }
 
-void gpt_gemm_nt_panels(float *y, int repack, const float *packed, const float *b, const float *bias,
-                        size_t rows, size_t depth, size_t cols, size_t first_col, size_t end_col)
+void gpt_gemm_nt_panels(const gpt_packed_product *p)
 {
+    const float *packed = p->packed, *b = p->b, *bias = p->bias;
+    float *y = p->y;
+    const size_t rows = p->rows, depth = p->depth, cols = p->cols, end_col = p->end_col;
+    const int repack = p->repack;
     float sums[GPT_TILE_ROWS * GPT_PANEL_WIDTH]; /* [column][row], transposed into y unless y is packed */
-    for (size_t c = first_col, n; c < end_col; c += n) {
+    gpt_tiles t = {.y_row = GPT_PANEL_WIDTH,
+                   .a_row = depth,
+                   .a_col = 1,
+                   .b_row = GPT_PANEL_WIDTH,
+                   .depth = depth,
+                   .panels = 1};
+    for (size_t c = p->first_col, n; c < end_col; c += n) {
         n = end_col - c < GPT_TILE_ROWS ? 1 : GPT_TILE_ROWS;
+        t.a = b + c * depth;
+        t.rows = n;
         for (size_t first = 0; first < rows; first += GPT_PANEL_WIDTH) {
             float *tile = repack ? y + first * cols + c * GPT_PANEL_WIDTH : sums;
-            gpt_gemm_tiles(tile, GPT_PANEL_WIDTH, 0, NULL, 0, b + c * depth, depth, 1, packed + first * depth,
-                           GPT_PANEL_WIDTH, 0, n, depth, 1);
+            t.y = tile;
+            t.b = packed + first * depth;
+            gpt_gemm_tiles(&t);
             for (size_t j = 0; bias && j < n; j++) {
                 const v128_t bias_c = wasm_v128_load32_splat(bias + c + j);
                 float *s = tile + j * GPT_PANEL_WIDTH;

@@ -12,10 +12,13 @@
 #include "gemm.h"
 #include "simd.h"
 
-/* One tile of `rows` rows, a constant where this function is called. */
-GPT_INLINE void tile(float *y, size_t y_row, const float *start, size_t start_row, const float *a,
-                     size_t a_row, size_t a_col, const float *b, size_t b_row, size_t rows, size_t depth)
+/* One tile of `rows` rows, a constant where this function is called. The tile's numbers begin at y, start, a
+ * and b; `t` has the steps between them. */
+GPT_INLINE void tile(const gpt_tiles *t, float *y, const float *start, const float *a, const float *b,
+                     size_t rows)
 {
+    const size_t y_row = t->y_row, start_row = t->start ? t->start_row : 0, a_row = t->a_row,
+                 a_col = t->a_col, b_row = t->b_row, depth = t->depth;
     v128_t low[GPT_TILE_ROWS], high[GPT_TILE_ROWS];
     const float *a_r[GPT_TILE_ROWS];
     for (size_t r = 0; r < rows; r++) {
@@ -40,24 +43,24 @@ GPT_INLINE void tile(float *y, size_t y_row, const float *start, size_t start_ro
 
 /* The loops over k must stand inside other loops: V8 in Node 20 unrolls them only there, which is 20 %
  * faster. */
-void gpt_gemm_tiles(float *y, size_t y_row, size_t y_panel, const float *start, size_t start_row,
-                    const float *a, size_t a_row, size_t a_col, const float *b, size_t b_row, size_t b_panel,
-                    size_t rows, size_t depth, size_t panels)
+void gpt_gemm_tiles(const gpt_tiles *tiles)
 {
     static const float zeros[GPT_PANEL_WIDTH];
-    for (size_t r = 0, n; r < rows; r += n) {
-        n = rows - r >= GPT_TILE_ROWS ? GPT_TILE_ROWS : rows - r >= 2 ? 2 : 1;
-        const float *a_r = a + r * a_row;
-        for (size_t p = 0; p < panels; p++) {
-            const float *from = start ? start + r * start_row + p * y_panel : zeros, *b_p = b + p * b_panel;
-            const size_t from_row = start ? start_row : 0;
-            float *to = y + r * y_row + p * y_panel;
+    const gpt_tiles t = *tiles; /* a copy, whose fields the compiler keeps in registers */
+    for (size_t r = 0, n; r < t.rows; r += n) {
+        const size_t left = t.rows - r;
+        n = left >= GPT_TILE_ROWS ? GPT_TILE_ROWS : left >= 2 ? 2 : 1;
+        const float *a = t.a + r * t.a_row;
+        for (size_t p = 0; p < t.panels; p++) {
+            const float *start = t.start ? t.start + r * t.start_row + p * t.y_panel : zeros;
+            const float *b = t.b + p * t.b_panel;
+            float *y = t.y + r * t.y_row + p * t.y_panel;
             if (n == GPT_TILE_ROWS)
-                tile(to, y_row, from, from_row, a_r, a_row, a_col, b_p, b_row, GPT_TILE_ROWS, depth);
+                tile(&t, y, start, a, b, GPT_TILE_ROWS);
             else if (n == 2)
-                tile(to, y_row, from, from_row, a_r, a_row, a_col, b_p, b_row, 2, depth);
+                tile(&t, y, start, a, b, 2);
             else
-                tile(to, y_row, from, from_row, a_r, a_row, a_col, b_p, b_row, 1, depth);
+                tile(&t, y, start, a, b, 1);
         }
     }
 }

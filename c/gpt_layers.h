@@ -29,7 +29,6 @@
  *   - `dy` is the gradient of the loss with respect to y; a backward function computes the gradients with
  *     respect to the inputs of forward. It overwrites its outputs; it does not add to them.
  *   - Among several outputs of a backward function, those that are not wanted may be NULL.
- *   - `dx may be dy` holds for exactly the backward functions that compute no gradients of parameters.
  *   - A function that ends in `size_t part, size_t parts` can be divided: it computes part number `part` of
  *     `parts`. `0, 1` is the whole. The parts write different elements, so that as many threads can compute
  *     them at the same time, and together they give the same bits as the whole. GPT_ERR_VALUE unless part <
@@ -252,8 +251,10 @@ GPT_API int gpt_layernorm_backward(float *dx, float *dscale, float *dshift, cons
 GPT_API int gpt_batchnorm_statistics(float *mean, float *off, float *var, const float *x, size_t rows,
                                      size_t cols, size_t part, size_t parts);
 
-/* running_mean = (1 - momentum) · running_mean + momentum · (mean + off) running_var  = (1 - momentum) ·
- * running_var  + momentum · var · rows / (rows - 1), which is the unbiased variance
+/* Moves the running statistics towards those of a batch, with the unbiased variance:
+ *   running_mean = (1 - momentum) · running_mean + momentum · (mean + off)
+ *   running_var  = (1 - momentum) · running_var  + momentum · var · rows / (rows - 1)
+ *
  *   running_mean, running_var  [cols]   read and written
  *   mean, off, var             [cols]   as written by gpt_batchnorm_statistics
  *   rows                       of the batch; GPT_ERR_SIZE below 2
@@ -335,7 +336,7 @@ GPT_API int gpt_embedding_forward(float *y, const int32_t *indices, const float 
 
 /* dweight[i] = Σ dy[r] over the rows r with indices[r] = i.
  *   dweight  [count, dim]
- *   scratch  [rows] for each part, contents lost
+ *   scratch  [rows + count] for each part, contents lost
  *   dy       [rows, dim]
  *   indices  [rows]
  * Error: 4e-6 of Σ |dy[r]| over these rows, however many they are.

@@ -32,19 +32,17 @@
 enum {
     PIVOT_SAMPLE = 16,    /* elements of a row that are averaged for its pivot */
     COLS_PER_BLOCK = 256, /* elements of a row that are summed in float32 */
-    ROWS_PER_BLOCK = 64,  /* elements of a column that are summed in float32 */
     VECTORS_PER_TILE = 4, /* columns whose sums over the rows are in registers at once, in vectors */
-    COLS_PER_TILE = 4 * VECTORS_PER_TILE,
-    COLS_PER_STRIP = 1024 /* columns whose sums over the rows are on the stack at once, 16 kB in float64 */
+    COLS_PER_TILE = 4 * VECTORS_PER_TILE
 };
 
 static int check(const float *y, const float *x, const float *scale, const float *shift, size_t rows,
-                 size_t cols, float eps)
+                 size_t cols, float eps, size_t part, size_t parts)
 {
     if (!y || !x || !scale || !shift) return GPT_ERR_NULL;
     if (cols == 0 || !gpt_fits(rows, cols)) return GPT_ERR_SIZE;
     if (!gpt_eps_valid(eps)) return GPT_ERR_VALUE;
-    return GPT_OK;
+    return part < parts ? GPT_OK : GPT_ERR_VALUE;
 }
 
 void gpt_layernorm_forward_ref(float *y, float *mean, float *rstd, const float *x, const float *scale,
@@ -138,9 +136,8 @@ GPT_INLINE v128_t output(v128_t x, v128_t scale, v128_t shift, v128_t m, v128_t 
 int gpt_layernorm_forward(float *y, float *mean, float *rstd, const float *x, const float *scale,
                           const float *shift, size_t rows, size_t cols, float eps, size_t part, size_t parts)
 {
-    const int status = check(y, x, scale, shift, rows, cols, eps);
+    const int status = check(y, x, scale, shift, rows, cols, eps, part, parts);
     if (status) return status;
-    if (part >= parts) return GPT_ERR_VALUE;
     size_t r;
     const size_t end = gpt_share(rows, 1, part, parts, &r);
     for (; r < end; r++) {
@@ -173,11 +170,11 @@ int gpt_layernorm_forward(float *y, float *mean, float *rstd, const float *x, co
 }
 
 static int check_backward(const float *dy, const float *x, const float *mean, const float *rstd,
-                          const float *scale, size_t rows, size_t cols)
+                          const float *scale, size_t rows, size_t cols, size_t part, size_t parts)
 {
     if (!dy || !x || !mean || !rstd || !scale) return GPT_ERR_NULL;
     if (cols == 0 || !gpt_fits(rows, cols)) return GPT_ERR_SIZE;
-    return GPT_OK;
+    return part < parts ? GPT_OK : GPT_ERR_VALUE;
 }
 
 /* The row's mean in float64, from the stored mean in float32. */
@@ -314,16 +311,16 @@ GPT_INLINE void sum_rows(float *dscale, float *dshift, const float *dy, const fl
     }
 }
 
-/* dscale and dshift of at most COLS_PER_STRIP columns, from column `first` on; each may be NULL. */
+/* dscale and dshift of at most GPT_COLS_PER_STRIP columns, from column `first` on; each may be NULL. */
 static void backward_strip(float *dscale, float *dshift, const float *dy, const float *x, const float *mean,
                            const float *rstd, size_t rows, size_t cols, size_t first, size_t n)
 {
-    double scales[COLS_PER_STRIP], shifts[COLS_PER_STRIP];
+    double scales[GPT_COLS_PER_STRIP], shifts[GPT_COLS_PER_STRIP];
     size_t r = 0;
     do {
-        const size_t some = gpt_min(rows - r, ROWS_PER_BLOCK);
+        const size_t some = gpt_min(rows - r, GPT_ROWS_PER_SUM);
         const int is_first = r == 0, is_last = r + some == rows;
-        float minus_off_rstd[ROWS_PER_BLOCK];
+        float minus_off_rstd[GPT_ROWS_PER_SUM];
         for (size_t i = 0; i < some; i++)
             minus_off_rstd[i] = (float)-offset(x + (r + i) * cols, mean[r + i], cols) * rstd[r + i];
         sum_rows(dscale, dshift, dy + r * cols + first, x + r * cols + first, mean + r, rstd + r,
@@ -338,9 +335,8 @@ int gpt_layernorm_backward(float *dx, float *dscale, float *dshift, const float 
                            const float *mean, const float *rstd, const float *scale, size_t rows, size_t cols,
                            size_t part, size_t parts)
 {
-    const int status = check_backward(dy, x, mean, rstd, scale, rows, cols);
+    const int status = check_backward(dy, x, mean, rstd, scale, rows, cols, part, parts);
     if (status) return status;
-    if (part >= parts) return GPT_ERR_VALUE;
     /* dx is divided by rows, dscale and dshift by columns: no sum is divided */
     size_t r, first;
     const size_t end_row = gpt_share(rows, 1, part, parts, &r),
@@ -348,8 +344,8 @@ int gpt_layernorm_backward(float *dx, float *dscale, float *dshift, const float 
     for (; dx && r < end_row; r++)
         backward_row(dx + r * cols, dy + r * cols, x + r * cols, mean[r], rstd[r], scale, cols);
     if (!dscale && !dshift) return GPT_OK;
-    for (; first < end; first += COLS_PER_STRIP)
+    for (; first < end; first += GPT_COLS_PER_STRIP)
         backward_strip(dscale ? dscale + first : NULL, dshift ? dshift + first : NULL, dy, x, mean, rstd,
-                       rows, cols, first, gpt_min(end - first, COLS_PER_STRIP));
+                       rows, cols, first, gpt_min(end - first, GPT_COLS_PER_STRIP));
     return GPT_OK;
 }

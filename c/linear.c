@@ -9,13 +9,14 @@
 void gpt_linear_forward_ref(float *y, const float *x, const float *weight, const float *bias, size_t rows,
                             size_t in, size_t out)
 {
-    gpt_affine_forward_plain(y, x, weight, in, 1, bias, rows, in, out);
+    gpt_affine_forward_plain(y, x, weight, (gpt_steps){.out = in, .in = 1}, bias, rows, in, out);
 }
 
 void gpt_linear_backward_ref(float *dx, float *dweight, float *dbias, const float *dy, const float *x,
                              const float *weight, size_t rows, size_t in, size_t out)
 {
-    gpt_affine_backward_plain(dx, dweight, dbias, dy, x, weight, in, 1, rows, in, out);
+    gpt_affine_backward_plain(dx, dweight, dbias, dy, x, weight, (gpt_steps){.out = in, .in = 1}, rows, in,
+                              out);
 }
 
 size_t gpt_linear_scratch_size(size_t rows, size_t in)

@@ -9,11 +9,12 @@
 /* Elements of a row that are summed in float32, 16 per lane; the blocks' sums are added in float64. */
 enum { COLS_PER_BLOCK = 64 };
 
-static int check(const float *a, const float *x, const float *target, size_t rows, size_t cols)
+static int check(const float *a, const float *x, const float *target, size_t rows, size_t cols, size_t part,
+                 size_t parts)
 {
     if (!a || !x || !target) return GPT_ERR_NULL;
     if (!gpt_fits(rows, cols)) return GPT_ERR_SIZE;
-    return GPT_OK;
+    return part < parts ? GPT_OK : GPT_ERR_VALUE;
 }
 
 void gpt_mse_forward_ref(float *loss, const float *x, const float *target, size_t rows, size_t cols)
@@ -31,9 +32,8 @@ void gpt_mse_forward_ref(float *loss, const float *x, const float *target, size_
 int gpt_mse_forward(float *loss, const float *x, const float *target, size_t rows, size_t cols, size_t part,
                     size_t parts)
 {
-    const int status = check(loss, x, target, rows, cols);
+    const int status = check(loss, x, target, rows, cols, part, parts);
     if (status) return status;
-    if (part >= parts) return GPT_ERR_VALUE;
     size_t r;
     const size_t end = gpt_share(rows, 1, part, parts, &r);
     for (; r < end; r++) {
@@ -63,9 +63,8 @@ void gpt_mse_backward_ref(float *dx, const float *x, const float *target, size_t
 int gpt_mse_backward(float *dx, const float *x, const float *target, size_t n, float scale, size_t part,
                      size_t parts)
 {
-    const int status = check(dx, x, target, n, 1);
+    const int status = check(dx, x, target, n, 1, part, parts);
     if (status) return status;
-    if (part >= parts) return GPT_ERR_VALUE;
     const v128_t scale4 = wasm_f32x4_splat(scale);
     size_t i;
     const size_t end = gpt_share(n, 4, part, parts, &i);

@@ -1,9 +1,10 @@
-/* References for the tests: the equations as a textbook has them, in scalar code. Every sum is in float64, and
- * only the results are rounded to float32.
+/* References for the tests: the equations as a textbook has them, in scalar code. Every sum is in float64,
+ * and only the results are rounded to float32.
  *
- * gpt_<name>_ref writes the outputs of gpt_<name> in gpt_layers.h. It has those arguments of gpt_<name> that it
- * needs, in the same order: not part, parts and scratch. It checks nothing. Random numbers, transposing and the layout of int8 weights have no
- * reference: their tests have known values. WebAssembly exports none, except plain.wasm for the page.
+ * gpt_<name>_ref writes the outputs of gpt_<name> in gpt_layers.h. It has those arguments of gpt_<name> that
+ * it needs, in the same order: not part, parts and scratch. It checks nothing. Random numbers, transposing
+ * and the layout of int8 weights have no reference: their tests have known values. WebAssembly exports none,
+ * except plain.wasm for the page.
  */
 #ifndef GPT_REFERENCE_H
 #define GPT_REFERENCE_H

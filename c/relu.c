@@ -8,18 +8,19 @@
 #include "reference.h"
 #include "simd.h"
 
-static int check(const float *y, const float *x, size_t n)
+static int check(const float *y, const float *x, size_t n, size_t part, size_t parts)
 {
     if (!y || !x) return GPT_ERR_NULL;
     if (!gpt_fits(n, 1)) return GPT_ERR_SIZE;
-    return GPT_OK;
+    return part < parts ? GPT_OK : GPT_ERR_VALUE;
 }
 
-static int check_backward(const float *dx, const float *dy, const float *x, size_t n)
+static int check_backward(const float *dx, const float *dy, const float *x, size_t n, size_t part,
+                          size_t parts)
 {
     if (!dx || !dy || !x) return GPT_ERR_NULL;
     if (!gpt_fits(n, 1)) return GPT_ERR_SIZE;
-    return GPT_OK;
+    return part < parts ? GPT_OK : GPT_ERR_VALUE;
 }
 
 void gpt_relu_forward_ref(float *y, const float *x, size_t n)
@@ -30,9 +31,8 @@ void gpt_relu_forward_ref(float *y, const float *x, size_t n)
 
 int gpt_relu_forward(float *y, const float *x, size_t n, size_t part, size_t parts)
 {
-    const int status = check(y, x, n);
+    const int status = check(y, x, n, part, parts);
     if (status) return status;
-    if (part >= parts) return GPT_ERR_VALUE;
     size_t i;
     const size_t end = gpt_share(n, 4, part, parts, &i);
     const v128_t zero = wasm_f32x4_splat(0.0f);
@@ -54,9 +54,8 @@ GPT_INLINE v128_t gradient(v128_t dy, v128_t x)
 
 int gpt_relu_backward(float *dx, const float *dy, const float *x, size_t n, size_t part, size_t parts)
 {
-    const int status = check_backward(dx, dy, x, n);
+    const int status = check_backward(dx, dy, x, n, part, parts);
     if (status) return status;
-    if (part >= parts) return GPT_ERR_VALUE;
     size_t i;
     const size_t end = gpt_share(n, 4, part, parts, &i);
     for (; i + 4 <= end; i += 4)

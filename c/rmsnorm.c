@@ -14,23 +14,24 @@
 #include "reference.h"
 #include "simd.h"
 
-/* A block, the unit that is summed in float32: elements of a row, or rows of a column. */
-enum { COLS_PER_BLOCK = 256, ROWS_PER_BLOCK = 64 };
+/* Elements of a row that are summed in float32. */
+enum { COLS_PER_BLOCK = 256 };
 
-static int check(const float *y, const float *x, const float *scale, size_t rows, size_t cols, float eps)
+static int check(const float *y, const float *x, const float *scale, size_t rows, size_t cols, float eps,
+                 size_t part, size_t parts)
 {
     if (!y || !x || !scale) return GPT_ERR_NULL;
     if (cols == 0 || !gpt_fits(rows, cols)) return GPT_ERR_SIZE;
     if (!gpt_eps_valid(eps)) return GPT_ERR_VALUE;
-    return GPT_OK;
+    return part < parts ? GPT_OK : GPT_ERR_VALUE;
 }
 
 static int check_backward(const float *dy, const float *x, const float *rstd, const float *scale, size_t rows,
-                          size_t cols)
+                          size_t cols, size_t part, size_t parts)
 {
     if (!dy || !x || !rstd || !scale) return GPT_ERR_NULL;
     if (cols == 0 || !gpt_fits(rows, cols)) return GPT_ERR_SIZE;
-    return GPT_OK;
+    return part < parts ? GPT_OK : GPT_ERR_VALUE;
 }
 
 void gpt_rmsnorm_forward_ref(float *y, float *rstd, const float *x, const float *scale, size_t rows,
@@ -78,9 +79,8 @@ GPT_INLINE double sum_products(const float *a, const float *b, const float *c, s
 int gpt_rmsnorm_forward(float *y, float *rstd, const float *x, const float *scale, size_t rows, size_t cols,
                         float eps, size_t part, size_t parts)
 {
-    const int status = check(y, x, scale, rows, cols, eps);
+    const int status = check(y, x, scale, rows, cols, eps, part, parts);
     if (status) return status;
-    if (part >= parts) return GPT_ERR_VALUE;
     size_t r;
     const size_t end = gpt_share(rows, 1, part, parts, &r);
     for (; r < end; r++) {
@@ -145,7 +145,7 @@ GPT_INLINE void backward_columns(float *dscale, const float *dy, const float *x,
 {
     double sums[4] = {0.0};
     for (size_t r = 0; r < rows;) {
-        const size_t end = rows - r < ROWS_PER_BLOCK ? rows : r + ROWS_PER_BLOCK;
+        const size_t end = rows - r < GPT_ROWS_PER_SUM ? rows : r + GPT_ROWS_PER_SUM;
         v128_t block = wasm_f32x4_splat(0.0f);
         for (; r < end; r++) {
             const float *dy_r = dy + r * cols, *x_r = x + r * cols;
@@ -161,9 +161,8 @@ GPT_INLINE void backward_columns(float *dscale, const float *dy, const float *x,
 int gpt_rmsnorm_backward(float *dx, float *dscale, const float *dy, const float *x, const float *rstd,
                          const float *scale, size_t rows, size_t cols, size_t part, size_t parts)
 {
-    const int status = check_backward(dy, x, rstd, scale, rows, cols);
+    const int status = check_backward(dy, x, rstd, scale, rows, cols, part, parts);
     if (status) return status;
-    if (part >= parts) return GPT_ERR_VALUE;
     size_t r, c;
     const size_t end_row = gpt_share(rows, 1, part, parts, &r), end = gpt_share(cols, 4, part, parts, &c);
     for (; dx && r < end_row; r++)

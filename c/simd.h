@@ -83,9 +83,32 @@ GPT_INLINE void gpt_add_lanes(double *sums, v128_t v)
     wasm_v128_store(sums + 2, wasm_f64x2_add(wasm_v128_load(sums + 2), high));
 }
 
-/* For sums in blocks, each of which is summed in float32: totals += block, in float64. The first block
- * starts the totals. After the last one, block = totals. */
+/* The largest of the four lanes; NaN is ignored. */
+GPT_INLINE float gpt_max_lanes(v128_t v)
+{
+    v = wasm_f32x4_pmax(v, wasm_i32x4_shuffle(v, v, 2, 3, 0, 1));
+    v = wasm_f32x4_pmax(v, wasm_i32x4_shuffle(v, v, 1, 0, 3, 2));
+    return wasm_f32x4_extract_lane(v, 0);
+}
+
+/* Sums of columns over many rows add this many rows in float32, and these partial sums in float64. */
+enum { GPT_ROWS_PER_SUM = 64 };
+
+/* Columns whose sums in float64 are on the stack at once: 8 kB. */
+enum { GPT_COLS_PER_STRIP = 1024 };
+
+/* totals += block, in float64, for n partial sums in float32. The first block starts the totals. After the
+ * last one, block = totals. */
 void gpt_add_block(double *totals, float *block, size_t n, int is_first, int is_last);
+
+/* y += x, n elements */
+static inline void gpt_add_row(float *y, const float *x, size_t n)
+{
+    size_t i = 0;
+    for (; i + 4 <= n; i += 4)
+        wasm_v128_store(y + i, wasm_f32x4_add(wasm_v128_load(y + i), wasm_v128_load(x + i)));
+    for (; i < n; i++) y[i] += x[i];
+}
 
 /* Loads or stores n <= 4 elements and touches no memory past them. Lanes past n load as 0. */
 v128_t gpt_load_tail(const float *p, size_t n);

@@ -10,16 +10,17 @@
 #include "gpt_layers.h"
 #include "reference.h"
 
-static int check(const float *y, const float *x, size_t rows, size_t cols)
+static int check(const float *y, const float *x, size_t rows, size_t cols, size_t part, size_t parts)
 {
     if (!y || !x) return GPT_ERR_NULL;
     if (!gpt_fits(rows, cols)) return GPT_ERR_SIZE;
-    return GPT_OK;
+    return part < parts ? GPT_OK : GPT_ERR_VALUE;
 }
 
-static int check_backward(const float *dx, const float *dy, const float *y, size_t rows, size_t cols)
+static int check_backward(const float *dx, const float *dy, const float *y, size_t rows, size_t cols,
+                          size_t part, size_t parts)
 {
-    return dy ? check(dx, y, rows, cols) : GPT_ERR_NULL;
+    return dy ? check(dx, y, rows, cols, part, parts) : GPT_ERR_NULL;
 }
 
 void gpt_softmax_forward_ref(float *y, const float *x, size_t rows, size_t cols)
@@ -36,9 +37,8 @@ void gpt_softmax_forward_ref(float *y, const float *x, size_t rows, size_t cols)
 
 int gpt_softmax_forward(float *y, const float *x, size_t rows, size_t cols, size_t part, size_t parts)
 {
-    const int status = check(y, x, rows, cols);
+    const int status = check(y, x, rows, cols, part, parts);
     if (status) return status;
-    if (part >= parts) return GPT_ERR_VALUE;
     if (cols == 0) return GPT_OK; /* however many rows */
     size_t r;
     const size_t end = gpt_share(rows, 1, part, parts, &r);
@@ -119,9 +119,8 @@ static size_t saturated_place(const float *y, size_t n)
 int gpt_softmax_backward(float *dx, const float *dy, const float *y, size_t rows, size_t cols, size_t part,
                          size_t parts)
 {
-    const int status = check_backward(dx, dy, y, rows, cols);
+    const int status = check_backward(dx, dy, y, rows, cols, part, parts);
     if (status) return status;
-    if (part >= parts) return GPT_ERR_VALUE;
     if (cols == 0) return GPT_OK; /* however many rows */
     size_t r;
     const size_t end = gpt_share(rows, 1, part, parts, &r);

@@ -23,10 +23,7 @@ static inline float gpt_row_max(const float *x, size_t cols)
     v128_t max = wasm_f32x4_splat(-INFINITY);
     size_t c = 0;
     for (; c + 4 <= cols; c += 4) max = wasm_f32x4_pmax(max, wasm_v128_load(x + c));
-    max = wasm_f32x4_pmax(max, gpt_load_tail_infinity(x + c, cols - c));
-    max = wasm_f32x4_pmax(max, wasm_i32x4_shuffle(max, max, 2, 3, 0, 1));
-    max = wasm_f32x4_pmax(max, wasm_i32x4_shuffle(max, max, 1, 0, 3, 2));
-    return wasm_f32x4_extract_lane(max, 0);
+    return gpt_max_lanes(wasm_f32x4_pmax(max, gpt_load_tail_infinity(x + c, cols - c)));
 }
 
 /* Returns Σ e^(x - max), and stores the exponentials in y unless y is NULL; y may be x. The sum is NaN if

@@ -48,7 +48,7 @@ static void backward_agrees(void)
             const int32_t *indices = random_indices(rows, count);
             const float *dy = random_input("dy", rows * dim, -2.0f, 2.0f);
             float *dweight = output("dweight", count * dim), *expected = output("expected", count * dim);
-            float *scratch = output("scratch", 9 * rows);
+            float *scratch = output("scratch", 9 * (rows + count));
             gpt_embedding_backward_ref(expected, dy, indices, rows, count, dim);
             expect_status(gpt_embedding_backward(dweight, scratch, dy, indices, rows, count, dim, 0, 1),
                           GPT_OK);
@@ -74,7 +74,7 @@ static void known_values(void)
     static const float expected[6] = {5.0f, 6.0f, 1.0f, 2.0f, 5.0f, 6.0f};
     static const float dy[6] = {1.0f, 10.0f, 100.0f, 1000.0f, 0.5f, 0.25f};
     static const float dweight[6] = {100.0f, 1000.0f, 0.0f, 0.0f, 1.5f, 10.25f};
-    float *y = output("y", 6), *sum = output("dweight", 6), *scratch = output("scratch", 3);
+    float *y = output("y", 6), *sum = output("dweight", 6), *scratch = output("scratch", 6);
     expect_status(gpt_embedding_forward(y, indices, weight, 3, 3, 2, 0, 1), GPT_OK);
     expect_same("y", y, expected, 6);
     expect_status(gpt_embedding_backward(sum, scratch, dy, indices, 3, 3, 2, 0, 1), GPT_OK);
@@ -91,7 +91,7 @@ static int forward(float *y, const float *weight, const int32_t *indices, size_t
 static int backward(float *dweight, const float *dy, const int32_t *indices, size_t rows, size_t count,
                     size_t dim)
 {
-    float scratch[2];
+    float scratch[5];
     return gpt_embedding_backward(dweight, scratch, dy, indices, rows, count, dim, 0, 1);
 }
 

@@ -111,8 +111,24 @@ static void try_repacked(product m, size_t parts)
     float *scratch = output("scratch", gpt_gemm_packed_size(layout, m.rows, m.depth));
     float *between = output("between", gpt_gemm_packed_size(layout, m.rows, m.cols));
     const float *packed = gpt_gemm_pack(scratch, m.a, m.rows, m.depth, layout);
-    gpt_gemm_nt_repacked(between, packed, m.b, m.bias, m.rows, m.depth, m.cols, layout);
-    gpt_gemm_nt_packed(y, between, m.b, NULL, m.rows, m.cols, m.depth, 0, m.depth, layout);
+    gpt_gemm_nt_packed(&(gpt_packed_product){.y = between,
+                                             .packed = packed,
+                                             .b = m.b,
+                                             .bias = m.bias,
+                                             .rows = m.rows,
+                                             .depth = m.depth,
+                                             .cols = m.cols,
+                                             .end_col = m.cols,
+                                             .layout = layout,
+                                             .repack = 1});
+    gpt_gemm_nt_packed(&(gpt_packed_product){.y = y,
+                                             .packed = between,
+                                             .b = m.b,
+                                             .rows = m.rows,
+                                             .depth = m.cols,
+                                             .cols = m.depth,
+                                             .end_col = m.depth,
+                                             .layout = layout});
     expect_close("y", y, expected, m.rows * m.depth, 0.0);
 }
 

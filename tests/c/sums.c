@@ -55,7 +55,7 @@ static void affine_sums(size_t rows)
 static void embedding_sums(size_t rows)
 {
     float *dy = equal_rows(rows, 1.0f), *dweight = output("dweight", 2 * COLS),
-          *scratch = output("scratch", rows);
+          *scratch = output("scratch", rows + 2);
     int32_t *indices = (int32_t *)(void *)work(rows);
     double terms[COLS];
     for (size_t r = 0; r < rows; r++) indices[r] = 1;

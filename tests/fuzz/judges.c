@@ -265,6 +265,7 @@ void judge_pow(const trial *t)
     const double exponent = (double)(float)t->c.v[0];
     for (size_t i = 0; i < t->n[0]; i++) {
         const double x = (double)FLOATS_OF(1)[i];
+        if (isnan(x) && exponent == 0.0) continue; /* 1, but a signaling NaN natively gives NaN */
         expect_relative(t, i, exponent == 0.5 ? sqrt(x) : pow(x, exponent), 2e-7);
     }
 }

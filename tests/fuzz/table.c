@@ -195,7 +195,7 @@ static size_t linear_scratch(const call *c) { return gpt_linear_scratch_size(S(0
 static size_t linear_backward_scratch(const call *c) { return gpt_linear_backward_scratch_size(S(0), S(2)); }
 static size_t conv1d_scratch(const call *c) { return gpt_conv1d_scratch_size(S(0), S(1)); }
 static size_t conv1d_backward_scratch(const call *c) { return gpt_conv1d_backward_scratch_size(S(0), S(2)); }
-static size_t embedding_scratch(const call *c) { return S(0); }
+static size_t embedding_scratch(const call *c) { return S(0) + S(1); }
 static size_t feedforward_scratch(const call *c) { return gpt_feedforward_scratch_size(S(0), S(1), S(2)); }
 static size_t attention_scratch(const call *c) { return gpt_attention_scratch_size(S(1), S(3)); }
 static size_t attention_backward_scratch(const call *c)

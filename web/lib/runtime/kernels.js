@@ -117,7 +117,7 @@ export const KERNELS = Object.freeze({
   gpt_embedding_forward: { cost: (rows, _count, dim) => rows * dim * 0.1 },
   gpt_embedding_backward: {
     cost: (rows, count, dim) => (rows + count) * dim * 0.1,
-    scratch: (_exports, rows) => rows,
+    scratch: (_exports, rows, count) => rows + count,
   },
   gpt_crossentropy_forward: rowwise(1),
   gpt_crossentropy_backward: rowwise(1),
