@@ -1,5 +1,5 @@
-// An adapter for `./build.sh compare` with version 0.1.0 and earlier. There each layer had a method `backward`,
-// a layer in evaluation mode kept nothing, and a loss's `backward` returned a gradient.
+// An adapter for `./build.sh compare` with version 0.1.0 and earlier. There each layer had a method
+// `backward`, a layer in evaluation mode kept nothing, and a loss's `backward` returned a gradient.
 
 /** @import { Gpt, Module, Tensor } from '../../dist/index.js' */
 

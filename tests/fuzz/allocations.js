@@ -4,7 +4,8 @@
 // - The call throws MEMORY.
 // - The call's scope frees what it made: only gradients and an optimizer's state may be new in memory.
 // - Only tensors of the call's objects and the generator have changed.
-// - The same call without a failure, from the same generator and running statistics, then gives the bits of a run in which nothing failed.
+// - The same call without a failure, from the same generator and running statistics, then gives the bits of a
+//   run in which nothing failed.
 
 /** @import { Gpt, Tensor } from 'gpt-layers' */
 /** @import { Random } from './safetensors.js' */

@@ -5,8 +5,8 @@
 // step:
 //
 // - The call returned, or threw a GptLayersError with a known code.
-// - After an error each object is as before, except for what PyTorch would change, too: the generator, running
-//   statistics, gradients and the optimizer's state. The call's tensors are freed by its scope.
+// - After an error each object is as before, except for what PyTorch would change, too: the generator,
+//   running statistics, gradients and the optimizer's state. The call's tensors are freed by its scope.
 // - No byte changed, except in blocks that the call made and in what the called function is to write.
 // - A live tensor lies in a block of its size.
 //

@@ -275,7 +275,7 @@ export class World {
     otherWitness.end(this.tampered ? rangesOf(otherWitness, this.#foreign) : [])
     witness.begin()
     for (const stop of this.stops) stop()
-    for (const list of [this.optimizers, this.caches, this.modules, this.tensors]) list.forEach(dispose)
+    for (const list of [this.optimizers, this.caches, this.modules, this.tensors]) list.forEach((object) => dispose(object))
     for (const tensor of this.reachable()) tensor.dispose()
     witness.endAll([])
     otherWitness.begin()

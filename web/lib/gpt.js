@@ -239,9 +239,9 @@ export class Gpt extends BoundClasses {
   }
 
   /**
-   * Makes a tensor a parameter, in place, as PyTorch's nn.Parameter: it requires a gradient, and a module that
-   * has it as a property lists it in `parameters()`. A module's other tensors are its buffers: `stateDict` has
-   * them, `parameters` does not.
+   * Makes a tensor a parameter, in place, as PyTorch's nn.Parameter: it requires a gradient, and a module
+   * that has it as a property lists it in `parameters()`. A module's other tensors are its buffers:
+   * `stateDict` has them, `parameters` does not.
    *
    * @param {Tensor} tensor a leaf: not computed from a tensor that requires a gradient
    * @returns {Tensor} the tensor
@@ -261,11 +261,11 @@ export class Gpt extends BoundClasses {
    *
    * @param {Tensor} output a new tensor, whose values you have computed
    * @param {readonly Tensor[]} inputs the tensors that it depends on
-   * @param {(dy: Tensor, wanted: readonly boolean[]) => readonly (Tensor | null)[]} gradients gets the gradient
-   *   of the output, of its shape, and which inputs need one; returns a gradient for each input, of its shape,
-   *   or null for zeros. It runs in `noGrad` and in a scope of its own
-   * @param {readonly Tensor[]} [saved] the tensors that `gradients` reads, so that no scope frees them before;
-   *   by default the inputs and the output
+   * @param {(dy: Tensor, wanted: readonly boolean[]) => readonly (Tensor | null)[]} gradients gets the
+   *   gradient of the output, of its shape, and which inputs need one; returns a gradient for each input, of
+   *   its shape, or null for zeros. It runs in `noGrad` and in a scope of its own
+   * @param {readonly Tensor[]} [saved] the tensors that `gradients` reads, so that no scope frees them
+   *   before; by default the inputs and the output
    * @returns {Tensor} the output; unchanged where no input requires a gradient, and in `noGrad`
    * @throws {GptLayersError} TYPE, VALUE, DISPOSED
    * @example
@@ -308,8 +308,8 @@ export class Gpt extends BoundClasses {
   }
 
   /**
-   * Runs `fn` without recording for `backward`, as torch.no_grad: nothing that it computes requires a gradient,
-   * so nothing is kept, and `forward` takes less memory and time.
+   * Runs `fn` without recording for `backward`, as torch.no_grad: nothing that it computes requires a
+   * gradient, so nothing is kept, and `forward` takes less memory and time.
    *
    * @template T
    * @param {() => T} fn synchronous
@@ -328,7 +328,8 @@ export class Gpt extends BoundClasses {
 
   /**
    * Runs `fn` and frees every tensor that was made inside, the parameters of layers too, except the result of
-   * `fn` and what its `backward` needs. A result is a tensor, a layer, or an array or plain object of them. Where `fn` throws, all are freed.
+   * `fn` and what its `backward` needs. A result is a tensor, a layer, or an array or plain object of them.
+   * Where `fn` throws, all are freed.
    *
    * @template T
    * @param {() => T} fn synchronous

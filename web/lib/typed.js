@@ -1,5 +1,5 @@
-// Typed arrays and buffers. `instanceof` would refuse those of another realm, which a test runner such as Jest
-// hands to a program.
+// Typed arrays and buffers. `instanceof` would refuse those of another realm, which a test runner such as
+// Jest hands to a program.
 
 import { describe } from './check.js'
 import { fail } from './errors.js'

@@ -21,8 +21,8 @@ import { sampleToken } from './sample.js'
  * @property {number} [repetitionPenalty] above 0; 1, the default, changes nothing. The logits of tokens that
  *   the text has, the cache's included, are divided by it where they are positive, and otherwise multiplied
  * @property {readonly number[]} [stopTokens] each of these ends the text, and is its last token
- * @property {number} [slidingWindow] goes on where the text has reached contextLength: the model then reads the
- *   last so many tokens again and forgets those before. By default the text ends there
+ * @property {number} [slidingWindow] goes on where the text has reached contextLength: the model then reads
+ *   the last so many tokens again and forgets those before. By default the text ends there
  * @property {KeyValueCache} [cache] of `newCache`: ids continue the tokens in the cache. At the end the cache
  *   has the whole text but its last token, which nothing has followed yet: to go on, begin the next ids with
  *   it. Without one, `generate` makes a cache and frees it

@@ -97,8 +97,8 @@ export class FeedForward extends Module {
    * @param {Tensor} x
    * @param {number} rows
    * @returns {(Tensor | number | null)[] | null} null where the layers run one by one: where `backward` will
-   *   need the hidden activations, with an int8 weight, where the user has replaced a layer or listens to one,
-   *   and where that is faster
+   *   need the hidden activations, with an int8 weight, where the user has replaced a layer or listens to
+   *   one, and where that is faster
    */
   #fusedArguments(x, rows) {
     const { runtime, embDim } = this
@@ -116,8 +116,8 @@ export class FeedForward extends Module {
   }
 
   /**
-   * @returns {[Linear, GELU, Linear] | null} the layers, where they are Linear, GELU and Linear of fitting sizes
-   *   that nobody listens to
+   * @returns {[Linear, GELU, Linear] | null} the layers, where they are Linear, GELU and Linear of fitting
+   *   sizes that nobody listens to
    */
   #plainLayers() {
     const { embDim } = this

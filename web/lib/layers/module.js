@@ -15,8 +15,8 @@ import { asObject } from './forward.js'
 
 /**
  * The base of every layer, under nn.Module's names. Extend `gpt.Module` for a layer of your own: it has to
- * define `forward`. Its properties that are layers, or arrays of layers, are the layers inside. Its properties
- * that are tensors are its parameters where `gpt.parameter` made them so, otherwise its buffers.
+ * define `forward`. Its properties that are layers, or arrays of layers, are the layers inside. Its
+ * properties that are tensors are its parameters where `gpt.parameter` made them so, otherwise its buffers.
  *
  * @example
  * class Scale extends gpt.Module {
@@ -56,7 +56,11 @@ export class Module {
   /** Called after every `forward`. @type {{ name: string, listener: ForwardListener }[]} */
   #listeners = []
 
-  /** This object's own `forward`, where it has one beside its class's. @type {PropertyDescriptor | undefined} */
+  /**
+   * This object's own `forward`, where it has one beside its class's.
+   *
+   * @type {PropertyDescriptor | undefined}
+   */
   #ownForward
 
   /**
@@ -65,7 +69,9 @@ export class Module {
    */
   constructor(runtime) {
     this.#runtime = runtime
-    /** Whether the layer is in training mode, which counts for Dropout and BatchNorm. True for a new layer. */
+    /**
+     * Whether the layer is in training mode, which counts for Dropout and BatchNorm. True for a new layer.
+     */
     this.training = true
   }
 
@@ -353,8 +359,8 @@ export class Module {
   }
 
   /**
-   * Sets evaluation mode, here and in the layers inside: Dropout passes on what it gets, and BatchNorm uses its
-   * running statistics. As in PyTorch, what `backward` needs is still kept: `gpt.noGrad` ends that.
+   * Sets evaluation mode, here and in the layers inside: Dropout passes on what it gets, and BatchNorm uses
+   * its running statistics. As in PyTorch, what `backward` needs is still kept: `gpt.noGrad` ends that.
    *
    * @returns {this}
    */
@@ -362,7 +368,9 @@ export class Module {
     return Module.#setTraining(this, false)
   }
 
-  /** Frees the parameters and the buffers at once. Using the layer afterwards is an error; disposing is not. */
+  /**
+   * Frees the parameters and the buffers at once. Using the layer afterwards is an error; disposing is not.
+   */
   dispose() {
     for (const tensor of this[TENSORS]()) tensor.dispose()
   }

@@ -20,8 +20,8 @@ import { fail, GptLayersError } from '../errors.js'
  * @callback Gradients
  * @param {Tensor} dy the gradient of the output, of its shape
  * @param {readonly boolean[]} wanted which inputs need a gradient
- * @returns {readonly (Tensor | null)[]} one for each input, of its shape; null for one that is not wanted, and
- *   for a gradient of zeros
+ * @returns {readonly (Tensor | null)[]} one for each input, of its shape; null for one that is not wanted,
+ *   and for a gradient of zeros
  */
 
 /** The number of steps recorded so far, in all instances. */

@@ -47,7 +47,8 @@ export function mean(x, options) {
 /**
  * @param {Tensor} x
  * @param {VarianceOptions} options
- * @returns {Tensor} y = Σ (x - mean)² / n, with n - 1 in place of n where unbiased; dx = 2 · (x - mean) · dy / n
+ * @returns {Tensor} y = Σ (x - mean)² / n, with n - 1 in place of n where unbiased; dx = 2 · (x - mean) · dy
+ *   / n
  */
 export function variance(x, options) {
   const { unbiased, ...reduction } = checkOptions(options, { ...DEFAULTS, unbiased: true })

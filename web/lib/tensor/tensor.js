@@ -222,8 +222,8 @@ export class Tensor {
   }
 
   /**
-   * Whether `backward` computes a gradient for this tensor. True for parameters, and for what is computed from
-   * a tensor that needs one. It can be set where the tensor was not computed, but made: a leaf.
+   * Whether `backward` computes a gradient for this tensor. True for parameters, and for what is computed
+   * from a tensor that needs one. It can be set where the tensor was not computed, but made: a leaf.
    *
    * @type {boolean}
    * @throws {GptLayersError} TYPE; VALUE where the tensor was computed
