@@ -55,6 +55,11 @@ test('invalid values in an address are refused by name, and the others take effe
   for (const n of ['', ' ', '0', '4097', 'Infinity', 'NaN'])
     assert.deepEqual(one.fromQuery(new Map([['n', n]])).refused, ['n'])
   assert.equal(one.fromQuery(new Map(Object.entries({ n: '7', rate: 'x' }))).state.n, 7)
+  for (const name of ['toString', 'constructor', '__proto__']) {
+    for (const known of ['kind', 'on'])
+      assert.deepEqual(one.fromQuery(new Map([[known, name]])).refused, [known])
+    assert.deepEqual(one.fromQuery(new Map([[name, '1']])), { state: one.defaults(), refused: [name] })
+  }
 })
 
 test('a file restores the state; missing values get their defaults; invalid ones are named', () => {

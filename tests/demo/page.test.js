@@ -37,6 +37,21 @@ test('invalid values in the address are named, and the valid ones take effect', 
   await page.close()
 })
 
+test('names of JavaScript’s own in the address are left out, and a hash that is no text is no section', async () => {
+  const own = ['toString=1', 'constructor=1', '__proto__=1', 'gelu.toString=1', 'keepdim=constructor']
+  for (const hash of ['#100%', '#%E0%A4%A', '#__proto__']) {
+    const { page, complaints } = await site.open(`?${own.join('&')}&x12=3${hash}`, FIELDS)
+    const problem = await text(page, '.problems')
+    for (const one of own) assert.ok(problem.includes(one), `${one} is not in: ${problem}`)
+    assert.equal(await value(page, 'x₁₂'), 3)
+    assert.deepEqual(complaints, [])
+    await page.close()
+  }
+  const { page } = await site.open('?embed=constructor')
+  assert.match(await text(page, '.problems'), /There is no section “constructor” to embed/)
+  await page.close()
+})
+
 test('the first click selects a number, the second sets the caret', async () => {
   const { page } = await site.open('', FIELDS)
   await click(page, field('x₁₂'))

@@ -20,6 +20,7 @@ import {
   press,
   reach,
   test,
+  text,
   useSite,
   value,
   waitInPage,
@@ -252,6 +253,28 @@ test('after the first visit the page works without a network, and what else was 
   assert.equal(await value(page, 'x₁₁'), 2)
   await page.goto(`${site.url}api/index.html`, { waitUntil: 'load' })
   assert.match(await page.title(), /gpt-layers/)
+  await context.close()
+})
+
+test('a model that was kept wrongly is fetched anew', async () => {
+  const context = await site.browser.createBrowserContext()
+  const address = `${site.url}?embed=transformer-block`
+  const first = await open(context, address, { ready: '.section' })
+  await waitInPage(first.page, () => navigator.serviceWorker.controller !== null)
+  const model = () =>
+    performance.getEntriesByType('resource').find(({ name }) => /model-.*\.safetensors$/.test(name))?.name
+  await waitInPage(first.page, model)
+  const url = await first.page.evaluate(model)
+  await first.page.evaluate(async (url) => {
+    const [name] = await caches.keys()
+    await (await caches.open(name)).put(String(url), new Response('<!doctype html>'))
+  }, url)
+  await first.page.close()
+  const { page } = await open(context, address, { ready: '.section' })
+  await page.waitForSelector('.figure[aria-busy=false]')
+  assert.doesNotMatch(await text(page, '.section'), /could not be fetched/)
+  const kept = await page.evaluate(async (url) => (await caches.match(String(url)))?.text(), url)
+  assert.notEqual(kept, '<!doctype html>')
   await context.close()
 })
 

@@ -11,8 +11,17 @@ const FORMER = {
   gpt: 'transformer-block',
 }
 
-/** The id that a former one stands for, if the page has it; otherwise the same id. @param {string} id */
-export const presentId = (id) => FORMER[id] ?? id
+/** The id that a former one stands for; otherwise the same id. @param {string} id */
+export const presentId = (id) => (Object.hasOwn(FORMER, id) ? FORMER[id] : id)
+
+/** @param {string} hash of an address, such as '#gelu' @returns {string} the id; '' for a hash like '#100%' */
+export function idOf(hash) {
+  try {
+    return decodeURIComponent(hash.slice(1))
+  } catch {
+    return ''
+  }
+}
 
 const INPUTS = ['wheel', 'touchstart', 'pointerdown', 'keydown']
 
@@ -65,7 +74,7 @@ export function followAnchors() {
   let hold
   const go = () => {
     hold?.end()
-    const former = decodeURIComponent(location.hash.slice(1))
+    const former = idOf(location.hash)
     const id = presentId(former)
     const target = document.getElementById(id)
     if (!target) return

@@ -64,11 +64,8 @@ export function choice(initial, choices) {
 
 /** @param {boolean} initial @returns {Field<boolean>} */
 export function flag(initial) {
-  return {
-    initial,
-    read: (text) => ({ yes: true, no: false })[text],
-    write: (value) => (value ? 'yes' : 'no'),
-  }
+  const read = (/** @type {string} */ text) => (text === 'yes' ? true : text === 'no' ? false : undefined)
+  return { initial, read, write: (value) => (value ? 'yes' : 'no') }
 }
 
 /**

@@ -207,12 +207,12 @@ export class Page {
   #read(query) {
     const own = new Map(this.#slices.map(([id]) => [/** @type {string} */ (id), new Map()]))
     for (const [name, text] of query) {
-      if (name === 'embed' || name in LOOKS) continue
+      if (name === 'embed' || Object.hasOwn(LOOKS, name)) continue
       const [, id, rest] = /^([a-z-]+)\.(.+)$/.exec(name) ?? []
       if (id !== undefined && id !== UNPREFIXED && own.has(id)) own.get(id)?.set(rest, text)
       else own.get(UNPREFIXED)?.set(name, text)
     }
-    const looks = [...query].filter(([name]) => name in LOOKS)
+    const looks = [...query].filter(([name]) => Object.hasOwn(LOOKS, name))
     const known = looks.filter(([name, value]) => LOOKS[name].includes(value))
     this.looks = Object.fromEntries(known)
     const refused = looks.filter((look) => !known.includes(look)).map((look) => look.join('='))

@@ -1,6 +1,7 @@
 // The package's small GPT that writes stories: 462 kB, fetched only by the sections that run it. Works in the
 // page and in a worker.
 
+import { GptLayersError } from 'gpt-layers'
 import url from 'gpt-layers/stories/model.safetensors?url'
 import words from 'gpt-layers/stories/words.json'
 import { tokenizerOf } from './words.js'
@@ -18,5 +19,13 @@ export const tokenizer = tokenizerOf(words)
  * @returns {Promise<InstanceType<Gpt['GPTModel']>>} 4 blocks, 80 wide, int8, in evaluation mode
  */
 export async function loadStories(gpt, { signal } = {}) {
-  return gpt.GPTModel.fromSafetensors(await fetch(url, { signal }), { signal })
+  const read = async (/** @type {RequestCache} */ cache) =>
+    gpt.GPTModel.fromSafetensors(await fetch(url, { cache, signal }), { signal })
+  try {
+    return await read('default')
+  } catch (error) {
+    // The browser may have kept something else than the model.
+    if (error instanceof GptLayersError && error.code === 'VALUE') return read('reload')
+    throw error
+  }
 }

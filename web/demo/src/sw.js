@@ -4,8 +4,10 @@
 // was built. Large files that not every reader needs (the models, GPT-2's tokenizer, the API reference) are
 // kept once they were fetched. The page itself (index.html) and the reference come from the network first, so
 // that a new version appears at once; all other files have their digest in their name and come from the
-// cache. An old version's cache is deleted once no page uses it. Any other file, such as a model beside the
-// page, is the browser's business alone.
+// cache, unless the request's cache mode is 'reload'. An old version's cache is deleted once no page uses it.
+// Any other file, such as a model beside the page, is the browser's business alone.
+//
+// Some hosts answer with a page of HTML and status 200 where a file is missing: such an answer is not kept.
 //
 // The same made by workbox (also in vite-plugin-pwa) is 20 kB instead of 5, and 323 packages for the build.
 
@@ -18,10 +20,31 @@ const scope = new URL('./', worker.location.href).pathname
 const PREFIX = `gpt-layers ${scope} `
 const CACHE = PREFIX + VERSION
 
-worker.addEventListener('install', (event) => {
+const pathOf = (/** @type {Request} */ { url }) => new URL(url).pathname.slice(scope.length)
+const isPage = (/** @type {Request} */ request) => ['', 'index.html'].includes(pathOf(request))
+
+/**
+ * @param {Request} request
+ * @param {Response} response
+ * @returns {boolean} whether it may be kept: it is HTML exactly where HTML was asked for
+ */
+function isExpected(request, { status, headers }) {
+  const isHtml = /^text\/html/i.test(headers.get('Content-Type') ?? '')
+  return status === 200 && isHtml === /(^|\/|\.html)$/.test(pathOf(request))
+}
+
+/** @param {Cache} cache @param {string} file */
+async function install(cache, file) {
   // Bypass the browser's HTTP cache, which may hold another version's files.
-  const fresh = ['./', ...FILES].map((file) => new Request(file, { cache: 'reload' }))
-  event.waitUntil(caches.open(CACHE).then((cache) => cache.addAll(fresh)))
+  const request = new Request(file, { cache: 'reload' })
+  const response = await fetch(request)
+  if (!isExpected(request, response)) throw new Error(`${file} is missing`)
+  await cache.put(request, response)
+}
+
+worker.addEventListener('install', (event) => {
+  const files = ['./', ...FILES]
+  event.waitUntil(caches.open(CACHE).then((cache) => Promise.all(files.map((file) => install(cache, file)))))
 })
 
 worker.addEventListener('activate', (event) => {
@@ -31,9 +54,6 @@ worker.addEventListener('activate', (event) => {
     )
   event.waitUntil(Promise.all([caches.keys().then(drop), worker.clients.claim()]))
 })
-
-const pathOf = (/** @type {Request} */ { url }) => new URL(url).pathname.slice(scope.length)
-const isPage = (/** @type {Request} */ request) => ['', 'index.html'].includes(pathOf(request))
 
 worker.addEventListener('fetch', (event) => {
   const { request } = event
@@ -46,7 +66,7 @@ worker.addEventListener('fetch', (event) => {
 
   async function fetched() {
     const response = await fetch(request)
-    if (response.status === 200 && !isPage(request)) {
+    if (isExpected(request, response) && !isPage(request)) {
       const copy = response.clone()
       // The browser may have no space left.
       event.waitUntil(cache.then((cache) => cache.put(request, copy)).catch(() => {}))
@@ -55,7 +75,8 @@ worker.addEventListener('fetch', (event) => {
   }
 
   const path = pathOf(request)
-  if (path.startsWith('assets/')) event.respondWith(cached().then((response) => response ?? fetched()))
+  const known = async () => (request.cache === 'reload' ? undefined : cached())
+  if (path.startsWith('assets/')) event.respondWith(known().then((response) => response ?? fetched()))
   else if (isPage(request) || path.startsWith('api/') || FILES.includes(path))
     event.respondWith(fetched().catch(async () => (await cached()) ?? Response.error()))
 })

@@ -1,0 +1,16 @@
+// Which section an address names.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { idOf, presentId } from '../../web/demo/src/anchors.js'
+
+test('a hash names a section, and one that cannot be decoded names none', () => {
+  assert.equal(idOf('#batch-norm'), 'batch-norm')
+  assert.equal(idOf('#batch%2Dnorm'), 'batch-norm')
+  for (const hash of ['', '#', '#100%', '#%E0%A4%A']) assert.equal(idOf(hash), '')
+})
+
+test('a former id stands for the present one; any other id is the same', () => {
+  assert.equal(presentId('norms'), 'batch-norm')
+  for (const id of ['gelu', 'poem', 'constructor', '__proto__']) assert.equal(presentId(id), id)
+})

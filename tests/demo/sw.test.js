@@ -1,0 +1,110 @@
+// What the service worker keeps: its source runs here with a cache and a network of the test.
+
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { runInNewContext } from 'node:vm'
+
+const source = readFileSync(new URL('../../web/demo/src/sw.js', import.meta.url), 'utf8')
+const SITE = 'https://example.com/page/'
+const MODEL = `${SITE}assets/model-1.safetensors`
+
+const html = () => new Response('<!doctype html>', { headers: { 'Content-Type': 'text/html' } })
+const bytes = (text = 'model') =>
+  new Response(text, { headers: { 'Content-Type': 'application/octet-stream' } })
+
+/** A service worker. @param {(url: string) => Response} answer of the network */
+function start(answer) {
+  /** @type {Map<string, Response>} */
+  const kept = new Map()
+  /** @type {Record<string, (event: object) => void>} */
+  const listeners = {}
+  const cache = {
+    put: async (/** @type {Request} */ { url }, /** @type {Response} */ response) => kept.set(url, response),
+    match: async (/** @type {Request | string} */ one) =>
+      kept.get(typeof one === 'string' ? new URL(one, SITE).href : one.url)?.clone(),
+  }
+  const self = {
+    location: new URL('sw.js', SITE),
+    addEventListener: (/** @type {string} */ name, /** @type {(event: object) => void} */ listener) =>
+      (listeners[name] = listener),
+  }
+  class LocalRequest extends Request {
+    /** @param {string} file @param {RequestInit} [options] */
+    constructor(file, options) {
+      super(new URL(file, SITE), options)
+    }
+  }
+  runInNewContext(source, {
+    FILES: ['assets/index-1.js'],
+    VERSION: '1',
+    URL,
+    Request: LocalRequest,
+    Response,
+    self,
+    caches: { open: async () => cache },
+    fetch: async (/** @type {Request} */ { url }) => answer(url),
+  })
+  /** @param {string} name @param {object} [event] */
+  const send = async (name, event) => {
+    /** @type {Promise<unknown>[]} */
+    const waited = []
+    /** @type {Promise<Response> | undefined} */
+    let response
+    listeners[name]({
+      ...event,
+      waitUntil: (/** @type {Promise<unknown>} */ one) => waited.push(one),
+      respondWith: (/** @type {Promise<Response>} */ one) => (response = one),
+    })
+    const answered = await response
+    await Promise.all(waited)
+    return answered
+  }
+  return {
+    kept,
+    install: () => send('install'),
+    /** @param {string} url @param {RequestInit} [options] */
+    get: async (url, options) => {
+      const response = await send('fetch', { request: new Request(url, options) })
+      assert.ok(response)
+      return response.text()
+    },
+  }
+}
+
+test('a page of HTML in place of a model is not kept; the model is, and then comes from the cache', async () => {
+  let answer = html
+  const { kept, get } = start(() => answer())
+  assert.equal(await get(MODEL), '<!doctype html>')
+  assert.equal(kept.size, 0)
+  answer = bytes
+  assert.equal(await get(MODEL), 'model')
+  assert.deepEqual([...kept.keys()], [MODEL])
+  answer = html
+  assert.equal(await get(MODEL), 'model')
+})
+
+test('a model that is asked for with the cache mode reload is fetched anew, and replaces what was kept', async () => {
+  let answer = () => bytes('damaged')
+  const { get } = start(() => answer())
+  await get(MODEL)
+  answer = bytes
+  assert.equal(await get(MODEL), 'damaged')
+  assert.equal(await get(MODEL, { cache: 'reload' }), 'model')
+  assert.equal(await get(MODEL), 'model')
+})
+
+test('the API reference is kept as HTML, and as nothing else', async () => {
+  const { kept, get } = start((url) => (url.endsWith('odd.html') ? bytes() : html()))
+  for (const path of ['api/index.html', 'api/odd.html']) await get(SITE + path)
+  assert.deepEqual([...kept.keys()], [`${SITE}api/index.html`])
+})
+
+test('a version whose files are not all there is not installed', async () => {
+  const good = start((url) => (url === SITE ? html() : bytes()))
+  await good.install()
+  assert.deepEqual([...good.kept.keys()].sort(), [SITE, `${SITE}assets/index-1.js`])
+  const wrong = start(html)
+  await assert.rejects(wrong.install(), /assets\/index-1\.js is missing/)
+  assert.ok(!wrong.kept.has(`${SITE}assets/index-1.js`))
+})
