@@ -4,6 +4,7 @@
 
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
+import { inspect } from 'node:util'
 import {
   assertCentralDifferences,
   assertRefuses,
@@ -377,4 +378,65 @@ test('a listener that adds another one is heard from the next forward on', () =>
   assert.equal(calls, 1)
   layer.forward(x)
   assert.equal(calls, 3)
+})
+
+test('a model prints as the tree that PyTorch prints', () => {
+  // PyTorch: print(nn.Sequential(nn.Linear(5, 6), nn.ReLU()))
+  const text = `Sequential(
+  (0): Linear(in_features=5, out_features=6, bias=True)
+  (1): ReLU()
+)`
+  const layer = new gpt.Sequential(new gpt.Linear(5, 6), new gpt.ReLU())
+  assert.equal(String(layer), text)
+  assert.equal(inspect({ layer }), `{\n  layer: ${text.replaceAll('\n', '\n  ')}\n}`)
+  assert.equal(String(new gpt.Sequential()), 'Sequential()')
+  const config = { vocabSize: 10, contextLength: 4, embDim: 8, nHeads: 2, nLayers: 3, dropRate: 0.1 }
+  const model = new gpt.GPTModel({ ...config, tieWeights: true })
+  Object.assign(model.trfBlocks[2], { norm1: new gpt.RMSNorm(8, { eps: 0.5 }) })
+  const block = (norm = '') => `TransformerBlock(
+      (attn): Attention(
+        (c_attn): Conv1D(nf=24, nx=8)
+        (c_proj): Conv1D(nf=8, nx=8)
+        (resid_dropout): Dropout(p=0.1)
+      )
+      (ff): FeedForward(
+        (layers): ModuleList(
+          (0): Linear(in_features=8, out_features=32, bias=True)
+          (1): GELU(approximate='tanh')
+          (2): Linear(in_features=32, out_features=8, bias=True)
+        )
+      )
+      (norm1): ${norm}
+      (norm2): LayerNorm(8, eps=1e-05)
+      (dropout): Dropout(p=0.1)
+    )`
+  assert.equal(
+    String(model),
+    `GPTModel(
+  (tok_emb): Embedding(10, 8)
+  (pos_emb): Embedding(4, 8)
+  (drop_emb): Dropout(p=0.1)
+  (trf_blocks): ModuleList(
+    (0-1): 2 x ${block('LayerNorm(8, eps=1e-05)')}
+    (2): ${block('RMSNorm(8, eps=0.5)')}
+  )
+  (final_norm): LayerNorm(8, eps=1e-05)
+  (out_head): Linear(in_features=8, out_features=10, bias=False)
+)`,
+  )
+  assert.equal(String(new gpt.BatchNorm(5)), 'BatchNorm(5, eps=1e-05, momentum=0.1)')
+  assert.equal(String(new gpt.Softmax()), 'Softmax(dim=-1)')
+  assert.equal(inspect(new gpt.SGD(model.parameters(), { lr: 0.1 })), 'SGD(39 parameters, lr=0.1)')
+})
+
+test('a layer of the user’s own prints its class, what extraRepr says, and the layers inside', () => {
+  class Residual extends gpt.Module {
+    layer = new gpt.Identity()
+
+    /** @override */
+    extraRepr() {
+      return 'scale=2'
+    }
+  }
+  assert.equal(String(new Residual()), 'Residual(\n  scale=2\n  (layer): Identity()\n)')
 })

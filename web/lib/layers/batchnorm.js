@@ -4,6 +4,7 @@ import { checkOptions, checkPositiveFloat32, checkProbability, checkSize } from 
 import { fail } from '../errors.js'
 import { record, recordKernel } from '../runtime/tape.js'
 import { checkRows, checkTensorOf } from '../tensor/check.js'
+import { pythonNumber } from '../tensor/pyformat.js'
 import { Tensor } from '../tensor/tensor.js'
 import { Module } from './module.js'
 
@@ -59,6 +60,11 @@ export class BatchNorm extends Module {
     this.runningVar = Tensor.empty(runtime, shape)
     this.runningMean.data.fill(0)
     this.runningVar.data.fill(1)
+  }
+
+  /** @override */
+  extraRepr() {
+    return `${this.numFeatures}, eps=${pythonNumber(this.eps)}, momentum=${this.momentum}`
   }
 
   /**

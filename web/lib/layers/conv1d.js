@@ -48,4 +48,9 @@ export class Conv1D extends Affine {
     /** @readonly */
     this.nx = nx
   }
+
+  /** @override */
+  extraRepr() {
+    return `nf=${this.nf}, nx=${this.nx}`
+  }
 }

@@ -27,6 +27,11 @@ export class Dropout extends Module {
     this.p = p
   }
 
+  /** @override */
+  extraRepr() {
+    return `p=${this.p}`
+  }
+
   /**
    * @override
    * @param {Tensor} x of any shape, not modified

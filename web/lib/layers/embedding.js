@@ -33,6 +33,11 @@ export class Embedding extends Module {
     this.weight = Tensor.parameter(runtime, shape, (weight) => runtime.generator.normal(weight))
   }
 
+  /** @override */
+  extraRepr() {
+    return `${this.numEmbeddings}, ${this.embeddingDim}`
+  }
+
   /**
    * @override
    * @param {Indices} indices [...] integers from 0 to numEmbeddings - 1

@@ -33,6 +33,11 @@ export class GELU extends Module {
     this.approximate = approximate
   }
 
+  /** @override */
+  extraRepr() {
+    return `approximate='${this.approximate}'`
+  }
+
   /** `approximate` as the kernels take it. @internal @returns {number} */
   get kind() {
     return KINDS[this.approximate]

@@ -3,6 +3,7 @@
 import { checkOptions, checkPositiveFloat32, checkSize } from '../check.js'
 import { recordKernel, records } from '../runtime/tape.js'
 import { checkRows, checkTensorOf } from '../tensor/check.js'
+import { pythonNumber } from '../tensor/pyformat.js'
 import { Tensor } from '../tensor/tensor.js'
 import { Module } from './module.js'
 
@@ -41,6 +42,11 @@ export class LayerNorm extends Module {
     this.scale = Tensor.parameter(runtime, [embDim], ({ data }) => data.fill(1))
     /** [embDim], initially zeros @type {Tensor} */
     this.shift = Tensor.parameter(runtime, [embDim], ({ data }) => data.fill(0))
+  }
+
+  /** @override */
+  extraRepr() {
+    return `${this.embDim}, eps=${pythonNumber(this.eps)}`
   }
 
   /**

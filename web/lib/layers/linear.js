@@ -39,4 +39,10 @@ export class Linear extends Affine {
     /** @readonly */
     this.outFeatures = outFeatures
   }
+
+  /** @override */
+  extraRepr() {
+    const bias = this.bias ? 'True' : 'False'
+    return `in_features=${this.inFeatures}, out_features=${this.outFeatures}, bias=${bias}`
+  }
 }

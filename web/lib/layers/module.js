@@ -12,6 +12,7 @@ import { checkLiveTensor, checkTensor } from '../tensor/check.js'
 import { evenGroups, GROUP_SIZE, int8Of, Int8Weight, MATRIX } from '../tensor/int8weight.js'
 import { Tensor } from '../tensor/tensor.js'
 import { asObject } from './forward.js'
+import { printLayer } from './print.js'
 
 /**
  * The base of every layer, under nn.Module's names. Extend `gpt.Module` for a layer of your own: it has to
@@ -351,6 +352,35 @@ export class Module {
       })
       return readInt8({ given, scale }, shape, entryOf, () => new Int8Array(entry.data()))
     })
+  }
+
+  /**
+   * The tree of layers, as PyTorch prints a module. Node's `console.log` shows it, too.
+   *
+   * @returns {string}
+   * @example String(new gpt.Linear(5, 6)) // 'Linear(in_features=5, out_features=6, bias=True)'
+   */
+  toString() {
+    /** @type {[string, string][]} */
+    const inside = this.children().flatMap(([name, child]) =>
+      child instanceof Module ? [[snakeCase(name), String(child)]] : [],
+    )
+    return printLayer(this.constructor.name, this.extraRepr(), inside)
+  }
+
+  /** The text that Node's `console.log` shows. @internal */
+  [Symbol.for('nodejs.util.inspect.custom')]() {
+    return String(this)
+  }
+
+  /**
+   * What `toString` writes between the brackets, as PyTorch's extra_repr. A layer of your own may define it.
+   *
+   * @returns {string}
+   * @example new gpt.LayerNorm(5).extraRepr() // '5, eps=1e-05'
+   */
+  extraRepr() {
+    return ''
   }
 
   /** Sets training mode, here and in the layers inside. @returns {this} */

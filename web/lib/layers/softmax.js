@@ -5,6 +5,11 @@ import { Module } from './module.js'
 
 /** y = e^x / Σ e^x over the last axis, as PyTorch's nn.Softmax(dim=-1). */
 export class Softmax extends Module {
+  /** @override */
+  extraRepr() {
+    return 'dim=-1'
+  }
+
   /**
    * @override
    * @param {Tensor} x [..., n], not modified

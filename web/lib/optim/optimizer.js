@@ -145,6 +145,16 @@ export class Optimizer {
     this.#states = states
   }
 
+  /** @returns {string} such as `AdamW(148 parameters, lr=0.0003)` */
+  toString() {
+    return `${this.constructor.name}(${this.parameters.length} parameters, lr=${this.lr})`
+  }
+
+  /** The text that Node's `console.log` shows. @internal */
+  [Symbol.for('nodejs.util.inspect.custom')]() {
+    return String(this)
+  }
+
   /** Frees the state, not the parameters. The next step begins with a new state. */
   dispose() {
     for (const state of this.#states.values()) {

@@ -31,6 +31,16 @@ export function exponential(x, digits) {
 }
 
 /**
+ * Python's repr of a float.
+ *
+ * @param {number} x below 1e16
+ * @returns {string}
+ * @example pythonNumber(1e-5) // '1e-05'
+ */
+export const pythonNumber = (x) =>
+  x > 0 && x < 1e-4 ? x.toExponential().replace(/-(?=\d$)/, '-0') : String(x)
+
+/**
  * Rounds to the nearest multiple of u = 10^-decimals, and a tie (x half way between two multiples) to the
  * even one.
  *
