@@ -32,7 +32,6 @@ import { int8Of } from '../tensor/int8weight.js'
 import { bytesOf, isFloat, toFloat32 } from './dtypes.js'
 import { notSafetensors, readHeader } from './header.js'
 import { SCALE } from './statedict.js'
-import { encodeUtf8 } from './utf8.js'
 
 /** The bytes of the header's length. */
 export const LENGTH_BYTES = 8
@@ -63,7 +62,7 @@ export function encodeSafetensors(dict, metadata = {}) {
     dataBytes += bytesOf(dtype, shape)
     header.set(name, { dtype, shape, data_offsets: [begin, dataBytes] })
   }
-  const text = encodeUtf8(JSON.stringify(Object.fromEntries(header)))
+  const text = new TextEncoder().encode(JSON.stringify(Object.fromEntries(header)))
   const headerBytes = Math.ceil(text.length / 8) * 8
   const buffer = newBuffer(LENGTH_BYTES + headerBytes + dataBytes)
   const file = new Uint8Array(buffer)
@@ -149,7 +148,7 @@ export function decodeSafetensors(file) {
   const bytes = checkBytes('bytes', file)
   const start = headerEnd('bytes', bytes.subarray(0, PREFIX_BYTES))
   if (start > bytes.length) throw truncatedHeader('bytes', bytes.length, start)
-  const { tensors, dataBytes } = readHeader('bytes', bytes.subarray(LENGTH_BYTES, start))
+  const { tensors, dataBytes } = readHeader('bytes', bytes.slice(LENGTH_BYTES, start))
   if (start + dataBytes !== bytes.length) {
     throw notSafetensors('bytes', `${bytes.length} bytes instead of ${start + dataBytes}`)
   }

@@ -167,14 +167,14 @@ function match(module, what, names, own, matrices) {
   const found = new Map()
   /** The names of scales, by our name of the weight. @type {Map<string, string>} */
   const scales = new Map()
+  const known = new Names(module)
   for (const given of names) {
-    const place = resolve(module, given)
+    const place = known.resolve(given)
     if (place === null) continue
     const { name, transposed } = place
-    const weight = Object.hasOwn(own, name) ? null : weightOfScales(module, given, own, matrices)
+    const weight = Object.hasOwn(own, name) ? null : weightOfScales(known, given, own, matrices)
     if (weight === null && !Object.hasOwn(own, name)) {
-      const known = listed(Object.keys(own), 'no parameters')
-      throw fail('VALUE', what, `have ${known}`, describe(given))
+      throw fail('VALUE', what, `have ${listed(Object.keys(own), 'no parameters')}`, describe(given))
     }
     const other = weight === null ? found.get(name)?.given : scales.get(weight)
     if (other !== undefined) {
@@ -199,39 +199,73 @@ function match(module, what, names, own, matrices) {
 export const SCALE = '_scale'
 
 /**
- * @param {Module} module
+ * @param {Names} known
  * @param {string} given a name in a checkpoint
  * @param {Record<string, Tensor>} own the module's state dict
  * @param {Matrices} matrices
  * @returns {string | null} our name of the int8 weight of which these are the scales
  */
-function weightOfScales(module, given, own, matrices) {
+function weightOfScales(known, given, own, matrices) {
   if (!given.endsWith(SCALE)) return null
-  const weight = resolve(module, given.slice(0, -SCALE.length))?.name
+  const weight = known.resolve(given.slice(0, -SCALE.length))?.name
   return weight !== undefined && Object.hasOwn(own, weight) && matrices.has(own[weight]) ? weight : null
 }
 
 /**
- * @param {Module} module
- * @param {string} given a name in a checkpoint: ours, PyTorch's or GPT-2's
- * @returns {{ name: string, transposed: boolean } | null} the name in `stateDict`; null for an entry to be
- *   ignored
+ * The layers inside of a layer by the first part of their names, such as `trf_blocks.0`.
+ *
+ * @typedef {{ layers: Map<string, Module>, longest: number }} Inside
  */
-function resolve(module, given) {
-  const { aliases, foreignPrefix } = /** @type {typeof Module} */ (module.constructor)
-  const name = foreignPrefix && given.startsWith(foreignPrefix) ? given.slice(foreignPrefix.length) : given
-  const alias = Object.keys(aliases).find((alias) => name === alias || name.startsWith(`${alias}.`))
-  const own = alias === undefined ? '' : aliases[alias]
-  if (own === null) return null
-  if (typeof own === 'object') return { name: own.transposed, transposed: true }
-  const full = alias === undefined ? name : own + name.slice(alias.length)
-  for (const [property, child] of module.children()) {
-    const prefix = `${snakeCase(property)}.`
-    if (Tensor.isTensor(child) || !full.startsWith(prefix)) continue
-    const inside = resolve(child, full.slice(prefix.length))
-    return inside && { ...inside, name: prefix + inside.name }
+
+/** Reads the names of a checkpoint. The time for a name does not grow with the number of layers. */
+class Names {
+  /** @type {Map<Module, Inside>} */ #inside = new Map()
+  #root
+
+  /** @param {Module} root */
+  constructor(root) {
+    this.#root = root
   }
-  return { name: full, transposed: false }
+
+  /**
+   * @param {string} given a name in a checkpoint: ours, PyTorch's or GPT-2's
+   * @param {Module} [module]
+   * @returns {{ name: string, transposed: boolean } | null} the name in `stateDict`; null for an entry to be
+   *   ignored
+   */
+  resolve(given, module = this.#root) {
+    const { aliases, foreignPrefix } = /** @type {typeof Module} */ (module.constructor)
+    const name = foreignPrefix && given.startsWith(foreignPrefix) ? given.slice(foreignPrefix.length) : given
+    const alias = Object.keys(aliases).find((alias) => name === alias || name.startsWith(`${alias}.`))
+    const own = alias === undefined ? '' : aliases[alias]
+    if (own === null) return null
+    if (typeof own === 'object') return { name: own.transposed, transposed: true }
+    const full = alias === undefined ? name : own + name.slice(alias.length)
+    const { layers, longest } = this.#insideOf(module)
+    for (let dot = full.indexOf('.'); dot >= 0 && dot <= longest; dot = full.indexOf('.', dot + 1)) {
+      const child = layers.get(full.slice(0, dot))
+      if (child === undefined) continue
+      const inside = this.resolve(full.slice(dot + 1), child)
+      return inside && { ...inside, name: full.slice(0, dot + 1) + inside.name }
+    }
+    return { name: full, transposed: false }
+  }
+
+  /** @param {Module} module @returns {Inside} */
+  #insideOf(module) {
+    const known = this.#inside.get(module)
+    if (known) return known
+    const layers = new Map()
+    let longest = 0
+    for (const [property, child] of module.children()) {
+      const name = snakeCase(property)
+      if (Tensor.isTensor(child) || layers.has(name)) continue
+      layers.set(name, child)
+      longest = Math.max(longest, name.length)
+    }
+    this.#inside.set(module, { layers, longest })
+    return { layers, longest }
+  }
 }
 
 /**
