@@ -21,6 +21,7 @@ const { state, mixed, norms, ...unreadable } = golden('safetensors')
 const bytesOf = (/** @type {string} */ base64) => Uint8Array.from(Buffer.from(base64, 'base64'))
 
 const gpt = await loadForTest()
+const SMALL = { vocabSize: 3, contextLength: 2, embDim: 2, nHeads: 1, nLayers: 1 }
 
 /**
  * @param {object | string} header
@@ -442,6 +443,60 @@ test('a file of another layer, or with a bad last tensor, changes nothing', () =
   integer.fill(1, integer.length - 4)
   assertRefuses(load(integer), 'VALUE', /"bias" should hold integers with an exact float32, got 16843009$/)
   assert.deepEqual([...layer.weight.data, ...biasOf(layer).data], values)
+})
+
+test('names that would hide each other in a file are refused, with both properties', () => {
+  class Heads extends gpt.Module {
+    headA = new gpt.Linear(1, 1)
+    head_a = new gpt.Linear(1, 1)
+  }
+  class Tensors extends gpt.Module {
+    runningMean = gpt.ones([1])
+    running_mean = gpt.zeros([1])
+  }
+  class Reserved extends gpt.Module {
+    __metadata__ = gpt.ones([1])
+  }
+  const cases = /** @type {const} */ ([
+    [
+      new Heads(),
+      /: head_a.weight should have a name of its own .*, got head_a.weight, which headA.weight has$/,
+    ],
+    [new gpt.Sequential(new Tensors()), /: 0.running_mean should .*, which 0.runningMean has$/],
+    [new Reserved(), /: __metadata__ should have a name of its own/],
+  ])
+  for (const [layer, message] of cases) {
+    assertRefuses(() => layer.stateDict(), 'VALUE', message)
+    assertRefuses(() => layer.saveSafetensors(), 'VALUE', message)
+    assertRefuses(() => layer.loadSafetensors(gpt.saveSafetensors({})), 'VALUE', message)
+    layer.dispose()
+  }
+  class Shared extends gpt.Module {
+    headA = gpt.ones([1])
+    head_a = this.headA
+  }
+  assert.deepEqual(Object.keys(new Shared().stateDict()), ['head_a'])
+})
+
+test('long names are cut in messages', () => {
+  const layer = new gpt.LayerNorm(1)
+  const long = 'x'.repeat(1e6)
+  const x = gpt.ones([1])
+  const gone = gpt.ones([1])
+  gone.dispose()
+  for (const call of [
+    () => layer.loadStateDict({ [long]: x }),
+    () => layer.loadStateDict({ weight: x, [`${long}1`]: x, [`${long}2`]: x }),
+    () => gpt.saveSafetensors({ [long]: gone }),
+    () => gpt.loadSafetensors(fileOf({ [long]: entry(0, 4, { dtype: long }) }, 4)),
+    () => layer.loadSafetensors(fileOf({ [long]: entry(0, 4) }, 4)),
+    () => new gpt.GPTModel(SMALL).loadSafetensors(fileOf({ [`h.0.${long}`]: entry(0, 4) }, 4)),
+  ]) {
+    assert.throws(call, (error) => {
+      assert.ok(error instanceof Error && error.message.length < 1500, String(error).slice(0, 1500))
+      return true
+    })
+  }
 })
 
 test('saveSafetensors requires live tensors, and refuses the name __metadata__', () => {

@@ -2,7 +2,7 @@
 /** @import { Module } from '../layers/module.js' */
 /** @import { Stage } from '../tensor/int8weight.js' */
 
-import { describe } from '../check.js'
+import { describe, shortName } from '../check.js'
 import { fail } from '../errors.js'
 import { checkTensor } from '../tensor/check.js'
 import { Tensor } from '../tensor/tensor.js'
@@ -126,7 +126,8 @@ export function copyInto(module, what, names, matrices, prepare) {
 export function assignments(module, what, names, matrices) {
   const { substitutes } = /** @type {typeof Module} */ (module.constructor)
   const own = module.stateDict()
-  const found = match(module, what, names, own, matrices)
+  const known = new Names(module)
+  const found = match(known, what, names, own, matrices)
   /** @type {Map<Tensor, string>} */
   const first = new Map()
   return Object.entries(own).flatMap(([name, target]) => {
@@ -139,12 +140,15 @@ export function assignments(module, what, names, matrices) {
       return [{ name, target, tied, ...source, transposed, turned: transposed !== isConv1D }]
     }
     if (tied !== null) return []
-    throw fail('VALUE', what, `have ${name}`, listed(names, 'none'))
+    const foreign = known.foreign(name)
+    const both = foreign === name ? name : `${name}, or ${foreign}`
+    throw fail('VALUE', what, `have ${both}`, listed(names, 'none'))
   })
 }
 
-/** @param {string} what @returns {GptLayersError} */
-export const notFinite = (what) => fail('VALUE', what, 'be finite to become int8', 'NaN or an infinity')
+/** @param {string} name @returns {GptLayersError} */
+export const notFinite = (name) =>
+  fail('VALUE', shortName(name), 'be finite to become int8', 'NaN or an infinity')
 
 /** @param {readonly number[]} shape @param {boolean} transposed */
 export const shapeInFile = (shape, transposed) => (transposed ? [...shape].reverse() : shape)
@@ -154,7 +158,7 @@ export const notTied = (name, tied) =>
   fail('VALUE', name, `be ${tied}, with which it is tied`, 'other values')
 
 /**
- * @param {Module} module
+ * @param {Names} known
  * @param {string} what
  * @param {readonly string[]} names
  * @param {Record<string, Tensor>} own the module's state dict
@@ -162,12 +166,11 @@ export const notTied = (name, tied) =>
  * @returns {Map<string, Pick<Assignment, 'given' | 'scale' | 'transposed'>>} the checkpoint's names by our
  *   name
  */
-function match(module, what, names, own, matrices) {
+function match(known, what, names, own, matrices) {
   /** @type {ReturnType<typeof match>} */
   const found = new Map()
   /** The names of scales, by our name of the weight. @type {Map<string, string>} */
   const scales = new Map()
-  const known = new Names(module)
   for (const given of names) {
     const place = known.resolve(given)
     if (place === null) continue
@@ -179,7 +182,7 @@ function match(module, what, names, own, matrices) {
     const other = weight === null ? found.get(name)?.given : scales.get(weight)
     if (other !== undefined) {
       const key = weight === null ? name : weight + SCALE
-      const both = `${other} and ${given}`
+      const both = `${shortName(other)} and ${shortName(given)}`
       throw fail('VALUE', what, `have ${key} once`, both)
     }
     if (weight === null) found.set(name, { given, scale: null, transposed })
@@ -188,7 +191,7 @@ function match(module, what, names, own, matrices) {
   for (const [weight, given] of scales) {
     const place = found.get(weight)
     if (!place) {
-      throw fail('VALUE', what, `have ${weight}, int8`, `only ${given}`)
+      throw fail('VALUE', what, `have ${weight}, int8`, `only ${shortName(given)}`)
     }
     place.scale = given
   }
@@ -241,14 +244,43 @@ class Names {
     if (own === null) return null
     if (typeof own === 'object') return { name: own.transposed, transposed: true }
     const full = alias === undefined ? name : own + name.slice(alias.length)
+    const layer = this.#layerOf(full, module)
+    if (layer === null) return { name: full, transposed: false }
+    const [dot, child] = layer
+    const inside = this.resolve(full.slice(dot + 1), child)
+    return inside && { ...inside, name: full.slice(0, dot + 1) + inside.name }
+  }
+
+  /**
+   * @param {string} own a name in `stateDict`
+   * @param {Module} [module]
+   * @returns {string} the name in PyTorch's or GPT-2's checkpoint; `own` where it is the same
+   */
+  foreign(own, module = this.#root) {
+    const aliases = Object.entries(/** @type {typeof Module} */ (module.constructor).aliases)
+    const whole = aliases.find(([, name]) => (typeof name === 'string' ? name : name?.transposed) === own)
+    if (whole) return whole[0]
+    const layer = this.#layerOf(own, module)
+    if (layer === null) return own
+    const [dot, child] = layer
+    const full = own.slice(0, dot + 1) + this.foreign(own.slice(dot + 1), child)
+    const [alias, name] =
+      aliases.find(([, name]) => typeof name === 'string' && full.startsWith(`${name}.`)) ?? []
+    return typeof name === 'string' ? alias + full.slice(name.length) : full
+  }
+
+  /**
+   * @param {string} name
+   * @param {Module} module
+   * @returns {[number, Module] | null} the dot after the name of a layer inside, and this layer
+   */
+  #layerOf(name, module) {
     const { layers, longest } = this.#insideOf(module)
-    for (let dot = full.indexOf('.'); dot >= 0 && dot <= longest; dot = full.indexOf('.', dot + 1)) {
-      const child = layers.get(full.slice(0, dot))
-      if (child === undefined) continue
-      const inside = this.resolve(full.slice(dot + 1), child)
-      return inside && { ...inside, name: full.slice(0, dot + 1) + inside.name }
+    for (let dot = name.indexOf('.'); dot >= 0 && dot <= longest; dot = name.indexOf('.', dot + 1)) {
+      const child = layers.get(name.slice(0, dot))
+      if (child) return [dot, child]
     }
-    return { name: full, transposed: false }
+    return null
   }
 
   /** @param {Module} module @returns {Inside} */
@@ -275,7 +307,7 @@ class Names {
  */
 export function listed(names, none) {
   const more = names.length > 12 ? ` and ${names.length - 12} more` : ''
-  return names.slice(0, 12).join(', ') + more || none
+  return names.slice(0, 12).map(shortName).join(', ') + more || none
 }
 
 /**
