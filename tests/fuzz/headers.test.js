@@ -25,15 +25,21 @@ const LONG = {
   spaces: (n) => `{}${' '.repeat(n)}`,
 }
 
+/** @param {string} header @returns {Buffer} a file without data */
+function fileOf(header) {
+  const text = Buffer.from(header)
+  const file = Buffer.concat([Buffer.alloc(8), text])
+  file.writeBigUInt64LE(BigInt(text.length))
+  return file
+}
+
 for (const [name, header] of Object.entries(LONG)) {
   // 16 times the length. Where the work grew with its square, this would be 256 times the steps.
   test(`the work for a header grows no faster than its length: ${name}`, async () => {
     const gpt = await load()
     const steps = []
     for (const n of [6000, 96_000]) {
-      const text = Buffer.from(header(n))
-      const file = Buffer.concat([Buffer.alloc(8), text])
-      file.writeBigUInt64LE(BigInt(text.length))
+      const file = fileOf(header(n))
       steps.push(
         countSteps(() => {
           try {
@@ -48,3 +54,20 @@ for (const [name, header] of Object.entries(LONG)) {
     assert.ok(steps[1] < 20 * steps[0], `${steps[0]} steps for 6 kB, ${steps[1]} for 96 kB`)
   })
 }
+
+test('the work of matching names grows with names plus layers, not with names times layers', async () => {
+  const gpt = await load()
+  const steps = [40, 640].map((count) => {
+    const layer = new gpt.Sequential(...Array.from({ length: count }, () => new gpt.Linear(1, 1)))
+    const entries = Array.from({ length: count }, (_, i) =>
+      ['weight', 'bias'].map((name) => `"${i}.${name}":{"dtype":"F32","shape":[0],"data_offsets":[0,0]}`),
+    )
+    const file = fileOf(`{${entries.flat()}}`)
+    const dict = Object.fromEntries(Object.entries(layer.stateDict()).reverse())
+    return countSteps(() => {
+      layer.loadStateDict(dict)
+      assert.throws(() => layer.loadSafetensors(file), { code: 'SHAPE' })
+    })
+  })
+  assert.ok(steps[1] < 20 * steps[0], `${steps[0]} steps for 40 layers, ${steps[1]} for 640`)
+})

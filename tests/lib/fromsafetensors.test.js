@@ -384,6 +384,42 @@ test('an abort rejects with the signal’s reason, cancels the stream and frees 
   assert.equal(untouched.locked, false)
 })
 
+test('a stream is canceled where loading does not even begin', async () => {
+  const reason = new Error('enough')
+  for (const options of [
+    { signal: AbortSignal.abort(reason) },
+    { dtype: 'int4' },
+    { progress: 1 },
+    { config: { heads: 3 } },
+    { onProgress: 1 },
+  ]) {
+    for (const wrap of [(/** @type {any} */ stream) => stream, (/** @type {any} */ s) => new Response(s)]) {
+      let cancelled = 0
+      const stream = streamOf(file, [5000], { onCancel: () => cancelled++ })
+      await assert.rejects(gpt.GPTModel.fromSafetensors(wrap(stream), untyped(options)))
+      assert.deepEqual([cancelled, stream.locked], [1, false], String(Object.keys(options)))
+    }
+  }
+  let cancelled = 0
+  const body = streamOf(file, [5000], { onCancel: () => cancelled++ })
+  await assert.rejects(gpt.GPTModel.fromSafetensors(new Response(body, { status: 404 })), { code: 'NETWORK' })
+  assert.equal(cancelled, 1)
+})
+
+test('an abort ends the wait for a source that never answers', async () => {
+  const reason = new Error('enough')
+  const never = () => new Promise(() => {})
+  const blob = { slice: () => ({ arrayBuffer: never }), arrayBuffer: never }
+  const handle = { read: never, stat: never }
+  const reader = { read: never, cancel: never, releaseLock: () => {} }
+  for (const source of [blob, handle, { getReader: () => reader }]) {
+    const controller = new AbortController()
+    const loading = gpt.GPTModel.fromSafetensors(untyped(source), { signal: controller.signal })
+    setImmediate(() => controller.abort(reason))
+    await assert.rejects(loading, (error) => error === reason)
+  }
+})
+
 test('an error in onProgress ends the loading with that error', async () => {
   const used = usedMemory(model)
   const mine = new Error('mine')
@@ -405,7 +441,10 @@ test('a file that is truncated, too long, foreign or broken is refused, and noth
     [Buffer.from('<!doctype html><title>404</title>'), 'VALUE', /one that starts with "<!doctype html>/],
     [new gpt.Linear(2, 3).saveSafetensors(), 'VALUE', /source should have wte.weight .*, got bias, weight/],
     [without('wpe.weight'), 'VALUE', /source should have wpe.weight/],
-    [without('h.1.ln_2.bias'), 'VALUE', /source should have trf_blocks.1.norm2.shift/],
+    [without('ln_f.bias'), 'VALUE', /source should have final_norm.shift, or ln_f.bias, got/],
+    [without('h.1.ln_2.bias'), 'VALUE', /should have trf_blocks.1.norm2.shift, or h.1.ln_2.bias, got/],
+    [without('h.0.mlp.c_fc.bias'), 'VALUE', /trf_blocks.0.ff.layers.0.bias, or h.0.mlp.c_fc.bias, got/],
+    [without('h.0.attn.c_proj.bias'), 'VALUE', /trf_blocks.0.attn.c_proj.bias, or h.0.attn.c_proj.bias, got/],
     [fileOf([...entries, entryOf('more', [1], new Float32Array(1))]), 'VALUE', /got "more"/],
     [
       fileOf(entries.map((e) => (e.name === 'ln_f.bias' ? { ...e, shape: [2, 32] } : e))),

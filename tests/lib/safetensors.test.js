@@ -5,7 +5,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { runInNewContext } from 'node:vm'
-import { decodeUtf8, encodeUtf8 } from '../../web/lib/checkpoint/utf8.js'
 import {
   assertClose,
   assertRefuses,
@@ -22,6 +21,7 @@ const { state, mixed, norms, ...unreadable } = golden('safetensors')
 const bytesOf = (/** @type {string} */ base64) => Uint8Array.from(Buffer.from(base64, 'base64'))
 
 const gpt = await loadForTest()
+const SMALL = { vocabSize: 3, contextLength: 2, embDim: 2, nHeads: 1, nLayers: 1 }
 
 /**
  * @param {object | string} header
@@ -139,13 +139,8 @@ test('a file is read from bytes of any realm, such as those of Node’s Buffer u
   }
 })
 
-const detached = new Uint8Array(16)
-structuredClone(detached, { transfer: [detached.buffer] })
-
 /** @type {Record<string, [unknown, ErrorCode, RegExp]>} */
 const refused = {
-  'bytes that were sent to a worker': [detached, 'VALUE', /got a Uint8Array that was detached$/],
-  'a buffer that was sent to a worker': [detached.buffer, 'VALUE', /got an ArrayBuffer that was detached$/],
   'a Proxy of bytes': [new Proxy(new Uint8Array(16), {}), 'TYPE', /got a Uint8Array$/],
   'an array of numbers': [[1, 2], 'TYPE', /bytes should be a Uint8Array or an ArrayBuffer, got \[1, 2\]$/],
   'a Float32Array': [new Float32Array(8), 'TYPE', /got a Float32Array$/],
@@ -174,17 +169,26 @@ const refused = {
     'VALUE',
     /starts with "{\\"error\\": \\"not found\\"}"$/,
   ],
-  'nested objects': [fileOf('{"a":'.repeat(1e6)), 'VALUE', /a header that is nested deeper than the format$/],
-  'nested lists': [fileOf(`{"a":${'['.repeat(1e6)}`), 'VALUE', /nested deeper than the format$/],
+  'nested objects': [
+    fileOf(`${'{"a":'.repeat(1e5)}1${'}'.repeat(1e5)}`),
+    'VALUE',
+    /"a" with dtype undefined$|not JSON/,
+  ],
+  'nested lists': [
+    fileOf(`{"a":${'['.repeat(1e5)}${']'.repeat(1e5)}}`),
+    'VALUE',
+    /"a" with dtype undefined$|not JSON/,
+  ],
+  'nested lists without an end': [fileOf(`{"a":${'['.repeat(1e6)}`), 'VALUE', /a header that is not JSON/],
   'a list in a list': [
     fileOf('{"a":{"dtype":"F32","shape":[[1]],"data_offsets":[0,4]}}', 4),
     'VALUE',
-    /nested deeper than the format$/,
+    /"a" of shape an array of 1$/,
   ],
   'a shape of a million axes': [
     fileOf(`{"a":{"dtype":"F32","shape":[${'1,'.repeat(1e6)}1],"data_offsets":[0,4]}}`, 4),
     'VALUE',
-    /a header with a list of more than 64 values$/,
+    /"a" of shape an array of 1000001$/,
   ],
   'a size of -0': [
     fileOf('{"a":{"dtype":"F32","shape":[-0],"data_offsets":[0,0]}}'),
@@ -199,28 +203,27 @@ const refused = {
   'a size of a million digits': [
     fileOf(`{"a":{"dtype":"F32","shape":[${'1'.repeat(1e6)}],"data_offsets":[0,0]}}`),
     'VALUE',
-    /a header that is not JSON/,
+    /"a" of shape \[Infinity\]$/,
   ],
   'a string without an end': [fileOf('{"a\\"'), 'VALUE', /a header that is not JSON/],
   'text after the header': [fileOf('{}x'), 'VALUE', /a header that is not JSON/],
   'a comma at the end': [fileOf('{"__metadata__":{},}'), 'VALUE', /a header that is not JSON/],
-  'metadata twice': [fileOf('{"__metadata__":{},"__metadata__":{}}'), 'VALUE', /with "__metadata__" twice$/],
+  'more than a million names': [
+    fileOf(`{${Array.from({ length: 1e6 + 1 }, (_, i) => `"${i}":0`)}}`),
+    'VALUE',
+    /a header with 1000001 names, more than 1000000$/,
+  ],
   'a header that is a list': [fileOf('[]'), 'VALUE', /a header that does not begin with \{$/],
   'a header that begins with a space': [fileOf(' {}'), 'VALUE', /a header that does not begin with \{$/],
   'a byte order mark': [fileOf('\ufeff{}'), 'VALUE', /a header that does not begin with \{$/],
   'null as a tensor': [fileOf({ a: null }), 'VALUE', /got "a" with dtype undefined$/],
   'two tensors of one name': [
     fileOf(
-      '{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"\\u0061":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}',
-      4,
+      '{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"\\u0061":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}}',
+      8,
     ),
     'VALUE',
-    /a header with "a" twice$/,
-  ],
-  'two shapes of one tensor': [
-    fileOf('{"a":{"dtype":"F32","shape":[2],"shape":[1],"data_offsets":[0,4]}}', 4),
-    'VALUE',
-    /a header with "shape" twice$/,
+    /"a" at byte 4 of the data instead of 0$/,
   ],
   'metadata that is a number': [
     fileOf({ __metadata__: { epoch: 3 } }),
@@ -356,18 +359,10 @@ test('a header may have a string of 10 MB', () => {
 
 test('a header may have escapes, white space and fields of other programs', () => {
   const odd = fileOf(
-    '{ "\\u0061\\\\" :\t{"note": [1, true, null, "]"], "a\\"}": "", "x": -1.5e3, "dtype":"F32","shape":[ ] ,"data_offsets":[0,4]}\n}  ',
+    '{ "\\u0061\\\\" :\t{"note": [1, true, [null], {}], "a\\"}": "", "x": -1.5e3, "dtype":"F32","shape":[ ] ,"data_offsets":[0,4]}\n}  ',
     4,
   )
   assert.deepEqual(Object.keys(gpt.loadSafetensors(odd)), ['a\\'])
-})
-
-test('a number in a header may have 32 characters', () => {
-  const zeros = '0'.repeat(30)
-  const file = (/** @type {string} */ size) =>
-    fileOf(`{"a":{"x":${size},"dtype":"F32","shape":[0],"data_offsets":[0,0]}}`)
-  assert.deepEqual(Object.keys(gpt.loadSafetensors(file(`1.${zeros}`))), ['a'])
-  assertRefuses(() => gpt.loadSafetensors(file(`1.0${zeros}`)), 'VALUE', /a header that is not JSON/)
 })
 
 test('a header may name the tensors in any order, those without elements too', () => {
@@ -394,48 +389,6 @@ test('an error about a header has the error of the JSON parser as its cause', ()
     () => gpt.loadSafetensors(fileOf('{"a":nul}')),
     ({ code, cause }) => code === 'VALUE' && cause instanceof SyntaxError,
   )
-})
-
-test('text is UTF-8 without TextEncoder and TextDecoder, also where a character crosses two chunks', () => {
-  for (let before = 4090; before < 4100; before++) {
-    const text = `${'x'.repeat(before)}aäℵ😀\0\x7f\x80\u07ff\u0800\uffff${'ä'.repeat(5000)}`
-    assert.deepEqual(encodeUtf8(text), new TextEncoder().encode(text))
-    assert.equal(decodeUtf8(encodeUtf8(text)), text)
-  }
-  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
-  /** @param {() => string} decode */
-  const attempt = (decode) => {
-    try {
-      return decode()
-    } catch {
-      return 'refused'
-    }
-  }
-  // Every first byte with every second one, and three and four bytes around the limits.
-  const tails = [[], [0x80, 0x80], [0xbf, 0xbf], [0x80], [0x80, 0x80, 0x80]]
-  for (let first = 0; first < 256; first++) {
-    for (let second = 0; second < 256; second += second % 16 === 0 ? 15 : 1) {
-      for (const tail of tails) {
-        const bytes = Uint8Array.of(first, second, ...tail)
-        assert.equal(
-          attempt(() => decodeUtf8(bytes)),
-          attempt(() => decoder.decode(bytes)),
-        )
-      }
-    }
-  }
-})
-
-test('a file is written and read where there is neither TextEncoder nor TextDecoder', () => {
-  const { TextEncoder, TextDecoder } = globalThis
-  const file = gpt.saveSafetensors({ ü: gpt.ones([1]) })
-  try {
-    Reflect.deleteProperty(globalThis, 'TextEncoder')
-    Reflect.deleteProperty(globalThis, 'TextDecoder')
-    assert.deepEqual(gpt.saveSafetensors(gpt.loadSafetensors(file)), file)
-  } finally {
-    Object.assign(globalThis, { TextEncoder, TextDecoder })
-  }
 })
 
 test('every float16 is read as its value', () => {
@@ -492,6 +445,60 @@ test('a file of another layer, or with a bad last tensor, changes nothing', () =
   assert.deepEqual([...layer.weight.data, ...biasOf(layer).data], values)
 })
 
+test('names that would hide each other in a file are refused, with both properties', () => {
+  class Heads extends gpt.Module {
+    headA = new gpt.Linear(1, 1)
+    head_a = new gpt.Linear(1, 1)
+  }
+  class Tensors extends gpt.Module {
+    runningMean = gpt.ones([1])
+    running_mean = gpt.zeros([1])
+  }
+  class Reserved extends gpt.Module {
+    __metadata__ = gpt.ones([1])
+  }
+  const cases = /** @type {const} */ ([
+    [
+      new Heads(),
+      /: head_a.weight should have a name of its own .*, got head_a.weight, which headA.weight has$/,
+    ],
+    [new gpt.Sequential(new Tensors()), /: 0.running_mean should .*, which 0.runningMean has$/],
+    [new Reserved(), /: __metadata__ should have a name of its own/],
+  ])
+  for (const [layer, message] of cases) {
+    assertRefuses(() => layer.stateDict(), 'VALUE', message)
+    assertRefuses(() => layer.saveSafetensors(), 'VALUE', message)
+    assertRefuses(() => layer.loadSafetensors(gpt.saveSafetensors({})), 'VALUE', message)
+    layer.dispose()
+  }
+  class Shared extends gpt.Module {
+    headA = gpt.ones([1])
+    head_a = this.headA
+  }
+  assert.deepEqual(Object.keys(new Shared().stateDict()), ['head_a'])
+})
+
+test('long names are cut in messages', () => {
+  const layer = new gpt.LayerNorm(1)
+  const long = 'x'.repeat(1e6)
+  const x = gpt.ones([1])
+  const gone = gpt.ones([1])
+  gone.dispose()
+  for (const call of [
+    () => layer.loadStateDict({ [long]: x }),
+    () => layer.loadStateDict({ weight: x, [`${long}1`]: x, [`${long}2`]: x }),
+    () => gpt.saveSafetensors({ [long]: gone }),
+    () => gpt.loadSafetensors(fileOf({ [long]: entry(0, 4, { dtype: long }) }, 4)),
+    () => layer.loadSafetensors(fileOf({ [long]: entry(0, 4) }, 4)),
+    () => new gpt.GPTModel(SMALL).loadSafetensors(fileOf({ [`h.0.${long}`]: entry(0, 4) }, 4)),
+  ]) {
+    assert.throws(call, (error) => {
+      assert.ok(error instanceof Error && error.message.length < 1500, String(error).slice(0, 1500))
+      return true
+    })
+  }
+})
+
 test('saveSafetensors requires live tensors, and refuses the name __metadata__', () => {
   const gone = gpt.ones([1])
   gone.dispose()
@@ -500,11 +507,7 @@ test('saveSafetensors requires live tensors, and refuses the name __metadata__',
     'TYPE',
     /^saveSafetensors: dict should be an object, got an array of 1$/,
   )
-  assertRefuses(
-    () => gpt.saveSafetensors({ gone }),
-    'DISPOSED',
-    /^saveSafetensors: gone should be a live Tensor/,
-  )
+  assertRefuses(() => gpt.saveSafetensors({ gone }), 'DISPOSED', /gone should be a live Tensor/)
   assertRefuses(
     () => gpt.saveSafetensors({ a: untyped([1]) }),
     'TYPE',
@@ -513,9 +516,5 @@ test('saveSafetensors requires live tensors, and refuses the name __metadata__',
   assertRefuses(() => gpt.saveSafetensors({ __metadata__: gpt.ones([1]) }), 'VALUE', /got "__metadata__"$/)
   const layer = new gpt.Linear(1, 1)
   biasOf(layer).dispose()
-  assertRefuses(
-    () => layer.saveSafetensors(),
-    'DISPOSED',
-    /^Linear.saveSafetensors: bias should be a live Tensor/,
-  )
+  assertRefuses(() => layer.saveSafetensors(), 'DISPOSED', /bias should be a live Tensor/)
 })

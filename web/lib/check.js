@@ -13,6 +13,9 @@ import { fail } from './errors.js'
 /** Longer strings and names are cut in error messages. */
 const MAX_STRING = 40
 
+/** Longer names of tensors are cut in error messages. */
+const MAX_NAME = 100
+
 /** Longer arrays are named by their length in error messages. */
 const MAX_ARRAY = 8
 
@@ -55,8 +58,11 @@ function describeObject(value) {
   return `${/^[AEIO]/.test(name) ? 'an' : 'a'} ${name}`
 }
 
-/** @param {string} text @returns {string} */
-const cut = (text) => (text.length > MAX_STRING ? `${text.slice(0, MAX_STRING)}…` : text)
+/** @param {string} text @param {number} [most] @returns {string} */
+const cut = (text, most = MAX_STRING) => (text.length > most ? `${text.slice(0, most)}…` : text)
+
+/** The name of a tensor for an error message. @param {string} name @returns {string} */
+export const shortName = (name) => cut(name, MAX_NAME)
 
 /** @param {{ name?: unknown } | undefined} value a function @returns {string | undefined} its name, if any */
 function nameOf(value) {

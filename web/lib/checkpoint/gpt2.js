@@ -98,14 +98,15 @@ export function configOf({ tensors, metadata }, config) {
  * @returns {Promise<M>}
  */
 export async function loadModel(runtime, Model, source, options, matricesOf) {
-  const { dtype, config, onProgress, signal } = checkLoadOptions(options)
-  runtime.memory.checkLive()
-  if (signal?.aborted) throw signal.reason
-  const file = openSource(source, signal)
+  const file = openSource(source)
+  /** @type {FileStream | null} */
+  let stream = null
   /** @type {M | null} */
   let model = null
   try {
-    const stream = new FileStream(file, onProgress, signal)
+    const { dtype, config, onProgress, signal } = checkLoadOptions(options)
+    runtime.memory.checkLive()
+    stream = new FileStream(file, onProgress, signal)
     const header = await stream.readHeader()
     const sizes = configOf(header, config)
     model = runtime.temporary(() => runtime.withMeta(() => new Model(sizes)))
@@ -117,6 +118,8 @@ export async function loadModel(runtime, Model, source, options, matricesOf) {
     file.close(error)
     model?.dispose()
     throw error
+  } finally {
+    stream?.close()
   }
 }
 

@@ -1,6 +1,6 @@
 /** @import { Found, Int8Data } from './statedict.js' */
 
-import { checkSameShape, sameShape } from '../check.js'
+import { checkSameShape, sameShape, shortName } from '../check.js'
 import { fail, GptLayersError } from '../errors.js'
 import { groupLength } from '../tensor/int8weight.js'
 
@@ -13,14 +13,15 @@ import { groupLength } from '../tensor/int8weight.js'
 /**
  * Checks an int8 weight of a checkpoint: values [outputs, inputs] with scales [outputs, groups].
  *
- * @param {string} name of the weight there
+ * @param {string} given the name of the weight there
  * @param {Entry} weight
  * @param {Entry} scale
  * @param {readonly number[]} shape [outputs, inputs] of the layer
  * @returns {number} how many inputs share a scale
  * @throws {GptLayersError} VALUE, SHAPE
  */
-export function groupSizeOf(name, weight, scale, shape) {
+export function groupSizeOf(given, weight, scale, shape) {
+  const name = shortName(given)
   const dtypes = `${weight.dtype} and ${scale.dtype}`
   if (dtypes !== 'I8 and F32') {
     const expected = `${name} and ${name}_scale should be I8 and F32`
@@ -54,7 +55,7 @@ export function groupSizeOf(name, weight, scale, shape) {
 export function checkScales(name, scales) {
   const wrong = scales.find((scale) => !(scale >= 0 && scale < Infinity))
   if (wrong === undefined) return scales
-  throw fail('VALUE', name, 'have finite scales from 0 on', wrong)
+  throw fail('VALUE', shortName(name), 'have finite scales from 0 on', wrong)
 }
 
 /**
@@ -102,5 +103,5 @@ function dequantize({ values, scales, shape: [outputs, inputs], groupSize }) {
 export function integersOf(name, values) {
   const integers = Int8Array.from(values)
   if (values.every((value, i) => value === integers[i])) return integers
-  throw fail('VALUE', name, 'have integers from -128 to 127 beside its scales')
+  throw fail('VALUE', shortName(name), 'have integers from -128 to 127 beside its scales')
 }

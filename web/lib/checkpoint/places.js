@@ -4,7 +4,7 @@
 /** @import { Assignment } from './statedict.js' */
 /** @import { FileStream } from './stream.js' */
 
-import { checkSameShape } from '../check.js'
+import { checkSameShape, shortName } from '../check.js'
 import { evenGroups, GROUP_SIZE, Int8Weight, unitOf } from '../tensor/int8weight.js'
 import { checkScales, groupSizeOf } from './int8.js'
 import { assignments, notFinite, notTied, shapeInFile } from './statedict.js'
@@ -100,7 +100,7 @@ class Plan {
         this.#addInt8(assignment, scale, shape, groupSize)
         continue
       }
-      checkSameShape(given, infoOf(given).shape, shape)
+      checkSameShape(shortName(given), infoOf(given).shape, shape)
       if (dtype === 'int8' && matrices.get(target)?.isProduct) this.#addQuantized(assignment, shape)
       else this.#addFloats(assignment)
     }

@@ -24,7 +24,7 @@
 // | I8, U8, I16, U16, I32, U32, I64, U64 | 1 to 8 | exact, otherwise an error |
 // | BOOL | 1 | 0 or 1 |
 
-import { describe } from '../check.js'
+import { describe, shortName } from '../check.js'
 import { fail, GptLayersError } from '../errors.js'
 import { checkLiveTensor } from '../tensor/check.js'
 import { checkBytes } from '../typed.js'
@@ -32,7 +32,9 @@ import { int8Of } from '../tensor/int8weight.js'
 import { bytesOf, isFloat, toFloat32 } from './dtypes.js'
 import { notSafetensors, readHeader } from './header.js'
 import { SCALE } from './statedict.js'
-import { encodeUtf8 } from './utf8.js'
+
+/** What the header has under this name is no tensor. */
+export const METADATA_NAME = '__metadata__'
 
 /** The bytes of the header's length. */
 export const LENGTH_BYTES = 8
@@ -56,14 +58,14 @@ export function encodeSafetensors(dict, metadata = {}) {
   const entries = Object.keys(dict).flatMap((name) => entriesOf(name, dict))
   entries.sort((a, b) => (a.dtype === b.dtype ? compare(a.name, b.name) : compare(a.dtype, b.dtype)))
   // Python's transformers refuses files without a format.
-  const header = new Map([['__metadata__', /** @type {object} */ ({ format: 'pt', ...metadata })]])
+  const header = new Map([[METADATA_NAME, /** @type {object} */ ({ format: 'pt', ...metadata })]])
   let dataBytes = 0
   for (const { name, dtype, shape } of entries) {
     const begin = dataBytes
     dataBytes += bytesOf(dtype, shape)
     header.set(name, { dtype, shape, data_offsets: [begin, dataBytes] })
   }
-  const text = encodeUtf8(JSON.stringify(Object.fromEntries(header)))
+  const text = new TextEncoder().encode(JSON.stringify(Object.fromEntries(header)))
   const headerBytes = Math.ceil(text.length / 8) * 8
   const buffer = newBuffer(LENGTH_BYTES + headerBytes + dataBytes)
   const file = new Uint8Array(buffer)
@@ -100,12 +102,12 @@ const compare = (a, b) => Number(a > b) - Number(a < b)
  * @throws {GptLayersError} TYPE, VALUE, DISPOSED
  */
 function entriesOf(name, dict) {
-  if (name === '__metadata__') {
+  if (name === METADATA_NAME) {
     throw fail('VALUE', 'names', 'not be reserved by the format', '"__metadata__"')
   }
-  const int8Weight = int8Of(dict[name])?.checkLive(name)
+  const int8Weight = int8Of(dict[name])?.checkLive(shortName(name))
   if (!int8Weight) {
-    const { shape, size, runtime, byteOffset } = checkLiveTensor(name, dict[name])
+    const { shape, size, runtime, byteOffset } = checkLiveTensor(shortName(name), dict[name])
     /** @param {Uint8Array} target */
     const write = (target) => target.set(runtime.memory.bytes(byteOffset, 4 * size))
     return [{ name, dtype: F32, shape, write }]
@@ -149,7 +151,7 @@ export function decodeSafetensors(file) {
   const bytes = checkBytes('bytes', file)
   const start = headerEnd('bytes', bytes.subarray(0, PREFIX_BYTES))
   if (start > bytes.length) throw truncatedHeader('bytes', bytes.length, start)
-  const { tensors, dataBytes } = readHeader('bytes', bytes.subarray(LENGTH_BYTES, start))
+  const { tensors, dataBytes } = readHeader('bytes', bytes.slice(LENGTH_BYTES, start))
   if (start + dataBytes !== bytes.length) {
     throw notSafetensors('bytes', `${bytes.length} bytes instead of ${start + dataBytes}`)
   }

@@ -1,5 +1,3 @@
-/** @import { SignalLike } from '../check.js' */
-
 import { describe } from '../check.js'
 import { fail, GptLayersError } from '../errors.js'
 import { checkBytes, isBytes } from '../typed.js'
@@ -59,15 +57,14 @@ const EXPECTED = 'a Blob, a File, a Response, a ReadableStream, a file handle of
 
 /**
  * @param {unknown} source what the user gave
- * @param {SignalLike | undefined} signal
  * @returns {Source}
  * @throws {GptLayersError} TYPE; VALUE for what was read before; NETWORK for a response that failed
  */
-export function openSource(source, signal) {
+export function openSource(source) {
   if (isBytes(source)) return new RandomAccess(fromBytes(source))
   if (typeof source !== 'object' || source === null) throw wrongSource(source)
-  if (has(source, 'getReader')) return openStream(/** @type {any} */ (source), signal)
-  if ('ok' in source && 'body' in source) return openResponse(/** @type {any} */ (source), signal)
+  if (has(source, 'getReader')) return openStream(/** @type {any} */ (source))
+  if ('ok' in source && 'body' in source) return openResponse(/** @type {any} */ (source))
   if (has(source, 'slice') && has(source, 'arrayBuffer')) {
     return new RandomAccess(fromBlob(/** @type {any} */ (source)))
   }
@@ -83,21 +80,22 @@ const has = (value, name) => typeof Reflect.get(value, name) === 'function'
 /** @param {unknown} source */
 const wrongSource = (source) => fail('TYPE', 'source', `be ${EXPECTED}`, describe(source))
 
-/** @param {ResponseLike} response @param {SignalLike | undefined} signal */
-function openResponse(response, signal) {
-  const { ok, status, body } = response
+/** @param {ResponseLike} response */
+function openResponse({ ok, status, body }) {
+  const stream = body && openStream(body)
   if (!ok) {
+    stream?.close()
     const expected = 'source should be a response with a status from 200 to 299'
     throw new GptLayersError('NETWORK', `${expected}, got ${describe(status)}`)
   }
-  if (body) return openStream(body, signal)
+  if (stream) return stream
   throw fail('VALUE', 'source', 'be a response with a body', 'one without')
 }
 
-/** @param {StreamLike} stream @param {SignalLike | undefined} signal */
-function openStream(stream, signal) {
+/** @param {StreamLike} stream */
+function openStream(stream) {
   try {
-    return new Streamed(stream.getReader(), signal)
+    return new Streamed(stream.getReader())
   } catch (cause) {
     const message = `source should be unread, got a stream that is locked or was read before`
     throw new GptLayersError('VALUE', message, { cause })
@@ -172,19 +170,12 @@ class RandomAccess {
 /** @implements {Source} */
 class Streamed {
   #reader
-  #signal
   /** @type {Uint8Array} */ #rest = new Uint8Array(0)
   #ended = false
-  #abort = () => this.#cancel(this.#signal?.reason)
 
-  /**
-   * @param {ReturnType<StreamLike['getReader']>} reader
-   * @param {SignalLike | undefined} signal
-   */
-  constructor(reader, signal) {
+  /** @param {ReaderLike} reader */
+  constructor(reader) {
     this.#reader = reader
-    this.#signal = signal
-    signal?.addEventListener('abort', this.#abort) // ends a read that waits for the network
   }
 
   /** @param {Uint8Array} target */
@@ -207,7 +198,6 @@ class Streamed {
 
   /** @param {unknown} [reason] */
   close(reason) {
-    this.#signal?.removeEventListener('abort', this.#abort)
     if (!this.#ended) this.#cancel(reason)
     try {
       this.#reader.releaseLock()

@@ -2,7 +2,7 @@
 /** @import { Module } from '../layers/module.js' */
 /** @import { Stage } from '../tensor/int8weight.js' */
 
-import { describe } from '../check.js'
+import { describe, shortName } from '../check.js'
 import { fail } from '../errors.js'
 import { checkTensor } from '../tensor/check.js'
 import { Tensor } from '../tensor/tensor.js'
@@ -126,7 +126,8 @@ export function copyInto(module, what, names, matrices, prepare) {
 export function assignments(module, what, names, matrices) {
   const { substitutes } = /** @type {typeof Module} */ (module.constructor)
   const own = module.stateDict()
-  const found = match(module, what, names, own, matrices)
+  const known = new Names(module)
+  const found = match(known, what, names, own, matrices)
   /** @type {Map<Tensor, string>} */
   const first = new Map()
   return Object.entries(own).flatMap(([name, target]) => {
@@ -139,12 +140,15 @@ export function assignments(module, what, names, matrices) {
       return [{ name, target, tied, ...source, transposed, turned: transposed !== isConv1D }]
     }
     if (tied !== null) return []
-    throw fail('VALUE', what, `have ${name}`, listed(names, 'none'))
+    const foreign = known.foreign(name)
+    const both = foreign === name ? name : `${name}, or ${foreign}`
+    throw fail('VALUE', what, `have ${both}`, listed(names, 'none'))
   })
 }
 
-/** @param {string} what @returns {GptLayersError} */
-export const notFinite = (what) => fail('VALUE', what, 'be finite to become int8', 'NaN or an infinity')
+/** @param {string} name @returns {GptLayersError} */
+export const notFinite = (name) =>
+  fail('VALUE', shortName(name), 'be finite to become int8', 'NaN or an infinity')
 
 /** @param {readonly number[]} shape @param {boolean} transposed */
 export const shapeInFile = (shape, transposed) => (transposed ? [...shape].reverse() : shape)
@@ -154,7 +158,7 @@ export const notTied = (name, tied) =>
   fail('VALUE', name, `be ${tied}, with which it is tied`, 'other values')
 
 /**
- * @param {Module} module
+ * @param {Names} known
  * @param {string} what
  * @param {readonly string[]} names
  * @param {Record<string, Tensor>} own the module's state dict
@@ -162,24 +166,23 @@ export const notTied = (name, tied) =>
  * @returns {Map<string, Pick<Assignment, 'given' | 'scale' | 'transposed'>>} the checkpoint's names by our
  *   name
  */
-function match(module, what, names, own, matrices) {
+function match(known, what, names, own, matrices) {
   /** @type {ReturnType<typeof match>} */
   const found = new Map()
   /** The names of scales, by our name of the weight. @type {Map<string, string>} */
   const scales = new Map()
   for (const given of names) {
-    const place = resolve(module, given)
+    const place = known.resolve(given)
     if (place === null) continue
     const { name, transposed } = place
-    const weight = Object.hasOwn(own, name) ? null : weightOfScales(module, given, own, matrices)
+    const weight = Object.hasOwn(own, name) ? null : weightOfScales(known, given, own, matrices)
     if (weight === null && !Object.hasOwn(own, name)) {
-      const known = listed(Object.keys(own), 'no parameters')
-      throw fail('VALUE', what, `have ${known}`, describe(given))
+      throw fail('VALUE', what, `have ${listed(Object.keys(own), 'no parameters')}`, describe(given))
     }
     const other = weight === null ? found.get(name)?.given : scales.get(weight)
     if (other !== undefined) {
       const key = weight === null ? name : weight + SCALE
-      const both = `${other} and ${given}`
+      const both = `${shortName(other)} and ${shortName(given)}`
       throw fail('VALUE', what, `have ${key} once`, both)
     }
     if (weight === null) found.set(name, { given, scale: null, transposed })
@@ -188,7 +191,7 @@ function match(module, what, names, own, matrices) {
   for (const [weight, given] of scales) {
     const place = found.get(weight)
     if (!place) {
-      throw fail('VALUE', what, `have ${weight}, int8`, `only ${given}`)
+      throw fail('VALUE', what, `have ${weight}, int8`, `only ${shortName(given)}`)
     }
     place.scale = given
   }
@@ -199,39 +202,102 @@ function match(module, what, names, own, matrices) {
 export const SCALE = '_scale'
 
 /**
- * @param {Module} module
+ * @param {Names} known
  * @param {string} given a name in a checkpoint
  * @param {Record<string, Tensor>} own the module's state dict
  * @param {Matrices} matrices
  * @returns {string | null} our name of the int8 weight of which these are the scales
  */
-function weightOfScales(module, given, own, matrices) {
+function weightOfScales(known, given, own, matrices) {
   if (!given.endsWith(SCALE)) return null
-  const weight = resolve(module, given.slice(0, -SCALE.length))?.name
+  const weight = known.resolve(given.slice(0, -SCALE.length))?.name
   return weight !== undefined && Object.hasOwn(own, weight) && matrices.has(own[weight]) ? weight : null
 }
 
 /**
- * @param {Module} module
- * @param {string} given a name in a checkpoint: ours, PyTorch's or GPT-2's
- * @returns {{ name: string, transposed: boolean } | null} the name in `stateDict`; null for an entry to be
- *   ignored
+ * The layers inside of a layer by the first part of their names, such as `trf_blocks.0`.
+ *
+ * @typedef {{ layers: Map<string, Module>, longest: number }} Inside
  */
-function resolve(module, given) {
-  const { aliases, foreignPrefix } = /** @type {typeof Module} */ (module.constructor)
-  const name = foreignPrefix && given.startsWith(foreignPrefix) ? given.slice(foreignPrefix.length) : given
-  const alias = Object.keys(aliases).find((alias) => name === alias || name.startsWith(`${alias}.`))
-  const own = alias === undefined ? '' : aliases[alias]
-  if (own === null) return null
-  if (typeof own === 'object') return { name: own.transposed, transposed: true }
-  const full = alias === undefined ? name : own + name.slice(alias.length)
-  for (const [property, child] of module.children()) {
-    const prefix = `${snakeCase(property)}.`
-    if (Tensor.isTensor(child) || !full.startsWith(prefix)) continue
-    const inside = resolve(child, full.slice(prefix.length))
-    return inside && { ...inside, name: prefix + inside.name }
+
+/** Reads the names of a checkpoint. The time for a name does not grow with the number of layers. */
+class Names {
+  /** @type {Map<Module, Inside>} */ #inside = new Map()
+  #root
+
+  /** @param {Module} root */
+  constructor(root) {
+    this.#root = root
   }
-  return { name: full, transposed: false }
+
+  /**
+   * @param {string} given a name in a checkpoint: ours, PyTorch's or GPT-2's
+   * @param {Module} [module]
+   * @returns {{ name: string, transposed: boolean } | null} the name in `stateDict`; null for an entry to be
+   *   ignored
+   */
+  resolve(given, module = this.#root) {
+    const { aliases, foreignPrefix } = /** @type {typeof Module} */ (module.constructor)
+    const name = foreignPrefix && given.startsWith(foreignPrefix) ? given.slice(foreignPrefix.length) : given
+    const alias = Object.keys(aliases).find((alias) => name === alias || name.startsWith(`${alias}.`))
+    const own = alias === undefined ? '' : aliases[alias]
+    if (own === null) return null
+    if (typeof own === 'object') return { name: own.transposed, transposed: true }
+    const full = alias === undefined ? name : own + name.slice(alias.length)
+    const layer = this.#layerOf(full, module)
+    if (layer === null) return { name: full, transposed: false }
+    const [dot, child] = layer
+    const inside = this.resolve(full.slice(dot + 1), child)
+    return inside && { ...inside, name: full.slice(0, dot + 1) + inside.name }
+  }
+
+  /**
+   * @param {string} own a name in `stateDict`
+   * @param {Module} [module]
+   * @returns {string} the name in PyTorch's or GPT-2's checkpoint; `own` where it is the same
+   */
+  foreign(own, module = this.#root) {
+    const aliases = Object.entries(/** @type {typeof Module} */ (module.constructor).aliases)
+    const whole = aliases.find(([, name]) => (typeof name === 'string' ? name : name?.transposed) === own)
+    if (whole) return whole[0]
+    const layer = this.#layerOf(own, module)
+    if (layer === null) return own
+    const [dot, child] = layer
+    const full = own.slice(0, dot + 1) + this.foreign(own.slice(dot + 1), child)
+    const [alias, name] =
+      aliases.find(([, name]) => typeof name === 'string' && full.startsWith(`${name}.`)) ?? []
+    return typeof name === 'string' ? alias + full.slice(name.length) : full
+  }
+
+  /**
+   * @param {string} name
+   * @param {Module} module
+   * @returns {[number, Module] | null} the dot after the name of a layer inside, and this layer
+   */
+  #layerOf(name, module) {
+    const { layers, longest } = this.#insideOf(module)
+    for (let dot = name.indexOf('.'); dot >= 0 && dot <= longest; dot = name.indexOf('.', dot + 1)) {
+      const child = layers.get(name.slice(0, dot))
+      if (child) return [dot, child]
+    }
+    return null
+  }
+
+  /** @param {Module} module @returns {Inside} */
+  #insideOf(module) {
+    const known = this.#inside.get(module)
+    if (known) return known
+    const layers = new Map()
+    let longest = 0
+    for (const [property, child] of module.children()) {
+      const name = snakeCase(property)
+      if (Tensor.isTensor(child) || layers.has(name)) continue
+      layers.set(name, child)
+      longest = Math.max(longest, name.length)
+    }
+    this.#inside.set(module, { layers, longest })
+    return { layers, longest }
+  }
 }
 
 /**
@@ -241,7 +307,7 @@ function resolve(module, given) {
  */
 export function listed(names, none) {
   const more = names.length > 12 ? ` and ${names.length - 12} more` : ''
-  return names.slice(0, 12).join(', ') + more || none
+  return names.slice(0, 12).map(shortName).join(', ') + more || none
 }
 
 /**

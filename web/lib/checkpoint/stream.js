@@ -32,6 +32,8 @@ export class FileStream {
   #source
   #onProgress
   #signal
+  /** Rejects when the signal aborts. @type {Promise<never>} */ #aborted
+  /** @type {() => void} */ #abort = () => {}
   /** Bytes of the file. */ #loaded = 0
   #total = 0
   /** What `onProgress` was told last. */ #told = 0
@@ -47,6 +49,14 @@ export class FileStream {
     this.#source = source
     this.#onProgress = onProgress
     this.#signal = signal
+    this.#aborted = new Promise((_, reject) => (this.#abort = () => reject(signal?.reason)))
+    this.#aborted.catch(() => {})
+    signal?.addEventListener('abort', this.#abort)
+  }
+
+  /** Lets go of the signal. */
+  close() {
+    this.#signal?.removeEventListener('abort', this.#abort)
   }
 
   /**
@@ -126,10 +136,7 @@ export class FileStream {
   async skip({ begin, end }) {
     for (let at = begin; at < end; at += SKIP) {
       const bytes = Math.min(SKIP, end - at)
-      const length = await this.#source.skip(bytes)
-      this.#checkSignal()
-      this.#loaded += length
-      this.#checkLength(bytes, length)
+      this.#checkLength(bytes, await this.#wait(() => this.#source.skip(bytes)))
       this.#report()
     }
   }
@@ -143,9 +150,19 @@ export class FileStream {
   }
 
   /** @param {Uint8Array} target @returns {Promise<number>} */
-  async #read(target) {
+  #read(target) {
+    return this.#wait(() => this.#source.read(target))
+  }
+
+  /**
+   * Waits for the source, which may never answer, or until the signal aborts.
+   *
+   * @param {() => Promise<number>} read
+   * @returns {Promise<number>} the bytes that were read
+   */
+  async #wait(read) {
     this.#checkSignal()
-    const length = await this.#source.read(target)
+    const length = await Promise.race([read(), this.#aborted])
     this.#checkSignal()
     this.#loaded += length
     return length

@@ -2,9 +2,9 @@
 /** @import { Matrix } from '../tensor/int8weight.js' */
 /** @import { Context, ForwardListener } from './forward.js' */
 
-import { checkNumber, checkOptions, checkSameShape, checkObject, describe } from '../check.js'
+import { checkNumber, checkOptions, checkSameShape, checkObject, describe, shortName } from '../check.js'
 import { foundInt8, integersOf, readInt8 } from '../checkpoint/int8.js'
-import { decodeSafetensors, encodeSafetensors } from '../checkpoint/safetensors.js'
+import { decodeSafetensors, encodeSafetensors, METADATA_NAME } from '../checkpoint/safetensors.js'
 import { areFinite, copyInto, firstNames, notFinite, SCALE, snakeCase } from '../checkpoint/statedict.js'
 import { fail, GptLayersError, withName } from '../errors.js'
 import { METADATA, TENSORS } from '../runtime/scope.js'
@@ -261,9 +261,11 @@ export class Module {
    * values and scales.
    *
    * @returns {Record<string, Tensor>}
+   * @throws {GptLayersError} VALUE where two tensors get one name, such as `headA` and `head_a`, and for the
+   *   name `__metadata__`, which the files of tensors reserve
    */
   stateDict() {
-    return Object.fromEntries(Module.#namedTensors(this))
+    return Object.fromEntries(Module.#savedTensors(this))
   }
 
   /**
@@ -284,20 +286,20 @@ export class Module {
     const names = Object.keys(given).flatMap((name) => (int8Of(given[name]) ? [name, name + SCALE] : name))
     copyInto(this, 'dict', names, matrices, ({ given: name, scale }, shape) => {
       // Copies: a source may be one of the targets.
-      const int8Weight = int8Of(given[name])?.checkLive(name)
+      const int8Weight = int8Of(given[name])?.checkLive(shortName(name))
       if (int8Weight) {
-        checkSameShape(name, int8Weight.shape, shape)
+        checkSameShape(shortName(name), int8Weight.shape, shape)
         const { groupSize } = int8Weight
         return foundInt8({ values: int8Weight.values(), scales: int8Weight.scales(), shape, groupSize })
       }
-      const source = checkLiveTensor(name, given[name])
+      const source = checkLiveTensor(shortName(name), given[name])
       const values = source.data.slice()
       if (scale === null) {
-        checkSameShape(name, source.shape, shape)
+        checkSameShape(shortName(name), source.shape, shape)
         return { floats: () => values, int8: null }
       }
       const entryOf = (/** @type {string} */ part) => {
-        const { shape, data } = checkLiveTensor(part, given[part])
+        const { shape, data } = checkLiveTensor(shortName(part), given[part])
         return { dtype: part === name ? 'I8' : 'F32', shape, floats: () => data.slice() }
       }
       return readInt8({ given: name, scale }, shape, entryOf, () => integersOf(name, values))
@@ -310,11 +312,11 @@ export class Module {
    * Conv1D's. Its scales are F32 [outputs, groups], under `name_scale`. They load to the bit.
    *
    * @returns {Uint8Array}
-   * @throws {GptLayersError} DISPOSED, MEMORY
+   * @throws {GptLayersError} as `stateDict`; DISPOSED, MEMORY
    * @example writeFileSync('layer.safetensors', new Linear(5, 6).saveSafetensors())
    */
   saveSafetensors() {
-    const tensors = Object.fromEntries(firstNames(Module.#namedTensors(this)))
+    const tensors = Object.fromEntries(firstNames(Module.#savedTensors(this)))
     return encodeSafetensors(tensors, this[METADATA]())
   }
 
@@ -343,7 +345,7 @@ export class Module {
     copyInto(this, 'bytes', Object.keys(entries), matrices, ({ given, scale }, shape) => {
       const entry = entries[given]
       if (scale === null) {
-        checkSameShape(given, entry.shape, shape)
+        checkSameShape(shortName(given), entry.shape, shape)
         return { floats: entry.prepare(), int8: null }
       }
       const entryOf = (/** @type {string} */ part) => ({
@@ -424,16 +426,38 @@ export class Module {
   }
 
   /**
+   * @param {Module} root
+   * @returns {[string, Tensor][]} what `#namedTensors` gives, where no tensor hides another one
+   * @throws {GptLayersError} VALUE
+   */
+  static #savedTensors(root) {
+    const named = Module.#namedTensors(root)
+    /** @type {Map<string, number>} */
+    const places = new Map()
+    named.forEach(([name, tensor], i) => {
+      const first = places.get(name) ?? i
+      places.set(name, first)
+      if (named[first][1] === tensor && name !== METADATA_NAME) return
+      const properties = Module.#namedTensors(root, (property) => property)
+      const [given, other] = [i, first].map((place) => properties[place][0])
+      const owner = name === METADATA_NAME ? 'the files of tensors' : other
+      throw fail('VALUE', given, 'have a name of its own in the state dict', `${name}, which ${owner} has`)
+    })
+    return named
+  }
+
+  /**
    * Every tensor inside, by its name in a state dict.
    *
    * @param {Module} root
+   * @param {(property: string) => string} [rename]
    * @returns {[string, Tensor][]}
    */
-  static #namedTensors(root) {
-    return namedModules(root).flatMap(([path, module]) =>
+  static #namedTensors(root, rename = snakeCase) {
+    return namedModules(root, rename).flatMap(([path, module]) =>
       module.children().flatMap(([property, child]) => {
         if (child instanceof Module) return []
-        return [/** @type {[string, Tensor]} */ ([path + (path && '.') + snakeCase(property), child])]
+        return [/** @type {[string, Tensor]} */ ([path + (path && '.') + rename(property), child])]
       }),
     )
   }
@@ -443,12 +467,13 @@ export class Module {
  * A module and every layer inside, by its path.
  *
  * @param {Module} module
+ * @param {(property: string) => string} [rename] makes the path's parts of the properties' names
  * @param {string} [path] of this one
  * @param {readonly Module[]} [above] the layers that contain it
  * @returns {[string, Module][]} a layer before the layers inside it
  * @throws {GptLayersError} VALUE where a layer contains itself; TYPE
  */
-export function namedModules(module, path = '', above = []) {
+export function namedModules(module, rename = snakeCase, path = '', above = []) {
   if (above.includes(module)) {
     const name = above[0].constructor.name
     throw fail('VALUE', `${name}: a layer`, 'not contain itself', `itself at ${path}`)
@@ -457,7 +482,7 @@ export function namedModules(module, path = '', above = []) {
     .children()
     .flatMap(([property, child]) =>
       child instanceof Module
-        ? namedModules(child, path + (path && '.') + snakeCase(property), [...above, module])
+        ? namedModules(child, rename, path + (path && '.') + rename(property), [...above, module])
         : [],
     )
   return [[path, module], ...inside]
