@@ -368,3 +368,7 @@ test('an Attention in two blocks cannot use a cache', () => {
     assertRefuses(() => own.forward([1], { cache }), 'UNSUPPORTED', /got the same layer a second time$/)
   })
 })
+
+test('a cache too large for any memory is refused', () => {
+  assertRefuses(() => model.newCache({ batchSize: 1e9 }), 'MEMORY', /^GPTModel.newCache: needs /)
+})

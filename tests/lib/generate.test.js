@@ -375,3 +375,50 @@ test('ids may be nested, typed or a tensor', () => {
     assert.deepEqual(tokensOf(model.generate(ids, options)), expected)
   }
 })
+
+test('two texts on one cache are refused, as is a text whose cache was truncated between two tokens', () => {
+  const cache = model.newCache()
+  const first = model.generate([1, 2], { cache })
+  first.next()
+  const second = model.generate([3], { cache })
+  second.next()
+  assertRefuses(() => first.next(), 'VALUE', /^GPTModel.generate: cache should be used by one text at a time/)
+  cache.truncate(0)
+  assertRefuses(
+    () => second.next(),
+    'VALUE',
+    /^GPTModel.generate: cache should be used by one text at a time/,
+  )
+  cache.dispose()
+})
+
+test('the penalty changes a copy of the logits, not the tensor that a head returned', () => {
+  const kept = new gpt.GPTModel(config).eval()
+  const logits = gpt.tensor(Array.from({ length: 23 }, (_, token) => token + 1), [1, 23])
+  const before = [...logits.data]
+  Object.assign(kept.outHead, { forward: () => logits })
+  const [{ token }] = kept.generate([22, 5], { maxNewTokens: 1, repetitionPenalty: 2, temperature: 0 })
+  assert.equal(token, 21)
+  assert.deepEqual([...logits.data], before)
+  kept.dispose()
+})
+
+test('with a sliding window a text goes on where the context is full', () => {
+  const [windowed, expected] = [write([1, 2], { maxNewTokens: 40, temperature: 0, slidingWindow: 5 }), [1, 2]]
+  assert.equal(windowed.length, 40)
+  // The same, by hand: the model reads all tokens until 16, then the last five, and so on.
+  let read = [1, 2]
+  for (const token of windowed) {
+    if (read.length > 16) read = expected.slice(-5)
+    const logits = logitsAfter(read)
+    assert.equal(token, logits.indexOf(Math.max(...logits)))
+    expected.push(token)
+    read.push(token)
+  }
+  assert.equal(write([1, 2], { temperature: 0 }).length, 14, 'without one the text ends with the context')
+  assertRefuses(
+    () => model.generate([1], { slidingWindow: 16 }),
+    'VALUE',
+    /slidingWindow should be .* 1 to 15/,
+  )
+})

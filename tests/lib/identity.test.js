@@ -64,3 +64,14 @@ test('a model without its final norm writes', () => {
   model.eval()
   assert.equal([...model.generate([1], { maxNewTokens: 3 })].length, 3)
 })
+
+test('Identity takes the place of any layer, attention included', () => {
+  const model = new gpt.GPTModel(sizes).eval()
+  Object.assign(model.trfBlocks[0], { attn: new gpt.Identity() })
+  Object.assign(model.trfBlocks[1], { ff: new gpt.Identity(), dropout: new gpt.Identity() })
+  const whole = model.forward([1, 2, 3])
+  const cache = model.newCache()
+  model.forward([1, 2], { cache })
+  assertNear(model.forward([3], { cache }), pack(whole.at(-1).data, [1, 17]), 2e-6)
+  whole.sum().backward()
+})

@@ -31,11 +31,10 @@ export function exponential(x, digits) {
 }
 
 /**
- * Python's repr of a float.
+ * Python's repr of a float: 1e-5 is '1e-05'.
  *
  * @param {number} x below 1e16
  * @returns {string}
- * @example pythonNumber(1e-5) // '1e-05'
  */
 export const pythonNumber = (x) =>
   x > 0 && x < 1e-4 ? x.toExponential().replace(/-(?=\d$)/, '-0') : String(x)
