@@ -135,10 +135,9 @@ test('a large weight of one output leaves all other outputs as exact as before',
   }
 })
 
-test('an int8 weight is frozen, is freed by dispose, and says so afterwards', () => {
+test('an int8 weight is freed by dispose, and says so afterwards', () => {
   const layer = new gpt.Linear(6, 5).quantize()
   const int8 = live(layer.int8Weight)
-  assert.ok(Object.isFrozen(int8))
   const used = usedMemory(layer)
   int8.dispose()
   assert.ok(usedMemory(layer) < used)
@@ -149,8 +148,6 @@ test('an int8 weight is frozen, is freed by dispose, and says so afterwards', ()
   }
   assertRefuses(() => layer.forward(gpt.ones([6])), 'DISPOSED', /int8Weight should be live/)
   assertRefuses(() => layer.saveSafetensors(), 'DISPOSED', /weight should be live/)
-  const Class = untyped(int8).constructor
-  assertRefuses(() => new Class(), 'TYPE', /made by quantize/)
 })
 
 test('an int8 weight takes a byte for each weight, and four for each scale', () => {
