@@ -62,7 +62,7 @@ export class Witness {
     this.#wasm = untyped(gpt.exports.memory)
     this.#allocate = this.#memory.allocate
     this.#free = this.#memory.free
-    const first = this.#allocate.call(this.#memory, 'witness', ALIGNMENT)
+    const first = this.#allocate.call(this.#memory, ALIGNMENT)
     this.#free.call(this.#memory, first)
     const heap = aligned(Number(gpt.exports.__heap_base.value))
     /** The generator's state, which load() allocates first. @type {Range} */
@@ -71,8 +71,7 @@ export class Witness {
     this.#scratch = { begin: this.generator.end, end: first }
     this.#top = first
     this.#copy = Buffer.from(new Uint8Array(this.#wasm.buffer))
-    this.#memory.allocate = (/** @type {string} */ where, /** @type {number} */ bytes) =>
-      this.#make(where, bytes)
+    this.#memory.allocate = (/** @type {number} */ bytes) => this.#make(bytes)
     this.#memory.free = (/** @type {number} */ address) => this.#drop(address)
   }
 
@@ -203,13 +202,13 @@ export class Witness {
     return 'free memory'
   }
 
-  /** @param {string} where @param {number} bytes */
-  #make(where, bytes) {
+  /** @param {number} bytes */
+  #make(bytes) {
     this.allocations++
     if (this.allocations === this.failAt) {
-      throw new GptLayersError('MEMORY', `${where}: needs ${bytes} bytes, which the fuzzer refuses`)
+      throw new GptLayersError('MEMORY', `needs ${bytes} bytes, which the fuzzer refuses`)
     }
-    const begin = this.#allocate.call(this.#memory, where, bytes + 2 * ZONE)
+    const begin = this.#allocate.call(this.#memory, bytes + 2 * ZONE)
     const address = begin + ZONE
     const end = begin + aligned(bytes + 2 * ZONE)
     const heap = new Uint8Array(this.#wasm.buffer)

@@ -133,6 +133,7 @@ test('an int8 weight is no parameter, and cannot be trained', () => {
   const loss = model.forward(IDS).sum()
   assertRefuses(() => loss.backward(), 'UNSUPPORTED', /weight should be float32 for backward, got int8/)
   assert.ok(model.parameters().every(({ grad }) => grad === null))
+  assert.equal(model.tokEmb.forward([1]).requiresGrad, false)
   for (const use of [
     () => optimizer.step(),
     () => new gpt.AdamW([weight]),

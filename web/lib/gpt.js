@@ -9,7 +9,7 @@ import { fail, nameErrors } from './errors.js'
 import { crossEntropy } from './losses/crossentropy.js'
 import { mse } from './losses/mse.js'
 import { clipGradNorm } from './optim/clip.js'
-import { decodeSafetensors, encodeSafetensors } from './checkpoint/safetensors.js'
+import { encodeSafetensors, SafetensorsBytes } from './checkpoint/safetensors.js'
 import { record } from './runtime/tape.js'
 import { checkTensor, checkTensorOf } from './tensor/check.js'
 import { Tensor } from './tensor/tensor.js'
@@ -193,13 +193,17 @@ export class Gpt extends BoundClasses {
    */
   loadSafetensors(bytes) {
     const runtime = this.#runtime
-    const entries = Object.entries(decodeSafetensors(bytes))
+    const file = new SafetensorsBytes('bytes', bytes)
     return runtime.scope(() =>
       Object.fromEntries(
-        entries.map(([name, { shape, prepare }]) => {
-          const tensor = Tensor.empty(runtime, shape)
-          tensor.data.set(prepare()())
-          return [name, tensor]
+        file.tensors.map((info) => {
+          const tensor = Tensor.empty(runtime, info.shape)
+          let at = 0
+          file.read(info, { unit: 1, isRaw: false }, (values) => {
+            tensor.data.set(values, at)
+            at += values.length
+          })
+          return [info.name, tensor]
         }),
       ),
     )

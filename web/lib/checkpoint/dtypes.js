@@ -40,18 +40,17 @@ export const bytesOf = (dtype, shape) => shape.reduce((product, n) => product * 
  * @param {string} name of the tensor
  * @param {string} dtype
  * @param {ArrayBuffer} data little-endian
- * @param {number} [bytes] how many of data; by default all
- * @param {ArrayBuffer} [room] where the values go, of enough bytes; by default a new one
+ * @param {number} bytes how many of data
+ * @param {ArrayBuffer} room where the values go, of enough bytes
  * @returns {Float32Array} for F32 a view of the data
  * @throws {GptLayersError} VALUE
  */
-export function toFloat32(name, dtype, data, bytes = data.byteLength, room = undefined) {
+export function toFloat32(name, dtype, data, bytes, room) {
   if (dtype === 'F32') return new Float32Array(data, 0, bytes / 4)
   const { View, bytes: size } = DTYPES[dtype]
   const given = new View(data, 0, bytes / size)
-  const buffer = room ?? new ArrayBuffer(4 * given.length)
-  const values = new Float32Array(buffer, 0, given.length)
-  const bits = new Uint32Array(buffer, 0, given.length)
+  const values = new Float32Array(room, 0, given.length)
+  const bits = new Uint32Array(room, 0, given.length)
   if (dtype === 'F16') widen(bits, /** @type {Uint16Array} */ (given), halves())
   else if (dtype === 'BF16') shift(bits, /** @type {Uint16Array} */ (given))
   else if (dtype === 'F64') values.set(/** @type {Float64Array} */ (given))

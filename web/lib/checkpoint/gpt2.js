@@ -3,14 +3,14 @@
 /** @import { Runtime } from '../runtime/runtime.js' */
 /** @import { SignalLike } from '../check.js' */
 /** @import { Header } from './header.js' */
-/** @import { Matrices } from './places.js' */
+/** @import { Matrices } from './statedict.js' */
 /** @import { ProgressListener } from './stream.js' */
 
 import { checkChoice, checkConfig, checkOptions, checkSignal, describe } from '../check.js'
 import { fail, GptLayersError } from '../errors.js'
 import { openSource } from './source.js'
 import { listed } from './statedict.js'
-import { loadInto } from './places.js'
+import { loadStream } from './plan.js'
 import { FileStream } from './stream.js'
 
 /** The name under which the metadata of our own files has the number of heads, which no shape tells. */
@@ -110,7 +110,7 @@ export async function loadModel(runtime, Model, source, options, matricesOf) {
     const header = await stream.readHeader()
     const sizes = configOf(header, config)
     model = runtime.temporary(() => runtime.withMeta(() => new Model(sizes)))
-    await loadInto(stream, model, matricesOf(model), header.tensors, dtype)
+    await loadStream(model, stream, header.tensors, matricesOf(model), dtype)
     await stream.end()
     file.close()
     return model.eval()

@@ -24,13 +24,17 @@
 // | I8, U8, I16, U16, I32, U32, I64, U64 | 1 to 8 | exact, otherwise an error |
 // | BOOL | 1 | 0 or 1 |
 
+/** @import { Info } from './header.js' */
+/** @import { UseRows } from './slabs.js' */
+
 import { describe, shortName } from '../check.js'
-import { fail, GptLayersError } from '../errors.js'
+import { fail } from '../errors.js'
 import { checkLiveTensor } from '../tensor/check.js'
 import { checkBytes } from '../typed.js'
 import { int8Of } from '../tensor/int8weight.js'
-import { bytesOf, isFloat, toFloat32 } from './dtypes.js'
+import { bytesOf } from './dtypes.js'
 import { notSafetensors, readHeader } from './header.js'
+import { newBuffer, Slabs } from './slabs.js'
 import { SCALE } from './statedict.js'
 
 /** What the header has under this name is no tensor. */
@@ -128,45 +132,44 @@ function entriesOf(name, dict) {
   ]
 }
 
-/**
- * A tensor in a file. `prepare` does all that can fail and returns a function that reads the values and
- * cannot fail, so that a loader can check every tensor before it changes the first.
- *
- * @typedef {object} Entry
- * @property {string} dtype
- * @property {readonly number[]} shape
- * @property {() => ArrayBuffer} data a copy of the bytes
- * @property {() => () => Float32Array} prepare throws VALUE where an integer has no exact float32
- */
+/** A file that is in memory. */
+export class SafetensorsBytes {
+  #bytes
+  #start
+  #slabs = new Slabs()
 
-/**
- * Reads and checks the header of a file.
- *
- * @param {unknown} file
- * @returns {Record<string, Entry>} by name
- * @throws {GptLayersError} TYPE where file is not bytes; VALUE where the bytes are not a whole safetensors
- *   file; UNSUPPORTED for other dtypes than those above
- */
-export function decodeSafetensors(file) {
-  const bytes = checkBytes('bytes', file)
-  const start = headerEnd('bytes', bytes.subarray(0, PREFIX_BYTES))
-  if (start > bytes.length) throw truncatedHeader('bytes', bytes.length, start)
-  const { tensors, dataBytes } = readHeader('bytes', bytes.slice(LENGTH_BYTES, start))
-  if (start + dataBytes !== bytes.length) {
-    throw notSafetensors('bytes', `${bytes.length} bytes instead of ${start + dataBytes}`)
+  /**
+   * @param {string} what the argument that is the file, for errors
+   * @param {unknown} file
+   * @throws {GptLayersError} TYPE where file is not bytes; VALUE where the bytes are not a whole safetensors
+   *   file; UNSUPPORTED for other dtypes than those above
+   */
+  constructor(what, file) {
+    const bytes = checkBytes(what, file)
+    const start = headerEnd(what, bytes.subarray(0, PREFIX_BYTES))
+    if (start > bytes.length) throw truncatedHeader(what, bytes.length, start)
+    const { tensors, dataBytes } = readHeader(what, copyOf(bytes, LENGTH_BYTES, start))
+    if (start + dataBytes !== bytes.length) {
+      throw notSafetensors(what, `${bytes.length} bytes instead of ${start + dataBytes}`)
+    }
+    this.#bytes = bytes
+    this.#start = start
+    /** @readonly */
+    this.tensors = tensors
   }
-  return Object.fromEntries(
-    tensors.map(({ name, dtype, shape, begin, end }) => {
-      const data = () => copyOf(bytes, start + begin, start + end)
-      const read = () => toFloat32(name, dtype, data())
-      const prepare = () => {
-        if (isFloat(dtype)) return read // every float has a nearest float32
-        const values = read()
-        return () => values
-      }
-      return [name, { dtype, shape, data, prepare }]
-    }),
-  )
+
+  /**
+   * @param {Info} tensor
+   * @param {{ unit: number, isRaw: boolean }} options see `Slabs`
+   * @param {UseRows} use
+   */
+  read(tensor, options, use) {
+    let at = this.#start + tensor.begin
+    for (const room of this.#slabs.of(tensor, options, use)) {
+      room.set(this.#bytes.subarray(at, at + room.length))
+      at += room.length
+    }
+  }
 }
 
 /**
@@ -177,7 +180,7 @@ export function decodeSafetensors(file) {
  */
 export function headerEnd(what, prefix) {
   if (prefix.length < LENGTH_BYTES) throw notSafetensors(what, `${prefix.length} bytes`)
-  const headerBytes = new DataView(copyOf(prefix, 0, LENGTH_BYTES)).getBigUint64(0, true)
+  const headerBytes = new DataView(copyOf(prefix, 0, LENGTH_BYTES).buffer).getBigUint64(0, true)
   if (headerBytes <= MAX_HEADER) return LENGTH_BYTES + Number(headerBytes)
   const text = printable(prefix)
   if (text.length >= LENGTH_BYTES) throw notSafetensors(what, `one that starts with ${describe(text)}`)
@@ -188,29 +191,8 @@ export function headerEnd(what, prefix) {
 export const truncatedHeader = (what, bytes, end) =>
   notSafetensors(what, `${bytes} bytes, with a header that ends at ${end}`)
 
-/**
- * A copy of some bytes. Typed arrays of larger elements need an aligned start, which the bytes of a caller
- * may not have.
- *
- * @param {Uint8Array} bytes
- * @param {number} begin
- * @param {number} end
- * @returns {ArrayBuffer}
- */
-function copyOf(bytes, begin, end) {
-  const copy = newBuffer(end - begin)
-  new Uint8Array(copy).set(bytes.subarray(begin, end))
-  return copy
-}
-
-/** @param {number} bytes @returns {ArrayBuffer} @throws {GptLayersError} MEMORY */
-export function newBuffer(bytes) {
-  try {
-    return new ArrayBuffer(bytes)
-  } catch (cause) {
-    throw new GptLayersError('MEMORY', `needs ${bytes} bytes of JavaScript's memory`, { cause })
-  }
-}
+/** @param {Uint8Array} bytes @param {number} begin @param {number} end @returns {Uint8Array} not in shared memory */
+const copyOf = (bytes, begin, end) => new Uint8Array(bytes.subarray(begin, end))
 
 /** @param {Uint8Array} prefix @returns {string} the text that it starts with, such as a page of HTML */
 function printable(prefix) {

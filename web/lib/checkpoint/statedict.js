@@ -1,35 +1,9 @@
 /** @import { GptLayersError } from '../errors.js' */
 /** @import { Module } from '../layers/module.js' */
-/** @import { Stage } from '../tensor/int8weight.js' */
 
 import { describe, shortName } from '../check.js'
 import { fail } from '../errors.js'
-import { checkTensor } from '../tensor/check.js'
 import { Tensor } from '../tensor/tensor.js'
-
-/**
- * What a checkpoint has for a tensor. Reading it cannot fail.
- *
- * @typedef {object} Found
- * @property {() => Float32Array} floats the values; of an int8 weight, times their scales
- * @property {Int8Data | null} int8 a weight that is int8 there
- */
-
-/**
- * An int8 weight in plain order: values [outputs, inputs], and scales [outputs, groups].
- *
- * @typedef {object} Int8Data
- * @property {Int8Array} values
- * @property {Float32Array} scales
- * @property {readonly number[]} shape of the values
- * @property {number} groupSize
- */
-
-/**
- * Checks what a checkpoint has for a tensor.
- *
- * @typedef {(assignment: Assignment, shape: readonly number[]) => Found} Prepare
- */
 
 /** @param {string} name a property's @returns {string} the state dict's: running_mean for runningMean */
 export const snakeCase = (name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
@@ -45,61 +19,9 @@ export function firstNames(named) {
 }
 
 /**
- * Copies the values of a checkpoint into a layer. Each tensor stays float32 or int8, whatever the checkpoint
- * has: values of the other type are converted. Where a name, a shape or a value does not fit, nothing is
- * changed.
+ * The tensors of a layer that may be int8: how they are read, and whether `quantize` makes them int8.
  *
- * @param {Module} module
- * @param {string} what the argument's name, for errors
- * @param {readonly string[]} names the checkpoint's, ours or foreign
- * @param {Matrices} matrices of the module
- * @param {Prepare} prepare
- * @throws {GptLayersError} VALUE for a name that is missing, unknown or there twice, for tied tensors that
- *   differ, and for an int8 weight that gets NaN or an infinity; DISPOSED; MEMORY; whatever `prepare` throws
- */
-export function copyInto(module, what, names, matrices, prepare) {
-  const { memory } = module.runtime
-  /** @type {Map<Tensor, { floats: () => Float32Array, write: (stage: Stage) => void }>} */
-  const copies = new Map()
-  let stageBytes = 0
-  for (const assignment of assignments(module, what, names, matrices)) {
-    const { name, target, given, transposed, turned, tied } = assignment
-    const { int8Weight } = target
-    if (int8Weight === null) checkTensor(module.runtime, `own ${name}`, target)
-    const { floats: read, int8 } = prepare(assignment, shapeInFile(target.shape, transposed))
-    const floats = transposed ? () => transpose(read(), target.shape) : read
-    const others = copies.get(target)
-    if (others && !sameValues(floats(), others.floats())) throw notTied(name, tied)
-    if (int8Weight === null) {
-      const write = () => {
-        target.data.set(floats())
-        target.changed()
-      }
-      copies.set(target, { floats, write })
-      continue
-    }
-    stageBytes = Math.max(stageBytes, int8Weight.stageBytes(turned))
-    if (int8?.groupSize === int8Weight.groupSize) {
-      const { values, scales } = int8
-      const write = (/** @type {Stage} */ stage) => {
-        int8Weight.writeValues(values, stage)
-        int8Weight.writeScales(scales, 0, int8Weight.shape[0])
-      }
-      copies.set(target, { floats, write })
-      continue
-    }
-    if (!areFinite(read())) throw notFinite(`${given}`)
-    copies.set(target, { floats, write: (stage) => int8Weight.writeFloats(read(), turned, stage) })
-  }
-  const stage = { byteOffset: stageBytes && memory.allocate(stageBytes), bytes: stageBytes }
-  for (const { write } of copies.values()) write(stage)
-  if (stageBytes > 0) memory.free(stage.byteOffset)
-}
-
-/**
- * The tensors of a layer that may be int8.
- *
- * @typedef {ReadonlyMap<Tensor, { transposed: boolean }>} Matrices
+ * @typedef {ReadonlyMap<Tensor, { transposed: boolean, isProduct: boolean }>} Matrices
  */
 
 /**
@@ -149,13 +71,6 @@ export function assignments(module, what, names, matrices) {
 /** @param {string} name @returns {GptLayersError} */
 export const notFinite = (name) =>
   fail('VALUE', shortName(name), 'be finite to become int8', 'NaN or an infinity')
-
-/** @param {readonly number[]} shape @param {boolean} transposed */
-export const shapeInFile = (shape, transposed) => (transposed ? [...shape].reverse() : shape)
-
-/** @param {string} name @param {string | null} tied the other name of the tensor */
-export const notTied = (name, tied) =>
-  fail('VALUE', name, `be ${tied}, with which it is tied`, 'other values')
 
 /**
  * @param {Names} known
@@ -310,23 +225,7 @@ export function listed(names, none) {
   return names.slice(0, 12).map(shortName).join(', ') + more || none
 }
 
-/**
- * @param {Float32Array} values [cols, rows]
- * @param {readonly number[]} shape [rows, cols]
- * @returns {Float32Array} [rows, cols]
- */
-function transpose(values, [rows, cols]) {
-  const result = new Float32Array(values.length)
-  for (let r = 0; r < rows; r++) {
-    for (let c = 0; c < cols; c++) result[r * cols + c] = values[c * rows + r]
-  }
-  return result
-}
-
-/** @param {Float32Array} a @param {Float32Array} b @returns {boolean} */
-const sameValues = (a, b) => a.every((value, i) => Object.is(value, b[i]))
-
-/** @param {Float32Array} values @returns {boolean} */
+/** @param {ArrayLike<number>} values @returns {boolean} */
 export function areFinite(values) {
   for (let i = 0; i < values.length; i++) if (!(Math.abs(values[i]) < Infinity)) return false
   return true

@@ -1,14 +1,11 @@
 /** @import { SignalLike } from '../check.js' */
 /** @import { Header, Info } from './header.js' */
+/** @import { UseRows } from './slabs.js' */
 /** @import { Source } from './source.js' */
 
-import { sizeOf } from '../tensor/shape.js'
-import { bytesOf, DTYPES, toFloat32 } from './dtypes.js'
 import { notSafetensors, readHeader } from './header.js'
-import { headerEnd, LENGTH_BYTES, newBuffer, PREFIX_BYTES, truncatedHeader } from './safetensors.js'
-
-/** The float32 values that are read at once, unless a row of a matrix has more. */
-const SLAB_FLOATS = 2 ** 20
+import { headerEnd, LENGTH_BYTES, PREFIX_BYTES, truncatedHeader } from './safetensors.js'
+import { newBuffer, Slabs } from './slabs.js'
 
 /** The bytes that are skipped at once. */
 const SKIP = 2 ** 22
@@ -17,13 +14,6 @@ const SKIP = 2 ** 22
 const REPORTS = 100
 
 /** @typedef {(progress: { loaded: number, total: number }) => void} ProgressListener */
-
-/**
- * @param {number} cols of a matrix
- * @param {number} unit
- * @returns {number} the rows of a slab: a multiple of unit
- */
-export const slabRows = (cols, unit) => unit * Math.max(1, Math.floor(SLAB_FLOATS / (cols * unit)))
 
 /**
  * A file in the safetensors format, read once from its begin to its end: a tensor at a time, in slabs.
@@ -37,8 +27,7 @@ export class FileStream {
   /** Bytes of the file. */ #loaded = 0
   #total = 0
   /** What `onProgress` was told last. */ #told = 0
-  #slab = new ArrayBuffer(0)
-  #floats = new ArrayBuffer(0)
+  #slabs = new Slabs()
 
   /**
    * @param {Source} source
@@ -79,51 +68,15 @@ export class FileStream {
   }
 
   /**
-   * Reads the data of the next tensor in slabs of whole rows.
-   *
-   * @param {Info} tensor a matrix, or anything else as a matrix of one column
-   * @param {number} unit the rows of each slab but the last are a multiple of this
-   * @param {(values: Float32Array, first: number, rows: number) => void} write gets the rows from `first` on,
-   *   in memory that is used again
-   */
-  async readFloats({ name, dtype, shape }, unit, write) {
-    await this.#readRows(dtype, shape, unit, (slab, bytes, first, rows) => {
-      const size = (bytes / DTYPES[dtype].bytes) * 4
-      if (this.#floats.byteLength < size && dtype !== 'F32') this.#floats = newBuffer(size)
-      write(toFloat32(name, dtype, slab, bytes, this.#floats), first, rows)
-    })
-  }
-
-  /**
-   * Reads the data of the next tensor, of dtype I8, as `readFloats`.
+   * Reads the data of the next tensor.
    *
    * @param {Info} tensor
-   * @param {number} unit
-   * @param {(bytes: Uint8Array, first: number, rows: number) => void} write
+   * @param {{ unit: number, isRaw: boolean }} options see `Slabs`
+   * @param {UseRows} use
    */
-  async readIntegers({ dtype, shape }, unit, write) {
-    await this.#readRows(dtype, shape, unit, (slab, bytes, first, rows) => {
-      write(new Uint8Array(slab, 0, bytes), first, rows)
-    })
-  }
-
-  /**
-   * @param {string} dtype
-   * @param {readonly number[]} shape
-   * @param {number} unit
-   * @param {(slab: ArrayBuffer, bytes: number, first: number, rows: number) => void} use
-   */
-  async #readRows(dtype, shape, unit, use) {
-    const [count, cols] = shape.length === 2 ? shape : [sizeOf(shape), 1]
-    if (cols === 0) return
-    const rowBytes = bytesOf(dtype, [cols])
-    const most = slabRows(cols, unit)
-    for (let first = 0; first < count; first += most) {
-      const rows = Math.min(most, count - first)
-      const bytes = rows * rowBytes
-      if (this.#slab.byteLength < bytes) this.#slab = newBuffer(bytes)
-      this.#checkLength(bytes, await this.#read(new Uint8Array(this.#slab, 0, bytes)))
-      use(this.#slab, bytes, first, rows)
+  async read(tensor, options, use) {
+    for (const room of this.#slabs.of(tensor, options, use)) {
+      this.#checkLength(room.length, await this.#read(room))
       this.#report()
     }
   }

@@ -2,14 +2,14 @@
 /** @import { Matrix } from '../tensor/int8weight.js' */
 /** @import { Context, ForwardListener } from './forward.js' */
 
-import { checkNumber, checkOptions, checkSameShape, checkObject, describe, shortName } from '../check.js'
-import { foundInt8, integersOf, readInt8 } from '../checkpoint/int8.js'
-import { decodeSafetensors, encodeSafetensors, METADATA_NAME } from '../checkpoint/safetensors.js'
-import { areFinite, copyInto, firstNames, notFinite, SCALE, snakeCase } from '../checkpoint/statedict.js'
+import { checkNumber, checkOptions, checkObject, describe } from '../check.js'
+import { loadBytes } from '../checkpoint/plan.js'
+import { encodeSafetensors, METADATA_NAME } from '../checkpoint/safetensors.js'
+import { areFinite, firstNames, notFinite, snakeCase } from '../checkpoint/statedict.js'
 import { fail, GptLayersError, withName } from '../errors.js'
 import { METADATA, TENSORS } from '../runtime/scope.js'
-import { checkLiveTensor, checkTensor } from '../tensor/check.js'
-import { evenGroups, GROUP_SIZE, int8Of, Int8Weight, MATRIX } from '../tensor/int8weight.js'
+import { checkTensor } from '../tensor/check.js'
+import { evenGroups, GROUP_SIZE, Int8Weight, MATRIX } from '../tensor/int8weight.js'
 import { Tensor } from '../tensor/tensor.js'
 import { asObject } from './forward.js'
 import { printLayer } from './print.js'
@@ -281,29 +281,7 @@ export class Module {
    * @throws {GptLayersError} VALUE for a name that is missing or unknown; SHAPE, TYPE, DISPOSED, MEMORY
    */
   loadStateDict(dict) {
-    const given = checkObject('dict', dict)
-    const matrices = matricesOf(this)
-    const names = Object.keys(given).flatMap((name) => (int8Of(given[name]) ? [name, name + SCALE] : name))
-    copyInto(this, 'dict', names, matrices, ({ given: name, scale }, shape) => {
-      // Copies: a source may be one of the targets.
-      const int8Weight = int8Of(given[name])?.checkLive(shortName(name))
-      if (int8Weight) {
-        checkSameShape(shortName(name), int8Weight.shape, shape)
-        const { groupSize } = int8Weight
-        return foundInt8({ values: int8Weight.values(), scales: int8Weight.scales(), shape, groupSize })
-      }
-      const source = checkLiveTensor(shortName(name), given[name])
-      const values = source.data.slice()
-      if (scale === null) {
-        checkSameShape(shortName(name), source.shape, shape)
-        return { floats: () => values, int8: null }
-      }
-      const entryOf = (/** @type {string} */ part) => {
-        const { shape, data } = checkLiveTensor(shortName(part), given[part])
-        return { dtype: part === name ? 'I8' : 'F32', shape, floats: () => data.slice() }
-      }
-      return readInt8({ given: name, scale }, shape, entryOf, () => integersOf(name, values))
-    })
+    loadBytes(this, 'dict', encodeSafetensors(checkObject('dict', dict)), matricesOf(this))
   }
 
   /**
@@ -340,20 +318,7 @@ export class Module {
    *   for other types. Nothing is changed then
    */
   loadSafetensors(bytes) {
-    const entries = decodeSafetensors(bytes)
-    const matrices = matricesOf(this)
-    copyInto(this, 'bytes', Object.keys(entries), matrices, ({ given, scale }, shape) => {
-      const entry = entries[given]
-      if (scale === null) {
-        checkSameShape(shortName(given), entry.shape, shape)
-        return { floats: entry.prepare(), int8: null }
-      }
-      const entryOf = (/** @type {string} */ part) => ({
-        ...entries[part],
-        floats: () => new Float32Array(entries[part].data()),
-      })
-      return readInt8({ given, scale }, shape, entryOf, () => new Int8Array(entry.data()))
-    })
+    loadBytes(this, 'bytes', bytes, matricesOf(this))
   }
 
   /**

@@ -32,12 +32,6 @@ const STAGE = 2 ** 22
 const SIZE_MAX = 2 ** 32 - 1
 
 /**
- * Memory of the instance through which values pass on their way to an int8 weight.
- *
- * @typedef {{ byteOffset: number, bytes: number }} Stage
- */
-
-/**
  * Which weights share a scale: as few groups of at most `groupSize` inputs as possible, equally long. So the
  * number of groups says how long they are.
  *
@@ -274,56 +268,6 @@ export class Int8Weight {
   writeScales(scales, first, count) {
     const stored = this.#storedScales()
     this.#eachScale(first, count, (at, place) => (stored[place] = scales[at]))
-  }
-
-  /**
-   * The bytes of the stage for `writeFloats` and `writeValues`.
-   *
-   * @internal
-   * @param {boolean} turned
-   * @returns {number}
-   */
-  stageBytes(turned) {
-    const [rows, cols] = turned ? [...this.shape].reverse() : this.shape
-    const unit = unitOf(turned, this.groupSize)
-    return 4 * cols * unit * Math.min(Math.ceil(rows / unit), Math.ceil(STAGE / (4 * cols * unit)))
-  }
-
-  /**
-   * Quantizes a matrix of finite values.
-   *
-   * @internal
-   * @param {Float32Array} values
-   * @param {boolean} turned whether they are [inputs, outputs]
-   * @param {Stage} stage
-   */
-  writeFloats(values, turned, stage) {
-    const { memory } = this.#runtime
-    const cols = this.shape[turned ? 0 : 1]
-    const unit = unitOf(turned, this.groupSize)
-    const most = unit * Math.floor(stage.bytes / (4 * cols * unit))
-    for (let first = 0; first < values.length / cols; first += most) {
-      const part = values.subarray(first * cols, (first + most) * cols)
-      memory.floats(stage.byteOffset, part.length).set(part)
-      this.quantizeRows(stage, first, part.length / cols, turned)
-    }
-  }
-
-  /**
-   * Writes all values.
-   *
-   * @internal
-   * @param {Int8Array} values [outputs, inputs]
-   * @param {Stage} stage
-   */
-  writeValues(values, stage) {
-    const [outputs, inputs] = this.shape
-    const most = OUTPUTS * Math.floor(stage.bytes / (inputs * OUTPUTS))
-    for (let first = 0; first < outputs; first += most) {
-      const part = values.subarray(first * inputs, (first + most) * inputs)
-      this.#runtime.memory.bytes(stage.byteOffset, part.length).set(part)
-      this.packRows(stage, first, part.length / inputs)
-    }
   }
 
   /** @param {number} output a multiple of OUTPUTS @returns {[Pointer, Pointer]} its values and scales */

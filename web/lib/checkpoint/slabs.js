@@ -1,0 +1,67 @@
+/** @import { Info } from './header.js' */
+
+import { GptLayersError } from '../errors.js'
+import { sizeOf } from '../tensor/shape.js'
+import { bytesOf, DTYPES, toFloat32 } from './dtypes.js'
+
+/** The float32 values that are read at once, unless a row of a matrix has more. */
+const SLAB_FLOATS = 2 ** 20
+
+/**
+ * @param {number} cols of a matrix
+ * @param {number} unit
+ * @returns {number} the rows of a slab: a multiple of unit
+ */
+export const slabRows = (cols, unit) => unit * Math.max(1, Math.floor(SLAB_FLOATS / (cols * unit)))
+
+/** @typedef {Float32Array | Int8Array} Values */
+
+/**
+ * Uses rows of a tensor, in memory that is used again.
+ *
+ * @typedef {(values: Values, first: number, rows: number) => void} UseRows
+ */
+
+/** The data of a tensor in slabs of whole rows, so that a file need not be in memory twice. */
+export class Slabs {
+  #bytes = new ArrayBuffer(0)
+  #floats = new ArrayBuffer(0)
+
+  /** @param {string} name @param {string} dtype @param {number} bytes */
+  #toFloat32(name, dtype, bytes) {
+    const size = (bytes / DTYPES[dtype].bytes) * 4
+    if (this.#floats.byteLength < size && dtype !== 'F32') this.#floats = newBuffer(size)
+    return toFloat32(name, dtype, this.#bytes, bytes, this.#floats)
+  }
+
+  /**
+   * @param {Info} tensor a matrix, or anything else as a matrix of one column
+   * @param {{ unit: number, isRaw: boolean }} options unit: the first row of a slab is a multiple of this.
+   *   isRaw: whether values of dtype I8 stay integers; all others become float32
+   * @param {UseRows} use
+   * @returns {Generator<Uint8Array, void>} the room for the bytes of each slab, which the caller has to fill
+   * @throws {GptLayersError} VALUE for an integer that is no float32; MEMORY
+   */
+  *of({ name, dtype, shape }, { unit, isRaw }, use) {
+    const [count, cols] = shape.length === 2 ? shape : [sizeOf(shape), 1]
+    if (cols === 0) return
+    const most = slabRows(cols, unit)
+    for (let first = 0; first < count; first += most) {
+      const rows = Math.min(most, count - first)
+      const bytes = bytesOf(dtype, [rows, cols])
+      if (this.#bytes.byteLength < bytes) this.#bytes = newBuffer(bytes)
+      yield new Uint8Array(this.#bytes, 0, bytes)
+      if (isRaw && dtype === 'I8') use(new Int8Array(this.#bytes, 0, bytes), first, rows)
+      else use(this.#toFloat32(name, dtype, bytes), first, rows)
+    }
+  }
+}
+
+/** @param {number} bytes @returns {ArrayBuffer} @throws {GptLayersError} MEMORY */
+export function newBuffer(bytes) {
+  try {
+    return new ArrayBuffer(bytes)
+  } catch (cause) {
+    throw new GptLayersError('MEMORY', `needs ${bytes} bytes of JavaScript's memory`, { cause })
+  }
+}
