@@ -53,26 +53,23 @@ test('a GPT-2’s file, and our own of int8 weights, are read to the same int8 m
   for (const { dispose } of [read, again]) dispose.call(read)
 })
 
-test('a file that is no GPT-2 is refused in a sentence', async () => {
+test('a file that is no whole GPT-2 is refused in a sentence', async () => {
   const other = new gpt.GPTModel({ ...CONFIG, vocabSize: 19 })
   const changed = (/** @type {import('../lib/gpt2file.js').Entry} */ one) =>
     fileOf(entries.map((entry) => (entry.name === one.name ? one : entry)))
   const headerOf = (/** @type {bigint} */ bytes) => new Uint8Array(new BigUint64Array([bytes]).buffer)
-  for (const [bytes, sentence] of /** @type {const} */ ([
-    [file.slice(0, 9e6), 'A part of the file is missing: it has 9.0 MB of 13 MB. Download it again.'],
-    [file.slice(0, 99), 'A part of the file is missing, or this is not a safetensors file.'],
-    [
-      headerOf(2n ** 31n),
-      'This is not a safetensors file: it has a header of 2147483648 bytes, more than 100000000.',
-    ],
-    [
-      fileOf(entries.filter(({ name }) => name !== 'h.1.ln_2.weight')),
-      'This is not a GPT-2: it has no trf_blocks.1.norm2.scale.',
-    ],
-    [
-      fileOf([...entries, entryOf('another', [1], new Float32Array(1))]),
-      'This is not a GPT-2: its tensors have other names.',
-    ],
+  // The package says what is wrong, in words that may change.
+  const notWhole = /^This is not a whole GPT-2: .+\.$/
+  for (const [bytes, message] of /** @type {const} */ ([
+    [file.slice(0, 9e6), notWhole],
+    [file.slice(0, 99), notWhole],
+    [headerOf(2n ** 31n), notWhole],
+    [fileOf(entries.filter(({ name }) => name !== 'h.1.ln_2.weight')), notWhole],
+    [fileOf([...entries, entryOf('another', [1], new Float32Array(1))]), notWhole],
+    [changed(entryOf('ln_f.bias', [8, 8], new Float32Array(64))), notWhole],
+    [new TextEncoder().encode('<!doctype html><p>'), notWhole],
+    [new Uint8Array(0), notWhole],
+    [new gpt.Linear(2, 3).saveSafetensors(), notWhole],
     [
       changed(entryOf('ln_f.bias', [64], new Float32Array(64).fill(NaN))),
       'The file is damaged: not all numbers of its final_norm.shift are finite.',
@@ -81,23 +78,22 @@ test('a file that is no GPT-2 is refused in a sentence', async () => {
       changed(entryOf('wpe.weight', [8, 64], new Float32Array(512))),
       'It reads only 8 tokens at once: too few for a text.',
     ],
-    [
-      changed(entryOf('ln_f.bias', [8, 8], new Float32Array(64))),
-      'This is not a GPT-2: ln_f.bias should have shape [64], got [8, 8].',
-    ],
-    [
-      new TextEncoder().encode('<!doctype html><p>'),
-      'This is not a safetensors file, but one that starts with "<!doctype html><p>".',
-    ],
-    [new Uint8Array(0), 'This is not a safetensors file, but 0 bytes.'],
-    [
-      new gpt.Linear(2, 3).saveSafetensors(),
-      'This is not a GPT-2: it has no wte.weight [vocabSize, embDim].',
-    ],
     [fileOf(gpt2Entries(other)), 'This model has 19 tokens instead of GPT-2’s 50257.'],
   ])) {
-    await assert.rejects(readCheckpoint(gpt, new Blob([new Uint8Array(bytes)])), { message: sentence })
+    await assert.rejects(readCheckpoint(gpt, new Blob([new Uint8Array(bytes)])), {
+      name: 'CheckpointError',
+      message,
+    })
   }
+})
+
+test('a file that cannot be read is not called another one', async () => {
+  const unreadable = new Blob([file])
+  unreadable.slice = () => {
+    throw new DOMException('gone', 'NotReadableError')
+  }
+  unreadable.stream = unreadable.slice
+  await assert.rejects(readCheckpoint(gpt, unreadable), { message: 'This browser cannot read the file.' })
 })
 
 test('a model larger than any GPT-2 is refused: the page would draw all its norms', async () => {
@@ -245,7 +241,8 @@ for (const name of /** @type {const} */ (['chrome', 'firefox'])) {
     t.after(() => own.close())
     const first = await open(own, '#writing')
     await choose(first.page, file.slice(0, 5e6))
-    await said(first.page, 'it has 5.0 MB of 13 MB. Download it again. The stories go on.')
+    await said(first.page, 'This is not a whole GPT-2: ')
+    await said(first.page, 'The stories go on.')
     await choose(first.page, file)
     await gpt2Writes(first.page)
     await said(first.page, 'kept in this browser')
@@ -274,12 +271,9 @@ pageTest(
   'a file that is truncated, of another model or of text is refused, and the stories go on',
   async ({ page }) => {
     for (const [bytes, sentence] of /** @type {const} */ ([
-      [file.slice(0, 5e6), 'A part of the file is missing: it has 5.0 MB of 13 MB. Download it again.'],
-      [new gpt.Linear(2, 3).saveSafetensors(), 'This is not a GPT-2: '],
-      [
-        new TextEncoder().encode('Once upon a time'),
-        'This is not a safetensors file, but one that starts with',
-      ],
+      [file.slice(0, 5e6), '5000000'],
+      [new gpt.Linear(2, 3).saveSafetensors(), 'wte.weight'],
+      [new TextEncoder().encode('Once upon a time'), 'Once upon a time'],
     ])) {
       await choose(page, bytes)
       await said(page, sentence)
@@ -345,7 +339,7 @@ pageTest('a page of HTML that is downloaded is refused', async ({ page }) => {
   downloads.answers['/html'] = (response) => response.end('<!doctype html><title>Sign in</title>')
   await ask(page, '/html')
   await press(page, 'Download')
-  await said(page, 'not a safetensors file, but one that starts with "<!doctype html>')
+  await said(page, '<!doctype html>')
   await assertStoriesGoOn(page)
 })
 

@@ -18,6 +18,7 @@ export function exampleOutputs(gpt) {
     gpt.manualSeed(SEED)
     const batch = gpt.randn([2, INPUTS])
     const layer = new gpt.Sequential(new gpt.Linear(INPUTS, OUTPUTS), new gpt.ReLU())
-    return /** @type {number[][]} */ (layer.forward(batch).toArray())
+    const outputs = gpt.noGrad(() => layer.forward(batch))
+    return /** @type {number[][]} */ (outputs.toArray())
   })
 }

@@ -1,4 +1,4 @@
-// What the keys mean in everything that has a value: dots, numbers, sliders, charts.
+// What the keys mean in dots, number fields and charts.
 
 const KEYS = {
   ArrowUp: 1,

@@ -57,7 +57,8 @@ export function normalize(gpt, name, values, running) {
         : name === 'rms'
           ? new gpt.RMSNorm(FEATURES, { eps: EPS })
           : batchNorm(gpt, running)
-    return /** @type {number[][]} */ (norm.forward(gpt.tensor(values)).toArray())
+    const y = gpt.noGrad(() => norm.forward(gpt.tensor(values)))
+    return /** @type {number[][]} */ (y.toArray())
   })
 }
 

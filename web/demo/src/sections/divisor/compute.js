@@ -22,7 +22,8 @@ export function drawRow(gpt, seed, n) {
   return gpt.scope(() => {
     gpt.manualSeed(seed)
     const batch = gpt.randn([2, INPUTS])
-    const outputs = new gpt.Sequential(new gpt.Linear(INPUTS, n), new gpt.ReLU()).forward(batch)
+    const layer = new gpt.Sequential(new gpt.Linear(INPUTS, n), new gpt.ReLU())
+    const outputs = gpt.noGrad(() => layer.forward(batch))
     return Array.from(outputs.data.slice(0, n))
   })
 }

@@ -44,10 +44,13 @@ const lab = {
    */
   async measure(seed, ontiming) {
     const reasons = []
-    const network = create(await load(), seed)
+    const first = await load()
+    const network = create(first, seed)
     const input = network.x.data.slice()
     const rows = input.length / network.layer.embDim
-    const plain = await loadPlainFeedForward(weightsOf(network.layer), rows)
+    const weights = weightsOf(network.layer)
+    first.dispose()
+    const plain = await loadPlainFeedForward(weights, rows)
     const expected = plain(input)
     await ontiming({ name: 'plain C', ...time(() => void plain(input)), off: 0 })
     const threads = Math.min(MOST_THREADS, navigator.hardwareConcurrency ?? 1)
@@ -55,16 +58,19 @@ const lab = {
       for (const build of /** @type {const} */ (['simd', 'relaxed'])) {
         try {
           const gpt = await load({ build, threads: wanted })
-          if (gpt.threads !== wanted) {
-            reasons.push(`Threads cannot be had here: ${gpt.threadsReason}.`)
-            return reasons
+          try {
+            if (gpt.threads !== wanted) {
+              reasons.push(`Threads cannot be had here: ${gpt.threadsReason}.`)
+              return reasons
+            }
+            const { layer, x } = create(gpt, seed)
+            const run = () => gpt.noGrad(() => gpt.scope(() => void layer.forward(x)))
+            const y = gpt.noGrad(() => gpt.scope(() => layer.forward(x).data.slice()))
+            const off = y.reduce((most, value, i) => Math.max(most, Math.abs(value - expected[i])), 0)
+            await ontiming({ name: wanted === 1 ? build : `${build}, ${wanted} threads`, ...time(run), off })
+          } finally {
+            gpt.dispose()
           }
-          const { layer, x } = create(gpt, seed)
-          const run = () => gpt.noGrad(() => gpt.scope(() => void layer.forward(x)))
-          const y = gpt.noGrad(() => gpt.scope(() => layer.forward(x).data.slice()))
-          const off = y.reduce((most, value, i) => Math.max(most, Math.abs(value - expected[i])), 0)
-          await ontiming({ name: wanted === 1 ? build : `${build}, ${wanted} threads`, ...time(run), off })
-          layer.dispose()
         } catch (error) {
           if (wanted === 1) reasons.push(`${build}: ${/** @type {Error} */ (error).message}.`)
         }

@@ -37,7 +37,8 @@ const rowOf = (x) => ({
 export function normalize(gpt, values) {
   return gpt.scope(() => {
     const x = gpt.tensor([...values], [1, values.length])
-    return { before: rowOf(x), after: rowOf(new gpt.LayerNorm(values.length).forward(x)) }
+    const normalized = gpt.noGrad(() => new gpt.LayerNorm(values.length).forward(x))
+    return { before: rowOf(x), after: rowOf(normalized) }
   })
 }
 

@@ -13,7 +13,8 @@ export function compute(gpt, scale, shift) {
   return gpt.scope(() => {
     const x = gpt.tensor(exampleOutputs(gpt))
     const norm = new gpt.LayerNorm(scale.length)
-    const normalized = norm.forward(x)
+    const forward = () => gpt.noGrad(() => norm.forward(x))
+    const normalized = forward()
     norm.scale.data.set(scale)
     norm.shift.data.set(shift)
     const rows = (/** @type {import('gpt-layers').Tensor} */ tensor) => ({
@@ -25,7 +26,7 @@ export function compute(gpt, scale, shift) {
     return {
       before: rows(x),
       normalized: rows(normalized),
-      after: rows(norm.forward(x)),
+      after: rows(forward()),
       /** √(σ² + ε) of each row: as a scale, with the mean as a shift, it undoes the norm of that row. */
       deviation: Array.from(deviation.data),
     }

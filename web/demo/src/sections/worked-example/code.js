@@ -1,4 +1,4 @@
-// Programs in PyTorch and JavaScript that print what Printed.svelte shows, in its order.
+// Programs in PyTorch and JavaScript that print what PyTorch.svelte shows, in its order.
 
 /** @import { TableName } from './compute.js' */
 /** @import { Settings } from './slice.js' */

@@ -81,7 +81,7 @@ function forward(gpt, settings, cells) {
     )
   const linear = new gpt.Linear(INPUTS, OUTPUTS)
   linear.loadStateDict({ weight: table('w'), bias: table('b') })
-  const z = linear.forward(table('x'))
+  const z = gpt.noGrad(() => linear.forward(table('x')))
   const y = new gpt.ReLU().forward(z)
   const steps = normalize(y, settings)
   return { z, y, ...steps, scaled: steps.divided.mul(table('gamma')).add(table('beta')) }
@@ -119,6 +119,7 @@ export function compute(gpt, settings, cells) {
   return gpt.scope(() => {
     const { unbiased } = settings
     const { z, y, centered, divided, scaled } = forward(gpt, settings, cells)
+    const normalized = gpt.noGrad(() => new gpt.LayerNorm(OUTPUTS).forward(y))
     const before = (/** @type {boolean} */ unbiased) => Array.from(y.var({ dim: -1, unbiased }).data)
     return {
       linear: rowsOf(z),
@@ -126,7 +127,7 @@ export function compute(gpt, settings, cells) {
       centered: summed(centered, unbiased),
       divided: summed(divided, unbiased),
       scaled: summed(scaled, unbiased),
-      layerNorm: { before: before(false), ...summed(new gpt.LayerNorm(OUTPUTS).forward(y), false) },
+      layerNorm: { before: before(false), ...summed(normalized, false) },
       byHand: { before: before(true), ...summed(normalize(y, BY_HAND).divided, true) },
     }
   })

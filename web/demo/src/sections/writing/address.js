@@ -2,7 +2,7 @@
 
 /** What a reader can be told: the message is a sentence, or several. */
 export class CheckpointError extends Error {
-  /** All of the class that comes out of a worker. @override */
+  /** An error that a worker throws arrives as an Error with this name. @override */
   name = 'CheckpointError'
 }
 

@@ -3,7 +3,7 @@
 /** @import { Gpt } from 'gpt-layers' */
 
 import { GptLayersError } from 'gpt-layers'
-import { CheckpointError, download, megabytes, sentenceOf } from './address.js'
+import { CheckpointError, download, sentenceOf } from './address.js'
 
 /** How many tokens GPT-2 has. */
 const GPT2_TOKENS = 50257
@@ -27,8 +27,7 @@ const LEAST_CONTEXT = 32 // tokens
 export async function readCheckpoint(gpt, source, options) {
   return inSentences(async () => {
     const from = typeof source === 'string' ? await download(new URL(source)) : source
-    const config = { vocabSize: GPT2_TOKENS }
-    const model = await gpt.GPTModel.fromSafetensors(from, { ...options, dtype: 'int8', config })
+    const model = await gpt.GPTModel.fromSafetensors(from, { ...options, dtype: 'int8' })
     const fault = faultOf(model)
     if (!fault) return model
     model.dispose()
@@ -38,7 +37,11 @@ export async function readCheckpoint(gpt, source, options) {
 
 /** @param {Model} model with int8 weights @returns {string} why the page does not show it, or '' */
 function faultOf(model) {
-  const [blocks, width, context] = [model.trfBlocks.length, model.embDim, model.contextLength]
+  const { vocabSize, embDim: width, contextLength: context } = model
+  const blocks = model.trfBlocks.length
+  if (vocabSize !== GPT2_TOKENS) {
+    return `This model has ${vocabSize} tokens instead of GPT-2’s ${GPT2_TOKENS}.`
+  }
   if (blocks > MOST.blocks || width > MOST.width) {
     const most = `${MOST.blocks} blocks of ${MOST.width} numbers`
     return `It has ${blocks} blocks of ${width} numbers: GPT-2 has at most ${most}.`
@@ -64,31 +67,13 @@ export async function inSentences(work, signal) {
   }
 }
 
-/** @param {unknown} error @returns {string} */
+/** By its code: the package may word its messages anew. @param {unknown} error @returns {string} */
 function sentenceFor(error) {
   if (!(error instanceof GptLayersError)) return sentenceOf(error)
-  const { code, message } = error
+  const { cause, code, message } = error
   if (code === 'NETWORK') return 'The connection was lost. Try again.'
   if (code === 'MEMORY') return 'There is not enough memory for it.'
-  if (/source should be readable/.test(message)) return 'This browser cannot read the file.'
-  if (/with a header that ends at/.test(message)) {
-    return 'A part of the file is missing, or this is not a safetensors file.'
-  }
-  const [, length, whole] = /got (\d+) bytes instead of (\d+)/.exec(message) ?? []
-  if (whole) {
-    const [here, all] = [Number(length), Number(whole)].map(megabytes)
-    return `A part of the file is missing: it has ${here} of ${all}. Download it again.`
-  }
-  const [, tokens] = /config\.vocabSize should be (\d+)/.exec(message) ?? []
-  if (tokens) return `This model has ${tokens} tokens instead of GPT-2’s ${GPT2_TOKENS}.`
-  const [, kind] = /should be a safetensors file, got (\d+ bytes|one that .*)$/.exec(message) ?? []
-  if (kind) return `This is not a safetensors file, but ${kind}.`
-  const [, part] = /should be a safetensors file, got (.*)/.exec(message) ?? []
-  if (part) return `This is not a safetensors file: it has ${part}.`
-  const [, missing] = /source should have (.*?), got/.exec(message) ?? []
-  if (missing) {
-    const isOne = /^[\w.]+( \[.*\])?$/.test(missing)
-    return `This is not a GPT-2: ${isOne ? `it has no ${missing}` : 'its tensors have other names'}.`
-  }
-  return `This is not a GPT-2: ${message.replace(/^[\w.]+: /, '')}.`
+  if (cause instanceof DOMException) return 'This browser cannot read the file.'
+  if (code === 'VALUE' || code === 'SHAPE') return `This is not a whole GPT-2: ${message}.`
+  return sentenceOf(error)
 }

@@ -347,7 +347,7 @@ export class Engine {
       const x = gpt.tensor(this.#rows, [norms, 2, width])
       const mean = x.mean({ dim: -1 }).data
       const variance = x.var({ dim: -1, unbiased: false }).data
-      const normalized = this.#choices[0].plain.forward(x).data
+      const normalized = gpt.noGrad(() => this.#choices[0].plain.forward(x)).data
       // `plain` has a listener, which has written into this.#rows; x has its own copy.
       const { data } = x
       for (let i = 0; i < norms; i++) {

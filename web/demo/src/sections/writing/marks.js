@@ -15,7 +15,7 @@ export const GAP = 12
  * @typedef {object} Marks
  * @property {Float32Array} rows [norms, 3, width]: before, normalized, after
  * @property {number} norms
- * @property {number} limit of the axis, to either side; what is further stands there
+ * @property {number} limit of the axis, to either side; values beyond the axis are drawn at its edge
  * @property {number} row pixels
  */
 

@@ -37,8 +37,13 @@ const REST = 4000 // milliseconds between the end of a text and the next one
 const LOADERS = {
   async stories(_, { signal }) {
     const gpt = await load()
-    const model = await loadStories(gpt, { signal })
-    return { gpt, model, tokenizer, dispose: () => gpt.dispose() }
+    try {
+      const model = await loadStories(gpt, { signal })
+      return { gpt, model, tokenizer, dispose: () => gpt.dispose() }
+    } catch (error) {
+      gpt.dispose()
+      throw error
+    }
   },
   gpt2: async (source, options) => (await import('./gpt2.js')).loadGpt2(source, options),
 }
