@@ -36,7 +36,7 @@ import { slabRows } from './stream.js'
  * Reads the tensors of a layer from a file: each goes to its place as it arrives.
  *
  * @param {FileStream} stream at the first tensor
- * @param {Module} module whose parameters are meta tensors
+ * @param {Module} module its tensors may be meta tensors
  * @param {Matrices} matrices of the module
  * @param {readonly Info[]} tensors of the file, in the order of their data
  * @param {'float32' | 'int8'} dtype what becomes of matrices of floats
