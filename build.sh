@@ -33,7 +33,7 @@ usage: ./build.sh [build | demo | test | fuzz | coverage | bench | bench-browser
   compare DIR   build, then compare the package with another build of it, in DIR; --help lists options
   consumers [--write] [NAME ...]
           build, then try the package in every bundler, framework and runtime of tests/consumers, or in those
-          whose title contains a NAME. --write updates README's table of environments
+          whose title contains a NAME. --write updates web/lib/README.md's table
   golden  write tests/golden/*.json with PyTorch
   flags simd | relaxed | native | fuzz | coverage
           print the compiler flags of a build: simd and relaxed are for emcc, native is for gcc or clang,

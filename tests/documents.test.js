@@ -56,9 +56,9 @@ test('there is a document in each folder that a newcomer opens', () => {
   assert.deepEqual(documents.map(({ path }) => path).sort(), expected)
 })
 
-test('the README has at most 170 lines', () => {
+test('the README has at most 110 lines', () => {
   const lines = readFileSync(join(root, 'README.md'), 'utf8').trimEnd().split('\n')
-  assert.ok(lines.length <= 170, `${lines.length} lines`)
+  assert.ok(lines.length <= 110, `${lines.length} lines`)
 })
 
 test('lines of the documents have at most 110 characters, except in tables', () => {

@@ -1,6 +1,6 @@
 // Tries the packed package in the environments of environments.js and prints a line for each.
 //   ./build.sh consumers [--write] [part of a title ...]
-// --write writes the results into results.json, and README's table, which is made from it.
+// --write writes the results into results.json, and the table of web/lib/README.md, which is made from it.
 
 /** @import { Row } from './table.js' */
 
@@ -11,7 +11,7 @@ import { browsers, pack, Place } from './place.js'
 import { keyOf, tableOf } from './table.js'
 
 const RESULTS = new URL('results.json', import.meta.url)
-const README = new URL('../../README.md', import.meta.url)
+const README = new URL('../../web/lib/README.md', import.meta.url)
 
 const { values: options, positionals } = parseArgs({
   options: { write: { type: 'boolean' } },

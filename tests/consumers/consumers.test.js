@@ -20,7 +20,7 @@ for (const { title, version, quick, run } of ENVIRONMENTS) {
   const skip = title === 'Node' ? false : title === 'Firefox' ? skipped.firefox : skipped.chrome
   if (!quick) continue
   test(
-    `${title}: a model trains to the same bits, on as many threads as README states`,
+    `${title}: a model trains to the same bits, on as many threads as the table states`,
     { skip },
     async () => {
       const place = new Place(`quick ${title} ${version}`, tarball, get)
@@ -37,8 +37,8 @@ for (const { title, version, quick, run } of ENVIRONMENTS) {
   )
 }
 
-test('README’s table of environments is made from the results', () => {
-  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
+test('the table of environments in web/lib/README.md is made from the results', () => {
+  const readme = readFileSync(new URL('../../web/lib/README.md', import.meta.url), 'utf8')
   assert.ok(readme.includes(tableOf(results)), 'run ./build.sh consumers --write')
   const names = ENVIRONMENTS.map(({ title }) => title)
   assert.deepEqual(

@@ -12,9 +12,9 @@ import { ISOLATED, pathOf } from './place.js'
 /**
  * @typedef {object} Environment
  * @property {string} kind
- * @property {string} title as README's table has it, without the version
+ * @property {string} title as the table of web/lib/README.md has it, without the version
  * @property {string} version '' where there is none
- * @property {string} needs what a user must do, in Markdown for README's table; `run` does it. '' for nothing
+ * @property {string} needs what a user must do, in Markdown for that table; `run` does it. '' for nothing
  * @property {boolean} quick whether `./build.sh test` tries it; then it needs no package of this folder
  * @property {(place: Place) => Promise<Result>} run
  */

@@ -1,4 +1,4 @@
-// README's table of environments, made from results.json.
+// The table of environments in web/lib/README.md, made from results.json.
 
 /**
  * What the application did in one environment.

@@ -7,7 +7,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import * as api from 'gpt-layers'
 import { formatTensor } from '../../web/lib/tensor/print.js'
-import { exponential, fixed } from '../../web/lib/tensor/pyformat.js'
+import { exponential, fixed, pythonNumber } from '../../web/lib/tensor/pyformat.js'
 import { loadForTest } from './support.js'
 
 const folder = new URL('../../web/lib/', import.meta.url)
@@ -61,6 +61,7 @@ function setting(gpt, file) {
     formatTensor,
     fixed,
     exponential,
+    pythonNumber,
     readFileSync: () => saved,
     fetch: async () => new Response(new Uint8Array(saved)),
     writeFileSync: () => {},

@@ -1,6 +1,6 @@
 // GPT-2's forward pass in float64, of the weights that a model has: the judge of int8 weights.
 
-/** @import { GPTModel, Int8Weight, Tensor } from 'gpt-layers' */
+/** @import { GPTModel, Int8Weight, LayerNorm, Module, Tensor } from 'gpt-layers' */
 
 /**
  * A weight in float64, by output and input.
@@ -37,13 +37,15 @@ const product = (rows, { values, outputs, inputs }, bias) =>
     return y
   })
 
-/** @param {Float64Array[]} rows @param {{ scale: Tensor, shift: Tensor, eps: number }} norm */
-const normalized = (rows, { scale, shift, eps }) =>
-  rows.map((x) => {
+/** @param {Float64Array[]} rows @param {Module} norm a LayerNorm */
+function normalized(rows, norm) {
+  const { scale, shift, eps } = /** @type {LayerNorm} */ (norm)
+  return rows.map((x) => {
     const mean = x.reduce((sum, value) => sum + value, 0) / x.length
     const variance = x.reduce((sum, value) => sum + (value - mean) ** 2, 0) / x.length
     return x.map((value, i) => ((value - mean) / Math.sqrt(variance + eps)) * scale.data[i] + shift.data[i])
   })
+}
 
 /** @param {number} x the tanh form */
 const gelu = (x) => 0.5 * x * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3)))

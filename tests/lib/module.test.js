@@ -392,7 +392,7 @@ test('a model prints as the tree that PyTorch prints', () => {
   assert.equal(String(new gpt.Sequential()), 'Sequential()')
   const config = { vocabSize: 10, contextLength: 4, embDim: 8, nHeads: 2, nLayers: 3, dropRate: 0.1 }
   const model = new gpt.GPTModel({ ...config, tieWeights: true })
-  Object.assign(model.trfBlocks[2], { norm1: new gpt.RMSNorm(8, { eps: 0.5 }) })
+  model.trfBlocks[2].norm1 = new gpt.RMSNorm(8, { eps: 0.5 })
   const block = (norm = '') => `TransformerBlock(
       (attn): Attention(
         (c_attn): Conv1D(nf=24, nx=8)

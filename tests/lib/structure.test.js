@@ -161,7 +161,7 @@ const HELPERS = /^(builds|simd|sizes|status|gemm_\w+|attention_\w+|int8_\w+)$/
 const COMPOSED = ['sequential', 'transformerblock', 'gptmodel', 'identity']
 
 /** What the layers share. */
-const SHARED = ['module', 'forward', 'affine']
+const SHARED = ['module', 'forward', 'affine', 'print']
 
 test('a kernel finds its one module in web/lib by name', () => {
   const stems = readdirSync(`${root}c`)

@@ -45,6 +45,11 @@ const written: GeneratedToken[] = [...model.generate([1], writing)]
 for (const { token, probability, top } of model.generate([1])) written.push({ token, probability, top })
 cache.truncate(cache.length - 1)
 const options: LayerNormOptions = { eps: 1e-5 }
+for (const block of model.trfBlocks) block.norm1 = new gpt.RMSNorm(768)
+model.trfBlocks[0].norm2 = new gpt.RMSNorm(768)
+model.finalNorm = new gpt.Identity()
+new gpt.FeedForward(GPT_CONFIG_124M).layers[1] = new gpt.ReLU()
+const scale: Tensor | null = model.finalNorm instanceof gpt.LayerNorm ? model.finalNorm.scale : null
 const isLinear = (layer: Module): Linear | null => (layer instanceof gpt.Linear ? layer : null)
 const same: InstanceType<typeof gpt.LayerNorm> = norm
 class Twice extends gpt.Module {
@@ -74,7 +79,7 @@ new gpt.SGD(linear.parameters(), { momentum: 0.9 })
 model.generate([1], { top_k: 2 })
 // @ts-expect-error outFeatures is missing
 new gpt.Linear(5)
-export { code, nothing, isLeaf, tensors, stop, weights, attended, logits, last, twice, reason }
+export { code, nothing, isLeaf, tensors, stop, weights, attended, logits, last, twice, reason, scale }
 `
 
 /** Explicit resource management, from TypeScript 5.2 on. */
@@ -244,6 +249,7 @@ test('an editor offers what the API has, and no internals', () => {
     'embDim',
     'eps',
     'eval',
+    'extraRepr',
     'forward',
     'loadSafetensors',
     'loadStateDict',
@@ -255,6 +261,7 @@ test('an editor offers what the API has, and no internals', () => {
     'scale',
     'shift',
     'stateDict',
+    'toString',
     'train',
     'training',
     'zeroGrad',

@@ -87,7 +87,8 @@ export function configOf({ tensors, metadata }, config) {
  */
 
 /**
- * Loads a model from a file. Its parameters are meta tensors until the file has given their values.
+ * Loads a model from a file. The parameters of our layers are meta tensors until the file has given
+ * their values; buffers, and what a subclass makes by itself, are not.
  *
  * @template {Module} M
  * @param {Runtime} runtime

@@ -84,11 +84,11 @@ export class Attention extends Module {
       cAttn: new Conv1D(runtime, 3 * embDim, embDim, { bias: qkvBias }),
       cProj: new Conv1D(runtime, embDim, embDim),
     }))
-    /** To q, k and v, side by side; weight [embDim, 3 · embDim]. @readonly @type {Conv1D} */
+    /** To q, k and v, side by side; weight [embDim, 3 · embDim]. @type {Conv1D} */
     this.cAttn = cAttn
-    /** From the heads, side by side; weight [embDim, embDim]. @readonly @type {Conv1D} */
+    /** From the heads, side by side; weight [embDim, embDim]. @type {Conv1D} */
     this.cProj = cProj
-    /** After cProj. @readonly @type {Dropout} */
+    /** After cProj. @type {Module} */
     this.residDropout = new Dropout(runtime, dropRate)
   }
 

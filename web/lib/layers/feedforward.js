@@ -67,7 +67,7 @@ export class FeedForward extends Module {
     this.embDim = embDim
     /** @readonly */
     this.hiddenDim = hiddenDim
-    /** @readonly @type {[Linear, GELU, Linear]} */
+    /** @type {[Linear, Module, Linear]} */
     this.layers = runtime.temporary(() => [
       new Linear(runtime, embDim, hiddenDim),
       new GELU(runtime, { approximate }),

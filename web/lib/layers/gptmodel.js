@@ -100,17 +100,17 @@ export class GPTModel extends Module {
       finalNorm: new LayerNorm(runtime, embDim),
       outHead: new Linear(runtime, embDim, vocabSize, { bias: false }),
     }))
-    /** weight [vocabSize, embDim] @readonly @type {Embedding} */
+    /** weight [vocabSize, embDim] @type {Embedding} */
     this.tokEmb = layers.tokEmb
-    /** weight [contextLength, embDim] @readonly @type {Embedding} */
+    /** weight [contextLength, embDim] @type {Embedding} */
     this.posEmb = layers.posEmb
-    /** @readonly @type {Dropout} */
+    /** @type {Module} */
     this.dropEmb = layers.dropEmb
-    /** @readonly @type {readonly TransformerBlock[]} */
+    /** @type {TransformerBlock[]} */
     this.trfBlocks = layers.trfBlocks
-    /** @readonly @type {LayerNorm} */
+    /** @type {Module} */
     this.finalNorm = layers.finalNorm
-    /** weight [vocabSize, embDim] @readonly @type {Linear} */
+    /** weight [vocabSize, embDim] @type {Linear} */
     this.outHead = layers.outHead
     if (tieWeights) {
       const { tokEmb, posEmb, outHead } = layers

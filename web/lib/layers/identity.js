@@ -14,7 +14,7 @@ export class Identity extends Module {
    * @returns {Tensor} y = x. It shares x's memory, as `x.reshape(x.shape)`
    * @throws {GptLayersError} TYPE, DISPOSED
    * @example
-   * Object.assign(model, { finalNorm: new Identity() })
+   * model.finalNorm = new Identity()
    * model.eval().forward([0, 1, 2]).shape // [3, 5]
    */
   forward(x) {

@@ -171,7 +171,7 @@ export class Module {
   }
 
   /**
-   * The parameters with their names, as PyTorch has them, such as `layers.0.weight`. A parameter that two
+   * The parameters with their names in the state dict, such as `layers.0.weight`. A parameter that two
    * layers share has the first of its names. Int8 weights are left out: they cannot be trained.
    *
    * @returns {[string, Tensor][]}

@@ -32,7 +32,7 @@ export class Sequential extends Module {
         )
       }
     })
-    /** @readonly @type {readonly Module[]} */
+    /** @type {Module[]} */
     this.layers = modules
   }
 

@@ -46,15 +46,15 @@ export class TransformerBlock extends Module {
       const [norm1, norm2] = [new LayerNorm(runtime, attn.embDim), new LayerNorm(runtime, attn.embDim)]
       return { attn, ff, norm1, norm2 }
     })
-    /** @readonly @type {Attention} */
+    /** @type {Attention} */
     this.attn = layers.attn
-    /** @readonly @type {FeedForward} */
+    /** @type {FeedForward} */
     this.ff = layers.ff
-    /** Before attn. @readonly @type {LayerNorm} */
+    /** Before attn. @type {Module} */
     this.norm1 = layers.norm1
-    /** Before ff. @readonly @type {LayerNorm} */
+    /** Before ff. @type {Module} */
     this.norm2 = layers.norm2
-    /** After ff. @readonly @type {Dropout} */
+    /** After ff. @type {Module} */
     this.dropout = new Dropout(runtime, layers.attn.dropRate)
   }
 

@@ -52,7 +52,7 @@ const abandoned = new FinalizationRegistry((pool) => pool.dispose())
 export class Runtime {
   /** @type {Pool | null} */ #pool = null
   /** Why there is no pool. @type {string | null} */ #reason = null
-  /** Whether new parameters are meta tensors: shapes without memory; see Tensor.parameter. */
+  /** Whether the parameters of our layers are made as meta tensors, without memory; see Tensor.parameter. */
   meta = false
 
   /** Whether operations are recorded on the tape; see tape.js. */
