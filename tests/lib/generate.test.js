@@ -394,7 +394,10 @@ test('two texts on one cache are refused, as is a text whose cache was truncated
 
 test('the penalty changes a copy of the logits, not the tensor that a head returned', () => {
   const kept = new gpt.GPTModel(config).eval()
-  const logits = gpt.tensor(Array.from({ length: 23 }, (_, token) => token + 1), [1, 23])
+  const logits = gpt.tensor(
+    Array.from({ length: 23 }, (_, token) => token + 1),
+    [1, 23],
+  )
   const before = [...logits.data]
   Object.assign(kept.outHead, { forward: () => logits })
   const [{ token }] = kept.generate([22, 5], { maxNewTokens: 1, repetitionPenalty: 2, temperature: 0 })
