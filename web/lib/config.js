@@ -12,10 +12,10 @@
  * | `dropRate` | probability that dropout zeroes an activation in training mode |
  * | `qkvBias` | whether the query, key and value projections have a bias |
  *
- * GPT-2's published weights have biases and a tied output layer: see the example. `qkvBias: false` is the
- * usual choice for a model trained from scratch.
+ * `qkvBias: false` is the notebook's choice, for a model trained from scratch. GPT-2's published weights have
+ * these biases and a tied output layer. Load them with `GPTModel.fromSafetensors`, where the file decides.
  *
- * @example const config = { ...GPT_CONFIG_124M, qkvBias: true, tieWeights: true } // for GPT-2's weights
+ * @example new gpt.TransformerBlock(GPT_CONFIG_124M)
  */
 export const GPT_CONFIG_124M = Object.freeze({
   vocabSize: 50257,

@@ -72,8 +72,8 @@ export class GPTModel extends Module {
    * Draws the parameters from the instance's generator, in the order of the properties below.
    *
    * @param {Runtime} runtime
-   * @param {GPTModelConfig} config GPT_CONFIG_124M as it is, or your own. GPT-2's own checkpoint loads into
-   *   { ...GPT_CONFIG_124M, qkvBias: true, tieWeights: true }
+   * @param {GPTModelConfig} config GPT_CONFIG_124M as it is, or your own. For GPT-2's own file use
+   *   `fromSafetensors`: the file decides
    * @throws {GptLayersError} TYPE, VALUE, MEMORY
    * @example new GPTModel({ vocabSize: 65, contextLength: 32, embDim: 64, nHeads: 4, nLayers: 2 })
    */

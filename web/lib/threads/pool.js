@@ -32,7 +32,8 @@ export class Pool {
 
   /**
    * @param {Call} call
-   * @param {Record<string, Kernel>} kernels those that take part and parts, by name
+   * @param {Record<string, Kernel>} kernels of the build, by name. A call that is shared is of one that takes
+   *   part and parts
    * @param {number} [partTimeout] milliseconds
    */
   constructor(call, kernels, partTimeout = PART_TIMEOUT) {
