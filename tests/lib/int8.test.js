@@ -4,7 +4,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { assertRefuses, heapSize, loadForTest, untyped, usedMemory } from './support.js'
+import { assertRefuses, heapSize, loadForTest, usedMemory } from './support.js'
 
 const gpt = await loadForTest()
 
