@@ -119,6 +119,7 @@ const testRunner = (title, tool, command, needs = '') =>
 
 const JEST = `${process.execPath} --experimental-vm-modules --no-warnings ${pathOf('jest', 'bin/jest.js')}`
 const JEST_NEEDS = '`NODE_OPTIONS=--experimental-vm-modules`'
+const JSDOM_NEEDS = `${JEST_NEEDS}; for files, TextEncoder and TextDecoder of node:util as globals`
 
 /**
  * @param {string} title
@@ -200,7 +201,7 @@ const KINDS = {
     testRunner('Vitest', 'vitest', 'vitest run --globals'),
     testRunner('Vitest with jsdom', 'vitest', 'vitest run --globals --environment jsdom'),
     testRunner('Jest', 'jest', `${JEST} --env node`, JEST_NEEDS),
-    testRunner('Jest with jsdom', 'jest', `${JEST} --env jsdom`, JEST_NEEDS),
+    testRunner('Jest with jsdom', 'jest', `${JEST} --env jsdom`, JSDOM_NEEDS),
   ],
   Bundlers: [
     ...[5, 6, 7, 8].flatMap(vite),

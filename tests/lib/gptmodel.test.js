@@ -175,7 +175,7 @@ test('a model loads what it or a tied model has saved', () => {
   const [tied, untied] = [true, false].map((tieWeights) => new gpt.GPTModel({ ...small, tieWeights }))
   const before = tied.saveSafetensors()
   const why =
-    /^GPTModel.loadSafetensors: out_head.weight should be tok_emb.weight, with which it is tied, got other values$/
+    /^GPTModel.loadSafetensors: tok_emb.weight should be out_head.weight, with which it is tied, got other values$/
   assertRefuses(() => tied.loadSafetensors(untied.saveSafetensors()), 'VALUE', why)
   assert.deepEqual(tied.saveSafetensors(), before)
 })
@@ -199,7 +199,7 @@ test('a checkpoint of another model is refused and changes nothing', () => {
   assertRefuses(
     load({ ...dict, 'pos_emb.weight': wpe }),
     'VALUE',
-    /should have pos_emb.weight once, got wpe.weight and pos_emb.weight$/,
+    /should have pos_emb.weight once, got pos_emb.weight and wpe.weight$/,
   )
   const flat = { ...dict, 'h.1.mlp.c_fc.weight': gpt.ones([16, 4]) }
   assertRefuses(load(flat), 'SHAPE', /h.1.mlp.c_fc.weight should have shape \[4, 16\], got \[16, 4\]$/)

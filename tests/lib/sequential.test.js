@@ -110,7 +110,7 @@ test('PyTorch’s weight and bias load as scale and shift, but not under both na
   norm.loadSafetensors(gpt.saveSafetensors({ weight: gpt.tensor([7, 8]), shift: gpt.tensor([9, 0]) }))
   assert.deepEqual([...scale.data, ...shift.data], [7, 8, 9, 0])
   const both = { weight: scale, scale, bias: shift }
-  assertRefuses(() => norm.loadStateDict(both), 'VALUE', /dict should have scale once, got weight and scale$/)
+  assertRefuses(() => norm.loadStateDict(both), 'VALUE', /dict should have scale once, got scale and weight$/)
   assertRefuses(
     () => norm.loadStateDict({ weight: scale }),
     'VALUE',

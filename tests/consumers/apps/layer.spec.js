@@ -1,8 +1,11 @@
 // For Vitest and Jest, which define `test` and `expect`.
 
 import { writeFileSync } from 'node:fs'
+import { TextDecoder, TextEncoder } from 'node:util'
 import { load } from 'gpt-layers'
 import { compute } from './compute.js'
+
+Object.assign(globalThis, { TextDecoder, TextEncoder }) // Jest's jsdom lacks them
 
 test('a layer loads its file from a Buffer', async () => {
   const gpt = await load()

@@ -28,7 +28,7 @@ const MAX_NAMES = 1_000_000
  * data of the other would be a gap, which is refused.
  *
  * @param {string} what the argument that is the file, for errors
- * @param {Uint8Array} bytes JSON in UTF-8, not in shared memory
+ * @param {Uint8Array} bytes JSON in UTF-8
  * @returns {Header}
  * @throws {GptLayersError} VALUE, UNSUPPORTED
  */
@@ -55,7 +55,10 @@ export function readHeader(what, bytes) {
 function parse(what, bytes) {
   if (bytes[0] !== '{'.charCodeAt(0)) throw notSafetensors(what, 'a header that does not begin with {')
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes))
+    // A copy: browsers do not decode shared memory.
+    return JSON.parse(
+      new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(new Uint8Array(bytes)),
+    )
   } catch (cause) {
     throw notSafetensors(what, 'a header that is not JSON in UTF-8', cause)
   }

@@ -28,15 +28,16 @@ import { areFinite, assignments, notFinite } from './statedict.js'
  */
 
 /**
- * Copies the values of a file into the tensors of a layer. Each tensor stays float32 or int8, whatever the file
- * has. Everything is checked before anything is changed.
+ * Copies the values of a file into the tensors of a layer. Each tensor stays float32 or int8, whatever the
+ * file has. Everything is checked before anything is changed.
  *
  * @param {Module} module
  * @param {'bytes' | 'dict'} what the argument that is the file, or from which the file was made
  * @param {unknown} bytes
  * @param {Matrices} matrices of the module
- * @throws {GptLayersError} TYPE, UNSUPPORTED; VALUE for a file that is damaged, a name that is missing, unknown
- *   or there twice, tied tensors that differ, and NaN or an infinity for an int8 weight; SHAPE; MEMORY; DISPOSED
+ * @throws {GptLayersError} TYPE, UNSUPPORTED; VALUE for a file that is damaged, a name that is missing,
+ *   unknown or there twice, tied tensors that differ, and NaN or an infinity for an int8 weight; SHAPE,
+ *   MEMORY, DISPOSED
  */
 export function loadBytes(module, what, bytes, matrices) {
   const file = new SafetensorsBytes(what, bytes)
@@ -125,8 +126,9 @@ class Plan {
     const all = assignments(module, what, [...infos.keys()], matrices)
     for (const { target } of all) this.#counts.set(target, (this.#counts.get(target) ?? 0) + 1)
     for (const assignment of all) {
-      const { target } = assignment
-      if (dtype === null && !target.int8Weight) checkTensor(this.#runtime, `own ${assignment.name}`, target)
+      const { name, target } = assignment
+      if (target.int8Weight) target.int8Weight.checkLive(`own ${name}`)
+      else if (dtype === null) checkTensor(this.#runtime, `own ${name}`, target)
       this.#add(assignment, infos, dtype === 'int8' && (matrices.get(target)?.isProduct ?? false))
     }
     for (const tensor of tensors) {
@@ -324,7 +326,7 @@ class Plan {
     ]
   }
 
-  /** @param {Assignment} assignment @returns {boolean} whether it came first, so that the tensor gets its values */
+  /** @param {Assignment} assignment @returns {boolean} whether it came first: the tensor gets its values */
   #isOwner(assignment) {
     return this.#ownerOf(assignment) === assignment
   }
@@ -340,8 +342,8 @@ class Plan {
    * @param {Assignment} assignment
    * @param {readonly number[]} shape [outputs, inputs]
    * @param {number} groupSize
-   * @returns {Int8Weight | null} the tensor's; of a tensor that has its values a copy to compare, or null where
-   *   they were compared
+   * @returns {Int8Weight | null} the tensor's; where the tensor has got its values, a copy to compare,
+   *   or null where they were compared before
    */
   #int8Of(assignment, shape, groupSize) {
     const { target } = assignment

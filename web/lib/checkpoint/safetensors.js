@@ -148,7 +148,7 @@ export class SafetensorsBytes {
     const bytes = checkBytes(what, file)
     const start = headerEnd(what, bytes.subarray(0, PREFIX_BYTES))
     if (start > bytes.length) throw truncatedHeader(what, bytes.length, start)
-    const { tensors, dataBytes } = readHeader(what, copyOf(bytes, LENGTH_BYTES, start))
+    const { tensors, dataBytes } = readHeader(what, bytes.subarray(LENGTH_BYTES, start))
     if (start + dataBytes !== bytes.length) {
       throw notSafetensors(what, `${bytes.length} bytes instead of ${start + dataBytes}`)
     }
@@ -180,7 +180,7 @@ export class SafetensorsBytes {
  */
 export function headerEnd(what, prefix) {
   if (prefix.length < LENGTH_BYTES) throw notSafetensors(what, `${prefix.length} bytes`)
-  const headerBytes = new DataView(copyOf(prefix, 0, LENGTH_BYTES).buffer).getBigUint64(0, true)
+  const headerBytes = prefix.subarray(0, LENGTH_BYTES).reduceRight((n, byte) => 256n * n + BigInt(byte), 0n)
   if (headerBytes <= MAX_HEADER) return LENGTH_BYTES + Number(headerBytes)
   const text = printable(prefix)
   if (text.length >= LENGTH_BYTES) throw notSafetensors(what, `one that starts with ${describe(text)}`)
@@ -190,9 +190,6 @@ export function headerEnd(what, prefix) {
 /** @param {string} what @param {number} bytes there are @param {number} end */
 export const truncatedHeader = (what, bytes, end) =>
   notSafetensors(what, `${bytes} bytes, with a header that ends at ${end}`)
-
-/** @param {Uint8Array} bytes @param {number} begin @param {number} end @returns {Uint8Array} not in shared memory */
-const copyOf = (bytes, begin, end) => new Uint8Array(bytes.subarray(begin, end))
 
 /** @param {Uint8Array} prefix @returns {string} the text that it starts with, such as a page of HTML */
 function printable(prefix) {
