@@ -259,7 +259,7 @@ test('config adds what the file does not say, and may not contradict it', async 
   const config = { nHeads: 4, dropRate: 0.25, approximate: 'none', vocabSize: 19 }
   const loaded = await gpt.GPTModel.fromSafetensors(file, { config: untyped(config) })
   const [{ attn, ff }] = loaded.trfBlocks
-  assert.deepEqual([attn.nHeads, attn.dropRate, ff.layers[1].approximate], [4, 0.25, 'none'])
+  assert.deepEqual([attn.nHeads, attn.dropRate, untyped(ff.layers[1]).approximate], [4, 0.25, 'none'])
   loaded.dispose()
   for (const [name, value] of Object.entries({ vocabSize: 20, embDim: 128, nLayers: 3, qkvBias: false })) {
     const message = new RegExp(`config.${name} should be .*, as in the file, got ${value}`)
