@@ -55,7 +55,7 @@ for (const name of builds) {
     },
   )
 
-  const limit = name.startsWith('relaxed') ? 85 : 80
+  const limit = name.startsWith('relaxed') ? 87 : 82
   test(`${name} is at most ${limit} kB`, () => {
     assert.ok(read(name).length <= limit * 1000, `${read(name).length} bytes`)
   })

@@ -63,8 +63,8 @@ export class Step {
       const { shape } = tensor
       const what = `a tensor of shape [${shape.join(', ')}]`
       if (tensor.disposed) {
-        const expected = `be live, for the forward used it and its gradient needs it; got one that was disposed`
-        throw fail('DISPOSED', what, expected)
+        const expected = 'be live, since the forward used it and its gradient reads it'
+        throw fail('DISPOSED', what, expected, 'one that was disposed')
       }
       if (tensor.version !== version) {
         const expected =
