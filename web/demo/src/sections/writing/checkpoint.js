@@ -74,6 +74,7 @@ function sentenceFor(error) {
   if (code === 'NETWORK') return 'The connection was lost. Try again.'
   if (code === 'MEMORY') return 'There is not enough memory for it.'
   if (cause instanceof DOMException) return 'This browser cannot read the file.'
-  if (code === 'VALUE' || code === 'SHAPE') return `This is not a whole GPT-2: ${message}.`
+  const said = message.replace(/^[\w.]+: /, '') // without the package's function
+  if (code === 'VALUE' || code === 'SHAPE') return `This is not a whole GPT-2: ${said}.`
   return sentenceOf(error)
 }
