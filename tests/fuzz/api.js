@@ -432,6 +432,9 @@ export const OPERATIONS = {
   'module.loadStateDict': { args: [mostly(kind('dict'))], writes: stateOf },
   'module.saveSafetensors': pure,
   'module.loadSafetensors': { args: [mostly(kind('file'))], writes: stateOf },
+  'module.toString': pure,
+  'module.@@inspect': { args: [], call: (receiver) => inspect(receiver) },
+  'module.extraRepr': pure,
   'module.train': pure,
   'module.eval': pure,
   'module.dispose': pure,
@@ -458,6 +461,8 @@ export const OPERATIONS = {
   'optimizer.zeroGrad': pure,
   'optimizer.stateDict': pure,
   'optimizer.loadStateDict': { args: [mostly(kind('dict'))], writes: stepped },
+  'optimizer.toString': pure,
+  'optimizer.@@inspect': { args: [], call: (receiver) => inspect(receiver) },
   'optimizer.dispose': pure,
   'optimizer.@@dispose': { args: [], call: (receiver) => receiver[Symbol.dispose ?? 'dispose']() },
 

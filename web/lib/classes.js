@@ -59,7 +59,7 @@ nameErrors(Tensor.prototype, (_tensor, method) => method, [
   'checkUsable',
   'asParameter',
   'empty',
-  'zeros',
+  'zeroed',
   'hold',
   'own',
 ])

@@ -18,6 +18,7 @@ import { checkParameters, withGradients } from './parameters.js'
  */
 export class Optimizer {
   /** Private, so that printing an optimizer does not print it. @type {Runtime} */ #runtime
+  /** @type {readonly Tensor[]} */ #parameters
   /** @type {Map<Tensor, State>} of the parameters that had a step */ #states = new Map()
 
   /**
@@ -28,8 +29,7 @@ export class Optimizer {
    */
   constructor(runtime, parameters, lr) {
     this.#runtime = runtime
-    /** The tensors that `step` updates. @readonly @type {readonly Tensor[]} */
-    this.parameters = checkParameters(runtime, parameters)
+    this.#parameters = checkParameters(runtime, parameters)
     checkNonNegative('lr', lr)
     /** The learning rate. A schedule may set it between steps. @type {number} */
     this.lr = lr
@@ -38,6 +38,11 @@ export class Optimizer {
   /** @internal @returns {Runtime} */
   get runtime() {
     return this.#runtime
+  }
+
+  /** The tensors that `step` updates. @returns {readonly Tensor[]} */
+  get parameters() {
+    return this.#parameters
   }
 
   /**

@@ -98,7 +98,7 @@ export function max(x, options) {
     runtime.run('gpt_max', [result, places, matrix, rows, cols]),
   )
   const backward = (/** @type {Tensor} */ dy) => {
-    const dx = x.zeros(shape)
+    const dx = x.zeroed(shape)
     const { size, inner } = axisOf(shape, /** @type {number} */ (reduction.dim))
     const [from, to] = [dy.data, dx.data]
     runtime.memory.words(places.byteOffset, places.size).forEach((index, i) => {
@@ -177,7 +177,7 @@ const keptShape = (shape, dim) =>
  * @param {Reduction} reduction
  * @returns {Tensor} dy, repeated along the axes that were reduced
  */
-const spread = (dy, shape, { dim }) => dy.zeros(shape).add(dy.reshape(keptShape(shape, dim)))
+const spread = (dy, shape, { dim }) => dy.zeroed(shape).add(dy.reshape(keptShape(shape, dim)))
 
 /**
  * Reduces one axis, or all elements, with a kernel that reduces the last axis of a matrix.

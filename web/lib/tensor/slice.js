@@ -79,7 +79,7 @@ function piece(x, axis, begin, length) {
   const y = x.empty(shape.map((size, i) => (i === axis ? length : size)))
   eachBlock(shape, axis, begin, length, (inWhole, inPiece) => y.data.set(inWhole(x.data), inPiece))
   const backward = (/** @type {Tensor} */ dy) => {
-    const dx = x.zeros(shape)
+    const dx = x.zeroed(shape)
     eachBlock(shape, axis, begin, length, (inWhole, inPiece) => {
       const block = inWhole(dx.data)
       block.set(dy.data.subarray(inPiece, inPiece + block.length))

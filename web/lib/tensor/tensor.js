@@ -781,7 +781,7 @@ export class Tensor {
    * @param {readonly number[]} shape
    * @returns {Tensor}
    */
-  zeros(shape) {
+  zeroed(shape) {
     return Tensor.zeros(this.#runtime, shape)
   }
 
