@@ -14,7 +14,10 @@ const FORMER = {
 /** The id that a former one stands for; otherwise the same id. @param {string} id */
 export const presentId = (id) => (Object.hasOwn(FORMER, id) ? FORMER[id] : id)
 
-/** @param {string} hash of an address, such as '#gelu' @returns {string} the id; '' for a hash like '#100%' */
+/**
+ * @param {string} hash of an address, such as '#gelu'
+ * @returns {string} the id; '' for a hash like '#100%'
+ */
 export function idOf(hash) {
   try {
     return decodeURIComponent(hash.slice(1))

@@ -1,13 +1,13 @@
 // The page's state: one plain object with a slice per section; its undo history; how it is written to the
 // address and to a file.
 //
-// A section consists of a slice (fields.js), a component, and three lines in sections/index.js: an import, and
-// one line in each list. The component gets { page, gpt, id } and uses
+// A section consists of a slice (fields.js), a component, and three lines in sections/index.js: an import,
+// and one line in each list. The component gets { page, gpt, id } and uses
 //   page.state[id]               its slice of the state: plain data, never written to
 //   page.edit(id, { n: 7 })      changes the state; the document is up to date when the call returns. One
 //                                gesture (a drag, a number typed in one go, a click) is one step to undo
 //   page.look(id, { step: 3 })   changes only the slice's `views`: in the address, but nothing to undo
-//   page.problem = 'A sentence.' says what is wrong with the address or with a file; the next change clears it
+//   page.problem = 'A sentence.' says what is wrong with the address or a file; the next change clears it
 //   page.offer(id, () => ({ }))  in an $effect: its computed numbers, to be saved with the state
 
 import { flushSync } from 'svelte'

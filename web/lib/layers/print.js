@@ -3,8 +3,8 @@
  *
  * @param {string} name of the class
  * @param {string} extra what `extraRepr` returns
- * @param {readonly [string, string][]} inside the texts of the layers inside, by name. Names such as `blocks.0`
- *   and `blocks.1` are those of a list
+ * @param {readonly [string, string][]} inside the texts of the layers inside, by name. Names such as
+ *   `blocks.0` and `blocks.1` are those of a list
  * @returns {string}
  */
 export function printLayer(name, extra, inside) {
