@@ -1,4 +1,4 @@
-/** @import { Pointer, Runtime } from '../runtime/runtime.js' */
+/** @import { Runtime } from '../runtime/runtime.js' */
 /** @import { Int8Weight, Matrix } from '../tensor/int8weight.js' */
 
 import { checkBoolean, checkOptions } from '../check.js'
@@ -65,19 +65,23 @@ export class Affine extends Module {
    * @throws {GptLayersError} SHAPE when the last axis does not fit; TYPE, DISPOSED, MEMORY
    */
   forward(x) {
-    const { inputs, outputs, inputsName, backward } = this.#layout
+    const { inputs, outputs, inputsName, forward, backward } = this.#layout
     const { runtime } = this
     const rows = checkRows(runtime, x, inputs, inputsName)
+    const int8Weight = this.#int8Weight()
     const y = Tensor.empty(runtime, [...leading(x.shape, 1), outputs])
-    Affine.run(this, y, x, rows)
-    const { weight, bias, int8Weight } = this
     if (int8Weight !== null) {
+      const read = [x, ...int8Weight.pointers, this.#bias()]
+      const sizes = [rows, inputs, outputs, int8Weight.groupSize]
+      runtime.run('gpt_int8_linear_forward', [y, SCRATCH, ...read, ...sizes])
       const refuse = () => {
         const expected = 'float32 for backward, got int8, made by quantize; call forward in gpt.noGrad'
         throw fail('UNSUPPORTED', 'weight', `be ${expected}`)
       }
       return record(y, [x], refuse, [])
     }
+    const { weight, bias } = Affine.parametersOf(this)
+    runtime.run(forward, [y, SCRATCH, x, weight, bias, rows, inputs, outputs])
     return recordKernel(y, {
       inputs: [x, weight, bias],
       saved: [x, weight],
@@ -86,29 +90,6 @@ export class Affine extends Module {
         runtime.run(backward, [...written, SCRATCH, dy, x, weight, rows, inputs, outputs])
       },
     })
-  }
-
-  /**
-   * The kernel of `forward` alone.
-   *
-   * @internal
-   * @param {Affine} layer
-   * @param {Pointer} y [rows, outputs]
-   * @param {Pointer} x [rows, inputs]
-   * @param {number} rows
-   * @throws {GptLayersError} where a parameter is not as it should be; MEMORY
-   */
-  static run(layer, y, x, rows) {
-    const { inputs, outputs, forward } = layer.#layout
-    const { runtime } = layer
-    const int8Weight = layer.#int8Weight()
-    if (int8Weight !== null) {
-      const weight = [...int8Weight.pointers, layer.#bias()]
-      const sizes = [rows, inputs, outputs, int8Weight.groupSize]
-      return runtime.run('gpt_int8_linear_forward', [y, SCRATCH, x, ...weight, ...sizes])
-    }
-    const { weight, bias } = Affine.parametersOf(layer)
-    runtime.run(forward, [y, SCRATCH, x, weight, bias, rows, inputs, outputs])
   }
 
   /**

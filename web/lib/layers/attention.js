@@ -1,5 +1,5 @@
 /** @import { CachePlace } from '../generate/cache.js' */
-/** @import { Pointer, Runtime } from '../runtime/runtime.js' */
+/** @import { Runtime } from '../runtime/runtime.js' */
 /** @import { Context, Returned } from './forward.js' */
 
 import {
@@ -120,24 +120,23 @@ export class Attention extends Module {
    */
   /** @override @param {Tensor} x @param {Context} [options] @returns {Returned} */
   forward(x, options = {}) {
-    const { runtime } = this
-    const { cAttn, cProj, residDropout } = this
+    const { runtime, cAttn, cProj, residDropout } = this
     const tokens = this.#checkTokens(x)
     const { returnWeights, cache } = checkOptions(options, DEFAULTS)
     checkBoolean('returnWeights', returnWeights)
-    const sizes = Attention.sizesOf(this, x)
+    const sizes = Attention.#sizesOf(this, x)
     if (cache !== undefined && returnWeights) {
       const expected = 'false with a cache, which has no weights for earlier tokens'
       throw fail('UNSUPPORTED', 'returnWeights', `be ${expected}`, 'true')
     }
-    const place = cache === undefined ? null : Attention.placeIn(this, cache, sizes)
+    const place = cache === undefined ? null : Attention.#placeIn(this, cache, sizes)
     const perRow = [...leading(x.shape, 2), this.nHeads, tokens]
     return runtime.temporary(() => {
       const qkv = cAttn.forward(x)
       checkTensorOf(runtime, "cAttn's output", qkv, [...leading(x.shape, 1), 3 * this.embDim])
       const y = Tensor.empty(runtime, x.shape)
       const weights = returnWeights ? Tensor.empty(runtime, [...perRow, tokens]) : null
-      if (place !== null) Attention.run(runtime, y, qkv, sizes, place)
+      if (place !== null) Attention.#attendCached(y, qkv, sizes, place)
       else this.#attend(y, qkv, weights, perRow, sizes)
       // Without gradients this frees qkv, and cProj's output takes its place: x, qkv and y are the peak of
       // memory.
@@ -189,13 +188,12 @@ export class Attention extends Module {
   }
 
   /**
-   * @internal
    * @param {Attention} layer
    * @param {unknown} cache
    * @param {Sizes} sizes
    * @returns {CachePlace} where a `forward` with the cache appends to
    */
-  static placeIn(layer, cache, [batch, tokens]) {
+  static #placeIn(layer, cache, [batch, tokens]) {
     checkEvaluation('cache', layer)
     const place = KeyValueCache.placeOf(cache, layer, batch, tokens)
     const end = place.past + tokens
@@ -205,27 +203,24 @@ export class Attention extends Module {
   }
 
   /**
-   * The kernel of `forward` with a cache, without the layers inside.
+   * The heads, with the tokens of a cache.
    *
-   * @internal
-   * @param {Runtime} runtime
-   * @param {Pointer} y [batch, tokens, embDim]
-   * @param {Pointer} qkv [batch, tokens, 3 · embDim]
+   * @param {Tensor} y [batch, tokens, embDim]
+   * @param {Tensor} qkv [batch, tokens, 3 · embDim]
    * @param {Sizes} sizes
    * @param {CachePlace} place
    */
-  static run(runtime, y, qkv, [batch, tokens, heads, size], { keys, values, past, capacity }) {
+  static #attendCached(y, qkv, [batch, tokens, heads, size], { keys, values, past, capacity }) {
     const sizes = [batch, tokens, past, capacity, heads, size]
-    runtime.run('gpt_attention_cached_forward', [y, keys, values, SCRATCH, qkv, ...sizes])
+    y.runtime.run('gpt_attention_cached_forward', [y, keys, values, SCRATCH, qkv, ...sizes])
   }
 
   /**
-   * @internal
    * @param {Attention} layer
    * @param {Tensor} x [..., tokens, embDim]
    * @returns {Sizes}
    */
-  static sizesOf({ embDim, nHeads }, { shape }) {
+  static #sizesOf({ embDim, nHeads }, { shape }) {
     const tokens = /** @type {number} */ (shape.at(-2))
     return [sizeOf(leading(shape, 2)), tokens, nHeads, embDim / nHeads]
   }

@@ -1,6 +1,5 @@
 // Operations on each element, and their gradients.
 
-/** @import { Pointer, Runtime } from '../runtime/runtime.js' */
 /** @import { Tensor } from './tensor.js' */
 
 import { sameShape } from '../check.js'
@@ -190,14 +189,3 @@ function unary(kernel, x) {
   x.runtime.run(kernel, [y, x, x.size])
   return y
 }
-
-/**
- * The kernel of y = a + b alone.
- *
- * @param {Runtime} runtime
- * @param {Pointer} y
- * @param {Pointer} a
- * @param {Pointer} b
- * @param {number} size of each
- */
-export const addInto = (runtime, y, a, b, size) => runtime.run('gpt_add', [y, a, b, 1, size, 0, 1, 0, 1])

@@ -350,15 +350,6 @@ export function int8Of(value) {
 }
 
 /**
- * @param {Int8Weight | null} int8Weight of the layer
- * @throws {GptLayersError} UNSUPPORTED where there is one
- */
-export function checkTrainable(int8Weight) {
-  if (int8Weight === null) return
-  throw fail('UNSUPPORTED', 'weight', 'be float32', 'int8, made by quantize')
-}
-
-/**
  * @param {unknown} weight the property of a layer, which the user may have replaced
  * @param {readonly number[]} shape that the layer needs
  * @param {{ transposed: boolean, isProduct: boolean }} reading
