@@ -3,6 +3,7 @@
 import js from '@eslint/js'
 import svelte from 'eslint-plugin-svelte'
 import globals from 'globals'
+import typescript from 'typescript-eslint'
 
 export default [
   { ignores: ['**/dist/', '**/build/', '**/node_modules/'] },
@@ -22,6 +23,21 @@ export default [
       'svelte/no-at-html-tags': 'off', // used only with formulas, which the build makes from .tex files
       'svelte/no-useless-mustaches': 'off', // {' '} keeps a space at the end of a line
       'svelte/prefer-svelte-reactivity': 'off', // state is replaced as a whole, never changed in place
+    },
+  },
+  { files: ['**/*.ts'], languageOptions: { parser: typescript.parser } },
+  {
+    files: ['**/*.svelte', '**/*.svelte.ts'],
+    languageOptions: { parserOptions: { parser: typescript.parser } },
+  },
+  {
+    // The compiler checks these, and knows types and overloads.
+    files: ['**/*.ts', '**/*.svelte'],
+    rules: {
+      'no-dupe-class-members': 'off',
+      'no-redeclare': 'off',
+      'no-undef': 'off',
+      'no-unused-vars': 'off',
     },
   },
   {
