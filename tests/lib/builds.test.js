@@ -1,5 +1,6 @@
-// Runs the tests of results once more on each build: in this Node, and the builds that it lacks in a newer
-// one. The names of the tests say which builds ran in which Node.
+// Runs the tests of results on the builds and threads that the rest of the suite does not run them on: there
+// `load` chooses the build, and it runs on one thread. Builds that this Node lacks run in a newer one. The
+// names of the tests say which builds ran in which Node.
 
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
@@ -7,15 +8,26 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { builds } from './support.js'
+import { builds, loadForTest } from './support.js'
 import { nodes } from '../nodes/nodes.js'
 
 const run = promisify(execFile)
 const path = (/** @type {string} */ name) => fileURLToPath(new URL(name, import.meta.url))
-// The tests that load the build that the environment names.
+
+/** They test JavaScript that is the same for every build. */
+const SAME_FOR_ALL = 'errors examples fromsafetensors identity memory module safetensors'.split(' ')
+/** Chooses its own numbers of threads. */
+const THREADS = 'threads'
+
+/** The tests that load the build and the threads that the environment names. */
 const files = readdirSync(path('.'))
   .filter((name) => name.endsWith('.test.js') && /loadForTest\(/.test(readFileSync(path(name), 'utf8')))
-  .map(path)
+  .map((name) => name.slice(0, -'.test.js'.length))
+  .filter((name) => ![...SAME_FOR_ALL, THREADS, 'builds'].includes(name))
+
+// One process for all files: starting one for each, and compiling the package in it, would take half as long
+// as the tests.
+const IMPORTS = files.map((name) => `await import('./${name}.test.js')`).join('\n')
 
 /**
  * @param {string} node
@@ -33,6 +45,26 @@ async function tryOut(node, build) {
   return { version, most: Number(answer) || 0 }
 }
 
+/**
+ * Runs tests in a child process.
+ *
+ * @param {string} node
+ * @param {string[]} args
+ * @param {Record<string, string>} settings
+ */
+async function pass(node, args, settings) {
+  // Without this variable the child does not report to this process's test runner.
+  const { NODE_TEST_CONTEXT, ...env } = process.env
+  const options = { cwd: path('.'), env: { ...env, ...settings }, maxBuffer: 2 ** 26 }
+  const child = run(node, ['--test-reporter=spec', '--test-reporter-destination=stdout', ...args], options)
+  const { stdout } = await child.catch((error) => assert.fail(`${error.stdout}${error.stderr}`))
+  assert.match(stdout, /pass [1-9]/)
+  assert.match(stdout, /fail 0/)
+}
+
+/** What every other file of the suite runs on. */
+const own = await loadForTest()
+
 const ran = new Set()
 for (const node of nodes) {
   for (const build of ['simd', 'relaxed']) {
@@ -41,15 +73,12 @@ for (const node of nodes) {
       const name = threads === 1 ? build : `${build}-threads`
       if (ran.has(name)) continue
       ran.add(name)
+      const isOwn = node === process.execPath && build === own.build
+      if (isOwn && threads === own.threads) continue
       test(`${name}, ${threads} thread(s), Node ${version}: the tests of results pass`, async () => {
-        // Without this variable the child does not report to this process's test runner.
-        const { NODE_TEST_CONTEXT, ...env } = process.env
         const settings = { GPT_LAYERS_BUILD: build, GPT_LAYERS_THREADS: String(threads) }
-        const all = threads > 1 ? [...files, path('threads.test.js')] : files
-        const child = run(node, ['--test', ...all], { env: { ...env, ...settings }, maxBuffer: 2 ** 26 })
-        const { stdout } = await child.catch((error) => assert.fail(error.stdout))
-        assert.match(stdout, /pass [1-9]/)
-        assert.match(stdout, /fail 0/)
+        await pass(node, ['--input-type=module', '--eval', IMPORTS], settings)
+        if (threads === most && !isOwn) await pass(node, ['--test', `${THREADS}.test.js`], settings)
       })
     }
   }
