@@ -5,15 +5,13 @@
  * what gpt_layers.h promises for every kernel:
  *
  *   - A call with a fault is refused with the status of that fault and leaves its outputs unchanged.
- *   - A call without a fault agrees with the reference: see judges.c.
+ *   - A call without a fault agrees with the reference: see tests/c/judges.c.
  *   - A second call gives the same bits: in parts, in any order, and with an output that is an input where
  *     the contract allows it. Its outputs and its scratch contain something else before, so that a kernel
  *     that reads them, or leaves an element unwritten, is found.
  *   - Inputs are unchanged.
  *
  * Each tensor ends where its malloc block ends, so that AddressSanitizer sees every access past it. */
-#include "kernels.h"
-
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -21,9 +19,8 @@
 #include <string.h>
 
 #include "../c/check.h"
+#include "../c/table.h"
 #include "gpt_layers.h"
-
-uint64_t kernel_calls;
 
 /* ---- The bytes, and random numbers that they start ---- */
 

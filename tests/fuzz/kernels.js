@@ -7,12 +7,10 @@ import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const folder = 'build/fuzz/' // of the programs, and of the inputs that they found
-const sources = ['c/', 'tests/fuzz/'].flatMap((directory) =>
-  readdirSync(root + directory)
-    .filter((name) => name.endsWith('.c'))
-    .map((name) => directory + name),
-)
-sources.push('tests/c/check.c')
+const sources = readdirSync(`${root}c`)
+  .filter((name) => name.endsWith('.c'))
+  .map((name) => `c/${name}`)
+sources.push('tests/fuzz/kernels.c', ...['check', 'table', 'judges'].map((name) => `tests/c/${name}.c`))
 
 /** The code paths of the builds, and the flags that choose them. The native compiler has no relaxed SIMD, but
  * compiles the code that is written for it. */

@@ -1,8 +1,8 @@
 /* What a kernel's outputs may differ from those of its reference, and the inputs that other kernels make. */
-#ifndef GPT_FUZZ_JUDGES_H
-#define GPT_FUZZ_JUDGES_H
+#ifndef GPT_JUDGES_H
+#define GPT_JUDGES_H
 
-#include "kernels.h"
+#include "table.h"
 
 void judge_nothing(const trial *t);
 void judge_affine_forward(const trial *t);

@@ -1,11 +1,7 @@
-/* The fuzzer of the kernels. Three files:
- *
- *   kernels.c   turns the fuzzer's bytes into calls, and checks what holds for every kernel
- *   table.c     the kernels: their tensors, sizes and scalars, as gpt_layers.h has them
- *   judges.c    what a kernel's outputs may differ from those of its reference
- */
-#ifndef GPT_FUZZ_KERNELS_H
-#define GPT_FUZZ_KERNELS_H
+/* The kernels as a table: their tensors, sizes and scalars, as gpt_layers.h has them. The rows are in table.c,
+ * the bounds of their outputs in judges.c. The fuzzer of the kernels makes its calls from this table. */
+#ifndef GPT_TABLE_H
+#define GPT_TABLE_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -66,12 +62,12 @@ typedef struct kernel {
     tensor tensors[MOST_TENSORS]; /* in the order of the arguments */
     struct {
         int output, input;
-    } alias[2];                                    /* "y may be x"; output 0, input 0: none */
-    char classes;                                  /* the size that bounds INDICES or TARGETS */
-    size_t (*scratch_size)(const call *c);         /* floats for one part */
-    size_t (*count)(const call *c, size_t tensor); /* elements of a tensor without dims */
-    void (*choose)(call *c, uint32_t random);      /* sets sizes that depend on other sizes */
-    void (*prepare)(trial *t);                     /* writes inputs that another kernel makes */
+    } alias[2];                                   /* "y may be x"; output 0, input 0: none */
+    char classes;                                 /* the size that bounds INDICES or TARGETS */
+    size_t (*scratch_size)(const call *c);        /* floats for one part */
+    size_t (*count)(const call *c, size_t which); /* elements of a tensor without dims */
+    void (*choose)(call *c, uint32_t random);     /* sets sizes that depend on other sizes */
+    void (*prepare)(trial *t);                    /* writes inputs that another kernel makes */
 } kernel;
 
 /* What a tensor's values can be: judges have a domain. */

@@ -1,10 +1,11 @@
-/* The kernels, as gpt_layers.h has them. Append only: the bytes of the corpus name a kernel by its place. */
-#include "judges.h"
-#include "kernels.h"
+/* The kernels, as gpt_layers.h has them. Append only: the bytes of the fuzzer's corpus name a kernel by its
+ * place. */
+#include "table.h"
 
 #include <string.h>
 
 #include "gpt_layers.h"
+#include "judges.h"
 #include "reference.h"
 
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers" /* what a row leaves out is 0 */
@@ -128,9 +129,9 @@ static size_t attention_cached_scratch(const call *c)
 {
     return gpt_attention_cached_scratch_size(S(1), S(2), S(3), S(4));
 }
-static size_t cache_count(const call *c, size_t tensor)
+static size_t cache_count(const call *c, size_t which)
 {
-    (void)tensor;
+    (void)which;
     const size_t batch = S(0), heads = S(3),
                  sizes_[3] = {batch, heads, gpt_attention_cache_size(capacity_of(c), S(4))};
     size_t floats = 1;
@@ -165,30 +166,30 @@ static size_t scales_count(const call *c, size_t out, size_t in)
     return gpt_int8_scales_size(out, in, group && group % 2 == 0 ? group : 2);
 }
 
-static size_t quantize_count(const call *c, size_t tensor)
+static size_t quantize_count(const call *c, size_t which)
 {
-    return tensor == 0 ? values_count(S(0), S(1)) : scales_count(c, S(0), S(1));
+    return which == 0 ? values_count(S(0), S(1)) : scales_count(c, S(0), S(1));
 }
 
-static size_t pack_count(const call *c, size_t tensor)
+static size_t pack_count(const call *c, size_t which)
 {
     const size_t n = values_count(S(0), S(1));
-    return tensor == 0 || n == UNADDRESSABLE ? n : (S(0) * S(1) + 3) / 4;
+    return which == 0 || n == UNADDRESSABLE ? n : (S(0) * S(1) + 3) / 4;
 }
 
-static size_t dequantize_count(const call *c, size_t tensor)
+static size_t dequantize_count(const call *c, size_t which)
 {
-    return tensor == 1 ? values_count(S(0), S(1)) : scales_count(c, S(0), S(1));
+    return which == 1 ? values_count(S(0), S(1)) : scales_count(c, S(0), S(1));
 }
 
-static size_t int8_linear_count(const call *c, size_t tensor)
+static size_t int8_linear_count(const call *c, size_t which)
 {
-    return tensor == 3 ? values_count(S(2), S(1)) : scales_count(c, S(2), S(1));
+    return which == 3 ? values_count(S(2), S(1)) : scales_count(c, S(2), S(1));
 }
 
-static size_t int8_embedding_count(const call *c, size_t tensor)
+static size_t int8_embedding_count(const call *c, size_t which)
 {
-    return tensor == 2 ? values_count(S(1), S(2)) : scales_count(c, S(1), S(2));
+    return which == 2 ? values_count(S(1), S(2)) : scales_count(c, S(1), S(2));
 }
 
 static size_t linear_scratch(const call *c) { return gpt_linear_scratch_size(S(0), S(1)); }
@@ -204,9 +205,9 @@ static size_t attention_backward_scratch(const call *c)
 }
 
 /* Elements of operand a or b of gpt_add, up to the last one that is read. */
-static size_t operand_count(const call *c, size_t tensor)
+static size_t operand_count(const call *c, size_t which)
 {
-    const size_t rows = S(0), cols = S(1), row = S(2 * tensor), col = S(2 * tensor + 1);
+    const size_t rows = S(0), cols = S(1), row = S(2 * which), col = S(2 * which + 1);
     size_t n, last = col ? cols : 1;
     if (__builtin_mul_overflow(rows ? rows - 1 : 0, row, &n) || __builtin_add_overflow(n, last, &n))
         return UNADDRESSABLE;
@@ -785,3 +786,5 @@ const kernel kernels[] = {
      .alias = {{0, 1}}},
 };
 const size_t kernel_count = sizeof kernels / sizeof *kernels;
+
+uint64_t kernel_calls;

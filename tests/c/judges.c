@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "../c/check.h"
+#include "check.h"
 #include "gpt_layers.h"
 #include "int8.h"
 #include "reference.h"
@@ -65,9 +65,9 @@ static void expect_sum(const trial *t, size_t i, size_t index, magnitude m, size
 }
 
 /* The weight of input i for output o, in Linear's layout or in Conv1D's. */
-static size_t weight_index(const trial *t, size_t tensor, size_t i, size_t o)
+static size_t weight_index(const trial *t, size_t which, size_t i, size_t o)
 {
-    return t->k->tensors[tensor].dims[0] == 'o' ? o * SIZE(1) + i : i * SIZE(2) + o;
+    return t->k->tensors[which].dims[0] == 'o' ? o * SIZE(1) + i : i * SIZE(2) + o;
 }
 
 void judge_affine_forward(const trial *t)
