@@ -5,8 +5,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 
 usage() {
     cat <<'HELP'
-usage: ./build.sh [build | demo | test | fuzz | coverage | bench | bench-browser | bench-page | compare |
-                  consumers | golden | flags] [option ...]
+usage: ./build.sh [build | demo | test | fuzz | coverage | bench | bench-browser | compare | consumers |
+                  golden | flags] [option ...]
 
   build   build what has changed (the default):
             build/wasm/       the kernels of c/, compiled by Emscripten. Two builds, simd and relaxed (with
@@ -29,7 +29,6 @@ usage: ./build.sh [build | demo | test | fuzz | coverage | bench | bench-browser
           generate: how fast GPT-2 writes, beside other engines
   bench-browser [generate]
           the same in a headless browser, beside onnxruntime-web; generate: and wllama
-  bench-page      build, then time the page's updates in a headless browser
   compare DIR   build, then compare the package with another build of it, in DIR; --help lists options
   consumers [--write] [NAME ...]
           build, then try the package in every bundler, framework and runtime of tests/consumers, or in those
@@ -566,12 +565,6 @@ bench-browser)
     need 'node emcc chromium' relaxed
     export_tools
     bench tests/bench/browser.js "$@"
-    ;;
-bench-page)
-    need 'node emcc chromium' relaxed
-    build
-    export_tools
-    exec node tests/bench/page.js
     ;;
 consumers)
     need 'node emcc chromium firefox webkit' relaxed
