@@ -549,6 +549,16 @@ test('a layer names a parameter that was disposed or replaced', () => {
   assertRefuses(() => layer.forward(x), 'TYPE', /^Linear.forward: bias should be a Tensor, got 3$/)
 })
 
+test('what Node prints of an error has the name of the function once', () => {
+  assert.throws(
+    () => norm.forward(three),
+    ({ message, stack }) => {
+      assert.equal(stack.split('\n')[0], `GptLayersError: ${message}`)
+      return /^LayerNorm.forward: x should/.test(message)
+    },
+  )
+})
+
 test('a GptLayersError is an Error with a name and a code', () => {
   const error = new GptLayersError('VALUE', 'why')
   assert.ok(error instanceof Error)

@@ -67,9 +67,9 @@ const named = new WeakSet()
 export function withName(error, name) {
   if (!(error instanceof GptLayersError) || named.has(error)) return error
   named.add(error)
-  const { message } = error
+  const { message, stack } = error // V8 writes the message into the stack when that is first read
   error.message = `${name}: ${message}`
-  error.stack = error.stack?.replace(message, error.message) // V8 has written the message into it
+  error.stack = stack?.replace(message, () => error.message)
   return error
 }
 
