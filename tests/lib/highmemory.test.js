@@ -5,13 +5,15 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { GptLayersError } from 'gpt-layers'
 import { gradientOf, loadForTest, untyped } from './support.js'
 
 const GIB = 2 ** 30
 const ROOM = 24 * 2 ** 20 // bytes; more than `everything` uses
 
 /**
- * A forward and a backward of every layer and loss, a step of every optimizer, and the tensor's methods.
+ * A forward and a backward of every layer and loss, a step of every optimizer, the tensor's methods, int8
+ * weights, and a cache.
  *
  * @param {Gpt} gpt
  * @returns {Record<string, Float32Array>} results by name
@@ -76,6 +78,38 @@ function everything(gpt) {
       parameters.forEach((parameter, i) => keep(`${name}: parameter ${i} after two steps`, parameter))
     })
   }
+  const modelOf = (/** @type {object} */ options) =>
+    new gpt.GPTModel({ ...sizes, dropRate: 0, vocabSize: 37, nLayers: 2, ...options })
+  /** @type {Record<string, () => [layer: Module, input: any]>} */
+  const quantized = {
+    'int8 Linear': () => [new Linear(33, 65), gpt.randn([3, 33])],
+    'int8 Conv1D': () => [new Conv1D(65, 33), gpt.randn([70, 33])],
+    'int8 GPTModel': () => [modelOf({ tieWeights: true }), tokens],
+  }
+  for (const [name, make] of Object.entries(quantized)) {
+    gpt.scope(() => {
+      const [layer, input] = make()
+      layer.quantize({ groupSize: 22 })
+      const forward = () => gpt.noGrad(() => layer.forward(input))
+      keep(name, forward())
+      layer.loadSafetensors(layer.saveSafetensors())
+      keep(`${name}, saved and loaded`, forward())
+      for (const [parameter, { int8Weight }] of Object.entries(layer.stateDict()))
+        if (int8Weight) keep(`${name}: ${parameter}`, int8Weight.dequantize())
+    })
+  }
+  gpt.scope(() => {
+    const model = modelOf({}).eval()
+    const cache = model.newCache()
+    const lengths = [9, 1, 20] // of the pieces: a prompt, a token, and a prompt after tokens
+    for (const length of lengths) {
+      const { length: start } = cache
+      const logits = gpt.noGrad(() => model.forward(tokens.slice(start, start + length), { cache }))
+      keep(`cache: ${length} tokens after ${start}`, logits)
+    }
+    const written = [...model.generate(tokens.slice(0, 69), { maxNewTokens: 8, slidingWindow: 35 })]
+    results.generate = Float32Array.from(written.flatMap(({ token, probability }) => [token, probability]))
+  })
   gpt.scope(() => {
     const sizes = { embDim: 66, nHeads: 3, contextLength: 70 }
     const { weights } = new gpt.Attention(sizes).forward(gpt.randn([70, 66]), { returnWeights: true })
@@ -96,6 +130,12 @@ function everything(gpt) {
     results.argmax = gpt.tensor(x.argmax({ dim: 0 })).data.slice()
     keep('exp', x.exp())
     keep('sqrt', y.sqrt())
+    keep('log', y.log())
+    keep('pow', y.pow(1.5))
+    keep('abs', x.abs())
+    keep('tanh', x.tanh())
+    x.abs().sum().backward()
+    keep('abs: gradient', gradientOf(x))
     keep('matmul', x.matmul(y.permute([1, 0])))
     keep('split', x.split(50)[1])
     keep('loadSafetensors', gpt.loadSafetensors(gpt.saveSafetensors({ x })).x)
@@ -111,14 +151,45 @@ function everything(gpt) {
  */
 function fillTo(gpt, end) {
   const { memory } = untyped(new gpt.ReLU()).runtime
-  const start = memory.allocate('test', 2 ** 21) // at the end of the heap: no free block is that large
-  memory.allocate('test', end - start - 2 ** 21)
+  const start = memory.allocate(2 ** 21) // at the end of the heap: no free block is that large
+  memory.allocate(end - start - 2 ** 21)
 }
 
+/**
+ * @param {unknown} error of `fillTo`
+ * @returns {boolean} whether the machine has no more memory: the engine has refused to grow the heap
+ */
+const isRefusal = (error) =>
+  error instanceof GptLayersError && error.code === 'MEMORY' && error.cause instanceof RangeError
+
+/**
+ * @param {Gpt} gpt
+ * @returns {Set<string>} the kernels that are called from here on
+ */
+function calledKernels(gpt) {
+  const { runtime } = untyped(new gpt.ReLU())
+  const called = new Set()
+  for (const method of ['run', 'accepts']) {
+    const original = runtime[method]
+    runtime[method] = (/** @type {[string, unknown[]]} */ ...args) => {
+      called.add(args[0])
+      return original.apply(runtime, args)
+    }
+  }
+  return called
+}
+
+/** What the header has beside kernels: functions that read and write no tensor. */
+const NO_KERNEL = /_size$|^gpt_(is_relaxed|stack_set|status_text)$/
+
 for (const threads of [1, 2]) {
-  test(`every layer computes the same bits above 2 GiB and up to 4 GiB, with ${threads} thread(s)`, async (t) => {
+  test(`every kernel computes the same bits above 2 GiB and up to 4 GiB, with ${threads} thread(s)`, async (t) => {
     const low = await loadForTest({ threads })
+    const called = calledKernels(low)
     const expected = everything(low)
+    const kernels = Object.keys(low.exports).filter((name) => /^gpt_/.test(name) && !NO_KERNEL.test(name))
+    const missing = kernels.filter((name) => !called.has(name))
+    assert.deepEqual(missing, [], `everything() should call each kernel, and does not call ${missing}`)
     low.dispose()
     const places = { 'across 2 GiB': 2 * GIB - 4096, 'up to 4 GiB': 4 * GIB - ROOM }
     for (const [place, address] of Object.entries(places)) {
@@ -126,6 +197,7 @@ for (const threads of [1, 2]) {
       try {
         fillTo(gpt, address)
       } catch (error) {
+        if (!isRefusal(error)) throw error
         t.skip(`this machine has no memory for it: ${error}`)
         return
       }
