@@ -281,6 +281,12 @@ const noThreads = !process.getBuiltinModule && `one thread in Node ${process.ver
 /** @param {Gpt} gpt */
 const threadsOf = (gpt) => [gpt.threads, gpt.threadsReason]
 
+/** @param {Gpt} gpt @param {RegExp} reason */
+function assertOneThread({ threads, threadsReason }, reason) {
+  assert.equal(threads, 1, `one thread should run where ${threadsReason}`)
+  assert.match(String(threadsReason), reason)
+}
+
 /**
  * Replaces a property of the global object during a test.
  *
@@ -315,10 +321,8 @@ test('threadsReason says that one thread was asked for', async () => {
 test('threadsReason names the two headers that a page lacks', async (t) => {
   t.mock.method(console, 'warn', () => {})
   replaceGlobal(t, 'crossOriginIsolated', false)
-  const [threads, reason] = threadsOf(await load({ threads: 2 }))
-  assert.equal(threads, 1)
-  assert.match(
-    String(reason),
+  assertOneThread(
+    await load({ threads: 2 }),
     /not cross-origin isolated: .*Cross-Origin-Opener-Policy: same-origin .*Cross-Origin-Embedder-Policy: require-corp/,
   )
 })
@@ -335,9 +339,7 @@ test(
   async (t) => {
     t.mock.method(console, 'warn', () => {})
     const module = new WebAssembly.Module(wasm)
-    const [threads, reason] = threadsOf(await load({ module, threads: 2 }))
-    assert.equal(threads, 1)
-    assert.match(String(reason), /pass gpt-layers\/simd-threads.wasm/)
+    assertOneThread(await load({ module, threads: 2 }), /pass gpt-layers\/simd-threads.wasm/)
   },
 )
 
@@ -356,10 +358,10 @@ test('the reason is written to the console once, and only while a program is dev
   delete process.env.NODE_ENV
   assert.equal((await load({ threads: 1 })).threads, 1)
   process.env.NODE_ENV = 'production'
-  assert.equal((await load({ threads: 2 })).threadsReason, reason)
+  assert.deepEqual(threadsOf(await load({ threads: 2 })), [1, reason])
   assert.equal(warn.mock.callCount(), 0)
   delete process.env.NODE_ENV
-  for (let i = 0; i < 2; i++) assert.equal((await load({ threads: 2 })).threadsReason, reason)
+  for (let i = 0; i < 2; i++) assert.deepEqual(threadsOf(await load({ threads: 2 })), [1, reason])
   assert.deepEqual(
     warn.mock.calls.map((call) => call.arguments),
     [[`gpt-layers: one thread runs, because ${reason}`]],
@@ -373,7 +375,7 @@ test('more than 64 threads count as 64', { skip: noThreads }, async (t) => {
     started++
     throw new Error('counted')
   }
-  assert.match(String((await load({ threads: 1000, worker })).threadsReason), /counted/)
+  assertOneThread(await load({ threads: 1000, worker }), /counted/)
   assert.equal(started, 63)
 })
 
@@ -402,16 +404,15 @@ test('a worker of another program is neither believed nor given memory', async (
     parentPort.postMessage('ready')`
   const stranger = new Worker(code, { eval: true })
   const sent = t.mock.method(stranger, 'postMessage')
-  const [threads, reason] = threadsOf(await load({ threads: 2, worker: () => stranger }))
-  assert.equal(threads, 1)
-  assert.match(String(reason), /it is not gpt-layers\/worker.js of version [\d.]+: it said "ready"/)
+  const gpt = await load({ threads: 2, worker: () => stranger })
+  assertOneThread(gpt, /it is not gpt-layers\/worker.js of version [\d.]+: it said "ready"/)
   assert.equal(sent.mock.callCount(), 0)
 })
 
 test('a worker option that returns no Worker gives one thread and the reason', async (t) => {
   t.mock.method(console, 'warn', () => {})
   const worker = untyped(async () => 1)
-  assert.match(String((await load({ threads: 2, worker })).threadsReason), /got a Promise, not a Worker/)
+  assertOneThread(await load({ threads: 2, worker }), /got a Promise, not a Worker/)
 })
 
 test('a worker that says nothing delays load by 5 s at most', async (t) => {
@@ -421,5 +422,5 @@ test('a worker that says nothing delays load by 5 s at most', async (t) => {
   const loading = load({ threads: 2, worker: () => stranger })
   const settled = loading.then(() => true)
   while (!(await Promise.race([settled, immediate(false)]))) t.mock.timers.tick(100)
-  assert.match(String((await loading).threadsReason), /it was not ready after 5 s/)
+  assertOneThread(await loading, /it was not ready after 5 s/)
 })
