@@ -69,26 +69,66 @@ function setting(gpt, file) {
   }
 }
 
+/** What a comment begins with if it states a value. Other comments explain. */
+const VALUE = /^(\[|\{|'|"|-?\d|true\b|false\b|null\b|undefined\b|NaN\b)/
+
+/**
+ * The value that a comment states, alone or before an explanation: `[2, 5]: the logits`.
+ *
+ * @param {string} comment
+ * @returns {unknown}
+ */
+function statedValue(comment) {
+  const ends = [...comment.matchAll(/[:,] |$/g)].map(({ index }) => index).reverse()
+  for (const end of ends) {
+    try {
+      return new Function(`return (${comment.slice(0, end)})`)()
+    } catch {
+      // a part of the value, or more than it
+    }
+  }
+  return assert.fail(`should begin with a value: ${comment}`)
+}
+
+/**
+ * An example with the values that its comments state.
+ *
+ * @param {string} code
+ * @returns {{ source: string, values: { line: string, value: unknown }[] }} source: calls `found(i, value)`
+ *   with the value of each of these lines
+ */
+function withValues(code) {
+  /** @type {{ line: string, value: unknown }[]} */
+  const values = []
+  const lines = code.split('\n').map((line) => {
+    const [, expression, comment = ''] = /^(.*?)(?:\s*\/\/ (.*))?$/.exec(line) ?? []
+    if (!VALUE.test(comment)) return line
+    const index = values.push({ line, value: statedValue(comment) }) - 1
+    return `found(${index}, await (${expression}))`
+  })
+  return { source: lines.join('\n'), values }
+}
+
 const gpt = await loadForTest()
 
-test('there are examples', () => assert.ok(examples.length >= 20, `${examples.length}`))
+test('there are examples, and most state a value', () => {
+  assert.ok(examples.length >= 60, `${examples.length}`)
+  const stating = examples.filter(({ code }) => withValues(code).values.length > 0)
+  assert.ok(stating.length >= 45, `${stating.length}`)
+})
 
 for (const { file, name, code } of examples) {
   test(`${name}: ${code.split('\n')[0]}`, async () => {
-    const names = setting(gpt, file)
-    const [, body, last, comment] = /^([\s\S]*?\n)?(.*?)(?:\s*\/\/ (.*))?$/.exec(code) ?? []
-    const isStatement = /^(const|let|for|if)\b|^\}/.test(last)
-    const source = `${body ?? ''}${isStatement ? last : `return (${last.replace(/;$/, '')}\n)`}`
-    const run = new Function(...Object.keys(names), `return (async () => { ${source} })()`)
-    const result = await run(...Object.values(names))
-    // A comment that begins with a value states the result. Other comments explain.
-    if (comment === undefined) return
-    let expected
-    try {
-      expected = new Function(`return (${comment.replace(/\], .*/, ']')})`)()
-    } catch {
-      return
+    const { source, values } = withValues(code)
+    const reached = new Set()
+    const found = (/** @type {number} */ index, /** @type {unknown} */ value) => {
+      assert.deepEqual(value, values[index].value, values[index].line)
+      reached.add(index)
     }
-    assert.deepEqual(result, expected)
+    const names = { ...setting(gpt, file), found }
+    await new Function(...Object.keys(names), `return (async () => { ${source}\n })()`)(
+      ...Object.values(names),
+    )
+    assert.equal(reached.size, values.length, 'every line that states a value should run')
   })
 }
