@@ -7,7 +7,7 @@ import assert from 'node:assert/strict'
 import { test as testInNode } from 'node:test'
 import { load } from 'gpt-layers'
 import { Stack } from '../../web/demo/src/sections/deep-stack/stack.js'
-import { learning, short, told, travel } from '../../web/demo/src/sections/deep-stack/words.js'
+import { learning, power, short, told, travel } from '../../web/demo/src/sections/deep-stack/words.js'
 import { golden } from '../lib/support.js'
 import {
   assertOnScreen,
@@ -123,6 +123,10 @@ testInNode('the sentences follow from the numbers', () => {
   assert.deepEqual(
     [short(0), short(-250.4), short(9999), short(12345), short(-9.51e-12), short(NaN)],
     ['0', '−250', '9999', '1.2·10⁴', '−9.5·10⁻¹²', 'too large'],
+  )
+  assert.deepEqual(
+    [1e-12, 1e-5, 1e-2, 0.1, 1, 10, 100, 1000, 1e12].map(power),
+    ['10⁻¹²', '10⁻⁵', '10⁻²', '0.1', '1', '10', '100', '10³', '10¹²'],
   )
 })
 

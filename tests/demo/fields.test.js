@@ -87,3 +87,72 @@ test('each call of defaults() returns a new object', () => {
   first.row.push(3)
   assert.deepEqual(one.defaults().row, [1, 2])
 })
+
+const SEED = [0, 2 ** 32 - 1, -1, 2 ** 32, 0.5]
+/** By section and field: the least and the largest value in the address, and values that are refused. */
+const RANGES = {
+  'worked-example': { seed: SEED, eps: [0, 1e6, -1e-9, 1e6 + 1], dim: [-2, 1, -3, 2] },
+  'scale-and-shift': {
+    scale: ['0,0,0,0,0,0', '3,3,3,3,3,3', '-0.1,1,1,1,1,1', '1,1,1,1,1,3.1', '1,1,1,1,1'],
+    shift: ['-2,-2,-2,-2,-2,-2', '2,2,2,2,2,2', '-2.1,0,0,0,0,0', '0,0,0,0,0,2.1', '0,0,0,0,0'],
+    feature: [0, 6, -1, 7],
+  },
+  'deep-stack': {
+    depth: [2, 50, 1, 51],
+    gain: [0.2, 3, 0.19, 3.01],
+    seed: SEED,
+    activation: ['relu', 'none', ''],
+  },
+  divisor: {
+    n: [2, 4096, 1, 4097],
+    seed: SEED,
+    x: ['-0.5,-0.5', Array(12).fill(1).join(), '-0.6', '1.1', Array(13).fill(1).join()],
+  },
+  'batch-norm': {
+    batch: [1, 6, 0, 7],
+    seed: SEED,
+    edits: ['x11:-3', 'x65:3', 'x11:-3.1', 'x65:3.1', 'x71:1', 'x16:1'],
+  },
+  gelu: {
+    row: [
+      '-4,-4,-4,-4,-4,-4,-4,-4',
+      '3,3,3,3,3,3,3,3',
+      '-4.1,0,0,0,0,0,0,0',
+      '0,0,0,0,0,0,0,3.1',
+      '0,0,0,0,0,0,0',
+    ],
+    chosen: [0, 7, -1, 8],
+  },
+  'feed-forward': { deviation: [0.1, 1.5, 0.09, 1.51], seed: SEED },
+  'transformer-block': { token: [1, 16, 0, 17], norm: [1, 9, 0, 10] },
+  writing: {
+    prompt: ['', 'x'.repeat(400), 'x'.repeat(401)],
+    seed: SEED,
+    temperature: [0, 2, -0.1, 2.1],
+    from: [0, 1000, -1, 1001],
+    speed: [1, 64, 0, 65],
+    norm: [1, 99, 0, 100],
+  },
+  opening: {
+    first: [
+      '-2.4,-2.4,-2.4,-2.4,-2.4,-2.4',
+      '2.4,2.4,2.4,2.4,2.4,2.4',
+      '-2.5,0,0,0,0,0',
+      '0,0,0,0,0,2.5',
+      '0,0,0,0,0',
+      '0,0,0,0,0,0,0',
+    ],
+  },
+}
+
+for (const [id, ranges] of Object.entries(RANGES)) {
+  const { default: slice } = await import(`../../web/demo/src/sections/${id}/slice.js`)
+  for (const [name, [least, largest, ...refused]] of Object.entries(ranges)) {
+    test(`?${id}.${name} takes ${least} and ${largest}, and refuses by name what is beyond`, () => {
+      const refusedOf = (/** @type {string | number} */ value) =>
+        slice.fromQuery(new Map([[name, String(value)]])).refused
+      for (const value of [least, largest]) assert.deepEqual(refusedOf(value), [], `${id}.${name}=${value}`)
+      for (const value of refused) assert.deepEqual(refusedOf(value), [name], `${id}.${name}=${value}`)
+    })
+  }
+}

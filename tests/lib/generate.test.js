@@ -204,6 +204,19 @@ test('among equal logits the lowest tokens are kept', () => {
   }
 })
 
+test('the tokens that reach topP exactly are enough, of a small vocabulary and of a large one', () => {
+  for (const size of [4, 256]) {
+    const { token, probability, top } = drawFrom(new Float32Array(size), { topP: 0.5 })
+    const kept = size / 2
+    assert.equal(probability, 1 / kept, `of ${size} equal tokens ${kept} should be kept, not ${1 / probability}`)
+    assert.ok(token < kept, `of ${size} equal tokens the first ${kept} should be kept, got token ${token}`)
+    assert.deepEqual(
+      top.map((candidate) => candidate.token),
+      Array.from({ length: Math.min(10, kept) }, (_, i) => i),
+    )
+  }
+})
+
 test('extreme temperatures and logits are no overflow', () => {
   const logits = [-3e38, 2e38, 3e38, -Infinity]
   for (const temperature of [1e-60, 1e-45, 1e-20, 0.01, 1, 1e30]) {
