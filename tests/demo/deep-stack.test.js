@@ -124,10 +124,17 @@ testInNode('the sentences follow from the numbers', () => {
     [short(0), short(-250.4), short(9999), short(12345), short(-9.51e-12), short(NaN)],
     ['0', '−250', '9999', '1.2·10⁴', '−9.5·10⁻¹²', 'too large'],
   )
-  assert.deepEqual(
-    [1e-12, 1e-5, 1e-2, 0.1, 1, 10, 100, 1000, 1e12].map(power),
-    ['10⁻¹²', '10⁻⁵', '10⁻²', '0.1', '1', '10', '100', '10³', '10¹²'],
-  )
+  assert.deepEqual([1e-12, 1e-5, 1e-2, 0.1, 1, 10, 100, 1000, 1e12].map(power), [
+    '10⁻¹²',
+    '10⁻⁵',
+    '10⁻²',
+    '0.1',
+    '1',
+    '10',
+    '100',
+    '10³',
+    '10¹²',
+  ])
 })
 
 test('the figure shows PyTorch’s deviations and gradients', async () => {

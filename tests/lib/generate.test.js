@@ -208,7 +208,11 @@ test('the tokens that reach topP exactly are enough, of a small vocabulary and o
   for (const size of [4, 256]) {
     const { token, probability, top } = drawFrom(new Float32Array(size), { topP: 0.5 })
     const kept = size / 2
-    assert.equal(probability, 1 / kept, `of ${size} equal tokens ${kept} should be kept, not ${1 / probability}`)
+    assert.equal(
+      probability,
+      1 / kept,
+      `of ${size} equal tokens ${kept} should be kept, not ${1 / probability}`,
+    )
     assert.ok(token < kept, `of ${size} equal tokens the first ${kept} should be kept, got token ${token}`)
     assert.deepEqual(
       top.map((candidate) => candidate.token),
