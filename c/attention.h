@@ -40,6 +40,9 @@ typedef struct gpt_head {
  * KEYS_PER_TILE is a multiple. */
 enum { KEYS_PER_PANEL = 12 };
 
+/* Means of values that a reference sums at once. For further ones it computes the weights again. */
+enum { MEANS = 64 };
+
 /* Head number n of batch * heads. */
 gpt_head gpt_head_of(const float *qkv, size_t n, size_t tokens, size_t heads, size_t size, uint32_t seed,
                      float p);

@@ -100,12 +100,16 @@ void gpt_attention_cached_forward_ref(float *y, float *keys, float *values, cons
             double max = -(double)INFINITY, sum = 0.0;
             for (size_t j = 0; j <= past + t; j++) max = fmax(max, score(&a, q, j));
             for (size_t j = 0; j <= past + t; j++) sum += exp(score(&a, q, j) - max);
-            for (size_t d = 0; d < size; d++) {
+            for (size_t d = 0; d < size; d += MEANS) {
                 /* the weighted mean of their values */
-                double mean = 0.0;
-                for (size_t j = 0; j <= past + t; j++)
-                    mean += exp(score(&a, q, j) - max) / sum * (double)a.v[j * a.cache_step + d];
-                y_t[d] = (float)mean;
+                const size_t n_means = size - d < MEANS ? size - d : MEANS;
+                double mean[MEANS] = {0.0};
+                for (size_t j = 0; j <= past + t; j++) {
+                    const double weight = exp(score(&a, q, j) - max) / sum;
+                    for (size_t m = 0; m < n_means; m++)
+                        mean[m] += weight * (double)a.v[j * a.cache_step + d + m];
+                }
+                for (size_t m = 0; m < n_means; m++) y_t[d + m] = (float)mean[m];
             }
         }
     }

@@ -46,12 +46,15 @@ void gpt_attention_forward_ref(float *y, float *max, float *sum, const float *qk
         for (size_t i = 0; i < tokens; i++) {
             const softmax s = softmax_of(&a, i);
             float *y_i = y + (n / heads * tokens + i) * heads * size + n % heads * size;
-            for (size_t d = 0; d < size; d++) {
+            for (size_t d = 0; d < size; d += MEANS) {
                 /* the mean of the values of all tokens up to i, weighted by softmax */
-                double mean = 0.0;
-                for (size_t j = 0; j <= i; j++)
-                    mean += dropout_factor(&a, i, j) * weight_of(&a, i, j, s) * (double)a.v[j * a.step + d];
-                y_i[d] = (float)mean;
+                const size_t n_means = size - d < MEANS ? size - d : MEANS;
+                double mean[MEANS] = {0.0};
+                for (size_t j = 0; j <= i; j++) {
+                    const double weight = dropout_factor(&a, i, j) * weight_of(&a, i, j, s);
+                    for (size_t m = 0; m < n_means; m++) mean[m] += weight * (double)a.v[j * a.step + d + m];
+                }
+                for (size_t m = 0; m < n_means; m++) y_i[d + m] = (float)mean[m];
             }
             if (max) max[n * tokens + i] = (float)s.max;
             if (sum) sum[n * tokens + i] = (float)s.sum;
