@@ -258,7 +258,7 @@ c_flags=(-std=c11 -ffp-contract=off -Wall -Wextra -Wshadow -Wconversion -Wno-enu
     -Wstrict-prototypes -Wmissing-prototypes)
 
 # For the tests: finds overruns and undefined behavior. tests/c has a <wasm_simd128.h> for native compilers.
-native_flags=(-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -Itests/c)
+native_flags=(-O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -Itests/c)
 
 # Comparisons of loop counters would take most of the fuzzer's time: trace-cmp.
 fuzz_flags=(-O2 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all

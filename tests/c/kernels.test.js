@@ -8,6 +8,7 @@ import { mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { compileBoth } from './objects.js'
 import { nodes } from '../nodes/nodes.js'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -40,26 +41,26 @@ function run(file, args) {
 }
 
 /**
- * Compiles the kernels and their tests.
+ * Compiles and links.
  *
- * @param {import('node:test').TestContext} t skipped where build.sh says that the build is not possible
+ * @param {import('node:test').TestContext} t
  * @param {string} compiler
- * @param {'simd' | 'relaxed' | 'native'} build whose flags `./build.sh flags` prints
- * @param {string} program in build/
- * @param {string[]} [more] flags
- * @returns {Promise<boolean>} whether the program is there
+ * @param {string[]} args
  */
-async function compile(t, compiler, build, program, more = []) {
-  const flags = await run('./build.sh', ['flags', build])
-  if (flags.status !== 0) {
-    t.skip(flags.stderr.trim())
-    return false
-  }
-  const args = [...flags.stdout.trim().split(' '), ...more, '-Ic', '-o', program, ...sources, '-lm']
+async function link(t, compiler, args) {
   const { status, stdout, stderr } = await run(compiler, args)
   assert.equal(status, 0, `${compiler} failed (${status}):\n${stdout}${stderr}`)
   if (stderr) t.diagnostic(stderr)
-  return true
+}
+
+/**
+ * @param {'simd' | 'relaxed' | 'native'} build
+ * @returns {Promise<{ flags: string[] } | { reason: string }>} the flags that build.sh prints, or why this
+ *   system lacks the build
+ */
+async function flagsOf(build) {
+  const { status, stdout, stderr } = await run('./build.sh', ['flags', build])
+  return status === 0 ? { flags: stdout.trim().split(' ') } : { reason: stderr.trim() }
 }
 
 /**
@@ -94,29 +95,39 @@ async function nodeFor(program) {
   }
 }
 
+/** The objects of both native builds. They are compiled together, because they share most of tests/c. */
+const native = (async () => {
+  const given = await flagsOf('native')
+  if ('reason' in given) return given
+  const compiler = [process.env.CC || 'gcc', ...given.flags]
+  return { compiler, ...(await compileBoth([...compiler, '-Ic'], 'build/objects', sources)) }
+})()
+native.catch(() => {}) // the tests report it
+
 // Two programs at a time: each uses one core.
 describe('the kernels', { concurrency: 2 }, () => {
-  // The native compiler has no relaxed SIMD, but compiles the code that is written for it.
-  /** @type {[string, string, string[]][]} */
-  const native = [
-    ['natively, under AddressSanitizer and UBSan', 'build/test-kernels', []],
-    [
-      'natively, as the relaxed build, under AddressSanitizer and UBSan',
-      'build/test-kernels-relaxed',
-      ['-D__wasm_relaxed_simd__'],
-    ],
-  ]
-  for (const [name, program, flags] of native) {
+  for (const [name, build] of /** @type {const} */ ([
+    ['natively, under AddressSanitizer and UBSan', 'simd'],
+    ['natively, as the relaxed build, under AddressSanitizer and UBSan', 'relaxed'],
+  ])) {
     test(name, async (t) => {
-      const compiler = process.env.CC || 'gcc'
-      if (await compile(t, compiler, 'native', program, flags)) await report(t, program)
+      const compiled = await native
+      if ('reason' in compiled) return t.skip(compiled.reason)
+      const { compiler, warnings } = compiled
+      if (warnings) t.diagnostic(warnings)
+      const program = `build/test-kernels-native-${build}`
+      await link(t, compiler[0], [...compiler.slice(1), '-o', program, ...compiled[build], '-lm'])
+      await report(t, program)
     })
   }
 
   for (const build of /** @type {const} */ (['simd', 'relaxed'])) {
     test(`as WebAssembly, build ${build}`, async (t) => {
+      const given = await flagsOf(build)
+      if ('reason' in given) return t.skip(given.reason)
       const program = `build/test-kernels-${build}.wasm`
-      if (!(await compile(t, 'emcc', build, program, ['-sSTANDALONE_WASM', '-sINITIAL_MEMORY=256MB']))) return
+      const args = [...given.flags, '-sSTANDALONE_WASM', '-sINITIAL_MEMORY=256MB']
+      await link(t, 'emcc', [...args, '-Ic', '-o', program, ...sources, '-lm'])
       const node = await nodeFor(program)
       if (!node) return t.skip('no Node here can run relaxed SIMD: Node 22 or later can')
       await report(t, node, ['--no-warnings', 'tests/c/wasi.js', program])
