@@ -386,8 +386,11 @@ build_api() {
     node web/demo/api.js >&2
 }
 
-# Vite empties the folder that it builds into, so the API reference is copied afterwards.
+# build/demo has the page's modules as JavaScript, which tests and records import in Node. Vite empties the
+# folder that it builds into, so the API reference is copied afterwards.
 build_page() {
+    rm -rf build/demo
+    node_modules/.bin/tsc -p web/demo --noCheck >&2
     node_modules/.bin/vite build --logLevel warn web/demo >&2
     cp -R build/api web/demo/dist/api
 }

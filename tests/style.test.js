@@ -24,16 +24,16 @@ function assertPasses(tool, ...args) {
   assert.equal(status, 0, `${tool} ${args.join(' ')}\n${stdout}${stderr}`)
 }
 
-test('JavaScript, Svelte, CSS and JSON are formatted by Prettier', () => {
+test('JavaScript, TypeScript, Svelte, CSS and JSON are formatted by Prettier', () => {
   assertPasses('prettier', '--check', '--log-level', 'warn', '.')
 })
 
-test('ESLint finds no mistake in JavaScript and Svelte', () => {
+test('ESLint finds no mistake in JavaScript, TypeScript and Svelte', () => {
   assertPasses('eslint', '--max-warnings', '0', '.')
 })
 
 test('svelte-check finds no type error in the page', () => {
-  assertPasses('svelte-check', '--tsconfig', 'web/demo/jsconfig.json', '--fail-on-warnings')
+  assertPasses('svelte-check', '--tsconfig', 'web/demo/tsconfig.json', '--fail-on-warnings')
 })
 
 test('TypeScript finds no type error in the tests', () => {

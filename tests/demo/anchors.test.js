@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { idOf, presentId } from '../../web/demo/src/anchors.js'
+import { idOf, presentId } from '../../build/demo/anchors.js'
 
 test('a hash names a section, and one that cannot be decoded names none', () => {
   assert.equal(idOf('#batch-norm'), 'batch-norm')

@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict'
 import { test as testInNode } from 'node:test'
 import { load } from 'gpt-layers'
-import { draw, normalize } from '../../web/demo/src/sections/batch-norm/compute.js'
+import { draw, normalize } from '../../build/demo/sections/batch-norm/compute.js'
 import { golden, unpack } from '../lib/support.js'
 import {
   assertOnScreen,

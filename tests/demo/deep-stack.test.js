@@ -6,8 +6,8 @@
 import assert from 'node:assert/strict'
 import { test as testInNode } from 'node:test'
 import { load } from 'gpt-layers'
-import { Stack } from '../../web/demo/src/sections/deep-stack/stack.js'
-import { learning, power, short, told, travel } from '../../web/demo/src/sections/deep-stack/words.js'
+import { Stack } from '../../build/demo/sections/deep-stack/stack.js'
+import { learning, power, short, told, travel } from '../../build/demo/sections/deep-stack/words.js'
 import { golden } from '../lib/support.js'
 import {
   assertOnScreen,

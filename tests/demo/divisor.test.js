@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict'
 import { test as testInNode } from 'node:test'
 import { load } from 'gpt-layers'
-import { describe, drawRow, estimate } from '../../web/demo/src/sections/divisor/compute.js'
+import { describe, drawRow, estimate } from '../../build/demo/sections/divisor/compute.js'
 import { golden } from '../lib/support.js'
 import {
   assertOnScreen,

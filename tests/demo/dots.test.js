@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { spread, stack } from '../../web/demo/src/components/dots.js'
+import { spread, stack } from '../../build/demo/components/dots.js'
 
 const RADIUS = 10
 const places = fc.array(fc.double({ min: 0, max: 300, noNaN: true }), { minLength: 1, maxLength: 12 })

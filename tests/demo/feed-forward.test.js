@@ -7,9 +7,9 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { test as testInNode } from 'node:test'
 import { load } from 'gpt-layers'
-import { plainFeedForward } from '../../web/demo/src/plain.js'
-import { create, look, time, weightsOf } from '../../web/demo/src/sections/feed-forward/compute.js'
-import { unfold } from '../../web/demo/src/sections/feed-forward/recording.js'
+import { plainFeedForward } from '../../build/demo/plain.js'
+import { create, look, time, weightsOf } from '../../build/demo/sections/feed-forward/compute.js'
+import { unfold } from '../../build/demo/sections/feed-forward/recording.js'
 import { golden } from '../lib/support.js'
 import {
   click,

@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { choice, flag, integer, number, numbers, slice, text } from '../../web/demo/src/fields.js'
+import { choice, flag, integer, number, numbers, slice, text } from '../../build/demo/fields.js'
 
 const fields = {
   n: integer(6, { min: 1, max: 4096 }),
@@ -16,7 +16,7 @@ const fields = {
   dots: numbers([0], { each: { min: -1, max: 1 } }),
 }
 const one = slice(fields, { views: ['on'] })
-/** @type {import('../../web/demo/src/fields.js').StateOf<typeof one>} */
+/** @type {import('../../build/demo/fields.js').StateOf<typeof one>} */
 const other = {
   n: 768,
   rate: 1e-3,
@@ -146,7 +146,7 @@ const RANGES = {
 }
 
 for (const [id, ranges] of Object.entries(RANGES)) {
-  const { default: slice } = await import(`../../web/demo/src/sections/${id}/slice.js`)
+  const { default: slice } = await import(`../../build/demo/sections/${id}/slice.js`)
   for (const [name, [least, largest, ...refused]] of Object.entries(ranges)) {
     test(`?${id}.${name} takes ${least} and ${largest}, and refuses by name what is beyond`, () => {
       const refusedOf = (/** @type {string | number} */ value) =>

@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict'
 import { test as testInNode } from 'node:test'
 import { load } from 'gpt-layers'
-import { activate, extremes } from '../../web/demo/src/sections/gelu/compute.js'
+import { activate, extremes } from '../../build/demo/sections/gelu/compute.js'
 import { golden } from '../lib/support.js'
 import {
   blur,

@@ -7,9 +7,9 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test as testInNode } from 'node:test'
 import { load } from 'gpt-layers'
-import { pass } from '../../web/demo/src/sections/transformer-block/compute.js'
-import { SENTENCE } from '../../web/demo/src/sections/transformer-block/slice.js'
-import { tokenizerOf } from '../../web/demo/src/words.js'
+import { pass } from '../../build/demo/sections/transformer-block/compute.js'
+import { SENTENCE } from '../../build/demo/sections/transformer-block/slice.js'
+import { tokenizerOf } from '../../build/demo/words.js'
 import { golden } from '../lib/support.js'
 import {
   assertOnScreen,

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { tokenizerOf } from '../../web/demo/src/words.js'
+import { tokenizerOf } from '../../build/demo/words.js'
 import { randomFrom, writeStory } from '../../web/examples/stories/grammar.js'
 
 const file = new URL('../../web/examples/stories/words.json', import.meta.url)

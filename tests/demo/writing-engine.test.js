@@ -1,14 +1,14 @@
 // The engine of the section in which a GPT writes: its texts are those of the package's `generate`, and what
 // it sees of each norm is what PyTorch computes.
 
-/** @import { Settings } from '../../web/demo/src/sections/writing/engine.js' */
+/** @import { Settings } from '../../build/demo/sections/writing/engine.js' */
 
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { load } from 'gpt-layers'
-import { Engine } from '../../web/demo/src/sections/writing/engine.js'
-import { tokenizerOf } from '../../web/demo/src/words.js'
+import { Engine } from '../../build/demo/sections/writing/engine.js'
+import { tokenizerOf } from '../../build/demo/words.js'
 import { assertClose, golden, pack, shake, unpack } from '../lib/support.js'
 
 const folder = new URL('../../web/examples/stories/', import.meta.url)

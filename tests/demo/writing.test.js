@@ -2,13 +2,13 @@
 // is what the engine writes here, in Node; writing-engine.test.js compares the engine with the package.
 
 /** @import { Page } from 'puppeteer-core' */
-/** @import { Settings } from '../../web/demo/src/sections/writing/engine.js' */
+/** @import { Settings } from '../../build/demo/sections/writing/engine.js' */
 
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { load } from 'gpt-layers'
-import { Engine } from '../../web/demo/src/sections/writing/engine.js'
-import { tokenizerOf } from '../../web/demo/src/words.js'
+import { Engine } from '../../build/demo/sections/writing/engine.js'
+import { tokenizerOf } from '../../build/demo/words.js'
 import { assertOnScreen, click, focus, newPage, SCREENS, test, useSite } from './browser.js'
 
 const site = useSite()

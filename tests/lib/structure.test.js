@@ -17,7 +17,7 @@ const IMPORT =
 /** @param {string} folder @returns {Source[]} */
 function sources(folder) {
   return readdirSync(root + folder, { recursive: true, encoding: 'utf8' })
-    .filter((name) => /\.(js|svelte)$/.test(name) && !/(^|\/)(dist|node_modules)\//.test(name))
+    .filter((name) => /(?<!\.d)\.(js|ts|svelte)$/.test(name) && !/(^|\/)(dist|node_modules)\//.test(name))
     .map((name) => {
       const source = readFileSync(`${root}${folder}/${name}`, 'utf8')
       const imports = [...source.matchAll(IMPORT)].map(([, plain, dynamic]) => plain ?? dynamic)
@@ -112,15 +112,15 @@ test('the demo knows the package by its public names only', () => {
   assert.ok(demo.some(({ imports }) => imports.includes('gpt-layers')))
   for (const file of demo) {
     for (const name of file.imports.filter((name) => name.startsWith('.'))) {
-      assert.ok(target(file, name).startsWith('web/demo/'), `${file.path} imports ${name}`)
+      assert.match(target(file, name), /^(web|build)\/demo\//, `${file.path} imports ${name}`)
     }
     for (const name of file.imports)
       assert.doesNotMatch(name, /^gpt-layers\/(?!stories\/)/, `${file.path} imports ${name}`)
   }
 })
 
-test('the page reaches WebAssembly through the package, and the plain kernel through plain.js alone', () => {
-  const door = 'web/demo/src/plain.js'
+test('the page reaches WebAssembly through the package, and the plain kernel through plain.ts alone', () => {
+  const door = 'web/demo/src/plain.ts'
   assert.ok(demo.some(({ path, source }) => path === door && /WebAssembly/.test(code(source))))
   const raw = /WebAssembly\.|new WebAssembly|\bgpt_[a-z]|\.exports\b|\.byteOffset\b|__heap_base|\b_?malloc\b/
   for (const { path, source } of demo) {

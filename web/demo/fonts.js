@@ -1,5 +1,5 @@
 // The page's fonts, made by the build: subsets of npm packages with the characters that the page uses. Until
-// they arrive, fonts of the reader's system stand in, scaled so that nothing moves. main.js imports them as
+// they arrive, fonts of the reader's system stand in, scaled so that nothing moves. main.ts imports them as
 // fonts.css.
 
 import { createHash } from 'node:crypto'
@@ -60,7 +60,7 @@ const ITALICS = range(0x1d434, 0x1d467) + '\u210e' + range(0x1d6fc, 0x1d71b)
 function characters() {
   const source = fileURLToPath(new URL('src/', import.meta.url))
   const texts = readdirSync(source, { recursive: true, encoding: 'utf8' })
-    .filter((path) => /\.(svelte|js|json|tex)$/.test(path))
+    .filter((path) => /\.(svelte|js|ts|json|tex)$/.test(path))
     .map((path) => {
       const text = readFileSync(source + path, 'utf8')
       return path.endsWith('.tex') ? toMathML(text) : text

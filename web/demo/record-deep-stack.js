@@ -2,8 +2,8 @@
 
 import { writeFileSync } from 'node:fs'
 import { load } from 'gpt-layers'
-import slice from './src/sections/deep-stack/slice.js'
-import { Stack } from './src/sections/deep-stack/stack.js'
+import slice from '../../build/demo/sections/deep-stack/slice.js'
+import { Stack } from '../../build/demo/sections/deep-stack/stack.js'
 
 const STEPS = 200
 const gpt = await load()

@@ -1,4 +1,4 @@
-// Writes what the page shows until its own numbers are there: node web/demo/record.js
+// Writes what the page shows until its own numbers are there: ./build.sh && node web/demo/record.js
 //
 // src/sections/feed-forward/recording.json: a token's way, as counts of its numbers.
 // src/sections/transformer-block/recording.json: one token's numbers before and after each norm.
@@ -8,15 +8,15 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { load } from 'gpt-layers'
 import { format, resolveConfig } from 'prettier'
-import { create, look } from './src/sections/feed-forward/compute.js'
-import { fold } from './src/sections/feed-forward/recording.js'
-import feedForward from './src/sections/feed-forward/slice.js'
-import { pass } from './src/sections/transformer-block/compute.js'
-import block, { SENTENCE } from './src/sections/transformer-block/slice.js'
-import { Engine } from './src/sections/writing/engine.js'
-import { snapshot } from './src/sections/writing/report.js'
-import writing from './src/sections/writing/slice.js'
-import { tokenizerOf } from './src/words.js'
+import { create, look } from '../../build/demo/sections/feed-forward/compute.js'
+import { fold } from '../../build/demo/sections/feed-forward/recording.js'
+import feedForward from '../../build/demo/sections/feed-forward/slice.js'
+import { pass } from '../../build/demo/sections/transformer-block/compute.js'
+import block, { SENTENCE } from '../../build/demo/sections/transformer-block/slice.js'
+import { Engine } from '../../build/demo/sections/writing/engine.js'
+import { snapshot } from '../../build/demo/sections/writing/report.js'
+import writing from '../../build/demo/sections/writing/slice.js'
+import { tokenizerOf } from '../../build/demo/words.js'
 
 const here = (/** @type {string} */ path) => new URL(path, import.meta.url)
 const stories = here('../examples/stories/')

@@ -33,7 +33,7 @@ async function render(widths) {
     plugins: [svelte(), formulas, fonts],
     define: { WASM_BYTES: '{}' },
     build: {
-      ssr: 'src/still.js',
+      ssr: 'src/still.ts',
       outDir: folder,
       emptyOutDir: true,
       rolldownOptions: { external: ['gpt-layers'], checks: { pluginTimings: false } },

@@ -96,7 +96,7 @@ export default defineConfig({
     rolldownOptions: {
       ...quiet,
       // The first load reads every section's slice: one file is smaller than ten.
-      output: { codeSplitting: { groups: [{ name: 'slices', test: /slice\.js$/ }] } },
+      output: { codeSplitting: { groups: [{ name: 'slices', test: /slice\.ts$/ }] } },
     },
   },
   preview: { port: 4173, headers },

@@ -1,0 +1,197 @@
+// What a row of dots is, and where its parts stand, in pixels.
+
+import type { ScaleLinear } from 'd3-scale'
+import { spread, stack } from './dots.ts'
+
+/** @import { ScaleLinear } from 'd3-scale' */
+/**
+ * @typedef {object} Row
+ * @property {string} key
+ * @property {string} [label]
+ * @property {string} [note] a second line under the label
+ * @property {readonly number[]} values
+ * @property {readonly string[]} [names] of the values, such as x₁₁
+ * @property {(i: number, value: number) => void} [onmove] is called with the new value of the i-th dot
+ * @property {readonly [number, number]} [limits] of a value that is changed; the domain by default
+ * @property {{ mean: number, variance: number }} [stats] written at the row's end; the mean is a tick, and
+ *   one standard deviation to either side of it a bar
+ * @property {boolean} [quietStats] tick and bar without the text
+ * @property {readonly { name: string, deviation: number }[]} [bars] further bars under the row, each with
+ *   its name: from the mean minus the deviation to the mean plus the deviation
+ * @property {boolean} [threads] lines from the dots of the row above to the same dots in this row
+ * @property {'large' | 'small' | 'strip' | 'pile'} [size] strip and pile: strokes for hundreds of values,
+ *   longer where there are more of them; a pile is taller and stands on the line
+ * @property {number} [height] of the whole row, instead of the size's own
+ * @property {boolean} [numbers] writes the values under their dots
+ * @property {'sign' | 'with' | 'without'} [color]
+ * @property {string} [group] rows of one group show the same values: a dot that is pointed at is lit in all
+ *   of them; by default all rows are one group
+ * @property {readonly number[]} [lit] dots to mark
+ *
+ * @typedef {{ key: string, i: number }} Pointed the i-th dot of the row with this key
+ *
+ * @typedef {object} Frame what all rows share
+ * @property {ScaleLinear<number, number>} x
+ * @property {number} left where the axis begins
+ * @property {number} right where it ends
+ * @property {number} width of the figure
+ * @property {boolean} narrow labels and statistics stand above their row, not beside it
+ *
+ * @typedef {ReturnType<typeof layout>[number]} Line a row and where its parts stand
+ */
+export interface Row {
+  key: string
+  label?: string
+  /** A second line under the label. */
+  note?: string
+  values: readonly number[]
+  /** Of the values, such as x₁₁. */
+  names?: readonly string[]
+  /** Is called with the new value of the i-th dot. */
+  onmove?: (i: number, value: number) => void
+  /** Of a value that is changed; the domain by default. */
+  limits?: readonly [number, number]
+  /** Written at the row's end; the mean is a tick, and one standard deviation to either side of it a bar. */
+  stats?: { mean: number; variance: number }
+  /** Tick and bar without the text. */
+  quietStats?: boolean
+  /**
+   * Further bars under the row, each with its name: from the mean minus the deviation to the mean plus the
+   * deviation.
+   */
+  bars?: readonly { name: string; deviation: number }[]
+  /** Lines from the dots of the row above to the same dots in this row. */
+  threads?: boolean
+  /**
+   * Strip and pile: strokes for hundreds of values, longer where there are more of them; a pile is taller and
+   * stands on the line.
+   */
+  size?: 'large' | 'small' | 'strip' | 'pile'
+  /** Of the whole row, instead of the size's own. */
+  height?: number
+  /** Writes the values under their dots. */
+  numbers?: boolean
+  color?: 'sign' | 'with' | 'without'
+  /**
+   * Rows of one group show the same values: a dot that is pointed at is lit in all of them; by default all
+   * rows are one group.
+   */
+  group?: string
+  /** Dots to mark. */
+  lit?: readonly number[]
+}
+
+/** The i-th dot of the row with this key */
+export type Pointed = { key: string; i: number }
+
+/** What all rows share */
+export interface Frame {
+  x: ScaleLinear<number, number>
+  /** Where the axis begins. */
+  left: number
+  /** Where it ends. */
+  right: number
+  /** Of the figure. */
+  width: number
+  /** Labels and statistics stand above their row, not beside it. */
+  narrow: boolean
+}
+
+/** A row and where its parts stand */
+export type Line = ReturnType<typeof layout>[number]
+
+/** A dot's radius, the room above the row's line and below it, and the numbers' room. */
+const SIZES = {
+  large: { radius: 10, above: 52, below: 18, numbers: 24 },
+  small: { radius: 6, above: 27, below: 9, numbers: 20 },
+  strip: { radius: 0, above: 12, below: 12, numbers: 0 },
+  pile: { radius: 0, above: 60, below: 6, numbers: 0 },
+}
+const LARGE_ON_A_PHONE = { radius: 8, above: 42, below: 16, numbers: 22 }
+const HEAD = 22 // the line of label and statistics above a row
+const APART = 45 // between the middles of two numbers
+const BIN = 2 // of the axis, whose values are one stroke
+
+/** The height of a further bar. */
+export const BAR = 18
+
+/** @param {Row} row */
+export const hasText = ({ label, note }: Row) => Boolean(label || note)
+/** @param {Row} row */
+export const hasSummary = ({ stats, quietStats }: Row) => Boolean(stats && !quietStats)
+
+/**
+ * Whether a dot is lit.
+ *
+ * @param {Row} row
+ * @param {number} i
+ * @param {number} at the dot that the pointer is on; −1: none
+ */
+export const isLit = (row: Row, i: number, at: number) => i === at || Boolean(row.lit?.includes(i))
+
+/** @param {readonly Row[]} rows @param {Frame} frame */
+export function layout(rows: readonly Row[], { x, left, right, narrow }: Frame) {
+  let end = 0
+  return rows.map((row) => {
+    const top = end
+    const size = sizeOf(row, narrow)
+    const head = narrow && (hasText(row) || hasSummary(row)) ? HEAD : 0
+    const y = top + head + size.above
+    const fits = Boolean(row.numbers) && row.values.length * APART <= right - left + APART
+    const bars = y + size.below + (fits ? size.numbers : 0)
+    end = bars + (row.bars?.length ?? 0) * BAR
+    const xs = row.values.map((value) => (Number.isFinite(value) ? x(value) : NaN))
+    return {
+      row,
+      size,
+      /** The row's line. */
+      y,
+      /** The line of text above the row. */
+      headline: top + HEAD - 7,
+      /** The values along the row. */
+      xs,
+      /** How far each dot stands above the row's line; empty if the values are strokes. */
+      ys: size.radius ? stack(xs, size.radius, size.above - size.radius - 2) : [],
+      /** The middles of the written numbers; empty if they have no room. */
+      labels: fits ? spread(xs, APART, [left + 4, right - 4]) : [],
+      /** Where the further bars begin. */
+      bars,
+      end,
+    }
+  })
+}
+
+/** @param {Row} row @param {boolean} narrow */
+function sizeOf({ size: name = 'large', height }: Row, narrow: boolean) {
+  const size = narrow && name === 'large' ? LARGE_ON_A_PHONE : SIZES[name]
+  if (!height) return size
+  const below = size.above === size.below ? height / 2 : Math.min(size.below, height / 2)
+  return { ...size, above: height - below, below }
+}
+
+/**
+ * Strokes for many values: each is as long as its bin is full. What is outside the axis is left out.
+ *
+ * @param {Line} line
+ * @param {Frame['x']} x
+ * @returns {string} an SVG path
+ */
+export function strokes({ row, size, xs, y }: Line, x: Frame['x']): string {
+  /** @type {Map<number, number>} */
+  const bins: Map<number, number> = new Map()
+  const [min, max] = x.domain()
+  row.values.forEach((value, i) => {
+    if (!(value >= min && value <= max)) return
+    const bin = Math.round(xs[i] / BIN)
+    bins.set(bin, (bins.get(bin) ?? 0) + 1)
+  })
+  const most = Math.max(...bins.values(), 1)
+  const pile = row.size === 'pile'
+  const [least, longest] = pile ? [0, size.above - 6] : [5, 2 * Math.min(size.above, size.below) - 4]
+  return [...bins]
+    .map(([bin, count]) => {
+      const length = least + ((longest - least) * count) / most
+      return `M${bin * BIN} ${(pile ? y : y + length / 2).toFixed(1)}v${(-length).toFixed(1)}`
+    })
+    .join('')
+}

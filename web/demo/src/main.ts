@@ -1,0 +1,42 @@
+// Starts the page: loads the package, reads the state from the address, mounts the app.
+
+import { load } from 'gpt-layers'
+import { mount } from 'svelte'
+import { followAnchors, presentId } from './anchors.ts'
+import App from './App.svelte'
+import { Page } from './page.svelte.ts'
+import { preparePrint } from './print.ts'
+import { sections, slices } from './sections/index.ts'
+import 'fonts.css'
+import 'still.css'
+import './base.css'
+import './print.css'
+
+const app = document.getElementById('app') as HTMLElement
+try {
+  const gpt = await load()
+  const query = new URLSearchParams(location.search)
+  const page = new Page(slices, query)
+  const given = query.get('embed')
+  const embed = given && presentId(given)
+  if (embed !== null && !sections.some(({ id }) => id === embed)) {
+    page.problem = `There is no section “${given}” to embed; this is the whole page.`
+  }
+  // The app replaces the still opening, which looks the same. Its figures begin with the still one's width: a
+  // figure that has another width is drawn twice.
+  const width = app.querySelector('.hero')?.clientWidth
+  app.replaceChildren()
+  mount(App, { target: app, props: { page, gpt, embed }, context: new Map([['width', width]]) })
+  followAnchors()
+  preparePrint()
+} catch (error) {
+  app.textContent = `The page could not start: ${error instanceof Error ? error.message : error}`
+  throw error
+}
+
+// With a service worker the page needs no network from the second visit on. It also works without one.
+if (import.meta.env.PROD && 'serviceWorker' in navigator) {
+  const register = () => navigator.serviceWorker.register('./sw.js').catch(() => {})
+  if (document.readyState === 'complete') register()
+  else addEventListener('load', register)
+}

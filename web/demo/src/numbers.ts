@@ -1,0 +1,53 @@
+// How the page formats and parses numbers.
+
+/** @returns four decimals, as the notebook prints; ASCII minus, never "-0.0000" */
+export function fourDecimals(value: number): string {
+  return decimals(value, 4)
+}
+
+function decimals(value: number, digits: number) {
+  return value.toFixed(digits).replace(/^-(?=0\.0+$)/, '')
+}
+
+/**
+ * The text of a number in a table cell: with a typographic minus sign, and fewer decimals for large numbers.
+ *
+ * @param digits after the point
+ */
+export function cellText(value: number, digits = 4): string {
+  if (Number.isNaN(value)) return '—'
+  if (!Number.isFinite(value)) return value < 0 ? '−∞' : '∞'
+  const size = Math.abs(value)
+  const text =
+    size >= 1e5 ? value.toExponential(1) : decimals(value, size >= 1e4 ? 1 : size >= 1e3 ? 2 : digits)
+  return text.replaceAll('-', '−')
+}
+
+/** @param value a float32 @returns the shortest decimal that rounds to this float32 */
+export function shortest(value: number): string {
+  for (let digits = 1; digits < 9; digits++) {
+    const text = String(Number(value.toPrecision(digits)))
+    if (Math.fround(Number(text)) === value) return text
+  }
+  return String(Number(value.toPrecision(9)))
+}
+
+/**
+ * @param text as typed
+ * @returns a finite float32; null if the text is not a number
+ */
+export function parseNumber(text: string): number | null {
+  const trimmed = text
+    .trim()
+    .replace('−', '-')
+    .replace(/^([^.]*),([^.]*)$/, '$1.$2')
+  const value = Math.fround(Number(trimmed))
+  return trimmed !== '' && Number.isFinite(value) ? value : null
+}
+
+const SUBSCRIPTS = '₀₁₂₃₄₅₆₇₈₉'
+
+/** @returns the digits as subscripts; other characters are kept */
+export function subscript(digits: string): string {
+  return digits.replace(/\d/g, (digit) => SUBSCRIPTS[Number(digit)])
+}

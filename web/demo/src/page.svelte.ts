@@ -1,0 +1,234 @@
+// The page's state: one plain object with a slice per section; its undo history; how it is written to the
+// address and to a file.
+//
+// A section consists of a slice (fields.ts), a component, and three lines in sections/index.ts: an import,
+// and one line in each list. The component gets { page, gpt, id } and uses
+//   page.state[id]               its slice of the state: plain data, never written to
+//   page.edit(id, { n: 7 })      changes the state; the document is up to date when the call returns. One
+//                                gesture (a drag, a number typed in one go, a click) is one step to undo
+//   page.look(id, { step: 3 })   changes only the slice's `views`: in the address, but nothing to undo
+//   page.problem = 'A sentence.' says what is wrong with the address or a file; the next change clears it
+//   page.offer(id, () => ({ }))  in an $effect: its computed numbers, to be saved with the state
+
+import { flushSync } from 'svelte'
+import { asObject, type Slice } from './fields.ts'
+import type { SectionId, States } from './sections/index.ts'
+
+const VERSION = 1 // of the file
+const MOST_STEPS = 1000 // to undo
+/**
+ * This section's names appear in the address without a prefix; the other sections' names begin with "ID.".
+ */
+const UNPREFIXED = 'worked-example'
+
+/** What the address may say of the page's looks. */
+const LOOKS: Record<string, string[]> = { theme: ['light', 'dark'], size: ['large'], show: ['figure'] }
+
+/** @param id of a section @returns what its names in the address begin with */
+const prefixOf = (id: string): string => (id === UNPREFIXED ? '' : `${id}.`)
+
+export class Page {
+  /** Each section's slice of the state, by its id. */
+  state: Readonly<States> = $state.raw({} as States)
+  /** What is wrong with the address or with a file; '' if nothing is. */
+  problem = $state('')
+  /** Milliseconds from the last edit to the updated document. */
+  updateTime = $state(0)
+  /** Its looks, as the address said: theme, size, and what an embedded section shows. */
+  looks: Readonly<Record<string, string>> = {}
+
+  #slices: [SectionId, Slice<any>][]
+  #past: readonly Readonly<States>[] = $state.raw([])
+  #future: readonly Readonly<States>[] = $state.raw([])
+  /** Whether the next edit continues the current step of the history. */
+  #stepIsOpen = false
+  #offers: Map<string, () => unknown> = new Map()
+
+  /** @param query the address's, which sets the initial state */
+  constructor(slices: Readonly<Record<SectionId, Slice<any>>>, query: URLSearchParams) {
+    this.#slices = Object.entries(slices) as [SectionId, Slice<any>][]
+    this.#read(query)
+  }
+
+  get canUndo() {
+    return this.#past.length > 0
+  }
+
+  get canRedo() {
+    return this.#future.length > 0
+  }
+
+  /**
+   * The state before the last step of the history, so that a section can show what changed; `state` if there
+   * is none.
+   */
+  get before() {
+    return this.#past.at(-1) ?? this.state
+  }
+
+  /** Changes a section's state, as a step that can be undone. */
+  edit<Id extends SectionId>(id: Id, changes: Partial<States[Id]>) {
+    const next = { ...this.state, [id]: { ...this.state[id], ...changes } }
+    if (same(next[id], this.state[id])) return
+    this.#update(() => {
+      if (!this.#stepIsOpen) this.#past = [...this.#past, this.state].slice(-MOST_STEPS)
+      this.#stepIsOpen = true
+      this.#future = []
+      this.state = next
+    })
+  }
+
+  /**
+   * Changes what a section shows. This is no step to undo.
+   *
+   * @param changes only to the slice's `views`
+   */
+  look<Id extends SectionId>(id: Id, changes: Partial<States[Id]>) {
+    this.#update(() => (this.state = { ...this.state, [id]: { ...this.state[id], ...changes } }))
+  }
+
+  /** Ends the current step of the history: the next edit begins another. */
+  endStep() {
+    this.#stepIsOpen = false
+  }
+
+  undo() {
+    const before = this.#past.at(-1)
+    if (!before) return
+    this.endStep()
+    this.#update(() => {
+      this.#past = this.#past.slice(0, -1)
+      this.#future = [...this.#future, this.state]
+      this.state = this.#keepViews(before)
+    })
+  }
+
+  redo() {
+    const after = this.#future.at(-1)
+    if (!after) return
+    this.endStep()
+    this.#update(() => {
+      this.#future = this.#future.slice(0, -1)
+      this.#past = [...this.#past, this.state]
+      this.state = this.#keepViews(after)
+    })
+  }
+
+  /** The state as a query: only what differs from the defaults. @returns '' or '?...' */
+  get query(): string {
+    return this.queryFor()
+  }
+
+  /** @param embed the only section to show @returns '' or '?...' */
+  queryFor(embed?: string): string {
+    const { show, ...looks } = this.looks
+    const query = new URLSearchParams({ ...(embed ? { embed, ...(show ? { show } : {}) } : {}), ...looks })
+    for (const [id, slice] of this.#slices) {
+      if (embed && id !== embed) continue
+      for (const [name, text] of Object.entries(slice.toQuery(this.state[id])))
+        query.set(prefixOf(id) + name, text)
+    }
+    const text = query.toString()
+    return text && `?${text}`
+  }
+
+  /**
+   * Offers a section's computed numbers, to be saved with the state.
+   *
+   * @param numbers called when a file is saved; the result must be JSON data
+   * @returns withdraws the offer
+   */
+  offer(id: SectionId, numbers: () => unknown): () => void {
+    this.#offers.set(id, numbers)
+    return () => this.#offers.delete(id)
+  }
+
+  /** @returns the state, and the numbers computed from it, as JSON */
+  toFile(): string {
+    const numbers = Object.fromEntries([...this.#offers].map(([id, numbers]) => [id, numbers()]))
+    const file = { page: 'gpt-layers', version: VERSION, state: this.state, numbers }
+    return JSON.stringify(file, null, 1) + '\n'
+  }
+
+  /**
+   * Loads the state from a file, as one step to undo. If the file is invalid, sets `problem` and changes
+   * nothing else.
+   *
+   * @param text as `toFile` wrote it; the numbers in it are ignored
+   */
+  fromFile(text: string) {
+    try {
+      const file = asObject(JSON.parse(text))
+      if (file.page !== 'gpt-layers' || file.version !== VERSION)
+        throw new Error('this page did not write it')
+      const given = asObject(file.state)
+      for (const id of Object.keys(given)) {
+        if (!this.#slices.some(([own]) => own === id)) throw new Error(`there is no section “${id}” here`)
+      }
+      const entries = this.#slices.map(([id, slice]) => {
+        return [id, Object.hasOwn(given, id) ? slice.validate(given[id]) : slice.defaults()]
+      })
+      this.endStep()
+      this.#update(() => {
+        this.#past = [...this.#past, this.state].slice(-MOST_STEPS)
+        this.#future = []
+        this.state = Object.fromEntries(entries)
+      })
+    } catch (error) {
+      const why = error instanceof SyntaxError ? 'it is not JSON' : (error as Error).message
+      this.problem = `That file cannot be loaded: ${why}. Nothing was changed.`
+    }
+  }
+
+  /**
+   * Sets the state from a query. Names and values that are invalid are listed in `problem` and otherwise
+   * ignored.
+   */
+  #read(query: URLSearchParams) {
+    const own = new Map(this.#slices.map(([id]) => [id as string, new Map()]))
+    for (const [name, text] of query) {
+      if (name === 'embed' || Object.hasOwn(LOOKS, name)) continue
+      const [, id, rest] = /^([a-z-]+)\.(.+)$/.exec(name) ?? []
+      if (id !== undefined && id !== UNPREFIXED && own.has(id)) own.get(id)?.set(rest, text)
+      else own.get(UNPREFIXED)?.set(name, text)
+    }
+    const looks = [...query].filter(([name]) => Object.hasOwn(LOOKS, name))
+    const known = looks.filter(([name, value]) => LOOKS[name].includes(value))
+    this.looks = Object.fromEntries(known)
+    const refused = looks.filter((look) => !known.includes(look)).map((look) => look.join('='))
+    const entries = this.#slices.map(([id, slice]) => {
+      const texts = own.get(id) ?? new Map()
+      const read = slice.fromQuery(texts)
+      refused.push(...read.refused.map((name) => `${prefixOf(id)}${name}=${texts.get(name)}`))
+      return [id, read.state]
+    })
+    this.state = Object.fromEntries(entries)
+    if (refused.length)
+      this.problem = `The address has ${refused.join(', ')}, which means nothing here and was left out.`
+  }
+
+  /** @param state from the history @returns that state with the present views */
+  #keepViews(state: Readonly<States>): States {
+    const entries = this.#slices.map(([id, { views }]) => {
+      const now: Record<string, unknown> = this.state[id]
+      // Without views the object stays the same, so that nothing derived from it is computed again.
+      return [id, views.length ? { ...state[id], ...pick(now, views) } : state[id]]
+    })
+    return Object.fromEntries(entries)
+  }
+
+  /** Changes the state and updates the document before it returns. */
+  #update(change: () => void) {
+    const start = performance.now()
+    flushSync(() => {
+      change()
+      this.problem = ''
+    })
+    this.updateTime = performance.now() - start
+  }
+}
+
+const pick = (object: Record<string, unknown>, names: readonly string[]) =>
+  Object.fromEntries(names.map((name) => [name, object[name]]))
+
+const same = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b)

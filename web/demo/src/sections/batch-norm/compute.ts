@@ -1,0 +1,81 @@
+// Runs one batch through three norms. Uses only the package.
+
+import type { Gpt } from 'gpt-layers'
+import { BATCH, FEATURES, type NormName } from './slice.ts'
+
+const EPS = 1e-5
+/** How many batches batch norm has seen in training before it is evaluated. */
+const BATCHES_BEFORE = 100
+
+export interface Drawn {
+  /** The largest batch there is, [6][5]. */
+  x: number[][]
+  /** What batch norm kept from the batches before. */
+  runningMean: Float32Array
+  runningVar: Float32Array
+}
+
+export type Statistics = { mean: number; variance: number }
+
+/**
+ * Draws a batch whose features differ in mean and deviation, as a layer's outputs do, and computes batch
+ * norm's running statistics from the batches before it.
+ */
+export function draw(gpt: Gpt, seed: number): Drawn {
+  return gpt.scope(() => {
+    gpt.manualSeed(seed)
+    const deviation = gpt.rand([FEATURES]).mul(0.9).add(0.3)
+    const mean = gpt.randn([FEATURES]).mul(0.8)
+    const batch = () => gpt.randn([BATCH.max, FEATURES]).mul(deviation).add(mean)
+    const x = batch().toArray() as number[][]
+    const norm = new gpt.BatchNorm(FEATURES)
+    gpt.noGrad(() => {
+      for (let i = 0; i < BATCHES_BEFORE; i++) norm.forward(batch())
+    })
+    return { x, runningMean: norm.runningMean.data.slice(), runningVar: norm.runningVar.data.slice() }
+  })
+}
+
+/**
+ * @param values of the batch, [samples][5]
+ * @param running what batch norm is evaluated with; null while training
+ * @returns null for batch norm in training with a single sample, which it refuses
+ */
+export function normalize(
+  gpt: Gpt,
+  name: NormName,
+  values: number[][],
+  running: Drawn | null,
+): number[][] | null {
+  if (name === 'batch' && !running && values.length < 2) return null
+  return gpt.scope(() => {
+    const norm =
+      name === 'layer'
+        ? new gpt.LayerNorm(FEATURES, { eps: EPS })
+        : name === 'rms'
+          ? new gpt.RMSNorm(FEATURES, { eps: EPS })
+          : batchNorm(gpt, running)
+    const y = gpt.noGrad(() => norm.forward(gpt.tensor(values)))
+    return y.toArray() as number[][]
+  })
+}
+
+function batchNorm(gpt: Gpt, running: Drawn | null) {
+  const norm = new gpt.BatchNorm(FEATURES, { eps: EPS })
+  if (!running) return norm
+  norm.runningMean.data.set(running.runningMean)
+  norm.runningVar.data.set(running.runningVar)
+  return norm.eval()
+}
+
+/** Mean and variance of each row, and of each column. */
+export function describe(gpt: Gpt, values: number[][]): { rows: Statistics[]; columns: Statistics[] } {
+  return gpt.scope(() => {
+    const x = gpt.tensor(values)
+    const [rows, columns] = [-1, 0].map((dim) => {
+      const variance = x.var({ dim, unbiased: false }).data
+      return Array.from(x.mean({ dim }).data, (mean, i) => ({ mean, variance: variance[i] }))
+    })
+    return { rows, columns }
+  })
+}

@@ -1,0 +1,53 @@
+// Trains two stacks from the same weights, one of them with layer norm, in a worker.
+
+import { load } from 'gpt-layers'
+import { expose } from '../../remote.ts'
+import { Stack } from './stack.ts'
+import { isFinite, type Both, type Settings, type Snapshot } from './words.ts'
+
+const loading = load()
+
+class Trainee {
+  readonly stack: Stack
+  now: Snapshot
+
+  constructor(stack: Stack) {
+    this.stack = stack
+    this.now = stack.measure()
+  }
+
+  /** The loss after one more step; what overflowed stays as it is. */
+  next() {
+    if (isFinite(this.now)) {
+      this.stack.step()
+      this.now = this.stack.measure()
+    }
+    return this.now.loss
+  }
+}
+
+let both: Both<Trainee> | null = null
+
+const lab = {
+  /** @returns the losses before the first step */
+  async begin(settings: Settings): Promise<Both<number>> {
+    const gpt = await loading
+    both?.without.stack.dispose()
+    both?.with.stack.dispose()
+    both = {
+      without: new Trainee(new Stack(gpt, settings, { norm: false })),
+      with: new Trainee(new Stack(gpt, settings, { norm: true })),
+    }
+    return { without: both.without.now.loss, with: both.with.now.loss }
+  },
+
+  /** Trains both by some steps. @returns the loss after each */
+  steps(count: number): Both<number[]> {
+    if (!both) throw new Error('begin comes first')
+    const train = (one: Trainee) => Array.from({ length: count }, () => one.next())
+    return { without: train(both.without), with: train(both.with) }
+  },
+}
+expose(lab)
+
+export type Lab = typeof lab

@@ -1,0 +1,90 @@
+// The page's sections, in order. To add one, write its slice and its component, and add a line to `slices`
+// and to `sections`.
+// A section's `load` is called when the reader comes near, so every section but the first has its own chunk.
+
+import type { Gpt } from 'gpt-layers'
+import type { Component } from 'svelte'
+import type { StateOf } from '../fields.ts'
+import type { Page } from '../page.svelte.ts'
+import batchNorm from './batch-norm/slice.ts'
+import deepStack from './deep-stack/slice.ts'
+import divisor from './divisor/slice.ts'
+import feedForward from './feed-forward/slice.ts'
+import gelu from './gelu/slice.ts'
+import Opening from './opening/Opening.svelte'
+import opening from './opening/slice.ts'
+import scaleAndShift from './scale-and-shift/slice.ts'
+import transformerBlock from './transformer-block/slice.ts'
+import workedExample from './worked-example/slice.ts'
+import writing from './writing/slice.ts'
+
+/** Each section's slice of the state, by the section's id. */
+export const slices = {
+  opening,
+  'worked-example': workedExample,
+  'scale-and-shift': scaleAndShift,
+  'deep-stack': deepStack,
+  divisor,
+  'batch-norm': batchNorm,
+  gelu,
+  'feed-forward': feedForward,
+  'transformer-block': transformerBlock,
+  writing,
+}
+
+/** The page's state: each section's part, by the section's id. */
+export type States = { [Id in keyof typeof slices]: StateOf<(typeof slices)[Id]> }
+
+export type SectionId = keyof States
+
+export type SectionProps<Id extends SectionId> = { page: Page; gpt: Gpt; id: Id }
+
+type SectionComponent = Component<SectionProps<any>>
+
+export interface Section {
+  /** Also the section's anchor, and the prefix of its names in the address. */
+  id: SectionId
+  title: string
+  /** The page: its title is the page's. */
+  opens?: boolean
+  component?: SectionComponent
+  /** Fetches the component, if it is not given. */
+  load?: () => Promise<{ default: SectionComponent }>
+}
+
+export const sections: readonly Section[] = [
+  { id: 'opening', title: 'What layer normalization does', opens: true, component: Opening },
+  {
+    id: 'worked-example',
+    title: 'What it does',
+    load: () => import('./worked-example/WorkedExample.svelte'),
+  },
+  {
+    id: 'scale-and-shift',
+    title: 'Why scale and shift?',
+    load: () => import('./scale-and-shift/ScaleAndShift.svelte'),
+  },
+  { id: 'deep-stack', title: 'Why it’s needed', load: () => import('./deep-stack/DeepStack.svelte') },
+  {
+    id: 'transformer-block',
+    title: 'Where it sits in GPT',
+    load: () => import('./transformer-block/TransformerBlock.svelte'),
+  },
+  {
+    id: 'batch-norm',
+    title: 'Layer norm or batch norm?',
+    load: () => import('./batch-norm/BatchNorm.svelte'),
+  },
+  { id: 'divisor', title: 'n or n − 1?', load: () => import('./divisor/Divisor.svelte') },
+  {
+    id: 'writing',
+    title: 'Watch every layer norm at work',
+    load: () => import('./writing/Writing.svelte'),
+  },
+  { id: 'gelu', title: 'Appendix: GELU', load: () => import('./gelu/Gelu.svelte') },
+  {
+    id: 'feed-forward',
+    title: 'Appendix: FeedForward',
+    load: () => import('./feed-forward/FeedForward.svelte'),
+  },
+]

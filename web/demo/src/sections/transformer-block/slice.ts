@@ -1,0 +1,20 @@
+// The section's settings: which token is followed, which norm is open, and where the norms are.
+
+import { choice, integer, slice } from '../../fields.ts'
+
+/** Of a norm and the part it belongs to */
+export type Order = 'pre' | 'post'
+
+/** The beginning of a story that the model knows how to tell, and its tokens. */
+export const SENTENCE = 'Once upon a time, a quiet girl named Zuri lived in a crooked tower.'
+export const TOKENS = 16
+const BLOCKS = 4
+
+export default slice(
+  {
+    order: choice('pre', ['pre', 'post'] as const),
+    token: integer(11, { min: 1, max: TOKENS }),
+    norm: integer(2 * BLOCKS + 1, { min: 1, max: 2 * BLOCKS + 1 }),
+  },
+  { views: ['norm'] },
+)

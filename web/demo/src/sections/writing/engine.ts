@@ -1,0 +1,380 @@
+// Writes a text with any GPTModel, a word at a time, and watches each of its layer norms. When norms are
+// switched off, a second run without them writes in step with the first, from the same random numbers.
+// Uses only the package, and knows nothing of the page.
+
+import type { GeneratedToken, Gpt, KeyValueCache, Module, Tensor } from 'gpt-layers'
+import type { Tokenizer } from '../../words.ts'
+
+type Model = InstanceType<Gpt['GPTModel']>
+
+/**
+ * What stands in the place of a norm that is off: y = x, y = x - mean, or the norm with gamma 1 and beta 0.
+ */
+export type Instead = 'nothing' | 'mean' | 'plain'
+
+/** What determines a text, and so all numbers of this section. */
+export interface Settings {
+  prompt: string
+  seed: number
+  temperature: number
+  /** Which norms, in the order of the model. */
+  off: readonly boolean[]
+  instead: Instead
+  /** How many words after the prompt both runs share. */
+  from: number
+}
+
+interface Candidate {
+  token: number
+  /** '' for the end. */
+  text: string
+  probability: number
+}
+
+/** What there is to see at one token of a run. */
+export interface Moment {
+  /** The token's place in the text. */
+  at: number
+  /**
+   * The token's row at each norm, before it, normalized (gamma 1, beta 0), and after it: [norms, 3, width].
+   */
+  rows: Float32Array
+  /** Mean and variance before, mean and variance after: [norms, 4]. */
+  stats: Float32Array
+  /** The most probable next tokens, and the one that follows. */
+  top: Candidate[]
+  /** The token that follows; null at the end. */
+  next: number | null
+}
+
+const TOP = 7
+const MOST_TOKENS = 512 // of a text: GPT-2's cache takes 37 MB for so many
+
+/** A run: a text, the keys and values of its tokens, and the norms that it is written with. */
+class Run {
+  readonly cache: KeyValueCache
+  /** The start token, the prompt and what was written. */
+  ids: number[] = []
+  /** For each token that the run has been at the variance before each norm. */
+  trail: (Float32Array | undefined)[] = []
+  moment: Moment | null = null
+  /** Why it can write no more; null while it can. */
+  ended: 'end' | 'full' | 'overflow' | null = null
+
+  constructor(cache: KeyValueCache) {
+    this.cache = cache
+  }
+
+  get at() {
+    return this.moment?.at ?? -1
+  }
+
+  /** Forgets the tokens after a place. */
+  cut(at: number) {
+    this.ids = this.ids.slice(0, at + 1)
+    this.trail = this.trail.slice(0, at + 1)
+  }
+}
+
+export class Engine {
+  #gpt: Gpt
+  #model: Model
+  #tokenizer: Tokenizer
+  #topK: number | undefined
+  /** Where the model has its norms. */
+  #slots: readonly [object, string][]
+  /** For each norm: itself, and what may stand in its place. */
+  #choices: readonly Record<string, Module>[]
+  /** Before and after each norm, for the last token of the last forward. */
+  #rows: Float32Array
+  #settings: Settings
+  /** How many tokens were given: the start token and the prompt. */ #given = 0
+  /** With all norms. */
+  with: Run
+  /** Without those that are off, if any are. */
+  without: Run | null = null
+
+  /** @param parts the model in evaluation
+mode; topK: only so many tokens can be drawn */
+  constructor({
+    gpt,
+    model,
+    tokenizer,
+    topK,
+  }: {
+    gpt: Gpt
+    model: Model
+    tokenizer: Tokenizer
+    topK?: number
+  }) {
+    this.#gpt = gpt
+    this.#model = model
+    this.#tokenizer = tokenizer
+    this.#topK = topK
+    const blocks = model.trfBlocks
+    this.#slots = [
+      ...blocks.flatMap(
+        (block) =>
+          [
+            [block, 'norm1'],
+            [block, 'norm2'],
+          ] as [object, string][],
+      ),
+      [model, 'finalNorm'],
+    ]
+    const width = model.embDim
+    this.#rows = new Float32Array(this.#slots.length * 2 * width)
+    class OnlyMean extends gpt.Module {
+      override forward(x: Tensor) {
+        return x.sub(x.mean({ dim: -1, keepdim: true }))
+      }
+    }
+    this.#choices = this.#slots.map(([parent, name], i) => {
+      const norm = Reflect.get(parent, name)
+      const choices = {
+        norm,
+        nothing: new gpt.Identity().eval(),
+        mean: new OnlyMean().eval(),
+        plain: new gpt.LayerNorm(width, { eps: norm.eps }).eval(),
+      }
+      for (const layer of Object.values(choices) as Module[]) {
+        layer.onForward(({ input, output }) => {
+          const last = (x: Tensor) => x.data.subarray(x.size - width)
+          this.#rows.set(last(input as Tensor), 2 * i * width)
+          this.#rows.set(last(output), (2 * i + 1) * width)
+        })
+      }
+      return choices
+    })
+    const off = this.#slots.map(() => false)
+    this.#settings = { prompt: '', seed: 0, temperature: 1, off, instead: 'nothing', from: 0 }
+    this.with = new Run(this.#newCache())
+  }
+
+  /** What the page needs to know of the model. */
+  get model() {
+    const { embDim, trfBlocks, contextLength } = this.#model
+    return {
+      width: embDim,
+      blocks: trfBlocks.length,
+      norms: this.#slots.length,
+      heads: trfBlocks[0].attn.nHeads,
+      tokens: Math.min(contextLength, MOST_TOKENS),
+    }
+  }
+
+  get settings() {
+    return this.#settings
+  }
+
+  /** How many tokens were given: the start token and the prompt. */
+  get given() {
+    return this.#given
+  }
+
+  /** Whether nothing is left to write. */
+  get ended() {
+    return this.with.ended !== null && (this.without === null || this.without.ended !== null)
+  }
+
+  /** @returns the text of each token; joined they are the run's text */
+  texts({ ids }: Run): string[] {
+    return ['', ...this.#tokenizer.texts(ids.slice(1))]
+  }
+
+  /**
+   * Goes to where the settings say: to the end of the prompt, or `from` words further.
+   *
+   * @throws {Error} for a prompt with an unknown word, or one that is too long
+   */
+  set(settings: Settings) {
+    const before = this.#settings
+    const fresh = settings.prompt !== before.prompt || settings.seed !== before.seed || this.#given === 0
+    if (fresh) {
+      const ids = [this.#tokenizer.start, ...this.#tokenizer.encode(settings.prompt)]
+      const most = this.model.tokens / 2
+      if (ids.length > most) throw new Error(`The beginning should have at most ${most - 1} words.`)
+      this.#given = ids.length
+      this.with.ids = ids
+      this.with.trail = []
+      this.with.cache.truncate(0)
+      this.with.moment = null
+    }
+    this.#settings = settings
+    const warmer = settings.temperature !== before.temperature
+    const at = fresh ? this.#given - 1 : this.with.at
+    if (warmer && !fresh) for (const run of this.#runs()) run.cut(Math.max(run.at, this.#given - 1))
+    if (settings.off.includes(true)) {
+      const same =
+        !fresh &&
+        this.without !== null &&
+        settings.instead === before.instead &&
+        settings.from === before.from &&
+        settings.off.join() === before.off.join()
+      if (same) this.goTo(at)
+      else this.#fork()
+    } else {
+      this.without?.cache.dispose()
+      this.without = null
+      this.goTo(at)
+    }
+  }
+
+  /** Begins the run without the norms that are off, after the words that both share. */
+  #fork() {
+    const at = this.#given - 1 + this.#settings.from
+    this.#go(this.with, Math.min(at, this.with.ids.length - 1))
+    while (this.with.at < at && this.with.ended === null) this.#next(this.with)
+    this.without ??= new Run(this.#newCache())
+    const { without } = this
+    without.ids = this.with.ids.slice(0, this.with.at + 1)
+    without.trail = this.with.trail.slice(0, this.with.at)
+    without.cache.truncate(0)
+    this.#go(without, this.with.at)
+  }
+
+  /** Both write a token more. */
+  step() {
+    for (const run of this.#runs()) if (run.ended === null) this.#next(run)
+  }
+
+  /** Goes to a token of the text, back or forth. */
+  goTo(at: number) {
+    for (const run of this.#runs()) this.#go(run, Math.min(Math.max(at, 0), run.ids.length - 1))
+  }
+
+  /**
+   * @returns how much of its attention the token that a run is at gives to each token up to itself: [blocks,
+   *   heads, tokens]
+   */
+  attention(which: 'with' | 'without'): Float32Array {
+    const run = this[which] ?? this.with
+    const ids = run.ids.slice(0, run.at + 1)
+    const found: number[] = []
+    const { trfBlocks } = this.#model
+    const stops = trfBlocks.map(({ attn }) =>
+      attn.onForward(({ weights }) => {
+        if (!weights) return
+        const [tokens] = weights.shape.slice(-1)
+        const { data } = weights
+        for (let end = tokens ** 2; end <= data.length; end += tokens ** 2)
+          found.push(...data.subarray(end - tokens, end))
+      }),
+    )
+    try {
+      this.#withNormsOf(run, () =>
+        this.#gpt.noGrad(() => this.#gpt.scope(() => void this.#model.forward(ids, { returnWeights: true }))),
+      )
+    } finally {
+      for (const stop of stops) stop()
+    }
+    return Float32Array.from(found)
+  }
+
+  #runs() {
+    return this.without === null ? [this.with] : [this.with, this.without]
+  }
+
+  #newCache() {
+    return this.#model.newCache({ maxTokens: this.model.tokens })
+  }
+
+  /** Writes a token more, or goes to the next one that was written before. */
+  #next(run: Run) {
+    const next = run.moment?.next ?? null
+    if (next === null) return
+    const at = run.at + 1
+    if (run.ids[at] !== next) {
+      run.cut(at - 1)
+      run.ids.push(next)
+    }
+    this.#go(run, at)
+  }
+
+  /** Computes what there is to see at a token. */
+  #go(run: Run, at: number) {
+    const { cache, ids } = run
+    const { seed, temperature } = this.#settings
+    cache.truncate(Math.min(at, cache.length))
+    const drawn = Math.max(0, at + 1 - this.#given) // so many tokens were drawn before
+    const generated = this.#withNormsOf(run, () => {
+      // The random number that `generate` would draw for this token, had it written all of the text.
+      this.#gpt.manualSeed(seed)
+      if (drawn > 0) this.#gpt.rand([drawn]).dispose()
+      try {
+        const options = { cache, maxNewTokens: 1, temperature, ...(this.#topK && { topK: this.#topK }) }
+        return this.#model.generate(ids.slice(cache.length, at + 1), options).next().value
+      } catch (error) {
+        const { code } = error as { code?: string }
+        if (code === 'VALUE') return undefined // the logits overflowed
+        throw error
+      }
+    })
+    const given = at + 1 < this.#given ? ids[at + 1] : undefined
+    const next = given ?? generated?.token ?? null
+    if (next === null) run.ended = 'overflow'
+    else if (given === undefined && next === this.#tokenizer.stop) run.ended = 'end'
+    else run.ended = at + 2 < this.model.tokens ? null : 'full'
+    run.moment = {
+      at,
+      next: run.ended ? null : next,
+      ...this.#look(),
+      top: this.#candidates(generated, next),
+    }
+    run.trail[at] = this.#variances(run.moment)
+  }
+
+  /** @returns before each norm */
+  #variances({ stats }: Moment): Float32Array {
+    return stats.filter((_, i) => i % 4 === 1)
+  }
+
+  #candidates(generated: GeneratedToken | void, next: number | null): Candidate[] {
+    if (!generated) return []
+    const top = generated.top.slice(0, TOP)
+    if (generated.token === next && !top.some(({ token }) => token === next))
+      top.splice(TOP - 1, 1, { token: generated.token, probability: generated.probability })
+    const { stop, decode } = this.#tokenizer
+    return top.map(({ token, probability }) => {
+      return { token, probability, text: token === stop ? '' : decode([token]) }
+    })
+  }
+
+  /** @returns of the last forward */
+  #look(): Pick<Moment, 'rows' | 'stats'> {
+    const gpt = this.#gpt
+    const width = this.#model.embDim
+    const norms = this.#slots.length
+    const rows = new Float32Array(norms * 3 * width)
+    const stats = new Float32Array(norms * 4)
+    gpt.scope(() => {
+      const x = gpt.tensor(this.#rows, [norms, 2, width])
+      const mean = x.mean({ dim: -1 }).data
+      const variance = x.var({ dim: -1, unbiased: false }).data
+      const normalized = gpt.noGrad(() => this.#choices[0].plain.forward(x)).data
+      // `plain` has a listener, which has written into this.#rows; x has its own copy.
+      const { data } = x
+      for (let i = 0; i < norms; i++) {
+        const [before, after] = [2 * i * width, (2 * i + 1) * width]
+        rows.set(data.subarray(before, before + width), 3 * i * width)
+        rows.set(normalized.subarray(before, before + width), (3 * i + 1) * width)
+        rows.set(data.subarray(after, after + width), (3 * i + 2) * width)
+        stats.set([mean[2 * i], variance[2 * i], mean[2 * i + 1], variance[2 * i + 1]], 4 * i)
+      }
+    })
+    return { rows, stats }
+  }
+
+  #withNormsOf<T>(run: Run, compute: () => T): T {
+    if (run !== this.without) return compute()
+    const { off, instead } = this.#settings
+    const put = (choose: (i: number) => string) =>
+      this.#slots.forEach(([parent, name], i) => Reflect.set(parent, name, this.#choices[i][choose(i)]))
+    put((i) => (off[i] ? instead : 'norm'))
+    try {
+      return compute()
+    } finally {
+      put(() => 'norm')
+    }
+  }
+}

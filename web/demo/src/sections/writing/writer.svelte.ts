@@ -1,0 +1,143 @@
+// The writing GPT as the page sees it: the latest report of its worker, and what can be asked of it.
+
+import { callback, inWorker, stop, type Remote } from '../../remote.ts'
+import type { Settings } from './engine.ts'
+import recording from './recording.json'
+import type { Report } from './report.ts'
+import { FULL_SPEED } from './slice.ts'
+import type { Source, WritingWorker } from './writing.worker.ts'
+
+export class Writer {
+  /** What there is to see; a recording until the model is there. */
+  report: Report = $state.raw(recorded())
+  /** Whether `report` comes from the model. */
+  live = $state(false)
+  /** The sizes of the model. */
+  model = $state.raw({ width: 80, blocks: 4, norms: 9, heads: 4, tokens: 192 })
+  source: Source['name'] = $state('stories')
+  /** Whether the reader wants it to write. */
+  wanted = $state(true)
+  /** Tokens per second. */
+  speed = $state(8)
+  /** Why nothing is written; '' if something is. */
+  problem = $state('')
+  /** What is wrong with the beginning of the text; '' if nothing is. */
+  refused = $state('')
+
+  #worker: Remote<WritingWorker> | null = null
+  /** How often a model was asked for. */ #uses = 0
+  #settings: Settings | null = null
+  /** Whether the section is on the screen. */ #seen = false
+  /** Whether the worker has a model. */ #loaded = false
+  /** Whether the worker has the settings. */ #ready = false
+
+  /** Starts the worker with the stories model. */
+  async start() {
+    const thread = new Worker(new URL('./writing.worker.ts', import.meta.url), { type: 'module' })
+    thread.addEventListener('error', () => (this.problem = 'the worker could not be started'))
+    this.#worker = inWorker(thread)
+    // Not waited for: a GPT-2 that is chosen meanwhile comes after the stories.
+    this.#worker.listen(callback((report: Report) => this.#take(report)))
+    try {
+      await this.use({ name: 'stories' })
+    } catch (error) {
+      if (this.#uses === 1) this.problem = messageOf(error)
+    }
+  }
+
+  /** Ends the worker. */
+  end() {
+    if (this.#worker) stop(this.#worker)
+    this.#worker = null
+    this.#loaded = false
+    this.#ready = false
+  }
+
+  /** Writes with another model. The one before goes on until this has succeeded. */
+  async use(source: Source, onprogress?: (progress: { loaded: number; total: number }) => void) {
+    const worker = this.#worker
+    if (!worker) return
+    this.#uses++
+    const model = await worker.use(source, onprogress && callback(onprogress))
+    this.model = model
+    this.source = source.name
+    this.#loaded = true
+    this.#ready = false
+    if (this.#settings) await this.set(this.#settings)
+  }
+
+  /** Ends the `use` that is running. */
+  async cancel() {
+    await this.#worker?.cancel()
+  }
+
+  async set(settings: Settings) {
+    this.#settings = settings
+    if (!this.#worker || !this.#loaded) return // `use` will tell the worker
+    const off = Array.from({ length: this.model.norms }, (_, i) => settings.off[i] ?? false)
+    try {
+      await this.#worker.set({ ...settings, off })
+      this.refused = ''
+      this.#ready = true
+    } catch (error) {
+      this.refused = messageOf(error)
+    }
+    this.#move()
+  }
+
+  /** Whether the section is on the screen: what nobody sees is not written. */
+  see(seen: boolean) {
+    this.#seen = seen
+    this.#move()
+  }
+
+  play(wanted: boolean, speed: number = this.speed) {
+    this.wanted = wanted
+    this.speed = speed
+    this.#move()
+  }
+
+  /** Writes one token, and stops. */
+  async step() {
+    this.play(false)
+    if (this.#ready) await this.#worker?.step()
+  }
+
+  /** Goes to a token of the text, and stops. */
+  async goTo(at: number) {
+    this.play(false)
+    if (this.#ready) await this.#worker?.goTo(at)
+  }
+
+  /** @returns see Engine */
+  async attention(which: 'with' | 'without'): Promise<Float32Array | null> {
+    return this.#ready && this.#worker ? this.#worker.attention(which) : null
+  }
+
+  #move() {
+    if (!this.#ready) return
+    if (this.wanted && this.#seen) this.#worker?.play(this.speed < FULL_SPEED ? this.speed : Infinity)
+    else this.#worker?.pause()
+  }
+
+  #take(report: Report) {
+    this.report = report
+    this.live = true
+  }
+}
+
+const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error))
+
+function recorded(): Report {
+  const { trail, moment, ...lane } = recording.with
+  const { rows, stats, ...rest } = moment
+  const numbers = (list: (number | null)[]) => Float32Array.from(list, (value) => value ?? NaN)
+  return {
+    ...recording,
+    with: {
+      ...lane,
+      trail: numbers(trail),
+      moment: { ...rest, rows: numbers(rows), stats: numbers(stats) },
+    },
+  } as Report
+}

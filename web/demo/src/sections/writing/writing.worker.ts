@@ -1,0 +1,156 @@
+// The worker in which a GPT writes. It writes at its own pace and reports at most once a frame, and only when
+// the page has taken the last report: the text never waits for drawing.
+
+import { load, type Gpt } from 'gpt-layers'
+import { loadStories, tokenizer } from '../../stories.ts'
+import { expose } from '../../remote.ts'
+import type { Tokenizer } from '../../words.ts'
+import { Engine, type Settings } from './engine.ts'
+import { snapshot, type Report } from './report.ts'
+
+/** A model to write with: { name: 'stories' }, or another one with what its loader needs. */
+export type Source = { name: 'stories' } | { name: 'gpt2'; file: Blob }
+
+interface Loaded {
+  gpt: Gpt
+  model: InstanceType<Gpt['GPTModel']>
+  tokenizer: Tokenizer
+  /** Only so many tokens can be drawn. */
+  topK?: number
+  dispose: () => void
+}
+
+type OnProgress = (progress: { loaded: number; total: number }) => void
+
+type Options = { signal: AbortSignal; onprogress?: OnProgress }
+
+const FRAME = 16 // milliseconds
+const TURN = 8 // milliseconds of writing at full speed, before messages are heard
+const REST = 4000 // milliseconds between the end of a text and the next one
+
+const LOADERS: Record<Source['name'], (source: any, options: Options) => Promise<Loaded>> = {
+  async stories(_, { signal }) {
+    const gpt = await load()
+    try {
+      const model = await loadStories(gpt, { signal })
+      return { gpt, model, tokenizer, dispose: () => gpt.dispose() }
+    } catch (error) {
+      gpt.dispose()
+      throw error
+    }
+  },
+  gpt2: async (source, options) => (await import('./gpt2.ts')).loadGpt2(source, options),
+}
+
+let engine: Engine | null = null
+let loaded: Loaded | null = null
+let loading: AbortController | null = null
+let listener: (report: Report) => unknown = () => undefined
+/** Tokens per second while it writes; 0 while it does not. */ let rate = 0
+let timer: ReturnType<typeof setTimeout> | undefined
+let posting = false
+let changed = false
+
+const sleep = (milliseconds: number) => new Promise((wake) => setTimeout(wake, milliseconds))
+
+async function report() {
+  changed = true
+  if (posting) return
+  posting = true
+  // A new engine has nothing to show before its first `set`.
+  while (changed && engine?.with.moment) {
+    changed = false
+    const begun = performance.now()
+    await listener(snapshot(engine, rate > 0))
+    await sleep(Math.max(0, FRAME - (performance.now() - begun)))
+  }
+  posting = false
+}
+
+/** Writes a token, and sees to the next one. @param due when it should be written */
+function write(due: number) {
+  if (!engine || rate === 0) return
+  const now = performance.now()
+  if (engine.ended) {
+    const { settings } = engine
+    engine.set({ ...settings, seed: (settings.seed + 1) % 2 ** 32, from: 0 })
+  } else {
+    do engine.step()
+    while (rate === Infinity && performance.now() - now < TURN && !engine.ended)
+  }
+  report()
+  const pause = engine.ended ? REST : 1000 / rate
+  const next = Math.max(now, due + pause)
+  timer = setTimeout(() => write(next), next - performance.now())
+}
+
+function current(): Engine {
+  if (!engine) throw new Error('No model has been loaded yet.')
+  return engine
+}
+
+const writing = {
+  /** Loads a model. The one before goes on until this has succeeded. */
+  async use(source: Source, onprogress?: OnProgress) {
+    loading?.abort()
+    const controller = (loading = new AbortController())
+    const next = await LOADERS[source.name](source, { signal: controller.signal, onprogress })
+    if (controller.signal.aborted) {
+      next.dispose()
+      throw controller.signal.reason
+    }
+    loading = null
+    writing.pause()
+    loaded?.dispose()
+    loaded = next
+    engine = new Engine(next)
+    return engine.model
+  },
+
+  /** Ends the `use` that is running. */
+  cancel() {
+    loading?.abort()
+  },
+
+  /** @param listen called with what there is to see, at most once a frame */
+  listen(listen: (report: Report) => unknown) {
+    listener = listen
+  },
+
+  set(settings: Settings) {
+    current().set(settings)
+    report()
+  },
+
+  /** @param tokensPerSecond Infinity: as many as it can */
+  play(tokensPerSecond: number) {
+    clearTimeout(timer)
+    rate = tokensPerSecond
+    write(performance.now() + 1000 / rate)
+  },
+
+  pause() {
+    clearTimeout(timer)
+    rate = 0
+    report()
+  },
+
+  step() {
+    current().step()
+    report()
+  },
+
+  /** @param at a token's place in the text */
+  goTo(at: number) {
+    current().goTo(at)
+    report()
+  },
+
+  /** @returns see Engine */
+  attention(which: 'with' | 'without'): Float32Array {
+    return current().attention(which)
+  },
+}
+expose(writing)
+
+export type WritingWorker = typeof writing

@@ -1,0 +1,28 @@
+// The package's small GPT that writes stories: 462 kB, fetched only by the sections that run it. Works in the
+// page and in a worker.
+
+import { GptLayersError, type Gpt } from 'gpt-layers'
+import url from 'gpt-layers/stories/model.safetensors?url'
+import words from 'gpt-layers/stories/words.json'
+import { tokenizerOf } from './words.ts'
+
+/** The text of each token. */
+export { words }
+
+export const tokenizer = tokenizerOf(words)
+
+/** @returns 4 blocks, 80 wide, int8, in evaluation mode */
+export async function loadStories(
+  gpt: Gpt,
+  { signal }: { signal?: AbortSignal } = {},
+): Promise<InstanceType<Gpt['GPTModel']>> {
+  const read = async (cache: RequestCache) =>
+    gpt.GPTModel.fromSafetensors(await fetch(url, { cache, signal }), { signal })
+  try {
+    return await read('default')
+  } catch (error) {
+    // The browser may have kept something else than the model.
+    if (error instanceof GptLayersError && error.code === 'VALUE') return read('reload')
+    throw error
+  }
+}
