@@ -3,23 +3,11 @@
 //
 //   export default slice({ n: integer(6, { min: 1 }), build: choice('simd', ['simd', 'relaxed']) })
 //
-// A section whose state is no such list implements Slice itself: sections/worked-example/slice.js does.
+// A section whose state is no such list implements Slice itself: sections/worked-example/slice.ts does.
 
-/**
- * @template S the section's state: plain data, as JSON can hold it
- * @typedef {object} Slice
- * @property {() => S} defaults
- * @property {(state: S) => Record<string, string>} toQuery the values that differ from the defaults, by name;
- *   Page prefixes each name with "ID."
- * @property {(query: Map<string, string>) => { state: S, refused: string[] }} fromQuery `refused` lists the
- *   names it does not know and the names whose values are invalid
- * @property {(value: unknown) => S} validate checks the state in a file; throws an Error whose message
- *   completes the sentence "That file cannot be loaded: ..."
- * @property {string[]} views the fields that only select what is shown; undo does not change them
- */
 export interface Slice<S> {
   defaults: () => S
-  /** The values that differ from the defaults, by name; Page prefixes each name with "ID.". */
+  /** The values that differ from the defaults, by name; Page prefixes each name with "ID." */
   toQuery: (state: S) => Record<string, string>
   /** `refused` lists the names it does not know and the names whose values are invalid. */
   fromQuery: (query: Map<string, string>) => { state: S; refused: string[] }
@@ -32,22 +20,9 @@ export interface Slice<S> {
   views: string[]
 }
 
-/**
- * The state of a slice.
- *
- * @template {Slice<any>} S
- * @typedef {ReturnType<S['defaults']>} StateOf
- */
 /** The state of a slice. */
 export type StateOf<S extends Slice<any>> = ReturnType<S['defaults']>
 
-/**
- * @template T
- * @typedef {object} Field
- * @property {T} initial
- * @property {(text: string) => T | undefined} read undefined if the text is invalid
- * @property {(value: T) => string} write
- */
 export interface Field<T> {
   initial: T
   /** Undefined if the text is invalid. */
@@ -55,19 +30,16 @@ export interface Field<T> {
   write: (value: T) => string
 }
 
-/** @typedef {{ min?: number, max?: number }} Limits */
-export type Limits = { min?: number; max?: number }
+type Limits = { min?: number; max?: number }
 
-/** @param {number} initial @param {Limits} [limits] @returns {Field<number>} */
 export function number(initial: number, { min = -Infinity, max = Infinity }: Limits = {}): Field<number> {
-  const read = (/** @type {string} */ text: string) => {
+  const read = (text: string) => {
     const value = text.trim() === '' ? NaN : Number(text)
     return Number.isFinite(value) && value >= min && value <= max ? value : undefined
   }
   return { initial, read, write: String }
 }
 
-/** @param {number} initial @param {Limits} [limits] @returns {Field<number>} */
 export function integer(initial: number, limits?: Limits): Field<number> {
   const { read, write } = number(initial, limits)
   return {
@@ -80,23 +52,16 @@ export function integer(initial: number, limits?: Limits): Field<number> {
   }
 }
 
-/** @template {string} T @param {T} initial @param {readonly T[]} choices @returns {Field<T>} */
 export function choice<T extends string>(initial: T, choices: readonly T[]): Field<T> {
   return { initial, read: (text) => choices.find((one) => one === text), write: (value) => value }
 }
 
-/** @param {boolean} initial @returns {Field<boolean>} */
 export function flag(initial: boolean): Field<boolean> {
-  const read = (/** @type {string} */ text: string) =>
-    text === 'yes' ? true : text === 'no' ? false : undefined
+  const read = (text: string) => (text === 'yes' ? true : text === 'no' ? false : undefined)
   return { initial, read, write: (value) => (value ? 'yes' : 'no') }
 }
 
-/**
- * @param {string} initial
- * @param {{ max?: number }} [limits] max: the longest text
- * @returns {Field<string>}
- */
+/** @param limits max: the longest text */
 export function text(initial: string, { max = 1000 }: { max?: number } = {}): Field<string> {
   return { initial, read: (value) => (value.length <= max ? value : undefined), write: (value) => value }
 }
@@ -104,16 +69,14 @@ export function text(initial: string, { max = 1000 }: { max?: number } = {}): Fi
 /**
  * A list of numbers. Its length is fixed unless `min` and `max` say otherwise.
  *
- * @param {number[]} initial
- * @param {Limits & { each?: Limits }} [limits] min, max: of the length; each: of every number
- * @returns {Field<number[]>}
+ * @param limits min, max: of the length; each: of every number
  */
 export function numbers(
   initial: number[],
   { min = initial.length, max = initial.length, each }: Limits & { each?: Limits } = {},
 ): Field<number[]> {
   const one = number(0, each)
-  const read = (/** @type {string} */ line: string) => {
+  const read = (line: string) => {
     const values = line === '' ? [] : line.split(',').map(one.read)
     const known = values.filter((value) => value !== undefined)
     return known.length === values.length && known.length >= min && known.length <= max ? known : undefined
@@ -121,31 +84,17 @@ export function numbers(
   return { initial, read, write: (values) => values.join(',') }
 }
 
-/**
- * @template {Record<string, Field<any>>} Fields
- * @typedef {{ [Name in keyof Fields]: Fields[Name]['initial'] }} Values
- */
-export type Values<Fields extends Record<string, Field<any>>> = {
-  [Name in keyof Fields]: Fields[Name]['initial']
-}
+type Values<Fields extends Record<string, Field<any>>> = { [Name in keyof Fields]: Fields[Name]['initial'] }
 
-/**
- * @template {Record<string, Field<any>>} Fields
- * @param {Fields} fields
- * @param {{ views?: string[] }} [options] views: as in Slice
- * @returns {Slice<Values<Fields>>}
- */
+/** @param options views: as in Slice */
 export function slice<Fields extends Record<string, Field<any>>>(
   fields: Fields,
   { views = [] }: { views?: string[] } = {},
 ): Slice<Values<Fields>> {
-  /** @typedef {Values<Fields>} State */
   type State = Values<Fields>
   const entries = Object.entries(fields)
   const defaults = () =>
-    /** @type {State} */ structuredClone(
-      Object.fromEntries(entries.map(([name, { initial }]) => [name, initial])),
-    ) as State
+    structuredClone(Object.fromEntries(entries.map(([name, { initial }]) => [name, initial]))) as State
   return {
     views,
     defaults,
@@ -157,7 +106,6 @@ export function slice<Fields extends Record<string, Field<any>>>(
       ),
     fromQuery(query) {
       const refused = []
-      /** @type {Record<string, unknown>} */
       const read: Record<string, unknown> = {}
       for (const [name, line] of query) {
         const value = Object.hasOwn(fields, name) ? fields[name].read(line) : undefined
@@ -167,7 +115,6 @@ export function slice<Fields extends Record<string, Field<any>>>(
       return { state: { ...defaults(), ...read }, refused }
     },
     validate(value) {
-      /** @type {Record<string, unknown>} */
       const valid: Record<string, unknown> = {}
       for (const [name, given] of Object.entries(asObject(value))) {
         if (!Object.hasOwn(fields, name)) throw new Error(`there is no “${name}”`)
@@ -182,10 +129,7 @@ export function slice<Fields extends Record<string, Field<any>>>(
   }
 }
 
-/**
- * @param {unknown} value
- * @returns {Record<string, unknown>} a shallow copy; throws if the value is no plain object
- */
+/** @returns a shallow copy; throws if the value is no plain object */
 export function asObject(value: unknown): Record<string, unknown> {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value }
   throw new Error(`names and values were expected, not ${JSON.stringify(value)}`)

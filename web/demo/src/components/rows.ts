@@ -3,42 +3,6 @@
 import type { ScaleLinear } from 'd3-scale'
 import { spread, stack } from './dots.ts'
 
-/** @import { ScaleLinear } from 'd3-scale' */
-/**
- * @typedef {object} Row
- * @property {string} key
- * @property {string} [label]
- * @property {string} [note] a second line under the label
- * @property {readonly number[]} values
- * @property {readonly string[]} [names] of the values, such as x₁₁
- * @property {(i: number, value: number) => void} [onmove] is called with the new value of the i-th dot
- * @property {readonly [number, number]} [limits] of a value that is changed; the domain by default
- * @property {{ mean: number, variance: number }} [stats] written at the row's end; the mean is a tick, and
- *   one standard deviation to either side of it a bar
- * @property {boolean} [quietStats] tick and bar without the text
- * @property {readonly { name: string, deviation: number }[]} [bars] further bars under the row, each with
- *   its name: from the mean minus the deviation to the mean plus the deviation
- * @property {boolean} [threads] lines from the dots of the row above to the same dots in this row
- * @property {'large' | 'small' | 'strip' | 'pile'} [size] strip and pile: strokes for hundreds of values,
- *   longer where there are more of them; a pile is taller and stands on the line
- * @property {number} [height] of the whole row, instead of the size's own
- * @property {boolean} [numbers] writes the values under their dots
- * @property {'sign' | 'with' | 'without'} [color]
- * @property {string} [group] rows of one group show the same values: a dot that is pointed at is lit in all
- *   of them; by default all rows are one group
- * @property {readonly number[]} [lit] dots to mark
- *
- * @typedef {{ key: string, i: number }} Pointed the i-th dot of the row with this key
- *
- * @typedef {object} Frame what all rows share
- * @property {ScaleLinear<number, number>} x
- * @property {number} left where the axis begins
- * @property {number} right where it ends
- * @property {number} width of the figure
- * @property {boolean} narrow labels and statistics stand above their row, not beside it
- *
- * @typedef {ReturnType<typeof layout>[number]} Line a row and where its parts stand
- */
 export interface Row {
   key: string
   label?: string
@@ -115,21 +79,16 @@ const BIN = 2 // of the axis, whose values are one stroke
 /** The height of a further bar. */
 export const BAR = 18
 
-/** @param {Row} row */
 export const hasText = ({ label, note }: Row) => Boolean(label || note)
-/** @param {Row} row */
 export const hasSummary = ({ stats, quietStats }: Row) => Boolean(stats && !quietStats)
 
 /**
  * Whether a dot is lit.
  *
- * @param {Row} row
- * @param {number} i
- * @param {number} at the dot that the pointer is on; −1: none
+ * @param at the dot that the pointer is on; −1: none
  */
 export const isLit = (row: Row, i: number, at: number) => i === at || Boolean(row.lit?.includes(i))
 
-/** @param {readonly Row[]} rows @param {Frame} frame */
 export function layout(rows: readonly Row[], { x, left, right, narrow }: Frame) {
   let end = 0
   return rows.map((row) => {
@@ -161,7 +120,6 @@ export function layout(rows: readonly Row[], { x, left, right, narrow }: Frame) 
   })
 }
 
-/** @param {Row} row @param {boolean} narrow */
 function sizeOf({ size: name = 'large', height }: Row, narrow: boolean) {
   const size = narrow && name === 'large' ? LARGE_ON_A_PHONE : SIZES[name]
   if (!height) return size
@@ -172,12 +130,9 @@ function sizeOf({ size: name = 'large', height }: Row, narrow: boolean) {
 /**
  * Strokes for many values: each is as long as its bin is full. What is outside the axis is left out.
  *
- * @param {Line} line
- * @param {Frame['x']} x
- * @returns {string} an SVG path
+ * @returns an SVG path
  */
 export function strokes({ row, size, xs, y }: Line, x: Frame['x']): string {
-  /** @type {Map<number, number>} */
   const bins: Map<number, number> = new Map()
   const [min, max] = x.domain()
   row.values.forEach((value, i) => {

@@ -1,27 +1,7 @@
-import type { Engine, Moment } from './engine.ts'
 // What the worker tells the page.
 
-/** @import { Engine, Moment } from './engine.js' */
+import type { Engine, Moment } from './engine.ts'
 
-/**
- * A text, and what there is to see of it.
- *
- * @typedef {object} Lane
- * @property {string[]} texts of each token; the first, which begins every text, is ''
- * @property {number} at the token that is looked at
- * @property {'end' | 'full' | 'overflow' | null} ended why it can write no more
- * @property {Float32Array} trail for each token and norm the deviation before the norm; NaN where the run has
- *   not been
- * @property {Moment} moment
- *
- * @typedef {object} Report
- * @property {number} seed
- * @property {number} given how many tokens were given: the start token and the prompt
- * @property {number} from how many words after the prompt both texts share
- * @property {boolean} playing
- * @property {Lane} with
- * @property {Lane | null} without
- */
 /** A text, and what there is to see of it. */
 export interface Lane {
   /** Of each token; the first, which begins every text, is ''. */
@@ -46,10 +26,8 @@ export interface Report {
   without: Lane | null
 }
 
-/** @param {Engine} engine @param {boolean} playing @returns {Report} */
 export function snapshot(engine: Engine, playing: boolean): Report {
   const { settings, given, model } = engine
-  /** @param {Engine['with']} run @returns {Lane} */
   const laneOf = (run: Engine['with']): Lane => {
     const trail = new Float32Array(run.ids.length * model.norms).fill(NaN)
     run.trail.forEach((variances, t) => variances && trail.set(variances.map(Math.sqrt), t * model.norms))
