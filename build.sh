@@ -376,7 +376,7 @@ build_wasm() {
 }
 
 build_package() {
-    rm -rf build/types
+    rm -rf build/lib
     node_modules/.bin/tsc -p web/lib >&2
     node web/bundle.js
 }

@@ -11,8 +11,11 @@ const fromRoot = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url))
 const lib = fromRoot('web/lib/')
 const dist = fromRoot('dist/')
 
+/** A source that imports './x.js' means x.ts, which becomes x.js. */
+const resolve = { extensionAlias: { '.js': ['.ts', '.js'] } }
+
 /** The modules that users import: their name in dist/ -> the source. */
-const ENTRIES = { index: `${lib}index.js`, core: `${lib}core.js`, workerd: `${lib}workerd.js` }
+const ENTRIES = { index: `${lib}index`, core: `${lib}core`, workerd: `${lib}workerd` }
 
 /**
  * The builds. Each becomes a JavaScript module of its own, so that `load` downloads only the one that it
@@ -62,15 +65,17 @@ async function bundleModules(names) {
   const { version } = JSON.parse(readFileSync(fromRoot('package.json'), 'utf8'))
   const VERSION = JSON.stringify(version)
   const { output: worker } = await build({
-    input: { 'gpt-layers-worker': `${lib}threads/worker.js` },
+    input: { 'gpt-layers-worker': `${lib}threads/worker` },
+    resolve,
     transform: { define: { VERSION } },
     output: { dir: dist, minify: true },
   })
   const WORKER_CODE = JSON.stringify(worker[0].code)
   // An app that imports only these names gets nothing else.
-  const errors = { name: 'errors', test: /\/(config|errors)\.js$/ }
+  const errors = { name: 'errors', test: /\/(config|errors)\.[jt]s$/ }
   const { output: chunks } = await build({
     input: ENTRIES,
+    resolve,
     plugins: [buildsModule(names)],
     transform: { define: { VERSION, WORKER_CODE } },
     output: { ...output, codeSplitting: { groups: [errors] } },

@@ -88,7 +88,7 @@ const makeDisposeOptional = (code) =>
  * @param {string[]} values the names that index.js exports; everything else is only a type
  */
 export async function writeTypes(dist, entries, values) {
-  const input = fileURLToPath(new URL('../build/types/index.d.ts', import.meta.url))
+  const input = fileURLToPath(new URL('../build/lib/index.d.ts', import.meta.url))
   const bundle = await rollup({ input, plugins: [asPublished, dts()] })
   const [{ code, exports }] = (await bundle.generate({})).output
   const types = exports.filter((name) => !values.includes(name))

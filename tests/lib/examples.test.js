@@ -6,8 +6,8 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import * as api from 'gpt-layers'
-import { formatTensor } from '../../web/lib/tensor/print.js'
-import { exponential, fixed, pythonNumber } from '../../web/lib/tensor/pyformat.js'
+import { formatTensor } from '../../build/lib/tensor/print.js'
+import { exponential, fixed, pythonNumber } from '../../build/lib/tensor/pyformat.js'
 import { loadForTest } from './support.js'
 
 const folder = new URL('../../web/lib/', import.meta.url)

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict'
 import { beforeEach, test } from 'node:test'
 import { setImmediate as nextTask } from 'node:timers/promises'
-import { Memory } from '../../web/lib/runtime/memory.js'
-import { Runtime, SCRATCH } from '../../web/lib/runtime/runtime.js'
+import { Memory } from '../../build/lib/runtime/memory.js'
+import { Runtime, SCRATCH } from '../../build/lib/runtime/runtime.js'
 import { assertRefuses, heapSize, loadForTest, nextAddress, untyped } from './support.js'
 
 /** @type {Gpt} */

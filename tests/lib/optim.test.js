@@ -4,7 +4,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { power } from '../../web/lib/optim/adamw.js'
+import { power } from '../../build/lib/optim/adamw.js'
 import {
   assertClose,
   assertNear,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 
-import { formatTensor } from '../../web/lib/tensor/print.js'
+import { formatTensor } from '../../build/lib/tensor/print.js'
 
 /** PyTorch's own output, made by tests/golden/printing.py, which explains the fields. */
 const cases = JSON.parse(readFileSync(new URL('../golden/printing.json', import.meta.url), 'utf8'))

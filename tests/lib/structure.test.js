@@ -6,7 +6,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 
-/** @typedef {{ path: string, source: string, imports: string[] }} Source */
+/** @typedef {{ path: string, source: string, imports: string[] }} Source path: without .ts or .js */
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
@@ -14,14 +14,17 @@ const root = fileURLToPath(new URL('../../', import.meta.url))
 const IMPORT =
   /(?:^|\n)\s*(?:import|export)\b(?!\s+type\b)(?:[^'"]*?\bfrom)?\s*['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]/g
 
+/** @param {string} path */
+const withoutExtension = (path) => path.replace(/\.(ts|js)$/, '')
+
 /** @param {string} folder @returns {Source[]} */
 function sources(folder) {
   return readdirSync(root + folder, { recursive: true, encoding: 'utf8' })
-    .filter((name) => /(?<!\.d)\.(js|ts|svelte)$/.test(name) && !/(^|\/)(dist|node_modules)\//.test(name))
+    .filter((name) => /(?<!\.d)\.(ts|js|svelte)$/.test(name) && !/(^|\/)(dist|node_modules)\//.test(name))
     .map((name) => {
       const source = readFileSync(`${root}${folder}/${name}`, 'utf8')
       const imports = [...source.matchAll(IMPORT)].map(([, plain, dynamic]) => plain ?? dynamic)
-      return { path: `${folder}/${name}`, source, imports }
+      return { path: withoutExtension(`${folder}/${name}`), source, imports }
     })
 }
 
@@ -29,7 +32,7 @@ function sources(folder) {
 const code = (source) => source.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|\s)\/\/.*$/gm, '')
 
 /** @param {Source} from @param {string} name @returns {string} the path of the file that it imports */
-const target = ({ path }, name) => new URL(name, `file:///${path}`).pathname.slice(1)
+const target = ({ path }, name) => withoutExtension(new URL(name, `file:///${path}`).pathname.slice(1))
 
 /** @param {string} path @returns {string} 'layernorm' for c/layernorm.c */
 const stemOf = (path) => path.replace(/^.*\//, '').replace(/(\.test)?\.\w+$/, '')
@@ -80,7 +83,7 @@ const FOLDERS = {
 }
 
 /** The files beside the folders that a folder may import. */
-const COMMON = /^web\/lib\/(check|errors|config|typed)\.js$/
+const COMMON = /^web\/lib\/(check|errors|config|typed)$/
 
 /** @param {string} path @returns {string | undefined} its folder in web/lib; undefined for a file beside them */
 const folderOf = (path) => /^web\/lib\/(\w+)\//.exec(path)?.[1]
@@ -120,7 +123,7 @@ test('the demo knows the package by its public names only', () => {
 })
 
 test('the page reaches WebAssembly through the package, and the plain kernel through plain.ts alone', () => {
-  const door = 'web/demo/src/plain.ts'
+  const door = 'web/demo/src/plain'
   assert.ok(demo.some(({ path, source }) => path === door && /WebAssembly/.test(code(source))))
   const raw = /WebAssembly\.|new WebAssembly|\bgpt_[a-z]|\.exports\b|\.byteOffset\b|__heap_base|\b_?malloc\b/
   for (const { path, source } of demo) {
@@ -128,14 +131,14 @@ test('the page reaches WebAssembly through the package, and the plain kernel thr
   }
 })
 
-test('only start.js and a worker instantiate WebAssembly, and only memory.js makes views of the heap', () => {
+test('only start.ts and a worker instantiate WebAssembly, and only memory.ts makes views of the heap', () => {
   for (const { path, source } of lib) {
-    const sources = ['web/lib/start.js', 'web/lib/threads/worker.js']
+    const sources = ['web/lib/start', 'web/lib/threads/worker']
     const instantiates = sources.includes(path)
     if (!instantiates) {
       assert.doesNotMatch(code(source), /WebAssembly\.(instantiate|compile|validate)|new WebAssembly/, path)
     }
-    if (path !== 'web/lib/runtime/memory.js') assert.doesNotMatch(code(source), /\.buffer\b|\.grow\(/, path)
+    if (path !== 'web/lib/runtime/memory') assert.doesNotMatch(code(source), /\.buffer\b|\.grow\(/, path)
   }
 })
 
@@ -154,13 +157,13 @@ test('kernels are called by Runtime.run only, each under a name that the header 
   }
 })
 
-test('kernels.js lists just the kernels that the header declares with part and parts', () => {
+test('kernels.ts lists just the kernels that the header declares with part and parts', () => {
   const header = readFileSync(`${root}c/gpt_layers.h`, 'utf8')
   const declarations = [...header.matchAll(/GPT_API int (gpt_\w+)\(([^;]*)\);/g)]
   const cut = declarations
     .filter(([, , parameters]) => /size_t parts$/.test(parameters))
     .map(([, name]) => name)
-  const table = readFileSync(`${root}web/lib/runtime/kernels.js`, 'utf8')
+  const table = lib.find(({ path }) => path === 'web/lib/runtime/kernels')?.source ?? ''
   const listed = [...table.matchAll(/^ {2}(gpt_\w+):/gm)].map(([, name]) => name)
   assert.ok(cut.length > 20)
   assert.deepEqual(listed.sort(), cut.sort())

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { inspect } from 'node:util'
 import { runInNewContext } from 'node:vm'
-import { mergedAxes } from '../../web/lib/tensor/shape.js'
+import { mergedAxes } from '../../build/lib/tensor/shape.js'
 import {
   assertClose,
   assertRefuses,

@@ -12,8 +12,8 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { Worker } from 'node:worker_threads'
 import { GPT_CONFIG_124M, load } from 'gpt-layers'
-import { CALL_WORDS, MAX_ARGUMENTS } from '../../web/lib/threads/call.js'
-import { Pool } from '../../web/lib/threads/pool.js'
+import { CALL_WORDS, MAX_ARGUMENTS } from '../../build/lib/threads/call.js'
+import { Pool } from '../../build/lib/threads/pool.js'
 import { collectGarbage, gradientOf, loadForTest, until, workersSleep } from './support.js'
 
 const skip =
