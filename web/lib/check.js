@@ -213,7 +213,7 @@ export function checkSameShape(name, shape, expected) {
 /**
  * An options object. Unknown names are refused, because they are nearly always misspelled.
  *
- * @template {Record<string, unknown>} T
+ * @template {object} T
  * @param {unknown} options
  * @param {T} defaults the name and the default value of every option
  * @returns {T} the given values, or the defaults where none or undefined was given; types are not checked
