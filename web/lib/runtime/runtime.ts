@@ -1,25 +1,20 @@
-/** @import { Pool } from '../threads/pool.js' */
-/** @import { Kernel } from './kernels.js' */
-/** @import { Memory } from './memory.js' */
-
+import type { Pool } from '../threads/pool.js'
+import type { Kernel } from './kernels.js'
+import type { Memory } from './memory.js'
 import { fail, GptLayersError } from '../errors.js'
 import { KERNELS } from './kernels.js'
 import { Generator } from './random.js'
 import { survivors } from './scope.js'
 import { newestStep } from './tape.js'
 
-/**
- * The exports of one of our WebAssembly builds, under their C names. `c/gpt_layers.h` documents each.
- *
- * @typedef {{ memory: WebAssembly.Memory, __heap_base: WebAssembly.Global } &
- *   Record<`gpt_${string}`, (...args: number[]) => number>} Exports
- */
+/** The exports of one of our WebAssembly builds, under their C names. `c/gpt_layers.h` documents each. */
+export type Exports = { memory: WebAssembly.Memory; __heap_base: WebAssembly.Global } & Record<
+  `gpt_${string}`,
+  (...args: number[]) => number
+>
 
-/**
- * A place in the heap: a tensor, or any object that says where its data begin.
- *
- * @typedef {{ readonly byteOffset: number }} Pointer
- */
+/** A place in the heap: a tensor, or any object that says where its data begin. */
+export type Pointer = { readonly byteOffset: number }
 
 /** The property under which the classes of an instance have its runtime. */
 export const RUNTIME = Symbol('runtime')
@@ -41,50 +36,47 @@ export const SCRATCH = Symbol('scratch')
  */
 const WORTH_SHARING = 20_000
 
-/**
- * Ends the workers of an instance that the garbage collector has freed.
- *
- * @type {FinalizationRegistry<Pool>}
- */
-const abandoned = new FinalizationRegistry((pool) => pool.dispose())
+/** Ends the workers of an instance that the garbage collector has freed. */
+const abandoned: FinalizationRegistry<Pool> = new FinalizationRegistry((pool) => pool.dispose())
 
 /** One instance of the WebAssembly: its kernels, its heap, its random generator and its threads. */
 export class Runtime {
-  /** @type {Pool | null} */ #pool = null
-  /** Why there is no pool. @type {string | null} */ #reason = null
+  #pool: Pool | null = null
+  /** Why there is no pool. */
+  #reason: string | null = null
   /** Whether the parameters of our layers are made as meta tensors, without memory; see Tensor.parameter. */
   meta = false
 
-  /** Whether operations are recorded on the tape; see tape.js. */
+  /** Whether operations are recorded on the tape; see tape.ts. */
   recordsGradients = true
 
-  /**
-   * @param {Exports} exports
-   * @param {Memory} memory
-   */
-  constructor(exports, memory) {
+  exports: Exports
+  memory: Memory
+  generator: Generator
+
+  constructor(exports: Exports, memory: Memory) {
     this.exports = exports
     this.memory = memory
     this.generator = new Generator(this)
   }
 
   /** The number of threads, the caller's included. */
-  get threads() {
+  get threads(): number {
     return this.#pool?.threads ?? 1
   }
 
-  /** Why there is one thread; null where there are more. @returns {string | null} */
-  get threadsReason() {
+  /** Why there is one thread; null where there are more. */
+  get threadsReason(): string | null {
     return this.#pool?.reason ?? this.#reason
   }
 
-  /** @param {string} reason why there will be no pool */
-  explainOneThread(reason) {
+  /** @param reason why there will be no pool */
+  explainOneThread(reason: string): void {
     this.#reason = reason
   }
 
-  /** @param {Pool} pool of workers that share this runtime's memory; ends with this runtime */
-  usePool(pool) {
+  /** @param pool of workers that share this runtime's memory; ends with this runtime */
+  usePool(pool: Pool): void {
     this.#pool = pool
     abandoned.register(this, pool)
   }
@@ -97,19 +89,16 @@ export class Runtime {
    * | --- | --- |
    * | Tensor or other Pointer | its byte offset |
    * | null | 0, C's NULL |
-   * | SCRATCH | scratch memory of the size that kernels.js states, freed after the call |
+   * | SCRATCH | scratch memory of the size that kernels.ts states, freed after the call |
    * | boolean | 0 or 1 |
    *
-   * @param {`gpt_${string}`} kernel one that kernels.js lists may run twice in part, so its outputs are not
-   *   its inputs
-   * @param {readonly (Pointer | null | typeof SCRATCH | number | boolean)[]} args
+   * @param kernel one that kernels.ts lists may run twice in part, so its outputs are not its inputs
    * @throws {GptLayersError} DISPOSED; MEMORY for the scratch; INTERNAL where the kernel refuses its
    *   arguments
    */
-  run(kernel, args) {
+  run(kernel: `gpt_${string}`, args: readonly (Pointer | null | typeof SCRATCH | number | boolean)[]): void {
     this.memory.checkLive()
-    /** @type {number[]} */
-    const values = []
+    const values: number[] = []
     let scratchAt = -1
     for (let i = 0; i < args.length; i++) {
       const arg = args[i]
@@ -121,7 +110,7 @@ export class Runtime {
     const sizes = args.filter((arg) => typeof arg === 'number')
     const parts = this.partsOf(kernel, ...sizes)
     if (scratchAt < 0) return this.#call(kernel, values, parts)
-    const { scratch: scratchSize } = /** @type {Required<Kernel>} */ (KERNELS[kernel])
+    const { scratch: scratchSize } = KERNELS[kernel] as Required<Kernel>
     const floats = scratchSize(this.exports, ...sizes) >>> 0 // unsigned: SIZE_MAX, for no such scratch, is -1
     const scratch = this.memory.allocate(4 * parts * floats)
     values[scratchAt] = scratch
@@ -135,12 +124,10 @@ export class Runtime {
   /**
    * Calls a kernel that judges values, in one piece.
    *
-   * @param {`gpt_${string}`} kernel
-   * @param {readonly (Pointer | number)[]} args
-   * @returns {boolean} false where the kernel refuses a value
+   * @returns false where the kernel refuses a value
    * @throws {GptLayersError} DISPOSED; INTERNAL where it refuses its arguments otherwise
    */
-  accepts(kernel, args) {
+  accepts(kernel: `gpt_${string}`, args: readonly (Pointer | number)[]): boolean {
     this.memory.checkLive()
     const status = this.exports[kernel](...args.map(toNumber))
     if (status === ERR_VALUE) return false
@@ -149,24 +136,17 @@ export class Runtime {
   }
 
   /**
-   * @param {`gpt_${string}`} kernel
-   * @param {...number} sizes the arguments that are numbers, in their order; those that kernels.js uses are
-   *   enough
-   * @returns {number} how many parts `run` would cut the call into: one for each thread, or 1 where that does
-   *   not pay
+   * @param sizes the arguments that are numbers, in their order; those that kernels.ts uses are enough
+   * @returns how many parts `run` would cut the call into: one for each thread, or 1 where that does not pay
    */
-  partsOf(kernel, ...sizes) {
+  partsOf(kernel: `gpt_${string}`, ...sizes: number[]): number {
     if (this.threads === 1) return 1
     const known = KERNELS[kernel]
     return known !== undefined && known.cost(...sizes) >= WORTH_SHARING ? this.threads : 1
   }
 
-  /**
-   * @param {`gpt_${string}`} kernel
-   * @param {number[]} values its arguments; changed here
-   * @param {number} parts
-   */
-  #call(kernel, values, parts) {
+  /** @param values its arguments; changed here */
+  #call(kernel: `gpt_${string}`, values: number[], parts: number): void {
     let status
     if (this.#pool !== null && parts > 1) {
       status = this.#pool.run(kernel, values, parts)
@@ -178,52 +158,28 @@ export class Runtime {
   }
 
   /** Ends the workers and gives up the heap. From here on every tensor counts as disposed. */
-  dispose() {
+  dispose(): void {
     this.#pool?.dispose()
     this.memory.dispose()
   }
 
-  /**
-   * Runs `fn` and frees the tensors made inside, except those that can be reached from its result.
-   *
-   * @template T
-   * @param {() => T} fn
-   * @returns {T}
-   */
-  scope(fn) {
+  /** Runs `fn` and frees the tensors made inside, except those that can be reached from its result. */
+  scope<T>(fn: () => T): T {
     return this.#scope(fn, { isLayers: false })
   }
 
-  /**
-   * As `scope`, for the temporary tensors of a layer or an operation.
-   *
-   * @template T
-   * @param {() => T} fn
-   * @returns {T}
-   */
-  temporary(fn) {
+  /** As `scope`, for the temporary tensors of a layer or an operation. */
+  temporary<T>(fn: () => T): T {
     return this.#scope(fn, { isLayers: true })
   }
 
-  /**
-   * @template T
-   * @param {() => T} fn
-   * @param {{ isLayers: boolean }} options
-   * @returns {T}
-   */
-  #scope(fn, options) {
+  #scope<T>(fn: () => T, options: { isLayers: boolean }): T {
     const newest = newestStep()
     return this.memory.scope(fn, (result, made) => survivors(result, made, newest), options)
   }
 
-  /**
-   * Runs `fn` without recording on the tape.
-   *
-   * @template T
-   * @param {() => T} fn
-   * @returns {T}
-   */
-  noGrad(fn) {
+  /** Runs `fn` without recording on the tape. */
+  noGrad<T>(fn: () => T): T {
     const before = this.recordsGradients
     this.recordsGradients = false
     try {
@@ -233,14 +189,8 @@ export class Runtime {
     }
   }
 
-  /**
-   * Runs `fn`, in which the parameters of new layers are meta tensors.
-   *
-   * @template T
-   * @param {() => T} fn
-   * @returns {T}
-   */
-  withMeta(fn) {
+  /** Runs `fn`, in which the parameters of new layers are meta tensors. */
+  withMeta<T>(fn: () => T): T {
     const before = this.meta
     this.meta = true
     try {
@@ -251,8 +201,8 @@ export class Runtime {
   }
 }
 
-/** @param {string} kernel @param {number} status @throws {GptLayersError} INTERNAL */
-function check(kernel, status) {
+/** @throws {GptLayersError} INTERNAL */
+function check(kernel: string, status: number): void {
   if (status === 0) return
   throw new GptLayersError(
     'INTERNAL',
@@ -260,22 +210,19 @@ function check(kernel, status) {
   )
 }
 
-/**
- * @param {Pointer | null | typeof SCRATCH | number | boolean} arg
- * @returns {number} what WebAssembly takes; 0 for SCRATCH, to be replaced
- */
-function toNumber(arg) {
+/** @returns what WebAssembly takes; 0 for SCRATCH, to be replaced */
+function toNumber(arg: Pointer | null | typeof SCRATCH | number | boolean): number {
   if (typeof arg === 'number') return arg
   if (arg === null || arg === SCRATCH) return 0
   return typeof arg === 'object' ? arg.byteOffset : Number(arg)
 }
 
 /**
- * @param {unknown} Class the `this` of a static method
- * @returns {Runtime} of the instance whose class it is, or extends
+ * @param Class the `this` of a static method
+ * @returns of the instance whose class it is, or extends
  * @throws {GptLayersError} TYPE
  */
-export function runtimeOf(Class) {
+export function runtimeOf(Class: unknown): Runtime {
   const runtime = typeof Class === 'function' ? Reflect.get(Class, RUNTIME) : undefined
   if (runtime instanceof Runtime) return runtime
   throw fail('TYPE', 'this', 'be the class; call it as gpt.GPTModel.fromSafetensors(...)')

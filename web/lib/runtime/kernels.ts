@@ -1,15 +1,15 @@
-/** @import { Exports } from './runtime.js' */
+import type { Exports } from './runtime.js'
 
 /**
  * What `Runtime.run` knows about a kernel, from its sizes and scalars: the arguments that are numbers, in
  * their order.
- *
- * @typedef {object} Kernel
- * @property {(...sizes: number[]) => number} cost nanoseconds on one thread, roughly: decides whether threads
- *   share a call
- * @property {(exports: Exports, ...sizes: number[]) => number} [scratch] floats of scratch memory for each
- *   part
  */
+export interface Kernel {
+  /** nanoseconds on one thread, roughly: decides whether threads share a call */
+  cost: (...sizes: number[]) => number
+  /** floats of scratch memory for each part */
+  scratch?: (exports: Exports, ...sizes: number[]) => number
+}
 
 /** Nanoseconds of one multiply-add in a matrix product. */
 const MULTIPLY_ADD = 1 / 20
@@ -17,39 +17,33 @@ const MULTIPLY_ADD = 1 / 20
 /** Nanoseconds to read one int8 value from memory. */
 const INT8_READ = 1 / 25
 
-/** @type {(rows: number, inputs: number, outputs: number) => number} */
-const product = (rows, inputs, outputs) => rows * inputs * outputs * MULTIPLY_ADD
+const product = (rows: number, inputs: number, outputs: number): number =>
+  rows * inputs * outputs * MULTIPLY_ADD
 
 /**
  * A kernel that reads one row's weights is bound by memory, which serves long streams best. One thread reads
  * whole rows of a weight [768, 2304] at 22 GB/s; each of two threads reads halves of these rows at 12 GB/s.
- *
- * @type {(rows: number, inputs: number, outputs: number) => number}
  */
-const productByColumns = (rows, inputs, outputs) => (rows === 1 ? 0 : product(rows, inputs, outputs))
+const productByColumns = (rows: number, inputs: number, outputs: number): number =>
+  rows === 1 ? 0 : product(rows, inputs, outputs)
 
-/**
- * Half of the scores count (token i sees tokens 0 to i), and each takes 2 · size multiply-adds.
- *
- * @type {(batch: number, tokens: number, heads: number, size: number) => number}
- */
-const attention = (batch, tokens, heads, size) => batch * tokens ** 2 * heads * size * MULTIPLY_ADD
+/** Half of the scores count (token i sees tokens 0 to i), and each takes 2 · size multiply-adds. */
+const attention = (batch: number, tokens: number, heads: number, size: number): number =>
+  batch * tokens ** 2 * heads * size * MULTIPLY_ADD
 
-/** @type {(nanoseconds: number) => Kernel} an elementwise kernel: its first size is the number of elements */
-const elementwise = (nanoseconds) => ({ cost: (n) => n * nanoseconds })
+/** an elementwise kernel: its first size is the number of elements */
+const elementwise = (nanoseconds: number): Kernel => ({ cost: (n) => n * nanoseconds })
 
-/** @type {(nanoseconds: number) => Kernel} a kernel on a matrix: its first sizes are rows and columns */
-const rowwise = (nanoseconds) => ({ cost: (rows, cols) => rows * cols * nanoseconds })
+/** a kernel on a matrix: its first sizes are rows and columns */
+const rowwise = (nanoseconds: number): Kernel => ({ cost: (rows, cols) => rows * cols * nanoseconds })
 
 /**
  * Every kernel whose call can be cut into parts. A kernel that is not here runs in one piece on the calling
  * thread, and takes neither `part` and `parts` nor scratch memory.
  *
  * Nanoseconds an element were measured on one core with SIMD; a factor of two either way changes little.
- *
- * @type {Readonly<Record<string, Kernel>>}
  */
-export const KERNELS = Object.freeze({
+export const KERNELS: Readonly<Record<string, Kernel>> = Object.freeze({
   gpt_linear_forward: {
     cost: product,
     scratch: (exports, rows, inputs) => exports.gpt_linear_scratch_size(rows, inputs),

@@ -5,26 +5,25 @@ const PAGE = 65536
 const ALIGNMENT = 16 // bytes of a SIMD vector
 const GROWTH = 16 * PAGE // the heap grows by at least 1 MiB, so that few small tensors grow it
 
-/** @type {ReadonlySet<unknown>} */
-const NOTHING = new Set()
+const NOTHING: ReadonlySet<unknown> = new Set()
 
-/** A piece of the heap, in bytes. @typedef {{ offset: number, size: number }} Block */
+/** A piece of the heap, in bytes. */
+type Block = { offset: number; size: number }
 
-/** An object that a scope can free, such as a tensor. @typedef {{ dispose(): void }} Disposable */
+/** An object that a scope can free, such as a tensor. */
+type Disposable = { dispose(): void }
 
 /**
  * A block of the heap that several tensors may share. It is freed when the last of them is disposed, or when
  * the garbage collector has freed all of them. `watched`: whether the collector will tell. `version`: how
  * often an optimizer, a loader or `quantize` has changed the values.
- *
- * @typedef {{ offset: number, holders: number, watched: boolean, version: number }} Storage
  */
+export type Storage = { offset: number; holders: number; watched: boolean; version: number }
 
 /**
  * What was made in an open scope. `isLayers`: whether a layer has opened it for its own temporary tensors.
- *
- * @typedef {{ tensors: Set<unknown>, storages: Storage[], isLayers: boolean }} Scope
  */
+type Scope = { tensors: Set<unknown>; storages: Storage[]; isLayers: boolean }
 
 /**
  * The heap of one WebAssembly instance: its linear memory from `base` on.
@@ -34,25 +33,27 @@ const NOTHING = new Set()
  * time.
  */
 export class Memory {
-  /** @type {WebAssembly.Memory | null} null after dispose */ #memory
-  /** @type {number} */ #limit
-  /** @type {Block[]} */ #free
-  /** @type {Map<number, number>} the size of every block in use, by its offset */ #blocks = new Map()
+  /** null after dispose */
+  #memory: WebAssembly.Memory | null
+  #limit: number
+  #free: Block[]
+  /** the size of every block in use, by its offset */
+  #blocks: Map<number, number> = new Map()
   /** The number of bytes in use. */
   used = 0
-  /** @type {Pressure} */ #pressure
-  /** The open scopes, the innermost last. @type {Scope[]} */ #scopes = []
-  /** @type {FinalizationRegistry<number>} */ #abandoned = new FinalizationRegistry((offset) => {
+  #pressure: Pressure
+  /** The open scopes, the innermost last. */
+  #scopes: Scope[] = []
+  #abandoned: FinalizationRegistry<number> = new FinalizationRegistry((offset) => {
     this.free(offset)
     this.#pressure.relieve(this.used)
   })
 
   /**
-   * @param {WebAssembly.Memory} memory
-   * @param {number} base the first byte of the heap
-   * @param {number} limit the most bytes of the whole linear memory
+   * @param base the first byte of the heap
+   * @param limit the most bytes of the whole linear memory
    */
-  constructor(memory, base, limit) {
+  constructor(memory: WebAssembly.Memory, base: number, limit: number) {
     this.#memory = memory
     this.#limit = limit
     this.#pressure = new Pressure(limit)
@@ -61,25 +62,24 @@ export class Memory {
   }
 
   /** Whether the heap was disposed. */
-  get disposed() {
+  get disposed(): boolean {
     return this.#memory === null
   }
 
   /** Gives up the heap: using it afterwards is an error. */
-  dispose() {
+  dispose(): void {
     this.#memory = null
   }
 
   /**
-   * @param {number} bytes
-   * @returns {number} the offset of a block of so many bytes, aligned to 16, contents undefined
+   * @returns the offset of a block of so many bytes, aligned to 16, contents undefined
    * @throws {GptLayersError} MEMORY when the heap may not or cannot grow so far; nothing has changed then.
    *   DISPOSED
    */
-  allocate(bytes) {
+  allocate(bytes: number): number {
     this.checkLive()
     const size = Math.max(ALIGNMENT, Math.ceil(bytes / ALIGNMENT) * ALIGNMENT)
-    const fits = (/** @type {Block} */ block) => block.size >= size
+    const fits = (block: Block) => block.size >= size
     let i = this.#free.findIndex(fits)
     if (i < 0) {
       this.#release(this.#grow(size))
@@ -95,79 +95,48 @@ export class Memory {
     return offset
   }
 
-  /**
-   * @returns {WebAssembly.Memory}
-   * @throws {GptLayersError} DISPOSED
-   */
-  checkLive() {
+  /** @throws {GptLayersError} DISPOSED */
+  checkLive(): WebAssembly.Memory {
     if (this.#memory !== null) return this.#memory
     throw fail('DISPOSED', 'the instance', 'be live', 'one that was disposed')
   }
 
-  /** @param {number} offset from `allocate` */
-  free(offset) {
-    const size = /** @type {number} */ (this.#blocks.get(offset))
+  /** @param offset from `allocate` */
+  free(offset: number): void {
+    const size = this.#blocks.get(offset) as number
     this.#blocks.delete(offset)
     this.used -= size
     if (this.used < this.#pressure.base) this.#pressure.fall(this.used)
     this.#release({ offset, size })
   }
 
-  /**
-   * A new view of the heap, valid until the next allocation.
-   *
-   * @param {number} offset
-   * @param {number} length
-   */
-  floats(offset, length) {
+  /** A new view of the heap, valid until the next allocation. */
+  floats(offset: number, length: number): Float32Array<ArrayBuffer> {
     return new Float32Array(this.checkLive().buffer, offset, length)
   }
 
-  /**
-   * A new view of the heap as bytes, valid until the next allocation.
-   *
-   * @param {number} offset
-   * @param {number} length
-   */
-  bytes(offset, length) {
+  /** A new view of the heap as bytes, valid until the next allocation. */
+  bytes(offset: number, length: number): Uint8Array<ArrayBuffer> {
     return new Uint8Array(this.checkLive().buffer, offset, length)
   }
 
-  /**
-   * A new view of the heap as 32-bit integers. In shared memory it stays valid when the memory grows.
-   *
-   * @param {number} offset
-   * @param {number} length
-   */
-  words(offset, length) {
+  /** A new view of the heap as 32-bit integers. In shared memory it stays valid when the memory grows. */
+  words(offset: number, length: number): Int32Array<ArrayBuffer> {
     return new Int32Array(this.checkLive().buffer, offset, length)
   }
 
-  /**
-   * A new view of the heap as float64. In shared memory it stays valid when the memory grows.
-   *
-   * @param {number} offset
-   * @param {number} length
-   */
-  doubles(offset, length) {
+  /** A new view of the heap as float64. In shared memory it stays valid when the memory grows. */
+  doubles(offset: number, length: number): Float64Array<ArrayBuffer> {
     return new Float64Array(this.checkLive().buffer, offset, length)
   }
 
-  /**
-   * @template {object} T
-   * @param {T} values
-   * @returns {values is T & ArrayBufferView & { slice(): T }} whether it is a view of this heap, which is
-   *   detached when the heap grows
-   */
-  isView(values) {
+  /** @returns whether it is a view of this heap, which is detached when the heap grows */
+  isView<T extends object>(values: T): values is T & ArrayBufferView & { slice(): T } {
     return ArrayBuffer.isView(values) && values.buffer === this.#memory?.buffer
   }
 
-  /**
-   * @param {number} bytes
-   * @returns {Storage} a new block, held by one tensor
-   */
-  store(bytes) {
+  /** @returns a new block, held by one tensor */
+  store(bytes: number): Storage {
     const storage = { offset: this.allocate(bytes), holders: 1, watched: false, version: 0 }
     this.#watch(storage)
     return storage
@@ -176,10 +145,8 @@ export class Memory {
   /**
    * Frees a block when the collector has freed its tensors. Watching takes 0.5 µs. In a scope it waits until
    * the scope ends, because most blocks are free by then.
-   *
-   * @param {Storage} storage
    */
-  #watch(storage) {
+  #watch(storage: Storage): void {
     const scope = this.#scopes.at(-1)
     if (scope !== undefined) {
       scope.storages.push(storage)
@@ -189,39 +156,32 @@ export class Memory {
     this.#abandoned.register(storage, storage.offset, storage)
   }
 
-  /** @param {Storage} storage that one of its tensors no longer holds */
-  drop(storage) {
+  /** @param storage that one of its tensors no longer holds */
+  drop(storage: Storage): void {
     if (--storage.holders > 0) return
     if (storage.watched) this.#abandoned.unregister(storage)
     this.free(storage.offset)
   }
 
-  /**
-   * Registers a new tensor with the innermost scope, which will free it.
-   *
-   * @param {Disposable} tensor
-   */
-  track(tensor) {
+  /** Registers a new tensor with the innermost scope, which will free it. */
+  track(tensor: Disposable): void {
     this.#scopes.at(-1)?.tensors.add(tensor)
   }
 
   /**
    * Removes a tensor from the innermost scope, so that no scope frees it.
    *
-   * @param {Disposable} tensor
-   * @returns {boolean} whether the tensor was made in that scope
+   * @returns whether the tensor was made in that scope
    */
-  untrack(tensor) {
+  untrack(tensor: Disposable): boolean {
     return this.#scopes.at(-1)?.tensors.delete(tensor) ?? false
   }
 
   /**
    * Runs a listener as if the user's scopes alone were open: a tensor that the listener makes outlives the
    * layer that it listens to.
-   *
-   * @param {() => void} fn
    */
-  withUserScopes(fn) {
+  withUserScopes(fn: () => void): void {
     const scopes = this.#scopes
     this.#scopes = scopes.filter(({ isLayers }) => !isLayers)
     try {
@@ -234,26 +194,22 @@ export class Memory {
   /**
    * Runs `fn` and disposes the tensors that were made meanwhile, except those that `survivors` names. Where
    * `fn` or `survivors` throws, disposes all of them.
-   *
-   * @template T
-   * @param {() => T} fn
-   * @param {(result: T, made: ReadonlySet<unknown>) => { has(tensor: unknown): boolean }} survivors
-   * @param {{ isLayers: boolean }} options
-   * @returns {T}
    */
-  scope(fn, survivors, { isLayers }) {
-    /** @type {Scope} */
-    const made = { tensors: new Set(), storages: [], isLayers }
+  scope<T>(
+    fn: () => T,
+    survivors: (result: T, made: ReadonlySet<unknown>) => { has(tensor: unknown): boolean },
+    { isLayers }: { isLayers: boolean },
+  ): T {
+    const made: Scope = { tensors: new Set(), storages: [], isLayers }
     this.#scopes.push(made)
-    /** @type {{ has(tensor: unknown): boolean }} */
-    let kept = NOTHING
+    let kept: { has(tensor: unknown): boolean } = NOTHING
     try {
       const result = fn()
       kept = survivors(result, made.tensors)
       return result
     } finally {
       this.#scopes.pop()
-      for (const tensor of /** @type {Set<Disposable>} */ (made.tensors)) {
+      for (const tensor of made.tensors as Set<Disposable>) {
         if (kept.has(tensor)) this.track(tensor)
         else tensor.dispose()
       }
@@ -264,18 +220,17 @@ export class Memory {
   }
 
   /**
-   * @param {number} size
-   * @returns {Block} more memory, so that a block of this size is free
+   * @returns more memory, so that a block of this size is free
    * @throws {GptLayersError} MEMORY
    */
-  #grow(size) {
+  #grow(size: number): Block {
     const memory = this.checkLive()
     const end = memory.buffer.byteLength
     const last = this.#free.at(-1)
     const missing = size - (last && last.offset + last.size === end ? last.size : 0)
     const pages = Math.ceil(missing / PAGE)
     const room = Math.floor((this.#limit - end) / PAGE)
-    const fail = (/** @type {unknown} */ cause) =>
+    const fail = (cause: unknown) =>
       new GptLayersError(
         'MEMORY',
         `needs ${size} bytes, and the heap of ${end} bytes may not grow beyond ${this.#limit}: ` +
@@ -293,8 +248,8 @@ export class Memory {
     return { offset: end, size: wanted * PAGE }
   }
 
-  /** @param {Block} block to be freed; merged with free neighbors */
-  #release({ offset, size }) {
+  /** @param block to be freed; merged with free neighbors */
+  #release({ offset, size }: Block): void {
     let low = 0
     let high = this.#free.length
     while (low < high) {

@@ -1,5 +1,4 @@
-/** @import { Tensor } from '../tensor/tensor.js' */
-
+import type { Tensor } from '../tensor/tensor.js'
 import { fail } from '../errors.js'
 import { Step } from './tape.js'
 
@@ -13,25 +12,26 @@ export const METADATA = Symbol('metadata')
  * The tensors that a scope must not free: those in its result, and those that the tape needs for the
  * gradients of the result. From here on the latter belong to their steps, which free them after `backward`.
  *
- * @param {unknown} result what the function of the scope returned
- * @param {ReadonlySet<unknown>} made the tensors that were made in the scope
- * @param {number} newest the number of the newest step before the scope: older steps need nothing that was
- *   made in it
- * @returns {{ has(tensor: unknown): boolean }}
+ * @param result what the function of the scope returned
+ * @param made the tensors that were made in the scope
+ * @param newest the number of the newest step before the scope: older steps need nothing that was made in it
  * @throws {GptLayersError} TYPE for a Promise
  */
-export function survivors(result, made, newest) {
-  const isSingle = made.has(result) && /** @type {Tensor} */ (result).step === null
+export function survivors(
+  result: unknown,
+  made: ReadonlySet<unknown>,
+  newest: number,
+): { has(tensor: unknown): boolean } {
+  const isSingle = made.has(result) && (result as Tensor).step === null
   if (isSingle) return { has: (tensor) => tensor === result } // the usual case without gradients
   const kept = reachable(result)
-  /** @type {Set<Step>} */
-  const steps = new Set()
-  const addStep = (/** @type {unknown} */ step) => {
+  const steps: Set<Step> = new Set()
+  const addStep = (step: unknown) => {
     if (step instanceof Step && step.number > newest) steps.add(step)
   }
-  for (const value of kept) addStep(/** @type {Partial<Tensor> | null} */ (value)?.step)
-  /** The step that frees a tensor: the last one that needs it in `backward`. @type {Map<Tensor, Step>} */
-  const owners = new Map()
+  for (const value of kept) addStep((value as Partial<Tensor> | null)?.step)
+  /** The step that frees a tensor: the last one that needs it in `backward`. */
+  const owners: Map<Tensor, Step> = new Map()
   for (const step of steps) {
     for (const target of step.targets) {
       if (made.has(target)) kept.add(target)
@@ -54,11 +54,9 @@ export function survivors(result, made, newest) {
 /**
  * Everything that can be reached from a value: through arrays, plain objects, maps, sets and layers.
  *
- * @param {unknown} root
- * @returns {Set<unknown>}
  * @throws {GptLayersError} TYPE for a Promise
  */
-function reachable(root) {
+function reachable(root: unknown): Set<unknown> {
   const found = new Set([root])
   for (const value of found) {
     if (typeof value !== 'object' || value === null) continue
@@ -67,9 +65,8 @@ function reachable(root) {
   return found
 }
 
-/** @param {object} value @returns {Iterable<unknown>} */
-function directlyInside(value) {
-  if (TENSORS in value) return /** @type {{ [TENSORS](): unknown[] }} */ (value)[TENSORS]()
+function directlyInside(value: object): Iterable<unknown> {
+  if (TENSORS in value) return (value as { [TENSORS](): unknown[] })[TENSORS]()
   if (Array.isArray(value) || value instanceof Set) return value
   if (value instanceof Map) return [...value].flat()
   if (value instanceof Promise) {

@@ -10,55 +10,55 @@
 // `backward` runs the steps from the last to the first. Each step gets the gradient of its output, the sum
 // over all uses of that output, and computes the gradients of its inputs. Then it lets go of what it holds.
 
-/** @import { Tensor } from '../tensor/tensor.js' */
-
+import type { Tensor } from '../tensor/tensor.js'
 import { fail, GptLayersError } from '../errors.js'
 
 /**
  * Computes the gradients of a step's inputs.
  *
- * @callback Gradients
- * @param {Tensor} dy the gradient of the output, of its shape
- * @param {readonly boolean[]} wanted which inputs need a gradient
- * @returns {readonly (Tensor | null)[]} one for each input, of its shape; null for one that is not wanted,
- *   and for a gradient of zeros
+ * @param dy the gradient of the output, of its shape
+ * @param wanted which inputs need a gradient
+ * @returns one for each input, of its shape; null for one that is not wanted, and for a gradient of zeros
  */
+export type Gradients = (dy: Tensor, wanted: readonly boolean[]) => readonly (Tensor | null)[]
 
 /** The number of steps recorded so far, in all instances. */
 let count = 0
 
-/** @returns {number} of the newest step: later ones have larger numbers */
-export const newestStep = () => count
+/** @returns of the newest step: later ones have larger numbers */
+export const newestStep = (): number => count
 
 /** One operation on the tape. */
 export class Step {
-  /**
-   * @param {Tensor} output
-   * @param {readonly (Tensor | null)[]} inputs
-   * @param {Gradients} gradients
-   * @param {readonly Tensor[]} saved the tensors that `gradients` reads
-   */
-  constructor(output, inputs, gradients, saved) {
-    /** A step has a larger number than the steps that made its inputs. */
+  /** A step has a larger number than the steps that made its inputs. */
+  number: number
+  /** Of the output, and of its gradient. */
+  shape: readonly number[]
+  /** Where the gradient of each input goes. */
+  targets: (Step | Tensor | null)[]
+  /** null once `backward` has run the step. */
+  gradients: Gradients | null
+  saved: readonly { tensor: Tensor; version: number }[]
+  /** The tensors that only the tape still needs, to be freed with this step. */
+  owned: Set<Tensor>
+
+  /** @param saved the tensors that `gradients` reads */
+  constructor(
+    output: Tensor,
+    inputs: readonly (Tensor | null)[],
+    gradients: Gradients,
+    saved: readonly Tensor[],
+  ) {
     this.number = ++count
-    /** Of the output, and of its gradient. */
     this.shape = output.shape
-    /** Where the gradient of each input goes. @type {(Step | Tensor | null)[]} */
     this.targets = inputs.map((input) => (input?.requiresGrad ? (input.step ?? input) : null))
-    /** null once `backward` has run the step. @type {Gradients | null} */
     this.gradients = gradients
-    /** @type {readonly { tensor: Tensor, version: number }[]} */
     this.saved = saved.map((tensor) => ({ tensor, version: tensor.version }))
-    /** The tensors that only the tape still needs, to be freed with this step. @type {Set<Tensor>} */
     this.owned = new Set()
   }
 
-  /**
-   * @param {Tensor} dy
-   * @returns {readonly (Tensor | null)[]}
-   * @throws {GptLayersError} DISPOSED, VALUE where what the step has saved is gone or was changed
-   */
-  run(dy) {
+  /** @throws {GptLayersError} DISPOSED, VALUE where what the step has saved is gone or was changed */
+  run(dy: Tensor): readonly (Tensor | null)[] {
     for (const { tensor, version } of this.saved) {
       const { shape } = tensor
       const what = `a tensor of shape [${shape.join(', ')}]`
@@ -76,18 +76,15 @@ export class Step {
     return this.checkLive()(dy, wanted)
   }
 
-  /**
-   * @returns {Gradients}
-   * @throws {GptLayersError} VALUE where `backward` has run the step
-   */
-  checkLive() {
+  /** @throws {GptLayersError} VALUE where `backward` has run the step */
+  checkLive(): Gradients {
     if (this.gradients !== null) return this.gradients
     const expected = 'be called once; an earlier backward has freed the graph'
     throw new GptLayersError('VALUE', `should ${expected}. Run the forward again`)
   }
 
   /** Lets go of everything, so that the memory can be freed. */
-  release() {
+  release(): void {
     for (const tensor of this.owned) tensor.dispose()
     this.owned.clear()
     this.gradients = null
@@ -97,10 +94,10 @@ export class Step {
 }
 
 /**
- * @param {...(Tensor | null)} inputs of an operation
- * @returns {boolean} whether its step will be recorded
+ * @param inputs of an operation
+ * @returns whether its step will be recorded
  */
-export function records(...inputs) {
+export function records(...inputs: (Tensor | null)[]): boolean {
   for (const input of inputs) if (input?.requiresGrad) return input.runtime.recordsGradients
   return false
 }
@@ -108,13 +105,15 @@ export function records(...inputs) {
 /**
  * Records how a tensor was computed, where one of the inputs needs a gradient.
  *
- * @param {Tensor} output
- * @param {readonly (Tensor | null)[]} inputs
- * @param {Gradients} gradients
- * @param {readonly Tensor[]} saved the tensors that `gradients` reads. They are kept until `backward`
- * @returns {Tensor} the output
+ * @param saved the tensors that `gradients` reads. They are kept until `backward`
+ * @returns the output
  */
-export function record(output, inputs, gradients, saved) {
+export function record(
+  output: Tensor,
+  inputs: readonly (Tensor | null)[],
+  gradients: Gradients,
+  saved: readonly Tensor[],
+): Tensor {
   if (records(...inputs)) output.step = new Step(output, inputs, gradients, saved)
   return output
 }
@@ -122,19 +121,23 @@ export function record(output, inputs, gradients, saved) {
 /**
  * Records a layer's step: a kernel writes the gradients of the inputs.
  *
- * @param {Tensor} output
- * @param {object} step
- * @param {readonly (Tensor | null)[]} step.inputs
- * @param {readonly (Tensor | null)[]} step.saved the tensors that the kernel reads
- * @param {(dy: Tensor, ...gradients: (Tensor | null)[]) => void} step.backward fills the gradients: one for
- *   each input, of its shape; null for one that is not wanted
- * @returns {Tensor} the output
+ * @returns the output
  */
-export function recordKernel(output, { inputs, saved, backward }) {
+export function recordKernel(
+  output: Tensor,
+  {
+    inputs,
+    saved,
+    backward,
+  }: {
+    inputs: readonly (Tensor | null)[]
+    saved: readonly (Tensor | null)[]
+    backward: (dy: Tensor, ...gradients: (Tensor | null)[]) => void
+  },
+): Tensor {
   if (!records(...inputs)) return output
   const shapes = inputs.map((input) => input && input.shape)
-  /** @type {Gradients} */
-  const gradients = (dy, wanted) => {
+  const gradients: Gradients = (dy, wanted) => {
     const written = shapes.map((shape, i) => (shape && wanted[i] ? dy.empty(shape) : null))
     backward(dy, ...written)
     return written
@@ -148,15 +151,14 @@ export function recordKernel(output, { inputs, saved, backward }) {
  * Computes the gradient of a tensor with respect to every leaf that it was computed from, and adds it to the
  * leaf's `.grad`. The graph is freed.
  *
- * @param {Tensor} root
- * @param {Tensor} gradient of the root, of its shape; this function owns it
+ * @param gradient of the root, of its shape; this function owns it
  * @throws {GptLayersError} VALUE where an earlier backward has freed the graph; what the steps throw
  */
-export function backward(root, gradient) {
+export function backward(root: Tensor, gradient: Tensor): void {
   const { runtime } = root
-  /** What has come so far, for the steps that have not run. @type {Map<Step, Tensor>} */
-  const sums = new Map()
-  const give = (/** @type {Step | Tensor} */ target, /** @type {Tensor} */ given) => {
+  /** What has come so far, for the steps that have not run. */
+  const sums: Map<Step, Tensor> = new Map()
+  const give = (target: Step | Tensor, given: Tensor) => {
     try {
       if (target instanceof Step) {
         const sum = sums.get(target)
@@ -191,13 +193,11 @@ export function backward(root, gradient) {
 }
 
 /**
- * @param {Step | null} last
- * @returns {Step[]} this step and all before it, the last one first
+ * @returns this step and all before it, the last one first
  * @throws {GptLayersError} VALUE
  */
-function stepsBefore(last) {
-  /** @type {Set<Step>} */
-  const found = new Set(last ? [last] : [])
+function stepsBefore(last: Step | null): Step[] {
+  const found: Set<Step> = new Set(last ? [last] : [])
   for (const step of found) {
     step.checkLive()
     for (const target of step.targets) if (target instanceof Step) found.add(target)
@@ -206,11 +206,11 @@ function stepsBefore(last) {
 }
 
 /**
- * @param {Tensor} sum owned; becomes part of the result
- * @param {Tensor} given owned; becomes part of the result
- * @returns {Tensor} their sum, in the memory of `sum` if nothing else uses that
+ * @param sum owned; becomes part of the result
+ * @param given owned; becomes part of the result
+ * @returns their sum, in the memory of `sum` if nothing else uses that
  */
-function add(sum, given) {
+function add(sum: Tensor, given: Tensor): Tensor {
   const result = sum.isShared ? sum.empty(sum.shape) : sum
   if (result !== sum) result.keep()
   sum.runtime.run('gpt_add', [result, sum, given, 1, sum.size, 0, 1, 0, 1])
@@ -219,11 +219,8 @@ function add(sum, given) {
   return result
 }
 
-/**
- * @param {Tensor} leaf
- * @param {Tensor} given owned: becomes the `.grad`, or is added to it
- */
-function addToLeaf(leaf, given) {
+/** @param given owned: becomes the `.grad`, or is added to it */
+function addToLeaf(leaf: Tensor, given: Tensor): void {
   const { grad } = leaf
   if (leaf.disposed) given.dispose()
   else if (grad !== null && !grad.disposed) {

@@ -21,8 +21,8 @@ const MORE_THAN_ENGINES_GIVE = 2 ** 35 - 1 // bytes
  * unused tensor that the collector finds starts the count anew.
  */
 export class Pressure {
-  /** @type {number} */ #limit
-  /** @type {(ArrayBuffer | null)[]} */ #buffers = []
+  #limit: number
+  #buffers: (ArrayBuffer | null)[] = []
   #made = 0
   #demanded = false
   #step = 0
@@ -31,14 +31,14 @@ export class Pressure {
   /** The use, in bytes, beyond which `rise` has something to do. */
   next = 0
 
-  /** @param {number} limit the most bytes of the heap */
-  constructor(limit) {
+  /** @param limit the most bytes of the heap */
+  constructor(limit: number) {
     this.#limit = limit
     this.fall(0)
   }
 
-  /** @param {number} used bytes of the heap, more than `next` */
-  rise(used) {
+  /** @param used bytes of the heap, more than `next` */
+  rise(used: number): void {
     for (; used > this.next; this.next += this.#step) {
       const doublings = Math.floor((STEPS * this.#made * this.#step) / (this.#limit - this.base))
       const buffer = untouched(BUFFER * 2 ** Math.min(MOST_DOUBLINGS, doublings))
@@ -49,8 +49,8 @@ export class Pressure {
     untouched(MORE_THAN_ENGINES_GIVE)
   }
 
-  /** @param {number} used bytes of the heap, less than `base` */
-  fall(used) {
+  /** @param used bytes of the heap, less than `base` */
+  fall(used: number): void {
     this.base = used
     this.#step = Math.max(1, Math.min(BUFFER, (this.#limit - used) / STEPS))
     this.next = used + (this.#made + 1) * this.#step
@@ -59,9 +59,9 @@ export class Pressure {
   /**
    * The collector has found an unused tensor.
    *
-   * @param {number} used bytes of the heap, without it
+   * @param used bytes of the heap, without it
    */
-  relieve(used) {
+  relieve(used: number): void {
     this.#buffers = []
     this.#made = 0
     this.#demanded = false
@@ -69,8 +69,8 @@ export class Pressure {
   }
 }
 
-/** @param {number} bytes @returns {ArrayBuffer | null} null where the engine refuses */
-function untouched(bytes) {
+/** @returns null where the engine refuses */
+function untouched(bytes: number): ArrayBuffer | null {
   try {
     return new ArrayBuffer(bytes)
   } catch {
