@@ -1,6 +1,5 @@
-/** @import { Call, Kernel } from './call.js' */
-/** @import { OwnWorker } from './workers.js' */
-
+import type { Call, Kernel } from './call.js'
+import type { OwnWorker } from './workers.js'
 import { openCall, rerunMissingParts, runOpenParts, statusOf, waitForCall } from './call.js'
 import { warnOnce } from './warn.js'
 
@@ -21,22 +20,20 @@ const PART_TIMEOUT = 5000 // ms that a worker's part may take, beyond 20 times t
 export class Pool {
   /** The number of threads, the caller's included. */
   threads = 1
-  /** Why there is one thread; null where there are more. @type {string | null} */
-  reason = null
-  /** @type {Call} */ #call
-  /** @type {string[]} */ #names
-  /** @type {Kernel[]} */ #kernels
-  /** @type {number} */ #partTimeout
-  /** @type {readonly OwnWorker[]} */ #workers = []
-  /** @type {boolean} */ #maySleep
+  /** Why there is one thread; null where there are more. */
+  reason: string | null = null
+  #call: Call
+  #names: string[]
+  #kernels: Kernel[]
+  #partTimeout: number
+  #workers: readonly OwnWorker[] = []
+  #maySleep: boolean
 
   /**
-   * @param {Call} call
-   * @param {Record<string, Kernel>} kernels of the build, by name. A call that is shared is of one that takes
-   *   part and parts
-   * @param {number} [partTimeout] milliseconds
+   * @param kernels of the build, by name. A call that is shared is of one that takes part and parts
+   * @param partTimeout milliseconds
    */
-  constructor(call, kernels, partTimeout = PART_TIMEOUT) {
+  constructor(call: Call, kernels: Record<string, Kernel>, partTimeout: number = PART_TIMEOUT) {
     this.#call = call
     this.#names = Object.keys(kernels)
     this.#kernels = Object.values(kernels)
@@ -44,8 +41,8 @@ export class Pool {
     this.#maySleep = maySleep(call.words)
   }
 
-  /** @param {readonly OwnWorker[]} workers that wait for parts of the call */
-  employ(workers) {
+  /** @param workers that wait for parts of the call */
+  employ(workers: readonly OwnWorker[]): void {
     this.#workers = workers
     this.threads = workers.length + 1
     for (const worker of workers) worker.onEnd = (why) => this.#lose(`a worker has ended: ${why}`)
@@ -54,12 +51,10 @@ export class Pool {
   /**
    * Runs a kernel in parts.
    *
-   * @param {string} kernel
-   * @param {readonly number[]} args without part and parts
-   * @param {number} parts
-   * @returns {number} its status
+   * @param args without part and parts
+   * @returns its status
    */
-  run(kernel, args, parts) {
+  run(kernel: string, args: readonly number[], parts: number): number {
     const call = this.#call
     const begin = performance.now()
     openCall(call, this.#names.indexOf(kernel), args, parts)
@@ -74,26 +69,23 @@ export class Pool {
   }
 
   /** Ends the workers: from here on there is one thread. */
-  dispose() {
+  dispose(): void {
     this.threads = 1
     this.reason ??= 'the instance was disposed'
     for (const worker of this.#workers) worker.end()
     this.#workers = []
   }
 
-  /** @param {string} reason why the workers are ended although the instance lives */
-  #lose(reason) {
+  /** @param reason why the workers are ended although the instance lives */
+  #lose(reason: string): void {
     this.reason = reason
     this.dispose()
     warnOnce(`one thread runs, because ${reason}`)
   }
 }
 
-/**
- * @param {Int32Array} words
- * @returns {boolean} whether this thread may sleep; a browser's main thread may not
- */
-function maySleep(words) {
+/** @returns whether this thread may sleep; a browser's main thread may not */
+function maySleep(words: Int32Array): boolean {
   try {
     Atomics.wait(words, 0, -1, 0) // returns at once: the word is not -1
     return true

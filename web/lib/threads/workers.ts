@@ -1,40 +1,36 @@
-/** @import { WorkerSetup } from './threads.js' */
-
+import type { WorkerSetup } from './threads.js'
 import { describe } from '../check.js'
 
 const START_TIMEOUT = 20_000 // ms until a worker must be ready; a busy machine starts it slowly
 const FOREIGN_TIMEOUT = 5000 // the same for a worker that the user starts, which may be another program's
 
-/**
- * A browser's worker, or Node's.
- *
- * @typedef {object} AnyWorker
- * @property {(message: object) => void} postMessage
- * @property {() => unknown} terminate
- */
+/** A browser's worker, or Node's. */
+export interface AnyWorker {
+  postMessage: (message: object) => void
+  terminate: () => unknown
+}
 
-/**
- * A way to start a worker.
- *
- * @typedef {object} Way
- * @property {string} name for messages
- * @property {() => AnyWorker} create
- * @property {number} timeout milliseconds until the worker must be ready
- */
+/** A way to start a worker. */
+interface Way {
+  /** for messages */
+  name: string
+  create: () => AnyWorker
+  /** milliseconds until the worker must be ready */
+  timeout: number
+}
 
-/** A worker that runs `worker.js`. */
+/** A worker that runs `worker.ts`. */
 export class OwnWorker {
-  /** @type {AnyWorker} */ #worker
+  #worker: AnyWorker
   #ended = false
-  /** @type {(message: unknown) => void} */ #hear = () => {}
-  /** Hears why the worker has ended, unless `end` has ended it. @type {(why: string) => void} */ onEnd =
-    () => {}
+  #hear: (message: unknown) => void = () => {}
+  /** Hears why the worker has ended, unless `end` has ended it. */
+  onEnd: (why: string) => void = () => {}
 
-  /** @param {AnyWorker} worker */
-  constructor(worker) {
+  constructor(worker: AnyWorker) {
     if (typeof worker?.postMessage !== 'function') throw new Error(`got ${describe(worker)}, not a Worker`)
     this.#worker = worker
-    const fail = (/** @type {string} */ why) => this.#fail(why)
+    const fail = (why: string) => this.#fail(why)
     listen(worker, {
       message: (message) => this.#hear(message),
       error: (event) => fail(event?.message || 'it could not be loaded'),
@@ -43,29 +39,28 @@ export class OwnWorker {
     })
   }
 
-  /** @param {string} why */
-  #fail(why) {
+  #fail(why: string): void {
     if (this.#ended) return
     this.end()
     this.onEnd(why)
   }
 
   /** Node exits without waiting for this worker. */
-  unref() {
-    if ('unref' in this.#worker) /** @type {any} */ (this.#worker).unref()
+  unref(): void {
+    if ('unref' in this.#worker) (this.#worker as any).unref()
   }
 
   /** Ends the worker. */
-  end() {
+  end(): void {
     this.#ended = true
     this.#worker.terminate()
   }
 
   /**
-   * @param {WorkerSetup} setup sent once the worker has said that it is ours
-   * @returns {Promise<void>} fulfilled when the worker is ready
+   * @param setup sent once the worker has said that it is ours
+   * @returns fulfilled when the worker is ready
    */
-  setUp(setup) {
+  setUp(setup: WorkerSetup): Promise<void> {
     return new Promise((resolve, reject) => {
       let isOurs = false
       this.onEnd = (why) => reject(new Error(why))
@@ -85,12 +80,14 @@ export class OwnWorker {
 }
 
 /**
- * @param {WorkerSetup[]} setups one for each worker
- * @param {() => AnyWorker} [createWorker] the user's; by default the package starts its workers itself
- * @returns {Promise<{ workers: OwnWorker[], reason: string | null }>} all of them, ready; none, with a
- *   reason, where they cannot be started
+ * @param setups one for each worker
+ * @param createWorker the user's; by default the package starts its workers itself
+ * @returns all of them, ready; none, with a reason, where they cannot be started
  */
-export async function startWorkers(setups, createWorker) {
+export async function startWorkers(
+  setups: WorkerSetup[],
+  createWorker?: () => AnyWorker,
+): Promise<{ workers: OwnWorker[]; reason: string | null }> {
   const ways = createWorker ? [fromUser(createWorker)] : findWays()
   const violations = watchPolicy()
   const failures = []
@@ -101,7 +98,7 @@ export async function startWorkers(setups, createWorker) {
       if (browserWays?.includes(way)) browserWays = [way]
       return { workers, reason: null }
     } catch (error) {
-      failures.push(`${way.name}: ${/** @type {Error} */ (error).message}`)
+      failures.push(`${way.name}: ${(error as Error).message}`)
     }
   }
   const reason = violations.stop()
@@ -111,21 +108,23 @@ export async function startWorkers(setups, createWorker) {
 }
 
 /**
- * @param {Way} way
- * @param {WorkerSetup[]} setups one for each worker
- * @param {boolean} together starts all at once; otherwise one goes first, so that a way that is forbidden
- *   fails only once
- * @returns {Promise<OwnWorker[]>} ready
+ * @param setups one for each worker
+ * @param together starts all at once; otherwise one goes first, so that a way that is forbidden fails only
+ *   once
+ * @returns ready
  */
-async function startInOneWay({ create, timeout }, setups, together) {
-  /** @type {OwnWorker[]} */
-  const workers = []
+async function startInOneWay(
+  { create, timeout }: Way,
+  setups: WorkerSetup[],
+  together: boolean,
+): Promise<OwnWorker[]> {
+  const workers: OwnWorker[] = []
   let timer
   const message = `it was not ready after ${timeout / 1000} s`
   const tooLate = new Promise((_, reject) => {
     timer = setTimeout(() => reject(new Error(message)), timeout)
   })
-  const start = async (/** @type {WorkerSetup} */ setup) => {
+  const start = async (setup: WorkerSetup) => {
     const worker = new OwnWorker(create())
     workers.push(worker)
     await worker.setUp(setup)
@@ -145,27 +144,20 @@ async function startInOneWay({ create, timeout }, setups, together) {
   }
 }
 
-/**
- * @param {AnyWorker} worker
- * @param {Record<string, (event: any) => void>} listeners by type of event; that of messages gets the message
- */
-function listen(worker, { message, ...others }) {
-  const { on, addEventListener } = /** @type {any} */ (worker)
+/** @param listeners by type of event; that of messages gets the message */
+function listen(worker: AnyWorker, { message, ...others }: Record<string, (event: any) => void>): void {
+  const { on, addEventListener } = worker as any
   const add = (on ?? addEventListener).bind(worker)
-  add('message', on ? message : (/** @type {MessageEvent} */ { data }) => message(data))
+  add('message', on ? message : ({ data }: MessageEvent) => message(data))
   for (const [type, listener] of Object.entries(others)) add(type, listener)
 }
 
-/**
- * The ways that a browser has, the best one first; once one has worked, that one.
- *
- * @type {Way[] | undefined}
- */
-let browserWays
+/** The ways that a browser has, the best one first; once one has worked, that one. */
+let browserWays: Way[] | undefined
 
-/** @returns {Way[]} the ways to start a worker here, the best one first */
-function findWays() {
-  const node = /** @type {any} */ (globalThis).process?.getBuiltinModule?.('node:worker_threads')
+/** @returns the ways to start a worker here, the best one first */
+function findWays(): Way[] {
+  const node = (globalThis as any).process?.getBuiltinModule?.('node:worker_threads')
   if (node) return [fromNode(node)]
   browserWays ??= hasFile() ? [fromFile, fromBlob] : [fromBlob, fromFile]
   return browserWays
@@ -173,19 +165,22 @@ function findWays() {
 
 const workerCode = () => WORKER_CODE
 
-/** Node, Deno and Bun. @param {any} node its worker_threads @returns {Way} */
-const fromNode = (node) => ({
+/**
+ * Node, Deno and Bun.
+ *
+ * @param node its worker_threads
+ */
+const fromNode = (node: any): Way => ({
   name: 'node:worker_threads',
   create: () => new node.Worker(workerCode(), { eval: true, execArgv: [] }),
   timeout: START_TIMEOUT,
 })
 
-/** @type {string | undefined} */
-let blobUrl
-/** Needs no file, and so no bundler's help; a Content-Security-Policy may forbid it. @type {Way} */
-const fromBlob = {
+let blobUrl: string | undefined
+/** Needs no file, and so no bundler's help; a Content-Security-Policy may forbid it. */
+const fromBlob: Way = {
   name: 'from a Blob',
-  create() {
+  create(): Worker {
     blobUrl ??= URL.createObjectURL(new Blob([workerCode()], { type: 'text/javascript' }))
     return new Worker(blobUrl)
   },
@@ -195,26 +190,25 @@ const fromBlob = {
 /**
  * Vite, webpack, rspack, Parcel and Turbopack recognize a worker by exactly this expression, and deliver the
  * file. Without a bundler the file lies beside this one.
- *
- * @type {Way}
  */
-const fromFile = {
+const fromFile: Way = {
   name: 'from its file',
   create: () => new Worker(new URL('./gpt-layers-worker.js', import.meta.url), { type: 'module' }),
   timeout: START_TIMEOUT,
 }
 
-/** @param {() => AnyWorker} create @returns {Way} */
-const fromUser = (create) => ({ name: 'from the worker option', create, timeout: FOREIGN_TIMEOUT })
+const fromUser = (create: () => AnyWorker): Way => ({
+  name: 'from the worker option',
+  create,
+  timeout: FOREIGN_TIMEOUT,
+})
 
 /**
  * Whether to try the worker's file before a Blob. A browser shows an error on the console for a file that
  * does not exist, and for a Blob that the Content-Security-Policy forbids. So the file comes first only where
  * a bundler has delivered it.
- *
- * @returns {boolean}
  */
-function hasFile() {
+function hasFile(): boolean {
   // webpack, rspack, Parcel and Turbopack write the source's path here. Vite sets PROD in what it builds.
   return Boolean(import.meta.url?.startsWith('file:') || import.meta.env?.PROD)
 }
@@ -222,16 +216,16 @@ function hasFile() {
 /**
  * Watches for workers that the Content-Security-Policy forbids.
  *
- * @returns {{ stop: () => boolean }} stop: ends it and returns whether the policy has forbidden one
+ * @returns stop: ends it and returns whether the policy has forbidden one
  */
-function watchPolicy() {
+function watchPolicy(): { stop: () => boolean } {
   let forbidden = false
-  const hear = (/** @type {SecurityPolicyViolationEvent} */ { effectiveDirective }) => {
+  const hear = ({ effectiveDirective }: SecurityPolicyViolationEvent) => {
     forbidden ||= effectiveDirective === 'worker-src'
   }
   globalThis.addEventListener?.('securitypolicyviolation', hear)
   return {
-    stop() {
+    stop(): boolean {
       globalThis.removeEventListener?.('securitypolicyviolation', hear)
       return forbidden
     },

@@ -1,20 +1,17 @@
 // A worker of a pool: an instance of the same WebAssembly on the same memory. It runs parts of calls until it
 // is terminated, sleeps between calls, and never returns to its event loop.
 
-/** @import { Kernel } from './call.js' */
-/** @import { WorkerSetup } from './threads.js' */
-
+import type { Kernel } from './call.js'
+import type { WorkerSetup } from './threads.js'
 import { runOpenParts, waitForParts } from './call.js'
 
-const node = /** @type {any} */ (globalThis).process?.getBuiltinModule?.('node:worker_threads')
+const node = (globalThis as any).process?.getBuiltinModule?.('node:worker_threads')
 const port = node?.parentPort ?? globalThis
 
-port.onmessage = (
-  /** @type {{ data: WorkerSetup }} */ { data: { module, memory, stackTop, names, call } },
-) => {
+port.onmessage = ({ data: { module, memory, stackTop, names, call } }: { data: WorkerSetup }) => {
   // Synchronously, so that a failure is an error event in the thread that started this worker.
   const instance = new WebAssembly.Instance(module, { env: { memory } })
-  const functions = /** @type {Record<string, Kernel>} */ (instance.exports)
+  const functions = instance.exports as Record<string, Kernel>
   functions.gpt_stack_set(stackTop)
   const kernels = names.map((name) => functions[name])
   port.postMessage('ready')

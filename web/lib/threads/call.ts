@@ -7,15 +7,16 @@
 // A compare-and-exchange takes a part, so one thread gets it. A worker that comes late, or never, delays
 // nobody: the other threads have taken its parts.
 
-/** A kernel of the WebAssembly, which returns a status. @typedef {(...args: number[]) => number} Kernel */
+/** A kernel of the WebAssembly, which returns a status. */
+export type Kernel = (...args: number[]) => number
 
-/**
- * The shared memory of a call.
- *
- * @typedef {object} Call
- * @property {Int32Array} words CALL_WORDS of them; zeros before the first call
- * @property {Float64Array} args MAX_ARGUMENTS of them: integers and floats alike fit exactly
- */
+/** The shared memory of a call. */
+export interface Call {
+  /** CALL_WORDS of them; zeros before the first call */
+  words: Int32Array
+  /** MAX_ARGUMENTS of them: integers and floats alike fit exactly */
+  args: Float64Array
+}
 
 // Indices into `words`. Words that several threads write are 64 bytes apart, a cache line.
 const OPEN = 0 // parts that no thread has taken; workers sleep on it while it is 0
@@ -58,12 +59,11 @@ const MAX_SPIN_TIME = 1 // ms
 /**
  * Writes a call down, opens its parts and wakes the workers.
  *
- * @param {Call} call
- * @param {number} kernel its index
- * @param {readonly number[]} args at most MAX_ARGUMENTS
- * @param {number} parts at most MAX_PARTS
+ * @param kernel its index
+ * @param args at most MAX_ARGUMENTS
+ * @param parts at most MAX_PARTS
  */
-export function openCall(call, kernel, args, parts) {
+export function openCall(call: Call, kernel: number, args: readonly number[], parts: number): void {
   const { words } = call
   call.args.set(args)
   words[KERNEL] = kernel
@@ -76,37 +76,23 @@ export function openCall(call, kernel, args, parts) {
   Atomics.notify(words, OPEN, parts - 1)
 }
 
-/**
- * Takes and runs parts until none is open.
- *
- * @param {Call} call
- * @param {readonly Kernel[]} kernels
- */
-export function runOpenParts(call, kernels) {
+/** Takes and runs parts until none is open. */
+export function runOpenParts(call: Call, kernels: readonly Kernel[]): void {
   const { words } = call
   for (let left = Atomics.load(words, OPEN); left > 0; left = Atomics.load(words, OPEN)) {
     if (Atomics.compareExchange(words, OPEN, left, left - 1) === left) runPart(call, kernels, left - 1)
   }
 }
 
-/**
- * Runs the parts that are not done, whoever has taken them.
- *
- * @param {Call} call
- * @param {readonly Kernel[]} kernels
- */
-export function rerunMissingParts(call, kernels) {
+/** Runs the parts that are not done, whoever has taken them. */
+export function rerunMissingParts(call: Call, kernels: readonly Kernel[]): void {
   for (let part = 0; part < call.words[PARTS]; part++) {
     if (Atomics.load(call.words, DONE + part) === 0) runPart(call, kernels, part)
   }
 }
 
-/**
- * @param {Call} call which stays as it is until this part is done
- * @param {readonly Kernel[]} kernels
- * @param {number} part
- */
-function runPart({ words, args }, kernels, part) {
+/** @param call which stays as it is until this part is done */
+function runPart({ words, args }: Call, kernels: readonly Kernel[], part: number): void {
   let status = THREW
   try {
     status = kernels[words[KERNEL]](...args.subarray(0, words[ARGUMENTS]), part, words[PARTS])
@@ -121,24 +107,21 @@ function runPart({ words, args }, kernels, part) {
 /**
  * Waits, on a worker, until parts are open.
  *
- * @param {Call} call
- * @param {number} worked milliseconds that this worker's last parts took
+ * @param worked milliseconds that this worker's last parts took
  */
-export function waitForParts({ words }, worked) {
+export function waitForParts({ words }: Call, worked: number): void {
   if (!spinUntil(() => Atomics.load(words, OPEN) > 0, worked)) Atomics.wait(words, OPEN, 0)
 }
 
 /**
  * Waits, on the caller, until all parts are done.
  *
- * @param {Call} call
- * @param {object} options
- * @param {boolean} options.maySleep false on a browser's main thread, which may only spin
- * @param {number} options.worked milliseconds that the caller's own parts took
- * @param {number} options.timeout milliseconds
- * @returns {boolean} false where a part is not done in that time
+ * @returns false where a part is not done in that time
  */
-export function waitForCall({ words }, { maySleep, worked, timeout }) {
+export function waitForCall(
+  { words }: Call,
+  { maySleep, worked, timeout }: { maySleep: boolean; worked: number; timeout: number },
+): boolean {
   if (spinUntil(() => Atomics.load(words, PENDING) === 0, worked)) return true
   const end = performance.now() + timeout
   for (let left = Atomics.load(words, PENDING); left > 0; left = Atomics.load(words, PENDING)) {
@@ -148,15 +131,14 @@ export function waitForCall({ words }, { maySleep, worked, timeout }) {
   return true
 }
 
-/** @param {Call} call @returns {number} 0, or the first status that was not 0 */
-export const statusOf = ({ words }) => Atomics.load(words, STATUS)
+/** @returns 0, or the first status that was not 0 */
+export const statusOf = ({ words }: Call): number => Atomics.load(words, STATUS)
 
 /**
- * @param {() => boolean} isReady
- * @param {number} worked milliseconds
- * @returns {boolean} false where it is time to sleep instead
+ * @param worked milliseconds
+ * @returns false where it is time to sleep instead
  */
-function spinUntil(isReady, worked) {
+function spinUntil(isReady: () => boolean, worked: number): boolean {
   const end = performance.now() + Math.min(worked, MAX_SPIN_TIME)
   do for (let i = 0; i < SPINS; i++) if (isReady()) return true
   while (performance.now() < end)

@@ -1,12 +1,8 @@
 /** Sentences that have been said. */
 const said = new Set()
 
-/**
- * Says a sentence once on the console, while a program is being developed.
- *
- * @param {string} sentence
- */
-export function warnOnce(sentence) {
+/** Says a sentence once on the console, while a program is being developed. */
+export function warnOnce(sentence: string): void {
   if (said.has(sentence) || !inDevelopment()) return
   said.add(sentence)
   console.warn(`gpt-layers: ${sentence}`)
@@ -15,11 +11,9 @@ export function warnOnce(sentence) {
 /**
  * In a page: whether it comes from localhost. Elsewhere: as NODE_ENV says, but never in Deno, which would ask
  * the user for permission to read it.
- *
- * @returns {boolean}
  */
-function inDevelopment() {
-  const { Deno, location, process } = /** @type {any} */ (globalThis)
+function inDevelopment(): boolean {
+  const { Deno, location, process } = globalThis as any
   if (location?.origin)
     return /^https?:\/\/(localhost|.+\.localhost|127\.0\.0\.1|\[::1\])(:|$)/.test(location.origin)
   if (Deno) return false

@@ -1,0 +1,52 @@
+import type { Kernel } from './call.js'
+import type { AnyWorker } from './workers.js'
+import type { Runtime } from '../runtime/runtime.js'
+import { CALL_WORDS, MAX_ARGUMENTS } from './call.js'
+import { Pool } from './pool.js'
+import { startWorkers } from './workers.js'
+
+const STACK_BYTES = 65536 // per worker, as the first instance has
+
+/** The message that a worker gets once it has said that it is ours. */
+export interface WorkerSetup {
+  module: WebAssembly.Module
+  memory: WebAssembly.Memory
+  /** where the worker's stack begins; it grows down */
+  stackTop: number
+  /** of the kernels; a call has the index of one */
+  names: string[]
+  call: import('./call.js').Call
+}
+
+/**
+ * @param module of the runtime's instance
+ * @param threads more than 1
+ * @param createWorker the user's; by default the package starts its workers itself
+ * @returns of that many threads; of 1, with a reason, where workers cannot be started
+ * @throws {GptLayersError} MEMORY
+ */
+export async function startPool(
+  { exports, memory }: Runtime,
+  module: WebAssembly.Module,
+  threads: number,
+  createWorker?: () => AnyWorker,
+): Promise<Pool> {
+  const words = memory.words(memory.allocate(4 * CALL_WORDS), CALL_WORDS).fill(0)
+  const args = memory.doubles(memory.allocate(8 * MAX_ARGUMENTS), MAX_ARGUMENTS)
+  // The stacks of workers that do not start are never freed, because such a worker may still run.
+  const stacks = memory.allocate(STACK_BYTES * (threads - 1))
+  const kernels = Object.fromEntries(Object.entries(exports).filter(([name]) => name.startsWith('gpt_')))
+  const call = { words, args }
+  const pool = new Pool(call, kernels as Record<string, Kernel>)
+  const setups = Array.from({ length: threads - 1 }, (_, i) => ({
+    module,
+    memory: exports.memory,
+    stackTop: stacks + STACK_BYTES * (i + 1),
+    names: Object.keys(kernels),
+    call,
+  }))
+  const { workers, reason } = await startWorkers(setups, createWorker)
+  if (reason === null) pool.employ(workers)
+  else pool.reason = reason
+  return pool
+}
