@@ -1,7 +1,6 @@
-/** @import { Runtime } from '../runtime/runtime.js' */
-/** @import { NumberArray } from '../typed.js' */
-/** @import { NestedArray } from './nested.js' */
-
+import type { Runtime } from '../runtime/runtime.js'
+import type { NumberArray } from '../typed.js'
+import type { NestedArray } from './nested.js'
 import { describe } from '../check.js'
 import { fail } from '../errors.js'
 import { checkTensor } from './check.js'
@@ -11,20 +10,22 @@ import { notTensor, Tensor } from './tensor.js'
 
 /**
  * Integers such as tokens: one number, nested arrays, a typed array, or a Tensor whose elements are integers.
- *
- * @typedef {number | NestedArray | NumberArray | Tensor} Indices
  */
+export type Indices = number | NestedArray | NumberArray | Tensor
 
 /**
- * @param {Runtime} runtime
- * @param {string} name
- * @param {unknown} value Indices, each from 0 to count - 1
- * @param {number} count
- * @param {number} [exception] one more value that is allowed
- * @returns {{ indices: Int32Array, shape: readonly number[] }} a copy, row-major
+ * @param value Indices, each from 0 to count - 1
+ * @param exception one more value that is allowed
+ * @returns a copy, row-major
  * @throws {GptLayersError} TYPE, SHAPE, VALUE, DISPOSED
  */
-export function checkIndices(runtime, name, value, count, exception) {
+export function checkIndices(
+  runtime: Runtime,
+  name: string,
+  value: unknown,
+  count: number,
+  exception?: number,
+): { indices: Int32Array; shape: readonly number[] } {
   const { data, shape } = dataOf(runtime, name, value)
   const indices = new Int32Array(data.length)
   for (let i = 0; i < data.length; i++) {
@@ -44,24 +45,24 @@ export function checkIndices(runtime, name, value, count, exception) {
 /**
  * Copies indices into the heap, for a kernel.
  *
- * @param {Runtime} runtime
- * @param {{ indices: Int32Array, shape: readonly number[] }} checked from `checkIndices`
- * @returns {Tensor} its memory holds int32 values, so its `data` (a view of float32) has no meaning
+ * @param checked from `checkIndices`
+ * @returns its memory holds int32 values, so its `data` (a view of float32) has no meaning
  * @throws {GptLayersError} MEMORY
  */
-export function storeIndices(runtime, { indices, shape }) {
+export function storeIndices(
+  runtime: Runtime,
+  { indices, shape }: { indices: Int32Array; shape: readonly number[] },
+): Tensor {
   const tensor = Tensor.empty(runtime, shape)
   runtime.memory.words(tensor.byteOffset, tensor.size).set(indices)
   return tensor
 }
 
-/**
- * @param {Runtime} runtime
- * @param {string} name
- * @param {unknown} value
- * @returns {{ data: ArrayLike<number>, shape: readonly number[] }}
- */
-function dataOf(runtime, name, value) {
+function dataOf(
+  runtime: Runtime,
+  name: string,
+  value: unknown,
+): { data: ArrayLike<number>; shape: readonly number[] } {
   if (typeof value === 'number' || Array.isArray(value) || isTyped(value)) return flatten(name, value)
   if (Tensor.isTensor(value)) return checkTensor(runtime, name, value)
   const expected = 'integers (a number, nested arrays, a typed array or a Tensor)'
@@ -71,11 +72,9 @@ function dataOf(runtime, name, value) {
 /**
  * The subscript of an element, for an error message: `[1][2]`.
  *
- * @param {number} index into the row-major data
- * @param {readonly number[]} shape
- * @returns {string}
+ * @param index into the row-major data
  */
-function subscript(index, shape) {
+function subscript(index: number, shape: readonly number[]): string {
   let text = ''
   let rest = index
   for (const size of [...shape].reverse()) {

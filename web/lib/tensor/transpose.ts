@@ -1,16 +1,10 @@
-/** @import { Tensor } from './tensor.js' */
-
+import type { Tensor } from './tensor.js'
 import { checkArray, describe } from '../check.js'
 import { fail } from '../errors.js'
 import { record } from '../runtime/tape.js'
 import { checkAxis, sizeOf } from './shape.js'
 
-/**
- * @param {Tensor} x
- * @param {readonly number[]} dims
- * @returns {Tensor}
- */
-export function permute(x, dims) {
+export function permute(x: Tensor, dims: readonly number[]): Tensor {
   const rank = x.shape.length
   checkArray('dims', dims, 'an array of axes')
   const order = dims.map((dim) => (typeof dim !== 'number' ? NaN : dim < 0 ? dim + rank : dim))
@@ -20,13 +14,7 @@ export function permute(x, dims) {
   return reorder(x, order)
 }
 
-/**
- * @param {Tensor} x
- * @param {number} dim0
- * @param {number} dim1
- * @returns {Tensor}
- */
-export function transpose(x, dim0, dim1) {
+export function transpose(x: Tensor, dim0: number, dim1: number): Tensor {
   const { length: rank } = x.shape
   const a = checkAxis('dim0', dim0, rank)
   const b = checkAxis('dim1', dim1, rank)
@@ -37,11 +25,10 @@ export function transpose(x, dim0, dim1) {
 }
 
 /**
- * @param {Tensor} x
- * @param {readonly number[]} order each axis once
- * @returns {Tensor} a copy with the axes in this order
+ * @param order each axis once
+ * @returns a copy with the axes in this order
  */
-function reorder(x, order) {
+function reorder(x: Tensor, order: readonly number[]): Tensor {
   const rank = order.length
   const { runtime } = x
   const y = runtime.temporary(() => {
@@ -51,8 +38,7 @@ function reorder(x, order) {
       // Move the axis to its place: swap it with the axes from `to` up to it.
       const from = axes.indexOf(axis)
       if (from === to) return
-      const size = (/** @type {number} */ begin, /** @type {number} */ end) =>
-        sizeOf(axes.slice(begin, end).map((i) => x.shape[i]))
+      const size = (begin: number, end: number) => sizeOf(axes.slice(begin, end).map((i) => x.shape[i]))
       const y = x.empty(moved.shape)
       const sizes = [size(0, to), size(to, from), size(from, from + 1), size(from + 1, rank)]
       runtime.run('gpt_transpose', [y, moved, ...sizes])

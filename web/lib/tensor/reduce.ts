@@ -1,31 +1,28 @@
-/** @import { NestedArray } from './nested.js' */
-/** @import { Tensor } from './tensor.js' */
-
+import type { NestedArray } from './nested.js'
+import type { Tensor } from './tensor.js'
 import { checkBoolean, checkOptions } from '../check.js'
 import { fail } from '../errors.js'
 import { record } from '../runtime/tape.js'
 import { nest } from './nested.js'
 import { checkAxis, sizeOf } from './shape.js'
 
-/**
- * @typedef {object} Reduction
- * @property {number} [dim] the axis, negative from the end; by default all elements
- * @property {boolean} [keepdim] whether to keep the axis, with size 1; false by default
- */
+export interface Reduction {
+  /** the axis, negative from the end; by default all elements */
+  dim?: number
+  /** whether to keep the axis, with size 1; false by default */
+  keepdim?: boolean
+}
 
-/**
- * @typedef {object} Bias
- * @property {boolean} [unbiased] whether to divide by n - 1 (true, PyTorch's default) or by n (false, as
- *   layer normalization does)
- *
- * @typedef {Reduction & Bias} VarianceOptions
- */
+interface Bias {
+  /** whether to divide by n - 1 (true, PyTorch's default) or by n (false, as layer normalization does) */
+  unbiased?: boolean
+}
+export type VarianceOptions = Reduction & Bias
 
-/** @type {Reduction} */
-const DEFAULTS = { dim: undefined, keepdim: false }
+const DEFAULTS: Reduction = { dim: undefined, keepdim: false }
 
-/** @param {Tensor} x @param {Reduction} options @returns {Tensor} y = Σ x; dx = dy along the axis */
-export function sum(x, options) {
+/** @returns y = Σ x; dx = dy along the axis */
+export function sum(x: Tensor, options: Reduction): Tensor {
   const reduction = checkOptions(options, DEFAULTS)
   const y = reduce(x, reduction, (result, matrix, rows, cols) =>
     x.runtime.run('gpt_sum', [result, matrix, rows, cols]),
@@ -34,8 +31,8 @@ export function sum(x, options) {
   return record(y, [x], (dy) => [spread(dy, shape, reduction)], [])
 }
 
-/** @param {Tensor} x @param {Reduction} options @returns {Tensor} y = Σ x / n; dx = dy / n */
-export function mean(x, options) {
+/** @returns y = Σ x / n; dx = dy / n */
+export function mean(x: Tensor, options: Reduction): Tensor {
   const reduction = checkOptions(options, DEFAULTS)
   const y = reduce(x, reduction, (result, matrix, rows, cols) =>
     x.runtime.run('gpt_mean', [result, matrix, rows, cols]),
@@ -44,19 +41,14 @@ export function mean(x, options) {
   return record(y, [x], (dy) => [spread(dy.div(size / y.size), shape, reduction)], [])
 }
 
-/**
- * @param {Tensor} x
- * @param {VarianceOptions} options
- * @returns {Tensor} y = Σ (x - mean)² / n, with n - 1 in place of n where unbiased; dx = 2 · (x - mean) · dy
- *   / n
- */
-export function variance(x, options) {
+/** @returns y = Σ (x - mean)² / n, with n - 1 in place of n where unbiased; dx = 2 · (x - mean) · dy / n */
+export function variance(x: Tensor, options: VarianceOptions): Tensor {
   const { unbiased, ...reduction } = checkOptions(options, { ...DEFAULTS, unbiased: true })
   checkBoolean('unbiased', unbiased)
   const y = reduce(x, reduction, (result, matrix, rows, cols) =>
     x.runtime.run('gpt_var', [result, matrix, rows, cols, unbiased]),
   )
-  const backward = (/** @type {Tensor} */ dy) => {
+  const backward = (dy: Tensor) => {
     const n = x.size / y.size
     const deviations = x.sub(spread(x.mean({ dim: reduction.dim }), x.shape, { dim: reduction.dim }))
     return [deviations.mul(spread(dy.mul(2 / (unbiased ? n - 1 : n)), x.shape, reduction))]
@@ -67,19 +59,15 @@ export function variance(x, options) {
 /**
  * The gradient of a maximum goes to the element at its index. Without `dim` it is divided equally among all
  * elements that equal the maximum. Both as in PyTorch.
- *
- * @param {Tensor} x
- * @param {Reduction} options
- * @returns {Tensor | { values: Tensor, indices: NestedArray }}
  */
-export function max(x, options) {
+export function max(x: Tensor, options: Reduction): Tensor | { values: Tensor; indices: NestedArray } {
   const reduction = checkOptions(options, DEFAULTS)
   const { runtime, shape } = x
   if (reduction.dim === undefined) {
     const values = reduceSome(x, reduction, (result, matrix, rows, cols) =>
       runtime.run('gpt_max', [result, null, matrix, rows, cols]),
     )
-    const backward = (/** @type {Tensor} */ dy) => {
+    const backward = (dy: Tensor) => {
       const [largest] = values.data
       const isLargest = Float32Array.from(x.data, (value) =>
         Number(Object.is(value, largest) || value === largest),
@@ -97,9 +85,9 @@ export function max(x, options) {
   const values = reduceSome(x, reduction, (result, matrix, rows, cols) =>
     runtime.run('gpt_max', [result, places, matrix, rows, cols]),
   )
-  const backward = (/** @type {Tensor} */ dy) => {
+  const backward = (dy: Tensor) => {
     const dx = x.zeroed(shape)
-    const { size, inner } = axisOf(shape, /** @type {number} */ (reduction.dim))
+    const { size, inner } = axisOf(shape, reduction.dim as number)
     const [from, to] = [dy.data, dx.data]
     runtime.memory.words(places.byteOffset, places.size).forEach((index, i) => {
       to[(Math.floor(i / inner) * size + index) * inner + (i % inner)] = from[i]
@@ -112,8 +100,7 @@ export function max(x, options) {
   return { values, indices }
 }
 
-/** @param {Tensor} x @param {Reduction} options @returns {NestedArray} */
-export function argmax(x, options) {
+export function argmax(x: Tensor, options: Reduction): NestedArray {
   const reduction = checkOptions(options, DEFAULTS)
   const places = reduceSome(x, reduction, (result, matrix, rows, cols) =>
     x.runtime.run('gpt_max', [null, result, matrix, rows, cols]),
@@ -123,22 +110,15 @@ export function argmax(x, options) {
   return indices
 }
 
-/**
- * Writes the results of a matrix's rows.
- *
- * @typedef {(result: Tensor, matrix: Tensor, rows: number, cols: number) => void} RowKernel
- */
+/** Writes the results of a matrix's rows. */
+type RowKernel = (result: Tensor, matrix: Tensor, rows: number, cols: number) => void
 
 /**
  * As `reduce`, where no elements have no result.
  *
- * @param {Tensor} x
- * @param {Reduction} reduction
- * @param {RowKernel} kernel
- * @returns {Tensor}
  * @throws {GptLayersError} SHAPE
  */
-function reduceSome(x, reduction, kernel) {
+function reduceSome(x: Tensor, reduction: Reduction, kernel: RowKernel): Tensor {
   const { dim } = reduction
   const { shape } = x
   const count = dim === undefined ? x.size : shape[checkAxis('dim', dim, shape.length)]
@@ -150,44 +130,42 @@ function reduceSome(x, reduction, kernel) {
 }
 
 /**
- * @param {readonly number[]} shape
- * @param {number} dim checked
- * @returns {{ axis: number, size: number, outer: number, inner: number }} the axis from 0, its size, and the
- *   number of elements before and after it. The shape [] has one element, so its axis has size 1
+ * @param dim checked
+ * @returns the axis from 0, its size, and the number of elements before and after it. The shape [] has one
+ *   element, so its axis has size 1
  */
-function axisOf(shape, dim) {
+function axisOf(
+  shape: readonly number[],
+  dim: number,
+): { axis: number; size: number; outer: number; inner: number } {
   const axis = dim < 0 ? dim + Math.max(shape.length, 1) : dim
   const [outer, inner] = [sizeOf(shape.slice(0, axis)), sizeOf(shape.slice(axis + 1))]
   return { axis, size: shape[axis] ?? 1, outer, inner }
 }
 
 /**
- * @param {readonly number[]} shape
- * @param {number | undefined} dim undefined: all axes
- * @returns {number[]} the shape after a reduction with keepdim
+ * @param dim undefined: all axes
+ * @returns the shape after a reduction with keepdim
  */
-const keptShape = (shape, dim) =>
+const keptShape = (shape: readonly number[], dim: number | undefined): number[] =>
   shape.map((size, i) => (dim === undefined || i === axisOf(shape, dim).axis ? 1 : size))
 
 /**
  * The inverse of a reduction, for gradients.
  *
- * @param {Tensor} dy of the shape of the reduction's result
- * @param {readonly number[]} shape of the reduction's input
- * @param {Reduction} reduction
- * @returns {Tensor} dy, repeated along the axes that were reduced
+ * @param dy of the shape of the reduction's result
+ * @param shape of the reduction's input
+ * @returns dy, repeated along the axes that were reduced
  */
-const spread = (dy, shape, { dim }) => dy.zeroed(shape).add(dy.reshape(keptShape(shape, dim)))
+const spread = (dy: Tensor, shape: readonly number[], { dim }: Reduction): Tensor =>
+  dy.zeroed(shape).add(dy.reshape(keptShape(shape, dim)))
 
 /**
  * Reduces one axis, or all elements, with a kernel that reduces the last axis of a matrix.
  *
- * @param {Tensor} x
- * @param {Reduction} reduction dim undefined: all elements
- * @param {RowKernel} kernel
- * @returns {Tensor}
+ * @param reduction dim undefined: all elements
  */
-function reduce(x, { dim, keepdim }, kernel) {
+function reduce(x: Tensor, { dim, keepdim }: Reduction, kernel: RowKernel): Tensor {
   checkBoolean('keepdim', keepdim)
   const { runtime, shape } = x
   if (dim === undefined) {

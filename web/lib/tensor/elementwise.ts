@@ -1,16 +1,15 @@
 // Operations on each element, and their gradients.
 
-/** @import { Tensor } from './tensor.js' */
-
+import type { Tensor } from './tensor.js'
 import { sameShape } from '../check.js'
 import { record } from '../runtime/tape.js'
 import { broadcast, mergedAxes } from './shape.js'
 
-/** @typedef {'gpt_add' | 'gpt_sub' | 'gpt_mul' | 'gpt_div'} BinaryKernel */
-/** @typedef {'gpt_exp' | 'gpt_sqrt' | 'gpt_log' | 'gpt_tanh' | 'gpt_abs'} UnaryKernel */
+type BinaryKernel = 'gpt_add' | 'gpt_sub' | 'gpt_mul' | 'gpt_div'
+type UnaryKernel = 'gpt_exp' | 'gpt_sqrt' | 'gpt_log' | 'gpt_tanh' | 'gpt_abs'
 
-/** @param {Tensor} a @param {Tensor | number} b @returns {Tensor} a + b */
-export function add(a, b) {
+/** @returns a + b */
+export function add(a: Tensor, b: Tensor | number): Tensor {
   if (typeof b === 'number') return record(withNumber('add', a, b), [a], (dy) => [dy], [])
   const [shapeA, shapeB] = [a.shape, b.shape]
   return record(
@@ -21,8 +20,8 @@ export function add(a, b) {
   )
 }
 
-/** @param {Tensor} a @param {Tensor | number} b @returns {Tensor} a - b */
-export function sub(a, b) {
+/** @returns a - b */
+export function sub(a: Tensor, b: Tensor | number): Tensor {
   if (typeof b === 'number') return record(withNumber('sub', a, b), [a], (dy) => [dy], [])
   const [shapeA, shapeB] = [a.shape, b.shape]
   return record(
@@ -33,8 +32,8 @@ export function sub(a, b) {
   )
 }
 
-/** @param {Tensor} a @param {Tensor | number} b @returns {Tensor} a · b */
-export function mul(a, b) {
+/** @returns a · b */
+export function mul(a: Tensor, b: Tensor | number): Tensor {
   if (typeof b === 'number') return record(withNumber('mul', a, b), [a], (dy) => [dy.mul(b)], [])
   const [shapeA, shapeB] = [a.shape, b.shape]
   const saved = [...(a.requiresGrad ? [b] : []), ...(b.requiresGrad ? [a] : [])]
@@ -46,8 +45,8 @@ export function mul(a, b) {
   )
 }
 
-/** @param {Tensor} a @param {Tensor | number} b @returns {Tensor} y = a / b; dy/da = 1 / b, dy/db = -y / b */
-export function div(a, b) {
+/** @returns y = a / b; dy/da = 1 / b, dy/db = -y / b */
+export function div(a: Tensor, b: Tensor | number): Tensor {
   if (typeof b === 'number') return record(withNumber('div', a, b), [a], (dy) => [dy.div(b)], [])
   const [shapeA, shapeB] = [a.shape, b.shape]
   const y = binary('gpt_div', a, b)
@@ -62,30 +61,30 @@ export function div(a, b) {
   )
 }
 
-/** @param {Tensor} x @returns {Tensor} y = e^x; dy/dx = y */
-export function exp(x) {
+/** @returns y = e^x; dy/dx = y */
+export function exp(x: Tensor): Tensor {
   const y = unary('gpt_exp', x)
   return record(y, [x], (dy) => [dy.mul(y)], [y])
 }
 
-/** @param {Tensor} x @returns {Tensor} y = log(x); dy/dx = 1 / x */
-export const log = (x) => record(unary('gpt_log', x), [x], (dy) => [dy.div(x)], [x])
+/** @returns y = log(x); dy/dx = 1 / x */
+export const log = (x: Tensor): Tensor => record(unary('gpt_log', x), [x], (dy) => [dy.div(x)], [x])
 
-/** @param {Tensor} x @returns {Tensor} y = √x; dy/dx = 1 / (2y) */
-export function sqrt(x) {
+/** @returns y = √x; dy/dx = 1 / (2y) */
+export function sqrt(x: Tensor): Tensor {
   const y = unary('gpt_sqrt', x)
   return record(y, [x], (dy) => [dy.div(y.mul(2))], [y])
 }
 
-/** @param {Tensor} x @returns {Tensor} y = tanh(x); dy/dx = 1 - y² */
-export function tanh(x) {
+/** @returns y = tanh(x); dy/dx = 1 - y² */
+export function tanh(x: Tensor): Tensor {
   const y = unary('gpt_tanh', x)
   return record(y, [x], (dy) => [dy.sub(dy.mul(y.mul(y)))], [y])
 }
 
-/** @param {Tensor} x @returns {Tensor} |x|; its gradient is sign(x) */
-export function abs(x) {
-  const backward = (/** @type {Tensor} */ dy) => {
+/** @returns |x|; its gradient is sign(x) */
+export function abs(x: Tensor): Tensor {
+  const backward = (dy: Tensor) => {
     const dx = x.empty(x.shape)
     x.runtime.run('gpt_abs_backward', [dx, dy, x, x.size])
     return [dx]
@@ -93,14 +92,14 @@ export function abs(x) {
   return record(unary('gpt_abs', x), [x], backward, [x])
 }
 
-/** @param {Tensor} x @returns {Tensor} -x */
-export const neg = (x) => x.mul(-1)
+/** @returns -x */
+export const neg = (x: Tensor): Tensor => x.mul(-1)
 
-/** @param {Tensor} x @param {number} exponent @returns {Tensor} y = x^p; dy/dx = p · x^(p - 1) */
-export function pow(x, exponent) {
+/** @returns y = x^p; dy/dx = p · x^(p - 1) */
+export function pow(x: Tensor, exponent: number): Tensor {
   const y = x.empty(x.shape)
   x.runtime.run('gpt_pow', [y, x, x.size, exponent])
-  const backward = (/** @type {Tensor} */ dy) => {
+  const backward = (dy: Tensor) => {
     if (exponent !== 0) return [dy.mul(x.pow(exponent - 1).mul(exponent))]
     const dx = x.empty(x.shape)
     dx.data.fill(0) // 0 · 0^-1 would be NaN
@@ -112,11 +111,10 @@ export function pow(x, exponent) {
 /**
  * The inverse of broadcasting, for gradients.
  *
- * @param {Tensor} dy
- * @param {readonly number[]} shape that broadcasts to dy's
- * @returns {Tensor} dy, summed over the axes along which a tensor of this shape was repeated
+ * @param shape that broadcasts to dy's
+ * @returns dy, summed over the axes along which a tensor of this shape was repeated
  */
-function sumTo(dy, shape) {
+function sumTo(dy: Tensor, shape: readonly number[]): Tensor {
   if (sameShape(dy.shape, shape)) return dy
   const added = dy.shape.length - shape.length
   let sum = dy
@@ -127,15 +125,8 @@ function sumTo(dy, shape) {
   return sum.reshape(shape)
 }
 
-/**
- * a ∘ b, broadcast as in PyTorch. The kernel broadcasts two axes; a loop here runs over the others.
- *
- * @param {BinaryKernel} kernel
- * @param {Tensor} a
- * @param {Tensor} b
- * @returns {Tensor}
- */
-function binary(kernel, a, b) {
+/** a ∘ b, broadcast as in PyTorch. The kernel broadcasts two axes; a loop here runs over the others. */
+function binary(kernel: BinaryKernel, a: Tensor, b: Tensor): Tensor {
   const shape = broadcast(a.shape, b.shape)
   const y = a.empty(shape)
   if (y.size === 0) return y
@@ -147,8 +138,7 @@ function binary(kernel, a, b) {
   const cols = axes.pop() ?? { size: 1, a: 0, b: 0 }
   const rows = axes.pop() ?? { size: 1, a: 0, b: 0 }
   const matrix = rows.size * cols.size
-  /** @type {(axis: number, matrixIndex: number, indexA: number, indexB: number) => void} */
-  const walk = (axis, matrixIndex, indexA, indexB) => {
+  const walk = (axis: number, matrixIndex: number, indexA: number, indexB: number): void => {
     if (axis === axes.length) {
       const [yi, ai, bi] = [y.pointerTo(matrixIndex * matrix), a.pointerTo(indexA), b.pointerTo(indexB)]
       a.runtime.run(kernel, [yi, ai, bi, rows.size, cols.size, rows.a, cols.a, rows.b, cols.b])
@@ -163,13 +153,8 @@ function binary(kernel, a, b) {
   return y
 }
 
-/**
- * @param {'add' | 'sub' | 'mul' | 'div'} operation
- * @param {Tensor} a
- * @param {number} number
- * @returns {Tensor} a ∘ number
- */
-function withNumber(operation, a, number) {
+/** @returns a ∘ number */
+function withNumber(operation: 'add' | 'sub' | 'mul' | 'div', a: Tensor, number: number): Tensor {
   const b = a.empty([])
   b.data[0] = number
   try {
@@ -179,12 +164,7 @@ function withNumber(operation, a, number) {
   }
 }
 
-/**
- * @param {UnaryKernel} kernel
- * @param {Tensor} x
- * @returns {Tensor}
- */
-function unary(kernel, x) {
+function unary(kernel: UnaryKernel, x: Tensor): Tensor {
   const y = x.empty(x.shape)
   x.runtime.run(kernel, [y, x, x.size])
   return y

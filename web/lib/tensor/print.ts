@@ -24,31 +24,37 @@ const EDGE_ITEMS = 3
 
 const PREFIX = 'tensor('
 
-/**
- * @typedef {object} PrintOptions
- * @property {boolean} [sciMode] scientific notation on or off, as `torch.set_printoptions(sci_mode=...)`; by
- *   default PyTorch's rules choose
- * @property {number} [precision] digits after the point, 0 to 20; 4 by default
- */
+export interface PrintOptions {
+  /**
+   * scientific notation on or off, as `torch.set_printoptions(sci_mode=...)`; by default PyTorch's rules
+   * choose
+   */
+  sciMode?: boolean
+  /** digits after the point, 0 to 20; 4 by default */
+  precision?: number
+}
 
 /**
  * The text that `torch.set_printoptions(sci_mode=sciMode, precision=precision)` and then `print(t)` write.
  *
- * @param {ArrayLike<number>} data float32 values, row-major; only those that are shown are read
- * @param {readonly number[]} shape `[]` is a single value; an axis may be 0; not checked against data
- * @param {PrintOptions} [options]
- * @returns {string} without a final newline
+ * @param data float32 values, row-major; only those that are shown are read
+ * @param shape `[]` is a single value; an axis may be 0; not checked against data
+ * @returns without a final newline
  * @example formatTensor([0.5, 1, Infinity], [3]) // 'tensor([0.5000, 1.0000,    inf])'
  */
-export function formatTensor(data, shape, { sciMode, precision = 4 } = {}) {
+export function formatTensor(
+  data: ArrayLike<number>,
+  shape: readonly number[],
+  { sciMode, precision = 4 }: PrintOptions = {},
+): string {
   const size = shape.reduce((product, n) => product * n, 1)
   if (size === 0) return formatEmpty(shape)
 
   const axes = shape.map((n) => shownIndices(n, size > MAX_IN_FULL))
   const { width, write } = chooseFormat(shownValues(data, shape, axes), sciMode, precision)
 
-  /** @type {(axis: number, index: number) => string} the text of one index of the axes before `axis` */
-  const layOut = (axis, index) => {
+  /** the text of one index of the axes before `axis` */
+  const layOut = (axis: number, index: number): string => {
     if (axis === shape.length) return write(data[index])
     const rank = shape.length - axis
     const gap = rank === 1 ? ' ...' : '...'
@@ -64,8 +70,8 @@ export function formatTensor(data, shape, { sciMode, precision = 4 } = {}) {
   return `${PREFIX}${layOut(0, 0)})`
 }
 
-/** @param {readonly number[]} shape with an axis of 0 @returns {string} */
-function formatEmpty(shape) {
+/** @param shape with an axis of 0 */
+function formatEmpty(shape: readonly number[]): string {
   if (shape.length === 1) return 'tensor([])'
   const suffix = `size=(${shape.join(', ')})`
   // PyTorch counts 4 more characters on this line; ', ' and ')' take only 3.
@@ -79,24 +85,20 @@ const GAP = null
 /**
  * The indices that are shown of an axis.
  *
- * @param {number} n size of the axis
- * @param {boolean} isSummarized
- * @returns {(number | typeof GAP)[]}
+ * @param n size of the axis
  */
-function shownIndices(n, isSummarized) {
-  const indices = (/** @type {number} */ begin, /** @type {number} */ end) =>
-    Array.from({ length: end - begin }, (_, i) => begin + i)
+function shownIndices(n: number, isSummarized: boolean): (number | typeof GAP)[] {
+  const indices = (begin: number, end: number) => Array.from({ length: end - begin }, (_, i) => begin + i)
   if (!isSummarized || n <= 2 * EDGE_ITEMS) return indices(0, n)
   return [...indices(0, EDGE_ITEMS), GAP, ...indices(n - EDGE_ITEMS, n)]
 }
 
-/**
- * @param {ArrayLike<number>} data
- * @param {readonly number[]} shape
- * @param {readonly (number | typeof GAP)[][]} axes the indices that are shown of each axis
- * @returns {number[]}
- */
-function shownValues(data, shape, axes) {
+/** @param axes the indices that are shown of each axis */
+function shownValues(
+  data: ArrayLike<number>,
+  shape: readonly number[],
+  axes: readonly (number | typeof GAP)[][],
+): number[] {
   let offsets = [0]
   axes.forEach((indices, axis) => {
     offsets = offsets.flatMap((offset) => indices.flatMap((i) => (i === GAP ? [] : offset * shape[axis] + i)))
@@ -107,12 +109,13 @@ function shownValues(data, shape, axes) {
 /**
  * One notation and one column width for all values: rules 2 and 3.
  *
- * @param {readonly number[]} values
- * @param {boolean | null | undefined} sciMode
- * @param {number} precision
- * @returns {{ width: number, write: (x: number) => string }} write: the text of a value, padded to the width
+ * @returns write: the text of a value, padded to the width
  */
-function chooseFormat(values, sciMode, precision) {
+function chooseFormat(
+  values: readonly number[],
+  sciMode: boolean | null | undefined,
+  precision: number,
+): { width: number; write: (x: number) => string } {
   const measured = values.filter((x) => x !== 0 && Number.isFinite(x))
   const areIntegers = measured.every(Number.isInteger)
   let [min, max] = [Infinity, 0]
@@ -120,8 +123,7 @@ function chooseFormat(values, sciMode, precision) {
   // In float64, as PyTorch compares: the float32 nearest to 1e-4 is below 1e-4.
   const isScientific = max / min > 1000 || max > 1e8 || min < 1e-4
 
-  /** @type {(x: number, inScientific: boolean) => string} */
-  const writeIn = (x, inScientific) => {
+  const writeIn = (x: number, inScientific: boolean): string => {
     if (Number.isNaN(x)) return 'nan'
     const sign = x < 0 || Object.is(x, -0) ? '-' : ''
     const size = Math.abs(x)

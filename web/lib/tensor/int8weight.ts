@@ -1,6 +1,5 @@
-/** @import { Storage } from '../runtime/memory.js' */
-/** @import { Pointer, Runtime } from '../runtime/runtime.js' */
-
+import type { Storage } from '../runtime/memory.js'
+import type { Pointer, Runtime } from '../runtime/runtime.js'
 import { checkSameShape, sameShape } from '../check.js'
 import { fail } from '../errors.js'
 import { checkElements } from './shape.js'
@@ -11,12 +10,13 @@ import { Tensor } from './tensor.js'
  */
 export const MATRIX = Symbol('matrix')
 
-/**
- * @typedef {object} Matrix
- * @property {Tensor} weight
- * @property {boolean} transposed whether its shape is [inputs, outputs]
- * @property {boolean} isProduct whether the layer computes a matrix product; Embedding does not
- */
+export interface Matrix {
+  weight: Tensor
+  /** whether its shape is [inputs, outputs] */
+  transposed: boolean
+  /** whether the layer computes a matrix product; Embedding does not */
+  isProduct: boolean
+}
 
 /** The most inputs that share a scale, unless the caller says otherwise. */
 export const GROUP_SIZE = 128
@@ -35,18 +35,14 @@ const SIZE_MAX = 2 ** 32 - 1
  * Which weights share a scale: as few groups of at most `groupSize` inputs as possible, equally long. So the
  * number of groups says how long they are.
  *
- * @param {number} inputs
- * @param {number} groupSize even, or Infinity for one group
- * @returns {number} the length of a group; even
+ * @param groupSize even, or Infinity for one group
+ * @returns the length of a group; even
  */
-export const evenGroups = (inputs, groupSize) => groupLength(inputs, Math.ceil(inputs / groupSize) || 1)
+export const evenGroups = (inputs: number, groupSize: number): number =>
+  groupLength(inputs, Math.ceil(inputs / groupSize) || 1)
 
-/**
- * @param {number} inputs
- * @param {number} groups
- * @returns {number} the length of a group, even; 0 where there are no such groups
- */
-export function groupLength(inputs, groups) {
+/** @returns the length of a group, even; 0 where there are no such groups */
+export function groupLength(inputs: number, groups: number): number {
   const length = INPUTS * Math.ceil(inputs / groups / INPUTS)
   return Math.ceil(inputs / length) === groups ? length : 0
 }
@@ -54,11 +50,9 @@ export function groupLength(inputs, groups) {
 /**
  * A matrix can be written in slabs of rows. The first row of a slab is a multiple of this.
  *
- * @param {boolean} turned whether the matrix is [inputs, outputs]
- * @param {number} groupSize
- * @returns {number}
+ * @param turned whether the matrix is [inputs, outputs]
  */
-export const unitOf = (turned, groupSize) => (turned ? groupSize : OUTPUTS)
+export const unitOf = (turned: boolean, groupSize: number): number => (turned ? groupSize : OUTPUTS)
 
 /**
  * A weight [outputs, inputs] of which each element is a value of 8 bits times a float32 scale that
@@ -69,25 +63,33 @@ export const unitOf = (turned, groupSize) => (turned ? groupSize : OUTPUTS)
  *     weight[o,i] = scale[o, i / groupSize] · value[o,i],  scale = max |weight| / 127 of the group
  */
 export class Int8Weight {
-  /** @type {Runtime} */ #runtime
-  /** The values, then the scales, in the kernels' layout. @type {Storage | null} */ #storage
-  /** Where the scales begin, from byteOffset. @type {number} */ #scalesAt
-  /** With those that fill up the last block. @type {number} */ #scaleCount
+  #runtime: Runtime
+  /** The values, then the scales, in the kernels' layout. */
+  #storage: Storage | null
+  /** Where the scales begin, from byteOffset. */
+  #scalesAt: number
+  /** With those that fill up the last block. */
+  #scaleCount: number
+
+  /** [outputs, inputs] */
+  readonly shape: readonly [number, number]
+  /** How many inputs share a scale: even. */
+  readonly groupSize: number
 
   /**
    * @internal
-   * @param {Runtime} runtime
-   * @param {readonly number[]} shape
-   * @param {number} groupSize from `evenGroups`
-   * @param {(bytes: number) => Storage} store
+   * @param groupSize from `evenGroups`
    * @throws {GptLayersError} MEMORY, DISPOSED
    */
-  constructor(runtime, shape, groupSize, store) {
+  constructor(
+    runtime: Runtime,
+    shape: readonly number[],
+    groupSize: number,
+    store: (bytes: number) => Storage,
+  ) {
     this.#runtime = runtime
     const [outputs, inputs] = shape
-    /** [outputs, inputs] @readonly @type {readonly [number, number]} */
-    this.shape = Object.freeze(/** @type {const} */ ([outputs, inputs]))
-    /** How many inputs share a scale: even. @readonly @type {number} */
+    this.shape = Object.freeze([outputs, inputs] as const)
     this.groupSize = groupSize
     const { exports } = runtime
     const valueBytes = exports.gpt_int8_values_size(outputs, inputs) >>> 0
@@ -101,68 +103,62 @@ export class Int8Weight {
    * An int8 weight whose values and scales are undefined until they are written.
    *
    * @internal
-   * @param {Runtime} runtime
-   * @param {readonly number[]} shape [outputs, inputs]
-   * @param {number} groupSize
-   * @returns {Int8Weight} in no scope: its Tensor frees it
+   * @param shape [outputs, inputs]
+   * @returns in no scope: its Tensor frees it
    * @throws {GptLayersError} MEMORY, DISPOSED
    */
-  static empty(runtime, shape, groupSize) {
-    const store = (/** @type {number} */ bytes) => runtime.memory.store(bytes)
+  static empty(runtime: Runtime, shape: readonly number[], groupSize: number): Int8Weight {
+    const store = (bytes: number) => runtime.memory.store(bytes)
     const weight = new Int8Weight(runtime, shape, groupSize, store)
     runtime.memory.bytes(weight.byteOffset, weight.byteLength).fill(0) // the layout's padding
     return weight
   }
 
-  /**
-   * @internal
-   * @param {unknown} value
-   * @returns {value is Int8Weight}
-   */
-  static isInt8Weight(value) {
+  /** @internal */
+  static isInt8Weight(value: unknown): value is Int8Weight {
     return value instanceof Int8Weight
   }
 
-  /** @internal @returns {Runtime} */
-  get runtime() {
+  /** @internal */
+  get runtime(): Runtime {
     return this.#runtime
   }
 
-  /** Where the values begin in the memory. @internal @returns {number} */
-  get byteOffset() {
+  /** Where the values begin in the memory. @internal */
+  get byteOffset(): number {
     return this.#live().offset
   }
 
-  /** The bytes of values and scales. @internal @returns {number} */
-  get byteLength() {
+  /** The bytes of values and scales. @internal */
+  get byteLength(): number {
     return this.#scalesAt + 4 * this.#scaleCount
   }
 
-  /** The kernels' arguments `values` and `scales`. @internal @returns {[Pointer, Pointer]} */
-  get pointers() {
+  /** The kernels' arguments `values` and `scales`. @internal */
+  get pointers(): [Pointer, Pointer] {
     const { byteOffset } = this
     return [{ byteOffset }, { byteOffset: byteOffset + this.#scalesAt }]
   }
 
-  /** The shape of `scales`: [outputs, groups]. @internal @returns {[number, number]} */
-  get scalesShape() {
+  /** The shape of `scales`: [outputs, groups]. @internal */
+  get scalesShape(): [number, number] {
     const [outputs, inputs] = this.shape
     return [outputs, Math.ceil(inputs / this.groupSize)]
   }
 
-  /** Whether this weight or its instance was disposed. @returns {boolean} */
-  get disposed() {
+  /** Whether this weight or its instance was disposed. */
+  get disposed(): boolean {
     return this.#storage === null || this.#runtime.memory.disposed
   }
 
   /**
-   * @returns {Int8Array} a copy of the values, from -127 to 127: [outputs, inputs]
+   * @returns a copy of the values, from -127 to 127: [outputs, inputs]
    * @throws {GptLayersError} DISPOSED
    * @example
    * linear.quantize()
    * linear.int8Weight.values().length // 30
    */
-  values() {
+  values(): Int8Array {
     this.#live()
     const [outputs, inputs] = this.shape
     const result = new Int8Array(outputs * inputs)
@@ -170,8 +166,11 @@ export class Int8Weight {
     return result
   }
 
-  /** @internal @param {Int8Array | Uint8Array} target of as many elements as the weight */
-  readValues(target) {
+  /**
+   * @internal
+   * @param target of as many elements as the weight
+   */
+  readValues(target: Int8Array | Uint8Array): void {
     const [outputs, inputs] = this.shape
     const { memory } = this.#runtime
     const most = OUTPUTS * Math.max(1, Math.floor(STAGE / (inputs * OUTPUTS)))
@@ -189,10 +188,10 @@ export class Int8Weight {
   }
 
   /**
-   * @returns {Float32Array} a copy of the scales: [outputs, groups]
+   * @returns a copy of the scales: [outputs, groups]
    * @throws {GptLayersError} DISPOSED
    */
-  scales() {
+  scales(): Float32Array {
     const [outputs, groups] = this.scalesShape
     const stored = this.#storedScales()
     const result = new Float32Array(outputs * groups)
@@ -201,13 +200,13 @@ export class Int8Weight {
   }
 
   /**
-   * @returns {Tensor} a new float32 tensor [outputs, inputs]: each value times its scale
+   * @returns a new float32 tensor [outputs, inputs]: each value times its scale
    * @throws {GptLayersError} DISPOSED, MEMORY
    * @example
    * linear.quantize()
    * linear.int8Weight.dequantize().shape // [6, 5]
    */
-  dequantize() {
+  dequantize(): Tensor {
     this.#live()
     const weight = Tensor.empty(this.#runtime, this.shape)
     this.#runtime.run('gpt_int8_dequantize', [weight, ...this.pointers, ...this.shape, this.groupSize])
@@ -215,13 +214,13 @@ export class Int8Weight {
   }
 
   /** Frees the memory at once. Using the weight afterwards is an error; disposing again is not. */
-  dispose() {
+  dispose(): void {
     if (this.#storage !== null) this.#runtime.memory.drop(this.#storage)
     this.#storage = null
   }
 
   // See Tensor's.
-  [Symbol.dispose]() {
+  [Symbol.dispose](): void {
     this.dispose()
   }
 
@@ -229,13 +228,12 @@ export class Int8Weight {
    * Quantizes some rows of a float32 matrix.
    *
    * @internal
-   * @param {Pointer} rows in the memory
-   * @param {number} first a multiple of `unitOf`
-   * @param {number} count
-   * @param {boolean} turned whether the matrix is [inputs, outputs]
-   * @returns {boolean} false where they are not finite
+   * @param rows in the memory
+   * @param first a multiple of `unitOf`
+   * @param turned whether the matrix is [inputs, outputs]
+   * @returns false where they are not finite
    */
-  quantizeRows(rows, first, count, turned) {
+  quantizeRows(rows: Pointer, first: number, count: number, turned: boolean): boolean {
     const [outputs, inputs] = this.shape
     const sizes = turned
       ? [outputs, inputs, this.groupSize, first, count, 1, outputs]
@@ -248,11 +246,10 @@ export class Int8Weight {
    * Writes the values of some outputs.
    *
    * @internal
-   * @param {Pointer} rows int8 [count, inputs], in the memory
-   * @param {number} first a multiple of OUTPUTS
-   * @param {number} count
+   * @param rows int8 [count, inputs], in the memory
+   * @param first a multiple of OUTPUTS
    */
-  packRows(rows, first, count) {
+  packRows(rows: Pointer, first: number, count: number): void {
     const [values] = this.#pointersFrom(first)
     this.#runtime.run('gpt_int8_pack', [values, rows, count, this.shape[1]])
   }
@@ -261,17 +258,18 @@ export class Int8Weight {
    * Writes the scales of some outputs.
    *
    * @internal
-   * @param {Float32Array} scales [count, groups]
-   * @param {number} first
-   * @param {number} count
+   * @param scales [count, groups]
    */
-  writeScales(scales, first, count) {
+  writeScales(scales: Float32Array, first: number, count: number): void {
     const stored = this.#storedScales()
     this.#eachScale(first, count, (at, place) => (stored[place] = scales[at]))
   }
 
-  /** @param {number} output a multiple of OUTPUTS @returns {[Pointer, Pointer]} its values and scales */
-  #pointersFrom(output) {
+  /**
+   * @param output a multiple of OUTPUTS
+   * @returns its values and scales
+   */
+  #pointersFrom(output: number): [Pointer, Pointer] {
     const { exports } = this.#runtime
     const [values, scales] = this.pointers
     const [, inputs] = this.shape
@@ -283,12 +281,8 @@ export class Int8Weight {
 
   /**
    * Calls `use` with the place of each scale of some outputs in [count, groups], and in the kernels' layout.
-   *
-   * @param {number} first
-   * @param {number} count
-   * @param {(at: number, place: number) => void} use
    */
-  #eachScale(first, count, use) {
+  #eachScale(first: number, count: number, use: (at: number, place: number) => void): void {
     const [, groups] = this.scalesShape
     for (let at = 0; at < count * groups; at++) {
       const output = first + Math.floor(at / groups)
@@ -297,8 +291,8 @@ export class Int8Weight {
     }
   }
 
-  /** @returns {Float32Array} a view of the scales in the kernels' layout */
-  #storedScales() {
+  /** @returns a view of the scales in the kernels' layout */
+  #storedScales(): Float32Array {
     const { offset } = this.#live()
     return this.#runtime.memory.floats(offset + this.#scalesAt, this.#scaleCount)
   }
@@ -307,12 +301,10 @@ export class Int8Weight {
    * Checks a layer's weight.
    *
    * @internal
-   * @param {Runtime} runtime
-   * @param {readonly number[]} shape [outputs, inputs] of the layer
-   * @returns {this}
+   * @param shape [outputs, inputs] of the layer
    * @throws {GptLayersError} SHAPE, VALUE, DISPOSED
    */
-  checkUsable(runtime, shape) {
+  checkUsable(runtime: Runtime, shape: readonly number[]): this {
     if (this.#runtime !== runtime) {
       throw fail('VALUE', 'int8Weight', 'come from the same load()', "another's")
     }
@@ -323,37 +315,35 @@ export class Int8Weight {
 
   /**
    * @internal
-   * @param {string} name of the argument that is this weight
-   * @returns {this}
+   * @param name of the argument that is this weight
    * @throws {GptLayersError} DISPOSED
    */
-  checkLive(name) {
+  checkLive(name: string): this {
     if (!this.disposed) return this
     throw fail('DISPOSED', name, 'be live', 'one that was disposed')
   }
 
-  /** @returns {Storage} @throws {GptLayersError} DISPOSED */
-  #live() {
-    return /** @type {Storage} */ (this.checkLive('int8Weight').#storage)
+  /** @throws {GptLayersError} DISPOSED */
+  #live(): Storage {
+    return this.checkLive('int8Weight').#storage as Storage
   }
 }
 
 Reflect.defineProperty(Int8Weight, 'name', { value: 'Int8Weight' })
 
-/**
- * @param {unknown} value
- * @returns {Int8Weight | null} the value, or what has taken the place of the value, a Tensor
- */
-export function int8Of(value) {
+/** @returns the value, or what has taken the place of the value, a Tensor */
+export function int8Of(value: unknown): Int8Weight | null {
   if (Int8Weight.isInt8Weight(value)) return value
   return Tensor.isTensor(value) ? value.int8Weight : null
 }
 
 /**
- * @param {unknown} weight the property of a layer, which the user may have replaced
- * @param {readonly number[]} shape that the layer needs
- * @param {{ transposed: boolean, isProduct: boolean }} reading
- * @returns {Matrix | null}
+ * @param weight the property of a layer, which the user may have replaced
+ * @param shape that the layer needs
  */
-export const asMatrix = (weight, shape, reading) =>
+export const asMatrix = (
+  weight: unknown,
+  shape: readonly number[],
+  reading: { transposed: boolean; isProduct: boolean },
+): Matrix | null =>
   Tensor.isTensor(weight) && sameShape(weight.shape, shape) ? { weight, ...reading } : null

@@ -1,15 +1,14 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-/** @import { GptLayersError } from '../errors.js' */
-/** @import { Pointer, Runtime } from '../runtime/runtime.js' */
-/** @import { Storage } from '../runtime/memory.js' */
-/** @import { Int8Weight } from './int8weight.js' */
-/** @import { NumberArray } from '../typed.js' */
-/** @import { NestedArray } from './nested.js' */
-/** @import { PrintOptions } from './print.js' */
-/** @import { Reduction, VarianceOptions } from './reduce.js' */
-/** @import { AxisOptions } from './slice.js' */
-/** @import { Step } from '../runtime/tape.js' */
-
+import type { GptLayersError } from '../errors.js'
+import type { Pointer, Runtime } from '../runtime/runtime.js'
+import type { Storage } from '../runtime/memory.js'
+import type { Int8Weight } from './int8weight.js'
+import type { NumberArray } from '../typed.js'
+import type { NestedArray } from './nested.js'
+import type { PrintOptions } from './print.js'
+import type { Reduction, VarianceOptions } from './reduce.js'
+import type { AxisOptions } from './slice.js'
+import type { Step } from '../runtime/tape.js'
 import {
   checkArray,
   checkBoolean,
@@ -38,24 +37,25 @@ import { permute, transpose } from './transpose.js'
  * Its shape and its place in memory do not change. Its elements can.
  */
 export class Tensor {
-  /** Private, so that deepEqual and other walks over a tensor do not enter it. @type {Runtime} */ #runtime
-  /** @type {readonly number[]} */ #shape
-  /** @type {number} */ #size
-  /** @type {Storage | null} */ #storage
-  /** @type {Tensor | null} */ #grad = null
+  /** Private, so that deepEqual and other walks over a tensor do not enter it. */
+  #runtime: Runtime
+  #shape: readonly number[]
+  #size: number
+  #storage: Storage | null
+  #grad: Tensor | null = null
   #requiresGrad = false
-  /** @type {Step | null} */ #step = null
+  #step: Step | null = null
   #isParameter = false
-  /** Whether this is a parameter that waits for its memory. */ #isMeta
-  /** @type {Int8Weight | null} */ #int8Weight = null
+  /** Whether this is a parameter that waits for its memory. */
+  #isMeta
+  #int8Weight: Int8Weight | null = null
 
   /**
    * @internal
-   * @param {Runtime} runtime
-   * @param {readonly number[]} shape frozen here: not an array that the user gave
-   * @param {Storage | null} storage null for a meta tensor
+   * @param shape frozen here: not an array that the user gave
+   * @param storage null for a meta tensor
    */
-  constructor(runtime, shape, storage) {
+  constructor(runtime: Runtime, shape: readonly number[], storage: Storage | null) {
     this.#runtime = runtime
     this.#shape = Object.freeze(shape) // kernels rely on it
     this.#size = sizeOf(shape)
@@ -64,27 +64,23 @@ export class Tensor {
     runtime.memory.track(this)
   }
 
-  /** The size of each axis; `[]` for a single value. @returns {readonly number[]} */
-  get shape() {
+  /** The size of each axis; `[]` for a single value. */
+  get shape(): readonly number[] {
     return this.#shape
   }
 
-  /** The number of elements. @returns {number} */
-  get size() {
+  /** The number of elements. */
+  get size(): number {
     return this.#size
   }
 
-  /**
-   * @internal
-   * @param {unknown} value
-   * @returns {value is Tensor}
-   */
-  static isTensor(value) {
+  /** @internal */
+  static isTensor(value: unknown): value is Tensor {
     return value instanceof Tensor
   }
 
-  /** @internal @returns {Runtime} */
-  get runtime() {
+  /** @internal */
+  get runtime(): Runtime {
     return this.#runtime
   }
 
@@ -92,23 +88,15 @@ export class Tensor {
    * A new tensor whose elements are undefined until they are written.
    *
    * @internal
-   * @param {Runtime} runtime
-   * @param {readonly number[]} shape
-   * @returns {Tensor}
    * @throws {GptLayersError} MEMORY, DISPOSED
    */
-  static empty(runtime, shape) {
+  static empty(runtime: Runtime, shape: readonly number[]): Tensor {
     checkElements(shape)
     return new Tensor(runtime, shape, runtime.memory.store(sizeOf(shape) * 4))
   }
 
-  /**
-   * @internal
-   * @param {Runtime} runtime
-   * @param {readonly number[]} shape
-   * @returns {Tensor}
-   */
-  static zeros(runtime, shape) {
+  /** @internal */
+  static zeros(runtime: Runtime, shape: readonly number[]): Tensor {
     const tensor = Tensor.empty(runtime, shape)
     tensor.data.fill(0)
     return tensor
@@ -120,13 +108,14 @@ export class Tensor {
    * `materialize`.
    *
    * @internal
-   * @param {Runtime} runtime
-   * @param {readonly number[]} shape
-   * @param {(parameter: Tensor) => void} [initialize] writes the elements; not called for a meta tensor
-   * @returns {Tensor}
+   * @param initialize writes the elements; not called for a meta tensor
    * @throws {GptLayersError} MEMORY, DISPOSED
    */
-  static parameter(runtime, shape, initialize = () => {}) {
+  static parameter(
+    runtime: Runtime,
+    shape: readonly number[],
+    initialize: (parameter: Tensor) => void = () => {},
+  ): Tensor {
     checkElements(shape)
     const storage = runtime.meta ? null : runtime.memory.store(sizeOf(shape) * 4)
     const parameter = new Tensor(runtime, shape, storage).asParameter()
@@ -138,10 +127,9 @@ export class Tensor {
    * Makes this tensor a parameter, in place.
    *
    * @internal
-   * @returns {this}
    * @throws {GptLayersError} VALUE
    */
-  asParameter() {
+  asParameter(): this {
     if (this.#step !== null) {
       throw fail('VALUE', 'tensor', 'be a leaf', 'a computed one; detach() it')
     }
@@ -150,13 +138,13 @@ export class Tensor {
     return this
   }
 
-  /** Whether a module that has this tensor lists it in `parameters()`. @internal @returns {boolean} */
-  get isParameter() {
+  /** Whether a module that has this tensor lists it in `parameters()`. @internal */
+  get isParameter(): boolean {
     return this.#isParameter
   }
 
   /** Whether this is a parameter that waits for its memory. @internal */
-  get isMeta() {
+  get isMeta(): boolean {
     return this.#isMeta
   }
 
@@ -166,7 +154,7 @@ export class Tensor {
    * @internal
    * @throws {GptLayersError} MEMORY, DISPOSED
    */
-  materialize() {
+  materialize(): void {
     this.#storage = this.#runtime.memory.store(4 * this.size)
     this.#isMeta = false
   }
@@ -174,10 +162,8 @@ export class Tensor {
   /**
    * What a layer's `quantize` has made of this weight, whose own memory is freed since: the tensor counts as
    * disposed. Null for a float32 tensor.
-   *
-   * @returns {Int8Weight | null}
    */
-  get int8Weight() {
+  get int8Weight(): Int8Weight | null {
     return this.#int8Weight
   }
 
@@ -185,23 +171,15 @@ export class Tensor {
    * Frees this weight, in whose place comes another.
    *
    * @internal
-   * @param {Int8Weight} int8Weight belongs to this tensor from here on
+   * @param int8Weight belongs to this tensor from here on
    */
-  becomeInt8(int8Weight) {
+  becomeInt8(int8Weight: Int8Weight): void {
     this.dispose()
     this.#int8Weight = int8Weight
   }
 
-  /**
-   * A new tensor of given values.
-   *
-   * @internal
-   * @param {Runtime} runtime
-   * @param {NestedArray | NumberArray} values
-   * @param {readonly number[]} [shape]
-   * @returns {Tensor}
-   */
-  static from(runtime, values, shape) {
+  /** A new tensor of given values. @internal */
+  static from(runtime: Runtime, values: NestedArray | NumberArray, shape?: readonly number[]): Tensor {
     const given = shape === undefined ? undefined : checkShape(shape)
     const { data, shape: nesting } = flatten('values', values)
     const wanted = given ?? nesting
@@ -225,10 +203,9 @@ export class Tensor {
    * Whether `backward` computes a gradient for this tensor. True for parameters, and for what is computed
    * from a tensor that needs one. It can be set where the tensor was not computed, but made: a leaf.
    *
-   * @type {boolean}
    * @throws {GptLayersError} TYPE; VALUE where the tensor was computed
    */
-  get requiresGrad() {
+  get requiresGrad(): boolean {
     return this.#requiresGrad
   }
 
@@ -247,10 +224,9 @@ export class Tensor {
    *
    * Assigning checks: null, or another live tensor of the same shape and instance.
    *
-   * @type {Tensor | null}
    * @throws {GptLayersError} TYPE, SHAPE, VALUE, DISPOSED
    */
-  get grad() {
+  get grad(): Tensor | null {
     return this.#grad
   }
 
@@ -271,8 +247,8 @@ export class Tensor {
    * requires one, and adds it to the leaf's `.grad`. As in PyTorch, the graph is freed, so that a second
    * `backward` through it is refused.
    *
-   * @param {Tensor} [gradient] the gradient of a loss with respect to this tensor, of its shape; may be left
-   *   out where this tensor is a single number, such as a loss: 1
+   * @param gradient the gradient of a loss with respect to this tensor, of its shape; may be left out where
+   *   this tensor is a single number, such as a loss: 1
    * @throws {GptLayersError} VALUE where the tensor requires no gradient, the graph was freed, or a tensor
    *   that the forward used has been changed by an optimizer, a loader or `quantize`; DISPOSED where it was
    *   disposed; SHAPE, TYPE, MEMORY
@@ -281,7 +257,7 @@ export class Tensor {
    * w.mul(w).sum().backward()
    * w.grad.toArray() // [2, 4]
    */
-  backward(gradient) {
+  backward(gradient?: Tensor): void {
     this.#live()
     if (!this.#requiresGrad) {
       const expected = 'require a gradient: be a parameter, or computed from one outside of noGrad'
@@ -302,16 +278,16 @@ export class Tensor {
   }
 
   /**
-   * @returns {Tensor} the same memory, without what it was computed from: `backward` stops here
+   * @returns the same memory, without what it was computed from: `backward` stops here
    * @throws {GptLayersError} DISPOSED
    * @example gpt.parameter(gpt.ones([2])).detach().requiresGrad // false
    */
-  detach() {
+  detach(): Tensor {
     return this.#alias(this.#shape)
   }
 
-  /** The step of the tape that made this tensor; null for a leaf. @internal @returns {Step | null} */
-  get step() {
+  /** The step of the tape that made this tensor; null for a leaf. @internal */
+  get step(): Step | null {
     return this.#step
   }
 
@@ -321,28 +297,27 @@ export class Tensor {
     this.#requiresGrad = step !== null
   }
 
-  /** How often our own code has changed the values of this memory in place. @internal @returns {number} */
-  get version() {
+  /** How often our own code has changed the values of this memory in place. @internal */
+  get version(): number {
     return this.#storage?.version ?? 0
   }
 
   /** Says that our own code has changed the values in place. @internal */
-  changed() {
+  changed(): void {
     if (this.#storage !== null) this.#storage.version++
   }
 
-  /** Whether this tensor or its instance was disposed. @returns {boolean} */
-  get disposed() {
+  /** Whether this tensor or its instance was disposed. */
+  get disposed(): boolean {
     return this.#storage === null || this.#runtime.memory.disposed
   }
 
   /**
    * Where the elements begin in `gpt.exports.memory`, in bytes: the pointer that a kernel takes.
    *
-   * @returns {number}
    * @throws {GptLayersError} DISPOSED
    */
-  get byteOffset() {
+  get byteOffset(): number {
     return this.#live().offset
   }
 
@@ -350,10 +325,10 @@ export class Tensor {
    * A view of the elements in the instance's memory: writing to it changes the tensor. Get it anew after
    * every call that may allocate memory, because growing the memory detaches all views.
    *
-   * @returns {Float32Array} row-major
+   * @returns row-major
    * @throws {GptLayersError} DISPOSED
    */
-  get data() {
+  get data(): Float32Array {
     const { offset } = this.#live()
     return this.#runtime.memory.floats(offset, this.size)
   }
@@ -361,11 +336,10 @@ export class Tensor {
   /**
    * The value of a tensor that has one element.
    *
-   * @returns {number}
    * @throws {GptLayersError} SHAPE for another number of elements; DISPOSED
    * @example gpt.tensor([[2]]).item() // 2
    */
-  item() {
+  item(): number {
     this.#live()
     if (this.size !== 1) {
       throw fail('SHAPE', 'the tensor', 'have 1 element', `shape [${this.shape.join(', ')}]`)
@@ -376,11 +350,10 @@ export class Tensor {
   /**
    * The elements as nested arrays; a number for shape `[]`.
    *
-   * @returns {NestedArray}
    * @throws {GptLayersError} DISPOSED
    * @example gpt.tensor([1, 2, 3, 4], [2, 2]).toArray() // [[1, 2], [3, 4]]
    */
-  toArray() {
+  toArray(): NestedArray {
     this.#live()
     return nest(this.data, this.shape)
   }
@@ -389,11 +362,10 @@ export class Tensor {
    * What `JSON.stringify` writes: the elements as nested arrays. JSON has no NaN and no infinities: they
    * become null.
    *
-   * @returns {NestedArray}
    * @throws {GptLayersError} DISPOSED
    * @example JSON.stringify({ x: gpt.tensor([1, NaN]) }) // '{"x":[1,null]}'
    */
-  toJSON() {
+  toJSON(): NestedArray {
     this.#live()
     return this.toArray()
   }
@@ -401,32 +373,29 @@ export class Tensor {
   /**
    * The text that PyTorch's `print` shows, character for character.
    *
-   * @param {PrintOptions} [options]
-   * @returns {string}
    * @throws {GptLayersError} TYPE, VALUE, DISPOSED
    * @example String(gpt.tensor([1, 2])) // 'tensor([1., 2.])'
    */
-  toString(options = {}) {
+  toString(options: PrintOptions = {}): string {
     this.#live()
     const { sciMode, precision } = checkOptions(options, { sciMode: undefined, precision: 4 })
     if (sciMode !== undefined) checkBoolean('sciMode', sciMode)
-    const isPrecision = (/** @type {number} */ n) => Number.isInteger(n) && n >= 0 && n <= 20
+    const isPrecision = (n: number) => Number.isInteger(n) && n >= 0 && n <= 20
     checkNumber('precision', precision, 'an integer from 0 to 20', isPrecision)
     return formatTensor(this.data, this.shape, { sciMode, precision })
   }
 
   /** The text that Node's `console.log` shows. @internal */
-  [Symbol.for('nodejs.util.inspect.custom')]() {
+  [Symbol.for('nodejs.util.inspect.custom')](): string {
     return this.disposed ? 'tensor(disposed)' : this.toString()
   }
 
   /**
    * A copy with its own memory. As in PyTorch, its gradient goes on to this tensor.
    *
-   * @returns {Tensor}
    * @throws {GptLayersError} DISPOSED, MEMORY
    */
-  clone() {
+  clone(): Tensor {
     this.#live()
     const copy = this.empty(this.shape)
     copy.data.set(this.data)
@@ -437,12 +406,11 @@ export class Tensor {
    * The same elements in another shape. As in PyTorch, the two share their memory: writing to one changes the
    * other.
    *
-   * @param {readonly number[]} shape of as many elements. One size may be -1; it is computed from the others
-   * @returns {Tensor}
+   * @param shape of as many elements. One size may be -1; it is computed from the others
    * @throws {GptLayersError} SHAPE for another number of elements; TYPE, VALUE, DISPOSED
    * @example gpt.zeros([2, 6]).reshape([3, -1]).shape // [3, 4]
    */
-  reshape(shape) {
+  reshape(shape: readonly number[]): Tensor {
     this.#live()
     checkArray('shape', shape, 'an array of sizes')
     const open = shape.indexOf(-1)
@@ -458,7 +426,7 @@ export class Tensor {
   }
 
   /** Frees `.grad` and makes it null. @internal */
-  freeGradient() {
+  freeGradient(): void {
     const gradient = this.#grad
     this.#grad = null // first: the gradient's own gradient may be this tensor
     gradient?.dispose()
@@ -467,12 +435,11 @@ export class Tensor {
   /**
    * The sum along an axis, or of all elements.
    *
-   * @param {Reduction} [options]
-   * @returns {Tensor} 0 for a sum of no elements
+   * @returns 0 for a sum of no elements
    * @throws {GptLayersError} TYPE, VALUE, DISPOSED, MEMORY
    * @example gpt.tensor([[1, 2], [3, 5]]).sum({ dim: -1 }).toArray() // [3, 8]
    */
-  sum(options = {}) {
+  sum(options: Reduction = {}): Tensor {
     this.#live()
     return sum(this, options)
   }
@@ -480,27 +447,21 @@ export class Tensor {
   /**
    * The largest element, a tensor of shape `[]`. NaN where there is a NaN, as in PyTorch.
    *
-   * @overload
-   * @returns {Tensor}
    * @throws {GptLayersError} SHAPE where there are no elements; DISPOSED, MEMORY
    * @example gpt.tensor([[1, 7], [3, 5]]).max().item() // 7
    */
+  max(): Tensor
   /**
    * The largest elements along an axis, and the index of each along that axis, as nested arrays: integers are
    * numbers and arrays everywhere here, so Embedding and crossEntropy take them as they are. The first index
    * where several elements are the largest; that of a NaN where there is one.
    *
-   * @overload
-   * @param {Reduction & { dim: number }} options
-   * @returns {{ values: Tensor, indices: NestedArray }}
    * @throws {GptLayersError} SHAPE where the axis has size 0; TYPE, VALUE, DISPOSED, MEMORY
    * @example gpt.tensor([[1, 7], [3, 5]]).max({ dim: 1 }).indices // [1, 1]
    */
-  /**
-   * @param {Reduction} [options]
-   * @returns {Tensor | { values: Tensor, indices: NestedArray }}
-   */
-  max(options = {}) {
+  max(options: Reduction & { dim: number }): { values: Tensor; indices: NestedArray }
+  max(options?: Reduction): Tensor | { values: Tensor; indices: NestedArray }
+  max(options: Reduction = {}): Tensor | { values: Tensor; indices: NestedArray } {
     this.#live()
     return max(this, options)
   }
@@ -508,26 +469,20 @@ export class Tensor {
   /**
    * The index of the largest element, among all elements in row-major order.
    *
-   * @overload
-   * @returns {number}
    * @throws {GptLayersError} SHAPE where there are no elements; DISPOSED, MEMORY
    * @example gpt.tensor([[1, 7], [3, 5]]).argmax() // 1
    */
+  argmax(): number
   /**
    * The index of the largest element along an axis, as nested arrays, such as the most probable token at each
    * position; see `max`.
    *
-   * @overload
-   * @param {Reduction} options
-   * @returns {NestedArray} a number where no axis is left
+   * @returns a number where no axis is left
    * @throws {GptLayersError} SHAPE where the axis has size 0; TYPE, VALUE, DISPOSED, MEMORY
    * @example gpt.tensor([[1, 7], [5, 3]]).argmax({ dim: -1 }) // [1, 0]
    */
-  /**
-   * @param {Reduction} [options]
-   * @returns {NestedArray}
-   */
-  argmax(options = {}) {
+  argmax(options?: Reduction): NestedArray
+  argmax(options: Reduction = {}): NestedArray {
     this.#live()
     return argmax(this, options)
   }
@@ -535,12 +490,11 @@ export class Tensor {
   /**
    * The mean along an axis, or of all elements.
    *
-   * @param {Reduction} [options]
-   * @returns {Tensor} NaN for a mean of no elements
+   * @returns NaN for a mean of no elements
    * @throws {GptLayersError} TYPE, VALUE, DISPOSED, MEMORY
    * @example gpt.tensor([[1, 2], [3, 5]]).mean({ dim: -1 }).toArray() // [1.5, 4]
    */
-  mean(options = {}) {
+  mean(options: Reduction = {}): Tensor {
     this.#live()
     return mean(this, options)
   }
@@ -548,61 +502,60 @@ export class Tensor {
   /**
    * The variance along an axis, or of all elements.
    *
-   * @param {VarianceOptions} [options]
-   * @returns {Tensor} NaN where n is 0, or 1 and unbiased
+   * @returns NaN where n is 0, or 1 and unbiased
    * @throws {GptLayersError} TYPE, VALUE, DISPOSED, MEMORY
    * @example gpt.tensor([1, 3]).var({ unbiased: false }).item() // 1
    */
-  var(options = {}) {
+  var(options: VarianceOptions = {}): Tensor {
     this.#live()
     return variance(this, options)
   }
 
   /**
-   * @param {Tensor | number} other broadcast as in PyTorch
-   * @returns {Tensor} this + other
+   * @param other broadcast as in PyTorch
+   * @returns this + other
    * @throws {GptLayersError} TYPE, SHAPE, VALUE, DISPOSED, MEMORY
    */
-  add(other) {
+  add(other: Tensor | number): Tensor {
     return add(this, this.#operandOrNumber(other))
   }
 
   /**
-   * @param {Tensor | number} other broadcast as in PyTorch
-   * @returns {Tensor} this - other
+   * @param other broadcast as in PyTorch
+   * @returns this - other
    * @throws {GptLayersError} TYPE, SHAPE, VALUE, DISPOSED, MEMORY
    */
-  sub(other) {
+  sub(other: Tensor | number): Tensor {
     return sub(this, this.#operandOrNumber(other))
   }
 
   /**
-   * @param {Tensor | number} other broadcast as in PyTorch
-   * @returns {Tensor} this · other, element by element
+   * @param other broadcast as in PyTorch
+   * @returns this · other, element by element
    * @throws {GptLayersError} TYPE, SHAPE, VALUE, DISPOSED, MEMORY
    */
-  mul(other) {
+  mul(other: Tensor | number): Tensor {
     return mul(this, this.#operandOrNumber(other))
   }
 
   /**
-   * @param {Tensor | number} other broadcast as in PyTorch
-   * @returns {Tensor} this / other, element by element
+   * @param other broadcast as in PyTorch
+   * @returns this / other, element by element
    * @throws {GptLayersError} TYPE, SHAPE, VALUE, DISPOSED, MEMORY
    */
-  div(other) {
+  div(other: Tensor | number): Tensor {
     return div(this, this.#operandOrNumber(other))
   }
 
   /**
    * The matrix product, as torch.matmul of matrices.
    *
-   * @param {Tensor} other [..., inner, cols], with the same leading axes as this tensor or none
-   * @returns {Tensor} [..., rows, cols] for this [..., rows, inner]
+   * @param other [..., inner, cols], with the same leading axes as this tensor or none
+   * @returns [..., rows, cols] for this [..., rows, inner]
    * @throws {GptLayersError} SHAPE, TYPE, VALUE, DISPOSED, MEMORY
    * @example gpt.ones([4, 2, 3]).matmul(gpt.ones([4, 3, 5])).shape // [4, 2, 5]
    */
-  matmul(other) {
+  matmul(other: Tensor): Tensor {
     this.#live()
     return matmul(this, this.#operand('other', 'a Tensor', other))
   }
@@ -610,12 +563,11 @@ export class Tensor {
   /**
    * The same elements with the axes in another order. Unlike PyTorch's, a copy.
    *
-   * @param {readonly number[]} dims each axis once, negative from the end
-   * @returns {Tensor}
+   * @param dims each axis once, negative from the end
    * @throws {GptLayersError} VALUE, DISPOSED, MEMORY
    * @example gpt.zeros([2, 3, 5]).permute([0, 2, 1]).shape // [2, 5, 3]
    */
-  permute(dims) {
+  permute(dims: readonly number[]): Tensor {
     this.#live()
     return permute(this, dims)
   }
@@ -623,13 +575,11 @@ export class Tensor {
   /**
    * The same elements with two axes swapped. Unlike PyTorch's, a copy.
    *
-   * @param {number} dim0 an axis, negative from the end
-   * @param {number} dim1
-   * @returns {Tensor}
+   * @param dim0 an axis, negative from the end
    * @throws {GptLayersError} TYPE, VALUE, DISPOSED, MEMORY
    * @example gpt.zeros([2, 3, 5]).transpose(1, 2).shape // [2, 5, 3]
    */
-  transpose(dim0, dim1) {
+  transpose(dim0: number, dim1: number): Tensor {
     this.#live()
     return transpose(this, dim0, dim1)
   }
@@ -638,13 +588,12 @@ export class Tensor {
    * The elements at one index of the first axis, as PyTorch's `x[index]`: a tensor of the other axes. Unlike
    * PyTorch's, a copy.
    *
-   * @param {number} index negative from the end
-   * @returns {Tensor}
+   * @param index negative from the end
    * @throws {GptLayersError} VALUE for an index out of range; SHAPE for a tensor of shape `[]`; TYPE,
    *   DISPOSED, MEMORY
    * @example gpt.tensor([[1, 2], [3, 4]]).at(-1).toArray() // [3, 4]
    */
-  at(index) {
+  at(index: number): Tensor {
     this.#live()
     return at(this, index)
   }
@@ -652,15 +601,14 @@ export class Tensor {
   /**
    * The elements at some indices of an axis, as PyTorch's `x[start:end]`. Unlike PyTorch's, a copy.
    *
-   * @param {number} [start] the first index, negative from the end; 0 by default
-   * @param {number} [end] the index after the last one, negative from the end; by default the end
-   * @param {AxisOptions} [options]
-   * @returns {Tensor} without elements where start is not before end
+   * @param start the first index, negative from the end; 0 by default
+   * @param end the index after the last one, negative from the end; by default the end
+   * @returns without elements where start is not before end
    * @throws {GptLayersError} SHAPE for a tensor of shape `[]`; TYPE, VALUE, DISPOSED, MEMORY
    * @example gpt.tensor([1, 2, 3, 4]).slice(1, 3).toArray() // [2, 3]
    * @example gpt.zeros([2, 6]).slice(-2, undefined, { dim: 1 }).shape // [2, 2]
    */
-  slice(start = 0, end = undefined, options = {}) {
+  slice(start: number = 0, end?: number, options: AxisOptions = {}): Tensor {
     this.#live()
     return slice(this, start, end, options)
   }
@@ -668,79 +616,76 @@ export class Tensor {
   /**
    * Pieces along an axis, as torch.split. Unlike PyTorch's, copies.
    *
-   * @param {number} size of each piece along the axis; the last one may be smaller
-   * @param {AxisOptions} [options]
-   * @returns {Tensor[]}
+   * @param size of each piece along the axis; the last one may be smaller
    * @throws {GptLayersError} VALUE, TYPE, DISPOSED, MEMORY
    * @example gpt.zeros([2, 6]).split(2, { dim: -1 }).length // 3
    */
-  split(size, options = {}) {
+  split(size: number, options: AxisOptions = {}): Tensor[] {
     this.#live()
     return split(this, size, options)
   }
 
   /**
-   * @returns {Tensor} e to the power of each element
+   * @returns e to the power of each element
    * @throws {GptLayersError} DISPOSED, MEMORY
    */
-  exp() {
+  exp(): Tensor {
     this.#live()
     return exp(this)
   }
 
   /**
-   * @returns {Tensor} the natural logarithm of each element; NaN below 0, -Infinity at 0
+   * @returns the natural logarithm of each element; NaN below 0, -Infinity at 0
    * @throws {GptLayersError} DISPOSED, MEMORY
    */
-  log() {
+  log(): Tensor {
     this.#live()
     return log(this)
   }
 
   /**
-   * @param {number} exponent
-   * @returns {Tensor} each element to the power of the exponent
+   * @returns each element to the power of the exponent
    * @throws {GptLayersError} TYPE, DISPOSED, MEMORY
    * @example gpt.tensor([2, 3]).pow(2).toArray() // [4, 9]
    */
-  pow(exponent) {
+  pow(exponent: number): Tensor {
     this.#live()
     checkNumber('exponent', exponent, 'a number', () => true)
     return pow(this, exponent)
   }
 
   /**
-   * @returns {Tensor} minus each element
+   * @returns minus each element
    * @throws {GptLayersError} DISPOSED, MEMORY
    */
-  neg() {
+  neg(): Tensor {
     this.#live()
     return neg(this)
   }
 
   /**
-   * @returns {Tensor} the absolute value of each element. Its gradient at 0 is 0, as PyTorch's
+   * @returns the absolute value of each element. Its gradient at 0 is 0, as PyTorch's
    * @throws {GptLayersError} DISPOSED, MEMORY
    */
-  abs() {
+  abs(): Tensor {
     this.#live()
     return abs(this)
   }
 
   /**
-   * @returns {Tensor} the hyperbolic tangent of each element
+   * @returns the hyperbolic tangent of each element
    * @throws {GptLayersError} DISPOSED, MEMORY
    */
-  tanh() {
+  tanh(): Tensor {
     this.#live()
     return tanh(this)
   }
 
   /**
-   * @returns {Tensor} the square root of each element; NaN below 0
+   * @returns the square root of each element; NaN below 0
    * @throws {GptLayersError} DISPOSED, MEMORY
    */
-  sqrt() {
+  sqrt(): Tensor {
     this.#live()
     return sqrt(this)
   }
@@ -749,7 +694,7 @@ export class Tensor {
    * Frees the memory at once, the gradient's too. Using the tensor afterwards is an error; disposing again is
    * not.
    */
-  dispose() {
+  dispose(): void {
     this.freeGradient()
     if (this.#storage !== null) this.#runtime.memory.drop(this.#storage)
     this.#storage = null
@@ -759,53 +704,41 @@ export class Tensor {
   }
 
   // Where Symbol.dispose does not exist yet, this defines a method named "undefined", which nobody calls.
-  [Symbol.dispose]() {
+  [Symbol.dispose](): void {
     this.dispose()
   }
 
-  /**
-   * A new tensor of the same instance, whose elements are undefined until they are written.
-   *
-   * @internal
-   * @param {readonly number[]} shape
-   * @returns {Tensor}
-   */
-  empty(shape) {
+  /** A new tensor of the same instance, whose elements are undefined until they are written. @internal */
+  empty(shape: readonly number[]): Tensor {
     return Tensor.empty(this.#runtime, shape)
   }
 
-  /**
-   * As `empty`, with zeros.
-   *
-   * @internal
-   * @param {readonly number[]} shape
-   * @returns {Tensor}
-   */
-  zeroed(shape) {
+  /** As `empty`, with zeros. @internal */
+  zeroed(shape: readonly number[]): Tensor {
     return Tensor.zeros(this.#runtime, shape)
   }
 
   /**
    * @internal
-   * @param {number} index of an element
-   * @returns {Pointer} its place
+   * @param index of an element
+   * @returns its place
    */
-  pointerTo(index) {
+  pointerTo(index: number): Pointer {
     return index === 0 ? this : { byteOffset: this.byteOffset + 4 * index }
   }
 
   /**
-   * @param {readonly number[]} shape of as many elements
-   * @returns {Tensor} a second tensor on the same memory
+   * @param shape of as many elements
+   * @returns a second tensor on the same memory
    */
-  #alias(shape) {
+  #alias(shape: readonly number[]): Tensor {
     const storage = this.#live()
     storage.holders++
     return new Tensor(this.#runtime, shape, storage)
   }
 
-  /** Whether another tensor uses the same memory. @internal @returns {boolean} */
-  get isShared() {
+  /** Whether another tensor uses the same memory. @internal */
+  get isShared(): boolean {
     return this.#storage !== null && this.#storage.holders > 1
   }
 
@@ -813,39 +746,32 @@ export class Tensor {
    * A second tensor on the same memory that no scope frees: it lasts until it is disposed itself.
    *
    * @internal
-   * @returns {Tensor}
    */
-  hold() {
+  hold(): Tensor {
     return this.#alias(this.#shape).keep()
   }
 
-  /**
-   * From here on no scope frees this tensor, which was made in the innermost scope.
-   *
-   * @internal
-   * @returns {this}
-   */
-  keep() {
+  /** From here on no scope frees this tensor, which was made in the innermost scope. @internal */
+  keep(): this {
     this.#runtime.memory.untrack(this)
     return this
   }
 
   /**
    * @internal
-   * @returns {Tensor} this tensor, where it was made in the innermost scope, which then does not free it;
-   *   otherwise a second one on its memory. It lasts until it is disposed
+   * @returns this tensor, where it was made in the innermost scope, which then does not free it; otherwise a
+   *   second one on its memory. It lasts until it is disposed
    */
-  own() {
+  own(): Tensor {
     return this.#runtime.memory.untrack(this) ? this : this.hold()
   }
 
   /**
    * @internal
-   * @param {Runtime} runtime
-   * @param {string} name of the argument that is this tensor
+   * @param name of the argument that is this tensor
    * @throws {GptLayersError} VALUE for another instance's tensor; DISPOSED
    */
-  checkUsable(runtime, name) {
+  checkUsable(runtime: Runtime, name: string): void {
     if (this.#runtime !== runtime) {
       throw fail('VALUE', name, 'come from the same load()', 'a Tensor of another')
     }
@@ -854,40 +780,28 @@ export class Tensor {
     }
   }
 
-  /** @returns {string} why there is no memory */
-  #fate() {
+  /** @returns why there is no memory */
+  #fate(): string {
     if (this.#isMeta) return 'one that has no values before the file is read'
     return this.#int8Weight ? 'one that quantize has made int8: see int8Weight' : 'one that was disposed'
   }
 
-  /**
-   * @returns {Storage}
-   * @throws {GptLayersError} DISPOSED
-   */
-  #live() {
+  /** @throws {GptLayersError} DISPOSED */
+  #live(): Storage {
     if (this.#storage === null || this.#runtime.memory.disposed) {
       throw fail('DISPOSED', 'the tensor', 'be live', this.#fate())
     }
     return this.#storage
   }
 
-  /**
-   * @param {string} name
-   * @param {string} expected
-   * @param {unknown} value
-   * @returns {Tensor} a live tensor of the same instance
-   */
-  #operand(name, expected, value) {
+  /** @returns a live tensor of the same instance */
+  #operand(name: string, expected: string, value: unknown): Tensor {
     if (!Tensor.isTensor(value)) throw notTensor(name, expected, value)
     value.checkUsable(this.#runtime, name)
     return value
   }
 
-  /**
-   * @param {unknown} other
-   * @returns {Tensor | number}
-   */
-  #operandOrNumber(other) {
+  #operandOrNumber(other: unknown): Tensor | number {
     this.#live()
     return typeof other === 'number' ? other : this.#operand('other', 'a Tensor or a number', other)
   }
@@ -895,10 +809,6 @@ export class Tensor {
 
 Reflect.defineProperty(Tensor, 'name', { value: 'Tensor' }) // for errors, whatever a minifier calls the class
 
-/**
- * @param {string} name
- * @param {string} expected
- * @param {unknown} value
- * @returns {GptLayersError} TYPE
- */
-export const notTensor = (name, expected, value) => fail('TYPE', name, `be ${expected}`, describe(value))
+/** @returns TYPE */
+export const notTensor = (name: string, expected: string, value: unknown): GptLayersError =>
+  fail('TYPE', name, `be ${expected}`, describe(value))

@@ -1,22 +1,15 @@
-/** @import { Tensor } from './tensor.js' */
-
+import type { Tensor } from './tensor.js'
 import { checkNumber, checkOptions, checkSize } from '../check.js'
 import { fail } from '../errors.js'
 import { record } from '../runtime/tape.js'
 import { checkAxis, sizeOf } from './shape.js'
 
-/**
- * @typedef {object} AxisOptions
- * @property {number} [dim] the axis, negative from the end; 0 by default
- */
+export interface AxisOptions {
+  /** the axis, negative from the end; 0 by default */
+  dim?: number
+}
 
-/**
- * @param {Tensor} x
- * @param {number} size
- * @param {AxisOptions} options
- * @returns {Tensor[]}
- */
-export function split(x, size, options) {
+export function split(x: Tensor, size: number, options: AxisOptions): Tensor[] {
   checkSize('size', size)
   const { dim } = checkOptions(options, { dim: 0 })
   const axis = checkAxis('dim', dim, x.shape.length)
@@ -27,19 +20,12 @@ export function split(x, size, options) {
   )
 }
 
-/**
- * @param {Tensor} x
- * @param {number} start
- * @param {number | undefined} end
- * @param {AxisOptions} options
- * @returns {Tensor}
- */
-export function slice(x, start, end, options) {
+export function slice(x: Tensor, start: number, end: number | undefined, options: AxisOptions): Tensor {
   const { dim } = checkOptions(options, { dim: 0 })
   checkHasAxes(x)
   const axis = checkAxis('dim', dim, x.shape.length)
   const whole = x.shape[axis]
-  const place = (/** @type {string} */ name, /** @type {number} */ index) => {
+  const place = (name: string, index: number) => {
     checkNumber(name, index, 'an integer', Number.isSafeInteger)
     return index < 0 ? Math.max(index + whole, 0) : Math.min(index, whole)
   }
@@ -48,37 +34,28 @@ export function slice(x, start, end, options) {
   return piece(x, axis, begin, length)
 }
 
-/**
- * @param {Tensor} x
- * @param {number} index
- * @returns {Tensor}
- */
-export function at(x, index) {
+export function at(x: Tensor, index: number): Tensor {
   checkHasAxes(x)
   const [whole, ...rest] = x.shape
-  const exists = (/** @type {number} */ n) => Number.isInteger(n) && n >= -whole && n < whole
+  const exists = (n: number) => Number.isInteger(n) && n >= -whole && n < whole
   checkNumber('index', index, `an integer from ${-whole} to ${whole - 1}`, exists)
   return x.runtime.temporary(() => piece(x, 0, index < 0 ? index + whole : index, 1).reshape(rest))
 }
 
-/** @param {Tensor} x */
-function checkHasAxes({ shape }) {
+function checkHasAxes({ shape }: Tensor): void {
   if (shape.length > 0) return
   throw fail('SHAPE', 'the tensor', 'have 1 axis or more', 'shape []')
 }
 
 /**
- * @param {Tensor} x
- * @param {number} axis
- * @param {number} begin an index of the axis
- * @param {number} length
- * @returns {Tensor} a copy of so many indices of the axis, from `begin` on
+ * @param begin an index of the axis
+ * @returns a copy of so many indices of the axis, from `begin` on
  */
-function piece(x, axis, begin, length) {
+function piece(x: Tensor, axis: number, begin: number, length: number): Tensor {
   const { shape } = x
   const y = x.empty(shape.map((size, i) => (i === axis ? length : size)))
   eachBlock(shape, axis, begin, length, (inWhole, inPiece) => y.data.set(inWhole(x.data), inPiece))
-  const backward = (/** @type {Tensor} */ dy) => {
+  const backward = (dy: Tensor) => {
     const dx = x.zeroed(shape)
     eachBlock(shape, axis, begin, length, (inWhole, inPiece) => {
       const block = inWhole(dx.data)
@@ -92,14 +69,16 @@ function piece(x, axis, begin, length) {
 /**
  * Visits the blocks of a piece, each contiguous in the piece and in the whole.
  *
- * @param {readonly number[]} shape of the whole
- * @param {number} axis
- * @param {number} begin
- * @param {number} length
- * @param {(inWhole: (data: Float32Array) => Float32Array, inPiece: number) => void} visit gets what takes the
- *   block out of the whole's elements, and where the block begins in the piece
+ * @param shape of the whole
+ * @param visit gets what takes the block out of the whole's elements, and where the block begins in the piece
  */
-function eachBlock(shape, axis, begin, length, visit) {
+function eachBlock(
+  shape: readonly number[],
+  axis: number,
+  begin: number,
+  length: number,
+  visit: (inWhole: (data: Float32Array) => Float32Array, inPiece: number) => void,
+): void {
   const inner = sizeOf(shape.slice(axis + 1))
   const outer = sizeOf(shape.slice(0, axis))
   const size = length * inner

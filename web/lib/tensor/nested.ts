@@ -3,42 +3,40 @@ import { fail } from '../errors.js'
 import { isTyped } from '../typed.js'
 
 // Two types, because TypeScript resolves a recursive alias in JSDoc only by way of a generic one.
-/** A number, or arrays of numbers nested to any depth. @typedef {number | NestedList} NestedArray */
-/** @typedef {Array<NestedArray>} NestedList */
+/** A number, or arrays of numbers nested to any depth. */
+export type NestedArray = number | NestedList
+type NestedList = Array<NestedArray>
 
-/** The shape of a number. @type {readonly number[]} */
-const SINGLE = []
+/** The shape of a number. */
+const SINGLE: readonly number[] = []
 
 /**
- * @param {ArrayLike<number>} data row-major
- * @param {readonly number[]} shape
- * @returns {NestedArray} the numbers, nested as the shape says; one number for shape `[]`
+ * @param data row-major
+ * @returns the numbers, nested as the shape says; one number for shape `[]`
  */
-export function nest(data, shape) {
+export function nest(data: ArrayLike<number>, shape: readonly number[]): NestedArray {
   let next = 0
-  /** @type {(axis: number) => NestedArray} */
-  const from = (axis) =>
+  const from = (axis: number): NestedArray =>
     axis === shape.length ? data[next++] : Array.from({ length: shape[axis] }, () => from(axis + 1))
   return from(0)
 }
 
 /**
- * @param {string} name
- * @param {unknown} values a number, nested arrays of numbers, or a typed array
- * @returns {{ data: ArrayLike<number>, shape: readonly number[] }} the numbers in row-major order: a copy, or
- *   the typed array itself; and the shape of the nesting
+ * @param values a number, nested arrays of numbers, or a typed array
+ * @returns the numbers in row-major order: a copy, or the typed array itself; and the shape of the nesting
  * @throws {GptLayersError} TYPE; SHAPE where arrays of one level differ in shape; VALUE for more than 64
  *   levels, such as those of an array that contains itself
  */
-export function flatten(name, values) {
+export function flatten(
+  name: string,
+  values: unknown,
+): { data: ArrayLike<number>; shape: readonly number[] } {
   if (isTyped(values)) return { data: values, shape: [values.length] }
-  /** @type {number[]} */
-  const data = []
-  /** @type {number[]} of the element at hand, one for each level */
-  const indices = []
+  const data: number[] = []
+  /** of the element at hand, one for each level */
+  const indices: number[] = []
   const place = () => name + indices.map((index) => `[${index}]`).join('')
-  /** @type {(value: unknown) => readonly number[]} */
-  const visit = (value) => {
+  const visit = (value: unknown): readonly number[] => {
     if (typeof value === 'number') {
       data.push(value)
       return SINGLE
@@ -49,8 +47,7 @@ export function flatten(name, values) {
     if (indices.length === MAX_AXES) {
       throw fail('VALUE', name, `have at most ${MAX_AXES} levels`, 'more')
     }
-    /** @type {readonly number[] | undefined} */
-    let first
+    let first: readonly number[] | undefined
     const { length } = value
     for (let i = 0; i < length; i++) {
       indices.push(i)

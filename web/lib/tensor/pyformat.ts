@@ -5,12 +5,11 @@
 /**
  * Python's f'{x:.{digits}f}'.
  *
- * @param {number} x a finite float32, >= 0
- * @param {number} digits after the point
- * @returns {string}
+ * @param x a finite float32, >= 0
+ * @param digits after the point
  * @example fixed(0.125, 2) // '0.12'
  */
-export function fixed(x, digits) {
+export function fixed(x: number, digits: number): string {
   // A float32 of 2^24 or more is an integer.
   if (x >= 1e21) return BigInt(x) + (digits > 0 ? '.' + '0'.repeat(digits) : '')
   return roundHalfToEven(x, digits, (more) => x.toFixed(digits + more))
@@ -19,12 +18,11 @@ export function fixed(x, digits) {
 /**
  * Python's f'{x:.{digits}e}'.
  *
- * @param {number} x a finite float32, >= 0
- * @param {number} digits after the point
- * @returns {string}
+ * @param x a finite float32, >= 0
+ * @param digits after the point
  * @example exponential(0.25, 0) // '2e-01'
  */
-export function exponential(x, digits) {
+export function exponential(x: number, digits: number): string {
   const power = Number(x.toExponential().split('e')[1])
   const text = roundHalfToEven(x, digits - power, (more) => x.toExponential(digits + more))
   return text.replace(/[+-](?=\d$)/, '$&0') // JavaScript's e-8 is e-08 in Python
@@ -33,10 +31,9 @@ export function exponential(x, digits) {
 /**
  * Python's repr of a float: 1e-5 is '1e-05'.
  *
- * @param {number} x below 1e16
- * @returns {string}
+ * @param x below 1e16
  */
-export const pythonNumber = (x) =>
+export const pythonNumber = (x: number): string =>
   x > 0 && x < 1e-4 ? x.toExponential().replace(/-(?=\d$)/, '-0') : String(x)
 
 /**
@@ -50,12 +47,11 @@ export const pythonNumber = (x) =>
  * is one if x · 2^(d + 1) is an odd integer and, where d < 0, a multiple of 5^-d. x has only 24 significant
  * bits, so float64 computes both tests without error.
  *
- * @param {number} x a finite float32, >= 0
- * @param {number} decimals kept digits after the point; if negative, dropped digits before the point
- * @param {(more: number) => string} write the text of x with so many more digits; rounds a tie up
- * @returns {string}
+ * @param x a finite float32, >= 0
+ * @param decimals kept digits after the point; if negative, dropped digits before the point
+ * @param write the text of x with so many more digits; rounds a tie up
  */
-function roundHalfToEven(x, decimals, write) {
+function roundHalfToEven(x: number, decimals: number, write: (more: number) => string): string {
   const halves = x * 2 ** (decimals + 1)
   const isTie = halves % 2 === 1 && (decimals >= 0 || halves % 5 ** -decimals === 0)
   if (!isTie) return write(0)

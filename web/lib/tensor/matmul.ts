@@ -1,5 +1,4 @@
-/** @import { Tensor } from './tensor.js' */
-
+import type { Tensor } from './tensor.js'
 import { sameShape } from '../check.js'
 import { fail } from '../errors.js'
 import { SCRATCH } from '../runtime/runtime.js'
@@ -9,11 +8,11 @@ import { sizeOf } from './shape.js'
 /**
  * The matrix product.
  *
- * @param {Tensor} a [..., rows, inner]
- * @param {Tensor} b [..., inner, cols], with the same leading axes as a or none
- * @returns {Tensor} [..., rows, cols]
+ * @param a [..., rows, inner]
+ * @param b [..., inner, cols], with the same leading axes as a or none
+ * @returns [..., rows, cols]
  */
-export function matmul(a, b) {
+export function matmul(a: Tensor, b: Tensor): Tensor {
   const { runtime } = a
   const [rows, inner] = a.shape.slice(-2)
   const leading = a.shape.slice(0, -2)
@@ -26,11 +25,11 @@ export function matmul(a, b) {
       `shape [${b.shape.join(', ')}]`,
     )
   }
-  const cols = /** @type {number} */ (b.shape.at(-1))
+  const cols = b.shape.at(-1) as number
   // One product for each matrix of b.
   const count = sizeOf(b.shape.slice(0, -2))
   const each = (sizeOf(leading) / Math.max(count, 1)) * rows
-  const eachOf = (/** @type {(i: number) => void} */ run) => {
+  const eachOf = (run: (i: number) => void) => {
     for (let i = 0; i < count; i++) run(i)
   }
   const y = a.empty([...a.shape.slice(0, -1), cols])
