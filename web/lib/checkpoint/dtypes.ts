@@ -1,18 +1,17 @@
 import { describe } from '../check.js'
 import { fail } from '../errors.js'
 
-/**
- * @typedef {new (buffer: ArrayBuffer, byteOffset: number, length: number) => ArrayLike<number | bigint>}
- *   ViewConstructor
- */
+type ViewConstructor = new (
+  buffer: ArrayBuffer,
+  byteOffset: number,
+  length: number,
+) => ArrayLike<number | bigint>
 
 /**
  * The dtypes that are read: the bytes of an element, and its typed array. The typed arrays have the byte
  * order of the machine: little-endian, or WebAssembly's memory could not be read through them.
- *
- * @type {Readonly<Record<string, { bytes: number, View: ViewConstructor }>>}
  */
-export const DTYPES = {
+export const DTYPES: Readonly<Record<string, { bytes: number; View: ViewConstructor }>> = {
   F64: { bytes: 8, View: Float64Array },
   F32: { bytes: 4, View: Float32Array },
   F16: { bytes: 2, View: Uint16Array },
@@ -28,56 +27,58 @@ export const DTYPES = {
   BOOL: { bytes: 1, View: Uint8Array },
 }
 
-/** @param {string} dtype @returns {boolean} */
-export const isFloat = (dtype) => dtype.includes('F')
+export const isFloat = (dtype: string): boolean => dtype.includes('F')
 
-/** @param {string} dtype @param {readonly number[]} shape @returns {number} */
-export const bytesOf = (dtype, shape) => shape.reduce((product, n) => product * n, DTYPES[dtype].bytes)
+export const bytesOf = (dtype: string, shape: readonly number[]): number =>
+  shape.reduce((product, n) => product * n, DTYPES[dtype].bytes)
 
 /**
  * Converts the data of a tensor: floats are rounded to the nearest float32, integers must have an exact one.
  *
- * @param {string} name of the tensor
- * @param {string} dtype
- * @param {ArrayBuffer} data little-endian
- * @param {number} bytes how many of data
- * @param {ArrayBuffer} room where the values go, of enough bytes
- * @returns {Float32Array} for F32 a view of the data
+ * @param name of the tensor
+ * @param data little-endian
+ * @param bytes how many of data
+ * @param room where the values go, of enough bytes
+ * @returns for F32 a view of the data
  * @throws {GptLayersError} VALUE
  */
-export function toFloat32(name, dtype, data, bytes, room) {
+export function toFloat32(
+  name: string,
+  dtype: string,
+  data: ArrayBuffer,
+  bytes: number,
+  room: ArrayBuffer,
+): Float32Array {
   if (dtype === 'F32') return new Float32Array(data, 0, bytes / 4)
   const { View, bytes: size } = DTYPES[dtype]
   const given = new View(data, 0, bytes / size)
   const values = new Float32Array(room, 0, given.length)
   const bits = new Uint32Array(room, 0, given.length)
-  if (dtype === 'F16') widen(bits, /** @type {Uint16Array} */ (given), halves())
-  else if (dtype === 'BF16') shift(bits, /** @type {Uint16Array} */ (given))
-  else if (dtype === 'F64') values.set(/** @type {Float64Array} */ (given))
+  if (dtype === 'F16') widen(bits, given as Uint16Array, halves())
+  else if (dtype === 'BF16') shift(bits, given as Uint16Array)
+  else if (dtype === 'F64') values.set(given as Float64Array)
   else round(name, values, given)
   return values
 }
 
 /**
- * @param {Uint32Array} bits of each float32
- * @param {Uint16Array} halves
- * @param {Uint32Array} table the bits of the float32 by those of the float16
+ * @param bits of each float32
+ * @param table the bits of the float32 by those of the float16
  */
-function widen(bits, halves, table) {
+function widen(bits: Uint32Array, halves: Uint16Array, table: Uint32Array): void {
   for (let i = 0; i < bits.length; i++) bits[i] = table[halves[i]]
 }
 
-/** @param {Uint32Array} bits of each float32 @param {Uint16Array} halves the upper half of each */
-function shift(bits, halves) {
+/**
+ * @param bits of each float32
+ * @param halves the upper half of each
+ */
+function shift(bits: Uint32Array, halves: Uint16Array): void {
   for (let i = 0; i < bits.length; i++) bits[i] = halves[i] << 16
 }
 
-/**
- * @param {string} name of the tensor
- * @param {Float32Array} values
- * @param {ArrayLike<number | bigint>} integers
- */
-function round(name, values, integers) {
+/** @param name of the tensor */
+function round(name: string, values: Float32Array, integers: ArrayLike<number | bigint>): void {
   for (let i = 0; i < values.length; i++) {
     const value = integers[i]
     values[i] = Number(value)
@@ -87,14 +88,13 @@ function round(name, values, integers) {
   }
 }
 
-/** @type {Uint32Array | null} */
-let table = null
+let table: Uint32Array | null = null
 
 /**
  * The bits of the float32 that equals each float16: 1 bit of sign, 5 of exponent, 10 of fraction. A table
  * converts GPT-2's 124 million values in 0.1 s; one by one, they take 2 s.
  */
-function halves() {
+function halves(): Uint32Array<ArrayBufferLike> {
   if (table !== null) return table
   const word = new ArrayBuffer(4)
   const [float, bits] = [new Float32Array(word), new Uint32Array(word)]

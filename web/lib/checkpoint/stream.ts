@@ -1,8 +1,7 @@
-/** @import { SignalLike } from '../check.js' */
-/** @import { Header, Info } from './header.js' */
-/** @import { UseRows } from './slabs.js' */
-/** @import { Source } from './source.js' */
-
+import type { SignalLike } from '../check.js'
+import type { Header, Info } from './header.js'
+import type { UseRows } from './slabs.js'
+import type { Source } from './source.js'
 import { notSafetensors, readHeader } from './header.js'
 import { headerEnd, LENGTH_BYTES, PREFIX_BYTES, truncatedHeader } from './safetensors.js'
 import { newBuffer, Slabs } from './slabs.js'
@@ -13,28 +12,24 @@ const SKIP = 2 ** 22
 /** How often progress is told. */
 const REPORTS = 100
 
-/** @typedef {(progress: { loaded: number, total: number }) => void} ProgressListener */
+export type ProgressListener = (progress: { loaded: number; total: number }) => void
 
-/**
- * A file in the safetensors format, read once from its begin to its end: a tensor at a time, in slabs.
- */
+/** A file in the safetensors format, read once from its begin to its end: a tensor at a time, in slabs. */
 export class FileStream {
   #source
   #onProgress
   #signal
-  /** Rejects when the signal aborts. @type {Promise<never>} */ #aborted
-  /** @type {() => void} */ #abort = () => {}
-  /** Bytes of the file. */ #loaded = 0
+  /** Rejects when the signal aborts. */
+  #aborted: Promise<never>
+  #abort: () => void = () => {}
+  /** Bytes of the file. */
+  #loaded = 0
   #total = 0
-  /** What `onProgress` was told last. */ #told = 0
+  /** What `onProgress` was told last. */
+  #told = 0
   #slabs = new Slabs()
 
-  /**
-   * @param {Source} source
-   * @param {ProgressListener | undefined} onProgress
-   * @param {SignalLike | undefined} signal
-   */
-  constructor(source, onProgress, signal) {
+  constructor(source: Source, onProgress: ProgressListener | undefined, signal: SignalLike | undefined) {
     this.#source = source
     this.#onProgress = onProgress
     this.#signal = signal
@@ -44,15 +39,15 @@ export class FileStream {
   }
 
   /** Lets go of the signal. */
-  close() {
+  close(): void {
     this.#signal?.removeEventListener('abort', this.#abort)
   }
 
   /**
-   * @returns {Promise<Header>} what the header says
+   * @returns what the header says
    * @throws {GptLayersError} VALUE, UNSUPPORTED, NETWORK, MEMORY; the signal's reason
    */
-  async readHeader() {
+  async readHeader(): Promise<Header> {
     const prefix = new Uint8Array(PREFIX_BYTES)
     const known = prefix.subarray(0, await this.#read(prefix))
     const start = headerEnd('source', known)
@@ -70,23 +65,17 @@ export class FileStream {
   /**
    * Reads the data of the next tensor.
    *
-   * @param {Info} tensor
-   * @param {{ unit: number, isRaw: boolean }} options see `Slabs`
-   * @param {UseRows} use
+   * @param options see `Slabs`
    */
-  async read(tensor, options, use) {
+  async read(tensor: Info, options: { unit: number; isRaw: boolean }, use: UseRows): Promise<void> {
     for (const room of this.#slabs.of(tensor, options, use)) {
       this.#checkLength(room.length, await this.#read(room))
       this.#report()
     }
   }
 
-  /**
-   * Reads past the data of the next tensor.
-   *
-   * @param {Info} tensor
-   */
-  async skip({ begin, end }) {
+  /** Reads past the data of the next tensor. */
+  async skip({ begin, end }: Info): Promise<void> {
     for (let at = begin; at < end; at += SKIP) {
       const bytes = Math.min(SKIP, end - at)
       this.#checkLength(bytes, await this.#wait(() => this.#source.skip(bytes)))
@@ -95,25 +84,23 @@ export class FileStream {
   }
 
   /** Checks that nothing follows, and tells the last progress. */
-  async end() {
+  async end(): Promise<void> {
     const total = this.#loaded
     const more = await this.#read(new Uint8Array(1))
     if (more > 0) throw notSafetensors('source', `more than ${total} bytes`)
     this.#tell(total)
   }
 
-  /** @param {Uint8Array} target @returns {Promise<number>} */
-  #read(target) {
+  #read(target: Uint8Array): Promise<number> {
     return this.#wait(() => this.#source.read(target))
   }
 
   /**
    * Waits for the source, which may never answer, or until the signal aborts.
    *
-   * @param {() => Promise<number>} read
-   * @returns {Promise<number>} the bytes that were read
+   * @returns the bytes that were read
    */
-  async #wait(read) {
+  async #wait(read: () => Promise<number>): Promise<number> {
     this.#checkSignal()
     const length = await Promise.race([read(), this.#aborted])
     this.#checkSignal()
@@ -121,23 +108,21 @@ export class FileStream {
     return length
   }
 
-  /** @param {number} expected @param {number} length */
-  #checkLength(expected, length) {
+  #checkLength(expected: number, length: number): void {
     if (length === expected) return
     throw notSafetensors('source', `${this.#loaded} bytes instead of ${this.#total}`)
   }
 
-  #checkSignal() {
+  #checkSignal(): void {
     if (this.#signal?.aborted) throw this.#signal.reason
   }
 
-  #report() {
+  #report(): void {
     const next = this.#told + this.#total / REPORTS
     if (this.#loaded >= next && this.#loaded < this.#total) this.#tell(this.#loaded)
   }
 
-  /** @param {number} loaded */
-  #tell(loaded) {
+  #tell(loaded: number): void {
     this.#told = loaded
     this.#onProgress?.({ loaded, total: this.#total })
     this.#checkSignal()

@@ -1,5 +1,4 @@
-/** @import { Info } from './header.js' */
-
+import type { Info } from './header.js'
 import { GptLayersError } from '../errors.js'
 import { sizeOf } from '../tensor/shape.js'
 import { bytesOf, DTYPES, toFloat32 } from './dtypes.js'
@@ -8,41 +7,40 @@ import { bytesOf, DTYPES, toFloat32 } from './dtypes.js'
 const SLAB_FLOATS = 2 ** 20
 
 /**
- * @param {number} cols of a matrix
- * @param {number} unit
- * @returns {number} the rows of a slab: a multiple of unit
+ * @param cols of a matrix
+ * @returns the rows of a slab: a multiple of unit
  */
-export const slabRows = (cols, unit) => unit * Math.max(1, Math.floor(SLAB_FLOATS / (cols * unit)))
+export const slabRows = (cols: number, unit: number): number =>
+  unit * Math.max(1, Math.floor(SLAB_FLOATS / (cols * unit)))
 
-/** @typedef {Float32Array | Int8Array} Values */
+export type Values = Float32Array | Int8Array
 
-/**
- * Uses rows of a tensor, in memory that is used again.
- *
- * @typedef {(values: Values, first: number, rows: number) => void} UseRows
- */
+/** Uses rows of a tensor, in memory that is used again. */
+export type UseRows = (values: Values, first: number, rows: number) => void
 
 /** The data of a tensor in slabs of whole rows, so that a file need not be in memory twice. */
 export class Slabs {
   #bytes = new ArrayBuffer(0)
   #floats = new ArrayBuffer(0)
 
-  /** @param {string} name @param {string} dtype @param {number} bytes */
-  #toFloat32(name, dtype, bytes) {
+  #toFloat32(name: string, dtype: string, bytes: number): Float32Array<ArrayBufferLike> {
     const size = (bytes / DTYPES[dtype].bytes) * 4
     if (this.#floats.byteLength < size && dtype !== 'F32') this.#floats = newBuffer(size)
     return toFloat32(name, dtype, this.#bytes, bytes, this.#floats)
   }
 
   /**
-   * @param {Info} tensor a matrix, or anything else as a matrix of one column
-   * @param {{ unit: number, isRaw: boolean }} options unit: the first row of a slab is a multiple of this.
-   *   isRaw: whether values of dtype I8 stay integers; all others become float32
-   * @param {UseRows} use
-   * @returns {Generator<Uint8Array, void>} the room for the bytes of each slab, which the caller has to fill
+   * @param tensor a matrix, or anything else as a matrix of one column
+   * @param options unit: the first row of a slab is a multiple of this. isRaw: whether values of dtype I8
+   *   stay integers; all others become float32
+   * @returns the room for the bytes of each slab, which the caller has to fill
    * @throws {GptLayersError} VALUE for an integer that is no float32; MEMORY
    */
-  *of({ name, dtype, shape }, { unit, isRaw }, use) {
+  *of(
+    { name, dtype, shape }: Info,
+    { unit, isRaw }: { unit: number; isRaw: boolean },
+    use: UseRows,
+  ): Generator<Uint8Array, void> {
     const [count, cols] = shape.length === 2 ? shape : [sizeOf(shape), 1]
     if (cols === 0) return
     const most = slabRows(cols, unit)
@@ -57,8 +55,8 @@ export class Slabs {
   }
 }
 
-/** @param {number} bytes @returns {ArrayBuffer} @throws {GptLayersError} MEMORY */
-export function newBuffer(bytes) {
+/** @throws {GptLayersError} MEMORY */
+export function newBuffer(bytes: number): ArrayBuffer {
   try {
     return new ArrayBuffer(bytes)
   } catch (cause) {

@@ -1,6 +1,5 @@
-/** @import { Info } from './header.js' */
-/** @import { Values } from './slabs.js' */
-
+import type { Info } from './header.js'
+import type { Values } from './slabs.js'
 import { checkSameShape, sameShape, shortName } from '../check.js'
 import { fail, GptLayersError } from '../errors.js'
 import { groupLength } from '../tensor/int8weight.js'
@@ -8,15 +7,19 @@ import { groupLength } from '../tensor/int8weight.js'
 /**
  * Checks an int8 weight of a checkpoint: values [outputs, inputs] with scales [outputs, groups].
  *
- * @param {string} given the name of the weight there
- * @param {Info} weight
- * @param {Info} scale
- * @param {readonly number[]} shape [outputs, inputs] of the layer
- * @param {boolean} isDict whether the values may be integers of dtype F32, as in a dict of tensors
- * @returns {number} how many inputs share a scale
+ * @param given the name of the weight there
+ * @param shape [outputs, inputs] of the layer
+ * @param isDict whether the values may be integers of dtype F32, as in a dict of tensors
+ * @returns how many inputs share a scale
  * @throws {GptLayersError} VALUE, SHAPE
  */
-export function groupSizeOf(given, weight, scale, shape, isDict) {
+export function groupSizeOf(
+  given: string,
+  weight: Info,
+  scale: Info,
+  shape: readonly number[],
+  isDict: boolean,
+): number {
   const name = shortName(given)
   const dtypes = `${weight.dtype} and ${scale.dtype}`
   if (dtypes !== 'I8 and F32' && !(isDict && dtypes === 'F32 and F32')) {
@@ -43,25 +46,27 @@ export function groupSizeOf(given, weight, scale, shape, isDict) {
 }
 
 /**
- * @param {string} name of the scales in the checkpoint
- * @param {Values} scales
- * @returns {Float32Array} the scales
+ * @param name of the scales in the checkpoint
+ * @returns the scales
  * @throws {GptLayersError} VALUE
  */
-export function checkScales(name, scales) {
+export function checkScales(name: string, scales: Values): Float32Array {
   const wrong = scales.find((scale) => !(scale >= 0 && scale < Infinity))
-  if (wrong === undefined) return /** @type {Float32Array} */ (scales)
+  if (wrong === undefined) return scales as Float32Array
   throw fail('VALUE', shortName(name), 'have finite scales from 0 on', wrong)
 }
 
 /**
- * @param {Int8Array} values of some rows
- * @param {Float32Array} scales of these rows: [rows, groups]
- * @param {number} rows
- * @param {number} groupSize
- * @returns {Float32Array} each value times its scale
+ * @param values of some rows
+ * @param scales of these rows: [rows, groups]
+ * @returns each value times its scale
  */
-export function dequantizeRows(values, scales, rows, groupSize) {
+export function dequantizeRows(
+  values: Int8Array,
+  scales: Float32Array,
+  rows: number,
+  groupSize: number,
+): Float32Array {
   const [inputs, groups] = [values.length / rows, scales.length / rows]
   const result = new Float32Array(values.length)
   for (let r = 0, at = 0; r < rows; r++) {
@@ -73,12 +78,10 @@ export function dequantizeRows(values, scales, rows, groupSize) {
 }
 
 /**
- * @param {string} name of the weight in the checkpoint
- * @param {Values} values
- * @returns {Int8Array}
+ * @param name of the weight in the checkpoint
  * @throws {GptLayersError} VALUE where a value is not an int8
  */
-export function integersOf(name, values) {
+export function integersOf(name: string, values: Values): Int8Array {
   if (values instanceof Int8Array) return values
   const integers = Int8Array.from(values)
   if (values.every((value, i) => value === integers[i])) return integers

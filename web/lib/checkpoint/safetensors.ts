@@ -24,9 +24,8 @@
 // | I8, U8, I16, U16, I32, U32, I64, U64 | 1 to 8 | exact, otherwise an error |
 // | BOOL | 1 | 0 or 1 |
 
-/** @import { Info } from './header.js' */
-/** @import { UseRows } from './slabs.js' */
-
+import type { Info } from './header.js'
+import type { UseRows } from './slabs.js'
 import { describe, shortName } from '../check.js'
 import { fail } from '../errors.js'
 import { checkLiveTensor } from '../tensor/check.js'
@@ -53,16 +52,18 @@ const MAX_HEADER = 100_000_000
  * The bytes that Python's safetensors writes for the same tensors: larger dtypes first, then sorted by name,
  * and the header padded with spaces to a multiple of 8 bytes.
  *
- * @param {Record<string, unknown>} dict tensors and int8 weights by name, of any instance
- * @param {Record<string, string>} [metadata] for the header
- * @returns {Uint8Array}
+ * @param dict tensors and int8 weights by name, of any instance
+ * @param metadata for the header
  * @throws {GptLayersError} TYPE, VALUE, DISPOSED, MEMORY
  */
-export function encodeSafetensors(dict, metadata = {}) {
+export function encodeSafetensors(
+  dict: Record<string, unknown>,
+  metadata: Record<string, string> = {},
+): Uint8Array {
   const entries = Object.keys(dict).flatMap((name) => entriesOf(name, dict))
   entries.sort((a, b) => (a.dtype === b.dtype ? compare(a.name, b.name) : compare(a.dtype, b.dtype)))
   // Python's transformers refuses files without a format.
-  const header = new Map([[METADATA_NAME, /** @type {object} */ ({ format: 'pt', ...metadata })]])
+  const header = new Map([[METADATA_NAME, { format: 'pt', ...metadata } as object]])
   let dataBytes = 0
   for (const { name, dtype, shape } of entries) {
     const begin = dataBytes
@@ -84,36 +85,30 @@ export function encodeSafetensors(dict, metadata = {}) {
   return file
 }
 
-const F32 = /** @type {const} */ ('F32')
+const F32 = 'F32' as const
 
-/** @param {string} a @param {string} b */
-const compare = (a, b) => Number(a > b) - Number(a < b)
+const compare = (a: string, b: string) => Number(a > b) - Number(a < b)
 
-/**
- * A tensor to be written.
- *
- * @typedef {object} Written
- * @property {string} name
- * @property {'F32' | 'I8'} dtype
- * @property {readonly number[]} shape
- * @property {(target: Uint8Array) => void} write
- */
+/** A tensor to be written. */
+interface Written {
+  name: string
+  dtype: 'F32' | 'I8'
+  shape: readonly number[]
+  write: (target: Uint8Array) => void
+}
 
 /**
- * @param {string} name
- * @param {Record<string, unknown>} dict
- * @returns {Written[]} a tensor, or the values and the scales of an int8 weight
+ * @returns a tensor, or the values and the scales of an int8 weight
  * @throws {GptLayersError} TYPE, VALUE, DISPOSED
  */
-function entriesOf(name, dict) {
+function entriesOf(name: string, dict: Record<string, unknown>): Written[] {
   if (name === METADATA_NAME) {
     throw fail('VALUE', 'names', 'not be reserved by the format', '"__metadata__"')
   }
   const int8Weight = int8Of(dict[name])?.checkLive(shortName(name))
   if (!int8Weight) {
     const { shape, size, runtime, byteOffset } = checkLiveTensor(shortName(name), dict[name])
-    /** @param {Uint8Array} target */
-    const write = (target) => target.set(runtime.memory.bytes(byteOffset, 4 * size))
+    const write = (target: Uint8Array) => target.set(runtime.memory.bytes(byteOffset, 4 * size))
     return [{ name, dtype: F32, shape, write }]
   }
   const scale = name + SCALE
@@ -121,7 +116,7 @@ function entriesOf(name, dict) {
     const expected = `be free for the scales of ${describe(name)}, which is int8`
     throw fail('VALUE', describe(scale), expected, 'a tensor')
   }
-  const writeScales = (/** @type {Uint8Array} */ target) => {
+  const writeScales = (target: Uint8Array) => {
     const bytes = newBuffer(target.length)
     new Float32Array(bytes).set(int8Weight.scales())
     target.set(new Uint8Array(bytes))
@@ -138,13 +133,14 @@ export class SafetensorsBytes {
   #start
   #slabs = new Slabs()
 
+  readonly tensors: Info[]
+
   /**
-   * @param {string} what the argument that is the file, for errors
-   * @param {unknown} file
+   * @param what the argument that is the file, for errors
    * @throws {GptLayersError} TYPE where file is not bytes; VALUE where the bytes are not a whole safetensors
    *   file; UNSUPPORTED for other dtypes than those above
    */
-  constructor(what, file) {
+  constructor(what: string, file: unknown) {
     const bytes = checkBytes(what, file)
     const start = headerEnd(what, bytes.subarray(0, PREFIX_BYTES))
     if (start > bytes.length) throw truncatedHeader(what, bytes.length, start)
@@ -154,16 +150,11 @@ export class SafetensorsBytes {
     }
     this.#bytes = bytes
     this.#start = start
-    /** @readonly */
     this.tensors = tensors
   }
 
-  /**
-   * @param {Info} tensor
-   * @param {{ unit: number, isRaw: boolean }} options see `Slabs`
-   * @param {UseRows} use
-   */
-  read(tensor, options, use) {
+  /** @param options see `Slabs` */
+  read(tensor: Info, options: { unit: number; isRaw: boolean }, use: UseRows): void {
     let at = this.#start + tensor.begin
     for (const room of this.#slabs.of(tensor, options, use)) {
       room.set(this.#bytes.subarray(at, at + room.length))
@@ -173,12 +164,12 @@ export class SafetensorsBytes {
 }
 
 /**
- * @param {string} what the argument that is the file
- * @param {Uint8Array} prefix its first PREFIX_BYTES bytes, or all where it has less
- * @returns {number} where the header ends
+ * @param what the argument that is the file
+ * @param prefix its first PREFIX_BYTES bytes, or all where it has less
+ * @returns where the header ends
  * @throws {GptLayersError} VALUE
  */
-export function headerEnd(what, prefix) {
+export function headerEnd(what: string, prefix: Uint8Array): number {
   if (prefix.length < LENGTH_BYTES) throw notSafetensors(what, `${prefix.length} bytes`)
   const headerBytes = prefix.subarray(0, LENGTH_BYTES).reduceRight((n, byte) => 256n * n + BigInt(byte), 0n)
   if (headerBytes <= MAX_HEADER) return LENGTH_BYTES + Number(headerBytes)
@@ -187,12 +178,12 @@ export function headerEnd(what, prefix) {
   throw notSafetensors(what, `a header of ${headerBytes} bytes, more than ${MAX_HEADER}`)
 }
 
-/** @param {string} what @param {number} bytes there are @param {number} end */
-export const truncatedHeader = (what, bytes, end) =>
+/** @param bytes there are */
+export const truncatedHeader = (what: string, bytes: number, end: number) =>
   notSafetensors(what, `${bytes} bytes, with a header that ends at ${end}`)
 
-/** @param {Uint8Array} prefix @returns {string} the text that it starts with, such as a page of HTML */
-function printable(prefix) {
+/** @returns the text that it starts with, such as a page of HTML */
+function printable(prefix: Uint8Array): string {
   const end = prefix.findIndex((byte) => byte < 0x20 || byte > 0x7e)
   return String.fromCharCode(...prefix.subarray(0, end < 0 ? prefix.length : end))
 }

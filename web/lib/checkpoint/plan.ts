@@ -1,10 +1,9 @@
-/** @import { Module } from '../layers/module.js' */
-/** @import { Tensor } from '../tensor/tensor.js' */
-/** @import { Info } from './header.js' */
-/** @import { UseRows, Values } from './slabs.js' */
-/** @import { Assignment, Matrices } from './statedict.js' */
-/** @import { FileStream } from './stream.js' */
-
+import type { Module } from '../layers/module.js'
+import type { Tensor } from '../tensor/tensor.js'
+import type { Info } from './header.js'
+import type { UseRows, Values } from './slabs.js'
+import type { Assignment, Matrices } from './statedict.js'
+import type { FileStream } from './stream.js'
 import { checkSameShape, shortName } from '../check.js'
 import { fail } from '../errors.js'
 import { checkTensor } from '../tensor/check.js'
@@ -15,31 +14,32 @@ import { SafetensorsBytes } from './safetensors.js'
 import { slabRows } from './slabs.js'
 import { areFinite, assignments, notFinite } from './statedict.js'
 
-/**
- * What becomes of a tensor of the file, as it arrives in slabs of rows.
- *
- * @typedef {object} Place
- * @property {number} unit the first row of a slab is a multiple of this
- * @property {(unit: number) => number} stageBytes the bytes of the stage that it needs, by the slabs' unit
- * @property {boolean} isRaw whether it takes the integers of dtype I8
- * @property {() => void} begin takes memory
- * @property {UseRows[]} checks refuse values before anything is changed
- * @property {UseRows} write
- */
+/** What becomes of a tensor of the file, as it arrives in slabs of rows. */
+interface Place {
+  /** the first row of a slab is a multiple of this */
+  unit: number
+  /** the bytes of the stage that it needs, by the slabs' unit */
+  stageBytes: (unit: number) => number
+  /** whether it takes the integers of dtype I8 */
+  isRaw: boolean
+  /** takes memory */
+  begin: () => void
+  /** refuse values before anything is changed */
+  checks: UseRows[]
+  write: UseRows
+}
 
 /**
  * Copies the values of a file into the tensors of a layer. Each tensor stays float32 or int8, whatever the
  * file has. Everything is checked before anything is changed.
  *
- * @param {Module} module
- * @param {'bytes' | 'dict'} what the argument that is the file, or from which the file was made
- * @param {unknown} bytes
- * @param {Matrices} matrices of the module
+ * @param what the argument that is the file, or from which the file was made
+ * @param matrices of the module
  * @throws {GptLayersError} TYPE, UNSUPPORTED; VALUE for a file that is damaged, a name that is missing,
  *   unknown or there twice, tied tensors that differ, and NaN or an infinity for an int8 weight; SHAPE,
  *   MEMORY, DISPOSED
  */
-export function loadBytes(module, what, bytes, matrices) {
+export function loadBytes(module: Module, what: 'bytes' | 'dict', bytes: unknown, matrices: Matrices): void {
   const file = new SafetensorsBytes(what, bytes)
   const plan = new Plan(module, what, file.tensors, matrices, null)
   const tensors = plan.scalesFirst(file.tensors)
@@ -65,14 +65,20 @@ export function loadBytes(module, what, bytes, matrices) {
 /**
  * Reads the tensors of a new layer from a file, as they arrive.
  *
- * @param {Module} module whose parameters are meta tensors
- * @param {FileStream} stream at the first tensor
- * @param {readonly Info[]} tensors of the file, in the order of their data
- * @param {Matrices} matrices of the module
- * @param {'float32' | 'int8'} dtype what becomes of matrices of floats. Int8 weights stay so
+ * @param module whose parameters are meta tensors
+ * @param stream at the first tensor
+ * @param tensors of the file, in the order of their data
+ * @param matrices of the module
+ * @param dtype what becomes of matrices of floats. Int8 weights stay so
  * @throws {GptLayersError} as `loadBytes`; what reading throws
  */
-export async function loadStream(module, stream, tensors, matrices, dtype) {
+export async function loadStream(
+  module: Module,
+  stream: FileStream,
+  tensors: readonly Info[],
+  matrices: Matrices,
+  dtype: 'float32' | 'int8',
+): Promise<void> {
   const plan = new Plan(module, 'source', tensors, matrices, dtype)
   try {
     plan.begin()
@@ -93,31 +99,29 @@ export async function loadStream(module, stream, tensors, matrices, dtype) {
 class Plan {
   #runtime
   #isDict
-  /** For a new layer: what becomes of matrices of floats. Null for a layer that has values. */ #dtype
-  /** @type {Map<string, Place[]>} */ #places
-  /** The names of int8 weights' scales. @type {Set<string>} */ #scaleNames = new Set()
-  /** How many tensors of the file go to a tensor. @type {Map<Tensor, number>} */ #counts = new Map()
-  /** Whose values a tensor has got: those of the first one that arrived. @type {Map<Tensor, Assignment>} */
-  #owners = new Map()
-  /**
-   * The values that a tensor with several names would get.
-   *
-   * @type {Map<Tensor, { assignment: Assignment, data: Float32Array }>}
-   */
-  #tied = new Map()
-  /** Int8 weights to be compared with that of their tensor. @type {Map<Int8Weight, Assignment>} */
-  #copies = new Map()
+  /** For a new layer: what becomes of matrices of floats. Null for a layer that has values. */
+  #dtype
+  #places: Map<string, Place[]>
+  /** The names of int8 weights' scales. */
+  #scaleNames: Set<string> = new Set()
+  /** How many tensors of the file go to a tensor. */
+  #counts: Map<Tensor, number> = new Map()
+  /** Whose values a tensor has got: those of the first one that arrived. */
+  #owners: Map<Tensor, Assignment> = new Map()
+  /** The values that a tensor with several names would get. */
+  #tied: Map<Tensor, { assignment: Assignment; data: Float32Array }> = new Map()
+  /** Int8 weights to be compared with that of their tensor. */
+  #copies: Map<Int8Weight, Assignment> = new Map()
   /** Memory of the instance through which values pass on their way to an int8 weight. */
   #stage = { byteOffset: 0, bytes: 0 }
 
-  /**
-   * @param {Module} module
-   * @param {string} what
-   * @param {readonly Info[]} tensors
-   * @param {Matrices} matrices
-   * @param {'float32' | 'int8' | null} dtype
-   */
-  constructor(module, what, tensors, matrices, dtype) {
+  constructor(
+    module: Module,
+    what: string,
+    tensors: readonly Info[],
+    matrices: Matrices,
+    dtype: 'float32' | 'int8' | null,
+  ) {
     this.#runtime = module.runtime
     this.#isDict = what === 'dict'
     this.#dtype = dtype
@@ -137,27 +141,26 @@ class Plan {
     }
   }
 
-  /** @param {Info} tensor @returns {{ places: Place[], unit: number, isRaw: boolean }} unit: of the slabs */
-  of({ name }) {
-    const places = /** @type {Place[]} */ (this.#places.get(name))
+  /** @returns unit: of the slabs */
+  of({ name }: Info): { places: Place[]; unit: number; isRaw: boolean } {
+    const places = this.#places.get(name) as Place[]
     const unit = places.reduce((unit, place) => (unit % place.unit ? unit * place.unit : unit), 1)
     return { places, unit, isRaw: places.some((place) => place.isRaw) }
   }
 
-  /** @param {readonly Info[]} tensors @returns {Info[]} */
-  scalesFirst(tensors) {
-    const isScale = (/** @type {Info} */ { name }) => this.#scaleNames.has(name)
+  scalesFirst(tensors: readonly Info[]): Info[] {
+    const isScale = ({ name }: Info) => this.#scaleNames.has(name)
     return [...tensors.filter(isScale), ...tensors.filter((tensor) => !isScale(tensor))]
   }
 
   /** Takes memory for the stage. */
-  begin() {
+  begin(): void {
     if (this.#stage.bytes === 0) return
     this.#stage.byteOffset = this.#runtime.memory.allocate(this.#stage.bytes)
   }
 
   /** Checks that tied int8 weights of a new layer are the same. */
-  end() {
+  end(): void {
     const { memory } = this.#runtime
     for (const [copy, assignment] of this.#copies) {
       const { int8Weight } = assignment.target
@@ -169,19 +172,15 @@ class Plan {
     }
   }
 
-  dispose() {
+  dispose(): void {
     for (const copy of this.#copies.keys()) copy.dispose()
     if (this.#stage.byteOffset > 0) this.#runtime.memory.free(this.#stage.byteOffset)
   }
 
-  /**
-   * @param {Assignment} assignment
-   * @param {Map<string, Info>} infos
-   * @param {boolean} becomesInt8 whether floats become int8
-   */
-  #add(assignment, infos, becomesInt8) {
+  /** @param becomesInt8 whether floats become int8 */
+  #add(assignment: Assignment, infos: Map<string, Info>, becomesInt8: boolean): void {
     const { given, scale, target, transposed } = assignment
-    const info = /** @type {Info} */ (infos.get(given))
+    const info = infos.get(given) as Info
     const shape = transposed ? [...target.shape].reverse() : target.shape
     const floats = () =>
       becomesInt8 || target.int8Weight ? this.#quantized(assignment, shape) : this.#float32(assignment)
@@ -191,14 +190,14 @@ class Plan {
       return
     }
     this.#scaleNames.add(scale)
-    const scaleInfo = /** @type {Info} */ (infos.get(scale))
+    const scaleInfo = infos.get(scale) as Info
     const groupSize = groupSizeOf(given, info, scaleInfo, shape, this.#isDict)
     const staysSame = this.#dtype !== null || target.int8Weight?.groupSize === groupSize
     this.#addInt8(assignment, scale, scaleInfo.shape, groupSize, staysSame ? null : floats())
   }
 
-  /** @param {Assignment} assignment @returns {Place} of a tensor that becomes float32, or stays so */
-  #float32(assignment) {
+  /** @returns of a tensor that becomes float32, or stays so */
+  #float32(assignment: Assignment): Place {
     const { target } = assignment
     return {
       unit: 1,
@@ -220,16 +219,14 @@ class Plan {
   }
 
   /**
-   * @param {Assignment} assignment of a tensor that becomes int8, or stays so, from floats
-   * @param {readonly number[]} shape in the file
-   * @returns {Place}
+   * @param assignment of a tensor that becomes int8, or stays so, from floats
+   * @param shape in the file
    */
-  #quantized(assignment, [count, cols]) {
+  #quantized(assignment: Assignment, [count, cols]: readonly number[]): Place {
     const { given, turned, target } = assignment
     const shape = turned ? [cols, count] : [count, cols]
     const groupSize = target.int8Weight?.groupSize ?? evenGroups(shape[1], GROUP_SIZE)
-    /** @type {Int8Weight | null} */
-    let int8Weight = null
+    let int8Weight: Int8Weight | null = null
     return {
       unit: unitOf(turned, groupSize),
       stageBytes: (unit) => 4 * cols * Math.min(count, slabRows(cols, unit)),
@@ -254,29 +251,32 @@ class Plan {
   /**
    * Adds the places of a weight that is int8 in the file, and of its scales.
    *
-   * @param {Assignment} assignment
-   * @param {string} scale the name of its scales
-   * @param {readonly number[]} scalesShape [outputs, groups]
-   * @param {number} groupSize
-   * @param {Place | null} floats gets each value times its scale; null where the weight stays as it is
+   * @param scale the name of its scales
+   * @param scalesShape [outputs, groups]
+   * @param floats gets each value times its scale; null where the weight stays as it is
    */
-  #addInt8(assignment, scale, [outputs, groups], groupSize, floats) {
+  #addInt8(
+    assignment: Assignment,
+    scale: string,
+    [outputs, groups]: readonly number[],
+    groupSize: number,
+    floats: Place | null,
+  ): void {
     const { given, target } = assignment
     const shape = assignment.transposed ? [...target.shape].reverse() : target.shape
     const inputs = shape[1]
-    /** @type {Int8Weight | null} */
-    let int8Weight = null
+    let int8Weight: Int8Weight | null = null
     const begin = () => {
       if (floats === null) int8Weight ??= this.#int8Of(assignment, shape, groupSize)
       else floats.begin()
     }
-    /** @type {Float32Array | null} */
-    let kept = null
-    /** @param {UseRows} use @returns {UseRows} */
-    const dequantized = (use) => (values, first, rows) => {
-      const scales = /** @type {Float32Array} */ (kept).subarray(first * groups, (first + rows) * groups)
-      use(dequantizeRows(integersOf(given, values), scales, rows, groupSize), first, rows)
-    }
+    let kept: Float32Array | null = null
+    const dequantized =
+      (use: UseRows): UseRows =>
+      (values, first, rows) => {
+        const scales = (kept as Float32Array).subarray(first * groups, (first + rows) * groups)
+        use(dequantizeRows(integersOf(given, values), scales, rows, groupSize), first, rows)
+      }
     this.#places.get(scale)?.push({
       unit: 1,
       stageBytes: () => 0,
@@ -290,7 +290,7 @@ class Plan {
       ],
       write: (values, first, rows) => int8Weight?.writeScales(checkScales(scale, values), first, rows),
     })
-    const checks = this.#isDict ? [(/** @type {Values} */ values) => void integersOf(given, values)] : []
+    const checks = this.#isDict ? [(values: Values) => void integersOf(given, values)] : []
     const { checks: floatChecks } = floats ?? { checks: this.#tiedChecks(assignment) }
     this.#places.get(given)?.push({
       unit: floats?.unit ?? unitOf(false, groupSize),
@@ -308,11 +308,8 @@ class Plan {
     })
   }
 
-  /**
-   * @param {Assignment} assignment
-   * @returns {UseRows[]} the check that a tensor gets the same values under each of its names
-   */
-  #tiedChecks(assignment) {
+  /** @returns the check that a tensor gets the same values under each of its names */
+  #tiedChecks(assignment: Assignment): UseRows[] {
     const { target } = assignment
     if (this.#counts.get(target) === 1) return []
     return [
@@ -326,26 +323,23 @@ class Plan {
     ]
   }
 
-  /** @param {Assignment} assignment @returns {boolean} whether it came first: the tensor gets its values */
-  #isOwner(assignment) {
+  /** @returns whether it came first: the tensor gets its values */
+  #isOwner(assignment: Assignment): boolean {
     return this.#ownerOf(assignment) === assignment
   }
 
-  /** @param {Assignment} assignment @returns {Assignment} */
-  #ownerOf(assignment) {
+  #ownerOf(assignment: Assignment): Assignment {
     const owner = this.#owners.get(assignment.target) ?? assignment
     this.#owners.set(assignment.target, owner)
     return owner
   }
 
   /**
-   * @param {Assignment} assignment
-   * @param {readonly number[]} shape [outputs, inputs]
-   * @param {number} groupSize
-   * @returns {Int8Weight | null} the tensor's; where the tensor has got its values, a copy to compare,
-   *   or null where they were compared before
+   * @param shape [outputs, inputs]
+   * @returns the tensor's; where the tensor has got its values, a copy to compare, or null where they were
+   *   compared before
    */
-  #int8Of(assignment, shape, groupSize) {
+  #int8Of(assignment: Assignment, shape: readonly number[], groupSize: number): Int8Weight | null {
     const { target } = assignment
     const isOwner = this.#isOwner(assignment)
     if (this.#dtype === null) return isOwner ? target.int8Weight : null
@@ -356,30 +350,33 @@ class Plan {
   }
 }
 
-/** @param {Assignment} assignment @param {Assignment} owner of the tensor's values */
-const notTied = ({ name }, owner) =>
+/** @param owner of the tensor's values */
+const notTied = ({ name }: Assignment, owner: Assignment) =>
   fail('VALUE', name, `be ${owner.name}, with which it is tied`, 'other values')
 
 /**
- * @param {Assignment} assignment
- * @param {Values} values [rows, cols]
- * @param {number} first the first row
- * @param {number} rows
- * @returns {{ begin: number, rowStep: number, colStep: number }} where the values are in the tensor
+ * @param values [rows, cols]
+ * @param first the first row
+ * @returns where the values are in the tensor
  */
-function stepsOf({ target, transposed }, values, first, rows) {
+function stepsOf(
+  { target, transposed }: Assignment,
+  values: Values,
+  first: number,
+  rows: number,
+): { begin: number; rowStep: number; colStep: number } {
   const [rowStep, colStep] = transposed ? [1, target.shape[1]] : [values.length / rows, 1]
   return { begin: first * rowStep, rowStep, colStep }
 }
 
-/**
- * @param {Assignment} assignment
- * @param {Float32Array} data of the tensor
- * @param {Values} values
- * @param {number} first
- * @param {number} rows
- */
-function copyRows(assignment, data, values, first, rows) {
+/** @param data of the tensor */
+function copyRows(
+  assignment: Assignment,
+  data: Float32Array,
+  values: Values,
+  first: number,
+  rows: number,
+): void {
   const { begin, rowStep, colStep } = stepsOf(assignment, values, first, rows)
   if (!assignment.transposed) {
     data.set(values, begin)
@@ -393,15 +390,14 @@ function copyRows(assignment, data, values, first, rows) {
   }
 }
 
-/**
- * @param {Assignment} assignment
- * @param {Float32Array} data of the tensor
- * @param {Values} values
- * @param {number} first
- * @param {number} rows
- * @returns {boolean}
- */
-function isSame(assignment, data, values, first, rows) {
+/** @param data of the tensor */
+function isSame(
+  assignment: Assignment,
+  data: Float32Array,
+  values: Values,
+  first: number,
+  rows: number,
+): boolean {
   const { begin, rowStep, colStep } = stepsOf(assignment, values, first, rows)
   const cols = values.length / rows
   return values.every((value, i) =>

@@ -5,34 +5,35 @@ import { bytesOf, DTYPES } from './dtypes.js'
 /** The most names in a header. A model has some thousands. */
 const MAX_NAMES = 1_000_000
 
-/**
- * What the header says about a tensor.
- *
- * @typedef {object} Info
- * @property {string} name
- * @property {string} dtype one of DTYPES
- * @property {readonly number[]} shape
- * @property {number} begin the first byte, from the begin of the data
- * @property {number} end the byte after the last
- */
+/** What the header says about a tensor. */
+export interface Info {
+  name: string
+  /** one of DTYPES */
+  dtype: string
+  shape: readonly number[]
+  /** the first byte, from the begin of the data */
+  begin: number
+  /** the byte after the last */
+  end: number
+}
 
-/**
- * @typedef {object} Header
- * @property {Info[]} tensors in the order of their data
- * @property {number} dataBytes the length of the data
- * @property {ReadonlyMap<string, string>} metadata
- */
+export interface Header {
+  /** in the order of their data */
+  tensors: Info[]
+  /** the length of the data */
+  dataBytes: number
+  metadata: ReadonlyMap<string, string>
+}
 
 /**
  * Reads the header of a safetensors file. Of two tensors with one name the last counts, as in JSON.parse: the
  * data of the other would be a gap, which is refused.
  *
- * @param {string} what the argument that is the file, for errors
- * @param {Uint8Array} bytes JSON in UTF-8
- * @returns {Header}
+ * @param what the argument that is the file, for errors
+ * @param bytes JSON in UTF-8
  * @throws {GptLayersError} VALUE, UNSUPPORTED
  */
-export function readHeader(what, bytes) {
+export function readHeader(what: string, bytes: Uint8Array): Header {
   const { __metadata__: metadata = {}, ...infos } = parse(what, bytes)
   const names = Object.keys(infos)
   if (names.length > MAX_NAMES) {
@@ -51,8 +52,7 @@ export function readHeader(what, bytes) {
   return { tensors, dataBytes, metadata: new Map(Object.entries(metadata)) }
 }
 
-/** @param {string} what @param {Uint8Array} bytes @returns {Record<string, unknown>} */
-function parse(what, bytes) {
+function parse(what: string, bytes: Uint8Array): Record<string, unknown> {
   if (bytes[0] !== '{'.charCodeAt(0)) throw notSafetensors(what, 'a header that does not begin with {')
   try {
     // A copy: browsers do not decode shared memory.
@@ -64,29 +64,18 @@ function parse(what, bytes) {
   }
 }
 
-/** @param {unknown} value @returns {value is Record<string, string>} */
-const isStrings = (value) =>
+const isStrings = (value: unknown): value is Record<string, string> =>
   typeof value === 'object' &&
   value !== null &&
   !Array.isArray(value) &&
   Object.values(value).every((text) => typeof text === 'string')
 
-/**
- * @param {string} what the argument that is the file
- * @param {string} problem
- * @param {unknown} [cause]
- */
-export const notSafetensors = (what, problem, cause) =>
+/** @param what the argument that is the file */
+export const notSafetensors = (what: string, problem: string, cause?: unknown) =>
   fail('VALUE', what, 'be a safetensors file', problem, cause)
 
-/**
- * @param {string} what
- * @param {string} name
- * @param {unknown} info
- * @returns {Info}
- */
-function checkInfo(what, name, info) {
-  const { dtype, shape, data_offsets: offsets } = /** @type {Record<string, unknown>} */ (info ?? {})
+function checkInfo(what: string, name: string, info: unknown): Info {
+  const { dtype, shape, data_offsets: offsets } = (info ?? {}) as Record<string, unknown>
   const tensor = describe(name)
   if (typeof dtype !== 'string') throw notSafetensors(what, `${tensor} with dtype ${describe(dtype)}`)
   if (!Object.hasOwn(DTYPES, dtype)) {
@@ -106,8 +95,8 @@ function checkInfo(what, name, info) {
   return { name, dtype, shape, begin, end }
 }
 
-/** @param {unknown} value @returns {value is number[]} whether it is an array of integers >= 0 */
-const areCounts = (value) =>
+/** @returns whether it is an array of integers >= 0 */
+const areCounts = (value: unknown): value is number[] =>
   Array.isArray(value) &&
   value.length <= MAX_AXES &&
   value.every((n) => Number.isSafeInteger(n) && n >= 0 && !Object.is(n, -0))

@@ -1,57 +1,60 @@
-/** @import { GptLayersError } from '../errors.js' */
-/** @import { Module } from '../layers/module.js' */
-
+import type { GptLayersError } from '../errors.js'
+import type { Module } from '../layers/module.js'
 import { describe, shortName } from '../check.js'
 import { fail } from '../errors.js'
 import { Tensor } from '../tensor/tensor.js'
 
-/** @param {string} name a property's @returns {string} the state dict's: running_mean for runningMean */
-export const snakeCase = (name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
-
 /**
- * @template T
- * @param {[string, T][]} named
- * @returns {[string, T][]} each value once, under the first of its names
+ * @param name a property's
+ * @returns the state dict's: running_mean for runningMean
  */
-export function firstNames(named) {
+export const snakeCase = (name: string): string =>
+  name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+
+/** @returns each value once, under the first of its names */
+export function firstNames<T>(named: [string, T][]): [string, T][] {
   const seen = new Set()
   return named.filter(([, value]) => !seen.has(value) && seen.add(value))
 }
 
-/**
- * The tensors of a layer that may be int8: how they are read, and whether `quantize` makes them int8.
- *
- * @typedef {ReadonlyMap<Tensor, { transposed: boolean, isProduct: boolean }>} Matrices
- */
+/** The tensors of a layer that may be int8: how they are read, and whether `quantize` makes them int8. */
+export type Matrices = ReadonlyMap<Tensor, { transposed: boolean; isProduct: boolean }>
+
+/** A tensor of a layer, and where a checkpoint has its values. */
+export interface Assignment {
+  /** of the tensor in the layer's state dict */
+  name: string
+  target: Tensor
+  /** the name in the checkpoint */
+  given: string
+  /** the name of its scales, where the checkpoint has an int8 weight */
+  scale: string | null
+  /** whether the checkpoint has the matrix transposed */
+  transposed: boolean
+  /** whether the matrix in the checkpoint is [inputs, outputs]; not where it is int8 */
+  turned: boolean
+  /** the first name of the same tensor, where this is another one */
+  tied: string | null
+}
 
 /**
- * A tensor of a layer, and where a checkpoint has its values.
- *
- * @typedef {object} Assignment
- * @property {string} name of the tensor in the layer's state dict
- * @property {Tensor} target
- * @property {string} given the name in the checkpoint
- * @property {string | null} scale the name of its scales, where the checkpoint has an int8 weight
- * @property {boolean} transposed whether the checkpoint has the matrix transposed
- * @property {boolean} turned whether the matrix in the checkpoint is [inputs, outputs]; not where it is int8
- * @property {string | null} tied the first name of the same tensor, where this is another one
- */
-
-/**
- * @param {Module} module
- * @param {string} what the argument's name, for errors
- * @param {readonly string[]} names the checkpoint's, ours or foreign
- * @param {Matrices} matrices of the module
- * @returns {Assignment[]} for each tensor of the layer at least one
+ * @param what the argument's name, for errors
+ * @param names the checkpoint's, ours or foreign
+ * @param matrices of the module
+ * @returns for each tensor of the layer at least one
  * @throws {GptLayersError} VALUE for a name that is missing, unknown or there twice
  */
-export function assignments(module, what, names, matrices) {
-  const { substitutes } = /** @type {typeof Module} */ (module.constructor)
+export function assignments(
+  module: Module,
+  what: string,
+  names: readonly string[],
+  matrices: Matrices,
+): Assignment[] {
+  const { substitutes } = module.constructor as typeof Module
   const own = module.stateDict()
   const known = new Names(module)
   const found = match(known, what, names, own, matrices)
-  /** @type {Map<Tensor, string>} */
-  const first = new Map()
+  const first: Map<Tensor, string> = new Map()
   return Object.entries(own).flatMap(([name, target]) => {
     const tied = first.get(target) ?? null
     const source = found.get(name) ?? (tied === null ? found.get(substitutes[name]) : undefined)
@@ -68,24 +71,23 @@ export function assignments(module, what, names, matrices) {
   })
 }
 
-/** @param {string} name @returns {GptLayersError} */
-export const notFinite = (name) =>
+export const notFinite = (name: string): GptLayersError =>
   fail('VALUE', shortName(name), 'be finite to become int8', 'NaN or an infinity')
 
 /**
- * @param {Names} known
- * @param {string} what
- * @param {readonly string[]} names
- * @param {Record<string, Tensor>} own the module's state dict
- * @param {Matrices} matrices
- * @returns {Map<string, Pick<Assignment, 'given' | 'scale' | 'transposed'>>} the checkpoint's names by our
- *   name
+ * @param own the module's state dict
+ * @returns the checkpoint's names by our name
  */
-function match(known, what, names, own, matrices) {
-  /** @type {ReturnType<typeof match>} */
-  const found = new Map()
-  /** The names of scales, by our name of the weight. @type {Map<string, string>} */
-  const scales = new Map()
+function match(
+  known: Names,
+  what: string,
+  names: readonly string[],
+  own: Record<string, Tensor>,
+  matrices: Matrices,
+): Map<string, Pick<Assignment, 'given' | 'scale' | 'transposed'>> {
+  const found: ReturnType<typeof match> = new Map()
+  /** The names of scales, by our name of the weight. */
+  const scales: Map<string, string> = new Map()
   for (const given of names) {
     const place = known.resolve(given)
     if (place === null) continue
@@ -117,42 +119,39 @@ function match(known, what, names, own, matrices) {
 export const SCALE = '_scale'
 
 /**
- * @param {Names} known
- * @param {string} given a name in a checkpoint
- * @param {Record<string, Tensor>} own the module's state dict
- * @param {Matrices} matrices
- * @returns {string | null} our name of the int8 weight of which these are the scales
+ * @param given a name in a checkpoint
+ * @param own the module's state dict
+ * @returns our name of the int8 weight of which these are the scales
  */
-function weightOfScales(known, given, own, matrices) {
+function weightOfScales(
+  known: Names,
+  given: string,
+  own: Record<string, Tensor>,
+  matrices: Matrices,
+): string | null {
   if (!given.endsWith(SCALE)) return null
   const weight = known.resolve(given.slice(0, -SCALE.length))?.name
   return weight !== undefined && Object.hasOwn(own, weight) && matrices.has(own[weight]) ? weight : null
 }
 
-/**
- * The layers inside of a layer by the first part of their names, such as `trf_blocks.0`.
- *
- * @typedef {{ layers: Map<string, Module>, longest: number }} Inside
- */
+/** The layers inside of a layer by the first part of their names, such as `trf_blocks.0`. */
+type Inside = { layers: Map<string, Module>; longest: number }
 
 /** Reads the names of a checkpoint. The time for a name does not grow with the number of layers. */
 class Names {
-  /** @type {Map<Module, Inside>} */ #inside = new Map()
+  #inside: Map<Module, Inside> = new Map()
   #root
 
-  /** @param {Module} root */
-  constructor(root) {
+  constructor(root: Module) {
     this.#root = root
   }
 
   /**
-   * @param {string} given a name in a checkpoint: ours, PyTorch's or GPT-2's
-   * @param {Module} [module]
-   * @returns {{ name: string, transposed: boolean } | null} the name in `stateDict`; null for an entry to be
-   *   ignored
+   * @param given a name in a checkpoint: ours, PyTorch's or GPT-2's
+   * @returns the name in `stateDict`; null for an entry to be ignored
    */
-  resolve(given, module = this.#root) {
-    const { aliases, foreignPrefix } = /** @type {typeof Module} */ (module.constructor)
+  resolve(given: string, module: Module = this.#root): { name: string; transposed: boolean } | null {
+    const { aliases, foreignPrefix } = module.constructor as typeof Module
     const name = foreignPrefix && given.startsWith(foreignPrefix) ? given.slice(foreignPrefix.length) : given
     const alias = Object.keys(aliases).find((alias) => name === alias || name.startsWith(`${alias}.`))
     const own = alias === undefined ? '' : aliases[alias]
@@ -167,12 +166,11 @@ class Names {
   }
 
   /**
-   * @param {string} own a name in `stateDict`
-   * @param {Module} [module]
-   * @returns {string} the name in PyTorch's or GPT-2's checkpoint; `own` where it is the same
+   * @param own a name in `stateDict`
+   * @returns the name in PyTorch's or GPT-2's checkpoint; `own` where it is the same
    */
-  foreign(own, module = this.#root) {
-    const aliases = Object.entries(/** @type {typeof Module} */ (module.constructor).aliases)
+  foreign(own: string, module: Module = this.#root): string {
+    const aliases = Object.entries((module.constructor as typeof Module).aliases)
     const whole = aliases.find(([, name]) => (typeof name === 'string' ? name : name?.transposed) === own)
     if (whole) return whole[0]
     const layer = this.#layerOf(own, module)
@@ -184,12 +182,8 @@ class Names {
     return typeof name === 'string' ? alias + full.slice(name.length) : full
   }
 
-  /**
-   * @param {string} name
-   * @param {Module} module
-   * @returns {[number, Module] | null} the dot after the name of a layer inside, and this layer
-   */
-  #layerOf(name, module) {
+  /** @returns the dot after the name of a layer inside, and this layer */
+  #layerOf(name: string, module: Module): [number, Module] | null {
     const { layers, longest } = this.#insideOf(module)
     for (let dot = name.indexOf('.'); dot >= 0 && dot <= longest; dot = name.indexOf('.', dot + 1)) {
       const child = layers.get(name.slice(0, dot))
@@ -198,8 +192,7 @@ class Names {
     return null
   }
 
-  /** @param {Module} module @returns {Inside} */
-  #insideOf(module) {
+  #insideOf(module: Module): Inside {
     const known = this.#inside.get(module)
     if (known) return known
     const layers = new Map()
@@ -216,17 +209,15 @@ class Names {
 }
 
 /**
- * @param {readonly string[]} names
- * @param {string} none the text for no names
- * @returns {string} at most 12 of them, for an error message
+ * @param none the text for no names
+ * @returns at most 12 of them, for an error message
  */
-export function listed(names, none) {
+export function listed(names: readonly string[], none: string): string {
   const more = names.length > 12 ? ` and ${names.length - 12} more` : ''
   return names.slice(0, 12).map(shortName).join(', ') + more || none
 }
 
-/** @param {ArrayLike<number>} values @returns {boolean} */
-export function areFinite(values) {
+export function areFinite(values: ArrayLike<number>): boolean {
   for (let i = 0; i < values.length; i++) if (!(Math.abs(values[i]) < Infinity)) return false
   return true
 }

@@ -1,11 +1,10 @@
-/** @import { GPTModelConfig } from '../layers/gptmodel.js' */
-/** @import { Module } from '../layers/module.js' */
-/** @import { Runtime } from '../runtime/runtime.js' */
-/** @import { SignalLike } from '../check.js' */
-/** @import { Header } from './header.js' */
-/** @import { Matrices } from './statedict.js' */
-/** @import { ProgressListener } from './stream.js' */
-
+import type { GPTModelConfig } from '../layers/gptmodel.js'
+import type { Module } from '../layers/module.js'
+import type { Runtime } from '../runtime/runtime.js'
+import type { SignalLike } from '../check.js'
+import type { Header } from './header.js'
+import type { Matrices } from './statedict.js'
+import type { ProgressListener } from './stream.js'
 import { checkChoice, checkConfig, checkOptions, checkSignal, describe } from '../check.js'
 import { fail, GptLayersError } from '../errors.js'
 import { openSource } from './source.js'
@@ -30,15 +29,13 @@ const HIDDEN_BIAS = /\.(mlp\.c_fc|ff\.layers\.0)\.bias$/
 /**
  * The configuration of a GPT-2 from the shapes in its file.
  *
- * @param {Header} header
- * @param {unknown} config what the user adds, such as nHeads and dropRate
- * @returns {GPTModelConfig}
+ * @param config what the user adds, such as nHeads and dropRate
  * @throws {GptLayersError} VALUE for a file of something else, and for a config that says otherwise; TYPE
  */
-export function configOf({ tensors, metadata }, config) {
-  const given = checkConfig(/** @type {Partial<GPTModelConfig>} */ (config))
+export function configOf({ tensors, metadata }: Header, config: unknown): GPTModelConfig {
+  const given = checkConfig(config as Partial<GPTModelConfig>)
   const names = tensors.map(({ name }) => name)
-  const shapeOf = (/** @type {RegExp} */ pattern, /** @type {string} */ expected) => {
+  const shapeOf = (pattern: RegExp, expected: string) => {
     const tensor = tensors.find(({ name }) => pattern.test(name))
     if (tensor?.shape.length === 2) return tensor.shape
     const got = tensor ? `shape [${tensor.shape.join(', ')}]` : listed(names, 'none')
@@ -74,36 +71,43 @@ export function configOf({ tensors, metadata }, config) {
   return { ...given, ...found, nHeads, tieWeights }
 }
 
-/**
- * @typedef {object} LoadModelOptions
- * @property {'float32' | 'int8'} [dtype] 'int8': matrices become int8 as they arrive, as `quantize` makes
- *   them; 'float32' by default. Weights that are int8 in the file stay so with both
- * @property {Partial<GPTModelConfig>} [config] what the file does not say: nHeads (by default embDim / 64, as
- *   in every GPT-2; our own files say it), dropRate, approximate, tieWeights (by default whether the file has
- *   no head). What the shapes in the file say must be the same here
- * @property {ProgressListener} [onProgress] called at most about 100 times, the last time when all is loaded;
- *   an error that it throws ends the loading
- * @property {SignalLike} [signal] ends the loading when it aborts
- */
+export interface LoadModelOptions {
+  /**
+   * 'int8': matrices become int8 as they arrive, as `quantize` makes them; 'float32' by default. Weights
+   * that are int8 in the file stay so with both
+   */
+  dtype?: 'float32' | 'int8'
+  /**
+   * what the file does not say: nHeads (by default embDim / 64, as in every GPT-2; our own files say it),
+   * dropRate, approximate, tieWeights (by default whether the file has no head). What the shapes in the
+   * file say must be the same here
+   */
+  config?: Partial<GPTModelConfig>
+  /**
+   * called at most about 100 times, the last time when all is loaded; an error that it throws ends the
+   * loading
+   */
+  onProgress?: ProgressListener
+  /** ends the loading when it aborts */
+  signal?: SignalLike
+}
 
 /**
  * Loads a model from a file. The parameters of our layers are meta tensors until the file has given
  * their values; buffers, and what a subclass makes by itself, are not.
  *
- * @template {Module} M
- * @param {Runtime} runtime
- * @param {new (config: GPTModelConfig) => M} Model
- * @param {unknown} source
- * @param {LoadModelOptions} options
- * @param {(model: M) => Matrices} matricesOf the tensors of the model that may be int8
- * @returns {Promise<M>}
+ * @param matricesOf the tensors of the model that may be int8
  */
-export async function loadModel(runtime, Model, source, options, matricesOf) {
+export async function loadModel<M extends Module>(
+  runtime: Runtime,
+  Model: new (config: GPTModelConfig) => M,
+  source: unknown,
+  options: LoadModelOptions,
+  matricesOf: (model: M) => Matrices,
+): Promise<M> {
   const file = openSource(source)
-  /** @type {FileStream | null} */
-  let stream = null
-  /** @type {M | null} */
-  let model = null
+  let stream: FileStream | null = null
+  let model: M | null = null
   try {
     const { dtype, config, onProgress, signal } = checkLoadOptions(options)
     runtime.memory.checkLive()
@@ -124,12 +128,11 @@ export async function loadModel(runtime, Model, source, options, matricesOf) {
   }
 }
 
-/** @param {LoadModelOptions} options */
-function checkLoadOptions(options) {
+function checkLoadOptions(options: LoadModelOptions) {
   const defaults = { dtype: 'float32', config: {}, onProgress: undefined, signal: undefined }
   const given = checkOptions(options, defaults)
-  const { dtype, config, onProgress, signal } = /** @type {LoadModelOptions} */ (given)
-  checkChoice('dtype', dtype, /** @type {const} */ (['float32', 'int8']))
+  const { dtype, config, onProgress, signal } = given as LoadModelOptions
+  checkChoice('dtype', dtype, ['float32', 'int8'] as const)
   if (onProgress !== undefined && typeof onProgress !== 'function') {
     const got = describe(onProgress)
     throw fail('TYPE', 'onProgress', 'be a function', got)
