@@ -1,5 +1,4 @@
-/** @import { Tensor } from '../tensor/tensor.js' */
-
+import type { Tensor } from '../tensor/tensor.js'
 import { fail } from '../errors.js'
 
 /** The most candidates that are returned beside a token. */
@@ -11,41 +10,43 @@ const FIRST_LOOK = 64
 /** The number of probabilities that the kernel adds up, before float64 does. */
 const BLOCK = 256
 
-/**
- * @typedef {object} Candidate
- * @property {number} token
- * @property {number} probability from 0 to 1
- */
+export interface Candidate {
+  token: number
+  /** from 0 to 1 */
+  probability: number
+}
 
 /**
  * A token of `generate`. The probabilities are those of the distribution that the token is drawn from; with
  * temperature 0, those of temperature 1.
- *
- * @typedef {object} GeneratedToken
- * @property {number} token
- * @property {number} probability from 0 to 1
- * @property {readonly Candidate[]} top the 10 most probable tokens that could be drawn, the best first
  */
+export interface GeneratedToken {
+  token: number
+  /** from 0 to 1 */
+  probability: number
+  /** the 10 most probable tokens that could be drawn, the best first */
+  top: readonly Candidate[]
+}
 
-/**
- * How tokens are drawn, as `generate` takes it; topK is Infinity where there is none.
- *
- * @typedef {{ temperature: number, topK: number, topP: number, repetitionPenalty: number }} Sampling
- */
+/** How tokens are drawn, as `generate` takes it; topK is Infinity where there is none. */
+export type Sampling = { temperature: number; topK: number; topP: number; repetitionPenalty: number }
 
 /**
  * Draws a token. The steps and their order are those of Hugging Face's transformers: penalty, temperature,
  * topK, topP. Exponentials come from our kernels, because those of JavaScript differ between engines; sums
  * have a fixed order.
  *
- * @param {Tensor} given logits [1, vocabSize]
- * @param {Iterable<number>} text the tokens that the penalty applies to
- * @param {Sampling} sampling
- * @param {() => number} random a number in [0, 1); called where a token is drawn, so not with temperature 0
- * @returns {GeneratedToken}
+ * @param given logits [1, vocabSize]
+ * @param text the tokens that the penalty applies to
+ * @param random a number in [0, 1); called where a token is drawn, so not with temperature 0
  * @throws {GptLayersError} VALUE where a logit is NaN or Infinity, MEMORY
  */
-export function sampleToken(given, text, { temperature, topK, topP, repetitionPenalty }, random) {
+export function sampleToken(
+  given: Tensor,
+  text: Iterable<number>,
+  { temperature, topK, topP, repetitionPenalty }: Sampling,
+  random: () => number,
+): GeneratedToken {
   const { size } = given
   const logits = repetitionPenalty === 1 ? given : given.clone() // the model may use its own later
   if (repetitionPenalty !== 1) penalize(logits.data, new Set(text), repetitionPenalty)
@@ -61,7 +62,7 @@ export function sampleToken(given, text, { temperature, topK, topP, repetitionPe
   const all = topK < size ? best.subarray(0, topK) : null
   const kept = topP < 1 ? nucleus(probabilities, all, best, topP) : all
   const total = kept === null ? sums.reduce((sum, part) => sum + part, 0) : sumOf(probabilities, kept)
-  const candidate = (/** @type {number} */ token) => ({ token, probability: probabilities[token] / total })
+  const candidate = (token: number) => ({ token, probability: probabilities[token] / total })
   const draw = () => {
     const target = random() * total
     return kept === null ? pick(probabilities, sums, target) : pickAmong(probabilities, kept, target)
@@ -73,11 +74,9 @@ export function sampleToken(given, text, { temperature, topK, topP, repetitionPe
 /**
  * The penalty of CTRL (Keskar et al. 2019, arXiv:1909.05858), where it works for negative logits, too.
  *
- * @param {Float32Array} logits changed here
- * @param {Iterable<number>} text
- * @param {number} penalty
+ * @param logits changed here
  */
-function penalize(logits, text, penalty) {
+function penalize(logits: Float32Array, text: Iterable<number>, penalty: number): void {
   for (const token of text) {
     const logit = logits[token]
     logits[token] = logit < 0 ? logit * penalty : logit / penalty
@@ -85,12 +84,10 @@ function penalize(logits, text, penalty) {
 }
 
 /**
- * @param {Tensor} logits
- * @param {number} best the token of the largest one
- * @param {number} temperature
- * @returns {Tensor} softmax(logits / temperature), and zeros: [blocks, BLOCK]
+ * @param best the token of the largest one
+ * @returns softmax(logits / temperature), and zeros: [blocks, BLOCK]
  */
-function softmax(logits, best, temperature) {
+function softmax(logits: Tensor, best: number, temperature: number): Tensor {
   const { runtime, size } = logits
   // Without the subtraction a quotient might not be finite.
   const scaled = temperature === 1 ? logits : logits.sub(logits.data[best]).div(temperature)
@@ -101,12 +98,10 @@ function softmax(logits, best, temperature) {
 }
 
 /**
- * @param {Float32Array} values
- * @param {number} count
- * @returns {Int32Array} the indices of the `count` largest values, the largest first; of equal ones the lower
- *   index. Fewer where there are fewer; without those of NaN
+ * @returns the indices of the `count` largest values, the largest first; of equal ones the lower index. Fewer
+ *   where there are fewer; without those of NaN
  */
-function largest(values, count) {
+function largest(values: Float32Array, count: number): Int32Array {
   const heap = new Int32Array(Math.min(count, values.length)) // the root is the worst of the best so far
   let [size, i] = [0, 0]
   for (; i < values.length && size < heap.length; i++) if (!Number.isNaN(values[i])) heap[size++] = i
@@ -130,14 +125,11 @@ function largest(values, count) {
 /**
  * Moves an index of a heap down to its place.
  *
- * @param {Int32Array} heap
- * @param {number} root where it is
- * @param {Float32Array} values
+ * @param root where it is
  */
-function sink(heap, root, values) {
+function sink(heap: Int32Array, root: number, values: Float32Array): void {
   const index = heap[root]
-  const isWorse = (/** @type {number} */ a, /** @type {number} */ b) =>
-    values[a] < values[b] || (values[a] === values[b] && a > b)
+  const isWorse = (a: number, b: number) => values[a] < values[b] || (values[a] === values[b] && a > b)
   for (;;) {
     let child = 2 * root + 1
     if (child + 1 < heap.length && isWorse(heap[child + 1], heap[child])) child++
@@ -151,13 +143,15 @@ function sink(heap, root, values) {
 /**
  * The fewest tokens, the most probable ones, that together have the share topP of what topK keeps.
  *
- * @param {Float32Array} probabilities
- * @param {Int32Array | null} all the tokens that topK keeps, the best first; null: all
- * @param {Int32Array} best the most probable tokens, the best first
- * @param {number} topP
- * @returns {Int32Array}
+ * @param all the tokens that topK keeps, the best first; null: all
+ * @param best the most probable tokens, the best first
  */
-function nucleus(probabilities, all, best, topP) {
+function nucleus(
+  probabilities: Float32Array,
+  all: Int32Array | null,
+  best: Int32Array,
+  topP: number,
+): Int32Array {
   const share = topP * (all === null ? 1 : sumOf(probabilities, all))
   let reached = 0
   for (let i = 0; i < (all ?? best).length; i++) {
@@ -167,12 +161,8 @@ function nucleus(probabilities, all, best, topP) {
   return all ?? largeNucleus(probabilities, share)
 }
 
-/**
- * @param {Float32Array} probabilities
- * @param {number} share
- * @returns {Int32Array} the fewest tokens with this share, ascending; of equal ones the lower
- */
-function largeNucleus(probabilities, share) {
+/** @returns the fewest tokens with this share, ascending; of equal ones the lower */
+function largeNucleus(probabilities: Float32Array, share: number): Int32Array {
   // All tokens below this bound have less than 1 - share together. So the others reach the share.
   const possible = probabilities.filter((probability) => probability >= (1 - share) / probabilities.length)
   possible.sort()
@@ -182,28 +172,22 @@ function largeNucleus(probabilities, share) {
   const least = possible[i]
   let equals = possible.length - i // so many tokens are kept; below, how many of them have the least
   for (const probability of possible.subarray(i)) if (probability > least) equals--
-  /** @type {number[]} */
-  const kept = []
+  const kept: number[] = []
   probabilities.forEach((probability, token) => {
     if (probability > least || (probability === least && equals-- > 0)) kept.push(token)
   })
   return Int32Array.from(kept)
 }
 
-/**
- * @param {Float32Array} probabilities
- * @param {Int32Array} tokens
- * @returns {number} the sum of theirs, in float64 and in order
- */
-const sumOf = (probabilities, tokens) => tokens.reduce((sum, token) => sum + probabilities[token], 0)
+/** @returns the sum of theirs, in float64 and in order */
+const sumOf = (probabilities: Float32Array, tokens: Int32Array): number =>
+  tokens.reduce((sum, token) => sum + probabilities[token], 0)
 
 /**
- * @param {Float32Array} probabilities
- * @param {Int32Array} tokens
- * @param {number} target from 0 to less than `sumOf` them
- * @returns {number} the first token at which their sum is larger
+ * @param target from 0 to less than `sumOf` them
+ * @returns the first token at which their sum is larger
  */
-function pickAmong(probabilities, tokens, target) {
+function pickAmong(probabilities: Float32Array, tokens: Int32Array, target: number): number {
   let reached = 0
   let i = -1
   while (reached <= target) reached += probabilities[tokens[++i]]
@@ -211,12 +195,11 @@ function pickAmong(probabilities, tokens, target) {
 }
 
 /**
- * @param {Float32Array} probabilities
- * @param {Float32Array} sums of each block
- * @param {number} target from 0 to less than the sum of all
- * @returns {number} the first token at which the sum is larger
+ * @param sums of each block
+ * @param target from 0 to less than the sum of all
+ * @returns the first token at which the sum is larger
  */
-function pick(probabilities, sums, target) {
+function pick(probabilities: Float32Array, sums: Float32Array, target: number): number {
   let block = 0
   let reached = 0
   while (reached + sums[block] <= target) reached += sums[block++]

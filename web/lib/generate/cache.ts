@@ -1,34 +1,30 @@
-/** @import { GptLayersError } from '../errors.js' */
-/** @import { Runtime } from '../runtime/runtime.js' */
-/** @import { Attention } from '../layers/attention.js' */
-/** @import { GPTModel } from '../layers/gptmodel.js' */
-
+import type { GptLayersError } from '../errors.js'
+import type { Runtime } from '../runtime/runtime.js'
+import type { Attention } from '../layers/attention.js'
+import type { GPTModel } from '../layers/gptmodel.js'
 import { checkNumber, checkOptions, checkSize, describe } from '../check.js'
 import { fail } from '../errors.js'
 import { TENSORS } from '../runtime/scope.js'
 import { Tensor } from '../tensor/tensor.js'
 
-/**
- * @typedef {object} CacheOptions
- * @property {number} [batchSize] the number of sequences; 1 by default
- * @property {number} [maxTokens] the most tokens of a sequence; the model's contextLength by default, and at
- *   most. The cache takes 2 · nLayers · embDim floats per token from the beginning: 75 MB for GPT-2 124M and
- *   its 1024 tokens
- */
+export interface CacheOptions {
+  /** the number of sequences; 1 by default */
+  batchSize?: number
+  /**
+   * the most tokens of a sequence; the model's contextLength by default, and at most. The cache takes 2 ·
+   * nLayers · embDim floats per token from the beginning: 75 MB for GPT-2 124M and its 1024 tokens
+   */
+  maxTokens?: number
+}
 
-/** A `forward` of the model with the cache. @typedef {{ tokens: number }} Pass */
+/** A `forward` of the model with the cache. */
+type Pass = { tokens: number }
 
-/**
- * Where an Attention keeps its keys and values, and the last forward in which it did.
- *
- * @typedef {{ keys: Tensor, values: Tensor, pass: Pass | null }} Place
- */
+/** Where an Attention keeps its keys and values, and the last forward in which it did. */
+type Place = { keys: Tensor; values: Tensor; pass: Pass | null }
 
-/**
- * Where an Attention appends to.
- *
- * @typedef {{ keys: Tensor, values: Tensor, past: number, capacity: number }} CachePlace
- */
+/** Where an Attention appends to. */
+export type CachePlace = { keys: Tensor; values: Tensor; past: number; capacity: number }
 
 /**
  * The keys and values that a model's Attention layers have computed for the tokens so far. With them,
@@ -43,24 +39,24 @@ import { Tensor } from '../tensor/tensor.js'
  * `truncate(0)`.
  */
 export class KeyValueCache {
-  /** @type {Runtime} */ #runtime
-  /** @type {GPTModel} */ #model
-  /** @type {number} */ #batchSize
-  /** @type {number} */ #maxTokens
-  /** @type {Map<Attention, Place>} */ #places
-  /** The tokens of the first sequence. @type {Int32Array} */ #ids
-  /** How often the tokens have changed. @internal */ version = 0
+  #runtime: Runtime
+  #model: GPTModel
+  #batchSize: number
+  #maxTokens: number
+  #places: Map<Attention, Place>
+  /** The tokens of the first sequence. */
+  #ids: Int32Array
+  /** How often the tokens have changed. @internal */
+  version = 0
   #length = 0
   #disposed = false
-  /** @type {Pass | null} */ #pass = null
+  #pass: Pass | null = null
 
   /**
    * @internal
-   * @param {GPTModel} model
-   * @param {Required<CacheOptions>} options checked
-   * @param {Map<Attention, Place>} places
+   * @param options checked
    */
-  constructor(model, options, places) {
+  constructor(model: GPTModel, options: Required<CacheOptions>, places: Map<Attention, Place>) {
     this.#runtime = model.runtime
     this.#model = model
     const { batchSize, maxTokens } = options
@@ -72,18 +68,15 @@ export class KeyValueCache {
 
   /**
    * @internal
-   * @param {GPTModel} model
-   * @param {readonly Attention[]} layers every Attention of the model
-   * @param {CacheOptions} options
-   * @returns {KeyValueCache}
+   * @param layers every Attention of the model
    */
-  static make(model, layers, options) {
+  static make(model: GPTModel, layers: readonly Attention[], options: CacheOptions): KeyValueCache {
     const { runtime, contextLength } = model
     const given = checkOptions(options, { batchSize: 1, maxTokens: contextLength })
     const { batchSize, maxTokens } = given
     checkSize('batchSize', batchSize)
     const expected = `an integer from 1 to ${contextLength} (contextLength)`
-    const fits = (/** @type {number} */ n) => Number.isInteger(n) && n >= 1 && n <= contextLength
+    const fits = (n: number) => Number.isInteger(n) && n >= 1 && n <= contextLength
     checkNumber('maxTokens', maxTokens, expected, fits)
     const places = runtime.temporary(
       () =>
@@ -99,23 +92,23 @@ export class KeyValueCache {
     return new KeyValueCache(model, given, places)
   }
 
-  /** The number of tokens in the cache, per sequence. @returns {number} */
-  get length() {
+  /** The number of tokens in the cache, per sequence. */
+  get length(): number {
     return this.#length
   }
 
-  /** The most tokens of a sequence. @returns {number} */
-  get maxTokens() {
+  /** The most tokens of a sequence. */
+  get maxTokens(): number {
     return this.#maxTokens
   }
 
-  /** The number of sequences. @returns {number} */
-  get batchSize() {
+  /** The number of sequences. */
+  get batchSize(): number {
     return this.#batchSize
   }
 
-  /** Whether the cache or its instance was disposed, or a scope has freed it. @returns {boolean} */
-  get disposed() {
+  /** Whether the cache or its instance was disposed, or a scope has freed it. */
+  get disposed(): boolean {
     if (this.#disposed || this.#runtime.memory.disposed) return true
     for (const { keys, values } of this.#places.values()) if (keys.disposed || values.disposed) return true
     return false
@@ -125,7 +118,7 @@ export class KeyValueCache {
    * Keeps the first tokens of every sequence and forgets the others, so that a text can be edited or
    * continued in another way. It takes no time.
    *
-   * @param {number} n how many, from 0 to `length`
+   * @param n how many, from 0 to `length`
    * @throws {GptLayersError} TYPE, VALUE, DISPOSED
    * @example
    * const cache = model.eval().newCache()
@@ -134,9 +127,8 @@ export class KeyValueCache {
    * model.forward([3], { cache }) // as the last token of [1, 3]
    * cache.length // 2
    */
-  truncate(n) {
-    const fits = (/** @type {number} */ count) =>
-      Number.isInteger(count) && count >= 0 && count <= this.#length
+  truncate(n: number): void {
+    const fits = (count: number) => Number.isInteger(count) && count >= 0 && count <= this.#length
     checkNumber('n', n, `an integer from 0 to ${this.#length} (length)`, fits)
     this.#checkUsable()
     this.#length = n
@@ -144,40 +136,41 @@ export class KeyValueCache {
   }
 
   /** Frees the memory at once. Using the cache afterwards is an error; disposing again is not. */
-  dispose() {
+  dispose(): void {
     this.#disposed = true
     for (const tensor of this[TENSORS]()) tensor.dispose()
   }
 
   // See Tensor's.
-  [Symbol.dispose]() {
+  [Symbol.dispose](): void {
     this.dispose()
   }
 
-  /** For `scope`. @internal @returns {Tensor[]} */
-  [TENSORS]() {
+  /** For `scope`. @internal */
+  [TENSORS](): Tensor[] {
     return [...this.#places.values()].flatMap(({ keys, values }) => [keys, values])
   }
 
-  /** From here on no scope frees the cache. @internal @returns {this} */
-  keep() {
+  /** From here on no scope frees the cache. @internal */
+  keep(): this {
     for (const tensor of this[TENSORS]()) tensor.keep()
     return this
   }
 
-  /** @internal @returns {Int32Array} a copy of the first sequence's tokens */
-  tokens() {
+  /**
+   * @internal
+   * @returns a copy of the first sequence's tokens
+   */
+  tokens(): Int32Array {
     return this.#ids.slice(0, this.#length)
   }
 
   /**
    * @internal
-   * @param {unknown} value
-   * @param {GPTModel} model
-   * @returns {KeyValueCache} a live cache of this model that no `forward` uses
+   * @returns a live cache of this model that no `forward` uses
    * @throws {GptLayersError} TYPE, VALUE, DISPOSED
    */
-  static check(value, model) {
+  static check(value: unknown, model: GPTModel): KeyValueCache {
     if (!(value instanceof KeyValueCache)) {
       const expected = 'a cache that model.newCache made'
       throw fail('TYPE', 'cache', `be ${expected}`, describe(value))
@@ -193,16 +186,13 @@ export class KeyValueCache {
    * Runs a `forward` of the model, which appends tokens to the cache. They count once it has succeeded.
    *
    * @internal
-   * @template T
-   * @param {Int32Array} ids [batch, tokens]
-   * @param {readonly number[]} shape of ids, for an error
-   * @param {() => T} fn
-   * @returns {T}
+   * @param ids [batch, tokens]
+   * @param shape of ids, for an error
    * @throws {GptLayersError} SHAPE where the cache has another batch size or not enough room
    */
-  append(ids, shape, fn) {
+  append<T>(ids: Int32Array, shape: readonly number[], fn: () => T): T {
     const past = this.#length
-    const tokens = /** @type {number} */ (shape.at(-1))
+    const tokens = shape.at(-1) as number
     const batch = ids.length / tokens
     if (batch !== this.#batchSize) {
       const expected = `have ${this.#batchSize} sequences (the cache's batchSize)`
@@ -227,14 +217,12 @@ export class KeyValueCache {
 
   /**
    * @internal
-   * @param {unknown} value what the context of an Attention's `forward` has as its cache
-   * @param {Attention} layer
-   * @param {number} batch of the layer's input
-   * @param {number} tokens of the layer's input
-   * @returns {CachePlace}
+   * @param value what the context of an Attention's `forward` has as its cache
+   * @param batch of the layer's input
+   * @param tokens of the layer's input
    * @throws {GptLayersError} TYPE, VALUE, SHAPE, DISPOSED
    */
-  static placeOf(value, layer, batch, tokens) {
+  static placeOf(value: unknown, layer: Attention, batch: number, tokens: number): CachePlace {
     if (!(value instanceof KeyValueCache)) {
       const expected = "a cache of the model's, passed on by the model's forward"
       throw fail('TYPE', 'cache', `be ${expected}`, describe(value))
@@ -262,8 +250,7 @@ export class KeyValueCache {
     return { keys: place.keys, values: place.values, past: value.#length, capacity: value.#maxTokens }
   }
 
-  /** */
-  #checkUsable() {
+  #checkUsable(): void {
     if (this.disposed) throw disposedError()
     if (this.#pass === null) return
     const expected = 'be used by one forward at a time, got one that a forward is using'
@@ -273,5 +260,4 @@ export class KeyValueCache {
 
 Reflect.defineProperty(KeyValueCache, 'name', { value: 'KeyValueCache' }) // whatever a minifier calls it
 
-/** @returns {GptLayersError} */
-const disposedError = () => fail('DISPOSED', 'cache', 'be live', 'one that was disposed')
+const disposedError = (): GptLayersError => fail('DISPOSED', 'cache', 'be live', 'one that was disposed')

@@ -1,7 +1,6 @@
-/** @import { Indices } from '../tensor/indices.js' */
-/** @import { GPTModel } from '../layers/gptmodel.js' */
-/** @import { Sampling, GeneratedToken } from './sample.js' */
-
+import type { Indices } from '../tensor/indices.js'
+import type { GPTModel } from '../layers/gptmodel.js'
+import type { Sampling, GeneratedToken } from './sample.js'
 import { checkNumber, checkOptions, checkSize, checkArray } from '../check.js'
 import { fail, withName } from '../errors.js'
 import { checkTensorOf } from '../tensor/check.js'
@@ -9,45 +8,60 @@ import { checkIndices } from '../tensor/indices.js'
 import { KeyValueCache } from './cache.js'
 import { sampleToken } from './sample.js'
 
-/**
- * @typedef {object} GenerateOptions
- * @property {number} [maxNewTokens] the most tokens; by default, and at most, as many as fit into
- *   contextLength, unless there is a slidingWindow
- * @property {number} [temperature] divides the logits, at least 0; 1 by default. Below 1 probable tokens
- *   become more probable; 0 takes the most probable one
- * @property {number} [topK] only so many tokens, the most probable ones, can be drawn
- * @property {number} [topP] only the most probable tokens that together have this probability can be drawn,
- *   the fewest that do; above 0, at most 1
- * @property {number} [repetitionPenalty] above 0; 1, the default, changes nothing. The logits of tokens that
- *   the text has, the cache's included, are divided by it where they are positive, and otherwise multiplied
- * @property {readonly number[]} [stopTokens] each of these ends the text, and is its last token
- * @property {number} [slidingWindow] goes on where the text has reached contextLength: the model then reads
- *   the last so many tokens again and forgets those before. By default the text ends there
- * @property {KeyValueCache} [cache] of `newCache`: ids continue the tokens in the cache. At the end the cache
- *   has the whole text but its last token, which nothing has followed yet: to go on, begin the next ids with
- *   it. Without one, `generate` makes a cache and frees it
- */
+export interface GenerateOptions {
+  /**
+   * the most tokens; by default, and at most, as many as fit into contextLength, unless there is a
+   * slidingWindow
+   */
+  maxNewTokens?: number
+  /**
+   * divides the logits, at least 0; 1 by default. Below 1 probable tokens become more probable; 0 takes the
+   * most probable one
+   */
+  temperature?: number
+  /** only so many tokens, the most probable ones, can be drawn */
+  topK?: number
+  /**
+   * only the most probable tokens that together have this probability can be drawn, the fewest that do;
+   * above 0, at most 1
+   */
+  topP?: number
+  /**
+   * above 0; 1, the default, changes nothing. The logits of tokens that the text has, the cache's included,
+   * are divided by it where they are positive, and otherwise multiplied
+   */
+  repetitionPenalty?: number
+  /** each of these ends the text, and is its last token */
+  stopTokens?: readonly number[]
+  /**
+   * goes on where the text has reached contextLength: the model then reads the last so many tokens again
+   * and forgets those before. By default the text ends there
+   */
+  slidingWindow?: number
+  /**
+   * of `newCache`: ids continue the tokens in the cache. At the end the cache has the whole text but its
+   * last token, which nothing has followed yet: to go on, begin the next ids with it. Without one,
+   * `generate` makes a cache and frees it
+   */
+  cache?: KeyValueCache
+}
 
-/**
- * Options after their check.
- *
- * @typedef {object} Generation
- * @property {number} maxNewTokens at most as many as there is room for: the text has so many, unless a stop
- *   token ends it
- * @property {Sampling} sampling
- * @property {readonly number[]} stopTokens
- * @property {number | null} slidingWindow
- * @property {KeyValueCache | null} cache
- */
+/** Options after their check. */
+interface Generation {
+  /** at most as many as there is room for: the text has so many, unless a stop token ends it */
+  maxNewTokens: number
+  sampling: Sampling
+  stopTokens: readonly number[]
+  slidingWindow: number | null
+  cache: KeyValueCache | null
+}
 
-/**
- * @param {GPTModel} model
- * @param {Indices} ids
- * @param {GenerateOptions} options
- * @returns {{ tokens: Int32Array, checked: Generation }}
- * @throws {GptLayersError} TYPE, SHAPE, VALUE, DISPOSED
- */
-export function checkGeneration(model, ids, options) {
+/** @throws {GptLayersError} TYPE, SHAPE, VALUE, DISPOSED */
+export function checkGeneration(
+  model: GPTModel,
+  ids: Indices,
+  options: GenerateOptions,
+): { tokens: Int32Array; checked: Generation } {
   const { runtime, vocabSize, contextLength } = model
   runtime.memory.checkLive()
   const given = checkOptions(options, {
@@ -56,21 +70,21 @@ export function checkGeneration(model, ids, options) {
     topK: Infinity,
     topP: 1,
     repetitionPenalty: 1,
-    stopTokens: /** @type {readonly number[]} */ ([]),
-    slidingWindow: /** @type {number | null} */ (null),
-    cache: /** @type {KeyValueCache | null} */ (null),
+    stopTokens: [] as readonly number[],
+    slidingWindow: null as number | null,
+    cache: null as KeyValueCache | null,
   })
   const { maxNewTokens, temperature, topK, topP, repetitionPenalty } = given
   if (maxNewTokens !== Infinity) checkSize('maxNewTokens', maxNewTokens)
-  const isTemperature = (/** @type {number} */ n) => n >= 0 && Math.fround(n) < Infinity
+  const isTemperature = (n: number) => n >= 0 && Math.fround(n) < Infinity
   checkNumber('temperature', temperature, 'a finite float32 >= 0', isTemperature)
   if (topK !== Infinity) checkSize('topK', topK)
   checkNumber('topP', topP, 'a number above 0, at most 1', (n) => n > 0 && n <= 1)
-  const isFactor = (/** @type {number} */ n) => n > 0 && n < Infinity
+  const isFactor = (n: number) => n > 0 && n < Infinity
   checkNumber('repetitionPenalty', repetitionPenalty, 'a finite number > 0', isFactor)
   checkArray('stopTokens', given.stopTokens, 'an array of tokens')
   const stopTokens = given.stopTokens.map((token, i) => {
-    const isToken = (/** @type {number} */ n) => Number.isInteger(n) && n >= 0 && n < vocabSize
+    const isToken = (n: number) => Number.isInteger(n) && n >= 0 && n < vocabSize
     checkNumber(`stopTokens[${i}]`, token, `an integer from 0 to ${vocabSize - 1}`, isToken)
     return token
   })
@@ -98,7 +112,7 @@ export function checkGeneration(model, ids, options) {
   const { slidingWindow } = given
   if (slidingWindow !== null) {
     const most = (cache?.maxTokens ?? contextLength) - 1
-    const fits = (/** @type {number} */ n) => Number.isInteger(n) && n >= 1 && n <= most
+    const fits = (n: number) => Number.isInteger(n) && n >= 1 && n <= most
     checkNumber('slidingWindow', slidingWindow, `an integer from 1 to ${most}`, fits)
   }
   const sampling = { temperature: Math.fround(temperature), topK, topP, repetitionPenalty }
@@ -108,16 +122,14 @@ export function checkGeneration(model, ids, options) {
 }
 
 /**
- * @param {GPTModel} model
- * @param {Int32Array} ids checked
- * @param {Generation} generation checked
- * @returns {Generator<GeneratedToken, void, undefined>}
+ * @param ids checked
+ * @param generation checked
  */
 export function* generateTokens(
-  model,
-  ids,
-  { maxNewTokens, sampling, stopTokens, slidingWindow, cache: given },
-) {
+  model: GPTModel,
+  ids: Int32Array,
+  { maxNewTokens, sampling, stopTokens, slidingWindow, cache: given }: Generation,
+): Generator<GeneratedToken, void, undefined> {
   const { runtime, vocabSize } = model
   const random = () => runtime.generator.word() / 2 ** 32
   const room = slidingWindow === null ? ids.length + maxNewTokens : model.contextLength
