@@ -1,7 +1,6 @@
-/** @import { Runtime } from '../runtime/runtime.js' */
-/** @import { Matrix } from '../tensor/int8weight.js' */
-/** @import { Context, ForwardListener } from './forward.js' */
-
+import type { Runtime } from '../runtime/runtime.js'
+import type { Matrix } from '../tensor/int8weight.js'
+import type { Context, ForwardListener } from './forward.js'
 import { checkNumber, checkOptions, checkObject, describe } from '../check.js'
 import { loadBytes } from '../checkpoint/plan.js'
 import { encodeSafetensors, METADATA_NAME } from '../checkpoint/safetensors.js'
@@ -37,59 +36,46 @@ export class Module {
   /**
    * Foreign checkpoint name -> our state-dict name; null: ignore; { transposed }: stored transposed.
    *
-   * @internal @type {Readonly<Record<string, string | null | { transposed: string }>>}
+   * @internal
    */
-  static aliases = {}
+  static aliases: Readonly<Record<string, string | null | { transposed: string }>> = {}
 
   /** A prefix that foreign checkpoints may put before every name. @internal */
   static foreignPrefix = ''
 
-  /**
-   * State-dict name that a checkpoint may lack -> name of the tensor that replaces it.
-   *
-   * @internal @type {Readonly<Record<string, string>>}
-   */
-  static substitutes = {}
+  /** State-dict name that a checkpoint may lack -> name of the tensor that replaces it. @internal */
+  static substitutes: Readonly<Record<string, string>> = {}
 
-  /** Private, so that a walk over the properties finds parameters and layers only. @type {Runtime} */
-  #runtime
+  /** Private, so that a walk over the properties finds parameters and layers only. */
+  #runtime: Runtime
 
-  /** Called after every `forward`. @type {{ name: string, listener: ForwardListener }[]} */
-  #listeners = []
+  /** Called after every `forward`. */
+  #listeners: { name: string; listener: ForwardListener }[] = []
 
-  /**
-   * This object's own `forward`, where it has one beside its class's.
-   *
-   * @type {PropertyDescriptor | undefined}
-   */
-  #ownForward
+  /** This object's own `forward`, where it has one beside its class's. */
+  #ownForward: PropertyDescriptor | undefined
 
-  /**
-   * @internal
-   * @param {Runtime} runtime
-   */
-  constructor(runtime) {
+  /** Whether the layer is in training mode, which counts for Dropout and BatchNorm. True for a new layer. */
+  training: boolean
+
+  /** @internal */
+  constructor(runtime: Runtime) {
     this.#runtime = runtime
-    /**
-     * Whether the layer is in training mode, which counts for Dropout and BatchNorm. True for a new layer.
-     */
     this.training = true
   }
 
-  /** @internal @returns {Runtime} */
-  get runtime() {
+  /** @internal */
+  get runtime(): Runtime {
     return this.#runtime
   }
 
   /**
    * Computes the layer.
    *
-   * @param {Tensor} x
-   * @param {Context} [context] options of this call, such as `{ returnWeights: true }`. A layer that contains
-   *   layers passes it on to those that take one; Sequential to all
-   * @returns {Tensor}
+   * @param context options of this call, such as `{ returnWeights: true }`. A layer that contains layers
+   *   passes it on to those that take one; Sequential to all
    */
-  forward(x, context) {
+  forward(x: Tensor, context?: Context): Tensor {
     const call = [x, context].filter((value) => value !== undefined).map(describe)
     throw new GptLayersError('UNSUPPORTED', `not defined for ${call.join(', ')}`)
   }
@@ -99,12 +85,12 @@ export class Module {
    * hooks. Layers inside come before the layer that contains them. Without listeners a layer runs at full
    * speed. A layer added later is not listened to.
    *
-   * @param {ForwardListener} listener gets `{ name, module, input, output }`. name: the path of the layer,
-   *   such as `trf_blocks.0.norm1`, or '' for this one. The tensors are valid during the call: `clone` those
-   *   that you keep. A clone belongs to the scope, if any, in which you called the outermost `forward`. An
-   *   error that the listener throws ends the `forward`. With `forward(x, { returnWeights: true })`
-   *   the event of an Attention has its `weights`, too.
-   * @returns {() => void} ends it; calling it again does nothing
+   * @param listener gets `{ name, module, input, output }`. name: the path of the layer, such as
+   *   `trf_blocks.0.norm1`, or '' for this one. The tensors are valid during the call: `clone` those that you
+   *   keep. A clone belongs to the scope, if any, in which you called the outermost `forward`. An error that
+   *   the listener throws ends the `forward`. With `forward(x, { returnWeights: true })` the event of an
+   *   Attention has its `weights`, too.
+   * @returns ends it; calling it again does nothing
    * @throws {GptLayersError} TYPE
    * @example
    * const seen = []
@@ -113,7 +99,7 @@ export class Module {
    * stop()
    * seen // [['trf_blocks.0.attn', [2, 2, 3, 3]]]
    */
-  onForward(listener) {
+  onForward(listener: ForwardListener): () => void {
     if (typeof listener !== 'function') {
       throw fail('TYPE', 'listener', 'be a function', describe(listener))
     }
@@ -132,11 +118,10 @@ export class Module {
   }
 
   /** Puts in place of `forward`, on this object alone, one that tells the listeners. */
-  #tellListeners() {
+  #tellListeners(): void {
     const { forward } = this
     this.#ownForward = Object.getOwnPropertyDescriptor(this, 'forward')
-    /** @type {typeof forward} */
-    const value = (...args) => {
+    const value: typeof forward = (...args) => {
       const returned = forward.apply(this, args)
       const event = { module: this, input: args[0], ...asObject(returned) }
       this.#runtime.memory.withUserScopes(() => {
@@ -149,23 +134,18 @@ export class Module {
   }
 
   /** Puts `forward` back. */
-  #stopTelling() {
+  #stopTelling(): void {
     Reflect.deleteProperty(this, 'forward')
     if (this.#ownForward) Object.defineProperty(this, 'forward', this.#ownForward)
   }
 
-  /**
-   * The tensors and layers directly inside, by name.
-   *
-   * @internal
-   * @returns {[string, Tensor | Module][]}
-   */
-  children() {
+  /** The tensors and layers directly inside, by name. @internal */
+  children(): [string, Tensor | Module][] {
     return Object.entries(this).flatMap(([name, value]) => {
       if (Tensor.isTensor(value) || value instanceof Module) return [[name, value]]
       if (!Array.isArray(value)) return []
       return value.flatMap((layer, i) =>
-        layer instanceof Module ? [/** @type {[string, Module]} */ ([`${name}.${i}`, layer])] : [],
+        layer instanceof Module ? [[`${name}.${i}`, layer] as [string, Module]] : [],
       )
     })
   }
@@ -173,16 +153,14 @@ export class Module {
   /**
    * The parameters with their names in the state dict, such as `layers.0.weight`. A parameter that two
    * layers share has the first of its names. Int8 weights are left out: they cannot be trained.
-   *
-   * @returns {[string, Tensor][]}
    */
-  namedParameters() {
+  namedParameters(): [string, Tensor][] {
     const named = firstNames(Module.#namedTensors(this))
     return named.filter(([, tensor]) => tensor.isParameter && tensor.int8Weight === null)
   }
 
-  /** @returns {Tensor[]} the parameters, in the order of `namedParameters` */
-  parameters() {
+  /** @returns the parameters, in the order of `namedParameters` */
+  parameters(): Tensor[] {
     return this.namedParameters().map(([, tensor]) => tensor)
   }
 
@@ -200,16 +178,15 @@ export class Module {
    * memory runs out, the error names the weight: those before it are int8, all others float32, and the layer
    * computes with both.
    *
-   * @param {{ groupSize?: number }} [options] groupSize: the most inputs that share a scale, an even integer;
-   *   128 by default. Groups are equally long: 150 inputs in groups of at most 128 are two of 76 and 74. With
-   *   Infinity each output has one scale
-   * @returns {this}
+   * @param options groupSize: the most inputs that share a scale, an even integer; 128 by default. Groups are
+   *   equally long: 150 inputs in groups of at most 128 are two of 76 and 74. With Infinity each output has
+   *   one scale
    * @throws {GptLayersError} VALUE for a weight that is not finite; MEMORY, TYPE, DISPOSED
    * @example
    * model.quantize()
    * model.outHead.int8Weight.shape // [5, 8]
    */
-  quantize(options = {}) {
+  quantize(options: { groupSize?: number } = {}): this {
     const { groupSize } = checkOptions(options, { groupSize: GROUP_SIZE })
     const expected = 'an even positive integer, or Infinity'
     checkNumber('groupSize', groupSize, expected, (n) => n > 0 && (n === Infinity || n % 2 === 0))
@@ -235,23 +212,18 @@ export class Module {
     return this
   }
 
-  /**
-   * The tensor of this layer that may be int8, and how it is read.
-   *
-   * @internal
-   * @returns {Matrix | null}
-   */
-  [MATRIX]() {
+  /** The tensor of this layer that may be int8, and how it is read. @internal */
+  [MATRIX](): Matrix | null {
     return null
   }
 
-  /** The parameters and buffers, for `scope`. @internal @returns {Tensor[]} */
-  [TENSORS]() {
+  /** The parameters and buffers, for `scope`. @internal */
+  [TENSORS](): Tensor[] {
     return Module.#namedTensors(this).map(([, tensor]) => tensor)
   }
 
   /** Frees the parameters' gradients: `.grad` is null again, as after PyTorch's zero_grad. */
-  zeroGrad() {
+  zeroGrad(): void {
     for (const parameter of this.parameters()) parameter.freeGradient()
   }
 
@@ -260,11 +232,10 @@ export class Module {
    * A weight that `quantize` has made int8 is there, too, as the layer's `weight`: its `int8Weight` has the
    * values and scales.
    *
-   * @returns {Record<string, Tensor>}
    * @throws {GptLayersError} VALUE where two tensors get one name, such as `headA` and `head_a`, and for the
    *   name `__metadata__`, which the files of tensors reserve
    */
-  stateDict() {
+  stateDict(): Record<string, Tensor> {
     return Object.fromEntries(Module.#savedTensors(this))
   }
 
@@ -275,12 +246,11 @@ export class Module {
    * scale. An int8 weight gets float32 values rounded as `quantize` does, and int8 values to the bit where
    * their groups are as long as its own; otherwise their products are rounded once more.
    *
-   * @param {Record<string, Tensor | Int8Weight>} dict tensors of any instance, under the names of
-   *   `stateDict`, or of PyTorch's layer, or of GPT-2's checkpoint. Of a tensor with two names, one name is
-   *   enough
+   * @param dict tensors of any instance, under the names of `stateDict`, or of PyTorch's layer, or of GPT-2's
+   *   checkpoint. Of a tensor with two names, one name is enough
    * @throws {GptLayersError} VALUE for a name that is missing or unknown; SHAPE, TYPE, DISPOSED, MEMORY
    */
-  loadStateDict(dict) {
+  loadStateDict(dict: Record<string, Tensor | Int8Weight>): void {
     loadBytes(this, 'dict', encodeSafetensors(checkObject('dict', dict)), matricesOf(this))
   }
 
@@ -289,22 +259,16 @@ export class Module {
    * written once, under the first. Tensors are F32. An int8 weight `name` is I8 [outputs, inputs], also a
    * Conv1D's. Its scales are F32 [outputs, groups], under `name_scale`. They load to the bit.
    *
-   * @returns {Uint8Array}
    * @throws {GptLayersError} as `stateDict`; DISPOSED, MEMORY
    * @example writeFileSync('layer.safetensors', new Linear(5, 6).saveSafetensors())
    */
-  saveSafetensors() {
+  saveSafetensors(): Uint8Array {
     const tensors = Object.fromEntries(firstNames(Module.#savedTensors(this)))
     return encodeSafetensors(tensors, this[METADATA]())
   }
 
-  /**
-   * What the header of a file says of the layer, beside its tensors.
-   *
-   * @internal
-   * @returns {Record<string, string>}
-   */
-  [METADATA]() {
+  /** What the header of a file says of the layer, beside its tensors. @internal */
+  [METADATA](): Record<string, string> {
     return {}
   }
 
@@ -313,77 +277,66 @@ export class Module {
    * `loadStateDict` takes. Floats of 16 to 64 bits are rounded to float32; integers must be float32 values. A
    * layer stays float32 or int8, as `loadStateDict` says; `GPTModel.fromSafetensors` does as the file does.
    *
-   * @param {Uint8Array | ArrayBuffer} bytes the file
+   * @param bytes the file
    * @throws {GptLayersError} as `loadStateDict`; VALUE for a file that is truncated or damaged; UNSUPPORTED
    *   for other types. Nothing is changed then
    */
-  loadSafetensors(bytes) {
+  loadSafetensors(bytes: Uint8Array | ArrayBuffer): void {
     loadBytes(this, 'bytes', bytes, matricesOf(this))
   }
 
   /**
    * The tree of layers, as PyTorch prints a module. Node's `console.log` shows it, too.
    *
-   * @returns {string}
    * @example String(new gpt.Linear(5, 6)) // 'Linear(in_features=5, out_features=6, bias=True)'
    */
-  toString() {
-    /** @type {[string, string][]} */
-    const inside = this.children().flatMap(([name, child]) =>
+  toString(): string {
+    const inside: [string, string][] = this.children().flatMap(([name, child]) =>
       child instanceof Module ? [[snakeCase(name), String(child)]] : [],
     )
     return printLayer(this.constructor.name, this.extraRepr(), inside)
   }
 
   /** The text that Node's `console.log` shows. @internal */
-  [Symbol.for('nodejs.util.inspect.custom')]() {
+  [Symbol.for('nodejs.util.inspect.custom')](): string {
     return String(this)
   }
 
   /**
    * What `toString` writes between the brackets, as PyTorch's extra_repr. A layer of your own may define it.
    *
-   * @returns {string}
    * @example new gpt.LayerNorm(5).extraRepr() // '5, eps=1e-05'
    */
-  extraRepr() {
+  extraRepr(): string {
     return ''
   }
 
-  /** Sets training mode, here and in the layers inside. @returns {this} */
-  train() {
+  /** Sets training mode, here and in the layers inside. */
+  train(): this {
     return Module.#setTraining(this, true)
   }
 
   /**
    * Sets evaluation mode, here and in the layers inside: Dropout passes on what it gets, and BatchNorm uses
    * its running statistics. As in PyTorch, what `backward` needs is still kept: `gpt.noGrad` ends that.
-   *
-   * @returns {this}
    */
-  eval() {
+  eval(): this {
     return Module.#setTraining(this, false)
   }
 
   /**
    * Frees the parameters and the buffers at once. Using the layer afterwards is an error; disposing is not.
    */
-  dispose() {
+  dispose(): void {
     for (const tensor of this[TENSORS]()) tensor.dispose()
   }
 
   // See Tensor's.
-  [Symbol.dispose]() {
+  [Symbol.dispose](): void {
     this.dispose()
   }
 
-  /**
-   * @template {Module} M
-   * @param {M} root
-   * @param {boolean} training
-   * @returns {M}
-   */
-  static #setTraining(root, training) {
+  static #setTraining<M extends Module>(root: M, training: boolean): M {
     for (const [, module] of namedModules(root)) {
       module.training = training
     }
@@ -391,14 +344,12 @@ export class Module {
   }
 
   /**
-   * @param {Module} root
-   * @returns {[string, Tensor][]} what `#namedTensors` gives, where no tensor hides another one
+   * @returns what `#namedTensors` gives, where no tensor hides another one
    * @throws {GptLayersError} VALUE
    */
-  static #savedTensors(root) {
+  static #savedTensors(root: Module): [string, Tensor][] {
     const named = Module.#namedTensors(root)
-    /** @type {Map<string, number>} */
-    const places = new Map()
+    const places: Map<string, number> = new Map()
     named.forEach(([name, tensor], i) => {
       const first = places.get(name) ?? i
       places.set(name, first)
@@ -411,18 +362,12 @@ export class Module {
     return named
   }
 
-  /**
-   * Every tensor inside, by its name in a state dict.
-   *
-   * @param {Module} root
-   * @param {(property: string) => string} [rename]
-   * @returns {[string, Tensor][]}
-   */
-  static #namedTensors(root, rename = snakeCase) {
+  /** Every tensor inside, by its name in a state dict. */
+  static #namedTensors(root: Module, rename: (property: string) => string = snakeCase): [string, Tensor][] {
     return namedModules(root, rename).flatMap(([path, module]) =>
       module.children().flatMap(([property, child]) => {
         if (child instanceof Module) return []
-        return [/** @type {[string, Tensor]} */ ([path + (path && '.') + rename(property), child])]
+        return [[path + (path && '.') + rename(property), child] as [string, Tensor]]
       }),
     )
   }
@@ -431,14 +376,18 @@ export class Module {
 /**
  * A module and every layer inside, by its path.
  *
- * @param {Module} module
- * @param {(property: string) => string} [rename] makes the path's parts of the properties' names
- * @param {string} [path] of this one
- * @param {readonly Module[]} [above] the layers that contain it
- * @returns {[string, Module][]} a layer before the layers inside it
+ * @param rename makes the path's parts of the properties' names
+ * @param path of this one
+ * @param above the layers that contain it
+ * @returns a layer before the layers inside it
  * @throws {GptLayersError} VALUE where a layer contains itself; TYPE
  */
-export function namedModules(module, rename = snakeCase, path = '', above = []) {
+export function namedModules(
+  module: Module,
+  rename: (property: string) => string = snakeCase,
+  path: string = '',
+  above: readonly Module[] = [],
+): [string, Module][] {
   if (above.includes(module)) {
     const name = above[0].constructor.name
     throw fail('VALUE', `${name}: a layer`, 'not contain itself', `itself at ${path}`)
@@ -457,15 +406,13 @@ export function namedModules(module, rename = snakeCase, path = '', above = []) 
  * The matrices of a layer and of all layers inside that are int8 or may become so: each layer that has one
  * can read it so, and they agree on its order.
  *
- * @param {Module} root
- * @returns {Map<Tensor, { name: string, transposed: boolean, isProduct: boolean }>} isProduct: whether some
- *   layer computes a product with it
+ * @returns isProduct: whether some layer computes a product with it
  */
-export function matricesOf(root) {
-  /** @type {ReturnType<typeof matricesOf>} */
-  const matrices = new Map()
-  /** @type {Set<unknown>} */
-  const others = new Set()
+export function matricesOf(
+  root: Module,
+): Map<Tensor, { name: string; transposed: boolean; isProduct: boolean }> {
+  const matrices: ReturnType<typeof matricesOf> = new Map()
+  const others: Set<unknown> = new Set()
   for (const [path, module] of namedModules(root)) {
     const matrix = module[MATRIX]()
     for (const [, child] of module.children()) if (child !== matrix?.weight) others.add(child)
@@ -483,20 +430,20 @@ export function matricesOf(root) {
 }
 
 /**
- * @template {abstract new (...args: never[]) => Module} T
- * @param {unknown} layer
- * @param {T} Class one of ours
- * @returns {layer is InstanceType<T>} whether its `forward` is that of our class, and nobody listens: a layer
- *   around it may run its kernels without it
+ * @param Class one of ours
+ * @returns whether its `forward` is that of our class, and nobody listens: a layer around it may run its
+ *   kernels without it
  */
-export const isPlain = (layer, Class) => layer instanceof Class && layer.forward === Class.prototype.forward
+export const isPlain = <T extends abstract new (...args: never[]) => Module>(
+  layer: unknown,
+  Class: T,
+): layer is InstanceType<T> => layer instanceof Class && layer.forward === Class.prototype.forward
 
 /**
- * @param {string} option of `forward`
- * @param {Module} layer
+ * @param option of `forward`
  * @throws {GptLayersError} VALUE where the layer is in training mode
  */
-export function checkEvaluation(option, layer) {
+export function checkEvaluation(option: string, layer: Module): void {
   if (!layer.training) return
   const expected = 'used in evaluation mode; call eval() first'
   throw fail('VALUE', option, `be ${expected}`, 'training mode')

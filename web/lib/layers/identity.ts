@@ -1,5 +1,4 @@
-/** @import { Tensor } from '../tensor/tensor.js' */
-
+import type { Tensor } from '../tensor/tensor.js'
 import { checkTensor } from '../tensor/check.js'
 import { Module } from './module.js'
 
@@ -9,15 +8,14 @@ import { Module } from './module.js'
  */
 export class Identity extends Module {
   /**
-   * @override
-   * @param {Tensor} x of any shape, not modified
-   * @returns {Tensor} y = x. It shares x's memory, as `x.reshape(x.shape)`
+   * @param x of any shape, not modified
+   * @returns y = x. It shares x's memory, as `x.reshape(x.shape)`
    * @throws {GptLayersError} TYPE, DISPOSED
    * @example
    * model.finalNorm = new Identity()
    * model.eval().forward([0, 1, 2]).shape // [3, 5]
    */
-  forward(x) {
+  override forward(x: Tensor): Tensor {
     checkTensor(this.runtime, 'x', x)
     return x.reshape(x.shape)
   }

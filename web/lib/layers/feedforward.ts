@@ -1,5 +1,4 @@
-/** @import { Runtime } from '../runtime/runtime.js' */
-
+import type { Runtime } from '../runtime/runtime.js'
 import { checkConfig, checkSize } from '../check.js'
 import { SCRATCH } from '../runtime/runtime.js'
 import { records } from '../runtime/tape.js'
@@ -24,12 +23,14 @@ import { isPlain, Module } from './module.js'
  */
 const ROWS_PER_THREAD = 32
 
-/**
- * @typedef {object} FeedForwardConfig
- * @property {number} embDim the number of features, the size of the last axis
- * @property {number} [hiddenDim] the number of hidden features; 4 · embDim by default
- * @property {'tanh' | 'none'} [approximate] the form of GELU; 'tanh' by default
- */
+export interface FeedForwardConfig {
+  /** the number of features, the size of the last axis */
+  embDim: number
+  /** the number of hidden features; 4 · embDim by default */
+  hiddenDim?: number
+  /** the form of GELU; 'tanh' by default */
+  approximate?: 'tanh' | 'none'
+}
 
 /**
  * The transformer's position-wise network, as the notebook's class: Linear(embDim, hiddenDim), GELU,
@@ -38,36 +39,36 @@ const ROWS_PER_THREAD = 32
  * activation: `ff.layers[1] = new gpt.ReLU()`. They then run one by one.
  */
 export class FeedForward extends Module {
-  /** GPT-2's names, and its Conv1D layout. @override @internal */
-  static aliases = {
+  /** GPT-2's names, and its Conv1D layout. @internal */
+  static override aliases = {
     'c_fc.weight': { transposed: 'layers.0.weight' },
     'c_fc.bias': 'layers.0.bias',
     'c_proj.weight': { transposed: 'layers.2.weight' },
     'c_proj.bias': 'layers.2.bias',
   }
 
+  readonly embDim: number
+  readonly hiddenDim: number
+  layers: [Linear, Module, Linear]
+
   /**
    * Draws both layers' parameters from the instance's generator, in PyTorch's order.
    *
-   * @param {Runtime} runtime
-   * @param {FeedForwardConfig} config GPT_CONFIG_124M as it is, or your own. Names of other layers are
-   *   ignored, unknown ones refused. `dropRate` is ignored, too: like the notebook's class this layer has no
-   *   dropout; TransformerBlock has it, behind this layer
+   * @param config GPT_CONFIG_124M as it is, or your own. Names of other layers are ignored, unknown ones
+   *   refused. `dropRate` is ignored, too: like the notebook's class this layer has no dropout;
+   *   TransformerBlock has it, behind this layer
    * @throws {GptLayersError} TYPE, VALUE, MEMORY
    * @example new FeedForward(GPT_CONFIG_124M).forward(gpt.rand([2, 3, 768])).shape // [2, 3, 768]
    */
-  constructor(runtime, config) {
+  constructor(runtime: Runtime, config: FeedForwardConfig) {
     super(runtime)
     const given = checkConfig(config)
     const { embDim } = given
     checkSize('embDim', embDim)
     const { hiddenDim = 4 * embDim, approximate = 'tanh' } = given
     checkSize('hiddenDim', hiddenDim)
-    /** @readonly */
     this.embDim = embDim
-    /** @readonly */
     this.hiddenDim = hiddenDim
-    /** @type {[Linear, Module, Linear]} */
     this.layers = runtime.temporary(() => [
       new Linear(runtime, embDim, hiddenDim),
       new GELU(runtime, { approximate }),
@@ -76,12 +77,11 @@ export class FeedForward extends Module {
   }
 
   /**
-   * @override
-   * @param {Tensor} x [..., embDim], not modified
-   * @returns {Tensor} of x's shape; within 1e-5 of float64 at GPT-2's size (absolute below 1, relative above)
+   * @param x [..., embDim], not modified
+   * @returns of x's shape; within 1e-5 of float64 at GPT-2's size (absolute below 1, relative above)
    * @throws {GptLayersError} SHAPE when the last axis is not embDim; TYPE, DISPOSED, MEMORY
    */
-  forward(x) {
+  override forward(x: Tensor): Tensor {
     const { runtime, embDim } = this
     const rows = checkRows(runtime, x, embDim, 'embDim')
     const args = this.#fusedArguments(x, rows)
@@ -94,13 +94,10 @@ export class FeedForward extends Module {
   /**
    * The arguments of the fused kernel where it computes what the layers compute. It gives the same bits.
    *
-   * @param {Tensor} x
-   * @param {number} rows
-   * @returns {(Tensor | number | null)[] | null} null where the layers run one by one: where `backward` will
-   *   need the hidden activations, with an int8 weight, where the user has replaced a layer or listens to
-   *   one, and where that is faster
+   * @returns null where the layers run one by one: where `backward` will need the hidden activations, with an
+   *   int8 weight, where the user has replaced a layer or listens to one, and where that is faster
    */
-  #fusedArguments(x, rows) {
+  #fusedArguments(x: Tensor, rows: number): (Tensor | number | null)[] | null {
     const { runtime, embDim } = this
     const plain = this.#plainLayers()
     if (plain === null) return null
@@ -115,11 +112,8 @@ export class FeedForward extends Module {
     return [weight1, bias1, weight2, bias2, rows, embDim, hiddenDim, gelu.kind]
   }
 
-  /**
-   * @returns {[Linear, GELU, Linear] | null} the layers, where they are Linear, GELU and Linear of fitting
-   *   sizes that nobody listens to
-   */
-  #plainLayers() {
+  /** @returns the layers, where they are Linear, GELU and Linear of fitting sizes that nobody listens to */
+  #plainLayers(): [Linear, GELU, Linear] | null {
     const { embDim } = this
     const [first, gelu, second] = this.layers
     const fits =

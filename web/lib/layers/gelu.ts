@@ -1,5 +1,4 @@
-/** @import { Runtime } from '../runtime/runtime.js' */
-
+import type { Runtime } from '../runtime/runtime.js'
 import { checkChoice, checkOptions } from '../check.js'
 import { recordKernel } from '../runtime/tape.js'
 import { checkTensor } from '../tensor/check.js'
@@ -9,49 +8,46 @@ import { Module } from './module.js'
 /** gpt_gelu_kind in c/gpt_layers.h, by PyTorch's names. */
 const KINDS = Object.freeze({ tanh: 0, none: 1 })
 
-/**
- * @typedef {object} GELUOptions
- * @property {'tanh' | 'none'} [approximate] 'tanh', the default, is GPT-2's and the notebook's 0.5·x·(1 +
- *   tanh(√(2/π)·(x + 0.044715·x³))); 'none' is the exact 0.5·x·(1 + erf(x/√2)), PyTorch's default
- */
+export interface GELUOptions {
+  /**
+   * 'tanh', the default, is GPT-2's and the notebook's 0.5·x·(1 + tanh(√(2/π)·(x + 0.044715·x³))); 'none'
+   * is the exact 0.5·x·(1 + erf(x/√2)), PyTorch's default
+   */
+  approximate?: 'tanh' | 'none'
+}
 
 /**
  * y = x · Φ(x), where Φ is the cumulative distribution function of N(0, 1) (Hendrycks, Gimpel 2016,
  * arXiv:1606.08415), as PyTorch's nn.GELU and the notebook's class.
  */
 export class GELU extends Module {
-  /**
-   * @param {Runtime} runtime
-   * @param {GELUOptions} [options]
-   * @throws {GptLayersError} TYPE, VALUE
-   */
-  constructor(runtime, options = {}) {
+  readonly approximate: 'tanh' | 'none'
+
+  /** @throws {GptLayersError} TYPE, VALUE */
+  constructor(runtime: Runtime, options: GELUOptions = {}) {
     super(runtime)
     const { approximate } = checkOptions(options, { approximate: 'tanh' })
-    checkChoice('approximate', approximate, /** @type {const} */ (['tanh', 'none']))
-    /** @readonly @type {'tanh' | 'none'} */
+    checkChoice('approximate', approximate, ['tanh', 'none'] as const)
     this.approximate = approximate
   }
 
-  /** @override */
-  extraRepr() {
+  override extraRepr(): string {
     return `approximate='${this.approximate}'`
   }
 
-  /** `approximate` as the kernels take it. @internal @returns {number} */
-  get kind() {
+  /** `approximate` as the kernels take it. @internal */
+  get kind(): number {
     return KINDS[this.approximate]
   }
 
   /**
-   * @override
-   * @param {Tensor} x of any shape, not modified
-   * @returns {Tensor} of x's shape; within 1e-6 of float64 (absolute below 1, relative above), and so is
-   *   the derivative of the gradient
+   * @param x of any shape, not modified
+   * @returns of x's shape; within 1e-6 of float64 (absolute below 1, relative above), and so is the
+   *   derivative of the gradient
    * @throws {GptLayersError} TYPE, DISPOSED, MEMORY
    * @example String(new GELU().forward(gpt.tensor([1]))) // 'tensor([0.8412])'
    */
-  forward(x) {
+  override forward(x: Tensor): Tensor {
     const { runtime, kind } = this
     checkTensor(runtime, 'x', x)
     const y = Tensor.empty(runtime, x.shape)

@@ -5,20 +5,18 @@ import { Module } from './module.js'
 
 /** y = e^x / Σ e^x over the last axis, as PyTorch's nn.Softmax(dim=-1). */
 export class Softmax extends Module {
-  /** @override */
-  extraRepr() {
+  override extraRepr(): string {
     return 'dim=-1'
   }
 
   /**
-   * @override
-   * @param {Tensor} x [..., n], not modified
-   * @returns {Tensor} of x's shape; within 1e-6 of float64. Its gradient, dx = y · (dy - Σ dy·y), reads
-   *   it: do not write into it before `backward`
+   * @param x [..., n], not modified
+   * @returns of x's shape; within 1e-6 of float64. Its gradient, dx = y · (dy - Σ dy·y), reads it: do not
+   *   write into it before `backward`
    * @throws {GptLayersError} TYPE, DISPOSED, MEMORY
    * @example new Softmax().forward(gpt.tensor([0, 0, -Infinity])).toArray() // [0.5, 0.5, 0]
    */
-  forward(x) {
+  override forward(x: Tensor): Tensor {
     const { runtime } = this
     checkTensor(runtime, 'x', x)
     const y = Tensor.empty(runtime, x.shape)
@@ -32,8 +30,8 @@ export class Softmax extends Module {
   }
 }
 
-/** @param {Tensor} tensor @returns {[number, number]} rows and columns; shape [] is one row of one */
-function matrixOf({ shape, size }) {
+/** @returns rows and columns; shape [] is one row of one */
+function matrixOf({ shape, size }: Tensor): [number, number] {
   const cols = shape.at(-1) ?? 1
   return [cols === 0 ? 0 : size / cols, cols]
 }

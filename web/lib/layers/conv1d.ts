@@ -1,6 +1,5 @@
-/** @import { Runtime } from '../runtime/runtime.js' */
-/** @import { AffineOptions } from './affine.js' */
-
+import type { Runtime } from '../runtime/runtime.js'
+import type { AffineOptions } from './affine.js'
 import { checkSize } from '../check.js'
 import { Affine } from './affine.js'
 
@@ -12,18 +11,19 @@ const DEVIATION = 0.02
  * Linear whose weight is stored transposed and whose sizes come in the other order.
  */
 export class Conv1D extends Affine {
+  readonly nf: number
+  readonly nx: number
+
   /**
    * Draws the weight from N(0, 0.02) from the instance's generator, as PyTorch's nn.init.normal_. The bias is
    * zeros.
    *
-   * @param {Runtime} runtime
-   * @param {number} nf features that come out
-   * @param {number} nx features that go in
-   * @param {AffineOptions} [options]
+   * @param nf features that come out
+   * @param nx features that go in
    * @throws {GptLayersError} TYPE, VALUE, MEMORY
    * @example new Conv1D(6, 5).forward(gpt.randn([2, 5])).shape // [2, 6]
    */
-  constructor(runtime, nf, nx, options = {}) {
+  constructor(runtime: Runtime, nf: number, nx: number, options: AffineOptions = {}) {
     checkSize('nf', nf)
     checkSize('nx', nx)
     super(
@@ -43,14 +43,11 @@ export class Conv1D extends Affine {
         bias?.data.fill(0)
       },
     )
-    /** @readonly */
     this.nf = nf
-    /** @readonly */
     this.nx = nx
   }
 
-  /** @override */
-  extraRepr() {
+  override extraRepr(): string {
     return `nf=${this.nf}, nx=${this.nx}`
   }
 }

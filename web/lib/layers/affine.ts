@@ -1,6 +1,5 @@
-/** @import { Runtime } from '../runtime/runtime.js' */
-/** @import { Int8Weight, Matrix } from '../tensor/int8weight.js' */
-
+import type { Runtime } from '../runtime/runtime.js'
+import type { Int8Weight, Matrix } from '../tensor/int8weight.js'
 import { checkBoolean, checkOptions } from '../check.js'
 import { fail } from '../errors.js'
 import { SCRATCH } from '../runtime/runtime.js'
@@ -14,34 +13,43 @@ import { Module } from './module.js'
 /**
  * What Linear and Conv1D share: y = x · W + bias. They differ in the layout of the weight, its initial
  * values, and the names of the sizes.
- *
- * @typedef {object} Layout
- * @property {number} inputs the size of x's last axis
- * @property {number} outputs the size of y's last axis
- * @property {string} inputsName the name of the argument `inputs`, for errors
- * @property {readonly number[]} weightShape
- * @property {boolean} isTransposed whether weightShape is [inputs, outputs]
- * @property {`gpt_${string}_forward`} forward kernel
- * @property {`gpt_${string}_backward`} backward kernel
  */
+interface Layout {
+  /** the size of x's last axis */
+  inputs: number
+  /** the size of y's last axis */
+  outputs: number
+  /** the name of the argument `inputs`, for errors */
+  inputsName: string
+  weightShape: readonly number[]
+  /** whether weightShape is [inputs, outputs] */
+  isTransposed: boolean
+  /** kernel */
+  forward: `gpt_${string}_forward`
+  /** kernel */
+  backward: `gpt_${string}_backward`
+}
 
-/**
- * @typedef {object} AffineOptions
- * @property {boolean} [bias] whether there is a bias; true by default
- */
+export interface AffineOptions {
+  /** whether there is a bias; true by default */
+  bias?: boolean
+}
 
 /** The base of Linear and Conv1D. */
 export class Affine extends Module {
-  /** @type {Layout} */ #layout
+  #layout: Layout
 
-  /**
-   * @internal
-   * @param {Runtime} runtime
-   * @param {Layout} layout
-   * @param {AffineOptions} options
-   * @param {(parameters: { weight: Tensor, bias: Tensor | null }) => void} initialize
-   */
-  constructor(runtime, layout, options, initialize) {
+  weight: Tensor
+  /** [the features that come out], or null without a bias */
+  bias: Tensor | null
+
+  /** @internal */
+  constructor(
+    runtime: Runtime,
+    layout: Layout,
+    options: AffineOptions,
+    initialize: (parameters: { weight: Tensor; bias: Tensor | null }) => void,
+  ) {
     super(runtime)
     const { outputs, weightShape } = layout
     const { bias } = checkOptions(options, { bias: true })
@@ -52,19 +60,16 @@ export class Affine extends Module {
       bias: bias ? Tensor.parameter(runtime, [outputs]) : null,
     }))
     if (!runtime.meta) initialize(parameters)
-    /** @type {Tensor} */
     this.weight = parameters.weight
-    /** [the features that come out], or null without a bias @type {Tensor | null} */
     this.bias = parameters.bias
   }
 
   /**
-   * @override
-   * @param {Tensor} x [..., the features that go in], not modified
-   * @returns {Tensor} [..., the features that come out]
+   * @param x [..., the features that go in], not modified
+   * @returns [..., the features that come out]
    * @throws {GptLayersError} SHAPE when the last axis does not fit; TYPE, DISPOSED, MEMORY
    */
-  forward(x) {
+  override forward(x: Tensor): Tensor {
     const { inputs, outputs, inputsName, forward, backward } = this.#layout
     const { runtime } = this
     const rows = checkRows(runtime, x, inputs, inputsName)
@@ -97,37 +102,34 @@ export class Affine extends Module {
    * layer could override: kernels rely on it.
    *
    * @internal
-   * @param {Affine} layer
-   * @returns {{ weight: Tensor, bias: Tensor | null }}
    * @throws {GptLayersError} TYPE, SHAPE, VALUE, DISPOSED
    */
-  static parametersOf(layer) {
+  static parametersOf(layer: Affine): { weight: Tensor; bias: Tensor | null } {
     const { runtime, weight } = layer
     checkTensorOf(runtime, 'weight', weight, layer.#layout.weightShape)
     return { weight, bias: layer.#bias() }
   }
 
-  /** @returns {Tensor | null} */
-  #bias() {
+  #bias(): Tensor | null {
     const { runtime, bias } = this
     return bias === null ? null : checkTensorOf(runtime, 'bias', bias, [this.#layout.outputs])
   }
 
-  /** The weight that `quantize` has made; null where `weight` is float32. @returns {Int8Weight | null} */
-  get int8Weight() {
+  /** The weight that `quantize` has made; null where `weight` is float32. */
+  get int8Weight(): Int8Weight | null {
     const { weight } = this
     return Tensor.isTensor(weight) ? weight.int8Weight : null
   }
 
-  /** @returns {Int8Weight | null} checked */
-  #int8Weight() {
+  /** @returns checked */
+  #int8Weight(): Int8Weight | null {
     const { int8Weight, runtime } = this
     const { outputs, inputs } = this.#layout
     return int8Weight && int8Weight.checkUsable(runtime, [outputs, inputs])
   }
 
-  /** @override @internal @returns {Matrix | null} */
-  [MATRIX]() {
+  /** @internal */
+  override [MATRIX](): Matrix | null {
     const { weightShape, isTransposed } = this.#layout
     return asMatrix(this.weight, weightShape, { transposed: isTransposed, isProduct: true })
   }

@@ -1,16 +1,15 @@
 /**
  * The text of a layer, as PyTorch prints a module.
  *
- * @param {string} name of the class
- * @param {string} extra what `extraRepr` returns
- * @param {readonly [string, string][]} inside the texts of the layers inside, by name. Names such as
- *   `blocks.0` and `blocks.1` are those of a list
- * @returns {string}
+ * @param name of the class
+ * @param extra what `extraRepr` returns
+ * @param inside the texts of the layers inside, by name. Names such as `blocks.0` and `blocks.1` are those of
+ *   a list
  */
-export function printLayer(name, extra, inside) {
+export function printLayer(name: string, extra: string, inside: readonly [string, string][]): string {
   if (inside.length === 0) return `${name}(${extra})`
-  /** The texts of a property: several where it is a list. @type {Map<string, string[]>} */
-  const properties = new Map()
+  /** The texts of a property: several where it is a list. */
+  const properties: Map<string, string[]> = new Map()
   for (const [path, text] of inside) {
     const property = path.replace(/\.\d+$/, '.')
     properties.set(property, [...(properties.get(property) ?? []), text])
@@ -21,8 +20,8 @@ export function printLayer(name, extra, inside) {
   return block(name, extra ? [extra, ...lines] : lines)
 }
 
-/** @param {readonly string[]} texts @returns {string} equal neighbors once, as PyTorch's ModuleList */
-function printList(texts) {
+/** @returns equal neighbors once, as PyTorch's ModuleList */
+function printList(texts: readonly string[]): string {
   const lines = texts.flatMap((text, first) => {
     if (text === texts[first - 1]) return []
     const next = texts.findIndex((other, i) => i > first && other !== text)
@@ -32,5 +31,5 @@ function printList(texts) {
   return block('ModuleList', lines)
 }
 
-/** @param {string} name @param {readonly string[]} lines @returns {string} */
-const block = (name, lines) => `${name}(\n${lines.join('\n').replace(/^/gm, '  ')}\n)`
+const block = (name: string, lines: readonly string[]): string =>
+  `${name}(\n${lines.join('\n').replace(/^/gm, '  ')}\n)`

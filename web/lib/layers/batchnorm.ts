@@ -1,5 +1,4 @@
-/** @import { Runtime } from '../runtime/runtime.js' */
-
+import type { Runtime } from '../runtime/runtime.js'
 import { checkOptions, checkPositiveFloat32, checkProbability, checkSize } from '../check.js'
 import { fail } from '../errors.js'
 import { record, recordKernel } from '../runtime/tape.js'
@@ -8,12 +7,12 @@ import { pythonNumber } from '../tensor/pyformat.js'
 import { Tensor } from '../tensor/tensor.js'
 import { Module } from './module.js'
 
-/**
- * @typedef {object} BatchNormOptions
- * @property {number} [eps] added to the variance, above 0; 1e-5 by default
- * @property {number} [momentum] the weight of a new batch in the running statistics, from 0 to 1; 0.1 by
- *   default
- */
+export interface BatchNormOptions {
+  /** added to the variance, above 0; 1e-5 by default */
+  eps?: number
+  /** the weight of a new batch in the running statistics, from 0 to 1; 0.1 by default */
+  momentum?: number
+}
 
 /**
  * Batch normalization over all leading axes (Ioffe, Szegedy 2015, arXiv:1502.03167), as PyTorch's
@@ -27,65 +26,63 @@ import { Module } from './module.js'
  * only for momentum=None.
  */
 export class BatchNorm extends Module {
-  /** PyTorch's names. @override @internal */
-  static aliases = { weight: 'scale', bias: 'shift', num_batches_tracked: null }
+  /** PyTorch's names. @internal */
+  static override aliases = { weight: 'scale', bias: 'shift', num_batches_tracked: null }
+
+  readonly numFeatures: number
+  readonly eps: number
+  readonly momentum: number
+  /** [numFeatures], initially ones */
+  scale: Tensor
+  /** [numFeatures], initially zeros */
+  shift: Tensor
+  /** [numFeatures], initially zeros; a buffer */
+  runningMean: Tensor
+  /** [numFeatures], initially ones; a buffer */
+  runningVar: Tensor
 
   /**
-   * @param {Runtime} runtime
-   * @param {number} numFeatures the size of the last axis
-   * @param {BatchNormOptions} [options]
+   * @param numFeatures the size of the last axis
    * @throws {GptLayersError} TYPE, VALUE, MEMORY
    * @example new BatchNorm(5).forward(gpt.randn([8, 5])).shape // [8, 5]
    */
-  constructor(runtime, numFeatures, options = {}) {
+  constructor(runtime: Runtime, numFeatures: number, options: BatchNormOptions = {}) {
     super(runtime)
     checkSize('numFeatures', numFeatures)
     const { eps, momentum } = checkOptions(options, { eps: 1e-5, momentum: 0.1 })
     checkPositiveFloat32('eps', eps)
     checkProbability('momentum', momentum)
-    /** @readonly */
     this.numFeatures = numFeatures
-    /** @readonly */
     this.eps = eps
-    /** @readonly */
     this.momentum = momentum
     const shape = [numFeatures]
-    /** [numFeatures], initially ones @type {Tensor} */
     this.scale = Tensor.parameter(runtime, shape, ({ data }) => data.fill(1))
-    /** [numFeatures], initially zeros @type {Tensor} */
     this.shift = Tensor.parameter(runtime, shape, ({ data }) => data.fill(0))
-    /** [numFeatures], initially zeros; a buffer @type {Tensor} */
     this.runningMean = Tensor.empty(runtime, shape)
-    /** [numFeatures], initially ones; a buffer @type {Tensor} */
     this.runningVar = Tensor.empty(runtime, shape)
     this.runningMean.data.fill(0)
     this.runningVar.data.fill(1)
   }
 
-  /** @override */
-  extraRepr() {
+  override extraRepr(): string {
     return `${this.numFeatures}, eps=${pythonNumber(this.eps)}, momentum=${this.momentum}`
   }
 
   /**
-   * @override
-   * @param {Tensor} x [..., numFeatures], not modified; at least 2 rows in training mode
-   * @returns {Tensor} of x's shape; within 5e-6 of float64 (absolute below 1, relative above)
+   * @param x [..., numFeatures], not modified; at least 2 rows in training mode
+   * @returns of x's shape; within 5e-6 of float64 (absolute below 1, relative above)
    * @throws {GptLayersError} SHAPE when the last axis is not numFeatures; VALUE for fewer rows in training
    *   mode; TYPE, DISPOSED, MEMORY
    */
-  forward(x) {
+  override forward(x: Tensor): Tensor {
     const { runtime, training, numFeatures: cols, momentum, eps } = this
     const rows = checkRows(runtime, x, cols, 'numFeatures')
     if (training && rows < 2) {
       throw fail('VALUE', 'x', 'have 2 rows or more in training mode', `shape [${x.shape.join(', ')}]`)
     }
-    const [scale, shift, runningMean, runningVar] = /** @type {const} */ ([
-      'scale',
-      'shift',
-      'runningMean',
-      'runningVar',
-    ]).map((name) => checkTensorOf(runtime, name, this[name], [cols]))
+    const [scale, shift, runningMean, runningVar] = (
+      ['scale', 'shift', 'runningMean', 'runningVar'] as const
+    ).map((name) => checkTensorOf(runtime, name, this[name], [cols]))
     const y = Tensor.empty(runtime, x.shape)
     if (!training) {
       const running = [runningMean, null, runningVar]
@@ -110,15 +107,18 @@ export class BatchNorm extends Module {
     return y
   }
 
-  /**
-   * In evaluation mode the statistics are constants: dx = dy · scale · rstd.
-   *
-   * @param {Tensor} y
-   * @param {Tensor} x
-   * @param {Record<'scale' | 'shift' | 'runningMean' | 'runningVar', Tensor>} tensors
-   */
-  #recordEvaluation(y, x, { scale, shift, runningMean, runningVar }) {
-    const backward = (/** @type {Tensor} */ dy) => {
+  /** In evaluation mode the statistics are constants: dx = dy · scale · rstd. */
+  #recordEvaluation(
+    y: Tensor,
+    x: Tensor,
+    {
+      scale,
+      shift,
+      runningMean,
+      runningVar,
+    }: Record<'scale' | 'shift' | 'runningMean' | 'runningVar', Tensor>,
+  ): Tensor {
+    const backward = (dy: Tensor) => {
       const rstd = this.runtime.temporary(() => runningVar.add(this.eps).sqrt().pow(-1))
       const rows = dy.reshape([-1, this.numFeatures])
       const normalized = x.sub(runningMean).mul(rstd).reshape([-1, this.numFeatures])

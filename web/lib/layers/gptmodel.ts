@@ -1,14 +1,13 @@
-/** @import { LoadModelOptions } from '../checkpoint/gpt2.js' */
-/** @import { FileSource } from '../checkpoint/source.js' */
-/** @import { Indices } from '../tensor/indices.js' */
-/** @import { Runtime } from '../runtime/runtime.js' */
-/** @import { Tensor } from '../tensor/tensor.js' */
-/** @import { CacheOptions } from '../generate/cache.js' */
-/** @import { GenerateOptions } from '../generate/generate.js' */
-/** @import { GeneratedToken } from '../generate/sample.js' */
-/** @import { Context } from './forward.js' */
-/** @import { TransformerBlockConfig } from './transformerblock.js' */
-
+import type { LoadModelOptions } from '../checkpoint/gpt2.js'
+import type { FileSource } from '../checkpoint/source.js'
+import type { Indices } from '../tensor/indices.js'
+import type { Runtime } from '../runtime/runtime.js'
+import type { Tensor } from '../tensor/tensor.js'
+import type { CacheOptions } from '../generate/cache.js'
+import type { GenerateOptions } from '../generate/generate.js'
+import type { GeneratedToken } from '../generate/sample.js'
+import type { Context } from './forward.js'
+import type { TransformerBlockConfig } from './transformerblock.js'
 import { checkBoolean, checkConfig, checkNumber, checkSize, checkObject } from '../check.js'
 import { loadModel, N_HEAD } from '../checkpoint/gpt2.js'
 import { fail, withName } from '../errors.js'
@@ -31,18 +30,20 @@ const DEVIATION = 0.02
 /** The most blocks: more are a mistake, and would take minutes before memory is full. */
 const MAX_LAYERS = 10_000
 
-/** @param {number} n */
-const isLayerCount = (n) => Number.isInteger(n) && n >= 1 && n <= MAX_LAYERS
+const isLayerCount = (n: number) => Number.isInteger(n) && n >= 1 && n <= MAX_LAYERS
 
-/**
- * @typedef {object} ModelConfig
- * @property {number} vocabSize the number of different tokens; ids are from 0 to vocabSize - 1
- * @property {number} nLayers the number of transformer blocks
- * @property {boolean} [tieWeights] whether tokEmb and outHead share one weight, as in GPT-2; false by
- *   default. If true, that weight and posEmb's are drawn once more, from N(0, 0.02) as GPT-2's
- *
- * @typedef {TransformerBlockConfig & ModelConfig} GPTModelConfig
- */
+interface ModelConfig {
+  /** the number of different tokens; ids are from 0 to vocabSize - 1 */
+  vocabSize: number
+  /** the number of transformer blocks */
+  nLayers: number
+  /**
+   * whether tokEmb and outHead share one weight, as in GPT-2; false by default. If true, that weight and
+   * posEmb's are drawn once more, from N(0, 0.02) as GPT-2's
+   */
+  tieWeights?: boolean
+}
+export type GPTModelConfig = TransformerBlockConfig & ModelConfig
 
 /**
  * GPT-2 (Radford et al. 2019): embeddings of tokens and positions, dropout, transformer blocks, a final layer
@@ -53,8 +54,8 @@ const isLayerCount = (n) => Number.isInteger(n) && n >= 1 && n <= MAX_LAYERS
  *     logits = outHead(finalNorm(h))
  */
 export class GPTModel extends Module {
-  /** GPT-2's names. @override @internal */
-  static aliases = {
+  /** GPT-2's names. @internal */
+  static override aliases = {
     wte: 'tok_emb',
     wpe: 'pos_emb',
     h: 'trf_blocks',
@@ -62,22 +63,34 @@ export class GPTModel extends Module {
     lm_head: 'out_head',
   }
 
-  /** transformers' models with a head put this before every name. @override @internal */
-  static foreignPrefix = 'transformer.'
+  /** transformers' models with a head put this before every name. @internal */
+  static override foreignPrefix = 'transformer.'
 
-  /** GPT-2's checkpoint has no head: the head shares the token embedding's weight. @override @internal */
-  static substitutes = { 'out_head.weight': 'tok_emb.weight' }
+  /** GPT-2's checkpoint has no head: the head shares the token embedding's weight. @internal */
+  static override substitutes = { 'out_head.weight': 'tok_emb.weight' }
+
+  readonly vocabSize: number
+  readonly contextLength: number
+  readonly embDim: number
+  /** weight [vocabSize, embDim] */
+  tokEmb: Embedding
+  /** weight [contextLength, embDim] */
+  posEmb: Embedding
+  dropEmb: Module
+  trfBlocks: TransformerBlock[]
+  finalNorm: Module
+  /** weight [vocabSize, embDim] */
+  outHead: Linear
 
   /**
    * Draws the parameters from the instance's generator, in the order of the properties below.
    *
-   * @param {Runtime} runtime
-   * @param {GPTModelConfig} config GPT_CONFIG_124M as it is, or your own. For GPT-2's own file use
-   *   `fromSafetensors`: the file decides
+   * @param config GPT_CONFIG_124M as it is, or your own. For GPT-2's own file use `fromSafetensors`: the file
+   *   decides
    * @throws {GptLayersError} TYPE, VALUE, MEMORY
    * @example new GPTModel({ vocabSize: 65, contextLength: 32, embDim: 64, nHeads: 4, nLayers: 2 })
    */
-  constructor(runtime, config) {
+  constructor(runtime: Runtime, config: GPTModelConfig) {
     super(runtime)
     const given = checkConfig(config)
     const { vocabSize, contextLength, embDim, nLayers, dropRate = 0, tieWeights = false } = given
@@ -86,11 +99,8 @@ export class GPTModel extends Module {
     checkSize('embDim', embDim)
     checkNumber('nLayers', nLayers, `an integer from 1 to ${MAX_LAYERS}`, isLayerCount)
     checkBoolean('tieWeights', tieWeights)
-    /** @readonly */
     this.vocabSize = vocabSize
-    /** @readonly */
     this.contextLength = contextLength
-    /** @readonly */
     this.embDim = embDim
     const layers = runtime.temporary(() => ({
       tokEmb: new Embedding(runtime, vocabSize, embDim),
@@ -100,17 +110,11 @@ export class GPTModel extends Module {
       finalNorm: new LayerNorm(runtime, embDim),
       outHead: new Linear(runtime, embDim, vocabSize, { bias: false }),
     }))
-    /** weight [vocabSize, embDim] @type {Embedding} */
     this.tokEmb = layers.tokEmb
-    /** weight [contextLength, embDim] @type {Embedding} */
     this.posEmb = layers.posEmb
-    /** @type {Module} */
     this.dropEmb = layers.dropEmb
-    /** @type {TransformerBlock[]} */
     this.trfBlocks = layers.trfBlocks
-    /** @type {Module} */
     this.finalNorm = layers.finalNorm
-    /** weight [vocabSize, embDim] @type {Linear} */
     this.outHead = layers.outHead
     if (tieWeights) {
       const { tokEmb, posEmb, outHead } = layers
@@ -130,18 +134,17 @@ export class GPTModel extends Module {
    *   logits have no gradient, as in `gpt.noGrad`.
    * - `lastOnly: true`: the logits of the last token only, [..., 1, vocabSize].
    *
-   * @override
-   * @param {Indices} ids [..., tokens] integers from 0 to vocabSize - 1: nested arrays, a typed array for one
-   *   sequence, or a Tensor
-   * @param {Context} [context] the options of this call. All but `lastOnly` are passed on to the blocks, such
-   *   as `{ returnWeights: true }`; see `onForward`
-   * @returns {Tensor} logits [..., tokens, vocabSize]
+   * @param ids [..., tokens] integers from 0 to vocabSize - 1: nested arrays, a typed array for one sequence,
+   *   or a Tensor
+   * @param context the options of this call. All but `lastOnly` are passed on to the blocks, such as
+   *   `{ returnWeights: true }`; see `onForward`
+   * @returns logits [..., tokens, vocabSize]
    * @throws {GptLayersError} SHAPE when there are no tokens, or more than contextLength, or than the cache
    *   has room for; VALUE for an id out of range, and for `cache` or `lastOnly` in training mode; UNSUPPORTED
    *   for a cache with `returnWeights`; TYPE, DISPOSED, MEMORY
    * @example model.forward([[0, 1, 2], [2, 3, 4]]).shape // [2, 3, 5], for a vocabulary of 5
    */
-  forward(ids, context) {
+  override forward(ids: Indices, context?: Context): Tensor {
     const { runtime, contextLength, embDim } = this
     const { indices, shape } = checkIndices(runtime, 'ids', ids, this.vocabSize)
     const { tokEmb, posEmb, dropEmb, trfBlocks, finalNorm, outHead } = this
@@ -155,8 +158,7 @@ export class GPTModel extends Module {
     checkBoolean('lastOnly', lastOnly)
     if (lastOnly) checkEvaluation('lastOnly', this)
     const passedOn = 'lastOnly' in given ? rest : context
-    /** @param {number} past @returns {Tensor} */
-    const compute = (past) => {
+    const compute = (past: number): Tensor => {
       const positions = indices.map((_, i) => past + (i % tokens))
       const embedded = tokEmb.forward(indices).add(posEmb.forward(positions))
       let h = dropEmb.forward(embedded).reshape([...shape, embDim])
@@ -183,9 +185,7 @@ export class GPTModel extends Module {
    * An empty cache of keys and values for `forward` and `generate`: with it, they compute only the tokens
    * that are new. It knows the Attention layers that the model has now.
    *
-   * @param {CacheOptions} [options]
-   * @returns {KeyValueCache} in the instance's memory; freed by `dispose`, at the end of a `scope`, or when
-   *   nobody holds it
+   * @returns in the instance's memory; freed by `dispose`, at the end of a `scope`, or when nobody holds it
    * @throws {GptLayersError} TYPE, VALUE, MEMORY, DISPOSED
    * @example
    * const cache = model.eval().newCache({ maxTokens: 3 })
@@ -193,7 +193,7 @@ export class GPTModel extends Module {
    * model.forward([2], { cache }).shape // [1, 5]: those of the third
    * cache.length // 3
    */
-  newCache(options = {}) {
+  newCache(options: CacheOptions = {}): KeyValueCache {
     const attentions = namedModules(this).flatMap(([, layer]) => (layer instanceof Attention ? [layer] : []))
     return KeyValueCache.make(this, attentions, options)
   }
@@ -212,9 +212,7 @@ export class GPTModel extends Module {
    * The text ends after `maxNewTokens`, after a stop token, or when it has contextLength tokens: with
    * `slidingWindow` it then goes on. It computes in `noGrad`.
    *
-   * @param {Indices} ids the tokens to continue, one sequence: [tokens] or [1, tokens]
-   * @param {GenerateOptions} [options]
-   * @returns {Generator<GeneratedToken, void, undefined>}
+   * @param ids the tokens to continue, one sequence: [tokens] or [1, tokens]
    * @throws {GptLayersError} at the call: SHAPE when there are no tokens, or more than contextLength, or than
    *   the cache has room for; TYPE; VALUE, also in training mode; DISPOSED. From `next`: also MEMORY, and
    *   VALUE where the logits are NaN
@@ -223,7 +221,7 @@ export class GPTModel extends Module {
    * for (const { token } of model.eval().generate([0, 1], { maxNewTokens: 2 })) words.push(token)
    * words.length // 2
    */
-  generate(ids, options = {}) {
+  generate(ids: Indices, options: GenerateOptions = {}): Generator<GeneratedToken, void, undefined> {
     const { tokens, checked } = checkGeneration(this, ids, options)
     return generateTokens(this, tokens, checked)
   }
@@ -236,14 +234,9 @@ export class GPTModel extends Module {
    * A subclass loads itself: its constructor gets the configuration, and the file must have its parameters,
    * too. They have no values before the file is read.
    *
-   * @template {typeof GPTModel} T
-   * @this {T}
-   * @param {FileSource} source a Blob or File, a Response, a ReadableStream, a FileHandle of Node, or bytes.
-   *   A stream is read to its end, or canceled where loading fails. A FileHandle is read from byte 0 and
-   *   stays open
-   * @param {LoadModelOptions} [options] with `dtype: 'int8'`, matrices become int8 on the way, and float32 is
-   *   never in memory
-   * @returns {Promise<InstanceType<T>>}
+   * @param source a Blob or File, a Response, a ReadableStream, a FileHandle of Node, or bytes. A stream is
+   *   read to its end, or canceled where loading fails. A FileHandle is read from byte 0 and stays open
+   * @param options with `dtype: 'int8'`, matrices become int8 on the way, and float32 is never in memory
    * @throws {GptLayersError} as a rejection, after which nothing is left behind: VALUE for a file that is
    *   truncated, damaged or of another model, and for a config that contradicts it; SHAPE, TYPE, MEMORY,
    *   DISPOSED; UNSUPPORTED for other types than floats and exact integers; NETWORK for a response that
@@ -255,18 +248,22 @@ export class GPTModel extends Module {
    * })
    * model.forward(tokens).shape // [2, 3, 5]
    */
-  static async fromSafetensors(source, options = {}) {
-    const Model = /** @type {new (config: GPTModelConfig) => GPTModel} */ (/** @type {unknown} */ (this))
+  static async fromSafetensors<T extends typeof GPTModel>(
+    this: T,
+    source: FileSource,
+    options: LoadModelOptions = {},
+  ): Promise<InstanceType<T>> {
+    const Model = this as unknown as new (config: GPTModelConfig) => GPTModel
     try {
       const model = await loadModel(runtimeOf(this), Model, source, options, matricesOf)
-      return /** @type {InstanceType<T>} */ (model)
+      return model as InstanceType<T>
     } catch (error) {
       throw withName(error, 'GPTModel.fromSafetensors')
     }
   }
 
-  /** @override @internal @returns {Record<string, string>} */
-  [METADATA]() {
+  /** @internal */
+  override [METADATA](): Record<string, string> {
     const [block] = this.trfBlocks
     const nHeads = block?.attn?.nHeads
     return Number.isInteger(nHeads) ? { [N_HEAD]: String(nHeads) } : {}

@@ -1,9 +1,8 @@
-/** @import { Runtime } from '../runtime/runtime.js' */
-/** @import { AttentionConfig } from './attention.js' */
-/** @import { FeedForwardConfig } from './feedforward.js' */
-/** @import { Tensor } from '../tensor/tensor.js' */
-/** @import { Context } from './forward.js' */
-
+import type { Runtime } from '../runtime/runtime.js'
+import type { AttentionConfig } from './attention.js'
+import type { FeedForwardConfig } from './feedforward.js'
+import type { Tensor } from '../tensor/tensor.js'
+import type { Context } from './forward.js'
 import { checkConfig } from '../check.js'
 import { checkTensor } from '../tensor/check.js'
 import { Attention } from './attention.js'
@@ -13,7 +12,7 @@ import { outputOf } from './forward.js'
 import { LayerNorm } from './layernorm.js'
 import { Module } from './module.js'
 
-/** @typedef {AttentionConfig & FeedForwardConfig} TransformerBlockConfig */
+export type TransformerBlockConfig = AttentionConfig & FeedForwardConfig
 
 /**
  * One block of GPT-2: attention, then the feed-forward network, each on normalized input and with a shortcut
@@ -25,19 +24,27 @@ import { Module } from './module.js'
  * attn has its own dropout, where GPT-2 has it.
  */
 export class TransformerBlock extends Module {
-  /** GPT-2's names. @override @internal */
-  static aliases = { ln_1: 'norm1', ln_2: 'norm2', mlp: 'ff' }
+  /** GPT-2's names. @internal */
+  static override aliases = { ln_1: 'norm1', ln_2: 'norm2', mlp: 'ff' }
+
+  attn: Attention
+  ff: FeedForward
+  /** Before attn. */
+  norm1: Module
+  /** Before ff. */
+  norm2: Module
+  /** After ff. */
+  dropout: Module
 
   /**
    * Draws the parameters of attn, then those of ff, from the instance's generator.
    *
-   * @param {Runtime} runtime
-   * @param {TransformerBlockConfig} config GPT_CONFIG_124M as it is, or your own. dropRate is the probability
-   *   of every dropout. Names of other layers are ignored, unknown ones refused
+   * @param config GPT_CONFIG_124M as it is, or your own. dropRate is the probability of every dropout. Names
+   *   of other layers are ignored, unknown ones refused
    * @throws {GptLayersError} TYPE, VALUE, MEMORY
    * @example new TransformerBlock(GPT_CONFIG_124M).forward(gpt.rand([2, 3, 768])).shape // [2, 3, 768]
    */
-  constructor(runtime, config) {
+  constructor(runtime: Runtime, config: TransformerBlockConfig) {
     super(runtime)
     const given = checkConfig(config)
     const layers = runtime.temporary(() => {
@@ -46,27 +53,21 @@ export class TransformerBlock extends Module {
       const [norm1, norm2] = [new LayerNorm(runtime, attn.embDim), new LayerNorm(runtime, attn.embDim)]
       return { attn, ff, norm1, norm2 }
     })
-    /** @type {Attention} */
     this.attn = layers.attn
-    /** @type {FeedForward} */
     this.ff = layers.ff
-    /** Before attn. @type {Module} */
     this.norm1 = layers.norm1
-    /** Before ff. @type {Module} */
     this.norm2 = layers.norm2
-    /** After ff. @type {Module} */
     this.dropout = new Dropout(runtime, layers.attn.dropRate)
   }
 
   /**
-   * @override
-   * @param {Tensor} x [..., tokens, embDim], not modified
-   * @param {Context} [context] passed on to attn, such as `{ returnWeights: true }`; see `onForward`
-   * @returns {Tensor} of x's shape
+   * @param x [..., tokens, embDim], not modified
+   * @param context passed on to attn, such as `{ returnWeights: true }`; see `onForward`
+   * @returns of x's shape
    * @throws {GptLayersError} SHAPE when x does not end in [tokens, embDim] with at most contextLength tokens;
    *   TYPE, VALUE, DISPOSED, MEMORY
    */
-  forward(x, context) {
+  override forward(x: Tensor, context?: Context): Tensor {
     const { runtime, attn, ff, norm1, norm2, dropout } = this
     checkTensor(runtime, 'x', x)
     return runtime.temporary(() => {

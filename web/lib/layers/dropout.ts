@@ -1,5 +1,4 @@
-/** @import { Runtime } from '../runtime/runtime.js' */
-
+import type { Runtime } from '../runtime/runtime.js'
 import { checkProbability } from '../check.js'
 import { recordKernel } from '../runtime/tape.js'
 import { checkTensor } from '../tensor/check.js'
@@ -14,32 +13,30 @@ import { Module } from './module.js'
  * draws one random word per element, this layer one per call.
  */
 export class Dropout extends Module {
+  readonly p: number
+
   /**
-   * @param {Runtime} runtime
-   * @param {number} [p] the probability, from 0 to 1; 0.5 by default
+   * @param p the probability, from 0 to 1; 0.5 by default
    * @throws {GptLayersError} TYPE, VALUE
    * @example new Dropout(0.1).forward(gpt.ones([2, 5])).shape // [2, 5]
    */
-  constructor(runtime, p = 0.5) {
+  constructor(runtime: Runtime, p: number = 0.5) {
     super(runtime)
     checkProbability('p', p)
-    /** @readonly */
     this.p = p
   }
 
-  /** @override */
-  extraRepr() {
+  override extraRepr(): string {
     return `p=${this.p}`
   }
 
   /**
-   * @override
-   * @param {Tensor} x of any shape, not modified
-   * @returns {Tensor} of x's shape. In evaluation mode, and where p is 0, it shares x's memory, as
+   * @param x of any shape, not modified
+   * @returns of x's shape. In evaluation mode, and where p is 0, it shares x's memory, as
    *   `x.reshape(x.shape)`
    * @throws {GptLayersError} TYPE, DISPOSED, MEMORY
    */
-  forward(x) {
+  override forward(x: Tensor): Tensor {
     const { runtime, p } = this
     checkTensor(runtime, 'x', x)
     if (!this.training || p === 0) return x.reshape(x.shape)

@@ -1,23 +1,25 @@
-/** @import { Runtime } from '../runtime/runtime.js' */
-/** @import { Tensor } from '../tensor/tensor.js' */
-/** @import { Context } from './forward.js' */
-
+import type { Runtime } from '../runtime/runtime.js'
+import type { Tensor } from '../tensor/tensor.js'
+import type { Context } from './forward.js'
 import { describe } from '../check.js'
 import { fail } from '../errors.js'
 import { checkTensor } from '../tensor/check.js'
 import { outputOf } from './forward.js'
 import { Module } from './module.js'
 
-/** Layers one after the other, as PyTorch's nn.Sequential. Tensors between two layers are freed at once,
- * unless `backward` needs them. */
+/**
+ * Layers one after the other, as PyTorch's nn.Sequential. Tensors between two layers are freed at once,
+ * unless `backward` needs them.
+ */
 export class Sequential extends Module {
+  layers: Module[]
+
   /**
-   * @param {Runtime} runtime
-   * @param {...Module} modules layers of the same instance
+   * @param modules layers of the same instance
    * @throws {GptLayersError} TYPE, VALUE
    * @example new Sequential(new Linear(5, 6), new ReLU())
    */
-  constructor(runtime, ...modules) {
+  constructor(runtime: Runtime, ...modules: Module[]) {
     super(runtime)
     modules.forEach((module, i) => {
       if (!(module instanceof Module)) {
@@ -32,23 +34,21 @@ export class Sequential extends Module {
         )
       }
     })
-    /** @type {Module[]} */
     this.layers = modules
   }
 
-  /** The layers are named '0', '1', ... as in PyTorch. @override @internal @returns {[string, Module][]} */
-  children() {
+  /** The layers are named '0', '1', ... as in PyTorch. @internal */
+  override children(): [string, Module][] {
     return this.layers.map((layer, i) => [String(i), layer])
   }
 
   /**
-   * @override
-   * @param {Tensor} x the input of the first layer
-   * @param {Context} [context] passed on to every layer
-   * @returns {Tensor} the output of the last layer; x itself when there are no layers
+   * @param x the input of the first layer
+   * @param context passed on to every layer
+   * @returns the output of the last layer; x itself when there are no layers
    * @throws {GptLayersError} as the layers do
    */
-  forward(x, context) {
+  override forward(x: Tensor, context?: Context): Tensor {
     const { runtime, layers } = this
     checkTensor(runtime, 'x', x)
     return runtime.temporary(() => layers.reduce((h, layer) => outputOf(layer.forward(h, context)), x))

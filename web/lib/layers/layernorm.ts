@@ -1,5 +1,4 @@
-/** @import { Runtime } from '../runtime/runtime.js' */
-
+import type { Runtime } from '../runtime/runtime.js'
 import { checkOptions, checkPositiveFloat32, checkSize } from '../check.js'
 import { recordKernel, records } from '../runtime/tape.js'
 import { checkRows, checkTensorOf } from '../tensor/check.js'
@@ -7,10 +6,10 @@ import { pythonNumber } from '../tensor/pyformat.js'
 import { Tensor } from '../tensor/tensor.js'
 import { Module } from './module.js'
 
-/**
- * @typedef {object} LayerNormOptions
- * @property {number} [eps] added to the variance, above 0; 1e-5 by default
- */
+export interface LayerNormOptions {
+  /** added to the variance, above 0; 1e-5 by default */
+  eps?: number
+}
 
 /**
  * Layer normalization over the last axis (Ba, Kiros, Hinton 2016, arXiv:1607.06450), as the notebook's class:
@@ -19,44 +18,43 @@ import { Module } from './module.js'
  * names, too.
  */
 export class LayerNorm extends Module {
-  /** PyTorch's names. @override @internal */
-  static aliases = { weight: 'scale', bias: 'shift' }
+  /** PyTorch's names. @internal */
+  static override aliases = { weight: 'scale', bias: 'shift' }
+
+  readonly embDim: number
+  readonly eps: number
+  /** [embDim], initially ones */
+  scale: Tensor
+  /** [embDim], initially zeros */
+  shift: Tensor
 
   /**
-   * @param {Runtime} runtime
-   * @param {number} embDim the size of the last axis
-   * @param {LayerNormOptions} [options]
+   * @param embDim the size of the last axis
    * @throws {GptLayersError} TYPE, VALUE, MEMORY
    * @example new LayerNorm(5).forward(gpt.randn([2, 5])).shape // [2, 5]
    */
-  constructor(runtime, embDim, options = {}) {
+  constructor(runtime: Runtime, embDim: number, options: LayerNormOptions = {}) {
     super(runtime)
     checkSize('embDim', embDim)
     const { eps } = checkOptions(options, { eps: 1e-5 })
     checkPositiveFloat32('eps', eps)
-    /** @readonly */
     this.embDim = embDim
-    /** @readonly */
     this.eps = eps
-    /** [embDim], initially ones @type {Tensor} */
     this.scale = Tensor.parameter(runtime, [embDim], ({ data }) => data.fill(1))
-    /** [embDim], initially zeros @type {Tensor} */
     this.shift = Tensor.parameter(runtime, [embDim], ({ data }) => data.fill(0))
   }
 
-  /** @override */
-  extraRepr() {
+  override extraRepr(): string {
     return `${this.embDim}, eps=${pythonNumber(this.eps)}`
   }
 
   /**
-   * @override
-   * @param {Tensor} x [..., embDim], not modified
-   * @returns {Tensor} of x's shape; within 5e-6 of float64 (absolute below 1, relative above). The gradient
-   *   is within 2e-5 of float64 relative to the largest, even where the mean is 1e5 standard deviations
+   * @param x [..., embDim], not modified
+   * @returns of x's shape; within 5e-6 of float64 (absolute below 1, relative above). The gradient is within
+   *   2e-5 of float64 relative to the largest, even where the mean is 1e5 standard deviations
    * @throws {GptLayersError} SHAPE when the last axis is not embDim; TYPE, DISPOSED, MEMORY
    */
-  forward(x) {
+  override forward(x: Tensor): Tensor {
     const { runtime, embDim, eps } = this
     const rows = checkRows(runtime, x, embDim, 'embDim')
     const scale = checkTensorOf(runtime, 'scale', this.scale, [embDim])

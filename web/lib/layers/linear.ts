@@ -1,23 +1,21 @@
-/** @import { Runtime } from '../runtime/runtime.js' */
-/** @import { AffineOptions } from './affine.js' */
-
+import type { Runtime } from '../runtime/runtime.js'
+import type { AffineOptions } from './affine.js'
 import { checkSize } from '../check.js'
 import { Affine } from './affine.js'
 
 /** y = x · weightᵀ + bias, as PyTorch's nn.Linear: x [..., inFeatures], weight [outFeatures, inFeatures]. */
 export class Linear extends Affine {
+  readonly inFeatures: number
+  readonly outFeatures: number
+
   /**
    * Draws the weight, then the bias, from the instance's generator as PyTorch does: both from
    * U(-1/√inFeatures, 1/√inFeatures).
    *
-   * @param {Runtime} runtime
-   * @param {number} inFeatures
-   * @param {number} outFeatures
-   * @param {AffineOptions} [options]
    * @throws {GptLayersError} TYPE, VALUE, MEMORY
    * @example new Linear(5, 6).forward(gpt.randn([2, 5])).shape // [2, 6]
    */
-  constructor(runtime, inFeatures, outFeatures, options = {}) {
+  constructor(runtime: Runtime, inFeatures: number, outFeatures: number, options: AffineOptions = {}) {
     checkSize('inFeatures', inFeatures)
     checkSize('outFeatures', outFeatures)
     super(
@@ -34,14 +32,11 @@ export class Linear extends Affine {
       options,
       ({ weight, bias }) => runtime.generator.linear(weight, bias, inFeatures, outFeatures),
     )
-    /** @readonly */
     this.inFeatures = inFeatures
-    /** @readonly */
     this.outFeatures = outFeatures
   }
 
-  /** @override */
-  extraRepr() {
+  override extraRepr(): string {
     const bias = this.bias ? 'True' : 'False'
     return `in_features=${this.inFeatures}, out_features=${this.outFeatures}, bias=${bias}`
   }

@@ -1,5 +1,4 @@
-/** @import { Runtime } from '../runtime/runtime.js' */
-
+import type { Runtime } from '../runtime/runtime.js'
 import { checkOptions, checkPositiveFloat32, checkSize } from '../check.js'
 import { recordKernel, records } from '../runtime/tape.js'
 import { checkRows, checkTensorOf } from '../tensor/check.js'
@@ -7,51 +6,49 @@ import { pythonNumber } from '../tensor/pyformat.js'
 import { Tensor } from '../tensor/tensor.js'
 import { Module } from './module.js'
 
-/**
- * @typedef {object} RMSNormOptions
- * @property {number} [eps] added to the mean square, above 0; 1e-5 by default
- */
+export interface RMSNormOptions {
+  /** added to the mean square, above 0; 1e-5 by default */
+  eps?: number
+}
 
 /**
  * Root mean square normalization over the last axis (Zhang, Sennrich 2019, arXiv:1910.07467):
  * y = scale · x / √(mean(x²) + eps). PyTorch's nn.RMSNorm computes the same and calls scale weight.
  */
 export class RMSNorm extends Module {
-  /** PyTorch's name. @override @internal */
-  static aliases = { weight: 'scale' }
+  /** PyTorch's name. @internal */
+  static override aliases = { weight: 'scale' }
+
+  readonly embDim: number
+  readonly eps: number
+  /** [embDim], initially ones */
+  scale: Tensor
 
   /**
-   * @param {Runtime} runtime
-   * @param {number} embDim the size of the last axis
-   * @param {RMSNormOptions} [options]
+   * @param embDim the size of the last axis
    * @throws {GptLayersError} TYPE, VALUE, MEMORY
    * @example new RMSNorm(5).forward(gpt.randn([2, 5])).shape // [2, 5]
    */
-  constructor(runtime, embDim, options = {}) {
+  constructor(runtime: Runtime, embDim: number, options: RMSNormOptions = {}) {
     super(runtime)
     checkSize('embDim', embDim)
     const { eps } = checkOptions(options, { eps: 1e-5 })
     checkPositiveFloat32('eps', eps)
-    /** @readonly */
     this.embDim = embDim
-    /** @readonly */
     this.eps = eps
-    /** [embDim], initially ones @type {Tensor} */
     this.scale = Tensor.parameter(runtime, [embDim], ({ data }) => data.fill(1))
   }
 
-  /** @override */
-  extraRepr() {
+  override extraRepr(): string {
     return `${this.embDim}, eps=${pythonNumber(this.eps)}`
   }
 
   /**
-   * @override
-   * @param {Tensor} x [..., embDim], not modified
-   * @returns {Tensor} of x's shape; within 1e-6 of float64 (absolute below 1, relative above)
+   * @param x [..., embDim], not modified
+   * @returns of x's shape; within 1e-6 of float64 (absolute below 1, relative above)
    * @throws {GptLayersError} SHAPE when the last axis is not embDim; TYPE, DISPOSED, MEMORY
    */
-  forward(x) {
+  override forward(x: Tensor): Tensor {
     const { runtime, embDim, eps } = this
     const rows = checkRows(runtime, x, embDim, 'embDim')
     const scale = checkTensorOf(runtime, 'scale', this.scale, [embDim])

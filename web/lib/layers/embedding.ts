@@ -1,7 +1,6 @@
-/** @import { Indices } from '../tensor/indices.js' */
-/** @import { Runtime } from '../runtime/runtime.js' */
-/** @import { Int8Weight, Matrix } from '../tensor/int8weight.js' */
-
+import type { Indices } from '../tensor/indices.js'
+import type { Runtime } from '../runtime/runtime.js'
+import type { Int8Weight, Matrix } from '../tensor/int8weight.js'
 import { checkSize } from '../check.js'
 import { SCRATCH } from '../runtime/runtime.js'
 import { recordKernel, records } from '../runtime/tape.js'
@@ -13,38 +12,37 @@ import { Module } from './module.js'
 
 /** y[i] = weight[indices[i]]: a vector for each index, such as a token, as PyTorch's nn.Embedding. */
 export class Embedding extends Module {
+  readonly numEmbeddings: number
+  readonly embeddingDim: number
+  /** [numEmbeddings, embeddingDim], drawn from N(0, 1) as PyTorch does */
+  weight: Tensor
+
   /**
-   * @param {Runtime} runtime
-   * @param {number} numEmbeddings the number of rows, such as the size of the vocabulary
-   * @param {number} embeddingDim the size of a row
+   * @param numEmbeddings the number of rows, such as the size of the vocabulary
+   * @param embeddingDim the size of a row
    * @throws {GptLayersError} TYPE, VALUE, MEMORY
    * @example new Embedding(65, 768).forward([[15, 11, 64]]).shape // [1, 3, 768]
    */
-  constructor(runtime, numEmbeddings, embeddingDim) {
+  constructor(runtime: Runtime, numEmbeddings: number, embeddingDim: number) {
     super(runtime)
     checkSize('numEmbeddings', numEmbeddings)
     checkSize('embeddingDim', embeddingDim)
-    /** @readonly */
     this.numEmbeddings = numEmbeddings
-    /** @readonly */
     this.embeddingDim = embeddingDim
     const shape = [numEmbeddings, embeddingDim]
-    /** [numEmbeddings, embeddingDim], drawn from N(0, 1) as PyTorch does @type {Tensor} */
     this.weight = Tensor.parameter(runtime, shape, (weight) => runtime.generator.normal(weight))
   }
 
-  /** @override */
-  extraRepr() {
+  override extraRepr(): string {
     return `${this.numEmbeddings}, ${this.embeddingDim}`
   }
 
   /**
-   * @override
-   * @param {Indices} indices [...] integers from 0 to numEmbeddings - 1
-   * @returns {Tensor} [..., embeddingDim]
+   * @param indices [...] integers from 0 to numEmbeddings - 1
+   * @returns [..., embeddingDim]
    * @throws {GptLayersError} VALUE for an index out of range; TYPE, SHAPE, DISPOSED, MEMORY
    */
-  forward(indices) {
+  override forward(indices: Indices): Tensor {
     const { runtime, numEmbeddings: count, embeddingDim: dim } = this
     const checked = checkIndices(runtime, 'indices', indices, count)
     const int8Weight = this.#int8Weight()
@@ -73,24 +71,20 @@ export class Embedding extends Module {
     })
   }
 
-  /**
-   * The weight that a tied layer's `quantize` has made; null where `weight` is float32.
-   *
-   * @returns {Int8Weight | null}
-   */
-  get int8Weight() {
+  /** The weight that a tied layer's `quantize` has made; null where `weight` is float32. */
+  get int8Weight(): Int8Weight | null {
     const { weight } = this
     return Tensor.isTensor(weight) ? weight.int8Weight : null
   }
 
-  /** @returns {Int8Weight | null} checked */
-  #int8Weight() {
+  /** @returns checked */
+  #int8Weight(): Int8Weight | null {
     const { int8Weight, runtime, numEmbeddings: count, embeddingDim: dim } = this
     return int8Weight && int8Weight.checkUsable(runtime, [count, dim])
   }
 
-  /** @override @internal @returns {Matrix | null} */
-  [MATRIX]() {
+  /** @internal */
+  override [MATRIX](): Matrix | null {
     const shape = [this.numEmbeddings, this.embeddingDim]
     return asMatrix(this.weight, shape, { transposed: false, isProduct: false })
   }

@@ -1,7 +1,6 @@
-/** @import { CachePlace } from '../generate/cache.js' */
-/** @import { Runtime } from '../runtime/runtime.js' */
-/** @import { Context, Returned } from './forward.js' */
-
+import type { CachePlace } from '../generate/cache.js'
+import type { Runtime } from '../runtime/runtime.js'
+import type { Context, Returned } from './forward.js'
 import {
   checkBoolean,
   checkNumber,
@@ -21,20 +20,23 @@ import { Conv1D } from './conv1d.js'
 import { Dropout } from './dropout.js'
 import { checkEvaluation, Module } from './module.js'
 
-/** The kernels' batch, tokens, heads, size. @typedef {[number, number, number, number]} Sizes */
+/** The kernels' batch, tokens, heads, size. */
+type Sizes = [number, number, number, number]
 
-/** @type {{ returnWeights: boolean, cache: unknown }} */
-const DEFAULTS = { returnWeights: false, cache: undefined }
+const DEFAULTS: { returnWeights: boolean; cache: unknown } = { returnWeights: false, cache: undefined }
 
-/**
- * @typedef {object} AttentionConfig
- * @property {number} embDim the number of features, the size of the last axis; a multiple of nHeads
- * @property {number} nHeads the number of heads
- * @property {number} contextLength the most tokens of a sequence
- * @property {number} [dropRate] the probability of dropout, from 0 to 1; 0 by default
- * @property {boolean} [qkvBias] whether cAttn, which makes the queries, keys and values, has a bias; true by
- *   default
- */
+export interface AttentionConfig {
+  /** the number of features, the size of the last axis; a multiple of nHeads */
+  embDim: number
+  /** the number of heads */
+  nHeads: number
+  /** the most tokens of a sequence */
+  contextLength: number
+  /** the probability of dropout, from 0 to 1; 0 by default */
+  dropRate?: number
+  /** whether cAttn, which makes the queries, keys and values, has a bias; true by default */
+  qkvBias?: boolean
+}
 
 /**
  * Causal multi-head attention (Vaswani et al. 2017, arXiv:1706.03762), as GPT-2's:
@@ -50,20 +52,30 @@ const DEFAULTS = { returnWeights: false, cache: undefined }
  * appended to the cache, and each new token sees the tokens of the cache, too.
  */
 export class Attention extends Module {
-  /** GPT-2's checkpoints contain the mask. @override @internal */
-  static aliases = { bias: null, masked_bias: null }
+  /** GPT-2's checkpoints contain the mask. @internal */
+  static override aliases = { bias: null, masked_bias: null }
+
+  readonly embDim: number
+  readonly nHeads: number
+  readonly contextLength: number
+  readonly dropRate: number
+  /** To q, k and v, side by side; weight [embDim, 3 · embDim]. */
+  cAttn: Conv1D
+  /** From the heads, side by side; weight [embDim, embDim]. */
+  cProj: Conv1D
+  /** After cProj. */
+  residDropout: Module
 
   /**
    * Draws both layers' weights from the instance's generator, in PyTorch's order. In training mode dropout
    * applies to the weights and to the output of cProj; its masks are not PyTorch's, see Dropout.
    *
-   * @param {Runtime} runtime
-   * @param {AttentionConfig} config GPT_CONFIG_124M as it is, or your own. Names of other layers are ignored,
-   *   unknown ones refused
+   * @param config GPT_CONFIG_124M as it is, or your own. Names of other layers are ignored, unknown ones
+   *   refused
    * @throws {GptLayersError} TYPE, VALUE, MEMORY
    * @example new Attention(GPT_CONFIG_124M).forward(gpt.rand([2, 3, 768])).shape // [2, 3, 768]
    */
-  constructor(runtime, config) {
+  constructor(runtime: Runtime, config: AttentionConfig) {
     super(runtime)
     const { embDim, nHeads, contextLength, dropRate = 0, qkvBias = true } = checkConfig(config)
     checkSize('embDim', embDim)
@@ -72,54 +84,39 @@ export class Attention extends Module {
     checkSize('contextLength', contextLength)
     checkProbability('dropRate', dropRate)
     checkBoolean('qkvBias', qkvBias)
-    /** @readonly */
     this.embDim = embDim
-    /** @readonly */
     this.nHeads = nHeads
-    /** @readonly */
     this.contextLength = contextLength
-    /** @readonly */
     this.dropRate = dropRate
     const { cAttn, cProj } = runtime.temporary(() => ({
       cAttn: new Conv1D(runtime, 3 * embDim, embDim, { bias: qkvBias }),
       cProj: new Conv1D(runtime, embDim, embDim),
     }))
-    /** To q, k and v, side by side; weight [embDim, 3 · embDim]. @type {Conv1D} */
     this.cAttn = cAttn
-    /** From the heads, side by side; weight [embDim, embDim]. @type {Conv1D} */
     this.cProj = cProj
-    /** After cProj. @type {Module} */
     this.residDropout = new Dropout(runtime, dropRate)
   }
 
   /**
-   * @overload
-   * @param {Tensor} x [..., tokens, embDim], not modified
-   * @param {{ returnWeights?: false }} [options]
-   * @returns {Tensor} of x's shape
+   * @param x [..., tokens, embDim], not modified
+   * @returns of x's shape
    * @throws {GptLayersError} SHAPE when x does not end in [tokens, embDim] with at most contextLength tokens;
    *   TYPE, VALUE, DISPOSED, MEMORY
    */
+  override forward(x: Tensor, options?: { returnWeights?: false }): Tensor
   /**
    * Returns the weights as well: [..., nHeads, tokens, tokens], from before dropout. Row i holds the weights
    * with which token i sees tokens 0 to i. They sum to 1; the weights of later tokens are 0. They have no
-   * gradient. Within a model,
-   * pass the same option to the model's `forward`, and get the weights from `onForward`.
+   * gradient. Within a model, pass the same option to the model's `forward`, and get the weights from
+   * `onForward`.
    *
-   * @overload
-   * @param {Tensor} x [..., tokens, embDim], not modified
-   * @param {{ returnWeights: true }} options
-   * @returns {{ output: Tensor, weights: Tensor }}
+   * @param x [..., tokens, embDim], not modified
    * @example const { output, weights } = layer.forward(x, { returnWeights: true })
    */
-  /**
-   * @overload
-   * @param {Tensor} x
-   * @param {Context} [options]
-   * @returns {Returned} a tensor, or an object with returnWeights
-   */
-  /** @override @param {Tensor} x @param {Context} [options] @returns {Returned} */
-  forward(x, options = {}) {
+  override forward(x: Tensor, options: { returnWeights: true }): { output: Tensor; weights: Tensor }
+  /** @returns a tensor, or an object with returnWeights */
+  override forward(x: Tensor, options?: Context): Returned
+  override forward(x: Tensor, options: Context = {}): Returned {
     const { runtime, cAttn, cProj, residDropout } = this
     const tokens = this.#checkTokens(x)
     const { returnWeights, cache } = checkOptions(options, DEFAULTS)
@@ -149,13 +146,9 @@ export class Attention extends Module {
   /**
    * The heads: y from qkv, and the weights where they are wanted.
    *
-   * @param {Tensor} y
-   * @param {Tensor} qkv
-   * @param {Tensor | null} weights
-   * @param {readonly number[]} perRow the shape of what there is for each row of the weights
-   * @param {Sizes} sizes
+   * @param perRow the shape of what there is for each row of the weights
    */
-  #attend(y, qkv, weights, perRow, sizes) {
+  #attend(y: Tensor, qkv: Tensor, weights: Tensor | null, perRow: readonly number[], sizes: Sizes): void {
     const { runtime } = this
     const dropRate = this.training ? this.dropRate : 0
     const seed = dropRate > 0 ? runtime.generator.word() : 0
@@ -174,11 +167,8 @@ export class Attention extends Module {
     })
   }
 
-  /**
-   * @param {Tensor} x
-   * @returns {number} tokens
-   */
-  #checkTokens(x) {
+  /** @returns tokens */
+  #checkTokens(x: Tensor): number {
     const { runtime, embDim, contextLength } = this
     checkRows(runtime, x, embDim, 'embDim')
     const tokens = x.shape.at(-2)
@@ -187,13 +177,8 @@ export class Attention extends Module {
     throw fail('SHAPE', 'x', expected, `shape [${x.shape.join(', ')}]`)
   }
 
-  /**
-   * @param {Attention} layer
-   * @param {unknown} cache
-   * @param {Sizes} sizes
-   * @returns {CachePlace} where a `forward` with the cache appends to
-   */
-  static #placeIn(layer, cache, [batch, tokens]) {
+  /** @returns where a `forward` with the cache appends to */
+  static #placeIn(layer: Attention, cache: unknown, [batch, tokens]: Sizes): CachePlace {
     checkEvaluation('cache', layer)
     const place = KeyValueCache.placeOf(cache, layer, batch, tokens)
     const end = place.past + tokens
@@ -205,23 +190,22 @@ export class Attention extends Module {
   /**
    * The heads, with the tokens of a cache.
    *
-   * @param {Tensor} y [batch, tokens, embDim]
-   * @param {Tensor} qkv [batch, tokens, 3 · embDim]
-   * @param {Sizes} sizes
-   * @param {CachePlace} place
+   * @param y [batch, tokens, embDim]
+   * @param qkv [batch, tokens, 3 · embDim]
    */
-  static #attendCached(y, qkv, [batch, tokens, heads, size], { keys, values, past, capacity }) {
+  static #attendCached(
+    y: Tensor,
+    qkv: Tensor,
+    [batch, tokens, heads, size]: Sizes,
+    { keys, values, past, capacity }: CachePlace,
+  ): void {
     const sizes = [batch, tokens, past, capacity, heads, size]
     y.runtime.run('gpt_attention_cached_forward', [y, keys, values, SCRATCH, qkv, ...sizes])
   }
 
-  /**
-   * @param {Attention} layer
-   * @param {Tensor} x [..., tokens, embDim]
-   * @returns {Sizes}
-   */
-  static #sizesOf({ embDim, nHeads }, { shape }) {
-    const tokens = /** @type {number} */ (shape.at(-2))
+  /** @param x [..., tokens, embDim] */
+  static #sizesOf({ embDim, nHeads }: Attention, { shape }: Tensor): Sizes {
+    const tokens = shape.at(-2) as number
     return [sizeOf(leading(shape, 2)), tokens, nHeads, embDim / nHeads]
   }
 }

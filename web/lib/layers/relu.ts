@@ -6,13 +6,12 @@ import { Module } from './module.js'
 /** y = max(0, x), as PyTorch's nn.ReLU. Its gradient at 0 is 0. */
 export class ReLU extends Module {
   /**
-   * @override
-   * @param {Tensor} x of any shape, not modified
-   * @returns {Tensor} of x's shape
+   * @param x of any shape, not modified
+   * @returns of x's shape
    * @throws {GptLayersError} TYPE, DISPOSED, MEMORY
    * @example new ReLU().forward(gpt.tensor([-1, 2])).toArray() // [0, 2]
    */
-  forward(x) {
+  override forward(x: Tensor): Tensor {
     const { runtime } = this
     checkTensor(runtime, 'x', x)
     const y = Tensor.empty(runtime, x.shape)
