@@ -1,6 +1,5 @@
-/** @import { Runtime } from '../runtime/runtime.js' */
-/** @import { Gradients } from '../runtime/tape.js' */
-
+import type { Runtime } from '../runtime/runtime.js'
+import type { Gradients } from '../runtime/tape.js'
 import { record } from '../runtime/tape.js'
 import { checkTensor, checkTensorOf } from '../tensor/check.js'
 import { Tensor } from '../tensor/tensor.js'
@@ -15,13 +14,12 @@ import { single, sumOf } from './loss.js'
  * The kernel computes the mean of each row of the last axis, so that threads can share the rows. The loss is
  * the mean of the means.
  *
- * @param {Runtime} runtime
- * @param {unknown} prediction Tensor of any shape
- * @param {unknown} target Tensor of the same shape
- * @returns {Tensor} of shape []; NaN when there are no elements
+ * @param prediction Tensor of any shape
+ * @param target Tensor of the same shape
+ * @returns of shape []; NaN when there are no elements
  * @throws {GptLayersError} TYPE, SHAPE, VALUE, DISPOSED, MEMORY
  */
-export function mse(runtime, prediction, target) {
+export function mse(runtime: Runtime, prediction: unknown, target: unknown): Tensor {
   const x = checkTensor(runtime, 'prediction', prediction)
   const t = checkTensorOf(runtime, 'target', target, x.shape)
   const cols = x.shape.at(-1) ?? 1
@@ -30,8 +28,7 @@ export function mse(runtime, prediction, target) {
   return runtime.temporary(() => {
     const losses = Tensor.empty(runtime, [rows])
     runtime.run('gpt_mse_forward', [losses, x, t, rows, cols])
-    /** @type {Gradients} */
-    const backward = (dy, [, toTarget]) => {
+    const backward: Gradients = (dy, [, toTarget]) => {
       const dx = Tensor.empty(runtime, x.shape)
       runtime.run('gpt_mse_backward', [dx, x, t, x.size, (2 * dy.item()) / x.size])
       return [dx, toTarget ? dx.neg() : null]

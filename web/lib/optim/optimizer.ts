@@ -1,5 +1,4 @@
-/** @import { Runtime } from '../runtime/runtime.js' */
-
+import type { Runtime } from '../runtime/runtime.js'
 import { checkNonNegative, checkObject, checkSameShape, describe } from '../check.js'
 import { fail } from '../errors.js'
 import { checkLiveTensor } from '../tensor/check.js'
@@ -9,39 +8,35 @@ import { checkParameters, withGradients } from './parameters.js'
 /**
  * The tensors that an optimizer keeps for one parameter, by PyTorch's names: `exp_avg`, `momentum_buffer`. No
  * scope frees them.
- *
- * @typedef {Record<string, Tensor>} State
  */
+export type State = Record<string, Tensor>
 
-/**
- * What SGD and AdamW share, with the method names of torch.optim.
- */
+/** What SGD and AdamW share, with the method names of torch.optim. */
 export class Optimizer {
-  /** Private, so that printing an optimizer does not print it. @type {Runtime} */ #runtime
-  /** @type {readonly Tensor[]} */ #parameters
-  /** @type {Map<Tensor, State>} of the parameters that had a step */ #states = new Map()
+  /** Private, so that printing an optimizer does not print it. */
+  #runtime: Runtime
+  #parameters: readonly Tensor[]
+  /** of the parameters that had a step */
+  #states: Map<Tensor, State> = new Map()
 
-  /**
-   * @internal
-   * @param {Runtime} runtime
-   * @param {unknown} parameters
-   * @param {unknown} lr
-   */
-  constructor(runtime, parameters, lr) {
+  /** The learning rate. A schedule may set it between steps. */
+  lr: number
+
+  /** @internal */
+  constructor(runtime: Runtime, parameters: unknown, lr: unknown) {
     this.#runtime = runtime
     this.#parameters = checkParameters(runtime, parameters)
     checkNonNegative('lr', lr)
-    /** The learning rate. A schedule may set it between steps. @type {number} */
     this.lr = lr
   }
 
-  /** @internal @returns {Runtime} */
-  get runtime() {
+  /** @internal */
+  get runtime(): Runtime {
     return this.#runtime
   }
 
-  /** The tensors that `step` updates. @returns {readonly Tensor[]} */
-  get parameters() {
+  /** The tensors that `step` updates. */
+  get parameters(): readonly Tensor[] {
     return this.#parameters
   }
 
@@ -57,7 +52,7 @@ export class Optimizer {
    * loss.backward()
    * optimizer.step()
    */
-  step() {
+  step(): void {
     const { runtime, parameters, lr } = this
     checkNonNegative('lr', lr)
     const due = withGradients(runtime, parameters)
@@ -79,14 +74,14 @@ export class Optimizer {
     const added = this.#newStates(missing)
     for (const [parameter, state] of added) this.#states.set(parameter, state)
     for (const { parameter, grad } of due) {
-      const state = /** @type {State} */ (this.#states.get(parameter))
+      const state = this.#states.get(parameter) as State
       this.update(parameter, grad, state, { lr, isFirst: added.has(parameter) })
       parameter.changed()
     }
   }
 
   /** Frees the gradients of the parameters: `.grad` is null again. */
-  zeroGrad() {
+  zeroGrad(): void {
     for (const parameter of this.parameters) parameter.freeGradient()
   }
 
@@ -95,10 +90,10 @@ export class Optimizer {
    * own `state_dict()` nests them.) A parameter that had no step has no state. Options such as lr are not
    * included.
    *
-   * @returns {Record<string, Tensor>} the optimizer's own tensors, not copies
+   * @returns the optimizer's own tensors, not copies
    * @example const bytes = gpt.saveSafetensors(new gpt.AdamW(model.parameters()).stateDict())
    */
-  stateDict() {
+  stateDict(): Record<string, Tensor> {
     return Object.fromEntries(
       this.parameters.flatMap((parameter, i) => {
         const state = this.#states.get(parameter) ?? {}
@@ -111,7 +106,7 @@ export class Optimizer {
    * Replaces the state by copies of the given tensors, so that training goes on where another optimizer
    * stopped. That one must have the same class, and parameters of the same shapes in the same order.
    *
-   * @param {Record<string, Tensor>} dict as `stateDict` returns; tensors of any instance
+   * @param dict as `stateDict` returns; tensors of any instance
    * @throws {GptLayersError} TYPE, VALUE, SHAPE, DISPOSED, MEMORY; then nothing is changed
    * @example
    * const first = new gpt.AdamW(model.parameters())
@@ -119,7 +114,7 @@ export class Optimizer {
    * const second = new gpt.AdamW(model.parameters())
    * second.loadStateDict(first.stateDict())
    */
-  loadStateDict(dict) {
+  loadStateDict(dict: Record<string, Tensor>): void {
     const given = checkObject('dict', dict)
     const slots = this.parameters.flatMap((parameter, i) =>
       Object.entries(this.stateShapes(parameter)).map(([key, shape]) => {
@@ -150,18 +145,18 @@ export class Optimizer {
     this.#states = states
   }
 
-  /** @returns {string} such as `AdamW(148 parameters, lr=0.0003)` */
-  toString() {
+  /** @returns such as `AdamW(148 parameters, lr=0.0003)` */
+  toString(): string {
     return `${this.constructor.name}(${this.parameters.length} parameters, lr=${this.lr})`
   }
 
   /** The text that Node's `console.log` shows. @internal */
-  [Symbol.for('nodejs.util.inspect.custom')]() {
+  [Symbol.for('nodejs.util.inspect.custom')](): string {
     return String(this)
   }
 
   /** Frees the state, not the parameters. The next step begins with a new state. */
-  dispose() {
+  dispose(): void {
     for (const state of this.#states.values()) {
       for (const tensor of Object.values(state)) tensor.dispose()
     }
@@ -169,18 +164,12 @@ export class Optimizer {
   }
 
   // See Tensor's.
-  [Symbol.dispose]() {
+  [Symbol.dispose](): void {
     this.dispose()
   }
 
-  /**
-   * The shapes of a parameter's state tensors, by PyTorch's names. A subclass defines this.
-   *
-   * @abstract @internal
-   * @param {Tensor} _parameter
-   * @returns {Record<string, readonly number[]>}
-   */
-  stateShapes(_parameter) {
+  /** The shapes of a parameter's state tensors, by PyTorch's names. A subclass defines this. @internal */
+  stateShapes(_parameter: Tensor): Record<string, readonly number[]> {
     return {}
   }
 
@@ -188,34 +177,34 @@ export class Optimizer {
    * Checks values that somebody else may have written. A subclass overrides this.
    *
    * @internal
-   * @param {string} _name such as `state.0.step`
-   * @param {Float32Array} _values of a state tensor
+   * @param _name such as `state.0.step`
+   * @param _values of a state tensor
    * @throws {GptLayersError} VALUE
    */
-  checkState(_name, _values) {}
+  checkState(_name: string, _values: Float32Array): void {}
 
   /**
    * Updates one parameter and its state. A subclass defines this. It cannot fail: everything was checked.
    *
    * Its kernel runs on one thread: an update is in place, and threads may run a part of a call twice.
    *
-   * @abstract @internal
-   * @param {Tensor} _parameter
-   * @param {Tensor} _grad same shape
-   * @param {State} _state
-   * @param {{ lr: number, isFirst: boolean }} _options isFirst: whether this is the parameter's first
-   *   step, so that its state is all zeros
+   * @internal
+   * @param _grad same shape
+   * @param _options isFirst: whether this is the parameter's first step, so that its state is all zeros
    */
-  update(_parameter, _grad, _state, _options) {}
+  update(
+    _parameter: Tensor,
+    _grad: Tensor,
+    _state: State,
+    _options: { lr: number; isFirst: boolean },
+  ): void {}
 
   /**
    * A state of zeros for each parameter, or for none of them where memory does not suffice.
    *
-   * @param {Tensor[]} parameters
-   * @returns {Map<Tensor, State>}
    * @throws {GptLayersError} MEMORY
    */
-  #newStates(parameters) {
+  #newStates(parameters: Tensor[]): Map<Tensor, State> {
     return this.runtime.temporary(() => {
       const made = parameters.map((parameter) =>
         Object.entries(this.stateShapes(parameter)).map(([key, shape]) => {
@@ -233,12 +222,8 @@ export class Optimizer {
   }
 }
 
-/**
- * @param {string[]} given
- * @param {string[]} known
- * @throws {GptLayersError} VALUE
- */
-function checkNames(given, known) {
+/** @throws {GptLayersError} VALUE */
+function checkNames(given: string[], known: string[]): void {
   const unknown = given.find((name) => !known.includes(name))
   if (unknown === undefined) return
   const shown = known.length > 9 ? [...known.slice(0, 6), '...', known.at(-1)] : known

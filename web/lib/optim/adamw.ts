@@ -1,25 +1,28 @@
-/** @import { Runtime } from '../runtime/runtime.js' */
-/** @import { Tensor } from '../tensor/tensor.js' */
-/** @import { State } from './optimizer.js' */
-
+import type { Runtime } from '../runtime/runtime.js'
+import type { Tensor } from '../tensor/tensor.js'
+import type { State } from './optimizer.js'
 import { checkArray, checkNonNegative, checkNumber, checkOptions, describe } from '../check.js'
 import { fail } from '../errors.js'
 import { Optimizer } from './optimizer.js'
 
-/** @type {readonly [number, number]} */
-const DEFAULT_BETAS = [0.9, 0.999]
+const DEFAULT_BETAS: readonly [number, number] = [0.9, 0.999]
 
 /** The tensor `step` is float32, as in PyTorch: it counts up to here. */
 const MAX_STEP = 2 ** 24
 
-/**
- * @typedef {object} AdamWOptions
- * @property {number} [lr] learning rate, 1e-3 by default
- * @property {readonly [number, number]} [betas] decay rates beta1 and beta2 of the running means of
- *   the gradients and of their squares, from 0 to below 1; [0.9, 0.999] by default
- * @property {number} [eps] added to the denominator, 1e-8 by default
- * @property {number} [weightDecay] each step multiplies w by 1 - lr · weightDecay; 0.01 by default
- */
+export interface AdamWOptions {
+  /** learning rate, 1e-3 by default */
+  lr?: number
+  /**
+   * decay rates beta1 and beta2 of the running means of the gradients and of their squares, from 0 to below
+   * 1; [0.9, 0.999] by default
+   */
+  betas?: readonly [number, number]
+  /** added to the denominator, 1e-8 by default */
+  eps?: number
+  /** each step multiplies w by 1 - lr · weightDecay; 0.01 by default */
+  weightDecay?: number
+}
 
 /**
  * Adam with decoupled weight decay, as torch.optim.AdamW.
@@ -34,16 +37,14 @@ const MAX_STEP = 2 ** 24
  * The state has PyTorch's names: `step` (t), `exp_avg` (m) and `exp_avg_sq` (v).
  */
 export class AdamW extends Optimizer {
-  /** @type {{ betas: readonly [number, number], eps: number, weightDecay: number }} */ #options
+  #options: { betas: readonly [number, number]; eps: number; weightDecay: number }
 
   /**
-   * @param {Runtime} runtime
-   * @param {readonly Tensor[]} parameters such as `model.parameters()`; each may occur once
-   * @param {AdamWOptions} [options]
+   * @param parameters such as `model.parameters()`; each may occur once
    * @throws {GptLayersError} TYPE, VALUE, DISPOSED
    * @example new AdamW(model.parameters(), { lr: 3e-4 })
    */
-  constructor(runtime, parameters, options = {}) {
+  constructor(runtime: Runtime, parameters: readonly Tensor[], options: AdamWOptions = {}) {
     const defaults = { lr: 1e-3, betas: DEFAULT_BETAS, eps: 1e-8, weightDecay: 0.01 }
     const { lr, betas, eps, weightDecay } = checkOptions(options, defaults)
     super(runtime, parameters, lr)
@@ -60,16 +61,16 @@ export class AdamW extends Optimizer {
     this.#options = { betas: [beta1, beta2], eps, weightDecay }
   }
 
-  /** @override @internal @param {Tensor} parameter */
-  stateShapes({ shape }) {
+  /** @internal */
+  override stateShapes({ shape }: Tensor) {
     return { step: [], exp_avg: shape, exp_avg_sq: shape }
   }
 
-  /** @override @internal @param {string} name @param {Float32Array} values */
-  checkState(name, values) {
+  /** @internal */
+  override checkState(name: string, values: Float32Array): void {
     if (name.endsWith('.step')) {
       const expected = `an integer from 0 to ${MAX_STEP}`
-      const isStep = (/** @type {number} */ t) => Number.isInteger(t) && t >= 0 && t <= MAX_STEP
+      const isStep = (t: number) => Number.isInteger(t) && t >= 0 && t <= MAX_STEP
       checkNumber(name, values[0], expected, isStep)
     }
     if (name.endsWith('.exp_avg_sq') && values.some((v) => v < 0)) {
@@ -78,14 +79,13 @@ export class AdamW extends Optimizer {
     }
   }
 
-  /**
-   * @override @internal
-   * @param {Tensor} parameter
-   * @param {Tensor} grad
-   * @param {State} state
-   * @param {{ lr: number }} options
-   */
-  update(parameter, grad, { step, exp_avg: mean, exp_avg_sq: square }, { lr }) {
+  /** @internal */
+  override update(
+    parameter: Tensor,
+    grad: Tensor,
+    { step, exp_avg: mean, exp_avg_sq: square }: State,
+    { lr }: { lr: number },
+  ): void {
     const { betas, eps, weightDecay } = this.#options
     const t = step.item() + 1
     step.data[0] = t
@@ -105,19 +105,16 @@ export class AdamW extends Optimizer {
   }
 }
 
-/** @param {string} name @param {unknown} beta @returns {asserts beta is number} */
-function checkBeta(name, beta) {
+function checkBeta(name: string, beta: unknown): asserts beta is number {
   checkNumber(name, beta, 'a number >= 0 and < 1', (n) => n >= 0 && n < 1)
 }
 
 /**
  * base^exponent by squaring. The last bit of JavaScript's own power differs between engines.
  *
- * @param {number} base
- * @param {number} exponent an integer >= 0
- * @returns {number}
+ * @param exponent an integer >= 0
  */
-export function power(base, exponent) {
+export function power(base: number, exponent: number): number {
   let result = 1
   let square = base
   for (let rest = exponent; rest > 0; rest = Math.floor(rest / 2)) {

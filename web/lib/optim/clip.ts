@@ -1,5 +1,4 @@
-/** @import { Runtime } from '../runtime/runtime.js' */
-
+import type { Runtime } from '../runtime/runtime.js'
 import { checkNumber } from '../check.js'
 import { Tensor } from '../tensor/tensor.js'
 import { checkParameters, withGradients } from './parameters.js'
@@ -15,13 +14,12 @@ const EPS = 1e-6
  *
  * A NaN in any gradient makes the norm NaN and so every gradient, as in PyTorch.
  *
- * @param {Runtime} runtime
- * @param {unknown} parameters Tensors; one without a gradient does not count
- * @param {unknown} maxNorm a number >= 0
- * @returns {number} the norm before clipping
+ * @param parameters Tensors; one without a gradient does not count
+ * @param maxNorm a number >= 0
+ * @returns the norm before clipping
  * @throws {GptLayersError} TYPE, VALUE, SHAPE, DISPOSED, MEMORY
  */
-export function clipGradNorm(runtime, parameters, maxNorm) {
+export function clipGradNorm(runtime: Runtime, parameters: unknown, maxNorm: unknown): number {
   const checked = checkParameters(runtime, parameters)
   checkNumber('maxNorm', maxNorm, 'a number >= 0', (n) => n >= 0)
   const grads = withGradients(runtime, checked).map(({ grad }) => grad)

@@ -1,6 +1,5 @@
-/** @import { Indices } from '../tensor/indices.js' */
-/** @import { Runtime } from '../runtime/runtime.js' */
-
+import type { Indices } from '../tensor/indices.js'
+import type { Runtime } from '../runtime/runtime.js'
 import { sameShape } from '../check.js'
 import { fail } from '../errors.js'
 import { recordKernel } from '../runtime/tape.js'
@@ -25,13 +24,12 @@ const IGNORE = -100
  * The forward pass keeps the maximum of each row and the sum of its exponentials, not softmax itself: the
  * backward pass computes softmax from them again.
  *
- * @param {Runtime} runtime
- * @param {unknown} logits Tensor [..., classes]
- * @param {Indices} targets [...] or flat, each from 0 to classes - 1, or -100 for a row that does not count
- * @returns {Tensor} of shape []; NaN when no row counts
+ * @param logits Tensor [..., classes]
+ * @param targets [...] or flat, each from 0 to classes - 1, or -100 for a row that does not count
+ * @returns of shape []; NaN when no row counts
  * @throws {GptLayersError} TYPE, SHAPE, VALUE, DISPOSED, MEMORY
  */
-export function crossEntropy(runtime, logits, targets) {
+export function crossEntropy(runtime: Runtime, logits: unknown, targets: Indices): Tensor {
   const x = checkTensor(runtime, 'logits', logits)
   const cols = x.shape.at(-1)
   if (cols === undefined) {
@@ -60,10 +58,9 @@ export function crossEntropy(runtime, logits, targets) {
 /**
  * Targets have the shape of the logits without the last axis, or are flat with as many elements.
  *
- * @param {readonly number[]} shape of the targets
- * @param {readonly number[]} expected
+ * @param shape of the targets
  */
-function checkTargetShape(shape, expected) {
+function checkTargetShape(shape: readonly number[], expected: readonly number[]): void {
   const isFlat = shape.length === 1 && shape[0] === sizeOf(expected)
   if (isFlat || sameShape(shape, expected)) return
   throw fail(

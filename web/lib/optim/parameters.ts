@@ -1,6 +1,5 @@
-/** @import { Runtime } from '../runtime/runtime.js' */
-/** @import { Tensor } from '../tensor/tensor.js' */
-
+import type { Runtime } from '../runtime/runtime.js'
+import type { Tensor } from '../tensor/tensor.js'
 import { checkArray } from '../check.js'
 import { fail } from '../errors.js'
 import { checkTensor } from '../tensor/check.js'
@@ -8,14 +7,12 @@ import { checkTensor } from '../tensor/check.js'
 /**
  * An array of live tensors, each of them once.
  *
- * @param {Runtime} runtime
- * @param {unknown} parameters
- * @returns {readonly Tensor[]} a copy
+ * @returns a copy
  * @throws {GptLayersError} TYPE, VALUE, DISPOSED
  */
-export function checkParameters(runtime, parameters) {
-  /** @type {Map<Tensor, number>} the index of each parameter */
-  const indices = new Map()
+export function checkParameters(runtime: Runtime, parameters: unknown): readonly Tensor[] {
+  /** the index of each parameter */
+  const indices: Map<Tensor, number> = new Map()
   checkArray('parameters', parameters, 'an array of Tensors')
   Array.from(parameters).forEach((value, i) => {
     const parameter = checkTensor(runtime, `parameters[${i}]`, value)
@@ -35,12 +32,13 @@ export function checkParameters(runtime, parameters) {
 /**
  * The parameters that have a gradient, and the gradients. As in PyTorch, the others are left out.
  *
- * @param {Runtime} runtime
- * @param {readonly Tensor[]} parameters
- * @returns {{ parameter: Tensor, grad: Tensor }[]} each gradient has its parameter's shape
+ * @returns each gradient has its parameter's shape
  * @throws {GptLayersError} TYPE, VALUE, DISPOSED
  */
-export function withGradients(runtime, parameters) {
+export function withGradients(
+  runtime: Runtime,
+  parameters: readonly Tensor[],
+): { parameter: Tensor; grad: Tensor }[] {
   return parameters.flatMap((parameter, i) => {
     checkTensor(runtime, `parameters[${i}]`, parameter)
     const { grad } = parameter

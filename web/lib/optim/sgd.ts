@@ -1,26 +1,29 @@
-/** @import { Runtime } from '../runtime/runtime.js' */
-/** @import { Tensor } from '../tensor/tensor.js' */
-
+import type { Runtime } from '../runtime/runtime.js'
+import type { Tensor } from '../tensor/tensor.js'
 import { checkBoolean, checkNonNegative, checkNumber, checkOptions } from '../check.js'
 import { fail } from '../errors.js'
 import { Optimizer } from './optimizer.js'
 
 const DEFAULTS = {
-  lr: /** @type {number | undefined} */ (undefined),
+  lr: undefined as number | undefined,
   momentum: 0,
   dampening: 0,
   weightDecay: 0,
   nesterov: false,
 }
 
-/**
- * @typedef {object} SGDOptions
- * @property {number} lr learning rate
- * @property {number} [momentum] factor of the previous m, 0 by default
- * @property {number} [dampening] reduces the gradient's share of m, 0 by default
- * @property {number} [weightDecay] factor of the weight that is added to its gradient, 0 by default
- * @property {boolean} [nesterov] Nesterov's momentum; needs momentum > 0; false by default
- */
+export interface SGDOptions {
+  /** learning rate */
+  lr: number
+  /** factor of the previous m, 0 by default */
+  momentum?: number
+  /** reduces the gradient's share of m, 0 by default */
+  dampening?: number
+  /** factor of the weight that is added to its gradient, 0 by default */
+  weightDecay?: number
+  /** Nesterov's momentum; needs momentum > 0; false by default */
+  nesterov?: boolean
+}
 
 /**
  * Stochastic gradient descent with optional momentum, as torch.optim.SGD.
@@ -39,16 +42,14 @@ const DEFAULTS = {
  * The state is `momentum_buffer` (m), PyTorch's name; without momentum there is none.
  */
 export class SGD extends Optimizer {
-  /** @type {{ momentum: number, dampening: number, weightDecay: number, nesterov: boolean }} */ #options
+  #options: { momentum: number; dampening: number; weightDecay: number; nesterov: boolean }
 
   /**
-   * @param {Runtime} runtime
-   * @param {readonly Tensor[]} parameters such as `layer.parameters()`; each may occur once
-   * @param {SGDOptions} options
+   * @param parameters such as `layer.parameters()`; each may occur once
    * @throws {GptLayersError} TYPE, VALUE, DISPOSED
    * @example new SGD(layer.parameters(), { lr: 0.1, momentum: 0.9 })
    */
-  constructor(runtime, parameters, options) {
+  constructor(runtime: Runtime, parameters: readonly Tensor[], options: SGDOptions) {
     const { lr, momentum, dampening, weightDecay, nesterov } = checkOptions(options, DEFAULTS)
     super(runtime, parameters, lr)
     checkNonNegative('momentum', momentum)
@@ -66,23 +67,18 @@ export class SGD extends Optimizer {
     this.#options = { momentum, dampening, weightDecay, nesterov }
   }
 
-  /**
-   * @override @internal
-   * @param {Tensor} parameter
-   * @returns {Record<string, readonly number[]>}
-   */
-  stateShapes({ shape }) {
+  /** @internal */
+  override stateShapes({ shape }: Tensor): Record<string, readonly number[]> {
     return this.#options.momentum === 0 ? {} : { momentum_buffer: shape }
   }
 
-  /**
-   * @override @internal
-   * @param {Tensor} parameter
-   * @param {Tensor} grad
-   * @param {Partial<Record<string, Tensor>>} state
-   * @param {{ lr: number, isFirst: boolean }} options
-   */
-  update(parameter, grad, { momentum_buffer: buffer }, { lr, isFirst }) {
+  /** @internal */
+  override update(
+    parameter: Tensor,
+    grad: Tensor,
+    { momentum_buffer: buffer }: Partial<Record<string, Tensor>>,
+    { lr, isFirst }: { lr: number; isFirst: boolean },
+  ): void {
     const { momentum, dampening, weightDecay, nesterov } = this.#options
     this.runtime.run('gpt_sgd_step', [
       parameter,
