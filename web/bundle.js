@@ -15,7 +15,7 @@ const dist = fromRoot('dist/')
 const resolve = { extensionAlias: { '.js': ['.ts', '.js'] } }
 
 /** The modules that users import: their name in dist/ -> the source. */
-const ENTRIES = { index: `${lib}index`, core: `${lib}core`, workerd: `${lib}workerd` }
+const ENTRIES = { index: `${lib}index.ts`, core: `${lib}core.ts`, workerd: `${lib}workerd.ts` }
 
 /**
  * The builds. Each becomes a JavaScript module of its own, so that `load` downloads only the one that it
@@ -65,7 +65,7 @@ async function bundleModules(names) {
   const { version } = JSON.parse(readFileSync(fromRoot('package.json'), 'utf8'))
   const VERSION = JSON.stringify(version)
   const { output: worker } = await build({
-    input: { 'gpt-layers-worker': `${lib}threads/worker` },
+    input: { 'gpt-layers-worker': `${lib}threads/worker.ts` },
     resolve,
     transform: { define: { VERSION } },
     output: { dir: dist, minify: true },

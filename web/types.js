@@ -5,42 +5,15 @@ import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { rollup } from 'rollup'
 import { dts } from 'rollup-plugin-dts'
-import ts from 'typescript'
 
 /**
- * The declarations of one source file as users see them: without internals; classes without the runtime,
- * which `new gpt.Linear(5, 6)` passes on; and each type itself, because an alias has no documentation.
+ * The declarations of one source file as users see them: constructors without the runtime, which
+ * `new gpt.Linear(5, 6)` passes on.
  */
 const asPublished = {
   name: 'as-published',
   /** @param {string} code */
-  transform: (code) =>
-    withoutInternals(code)
-      .replace(/\(runtime: Runtime(, )?/g, '(')
-      .replace(/ *\* @param \{Runtime\} runtime\n/g, '')
-      .replace(/ *\/\*\*((?!\*\/)[^])*@typedef ((?!\*\/)[^])*\*\/\n/g, '') // tsc has written the type, too
-      .replace(/export type (\w+) = import\("([^"]+)"\)\.\1;/g, 'export type { $1 } from "$2";'),
-}
-
-/**
- * Leaves out what tsc leaves out of a TypeScript source, but not of a JavaScript source.
- *
- * @param {string} code
- * @returns {string} without the declarations that are @internal or have a private name
- */
-function withoutInternals(code) {
-  let kept = ''
-  let end = 0
-  const visit = (/** @type {ts.Node} */ node) => {
-    const isInternal = ts.getJSDocTags(node).some(({ tagName }) => tagName.text === 'internal')
-    const isPrivate = ts.isMethodDeclaration(node) && ts.isPrivateIdentifier(node.name)
-    if (isInternal || isPrivate) {
-      kept += code.slice(end, node.getFullStart())
-      end = node.end
-    } else ts.forEachChild(node, visit)
-  }
-  visit(ts.createSourceFile('types.d.ts', code, ts.ScriptTarget.ES2022, true))
-  return kept + code.slice(end)
+  transform: (code) => code.replace(/\(runtime: Runtime(, )?/g, '('),
 }
 
 /** The DOM library's types where a project has it, otherwise the parts that the package uses. */

@@ -1,4 +1,4 @@
-"""Writes printing.json: tensors and PyTorch's repr() of them, the expected output of web/lib/tensor/print.js.
+"""Writes printing.json: tensors and PyTorch's repr() of them, the expected output of web/lib/tensor/print.ts.
 
 cases() returns a list of
     name       what the case shows

@@ -12,7 +12,7 @@ import { loadForTest } from './support.js'
 
 const folder = new URL('../../web/lib/', import.meta.url)
 const examples = readdirSync(folder, { recursive: true, encoding: 'utf8' })
-  .filter((name) => name.endsWith('.js'))
+  .filter((name) => name.endsWith('.ts'))
   .flatMap((name) =>
     [
       ...readFileSync(new URL(name, folder), 'utf8').matchAll(
@@ -52,7 +52,7 @@ function setting(gpt, file) {
     gpt,
     model,
     layer:
-      file === 'layers/attention.js' ? new gpt.Attention({ embDim: 5, nHeads: 1, contextLength: 2 }) : linear,
+      file === 'layers/attention.ts' ? new gpt.Attention({ embDim: 5, nHeads: 1, contextLength: 2 }) : linear,
     linear,
     norm: new gpt.LayerNorm(6),
     x: gpt.randn([2, 5]),

@@ -112,8 +112,8 @@ test('bundlers find the worker by the expression that they know', () => {
 
 test('source maps lead to the sources, which they contain', () => {
   const { sources, sourcesContent } = JSON.parse(installed('dist/start.js.map'))
-  assert.ok(sources.includes('../web/lib/layers/linear.js'), sources.join())
-  assert.ok(sourcesContent[sources.indexOf('../web/lib/layers/linear.js')].includes('class Linear'))
+  assert.ok(sources.includes('../web/lib/layers/linear.ts'), sources.join())
+  assert.ok(sourcesContent[sources.indexOf('../web/lib/layers/linear.ts')].includes('class Linear'))
 })
 
 test('README’s example runs as printed, and prints what README says', () => {

@@ -24,11 +24,8 @@ export const MAX_AXES = 64
 
 /**
  * A short text for any value, for an error message: `3`, `"tanh"`, `[2, 5]`, `an array of 100`, `a Tensor`.
- *
- * @param {unknown} value
- * @returns {string}
  */
-export function describe(value) {
+export function describe(value: unknown): string {
   if (value === null) return 'null'
   switch (typeof value) {
     case 'number':
@@ -46,8 +43,7 @@ export function describe(value) {
   }
 }
 
-/** @param {object} value @returns {string} */
-function describeObject(value) {
+function describeObject(value: object): string {
   if (Array.isArray(value)) {
     const length = Number(value.length)
     const items = length <= MAX_ARRAY ? Array.from({ length }, (_, i) => value[i]) : [undefined]
@@ -58,38 +54,37 @@ function describeObject(value) {
   return `${/^[AEIO]/.test(name) ? 'an' : 'a'} ${name}`
 }
 
-/** @param {string} text @param {number} [most] @returns {string} */
-const cut = (text, most = MAX_STRING) => (text.length > most ? `${text.slice(0, most)}…` : text)
+const cut = (text: string, most: number = MAX_STRING): string =>
+  text.length > most ? `${text.slice(0, most)}…` : text
 
-/** The name of a tensor for an error message. @param {string} name @returns {string} */
-export const shortName = (name) => cut(name, MAX_NAME)
+/** The name of a tensor for an error message. */
+export const shortName = (name: string): string => cut(name, MAX_NAME)
 
-/** @param {{ name?: unknown } | undefined} value a function @returns {string | undefined} its name, if any */
-function nameOf(value) {
+/**
+ * @param value a function
+ * @returns its name, if any
+ */
+function nameOf(value: { name?: unknown } | undefined): string | undefined {
   const name = value?.name
   return typeof name === 'string' && name !== '' ? cut(name) : undefined
 }
 
 /**
- * @param {string} name
- * @param {unknown} value
- * @param {string} expected in words: `an array of sizes`
- * @returns {asserts value is unknown[]}
+ * @param expected in words: `an array of sizes`
  * @throws {GptLayersError} TYPE
  */
-export function checkArray(name, value, expected) {
+export function checkArray(name: string, value: unknown, expected: string): asserts value is unknown[] {
   if (Array.isArray(value)) return
   throw fail('TYPE', name, `be ${expected}`, describe(value))
 }
 
-/**
- * @param {string} name
- * @param {unknown} value
- * @param {string} expected the allowed values in words
- * @param {(value: number) => boolean} isAllowed
- * @returns {asserts value is number}
- */
-export function checkNumber(name, value, expected, isAllowed) {
+/** @param expected the allowed values in words */
+export function checkNumber(
+  name: string,
+  value: unknown,
+  expected: string,
+  isAllowed: (value: number) => boolean,
+): asserts value is number {
   if (typeof value !== 'number') {
     throw fail('TYPE', name, `be ${expected}`, describe(value))
   }
@@ -98,75 +93,43 @@ export function checkNumber(name, value, expected, isAllowed) {
   }
 }
 
-/**
- * A number of things of which there is at least one: features, tokens, layers.
- *
- * @param {string} name
- * @param {unknown} value
- * @returns {asserts value is number}
- */
-export function checkSize(name, value) {
+/** A number of things of which there is at least one: features, tokens, layers. */
+export function checkSize(name: string, value: unknown): asserts value is number {
   checkNumber(name, value, 'a positive integer', (size) => Number.isSafeInteger(size) && size > 0)
 }
 
-/**
- * A rate or a factor, such as a learning rate.
- *
- * @param {string} name
- * @param {unknown} value
- * @returns {asserts value is number}
- */
-export function checkNonNegative(name, value) {
+/** A rate or a factor, such as a learning rate. */
+export function checkNonNegative(name: string, value: unknown): asserts value is number {
   checkNumber(name, value, 'a finite number >= 0', (n) => n >= 0 && n < Infinity)
 }
 
-/**
- * A probability, or a share such as BatchNorm's momentum.
- *
- * @param {string} name
- * @param {unknown} value
- * @returns {asserts value is number}
- */
-export function checkProbability(name, value) {
+/** A probability, or a share such as BatchNorm's momentum. */
+export function checkProbability(name: string, value: unknown): asserts value is number {
   checkNumber(name, value, 'a number from 0 to 1', (n) => n >= 0 && n <= 1)
 }
 
-/**
- * A number such as eps that must stay above 0 when it is rounded to float32.
- *
- * @param {string} name
- * @param {unknown} value
- * @returns {asserts value is number}
- */
-export function checkPositiveFloat32(name, value) {
-  const isPositive = (/** @type {number} */ n) => Math.fround(n) > 0 && Math.fround(n) < Infinity
+/** A number such as eps that must stay above 0 when it is rounded to float32. */
+export function checkPositiveFloat32(name: string, value: unknown): asserts value is number {
+  const isPositive = (n: number) => Math.fround(n) > 0 && Math.fround(n) < Infinity
   checkNumber(name, value, 'a positive float32', isPositive)
 }
 
-/**
- * @param {string} name
- * @param {unknown} value
- * @returns {asserts value is boolean}
- */
-export function checkBoolean(name, value) {
+export function checkBoolean(name: string, value: unknown): asserts value is boolean {
   if (typeof value !== 'boolean') {
     throw fail('TYPE', name, 'be true or false', describe(value))
   }
 }
 
-/**
- * @template {string} T
- * @param {string} name
- * @param {unknown} value
- * @param {readonly T[]} choices
- * @returns {asserts value is T}
- */
-export function checkChoice(name, value, choices) {
+export function checkChoice<T extends string>(
+  name: string,
+  value: unknown,
+  choices: readonly T[],
+): asserts value is T {
   const expected = choices.map((choice) => `'${choice}'`).join(' or ')
   if (typeof value !== 'string') {
     throw fail('TYPE', name, `be ${expected}`, describe(value))
   }
-  if (!choices.includes(/** @type {T} */ (value))) {
+  if (!choices.includes(value as T)) {
     throw fail('VALUE', name, `be ${expected}`, describe(value))
   }
 }
@@ -174,12 +137,11 @@ export function checkChoice(name, value, choices) {
 /**
  * A shape: an array of at most 64 sizes, each an integer >= 0. The shape of a single value is `[]`.
  *
- * @param {unknown} shape
- * @returns {number[]} a copy
+ * @returns a copy
  * @throws {GptLayersError} TYPE, VALUE
  */
-export function checkShape(shape) {
-  const isSize = (/** @type {number} */ n) => Number.isSafeInteger(n) && n >= 0
+export function checkShape(shape: unknown): number[] {
+  const isSize = (n: number) => Number.isSafeInteger(n) && n >= 0
   checkArray('shape', shape, 'an array of sizes')
   if (shape.length > MAX_AXES) {
     const expected = `have at most ${MAX_AXES} elements`
@@ -191,8 +153,7 @@ export function checkShape(shape) {
   })
 }
 
-/** @param {readonly number[]} a @param {readonly number[]} b @returns {boolean} */
-export function sameShape(a, b) {
+export function sameShape(a: readonly number[], b: readonly number[]): boolean {
   if (a === b) return true
   if (a.length !== b.length) return false
   for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false
@@ -200,12 +161,11 @@ export function sameShape(a, b) {
 }
 
 /**
- * @param {string} name of a tensor
- * @param {readonly number[]} shape the tensor's shape
- * @param {readonly number[]} expected
+ * @param name of a tensor
+ * @param shape the tensor's shape
  * @throws {GptLayersError} SHAPE
  */
-export function checkSameShape(name, shape, expected) {
+export function checkSameShape(name: string, shape: readonly number[], expected: readonly number[]): void {
   if (sameShape(shape, expected)) return
   throw fail('SHAPE', name, `have shape [${expected.join(', ')}]`, `[${shape.join(', ')}]`)
 }
@@ -213,56 +173,42 @@ export function checkSameShape(name, shape, expected) {
 /**
  * An options object. Unknown names are refused, because they are nearly always misspelled.
  *
- * @template {object} T
- * @param {unknown} options
- * @param {T} defaults the name and the default value of every option
- * @returns {T} the given values, or the defaults where none or undefined was given; types are not checked
+ * @param defaults the name and the default value of every option
+ * @returns the given values, or the defaults where none or undefined was given; types are not checked
  */
-export function checkOptions(options, defaults) {
+export function checkOptions<T extends object>(options: unknown, defaults: T): T {
   const result = { ...defaults }
   for (const [name, value] of Object.entries(checkObject('options', options))) {
     if (!Object.hasOwn(defaults, name)) {
       const known = Object.keys(defaults).join(', ')
       throw fail('VALUE', 'options', `be among ${known}`, describe(name))
     }
-    if (value !== undefined) result[/** @type {keyof T} */ (name)] = /** @type {T[keyof T]} */ (value)
+    if (value !== undefined) result[name as keyof T] = value as T[keyof T]
   }
   return result
 }
 
-/**
- * @param {string} name
- * @param {unknown} value
- * @returns {Record<string, unknown>}
- */
-export function checkObject(name, value) {
+export function checkObject(name: string, value: unknown): Record<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw fail('TYPE', name, 'be an object', describe(value))
   }
-  return /** @type {Record<string, unknown>} */ (value)
+  return value as Record<string, unknown>
 }
 
-/**
- * An AbortSignal.
- *
- * @typedef {object} SignalLike
- * @property {boolean} aborted
- * @property {unknown} reason
- * @property {(type: 'abort', listener: () => void) => void} addEventListener
- * @property {(type: 'abort', listener: () => void) => void} removeEventListener
- */
+/** An AbortSignal. */
+export interface SignalLike {
+  aborted: boolean
+  reason: unknown
+  addEventListener: (type: 'abort', listener: () => void) => void
+  removeEventListener: (type: 'abort', listener: () => void) => void
+}
 
-/**
- * @param {unknown} signal
- * @returns {asserts signal is SignalLike | undefined}
- */
-export function checkSignal(signal) {
+export function checkSignal(signal: unknown): asserts signal is SignalLike | undefined {
   if (signal === undefined || isSignal(signal)) return
   throw fail('TYPE', 'signal', 'be an AbortSignal', describe(signal))
 }
 
-/** @param {any} value @returns {boolean} */
-const isSignal = (value) =>
+const isSignal = (value: any): boolean =>
   typeof value?.aborted === 'boolean' && typeof value.addEventListener === 'function'
 
 /** The names of all configurations: one configuration may be given to a model and to each of its layers. */
@@ -282,17 +228,15 @@ const CONFIG_NAMES = [
 /**
  * A configuration. A name that no layer knows is refused, because it is nearly always misspelled.
  *
- * @template {object} C
- * @param {C} config
- * @returns {C} the config; values are not checked
+ * @returns the config; values are not checked
  * @throws {GptLayersError} TYPE, VALUE
  */
-export function checkConfig(config) {
+export function checkConfig<C extends object>(config: C): C {
   const given = checkObject('config', config)
   for (const name of Object.keys(given)) {
     if (CONFIG_NAMES.includes(name)) continue
     const expected = `have names among ${CONFIG_NAMES.join(', ')}`
     throw fail('VALUE', 'config', expected, describe(name))
   }
-  return /** @type {C} */ (given)
+  return given as C
 }

@@ -1,8 +1,7 @@
-/** @import { Build } from './load.js' */
-/** @import { Exports } from './runtime/runtime.js' */
-/** @import { startPool } from './threads/threads.js' */
-/** @import { AnyWorker } from './threads/workers.js' */
-
+import type { Build } from './load.js'
+import type { Exports } from './runtime/runtime.js'
+import type { startPool } from './threads/threads.js'
+import type { AnyWorker } from './threads/workers.js'
 import { checkChoice, checkNumber, checkOptions, describe } from './check.js'
 import { fail, GptLayersError, withName } from './errors.js'
 import { Gpt } from './gpt.js'
@@ -34,34 +33,35 @@ const PROBES = {
   ],
 }
 
-/** @param {keyof typeof PROBES} probe @returns {boolean} whether this machine has the feature */
-export const runs = (probe) =>
+/** @returns whether this machine has the feature */
+export const runs = (probe: keyof typeof PROBES): boolean =>
   typeof WebAssembly === 'object' && WebAssembly.validate(new Uint8Array(PROBES[probe]))
 
 /**
  * Loads an instance. `load` of each entry of the package is this, with another source of the WebAssembly.
  *
- * @param {object} options as `load` takes them; not yet checked
- * @param {(build: Build | undefined, threads: boolean) => Promise<WebAssembly.Module>} getModule gives the
- *   module where the user gave none. threads: whether it must be a build for threads
- * @param {() => Promise<{ startPool: typeof startPool }>} importThreads called where there may be threads
- * @returns {Promise<Gpt>}
+ * @param options as `load` takes them; not yet checked
+ * @param getModule gives the module where the user gave none. threads: whether it must be a build for threads
+ * @param importThreads called where there may be threads
  */
-export const start = (options, getModule, importThreads) =>
+export const start = (
+  options: object,
+  getModule: (build: Build | undefined, threads: boolean) => Promise<WebAssembly.Module>,
+  importThreads: () => Promise<{ startPool: typeof startPool }>,
+): Promise<Gpt> =>
   startUnnamed(options, getModule, importThreads).catch((error) => {
     throw withName(error, 'load')
   })
 
-/** @type {typeof start} */
-async function startUnnamed(options, getModule, importThreads) {
+const startUnnamed: typeof start = async (options, getModule, importThreads) => {
   const { build, threads, maxMemory, module, worker } = checkOptions(options, {
-    build: /** @type {unknown} */ (undefined),
-    threads: /** @type {unknown} */ (1),
-    maxMemory: /** @type {unknown} */ (4096),
-    module: /** @type {unknown} */ (undefined),
-    worker: /** @type {unknown} */ (undefined),
+    build: undefined as unknown,
+    threads: 1 as unknown,
+    maxMemory: 4096 as unknown,
+    module: undefined as unknown,
+    worker: undefined as unknown,
   })
-  if (build !== undefined) checkChoice('build', build, /** @type {const} */ (['simd', 'relaxed']))
+  if (build !== undefined) checkChoice('build', build, ['simd', 'relaxed'])
   checkNumber('threads', threads, 'a positive integer', (n) => Number.isInteger(n) && n >= 1)
   checkNumber('maxMemory', maxMemory, 'a number of MiB from 1 to 4096', (n) => n >= 1 && n <= 4096)
   if (worker !== undefined && typeof worker !== 'function') {
@@ -77,7 +77,7 @@ async function startUnnamed(options, getModule, importThreads) {
   if (module !== undefined && !isModule(module)) {
     throw fail('TYPE', 'module', 'be a WebAssembly.Module', describe(module))
   }
-  const createWorker = /** @type {(() => AnyWorker) | undefined} */ (worker)
+  const createWorker = worker as (() => AnyWorker) | undefined
   const maxBytes = Math.floor(maxMemory * MIB)
   let reason = whyOneThread(threads, createWorker)
   const shared = (module ? importsMemory(module) : !reason) ? shareMemory(maxBytes) : null
@@ -101,13 +101,9 @@ async function startUnnamed(options, getModule, importThreads) {
   return new Gpt(runtime, actual)
 }
 
-/**
- * @param {number} threads
- * @param {(() => AnyWorker) | undefined} createWorker
- * @returns {string | null} null where threads may be possible
- */
-function whyOneThread(threads, createWorker) {
-  const { process, crossOriginIsolated } = /** @type {any} */ (globalThis)
+/** @returns null where threads may be possible */
+function whyOneThread(threads: number, createWorker: (() => AnyWorker) | undefined): string | null {
+  const { process, crossOriginIsolated } = globalThis as any
   if (threads === 1) return 'load was asked for one thread'
   if (!createWorker && !process?.getBuiltinModule && typeof Worker !== 'function') {
     return process?.versions?.node
@@ -125,13 +121,15 @@ function whyOneThread(threads, createWorker) {
 }
 
 /**
- * @param {Runtime} runtime whose memory is shared
- * @param {() => Promise<{ startPool: typeof startPool }>} importThreads
- * @param {[WebAssembly.Module, number, (() => AnyWorker)?]} args of `startPool`, after the runtime
- * @returns {Promise<string | null>} why there is one thread; null where all run
+ * @param args of `startPool`, after the runtime
+ * @returns why there is one thread; null where all run
  * @throws {GptLayersError} MEMORY
  */
-async function startThreads(runtime, importThreads, args) {
+async function startThreads(
+  runtime: Runtime,
+  importThreads: () => Promise<{ startPool: typeof startPool }>,
+  args: [WebAssembly.Module, number, (() => AnyWorker)?],
+): Promise<string | null> {
   const chunk = await importThreads().catch(String)
   if (typeof chunk === 'string') return `the code that starts workers could not be imported (${chunk})`
   const pool = await chunk.startPool(runtime, ...args)
@@ -139,26 +137,23 @@ async function startThreads(runtime, importThreads, args) {
   return pool.reason
 }
 
-/** @param {unknown} value @returns {value is WebAssembly.Module} of any realm */
-function isModule(value) {
+/** @returns of any realm */
+function isModule(value: unknown): value is WebAssembly.Module {
   try {
-    return Boolean(WebAssembly.Module.exports(/** @type {WebAssembly.Module} */ (value)))
+    return Boolean(WebAssembly.Module.exports(value as WebAssembly.Module))
   } catch {
     return false
   }
 }
 
-/** @param {WebAssembly.Module} module @returns {boolean} whether it is a build for threads */
-function importsMemory(module) {
+/** @returns whether it is a build for threads */
+function importsMemory(module: WebAssembly.Module): boolean {
   const [memory, ...rest] = WebAssembly.Module.imports(module)
   return rest.length === 0 && memory?.module === 'env' && memory.name === 'memory' && memory.kind === 'memory'
 }
 
-/**
- * @param {number} maxBytes
- * @returns {WebAssembly.Memory | null} null where the system does not reserve that much address space
- */
-function shareMemory(maxBytes) {
+/** @returns null where the system does not reserve that much address space */
+function shareMemory(maxBytes: number): WebAssembly.Memory | null {
   try {
     return new WebAssembly.Memory({
       initial: FIRST_PAGES,
@@ -170,15 +165,12 @@ function shareMemory(maxBytes) {
   }
 }
 
-/** @param {Uint8Array<ArrayBuffer>} bytes of one of our builds @returns {Promise<WebAssembly.Module>} */
-export const compile = (bytes) => WebAssembly.compile(bytes).catch(refused)
+/** @param bytes of one of our builds */
+export const compile = (bytes: Uint8Array<ArrayBuffer>): Promise<WebAssembly.Module> =>
+  WebAssembly.compile(bytes).catch(refused)
 
-/**
- * @param {WebAssembly.Module} module
- * @param {WebAssembly.Memory | null} shared the memory that the module imports; null where it has its own
- * @returns {Promise<Exports>}
- */
-async function instantiate(module, shared) {
+/** @param shared the memory that the module imports; null where it has its own */
+async function instantiate(module: WebAssembly.Module, shared: WebAssembly.Memory | null): Promise<Exports> {
   const names = new Set(WebAssembly.Module.exports(module).map(({ name }) => name))
   const isOurs = names.has('memory') ? WebAssembly.Module.imports(module).length === 0 : importsMemory(module)
   if (!isOurs || !names.has('gpt_is_relaxed')) {
@@ -192,18 +184,16 @@ async function instantiate(module, shared) {
   }
   const imports = shared ? { env: { memory: shared } } : undefined
   const { exports } = await WebAssembly.instantiate(module, imports).catch(refused)
-  return /** @type {any} */ (shared ? Object.freeze({ ...exports, memory: shared }) : exports)
+  return (shared ? Object.freeze({ ...exports, memory: shared }) : exports) as any
 }
 
 /**
  * The engine has refused one of our builds.
  *
- * @param {unknown} cause
- * @returns {never}
  * @throws {GptLayersError} MEMORY, UNSUPPORTED
  */
-function refused(cause) {
-  if (/** @type {Error} */ (cause)?.name === 'RangeError') {
+function refused(cause: unknown): never {
+  if ((cause as Error)?.name === 'RangeError') {
     throw fail('MEMORY', 'the first 1 MiB of memory', 'be available, and is not', null, cause)
   }
   throw new GptLayersError(

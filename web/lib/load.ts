@@ -1,48 +1,51 @@
-/** @import { Gpt } from './gpt.js' */
-/** @import { AnyWorker } from './threads/workers.js' */
-
+import type { Gpt } from './gpt.js'
+import type { AnyWorker } from './threads/workers.js'
 import { GptLayersError } from './errors.js'
 import { compile, runs, start } from './start.js'
 import { builds } from './wasm/builds.js'
 
-/** @typedef {'simd' | 'relaxed'} Build */
+export type Build = 'simd' | 'relaxed'
 
-/**
- * The options of `load`.
- *
- * @typedef {object} LoadOptions
- * @property {Build} [build] the build to run. By default 'relaxed' where this machine has relaxed SIMD,
- *   otherwise 'simd'. 'relaxed' has a multiply-add in one instruction, which rounds once; 'simd' gives the
- *   same bits on every machine.
- * @property {number} [threads] the number of threads, 1 by default. More than 64 count as 64. Where threads
- *   are impossible, `gpt.threads` is 1 and `gpt.threadsReason` says why.
- * @property {number} [maxMemory] the upper limit of the instance's memory in MiB, 1 to 4096; 4096 by default.
- * @property {WebAssembly.Module} [module] a compiled `gpt-layers/simd.wasm` or `gpt-layers/relaxed.wasm`, or
- *   for threads `gpt-layers/simd-threads.wasm` or `gpt-layers/relaxed-threads.wasm`, for when you fetch,
- *   cache or verify it yourself.
- * @property {() => AnyWorker} [worker] starts one worker, which should run `gpt-layers/worker.js`. It is
- *   called for each thread but the first. Only for pages whose Content-Security-Policy forbids the package to
- *   start workers by itself, and for files that you host yourself.
- */
+/** The options of `load`. */
+export interface LoadOptions {
+  /**
+   * the build to run. By default 'relaxed' where this machine has relaxed SIMD, otherwise 'simd'. 'relaxed'
+   * has a multiply-add in one instruction, which rounds once; 'simd' gives the same bits on every machine.
+   */
+  build?: Build
+  /**
+   * the number of threads, 1 by default. More than 64 count as 64. Where threads are impossible,
+   * `gpt.threads` is 1 and `gpt.threadsReason` says why.
+   */
+  threads?: number
+  /** the upper limit of the instance's memory in MiB, 1 to 4096; 4096 by default. */
+  maxMemory?: number
+  /**
+   * a compiled `gpt-layers/simd.wasm` or `gpt-layers/relaxed.wasm`, or for threads
+   * `gpt-layers/simd-threads.wasm` or `gpt-layers/relaxed-threads.wasm`, for when you fetch, cache or
+   * verify it yourself.
+   */
+  module?: WebAssembly.Module
+  /**
+   * starts one worker, which should run `gpt-layers/worker.js`. It is called for each thread but the first.
+   * Only for pages whose Content-Security-Policy forbids the package to start workers by itself, and for
+   * files that you host yourself.
+   */
+  worker?: () => AnyWorker
+}
 
-/**
- * The compiled builds by name. All instances of a build share one.
- *
- * @type {Map<string, Promise<WebAssembly.Module>>}
- */
-const compiled = new Map()
+/** The compiled builds by name. All instances of a build share one. */
+const compiled: Map<string, Promise<WebAssembly.Module>> = new Map()
 
 /**
  * Loads the layers: a new instance, independent of every other. Importing the package does nothing.
  *
- * @param {LoadOptions} [options]
- * @returns {Promise<Gpt>}
  * @throws {GptLayersError} as a rejected promise: TYPE, VALUE; UNSUPPORTED where this machine has no
  *   WebAssembly SIMD, must not compile WebAssembly, or cannot run the given build; NETWORK; MEMORY
  * @example const gpt = await load()
  * @example const gpt = await load({ threads: 2 })
  */
-export function load(options = {}) {
+export function load(options: LoadOptions = {}): Promise<Gpt> {
   return start(
     options,
     (build, threads) => compileBuild(chooseBuild(build) + (threads ? '-threads' : '')),
@@ -50,8 +53,8 @@ export function load(options = {}) {
   )
 }
 
-/** @param {Build | undefined} wanted @returns {Build} the one to run */
-function chooseBuild(wanted) {
+/** @returns the one to run */
+function chooseBuild(wanted: Build | undefined): Build {
   if (wanted === 'simd') return 'simd'
   const missing = !builds.relaxed
     ? 'this copy of gpt-layers was built without'
@@ -61,14 +64,11 @@ function chooseBuild(wanted) {
   throw new GptLayersError('UNSUPPORTED', `build 'relaxed' needs relaxed SIMD, which ${missing}`)
 }
 
-/**
- * @param {string} name of a chunk in wasm/
- * @returns {Promise<WebAssembly.Module>}
- */
-function compileBuild(name) {
+/** @param name of a chunk in wasm/ */
+function compileBuild(name: string): Promise<WebAssembly.Module> {
   const known = compiled.get(name)
   if (known) return known
-  const importChunk = /** @type {NonNullable<(typeof builds)[string]>} */ (builds[name])
+  const importChunk = builds[name] as NonNullable<(typeof builds)[string]>
   const module = importChunk()
     .catch((cause) => throwImportError(name, cause))
     .then(({ default: hex }) => compile(decode(hex)))
@@ -81,12 +81,10 @@ function compileBuild(name) {
 }
 
 /**
- * @param {string} name of the chunk that could not be imported
- * @param {unknown} cause
- * @returns {never}
+ * @param name of the chunk that could not be imported
  * @throws {GptLayersError} UNSUPPORTED, NETWORK
  */
-function throwImportError(name, cause) {
+function throwImportError(name: string, cause: unknown): never {
   if ('ServiceWorkerGlobalScope' in globalThis || 'WorkletGlobalScope' in globalThis) {
     throw new GptLayersError(
       'UNSUPPORTED',
@@ -97,7 +95,7 @@ function throwImportError(name, cause) {
   }
   throw new GptLayersError(
     'NETWORK',
-    `the chunk with build '${name}' could not be imported (${/** @type {Error} */ (cause)?.message}). ` +
+    `the chunk with build '${name}' could not be imported (${(cause as Error)?.message}). ` +
       'Reload the page once the network is back, or the file on the server: a browser may remember the failure',
     { cause },
   )
@@ -106,15 +104,12 @@ function throwImportError(name, cause) {
 /**
  * Decodes hexadecimal with the platform's own function where there is one: 0.2 ms. A loop takes 3 ms, because
  * the engine has not optimized it yet.
- *
- * @param {string} hex
- * @returns {Uint8Array<ArrayBuffer>}
  */
-function decode(hex) {
-  const platform = /** @type {any} */ (globalThis)
+function decode(hex: string): Uint8Array<ArrayBuffer> {
+  const platform = globalThis as any
   if (platform.Uint8Array.fromHex) return platform.Uint8Array.fromHex(hex)
   if (platform.Buffer) return platform.Buffer.from(hex, 'hex')
-  const digit = (/** @type {number} */ code) => (code < 58 ? code - 48 : code - 87) // '0' is 48, 'a' is 97
+  const digit = (code: number) => (code < 58 ? code - 48 : code - 87) // '0' is 48, 'a' is 97
   const bytes = new Uint8Array(hex.length / 2)
   for (let i = 0; i < bytes.length; i++) {
     bytes[i] = 16 * digit(hex.charCodeAt(2 * i)) + digit(hex.charCodeAt(2 * i + 1))

@@ -11,10 +11,9 @@
  * | `UNSUPPORTED` | this machine, or this version of the package, cannot do it |
  * | `NETWORK` | a file of this package could not be downloaded: reload the page, or try again |
  * | `INTERNAL` | a bug in this package: please report it |
- *
- * @typedef {'TYPE' | 'SHAPE' | 'VALUE' | 'MEMORY' | 'DISPOSED' | 'UNSUPPORTED' | 'NETWORK' |
- *   'INTERNAL'} ErrorCode
  */
+export type ErrorCode =
+  'TYPE' | 'SHAPE' | 'VALUE' | 'MEMORY' | 'DISPOSED' | 'UNSUPPORTED' | 'NETWORK' | 'INTERNAL'
 
 /**
  * The only class of error that this package throws. The message names the function and the argument, what was
@@ -28,15 +27,13 @@
  * }
  */
 export class GptLayersError extends Error {
-  /**
-   * @param {ErrorCode} code
-   * @param {string} message
-   * @param {{ cause?: unknown }} [options] `cause`: the error that led to this one
-   */
-  constructor(code, message, options) {
+  /** The kind of mistake. */
+  readonly code: ErrorCode
+
+  /** @param options `cause`: the error that led to this one */
+  constructor(code: ErrorCode, message: string, options?: { cause?: unknown }) {
     super(message, options)
     this.name = 'GptLayersError'
-    /** The kind of mistake. @type {ErrorCode} @readonly */
     this.code = code
   }
 }
@@ -44,27 +41,29 @@ export class GptLayersError extends Error {
 /**
  * The error for a wrong argument: `x should end in 5 (embDim), got shape [2, 6]`.
  *
- * @param {ErrorCode} code
- * @param {string} name of the argument
- * @param {string} expected what the argument should be or do
- * @param {string | number | null} [got] what came instead
- * @param {unknown} [cause]
- * @returns {GptLayersError}
+ * @param name of the argument
+ * @param expected what the argument should be or do
+ * @param got what came instead
  */
-export const fail = (code, name, expected, got = null, cause = undefined) =>
+export const fail = (
+  code: ErrorCode,
+  name: string,
+  expected: string,
+  got: string | number | null = null,
+  cause: unknown = undefined,
+): GptLayersError =>
   new GptLayersError(code, `${name} should ${expected}${got === null ? '' : `, got ${got}`}`, { cause })
 
-/** The errors whose message begins with the name of a public function. @type {WeakSet<GptLayersError>} */
-const named = new WeakSet()
+/** The errors whose message begins with the name of a public function. */
+const named: WeakSet<GptLayersError> = new WeakSet()
 
 /**
  * Puts the name of a public function before the message of an error of ours, where it has no name yet.
  *
- * @param {unknown} error
- * @param {string} name such as `LayerNorm.forward`
- * @returns {unknown} the error
+ * @param name such as `LayerNorm.forward`
+ * @returns the error
  */
-export function withName(error, name) {
+export function withName(error: unknown, name: string): unknown {
   if (!(error instanceof GptLayersError) || named.has(error)) return error
   named.add(error)
   const { message, stack } = error // V8 writes the message into the stack when that is first read
@@ -77,17 +76,19 @@ export function withName(error, name) {
  * Lets the errors that the methods and setters of a class throw begin with the name of the method. The only
  * place that does: checks inside need not know where they are called from.
  *
- * @param {object} prototype of the class
- * @param {(self: object, method: string) => string} nameOf
- * @param {readonly string[]} [internal] methods that our own code calls: the caller's name counts
+ * @param prototype of the class
+ * @param internal methods that our own code calls: the caller's name counts
  */
-export function nameErrors(prototype, nameOf, internal = []) {
+export function nameErrors(
+  prototype: object,
+  nameOf: (self: object, method: string) => string,
+  internal: readonly string[] = [],
+): void {
   for (const [key, descriptor] of Object.entries(Object.getOwnPropertyDescriptors(prototype))) {
-    for (const kind of /** @type {const} */ (['value', 'set'])) {
+    for (const kind of ['value', 'set'] as const) {
       const method = descriptor[kind]
       if (typeof method !== 'function' || key === 'constructor' || internal.includes(key)) continue
-      /** @type {(this: object, ...args: unknown[]) => unknown} */
-      descriptor[kind] = function (...args) {
+      descriptor[kind] = function (this: object, ...args: unknown[]): unknown {
         try {
           return method.apply(this, args)
         } catch (error) {

@@ -1,8 +1,7 @@
-/** @import { Indices } from './tensor/indices.js' */
-/** @import { Exports, Runtime } from './runtime/runtime.js' */
-/** @import { NestedArray } from './tensor/nested.js' */
-/** @import { NumberArray } from './typed.js' */
-
+import type { Indices } from './tensor/indices.js'
+import type { Exports, Runtime } from './runtime/runtime.js'
+import type { NestedArray } from './tensor/nested.js'
+import type { NumberArray } from './typed.js'
 import { checkArray, checkNumber, checkObject, checkShape, describe } from './check.js'
 import { BoundClasses } from './classes.js'
 import { fail, nameErrors } from './errors.js'
@@ -20,33 +19,26 @@ import { Tensor } from './tensor/tensor.js'
  * for layers of your own.
  */
 export class Gpt extends BoundClasses {
-  /** @type {Runtime} */ #runtime
+  #runtime: Runtime
 
-  /**
-   * @internal
-   * @param {Runtime} runtime
-   * @param {'simd' | 'relaxed'} build
-   */
-  constructor(runtime, build) {
+  /** The build that runs. */
+  readonly build: 'simd' | 'relaxed'
+  /** The raw WebAssembly exports, under the C names that `gpt-layers/gpt_layers.h` documents. */
+  readonly exports: Exports
+
+  /** @internal */
+  constructor(runtime: Runtime, build: 'simd' | 'relaxed') {
     super(runtime)
     this.#runtime = runtime
-    /** The build that runs. @readonly @type {'simd' | 'relaxed'} */
     this.build = build
-    /**
-     * The raw WebAssembly exports, under the C names that `gpt-layers/gpt_layers.h` documents.
-     *
-     * @readonly @type {Exports}
-     */
     this.exports = runtime.exports
   }
 
   /**
    * The number of threads. It is 1 where this machine or page cannot share memory or start workers, and once
    * a worker has ended.
-   *
-   * @returns {number}
    */
-  get threads() {
+  get threads(): number {
     return this.#runtime.threads
   }
 
@@ -55,12 +47,11 @@ export class Gpt extends BoundClasses {
    * from localhost, and in Node and Bun unless NODE_ENV is 'production'), the console shows it, too, once, if
    * more than one thread was asked for.
    *
-   * @returns {string | null}
    * @example
    * const gpt = await load({ threads: 2 })
    * if (gpt.threads === 1) console.log(gpt.threadsReason)
    */
-  get threadsReason() {
+  get threadsReason(): string | null {
     return this.#runtime.threadsReason
   }
 
@@ -68,13 +59,13 @@ export class Gpt extends BoundClasses {
    * Seeds the generator, as torch.manual_seed: `randn`, `rand` and new layers then draw the numbers that
    * PyTorch draws on the CPU.
    *
-   * @param {number} n an integer; only the low 32 bits count, as in PyTorch
+   * @param n an integer; only the low 32 bits count, as in PyTorch
    * @throws {GptLayersError} TYPE, VALUE, DISPOSED
    * @example
    * gpt.manualSeed(123)
    * String(gpt.randn([2])) // 'tensor([-0.1115,  0.1204])'
    */
-  manualSeed(n) {
+  manualSeed(n: number): void {
     checkNumber('n', n, 'a safe integer', Number.isSafeInteger)
     const runtime = this.#runtime
     runtime.memory.checkLive()
@@ -84,11 +75,9 @@ export class Gpt extends BoundClasses {
   /**
    * A tensor drawn from N(0, 1), as torch.randn: the same bits that PyTorch draws on an x86 CPU with AVX2.
    *
-   * @param {readonly number[]} shape
-   * @returns {Tensor}
    * @throws {GptLayersError} TYPE, VALUE, MEMORY, DISPOSED
    */
-  randn(shape) {
+  randn(shape: readonly number[]): Tensor {
     const runtime = this.#runtime
     const tensor = empty(runtime, shape)
     runtime.generator.normal(tensor)
@@ -98,11 +87,9 @@ export class Gpt extends BoundClasses {
   /**
    * A tensor drawn from U[0, 1), as torch.rand: the same bits that PyTorch draws on the CPU.
    *
-   * @param {readonly number[]} shape
-   * @returns {Tensor}
    * @throws {GptLayersError} TYPE, VALUE, MEMORY, DISPOSED
    */
-  rand(shape) {
+  rand(shape: readonly number[]): Tensor {
     const runtime = this.#runtime
     const tensor = empty(runtime, shape)
     runtime.generator.uniform(tensor)
@@ -112,33 +99,29 @@ export class Gpt extends BoundClasses {
   /**
    * A tensor of given values, rounded to float32.
    *
-   * @param {NestedArray | NumberArray} values a number, nested arrays, or a flat array or typed array with a
-   *   shape
-   * @param {readonly number[]} [shape] by default the shape of the nesting
-   * @returns {Tensor}
+   * @param values a number, nested arrays, or a flat array or typed array with a shape
+   * @param shape by default the shape of the nesting
    * @throws {GptLayersError} TYPE, VALUE, SHAPE, MEMORY
    * @example gpt.tensor([[1, 2], [3, 4]])
    * @example gpt.tensor(new Float32Array(6), [2, 3])
    */
-  tensor(values, shape) {
+  tensor(values: NestedArray | NumberArray, shape?: readonly number[]): Tensor {
     return Tensor.from(this.#runtime, values, shape)
   }
 
   /**
-   * @param {readonly number[]} shape
-   * @returns {Tensor} of zeros
+   * @returns of zeros
    * @throws {GptLayersError} TYPE, VALUE, MEMORY, DISPOSED
    */
-  zeros(shape) {
+  zeros(shape: readonly number[]): Tensor {
     return Tensor.zeros(this.#runtime, checkShape(shape))
   }
 
   /**
-   * @param {readonly number[]} shape
-   * @returns {Tensor} of ones
+   * @returns of ones
    * @throws {GptLayersError} TYPE, VALUE, MEMORY, DISPOSED
    */
-  ones(shape) {
+  ones(shape: readonly number[]): Tensor {
     const tensor = empty(this.#runtime, shape)
     tensor.data.fill(1)
     return tensor
@@ -152,13 +135,13 @@ export class Gpt extends BoundClasses {
    *
    * Call it between `backward` and the optimizer's `step`.
    *
-   * @param {readonly Tensor[]} parameters each may occur once; one without a gradient does not count
-   * @param {number} maxNorm a number >= 0
-   * @returns {number} the norm before clipping; NaN where a gradient has a NaN
+   * @param parameters each may occur once; one without a gradient does not count
+   * @param maxNorm a number >= 0
+   * @returns the norm before clipping; NaN where a gradient has a NaN
    * @throws {GptLayersError} TYPE, VALUE, SHAPE, DISPOSED, MEMORY
    * @example const norm = gpt.clipGradNorm(model.parameters(), 1)
    */
-  clipGradNorm(parameters, maxNorm) {
+  clipGradNorm(parameters: readonly Tensor[], maxNorm: number): number {
     return clipGradNorm(this.#runtime, parameters, maxNorm)
   }
 
@@ -166,12 +149,12 @@ export class Gpt extends BoundClasses {
    * Writes tensors as a file in the safetensors format, which Python's safetensors reads. A layer writes its
    * own parameters and buffers: `layer.saveSafetensors()`.
    *
-   * @param {Record<string, Tensor>} dict tensors by name, of any instance
-   * @returns {Uint8Array} the bytes of the file; the values are float32
+   * @param dict tensors by name, of any instance
+   * @returns the bytes of the file; the values are float32
    * @throws {GptLayersError} TYPE, VALUE, DISPOSED
    * @example gpt.saveSafetensors({ x: gpt.ones([2]) }).length // 104
    */
-  saveSafetensors(dict) {
+  saveSafetensors(dict: Record<string, Tensor>): Uint8Array {
     return encodeSafetensors(checkObject('dict', dict))
   }
 
@@ -185,13 +168,13 @@ export class Gpt extends BoundClasses {
    * | F64 | rounded |
    * | I8 to I64, U8 to U64, BOOL | exactly, otherwise an error |
    *
-   * @param {Uint8Array | ArrayBuffer} bytes the file
-   * @returns {Record<string, Tensor>} new tensors by name
+   * @param bytes the file
+   * @returns new tensors by name
    * @throws {GptLayersError} TYPE; VALUE where the file is truncated or damaged, or float32 cannot represent
    *   an integer; UNSUPPORTED for another dtype; MEMORY
    * @example gpt.loadSafetensors(readFileSync('model.safetensors'))
    */
-  loadSafetensors(bytes) {
+  loadSafetensors(bytes: Uint8Array | ArrayBuffer): Record<string, Tensor> {
     const runtime = this.#runtime
     const file = new SafetensorsBytes('bytes', bytes)
     return runtime.scope(() =>
@@ -215,16 +198,16 @@ export class Gpt extends BoundClasses {
    *
    *     -log softmax(logits)[target]
    *
-   * @param {Tensor} logits [..., classes], unnormalized; do not write into it before `loss.backward()`
-   * @param {Indices} targets [...] or flat: integers from 0 to classes - 1; -100 is left out of the mean
-   * @returns {Tensor} of shape []; NaN when every target is -100
+   * @param logits [..., classes], unnormalized; do not write into it before `loss.backward()`
+   * @param targets [...] or flat: integers from 0 to classes - 1; -100 is left out of the mean
+   * @returns of shape []; NaN when every target is -100
    * @throws {GptLayersError} TYPE, SHAPE, VALUE for a target out of range, DISPOSED, MEMORY
    * @example
    * const loss = gpt.crossEntropy(model.forward(tokens), targets)
    * loss.backward()
    * console.log(loss.item())
    */
-  crossEntropy(logits, targets) {
+  crossEntropy(logits: Tensor, targets: Indices): Tensor {
     return crossEntropy(this.#runtime, logits, targets)
   }
 
@@ -232,13 +215,13 @@ export class Gpt extends BoundClasses {
    * The mean squared error, as PyTorch's nn.functional.mse_loss: the mean of (prediction - target)² over all
    * elements.
    *
-   * @param {Tensor} prediction of any shape; do not write into it before `loss.backward()`
-   * @param {Tensor} target of the same shape; do not write into it before `loss.backward()`
-   * @returns {Tensor} of shape []; NaN when there are no elements
+   * @param prediction of any shape; do not write into it before `loss.backward()`
+   * @param target of the same shape; do not write into it before `loss.backward()`
+   * @returns of shape []; NaN when there are no elements
    * @throws {GptLayersError} TYPE, VALUE, SHAPE, DISPOSED, MEMORY
    * @example gpt.mse(gpt.tensor([1, 2]), gpt.tensor([0, 0])).item() // 2.5
    */
-  mse(prediction, target) {
+  mse(prediction: Tensor, target: Tensor): Tensor {
     return mse(this.#runtime, prediction, target)
   }
 
@@ -247,15 +230,15 @@ export class Gpt extends BoundClasses {
    * that has it as a property lists it in `parameters()`. A module's other tensors are its buffers:
    * `stateDict` has them, `parameters` does not.
    *
-   * @param {Tensor} tensor a leaf: not computed from a tensor that requires a gradient
-   * @returns {Tensor} the tensor
+   * @param tensor a leaf: not computed from a tensor that requires a gradient
+   * @returns the tensor
    * @throws {GptLayersError} TYPE, VALUE, DISPOSED
    * @example
    * const w = gpt.parameter(gpt.ones([2]))
    * w.sum().backward()
    * w.grad.toArray() // [1, 1]
    */
-  parameter(tensor) {
+  parameter(tensor: Tensor): Tensor {
     return checkTensor(this.#runtime, 'tensor', tensor).asParameter()
   }
 
@@ -263,14 +246,13 @@ export class Gpt extends BoundClasses {
    * Records how you computed a tensor, so that `backward` reaches what you computed it from. For an operation
    * that the package does not have, such as a kernel of your own.
    *
-   * @param {Tensor} output a new tensor, whose values you have computed
-   * @param {readonly Tensor[]} inputs the tensors that it depends on
-   * @param {(dy: Tensor, wanted: readonly boolean[]) => readonly (Tensor | null)[]} gradients gets the
-   *   gradient of the output, of its shape, and which inputs need one; returns a gradient for each input, of
-   *   its shape, or null for zeros. It runs in `noGrad` and in a scope of its own
-   * @param {readonly Tensor[]} [saved] the tensors that `gradients` reads, so that no scope frees them
-   *   before; by default the inputs and the output
-   * @returns {Tensor} the output; unchanged where no input requires a gradient, and in `noGrad`
+   * @param output a new tensor, whose values you have computed
+   * @param inputs the tensors that it depends on
+   * @param gradients gets the gradient of the output, of its shape, and which inputs need one; returns a
+   *   gradient for each input, of its shape, or null for zeros. It runs in `noGrad` and in a scope of its own
+   * @param saved the tensors that `gradients` reads, so that no scope frees them before; by default the
+   *   inputs and the output
+   * @returns the output; unchanged where no input requires a gradient, and in `noGrad`
    * @throws {GptLayersError} TYPE, VALUE, DISPOSED
    * @example
    * const x = gpt.parameter(gpt.tensor([3]))
@@ -278,9 +260,14 @@ export class Gpt extends BoundClasses {
    * y.backward()
    * x.grad.toArray() // [27]
    */
-  record(output, inputs, gradients, saved) {
+  record(
+    output: Tensor,
+    inputs: readonly Tensor[],
+    gradients: (dy: Tensor, wanted: readonly boolean[]) => readonly (Tensor | null)[],
+    saved?: readonly Tensor[],
+  ): Tensor {
     const runtime = this.#runtime
-    const checkAll = (/** @type {string} */ name, /** @type {unknown} */ list) => {
+    const checkAll = (name: string, list: unknown) => {
       checkArray(name, list, 'an array of tensors')
       return list.map((item, i) => checkTensor(runtime, `${name}[${i}]`, item))
     }
@@ -294,8 +281,7 @@ export class Gpt extends BoundClasses {
       throw fail('TYPE', 'gradients', 'be a function', describe(gradients))
     }
     const shapes = given.map(({ shape }) => shape)
-    /** @type {typeof gradients} */
-    const checked = (dy, wanted) => {
+    const checked: typeof gradients = (dy, wanted) => {
       const expected = `return an array of ${shapes.length}, one for each input`
       const computed = gradients(dy, wanted)
       checkArray('gradients', computed, `a function that ${expected}`)
@@ -315,13 +301,12 @@ export class Gpt extends BoundClasses {
    * Runs `fn` without recording for `backward`, as torch.no_grad: nothing that it computes requires a
    * gradient, so nothing is kept, and `forward` takes less memory and time.
    *
-   * @template T
-   * @param {() => T} fn synchronous
-   * @returns {T} the result of fn
+   * @param fn synchronous
+   * @returns the result of fn
    * @throws {GptLayersError} TYPE when fn is not a function, or returns a Promise
    * @example const y = gpt.noGrad(() => model.forward(tokens))
    */
-  noGrad(fn) {
+  noGrad<T>(fn: () => T): T {
     checkFunction(fn)
     const result = this.#runtime.noGrad(fn)
     if (result instanceof Promise) {
@@ -335,13 +320,12 @@ export class Gpt extends BoundClasses {
    * `fn` and what its `backward` needs. A result is a tensor, a layer, or an array or plain object of them.
    * Where `fn` throws, all are freed.
    *
-   * @template T
-   * @param {() => T} fn synchronous
-   * @returns {T} the result of fn
+   * @param fn synchronous
+   * @returns the result of fn
    * @throws {GptLayersError} TYPE when fn is not a function, or returns a Promise
    * @example const y = gpt.scope(() => norm.forward(linear.forward(x))) // frees linear's output
    */
-  scope(fn) {
+  scope<T>(fn: () => T): T {
     checkFunction(fn)
     this.#runtime.memory.checkLive()
     return this.#runtime.scope(fn)
@@ -351,23 +335,22 @@ export class Gpt extends BoundClasses {
    * Ends the threads and frees the memory. Every tensor counts as disposed afterwards. Using the instance is
    * an error; disposing again is not.
    */
-  dispose() {
+  dispose(): void {
     this.#runtime.dispose()
   }
 
   // See Tensor's.
-  [Symbol.dispose]() {
+  [Symbol.dispose](): void {
     this.dispose()
   }
 }
 
 nameErrors(Gpt.prototype, (_gpt, method) => method)
 
-/** @param {unknown} fn @throws {GptLayersError} TYPE */
-function checkFunction(fn) {
+/** @throws {GptLayersError} TYPE */
+function checkFunction(fn: unknown): void {
   if (typeof fn === 'function') return
   throw fail('TYPE', 'fn', 'be a function', describe(fn))
 }
 
-/** @param {Runtime} runtime @param {unknown} shape */
-const empty = (runtime, shape) => Tensor.empty(runtime, checkShape(shape))
+const empty = (runtime: Runtime, shape: unknown) => Tensor.empty(runtime, checkShape(shape))

@@ -1,5 +1,4 @@
-/** @import { Runtime } from './runtime/runtime.js' */
-
+import type { Runtime } from './runtime/runtime.js'
 import { fail, nameErrors, withName } from './errors.js'
 import { KeyValueCache } from './generate/cache.js'
 import { Attention } from './layers/attention.js'
@@ -68,26 +67,20 @@ nameErrors(Tensor.prototype, (_tensor, method) => method, [
  * The classes of one instance. Each makes its objects in that instance's memory: it passes the runtime on to
  * the constructor. web/bundle.js leaves that parameter out of the published types.
  */
-export const BoundClasses = /** @type {new (runtime: Runtime) => Readonly<typeof CLASSES>} */ (
-  class {
-    /** @param {Runtime} runtime */
-    constructor(runtime) {
-      for (const [name, Class] of Object.entries(CLASSES)) {
-        Object.defineProperty(this, name, { value: bind(runtime, name, Class), enumerable: true })
-      }
+export const BoundClasses = class {
+  constructor(runtime: Runtime) {
+    for (const [name, Class] of Object.entries(CLASSES)) {
+      Object.defineProperty(this, name, { value: bind(runtime, name, Class), enumerable: true })
     }
   }
-)
+} as new (runtime: Runtime) => Readonly<typeof CLASSES>
 
 /**
- * @param {Runtime} runtime
- * @param {string} name
- * @param {Function} Class whose constructor takes the runtime first
- * @returns {Function} a subclass whose constructor passes the runtime on
+ * @param Class whose constructor takes the runtime first
+ * @returns a subclass whose constructor passes the runtime on
  */
-function bind(runtime, name, Class) {
-  /** @param {...unknown} args */
-  function Bound(...args) {
+function bind(runtime: Runtime, name: string, Class: Function): Function {
+  function Bound(...args: unknown[]) {
     try {
       if (new.target) return Reflect.construct(Class, [runtime, ...args], new.target)
       throw fail('TYPE', 'the class', `be called with new, as new gpt.${name}(...)`)
@@ -100,8 +93,7 @@ function bind(runtime, name, Class) {
   Object.defineProperty(Bound, RUNTIME, { value: runtime }) // for static methods
   // So that a layer that another layer has made is an instance, too.
   Object.defineProperty(Bound, Symbol.hasInstance, {
-    /** @this {Function} @param {unknown} value */
-    value(value) {
+    value(this: Function, value: unknown): boolean {
       return Function.prototype[Symbol.hasInstance].call(this === Bound ? Class : this, value)
     },
   })

@@ -7,8 +7,7 @@ import simd from './wasm/simd.wasm'
 export { GPT_CONFIG_124M } from './config.js'
 export { GptLayersError } from './errors.js'
 
-/** @type {typeof import('./load.js').load} */
-export const load = (options = {}) =>
+export const load: typeof import('./load.js').load = (options = {}) =>
   start(
     options,
     async () => simd,

@@ -7,14 +7,10 @@ import { start } from './start.js'
 export { GPT_CONFIG_124M } from './config.js'
 export { GptLayersError } from './errors.js'
 
-/**
- * Loads the layers, as `load` of `gpt-layers`, except that `module` must be given.
- *
- * @type {typeof import('./load.js').load}
- */
-export const load = (options = {}) => start(options, throwNoModule, () => import('./threads/threads.js'))
+/** Loads the layers, as `load` of `gpt-layers`, except that `module` must be given. */
+export const load: typeof import('./load.js').load = (options = {}) =>
+  start(options, throwNoModule, () => import('./threads/threads.js'))
 
-/** @returns {never} */
-function throwNoModule() {
+function throwNoModule(): never {
   throw fail('TYPE', 'module', 'be a WebAssembly.Module, for gpt-layers/core has none inside', 'undefined')
 }

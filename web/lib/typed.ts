@@ -1,0 +1,43 @@
+// Typed arrays and buffers. `instanceof` would refuse those of another realm, which a test runner such as
+// Jest hands to a program.
+
+import { describe } from './check.js'
+import { fail } from './errors.js'
+
+/** A typed array of numbers, not of bigints. */
+export type NumberArray =
+  | Float32Array
+  | Float64Array
+  | Int8Array
+  | Uint8Array
+  | Uint8ClampedArray
+  | Int16Array
+  | Uint16Array
+  | Int32Array
+  | Uint32Array
+
+/** @returns such as 'Float32Array' */
+const nameOf = (value: unknown): string => Object.prototype.toString.call(value).slice('[object '.length, -1)
+
+export const isTyped = (value: unknown): value is NumberArray =>
+  ArrayBuffer.isView(value) && !['DataView', 'BigInt64Array', 'BigUint64Array'].includes(nameOf(value))
+
+export const isBytes = (value: unknown): value is Uint8Array | ArrayBuffer =>
+  ['Uint8Array', 'ArrayBuffer', 'SharedArrayBuffer'].includes(nameOf(value))
+
+/**
+ * @returns a view of the same memory
+ * @throws {GptLayersError} TYPE; VALUE for one whose memory is gone
+ */
+export function checkBytes(name: string, value: unknown): Uint8Array {
+  if (isBytes(value)) {
+    try {
+      value.slice(0, 0)
+    } catch (cause) {
+      throw fail('VALUE', name, 'be readable', `${describe(value)} that was detached`, cause)
+    }
+    return ArrayBuffer.isView(value) ? value : new Uint8Array(value)
+  }
+  const got = describe(value)
+  throw fail('TYPE', name, 'be a Uint8Array or an ArrayBuffer', got)
+}
