@@ -18,6 +18,9 @@ usage: ./build.sh [build | demo | test | fuzz | coverage | bench | bench-browser
             --port N   the port, 4173 by default. If it is in use, the next free port is taken
   test    build, then run every test, or only the test files named as arguments. At the end it prints the
           tests that this system had to skip, each with its reason, and the ten slowest tests.
+  test tests/c NAME ...
+          compile what changed of the kernels and their tests natively, then run the tests whose name
+          contains a NAME, such as layernorm or gelu_backward. A wrong NAME prints the names
   fuzz MINUTES
           build, then run every fuzzer of tests/fuzz for a share of these minutes, and print its findings
             --seed N   repeat the run with this seed; otherwise the seed is fresh, and printed
@@ -432,6 +435,10 @@ export_tools() {
 }
 
 run_tests() {
+    if [[ ${1:-} == tests/c && $# -gt 1 ]]; then
+        need 'node compiler simde'
+        exec node tests/c/named.js "${@:2}"
+    fi
     need "$required_by_tests" "$optional_in_tests"
     build
     need_newer_node

@@ -182,7 +182,7 @@ int gpt_batchnorm_forward(float *y, const float *x, const float *mean, const flo
 {
     if (!y || !x || !mean || !var || !scale || !shift) return GPT_ERR_NULL;
     const int status = check(rows, cols, eps, part, parts);
-    if (status) return status;
+    if (status || rows == 0) return status;
     size_t c;
     const size_t end = gpt_share(cols, COLS_PER_VECTOR, part, parts, &c);
     for (; c < end; c += COLS_PER_VECTOR) {

@@ -204,42 +204,6 @@ void affine_forward_without_inputs(affine layer)
     expect_same("y without bias", y, zeros, 12);
 }
 
-/* The whole call. */
-static int try_forward(affine layer, float *y, float *scratch, const float *x, const float *weight,
-                       size_t rows, size_t in, size_t out)
-{
-    return layer.forward(y, scratch, x, weight, NULL, rows, in, out, 0, 1);
-}
-
-void affine_forward_refuses(affine layer)
-{
-    const float *x = random_input("x", 6, -1.0f, 1.0f), *w = random_input("weight", 6, -1.0f, 1.0f);
-    float *y = output("y", 4), *scratch = output("scratch", 4);
-
-    in_case("y NULL");
-    expect_refused(try_forward(layer, NULL, scratch, x, w, 2, 3, 2), GPT_ERR_NULL);
-    in_case("scratch NULL");
-    expect_refused(try_forward(layer, y, NULL, x, w, 2, 3, 2), GPT_ERR_NULL);
-    in_case("x NULL");
-    expect_refused(try_forward(layer, y, scratch, NULL, w, 2, 3, 2), GPT_ERR_NULL);
-    in_case("weight NULL");
-    expect_refused(try_forward(layer, y, scratch, x, NULL, 2, 3, 2), GPT_ERR_NULL);
-    in_case("rows = SIZE_MAX / 2");
-    expect_refused(try_forward(layer, y, scratch, x, w, HUGE_SIZE, 3, 2), GPT_ERR_SIZE);
-    in_case("in = SIZE_MAX / 2");
-    expect_refused(try_forward(layer, y, scratch, x, w, 2, HUGE_SIZE, 2), GPT_ERR_SIZE);
-    in_case("out = SIZE_MAX / 2");
-    expect_refused(try_forward(layer, y, scratch, x, w, 2, 3, HUGE_SIZE), GPT_ERR_SIZE);
-    in_case("only in · out is too large");
-    expect_refused(try_forward(layer, y, scratch, x, w, 1, SIZE_MAX / 16, 16), GPT_ERR_SIZE);
-    in_case("rows = 0");
-    expect_refused(try_forward(layer, y, scratch, x, w, 0, 3, 2), GPT_OK);
-    in_case("out = 0");
-    expect_refused(try_forward(layer, y, scratch, x, w, 2, 3, 0), GPT_OK);
-    in_case("part 3 of 2");
-    expect_refused(layer.forward(y, scratch, x, w, NULL, 2, 3, 2, 3, 2), GPT_ERR_VALUE);
-}
-
 /* ---- Backward ---- */
 
 static void backward_ref(affine layer, gradients g, inputs v, shape s)
@@ -345,42 +309,6 @@ void affine_backward_without_rows_or_outputs(affine layer)
     got = gradients_of(s, ALL);
     backward(layer, got, (inputs){.dy = nothing, .x = six, .weight = nothing}, s, 1);
     expect_same("dx", got.dx, zeros, 6);
-}
-
-/* The whole call. */
-static int try_backward(affine layer, gradients g, float *scratch, const float *dy, const float *x,
-                        const float *weight, size_t rows, size_t in, size_t out)
-{
-    return layer.backward(g.dx, g.dweight, g.dbias, scratch, dy, x, weight, rows, in, out, 0, 1);
-}
-
-void affine_backward_refuses(affine layer)
-{
-    const float *x = random_input("x", 6, -1.0f, 1.0f), *dy = random_input("dy", 4, -1.0f, 1.0f);
-    const float *w = random_input("weight", 6, -1.0f, 1.0f);
-    const gradients g = gradients_of((shape){2, 3, 2}, ALL), none = {NULL, NULL, NULL};
-    float *scratch = output("scratch", layer.backward_scratch_size(2, 2));
-
-    in_case("scratch NULL");
-    expect_refused(try_backward(layer, g, NULL, dy, x, w, 2, 3, 2), GPT_ERR_NULL);
-    in_case("dy NULL");
-    expect_refused(try_backward(layer, g, scratch, NULL, x, w, 2, 3, 2), GPT_ERR_NULL);
-    in_case("x NULL");
-    expect_refused(try_backward(layer, g, scratch, dy, NULL, w, 2, 3, 2), GPT_ERR_NULL);
-    in_case("weight NULL");
-    expect_refused(try_backward(layer, g, scratch, dy, x, NULL, 2, 3, 2), GPT_ERR_NULL);
-    in_case("rows = SIZE_MAX / 2");
-    expect_refused(try_backward(layer, g, scratch, dy, x, w, HUGE_SIZE, 3, 2), GPT_ERR_SIZE);
-    in_case("in = SIZE_MAX / 2");
-    expect_refused(try_backward(layer, g, scratch, dy, x, w, 2, HUGE_SIZE, 2), GPT_ERR_SIZE);
-    in_case("out = SIZE_MAX / 2");
-    expect_refused(try_backward(layer, g, scratch, dy, x, w, 2, 3, HUGE_SIZE), GPT_ERR_SIZE);
-    in_case("only in · out is too large");
-    expect_refused(try_backward(layer, g, scratch, dy, x, w, 1, SIZE_MAX / 16, 16), GPT_ERR_SIZE);
-    in_case("no gradient wanted");
-    expect_refused(try_backward(layer, none, scratch, dy, x, w, 2, 3, 2), GPT_OK);
-    in_case("part 2 of 2");
-    expect_refused(layer.backward(g.dx, g.dweight, g.dbias, scratch, dy, x, w, 2, 3, 2, 2, 2), GPT_ERR_VALUE);
 }
 
 /* ---- By hand ---- */

@@ -40,7 +40,4 @@ void affine_backward_agrees_on_specials(affine layer);
 void affine_forward_without_inputs(affine layer);
 void affine_backward_without_rows_or_outputs(affine layer);
 
-void affine_forward_refuses(affine layer);
-void affine_backward_refuses(affine layer);
-
 #endif

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GUARD = 64, BUFFERS = 24, TEXT = 256 };
+enum { GUARD = 64, BUFFERS = 48, TEXT = 256 };
 
 /* A quiet NaN that no arithmetic produces. It reveals kernels that read a guard or leave an output
  * unwritten. */
@@ -28,6 +28,10 @@ static size_t buffer_count;
 static char context[TEXT], first_failure[2 * TEXT + 2];
 static size_t failures;
 static int passed, failed;
+static char *const *given_names;
+static size_t name_count;
+static int runs_all = 1;
+static const char *running; /* the promise */
 static uint64_t random_state;
 
 const float specials[SPECIALS] = {
@@ -56,13 +60,54 @@ void expect(int holds, const char *format, ...)
 
 const char *failure(void) { return failures ? first_failure : NULL; }
 
+void set_names(char *const *names, size_t n)
+{
+    given_names = names;
+    name_count = n;
+}
+
+/* Whether `text` without its spaces begins with `name`. */
+static int begins_with(const char *text, const char *name)
+{
+    for (; *name; text++) {
+        if (*text == ' ') continue;
+        if (*text != *name++) return 0;
+    }
+    return 1;
+}
+
+int is_named(const char *text)
+{
+    for (size_t i = 0; i < name_count; i++)
+        for (const char *start = text; *start; start++)
+            if (begins_with(start, given_names[i])) return 1;
+    return name_count == 0;
+}
+
+void run_group(void (*tests)(void), int all)
+{
+    runs_all = all;
+    tests();
+}
+
+/* AddressSanitizer calls this before its report: the report does not know the case. */
+void __asan_on_error(void);
+void __asan_on_error(void)
+{
+    if (running) printf("not ok - %s: %s: see the report of AddressSanitizer\n", running, context);
+    fflush(stdout);
+}
+
 void promise(const char *name, void (*test)(void))
 {
+    if (!runs_all && !is_named(name)) return;
+    running = name;
     failures = 0;
     context[0] = '\0';
     random_state = 123;
     test();
     end_case();
+    running = NULL;
     if (failures == 0) {
         passed++;
         printf("ok - %s\n", name);
@@ -125,12 +170,17 @@ static void keep_initial(buffer *b)
     memcpy(b->initial, b->data, b->n * sizeof(float));
 }
 
-const float *input_of(const char *name, const float *values, size_t n)
+const float *input_at(const char *name, const float *values, size_t n, size_t offset)
 {
-    buffer *b = new_buffer(name, buffer_count % 4, n, 0);
+    buffer *b = new_buffer(name, offset, n, 0);
     memcpy(b->data, values, n * sizeof(float));
     keep_initial(b);
     return b->data;
+}
+
+const float *input_of(const char *name, const float *values, size_t n)
+{
+    return input_at(name, values, n, buffer_count % 4);
 }
 
 const float *random_input(const char *name, size_t n, float low, float high)
@@ -141,22 +191,22 @@ const float *random_input(const char *name, size_t n, float low, float high)
     return b->data;
 }
 
-float *output(const char *name, size_t n)
+float *output_at(const char *name, const float *values, size_t n, size_t offset)
 {
-    const size_t before = GUARD + buffer_count % 4;
+    const size_t before = GUARD + offset;
     buffer *b = new_buffer(name, before, n, GUARD);
     b->is_output = 1;
     for (size_t i = 0; i < before + n + GUARD; i++) memcpy((float *)b->block + i, &pattern, sizeof pattern);
+    if (values) memcpy(b->data, values, n * sizeof(float));
     keep_initial(b);
     return b->data;
 }
 
+float *output(const char *name, size_t n) { return output_at(name, NULL, n, buffer_count % 4); }
+
 float *output_of(const char *name, const float *values, size_t n)
 {
-    float *data = output(name, n);
-    memcpy(data, values, n * sizeof(float));
-    memcpy(buffers[buffer_count - 1].initial, values, n * sizeof(float));
-    return data;
+    return output_at(name, values, n, buffer_count % 4);
 }
 
 float *work(size_t n) { return new_buffer("work", 0, n, 0)->data; }

@@ -11,6 +11,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* ---- The names on the command line: `build/native/test layernorm` runs what these tests select ---- */
+
+void set_names(char *const *names, size_t n);
+
+/* Whether `text` contains one of the names; spaces do not count. Always true without names. */
+int is_named(const char *text);
+
+/* Runs a group of promises or, unless `all`, only those whose text is_named(). */
+void run_group(void (*tests)(void), int all);
+
+/* ---- Promises ---- */
+
 /* Runs one promise and prints `ok - <name>` or `not ok - <name>: <case, expected, got>`. The name says
  * what a user may rely on. */
 void promise(const char *name, void (*test)(void));
@@ -37,6 +49,10 @@ const float *random_input(const char *name, size_t n, float low, float high);
  * its input. */
 float *output(const char *name, size_t n);
 float *output_of(const char *name, const float *values, size_t n);
+
+/* The same, `offset` floats past a multiple of 16 bytes. An output without values is filled with the NaN. */
+const float *input_at(const char *name, const float *values, size_t n, size_t offset);
+float *output_at(const char *name, const float *values, size_t n, size_t offset);
 
 /* n floats for the test itself, without checks. */
 float *work(size_t n);
@@ -89,6 +105,7 @@ extern const size_t row_counts[ROW_COUNTS]; /* 1, 2, 3, 5, 6, 17, 33 */
 void test_simd(void);
 void test_sizes(void);
 void test_sums(void);
+void test_rules(void);
 void test_status(void);
 void test_relu(void);
 void test_gelu(void);
@@ -112,7 +129,6 @@ void test_crossentropy(void);
 void test_mse(void);
 void test_sgd(void);
 void test_adamw(void);
-void test_parts(void);
 void test_random(void);
 
 #endif

@@ -81,54 +81,10 @@ static void known_values(void)
     expect_same("dweight", sum, dweight, 6);
 }
 
-/* Both kernels with one type, for refuses(): an output, a float input, the indices, the sizes. */
-static int forward(float *y, const float *weight, const int32_t *indices, size_t rows, size_t count,
-                   size_t dim)
-{
-    return gpt_embedding_forward(y, indices, weight, rows, count, dim, 0, 1);
-}
-
-static int backward(float *dweight, const float *dy, const int32_t *indices, size_t rows, size_t count,
-                    size_t dim)
-{
-    float scratch[5];
-    return gpt_embedding_backward(dweight, scratch, dy, indices, rows, count, dim, 0, 1);
-}
-
-static void refuses(void)
-{
-    static int (*const all[2])(float *, const float *, const int32_t *, size_t, size_t, size_t) = {forward,
-                                                                                                   backward};
-    static const int32_t good[2] = {0, 2}, bad[4][2] = {{0, 3}, {-1, 0}, {2, INT32_MAX}, {INT32_MIN, 1}};
-    const float *x = random_input("x", 6, -1.0f, 1.0f);
-    float *y = output("y", 6);
-    for (size_t k = 0; k < 2; k++) {
-        in_case("function %zu", k);
-        expect_refused(all[k](NULL, x, good, 2, 3, 2), GPT_ERR_NULL);
-        expect_refused(all[k](y, NULL, good, 2, 3, 2), GPT_ERR_NULL);
-        expect_refused(all[k](y, x, NULL, 2, 3, 2), GPT_ERR_NULL);
-        expect_refused(all[k](y, x, good, HUGE_SIZE, 3, 2), GPT_ERR_SIZE);
-        expect_refused(all[k](y, x, good, HUGE_SIZE, 3, 0), GPT_ERR_SIZE);
-        expect_refused(all[k](y, x, good, 2, HUGE_SIZE, 2), GPT_ERR_SIZE);
-        expect_refused(all[k](y, x, good, 2, 3, HUGE_SIZE), GPT_ERR_SIZE);
-        for (size_t b = 0; b < 4; b++) expect_refused(all[k](y, x, bad[b], 2, 3, 2), GPT_ERR_VALUE);
-        expect_refused(all[k](y, x, good, 2, 0, 2), GPT_ERR_VALUE);
-        expect_refused(all[k](y, x, good, 2, 3, 0), GPT_OK);
-        expect_refused(all[k](y, x, good, 0, 0, 2), GPT_OK);
-    }
-    expect_refused(gpt_embedding_forward(y, good, x, 2, 3, 2, 1, 1), GPT_ERR_VALUE);
-    expect_refused(gpt_embedding_backward(y, y, x, good, 2, 3, 2, 1, 1), GPT_ERR_VALUE);
-    expect_refused(gpt_embedding_backward(y, NULL, x, good, 2, 3, 2, 0, 1), GPT_ERR_NULL);
-    expect_refused(gpt_embedding_backward(y, y, x, good, 2, 3, 2, 0, SIZE_MAX / 8), GPT_ERR_SIZE);
-}
-
 void test_embedding(void)
 {
     promise("embedding copies the rows with the given indices, and backward adds the gradients there",
             known_values);
     promise("embedding equals its reference bit for bit at every size, whole and in parts", forward_agrees);
     promise("embedding backward is within 2e-5 of float64; in parts, the same bits", backward_agrees);
-    promise(
-        "embedding refuses NULL, impossible sizes and indices out of range, and leaves its outputs unchanged",
-        refuses);
 }

@@ -149,43 +149,35 @@ static void empty_dimensions(void)
     expect_same("y", y, expected, 6);
 }
 
-/* The kernel without biases. */
-static int try_forward(float *y, float *scratch, const float *x, const float *weight1, const float *weight2,
-                       size_t rows, size_t dim, size_t hidden, int approximate)
-{
-    return gpt_feedforward_forward(y, scratch, x, weight1, NULL, weight2, NULL, rows, dim, hidden,
-                                   approximate, 0, 1);
-}
+/* Rows below, at and above the sizes where Linear and FeedForward change their algorithm or their blocks. */
+enum { CASES = 9 };
+static const size_t rows_of_blocks[CASES] = {1, 2, 5, 6, 7, 8, 17, 65, 200};
 
-static void refuses(void)
+/* A feed-forward network has the bits of its two linear layers with GELU between them. */
+static void is_its_layers(void)
 {
-    const float *x = random_input("x", 6, -1.0f, 1.0f);
-    const float *w1 = random_input("weight1", 12, -1.0f, 1.0f),
-                *w2 = random_input("weight2", 12, -1.0f, 1.0f);
-    float *y = output("y", 6), *scratch = output("scratch", gpt_feedforward_scratch_size(2, 3, 4));
-
-    in_case("y NULL");
-    expect_refused(try_forward(NULL, scratch, x, w1, w2, 2, 3, 4, GPT_GELU_TANH), GPT_ERR_NULL);
-    in_case("scratch NULL");
-    expect_refused(try_forward(y, NULL, x, w1, w2, 2, 3, 4, GPT_GELU_TANH), GPT_ERR_NULL);
-    in_case("x NULL");
-    expect_refused(try_forward(y, scratch, NULL, w1, w2, 2, 3, 4, GPT_GELU_TANH), GPT_ERR_NULL);
-    in_case("weight1 NULL");
-    expect_refused(try_forward(y, scratch, x, NULL, w2, 2, 3, 4, GPT_GELU_TANH), GPT_ERR_NULL);
-    in_case("weight2 NULL");
-    expect_refused(try_forward(y, scratch, x, w1, NULL, 2, 3, 4, GPT_GELU_TANH), GPT_ERR_NULL);
-    in_case("rows = SIZE_MAX / 2");
-    expect_refused(try_forward(y, scratch, x, w1, w2, HUGE_SIZE, 3, 4, GPT_GELU_TANH), GPT_ERR_SIZE);
-    in_case("dim = SIZE_MAX / 2");
-    expect_refused(try_forward(y, scratch, x, w1, w2, 2, HUGE_SIZE, 4, GPT_GELU_TANH), GPT_ERR_SIZE);
-    in_case("hidden = SIZE_MAX / 2");
-    expect_refused(try_forward(y, scratch, x, w1, w2, 2, 3, HUGE_SIZE, GPT_GELU_TANH), GPT_ERR_SIZE);
-    in_case("only dim · hidden is too large");
-    expect_refused(try_forward(y, scratch, x, w1, w2, 1, SIZE_MAX / 16, 16, GPT_GELU_TANH), GPT_ERR_SIZE);
-    in_case("approximate = 2");
-    expect_refused(try_forward(y, scratch, x, w1, w2, 2, 3, 4, 2), GPT_ERR_VALUE);
-    in_case("approximate = -1");
-    expect_refused(try_forward(y, scratch, x, w1, w2, 2, 3, 4, -1), GPT_ERR_VALUE);
+    enum { DIM = 13, HIDDEN = 50 };
+    for (size_t k = 0; k < CASES; k++) {
+        const size_t rows = rows_of_blocks[k];
+        in_case("rows %zu", rows);
+        const float *x = random_input("x", rows * DIM, -4.0f, 4.0f),
+                    *bias1 = random_input("bias1", HIDDEN, -1.0f, 1.0f);
+        const float *weight1 = random_input("weight1", HIDDEN * DIM, -1.0f, 1.0f);
+        const float *weight2 = random_input("weight2", HIDDEN * DIM, -1.0f, 1.0f);
+        float *whole = output("whole", rows * DIM), *y = output("y", rows * DIM),
+              *h = output("h", rows * HIDDEN);
+        float *scratch = output("scratch", gpt_feedforward_scratch_size(rows, DIM, HIDDEN));
+        float *first = output("first", gpt_linear_scratch_size(rows, DIM));
+        float *second = output("second", gpt_linear_scratch_size(rows, HIDDEN));
+        expect_status(gpt_feedforward_forward(whole, scratch, x, weight1, bias1, weight2, NULL, rows, DIM,
+                                              HIDDEN, GPT_GELU_TANH, 0, 1),
+                      GPT_OK);
+        expect_status(gpt_linear_forward(h, first, x, weight1, bias1, rows, DIM, HIDDEN, 0, 1), GPT_OK);
+        expect_status(gpt_gelu_forward(h, h, rows * HIDDEN, GPT_GELU_TANH, 0, 1), GPT_OK);
+        expect_status(gpt_linear_forward(y, second, h, weight2, NULL, rows, HIDDEN, DIM, 0, 1), GPT_OK);
+        expect_same("y", y, whole, rows * DIM);
+        end_case();
+    }
 }
 
 void test_feedforward(void)
@@ -197,6 +189,5 @@ void test_feedforward(void)
             agrees_on_specials);
     promise("feedforward needs no more scratch for more rows than a block", scratch_stops_growing);
     promise("feedforward of empty dimensions is the second bias, or nothing", empty_dimensions);
-    promise("feedforward refuses NULL, impossible sizes and unknown kinds of GELU and leaves y as it was",
-            refuses);
+    promise("feedforward has the bits of linear, gelu and linear", is_its_layers);
 }

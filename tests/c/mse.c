@@ -2,17 +2,6 @@
 #include "gpt_layers.h"
 #include "reference.h"
 
-/* The kernels without part and parts, so that they have the type of their references. */
-static int kernel_forward(float *loss, const float *x, const float *target, size_t rows, size_t cols)
-{
-    return gpt_mse_forward(loss, x, target, rows, cols, 0, 1);
-}
-
-static int kernel_backward(float *dx, const float *x, const float *target, size_t n, float scale)
-{
-    return gpt_mse_backward(dx, x, target, n, scale, 0, 1);
-}
-
 static void agrees(void)
 {
     for (size_t k = 0; k < SIZES; k++) {
@@ -45,31 +34,9 @@ static void agrees(void)
     }
 }
 
-static void refuses(void)
-{
-    const float *x = random_input("x", 6, -1.0f, 1.0f);
-    float *y = output("y", 6);
-    expect_refused(kernel_forward(NULL, x, x, 2, 3), GPT_ERR_NULL);
-    expect_refused(kernel_forward(y, NULL, x, 2, 3), GPT_ERR_NULL);
-    expect_refused(kernel_forward(y, x, NULL, 2, 3), GPT_ERR_NULL);
-    expect_refused(kernel_forward(y, x, x, HUGE_SIZE, 3), GPT_ERR_SIZE);
-    expect_refused(kernel_forward(y, x, x, HUGE_SIZE, 0), GPT_ERR_SIZE);
-    expect_refused(kernel_forward(y, x, x, 2, HUGE_SIZE), GPT_ERR_SIZE);
-    expect_refused(kernel_forward(y, x, x, 0, 3), GPT_OK);
-    expect_refused(kernel_backward(NULL, x, x, 6, 1.0f), GPT_ERR_NULL);
-    expect_refused(kernel_backward(y, NULL, x, 6, 1.0f), GPT_ERR_NULL);
-    expect_refused(kernel_backward(y, x, NULL, 6, 1.0f), GPT_ERR_NULL);
-    expect_refused(kernel_backward(y, x, x, HUGE_SIZE, 1.0f), GPT_ERR_SIZE);
-    expect_refused(kernel_backward(y, x, x, 0, 1.0f), GPT_OK);
-    expect_refused(gpt_mse_forward(y, x, x, 2, 3, 1, 1), GPT_ERR_VALUE);
-    expect_refused(gpt_mse_backward(y, x, x, 6, 1.0f, 1, 1), GPT_ERR_VALUE);
-}
-
 void test_mse(void)
 {
     promise("mean squared error and its gradient are within 1e-6 of float64 at every size; in parts, the "
             "same bits",
             agrees);
-    promise("mean squared error refuses NULL and impossible sizes, and leaves its outputs unchanged",
-            refuses);
 }

@@ -4,19 +4,6 @@
 #include "gpt_layers.h"
 #include "reference.h"
 
-/* The kernels without part and parts, so that they have the type of their references. */
-static int kernel_forward(float *y, float *rstd, const float *x, const float *scale, size_t rows, size_t cols,
-                          float eps)
-{
-    return gpt_rmsnorm_forward(y, rstd, x, scale, rows, cols, eps, 0, 1);
-}
-
-static int kernel_backward(float *dx, float *dscale, const float *dy, const float *x, const float *rstd,
-                           const float *scale, size_t rows, size_t cols)
-{
-    return gpt_rmsnorm_backward(dx, dscale, dy, x, rstd, scale, rows, cols, 0, 1);
-}
-
 static const double tolerance = 1e-6;
 
 /* The largest |value|. */
@@ -172,46 +159,6 @@ static void specials_stay_in_their_row(void)
     }
 }
 
-static void unwanted_gradients_may_be_null(void)
-{
-    enum { ROWS = 3, COLS = 17 };
-    const float *x = random_input("x", ROWS * COLS, -2.0f, 2.0f);
-    const float *dy = random_input("dy", ROWS * COLS, -2.0f, 2.0f);
-    const float *rstd = random_input("rstd", ROWS, 1.0f, 2.0f),
-                *scale = random_input("scale", COLS, -2.0f, 2.0f);
-    float *dx = output("dx", ROWS * COLS), *dscale = output("dscale", COLS);
-    float *dx_alone = output("dx alone", ROWS * COLS), *dscale_alone = output("dscale alone", COLS);
-    expect_status(gpt_rmsnorm_backward(dx, dscale, dy, x, rstd, scale, ROWS, COLS, 0, 1), GPT_OK);
-    expect_status(gpt_rmsnorm_backward(dx_alone, NULL, dy, x, rstd, scale, ROWS, COLS, 0, 1), GPT_OK);
-    expect_status(gpt_rmsnorm_backward(NULL, dscale_alone, dy, x, rstd, scale, ROWS, COLS, 0, 1), GPT_OK);
-    expect_status(gpt_rmsnorm_backward(NULL, NULL, dy, x, rstd, scale, ROWS, COLS, 0, 1), GPT_OK);
-    expect_same("dx alone", dx_alone, dx, ROWS * COLS);
-    expect_same("dscale alone", dscale_alone, dscale, COLS);
-}
-
-static void refuses(void)
-{
-    static const float bad_eps[4] = {0.0f, -1e-5f, INFINITY, NAN};
-    const float *x = random_input("x", 6, -1.0f, 1.0f);
-    float *y = output("y", 6), *s = output("s", 6);
-    expect_refused(kernel_forward(NULL, s, x, x, 2, 3, 1e-5f), GPT_ERR_NULL);
-    expect_refused(kernel_forward(y, s, NULL, x, 2, 3, 1e-5f), GPT_ERR_NULL);
-    expect_refused(kernel_forward(y, s, x, NULL, 2, 3, 1e-5f), GPT_ERR_NULL);
-    expect_refused(kernel_forward(y, s, x, x, HUGE_SIZE, 3, 1e-5f), GPT_ERR_SIZE);
-    expect_refused(kernel_forward(y, s, x, x, 2, 0, 1e-5f), GPT_ERR_SIZE);
-    for (size_t k = 0; k < 4; k++)
-        expect_refused(kernel_forward(y, s, x, x, 2, 3, bad_eps[k]), GPT_ERR_VALUE);
-    expect_refused(kernel_forward(y, s, x, x, 0, 3, 1e-5f), GPT_OK);
-    expect_refused(kernel_backward(y, s, NULL, x, x, x, 2, 3), GPT_ERR_NULL);
-    expect_refused(kernel_backward(y, s, x, NULL, x, x, 2, 3), GPT_ERR_NULL);
-    expect_refused(kernel_backward(y, s, x, x, NULL, x, 2, 3), GPT_ERR_NULL);
-    expect_refused(kernel_backward(y, s, x, x, x, NULL, 2, 3), GPT_ERR_NULL);
-    expect_refused(kernel_backward(y, s, x, x, x, x, HUGE_SIZE, 3), GPT_ERR_SIZE);
-    expect_refused(kernel_backward(y, s, x, x, x, x, 2, 0), GPT_ERR_SIZE);
-    expect_refused(gpt_rmsnorm_forward(y, s, x, x, 2, 3, 1e-5f, 1, 1), GPT_ERR_VALUE);
-    expect_refused(gpt_rmsnorm_backward(y, s, x, x, x, x, 2, 3, 1, 1), GPT_ERR_VALUE);
-}
-
 void test_rmsnorm(void)
 {
     promise("rms norm of 3, 4, 0, 0 and its gradients have the values of the equation", known_values);
@@ -223,8 +170,4 @@ void test_rmsnorm(void)
     promise("rms norm's dx of a row of 1e13 is within 5e-6 of the largest", gradients_of_huge_rows);
     promise("rms norm of a row with NaN or infinity agrees with the reference, and so do the other rows",
             specials_stay_in_their_row);
-    promise("rms norm backward computes the gradients that are wanted; the others may be NULL",
-            unwanted_gradients_may_be_null);
-    promise("rms norm refuses NULL, impossible sizes, cols 0 and a bad eps, and leaves its outputs unchanged",
-            refuses);
 }

@@ -155,8 +155,13 @@ static size_t int8_linear_scratch(const call *c) { return gpt_int8_linear_scratc
 /* Words of an int8 weight's values or scales. */
 static size_t values_count(size_t out, size_t in)
 {
-    const size_t bytes = gpt_int8_values_size(out, in);
-    return bytes == SIZE_MAX ? UNADDRESSABLE : bytes / 4;
+    size_t bytes;
+    if (out > MOST_ADDRESSABLE || in > MOST_ADDRESSABLE) return UNADDRESSABLE;
+    const size_t outs = (out + 7) / 8 * 8, ins = (in + 1) / 2 * 2;
+    /* in the rule for what is addressable, a size of 0 counts as 1 */
+    if (__builtin_mul_overflow(outs ? outs : 1, ins ? ins : 1, &bytes) || bytes > MOST_ADDRESSABLE)
+        return UNADDRESSABLE;
+    return outs * ins / 4;
 }
 
 /* A group that is refused has the tensors of another one. */
@@ -196,7 +201,11 @@ static size_t linear_scratch(const call *c) { return gpt_linear_scratch_size(S(0
 static size_t linear_backward_scratch(const call *c) { return gpt_linear_backward_scratch_size(S(0), S(2)); }
 static size_t conv1d_scratch(const call *c) { return gpt_conv1d_scratch_size(S(0), S(1)); }
 static size_t conv1d_backward_scratch(const call *c) { return gpt_conv1d_backward_scratch_size(S(0), S(2)); }
-static size_t embedding_scratch(const call *c) { return S(0) + S(1); }
+static size_t embedding_scratch(const call *c)
+{
+    size_t n;
+    return __builtin_add_overflow(S(0), S(1), &n) || n > MOST_ADDRESSABLE ? UNADDRESSABLE : n;
+}
 static size_t feedforward_scratch(const call *c) { return gpt_feedforward_scratch_size(S(0), S(1), S(2)); }
 static size_t attention_scratch(const call *c) { return gpt_attention_scratch_size(S(1), S(3)); }
 static size_t attention_backward_scratch(const call *c)
@@ -209,9 +218,12 @@ static size_t operand_count(const call *c, size_t which)
 {
     const size_t rows = S(0), cols = S(1), row = S(2 * which), col = S(2 * which + 1);
     size_t n, last = col ? cols : 1;
-    if (__builtin_mul_overflow(rows ? rows - 1 : 0, row, &n) || __builtin_add_overflow(n, last, &n))
+    /* in the rule for what is addressable, a size of 0 counts as 1 */
+    if (__builtin_mul_overflow(rows ? rows : 1, row ? row : 1, &n) || n > MOST_ADDRESSABLE)
         return UNADDRESSABLE;
-    return n > MOST_ADDRESSABLE ? UNADDRESSABLE : rows && cols ? n : 0;
+    if (__builtin_add_overflow((rows ? rows - 1 : 0) * row, last, &n) || n > MOST_ADDRESSABLE)
+        return UNADDRESSABLE;
+    return rows && cols ? n : 0;
 }
 
 /* The steps of a and b: whole, a repeated row, a repeated column, or rows that overlap or have gaps. */
@@ -438,6 +450,7 @@ const kernel kernels[] = {
      .judge = judge_embedding_backward,
      .has_parts = 1,
      .sizes = "rnd",
+     .most = {INT32_MAX - 1},
      .tensors =
          {{OUT, "dweight", "nd"}, {SCRATCH, "scratch"}, {IN, "dy", "rd"}, {IN, "indices", "r", INDICES}},
      .classes = 'n',
@@ -603,6 +616,7 @@ const kernel kernels[] = {
      .reference = run_max_ref,
      .sizes = "rc",
      .least = {0, 1},
+     .most = {0, INT32_MAX},
      .tensors = {{OPTIONAL_OUT, "max", "r"}, {OPTIONAL_OUT, "indices", "r", INTEGERS}, {IN, "x", "rc"}}},
     {.name = "square_sum",
      .run = run_square_sum,
@@ -706,20 +720,20 @@ const kernel kernels[] = {
      .judge = judge_int8_quantize,
      .sizes = "oi",
      .scalars = "gF",
-     .tensors = {{OUT, "values", NULL, INTEGERS}, {OUT, "scales"}, {IN, "weight", "oi", FINITES}},
+     .tensors = {{OUT, "values", NULL, BYTES}, {OUT, "scales"}, {IN, "weight", "oi", FINITES}},
      .count = quantize_count},
     {.name = "int8_pack",
      .run = run_int8_pack,
      .judge = judge_int8_pack,
      .sizes = "oi",
-     .tensors = {{OUT, "values", NULL, INTEGERS}, {IN, "plain"}},
+     .tensors = {{OUT, "values", NULL, BYTES}, {IN, "plain", NULL, BYTES}},
      .count = pack_count},
     {.name = "int8_dequantize",
      .run = run_int8_dequantize,
      .judge = judge_int8_dequantize,
      .sizes = "oi",
      .scalars = "g",
-     .tensors = {{OUT, "weight", "oi"}, {IN, "values"}, {IN, "scales"}},
+     .tensors = {{OUT, "weight", "oi"}, {IN, "values", NULL, BYTES}, {IN, "scales"}},
      .count = dequantize_count},
     {.name = "int8_linear_forward",
      .run = run_int8_linear_forward,
@@ -731,7 +745,7 @@ const kernel kernels[] = {
      .tensors = {{OUT, "y", "ro"},
                  {SCRATCH, "scratch"},
                  {IN, "x", "ri"},
-                 {IN, "values"},
+                 {IN, "values", NULL, BYTES},
                  {IN, "scales"},
                  {OPTIONAL_IN, "bias", "o"}},
      .scratch_size = int8_linear_scratch,
@@ -742,7 +756,8 @@ const kernel kernels[] = {
      .has_parts = 1,
      .sizes = "rnd",
      .scalars = "g",
-     .tensors = {{OUT, "y", "rd"}, {IN, "indices", "r", INDICES}, {IN, "values"}, {IN, "scales"}},
+     .tensors =
+         {{OUT, "y", "rd"}, {IN, "indices", "r", INDICES}, {IN, "values", NULL, BYTES}, {IN, "scales"}},
      .classes = 'n',
      .count = int8_embedding_count},
     {.name = "log",

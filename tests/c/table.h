@@ -1,5 +1,5 @@
-/* The kernels as a table: their tensors, sizes and scalars, as gpt_layers.h has them. The rows are in table.c,
- * the bounds of their outputs in judges.c. The fuzzer of the kernels makes its calls from this table. */
+/* The kernels as a table: their tensors, sizes and scalars, as gpt_layers.h has them. The rows are in
+ * table.c, the bounds of their outputs in judges.c. rules.c and the fuzzer make their calls from this table. */
 #ifndef GPT_TABLE_H
 #define GPT_TABLE_H
 
@@ -33,7 +33,8 @@ typedef enum content {
     FINITES,   /* floats, GPT_ERR_VALUE if one is not finite */
     INDICES,   /* int32 from 0 to the kernel's `classes` - 1 */
     TARGETS,   /* the same, or GPT_IGNORE */
-    INTEGERS,  /* an output of int32 */
+    INTEGERS,  /* int32 */
+    BYTES,     /* int8, four in a word */
     DOUBLES,   /* an output of float64, of two words each */
     STATE      /* a gpt_random, seeded */
 } content;
@@ -58,6 +59,7 @@ typedef struct kernel {
     int has_parts;
     const char *sizes;            /* a letter for each size */
     size_t least[MOST_SIZES];     /* what a size must be at least */
+    size_t most[MOST_SIZES];      /* what it may be at most; 0: what is addressable */
     const char *scalars;          /* a letter for each scalar: see scalar() */
     tensor tensors[MOST_TENSORS]; /* in the order of the arguments */
     struct {

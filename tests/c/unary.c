@@ -69,36 +69,3 @@ void unary_is_elementwise(unary kernel)
         }
     }
 }
-
-void unary_in_place(unary kernel)
-{
-    for (size_t k = 0; k < SIZES; k++) {
-        const size_t n = sizes[k];
-        in_case("n = %zu", n);
-        const float *x = random_input("x", n, -8.0f, 8.0f);
-        float *expected = output("expected", n), *y = output_of("y", x, n);
-        expect_status(kernel(expected, x, n), GPT_OK);
-        expect_status(kernel(y, y, n), GPT_OK);
-        expect_same("y", y, expected, n);
-        end_case();
-    }
-}
-
-void unary_refuses(unary kernel)
-{
-    const float *x = random_input("x", 5, -1.0f, 1.0f);
-    float *y = output("y", 5);
-    in_case("y NULL");
-    expect_refused(kernel(NULL, x, 5), GPT_ERR_NULL);
-    in_case("x NULL");
-    expect_refused(kernel(y, NULL, 5), GPT_ERR_NULL);
-    in_case("x NULL, n = 0");
-    expect_refused(kernel(y, NULL, 0), GPT_ERR_NULL);
-    in_case("n = SIZE_MAX / 2");
-    expect_refused(kernel(y, x, HUGE_SIZE), GPT_ERR_SIZE);
-    in_case("n = SIZE_MAX");
-    expect_refused(kernel(y, x, SIZE_MAX), GPT_ERR_SIZE);
-    in_case("n = 0");
-    expect_refused(kernel(y, x, 0), GPT_OK);
-    end_case();
-}

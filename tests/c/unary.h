@@ -17,10 +17,4 @@ void unary_agrees_on_specials(unary kernel, unary_ref reference, double toleranc
 /* The result for a value has the same bits at every position and with any neighbors. */
 void unary_is_elementwise(unary kernel);
 
-/* y may be x. */
-void unary_in_place(unary kernel);
-
-/* The kernel refuses NULL and sizes that are not addressable, and accepts an empty tensor. */
-void unary_refuses(unary kernel);
-
 #endif

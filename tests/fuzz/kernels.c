@@ -18,8 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../c/calls.h"
 #include "../c/check.h"
-#include "../c/table.h"
 #include "gpt_layers.h"
 
 /* ---- The bytes, and random numbers that they start ---- */
@@ -108,129 +108,6 @@ static size_t impossible_size(unsigned byte)
                                SIZE_MAX / 4 + 2, SIZE_MAX / 3};
     return sizes_[byte % 10];
 }
-
-static size_t size_of(const kernel *k, const call *c, char letter)
-{
-    if (letter >= '0' && letter <= '9') return (size_t)(letter - '0');
-    return c->s[strchr(k->sizes, letter) - k->sizes];
-}
-
-static int is_output(const kernel *k, size_t i)
-{
-    return k->tensors[i].role >= OUT && k->tensors[i].role <= OPTIONAL_INOUT;
-}
-static int is_input(const kernel *k, size_t i)
-{
-    const role role = k->tensors[i].role;
-    return role == INOUT || role == OPTIONAL_INOUT || role == IN || role == OPTIONAL_IN;
-}
-static int is_optional(const kernel *k, size_t i)
-{
-    const role role = k->tensors[i].role;
-    return role == OPTIONAL_OUT || role == OPTIONAL_INOUT || role == OPTIONAL_IN;
-}
-
-/* Words of a tensor, or UNADDRESSABLE. Scratch has none here. */
-static size_t words_of(const kernel *k, const call *c, size_t i)
-{
-    const tensor *t = &k->tensors[i];
-    if (t->role == SCRATCH) return 0;
-    if (t->content == STATE) return sizeof(gpt_random) / 4;
-    if (!t->dims) return k->count(c, i);
-    /* in the rule for what is addressable, a size of 0 counts as 1 */
-    size_t n = 1, floats = 1;
-    for (const char *d = t->dims; *d; d++) {
-        const size_t size = size_of(k, c, *d);
-        if (__builtin_mul_overflow(floats, size ? size : 1, &floats) || floats > MOST_ADDRESSABLE)
-            return UNADDRESSABLE;
-        n *= size;
-    }
-    return n;
-}
-
-/* Halves the largest size until the call is cheap. */
-static void limit_sizes(const kernel *k, call *c, size_t sizes_of_tensors)
-{
-    for (;;) {
-        size_t work = 1, largest = 0;
-        for (size_t i = 0; i < sizes_of_tensors; i++) {
-            if (c->s[i]) work *= k->sizes[i] == 't' ? c->s[i] * c->s[i] : c->s[i];
-            if (c->s[i] > c->s[largest]) largest = i;
-        }
-        int cheap = work <= 1 << 15;
-        for (size_t i = 0; k->tensors[i].role; i++)
-            cheap &= k->tensors[i].dims == NULL || words_of(k, c, i) <= MOST_WORDS;
-        if (cheap) return;
-        c->s[largest] /= 2;
-    }
-}
-
-/* ---- Scalars ---- */
-
-static double scalar(char kind, unsigned byte, int bad)
-{
-    const double inf = (double)INFINITY, nan = (double)NAN;
-    switch (kind) {
-    case 'e': { /* eps of a normalization: > 0 and finite */
-        const double good_eps[8] = {1e-5, 1e-5, 1e-5, 1e-12, 1.0, 1e-30, 1e-45, 3e38};
-        const double bad_eps[6] = {0.0, -0.0, -1e-5, inf, -inf, nan};
-        return bad ? bad_eps[byte % 6] : good_eps[byte % 8];
-    }
-    case 'p': { /* a probability or a momentum */
-        const double good_p[8] = {0.0, 0.0, 0.1, 0.5, 0.3, 1.0, 0.9, (double)1e-9f};
-        const double bad_p[6] = {-0.1, 1.001, inf, -inf, nan, 2.0};
-        return bad ? bad_p[byte % 6] : good_p[byte % 8];
-    }
-    case 'k': { /* 0 or 1 */
-        const double bad_kinds[4] = {2.0, -1.0, INT32_MAX, INT32_MIN};
-        return bad ? bad_kinds[byte % 4] : byte % 2;
-    }
-    case 'g': { /* inputs in a group of int8 weights: even and > 0 */
-        const double good_groups[6] = {2, 4, 6, 32, 128, 1e6}, bad_groups[3] = {0, 1, 33};
-        return bad ? bad_groups[byte % 3] : good_groups[byte % 6];
-    }
-    case 's': return byte * 16843009.0; /* a seed */
-    case 'f': {                         /* a factor of a loss */
-        const double factors[6] = {1.0, 0.5, -3.0, 1e-3, 0.0, 1.0 / 3.0};
-        return factors[byte % 6];
-    }
-    case 'l': { /* a learning rate, or a weight decay */
-        const double rates[6] = {1e-3, 0.1, 0.0, 1.0, 1e-8, 3e-4};
-        return rates[byte % 6];
-    }
-    case 'b': { /* the share of a moving average that is kept */
-        const double betas[6] = {0.9, 0.999, 0.0, 0.5, 0.99, 0.95};
-        return betas[byte % 6];
-    }
-    case 'x': { /* an exponent */
-        const double exponents[8] = {2.0, 3.0, 0.5, -1.0, 0.0, -1.7, 17.0, inf};
-        return exponents[byte % 8];
-    }
-    case 'E': { /* eps of Adam */ const double small[4] = {1e-8, 1e-6, 1.0, 1e-10}; return small[byte % 4];
-    }
-    case 'c': { /* a correction of Adam: > 0 */
-        const double good_corrections[6] = {0.1, 1e-3, 1.0, 0.19, 0.5, 1e-5};
-        const double bad_corrections[4] = {0.0, -1.0, nan, -inf};
-        return bad ? bad_corrections[byte % 4] : good_corrections[byte % 6];
-    }
-    case 'd': { /* a deviation: >= 0 and finite */
-        const double good_deviations[4] = {1.0, 0.02, 0.0, 1e30};
-        const double bad_deviations[4] = {-1.0, inf, nan, -inf};
-        return bad ? bad_deviations[byte % 4] : good_deviations[byte % 4];
-    }
-    case '<': { /* low, and high */
-        const double lows[6] = {-1.0, 0.0, -0.5, -1e30, 2.0, -3.0};
-        return bad ? nan : lows[byte % 6];
-    }
-    case '>': {
-        const double good_highs[4] = {2.0, 3.5, 1e30, 100.0}, bad_highs[4] = {inf, -2e30, nan, -inf};
-        return bad ? bad_highs[byte % 4] : good_highs[byte % 4];
-    }
-    default: return byte % 3; /* a flag */
-    }
-}
-
-static int can_be_bad(char kind) { return strchr("epkcdg<>", kind) != NULL; }
 
 /* ---- Values ---- */
 
@@ -351,14 +228,6 @@ static void fill_input(trial *t, size_t i, unsigned style)
 
 /* ---- Reports ---- */
 
-static void print_words(const char *name, const float *x, size_t n)
-{
-    printf("  %s [%zu]", name, n);
-    for (size_t i = 0; n <= MOST_WORDS && i < n && i < 40; i++)
-        printf("%s%.9g", i ? ", " : " = ", (double)x[i]);
-    printf("%s\n", n > 40 ? ", ..." : "");
-}
-
 /* Prints the call and stops: libFuzzer then keeps the bytes. */
 static void stop_if_failed(const trial *t, const call *c)
 {
@@ -372,8 +241,8 @@ static void stop_if_failed(const trial *t, const call *c)
         if (!t->c.t[i])
             printf("  %s NULL\n", t->k->tensors[i].name);
         else if (t->k->tensors[i].role != SCRATCH && t->k->tensors[i].content != STATE)
-            print_words(t->k->tensors[i].name, t->c.t[i], t->n[i]);
-        if (t->expected[i]) print_words("    expected", t->expected[i], t->n[i]);
+            print_tensor(t->k->tensors[i].name, t->k->tensors[i].content, t->c.t[i], t->n[i]);
+        if (t->expected[i]) print_tensor("    expected", t->k->tensors[i].content, t->expected[i], t->n[i]);
     }
     fflush(stdout);
     abort();
@@ -397,7 +266,7 @@ static int allowed_statuses(const trial *t, int bad_value, int impossible)
         if (t->c.t[i] && t->n[i] == UNADDRESSABLE) allowed |= IMPOSSIBLE;
     }
     for (size_t i = 0; t->k->sizes[i]; i++)
-        if (t->c.s[i] < t->k->least[i]) allowed |= IMPOSSIBLE;
+        if (t->c.s[i] < t->k->least[i] || (t->k->most[i] && t->c.s[i] > t->k->most[i])) allowed |= IMPOSSIBLE;
     if (t->c.part >= t->c.parts) allowed |= BAD_VALUE;
     /* an impossible size beside a size of 0 may be refused, or be an empty tensor */
     if (!allowed) return impossible ? MAY_PASS | IMPOSSIBLE : MAY_PASS;
@@ -455,7 +324,7 @@ static void expect_same_again(const trial *t, const call *initial, unsigned choi
         expect_status(run(t, &c), GPT_OK);
     }
     for (size_t i = 0; k->tensors[i].role; i++)
-        if (c.t[i] && is_output(k, i)) expect_same(k->tensors[i].name, c.t[i], t->c.t[i], t->n[i]);
+        if (c.t[i] && is_output(k, i)) expect_same_tensor(&k->tensors[i], c.t[i], t->c.t[i], t->n[i]);
     stop_if_failed(t, &c);
 }
 
@@ -478,7 +347,7 @@ static void expect_part_of_many(const trial *t, const call *initial)
         const uint32_t *got = c.t[i], *whole = t->c.t[i], *before = is_input(k, i) ? initial->t[i] : NULL;
         for (size_t j = 0; j < t->n[i]; j++)
             if (got[j] != (before ? before[j] : second_pattern))
-                expect_same(k->tensors[i].name, (const float *)got + j, (const float *)whole + j, 1);
+                expect_same_tensor(&k->tensors[i], got + j, whole + j, 1);
     }
     stop_if_failed(t, &c);
 }
@@ -491,7 +360,7 @@ static void try_one(void)
     size_t sizes_of_tensors = strlen(k->sizes), tensors = 0;
     if (k->choose) sizes_of_tensors = 2;
     for (size_t i = 0; i < sizes_of_tensors; i++) t.c.s[i] = take_size();
-    limit_sizes(k, &t.c, sizes_of_tensors);
+    limit_sizes(k, &t.c, sizes_of_tensors, 1 << 15);
     for (size_t i = 0; k->scalars && k->scalars[i]; i++) t.c.v[i] = scalar(k->scalars[i], take(), 0);
     if (k->choose) k->choose(&t.c, random_word());
     while (tensors < MOST_TENSORS && k->tensors[tensors].role) tensors++;
@@ -598,7 +467,7 @@ static void try_one(void)
         if (k->judge && !impossible) k->judge(&t);
         if (!k->judge && !impossible)
             for (size_t i = 0; i < tensors; i++)
-                if (t.expected[i]) expect_same(k->tensors[i].name, t.c.t[i], t.expected[i], t.n[i]);
+                if (t.expected[i]) expect_same_tensor(&k->tensors[i], t.c.t[i], t.expected[i], t.n[i]);
         stop_if_failed(&t, &t.c);
         const unsigned choice = take();
         expect_same_again(&t, &initial, choice);

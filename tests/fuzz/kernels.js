@@ -10,7 +10,10 @@ const folder = 'build/fuzz/' // of the programs, and of the inputs that they fou
 const sources = readdirSync(`${root}c`)
   .filter((name) => name.endsWith('.c'))
   .map((name) => `c/${name}`)
-sources.push('tests/fuzz/kernels.c', ...['check', 'table', 'judges'].map((name) => `tests/c/${name}.c`))
+sources.push(
+  'tests/fuzz/kernels.c',
+  ...['check', 'calls', 'table', 'judges'].map((name) => `tests/c/${name}.c`),
+)
 
 /** The code paths of the builds, and the flags that choose them. The native compiler has no relaxed SIMD, but
  * compiles the code that is written for it. */
