@@ -128,6 +128,7 @@ export async function newPage(browser) {
  * @property {string} [at] the id of a section to scroll to
  * @property {boolean} [byFrames] the page's clock goes on by a sixtieth of a second with each frame, so that
  *   a busy machine, too, shows every part of a movement
+ * @property {() => void} [first] runs in the page before its scripts
  *
  * @typedef {object} Opened
  * @property {Page} page
@@ -144,7 +145,7 @@ export async function newPage(browser) {
  * @returns {Promise<Opened>}
  */
 export async function open(browser, url, options = {}) {
-  const { width = 1440, height = 900, features = {}, ready = 'h1', at, byFrames = false } = options
+  const { width = 1440, height = 900, features = {}, ready = 'h1', at, byFrames = false, first } = options
   const page = await newPage(browser)
   /** @type {string[]} */
   const complaints = []
@@ -171,6 +172,7 @@ export async function open(browser, url, options = {}) {
     })
   })
   if (byFrames) await page.evaluateOnNewDocument(goByFrames)
+  if (first) await page.evaluateOnNewDocument(first)
   try {
     await page.goto(url, { waitUntil: 'load' })
     // The opening in the HTML is still: the page has not started.

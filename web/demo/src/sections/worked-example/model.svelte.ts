@@ -125,7 +125,7 @@ export class Example {
     this.hovered = null
     this.page.look(ID, { step })
     this.#way.set(this.moves ? 0 : 1, { duration: 0 })
-    this.#way.target = 1
+    if (this.moves) this.#way.target = 1
   }
 
   /** How a cell looks: 'pointed', 'lit' where the pointed one depends on it, or ''. */
