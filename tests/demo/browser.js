@@ -588,8 +588,18 @@ export const SCREENS = [
   [360, 780],
 ]
 
-/** How many pixels of the page are beyond the right edge of the screen. @param {Page} page */
-export const overflow = (page) => page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
+/**
+ * How many pixels of the page are beyond the right edge of the screen, or beyond the left one, where no
+ * scrolling reaches them.
+ *
+ * @param {Page} page
+ */
+export const overflow = (page) =>
+  page.evaluate(() => {
+    const seen = [...document.querySelectorAll('body *:not(.unseen)')].filter((one) => one.checkVisibility())
+    const left = Math.min(...seen.map((one) => one.getBoundingClientRect().left))
+    return Math.max(document.documentElement.scrollWidth - innerWidth, -left)
+  })
 
 /**
  * Asserts that an embedded section fits its screen (on a phone: its width), and that the page did nothing
