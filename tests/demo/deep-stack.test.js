@@ -166,6 +166,23 @@ test('the figure shows PyTorch’s deviations and gradients', async () => {
   await page.close()
 })
 
+test('the signal’s axis counts the layers forward, and the gradient’s backward', async () => {
+  const { page } = await show('', STILL)
+  const axes = await page.$$eval('#deep-stack .charts svg', (charts) =>
+    charts.map((chart) => {
+      const ticks = [...chart.querySelectorAll('.tick:not(.name)')]
+      const sorted = ticks.toSorted((a, b) => Number(a.getAttribute('x')) - Number(b.getAttribute('x')))
+      return [...sorted, chart.querySelector('.name')].map((text) => text?.textContent)
+    }),
+  )
+  assert.deepEqual(axes, [
+    ['1', '15', '30', 'layer'],
+    ['30', '15', '1', 'layer, going back'],
+    ['0', '100', '200', 'step'],
+  ])
+  await page.close()
+})
+
 test('the first frame is whole before any worker has answered', async () => {
   const page = await newPage(site.browser)
   await withoutWorkers(page)
@@ -206,7 +223,8 @@ for (const [option, verdict] of [
     const [narrow, before] = await sentences(page)
     assert.equal(await page.$eval('#deep-stack .answer', (answer) => answer.textContent?.trim()), '')
     await pressButton(page, option)
-    assert.ok((await text(page, '#deep-stack .answer')).startsWith(`${verdict} they stay as they are.`))
+    const answer = await text(page, '#deep-stack .answer')
+    assert.ok(answer.startsWith(`${verdict} they stay as they are.`), answer)
     assert.equal(await gain(page), 1.16)
     await untilAt(page, 1.16)
     const [wide, after] = await sentences(page)
@@ -241,6 +259,23 @@ test('the menu changes layers, activation and seed; what it refuses stays', asyn
   assert.deepEqual(await fields(), ['12', 'gelu', '7'])
   await type(page, 'layers', '4')
   assert.match((await sentences(page))[0], /in 4 of the 4 layers/)
+  const gpt = await load()
+  for (const activation of /** @type {const} */ (['none', 'relu'])) {
+    await page.select('#deep-stack .menu .fields select', activation)
+    assert.equal((await fields())[1], activation)
+    const settings = { depth: 4, gain: 0.58, activation, seed: 7 }
+    for (const [i, norm] of [false, true].entries()) {
+      const { deviations } = new Stack(gpt, settings, { norm }).measure()
+      const expected = deviations.map((deviation, i) => `${short(deviation)} in layer ${i + 1}`).join(', ')
+      const sentence = (await sentences(page))[i]
+      assert.ok(sentence.includes(expected), `with ${activation}: ${sentence}, expected ${expected}`)
+    }
+    await page.waitForFunction(
+      (activation) => new URLSearchParams(location.search).get('deep-stack.activation') === activation,
+      {},
+      activation === 'relu' ? null : activation,
+    )
+  }
   await type(page, 'layers', '51')
   await page.keyboard.press('Enter')
   assert.match(await text(page, '#deep-stack .menu'), /“51” is not a whole number from 2 to 50/)

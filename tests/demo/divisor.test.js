@@ -67,11 +67,12 @@ test('the formulas show PyTorch’s 0.0231, divided by 5, and LayerNorm’s 0.01
   assert.ok(byFive.endsWith(`0.11536−1=${expected.unbiased.toFixed(4)}`), byFive)
   assert.ok(bySix.endsWith(`0.11536=${expected.biased.toFixed(4)}`), bySix)
   const charts = await page.$$eval('#divisor svg', (all) => all.map((one) => one.ariaLabel ?? ''))
-  assert.ok(
-    charts[0].includes(`deviation is ${Math.sqrt(expected.unbiased).toFixed(4)} divided by n minus 1`),
-  )
+  const [byLess, byAll] = [expected.unbiased, expected.biased].map((one) => Math.sqrt(one).toFixed(4))
+  const row = `deviation is ${byLess} divided by n minus 1, and ${byAll} divided by n`
+  assert.ok(charts[0].includes(row), `the row’s sentence: ${charts[0]}, expected ${row}`)
   const { unbiased, biased } = expected.averages
-  assert.ok(charts[1].includes(`average ${unbiased.toFixed(4)}, those divided by n ${biased.toFixed(4)}`))
+  const averages = `average ${unbiased.toFixed(4)}, those divided by n ${biased.toFixed(4)}`
+  assert.ok(charts[1].includes(averages), `the samples’ sentence: ${charts[1]}, expected ${averages}`)
   assert.match(await text(page, '#divisor .text'), /torch\.var divides by n − 1 unless you say correction=0/)
   assert.deepEqual(complaints, [])
   await page.close()
@@ -86,7 +87,8 @@ for (const [option, verdict] of [
     assert.equal(await page.$eval('#divisor .answer', (answer) => answer.textContent?.trim()), '')
     assert.doesNotMatch(await page.$eval('#divisor', (section) => section.textContent), /1\.0013/)
     await pressButton(page, option)
-    assert.ok((await text(page, '#divisor .answer')).startsWith(`${verdict} 768 / 767 = 1.0013.`))
+    const answer = await text(page, '#divisor .answer')
+    assert.ok(answer.startsWith(`${verdict} 768 / 767 = 1.0013.`), answer)
     assert.equal(await n(page), 768)
     const [byLess, byAll] = await formulas(page)
     assert.match(byLess, /768−1=0\.0568$/)
@@ -98,9 +100,30 @@ for (const [option, verdict] of [
 }
 
 test('without reduced motion n runs from 6 to 768, and rests there', async () => {
-  const { page, complaints } = await show('', { features: { 'prefers-reduced-motion': 'no-preference' } })
+  const { page, complaints } = await show('', {
+    features: { 'prefers-reduced-motion': 'no-preference' },
+    byFrames: true,
+  })
+  // From now on: the n of each frame.
+  await page.evaluate(() => {
+    /** @type {number[]} */
+    const shown = []
+    const look = () => {
+      shown.push(Number(document.querySelector('#divisor output')?.textContent))
+      requestAnimationFrame(look)
+    }
+    look()
+    Object.assign(window, { shown })
+  })
   await pressButton(page, '768, as in GPT-2')
-  await page.waitForFunction(() => document.querySelector('#divisor output')?.textContent === '768')
+  await page.waitForFunction('shown.at(-1) === 768')
+  const shown = /** @type {number[]} */ (await page.evaluate('shown'))
+  assert.deepEqual([shown[0], shown.at(-1)], [6, 768])
+  assert.deepEqual(
+    shown,
+    shown.toSorted((a, b) => a - b),
+  )
+  assert.ok(new Set(shown).size > 30, `n should run through the numbers between, and shows ${shown}`)
   assert.match((await formulas(page))[1], /768=0\.0567$/)
   assert.deepEqual(complaints, [])
   await page.close()

@@ -43,6 +43,14 @@ function assertPyTorch(shown) {
     .forEach((value, i) => near(value, AFTER[i], 0.00501))
 }
 
+/**
+ * What stands at a row's end.
+ *
+ * @param {{ mean: number, variance: number }} row
+ * @param {{ mean: number, variance: number }} expected
+ */
+const assertMoments = ({ mean, variance }, expected) => assert.deepEqual({ mean, variance }, expected)
+
 test('on load each row slides and stretches, once, and ends with PyTorch’s numbers', async () => {
   const { page, complaints } = await site.open()
   await told(page)
@@ -52,8 +60,8 @@ test('on load each row slides and stretches, once, and ends with PyTorch’s num
     BEFORE,
   )
   assertPyTorch(shown)
-  for (const { mean, variance } of [shown[1], shown[3]]) assert.deepEqual([mean, variance], [0, 1])
-  assert.deepEqual([shown[0].mean, shown[0].variance], [0.13, 0.02])
+  for (const row of [shown[1], shown[3]]) assertMoments(row, { mean: 0, variance: 1 })
+  assertMoments(shown[0], { mean: 0.13, variance: 0.02 })
   assert.equal(await text(page, '#opening .note'), 'Computed as PyTorch does: 12 of 12 numbers.')
   assert.deepEqual(complaints, [])
   await page.close()
@@ -86,7 +94,7 @@ test('dragging a dot changes its row and no other; the numbers stay PyTorch’s 
   assert.ok((await valueOf(page, 'x₁₂')) > 0.6)
   assert.deepEqual(after[0].values.toSpliced(1, 1), before[0].values.toSpliced(1, 1))
   assert.notDeepEqual(after[1], before[1])
-  assert.deepEqual([after[1].mean, after[1].variance], [0, 1])
+  assertMoments(after[1], { mean: 0, variance: 1 })
   assert.deepEqual(after.slice(2), before.slice(2))
   assert.match(await text(page, '#opening .note'), /You moved x₁₂; in PyTorch’s example it is 0\.3470\./)
   await click(page, '#opening button ::-p-text(Put back)')
