@@ -380,6 +380,7 @@ build_wasm() {
 
 build_package() {
     rm -rf build/lib
+    node web/exports.js
     node_modules/.bin/tsc -p web/lib >&2
     node web/bundle.js
 }
@@ -401,7 +402,7 @@ build_page() {
 build() {
     make_if_changed npm node_modules install_npm_packages package.json package-lock.json
     make_if_changed wasm build/wasm/simd.wasm build_wasm build.sh c
-    make_if_changed package dist/index.js build_package build.sh web/{bundle,types}.js web/lib build/wasm \
+    make_if_changed package dist/index.js build_package build.sh web/{bundle,exports,types}.js web/lib build/wasm \
         c/gpt_layers.h web/examples/stories
     make_if_changed api build/api/index.html build_api build.sh web/demo/api.js web/lib package.json
     make_if_changed page web/demo/dist/index.html build_page build.sh web/demo web/lib build/wasm build/api

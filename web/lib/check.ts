@@ -208,8 +208,11 @@ export function checkSignal(signal: unknown): asserts signal is SignalLike | und
   throw fail('TYPE', 'signal', 'be an AbortSignal', describe(signal))
 }
 
-const isSignal = (value: any): boolean =>
-  typeof value?.aborted === 'boolean' && typeof value.addEventListener === 'function'
+const isSignal = (value: unknown): value is SignalLike =>
+  typeof value === 'object' &&
+  value !== null &&
+  typeof Reflect.get(value, 'aborted') === 'boolean' &&
+  typeof Reflect.get(value, 'addEventListener') === 'function'
 
 /** The names of all configurations: one configuration may be given to a model and to each of its layers. */
 const CONFIG_NAMES = [

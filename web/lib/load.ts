@@ -106,9 +106,8 @@ function throwImportError(name: string, cause: unknown): never {
  * the engine has not optimized it yet.
  */
 function decode(hex: string): Uint8Array<ArrayBuffer> {
-  const platform = globalThis as any
-  if (platform.Uint8Array.fromHex) return platform.Uint8Array.fromHex(hex)
-  if (platform.Buffer) return platform.Buffer.from(hex, 'hex')
+  if (Uint8Array.fromHex) return Uint8Array.fromHex(hex)
+  if (globalThis.Buffer) return globalThis.Buffer.from(hex, 'hex')
   const digit = (code: number) => (code < 58 ? code - 48 : code - 87) // '0' is 48, 'a' is 97
   const bytes = new Uint8Array(hex.length / 2)
   for (let i = 0; i < bytes.length; i++) {

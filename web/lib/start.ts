@@ -103,7 +103,7 @@ const startUnnamed: typeof start = async (options, getModule, importThreads) => 
 
 /** @returns null where threads may be possible */
 function whyOneThread(threads: number, createWorker: (() => AnyWorker) | undefined): string | null {
-  const { process, crossOriginIsolated } = globalThis as any
+  const { process, crossOriginIsolated } = globalThis
   if (threads === 1) return 'load was asked for one thread'
   if (!createWorker && !process?.getBuiltinModule && typeof Worker !== 'function') {
     return process?.versions?.node

@@ -57,19 +57,18 @@ export interface Source {
 export function openSource(source: unknown): Source {
   if (isBytes(source)) return new RandomAccess(fromBytes(source))
   if (typeof source !== 'object' || source === null) throw wrongSource(source)
-  if (has(source, 'getReader')) return openStream(source as any)
-  if ('ok' in source && 'body' in source) return openResponse(source as any)
-  if (has(source, 'slice') && has(source, 'arrayBuffer')) {
-    return new RandomAccess(fromBlob(source as any))
-  }
-  if (has(source, 'read') && has(source, 'stat')) {
-    return new RandomAccess(fromHandle(source as any))
-  }
+  if (has<StreamLike>(source, 'getReader')) return openStream(source)
+  if (isResponse(source)) return openResponse(source)
+  if (has<BlobLike>(source, 'slice', 'arrayBuffer')) return new RandomAccess(fromBlob(source))
+  if (has<FileHandleLike>(source, 'read', 'stat')) return new RandomAccess(fromHandle(source))
   throw wrongSource(source)
 }
 
-/** @returns whether it has a method of this name */
-const has = (value: object, name: string): boolean => typeof Reflect.get(value, name) === 'function'
+/** @returns whether it has the methods of a T */
+const has = <T extends object>(value: object, ...methods: (keyof T)[]): value is T =>
+  methods.every((name) => typeof Reflect.get(value, name) === 'function')
+
+const isResponse = (value: object): value is ResponseLike => 'ok' in value && 'body' in value
 
 const wrongSource = (source: unknown) => fail('TYPE', 'source', `be ${EXPECTED}`, describe(source))
 

@@ -1,4 +1,4 @@
-import type { Runtime } from '../runtime/runtime.js'
+import type { FunctionName, Runtime } from '../runtime/runtime.js'
 import type { Int8Weight, Matrix } from '../tensor/int8weight.js'
 import { checkBoolean, checkOptions } from '../check.js'
 import { fail } from '../errors.js'
@@ -24,10 +24,8 @@ interface Layout {
   weightShape: readonly number[]
   /** whether weightShape is [inputs, outputs] */
   isTransposed: boolean
-  /** kernel */
-  forward: `gpt_${string}_forward`
-  /** kernel */
-  backward: `gpt_${string}_backward`
+  forward: FunctionName
+  backward: FunctionName
 }
 
 export interface AffineOptions {

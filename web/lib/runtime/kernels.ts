@@ -1,10 +1,10 @@
-import type { Exports } from './runtime.js'
+import type { Exports, FunctionName } from './runtime.js'
 
 /**
  * What `Runtime.run` knows about a kernel, from its sizes and scalars: the arguments that are numbers, in
  * their order.
  */
-export interface Kernel {
+export interface Cost {
   /** nanoseconds on one thread, roughly: decides whether threads share a call */
   cost: (...sizes: number[]) => number
   /** floats of scratch memory for each part */
@@ -31,11 +31,11 @@ const productByColumns = (rows: number, inputs: number, outputs: number): number
 const attention = (batch: number, tokens: number, heads: number, size: number): number =>
   batch * tokens ** 2 * heads * size * MULTIPLY_ADD
 
-/** an elementwise kernel: its first size is the number of elements */
-const elementwise = (nanoseconds: number): Kernel => ({ cost: (n) => n * nanoseconds })
+/** An elementwise kernel: its first size is the number of elements. */
+const elementwise = (nanoseconds: number): Cost => ({ cost: (n) => n * nanoseconds })
 
-/** a kernel on a matrix: its first sizes are rows and columns */
-const rowwise = (nanoseconds: number): Kernel => ({ cost: (rows, cols) => rows * cols * nanoseconds })
+/** A kernel on a matrix: its first sizes are rows and columns. */
+const rowwise = (nanoseconds: number): Cost => ({ cost: (rows, cols) => rows * cols * nanoseconds })
 
 /**
  * Every kernel whose call can be cut into parts. A kernel that is not here runs in one piece on the calling
@@ -43,7 +43,7 @@ const rowwise = (nanoseconds: number): Kernel => ({ cost: (rows, cols) => rows *
  *
  * Nanoseconds an element were measured on one core with SIMD; a factor of two either way changes little.
  */
-export const KERNELS: Readonly<Record<string, Kernel>> = Object.freeze({
+export const KERNELS: { readonly [name in FunctionName]?: Cost } = Object.freeze({
   gpt_linear_forward: {
     cost: product,
     scratch: (exports, rows, inputs) => exports.gpt_linear_scratch_size(rows, inputs),

@@ -1,17 +1,23 @@
+import type { Kernel } from '../threads/call.js'
 import type { Pool } from '../threads/pool.js'
-import type { Kernel } from './kernels.js'
+import type { Cost } from './kernels.js'
 import type { Memory } from './memory.js'
+import type { Functions } from '../wasm/exports.js'
 import { fail, GptLayersError } from '../errors.js'
 import { KERNELS } from './kernels.js'
 import { Generator } from './random.js'
 import { survivors } from './scope.js'
 import { newestStep } from './tape.js'
 
-/** The exports of one of our WebAssembly builds, under their C names. `c/gpt_layers.h` documents each. */
-export type Exports = { memory: WebAssembly.Memory; __heap_base: WebAssembly.Global } & Record<
-  `gpt_${string}`,
-  (...args: number[]) => number
->
+/** The exports of one of our WebAssembly builds: the functions of `c/gpt_layers.h` and the memory. */
+export interface Exports extends Functions {
+  memory: WebAssembly.Memory
+  /** the address from which on memory is free */
+  __heap_base: WebAssembly.Global
+}
+
+/** The name of a function of `c/gpt_layers.h`. */
+export type FunctionName = keyof Functions
 
 /** A place in the heap: a tensor, or any object that says where its data begin. */
 export type Pointer = { readonly byteOffset: number }
@@ -96,7 +102,7 @@ export class Runtime {
    * @throws {GptLayersError} DISPOSED; MEMORY for the scratch; INTERNAL where the kernel refuses its
    *   arguments
    */
-  run(kernel: `gpt_${string}`, args: readonly (Pointer | null | typeof SCRATCH | number | boolean)[]): void {
+  run(kernel: FunctionName, args: readonly (Pointer | null | typeof SCRATCH | number | boolean)[]): void {
     this.memory.checkLive()
     const values: number[] = []
     let scratchAt = -1
@@ -110,7 +116,7 @@ export class Runtime {
     const sizes = args.filter((arg) => typeof arg === 'number')
     const parts = this.partsOf(kernel, ...sizes)
     if (scratchAt < 0) return this.#call(kernel, values, parts)
-    const { scratch: scratchSize } = KERNELS[kernel] as Required<Kernel>
+    const { scratch: scratchSize } = KERNELS[kernel] as Required<Cost>
     const floats = scratchSize(this.exports, ...sizes) >>> 0 // unsigned: SIZE_MAX, for no such scratch, is -1
     const scratch = this.memory.allocate(4 * parts * floats)
     values[scratchAt] = scratch
@@ -127,9 +133,10 @@ export class Runtime {
    * @returns false where the kernel refuses a value
    * @throws {GptLayersError} DISPOSED; INTERNAL where it refuses its arguments otherwise
    */
-  accepts(kernel: `gpt_${string}`, args: readonly (Pointer | number)[]): boolean {
+  accepts(kernel: FunctionName, args: readonly (Pointer | number)[]): boolean {
     this.memory.checkLive()
-    const status = this.exports[kernel](...args.map(toNumber))
+    const call: Kernel = this.exports[kernel]
+    const status = call(...args.map(toNumber))
     if (status === ERR_VALUE) return false
     check(kernel, status)
     return true
@@ -139,20 +146,21 @@ export class Runtime {
    * @param sizes the arguments that are numbers, in their order; those that kernels.ts uses are enough
    * @returns how many parts `run` would cut the call into: one for each thread, or 1 where that does not pay
    */
-  partsOf(kernel: `gpt_${string}`, ...sizes: number[]): number {
+  partsOf(kernel: FunctionName, ...sizes: number[]): number {
     if (this.threads === 1) return 1
     const known = KERNELS[kernel]
     return known !== undefined && known.cost(...sizes) >= WORTH_SHARING ? this.threads : 1
   }
 
   /** @param values its arguments; changed here */
-  #call(kernel: `gpt_${string}`, values: number[], parts: number): void {
+  #call(kernel: FunctionName, values: number[], parts: number): void {
     let status
     if (this.#pool !== null && parts > 1) {
       status = this.#pool.run(kernel, values, parts)
     } else {
       values.push(0, 1) // part and parts; WebAssembly drops them where a kernel does not take them
-      status = this.exports[kernel](...values)
+      const call: Kernel = this.exports[kernel]
+      status = call(...values)
     }
     check(kernel, status)
   }

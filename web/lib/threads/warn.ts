@@ -13,12 +13,12 @@ export function warnOnce(sentence: string): void {
  * the user for permission to read it.
  */
 function inDevelopment(): boolean {
-  const { Deno, location, process } = globalThis as any
+  const { Deno, location, process } = globalThis
   if (location?.origin)
     return /^https?:\/\/(localhost|.+\.localhost|127\.0\.0\.1|\[::1\])(:|$)/.test(location.origin)
   if (Deno) return false
   try {
-    return process.env.NODE_ENV !== 'production'
+    return process?.env.NODE_ENV !== 'production'
   } catch {
     return false // no process, or the program must not read its environment
   }

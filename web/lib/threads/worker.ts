@@ -5,8 +5,8 @@ import type { Kernel } from './call.js'
 import type { WorkerSetup } from './threads.js'
 import { runOpenParts, waitForParts } from './call.js'
 
-const node = (globalThis as any).process?.getBuiltinModule?.('node:worker_threads')
-const port = node?.parentPort ?? globalThis
+const node = globalThis.process?.getBuiltinModule?.('node:worker_threads')
+const port: MessagePortLike = node?.parentPort ?? globalThis
 
 port.onmessage = ({ data: { module, memory, stackTop, names, call } }: { data: WorkerSetup }) => {
   // Synchronously, so that a failure is an error event in the thread that started this worker.

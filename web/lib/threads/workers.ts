@@ -33,7 +33,7 @@ export class OwnWorker {
     const fail = (why: string) => this.#fail(why)
     listen(worker, {
       message: (message) => this.#hear(message),
-      error: (event) => fail(event?.message || 'it could not be loaded'),
+      error: (event) => fail(messageOf(event) || 'it could not be loaded'),
       messageerror: () => fail('it cannot share memory with its creator'),
       exit: (code) => fail(`it exited with code ${code}`),
     })
@@ -47,7 +47,7 @@ export class OwnWorker {
 
   /** Node exits without waiting for this worker. */
   unref(): void {
-    if ('unref' in this.#worker) (this.#worker as any).unref()
+    if (isNode(this.#worker)) this.#worker.unref()
   }
 
   /** Ends the worker. */
@@ -145,19 +145,28 @@ async function startInOneWay(
 }
 
 /** @param listeners by type of event; that of messages gets the message */
-function listen(worker: AnyWorker, { message, ...others }: Record<string, (event: any) => void>): void {
-  const { on, addEventListener } = worker as any
-  const add = (on ?? addEventListener).bind(worker)
-  add('message', on ? message : ({ data }: MessageEvent) => message(data))
-  for (const [type, listener] of Object.entries(others)) add(type, listener)
+function listen(worker: AnyWorker, listeners: Record<string, (event: unknown) => void>): void {
+  for (const [type, listener] of Object.entries(listeners)) {
+    if (isNode(worker)) worker.on(type, listener)
+    else addDomListener(worker as Worker, type, listener)
+  }
 }
+
+const isNode = (worker: AnyWorker): worker is NodeWorker => 'on' in worker
+
+/** @param listener gets the message itself, as Node's does */
+const addDomListener = (worker: Worker, type: string, listener: (event: unknown) => void): void =>
+  worker.addEventListener(type, (event) => listener('data' in event ? event.data : event))
+
+/** @returns that of an error, or of the event of one */
+const messageOf = (error: unknown): string | undefined => Object(error).message
 
 /** The ways that a browser has, the best one first; once one has worked, that one. */
 let browserWays: Way[] | undefined
 
 /** @returns the ways to start a worker here, the best one first */
 function findWays(): Way[] {
-  const node = (globalThis as any).process?.getBuiltinModule?.('node:worker_threads')
+  const node = globalThis.process?.getBuiltinModule?.('node:worker_threads')
   if (node) return [fromNode(node)]
   browserWays ??= hasFile() ? [fromFile, fromBlob] : [fromBlob, fromFile]
   return browserWays
@@ -170,7 +179,7 @@ const workerCode = () => WORKER_CODE
  *
  * @param node its worker_threads
  */
-const fromNode = (node: any): Way => ({
+const fromNode = (node: WorkerThreads): Way => ({
   name: 'node:worker_threads',
   create: () => new node.Worker(workerCode(), { eval: true, execArgv: [] }),
   timeout: START_TIMEOUT,
