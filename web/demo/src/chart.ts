@@ -69,7 +69,8 @@ function wordsOf(caption: Element): Word[] {
   const walker = document.createTreeWalker(caption, NodeFilter.SHOW_TEXT)
   const words = []
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {
-    const style = getComputedStyle(node.parentElement as Element)
+    if (!node.parentElement) continue
+    const style = getComputedStyle(node.parentElement)
     for (const { 0: text, index } of (node.textContent ?? '').matchAll(/\S+/g)) {
       const range = document.createRange()
       range.setStart(node, index)
@@ -161,7 +162,7 @@ function toPNG({ svgs, words, frame }: Figure): Promise<Blob> {
     context.fillText(text, box.left, (box.top + box.bottom) / 2)
   }
   for (const svg of svgs) {
-    for (const shape of svg.querySelectorAll(SHAPES) as NodeListOf<SVGGraphicsElement>) {
+    for (const shape of svg.querySelectorAll<SVGGraphicsElement>(SHAPES)) {
       const matrix = shape.getScreenCTM()
       if (!matrix || getComputedStyle(shape).visibility === 'hidden') continue
       context.setTransform(screen.multiply(matrix))
@@ -248,7 +249,7 @@ function outline(shape: SVGGraphicsElement): Path2D {
  * @returns in user units; 0 if absent
  */
 function length(shape: SVGGraphicsElement, name: string): number {
-  const value = shape[name as keyof SVGGraphicsElement] as unknown
+  const value: unknown = Reflect.get(shape, name)
   if (value instanceof SVGAnimatedLength) return value.baseVal.value
   // The x and y of a text are lists.
   if (value instanceof SVGAnimatedLengthList && value.baseVal.length) return value.baseVal.getItem(0).value

@@ -6,28 +6,28 @@
 // A section whose state is no such list implements Slice itself: sections/worked-example/slice.ts does.
 
 export interface Slice<S> {
-  defaults: () => S
+  defaults(): S
   /** The values that differ from the defaults, by name; Page prefixes each name with "ID." */
-  toQuery: (state: S) => Record<string, string>
+  toQuery(state: S): Record<string, string>
   /** `refused` lists the names it does not know and the names whose values are invalid. */
-  fromQuery: (query: Map<string, string>) => { state: S; refused: string[] }
+  fromQuery(query: Map<string, string>): { state: S; refused: string[] }
   /**
    * Checks the state in a file; throws an Error whose message completes the sentence "That file cannot be
    * loaded: ...".
    */
-  validate: (value: unknown) => S
+  validate(value: unknown): S
   /** The fields that only select what is shown; undo does not change them. */
   views: string[]
 }
 
 /** The state of a slice. */
-export type StateOf<S extends Slice<any>> = ReturnType<S['defaults']>
+export type StateOf<S extends Slice<unknown>> = ReturnType<S['defaults']>
 
 export interface Field<T> {
   initial: T
   /** Undefined if the text is invalid. */
-  read: (text: string) => T | undefined
-  write: (value: T) => string
+  read(text: string): T | undefined
+  write(value: T): string
 }
 
 type Limits = { min?: number; max?: number }
@@ -52,7 +52,7 @@ export function integer(initial: number, limits?: Limits): Field<number> {
   }
 }
 
-export function choice<T extends string>(initial: T, choices: readonly T[]): Field<T> {
+export function choice<const T extends string>(initial: T, choices: readonly T[]): Field<T> {
   return { initial, read: (text) => choices.find((one) => one === text), write: (value) => value }
 }
 
@@ -84,10 +84,12 @@ export function numbers(
   return { initial, read, write: (values) => values.join(',') }
 }
 
-type Values<Fields extends Record<string, Field<any>>> = { [Name in keyof Fields]: Fields[Name]['initial'] }
+type Values<Fields extends Record<string, Field<unknown>>> = {
+  [Name in keyof Fields]: Fields[Name]['initial']
+}
 
 /** @param options views: as in Slice */
-export function slice<Fields extends Record<string, Field<any>>>(
+export function slice<Fields extends Record<string, Field<unknown>>>(
   fields: Fields,
   { views = [] }: { views?: string[] } = {},
 ): Slice<Values<Fields>> {

@@ -4,6 +4,7 @@ import { load } from 'gpt-layers'
 import { mount } from 'svelte'
 import { followAnchors, presentId } from './anchors.ts'
 import App from './App.svelte'
+import { messageOf } from './errors.ts'
 import { Page } from './page.svelte.ts'
 import { preparePrint } from './print.ts'
 import { sections, slices } from './sections/index.ts'
@@ -30,7 +31,7 @@ try {
   followAnchors()
   preparePrint()
 } catch (error) {
-  app.textContent = `The page could not start: ${error instanceof Error ? error.message : error}`
+  app.textContent = `The page could not start: ${messageOf(error)}`
   throw error
 }
 

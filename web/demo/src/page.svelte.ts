@@ -11,6 +11,7 @@
 //   page.offer(id, () => ({ }))  in an $effect: its computed numbers, to be saved with the state
 
 import { flushSync } from 'svelte'
+import { messageOf } from './errors.ts'
 import { asObject, type Slice } from './fields.ts'
 import type { SectionId, States } from './sections/index.ts'
 
@@ -37,7 +38,7 @@ export class Page {
   /** Its looks, as the address said: theme, size, and what an embedded section shows. */
   looks: Readonly<Record<string, string>> = {}
 
-  #slices: [SectionId, Slice<any>][]
+  #slices: [SectionId, Slice<unknown>][]
   #past: readonly Readonly<States>[] = $state.raw([])
   #future: readonly Readonly<States>[] = $state.raw([])
   /** Whether the next edit continues the current step of the history. */
@@ -45,8 +46,8 @@ export class Page {
   #offers: Map<string, () => unknown> = new Map()
 
   /** @param query the address's, which sets the initial state */
-  constructor(slices: Readonly<Record<SectionId, Slice<any>>>, query: URLSearchParams) {
-    this.#slices = Object.entries(slices) as [SectionId, Slice<any>][]
+  constructor(slices: Readonly<Record<SectionId, Slice<unknown>>>, query: URLSearchParams) {
+    this.#slices = Object.entries(slices) as [SectionId, Slice<unknown>][]
     this.#read(query)
   }
 
@@ -175,7 +176,7 @@ export class Page {
         this.state = Object.fromEntries(entries)
       })
     } catch (error) {
-      const why = error instanceof SyntaxError ? 'it is not JSON' : (error as Error).message
+      const why = error instanceof SyntaxError ? 'it is not JSON' : messageOf(error)
       this.problem = `That file cannot be loaded: ${why}. Nothing was changed.`
     }
   }

@@ -1,6 +1,6 @@
 // What the keys mean in dots, number fields and charts.
 
-const KEYS = {
+const KEYS: Readonly<Partial<Record<string, number>>> = {
   ArrowUp: 1,
   ArrowRight: 1,
   ArrowDown: -1,
@@ -18,7 +18,7 @@ const KEYS = {
  * @returns signed; undefined if the key means nothing here
  */
 export function stepsOf({ key, shiftKey, altKey }: KeyboardEvent): number | undefined {
-  const steps = KEYS[key as keyof typeof KEYS]
+  const steps = KEYS[key]
   return steps && steps * (shiftKey ? 10 : altKey ? 0.1 : 1)
 }
 

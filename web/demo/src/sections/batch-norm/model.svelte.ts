@@ -16,7 +16,7 @@ export const cellName = (r: number, c: number): string => `x${r + 1}${c + 1}`
 
 export class Norms {
   /** The dot pointed at, in each of the tables. */
-  pointed = $state({ x: null, row: null, batch: null } as Record<Table, { key: string; i: number } | null>)
+  pointed = $state<Record<Table, { key: string; i: number } | null>>({ x: null, row: null, batch: null })
 
   #page: Page
   #gpt: Gpt
@@ -72,8 +72,8 @@ export class Norms {
     const every = this.x[0].map((_, c) => c)
     if (!at) return table === 'x' ? [] : every.filter((c) => this[table].moved[r][c])
     const norm = table === 'x' ? at.table : table
-    const together = norm === 'row' ? [r === at.row, every] : [r === at.row || this.#shared(norm), [at.col]]
-    return together[0] ? (together[1] as number[]) : []
+    if (norm === 'row') return r === at.row ? every : []
+    return r === at.row || this.#shared(norm) ? [at.col] : []
   }
 
   /** Whether samples share a feature's statistics. */

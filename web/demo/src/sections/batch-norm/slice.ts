@@ -35,7 +35,7 @@ const edits: Field<Record<string, number>> = {
 export default slice({
   batch: integer(4, BATCH),
   seed: integer(17, { min: 0, max: 2 ** 32 - 1 }),
-  row: choice('layer', ['layer', 'rms'] as const),
-  mode: choice('training', ['training', 'evaluation'] as const),
+  row: choice('layer', ['layer', 'rms']),
+  mode: choice('training', ['training', 'evaluation']),
   edits,
 })

@@ -1,6 +1,7 @@
 // The training of both stacks, as the page sees it. It runs while the section is on the screen. With other
 // settings it starts again. The worker does one thing at a time; when it is free, the latest settings count.
 
+import { messageOf } from '../../errors.ts'
 import { inWorker, stop, type Remote } from '../../remote.ts'
 import type { Lab } from './deep-stack.worker.ts'
 import type { Both, Settings } from './words.ts'
@@ -73,7 +74,7 @@ export class Training {
       }
     } catch (error) {
       if (this.#lab !== lab) return
-      this.problem = `The training stopped: ${error instanceof Error ? error.message : error}.`
+      this.problem = `The training stopped: ${messageOf(error)}.`
     }
     this.#busy = false
   }

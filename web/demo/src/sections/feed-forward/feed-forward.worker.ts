@@ -2,6 +2,7 @@
 // the page.
 
 import { load } from 'gpt-layers'
+import { messageOf } from '../../errors.ts'
 import { loadPlainFeedForward } from '../../plain.ts'
 import { expose } from '../../remote.ts'
 import { create, look, time, weightsOf } from './compute.ts'
@@ -73,7 +74,7 @@ const lab = {
             gpt.dispose()
           }
         } catch (error) {
-          if (wanted === 1) reasons.push(`${build}: ${(error as Error).message}.`)
+          if (wanted === 1) reasons.push(`${build}: ${messageOf(error)}.`)
         }
       }
     }

@@ -12,7 +12,7 @@ const BLOCKS = 4
 
 export default slice(
   {
-    order: choice('pre', ['pre', 'post'] as const),
+    order: choice('pre', ['pre', 'post']),
     token: integer(11, { min: 1, max: TOKENS }),
     norm: integer(2 * BLOCKS + 1, { min: 1, max: 2 * BLOCKS + 1 }),
   },

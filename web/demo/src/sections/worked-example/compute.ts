@@ -1,6 +1,7 @@
 // Computes every number of the worked example from its settings. Uses only the package.
 
 import type { Gpt, Tensor } from 'gpt-layers'
+import { messageOf } from '../../errors.ts'
 import { BY_HAND, LAYER_NORM } from './pytorch.ts'
 import type { Settings } from './slice.ts'
 
@@ -17,7 +18,7 @@ export type TableName = keyof typeof SHAPES
 
 /** The names of a table's cells, row-major: indices counted from 1, such as x12. */
 export function cellNames(table: TableName): string[] {
-  let names = [table as string]
+  let names: string[] = [table]
   for (const n of SHAPES[table])
     names = names.flatMap((name) => Array.from({ length: n }, (_, i) => `${name}${i + 1}`))
   return names
@@ -44,8 +45,11 @@ export function drawn(gpt: Gpt, seed: number): Record<string, number> {
   })
 }
 
+/** How the outputs are normalized. */
+type Way = Pick<Settings, 'unbiased' | 'eps'>
+
 /** Normalizes by hand, step by step. */
-function normalize(y: Tensor, { unbiased, eps }: Pick<Settings, 'unbiased' | 'eps'>) {
+function normalize(y: Tensor, { unbiased, eps }: Way) {
   const mean = y.mean({ dim: -1, keepdim: true })
   const variance = y.var({ dim: -1, keepdim: true, unbiased })
   const centered = y.sub(mean)
@@ -58,7 +62,7 @@ function normalize(y: Tensor, { unbiased, eps }: Pick<Settings, 'unbiased' | 'ep
  *
  * @param cells every number that can be changed, by its name
  */
-function forward(gpt: Gpt, settings: Settings, cells: Record<string, number>) {
+function forward(gpt: Gpt, way: Way, cells: Record<string, number>) {
   const table = (name: TableName) =>
     gpt.tensor(
       cellNames(name).map((cell) => cells[cell]),
@@ -68,7 +72,7 @@ function forward(gpt: Gpt, settings: Settings, cells: Record<string, number>) {
   linear.loadStateDict({ weight: table('w'), bias: table('b') })
   const z = gpt.noGrad(() => linear.forward(table('x')))
   const y = new gpt.ReLU().forward(z)
-  const steps = normalize(y, settings)
+  const steps = normalize(y, way)
   return { z, y, ...steps, scaled: steps.divided.mul(table('gamma')).add(table('beta')) }
 }
 
@@ -97,10 +101,10 @@ const summed = (tensor: Tensor, unbiased: boolean): Rows => ({
 export type Result = ReturnType<typeof compute>
 
 /** @param cells every number that can be changed, by its name */
-export function compute(gpt: Gpt, settings: Settings, cells: Record<string, number>) {
+export function compute(gpt: Gpt, way: Way, cells: Record<string, number>) {
   return gpt.scope(() => {
-    const { unbiased } = settings
-    const { z, y, centered, divided, scaled } = forward(gpt, settings, cells)
+    const { unbiased } = way
+    const { z, y, centered, divided, scaled } = forward(gpt, way, cells)
     const normalized = gpt.noGrad(() => new gpt.LayerNorm(OUTPUTS).forward(y))
     const before = (unbiased: boolean) => Array.from(y.var({ dim: -1, unbiased }).data)
     return {
@@ -183,14 +187,14 @@ export function meanAlong(
     try {
       difference = [...y.sub(mean).shape]
     } catch (error) {
-      difference = (error as Error).message
+      difference = messageOf(error)
     }
     return { shape: [...mean.shape], text: String(mean), difference }
   })
 }
 
 /** Whether the settings normalize as LayerNorm does, by hand as in the example, or in a way of their own. */
-export function wayOf({ unbiased, eps }: Pick<Settings, 'unbiased' | 'eps'>) {
+export function wayOf({ unbiased, eps }: Way) {
   const is = (way: typeof BY_HAND) => unbiased === way.unbiased && eps === way.eps
   return is(LAYER_NORM) ? 'layerNorm' : is(BY_HAND) ? 'byHand' : 'other'
 }

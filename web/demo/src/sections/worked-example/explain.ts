@@ -30,6 +30,8 @@ interface Figure {
 
 export const key = ({ table, row, col }: Place) => `${table} ${row} ${col}`
 
+/** The tables that are computed from the batch. */
+const COMPUTED: readonly Place['table'][] = ['z', 'y', 'n', 'l', 'h']
 const MORE_DIGITS = 6
 const columns = [...Array(OUTPUTS).keys()]
 const inputs = [...Array(INPUTS).keys()]
@@ -62,11 +64,7 @@ function given(table: 'x' | 'w' | 'g', row: number, col: number, { at }: Figure)
   if (table === 'x') {
     return {
       formula: `${value(`x${index(row, col)}`)}. All of row ${row + 1} depends on it, and no other row.`,
-      sources: new Set(
-        (['z', 'y', 'n', 'l', 'h'] as Place['table'][]).flatMap((table) =>
-          columns.map((col) => key({ table, row, col })),
-        ),
-      ),
+      sources: new Set(COMPUTED.flatMap((table) => columns.map((col) => key({ table, row, col })))),
     }
   }
   if (table === 'g') {

@@ -28,7 +28,7 @@ const STEP_TIME = 900 // milliseconds of the slide, and of the stretch
 const SYMBOLS = { x: 'x', w: 'w', b: 'b', gamma: 'γ', beta: 'β' }
 const batchNames = cellNames('x')
 /** The steps on which the dots move. */
-const MOVING = ['subtract', 'divide'] as readonly StepName[]
+const MOVING: readonly StepName[] = ['subtract', 'divide']
 
 /** @returns the rows that a step shows */
 const rowsAt = (name: StepName): 'centered' | 'divided' | 'scaled' =>
@@ -69,7 +69,7 @@ export class Example {
   // Only of what the numbers depend on, so that another step computes nothing.
   result = $derived.by(() => {
     const way = { unbiased: this.#unbiased, eps: this.#eps }
-    return compute(this.#gpt, way as Settings, this.cells)
+    return compute(this.#gpt, way, this.cells)
   })
   way = $derived(wayOf({ unbiased: this.#unbiased, eps: this.#eps }))
   /** How many of PyTorch's 32 printed numbers are here. */

@@ -2,7 +2,14 @@
 // switched off, a second run without them writes in step with the first, from the same random numbers.
 // Uses only the package, and knows nothing of the page.
 
-import type { GeneratedToken, Gpt, KeyValueCache, Module, Tensor } from 'gpt-layers'
+import {
+  GptLayersError,
+  type GeneratedToken,
+  type Gpt,
+  type KeyValueCache,
+  type Module,
+  type Tensor,
+} from 'gpt-layers'
 import type { Tokenizer } from '../../words.ts'
 
 type Model = InstanceType<Gpt['GPTModel']>
@@ -113,13 +120,10 @@ mode; topK: only so many tokens can be drawn */
     this.#topK = topK
     const blocks = model.trfBlocks
     this.#slots = [
-      ...blocks.flatMap(
-        (block) =>
-          [
-            [block, 'norm1'],
-            [block, 'norm2'],
-          ] as [object, string][],
-      ),
+      ...blocks.flatMap((block): [object, string][] => [
+        [block, 'norm1'],
+        [block, 'norm2'],
+      ]),
       [model, 'finalNorm'],
     ]
     const width = model.embDim
@@ -130,14 +134,14 @@ mode; topK: only so many tokens can be drawn */
       }
     }
     this.#choices = this.#slots.map(([parent, name], i) => {
-      const norm = Reflect.get(parent, name)
-      const choices = {
+      const norm: InstanceType<Gpt['LayerNorm']> = Reflect.get(parent, name)
+      const choices: Record<string, Module> = {
         norm,
         nothing: new gpt.Identity().eval(),
         mean: new OnlyMean().eval(),
         plain: new gpt.LayerNorm(width, { eps: norm.eps }).eval(),
       }
-      for (const layer of Object.values(choices) as Module[]) {
+      for (const layer of Object.values(choices)) {
         layer.onForward(({ input, output }) => {
           const last = (x: Tensor) => x.data.subarray(x.size - width)
           this.#rows.set(last(input as Tensor), 2 * i * width)
@@ -305,8 +309,7 @@ mode; topK: only so many tokens can be drawn */
         const options = { cache, maxNewTokens: 1, temperature, ...(this.#topK && { topK: this.#topK }) }
         return this.#model.generate(ids.slice(cache.length, at + 1), options).next().value
       } catch (error) {
-        const { code } = error as { code?: string }
-        if (code === 'VALUE') return undefined // the logits overflowed
+        if (error instanceof GptLayersError && error.code === 'VALUE') return undefined // the logits overflowed
         throw error
       }
     })

@@ -1,5 +1,6 @@
 // The writing GPT as the page sees it: the latest report of its worker, and what can be asked of it.
 
+import { messageOf } from '../../errors.ts'
 import { callback, inWorker, stop, type Remote } from '../../remote.ts'
 import type { Settings } from './engine.ts'
 import recording from './recording.json'
@@ -125,8 +126,6 @@ export class Writer {
     this.live = true
   }
 }
-
-const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error))
 
 function recorded(): Report {
   const { trail, moment, ...lane } = recording.with

@@ -28,18 +28,16 @@ const FRAME = 16 // milliseconds
 const TURN = 8 // milliseconds of writing at full speed, before messages are heard
 const REST = 4000 // milliseconds between the end of a text and the next one
 
-const LOADERS: Record<Source['name'], (source: any, options: Options) => Promise<Loaded>> = {
-  async stories(_, { signal }) {
-    const gpt = await load()
-    try {
-      const model = await loadStories(gpt, { signal })
-      return { gpt, model, tokenizer, dispose: () => gpt.dispose() }
-    } catch (error) {
-      gpt.dispose()
-      throw error
-    }
-  },
-  gpt2: async (source, options) => (await import('./gpt2.ts')).loadGpt2(source, options),
+async function loadModel(source: Source, options: Options): Promise<Loaded> {
+  if (source.name === 'gpt2') return (await import('./gpt2.ts')).loadGpt2(source, options)
+  const gpt = await load()
+  try {
+    const model = await loadStories(gpt, options)
+    return { gpt, model, tokenizer, dispose: () => gpt.dispose() }
+  } catch (error) {
+    gpt.dispose()
+    throw error
+  }
 }
 
 let engine: Engine | null = null
@@ -94,7 +92,7 @@ const writing = {
   async use(source: Source, onprogress?: OnProgress) {
     loading?.abort()
     const controller = (loading = new AbortController())
-    const next = await LOADERS[source.name](source, { signal: controller.signal, onprogress })
+    const next = await loadModel(source, { signal: controller.signal, onprogress })
     if (controller.signal.aborted) {
       next.dispose()
       throw controller.signal.reason
