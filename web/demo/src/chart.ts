@@ -40,7 +40,7 @@ export async function exportChart(chart: Element, name: string, format: 'svg' | 
   download(`${name}.${format}`, format === 'svg' ? toSVG(figure) : await toPNG(figure))
 }
 
-/** Of a caption */
+/** A word of a caption. */
 interface Word {
   text: string
   box: DOMRect
@@ -50,7 +50,7 @@ interface Word {
 interface Figure {
   svgs: SVGSVGElement[]
   words: Word[]
-  /** Around all of them. */
+  /** The rectangle around all of them. */
   frame: { left: number; top: number; width: number; height: number }
 }
 
@@ -117,7 +117,7 @@ function toSVG({ svgs, words, frame }: Figure): Blob {
   return new Blob([new XMLSerializer().serializeToString(picture)], { type: 'image/svg+xml' })
 }
 
-/** @returns with its styles as attributes */
+/** A copy with its styles as attributes. */
 function copyOf(svg: SVGSVGElement): SVGElement {
   const copy = svg.cloneNode(true) as SVGSVGElement
   const copies = copy.querySelectorAll('*')
@@ -176,7 +176,7 @@ function toPNG({ svgs, words, frame }: Figure): Promise<Blob> {
   )
 }
 
-/** SVG's names -> the canvas's. */
+/** The canvas's name for each of SVG's. */
 const ALIGN: Readonly<Record<string, CanvasTextAlign>> = { start: 'left', middle: 'center', end: 'right' }
 const BASELINE: Readonly<Record<string, CanvasTextBaseline>> = {
   middle: 'middle',
@@ -256,7 +256,7 @@ function length(shape: SVGGraphicsElement, name: string): number {
   return 0
 }
 
-/** #rrggbb or none; alpha from 0 to 1 */
+/** `color` is #rrggbb or none; `alpha` goes from 0 to 1. */
 type Paint = { color: string; alpha: number }
 
 function paint(style: CSSStyleDeclaration, name: 'fill' | 'stroke'): Paint {

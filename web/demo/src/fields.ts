@@ -25,7 +25,7 @@ export type StateOf<S extends Slice<unknown>> = ReturnType<S['defaults']>
 
 export interface Field<T> {
   initial: T
-  /** Undefined if the text is invalid. */
+  /** The text's value; undefined if the text is invalid. */
   read(text: string): T | undefined
   write(value: T): string
 }
@@ -61,7 +61,7 @@ export function flag(initial: boolean): Field<boolean> {
   return { initial, read, write: (value) => (value ? 'yes' : 'no') }
 }
 
-/** @param limits max: the longest text */
+/** @param limits `max`: the length of the longest text */
 export function text(initial: string, { max = 1000 }: { max?: number } = {}): Field<string> {
   return { initial, read: (value) => (value.length <= max ? value : undefined), write: (value) => value }
 }
@@ -88,7 +88,7 @@ type Values<Fields extends Record<string, Field<unknown>>> = {
   [Name in keyof Fields]: Fields[Name]['initial']
 }
 
-/** @param options views: as in Slice */
+/** @param options `views` as in Slice */
 export function slice<Fields extends Record<string, Field<unknown>>>(
   fields: Fields,
   { views = [] }: { views?: string[] } = {},

@@ -35,7 +35,7 @@ export class Page {
   problem = $state('')
   /** Milliseconds from the last edit to the updated document. */
   updateTime = $state(0)
-  /** Its looks, as the address said: theme, size, and what an embedded section shows. */
+  /** How the page looks, as the address said: theme, size, and what an embedded section shows. */
   looks: Readonly<Record<string, string>> = {}
 
   #slices: [SectionId, Slice<unknown>][]
@@ -211,9 +211,9 @@ export class Page {
   /** @param state from the history @returns that state with the present views */
   #keepViews(state: Readonly<States>): States {
     const entries = this.#slices.map(([id, { views }]) => {
-      const now: Record<string, unknown> = this.state[id]
+      const now = Object.entries(this.state[id]).filter(([name]) => views.includes(name))
       // Without views the object stays the same, so that nothing derived from it is computed again.
-      return [id, views.length ? { ...state[id], ...pick(now, views) } : state[id]]
+      return [id, views.length ? { ...state[id], ...Object.fromEntries(now) } : state[id]]
     })
     return Object.fromEntries(entries)
   }
@@ -228,8 +228,5 @@ export class Page {
     this.updateTime = performance.now() - start
   }
 }
-
-const pick = (object: Record<string, unknown>, names: readonly string[]) =>
-  Object.fromEntries(names.map((name) => [name, object[name]]))
 
 const same = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b)

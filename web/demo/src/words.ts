@@ -4,7 +4,7 @@ export interface Tokenizer {
   /** Throws an Error whose message says which word is unknown. */
   encode: (text: string) => number[]
   decode: (ids: readonly number[]) => string
-  /** Of each token; joined they are the whole text. */
+  /** The text of each token; joined they are the whole text. */
   texts: (ids: readonly number[]) => string[]
   /** The token before every text. */
   start: number

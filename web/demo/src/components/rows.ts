@@ -9,35 +9,32 @@ export interface Row {
   /** A second line under the label. */
   note?: string
   values: readonly number[]
-  /** Of the values, such as x₁₁. */
+  /** The names of the values, such as x₁₁. */
   names?: readonly string[]
-  /** Is called with the new value of the i-th dot. */
+  /** Called with the new value of the i-th dot. A row without it cannot be changed. */
   onmove?: (i: number, value: number) => void
-  /** Of a value that is changed; the domain by default. */
+  /** How far a value can be changed; the domain by default. */
   limits?: readonly [number, number]
-  /** Written at the row's end; the mean is a tick, and one standard deviation to either side of it a bar. */
+  /** Written at the row's end. The mean is a tick; one standard deviation to either side is a bar. */
   stats?: { mean: number; variance: number }
-  /** Tick and bar without the text. */
+  /** Shows tick and bar of `stats`, without the text. */
   quietStats?: boolean
-  /**
-   * Further bars under the row, each with its name: from the mean minus the deviation to the mean plus the
-   * deviation.
-   */
+  /** Further bars under the row, each with its name, one deviation to either side of the mean. */
   bars?: readonly { name: string; deviation: number }[]
-  /** Lines from the dots of the row above to the same dots in this row. */
+  /** Draws lines from the dots of the row above to the same dots in this row. */
   threads?: boolean
   /**
-   * Strip and pile: strokes for hundreds of values, longer where there are more of them; a pile is taller and
-   * stands on the line.
+   * A strip or a pile shows hundreds of values as strokes, which are longer where there are more values. A
+   * pile is taller than a strip and stands on the row's line.
    */
   size?: 'large' | 'small' | 'strip' | 'pile'
-  /** Of the whole row, instead of the size's own. */
+  /** The height of the whole row, in pixels; by default that of its size. */
   height?: number
   /** Writes the values under their dots. */
   numbers?: boolean
   color?: 'sign' | 'with' | 'without'
   /**
-   * Rows of one group show the same values: a dot that is pointed at is lit in all of them; by default all
+   * The rows of a group show the same values: a dot that is pointed at is lit in all of them. By default all
    * rows are one group.
    */
   group?: string
@@ -45,23 +42,23 @@ export interface Row {
   lit?: readonly number[]
 }
 
-/** The i-th dot of the row with this key */
+/** The i-th dot of the row with this key. */
 export type Pointed = { key: string; i: number }
 
-/** What all rows share */
+/** What all rows share. */
 export interface Frame {
   x: ScaleLinear<number, number>
   /** Where the axis begins. */
   left: number
   /** Where it ends. */
   right: number
-  /** Of the figure. */
+  /** The width of the figure. */
   width: number
   /** Labels and statistics stand above their row, not beside it. */
   narrow: boolean
 }
 
-/** A row and where its parts stand */
+/** A row and where its parts stand. */
 export type Line = ReturnType<typeof layout>[number]
 
 /** A dot's radius, the room above the row's line and below it, and the numbers' room. */

@@ -45,7 +45,7 @@ export interface Section {
   /** Also the section's anchor, and the prefix of its names in the address. */
   id: SectionId
   title: string
-  /** The page: its title is the page's. */
+  /** Whether it opens the page: its title is then the page's. */
   opens?: boolean
   component?: SectionComponent
   /** Fetches the component, if it is not given. */

@@ -8,7 +8,7 @@ import { FEATURES, type NormName } from './slice.ts'
 
 const ID = 'batch-norm'
 
-/** The batch, the norm of its rows, and the norm of its columns */
+/** The batch, the norm of its rows, and the norm of its columns. */
 export type Table = 'x' | 'row' | 'batch'
 
 /** @returns x12 for sample 1's feature 2 */

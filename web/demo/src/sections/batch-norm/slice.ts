@@ -5,7 +5,7 @@ import { parseNumber, shortest } from '../../numbers.ts'
 
 export const FEATURES = 5
 export const BATCH = { min: 1, max: 6 }
-/** Of a number of the batch that the reader moves. */
+/** How far the reader can move a number of the batch. */
 export const LIMITS = [-3, 3] as const
 
 export type NormName = 'layer' | 'batch' | 'rms'

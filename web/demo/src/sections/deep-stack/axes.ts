@@ -9,7 +9,7 @@ const MARGIN = 0.06 // of the axis at both ends; curves may reach into it
 /** What a log axis can show. */
 export const drawn = (value: number) => value > 0 && value < Infinity
 
-/** @param values of which those that are 0 or overflowed have no place on it */
+/** @param values those that are 0 or overflowed have no place on the axis */
 export function logAxis(values: readonly number[]) {
   const exponents = values.filter(drawn).map(Math.log10)
   let least = Math.floor(exponents.reduce((a, b) => Math.min(a, b), 0))

@@ -1,7 +1,7 @@
 // Describes the numbers of a stack in sentences. Knows nothing of the page.
 
 export interface Settings {
-  /** Layers. */
+  /** The number of layers. */
   depth: number
   /** The deviation of the weights, times the root of their inputs. */
   gain: number
@@ -9,15 +9,16 @@ export interface Settings {
   seed: number
 }
 
-/** Of one stack; each list goes from the first layer to the last */
+/** The numbers of one stack. Each list goes from the first layer to the last. */
 export interface Snapshot {
   loss: number
-  /** Of what goes into the layer's activation. */
+  /** The mean of what goes into the layer's activation. */
   means: number[]
+  /** The standard deviation of the same numbers. */
   deviations: number[]
-  /** The norm of the loss's gradient in it. */
+  /** The norm of the loss's gradient by the same numbers. */
   gradients: number[]
-  /** One sample's numbers. */
+  /** The same numbers for one sample. */
   samples: Float32Array[]
 }
 

@@ -10,7 +10,7 @@ import { create, look, time, weightsOf } from './compute.ts'
 const MOST_THREADS = 4
 
 export interface Timing {
-  /** Of the build. */
+  /** The name of the build. */
   name: string
   /** Milliseconds per call. */
   median: number

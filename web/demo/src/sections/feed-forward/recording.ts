@@ -17,7 +17,7 @@ export function fold({ name, values, mean, variance }: Stage): Recorded {
   return { name, mean: round(mean), variance: round(variance), first, counts }
 }
 
-/** @returns with as many numbers in each bin, spread evenly */
+/** @returns values with the same count in each bin, spread evenly over the bin */
 export function unfold({ name, mean, variance, first, counts }: Recorded): Stage {
   const values = counts.flatMap((count, i) =>
     Array.from({ length: count }, (_, k) => (first + i + (k + 0.5) / count) * WIDTH),

@@ -5,10 +5,10 @@ import { X } from './slice.ts'
 
 const STEPS = 4000 // of the grid on which extremes are searched
 
-/** Of an activation, and its slopes */
+/** The values of an activation, and its slopes. */
 type Values = { y: number[]; dy: number[] }
 
-/** Of GELU: exact, or by tanh */
+/** GELU's form: exact, or by tanh. */
 type Form = 'none' | 'tanh'
 
 export function activate(gpt: Gpt, xs: readonly number[]): Record<Form | 'relu', Values> {
@@ -29,7 +29,7 @@ export function activate(gpt: Gpt, xs: readonly number[]): Record<Form | 'relu',
   })
 }
 
-/** @returns the variance is divided by n */
+/** The mean of a row, and its variance divided by n. */
 export function statistics(gpt: Gpt, row: readonly number[]): { mean: number; variance: number } {
   return gpt.scope(() => {
     const x = gpt.tensor([...row], [row.length])

@@ -2,7 +2,7 @@
 
 import { choice, integer, numbers, slice } from '../../fields.ts'
 
-/** As far as the curves go. */
+/** How far the curves go. */
 export const X = { min: -4, max: 3 }
 /** Its mean is 0. GELU makes nearly the same number of −1.5 and −0.25. */
 export const ROW = Object.freeze([-3, -1.5, -0.75, -0.25, 0.25, 0.75, 1.5, 3])

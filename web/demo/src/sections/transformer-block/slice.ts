@@ -2,7 +2,7 @@
 
 import { choice, integer, slice } from '../../fields.ts'
 
-/** Of a norm and the part it belongs to */
+/** Whether a norm stands before the part it belongs to, or after it. */
 export type Order = 'pre' | 'post'
 
 /** The beginning of a story that the model knows how to tell, and its tokens. */

@@ -1,7 +1,6 @@
 // Computes every number of the worked example from its settings. Uses only the package.
 
 import type { Gpt, Tensor } from 'gpt-layers'
-import { messageOf } from '../../errors.ts'
 import { BY_HAND, LAYER_NORM } from './pytorch.ts'
 import type { Settings } from './slice.ts'
 
@@ -76,13 +75,13 @@ function forward(gpt: Gpt, way: Way, cells: Record<string, number>) {
   return { z, y, ...steps, scaled: steps.divided.mul(table('gamma')).add(table('beta')) }
 }
 
-/** Two rows of numbers */
+/** Two rows of numbers. */
 export interface Rows {
   /** [row][column]. */
   values: number[][]
-  /** Of each row. */
+  /** The mean of each row. */
   mean: number[]
-  /** Of each row, divided as the settings say. */
+  /** The variance of each row, divided as the settings say. */
   variance: number[]
 }
 
@@ -95,8 +94,9 @@ const summed = (tensor: Tensor, unbiased: boolean): Rows => ({
 })
 
 /**
- * Linear: what Linear gives, before ReLU. outputs: what is normalized. centered, divided, scaled: steps.
- * layerNorm, byHand: the outputs normalized in both ways, without scale and shift.
+ * `linear` is what Linear gives, before ReLU; `outputs` is what is normalized; `centered`, `divided` and
+ * `scaled` are its steps; `layerNorm` and `byHand` are the outputs normalized in both ways, without scale and
+ * shift.
  */
 export type Result = ReturnType<typeof compute>
 
@@ -137,7 +137,7 @@ export function between(gpt: Gpt, from: Rows, to: Rows, way: number, unbiased: b
   )
 }
 
-/** A tensor as PyTorch prints it */
+/** A tensor as PyTorch prints it. */
 export interface Printed {
   name: string
   shape: number[]
@@ -187,7 +187,7 @@ export function meanAlong(
     try {
       difference = [...y.sub(mean).shape]
     } catch (error) {
-      difference = messageOf(error)
+      difference = (error as Error).message
     }
     return { shape: [...mean.shape], text: String(mean), difference }
   })

@@ -5,7 +5,7 @@ import { INPUTS, OUTPUTS, SAMPLES, type Result, type Rows } from './compute.ts'
 import { BY_HAND, LAYER_NORM } from './pytorch.ts'
 import type { Settings } from './slice.ts'
 
-/** A cell of the figure */
+/** A cell of the figure. */
 export interface Place {
   /**
    * The batch; the layer (a row for each input, then the bias); what Linear gives; the outputs; the step's
@@ -24,7 +24,7 @@ interface Figure {
   at: (table: 'x' | 'w' | 'g', row: number, col: number) => number
   /** What table n shows. */
   now: 'centered' | 'divided' | 'scaled'
-  /** A row has no result, or ''. */
+  /** Why a row has no result; '' if it has one. */
   why: (row: number) => string
 }
 

@@ -53,7 +53,7 @@ export class Example {
   /** The cell that has the focus. */
   focused: Place | null = $state.raw(null)
   pointed = $derived(this.hovered ?? this.focused)
-  /** Of the moving dots, from 0 to 1. */
+  /** How far the moving dots are on their way, from 0 to 1. */
   #way = new Tween(1, { easing: cubicInOut, duration: STEP_TIME })
 
   page: Page

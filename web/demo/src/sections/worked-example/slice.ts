@@ -6,8 +6,8 @@ import { CELLS } from './compute.ts'
 import { LAYER_NORM, SEED } from './pytorch.ts'
 import type { StepName } from './steps.ts'
 
-export type Settings = {
-  /** Of the batch and the layer. */
+export interface Settings {
+  /** The seed of the batch and the layer. */
   seed: number
   /** Whether the variance is divided by n - 1. */
   unbiased: boolean
@@ -21,9 +21,9 @@ export type Settings = {
   panel: 'figure' | 'code' | 'print'
   /** Scientific notation in what it prints. */
   sci: 'auto' | 'on' | 'off'
-  /** Of the mean that it prints. */
+  /** `dim` of the mean that it prints. */
   dim: number
-  /** Of that mean. */
+  /** `keepdim` of that mean. */
   keepdim: boolean
 }
 

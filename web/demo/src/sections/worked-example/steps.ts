@@ -14,12 +14,12 @@ export type StepName =
 
 export interface Step {
   name: StepName
-  /** In the list of steps. */
+  /** The step's name in the list of steps. */
   short: string
   title: string
-  /** As MathML; its term with the step's name as class is what acts. */
+  /** The formula as MathML. The term that the step adds has the step's name as its class. */
   formula: string
-  /** In PyTorch. */
+  /** The same in PyTorch. */
   code: string
 }
 

@@ -1,6 +1,6 @@
 // What both canvases of the norms need.
 
-/** The page's colors by their names, as they are now */
+/** The page's colors by their names, as they are now. */
 export type Colors = Record<string, string>
 
 export function colorsOf(element: HTMLElement): Colors {

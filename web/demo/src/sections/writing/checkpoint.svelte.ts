@@ -13,13 +13,13 @@ type Use = (file: Blob | null) => Promise<void>
 export class Checkpoint {
   /** The model as a file: of this browser's storage, or of this visit only. */
   file: Blob | null = $state.raw(null)
-  /** Reading a file. */
+  /** How much of a file has been read; null while none is read. */
   progress: Progress | null = $state.raw(null)
   /** GPT-2 is about to write. */
   starting = $state(false)
   /** An address that is being asked how large its file is. */
   question: { typed: string } | null = $state.raw(null)
-  /** What it has answered. */
+  /** What the address has answered. */
   offer: { address: URL; bytes: number | null } | null = $state.raw(null)
   /** Why there is no GPT-2. */
   problem = $state('')

@@ -6,7 +6,7 @@ import { CheckpointError, download, sentenceOf } from './address.ts'
 /** How many tokens GPT-2 has. */
 const GPT2_TOKENS = 50257
 
-/** In bytes */
+/** How much was read, in bytes. */
 export type Progress = { loaded: number; total: number }
 type Model = InstanceType<Gpt['GPTModel']>
 
@@ -61,7 +61,7 @@ export async function inSentences<T>(work: () => Promise<T>, signal?: AbortSigna
   }
 }
 
-/** By its code: the package may word its messages anew. */
+/** Chooses by the error's code, because the package may change its messages. */
 function sentenceFor(error: unknown): string {
   if (!(error instanceof GptLayersError)) return sentenceOf(error)
   const { cause, code, message } = error

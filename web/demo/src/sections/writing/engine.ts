@@ -24,7 +24,7 @@ export interface Settings {
   prompt: string
   seed: number
   temperature: number
-  /** Which norms, in the order of the model. */
+  /** For each norm, in the order of the model, whether it is off. */
   off: readonly boolean[]
   instead: Instead
   /** How many words after the prompt both runs share. */
@@ -62,7 +62,7 @@ class Run {
   readonly cache: KeyValueCache
   /** The start token, the prompt and what was written. */
   ids: number[] = []
-  /** For each token that the run has been at the variance before each norm. */
+  /** The variances before each norm, for each token that the run has been at. */
   trail: (Float32Array | undefined)[] = []
   moment: Moment | null = null
   /** Why it can write no more; null while it can. */
@@ -96,9 +96,9 @@ export class Engine {
   #rows: Float32Array
   #settings: Settings
   /** How many tokens were given: the start token and the prompt. */ #given = 0
-  /** With all norms. */
+  /** The run with all norms. */
   with: Run
-  /** Without those that are off, if any are. */
+  /** The run without the norms that are off, if any are. */
   without: Run | null = null
 
   /** @param parts the model in evaluation
@@ -327,7 +327,7 @@ mode; topK: only so many tokens can be drawn */
     run.trail[at] = this.#variances(run.moment)
   }
 
-  /** @returns before each norm */
+  /** The variance before each norm. */
   #variances({ stats }: Moment): Float32Array {
     return stats.filter((_, i) => i % 4 === 1)
   }
@@ -343,7 +343,7 @@ mode; topK: only so many tokens can be drawn */
     })
   }
 
-  /** @returns of the last forward */
+  /** The rows and stats of the last forward. */
   #look(): Pick<Moment, 'rows' | 'stats'> {
     const gpt = this.#gpt
     const width = this.#model.embDim

@@ -15,15 +15,15 @@ interface Marks {
   /** [norms, 3, width]: before, normalized, after. */
   rows: Float32Array
   norms: number
-  /** Of the axis, to either side; values beyond the axis are drawn at its edge. */
+  /** How far the axis goes to either side; values beyond it are drawn at its edge. */
   limit: number
-  /** Pixels. */
+  /** The height of a row, in pixels. */
   row: number
 }
 
 type DrawMarks = (context: CanvasRenderingContext2D, width: number, marks: Marks, colors: Colors) => void
 
-/** @returns of color, from -LEVELS to LEVELS */
+/** @returns the level of a value's color, from -LEVELS to LEVELS */
 const levelOf = (value: number): number =>
   Math.ceil(Math.min(1, Math.abs(value) / FULL) * LEVELS) * (value < 0 ? -1 : 1)
 const opacityOf = (level: number) => 0.3 + (0.7 * Math.abs(level)) / LEVELS

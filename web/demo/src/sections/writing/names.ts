@@ -11,13 +11,13 @@ export const INSTEAD: readonly { instead: Instead; name: string; say: string }[]
 ]
 
 export interface Norm {
-  /** From 1. */
+  /** The norm's number in the model, counted from 1. */
   number: number
-  /** Of its block. */
+  /** Whether it is the first norm of its block. */
   first: boolean
   /** The part that gets the norm's output. */
   reads: string
-  /** That part, in a sentence. */
+  /** Where that part is, as words of a sentence. */
   where: string
 }
 

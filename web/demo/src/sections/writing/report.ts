@@ -4,7 +4,7 @@ import type { Engine, Moment } from './engine.ts'
 
 /** A text, and what there is to see of it. */
 export interface Lane {
-  /** Of each token; the first, which begins every text, is ''. */
+  /** The text of each token; the first token, which begins every text, is ''. */
   texts: string[]
   /** The token that is looked at. */
   at: number

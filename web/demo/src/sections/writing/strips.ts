@@ -62,7 +62,7 @@ export function between(from: Shown, to: Moment, way: number, norms: number): Sh
 interface Drawing {
   shown: Shown
   norms: number
-  /** Of the axis, to either side. */
+  /** How far the axis goes to either side. */
   limit: number
   /** The stats of the text with all norms, to compare with. */
   beside: Float32Array | null
@@ -101,7 +101,7 @@ export function draw(
       context.lineWidth = 2
       context.stroke(envelope(beside))
     }
-    /** From the mean minus to the mean plus the deviation, from norm to norm. */
+    /** A band from the mean minus the deviation to the mean plus the deviation, from norm to norm. */
     function envelope(stats: Float32Array) {
       const path = new Path2D()
       for (const sign of [-1, 1]) {

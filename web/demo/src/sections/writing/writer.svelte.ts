@@ -110,7 +110,7 @@ export class Writer {
     if (this.#ready) await this.#worker?.goTo(at)
   }
 
-  /** @returns see Engine */
+  /** See Engine. */
   async attention(which: 'with' | 'without'): Promise<Float32Array | null> {
     return this.#ready && this.#worker ? this.#worker.attention(which) : null
   }

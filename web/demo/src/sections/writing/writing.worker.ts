@@ -144,7 +144,7 @@ const writing = {
     report()
   },
 
-  /** @returns see Engine */
+  /** See Engine. */
   attention(which: 'with' | 'without'): Float32Array {
     return current().attention(which)
   },
