@@ -1,5 +1,6 @@
 // The table of kernels, from which the tests and the fuzzer make their calls, against the header: every
-// function has a row, with its tensors in the header's order and the aliases that the header allows.
+// function has a row, with its tensors in the header's order, its inputs where the header has a const, and the
+// aliases that the header allows.
 
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
@@ -26,7 +27,9 @@ function declared() {
       ...comment.matchAll(/(\w+)(?: +\[[^\]]*\] +| )may be (?!NULL)(\w+)(?: or (\w+))?/g),
     ].flatMap(([, y, x, other]) => [x, other].filter(Boolean).map((input) => `${y} may be ${input}`))
     for (const [, name, parameters] of code.matchAll(/GPT_API int (\w+)\(([^)]*)\)/g)) {
-      const tensors = [...parameters.matchAll(/\*(\w+)/g)].map(([, tensor]) => tensor)
+      const tensors = [...parameters.matchAll(/(const )?\w+ \*(\w+)/g)].map(
+        ([, constant, tensor]) => `${constant ? 'const ' : ''}${tensor}`,
+      )
       kernels.set(name, { tensors, aliases })
     }
   }
@@ -39,10 +42,13 @@ function tabulated() {
   for (const [, name, row] of read('tests/c/table.c').matchAll(
     /\{\.name = "(\w+)",([\s\S]*?)\n(?= {4}\{\.name|\};)/g,
   )) {
-    const tensors = [...row.matchAll(/\{[A-Z_]+,\s*"(\w+)"/g)].map(([, tensor]) => tensor)
+    const tensors = [...row.matchAll(/\{([A-Z_]+),\s*"(\w+)"/g)].map(
+      ([, role, tensor]) => `${role === 'IN' || role === 'OPTIONAL_IN' ? 'const ' : ''}${tensor}`,
+    )
+    const names = tensors.map((tensor) => tensor.replace('const ', ''))
     const pairs = /\.alias = \{(.*)\}/.exec(row)?.[1] ?? ''
     const aliases = [...pairs.matchAll(/\{(\d), (\d)\}/g)].map(
-      ([, output, input]) => `${tensors[Number(output)]} may be ${tensors[Number(input)]}`,
+      ([, output, input]) => `${names[Number(output)]} may be ${names[Number(input)]}`,
     )
     kernels.set(`gpt_${name}`, { tensors, aliases })
   }
@@ -55,7 +61,7 @@ test('every function of gpt_layers.h that returns a status has a row in the tabl
   assert.deepEqual([...tabulated().keys()].toSorted(), names.toSorted())
 })
 
-test('the table has the tensors of each kernel in the order of gpt_layers.h', () => {
+test('the table has the inputs and outputs of each kernel in the order of gpt_layers.h', () => {
   const kernels = declared()
   for (const [name, { tensors }] of tabulated())
     assert.deepEqual(tensors, kernels.get(name)?.tensors, `${name}: table, then header`)
