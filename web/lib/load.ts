@@ -53,7 +53,7 @@ export function load(options: LoadOptions = {}): Promise<Gpt> {
   )
 }
 
-/** @returns the one to run */
+/** The build to run: the chosen one, or the best that this machine has. */
 function chooseBuild(wanted: Build | undefined): Build {
   if (wanted === 'simd') return 'simd'
   const missing = !builds.relaxed
@@ -64,7 +64,6 @@ function chooseBuild(wanted: Build | undefined): Build {
   throw new GptLayersError('UNSUPPORTED', `build 'relaxed' needs relaxed SIMD, which ${missing}`)
 }
 
-/** @param name of a chunk in wasm/ */
 function compileBuild(name: string): Promise<WebAssembly.Module> {
   const known = compiled.get(name)
   if (known) return known

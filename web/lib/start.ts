@@ -33,7 +33,7 @@ const PROBES = {
   ],
 }
 
-/** @returns whether this machine has the feature */
+/** Whether this machine has the feature. */
 export const runs = (probe: keyof typeof PROBES): boolean =>
   typeof WebAssembly === 'object' && WebAssembly.validate(new Uint8Array(PROBES[probe]))
 
@@ -101,7 +101,7 @@ const startUnnamed: typeof start = async (options, getModule, importThreads) => 
   return new Gpt(runtime, actual)
 }
 
-/** @returns null where threads may be possible */
+/** Why only one thread can run; null where more may be possible. */
 function whyOneThread(threads: number, createWorker: (() => AnyWorker) | undefined): string | null {
   const { process, crossOriginIsolated } = globalThis
   if (threads === 1) return 'load was asked for one thread'
@@ -137,7 +137,7 @@ async function startThreads(
   return pool.reason
 }
 
-/** @returns of any realm */
+/** Whether a value is a WebAssembly.Module, of any realm. */
 function isModule(value: unknown): value is WebAssembly.Module {
   try {
     return Boolean(WebAssembly.Module.exports(value as WebAssembly.Module))
@@ -146,13 +146,13 @@ function isModule(value: unknown): value is WebAssembly.Module {
   }
 }
 
-/** @returns whether it is a build for threads */
+/** Whether a module is a build for threads. */
 function importsMemory(module: WebAssembly.Module): boolean {
   const [memory, ...rest] = WebAssembly.Module.imports(module)
   return rest.length === 0 && memory?.module === 'env' && memory.name === 'memory' && memory.kind === 'memory'
 }
 
-/** @returns null where the system does not reserve that much address space */
+/** A shared memory; null where the system does not reserve that much address space. */
 function shareMemory(maxBytes: number): WebAssembly.Memory | null {
   try {
     return new WebAssembly.Memory({
@@ -165,7 +165,6 @@ function shareMemory(maxBytes: number): WebAssembly.Memory | null {
   }
 }
 
-/** @param bytes of one of our builds */
 export const compile = (bytes: Uint8Array<ArrayBuffer>): Promise<WebAssembly.Module> =>
   WebAssembly.compile(bytes).catch(refused)
 

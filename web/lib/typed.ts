@@ -16,7 +16,7 @@ export type NumberArray =
   | Int32Array
   | Uint32Array
 
-/** @returns such as 'Float32Array' */
+/** The name of a typed array's class, such as 'Float32Array'. */
 const nameOf = (value: unknown): string => Object.prototype.toString.call(value).slice('[object '.length, -1)
 
 export const isTyped = (value: unknown): value is NumberArray =>

@@ -95,7 +95,7 @@ function checkInfo(what: string, name: string, info: unknown): Info {
   return { name, dtype, shape, begin, end }
 }
 
-/** @returns whether it is an array of integers >= 0 */
+/** Whether a value is an array of integers >= 0. */
 const areCounts = (value: unknown): value is number[] =>
   Array.isArray(value) &&
   value.length <= MAX_AXES &&

@@ -141,7 +141,6 @@ class Plan {
     }
   }
 
-  /** @returns unit: of the slabs */
   of({ name }: Info): { places: Place[]; unit: number; isRaw: boolean } {
     const places = this.#places.get(name) as Place[]
     const unit = places.reduce((unit, place) => (unit % place.unit ? unit * place.unit : unit), 1)
@@ -196,7 +195,7 @@ class Plan {
     this.#addInt8(assignment, scale, scaleInfo.shape, groupSize, staysSame ? null : floats())
   }
 
-  /** @returns of a tensor that becomes float32, or stays so */
+  /** The place of a tensor that becomes or stays float32. */
   #float32(assignment: Assignment): Place {
     const { target } = assignment
     return {
@@ -308,7 +307,7 @@ class Plan {
     })
   }
 
-  /** @returns the check that a tensor gets the same values under each of its names */
+  /** Checks that a tensor gets the same values under each of its names. */
   #tiedChecks(assignment: Assignment): UseRows[] {
     const { target } = assignment
     if (this.#counts.get(target) === 1) return []
@@ -323,7 +322,7 @@ class Plan {
     ]
   }
 
-  /** @returns whether it came first: the tensor gets its values */
+  /** Whether this name came first: the tensor gets its values. */
   #isOwner(assignment: Assignment): boolean {
     return this.#ownerOf(assignment) === assignment
   }

@@ -178,11 +178,11 @@ export function headerEnd(what: string, prefix: Uint8Array): number {
   throw notSafetensors(what, `a header of ${headerBytes} bytes, more than ${MAX_HEADER}`)
 }
 
-/** @param bytes there are */
+/** @param bytes how many the file has */
 export const truncatedHeader = (what: string, bytes: number, end: number) =>
   notSafetensors(what, `${bytes} bytes, with a header that ends at ${end}`)
 
-/** @returns the text that it starts with, such as a page of HTML */
+/** The text with which a file begins, such as a page of HTML. */
 function printable(prefix: Uint8Array): string {
   const end = prefix.findIndex((byte) => byte < 0x20 || byte > 0x7e)
   return String.fromCharCode(...prefix.subarray(0, end < 0 ? prefix.length : end))

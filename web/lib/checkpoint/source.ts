@@ -64,7 +64,7 @@ export function openSource(source: unknown): Source {
   throw wrongSource(source)
 }
 
-/** @returns whether it has the methods of a T */
+/** Whether a value has the methods of a T. */
 const has = <T extends object>(value: object, ...methods: (keyof T)[]): value is T =>
   methods.every((name) => typeof Reflect.get(value, name) === 'function')
 
@@ -186,7 +186,7 @@ class Streamed implements Source {
     }
   }
 
-  /** @returns whether there are bytes in `#rest` */
+  /** Reads on where `#rest` is empty. False at the end of the stream. */
   async #fill(): Promise<boolean> {
     while (this.#rest.length === 0 && !this.#ended) {
       const { done, value } = await readable('NETWORK', () => this.#reader.read())
@@ -196,7 +196,7 @@ class Streamed implements Source {
     return this.#rest.length > 0
   }
 
-  /** @param bytes the most */
+  /** @param bytes the most to take */
   #take(bytes: number): Uint8Array {
     const part = this.#rest.subarray(0, bytes)
     this.#rest = this.#rest.subarray(part.length)

@@ -11,7 +11,7 @@ import { Tensor } from '../tensor/tensor.js'
 export const snakeCase = (name: string): string =>
   name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
-/** @returns each value once, under the first of its names */
+/** Keeps each value once, under the first of its names. */
 export function firstNames<T>(named: [string, T][]): [string, T][] {
   const seen = new Set()
   return named.filter(([, value]) => !seen.has(value) && seen.add(value))
@@ -182,7 +182,6 @@ class Names {
     return typeof name === 'string' ? alias + full.slice(name.length) : full
   }
 
-  /** @returns the dot after the name of a layer inside, and this layer */
   #layerOf(name: string, module: Module): [number, Module] | null {
     const { layers, longest } = this.#insideOf(module)
     for (let dot = name.indexOf('.'); dot >= 0 && dot <= longest; dot = name.indexOf('.', dot + 1)) {

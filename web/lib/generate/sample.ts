@@ -179,7 +179,7 @@ function largeNucleus(probabilities: Float32Array, share: number): Int32Array {
   return Int32Array.from(kept)
 }
 
-/** @returns the sum of theirs, in float64 and in order */
+/** The sum of their probabilities, in float64 and in order. */
 const sumOf = (probabilities: Float32Array, tokens: Int32Array): number =>
   tokens.reduce((sum, token) => sum + probabilities[token], 0)
 

@@ -119,7 +119,6 @@ export class Affine extends Module {
     return Tensor.isTensor(weight) ? weight.int8Weight : null
   }
 
-  /** @returns checked */
   #int8Weight(): Int8Weight | null {
     const { int8Weight, runtime } = this
     const { outputs, inputs } = this.#layout

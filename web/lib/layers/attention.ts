@@ -167,7 +167,7 @@ export class Attention extends Module {
     })
   }
 
-  /** @returns tokens */
+  /** Checks x, and returns the number of its tokens. */
   #checkTokens(x: Tensor): number {
     const { runtime, embDim, contextLength } = this
     checkRows(runtime, x, embDim, 'embDim')
@@ -177,7 +177,7 @@ export class Attention extends Module {
     throw fail('SHAPE', 'x', expected, `shape [${x.shape.join(', ')}]`)
   }
 
-  /** @returns where a `forward` with the cache appends to */
+  /** The place in the cache to which `forward` appends. */
   static #placeIn(layer: Attention, cache: unknown, [batch, tokens]: Sizes): CachePlace {
     checkEvaluation('cache', layer)
     const place = KeyValueCache.placeOf(cache, layer, batch, tokens)

@@ -77,7 +77,6 @@ export class Embedding extends Module {
     return Tensor.isTensor(weight) ? weight.int8Weight : null
   }
 
-  /** @returns checked */
   #int8Weight(): Int8Weight | null {
     const { int8Weight, runtime, numEmbeddings: count, embeddingDim: dim } = this
     return int8Weight && int8Weight.checkUsable(runtime, [count, dim])

@@ -40,5 +40,5 @@ export type ForwardListener = (event: ForwardEvent) => void
 export const asObject = (returned: Returned): { output: Tensor } =>
   typeof returned === 'object' && returned !== null && 'output' in returned ? returned : { output: returned }
 
-/** @returns the output alone */
+/** The output without the weights. */
 export const outputOf = (returned: Returned): Tensor => asObject(returned).output

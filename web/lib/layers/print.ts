@@ -20,7 +20,7 @@ export function printLayer(name: string, extra: string, inside: readonly [string
   return block(name, extra ? [extra, ...lines] : lines)
 }
 
-/** @returns equal neighbors once, as PyTorch's ModuleList */
+/** Writes equal neighbors once, as PyTorch's ModuleList does. */
 function printList(texts: readonly string[]): string {
   const lines = texts.flatMap((text, first) => {
     if (text === texts[first - 1]) return []

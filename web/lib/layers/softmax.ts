@@ -30,7 +30,7 @@ export class Softmax extends Module {
   }
 }
 
-/** @returns rows and columns; shape [] is one row of one */
+/** Rows and columns of a shape; shape [] is one row of one. */
 function matrixOf({ shape, size }: Tensor): [number, number] {
   const cols = shape.at(-1) ?? 1
   return [cols === 0 ? 0 : size / cols, cols]

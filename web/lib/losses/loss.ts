@@ -1,9 +1,9 @@
 import type { Tensor } from '../tensor/tensor.js'
 
-/** @returns the sum of its elements, in float64 */
+/** The sum of a tensor's elements, in float64. */
 export const sumOf = ({ data }: Tensor): number => data.reduce((sum, value) => sum + value, 0)
 
-/** @returns of the same instance, shape [] */
+/** A tensor of shape [] with the value, in the same instance. */
 export function single(tensor: Tensor, value: number): Tensor {
   const loss = tensor.empty([])
   loss.data[0] = value

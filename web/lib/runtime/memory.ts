@@ -130,12 +130,12 @@ export class Memory {
     return new Float64Array(this.checkLive().buffer, offset, length)
   }
 
-  /** @returns whether it is a view of this heap, which is detached when the heap grows */
+  /** Whether a value is a view of this heap, which is detached when the heap grows. */
   isView<T extends object>(values: T): values is T & ArrayBufferView & { slice(): T } {
     return ArrayBuffer.isView(values) && values.buffer === this.#memory?.buffer
   }
 
-  /** @returns a new block, held by one tensor */
+  /** Allocates a block, held by one tensor. */
   store(bytes: number): Storage {
     const storage = { offset: this.allocate(bytes), holders: 1, watched: false, version: 0 }
     this.#watch(storage)
@@ -156,7 +156,7 @@ export class Memory {
     this.#abandoned.register(storage, storage.offset, storage)
   }
 
-  /** @param storage that one of its tensors no longer holds */
+  /** One tensor no longer holds the storage: the last one frees it. */
   drop(storage: Storage): void {
     if (--storage.holders > 0) return
     if (storage.watched) this.#abandoned.unregister(storage)
@@ -248,7 +248,7 @@ export class Memory {
     return { offset: end, size: wanted * PAGE }
   }
 
-  /** @param block to be freed; merged with free neighbors */
+  /** Frees a block, and merges it with free neighbors. */
   #release({ offset, size }: Block): void {
     let low = 0
     let high = this.#free.length

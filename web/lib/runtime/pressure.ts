@@ -69,7 +69,7 @@ export class Pressure {
   }
 }
 
-/** @returns null where the engine refuses */
+/** null where the engine refuses */
 function untouched(bytes: number): ArrayBuffer | null {
   try {
     return new ArrayBuffer(bytes)

@@ -50,7 +50,7 @@ export class Generator {
     this.#runtime.run('gpt_linear_init', [weight, bias, this.#state, inputs, outputs])
   }
 
-  /** @returns 32 random bits, the seed of a dropout mask */
+  /** 32 random bits, the seed of a dropout mask. */
   word(): number {
     this.#runtime.run('gpt_random_words', [this.#word, this.#state, 1])
     return this.#runtime.memory.words(this.#word.byteOffset, 1)[0] >>> 0

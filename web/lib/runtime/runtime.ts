@@ -76,7 +76,7 @@ export class Runtime {
     return this.#pool?.reason ?? this.#reason
   }
 
-  /** @param reason why there will be no pool */
+  /** Says why there will be no pool. */
   explainOneThread(reason: string): void {
     this.#reason = reason
   }
@@ -218,7 +218,7 @@ function check(kernel: string, status: number): void {
   )
 }
 
-/** @returns what WebAssembly takes; 0 for SCRATCH, to be replaced */
+/** The number that WebAssembly takes for an argument; 0 for SCRATCH, which `run` replaces. */
 function toNumber(arg: Pointer | null | typeof SCRATCH | number | boolean): number {
   if (typeof arg === 'number') return arg
   if (arg === null || arg === SCRATCH) return 0

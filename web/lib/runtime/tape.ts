@@ -25,7 +25,7 @@ export type Gradients = (dy: Tensor, wanted: readonly boolean[]) => readonly (Te
 /** The number of steps recorded so far, in all instances. */
 let count = 0
 
-/** @returns of the newest step: later ones have larger numbers */
+/** The number of the newest step: later steps have larger numbers. */
 export const newestStep = (): number => count
 
 /** One operation on the tape. */
@@ -219,7 +219,7 @@ function add(sum: Tensor, given: Tensor): Tensor {
   return result
 }
 
-/** @param given owned: becomes the `.grad`, or is added to it */
+/** @param given a tensor of our own: it becomes the `.grad`, or is added to it */
 function addToLeaf(leaf: Tensor, given: Tensor): void {
   const { grad } = leaf
   if (leaf.disposed) given.dispose()

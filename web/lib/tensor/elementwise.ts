@@ -8,7 +8,7 @@ import { broadcast, mergedAxes } from './shape.js'
 type BinaryKernel = 'gpt_add' | 'gpt_sub' | 'gpt_mul' | 'gpt_div'
 type UnaryKernel = 'gpt_exp' | 'gpt_sqrt' | 'gpt_log' | 'gpt_tanh' | 'gpt_abs'
 
-/** @returns a + b */
+/** a + b */
 export function add(a: Tensor, b: Tensor | number): Tensor {
   if (typeof b === 'number') return record(withNumber('add', a, b), [a], (dy) => [dy], [])
   const [shapeA, shapeB] = [a.shape, b.shape]
@@ -20,7 +20,7 @@ export function add(a: Tensor, b: Tensor | number): Tensor {
   )
 }
 
-/** @returns a - b */
+/** a - b */
 export function sub(a: Tensor, b: Tensor | number): Tensor {
   if (typeof b === 'number') return record(withNumber('sub', a, b), [a], (dy) => [dy], [])
   const [shapeA, shapeB] = [a.shape, b.shape]
@@ -32,7 +32,7 @@ export function sub(a: Tensor, b: Tensor | number): Tensor {
   )
 }
 
-/** @returns a · b */
+/** a · b */
 export function mul(a: Tensor, b: Tensor | number): Tensor {
   if (typeof b === 'number') return record(withNumber('mul', a, b), [a], (dy) => [dy.mul(b)], [])
   const [shapeA, shapeB] = [a.shape, b.shape]
@@ -45,7 +45,7 @@ export function mul(a: Tensor, b: Tensor | number): Tensor {
   )
 }
 
-/** @returns y = a / b; dy/da = 1 / b, dy/db = -y / b */
+/** y = a / b; dy/da = 1 / b, dy/db = -y / b */
 export function div(a: Tensor, b: Tensor | number): Tensor {
   if (typeof b === 'number') return record(withNumber('div', a, b), [a], (dy) => [dy.div(b)], [])
   const [shapeA, shapeB] = [a.shape, b.shape]
@@ -61,28 +61,28 @@ export function div(a: Tensor, b: Tensor | number): Tensor {
   )
 }
 
-/** @returns y = e^x; dy/dx = y */
+/** y = e^x; dy/dx = y */
 export function exp(x: Tensor): Tensor {
   const y = unary('gpt_exp', x)
   return record(y, [x], (dy) => [dy.mul(y)], [y])
 }
 
-/** @returns y = log(x); dy/dx = 1 / x */
+/** y = log(x); dy/dx = 1 / x */
 export const log = (x: Tensor): Tensor => record(unary('gpt_log', x), [x], (dy) => [dy.div(x)], [x])
 
-/** @returns y = √x; dy/dx = 1 / (2y) */
+/** y = √x; dy/dx = 1 / (2y) */
 export function sqrt(x: Tensor): Tensor {
   const y = unary('gpt_sqrt', x)
   return record(y, [x], (dy) => [dy.div(y.mul(2))], [y])
 }
 
-/** @returns y = tanh(x); dy/dx = 1 - y² */
+/** y = tanh(x); dy/dx = 1 - y² */
 export function tanh(x: Tensor): Tensor {
   const y = unary('gpt_tanh', x)
   return record(y, [x], (dy) => [dy.sub(dy.mul(y.mul(y)))], [y])
 }
 
-/** @returns |x|; its gradient is sign(x) */
+/** |x|; its gradient is sign(x) */
 export function abs(x: Tensor): Tensor {
   const backward = (dy: Tensor) => {
     const dx = x.empty(x.shape)
@@ -92,10 +92,10 @@ export function abs(x: Tensor): Tensor {
   return record(unary('gpt_abs', x), [x], backward, [x])
 }
 
-/** @returns -x */
+/** -x */
 export const neg = (x: Tensor): Tensor => x.mul(-1)
 
-/** @returns y = x^p; dy/dx = p · x^(p - 1) */
+/** y = x^p; dy/dx = p · x^(p - 1) */
 export function pow(x: Tensor, exponent: number): Tensor {
   const y = x.empty(x.shape)
   x.runtime.run('gpt_pow', [y, x, x.size, exponent])
@@ -153,7 +153,7 @@ function binary(kernel: BinaryKernel, a: Tensor, b: Tensor): Tensor {
   return y
 }
 
-/** @returns a ∘ number */
+/** a ∘ number */
 function withNumber(operation: 'add' | 'sub' | 'mul' | 'div', a: Tensor, number: number): Tensor {
   const b = a.empty([])
   b.data[0] = number

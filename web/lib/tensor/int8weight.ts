@@ -291,7 +291,7 @@ export class Int8Weight {
     }
   }
 
-  /** @returns a view of the scales in the kernels' layout */
+  /** A view of the scales in the kernels' layout. */
   #storedScales(): Float32Array {
     const { offset } = this.#live()
     return this.#runtime.memory.floats(offset + this.#scalesAt, this.#scaleCount)

@@ -21,7 +21,7 @@ export type VarianceOptions = Reduction & Bias
 
 const DEFAULTS: Reduction = { dim: undefined, keepdim: false }
 
-/** @returns y = Σ x; dx = dy along the axis */
+/** y = Σ x; dx = dy along the axis */
 export function sum(x: Tensor, options: Reduction): Tensor {
   const reduction = checkOptions(options, DEFAULTS)
   const y = reduce(x, reduction, (result, matrix, rows, cols) =>
@@ -31,7 +31,7 @@ export function sum(x: Tensor, options: Reduction): Tensor {
   return record(y, [x], (dy) => [spread(dy, shape, reduction)], [])
 }
 
-/** @returns y = Σ x / n; dx = dy / n */
+/** y = Σ x / n; dx = dy / n */
 export function mean(x: Tensor, options: Reduction): Tensor {
   const reduction = checkOptions(options, DEFAULTS)
   const y = reduce(x, reduction, (result, matrix, rows, cols) =>
@@ -41,7 +41,7 @@ export function mean(x: Tensor, options: Reduction): Tensor {
   return record(y, [x], (dy) => [spread(dy.div(size / y.size), shape, reduction)], [])
 }
 
-/** @returns y = Σ (x - mean)² / n, with n - 1 in place of n where unbiased; dx = 2 · (x - mean) · dy / n */
+/** y = Σ (x - mean)² / n, with n - 1 in place of n where unbiased; dx = 2 · (x - mean) · dy / n */
 export function variance(x: Tensor, options: VarianceOptions): Tensor {
   const { unbiased, ...reduction } = checkOptions(options, { ...DEFAULTS, unbiased: true })
   checkBoolean('unbiased', unbiased)

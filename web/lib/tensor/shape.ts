@@ -1,7 +1,7 @@
 import { checkNumber, sameShape } from '../check.js'
 import { fail, GptLayersError } from '../errors.js'
 
-/** @returns how many elements it has */
+/** The number of elements of a shape. */
 export function sizeOf(shape: readonly number[]): number {
   let product = 1
   for (let i = 0; i < shape.length; i++) product *= shape[i]

@@ -780,7 +780,7 @@ export class Tensor {
     }
   }
 
-  /** @returns why there is no memory */
+  /** Why the tensor has no memory, for an error. */
   #fate(): string {
     if (this.#isMeta) return 'one that has no values before the file is read'
     return this.#int8Weight ? 'one that quantize has made int8: see int8Weight' : 'one that was disposed'
@@ -794,7 +794,7 @@ export class Tensor {
     return this.#storage
   }
 
-  /** @returns a live tensor of the same instance */
+  /** Checks that a value is a live tensor of the same instance. */
   #operand(name: string, expected: string, value: unknown): Tensor {
     if (!Tensor.isTensor(value)) throw notTensor(name, expected, value)
     value.checkUsable(this.#runtime, name)
@@ -809,6 +809,6 @@ export class Tensor {
 
 Reflect.defineProperty(Tensor, 'name', { value: 'Tensor' }) // for errors, whatever a minifier calls the class
 
-/** @returns TYPE */
+/** The error for a value that is no tensor. */
 export const notTensor = (name: string, expected: string, value: unknown): GptLayersError =>
   fail('TYPE', name, `be ${expected}`, describe(value))

@@ -91,7 +91,7 @@ export function rerunMissingParts(call: Call, kernels: readonly Kernel[]): void 
   }
 }
 
-/** @param call which stays as it is until this part is done */
+/** @param call stays as it is until this part is done */
 function runPart({ words, args }: Call, kernels: readonly Kernel[], part: number): void {
   let status = THREW
   try {
@@ -131,7 +131,7 @@ export function waitForCall(
   return true
 }
 
-/** @returns 0, or the first status that was not 0 */
+/** 0, or the first status that was not 0. */
 export const statusOf = ({ words }: Call): number => Atomics.load(words, STATUS)
 
 /**

@@ -84,7 +84,7 @@ export class Pool {
   }
 }
 
-/** @returns whether this thread may sleep; a browser's main thread may not */
+/** Whether this thread may sleep; a browser's main thread may not. */
 function maySleep(words: Int32Array): boolean {
   try {
     Atomics.wait(words, 0, -1, 0) // returns at once: the word is not -1

@@ -158,13 +158,13 @@ const isNode = (worker: AnyWorker): worker is NodeWorker => 'on' in worker
 const addDomListener = (worker: Worker, type: string, listener: (event: unknown) => void): void =>
   worker.addEventListener(type, (event) => listener('data' in event ? event.data : event))
 
-/** @returns that of an error, or of the event of one */
+/** The message of an error, or of the event of an error. */
 const messageOf = (error: unknown): string | undefined => Object(error).message
 
 /** The ways that a browser has, the best one first; once one has worked, that one. */
 let browserWays: Way[] | undefined
 
-/** @returns the ways to start a worker here, the best one first */
+/** The ways to start a worker here, the best one first. */
 function findWays(): Way[] {
   const node = globalThis.process?.getBuiltinModule?.('node:worker_threads')
   if (node) return [fromNode(node)]
