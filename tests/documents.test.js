@@ -1,6 +1,7 @@
 // The documents: links and the files they name exist, and the README is short.
 
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { test } from 'node:test'
@@ -54,6 +55,29 @@ test('there is a document in each folder that a newcomer opens', () => {
     'web/lib/README.md',
   ]
   assert.deepEqual(documents.map(({ path }) => path).sort(), expected)
+})
+
+test('./build.sh --help names each command, and the documents name no other', () => {
+  const script = readFileSync(join(root, 'build.sh'), 'utf8')
+  const help = execFileSync(join(root, 'build.sh'), ['--help'], { encoding: 'utf8' })
+  const commands = [...script.slice(script.lastIndexOf('case $command in')).matchAll(/^([a-z][a-z-]*)\)/gm)]
+    .map(([, name]) => name)
+    .sort()
+  const explained = new Set([...help.matchAll(/^ {2}([a-z][a-z-]*)(?= |$)/gm)].map(([, name]) => name))
+  assert.deepEqual([...explained].sort(), commands, 'what --help explains')
+  const [, usage] = /^usage:[^[]*\[(.*?)\]/s.exec(help) ?? ['', '']
+  assert.deepEqual(
+    usage
+      .split('|')
+      .map((name) => name.trim())
+      .sort(),
+    commands,
+    'what --help lists',
+  )
+  for (const { path, text } of documents) {
+    for (const [whole, name] of text.matchAll(/\.\/build\.sh ([a-z][a-z-]*)/g))
+      assert.ok(commands.includes(name), `${path}: ${whole}`)
+  }
 })
 
 test('the README has at most 110 lines', () => {

@@ -1,0 +1,63 @@
+// How the page writes numbers, and reads those that are typed.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { cellText, fourDecimals, parseNumber, shortest, subscript } from '../../build/demo/numbers.js'
+
+test('a cell has four decimals, fewer for a large number, and a typographic minus', () => {
+  const written = {
+    0.12345: '0.1235',
+    '-0.5': '−0.5000',
+    '-0.00001': '0.0000',
+    999.99: '999.9900',
+    1000: '1000.00',
+    9999.5: '9999.50',
+    10000: '10000.0',
+    99999: '99999.0',
+    100000: '1.0e+5',
+    '-1e-30': '0.0000',
+    '-123456': '−1.2e+5',
+    NaN: '—',
+    Infinity: '∞',
+    '-Infinity': '−∞',
+  }
+  for (const [number, text] of Object.entries(written)) assert.equal(cellText(Number(number)), text, number)
+  assert.deepEqual(
+    [cellText(0.126, 2), cellText(-0.001, 2), cellText(1234.5678, 2)],
+    ['0.13', '0.00', '1234.57'],
+  )
+})
+
+test('four decimals are the notebook’s: an ASCII minus, and no minus before zeros', () => {
+  assert.deepEqual([0.34695, -1.19, -0.00004, 12345].map(fourDecimals), [
+    '0.3469',
+    '-1.1900',
+    '0.0000',
+    '12345.0000',
+  ])
+})
+
+test('the shortest decimal of a float32 rounds to this float32', () => {
+  for (const [value, text] of /** @type {const} */ ([
+    [0.1, '0.1'],
+    [1 / 3, '0.33333334'],
+    [-16777215, '-16777215'],
+    [3.4028234663852886e38, '3.4028235e+38'],
+    [1e-45, '1e-45'],
+    [0, '0'],
+  ])) {
+    assert.equal(shortest(Math.fround(value)), text)
+    assert.equal(Math.fround(Number(shortest(Math.fround(value)))), Math.fround(value))
+  }
+})
+
+test('a number may be typed with a comma, a typographic minus or spaces; what is no float32 is refused', () => {
+  const read = { 1.5: 1.5, '1,5': 1.5, '−2': -2, ' .5 ': 0.5, '1e3': 1000, '-0,25': -0.25 }
+  for (const [text, value] of Object.entries(read)) assert.equal(parseNumber(text), value, text)
+  for (const text of ['', ' ', '−', 'x', '1,2,3', '1.2,3', '1e39', 'Infinity', 'NaN'])
+    assert.equal(parseNumber(text), null, text)
+})
+
+test('digits become subscripts, and other characters stay', () => {
+  assert.equal(subscript('x10-29'), 'x₁₀-₂₉')
+})
