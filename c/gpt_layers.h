@@ -119,49 +119,45 @@ GPT_API int gpt_conv1d_backward(float *dx, float *dweight, float *dbias, float *
                                 size_t part, size_t parts);
 
 /* ---- Weights as int8: weight[o,i] = scale[o, i / group] · value[o,i] --------------------------------------
- * For inference: a quarter of the memory, and a product with one row is as fast as the values are read.
- *   values  gpt_int8_values_size(out, in) bytes, in blocks of 8 outputs and 2 inputs; c/int8.h has the layout
- *   scales  [⌈out/8⌉][⌈in/group⌉][8 outputs], zero-padded: gpt_int8_scales_size(out, in, group) floats
- *   group   inputs with the same scale: even and > 0, otherwise GPT_ERR_VALUE. group >= in: one scale for
- *           each output
- * Outputs from a multiple o of 8 on are a weight of their own, with its values at gpt_int8_values_size(o, in)
- * and its scales at gpt_int8_scales_size(o, in, group). So a weight can be written or read in slabs.
- * The sizes are SIZE_MAX, and the functions return GPT_ERR_SIZE, unless ⌈out/8⌉·8 · ⌈in/2⌉·2 elements are
- * addressable, as if they were floats.
+ * For inference: a quarter of the memory, and a product with one row is as fast as the weights are read.
+ *   quantized  gpt_int8_size(out, in, group) bytes, aligned to 4: scales and values; c/int8.h has the layout
+ *   group      inputs with the same scale: even and > 0, otherwise GPT_ERR_VALUE. group >= in: one scale for
+ *              each output
+ * Outputs from a multiple o of 16 on are a weight of their own, at gpt_int8_size(o, in, group). So a weight can
+ * be written or read in slabs. The size is SIZE_MAX, and the functions return GPT_ERR_SIZE, unless ⌈out/16⌉·16
+ * · ⌈in/4⌉·4 elements are addressable, as if they were floats.
  */
-GPT_API size_t gpt_int8_values_size(size_t out, size_t in);
-GPT_API size_t gpt_int8_scales_size(size_t out, size_t in, size_t group);
+GPT_API size_t gpt_int8_size(size_t out, size_t in, size_t group);
 
 /* Quantizes the inputs first_in <= i < first_in + ins of a weight.
  *   scale[o,k] = max |weight[o,i]| / 127 over the inputs i of group k, rounded to float32
  *   value[o,i] = weight[o,i] / scale, rounded to float32, then to an integer, to even in a tie; 127 at most,
  *                and 0 if the scale is 0
  *
- *   values, scales     of all inputs; those from first_in to first_in + ins are written
- *   weight             the weight of o and i is weight[o·out_step + (i - first_in)·in_step]: the steps are
- *                      in, 1 for [out, in], and 1, out for [in, out]. Finite, otherwise GPT_ERR_VALUE
- *   first_in, ins      multiples of group, otherwise GPT_ERR_VALUE; ins may end at the last input instead.
- *                      GPT_ERR_SIZE beyond that
+ *   quantized      has all inputs; those from first_in to first_in + ins are written
+ *   weight         the weight of o and i is weight[o·out_step + (i - first_in)·in_step]: the steps are in, 1
+ *                  for [out, in], and 1, out for [in, out]. Finite, otherwise GPT_ERR_VALUE
+ *   first_in, ins  multiples of group, otherwise GPT_ERR_VALUE; ins may end at the last input instead.
+ *                  GPT_ERR_SIZE beyond that
  */
-GPT_API int gpt_int8_quantize(int8_t *values, float *scales, const float *weight, size_t out, size_t in,
-                              size_t group, size_t first_in, size_t ins, size_t out_step, size_t in_step);
+GPT_API int gpt_int8_quantize(int8_t *quantized, const float *weight, size_t out, size_t in, size_t group,
+                              size_t first_in, size_t ins, size_t out_step, size_t in_step);
 
-/* value[o,i] = plain[o,i], and the reverse.
+/* value[o,i] = plain[o,i], and the reverse. The scales are neither written nor read.
  *   plain  [out, in]
  */
-GPT_API int gpt_int8_pack(int8_t *values, const int8_t *plain, size_t out, size_t in);
-GPT_API int gpt_int8_unpack(int8_t *plain, const int8_t *values, size_t out, size_t in);
+GPT_API int gpt_int8_pack(int8_t *quantized, const int8_t *plain, size_t out, size_t in, size_t group);
+GPT_API int gpt_int8_unpack(int8_t *plain, const int8_t *quantized, size_t out, size_t in, size_t group);
 
 /* weight[o,i] = scale[o, i / group] · value[o,i]
  *   weight  [out, in]
  */
-GPT_API int gpt_int8_dequantize(float *weight, const int8_t *values, const float *scales, size_t out,
-                                size_t in, size_t group);
+GPT_API int gpt_int8_dequantize(float *weight, const int8_t *quantized, size_t out, size_t in, size_t group);
 
 /* Linear and Conv1D: y = x · weightᵀ + bias
  *   y        [rows, out]
- *   scratch  gpt_int8_linear_scratch_size(rows, in) floats for each part, contents lost. It stops growing at
- *            64 rows.
+ *   scratch  gpt_int8_linear_scratch_size(rows, in, group) floats for each part, contents lost. It stops
+ *            growing at 64 rows.
  *   x        [rows, in]
  *   bias     [out]        NULL for none
  * x is rounded to int16 in runs of at most 128 columns, which are in one group. The largest |x| of a run
@@ -170,19 +166,18 @@ GPT_API int gpt_int8_dequantize(float *weight, const int8_t *values, const float
  * Error: Σ over the runs of max |x[r,i]| / 65534 · Σ_i |weight[o,i]|, for the rounding of x, and k·u /
  * (1 - k·u) · (Σ_i |x[r,i] · weight[o,i]| + |bias[o]|) with k = runs + 10 and u = 2^-24.
  */
-GPT_API size_t gpt_int8_linear_scratch_size(size_t rows, size_t in);
-GPT_API int gpt_int8_linear_forward(float *y, float *scratch, const float *x, const int8_t *values,
-                                    const float *scales, const float *bias, size_t rows, size_t in,
-                                    size_t out, size_t group, size_t part, size_t parts);
+GPT_API size_t gpt_int8_linear_scratch_size(size_t rows, size_t in, size_t group);
+GPT_API int gpt_int8_linear_forward(float *y, float *scratch, const float *x, const int8_t *quantized,
+                                    const float *bias, size_t rows, size_t in, size_t out, size_t group,
+                                    size_t part, size_t parts);
 
 /* Embedding: y[r,c] = weight[indices[r], c]
- *   y        [rows, dim]
- *   indices  [rows]         from 0 to count - 1, otherwise GPT_ERR_VALUE
- *   values, scales          of a weight with `count` outputs and `dim` inputs
+ *   y          [rows, dim]
+ *   indices    [rows]         from 0 to count - 1, otherwise GPT_ERR_VALUE
+ *   quantized                 a weight with `count` outputs and `dim` inputs
  */
-GPT_API int gpt_int8_embedding_forward(float *y, const int32_t *indices, const int8_t *values,
-                                       const float *scales, size_t rows, size_t count, size_t dim,
-                                       size_t group, size_t part, size_t parts);
+GPT_API int gpt_int8_embedding_forward(float *y, const int32_t *indices, const int8_t *quantized, size_t rows,
+                                       size_t count, size_t dim, size_t group, size_t part, size_t parts);
 
 /* ---- ReLU: y = max(0, x) ----------------------------------------------------------------------------------
  *   y, x  [n]   y may be x

@@ -1,16 +1,18 @@
 /* Weights as int8 with float32 scales: weight[o,i] = scale[o, i / group] · value[o,i].
  *
- * The layout is made for a product with one row, which is bound by reading the weights. Eight outputs and two
- * inputs are side by side in 16 bytes, so that one loop reads one stream from beginning to end:
+ * The layout is made for a product with one row, which is bound by reading the weights: one loop reads one
+ * stream from beginning to end. Blocks of 32 outputs follow each other. A block has its groups of inputs one
+ * after the other, and a group has
  *
- *   values  [⌈out/8⌉][⌈in/2⌉][4 outputs][2 inputs][2 halves]   halves: outputs 0 ... 3 and 4 ... 7
- *   scales  [⌈out/8⌉][groups][8 outputs]                       groups = ⌈in/group⌉
+ *   scales  [32 outputs], float32
+ *   values  [⌈inputs of the group / 2⌉][4 vectors][4 outputs][2 inputs][2 halves]
  *
- * A kernel reads the 16 bytes as eight int16. Each is 256 · high + low, where `high` is the value of output
- * 4 ... 7, and `low`, from 0 to 255, is the value of output 0 ... 3 plus 128. One shift gives `high`, and low
- * needs no instruction: int8_linear.c has the sums.
+ * A vector is 16 bytes, 2 inputs of 8 outputs; its halves are outputs 0 ... 3 and 4 ... 7. A kernel reads it
+ * as eight int16. Each is 256 · high + low, where `high` is the value of output 4 ... 7, and `low`, from 0 to
+ * 255, is the value of output 0 ... 3 plus 128. One shift gives `high`, and low needs no instruction:
+ * int8_linear.c has the sums.
  *
- * Outputs and inputs that fill up the last block have the value 0.
+ * Outputs and inputs that fill up the last vectors have the value 0, and such outputs the scale 0.
  */
 #ifndef GPT_INT8_H
 #define GPT_INT8_H
@@ -18,36 +20,85 @@
 #include "gpt_layers.h"
 #include "simd.h"
 
-enum { GPT_INT8_OUTS = 8, GPT_INT8_BLOCK = 2 * GPT_INT8_OUTS };
+/* Outputs of a block and of a vector; bytes of a group's scales, of a vector, and of 2 inputs of a block. */
+enum { GPT_INT8_OUTS = 32, GPT_INT8_LANES = 8 };
+enum { GPT_INT8_SCALES = 128, GPT_INT8_VECTOR = 16, GPT_INT8_PAIR = 64 };
 
-static inline size_t gpt_int8_pairs(size_t in) { return in / 2 + in % 2; }
+static inline int gpt_int8_group_valid(size_t group) { return group > 0 && group % 2 == 0; }
 
-static inline size_t gpt_int8_groups(size_t in, size_t group) { return in / group + (in % group != 0); }
-
-/* Where the value of output o and input i is, and where the scale of output o and of group k is. */
-static inline size_t gpt_int8_value_at(size_t o, size_t i, size_t in)
-{
-    return (o / GPT_INT8_OUTS * gpt_int8_pairs(in) + i / 2) * GPT_INT8_BLOCK + o % 4 * 4 + i % 2 * 2 +
-           o / 4 % 2;
-}
-
-static inline size_t gpt_int8_scale_at(size_t o, size_t k, size_t groups)
-{
-    return (o / GPT_INT8_OUTS * groups + k) * GPT_INT8_OUTS + o % GPT_INT8_OUTS;
-}
-
-/* The stored byte of a value of output o, and the value of a stored byte. */
-static inline int8_t gpt_int8_coded(int8_t value, size_t o)
-{
-    return (int8_t)(o / 4 % 2 ? value : value ^ -128);
-}
-
-/* Whether the values are addressable, with those that fill up the blocks. Then the scales are, too. */
+/* Whether a weight is addressable with what fills it up, as if it were float32. Then its bytes are, too. */
 static inline int gpt_int8_fits(size_t out, size_t in)
 {
     return gpt_fits(gpt_round_up(out, GPT_INT8_OUTS), gpt_round_up(in, 2));
 }
 
-static inline int gpt_int8_group_valid(size_t group) { return group > 0 && group % 2 == 0; }
+/* Bytes of a group of `ins` inputs in a block, and of a block. */
+static inline size_t gpt_int8_group_size(size_t ins)
+{
+    return GPT_INT8_SCALES + (ins / 2 + ins % 2) * GPT_INT8_PAIR;
+}
+
+static inline size_t gpt_int8_block_size(size_t in, size_t group)
+{
+    return in / group * gpt_int8_group_size(group) + (in % group ? gpt_int8_group_size(in % group) : 0);
+}
+
+/* Where the group of input i begins in the block of output o: its scales. */
+static inline size_t gpt_int8_group_at(size_t o, size_t i, size_t in, size_t group)
+{
+    return o / GPT_INT8_OUTS * gpt_int8_block_size(in, group) + i / group * gpt_int8_group_size(group);
+}
+
+/* Where the vector with output o and input i is. */
+static inline size_t gpt_int8_vector_at(size_t o, size_t i, size_t in, size_t group)
+{
+    return gpt_int8_group_at(o, i, in, group) + GPT_INT8_SCALES + i % group / 2 * GPT_INT8_PAIR +
+           o / GPT_INT8_LANES % 4 * GPT_INT8_VECTOR;
+}
+
+/* The scale, and the value, of output o and input i. */
+static inline float gpt_int8_scale(const int8_t *quantized, size_t o, size_t i, size_t in, size_t group)
+{
+    const int8_t *scales = quantized + gpt_int8_group_at(o, i, in, group);
+    return ((const float *)(const void *)scales)[o % GPT_INT8_OUTS];
+}
+
+static inline int8_t gpt_int8_value(const int8_t *quantized, size_t o, size_t i, size_t in, size_t group)
+{
+    const int8_t *vector = quantized + gpt_int8_vector_at(o, i, in, group);
+    const int8_t byte = vector[o % 4 * 4 + i % group % 2 * 2 + o / 4 % 2];
+    return (int8_t)(o / 4 % 2 ? byte : byte ^ -128);
+}
+
+/* ---- Activations as int16: x[i] = step · q[i] with |q| <= 32767 and step = max |x| / 32767 ---- */
+
+/* What x is multiplied by, and the step. Both are 0 where max |x| counts as 0, and the step is NaN where x has
+ * a NaN or an infinity. */
+typedef struct gpt_int8_rounding {
+    float factor, step;
+} gpt_int8_rounding;
+
+/* max |x| of 4 floats for each lane. The bits of floats >= 0 have the order of integers, and NaN is the
+ * last. */
+GPT_INLINE v128_t gpt_int8_larger(v128_t most, v128_t x) { return wasm_i32x4_max(most, wasm_f32x4_abs(x)); }
+
+GPT_INLINE gpt_int8_rounding gpt_int8_rounding_of(v128_t most)
+{
+    /* below this, the largest |x| counts as 0, so that 32767 / max |x| is finite and exact enough */
+    const float least = 0x1p-100f, most_q = 32767.0f;
+    most = wasm_i32x4_max(most, wasm_i32x4_shuffle(most, most, 2, 3, 0, 1));
+    most = wasm_i32x4_max(most, wasm_i32x4_shuffle(most, most, 1, 0, 3, 2));
+    const float x = wasm_f32x4_extract_lane(most, 0);
+    if (x < least) return (gpt_int8_rounding){0.0f, 0.0f};
+    return x < INFINITY ? (gpt_int8_rounding){most_q / x, x / most_q} : (gpt_int8_rounding){0.0f, NAN};
+}
+
+/* q as int32: x · factor, rounded to the nearest integer. Beside 1.5 · 2^23 a float32 has no fraction, and its
+ * last bits are the integer. */
+GPT_INLINE v128_t gpt_int8_round(v128_t x, v128_t factor)
+{
+    const v128_t one_and_a_half = wasm_f32x4_splat(0x1.8p23f);
+    return wasm_i32x4_sub(wasm_f32x4_add(wasm_f32x4_mul(x, factor), one_and_a_half), one_and_a_half);
+}
 
 #endif

@@ -20,11 +20,10 @@ void gpt_conv1d_forward_ref(float *y, const float *x, const float *weight, const
                             size_t nx, size_t nf);
 void gpt_conv1d_backward_ref(float *dx, float *dweight, float *dbias, const float *dy, const float *x,
                              const float *weight, size_t rows, size_t nx, size_t nf);
-int gpt_int8_linear_forward_ref(float *y, float *scratch, const float *x, const int8_t *values,
-                                const float *scales, const float *bias, size_t rows, size_t in, size_t out,
-                                size_t group);
-int gpt_int8_embedding_forward_ref(float *y, const int32_t *indices, const int8_t *values,
-                                   const float *scales, size_t rows, size_t count, size_t dim, size_t group);
+int gpt_int8_linear_forward_ref(float *y, float *scratch, const float *x, const int8_t *quantized,
+                                const float *bias, size_t rows, size_t in, size_t out, size_t group);
+int gpt_int8_embedding_forward_ref(float *y, const int32_t *indices, const int8_t *quantized, size_t rows,
+                                   size_t count, size_t dim, size_t group);
 void gpt_relu_forward_ref(float *y, const float *x, size_t n);
 void gpt_relu_backward_ref(float *dx, const float *dy, const float *x, size_t n);
 void gpt_gelu_forward_ref(float *y, const float *x, size_t n, int approximate);

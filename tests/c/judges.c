@@ -2,6 +2,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "check.h"
@@ -124,19 +125,14 @@ void judge_embedding_backward(const trial *t)
 
 /* ---- Weights as int8. c/int8.h has the layout. ---- */
 
-static double int8_value(const int8_t *values, size_t o, size_t i, size_t in)
-{
-    return gpt_int8_coded(values[gpt_int8_value_at(o, i, in)], o);
-}
-
 static size_t group_of(const trial *t) { return (size_t)t->c.v[0]; }
 
 /* sizes: o, i; scalars: group, whether the float32 weight is [in, out] */
 void judge_int8_quantize(const trial *t)
 {
-    const size_t out = SIZE(0), in = SIZE(1), group = group_of(t), groups = gpt_int8_groups(in, group);
+    const size_t out = SIZE(0), in = SIZE(1), group = group_of(t);
     const size_t out_step = t->c.v[1] != 0.0 ? 1 : in, in_step = t->c.v[1] != 0.0 ? out : 1;
-    const float *scales = FLOATS_OF(1), *weight = FLOATS_OF(2);
+    const float *weight = FLOATS_OF(1);
     for (size_t o = 0; o < out; o++)
         for (size_t i = 0; i < in; i++) {
             float most = 0.0f;
@@ -144,30 +140,35 @@ void judge_int8_quantize(const trial *t)
                 most = fmaxf(most, fabsf(weight[o * out_step + j * in_step]));
             const float scale = most / 127.0f, quotient = weight[o * out_step + i * in_step] / scale;
             const float value = scale > 0.0f ? fminf(fmaxf(rintf(quotient), -127.0f), 127.0f) : 0.0f;
-            expect_same("scales", scales + gpt_int8_scale_at(o, i / group, groups), &scale, 1);
-            expect_within("values", o * in + i, int8_value(t->c.t[0], o, i, in), (double)value, 0.0);
+            const float got = gpt_int8_scale(t->c.t[0], o, i, in, group);
+            expect_same("scales", &got, &scale, 1);
+            expect_within("values", o * in + i, gpt_int8_value(t->c.t[0], o, i, in, group), (double)value,
+                          0.0);
         }
 }
 
 void judge_int8_pack(const trial *t)
 {
-    const size_t out = SIZE(0), in = SIZE(1);
+    const size_t out = SIZE(0), in = SIZE(1), group = group_of(t);
     const int8_t *plain = t->c.t[1];
     for (size_t o = 0; o < gpt_round_up(out, GPT_INT8_OUTS); o++)
-        for (size_t i = 0; i < gpt_round_up(in, 2); i++) {
+        for (size_t i = 0; i < in; i++) {
             const size_t place = o * in + i;
-            expect_within("values", place, int8_value(t->c.t[0], o, i, in),
-                          o < out && i < in ? plain[place] : 0.0, 0.0);
+            expect_within("values", place, gpt_int8_value(t->c.t[0], o, i, in, group),
+                          o < out ? plain[place] : 0.0, 0.0);
+            const float scale = gpt_int8_scale(t->c.t[0], o, i, in, group),
+                        before = gpt_int8_scale(t->before[0], o, i, in, group);
+            expect_same("scales", &scale, &before, 1);
         }
 }
 
 void judge_int8_dequantize(const trial *t)
 {
-    const size_t out = SIZE(0), in = SIZE(1), group = group_of(t), groups = gpt_int8_groups(in, group);
+    const size_t out = SIZE(0), in = SIZE(1), group = group_of(t);
     for (size_t o = 0; o < out; o++)
         for (size_t i = 0; i < in; i++) {
-            const float scale = FLOATS_OF(2)[gpt_int8_scale_at(o, i / group, groups)];
-            const float weight = scale * (float)int8_value(t->c.t[1], o, i, in);
+            const float scale = gpt_int8_scale(t->c.t[1], o, i, in, group);
+            const float weight = scale * (float)gpt_int8_value(t->c.t[1], o, i, in, group);
             expect_same("weight", FLOATS_OF(0) + o * in + i, &weight, 1);
         }
 }
@@ -175,17 +176,18 @@ void judge_int8_dequantize(const trial *t)
 /* The bound of gpt_layers.h, for row r and output o; 0 if there is none. */
 static double int8_linear_bound(const trial *t, size_t r, size_t o)
 {
-    const size_t in = SIZE(1), group = group_of(t), groups = gpt_int8_groups(in, group);
-    const float *x = FLOATS_OF(2) + r * in, *scales = FLOATS_OF(4), *bias = FLOATS_OF(5);
+    const size_t in = SIZE(1), group = group_of(t);
+    const int8_t *quantized = t->c.t[3];
+    const float *x = FLOATS_OF(2) + r * in, *bias = FLOATS_OF(4);
     double rounding = 0.0, runs = 0.0;
     magnitude m = {bias ? fabs((double)bias[o]) : 0.0};
     for (size_t i = 0, end; i < in; i = end, runs++) {
         for (end = i; end < in && end - i < 128 && end / group == i / group;) end++;
-        const double scale = fabs((double)scales[gpt_int8_scale_at(o, i / group, groups)]);
+        const double scale = fabs((double)gpt_int8_scale(quantized, o, i, in, group));
         const double most = largest(x + i, end - i);
         if (!isfinite(scale) || most > 2e34) return 0.0;
         for (size_t j = i; j < end; j++) {
-            const double weight = scale * fabs(int8_value(t->c.t[3], o, j, in));
+            const double weight = scale * abs(gpt_int8_value(quantized, o, j, in, group));
             rounding += (most < 0x1p-100 ? most : most / 65534.0) * weight;
             m.sum += fabs((double)x[j]) * weight;
         }

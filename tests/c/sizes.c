@@ -16,7 +16,7 @@ static size_t size_of_conv1d_backward(const size_t *s)
 {
     return gpt_conv1d_backward_scratch_size(s[0], s[1]);
 }
-static size_t size_of_int8_linear(const size_t *s) { return gpt_int8_linear_scratch_size(s[0], s[1]); }
+static size_t size_of_int8_linear(const size_t *s) { return gpt_int8_linear_scratch_size(s[0], s[1], 2); }
 static size_t size_of_feedforward(const size_t *s) { return gpt_feedforward_scratch_size(s[0], s[1], s[2]); }
 static size_t size_of_attention(const size_t *s) { return gpt_attention_scratch_size(s[0], s[1]); }
 static size_t size_of_attention_cached(const size_t *s)

@@ -143,58 +143,55 @@ static size_t cache_count(const call *c, size_t which)
 
 /* int8 weights: c->v[0] is the group; c->v[1] says whether the float32 weight is [in, out]. */
 #define GROUP ((size_t)D(0))
-WITHOUT_REFERENCE(int8_quantize, T(0), T(1), T(2), S(0), S(1), GROUP, 0, S(1), I(1) ? 1 : S(1),
-                  I(1) ? S(0) : 1)
-WITHOUT_REFERENCE(int8_pack, T(0), T(1), S(0), S(1))
-WITHOUT_REFERENCE(int8_dequantize, T(0), T(1), T(2), S(0), S(1), GROUP)
-WITH_PARTS(int8_linear_forward, T(0), T(1), T(2), T(3), T(4), T(5), S(0), S(1), S(2), GROUP)
-WITH_PARTS(int8_embedding_forward, T(0), T(1), T(2), T(3), S(0), S(1), S(2), GROUP)
+WITHOUT_REFERENCE(int8_quantize, T(0), T(1), S(0), S(1), GROUP, 0, S(1), I(1) ? 1 : S(1), I(1) ? S(0) : 1)
+WITHOUT_REFERENCE(int8_pack, T(0), T(1), S(0), S(1), GROUP)
+WITHOUT_REFERENCE(int8_dequantize, T(0), T(1), S(0), S(1), GROUP)
+WITH_PARTS(int8_linear_forward, T(0), T(1), T(2), T(3), T(4), S(0), S(1), S(2), GROUP)
+WITH_PARTS(int8_embedding_forward, T(0), T(1), T(2), S(0), S(1), S(2), GROUP)
 
-static size_t int8_linear_scratch(const call *c) { return gpt_int8_linear_scratch_size(S(0), S(1)); }
+/* A group that is refused has the tensors of another one. */
+static size_t valid_group(const call *c) { return GROUP && GROUP % 2 == 0 ? GROUP : 2; }
 
-/* Words of an int8 weight's values or scales. */
-static size_t values_count(size_t out, size_t in)
+static size_t int8_linear_scratch(const call *c)
+{
+    return gpt_int8_linear_scratch_size(S(0), S(1), valid_group(c));
+}
+
+/* Words of an int8 weight: a byte a value, a word a scale. */
+static size_t quantized_count(const call *c, size_t out, size_t in)
 {
     size_t bytes;
+    const size_t group = valid_group(c);
     if (out > MOST_ADDRESSABLE || in > MOST_ADDRESSABLE) return UNADDRESSABLE;
-    const size_t outs = (out + 7) / 8 * 8, ins = (in + 1) / 2 * 2;
+    const size_t outs = (out + 31) / 32 * 32, ins = (in + 1) / 2 * 2;
     /* in the rule for what is addressable, a size of 0 counts as 1 */
     if (__builtin_mul_overflow(outs ? outs : 1, ins ? ins : 1, &bytes) || bytes > MOST_ADDRESSABLE)
         return UNADDRESSABLE;
-    return outs * ins / 4;
-}
-
-/* A group that is refused has the tensors of another one. */
-static size_t scales_count(const call *c, size_t out, size_t in)
-{
-    const size_t group = GROUP;
-    return gpt_int8_scales_size(out, in, group && group % 2 == 0 ? group : 2);
+    return outs * ins / 4 + outs * (in / group + (in % group != 0));
 }
 
 static size_t quantize_count(const call *c, size_t which)
 {
-    return which == 0 ? values_count(S(0), S(1)) : scales_count(c, S(0), S(1));
+    (void)which;
+    return quantized_count(c, S(0), S(1));
 }
 
 static size_t pack_count(const call *c, size_t which)
 {
-    const size_t n = values_count(S(0), S(1));
+    const size_t n = quantized_count(c, S(0), S(1));
     return which == 0 || n == UNADDRESSABLE ? n : (S(0) * S(1) + 3) / 4;
-}
-
-static size_t dequantize_count(const call *c, size_t which)
-{
-    return which == 1 ? values_count(S(0), S(1)) : scales_count(c, S(0), S(1));
 }
 
 static size_t int8_linear_count(const call *c, size_t which)
 {
-    return which == 3 ? values_count(S(2), S(1)) : scales_count(c, S(2), S(1));
+    (void)which;
+    return quantized_count(c, S(2), S(1));
 }
 
 static size_t int8_embedding_count(const call *c, size_t which)
 {
-    return which == 2 ? values_count(S(1), S(2)) : scales_count(c, S(1), S(2));
+    (void)which;
+    return quantized_count(c, S(1), S(2));
 }
 
 static size_t linear_scratch(const call *c) { return gpt_linear_scratch_size(S(0), S(1)); }
@@ -720,21 +717,22 @@ const kernel kernels[] = {
      .judge = judge_int8_quantize,
      .sizes = "oi",
      .scalars = "gF",
-     .tensors = {{OUT, "values", NULL, BYTES}, {OUT, "scales"}, {IN, "weight", "oi", FINITES}},
+     .tensors = {{OUT, "quantized", NULL, BYTES}, {IN, "weight", "oi", FINITES}},
      .count = quantize_count},
     {.name = "int8_pack",
      .run = run_int8_pack,
      .judge = judge_int8_pack,
      .sizes = "oi",
-     .tensors = {{OUT, "values", NULL, BYTES}, {IN, "plain", NULL, BYTES}},
+     .scalars = "g",
+     .tensors = {{INOUT, "quantized", NULL, BYTES}, {IN, "plain", NULL, BYTES}},
      .count = pack_count},
     {.name = "int8_dequantize",
      .run = run_int8_dequantize,
      .judge = judge_int8_dequantize,
      .sizes = "oi",
      .scalars = "g",
-     .tensors = {{OUT, "weight", "oi"}, {IN, "values", NULL, BYTES}, {IN, "scales"}},
-     .count = dequantize_count},
+     .tensors = {{OUT, "weight", "oi"}, {IN, "quantized"}},
+     .count = quantize_count},
     {.name = "int8_linear_forward",
      .run = run_int8_linear_forward,
      .reference = run_int8_linear_forward_ref,
@@ -745,8 +743,7 @@ const kernel kernels[] = {
      .tensors = {{OUT, "y", "ro"},
                  {SCRATCH, "scratch"},
                  {IN, "x", "ri"},
-                 {IN, "values", NULL, BYTES},
-                 {IN, "scales"},
+                 {IN, "quantized"},
                  {OPTIONAL_IN, "bias", "o"}},
      .scratch_size = int8_linear_scratch,
      .count = int8_linear_count},
@@ -756,8 +753,7 @@ const kernel kernels[] = {
      .has_parts = 1,
      .sizes = "rnd",
      .scalars = "g",
-     .tensors =
-         {{OUT, "y", "rd"}, {IN, "indices", "r", INDICES}, {IN, "values", NULL, BYTES}, {IN, "scales"}},
+     .tensors = {{OUT, "y", "rd"}, {IN, "indices", "r", INDICES}, {IN, "quantized"}},
      .classes = 'n',
      .count = int8_embedding_count},
     {.name = "log",

@@ -74,7 +74,7 @@ export class Affine extends Module {
     const int8Weight = this.#int8Weight()
     const y = Tensor.empty(runtime, [...leading(x.shape, 1), outputs])
     if (int8Weight !== null) {
-      const read = [x, ...int8Weight.pointers, this.#bias()]
+      const read = [x, int8Weight, this.#bias()]
       const sizes = [rows, inputs, outputs, int8Weight.groupSize]
       runtime.run('gpt_int8_linear_forward', [y, SCRATCH, ...read, ...sizes])
       const refuse = () => {

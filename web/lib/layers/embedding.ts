@@ -51,13 +51,7 @@ export class Embedding extends Module {
     const stored = storeIndices(runtime, checked)
     const sizes = [stored.size, count, dim]
     if (int8Weight) {
-      runtime.run('gpt_int8_embedding_forward', [
-        y,
-        stored,
-        ...int8Weight.pointers,
-        ...sizes,
-        int8Weight.groupSize,
-      ])
+      runtime.run('gpt_int8_embedding_forward', [y, stored, int8Weight, ...sizes, int8Weight.groupSize])
       stored.dispose()
       return y
     }

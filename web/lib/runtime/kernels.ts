@@ -86,7 +86,8 @@ export const KERNELS: { readonly [name in FunctionName]?: Cost } = Object.freeze
   gpt_int8_linear_forward: {
     cost: (rows, inputs, outputs) =>
       Math.max(inputs * outputs * INT8_READ, product(rows, inputs, outputs) / 2),
-    scratch: (exports, rows, inputs) => exports.gpt_int8_linear_scratch_size(rows, inputs),
+    scratch: (exports, rows, inputs, _outputs, groupSize) =>
+      exports.gpt_int8_linear_scratch_size(rows, inputs, groupSize),
   },
   gpt_int8_embedding_forward: { cost: (rows, _count, dim) => rows * dim },
   gpt_relu_forward: elementwise(0.14),

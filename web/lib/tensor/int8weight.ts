@@ -22,7 +22,7 @@ export interface Matrix {
 export const GROUP_SIZE = 128
 
 /** The kernels' layout has blocks of so many outputs and inputs: c/int8.h. */
-const OUTPUTS = 8
+const OUTPUTS = 32
 const INPUTS = 2
 
 /** The bytes of memory, beside the weight itself, that reading and writing it take at once: about so many. */
@@ -64,12 +64,10 @@ export const unitOf = (turned: boolean, groupSize: number): number => (turned ? 
  */
 export class Int8Weight {
   #runtime: Runtime
-  /** The values, then the scales, in the kernels' layout. */
+  /** Values and scales, in the kernels' layout. */
   #storage: Storage | null
-  /** Where the scales begin, from byteOffset. */
-  #scalesAt: number
-  /** With those that fill up the last block. */
-  #scaleCount: number
+  /** The bytes of values and scales. @internal */
+  readonly byteLength: number
 
   /** [outputs, inputs] */
   readonly shape: readonly [number, number]
@@ -91,11 +89,8 @@ export class Int8Weight {
     const [outputs, inputs] = shape
     this.shape = Object.freeze([outputs, inputs] as const)
     this.groupSize = groupSize
-    const { exports } = runtime
-    const valueBytes = exports.gpt_int8_values_size(outputs, inputs) >>> 0
-    this.#scaleCount = exports.gpt_int8_scales_size(outputs, inputs, groupSize) >>> 0
-    if (valueBytes === SIZE_MAX || this.#scaleCount === SIZE_MAX) checkElements([SIZE_MAX])
-    this.#scalesAt = Math.ceil(valueBytes / 16) * 16
+    this.byteLength = runtime.exports.gpt_int8_size(outputs, inputs, groupSize) >>> 0
+    if (this.byteLength === SIZE_MAX) checkElements([SIZE_MAX])
     this.#storage = store(this.byteLength)
   }
 
@@ -124,20 +119,9 @@ export class Int8Weight {
     return this.#runtime
   }
 
-  /** Where the values begin in the memory. @internal */
+  /** Where it begins in the memory: the kernels take it as it is. @internal */
   get byteOffset(): number {
     return this.#live().offset
-  }
-
-  /** The bytes of values and scales. @internal */
-  get byteLength(): number {
-    return this.#scalesAt + 4 * this.#scaleCount
-  }
-
-  /** The kernels' arguments `values` and `scales`. @internal */
-  get pointers(): [Pointer, Pointer] {
-    const { byteOffset } = this
-    return [{ byteOffset }, { byteOffset: byteOffset + this.#scalesAt }]
   }
 
   /** The shape of `scales`: [outputs, groups]. @internal */
@@ -178,8 +162,13 @@ export class Int8Weight {
     try {
       for (let first = 0; first < outputs; first += most) {
         const count = Math.min(most, outputs - first)
-        const [values] = this.#pointersFrom(first)
-        this.#runtime.run('gpt_int8_unpack', [{ byteOffset }, values, count, inputs])
+        this.#runtime.run('gpt_int8_unpack', [
+          { byteOffset },
+          this.#from(first),
+          count,
+          inputs,
+          this.groupSize,
+        ])
         target.set(memory.bytes(byteOffset, count * inputs), first * inputs)
       }
     } finally {
@@ -209,7 +198,7 @@ export class Int8Weight {
   dequantize(): Tensor {
     this.#live()
     const weight = Tensor.empty(this.#runtime, this.shape)
-    this.#runtime.run('gpt_int8_dequantize', [weight, ...this.pointers, ...this.shape, this.groupSize])
+    this.#runtime.run('gpt_int8_dequantize', [weight, this, ...this.shape, this.groupSize])
     return weight
   }
 
@@ -238,7 +227,7 @@ export class Int8Weight {
     const sizes = turned
       ? [outputs, inputs, this.groupSize, first, count, 1, outputs]
       : [count, inputs, this.groupSize, 0, inputs, inputs, 1]
-    const args = [...this.#pointersFrom(turned ? 0 : first), rows, ...sizes]
+    const args = [this.#from(turned ? 0 : first), rows, ...sizes]
     return this.#runtime.accepts('gpt_int8_quantize', args)
   }
 
@@ -250,8 +239,7 @@ export class Int8Weight {
    * @param first a multiple of OUTPUTS
    */
   packRows(rows: Pointer, first: number, count: number): void {
-    const [values] = this.#pointersFrom(first)
-    this.#runtime.run('gpt_int8_pack', [values, rows, count, this.shape[1]])
+    this.#runtime.run('gpt_int8_pack', [this.#from(first), rows, count, this.shape[1], this.groupSize])
   }
 
   /**
@@ -265,36 +253,31 @@ export class Int8Weight {
     this.#eachScale(first, count, (at, place) => (stored[place] = scales[at]))
   }
 
-  /**
-   * @param output a multiple of OUTPUTS
-   * @returns its values and scales
-   */
-  #pointersFrom(output: number): [Pointer, Pointer] {
+  /** @returns where an output begins, a multiple of OUTPUTS */
+  #from(output: number): Pointer {
     const { exports } = this.#runtime
-    const [values, scales] = this.pointers
-    const [, inputs] = this.shape
-    return [
-      { byteOffset: values.byteOffset + exports.gpt_int8_values_size(output, inputs) },
-      { byteOffset: scales.byteOffset + 4 * exports.gpt_int8_scales_size(output, inputs, this.groupSize) },
-    ]
+    return { byteOffset: this.byteOffset + exports.gpt_int8_size(output, this.shape[1], this.groupSize) }
   }
 
   /**
-   * Calls `use` with the place of each scale of some outputs in [count, groups], and in the kernels' layout.
+   * Calls `use` with the place of each scale of some outputs in [count, groups], and among the stored floats.
    */
   #eachScale(first: number, count: number, use: (at: number, place: number) => void): void {
+    const { exports } = this.#runtime
+    const { groupSize } = this
     const [, groups] = this.scalesShape
+    // A block has OUTPUTS outputs. It has its groups one after the other, each with its scales first.
+    const block = exports.gpt_int8_size(OUTPUTS, this.shape[1], groupSize) / 4
+    const group = exports.gpt_int8_size(OUTPUTS, groupSize, groupSize) / 4
     for (let at = 0; at < count * groups; at++) {
       const output = first + Math.floor(at / groups)
-      const lane = output % OUTPUTS
-      use(at, (output - lane) * groups + (at % groups) * OUTPUTS + lane)
+      use(at, Math.floor(output / OUTPUTS) * block + (at % groups) * group + (output % OUTPUTS))
     }
   }
 
-  /** A view of the scales in the kernels' layout. */
+  /** A view of the whole weight as floats; the scales are some of them. */
   #storedScales(): Float32Array {
-    const { offset } = this.#live()
-    return this.#runtime.memory.floats(offset + this.#scalesAt, this.#scaleCount)
+    return this.#runtime.memory.floats(this.byteOffset, this.byteLength / 4)
   }
 
   /**
