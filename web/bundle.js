@@ -11,9 +11,6 @@ const fromRoot = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url))
 const lib = fromRoot('web/lib/')
 const dist = fromRoot('dist/')
 
-/** A source that imports './x.js' means x.ts, which becomes x.js. */
-const resolve = { extensionAlias: { '.js': ['.ts', '.js'] } }
-
 /** The modules that users import: their name in dist/ -> the source. */
 const ENTRIES = { index: `${lib}index.ts`, core: `${lib}core.ts`, workerd: `${lib}workerd.ts` }
 
@@ -37,7 +34,7 @@ function writeBuilds() {
 }
 
 /**
- * Makes web/lib/wasm/builds.js, which has no source.
+ * Makes web/lib/wasm/builds.ts, which has no source.
  *
  * @param {string[]} names of the builds
  */
@@ -45,12 +42,12 @@ const buildsModule = (names) => ({
   name: 'builds',
   /** @param {string} id */
   resolveId(id) {
-    if (id.endsWith('/wasm/builds.js')) return `${lib}wasm/builds.js`
+    if (id.endsWith('/wasm/builds.ts')) return `${lib}wasm/builds.ts`
     return id.startsWith('./wasm/') ? { id, external: true } : null
   },
   /** @param {string} id */
   load(id) {
-    if (id !== `${lib}wasm/builds.js`) return null
+    if (id !== `${lib}wasm/builds.ts`) return null
     const imports = names.map((name) => `'${name}': () => import('./wasm/${name}.js')`)
     return `export const builds = { ${imports.join(', ')} }`
   },
@@ -66,16 +63,14 @@ async function bundleModules(names) {
   const VERSION = JSON.stringify(version)
   const { output: worker } = await build({
     input: { 'gpt-layers-worker': `${lib}threads/worker.ts` },
-    resolve,
     transform: { define: { VERSION } },
     output: { dir: dist, minify: true },
   })
   const WORKER_CODE = JSON.stringify(worker[0].code)
   // An app that imports only these names gets nothing else.
-  const errors = { name: 'errors', test: /\/(config|errors)\.[jt]s$/ }
+  const errors = { name: 'errors', test: /\/(config|errors)\.ts$/ }
   const { output: chunks } = await build({
     input: ENTRIES,
-    resolve,
     plugins: [buildsModule(names)],
     transform: { define: { VERSION, WORKER_CODE } },
     output: { ...output, codeSplitting: { groups: [errors] } },

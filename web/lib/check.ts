@@ -8,7 +8,7 @@
 // | TYPE | the wrong type |
 // | VALUE | the right type, but a value that is not allowed |
 
-import { fail } from './errors.js'
+import { fail } from './errors.ts'
 
 /** Longer strings and names are cut in error messages. */
 const MAX_STRING = 40

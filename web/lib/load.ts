@@ -1,8 +1,8 @@
-import type { Gpt } from './gpt.js'
-import type { AnyWorker } from './threads/workers.js'
-import { GptLayersError } from './errors.js'
-import { compile, runs, start } from './start.js'
-import { builds } from './wasm/builds.js'
+import type { Gpt } from './gpt.ts'
+import type { AnyWorker } from './threads/workers.ts'
+import { GptLayersError } from './errors.ts'
+import { compile, runs, start } from './start.ts'
+import { builds } from './wasm/builds.ts'
 
 export type Build = 'simd' | 'relaxed'
 
@@ -49,7 +49,7 @@ export function load(options: LoadOptions = {}): Promise<Gpt> {
   return start(
     options,
     (build, threads) => compileBuild(chooseBuild(build) + (threads ? '-threads' : '')),
-    () => import('./threads/threads.js'),
+    () => import('./threads/threads.ts'),
   )
 }
 

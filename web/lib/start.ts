@@ -1,13 +1,13 @@
-import type { Build } from './load.js'
-import type { Exports } from './runtime/runtime.js'
-import type { startPool } from './threads/threads.js'
-import type { AnyWorker } from './threads/workers.js'
-import { checkChoice, checkNumber, checkOptions, describe } from './check.js'
-import { fail, GptLayersError, withName } from './errors.js'
-import { Gpt } from './gpt.js'
-import { Memory } from './runtime/memory.js'
-import { Runtime } from './runtime/runtime.js'
-import { warnOnce } from './threads/warn.js'
+import type { Build } from './load.ts'
+import type { Exports } from './runtime/runtime.ts'
+import type { startPool } from './threads/threads.ts'
+import type { AnyWorker } from './threads/workers.ts'
+import { checkChoice, checkNumber, checkOptions, describe } from './check.ts'
+import { fail, GptLayersError, withName } from './errors.ts'
+import { Gpt } from './gpt.ts'
+import { Memory } from './runtime/memory.ts'
+import { Runtime } from './runtime/runtime.ts'
+import { warnOnce } from './threads/warn.ts'
 
 const MIB = 1024 * 1024
 const PAGE = 65536

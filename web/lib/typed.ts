@@ -1,8 +1,8 @@
 // Typed arrays and buffers. `instanceof` would refuse those of another realm, which a test runner such as
 // Jest hands to a program.
 
-import { describe } from './check.js'
-import { fail } from './errors.js'
+import { describe } from './check.ts'
+import { fail } from './errors.ts'
 
 /** A typed array of numbers, not of bigints. */
 export type NumberArray =

@@ -1,13 +1,13 @@
 // The entry `gpt-layers` for Cloudflare Workers, which must not compile WebAssembly: they import it compiled.
 
-import { start } from './start.js'
+import { start } from './start.ts'
 // @ts-expect-error TypeScript does not know that this is a WebAssembly.Module.
 import simd from './wasm/simd.wasm'
 
-export { GPT_CONFIG_124M } from './config.js'
-export { GptLayersError } from './errors.js'
+export { GPT_CONFIG_124M } from './config.ts'
+export { GptLayersError } from './errors.ts'
 
-export const load: typeof import('./load.js').load = (options = {}) =>
+export const load: typeof import('./load.ts').load = (options = {}) =>
   start(
     options,
     async () => simd,

@@ -1,5 +1,5 @@
-import { describe } from '../check.js'
-import { fail } from '../errors.js'
+import { describe } from '../check.ts'
+import { fail } from '../errors.ts'
 
 type ViewConstructor = new (
   buffer: ArrayBuffer,

@@ -1,6 +1,6 @@
-import { describe, MAX_AXES } from '../check.js'
-import { fail } from '../errors.js'
-import { bytesOf, DTYPES } from './dtypes.js'
+import { describe, MAX_AXES } from '../check.ts'
+import { fail } from '../errors.ts'
+import { bytesOf, DTYPES } from './dtypes.ts'
 
 /** The most names in a header. A model has some thousands. */
 const MAX_NAMES = 1_000_000

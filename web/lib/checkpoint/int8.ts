@@ -1,8 +1,8 @@
-import type { Info } from './header.js'
-import type { Values } from './slabs.js'
-import { checkSameShape, sameShape, shortName } from '../check.js'
-import { fail, GptLayersError } from '../errors.js'
-import { groupLength } from '../tensor/int8weight.js'
+import type { Info } from './header.ts'
+import type { Values } from './slabs.ts'
+import { checkSameShape, sameShape, shortName } from '../check.ts'
+import { fail, GptLayersError } from '../errors.ts'
+import { groupLength } from '../tensor/int8weight.ts'
 
 /**
  * Checks an int8 weight of a checkpoint: values [outputs, inputs] with scales [outputs, groups].

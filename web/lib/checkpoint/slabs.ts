@@ -1,7 +1,7 @@
-import type { Info } from './header.js'
-import { GptLayersError } from '../errors.js'
-import { sizeOf } from '../tensor/shape.js'
-import { bytesOf, DTYPES, toFloat32 } from './dtypes.js'
+import type { Info } from './header.ts'
+import { GptLayersError } from '../errors.ts'
+import { sizeOf } from '../tensor/shape.ts'
+import { bytesOf, DTYPES, toFloat32 } from './dtypes.ts'
 
 /** The float32 values that are read at once, unless a row of a matrix has more. */
 const SLAB_FLOATS = 2 ** 20

@@ -1,6 +1,6 @@
-import { describe } from '../check.js'
-import { fail, GptLayersError } from '../errors.js'
-import { checkBytes, isBytes } from '../typed.js'
+import { describe } from '../check.ts'
+import { fail, GptLayersError } from '../errors.ts'
+import { checkBytes, isBytes } from '../typed.ts'
 
 export interface StreamLike {
   getReader: () => ReaderLike

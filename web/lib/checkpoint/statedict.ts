@@ -1,8 +1,8 @@
-import type { GptLayersError } from '../errors.js'
-import type { Module } from '../layers/module.js'
-import { describe, shortName } from '../check.js'
-import { fail } from '../errors.js'
-import { Tensor } from '../tensor/tensor.js'
+import type { GptLayersError } from '../errors.ts'
+import type { Module } from '../layers/module.ts'
+import { describe, shortName } from '../check.ts'
+import { fail } from '../errors.ts'
+import { Tensor } from '../tensor/tensor.ts'
 
 /**
  * @param name a property's

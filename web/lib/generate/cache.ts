@@ -1,11 +1,11 @@
-import type { GptLayersError } from '../errors.js'
-import type { Runtime } from '../runtime/runtime.js'
-import type { Attention } from '../layers/attention.js'
-import type { GPTModel } from '../layers/gptmodel.js'
-import { checkNumber, checkOptions, checkSize, describe } from '../check.js'
-import { fail } from '../errors.js'
-import { TENSORS } from '../runtime/scope.js'
-import { Tensor } from '../tensor/tensor.js'
+import type { GptLayersError } from '../errors.ts'
+import type { Runtime } from '../runtime/runtime.ts'
+import type { Attention } from '../layers/attention.ts'
+import type { GPTModel } from '../layers/gptmodel.ts'
+import { checkNumber, checkOptions, checkSize, describe } from '../check.ts'
+import { fail } from '../errors.ts'
+import { TENSORS } from '../runtime/scope.ts'
+import { Tensor } from '../tensor/tensor.ts'
 
 export interface CacheOptions {
   /** the number of sequences; 1 by default */

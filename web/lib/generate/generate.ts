@@ -1,12 +1,12 @@
-import type { Indices } from '../tensor/indices.js'
-import type { GPTModel } from '../layers/gptmodel.js'
-import type { Sampling, GeneratedToken } from './sample.js'
-import { checkNumber, checkOptions, checkSize, checkArray } from '../check.js'
-import { fail, withName } from '../errors.js'
-import { checkTensorOf } from '../tensor/check.js'
-import { checkIndices } from '../tensor/indices.js'
-import { KeyValueCache } from './cache.js'
-import { sampleToken } from './sample.js'
+import type { Indices } from '../tensor/indices.ts'
+import type { GPTModel } from '../layers/gptmodel.ts'
+import type { Sampling, GeneratedToken } from './sample.ts'
+import { checkNumber, checkOptions, checkSize, checkArray } from '../check.ts'
+import { fail, withName } from '../errors.ts'
+import { checkTensorOf } from '../tensor/check.ts'
+import { checkIndices } from '../tensor/indices.ts'
+import { KeyValueCache } from './cache.ts'
+import { sampleToken } from './sample.ts'
 
 export interface GenerateOptions {
   /**

@@ -1,5 +1,5 @@
-import type { Tensor } from '../tensor/tensor.js'
-import { fail } from '../errors.js'
+import type { Tensor } from '../tensor/tensor.ts'
+import { fail } from '../errors.ts'
 
 /** The most candidates that are returned beside a token. */
 const TOP = 10

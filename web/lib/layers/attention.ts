@@ -1,6 +1,6 @@
-import type { CachePlace } from '../generate/cache.js'
-import type { Runtime } from '../runtime/runtime.js'
-import type { Context, Returned } from './forward.js'
+import type { CachePlace } from '../generate/cache.ts'
+import type { Runtime } from '../runtime/runtime.ts'
+import type { Context, Returned } from './forward.ts'
 import {
   checkBoolean,
   checkNumber,
@@ -8,17 +8,17 @@ import {
   checkProbability,
   checkSize,
   checkConfig,
-} from '../check.js'
-import { fail } from '../errors.js'
-import { KeyValueCache } from '../generate/cache.js'
-import { SCRATCH } from '../runtime/runtime.js'
-import { recordKernel, records } from '../runtime/tape.js'
-import { checkRows, checkTensorOf } from '../tensor/check.js'
-import { leading, sizeOf } from '../tensor/shape.js'
-import { Tensor } from '../tensor/tensor.js'
-import { Conv1D } from './conv1d.js'
-import { Dropout } from './dropout.js'
-import { checkEvaluation, Module } from './module.js'
+} from '../check.ts'
+import { fail } from '../errors.ts'
+import { KeyValueCache } from '../generate/cache.ts'
+import { SCRATCH } from '../runtime/runtime.ts'
+import { recordKernel, records } from '../runtime/tape.ts'
+import { checkRows, checkTensorOf } from '../tensor/check.ts'
+import { leading, sizeOf } from '../tensor/shape.ts'
+import { Tensor } from '../tensor/tensor.ts'
+import { Conv1D } from './conv1d.ts'
+import { Dropout } from './dropout.ts'
+import { checkEvaluation, Module } from './module.ts'
 
 /** The kernels' batch, tokens, heads, size. */
 type Sizes = [number, number, number, number]

@@ -1,11 +1,11 @@
-import type { Runtime } from '../runtime/runtime.js'
-import { checkOptions, checkPositiveFloat32, checkProbability, checkSize } from '../check.js'
-import { fail } from '../errors.js'
-import { record, recordKernel } from '../runtime/tape.js'
-import { checkRows, checkTensorOf } from '../tensor/check.js'
-import { pythonNumber } from '../tensor/pyformat.js'
-import { Tensor } from '../tensor/tensor.js'
-import { Module } from './module.js'
+import type { Runtime } from '../runtime/runtime.ts'
+import { checkOptions, checkPositiveFloat32, checkProbability, checkSize } from '../check.ts'
+import { fail } from '../errors.ts'
+import { record, recordKernel } from '../runtime/tape.ts'
+import { checkRows, checkTensorOf } from '../tensor/check.ts'
+import { pythonNumber } from '../tensor/pyformat.ts'
+import { Tensor } from '../tensor/tensor.ts'
+import { Module } from './module.ts'
 
 export interface BatchNormOptions {
   /** added to the variance, above 0; 1e-5 by default */

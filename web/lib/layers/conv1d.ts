@@ -1,7 +1,7 @@
-import type { Runtime } from '../runtime/runtime.js'
-import type { AffineOptions } from './affine.js'
-import { checkSize } from '../check.js'
-import { Affine } from './affine.js'
+import type { Runtime } from '../runtime/runtime.ts'
+import type { AffineOptions } from './affine.ts'
+import { checkSize } from '../check.ts'
+import { Affine } from './affine.ts'
 
 /** The standard deviation of GPT-2's initial weights. */
 const DEVIATION = 0.02

@@ -1,9 +1,9 @@
-import type { Runtime } from '../runtime/runtime.js'
-import { checkProbability } from '../check.js'
-import { recordKernel } from '../runtime/tape.js'
-import { checkTensor } from '../tensor/check.js'
-import { Tensor } from '../tensor/tensor.js'
-import { Module } from './module.js'
+import type { Runtime } from '../runtime/runtime.ts'
+import { checkProbability } from '../check.ts'
+import { recordKernel } from '../runtime/tape.ts'
+import { checkTensor } from '../tensor/check.ts'
+import { Tensor } from '../tensor/tensor.ts'
+import { Module } from './module.ts'
 
 /**
  * Dropout (Srivastava et al. 2014, JMLR 15), as PyTorch's nn.Dropout: in training mode each element is 0 with

@@ -1,13 +1,13 @@
-import type { Runtime } from '../runtime/runtime.js'
-import { checkConfig, checkSize } from '../check.js'
-import { SCRATCH } from '../runtime/runtime.js'
-import { records } from '../runtime/tape.js'
-import { checkRows } from '../tensor/check.js'
-import { Tensor } from '../tensor/tensor.js'
-import { Affine } from './affine.js'
-import { GELU } from './gelu.js'
-import { Linear } from './linear.js'
-import { isPlain, Module } from './module.js'
+import type { Runtime } from '../runtime/runtime.ts'
+import { checkConfig, checkSize } from '../check.ts'
+import { SCRATCH } from '../runtime/runtime.ts'
+import { records } from '../runtime/tape.ts'
+import { checkRows } from '../tensor/check.ts'
+import { Tensor } from '../tensor/tensor.ts'
+import { Affine } from './affine.ts'
+import { GELU } from './gelu.ts'
+import { Linear } from './linear.ts'
+import { isPlain, Module } from './module.ts'
 
 /**
  * The fewest rows per thread for which the fused kernel is cut by rows; each thread then reads all the

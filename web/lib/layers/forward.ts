@@ -1,9 +1,9 @@
 // What `forward` takes and returns beside a tensor, and what a listener is told of it.
 
-import type { KeyValueCache } from '../generate/cache.js'
-import type { Indices } from '../tensor/indices.js'
-import type { Tensor } from '../tensor/tensor.js'
-import type { Module } from './module.js'
+import type { KeyValueCache } from '../generate/cache.ts'
+import type { Indices } from '../tensor/indices.ts'
+import type { Tensor } from '../tensor/tensor.ts'
+import type { Module } from './module.ts'
 
 /**
  * The second argument of `forward`: options of one call. A layer that contains layers passes it on.

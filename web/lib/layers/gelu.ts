@@ -1,9 +1,9 @@
-import type { Runtime } from '../runtime/runtime.js'
-import { checkChoice, checkOptions } from '../check.js'
-import { recordKernel } from '../runtime/tape.js'
-import { checkTensor } from '../tensor/check.js'
-import { Tensor } from '../tensor/tensor.js'
-import { Module } from './module.js'
+import type { Runtime } from '../runtime/runtime.ts'
+import { checkChoice, checkOptions } from '../check.ts'
+import { recordKernel } from '../runtime/tape.ts'
+import { checkTensor } from '../tensor/check.ts'
+import { Tensor } from '../tensor/tensor.ts'
+import { Module } from './module.ts'
 
 /** gpt_gelu_kind in c/gpt_layers.h, by PyTorch's names. */
 const KINDS = Object.freeze({ tanh: 0, none: 1 })

@@ -1,6 +1,6 @@
-import type { Tensor } from '../tensor/tensor.js'
-import { checkTensor } from '../tensor/check.js'
-import { Module } from './module.js'
+import type { Tensor } from '../tensor/tensor.ts'
+import { checkTensor } from '../tensor/check.ts'
+import { Module } from './module.ts'
 
 /**
  * y = x, as PyTorch's nn.Identity. It takes the place of a layer that you want to do without: a model whose

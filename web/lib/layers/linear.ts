@@ -1,7 +1,7 @@
-import type { Runtime } from '../runtime/runtime.js'
-import type { AffineOptions } from './affine.js'
-import { checkSize } from '../check.js'
-import { Affine } from './affine.js'
+import type { Runtime } from '../runtime/runtime.ts'
+import type { AffineOptions } from './affine.ts'
+import { checkSize } from '../check.ts'
+import { Affine } from './affine.ts'
 
 /** y = x · weightᵀ + bias, as PyTorch's nn.Linear: x [..., inFeatures], weight [outFeatures, inFeatures]. */
 export class Linear extends Affine {

@@ -1,7 +1,7 @@
-import { recordKernel } from '../runtime/tape.js'
-import { checkTensor } from '../tensor/check.js'
-import { Tensor } from '../tensor/tensor.js'
-import { Module } from './module.js'
+import { recordKernel } from '../runtime/tape.ts'
+import { checkTensor } from '../tensor/check.ts'
+import { Tensor } from '../tensor/tensor.ts'
+import { Module } from './module.ts'
 
 /** y = max(0, x), as PyTorch's nn.ReLU. Its gradient at 0 is 0. */
 export class ReLU extends Module {

@@ -1,10 +1,10 @@
-import type { Runtime } from '../runtime/runtime.js'
-import { checkOptions, checkPositiveFloat32, checkSize } from '../check.js'
-import { recordKernel, records } from '../runtime/tape.js'
-import { checkRows, checkTensorOf } from '../tensor/check.js'
-import { pythonNumber } from '../tensor/pyformat.js'
-import { Tensor } from '../tensor/tensor.js'
-import { Module } from './module.js'
+import type { Runtime } from '../runtime/runtime.ts'
+import { checkOptions, checkPositiveFloat32, checkSize } from '../check.ts'
+import { recordKernel, records } from '../runtime/tape.ts'
+import { checkRows, checkTensorOf } from '../tensor/check.ts'
+import { pythonNumber } from '../tensor/pyformat.ts'
+import { Tensor } from '../tensor/tensor.ts'
+import { Module } from './module.ts'
 
 export interface RMSNormOptions {
   /** added to the mean square, above 0; 1e-5 by default */

@@ -1,11 +1,11 @@
-import type { Runtime } from '../runtime/runtime.js'
-import type { Tensor } from '../tensor/tensor.js'
-import type { Context } from './forward.js'
-import { describe } from '../check.js'
-import { fail } from '../errors.js'
-import { checkTensor } from '../tensor/check.js'
-import { outputOf } from './forward.js'
-import { Module } from './module.js'
+import type { Runtime } from '../runtime/runtime.ts'
+import type { Tensor } from '../tensor/tensor.ts'
+import type { Context } from './forward.ts'
+import { describe } from '../check.ts'
+import { fail } from '../errors.ts'
+import { checkTensor } from '../tensor/check.ts'
+import { outputOf } from './forward.ts'
+import { Module } from './module.ts'
 
 /**
  * Layers one after the other, as PyTorch's nn.Sequential. Tensors between two layers are freed at once,

@@ -1,7 +1,7 @@
-import { recordKernel } from '../runtime/tape.js'
-import { checkTensor } from '../tensor/check.js'
-import { Tensor } from '../tensor/tensor.js'
-import { Module } from './module.js'
+import { recordKernel } from '../runtime/tape.ts'
+import { checkTensor } from '../tensor/check.ts'
+import { Tensor } from '../tensor/tensor.ts'
+import { Module } from './module.ts'
 
 /** y = e^x / Σ e^x over the last axis, as PyTorch's nn.Softmax(dim=-1). */
 export class Softmax extends Module {

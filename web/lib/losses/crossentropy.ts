@@ -1,13 +1,13 @@
-import type { Indices } from '../tensor/indices.js'
-import type { Runtime } from '../runtime/runtime.js'
-import { sameShape } from '../check.js'
-import { fail } from '../errors.js'
-import { recordKernel } from '../runtime/tape.js'
-import { checkTensor } from '../tensor/check.js'
-import { checkIndices, storeIndices } from '../tensor/indices.js'
-import { sizeOf } from '../tensor/shape.js'
-import { Tensor } from '../tensor/tensor.js'
-import { single, sumOf } from './loss.js'
+import type { Indices } from '../tensor/indices.ts'
+import type { Runtime } from '../runtime/runtime.ts'
+import { sameShape } from '../check.ts'
+import { fail } from '../errors.ts'
+import { recordKernel } from '../runtime/tape.ts'
+import { checkTensor } from '../tensor/check.ts'
+import { checkIndices, storeIndices } from '../tensor/indices.ts'
+import { sizeOf } from '../tensor/shape.ts'
+import { Tensor } from '../tensor/tensor.ts'
+import { single, sumOf } from './loss.ts'
 
 /** The target of a row that does not count: PyTorch's default `ignore_index`. */
 const IGNORE = -100

@@ -1,4 +1,4 @@
-import type { Tensor } from '../tensor/tensor.js'
+import type { Tensor } from '../tensor/tensor.ts'
 
 /** The sum of a tensor's elements, in float64. */
 export const sumOf = ({ data }: Tensor): number => data.reduce((sum, value) => sum + value, 0)

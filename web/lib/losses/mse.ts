@@ -1,9 +1,9 @@
-import type { Runtime } from '../runtime/runtime.js'
-import type { Gradients } from '../runtime/tape.js'
-import { record } from '../runtime/tape.js'
-import { checkTensor, checkTensorOf } from '../tensor/check.js'
-import { Tensor } from '../tensor/tensor.js'
-import { single, sumOf } from './loss.js'
+import type { Runtime } from '../runtime/runtime.ts'
+import type { Gradients } from '../runtime/tape.ts'
+import { record } from '../runtime/tape.ts'
+import { checkTensor, checkTensorOf } from '../tensor/check.ts'
+import { Tensor } from '../tensor/tensor.ts'
+import { single, sumOf } from './loss.ts'
 
 /**
  * The mean squared error of n elements and its gradient:

@@ -1,7 +1,7 @@
-import type { Runtime } from '../runtime/runtime.js'
-import { checkNumber } from '../check.js'
-import { Tensor } from '../tensor/tensor.js'
-import { checkParameters, withGradients } from './parameters.js'
+import type { Runtime } from '../runtime/runtime.ts'
+import { checkNumber } from '../check.ts'
+import { Tensor } from '../tensor/tensor.ts'
+import { checkParameters, withGradients } from './parameters.ts'
 
 /** Added to the norm, as in PyTorch, so that the factor is finite for gradients of zeros. */
 const EPS = 1e-6

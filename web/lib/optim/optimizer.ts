@@ -1,9 +1,9 @@
-import type { Runtime } from '../runtime/runtime.js'
-import { checkNonNegative, checkObject, checkSameShape, describe } from '../check.js'
-import { fail } from '../errors.js'
-import { checkLiveTensor } from '../tensor/check.js'
-import { Tensor } from '../tensor/tensor.js'
-import { checkParameters, withGradients } from './parameters.js'
+import type { Runtime } from '../runtime/runtime.ts'
+import { checkNonNegative, checkObject, checkSameShape, describe } from '../check.ts'
+import { fail } from '../errors.ts'
+import { checkLiveTensor } from '../tensor/check.ts'
+import { Tensor } from '../tensor/tensor.ts'
+import { checkParameters, withGradients } from './parameters.ts'
 
 /**
  * The tensors that an optimizer keeps for one parameter, by PyTorch's names: `exp_avg`, `momentum_buffer`. No

@@ -1,8 +1,8 @@
-import type { Runtime } from '../runtime/runtime.js'
-import type { Tensor } from '../tensor/tensor.js'
-import { checkArray } from '../check.js'
-import { fail } from '../errors.js'
-import { checkTensor } from '../tensor/check.js'
+import type { Runtime } from '../runtime/runtime.ts'
+import type { Tensor } from '../tensor/tensor.ts'
+import { checkArray } from '../check.ts'
+import { fail } from '../errors.ts'
+import { checkTensor } from '../tensor/check.ts'
 
 /**
  * An array of live tensors, each of them once.

@@ -1,8 +1,8 @@
-import type { Runtime } from '../runtime/runtime.js'
-import type { Tensor } from '../tensor/tensor.js'
-import { checkBoolean, checkNonNegative, checkNumber, checkOptions } from '../check.js'
-import { fail } from '../errors.js'
-import { Optimizer } from './optimizer.js'
+import type { Runtime } from '../runtime/runtime.ts'
+import type { Tensor } from '../tensor/tensor.ts'
+import { checkBoolean, checkNonNegative, checkNumber, checkOptions } from '../check.ts'
+import { fail } from '../errors.ts'
+import { Optimizer } from './optimizer.ts'
 
 const DEFAULTS = {
   lr: undefined as number | undefined,

@@ -1,4 +1,4 @@
-import type { Exports, FunctionName } from './runtime.js'
+import type { Exports, FunctionName } from './runtime.ts'
 
 /**
  * What `Runtime.run` knows about a kernel, from its sizes and scalars: the arguments that are numbers, in

@@ -1,5 +1,5 @@
-import { fail, GptLayersError } from '../errors.js'
-import { Pressure } from './pressure.js'
+import { fail, GptLayersError } from '../errors.ts'
+import { Pressure } from './pressure.ts'
 
 const PAGE = 65536
 const ALIGNMENT = 16 // bytes of a SIMD vector

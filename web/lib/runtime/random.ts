@@ -1,4 +1,4 @@
-import type { Pointer, Runtime } from './runtime.js'
+import type { Pointer, Runtime } from './runtime.ts'
 
 /** A tensor to be filled. */
 type Target = Pointer & { readonly size: number }

@@ -1,13 +1,13 @@
-import type { Kernel } from '../threads/call.js'
-import type { Pool } from '../threads/pool.js'
-import type { Cost } from './kernels.js'
-import type { Memory } from './memory.js'
-import type { Functions } from '../wasm/exports.js'
-import { fail, GptLayersError } from '../errors.js'
-import { KERNELS } from './kernels.js'
-import { Generator } from './random.js'
-import { survivors } from './scope.js'
-import { newestStep } from './tape.js'
+import type { Kernel } from '../threads/call.ts'
+import type { Pool } from '../threads/pool.ts'
+import type { Cost } from './kernels.ts'
+import type { Memory } from './memory.ts'
+import type { Functions } from '../wasm/exports.ts'
+import { fail, GptLayersError } from '../errors.ts'
+import { KERNELS } from './kernels.ts'
+import { Generator } from './random.ts'
+import { survivors } from './scope.ts'
+import { newestStep } from './tape.ts'
 
 /** The exports of one of our WebAssembly builds: the functions of `c/gpt_layers.h` and the memory. */
 export interface Exports extends Functions {

@@ -1,6 +1,6 @@
-import type { Tensor } from '../tensor/tensor.js'
-import { fail } from '../errors.js'
-import { Step } from './tape.js'
+import type { Tensor } from '../tensor/tensor.ts'
+import { fail } from '../errors.ts'
+import { Step } from './tape.ts'
 
 /** The method under which an object that holds tensors, such as a layer, lists them for a scope. */
 export const TENSORS = Symbol('tensors')

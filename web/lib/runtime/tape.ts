@@ -10,8 +10,8 @@
 // `backward` runs the steps from the last to the first. Each step gets the gradient of its output, the sum
 // over all uses of that output, and computes the gradients of its inputs. Then it lets go of what it holds.
 
-import type { Tensor } from '../tensor/tensor.js'
-import { fail, GptLayersError } from '../errors.js'
+import type { Tensor } from '../tensor/tensor.ts'
+import { fail, GptLayersError } from '../errors.ts'
 
 /**
  * Computes the gradients of a step's inputs.

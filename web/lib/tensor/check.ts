@@ -1,9 +1,9 @@
 // Checks of tensor arguments. Each takes `where`, the public function's name, for the error message.
 
-import type { Runtime } from '../runtime/runtime.js'
-import { checkSameShape } from '../check.js'
-import { fail } from '../errors.js'
-import { notTensor, Tensor } from './tensor.js'
+import type { Runtime } from '../runtime/runtime.ts'
+import { checkSameShape } from '../check.ts'
+import { fail } from '../errors.ts'
+import { notTensor, Tensor } from './tensor.ts'
 
 /**
  * @returns a live tensor of this runtime

@@ -1,9 +1,9 @@
 // Operations on each element, and their gradients.
 
-import type { Tensor } from './tensor.js'
-import { sameShape } from '../check.js'
-import { record } from '../runtime/tape.js'
-import { broadcast, mergedAxes } from './shape.js'
+import type { Tensor } from './tensor.ts'
+import { sameShape } from '../check.ts'
+import { record } from '../runtime/tape.ts'
+import { broadcast, mergedAxes } from './shape.ts'
 
 type BinaryKernel = 'gpt_add' | 'gpt_sub' | 'gpt_mul' | 'gpt_div'
 type UnaryKernel = 'gpt_exp' | 'gpt_sqrt' | 'gpt_log' | 'gpt_tanh' | 'gpt_abs'

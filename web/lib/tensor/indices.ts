@@ -1,12 +1,12 @@
-import type { Runtime } from '../runtime/runtime.js'
-import type { NumberArray } from '../typed.js'
-import type { NestedArray } from './nested.js'
-import { describe } from '../check.js'
-import { fail } from '../errors.js'
-import { checkTensor } from './check.js'
-import { isTyped } from '../typed.js'
-import { flatten } from './nested.js'
-import { notTensor, Tensor } from './tensor.js'
+import type { Runtime } from '../runtime/runtime.ts'
+import type { NumberArray } from '../typed.ts'
+import type { NestedArray } from './nested.ts'
+import { describe } from '../check.ts'
+import { fail } from '../errors.ts'
+import { checkTensor } from './check.ts'
+import { isTyped } from '../typed.ts'
+import { flatten } from './nested.ts'
+import { notTensor, Tensor } from './tensor.ts'
 
 /**
  * Integers such as tokens: one number, nested arrays, a typed array, or a Tensor whose elements are integers.

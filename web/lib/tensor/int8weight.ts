@@ -1,9 +1,9 @@
-import type { Storage } from '../runtime/memory.js'
-import type { Pointer, Runtime } from '../runtime/runtime.js'
-import { checkSameShape, sameShape } from '../check.js'
-import { fail } from '../errors.js'
-import { checkElements } from './shape.js'
-import { Tensor } from './tensor.js'
+import type { Storage } from '../runtime/memory.ts'
+import type { Pointer, Runtime } from '../runtime/runtime.ts'
+import { checkSameShape, sameShape } from '../check.ts'
+import { fail } from '../errors.ts'
+import { checkElements } from './shape.ts'
+import { Tensor } from './tensor.ts'
 
 /**
  * The method under which a layer says which of its tensors is a matrix that may be int8, and how it is read.

@@ -1,9 +1,9 @@
-import type { Tensor } from './tensor.js'
-import { sameShape } from '../check.js'
-import { fail } from '../errors.js'
-import { SCRATCH } from '../runtime/runtime.js'
-import { recordKernel } from '../runtime/tape.js'
-import { sizeOf } from './shape.js'
+import type { Tensor } from './tensor.ts'
+import { sameShape } from '../check.ts'
+import { fail } from '../errors.ts'
+import { SCRATCH } from '../runtime/runtime.ts'
+import { recordKernel } from '../runtime/tape.ts'
+import { sizeOf } from './shape.ts'
 
 /**
  * The matrix product.

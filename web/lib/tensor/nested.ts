@@ -1,6 +1,6 @@
-import { describe, MAX_AXES, sameShape } from '../check.js'
-import { fail } from '../errors.js'
-import { isTyped } from '../typed.js'
+import { describe, MAX_AXES, sameShape } from '../check.ts'
+import { fail } from '../errors.ts'
+import { isTyped } from '../typed.ts'
 
 // Two types, because TypeScript resolves a recursive alias in JSDoc only by way of a generic one.
 /** A number, or arrays of numbers nested to any depth. */

@@ -15,7 +15,7 @@
 //    one line break, matrices by two, and so on.
 // 5. A tensor without elements shows its shape instead, unless it has one axis: "tensor([], size=(0, 2))".
 
-import { exponential, fixed } from './pyformat.js'
+import { exponential, fixed } from './pyformat.ts'
 
 /** PyTorch's linewidth, threshold and edgeitems: its default print options. */
 const LINE_WIDTH = 80

@@ -1,10 +1,10 @@
-import type { NestedArray } from './nested.js'
-import type { Tensor } from './tensor.js'
-import { checkBoolean, checkOptions } from '../check.js'
-import { fail } from '../errors.js'
-import { record } from '../runtime/tape.js'
-import { nest } from './nested.js'
-import { checkAxis, sizeOf } from './shape.js'
+import type { NestedArray } from './nested.ts'
+import type { Tensor } from './tensor.ts'
+import { checkBoolean, checkOptions } from '../check.ts'
+import { fail } from '../errors.ts'
+import { record } from '../runtime/tape.ts'
+import { nest } from './nested.ts'
+import { checkAxis, sizeOf } from './shape.ts'
 
 export interface Reduction {
   /** the axis, negative from the end; by default all elements */

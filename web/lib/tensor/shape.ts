@@ -1,5 +1,5 @@
-import { checkNumber, sameShape } from '../check.js'
-import { fail, GptLayersError } from '../errors.js'
+import { checkNumber, sameShape } from '../check.ts'
+import { fail, GptLayersError } from '../errors.ts'
 
 /** The number of elements of a shape. */
 export function sizeOf(shape: readonly number[]): number {

@@ -1,8 +1,8 @@
-import type { Tensor } from './tensor.js'
-import { checkNumber, checkOptions, checkSize } from '../check.js'
-import { fail } from '../errors.js'
-import { record } from '../runtime/tape.js'
-import { checkAxis, sizeOf } from './shape.js'
+import type { Tensor } from './tensor.ts'
+import { checkNumber, checkOptions, checkSize } from '../check.ts'
+import { fail } from '../errors.ts'
+import { record } from '../runtime/tape.ts'
+import { checkAxis, sizeOf } from './shape.ts'
 
 export interface AxisOptions {
   /** the axis, negative from the end; 0 by default */

@@ -1,14 +1,14 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-import type { GptLayersError } from '../errors.js'
-import type { Pointer, Runtime } from '../runtime/runtime.js'
-import type { Storage } from '../runtime/memory.js'
-import type { Int8Weight } from './int8weight.js'
-import type { NumberArray } from '../typed.js'
-import type { NestedArray } from './nested.js'
-import type { PrintOptions } from './print.js'
-import type { Reduction, VarianceOptions } from './reduce.js'
-import type { AxisOptions } from './slice.js'
-import type { Step } from '../runtime/tape.js'
+import type { GptLayersError } from '../errors.ts'
+import type { Pointer, Runtime } from '../runtime/runtime.ts'
+import type { Storage } from '../runtime/memory.ts'
+import type { Int8Weight } from './int8weight.ts'
+import type { NumberArray } from '../typed.ts'
+import type { NestedArray } from './nested.ts'
+import type { PrintOptions } from './print.ts'
+import type { Reduction, VarianceOptions } from './reduce.ts'
+import type { AxisOptions } from './slice.ts'
+import type { Step } from '../runtime/tape.ts'
 import {
   checkArray,
   checkBoolean,
@@ -18,17 +18,17 @@ import {
   checkShape,
   describe,
   sameShape,
-} from '../check.js'
-import { fail } from '../errors.js'
-import { backward, record } from '../runtime/tape.js'
-import { abs, add, div, exp, log, mul, neg, pow, sqrt, sub, tanh } from './elementwise.js'
-import { matmul } from './matmul.js'
-import { flatten, nest } from './nested.js'
-import { formatTensor } from './print.js'
-import { argmax, max, mean, sum, variance } from './reduce.js'
-import { checkElements, sizeOf } from './shape.js'
-import { at, slice, split } from './slice.js'
-import { permute, transpose } from './transpose.js'
+} from '../check.ts'
+import { fail } from '../errors.ts'
+import { backward, record } from '../runtime/tape.ts'
+import { abs, add, div, exp, log, mul, neg, pow, sqrt, sub, tanh } from './elementwise.ts'
+import { matmul } from './matmul.ts'
+import { flatten, nest } from './nested.ts'
+import { formatTensor } from './print.ts'
+import { argmax, max, mean, sum, variance } from './reduce.ts'
+import { checkElements, sizeOf } from './shape.ts'
+import { at, slice, split } from './slice.ts'
+import { permute, transpose } from './transpose.ts'
 
 /**
  * A float32 tensor, row-major and contiguous, in the memory of the instance that made it. Make one with

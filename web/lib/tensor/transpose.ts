@@ -1,8 +1,8 @@
-import type { Tensor } from './tensor.js'
-import { checkArray, describe } from '../check.js'
-import { fail } from '../errors.js'
-import { record } from '../runtime/tape.js'
-import { checkAxis, sizeOf } from './shape.js'
+import type { Tensor } from './tensor.ts'
+import { checkArray, describe } from '../check.ts'
+import { fail } from '../errors.ts'
+import { record } from '../runtime/tape.ts'
+import { checkAxis, sizeOf } from './shape.ts'
 
 export function permute(x: Tensor, dims: readonly number[]): Tensor {
   const rank = x.shape.length

@@ -1,9 +1,9 @@
-import type { Kernel } from './call.js'
-import type { AnyWorker } from './workers.js'
-import type { Runtime } from '../runtime/runtime.js'
-import { CALL_WORDS, MAX_ARGUMENTS } from './call.js'
-import { Pool } from './pool.js'
-import { startWorkers } from './workers.js'
+import type { Kernel } from './call.ts'
+import type { AnyWorker } from './workers.ts'
+import type { Runtime } from '../runtime/runtime.ts'
+import { CALL_WORDS, MAX_ARGUMENTS } from './call.ts'
+import { Pool } from './pool.ts'
+import { startWorkers } from './workers.ts'
 
 const STACK_BYTES = 65536 // per worker, as the first instance has
 
@@ -15,7 +15,7 @@ export interface WorkerSetup {
   stackTop: number
   /** of the kernels; a call has the index of one */
   names: string[]
-  call: import('./call.js').Call
+  call: import('./call.ts').Call
 }
 
 /**

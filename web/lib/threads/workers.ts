@@ -1,5 +1,5 @@
-import type { WorkerSetup } from './threads.js'
-import { describe } from '../check.js'
+import type { WorkerSetup } from './threads.ts'
+import { describe } from '../check.ts'
 
 const START_TIMEOUT = 20_000 // ms until a worker must be ready; a busy machine starts it slowly
 const FOREIGN_TIMEOUT = 5000 // the same for a worker that the user starts, which may be another program's
