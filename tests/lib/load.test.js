@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import { GPT_CONFIG_124M, GptLayersError, load } from 'gpt-layers'
 import * as core from 'gpt-layers/core'
+import { warnOnce } from '../../build/lib/threads/warn.js'
 import { nodes } from '../nodes/nodes.js'
 import { builds, untyped } from './support.js'
 
@@ -365,6 +366,32 @@ test('the reason is written to the console once, and only while a program is dev
   assert.deepEqual(
     warn.mock.calls.map((call) => call.arguments),
     [[`gpt-layers: one thread runs, because ${reason}`]],
+  )
+})
+
+test('in a page the reason is written where the page comes from this machine', (t) => {
+  const warn = t.mock.method(console, 'warn', () => {})
+  const here = [
+    'http://localhost',
+    'http://localhost:5173',
+    'https://app.localhost',
+    'http://127.0.0.1:80',
+    'http://[::1]:80',
+  ]
+  const elsewhere = [
+    'https://example.com',
+    'http://localhost.example.com',
+    'http://127.0.0.10',
+    'https://xlocalhost',
+    'null',
+  ]
+  for (const origin of [...here, ...elsewhere]) {
+    replaceGlobal(t, 'location', { origin })
+    warnOnce(`a reason in ${origin}`)
+  }
+  assert.deepEqual(
+    warn.mock.calls.map((call) => call.arguments[0]),
+    here.map((origin) => `gpt-layers: a reason in ${origin}`),
   )
 })
 

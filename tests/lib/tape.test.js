@@ -4,7 +4,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as nextTask } from 'node:timers/promises'
-import { assertRefuses, golden, gradientOf, heapSize, loadForTest, unpack, untyped } from './support.js'
+import {
+  assertRefuses,
+  collectGarbage,
+  golden,
+  gradientOf,
+  heapSize,
+  loadForTest,
+  unpack,
+  until,
+  untyped,
+} from './support.js'
 
 /**
  * A list of steps, as tests/golden/tape.py describes them.
@@ -719,6 +729,22 @@ test('backward within a gradient function goes through other graphs, and is refu
     return [dy]
   })
   assertRefuses(() => loss.sum().backward(), 'VALUE', /freed the graph/)
+})
+
+test('a loss that is kept holds nothing of its graph after backward', async () => {
+  const make = () => {
+    const x = gpt.parameter(gpt.ones([3]))
+    const loss = x.mul(2).sum()
+    loss.backward()
+    return { loss, x: new WeakRef(x) }
+  }
+  const { loss, x } = make()
+  await nextTask() // a WeakRef that was made keeps its target to the end of the task
+  await until(() => {
+    collectGarbage()
+    return x.deref() === undefined
+  }, 'the parameter is collected')
+  assert.equal(loss.item(), 6)
 })
 
 test('tensors without elements have gradients without elements, and add nothing', () => {
