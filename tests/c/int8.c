@@ -342,16 +342,31 @@ static void forward_agrees(void)
             }
 }
 
-/* One activation is a million times the others: it coarsens its own run alone. */
+/* One activation is a million times the others, and alone in its run: the error is that of the others. */
 static void forward_with_outliers(void)
 {
     enum { ROWS = 5, IN = 300, OUT = 9 };
-    for (size_t position = 0; position < IN; position += 37) {
-        in_case("outlier at %zu", position);
-        float *x = work(ROWS * IN);
-        fill_random(x, ROWS * IN, -1.0f, 1.0f);
-        for (size_t r = 0; r < ROWS; r++) x[r * IN + position] = r % 2 ? 1e6f : -1e6f;
-        expect_forward(x, random_weight(OUT, IN, 64), NULL, ROWS);
+    static const size_t run_groups[2] = {64, IN}, cols_per_run[2] = {64, 128};
+    for (size_t k = 0; k < 2 * IN; k += 37) {
+        const size_t position = k % IN, cols = cols_per_run[k / IN];
+        in_case("outlier at %zu, runs of %zu columns", position, cols);
+        const int8_weight q = random_weight(OUT, IN, run_groups[k / IN]);
+        float *x = work(ROWS * IN), *others = work(ROWS * IN), *y = output("y", ROWS * OUT),
+              *expected = output("expected", ROWS * OUT);
+        float *scratch = output("scratch", gpt_int8_linear_scratch_size(ROWS, IN, q.group));
+        fill_random(others, ROWS * IN, -1.0f, 1.0f);
+        for (size_t i = 0; i < ROWS * IN; i++)
+            if (i % IN / cols == position / cols) others[i] = 0.0f;
+        memcpy(x, others, ROWS * IN * sizeof *x);
+        for (size_t r = 0; r < ROWS; r++) x[r * IN + position] = r % 2 ? 0x1p20f : -0x1p20f;
+        forward(y, x, q, NULL, ROWS, 1);
+        expect_status(
+            gpt_int8_linear_forward_ref(expected, scratch, x, q.bytes, NULL, ROWS, IN, OUT, q.group), GPT_OK);
+        for (size_t i = 0; i < ROWS * OUT; i++) {
+            const double outlier = 0x1p20 * fabs((double)weight_of(q, i % OUT, position));
+            expect_within("y", i, (double)y[i], (double)expected[i],
+                          bound_of(others + i / OUT * IN, q, NULL, i % OUT) + 1e-6 * outlier);
+        }
         end_case();
     }
 }
