@@ -406,11 +406,17 @@ test('more than 64 threads count as 64', { skip: noThreads }, async (t) => {
   assert.equal(started, 63)
 })
 
-test('a worker that the user starts from gpt-layers/worker.js gives threads', async () => {
+/** Ends a worker after a test, so that a test that fails ends, too. @param {TestContext} t @param {Worker} worker */
+function endsAfter(t, worker) {
+  t.after(() => worker.terminate())
+  return worker
+}
+
+test('a worker that the user starts from gpt-layers/worker.js gives threads', async (t) => {
   const url = new URL(import.meta.resolve('gpt-layers/worker.js'))
   /** @type {Worker[]} */
   const started = []
-  const worker = () => started[started.push(new Worker(url)) - 1]
+  const worker = () => started[started.push(endsAfter(t, new Worker(url))) - 1]
   const gpt = await load({ threads: 3, worker })
   assert.deepEqual(threadsOf(gpt), [3, null])
   assert.equal(started.length, 2)
@@ -429,7 +435,7 @@ test('a worker of another program is neither believed nor given memory', async (
   const code = `const { parentPort } = require('node:worker_threads')
     parentPort.on('message', (message) => parentPort.postMessage('ready'))
     parentPort.postMessage('ready')`
-  const stranger = new Worker(code, { eval: true })
+  const stranger = endsAfter(t, new Worker(code, { eval: true }))
   const sent = t.mock.method(stranger, 'postMessage')
   const gpt = await load({ threads: 2, worker: () => stranger })
   assertOneThread(gpt, /it is not gpt-layers\/worker.js of version [\d.]+: it said "ready"/)
@@ -444,7 +450,7 @@ test('a worker option that returns no Worker gives one thread and the reason', a
 
 test('a worker that says nothing delays load by 5 s at most', async (t) => {
   t.mock.method(console, 'warn', () => {})
-  const stranger = new Worker('setInterval(() => {}, 1000)', { eval: true })
+  const stranger = endsAfter(t, new Worker('setInterval(() => {}, 1000)', { eval: true }))
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const loading = load({ threads: 2, worker: () => stranger })
   const settled = loading.then(() => true)

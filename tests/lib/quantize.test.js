@@ -312,6 +312,24 @@ test('a layer stays float32 or int8, whatever it loads', () => {
   assert.deepEqual(target.saveSafetensors(), file)
 })
 
+test('float32 weights that are read in several slabs become int8 as in one piece', async () => {
+  // More than 2 ** 20 values; as many rows of 1001 as a slab could hold end within a group and a block.
+  for (const make of [() => new gpt.Linear(1001, 1100), () => new gpt.Conv1D(1001, 1100)]) {
+    const layer = make()
+    const file = layer.saveSafetensors()
+    layer.quantize()
+    const read = make().quantize()
+    read.loadSafetensors(file)
+    for (const what of /** @type {const} */ (['scales', 'values'])) {
+      const [actual, wanted] = [read, layer].map(({ int8Weight }) => Array.from(int8Weight?.[what]() ?? []))
+      assert.equal(actual.length, wanted.length)
+      const first = actual.findIndex((value, i) => value !== wanted[i])
+      assert.equal(first, -1, `${layer}: of ${what}, ${first} is ${actual[first]}, not ${wanted[first]}`)
+    }
+    for (const one of [layer, read]) one.dispose()
+  }
+})
+
 test('names that stand for transposed float32 weights take int8 weights as they are', () => {
   const conv = new gpt.Conv1D(12, 3).quantize({ groupSize: 2 })
   const proj = new gpt.Conv1D(3, 12).quantize({ groupSize: 4 })

@@ -432,6 +432,12 @@ test('a file of another layer, or with a bad last tensor, changes nothing', () =
     'VALUE',
     /should have weight, bias, got "gain"$/,
   )
+  // What stands before the dot is a tensor, not a layer.
+  assertRefuses(
+    load(file({ weight, bias: weight, 'weight.x': weight })),
+    'VALUE',
+    /weight, bias, got "weight.x"$/,
+  )
   assertRefuses(load(file({ weight, bias: weight })), 'SHAPE', /bias should have shape \[1\], got \[1, 2\]$/)
   const integer = fileOf({ weight: entry(0, 8, { shape: [1, 2] }), bias: entry(8, 12, { dtype: 'I32' }) }, 12)
   integer.fill(255, integer.length - 3)
