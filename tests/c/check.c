@@ -2,6 +2,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -90,24 +91,28 @@ void run_group(void (*tests)(void), int all)
     tests();
 }
 
-/* AddressSanitizer calls this before its report: the report does not know the case. */
-void __asan_on_error(void);
-void __asan_on_error(void)
+/* A sanitizer aborts after its report, which does not know the case. */
+#ifndef __wasm__
+static void name_case(int signal_number)
 {
-    if (running) printf("not ok - %s: %s: see the report of AddressSanitizer\n", running, context);
+    (void)signal_number;
+    printf("not ok - %s: %s: see the sanitizer's report\n", running, context);
     fflush(stdout);
 }
+#endif
 
 void promise(const char *name, void (*test)(void))
 {
     if (!runs_all && !is_named(name)) return;
     running = name;
+#ifndef __wasm__
+    signal(SIGABRT, name_case);
+#endif
     failures = 0;
     context[0] = '\0';
     random_state = 123;
     test();
     end_case();
-    running = NULL;
     if (failures == 0) {
         passed++;
         printf("ok - %s\n", name);

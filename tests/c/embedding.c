@@ -81,8 +81,8 @@ static void known_values(void)
     expect_same("dweight", sum, dweight, 6);
 }
 
-/* A sum that is 0 shows any trace of how the rows were sorted: a small integer is a denormal float, and is lost
- * beside any other number. */
+/* A sum that is 0 shows any trace of how the rows were sorted: a small integer is a denormal float, and is
+ * lost beside any other number. */
 static void backward_of_zeros(void)
 {
     enum { ROWS = 5, COUNT = 4, DIM = 3 };

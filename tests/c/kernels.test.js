@@ -8,7 +8,7 @@ import { mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { compileBoth } from './objects.js'
+import { SANITIZERS, compileBoth } from './objects.js'
 import { nodes } from '../nodes/nodes.js'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -30,8 +30,7 @@ mkdirSync(join(root, 'build'), { recursive: true })
  *   signal that ended the program, or the error that kept it from starting
  */
 function run(file, args) {
-  // Kernels do not allocate, so nothing can leak; and the leak checker fails where ptrace is forbidden.
-  const env = { ...process.env, ASAN_OPTIONS: 'detect_leaks=0', UBSAN_OPTIONS: 'print_stacktrace=1' }
+  const env = { ...process.env, ...SANITIZERS }
   const options = { cwd: root, env, timeout: LIMIT, maxBuffer: 2 ** 24 }
   return new Promise((resolve) => {
     execFile(file, args, options, (error, stdout, stderr) => {

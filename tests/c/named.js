@@ -1,10 +1,10 @@
-// The kernels' tests with the given names, natively under AddressSanitizer and UBSan, in the code of both builds:
-// node tests/c/named.js layernorm
+// The kernels' tests with the given names, natively under AddressSanitizer and UBSan, in the code of both
+// builds: node tests/c/named.js layernorm
 
 import { execFileSync, spawnSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { compileBoth } from './objects.js'
+import { SANITIZERS, compileBoth } from './objects.js'
 
 process.chdir(fileURLToPath(new URL('../../', import.meta.url)))
 const names = process.argv.slice(2)
@@ -15,8 +15,6 @@ const sources = ['c/', 'tests/c/'].flatMap((folder) =>
     .filter((name) => name.endsWith('.c'))
     .map((name) => folder + name),
 )
-// Kernels do not allocate, so nothing can leak; and the leak checker fails where ptrace is forbidden.
-const env = { ...process.env, ASAN_OPTIONS: 'detect_leaks=0', UBSAN_OPTIONS: 'print_stacktrace=1' }
 
 try {
   const objects = await compileBoth([compiler, ...flags, '-Ic'], 'build/objects', sources)
@@ -24,12 +22,12 @@ try {
     const program = `build/test-kernels-native-${build}`
     execFileSync(compiler, [...flags, '-o', program, ...objects[build], '-lm'], { stdio: 'pipe' })
     console.log(`natively, as the ${build} build:`)
-    const { status } = spawnSync(program, names, { stdio: 'inherit', env })
+    const { status } = spawnSync(program, names, { stdio: 'inherit', env: { ...process.env, ...SANITIZERS } })
     if (status !== 0) process.exitCode = 1
     if (status === 2) break // no test has this name
   }
 } catch (error) {
   // @ts-expect-error the compiler's messages
-  console.log(error.stderr)
+  console.log(error.stderr ?? error)
   process.exitCode = 1
 }

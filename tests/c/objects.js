@@ -12,6 +12,15 @@ import { promisify } from 'node:util'
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const run = promisify(execFile)
 
+/**
+ * The environment of a native program. Kernels do not allocate, so nothing can leak; and the leak checker
+ * fails where ptrace is forbidden. Before it aborts, the program names the case.
+ */
+export const SANITIZERS = {
+  ASAN_OPTIONS: 'detect_leaks=0:abort_on_error=1',
+  UBSAN_OPTIONS: 'print_stacktrace=1:abort_on_error=1',
+}
+
 /** Defined where the code of the relaxed build is compiled. A native compiler has no relaxed SIMD. */
 const RELAXED = '__wasm_relaxed_simd__'
 

@@ -1,5 +1,5 @@
 /* The kernels as a table: their tensors, sizes and scalars, as gpt_layers.h has them. The rows are in
- * table.c, the bounds of their outputs in judges.c. rules.c and the fuzzer make their calls from this table. */
+ * table.c, the bounds of their outputs in judges.c. rules.c and the fuzzer make calls from this table. */
 #ifndef GPT_TABLE_H
 #define GPT_TABLE_H
 

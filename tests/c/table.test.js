@@ -1,6 +1,6 @@
 // The table of kernels, from which the tests and the fuzzer make their calls, against the header: every
-// function has a row, with its tensors in the header's order, its inputs where the header has a const, and the
-// aliases that the header allows.
+// function has a row, with its tensors in the header's order, its inputs where the header has a const, and
+// the aliases that the header allows.
 
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
