@@ -12,7 +12,6 @@ import { golden, unpack } from '../lib/support.js'
 import {
   assertOnScreen,
   click,
-  field,
   focus,
   hold,
   hover,
@@ -23,6 +22,7 @@ import {
   SCREENS,
   test,
   text,
+  type,
   useSite,
 } from './browser.js'
 
@@ -178,8 +178,7 @@ test('RMSNorm takes the place of layer norm, and a new seed draws another batch'
   assertNear(await numbers(page, 'rms'), four.rms, 0.0051)
   const before = await numbers(page, 'x')
   await click(page, '#batch-norm [aria-label^=More]')
-  await focus(page, field('seed of the batch'))
-  await page.keyboard.type('9')
+  await type(page, 'seed of the batch', '9')
   assert.notDeepEqual(await numbers(page, 'x'), before)
   await page.close()
 })

@@ -542,7 +542,7 @@ export async function press(page, ...keys) {
 }
 
 /**
- * Replaces a number: the focus selects the old one.
+ * Replaces a number: the focus selects the old one, and Enter takes the new one.
  *
  * @param {Page} page
  * @param {string} label
@@ -552,6 +552,7 @@ export async function type(page, label, text) {
   await blur(page)
   await focus(page, field(label))
   await page.keyboard.type(text)
+  await page.keyboard.press('Enter')
 }
 
 /** Drags a number sideways. @param {Page} page @param {string} label @param {number} pixels */

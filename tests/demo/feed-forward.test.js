@@ -11,20 +11,7 @@ import { plainFeedForward } from '../../build/demo/plain.js'
 import { create, look, time, weightsOf } from '../../build/demo/sections/feed-forward/compute.js'
 import { unfold } from '../../build/demo/sections/feed-forward/recording.js'
 import { golden } from '../lib/support.js'
-import {
-  click,
-  field,
-  focus,
-  hover,
-  matched,
-  near,
-  newPage,
-  parse,
-  press,
-  test,
-  text,
-  useSite,
-} from './browser.js'
+import { click, hover, matched, near, newPage, parse, press, test, text, type, useSite } from './browser.js'
 
 const site = useSite()
 
@@ -188,8 +175,7 @@ test('another seed draws another network, as a step to undo; invalid values in t
       same,
     )
   await click(page, MORE)
-  await focus(page, field('seed of the network'))
-  await page.keyboard.type('6')
+  await type(page, 'seed of the network', '6')
   await waitUntil(false)
   await press(page, 'Control', 'z')
   await waitUntil(true)

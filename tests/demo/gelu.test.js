@@ -8,21 +8,7 @@ import { test as testInNode } from 'node:test'
 import { load } from 'gpt-layers'
 import { activate, extremes } from '../../build/demo/sections/gelu/compute.js'
 import { golden } from '../lib/support.js'
-import {
-  blur,
-  click,
-  field,
-  focus,
-  get,
-  hold,
-  near,
-  parse,
-  press,
-  test,
-  text,
-  useSite,
-  value,
-} from './browser.js'
+import { click, focus, get, hold, near, parse, press, test, text, type, useSite, value } from './browser.js'
 
 const site = useSite()
 
@@ -71,9 +57,7 @@ test('at each x the page shows PyTorch’s values and slopes, in either form', a
   ])) {
     await click(page, `#gelu .text button ::-p-text(${name})`)
     for (const place of expected.places.filter(({ x }) => x <= 3)) {
-      await blur(page)
-      await focus(page, field('x'))
-      await page.keyboard.type(String(place.x))
+      await type(page, 'x', String(place.x))
       const wanted = [place[form].y, place[form].dy, place.relu.y, place.relu.dy]
       ;(await readings(page)).forEach((shown, i) => near(shown, wanted[i], 0.5001e-2))
     }
@@ -138,9 +122,7 @@ test('arrow keys move the cursor by 0.1, by 1 with shift, by 0.01 with alt, and 
 test('the address restores the row; a number beyond the curves is refused beside its field', async () => {
   const { page } = await show('&gelu.row=-0.75,0,0,0,0,0,0,0&gelu.chosen=0&gelu.form=tanh')
   assert.equal(await x(page), -0.75)
-  await focus(page, field('x'))
-  await page.keyboard.type('9')
-  await page.keyboard.press('Enter')
+  await type(page, 'x', '9')
   assert.match(await text(page, '#gelu .refused'), /“9” is not a number from −4 to 3\. x stays −0\.75/)
   assert.equal(await x(page), -0.75)
   await page.close()

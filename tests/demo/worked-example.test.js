@@ -189,15 +189,30 @@ test('an edit changes its own sample and no other; undo and “Put back” take 
   await page.close()
 })
 
-test('every key takes effect; a text that is no number is refused beside its number', async () => {
+test('a number is taken at Enter or when its field is left; what is none is refused beside it', async () => {
   const { page } = await openStill()
-  await type(page, 'x₁₁', '1.')
-  await page.keyboard.type('5')
+  const first = async () => (await numbers(page, 'x'))[0][0]
+  await focus(page, field('x₁₁'))
+  await page.keyboard.type('1.5')
+  assert.doesNotMatch(await trust(page), /You changed/)
+  await page.keyboard.press('Tab')
   assert.match(await trust(page), /x₁₁ from −0\.1115 to 1\.5000/)
-  await type(page, 'x₁₁', 'abc')
-  await page.keyboard.press('Enter')
-  assert.match(await text(page, `${ROOT} .refused:not(:empty)`), /“abc” is not a number\. x₁₁ stays 1\.5000/)
-  assert.equal((await numbers(page, 'x'))[0][0], '1.5000')
+  for (const wrong of ['abc', '1/3', '1e39', '']) {
+    await focus(page, field('x₁₁'))
+    await page.keyboard.press('Backspace')
+    await page.keyboard.type(wrong)
+    await page.keyboard.press('Enter')
+    const refused = await text(page, `${ROOT} .refused:not(:empty)`)
+    assert.equal(refused, `“${wrong}” is not a number. x₁₁ stays 1.5000.`)
+    assert.equal(await first(), '1.5000')
+  }
+  await press(page, 'Control', 'z')
+  assert.equal(await first(), '−0.1115')
+  assert.equal(await page.$(`${ROOT} .refused:not(:empty)`), null)
+  await focus(page, field('x₁₁'))
+  await page.keyboard.type('7')
+  await page.keyboard.press('Escape')
+  assert.equal(await first(), '−0.1115')
   await page.close()
 })
 
@@ -213,6 +228,7 @@ test('a weight changes one output of every row; everything follows within the ev
     input.focus()
     input.value = '-2'
     input.dispatchEvent(new InputEvent('input', { bubbles: true }))
+    input.blur()
     return document.querySelector(`${root} table.y td.cell`)?.textContent // no frame and no task in between
   }, ROOT)
   const after = await numbers(page, 'y')
