@@ -84,6 +84,19 @@ test('a page of HTML in place of a model is not kept; the model is, and then com
   assert.equal(await get(MODEL), 'model')
 })
 
+test('an error, a part, an opaque answer and one from another address are not kept', async () => {
+  const status = (/** @type {number} */ status) => new Response('model', { status })
+  const redirected = (/** @type {Response} */ response) =>
+    Object.defineProperty(response, 'redirected', { value: true })
+  const opaque = Object.defineProperty(new Response('model'), 'status', { value: 0 })
+  for (const response of [status(404), status(500), status(206), opaque, redirected(bytes())]) {
+    const { kept, get } = start(() => response)
+    assert.equal(await get(MODEL), 'model')
+    assert.equal(kept.size, 0, `${response.status}, redirected: ${response.redirected}`)
+  }
+  await assert.rejects(start((url) => (url === SITE ? redirected(html()) : bytes())).install(), /is missing/)
+})
+
 test('a model that is asked for with the cache mode reload is fetched anew, and replaces what was kept', async () => {
   let answer = () => bytes('damaged')
   const { get } = start(() => answer())

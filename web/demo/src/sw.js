@@ -7,7 +7,8 @@
 // cache, unless the request's cache mode is 'reload'. An old version's cache is deleted once no page uses it.
 // Any other file, such as a model beside the page, is the browser's business alone.
 //
-// Some hosts answer with a page of HTML and status 200 where a file is missing: such an answer is not kept.
+// Some hosts answer with a page of HTML and status 200 where a file is missing, or lead to another page, to
+// log in for example. Such an answer is not kept, nor is an error or a part of a file.
 //
 // The same made by workbox (also in vite-plugin-pwa) is 20 kB instead of 5, and 323 packages for the build.
 
@@ -26,11 +27,11 @@ const isPage = (/** @type {Request} */ request) => ['', 'index.html'].includes(p
 /**
  * @param {Request} request
  * @param {Response} response
- * @returns {boolean} whether it may be kept: it is HTML exactly where HTML was asked for
+ * @returns {boolean} whether it may be kept: all of what was asked for, and HTML exactly where that is HTML
  */
-function isExpected(request, { status, headers }) {
+function isExpected(request, { status, headers, redirected }) {
   const isHtml = /^text\/html/i.test(headers.get('Content-Type') ?? '')
-  return status === 200 && isHtml === /(^|\/|\.html)$/.test(pathOf(request))
+  return status === 200 && !redirected && isHtml === /(^|\/|\.html)$/.test(pathOf(request))
 }
 
 /** @param {Cache} cache @param {string} file */
