@@ -55,6 +55,9 @@ Environment variables:
   FIREFOX    Firefox, if it is not on the PATH as firefox-esr or firefox
   CC         the native compiler for the tests, gcc by default
   CLANG      the clang of the fuzzer and of the coverage, clang-19 or clang by default
+  GPT_LAYERS_SITE
+             the address at which the page will be served, such as https://example.com/gpt-layers/: previews
+             of links and search engines read it in the page. Without it the page names no address
 
 Unchanged inputs are not built again. Remove build/ to build everything.
 HELP
@@ -405,7 +408,9 @@ build() {
     make_if_changed package dist/index.js build_package build.sh web/{bundle,exports,types}.js web/lib build/wasm \
         c/gpt_layers.h web/examples/stories
     make_if_changed api build/api/index.html build_api build.sh web/demo/api.js web/lib package.json
-    make_if_changed page web/demo/dist/index.html build_page build.sh web/demo web/lib build/wasm build/api
+    printf '%s\n' "${GPT_LAYERS_SITE:-}" >build/site
+    make_if_changed page web/demo/dist/index.html build_page build.sh web/demo web/lib build/wasm build/api \
+        build/site
 }
 
 # ---- Tests and measurements

@@ -62,6 +62,11 @@ test('CI runs the READMEâ€™s test command on Node 20, on the newest, on Debianâ€
   assert.match(ci, /system: 'ubuntu:24.04', lacks: ' without Chromium and Firefox'/)
 })
 
+test('the workflow that publishes the page tells the build its address', () => {
+  const pages = workflows.find(({ name }) => name === 'pages.yml')?.text ?? ''
+  assert.match(pages, /GPT_LAYERS_SITE: \$\{\{ steps\.pages\.outputs\.base_url \}\}\/$/m)
+})
+
 test('only package.json names the organization on GitHub', () => {
   const [, organization] = /^github:([\w-]+)\/gpt-layers$/.exec(packageJson.repository) ?? []
   assert.ok(organization)

@@ -9,13 +9,10 @@ import { svelte } from '@sveltejs/vite-plugin-svelte'
 import { build } from 'vite'
 import { fonts, textFace } from './fonts.js'
 import { formulas } from './formulas.js'
+import { nameSite } from './site.js'
 
 const root = fileURLToPath(new URL('.', import.meta.url))
 const folder = fileURLToPath(new URL('../../build/still/', import.meta.url))
-const { homepage } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
-
-/** Where the page will be: link previews need whole addresses. */
-const SITE = new URL('./', process.env.GPT_LAYERS_SITE || homepage).href
 
 /** Widths of the opening's figure in a window of at least 1280 pixels, and in one of 360. */
 const WIDE = 1200
@@ -214,7 +211,7 @@ export const still = {
     /** @param {string} page @param {{ bundle?: Record<string, unknown> }} context */
     async handler(page, { bundle }) {
       const { html } = await (made ??= make())
-      const filled = page.replace('<div id="app">', () => `<div id="app">${html}`).replaceAll('%SITE%', SITE)
+      const filled = nameSite(page).replace('<div id="app">', () => `<div id="app">${html}`)
       const font = Object.keys(bundle ?? {}).find((name) => /source-serif-4-latin-400-normal/.test(name))
       return { html: filled, tags: [...tags(), ...(font ? [preload(font)] : [])] }
     },
