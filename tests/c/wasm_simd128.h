@@ -33,8 +33,8 @@ static inline v128_t gpt_native_i32x4_mul(v128_t a, v128_t b)
 #define wasm_i32x4_mul(a, b) gpt_native_i32x4_mul(a, b)
 
 /* SIMDe 0.7.4 has no relaxed SIMD. Relaxed multiply-add may round once or twice. Here it rounds once, or
- * nearly so: the product is exact in float64. So the tests notice where vectors and scalar tails give different
- * bits. */
+ * nearly so: the product is exact in float64. So the tests notice where vectors and scalar tails give
+ * different bits. */
 static inline v128_t gpt_native_f32x4_madd(v128_t a, v128_t b, v128_t c)
 {
     const v128_t low =
