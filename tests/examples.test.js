@@ -74,7 +74,12 @@ test('a trained model is saved, loaded again, and writes its sentence', () => {
   const lines = run('train.js').trim().split('\n')
   const losses = lines.slice(0, -1).map((line) => Number(/^step \d+: loss ([\d.]+)$/.exec(line)?.[1]))
   assert.equal(losses.length, 5)
-  assert.ok(losses[0] > 2 && losses[4] < 0.1, `${losses}`)
+  assert.ok(losses[0] > 2 && losses[4] < 0.02, `${losses}`)
+  // With the gradients of earlier steps, too, it learns the sentence as well, but the loss rises again.
+  assert.deepEqual(
+    losses,
+    losses.toSorted((a, b) => b - a),
+  )
   assert.equal(lines.at(-1), 'She sells seashells by the seashore.')
   assert.deepEqual(readdirSync(folder).sort(), ['model.json', 'model.safetensors'])
 })

@@ -578,9 +578,14 @@ export function matched(pattern, string) {
   return group
 }
 
-/** @param {number} actual @param {number} expected @param {number} tolerance */
-export const near = (actual, expected, tolerance) =>
-  assert.ok(Math.abs(actual - expected) <= tolerance, `${actual}, expected ${expected}`)
+/**
+ * @param {number} actual
+ * @param {number} expected
+ * @param {number} tolerance
+ * @param {string} [what] the number is, for the message
+ */
+export const near = (actual, expected, tolerance, what = '') =>
+  assert.ok(Math.abs(actual - expected) <= tolerance, `${what} ${actual}, expected ${expected}`.trim())
 
 /** Width and height of a desktop's, a laptop's and a phone's screen. @type {[number, number][]} */
 export const SCREENS = [

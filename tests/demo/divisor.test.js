@@ -50,10 +50,11 @@ testInNode('both variances, and their averages over many samples, are PyTorch’
     const estimates = estimate(gpt, 123, expected.n)
     assert.equal(values.length, expected.n)
     assert.equal(estimates.samples, expected.samples)
-    near(row.sum, expected.biased * expected.n, 1e-6 * expected.n)
+    near(row.sum, expected.biased * expected.n, 1e-6 * expected.n, `the sum of ${expected.n}`)
     for (const divisor of /** @type {const} */ (['unbiased', 'biased'])) {
-      near(row[divisor], expected[divisor], 1e-6)
-      near(estimates[divisor].average, expected.averages[divisor], 1e-6)
+      near(row[divisor], expected[divisor], 1e-6, `${divisor}, of ${expected.n}`)
+      const { average } = estimates[divisor]
+      near(average, expected.averages[divisor], 1e-6, `${divisor} on average, of ${expected.n}`)
       const total = estimates[divisor].shares.reduce((sum, share) => sum + share, 0)
       near(total, 1, 1e-6)
     }

@@ -42,3 +42,34 @@ test('numbers keep their order and their distance, stay between the ends, and mo
     }),
   )
 })
+
+test('labels that would overlap stand on both sides of where they should, within the ends', () => {
+  const ends = /** @type {[number, number]} */ ([0, 300])
+  for (const [xs, expected] of /** @type {[number[], number[]][]} */ ([
+    [
+      [100, 100, 100],
+      [60, 100, 140],
+    ],
+    [
+      [100, 110, 250],
+      [85, 125, 250],
+    ],
+    [
+      [140, 100, 130],
+      [163.33, 83.33, 123.33],
+    ],
+    [
+      [0, 0],
+      [0, 40],
+    ],
+    [
+      [300, 300, 290],
+      [260, 300, 220],
+    ],
+  ]))
+    assert.deepEqual(
+      spread(xs, 40, ends).map((x) => Number(x.toFixed(2))),
+      expected,
+      `of ${xs}`,
+    )
+})

@@ -120,6 +120,13 @@ test('a norm switched off in the middle of a text changes what follows, not what
   // A link has the settings only.
   const linked = write(engineOf({ off: only(7), from: 12 }), 18)
   assert.deepEqual(linked.without?.ids, without)
+  // The same norm is off, but later.
+  engine.set({ ...settings, off: only(7), from: 15 })
+  assert.equal(engine.without?.at, START.length - 1 + 15, 'the text without the norm begins anew')
+  assert.deepEqual(
+    write(engine, 15).without?.ids,
+    write(engineOf({ off: only(7), from: 15 }), 15).without?.ids,
+  )
   engine.set(settings)
   assert.equal(engine.without, null)
   assert.deepEqual(write(engine, 370).with.ids, expected(400).slice(0, -1))
