@@ -457,8 +457,12 @@ run_tests() {
     # Two test files at a time, because each leaves a core idle now and then. Node below 20.10 runs one.
     local at_a_time=(--test-concurrency=2)
     node "${at_a_time[@]}" -e '' 2>/dev/null || at_a_time=()
-    exec node --test "${at_a_time[@]}" --test-reporter=./tests/reporter.js --test-reporter-destination=stdout \
-        "${files[@]}"
+    local runner=(node --test "${at_a_time[@]}" --test-reporter=./tests/reporter.js
+        --test-reporter-destination=stdout)
+    if [[ -n ${CHROMIUM:-} && ${files[*]} == *tests/demo/*tests/demo/* ]]; then
+        runner=(node tests/demo/shared.js "${runner[@]}")
+    fi
+    exec "${runner[@]}" "${files[@]}"
 }
 
 install_consumers() { npm ci --prefix tests/consumers --no-audit --no-fund --loglevel=error >&2; }

@@ -3,7 +3,7 @@
 // No test depends on the machine's speed. A test waits for a condition, at most PATIENCE long, and never for
 // a while.
 
-/** @import { Browser, ElementHandle, KeyInput, Page } from 'puppeteer-core' */
+/** @import { Browser, BrowserContext, ElementHandle, KeyInput, Page } from 'puppeteer-core' */
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -45,8 +45,16 @@ const FLAGS = [
   '--disable-sync',
 ]
 
+/**
+ * What shared.js started for several test files: the server and Chromium.
+ *
+ * @type {{ url: string, endpoint: string } | undefined}
+ */
+const shared = process.env.GPT_LAYERS_SHARED && JSON.parse(process.env.GPT_LAYERS_SHARED)
+
 /** Serves the page as `./build.sh demo` does. @returns {Promise<{ url: string, stop: () => void }>} */
 export async function serve() {
+  if (shared) return { url: shared.url, stop: nothing }
   const script = fileURLToPath(new URL('../../web/demo/serve.js', import.meta.url))
   const env = { ...process.env, DISPLAY: '', WAYLAND_DISPLAY: '' } // opens no window on a desktop
   const server = spawn(process.execPath, [script, '--port', '0'], {
@@ -106,6 +114,14 @@ async function setSize(page, width, height) {
   }
 }
 
+/** Every page of this file. @type {Page[]} */
+const pages = []
+
+/** Closes every page of this file, so that none keeps computing. */
+export async function closePages() {
+  for (const page of pages.splice(0)) if (!page.isClosed()) await page.close()
+}
+
 /**
  * An empty page. In Chromium it has the focus and is drawn also behind others: which of two pages is in front
  * changes late, for example after one has been closed, and the one behind would fetch no section.
@@ -114,6 +130,7 @@ async function setSize(page, width, height) {
  */
 export async function newPage(browser) {
   const page = await browser.newPage()
+  pages.push(page)
   page.setDefaultTimeout(PATIENCE)
   if (!/firefox/i.test(await page.browser().version())) await page.emulateFocusedPage(true)
   return page
@@ -198,52 +215,80 @@ function goByFrames() {
 }
 
 /**
- * The page on a server, Chromium, and a folder for downloads, for all tests of a file.
+ * The page on a server, and Chromium, for all tests of a file. Files may share both, and so what the page
+ * keeps: its files, in the service worker.
  *
+ * @param {{ saves?: boolean }} [options] saves: the tests save files, which takes a profile of their own
  * @returns {Site}
  */
-export function useSite() {
+export function useSite({ saves = false } = {}) {
   const site = new Site()
-  before(() => site.start())
+  before(() => site.start(saves))
   after(() => site.stop())
   return site
 }
 
 class Site {
   url = ''
-  /** Where the browser saves files. */
+  /** For files that the browser reads, or saves. */
   folder = ''
   /**
    * How many files the browser has saved. That a file exists is not enough: the browser creates it empty and
    * fills it later.
    */
   #saved = 0
+  /** @type {BrowserContext[]} */ #profiles = []
+  /** @type {BrowserContext | undefined} */ #own
   /** @type {Browser | undefined} */ #browser
   /** @type {Awaited<ReturnType<typeof serve>> | undefined} */ #server
 
-  get browser() {
+  #started() {
     assert.ok(this.#browser, 'the browser has not been started')
     return this.#browser
   }
 
-  async start() {
+  /** The profile of the file's tests. @returns {Browser | BrowserContext} */
+  get browser() {
+    return this.#own ?? this.#started()
+  }
+
+  /** @param {boolean} saves */
+  async start(saves) {
     this.#server = await serve()
     this.url = this.#server.url
-    this.#browser = await launch()
+    this.#browser = shared
+      ? await puppeteer.connect({ browserWSEndpoint: shared.endpoint, protocolTimeout: 5 * PATIENCE })
+      : await launch()
     this.folder = mkdtempSync(join(tmpdir(), 'gpt-layers-'))
+    if (!saves) return
+    this.#own = await this.newProfile()
     const session = await this.#browser.target().createCDPSession()
     session.on('Browser.downloadProgress', ({ state }) => void (state === 'completed' && this.#saved++))
     await session.send('Browser.setDownloadBehavior', {
       behavior: 'allow',
+      browserContextId: this.#own.id,
       downloadPath: this.folder,
       eventsEnabled: true,
     })
   }
 
   async stop() {
-    await this.#browser?.close()
+    if (shared) {
+      await closePages()
+      for (const profile of this.#profiles) if (!profile.closed) await profile.close()
+      await this.#browser?.disconnect()
+    } else {
+      await this.#browser?.close()
+    }
     this.#server?.stop()
     if (this.folder) rmSync(this.folder, { recursive: true, force: true })
+  }
+
+  /** A new profile, which is empty. */
+  async newProfile() {
+    const profile = await this.#started().createBrowserContext()
+    this.#profiles.push(profile)
+    return profile
   }
 
   /** @param {string} [address] after the page's own, such as ?x11=2 @param {OpenOptions} [options] */

@@ -37,8 +37,14 @@ describe('deep links', { concurrency: 2 }, () => {
     describe(name, { skip: skipped[name], concurrency: 1 }, () => {
       /** @type {Browser} */
       let browser
+      /** @type {string[]} */
+      let ids
       before(async () => {
         browser = await launch(name)
+        const { page } = await open(browser, server.url)
+        ids = await idsOf(page)
+        assert.ok(ids.length >= 8)
+        await page.close()
       })
       after(() => browser?.close())
 
@@ -47,10 +53,6 @@ describe('deep links', { concurrency: 2 }, () => {
         { width: 360, height: 740 },
       ]) {
         test(`at ${size.width} pixels, a link to any section lands there and stays`, async () => {
-          const first = await open(browser, server.url, size)
-          const ids = await idsOf(first.page)
-          assert.ok(ids.length >= 8)
-          await first.page.close()
           for (const id of ids) {
             const { page } = await open(browser, `${server.url}#${id}`, size)
             await landed(page, id)

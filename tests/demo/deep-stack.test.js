@@ -24,7 +24,7 @@ import {
   useSite,
 } from './browser.js'
 
-const site = useSite()
+const site = useSite({ saves: true })
 
 const GAIN = '#deep-stack input[type=range]'
 const show = (query = '', /** @type {OpenOptions} */ options = {}) =>

@@ -1,7 +1,7 @@
 // What every section promises, in Chromium and Firefox. The list of sections is read from the page.
 
 /** @import { Browser, Page } from 'puppeteer-core' */
-/** @import { OpenOptions } from './browser.js' */
+/** @import { Opened, OpenOptions } from './browser.js' */
 
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
@@ -114,6 +114,46 @@ function watchFrames() {
   Object.assign(window, { framesInARow })
 }
 
+/** Asserts that Tab reaches every control, and that each shows that it has the focus. @param {Page} page */
+async function reachByTab(page) {
+  await page.bringToFront() // a window in the background shows no focus
+  await waitInPage(page, () => document.hasFocus())
+  const count = await page.evaluate(() => {
+    // Tab reaches only the chosen button of a radio group.
+    const fields = ':is(button, input, select, textarea):enabled:not([type="radio"], [role="radio"])'
+    const all = [...document.querySelectorAll(`${fields}, a[href], summary, [tabindex="0"]`)]
+    const missed = new Set(all.filter((one) => one.checkVisibility({ visibilityProperty: true })))
+    /** @type {string[]} */
+    const unseen = []
+    const describe = (/** @type {Element} */ one) =>
+      `${one.tagName} ${one.ariaLabel ?? one.textContent.trim()}`
+    const look = () => {
+      const one = document.activeElement
+      if (!document.hasFocus() || !one) return // the focus is on the browser's own buttons
+      missed.delete(one)
+      const { outlineStyle, outlineWidth } = getComputedStyle(one)
+      const bare = outlineStyle === 'none' || parseFloat(outlineWidth) < 2
+      if (one !== document.body && bare) unseen.push(describe(one))
+    }
+    addEventListener('keydown', look, { capture: true }) // before the next Tab moves the focus
+    const report = () => ({
+      missed: [...missed].filter((one) => one.isConnected && !one.matches(':disabled')).map(describe),
+      unseen,
+    })
+    Object.assign(window, { report })
+    return missed.size
+  })
+  assert.ok(count > 1)
+  const report = () => page.evaluate('report()')
+  const none = { missed: [], unseen: [] }
+  // Twice as many presses as controls, because some controls appear on the way.
+  for (let i = 0; i < 2 * count; i++) {
+    await page.keyboard.press('Tab')
+    if (i > count && JSON.stringify(await report()) === JSON.stringify(none)) break
+  }
+  assert.deepEqual(await report(), none)
+}
+
 describe('everywhere', { concurrency: 2 }, () => {
   for (const name of /** @type {const} */ (['chrome', 'firefox'])) {
     describe(name, { skip: skipped[name], concurrency: 1 }, () => {
@@ -153,8 +193,12 @@ describe('everywhere', { concurrency: 2 }, () => {
         }
       })
 
+      /** Of both tests of the policy. @type {Opened} */
+      let visited
+
       test('the Content-Security-Policy forbids inline scripts, and the tests see a violation', async () => {
-        const { page, complaints, foreign } = await visit('', PLAIN, WIDE)
+        visited = await visit('', PLAIN, WIDE)
+        const { page, complaints, foreign } = visited
         const policy = await page.evaluate(async () =>
           (await fetch('')).headers.get('content-security-policy'),
         )
@@ -170,11 +214,10 @@ describe('everywhere', { concurrency: 2 }, () => {
         })
         assert.equal(await page.evaluate(() => 'ran' in window), false)
         assert.match(complaints.join(), /against the policy: script-src/)
-        await page.close()
       })
 
       test('the policy lets the page download over HTTPS from any address, and connect nowhere else', async () => {
-        const { page, complaints } = await visit('', PLAIN, WIDE)
+        const { page, complaints } = visited
         await page.evaluate(() => fetch('https://127.0.0.1:9/').catch(() => {}))
         const first = await page.evaluate(
           () =>
@@ -196,66 +239,29 @@ describe('everywhere', { concurrency: 2 }, () => {
           for (const id of ids) await t.test(id, () => run(id))
         })
 
-      each('a change by keyboard can be undone, redone and restored from the address', async (id) => {
-        const { page, complaints } = await alone(id, PLAIN, WIDE)
-        assert.equal((await page.$$('.section')).length, 1)
-        const before = await shown(page)
-        await change(page)
-        await waitInPage(page, () => location.search.includes('&'))
-        const changed = await shown(page)
-        assert.notDeepEqual(changed, before)
-        await press(page, 'Control', 'z')
-        await assertShows(page, before)
-        await press(page, 'Control', 'Shift', 'z')
-        await assertShows(page, changed)
-        await waitInPage(page, () => location.search.includes('&'))
-        await page.reload()
-        await page.waitForSelector(WHOLE_SECTION)
-        await assertShows(page, changed)
-        assert.deepEqual(complaints, [])
-        await page.close()
-      })
-
-      each('Tab reaches every control, and each shows that it has the focus', async (id) => {
-        const { page } = await alone(id, PLAIN, WIDE)
-        await page.bringToFront() // a window in the background shows no focus
-        await waitInPage(page, () => document.hasFocus())
-        const count = await page.evaluate(() => {
-          // Tab reaches only the chosen button of a radio group.
-          const fields = ':is(button, input, select, textarea):enabled:not([type="radio"], [role="radio"])'
-          const all = [...document.querySelectorAll(`${fields}, a[href], summary, [tabindex="0"]`)]
-          const missed = new Set(all.filter((one) => one.checkVisibility({ visibilityProperty: true })))
-          /** @type {string[]} */
-          const unseen = []
-          const describe = (/** @type {Element} */ one) =>
-            `${one.tagName} ${one.ariaLabel ?? one.textContent.trim()}`
-          const look = () => {
-            const one = document.activeElement
-            if (!document.hasFocus() || !one) return // the focus is on the browser's own buttons
-            missed.delete(one)
-            const { outlineStyle, outlineWidth } = getComputedStyle(one)
-            const bare = outlineStyle === 'none' || parseFloat(outlineWidth) < 2
-            if (one !== document.body && bare) unseen.push(describe(one))
-          }
-          addEventListener('keydown', look, { capture: true }) // before the next Tab moves the focus
-          const report = () => ({
-            missed: [...missed].filter((one) => one.isConnected && !one.matches(':disabled')).map(describe),
-            unseen,
-          })
-          Object.assign(window, { report })
-          return missed.size
-        })
-        assert.ok(count > 1)
-        const report = () => page.evaluate('report()')
-        const none = { missed: [], unseen: [] }
-        // Twice as many presses as controls, because some controls appear on the way.
-        for (let i = 0; i < 2 * count; i++) {
-          await page.keyboard.press('Tab')
-          if (i > count && JSON.stringify(await report()) === JSON.stringify(none)) break
-        }
-        assert.deepEqual(await report(), none)
-        await page.close()
-      })
+      each(
+        'a change by keyboard can be undone, redone and restored, and Tab reaches every control',
+        async (id) => {
+          const { page, complaints } = await alone(id, PLAIN, WIDE)
+          assert.equal((await page.$$('.section')).length, 1)
+          const before = await shown(page)
+          await change(page)
+          await waitInPage(page, () => location.search.includes('&'))
+          const changed = await shown(page)
+          assert.notDeepEqual(changed, before)
+          await press(page, 'Control', 'z')
+          await assertShows(page, before)
+          await press(page, 'Control', 'Shift', 'z')
+          await assertShows(page, changed)
+          await waitInPage(page, () => location.search.includes('&'))
+          await page.reload()
+          await page.waitForSelector(WHOLE_SECTION)
+          await assertShows(page, changed)
+          assert.deepEqual(complaints, [])
+          await reachByTab(page)
+          await page.close()
+        },
+      )
 
       each('at 360 pixels, dark and with reduced motion, everything fits and nothing moves', async (id) => {
         const { page, complaints, foreign } = await alone(id, OTHER, { ...NARROW, first: watchFrames })

@@ -10,7 +10,7 @@ import { activate, extremes } from '../../build/demo/sections/gelu/compute.js'
 import { golden } from '../lib/support.js'
 import { click, focus, get, hold, near, parse, press, test, text, type, useSite, value } from './browser.js'
 
-const site = useSite()
+const site = useSite({ saves: true })
 
 /** @typedef {{ y: number, dy: number }} Values */
 /**

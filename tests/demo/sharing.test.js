@@ -28,7 +28,7 @@ import {
 
 const FIRST_LOAD = 150e3 // bytes, gzipped, WebAssembly included; fonts.test.js has the fonts' budget
 
-const site = useSite()
+const site = useSite({ saves: true })
 /** The section whose numbers are changed. */
 const EXAMPLE = { at: 'worked-example' }
 
@@ -226,7 +226,7 @@ test('a chart can be saved as SVG and as PNG, with the colors of the page, under
 })
 
 test('after the first visit the page works without a network, and what else was seen', async () => {
-  const context = await site.browser.createBrowserContext()
+  const context = await site.newProfile()
   const { page } = await open(context, site.url)
   await page.evaluate(() => navigator.serviceWorker.ready)
   await waitInPage(page, () => navigator.serviceWorker.controller !== null)
@@ -234,7 +234,7 @@ test('after the first visit the page works without a network, and what else was 
   await waitInPage(page, () => caches.match('api/index.html').then(Boolean))
   await page.setOfflineMode(true)
   // The service worker's own requests are offline, too.
-  const target = await site.browser.waitForTarget((target) => target.type() === 'service_worker', {
+  const target = await context.waitForTarget((target) => target.type() === 'service_worker', {
     timeout: PATIENCE,
   })
   const worker = await target.worker()
@@ -257,7 +257,7 @@ test('after the first visit the page works without a network, and what else was 
 })
 
 test('a model that was kept wrongly is fetched anew', async () => {
-  const context = await site.browser.createBrowserContext()
+  const context = await site.newProfile()
   const address = `${site.url}?embed=transformer-block`
   const first = await open(context, address, { ready: '.section' })
   await waitInPage(first.page, () => navigator.serviceWorker.controller !== null)
@@ -279,7 +279,7 @@ test('a model that was kept wrongly is fetched anew', async () => {
 })
 
 test('the first load is at most 150 kB gzipped, without fonts, and has no model', async () => {
-  const context = await site.browser.createBrowserContext()
+  const context = await site.newProfile()
   const page = await newPage(context)
   /** @type {Promise<Uint8Array>[]} */
   const bodies = []

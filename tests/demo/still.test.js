@@ -28,7 +28,7 @@ const seen = (page) =>
 
 for (const size of SIZES) {
   test(`at ${size.width} by ${size.height} the opening is in the HTML, and the page takes over in place`, async () => {
-    const context = await site.browser.createBrowserContext()
+    const context = await site.newProfile()
     const bare = await newPage(context)
     await bare.setJavaScriptEnabled(false)
     await bare.setViewport(size)
@@ -49,7 +49,7 @@ for (const size of SIZES) {
   })
 
   test(`nothing moves at ${size.width} by ${size.height} when the page starts and its fonts arrive`, async () => {
-    const context = await site.browser.createBrowserContext()
+    const context = await site.newProfile()
     const page = await newPage(context)
     await page.setViewport(size)
     /** @type {HTTPRequest[]} */

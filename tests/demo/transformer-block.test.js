@@ -87,7 +87,7 @@ testInNode('mean and variance before and after each norm, in both orders, are Py
 })
 
 test('the recording is what PyTorch computes, to three digits; then the model takes its place', async () => {
-  const browser = await site.browser.createBrowserContext()
+  const browser = await site.newProfile()
   const page = await newPage(browser)
   await page.setRequestInterception(true)
   let reachable = false

@@ -6,12 +6,14 @@
 
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
+import { afterEach } from 'node:test'
 import { load } from 'gpt-layers'
 import { Engine } from '../../build/demo/sections/writing/engine.js'
 import { tokenizerOf } from '../../build/demo/words.js'
-import { assertOnScreen, click, focus, newPage, SCREENS, test, useSite } from './browser.js'
+import { assertOnScreen, click, closePages, focus, newPage, SCREENS, test, useSite } from './browser.js'
 
 const site = useSite()
+afterEach(closePages) // a page writes as long as it is open
 const folder = new URL('../../web/examples/stories/', import.meta.url)
 const gpt = await load()
 const model = await gpt.GPTModel.fromSafetensors(readFileSync(new URL('model.safetensors', folder)))
@@ -207,7 +209,6 @@ test('the text never waits for drawing', async () => {
     WITH,
     story ?? '',
   )
-  await page.close()
 })
 
 test('an unknown word is refused beside the prompt, and the story goes on', async () => {
