@@ -93,6 +93,41 @@ test('a file of our own loads, with a head of its own and without attn’s bias,
   }
 })
 
+test('a GPT-2 of one block loads, and a file without blocks is refused', async () => {
+  const original = newModel({ nLayers: 1 })
+  const entries = gpt2Entries(original)
+  const loaded = await gpt.GPTModel.fromSafetensors(fileOf(entries))
+  assertEqual(loaded, original)
+  for (const one of [loaded, original]) one.dispose()
+  const outside = entries.filter(({ name }) => !/^h\./.test(name))
+  const message = /source should have blocks, such as h\.0\.ln_1\.weight, got ln_f\.bias, ln_f\.weight, wpe/
+  await assertRefusesToLoad(fileOf(outside), 'VALUE', message)
+})
+
+test('a disposed instance reads nothing of a source', async () => {
+  const gone = await loadForTest()
+  const Model = gone.GPTModel
+  gone.dispose()
+  const read = async () => assert.fail('the source was read')
+  await assert.rejects(Model.fromSafetensors(untyped({ read, stat: read })), { code: 'DISPOSED' })
+})
+
+test('a handle that reads in pieces is believed up to what it is asked for', async () => {
+  let reads = 0
+  const source = {
+    stat: async () => ({ size: file.length }),
+    /** @param {Uint8Array} target @param {number} at @param {number} length @param {number} from */
+    async read(target, at, length, from) {
+      const bytesRead = Math.ceil(length / 2)
+      target.set(file.subarray(from, from + bytesRead), at)
+      return { bytesRead: ++reads === 2 ? length + 1 : bytesRead }
+    },
+  }
+  const message = /source should read at most what it is asked, got bytesRead \d+$/
+  await assertRefusesToLoad(source, 'VALUE', message)
+  assert.equal(reads, 2)
+})
+
 test('every kind of source gives the same model', async () => {
   const path = join(folder, 'model.safetensors')
   writeFileSync(path, file)

@@ -416,6 +416,47 @@ test('a file that is cut at any byte is refused', () => {
   }
 })
 
+test('a tensor that is there under two names is refused, and so are its scales', () => {
+  const norm = new gpt.LayerNorm(2)
+  const twice = { ...norm.stateDict(), weight: gpt.zeros([2]) }
+  assertRefuses(
+    () => norm.loadStateDict(twice),
+    'VALUE',
+    /: dict should have scale once, got scale and weight$/,
+  )
+  assert.deepEqual(norm.scale.toArray(), [1, 1])
+  const model = new gpt.GPTModel({
+    vocabSize: 5,
+    contextLength: 4,
+    embDim: 8,
+    nHeads: 2,
+    nLayers: 1,
+  }).quantize()
+  const entries = gpt.loadSafetensors(model.saveSafetensors())
+  const names = ['trf_blocks.0.attn.c_attn.weight_scale', 'h.0.attn.c_attn.weight_scale']
+  const scales = { ...entries, [names[1]]: entries[names[0]] }
+  const load = () => model.loadSafetensors(gpt.saveSafetensors(scales))
+  assertRefuses(load, 'VALUE', /have trf_blocks\.0\.attn\.c_attn\.weight_scale once, got h\.0.* and trf_/)
+})
+
+test('tied weights that differ in a state dict are refused, and nothing is changed', () => {
+  const sizes = { vocabSize: 5, contextLength: 4, embDim: 8, nHeads: 2, nLayers: 1, tieWeights: true }
+  const model = new gpt.GPTModel(sizes)
+  const before = model.tokEmb.weight.data.slice()
+  const same = gpt.randn([5, 8])
+  const other = same.clone()
+  other.data[39] += 1
+  const state = { ...model.stateDict(), 'tok_emb.weight': same, 'out_head.weight': other }
+  assertRefuses(
+    () => model.loadStateDict(state),
+    'VALUE',
+    /_.*\.weight, with which it is tied, got other values$/,
+  )
+  assert.deepEqual(model.tokEmb.weight.data, before)
+  model.loadStateDict({ ...state, 'out_head.weight': same })
+  assert.deepEqual(model.outHead.weight.data, same.data)
+})
+
 test('a file of another layer, or with a bad last tensor, changes nothing', () => {
   const layer = new gpt.Linear(2, 1)
   const values = [...layer.weight.data, ...biasOf(layer).data]
