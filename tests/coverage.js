@@ -15,7 +15,7 @@ const lib = String(pathToFileURL(join(root, 'build/lib/')))
 /** @typedef {Record<'lines' | 'functions' | 'branches', Count>} Counts */
 /** @typedef {Counts & { file: string, notReached: number[] }} FileCoverage notReached: lines */
 
-/** @returns {Promise<FileCoverage[]>} V8's coverage of dist/ and build/lib/, mapped to the sources in web/lib */
+/** @returns {Promise<FileCoverage[]>} V8's coverage of dist/ and build/lib/, mapped to web/lib's sources */
 async function readLib() {
   const report = new CoverageReport({
     logging: 'error',

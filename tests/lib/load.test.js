@@ -406,7 +406,12 @@ test('more than 64 threads count as 64', { skip: noThreads }, async (t) => {
   assert.equal(started, 63)
 })
 
-/** Ends a worker after a test, so that a test that fails ends, too. @param {TestContext} t @param {Worker} worker */
+/**
+ * Ends a worker after a test, so that a test that fails ends, too.
+ *
+ * @param {TestContext} t
+ * @param {Worker} worker
+ */
 function endsAfter(t, worker) {
   t.after(() => worker.terminate())
   return worker

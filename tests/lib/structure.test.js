@@ -85,7 +85,7 @@ const FOLDERS = {
 /** The files beside the folders that a folder may import. */
 const COMMON = /^web\/lib\/(check|errors|config|typed)$/
 
-/** @param {string} path @returns {string | undefined} its folder in web/lib; undefined for a file beside them */
+/** @param {string} path @returns {string | undefined} its folder in web/lib; a file beside them has none */
 const folderOf = (path) => /^web\/lib\/(\w+)\//.exec(path)?.[1]
 
 test('each folder of web/lib imports the folders that the table says, all of which stand above it', () => {

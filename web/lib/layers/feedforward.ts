@@ -112,7 +112,7 @@ export class FeedForward extends Module {
     return [weight1, bias1, weight2, bias2, rows, embDim, hiddenDim, gelu.kind]
   }
 
-  /** The layers, where they are Linear, GELU and Linear of fitting sizes that nobody listens to; else null. */
+  /** The layers, if they are Linear, GELU and Linear of fitting sizes that nobody listens to; else null. */
   #plainLayers(): [Linear, GELU, Linear] | null {
     const { embDim } = this
     const [first, gelu, second] = this.layers
