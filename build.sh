@@ -454,11 +454,7 @@ run_tests() {
     if [[ $# == 0 ]]; then
         mapfile -t files < <(find tests -name '*.test.js' -not -path '*/node_modules/*' | sort)
     fi
-    # Two test files at a time, because each leaves a core idle now and then. Node below 20.10 runs one.
-    local at_a_time=(--test-concurrency=2)
-    node "${at_a_time[@]}" -e '' 2>/dev/null || at_a_time=()
-    local runner=(node --test "${at_a_time[@]}" --test-reporter=./tests/reporter.js
-        --test-reporter-destination=stdout)
+    local runner=(node tests/run.js)
     if [[ -n ${CHROMIUM:-} && ${files[*]} == *tests/demo/*tests/demo/* ]]; then
         runner=(node tests/demo/shared.js "${runner[@]}")
     fi
