@@ -267,7 +267,7 @@ c_flags=(-std=c11 -ffp-contract=off -Wall -Wextra -Wshadow -Wconversion -Wno-enu
 native_flags=(-O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -Itests/c)
 
 # Comparisons of loop counters would take most of the fuzzer's time: trace-cmp.
-fuzz_flags=(-O2 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
+fuzz_flags=(-O2 -g1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
     -fno-sanitize-coverage=trace-cmp -fsanitize-ignorelist=tests/fuzz/harness.txt
     -fsanitize-coverage-ignorelist=tests/fuzz/harness.txt -Itests/c)
 

@@ -2,8 +2,9 @@
 // AddressSanitizer and UBSan.
 
 import { execFile } from 'node:child_process'
-import { mkdirSync, readdirSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { compileBoth } from '../c/objects.js'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const folder = 'build/fuzz/' // of the programs, and of the inputs that they found
@@ -14,10 +15,6 @@ sources.push(
   'tests/fuzz/kernels.c',
   ...['check', 'calls', 'table', 'judges'].map((name) => `tests/c/${name}.c`),
 )
-
-/** The code paths of the builds, and the flags that choose them. The native compiler has no relaxed SIMD, but
- * compiles the code that is written for it. */
-const builds = { simd: [], relaxed: ['-D__wasm_relaxed_simd__'] }
 
 /**
  * Runs a program in the root folder.
@@ -35,21 +32,21 @@ function run(file, args) {
 }
 
 /**
- * Compiles the programs, both at a time.
+ * Compiles the programs: one for the code of each build.
  *
  * @returns {Promise<{ programs: string[] } | { reason: string }>} their paths, or why this system has none
  */
 export async function compile() {
-  const flags = await run('./build.sh', ['flags', 'fuzz'])
-  if (!flags.passed) return { reason: flags.output.trim() }
-  mkdirSync(root + folder, { recursive: true })
+  const { passed, output: flags } = await run('./build.sh', ['flags', 'fuzz'])
+  if (!passed) return { reason: flags.trim() }
+  const compiler = [process.env.CLANG || 'clang-19', ...flags.trim().split(' ')]
+  const { simd, relaxed } = await compileBoth([...compiler, '-Ic'], `${folder}objects`, sources)
   const programs = await Promise.all(
-    Object.entries(builds).map(async ([build, more]) => {
+    Object.entries({ simd, relaxed }).map(async ([build, objects]) => {
       const program = `${folder}kernels-${build}`
-      const args = [...flags.output.trim().split(' '), ...more, '-Ic', '-o', program, ...sources, '-lm']
-      const compiler = process.env.CLANG || 'clang-19'
-      const { passed, output } = await run(compiler, args)
-      if (!passed) throw new Error(`${compiler} failed:\n${output}`)
+      const [file, ...args] = [...compiler, '-o', program, ...objects, '-lm']
+      const { passed, output } = await run(file, args)
+      if (!passed) throw new Error(`${file} failed:\n${output}`)
       return program
     }),
   )
