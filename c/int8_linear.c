@@ -16,7 +16,7 @@
  *   dot of outputs 4 ... 7 = Σ q · high
  *   dot of outputs 0 ... 3 = both - 256 · Σ q · high - 128 · Σ q     modulo 2^32, so nothing overflows
  *
- * One row from memory is bound by reading the weights, which are one stream: 24 GB/s where a bare read has 25.
+ * One row from memory is bound by reading the weights, one stream: 23 GB/s where a bare read has 24.
  * From the cache the instructions bound: 37 billion multiply-adds per second for one row, 41 for many, where
  * dots in registers alone give 45.
  *
