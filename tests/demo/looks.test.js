@@ -8,7 +8,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
-import { get, openAll, test, useSite, WHOLE_SECTION } from './browser.js'
+import { get, hold, newPage, openAll, overflow, test, useSite, WHOLE_SECTION } from './browser.js'
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const screenshots = fileURLToPath(new URL('../../build/screenshots/', import.meta.url))
@@ -131,6 +131,68 @@ test('the page has five sizes of text, of which none is below 13 pixels', async 
   )
   await page.close()
 })
+
+/** The sizes of all text, in pixels of the screen, each with the first text of it. @param {Page} page */
+const sizesOf = (page) =>
+  page.evaluate(() => {
+    /** @type {Record<string, string>} */
+    const found = {}
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
+    for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+      const element = /** @type {any} */ (node.parentElement)
+      if (!node.textContent?.trim() || !element.checkVisibility() || element.closest('math, .unseen'))
+        continue
+      const size = parseFloat(getComputedStyle(element).fontSize) * element.currentCSSZoom
+      found[size.toFixed(2)] ??= `${element.closest('.section')?.id}: ${node.textContent.trim().slice(0, 40)}`
+    }
+    return Object.entries(found).sort(([one], [other]) => Number(one) - Number(other))
+  })
+
+/** Drags the opening's first dot, and returns how far it is from the pointer. @param {Page} page */
+async function missed(page) {
+  await page.evaluate(() => scrollTo(0, 0))
+  const dot = '#opening [role="slider"]'
+  const { x } = await hold(page, dot)
+  await page.mouse.move(x + 60, 200)
+  const left = await page.$eval(
+    dot,
+    (one) => one.getBoundingClientRect().left + one.getBoundingClientRect().width / 2,
+  )
+  await page.mouse.up()
+  return Math.abs(left - x - 60)
+}
+
+for (const { width, height, own, least, text } of [
+  { width: 1920, height: 1080, own: 16, least: 17, text: 22 },
+  { width: 1280, height: 720, own: 24, least: 19.5, text: 25.5 },
+  { width: 360, height: 740, own: 24, least: 13 * 1.125, text: 25.5 },
+]) {
+  test(`at ${width} by ${height} with a default size of ${own}, text has ${text} pixels and labels ${least}`, async () => {
+    const page = await newPage(site.browser)
+    await page.setViewport({ width, height })
+    await page.emulateMediaFeatures([{ name: 'prefers-reduced-motion', value: 'reduce' }])
+    const session = await page.createCDPSession()
+    await session.send('Page.setFontSizes', { fontSizes: { standard: own } })
+    await page.goto(site.url)
+    await page.waitForSelector('main:not(.still)')
+    await openAll(page)
+    const sizes = await sizesOf(page)
+    assert.ok(Number(sizes[0][0]) >= least, JSON.stringify(sizes))
+    const words = await page.$eval('.section .text p:not(.note)', (one) => {
+      return parseFloat(getComputedStyle(one).fontSize) * /** @type {any} */ (one).currentCSSZoom
+    })
+    assert.ok(words >= text, `${words} pixels`)
+    assert.ok((await overflow(page)) <= 0)
+    assert.ok((await missed(page)) < 2)
+    if (width === 1920) {
+      const tall = await page.$$eval('.section', (all) =>
+        all.map((one) => one.getBoundingClientRect().height),
+      )
+      assert.ok(Math.max(...tall) <= height, String(tall))
+    }
+    await page.close()
+  })
+}
 
 test('on a phone every control is at least 36 pixels high and wide, but for the words of a text', async () => {
   const { page } = await site.open('', PHONE)

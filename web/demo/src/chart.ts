@@ -9,6 +9,7 @@
 // and foreignObject are not supported.
 
 import { download } from './download.ts'
+import { zoom } from './zoom.ts'
 
 const SHAPES = 'line, rect, circle, ellipse, path, polyline, polygon, text'
 const PIXELS = 2 // of the PNG for each CSS pixel
@@ -54,10 +55,17 @@ interface Figure {
   frame: { left: number; top: number; width: number; height: number }
 }
 
+/** Where something is, in pixels of the page. */
+function boxOf(one: Element | Range): DOMRect {
+  const { x, y, width, height } = one.getBoundingClientRect()
+  const by = zoom()
+  return new DOMRect(x / by, y / by, width / by, height / by)
+}
+
 function figureOf(chart: Element): Figure {
   const svgs = chart instanceof SVGSVGElement ? [chart] : [...chart.querySelectorAll('svg')]
   const words = [...chart.querySelectorAll('figcaption')].flatMap(wordsOf)
-  const boxes = [...svgs.map((svg) => svg.getBoundingClientRect()), ...words.map(({ box }) => box)]
+  const boxes = [...svgs.map(boxOf), ...words.map(({ box }) => box)]
   const left = Math.min(...boxes.map((box) => box.left)) - MARGIN
   const top = Math.min(...boxes.map((box) => box.top)) - MARGIN
   const width = Math.max(...boxes.map((box) => box.right)) + MARGIN - left
@@ -75,7 +83,7 @@ function wordsOf(caption: Element): Word[] {
       const range = document.createRange()
       range.setStart(node, index)
       range.setEnd(node, index + text.length)
-      words.push({ text, box: range.getBoundingClientRect(), style })
+      words.push({ text, box: boxOf(range), style })
     }
   }
   return words
@@ -108,7 +116,7 @@ function toSVG({ svgs, words, frame }: Figure): Blob {
     picture.append(word)
   }
   for (const svg of svgs) {
-    const box = svg.getBoundingClientRect()
+    const box = boxOf(svg)
     const copy = copyOf(svg)
     const place = { x: box.left - left, y: box.top - top, width: box.width, height: box.height }
     for (const [name, value] of Object.entries(place)) copy.setAttribute(name, String(value))
@@ -165,7 +173,7 @@ function toPNG({ svgs, words, frame }: Figure): Promise<Blob> {
     for (const shape of svg.querySelectorAll<SVGGraphicsElement>(SHAPES)) {
       const matrix = shape.getScreenCTM()
       if (!matrix || getComputedStyle(shape).visibility === 'hidden') continue
-      context.setTransform(screen.multiply(matrix))
+      context.setTransform(screen.scale(1 / zoom()).multiply(matrix))
       draw(context, shape, svg)
     }
   }

@@ -1,5 +1,7 @@
 // What both canvases of the norms need.
 
+import { zoom } from '../../zoom.ts'
+
 /** The page's colors by their names, as they are now. */
 export type Colors = Record<string, string>
 
@@ -17,7 +19,7 @@ export function colorsOf(element: HTMLElement): Colors {
 
 /** Gives a canvas its size, and what draws on it in pixels of the page. */
 export function contextOf(canvas: HTMLCanvasElement, width: number, height: number) {
-  const ratio = devicePixelRatio
+  const ratio = devicePixelRatio * zoom()
   const columns = Math.round(width * ratio)
   const lines = Math.round(height * ratio)
   if (canvas.width !== columns || canvas.height !== lines)
