@@ -8,9 +8,9 @@
  *
  * Each run has its own step, so an outlier in x coarsens its neighbors only.
  *
- * A tile is 32 outputs of one row, 16 of two, or 8 of four: 8 vectors of sums, which fit the registers. It
- * reads 16 bytes, two inputs of 8 outputs, as eight int16, 256 · high + low (int8.h). i32x4.dot_i16x8_s
- * multiplies them by q and adds pairs:
+ * A tile is 32 outputs of one row or 16 of two: 8 vectors of sums, which fit the registers. It reads 16
+ * bytes, two inputs of 8 outputs, as eight int16, 256 · high + low (int8.h). i32x4.dot_i16x8_s multiplies
+ * them by q and adds pairs:
  *
  *   both = Σ q · (256 · high + low),   low = value + 128
  *   dot of outputs 4 ... 7 = Σ q · high
@@ -29,7 +29,7 @@
 #include "reference.h"
 
 /* COLS_PER_RUN · 32767 · 128 must be below 2^31. */
-enum { COLS_PER_RUN = 128, ROWS_PER_TILE = 4, ROWS_PER_BLOCK = 64 };
+enum { COLS_PER_RUN = 128, ROWS_PER_TILE = 2, ROWS_PER_BLOCK = 64 };
 
 static int check(const float *y, const float *scratch, const float *x, const int8_t *quantized, size_t rows,
                  size_t in, size_t out, size_t group, size_t part, size_t parts)
@@ -92,9 +92,6 @@ static size_t packed_size(size_t in, size_t group)
     return in / group * packed_cols(group) + packed_cols(in % group);
 }
 
-/* How many of `left` rows the next tile has. */
-static size_t tile_rows(size_t left) { return left >= ROWS_PER_TILE ? ROWS_PER_TILE : left >= 2 ? 2 : 1; }
-
 /* Stores n <= 4 pairs, `rows` floats apart. */
 GPT_INLINE void store_pairs(float *q, v128_t pairs, size_t n, size_t rows)
 {
@@ -152,14 +149,16 @@ GPT_INLINE v128_t add_run(v128_t sum, v128_t dot, float step, const float *scale
     return wasm_f32x4_add(sum, wasm_f32x4_mul(in_steps, wasm_v128_load(scale)));
 }
 
-/* y of `rows` rows and of `vectors` · 8 outputs, both constants, from vector `first` of the block on. */
+/* y of `rows` rows and of `vectors` · 8 outputs, from vector `first` of the block on. `rows` and `vectors` are
+ * constants, 1 and 4 or 2 and 2. */
 GPT_INLINE void multiply(float *y, size_t stride, const float *packed, const int8_t *block, const float *bias,
                          size_t first, size_t rows, size_t vectors, size_t in, size_t group)
 {
-    v128_t sum[2 * ROWS_PER_TILE], both[ROWS_PER_TILE], high[ROWS_PER_TILE];
-    const size_t outs = vectors * GPT_INT8_LANES, sums = rows * vectors;
+    enum { SUMS = 4 }; /* rows · vectors */
+    v128_t sum[2 * SUMS], both[SUMS], high[SUMS];
+    const size_t outs = vectors * GPT_INT8_LANES;
     y += first * GPT_INT8_LANES;
-    for (size_t k = 0; k < 2 * sums; k++)
+    for (size_t k = 0; k < 2 * SUMS; k++)
         sum[k] = bias ? wasm_v128_load(bias + first * GPT_INT8_LANES + k * 4 % outs) : wasm_f32x4_splat(0.0f);
     for (size_t left = in; left > 0;) {
         const float *scales = (const float *)(const void *)block + first * GPT_INT8_LANES;
@@ -172,7 +171,7 @@ GPT_INLINE void multiply(float *y, size_t stride, const float *packed, const int
             left_in_group -= n;
             const run_head *heads = (const run_head *)(const void *)packed;
             packed += rows * FLOATS_PER_HEAD;
-            for (size_t k = 0; k < sums; k++) {
+            for (size_t k = 0; k < SUMS; k++) {
                 both[k] = wasm_v128_load32_splat(&heads[k / vectors].bias);
                 high[k] = wasm_i32x4_splat(0);
             }
@@ -186,7 +185,7 @@ GPT_INLINE void multiply(float *y, size_t stride, const float *packed, const int
                         high[k] = wasm_i32x4_add(high[k], wasm_i32x4_dot_i16x8(values_high, q));
                     }
                 }
-            for (size_t k = 0; k < sums; k++) {
+            for (size_t k = 0; k < SUMS; k++) {
                 const float step = heads[k / vectors].step, *scale = scales + k % vectors * GPT_INT8_LANES;
                 both[k] = wasm_i32x4_sub(both[k], wasm_i32x4_shl(high[k], 8));
                 sum[2 * k] = add_run(sum[2 * k], both[k], step, scale);
@@ -194,19 +193,19 @@ GPT_INLINE void multiply(float *y, size_t stride, const float *packed, const int
             }
         }
     }
-    for (size_t k = 0; k < 2 * sums; k++) wasm_v128_store(y + k * 4 / outs * stride + k * 4 % outs, sum[k]);
+    for (size_t k = 0; k < 2 * SUMS; k++) wasm_v128_store(y + k * 4 / outs * stride + k * 4 % outs, sum[k]);
 }
 
-/* y of a block and of a tile of 1, 2 or 4 rows. */
+/* y of a block and of a tile of one or two rows. */
 static void multiply_tile(float *y, size_t stride, const float *packed, const int8_t *block,
                           const float *bias, size_t rows, size_t in, size_t group)
 {
-    enum { VECTORS = GPT_INT8_OUTS / GPT_INT8_LANES };
-    if (rows == 1) multiply(y, stride, packed, block, bias, 0, 1, VECTORS, in, group);
-    for (size_t v = 0; rows == 2 && v < VECTORS; v += 2)
-        multiply(y, stride, packed, block, bias, v, 2, 2, in, group);
-    for (size_t v = 0; rows == 4 && v < VECTORS; v++)
-        multiply(y, stride, packed, block, bias, v, 4, 1, in, group);
+    if (rows == 1) {
+        multiply(y, stride, packed, block, bias, 0, 1, 4, in, group);
+    } else {
+        multiply(y, stride, packed, block, bias, 0, 2, 2, in, group);
+        multiply(y, stride, packed, block, bias, 2, 2, 2, in, group);
+    }
 }
 
 /* The same for the last block, of which only `outs` outputs exist. */
@@ -242,18 +241,17 @@ int gpt_int8_linear_forward(float *y, float *scratch, const float *x, const int8
     if (first_out == end_out) return GPT_OK;
     for (; row < end_row; row += ROWS_PER_BLOCK) {
         const size_t rows_here = gpt_min(end_row - row, ROWS_PER_BLOCK);
-        for (size_t r = 0, n; r < rows_here; r += n) {
-            n = tile_rows(rows_here - r);
-            pack_tile(scratch + r * row_size, x + (row + r) * in, n, in, group);
-        }
+        for (size_t r = 0; r < rows_here; r += ROWS_PER_TILE)
+            pack_tile(scratch + r * row_size, x + (row + r) * in, gpt_min(rows_here - r, ROWS_PER_TILE), in,
+                      group);
         for (size_t o = first_out; o < end_out; o += GPT_INT8_OUTS) {
             const int8_t *block = quantized + gpt_int8_group_at(o, 0, in, group);
             const float *bias_o = bias ? bias + o : NULL;
             const size_t outs = gpt_min(end_out - o, GPT_INT8_OUTS);
-            for (size_t r = 0, n; r < rows_here; r += n) {
+            for (size_t r = 0; r < rows_here; r += ROWS_PER_TILE) {
                 float *y_r = y + (row + r) * out + o;
                 const float *packed = scratch + r * row_size;
-                n = tile_rows(rows_here - r);
+                const size_t n = gpt_min(rows_here - r, ROWS_PER_TILE);
                 if (outs == GPT_INT8_OUTS)
                     multiply_tile(y_r, out, packed, block, bias_o, n, in, group);
                 else
