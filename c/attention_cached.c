@@ -1,11 +1,11 @@
 /* Causal attention with a key/value cache: the new tokens' keys and values are appended, then each new token
  * attends to the cache up to itself. attention_forward.c has the equations.
  *
- *   keys    [batch][panels][heads][size][12]       panels = ⌈capacity / 12⌉
- *   values  [batch][12 · panels][heads][size]
+ *   keys    [batch][4 groups][panels][heads][size][12]       panels = ⌈capacity / 12⌉
+ *   values  [batch][4 groups][12 · panels][heads][size]      heads: those of the group
  *
  * 12 keys are the lanes of three vectors, so that a score needs no sum over lanes. gemm's tiles read them in
- * place.
+ * place. The heads lie in groups, so that each of 4 threads reads one stream.
  *
  * Many tokens, a prompt, are attention's blocks of queries. A few are computed one by one, without tiles:
  * the scores of all heads, their softmax, then the sums of values. Bound by reading the keys and values: the
@@ -26,6 +26,9 @@
  * 0.68. */
 enum { FEWEST_TOKENS_IN_BLOCKS = 5 };
 
+/* A group's heads lie side by side in the cache. */
+enum { HEAD_GROUPS = 4 };
+
 size_t gpt_attention_cache_size(size_t capacity, size_t size)
 {
     return gpt_floats(gpt_round_up(capacity, KEYS_PER_PANEL), size);
@@ -45,16 +48,29 @@ size_t gpt_attention_cached_scratch_size(size_t tokens, size_t past, size_t head
                                             : gpt_attention_block_size(tokens, keys, size);
 }
 
+static inline size_t heads_per_group(size_t heads)
+{
+    return heads / HEAD_GROUPS + (heads % HEAD_GROUPS != 0);
+}
+
+/* How many heads its group has from head number n on, which is one of batch * heads. */
+static size_t heads_left(size_t n, size_t heads)
+{
+    const size_t each = heads_per_group(heads), head = n % heads;
+    return gpt_min(each - head % each, heads - head);
+}
+
 /* Head number n of batch * heads, with its keys and values in the cache. */
 static gpt_head head_of(const float *keys, const float *values, const float *qkv, size_t n, size_t tokens,
                         size_t past, size_t capacity, size_t heads, size_t size)
 {
-    const size_t sequence = n / heads * heads * gpt_attention_cache_size(capacity, size);
+    const size_t in_group = n % heads % heads_per_group(heads);
+    const size_t group = (n - in_group) * gpt_attention_cache_size(capacity, size);
     gpt_head a = gpt_head_of(qkv, n, tokens, heads, size, 0, 0.0f);
-    a.k = keys + sequence + n % heads * size * KEYS_PER_PANEL;
-    a.v = values + sequence + n % heads * size;
+    a.k = keys + group + in_group * size * KEYS_PER_PANEL;
+    a.v = values + group + in_group * size;
     a.past = past;
-    a.cache_step = heads * size;
+    a.cache_step = (in_group + heads_left(n, heads)) * size;
     return a;
 }
 
@@ -67,7 +83,7 @@ static inline size_t key_index(size_t j, size_t cache_step)
 /* Writes the new keys and values of one head to its place in the cache, `keys` and `values`. */
 static void append(float *keys, float *values, const gpt_head *a)
 {
-    const float *k = a->q + a->cache_step, *v = k + a->cache_step;
+    const float *k = a->q + a->step / 3, *v = k + a->step / 3;
     for (size_t j = a->past; j < a->past + a->tokens; j++, k += a->step, v += a->step) {
         float *to = keys + key_index(j, a->cache_step);
         for (size_t d = 0; d < a->size; d++) to[d * KEYS_PER_PANEL] = k[d];
@@ -208,10 +224,10 @@ int gpt_attention_cached_forward(float *y, float *keys, float *values, float *sc
     const size_t dim = heads * size;
     const int in_blocks = tokens >= FEWEST_TOKENS_IN_BLOCKS;
     size_t n, some;
-    const size_t end = gpt_share(batch * heads, 1, part, parts, &n);
+    const size_t end = gpt_share(batch * heads, in_blocks ? 1 : heads_per_group(heads), part, parts, &n);
     for (; n < end; n += some) {
-        /* the heads of one sequence, or one head */
-        some = in_blocks ? 1 : gpt_min(end - n, heads - n % heads);
+        /* the heads of one group, or one head */
+        some = in_blocks ? 1 : gpt_min(end - n, heads_left(n, heads));
         const gpt_head a = head_of(keys, values, qkv, n, tokens, past, capacity, heads, size);
         for (size_t h = 0; h < some; h++) {
             const gpt_head b = head_of(keys, values, qkv, n + h, tokens, past, capacity, heads, size);
