@@ -1,12 +1,41 @@
 /* What the attention kernels share; attention.h has the contracts. */
 #include "attention.h"
 
+#include <float.h>
+
 int gpt_attention_check(size_t batch, size_t tokens, size_t heads, size_t size, size_t scratch_size, float p,
                         size_t part, size_t parts)
 {
     if (size == 0 || !gpt_fits4(batch, tokens, heads, gpt_floats(3, size)) || !gpt_fits(scratch_size, parts))
         return GPT_ERR_SIZE;
     return gpt_mask_valid(p) && part < parts ? GPT_OK : GPT_ERR_VALUE;
+}
+
+int gpt_attention_cached_check(size_t batch, size_t tokens, size_t past, size_t capacity, size_t heads,
+                               size_t size, size_t cache_size, size_t scratch_size, size_t part, size_t parts)
+{
+    const int status = gpt_attention_check(batch, tokens, heads, size, scratch_size, 0.0f, part, parts);
+    if (status) return status;
+    return gpt_fits4(batch, heads, cache_size, 1) && gpt_floats_sum(past, tokens) <= capacity ? GPT_OK
+                                                                                              : GPT_ERR_SIZE;
+}
+
+void gpt_attention_softmax(float *scores, size_t n, size_t end)
+{
+    for (size_t j = n; j < end; j++) scores[j] = -INFINITY;
+    /* -FLT_MAX instead of -INFINITY: with scores of -INFINITY, score - largest must not be NaN */
+    v128_t largest = wasm_f32x4_splat(-FLT_MAX), sum = wasm_f32x4_splat(0.0f);
+    for (size_t j = 0; j < end; j += 4) largest = wasm_f32x4_pmax(largest, wasm_v128_load(scores + j));
+    largest = wasm_f32x4_splat(gpt_max_lanes(largest));
+    for (size_t j = 0; j < end; j += 4) {
+        const v128_t x = wasm_f32x4_sub(wasm_v128_load(scores + j), largest);
+        const v128_t e = gpt_exp_with(x, gpt_multiply_then_add);
+        wasm_v128_store(scores + j, e);
+        sum = wasm_f32x4_add(sum, e);
+    }
+    const v128_t factor = wasm_f32x4_splat(1.0f / gpt_sum_lanes(sum));
+    for (size_t j = 0; j < end; j += 4)
+        wasm_v128_store(scores + j, wasm_f32x4_mul(wasm_v128_load(scores + j), factor));
 }
 
 gpt_head gpt_head_of(const float *qkv, size_t n, size_t tokens, size_t heads, size_t size, uint32_t seed,

@@ -4,6 +4,7 @@
  *   attention_reference.c   the equations in float64
  *   attention_forward.c     y, max and sum
  *   attention_cached.c      y of new tokens, with a key/value cache
+ *   attention_int8.c        the same, with a cache in int8
  *   attention_weights.c     the weights, which forward and backward never store
  *   attention_backward.c    dqkv
  *
@@ -57,6 +58,36 @@ static inline uint32_t gpt_dropout_index(const gpt_head *a, size_t query, size_t
  * part. */
 int gpt_attention_check(size_t batch, size_t tokens, size_t heads, size_t size, size_t scratch_size, float p,
                         size_t part, size_t parts);
+
+/* ---- With a cache ---- */
+
+/* As gpt_attention_check, for a cache of `cache_size` floats per head. */
+int gpt_attention_cached_check(size_t batch, size_t tokens, size_t past, size_t capacity, size_t heads,
+                               size_t size, size_t cache_size, size_t scratch_size, size_t part,
+                               size_t parts);
+
+/* A cache keeps the heads of a sequence in 4 groups, one after the other. A thread that has whole groups reads
+ * them as one stream: from memory, half of the heads of a cache without groups take longer than all of them. */
+enum { HEAD_GROUPS = 4 };
+
+static inline size_t gpt_heads_per_group(size_t heads)
+{
+    return heads / HEAD_GROUPS + (heads % HEAD_GROUPS != 0);
+}
+
+/* Head number n of batch * heads in its group: how many heads are before it, and how many from it on. */
+static inline size_t gpt_heads_before(size_t n, size_t heads)
+{
+    return n % heads % gpt_heads_per_group(heads);
+}
+static inline size_t gpt_heads_left(size_t n, size_t heads)
+{
+    return gpt_min(gpt_heads_per_group(heads) - gpt_heads_before(n, heads), heads - n % heads);
+}
+
+/* Turns n scores into softmax's weights, in place. scores[n ... end - 1] can be anything before, and are 0
+ * after. `end` is a multiple of 4. The weights have the same bits in both builds. */
+void gpt_attention_softmax(float *scores, size_t n, size_t end);
 
 /* ---- The cut into parts ---- */
 

@@ -5,7 +5,7 @@
  *   values  [batch][4 groups][12 · panels][heads][size]      heads: those of the group
  *
  * 12 keys are the lanes of three vectors, so that a score needs no sum over lanes. gemm's tiles read them in
- * place. The heads lie in groups, so that each of 4 threads reads one stream.
+ * place. attention.h says why the heads are in groups.
  *
  * Many tokens, a prompt, are attention's blocks of queries. A few are computed one by one, without tiles:
  * the scores of all heads, their softmax, then the sums of values. Bound by reading the keys and values: the
@@ -16,7 +16,6 @@
  *   this kernel                 16    41   164
  *   a stream for each head      30    82   299
  */
-#include <float.h>
 #include <math.h>
 
 #include "attention.h"
@@ -25,9 +24,6 @@
 /* Milliseconds for 12 heads of size 64 at 500, one by one / as a block: 2 tokens 0.30 / 0.67, 6 tokens 0.90 /
  * 0.68. */
 enum { FEWEST_TOKENS_IN_BLOCKS = 5 };
-
-/* A group's heads lie side by side in the cache. */
-enum { HEAD_GROUPS = 4 };
 
 size_t gpt_attention_cache_size(size_t capacity, size_t size)
 {
@@ -48,29 +44,17 @@ size_t gpt_attention_cached_scratch_size(size_t tokens, size_t past, size_t head
                                             : gpt_attention_block_size(tokens, keys, size);
 }
 
-static inline size_t heads_per_group(size_t heads)
-{
-    return heads / HEAD_GROUPS + (heads % HEAD_GROUPS != 0);
-}
-
-/* How many heads its group has from head number n on, which is one of batch * heads. */
-static size_t heads_left(size_t n, size_t heads)
-{
-    const size_t each = heads_per_group(heads), head = n % heads;
-    return gpt_min(each - head % each, heads - head);
-}
-
 /* Head number n of batch * heads, with its keys and values in the cache. */
 static gpt_head head_of(const float *keys, const float *values, const float *qkv, size_t n, size_t tokens,
                         size_t past, size_t capacity, size_t heads, size_t size)
 {
-    const size_t in_group = n % heads % heads_per_group(heads);
+    const size_t in_group = gpt_heads_before(n, heads);
     const size_t group = (n - in_group) * gpt_attention_cache_size(capacity, size);
     gpt_head a = gpt_head_of(qkv, n, tokens, heads, size, 0, 0.0f);
     a.k = keys + group + in_group * size * KEYS_PER_PANEL;
     a.v = values + group + in_group * size;
     a.past = past;
-    a.cache_step = (in_group + heads_left(n, heads)) * size;
+    a.cache_step = (in_group + gpt_heads_left(n, heads)) * size;
     return a;
 }
 
@@ -152,26 +136,6 @@ GPT_INLINE void multiply_panel(float *scores, const float *q, const float *panel
     for (size_t v = 0; v < VECTORS; v++) wasm_v128_store(scores + 4 * v, wasm_f32x4_add(even[v], odd[v]));
 }
 
-/* Turns n scores into softmax's weights, in place. The lanes of the last panel past n can be anything before,
- * and are 0 after. */
-static void softmax(float *scores, size_t n)
-{
-    const size_t end = gpt_round_up(n, KEYS_PER_PANEL);
-    for (size_t j = n; j < end; j++) scores[j] = -INFINITY;
-    /* -FLT_MAX instead of -INFINITY: with scores of -INFINITY, score - largest must not be NaN */
-    v128_t largest = wasm_f32x4_splat(-FLT_MAX), sum = wasm_f32x4_splat(0.0f);
-    for (size_t j = 0; j < end; j += 4) largest = wasm_f32x4_pmax(largest, wasm_v128_load(scores + j));
-    largest = wasm_f32x4_splat(gpt_max_lanes(largest));
-    for (size_t j = 0; j < end; j += 4) {
-        const v128_t e = gpt_exp_f32x4(wasm_f32x4_sub(wasm_v128_load(scores + j), largest));
-        wasm_v128_store(scores + j, e);
-        sum = wasm_f32x4_add(sum, e);
-    }
-    const v128_t factor = wasm_f32x4_splat(1.0f / gpt_sum_lanes(sum));
-    for (size_t j = 0; j < end; j += 4)
-        wasm_v128_store(scores + j, wasm_f32x4_mul(wasm_v128_load(scores + j), factor));
-}
-
 /* to[i] = factor · from[i] */
 static void scale(float *to, const float *from, float factor, size_t n)
 {
@@ -201,7 +165,7 @@ static void attend(float *y, float *scratch, const gpt_head *a, size_t t, size_t
         for (size_t h = 0; h < heads; h++)
             multiply_panel(scores + h * step + j, q + h * size,
                            a->k + j * a->cache_step + h * size * KEYS_PER_PANEL, size);
-    for (size_t h = 0; h < heads; h++) softmax(scores + h * step, n);
+    for (size_t h = 0; h < heads; h++) gpt_attention_softmax(scores + h * step, n, step);
     for (size_t d = 0; d < heads * size; d++) y[d] = 0.0f;
     for (size_t j = 0; j < n; j++)
         for (size_t h = 0; h < heads; h++)
@@ -214,20 +178,19 @@ int gpt_attention_cached_forward(float *y, float *keys, float *values, float *sc
 {
     if (!y || !keys || !values || !scratch || !qkv) return GPT_ERR_NULL;
     const size_t scratch_size = gpt_attention_cached_scratch_size(tokens, past, heads, size);
-    const int status = gpt_attention_check(batch, tokens, heads, size, scratch_size, 0.0f, part, parts);
+    const int status =
+        gpt_attention_cached_check(batch, tokens, past, capacity, heads, size,
+                                   gpt_attention_cache_size(capacity, size), scratch_size, part, parts);
     if (status) return status;
-    if (!gpt_fits4(batch, heads, gpt_attention_cache_size(capacity, size), 1) ||
-        gpt_floats_sum(past, tokens) > capacity)
-        return GPT_ERR_SIZE;
     if (batch == 0 || tokens == 0 || heads == 0) return GPT_OK; /* however large the other sizes are */
     scratch += part * scratch_size;
     const size_t dim = heads * size;
     const int in_blocks = tokens >= FEWEST_TOKENS_IN_BLOCKS;
     size_t n, some;
-    const size_t end = gpt_share(batch * heads, in_blocks ? 1 : heads_per_group(heads), part, parts, &n);
+    const size_t end = gpt_share(batch * heads, in_blocks ? 1 : gpt_heads_per_group(heads), part, parts, &n);
     for (; n < end; n += some) {
         /* the heads of one group, or one head */
-        some = in_blocks ? 1 : gpt_min(end - n, heads_left(n, heads));
+        some = in_blocks ? 1 : gpt_min(end - n, gpt_heads_left(n, heads));
         const gpt_head a = head_of(keys, values, qkv, n, tokens, past, capacity, heads, size);
         for (size_t h = 0; h < some; h++) {
             const gpt_head b = head_of(keys, values, qkv, n + h, tokens, past, capacity, heads, size);

@@ -137,7 +137,7 @@ GPT_INLINE v128_t exp_everywhere(v128_t x)
 {
     v128_t n;
     x = wasm_f32x4_min(wasm_f32x4_max(x, wasm_f32x4_splat(-105.0f)), wasm_f32x4_splat(89.0f));
-    const v128_t e = gpt_exp_split(x, &n), half = wasm_i32x4_shr(n, 1);
+    const v128_t e = gpt_exp_split(x, &n, gpt_multiply_add), half = wasm_i32x4_shr(n, 1);
     return wasm_f32x4_mul(wasm_f32x4_mul(e, gpt_power_of_2(half)), gpt_power_of_2(wasm_i32x4_sub(n, half)));
 }
 

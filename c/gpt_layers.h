@@ -429,6 +429,22 @@ GPT_API int gpt_attention_cached_forward(float *y, float *keys, float *values, f
                                          size_t capacity, size_t heads, size_t size, size_t part,
                                          size_t parts);
 
+/* The same with a cache in int8: a scale for each token and head, the largest |k| or |v| / 127.
+ *   keys, values  batch · heads · gpt_attention_int8_cache_size(capacity, size) floats each
+ *   scratch       gpt_attention_int8_scratch_size(tokens, past, heads, size) floats for each part
+ * A key or value with a NaN or an infinity counts as NaN in all its columns; one whose largest number is below
+ * 2^-100 counts as 0. y has the same bits in both builds, however a text is cut into calls.
+ * Error, against exact attention with the cache's keys and values, for heads of up to 512 columns: as for
+ * gpt_attention_forward, and more for rounding q and the weights to int16. With a step of 2^-16 · max |q|, a
+ * score is off by at most step · Σ_c |k[j,c]| / √size, and y by that times twice the largest |v|, and by
+ * 2^-11 · max |v|.
+ */
+GPT_API size_t gpt_attention_int8_cache_size(size_t capacity, size_t size);
+GPT_API size_t gpt_attention_int8_scratch_size(size_t tokens, size_t past, size_t heads, size_t size);
+GPT_API int gpt_attention_int8_forward(float *y, float *keys, float *values, float *scratch, const float *qkv,
+                                       size_t batch, size_t tokens, size_t past, size_t capacity,
+                                       size_t heads, size_t size, size_t part, size_t parts);
+
 /* The weights are computed again from max and sum, a tile at a time:
  *   dw[i,j]     = m[i,j] · (dy[i] · v[j])
  *   dscore[i,j] = w[i,j] · (dw[i,j] - dy[i] · y[i])     since dy[i] · y[i] = Σ_j w[i,j] · dw[i,j]

@@ -63,6 +63,8 @@ void gpt_attention_weights_ref(float *w, const float *qkv, size_t batch, size_t 
                                size_t size);
 void gpt_attention_cached_forward_ref(float *y, float *keys, float *values, const float *qkv, size_t batch,
                                       size_t tokens, size_t past, size_t capacity, size_t heads, size_t size);
+void gpt_attention_int8_forward_ref(float *y, float *keys, float *values, const float *qkv, size_t batch,
+                                    size_t tokens, size_t past, size_t capacity, size_t heads, size_t size);
 /* sums  as many as dqkv has floats, contents lost */
 void gpt_attention_backward_ref(float *dqkv, double *sums, const float *dy, const float *qkv, size_t batch,
                                 size_t tokens, size_t heads, size_t size, uint32_t seed, float p);

@@ -33,22 +33,28 @@ GPT_INLINE v128_t gpt_multiply_add(v128_t a, v128_t b, v128_t c)
 #endif
 }
 
+/* a·b + c, rounded twice in both builds. */
+GPT_INLINE v128_t gpt_multiply_then_add(v128_t a, v128_t b, v128_t c)
+{
+    return wasm_f32x4_add(wasm_f32x4_mul(a, b), c);
+}
+
 /* Splits e^x = 2^n · e^r, with x = n·ln 2 + r and |r| <= ln 2 / 2. Returns e^r ≈ 1 + r + r²·q(r) with a
- * relative error of at most 3e-7. NaN stays NaN.
+ * relative error of at most 3e-7. NaN stays NaN. `multiply_add` is one of the two functions above.
  *
  * ln 2 is split into two constants so that r is exact. q has degree 4 and fits e^r within 3e-9. */
-GPT_INLINE v128_t gpt_exp_split(v128_t x, v128_t *n_i32x4)
+GPT_INLINE v128_t gpt_exp_split(v128_t x, v128_t *n_i32x4, v128_t (*multiply_add)(v128_t, v128_t, v128_t))
 {
     const v128_t n = wasm_f32x4_nearest(wasm_f32x4_mul(x, wasm_f32x4_splat(1.44269504f)));
     *n_i32x4 = wasm_i32x4_trunc_sat_f32x4(n);
     v128_t r = wasm_f32x4_sub(x, wasm_f32x4_mul(n, wasm_f32x4_splat(0.693359375f)));
     r = wasm_f32x4_add(r, wasm_f32x4_mul(n, wasm_f32x4_splat(2.12194440e-4f)));
     v128_t q = wasm_f32x4_splat(0.00138147315f);
-    q = gpt_multiply_add(q, r, wasm_f32x4_splat(0.00836871844f));
-    q = gpt_multiply_add(q, r, wasm_f32x4_splat(0.0416683853f));
-    q = gpt_multiply_add(q, r, wasm_f32x4_splat(0.166665211f));
-    q = gpt_multiply_add(q, r, wasm_f32x4_splat(0.49999994f));
-    return gpt_multiply_add(wasm_f32x4_mul(r, r), q, wasm_f32x4_add(r, wasm_f32x4_splat(1.0f)));
+    q = multiply_add(q, r, wasm_f32x4_splat(0.00836871844f));
+    q = multiply_add(q, r, wasm_f32x4_splat(0.0416683853f));
+    q = multiply_add(q, r, wasm_f32x4_splat(0.166665211f));
+    q = multiply_add(q, r, wasm_f32x4_splat(0.49999994f));
+    return multiply_add(wasm_f32x4_mul(r, r), q, wasm_f32x4_add(r, wasm_f32x4_splat(1.0f)));
 }
 
 /* 2^n for integers n from -126 to 127; infinity for 128. */
@@ -58,13 +64,14 @@ GPT_INLINE v128_t gpt_power_of_2(v128_t n)
 }
 
 /* e^x for x <= 88, with a relative error of at most 3e-7. Below -87 the result is 0. NaN stays NaN. */
-GPT_INLINE v128_t gpt_exp_f32x4(v128_t x)
+GPT_INLINE v128_t gpt_exp_with(v128_t x, v128_t (*multiply_add)(v128_t, v128_t, v128_t))
 {
     v128_t n;
-    const v128_t e = gpt_exp_split(x, &n), power = gpt_power_of_2(n);
+    const v128_t e = gpt_exp_split(x, &n, multiply_add), power = gpt_power_of_2(n);
     /* clear the lanes below -87; the comparison is false for NaN, which therefore passes */
     return wasm_v128_andnot(wasm_f32x4_mul(e, power), wasm_f32x4_lt(x, wasm_f32x4_splat(-87.0f)));
 }
+GPT_INLINE v128_t gpt_exp_f32x4(v128_t x) { return gpt_exp_with(x, gpt_multiply_add); }
 
 /* The sum of the four lanes, in the order (0 + 2) + (1 + 3). It takes two shuffles, and for rows of 5
  * elements it is the order in which PyTorch's Linear adds. */

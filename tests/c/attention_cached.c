@@ -5,41 +5,56 @@
 #include "gpt_layers.h"
 #include "reference.h"
 
-static const double tolerance = 3e-6;
 enum { PARTS = 3 };
+
+/* The two kernels: a cache in float32, and one in int8. */
+typedef struct kernel {
+    size_t (*cache_size)(size_t capacity, size_t size);
+    size_t (*scratch_size)(size_t tokens, size_t past, size_t heads, size_t size);
+    int (*forward)(float *y, float *keys, float *values, float *scratch, const float *qkv, size_t batch,
+                   size_t tokens, size_t past, size_t capacity, size_t heads, size_t size, size_t part,
+                   size_t parts);
+    void (*reference)(float *y, float *keys, float *values, const float *qkv, size_t batch, size_t tokens,
+                      size_t past, size_t capacity, size_t heads, size_t size);
+    double tolerance; /* for queries, keys and values up to 2, and heads of up to 100 columns */
+} kernel;
+
+static const kernel in_float32 = {gpt_attention_cache_size, gpt_attention_cached_scratch_size,
+                                  gpt_attention_cached_forward, gpt_attention_cached_forward_ref, 3e-6};
+static const kernel in_int8 = {gpt_attention_int8_cache_size, gpt_attention_int8_scratch_size,
+                               gpt_attention_int8_forward, gpt_attention_int8_forward_ref, 3e-4};
+
+/* The one that is tested. */
+static const kernel *tested;
 
 typedef struct shape {
     size_t batch, tokens, past, capacity, heads, size;
 } shape;
 
 static size_t y_floats(shape s) { return s.batch * s.tokens * s.heads * s.size; }
-static size_t cache_floats(shape s)
-{
-    return s.batch * s.heads * gpt_attention_cache_size(s.capacity, s.size);
-}
+static size_t cache_floats(shape s) { return s.batch * s.heads * tested->cache_size(s.capacity, s.size); }
 
 static int forward(float *y, float *keys, float *values, float *scratch, const float *qkv, shape s)
 {
-    return gpt_attention_cached_forward(y, keys, values, scratch, qkv, s.batch, s.tokens, s.past, s.capacity,
-                                        s.heads, s.size, 0, 1);
+    return tested->forward(y, keys, values, scratch, qkv, s.batch, s.tokens, s.past, s.capacity, s.heads,
+                           s.size, 0, 1);
 }
 
 static void forward_ref(float *y, float *keys, float *values, const float *qkv, shape s)
 {
-    gpt_attention_cached_forward_ref(y, keys, values, qkv, s.batch, s.tokens, s.past, s.capacity, s.heads,
-                                     s.size);
+    tested->reference(y, keys, values, qkv, s.batch, s.tokens, s.past, s.capacity, s.heads, s.size);
 }
 
 static float *scratch_of(shape s)
 {
-    return output("scratch", gpt_attention_cached_scratch_size(s.tokens, s.past, s.heads, s.size));
+    return output("scratch", tested->scratch_size(s.tokens, s.past, s.heads, s.size));
 }
 
-/* A cache of random numbers up to position `past`; every float that no such position uses is NaN. */
-static void fill_cache(float *keys, float *values, shape s)
+/* A cache of random numbers up to position `past`, in memory that was full of `rest`. */
+static void fill_cache(float *keys, float *values, shape s, float rest)
 {
     const shape before = {s.batch, s.past, 0, s.capacity, s.heads, s.size};
-    for (size_t i = 0; i < cache_floats(s); i++) keys[i] = values[i] = NAN;
+    for (size_t i = 0; i < cache_floats(s); i++) keys[i] = values[i] = rest;
     float *qkv = work(3 * y_floats(before)), *y = work(y_floats(before));
     fill_random(qkv, 3 * y_floats(before), -2.0f, 2.0f);
     forward_ref(y, keys, values, qkv, before);
@@ -52,24 +67,22 @@ static void one_case(shape s)
     const size_t n = y_floats(s), cache = cache_floats(s);
     const float *qkv = random_input("qkv", 3 * n, -2.0f, 2.0f);
     float *keys_before = work(cache), *values_before = work(cache);
-    fill_cache(keys_before, values_before, s);
+    fill_cache(keys_before, values_before, s, NAN);
     float *keys = output_of("keys", keys_before, cache), *values = output_of("values", values_before, cache);
     float *y = output("y", n), *expected = output("expected", n), *scratch = scratch_of(s);
     float *keys_expected = output_of("keys expected", keys_before, cache),
           *values_expected = output_of("values expected", values_before, cache);
     forward_ref(expected, keys_expected, values_expected, qkv, s);
     expect_status(forward(y, keys, values, scratch, qkv, s), GPT_OK);
-    expect_close("y", y, expected, n, tolerance);
+    expect_close("y", y, expected, n, tested->tolerance);
     expect_same("keys", keys, keys_expected, cache);
     expect_same("values", values, values_expected, cache);
     float *whole = output("in parts", n), *keys_cut = output_of("keys in parts", keys_before, cache),
           *values_cut = output_of("values in parts", values_before, cache);
-    float *scratches =
-        output("scratches", PARTS * gpt_attention_cached_scratch_size(s.tokens, s.past, s.heads, s.size));
+    float *scratches = output("scratches", PARTS * tested->scratch_size(s.tokens, s.past, s.heads, s.size));
     for (size_t part = 0; part < PARTS; part++)
-        expect_status(gpt_attention_cached_forward(whole, keys_cut, values_cut, scratches, qkv, s.batch,
-                                                   s.tokens, s.past, s.capacity, s.heads, s.size, part,
-                                                   PARTS),
+        expect_status(tested->forward(whole, keys_cut, values_cut, scratches, qkv, s.batch, s.tokens, s.past,
+                                      s.capacity, s.heads, s.size, part, PARTS),
                       GPT_OK);
     expect_same("in parts", whole, y, n);
     expect_same("keys in parts", keys_cut, keys, cache);
@@ -77,12 +90,13 @@ static void one_case(shape s)
     end_case();
 }
 
-/* Below, at and above panels of 12 keys and 8 queries, tiles of 96 keys and blocks of 128 queries. */
+/* Below, at and above panels of 12 keys and 8 queries, tiles of 96 keys, blocks of 128 queries, and blocks of
+ * 32 tokens and columns. */
 static void agrees(void)
 {
     static const size_t tokens[6] = {1, 1, 3, 5, 8, 20}, sizes_of_heads[4] = {1, 5, 16, 64};
-    static const size_t pasts[11] = {0, 1, 3, 7, 8, 11, 12, 13, 95, 96, 100};
-    for (size_t p = 0; p < 11; p++)
+    static const size_t pasts[13] = {0, 1, 3, 7, 8, 11, 12, 13, 30, 32, 95, 96, 100};
+    for (size_t p = 0; p < 13; p++)
         for (size_t t = 0; t < 6; t++) {
             const size_t k = p + t, end = pasts[p] + tokens[t];
             one_case(
@@ -91,24 +105,20 @@ static void agrees(void)
     one_case((shape){1, 140, 90, 240, 1, 7});
     one_case((shape){1, 1, 300, 1024, 12, 64});
     one_case((shape){1, 1, 5, 6, 1, 100});
+    one_case((shape){2, 2, 33, 40, 9, 33});
 }
 
-/* A text of `TOKENS` in one pass without a cache, and in pieces with one. */
-static void expect_pieces(const size_t *pieces, size_t count)
+/* A text of `TOKENS` at once, and in pieces. */
+enum { BATCH = 2, TOKENS = 150, HEADS = 2, SIZE = 20, DIM = HEADS * SIZE };
+static const shape all_at_once = {BATCH, TOKENS, 0, TOKENS, HEADS, SIZE};
+
+static void expect_pieces(const float *y, const float *qkv, double allowed, const size_t *pieces,
+                          size_t count)
 {
-    enum { BATCH = 2, TOKENS = 150, HEADS = 2, SIZE = 20, DIM = HEADS * SIZE };
-    const shape all = {BATCH, TOKENS, 0, TOKENS, HEADS, SIZE};
-    const float *qkv = random_input("qkv", 3 * y_floats(all), -2.0f, 2.0f);
-    float *y = work(y_floats(all)), *keys = output("keys", cache_floats(all)),
-          *values = output("values", cache_floats(all));
-    float *scratch = work(gpt_attention_scratch_size(TOKENS, SIZE));
-    expect_status(
-        gpt_attention_forward(y, NULL, NULL, scratch, qkv, BATCH, TOKENS, HEADS, SIZE, 0, 0.0f, 0, 1),
-        GPT_OK);
-    double largest = 0.0;
-    for (size_t i = 0; i < y_floats(all); i++) largest = fmax(largest, fabs((double)y[i]));
+    const shape all = all_at_once;
+    float *keys = output("keys", cache_floats(all)), *values = output("values", cache_floats(all));
     float *piece = work(3 * y_floats(all)), *y_piece = work(y_floats(all));
-    scratch = work(gpt_attention_cached_scratch_size(TOKENS, TOKENS, HEADS, SIZE));
+    float *scratch = work(tested->scratch_size(TOKENS, TOKENS, HEADS, SIZE));
     size_t past = 0;
     for (size_t p = 0; past < TOKENS; p++) {
         const size_t wanted = pieces[p % count], n = wanted < TOKENS - past ? wanted : TOKENS - past;
@@ -120,40 +130,96 @@ static void expect_pieces(const size_t *pieces, size_t count)
         for (size_t b = 0; b < BATCH; b++)
             for (size_t i = 0; i < n * DIM; i++)
                 expect_within("y", i, (double)y_piece[b * n * DIM + i],
-                              (double)y[(b * TOKENS + past) * DIM + i], 2e-6 * largest);
+                              (double)y[(b * TOKENS + past) * DIM + i], allowed);
         past += n;
     }
+}
+
+static void expect_all_pieces(const float *y, const float *qkv, double allowed)
+{
+    static const size_t one[1] = {1}, some[5] = {5, 1, 97, 13, 2};
+    expect_pieces(y, qkv, allowed, one, 1);
+    expect_pieces(y, qkv, allowed, some, 5);
     end_case();
+}
+
+/* The text without a cache. */
+static const float *without_cache(const float *qkv)
+{
+    float *y = work(y_floats(all_at_once)), *scratch = work(gpt_attention_scratch_size(TOKENS, SIZE));
+    expect_status(
+        gpt_attention_forward(y, NULL, NULL, scratch, qkv, BATCH, TOKENS, HEADS, SIZE, 0, 0.0f, 0, 1),
+        GPT_OK);
+    return y;
 }
 
 static void pieces_agree(void)
 {
-    static const size_t one[1] = {1}, some[5] = {5, 1, 97, 13, 2};
-    expect_pieces(one, 1);
-    expect_pieces(some, 5);
+    const float *qkv = random_input("qkv", 3 * y_floats(all_at_once), -2.0f, 2.0f), *y = without_cache(qkv);
+    double largest = 0.0;
+    for (size_t i = 0; i < y_floats(all_at_once); i++) largest = fmax(largest, fabs((double)y[i]));
+    expect_all_pieces(y, qkv, 2e-6 * largest);
+}
+
+static void int8_pieces_are_the_same(void)
+{
+    const shape s = all_at_once;
+    const float *qkv = random_input("qkv", 3 * y_floats(s), -2.0f, 2.0f), *exact = without_cache(qkv);
+    float *y = work(y_floats(s)), *keys = output("keys", cache_floats(s)),
+          *values = output("values", cache_floats(s));
+    expect_status(forward(y, keys, values, scratch_of(s), qkv, s), GPT_OK);
+    double difference = 0.0, sum = 0.0;
+    for (size_t i = 0; i < y_floats(s); i++) {
+        difference += pow((double)y[i] - (double)exact[i], 2.0);
+        sum += pow((double)exact[i], 2.0);
+    }
+    const double l2 = sqrt(difference / sum);
+    expect(l2 <= 0.01, "expected at most 1 %% from attention without a cache (l2), got %.3f %%", 100.0 * l2);
+    expect_all_pieces(y, qkv, 0.0);
+}
+
+/* The largest sums: every number of the query, the keys and the values is as large as it can be. */
+static void int8_does_not_overflow(void)
+{
+    static const size_t sizes_of_heads[4] = {64, 516, 517, 3000};
+    enum { EXTREME_TOKENS = 70 };
+    for (size_t k = 0; k < 4; k++)
+        for (int signs = 0; signs < 4; signs++) {
+            const shape s = {1, EXTREME_TOKENS, 0, EXTREME_TOKENS, 1, sizes_of_heads[k]};
+            in_case("size %zu, signs %d", s.size, signs);
+            float *qkv = work(3 * y_floats(s)), *y = output("y", y_floats(s));
+            for (size_t t = 0; t < EXTREME_TOKENS; t++)
+                for (size_t c = 0; c < s.size; c++) {
+                    float *at = qkv + t * 3 * s.size + c;
+                    at[0] = signs & 1 ? -0.1f : 0.1f;
+                    at[s.size] = 0.1f;
+                    at[2 * s.size] = signs & 2 ? -0.1f : 0.1f;
+                }
+            float *keys = output("keys", cache_floats(s)), *values = output("values", cache_floats(s));
+            expect_status(forward(y, keys, values, scratch_of(s), qkv, s), GPT_OK);
+            for (size_t i = 0; i < y_floats(s); i++)
+                expect_within("y", i, (double)y[i], signs & 2 ? -0.1 : 0.1, 1e-6);
+            end_case();
+        }
 }
 
 /* The cache of a longer text, cut back, is as good as a new one: nothing is read past the last token. */
 static void truncates(void)
 {
-    enum { CAPACITY = 40, HEADS = 2, SIZE = 5 };
+    enum { CAPACITY = 40, TWO = 2, FIVE = 5 };
     for (size_t past = 0; past < 26; past++)
         for (size_t tokens = 1; tokens <= 3; tokens++) {
             in_case("%zu tokens at position %zu", tokens, past);
-            const shape s = {1, tokens, past, CAPACITY, HEADS, SIZE};
-            const shape rest = {1, CAPACITY - past, past, CAPACITY, HEADS, SIZE};
+            const shape s = {1, tokens, past, CAPACITY, TWO, FIVE};
+            const shape rest = {1, CAPACITY - past, past, CAPACITY, TWO, FIVE};
             const float *qkv = random_input("qkv", 3 * y_floats(s), -2.0f, 2.0f);
             float *keys = output("keys", cache_floats(s)), *values = output("values", cache_floats(s));
-            fill_cache(keys, values, s);
+            fill_cache(keys, values, s, 0.0f);
             float *keys_used = output_of("keys of a longer text", keys, cache_floats(s)),
                   *values_used = output_of("values of a longer text", values, cache_floats(s));
             float *nan = work(3 * y_floats(rest)), *lost = work(y_floats(rest));
             for (size_t i = 0; i < 3 * y_floats(rest); i++) nan[i] = i % 2 ? NAN : INFINITY;
             expect_status(forward(lost, keys_used, values_used, scratch_of(rest), nan, rest), GPT_OK);
-            for (size_t i = 0; i < cache_floats(s); i++) {
-                if (isnan(keys[i])) keys[i] = 0.0f;
-                if (isnan(values[i])) values[i] = 0.0f;
-            }
             float *y = output("y", y_floats(s)), *again = output("after a longer text", y_floats(s));
             expect_status(forward(y, keys, values, scratch_of(s), qkv, s), GPT_OK);
             expect_status(forward(again, keys_used, values_used, scratch_of(s), qkv, s), GPT_OK);
@@ -178,28 +244,29 @@ static void huge_scores(void)
     end_case();
 }
 
-/* NaN and infinities among the visible tokens give what attention without a cache gives. */
+/* NaN and infinities among the visible tokens give what attention without a cache gives. In int8, a value of
+ * 1e30 leaves no digits to the other columns and tokens of its block. */
 static void specials_spread(void)
 {
     static const float values_of[4] = {NAN, INFINITY, -INFINITY, 1e30f};
-    enum { TOKENS = 14, SIZE = 5 };
-    const shape all = {1, TOKENS, 0, TOKENS, 1, SIZE};
-    for (size_t v = 0; v < 4; v++)
-        for (size_t at = 0; at < 3 * TOKENS * SIZE; at += 2) {
+    enum { FEW = 14, COLUMNS = 5 };
+    const shape all = {1, FEW, 0, FEW, 1, COLUMNS};
+    for (size_t v = 0; v < (tested == &in_int8 ? 3 : 4); v++)
+        for (size_t at = 0; at < 3 * FEW * COLUMNS; at += 2) {
             in_case("qkv[%zu] is %g", at, (double)values_of[v]);
-            float *qkv = work(3 * y_floats(all)), *y = output("y", SIZE),
-                  *expected = output("expected", SIZE);
+            float *qkv = work(3 * y_floats(all)), *y = output("y", COLUMNS),
+                  *expected = output("expected", COLUMNS);
             fill_random(qkv, 3 * y_floats(all), -2.0f, 2.0f);
             qkv[at] = values_of[v];
             float *keys = output("keys", cache_floats(all)), *copies = output("copies", cache_floats(all));
             float *values = output("values", cache_floats(all)),
-                  *scratch = work(gpt_attention_cached_scratch_size(1, TOKENS, 1, SIZE));
-            for (size_t t = 0; t < TOKENS; t++) {
-                const shape s = {1, 1, t, TOKENS, 1, SIZE};
-                const float *qkv_t = qkv + t * 3 * SIZE;
+                  *scratch = work(tested->scratch_size(1, FEW, 1, COLUMNS));
+            for (size_t t = 0; t < FEW; t++) {
+                const shape s = {1, 1, t, FEW, 1, COLUMNS};
+                const float *qkv_t = qkv + t * 3 * COLUMNS;
                 expect_status(forward(y, keys, values, scratch, qkv_t, s), GPT_OK);
                 forward_ref(expected, copies, values, qkv_t, s);
-                expect_close("y", y, expected, SIZE, tolerance);
+                expect_close("y", y, expected, COLUMNS, tested->tolerance);
             }
             end_case();
         }
@@ -211,7 +278,7 @@ static void refuses_small_capacities(void)
     static const shape bad[4] = {
         {1, 2, SIZE_MAX - 1, 3, 1, 1}, {1, 2, 1, SIZE_MAX, 1, 1}, {1, 2, 2, 3, 1, 1}, {1, 4, 0, 3, 1, 1}};
     const float *x = random_input("x", 12, -1.0f, 1.0f);
-    float *y = output("y", 6), *keys = output("keys", 12), *values = output("values", 12),
+    float *y = output("y", 6), *keys = output("keys", 288), *values = output("values", 288),
           *scratch = output("scratch", 6);
     for (size_t k = 0; k < 4; k++) {
         in_case("tokens %zu, past %zu, capacity %zu", bad[k].tokens, bad[k].past, bad[k].capacity);
@@ -222,6 +289,7 @@ static void refuses_small_capacities(void)
 
 void test_attention_cached(void)
 {
+    tested = &in_float32;
     promise(
         "cached attention is within 3e-6 of float64 at odd sizes and positions, keeps the cache to the bit, "
         "and gives the same bits in parts",
@@ -233,4 +301,23 @@ void test_attention_cached(void)
     promise("cached attention spreads NaN and infinities as its reference", specials_spread);
     promise("cached attention refuses more tokens than its capacity, and leaves its outputs as they were",
             refuses_small_capacities);
+}
+
+void test_attention_int8(void)
+{
+    tested = &in_int8;
+    promise("attention with a cache in int8 is within 3e-4 of float64 with the cache's numbers, keeps the "
+            "cache to "
+            "the bit, and gives the same bits in parts",
+            agrees);
+    promise(
+        "attention with a cache in int8 is within 1 % of attention without a cache, and has the same bits "
+        "token by token, in pieces and in one pass",
+        int8_pieces_are_the_same);
+    promise("attention with a cache in int8 does not depend on what was cut off, not even on NaN", truncates);
+    promise("attention with a cache in int8 does not overflow with the largest numbers everywhere",
+            int8_does_not_overflow);
+    promise("attention with a cache in int8 does not overflow with huge scores", huge_scores);
+    promise("attention with a cache in int8 spreads NaN and infinities as its reference", specials_spread);
+    promise("attention with a cache in int8 refuses more tokens than its capacity", refuses_small_capacities);
 }

@@ -125,6 +125,7 @@ void test_batchnorm(void);
 void test_feedforward(void);
 void test_attention(void);
 void test_attention_cached(void);
+void test_attention_int8(void);
 void test_crossentropy(void);
 void test_mse(void);
 void test_sgd(void);

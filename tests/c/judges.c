@@ -727,6 +727,20 @@ void judge_attention_cached(const trial *t)
                       error_of_scores((double)SIZE(4), most) * most);
 }
 
+/* As gpt_layers.h states it. The cache's numbers, and so its scales, are any: a value is up to 127 of them. */
+void judge_attention_int8(const trial *t)
+{
+    for (size_t i = 1; i <= 2; i++) expect_same(NAME(i), FLOATS_OF(i), EXPECTED(i), t->n[i]);
+    if ((t->range[1] | t->range[2]) > MODERATE || t->range[4] & ~(unsigned)(NOT_FINITE | MODERATE)) return;
+    const double size = (double)SIZE(4), most_q = fmax(1.0, largest_finite(FLOATS_OF(4), t->n[4]));
+    double most = most_q;
+    for (size_t i = 1; i <= 2; i++) most = fmax(most, 127.0 * largest_finite(FLOATS_OF(i), t->n[i]));
+    const double score = most_q * most * sqrt(size) * (fmax(1.0, size / 512.0) * 0x1p-16 + (size + 4.0) * u);
+    for (size_t i = 0; i < t->n[0]; i++)
+        expect_within("y", i, (double)FLOATS_OF(0)[i], (double)EXPECTED(0)[i],
+                      (0x1p-11 + 3e-6 + expm1(2.0 * score)) * most);
+}
+
 void prepare_attention_weights(trial *t)
 {
     t->prepared = attention_forward(t, spare, t->c.t[3], t->c.t[4], t->c.t[2], 0, 0.0f);

@@ -27,6 +27,7 @@ void judge_softmax_backward(const trial *t);
 void judge_feedforward(const trial *t);
 void judge_attention_forward(const trial *t);
 void judge_attention_cached(const trial *t);
+void judge_attention_int8(const trial *t);
 void judge_attention_weights(const trial *t);
 void judge_attention_backward(const trial *t);
 void judge_crossentropy_forward(const trial *t);

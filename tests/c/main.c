@@ -33,6 +33,7 @@ static const group groups[] = {
     {"feedforward", test_feedforward},
     {"attention", test_attention},
     {"attention_cached", test_attention_cached},
+    {"attention_int8", test_attention_int8},
     {"crossentropy", test_crossentropy},
     {"mse", test_mse},
     {"sgd", test_sgd},

@@ -28,6 +28,18 @@ static size_t size_of_attention_cached_token(const size_t *s)
     return gpt_attention_cached_scratch_size(1, s[0], s[1], s[2]);
 }
 static size_t size_of_attention_cache(const size_t *s) { return gpt_attention_cache_size(s[0], s[1]); }
+static size_t size_of_attention_int8(const size_t *s)
+{
+    return gpt_attention_int8_scratch_size(s[0], 0, s[1], s[2]);
+}
+static size_t size_of_attention_int8_token(const size_t *s)
+{
+    return gpt_attention_int8_scratch_size(1, s[0], s[1], s[2]);
+}
+static size_t size_of_attention_int8_cache(const size_t *s)
+{
+    return gpt_attention_int8_cache_size(s[0], s[1]);
+}
 static size_t size_of_attention_backward(const size_t *s)
 {
     return gpt_attention_backward_scratch_size(s[0], s[1]);
@@ -39,7 +51,7 @@ typedef struct scratch {
     const char *tensors;
 } scratch;
 
-enum { SCRATCHES = 11 };
+enum { SCRATCHES = 14 };
 static const scratch scratches[SCRATCHES] = {
     {"linear", size_of_linear, "ab"},
     {"linear_backward", size_of_linear_backward, "ab"},
@@ -52,6 +64,9 @@ static const scratch scratches[SCRATCHES] = {
     {"attention_cached", size_of_attention_cached, "abc"},
     {"attention_cached, one token", size_of_attention_cached_token, "abc"},
     {"attention's cache", size_of_attention_cache, "ab"},
+    {"attention_int8", size_of_attention_int8, "abc"},
+    {"attention_int8, one token", size_of_attention_int8_token, "abc"},
+    {"attention's cache in int8", size_of_attention_int8_cache, "ab"},
 };
 
 /* Calls `expect_one` with every kind of sizes that make one of the tensors unaddressable: one size too large

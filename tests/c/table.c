@@ -129,16 +129,37 @@ static size_t attention_cached_scratch(const call *c)
 {
     return gpt_attention_cached_scratch_size(S(1), S(2), S(3), S(4));
 }
-static size_t cache_count(const call *c, size_t which)
+static size_t floats_of_heads(const call *c, size_t per_head)
 {
-    (void)which;
-    const size_t batch = S(0), heads = S(3),
-                 sizes_[3] = {batch, heads, gpt_attention_cache_size(capacity_of(c), S(4))};
+    const size_t batch = S(0), heads = S(3), sizes_[3] = {batch, heads, per_head};
     size_t floats = 1;
     for (size_t i = 0; i < 3; i++)
         if (__builtin_mul_overflow(floats, sizes_[i] ? sizes_[i] : 1, &floats) || floats > MOST_ADDRESSABLE)
             return UNADDRESSABLE;
     return batch && heads ? floats : 0;
+}
+static size_t cache_count(const call *c, size_t which)
+{
+    (void)which;
+    return floats_of_heads(c, gpt_attention_cache_size(capacity_of(c), S(4)));
+}
+static int run_attention_int8_forward(const call *c)
+{
+    return gpt_attention_int8_forward(T(0), T(1), T(2), T(3), T(4), S(0), S(1), S(2), capacity_of(c), S(3),
+                                      S(4), PARTS);
+}
+static void run_attention_int8_forward_ref(const call *c)
+{
+    gpt_attention_int8_forward_ref(T(0), T(1), T(2), T(4), S(0), S(1), S(2), capacity_of(c), S(3), S(4));
+}
+static size_t attention_int8_scratch(const call *c)
+{
+    return gpt_attention_int8_scratch_size(S(1), S(2), S(3), S(4));
+}
+static size_t int8_cache_count(const call *c, size_t which)
+{
+    (void)which;
+    return floats_of_heads(c, gpt_attention_int8_cache_size(capacity_of(c), S(4)));
 }
 
 /* int8 weights: c->v[0] is the group; c->v[1] says whether the float32 weight is [in, out]. */
@@ -795,6 +816,18 @@ const kernel kernels[] = {
      .sizes = "n",
      .tensors = {{OUT, "dx", "n"}, {IN, "dy", "n"}, {IN, "x", "n"}},
      .alias = {{0, 1}}},
+    {.name = "attention_int8_forward",
+     .run = run_attention_int8_forward,
+     .reference = run_attention_int8_forward_ref,
+     .judge = judge_attention_int8,
+     .has_parts = 1,
+     .sizes = "btphs",
+     .least = {0, 0, 0, 0, 1},
+     .scalars = "+", /* room for more tokens: 0 to 2 */
+     .tensors =
+         {{OUT, "y", "bths"}, {INOUT, "keys"}, {INOUT, "values"}, {SCRATCH, "scratch"}, {IN, "qkv", "bt3hs"}},
+     .scratch_size = attention_int8_scratch,
+     .count = int8_cache_count},
 };
 const size_t kernel_count = sizeof kernels / sizeof *kernels;
 

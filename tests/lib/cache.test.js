@@ -161,6 +161,53 @@ test('a cache that is truncated continues from the tokens that it keeps', () => 
   })
 })
 
+test('with int8 weights and cache the logits have the same bits at once, in pieces and on two threads', async () => {
+  const two = await loadForTest({ threads: 2 })
+  gpt.scope(() => {
+    const wide = { ...config, contextLength: 160, embDim: 256, nHeads: 4, nLayers: 1 }
+    const own = shake(gpt, new gpt.GPTModel(wide)).eval()
+    const twin = new two.GPTModel(wide).eval()
+    twin.loadSafetensors(own.saveSafetensors())
+    const text = [0, 1].map((b) => Array.from({ length: 160 }, (_, i) => (7 * i * i + 3 * b + i) % 11))
+    /** The last token's logits, after a longer text. @param {typeof own} of @param {number[]} lengths */
+    const logits = (of, lengths) => {
+      const cache = of.newCache({ batchSize: 2 })
+      let last = of.forward(text, { cache, lastOnly: true })
+      cache.truncate(0)
+      for (const length of lengths) {
+        last = of.forward(columns(text, cache.length, cache.length + length), { cache, lastOnly: true })
+      }
+      return last.toArray()
+    }
+    for (const quantized of [own, twin]) quantized.quantize()
+    const expected = logits(own, [160])
+    for (const of of [own, twin]) assert.deepEqual(logits(of, [3, 97, 5, 1, 47, 4, 3]), expected)
+    assert.deepEqual(logits(twin, [160]), expected)
+  })
+  two.dispose()
+})
+
+test('a cache is int8 for a model with int8 weights and float32 for others, unless dtype says so', () => {
+  gpt.scope(() => {
+    const own = shake(gpt, new gpt.GPTModel({ ...config, contextLength: 64, embDim: 96 })).eval()
+    /** @param {KeyValueCache} cache */
+    const bytes = (cache) => {
+      const before = usedMemory(own)
+      cache.dispose()
+      return before - usedMemory(own)
+    }
+    assert.equal(own.newCache().dtype, 'float32')
+    assert.equal(own.newCache({ dtype: 'int8' }).dtype, 'int8')
+    assert.ok(bytes(own.newCache({ dtype: 'int8' })) < 0.3 * bytes(own.newCache()))
+    own.trfBlocks[1].ff.quantize()
+    assert.equal(own.newCache().dtype, 'int8')
+    assert.equal(own.newCache({ dtype: 'float32' }).dtype, 'float32')
+  })
+  const message = /^GPTModel.newCache: dtype should be 'float32' or 'int8', got/
+  assertRefuses(() => model.newCache(untyped({ dtype: 'float64' })), 'VALUE', message)
+  assertRefuses(() => model.newCache(untyped({ dtype: 8 })), 'TYPE', message)
+})
+
 test('a cache has its sizes, and room for the keys and values of its tokens', () => {
   const before = usedMemory(model)
   const cache = model.newCache()

@@ -130,6 +130,26 @@ test('held-out stories cost the model at most 1.15 times what they cost the gram
   assert.ok(results.heldOut.int8 <= 1.15 * results.heldOut.entropy)
 })
 
+test('an int8 cache changes the logits of stories by at most 0.5 % (l2), and what they cost by 0.2 %', () => {
+  let [difference, sum, costs] = [0, 0, [0, 0]]
+  for (const { text } of storiesFrom(20, 2_000_005)) {
+    const ids = [END, ...splitWords(text)].map((word) => words.indexOf(word))
+    gpt.scope(() => {
+      const [exact, int8] = /** @type {const} */ (['float32', 'int8']).map((dtype, i) => {
+        const logits = model.forward(ids.slice(0, -1), { cache: model.newCache({ dtype }) })
+        costs[i] += gpt.crossEntropy(logits, ids.slice(1)).item()
+        return logits.data
+      })
+      exact.forEach((value, i) => {
+        difference += (value - int8[i]) ** 2
+        sum += value ** 2
+      })
+    })
+  }
+  assert.ok(difference > 0 && Math.sqrt(difference / sum) <= 0.005, `${Math.sqrt(difference / sum)}`)
+  assert.ok(Math.abs(costs[1] / costs[0] - 1) <= 0.002, `${costs}`)
+})
+
 /** @param {number[]} losses @param {number[]} expected */
 const assertLosses = (losses, expected) =>
   losses.forEach((loss, i) => assert.ok(Math.abs(loss - expected[i]) <= 1e-4, `${losses}, not ${expected}`))

@@ -2,7 +2,7 @@ import type { GptLayersError } from '../errors.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import type { Attention } from '../layers/attention.ts'
 import type { GPTModel } from '../layers/gptmodel.ts'
-import { checkNumber, checkOptions, checkSize, describe } from '../check.ts'
+import { checkChoice, checkNumber, checkOptions, checkSize, describe } from '../check.ts'
 import { fail } from '../errors.ts'
 import { TENSORS } from '../runtime/scope.ts'
 import { Tensor } from '../tensor/tensor.ts'
@@ -12,9 +12,15 @@ export interface CacheOptions {
   batchSize?: number
   /**
    * the most tokens of a sequence; the model's contextLength by default, and at most. The cache takes 2 ·
-   * nLayers · embDim floats per token from the beginning: 75 MB for GPT-2 124M and its 1024 tokens
+   * nLayers · embDim numbers per token from the beginning: for GPT-2 124M and its 1024 tokens 75 MB in
+   * float32, 20 MB in int8
    */
   maxTokens?: number
+  /**
+   * of the keys and values; by default 'int8' for a model with int8 weights, otherwise 'float32'. In int8 each
+   * token's key and value have a scale in each head, the largest magnitude / 127
+   */
+  dtype?: 'float32' | 'int8'
 }
 
 /** A `forward` of the model with the cache. */
@@ -24,7 +30,19 @@ type Pass = { tokens: number }
 type Place = { keys: Tensor; values: Tensor; pass: Pass | null }
 
 /** Where an Attention appends to. */
-export type CachePlace = { keys: Tensor; values: Tensor; past: number; capacity: number }
+export type CachePlace = {
+  keys: Tensor
+  values: Tensor
+  past: number
+  capacity: number
+  kernel: `gpt_${string}`
+}
+
+/** The kernels of a cache: how many floats it has for a head, and attention with it. */
+const KERNELS = {
+  float32: { cacheSize: 'gpt_attention_cache_size', forward: 'gpt_attention_cached_forward' },
+  int8: { cacheSize: 'gpt_attention_int8_cache_size', forward: 'gpt_attention_int8_forward' },
+} as const
 
 /**
  * The keys and values that a model's Attention layers have computed for the tokens so far. With them,
@@ -43,6 +61,7 @@ export class KeyValueCache {
   #model: GPTModel
   #batchSize: number
   #maxTokens: number
+  #dtype: 'float32' | 'int8'
   #places: Map<Attention, Place>
   /** The tokens of the first sequence. */
   #ids: Int32Array
@@ -59,9 +78,10 @@ export class KeyValueCache {
   constructor(model: GPTModel, options: Required<CacheOptions>, places: Map<Attention, Place>) {
     this.#runtime = model.runtime
     this.#model = model
-    const { batchSize, maxTokens } = options
+    const { batchSize, maxTokens, dtype } = options
     this.#batchSize = batchSize
     this.#maxTokens = maxTokens
+    this.#dtype = dtype
     this.#places = places
     this.#ids = new Int32Array(maxTokens)
   }
@@ -69,21 +89,28 @@ export class KeyValueCache {
   /**
    * @internal
    * @param layers every Attention of the model
+   * @param usual the dtype where the options have none
    */
-  static make(model: GPTModel, layers: readonly Attention[], options: CacheOptions): KeyValueCache {
+  static make(
+    model: GPTModel,
+    layers: readonly Attention[],
+    options: CacheOptions,
+    usual: 'float32' | 'int8',
+  ): KeyValueCache {
     const { runtime, contextLength } = model
-    const given = checkOptions(options, { batchSize: 1, maxTokens: contextLength })
-    const { batchSize, maxTokens } = given
+    const given = checkOptions(options, { batchSize: 1, maxTokens: contextLength, dtype: usual })
+    const { batchSize, maxTokens, dtype } = given
     checkSize('batchSize', batchSize)
     const expected = `an integer from 1 to ${contextLength} (contextLength)`
     const fits = (n: number) => Number.isInteger(n) && n >= 1 && n <= contextLength
     checkNumber('maxTokens', maxTokens, expected, fits)
+    checkChoice('dtype', dtype, ['float32', 'int8'] as const)
     const places = runtime.temporary(
       () =>
         new Map(
           layers.map((layer) => {
             const { embDim, nHeads } = layer
-            const perHead = runtime.exports.gpt_attention_cache_size(maxTokens, embDim / nHeads) >>> 0
+            const perHead = runtime.exports[KERNELS[dtype].cacheSize](maxTokens, embDim / nHeads) >>> 0
             const make = () => Tensor.empty(runtime, [batchSize * nHeads * perHead])
             return [layer, { keys: make(), values: make(), pass: null }]
           }),
@@ -105,6 +132,11 @@ export class KeyValueCache {
   /** The number of sequences. */
   get batchSize(): number {
     return this.#batchSize
+  }
+
+  /** Of the keys and values. */
+  get dtype(): 'float32' | 'int8' {
+    return this.#dtype
   }
 
   /** Whether the cache or its instance was disposed, or a scope has freed it. */
@@ -247,7 +279,8 @@ export class KeyValueCache {
     }
     if (value.#disposed || place.keys.disposed || place.values.disposed) throw disposedError()
     place.pass = pass
-    return { keys: place.keys, values: place.values, past: value.#length, capacity: value.#maxTokens }
+    const kernel = KERNELS[value.#dtype].forward
+    return { keys: place.keys, values: place.values, past: value.#length, capacity: value.#maxTokens, kernel }
   }
 
   #checkUsable(): void {

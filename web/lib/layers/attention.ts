@@ -197,10 +197,10 @@ export class Attention extends Module {
     y: Tensor,
     qkv: Tensor,
     [batch, tokens, heads, size]: Sizes,
-    { keys, values, past, capacity }: CachePlace,
+    { keys, values, past, capacity, kernel }: CachePlace,
   ): void {
     const sizes = [batch, tokens, past, capacity, heads, size]
-    y.runtime.run('gpt_attention_cached_forward', [y, keys, values, SCRATCH, qkv, ...sizes])
+    y.runtime.run(kernel, [y, keys, values, SCRATCH, qkv, ...sizes])
   }
 
   /** @param x [..., tokens, embDim] */

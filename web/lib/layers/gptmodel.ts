@@ -195,7 +195,8 @@ export class GPTModel extends Module {
    */
   newCache(options: CacheOptions = {}): KeyValueCache {
     const attentions = namedModules(this).flatMap(([, layer]) => (layer instanceof Attention ? [layer] : []))
-    return KeyValueCache.make(this, attentions, options)
+    const isInt8 = [...matricesOf(this).keys()].some((weight) => weight.int8Weight !== null)
+    return KeyValueCache.make(this, attentions, options, isInt8 ? 'int8' : 'float32')
   }
 
   /**

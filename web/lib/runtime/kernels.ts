@@ -17,6 +17,9 @@ const MULTIPLY_ADD = 1 / 20
 /** Nanoseconds to read one int8 value from memory. */
 const INT8_READ = 1 / 25
 
+/** Nanoseconds to read two floats from memory: a number of a key and one of a value. */
+const FLOATS_READ = 1 / 4
+
 const product = (rows: number, inputs: number, outputs: number): number =>
   rows * inputs * outputs * MULTIPLY_ADD
 
@@ -70,9 +73,15 @@ export const KERNELS: { readonly [name in FunctionName]?: Cost } = Object.freeze
   },
   gpt_attention_cached_forward: {
     cost: (batch, tokens, past, _capacity, heads, size) =>
-      batch * tokens * (2 * past + tokens) * heads * size * MULTIPLY_ADD,
+      batch * heads * size * (tokens * (2 * past + tokens) * MULTIPLY_ADD + past * FLOATS_READ),
     scratch: (exports, _batch, tokens, past, _capacity, heads, size) =>
       exports.gpt_attention_cached_scratch_size(tokens, past, heads, size),
+  },
+  gpt_attention_int8_forward: {
+    cost: (batch, tokens, past, _capacity, heads, size) =>
+      batch * heads * size * (tokens * (2 * past + tokens) * MULTIPLY_ADD + past * INT8_READ),
+    scratch: (exports, _batch, tokens, past, _capacity, heads, size) =>
+      exports.gpt_attention_int8_scratch_size(tokens, past, heads, size),
   },
   gpt_attention_weights: {
     cost: attention,
