@@ -100,12 +100,14 @@ function everything(gpt) {
   }
   gpt.scope(() => {
     const model = modelOf({}).eval()
-    const cache = model.newCache()
     const lengths = [9, 1, 20] // of the pieces: a prompt, a token, and a prompt after tokens
-    for (const length of lengths) {
-      const { length: start } = cache
-      const logits = gpt.noGrad(() => model.forward(tokens.slice(start, start + length), { cache }))
-      keep(`cache: ${length} tokens after ${start}`, logits)
+    for (const dtype of /** @type {const} */ (['float32', 'int8'])) {
+      const cache = model.newCache({ dtype })
+      for (const length of lengths) {
+        const { length: start } = cache
+        const logits = gpt.noGrad(() => model.forward(tokens.slice(start, start + length), { cache }))
+        keep(`${dtype} cache: ${length} tokens after ${start}`, logits)
+      }
     }
     const written = [...model.generate(tokens.slice(0, 69), { maxNewTokens: 8, slidingWindow: 35 })]
     results.generate = Float32Array.from(written.flatMap(({ token, probability }) => [token, probability]))
