@@ -35,7 +35,7 @@ export type CachePlace = {
   values: Tensor
   past: number
   capacity: number
-  kernel: `gpt_${string}`
+  kernel: (typeof KERNELS)['float32' | 'int8']['forward']
 }
 
 /** The kernels of a cache: how many floats it has for a head, and attention with it. */
