@@ -27,6 +27,7 @@
 #include <math.h>
 
 #include "attention.h"
+#include "int8.h"
 #include "reference.h"
 
 /* Tokens of a block, and columns beside each other in its values. LANES * 2 bytes are 4 vectors. */
@@ -105,42 +106,24 @@ static inline float *value_scales(int8_t *block) { return (float *)(void *)block
 
 /* ---- Numbers as integers: x ≈ step · q ---- */
 
-/* q = x · factor. Both are 0 where max |x| counts as 0; the step is NaN where an x is NaN or infinite. */
-typedef struct rounding {
-    float factor, step;
-} rounding;
-
 /* Four floats of n that are left, or zeros. */
 GPT_INLINE v128_t load(const float *x, size_t n) { return n >= 4 ? wasm_v128_load(x) : gpt_load_tail(x, n); }
 
-/* For n floats: the largest becomes most_q. The bits of floats >= 0 have the order of integers, and NaN is the
- * last. */
-static rounding rounding_of(const float *x, size_t n, float most_q)
+static gpt_int8_rounding rounding_of(const float *x, size_t n, float most_q)
 {
     v128_t most = wasm_i32x4_splat(0);
-    for (size_t i = 0; i < n; i += 4) most = wasm_i32x4_max(most, wasm_f32x4_abs(load(x + i, n - i)));
-    most = wasm_i32x4_max(most, wasm_i32x4_shuffle(most, most, 2, 3, 0, 1));
-    most = wasm_i32x4_max(most, wasm_i32x4_shuffle(most, most, 1, 0, 3, 2));
-    const float largest = wasm_f32x4_extract_lane(most, 0);
-    if (largest < 0x1p-100f)
-        return (rounding){0.0f, 0.0f}; /* so that the factor is finite and exact enough */
-    return largest < INFINITY ? (rounding){most_q / largest, largest / most_q} : (rounding){0.0f, NAN};
-}
-
-/* x · factor as int32. Beside 1.5 · 2^23 a float32 has no fraction, and its last bits are the integer. */
-GPT_INLINE v128_t rounded(v128_t x, float factor)
-{
-    const v128_t one_and_a_half = wasm_f32x4_splat(0x1.8p23f);
-    return wasm_i32x4_sub(gpt_multiply_then_add(x, wasm_f32x4_splat(factor), one_and_a_half), one_and_a_half);
+    for (size_t i = 0; i < n; i += 4) most = gpt_int8_larger(most, load(x + i, n - i));
+    return gpt_int8_rounding_of(most, most_q);
 }
 
 /* n floats as int16, and zeros up to a multiple of 4. */
 static query pack(int16_t *q, const float *x, size_t n, float most_q)
 {
-    const rounding r = rounding_of(x, n, most_q);
+    const gpt_int8_rounding r = rounding_of(x, n, most_q);
+    const v128_t factor = wasm_f32x4_splat(r.factor);
     v128_t sum = wasm_i32x4_splat(0);
     for (size_t i = 0; i < n; i += 4) {
-        const v128_t v = rounded(load(x + i, n - i), r.factor);
+        const v128_t v = gpt_int8_round(load(x + i, n - i), factor);
         sum = wasm_i32x4_add(sum, v);
         wasm_v128_store64_lane(q + i, wasm_i16x8_narrow_i32x4(v, v), 0);
     }
@@ -152,13 +135,14 @@ static query pack(int16_t *q, const float *x, size_t n, float most_q)
 /* Stores the key and the value of token j in their blocks. */
 static void store_token(int8_t *keys, int8_t *values, const float *k, const float *v, size_t j, size_t size)
 {
-    const rounding key = rounding_of(k, size, 127.0f), value = rounding_of(v, size, 127.0f);
+    const gpt_int8_rounding key = rounding_of(k, size, 127.0f), value = rounding_of(v, size, 127.0f);
+    const v128_t key_factor = wasm_f32x4_splat(key.factor), value_factor = wasm_f32x4_splat(value.factor);
     key_scales(keys, size)[j % LANES] = key.step;
     value_scales(values)[j % LANES] = value.step;
     for (size_t c = 0; c < size; c += 4) {
         int32_t key_c[4], value_c[4];
-        wasm_v128_store(key_c, rounded(load(k + c, size - c), key.factor));
-        wasm_v128_store(value_c, rounded(load(v + c, size - c), value.factor));
+        wasm_v128_store(key_c, gpt_int8_round(load(k + c, size - c), key_factor));
+        wasm_v128_store(value_c, gpt_int8_round(load(v + c, size - c), value_factor));
         for (size_t i = 0; i < gpt_min(4, size - c); i++) {
             keys[key_at(j, c + i)] = coded((int8_t)key_c[i], j);
             values[value_at(j, c + i)] = coded((int8_t)value_c[i], c + i);
@@ -303,7 +287,8 @@ int gpt_attention_int8_forward(float *y, float *keys, float *values, float *scra
     if (batch == 0 || tokens == 0 || heads == 0) return GPT_OK; /* however large the other sizes are */
     scratch += part * scratch_size;
     const size_t dim = heads * size, group = gpt_heads_per_group(heads);
-    /* Few tokens read all heads of a group as one stream. Many read a head again and again, from the cache. */
+    /* Few tokens read a group's heads as one stream. Many tokens read a head again and again: it stays in the
+     * processor's cache. */
     const int is_few = tokens < 5;
     size_t n, some;
     const size_t end = gpt_share(batch * heads, is_few ? group : 1, part, parts, &n);

@@ -432,8 +432,8 @@ GPT_API int gpt_attention_cached_forward(float *y, float *keys, float *values, f
 /* The same with a cache in int8: a scale for each token and head, the largest |k| or |v| / 127.
  *   keys, values  batch · heads · gpt_attention_int8_cache_size(capacity, size) floats each
  *   scratch       gpt_attention_int8_scratch_size(tokens, past, heads, size) floats for each part
- * A key or value with a NaN or an infinity counts as NaN in all its columns; one whose largest number is below
- * 2^-100 counts as 0. y has the same bits in both builds, however a text is cut into calls.
+ * A key or value with a NaN or an infinity counts as NaN in all its columns; one whose largest number is
+ * below 2^-100 counts as 0. y has the same bits in both builds, however a text is cut into calls.
  * Error, against exact attention with the cache's keys and values, for heads of up to 512 columns: as for
  * gpt_attention_forward, and more for rounding q and the weights to int16. With a step of 2^-16 · max |q|, a
  * score is off by at most step · Σ_c |k[j,c]| / √size, and y by that times twice the largest |v|, and by

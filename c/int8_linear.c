@@ -113,7 +113,7 @@ static void pack_run(run_head *head, float *q, const float *x, size_t n, size_t 
     if (whole < n) memcpy(tail, x + whole, (n - whole) * sizeof(float));
     v128_t most = gpt_int8_larger(wasm_f32x4_abs(wasm_v128_load(tail)), wasm_v128_load(tail + 4));
     for (size_t i = 0; i < whole; i += 4) most = gpt_int8_larger(most, wasm_v128_load(x + i));
-    const gpt_int8_rounding rounding = gpt_int8_rounding_of(most);
+    const gpt_int8_rounding rounding = gpt_int8_rounding_of(most, 32767.0f);
     const v128_t factor = wasm_f32x4_splat(rounding.factor);
     v128_t sum = wasm_i32x4_splat(0);
     for (size_t i = 0; i < n; i += 8, q += 4 * rows) {

@@ -727,7 +727,7 @@ void judge_attention_cached(const trial *t)
                       error_of_scores((double)SIZE(4), most) * most);
 }
 
-/* As gpt_layers.h states it. The cache's numbers, and so its scales, are any: a value is up to 127 of them. */
+/* As gpt_layers.h states it. The cache has any numbers: each may be a scale, of values up to 127 of it. */
 void judge_attention_int8(const trial *t)
 {
     for (size_t i = 1; i <= 2; i++) expect_same(NAME(i), FLOATS_OF(i), EXPECTED(i), t->n[i]);

@@ -404,8 +404,8 @@ static void kernel_refuses_sizes(const kernel *k)
     end_case();
 }
 
-/* Sizes of addressable tensors whose scratch is not, unless it stops growing or a tensor is always larger; and
- * so many parts that theirs is not. */
+/* Sizes of addressable tensors whose scratch is not, unless it stops growing or a tensor is always larger;
+ * and so many parts that theirs is not. */
 static void kernel_refuses_scratch(const kernel *k)
 {
     enum { CANDIDATES = 11 };

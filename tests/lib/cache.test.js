@@ -161,7 +161,7 @@ test('a cache that is truncated continues from the tokens that it keeps', () => 
   })
 })
 
-test('with int8 weights and cache the logits have the same bits at once, in pieces and on two threads', async () => {
+test('with int8 weights and cache the bits are the same at once, in pieces and on two threads', async () => {
   const two = await loadForTest({ threads: 2 })
   gpt.scope(() => {
     const wide = { ...config, contextLength: 160, embDim: 256, nHeads: 4, nLayers: 1 }

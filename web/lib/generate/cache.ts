@@ -17,8 +17,8 @@ export interface CacheOptions {
    */
   maxTokens?: number
   /**
-   * of the keys and values; by default 'int8' for a model with int8 weights, otherwise 'float32'. In int8 each
-   * token's key and value have a scale in each head, the largest magnitude / 127
+   * of the keys and values; by default 'int8' for a model with int8 weights, otherwise 'float32'. In int8
+   * each token's key and value have a scale in each head, the largest magnitude / 127
    */
   dtype?: 'float32' | 'int8'
 }
