@@ -12,7 +12,7 @@
  * The sums over c and j are exact in int32, and no float32 operation is fused. So y has the same bits in both
  * builds, and does not depend on the parts or on how a text is cut into calls.
  *
- *   keys    [batch][4 groups][blocks][heads]{ key [⌈size/2⌉][32 tokens][2 columns], scales [32] }
+ *   keys    [batch][4 groups][blocks][heads]{ key [2⌈size/4⌉][32 tokens][2 columns], scales [32] }
  *   values  [batch][4 groups][blocks][heads]{ scales [32], value [⌈size/32⌉][16][32 columns][2 tokens] }
  *
  * blocks = ⌈capacity / 32⌉, and heads are those of the group. A block is read from its beginning to its end,
@@ -86,10 +86,14 @@ static inline size_t byte_at(size_t lane, size_t i)
     return i / 2 * PAIR_BYTES + lane / 8 * 16 + lane % 4 * 4 + i % 2 * 2 + lane / 4 % 2;
 }
 
-/* The byte of a value, and the value of a byte. */
+/* The byte of a value, and the value of a byte; 4 values of a lane, or of the 4 lanes from this one on. */
 static inline int8_t coded(int8_t value, size_t lane)
 {
     return (int8_t)(lane / 4 % 2 ? value : value ^ -128);
+}
+GPT_INLINE v128_t coded4(v128_t values, size_t lane)
+{
+    return wasm_v128_xor(values, wasm_i32x4_splat(lane / 4 % 2 ? 0 : 128));
 }
 
 /* Keys: a lane is a token. Values: a lane is a column. */
@@ -100,7 +104,7 @@ static inline size_t value_at(size_t j, size_t c)
 }
 static inline float *key_scales(int8_t *block, size_t size)
 {
-    return (float *)(void *)(block + (size / 2 + size % 2) * PAIR_BYTES);
+    return (float *)(void *)(block + gpt_round_up(size, 4) / 2 * PAIR_BYTES);
 }
 static inline float *value_scales(int8_t *block) { return (float *)(void *)block; }
 
@@ -140,13 +144,17 @@ static void store_token(int8_t *keys, int8_t *values, const float *k, const floa
     key_scales(keys, size)[j % LANES] = key.step;
     value_scales(values)[j % LANES] = value.step;
     for (size_t c = 0; c < size; c += 4) {
-        int32_t key_c[4], value_c[4];
-        wasm_v128_store(key_c, gpt_int8_round(load(k + c, size - c), key_factor));
-        wasm_v128_store(value_c, gpt_int8_round(load(v + c, size - c), value_factor));
-        for (size_t i = 0; i < gpt_min(4, size - c); i++) {
-            keys[key_at(j, c + i)] = coded((int8_t)key_c[i], j);
-            values[value_at(j, c + i)] = coded((int8_t)value_c[i], c + i);
-        }
+        const v128_t k_c = coded4(gpt_int8_round(load(k + c, size - c), key_factor), j),
+                     v_c = coded4(gpt_int8_round(load(v + c, size - c), value_factor), c);
+        int8_t *key_c = keys + key_at(j, c), *value_c = values + value_at(j, c);
+        wasm_v128_store8_lane(key_c, k_c, 0);
+        wasm_v128_store8_lane(key_c + 2, k_c, 4);
+        wasm_v128_store8_lane(key_c + PAIR_BYTES, k_c, 8);
+        wasm_v128_store8_lane(key_c + PAIR_BYTES + 2, k_c, 12);
+        wasm_v128_store8_lane(value_c, v_c, 0);
+        wasm_v128_store8_lane(value_c + 4, v_c, 4);
+        wasm_v128_store8_lane(value_c + 8, v_c, 8);
+        wasm_v128_store8_lane(value_c + 12, v_c, 12);
     }
 }
 
