@@ -1,8 +1,8 @@
 /* Causal attention with a key/value cache: the new tokens' keys and values are appended, then each new token
  * attends to the cache up to itself. attention_forward.c has the equations.
  *
- *   keys    [batch][4 groups][panels][heads][size][12]       panels = ⌈capacity / 12⌉
- *   values  [batch][4 groups][12 · panels][heads][size]      heads: those of the group
+ *   keys    [batch][2 groups][panels][heads][size][12]       panels = ⌈capacity / 12⌉
+ *   values  [batch][2 groups][12 · panels][heads][size]      heads: those of the group
  *
  * 12 keys are the lanes of three vectors, so that a score needs no sum over lanes. gemm's tiles read them in
  * place. attention.h says why the heads are in groups.

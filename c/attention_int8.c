@@ -12,8 +12,8 @@
  * The sums over c and j are exact in int32, and no float32 operation is fused. So y has the same bits in both
  * builds, and does not depend on the parts or on how a text is cut into calls.
  *
- *   keys    [batch][4 groups][blocks][heads]{ key [2⌈size/4⌉][32 tokens][2 columns], scales [32] }
- *   values  [batch][4 groups][blocks][heads]{ scales [32], value [⌈size/32⌉][16][32 columns][2 tokens] }
+ *   keys    [batch][2 groups][blocks][heads]{ key [2⌈size/4⌉][32 tokens][2 columns], scales [32] }
+ *   values  [batch][2 groups][blocks][heads]{ scales [32], value [⌈size/32⌉][16][32 columns][2 tokens] }
  *
  * blocks = ⌈capacity / 32⌉, and heads are those of the group. A block is read from its beginning to its end,
  * since a jump costs a miss. Its 64 bytes of [32][2] are 4 vectors; a vector is eight int16 with two values
