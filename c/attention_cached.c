@@ -13,8 +13,8 @@
  * from memory, AMD EPYC:
  *   keys and values of          32   128   512
  *   a bare read                 10    32   129
- *   this kernel                 16    41   164
- *   a stream for each head      30    82   299
+ *   all heads, in two groups    20    48   150
+ *   one of the groups           11    25    75
  */
 #include <math.h>
 
