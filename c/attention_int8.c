@@ -244,8 +244,7 @@ static void add_values(float *y, float *weights, int8_t *block, size_t n, size_t
     const float *scales = value_scales(block);
     for (size_t i = 0; i < n; i += 4)
         wasm_v128_store(weights + i, wasm_f32x4_mul(wasm_v128_load(weights + i), wasm_v128_load(scales + i)));
-    for (size_t i = n; i < LANES; i++) weights[i] = 0.0f; /* whatever scale a place without a token has */
-    const query of = pack(p, weights, LANES, MOST_Q);
+    const query of = pack(p, weights, n, MOST_Q);
     block += SCALE_BYTES;
     for (size_t c = 0; c < columns; c += LANES, block += PANEL_BYTES) {
         v128_t dot[LANES / 4];
