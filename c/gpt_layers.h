@@ -123,9 +123,9 @@ GPT_API int gpt_conv1d_backward(float *dx, float *dweight, float *dbias, float *
  *   quantized  gpt_int8_size(out, in, group) bytes, aligned to 4: scales and values; c/int8.h has the layout
  *   group      inputs with the same scale: even and > 0, otherwise GPT_ERR_VALUE. group >= in: one scale for
  *              each output
- * Outputs from a multiple o of 32 on are a weight of their own, at gpt_int8_size(o, in, group). So a weight can
- * be written or read in slabs. The size is SIZE_MAX, and the functions return GPT_ERR_SIZE, unless ⌈out/32⌉·32
- * · ⌈in/2⌉·2 elements are addressable, as if they were floats.
+ * Outputs from a multiple o of 32 on are a weight of their own, at gpt_int8_size(o, in, group). So a weight
+ * can be written or read in slabs. The size is SIZE_MAX, and the functions return GPT_ERR_SIZE, unless
+ * ⌈out/32⌉·32 · ⌈in/2⌉·2 elements are addressable, as if they were floats.
  */
 GPT_API size_t gpt_int8_size(size_t out, size_t in, size_t group);
 

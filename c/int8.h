@@ -72,8 +72,8 @@ static inline int8_t gpt_int8_value(const int8_t *quantized, size_t o, size_t i,
 
 /* ---- Activations as int16: x[i] = step · q[i] with |q| <= 32767 and step = max |x| / 32767 ---- */
 
-/* What x is multiplied by, and the step. Both are 0 where max |x| counts as 0, and the step is NaN where x has
- * a NaN or an infinity. */
+/* What x is multiplied by, and the step. Both are 0 where max |x| counts as 0, and the step is NaN where x
+ * has a NaN or an infinity. */
 typedef struct gpt_int8_rounding {
     float factor, step;
 } gpt_int8_rounding;
@@ -94,8 +94,8 @@ GPT_INLINE gpt_int8_rounding gpt_int8_rounding_of(v128_t most, float most_q)
     return x < INFINITY ? (gpt_int8_rounding){most_q / x, x / most_q} : (gpt_int8_rounding){0.0f, NAN};
 }
 
-/* q as int32: x · factor, rounded to the nearest integer. Beside 1.5 · 2^23 a float32 has no fraction, and its
- * last bits are the integer. */
+/* q as int32: x · factor, rounded to the nearest integer. Beside 1.5 · 2^23 a float32 has no fraction, and
+ * its last bits are the integer. */
 GPT_INLINE v128_t gpt_int8_round(v128_t x, v128_t factor)
 {
     const v128_t one_and_a_half = wasm_f32x4_splat(0x1.8p23f);

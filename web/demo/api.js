@@ -19,10 +19,16 @@ import {
 /** @param {string} path from the repository's root */
 const fromRoot = (path) => fileURLToPath(new URL(`../../${path}`, import.meta.url))
 
-// TypeDoc leaves out classes that a module exports as types only.
+// TypeDoc leaves out classes that a module exports as types only. It shows an alias by its name or by what it
+// stands for, depending on the order of the declarations; an interface always by its name.
 const types = readFileSync(fromRoot('dist/index.d.ts'), 'utf8')
+  .replace(/^export type \{/m, 'export {')
+  .replace(
+    /^declare namespace WebAssembly \{[^]*?^\}\n/m,
+    'declare namespace WebAssembly { interface Global {} interface Memory {} interface Module {} }\n',
+  )
 mkdirSync(fromRoot('build'), { recursive: true })
-writeFileSync(fromRoot('build/api.d.ts'), types.replace(/^export type \{/m, 'export {'))
+writeFileSync(fromRoot('build/api.d.ts'), types)
 
 /** The headings, with the classes below each; a class is where its base is. */
 const CATEGORIES = { Layers: ['Module'], Training: ['Optimizer'] }

@@ -1,5 +1,5 @@
-// The page may be zoomed: early.js says when. What the browser says of the window is then in other pixels than
-// what stands in the page.
+// The page may be zoomed: early.js says when. The browser then measures the window in other pixels than the
+// page.
 
 /** How many pixels of the window a pixel of the page is. */
 export const zoom = (): number => Number(document.documentElement.style.getPropertyValue('--zoom')) || 1
