@@ -82,7 +82,8 @@ typedef struct gpt_int8_rounding {
  * last. */
 GPT_INLINE v128_t gpt_int8_larger(v128_t most, v128_t x) { return wasm_i32x4_max(most, wasm_f32x4_abs(x)); }
 
-/* `most` has max |x| among its lanes. It becomes most_q: 32767, or less where q is an int8 or sums are long. */
+/* `most` has max |x| among its lanes. It becomes most_q: 32767, or less where q is an int8 or where sums are
+ * long. */
 GPT_INLINE gpt_int8_rounding gpt_int8_rounding_of(v128_t most, float most_q)
 {
     /* below this, the largest |x| counts as 0, so that most_q / max |x| is finite and exact enough */

@@ -149,8 +149,8 @@ GPT_INLINE v128_t add_run(v128_t sum, v128_t dot, float step, const float *scale
     return wasm_f32x4_add(sum, wasm_f32x4_mul(in_steps, wasm_v128_load(scale)));
 }
 
-/* y of `rows` rows and of `vectors` · 8 outputs, from vector `first` of the block on. `rows` and `vectors` are
- * constants, 1 and 4 or 2 and 2. */
+/* y of `rows` rows and of `vectors` · 8 outputs, from vector `first` of the block on. `rows` and `vectors`
+ * are constants, 1 and 4 or 2 and 2. */
 GPT_INLINE void multiply(float *y, size_t stride, const float *packed, const int8_t *block, const float *bias,
                          size_t first, size_t rows, size_t vectors, size_t in, size_t group)
 {
