@@ -215,10 +215,9 @@ function goByFrames() {
 }
 
 /**
- * The page on a server, and Chromium, for all tests of a file. Files may share both, and so what the page
- * keeps: its files, in the service worker.
+ * The page on a server, and Chromium, for all tests of a file. Files may share both; each has its own profile.
  *
- * @param {{ saves?: boolean }} [options] saves: the tests save files, which takes a profile of their own
+ * @param {{ saves?: boolean }} [options] saves: the tests save files
  * @returns {Site}
  */
 export function useSite({ saves = false } = {}) {
@@ -260,8 +259,9 @@ class Site {
       ? await puppeteer.connect({ browserWSEndpoint: shared.endpoint, protocolTimeout: 5 * PATIENCE })
       : await launch()
     this.folder = mkdtempSync(join(tmpdir(), 'gpt-layers-'))
-    if (!saves) return
+    // Files that run at the same time share no connections, no cache and no service worker.
     this.#own = await this.newProfile()
+    if (!saves) return
     const session = await this.#browser.target().createCDPSession()
     session.on('Browser.downloadProgress', ({ state }) => void (state === 'completed' && this.#saved++))
     await session.send('Browser.setDownloadBehavior', {
