@@ -455,7 +455,7 @@ run_tests() {
         mapfile -t files < <(find tests -name '*.test.js' -not -path '*/node_modules/*' | sort)
     fi
     local runner=(node tests/run.js)
-    if [[ -n ${CHROMIUM:-} && ${files[*]} == *tests/demo/*tests/demo/* ]]; then
+    if [[ ${files[*]} == *tests/demo/*tests/demo/* ]]; then
         runner=(node tests/demo/shared.js "${runner[@]}")
     fi
     exec "${runner[@]}" "${files[@]}"

@@ -45,16 +45,12 @@ const FLAGS = [
   '--disable-sync',
 ]
 
-/**
- * What shared.js started for several test files: the server and Chromium.
- *
- * @type {{ url: string, endpoint: string } | undefined}
- */
-const shared = process.env.GPT_LAYERS_SHARED && JSON.parse(process.env.GPT_LAYERS_SHARED)
+/** The address of the server that shared.js has started for several test files. */
+const sharedServer = process.env.GPT_LAYERS_SERVER
 
 /** Serves the page as `./build.sh demo` does. @returns {Promise<{ url: string, stop: () => void }>} */
 export async function serve() {
-  if (shared) return { url: shared.url, stop: nothing }
+  if (sharedServer) return { url: sharedServer, stop: nothing }
   const script = fileURLToPath(new URL('../../web/demo/serve.js', import.meta.url))
   const env = { ...process.env, DISPLAY: '', WAYLAND_DISPLAY: '' } // opens no window on a desktop
   const server = spawn(process.execPath, [script, '--port', '0'], {
@@ -215,9 +211,9 @@ function goByFrames() {
 }
 
 /**
- * The page on a server, and Chromium, for all tests of a file. Files may share both; each has its own profile.
+ * The page on a server, and Chromium, for all tests of a file.
  *
- * @param {{ saves?: boolean }} [options] saves: the tests save files
+ * @param {{ saves?: boolean }} [options] saves: the tests save files, which takes a profile of their own
  * @returns {Site}
  */
 export function useSite({ saves = false } = {}) {
@@ -236,7 +232,6 @@ class Site {
    * fills it later.
    */
   #saved = 0
-  /** @type {BrowserContext[]} */ #profiles = []
   /** @type {BrowserContext | undefined} */ #own
   /** @type {Browser | undefined} */ #browser
   /** @type {Awaited<ReturnType<typeof serve>> | undefined} */ #server
@@ -255,13 +250,10 @@ class Site {
   async start(saves) {
     this.#server = await serve()
     this.url = this.#server.url
-    this.#browser = shared
-      ? await puppeteer.connect({ browserWSEndpoint: shared.endpoint, protocolTimeout: 5 * PATIENCE })
-      : await launch()
+    this.#browser = await launch()
     this.folder = mkdtempSync(join(tmpdir(), 'gpt-layers-'))
-    // Files that run at the same time share no connections, no cache and no service worker.
-    this.#own = await this.newProfile()
     if (!saves) return
+    this.#own = await this.newProfile()
     const session = await this.#browser.target().createCDPSession()
     session.on('Browser.downloadProgress', ({ state }) => void (state === 'completed' && this.#saved++))
     await session.send('Browser.setDownloadBehavior', {
@@ -273,22 +265,14 @@ class Site {
   }
 
   async stop() {
-    if (shared) {
-      await closePages()
-      for (const profile of this.#profiles) if (!profile.closed) await profile.close()
-      await this.#browser?.disconnect()
-    } else {
-      await this.#browser?.close()
-    }
+    await this.#browser?.close()
     this.#server?.stop()
     if (this.folder) rmSync(this.folder, { recursive: true, force: true })
   }
 
   /** A new profile, which is empty. */
   async newProfile() {
-    const profile = await this.#started().createBrowserContext()
-    this.#profiles.push(profile)
-    return profile
+    return this.#started().createBrowserContext()
   }
 
   /** @param {string} [address] after the page's own, such as ?x11=2 @param {OpenOptions} [options] */

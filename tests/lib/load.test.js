@@ -56,7 +56,7 @@ for (const name of builds) {
     },
   )
 
-  const limit = name.startsWith('relaxed') ? 87 : 82
+  const limit = name.startsWith('relaxed') ? 91 : 86
   test(`${name} is at most ${limit} kB`, () => {
     assert.ok(read(name).length <= limit * 1000, `${read(name).length} bytes`)
   })
