@@ -17,8 +17,8 @@ export interface CacheOptions {
    */
   maxTokens?: number
   /**
-   * of the keys and values; by default 'int8' for a model with int8 weights, otherwise 'float32'. In int8
-   * each token's key and value have a scale in each head, the largest magnitude / 127
+   * of the keys and values; 'float32' by default. In int8 each token's key and value have a scale in each
+   * head, the largest magnitude / 127: less memory and time, and less exact
    */
   dtype?: 'float32' | 'int8'
 }
@@ -89,22 +89,16 @@ export class KeyValueCache {
   /**
    * @internal
    * @param layers every Attention of the model
-   * @param usual the dtype where the options have none
    */
-  static make(
-    model: GPTModel,
-    layers: readonly Attention[],
-    options: CacheOptions,
-    usual: 'float32' | 'int8',
-  ): KeyValueCache {
+  static make(model: GPTModel, layers: readonly Attention[], options: CacheOptions): KeyValueCache {
     const { runtime, contextLength } = model
-    const given = checkOptions(options, { batchSize: 1, maxTokens: contextLength, dtype: usual })
-    const { batchSize, maxTokens, dtype } = given
+    const defaults = { batchSize: 1, maxTokens: contextLength, dtype: 'float32' }
+    const { batchSize, maxTokens, dtype } = checkOptions(options, defaults)
     checkSize('batchSize', batchSize)
     const expected = `an integer from 1 to ${contextLength} (contextLength)`
     const fits = (n: number) => Number.isInteger(n) && n >= 1 && n <= contextLength
     checkNumber('maxTokens', maxTokens, expected, fits)
-    checkChoice('dtype', dtype, ['float32', 'int8'] as const)
+    checkChoice('dtype', dtype, ['float32', 'int8'])
     const places = runtime.temporary(
       () =>
         new Map(
@@ -116,7 +110,7 @@ export class KeyValueCache {
           }),
         ),
     )
-    return new KeyValueCache(model, given, places)
+    return new KeyValueCache(model, { batchSize, maxTokens, dtype }, places)
   }
 
   /** The number of tokens in the cache, per sequence. */

@@ -195,8 +195,7 @@ export class GPTModel extends Module {
    */
   newCache(options: CacheOptions = {}): KeyValueCache {
     const attentions = namedModules(this).flatMap(([, layer]) => (layer instanceof Attention ? [layer] : []))
-    const isInt8 = [...matricesOf(this).keys()].some((weight) => weight.int8Weight !== null)
-    return KeyValueCache.make(this, attentions, options, isInt8 ? 'int8' : 'float32')
+    return KeyValueCache.make(this, attentions, options)
   }
 
   /**
