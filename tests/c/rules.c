@@ -140,8 +140,9 @@ static const way plain = {.parts = 1};
 /* The arguments, in buffers with guards. */
 static call new_call(const trial *t, way w)
 {
-    static float dirt[MOST_SCRATCH_WORDS];
-    for (size_t i = 0; i < MOST_SCRATCH_WORDS && dirt[i] == 0.0f; i++) dirt[i] = 12345.0f;
+    enum { MOST_DIRT = MOST_PARTS * MOST_SCRATCH_WORDS };
+    static float dirt[MOST_DIRT];
+    for (size_t i = 0; i < MOST_DIRT && dirt[i] == 0.0f; i++) dirt[i] = 12345.0f;
     call c = t->c;
     c.parts = w.parts;
     for (size_t i = 0; i < tensor_count(t->k); i++) {
