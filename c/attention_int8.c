@@ -17,7 +17,7 @@
  *
  * blocks = ⌈capacity / 32⌉, and heads are those of the group. A block is read from its beginning to its end,
  * since a jump costs a miss. Its 64 bytes of [32][2] are 4 vectors; a vector is eight int16 with two values
- * each, 256 · high + low, and byte_at says which. int8_linear.c has the sums of such vectors.
+ * each, 256 · high + low, and gpt_int8_byte_at says which. int8_linear.c has the sums of such vectors.
  *
  * Microseconds for one token and 12 heads of size 64, from memory, AMD EPYC, relaxed:
  *   keys and values of          32   128   512
@@ -30,8 +30,8 @@
 #include "int8.h"
 #include "reference.h"
 
-/* Tokens of a block, and columns beside each other in its values. LANES * 2 bytes are 4 vectors. */
-enum { LANES = 32, PAIR_BYTES = 2 * LANES, PANEL_BYTES = LANES / 2 * PAIR_BYTES, SCALE_BYTES = 4 * LANES };
+/* Tokens of a block, and columns beside each other in its values; bytes of a panel [16][32][2], of scales. */
+enum { LANES = 32, PANEL_BYTES = LANES / 2 * GPT_INT8_PAIR, SCALE_BYTES = 4 * LANES };
 
 /* LANES · 32767 · 128 is below 2^31. */
 static const float MOST_Q = 32767.0f;
@@ -50,18 +50,12 @@ size_t gpt_attention_int8_cache_size(size_t capacity, size_t size)
     return gpt_floats(gpt_round_up(capacity, LANES), columns_of(size) / 4 + 1);
 }
 
-/* A head's query as int16. */
-typedef struct query {
-    float step;
-    int32_t bias; /* -128 · Σ q */
-} query;
-
 /* Scratch for each head: y, the scores, and the query. */
 size_t gpt_attention_int8_scratch_size(size_t tokens, size_t past, size_t heads, size_t size)
 {
     const size_t keys = gpt_floats_sum(past, tokens);
     if (!gpt_fits4(keys, heads, size, 1)) return GPT_TOO_MANY;
-    const size_t packed = sizeof(query) / sizeof(float) + columns_of(size) / 2;
+    const size_t packed = sizeof(gpt_int8_run) / sizeof(float) + columns_of(size) / 2;
     return gpt_floats(heads, gpt_floats_sum(columns_of(size) + packed, gpt_round_up(keys, LANES)));
 }
 
@@ -80,31 +74,21 @@ static place place_of(float *keys, float *values, size_t n, size_t capacity, siz
                    .step = (before + gpt_heads_left(n, heads)) * bytes};
 }
 
-/* Where the value of a lane and of number i is among vectors of [lanes][2]. */
-static inline size_t byte_at(size_t lane, size_t i)
-{
-    return i / 2 * PAIR_BYTES + lane / 8 * 16 + lane % 4 * 4 + i % 2 * 2 + lane / 4 % 2;
-}
-
-/* The byte of a value, and the value of a byte; 4 values of a lane, or of the 4 lanes from this one on. */
-static inline int8_t coded(int8_t value, size_t lane)
-{
-    return (int8_t)(lane / 4 % 2 ? value : value ^ -128);
-}
+/* gpt_int8_coded() of 4 values of a lane, or of the 4 lanes from this one on. */
 GPT_INLINE v128_t coded4(v128_t values, size_t lane)
 {
     return wasm_v128_xor(values, wasm_i32x4_splat(lane / 4 % 2 ? 0 : 128));
 }
 
 /* Keys: a lane is a token. Values: a lane is a column. */
-static inline size_t key_at(size_t j, size_t c) { return byte_at(j % LANES, c); }
+static inline size_t key_at(size_t j, size_t c) { return gpt_int8_byte_at(j % LANES, c); }
 static inline size_t value_at(size_t j, size_t c)
 {
-    return SCALE_BYTES + c / LANES * PANEL_BYTES + byte_at(c % LANES, j % LANES);
+    return SCALE_BYTES + c / LANES * PANEL_BYTES + gpt_int8_byte_at(c % LANES, j % LANES);
 }
 static inline float *key_scales(int8_t *block, size_t size)
 {
-    return (float *)(void *)(block + gpt_round_up(size, 4) / 2 * PAIR_BYTES);
+    return (float *)(void *)(block + gpt_round_up(size, 4) / 2 * GPT_INT8_PAIR);
 }
 static inline float *value_scales(int8_t *block) { return (float *)(void *)block; }
 
@@ -121,7 +105,7 @@ static gpt_int8_rounding rounding_of(const float *x, size_t n, float most_q)
 }
 
 /* n floats as int16, and zeros up to a multiple of 4. */
-static query pack(int16_t *q, const float *x, size_t n, float most_q)
+static gpt_int8_run pack(int16_t *q, const float *x, size_t n, float most_q)
 {
     const gpt_int8_rounding r = rounding_of(x, n, most_q);
     const v128_t factor = wasm_f32x4_splat(r.factor);
@@ -131,9 +115,7 @@ static query pack(int16_t *q, const float *x, size_t n, float most_q)
         sum = wasm_i32x4_add(sum, v);
         wasm_v128_store64_lane(q + i, wasm_i16x8_narrow_i32x4(v, v), 0);
     }
-    sum = wasm_i32x4_add(sum, wasm_i32x4_shuffle(sum, sum, 2, 3, 0, 1));
-    sum = wasm_i32x4_add(sum, wasm_i32x4_shuffle(sum, sum, 1, 0, 3, 2));
-    return (query){r.step, wasm_i32x4_extract_lane(wasm_i32x4_neg(wasm_i32x4_shl(sum, 7)), 0)};
+    return gpt_int8_run_of(r.step, sum);
 }
 
 /* Stores the key and the value of token j in their blocks. */
@@ -149,8 +131,8 @@ static void store_token(int8_t *keys, int8_t *values, const float *k, const floa
         int8_t *key_c = keys + key_at(j, c), *value_c = values + value_at(j, c);
         wasm_v128_store8_lane(key_c, k_c, 0);
         wasm_v128_store8_lane(key_c + 2, k_c, 4);
-        wasm_v128_store8_lane(key_c + PAIR_BYTES, k_c, 8);
-        wasm_v128_store8_lane(key_c + PAIR_BYTES + 2, k_c, 12);
+        wasm_v128_store8_lane(key_c + GPT_INT8_PAIR, k_c, 8);
+        wasm_v128_store8_lane(key_c + GPT_INT8_PAIR + 2, k_c, 12);
         wasm_v128_store8_lane(value_c, v_c, 0);
         wasm_v128_store8_lane(value_c + 4, v_c, 4);
         wasm_v128_store8_lane(value_c + 8, v_c, 8);
@@ -171,7 +153,7 @@ static double score(place from, const float *q, size_t j, size_t size)
 {
     int8_t *block = from.keys + j / LANES * from.step;
     double sum = 0.0;
-    for (size_t c = 0; c < size; c++) sum += (double)q[c] * coded(block[key_at(j, c)], j);
+    for (size_t c = 0; c < size; c++) sum += (double)q[c] * gpt_int8_coded(block[key_at(j, c)], j);
     return sum * (double)key_scales(block, size)[j % LANES] / sqrt((double)size);
 }
 
@@ -196,7 +178,7 @@ void gpt_attention_int8_forward_ref(float *y, float *keys, float *values, const 
                 for (size_t j = 0; j <= past + t; j++) {
                     int8_t *block = cache.values + j / LANES * cache.step;
                     mean += exp(score(cache, q, j, size) - max) / sum *
-                            (double)value_scales(block)[j % LANES] * coded(block[value_at(j, c)], c);
+                            (double)value_scales(block)[j % LANES] * gpt_int8_coded(block[value_at(j, c)], c);
                 }
                 y_t[c] = (float)mean;
             }
@@ -208,10 +190,10 @@ void gpt_attention_int8_forward_ref(float *y, float *keys, float *values, const 
 GPT_INLINE void multiply(v128_t dot[LANES / 4], const int8_t *bytes, const int16_t *q, size_t pairs,
                          int32_t bias)
 {
-    enum { VECTORS = PAIR_BYTES / 16 };
+    enum { VECTORS = GPT_INT8_PAIR / 16 };
     v128_t low[VECTORS], high[VECTORS]; /* lanes 0 ... 3 and 4 ... 7 of each 8; low has 256 · high too much */
     for (size_t v = 0; v < VECTORS; v++) low[v] = wasm_i32x4_splat(bias), high[v] = wasm_i32x4_splat(0);
-    for (size_t i = 0; i < pairs; i++, bytes += PAIR_BYTES) {
+    for (size_t i = 0; i < pairs; i++, bytes += GPT_INT8_PAIR) {
         const v128_t q_i = wasm_v128_load32_splat(q + 2 * i);
         for (size_t v = 0; v < VECTORS; v++) {
             const v128_t both = wasm_v128_load(bytes + 16 * v);
@@ -226,7 +208,7 @@ GPT_INLINE void multiply(v128_t dot[LANES / 4], const int8_t *bytes, const int16
 }
 
 /* The scores of a block's 32 tokens. */
-static void multiply_keys(float *scores, const int16_t *q, query of, int8_t *block, size_t size)
+static void multiply_keys(float *scores, const int16_t *q, gpt_int8_run of, int8_t *block, size_t size)
 {
     v128_t dot[LANES / 4];
     multiply(dot, block, q, size / 2 + size % 2, of.bias);
@@ -244,7 +226,7 @@ static void add_values(float *y, float *weights, int8_t *block, size_t n, size_t
     const float *scales = value_scales(block);
     for (size_t i = 0; i < n; i += 4)
         wasm_v128_store(weights + i, wasm_f32x4_mul(wasm_v128_load(weights + i), wasm_v128_load(scales + i)));
-    const query of = pack(p, weights, n, MOST_Q);
+    const gpt_int8_run of = pack(p, weights, n, MOST_Q);
     block += SCALE_BYTES;
     for (size_t c = 0; c < columns; c += LANES, block += PANEL_BYTES) {
         v128_t dot[LANES / 4];
@@ -261,9 +243,9 @@ static void attend(float *y, float *scratch, const gpt_head *a, place from, size
 {
     const size_t size = a->size, columns = columns_of(size), bytes = block_bytes(size);
     const size_t n = a->past + t + 1, keys = gpt_round_up(n, LANES);
-    float *sums = scratch, *scores = sums + heads * columns;   /* [heads][columns], [heads][keys] */
-    query *queries = (query *)(void *)(scores + heads * keys); /* [heads] */
-    int16_t *q = (int16_t *)(void *)(queries + heads);         /* [heads][columns] */
+    float *sums = scratch, *scores = sums + heads * columns; /* [heads][columns], [heads][keys] */
+    gpt_int8_run *queries = (gpt_int8_run *)(void *)(scores + heads * keys); /* [heads] */
+    int16_t *q = (int16_t *)(void *)(queries + heads);                       /* [heads][columns] */
     for (size_t h = 0; h < heads; h++) {
         queries[h] = pack(q + h * columns, a->q + t * a->step + h * size, size, most_query(size));
         queries[h].step /= sqrtf((float)size);

@@ -49,11 +49,24 @@ static inline size_t gpt_int8_group_at(size_t o, size_t i, size_t in, size_t gro
     return o / GPT_INT8_OUTS * gpt_int8_block_size(in, group) + i / group * gpt_int8_group_size(group);
 }
 
-/* Where the vector with output o and input i is. */
-static inline size_t gpt_int8_vector_at(size_t o, size_t i, size_t in, size_t group)
+/* Where the byte of one of 32 lanes, here an output, and of number i is in vectors of this layout. */
+static inline size_t gpt_int8_byte_at(size_t lane, size_t i)
 {
-    return gpt_int8_group_at(o, i, in, group) + GPT_INT8_SCALES + i % group / 2 * GPT_INT8_PAIR +
-           o / GPT_INT8_LANES % 4 * GPT_INT8_VECTOR;
+    return i / 2 * GPT_INT8_PAIR + lane / GPT_INT8_LANES * GPT_INT8_VECTOR + lane % 4 * 4 + i % 2 * 2 +
+           lane / 4 % 2;
+}
+
+/* Where the byte of output o and input i is. */
+static inline size_t gpt_int8_at(size_t o, size_t i, size_t in, size_t group)
+{
+    return gpt_int8_group_at(o, i, in, group) + GPT_INT8_SCALES +
+           gpt_int8_byte_at(o % GPT_INT8_OUTS, i % group);
+}
+
+/* The byte of a value, and the value of a byte. A low half has 128 added. */
+GPT_INLINE int8_t gpt_int8_coded(int8_t value, size_t lane)
+{
+    return (int8_t)(lane / 4 % 2 ? value : value ^ -128);
 }
 
 /* The scale, and the value, of output o and input i. */
@@ -65,9 +78,7 @@ static inline float gpt_int8_scale(const int8_t *quantized, size_t o, size_t i, 
 
 static inline int8_t gpt_int8_value(const int8_t *quantized, size_t o, size_t i, size_t in, size_t group)
 {
-    const int8_t *vector = quantized + gpt_int8_vector_at(o, i, in, group);
-    const int8_t byte = vector[o % 4 * 4 + i % group % 2 * 2 + o / 4 % 2];
-    return (int8_t)(o / 4 % 2 ? byte : byte ^ -128);
+    return gpt_int8_coded(quantized[gpt_int8_at(o, i, in, group)], o);
 }
 
 /* ---- Activations as int16: x[i] = step · q[i] with |q| <= 32767 and step = max |x| / 32767 ---- */
@@ -101,6 +112,20 @@ GPT_INLINE v128_t gpt_int8_round(v128_t x, v128_t factor)
 {
     const v128_t one_and_a_half = wasm_f32x4_splat(0x1.8p23f);
     return wasm_i32x4_sub(wasm_f32x4_add(wasm_f32x4_mul(x, factor), one_and_a_half), one_and_a_half);
+}
+
+/* What a dot product needs of numbers beside their q. */
+typedef struct gpt_int8_run {
+    float step;
+    int32_t bias; /* -128 · Σ q */
+} gpt_int8_run;
+
+/* `sum` has Σ q in four lanes. */
+GPT_INLINE gpt_int8_run gpt_int8_run_of(float step, v128_t sum)
+{
+    sum = wasm_i32x4_add(sum, wasm_i32x4_shuffle(sum, sum, 2, 3, 0, 1));
+    sum = wasm_i32x4_add(sum, wasm_i32x4_shuffle(sum, sum, 1, 0, 3, 2));
+    return (gpt_int8_run){step, wasm_i32x4_extract_lane(wasm_i32x4_neg(wasm_i32x4_shl(sum, 7)), 0)};
 }
 
 #endif

@@ -70,13 +70,7 @@ int gpt_int8_linear_forward_ref(float *y, float *scratch, const float *x, const 
 
 /* ---- Rows of x as int16. A tile of n rows is [run]{ heads [n], q [pairs][n][2] int16 }. ---- */
 
-/* What a row has at the beginning of each run. */
-typedef struct run_head {
-    float step;
-    int32_t bias; /* -128 · Σ q */
-} run_head;
-
-enum { FLOATS_PER_HEAD = sizeof(run_head) / sizeof(float) };
+enum { FLOATS_PER_HEAD = sizeof(gpt_int8_run) / sizeof(float) };
 
 static size_t pairs_of(size_t cols) { return cols / 2 + cols % 2; }
 
@@ -106,7 +100,7 @@ GPT_INLINE void store_pairs(float *q, v128_t pairs, size_t n, size_t rows)
 }
 
 /* One run of n columns of one row, in a tile of `rows`. */
-static void pack_run(run_head *head, float *q, const float *x, size_t n, size_t rows)
+static void pack_run(gpt_int8_run *head, float *q, const float *x, size_t n, size_t rows)
 {
     const size_t whole = n / 8 * 8;
     float tail[8] = {0.0f};
@@ -123,17 +117,14 @@ static void pack_run(run_head *head, float *q, const float *x, size_t n, size_t 
         sum = wasm_i32x4_add(sum, wasm_i32x4_add(low, high));
         store_pairs(q, wasm_i16x8_narrow_i32x4(low, high), gpt_min(pairs_of(n - i), 4), rows);
     }
-    sum = wasm_i32x4_add(sum, wasm_i32x4_shuffle(sum, sum, 2, 3, 0, 1));
-    sum = wasm_i32x4_add(sum, wasm_i32x4_shuffle(sum, sum, 1, 0, 3, 2));
-    head->step = rounding.step;
-    head->bias = wasm_i32x4_extract_lane(wasm_i32x4_neg(wasm_i32x4_shl(sum, 7)), 0);
+    *head = gpt_int8_run_of(rounding.step, sum);
 }
 
 static void pack_tile(float *packed, const float *x, size_t rows, size_t in, size_t group)
 {
     for (size_t i = 0, n; i < in; i += n) {
         n = gpt_min(gpt_min(in - i, group - i % group), COLS_PER_RUN);
-        run_head *heads = (run_head *)(void *)packed;
+        gpt_int8_run *heads = (gpt_int8_run *)(void *)packed;
         packed += rows * FLOATS_PER_HEAD;
         for (size_t r = 0; r < rows; r++) pack_run(heads + r, packed + r, x + r * in + i, n, rows);
         packed += rows * pairs_of(n);
@@ -169,7 +160,7 @@ GPT_INLINE void multiply(float *y, size_t stride, const float *packed, const int
         while (left_in_group > 0) {
             const size_t n = gpt_min(left_in_group, COLS_PER_RUN);
             left_in_group -= n;
-            const run_head *heads = (const run_head *)(const void *)packed;
+            const gpt_int8_run *heads = (const gpt_int8_run *)(const void *)packed;
             packed += rows * FLOATS_PER_HEAD;
             for (size_t k = 0; k < SUMS; k++) {
                 both[k] = wasm_v128_load32_splat(&heads[k / vectors].bias);

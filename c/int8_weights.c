@@ -121,27 +121,18 @@ int gpt_int8_quantize(int8_t *quantized, const float *weight, size_t out, size_t
             end = first + gpt_min(group, s.end_in - first);
             int8_t *scales = quantized + gpt_int8_group_at(o, first, in, group);
             quantize_group((float *)(void *)scales + o % GPT_INT8_OUTS,
-                           quantized + gpt_int8_vector_at(o, first, in, group), weight, s, o, first, end);
+                           quantized + gpt_int8_at(o, first, in, group), weight, s, o, first, end);
         }
     return GPT_OK;
 }
 
 /* ---- From and to rows of outputs ---- */
 
-/* Where output o and an input, 0 or 1, are in the bytes of 2 inputs of a block. */
-GPT_INLINE size_t place(size_t o, size_t input)
-{
-    return o / GPT_INT8_LANES * GPT_INT8_VECTOR + o % 4 * 4 + input * 2 + o / 4 % 2;
-}
-
-/* The stored byte of a value of output o, and the value of a stored byte. */
-GPT_INLINE int8_t coded(int8_t value, size_t o) { return (int8_t)(o / 4 % 2 ? value : value ^ -128); }
-
 static void pack_pair(int8_t *pair, const int8_t *plain, size_t outs, size_t ins, size_t in)
 {
     for (size_t o = 0; o < GPT_INT8_OUTS; o++)
         for (size_t i = 0; i < 2; i++)
-            pair[place(o, i)] = coded(o < outs && i < ins ? plain[o * in + i] : 0, o);
+            pair[gpt_int8_byte_at(o, i)] = gpt_int8_coded(o < outs && i < ins ? plain[o * in + i] : 0, o);
 }
 
 int gpt_int8_pack(int8_t *quantized, const int8_t *plain, size_t out, size_t in, size_t group)
@@ -163,9 +154,9 @@ int gpt_int8_unpack(int8_t *plain, const int8_t *quantized, size_t out, size_t i
     if (status || in == 0) return status;
     for (size_t o = 0; o < out; o += GPT_INT8_OUTS)
         for (size_t i = 0; i < in; i++) {
-            const int8_t *pair = quantized + gpt_int8_vector_at(o, i, in, group);
+            const int8_t *bytes = quantized + gpt_int8_at(o, i, in, group);
             for (size_t k = 0; k < gpt_min(out - o, GPT_INT8_OUTS); k++)
-                plain[(o + k) * in + i] = coded(pair[place(k, i % 2)], k);
+                plain[(o + k) * in + i] = gpt_int8_coded(bytes[gpt_int8_byte_at(k, 0)], k);
         }
     return GPT_OK;
 }
@@ -176,10 +167,10 @@ int gpt_int8_dequantize(float *weight, const int8_t *quantized, size_t out, size
     if (status || in == 0) return status;
     for (size_t o = 0; o < out; o += GPT_INT8_OUTS)
         for (size_t i = 0; i < in; i++) {
-            const int8_t *pair = quantized + gpt_int8_vector_at(o, i, in, group);
+            const int8_t *bytes = quantized + gpt_int8_at(o, i, in, group);
             for (size_t k = 0; k < gpt_min(out - o, GPT_INT8_OUTS); k++)
-                weight[(o + k) * in + i] =
-                    gpt_int8_scale(quantized, o + k, i, in, group) * coded(pair[place(k, i % 2)], k);
+                weight[(o + k) * in + i] = gpt_int8_scale(quantized, o + k, i, in, group) *
+                                           gpt_int8_coded(bytes[gpt_int8_byte_at(k, 0)], k);
         }
     return GPT_OK;
 }
