@@ -72,7 +72,7 @@ async function run() {
   )
   for (const { entrant, writer } of opened) {
     const own = models.get(entrant)
-    if (!own || entrant.weights !== 'int8') continue
+    if (!own || entrant.weights !== 'int8, cache too') continue
     report({ share: await share(own.gpt, own.model, writer, limits, SHARE_EFFORT) })
   }
 }

@@ -6,7 +6,7 @@
 /** @import { Ort } from './onnxruntime.js' */
 
 import { BUILDS, open, restAfter } from '../ours.js'
-import { ENGINES, WEIGHTS } from './labels.js'
+import { ENGINES, OWN_WEIGHTS, WEIGHTS } from './labels.js'
 import { openOnnxruntime } from './onnxruntime.js'
 import { openOurs } from './ours.js'
 
@@ -34,7 +34,7 @@ export async function ourEntrants(config, threads, models) {
     for (const build of BUILDS) {
       const opened = await open({ build, threads: own })
       if ('note' in opened) notes.push(`Not run: ${opened.note}`)
-      else entrants.push(...WEIGHTS.map((weights) => ourEntrant(config, opened.gpt, weights, models)))
+      else entrants.push(...OWN_WEIGHTS.map((weights) => ourEntrant(config, opened.gpt, weights, models)))
     }
   }
   return { entrants, notes }
@@ -43,7 +43,7 @@ export async function ourEntrants(config, threads, models) {
 /**
  * @param {Config} config
  * @param {Gpt} gpt
- * @param {typeof WEIGHTS[number]} weights
+ * @param {typeof OWN_WEIGHTS[number]} weights
  * @param {Map<Entrant, OwnModel>} models
  */
 function ourEntrant(config, gpt, weights, models) {

@@ -14,6 +14,8 @@ export const ENGINES = {
 
 /** Ours and onnxruntime-web's. */
 export const WEIGHTS = /** @type {const} */ (['float32', 'int8'])
+/** Ours. The last one has keys and values in int8, too; the others have them in float32. */
+export const OWN_WEIGHTS = /** @type {const} */ ([...WEIGHTS, 'int8, cache too'])
 /** llama.cpp's. */
 export const FORMATS = /** @type {const} */ (['float32', 'Q8_0'])
 

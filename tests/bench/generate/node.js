@@ -11,7 +11,7 @@ import { THOROUGH } from '../measure.js'
 import { THREADS } from '../program.js'
 import { nodeFor } from '../node.js'
 import { selects } from '../select.js'
-import { ENGINES, FORMATS, nameOf, WEIGHTS } from './labels.js'
+import { ENGINES, FORMATS, nameOf, OWN_WEIGHTS, WEIGHTS } from './labels.js'
 import { isInstalled } from './llama.js'
 import { program } from './program.js'
 
@@ -41,7 +41,7 @@ async function run(name, task, report) {
 
 /** The contestants whose memory is measured, each in a process of its own. */
 const MEASURED = [
-  ...WEIGHTS.map((weights) => ({ engine: ENGINES.ours, weights, build: 'simd' })),
+  ...OWN_WEIGHTS.map((weights) => ({ engine: ENGINES.ours, weights, build: 'simd' })),
   ...WEIGHTS.map((weights) => ({ engine: ENGINES.onnxruntime, weights, build: '' })),
   ...(isInstalled() ? FORMATS : []).map((weights) => ({ engine: ENGINES.llama, weights, build: '' })),
 ].map(nameOf)

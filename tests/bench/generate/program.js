@@ -29,7 +29,8 @@ GPT-2 124M's shape with random weights, beside other engines: a prompt, and writ
 
 const LEGEND = `
 Tokens per second, medians. All contestants run in turns. at 32, at 512: 24 tokens written around this length of the
-text, always the most probable token. prompt of 128: the head on the last token. memory: in MB.`
+text, always the most probable token. prompt of 128: the head on the last token. memory: in MB.
+"cache too": keys and values in int8. Otherwise they are in float32; llama.cpp's are in float16.`
 
 /** @type {Effort} */
 const THOROUGH = { seconds: 0, rounds: 5, sample: 0, patience: Infinity }
@@ -42,7 +43,7 @@ const rate = (seconds) => (seconds === undefined ? '' : digits(1 / seconds))
 /** @type {Column<RunRow>[]} */
 const COLUMNS = [
   { title: 'engine', width: 17, left: true, cell: ({ engine }) => engine },
-  { title: 'weights', width: 7, left: true, cell: ({ weights }) => weights },
+  { title: 'weights', width: 15, left: true, cell: ({ weights }) => weights },
   { title: 'build', width: 7, left: true, cell: ({ build }) => build },
   { title: 'threads', width: 7, cell: ({ threads }) => String(threads) },
   { title: 'prompt of 128', width: 13, cell: ({ seconds }) => rate(seconds.prompt) },
