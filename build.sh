@@ -10,8 +10,7 @@ usage: ./build.sh [build | demo | test | fuzz | coverage | bench | bench-browser
 
   build   build what has changed (the default):
             build/wasm/       the kernels of c/, compiled by Emscripten. Two builds, simd and relaxed (with
-                              fused multiply-add), each also with shared memory for threads; and plain.wasm
-                              for the page
+                              fused multiply-add), each also with shared memory for threads
             dist/             the npm package: web/lib, its types and the WebAssembly
             web/demo/dist/    the page and, in api/, the API reference, as static files
   demo    build, then serve the page until interrupted. The last line printed is the page's address.
@@ -377,8 +376,6 @@ build_wasm() {
     else
         say 'building without the relaxed build'
     fi
-    # Only the plain FeedForward, which the page compares with the builds. It is not in the package.
-    build_variant plain $simd -DGPT_API= -Wl,--export=gpt_feedforward_forward_ref
 }
 
 build_package() {

@@ -40,11 +40,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Exports a function from WebAssembly under its C name: the linker keeps what is `used`. A build with its
- * own list of exports defines GPT_API as empty. */
-#ifndef GPT_API
+/* Exports a function from WebAssembly under its C name: the linker keeps what is `used`. */
 #define GPT_API __attribute__((used, visibility("default")))
-#endif
 
 typedef enum gpt_status { GPT_OK = 0, GPT_ERR_NULL = -1, GPT_ERR_SIZE = -2, GPT_ERR_VALUE = -3 } gpt_status;
 

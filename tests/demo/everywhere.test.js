@@ -70,18 +70,19 @@ async function assertShows(page, expected) {
 }
 
 /**
- * Changes the first thing of a section that has a value, by keyboard: a dot, a number, a slider or a select.
+ * Changes the first thing of a section that has a value, by keyboard: a dot, a number, a slider or a select;
+ * else it presses the first button that is not pressed in a figure.
  *
  * @param {Page} page
  */
 async function change(page) {
-  const first = await get(
-    page,
-    '.section :is(input.editable:enabled, input[type="range"]:enabled, [role="slider"][tabindex="0"], select:enabled)',
-  )
+  const values =
+    '.section :is(input.editable:enabled, input[type="range"]:enabled, [role="slider"][tabindex="0"], select:enabled)'
+  const first = (await page.$(values)) ?? (await get(page, '.figure button[aria-pressed="false"]'))
   const key = await first.evaluate((one) => {
     const control = /** @type {HTMLElement} */ (/** @type {Element} */ (one))
     control.focus()
+    if (control.matches('button')) return 'Enter'
     if (control.matches('select')) return 'ArrowDown'
     return control.matches('[role="slider"]') ? 'ArrowRight' : 'ArrowUp'
   })

@@ -123,7 +123,6 @@ const RANGES = {
     ],
     chosen: [0, 7, -1, 8],
   },
-  'feed-forward': { deviation: [0.1, 1.5, 0.09, 1.51], seed: SEED },
   'transformer-block': { token: [1, 16, 0, 17], norm: [1, 9, 0, 10] },
   writing: {
     prompt: ['', 'x'.repeat(400), 'x'.repeat(401)],

@@ -1,11 +1,13 @@
 """Writes page_feed_forward.json for the page's section on FeedForward.
 
-The network and six tokens are drawn after manual_seed(123); layer norm leaves each token a mean of 0 and a
-variance of 1. nn.Linear and the notebook's GELU compute in float64. Each stage has the mean, the variance and
-the first values of the first token's row.
+The network and its input, 2 texts of 3 tokens, are drawn as in the notebook: after manual_seed(123), the batch
+and the first layer. nn.Linear and the notebook's GELU compute in float64. Each stage has the mean, the variance
+and the first values of the first token's row; `ways` are the stages without a layer norm before them, and with
+one.
 """
 
 import torch
+from torch import nn
 from torch.nn.functional import layer_norm
 
 from common import FeedForward
@@ -13,18 +15,24 @@ from common import FeedForward
 
 def cases():
     torch.manual_seed(123)
+    torch.randn(2, 5)
+    nn.Linear(5, 6)
     layer = FeedForward(768)
-    x = layer_norm(torch.randn(6, 768).double(), (768,))
+    x = torch.rand(2, 3, 768).double()
     layer.double()
-    linear = layer.layers[0](x)
-    gelu = layer.layers[1](linear)
-    stages = [
-        {
-            "name": name,
-            "mean": stage[0].mean().item(),
-            "variance": stage[0].var(unbiased=False).item(),
-            "first": stage[0, :8].tolist(),
-        }
-        for name, stage in (("x", x), ("Linear", linear), ("GELU", gelu), ("y", layer(x)))
-    ]
-    return {"seed": 123, "stages": stages, "sizes": [p.numel() for p in layer.parameters()]}
+
+    def stages(x):
+        linear = layer.layers[0](x)
+        gelu = layer.layers[1](linear)
+        return [
+            {
+                "name": name,
+                "mean": stage[0, 0].mean().item(),
+                "variance": stage[0, 0].var(unbiased=False).item(),
+                "first": stage[0, 0, :8].tolist(),
+            }
+            for name, stage in (("x", x), ("Linear", linear), ("GELU", gelu), ("y", layer(x)))
+        ]
+
+    ways = [stages(x), stages(layer_norm(x, (768,)))]
+    return {"ways": ways, "parameters": sum(p.numel() for p in layer.parameters())}

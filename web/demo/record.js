@@ -1,6 +1,5 @@
 // Writes what the page shows until its own numbers are there: ./build.sh && node web/demo/record.js
 //
-// src/sections/feed-forward/recording.json: a token's way, as counts of its numbers.
 // src/sections/transformer-block/recording.json: one token's numbers before and after each norm.
 // src/sections/writing/recording.json: the beginning of a story.
 
@@ -8,9 +7,6 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { load } from 'gpt-layers'
 import { format, resolveConfig } from 'prettier'
-import { create, look } from '../../build/demo/sections/feed-forward/compute.js'
-import { fold } from '../../build/demo/sections/feed-forward/recording.js'
-import feedForward from '../../build/demo/sections/feed-forward/slice.js'
 import { pass } from '../../build/demo/sections/transformer-block/compute.js'
 import block, { SENTENCE } from '../../build/demo/sections/transformer-block/slice.js'
 import { Engine } from '../../build/demo/sections/writing/engine.js'
@@ -33,10 +29,6 @@ async function write(section, recording) {
   const options = { ...(await resolveConfig(path)), filepath: path }
   writeFileSync(path, await format(JSON.stringify(recording), options))
 }
-
-const { seed: weights, deviation } = feedForward.defaults()
-const { stages, sizes } = look(gpt, create(gpt, weights), deviation)
-await write('feed-forward', { sizes, stages: stages.map(fold) })
 
 const { encode, start } = tokenizer
 const norms = pass(gpt, model, [start, ...encode(SENTENCE)], 'pre')
