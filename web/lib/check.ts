@@ -1,7 +1,7 @@
 // The checks of arguments at the edge of the public API.
 //
-// Each check takes `where`, the function as its caller knows it, such as `LayerNorm.forward`, and the
-// argument's `name`. It throws a GptLayersError whose message reads `where: name should be ..., got ...`:
+// Each check takes the argument's name. It throws a GptLayersError whose message reads
+// `name should be ..., got ...`; nameErrors puts the public function before the name:
 //
 // | code | the argument has |
 // | --- | --- |
@@ -60,19 +60,13 @@ const cut = (text: string, most: number = MAX_STRING): string =>
 /** The name of a tensor for an error message. */
 export const shortName = (name: string): string => cut(name, MAX_NAME)
 
-/**
- * @param value a function
- * @returns its name, if any
- */
+/** The name of a function. */
 function nameOf(value: { name?: unknown } | undefined): string | undefined {
   const name = value?.name
   return typeof name === 'string' && name !== '' ? cut(name) : undefined
 }
 
-/**
- * @param expected in words: `an array of sizes`
- * @throws {GptLayersError} TYPE
- */
+/** @param expected in words: `an array of sizes` */
 export function checkArray(name: string, value: unknown, expected: string): asserts value is unknown[] {
   if (Array.isArray(value)) return
   throw fail('TYPE', name, `be ${expected}`, describe(value))
@@ -91,6 +85,10 @@ export function checkNumber(
   if (!isAllowed(value)) {
     throw fail('VALUE', name, `be ${expected}`, describe(value))
   }
+}
+
+export function checkFunction(name: string, value: unknown, expected: string = 'a function'): void {
+  if (typeof value !== 'function') throw fail('TYPE', name, `be ${expected}`, describe(value))
 }
 
 /** A number of things of which there is at least one: features, tokens, layers. */
@@ -138,14 +136,12 @@ export function checkChoice<T extends string>(
  * A shape: an array of at most 64 sizes, each an integer >= 0. The shape of a single value is `[]`.
  *
  * @returns a copy
- * @throws {GptLayersError} TYPE, VALUE
  */
 export function checkShape(shape: unknown): number[] {
   const isSize = (n: number) => Number.isSafeInteger(n) && n >= 0
   checkArray('shape', shape, 'an array of sizes')
   if (shape.length > MAX_AXES) {
-    const expected = `have at most ${MAX_AXES} elements`
-    throw fail('VALUE', 'shape', expected, shape.length)
+    throw fail('VALUE', 'shape', `have at most ${MAX_AXES} elements`, shape.length)
   }
   return Array.from(shape, (size, i) => {
     checkNumber(`shape[${i}]`, size, 'a non-negative integer', isSize)
@@ -161,9 +157,7 @@ export function sameShape(a: readonly number[], b: readonly number[]): boolean {
 }
 
 /**
- * @param name of a tensor
- * @param shape the tensor's shape
- * @throws {GptLayersError} SHAPE
+ * @param name the name of the tensor that has the shape
  */
 export function checkSameShape(name: string, shape: readonly number[], expected: readonly number[]): void {
   if (sameShape(shape, expected)) return
@@ -232,14 +226,12 @@ const CONFIG_NAMES = [
  * A configuration. A name that no layer knows is refused, because it is nearly always misspelled.
  *
  * @returns the config; values are not checked
- * @throws {GptLayersError} TYPE, VALUE
  */
 export function checkConfig<C extends object>(config: C): C {
   const given = checkObject('config', config)
   for (const name of Object.keys(given)) {
     if (CONFIG_NAMES.includes(name)) continue
-    const expected = `have names among ${CONFIG_NAMES.join(', ')}`
-    throw fail('VALUE', 'config', expected, describe(name))
+    throw fail('VALUE', 'config', `have names among ${CONFIG_NAMES.join(', ')}`, describe(name))
   }
   return given as C
 }

@@ -41,7 +41,7 @@ export class GptLayersError extends Error {
 /**
  * The error for a wrong argument: `x should end in 5 (embDim), got shape [2, 6]`.
  *
- * @param name of the argument
+ * @param name the name of the argument
  * @param expected what the argument should be or do
  * @param got what came instead
  */
@@ -76,7 +76,7 @@ export function withName(error: unknown, name: string): unknown {
  * Lets the errors that the methods and setters of a class throw begin with the name of the method. The only
  * place that does: checks inside need not know where they are called from.
  *
- * @param prototype of the class
+ * @param prototype the prototype of the class
  * @param internal methods that our own code calls: the caller's name counts
  */
 export function nameErrors(

@@ -2,7 +2,7 @@ import type { Indices } from './tensor/indices.ts'
 import type { Exports, Runtime } from './runtime/runtime.ts'
 import type { NestedArray } from './tensor/nested.ts'
 import type { NumberArray } from './typed.ts'
-import { checkArray, checkNumber, checkObject, checkShape, describe } from './check.ts'
+import { checkArray, checkFunction, checkNumber, checkObject, checkShape } from './check.ts'
 import { BoundClasses } from './classes.ts'
 import { fail, nameErrors } from './errors.ts'
 import { crossEntropy } from './losses/crossentropy.ts'
@@ -110,7 +110,8 @@ export class Gpt extends BoundClasses {
   }
 
   /**
-   * @returns of zeros
+   * A tensor of zeros.
+   *
    * @throws {GptLayersError} TYPE, VALUE, MEMORY, DISPOSED
    */
   zeros(shape: readonly number[]): Tensor {
@@ -118,7 +119,8 @@ export class Gpt extends BoundClasses {
   }
 
   /**
-   * @returns of ones
+   * A tensor of ones.
+   *
    * @throws {GptLayersError} TYPE, VALUE, MEMORY, DISPOSED
    */
   ones(shape: readonly number[]): Tensor {
@@ -200,7 +202,7 @@ export class Gpt extends BoundClasses {
    *
    * @param logits [..., classes], unnormalized; do not write into it before `loss.backward()`
    * @param targets [...] or flat: integers from 0 to classes - 1; -100 is left out of the mean
-   * @returns of shape []; NaN when every target is -100
+   * @returns a tensor of shape []; NaN when every target is -100
    * @throws {GptLayersError} TYPE, SHAPE, VALUE for a target out of range, DISPOSED, MEMORY
    * @example
    * const loss = gpt.crossEntropy(model.forward(tokens), targets)
@@ -215,9 +217,9 @@ export class Gpt extends BoundClasses {
    * The mean squared error, as PyTorch's nn.functional.mse_loss: the mean of (prediction - target)² over all
    * elements.
    *
-   * @param prediction of any shape; do not write into it before `loss.backward()`
-   * @param target of the same shape; do not write into it before `loss.backward()`
-   * @returns of shape []; NaN when there are no elements
+   * @param prediction any shape; do not write into it before `loss.backward()`
+   * @param target the same shape; do not write into it before `loss.backward()`
+   * @returns a tensor of shape []; NaN when there are no elements
    * @throws {GptLayersError} TYPE, VALUE, SHAPE, DISPOSED, MEMORY
    * @example gpt.mse(gpt.tensor([1, 2]), gpt.tensor([0, 0])).item() // 2.5
    */
@@ -277,9 +279,7 @@ export class Gpt extends BoundClasses {
     if (output.requiresGrad || given.includes(output)) {
       throw fail('VALUE', 'output', 'be a new tensor', 'one that has a gradient')
     }
-    if (typeof gradients !== 'function') {
-      throw fail('TYPE', 'gradients', 'be a function', describe(gradients))
-    }
+    checkFunction('gradients', gradients)
     const shapes = given.map(({ shape }) => shape)
     const checked: typeof gradients = (dy, wanted) => {
       const expected = `return an array of ${shapes.length}, one for each input`
@@ -307,7 +307,7 @@ export class Gpt extends BoundClasses {
    * @example const y = gpt.noGrad(() => model.forward(tokens))
    */
   noGrad<T>(fn: () => T): T {
-    checkFunction(fn)
+    checkFunction('fn', fn)
     const result = this.#runtime.noGrad(fn)
     if (result instanceof Promise) {
       throw fail('TYPE', 'fn', 'return its result at once', 'a Promise')
@@ -326,7 +326,7 @@ export class Gpt extends BoundClasses {
    * @example const y = gpt.scope(() => norm.forward(linear.forward(x))) // frees linear's output
    */
   scope<T>(fn: () => T): T {
-    checkFunction(fn)
+    checkFunction('fn', fn)
     this.#runtime.memory.checkLive()
     return this.#runtime.scope(fn)
   }
@@ -346,11 +346,5 @@ export class Gpt extends BoundClasses {
 }
 
 nameErrors(Gpt.prototype, (_gpt, method) => method)
-
-/** @throws {GptLayersError} TYPE */
-function checkFunction(fn: unknown): void {
-  if (typeof fn === 'function') return
-  throw fail('TYPE', 'fn', 'be a function', describe(fn))
-}
 
 const empty = (runtime: Runtime, shape: unknown) => Tensor.empty(runtime, checkShape(shape))

@@ -79,10 +79,6 @@ function compileBuild(name: string): Promise<WebAssembly.Module> {
   return module
 }
 
-/**
- * @param name of the chunk that could not be imported
- * @throws {GptLayersError} UNSUPPORTED, NETWORK
- */
 function throwImportError(name: string, cause: unknown): never {
   if ('ServiceWorkerGlobalScope' in globalThis || 'WorkletGlobalScope' in globalThis) {
     throw new GptLayersError(

@@ -1,8 +1,8 @@
-import type { Build } from './load.ts'
+import type { Build, LoadOptions } from './load.ts'
 import type { Exports } from './runtime/runtime.ts'
 import type { startPool } from './threads/threads.ts'
 import type { AnyWorker } from './threads/workers.ts'
-import { checkChoice, checkNumber, checkOptions, describe } from './check.ts'
+import { checkChoice, checkFunction, checkNumber, checkOptions, describe } from './check.ts'
 import { fail, GptLayersError, withName } from './errors.ts'
 import { Gpt } from './gpt.ts'
 import { Memory } from './runtime/memory.ts'
@@ -54,20 +54,18 @@ export const start = (
   })
 
 const startUnnamed: typeof start = async (options, getModule, importThreads) => {
-  const { build, threads, maxMemory, module, worker } = checkOptions(options, {
-    build: undefined as unknown,
-    threads: 1 as unknown,
-    maxMemory: 4096 as unknown,
-    module: undefined as unknown,
-    worker: undefined as unknown,
-  })
+  const defaults: Record<keyof LoadOptions, unknown> = {
+    build: undefined,
+    threads: 1,
+    maxMemory: 4096,
+    module: undefined,
+    worker: undefined,
+  }
+  const { build, threads, maxMemory, module, worker } = checkOptions(options, defaults)
   if (build !== undefined) checkChoice('build', build, ['simd', 'relaxed'])
   checkNumber('threads', threads, 'a positive integer', (n) => Number.isInteger(n) && n >= 1)
   checkNumber('maxMemory', maxMemory, 'a number of MiB from 1 to 4096', (n) => n >= 1 && n <= 4096)
-  if (worker !== undefined && typeof worker !== 'function') {
-    const expected = 'a function that returns a new Worker'
-    throw fail('TYPE', 'worker', `be ${expected}`, describe(worker))
-  }
+  if (worker !== undefined) checkFunction('worker', worker, 'a function that returns a new Worker')
   if (!runs('simd')) {
     throw new GptLayersError(
       'UNSUPPORTED',
@@ -123,7 +121,6 @@ function whyOneThread(threads: number, createWorker: (() => AnyWorker) | undefin
 /**
  * @param args of `startPool`, after the runtime
  * @returns why there is one thread; null where all run
- * @throws {GptLayersError} MEMORY
  */
 async function startThreads(
   runtime: Runtime,
@@ -186,11 +183,7 @@ async function instantiate(module: WebAssembly.Module, shared: WebAssembly.Memor
   return (shared ? Object.freeze({ ...exports, memory: shared }) : exports) as any
 }
 
-/**
- * The engine has refused one of our builds.
- *
- * @throws {GptLayersError} MEMORY, UNSUPPORTED
- */
+/** The engine has refused one of our builds. */
 function refused(cause: unknown): never {
   if ((cause as Error)?.name === 'RangeError') {
     throw fail('MEMORY', 'the first 1 MiB of memory', 'be available, and is not', null, cause)

@@ -38,6 +38,5 @@ export function checkBytes(name: string, value: unknown): Uint8Array {
     }
     return ArrayBuffer.isView(value) ? value : new Uint8Array(value)
   }
-  const got = describe(value)
-  throw fail('TYPE', name, 'be a Uint8Array or an ArrayBuffer', got)
+  throw fail('TYPE', name, 'be a Uint8Array or an ArrayBuffer', describe(value))
 }

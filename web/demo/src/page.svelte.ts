@@ -25,7 +25,7 @@ const UNPREFIXED = 'worked-example'
 /** What the address may say of the page's looks. */
 const LOOKS: Record<string, string[]> = { theme: ['light', 'dark'], size: ['large'], show: ['figure'] }
 
-/** @param id of a section @returns what its names in the address begin with */
+/** The names of a section's fields in the address begin with this. */
 const prefixOf = (id: string): string => (id === UNPREFIXED ? '' : `${id}.`)
 
 export class Page {

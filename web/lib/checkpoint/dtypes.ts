@@ -35,12 +35,11 @@ export const bytesOf = (dtype: string, shape: readonly number[]): number =>
 /**
  * Converts the data of a tensor: floats are rounded to the nearest float32, integers must have an exact one.
  *
- * @param name of the tensor
+ * @param name the tensor's, for errors
  * @param data little-endian
  * @param bytes how many of data
  * @param room where the values go, of enough bytes
- * @returns for F32 a view of the data
- * @throws {GptLayersError} VALUE
+ * @returns the values; for F32 a view of the data
  */
 export function toFloat32(
   name: string,
@@ -51,18 +50,18 @@ export function toFloat32(
 ): Float32Array {
   if (dtype === 'F32') return new Float32Array(data, 0, bytes / 4)
   const { View, bytes: size } = DTYPES[dtype]
-  const given = new View(data, 0, bytes / size)
-  const values = new Float32Array(room, 0, given.length)
-  const bits = new Uint32Array(room, 0, given.length)
-  if (dtype === 'F16') widen(bits, given as Uint16Array, halves())
-  else if (dtype === 'BF16') shift(bits, given as Uint16Array)
-  else if (dtype === 'F64') values.set(given as Float64Array)
-  else round(name, values, given)
+  const length = bytes / size
+  const values = new Float32Array(room, 0, length)
+  const bits = new Uint32Array(room, 0, length)
+  if (dtype === 'F16') widen(bits, new Uint16Array(data, 0, length), halves())
+  else if (dtype === 'BF16') shift(bits, new Uint16Array(data, 0, length))
+  else if (dtype === 'F64') values.set(new Float64Array(data, 0, length))
+  else round(name, values, new View(data, 0, length))
   return values
 }
 
 /**
- * @param bits of each float32
+ * @param bits gets the bits of each float32
  * @param table the bits of the float32 by those of the float16
  */
 function widen(bits: Uint32Array, halves: Uint16Array, table: Uint32Array): void {
@@ -70,14 +69,14 @@ function widen(bits: Uint32Array, halves: Uint16Array, table: Uint32Array): void
 }
 
 /**
- * @param bits of each float32
+ * @param bits gets the bits of each float32
  * @param halves the upper half of each
  */
 function shift(bits: Uint32Array, halves: Uint16Array): void {
   for (let i = 0; i < bits.length; i++) bits[i] = halves[i] << 16
 }
 
-/** @param name of the tensor */
+/** @param name the tensor's, for errors */
 function round(name: string, values: Float32Array, integers: ArrayLike<number | bigint>): void {
   for (let i = 0; i < values.length; i++) {
     const value = integers[i]

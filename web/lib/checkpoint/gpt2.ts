@@ -5,7 +5,7 @@ import type { SignalLike } from '../check.ts'
 import type { Header } from './header.ts'
 import type { Matrices } from './statedict.ts'
 import type { ProgressListener } from './stream.ts'
-import { checkChoice, checkConfig, checkOptions, checkSignal, describe } from '../check.ts'
+import { checkChoice, checkConfig, checkFunction, checkOptions, checkSignal, describe } from '../check.ts'
 import { fail, GptLayersError } from '../errors.ts'
 import { openSource } from './source.ts'
 import { listed } from './statedict.ts'
@@ -129,14 +129,15 @@ export async function loadModel<M extends Module>(
 }
 
 function checkLoadOptions(options: LoadModelOptions) {
-  const defaults = { dtype: 'float32', config: {}, onProgress: undefined, signal: undefined }
-  const given = checkOptions(options, defaults)
-  const { dtype, config, onProgress, signal } = given as LoadModelOptions
-  checkChoice('dtype', dtype, ['float32', 'int8'] as const)
-  if (onProgress !== undefined && typeof onProgress !== 'function') {
-    const got = describe(onProgress)
-    throw fail('TYPE', 'onProgress', 'be a function', got)
+  const defaults: LoadModelOptions = {
+    dtype: 'float32',
+    config: {},
+    onProgress: undefined,
+    signal: undefined,
   }
+  const { dtype, config, onProgress, signal } = checkOptions(options, defaults)
+  checkChoice('dtype', dtype, ['float32', 'int8'] as const)
+  if (onProgress !== undefined) checkFunction('onProgress', onProgress)
   checkSignal(signal)
   return { dtype, config, onProgress, signal }
 }

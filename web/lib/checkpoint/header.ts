@@ -31,7 +31,6 @@ export interface Header {
  *
  * @param what the argument that is the file, for errors
  * @param bytes JSON in UTF-8
- * @throws {GptLayersError} VALUE, UNSUPPORTED
  */
 export function readHeader(what: string, bytes: Uint8Array): Header {
   const { __metadata__: metadata = {}, ...infos } = parse(what, bytes)

@@ -11,7 +11,6 @@ import { groupLength } from '../tensor/int8weight.ts'
  * @param shape [outputs, inputs] of the layer
  * @param isDict whether the values may be integers of dtype F32, as in a dict of tensors
  * @returns how many inputs share a scale
- * @throws {GptLayersError} VALUE, SHAPE
  */
 export function groupSizeOf(
   given: string,
@@ -45,21 +44,19 @@ export function groupSizeOf(
   )
 }
 
-/**
- * @param name of the scales in the checkpoint
- * @returns the scales
- * @throws {GptLayersError} VALUE
- */
+/** @param name the scales' name in the checkpoint */
 export function checkScales(name: string, scales: Values): Float32Array {
-  const wrong = scales.find((scale) => !(scale >= 0 && scale < Infinity))
-  if (wrong === undefined) return scales as Float32Array
+  const isScale = (scale: number) => scale >= 0 && scale < Infinity
+  if (scales instanceof Float32Array && scales.every(isScale)) return scales
+  const wrong = scales.find((scale) => !isScale(scale))
   throw fail('VALUE', shortName(name), 'have finite scales from 0 on', wrong)
 }
 
 /**
- * @param values of some rows
- * @param scales of these rows: [rows, groups]
- * @returns each value times its scale
+ * Each value times its scale.
+ *
+ * @param values [rows, inputs]
+ * @param scales [rows, groups]
  */
 export function dequantizeRows(
   values: Int8Array,
@@ -78,7 +75,7 @@ export function dequantizeRows(
 }
 
 /**
- * @param name of the weight in the checkpoint
+ * @param name the weight's name in the checkpoint
  * @throws {GptLayersError} VALUE where a value is not an int8
  */
 export function integersOf(name: string, values: Values): Int8Array {

@@ -34,7 +34,7 @@ interface Place {
  * file has. Everything is checked before anything is changed.
  *
  * @param what the argument that is the file, or from which the file was made
- * @param matrices of the module
+ * @param matrices the module's
  * @throws {GptLayersError} TYPE, UNSUPPORTED; VALUE for a file that is damaged, a name that is missing,
  *   unknown or there twice, tied tensors that differ, and NaN or an infinity for an int8 weight; SHAPE,
  *   MEMORY, DISPOSED
@@ -67,8 +67,8 @@ export function loadBytes(module: Module, what: 'bytes' | 'dict', bytes: unknown
  *
  * @param module whose parameters are meta tensors
  * @param stream at the first tensor
- * @param tensors of the file, in the order of their data
- * @param matrices of the module
+ * @param tensors the file's, in the order of their data
+ * @param matrices the module's
  * @param dtype what becomes of matrices of floats. Int8 weights stay so
  * @throws {GptLayersError} as `loadBytes`; what reading throws
  */
@@ -218,8 +218,9 @@ class Plan {
   }
 
   /**
-   * @param assignment of a tensor that becomes int8, or stays so, from floats
-   * @param shape in the file
+   * The place of floats whose tensor becomes or stays int8.
+   *
+   * @param shape the shape in the file
    */
   #quantized(assignment: Assignment, [count, cols]: readonly number[]): Place {
     const { given, turned, target } = assignment
@@ -342,14 +343,14 @@ class Plan {
     const { target } = assignment
     const isOwner = this.#isOwner(assignment)
     if (this.#dtype === null) return isOwner ? target.int8Weight : null
-    const int8Weight = Int8Weight.empty(this.#runtime, shape, groupSize)
+    const int8Weight = new Int8Weight(this.#runtime, shape, groupSize)
     if (isOwner) target.becomeInt8(int8Weight)
     else this.#copies.set(int8Weight, assignment)
     return int8Weight
   }
 }
 
-/** @param owner of the tensor's values */
+/** @param owner the assignment whose values the tensor has */
 const notTied = ({ name }: Assignment, owner: Assignment) =>
   fail('VALUE', name, `be ${owner.name}, with which it is tied`, 'other values')
 
@@ -368,7 +369,7 @@ function stepsOf(
   return { begin: first * rowStep, rowStep, colStep }
 }
 
-/** @param data of the tensor */
+/** Copies rows of a file to their place in the tensor's data. */
 function copyRows(
   assignment: Assignment,
   data: Float32Array,
@@ -389,7 +390,7 @@ function copyRows(
   }
 }
 
-/** @param data of the tensor */
+/** Whether the tensor's data have the values of these rows of a file. */
 function isSame(
   assignment: Assignment,
   data: Float32Array,

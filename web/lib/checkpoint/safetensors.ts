@@ -54,7 +54,6 @@ const MAX_HEADER = 100_000_000
  *
  * @param dict tensors and int8 weights by name, of any instance
  * @param metadata for the header
- * @throws {GptLayersError} TYPE, VALUE, DISPOSED, MEMORY
  */
 export function encodeSafetensors(
   dict: Record<string, unknown>,
@@ -97,10 +96,7 @@ interface Written {
   write: (target: Uint8Array) => void
 }
 
-/**
- * @returns a tensor, or the values and the scales of an int8 weight
- * @throws {GptLayersError} TYPE, VALUE, DISPOSED
- */
+/** @returns a tensor, or the values and the scales of an int8 weight */
 function entriesOf(name: string, dict: Record<string, unknown>): Written[] {
   if (name === METADATA_NAME) {
     throw fail('VALUE', 'names', 'not be reserved by the format', '"__metadata__"')
@@ -167,7 +163,6 @@ export class SafetensorsBytes {
  * @param what the argument that is the file
  * @param prefix its first PREFIX_BYTES bytes, or all where it has less
  * @returns where the header ends
- * @throws {GptLayersError} VALUE
  */
 export function headerEnd(what: string, prefix: Uint8Array): number {
   if (prefix.length < LENGTH_BYTES) throw notSafetensors(what, `${prefix.length} bytes`)

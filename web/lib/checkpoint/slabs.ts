@@ -6,10 +6,7 @@ import { bytesOf, DTYPES, toFloat32 } from './dtypes.ts'
 /** The float32 values that are read at once, unless a row of a matrix has more. */
 const SLAB_FLOATS = 2 ** 20
 
-/**
- * @param cols of a matrix
- * @returns the rows of a slab: a multiple of unit
- */
+/** The rows of a slab of a matrix with so many columns: a multiple of unit. */
 export const slabRows = (cols: number, unit: number): number =>
   unit * Math.max(1, Math.floor(SLAB_FLOATS / (cols * unit)))
 
@@ -55,7 +52,6 @@ export class Slabs {
   }
 }
 
-/** @throws {GptLayersError} MEMORY */
 export function newBuffer(bytes: number): ArrayBuffer {
   try {
     return new ArrayBuffer(bytes)

@@ -121,8 +121,7 @@ const fromHandle =
       const { bytesRead } = await handle.read(target, length, target.length - length, position + length)
       if (bytesRead === 0) break
       if (!Number.isInteger(bytesRead) || bytesRead < 0 || bytesRead > target.length - length) {
-        const given = `bytesRead ${describe(bytesRead)}`
-        throw fail('VALUE', 'source', 'read at most what it is asked', given)
+        throw fail('VALUE', 'source', 'read at most what it is asked', `bytesRead ${describe(bytesRead)}`)
       }
       length += bytesRead
     }

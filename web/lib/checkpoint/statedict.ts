@@ -4,10 +4,7 @@ import { describe, shortName } from '../check.ts'
 import { fail } from '../errors.ts'
 import { Tensor } from '../tensor/tensor.ts'
 
-/**
- * @param name a property's
- * @returns the state dict's: running_mean for runningMean
- */
+/** The name of a property in a state dict: running_mean for runningMean. */
 export const snakeCase = (name: string): string =>
   name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
@@ -22,7 +19,7 @@ export type Matrices = ReadonlyMap<Tensor, { transposed: boolean; isProduct: boo
 
 /** A tensor of a layer, and where a checkpoint has its values. */
 export interface Assignment {
-  /** of the tensor in the layer's state dict */
+  /** the tensor's name in the layer's state dict */
   name: string
   target: Tensor
   /** the name in the checkpoint */
@@ -38,10 +35,11 @@ export interface Assignment {
 }
 
 /**
- * @param what the argument's name, for errors
- * @param names the checkpoint's, ours or foreign
- * @param matrices of the module
- * @returns for each tensor of the layer at least one
+ * Where a checkpoint has the values of each tensor of a layer; a tensor with two names may have two places.
+ *
+ * @param what the name of the argument that is the checkpoint, for errors
+ * @param names the names in the checkpoint, ours or foreign
+ * @param matrices the module's
  * @throws {GptLayersError} VALUE for a name that is missing, unknown or there twice
  */
 export function assignments(
@@ -99,8 +97,7 @@ function match(
     const other = weight === null ? found.get(name)?.given : scales.get(weight)
     if (other !== undefined) {
       const key = weight === null ? name : weight + SCALE
-      const both = `${shortName(other)} and ${shortName(given)}`
-      throw fail('VALUE', what, `have ${key} once`, both)
+      throw fail('VALUE', what, `have ${key} once`, `${shortName(other)} and ${shortName(given)}`)
     }
     if (weight === null) found.set(name, { given, scale: null, transposed })
     else scales.set(weight, given)
@@ -198,7 +195,7 @@ class Names {
     let longest = 0
     for (const [property, child] of module.children()) {
       const name = snakeCase(property)
-      if (Tensor.isTensor(child) || layers.has(name)) continue
+      if (child instanceof Tensor || layers.has(name)) continue
       layers.set(name, child)
       longest = Math.max(longest, name.length)
     }

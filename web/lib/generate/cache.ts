@@ -17,8 +17,8 @@ export interface CacheOptions {
    */
   maxTokens?: number
   /**
-   * of the keys and values; 'float32' by default. In int8 each token's key and value have a scale in each
-   * head, the largest magnitude / 127: less memory and time, and less exact
+   * how keys and values are stored; 'float32' by default. In int8 each token's key and value have a scale in
+   * each head, the largest magnitude / 127: less memory and time, and less exact
    */
   dtype?: 'float32' | 'int8'
 }
@@ -57,11 +57,14 @@ const KERNELS = {
  * `truncate(0)`.
  */
 export class KeyValueCache {
+  /** The number of sequences. */
+  readonly batchSize: number
+  /** The most tokens of a sequence. */
+  readonly maxTokens: number
+  /** How keys and values are stored. */
+  readonly dtype: 'float32' | 'int8'
   #runtime: Runtime
   #model: GPTModel
-  #batchSize: number
-  #maxTokens: number
-  #dtype: 'float32' | 'int8'
   #places: Map<Attention, Place>
   /** The tokens of the first sequence. */
   #ids: Int32Array
@@ -79,9 +82,9 @@ export class KeyValueCache {
     this.#runtime = model.runtime
     this.#model = model
     const { batchSize, maxTokens, dtype } = options
-    this.#batchSize = batchSize
-    this.#maxTokens = maxTokens
-    this.#dtype = dtype
+    this.batchSize = batchSize
+    this.maxTokens = maxTokens
+    this.dtype = dtype
     this.#places = places
     this.#ids = new Int32Array(maxTokens)
   }
@@ -116,21 +119,6 @@ export class KeyValueCache {
   /** The number of tokens in the cache, per sequence. */
   get length(): number {
     return this.#length
-  }
-
-  /** The most tokens of a sequence. */
-  get maxTokens(): number {
-    return this.#maxTokens
-  }
-
-  /** The number of sequences. */
-  get batchSize(): number {
-    return this.#batchSize
-  }
-
-  /** Of the keys and values. */
-  get dtype(): 'float32' | 'int8' {
-    return this.#dtype
   }
 
   /** Whether the cache or its instance was disposed, or a scope has freed it. */
@@ -194,12 +182,10 @@ export class KeyValueCache {
   /**
    * @internal
    * @returns a live cache of this model that no `forward` uses
-   * @throws {GptLayersError} TYPE, VALUE, DISPOSED
    */
   static check(value: unknown, model: GPTModel): KeyValueCache {
     if (!(value instanceof KeyValueCache)) {
-      const expected = 'a cache that model.newCache made'
-      throw fail('TYPE', 'cache', `be ${expected}`, describe(value))
+      throw fail('TYPE', 'cache', 'be a cache that model.newCache made', describe(value))
     }
     if (value.#model !== model) {
       throw fail('VALUE', 'cache', 'come from this model', 'one of another')
@@ -213,20 +199,20 @@ export class KeyValueCache {
    *
    * @internal
    * @param ids [batch, tokens]
-   * @param shape of ids, for an error
+   * @param shape the shape of ids, for an error
    * @throws {GptLayersError} SHAPE where the cache has another batch size or not enough room
    */
   append<T>(ids: Int32Array, shape: readonly number[], fn: () => T): T {
     const past = this.#length
     const tokens = shape.at(-1) as number
     const batch = ids.length / tokens
-    if (batch !== this.#batchSize) {
-      const expected = `have ${this.#batchSize} sequences (the cache's batchSize)`
+    if (batch !== this.batchSize) {
+      const expected = `have ${this.batchSize} sequences (the cache's batchSize)`
       throw fail('SHAPE', 'ids', expected, `shape [${shape.join(', ')}]`)
     }
-    const room = this.#maxTokens - past
+    const room = this.maxTokens - past
     if (tokens > room) {
-      const expected = `end in at most ${room} tokens (the cache has ${past} of ${this.#maxTokens})`
+      const expected = `end in at most ${room} tokens (the cache has ${past} of ${this.maxTokens})`
       throw fail('SHAPE', 'ids', expected, `shape [${shape.join(', ')}]`)
     }
     this.#pass = { tokens }
@@ -242,11 +228,10 @@ export class KeyValueCache {
   }
 
   /**
+   * Where a layer appends the keys and values of an input [batch, tokens, ...].
+   *
    * @internal
-   * @param value what the context of an Attention's `forward` has as its cache
-   * @param batch of the layer's input
-   * @param tokens of the layer's input
-   * @throws {GptLayersError} TYPE, VALUE, SHAPE, DISPOSED
+   * @param value the cache in the context of an Attention's `forward`
    */
   static placeOf(value: unknown, layer: Attention, batch: number, tokens: number): CachePlace {
     if (!(value instanceof KeyValueCache)) {
@@ -255,33 +240,30 @@ export class KeyValueCache {
     }
     const pass = value.#pass
     if (pass === null) {
-      const expected = "be passed on by its model's forward, got one outside of it"
-      throw fail('VALUE', 'cache', expected)
+      throw fail('VALUE', 'cache', "be passed on by its model's forward, got one outside of it")
     }
     const place = value.#places.get(layer)
     if (place === undefined) {
-      const expected = 'know each Attention of its model, got one that is newer than the cache'
-      throw fail('VALUE', 'cache', expected)
+      throw fail('VALUE', 'cache', 'know each Attention of its model, got one that is newer than the cache')
     }
     if (place.pass === pass) {
       const expected = 'be used by an Attention once in a forward, got the same layer a second time'
       throw fail('UNSUPPORTED', 'cache', expected)
     }
-    if (batch !== value.#batchSize || tokens !== pass.tokens) {
-      const expected = `have the model's ${value.#batchSize} sequences of ${pass.tokens} tokens`
+    if (batch !== value.batchSize || tokens !== pass.tokens) {
+      const expected = `have the model's ${value.batchSize} sequences of ${pass.tokens} tokens`
       throw fail('SHAPE', 'x', expected, `${batch} of ${tokens}`)
     }
     if (value.#disposed || place.keys.disposed || place.values.disposed) throw disposedError()
     place.pass = pass
-    const kernel = KERNELS[value.#dtype].forward
-    return { keys: place.keys, values: place.values, past: value.#length, capacity: value.#maxTokens, kernel }
+    const kernel = KERNELS[value.dtype].forward
+    return { keys: place.keys, values: place.values, past: value.#length, capacity: value.maxTokens, kernel }
   }
 
   #checkUsable(): void {
     if (this.disposed) throw disposedError()
     if (this.#pass === null) return
-    const expected = 'be used by one forward at a time, got one that a forward is using'
-    throw fail('VALUE', 'cache', expected)
+    throw fail('VALUE', 'cache', 'be used by one forward at a time, got one that a forward is using')
   }
 }
 

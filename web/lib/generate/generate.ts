@@ -56,7 +56,6 @@ interface Generation {
   cache: KeyValueCache | null
 }
 
-/** @throws {GptLayersError} TYPE, SHAPE, VALUE, DISPOSED */
 export function checkGeneration(
   model: GPTModel,
   ids: Indices,
@@ -94,20 +93,17 @@ export function checkGeneration(
     throw fail('SHAPE', 'ids', expected, `shape [${shape.join(', ')}]`)
   }
   if (model.training) {
-    const expected = 'in evaluation mode; call eval() first'
-    throw fail('VALUE', 'the model', `be ${expected}`, 'training mode')
+    throw fail('VALUE', 'the model', 'be in evaluation mode; call eval() first', 'training mode')
   }
   const cache = given.cache === null ? null : KeyValueCache.check(given.cache, model)
   if (cache !== null && cache.batchSize !== 1) {
-    const expected = 'have batchSize 1'
-    throw fail('SHAPE', 'cache', expected, cache.batchSize)
+    throw fail('SHAPE', 'cache', 'have batchSize 1', cache.batchSize)
   }
   const room = cache === null ? contextLength : cache.maxTokens - cache.length
   if (tokens.length > room) {
     const limit =
       cache === null ? 'contextLength' : `the cache has ${cache.length} of ${cache.maxTokens} (maxTokens)`
-    const expected = `have at most ${room} tokens (${limit})`
-    throw fail('SHAPE', 'ids', expected, tokens.length)
+    throw fail('SHAPE', 'ids', `have at most ${room} tokens (${limit})`, tokens.length)
   }
   const { slidingWindow } = given
   if (slidingWindow !== null) {

@@ -56,8 +56,7 @@ export function sampleToken(
   const sums = blocks.sum({ dim: 1 }).data
   const probabilities = blocks.data
   if (!(probabilities[best[0]] > 0)) {
-    const expected = 'finite numbers or -Infinity, and not all -Infinity'
-    throw fail('VALUE', "the model's logits", `be ${expected}`)
+    throw fail('VALUE', "the model's logits", 'be finite numbers or -Infinity, and not all -Infinity')
   }
   const all = topK < size ? best.subarray(0, topK) : null
   const kept = topP < 1 ? nucleus(probabilities, all, best, topP) : all
@@ -184,7 +183,7 @@ const sumOf = (probabilities: Float32Array, tokens: Int32Array): number =>
   tokens.reduce((sum, token) => sum + probabilities[token], 0)
 
 /**
- * @param target from 0 to less than `sumOf` them
+ * @param target less than `sumOf` them, 0 or more
  * @returns the first token at which their sum is larger
  */
 function pickAmong(probabilities: Float32Array, tokens: Int32Array, target: number): number {
@@ -195,8 +194,8 @@ function pickAmong(probabilities: Float32Array, tokens: Int32Array, target: numb
 }
 
 /**
- * @param sums of each block
- * @param target from 0 to less than the sum of all
+ * @param sums the sum of each block
+ * @param target less than the sum of all, 0 or more
  * @returns the first token at which the sum is larger
  */
 function pick(probabilities: Float32Array, sums: Float32Array, target: number): number {

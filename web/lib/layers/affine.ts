@@ -5,7 +5,7 @@ import { fail } from '../errors.ts'
 import { SCRATCH } from '../runtime/runtime.ts'
 import { record, recordKernel } from '../runtime/tape.ts'
 import { checkRows, checkTensorOf } from '../tensor/check.ts'
-import { asMatrix, MATRIX } from '../tensor/int8weight.ts'
+import { asMatrix, int8Of, MATRIX } from '../tensor/int8weight.ts'
 import { leading } from '../tensor/shape.ts'
 import { Tensor } from '../tensor/tensor.ts'
 import { Module } from './module.ts'
@@ -71,9 +71,9 @@ export class Affine extends Module {
     const { inputs, outputs, inputsName, forward, backward } = this.#layout
     const { runtime } = this
     const rows = checkRows(runtime, x, inputs, inputsName)
-    const int8Weight = this.#int8Weight()
+    const int8Weight = this.int8Weight?.checkUsable(runtime, [outputs, inputs])
     const y = Tensor.empty(runtime, [...leading(x.shape, 1), outputs])
-    if (int8Weight !== null) {
+    if (int8Weight) {
       const read = [x, int8Weight, this.#bias()]
       const sizes = [rows, inputs, outputs, int8Weight.groupSize]
       runtime.run('gpt_int8_linear_forward', [y, SCRATCH, ...read, ...sizes])
@@ -100,7 +100,6 @@ export class Affine extends Module {
    * layer could override: kernels rely on it.
    *
    * @internal
-   * @throws {GptLayersError} TYPE, SHAPE, VALUE, DISPOSED
    */
   static parametersOf(layer: Affine): { weight: Tensor; bias: Tensor | null } {
     const { runtime, weight } = layer
@@ -115,14 +114,7 @@ export class Affine extends Module {
 
   /** The weight that `quantize` has made; null where `weight` is float32. */
   get int8Weight(): Int8Weight | null {
-    const { weight } = this
-    return Tensor.isTensor(weight) ? weight.int8Weight : null
-  }
-
-  #int8Weight(): Int8Weight | null {
-    const { int8Weight, runtime } = this
-    const { outputs, inputs } = this.#layout
-    return int8Weight && int8Weight.checkUsable(runtime, [outputs, inputs])
+    return int8Of(this.weight)
   }
 
   /** @internal */

@@ -99,7 +99,7 @@ export class Attention extends Module {
 
   /**
    * @param x [..., tokens, embDim], not modified
-   * @returns of x's shape
+   * @returns a tensor of x's shape
    * @throws {GptLayersError} SHAPE when x does not end in [tokens, embDim] with at most contextLength tokens;
    *   TYPE, VALUE, DISPOSED, MEMORY
    */
@@ -121,20 +121,25 @@ export class Attention extends Module {
     const tokens = this.#checkTokens(x)
     const { returnWeights, cache } = checkOptions(options, DEFAULTS)
     checkBoolean('returnWeights', returnWeights)
-    const sizes = Attention.#sizesOf(this, x)
+    const { embDim, nHeads } = this
+    const sizes: Sizes = [sizeOf(leading(x.shape, 2)), tokens, nHeads, embDim / nHeads]
     if (cache !== undefined && returnWeights) {
       const expected = 'false with a cache, which has no weights for earlier tokens'
       throw fail('UNSUPPORTED', 'returnWeights', `be ${expected}`, 'true')
     }
     const place = cache === undefined ? null : Attention.#placeIn(this, cache, sizes)
-    const perRow = [...leading(x.shape, 2), this.nHeads, tokens]
+    const perRow = [...leading(x.shape, 2), nHeads, tokens]
     return runtime.temporary(() => {
       const qkv = cAttn.forward(x)
-      checkTensorOf(runtime, "cAttn's output", qkv, [...leading(x.shape, 1), 3 * this.embDim])
+      checkTensorOf(runtime, "cAttn's output", qkv, [...leading(x.shape, 1), 3 * embDim])
       const y = Tensor.empty(runtime, x.shape)
       const weights = returnWeights ? Tensor.empty(runtime, [...perRow, tokens]) : null
-      if (place !== null) Attention.#attendCached(y, qkv, sizes, place)
-      else this.#attend(y, qkv, weights, perRow, sizes)
+      if (place !== null) {
+        const { kernel, keys, values, past, capacity } = place
+        const [batch, , heads, size] = sizes
+        runtime.run(kernel, [y, keys, values, SCRATCH, qkv, batch, tokens, past, capacity, heads, size])
+      }
+      if (place === null) this.#attend(y, qkv, weights, perRow, sizes)
       // Without gradients this frees qkv, and cProj's output takes its place: x, qkv and y are the peak of
       // memory.
       if (y.step === null) qkv.dispose()
@@ -185,27 +190,5 @@ export class Attention extends Module {
     if (end <= layer.contextLength) return place
     const expected = `end with token ${layer.contextLength} (contextLength) at most`
     throw fail('SHAPE', 'x', expected, `tokens up to ${end}`)
-  }
-
-  /**
-   * The heads, with the tokens of a cache.
-   *
-   * @param y [batch, tokens, embDim]
-   * @param qkv [batch, tokens, 3 · embDim]
-   */
-  static #attendCached(
-    y: Tensor,
-    qkv: Tensor,
-    [batch, tokens, heads, size]: Sizes,
-    { keys, values, past, capacity, kernel }: CachePlace,
-  ): void {
-    const sizes = [batch, tokens, past, capacity, heads, size]
-    y.runtime.run(kernel, [y, keys, values, SCRATCH, qkv, ...sizes])
-  }
-
-  /** @param x [..., tokens, embDim] */
-  static #sizesOf({ embDim, nHeads }: Attention, { shape }: Tensor): Sizes {
-    const tokens = shape.at(-2) as number
-    return [sizeOf(leading(shape, 2)), tokens, nHeads, embDim / nHeads]
   }
 }

@@ -31,8 +31,8 @@ export class Dropout extends Module {
   }
 
   /**
-   * @param x of any shape, not modified
-   * @returns of x's shape. In evaluation mode, and where p is 0, it shares x's memory, as
+   * @param x any shape, not modified
+   * @returns a tensor of x's shape. In evaluation mode, and where p is 0, it shares x's memory, as
    *   `x.reshape(x.shape)`
    * @throws {GptLayersError} TYPE, DISPOSED, MEMORY
    */

@@ -6,7 +6,7 @@ import { SCRATCH } from '../runtime/runtime.ts'
 import { recordKernel, records } from '../runtime/tape.ts'
 import { checkTensorOf } from '../tensor/check.ts'
 import { checkIndices, storeIndices } from '../tensor/indices.ts'
-import { asMatrix, MATRIX } from '../tensor/int8weight.ts'
+import { asMatrix, int8Of, MATRIX } from '../tensor/int8weight.ts'
 import { Tensor } from '../tensor/tensor.ts'
 import { Module } from './module.ts'
 
@@ -45,7 +45,7 @@ export class Embedding extends Module {
   override forward(indices: Indices): Tensor {
     const { runtime, numEmbeddings: count, embeddingDim: dim } = this
     const checked = checkIndices(runtime, 'indices', indices, count)
-    const int8Weight = this.#int8Weight()
+    const int8Weight = this.int8Weight?.checkUsable(runtime, [count, dim])
     const weight = int8Weight ? null : checkTensorOf(runtime, 'weight', this.weight, [count, dim])
     const y = Tensor.empty(runtime, [...checked.shape, dim])
     const stored = storeIndices(runtime, checked)
@@ -67,13 +67,7 @@ export class Embedding extends Module {
 
   /** The weight that a tied layer's `quantize` has made; null where `weight` is float32. */
   get int8Weight(): Int8Weight | null {
-    const { weight } = this
-    return Tensor.isTensor(weight) ? weight.int8Weight : null
-  }
-
-  #int8Weight(): Int8Weight | null {
-    const { int8Weight, runtime, numEmbeddings: count, embeddingDim: dim } = this
-    return int8Weight && int8Weight.checkUsable(runtime, [count, dim])
+    return int8Of(this.weight)
   }
 
   /** @internal */

@@ -78,7 +78,7 @@ export class FeedForward extends Module {
 
   /**
    * @param x [..., embDim], not modified
-   * @returns of x's shape; within 1e-5 of float64 at GPT-2's size (absolute below 1, relative above)
+   * @returns a tensor of x's shape; within 1e-5 of float64 at GPT-2's size (absolute below 1, relative above)
    * @throws {GptLayersError} SHAPE when the last axis is not embDim; TYPE, DISPOSED, MEMORY
    */
   override forward(x: Tensor): Tensor {

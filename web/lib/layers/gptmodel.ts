@@ -185,7 +185,8 @@ export class GPTModel extends Module {
    * An empty cache of keys and values for `forward` and `generate`: with it, they compute only the tokens
    * that are new. It knows the Attention layers that the model has now.
    *
-   * @returns in the instance's memory; freed by `dispose`, at the end of a `scope`, or when nobody holds it
+   * @returns a cache in the instance's memory; freed by `dispose`, at the end of a `scope`, or when nobody
+   *   holds it
    * @throws {GptLayersError} TYPE, VALUE, MEMORY, DISPOSED
    * @example
    * const cache = model.eval().newCache({ maxTokens: 3 })

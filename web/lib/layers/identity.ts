@@ -8,7 +8,7 @@ import { Module } from './module.ts'
  */
 export class Identity extends Module {
   /**
-   * @param x of any shape, not modified
+   * @param x any shape, not modified
    * @returns y = x. It shares x's memory, as `x.reshape(x.shape)`
    * @throws {GptLayersError} TYPE, DISPOSED
    * @example

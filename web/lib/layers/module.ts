@@ -1,7 +1,7 @@
 import type { Runtime } from '../runtime/runtime.ts'
 import type { Matrix } from '../tensor/int8weight.ts'
 import type { Context, ForwardListener } from './forward.ts'
-import { checkNumber, checkOptions, checkObject, describe } from '../check.ts'
+import { checkFunction, checkNumber, checkOptions, checkObject, describe } from '../check.ts'
 import { loadBytes } from '../checkpoint/plan.ts'
 import { encodeSafetensors, METADATA_NAME } from '../checkpoint/safetensors.ts'
 import { areFinite, firstNames, notFinite, snakeCase } from '../checkpoint/statedict.ts'
@@ -100,9 +100,7 @@ export class Module {
    * seen // [['trf_blocks.0.attn', [2, 2, 3, 3]]]
    */
   onForward(listener: ForwardListener): () => void {
-    if (typeof listener !== 'function') {
-      throw fail('TYPE', 'listener', 'be a function', describe(listener))
-    }
+    checkFunction('listener', listener)
     const added = firstNames(namedModules(this)).map(([name, module]) => {
       const entry = { name, listener }
       if (module.#listeners.push(entry) === 1) module.#tellListeners()
@@ -142,10 +140,10 @@ export class Module {
   /** The tensors and layers directly inside, by name. @internal */
   children(): [string, Tensor | Module][] {
     return Object.entries(this).flatMap(([name, value]) => {
-      if (Tensor.isTensor(value) || value instanceof Module) return [[name, value]]
+      if (value instanceof Tensor || value instanceof Module) return [[name, value]]
       if (!Array.isArray(value)) return []
-      return value.flatMap((layer, i) =>
-        layer instanceof Module ? [[`${name}.${i}`, layer] as [string, Module]] : [],
+      return value.flatMap<[string, Module]>((layer, i) =>
+        layer instanceof Module ? [[`${name}.${i}`, layer]] : [],
       )
     })
   }
@@ -202,7 +200,7 @@ export class Module {
       const [outputs, inputs] = transposed ? [cols, rows] : [rows, cols]
       const length = evenGroups(inputs, groupSize)
       try {
-        const int8Weight = Int8Weight.empty(this.runtime, [outputs, inputs], length)
+        const int8Weight = new Int8Weight(this.runtime, [outputs, inputs], length)
         int8Weight.quantizeRows(weight, 0, rows, transposed)
         weight.becomeInt8(int8Weight)
       } catch (error) {
@@ -343,10 +341,7 @@ export class Module {
     return root
   }
 
-  /**
-   * @returns what `#namedTensors` gives, where no tensor hides another one
-   * @throws {GptLayersError} VALUE
-   */
+  /** @returns what `#namedTensors` gives, where no tensor hides another one */
   static #savedTensors(root: Module): [string, Tensor][] {
     const named = Module.#namedTensors(root)
     const places: Map<string, number> = new Map()
@@ -365,10 +360,11 @@ export class Module {
   /** Every tensor inside, by its name in a state dict. */
   static #namedTensors(root: Module, rename: (property: string) => string = snakeCase): [string, Tensor][] {
     return namedModules(root, rename).flatMap(([path, module]) =>
-      module.children().flatMap(([property, child]) => {
-        if (child instanceof Module) return []
-        return [[path + (path && '.') + rename(property), child] as [string, Tensor]]
-      }),
+      module
+        .children()
+        .flatMap<[string, Tensor]>(([property, child]) =>
+          child instanceof Module ? [] : [[path + (path && '.') + rename(property), child]],
+        ),
     )
   }
 }
@@ -377,7 +373,7 @@ export class Module {
  * A module and every layer inside, by its path.
  *
  * @param rename makes the path's parts of the properties' names
- * @param path of this one
+ * @param path the path of this module
  * @param above the layers that contain it
  * @returns a layer before the layers inside it
  * @throws {GptLayersError} VALUE where a layer contains itself; TYPE
@@ -440,11 +436,10 @@ export const isPlain = <T extends abstract new (...args: never[]) => Module>(
 ): layer is InstanceType<T> => layer instanceof Class && layer.forward === Class.prototype.forward
 
 /**
- * @param option of `forward`
+ * @param option the option of `forward` that needs it
  * @throws {GptLayersError} VALUE where the layer is in training mode
  */
 export function checkEvaluation(option: string, layer: Module): void {
   if (!layer.training) return
-  const expected = 'used in evaluation mode; call eval() first'
-  throw fail('VALUE', option, `be ${expected}`, 'training mode')
+  throw fail('VALUE', option, 'be used in evaluation mode; call eval() first', 'training mode')
 }

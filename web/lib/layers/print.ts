@@ -1,7 +1,7 @@
 /**
  * The text of a layer, as PyTorch prints a module.
  *
- * @param name of the class
+ * @param name the layer's class
  * @param extra what `extraRepr` returns
  * @param inside the texts of the layers inside, by name. Names such as `blocks.0` and `blocks.1` are those of
  *   a list

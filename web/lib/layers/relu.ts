@@ -6,8 +6,8 @@ import { Module } from './module.ts'
 /** y = max(0, x), as PyTorch's nn.ReLU. Its gradient at 0 is 0. */
 export class ReLU extends Module {
   /**
-   * @param x of any shape, not modified
-   * @returns of x's shape
+   * @param x any shape, not modified
+   * @returns a tensor of x's shape
    * @throws {GptLayersError} TYPE, DISPOSED, MEMORY
    * @example new ReLU().forward(gpt.tensor([-1, 2])).toArray() // [0, 2]
    */

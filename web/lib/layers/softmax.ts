@@ -11,8 +11,8 @@ export class Softmax extends Module {
 
   /**
    * @param x [..., n], not modified
-   * @returns of x's shape; within 1e-6 of float64. Its gradient, dx = y · (dy - Σ dy·y), reads it: do not
-   *   write into it before `backward`
+   * @returns a tensor of x's shape; within 1e-6 of float64. Its gradient, dx = y · (dy - Σ dy·y), reads it:
+   *   do not write into it before `backward`
    * @throws {GptLayersError} TYPE, DISPOSED, MEMORY
    * @example new Softmax().forward(gpt.tensor([0, 0, -Infinity])).toArray() // [0.5, 0.5, 0]
    */

@@ -63,7 +63,7 @@ export class TransformerBlock extends Module {
   /**
    * @param x [..., tokens, embDim], not modified
    * @param context passed on to attn, such as `{ returnWeights: true }`; see `onForward`
-   * @returns of x's shape
+   * @returns a tensor of x's shape
    * @throws {GptLayersError} SHAPE when x does not end in [tokens, embDim] with at most contextLength tokens;
    *   TYPE, VALUE, DISPOSED, MEMORY
    */

@@ -24,10 +24,7 @@ const IGNORE = -100
  * The forward pass keeps the maximum of each row and the sum of its exponentials, not softmax itself: the
  * backward pass computes softmax from them again.
  *
- * @param logits Tensor [..., classes]
- * @param targets [...] or flat, each from 0 to classes - 1, or -100 for a row that does not count
- * @returns of shape []; NaN when no row counts
- * @throws {GptLayersError} TYPE, SHAPE, VALUE, DISPOSED, MEMORY
+ * `gpt.crossEntropy` documents the arguments.
  */
 export function crossEntropy(runtime: Runtime, logits: unknown, targets: Indices): Tensor {
   const x = checkTensor(runtime, 'logits', logits)
@@ -55,11 +52,7 @@ export function crossEntropy(runtime: Runtime, logits: unknown, targets: Indices
   })
 }
 
-/**
- * Targets have the shape of the logits without the last axis, or are flat with as many elements.
- *
- * @param shape of the targets
- */
+/** Targets have the shape of the logits without the last axis, or are flat with as many elements. */
 function checkTargetShape(shape: readonly number[], expected: readonly number[]): void {
   const isFlat = shape.length === 1 && shape[0] === sizeOf(expected)
   if (isFlat || sameShape(shape, expected)) return

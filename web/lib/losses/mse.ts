@@ -14,10 +14,7 @@ import { single, sumOf } from './loss.ts'
  * The kernel computes the mean of each row of the last axis, so that threads can share the rows. The loss is
  * the mean of the means.
  *
- * @param prediction Tensor of any shape
- * @param target Tensor of the same shape
- * @returns of shape []; NaN when there are no elements
- * @throws {GptLayersError} TYPE, SHAPE, VALUE, DISPOSED, MEMORY
+ * `gpt.mse` documents the arguments.
  */
 export function mse(runtime: Runtime, prediction: unknown, target: unknown): Tensor {
   const x = checkTensor(runtime, 'prediction', prediction)

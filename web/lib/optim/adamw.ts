@@ -50,8 +50,7 @@ export class AdamW extends Optimizer {
     super(runtime, parameters, lr)
     checkArray('betas', betas, 'an array of two numbers')
     if (betas.length !== 2) {
-      const given = describe(betas)
-      throw fail('TYPE', 'betas', 'be an array of two numbers', given)
+      throw fail('TYPE', 'betas', 'be an array of two numbers', describe(betas))
     }
     const [beta1, beta2] = betas
     checkBeta('betas[0]', beta1)

@@ -7,17 +7,8 @@ import { checkParameters, withGradients } from './parameters.ts'
 const EPS = 1e-6
 
 /**
- * Limits the norm of all gradients together, in place:
- *
- *     norm = √(Σ grad²)                          over every element of every gradient
- *     grad = grad · maxNorm / (norm + 1e-6)      where that factor is below 1
- *
- * A NaN in any gradient makes the norm NaN and so every gradient, as in PyTorch.
- *
- * @param parameters Tensors; one without a gradient does not count
- * @param maxNorm a number >= 0
- * @returns the norm before clipping
- * @throws {GptLayersError} TYPE, VALUE, SHAPE, DISPOSED, MEMORY
+ * Limits the norm of all gradients together, as `gpt.clipGradNorm` documents. A NaN in any gradient makes the
+ * norm NaN and so every gradient, as in PyTorch.
  */
 export function clipGradNorm(runtime: Runtime, parameters: unknown, maxNorm: unknown): number {
   const checked = checkParameters(runtime, parameters)

@@ -16,7 +16,7 @@ export class Optimizer {
   /** Private, so that printing an optimizer does not print it. */
   #runtime: Runtime
   #parameters: readonly Tensor[]
-  /** of the parameters that had a step */
+  /** A parameter has a state from its first step on. */
   #states: Map<Tensor, State> = new Map()
 
   /** The learning rate. A schedule may set it between steps. */
@@ -117,10 +117,12 @@ export class Optimizer {
   loadStateDict(dict: Record<string, Tensor>): void {
     const given = checkObject('dict', dict)
     const slots = this.parameters.flatMap((parameter, i) =>
-      Object.entries(this.stateShapes(parameter)).map(([key, shape]) => {
-        const name = `state.${i}.${key}`
-        return { parameter, key, name, shape }
-      }),
+      Object.entries(this.stateShapes(parameter)).map(([key, shape]) => ({
+        parameter,
+        key,
+        name: `state.${i}.${key}`,
+        shape,
+      })),
     )
     checkNames(
       Object.keys(given),
@@ -177,9 +179,7 @@ export class Optimizer {
    * Checks values that somebody else may have written. A subclass overrides this.
    *
    * @internal
-   * @param _name such as `state.0.step`
-   * @param _values of a state tensor
-   * @throws {GptLayersError} VALUE
+   * @param _name the name of the state tensor, such as `state.0.step`
    */
   checkState(_name: string, _values: Float32Array): void {}
 
@@ -199,11 +199,7 @@ export class Optimizer {
     _options: { lr: number; isFirst: boolean },
   ): void {}
 
-  /**
-   * A state of zeros for each parameter, or for none of them where memory does not suffice.
-   *
-   * @throws {GptLayersError} MEMORY
-   */
+  /** A state of zeros for each parameter, or for none of them where memory does not suffice. */
   #newStates(parameters: Tensor[]): Map<Tensor, State> {
     return this.runtime.temporary(() => {
       const made = parameters.map((parameter) =>
@@ -222,7 +218,6 @@ export class Optimizer {
   }
 }
 
-/** @throws {GptLayersError} VALUE */
 function checkNames(given: string[], known: string[]): void {
   const unknown = given.find((name) => !known.includes(name))
   if (unknown === undefined) return

@@ -8,7 +8,6 @@ import { checkTensor } from '../tensor/check.ts'
  * An array of live tensors, each of them once.
  *
  * @returns a copy
- * @throws {GptLayersError} TYPE, VALUE, DISPOSED
  */
 export function checkParameters(runtime: Runtime, parameters: unknown): readonly Tensor[] {
   /** the index of each parameter */
@@ -33,7 +32,6 @@ export function checkParameters(runtime: Runtime, parameters: unknown): readonly
  * The parameters that have a gradient, and the gradients. As in PyTorch, the others are left out.
  *
  * @returns each gradient has its parameter's shape
- * @throws {GptLayersError} TYPE, VALUE, DISPOSED
  */
 export function withGradients(
   runtime: Runtime,

@@ -23,7 +23,7 @@ export type Storage = { offset: number; holders: number; watched: boolean; versi
 /**
  * What was made in an open scope. `isLayers`: whether a layer has opened it for its own temporary tensors.
  */
-type Scope = { tensors: Set<unknown>; storages: Storage[]; isLayers: boolean }
+type Scope = { tensors: Set<Disposable>; storages: Storage[]; isLayers: boolean }
 
 /**
  * The heap of one WebAssembly instance: its linear memory from `base` on.
@@ -209,7 +209,7 @@ export class Memory {
       return result
     } finally {
       this.#scopes.pop()
-      for (const tensor of made.tensors as Set<Disposable>) {
+      for (const tensor of made.tensors) {
         if (kept.has(tensor)) this.track(tensor)
         else tensor.dispose()
       }
@@ -219,10 +219,7 @@ export class Memory {
     }
   }
 
-  /**
-   * @returns more memory, so that a block of this size is free
-   * @throws {GptLayersError} MEMORY
-   */
+  /** @returns more memory, so that a block of this size is free */
   #grow(size: number): Block {
     const memory = this.checkLive()
     const end = memory.buffer.byteLength

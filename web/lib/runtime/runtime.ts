@@ -209,7 +209,6 @@ export class Runtime {
   }
 }
 
-/** @throws {GptLayersError} INTERNAL */
 function check(kernel: string, status: number): void {
   if (status === 0) return
   throw new GptLayersError(
@@ -226,9 +225,9 @@ function toNumber(arg: Pointer | null | typeof SCRATCH | number | boolean): numb
 }
 
 /**
- * @param Class the `this` of a static method
- * @returns of the instance whose class it is, or extends
- * @throws {GptLayersError} TYPE
+ * The runtime of the instance that a class belongs to.
+ *
+ * @param Class the `this` of a static method: a class of an instance, or one that extends it
  */
 export function runtimeOf(Class: unknown): Runtime {
   const runtime = typeof Class === 'function' ? Reflect.get(Class, RUNTIME) : undefined

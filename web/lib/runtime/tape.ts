@@ -32,7 +32,7 @@ export const newestStep = (): number => count
 export class Step {
   /** A step has a larger number than the steps that made its inputs. */
   number: number
-  /** Of the output, and of its gradient. */
+  /** The shape of the output and of its gradient. */
   shape: readonly number[]
   /** Where the gradient of each input goes. */
   targets: (Step | Tensor | null)[]
@@ -93,10 +93,7 @@ export class Step {
   }
 }
 
-/**
- * @param inputs of an operation
- * @returns whether its step will be recorded
- */
+/** Whether a step with these inputs will be recorded. */
 export function records(...inputs: (Tensor | null)[]): boolean {
   for (const input of inputs) if (input?.requiresGrad) return input.runtime.recordsGradients
   return false
@@ -151,7 +148,7 @@ export function recordKernel(
  * Computes the gradient of a tensor with respect to every leaf that it was computed from, and adds it to the
  * leaf's `.grad`. The graph is freed.
  *
- * @param gradient of the root, of its shape; this function owns it
+ * @param gradient the gradient of the root; this function disposes it
  * @throws {GptLayersError} VALUE where an earlier backward has freed the graph; what the steps throw
  */
 export function backward(root: Tensor, gradient: Tensor): void {
@@ -192,10 +189,7 @@ export function backward(root: Tensor, gradient: Tensor): void {
   })
 }
 
-/**
- * @returns this step and all before it, the last one first
- * @throws {GptLayersError} VALUE
- */
+/** @returns this step and all before it, the last one first */
 function stepsBefore(last: Step | null): Step[] {
   const found: Set<Step> = new Set(last ? [last] : [])
   for (const step of found) {

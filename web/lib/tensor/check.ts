@@ -1,24 +1,18 @@
-// Checks of tensor arguments. Each takes `where`, the public function's name, for the error message.
+// Checks of tensor arguments. Each takes the argument's name, for the error message.
 
 import type { Runtime } from '../runtime/runtime.ts'
 import { checkSameShape } from '../check.ts'
 import { fail } from '../errors.ts'
 import { notTensor, Tensor } from './tensor.ts'
 
-/**
- * @returns a live tensor of this runtime
- * @throws {GptLayersError} TYPE, VALUE, DISPOSED
- */
+/** @returns a live tensor of this runtime */
 export function checkTensor(runtime: Runtime, name: string, value: unknown): Tensor {
   const tensor = asTensor(name, value)
   tensor.checkUsable(runtime, name)
   return tensor
 }
 
-/**
- * @returns a live tensor of any runtime
- * @throws {GptLayersError} TYPE, DISPOSED
- */
+/** @returns a live tensor of any runtime */
 export function checkLiveTensor(name: string, value: unknown): Tensor {
   const tensor = asTensor(name, value)
   tensor.checkUsable(tensor.runtime, name)
@@ -26,14 +20,11 @@ export function checkLiveTensor(name: string, value: unknown): Tensor {
 }
 
 function asTensor(name: string, value: unknown): Tensor {
-  if (Tensor.isTensor(value)) return value
+  if (value instanceof Tensor) return value
   throw notTensor(name, 'a Tensor', value)
 }
 
-/**
- * @returns a live tensor of this runtime, of this shape
- * @throws {GptLayersError} SHAPE, TYPE, VALUE, DISPOSED
- */
+/** @returns a live tensor of this runtime, of this shape */
 export function checkTensorOf(
   runtime: Runtime,
   name: string,
@@ -51,7 +42,6 @@ export function checkTensorOf(
  * @param features the size of the last axis
  * @param featuresName the layer's name for it
  * @returns rows: the number of vectors of `features` elements
- * @throws {GptLayersError} SHAPE, TYPE, VALUE, DISPOSED
  */
 export function checkRows(runtime: Runtime, x: unknown, features: number, featuresName: string): number {
   const { shape, size } = checkTensor(runtime, 'x', x)

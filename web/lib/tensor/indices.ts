@@ -17,7 +17,6 @@ export type Indices = number | NestedArray | NumberArray | Tensor
  * @param value Indices, each from 0 to count - 1
  * @param exception one more value that is allowed
  * @returns a copy, row-major
- * @throws {GptLayersError} TYPE, SHAPE, VALUE, DISPOSED
  */
 export function checkIndices(
   runtime: Runtime,
@@ -34,8 +33,7 @@ export function checkIndices(
     if (!isAllowed) {
       const element = name + subscript(i, shape)
       const alternative = exception === undefined ? '' : `, or ${exception}`
-      const expected = `an integer from 0 to ${count - 1}${alternative}`
-      throw fail('VALUE', element, `be ${expected}`, describe(index))
+      throw fail('VALUE', element, `be an integer from 0 to ${count - 1}${alternative}`, describe(index))
     }
     indices[i] = index
   }
@@ -47,7 +45,6 @@ export function checkIndices(
  *
  * @param checked from `checkIndices`
  * @returns its memory holds int32 values, so its `data` (a view of float32) has no meaning
- * @throws {GptLayersError} MEMORY
  */
 export function storeIndices(
   runtime: Runtime,
@@ -64,9 +61,8 @@ function dataOf(
   value: unknown,
 ): { data: ArrayLike<number>; shape: readonly number[] } {
   if (typeof value === 'number' || Array.isArray(value) || isTyped(value)) return flatten(name, value)
-  if (Tensor.isTensor(value)) return checkTensor(runtime, name, value)
-  const expected = 'integers (a number, nested arrays, a typed array or a Tensor)'
-  throw notTensor(name, expected, value)
+  if (value instanceof Tensor) return checkTensor(runtime, name, value)
+  throw notTensor(name, 'integers (a number, nested arrays, a typed array or a Tensor)', value)
 }
 
 /**

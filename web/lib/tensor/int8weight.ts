@@ -75,43 +75,21 @@ export class Int8Weight {
   readonly groupSize: number
 
   /**
+   * The values and scales are undefined until they are written. The weight's Tensor frees it; no scope does.
+   *
    * @internal
+   * @param shape [outputs, inputs]
    * @param groupSize from `evenGroups`
-   * @throws {GptLayersError} MEMORY, DISPOSED
    */
-  constructor(
-    runtime: Runtime,
-    shape: readonly number[],
-    groupSize: number,
-    store: (bytes: number) => Storage,
-  ) {
+  constructor(runtime: Runtime, shape: readonly number[], groupSize: number) {
     this.#runtime = runtime
     const [outputs, inputs] = shape
     this.shape = Object.freeze([outputs, inputs] as const)
     this.groupSize = groupSize
     this.byteLength = runtime.exports.gpt_int8_size(outputs, inputs, groupSize) >>> 0
     if (this.byteLength === SIZE_MAX) checkElements([SIZE_MAX])
-    this.#storage = store(this.byteLength)
-  }
-
-  /**
-   * An int8 weight whose values and scales are undefined until they are written.
-   *
-   * @internal
-   * @param shape [outputs, inputs]
-   * @returns in no scope: its Tensor frees it
-   * @throws {GptLayersError} MEMORY, DISPOSED
-   */
-  static empty(runtime: Runtime, shape: readonly number[], groupSize: number): Int8Weight {
-    const store = (bytes: number) => runtime.memory.store(bytes)
-    const weight = new Int8Weight(runtime, shape, groupSize, store)
-    runtime.memory.bytes(weight.byteOffset, weight.byteLength).fill(0) // the layout's padding
-    return weight
-  }
-
-  /** @internal */
-  static isInt8Weight(value: unknown): value is Int8Weight {
-    return value instanceof Int8Weight
+    this.#storage = runtime.memory.store(this.byteLength)
+    runtime.memory.bytes(this.byteOffset, this.byteLength).fill(0) // the layout's padding
   }
 
   /** @internal */
@@ -150,10 +128,7 @@ export class Int8Weight {
     return result
   }
 
-  /**
-   * @internal
-   * @param target of as many elements as the weight
-   */
+  /** Writes the values to an array with as many elements. @internal */
   readValues(target: Int8Array | Uint8Array): void {
     const [outputs, inputs] = this.shape
     const { memory } = this.#runtime
@@ -217,7 +192,7 @@ export class Int8Weight {
    * Quantizes some rows of a float32 matrix.
    *
    * @internal
-   * @param rows in the memory
+   * @param rows where the rows are in the memory
    * @param first a multiple of `unitOf`
    * @param turned whether the matrix is [inputs, outputs]
    * @returns false where they are not finite
@@ -235,7 +210,7 @@ export class Int8Weight {
    * Writes the values of some outputs.
    *
    * @internal
-   * @param rows int8 [count, inputs], in the memory
+   * @param rows where the int8 values [count, inputs] are in the memory
    * @param first a multiple of OUTPUTS
    */
   packRows(rows: Pointer, first: number, count: number): void {
@@ -285,7 +260,6 @@ export class Int8Weight {
    *
    * @internal
    * @param shape [outputs, inputs] of the layer
-   * @throws {GptLayersError} SHAPE, VALUE, DISPOSED
    */
   checkUsable(runtime: Runtime, shape: readonly number[]): this {
     if (this.#runtime !== runtime) {
@@ -296,28 +270,24 @@ export class Int8Weight {
     return this
   }
 
-  /**
-   * @internal
-   * @param name of the argument that is this weight
-   * @throws {GptLayersError} DISPOSED
-   */
+  /** @internal */
   checkLive(name: string): this {
-    if (!this.disposed) return this
-    throw fail('DISPOSED', name, 'be live', 'one that was disposed')
+    this.#live(name)
+    return this
   }
 
-  /** @throws {GptLayersError} DISPOSED */
-  #live(): Storage {
-    return this.checkLive('int8Weight').#storage as Storage
+  #live(name: string = 'int8Weight'): Storage {
+    if (this.#storage !== null && !this.#runtime.memory.disposed) return this.#storage
+    throw fail('DISPOSED', name, 'be live', 'one that was disposed')
   }
 }
 
 Reflect.defineProperty(Int8Weight, 'name', { value: 'Int8Weight' })
 
-/** @returns the value, or what has taken the place of the value, a Tensor */
+/** An int8 weight: the value itself, or the one that has taken the place of a Tensor's values. */
 export function int8Of(value: unknown): Int8Weight | null {
-  if (Int8Weight.isInt8Weight(value)) return value
-  return Tensor.isTensor(value) ? value.int8Weight : null
+  if (value instanceof Int8Weight) return value
+  return value instanceof Tensor ? value.int8Weight : null
 }
 
 /**
@@ -329,4 +299,4 @@ export const asMatrix = (
   shape: readonly number[],
   reading: { transposed: boolean; isProduct: boolean },
 ): Matrix | null =>
-  Tensor.isTensor(weight) && sameShape(weight.shape, shape) ? { weight, ...reading } : null
+  weight instanceof Tensor && sameShape(weight.shape, shape) ? { weight, ...reading } : null

@@ -2,7 +2,6 @@ import { describe, MAX_AXES, sameShape } from '../check.ts'
 import { fail } from '../errors.ts'
 import { isTyped } from '../typed.ts'
 
-// Two types, because TypeScript resolves a recursive alias in JSDoc only by way of a generic one.
 /** A number, or arrays of numbers nested to any depth. */
 export type NestedArray = number | NestedList
 type NestedList = Array<NestedArray>
@@ -33,7 +32,7 @@ export function flatten(
 ): { data: ArrayLike<number>; shape: readonly number[] } {
   if (isTyped(values)) return { data: values, shape: [values.length] }
   const data: number[] = []
-  /** of the element at hand, one for each level */
+  /** where the visited element is: an index for each level */
   const indices: number[] = []
   const place = () => name + indices.map((index) => `[${index}]`).join('')
   const visit = (value: unknown): readonly number[] => {

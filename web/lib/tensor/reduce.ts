@@ -113,11 +113,7 @@ export function argmax(x: Tensor, options: Reduction): NestedArray {
 /** Writes the results of a matrix's rows. */
 type RowKernel = (result: Tensor, matrix: Tensor, rows: number, cols: number) => void
 
-/**
- * As `reduce`, where no elements have no result.
- *
- * @throws {GptLayersError} SHAPE
- */
+/** As `reduce`, where no elements have no result. */
 function reduceSome(x: Tensor, reduction: Reduction, kernel: RowKernel): Tensor {
   const { dim } = reduction
   const { shape } = x
@@ -153,8 +149,8 @@ const keptShape = (shape: readonly number[], dim: number | undefined): number[] 
 /**
  * The inverse of a reduction, for gradients.
  *
- * @param dy of the shape of the reduction's result
- * @param shape of the reduction's input
+ * @param dy in the shape of the reduction's result
+ * @param shape the shape of the reduction's input
  * @returns dy, repeated along the axes that were reduced
  */
 const spread = (dy: Tensor, shape: readonly number[], { dim }: Reduction): Tensor =>

@@ -22,8 +22,6 @@ const MAX_ELEMENTS = 2 ** 29 - 32
 /**
  * Kernels can count the elements of a tensor, and of every matrix in it: of a tensor without elements, too,
  * where a size of 0 counts as 1.
- *
- * @throws {GptLayersError} MEMORY
  */
 export function checkElements(shape: readonly number[]): void {
   let counted = 1
@@ -40,7 +38,6 @@ export function checkElements(shape: readonly number[]): void {
 /**
  * @param dim an axis, negative from the end
  * @returns the axis, from 0
- * @throws {GptLayersError} TYPE, VALUE
  */
 export function checkAxis(name: string, dim: unknown, rank: number): number {
   const axes = Math.max(rank, 1)
@@ -52,8 +49,6 @@ export function checkAxis(name: string, dim: unknown, rank: number): number {
 /**
  * The shape two tensors broadcast to: aligned at the last axis, each pair of sizes is equal or one of them is
  * 1.
- *
- * @throws {GptLayersError} SHAPE
  */
 export function broadcast(a: readonly number[], b: readonly number[]): readonly number[] {
   if (sameShape(a, b)) return a

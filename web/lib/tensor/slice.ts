@@ -69,7 +69,7 @@ function piece(x: Tensor, axis: number, begin: number, length: number): Tensor {
 /**
  * Visits the blocks of a piece, each contiguous in the piece and in the whole.
  *
- * @param shape of the whole
+ * @param shape the whole's
  * @param visit gets what takes the block out of the whole's elements, and where the block begins in the piece
  */
 function eachBlock(

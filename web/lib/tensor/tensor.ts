@@ -75,11 +75,6 @@ export class Tensor {
   }
 
   /** @internal */
-  static isTensor(value: unknown): value is Tensor {
-    return value instanceof Tensor
-  }
-
-  /** @internal */
   get runtime(): Runtime {
     return this.#runtime
   }
@@ -88,7 +83,6 @@ export class Tensor {
    * A new tensor whose elements are undefined until they are written.
    *
    * @internal
-   * @throws {GptLayersError} MEMORY, DISPOSED
    */
   static empty(runtime: Runtime, shape: readonly number[]): Tensor {
     checkElements(shape)
@@ -109,7 +103,6 @@ export class Tensor {
    *
    * @internal
    * @param initialize writes the elements; not called for a meta tensor
-   * @throws {GptLayersError} MEMORY, DISPOSED
    */
   static parameter(
     runtime: Runtime,
@@ -127,7 +120,6 @@ export class Tensor {
    * Makes this tensor a parameter, in place.
    *
    * @internal
-   * @throws {GptLayersError} VALUE
    */
   asParameter(): this {
     if (this.#step !== null) {
@@ -152,7 +144,6 @@ export class Tensor {
    * Gives a meta tensor its memory. The elements are undefined until they are written.
    *
    * @internal
-   * @throws {GptLayersError} MEMORY, DISPOSED
    */
   materialize(): void {
     this.#storage = this.#runtime.memory.store(4 * this.size)
@@ -406,7 +397,7 @@ export class Tensor {
    * The same elements in another shape. As in PyTorch, the two share their memory: writing to one changes the
    * other.
    *
-   * @param shape of as many elements. One size may be -1; it is computed from the others
+   * @param shape has as many elements. One size may be -1; it is computed from the others
    * @throws {GptLayersError} SHAPE for another number of elements; TYPE, VALUE, DISPOSED
    * @example gpt.zeros([2, 6]).reshape([3, -1]).shape // [3, 4]
    */
@@ -603,7 +594,7 @@ export class Tensor {
    *
    * @param start the first index, negative from the end; 0 by default
    * @param end the index after the last one, negative from the end; by default the end
-   * @returns without elements where start is not before end
+   * @returns a tensor without elements where start is not before end
    * @throws {GptLayersError} SHAPE for a tensor of shape `[]`; TYPE, VALUE, DISPOSED, MEMORY
    * @example gpt.tensor([1, 2, 3, 4]).slice(1, 3).toArray() // [2, 3]
    * @example gpt.zeros([2, 6]).slice(-2, undefined, { dim: 1 }).shape // [2, 2]
@@ -616,7 +607,7 @@ export class Tensor {
   /**
    * Pieces along an axis, as torch.split. Unlike PyTorch's, copies.
    *
-   * @param size of each piece along the axis; the last one may be smaller
+   * @param size the size of each piece along the axis; the last one may be smaller
    * @throws {GptLayersError} VALUE, TYPE, DISPOSED, MEMORY
    * @example gpt.zeros([2, 6]).split(2, { dim: -1 }).length // 3
    */
@@ -718,19 +709,12 @@ export class Tensor {
     return Tensor.zeros(this.#runtime, shape)
   }
 
-  /**
-   * @internal
-   * @param index of an element
-   * @returns its place
-   */
+  /** The place of an element. @internal */
   pointerTo(index: number): Pointer {
     return index === 0 ? this : { byteOffset: this.byteOffset + 4 * index }
   }
 
-  /**
-   * @param shape of as many elements
-   * @returns a second tensor on the same memory
-   */
+  /** A second tensor on the same memory, with as many elements. */
   #alias(shape: readonly number[]): Tensor {
     const storage = this.#live()
     storage.holders++
@@ -768,7 +752,7 @@ export class Tensor {
 
   /**
    * @internal
-   * @param name of the argument that is this tensor
+   * @param name the name of the argument that is this tensor
    * @throws {GptLayersError} VALUE for another instance's tensor; DISPOSED
    */
   checkUsable(runtime: Runtime, name: string): void {
@@ -786,7 +770,6 @@ export class Tensor {
     return this.#int8Weight ? 'one that quantize has made int8: see int8Weight' : 'one that was disposed'
   }
 
-  /** @throws {GptLayersError} DISPOSED */
   #live(): Storage {
     if (this.#storage === null || this.#runtime.memory.disposed) {
       throw fail('DISPOSED', 'the tensor', 'be live', this.#fate())
@@ -796,7 +779,7 @@ export class Tensor {
 
   /** Checks that a value is a live tensor of the same instance. */
   #operand(name: string, expected: string, value: unknown): Tensor {
-    if (!Tensor.isTensor(value)) throw notTensor(name, expected, value)
+    if (!(value instanceof Tensor)) throw notTensor(name, expected, value)
     value.checkUsable(this.#runtime, name)
     return value
   }

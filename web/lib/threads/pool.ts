@@ -30,7 +30,7 @@ export class Pool {
   #maySleep: boolean
 
   /**
-   * @param kernels of the build, by name. A call that is shared is of one that takes part and parts
+   * @param kernels the functions of the build by name; `run` takes those with `part` and `parts`
    * @param partTimeout milliseconds
    */
   constructor(call: Call, kernels: Record<string, Kernel>, partTimeout: number = PART_TIMEOUT) {

@@ -13,17 +13,17 @@ export interface WorkerSetup {
   memory: WebAssembly.Memory
   /** where the worker's stack begins; it grows down */
   stackTop: number
-  /** of the kernels; a call has the index of one */
+  /** the names of the kernels; a call has the index of one */
   names: string[]
   call: import('./call.ts').Call
 }
 
 /**
- * @param module of the runtime's instance
- * @param threads more than 1
+ * Makes a pool with this number of threads, 2 or more. Where workers cannot be started, the pool has one
+ * thread and the reason why.
+ *
+ * @param module the code of the runtime's instance
  * @param createWorker the user's; by default the package starts its workers itself
- * @returns of that many threads; of 1, with a reason, where workers cannot be started
- * @throws {GptLayersError} MEMORY
  */
 export async function startPool(
   { exports, memory }: Runtime,

@@ -82,7 +82,7 @@ export class OwnWorker {
 /**
  * @param setups one for each worker
  * @param createWorker the user's; by default the package starts its workers itself
- * @returns all of them, ready; none, with a reason, where they cannot be started
+ * @returns the workers, ready; or none and the reason why they cannot be started
  */
 export async function startWorkers(
   setups: WorkerSetup[],
