@@ -201,9 +201,9 @@ for (const [width, height] of SCREENS) {
     const { page } = opened
     assert.doesNotMatch(await text(page, '#batch-norm'), /Yes:|Not quite:/)
     await click(page, '.guess button:nth-child(1)')
-    assert.match(await text(page, '.answer'), /^Not quite: 4 move: that feature of every sample/)
+    assert.match(await text(page, '.answer'), /^Not quite: 4\. That feature of every sample/)
     await click(page, '.guess button:nth-child(2)')
-    assert.match(await text(page, '.answer'), /^Yes: 4 move: that feature of every sample/)
+    assert.match(await text(page, '.answer'), /^Yes: 4\. That feature of every sample/)
     await assertOnScreen(opened, 'batch-norm', width, height)
     await page.close()
   })

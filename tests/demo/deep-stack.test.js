@@ -224,7 +224,7 @@ for (const [option, verdict] of [
     assert.equal(await page.$eval('#deep-stack .answer', (answer) => answer.textContent?.trim()), '')
     await pressButton(page, option)
     const answer = await text(page, '#deep-stack .answer')
-    assert.ok(answer.startsWith(`${verdict} they stay as they are.`), answer)
+    assert.ok(answer.startsWith(`${verdict} nothing. Twice the weights`), answer)
     assert.equal(await gain(page), 1.16)
     await untilAt(page, 1.16)
     const [wide, after] = await sentences(page)

@@ -99,7 +99,7 @@ for (const [width, height] of [
     await click(page, '#feed-forward .guess button ::-p-text(50 million)')
     assert.match(
       await text(page, '#feed-forward .answer'),
-      /^Not quite: 768 · 3072 \+ 3072 \+ 3072 · 768 \+ 768 = 4,722,432/,
+      /^Not quite: 5 million\. They are 768 · 3072 \+ 3072 \+ 3072 · 768 \+ 768 = 4,722,432/,
     )
     await click(page, '#feed-forward .guess button ::-p-text(5 million)')
     assert.match(await text(page, '#feed-forward .answer'), /^Yes: .*56,669,184/)

@@ -136,9 +136,9 @@ test('the guess is answered, right and wrong; the section fits a laptop’s scre
   const { page, complaints, foreign } = await show('', { width: 1280, height: 720 })
   assert.doesNotMatch(await text(page, '#gelu'), /−0\.75, the bottom/)
   for (const [option, answer] of [
-    ['everywhere', /^Not quite: only at −0\.75, the bottom of the dip, where GELU is −0\.17/],
-    ['nowhere', /^Not quite: only/],
-    ['at one x', /^Yes: only at −0\.75/],
+    ['everywhere', /^Not quite: at one x\. Only at −0\.75, the bottom of the dip, where GELU is −0\.17/],
+    ['nowhere', /^Not quite: at one x\. Only/],
+    ['at one x', /^Yes: at one x\. Only at −0\.75/],
   ]) {
     await click(page, `#gelu .guess button ::-p-text(${option})`)
     assert.match(await text(page, '#gelu .answer'), /** @type {RegExp} */ (answer))

@@ -82,7 +82,7 @@ test('one row can be undone, not all: the guess answers right and wrong', async 
   const { page } = await openAlone()
   assert.doesNotMatch(await text(page, ROOT), /for one row/)
   await pressButton(page, 'for all')
-  assert.match(await text(page, `${ROOT} .answer`), /^Not quite: for one row, γ = √\(σ² \+ ε\) and β = μ/)
+  assert.match(await text(page, `${ROOT} .answer`), /^Not quite: for one\. With γ = √\(σ² \+ ε\) and β = μ/)
   await pressButton(page, 'for one')
   assert.match(await text(page, `${ROOT} .answer`), /^Yes: .*all rows share one γ and one β/)
   await page.close()

@@ -191,9 +191,9 @@ for (const [width, height] of SCREENS) {
     const { page } = shown
     assert.doesNotMatch(await text(page, '#transformer-block'), /two in each block|NaN|undefined/)
     await click(page, '.guess button:nth-child(2)')
-    assert.match(await text(page, '.answer'), /^Not quite: two in each block and one after the last\./)
+    assert.match(await text(page, '.answer'), /^Not quite: 25\. Two in each block and one after the last\./)
     await click(page, '.guess button:nth-child(3)')
-    assert.match(await text(page, '.answer'), /^Yes: two in each block/)
+    assert.match(await text(page, '.answer'), /^Yes: 25\. Two in each block/)
     await assertOnScreen(shown, 'transformer-block', width, height)
     await page.close()
   })

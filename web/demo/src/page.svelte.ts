@@ -7,6 +7,7 @@
 //   page.edit(id, { n: 7 })      changes the state; the document is up to date when the call returns. One
 //                                gesture (a drag, a number typed in one go, a click) is one step to undo
 //   page.look(id, { step: 3 })   changes only the slice's `views`: in the address, but nothing to undo
+//   page.reset(id)               sets its slice back, except the `views`
 //   page.problem = 'A sentence.' says what is wrong with the address or a file; the next change clears it
 //   page.offer(id, () => ({ }))  in an $effect: its computed numbers, to be saved with the state
 
@@ -86,6 +87,12 @@ export class Page {
    */
   look<Id extends SectionId>(id: Id, changes: Partial<States[Id]>) {
     this.#update(() => (this.state = { ...this.state, [id]: { ...this.state[id], ...changes } }))
+  }
+
+  /** Sets a section's state back, except what it shows. */
+  reset(id: SectionId) {
+    const defaults = Object.fromEntries(this.#slices.map(([id, slice]) => [id, slice.defaults()]))
+    this.edit(id, this.#keepViews(defaults as States)[id])
   }
 
   /** Ends the current step of the history: the next edit begins another. */
@@ -208,7 +215,7 @@ export class Page {
       this.problem = `The address has ${refused.join(', ')}, which means nothing here and was left out.`
   }
 
-  /** @param state from the history @returns that state with the present views */
+  /** @param state of the history, or the defaults @returns that state with the present views */
   #keepViews(state: Readonly<States>): States {
     const entries = this.#slices.map(([id, { views }]) => {
       const now = Object.entries(this.state[id]).filter(([name]) => views.includes(name))

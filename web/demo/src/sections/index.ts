@@ -22,14 +22,14 @@ import writing from './writing/slice.ts'
 export const slices = {
   opening,
   'worked-example': workedExample,
-  'scale-and-shift': scaleAndShift,
   'deep-stack': deepStack,
-  divisor,
+  'scale-and-shift': scaleAndShift,
+  'transformer-block': transformerBlock,
   'batch-norm': batchNorm,
+  divisor,
+  writing,
   gelu,
   'feed-forward': feedForward,
-  'transformer-block': transformerBlock,
-  writing,
 }
 
 /** The page's state: each section's part, by the section's id. */
@@ -56,15 +56,15 @@ export const sections: readonly Section[] = [
   { id: 'opening', title: 'What layer normalization does', opens: true, component: Opening },
   {
     id: 'worked-example',
-    title: 'What it does',
+    title: 'How it is computed',
     load: () => import('./worked-example/WorkedExample.svelte'),
   },
+  { id: 'deep-stack', title: 'Why it’s needed', load: () => import('./deep-stack/DeepStack.svelte') },
   {
     id: 'scale-and-shift',
     title: 'Why scale and shift?',
     load: () => import('./scale-and-shift/ScaleAndShift.svelte'),
   },
-  { id: 'deep-stack', title: 'Why it’s needed', load: () => import('./deep-stack/DeepStack.svelte') },
   {
     id: 'transformer-block',
     title: 'Where it sits in GPT',
