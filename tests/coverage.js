@@ -41,7 +41,7 @@ async function readLib() {
 const count = (reached) => ({ covered: [...reached.values()].filter(Boolean).length, total: reached.size })
 
 /**
- * @param {string} path of a file in lcov's format
+ * @param {string} path the path of a file in lcov's format
  * @returns {FileCoverage[]}
  */
 function readLcov(path) {

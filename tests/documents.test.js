@@ -35,7 +35,7 @@ const idOf = (heading) =>
     .replace(/[^\p{L}\p{N} _-]/gu, '')
     .replaceAll(' ', '-')
 
-/** @param {string} text of a document @returns {Set<string>} */
+/** @param {string} text the text of a document @returns {Set<string>} */
 const idsOf = (text) => new Set([...text.matchAll(/^#+ (.+)$/gm)].map(([, heading]) => idOf(heading)))
 
 test('there is a document in each folder that a newcomer opens', () => {

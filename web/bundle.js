@@ -36,7 +36,7 @@ function writeBuilds() {
 /**
  * Makes web/lib/wasm/builds.ts, which has no source.
  *
- * @param {string[]} names of the builds
+ * @param {string[]} names the names of the builds
  */
 const buildsModule = (names) => ({
   name: 'builds',
@@ -54,7 +54,7 @@ const buildsModule = (names) => ({
 })
 
 /**
- * @param {string[]} names of the builds
+ * @param {string[]} names the names of the builds
  * @returns {Promise<string[]>} the names that index.js exports
  */
 async function bundleModules(names) {

@@ -66,7 +66,7 @@ function attribute([name, value]) {
  * @param {string[]} inputs
  * @param {string | string[]} outputs
  * @param {Record<string, number | string | number[]>} [attributes]
- * @param {string} [domain] of the operator; by default ONNX's own
+ * @param {string} [domain] the domain of the operator; by default ONNX's own
  */
 export function node(operator, inputs, outputs, attributes = {}, domain = '') {
   return message(

@@ -46,7 +46,7 @@ const SPIN = 0.03
 
 /**
  * @param {Ort} ort the module; Node and browsers import different files
- * @param {number} threads of the whole process: onnxruntime-web takes the number only once
+ * @param {number} threads the threads of the whole process: onnxruntime-web takes the number only once
  * @returns {Entrant}
  */
 export function onnxruntime(ort, threads) {

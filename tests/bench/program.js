@@ -89,7 +89,7 @@ const columns = (peers) => [
   },
 ]
 
-/** @param {string} name of a package that is installed here @returns {string} its version */
+/** @param {string} name the name of a package that is installed here @returns {string} its version */
 export const version = (name) =>
   JSON.parse(readFileSync(new URL(`node_modules/${name}/package.json`, import.meta.url), 'utf8')).version
 

@@ -2,7 +2,7 @@
 /** @import { LoadOptions } from './ours.js' */
 
 /**
- * @param {typeof load} load of the package to measure
+ * @param {typeof load} load the measured package's `load`
  * @param {LoadOptions} options
  * @returns {Promise<number | null>} milliseconds; null where this build or this many threads are not
  *   available

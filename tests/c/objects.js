@@ -72,7 +72,7 @@ async function compile([compiler, ...flags], source, object) {
  * Compiles files for both builds, one at a time for each core.
  *
  * @param {string[]} compiler with its flags
- * @param {string} folder of the objects, in the root folder
+ * @param {string} folder where the objects are, in the root folder
  * @param {string[]} sources
  * @returns {Promise<{ simd: string[], relaxed: string[], warnings: string }>} the paths of the objects
  */

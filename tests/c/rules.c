@@ -33,7 +33,7 @@ static int is_column_step(const kernel *k, size_t i) { return k->choose && (i ==
 
 enum { MOST_WORK = 1 << 17, MOST_SCRATCH_WORDS = 1 << 20, MOST_PARTS = 5 };
 
-/* Of the tensors, by their place: inputs, outputs of the whole call, outputs of the reference. */
+/* The words of each tensor, by its place: inputs, outputs of the whole call, outputs of the reference. */
 static _Alignas(16) uint32_t values[MOST_TENSORS][MOST_WORDS], results[MOST_TENSORS][MOST_WORDS],
     expected[MOST_TENSORS][MOST_WORDS];
 

@@ -27,7 +27,7 @@ if (chosen.length === 0) throw new Error(`no environment has ${positionals.join(
 const tarball = pack()
 const { get, close } = browsers()
 let failed = 0
-/** Of the parameters after training. @type {Set<number>} */
+/** The checksums of the parameters after training. @type {Set<number>} */
 const checksums = new Set()
 /** @type {Map<string, Row>} */
 const known = new Map()

@@ -131,7 +131,7 @@ export class Place {
     writeFileSync(join(this.folder, name), text)
   }
 
-  /** @param {string} name of a file of `apps/`, or of a folder, whose files are copied */
+  /** @param {string} name the name of a file of `apps/`, or of a folder, whose files are copied */
   copy(name) {
     const source = join(here, 'apps', name)
     cpSync(source, extname(name) ? join(this.folder, name) : this.folder, { recursive: true })
@@ -181,8 +181,8 @@ export class Place {
   }
 
   /**
-   * @param {string} address of a page
-   * @param {'chrome' | 'firefox' | 'webkit'} [name] of the browser
+   * @param {string} address the address of a page
+   * @param {'chrome' | 'firefox' | 'webkit'} [name] the name of the browser
    * @returns {Promise<Result>} the application's result
    */
   async open(address, name = 'chrome') {
@@ -203,7 +203,7 @@ export class Place {
     }
   }
 
-  /** @param {(port: number) => string} command of a server @returns {Promise<string>} its address */
+  /** @param {(port: number) => string} command starts a server @returns {Promise<string>} its address */
   async start(command) {
     const port = await freePort()
     const child = spawn(`exec ${command(port)}`, {

@@ -9,7 +9,7 @@ const PATIENCE = 120_000
 /**
  * Opens a page in WebKitGTK and waits for its `globalThis.result`.
  *
- * @param {string} address of the page
+ * @param {string} address the address of the page
  * @param {number} port for the driver
  * @returns {Promise<unknown>}
  */

@@ -411,7 +411,7 @@ export class Refuser {
   }
 
   /**
-   * @param {string} name of a scenario
+   * @param {string} name the name of a scenario
    * @returns {number} how many allocations were failed
    * @throws {Finding}
    */

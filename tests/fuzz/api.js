@@ -493,7 +493,7 @@ export const OPERATIONS = {
 
 const types = readFileSync(new URL('../../dist/index.d.ts', import.meta.url), 'utf8')
 
-/** @param {string} name of a method @returns {boolean} whether the package's types show it */
+/** @param {string} name the name of a method @returns {boolean} whether the package's types show it */
 const isPublic = (name) =>
   name.startsWith('@@')
     ? name === '@@dispose' || name === '@@inspect'

@@ -54,7 +54,7 @@ export async function compile() {
 }
 
 /**
- * @param {string} output of a program
+ * @param {string} output the output of a program
  * @returns {string} what it found: the broken promise, or the report of a sanitizer
  */
 function finding(output) {

@@ -63,7 +63,7 @@ const DTYPES = {
   BOOL: { bytes: 1, read: (view, at) => view.getUint8(at) },
 }
 
-/** @param {number} bits @param {number} digits of the fraction @param {number} bias */
+/** @param {number} bits @param {number} digits the digits of the fraction @param {number} bias */
 function half(bits, digits, bias) {
   const exponent = (bits & 0x7fff) >> digits
   const fraction = (bits & ((1 << digits) - 1)) / (1 << digits)

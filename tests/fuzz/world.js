@@ -112,7 +112,7 @@ export class World {
    * Keeps what a call returned, so that later calls use it.
    *
    * @param {any} value
-   * @param {number} [depth] of the nesting; the fuzzer's own results can be cyclic
+   * @param {number} [depth] the depth of the nesting; the fuzzer's own results can be cyclic
    */
   keep(value, depth = 0) {
     const { gpt } = this
@@ -505,7 +505,7 @@ function add(list, value) {
   if (!list.includes(value)) list.push(value)
 }
 
-/** @param {any} object of the package @param {boolean} [tampered] whether parts of it were replaced */
+/** @param {any} object the package's @param {boolean} [tampered] whether parts of it were replaced */
 function dispose(object, tampered = false) {
   try {
     object.dispose()

@@ -29,7 +29,7 @@ const examples = readdirSync(folder, { recursive: true, encoding: 'utf8' })
  * The names that an example may use, made anew for each example.
  *
  * @param {Gpt} gpt
- * @param {string} file of the example
+ * @param {string} file the example's file
  * @returns {Record<string, unknown>}
  */
 function setting(gpt, file) {

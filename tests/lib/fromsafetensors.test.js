@@ -38,7 +38,7 @@ function assertEqual(loaded, original = model) {
   }
 }
 
-/** @param {Uint8Array} bytes @param {readonly number[]} sizes of the chunks, repeated */
+/** @param {Uint8Array} bytes @param {readonly number[]} sizes the sizes of the chunks, repeated */
 function streamOf(bytes, sizes, { onCancel = (/** @type {unknown} */ _reason) => {} } = {}) {
   let [begin, i] = [0, 0]
   return new ReadableStream({

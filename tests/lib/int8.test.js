@@ -108,7 +108,7 @@ test('dequantize gives each value times its scale, as a tensor of its own', () =
   }
 })
 
-/** @param {number[][]} rows of a weight @returns {number[]} y of x = ones, with int8 weights */
+/** @param {number[][]} rows the rows of a weight @returns {number[]} y of x = ones, with int8 weights */
 function sums(rows) {
   const linear = new gpt.Linear(rows[0].length, rows.length, { bias: false })
   linear.weight.data.set(rows.flat())

@@ -50,7 +50,7 @@ export const builds = readdirSync(new URL('../../dist/wasm/', import.meta.url))
 export const untyped = (value) => value
 
 /**
- * @param {string} name of a file in tests/golden, without .json
+ * @param {string} name the name of a file in tests/golden, without .json
  * @returns {any} its values, which JSON does not type
  */
 export function golden(name) {

@@ -21,7 +21,7 @@ export const restOfPeer = (threads) => (threads > 1 ? SPIN : 0)
 
 /**
  * @param {Config} config
- * @param {number} threads of the peers; ours take part with each number up to it
+ * @param {number} threads the threads of the peers; ours take part with each number up to it
  * @param {Map<Entrant, OwnModel>} models gets ours, once they are open
  * @returns {Promise<{ entrants: Entrant[], notes: string[] }>} notes: why a build does not take part
  */

@@ -199,7 +199,7 @@ function float16(x) {
   return (bits + 0xfff + ((bits >>> 13) & 1)) >>> 13
 }
 
-/** @param {number} bits of a float16 without a sign @returns {number} */
+/** @param {number} bits the bits of a float16 without a sign @returns {number} */
 function fromFloat16(bits) {
   if (bits < 0x400) return bits * FLOAT16_STEP
   floatBits.setUint32(0, (bits << 13) + BIAS)
@@ -236,7 +236,7 @@ export function dequantizeQ8(blocks) {
 
 /**
  * @param {Config} config
- * @param {Format} format of the matrices
+ * @param {Format} format the format of the matrices
  * @returns {Generator<Uint8Array<ArrayBuffer>>} the file, in pieces of one tensor each
  */
 export function* gguf(config, format) {

@@ -116,8 +116,8 @@ export function graph(config, dtype) {
    * the last four nodes into one.
    *
    * @param {string} x
-   * @param {string} name of the matrix
-   * @param {number[]} shape of the matrix, [in, out]
+   * @param {string} name the name of the matrix
+   * @param {number[]} shape the shape of the matrix, [in, out]
    * @param {Float32Array} values
    * @param {string} y
    */
