@@ -122,12 +122,10 @@ test('the demo knows the package by its public names only', () => {
   }
 })
 
-test('the page reaches WebAssembly through the package, and the plain kernel through plain.ts alone', () => {
-  const door = 'web/demo/src/plain'
-  assert.ok(demo.some(({ path, source }) => path === door && /WebAssembly/.test(code(source))))
+test('the page reaches WebAssembly only through the package', () => {
   const raw = /WebAssembly\.|new WebAssembly|\bgpt_[a-z]|\.exports\b|\.byteOffset\b|__heap_base|\b_?malloc\b/
   for (const { path, source } of demo) {
-    if (path !== door && path.startsWith('web/demo/src/')) assert.doesNotMatch(code(source), raw, path)
+    if (path.startsWith('web/demo/src/')) assert.doesNotMatch(code(source), raw, path)
   }
 })
 
