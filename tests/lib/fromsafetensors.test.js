@@ -112,20 +112,19 @@ test('a disposed instance reads nothing of a source', async () => {
   await assert.rejects(Model.fromSafetensors(untyped({ read, stat: read })), { code: 'DISPOSED' })
 })
 
-test('a handle that reads in pieces is believed up to what it is asked for', async () => {
-  let reads = 0
+test('a handle that reads in pieces gives the same model', async () => {
   const source = {
     stat: async () => ({ size: file.length }),
     /** @param {Uint8Array} target @param {number} at @param {number} length @param {number} from */
     async read(target, at, length, from) {
-      const bytesRead = Math.ceil(length / 2)
+      const bytesRead = Math.min(Math.ceil(length / 2), file.length - from)
       target.set(file.subarray(from, from + bytesRead), at)
-      return { bytesRead: ++reads === 2 ? length + 1 : bytesRead }
+      return { bytesRead }
     },
   }
-  const message = /source should read at most what it is asked, got bytesRead \d+$/
-  await assertRefusesToLoad(source, 'VALUE', message)
-  assert.equal(reads, 2)
+  const loaded = await gpt.GPTModel.fromSafetensors(source)
+  assert.equal(String(loaded.forward(IDS)), expected)
+  loaded.dispose()
 })
 
 test('every kind of source gives the same model', async () => {

@@ -29,6 +29,30 @@ interface Place {
   write: UseRows
 }
 
+/** A tensor of the file, and where its values go. */
+class Entry {
+  readonly places: Place[] = []
+  readonly info: Info
+
+  constructor(info: Info) {
+    this.info = info
+  }
+
+  /** Slabs that suit every place. */
+  get options(): { unit: number; isRaw: boolean } {
+    const unit = this.places.reduce((unit, place) => (unit % place.unit ? unit * place.unit : unit), 1)
+    return { unit, isRaw: this.places.some((place) => place.isRaw) }
+  }
+
+  begin(): void {
+    for (const place of this.places) place.begin()
+  }
+
+  write: UseRows = (...rows) => {
+    for (const place of this.places) place.write(...rows)
+  }
+}
+
 /**
  * Copies the values of a file into the tensors of a layer. Each tensor stays float32 or int8, whatever the
  * file has. Everything is checked before anything is changed.
@@ -42,20 +66,18 @@ interface Place {
 export function loadBytes(module: Module, what: 'bytes' | 'dict', bytes: unknown, matrices: Matrices): void {
   const file = new SafetensorsBytes(what, bytes)
   const plan = new Plan(module, what, file.tensors, matrices, null)
-  const tensors = plan.scalesFirst(file.tensors)
-  for (const tensor of tensors) {
-    const { places, isRaw } = plan.of(tensor)
+  const entries = plan.scalesFirst()
+  for (const { info, places, options } of entries) {
+    const { isRaw } = options
     const checks = places.flatMap((place) => place.checks)
-    if (checks.length === 0 && (isFloat(tensor.dtype) || isRaw || places.length === 0)) continue
-    file.read(tensor, { unit: 1, isRaw }, (...rows) => checks.forEach((check) => check(...rows)))
+    if (checks.length === 0 && (isFloat(info.dtype) || isRaw || places.length === 0)) continue
+    file.read(info, { unit: 1, isRaw }, (...rows) => checks.forEach((check) => check(...rows)))
   }
   try {
     plan.begin()
-    for (const tensor of tensors) {
-      const { places, unit, isRaw } = plan.of(tensor)
-      for (const place of places) place.begin()
-      if (places.length === 0) continue
-      file.read(tensor, { unit, isRaw }, (...rows) => places.forEach(({ write }) => write(...rows)))
+    for (const entry of entries) {
+      entry.begin()
+      if (entry.places.length > 0) file.read(entry.info, entry.options, entry.write)
     }
   } finally {
     plan.dispose()
@@ -82,12 +104,10 @@ export async function loadStream(
   const plan = new Plan(module, 'source', tensors, matrices, dtype)
   try {
     plan.begin()
-    for (const tensor of tensors) {
-      const { places, unit, isRaw } = plan.of(tensor)
-      for (const place of places) place.begin()
-      if (places.length === 0) await stream.skip(tensor)
-      else
-        await stream.read(tensor, { unit, isRaw }, (...rows) => places.forEach(({ write }) => write(...rows)))
+    for (const entry of plan.entries.values()) {
+      entry.begin()
+      if (entry.places.length > 0) await stream.read(entry.info, entry.options, entry.write)
+      else await stream.skip(entry.info)
     }
     plan.end()
   } finally {
@@ -101,7 +121,8 @@ class Plan {
   #isDict
   /** For a new layer: what becomes of matrices of floats. Null for a layer that has values. */
   #dtype
-  #places: Map<string, Place[]>
+  /** The tensors of the file by name, in the order of their data. */
+  readonly entries: ReadonlyMap<string, Entry>
   /** The names of int8 weights' scales. */
   #scaleNames: Set<string> = new Set()
   /** How many tensors of the file go to a tensor. */
@@ -125,31 +146,30 @@ class Plan {
     this.#runtime = module.runtime
     this.#isDict = what === 'dict'
     this.#dtype = dtype
-    this.#places = new Map(tensors.map(({ name }) => [name, []]))
-    const infos = new Map(tensors.map((info) => [info.name, info]))
-    const all = assignments(module, what, [...infos.keys()], matrices)
+    this.entries = new Map(tensors.map((info) => [info.name, new Entry(info)]))
+    const all = assignments(module, what, [...this.entries.keys()], matrices)
     for (const { target } of all) this.#counts.set(target, (this.#counts.get(target) ?? 0) + 1)
     for (const assignment of all) {
       const { name, target } = assignment
       if (target.int8Weight) target.int8Weight.checkLive(`own ${name}`)
       else if (dtype === null) checkTensor(this.#runtime, `own ${name}`, target)
-      this.#add(assignment, infos, dtype === 'int8' && (matrices.get(target)?.isProduct ?? false))
+      this.#add(assignment, dtype === 'int8' && (matrices.get(target)?.isProduct ?? false))
     }
-    for (const tensor of tensors) {
-      const { places, unit } = this.of(tensor)
-      this.#stage.bytes = Math.max(this.#stage.bytes, ...places.map((place) => place.stageBytes(unit)))
+    for (const { places, options } of this.entries.values()) {
+      const bytes = places.map((place) => place.stageBytes(options.unit))
+      this.#stage.bytes = Math.max(this.#stage.bytes, ...bytes)
     }
   }
 
-  of({ name }: Info): { places: Place[]; unit: number; isRaw: boolean } {
-    const places = this.#places.get(name) as Place[]
-    const unit = places.reduce((unit, place) => (unit % place.unit ? unit * place.unit : unit), 1)
-    return { places, unit, isRaw: places.some((place) => place.isRaw) }
+  scalesFirst(): Entry[] {
+    const isScale = ({ info }: Entry) => this.#scaleNames.has(info.name)
+    const entries = [...this.entries.values()]
+    return [...entries.filter(isScale), ...entries.filter((entry) => !isScale(entry))]
   }
 
-  scalesFirst(tensors: readonly Info[]): Info[] {
-    const isScale = ({ name }: Info) => this.#scaleNames.has(name)
-    return [...tensors.filter(isScale), ...tensors.filter((tensor) => !isScale(tensor))]
+  /** @param name a name that `assignments` has found in the file */
+  #entry(name: string): Entry {
+    return this.entries.get(name) as Entry
   }
 
   /** Takes memory for the stage. */
@@ -177,19 +197,19 @@ class Plan {
   }
 
   /** @param becomesInt8 whether floats become int8 */
-  #add(assignment: Assignment, infos: Map<string, Info>, becomesInt8: boolean): void {
+  #add(assignment: Assignment, becomesInt8: boolean): void {
     const { given, scale, target, transposed } = assignment
-    const info = infos.get(given) as Info
+    const { info, places } = this.#entry(given)
     const shape = transposed ? [...target.shape].reverse() : target.shape
     const floats = () =>
       becomesInt8 || target.int8Weight ? this.#quantized(assignment, shape) : this.#float32(assignment)
     if (scale === null) {
       checkSameShape(shortName(given), info.shape, shape)
-      this.#places.get(given)?.push(floats())
+      places.push(floats())
       return
     }
     this.#scaleNames.add(scale)
-    const scaleInfo = infos.get(scale) as Info
+    const { info: scaleInfo } = this.#entry(scale)
     const groupSize = groupSizeOf(given, info, scaleInfo, shape, this.#isDict)
     const staysSame = this.#dtype !== null || target.int8Weight?.groupSize === groupSize
     this.#addInt8(assignment, scale, scaleInfo.shape, groupSize, staysSame ? null : floats())
@@ -277,7 +297,7 @@ class Plan {
         const scales = (kept as Float32Array).subarray(first * groups, (first + rows) * groups)
         use(dequantizeRows(integersOf(given, values), scales, rows, groupSize), first, rows)
       }
-    this.#places.get(scale)?.push({
+    this.#entry(scale).places.push({
       unit: 1,
       stageBytes: () => 0,
       isRaw: false,
@@ -292,7 +312,7 @@ class Plan {
     })
     const checks = this.#isDict ? [(values: Values) => void integersOf(given, values)] : []
     const { checks: floatChecks } = floats ?? { checks: this.#tiedChecks(assignment) }
-    this.#places.get(given)?.push({
+    this.#entry(given).places.push({
       unit: floats?.unit ?? unitOf(false, groupSize),
       stageBytes: floats?.stageBytes ?? ((unit) => inputs * Math.min(outputs, slabRows(inputs, unit))),
       isRaw: true,

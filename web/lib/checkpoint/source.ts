@@ -44,8 +44,6 @@ const EXPECTED = 'a Blob, a File, a Response, a ReadableStream, a file handle of
 export interface Source {
   /** fills the target, and returns the number of bytes: less than the target's only where the file ends */
   read: (target: Uint8Array) => Promise<number>
-  /** reads bytes that nobody wants */
-  skip: (bytes: number) => Promise<number>
   /** lets go of a stream; cancels one that has more to give */
   close: (reason?: unknown) => void
 }
@@ -55,12 +53,12 @@ export interface Source {
  * @throws {GptLayersError} TYPE; VALUE for what was read before; NETWORK for a response that failed
  */
 export function openSource(source: unknown): Source {
-  if (isBytes(source)) return new RandomAccess(fromBytes(source))
+  if (isBytes(source)) return inOrder(fromBytes(source))
   if (typeof source !== 'object' || source === null) throw wrongSource(source)
   if (has<StreamLike>(source, 'getReader')) return openStream(source)
   if (isResponse(source)) return openResponse(source)
-  if (has<BlobLike>(source, 'slice', 'arrayBuffer')) return new RandomAccess(fromBlob(source))
-  if (has<FileHandleLike>(source, 'read', 'stat')) return new RandomAccess(fromHandle(source))
+  if (has<BlobLike>(source, 'slice', 'arrayBuffer')) return inOrder(fromBlob(source))
+  if (has<FileHandleLike>(source, 'read', 'stat')) return inOrder(fromHandle(source))
   throw wrongSource(source)
 }
 
@@ -120,35 +118,21 @@ const fromHandle =
     while (length < target.length) {
       const { bytesRead } = await handle.read(target, length, target.length - length, position + length)
       if (bytesRead === 0) break
-      if (!Number.isInteger(bytesRead) || bytesRead < 0 || bytesRead > target.length - length) {
-        throw fail('VALUE', 'source', 'read at most what it is asked', `bytesRead ${describe(bytesRead)}`)
-      }
       length += bytesRead
     }
     return length
   }
 
-class RandomAccess implements Source {
-  #readAt
-  #position = 0
-
-  constructor(readAt: ReadAt) {
-    this.#readAt = readAt
+function inOrder(readAt: ReadAt): Source {
+  let position = 0
+  return {
+    async read(target: Uint8Array): Promise<number> {
+      const length = await readable('VALUE', () => readAt(target, position))
+      position += length
+      return length
+    },
+    close() {},
   }
-
-  async read(target: Uint8Array): Promise<number> {
-    const length = await readable('VALUE', () => this.#readAt(target, this.#position))
-    this.#position += length
-    return length
-  }
-
-  async skip(bytes: number): Promise<number> {
-    if (bytes === 0) return 0
-    this.#position += bytes - 1
-    return bytes - 1 + (await this.read(new Uint8Array(1))) // the last one, to see that it is there
-  }
-
-  close(): void {}
 }
 
 class Streamed implements Source {
@@ -163,26 +147,18 @@ class Streamed implements Source {
   async read(target: Uint8Array): Promise<number> {
     let length = 0
     while (length < target.length && (await this.#fill())) {
-      const part = this.#take(target.length - length)
+      const part = this.#rest.subarray(0, target.length - length)
+      this.#rest = this.#rest.subarray(part.length)
       target.set(part, length)
       length += part.length
     }
     return length
   }
 
-  async skip(bytes: number): Promise<number> {
-    let length = 0
-    while (length < bytes && (await this.#fill())) length += this.#take(bytes - length).length
-    return length
-  }
-
   close(reason?: unknown): void {
-    if (!this.#ended) this.#cancel(reason)
-    try {
-      this.#reader.releaseLock()
-    } catch {
-      // a stream of the user's own may refuse
-    }
+    if (!this.#ended) this.#reader.cancel(reason).catch(() => {}) // nobody waits for it
+    this.#ended = true
+    this.#reader.releaseLock()
   }
 
   /** Reads on where `#rest` is empty. False at the end of the stream. */
@@ -193,22 +169,6 @@ class Streamed implements Source {
       else this.#rest = checkBytes('a chunk of source', value)
     }
     return this.#rest.length > 0
-  }
-
-  /** @param bytes the most to take */
-  #take(bytes: number): Uint8Array {
-    const part = this.#rest.subarray(0, bytes)
-    this.#rest = this.#rest.subarray(part.length)
-    return part
-  }
-
-  #cancel(reason: unknown): void {
-    this.#ended = true
-    try {
-      Promise.resolve(this.#reader.cancel(reason)).catch(() => {})
-    } catch {
-      // nobody waits for it
-    }
   }
 }
 

@@ -76,9 +76,10 @@ export class FileStream {
 
   /** Reads past the data of the next tensor. */
   async skip({ begin, end }: Info): Promise<void> {
+    const room = new Uint8Array(newBuffer(Math.min(SKIP, end - begin)))
     for (let at = begin; at < end; at += SKIP) {
-      const bytes = Math.min(SKIP, end - at)
-      this.#checkLength(bytes, await this.#wait(() => this.#source.skip(bytes)))
+      const part = room.subarray(0, end - at)
+      this.#checkLength(part.length, await this.#read(part))
       this.#report()
     }
   }
@@ -91,18 +92,10 @@ export class FileStream {
     this.#tell(total)
   }
 
-  #read(target: Uint8Array): Promise<number> {
-    return this.#wait(() => this.#source.read(target))
-  }
-
-  /**
-   * Waits for the source, which may never answer, or until the signal aborts.
-   *
-   * @returns the bytes that were read
-   */
-  async #wait(read: () => Promise<number>): Promise<number> {
+  /** Reads some bytes, until the signal aborts: the source may never answer. */
+  async #read(target: Uint8Array): Promise<number> {
     this.#checkSignal()
-    const length = await Promise.race([read(), this.#aborted])
+    const length = await Promise.race([this.#source.read(target), this.#aborted])
     this.#checkSignal()
     this.#loaded += length
     return length
