@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict'
 import { test as testInNode } from 'node:test'
 import { load } from 'gpt-layers'
-import { describe, drawRow, estimate } from '../../build/demo/sections/divisor/compute.js'
+import { describe, drawRow, estimate, inPrint } from '../../build/demo/sections/divisor/compute.js'
 import { golden } from '../lib/support.js'
 import {
   assertOnScreen,
@@ -59,6 +59,31 @@ testInNode('both variances, and their averages over many samples, are PyTorch’
       near(total, 1, 1e-6)
     }
   }
+})
+
+testInNode('what the formulas print follows from what they print, from 2 numbers to 4096', async () => {
+  const gpt = await load()
+  for (const n of [2, 3, 4, 5, 6, 8, 12, 100, 768, 4096])
+    for (let seed = 0; seed < (n < 100 ? 200 : 20); seed++) {
+      const row = describe(gpt, drawRow(gpt, seed, n))
+      const { sum, unbiased, biased } = inPrint(row, n)
+      const [, decimals = ''] = biased.split('.')
+      const what = `${sum} of ${n} numbers, seed ${seed}`
+      const half = 0.5 * 10 ** -decimals.length
+      near(Number(sum) / (n - 1), Number(unbiased), 0.9999 * half, what)
+      near(Number(sum) / n, Number(biased), 0.9999 * half, what)
+      near(row.biased, Number(biased), 1.001 * half, what)
+      if (n === 2 && row.biased > 0) assert.notEqual(unbiased, biased, what)
+    }
+})
+
+test('two numbers: the formulas print two variances', async () => {
+  const { page } = await show('&divisor.n=2')
+  assert.deepEqual(
+    (await formulas(page)).map((formula) => formula.split('=').at(-1)),
+    ['0.000103', '0.000051'],
+  )
+  await page.close()
 })
 
 test('the formulas show PyTorch’s 0.0231, divided by 5, and LayerNorm’s 0.0192, divided by 6', async () => {
