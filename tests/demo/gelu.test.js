@@ -1,4 +1,4 @@
-// The section on GELU: its curve at a cursor, and a row of numbers before and after it.
+// The section on GELU: its curve beside ReLU's, at a cursor.
 
 /** @import { KeyInput, Page } from 'puppeteer-core' */
 /** @import { OpenOptions } from './browser.js' */
@@ -8,7 +8,7 @@ import { test as testInNode } from 'node:test'
 import { load } from 'gpt-layers'
 import { activate, extremes } from '../../build/demo/sections/gelu/compute.js'
 import { golden } from '../lib/support.js'
-import { click, focus, get, hold, near, parse, press, test, text, type, useSite, value } from './browser.js'
+import { assertOnScreen, click, focus, hold, near, parse, press, test, text, useSite } from './browser.js'
 
 const site = useSite({ saves: true })
 
@@ -22,14 +22,11 @@ const site = useSite({ saves: true })
 const expected = golden('page_gelu')
 const show = (query = '', /** @type {OpenOptions} */ options = {}) =>
   site.open(`?embed=gelu${query}`, { ready: '#gelu .figure', ...options })
-const x = (/** @type {Page} */ page) => value(page, 'x')
 const CURSOR = '#gelu [aria-label="x, on the curves"]'
-/** GELU, its slope, ReLU and its slope, as they stand beside the curves. */
+/** x, GELU, its slope, ReLU and its slope, as they stand above the curves. */
 const readings = (/** @type {Page} */ page) =>
   page.$$eval('#gelu .exact', (all) => all.map((one) => one.textContent)).then((all) => all.map(parse))
-/** The numbers under the dots: eight before GELU, eight after it. */
-const dots = (/** @type {Page} */ page) =>
-  page.$$eval('#gelu .value', (all) => all.map((one) => one.textContent)).then((all) => all.map(parse))
+const x = async (/** @type {Page} */ page) => (await readings(page))[0]
 
 testInNode('the activations, their slopes and how far GELU’s forms are apart are PyTorch’s', async () => {
   const gpt = await load()
@@ -38,65 +35,58 @@ testInNode('the activations, their slopes and how far GELU’s forms are apart a
     expected.places.map(({ x }) => x),
   )
   expected.places.forEach((place, i) => {
-    for (const name of /** @type {const} */ (['tanh', 'none', 'relu'])) {
-      near(found[name].y[i], place[name].y, 1e-6)
-      near(found[name].dy[i], place[name].dy, 1e-6)
+    for (const [name, own] of /** @type {const} */ ([
+      ['gelu', 'tanh'],
+      ['exact', 'none'],
+      ['relu', 'relu'],
+    ])) {
+      near(found[name].y[i], place[own].y, 1e-6)
+      near(found[name].dy[i], place[own].dy, 1e-6)
     }
   })
-  const { lowest, apart } = extremes(gpt, 'tanh')
+  const { lowest, apart } = extremes(gpt)
   near(lowest.y, expected.lowest.value, 1e-6)
   near(lowest.x, expected.lowest.x, 0.01)
   near(apart, expected.difference.value, 1e-6)
 })
 
-test('at each x the page shows PyTorch’s values and slopes, in either form', async () => {
-  const { page, complaints } = await show()
-  for (const [name, form] of /** @type {const} */ ([
-    ['by tanh', 'tanh'],
-    ['exact', 'none'],
-  ])) {
-    await click(page, `#gelu .text button ::-p-text(${name})`)
-    for (const place of expected.places.filter(({ x }) => x <= 3)) {
-      await type(page, 'x', String(place.x))
-      const wanted = [place[form].y, place[form].dy, place.relu.y, place.relu.dy]
-      ;(await readings(page)).forEach((shown, i) => near(shown, wanted[i], 0.5001e-2))
-    }
+test('at each x the page shows PyTorch’s values and slopes', async () => {
+  for (const { x, tanh, relu } of expected.places.filter(({ x }) => x <= 3)) {
+    const { page, complaints } = await show(`&gelu.x=${x}`)
+    const wanted = [x, tanh.y, tanh.dy, relu.y, relu.dy]
+    ;(await readings(page)).forEach((shown, i) => near(shown, wanted[i], 0.5001e-2))
+    assert.match(await text(page, '#gelu .text'), /off by 0\.0005 at most/)
+    assert.deepEqual(complaints, [])
+    await page.close()
   }
-  assert.match(await text(page, '#gelu .text'), /differ by 0\.0005 at most/)
-  assert.deepEqual(complaints, [])
-  await page.close()
 })
 
 test('a number shows its full float32 while it has the focus', async () => {
-  const { page } = await show('&gelu.row=1,2,0,0,0,0,0,0&gelu.chosen=0')
-  const first = await get(page, '#gelu .exact')
+  const { page } = await show('&gelu.x=1')
+  const [, first] = await page.$$('#gelu .exact')
   assert.equal(await first.evaluate((span) => span.textContent), '0.84')
   await first.focus()
-  assert.match(await first.evaluate((span) => span.textContent), /^0\.8413\d{3,}$/)
+  assert.match(await first.evaluate((span) => span.textContent), /^0\.841\d{4,}$/)
   await page.close()
 })
 
-test('the cursor is a number of the row: either moves the other, and one drag is one step to undo', async () => {
+test('one drag of the cursor is one step to undo, and the address restores x', async () => {
   const { page, complaints } = await show()
-  assert.equal(await x(page), 1.5)
+  assert.equal(await x(page), -0.3)
   const { y, box } = await hold(page, CURSOR)
   await page.mouse.move(box.left + box.width * (2 / 7), y, { steps: 8 })
   await page.mouse.up()
   near(await x(page), -2, 0.02)
-  const moved = await dots(page)
-  near(moved[6], -2, 0.02)
-  near(moved[14], -0.05, 0.01)
+  near((await readings(page))[1], -0.05, 0.01)
+  await page.waitForFunction(() => /gelu\.x=-(2|1\.9)/.test(location.search))
   await press(page, 'Control', 'z')
-  assert.equal(await x(page), 1.5)
-  const before = await dots(page)
-  await focus(page, '#gelu [aria-label="number 1"]')
-  await press(page, 'Shift', 'ArrowRight')
-  assert.equal(await x(page), -2)
-  const after = await dots(page)
-  near(after[8], -0.05, 0.01)
-  assert.deepEqual([...after.slice(1, 8), ...after.slice(9)], [...before.slice(1, 8), ...before.slice(9)])
+  assert.equal(await x(page), -0.3)
   assert.deepEqual(complaints, [])
   await page.close()
+  const bad = await show('&gelu.x=9')
+  assert.match(await text(bad.page, '.problems'), /gelu\.x=9, which means nothing/)
+  assert.equal(await x(bad.page), -0.3)
+  await bad.page.close()
 })
 
 test('arrow keys move the cursor by 0.1, by 1 with shift, by 0.01 with alt, and Home to the end', async () => {
@@ -104,9 +94,9 @@ test('arrow keys move the cursor by 0.1, by 1 with shift, by 0.01 with alt, and 
   await focus(page, CURSOR)
   /** @type {[KeyInput[], number][]} */
   const steps = [
-    [['ArrowUp'], 1.6],
-    [['Shift', 'ArrowDown'], 0.6],
-    [['Alt', 'ArrowUp'], 0.61],
+    [['ArrowUp'], -0.2],
+    [['Shift', 'ArrowDown'], -1.2],
+    [['Alt', 'ArrowUp'], -1.19],
     [['Home'], -4],
     [['ArrowLeft'], -4],
     [['End'], 3],
@@ -115,39 +105,32 @@ test('arrow keys move the cursor by 0.1, by 1 with shift, by 0.01 with alt, and 
     await press(page, ...keys)
     near(await x(page), place, 1e-6)
   }
-  await page.waitForFunction(() => /gelu\.row=.*%2C3%2C3/.test(location.search))
+  await page.waitForFunction(() => /gelu\.x=3/.test(location.search))
   await page.close()
 })
 
-test('the address restores the row; a number beyond the curves is refused beside its field', async () => {
-  const { page } = await show('&gelu.row=-0.75,0,0,0,0,0,0,0&gelu.chosen=0&gelu.form=tanh')
-  assert.equal(await x(page), -0.75)
-  await type(page, 'x', '9')
-  assert.match(await text(page, '#gelu .refused'), /“9” is not a number from −4 to 3\. x stays −0\.75/)
-  assert.equal(await x(page), -0.75)
-  await page.close()
-  const bad = await show('&gelu.row=9,0,0,0,0,0,0,0')
-  assert.match(await text(bad.page, '.problems'), /gelu\.row=9,0,0,0,0,0,0,0, which means nothing/)
-  assert.equal(await x(bad.page), 1.5)
-  await bad.page.close()
-})
-
-test('the guess is answered, right and wrong; the section fits a laptop’s screen', async () => {
-  const { page, complaints, foreign } = await show('', { width: 1280, height: 720 })
-  assert.doesNotMatch(await text(page, '#gelu'), /−0\.75, the bottom/)
-  for (const [option, answer] of [
-    ['everywhere', /^Not quite: at one x\. Only at −0\.75, the bottom of the dip, where GELU is −0\.17/],
-    ['nowhere', /^Not quite: at one x\. Only/],
-    ['at one x', /^Yes: at one x\. Only at −0\.75/],
-  ]) {
-    await click(page, `#gelu .guess button ::-p-text(${option})`)
-    assert.match(await text(page, '#gelu .answer'), /** @type {RegExp} */ (answer))
-  }
-  const tall = await page.evaluate(() => document.documentElement.scrollHeight)
-  assert.ok(tall <= 720, `${tall} pixels tall`)
-  assert.deepEqual([...complaints, ...foreign], [])
-  await page.close()
-})
+for (const [width, height] of [
+  [1280, 720],
+  [360, 740],
+]) {
+  test(`at ${width} by ${height} the section fits the screen; a guess is answered, also by the cursor`, async () => {
+    const opened = await show('', { width, height })
+    const { page } = opened
+    assert.doesNotMatch(await text(page, '#gelu'), /−0\.75, the bottom/)
+    for (const [option, answer] of [
+      ['everywhere', /^Not quite: at one x\. At −0\.75, the bottom of the dip, where GELU is −0\.17/],
+      ['nowhere', /^Not quite: at one x\. At/],
+      ['at one x', /^Yes: at one x\. At −0\.75/],
+    ]) {
+      await click(page, `#gelu .guess button ::-p-text(${option})`)
+      assert.match(await text(page, '#gelu .answer'), /** @type {RegExp} */ (answer))
+    }
+    const [at, gelu, slope] = await readings(page)
+    assert.deepEqual([at, gelu, slope], [-0.75, -0.17, 0])
+    await assertOnScreen(opened, 'gelu', width, height)
+    await page.close()
+  })
+}
 
 test('the saved chart has the curves’ names', async () => {
   const { page, complaints } = await show()
