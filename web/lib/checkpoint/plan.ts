@@ -374,53 +374,36 @@ class Plan {
 const notTied = ({ name }: Assignment, owner: Assignment) =>
   fail('VALUE', name, `be ${owner.name}, with which it is tied`, 'other values')
 
-/**
- * @param values [rows, cols]
- * @param first the first row
- * @returns where the values are in the tensor
- */
-function stepsOf(
-  { target, transposed }: Assignment,
-  values: Values,
-  first: number,
-  rows: number,
-): { begin: number; rowStep: number; colStep: number } {
-  const [rowStep, colStep] = transposed ? [1, target.shape[1]] : [values.length / rows, 1]
-  return { begin: first * rowStep, rowStep, colStep }
-}
-
 /** Copies rows of a file to their place in the tensor's data. */
 function copyRows(
-  assignment: Assignment,
+  { target, transposed }: Assignment,
   data: Float32Array,
   values: Values,
   first: number,
   rows: number,
 ): void {
-  const { begin, rowStep, colStep } = stepsOf(assignment, values, first, rows)
-  if (!assignment.transposed) {
-    data.set(values, begin)
+  const cols = values.length / rows
+  if (!transposed) {
+    data.set(values, first * cols)
     return
   }
-  const cols = values.length / rows
+  const step = target.shape[1]
   for (let c = 0; c < cols; c++) {
-    for (let r = 0, to = begin + c * colStep, from = c; r < rows; r++, to += rowStep, from += cols) {
-      data[to] = values[from]
-    }
+    for (let r = 0; r < rows; r++) data[c * step + first + r] = values[r * cols + c]
   }
 }
 
 /** Whether the tensor's data have the values of these rows of a file. */
 function isSame(
-  assignment: Assignment,
+  { target, transposed }: Assignment,
   data: Float32Array,
   values: Values,
   first: number,
   rows: number,
 ): boolean {
-  const { begin, rowStep, colStep } = stepsOf(assignment, values, first, rows)
   const cols = values.length / rows
-  return values.every((value, i) =>
-    Object.is(value, data[begin + Math.floor(i / cols) * rowStep + (i % cols) * colStep]),
-  )
+  return values.every((value, i) => {
+    const [r, c] = [first + Math.floor(i / cols), i % cols]
+    return Object.is(value, data[transposed ? c * target.shape[1] + r : r * cols + c])
+  })
 }

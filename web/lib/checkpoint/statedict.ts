@@ -55,12 +55,14 @@ export function assignments(
   const first: Map<Tensor, string> = new Map()
   return Object.entries(own).flatMap(([name, target]) => {
     const tied = first.get(target) ?? null
-    const source = found.get(name) ?? (tied === null ? found.get(substitutes[name]) : undefined)
+    const from = found.has(name) || tied !== null ? name : substitutes[name]
+    const source = found.get(from)
     if (source) {
       if (tied === null) first.set(target, name)
+      const scale = Object.hasOwn(own, from + SCALE) ? null : (found.get(from + SCALE)?.given ?? null)
       const isConv1D = matrices.get(target)?.transposed ?? false
-      const transposed = source.scale === null ? source.transposed : isConv1D
-      return [{ name, target, tied, ...source, transposed, turned: transposed !== isConv1D }]
+      const transposed = scale === null ? source.transposed : isConv1D
+      return [{ name, target, tied, given: source.given, scale, transposed, turned: transposed !== isConv1D }]
     }
     if (tied !== null) return []
     const foreign = known.foreign(name)
@@ -74,7 +76,7 @@ export const notFinite = (name: string): GptLayersError =>
 
 /**
  * @param own the module's state dict
- * @returns the checkpoint's names by our name
+ * @returns the checkpoint's names by ours; the scales of an int8 weight by the name of the weight and SCALE
  */
 function match(
   known: Names,
@@ -82,32 +84,28 @@ function match(
   names: readonly string[],
   own: Record<string, Tensor>,
   matrices: Matrices,
-): Map<string, Pick<Assignment, 'given' | 'scale' | 'transposed'>> {
+): Map<string, Pick<Assignment, 'given' | 'transposed'>> {
   const found: ReturnType<typeof match> = new Map()
-  /** The names of scales, by our name of the weight. */
-  const scales: Map<string, string> = new Map()
   for (const given of names) {
     const place = known.resolve(given)
     if (place === null) continue
     const { name, transposed } = place
-    const weight = Object.hasOwn(own, name) ? null : weightOfScales(known, given, own, matrices)
-    if (weight === null && !Object.hasOwn(own, name)) {
+    const isOwn = Object.hasOwn(own, name)
+    const weight = isOwn ? null : weightOfScales(known, given, own, matrices)
+    if (weight === null && !isOwn) {
       throw fail('VALUE', what, `have ${listed(Object.keys(own), 'no parameters')}`, describe(given))
     }
-    const other = weight === null ? found.get(name)?.given : scales.get(weight)
-    if (other !== undefined) {
-      const key = weight === null ? name : weight + SCALE
-      throw fail('VALUE', what, `have ${key} once`, `${shortName(other)} and ${shortName(given)}`)
+    const key = weight === null ? name : weight + SCALE
+    const other = found.get(key)
+    if (other) {
+      throw fail('VALUE', what, `have ${key} once`, `${shortName(other.given)} and ${shortName(given)}`)
     }
-    if (weight === null) found.set(name, { given, scale: null, transposed })
-    else scales.set(weight, given)
+    found.set(key, { given, transposed })
   }
-  for (const [weight, given] of scales) {
-    const place = found.get(weight)
-    if (!place) {
-      throw fail('VALUE', what, `have ${weight}, int8`, `only ${shortName(given)}`)
-    }
-    place.scale = given
+  for (const [key, { given }] of found) {
+    const weight = key.slice(0, -SCALE.length)
+    if (Object.hasOwn(own, key) || found.has(weight)) continue
+    throw fail('VALUE', what, `have ${weight}, int8`, `only ${shortName(given)}`)
   }
   return found
 }
