@@ -1,12 +1,16 @@
 // Writes what the page shows until its own numbers are there: ./build.sh && node web/demo/record.js
 //
 // src/sections/transformer-block/recording.json: one token's numbers before and after each norm.
-// src/sections/writing/recording.json: the beginning of a story.
+// src/sections/story/recording.json: the beginning of a story, with all norms and with one left out.
+// src/sections/writing/recording.json: the beginning of a story, and each norm at its last word.
+
+/** @import { Settings } from '../../build/demo/sections/writing/engine.js' */
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { load } from 'gpt-layers'
 import { format, resolveConfig } from 'prettier'
+import story, { NORMS, STATES, TEMPERATURE } from '../../build/demo/sections/story/slice.js'
 import { pass } from '../../build/demo/sections/transformer-block/compute.js'
 import block, { SENTENCE } from '../../build/demo/sections/transformer-block/slice.js'
 import { Engine } from '../../build/demo/sections/writing/engine.js'
@@ -17,7 +21,8 @@ import { tokenizerOf } from '../../build/demo/words.js'
 const here = (/** @type {string} */ path) => new URL(path, import.meta.url)
 const stories = here('../examples/stories/')
 const DIGITS = 3
-const WORDS = 24
+const INSTRUMENT = 24 // words after the prompt
+const STORY = 40
 
 const gpt = await load()
 const tokenizer = tokenizerOf(JSON.parse(readFileSync(new URL('words.json', stories), 'utf8')))
@@ -45,10 +50,31 @@ await write('transformer-block', {
   norms: norms.map(({ before, after }) => ({ before: side(before), after: side(after) })),
 })
 
-const engine = new Engine({ gpt, model, tokenizer })
-const { prompt, seed, temperature, instead, from } = writing.defaults()
-engine.set({ prompt, seed, temperature, instead, from, off: new Array(engine.model.norms).fill(false) })
-for (let i = 0; i < WORDS; i++) engine.step()
 const plain = (/** @type {string} */ _, /** @type {any} */ value) =>
   ArrayBuffer.isView(value) ? Array.from(/** @type {Float32Array} */ (value), round) : value
-await write('writing', JSON.parse(JSON.stringify(snapshot(engine, false), plain)))
+/** @param {Settings} settings @param {number} words after the prompt */
+function record(settings, words) {
+  const engine = new Engine({ gpt, model, tokenizer })
+  engine.set(settings)
+  while (engine.with.at - engine.given + 1 < words) engine.step()
+  const recording = JSON.parse(JSON.stringify(snapshot(engine, false), plain))
+  const lanes = [recording.with, recording.without].filter((lane) => lane !== null)
+  for (const lane of lanes) lane.texts = lane.texts.join('|')
+  return { recording, lanes }
+}
+const off = (/** @type {readonly number[]} */ numbers) =>
+  Array.from({ length: NORMS }, (_, i) => numbers.includes(i + 1))
+
+const { speed: _, norm: __, ...instrument } = writing.defaults()
+await write('writing', record({ ...instrument, off: off(instrument.off) }, INSTRUMENT).recording)
+
+const own = story.defaults()
+const left = STATES.find(({ key }) => key === own.off)?.off ?? []
+/** @type {Settings} */
+const told = { ...own, temperature: TEMPERATURE, instead: 'nothing', off: off(left) }
+const { recording, lanes } = record(told, STORY)
+for (const lane of lanes) {
+  lane.trail = [] // which is not shown there
+  Object.assign(lane.moment, { rows: [], top: [] })
+}
+await write('story', recording)

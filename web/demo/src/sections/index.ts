@@ -14,6 +14,7 @@ import gelu from './gelu/slice.ts'
 import Opening from './opening/Opening.svelte'
 import opening from './opening/slice.ts'
 import scaleAndShift from './scale-and-shift/slice.ts'
+import story from './story/slice.ts'
 import transformerBlock from './transformer-block/slice.ts'
 import workedExample from './worked-example/slice.ts'
 import writing from './writing/slice.ts'
@@ -21,6 +22,7 @@ import writing from './writing/slice.ts'
 /** Each section's slice of the state, by the section's id. */
 export const slices = {
   opening,
+  story,
   'worked-example': workedExample,
   'deep-stack': deepStack,
   'scale-and-shift': scaleAndShift,
@@ -54,6 +56,7 @@ export interface Section {
 
 export const sections: readonly Section[] = [
   { id: 'opening', title: 'What layer normalization does', opens: true, component: Opening },
+  { id: 'story', title: 'A story without it', load: () => import('./story/Story.svelte') },
   {
     id: 'worked-example',
     title: 'How it is computed',

@@ -3,14 +3,15 @@
 import { messageOf } from '../../errors.ts'
 import { callback, inWorker, stop, type Remote } from '../../remote.ts'
 import type { Settings } from './engine.ts'
-import recording from './recording.json'
-import type { Report } from './report.ts'
+import { recorded, type Recording, type Report } from './report.ts'
 import { FULL_SPEED } from './slice.ts'
 import type { Source, WritingWorker } from './writing.worker.ts'
 
+const LEAST = 0.1 // the part of a figure that is seen, from which on it writes
+
 export class Writer {
   /** What there is to see; a recording until the model is there. */
-  report: Report = $state.raw(recorded())
+  report: Report = $state.raw({} as Report)
   /** Whether `report` comes from the model. */
   live = $state(false)
   /** The sizes of the model. */
@@ -28,12 +29,45 @@ export class Writer {
   #worker: Remote<WritingWorker> | null = null
   /** How often a model was asked for. */ #uses = 0
   #settings: Settings | null = null
+  /** How many words after the prompt are written at once. */ #words = 0
   /** Whether the section is on the screen. */ #seen = false
   /** Whether the worker has a model. */ #loaded = false
   /** Whether the worker has the settings. */ #ready = false
 
+  constructor(recording: Recording) {
+    this.report = recorded(recording)
+  }
+
+  /**
+   * Writes while an element is on the screen; the worker starts when it is first seen.
+   *
+   * @returns ends the worker
+   */
+  watch(element: Element): () => void {
+    let onScreen = false
+    const see = () => {
+      this.#seen = onScreen && !document.hidden
+      if (this.#seen && !this.#worker) this.#start()
+      this.#move()
+    }
+    const observer = new IntersectionObserver(
+      (entries) => {
+        onScreen = entries.at(-1)?.isIntersecting === true
+        see()
+      },
+      { threshold: LEAST },
+    )
+    observer.observe(element)
+    document.addEventListener('visibilitychange', see)
+    return () => {
+      observer.disconnect()
+      document.removeEventListener('visibilitychange', see)
+      if (this.#worker) stop(this.#worker)
+    }
+  }
+
   /** Starts the worker with the stories model. */
-  async start() {
+  async #start() {
     const thread = new Worker(new URL('./writing.worker.ts', import.meta.url), { type: 'module' })
     thread.addEventListener('error', () => (this.problem = 'the worker could not be started'))
     this.#worker = inWorker(thread)
@@ -46,14 +80,6 @@ export class Writer {
     }
   }
 
-  /** Ends the worker. */
-  end() {
-    if (this.#worker) stop(this.#worker)
-    this.#worker = null
-    this.#loaded = false
-    this.#ready = false
-  }
-
   /** Writes with another model. The one before goes on until this has succeeded. */
   async use(source: Source, onprogress?: (progress: { loaded: number; total: number }) => void) {
     const worker = this.#worker
@@ -64,7 +90,7 @@ export class Writer {
     this.source = source.name
     this.#loaded = true
     this.#ready = false
-    if (this.#settings) await this.set(this.#settings)
+    if (this.#settings) await this.set(this.#settings, this.#words)
   }
 
   /** Ends the `use` that is running. */
@@ -72,23 +98,19 @@ export class Writer {
     await this.#worker?.cancel()
   }
 
-  async set(settings: Settings) {
+  /** @param words after the prompt that are written at once */
+  async set(settings: Settings, words = 0) {
     this.#settings = settings
+    this.#words = words
     if (!this.#worker || !this.#loaded) return // `use` will tell the worker
     const off = Array.from({ length: this.model.norms }, (_, i) => settings.off[i] ?? false)
     try {
-      await this.#worker.set({ ...settings, off })
+      await this.#worker.set({ ...settings, off }, words)
       this.refused = ''
       this.#ready = true
     } catch (error) {
       this.refused = messageOf(error)
     }
-    this.#move()
-  }
-
-  /** Whether the section is on the screen: what nobody sees is not written. */
-  see(seen: boolean) {
-    this.#seen = seen
     this.#move()
   }
 
@@ -125,18 +147,4 @@ export class Writer {
     this.report = report
     this.live = true
   }
-}
-
-function recorded(): Report {
-  const { trail, moment, ...lane } = recording.with
-  const { rows, stats, ...rest } = moment
-  const numbers = (list: (number | null)[]) => Float32Array.from(list, (value) => value ?? NaN)
-  return {
-    ...recording,
-    with: {
-      ...lane,
-      trail: numbers(trail),
-      moment: { ...rest, rows: numbers(rows), stats: numbers(stats) },
-    },
-  } as Report
 }

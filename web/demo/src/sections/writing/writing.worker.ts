@@ -115,8 +115,11 @@ const writing = {
     listener = listen
   },
 
-  set(settings: Settings) {
-    current().set(settings)
+  /** @param words after the prompt that are written at once */
+  set(settings: Settings, words: number) {
+    const now = current()
+    now.set(settings)
+    while (now.with.at - now.given + 1 < words && !now.ended) now.step()
     report()
   },
 

@@ -1,0 +1,219 @@
+// The section in which a story is written twice, from the same random numbers: with all norms, and with those
+// that the switch leaves on. What is written is what the engine writes here, in Node.
+
+/** @import { Browser, Page } from 'puppeteer-core' */
+
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { after, before, describe, test } from 'node:test'
+import { load } from 'gpt-layers'
+import { tokenizerOf } from '../../build/demo/words.js'
+import { Engine } from '../../build/demo/sections/writing/engine.js'
+import slice, { BEGINNINGS, NORMS, STATES, TEMPERATURE } from '../../build/demo/sections/story/slice.js'
+import { readStory } from '../../web/examples/stories/grammar.js'
+import { click, get, launch, open, serve, skipped, text, waitInPage } from './browser.js'
+
+const folder = new URL('../../web/examples/stories/', import.meta.url)
+const gpt = await load()
+const model = await gpt.GPTModel.fromSafetensors(readFileSync(new URL('model.safetensors', folder)))
+const tokenizer = tokenizerOf(JSON.parse(readFileSync(new URL('words.json', folder), 'utf8')))
+
+/**
+ * What the page writes: both texts to their ends.
+ *
+ * @param {object} [changes]
+ * @param {string} [changes.prompt]
+ * @param {number} [changes.seed]
+ * @param {'none' | '2' | 'all'} [changes.off]
+ * @param {number} [changes.from]
+ */
+function write(changes = {}) {
+  const { off, ...own } = { ...slice.defaults(), ...changes }
+  const left = STATES.find(({ key }) => key === off)?.off ?? []
+  const engine = new Engine({ gpt, model, tokenizer })
+  engine.set({
+    ...own,
+    temperature: TEMPERATURE,
+    instead: 'nothing',
+    off: Array.from({ length: NORMS }, (_, i) => left.includes(i + 1)),
+  })
+  while (!engine.ended) engine.step()
+  const runs = [engine.with, engine.without ?? engine.with]
+  return {
+    texts: runs.map(({ ids }) => tokenizer.decode(ids.slice(1))),
+    /** What each layer gets at the last word. */
+    widths: runs.map(({ moment }) =>
+      Array.from({ length: NORMS }, (_, i) => Math.sqrt(moment?.stats[4 * i + 3] ?? NaN)),
+    ),
+  }
+}
+
+/** @param {Page} page */
+const texts = (page) => page.$$eval('#story .lane', (all) => all.map((one) => one.textContent?.trim()))
+/** Waits until both texts are these. @param {Page} page @param {string[]} expected */
+async function assertWrites(page, expected) {
+  const condition = (/** @type {string[]} */ expected) =>
+    JSON.stringify([...document.querySelectorAll('#story .lane')].map((one) => one.textContent?.trim())) ===
+    JSON.stringify(expected)
+  try {
+    await waitInPage(page, `(${condition})(${JSON.stringify(expected)})`)
+  } catch {
+    assert.deepEqual(await texts(page), expected)
+  }
+}
+/** @param {Page} page @param {string} label */
+const press = (page, label) => click(page, `#story ::-p-xpath(.//button[normalize-space()="${label}"])`)
+
+test('the model goes on with every beginning: of twenty stories at least 19 are whole', () => {
+  const broken = BEGINNINGS.flatMap((prompt) =>
+    [1, 2, 3, 4, 5]
+      .map((seed) => write({ prompt, seed, off: 'none' }).texts[0])
+      .filter((story) => !readStory(story).some(({ complete }) => complete)),
+  )
+  assert.ok(broken.length <= 1, broken.join('\n'))
+})
+
+test('until the model is there, the page shows what it will write', () => {
+  const path = new URL('../../web/demo/src/sections/story/recording.json', import.meta.url)
+  const recording = JSON.parse(readFileSync(path, 'utf8'))
+  const { seed, from } = slice.defaults()
+  assert.deepEqual([recording.seed, recording.from], [seed, from])
+  const shown = [recording.with, recording.without].map((lane) => lane.texts.replaceAll('|', ''))
+  write().texts.forEach((text, i) => assert.ok(text.startsWith(shown[i]), shown[i]))
+  assert.notEqual(shown[0], shown[1])
+})
+
+describe('a story without it', { concurrency: 2 }, () => {
+  for (const name of /** @type {const} */ (['chrome', 'firefox'])) {
+    describe(name, { skip: skipped[name], concurrency: 1 }, () => {
+      const calm = { 'prefers-reduced-motion': 'reduce' }
+      /** @type {Awaited<ReturnType<typeof serve>>} */
+      let server
+      /** The second one's reader wants no motion. @type {Browser[]} */
+      let browsers
+      before(async () => {
+        server = await serve()
+        browsers =
+          name === 'chrome' ? [await launch()] : [await launch('firefox'), await launch('firefox', calm)]
+      })
+      after(async () => {
+        for (const browser of browsers ?? []) await browser.close()
+        server?.stop()
+      })
+      /** @param {string} query @param {import('./browser.js').OpenOptions} [options] */
+      const moving = (query, options) => open(browsers[0], `${server.url}?embed=story${query}`, options)
+      /** @param {string} query */
+      const still = (query) =>
+        open(browsers.at(-1) ?? browsers[0], `${server.url}?embed=story${query}`, {
+          features: name === 'chrome' ? calm : {},
+        })
+
+      test('with reduced motion both texts are there at once, and how wide the numbers are', async () => {
+        for (const off of /** @type {const} */ (['2', 'all'])) {
+          const { page, complaints, foreign } = await still(off === '2' ? '' : `&story.off=${off}`)
+          const expected = write({ off })
+          await assertWrites(page, expected.texts)
+          const shown = await page.$$eval('#story .sigma', (all) => all.map((one) => Number(one.textContent)))
+          const widths = expected.widths.flat()
+          assert.ok(
+            shown.length === widths.length &&
+              shown.every((sigma, i) => !(Math.abs(sigma - widths[i]) > 0.006)),
+            `${shown}, expected ${widths}`,
+          )
+          assert.deepEqual([...complaints, ...foreign], [])
+          await page.close()
+        }
+      })
+
+      test('a beginning that is pressed begins another story; with all norms on both are the same', async () => {
+        const { page } = await still('')
+        const prompt = BEGINNINGS[2]
+        await press(page, `${prompt} …`)
+        await assertWrites(page, write({ prompt, from: 0 }).texts)
+        await press(page, `all ${NORMS} norms on`)
+        const { texts } = write({ prompt, off: 'none' })
+        assert.equal(texts[0], texts[1])
+        await assertWrites(page, texts)
+        await page.close()
+      })
+
+      test('the switch acts from the word that is written, and a link leads to both texts', async () => {
+        const { page } = await moving('&story.off=none')
+        const [story] = write({ off: 'none' }).texts
+        const live = (/** @type {string} */ start) => {
+          const [lane] = document.querySelectorAll('#story .lane')
+          return (lane.textContent?.trim().length ?? 0) > start.length
+        }
+        // Past the recording.
+        await waitInPage(page, `(${live})(${JSON.stringify(story.slice(0, 220))})`)
+        await press(page, 'all off')
+        await waitInPage(page, () => location.search.includes('story.off=all'))
+        const query = await page.evaluate(() => Object.fromEntries(new URLSearchParams(location.search)))
+        const { texts } = write({ off: 'all', from: Number(query['story.from']) })
+        assert.ok(Number(query['story.from']) > 40)
+        const parted = `(() => document.querySelectorAll('#story .parted')[1].textContent.length > 20)()`
+        await waitInPage(page, parted)
+        const [, noise] = await page.$$eval('#story .lane', (all) =>
+          all.map((one) => one.textContent?.trim()),
+        )
+        assert.ok(noise && texts[1].startsWith(noise), noise)
+        await page.close()
+      })
+
+      test('the guess switches all norms off, and the answer says how wide the numbers become', async () => {
+        const { page } = await moving('')
+        await press(page, 'ever wider')
+        await waitInPage(page, () =>
+          /σ 0\.\d\d becomes 1\d\.\d/.test(document.querySelector('#story .answer')?.textContent ?? ''),
+        )
+        assert.match(await text(page, '#story .answer'), /^Yes: ever wider\. /)
+        await page.close()
+      })
+
+      test('the full instrument goes on with the same story', async () => {
+        const { page } = await open(browsers[0], `${server.url}?story.off=all&story.seed=9#story`)
+        await waitInPage(page, () => document.querySelector('#story .lane') !== null)
+        await click(page, '#story a[href="#writing"]')
+        await waitInPage(page, () =>
+          location.search.includes('writing.off=1%2C2%2C3%2C4%2C5%2C6%2C7%2C8%2C9'),
+        )
+        assert.equal(await page.evaluate(() => location.hash), '#writing')
+        assert.equal(await page.evaluate(() => new URLSearchParams(location.search).get('writing.seed')), '9')
+        await page.close()
+      })
+
+      test('it is written only while it is seen', async () => {
+        const { page } = await open(browsers[0], `${server.url}#story`, { first: noteCalls })
+        await waitInPage(page, () => /** @type {any} */ (window).calls.at(-1) === 'play')
+        await page.evaluate(() => scrollTo(0, document.documentElement.scrollHeight))
+        await waitInPage(page, () => /** @type {any} */ (window).calls.includes('pause'))
+        await page.close()
+      })
+
+      test('on a phone the switch and both texts are on one screen', async () => {
+        const { page } = await moving('', { width: 360, height: 740 })
+        await get(page, '#story .lane')
+        const [top, bottom] = await page.evaluate(() => {
+          const boxes = ['.switch', '.lane.without'].map((one) =>
+            document.querySelector(`#story ${one}`)?.getBoundingClientRect(),
+          )
+          return [boxes[0]?.top ?? NaN, boxes[1]?.bottom ?? NaN]
+        })
+        assert.ok(bottom - top <= 740, `${bottom - top} pixels`)
+        await page.close()
+      })
+    })
+  }
+})
+
+/** Notes what the page asks of its workers; in the page. */
+function noteCalls() {
+  /** @type {string[]} */
+  const calls = []
+  Object.assign(window, { calls })
+  const post = Worker.prototype.postMessage
+  Worker.prototype.postMessage = function (/** @type {any[]} */ ...all) {
+    if (all[0]?.path) calls.push(all[0].path.join('.'))
+    return Reflect.apply(post, this, all)
+  }
+}
