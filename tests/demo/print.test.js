@@ -9,7 +9,11 @@ const PAPER = { width: 688, height: 1016 } // A4 without its margins, in pixels
 test('on paper every section is there, whole and in color, and no control', async () => {
   const { page, complaints } = await site.open('', { width: 1280, height: 720 })
   await page.evaluate(() => {
-    window.print = () => Object.assign(window, { printed: true })
+    window.print = () => {
+      dispatchEvent(new Event('beforeprint'))
+      dispatchEvent(new Event('afterprint'))
+      Object.assign(window, { printed: true })
+    }
   })
   await press(page, 'Control', 'p')
   await waitInPage(page, () => 'printed' in window)
@@ -37,7 +41,7 @@ test('on paper every section is there, whole and in color, and no control', asyn
       tall: seen('.section :is(figure, svg)')
         .filter((element) => element.getBoundingClientRect().height > paper.height)
         .map(name),
-      split: seen('.section :is(.figure, figure, svg)')
+      split: seen('.section :is(figure, svg)')
         .filter((element) => getComputedStyle(element).breakInside !== 'avoid')
         .map(name),
       pale: seen('.section .cell').filter(
@@ -50,6 +54,43 @@ test('on paper every section is there, whole and in color, and no control', asyn
   assert.deepEqual([found.controls, found.wide, found.tall, found.split], [[], [], [], []])
   assert.equal(found.pale, 0)
   assert.equal(found.page, 'rgb(253, 253, 251)')
+  assert.deepEqual(complaints, [])
+  await page.close()
+})
+
+test('printed from the browser’s own menu, every section is there, and no heading is parted from its text', async () => {
+  const { page, complaints } = await site.open('', { width: 1280, height: 720 })
+  // The fonts are fetched last. A font of the system may be missing.
+  await waitInPage(page, () =>
+    [...document.fonts].every(({ status }) => ['loaded', 'error'].includes(status)),
+  )
+  const waiting = (await page.$$('.section.waiting')).length
+  assert.ok(waiting >= 5, String(waiting))
+  await page.evaluate(() => {
+    // A PDF says on which page the target of a link is.
+    const link = (/** @type {string} */ id, /** @type {Element | null} */ to) => {
+      if (!to) throw new Error(`there is no ${id}`)
+      to.id = id
+      const link = Object.assign(document.createElement('a'), { href: `#${id}`, textContent: id })
+      document.querySelector('footer')?.append(link)
+    }
+    addEventListener('beforeprint', () => {
+      for (const section of document.querySelectorAll('.section')) {
+        link(`${section.id}-heading`, section.querySelector('.heading'))
+        link(`${section.id}-text`, section.querySelector('.heading ~ * :is(p, svg)'))
+      }
+    })
+  })
+  const pdf = Buffer.from(await page.pdf({ format: 'A4' })).toString('latin1')
+  assert.equal(await page.$('.section.waiting'), null)
+  const pages = Object.fromEntries(
+    [...pdf.matchAll(/\/(\S+) \[(\d+) 0 R \/XYZ/g)].map(([, name, object]) => [name, object]),
+  )
+  const ids = await page.$$eval('.section', (all) => all.map(({ id }) => id))
+  for (const id of ids) {
+    assert.ok(pages[`${id}-heading`], id)
+    assert.equal(pages[`${id}-heading`], pages[`${id}-text`], id)
+  }
   assert.deepEqual(complaints, [])
   await page.close()
 })

@@ -13,6 +13,21 @@ import 'still.css'
 import './base.css'
 import './print.css'
 
+const PATIENCE = 5000 // milliseconds for the service worker
+
+/**
+ * With a service worker the page needs no network from the second visit on. It also works without one.
+ *
+ * @returns when all is loaded that the first screen needs, and the worker has fetched the rest
+ */
+async function installed() {
+  if (document.readyState !== 'complete')
+    await new Promise((resolve) => addEventListener('load', resolve, { once: true }))
+  if (!import.meta.env.PROD || !('serviceWorker' in navigator)) return
+  await navigator.serviceWorker.register('./sw.js').catch(() => {})
+  await Promise.race([navigator.serviceWorker.ready, new Promise((resolve) => setTimeout(resolve, PATIENCE))])
+}
+
 const app = document.getElementById('app') as HTMLElement
 try {
   const gpt = await load()
@@ -29,15 +44,8 @@ try {
   app.replaceChildren()
   mount(App, { target: app, props: { page, gpt, embed }, context: new Map([['width', width]]) })
   followAnchors()
-  preparePrint()
+  preparePrint(installed())
 } catch (error) {
   app.textContent = `The page could not start: ${messageOf(error)}`
   throw error
-}
-
-// With a service worker the page needs no network from the second visit on. It also works without one.
-if (import.meta.env.PROD && 'serviceWorker' in navigator) {
-  const register = () => navigator.serviceWorker.register('./sw.js').catch(() => {})
-  if (document.readyState === 'complete') register()
-  else addEventListener('load', register)
 }

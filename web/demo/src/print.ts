@@ -1,4 +1,6 @@
-// Before the page is printed: every section is fetched, and its figures fit the paper.
+// The page on paper: every section is there, and its figures fit the paper.
+
+import { fetched, sections } from './sections/index.ts'
 
 /** A figure that has its size in pixels is scaled only if it says what those pixels are. */
 function scale() {
@@ -9,28 +11,21 @@ function scale() {
   }
 }
 
-/** Whether every section is there. */
-const complete = () => !document.querySelector('.section.waiting:not(:has(.problem))')
-const frame = () => new Promise((resolve) => requestAnimationFrame(resolve))
-
-/**
- * Fetches all sections, then prints. A browser's own menu does not wait: it prints what was fetched, and the
- * rest the next time.
- */
-async function printAll() {
-  dispatchEvent(new Event('beforeprint'))
-  while (!complete()) await frame()
-  await document.fonts.ready
-  await frame()
-  await frame()
-  print()
+/** Fetches all sections and fonts, because a browser that prints does not wait for them. */
+async function fetchAll() {
+  for (const section of sections) if (document.getElementById(section.id)) await fetched(section)
+  await Promise.allSettled([...document.fonts].map((font) => font.load()))
 }
 
-export function preparePrint() {
+/** @param quiet when the page has fetched what its reader waits for */
+export function preparePrint(quiet: Promise<unknown>) {
+  quiet.then(fetchAll).catch(() => {}) // a section that was not fetched is fetched when it is near
   addEventListener('beforeprint', scale)
-  window.addEventListener('keydown', (event) => {
+  addEventListener('keydown', (event) => {
     if (!(event.ctrlKey || event.metaKey) || event.altKey || event.key.toLowerCase() !== 'p') return
     event.preventDefault()
-    printAll()
+    fetchAll()
+      .catch(() => {})
+      .then(() => print())
   })
 }

@@ -49,10 +49,12 @@ export interface Section {
   title: string
   /** Whether it opens the page: its title is then the page's. */
   opens?: boolean
+  /** Once it was fetched. */
   component?: SectionComponent
-  /** Fetches the component, if it is not given. */
   load?: () => Promise<{ default: SectionComponent }>
 }
+
+export const fetched = async (section: Section) => (section.component ??= (await section.load?.())?.default)
 
 export const sections: readonly Section[] = [
   { id: 'opening', title: 'What layer normalization does', opens: true, component: Opening },
