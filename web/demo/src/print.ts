@@ -21,7 +21,7 @@ async function fetchAll() {
 export function preparePrint(quiet: Promise<unknown>) {
   quiet.then(fetchAll).catch(() => {}) // a section that was not fetched is fetched when it is near
   addEventListener('beforeprint', scale)
-  addEventListener('keydown', (event) => {
+  window.addEventListener('keydown', (event) => {
     if (!(event.ctrlKey || event.metaKey) || event.altKey || event.key.toLowerCase() !== 'p') return
     event.preventDefault()
     fetchAll()
