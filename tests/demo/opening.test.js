@@ -30,8 +30,9 @@ function readRows() {
   }))
 }
 const rows = (/** @type {Page} */ page) => page.evaluate(readRows)
-const told = (/** @type {Page} */ page) =>
-  page.waitForSelector('#opening button:enabled ::-p-text(Watch again)')
+const told = (/** @type {Page} */ page) => page.waitForSelector('#opening .hero[aria-busy="false"]')
+const watch = (/** @type {Page} */ page, /** @type {string} */ rows) =>
+  click(page, `#opening button ::-p-text(${rows})`)
 const dot = (/** @type {string} */ name) => `#opening [role="slider"][aria-label="${name}"]`
 const valueOf = (/** @type {Page} */ page, /** @type {string} */ name) =>
   page.$eval(dot(name), (slider) => Number(slider.ariaValueNow))
@@ -62,67 +63,151 @@ test('on load each row slides and stretches, once, and ends with PyTorch’s num
   assertPyTorch(shown)
   for (const row of [shown[1], shown[3]]) assertMoments(row, { mean: 0, variance: 1 })
   assertMoments(shown[0], { mean: 0.13, variance: 0.02 })
-  assert.equal(await text(page, '#opening .note'), 'Computed as PyTorch does: 12 of 12 numbers.')
+  assert.equal(await text(page, '#opening p.note'), 'PyTorch agrees: 12 of 12 numbers.')
   assert.deepEqual(complaints, [])
   await page.close()
 })
 
-test('“Watch again” begins with the rows as they are', async () => {
+test('on load one dot sways, once, as a reader may move it; then it is where it was', async () => {
+  const { page } = await site.open('', { byFrames: true })
+  const places = new Set()
+  await page.exposeFunction('seen', (/** @type {number} */ x) => places.add(x))
+  await page.evaluate((dot) => {
+    const look = () => {
+      Object(window).seen(Number(document.querySelector(dot)?.ariaValueNow))
+      requestAnimationFrame(look)
+    }
+    look()
+  }, dot('y₁₂'))
+  await told(page)
+  near(await valueOf(page, 'y₁₂'), 0.347, 1e-4)
+  assert.ok(Math.max(...places) > 0.45 && Math.min(...places) < 0.25, [...places].join())
+  assert.doesNotMatch(new URL(page.url()).search, /opening/)
+  await page.close()
+})
+
+test('with each choice of rows the motion is told again: they slide, stretch and squeeze', async () => {
   const { page } = await site.open('', { byFrames: true })
   await told(page)
-  await click(page, '#opening button ::-p-text(Watch again)')
-  await page.waitForFunction(`(${readRows})()[1].values.join() === (${readRows})()[0].values.join()`)
-  await told(page)
+  // From now on: the words that are lit, and whether the first row was shown as it is.
+  await page.evaluate(`
+    const lit = new Set()
+    let began = false
+    const look = () => {
+      for (const { textContent } of document.querySelectorAll('#opening .acts')) lit.add(textContent)
+      const [before, after] = (${readRows})()
+      began ||= before.values.join() === after.values.join()
+      requestAnimationFrame(look)
+    }
+    look()
+  `)
+  for (const [name, slide, verb] of /** @type {const} */ ([
+    ['far to the right', 1.5, 'stretches'],
+    ['far apart', 0, 'squeezes'],
+    ['close together', 0.1, 'stretches'],
+  ])) {
+    await page.evaluate('began = false, lit.clear()')
+    await watch(page, name)
+    await told(page)
+    assert.equal(await page.evaluate('began'), true, name)
+    const lit = await page.evaluate('[...lit].join()')
+    assert.match(String(lit), new RegExp(`slides each row.*${verb}`))
+    assert.doesNotMatch(String(lit), verb === 'stretches' ? /squeezes/ : /stretches/)
+    const shown = await rows(page)
+    assert.ok(shown[0].mean >= slide, name)
+    for (const row of [shown[1], shown[3]]) assertMoments(row, { mean: 0, variance: 1 })
+  }
   assertPyTorch(await rows(page))
+  await page.close()
+})
+
+test('a dot that is dragged ends the motion, and nothing moves any more', async () => {
+  const { page } = await site.open('', { byFrames: true })
+  await focus(page, dot('y₁₁'))
+  await press(page, 'ArrowRight')
+  await told(page)
+  const after = await rows(page)
+  assertMoments(after[1], { mean: 0, variance: 1 })
+  await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 700)))
+  assert.deepEqual(await rows(page), after)
   await page.close()
 })
 
 test('with reduced motion nothing moves: before and after stand side by side at once', async () => {
   const { page } = await site.open('', STILL)
   assertPyTorch(await rows(page))
-  assert.doesNotMatch(await text(page, '#opening'), /Watch again/)
+  await watch(page, 'far apart')
+  const now = await rows(page)
+  for (const row of [now[1], now[3]]) assertMoments(row, { mean: 0, variance: 1 })
   await page.close()
+})
+
+test('beside the first row stands what a dot, the tick, the bar and the colors are; nothing overlaps', async () => {
+  for (const width of [1280, 360]) {
+    const { page } = await site.open('', { ...STILL, width, height: 740 })
+    for (const rows of ['close together', 'far to the right', 'far apart']) {
+      await watch(page, rows)
+      const hints = await page.$$eval('#opening .hints text', (all) =>
+        all.map((one) => {
+          const { left, right, top, bottom } = one.getBoundingClientRect()
+          return { text: one.textContent ?? '', left, right, top, bottom }
+        }),
+      )
+      const said = hints.map(({ text }) => text).join()
+      assert.match(said, /below 0,above 0,the mean,(standard )?deviation/)
+      if (rows !== 'far apart' || width > 360) assert.match(said, /dot/)
+      for (const [i, a] of hints.entries()) {
+        assert.ok(a.left >= 0 && a.right <= width, `${width}, ${rows}: ${a.text}`)
+        for (const b of hints.slice(i + 1))
+          assert.ok(
+            a.right <= b.left || b.right <= a.left || a.bottom - 4 <= b.top || b.bottom - 4 <= a.top,
+            `${width}, ${rows}: ${a.text}, ${b.text}`,
+          )
+      }
+    }
+    await page.close()
+  }
 })
 
 test('dragging a dot changes its row and no other; the numbers stay PyTorch’s until then', async () => {
   const { page } = await site.open('', STILL)
   const before = await rows(page)
-  const { x, y } = await hold(page, dot('x₁₂'))
+  const { x, y } = await hold(page, dot('y₁₂'))
   await page.mouse.move(x + 120, y, { steps: 4 })
   const after = await rows(page)
   await page.mouse.up()
-  assert.ok((await valueOf(page, 'x₁₂')) > 0.6)
+  assert.ok((await valueOf(page, 'y₁₂')) > 0.6)
   assert.deepEqual(after[0].values.toSpliced(1, 1), before[0].values.toSpliced(1, 1))
   assert.notDeepEqual(after[1], before[1])
   assertMoments(after[1], { mean: 0, variance: 1 })
   assert.deepEqual(after.slice(2), before.slice(2))
-  assert.match(await text(page, '#opening .note'), /You moved x₁₂; in PyTorch’s example it is 0\.3470\./)
-  await click(page, '#opening button ::-p-text(Put back)')
+  assert.match(await text(page, '#opening p.note'), /You moved y₁₂; in PyTorch’s example it is 0\.3470\./)
+  await watch(page, 'close together')
   assert.deepEqual(await rows(page), before)
   await page.close()
 })
 
 test('a finger drags a dot', async () => {
   const { page } = await site.open('', { ...STILL, width: 360, height: 740 })
-  await dragByFinger(page, dot('x₂₄'), 60)
-  assert.ok((await valueOf(page, 'x₂₄')) > 1)
+  await dragByFinger(page, dot('y₂₄'), 60)
+  assert.ok((await valueOf(page, 'y₂₄')) > 1)
   await page.close()
 })
 
 test('keys move a dot by 0.05, ten times with shift, and choose another; the row follows in the same event', async () => {
   const { page } = await site.open('', STILL)
-  await focus(page, dot('x₁₁'))
-  const from = await valueOf(page, 'x₁₁')
+  await focus(page, dot('y₁₁'))
+  const from = await valueOf(page, 'y₁₁')
   await press(page, 'ArrowRight')
-  near(await valueOf(page, 'x₁₁'), from + 0.05, 1e-4)
+  near(await valueOf(page, 'y₁₁'), from + 0.05, 1e-4)
   await press(page, 'Shift', 'ArrowLeft')
-  near(await valueOf(page, 'x₁₁'), from - 0.45, 1e-4)
+  near(await valueOf(page, 'y₁₁'), from - 0.45, 1e-4)
   await press(page, 'End')
-  near(await valueOf(page, 'x₁₁'), 2.4, 1e-4)
+  near(await valueOf(page, 'y₁₁'), 2.4, 1e-4)
   await press(page, 'ArrowDown')
-  const second = await valueOf(page, 'x₁₂')
+  const second = await valueOf(page, 'y₁₂')
   await press(page, 'ArrowRight')
-  near(await valueOf(page, 'x₁₂'), second + 0.05, 1e-4)
+  near(await valueOf(page, 'y₁₂'), second + 0.05, 1e-4)
   const [was, is] = await page.evaluate(() => {
     const shown = () => document.querySelector('#opening svg')?.textContent
     const was = shown()
@@ -140,17 +225,15 @@ test('Tab reaches each row once', async () => {
   await page.close()
 })
 
-test('the address keeps the rows, undo and the presets change them in their places', async () => {
+test('the address keeps the rows, undo brings them back', async () => {
   const { page } = await site.open('', STILL)
   const before = await rows(page)
-  await click(page, '#opening button ::-p-text(More)')
-  await click(page, '#opening button ::-p-text(an outlier)')
-  const outlier = await rows(page)
-  assert.ok(outlier[1].values[4] > 2.2)
-  assert.deepEqual(outlier.slice(2), before.slice(2))
+  await watch(page, 'far apart')
+  const apart = await rows(page)
+  assert.ok(apart[0].variance > 2 && apart[2].variance > 2)
   await page.waitForFunction(() => location.search.includes('opening.first='))
   const again = await site.open(new URL(page.url()).search, STILL)
-  assert.deepEqual(await rows(again.page), outlier)
+  assert.deepEqual(await rows(again.page), apart)
   await again.page.close()
   await press(page, 'Control', 'z')
   assert.deepEqual(await rows(page), before)
@@ -164,7 +247,7 @@ test('a row of equal numbers becomes zeros, not NaN', async () => {
   await page.close()
 })
 
-test('the first screen has the whole opening and nothing else', async () => {
+test('the first screen has the whole opening, and at its foot shows that something follows', async () => {
   for (const [width, height] of [
     [1440, 900],
     [1280, 720],
@@ -174,10 +257,10 @@ test('the first screen has the whole opening and nothing else', async () => {
     await told(page)
     const { bottom, next } = await page.evaluate(() => ({
       bottom: document.querySelector('#opening .menu')?.getBoundingClientRect().bottom ?? Infinity,
-      next: document.querySelector('nav')?.getBoundingClientRect().top ?? 0,
+      next: document.querySelector('nav a')?.getBoundingClientRect().bottom ?? Infinity,
     }))
     assert.ok(bottom <= height, `${width} by ${height}: ${bottom}`)
-    assert.ok(next >= height, `${width} by ${height}: the contents begin at ${next}`)
+    assert.ok(next <= height, `${width} by ${height}: the contents' first line ends at ${next}`)
     await page.close()
   }
 })

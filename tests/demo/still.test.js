@@ -23,7 +23,7 @@ const seen = (page) =>
     })
     const figure = [...document.querySelectorAll('#opening svg')].find((svg) => svg.checkVisibility())
     const texts = [...(figure?.querySelectorAll('text') ?? [])].map(({ textContent }) => textContent)
-    return { boxes, texts, dots: figure?.querySelectorAll('circle').length }
+    return { boxes, texts, dots: figure?.querySelectorAll('.dot').length }
   })
 
 for (const size of SIZES) {
@@ -34,7 +34,7 @@ for (const size of SIZES) {
     await bare.setViewport(size)
     await bare.goto(site.url)
     assert.equal(await text(bare, 'h1'), 'What layer normalization does')
-    assert.match(await text(bare, '#opening p'), /slides it until its mean is 0/)
+    assert.match(await text(bare, '#opening p'), /slides each row of numbers until its mean is 0/)
     assert.match(await text(bare, 'noscript'), /computed in your browser, with JavaScript/)
     const before = await seen(bare)
     assert.equal(before.dots, 24)
@@ -86,6 +86,31 @@ for (const size of SIZES) {
     await context.close()
   })
 }
+
+test('before the page starts, rows after stand there only where nothing will move or start', async () => {
+  const context = await site.newProfile()
+  for (const [motion, scripts, shown] of /** @type {const} */ ([
+    ['no-preference', true, false],
+    ['reduce', true, true],
+    ['no-preference', false, true],
+  ])) {
+    const page = await newPage(context)
+    await page.emulateMediaFeatures([{ name: 'prefers-reduced-motion', value: motion }])
+    await page.setJavaScriptEnabled(scripts)
+    await page.setRequestInterception(true)
+    page.on('request', (request) => {
+      if (/\.js$/.test(request.url())) request.abort()
+      else request.continue()
+    })
+    await page.goto(site.url)
+    const dots = await page.$$eval('.still .wide .dot', (all) =>
+      all.filter((dot) => dot.checkVisibility({ visibilityProperty: true })),
+    )
+    assert.equal(dots.length, shown ? 24 : 12, `${motion}, ${scripts}`)
+    await page.close()
+  }
+  await context.close()
+})
 
 /** What in the page has the address at which it is served. @param {string} page */
 const addresses = (page) =>

@@ -76,6 +76,9 @@ function css(html) {
 ${rules.join('\n')}
 .still .narrow { display: none; }
 .elsewhere .still { visibility: hidden; }
+@media (scripting: enabled) and (prefers-reduced-motion: no-preference) {
+  .still :is(.threads, .follows :is(circle, .value, .leader, .mean, .deviation, .stat)) { visibility: hidden; }
+}
 @media (max-width: 40rem) {
   .still .wide { display: none; }
   .still .narrow { display: block; }
@@ -112,18 +115,21 @@ function wrap(text, most) {
 const STYLE = `
   text { font: 13px 'Source Serif 4'; fill: #5d6068 }
   .title { font-size: 54px; fill: #22252a }
-  .words { font-size: 25px; fill: #22252a }
+  .words { font-size: 23px; fill: #22252a }
   .label { font-size: 14px; fill: #22252a }
   .number { text-anchor: end; fill: #22252a }
   .value, .tick { text-anchor: middle }
   .value, .number { font-size: 15px }
-  .axis, .base, .leader { stroke: #d5d5d0 }
+  .axis, .base { stroke: #d5d5d0 }
+  .leader { stroke: #a9aaa8; stroke-dasharray: 1 3 }
   .zero { stroke: #a9aaa8; stroke-dasharray: 2 4 }
   .thread { stroke: #5d6068; stroke-opacity: 0.35 }
-  .deviation { stroke: #22252a; stroke-opacity: 0.16; stroke-width: 9 }
+  .deviation { stroke: #22252a; stroke-opacity: 0.3; stroke-width: 6 }
   .mean { stroke: #22252a; stroke-width: 2 }
   .surface { fill: none }
-  .grip { fill: none; stroke: #22252a; stroke-opacity: 0.7 }
+  .handle circle { stroke: #8a1c6b }
+  .hints .above { fill: ${ABOVE} }
+  .hints .below { fill: ${BELOW} }
 `
 
 /** @param {string} html the opening's @returns {Promise<Uint8Array>} PNG */
@@ -138,13 +144,14 @@ async function picture(html) {
   const figure = figureOf(html)
     .replace(/<!--[^]*?-->/g, '')
     .replace(/<circle[^>]*>/g, (dot) => {
+      if (!dot.includes('--strength')) return dot // of the words beside the first row
       const color = dot.includes('negative') ? BELOW : ABOVE
       const fill = mix(PAGE, color, Number(find(/--strength: ?([\d.]+)/, dot)) * 0.75 + 0.1)
       const stroke = mix('#22252a', color, 0.7)
       return dot.replace(/style="[^"]*"/, `fill="${fill}" stroke="${stroke}" stroke-width="1.5"`)
     })
-    .replace('<svg', `<svg x="${margin}" y="208"`)
-  const lines = wrap(words, 92).map(
+    .replace('<svg', `<svg x="${margin}" y="176"`)
+  const lines = wrap(words, 110).map(
     (line, i) => `<text class="words" x="${margin}" y="${138 + 34 * i}">${line}</text>`,
   )
   const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}">

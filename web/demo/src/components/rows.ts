@@ -15,7 +15,7 @@ export interface Row {
   onmove?: (i: number, value: number) => void
   /** How far a value can be changed; the domain by default. */
   limits?: readonly [number, number]
-  /** Written at the row's end. The mean is a tick; one standard deviation to either side is a bar. */
+  /** Written at the row's end. The mean is a tick; one standard deviation to either side is a bar under the dots. */
   stats?: { mean: number; variance: number }
   /** Shows tick and bar of `stats`, without the text. */
   quietStats?: boolean
@@ -63,15 +63,18 @@ export type Line = ReturnType<typeof layout>[number]
 
 /** A dot's radius, the room above the row's line and below it, and the numbers' room. */
 const SIZES = {
-  large: { radius: 10, above: 52, below: 18, numbers: 24 },
+  large: { radius: 10, above: 50, below: 20, numbers: 24 },
   small: { radius: 6, above: 27, below: 9, numbers: 20 },
   strip: { radius: 0, above: 12, below: 12, numbers: 0 },
   pile: { radius: 0, above: 60, below: 6, numbers: 0 },
 }
-const LARGE_ON_A_PHONE = { radius: 8, above: 42, below: 16, numbers: 22 }
+const LARGE_ON_A_PHONE = { radius: 8, above: 34, below: 16, numbers: 20 }
 const HEAD = 22 // the line of label and statistics above a row
 const APART = 45 // between the middles of two numbers
 const BIN = 2 // of the axis, whose values are one stroke
+
+/** Where the bar of one deviation is: under the dots; on the line of a row of strokes. */
+export const barOf = ({ y, size: { radius } }: Line) => (radius ? y + radius + 5 : y)
 
 /** The height of a further bar. */
 export const BAR = 18
