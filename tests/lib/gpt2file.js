@@ -36,7 +36,10 @@ const ENCODE = {
 /** @param {Float32Array} values */
 const bitsOf = (values) => new Uint32Array(values.slice().buffer)
 
-/** @param {number} bits a float32's, from 2^-14 to 65504, or 0 @returns {number} those of the float16 below */
+/**
+ * @param {number} bits a float32's, from 2^-14 to 65504, or 0
+ * @returns {number} those of the float16 below
+ */
 const half = (bits) =>
   ((bits >>> 16) & 0x8000) | ((bits & 0x7fffffff) === 0 ? 0 : ((bits & 0x7fffffff) >>> 13) - (112 << 10))
 
