@@ -1,9 +1,9 @@
 """Writes page_feed_forward.json for the page's section on FeedForward.
 
-The network and its input, 2 texts of 3 tokens, are drawn as in the notebook: after manual_seed(123), the batch
-and the first layer. nn.Linear and the notebook's GELU compute in float64. Each stage has the mean, the variance
-and the first values of the first token's row; `ways` are the stages without a layer norm before them, and with
-one.
+The network and its input, 2 texts of 3 tokens, are drawn as in the notebook: after manual_seed(123), the
+batch and the first layer. nn.Linear and the notebook's GELU compute in float64. Each stage has the mean, the
+variance and the first values of the first token's row; `ways` are the stages without a layer norm before
+them, and with one.
 """
 
 import torch
