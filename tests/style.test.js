@@ -1,5 +1,5 @@
 // The checks that tools do: formatting, lint and types. Each failure prints the tool's own report. The tools
-// keep what they found in node_modules/.cache, by the contents of the files: what did not change is not
+// keep what they found in node_modules/.cache/style, by the contents of the files: what did not change is not
 // checked again. `npm ci` deletes this folder, so a new version of a tool or of a plugin begins anew.
 
 import assert from 'node:assert/strict'
@@ -26,7 +26,7 @@ function assertPasses(tool, ...args) {
   assert.equal(status, 0, `${tool} ${args.join(' ')}\n${stdout}${stderr}`)
 }
 
-const CACHE = 'node_modules/.cache'
+const CACHE = 'node_modules/.cache/style'
 /** @param {string} tool */
 const cache = (tool) => ['--cache', '--cache-strategy', 'content', '--cache-location', `${CACHE}/${tool}`]
 

@@ -1,4 +1,4 @@
-// The section on FeedForward: a token on its way through the network, with and without a layer norm before it.
+// The section on FeedForward: a token on its way through it, with and without a layer norm before it.
 
 /** @import { Page } from 'puppeteer-core' */
 /** @import { Box, OpenOptions } from './browser.js' */
