@@ -185,15 +185,31 @@ test('post-norm redraws the diagram and the rows: a norm after each sum, none at
   await page.close()
 })
 
+test('a guess is answered, and moves the norms behind the sums', async () => {
+  const { page } = await show()
+  await click(page, '.guess button:nth-child(1)')
+  assert.match(await text(page, '.answer'), /^Not quite: no\. Each sum is normalized before it goes on\./)
+  assert.equal((await diagram(page))[0], 'attention')
+  await click(page, '.guess button:nth-child(2)')
+  assert.match(await text(page, '.answer'), /^Yes: no\./)
+  await page.close()
+})
+
 for (const [width, height] of SCREENS) {
-  test(`at ${width} by ${height} the section fits the screen, and its guess is answered`, async () => {
+  test(`at ${width} by ${height} the section fits the screen, with all variances`, async () => {
     const shown = await show('&transformer-block.order=post', { width, height })
     const { page } = shown
-    assert.doesNotMatch(await text(page, '#transformer-block'), /two in each block|NaN|undefined/)
-    await click(page, '.guess button:nth-child(2)')
-    assert.match(await text(page, '.answer'), /^Not quite: 25\. Two in each block and one after the last\./)
-    await click(page, '.guess button:nth-child(3)')
-    assert.match(await text(page, '.answer'), /^Yes: 25\. Two in each block/)
+    const words = await text(page, '#transformer-block')
+    assert.doesNotMatch(words, /Each sum is normalized before|NaN|undefined/)
+    assert.match(words, /GPT-2 has 12 blocks: 2 · 12 \+ 1 = 25 norms/)
+    // A variance before and after each norm, at every width.
+    const variances = await page.$$eval('#transformer-block .variance', (all) =>
+      all.map(({ textContent }) => Number(textContent)),
+    )
+    assertNear(
+      variances,
+      expected.post.flatMap(({ before, after }) => [before.variance[11], after.variance[11]]),
+    )
     await assertOnScreen(shown, 'transformer-block', width, height)
     await page.close()
   })
