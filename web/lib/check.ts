@@ -127,7 +127,7 @@ export function checkChoice<T extends string>(
   if (typeof value !== 'string') {
     throw fail('TYPE', name, `be ${expected}`, describe(value))
   }
-  if (!choices.includes(value as T)) {
+  if (!choices.some((choice) => choice === value)) {
     throw fail('VALUE', name, `be ${expected}`, describe(value))
   }
 }
@@ -228,10 +228,9 @@ const CONFIG_NAMES = [
  * @returns the config; values are not checked
  */
 export function checkConfig<C extends object>(config: C): C {
-  const given = checkObject('config', config)
-  for (const name of Object.keys(given)) {
+  for (const name of Object.keys(checkObject('config', config))) {
     if (CONFIG_NAMES.includes(name)) continue
     throw fail('VALUE', 'config', `have names among ${CONFIG_NAMES.join(', ')}`, describe(name))
   }
-  return given as C
+  return config
 }

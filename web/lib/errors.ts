@@ -54,6 +54,9 @@ export const fail = (
 ): GptLayersError =>
   new GptLayersError(code, `${name} should ${expected}${got === null ? '' : `, got ${got}`}`, { cause })
 
+/** The message of an error, or of the event of an error. */
+export const messageOf = (error: unknown): string | undefined => Object(error).message
+
 /** The errors whose message begins with the name of a public function. */
 const named: WeakSet<GptLayersError> = new WeakSet()
 

@@ -1,6 +1,6 @@
 import type { Gpt } from './gpt.ts'
 import type { AnyWorker } from './threads/workers.ts'
-import { GptLayersError } from './errors.ts'
+import { GptLayersError, messageOf } from './errors.ts'
 import { compile, runs, start } from './start.ts'
 import { builds } from './wasm/builds.ts'
 
@@ -90,7 +90,7 @@ function throwImportError(name: string, cause: unknown): never {
   }
   throw new GptLayersError(
     'NETWORK',
-    `the chunk with build '${name}' could not be imported (${(cause as Error)?.message}). ` +
+    `the chunk with build '${name}' could not be imported (${messageOf(cause)}). ` +
       'Reload the page once the network is back, or the file on the server: a browser may remember the failure',
     { cause },
   )

@@ -185,7 +185,7 @@ async function instantiate(module: WebAssembly.Module, shared: WebAssembly.Memor
 
 /** The engine has refused one of our builds. */
 function refused(cause: unknown): never {
-  if ((cause as Error)?.name === 'RangeError') {
+  if (Object(cause).name === 'RangeError') {
     throw fail('MEMORY', 'the first 1 MiB of memory', 'be available, and is not', null, cause)
   }
   throw new GptLayersError(

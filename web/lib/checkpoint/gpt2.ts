@@ -32,8 +32,11 @@ const HIDDEN_BIAS = /\.(mlp\.c_fc|ff\.layers\.0)\.bias$/
  * @param config what the user adds, such as nHeads and dropRate
  * @throws {GptLayersError} VALUE for a file of something else, and for a config that says otherwise; TYPE
  */
-export function configOf({ tensors, metadata }: Header, config: unknown): GPTModelConfig {
-  const given = checkConfig(config as Partial<GPTModelConfig>)
+export function configOf(
+  { tensors, metadata }: Header,
+  config: Partial<GPTModelConfig> = {},
+): GPTModelConfig {
+  const given = checkConfig(config)
   const names = tensors.map(({ name }) => name)
   const shapeOf = (pattern: RegExp, expected: string) => {
     const tensor = tensors.find(({ name }) => pattern.test(name))

@@ -290,11 +290,11 @@ class Plan {
       if (floats === null) int8Weight ??= this.#int8Of(assignment, shape, groupSize)
       else floats.begin()
     }
-    let kept: Float32Array | null = null
+    let kept = new Float32Array(0) // the scales, while the values are checked and dequantized
     const dequantized =
       (use: UseRows): UseRows =>
       (values, first, rows) => {
-        const scales = (kept as Float32Array).subarray(first * groups, (first + rows) * groups)
+        const scales = kept.subarray(first * groups, (first + rows) * groups)
         use(dequantizeRows(integersOf(given, values), scales, rows, groupSize), first, rows)
       }
     this.#entry(scale).places.push({
@@ -304,7 +304,7 @@ class Plan {
       begin,
       checks: [
         (values, first) => {
-          kept ??= new Float32Array(outputs * groups)
+          if (kept.length === 0) kept = new Float32Array(outputs * groups)
           kept.set(checkScales(scale, values), first * groups)
         },
       ],

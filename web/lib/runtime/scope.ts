@@ -65,8 +65,10 @@ function reachable(root: unknown): Set<unknown> {
   return found
 }
 
+const holdsTensors = (value: object): value is { [TENSORS](): unknown[] } => TENSORS in value
+
 function directlyInside(value: object): Iterable<unknown> {
-  if (TENSORS in value) return (value as { [TENSORS](): unknown[] })[TENSORS]()
+  if (holdsTensors(value)) return value[TENSORS]()
   if (Array.isArray(value) || value instanceof Set) return value
   if (value instanceof Map) return [...value].flat()
   if (value instanceof Promise) {

@@ -1,5 +1,6 @@
 import type { WorkerSetup } from './threads.ts'
 import { describe } from '../check.ts'
+import { messageOf } from '../errors.ts'
 
 const START_TIMEOUT = 20_000 // ms until a worker must be ready; a busy machine starts it slowly
 const FOREIGN_TIMEOUT = 5000 // the same for a worker that the user starts, which may be another program's
@@ -98,7 +99,7 @@ export async function startWorkers(
       if (browserWays?.includes(way)) browserWays = [way]
       return { workers, reason: null }
     } catch (error) {
-      failures.push(`${way.name}: ${(error as Error).message}`)
+      failures.push(`${way.name}: ${messageOf(error)}`)
     }
   }
   const reason = violations.stop()
@@ -157,9 +158,6 @@ const isNode = (worker: AnyWorker): worker is NodeWorker => 'on' in worker
 /** @param listener gets the message itself, as Node's does */
 const addDomListener = (worker: Worker, type: string, listener: (event: unknown) => void): void =>
   worker.addEventListener(type, (event) => listener('data' in event ? event.data : event))
-
-/** The message of an error, or of the event of an error. */
-const messageOf = (error: unknown): string | undefined => Object(error).message
 
 /** The ways that a browser has, the best one first; once one has worked, that one. */
 let browserWays: Way[] | undefined
