@@ -30,8 +30,6 @@ const site = useSite()
 
 const show = (query = '', /** @type {OpenOptions} */ options = {}) =>
   site.open(`?embed=batch-norm${query}`, { ready: '.guess', ...options })
-const whose = (/** @type {Page} */ page) =>
-  page.$$eval('#batch-norm .whose', (all) => all.map((one) => one.textContent.trim()))
 /** A table's numbers, row by row, as it says them: with two decimals. */
 const numbers = async (/** @type {Page} */ page, /** @type {string} */ table) => {
   const said = await page.$eval(`#batch-norm [data-norm=${table}] svg`, (svg) => svg.ariaLabel ?? '')
@@ -58,7 +56,7 @@ const moved = (now, before) =>
 const lit = (/** @type {Dots} */ now) =>
   now.flatMap((row, r) => row.flatMap((one, c) => (one.lit ? `${r + 1} ${c + 1}` : [])))
 const ROW = [1, 2, 3, 4, 5].map((c) => `2 ${c}`)
-const COLUMN = [1, 2, 3, 4].map((r) => `${r} 3`)
+const COLUMN = [1, 2, 3, 4].map((r) => `${r} 4`)
 
 /** @param {number[][] | null} values @param {Packed | null} packed @param {number} tolerance */
 function assertNear(values, packed, tolerance) {
@@ -91,28 +89,24 @@ testInNode(
   },
 )
 
-test('a dragged dot moves its row in layer norm and its column in batch norm, lit while it moves', async () => {
+test('a dragged dot moves its row in layer norm and its column in batch norm; both are lit', async () => {
   const { page, complaints } = await show()
   assertNear(await numbers(page, 'layer'), four.layer, 0.0051)
   assertNear(await numbers(page, 'batch'), four.training, 0.0051)
   const [x, layer, batch] = [await dots(page, 'x'), await dots(page, 'layer'), await dots(page, 'batch')]
-  assert.deepEqual(lit(layer), [])
-  const before = await value(page, dot(2, 3))
-  const { x: at, y } = await hold(page, dot(2, 3))
-  await page.mouse.move(at + 60, y, { steps: 5 })
-  assert.ok((await value(page, dot(2, 3))) > before + 0.5)
-  assert.deepEqual(moved(await dots(page, 'x'), x), ['2 3'])
+  const before = await value(page, dot(2, 4))
+  const { x: at, y } = await hold(page, dot(2, 4))
+  await page.mouse.move(at - 12, y, { steps: 5 })
+  assert.ok((await value(page, dot(2, 4))) < before - 0.5)
+  assert.deepEqual(moved(await dots(page, 'x'), x), ['2 4'])
   assert.deepEqual(moved(await dots(page, 'layer'), layer), ROW)
   assert.deepEqual(moved(await dots(page, 'batch'), batch), COLUMN)
   assert.deepEqual(lit(await dots(page, 'layer')), ROW)
   assert.deepEqual(lit(await dots(page, 'batch')), COLUMN)
+  assert.deepEqual(lit(await dots(page, 'x')), [...new Set([...ROW, ...COLUMN])].sort())
   await page.mouse.up()
-  assert.deepEqual(await whose(page), [
-    'All of sample 2 moved, and no other sample.',
-    'Feature 3 of every sample moved.',
-  ])
   await press(page, 'Control', 'z')
-  assert.equal(await value(page, dot(2, 3)), before)
+  assert.equal(await value(page, dot(2, 4)), before)
   assert.deepEqual(await dots(page, 'batch').then((now) => moved(now, batch)), [])
   assert.deepEqual(complaints, [])
   await page.close()
@@ -142,7 +136,6 @@ test('one more sample moves nothing in layer norm and everything in batch norm',
   await click(page, '#batch-norm ::-p-text(One more)')
   assert.deepEqual(moved((await dots(page, 'layer')).slice(0, 4), layer), [])
   assert.equal(moved((await dots(page, 'batch')).slice(0, 4), batch).length, 20)
-  assert.deepEqual(await whose(page), ['Nothing moved.', 'All of samples 1, 2, 3 and 4 moved.'])
   await click(page, '#batch-norm ::-p-text(One more)')
   assert.ok(await page.$eval('#batch-norm ::-p-text(One more)', (one) => one.matches(':disabled')))
   await page.close()
@@ -152,11 +145,11 @@ test('one sample: batch norm in training says why it has no result; in evaluatio
   const { page, complaints } = await show('&batch-norm.batch=1')
   assert.match(
     await text(page, '#batch-norm'),
-    /refuses a batch of one: a column of one number is its own mean/,
+    /refuses: a column of one number is its own mean, and its variance is 0/,
   )
   assert.doesNotMatch(await text(page, '#batch-norm'), /NaN|∞|—/)
   assertNear(await numbers(page, 'layer'), single.layer, 0.0051)
-  await click(page, '#batch-norm ::-p-text(Evaluation instead)')
+  await click(page, '#batch-norm .table ::-p-text(evaluation)')
   assertNear(await numbers(page, 'batch'), single.evaluation, 0.0051)
   assert.deepEqual(complaints, [])
   await page.close()
@@ -174,10 +167,10 @@ test('in evaluation a moved dot moves no other in batch norm', async () => {
 
 test('RMSNorm takes the place of layer norm, and a new seed draws another batch', async () => {
   const { page } = await show()
+  await click(page, '#batch-norm [aria-label^=More]')
   await click(page, '#batch-norm ::-p-text(RMSNorm instead)')
   assertNear(await numbers(page, 'rms'), four.rms, 0.0051)
   const before = await numbers(page, 'x')
-  await click(page, '#batch-norm [aria-label^=More]')
   await type(page, 'seed of the batch', '9')
   assert.notDeepEqual(await numbers(page, 'x'), before)
   await page.close()
@@ -189,9 +182,43 @@ test('pointing at a dot says how it was computed, and lights what shares its sta
   await hover(page, circle)
   const column = [1, 2, 3, 4].map((r) => `${r} 2`)
   assert.deepEqual(lit(await dots(page, 'batch')), column)
-  assert.deepEqual(lit(await dots(page, 'x')), column)
+  const row = [1, 2, 3, 4, 5].map((c) => `1 ${c}`)
+  assert.deepEqual(lit(await dots(page, 'layer')), row)
+  assert.deepEqual(lit(await dots(page, 'x')), [...new Set([...row, ...column])].sort())
   const [, result] = /= ([−\d.]+)$/.exec(await text(page, '[data-norm=batch] .note')) ?? []
   near(Number(result.replace('−', '-')), unpack(four.training)[1], 1e-5)
+  await page.close()
+})
+
+test('keys go from dot to dot', async () => {
+  const { page } = await show()
+  await focus(page, dot(1, 5))
+  const focused = () => page.evaluate(() => document.activeElement?.ariaLabel)
+  await press(page, 'ArrowDown')
+  assert.equal(await focused(), 'sample 2, feature 1')
+  await press(page, 'ArrowUp')
+  assert.equal(await focused(), 'sample 1, feature 5')
+  assert.equal((await page.$$('#batch-norm .tables [tabindex="0"]')).length, 1)
+  await page.close()
+})
+
+test('with one sample in training the section is no taller than with four', async () => {
+  for (const width of [1280, 360]) {
+    const { page } = await show('', { width, height: 740 })
+    const tall = () =>
+      page.$eval('#batch-norm', (section) => /** @type {HTMLElement} */ (section).offsetHeight)
+    const four = await tall()
+    for (let i = 0; i < 3; i++) await click(page, '#batch-norm ::-p-text(One less)')
+    assert.match(await text(page, '#batch-norm'), /refuses/)
+    assert.ok((await tall()) <= four, `${await tall()} and ${four} pixels at ${width}`)
+    await page.close()
+  }
+})
+
+test('on a phone the batch and both results are on one screen', async () => {
+  const { page } = await show('', { width: 360, height: 740 })
+  const tall = await page.$eval('#batch-norm .tables', (one) => /** @type {HTMLElement} */ (one).offsetHeight)
+  assert.ok(tall <= 740, `${tall} pixels`)
   await page.close()
 })
 

@@ -1,5 +1,10 @@
 // Where the dots of a row and their numbers stand, so that all of them can be seen.
 
+const FULL = 1.5 // the size of a value from which on its color is full
+
+/** How strong a value’s color is, from 0 to 1. */
+export const strength = (value: number): number => Math.min(1, Math.abs(value) / FULL)
+
 /**
  * Stacks dots that would overlap: each dot stands as low as it can.
  *

@@ -10,6 +10,9 @@ export const LIMITS = [-3, 3] as const
 
 export type NormName = 'layer' | 'batch' | 'rms'
 
+/** @returns x12 for sample 1's feature 2 */
+export const cellName = (r: number, c: number): string => `x${r + 1}${c + 1}`
+
 const cell = new RegExp(`^x[1-${BATCH.max}][1-${FEATURES}]$`)
 
 /** What was changed, by cell, as x12 for sample 1's feature 2. */
