@@ -1,6 +1,6 @@
 // What a row of dots is, and where its parts stand, in pixels.
 
-import type { ScaleLinear } from 'd3-scale'
+import type { Scale } from '../scales.ts'
 import { spread, stack } from './dots.ts'
 
 export interface Row {
@@ -47,7 +47,7 @@ export type Pointed = { key: string; i: number }
 
 /** What all rows share. */
 export interface Frame {
-  x: ScaleLinear<number, number>
+  x: Scale
   /** Where the axis begins. */
   left: number
   /** Where it ends. */

@@ -1,6 +1,6 @@
 // A logarithmic axis for the section’s charts.
 
-import { scaleLog } from 'd3-scale'
+import { scaleLog } from '../../scales.ts'
 import { power } from './words.ts'
 
 const LEVELS = 4 // ticks at most

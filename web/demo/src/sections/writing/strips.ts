@@ -1,6 +1,6 @@
 // Draws the rows of all norms on a canvas: thousands of dots, thirty times a second and more.
 
-import { scaleLinear } from 'd3-scale'
+import { scaleWithin } from '../../scales.ts'
 import type { Colors } from './canvas.ts'
 import type { Moment } from './engine.ts'
 import { drawDots, drawSpecks, GAP } from './marks.ts'
@@ -84,7 +84,7 @@ export function draw(
   for (const side of [0, 1]) {
     const left = side * half + GAP
     const right = (side + 1) * half - GAP
-    const x = scaleLinear([-limit, limit], [left, right]).clamp(true)
+    const x = scaleWithin([-limit, limit], [left, right])
     const zero = x(0)
     context.fillStyle = colors.line
     context.fillRect(zero - 0.5, 0, 1, norms * row)

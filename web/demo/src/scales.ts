@@ -1,0 +1,41 @@
+// Scales of axes, with the methods of d3-scale's. That one also has scales of colors and dates, and formats,
+// which were 9 kB gzipped of the first load.
+
+import { ticks } from 'd3-array'
+
+type Pair = readonly [number, number]
+
+export interface Scale {
+  /** From a number to its place. */
+  (value: number): number
+  invert(place: number): number
+  domain(): Pair
+  range(): Pair
+  /** About `count` round numbers of the domain. */
+  ticks(count: number): number[]
+  /** The same scale over other places. */
+  over(range: Pair): Scale
+}
+
+function scale(domain: Pair, range: Pair, to: (value: number) => number, from: typeof to): Scale {
+  const [first, last] = domain.map(to)
+  const factor = (range[1] - range[0]) / (last - first)
+  return Object.assign((value: number) => range[0] + factor * (to(value) - first), {
+    invert: (place: number) => from(first + (place - range[0]) / factor),
+    domain: () => domain,
+    range: () => range,
+    ticks: (count: number) => ticks(...domain, count),
+    over: (other: Pair) => scale(domain, other, to, from),
+  })
+}
+
+const same = (value: number) => value
+
+export const scaleLinear = (domain: Pair, range: Pair) => scale(domain, range, same, same)
+
+/** Numbers outside the domain have the place of the nearest inside. */
+export const scaleWithin = ([min, max]: Pair, range: Pair) =>
+  scale([min, max], range, (value) => Math.min(max, Math.max(min, value)), same)
+
+export const scaleLog = (domain: Pair, range: Pair) =>
+  scale(domain, range, Math.log10, (exponent) => 10 ** exponent)
