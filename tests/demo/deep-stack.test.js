@@ -7,7 +7,7 @@ import assert from 'node:assert/strict'
 import { test as testInNode } from 'node:test'
 import { load } from 'gpt-layers'
 import { Stack } from '../../build/demo/sections/deep-stack/stack.js'
-import { learning, power, short, told, travel } from '../../build/demo/sections/deep-stack/words.js'
+import { factorOf, learning, power, short, told, travel } from '../../build/demo/sections/deep-stack/words.js'
 import { golden } from '../lib/support.js'
 import {
   assertOnScreen,
@@ -54,7 +54,7 @@ const untilAt = (page, at) =>
   page.waitForFunction(
     (at) => document.querySelector('#deep-stack output')?.textContent === at,
     {},
-    at.toFixed(2),
+    `${at.toFixed(2)}/√inputs`,
   )
 /** The number of workers that train; other sections have their own. */
 const labs = (/** @type {Page} */ page) =>
@@ -100,7 +100,7 @@ for (const { settings, ...both } of golden('page_deep_stack')) {
 
 testInNode('the sentences follow from the numbers', () => {
   assert.deepEqual(travel([1, 0.1, 0.01, 0.001]).kind, 'vanishes')
-  assert.ok(Math.abs(travel([1, 0.1, 0.01, 0.001]).factor - 0.1) < 1e-12)
+  assert.equal(travel([2, 0.1, 0.01]).left, 0.005)
   assert.equal(told([1, 1e-3, 1e-6]), 'vanishes: in the end 1.0·10⁻⁶ of it is left')
   assert.equal(told([1, 1e3, 1e6]), 'explodes: in the end it is 1.0·10⁶ times as large')
   assert.equal(told([2, 1, 1]), 'keeps its size: in the end 0.50 of it is left')
@@ -137,6 +137,17 @@ testInNode('the sentences follow from the numbers', () => {
   ])
 })
 
+testInNode('the power of a printed factor is what is printed', () => {
+  assert.deepEqual([factorOf(5.08e-12, 29), factorOf(1, 29)], ['0.408', '1'])
+  for (let layers = 1; layers < 50; layers++) {
+    for (let exponent = -37; exponent < 38; exponent += 0.31) {
+      const left = 10 ** exponent
+      const factor = factorOf(left, layers)
+      assert.equal(short(Number(factor) ** layers), short(left), `${factor} to the power of ${layers}`)
+    }
+  }
+})
+
 test('the figure shows PyTorch’s deviations and gradients', async () => {
   const { page, complaints } = await show('', STILL)
   for (const { settings, ...both } of golden('page_deep_stack')) {
@@ -158,9 +169,10 @@ test('the figure shows PyTorch’s deviations and gradients', async () => {
       gradient,
     )
     assert.match(gradient, /With layer norm it keeps its size/)
-    assert.ok(
-      (await text(page, '#deep-stack .product')).endsWith(`≈ ${short(travel(both.without.deviations).left)}`),
-    )
+    const product = await text(page, '#deep-stack .product')
+    const [, factor, left] = / = ([\d.]+)²⁹ ≈ (\S+)$/.exec(product) ?? []
+    assert.equal(left, short(travel(both.without.deviations).left))
+    assert.equal(left, short(Number(factor) ** 29))
   }
   assert.deepEqual(complaints, [])
   await page.close()
@@ -191,7 +203,7 @@ test('the first frame is whole before any worker has answered', async () => {
   const curves = await page.$$eval('#deep-stack .figure path.curve', (all) =>
     all.map((one) => (one.getAttribute('d') ?? '').split('L').length),
   )
-  assert.deepEqual(curves, [30, 30, 30, 30, 201, 201])
+  assert.deepEqual(curves, [30, 30, 30, 30, 30, 30, 201, 201])
   assert.equal(await text(page, '#deep-stack .recording'), 'recording')
   assert.match(await said(page), /The stack does not learn: .* With layer norm it learns: its loss falls/)
   await page.close()
@@ -206,11 +218,58 @@ test('on arrival both stacks train; the one with layer norm learns', async () =>
   )
   const loss = (await sentences(page))[4]
   assert.match(loss, /Without layer norm the stack does not learn: .* With it, the stack learns/)
-  // With weights of the right size both learn.
+  // With weights of the right size both learn, and only the norm holds the signal's size.
   await pressButton(page, 'just right')
-  await untilSaid(page, /The stack learns: .* With layer norm it learns:/)
-  assert.match(await said(page), /the gradient keeps its size/)
+  await untilSaid(page, /The stack learns: .* With layer norm it learns:.*Meanwhile/)
+  const words = await said(page)
+  assert.match(words, /the gradient keeps its size/)
+  const [, ...widths] =
+    /σ in layer 30 went from (\S+) to (\S+) without, from (\S+) to (\S+) with/.exec(words) ?? []
+  const gpt = await load()
+  const settings = { depth: 30, gain: 1.41, activation: /** @type {const} */ ('relu'), seed: 123 }
+  const [without, withNorm] = [false, true].map((norm) => {
+    const stack = new Stack(gpt, settings, { norm })
+    const sigma = () => stack.measure().deviations[29]
+    const first = sigma()
+    for (let step = 0; step < 200; step++, sigma()) stack.step()
+    return [first, sigma()]
+  })
+  // 200 steps of AdamW differ between the builds.
+  allNear(widths.slice(0, 1).map(Number), [without[0]], 0.05)
+  assert.ok(Number(widths[1]) > 1.3 * Number(widths[0]), words)
+  assert.ok(without[1] > 1.3 * without[0])
+  assert.deepEqual(widths.slice(2), ['1.0', '1.0'])
+  assert.ok(Math.abs(withNorm[1] - 1) < 0.01)
   assert.deepEqual(complaints, [])
+  await page.close()
+})
+
+test('a fifth less and a quarter more are measured, and drawn beside the signal', async () => {
+  const { page } = await show('&deep-stack.gain=1.41', STILL)
+  const gpt = await load()
+  const settings = { depth: 30, gain: 1.41, activation: /** @type {const} */ ('relu'), seed: 123 }
+  const [less, now, more] = [0.8, 1, 1.25].map((times) => {
+    const stack = new Stack(gpt, { ...settings, gain: 1.41 * times }, { norm: false })
+    return travel(stack.measure().deviations).left
+  })
+  allNear([less / now, more / now], [0.8 ** 29, 1.25 ** 29], 1e-4)
+  assert.match(
+    await text(page, '#deep-stack .text'),
+    /a fifth less .* 0\.8²⁹ ≈ 0\.0015 of the signal, a quarter more makes it 1\.25²⁹ ≈ 646 times/,
+  )
+  const names = await page.$$eval('#deep-stack .charts svg', ([signal]) =>
+    [...signal.querySelectorAll('.end')].map(({ textContent }) => textContent),
+  )
+  assert.deepEqual(names, ['without', 'with', '× 0.8', '× 1.25'])
+  await page.close()
+})
+
+test('a gradient that vanishes and a stack that learns are no contradiction', async () => {
+  const { page } = await show('&deep-stack.gain=1.13', STILL)
+  await untilSaid(
+    page,
+    /Without layer norm the gradient vanishes: .* left\. Yet the stack learns: .*, because AdamW/,
+  )
   await page.close()
 })
 

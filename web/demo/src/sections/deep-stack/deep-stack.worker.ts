@@ -41,10 +41,13 @@ const lab = {
     return { without: both.without.now.loss, with: both.with.now.loss }
   },
 
-  /** Trains both by some steps. @returns the loss after each */
-  steps(count: number): Both<number[]> {
+  /** Trains both by some steps. @returns the loss after each, and the last layer's deviation after them */
+  steps(count: number): Both<{ losses: number[]; deviation: number }> {
     if (!both) throw new Error('begin comes first')
-    const train = (one: Trainee) => Array.from({ length: count }, () => one.next())
+    const train = (one: Trainee) => ({
+      losses: Array.from({ length: count }, () => one.next()),
+      deviation: one.now.deviations[one.now.deviations.length - 1],
+    })
     return { without: train(both.without), with: train(both.with) }
   },
 }

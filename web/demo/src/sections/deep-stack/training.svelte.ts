@@ -12,6 +12,8 @@ const AT_ONCE = 4 // steps for each question to the worker
 export class Training {
   /** The losses of `settings`, the first before any step; null until the worker has answered. */
   losses: Both<readonly number[]> | null = $state.raw(null)
+  /** The deviation of the last layer's numbers after these steps. */
+  deviation: Both<number> | null = $state.raw(null)
   /** The settings to which the losses belong. */
   settings: Settings | null = $state.raw(null)
   /** Why the training stopped; '' if it did not. */
@@ -62,9 +64,10 @@ export class Training {
           const more = await lab.steps(Math.min(AT_ONCE, STEPS + 1 - losses.with.length))
           if (this.#lab !== lab) return
           this.losses = {
-            without: [...losses.without, ...more.without],
-            with: [...losses.with, ...more.with],
+            without: [...losses.without, ...more.without.losses],
+            with: [...losses.with, ...more.with.losses],
           }
+          this.deviation = { without: more.without.deviation, with: more.with.deviation }
         } else {
           const first = await lab.begin(wanted)
           if (this.#lab !== lab) return

@@ -64,19 +64,30 @@ export const isFinite = ({ loss, deviations, gradients }: Snapshot) =>
  * How a size changes on its way through the layers.
  *
  * @param sizes in the order of the way
- * @returns factor: of each layer, on average; left: the last size over the first
+ * @returns left: the last size over the first
  */
 export function travel(sizes: readonly number[]): {
   kind: 'vanishes' | 'explodes' | 'shrinks' | 'grows' | 'keeps its size'
-  factor: number
   left: number
 } {
   const left = sizes[sizes.length - 1] / sizes[0]
-  const factor = left ** (1 / (sizes.length - 1))
-  if (!Number.isFinite(left) || left > KEPT ** 2) return { kind: 'explodes', factor, left }
-  if (left < KEPT ** -2) return { kind: 'vanishes', factor, left }
-  if (left > KEPT) return { kind: 'grows', factor, left }
-  return { kind: left < 1 / KEPT ? 'shrinks' : 'keeps its size', factor, left }
+  if (!Number.isFinite(left) || left > KEPT ** 2) return { kind: 'explodes', left }
+  if (left < KEPT ** -2) return { kind: 'vanishes', left }
+  if (left > KEPT) return { kind: 'grows', left }
+  return { kind: left < 1 / KEPT ? 'shrinks' : 'keeps its size', left }
+}
+
+/**
+ * The factor of each layer, on average, with so many digits that its power is the left that `short` prints.
+ *
+ * @param left the last size over the first
+ * @param layers between them
+ */
+export function factorOf(left: number, layers: number): string {
+  const exact = left ** (1 / layers)
+  let digits = 2
+  while (digits < 9 && short(Number(exact.toPrecision(digits)) ** layers) !== short(left)) digits++
+  return String(Number(exact.toPrecision(digits)))
 }
 
 /**
