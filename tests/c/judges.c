@@ -47,7 +47,7 @@ void judge_nothing(const trial *t) { (void)t; }
  * whose magnitudes add up to m make an error of at most k·u / (1 - k·u) · m. ---- */
 
 typedef struct magnitude {
-    double sum; /* of the finite terms */
+    double sum; /* the sum of the finite terms */
 } magnitude;
 
 static void add_magnitude(magnitude *m, double term)
