@@ -3,7 +3,6 @@ import type { Module } from '../layers/module.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import type { SignalLike } from '../check.ts'
 import type { Header } from './header.ts'
-import type { Matrices } from './statedict.ts'
 import type { ProgressListener } from './stream.ts'
 import { checkChoice, checkConfig, checkFunction, checkOptions, checkSignal, describe } from '../check.ts'
 import { fail, GptLayersError } from '../errors.ts'
@@ -98,15 +97,12 @@ export interface LoadModelOptions {
 /**
  * Loads a model from a file. The parameters of our layers are meta tensors until the file has given
  * their values; buffers, and what a subclass makes by itself, are not.
- *
- * @param matricesOf the tensors of the model that may be int8
  */
 export async function loadModel<M extends Module>(
   runtime: Runtime,
   Model: new (config: GPTModelConfig) => M,
   source: unknown,
   options: LoadModelOptions,
-  matricesOf: (model: M) => Matrices,
 ): Promise<M> {
   const file = openSource(source)
   let stream: FileStream | null = null
@@ -118,7 +114,7 @@ export async function loadModel<M extends Module>(
     const header = await stream.readHeader()
     const sizes = configOf(header, config)
     model = runtime.temporary(() => runtime.withMeta(() => new Model(sizes)))
-    await loadStream(model, stream, header.tensors, matricesOf(model), dtype)
+    await loadStream(model, stream, header.tensors, dtype)
     await stream.end()
     file.close()
     return model.eval()

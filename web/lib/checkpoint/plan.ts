@@ -2,12 +2,12 @@ import type { Module } from '../layers/module.ts'
 import type { Tensor } from '../tensor/tensor.ts'
 import type { Info } from './header.ts'
 import type { UseRows, Values } from './slabs.ts'
-import type { Assignment, Matrices } from './statedict.ts'
+import type { Assignment } from './statedict.ts'
 import type { FileStream } from './stream.ts'
 import { checkSameShape, shortName } from '../check.ts'
 import { fail } from '../errors.ts'
 import { checkTensor } from '../tensor/check.ts'
-import { evenGroups, GROUP_SIZE, Int8Weight, unitOf } from '../tensor/int8weight.ts'
+import { evenGroups, GROUP_SIZE, Int8Weight, MATRICES, unitOf } from '../tensor/int8weight.ts'
 import { isFloat } from './dtypes.ts'
 import { checkScales, dequantizeRows, groupSizeOf, integersOf } from './int8.ts'
 import { SafetensorsBytes } from './safetensors.ts'
@@ -58,14 +58,13 @@ class Entry {
  * file has. Everything is checked before anything is changed.
  *
  * @param what the argument that is the file, or from which the file was made
- * @param matrices the module's
  * @throws {GptLayersError} TYPE, UNSUPPORTED; VALUE for a file that is damaged, a name that is missing,
  *   unknown or there twice, tied tensors that differ, and NaN or an infinity for an int8 weight; SHAPE,
  *   MEMORY, DISPOSED
  */
-export function loadBytes(module: Module, what: 'bytes' | 'dict', bytes: unknown, matrices: Matrices): void {
+export function loadBytes(module: Module, what: 'bytes' | 'dict', bytes: unknown): void {
   const file = new SafetensorsBytes(what, bytes)
-  const plan = new Plan(module, what, file.tensors, matrices, null)
+  const plan = new Plan(module, what, file.tensors, null)
   const entries = plan.scalesFirst()
   for (const { info, places, options } of entries) {
     const { isRaw } = options
@@ -90,7 +89,6 @@ export function loadBytes(module: Module, what: 'bytes' | 'dict', bytes: unknown
  * @param module whose parameters are meta tensors
  * @param stream at the first tensor
  * @param tensors the file's, in the order of their data
- * @param matrices the module's
  * @param dtype what becomes of matrices of floats. Int8 weights stay so
  * @throws {GptLayersError} as `loadBytes`; what reading throws
  */
@@ -98,10 +96,9 @@ export async function loadStream(
   module: Module,
   stream: FileStream,
   tensors: readonly Info[],
-  matrices: Matrices,
   dtype: 'float32' | 'int8',
 ): Promise<void> {
-  const plan = new Plan(module, 'source', tensors, matrices, dtype)
+  const plan = new Plan(module, 'source', tensors, dtype)
   try {
     plan.begin()
     for (const entry of plan.entries.values()) {
@@ -136,17 +133,12 @@ class Plan {
   /** Memory of the instance through which values pass on their way to an int8 weight. */
   #stage = { byteOffset: 0, bytes: 0 }
 
-  constructor(
-    module: Module,
-    what: string,
-    tensors: readonly Info[],
-    matrices: Matrices,
-    dtype: 'float32' | 'int8' | null,
-  ) {
+  constructor(module: Module, what: string, tensors: readonly Info[], dtype: 'float32' | 'int8' | null) {
     this.#runtime = module.runtime
     this.#isDict = what === 'dict'
     this.#dtype = dtype
     this.entries = new Map(tensors.map((info) => [info.name, new Entry(info)]))
+    const matrices = module[MATRICES]()
     const all = assignments(module, what, [...this.entries.keys()], matrices)
     for (const { target } of all) this.#counts.set(target, (this.#counts.get(target) ?? 0) + 1)
     for (const assignment of all) {

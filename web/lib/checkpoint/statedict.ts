@@ -1,5 +1,6 @@
 import type { GptLayersError } from '../errors.ts'
 import type { Module } from '../layers/module.ts'
+import type { Matrices } from '../tensor/int8weight.ts'
 import { describe, shortName } from '../check.ts'
 import { fail } from '../errors.ts'
 import { Tensor } from '../tensor/tensor.ts'
@@ -13,9 +14,6 @@ export function firstNames<T>(named: [string, T][]): [string, T][] {
   const seen = new Set()
   return named.filter(([, value]) => !seen.has(value) && seen.add(value))
 }
-
-/** The tensors of a layer that may be int8: how they are read, and whether `quantize` makes them int8. */
-export type Matrices = ReadonlyMap<Tensor, { transposed: boolean; isProduct: boolean }>
 
 /** A tensor of a layer, and where a checkpoint has its values. */
 export interface Assignment {

@@ -6,7 +6,7 @@ import { Tensor } from '../tensor/tensor.ts'
 import { Module } from './module.ts'
 
 /** gpt_gelu_kind in c/gpt_layers.h, by PyTorch's names. */
-const KINDS = Object.freeze({ tanh: 0, none: 1 })
+const KINDS = { tanh: 0, none: 1 } as const
 
 export interface GELUOptions {
   /**

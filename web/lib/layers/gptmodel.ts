@@ -21,7 +21,7 @@ import { Dropout } from './dropout.ts'
 import { Embedding } from './embedding.ts'
 import { LayerNorm } from './layernorm.ts'
 import { Linear } from './linear.ts'
-import { checkEvaluation, matricesOf, Module, namedModules } from './module.ts'
+import { checkEvaluation, Module, namedModules } from './module.ts'
 import { TransformerBlock } from './transformerblock.ts'
 
 /** The standard deviation of GPT-2's initial weights. */
@@ -256,7 +256,7 @@ export class GPTModel extends Module {
   ): Promise<InstanceType<T>> {
     const Model = this as unknown as new (config: GPTModelConfig) => GPTModel
     try {
-      const model = await loadModel(runtimeOf(this), Model, source, options, matricesOf)
+      const model = await loadModel(runtimeOf(this), Model, source, options)
       return model as InstanceType<T>
     } catch (error) {
       throw withName(error, 'GPTModel.fromSafetensors')

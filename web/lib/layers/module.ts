@@ -1,5 +1,5 @@
 import type { Runtime } from '../runtime/runtime.ts'
-import type { Matrix } from '../tensor/int8weight.ts'
+import type { Matrices, Matrix } from '../tensor/int8weight.ts'
 import type { Context, ForwardListener } from './forward.ts'
 import { checkFunction, checkNumber, checkOptions, checkObject, describe } from '../check.ts'
 import { loadBytes } from '../checkpoint/plan.ts'
@@ -8,7 +8,7 @@ import { areFinite, firstNames, notFinite, snakeCase } from '../checkpoint/state
 import { fail, GptLayersError, withName } from '../errors.ts'
 import { METADATA, TENSORS } from '../runtime/scope.ts'
 import { checkTensor } from '../tensor/check.ts'
-import { evenGroups, GROUP_SIZE, Int8Weight, MATRIX } from '../tensor/int8weight.ts'
+import { evenGroups, GROUP_SIZE, Int8Weight, MATRICES, MATRIX } from '../tensor/int8weight.ts'
 import { Tensor } from '../tensor/tensor.ts'
 import { asObject } from './forward.ts'
 import { printLayer } from './print.ts'
@@ -188,7 +188,7 @@ export class Module {
     const { groupSize } = checkOptions(options, { groupSize: GROUP_SIZE })
     const expected = 'an even positive integer, or Infinity'
     checkNumber('groupSize', groupSize, expected, (n) => n > 0 && (n === Infinity || n % 2 === 0))
-    const matrices = [...matricesOf(this)].filter(
+    const matrices = [...this[MATRICES]()].filter(
       ([weight, { isProduct }]) => isProduct && weight.int8Weight === null,
     )
     for (const [weight, { name }] of matrices) {
@@ -213,6 +213,31 @@ export class Module {
   /** The tensor of this layer that may be int8, and how it is read. @internal */
   [MATRIX](): Matrix | null {
     return null
+  }
+
+  /**
+   * The matrices of this layer and of all layers inside that are int8 or may become so: each layer that has
+   * one can read it so, and they agree on its order.
+   *
+   * @internal
+   */
+  [MATRICES](): Matrices {
+    const matrices: Map<Tensor, { name: string; transposed: boolean; isProduct: boolean }> = new Map()
+    const others: Set<unknown> = new Set()
+    for (const [path, module] of namedModules(this)) {
+      const matrix = module[MATRIX]()
+      for (const [, child] of module.children()) if (child !== matrix?.weight) others.add(child)
+      if (matrix === null) continue
+      const { weight, transposed } = matrix
+      const known = matrices.get(weight)
+      if (known !== undefined && known.transposed !== transposed) others.add(weight)
+      const name = known?.name ?? `${path}${path && '.'}weight`
+      matrices.set(weight, { name, transposed, isProduct: matrix.isProduct || (known?.isProduct ?? false) })
+    }
+    for (const [weight] of matrices) {
+      if (others.has(weight) && weight.int8Weight === null) matrices.delete(weight)
+    }
+    return matrices
   }
 
   /** The parameters and buffers, for `scope`. @internal */
@@ -249,7 +274,7 @@ export class Module {
    * @throws {GptLayersError} VALUE for a name that is missing or unknown; SHAPE, TYPE, DISPOSED, MEMORY
    */
   loadStateDict(dict: Record<string, Tensor | Int8Weight>): void {
-    loadBytes(this, 'dict', encodeSafetensors(checkObject('dict', dict)), matricesOf(this))
+    loadBytes(this, 'dict', encodeSafetensors(checkObject('dict', dict)))
   }
 
   /**
@@ -280,7 +305,7 @@ export class Module {
    *   for other types. Nothing is changed then
    */
   loadSafetensors(bytes: Uint8Array | ArrayBuffer): void {
-    loadBytes(this, 'bytes', bytes, matricesOf(this))
+    loadBytes(this, 'bytes', bytes)
   }
 
   /**
@@ -396,33 +421,6 @@ export function namedModules(
         : [],
     )
   return [[path, module], ...inside]
-}
-
-/**
- * The matrices of a layer and of all layers inside that are int8 or may become so: each layer that has one
- * can read it so, and they agree on its order.
- *
- * @returns isProduct: whether some layer computes a product with it
- */
-export function matricesOf(
-  root: Module,
-): Map<Tensor, { name: string; transposed: boolean; isProduct: boolean }> {
-  const matrices: ReturnType<typeof matricesOf> = new Map()
-  const others: Set<unknown> = new Set()
-  for (const [path, module] of namedModules(root)) {
-    const matrix = module[MATRIX]()
-    for (const [, child] of module.children()) if (child !== matrix?.weight) others.add(child)
-    if (matrix === null) continue
-    const { weight, transposed } = matrix
-    const known = matrices.get(weight)
-    if (known !== undefined && known.transposed !== transposed) others.add(weight)
-    const name = known?.name ?? `${path}${path && '.'}weight`
-    matrices.set(weight, { name, transposed, isProduct: matrix.isProduct || (known?.isProduct ?? false) })
-  }
-  for (const [weight] of matrices) {
-    if (others.has(weight) && weight.int8Weight === null) matrices.delete(weight)
-  }
-  return matrices
 }
 
 /**

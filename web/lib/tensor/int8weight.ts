@@ -10,6 +10,15 @@ import { Tensor } from './tensor.ts'
  */
 export const MATRIX = Symbol('matrix')
 
+/** The method under which a layer gives the matrices of itself and of the layers inside. */
+export const MATRICES = Symbol('matrices')
+
+/**
+ * The tensors of a layer that may be int8: how each is read, and whether some layer computes a product with
+ * it, so that `quantize` makes it int8.
+ */
+export type Matrices = ReadonlyMap<Tensor, { name: string; transposed: boolean; isProduct: boolean }>
+
 export interface Matrix {
   weight: Tensor
   /** whether its shape is [inputs, outputs] */
