@@ -28,7 +28,6 @@ async function render(widths) {
     root,
     logLevel: 'error', // the page's own build warns of the same
     plugins: [svelte(), formulas, fonts],
-    define: { WASM_BYTES: '{}' },
     build: {
       ssr: 'src/still.ts',
       outDir: folder,

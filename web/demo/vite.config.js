@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { svelte } from '@sveltejs/vite-plugin-svelte'
 import { defineConfig } from 'vite'
@@ -69,11 +69,7 @@ const policy = {
   ],
 }
 
-/** The size of each build, which the page shows. */
-const sizes = ['simd', 'relaxed']
-  .map((build) => ({ build, path: fromRoot(`dist/wasm/${build}.wasm`) }))
-  .filter(({ path }) => existsSync(path))
-  .map(({ build, path }) => [build, statSync(path).size])
+const built = new Date().toLocaleDateString('en-US', { dateStyle: 'long', timeZone: 'UTC' })
 
 const quiet = { checks: { pluginTimings: false } } // the subsets of the fonts take seconds
 
@@ -87,7 +83,7 @@ export default defineConfig({
       'gpt-layers': fromRoot('dist/index.js'),
     },
   },
-  define: { WASM_BYTES: JSON.stringify(Object.fromEntries(sizes)) },
+  define: { BUILT: JSON.stringify(built) },
   // The builds are imported one by one there, as in the page.
   worker: { format: 'es', rolldownOptions: quiet },
   build: {

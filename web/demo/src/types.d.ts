@@ -1,7 +1,7 @@
 /// <reference types="vite/client" />
 
-/** Size in bytes of each build's .wasm file; see vite.config.js. */
-declare const WASM_BYTES: Readonly<Record<string, number>>
+/** The day on which the page was built; see vite.config.js. */
+declare const BUILT: string
 
 /** The service worker's constants; see vite.config.js. */
 declare const FILES: readonly string[]

@@ -1,0 +1,27 @@
+// The end of the page: seven sentences that lead to their figures, the sources, and who made it.
+
+import assert from 'node:assert/strict'
+import { get, test, text, useSite } from './browser.js'
+
+const site = useSite()
+
+test('each of the seven sentences leads to a section of its own', async () => {
+  const { page, complaints, foreign } = await site.open('', { at: 'end' })
+  const targets = await page.$$eval('#end ol a', (all) => all.map((one) => one.getAttribute('href') ?? ''))
+  assert.equal(targets.length, 7)
+  assert.equal(new Set(targets).size, 7)
+  for (const target of targets) await get(page, `${target}.section`)
+  assert.deepEqual([...complaints, ...foreign], [])
+  await page.close()
+})
+
+test('the end names the sources, the notebook, the authors and the day of the build', async () => {
+  const { page } = await site.open('', { at: 'end' })
+  const said = await text(page, '#end')
+  assert.match(said, /Ba, Kiros, Hinton 2016: Layer Normalization/)
+  assert.match(said, /The gpt-layers authors made it from the notebook “GPT Architecture Part 2: Layer Norm/)
+  const [, day] = /It was built on (\w+ \d+, \d{4})\./.exec(said) ?? []
+  const age = Date.now() - Date.parse(`${day} UTC`)
+  assert.ok(age >= 0, `built on ${day}`)
+  await page.close()
+})
