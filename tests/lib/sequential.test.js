@@ -101,6 +101,25 @@ test('a tensor with two names loads from one of them, or from both where they ag
   assert.equal(first.weight.item(), 3)
 })
 
+test('a tied matrix loads where the file has it transposed under one name, or under both', () => {
+  const [first, second] = [1, 2].map(() => new gpt.FeedForward({ embDim: 2, hiddenDim: 3 }))
+  const layer = new gpt.Sequential(first, second)
+  second.layers[0].weight = first.layers[0].weight
+  const { '0.layers.0.weight': own, '1.layers.0.weight': _same, ...rest } = layer.stateDict()
+  const weight = gpt.tensor([1, 2, 3, 4, 5, 6], [3, 2])
+  const turned = weight.transpose(0, 1)
+  const other = gpt.tensor([1, 2, 3, 4, 5, 6], [2, 3])
+  layer.loadStateDict({ ...rest, '0.layers.0.weight': weight, '1.c_fc.weight': turned })
+  assert.deepEqual(own.toArray(), weight.toArray())
+  layer.loadStateDict({ ...rest, '0.c_fc.weight': other, '1.c_fc.weight': other })
+  assert.deepEqual(own.toArray(), other.transpose(0, 1).toArray())
+  assertRefuses(
+    () => layer.loadStateDict({ ...rest, '0.layers.0.weight': weight, '1.c_fc.weight': other }),
+    'VALUE',
+    /1.layers.0.weight should be 0.layers.0.weight, with which it is tied, got other values$/,
+  )
+})
+
 test('PyTorch’s weight and bias load as scale and shift, but not under both names at once', () => {
   const norm = new gpt.LayerNorm(2)
   const layer = new gpt.Sequential(new gpt.Linear(2, 2), norm)
