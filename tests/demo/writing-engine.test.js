@@ -154,27 +154,51 @@ test('the trail has the variance before each norm, for each token', () => {
   )
 })
 
-test('attention has a share for each head and each token so far', () => {
-  const engine = write(engineOf({ off: only(9) }), 5)
-  const tokens = engine.with.at + 1
-  for (const which of /** @type {const} */ (['with', 'without'])) {
-    const weights = engine.attention(which)
-    assert.equal(weights.length, 4 * 4 * tokens)
-    for (let i = 0; i < weights.length; i += tokens)
-      near(
-        weights.slice(i, i + tokens).reduce((a, b) => a + b),
-        1,
-        1e-5,
-      )
-  }
-})
-
 test('a prompt with an unknown word, or too long, is refused and changes nothing', () => {
   const engine = write(engineOf(), 3)
   const { ids } = engine.with
   assert.throws(() => engine.set({ ...settings, prompt: 'Hello' }), /does not know “Hello”/)
   assert.throws(() => engine.set({ ...settings, prompt: 'the '.repeat(96) }), /at most 95 words/)
   assert.deepEqual(write(engine, 1).with.ids.slice(0, ids.length), ids)
+})
+
+test('a beginning that no story has is refused, with the word at which it differs', () => {
+  const engine = new Engine({ gpt, model, tokenizer, least: 1e-3 })
+  for (const prompt of [
+    'Once upon a time',
+    'Long ago, there was a little mouse named',
+    'In a sleepy village',
+  ])
+    assert.equal(engine.refusalOf(prompt), '')
+  for (const [prompt, sentence] of [
+    ['The fox', 'No story that the model has read begins with “The”.'],
+    ['Long ago, mice', 'No story that the model has read has “mice” after “Long ago,”.'],
+  ])
+    assert.equal(engine.refusalOf(prompt), sentence)
+  assert.match(engine.refusalOf('Hello'), /does not know “Hello”/)
+  assert.match(engine.refusalOf('the '.repeat(96)), /at most 95 words/)
+  assert.equal(engineOf().refusalOf('The fox'), '', 'a model for which it does not matter')
+})
+
+test('with γ = 1 and β = 0 in all norms it slips, and stays a story; with only − μ it falls apart', () => {
+  /**
+   * How surprising the texts are for the model with its norms, in nats per word. Its own stories: 0.4.
+   *
+   * @param {Settings['instead']} instead
+   */
+  const surprise = (instead) => {
+    const costs = [1, 2, 3, 4, 5].flatMap((seed) => {
+      const engine = engineOf({ seed, instead, off: only(1, 2, 3, 4, 5, 6, 7, 8, 9) })
+      while (!engine.ended) engine.step()
+      const ids = engine.without?.ids ?? []
+      const shares = gpt.noGrad(() => new gpt.Softmax().forward(model.forward(ids)).data)
+      const words = shares.length / ids.length
+      return ids.slice(START.length).map((id, t) => -Math.log(shares[(t + START.length - 1) * words + id]))
+    })
+    return costs.reduce((a, b) => a + b) / costs.length
+  }
+  const [plain, mean] = /** @type {const} */ (['plain', 'mean']).map(surprise)
+  assert.ok(plain < 1.5 && mean > 3, `${plain} and ${mean}`)
 })
 
 test('a text ends where the cache is full', () => {

@@ -12,6 +12,9 @@ import { Engine } from '../../build/demo/sections/writing/engine.js'
 import { tokenizerOf } from '../../build/demo/words.js'
 import { assertOnScreen, click, closePages, focus, newPage, SCREENS, test, useSite } from './browser.js'
 
+/** Letters of a noisy text that are the same in every build: they round differently. */
+const SURE = 240
+
 const site = useSite()
 afterEach(closePages) // a page writes as long as it is open
 const folder = new URL('../../web/examples/stories/', import.meta.url)
@@ -44,13 +47,17 @@ const WITHOUT = '#writing .lane.without .text'
 /** @param {Page} page @param {string} lane @returns {Promise<string>} */
 const textOf = (page, lane) =>
   page.$eval(lane, (box) => (box.textContent ?? '').replace(/[\u2060■]|… no room.*$/g, '').trim())
-const live = (/** @type {Page} */ page) =>
-  page.waitForFunction(() => document.querySelector('#writing [role=status]')?.textContent?.trim() === '')
-const fast = (/** @type {Page} */ page) =>
-  page.$eval('#writing .speed input', (input) => {
+const live = (/** @type {Page} */ page) => page.waitForSelector('#writing .panel[aria-busy=false]')
+/** At full speed; the slider is in the menu. @param {Page} page */
+async function fast(page) {
+  const slider = '#writing input[aria-label=speed]'
+  if (!(await page.$(slider))) await press(page, 'More')
+  await page.$eval(slider, (input) => {
     input.value = input.max
     input.dispatchEvent(new Event('input', { bubbles: true }))
   })
+  await page.keyboard.press('Escape') // the menu would be over the figure
+}
 /**
  * Waits for a text that begins so.
  *
@@ -115,7 +122,7 @@ test('back to a word, and on from there: the same story', async () => {
   await live(page)
   await goBack(page, 9, { [WITH]: story.slice(0, 80) })
   await page.waitForFunction(
-    (lane) => document.querySelector(`${lane} button:nth-child(10)`)?.ariaChecked === 'true',
+    (lane) => document.querySelectorAll(`${lane} button`)[9]?.ariaChecked === 'true',
     {},
     WITH,
   )
@@ -139,7 +146,7 @@ test('without a norm another text stands beside the story, and a link leads to b
   await fast(page)
   await turn(page, 7)
   const from = 13 - 4
-  await waitFor(page, WITHOUT, texts({ off: without(2, 7), from })[1] ?? '')
+  await waitFor(page, WITHOUT, texts({ off: without(2, 7), from })[1]?.slice(0, SURE) ?? '')
   await page.waitForFunction(() => new URLSearchParams(location.search).get('writing.off') === '2,7')
   assert.equal(await query(page, 'writing.from'), String(from))
   assert.match(
@@ -159,31 +166,26 @@ test('a norm that is off may still subtract the mean, or keep gamma 1 and beta 0
   await page.waitForFunction(() => location.search.includes('instead=mean'))
   const from = Number(await query(page, 'writing.from'))
   const seed = Number((await query(page, 'writing.seed')) ?? settings.seed) // the next story may have begun
-  await waitFor(page, WITHOUT, texts({ off, instead: 'mean', from, seed })[1] ?? '')
+  await waitFor(page, WITHOUT, texts({ off, instead: 'mean', from, seed })[1]?.slice(0, SURE) ?? '')
   const opened = await show('&writing.off=1,2,3,4,5,6,7,8,9&writing.instead=plain')
   await live(opened.page)
   await fast(opened.page)
-  await waitFor(opened.page, WITHOUT, texts({ off, instead: 'plain' })[1] ?? '')
+  await waitFor(opened.page, WITHOUT, texts({ off, instead: 'plain' })[1]?.slice(0, SURE) ?? '')
 })
 
-test('the guess switches the final norm off, and is answered right and wrong', async () => {
+test('the guess leaves only the mean to all norms, and is answered right and wrong', async () => {
   for (const [option, verdict] of [
-    ['it will', 'Yes:'],
-    ['it turns to noise', 'Not quite:'],
+    ['÷ deviation', 'Yes: ÷ deviation. '],
+    ['γ and β', 'Not quite: ÷ deviation. '],
   ]) {
     const { page } = await show()
     await live(page)
     await press(page, option)
     await page.waitForSelector(WITHOUT)
-    await page.waitForFunction(() =>
-      /\d-fold/.test(document.querySelector('#writing .answer')?.textContent ?? ''),
-    )
     const answer = await page.$eval('#writing .answer', (answer) => answer.textContent?.trim() ?? '')
     assert.ok(answer.startsWith(verdict), answer)
-    assert.equal(
-      await page.$eval('#writing [role=switch][aria-label^="norm 9,"]', (one) => one.ariaChecked),
-      'false',
-    )
+    await page.waitForFunction(() => location.search.includes('writing.instead=mean'))
+    assert.equal(await query(page, 'writing.off'), '1,2,3,4,5,6,7,8,9')
   }
 })
 
@@ -192,15 +194,8 @@ test('the text never waits for drawing', async () => {
   await page.evaluateOnNewDocument(() => {
     window.requestAnimationFrame = () => 0
   })
-  await page.goto(`${site.url}?embed=writing`)
+  await page.goto(`${site.url}?embed=writing&writing.speed=64`)
   await page.waitForSelector(WITH)
-  await page.waitForFunction(
-    () => document.querySelector('#writing [role=status]')?.textContent?.trim() === '',
-    {
-      polling: 50,
-    },
-  )
-  await fast(page)
   const [story = ''] = texts()
   await page.waitForFunction(
     (lane, story) =>
@@ -211,22 +206,85 @@ test('the text never waits for drawing', async () => {
   )
 })
 
-test('an unknown word is refused beside the prompt, and the story goes on', async () => {
+/** Types a beginning. @param {Page} page @param {string} text */
+async function begin(page, text) {
+  await click(page, '#writing .prompt', { count: 3 })
+  await page.keyboard.type(text)
+  await page.keyboard.press('Enter')
+}
+const refused = (/** @type {Page} */ page) =>
+  page.$eval('#writing-refused', (refused) => refused.textContent?.trim() ?? '')
+
+test('a beginning that the model cannot continue is refused beside the field, and the story goes on', async () => {
   const { page } = await show()
   await live(page)
-  const prompt = '#writing .prompt input'
-  await click(page, prompt, { count: 3 })
-  await page.keyboard.type('Hello fox')
-  await page.keyboard.press('Enter')
+  for (const [text, sentence] of [
+    ['Hello fox', 'The model does not know “Hello”.'],
+    ['The fox', 'No story that the model has read begins with “The”. Try “Once upon a time”'],
+  ]) {
+    await begin(page, text)
+    await page.waitForFunction(
+      (sentence) => document.querySelector('#writing-refused')?.textContent?.includes(sentence),
+      {},
+      sentence,
+    )
+    assert.match(await textOf(page, WITH), /^Once upon a time/)
+    assert.equal(
+      await page.$eval('#writing .prompt', (input) => /** @type {any} */ (input).value),
+      'Once upon a time',
+    )
+    const covered = await page.evaluate(() => {
+      const message = document.querySelector('#writing-refused')?.getBoundingClientRect()
+      const text = document.querySelector('#writing .lane')?.getBoundingClientRect()
+      return !(message && text && message.bottom <= text.top)
+    })
+    assert.ok(!covered, 'the message stands over the text')
+  }
+  await begin(page, 'Long ago')
+  await waitFor(page, WITH, 'Long ago')
+  assert.equal(await refused(page), '')
+})
+
+test('the message about a refused beginning goes when another story begins', async () => {
+  const { page } = await show('&writing.prompt=The+fox&writing.speed=64')
   await page.waitForFunction(() =>
-    /“Hello”/.test(document.querySelector('#writing .refused')?.textContent ?? ''),
+    /“The”/.test(document.querySelector('#writing-refused')?.textContent ?? ''),
   )
+  await page.waitForFunction(() => document.querySelector('#writing-refused')?.textContent?.trim() === '')
   assert.match(await textOf(page, WITH), /^Once upon a time/)
-  await click(page, prompt, { count: 3 })
-  await page.keyboard.type('The fox')
-  await page.keyboard.press('Enter')
-  await waitFor(page, WITH, 'The fox')
-  assert.equal(await page.$eval('#writing .refused', (refused) => refused.textContent), '')
+})
+
+test('no line begins with punctuation, and a text that is longer than its box fades above', async () => {
+  const { page } = await show('&writing.speed=64', { width: 360, height: 780 })
+  await live(page)
+  await page.waitForSelector(`${WITH}.above`)
+  const [story] = texts()
+  await waitFor(page, WITH, story ?? '')
+  const first = await page.$$eval(`${WITH} .token`, (tokens) => {
+    const left = Math.min(...tokens.map((one) => one.getBoundingClientRect().left))
+    return tokens
+      .filter((one) => one.getBoundingClientRect().left < left + 1)
+      .map((one) => one.textContent ?? '')
+  })
+  assert.ok(first.length > 5)
+  assert.deepEqual(
+    first.filter((text) => /^[,.!?:]/.test(text)),
+    [],
+  )
+})
+
+test('on a phone there are the headings before and after, the axis, σ and “All off”', async () => {
+  const { page } = await show('', { width: 360, height: 780 })
+  await live(page)
+  const norms = await page.$eval('#writing .norms', (norms) => /** @type {HTMLElement} */ (norms).innerText)
+  for (const part of ['before the norm', 'after', 'All off', 'σ before → after'])
+    assert.ok(norms.includes(part), `${part} in ${norms}`)
+  assert.equal((await page.$$('#writing .norms .axis')).length, 2)
+  const numbers = await page.$$eval('#writing .norms .deviation', (all) =>
+    all.map((one) => [...one.children].map((part) => part.textContent).join(' ')),
+  )
+  assert.equal(numbers.length, 9)
+  for (const one of numbers) assert.match(one, /^\d\.\d\d → \d\.\d\d$/)
 })
 
 test('up and down choose another norm to look at', async () => {
@@ -241,17 +299,6 @@ test('up and down choose another norm to look at', async () => {
   ])
   assert.match(focused ?? '', /^6 → feed-forward/)
   assert.equal(title, 'Norm 6, before feed-forward in block 3')
-})
-
-test('attention by head: sixteen heads, and the words that the last one looks at', async () => {
-  const { page } = await show()
-  await live(page)
-  await press(page, 'Pause')
-  await press(page, 'Attention by head')
-  await page.waitForFunction(() =>
-    /looks most at “.+”: [01]\.\d\d/.test(document.querySelector('#writing')?.textContent ?? ''),
-  )
-  assert.equal((await page.$$('#writing input[name=writing-head]')).length, 16)
 })
 
 test('with reduced motion nothing is written before the reader asks', async () => {

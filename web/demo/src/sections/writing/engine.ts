@@ -1,6 +1,6 @@
 // Writes a text with any GPTModel, a word at a time, and watches each of its layer norms. When norms are
 // switched off, a second run without them writes in step with the first, from the same random numbers.
-// Uses only the package, and knows nothing of the page.
+// It knows nothing of the page.
 
 import {
   GptLayersError,
@@ -10,6 +10,7 @@ import {
   type Module,
   type Tensor,
 } from 'gpt-layers'
+import { messageOf } from '../../errors.ts'
 import type { Tokenizer } from '../../words.ts'
 
 type Model = InstanceType<Gpt['GPTModel']>
@@ -88,6 +89,7 @@ export class Engine {
   #model: Model
   #tokenizer: Tokenizer
   #topK: number | undefined
+  #least: number
   /** Where the model has its norms. */
   #slots: readonly [object, string][]
   /** For each norm: itself, and what may stand in its place. */
@@ -101,23 +103,28 @@ export class Engine {
   /** The run without the norms that are off, if any are. */
   without: Run | null = null
 
-  /** @param parts the model in evaluation
-mode; topK: only so many tokens can be drawn */
+  /**
+   * @param parts the model in evaluation mode; topK: only so many tokens can be drawn; least: the probability
+   *   that each word of a beginning should have
+   */
   constructor({
     gpt,
     model,
     tokenizer,
     topK,
+    least = 0,
   }: {
     gpt: Gpt
     model: Model
     tokenizer: Tokenizer
     topK?: number
+    least?: number
   }) {
     this.#gpt = gpt
     this.#model = model
     this.#tokenizer = tokenizer
     this.#topK = topK
+    this.#least = least
     const blocks = model.trfBlocks
     this.#slots = [
       ...blocks.flatMap((block): [object, string][] => [
@@ -186,6 +193,33 @@ mode; topK: only so many tokens can be drawn */
     return ['', ...this.#tokenizer.texts(ids.slice(1))]
   }
 
+  #encode(prompt: string): number[] {
+    const ids = [this.#tokenizer.start, ...this.#tokenizer.encode(prompt)]
+    const most = this.model.tokens / 2
+    if (ids.length > most) throw new Error(`The beginning should have at most ${most - 1} words.`)
+    return ids
+  }
+
+  /** @returns why the model cannot go on with a beginning: a sentence, '' if it can */
+  refusalOf(prompt: string): string {
+    const gpt = this.#gpt
+    try {
+      const ids = this.#encode(prompt)
+      if (!this.#least) return ''
+      const shares = gpt.noGrad(() =>
+        gpt.scope(() => new gpt.Softmax().forward(this.#model.forward(ids)).data.slice()),
+      )
+      const words = shares.length / ids.length
+      const at = ids.findIndex((id, t) => t > 0 && shares[(t - 1) * words + id] < this.#least)
+      if (at < 0) return ''
+      const [before, word] = [ids.slice(1, at), [ids[at]]].map((ids) => this.#tokenizer.decode(ids).trim())
+      const where = before ? `has “${word}” after “${before}”` : `begins with “${word}”`
+      return `No story that the model has read ${where}.`
+    } catch (error) {
+      return messageOf(error)
+    }
+  }
+
   /**
    * Goes to where the settings say: to the end of the prompt, or `from` words further.
    *
@@ -195,9 +229,7 @@ mode; topK: only so many tokens can be drawn */
     const before = this.#settings
     const fresh = settings.prompt !== before.prompt || settings.seed !== before.seed || this.#given === 0
     if (fresh) {
-      const ids = [this.#tokenizer.start, ...this.#tokenizer.encode(settings.prompt)]
-      const most = this.model.tokens / 2
-      if (ids.length > most) throw new Error(`The beginning should have at most ${most - 1} words.`)
+      const ids = this.#encode(settings.prompt)
       this.#given = ids.length
       this.with.ids = ids
       this.with.trail = []
@@ -245,34 +277,6 @@ mode; topK: only so many tokens can be drawn */
   /** Goes to a token of the text, back or forth. */
   goTo(at: number) {
     for (const run of this.#runs()) this.#go(run, Math.min(Math.max(at, 0), run.ids.length - 1))
-  }
-
-  /**
-   * @returns how much of its attention the token that a run is at gives to each token up to itself: [blocks,
-   *   heads, tokens]
-   */
-  attention(which: 'with' | 'without'): Float32Array {
-    const run = this[which] ?? this.with
-    const ids = run.ids.slice(0, run.at + 1)
-    const found: number[] = []
-    const { trfBlocks } = this.#model
-    const stops = trfBlocks.map(({ attn }) =>
-      attn.onForward(({ weights }) => {
-        if (!weights) return
-        const [tokens] = weights.shape.slice(-1)
-        const { data } = weights
-        for (let end = tokens ** 2; end <= data.length; end += tokens ** 2)
-          found.push(...data.subarray(end - tokens, end))
-      }),
-    )
-    try {
-      this.#withNormsOf(run, () =>
-        this.#gpt.noGrad(() => this.#gpt.scope(() => void this.#model.forward(ids, { returnWeights: true }))),
-      )
-    } finally {
-      for (const stop of stops) stop()
-    }
-    return Float32Array.from(found)
   }
 
   #runs() {

@@ -3,6 +3,7 @@
 import { messageOf } from '../../errors.ts'
 import { callback, inWorker, stop, type Remote } from '../../remote.ts'
 import type { Settings } from './engine.ts'
+import { BEGINNINGS } from '../story/slice.ts'
 import { recorded, type Recording, type Report } from './report.ts'
 import { FULL_SPEED } from './slice.ts'
 import type { Source, WritingWorker } from './writing.worker.ts'
@@ -23,7 +24,9 @@ export class Writer {
   speed = $state(8)
   /** Why nothing is written; '' if something is. */
   problem = $state('')
-  /** What is wrong with the beginning of the text; '' if nothing is. */
+  /** How the text begins. */
+  prompt: string = $state(BEGINNINGS[0])
+  /** Why the text does not begin as it should; '' if it does, and once the next one begins. */
   refused = $state('')
 
   #worker: Remote<WritingWorker> | null = null
@@ -47,7 +50,7 @@ export class Writer {
     let onScreen = false
     const see = () => {
       this.#seen = onScreen && !document.hidden
-      if (this.#seen && !this.#worker) this.#start()
+      if (this.#seen && !this.#worker) this.#tellStories()
       this.#move()
     }
     const observer = new IntersectionObserver(
@@ -66,13 +69,17 @@ export class Writer {
     }
   }
 
-  /** Starts the worker with the stories model. */
-  async #start() {
+  /** Starts the worker. */
+  #start(): Remote<WritingWorker> {
     const thread = new Worker(new URL('./writing.worker.ts', import.meta.url), { type: 'module' })
     thread.addEventListener('error', () => (this.problem = 'the worker could not be started'))
-    this.#worker = inWorker(thread)
+    const worker: Remote<WritingWorker> = inWorker(thread)
     // Not waited for: a GPT-2 that is chosen meanwhile comes after the stories.
-    this.#worker.listen(callback((report: Report) => this.#take(report)))
+    worker.listen(callback((report: Report) => this.#take(report)))
+    return (this.#worker = worker)
+  }
+
+  async #tellStories() {
     try {
       await this.use({ name: 'stories' })
     } catch (error) {
@@ -82,8 +89,7 @@ export class Writer {
 
   /** Writes with another model. The one before goes on until this has succeeded. */
   async use(source: Source, onprogress?: (progress: { loaded: number; total: number }) => void) {
-    const worker = this.#worker
-    if (!worker) return
+    const worker = this.#worker ?? this.#start()
     this.#uses++
     const model = await worker.use(source, onprogress && callback(onprogress))
     this.model = model
@@ -104,13 +110,14 @@ export class Writer {
     this.#words = words
     if (!this.#worker || !this.#loaded) return // `use` will tell the worker
     const off = Array.from({ length: this.model.norms }, (_, i) => settings.off[i] ?? false)
-    try {
-      await this.#worker.set({ ...settings, off }, words)
-      this.refused = ''
-      this.#ready = true
-    } catch (error) {
-      this.refused = messageOf(error)
+    const refused = await this.#worker.refusalOf(settings.prompt)
+    if (refused) this.refused = refused
+    else {
+      if (settings.prompt !== this.prompt) this.refused = ''
+      this.prompt = settings.prompt
     }
+    await this.#worker.set({ ...settings, off, prompt: this.prompt }, words)
+    this.#ready = true
     this.#move()
   }
 
@@ -120,21 +127,10 @@ export class Writer {
     this.#move()
   }
 
-  /** Writes one token, and stops. */
-  async step() {
-    this.play(false)
-    if (this.#ready) await this.#worker?.step()
-  }
-
   /** Goes to a token of the text, and stops. */
   async goTo(at: number) {
     this.play(false)
     if (this.#ready) await this.#worker?.goTo(at)
-  }
-
-  /** See Engine. */
-  async attention(which: 'with' | 'without'): Promise<Float32Array | null> {
-    return this.#ready && this.#worker ? this.#worker.attention(which) : null
   }
 
   #move() {
@@ -144,6 +140,7 @@ export class Writer {
   }
 
   #take(report: Report) {
+    if (this.live && report.seed !== this.report.seed) this.refused = ''
     this.report = report
     this.live = true
   }

@@ -17,6 +17,8 @@ interface Loaded {
   tokenizer: Tokenizer
   /** Only so many tokens can be drawn. */
   topK?: number
+  /** The probability that each word of a beginning should have. */
+  least?: number
   dispose: () => void
 }
 
@@ -26,6 +28,7 @@ type Options = { signal: AbortSignal; onprogress?: OnProgress }
 
 const FRAME = 16 // milliseconds
 const TURN = 8 // milliseconds of writing at full speed, before messages are heard
+const LEAST = 1e-3 // the stories’ grammar chooses among at most 20 words
 const REST = 4000 // milliseconds between the end of a text and the next one
 
 async function loadModel(source: Source, options: Options): Promise<Loaded> {
@@ -33,7 +36,7 @@ async function loadModel(source: Source, options: Options): Promise<Loaded> {
   const gpt = await load()
   try {
     const model = await loadStories(gpt, options)
-    return { gpt, model, tokenizer, dispose: () => gpt.dispose() }
+    return { gpt, model, tokenizer, least: LEAST, dispose: () => gpt.dispose() }
   } catch (error) {
     gpt.dispose()
     throw error
@@ -115,6 +118,11 @@ const writing = {
     listener = listen
   },
 
+  /** See Engine. */
+  refusalOf(prompt: string) {
+    return current().refusalOf(prompt)
+  },
+
   /** @param words after the prompt that are written at once */
   set(settings: Settings, words: number) {
     const now = current()
@@ -136,20 +144,10 @@ const writing = {
     report()
   },
 
-  step() {
-    current().step()
-    report()
-  },
-
   /** @param at a token's place in the text */
   goTo(at: number) {
     current().goTo(at)
     report()
-  },
-
-  /** See Engine. */
-  attention(which: 'with' | 'without'): Float32Array {
-    return current().attention(which)
   },
 }
 expose(writing)
