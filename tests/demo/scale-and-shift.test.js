@@ -1,11 +1,17 @@
-// “Why scale and shift?”: a scale and a shift per feature, shared by both rows, and its two examples.
+// “Why scale and shift?”: what a trained model's are worth, and a scale and a shift that two rows share.
 
 /** @import { Page } from 'puppeteer-core' */
 /** @import { OpenOptions } from './browser.js' */
 
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test as testInNode } from 'node:test'
+import { load } from 'gpt-layers'
+import { Engine } from '../../build/demo/sections/writing/engine.js'
+import { tokenizerOf } from '../../build/demo/words.js'
+import { randomFrom, writeStory } from '../../web/examples/stories/grammar.js'
 import { golden, unpack } from '../lib/support.js'
-import { click, drag, near, overflow, press, test, text, type, useSite, WHOLE_SECTION } from './browser.js'
+import { click, drag, near, overflow, press, test, text, useSite, WHOLE_SECTION } from './browser.js'
 
 const expected = golden('page_scale_and_shift')
 const site = useSite()
@@ -25,40 +31,98 @@ function assertPyTorch(shown, packed) {
   unpack(packed).forEach((exact, i) => near(shown[i], exact, 1e-5))
 }
 
-test('at the start scale is 1 and shift is 0; the sliders change all features of both rows, as PyTorch does', async () => {
+async function loadModel() {
+  const gpt = await load()
+  const stories = new URL('../../web/examples/stories/', import.meta.url)
+  const tokenizer = tokenizerOf(JSON.parse(readFileSync(new URL('words.json', stories), 'utf8')))
+  const model = await gpt.GPTModel.fromSafetensors(readFileSync(new URL('model.safetensors', stories)))
+  return { gpt, model, tokenizer }
+}
+
+testInNode('60 stories: the right next word gets 0.69 with γ and β, 0.61 without', async () => {
+  const { gpt, model, tokenizer } = await loadModel()
+  const norms = [...model.trfBlocks.flatMap(({ norm1, norm2 }) => [norm1, norm2]), model.finalNorm]
+  const typical = () => {
+    const random = randomFrom(99)
+    let [loss, count] = [0, 0]
+    for (let story = 0; story < 60; story++) {
+      const ids = [tokenizer.start, ...tokenizer.encode(writeStory(random).text)]
+      const taken = ids.slice(0, model.contextLength)
+      gpt.noGrad(() =>
+        gpt.scope(() => {
+          const logits = model.forward(taken.slice(0, -1))
+          loss += gpt.crossEntropy(logits, taken.slice(1)).item() * (taken.length - 1)
+        }),
+      )
+      count += taken.length - 1
+    }
+    return Math.exp(-loss / count)
+  }
+  assert.equal(typical().toFixed(2), '0.69')
+  for (const { scale, shift } of /** @type {InstanceType<typeof gpt.LayerNorm>[]} */ (norms)) {
+    scale.data.fill(1)
+    shift.data.fill(0)
+  }
+  assert.equal(typical().toFixed(2), '0.61')
+})
+
+test('a guess sets γ to 1 and β to 0; the story is the one that the model then writes', async () => {
   const { page, complaints } = await openAlone()
-  assertPyTorch(await after(page), expected.initial)
-  await type(page, 'γ of all features', '2')
-  await type(page, 'β of all features', '1')
-  assertPyTorch(await after(page), expected['scale 2, shift 1'])
+  await page.waitForSelector(`${ROOT} .pair .with .lane`)
+  assert.equal(await page.$(`${ROOT} .pair .without .lane`), null)
+  await page.waitForFunction(() => /The model’s 720 γ go/.test(document.body.textContent ?? ''))
+  const { gpt, model, tokenizer } = await loadModel()
+  assert.match(
+    await text(page, ROOT),
+    /The model’s 720 γ go from 0\.62 to 1\.85, its β from −0\.44 to 0\.49\./,
+  )
+  await pressButton(page, 'nothing')
+  assert.match(await text(page, `${ROOT} .answer`), /^Not quite: it goes astray\. .* 0\.69 .* 0\.61/)
+  await page.waitForSelector(`${ROOT} .pair .without .lane`)
+  assert.match(await text(page, ROOT), /Every γ is 1, every β is 0/)
+  const engine = new Engine({ gpt, model, tokenizer })
+  const off = Array.from({ length: 9 }, () => true)
+  const prompt = 'In a sleepy village'
+  engine.set({ prompt, seed: 5, temperature: 0.8, off, instead: 'plain', from: 0 })
+  for (let word = 0; word < 56; word++) engine.step()
+  const { without } = engine
+  assert.ok(without)
+  for (const [kind, run] of /** @type {const} */ ([
+    ['with', engine.with],
+    ['without', without],
+  ])) {
+    const shown = await text(page, `${ROOT} .pair .${kind} .lane`)
+    assert.equal(shown, engine.texts(run).join('').trim())
+  }
+  assert.match(engine.texts(without).join(''), /a clumsy girl named broken, she read foot of a mountain/)
   await press(page, 'Control', 'z')
-  await press(page, 'Control', 'z')
-  assertPyTorch(await after(page), expected.initial)
+  assert.equal(await page.$(`${ROOT} .pair .without .lane`), null)
   assert.deepEqual(complaints, [])
   await page.close()
 })
 
-test('“Undo the norm” brings back sample 1 and not sample 2', async () => {
-  const { page } = await openAlone()
-  await pressButton(page, 'Undo the norm')
+test('at the start scale is 1 and shift is 0; others scale and shift both rows as PyTorch does', async () => {
+  const { page, complaints } = await openAlone()
+  assertPyTorch(await after(page), expected.initial)
+  await page.focus(`${ROOT} [aria-label="scale γ of all features"]`)
+  await press(page, 'ArrowRight')
   const shown = await after(page)
-  assertPyTorch(shown, expected.undone.out)
-  const before = unpack(expected.outputs)
-  shown.slice(0, 6).forEach((value, i) => near(value, before[i], 1e-5))
-  assert.ok(shown.slice(6).some((value, i) => Math.abs(value - before[6 + i]) > 0.05))
-  assert.match(await text(page, `${ROOT} .said`), /^Sample 1 is back as it was\. Sample 2 is not/)
+  unpack(expected.initial).forEach((exact, i) => near(shown[i], 1.01 * exact, 1e-4))
+  assert.deepEqual(complaints, [])
   await page.close()
+  const both = await openAlone('&scale-and-shift.scale=2,2,2,2,2,2&scale-and-shift.shift=1,1,1,1,1,1')
+  assertPyTorch(await after(both.page), expected['scale 2, shift 1'])
+  await both.page.close()
 })
 
-test('“Turn one feature off” makes it 0 in every row; its shift then moves it alone', async () => {
-  const { page } = await openAlone()
-  await pressButton(page, 'Turn one feature off')
+test('a feature that is scaled by 0 is 0 in every row; its shift then moves it alone', async () => {
+  const { page } = await openAlone('&scale-and-shift.scale=1,0,1,1,1,1&scale-and-shift.feature=2')
   const shown = await after(page)
   assertPyTorch(shown, expected['feature 2 off'])
-  assert.match(await text(page, `${ROOT} .said`), /^Feature 2 is off: whatever comes in/)
-  await type(page, 'β of feature 2', '1.5')
+  await page.focus(`${ROOT} [aria-label="shift β of feature 2"]`)
+  await press(page, 'ArrowRight')
   const shifted = await after(page)
-  assert.deepEqual([shifted[1], shifted[7]], [1.5, 1.5])
+  for (const value of [shifted[1], shifted[7]]) near(value, 0.01, 1e-6)
   assert.deepEqual(shifted.toSpliced(7, 1).toSpliced(1, 1), shown.toSpliced(7, 1).toSpliced(1, 1))
   await page.close()
 })
@@ -78,13 +142,14 @@ test('a dot that is dragged shifts its feature in both rows and no other', async
   await page.close()
 })
 
-test('one row can be undone, not all: the guess answers right and wrong', async () => {
+test('no stack of dots reaches into the row above', async () => {
   const { page } = await openAlone()
-  assert.doesNotMatch(await text(page, ROOT), /for one row/)
-  await pressButton(page, 'for all')
-  assert.match(await text(page, `${ROOT} .answer`), /^Not quite: for one\. With γ = √\(σ² \+ ε\) and β = μ/)
-  await pressButton(page, 'for one')
-  assert.match(await text(page, `${ROOT} .answer`), /^Yes: .*all rows share one γ and one β/)
+  const rows = await page.$$eval(`${ROOT} .figure svg:has([role="slider"]) [role="slider"]`, (all) =>
+    all.map((dot) => dot.getBoundingClientRect()).map(({ top, bottom }) => ({ top, bottom })),
+  )
+  const lowest = Math.max(...rows.slice(0, 6).map(({ bottom }) => bottom))
+  const highest = Math.min(...rows.slice(6).map(({ top }) => top))
+  assert.ok(highest > lowest + 20, `${highest} and ${lowest}`)
   await page.close()
 })
 
@@ -94,8 +159,8 @@ test('it fits a laptop’s screen and a phone’s width', async () => {
     [360, 740],
   ]) {
     const { page } = await openAlone('', { width, height })
-    await pressButton(page, 'for all')
-    await pressButton(page, 'Undo the norm')
+    await pressButton(page, 'it goes astray')
+    await page.waitForSelector(`${ROOT} .pair .without .lane`)
     assert.ok((await overflow(page)) <= 0)
     const tall = await page.$eval(ROOT, (section) => section.getBoundingClientRect().height)
     if (width > 1000) assert.ok(tall <= height, `${tall} pixels`)

@@ -1,9 +1,25 @@
-// Layer normalization with scale and shift, of the worked example's outputs.
+// Scale and shift: those that the stories model learned, and those of the reader for the worked example.
 
-import type { Gpt, Tensor } from 'gpt-layers'
+import type { Gpt } from 'gpt-layers'
 import { exampleOutputs } from '../../example.ts'
+import { loadStories } from '../../stories.ts'
+
+/** The γ and the β of all norms of the stories model. */
+export async function learned(gpt: Gpt, signal: AbortSignal) {
+  const model = await loadStories(gpt, { signal })
+  const all = [...model.trfBlocks.flatMap(({ norm1, norm2 }) => [norm1, norm2]), model.finalNorm]
+  const norms = all as InstanceType<Gpt['LayerNorm']>[]
+  const found = {
+    scale: norms.flatMap(({ scale }) => Array.from(scale.data)),
+    shift: norms.flatMap(({ shift }) => Array.from(shift.data)),
+  }
+  model.dispose()
+  return found
+}
 
 /**
+ * Layer normalization with scale and shift, of the worked example's outputs.
+ *
  * @param scale of each feature
  * @param shift of each feature
  */
@@ -15,18 +31,12 @@ export function compute(gpt: Gpt, scale: readonly number[], shift: readonly numb
     const normalized = forward()
     norm.scale.data.set(scale)
     norm.shift.data.set(shift)
-    const rows = (tensor: Tensor) => ({
-      values: tensor.toArray() as number[][],
-      mean: Array.from(tensor.mean({ dim: -1 }).data),
-      variance: Array.from(tensor.var({ dim: -1, unbiased: false }).data),
-    })
-    const deviation = x.var({ dim: -1, unbiased: false }).add(norm.eps).sqrt()
+    const after = forward()
     return {
-      before: rows(x),
-      normalized: rows(normalized),
-      after: rows(forward()),
-      /** √(σ² + ε) of each row: as a scale, with the mean as a shift, it undoes the norm of that row. */
-      deviation: Array.from(deviation.data),
+      normalized: normalized.toArray() as number[][],
+      after: after.toArray() as number[][],
+      mean: Array.from(after.mean({ dim: -1 }).data),
+      variance: Array.from(after.var({ dim: -1, unbiased: false }).data),
     }
   })
 }

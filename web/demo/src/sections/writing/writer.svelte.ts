@@ -37,8 +37,9 @@ export class Writer {
   /** Whether the worker has a model. */ #loaded = false
   /** Whether the worker has the settings. */ #ready = false
 
-  constructor(recording: Recording) {
-    this.report = recorded(recording)
+  /** @param recording without one there is no report until `live` */
+  constructor(recording?: Recording) {
+    if (recording) this.report = recorded(recording)
   }
 
   /**
