@@ -180,7 +180,7 @@ test('a beginning that no story has is refused, with the word at which it differ
   assert.equal(engineOf().refusalOf('The fox'), '', 'a model for which it does not matter')
 })
 
-test('with γ = 1 and β = 0 in all norms it slips, and stays a story; with only − μ it falls apart', () => {
+test('with γ = 1 and β = 0 in all norms it nearly stays a story; with only − μ it falls apart', () => {
   /**
    * How surprising the texts are for the model with its norms, in nats per word. Its own stories: 0.4.
    *

@@ -47,7 +47,18 @@ const WITHOUT = '#writing .lane.without .text'
 /** @param {Page} page @param {string} lane @returns {Promise<string>} */
 const textOf = (page, lane) =>
   page.$eval(lane, (box) => (box.textContent ?? '').replace(/[\u2060■]|… no room.*$/g, '').trim())
-const live = (/** @type {Page} */ page) => page.waitForSelector('#writing .panel[aria-busy=false]')
+/** What is shown until the model is there. @type {string} */
+const recorded = JSON.parse(
+  readFileSync(new URL('../../web/demo/src/sections/writing/recording.json', import.meta.url), 'utf8'),
+).with.texts.replaceAll('|', '')
+/** Waits until the model writes. @param {Page} page */
+const live = (page) =>
+  page.waitForFunction(
+    (lane, recorded) => document.querySelector(lane)?.textContent?.trim() !== recorded,
+    {},
+    WITH,
+    recorded,
+  )
 /** At full speed; the slider is in the menu. @param {Page} page */
 async function fast(page) {
   const slider = '#writing input[aria-label=speed]'
