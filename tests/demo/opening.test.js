@@ -203,7 +203,7 @@ test('keys move a dot by 0.05, ten times with shift, and choose another; the row
   await press(page, 'Shift', 'ArrowLeft')
   near(await valueOf(page, 'y₁₁'), from - 0.45, 1e-4)
   await press(page, 'End')
-  near(await valueOf(page, 'y₁₁'), 2.4, 1e-4)
+  near(await valueOf(page, 'y₁₁'), 2.5, 1e-4)
   await press(page, 'ArrowDown')
   const second = await valueOf(page, 'y₁₂')
   await press(page, 'ArrowRight')

@@ -1,4 +1,4 @@
-// The worked example: its steps and their numbers, derivations, edits, presets, PyTorch's code and prints.
+// How it is computed: its steps and their numbers, derivations, edits, presets, PyTorch's code and prints.
 
 /** @import { Page } from 'puppeteer-core' */
 /** @import { OpenOptions } from './browser.js' */
@@ -43,19 +43,20 @@ const printed = (text) => written((text.match(/-?\d+\.\d+/g) ?? []).map(Number))
 /** @param {string[]} list @param {number} length of a row */
 const rowsOf = (list, length) =>
   Array.from({ length: list.length / length }, (_, r) => list.slice(r * length, (r + 1) * length))
-/** A table with mean and variance as PyTorch prints them. @param {'layerNorm' | 'byHand'} way */
-const printedTables = (way) => {
-  const { outputs, mean, variance, normalized, normalizedMean, normalizedVariance } = expected.printed[way]
+/** Tables with mean and variance as PyTorch prints them. */
+const tables = (() => {
+  const { outputs, mean, variance, normalized, normalizedMean, normalizedVariance } =
+    expected.printed.layerNorm
   /** @param {string} values @param {string[]} ends */
   const table = (values, ...ends) =>
     rowsOf(printed(values), 6).map((row, r) => [...row, ...ends.map((end) => printed(end)[r])])
   return {
-    outputs: table(outputs),
     withMean: table(outputs, mean),
     summed: table(outputs, mean, variance),
     normalized: table(normalized, normalizedMean, normalizedVariance),
   }
-}
+})()
+const six = (/** @type {string[][]} */ rows) => rows.map((row) => row.slice(0, 6))
 
 /** @param {Page} page @param {string} name of a button */
 const pressButton = (page, name) => click(page, `${ROOT} ::-p-xpath(.//button[normalize-space()="${name}"])`)
@@ -74,39 +75,29 @@ const cellAt = (table, row, col) =>
 
 test('each step shows PyTorch’s numbers and none of the next step’s; buttons and arrow keys lead on and back', async () => {
   const { page, complaints } = await openStill()
-  const tables = printedTables('layerNorm')
-  assert.match(await step(page), /^1 of 9 A batch/)
-  assert.match(await text(page, `${ROOT} .step`), /over the last dimension, each row by itself.*dim=-1/)
+  assert.match(await step(page), /^1 of 5 The mean$/)
+  assert.match(await text(page, `${ROOT} .step`), /One mean per row; no other row is involved.*dim=-1/)
   assert.deepEqual((await numbers(page, 'x')).flat(), written(unpack(notebook['cell 2'].batch)))
-  assert.equal(await page.$(`${ROOT} table.y`), null)
-  await pressButton(page, 'Next: Linear →')
-  assert.match(await step(page), /^2 of 9 Linear/)
-  assert.deepEqual((await numbers(page, 'z')).flat(), written(unpack(expected.linear)))
-  await page.keyboard.press('ArrowRight')
-  assert.match(await step(page), /^3 of 9 ReLU/)
-  assert.deepEqual(await numbers(page, 'y'), tables.outputs)
-  await page.keyboard.press('ArrowRight')
   assert.deepEqual(await numbers(page, 'y'), tables.withMean)
-  await page.keyboard.press('ArrowRight')
-  assert.deepEqual(await numbers(page, 'y'), tables.summed)
   assert.equal(await page.$(`${ROOT} table.n`), null)
-  await page.keyboard.press('ArrowRight')
-  assert.match(await step(page), /^6 of 9 Slide/)
+  await pressButton(page, 'Next →')
+  assert.match(await step(page), /^2 of 5 Subtract it: slide/)
+  assert.deepEqual(await numbers(page, 'y'), tables.withMean)
   const centered = (await numbers(page, 'n'))[0]
   assert.deepEqual([...centered.slice(0, 3), centered[6]], ['0.0935', '0.2145', '−0.1324', '0.0000'])
+  assert.equal(centered.length, 7)
+  await page.keyboard.press('ArrowRight')
+  assert.match(await step(page), /^3 of 5 The variance/)
+  assert.deepEqual(await numbers(page, 'y'), tables.summed)
   await page.keyboard.press('ArrowRight')
   assert.deepEqual(await numbers(page, 'n'), tables.normalized)
   await page.keyboard.press('ArrowRight')
-  assert.deepEqual(await numbers(page, 'l'), tables.normalized)
-  assert.deepEqual(await numbers(page, 'h'), printedTables('byHand').normalized)
-  await page.keyboard.press('ArrowRight')
-  assert.match(await step(page), /^9 of 9 Scale and shift/)
+  assert.match(await step(page), /^5 of 5 Scale and shift/)
   assert.deepEqual(await numbers(page, 'n'), tables.normalized)
+  assert.equal(await trust(page), '32 of 32 numbers match PyTorch.')
   await pressButton(page, '← Back')
   await page.keyboard.press('ArrowLeft')
-  await page.waitForFunction(() => location.search === '?step=divide')
-  await pressButton(page, 'Variance')
-  assert.match(await step(page), /^5 of 9/)
+  await page.waitForFunction(() => location.search === '?step=variance')
   await pressButton(page, 'More')
   const undo = `${ROOT} ::-p-xpath(.//button[text()="Undo"])`
   assert.ok(await page.$eval(undo, (one) => /** @type {HTMLButtonElement} */ (one).disabled))
@@ -114,22 +105,63 @@ test('each step shows PyTorch’s numbers and none of the next step’s; buttons
   await page.close()
 })
 
-test('32 of 32 numbers match PyTorch, by LayerNorm and by hand with x.var()', async () => {
-  const { page } = await openStill('?step=variance')
-  assert.equal(await trust(page), '32 of 32 numbers match PyTorch.')
-  await pressButton(page, 'By hand, with x.var()')
-  assert.equal(await trust(page), 'By hand, with x.var(): 32 of 32 numbers match PyTorch.')
-  assert.deepEqual(await numbers(page, 'y'), printedTables('byHand').summed)
-  assert.match(await text(page, `${ROOT} .step`), /divided by n − 1 = 5/)
-  await pressButton(page, 'Stretch')
-  assert.deepEqual(await numbers(page, 'n'), printedTables('byHand').normalized)
-  await pressButton(page, 'LayerNorm')
-  assert.deepEqual(await numbers(page, 'n'), printedTables('layerNorm').normalized)
+test('the layer opens at a press: its weights, and what Linear gives; all of it can be changed', async () => {
+  const { page } = await openStill()
+  assert.equal(await page.$(`${ROOT} table.w`), null)
+  await pressButton(page, 'Linear(5, 6), ReLU')
+  assert.deepEqual((await numbers(page, 'z')).flat(), written(unpack(expected.linear)))
+  assert.match(await text(page, `${ROOT} .layer`), /Batch\..*Linear\..*ReLU\. What is below 0 becomes 0/)
+  await page.waitForFunction(() => location.search === '?layer=yes')
+  await pressButton(page, 'Linear(5, 6), ReLU')
+  assert.equal(await page.$(`${ROOT} table.z`), null)
   await page.close()
 })
 
+test('the rows are the opening’s: a dot that is moved here is moved there, and the other way round', async () => {
+  const { page } = await openStill('?step=divide')
+  const moved = (/** @type {string} */ root) =>
+    page.$$eval(`${root} [role="slider"]`, (all) => all.map((dot) => Number(dot.ariaValueNow)))
+  const before = await moved(ROOT)
+  assert.deepEqual(await moved('#opening'), before)
+  await drag(page, `${ROOT} [role="slider"][aria-label="y₁₂"]`, 100)
+  const after = await moved(ROOT)
+  assert.ok(after[1] > before[1] + 0.3)
+  assert.deepEqual(after.toSpliced(1, 1), before.toSpliced(1, 1))
+  assert.deepEqual(await moved('#opening'), after)
+  assert.match(await text(page, '#opening p.note'), /^You moved y₁₂/)
+  assert.match(await trust(page), /You changed y₁₂ from 0\.3470 to/)
+  await page.waitForFunction(() => location.search.includes('opening.first='))
+
+  await focus(page, '#opening [role="slider"][aria-label="y₂₄"]')
+  await press(page, 'ArrowRight')
+  assert.deepEqual(await moved(ROOT), await moved('#opening'))
+  assert.match(await trust(page), /You changed 2 numbers/)
+  // A number of the batch: its row follows from the batch again, and the other row stays.
+  await type(page, 'x₁₁', '-0.5')
+  assert.match(await trust(page), /You changed 2 numbers/)
+  assert.notEqual((await moved(ROOT))[1], after[1])
+  assert.deepEqual(await moved('#opening'), await moved(ROOT))
+  await press(page, 'Control', 'z')
+  assert.deepEqual((await moved(ROOT)).slice(0, 6), after.slice(0, 6))
+  await pressButton(page, 'Put back')
+  assert.deepEqual(await moved(ROOT), before)
+  assert.deepEqual(await moved('#opening'), before)
+  await page.close()
+})
+
+test('both sections can be embedded with the rows as they are', async () => {
+  for (const id of ['opening', 'worked-example']) {
+    const { page } = await site.open(`?embed=${id}&opening.first=1,0,0,0,0,0&x21=1`, { ready: '.section' })
+    const values = await page.$$eval('[role="slider"]', (all) => all.map((dot) => Number(dot.ariaValueNow)))
+    assert.deepEqual(values.slice(0, 6), [1, 0, 0, 0, 0, 0], id)
+    near(values[6], 0.4633, 0.5)
+    await page.waitForFunction(() => /opening\.first=1.*x21=1/.test(location.search))
+    await page.close()
+  }
+})
+
 test('on the slide and on the stretch the dots move to their places; with reduced motion they stand there', async () => {
-  const { page } = await site.open('?step=variance', { at: 'worked-example', byFrames: true })
+  const { page } = await site.open('', { at: 'worked-example', byFrames: true })
   /** The dots of sample 1's last row. */
   const dots = () =>
     page.$$eval(`${ROOT} svg circle`, (all) => all.slice(-6).map((dot) => Number(dot.getAttribute('cx'))))
@@ -146,7 +178,7 @@ test('on the slide and on the stretch the dots move to their places; with reduce
     }
     look()
   }, ROOT)
-  await pressButton(page, 'Next: Slide →')
+  await pressButton(page, 'Next →')
   await page.waitForFunction('places > 10 && still')
   const there = await dots()
   const slid = there.map((x, i) => x - outputs[i])
@@ -164,22 +196,16 @@ test('on the slide and on the stretch the dots move to their places; with reduce
 
 test('an edit changes its own sample and no other; undo and “Put back” take it back', async () => {
   const { page } = await openStill('?step=divide')
-  const before = printedTables('layerNorm').normalized
-  await drag(page, `${ROOT} [role="slider"][aria-label="x₁₅"]`, 200)
+  const before = tables.normalized
+  await drag(page, `${ROOT} [role="slider"][aria-label="y₁₅"]`, 200)
   const dragged = await numbers(page, 'n')
   assert.notDeepEqual(dragged[0], before[0])
   assert.deepEqual(dragged[1], before[1])
   await press(page, 'Control', 'z')
   assert.deepEqual(await numbers(page, 'n'), before)
-  await pressButton(page, 'Batch')
   await type(page, 'x₁₅', '2')
-  await pressButton(page, 'Stretch')
-  const normalized = await numbers(page, 'n')
   const exact = rowsOf(written(unpack(expected['x15 = 2'].layerNorm)), 6)
-  assert.deepEqual(
-    normalized.map((row) => row.slice(0, 6)),
-    exact,
-  )
+  assert.deepEqual(six(await numbers(page, 'n')), exact)
   assert.match(
     await trust(page),
     /^\d+ of 32 numbers still match PyTorch\. You changed x₁₅ from −1\.1969 to 2\.0000\./,
@@ -204,6 +230,11 @@ test('a number is taken at Enter or when its field is left; what is none is refu
     await page.keyboard.press('Enter')
     const refused = await text(page, `${ROOT} .refused:not(:empty)`)
     assert.equal(refused, `“${wrong}” is not a number. x₁₁ stays 1.5000.`)
+    const [table, said] = await page.$$eval(`${ROOT} :is(table.x, .refused:not(:empty))`, ([x, refused]) => [
+      x.getBoundingClientRect().bottom,
+      refused.getBoundingClientRect().top,
+    ])
+    assert.ok(said >= table - 2, `the sentence begins at ${said}, the table ends at ${table}`)
     assert.equal(await first(), '1.5000')
   }
   await press(page, 'Control', 'z')
@@ -217,8 +248,7 @@ test('a number is taken at Enter or when its field is left; what is none is refu
 })
 
 test('a weight changes one output of every row; everything follows within the event', async () => {
-  const { page } = await openStill('?step=relu')
-  await pressButton(page, 'weights')
+  const { page } = await openStill('?layer=yes')
   const names = await page.$$eval(`${ROOT} input.editable`, (all) => all.map(({ ariaLabel }) => ariaLabel))
   assert.equal(new Set(names).size, 10 + 30 + 6)
   const before = await numbers(page, 'y')
@@ -235,38 +265,38 @@ test('a weight changes one output of every row; everything follows within the ev
   assert.equal(after[0][0], shown)
   after.forEach((row, r) => {
     assert.notEqual(row[0], before[r][0])
-    assert.deepEqual(row.slice(1), before[r].slice(1))
+    assert.deepEqual(row.slice(1, 6), before[r].slice(1, 6))
   })
   near(await value(page, 'w₁₁'), -2, 0)
   await page.close()
 })
 
 test('pointing at a number tells how it was computed and marks the numbers and the dot', async () => {
-  const { page } = await openStill('?step=divide')
-  await hover(page, cellAt('n', 1, 1))
-  assert.equal(
-    await told(page),
-    'ŷ₁₁ = (y₁₁ − μ₁) / √(σ²₁ + ε) = (0.2260 − 0.1324) / √(0.0192 + 0.00001) = 0.6745',
-  )
+  const { page } = await openStill('?step=divide&layer=yes')
+  /** @param {string} table @param {number} row @param {number} col @param {string | RegExp} formula */
+  const tells = async (table, row, col, formula) => {
+    await hover(page, cellAt(table, row, col))
+    if (typeof formula === 'string') assert.equal(await told(page), formula)
+    else assert.match(await told(page), formula)
+  }
+  await tells('n', 1, 1, 'ŷ₁₁ = (y₁₁ − μ₁) / √(σ²₁ + ε) = (0.2260 − 0.1324) / √(0.0192 + 0.00001) = 0.6745')
   assert.ok((await page.$$(`${ROOT} circle.lit`)).length >= 1)
-  await pressButton(page, 'Variance')
-  await hover(page, cellAt('y', 1, 7))
-  assert.equal(await told(page), 'μ₁ = (0.2260 + 0.3470 + 0.0000 + 0.2216 + 0.0000 + 0.0000) / 6 = 0.1324')
+  await tells('y', 1, 7, 'μ₁ = (0.2260 + 0.3470 + 0.0000 + 0.2216 + 0.0000 + 0.0000) / 6 = 0.1324')
   assert.equal((await page.$$(`${ROOT} td.lit`)).length, 6)
-  await hover(page, cellAt('y', 1, 8))
-  assert.match(await told(page), /^σ²₁ = \(\(0\.2260 − 0\.1324\)² \+ .*\) \/ 6 = 0\.0192$/)
-  await pressButton(page, 'ReLU')
-  await hover(page, cellAt('y', 2, 3))
-  assert.match(
-    await told(page),
+  await tells('y', 1, 8, /^σ²₁ = \(\(0\.2260 − 0\.1324\)² \+ .*\) \/ 6 = 0\.0192$/)
+  await tells(
+    'y',
+    2,
+    3,
     /^y₂₃ = max\(0, 0\.2093·0\.3818 \+ \(−0\.9724\)·0\.2136 \+ .* \+ 0\.1054\) = 0\.0000$/,
   )
   assert.equal((await page.$$(`${ROOT} table.x td.lit`)).length, 5)
-  await pressButton(page, 'Slide')
-  await hover(page, cellAt('n', 1, 1))
-  assert.equal(await told(page), 'y₁₁ − μ₁ = 0.225952 − 0.132418 = 0.093534')
-  await hover(page, cellAt('n', 1, 7))
-  assert.match(await told(page), /^μ of \(y − μ\)₁ = .* = −?0\.0000(, in full .*)?$/)
+  assert.equal((await page.$$(`${ROOT} table.w td.lit`)).length, 6)
+  await tells('z', 2, 3, /^z₂₃ = 0\.2093·0\.3818 .* = −0\.1502$/)
+  await pressButton(page, '← Back')
+  await pressButton(page, '← Back')
+  await tells('n', 1, 1, 'y₁₁ − μ₁ = 0.225952 − 0.132418 = 0.093534')
+  await tells('n', 1, 7, /^μ of \(y − μ\)₁ = .* = −?0\.0000(, in full .*)?$/)
   await page.close()
 })
 
@@ -279,7 +309,7 @@ test('Tab reaches a computed table once, and the arrow keys every number in it',
   assert.match(await told(page), /^ŷ₂₂ = .* = 0\.1228$/)
   for (let i = 0; i < 5; i++) await page.keyboard.press('ArrowRight')
   assert.match(await told(page), /^μ of ŷ₂ = /)
-  assert.match(await step(page), /^7 of 9/)
+  assert.match(await step(page), /^4 of 5/)
   await page.close()
 })
 
@@ -287,7 +317,7 @@ test('scale and shift change only their column, and stand in its derivation', as
   const { page } = await openStill('?step=scale')
   await type(page, 'γ₂', '2')
   await type(page, 'β₂', '1')
-  const shown = (await numbers(page, 'n')).flatMap((row) => row.slice(0, 6))
+  const shown = six(await numbers(page, 'n')).flat()
   assert.deepEqual(shown, written(unpack(expected['scale 2 and shift 1 in column 2'])))
   await hover(page, cellAt('n', 1, 2))
   assert.match(await told(page), /^ŷ₁₂ = γ₂·\(y₁₂ − μ₁\) \/ √\(σ²₁ \+ ε\) \+ β₂ = 2\.0000·.* \+ 1\.0000 = /)
@@ -299,7 +329,9 @@ test('a constant row gives zeros; without ε the page says why there is no resul
   await choose(page, 'a constant row')
   assert.deepEqual(new Set((await numbers(page, 'n'))[0]), new Set(['0.0000']))
   assert.match(await told(page), /variance is 0, and only ε keeps the division from being 0\/0/)
-  await pressButton(page, 'By hand, with x.var()')
+  await pressButton(page, 'More')
+  await type(page, 'ε', '0')
+  await pressButton(page, 'More')
   assert.doesNotMatch(await text(page, ROOT), /NaN/)
   assert.match(await told(page), /variance is 0\. With ε = 0 the row would be 0\/0/)
   await hover(page, cellAt('n', 1, 2))
@@ -318,8 +350,18 @@ test('numbers too large for float32 are explained', async () => {
   await page.close()
 })
 
+test('at 1e30 the axis’s labels do not overlap', async () => {
+  const { page } = await openStill('?x11=1e30&step=divide')
+  const ends = await page.$$eval(`${ROOT} .tick`, (all) =>
+    all.map((tick) => tick.getBoundingClientRect()).map(({ left, right }) => [left, right]),
+  )
+  assert.ok(ends.length >= 3)
+  ends.slice(1).forEach(([left], i) => assert.ok(left > ends[i][1] + 4, `${left} after ${ends[i][1]}`))
+  await page.close()
+})
+
 test('an outlier and a large offset give PyTorch’s numbers, and every number keeps its place', async () => {
-  const { page } = await openStill('?step=compare')
+  const { page } = await openStill('?step=divide')
   const places = () =>
     page.$eval(ROOT, (section) => {
       const { top } = section.getBoundingClientRect()
@@ -331,13 +373,10 @@ test('an outlier and a large offset give PyTorch’s numbers, and every number k
     ['a large offset', 5e-3],
   ])) {
     await choose(page, name)
-    for (const [table, way] of /** @type {const} */ ([
-      ['l', 'layerNorm'],
-      ['h', 'byHand'],
-    ])) {
-      const shown = (await numbers(page, table)).flatMap((row) => row.slice(0, 6).map(parse))
-      unpack(expected[name][way]).forEach((exact, i) => near(shown[i], exact, tolerance))
-    }
+    const shown = six(await numbers(page, 'n'))
+      .flat()
+      .map(parse)
+    unpack(expected[name].layerNorm).forEach((exact, i) => near(shown[i], exact, tolerance))
     assert.deepEqual(await places(), before)
   }
   await choose(page, 'PyTorch’s example')
@@ -370,6 +409,18 @@ test('an old address still means what it meant', async () => {
   assert.equal(await value(page, 'γ₂'), 2)
   assert.equal(await text(page, '.problems'), '')
   await page.close()
+  for (const [former, now, layer] of /** @type {const} */ ([
+    ['input', 1, true],
+    ['linear', 1, true],
+    ['relu', 1, true],
+    ['compare', 4, false],
+  ])) {
+    const { page } = await openStill(`?step=${former}`)
+    assert.match(await step(page), new RegExp(`^${now} of 5`))
+    assert.equal((await page.$(`${ROOT} table.w`)) !== null, layer)
+    assert.equal(await text(page, '.problems'), '')
+    await page.close()
+  }
 })
 
 test('tensors are printed as PyTorch prints them, with and without scientific notation', async () => {
@@ -409,6 +460,7 @@ const STATES = [
   '?variance=unbiased&eps=0&sci=on',
   '?x12=0.5&w31=-2&b4=0.25&gamma2=2&beta6=-1&eps=0.001&seed=7',
   '?x11=1&x12=2&x13=3&x14=4&x15=5&sci=off',
+  '?opening.second=1,-0.5,0.25,2,0,1.1&x12=0.5',
 ]
 
 /** Replaces rounding errors, which differ between machines, by 0. @param {string} printed */
@@ -460,39 +512,47 @@ test('the code, pasted into Python and Node, prints what the page shows', async 
   )
 })
 
-const NAMES = [
-  'Batch',
-  'Linear',
-  'ReLU',
-  'Mean',
-  'Variance',
-  'Slide',
-  'Stretch',
-  'By hand?',
-  'Scale and shift',
-]
+/** Presses on to each step. @param {Page} page @param {(step: string) => Promise<void>} look */
+async function eachStep(page, look) {
+  for (let i = 0; i < 5; i++) {
+    await look(await step(page))
+    if (i < 4) await pressButton(page, 'Next →')
+  }
+  for (let i = 0; i < 4; i++) await pressButton(page, '← Back')
+}
+
+test('the guess is answered by the figure: sample 1 moves by 1, its normalized row stays', async () => {
+  const { page } = await openStill()
+  await pressButton(page, 'it gets wider')
+  assert.match(await text(page, `${ROOT} .answer`), /^Not quite: nothing\. Its mean is larger by 1/)
+  assert.match(await step(page), /^4 of 5/)
+  const outputs = (await numbers(page, 'y'))[0].map(parse)
+  outputs.slice(0, 7).forEach((value, c) => near(value, parse(tables.withMean[0][c]) + 1, 1e-4))
+  const normalized = (await numbers(page, 'n'))[0].map(parse)
+  normalized.slice(0, 6).forEach((value, c) => near(value, parse(tables.normalized[0][c]), 1.01e-4))
+  await press(page, 'Control', 'z')
+  assert.deepEqual(await numbers(page, 'n'), tables.normalized)
+  await page.close()
+})
 
 test('at 1280 by 720 every step fits 690 pixels, with the guess answered and an example chosen', async () => {
   const { page } = await openStill('', { width: 1280, height: 720 })
-  await pressButton(page, 'it gets wider')
-  assert.match(await text(page, `${ROOT} .answer`), /^Not quite: nothing\. Its mean is larger by 10/)
-  for (const preset of ['PyTorch’s example', 'a constant row', 'a large offset']) {
-    await choose(page, preset)
-    for (const name of NAMES) {
-      await pressButton(page, name)
-      const tall = await page.$eval(ROOT, (section) => section.getBoundingClientRect().height)
-      assert.ok(tall <= 690, `${preset}, ${name}: ${tall} pixels`)
-    }
-  }
   await pressButton(page, 'nothing')
   assert.match(await text(page, `${ROOT} .answer`), /^Yes: nothing\./)
+  for (let i = 0; i < 3; i++) await pressButton(page, '← Back')
+  for (const preset of ['PyTorch’s example', 'a constant row', 'a large offset']) {
+    await choose(page, preset)
+    await eachStep(page, async (name) => {
+      const tall = await page.$eval(ROOT, (section) => section.getBoundingClientRect().height)
+      assert.ok(tall <= 690, `${preset}, ${name}: ${tall} pixels`)
+    })
+  }
   await page.close()
 })
 
 test('on a phone no step scrolls sideways or cuts a number, and rows are 36 pixels high', async () => {
-  const { page } = await openStill('?x11=12345.678', { width: 360, height: 740 })
-  for (const name of NAMES) {
-    await pressButton(page, name)
+  const { page } = await openStill('?x11=12345.678&layer=yes', { width: 360, height: 740 })
+  await eachStep(page, async (name) => {
     assert.ok((await overflow(page)) <= 0, `${name}: ${await overflow(page)} pixels too wide`)
     const wrong = await page.$$eval(`${ROOT} td.cell`, (all) =>
       all
@@ -501,13 +561,12 @@ test('on a phone no step scrolls sideways or cuts a number, and rows are 36 pixe
         .map((one) => `${one.textContent} ${one.scrollWidth} ${one.clientWidth}`),
     )
     assert.deepEqual(wrong, [], name)
-  }
-  await pressButton(page, 'Batch')
-  const size = await page.$eval(`${ROOT} ${field('x₁₂')}`, (input) =>
-    parseFloat(getComputedStyle(input).fontSize),
-  )
+  })
+  const { size, wide } = await page.$eval(`${ROOT} ${field('x₁₂')}`, (input) => ({
+    size: parseFloat(getComputedStyle(input).fontSize),
+    wide: input.getBoundingClientRect().width,
+  }))
   assert.ok(size >= 16)
-  const wide = await page.$eval(`${ROOT} ${field('x₁₂')}`, (input) => input.getBoundingClientRect().width)
   assert.ok(wide >= 44, `${wide}`)
   await page.close()
 })

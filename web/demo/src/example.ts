@@ -1,23 +1,96 @@
-// The numbers of the page's example. Sections begin with them.
+// The page's example: a batch of two samples through Linear(5, 6) and ReLU, as PyTorch draws them with seed
+// 123. Its outputs are the two rows that the page normalizes.
 
-import type { Gpt } from 'gpt-layers'
+import type { Gpt, Tensor } from 'gpt-layers'
 
-const SEED = 123
-const INPUTS = 5
-const OUTPUTS = 6
+export const SEED = 123
+export const SAMPLES = 2
+export const INPUTS = 5
+export const OUTPUTS = 6
 
 /**
- * The example's outputs: a batch of two samples through Linear(5, 6) and ReLU, as PyTorch draws them with
- * seed 123.
- *
- * @returns [2][6]
+ * What PyTorch prints for the example, to four decimals. The page compares its numbers with these; it computes
+ * nothing from them.
  */
-export function exampleOutputs(gpt: Gpt): number[][] {
+export const PRINTED = {
+  outputs: [
+    [0.226, 0.347, 0, 0.2216, 0, 0],
+    [0.2133, 0.2394, 0, 0.5198, 0.3297, 0],
+  ],
+  mean: [0.1324, 0.217],
+  variance: [0.0192, 0.0332],
+  normalized: [
+    [0.6745, 1.547, -0.9549, 0.6431, -0.9549, -0.9549],
+    [-0.0207, 0.1228, -1.1913, 1.6619, 0.6186, -1.1913],
+  ],
+  normalizedMean: [0, 0],
+  normalizedVariance: [0.9995, 0.9997],
+}
+
+/** @returns how many of the printed numbers are here, to four decimals */
+export function agreeing(shown: { [Name in keyof typeof PRINTED]?: (number | number[])[] }): number {
+  return Object.entries(shown).reduce((sum, [name, values]) => {
+    const printed = PRINTED[name as keyof typeof PRINTED].flat()
+    return sum + values.flat().filter((value, i) => Number(value.toFixed(4)) === printed[i]).length
+  }, 0)
+}
+
+/**
+ * The tables of numbers that can be changed, by the names of their cells in the address: batch, weights,
+ * biases, scale and shift.
+ */
+const SHAPES = { x: [SAMPLES, INPUTS], w: [OUTPUTS, INPUTS], b: [OUTPUTS], gamma: [OUTPUTS], beta: [OUTPUTS] }
+export type TableName = keyof typeof SHAPES
+
+/** The names of a table's cells, row-major: indices counted from 1, such as x12. */
+export function cellNames(table: TableName): string[] {
+  let names: string[] = [table]
+  for (const n of SHAPES[table])
+    names = names.flatMap((name) => Array.from({ length: n }, (_, i) => `${name}${i + 1}`))
+  return names
+}
+
+export const TABLES = Object.keys(SHAPES) as TableName[]
+/** The names of all cells. */
+export const CELLS: ReadonlySet<string> = new Set(TABLES.flatMap(cellNames))
+
+/**
+ * The tables before any edit: batch and layer as the seed draws them, scale 1, shift 0.
+ *
+ * @returns by cell name
+ */
+export function drawn(gpt: Gpt, seed: number): Record<string, number> {
   return gpt.scope(() => {
-    gpt.manualSeed(SEED)
-    const batch = gpt.randn([2, INPUTS])
-    const layer = new gpt.Sequential(new gpt.Linear(INPUTS, OUTPUTS), new gpt.ReLU())
-    const outputs = gpt.noGrad(() => layer.forward(batch))
-    return outputs.toArray() as number[][]
+    gpt.manualSeed(seed)
+    const x = gpt.randn(SHAPES.x)
+    const { weight, bias } = new gpt.Linear(INPUTS, OUTPUTS).stateDict()
+    const tables = { x, w: weight, b: bias, gamma: gpt.ones([OUTPUTS]), beta: gpt.zeros([OUTPUTS]) }
+    return Object.fromEntries(
+      TABLES.flatMap((table) => cellNames(table).map((name, i) => [name, tables[table].data[i]])),
+    )
   })
 }
+
+/**
+ * A table as a tensor, allocated in the caller's scope.
+ *
+ * @param cells every number that can be changed, by its name
+ */
+export const tableOf = (gpt: Gpt, name: TableName, cells: Record<string, number>): Tensor =>
+  gpt.tensor(
+    cellNames(name).map((cell) => cells[cell]),
+    SHAPES[name],
+  )
+
+/** What the layer gives: after Linear, and after ReLU. */
+export function throughLayer(gpt: Gpt, cells: Record<string, number>): { z: number[][]; y: number[][] } {
+  return gpt.scope(() => {
+    const linear = new gpt.Linear(INPUTS, OUTPUTS)
+    linear.loadStateDict({ weight: tableOf(gpt, 'w', cells), bias: tableOf(gpt, 'b', cells) })
+    const z = gpt.noGrad(() => linear.forward(tableOf(gpt, 'x', cells)))
+    return { z: z.toArray() as number[][], y: new gpt.ReLU().forward(z).toArray() as number[][] }
+  })
+}
+
+/** @returns [2][6], the example's outputs */
+export const exampleOutputs = (gpt: Gpt): number[][] => throughLayer(gpt, drawn(gpt, SEED)).y

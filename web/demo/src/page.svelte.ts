@@ -23,6 +23,10 @@ const MOST_STEPS = 1000 // to undo
  */
 const UNPREFIXED = 'worked-example'
 
+/** These sections show the same rows: one is not embedded or set back without the other's state. */
+const TOGETHER = ['opening', UNPREFIXED]
+const partsOf = (id: string) => (TOGETHER.includes(id) ? TOGETHER : [id])
+
 /** What the address may say of the page's looks. */
 const LOOKS: Record<string, string[]> = { theme: ['light', 'dark'], size: ['large'], show: ['figure'] }
 
@@ -92,7 +96,8 @@ export class Page {
   /** Sets a section's state back, except what it shows. */
   reset(id: SectionId) {
     const defaults = Object.fromEntries(this.#slices.map(([id, slice]) => [id, slice.defaults()]))
-    this.edit(id, this.#keepViews(defaults as States)[id])
+    const state = this.#keepViews(defaults as States)
+    for (const part of partsOf(id) as SectionId[]) this.edit(part, state[part])
   }
 
   /** Ends the current step of the history: the next edit begins another. */
@@ -132,7 +137,7 @@ export class Page {
     const { show, ...looks } = this.looks
     const query = new URLSearchParams({ ...(embed ? { embed, ...(show ? { show } : {}) } : {}), ...looks })
     for (const [id, slice] of this.#slices) {
-      if (embed && id !== embed) continue
+      if (embed && !partsOf(embed).includes(id)) continue
       for (const [name, text] of Object.entries(slice.toQuery(this.state[id])))
         query.set(prefixOf(id) + name, text)
     }

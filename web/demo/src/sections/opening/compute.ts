@@ -2,17 +2,6 @@
 
 import type { Gpt, Tensor } from 'gpt-layers'
 
-export const COLUMNS = 6
-
-/** How far a dot can be moved. */
-export const LIMITS: readonly [number, number] = [-2.4, 2.4]
-
-/** What PyTorch's nn.LayerNorm(6) gives for the example's outputs, to four decimals. */
-const PYTORCH = [
-  [0.6745, 1.547, -0.9549, 0.6431, -0.9549, -0.9549],
-  [-0.0207, 0.1228, -1.1913, 1.6619, 0.6186, -1.1913],
-]
-
 interface Row {
   values: number[]
   mean: number
@@ -50,12 +39,3 @@ export function onTheWay(gpt: Gpt, values: readonly number[], way: number): Row 
     return rowOf(centered.div(1 + (deviation - 1) * Math.max(0, way - 1)))
   })
 }
-
-/**
- * @param after both normalized rows
- * @returns how many are PyTorch's, to four decimals
- */
-export const agreeing = (after: number[][]): number =>
-  after
-    .flat()
-    .filter((value, i) => Number(value.toFixed(4)) === PYTORCH[Math.floor(i / COLUMNS)][i % COLUMNS]).length

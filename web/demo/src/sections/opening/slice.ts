@@ -1,14 +1,14 @@
-// The opening's state: the numbers of both rows once they were changed.
+// The opening's state: the numbers of both rows once they were moved. "How it is computed" shows them, too.
 
 import { numbers, slice } from '../../fields.ts'
-import { COLUMNS, LIMITS } from './compute.ts'
+import { OUTPUTS } from '../../example.ts'
 
-/** Six numbers, or none: then the row is the example's. */
+/** Six numbers that float32 has, or none: then the row follows from the example's batch. */
 function row() {
-  const field = numbers([], { min: 0, max: COLUMNS })
+  const field = numbers([], { min: 0, max: OUTPUTS })
   const valid = (values: number[]) =>
-    (values.length === 0 || values.length === COLUMNS) &&
-    values.every((value) => value >= LIMITS[0] && value <= LIMITS[1])
+    (values.length === 0 || values.length === OUTPUTS) &&
+    values.every((value) => Number.isFinite(Math.fround(value)))
   return {
     ...field,
     read: (text: string) => {

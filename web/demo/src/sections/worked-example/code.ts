@@ -1,8 +1,11 @@
 // Programs in PyTorch and JavaScript that print what PyTorch.svelte shows, in its order.
 
 import { shortest } from '../../numbers.ts'
-import { cellNames, INPUTS, OUTPUTS, SAMPLES, TABLES, wayOf, type TableName } from './compute.ts'
-import type { Settings } from './slice.ts'
+import { cellNames, INPUTS, OUTPUTS, SAMPLES, TABLES, type TableName } from '../../example.ts'
+import { EPS, type Settings } from './slice.ts'
+
+/** The rows that were moved, by their index. */
+type Moved = (number[] | undefined)[]
 
 /**
  * The edits of each table: single numbers with their indices from 0, or whole rows if all of a row was
@@ -31,8 +34,9 @@ function changes({
 const plain = ({ edits }: Settings) => !Object.keys(edits).some((name) => /^(gamma|beta)/.test(name))
 const list = (values: number[]) => `[${values.map(shortest).join(', ')}]`
 
-export function pytorch(settings: Settings): string {
-  const { seed, unbiased, eps, sci } = settings
+export function pytorch(settings: Settings, moved: Moved): string {
+  const { seed, eps, sci } = settings
+  const unbiased = settings.variance === 'unbiased'
   const changed = changes(settings)
   const set = (table: TableName, name: string) =>
     changed[table].map(({ at, values }) => {
@@ -40,7 +44,7 @@ export function pytorch(settings: Settings): string {
       return `${name}[${at.join(', ')}] = ${to}`
     })
   const variance = (of: string) => `${of}.var(dim=-1, keepdim=True${unbiased ? '' : ', correction=0'})`
-  const asLayerNorm = wayOf(settings) === 'layerNorm' && plain(settings)
+  const asLayerNorm = !unbiased && eps === EPS && plain(settings)
   return [
     'import torch',
     'import torch.nn as nn',
@@ -53,6 +57,7 @@ export function pytorch(settings: Settings): string {
     ...set('w', 'layer[0].weight.data'),
     ...set('b', 'layer[0].bias.data'),
     'out = layer(batch).detach()',
+    ...moved.flatMap((row, r) => (row ? [`out[${r}] = torch.tensor(${list(row)})`] : [])),
     'mean = out.mean(dim=-1, keepdim=True)',
     `var = ${variance('out')}`,
     `norm = (out - mean) / torch.sqrt(${eps ? `var + ${eps}` : 'var'})`,
@@ -76,8 +81,9 @@ export function pytorch(settings: Settings): string {
   ].join('\n')
 }
 
-export function javascript(settings: Settings): string {
-  const { seed, unbiased, eps, sci } = settings
+export function javascript(settings: Settings, moved: Moved): string {
+  const { seed, eps, sci } = settings
+  const unbiased = settings.variance === 'unbiased'
   const changed = changes(settings)
   const set = (table: TableName, name: string) =>
     changed[table].map(({ offset, values }) =>
@@ -90,7 +96,7 @@ export function javascript(settings: Settings): string {
   const text = (of: string) =>
     sci === 'auto' ? `String(${of})` : `${of}.toString({ sciMode: ${sci === 'on'} })`
   const after = plain(settings) ? '' : '.mul(scale).add(shift)'
-  const asLayerNorm = wayOf(settings) === 'layerNorm' && plain(settings)
+  const asLayerNorm = !unbiased && eps === EPS && plain(settings)
   return [
     "import { load } from 'gpt-layers'",
     '',
@@ -103,6 +109,7 @@ export function javascript(settings: Settings): string {
     ...set('b', 'linear.bias'),
     'const layer = new gpt.Sequential(linear, new gpt.ReLU())',
     'const out = layer.forward(batch)',
+    ...moved.flatMap((row, r) => (row ? [`out.data.set(${list(row)}, ${r * OUTPUTS})`] : [])),
     'const mean = out.mean({ dim: -1, keepdim: true })',
     `const variance = ${variance('out')}`,
     ...(plain(settings)

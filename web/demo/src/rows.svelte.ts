@@ -1,0 +1,65 @@
+// The two rows of six numbers that the opening and "How it is computed" show. They are one object: they follow
+// from the batch and the layer, until a dot of a row is moved, in either section.
+
+import type { Gpt } from 'gpt-layers'
+import { drawn, throughLayer } from './example.ts'
+import type { Page } from './page.svelte.ts'
+
+/** The rows in the opening's slice. */
+const ROWS = ['first', 'second'] as const
+const WIDEST = 2.5 // a normalized row of six numbers reaches 2.24
+
+export class Rows {
+  page: Page
+  protected gpt: Gpt
+  #seed = $derived.by(() => this.page.state['worked-example'].seed)
+  #edits = $derived.by(() => this.page.state['worked-example'].edits)
+  /** The batch and the layer before any edit, by cell name. */
+  drawn = $derived.by(() => drawn(this.gpt, this.#seed))
+  /** Every number that can be changed, by its name. */
+  cells = $derived({ ...this.drawn, ...this.#edits })
+  /** What follows from the batch and the layer. */
+  computed = $derived.by(() => throughLayer(this.gpt, this.cells))
+  /** Whether a row has numbers of its own. */
+  moved = $derived.by(() => ROWS.map((row) => this.page.state.opening[row].length > 0))
+  y = $derived.by(() =>
+    ROWS.map((row, r) => (this.moved[r] ? this.page.state.opening[row] : this.computed.y[r])),
+  )
+
+  constructor(page: Page, gpt: Gpt) {
+    this.page = page
+    this.gpt = gpt
+  }
+
+  /** Gives a row numbers of its own. */
+  move(r: number, values: number[]) {
+    const rounded = values.map(Math.fround)
+    const same = rounded.every((value, c) => value === this.computed.y[r][c])
+    this.page.edit('opening', { [ROWS[r]]: same ? [] : rounded })
+  }
+
+  /**
+   * Changes a number of the batch, of the layer, or of scale and shift. The rows that depend on it follow from
+   * the batch again.
+   *
+   * @param name of its cell
+   */
+  edit(name: string, value: number) {
+    const rounded = Math.fround(value)
+    const { [name]: _, ...others } = this.#edits
+    const edits = rounded === this.drawn[name] ? others : { ...others, [name]: rounded }
+    this.page.edit('worked-example', { edits })
+    const [, table, row] = /^([a-z]+)(\d)/.exec(name) ?? []
+    if (table === 'x') this.page.edit('opening', { [ROWS[Number(row) - 1]]: [] })
+    else if (table === 'w' || table === 'b') this.page.edit('opening', { first: [], second: [] })
+  }
+}
+
+/** One axis for all rows: as wide as normalized rows need, or wider. */
+export function axisOf(values: readonly number[]): readonly [number, number] {
+  const ends = values.filter(Number.isFinite)
+  const [least, most] = [Math.min(...ends), Math.max(...ends)]
+  if (!(least < -WIDEST || most > WIDEST)) return [-WIDEST, WIDEST]
+  const unit = 10 ** Math.floor(Math.log10(Math.max(-least, most))) / 2
+  return [Math.min(-WIDEST, Math.floor(least / unit) * unit), Math.max(WIDEST, Math.ceil(most / unit) * unit)]
+}
