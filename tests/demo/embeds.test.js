@@ -56,7 +56,7 @@ test('the menu copies a whole iframe, which shows the figure in the chosen theme
   await frame.waitForSelector('main:not(.still) #opening [role="slider"]')
   await frame.evaluate(drawn)
   const seen = await frame.evaluate(() => ({
-    first: document.querySelector('[aria-label="x₁₁"]')?.getAttribute('aria-valuenow'),
+    first: document.querySelector('[aria-label="y₁₁"]')?.getAttribute('aria-valuenow'),
     background: getComputedStyle(document.documentElement).backgroundColor,
     scale: getComputedStyle(document.documentElement).getPropertyValue('--scale'),
     tall: document.documentElement.scrollHeight,

@@ -9,8 +9,8 @@ export const INPUTS = 5
 export const OUTPUTS = 6
 
 /**
- * What PyTorch prints for the example, to four decimals. The page compares its numbers with these; it computes
- * nothing from them.
+ * What PyTorch prints for the example, to four decimals. The page compares its numbers with these; it
+ * computes nothing from them.
  */
 export const PRINTED = {
   outputs: [

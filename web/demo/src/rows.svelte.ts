@@ -1,5 +1,5 @@
-// The two rows of six numbers that the opening and "How it is computed" show. They are one object: they follow
-// from the batch and the layer, until a dot of a row is moved, in either section.
+// The two rows of six numbers that the opening and "How it is computed" show. They are one object: they
+// follow from the batch and the layer, until a dot of a row is moved, in either section.
 
 import type { Gpt } from 'gpt-layers'
 import { drawn, throughLayer } from './example.ts'
@@ -39,8 +39,8 @@ export class Rows {
   }
 
   /**
-   * Changes a number of the batch, of the layer, or of scale and shift. The rows that depend on it follow from
-   * the batch again.
+   * Changes a number of the batch, of the layer, or of scale and shift. The rows that depend on it follow
+   * from the batch again.
    *
    * @param name of its cell
    */
