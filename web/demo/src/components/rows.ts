@@ -15,7 +15,10 @@ export interface Row {
   onmove?: (i: number, value: number) => void
   /** How far a value can be changed; the domain by default. */
   limits?: readonly [number, number]
-  /** Written at the row's end. The mean is a tick; one standard deviation to either side is a bar under the dots. */
+  /**
+   * Written at the row's end. The mean is a tick; one standard deviation to either side is a bar under the
+   * dots.
+   */
   stats?: { mean: number; variance: number }
   /** Shows tick and bar of `stats`, without the text. */
   quietStats?: boolean
