@@ -41,12 +41,12 @@ function read() {
   // A number with the focus shows all its digits.
   if (activeElement instanceof HTMLElement) activeElement.blur()
   const all = document.querySelectorAll(
-    ':is(input, select, textarea, td.cell, button[aria-pressed], [role="slider"])',
+    ':is(input, select, textarea, td.cell:not(:has(input)), button[aria-pressed], [role="slider"], [role="switch"])',
   )
   return [...all].map(
     (one) =>
       one.ariaPressed ??
-      one.getAttribute('aria-valuenow') ??
+      (one.role === 'switch' ? one.ariaChecked : one.getAttribute('aria-valuenow')) ??
       ('value' in one ? String(one.value) : one.textContent.trim()),
   )
 }
@@ -71,14 +71,15 @@ async function assertShows(page, expected) {
 
 /**
  * Changes the first thing of a section that has a value, by keyboard: a dot, a number, a slider or a select;
- * else it presses the first button that is not pressed in a figure.
+ * else it presses the first switch, or button that is not pressed, in a figure.
  *
  * @param {Page} page
  */
 async function change(page) {
   const values =
     '.section :is(input.editable:enabled, input[type="range"]:enabled, [role="slider"][tabindex="0"], select:enabled)'
-  const first = (await page.$(values)) ?? (await get(page, '.figure button[aria-pressed="false"]'))
+  const buttons = '.figure button:is([aria-pressed="false"]:not([aria-haspopup]), [role="switch"])'
+  const first = (await page.$(values)) ?? (await get(page, buttons))
   const key = await first.evaluate((one) => {
     const control = /** @type {HTMLElement} */ (/** @type {Element} */ (one))
     control.focus()
