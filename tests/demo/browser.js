@@ -377,10 +377,21 @@ export async function openAll(page) {
   return ids
 }
 
-/** Scrolls to a section and waits until it is complete. @param {Page} page @param {string} id */
+/**
+ * Scrolls to a section and waits until it is complete. It scrolls again while the section has not been fetched:
+ * those above it grow when they appear, and push it away.
+ *
+ * @param {Page} page
+ * @param {string} id
+ */
 export async function reach(page, id) {
   await page.$eval(`#${id}`, (section) => section.scrollIntoView())
-  await page.waitForSelector(`#${id}${whole}`)
+  const complete = JSON.stringify(`#${id}${whole}`)
+  const waiting = JSON.stringify(`#${id}.waiting`)
+  await waitInPage(
+    page,
+    `document.querySelector(${waiting})?.scrollIntoView(), document.querySelector(${complete}) !== null`,
+  )
 }
 
 /** The selector of a field, by its accessible name. @param {string} label */

@@ -157,7 +157,7 @@ describe('WebKitGTK', { skip, concurrency: 1 }, () => {
         }
         const seen = await browser.run(`
           const figures = [...document.querySelectorAll('.section')]
-            .filter((section) => !section.querySelector('svg, table, canvas'))
+            .filter((section) => !section.querySelector('svg, table, canvas, [role="img"]'))
           return {
             complaints,
             inner: innerWidth,
