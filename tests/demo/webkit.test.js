@@ -150,6 +150,7 @@ describe('WebKitGTK', { skip, concurrency: 1 }, () => {
           await eventually(() =>
             browser.run(
               `const section = document.getElementById(arguments[0])
+              if (section.matches('.waiting')) section.scrollIntoView() // others may have pushed it away
               return !section.matches('.waiting, :has([aria-busy="true"])')`,
               id,
             ),
