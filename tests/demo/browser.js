@@ -378,8 +378,8 @@ export async function openAll(page) {
 }
 
 /**
- * Scrolls to a section and waits until it is complete. It scrolls again while the section has not been fetched:
- * those above it grow when they appear, and push it away.
+ * Scrolls to a section and waits until it is complete. It scrolls again while the section has not been
+ * fetched: those above it grow when they appear, and push it away.
  *
  * @param {Page} page
  * @param {string} id
