@@ -172,7 +172,7 @@ describe('a story without it', { concurrency: 2 }, () => {
           all.map((one) => one.textContent?.trim()),
         )
         assert.ok(noise && texts[1].startsWith(noise.slice(0, SURE)), noise)
-        assert.notEqual(noise.slice(0, SURE), story.slice(0, SURE))
+        assert.notEqual(noise, story.slice(0, noise.length))
         await page.close()
       })
 
