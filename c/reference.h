@@ -3,7 +3,8 @@
  *
  * gpt_<name>_ref writes the outputs of gpt_<name> in gpt_layers.h. It has those arguments of gpt_<name> that
  * it needs, in the same order: not part, parts and scratch. It checks nothing. Random numbers, transposing
- * and the layout of int8 weights have no reference: their tests have known values. WebAssembly exports none.
+ * and the layout of int8 weights have no reference: their tests compare with known values. The WebAssembly
+ * builds do not export the references.
  */
 #ifndef GPT_REFERENCE_H
 #define GPT_REFERENCE_H

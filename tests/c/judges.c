@@ -727,7 +727,8 @@ void judge_attention_cached(const trial *t)
                       error_of_scores((double)SIZE(4), most) * most);
 }
 
-/* As gpt_layers.h states it. The cache has any numbers: each may be a scale, of values up to 127 of it. */
+/* The bound of gpt_layers.h. The cache holds any numbers here. A number may be read as a scale, and then the
+ * largest key or value is 127 times as large. */
 void judge_attention_int8(const trial *t)
 {
     for (size_t i = 1; i <= 2; i++) expect_same(NAME(i), FLOATS_OF(i), EXPECTED(i), t->n[i]);

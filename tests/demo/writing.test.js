@@ -217,7 +217,7 @@ test('the text never waits for drawing', async () => {
   )
 })
 
-/** Types a beginning. @param {Page} page @param {string} text */
+/** Types a text into the field for the story's beginning. @param {Page} page @param {string} text */
 async function begin(page, text) {
   await click(page, '#writing .prompt', { count: 3 })
   await page.keyboard.type(text)

@@ -2,7 +2,7 @@
 
 import { choice, integer, slice } from '../../fields.ts'
 
-/** Beginnings that the model has read in many of its stories, so that it goes on with them. */
+/** Beginnings of many stories that the model was trained on, so it can continue them. */
 export const BEGINNINGS = [
   'Once upon a time',
   'Long ago',

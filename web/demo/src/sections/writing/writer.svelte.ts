@@ -37,7 +37,7 @@ export class Writer {
   /** Whether the worker has a model. */ #loaded = false
   /** Whether the worker has the settings. */ #ready = false
 
-  /** @param recording without one there is no report until `live` */
+  /** @param recording is shown until the model writes; without one `report` is empty until `live` */
   constructor(recording?: Recording) {
     if (recording) this.report = recorded(recording)
   }
