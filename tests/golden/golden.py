@@ -1,7 +1,8 @@
 """Writes all golden values, the files tests/golden/*.json that the tests compare with: ./build.sh golden
 
 This file writes notebook.json, random.json, layers.json and tensor.json. Every other file of this folder has
-a function cases(), whose result is written to the .json of the same name.
+a function cases(), whose result is written to the .json of the same name. SHA256SUMS ties the files to the
+programs that wrote them.
 
 Inputs that torch.manual_seed determines are not stored: the package draws the same bits. Outputs are float64,
 computed by PyTorch from the float32 inputs. Values packed as "f32" are PyTorch's float32 results. The random
@@ -274,3 +275,7 @@ others = {
 }
 for name, cases in (own | others).items():
     (HERE / f"{name}.json").write_text(json.dumps(cases(), indent=1) + "\n")
+# The programs and the files that they wrote, in the format of sha256sum: a test compares them.
+made = sorted(path for path in HERE.iterdir() if path.suffix in (".py", ".json"))
+sums = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in made]
+(HERE / "SHA256SUMS").write_text("".join(sums))

@@ -2,6 +2,7 @@
 // its test. calls: page -> web/lib -> exports of WebAssembly -> kernels
 
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -199,4 +200,17 @@ test('every layer, loss and optimizer has one name: its kernel, its class and it
       assert.ok(names.length > 0, `c/${stem}.c`)
     }
   }
+})
+
+test('PyTorch’s values were written by the programs that stand beside them', () => {
+  const folder = `${root}tests/golden/`
+  const files = readdirSync(folder).filter((name) => /\.(py|json)$/.test(name))
+  assert.ok(files.includes('layernorm.py') && files.includes('layernorm.json'))
+  const sums = files.map((name) => {
+    const sum = createHash('sha256').update(readFileSync(folder + name))
+    return `${sum.digest('hex')}  ${name}`
+  })
+  const written = readFileSync(`${folder}SHA256SUMS`, 'utf8').trim().split('\n')
+  const differing = [...sums, ...written].filter((line) => !(sums.includes(line) && written.includes(line)))
+  assert.deepEqual(differing, [], 'changed since ./build.sh golden')
 })
