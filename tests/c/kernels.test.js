@@ -4,7 +4,7 @@
 
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { mkdirSync, readdirSync } from 'node:fs'
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -132,4 +132,15 @@ describe('the kernels', { concurrency: 2 }, () => {
       await report(t, node, ['--no-warnings', 'tests/c/wasi.js', program])
     })
   }
+})
+
+// Newer compilers may fuse them in the relaxed build, and clang does natively: the bits would differ.
+test('the compiler of the WebAssembly never fuses a product and a sum by itself', async () => {
+  const given = await flagsOf('simd')
+  assert.ok('flags' in given)
+  const probe = 'float probe(float a, float b, float c)'
+  writeFileSync(join(root, 'build/probe-fused.c'), `${probe};\n${probe} { return a * b + c; }\n`)
+  const args = [...given.flags, '-S', '-emit-llvm', '-o', '-', 'build/probe-fused.c']
+  const { stdout, stderr } = await run('emcc', args)
+  assert.match(stdout, /fmul float.*\n.*fadd float/, `build.sh should forbid it:\n${stdout}${stderr}`)
 })
