@@ -87,7 +87,12 @@ export function checkNumber(
   }
 }
 
-export function checkFunction(name: string, value: unknown, expected: string = 'a function'): void {
+/** @param expected in words; nobody can check what the function takes and returns */
+export function checkFunction<T extends Function>(
+  name: string,
+  value: unknown,
+  expected: string = 'a function',
+): asserts value is T {
   if (typeof value !== 'function') throw fail('TYPE', name, `be ${expected}`, describe(value))
 }
 
@@ -156,9 +161,6 @@ export function sameShape(a: readonly number[], b: readonly number[]): boolean {
   return true
 }
 
-/**
- * @param name the name of the tensor that has the shape
- */
 export function checkSameShape(name: string, shape: readonly number[], expected: readonly number[]): void {
   if (sameShape(shape, expected)) return
   throw fail('SHAPE', name, `have shape [${expected.join(', ')}]`, `[${shape.join(', ')}]`)

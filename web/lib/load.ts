@@ -67,8 +67,7 @@ function chooseBuild(wanted: Build | undefined): Build {
 function compileBuild(name: string): Promise<WebAssembly.Module> {
   const known = compiled.get(name)
   if (known) return known
-  const importChunk = builds[name] as NonNullable<(typeof builds)[string]>
-  const module = importChunk()
+  const module = builds[name]()
     .catch((cause) => throwImportError(name, cause))
     .then(({ default: hex }) => compile(decode(hex)))
     .catch((error) => {

@@ -8,6 +8,7 @@ import { Gpt } from './gpt.ts'
 import { Memory } from './runtime/memory.ts'
 import { Runtime } from './runtime/runtime.ts'
 import { warnOnce } from './threads/warn.ts'
+import { tagOf } from './typed.ts'
 
 const MIB = 1024 * 1024
 const PAGE = 65536
@@ -26,10 +27,6 @@ const PROBES = {
   relaxed: [
     0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 19, 1, 17, 0, 65, 0, 253, 15, 65, 0,
     253, 15, 65, 0, 253, 15, 253, 133, 2, 11,
-  ],
-  threads: [
-    0, 97, 115, 109, 1, 0, 0, 0, 1, 4, 1, 96, 0, 0, 3, 2, 1, 0, 5, 4, 1, 3, 1, 1, 10, 21, 1, 19, 0, 65, 0, 65,
-    0, 254, 23, 2, 0, 65, 0, 65, 0, 65, 0, 252, 11, 0, 11,
   ],
 }
 
@@ -65,7 +62,8 @@ const startUnnamed: typeof start = async (options, getModule, importThreads) => 
   if (build !== undefined) checkChoice('build', build, ['simd', 'relaxed'])
   checkNumber('threads', threads, 'a positive integer', (n) => Number.isInteger(n) && n >= 1)
   checkNumber('maxMemory', maxMemory, 'a number of MiB from 1 to 4096', (n) => n >= 1 && n <= 4096)
-  if (worker !== undefined) checkFunction('worker', worker, 'a function that returns a new Worker')
+  if (worker !== undefined)
+    checkFunction<() => AnyWorker>('worker', worker, 'a function that returns a new Worker')
   if (!runs('simd')) {
     throw new GptLayersError(
       'UNSUPPORTED',
@@ -75,9 +73,8 @@ const startUnnamed: typeof start = async (options, getModule, importThreads) => 
   if (module !== undefined && !isModule(module)) {
     throw fail('TYPE', 'module', 'be a WebAssembly.Module', describe(module))
   }
-  const createWorker = worker as (() => AnyWorker) | undefined
   const maxBytes = Math.floor(maxMemory * MIB)
-  let reason = whyOneThread(threads, createWorker)
+  let reason = whyOneThread(threads, worker)
   const shared = (module ? importsMemory(module) : !reason) ? shareMemory(maxBytes) : null
   const code = module ?? (await getModule(build, shared !== null))
   const exports = await instantiate(code, shared)
@@ -91,9 +88,9 @@ const startUnnamed: typeof start = async (options, getModule, importThreads) => 
       ? 'the given module is a build without threads: pass gpt-layers/simd-threads.wasm or gpt-layers/relaxed-threads.wasm'
       : `the system does not reserve ${maxMemory} MiB of addresses for a shared memory: lower maxMemory`
   }
-  reason ??= await startThreads(runtime, importThreads, [code, Math.min(threads, MAX_THREADS), createWorker])
+  reason ??= await startThreads(runtime, importThreads, [code, Math.min(threads, MAX_THREADS), worker])
   if (reason) {
-    runtime.explainOneThread(reason)
+    runtime.reason = reason
     if (threads > 1) warnOnce(`one thread runs, because ${reason}`)
   }
   return new Gpt(runtime, actual)
@@ -114,8 +111,7 @@ function whyOneThread(threads: number, createWorker: (() => AnyWorker) | undefin
       'Cross-Origin-Opener-Policy: same-origin and Cross-Origin-Embedder-Policy: require-corp'
     )
   }
-  if (typeof SharedArrayBuffer !== 'function') return 'SharedArrayBuffer is missing here'
-  return runs('threads') ? null : 'WebAssembly has no threads here'
+  return typeof SharedArrayBuffer === 'function' ? null : 'SharedArrayBuffer is missing here'
 }
 
 /**
@@ -135,13 +131,7 @@ async function startThreads(
 }
 
 /** Whether a value is a WebAssembly.Module, of any realm. */
-function isModule(value: unknown): value is WebAssembly.Module {
-  try {
-    return Boolean(WebAssembly.Module.exports(value as WebAssembly.Module))
-  } catch {
-    return false
-  }
-}
+const isModule = (value: unknown): value is WebAssembly.Module => tagOf(value) === 'WebAssembly.Module'
 
 /** Whether a module is a build for threads. */
 function importsMemory(module: WebAssembly.Module): boolean {
@@ -180,7 +170,7 @@ async function instantiate(module: WebAssembly.Module, shared: WebAssembly.Memor
   }
   const imports = shared ? { env: { memory: shared } } : undefined
   const { exports } = await WebAssembly.instantiate(module, imports).catch(refused)
-  return (shared ? Object.freeze({ ...exports, memory: shared }) : exports) as any
+  return (shared ? Object.freeze({ ...exports, memory: shared }) : exports) as unknown as Exports
 }
 
 /** The engine has refused one of our builds. */

@@ -16,14 +16,15 @@ export type NumberArray =
   | Int32Array
   | Uint32Array
 
-/** The name of a typed array's class, such as 'Float32Array'. */
-const nameOf = (value: unknown): string => Object.prototype.toString.call(value).slice('[object '.length, -1)
+/** The name of a platform's class, such as 'Float32Array'. */
+export const tagOf = (value: unknown): string =>
+  Object.prototype.toString.call(value).slice('[object '.length, -1)
 
 export const isTyped = (value: unknown): value is NumberArray =>
-  ArrayBuffer.isView(value) && !['DataView', 'BigInt64Array', 'BigUint64Array'].includes(nameOf(value))
+  ArrayBuffer.isView(value) && !['DataView', 'BigInt64Array', 'BigUint64Array'].includes(tagOf(value))
 
 export const isBytes = (value: unknown): value is Uint8Array | ArrayBuffer =>
-  ['Uint8Array', 'ArrayBuffer', 'SharedArrayBuffer'].includes(nameOf(value))
+  ['Uint8Array', 'ArrayBuffer', 'SharedArrayBuffer'].includes(tagOf(value))
 
 /**
  * @returns a view of the same memory

@@ -1,6 +1,5 @@
 import type { Kernel } from '../threads/call.ts'
 import type { Pool } from '../threads/pool.ts'
-import type { Cost } from './kernels.ts'
 import type { Memory } from './memory.ts'
 import type { Functions } from '../wasm/exports.ts'
 import { fail, GptLayersError } from '../errors.ts'
@@ -49,7 +48,7 @@ const abandoned: FinalizationRegistry<Pool> = new FinalizationRegistry((pool) =>
 export class Runtime {
   #pool: Pool | null = null
   /** Why there is no pool. */
-  #reason: string | null = null
+  reason: string | null = null
   /** Whether the parameters of our layers are made as meta tensors, without memory; see Tensor.parameter. */
   meta = false
 
@@ -73,12 +72,7 @@ export class Runtime {
 
   /** Why there is one thread; null where there are more. */
   get threadsReason(): string | null {
-    return this.#pool?.reason ?? this.#reason
-  }
-
-  /** Says why there will be no pool. */
-  explainOneThread(reason: string): void {
-    this.#reason = reason
+    return this.#pool?.reason ?? this.reason
   }
 
   /** @param pool of workers that share this runtime's memory; ends with this runtime */
@@ -116,8 +110,8 @@ export class Runtime {
     const sizes = args.filter((arg) => typeof arg === 'number')
     const parts = this.partsOf(kernel, ...sizes)
     if (scratchAt < 0) return this.#call(kernel, values, parts)
-    const { scratch: scratchSize } = KERNELS[kernel] as Required<Cost>
-    const floats = scratchSize(this.exports, ...sizes) >>> 0 // unsigned: SIZE_MAX, for no such scratch, is -1
+    const size = KERNELS[kernel]?.scratch?.(this.exports, ...sizes) ?? 0
+    const floats = size >>> 0 // unsigned: SIZE_MAX, for no such scratch, is -1
     const scratch = this.memory.allocate(4 * parts * floats)
     values[scratchAt] = scratch
     try {

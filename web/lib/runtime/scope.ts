@@ -22,14 +22,14 @@ export function survivors(
   made: ReadonlySet<unknown>,
   newest: number,
 ): { has(tensor: unknown): boolean } {
-  const isSingle = made.has(result) && (result as Tensor).step === null
+  const isSingle = made.has(result) && stepOf(result) === null
   if (isSingle) return { has: (tensor) => tensor === result } // the usual case without gradients
   const kept = reachable(result)
   const steps: Set<Step> = new Set()
   const addStep = (step: unknown) => {
     if (step instanceof Step && step.number > newest) steps.add(step)
   }
-  for (const value of kept) addStep((value as Partial<Tensor> | null)?.step)
+  for (const value of kept) addStep(stepOf(value))
   /** The step that frees a tensor: the last one that needs it in `backward`. */
   const owners: Map<Tensor, Step> = new Map()
   for (const step of steps) {
@@ -64,6 +64,10 @@ function reachable(root: unknown): Set<unknown> {
   }
   return found
 }
+
+/** The step that made a value, where that is a tensor. */
+const stepOf = (value: unknown): unknown =>
+  typeof value === 'object' && value !== null && 'step' in value ? value.step : undefined
 
 const holdsTensors = (value: object): value is { [TENSORS](): unknown[] } => TENSORS in value
 

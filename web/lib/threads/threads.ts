@@ -1,4 +1,4 @@
-import type { Kernel } from './call.ts'
+import type { Call } from './call.ts'
 import type { AnyWorker } from './workers.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import { CALL_WORDS, MAX_ARGUMENTS } from './call.ts'
@@ -15,7 +15,7 @@ export interface WorkerSetup {
   stackTop: number
   /** the names of the kernels; a call has the index of one */
   names: string[]
-  call: import('./call.ts').Call
+  call: Call
 }
 
 /**
@@ -37,7 +37,7 @@ export async function startPool(
   const stacks = memory.allocate(STACK_BYTES * (threads - 1))
   const kernels = Object.fromEntries(Object.entries(exports).filter(([name]) => name.startsWith('gpt_')))
   const call = { words, args }
-  const pool = new Pool(call, kernels as Record<string, Kernel>)
+  const pool = new Pool(call, kernels)
   const setups = Array.from({ length: threads - 1 }, (_, i) => ({
     module,
     memory: exports.memory,
