@@ -279,7 +279,7 @@ test('when a worker dies within a kernel, the caller does its part', () => {
       return done.length === 4 ? -3 : 0
     },
   }
-  const pool = new Pool(call, kernels, 20)
+  const pool = new Pool(call, kernels, [], 20)
   pool.threads = 4
   assert.equal(pool.run('gpt_test', [0.1, 2 ** 53], 4), -3)
   assert.deepEqual(

@@ -126,8 +126,9 @@ async function startThreads(
   const chunk = await importThreads().catch(String)
   if (typeof chunk === 'string') return `the code that starts workers could not be imported (${chunk})`
   const pool = await chunk.startPool(runtime, ...args)
-  if (pool.threads > 1) runtime.usePool(pool)
-  return pool.reason
+  if (typeof pool === 'string') return pool
+  runtime.usePool(pool)
+  return null
 }
 
 /** Whether a value is a WebAssembly.Module, of any realm. */

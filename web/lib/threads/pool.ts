@@ -19,33 +19,35 @@ const PART_TIMEOUT = 5000 // ms that a worker's part may take, beyond 20 times t
  */
 export class Pool {
   /** The number of threads, the caller's included. */
-  threads = 1
+  threads: number
   /** Why there is one thread; null where there are more. */
   reason: string | null = null
   #call: Call
   #names: string[]
   #kernels: Kernel[]
   #partTimeout: number
-  #workers: readonly OwnWorker[] = []
+  #workers: readonly OwnWorker[]
   #maySleep: boolean
 
   /**
    * @param kernels the functions of the build by name; `run` takes those with `part` and `parts`
+   * @param workers that wait for parts of the call
    * @param partTimeout milliseconds
    */
-  constructor(call: Call, kernels: Record<string, Kernel>, partTimeout: number = PART_TIMEOUT) {
+  constructor(
+    call: Call,
+    kernels: Record<string, Kernel>,
+    workers: readonly OwnWorker[],
+    partTimeout: number = PART_TIMEOUT,
+  ) {
     this.#call = call
     this.#names = Object.keys(kernels)
     this.#kernels = Object.values(kernels)
+    this.#workers = workers
     this.#partTimeout = partTimeout
     this.#maySleep = maySleep(call.words)
-  }
-
-  /** @param workers that wait for parts of the call */
-  employ(workers: readonly OwnWorker[]): void {
-    this.#workers = workers
     this.threads = workers.length + 1
-    for (const worker of workers) worker.onEnd = (why) => this.#lose(`a worker has ended: ${why}`)
+    for (const worker of workers) worker.onEnd = (why) => this.#fail(`a worker has ended: ${why}`)
   }
 
   /**
@@ -62,7 +64,7 @@ export class Pool {
     const worked = performance.now() - begin
     const timeout = this.#partTimeout + 20 * worked
     if (!waitForCall(call, { maySleep: this.#maySleep, worked, timeout })) {
-      this.#lose(`a worker did not finish its part of a call in ${Math.round(timeout)} ms`)
+      this.#fail(`a worker did not finish its part of a call in ${Math.round(timeout)} ms`)
       rerunMissingParts(call, this.#kernels)
     }
     return statusOf(call)
@@ -77,7 +79,7 @@ export class Pool {
   }
 
   /** @param reason why the workers are ended although the instance lives */
-  #lose(reason: string): void {
+  #fail(reason: string): void {
     this.reason = reason
     this.dispose()
     warnOnce(`one thread runs, because ${reason}`)

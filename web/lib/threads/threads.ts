@@ -19,25 +19,23 @@ export interface WorkerSetup {
 }
 
 /**
- * Makes a pool with this number of threads, 2 or more. Where workers cannot be started, the pool has one
- * thread and the reason why.
- *
  * @param module the code of the runtime's instance
+ * @param threads 2 or more
  * @param createWorker the user's; by default the package starts its workers itself
+ * @returns a pool with this number of threads, or the reason why workers cannot be started
  */
 export async function startPool(
   { exports, memory }: Runtime,
   module: WebAssembly.Module,
   threads: number,
   createWorker?: () => AnyWorker,
-): Promise<Pool> {
+): Promise<Pool | string> {
   const words = memory.words(memory.allocate(4 * CALL_WORDS), CALL_WORDS).fill(0)
   const args = memory.doubles(memory.allocate(8 * MAX_ARGUMENTS), MAX_ARGUMENTS)
   // The stacks of workers that do not start are never freed, because such a worker may still run.
   const stacks = memory.allocate(STACK_BYTES * (threads - 1))
   const kernels = Object.fromEntries(Object.entries(exports).filter(([name]) => name.startsWith('gpt_')))
   const call = { words, args }
-  const pool = new Pool(call, kernels)
   const setups = Array.from({ length: threads - 1 }, (_, i) => ({
     module,
     memory: exports.memory,
@@ -45,8 +43,6 @@ export async function startPool(
     names: Object.keys(kernels),
     call,
   }))
-  const { workers, reason } = await startWorkers(setups, createWorker)
-  if (reason === null) pool.employ(workers)
-  else pool.reason = reason
-  return pool
+  const workers = await startWorkers(setups, createWorker)
+  return typeof workers === 'string' ? workers : new Pool(call, kernels, workers)
 }

@@ -11,8 +11,8 @@ export interface AnyWorker {
   terminate: () => unknown
 }
 
-/** A way to start a worker. */
-interface Way {
+/** Starts a worker. */
+interface Starter {
   /** for messages */
   name: string
   create: () => AnyWorker
@@ -83,39 +83,37 @@ export class OwnWorker {
 /**
  * @param setups one for each worker
  * @param createWorker the user's; by default the package starts its workers itself
- * @returns the workers, ready; or none and the reason why they cannot be started
+ * @returns the workers, ready; or the reason why they cannot be started
  */
 export async function startWorkers(
   setups: WorkerSetup[],
   createWorker?: () => AnyWorker,
-): Promise<{ workers: OwnWorker[]; reason: string | null }> {
-  const ways = createWorker ? [fromUser(createWorker)] : findWays()
+): Promise<OwnWorker[] | string> {
+  const starters = createWorker ? [fromUser(createWorker)] : findStarters()
   const violations = watchPolicy()
   const failures = []
-  for (const way of ways) {
+  for (const starter of starters) {
     try {
-      const workers = await startInOneWay(way, setups, way === ways.at(-1))
+      const workers = await startAll(starter, setups, starter === starters.at(-1))
       violations.stop()
-      if (browserWays?.includes(way)) browserWays = [way]
-      return { workers, reason: null }
+      if (inBrowser?.includes(starter)) inBrowser = [starter]
+      return workers
     } catch (error) {
-      failures.push(`${way.name}: ${messageOf(error)}`)
+      failures.push(`${starter.name}: ${messageOf(error)}`)
     }
   }
-  const reason = violations.stop()
+  return violations.stop()
     ? "the Content-Security-Policy forbids workers: add worker-src blob:, or worker-src 'self' and load's worker option"
     : `no worker could start (${failures.join('; ')})`
-  return { workers: [], reason }
 }
 
 /**
  * @param setups one for each worker
- * @param together starts all at once; otherwise one goes first, so that a way that is forbidden fails only
- *   once
+ * @param together starts all at once; otherwise one goes first, so that what is forbidden fails only once
  * @returns ready
  */
-async function startInOneWay(
-  { create, timeout }: Way,
+async function startAll(
+  { create, timeout }: Starter,
   setups: WorkerSetup[],
   together: boolean,
 ): Promise<OwnWorker[]> {
@@ -159,15 +157,15 @@ const isNode = (worker: AnyWorker): worker is NodeWorker => 'on' in worker
 const addDomListener = (worker: Worker, type: string, listener: (event: unknown) => void): void =>
   worker.addEventListener(type, (event) => listener('data' in event ? event.data : event))
 
-/** The ways that a browser has, the best one first; once one has worked, that one. */
-let browserWays: Way[] | undefined
+/** What a browser may start, the best first; once one has worked, that one. */
+let inBrowser: Starter[] | undefined
 
-/** The ways to start a worker here, the best one first. */
-function findWays(): Way[] {
+/** What can start a worker here, the best first. */
+function findStarters(): Starter[] {
   const node = globalThis.process?.getBuiltinModule?.('node:worker_threads')
   if (node) return [fromNode(node)]
-  browserWays ??= hasFile() ? [fromFile, fromBlob] : [fromBlob, fromFile]
-  return browserWays
+  inBrowser ??= hasFile() ? [fromFile, fromBlob] : [fromBlob, fromFile]
+  return inBrowser
 }
 
 const workerCode = () => WORKER_CODE
@@ -177,7 +175,7 @@ const workerCode = () => WORKER_CODE
  *
  * @param node its worker_threads
  */
-const fromNode = (node: WorkerThreads): Way => ({
+const fromNode = (node: WorkerThreads): Starter => ({
   name: 'node:worker_threads',
   create: () => new node.Worker(workerCode(), { eval: true, execArgv: [] }),
   timeout: START_TIMEOUT,
@@ -185,7 +183,7 @@ const fromNode = (node: WorkerThreads): Way => ({
 
 let blobUrl: string | undefined
 /** Needs no file, and so no bundler's help; a Content-Security-Policy may forbid it. */
-const fromBlob: Way = {
+const fromBlob: Starter = {
   name: 'from a Blob',
   create(): Worker {
     blobUrl ??= URL.createObjectURL(new Blob([workerCode()], { type: 'text/javascript' }))
@@ -198,13 +196,13 @@ const fromBlob: Way = {
  * Vite, webpack, rspack, Parcel and Turbopack recognize a worker by exactly this expression, and deliver the
  * file. Without a bundler the file lies beside this one.
  */
-const fromFile: Way = {
+const fromFile: Starter = {
   name: 'from its file',
   create: () => new Worker(new URL('./gpt-layers-worker.js', import.meta.url), { type: 'module' }),
   timeout: START_TIMEOUT,
 }
 
-const fromUser = (create: () => AnyWorker): Way => ({
+const fromUser = (create: () => AnyWorker): Starter => ({
   name: 'from the worker option',
   create,
   timeout: FOREIGN_TIMEOUT,
