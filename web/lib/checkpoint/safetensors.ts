@@ -101,7 +101,8 @@ function entriesOf(name: string, dict: Record<string, unknown>): Written[] {
   if (name === METADATA_NAME) {
     throw fail('VALUE', 'names', 'not be reserved by the format', '"__metadata__"')
   }
-  const int8Weight = int8Of(dict[name])?.checkLive(shortName(name))
+  const int8Weight = int8Of(dict[name])
+  int8Weight?.checkLive(shortName(name))
   if (!int8Weight) {
     const { shape, size, runtime, byteOffset } = checkLiveTensor(shortName(name), dict[name])
     const write = (target: Uint8Array) => target.set(runtime.memory.bytes(byteOffset, 4 * size))

@@ -99,12 +99,10 @@ export const neg = (x: Tensor): Tensor => x.mul(-1)
 export function pow(x: Tensor, exponent: number): Tensor {
   const y = x.empty(x.shape)
   x.runtime.run('gpt_pow', [y, x, x.size, exponent])
-  const backward = (dy: Tensor) => {
-    if (exponent !== 0) return [dy.mul(x.pow(exponent - 1).mul(exponent))]
-    const dx = x.empty(x.shape)
-    dx.data.fill(0) // 0 · 0^-1 would be NaN
-    return [dx]
-  }
+  // 0 · 0^-1 would be NaN.
+  const backward = (dy: Tensor) => [
+    exponent === 0 ? x.zeroed(x.shape) : dy.mul(x.pow(exponent - 1).mul(exponent)),
+  ]
   return record(y, [x], backward, [x])
 }
 

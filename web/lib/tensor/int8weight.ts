@@ -108,7 +108,7 @@ export class Int8Weight {
 
   /** Where it begins in the memory: the kernels take it as it is. @internal */
   get byteOffset(): number {
-    return this.#live().offset
+    return this.checkLive().offset
   }
 
   /** The shape of `scales`: [outputs, groups]. @internal */
@@ -130,7 +130,7 @@ export class Int8Weight {
    * linear.int8Weight.values().length // 30
    */
   values(): Int8Array {
-    this.#live()
+    this.checkLive()
     const [outputs, inputs] = this.shape
     const result = new Int8Array(outputs * inputs)
     this.readValues(result)
@@ -180,7 +180,7 @@ export class Int8Weight {
    * linear.int8Weight.dequantize().shape // [6, 5]
    */
   dequantize(): Tensor {
-    this.#live()
+    this.checkLive()
     const weight = Tensor.empty(this.#runtime, this.shape)
     this.#runtime.run('gpt_int8_dequantize', [weight, this, ...this.shape, this.groupSize])
     return weight
@@ -274,18 +274,13 @@ export class Int8Weight {
     if (this.#runtime !== runtime) {
       throw fail('VALUE', 'int8Weight', 'come from the same load()', "another's")
     }
-    this.#live()
+    this.checkLive()
     checkSameShape('int8Weight', this.shape, shape)
     return this
   }
 
   /** @internal */
-  checkLive(name: string): this {
-    this.#live(name)
-    return this
-  }
-
-  #live(name: string = 'int8Weight'): Storage {
+  checkLive(name: string = 'int8Weight'): Storage {
     if (this.#storage !== null && !this.#runtime.memory.disposed) return this.#storage
     throw fail('DISPOSED', name, 'be live', 'one that was disposed')
   }

@@ -6,8 +6,6 @@ import { recordKernel } from '../runtime/tape.ts'
 import { sizeOf } from './shape.ts'
 
 /**
- * The matrix product.
- *
  * @param a [..., rows, inner]
  * @param b [..., inner, cols], with the same leading axes as a or none
  * @returns [..., rows, cols]
@@ -25,7 +23,7 @@ export function matmul(a: Tensor, b: Tensor): Tensor {
       `shape [${b.shape.join(', ')}]`,
     )
   }
-  const cols = b.shape.at(-1) as number
+  const [cols] = b.shape.slice(-1)
   // One product for each matrix of b.
   const count = sizeOf(b.shape.slice(0, -2))
   const each = (sizeOf(leading) / Math.max(count, 1)) * rows

@@ -6,6 +6,8 @@ import { record } from '../runtime/tape.ts'
 import { nest } from './nested.ts'
 import { checkAxis, sizeOf } from './shape.ts'
 
+type Kernel = 'gpt_sum' | 'gpt_mean' | 'gpt_var'
+
 export interface Reduction {
   /** the axis, negative from the end; by default all elements */
   dim?: number
@@ -13,20 +15,17 @@ export interface Reduction {
   keepdim?: boolean
 }
 
-interface Bias {
+export interface VarianceOptions extends Reduction {
   /** whether to divide by n - 1 (true, PyTorch's default) or by n (false, as layer normalization does) */
   unbiased?: boolean
 }
-export type VarianceOptions = Reduction & Bias
 
 const DEFAULTS: Reduction = { dim: undefined, keepdim: false }
 
 /** y = Σ x; dx = dy along the axis */
 export function sum(x: Tensor, options: Reduction): Tensor {
   const reduction = checkOptions(options, DEFAULTS)
-  const y = reduce(x, reduction, (result, matrix, rows, cols) =>
-    x.runtime.run('gpt_sum', [result, matrix, rows, cols]),
-  )
+  const y = reduceWith('gpt_sum', x, reduction)
   const { shape } = x
   return record(y, [x], (dy) => [spread(dy, shape, reduction)], [])
 }
@@ -34,9 +33,7 @@ export function sum(x: Tensor, options: Reduction): Tensor {
 /** y = Σ x / n; dx = dy / n */
 export function mean(x: Tensor, options: Reduction): Tensor {
   const reduction = checkOptions(options, DEFAULTS)
-  const y = reduce(x, reduction, (result, matrix, rows, cols) =>
-    x.runtime.run('gpt_mean', [result, matrix, rows, cols]),
-  )
+  const y = reduceWith('gpt_mean', x, reduction)
   const { shape, size } = x
   return record(y, [x], (dy) => [spread(dy.div(size / y.size), shape, reduction)], [])
 }
@@ -45,9 +42,7 @@ export function mean(x: Tensor, options: Reduction): Tensor {
 export function variance(x: Tensor, options: VarianceOptions): Tensor {
   const { unbiased, ...reduction } = checkOptions(options, { ...DEFAULTS, unbiased: true })
   checkBoolean('unbiased', unbiased)
-  const y = reduce(x, reduction, (result, matrix, rows, cols) =>
-    x.runtime.run('gpt_var', [result, matrix, rows, cols, unbiased]),
-  )
+  const y = reduceWith('gpt_var', x, reduction, unbiased)
   const backward = (dy: Tensor) => {
     const n = x.size / y.size
     const deviations = x.sub(spread(x.mean({ dim: reduction.dim }), x.shape, { dim: reduction.dim }))
@@ -63,31 +58,29 @@ export function variance(x: Tensor, options: VarianceOptions): Tensor {
 export function max(x: Tensor, options: Reduction): Tensor | { values: Tensor; indices: NestedArray } {
   const reduction = checkOptions(options, DEFAULTS)
   const { runtime, shape } = x
-  if (reduction.dim === undefined) {
+  const { dim } = reduction
+  if (dim === undefined) {
     const values = reduceSome(x, reduction, (result, matrix, rows, cols) =>
       runtime.run('gpt_max', [result, null, matrix, rows, cols]),
     )
     const backward = (dy: Tensor) => {
       const [largest] = values.data
-      const isLargest = Float32Array.from(x.data, (value) =>
-        Number(Object.is(value, largest) || value === largest),
-      )
-      const count = isLargest.reduce((sum, one) => sum + one, 0)
+      const isLargest = (value: number) => Object.is(value, largest) || value === largest
+      const share = dy.item() / x.data.filter(isLargest).length
       const dx = x.empty(shape)
-      const share = dy.item() / count
-      dx.data.set(isLargest.map((one) => (one === 1 ? share : 0)))
+      dx.data.set(x.data.map((value) => (isLargest(value) ? share : 0)))
       return [dx]
     }
     return record(values, [x], backward, [x, values])
   }
-  checkAxis('dim', reduction.dim, shape.length)
-  const places = x.empty(keptShape(shape, reduction.dim))
+  checkAxis('dim', dim, shape.length)
+  const places = x.empty(keptShape(shape, dim))
   const values = reduceSome(x, reduction, (result, matrix, rows, cols) =>
     runtime.run('gpt_max', [result, places, matrix, rows, cols]),
   )
   const backward = (dy: Tensor) => {
     const dx = x.zeroed(shape)
-    const { size, inner } = axisOf(shape, reduction.dim as number)
+    const { size, inner } = axisOf(shape, dim)
     const [from, to] = [dy.data, dx.data]
     runtime.memory.words(places.byteOffset, places.size).forEach((index, i) => {
       to[(Math.floor(i / inner) * size + index) * inner + (i % inner)] = from[i]
@@ -109,6 +102,12 @@ export function argmax(x: Tensor, options: Reduction): NestedArray {
   places.dispose()
   return indices
 }
+
+/** @param rest the kernel's arguments after the sizes */
+const reduceWith = (kernel: Kernel, x: Tensor, reduction: Reduction, ...rest: boolean[]): Tensor =>
+  reduce(x, reduction, (result, matrix, rows, cols) =>
+    x.runtime.run(kernel, [result, matrix, rows, cols, ...rest]),
+  )
 
 /** Writes the results of a matrix's rows. */
 type RowKernel = (result: Tensor, matrix: Tensor, rows: number, cols: number) => void

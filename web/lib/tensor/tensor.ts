@@ -345,7 +345,6 @@ export class Tensor {
    * @example gpt.tensor([1, 2, 3, 4], [2, 2]).toArray() // [[1, 2], [3, 4]]
    */
   toArray(): NestedArray {
-    this.#live()
     return nest(this.data, this.shape)
   }
 
@@ -357,8 +356,7 @@ export class Tensor {
    * @example JSON.stringify({ x: gpt.tensor([1, NaN]) }) // '{"x":[1,null]}'
    */
   toJSON(): NestedArray {
-    this.#live()
-    return this.toArray()
+    return nest(this.data, this.shape)
   }
 
   /**
