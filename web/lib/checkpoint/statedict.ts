@@ -9,6 +9,8 @@ import { Tensor } from '../tensor/tensor.ts'
 export const snakeCase = (name: string): string =>
   name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
+const classOf = (module: Module) => module.constructor as typeof Module
+
 /** Keeps each value once, under the first of its names. */
 export function firstNames<T>(named: [string, T][]): [string, T][] {
   const seen = new Set()
@@ -46,7 +48,7 @@ export function assignments(
   names: readonly string[],
   matrices: Matrices,
 ): Assignment[] {
-  const { substitutes } = module.constructor as typeof Module
+  const { substitutes } = classOf(module)
   const own = module.stateDict()
   const known = new Names(module)
   const found = match(known, what, names, own, matrices)
@@ -144,7 +146,7 @@ class Names {
    * @returns the name in `stateDict`; null for an entry to be ignored
    */
   resolve(given: string, module: Module = this.#root): { name: string; transposed: boolean } | null {
-    const { aliases, foreignPrefix } = module.constructor as typeof Module
+    const { aliases, foreignPrefix } = classOf(module)
     const name = foreignPrefix && given.startsWith(foreignPrefix) ? given.slice(foreignPrefix.length) : given
     const alias = Object.keys(aliases).find((alias) => name === alias || name.startsWith(`${alias}.`))
     const own = alias === undefined ? '' : aliases[alias]
@@ -163,7 +165,7 @@ class Names {
    * @returns the name in PyTorch's or GPT-2's checkpoint; `own` where it is the same
    */
   foreign(own: string, module: Module = this.#root): string {
-    const aliases = Object.entries((module.constructor as typeof Module).aliases)
+    const aliases = Object.entries(classOf(module).aliases)
     const whole = aliases.find(([, name]) => (typeof name === 'string' ? name : name?.transposed) === own)
     if (whole) return whole[0]
     const layer = this.#layerOf(own, module)

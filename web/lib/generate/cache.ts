@@ -76,24 +76,9 @@ export class KeyValueCache {
 
   /**
    * @internal
-   * @param options checked
-   */
-  constructor(model: GPTModel, options: Required<CacheOptions>, places: Map<Attention, Place>) {
-    this.#runtime = model.runtime
-    this.#model = model
-    const { batchSize, maxTokens, dtype } = options
-    this.batchSize = batchSize
-    this.maxTokens = maxTokens
-    this.dtype = dtype
-    this.#places = places
-    this.#ids = new Int32Array(maxTokens)
-  }
-
-  /**
-   * @internal
    * @param layers every Attention of the model
    */
-  static make(model: GPTModel, layers: readonly Attention[], options: CacheOptions): KeyValueCache {
+  constructor(model: GPTModel, layers: readonly Attention[], options: CacheOptions) {
     const { runtime, contextLength } = model
     const defaults = { batchSize: 1, maxTokens: contextLength, dtype: 'float32' }
     const { batchSize, maxTokens, dtype } = checkOptions(options, defaults)
@@ -102,7 +87,13 @@ export class KeyValueCache {
     const fits = (n: number) => Number.isInteger(n) && n >= 1 && n <= contextLength
     checkNumber('maxTokens', maxTokens, expected, fits)
     checkChoice('dtype', dtype, ['float32', 'int8'])
-    const places = runtime.temporary(
+    this.#runtime = runtime
+    this.#model = model
+    this.batchSize = batchSize
+    this.maxTokens = maxTokens
+    this.dtype = dtype
+    this.#ids = new Int32Array(maxTokens)
+    this.#places = runtime.temporary(
       () =>
         new Map(
           layers.map((layer) => {
@@ -113,7 +104,6 @@ export class KeyValueCache {
           }),
         ),
     )
-    return new KeyValueCache(model, { batchSize, maxTokens, dtype }, places)
   }
 
   /** The number of tokens in the cache, per sequence. */
@@ -204,7 +194,7 @@ export class KeyValueCache {
    */
   append<T>(ids: Int32Array, shape: readonly number[], fn: () => T): T {
     const past = this.#length
-    const tokens = shape.at(-1) as number
+    const [tokens] = shape.slice(-1)
     const batch = ids.length / tokens
     if (batch !== this.batchSize) {
       const expected = `have ${this.batchSize} sequences (the cache's batchSize)`

@@ -46,14 +46,17 @@ export interface GenerateOptions {
   cache?: KeyValueCache
 }
 
+type Optional = 'slidingWindow' | 'cache'
+type Defaults = Required<Omit<GenerateOptions, Optional>> & Pick<GenerateOptions, Optional>
+
 /** Options after their check. */
 interface Generation {
   /** at most as many as there is room for: the text has so many, unless a stop token ends it */
   maxNewTokens: number
   sampling: Sampling
   stopTokens: readonly number[]
-  slidingWindow: number | null
-  cache: KeyValueCache | null
+  slidingWindow: number | undefined
+  cache: KeyValueCache | undefined
 }
 
 export function checkGeneration(
@@ -63,16 +66,17 @@ export function checkGeneration(
 ): { tokens: Int32Array; checked: Generation } {
   const { runtime, vocabSize, contextLength } = model
   runtime.memory.checkLive()
-  const given = checkOptions(options, {
+  const defaults: Defaults = {
     maxNewTokens: Infinity,
     temperature: 1,
     topK: Infinity,
     topP: 1,
     repetitionPenalty: 1,
-    stopTokens: [] as readonly number[],
-    slidingWindow: null as number | null,
-    cache: null as KeyValueCache | null,
-  })
+    stopTokens: [],
+    slidingWindow: undefined,
+    cache: undefined,
+  }
+  const given = checkOptions(options, defaults)
   const { maxNewTokens, temperature, topK, topP, repetitionPenalty } = given
   if (maxNewTokens !== Infinity) checkSize('maxNewTokens', maxNewTokens)
   const isTemperature = (n: number) => n >= 0 && Math.fround(n) < Infinity
@@ -95,24 +99,26 @@ export function checkGeneration(
   if (model.training) {
     throw fail('VALUE', 'the model', 'be in evaluation mode; call eval() first', 'training mode')
   }
-  const cache = given.cache === null ? null : KeyValueCache.check(given.cache, model)
-  if (cache !== null && cache.batchSize !== 1) {
+  const cache = given.cache === undefined ? undefined : KeyValueCache.check(given.cache, model)
+  if (cache !== undefined && cache.batchSize !== 1) {
     throw fail('SHAPE', 'cache', 'have batchSize 1', cache.batchSize)
   }
-  const room = cache === null ? contextLength : cache.maxTokens - cache.length
+  const room = cache === undefined ? contextLength : cache.maxTokens - cache.length
   if (tokens.length > room) {
     const limit =
-      cache === null ? 'contextLength' : `the cache has ${cache.length} of ${cache.maxTokens} (maxTokens)`
+      cache === undefined
+        ? 'contextLength'
+        : `the cache has ${cache.length} of ${cache.maxTokens} (maxTokens)`
     throw fail('SHAPE', 'ids', `have at most ${room} tokens (${limit})`, tokens.length)
   }
   const { slidingWindow } = given
-  if (slidingWindow !== null) {
+  if (slidingWindow !== undefined) {
     const most = (cache?.maxTokens ?? contextLength) - 1
     const fits = (n: number) => Number.isInteger(n) && n >= 1 && n <= most
     checkNumber('slidingWindow', slidingWindow, `an integer from 1 to ${most}`, fits)
   }
   const sampling = { temperature: Math.fround(temperature), topK, topP, repetitionPenalty }
-  const most = slidingWindow === null ? room - tokens.length : Infinity
+  const most = slidingWindow === undefined ? room - tokens.length : Infinity
   const checked = { maxNewTokens: Math.min(maxNewTokens, most), sampling, stopTokens, slidingWindow, cache }
   return { tokens, checked }
 }
@@ -128,7 +134,7 @@ export function* generateTokens(
 ): Generator<GeneratedToken, void, undefined> {
   const { runtime, vocabSize } = model
   const random = () => runtime.generator.word() / 2 ** 32
-  const room = slidingWindow === null ? ids.length + maxNewTokens : model.contextLength
+  const room = slidingWindow === undefined ? ids.length + maxNewTokens : model.contextLength
   const cache = given ?? model.newCache({ maxTokens: room }).keep()
   try {
     const text = [...cache.tokens(), ...ids]
@@ -139,7 +145,7 @@ export function* generateTokens(
         const expected = 'be used by one text at a time, got one that has changed since the last token'
         throw fail('VALUE', 'cache', expected)
       }
-      if (slidingWindow !== null && cache.length + next.length > cache.maxTokens) {
+      if (slidingWindow !== undefined && cache.length + next.length > cache.maxTokens) {
         cache.truncate(0)
         next = Int32Array.from(text.slice(-slidingWindow))
       }
@@ -157,6 +163,6 @@ export function* generateTokens(
   } catch (error) {
     throw withName(error, 'GPTModel.generate')
   } finally {
-    if (given === null) cache.dispose()
+    if (given === undefined) cache.dispose()
   }
 }

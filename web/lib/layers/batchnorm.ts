@@ -58,9 +58,8 @@ export class BatchNorm extends Module {
     const shape = [numFeatures]
     this.scale = Tensor.parameter(runtime, shape, ({ data }) => data.fill(1))
     this.shift = Tensor.parameter(runtime, shape, ({ data }) => data.fill(0))
-    this.runningMean = Tensor.empty(runtime, shape)
-    this.runningVar = Tensor.empty(runtime, shape)
-    this.runningMean.data.fill(0)
+    this.runningMean = Tensor.zeros(runtime, shape)
+    this.runningVar = Tensor.zeros(runtime, shape)
     this.runningVar.data.fill(1)
   }
 
@@ -80,14 +79,22 @@ export class BatchNorm extends Module {
     if (training && rows < 2) {
       throw fail('VALUE', 'x', 'have 2 rows or more in training mode', `shape [${x.shape.join(', ')}]`)
     }
-    const [scale, shift, runningMean, runningVar] = (
-      ['scale', 'shift', 'runningMean', 'runningVar'] as const
-    ).map((name) => checkTensorOf(runtime, name, this[name], [cols]))
+    const scale = checkTensorOf(runtime, 'scale', this.scale, [cols])
+    const shift = checkTensorOf(runtime, 'shift', this.shift, [cols])
+    const runningMean = checkTensorOf(runtime, 'runningMean', this.runningMean, [cols])
+    const runningVar = checkTensorOf(runtime, 'runningVar', this.runningVar, [cols])
     const y = Tensor.empty(runtime, x.shape)
     if (!training) {
       const running = [runningMean, null, runningVar]
       runtime.run('gpt_batchnorm_forward', [y, x, ...running, scale, shift, rows, cols, eps])
-      return this.#recordEvaluation(y, x, { scale, shift, runningMean, runningVar })
+      // The statistics are constants: dx = dy · scale · rstd.
+      const backward = (dy: Tensor) => {
+        const rstd = runtime.temporary(() => runningVar.add(eps).sqrt().pow(-1))
+        const dyRows = dy.reshape([-1, cols])
+        const normalized = x.sub(runningMean).mul(rstd).reshape([-1, cols])
+        return [dy.mul(scale.mul(rstd)), dyRows.mul(normalized).sum({ dim: 0 }), dyRows.sum({ dim: 0 })]
+      }
+      return record(y, [x, scale, shift], backward, [x, scale, runningMean, runningVar])
     }
     // The mean is mean + off: one float32 is too coarse where the deviation is small.
     const [mean, off, variance] = [0, 1, 2].map(() => Tensor.empty(runtime, [cols]))
@@ -105,25 +112,5 @@ export class BatchNorm extends Module {
     })
     if (y.step === null) for (const statistic of batch) statistic.dispose()
     return y
-  }
-
-  /** In evaluation mode the statistics are constants: dx = dy · scale · rstd. */
-  #recordEvaluation(
-    y: Tensor,
-    x: Tensor,
-    {
-      scale,
-      shift,
-      runningMean,
-      runningVar,
-    }: Record<'scale' | 'shift' | 'runningMean' | 'runningVar', Tensor>,
-  ): Tensor {
-    const backward = (dy: Tensor) => {
-      const rstd = this.runtime.temporary(() => runningVar.add(this.eps).sqrt().pow(-1))
-      const rows = dy.reshape([-1, this.numFeatures])
-      const normalized = x.sub(runningMean).mul(rstd).reshape([-1, this.numFeatures])
-      return [dy.mul(scale.mul(rstd)), rows.mul(normalized).sum({ dim: 0 }), rows.sum({ dim: 0 })]
-    }
-    return record(y, [x, scale, shift], backward, [x, scale, runningMean, runningVar])
   }
 }

@@ -1,5 +1,5 @@
 import type { Runtime } from '../runtime/runtime.ts'
-import { checkConfig, checkSize } from '../check.ts'
+import { checkConfig, checkSize, sameShape } from '../check.ts'
 import { SCRATCH } from '../runtime/runtime.ts'
 import { records } from '../runtime/tape.ts'
 import { checkRows } from '../tensor/check.ts'
@@ -98,32 +98,19 @@ export class FeedForward extends Module {
    *   int8 weight, where the user has replaced a layer or listens to one, and where that is faster
    */
   #fusedArguments(x: Tensor, rows: number): (Tensor | number | null)[] | null {
-    const { runtime, embDim } = this
-    const plain = this.#plainLayers()
-    if (plain === null) return null
-    const [first, gelu, second] = plain
+    const { runtime, embDim, layers } = this
+    const [first, gelu, second] = layers
+    const arePlain =
+      layers.length === 3 && isPlain(first, Linear) && isPlain(gelu, GELU) && isPlain(second, Linear)
+    if (!arePlain || first.int8Weight || second.int8Weight) return null
+    const sizes = [first.inFeatures, first.outFeatures, second.outFeatures]
+    if (!sameShape(sizes, [embDim, second.inFeatures, embDim])) return null
     if (records(x, first.weight, first.bias, second.weight, second.bias)) return null
-    if (first.int8Weight || second.int8Weight) return null
     const hiddenDim = first.outFeatures
     const parts = runtime.partsOf('gpt_feedforward_forward', rows, embDim, hiddenDim)
     if (parts > 1 && rows < ROWS_PER_THREAD * parts) return null
     const { weight: weight1, bias: bias1 } = Affine.parametersOf(first)
     const { weight: weight2, bias: bias2 } = Affine.parametersOf(second)
     return [weight1, bias1, weight2, bias2, rows, embDim, hiddenDim, gelu.kind]
-  }
-
-  /** The layers, if they are Linear, GELU and Linear of fitting sizes that nobody listens to; else null. */
-  #plainLayers(): [Linear, GELU, Linear] | null {
-    const { embDim } = this
-    const [first, gelu, second] = this.layers
-    const fits =
-      this.layers.length === 3 &&
-      isPlain(first, Linear) &&
-      isPlain(gelu, GELU) &&
-      isPlain(second, Linear) &&
-      first.inFeatures === embDim &&
-      first.outFeatures === second.inFeatures &&
-      second.outFeatures === embDim
-    return fits ? [first, gelu, second] : null
   }
 }

@@ -32,7 +32,7 @@ const MAX_LAYERS = 10_000
 
 const isLayerCount = (n: number) => Number.isInteger(n) && n >= 1 && n <= MAX_LAYERS
 
-interface ModelConfig {
+export interface GPTModelConfig extends TransformerBlockConfig {
   /** the number of different tokens; ids are from 0 to vocabSize - 1 */
   vocabSize: number
   /** the number of transformer blocks */
@@ -43,7 +43,6 @@ interface ModelConfig {
    */
   tieWeights?: boolean
 }
-export type GPTModelConfig = TransformerBlockConfig & ModelConfig
 
 /**
  * GPT-2 (Radford et al. 2019): embeddings of tokens and positions, dropout, transformer blocks, a final layer
@@ -196,7 +195,7 @@ export class GPTModel extends Module {
    */
   newCache(options: CacheOptions = {}): KeyValueCache {
     const attentions = namedModules(this).flatMap(([, layer]) => (layer instanceof Attention ? [layer] : []))
-    return KeyValueCache.make(this, attentions, options)
+    return new KeyValueCache(this, attentions, options)
   }
 
   /**

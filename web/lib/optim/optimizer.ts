@@ -74,7 +74,7 @@ export class Optimizer {
     const added = this.#newStates(missing)
     for (const [parameter, state] of added) this.#states.set(parameter, state)
     for (const { parameter, grad } of due) {
-      const state = this.#states.get(parameter) as State
+      const state = this.#states.get(parameter) ?? {}
       this.update(parameter, grad, state, { lr, isFirst: added.has(parameter) })
       parameter.changed()
     }
@@ -202,18 +202,15 @@ export class Optimizer {
   /** A state of zeros for each parameter, or for none of them where memory does not suffice. */
   #newStates(parameters: Tensor[]): Map<Tensor, State> {
     return this.runtime.temporary(() => {
-      const made = parameters.map((parameter) =>
-        Object.entries(this.stateShapes(parameter)).map(([key, shape]) => {
-          const tensor = Tensor.empty(this.runtime, shape)
-          tensor.data.fill(0)
-          return { key, tensor }
-        }),
-      )
-      // Only now that all of them fit: a tensor that is held outlives every scope.
-      const states = made.map((slots) =>
-        Object.fromEntries(slots.map(({ key, tensor }) => [key, tensor.hold()])),
-      )
-      return new Map(parameters.map((parameter, i) => [parameter, states[i]]))
+      const states: Map<Tensor, State> = new Map()
+      for (const parameter of parameters) {
+        const shapes = Object.entries(this.stateShapes(parameter))
+        const zeros = shapes.map(([key, shape]) => [key, Tensor.zeros(this.runtime, shape)])
+        states.set(parameter, Object.fromEntries(zeros))
+      }
+      // Only now that all of them fit: from here on no scope frees them.
+      for (const state of states.values()) for (const key in state) state[key].keep()
+      return states
     })
   }
 }

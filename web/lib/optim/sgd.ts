@@ -4,8 +4,8 @@ import { checkBoolean, checkNonNegative, checkNumber, checkOptions } from '../ch
 import { fail } from '../errors.ts'
 import { Optimizer } from './optimizer.ts'
 
-const DEFAULTS = {
-  lr: undefined as number | undefined,
+const DEFAULTS: Partial<SGDOptions> & Required<Omit<SGDOptions, 'lr'>> = {
+  lr: undefined,
   momentum: 0,
   dampening: 0,
   weightDecay: 0,
