@@ -208,6 +208,11 @@ const refused = {
   'a string without an end': [fileOf('{"a\\"'), 'VALUE', /a header that is not JSON/],
   'text after the header': [fileOf('{}x'), 'VALUE', /a header that is not JSON/],
   'a comma at the end': [fileOf('{"__metadata__":{},}'), 'VALUE', /a header that is not JSON/],
+  'more than a million names': [
+    fileOf(`{${Array.from({ length: 1e6 + 1 }, (_, i) => `"${i}":0`)}}`),
+    'VALUE',
+    /a header with 1000001 names, more than 1000000$/,
+  ],
   'a header that is a list': [fileOf('[]'), 'VALUE', /a header that does not begin with \{$/],
   'a header that begins with a space': [fileOf(' {}'), 'VALUE', /a header that does not begin with \{$/],
   'a byte order mark': [fileOf('\ufeff{}'), 'VALUE', /a header that does not begin with \{$/],

@@ -2,6 +2,9 @@ import { describe, MAX_AXES } from '../check.ts'
 import { fail } from '../errors.ts'
 import { bytesOf, DTYPES } from './dtypes.ts'
 
+/** The most names in a header. A model has some thousands. */
+const MAX_NAMES = 1_000_000
+
 /** What the header says about a tensor. */
 export interface Info {
   name: string
@@ -31,8 +34,12 @@ export interface Header {
  */
 export function readHeader(what: string, bytes: Uint8Array): Header {
   const { __metadata__: metadata = {}, ...infos } = parse(what, bytes)
+  const names = Object.keys(infos)
+  if (names.length > MAX_NAMES) {
+    throw notSafetensors(what, `a header with ${names.length} names, more than ${MAX_NAMES}`)
+  }
   if (!isStrings(metadata)) throw notSafetensors(what, '__metadata__ that is not an object of strings')
-  const tensors = Object.entries(infos).map(([name, info]) => checkInfo(what, name, info))
+  const tensors = names.map((name) => checkInfo(what, name, infos[name]))
   tensors.sort((a, b) => a.begin - b.begin || a.end - b.end)
   let dataBytes = 0
   for (const { name, begin, end } of tensors) {
