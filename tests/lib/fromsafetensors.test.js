@@ -249,13 +249,12 @@ test('values and scales of int8 may come in any order, and under GPT-2’s names
     const message = new RegExp(`tok_emb.weight_scale should have finite scales from 0 on, got ${scale}$`)
     await assertRefusesToLoad(fileOf(broken), 'VALUE', message)
   }
-  const older = entries.map((entry) => ({
+  const turned = entries.map((entry) => ({
     ...entry,
     shape: /attn.*weight/.test(entry.name) ? [...entry.shape].reverse() : entry.shape,
   }))
-  const message =
-    /c_attn.weight_scale should have shapes \[192, 64\] and \[192, groups\], got \[64, 192\] and \[1, 192\]: an/
-  await assertRefusesToLoad(fileOf(older), 'SHAPE', message)
+  const message = /c_attn.weight should have shape \[192, 64\], got \[64, 192\]$/
+  await assertRefusesToLoad(fileOf(turned), 'SHAPE', message)
   const missing = entries.filter(({ name }) => name !== 'tok_emb.weight')
   await assertRefusesToLoad(fileOf(missing), 'VALUE', /wte.weight/)
 })

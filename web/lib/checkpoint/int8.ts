@@ -1,6 +1,6 @@
 import type { Info } from './header.ts'
 import type { Values } from './slabs.ts'
-import { checkSameShape, sameShape, shortName } from '../check.ts'
+import { checkSameShape, shortName } from '../check.ts'
 import { fail, GptLayersError } from '../errors.ts'
 import { groupLength } from '../tensor/int8weight.ts'
 
@@ -28,12 +28,6 @@ export function groupSizeOf(
   const [outputs, inputs] = shape
   const [rows, groups] = scale.shape
   const length = scale.shape.length === 2 && rows === outputs ? groupLength(inputs, groups) : 0
-  // In an older format, a Conv1D's were [inputs, outputs] and [groups, outputs].
-  if (length === 0 && groups === outputs && sameShape(weight.shape, [inputs, outputs])) {
-    const expected = `[${outputs}, ${inputs}] and [${outputs}, groups]`
-    const got = `[${weight.shape.join(', ')}] and [${scale.shape.join(', ')}]`
-    throw fail('SHAPE', `${name} and ${name}_scale`, `have shapes ${expected}`, `${got}: an older format`)
-  }
   checkSameShape(name, weight.shape, shape)
   if (length > 0) return length
   throw fail(

@@ -154,9 +154,8 @@ class Plan {
   }
 
   scalesFirst(): Entry[] {
-    const isScale = ({ info }: Entry) => this.#scaleNames.has(info.name)
-    const entries = [...this.entries.values()]
-    return [...entries.filter(isScale), ...entries.filter((entry) => !isScale(entry))]
+    const rank = ({ info }: Entry) => (this.#scaleNames.has(info.name) ? 0 : 1)
+    return [...this.entries.values()].sort((a, b) => rank(a) - rank(b))
   }
 
   /** @param name a name that `assignments` has found in the file */

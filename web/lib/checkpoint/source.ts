@@ -38,8 +38,6 @@ export interface FileHandleLike {
 /** What a model loads from. */
 export type FileSource = BlobLike | ResponseLike | StreamLike | FileHandleLike | Uint8Array | ArrayBuffer
 
-const EXPECTED = 'a Blob, a File, a Response, a ReadableStream, a file handle of Node, or bytes'
-
 /** A file that is read from its begin to its end. */
 export interface Source {
   /** fills the target, and returns the number of bytes: less than the target's only where the file ends */
@@ -68,7 +66,10 @@ const has = <T extends object>(value: object, ...methods: (keyof T)[]): value is
 
 const isResponse = (value: object): value is ResponseLike => 'ok' in value && 'body' in value
 
-const wrongSource = (source: unknown) => fail('TYPE', 'source', `be ${EXPECTED}`, describe(source))
+function wrongSource(source: unknown): GptLayersError {
+  const expected = 'a Blob, a File, a Response, a ReadableStream, a file handle of Node, or bytes'
+  return fail('TYPE', 'source', `be ${expected}`, describe(source))
+}
 
 function openResponse({ ok, status, body }: ResponseLike): Streamed {
   const stream = body && openStream(body)

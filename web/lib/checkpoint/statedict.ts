@@ -30,8 +30,6 @@ export interface Assignment {
   transposed: boolean
   /** whether the matrix in the checkpoint is [inputs, outputs]; not where it is int8 */
   turned: boolean
-  /** the first name of the same tensor, where this is another one */
-  tied: string | null
 }
 
 /**
@@ -52,19 +50,19 @@ export function assignments(
   const own = module.stateDict()
   const known = new Names(module)
   const found = match(known, what, names, own, matrices)
-  const first: Map<Tensor, string> = new Map()
+  const seen: Set<Tensor> = new Set()
   return Object.entries(own).flatMap(([name, target]) => {
-    const tied = first.get(target) ?? null
-    const from = found.has(name) || tied !== null ? name : substitutes[name]
+    const isSeen = seen.has(target)
+    const from = found.has(name) || isSeen ? name : substitutes[name]
     const source = found.get(from)
     if (source) {
-      if (tied === null) first.set(target, name)
+      seen.add(target)
       const scale = Object.hasOwn(own, from + SCALE) ? null : (found.get(from + SCALE)?.given ?? null)
       const isConv1D = matrices.get(target)?.transposed ?? false
       const transposed = scale === null ? source.transposed : isConv1D
-      return [{ name, target, tied, given: source.given, scale, transposed, turned: transposed !== isConv1D }]
+      return [{ name, target, given: source.given, scale, transposed, turned: transposed !== isConv1D }]
     }
-    if (tied !== null) return []
+    if (isSeen) return []
     const foreign = known.foreign(name)
     const both = foreign === name ? name : `${name}, or ${foreign}`
     throw fail('VALUE', what, `have ${both}`, listed(names, 'none'))
