@@ -1,4 +1,3 @@
-import type { Runtime } from './runtime/runtime.ts'
 import { fail, nameErrors, withName } from './errors.ts'
 import { KeyValueCache } from './generate/cache.ts'
 import { Attention } from './layers/attention.ts'
@@ -20,7 +19,7 @@ import { Softmax } from './layers/softmax.ts'
 import { TransformerBlock } from './layers/transformerblock.ts'
 import { AdamW } from './optim/adamw.ts'
 import { SGD } from './optim/sgd.ts'
-import { RUNTIME } from './runtime/runtime.ts'
+import { type Runtime, RUNTIME } from './runtime/runtime.ts'
 import { Tensor } from './tensor/tensor.ts'
 
 /** The classes that an instance offers, such as `gpt.Linear`. */

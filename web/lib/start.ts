@@ -1,12 +1,11 @@
 import type { Build, LoadOptions } from './load.ts'
-import type { Exports } from './runtime/runtime.ts'
 import type { startPool } from './threads/threads.ts'
 import type { AnyWorker } from './threads/workers.ts'
 import { checkChoice, checkFunction, checkNumber, checkOptions, describe } from './check.ts'
 import { fail, GptLayersError, withName } from './errors.ts'
 import { Gpt } from './gpt.ts'
 import { Memory } from './runtime/memory.ts'
-import { Runtime } from './runtime/runtime.ts'
+import { type Exports, Runtime } from './runtime/runtime.ts'
 import { warnOnce } from './threads/warn.ts'
 import { tagOf } from './typed.ts'
 

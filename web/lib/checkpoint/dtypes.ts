@@ -56,8 +56,8 @@ export function toFloat32(
   else if (dtype === 'F16' || dtype === 'BF16') {
     const bits = new Uint32Array(room, 0, length)
     const halves = new Uint16Array(data, 0, length)
-    const table = dtype === 'F16' ? float16Table() : null
-    for (let i = 0; i < length; i++) bits[i] = table === null ? halves[i] << 16 : table[halves[i]]
+    if (dtype === 'BF16') for (let i = 0; i < length; i++) bits[i] = halves[i] << 16
+    else for (let i = 0, table = float16Table(); i < length; i++) bits[i] = table[halves[i]]
   } else round(name, values, new View(data, 0, length))
   return values
 }

@@ -1,15 +1,21 @@
 import type { GPTModelConfig } from '../layers/gptmodel.ts'
 import type { Module } from '../layers/module.ts'
 import type { Runtime } from '../runtime/runtime.ts'
-import type { SignalLike } from '../check.ts'
 import type { Header } from './header.ts'
-import type { ProgressListener } from './stream.ts'
-import { checkChoice, checkConfig, checkFunction, checkOptions, checkSignal, describe } from '../check.ts'
+import {
+  type SignalLike,
+  checkChoice,
+  checkConfig,
+  checkFunction,
+  checkOptions,
+  checkSignal,
+  describe,
+} from '../check.ts'
 import { fail, GptLayersError } from '../errors.ts'
 import { openSource } from './source.ts'
 import { listed } from './statedict.ts'
 import { loadStream } from './plan.ts'
-import { FileStream } from './stream.ts'
+import { type ProgressListener, FileStream } from './stream.ts'
 
 /** The name under which the metadata of our own files has the number of heads, which no shape tells. */
 export const N_HEAD = 'n_head'

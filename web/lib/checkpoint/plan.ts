@@ -1,8 +1,6 @@
 import type { Module } from '../layers/module.ts'
 import type { Tensor } from '../tensor/tensor.ts'
 import type { Info } from './header.ts'
-import type { UseRows, Values } from './slabs.ts'
-import type { Assignment } from './statedict.ts'
 import type { FileStream } from './stream.ts'
 import { checkSameShape, shortName } from '../check.ts'
 import { fail } from '../errors.ts'
@@ -11,8 +9,8 @@ import { evenGroups, GROUP_SIZE, Int8Weight, MATRICES, unitOf } from '../tensor/
 import { isFloat } from './dtypes.ts'
 import { checkScales, dequantizeRows, groupSizeOf, integersOf } from './int8.ts'
 import { SafetensorsBytes } from './safetensors.ts'
-import { slabRows } from './slabs.ts'
-import { areFinite, assignments, notFinite } from './statedict.ts'
+import { type UseRows, type Values, slabRows } from './slabs.ts'
+import { type Assignment, areFinite, assignments, notFinite } from './statedict.ts'
 
 /** What becomes of a tensor of the file, as it arrives in slabs of rows. */
 interface Place {

@@ -24,16 +24,14 @@
 // | I8, U8, I16, U16, I32, U32, I64, U64 | 1 to 8 | exact, otherwise an error |
 // | BOOL | 1 | 0 or 1 |
 
-import type { Info } from './header.ts'
-import type { UseRows } from './slabs.ts'
 import { describe, shortName } from '../check.ts'
 import { fail } from '../errors.ts'
 import { checkLiveTensor } from '../tensor/check.ts'
 import { checkBytes } from '../typed.ts'
 import { int8Of } from '../tensor/int8weight.ts'
 import { bytesOf } from './dtypes.ts'
-import { notSafetensors, readHeader } from './header.ts'
-import { newBuffer, Slabs } from './slabs.ts'
+import { type Info, notSafetensors, readHeader } from './header.ts'
+import { type UseRows, newBuffer, Slabs } from './slabs.ts'
 import { SCALE } from './statedict.ts'
 
 /** What the header has under this name is no tensor. */

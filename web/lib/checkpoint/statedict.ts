@@ -1,8 +1,7 @@
-import type { GptLayersError } from '../errors.ts'
 import type { Module } from '../layers/module.ts'
 import type { Matrices } from '../tensor/int8weight.ts'
 import { describe, shortName } from '../check.ts'
-import { fail } from '../errors.ts'
+import { type GptLayersError, fail } from '../errors.ts'
 import { Tensor } from '../tensor/tensor.ts'
 
 /** The name of a property in a state dict: running_mean for runningMean. */

@@ -1,10 +1,8 @@
 import type { SignalLike } from '../check.ts'
-import type { Header, Info } from './header.ts'
-import type { UseRows } from './slabs.ts'
 import type { Source } from './source.ts'
-import { notSafetensors, readHeader } from './header.ts'
+import { type Header, type Info, notSafetensors, readHeader } from './header.ts'
 import { headerEnd, LENGTH_BYTES, PREFIX_BYTES, truncatedHeader } from './safetensors.ts'
-import { newBuffer, Slabs } from './slabs.ts'
+import { type UseRows, newBuffer, Slabs } from './slabs.ts'
 
 /** The bytes that are skipped at once. */
 const SKIP = 2 ** 22

@@ -1,9 +1,8 @@
-import type { GptLayersError } from '../errors.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import type { Attention } from '../layers/attention.ts'
 import type { GPTModel } from '../layers/gptmodel.ts'
 import { checkChoice, checkNumber, checkOptions, checkSize, describe } from '../check.ts'
-import { fail } from '../errors.ts'
+import { type GptLayersError, fail } from '../errors.ts'
 import { TENSORS } from '../runtime/scope.ts'
 import { Tensor } from '../tensor/tensor.ts'
 

@@ -1,12 +1,10 @@
-import type { Indices } from '../tensor/indices.ts'
 import type { GPTModel } from '../layers/gptmodel.ts'
-import type { Sampling, GeneratedToken } from './sample.ts'
 import { checkNumber, checkOptions, checkSize, checkArray } from '../check.ts'
 import { fail, withName } from '../errors.ts'
 import { checkTensorOf } from '../tensor/check.ts'
-import { checkIndices } from '../tensor/indices.ts'
+import { type Indices, checkIndices } from '../tensor/indices.ts'
 import { KeyValueCache } from './cache.ts'
-import { sampleToken } from './sample.ts'
+import { type Sampling, type GeneratedToken, sampleToken } from './sample.ts'
 
 export interface GenerateOptions {
   /**

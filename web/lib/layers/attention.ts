@@ -1,5 +1,3 @@
-import type { CachePlace } from '../generate/cache.ts'
-import type { Runtime } from '../runtime/runtime.ts'
 import type { Context, Returned } from './forward.ts'
 import {
   checkBoolean,
@@ -10,8 +8,8 @@ import {
   checkConfig,
 } from '../check.ts'
 import { fail } from '../errors.ts'
-import { KeyValueCache } from '../generate/cache.ts'
-import { SCRATCH } from '../runtime/runtime.ts'
+import { type CachePlace, KeyValueCache } from '../generate/cache.ts'
+import { type Runtime, SCRATCH } from '../runtime/runtime.ts'
 import { recordKernel, records } from '../runtime/tape.ts'
 import { checkRows, checkTensorOf } from '../tensor/check.ts'
 import { leading, sizeOf } from '../tensor/shape.ts'

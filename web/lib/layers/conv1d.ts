@@ -1,7 +1,6 @@
 import type { Runtime } from '../runtime/runtime.ts'
-import type { AffineOptions } from './affine.ts'
 import { checkSize } from '../check.ts'
-import { Affine } from './affine.ts'
+import { type AffineOptions, Affine } from './affine.ts'
 
 /** The standard deviation of GPT-2's initial weights. */
 const DEVIATION = 0.02

@@ -1,6 +1,5 @@
-import type { Runtime } from '../runtime/runtime.ts'
 import { checkConfig, checkSize, sameShape } from '../check.ts'
-import { SCRATCH } from '../runtime/runtime.ts'
+import { type Runtime, SCRATCH } from '../runtime/runtime.ts'
 import { records } from '../runtime/tape.ts'
 import { checkRows } from '../tensor/check.ts'
 import { Tensor } from '../tensor/tensor.ts'

@@ -1,7 +1,6 @@
 import type { Runtime } from '../runtime/runtime.ts'
-import type { AffineOptions } from './affine.ts'
 import { checkSize } from '../check.ts'
-import { Affine } from './affine.ts'
+import { type AffineOptions, Affine } from './affine.ts'
 
 /** y = x · weightᵀ + bias, as PyTorch's nn.Linear: x [..., inFeatures], weight [outFeatures, inFeatures]. */
 export class Linear extends Affine {

@@ -1,6 +1,4 @@
 import type { Runtime } from '../runtime/runtime.ts'
-import type { Matrices, Matrix } from '../tensor/int8weight.ts'
-import type { Context, ForwardListener } from './forward.ts'
 import { checkFunction, checkNumber, checkOptions, checkObject, describe } from '../check.ts'
 import { loadBytes } from '../checkpoint/plan.ts'
 import { encodeSafetensors, METADATA_NAME } from '../checkpoint/safetensors.ts'
@@ -8,9 +6,17 @@ import { areFinite, firstNames, notFinite, snakeCase } from '../checkpoint/state
 import { fail, GptLayersError, withName } from '../errors.ts'
 import { METADATA, TENSORS } from '../runtime/scope.ts'
 import { checkTensor } from '../tensor/check.ts'
-import { evenGroups, GROUP_SIZE, Int8Weight, MATRICES, MATRIX } from '../tensor/int8weight.ts'
+import {
+  type Matrices,
+  type Matrix,
+  evenGroups,
+  GROUP_SIZE,
+  Int8Weight,
+  MATRICES,
+  MATRIX,
+} from '../tensor/int8weight.ts'
 import { Tensor } from '../tensor/tensor.ts'
-import { asObject } from './forward.ts'
+import { type Context, type ForwardListener, asObject } from './forward.ts'
 import { printLayer } from './print.ts'
 
 /**

@@ -1,10 +1,9 @@
 import type { Runtime } from '../runtime/runtime.ts'
 import type { Tensor } from '../tensor/tensor.ts'
-import type { Context } from './forward.ts'
 import { describe } from '../check.ts'
 import { fail } from '../errors.ts'
 import { checkTensor } from '../tensor/check.ts'
-import { outputOf } from './forward.ts'
+import { type Context, outputOf } from './forward.ts'
 import { Module } from './module.ts'
 
 /**

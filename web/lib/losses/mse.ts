@@ -1,6 +1,5 @@
 import type { Runtime } from '../runtime/runtime.ts'
-import type { Gradients } from '../runtime/tape.ts'
-import { record } from '../runtime/tape.ts'
+import { type Gradients, record } from '../runtime/tape.ts'
 import { checkTensor, checkTensorOf } from '../tensor/check.ts'
 import { Tensor } from '../tensor/tensor.ts'
 import { single, sumOf } from './loss.ts'

@@ -1,9 +1,8 @@
 import type { Runtime } from '../runtime/runtime.ts'
 import type { Tensor } from '../tensor/tensor.ts'
-import type { State } from './optimizer.ts'
 import { checkArray, checkNonNegative, checkNumber, checkOptions, describe } from '../check.ts'
 import { fail } from '../errors.ts'
-import { Optimizer } from './optimizer.ts'
+import { type State, Optimizer } from './optimizer.ts'
 
 const DEFAULT_BETAS: readonly [number, number] = [0.9, 0.999]
 

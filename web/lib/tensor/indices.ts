@@ -1,11 +1,9 @@
 import type { Runtime } from '../runtime/runtime.ts'
-import type { NumberArray } from '../typed.ts'
-import type { NestedArray } from './nested.ts'
 import { describe } from '../check.ts'
 import { fail } from '../errors.ts'
 import { checkTensor } from './check.ts'
-import { isTyped } from '../typed.ts'
-import { flatten } from './nested.ts'
+import { type NumberArray, isTyped } from '../typed.ts'
+import { type NestedArray, flatten } from './nested.ts'
 import { notTensor, Tensor } from './tensor.ts'
 
 /**

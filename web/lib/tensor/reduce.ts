@@ -1,9 +1,8 @@
-import type { NestedArray } from './nested.ts'
 import type { Tensor } from './tensor.ts'
 import { checkBoolean, checkOptions } from '../check.ts'
 import { fail } from '../errors.ts'
 import { record } from '../runtime/tape.ts'
-import { nest } from './nested.ts'
+import { type NestedArray, nest } from './nested.ts'
 import { checkAxis, sizeOf } from './shape.ts'
 
 type Kernel = 'gpt_sum' | 'gpt_mean' | 'gpt_var'

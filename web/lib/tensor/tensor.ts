@@ -1,14 +1,8 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-import type { GptLayersError } from '../errors.ts'
 import type { Pointer, Runtime } from '../runtime/runtime.ts'
 import type { Storage } from '../runtime/memory.ts'
 import type { Int8Weight } from './int8weight.ts'
 import type { NumberArray } from '../typed.ts'
-import type { NestedArray } from './nested.ts'
-import type { PrintOptions } from './print.ts'
-import type { Reduction, VarianceOptions } from './reduce.ts'
-import type { AxisOptions } from './slice.ts'
-import type { Step } from '../runtime/tape.ts'
 import {
   checkArray,
   checkBoolean,
@@ -19,15 +13,15 @@ import {
   describe,
   sameShape,
 } from '../check.ts'
-import { fail } from '../errors.ts'
-import { backward, record } from '../runtime/tape.ts'
+import { type GptLayersError, fail } from '../errors.ts'
+import { type Step, backward, record } from '../runtime/tape.ts'
 import { abs, add, div, exp, log, mul, neg, pow, sqrt, sub, tanh } from './elementwise.ts'
 import { matmul } from './matmul.ts'
-import { flatten, nest } from './nested.ts'
-import { formatTensor } from './print.ts'
-import { argmax, max, mean, sum, variance } from './reduce.ts'
+import { type NestedArray, flatten, nest } from './nested.ts'
+import { type PrintOptions, formatTensor } from './print.ts'
+import { type Reduction, type VarianceOptions, argmax, max, mean, sum, variance } from './reduce.ts'
 import { checkElements, sizeOf } from './shape.ts'
-import { at, slice, split } from './slice.ts'
+import { type AxisOptions, at, slice, split } from './slice.ts'
 import { permute, transpose } from './transpose.ts'
 
 /**

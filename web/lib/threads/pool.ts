@@ -1,6 +1,13 @@
-import type { Call, Kernel } from './call.ts'
 import type { OwnWorker } from './workers.ts'
-import { openCall, rerunMissingParts, runOpenParts, statusOf, waitForCall } from './call.ts'
+import {
+  type Call,
+  type Kernel,
+  openCall,
+  rerunMissingParts,
+  runOpenParts,
+  statusOf,
+  waitForCall,
+} from './call.ts'
 import { warnOnce } from './warn.ts'
 
 const PART_TIMEOUT = 5000 // ms that a worker's part may take, beyond 20 times the caller's own parts

@@ -1,9 +1,7 @@
-import type { Call } from './call.ts'
-import type { AnyWorker } from './workers.ts'
 import type { Runtime } from '../runtime/runtime.ts'
-import { CALL_WORDS, MAX_ARGUMENTS } from './call.ts'
+import { type Call, CALL_WORDS, MAX_ARGUMENTS } from './call.ts'
 import { Pool } from './pool.ts'
-import { startWorkers } from './workers.ts'
+import { type AnyWorker, startWorkers } from './workers.ts'
 
 const STACK_BYTES = 65536 // per worker, as the first instance has
 

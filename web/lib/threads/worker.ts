@@ -1,9 +1,8 @@
 // A worker of a pool: an instance of the same WebAssembly on the same memory. It runs parts of calls until it
 // is terminated, sleeps between calls, and never returns to its event loop.
 
-import type { Kernel } from './call.ts'
 import type { WorkerSetup } from './threads.ts'
-import { runOpenParts, waitForParts } from './call.ts'
+import { type Kernel, runOpenParts, waitForParts } from './call.ts'
 
 const node = globalThis.process?.getBuiltinModule?.('node:worker_threads')
 const port: MessagePortLike = node?.parentPort ?? globalThis
