@@ -43,16 +43,20 @@ export class GptLayersError extends Error {
  *
  * @param name the name of the argument
  * @param expected what the argument should be or do
- * @param got what came instead
+ * @param got what came instead; an array of numbers is a shape
  */
 export const fail = (
   code: ErrorCode,
   name: string,
   expected: string,
-  got: string | number | null = null,
+  got: string | number | readonly number[] | null = null,
   cause: unknown = undefined,
-): GptLayersError =>
-  new GptLayersError(code, `${name} should ${expected}${got === null ? '' : `, got ${got}`}`, { cause })
+): GptLayersError => {
+  const what = typeof got === 'object' ? got && `shape [${got.join(', ')}]` : got
+  return new GptLayersError(code, `${name} should ${expected}${what === null ? '' : `, got ${what}`}`, {
+    cause,
+  })
+}
 
 /** The message of an error, or of the event of an error. */
 export const messageOf = (error: unknown): string | undefined => Object(error).message

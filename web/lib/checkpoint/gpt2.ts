@@ -46,7 +46,7 @@ export function configOf(
   const shapeOf = (pattern: RegExp, expected: string) => {
     const tensor = tensors.find(({ name }) => pattern.test(name))
     if (tensor?.shape.length === 2) return tensor.shape
-    const got = tensor ? `shape [${tensor.shape.join(', ')}]` : listed(names, 'none')
+    const got = tensor ? tensor.shape : listed(names, 'none')
     throw fail('VALUE', 'source', `have ${expected}`, got)
   }
   const [vocabSize, embDim] = shapeOf(TOKENS, 'wte.weight [vocabSize, embDim]')

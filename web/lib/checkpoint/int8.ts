@@ -30,12 +30,8 @@ export function groupSizeOf(
   const length = scale.shape.length === 2 && rows === outputs ? groupLength(inputs, groups) : 0
   checkSameShape(name, weight.shape, shape)
   if (length > 0) return length
-  throw fail(
-    'SHAPE',
-    `${name}_scale`,
-    `have shape [${outputs}, groups], with groups of equal, even length`,
-    `[${scale.shape.join(', ')}]`,
-  )
+  const expected = `have shape [${outputs}, groups], with groups of equal, even length`
+  throw fail('SHAPE', `${name}_scale`, expected, `[${scale.shape.join(', ')}]`)
 }
 
 /** @param name the scales' name in the checkpoint */

@@ -197,12 +197,12 @@ export class KeyValueCache {
     const batch = ids.length / tokens
     if (batch !== this.batchSize) {
       const expected = `have ${this.batchSize} sequences (the cache's batchSize)`
-      throw fail('SHAPE', 'ids', expected, `shape [${shape.join(', ')}]`)
+      throw fail('SHAPE', 'ids', expected, shape)
     }
     const room = this.maxTokens - past
     if (tokens > room) {
       const expected = `end in at most ${room} tokens (the cache has ${past} of ${this.maxTokens})`
-      throw fail('SHAPE', 'ids', expected, `shape [${shape.join(', ')}]`)
+      throw fail('SHAPE', 'ids', expected, shape)
     }
     this.#pass = { tokens }
     try {

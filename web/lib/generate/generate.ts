@@ -92,7 +92,7 @@ export function checkGeneration(
   const { indices: tokens, shape } = checkIndices(runtime, 'ids', ids, vocabSize)
   if (tokens.length === 0 || shape.length === 0 || shape.length > 2 || tokens.length !== shape.at(-1)) {
     const expected = 'be one sequence of at least one token, [tokens] or [1, tokens]'
-    throw fail('SHAPE', 'ids', expected, `shape [${shape.join(', ')}]`)
+    throw fail('SHAPE', 'ids', expected, shape)
   }
   if (model.training) {
     throw fail('VALUE', 'the model', 'be in evaluation mode; call eval() first', 'training mode')

@@ -177,7 +177,7 @@ export class Attention extends Module {
     const tokens = x.shape.at(-2)
     if (tokens !== undefined && tokens <= contextLength) return tokens
     const expected = `end in [tokens, ${embDim}] with at most ${contextLength} (contextLength) tokens`
-    throw fail('SHAPE', 'x', expected, `shape [${x.shape.join(', ')}]`)
+    throw fail('SHAPE', 'x', expected, x.shape)
   }
 
   /** The place in the cache to which `forward` appends. */

@@ -77,7 +77,7 @@ export class BatchNorm extends Module {
     const { runtime, training, numFeatures: cols, momentum, eps } = this
     const rows = checkRows(runtime, x, cols, 'numFeatures')
     if (training && rows < 2) {
-      throw fail('VALUE', 'x', 'have 2 rows or more in training mode', `shape [${x.shape.join(', ')}]`)
+      throw fail('VALUE', 'x', 'have 2 rows or more in training mode', x.shape)
     }
     const scale = checkTensorOf(runtime, 'scale', this.scale, [cols])
     const shift = checkTensorOf(runtime, 'shift', this.shift, [cols])

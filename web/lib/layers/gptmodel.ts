@@ -144,7 +144,7 @@ export class GPTModel extends Module {
     const tokens = shape.at(-1)
     if (!tokens || tokens > contextLength) {
       const expected = `end in 1 to ${contextLength} (contextLength) tokens`
-      throw fail('SHAPE', 'ids', expected, `shape [${shape.join(', ')}]`)
+      throw fail('SHAPE', 'ids', expected, shape)
     }
     const given = context === undefined ? {} : checkObject('context', context)
     const { lastOnly = false, ...rest } = given

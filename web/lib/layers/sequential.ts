@@ -25,12 +25,8 @@ export class Sequential extends Module {
         throw fail('TYPE', `modules[${i}]`, 'be a layer', describe(module))
       }
       if (module.runtime !== runtime) {
-        throw fail(
-          'VALUE',
-          `modules[${i}]`,
-          'come from the same load()',
-          `another's ${module.constructor.name}`,
-        )
+        const given = `another's ${module.constructor.name}`
+        throw fail('VALUE', `modules[${i}]`, 'come from the same load()', given)
       }
     })
     this.layers = modules

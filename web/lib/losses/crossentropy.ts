@@ -55,10 +55,6 @@ export function crossEntropy(runtime: Runtime, logits: unknown, targets: Indices
 function checkTargetShape(shape: readonly number[], expected: readonly number[]): void {
   const isFlat = shape.length === 1 && shape[0] === sizeOf(expected)
   if (isFlat || sameShape(shape, expected)) return
-  throw fail(
-    'SHAPE',
-    'targets',
-    `have shape [${expected.join(', ')}] (logits without the last axis)`,
-    `[${shape.join(', ')}]`,
-  )
+  const wanted = `have shape [${expected.join(', ')}] (logits without the last axis)`
+  throw fail('SHAPE', 'targets', wanted, `[${shape.join(', ')}]`)
 }

@@ -57,12 +57,8 @@ export class SGD extends Optimizer {
     checkNonNegative('weightDecay', weightDecay)
     checkBoolean('nesterov', nesterov)
     if (nesterov && (momentum === 0 || dampening !== 0)) {
-      throw fail(
-        'VALUE',
-        'nesterov',
-        'be used with momentum > 0 and dampening = 0',
-        `momentum ${momentum} and dampening ${dampening}`,
-      )
+      const given = `momentum ${momentum} and dampening ${dampening}`
+      throw fail('VALUE', 'nesterov', 'be used with momentum > 0 and dampening = 0', given)
     }
     this.#options = { momentum, dampening, weightDecay, nesterov }
   }

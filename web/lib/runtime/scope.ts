@@ -76,12 +76,8 @@ function directlyInside(value: object): Iterable<unknown> {
   if (Array.isArray(value) || value instanceof Set) return value
   if (value instanceof Map) return [...value].flat()
   if (value instanceof Promise) {
-    throw fail(
-      'TYPE',
-      'fn',
-      'return its result at once',
-      'a Promise; a scope cannot free the tensors of an async function',
-    )
+    const given = 'a Promise; a scope cannot free the tensors of an async function'
+    throw fail('TYPE', 'fn', 'return its result at once', given)
   }
   const prototype = Object.getPrototypeOf(value)
   return prototype === null || prototype === Object.prototype ? Object.values(value) : []

@@ -46,5 +46,5 @@ export function checkTensorOf(
 export function checkRows(runtime: Runtime, x: unknown, features: number, featuresName: string): number {
   const { shape, size } = checkTensor(runtime, 'x', x)
   if (shape.at(-1) === features) return size / features
-  throw fail('SHAPE', 'x', `end in ${features} (${featuresName})`, `shape [${shape.join(', ')}]`)
+  throw fail('SHAPE', 'x', `end in ${features} (${featuresName})`, shape)
 }

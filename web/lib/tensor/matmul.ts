@@ -14,14 +14,10 @@ export function matmul(a: Tensor, b: Tensor): Tensor {
   const { runtime } = a
   const [rows, inner] = a.shape.slice(-2)
   const leading = a.shape.slice(0, -2)
-  const expected = b.shape.length === 2 ? [inner] : [...leading, inner]
-  if (a.shape.length < 2 || b.shape.length < 2 || !sameShape(b.shape.slice(0, -1), expected)) {
-    throw fail(
-      'SHAPE',
-      'other',
-      `have shape [${expected.join(', ')}, cols] for a tensor of shape [${a.shape.join(', ')}]`,
-      `shape [${b.shape.join(', ')}]`,
-    )
+  const start = b.shape.length === 2 ? [inner] : [...leading, inner]
+  if (a.shape.length < 2 || b.shape.length < 2 || !sameShape(b.shape.slice(0, -1), start)) {
+    const expected = `have shape [${start.join(', ')}, cols] for a tensor of shape [${a.shape.join(', ')}]`
+    throw fail('SHAPE', 'other', expected, b.shape)
   }
   const [cols] = b.shape.slice(-1)
   // One product for each matrix of b.

@@ -54,12 +54,8 @@ export function flatten(
       first ??= shape
       if (!sameShape(shape, first)) {
         indices.pop()
-        throw fail(
-          'SHAPE',
-          `${place()}[${i}]`,
-          `have shape [${first.join(', ')}] like ${place()}[0]`,
-          `[${shape.join(', ')}]`,
-        )
+        const expected = `have shape [${first.join(', ')}] like ${place()}[0]`
+        throw fail('SHAPE', `${place()}[${i}]`, expected, `[${shape.join(', ')}]`)
       }
       indices.pop()
     }

@@ -118,7 +118,7 @@ function reduceSome(x: Tensor, reduction: Reduction, kernel: RowKernel): Tensor 
   const count = dim === undefined ? x.size : shape[checkAxis('dim', dim, shape.length)]
   if (count === 0) {
     const elements = dim === undefined ? 'elements' : 'elements along dim'
-    throw fail('SHAPE', 'the tensor', `have ${elements}`, `shape [${shape.join(', ')}]`)
+    throw fail('SHAPE', 'the tensor', `have ${elements}`, shape)
   }
   return reduce(x, reduction, kernel)
 }

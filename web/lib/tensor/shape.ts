@@ -57,7 +57,7 @@ export function broadcast(a: readonly number[], b: readonly number[]): readonly 
     const sizeA = a[a.length - rank + i] ?? 1
     const sizeB = b[b.length - rank + i] ?? 1
     if (sizeA !== sizeB && sizeA !== 1 && sizeB !== 1) {
-      throw fail('SHAPE', 'other', `broadcast with shape [${a.join(', ')}]`, `shape [${b.join(', ')}]`)
+      throw fail('SHAPE', 'other', `broadcast with shape [${a.join(', ')}]`, b)
     }
     return sizeA === 1 ? sizeB : sizeA
   })

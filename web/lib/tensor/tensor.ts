@@ -170,12 +170,8 @@ export class Tensor {
     const wanted = given ?? nesting
     const fits = sameShape(nesting, wanted) || (nesting.length === 1 && data.length === sizeOf(wanted))
     if (!fits) {
-      throw fail(
-        'SHAPE',
-        'values',
-        `be flat with ${sizeOf(wanted)} elements, or nested, for shape [${wanted.join(', ')}]`,
-        `shape [${nesting.join(', ')}]`,
-      )
+      const expected = `be flat with ${sizeOf(wanted)} elements, or nested, for shape [${wanted.join(', ')}]`
+      throw fail('SHAPE', 'values', expected, nesting)
     }
     // A view of our own heap is detached when the new tensor grows the heap.
     const source = runtime.memory.isView(data) ? data.slice() : data
@@ -327,7 +323,7 @@ export class Tensor {
   item(): number {
     this.#live()
     if (this.size !== 1) {
-      throw fail('SHAPE', 'the tensor', 'have 1 element', `shape [${this.shape.join(', ')}]`)
+      throw fail('SHAPE', 'the tensor', 'have 1 element', this.shape)
     }
     return this.data[0]
   }
