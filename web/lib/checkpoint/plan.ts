@@ -28,28 +28,18 @@ interface Place {
 }
 
 /** A tensor of the file, and where its values go. */
-class Entry {
-  readonly places: Place[] = []
-  readonly info: Info
+type Entry = { info: Info; places: Place[] }
 
-  constructor(info: Info) {
-    this.info = info
-  }
-
-  /** Slabs that suit every place. */
-  get options(): { unit: number; isRaw: boolean } {
-    const unit = this.places.reduce((unit, place) => (unit % place.unit ? unit * place.unit : unit), 1)
-    return { unit, isRaw: this.places.some((place) => place.isRaw) }
-  }
-
-  begin(): void {
-    for (const place of this.places) place.begin()
-  }
-
-  write: UseRows = (...rows) => {
-    for (const place of this.places) place.write(...rows)
-  }
+/** Slabs that suit every place. */
+function slabsFor({ places }: Entry): { unit: number; isRaw: boolean } {
+  const unit = places.reduce((unit, place) => (unit % place.unit ? unit * place.unit : unit), 1)
+  return { unit, isRaw: places.some((place) => place.isRaw) }
 }
+
+const writeTo =
+  ({ places }: Entry): UseRows =>
+  (...rows) =>
+    places.forEach((place) => place.write(...rows))
 
 /**
  * Copies the values of a file into the tensors of a layer. Each tensor stays float32 or int8, whatever the
@@ -64,8 +54,9 @@ export function loadBytes(module: Module, what: 'bytes' | 'dict', bytes: unknown
   const file = new SafetensorsBytes(what, bytes)
   const plan = new Plan(module, what, file.tensors, null)
   const entries = plan.scalesFirst()
-  for (const { info, places, options } of entries) {
-    const { isRaw } = options
+  for (const entry of entries) {
+    const { info, places } = entry
+    const { isRaw } = slabsFor(entry)
     const checks = places.flatMap((place) => place.checks)
     if (checks.length === 0 && (isFloat(info.dtype) || isRaw || places.length === 0)) continue
     file.read(info, { unit: 1, isRaw }, (...rows) => checks.forEach((check) => check(...rows)))
@@ -73,8 +64,8 @@ export function loadBytes(module: Module, what: 'bytes' | 'dict', bytes: unknown
   try {
     plan.begin()
     for (const entry of entries) {
-      entry.begin()
-      if (entry.places.length > 0) file.read(entry.info, entry.options, entry.write)
+      for (const place of entry.places) place.begin()
+      if (entry.places.length > 0) file.read(entry.info, slabsFor(entry), writeTo(entry))
     }
   } finally {
     plan.dispose()
@@ -100,8 +91,8 @@ export async function loadStream(
   try {
     plan.begin()
     for (const entry of plan.entries.values()) {
-      entry.begin()
-      if (entry.places.length > 0) await stream.read(entry.info, entry.options, entry.write)
+      for (const place of entry.places) place.begin()
+      if (entry.places.length > 0) await stream.read(entry.info, slabsFor(entry), writeTo(entry))
       else await stream.skip(entry.info)
     }
     plan.end()
@@ -135,7 +126,7 @@ class Plan {
     this.#runtime = module.runtime
     this.#isDict = what === 'dict'
     this.#dtype = dtype
-    this.entries = new Map(tensors.map((info) => [info.name, new Entry(info)]))
+    this.entries = new Map(tensors.map((info) => [info.name, { info, places: [] }]))
     const matrices = module[MATRICES]()
     const all = assignments(module, what, [...this.entries.keys()], matrices)
     for (const { target } of all) this.#counts.set(target, (this.#counts.get(target) ?? 0) + 1)
@@ -145,9 +136,10 @@ class Plan {
       else if (dtype === null) checkTensor(this.#runtime, `own ${name}`, target)
       this.#add(assignment, dtype === 'int8' && (matrices.get(target)?.isProduct ?? false))
     }
-    for (const { places, options } of this.entries.values()) {
-      const bytes = places.map((place) => place.stageBytes(options.unit))
-      this.#stage.bytes = Math.max(this.#stage.bytes, ...bytes)
+    for (const entry of this.entries.values()) {
+      const { unit } = slabsFor(entry)
+      for (const place of entry.places)
+        this.#stage.bytes = Math.max(this.#stage.bytes, place.stageBytes(unit))
     }
   }
 

@@ -1,7 +1,7 @@
 import type { Info } from './header.ts'
 import { GptLayersError } from '../errors.ts'
 import { sizeOf } from '../tensor/shape.ts'
-import { bytesOf, DTYPES, toFloat32 } from './dtypes.ts'
+import { bytesOf, toFloat32 } from './dtypes.ts'
 
 /** The float32 values that are read at once, unless a row of a matrix has more. */
 const SLAB_FLOATS = 2 ** 20
@@ -18,13 +18,7 @@ export type UseRows = (values: Values, first: number, rows: number) => void
 /** The data of a tensor in slabs of whole rows, so that a file need not be in memory twice. */
 export class Slabs {
   #bytes = new ArrayBuffer(0)
-  #floats = new ArrayBuffer(0)
-
-  #toFloat32(name: string, dtype: string, bytes: number): Float32Array<ArrayBufferLike> {
-    const size = (bytes / DTYPES[dtype].bytes) * 4
-    if (this.#floats.byteLength < size && dtype !== 'F32') this.#floats = newBuffer(size)
-    return toFloat32(name, dtype, this.#bytes, bytes, this.#floats)
-  }
+  #floats = new ArrayBuffer(0);
 
   /**
    * @param tensor a matrix, or anything else as a matrix of one column
@@ -46,8 +40,13 @@ export class Slabs {
       const bytes = bytesOf(dtype, [rows, cols])
       if (this.#bytes.byteLength < bytes) this.#bytes = newBuffer(bytes)
       yield new Uint8Array(this.#bytes, 0, bytes)
-      if (isRaw && dtype === 'I8') use(new Int8Array(this.#bytes, 0, bytes), first, rows)
-      else use(this.#toFloat32(name, dtype, bytes), first, rows)
+      if (isRaw && dtype === 'I8') {
+        use(new Int8Array(this.#bytes, 0, bytes), first, rows)
+        continue
+      }
+      const room = 4 * rows * cols
+      if (dtype !== 'F32' && this.#floats.byteLength < room) this.#floats = newBuffer(room)
+      use(toFloat32(name, dtype, this.#bytes, bytes, this.#floats), first, rows)
     }
   }
 }

@@ -51,12 +51,11 @@ export class AdamW extends Optimizer {
     if (betas.length !== 2) {
       throw fail('TYPE', 'betas', 'be an array of two numbers', describe(betas))
     }
-    const [beta1, beta2] = betas
-    checkBeta('betas[0]', beta1)
-    checkBeta('betas[1]', beta2)
+    const isBeta = (n: number) => n >= 0 && n < 1
+    betas.forEach((beta, i) => checkNumber(`betas[${i}]`, beta, 'a number >= 0 and < 1', isBeta))
     checkNonNegative('eps', eps)
     checkNonNegative('weightDecay', weightDecay)
-    this.#options = { betas: [beta1, beta2], eps, weightDecay }
+    this.#options = { betas: [betas[0], betas[1]], eps, weightDecay }
   }
 
   /** @internal */
@@ -101,10 +100,6 @@ export class AdamW extends Optimizer {
       1 - power(betas[1], t),
     ])
   }
-}
-
-function checkBeta(name: string, beta: unknown): asserts beta is number {
-  checkNumber(name, beta, 'a number >= 0 and < 1', (n) => n >= 0 && n < 1)
 }
 
 /**

@@ -10,22 +10,17 @@ import { checkTensor } from '../tensor/check.ts'
  * @returns a copy
  */
 export function checkParameters(runtime: Runtime, parameters: unknown): readonly Tensor[] {
-  /** the index of each parameter */
-  const indices: Map<Tensor, number> = new Map()
   checkArray('parameters', parameters, 'an array of Tensors')
-  Array.from(parameters).forEach((value, i) => {
+  return Array.from(parameters, (value, i) => {
     const parameter = checkTensor(runtime, `parameters[${i}]`, value)
     if (parameter.step !== null) {
       const expected = 'a leaf, such as a layer has in parameters(), got a computed tensor'
       throw fail('VALUE', `parameters[${i}]`, `be ${expected}`)
     }
-    const first = indices.get(parameter)
-    if (first !== undefined) {
-      throw fail('VALUE', `parameters[${i}]`, `differ from parameters[${first}]`, 'the same Tensor')
-    }
-    indices.set(parameter, i)
+    const first = parameters.indexOf(parameter)
+    if (first === i) return parameter
+    throw fail('VALUE', `parameters[${i}]`, `differ from parameters[${first}]`, 'the same Tensor')
   })
-  return [...indices.keys()]
 }
 
 /**
