@@ -39,7 +39,7 @@ async function loadModel() {
   return { gpt, model, tokenizer }
 }
 
-testInNode('60 stories: the right next word gets 0.69 with γ and β, 0.61 without', async () => {
+testInNode('60 stories: the right next word gets 0.68 with γ and β, 0.37 without', async () => {
   const { gpt, model, tokenizer } = await loadModel()
   const norms = [...model.trfBlocks.flatMap(({ norm1, norm2 }) => [norm1, norm2]), model.finalNorm]
   const typical = () => {
@@ -58,12 +58,12 @@ testInNode('60 stories: the right next word gets 0.69 with γ and β, 0.61 witho
     }
     return Math.exp(-loss / count)
   }
-  assert.equal(typical().toFixed(2), '0.69')
+  assert.equal(typical().toFixed(2), '0.68')
   for (const { scale, shift } of /** @type {InstanceType<typeof gpt.LayerNorm>[]} */ (norms)) {
     scale.data.fill(1)
     shift.data.fill(0)
   }
-  assert.equal(typical().toFixed(2), '0.61')
+  assert.equal(typical().toFixed(2), '0.37')
 })
 
 test('a guess sets γ to 1 and β to 0; the story is the one that the model then writes', async () => {
@@ -74,17 +74,17 @@ test('a guess sets γ to 1 and β to 0; the story is the one that the model then
   const { gpt, model, tokenizer } = await loadModel()
   assert.match(
     await text(page, ROOT),
-    /The model’s 720 γ go from 0\.62 to 1\.85, its β from −0\.44 to 0\.49\./,
+    /The model’s 720 γ go from 0\.40 to 1\.84, its β from −0\.47 to 0\.55\./,
   )
   await pressButton(page, 'nothing')
-  assert.match(await text(page, `${ROOT} .answer`), /^Not quite: it goes astray\. .* 0\.69 .* 0\.61/)
+  assert.match(await text(page, `${ROOT} .answer`), /^Not quite: it falls apart\. .* 0\.37 instead of 0\.68/)
   await page.waitForSelector(`${ROOT} .pair .without .lane`)
   assert.match(await text(page, ROOT), /Every γ is 1, every β is 0/)
   const engine = new Engine({ gpt, model, tokenizer })
   const off = Array.from({ length: 9 }, () => true)
-  const prompt = 'In a sleepy village'
+  const prompt = 'Two little pigs'
   engine.set({ prompt, seed: 5, temperature: 0.8, off, instead: 'plain', from: 0 })
-  for (let word = 0; word < 56; word++) engine.step()
+  for (let word = 0; word < 36; word++) engine.step()
   const { without } = engine
   assert.ok(without)
   for (const [kind, run] of /** @type {const} */ ([
@@ -94,7 +94,10 @@ test('a guess sets γ to 1 and β to 0; the story is the one that the model then
     const shown = await text(page, `${ROOT} .pair .${kind} .lane`)
     assert.equal(shown, engine.texts(run).join('').trim())
   }
-  assert.match(engine.texts(without).join(''), /a clumsy girl named broken, she read foot of a mountain/)
+  assert.match(
+    engine.texts(without).join(''),
+    /lived in an sleep a Freya Pavel\. named More than anything, windy island\./,
+  )
   await press(page, 'Control', 'z')
   assert.equal(await page.$(`${ROOT} .pair .without .lane`), null)
   assert.deepEqual(complaints, [])
@@ -159,7 +162,7 @@ test('it fits a laptop’s screen and a phone’s width', async () => {
     [360, 740],
   ]) {
     const { page } = await openAlone('', { width, height })
-    await pressButton(page, 'it goes astray')
+    await pressButton(page, 'it falls apart')
     await page.waitForSelector(`${ROOT} .pair .without .lane`)
     assert.ok((await overflow(page)) <= 0)
     const tall = await page.$eval(ROOT, (section) => section.getBoundingClientRect().height)

@@ -133,7 +133,7 @@ describe('a story without it', { concurrency: 2 }, () => {
             `${shown}, expected ${widths}`,
           )
           const [first, second, ...others] = shown.slice(NORMS)
-          assert.ok(second < 0.4, `what comes after norm 2: ${second}`)
+          assert.ok(second < 0.75 * shown[1], `after norm 2: ${second}, with it ${shown[1]}`)
           assert.ok(off === '2' ? first > 0.5 : first < 0.3 && (others.at(-1) ?? 0) > 5, String(shown))
           assert.deepEqual([...complaints, ...foreign], [])
           await page.close()
@@ -180,7 +180,7 @@ describe('a story without it', { concurrency: 2 }, () => {
         const { page } = await moving('')
         await press(page, 'ever wider')
         await waitInPage(page, () =>
-          /σ 0\.\d\d becomes 1\d\.\d/.test(document.querySelector('#story .answer')?.textContent ?? ''),
+          /σ 0\.\d\d becomes \d{2,3}\.\d/.test(document.querySelector('#story .answer')?.textContent ?? ''),
         )
         assert.match(await text(page, '#story .answer'), /^Yes: ever wider\. /)
         await page.close()

@@ -21,12 +21,12 @@ test('any story becomes tokens, and these the story again', () => {
 
 test('a prompt may begin with any word, and its spaces do not matter', () => {
   assert.deepEqual(
-    encode('  The fox\n said').map((id) => words[id]),
-    [' The', ' fox', ' said'],
+    encode('  fox\n said').map((id) => words[id]),
+    [' fox', ' said'],
   )
   assert.deepEqual(encode(' '), [])
 })
 
 test('a word that the model has not learned is refused by its name', () => {
-  assert.throws(() => encode('Once upon a spaceship'), /does not know “spaceship”.*480 words/)
+  assert.throws(() => encode('Once upon a spaceship'), /does not know “spaceship”.*532 words/)
 })

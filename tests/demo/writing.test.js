@@ -231,7 +231,7 @@ test('a beginning that the model cannot continue is refused beside the field, an
   await live(page)
   for (const [text, sentence] of [
     ['Hello fox', 'The model does not know “Hello”.'],
-    ['The fox', 'No story that the model has read begins with “The”. Try “Once upon a time”'],
+    ['She said', 'No story that the model has read begins with “She”. Try “Once upon a time”'],
   ]) {
     await begin(page, text)
     await page.waitForFunction(
@@ -257,9 +257,9 @@ test('a beginning that the model cannot continue is refused beside the field, an
 })
 
 test('the message about a refused beginning goes when another story begins', async () => {
-  const { page } = await show('&writing.prompt=The+fox&writing.speed=64')
+  const { page } = await show('&writing.prompt=She+said&writing.speed=64')
   await page.waitForFunction(() =>
-    /“The”/.test(document.querySelector('#writing-refused')?.textContent ?? ''),
+    /“She”/.test(document.querySelector('#writing-refused')?.textContent ?? ''),
   )
   await page.waitForFunction(() => document.querySelector('#writing-refused')?.textContent?.trim() === '')
   assert.match(await textOf(page, WITH), /^Once upon a time/)

@@ -6,6 +6,7 @@ PyTorch computes in float64 from the values that the int8 weights stand for: sca
 """
 
 import json
+import math
 import pathlib
 import re
 import struct
@@ -36,7 +37,9 @@ def parameters():
             continue
         if name + "_scale" in stored:
             scale = stored[name + "_scale"]  # [outputs, groups]
-            value = value * scale.repeat_interleave(value.shape[1] // scale.shape[1], 1)
+            # Groups are of equal, even length; the last one may be shorter.
+            group = 2 * math.ceil(value.shape[1] / scale.shape[1] / 2)
+            value = value * scale.repeat_interleave(group, 1)[:, : value.shape[1]]
             if ".c_" in name:
                 value = value.T  # Conv1D computes with [inputs, outputs]
         found[name] = value

@@ -43,6 +43,32 @@ test('the grammar reads the beginning of a story, and nothing else', () => {
   }
 })
 
+/** The number of kinds of heroes, and of places. */
+const [HEROES, PLACES] = [32, 19]
+/** Beginnings, and out of how many stories one begins so. */
+const BEGINNINGS = /** @type {const} */ ([
+  ['Once upon a time', 21 / 5],
+  ['Once upon a time there was', 7 * 4],
+  ['Long ago', 6],
+  ['There was a', 7 * 4],
+  ['There were two', 7 * 4],
+  ['A dragon', 7 * 3 * 2 * HEROES],
+  ['Two little pigs', 7 * 3 * 2 * 15 * HEROES],
+  ['In a green valley', 7 * PLACES],
+  ['The fox', 7 * 2 * HEROES],
+  ['The old woman', 7 * 2 * 15 * HEROES],
+  ['One day', 7 * 2],
+])
+
+for (const [start, stories] of BEGINNINGS) {
+  test(`a story may begin with "${start}", and the grammar knows how often it does`, () => {
+    const readings = readStory(start)
+    const probability = readings.reduce((sum, { cost }) => sum + Math.exp(-cost), 0)
+    assert.ok(Math.abs(probability * stories - 1) < 1e-9, `${1 / probability} stories, not ${stories}`)
+    assert.ok(readings.every(({ complete }) => !complete))
+  })
+}
+
 test('a story stays with its characters and its wish', () => {
   for (const { text } of storiesFrom(300, 2_000_002)) {
     const [, wish] = /(?:wanted to|wish was to|wish: to) ([\w ]+)\./.exec(text) ?? []
@@ -57,12 +83,12 @@ test('a story stays with its characters and its wish', () => {
   }
 })
 
-test('the grammar knows more than 10,000 sentences, in fewer than 500 words', () => {
+test('the grammar knows more than 10,000 sentences, in fewer than 600 words', () => {
   const sentences = new Set(
     storiesFrom(2000, 2_000_003).flatMap(({ text }) => text.match(/[^.!?]+[.!?]+/g) ?? []),
   )
   assert.ok(sentences.size > 10_000, `${sentences.size} sentences`)
-  assert.ok(vocabulary().length < 500)
+  assert.ok(vocabulary().length < 600)
 })
 
 test('tokens joined are the text again, and all are in the vocabulary', () => {
@@ -109,25 +135,36 @@ test('the stories’ model is at most 500 kB, and its words are the grammar’s'
   assert.equal(model.vocabSize, words.length)
 })
 
-for (const start of ['', 'Once upon a time', 'Long ago, there were two']) {
-  test(`the most probable text after "${start}" is a story`, () => {
+const isStory = (/** @type {string} */ text) => readStory(text)[0]?.complete === true
+
+/** @param {string} start @param {number} count @returns {string[]} different texts at temperature 0.8 */
+function textsFrom(start, count, seed = 123) {
+  gpt.manualSeed(seed)
+  const texts = Array.from({ length: count }, () => writeText(start, { temperature: 0.8 }))
+  assert.equal(new Set(texts).size, count)
+  return texts
+}
+
+for (const start of ['', ...BEGINNINGS.map(([start]) => start)]) {
+  test(`the most probable text after "${start}" is a story, and so are 8 of 10 at temperature 0.8`, () => {
     const text = writeText(start, { temperature: 0 })
     assert.ok(splitWords(text).length > 60, text)
-    assert.ok(readStory(text)[0]?.complete, text)
+    assert.ok(isStory(text), text)
+    const others = textsFrom(start, 10).filter((text) => !isStory(text))
+    assert.ok(others.length <= 2, others.join('\n'))
   })
 }
 
-test('texts at temperature 0.8 are stories for 60 words', () => {
-  gpt.manualSeed(123)
-  const texts = Array.from({ length: 5 }, () => writeText('', { temperature: 0.8, maxNewTokens: 60 }))
-  assert.equal(new Set(texts).size, 5)
-  for (const text of texts) assert.ok(readStory(text).length > 0, text)
+test('97 of 100 texts at temperature 0.8 are stories: of 600, at least 582', () => {
+  const texts = [1, 2, 3, 4, 5, 6].flatMap((seed) => textsFrom('', 100, seed))
+  const others = texts.filter((text) => !isStory(text))
+  assert.ok(others.length <= 18, others.join('\n'))
 })
 
-test('held-out stories cost the model at most 1.15 times what they cost the grammar', () => {
+test('held-out stories cost the model at most 1.1 times what they cost the grammar', () => {
   const { loss, entropy } = heldOut(gpt, model, 50)
-  assert.ok(loss <= 1.15 * entropy, `${loss} and ${entropy} nats per token`)
-  assert.ok(results.heldOut.int8 <= 1.15 * results.heldOut.entropy)
+  assert.ok(loss <= 1.1 * entropy, `${loss} and ${entropy} nats per token`)
+  assert.ok(results.heldOut.int8 <= 1.1 * results.heldOut.entropy)
 })
 
 test('an int8 cache changes the logits of stories by at most 0.5 % (l2), and what they cost by 0.2 %', () => {

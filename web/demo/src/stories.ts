@@ -1,4 +1,4 @@
-// The package's small GPT that writes stories: 462 kB, fetched only by the sections that run it. Works in the
+// The package's small GPT that writes stories: 451 kB, fetched only by the sections that run it. Works in the
 // page and in a worker.
 
 import { GptLayersError, type Gpt } from 'gpt-layers'

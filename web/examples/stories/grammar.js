@@ -25,10 +25,33 @@ const BOYS = named('Kofi Hiro Omar Mateo Arjun Emil Tariq Kai Luca Pavel Ade Sve
 const NAMES = [...GIRLS, ...BOYS]
 const FRIENDS = 'Anya Bo Chidi Dalia Elif Felix Gita Hana Ivo Jun Lina Malik'.split(' ')
 
-const TRAITS = 'little young curious shy cheerful brave quiet dreamy patient merry clumsy hopeful'.split(' ')
+const TRAITS =
+  'little small big young old curious shy cheerful lonely brave quiet patient merry clumsy hopeful'.split(' ')
 const KINDS = [
   { one: 'girl', two: 'sisters', names: GIRLS },
   { one: 'boy', two: 'brothers', names: BOYS },
+  { one: 'woman', two: 'women', names: GIRLS },
+  { one: 'man', two: 'men', names: BOYS },
+  { one: 'princess', two: 'princesses', names: GIRLS },
+  { one: 'prince', two: 'princes', names: BOYS },
+  { one: 'king', two: 'kings', names: BOYS },
+  { one: 'witch', two: 'witches', names: GIRLS },
+  { one: 'child', two: 'children', names: NAMES },
+  { one: 'knight', two: 'knights', names: NAMES },
+  { one: 'robot', two: 'robots', names: NAMES },
+  { one: 'dragon', two: 'dragons', names: NAMES },
+  { one: 'undergraduate', two: 'undergraduates', names: NAMES },
+  { one: 'cat', two: 'cats', names: NAMES },
+  { one: 'dog', two: 'dogs', names: NAMES },
+  { one: 'bear', two: 'bears', names: NAMES },
+  { one: 'wolf', two: 'wolves', names: NAMES },
+  { one: 'lion', two: 'lions', names: NAMES },
+  { one: 'bird', two: 'birds', names: NAMES },
+  { one: 'pig', two: 'pigs', names: NAMES },
+  { one: 'monkey', two: 'monkeys', names: NAMES },
+  { one: 'elephant', two: 'elephants', names: NAMES },
+  { one: 'owl', two: 'owls', names: NAMES },
+  { one: 'frog', two: 'frogs', names: NAMES },
   { one: 'fox', two: 'foxes', names: NAMES },
   { one: 'mouse', two: 'mice', names: NAMES },
   { one: 'rabbit', two: 'rabbits', names: NAMES },
@@ -41,6 +64,11 @@ const KINDS = [
 
 const PLACES = [
   'in a sleepy village',
+  'in a small house',
+  'in a big city',
+  'in an old castle',
+  'in a dark forest',
+  'in a faraway land',
   'in a busy harbor town',
   'in a green valley',
   'in a crooked tower',
@@ -71,7 +99,7 @@ const PLEASURES = [
   'listened to the wind',
   'drew in the sand',
   'played the flute',
-  'told jokes to the cat',
+  'told jokes to the moon',
   'danced in the rain',
   'chased butterflies',
   'sang to the bees',
@@ -84,7 +112,7 @@ const WISHES = [
   { see: 'find the hidden garden', saw: 'found the hidden garden' },
   { see: 'dance at the festival', saw: 'danced at the festival' },
   { see: 'sing for the queen', saw: 'sang for the queen' },
-  { see: 'meet a dragon', saw: 'met a dragon' },
+  { see: 'meet a mermaid', saw: 'met a mermaid' },
   { see: 'ride on a train', saw: 'rode on a train' },
   { see: 'swim with the dolphins', saw: 'swam with the dolphins' },
   { see: 'fly in a balloon', saw: 'flew in a balloon' },
@@ -94,7 +122,7 @@ const WISHES = [
   { see: 'climb the old tower', saw: 'climbed the old tower' },
   { see: 'build a lighthouse', saw: 'built a lighthouse' },
   { see: 'catch a falling star', saw: 'caught a falling star' },
-  { see: 'hug an elephant', saw: 'hugged an elephant' },
+  { see: 'hug a panda', saw: 'hugged a panda' },
   { see: 'ride a camel', saw: 'rode a camel' },
   { see: 'win the great race', saw: 'won the great race' },
   { see: 'plant a hundred trees', saw: 'planted a hundred trees' },
@@ -203,17 +231,28 @@ const halfOf = (list, half) => list.slice((half * list.length) / 2, ((half + 1) 
  */
 export function tell(choose, write) {
   // Who, and where?
-  const opening = choose(['there was', 'a', 'long ago', 'place first', 'two', 'two, long ago'])
-  const isPair = opening.startsWith('two')
-  const start = opening.endsWith('long ago') ? 'Long ago,' : 'Once upon a time,'
-  let place = ''
-  if (opening === 'place first') write(`${capital((place = choose(PLACES)))}, there lived a`)
-  else if (opening === 'a') write(`${start} a`)
-  else write(`${start} there ${isPair ? 'were two' : 'was a'}`)
-
-  write(` ${choose(TRAITS)}`)
+  const opening = choose(['there was', 'there were', 'a', 'two', 'place first', 'the', 'one day'])
+  const isPair = opening === 'there were' || opening === 'two'
+  let start = ''
+  if (opening === 'there was' || opening === 'there were') {
+    start = choose(['Once upon a time,', 'Once upon a time', 'Long ago,', ''])
+    start += start ? ` ${opening}` : capital(opening)
+  }
+  if (opening === 'a' || opening === 'two') start = choose(['Once upon a time,', 'Long ago,', ''])
+  if (opening === 'place first') start = `${capital(choose(PLACES))}, there lived`
+  if (opening === 'one day') start = choose(['any', '']) ? `One ${choose(WEATHERS)} day,` : 'One day,'
+  write(start)
+  const article = opening === 'the' ? 'the' : isPair ? 'two' : 'a'
+  const noun = (/** @type {string} */ word) => (article === 'a' ? a(word) : `${article} ${word}`)
+  const begin = (/** @type {string} */ words) => write(start ? ` ${words}` : capital(words))
+  const trait = choose(['any', '']) ? choose(TRAITS) : ''
+  if (trait) begin(noun(trait))
   const kind = choose(KINDS)
-  write(` ${isPair ? kind.two : kind.one} named`)
+  const who = isPair ? kind.two : kind.one
+  if (trait) write(` ${who}`)
+  else begin(noun(who))
+
+  write(opening === 'the' ? ' was named' : ' named')
   // Two heroes have names from two halves of the list, so that they differ.
   const heroes = [choose(isPair ? halfOf(kind.names, 0) : kind.names)]
   write(` ${heroes[0].name}`)
@@ -223,13 +262,15 @@ export function tell(choose, write) {
   }
   const { they, them, They, Their } = isPair ? THEY : heroes[0]
   const hero = heroes.map(({ name }) => name).join(' and ')
-  if (opening !== 'a') write('.')
-  if (!place) {
-    if (opening !== 'a') write(` ${choose([They, hero])}`)
+  if (opening === 'one day') write(` sat ${choose(PLACES)} and made a wish.`)
+  else if (opening === 'a' || opening === 'two') write(` lived ${choose(PLACES)}.`)
+  else write('.')
+  if (opening.startsWith('there') || opening === 'the') {
+    write(` ${choose([They, hero])}`)
     write(` lived ${choose(PLACES)}.`)
   }
 
-  if (choose(['habits', ''])) {
+  if (opening !== 'one day' && choose(['habits', ''])) {
     write(` Every ${choose(TIMES)}, ${they}`)
     write(` ${choose(CHORES)} and`)
     write(` ${choose(PLEASURES)}.`)

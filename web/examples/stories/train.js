@@ -27,15 +27,18 @@ export const config = {
 }
 
 const SEED = 123
-const STEPS = 3000
+const STEPS = 6500
 const HIGHEST_RATE = 3e-3
 const WARM_UP = 200 // steps
+
+/** From this step on, the learning rate falls once more: the model then confuses fewer names. */
+const SECOND_FALL = { step: 5000, rate: 1e-3 }
 
 /**
  * The first steps train on beginnings of stories. There, a name comes back after a few words, so the model
  * soon learns to repeat names.
  */
-const BEGINNINGS = { steps: 600, stories: 16, tokens: 48 }
+const BEGINNINGS = { steps: 1000, stories: 16, tokens: 48 }
 
 /** The stories of all later steps. */
 const STORIES = 8
@@ -52,10 +55,12 @@ const HELD_OUT = 1_000_000
 /** The target of a row that does not count. */
 const IGNORED = -100
 
-/** @param {number} step @returns {number} rises linearly, then falls to 0 along a cosine */
+/** @param {number} step @returns {number} rises linearly, then falls to 0 along a cosine, twice */
 function rateOf(step) {
-  const turn = Math.max(0, step - WARM_UP) / (STEPS - WARM_UP)
-  return HIGHEST_RATE * Math.min((step + 1) / WARM_UP, 0.5 + 0.5 * Math.cos(Math.PI * turn))
+  const fall = (/** @type {number} */ from, /** @type {number} */ to) =>
+    0.5 + 0.5 * Math.cos(Math.PI * (Math.max(0, step - from) / (to - from)))
+  if (step >= SECOND_FALL.step) return SECOND_FALL.rate * fall(SECOND_FALL.step, STEPS)
+  return HIGHEST_RATE * Math.min((step + 1) / WARM_UP, fall(WARM_UP, SECOND_FALL.step))
 }
 
 /**

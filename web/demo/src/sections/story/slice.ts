@@ -3,12 +3,7 @@
 import { choice, integer, slice } from '../../fields.ts'
 
 /** Beginnings of many stories that the model was trained on, so it can continue them. */
-export const BEGINNINGS = [
-  'Once upon a time',
-  'Long ago',
-  'In a sleepy village',
-  'On a windy island',
-] as const
+export const BEGINNINGS = ['Once upon a time', 'A dragon', 'Two little pigs', 'One day'] as const
 
 export const NORMS = 9
 
