@@ -101,6 +101,18 @@ export function checkSize(name: string, value: unknown): asserts value is number
   checkNumber(name, value, 'a positive integer', (size) => Number.isSafeInteger(size) && size > 0)
 }
 
+/** @param note what the bound is, in words */
+export function checkInteger(
+  name: string,
+  value: unknown,
+  low: number,
+  high: number,
+  note: string = '',
+): asserts value is number {
+  const isAllowed = (n: number) => Number.isInteger(n) && n >= low && n <= high
+  checkNumber(name, value, `an integer from ${low} to ${high}${note}`, isAllowed)
+}
+
 /** A rate or a factor, such as a learning rate. */
 export function checkNonNegative(name: string, value: unknown): asserts value is number {
   checkNumber(name, value, 'a finite number >= 0', (n) => n >= 0 && n < Infinity)

@@ -27,6 +27,9 @@ interface Place {
   write: UseRows
 }
 
+/** What takes floats, any number of rows at a time, and needs no stage. */
+const UNSTAGED = { unit: 1, stageBytes: () => 0, isRaw: false }
+
 /** A tensor of the file, and where its values go. */
 type Entry = { info: Info; places: Place[] }
 
@@ -200,9 +203,7 @@ class Plan {
   #float32(assignment: Assignment): Place {
     const { target } = assignment
     return {
-      unit: 1,
-      stageBytes: () => 0,
-      isRaw: false,
+      ...UNSTAGED,
       begin: () => {
         if (target.isMeta) target.materialize()
         if (this.#isOwner(assignment)) target.changed()
@@ -279,9 +280,7 @@ class Plan {
         use(dequantizeRows(integersOf(given, values), scales, rows, groupSize), first, rows)
       }
     this.#entry(scale).places.push({
-      unit: 1,
-      stageBytes: () => 0,
-      isRaw: false,
+      ...UNSTAGED,
       begin,
       checks: [
         (values, first) => {

@@ -1,7 +1,7 @@
 import type { Runtime } from '../runtime/runtime.ts'
 import type { Attention } from '../layers/attention.ts'
 import type { GPTModel } from '../layers/gptmodel.ts'
-import { checkChoice, checkNumber, checkOptions, checkSize, describe } from '../check.ts'
+import { checkChoice, checkInteger, checkOptions, checkSize, describe } from '../check.ts'
 import { type GptLayersError, fail } from '../errors.ts'
 import { TENSORS } from '../runtime/scope.ts'
 import { Tensor } from '../tensor/tensor.ts'
@@ -82,9 +82,7 @@ export class KeyValueCache {
     const defaults = { batchSize: 1, maxTokens: contextLength, dtype: 'float32' }
     const { batchSize, maxTokens, dtype } = checkOptions(options, defaults)
     checkSize('batchSize', batchSize)
-    const expected = `an integer from 1 to ${contextLength} (contextLength)`
-    const fits = (n: number) => Number.isInteger(n) && n >= 1 && n <= contextLength
-    checkNumber('maxTokens', maxTokens, expected, fits)
+    checkInteger('maxTokens', maxTokens, 1, contextLength, ' (contextLength)')
     checkChoice('dtype', dtype, ['float32', 'int8'])
     this.#runtime = runtime
     this.#model = model
@@ -131,8 +129,7 @@ export class KeyValueCache {
    * cache.length // 2
    */
   truncate(n: number): void {
-    const fits = (count: number) => Number.isInteger(count) && count >= 0 && count <= this.#length
-    checkNumber('n', n, `an integer from 0 to ${this.#length} (length)`, fits)
+    checkInteger('n', n, 0, this.#length, ' (length)')
     this.#checkUsable()
     this.#length = n
     this.version++

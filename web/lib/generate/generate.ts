@@ -1,5 +1,5 @@
 import type { GPTModel } from '../layers/gptmodel.ts'
-import { checkNumber, checkOptions, checkSize, checkArray } from '../check.ts'
+import { checkArray, checkInteger, checkNumber, checkOptions, checkSize } from '../check.ts'
 import { fail, withName } from '../errors.ts'
 import { checkTensorOf } from '../tensor/check.ts'
 import { type Indices, checkIndices } from '../tensor/indices.ts'
@@ -85,8 +85,7 @@ export function checkGeneration(
   checkNumber('repetitionPenalty', repetitionPenalty, 'a finite number > 0', isFactor)
   checkArray('stopTokens', given.stopTokens, 'an array of tokens')
   const stopTokens = given.stopTokens.map((token, i) => {
-    const isToken = (n: number) => Number.isInteger(n) && n >= 0 && n < vocabSize
-    checkNumber(`stopTokens[${i}]`, token, `an integer from 0 to ${vocabSize - 1}`, isToken)
+    checkInteger(`stopTokens[${i}]`, token, 0, vocabSize - 1)
     return token
   })
   const { indices: tokens, shape } = checkIndices(runtime, 'ids', ids, vocabSize)
@@ -112,8 +111,7 @@ export function checkGeneration(
   const { slidingWindow } = given
   if (slidingWindow !== undefined) {
     const most = (cache?.maxTokens ?? contextLength) - 1
-    const fits = (n: number) => Number.isInteger(n) && n >= 1 && n <= most
-    checkNumber('slidingWindow', slidingWindow, `an integer from 1 to ${most}`, fits)
+    checkInteger('slidingWindow', slidingWindow, 1, most)
   }
   const sampling = { temperature: Math.fround(temperature), topK, topP, repetitionPenalty }
   const most = slidingWindow === undefined ? room - tokens.length : Infinity

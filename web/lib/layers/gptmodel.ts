@@ -2,7 +2,7 @@ import type { FileSource } from '../checkpoint/source.ts'
 import type { Tensor } from '../tensor/tensor.ts'
 import type { GeneratedToken } from '../generate/sample.ts'
 import type { Context } from './forward.ts'
-import { checkBoolean, checkConfig, checkNumber, checkSize, checkObject } from '../check.ts'
+import { checkBoolean, checkConfig, checkInteger, checkObject, checkSize } from '../check.ts'
 import { type LoadModelOptions, loadModel, N_HEAD } from '../checkpoint/gpt2.ts'
 import { fail, withName } from '../errors.ts'
 import { type CacheOptions, KeyValueCache } from '../generate/cache.ts'
@@ -23,8 +23,6 @@ const DEVIATION = 0.02
 
 /** The most blocks: more are a mistake, and would take minutes before memory is full. */
 const MAX_LAYERS = 10_000
-
-const isLayerCount = (n: number) => Number.isInteger(n) && n >= 1 && n <= MAX_LAYERS
 
 export interface GPTModelConfig extends TransformerBlockConfig {
   /** the number of different tokens; ids are from 0 to vocabSize - 1 */
@@ -90,7 +88,7 @@ export class GPTModel extends Module {
     checkSize('vocabSize', vocabSize)
     checkSize('contextLength', contextLength)
     checkSize('embDim', embDim)
-    checkNumber('nLayers', nLayers, `an integer from 1 to ${MAX_LAYERS}`, isLayerCount)
+    checkInteger('nLayers', nLayers, 1, MAX_LAYERS)
     checkBoolean('tieWeights', tieWeights)
     this.vocabSize = vocabSize
     this.contextLength = contextLength

@@ -1,6 +1,6 @@
 import type { Runtime } from '../runtime/runtime.ts'
 import type { Tensor } from '../tensor/tensor.ts'
-import { checkArray, checkNonNegative, checkNumber, checkOptions, describe } from '../check.ts'
+import { checkArray, checkInteger, checkNonNegative, checkNumber, checkOptions, describe } from '../check.ts'
 import { fail } from '../errors.ts'
 import { type State, Optimizer } from './optimizer.ts'
 
@@ -65,11 +65,7 @@ export class AdamW extends Optimizer {
 
   /** @internal */
   override checkState(name: string, values: Float32Array): void {
-    if (name.endsWith('.step')) {
-      const expected = `an integer from 0 to ${MAX_STEP}`
-      const isStep = (t: number) => Number.isInteger(t) && t >= 0 && t <= MAX_STEP
-      checkNumber(name, values[0], expected, isStep)
-    }
+    if (name.endsWith('.step')) checkInteger(name, values[0], 0, MAX_STEP)
     if (name.endsWith('.exp_avg_sq') && values.some((v) => v < 0)) {
       const given = values.find((v) => v < 0)
       throw fail('VALUE', name, 'have no negative element', given)

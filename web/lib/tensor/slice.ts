@@ -1,5 +1,5 @@
 import type { Tensor } from './tensor.ts'
-import { checkNumber, checkOptions, checkSize } from '../check.ts'
+import { checkInteger, checkNumber, checkOptions, checkSize } from '../check.ts'
 import { fail } from '../errors.ts'
 import { record } from '../runtime/tape.ts'
 import { checkAxis, sizeOf } from './shape.ts'
@@ -37,8 +37,7 @@ export function slice(x: Tensor, start: number, end: number | undefined, options
 export function at(x: Tensor, index: number): Tensor {
   checkHasAxes(x)
   const [whole, ...rest] = x.shape
-  const exists = (n: number) => Number.isInteger(n) && n >= -whole && n < whole
-  checkNumber('index', index, `an integer from ${-whole} to ${whole - 1}`, exists)
+  checkInteger('index', index, -whole, whole - 1)
   return x.runtime.temporary(() => piece(x, 0, index < 0 ? index + whole : index, 1).reshape(rest))
 }
 

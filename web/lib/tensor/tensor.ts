@@ -6,6 +6,7 @@ import type { NumberArray } from '../typed.ts'
 import {
   checkArray,
   checkBoolean,
+  checkInteger,
   checkNumber,
   checkOptions,
   checkSameShape,
@@ -359,8 +360,7 @@ export class Tensor {
     this.#live()
     const { sciMode, precision } = checkOptions(options, { sciMode: undefined, precision: 4 })
     if (sciMode !== undefined) checkBoolean('sciMode', sciMode)
-    const isPrecision = (n: number) => Number.isInteger(n) && n >= 0 && n <= 20
-    checkNumber('precision', precision, 'an integer from 0 to 20', isPrecision)
+    checkInteger('precision', precision, 0, 20)
     return formatTensor(this.data, this.shape, { sciMode, precision })
   }
 
