@@ -172,15 +172,18 @@ void gpt_attention_int8_forward_ref(float *y, float *keys, float *values, const 
             double max = -(double)INFINITY, sum = 0.0;
             for (size_t j = 0; j <= past + t; j++) max = fmax(max, score(cache, q, j, size));
             for (size_t j = 0; j <= past + t; j++) sum += exp(score(cache, q, j, size) - max);
-            for (size_t c = 0; c < size; c++) {
+            for (size_t c = 0; c < size; c += MEANS) {
                 /* the weighted mean of their values */
-                double mean = 0.0;
+                const size_t n_means = size - c < MEANS ? size - c : MEANS;
+                double mean[MEANS] = {0.0};
                 for (size_t j = 0; j <= past + t; j++) {
                     int8_t *block = cache.values + j / LANES * cache.step;
-                    mean += exp(score(cache, q, j, size) - max) / sum *
-                            (double)value_scales(block)[j % LANES] * gpt_int8_coded(block[value_at(j, c)], c);
+                    const double weight =
+                        exp(score(cache, q, j, size) - max) / sum * (double)value_scales(block)[j % LANES];
+                    for (size_t m = 0; m < n_means; m++)
+                        mean[m] += weight * gpt_int8_coded(block[value_at(j, c + m)], c + m);
                 }
-                y_t[c] = (float)mean;
+                for (size_t m = 0; m < n_means; m++) y_t[c + m] = (float)mean[m];
             }
         }
     }
