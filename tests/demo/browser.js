@@ -43,6 +43,7 @@ const FLAGS = [
   '--disable-background-networking',
   '--disable-component-update',
   '--disable-sync',
+  '--renderer-process-limit=1', // a process for each page would compile the page's code again
 ]
 
 /** The address of the server that shared.js has started for several test files. */
@@ -76,6 +77,13 @@ const PREFERENCES = {
   'prefers-reduced-motion: reduce': { 'ui.prefersReducedMotion': 1 },
 }
 
+/** Firefox's preferences for one process of all pages, as in Chromium, and for none in reserve. */
+const ONE_PROCESS = {
+  'dom.ipc.processCount': 1,
+  'dom.ipc.processCount.webIsolated': 1,
+  'dom.ipc.processPrelaunch.enabled': false,
+}
+
 /**
  * Starts a browser with an empty profile, which is deleted when the browser ends.
  *
@@ -89,7 +97,7 @@ export function launch(browser = 'chrome', features = {}) {
   if (browser === 'chrome')
     return puppeteer.launch({ ...options, executablePath: process.env.CHROMIUM, args: FLAGS })
   const set = Object.entries(features).map(([name, value]) => PREFERENCES[`${name}: ${value}`])
-  const extraPrefsFirefox = Object.assign({}, ...set)
+  const extraPrefsFirefox = Object.assign({}, ONE_PROCESS, ...set)
   return puppeteer.launch({ ...options, executablePath: process.env.FIREFOX, extraPrefsFirefox })
 }
 

@@ -444,6 +444,7 @@ test('tensors are printed as PyTorch prints them, with and without scientific no
 test('the page says what dim and keepdim do to the shape, and whether the mean can be subtracted', async () => {
   const { page } = await openStill('?panel=print')
   const said = () => text(page, `${ROOT} .along`)
+  await get(page, `${ROOT} .along`) // the panel is fetched after the section
   assert.match(
     await said(),
     /turns \(2, 6\) into \(2, 1\).*each row by itself.*subtracts from each row its own mean/,
@@ -498,7 +499,8 @@ test('the code, pasted into Python and Node, prints what the page shows', async 
     assert.equal(withoutDust(printed), withoutDust(shown), `JavaScript, ${state}`)
   }
   const python = '/usr/bin/python3'
-  if (spawnSync(python, ['-c', 'import torch']).status !== 0) return t.skip('no PyTorch here')
+  const find = 'import importlib.util as i, sys; sys.exit(i.find_spec("torch") is None)'
+  if (spawnSync(python, ['-c', find]).status !== 0) return t.skip('no PyTorch here')
   // One process for all programs, because importing torch takes seconds.
   const again =
     'torch.set_printoptions(sci_mode=None); torch.set_printoptions(profile="default"); print("next")'
