@@ -327,7 +327,8 @@ export const settled = () =>
       document.fonts.status !== 'loaded' ||
       [...document.querySelectorAll('.section.waiting')].some((section) => {
         const { top, bottom } = section.getBoundingClientRect()
-        return bottom > -0.1 * innerHeight && top < 1.1 * innerHeight
+        const margin = scrollY > 0 ? 0.1 * innerHeight : 0 // before the first scroll only what is seen
+        return bottom > -margin && top < innerHeight + margin
       })
     // What was fetched is on the screen in the next frame.
     requestAnimationFrame(() => requestAnimationFrame(() => resolve(!waits())))

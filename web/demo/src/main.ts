@@ -28,8 +28,8 @@ async function installed() {
   await Promise.race([navigator.serviceWorker.ready, new Promise((resolve) => setTimeout(resolve, PATIENCE))])
 }
 
-const app = document.getElementById('app') as HTMLElement
-try {
+/** Not at the top level: the other sections import this file's parts, and would wait for it. */
+async function start(app: HTMLElement) {
   const gpt = await load()
   const query = new URLSearchParams(location.search)
   const page = new Page(slices, query)
@@ -45,7 +45,10 @@ try {
   mount(App, { target: app, props: { page, gpt, embed }, context: new Map([['width', width]]) })
   followAnchors()
   preparePrint(installed())
-} catch (error) {
+}
+
+const app = document.getElementById('app') as HTMLElement
+start(app).catch((error) => {
   app.textContent = `The page could not start: ${messageOf(error)}`
   throw error
-}
+})
