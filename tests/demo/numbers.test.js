@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { cellText, fourDecimals, parseNumber, shortest, subscript } from '../../build/demo/numbers.js'
+import { cellText, parseNumber, shortest, subscript } from '../../build/demo/numbers.js'
 
 test('a cell has four decimals, fewer for a large number, and a typographic minus', () => {
   const written = {
@@ -26,15 +26,6 @@ test('a cell has four decimals, fewer for a large number, and a typographic minu
     [cellText(0.126, 2), cellText(-0.001, 2), cellText(1234.5678, 2)],
     ['0.13', '0.00', '1234.57'],
   )
-})
-
-test('four decimals are the notebook’s: an ASCII minus, and no minus before zeros', () => {
-  assert.deepEqual([0.34695, -1.19, -0.00004, 12345].map(fourDecimals), [
-    '0.3469',
-    '-1.1900',
-    '0.0000',
-    '12345.0000',
-  ])
 })
 
 test('the shortest decimal of a float32 rounds to this float32', () => {

@@ -100,6 +100,7 @@ test('each step shows PyTorch’s numbers and none of the next step’s; buttons
   await page.waitForFunction(() => location.search === '?step=variance')
   await pressButton(page, 'More')
   const undo = `${ROOT} ::-p-xpath(.//button[text()="Undo"])`
+  await get(page, undo)
   assert.ok(await page.$eval(undo, (one) => /** @type {HTMLButtonElement} */ (one).disabled))
   assert.deepEqual(complaints, [])
   await page.close()
@@ -387,6 +388,7 @@ test('an outlier and a large offset give PyTorch’s numbers, and every number k
 test('seed, divisor and ε are in the menu, and the page says what was changed', async () => {
   const { page } = await openStill('?step=variance')
   await pressButton(page, 'More')
+  await get(page, 'select[aria-label="variance divided by"]')
   await page.select('select[aria-label="variance divided by"]', 'unbiased')
   await type(page, 'ε', '0.01')
   assert.match(await trust(page), /You changed 2 numbers/)

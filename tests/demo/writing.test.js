@@ -10,7 +10,7 @@ import { afterEach } from 'node:test'
 import { load } from 'gpt-layers'
 import { Engine } from '../../build/demo/sections/writing/engine.js'
 import { tokenizerOf } from '../../build/demo/words.js'
-import { assertOnScreen, click, closePages, focus, newPage, SCREENS, test, useSite } from './browser.js'
+import { assertOnScreen, click, closePages, focus, get, newPage, SCREENS, test, useSite } from './browser.js'
 
 /** Letters of a noisy text that are the same in every build: they round differently. */
 const SURE = 240
@@ -63,6 +63,7 @@ const live = (page) =>
 async function fast(page) {
   const slider = '#writing input[aria-label=speed]'
   if (!(await page.$(slider))) await press(page, 'More')
+  await get(page, slider)
   await page.$eval(slider, (input) => {
     input.value = input.max
     input.dispatchEvent(new Event('input', { bubbles: true }))

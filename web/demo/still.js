@@ -89,7 +89,12 @@ noscript .note { display: block; max-width: 1200px; margin: 0 auto 24px; padding
 `
 }
 
-const [ABOVE, BELOW, PAGE] = ['#f0953d', '#6ea3de', '#fdfdfb']
+/** The light theme's colors. @type {Record<string, string>} */
+const COLORS = {}
+for (const [, name, color] of readFileSync(`${root}src/base.css`, 'utf8').matchAll(
+  /--(\w+): light-dark\((#\w+)/g,
+))
+  COLORS[name] = color
 /** @param {string} from a color @param {string} to a color @param {number} share of `to` */
 const mix = (from, to, share) => {
   const parts = (/** @type {string} */ color) =>
@@ -110,25 +115,25 @@ function wrap(text, most) {
   return lines
 }
 
-/** The light theme's colors, without what only browsers know. */
+/** The figure's styles, without what only browsers know. */
 const STYLE = `
-  text { font: 13px 'Source Serif 4'; fill: #5d6068 }
-  .title { font-size: 54px; fill: #22252a }
-  .words { font-size: 23px; fill: #22252a }
-  .label { font-size: 14px; fill: #22252a }
-  .number { text-anchor: end; fill: #22252a }
+  text { font: 13px 'Source Serif 4'; fill: ${COLORS.quiet} }
+  .title { font-size: 54px; fill: ${COLORS.text} }
+  .words { font-size: 23px; fill: ${COLORS.text} }
+  .label { font-size: 14px; fill: ${COLORS.text} }
+  .number { text-anchor: end; fill: ${COLORS.text} }
   .value, .tick { text-anchor: middle }
   .value, .number { font-size: 15px }
-  .axis, .base { stroke: #d5d5d0 }
-  .leader { stroke: #a9aaa8; stroke-dasharray: 1 3 }
-  .zero { stroke: #a9aaa8; stroke-dasharray: 2 4 }
-  .thread { stroke: #5d6068; stroke-opacity: 0.35 }
-  .deviation { stroke: #22252a; stroke-opacity: 0.3; stroke-width: 6 }
-  .mean { stroke: #22252a; stroke-width: 2 }
+  .axis, .base { stroke: ${COLORS.line} }
+  .leader { stroke: ${COLORS.edge}; stroke-dasharray: 1 3 }
+  .zero { stroke: ${COLORS.edge}; stroke-dasharray: 2 4 }
+  .thread { stroke: ${COLORS.quiet}; stroke-opacity: 0.35 }
+  .deviation { stroke: ${COLORS.text}; stroke-opacity: 0.3; stroke-width: 6 }
+  .mean { stroke: ${COLORS.text}; stroke-width: 2 }
   .surface { fill: none }
-  .handle circle { stroke: #8a1c6b }
-  .hints .above { fill: ${ABOVE} }
-  .hints .below { fill: ${BELOW} }
+  .handle circle { stroke: ${COLORS.accent} }
+  .hints .above { fill: ${COLORS.above} }
+  .hints .below { fill: ${COLORS.below} }
 `
 
 /** @param {string} html the opening's @returns {Promise<Uint8Array>} PNG */
@@ -144,9 +149,9 @@ async function picture(html) {
     .replace(/<!--[^]*?-->/g, '')
     .replace(/<circle[^>]*>/g, (dot) => {
       if (!dot.includes('--strength')) return dot // of the words beside the first row
-      const color = dot.includes('negative') ? BELOW : ABOVE
-      const fill = mix(PAGE, color, Number(find(/--strength: ?([\d.]+)/, dot)) * 0.75 + 0.1)
-      const stroke = mix('#22252a', color, 0.7)
+      const color = dot.includes('negative') ? COLORS.below : COLORS.above
+      const fill = mix(COLORS.page, color, Number(find(/--strength: ?([\d.]+)/, dot)) * 0.75 + 0.1)
+      const stroke = mix(COLORS.text, color, 0.7)
       return dot.replace(/style="[^"]*"/, `fill="${fill}" stroke="${stroke}" stroke-width="1.5"`)
     })
     .replace('<svg', `<svg x="${margin}" y="176"`)
@@ -155,7 +160,7 @@ async function picture(html) {
   )
   const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}">
     <style>${STYLE}</style>
-    <rect width="100%" height="100%" fill="${PAGE}"/>
+    <rect width="100%" height="100%" fill="${COLORS.page}"/>
     <text class="title" x="${margin}" y="86">${title}</text>
     ${lines.join('')}
     ${figure}
@@ -181,7 +186,7 @@ async function make() {
   await initWasm(readFileSync(createRequire(import.meta.url).resolve('@resvg/resvg-wasm/index_bg.wasm')))
   const mark = readFileSync(`${root}public/icon.svg`, 'utf8')
   // A phone's icon has no transparent ground.
-  const icon = mark.replace('<path', `<path fill="${PAGE}" d="M0 0h32v32H0z"/><path`)
+  const icon = mark.replace('<path', `<path fill="${COLORS.page}" d="M0 0h32v32H0z"/><path`)
   return { html, picture: await picture(own), icon: await png(icon, ICON) }
 }
 

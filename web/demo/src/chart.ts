@@ -4,30 +4,24 @@
 // PNG: every shape is drawn on a canvas. The usual way, an <img> of the SVG, is not possible: the page's
 // Content-Security-Policy forbids images from blob: and data: addresses.
 //
-// A chart may contain line, rect, circle, ellipse, path, polyline, polygon and text (without positioned
-// tspans) inside svg and g, with any transforms. It must have a width and a height. Gradients, clips, images
-// and foreignObject are not supported.
+// A chart may contain line, rect, circle, path and text (without positioned tspans) inside svg and g, with
+// any transforms. It must have a width and a height. Other shapes, opacity, gradients, clips and images are
+// not supported.
 
 import { download } from './download.ts'
 import { zoom } from './zoom.ts'
 
-const SHAPES = 'line, rect, circle, ellipse, path, polyline, polygon, text'
+const SHAPES = 'line, rect, circle, path, text'
 const PIXELS = 2 // of the PNG for each CSS pixel
 const MARGIN = 16 // CSS pixels around the picture
 /** The style properties that an SVG file needs, with their initial values, which are left out. */
-const STROKE = {
-  'stroke-width': '1px',
-  'stroke-dasharray': 'none',
-  'stroke-linecap': 'butt',
-  'stroke-linejoin': 'miter',
-}
+const STROKE = { 'stroke-width': '1px', 'stroke-dasharray': 'none' }
 const TEXT = {
   'font-family': '',
   'font-size': '',
   'font-style': 'normal',
   'font-weight': '400',
   'text-anchor': 'start',
-  'dominant-baseline': 'auto',
   'paint-order': 'normal',
 }
 
@@ -133,7 +127,6 @@ function copyOf(svg: SVGSVGElement): SVGElement {
     const style = getComputedStyle(element)
     const target = copies[i]
     for (const name of ['class', 'style', 'role', 'tabindex']) target.removeAttribute(name)
-    if (style.opacity !== '1') target.setAttribute('opacity', style.opacity)
     if (!element.matches(SHAPES)) return
     const attributes = {
       ...(style.stroke === 'none' ? {} : STROKE),
@@ -174,7 +167,7 @@ function toPNG({ svgs, words, frame }: Figure): Promise<Blob> {
       const matrix = shape.getScreenCTM()
       if (!matrix || getComputedStyle(shape).visibility === 'hidden') continue
       context.setTransform(screen.scale(1 / zoom()).multiply(matrix))
-      draw(context, shape, svg)
+      draw(context, shape)
     }
   }
   return new Promise((resolve, reject) =>
@@ -184,28 +177,17 @@ function toPNG({ svgs, words, frame }: Figure): Promise<Blob> {
   )
 }
 
-/** The canvas's name for each of SVG's. */
+/** The canvas's name for each of SVG's anchors. */
 const ALIGN: Readonly<Record<string, CanvasTextAlign>> = { start: 'left', middle: 'center', end: 'right' }
-const BASELINE: Readonly<Record<string, CanvasTextBaseline>> = {
-  middle: 'middle',
-  central: 'middle',
-  hanging: 'hanging',
-}
 
 /** @param context in the shape's coordinates */
-function draw(context: CanvasRenderingContext2D, shape: SVGGraphicsElement, svg: SVGSVGElement) {
+function draw(context: CanvasRenderingContext2D, shape: SVGGraphicsElement) {
   const style = getComputedStyle(shape)
-  let opacity = 1
-  for (let e: Element | null = shape; e && e !== svg.parentElement; e = e.parentElement) {
-    opacity *= Number(getComputedStyle(e).opacity)
-  }
   const fill = paint(style, 'fill')
   const stroke = paint(style, 'stroke')
   context.fillStyle = fill.color
   context.strokeStyle = stroke.color
   context.lineWidth = parseFloat(style.strokeWidth)
-  context.lineCap = style.strokeLinecap as CanvasLineCap
-  context.lineJoin = style.strokeLinejoin as CanvasLineJoin
   context.setLineDash(
     style.strokeDasharray === 'none' ? [] : style.strokeDasharray.split(/[ ,]+/).map(parseFloat),
   )
@@ -216,12 +198,12 @@ function draw(context: CanvasRenderingContext2D, shape: SVGGraphicsElement, svg:
   // A stroke painted first is a halo that keeps lines away from a text.
   const ordered = style.paintOrder.startsWith('stroke') ? paints.toReversed() : paints
   for (const { alpha, ...how } of ordered) {
-    context.globalAlpha = alpha * opacity
-    if (context.globalAlpha === 0) continue
+    if (alpha === 0) continue
+    context.globalAlpha = alpha
     if (shape instanceof SVGTextElement) {
       context.font = `${style.fontStyle} ${style.fontWeight} ${style.fontSize} ${style.fontFamily}`
       context.textAlign = ALIGN[style.textAnchor] ?? 'left'
-      context.textBaseline = BASELINE[style.dominantBaseline] ?? 'alphabetic'
+      context.textBaseline = 'alphabetic'
       context[how.text](shape.textContent.trim(), length(shape, 'x'), length(shape, 'y'))
     } else context[how.shape](outline(shape))
   }
@@ -240,14 +222,6 @@ function outline(shape: SVGGraphicsElement): Path2D {
       break
     case 'circle':
       path.arc(at('cx'), at('cy'), at('r'), 0, 2 * Math.PI)
-      break
-    case 'ellipse':
-      path.ellipse(at('cx'), at('cy'), at('rx'), at('ry'), 0, 0, 2 * Math.PI)
-      break
-    case 'polyline':
-    case 'polygon':
-      for (const { x, y } of (shape as SVGPolylineElement).points) path.lineTo(x, y)
-      if (shape.tagName === 'polygon') path.closePath()
   }
   return path
 }

@@ -52,6 +52,10 @@ export function integer(initial: number, limits?: Limits): Field<number> {
   }
 }
 
+export const LARGEST_SEED = 2 ** 32 - 1
+
+export const seed = (initial: number) => integer(initial, { min: 0, max: LARGEST_SEED })
+
 export function choice<const T extends string>(initial: T, choices: readonly T[]): Field<T> {
   return { initial, read: (text) => choices.find((one) => one === text), write: (value) => value }
 }

@@ -1,13 +1,7 @@
 // How the page formats and parses numbers.
 
-/** @returns four decimals, as the notebook prints; ASCII minus, never "-0.0000" */
-export function fourDecimals(value: number): string {
-  return decimals(value, 4)
-}
-
-function decimals(value: number, digits: number) {
-  return value.toFixed(digits).replace(/^-(?=0\.0+$)/, '')
-}
+/** With an ASCII minus, never "-0.0000". */
+const decimals = (value: number, digits: number) => value.toFixed(digits).replace(/^-(?=0\.0+$)/, '')
 
 /**
  * The text of a number in a table cell: with a typographic minus sign, and fewer decimals for large numbers.
@@ -31,6 +25,9 @@ export function shortest(value: number): string {
   }
   return String(Number(value.toPrecision(9)))
 }
+
+/** The same with a typographic minus sign. */
+export const exact = (value: number): string => shortest(value).replace('-', '−')
 
 /**
  * @param text as typed

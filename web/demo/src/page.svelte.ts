@@ -1,15 +1,5 @@
 // The page's state: one plain object with a slice per section; its undo history; how it is written to the
 // address and to a file.
-//
-// A section consists of a slice (fields.ts), a component, and three lines in sections/index.ts: an import,
-// and one line in each list. The component gets { page, gpt, id } and uses
-//   page.state[id]               its slice of the state: plain data, never written to
-//   page.edit(id, { n: 7 })      changes the state; the document is up to date when the call returns. One
-//                                gesture (a drag, a number typed in one go, a click) is one step to undo
-//   page.look(id, { step: 3 })   changes only the slice's `views`: in the address, but nothing to undo
-//   page.reset(id)               sets its slice back, except the `views`
-//   page.problem = 'A sentence.' says what is wrong with the address or a file; the next change clears it
-//   page.offer(id, () => ({ }))  in an $effect: its computed numbers, to be saved with the state
 
 import { flushSync } from 'svelte'
 import { messageOf } from './errors.ts'
@@ -36,7 +26,7 @@ const prefixOf = (id: string): string => (id === UNPREFIXED ? '' : `${id}.`)
 export class Page {
   /** Each section's slice of the state, by its id. */
   state: Readonly<States> = $state.raw({} as States)
-  /** What is wrong with the address or with a file; '' if nothing is. */
+  /** What is wrong with the address or with a file; '' if nothing is. The next change clears it. */
   problem = $state('')
   /** Milliseconds from the last edit to the updated document. */
   updateTime = $state(0)
@@ -72,7 +62,10 @@ export class Page {
     return this.#past.at(-1) ?? this.state
   }
 
-  /** Changes a section's state, as a step that can be undone. */
+  /**
+   * Changes a section's state; the document is up to date when the call returns. One gesture (a drag, a
+   * number typed in one go, a click) is one step to undo.
+   */
   edit<Id extends SectionId>(id: Id, changes: Partial<States[Id]>) {
     const next = { ...this.state, [id]: { ...this.state[id], ...changes } }
     if (same(next[id], this.state[id])) return
@@ -146,7 +139,7 @@ export class Page {
   }
 
   /**
-   * Offers a section's computed numbers, to be saved with the state.
+   * Offers a section's computed numbers, in an $effect, to be saved with the state.
    *
    * @param numbers called when a file is saved; the result must be JSON data
    * @returns withdraws the offer

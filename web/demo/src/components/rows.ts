@@ -33,6 +33,8 @@ export interface Row {
   size?: 'large' | 'small' | 'strip' | 'pile'
   /** The height of the whole row, in pixels; by default that of its size. */
   height?: number
+  /** How far dots are stacked above the row's line, in pixels; by default as far as the row has room. */
+  stack?: number
   /** Writes the values under their dots. */
   numbers?: boolean
   color?: 'sign' | 'with' | 'without'
@@ -113,7 +115,7 @@ export function layout(rows: readonly Row[], { x, left, right, narrow }: Frame) 
       /** The values along the row. */
       xs,
       /** How far each dot stands above the row's line; empty if the values are strokes. */
-      ys: size.radius ? stack(xs, size.radius, size.above - size.radius - 2) : [],
+      ys: size.radius ? stack(xs, size.radius, row.stack ?? size.above - size.radius - 2) : [],
       /** The middles of the written numbers; empty if they have no room. */
       labels: fits ? spread(xs, APART, [left + 4, right - 4]) : [],
       /** Where the further bars begin. */

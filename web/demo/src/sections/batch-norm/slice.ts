@@ -1,6 +1,6 @@
 // The section's settings.
 
-import { choice, integer, slice, type Field } from '../../fields.ts'
+import { choice, integer, seed, slice, type Field } from '../../fields.ts'
 import { parseNumber, shortest } from '../../numbers.ts'
 
 export const FEATURES = 5
@@ -37,7 +37,7 @@ const edits: Field<Record<string, number>> = {
 
 export default slice({
   batch: integer(4, BATCH),
-  seed: integer(17, { min: 0, max: 2 ** 32 - 1 }),
+  seed: seed(17),
   row: choice('layer', ['layer', 'rms']),
   mode: choice('training', ['training', 'evaluation']),
   edits,

@@ -1,6 +1,6 @@
 // The section’s settings: the stack.
 
-import { choice, integer, number, slice } from '../../fields.ts'
+import { choice, integer, number, seed, slice } from '../../fields.ts'
 
 export const DEPTH = { min: 2, max: 50 }
 export const GAIN = { min: 0.2, max: 3 }
@@ -16,5 +16,5 @@ export default slice({
   depth: integer(30, DEPTH),
   gain: number(PYTORCH_GAIN, GAIN),
   activation: choice('relu', ['relu', 'gelu', 'none']),
-  seed: integer(123, { min: 0, max: 2 ** 32 - 1 }),
+  seed: seed(123),
 })

@@ -1,6 +1,6 @@
 // The section’s settings.
 
-import { integer, numbers, slice } from '../../fields.ts'
+import { integer, numbers, seed, slice } from '../../fields.ts'
 
 /** Numbers in a row: at least 2, so that n - 1 is not 0. */
 export const N = { min: 2, max: 4096 }
@@ -13,7 +13,7 @@ export const LIMITS = [-0.5, 1] as const
 
 export default slice({
   n: integer(EXAMPLE_N, N),
-  seed: integer(123, { min: 0, max: 2 ** 32 - 1 }),
+  seed: seed(123),
   /** The row, once a dot was moved; empty: as the seed draws it. */
   x: numbers([], { min: 0, max: MOST_DOTS, each: { min: LIMITS[0], max: LIMITS[1] } }),
 })

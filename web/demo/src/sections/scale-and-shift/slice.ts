@@ -1,6 +1,6 @@
 // The state of “Why scale and shift?”: a scale and a shift for each feature, and the story that is written.
 
-import { flag, integer, numbers, slice } from '../../fields.ts'
+import { flag, integer, numbers, seed, slice } from '../../fields.ts'
 
 export const FEATURES = 6
 export const SCALES = { min: 0, max: 3 }
@@ -9,7 +9,7 @@ export const SHIFTS = { min: -2, max: 2 }
 export default slice(
   {
     learned: flag(true), // whether the trained model has its own γ and β
-    seed: integer(5, { min: 0, max: 2 ** 32 - 1 }), // of its story
+    seed: seed(5), // of its story
     scale: numbers(Array(FEATURES).fill(1), { each: SCALES }),
     shift: numbers(Array(FEATURES).fill(0), { each: SHIFTS }),
     feature: integer(0, { min: 0, max: FEATURES }), // that the sliders change; 0: all

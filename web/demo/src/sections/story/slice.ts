@@ -1,6 +1,6 @@
 // The section's state: the story that is written, and which of the model's norms are left out of it.
 
-import { choice, integer, slice } from '../../fields.ts'
+import { choice, integer, seed, slice } from '../../fields.ts'
 
 /** Beginnings of many stories that the model was trained on, so it can continue them. */
 export const BEGINNINGS = ['Once upon a time', 'A dragon', 'Two little pigs', 'One day'] as const
@@ -34,7 +34,7 @@ export const TEMPERATURE = 0.8
 
 export default slice({
   prompt: choice(BEGINNINGS[0], BEGINNINGS),
-  seed: integer(5, { min: 0, max: 2 ** 32 - 1 }),
+  seed: seed(5),
   off: choice('2', ['none', '2', 'all']),
   /** How many words after the prompt both texts share. */
   from: integer(10, { min: 0, max: 1000 }),

@@ -1,7 +1,8 @@
 // The worked example's settings, and how they are written in the address and in a file.
 
 import { CELLS, SEED } from '../../example.ts'
-import { asObject, choice, flag, integer, number, slice, type Slice, type StateOf } from '../../fields.ts'
+import { asObject, choice, flag, integer, number, seed, slice } from '../../fields.ts'
+import type { Slice, StateOf } from '../../fields.ts'
 import { parseNumber, shortest } from '../../numbers.ts'
 
 export const MAX_EPS = 1e6
@@ -24,7 +25,7 @@ const VIEWS = {
 const fields = slice(
   {
     /** The seed of the batch and the layer. */
-    seed: integer(SEED, { min: 0, max: 2 ** 32 - 1 }),
+    seed: seed(SEED),
     /** Divided by n, or by n - 1. */
     variance: choice('biased', ['biased', 'unbiased']),
     /** Added to the variance. */

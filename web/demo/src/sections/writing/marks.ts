@@ -1,8 +1,8 @@
 // Draws each number of the rows of all norms: as a dot, or, in rows of hundreds of numbers, as a speck.
 
+import { strength } from '../../components/dots.ts'
 import type { Colors } from './canvas.ts'
 
-const FULL = 1.5 // the size of a value from which on its color is full
 const LEVELS = 6 // of color, for each sign
 const GOLDEN = 0.618034 // spreads a row's numbers over its height: the k-th stands at the fraction k · GOLDEN
 const MARGIN = 3 // pixels of a row above and below its numbers
@@ -24,8 +24,7 @@ interface Marks {
 type DrawMarks = (context: CanvasRenderingContext2D, width: number, marks: Marks, colors: Colors) => void
 
 /** @returns the level of a value's color, from -LEVELS to LEVELS */
-const levelOf = (value: number): number =>
-  Math.ceil(Math.min(1, Math.abs(value) / FULL) * LEVELS) * (value < 0 ? -1 : 1)
+const levelOf = (value: number): number => Math.ceil(strength(value) * LEVELS) * (value < 0 ? -1 : 1)
 const opacityOf = (level: number) => 0.3 + (0.7 * Math.abs(level)) / LEVELS
 
 /** Calls `put` with each number's color and place. */

@@ -1,6 +1,6 @@
 // The section's state: what determines a text, and which norm is chosen to look at.
 
-import { choice, integer, number, numbers, slice, text } from '../../fields.ts'
+import { choice, integer, number, numbers, seed, slice, text } from '../../fields.ts'
 
 export const FULL_SPEED = 64
 export const TEMPERATURES = { min: 0, max: 2 }
@@ -8,7 +8,7 @@ export const TEMPERATURES = { min: 0, max: 2 }
 export default slice(
   {
     prompt: text('Once upon a time', { max: 400 }),
-    seed: integer(5, { min: 0, max: 2 ** 32 - 1 }),
+    seed: seed(5),
     temperature: number(0.8, TEMPERATURES),
     /** The norms that are switched off, counted from 1. */
     off: numbers([], { min: 0, max: 99 }),
