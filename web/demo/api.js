@@ -73,8 +73,6 @@ const app = await Application.bootstrap({
   navigation: { includeCategories: true, includeGroups: false },
   // Helpers inside other types.
   intentionallyNotExported: [
-    'Bias',
-    'ModelConfig',
     'NestedList',
     'Returned',
     'WebAssembly.Global',
