@@ -101,7 +101,7 @@ export class Gpt extends BoundClasses {
    *
    * @param values a number, nested arrays, or a flat array or typed array with a shape
    * @param shape by default the shape of the nesting
-   * @throws {GptLayersError} TYPE, VALUE, SHAPE, MEMORY
+   * @throws {GptLayersError} TYPE, VALUE, SHAPE, MEMORY, DISPOSED
    * @example gpt.tensor([[1, 2], [3, 4]])
    * @example gpt.tensor(new Float32Array(6), [2, 3])
    */
@@ -153,7 +153,7 @@ export class Gpt extends BoundClasses {
    *
    * @param dict tensors by name, of any instance
    * @returns the bytes of the file; the values are float32
-   * @throws {GptLayersError} TYPE, VALUE, DISPOSED
+   * @throws {GptLayersError} TYPE, VALUE, DISPOSED, MEMORY
    * @example gpt.saveSafetensors({ x: gpt.ones([2]) }).length // 104
    */
   saveSafetensors(dict: Record<string, Tensor>): Uint8Array {
@@ -173,7 +173,7 @@ export class Gpt extends BoundClasses {
    * @param bytes the file
    * @returns new tensors by name
    * @throws {GptLayersError} TYPE; VALUE where the file is truncated or damaged, or float32 cannot represent
-   *   an integer; UNSUPPORTED for another dtype; MEMORY
+   *   an integer; UNSUPPORTED for another dtype; MEMORY, DISPOSED
    * @example gpt.loadSafetensors(readFileSync('model.safetensors'))
    */
   loadSafetensors(bytes: Uint8Array | ArrayBuffer): Record<string, Tensor> {

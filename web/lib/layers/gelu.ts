@@ -42,8 +42,7 @@ export class GELU extends Module {
 
   /**
    * @param x any shape, not modified
-   * @returns a tensor of x's shape; within 1e-6 of float64 (absolute below 1, relative above), and so is the
-   *   derivative of the gradient
+   * @returns a tensor of x's shape; within 1e-6 of float64 (absolute below 1, relative above). So is dy/dx
    * @throws {GptLayersError} TYPE, DISPOSED, MEMORY
    * @example String(new GELU().forward(gpt.tensor([1]))) // 'tensor([0.8412])'
    */

@@ -80,6 +80,7 @@ export class Module {
    *
    * @param context options of this call, such as `{ returnWeights: true }`. A layer that contains layers
    *   passes it on to those that take one; Sequential to all
+   * @throws {GptLayersError} UNSUPPORTED where the class does not define it
    */
   forward(x: Tensor, context?: Context): Tensor {
     const call = [x, context].filter((value) => value !== undefined).map(describe)

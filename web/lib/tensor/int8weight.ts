@@ -124,7 +124,7 @@ export class Int8Weight {
 
   /**
    * @returns a copy of the values, from -127 to 127: [outputs, inputs]
-   * @throws {GptLayersError} DISPOSED
+   * @throws {GptLayersError} DISPOSED, MEMORY
    * @example
    * linear.quantize()
    * linear.int8Weight.values().length // 30

@@ -543,7 +543,7 @@ export class Tensor {
    * The same elements with the axes in another order. Unlike PyTorch's, a copy.
    *
    * @param dims each axis once, negative from the end
-   * @throws {GptLayersError} VALUE, DISPOSED, MEMORY
+   * @throws {GptLayersError} TYPE, VALUE, DISPOSED, MEMORY
    * @example gpt.zeros([2, 3, 5]).permute([0, 2, 1]).shape // [2, 5, 3]
    */
   permute(dims: readonly number[]): Tensor {
