@@ -141,7 +141,7 @@ function checkLoadOptions(options: LoadModelOptions) {
     signal: undefined,
   }
   const { dtype, config, onProgress, signal } = checkOptions(options, defaults)
-  checkChoice('dtype', dtype, ['float32', 'int8'] as const)
+  checkChoice('dtype', dtype, ['float32', 'int8'])
   if (onProgress !== undefined) checkFunction('onProgress', onProgress)
   checkSignal(signal)
   return { dtype, config, onProgress, signal }

@@ -82,8 +82,6 @@ export function encodeSafetensors(
   return file
 }
 
-const F32 = 'F32' as const
-
 const compare = (a: string, b: string) => Number(a > b) - Number(a < b)
 
 /** A tensor to be written. */
@@ -104,7 +102,7 @@ function entriesOf(name: string, dict: Record<string, unknown>): Written[] {
   if (!int8Weight) {
     const { shape, size, runtime, byteOffset } = checkLiveTensor(shortName(name), dict[name])
     const write = (target: Uint8Array) => target.set(runtime.memory.bytes(byteOffset, 4 * size))
-    return [{ name, dtype: F32, shape, write }]
+    return [{ name, dtype: 'F32', shape, write }]
   }
   const scale = name + SCALE
   if (Object.hasOwn(dict, scale)) {
@@ -118,7 +116,7 @@ function entriesOf(name: string, dict: Record<string, unknown>): Written[] {
   }
   return [
     { name, dtype: 'I8', shape: int8Weight.shape, write: (target) => int8Weight.readValues(target) },
-    { name: scale, dtype: F32, shape: int8Weight.scalesShape, write: writeScales },
+    { name: scale, dtype: 'F32', shape: int8Weight.scalesShape, write: writeScales },
   ]
 }
 

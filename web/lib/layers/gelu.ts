@@ -6,7 +6,7 @@ import { Tensor } from '../tensor/tensor.ts'
 import { Module } from './module.ts'
 
 /** gpt_gelu_kind in c/gpt_layers.h, by PyTorch's names. */
-const KINDS = { tanh: 0, none: 1 } as const
+const KINDS = { tanh: 0, none: 1 }
 
 export interface GELUOptions {
   /**
@@ -27,7 +27,7 @@ export class GELU extends Module {
   constructor(runtime: Runtime, options: GELUOptions = {}) {
     super(runtime)
     const { approximate } = checkOptions(options, { approximate: 'tanh' })
-    checkChoice('approximate', approximate, ['tanh', 'none'] as const)
+    checkChoice('approximate', approximate, ['tanh', 'none'])
     this.approximate = approximate
   }
 
