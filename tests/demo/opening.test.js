@@ -153,6 +153,15 @@ test('beside the first row stands what a dot, the tick, the bar and the colors a
           return { text: one.textContent ?? '', left, right, top, bottom }
         }),
       )
+      const mean = hints.find(({ text }) => text === 'the mean')
+      const dots = await page.$$eval('#opening .handle circle', (all) =>
+        all.slice(0, 6).map((one) => one.getBoundingClientRect().toJSON()),
+      )
+      for (const { left, right, top } of dots)
+        assert.ok(
+          mean && (mean.right <= left || right <= mean.left || mean.bottom - 4 <= top),
+          `${width}, ${rows}: “the mean” is on a dot`,
+        )
       const said = hints.map(({ text }) => text).join()
       assert.match(said, /below 0,above 0,the mean,(standard )?deviation/)
       if (rows !== 'far apart' || width > 360) assert.match(said, /dot/)
