@@ -1,4 +1,4 @@
-import { checkConfig, checkSize, sameShape } from '../check.ts'
+import { checkConfig, checkSize } from '../check.ts'
 import { type Runtime, SCRATCH } from '../runtime/runtime.ts'
 import { records } from '../runtime/tape.ts'
 import { checkRows } from '../tensor/check.ts'
@@ -102,8 +102,8 @@ export class FeedForward extends Module {
     const arePlain =
       layers.length === 3 && isPlain(first, Linear) && isPlain(gelu, GELU) && isPlain(second, Linear)
     if (!arePlain || first.int8Weight || second.int8Weight) return null
-    const sizes = [first.inFeatures, first.outFeatures, second.outFeatures]
-    if (!sameShape(sizes, [embDim, second.inFeatures, embDim])) return null
+    if (first.inFeatures !== embDim || second.outFeatures !== embDim) return null
+    if (first.outFeatures !== second.inFeatures) return null
     if (records(x, first.weight, first.bias, second.weight, second.bias)) return null
     const hiddenDim = first.outFeatures
     const parts = runtime.partsOf('gpt_feedforward_forward', rows, embDim, hiddenDim)
