@@ -79,6 +79,7 @@ test('printed from the browser’s own menu, every section is there, and no head
         link(`${section.id}-heading`, section.querySelector('.heading'))
         link(`${section.id}-text`, section.querySelector('.heading ~ * :is(p, svg)'))
       }
+      link('end-note', document.querySelector('#end .note:last-child p'))
     })
   })
   const pdf = Buffer.from(await page.pdf({ format: 'A4' })).toString('latin1')
@@ -91,6 +92,7 @@ test('printed from the browser’s own menu, every section is there, and no head
     assert.ok(pages[`${id}-heading`], id)
     assert.equal(pages[`${id}-heading`], pages[`${id}-text`], id)
   }
+  assert.ok(pages['end-note'])
   assert.deepEqual(complaints, [])
   await page.close()
 })
