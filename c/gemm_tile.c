@@ -12,8 +12,9 @@
 #include "gemm.h"
 #include "simd.h"
 
-/* One tile of `rows` rows, a constant where this function is called. The tile's numbers begin at y, start, a
- * and b; `t` has the steps between them. */
+/* One tile. Its numbers begin at y, start, a and b; `t` has the steps between them. Of fewer than
+ * GPT_TILE_ROWS rows, the last one is computed again in place of those that are missing: that takes no longer
+ * than a smaller tile, whose few additions would wait for each other. */
 GPT_INLINE void tile(const gpt_tiles *t, float *y, const float *start, const float *a, const float *b,
                      size_t rows)
 {
@@ -21,23 +22,25 @@ GPT_INLINE void tile(const gpt_tiles *t, float *y, const float *start, const flo
                  a_col = t->a_col, b_row = t->b_row, depth = t->depth;
     v128_t low[GPT_TILE_ROWS], high[GPT_TILE_ROWS];
     const float *a_r[GPT_TILE_ROWS];
-    for (size_t r = 0; r < rows; r++) {
-        a_r[r] = a + r * a_row;
-        low[r] = wasm_v128_load(start + r * start_row);
-        high[r] = wasm_v128_load(start + r * start_row + 4);
+    for (size_t i = 0; i < GPT_TILE_ROWS; i++) {
+        const size_t r = gpt_min(i, rows - 1);
+        a_r[i] = a + r * a_row;
+        low[i] = wasm_v128_load(start + r * start_row);
+        high[i] = wasm_v128_load(start + r * start_row + 4);
     }
     for (size_t k = 0; k < depth; k++, b += b_row) {
         const v128_t b_low = wasm_v128_load(b), b_high = wasm_v128_load(b + 4);
-        for (size_t r = 0; r < rows; r++) {
-            const v128_t a_rk = wasm_v128_load32_splat(a_r[r]);
-            a_r[r] += a_col;
-            low[r] = gpt_multiply_add(a_rk, b_low, low[r]);
-            high[r] = gpt_multiply_add(a_rk, b_high, high[r]);
+        for (size_t i = 0; i < GPT_TILE_ROWS; i++) {
+            const v128_t a_ik = wasm_v128_load32_splat(a_r[i]);
+            a_r[i] += a_col;
+            low[i] = gpt_multiply_add(a_ik, b_low, low[i]);
+            high[i] = gpt_multiply_add(a_ik, b_high, high[i]);
         }
     }
-    for (size_t r = 0; r < rows; r++) {
-        wasm_v128_store(y + r * y_row, low[r]);
-        wasm_v128_store(y + r * y_row + 4, high[r]);
+    for (size_t i = 0; i < GPT_TILE_ROWS; i++) {
+        float *y_i = y + gpt_min(i, rows - 1) * y_row;
+        wasm_v128_store(y_i, low[i]);
+        wasm_v128_store(y_i + 4, high[i]);
     }
 }
 
@@ -47,20 +50,9 @@ void gpt_gemm_tiles(const gpt_tiles *tiles)
 {
     static const float zeros[GPT_PANEL_WIDTH];
     const gpt_tiles t = *tiles; /* a copy, whose fields the compiler keeps in registers */
-    for (size_t r = 0, n; r < t.rows; r += n) {
-        const size_t left = t.rows - r;
-        n = left >= GPT_TILE_ROWS ? GPT_TILE_ROWS : left >= 2 ? 2 : 1;
-        const float *a = t.a + r * t.a_row;
-        for (size_t p = 0; p < t.panels; p++) {
-            const float *start = t.start ? t.start + r * t.start_row + p * t.y_panel : zeros;
-            const float *b = t.b + p * t.b_panel;
-            float *y = t.y + r * t.y_row + p * t.y_panel;
-            if (n == GPT_TILE_ROWS)
-                tile(&t, y, start, a, b, GPT_TILE_ROWS);
-            else if (n == 2)
-                tile(&t, y, start, a, b, 2);
-            else
-                tile(&t, y, start, a, b, 1);
-        }
-    }
+    for (size_t r = 0; r < t.rows; r += GPT_TILE_ROWS)
+        for (size_t p = 0; p < t.panels; p++)
+            tile(&t, t.y + r * t.y_row + p * t.y_panel,
+                 t.start ? t.start + r * t.start_row + p * t.y_panel : zeros, t.a + r * t.a_row,
+                 t.b + p * t.b_panel, gpt_min(GPT_TILE_ROWS, t.rows - r));
 }
