@@ -12,7 +12,7 @@
  *
  *   gemm_tile.c      the register tile under all products over panels, attention's included
  *   gemm_nt.c        nt: the choice of the algorithm, the cut into parts and blocks of rows
- *   gemm_nt_*.c      nt: the three algorithms: few, pairs, panels
+ *   gemm_nt_*.c      nt: the two algorithms: few, panels
  *   gemm_nn_tn.c     nn and tn, and the sums of columns
  */
 #ifndef GPT_GEMM_H
@@ -74,9 +74,8 @@ void gpt_gemm_nt(float *y, float *scratch, const float *a, const float *b, const
  *     gpt_gemm_nt_packed(...)                 the product
  */
 typedef enum gpt_rows_layout {
-    GPT_ROWS_IN_PLACE, /* 1 ... 3 rows: [row][depth]; gpt_gemm_pack copies nothing and returns a */
-    GPT_ROWS_IN_PAIRS, /* 4 ... 6 rows: [depth / 2][6][2], two neighbors along k from each row; zero-padded */
-    GPT_ROWS_IN_PANELS, /* 7 rows or more: [panel][depth][8]; zero-padded */
+    GPT_ROWS_IN_PLACE,  /* 1 ... 4 rows: [row][depth]; gpt_gemm_pack copies nothing and returns a */
+    GPT_ROWS_IN_PANELS, /* 5 rows or more: [panel][depth][8]; zero-padded */
 } gpt_rows_layout;
 gpt_rows_layout gpt_gemm_rows_layout(size_t rows);
 

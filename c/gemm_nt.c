@@ -1,9 +1,8 @@
 /* y = a · bᵀ + bias: the choice of the algorithm by the number of rows, and the cut into parts and blocks.
  *
  *   rows      algorithm          bound by
- *   1 ... 3   gemm_nt_few.c      reading b from memory
- *   4 ... 6   gemm_nt_pairs.c    reading b from memory
- *   7 ...     gemm_nt_panels.c   multiplying and adding
+ *   1 ... 4   gemm_nt_few.c      reading b from memory
+ *   5 ...     gemm_nt_panels.c   multiplying and adding
  *
  * b, the weights, is large and read in place. a, the activations, is small and packed, a block of rows at a
  * time.
@@ -12,44 +11,34 @@
 #include "simd.h"
 
 /* With fewer rows packing costs more than it saves. */
-enum { FEWEST_PACKED_ROWS = 4 };
+enum { FEWEST_PACKED_ROWS = 5 };
 
-/* Parts get multiples of 12 columns: whole tiles of 2, 3, 4 or 6 columns, so that each column is computed
- * alike in every cut. */
+/* Parts get multiples of 12 columns: whole tiles of 4 or 6. */
 enum { COLS_PER_SHARE = 12 };
 
 gpt_rows_layout gpt_gemm_rows_layout(size_t rows)
 {
-    if (rows < FEWEST_PACKED_ROWS) return GPT_ROWS_IN_PLACE;
-    return rows <= GPT_ROWS_IN_PAIRS_COUNT ? GPT_ROWS_IN_PAIRS : GPT_ROWS_IN_PANELS;
+    return rows < FEWEST_PACKED_ROWS ? GPT_ROWS_IN_PLACE : GPT_ROWS_IN_PANELS;
 }
 
 size_t gpt_gemm_packed_size(gpt_rows_layout layout, size_t rows, size_t depth)
 {
-    switch (layout) {
-    case GPT_ROWS_IN_PLACE: return gpt_floats(rows, depth);
-    case GPT_ROWS_IN_PAIRS: return gpt_floats(GPT_ROWS_IN_PAIRS_COUNT, gpt_round_up(depth, 2));
-    default: return gpt_floats(gpt_round_up(rows, GPT_PANEL_WIDTH), depth);
-    }
+    return gpt_floats(layout == GPT_ROWS_IN_PLACE ? rows : gpt_round_up(rows, GPT_PANEL_WIDTH), depth);
 }
 
 const float *gpt_gemm_pack(float *packed, const float *a, size_t rows, size_t depth, gpt_rows_layout layout)
 {
     if (layout == GPT_ROWS_IN_PLACE) return a;
-    if (layout == GPT_ROWS_IN_PAIRS)
-        gpt_gemm_pack_pairs(packed, a, rows, depth);
-    else
-        gpt_gemm_pack_panels(packed, a, rows, depth);
+    gpt_gemm_pack_panels(packed, a, rows, depth);
     return packed;
 }
 
 void gpt_gemm_nt_packed(const gpt_packed_product *p)
 {
-    switch (p->layout) {
-    case GPT_ROWS_IN_PLACE: gpt_gemm_nt_few(p); break;
-    case GPT_ROWS_IN_PAIRS: gpt_gemm_nt_pairs(p); break;
-    default: gpt_gemm_nt_panels(p);
-    }
+    if (p->layout == GPT_ROWS_IN_PLACE)
+        gpt_gemm_nt_few(p);
+    else
+        gpt_gemm_nt_panels(p);
 }
 
 size_t gpt_gemm_nt_scratch_size(size_t rows, size_t depth)

@@ -1,5 +1,6 @@
-/* nt for seven rows or more. A tile is GPT_TILE_ROWS columns of y by a panel of 8 rows: rows of a are the
- * lanes, and the numbers of b are spread over them in place. So only a is packed, and the larger b never.
+/* nt for five rows or more. A tile is GPT_TILE_ROWS columns of y by a panel of 8 rows: rows of a are the
+ * lanes, and the numbers of b are spread over them in place. So only a is packed, and the larger b never. The
+ * columns of a tile are far apart: b is as many long streams, which counts where few rows share it.
  *
  * Packing b as well gives 52 to 54 GFLOP/s instead of 59, and takes the time to pack.
  */
@@ -24,31 +25,33 @@ void gpt_gemm_nt_panels(const gpt_packed_product *p)
     const size_t rows = p->rows, depth = p->depth, cols = p->cols, end_col = p->end_col;
     const int repack = p->repack;
     float sums[GPT_TILE_ROWS * GPT_PANEL_WIDTH]; /* [column][row], transposed into y unless y is packed */
-    gpt_tiles t = {.y_row = GPT_PANEL_WIDTH,
-                   .a_row = depth,
-                   .a_col = 1,
-                   .b_row = GPT_PANEL_WIDTH,
-                   .depth = depth,
-                   .panels = 1};
+    gpt_tiles t = {.a_col = 1, .b_row = GPT_PANEL_WIDTH, .depth = depth, .panels = 1};
+    const size_t far = (end_col - p->first_col) / GPT_TILE_ROWS, end_far = p->first_col + far;
     for (size_t c = p->first_col, n; c < end_col; c += n) {
-        n = end_col - c < GPT_TILE_ROWS ? 1 : GPT_TILE_ROWS;
+        /* the last columns, fewer than a tile, are neighbors */
+        const size_t step = c < end_far ? far : 1;
+        t.rows = c < end_far ? GPT_TILE_ROWS : end_col - c;
+        n = c < end_far ? 1 : t.rows;
+        if (c + 1 == end_far) n += (GPT_TILE_ROWS - 1) * far;
         t.a = b + c * depth;
-        t.rows = n;
+        t.a_row = step * depth;
+        t.y_row = repack ? step * GPT_PANEL_WIDTH : GPT_PANEL_WIDTH;
         for (size_t first = 0; first < rows; first += GPT_PANEL_WIDTH) {
             float *tile = repack ? y + first * cols + c * GPT_PANEL_WIDTH : sums;
             t.y = tile;
             t.b = packed + first * depth;
             gpt_gemm_tiles(&t);
-            for (size_t j = 0; bias && j < n; j++) {
-                const v128_t bias_c = wasm_v128_load32_splat(bias + c + j);
-                float *s = tile + j * GPT_PANEL_WIDTH;
+            for (size_t j = 0; bias && j < t.rows; j++) {
+                const v128_t bias_c = wasm_v128_load32_splat(bias + c + j * step);
+                float *s = tile + j * t.y_row;
                 wasm_v128_store(s, wasm_f32x4_add(wasm_v128_load(s), bias_c));
                 wasm_v128_store(s + 4, wasm_f32x4_add(wasm_v128_load(s + 4), bias_c));
             }
             if (repack) continue;
             const size_t lanes = gpt_min(GPT_PANEL_WIDTH, rows - first);
             for (size_t r = 0; r < lanes; r++)
-                for (size_t j = 0; j < n; j++) y[(first + r) * cols + c + j] = sums[j * GPT_PANEL_WIDTH + r];
+                for (size_t j = 0; j < t.rows; j++)
+                    y[(first + r) * cols + c + j * step] = sums[j * GPT_PANEL_WIDTH + r];
         }
     }
 }
