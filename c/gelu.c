@@ -82,12 +82,12 @@ static __attribute__((noinline)) void gelu_all(float *y, const float *x, size_t 
     for (; i + 4 * VECTORS_PER_STEP <= n; i += 4 * VECTORS_PER_STEP)
         gelu(y + i, x + i, terms, VECTORS_PER_STEP);
     /* the same operations for the rest, so that the result for a value does not depend on its position */
-    for (; i + 4 <= n; i += 4) gelu(y + i, x + i, terms, 1);
-    if (i == n) return;
-    float last[4];
-    wasm_v128_store(last, gpt_load_tail(x + i, n - i));
-    gelu(last, last, terms, 1);
-    gpt_store_tail(y + i, wasm_v128_load(last), n - i);
+    for (; i < n; i += 4) {
+        float last[4];
+        wasm_v128_store(last, gpt_load_tail(x + i, gpt_min(n - i, 4)));
+        gelu(last, last, terms, 1);
+        gpt_store_tail(y + i, wasm_v128_load(last), gpt_min(n - i, 4));
+    }
 }
 
 int gpt_gelu_forward(float *y, const float *x, size_t n, int approximate, size_t part, size_t parts)

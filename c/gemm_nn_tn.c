@@ -174,22 +174,22 @@ GPT_INLINE void add_products(float *y, const float (*a)[ROWS_OF_B_AT_ONCE], cons
     }
 }
 
-/* The same for a single row, whose numbers of a stay in registers. */
-GPT_INLINE void add_products_to_row(float *y, const float (*a)[ROWS_OF_B_AT_ONCE], const float *b,
-                                    size_t y_row, size_t cols, size_t step, size_t n)
+/* The same for ROWS_OF_B_AT_ONCE rows of b. The numbers of a single row of a stay in registers. */
+static void add_four_products(float *y, const float (*a)[ROWS_OF_B_AT_ONCE], const float *b, size_t rows,
+                              size_t y_row, size_t cols, size_t step)
 {
     enum { VECTORS = 4, WIDTH = 4 * VECTORS };
     v128_t a_i[ROWS_OF_B_AT_ONCE];
-    for (size_t i = 0; i < n; i++) a_i[i] = wasm_v128_load32_splat(&a[0][i]);
+    for (size_t i = 0; i < ROWS_OF_B_AT_ONCE; i++) a_i[i] = wasm_v128_load32_splat(&a[0][i]);
     size_t c = 0;
-    for (; c + WIDTH <= cols; c += WIDTH)
+    for (; rows == 1 && c + WIDTH <= cols; c += WIDTH)
         for (size_t v = 0; v < WIDTH; v += 4) {
             v128_t sum = wasm_v128_load(y + c + v);
-            for (size_t i = 0; i < n; i++)
+            for (size_t i = 0; i < ROWS_OF_B_AT_ONCE; i++)
                 sum = gpt_multiply_add(a_i[i], wasm_v128_load(b + i * step * y_row + c + v), sum);
             wasm_v128_store(y + c + v, sum);
         }
-    if (c < cols) add_products(y + c, a, b + c, 1, y_row, cols - c, step, n);
+    if (c < cols) add_products(y + c, a, b + c, rows, y_row, cols - c, step, ROWS_OF_B_AT_ONCE);
 }
 
 /* y = a · b + bias for few rows, in the columns from `first` up to `end`. */
@@ -205,10 +205,7 @@ static void multiply_few(float *y, const float *a, const float *b, const float *
     for (size_t k = 0; k < quarter; k++) {
         for (size_t r = 0; r < rows; r++)
             for (size_t i = 0; i < ROWS_OF_B_AT_ONCE; i++) factors[r][i] = a[r * depth + k + i * quarter];
-        if (rows == 1)
-            add_products_to_row(y, factors, b + k * cols, cols, n, quarter, ROWS_OF_B_AT_ONCE);
-        else
-            add_products(y, factors, b + k * cols, rows, cols, n, quarter, ROWS_OF_B_AT_ONCE);
+        add_four_products(y, factors, b + k * cols, rows, cols, n, quarter);
     }
     for (size_t k = quarter * ROWS_OF_B_AT_ONCE; k < depth; k++) {
         for (size_t r = 0; r < rows; r++) factors[r][0] = a[r * depth + k];

@@ -194,8 +194,8 @@ static void multiply_tile(float *y, size_t stride, const float *packed, const in
     if (rows == 1) {
         multiply(y, stride, packed, block, bias, 0, 1, 4, in, group);
     } else {
-        multiply(y, stride, packed, block, bias, 0, 2, 2, in, group);
-        multiply(y, stride, packed, block, bias, 2, 2, 2, in, group);
+        for (size_t first = 0; first < 4; first += 2)
+            multiply(y, stride, packed, block, bias, first, 2, 2, in, group);
     }
 }
 

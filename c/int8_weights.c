@@ -57,20 +57,15 @@ GPT_INLINE v128_t load_four(const float *weight, slab s, size_t o, size_t i)
                            outs > 3 ? w[3 * step] : 0.0f);
 }
 
-/* max |weight| over the inputs first <= i < end, for 4 outputs from o on. */
-static v128_t largest(const float *weight, slab s, size_t o, size_t first, size_t end)
-{
-    v128_t most = wasm_i32x4_splat(0);
-    for (size_t i = first; i < end; i++) most = gpt_int8_larger(most, load_four(weight, s, o, i));
-    return most;
-}
-
 static int is_finite(const float *weight, slab s)
 {
     const v128_t infinity = wasm_f32x4_splat(INFINITY);
-    for (size_t o = 0; o < s.out; o += 4)
-        if (!wasm_i32x4_all_true(wasm_f32x4_lt(largest(weight, s, o, s.first_in, s.end_in), infinity)))
-            return 0;
+    for (size_t o = 0; o < s.out; o += 4) {
+        v128_t most = wasm_i32x4_splat(0);
+        for (size_t i = s.first_in; i < s.end_in; i++)
+            most = gpt_int8_larger(most, load_four(weight, s, o, i));
+        if (!wasm_i32x4_all_true(wasm_f32x4_lt(most, infinity))) return 0;
+    }
     return 1;
 }
 
@@ -89,11 +84,14 @@ GPT_INLINE v128_t to_values(v128_t weight, v128_t scale)
 static void quantize_group(float *scales, int8_t *vector, const float *weight, slab s, size_t o, size_t first,
                            size_t end)
 {
-    const v128_t most = wasm_f32x4_splat(LARGEST_VALUE);
-    const v128_t scale[2] = {wasm_f32x4_div(largest(weight, s, o, first, end), most),
-                             wasm_f32x4_div(largest(weight, s, o + 4, first, end), most)};
-    wasm_v128_store(scales, scale[0]);
-    wasm_v128_store(scales + 4, scale[1]);
+    v128_t scale[2] = {wasm_i32x4_splat(0), wasm_i32x4_splat(0)}; /* max |weight|, then / 127 */
+    for (size_t i = first; i < end; i++)
+        for (size_t k = 0; k < 2; k++)
+            scale[k] = gpt_int8_larger(scale[k], load_four(weight, s, o + 4 * k, i));
+    for (size_t k = 0; k < 2; k++) {
+        scale[k] = wasm_f32x4_div(scale[k], wasm_f32x4_splat(LARGEST_VALUE));
+        wasm_v128_store(scales + 4 * k, scale[k]);
+    }
     for (size_t i = first; i < end; i += 2, vector += GPT_INT8_PAIR) {
         v128_t both[2]; /* 256 · high + low, of inputs i and i + 1 */
         for (size_t k = 0; k < 2; k++) {

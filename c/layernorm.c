@@ -114,7 +114,7 @@ static void moments(double *off, double *var, const float *x, float m, size_t co
 }
 
 /* Like moments(), but computes only the offset. */
-static double offset(const float *x, float m, size_t cols)
+GPT_INLINE double offset(const float *x, float m, size_t cols)
 {
     double sum = 0.0;
     for (size_t c = 0; c < cols; c += COLS_PER_BLOCK)
@@ -144,11 +144,11 @@ int gpt_layernorm_forward(float *y, float *mean, float *rstd, const float *x, co
         const float *x_r = x + r * cols;
         float *y_r = y + r * cols;
         float m = pivot(x_r, cols);
-        double off, var;
-        moments(&off, &var, x_r, m, cols);
-        if (!(off * off <= var)) {
+        double off = 0.0, var;
+        for (size_t pass = 0; pass < 2; pass++) { /* a loop, so that the compiler inlines moments() */
             m += (float)off;
             moments(&off, &var, x_r, m, cols);
+            if (off * off <= var) break;
         }
         const float s = (float)(1.0 / sqrt(var + (double)eps));
         const v128_t m4 = wasm_f32x4_splat(m), s4 = wasm_f32x4_splat(s),
