@@ -26,7 +26,7 @@ import {
   waitInPage,
 } from './browser.js'
 
-const FIRST_LOAD = 123e3 // bytes, gzipped, WebAssembly included; fonts.test.js has the fonts' budget
+const FIRST_LOAD = 120e3 // bytes, gzipped, WebAssembly included; fonts.test.js has the fonts' budget
 
 const site = useSite({ saves: true })
 /** The section whose numbers are changed. */
@@ -278,7 +278,7 @@ test('a model that was kept wrongly is fetched anew', async () => {
   await context.close()
 })
 
-test('the first load is at most 123 kB gzipped, without fonts, and has no model', async () => {
+test('the first load is at most 120 kB gzipped, without fonts, and has no model', async () => {
   const context = await site.newProfile()
   const page = await newPage(context)
   // Once the service worker is there, the page fetches what a print needs. Here it never is.
