@@ -9,7 +9,7 @@ import { type Context, outputOf } from './forward.ts'
 import { LayerNorm } from './layernorm.ts'
 import { Module } from './module.ts'
 
-export type TransformerBlockConfig = AttentionConfig & FeedForwardConfig
+export interface TransformerBlockConfig extends AttentionConfig, FeedForwardConfig {}
 
 /**
  * One block of GPT-2: attention, then the feed-forward network, each on normalized input and with a shortcut
