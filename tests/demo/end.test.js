@@ -25,3 +25,14 @@ test('the end names the sources, the notebook, the authors and the day of the bu
   assert.ok(age >= 0, `built on ${day}`)
   await page.close()
 })
+
+test('on a phone no link of the end lies over the footer, also before the end is drawn', async () => {
+  const { page } = await site.open('', { width: 360, height: 740 })
+  const overlap = await page.evaluate(() => {
+    const top = document.querySelector('footer')?.getBoundingClientRect().top ?? NaN
+    const links = [...document.querySelectorAll('#end a')].map((link) => link.getBoundingClientRect().bottom)
+    return Math.max(...links) - top
+  })
+  assert.ok(overlap < 0, `${overlap} pixels`)
+  await page.close()
+})
