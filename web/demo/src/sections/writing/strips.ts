@@ -1,5 +1,6 @@
 // Draws the rows of all norms on a canvas: thousands of dots, thirty times a second and more.
 
+import { area } from 'd3-shape'
 import { scaleWithin } from '../../scales.ts'
 import type { Colors } from './canvas.ts'
 import type { Moment } from './engine.ts'
@@ -103,21 +104,15 @@ export function draw(
     }
     /** A band from the mean minus the deviation to the mean plus the deviation, from norm to norm. */
     function envelope(stats: Float32Array) {
-      const path = new Path2D()
-      for (const sign of [-1, 1]) {
-        const order = Array.from({ length: norms }, (_, i) => (sign < 0 ? i : norms - 1 - i))
-        for (const i of order) {
-          const [mean, variance] = stats.subarray(4 * i + 2 * side)
-          const at = x(mean + sign * Math.sqrt(variance))
-          if (i === 0 && sign < 0) path.lineTo(at, 1)
-          if (i === norms - 1 && sign > 0) path.lineTo(at, norms * row - 1)
-          path.lineTo(at, y(i))
-          if (i === norms - 1 && sign < 0) path.lineTo(at, norms * row - 1)
-          if (i === 0 && sign > 0) path.lineTo(at, 1)
-        }
+      const inner = Array.from({ length: norms }, (_, norm) => ({ norm, at: y(norm) }))
+      const points = [{ norm: 0, at: 1 }, ...inner, { norm: norms - 1, at: norms * row - 1 }]
+      const edge = (sign: number) => (point: { norm: number }) => {
+        const [mean, variance] = stats.subarray(4 * point.norm + 2 * side)
+        return x(mean + sign * Math.sqrt(variance))
       }
-      path.closePath()
-      return path
+      const band = area<{ norm: number; at: number }>().y(({ at }) => at)
+      band.x0(edge(-1)).x1(edge(1))
+      return new Path2D(band(points) ?? '')
     }
   }
   const drawAll = length > MANY ? drawSpecks : drawDots
