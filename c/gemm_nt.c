@@ -2,10 +2,11 @@
  *
  *   rows      algorithm          bound by
  *   1 ... 4   gemm_nt_few.c      reading b from memory
- *   5 ...     gemm_nt_panels.c   multiplying and adding
+ *   5, 6      gemm_nt_panels.c   reading b from memory
+ *   7 or more gemm_nt_panels.c   multiplying and adding
  *
- * b, the weights, is large and read in place. a, the activations, is small and packed, a block of rows at a
- * time.
+ * b holds the weights. It is large, and is read in place. a holds the activations. It is small: from five rows
+ * on it is packed, a block of rows at a time.
  */
 #include "gemm_nt.h"
 #include "simd.h"
@@ -13,7 +14,7 @@
 /* With fewer rows packing costs more than it saves. */
 enum { FEWEST_PACKED_ROWS = 5 };
 
-/* Parts get multiples of 12 columns: whole tiles of 4 or 6. */
+/* Each part gets a multiple of 12 columns: only whole tiles, of 4 columns in one build and 6 in the other. */
 enum { COLS_PER_SHARE = 12 };
 
 gpt_rows_layout gpt_gemm_rows_layout(size_t rows)

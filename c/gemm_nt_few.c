@@ -1,4 +1,4 @@
-/* nt for one to four rows, read in place with lanes along k.
+/* y = a · bᵀ for one to four rows of a. Nothing is packed: a vector holds four neighboring numbers of a row.
  *
  * Bound by reading b, so each number of b is loaded once for the two rows of a tile. A tile has 4 columns of
  * y, a quarter of all columns apart: each number of a is loaded once for the four of them, and b is four long

@@ -1,6 +1,7 @@
-/* nt for five rows or more. A tile is GPT_TILE_ROWS columns of y by a panel of 8 rows: rows of a are the
- * lanes, and the numbers of b are spread over them in place. So only a is packed, and the larger b never. The
- * columns of a tile are far apart: b is as many long streams, which counts where few rows share it.
+/* y = a · bᵀ for five rows of a or more. A tile is GPT_TILE_ROWS columns of y by a panel of 8 rows. A vector
+ * holds one number of each of four rows of a, and is multiplied by one number of b. So only a is packed; the
+ * larger b is read in place. The columns of a tile are far apart, so b is read as GPT_TILE_ROWS long streams.
+ * With few rows, reading b takes most of the time, and long streams are read fastest.
  *
  * Packing b as well gives 52 to 54 GFLOP/s instead of 59, and takes the time to pack.
  */

@@ -387,8 +387,8 @@ export async function openAll(page) {
 }
 
 /**
- * Scrolls to a section and waits until it is complete. It scrolls again while the section has not been
- * fetched: those above it grow when they appear, and push it away.
+ * Scrolls to a section and waits until it is complete. Sections above it grow when they are fetched, and move
+ * it off the screen. So this scrolls again until the section itself has been fetched.
  *
  * @param {Page} page
  * @param {string} id

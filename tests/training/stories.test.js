@@ -43,7 +43,7 @@ test('the grammar reads the beginning of a story, and nothing else', () => {
   }
 })
 
-/** The number of kinds of heroes, and of places. */
+/** How many kinds of heroes the grammar knows, and how many kinds of places. */
 const [HEROES, PLACES] = [32, 19]
 /** Beginnings, and out of how many stories one begins so. */
 const BEGINNINGS = /** @type {const} */ ([

@@ -115,7 +115,7 @@ function wrap(text, most) {
   return lines
 }
 
-/** The figure's styles, without what only browsers know. */
+/** The figure's styles in plain CSS: what makes the PNG knows no variables and no light-dark(). */
 const STYLE = `
   text { font: 13px 'Source Serif 4'; fill: ${COLORS.quiet} }
   .title { font-size: 54px; fill: ${COLORS.text} }

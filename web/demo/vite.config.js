@@ -92,7 +92,7 @@ export default defineConfig({
     assetsInlineLimit: 0,
     rolldownOptions: {
       ...quiet,
-      // What the first load needs is one file: it is smaller than the twenty of its parts.
+      // What the first load needs becomes one file. As twenty files it was 5 kB larger, gzipped.
       output: { codeSplitting: { groups: [{ name: 'first', tags: ['$initial'] }] } },
     },
   },

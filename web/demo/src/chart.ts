@@ -177,7 +177,7 @@ function toPNG({ svgs, words, frame }: Figure): Promise<Blob> {
   )
 }
 
-/** The canvas's name for each of SVG's anchors. */
+/** The canvas's textAlign for each value of SVG's text-anchor. */
 const ALIGN: Readonly<Record<string, CanvasTextAlign>> = { start: 'left', middle: 'center', end: 'right' }
 
 /** @param context in the shape's coordinates */
