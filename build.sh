@@ -383,10 +383,11 @@ build_wasm() {
     fi
 }
 
+# TypeScript 7 is @typescript/native. The packages that call TypeScript's functions still need version 6.
 build_package() {
     rm -rf build/lib
     node web/exports.js
-    node_modules/.bin/tsc -p web/lib >&2
+    node_modules/@typescript/native/bin/tsc -p web/lib >&2
     node web/bundle.js
 }
 
@@ -399,7 +400,7 @@ build_api() {
 # folder that it builds into, so the API reference is copied afterwards.
 build_page() {
     rm -rf build/demo
-    node_modules/.bin/tsc -p web/demo --noCheck >&2
+    node_modules/@typescript/native/bin/tsc -p web/demo --noCheck >&2
     node_modules/.bin/vite build --logLevel warn web/demo >&2
     cp -R build/api web/demo/dist/api
 }
@@ -431,7 +432,7 @@ need_newer_node() {
 
 install_typescripts() {
     npm ci --prefix tests/types --no-audit --no-fund --loglevel=error >&2 ||
-        say "npm cannot install the other versions of TypeScript: the tests of the types will be skipped"
+        say "npm cannot install TypeScript 5.0: its tests of the types will be skipped"
 }
 
 # Exports the paths of what the tests and the benches start. What is not there is unset.

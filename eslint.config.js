@@ -6,7 +6,7 @@ import globals from 'globals'
 import typescript from 'typescript-eslint'
 
 export default [
-  { ignores: ['**/dist/', '**/build/', '**/node_modules/'] },
+  { ignores: ['**/dist/', '**/build/', '**/node_modules/', '**/.svelte-check/'] },
   js.configs.recommended,
   ...svelte.configs.recommended,
   {

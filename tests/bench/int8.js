@@ -3,7 +3,7 @@
 //   node tests/bench/int8.js FILE TOKENS.json  a model in float32, on token ids [[...], ...]
 // --groups 32,64,128,Infinity: the groups that are tried.
 
-/** @import { GPTModel } from 'gpt-layers' */
+/** @import { GPTModel } from '../../dist/index.js' */
 
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'

@@ -1,8 +1,7 @@
-/** @import { load } from '../../dist/index.js' */
 /** @import { LoadOptions } from './ours.js' */
 
 /**
- * @param {typeof load} load the measured package's `load`
+ * @param {typeof import('../../dist/index.js').load} load the measured package's `load`
  * @param {LoadOptions} options
  * @returns {Promise<number | null>} milliseconds; null where this build or this many threads are not
  *   available

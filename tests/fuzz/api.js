@@ -630,6 +630,7 @@ export const runs = fc.oneof({ weight: 2, arbitrary: steps(false) }, { weight: 1
  */
 function receiverOf(world, op, on) {
   const [family] = op.split('.')
+  /** @type {Record<string, any[]>} */
   const lists = {
     tensor: world.tensors,
     module: world.modules,
@@ -643,7 +644,7 @@ function receiverOf(world, op, on) {
     return [...all, ...parts][on % (all.length + parts.length)]
   }
   if (!(family in lists)) return world.gpt
-  const list = /** @type {any[]} */ (lists[/** @type {keyof lists} */ (family)])
+  const list = lists[family]
   // Layers inside others are called, too.
   const choice = family === 'module' && on > 20 ? list.flatMap(partsOf) : list
   return choice[on % Math.max(choice.length, 1)]

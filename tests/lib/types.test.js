@@ -10,8 +10,13 @@ import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
-const compilers = join(root, 'tests/types/node_modules')
-const skip = !existsSync(compilers) && 'npm could not install the other versions of TypeScript'
+/** @type {Record<string, string>} */
+const compilers = {
+  '5.0': join(root, 'tests/types/node_modules/typescript-5.0/bin/tsc'),
+  7: join(root, 'node_modules/@typescript/native/bin/tsc'),
+}
+/** @param {string} version */
+const skip = (version) => !existsSync(compilers[version]) && 'npm could not install this TypeScript'
 
 /** Each call of the API table, for a TypeScript of any version and without the types of browsers or Node. */
 const CALLS = `
@@ -117,10 +122,9 @@ for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, nam
  * @returns {string} the errors
  */
 function check(version, options) {
-  const tsc = join(compilers, `typescript-${version}`, 'bin/tsc')
   const common = '--strict --noEmit --skipLibCheck false --target es2022'
   try {
-    return execFileSync(process.execPath, [tsc, ...`${common} ${options}`.split(' ')], {
+    return execFileSync(process.execPath, [compilers[version], ...`${common} ${options}`.split(' ')], {
       cwd: folder,
       encoding: 'utf8',
     })
@@ -136,12 +140,12 @@ for (const [version, options] of [
   ['7', '--module nodenext --lib es2022,dom,esnext.disposable calls.ts using.ts browser.ts readme.ts'],
   ['7', '--module esnext --moduleResolution bundler --lib es2022,dom calls.ts browser.ts readme.ts'],
 ]) {
-  test(`TypeScript ${version} accepts the types: ${options}`, { skip }, () => {
+  test(`TypeScript ${version} accepts the types: ${options}`, { skip: skip(version) }, () => {
     assert.equal(check(version, options), '')
   })
 }
 
-test('TypeScript 5.0 with moduleResolution node finds the types', { skip }, () => {
+test('TypeScript 5.0 with moduleResolution node finds the types', { skip: skip('5.0') }, () => {
   writeFileSync(join(folder, 'old.ts'), "import { load } from 'gpt-layers'\nexport const gpt = load()\n")
   assert.equal(check('5.0', '--module es2022 --moduleResolution node --lib es2022 old.ts'), '')
 })
