@@ -9,22 +9,25 @@ import { CoverageReport } from 'monocart-coverage-reports'
 const root = fileURLToPath(new URL('../', import.meta.url))
 const folder = process.argv[2]
 const dist = String(pathToFileURL(join(root, 'dist/')))
-const lib = String(pathToFileURL(join(root, 'build/lib/')))
 
 /** @typedef {{ covered: number, total: number }} Count */
 /** @typedef {Record<'lines' | 'functions' | 'branches', Count>} Counts */
 /** @typedef {Counts & { file: string, notReached: number[] }} FileCoverage notReached: lines */
 
-/** @returns {Promise<FileCoverage[]>} V8's coverage of dist/ and build/lib/, mapped to web/lib's sources */
+/**
+ * The tests of internals import build/lib, which is left out: a branch whose end differs there by a semicolon
+ * would count twice.
+ *
+ * @returns {Promise<FileCoverage[]>} V8's coverage of dist/, mapped to web/lib's sources
+ */
 async function readLib() {
   const report = new CoverageReport({
     logging: 'error',
     baseDir: root,
     outputDir: join(folder, 'lib'),
     reports: ['v8'],
-    // The tests of internals import build/lib. dist/wasm/ holds the builds as text.
-    entryFilter: ({ url }) =>
-      url.startsWith(lib) || (url.startsWith(dist) && !url.startsWith(`${dist}wasm/`)),
+    // dist/wasm/ holds the builds as text.
+    entryFilter: ({ url }) => url.startsWith(dist) && !url.startsWith(`${dist}wasm/`),
     sourceFilter: (path) => path.startsWith('web/lib/'),
   })
   await report.addFromDir(join(folder, 'v8'))
