@@ -16,14 +16,15 @@ const path = (/** @type {string} */ name) => fileURLToPath(new URL(name, import.
 
 /** They test JavaScript that is the same for every build. */
 const SAME_FOR_ALL = 'errors examples fromsafetensors identity memory module safetensors'.split(' ')
-/** Chooses its own numbers of threads. */
-const THREADS = 'threads'
+/** They choose their own numbers of threads. */
+const OWN_THREADS = ['highmemory.test.js', 'threads.test.js']
 
 /** The tests that load the build and the threads that the environment names. */
 const files = readdirSync(path('.'))
   .filter((name) => name.endsWith('.test.js') && /loadForTest\(/.test(readFileSync(path(name), 'utf8')))
+  .filter((name) => !OWN_THREADS.includes(name))
   .map((name) => name.slice(0, -'.test.js'.length))
-  .filter((name) => ![...SAME_FOR_ALL, THREADS, 'builds'].includes(name))
+  .filter((name) => ![...SAME_FOR_ALL, 'builds'].includes(name))
 
 // One process for all files: starting one for each, and compiling the package in it, would take half as long
 // as the tests.
@@ -78,7 +79,7 @@ for (const node of nodes) {
       test(`${name}, ${threads} thread(s), Node ${version}: the tests of results pass`, async () => {
         const settings = { GPT_LAYERS_BUILD: build, GPT_LAYERS_THREADS: String(threads) }
         await pass(node, ['--input-type=module', '--eval', IMPORTS], settings)
-        if (threads === most && !isOwn) await pass(node, ['--test', `${THREADS}.test.js`], settings)
+        if (threads === most && !isOwn) await pass(node, ['--test', ...OWN_THREADS], settings)
       })
     }
   }
