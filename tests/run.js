@@ -2,34 +2,43 @@
 // that none is left alone at the end.
 //   node tests/run.js FILE ...
 
+import { readFileSync } from 'node:fs'
 import { run } from 'node:test'
 import reporter from './reporter.js'
 
+/**
+ * Files that import other test files, so that these run in one process and share its browsers: starting one
+ * for each, and loading the page for the first time, takes seconds.
+ */
+const TOGETHER = ['tests/demo/in-chromium.js', 'tests/demo/in-both-browsers.js']
+
 /** The files that take longest, the longest first. */
 const LONGEST = [
-  'c/kernels',
-  'demo/everywhere',
-  'style',
-  'lib/builds',
-  'fuzz/kernels',
-  'demo/deep-links',
-  'demo/gpt2',
-  'demo/looks',
-  'demo/worked-example',
-  'examples',
-  'demo/embeds',
-  'demo/sharing',
-  'demo/deep-stack',
-  'demo/writing',
-  'lib/browser',
-  'lib/memory',
-  'consumers/consumers',
-].map((name) => `tests/${name}.test.js`)
+  'demo/in-chromium',
+  'c/kernels.test',
+  'demo/in-both-browsers',
+  'style.test',
+  'lib/builds.test',
+  'fuzz/kernels.test',
+  'demo/gpt2.test',
+  'examples.test',
+  'demo/writing.test',
+  'lib/browser.test',
+  'lib/memory.test',
+  'consumers/consumers.test',
+].map((name) => `tests/${name}.js`)
 
 /** @param {string} file */
 const rank = (file) => (LONGEST.includes(file) ? LONGEST.indexOf(file) : LONGEST.length)
 
-const files = process.argv.slice(2).sort((a, b) => rank(a) - rank(b))
+let files = process.argv.slice(2)
+for (const file of TOGETHER) {
+  const imports = readFileSync(file, 'utf8').matchAll(/^import '\.\/(.+)'$/gm)
+  const imported = [...imports].map(([, name]) => `tests/demo/${name}`)
+  if (imported.every((one) => files.includes(one)))
+    files = [file, ...files.filter((one) => !imported.includes(one))]
+}
+files.sort((a, b) => rank(a) - rank(b))
 const events = run({ files, concurrency: 2 })
 events.on('test:fail', ({ todo }) => {
   if (todo === undefined || todo === false) process.exitCode = 1

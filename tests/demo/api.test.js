@@ -5,8 +5,9 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { launch, open, serve, test as browserTest } from './browser.js'
+import { open, test as browserTest, useSite } from './browser.js'
 
+const site = useSite()
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const folder = join(root, 'web/demo/dist/api')
 const pages = readdirSync(folder, { recursive: true, encoding: 'utf8' })
@@ -64,19 +65,14 @@ test('links inside the reference resolve, and none leads elsewhere', () => {
 })
 
 browserTest('the page links to the reference, which opens under its Content-Security-Policy', async () => {
-  const server = await serve()
-  const browser = await launch()
-  try {
-    const { page, complaints, foreign } = await open(browser, server.url)
-    const link = await page.$eval('footer a[href*="api/"]', (anchor) => /** @type {any} */ (anchor).href)
-    const reference = await open(browser, link)
-    await reference.page.waitForSelector('#tsd-nav-container a[href$="LayerNorm.html"]')
-    await reference.page.goto(new URL('classes/LayerNorm.html', link).href)
-    assert.equal(await reference.page.$eval('h1', (heading) => heading.textContent), 'Class LayerNorm')
-    assert.deepEqual([...complaints, ...reference.complaints], [])
-    assert.deepEqual([...foreign, ...reference.foreign], [])
-  } finally {
-    await browser.close()
-    server.stop()
-  }
+  const { page, complaints, foreign } = await site.open()
+  const link = await page.$eval('footer a[href*="api/"]', (anchor) => /** @type {any} */ (anchor).href)
+  const reference = await open(site.browser, link)
+  await reference.page.waitForSelector('#tsd-nav-container a[href$="LayerNorm.html"]')
+  await reference.page.goto(new URL('classes/LayerNorm.html', link).href)
+  assert.equal(await reference.page.$eval('h1', (heading) => heading.textContent), 'Class LayerNorm')
+  assert.deepEqual([...complaints, ...reference.complaints], [])
+  assert.deepEqual([...foreign, ...reference.foreign], [])
+  await page.close()
+  await reference.page.close()
 })

@@ -77,8 +77,12 @@ const PREFERENCES = {
   'prefers-reduced-motion: reduce': { 'ui.prefersReducedMotion': 1 },
 }
 
-/** Firefox's preferences for one process of all pages, as in Chromium, and for none in reserve. */
-const ONE_PROCESS = {
+/**
+ * Firefox's preferences for fewer frames a second, because it paints each without a graphics card, and for
+ * one process of all pages, as in Chromium, with none in reserve.
+ */
+const FEWER = {
+  'layout.frame_rate': 20,
   'dom.ipc.processCount': 1,
   'dom.ipc.processCount.webIsolated': 1,
   'dom.ipc.processPrelaunch.enabled': false,
@@ -97,8 +101,38 @@ export function launch(browser = 'chrome', features = {}) {
   if (browser === 'chrome')
     return puppeteer.launch({ ...options, executablePath: process.env.CHROMIUM, args: FLAGS })
   const set = Object.entries(features).map(([name, value]) => PREFERENCES[`${name}: ${value}`])
-  const extraPrefsFirefox = Object.assign({}, ONE_PROCESS, ...set)
+  const extraPrefsFirefox = Object.assign({}, FEWER, ...set)
   return puppeteer.launch({ ...options, executablePath: process.env.FIREFOX, extraPrefsFirefox })
+}
+
+/** Two readers' media features: the usual ones, and everything else. @type {Record<string, string>[]} */
+export const READERS = [
+  { 'prefers-color-scheme': 'light' },
+  { 'prefers-color-scheme': 'dark', 'prefers-reduced-motion': 'reduce' },
+]
+
+/** The browsers that the test files of this process share. @type {Map<string, Promise<Browser>>} */
+const shared = new Map()
+
+/**
+ * Chromium, or a reader's Firefox: one for all test files of this process. A file that uses it calls `after(closeBrowsers)`.
+ *
+ * @param {'chrome' | 'firefox'} [browser]
+ * @param {Record<string, string>} [reader] one of READERS
+ * @returns {Promise<Browser>}
+ */
+export function share(browser = 'chrome', reader = READERS[0]) {
+  const key = browser === 'chrome' ? browser : JSON.stringify(reader)
+  const started = shared.get(key) ?? launch(browser, browser === 'chrome' ? {} : reader)
+  shared.set(key, started)
+  return started
+}
+
+/** Closes the browsers of `share`, once all test files of this process are done. */
+export async function closeBrowsers() {
+  const all = [...shared.values()]
+  shared.clear()
+  for (const browser of all) await (await browser).close()
 }
 
 /**
@@ -219,7 +253,7 @@ function goByFrames() {
 }
 
 /**
- * The page on a server, and Chromium, for all tests of a file.
+ * The page on a server, and Chromium, for the tests of a file.
  *
  * @param {{ saves?: boolean }} [options] saves: the tests save files, which takes a profile of their own
  * @returns {Site}
@@ -258,7 +292,7 @@ class Site {
   async start(saves) {
     this.#server = await serve()
     this.url = this.#server.url
-    this.#browser = await launch()
+    this.#browser = await share()
     this.folder = mkdtempSync(join(tmpdir(), 'gpt-layers-'))
     if (!saves) return
     this.#own = await this.newProfile()
@@ -273,7 +307,7 @@ class Site {
   }
 
   async stop() {
-    await this.#browser?.close()
+    await closeBrowsers()
     this.#server?.stop()
     if (this.folder) rmSync(this.folder, { recursive: true, force: true })
   }

@@ -6,13 +6,15 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import {
+  closeBrowsers,
   get,
-  launch,
   open,
   openAll,
   overflow,
   press,
+  READERS,
   serve,
+  share,
   skipped,
   waitInPage,
   WHOLE_SECTION,
@@ -20,11 +22,6 @@ import {
 
 const WIDE = { width: 1440, height: 900 }
 const NARROW = { width: 360, height: 740 }
-/** Two readers' media features: the usual ones, and everything else. @type {Record<string, string>[]} */
-const READERS = [
-  { 'prefers-color-scheme': 'light' },
-  { 'prefers-color-scheme': 'dark', 'prefers-reduced-motion': 'reduce' },
-]
 const [PLAIN, OTHER] = READERS
 
 /** @type {Awaited<ReturnType<typeof serve>>} */
@@ -33,6 +30,7 @@ before(async () => {
   server = await serve()
 })
 after(() => server?.stop())
+after(closeBrowsers)
 
 /** Everything a section shows in its inputs and cells, once no worker computes; runs in the page. */
 function read() {
@@ -164,18 +162,12 @@ describe('everywhere', { concurrency: 2 }, () => {
       /** @type {string[]} */
       let ids
       before(async () => {
-        browsers =
-          name === 'chrome'
-            ? [await launch()]
-            : await Promise.all(READERS.map((reader) => launch('firefox', reader)))
-      })
-      after(async () => {
-        for (const browser of browsers ?? []) await browser.close()
+        browsers = await Promise.all(READERS.map((reader) => share(name, reader)))
       })
 
       /** @param {string} query @param {Record<string, string>} reader @param {OpenOptions} options */
       const visit = (query, reader, options) => {
-        const browser = browsers[READERS.indexOf(reader)] ?? browsers[0]
+        const browser = browsers[READERS.indexOf(reader)]
         return open(browser, server.url + query, { ...options, features: name === 'chrome' ? reader : {} })
       }
       /** @param {string} id @param {Record<string, string>} reader @param {OpenOptions} size */

@@ -1,5 +1,6 @@
 // Runs a command with one server of the page for all page tests that it runs, each of which would otherwise
-// start its own. Each starts its own browser: two connections to one Chromium end each other's emulation.
+// start its own. Each process starts its own browser: two connections to one Chromium end each other's
+// emulation.
 //   node tests/demo/shared.js COMMAND [ARGUMENT ...]
 
 import { spawn } from 'node:child_process'

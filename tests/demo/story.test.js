@@ -11,7 +11,18 @@ import { tokenizerOf } from '../../build/demo/words.js'
 import { Engine } from '../../build/demo/sections/writing/engine.js'
 import slice, { BEGINNINGS, NORMS, STATES, TEMPERATURE } from '../../build/demo/sections/story/slice.js'
 import { readStory } from '../../web/examples/stories/grammar.js'
-import { click, get, launch, open, serve, skipped, text, waitInPage } from './browser.js'
+import {
+  click,
+  closeBrowsers,
+  get,
+  open,
+  READERS,
+  serve,
+  share,
+  skipped,
+  text,
+  waitInPage,
+} from './browser.js'
 
 /** Letters of a noisy text that are the same in every build. */
 const SURE = 240
@@ -96,29 +107,26 @@ test('until the model is there, the page shows what it will write', () => {
   assert.notEqual(shown[0], shown[1])
 })
 
+after(closeBrowsers)
+
 describe('a story without it', { concurrency: 2 }, () => {
   for (const name of /** @type {const} */ (['chrome', 'firefox'])) {
     describe(name, { skip: skipped[name], concurrency: 1 }, () => {
-      const calm = { 'prefers-reduced-motion': 'reduce' }
       /** @type {Awaited<ReturnType<typeof serve>>} */
       let server
       /** The second one's reader wants no motion. @type {Browser[]} */
       let browsers
       before(async () => {
         server = await serve()
-        browsers =
-          name === 'chrome' ? [await launch()] : [await launch('firefox'), await launch('firefox', calm)]
+        browsers = await Promise.all(READERS.map((reader) => share(name, reader)))
       })
-      after(async () => {
-        for (const browser of browsers ?? []) await browser.close()
-        server?.stop()
-      })
+      after(() => server?.stop())
       /** @param {string} query @param {import('./browser.js').OpenOptions} [options] */
       const moving = (query, options) => open(browsers[0], `${server.url}?embed=story${query}`, options)
       /** @param {string} query */
       const still = (query) =>
-        open(browsers.at(-1) ?? browsers[0], `${server.url}?embed=story${query}`, {
-          features: name === 'chrome' ? calm : {},
+        open(browsers[1], `${server.url}?embed=story${query}`, {
+          features: name === 'chrome' ? READERS[1] : {},
         })
 
       test('with reduced motion both texts are there at once, and how wide the numbers are', async () => {

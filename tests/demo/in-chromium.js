@@ -1,0 +1,21 @@
+// These files in one process, so that they share one Chromium, which has then loaded the page before. run.js
+// runs this file in their place.
+
+import './opening.test.js'
+import './worked-example.test.js'
+import './scale-and-shift.test.js'
+import './transformer-block.test.js'
+import './deep-stack.test.js'
+import './batch-norm.test.js'
+import './divisor.test.js'
+import './gelu.test.js'
+import './feed-forward.test.js'
+import './end.test.js'
+import './page.test.js'
+import './embeds.test.js'
+import './sharing.test.js'
+import './print.test.js'
+import './fonts.test.js'
+import './still.test.js'
+import './looks.test.js'
+import './api.test.js'
