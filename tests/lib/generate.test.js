@@ -146,6 +146,18 @@ for (const sampling of samplings) {
   })
 }
 
+test('the penalty makes a token of the text less probable, also where its logit is negative', () => {
+  const logits = [1, -1, 2, -0.5]
+  const fixed = new Fixed(logits)
+  const [{ top }] = fixed.generate([0, 1], { maxNewTokens: 1, repetitionPenalty: 2 })
+  fixed.dispose()
+  const expected = distribution(logits, [0, 1], { repetitionPenalty: 2 })
+  top.forEach(({ token, probability }, i) => {
+    assert.equal(token, expected[i].token)
+    assertProbability(probability, expected[i].probability)
+  })
+})
+
 test('tokens are drawn as often as their probabilities say', () => {
   gpt.manualSeed(7)
   const fixed = new Fixed([1, 0, 2, -Infinity, 0.5, -1])
