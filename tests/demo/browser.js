@@ -115,7 +115,8 @@ export const READERS = [
 const shared = new Map()
 
 /**
- * Chromium, or a reader's Firefox: one for all test files of this process. A file that uses it calls `after(closeBrowsers)`.
+ * Chromium, or a reader's Firefox: one for all test files of this process. A file that uses it calls
+ * `after(closeBrowsers)`.
  *
  * @param {'chrome' | 'firefox'} [browser]
  * @param {Record<string, string>} [reader] one of READERS
