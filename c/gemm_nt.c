@@ -5,8 +5,8 @@
  *   5, 6      gemm_nt_panels.c   reading b from memory
  *   7 or more gemm_nt_panels.c   multiplying and adding
  *
- * b holds the weights. It is large, and is read in place. a holds the activations. It is small: from five rows
- * on it is packed, a block of rows at a time.
+ * b holds the weights. It is large, and is read in place. a holds the activations. It is small: from five
+ * rows on it is packed, a block of rows at a time.
  */
 #include "gemm_nt.h"
 #include "simd.h"
