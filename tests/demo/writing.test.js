@@ -321,7 +321,7 @@ test('with reduced motion nothing is written before the reader asks', async () =
   await page.waitForFunction(() => document.querySelector('#writing .play')?.textContent === 'Write')
   assert.equal(await textOf(page, WITH), 'Once upon a time')
   await press(page, 'Write')
-  await waitFor(page, WITH, 'Once upon a time, a')
+  await waitFor(page, WITH, texts()[0]?.slice(0, 40) ?? '')
 })
 
 for (const [width, height] of SCREENS) {
