@@ -1,5 +1,5 @@
-// Runs test files, three at a time: on two cores, because a page that moves leaves its core idle most of the
-// time. The longest begin first, so that none is left alone at the end.
+// Runs test files, three at a time: two files kept one of two cores busy, because pages wait. The longest
+// begin first, so that none is left alone at the end.
 //   node tests/run.js FILE ...
 
 import { readFileSync } from 'node:fs'

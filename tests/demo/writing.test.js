@@ -298,7 +298,7 @@ test('on a phone there are the headings before and after, the axis, σ and “Al
     all.map((one) => [...one.children].map((part) => part.textContent).join(' ')),
   )
   assert.equal(numbers.length, 9)
-  for (const one of numbers) assert.match(one, /^\d\.\d\d → \d\.\d\d$/)
+  for (const one of numbers) assert.match(one, /^\d+\.\d\d → \d\.\d\d$/)
 })
 
 test('up and down choose another norm to look at', async () => {
