@@ -430,7 +430,7 @@ need_newer_node() {
     make_if_changed nodes tests/nodes/node_modules install_newer_node tests/nodes
 }
 
-install_typescripts() {
+install_typescript_5() {
     npm ci --prefix tests/types --no-audit --no-fund --loglevel=error >&2 ||
         say "npm cannot install TypeScript 5.0: its tests of the types will be skipped"
 }
@@ -451,7 +451,7 @@ run_tests() {
     need "$required_by_tests" "$optional_in_tests"
     build
     need_newer_node
-    make_if_changed typescripts tests/types/node_modules install_typescripts tests/types
+    make_if_changed typescript_5 tests/types/node_modules install_typescript_5 tests/types
     export_tools
     local files=("$@")
     if [[ $# == 0 ]]; then

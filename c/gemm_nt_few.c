@@ -1,4 +1,4 @@
-/* y = a · bᵀ for one to four rows of a. Nothing is packed: a vector holds four neighboring numbers of a row.
+/* y = a · bᵀ where a has one to four rows. Nothing is packed: a vector holds four neighbors of a row.
  *
  * Bound by reading b, so each number of b is loaded once for the two rows of a tile. A tile has 4 columns of
  * y, a quarter of all columns apart: each number of a is loaded once for the four of them, and b is four long

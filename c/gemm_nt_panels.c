@@ -1,7 +1,9 @@
-/* y = a · bᵀ for five rows of a or more. A tile is GPT_TILE_ROWS columns of y by a panel of 8 rows. A vector
- * holds one number of each of four rows of a, and is multiplied by one number of b. So only a is packed; the
- * larger b is read in place. The columns of a tile are far apart, so b is read as GPT_TILE_ROWS long streams.
- * With few rows, reading b takes most of the time, and long streams are read fastest.
+/* y = a · bᵀ where a has five rows or more. A tile is GPT_TILE_ROWS columns of y by a panel of 8 rows.
+ *
+ * A vector holds four numbers of a: one column of four rows. One number of b multiplies all four. So a must
+ * be packed; b, which is larger, is read in place. The columns of a tile are far apart, so b is read as
+ * GPT_TILE_ROWS long streams. With few rows, reading b takes most of the time, and long streams are read
+ * fastest.
  *
  * Packing b as well gives 52 to 54 GFLOP/s instead of 59, and takes the time to pack.
  */

@@ -1,5 +1,5 @@
-// Runs test files, three at a time: two files kept one of two cores busy, because pages wait. The longest
-// begin first, so that none is left alone at the end.
+// Runs test files, three at a time. The tests of pages often wait: with two files at a time, one of two cores
+// was idle. The files that take longest start first, so that no long file runs alone at the end.
 //   node tests/run.js FILE ...
 
 import { readFileSync } from 'node:fs'
@@ -7,8 +7,8 @@ import { run } from 'node:test'
 import reporter from './reporter.js'
 
 /**
- * Files that import other test files, so that these run in one process and share its browsers: starting one
- * for each, and loading the page for the first time, takes seconds.
+ * Each of them imports other test files, which then run in one process and share its browsers. This saves
+ * seconds for each file: a browser starts, and loads the page for the first time.
  */
 const TOGETHER = ['tests/demo/in-chromium.js', 'tests/demo/in-both-browsers.js']
 

@@ -38,8 +38,8 @@ test('ESLint finds no mistake in JavaScript, TypeScript and Svelte', () => {
   assertPasses('eslint', '--max-warnings', '0', ...cache('eslint'), '.')
 })
 
-// With TypeScript 7, svelte-check writes each component as TypeScript into a folder of the workspace, and
-// would also check what an earlier run left there.
+// With TypeScript 7, svelte-check writes each component as a TypeScript file into web/demo/.svelte-check, and
+// checks every file in that folder. The files of an earlier run would be checked again, so they are deleted.
 test('svelte-check finds no type error in the page', (t) => {
   const clean = () => rmSync(`${root}web/demo/.svelte-check`, { recursive: true, force: true })
   clean()
@@ -48,7 +48,7 @@ test('svelte-check finds no type error in the page', (t) => {
   assertPasses('svelte-check', '--tsgo', ...page, '--fail-on-warnings')
 })
 
-// Not .bin/tsc: TypeScript 6 and 7 both have a program of this name.
+// TypeScript 6 and 7 both install their program as .bin/tsc. This path is version 7's.
 test('TypeScript finds no type error in the tests', () => {
   const found = ['--incremental', '--tsBuildInfoFile', `${CACHE}/tests.tsbuildinfo`]
   assertPasses('../@typescript/native/bin/tsc', '-p', 'tests/tsconfig.json', ...found)

@@ -78,10 +78,10 @@ const PREFERENCES = {
 }
 
 /**
- * Firefox's preferences for fewer frames a second, because it paints each without a graphics card, and for
- * one process of all pages, as in Chromium, with none in reserve.
+ * What every Firefox is told. It paints fewer frames a second, because each takes long without a graphics
+ * card. All pages share one process, as in Chromium, and no process waits in reserve.
  */
-const FEWER = {
+const FIREFOX_PREFERENCES = {
   'layout.frame_rate': 20,
   'dom.ipc.processCount': 1,
   'dom.ipc.processCount.webIsolated': 1,
@@ -101,7 +101,7 @@ export function launch(browser = 'chrome', features = {}) {
   if (browser === 'chrome')
     return puppeteer.launch({ ...options, executablePath: process.env.CHROMIUM, args: FLAGS })
   const set = Object.entries(features).map(([name, value]) => PREFERENCES[`${name}: ${value}`])
-  const extraPrefsFirefox = Object.assign({}, FEWER, ...set)
+  const extraPrefsFirefox = Object.assign({}, FIREFOX_PREFERENCES, ...set)
   return puppeteer.launch({ ...options, executablePath: process.env.FIREFOX, extraPrefsFirefox })
 }
 
@@ -254,7 +254,7 @@ function goByFrames() {
 }
 
 /**
- * The page on a server, and Chromium, for the tests of a file.
+ * Starts a server of the page, and Chromium, for the tests of a file.
  *
  * @param {{ saves?: boolean }} [options] saves: the tests save files, which takes a profile of their own
  * @returns {Site}
@@ -422,8 +422,9 @@ export async function openAll(page) {
 }
 
 /**
- * Scrolls to a section and waits until it is complete. Sections above it grow when they are fetched, and move
- * it off the screen. So this scrolls again until the section itself has been fetched.
+ * Scrolls to a section and waits until it is complete. A section is fetched when it is on the screen.
+ * Sections above it grow when they are fetched, and push it off the screen. So this scrolls to it again and
+ * again until it has been fetched.
  *
  * @param {Page} page
  * @param {string} id

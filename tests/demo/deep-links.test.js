@@ -4,8 +4,18 @@
 
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { click, closeBrowsers, eventually, open, press, serve, settled, share, skipped } from './browser.js'
-import { waitInPage } from './browser.js'
+import {
+  click,
+  closeBrowsers,
+  eventually,
+  open,
+  press,
+  serve,
+  settled,
+  share,
+  skipped,
+  waitInPage,
+} from './browser.js'
 
 /** @type {Awaited<ReturnType<typeof serve>>} */
 let server

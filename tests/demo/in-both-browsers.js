@@ -1,5 +1,5 @@
-// These files in one process, so that they share Chromium and each reader's Firefox. run.js runs this file
-// in their place.
+// Runs these files in one process. They share one Chromium, and one Firefox for each of READERS. run.js runs
+// this file in their place.
 
 import './everywhere.test.js'
 import './deep-links.test.js'

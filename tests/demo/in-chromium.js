@@ -1,5 +1,5 @@
-// These files in one process, so that they share one Chromium, which has then loaded the page before. run.js
-// runs this file in their place.
+// Runs these files in one process. They share one Chromium, and only the first load of the page is slow.
+// run.js runs this file in their place.
 
 import './opening.test.js'
 import './worked-example.test.js'

@@ -163,8 +163,8 @@ describe('a story without it', { concurrency: 2 }, () => {
       test('the switch acts from the word that is written, and a link leads to both texts', async () => {
         const { page } = await moving('&story.off=none')
         const [story] = write({ off: 'none' }).texts
-        // Past the recording, and before the story ends: pressed in the page, which is in time on a busy
-        // machine, too.
+        // The model has written more than the recording has, and the story has not ended. The page itself
+        // presses the button, so that it is in time on a busy machine, too.
         await waitInPage(page, () => {
           const [lane] = document.querySelectorAll('#story .lane')
           if ((lane.textContent?.trim().length ?? 0) < 200) return false

@@ -152,6 +152,7 @@ test('the penalty makes a token of the text less probable, also where its logit 
   const [{ top }] = fixed.generate([0, 1], { maxNewTokens: 1, repetitionPenalty: 2 })
   fixed.dispose()
   const expected = distribution(logits, [0, 1], { repetitionPenalty: 2 })
+  assert.equal(top.length, expected.length)
   top.forEach(({ token, probability }, i) => {
     assert.equal(token, expected[i].token)
     assertProbability(probability, expected[i].probability)
