@@ -32,6 +32,8 @@ const cyclic = []
 cyclic.push(cyclic)
 const sparse = [2, 0, 3]
 delete sparse[1]
+const transferred = new Float32Array(2)
+structuredClone(transferred, { transfer: [transferred.buffer] })
 const deep = Array.from({ length: 20_000 }).reduce((inner) => [inner], 1)
 
 /** @type {Record<string, [() => unknown, ErrorCode, RegExp][]>} */
@@ -90,6 +92,12 @@ const refused = {
     [() => gpt.tensor([1], 'x'), 'TYPE', /^tensor: shape should be an array of sizes, got "x"$/],
     [() => gpt.tensor(cyclic), 'VALUE', /^tensor: values should have at most 64 levels, got more$/],
     [() => gpt.tensor(deep), 'VALUE', /at most 64 levels/],
+    [
+      () => gpt.tensor(transferred),
+      'VALUE',
+      /^tensor: values should be readable, got a Float32Array whose memory was transferred or made smaller$/,
+    ],
+    [() => gpt.tensor([transferred]), 'VALUE', /^tensor: values\[0\] should be readable/],
     [() => gpt.tensor([Symbol('one')]), 'TYPE', /^tensor: values\[0\] .* got Symbol\(one\)$/],
     [() => gpt.tensor(new DataView(new ArrayBuffer(8))), 'TYPE', /got a DataView$/],
     [() => gpt.tensor(new BigInt64Array(2)), 'TYPE', /got a BigInt64Array$/],

@@ -26,18 +26,22 @@ export const isTyped = (value: unknown): value is NumberArray =>
 export const isBytes = (value: unknown): value is Uint8Array | ArrayBuffer =>
   ['Uint8Array', 'ArrayBuffer', 'SharedArrayBuffer'].includes(tagOf(value))
 
+/** @throws {GptLayersError} VALUE for one whose memory is gone; its length is 0 */
+export function checkMemory(name: string, value: NumberArray | ArrayBuffer): void {
+  try {
+    value.slice(0, 0)
+  } catch (cause) {
+    const found = `${describe(value)} whose memory was transferred or made smaller`
+    throw fail('VALUE', name, 'be readable', found, cause)
+  }
+}
+
 /**
  * @returns a view of the same memory
  * @throws {GptLayersError} TYPE; VALUE for one whose memory is gone
  */
 export function checkBytes(name: string, value: unknown): Uint8Array {
-  if (isBytes(value)) {
-    try {
-      value.slice(0, 0)
-    } catch (cause) {
-      throw fail('VALUE', name, 'be readable', `${describe(value)} that was detached`, cause)
-    }
-    return ArrayBuffer.isView(value) ? value : new Uint8Array(value)
-  }
-  throw fail('TYPE', name, 'be a Uint8Array or an ArrayBuffer', describe(value))
+  if (!isBytes(value)) throw fail('TYPE', name, 'be a Uint8Array or an ArrayBuffer', describe(value))
+  checkMemory(name, value)
+  return ArrayBuffer.isView(value) ? value : new Uint8Array(value)
 }

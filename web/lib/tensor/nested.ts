@@ -1,6 +1,6 @@
 import { describe, MAX_AXES, sameShape } from '../check.ts'
 import { fail } from '../errors.ts'
-import { isTyped } from '../typed.ts'
+import { checkMemory, isTyped } from '../typed.ts'
 
 /** A number, or arrays of numbers nested to any depth. */
 export type NestedArray = number | NestedList
@@ -24,13 +24,16 @@ export function nest(data: ArrayLike<number>, shape: readonly number[]): NestedA
  * @param values a number, nested arrays of numbers, or a typed array
  * @returns the numbers in row-major order: a copy, or the typed array itself; and the shape of the nesting
  * @throws {GptLayersError} TYPE; SHAPE where arrays of one level differ in shape; VALUE for more than 64
- *   levels, such as those of an array that contains itself
+ *   levels, such as those of an array that contains itself, and for a typed array whose memory is gone
  */
 export function flatten(
   name: string,
   values: unknown,
 ): { data: ArrayLike<number>; shape: readonly number[] } {
-  if (isTyped(values)) return { data: values, shape: [values.length] }
+  if (isTyped(values)) {
+    checkMemory(name, values)
+    return { data: values, shape: [values.length] }
+  }
   const data: number[] = []
   /** where the visited element is: an index for each level */
   const indices: number[] = []
@@ -40,9 +43,8 @@ export function flatten(
       data.push(value)
       return SINGLE
     }
-    if (!isTyped(value) && !Array.isArray(value)) {
-      throw fail('TYPE', place(), 'be a number or an array', describe(value))
-    }
+    if (isTyped(value)) checkMemory(place(), value)
+    else if (!Array.isArray(value)) throw fail('TYPE', place(), 'be a number or an array', describe(value))
     if (indices.length === MAX_AXES) {
       throw fail('VALUE', name, `have at most ${MAX_AXES} levels`, 'more')
     }
