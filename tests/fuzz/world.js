@@ -276,7 +276,7 @@ export class World {
     witness.begin()
     for (const stop of this.stops) stop()
     for (const list of [this.optimizers, this.caches, this.modules, this.tensors])
-      list.forEach((object) => dispose(object))
+      list.forEach((object) => dispose(object, this.tampered))
     for (const tensor of this.reachable()) tensor.dispose()
     witness.endAll([])
     otherWitness.begin()
@@ -300,18 +300,20 @@ export class World {
 
   /**
    * @param {unknown} error that a call threw
-   * @param {boolean} [tampered] whether parts of a layer were replaced: then the engine's own errors may come
+   * @param {boolean} [tampered] whether parts of a layer were replaced: then the engine's own errors may
+   *   come, such as a RangeError where a layer contains itself, and a kernel may refuse its arguments
    * @throws {Finding} unless the package may throw it
    */
   static checkError(error, tampered = false) {
     if (error instanceof Mine) return
     if (error instanceof Finding) throw error
-    if (error instanceof TypeError && (tampered || /has only a getter|without 'new'/.test(error.message)))
-      return
+    if (tampered && (error instanceof TypeError || error instanceof RangeError)) return
+    if (error instanceof TypeError && /has only a getter|without 'new'/.test(error.message)) return
     if (!(error instanceof GptLayersError)) {
       const text = error instanceof Error ? error.stack?.split('\n').slice(0, 6).join('\n') : String(error)
       throw new Finding(`threw what is not a GptLayersError: ${text}`, { cause: error })
     }
+    if (tampered && error.code === 'INTERNAL') return
     if (!CODES.has(error.code)) throw new Finding(`threw ${error.code}: ${error.message}`, { cause: error })
     if (typeof error.message !== 'string' || error.message.length > 1000) {
       throw new Finding(
