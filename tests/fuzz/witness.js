@@ -187,8 +187,8 @@ export class Witness {
   }
 
   /** @param {any} weight a live Int8Weight @returns {Range} */
-  rangeOfInt8({ byteOffset, byteLength }) {
-    return { begin: byteOffset, end: byteOffset + byteLength }
+  rangeOfInt8({ byteOffset }) {
+    return { begin: byteOffset, end: byteOffset + (this.blocks.get(byteOffset) ?? 0) }
   }
 
   /** @param {number} address @returns {string} */
