@@ -109,16 +109,18 @@ export class World {
   }
 
   /**
-   * Keeps what a call returned, so that later calls use it.
+   * Keeps what a call returned, so that later calls use it. A function of the fuzzer, given to `scope`, may
+   * have returned what is no result of this instance: that is not kept.
    *
    * @param {any} value
    * @param {number} [depth] the depth of the nesting; the fuzzer's own results can be cyclic
    */
   keep(value, depth = 0) {
-    const { gpt } = this
+    const { gpt, others } = this
     if (typeof value !== 'object' || value === null || depth > 3) return
+    if (others.modules.includes(value) || others.tensors.includes(value)) return
     if (isModule(value)) add(this.modules, value)
-    else if (value instanceof Uint8Array) this.files.push(value)
+    else if (value instanceof Uint8Array && value.length > 0) this.files.push(value)
     else if (value instanceof gpt.SGD || value instanceof gpt.AdamW) add(this.optimizers, value)
     else if (typeof value.truncate === 'function') add(this.caches, value)
     else if (this.#isTensor(value)) add(this.tensors, value)
