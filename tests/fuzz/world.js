@@ -109,8 +109,8 @@ export class World {
   }
 
   /**
-   * Keeps what a call returned, so that later calls use it. A function of the fuzzer, given to `scope`, may
-   * have returned what is no result of this instance: that is not kept.
+   * Keeps what a call returned, so that later calls use it. What belongs to the other instance is not kept: a
+   * function given to `scope` may return it, or a layer may hold it.
    *
    * @param {any} value
    * @param {number} [depth] the depth of the nesting; the fuzzer's own results can be cyclic
@@ -118,7 +118,7 @@ export class World {
   keep(value, depth = 0) {
     const { gpt, others } = this
     if (typeof value !== 'object' || value === null || depth > 3) return
-    if (others.modules.includes(value) || others.tensors.includes(value)) return
+    if (others.modules.includes(value) || this.#foreign.includes(value)) return
     if (isModule(value)) add(this.modules, value)
     else if (value instanceof Uint8Array && value.length > 0) this.files.push(value)
     else if (value instanceof gpt.SGD || value instanceof gpt.AdamW) add(this.optimizers, value)
@@ -303,7 +303,8 @@ export class World {
   /**
    * @param {unknown} error that a call threw
    * @param {boolean} [tampered] whether parts of a layer were replaced: then the engine's own errors may
-   *   come, such as a RangeError where a layer contains itself, and a kernel may refuse its arguments
+   *   come, such as a RangeError where a layer contains itself, a kernel may refuse its arguments, and a
+   *   message shows what was put in place of a number
    * @throws {Finding} unless the package may throw it
    */
   static checkError(error, tampered = false) {
@@ -317,7 +318,7 @@ export class World {
     }
     if (tampered && error.code === 'INTERNAL') return
     if (!CODES.has(error.code)) throw new Finding(`threw ${error.code}: ${error.message}`, { cause: error })
-    if (typeof error.message !== 'string' || error.message.length > 1000) {
+    if (typeof error.message !== 'string' || (error.message.length > 1000 && !tampered)) {
       throw new Finding(
         `threw a message of ${error.message.length} characters: ${error.message.slice(0, 200)}`,
       )
