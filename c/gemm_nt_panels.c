@@ -1,7 +1,7 @@
 /* y = a · bᵀ where a has five rows or more. A tile is GPT_TILE_ROWS columns of y by a panel of 8 rows.
  *
- * A vector holds four numbers of a: one column of four rows. One number of b multiplies all four. So a must
- * be packed; b, which is larger, is read in place. The columns of a tile are far apart, so b is read as
+ * A vector holds four numbers of a: one column of four rows. One number of b multiplies all four. So a is
+ * copied into panels. b is larger, and is read in place. The columns of a tile are far apart, so b is read as
  * GPT_TILE_ROWS long streams. With few rows, reading b takes most of the time, and long streams are read
  * fastest.
  *

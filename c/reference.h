@@ -3,8 +3,8 @@
  *
  * gpt_<name>_ref writes the outputs of gpt_<name> in gpt_layers.h. It has those arguments of gpt_<name> that
  * it needs, in the same order: not part, parts and scratch. It checks nothing. Three kinds of functions have
- * no reference: random numbers, transposing, and the layout of int8 weights. Known values test them. The
- * WebAssembly builds do not export the references.
+ * no reference: random numbers, transposing, and the layout of int8 weights. Their tests compare with known
+ * values. The WebAssembly builds do not export the references.
  */
 #ifndef GPT_REFERENCE_H
 #define GPT_REFERENCE_H

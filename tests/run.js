@@ -1,5 +1,5 @@
-// Runs test files, three at a time. The tests of pages often wait: with two files at a time, one of two cores
-// was idle. The files that take longest start first, so that no long file runs alone at the end.
+// Runs three test files at a time, on two cores. Tests of pages often wait for the browser, so two files at a
+// time would leave a core idle. The longest files start first, so that none of them runs alone at the end.
 //   node tests/run.js FILE ...
 
 import { readFileSync } from 'node:fs'
@@ -7,8 +7,8 @@ import { run } from 'node:test'
 import reporter from './reporter.js'
 
 /**
- * Each of them imports other test files, which then run in one process and share its browsers. This saves
- * seconds for each file: a browser starts, and loads the page for the first time.
+ * Each of them imports other test files, which then run in one process and share its browsers. A file by
+ * itself would need seconds to start a browser and to load the page for the first time.
  */
 const TOGETHER = ['tests/demo/in-chromium.js', 'tests/demo/in-both-browsers.js']
 

@@ -38,8 +38,8 @@ test('ESLint finds no mistake in JavaScript, TypeScript and Svelte', () => {
   assertPasses('eslint', '--max-warnings', '0', ...cache('eslint'), '.')
 })
 
-// With TypeScript 7, svelte-check writes each component as a TypeScript file into web/demo/.svelte-check, and
-// checks every file in that folder. The files of an earlier run would be checked again, so they are deleted.
+// With TypeScript 7, svelte-check writes each component as a TypeScript file into web/demo/.svelte-check.
+// Then it checks all files in that folder. So the files of an earlier run are deleted first.
 test('svelte-check finds no type error in the page', (t) => {
   const clean = () => rmSync(`${root}web/demo/.svelte-check`, { recursive: true, force: true })
   clean()

@@ -78,8 +78,8 @@ const PREFERENCES = {
 }
 
 /**
- * What every Firefox is told. It paints fewer frames a second, because each takes long without a graphics
- * card. All pages share one process, as in Chromium, and no process waits in reserve.
+ * The settings of every Firefox here. It paints fewer frames per second, because a frame takes long without a
+ * graphics card. All pages share one process, as in Chromium. It starts no process in advance.
  */
 const FIREFOX_PREFERENCES = {
   'layout.frame_rate': 20,

@@ -69,7 +69,7 @@ testInNode('60 stories: the right next word gets 0.68 with γ and β, 0.37 witho
 test('a guess sets γ to 1 and β to 0; the story is the one that the model then writes', async () => {
   const { page, complaints } = await openAlone()
   await page.waitForSelector(`${ROOT} .pair .with .lane`)
-  assert.equal(await page.$(`${ROOT} .pair .without .lane`), null)
+  assert.equal(await page.$(`${ROOT} .pair .without`), null)
   await page.waitForFunction(() => /The model’s 720 γ go/.test(document.body.textContent ?? ''))
   const { gpt, model, tokenizer } = await loadModel()
   assert.match(
@@ -99,7 +99,7 @@ test('a guess sets γ to 1 and β to 0; the story is the one that the model then
     /lived in an sleep a Freya Pavel\. named More than anything, windy island\./,
   )
   await press(page, 'Control', 'z')
-  assert.equal(await page.$(`${ROOT} .pair .without .lane`), null)
+  assert.equal(await page.$(`${ROOT} .pair .without`), null)
   assert.deepEqual(complaints, [])
   await page.close()
 })

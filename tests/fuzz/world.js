@@ -8,6 +8,8 @@ import { Mine, STRANGE } from './strange.js'
 import { Finding, Witness } from './witness.js'
 
 const CODES = new Set(['TYPE', 'SHAPE', 'VALUE', 'MEMORY', 'DISPOSED', 'UNSUPPORTED'])
+/** A layer that contains itself; a kernel that refuses a size or a number which the run has replaced. */
+const TAMPERED = /^RangeError: Maximum call stack size exceeded|_\w+ refused its arguments with status/
 /** The most live objects of each kind. The oldest are disposed first. */
 const MOST = { tensors: 24, modules: 6, optimizers: 3, caches: 3, files: 4 }
 const MIB = 2 ** 20
@@ -302,21 +304,19 @@ export class World {
 
   /**
    * @param {unknown} error that a call threw
-   * @param {boolean} [tampered] whether parts of a layer were replaced: then the engine's own errors may
-   *   come, such as a RangeError where a layer contains itself, a kernel may refuse its arguments, and a
-   *   message shows what was put in place of a number
+   * @param {boolean} [tampered] whether the run has replaced parts of a layer. Then a TypeError may come, and
+   *   the errors of TAMPERED. A message may be long, because it shows what replaced a number.
    * @throws {Finding} unless the package may throw it
    */
   static checkError(error, tampered = false) {
     if (error instanceof Mine) return
     if (error instanceof Finding) throw error
-    if (tampered && (error instanceof TypeError || error instanceof RangeError)) return
+    if (tampered && (error instanceof TypeError || TAMPERED.test(String(error)))) return
     if (error instanceof TypeError && /has only a getter|without 'new'/.test(error.message)) return
     if (!(error instanceof GptLayersError)) {
       const text = error instanceof Error ? error.stack?.split('\n').slice(0, 6).join('\n') : String(error)
       throw new Finding(`threw what is not a GptLayersError: ${text}`, { cause: error })
     }
-    if (tampered && error.code === 'INTERNAL') return
     if (!CODES.has(error.code)) throw new Finding(`threw ${error.code}: ${error.message}`, { cause: error })
     if (typeof error.message !== 'string' || (error.message.length > 1000 && !tampered)) {
       throw new Finding(

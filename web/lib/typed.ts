@@ -26,7 +26,11 @@ export const isTyped = (value: unknown): value is NumberArray =>
 export const isBytes = (value: unknown): value is Uint8Array | ArrayBuffer =>
   ['Uint8Array', 'ArrayBuffer', 'SharedArrayBuffer'].includes(tagOf(value))
 
-/** @throws {GptLayersError} VALUE for one whose memory is gone; its length is 0 */
+/**
+ * Refuses what would otherwise look empty: its length is 0 once its memory is gone.
+ *
+ * @throws {GptLayersError} VALUE where its memory was transferred, or made too small for it
+ */
 export function checkMemory(name: string, value: NumberArray | ArrayBuffer): void {
   try {
     value.slice(0, 0)
