@@ -553,6 +553,17 @@ export const click = (page, target, { at = middle, count = 1 } = {}) =>
   })
 
 /**
+ * Opens a figure's menu, and waits for what is in it: that is fetched.
+ *
+ * @param {Page} page
+ * @param {string} id of the section
+ */
+export async function openMenu(page, id) {
+  await click(page, `#${id} .menu button`)
+  return get(page, `#${id} .menu .panel`)
+}
+
+/**
  * Presses the mouse's button at a place of an element, and holds it.
  *
  * @param {Page} page

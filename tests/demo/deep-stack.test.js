@@ -16,6 +16,7 @@ import {
   focus,
   get,
   newPage,
+  openMenu,
   press,
   SCREENS,
   test,
@@ -312,7 +313,7 @@ test('the weights’ size moves by keys, and rows, undo and address follow', asy
 
 test('the menu changes layers, activation and seed; what it refuses stays', async () => {
   const { page, complaints } = await show('&deep-stack.depth=12&deep-stack.activation=gelu&deep-stack.seed=7')
-  await click(page, '#deep-stack .menu button')
+  await openMenu(page, 'deep-stack')
   const fields = () =>
     page.$$eval('#deep-stack .menu :is(input, .fields select)', (all) => all.map(({ value }) => value))
   assert.deepEqual(await fields(), ['12', 'gelu', '7'])
@@ -348,7 +349,7 @@ test('the menu changes layers, activation and seed; what it refuses stays', asyn
 
 test('the saved picture has every chart of the figure, with its caption', async () => {
   const { page, complaints } = await show()
-  await click(page, '#deep-stack .menu button')
+  await openMenu(page, 'deep-stack')
   const svg = String(await site.saved('deep-stack.svg', () => pressButton(page, 'Save as SVG')))
   assert.equal((svg.match(/<svg /g) ?? []).length, 1 + 5)
   const words = [...svg.matchAll(/<text [^>]*lengthAdjust[^>]*>([^<]*)</g)].map(([, word]) => word)

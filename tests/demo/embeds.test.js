@@ -3,7 +3,7 @@
 /** @import { Page } from 'puppeteer-core' */
 
 import assert from 'node:assert/strict'
-import { click, drawn, get, overflow, test, useSite, WHOLE_SECTION } from './browser.js'
+import { click, drawn, get, openMenu, overflow, test, useSite, WHOLE_SECTION } from './browser.js'
 
 const site = useSite()
 const SLIDE = { width: 1280, height: 720 }
@@ -42,7 +42,7 @@ test('every figure alone fits a slide of 1280 by 720, in the usual size and in t
 test('the menu copies a whole iframe, which shows the figure in the chosen theme and size', async () => {
   const { page } = await site.open('?opening.first=1,0,0,0,0,0', SLIDE)
   await copied(page)
-  await click(page, '#opening button ::-p-text(More)')
+  await openMenu(page, 'opening')
   await page.select('#opening select[aria-label="the embedded figure’s theme"]', 'dark')
   await page.select('#opening select[aria-label="the embedded figure’s size"]', 'large')
   await click(page, '#opening button ::-p-text(Copy to embed)')

@@ -16,6 +16,7 @@ import {
   near,
   newPage,
   open,
+  openMenu,
   PATIENCE,
   press,
   reach,
@@ -275,6 +276,28 @@ test('a model that was kept wrongly is fetched anew', async () => {
   assert.doesNotMatch(await text(page, '.section'), /could not be fetched/)
   const kept = await page.evaluate(async (url) => (await caches.match(String(url)))?.text(), url)
   assert.notEqual(kept, '<!doctype html>')
+  await context.close()
+})
+
+test('a menu that cannot be fetched says so; when it is opened again, it is fetched again', async () => {
+  const context = await site.newProfile()
+  const page = await newPage(context)
+  // The service worker would have the file.
+  await page.evaluateOnNewDocument(() => {
+    navigator.serviceWorker.register = () => new Promise(() => {})
+  })
+  await page.goto(`${site.url}?embed=opening`)
+  await get(page, 'main:not(.still)')
+  let reachable = false
+  await page.setRequestInterception(true)
+  page.on('request', (request) => (reachable ? request.continue() : request.abort()))
+  const more = '#opening .menu button'
+  await click(page, more)
+  await page.waitForSelector('#opening .menu ::-p-text(could not be fetched)')
+  reachable = true
+  await click(page, more)
+  await openMenu(page, 'opening')
+  assert.doesNotMatch(await text(page, '#opening .menu'), /could not be fetched/)
   await context.close()
 })
 
