@@ -12,8 +12,8 @@
  *
  *   gemm_tile.c      the register tile under all products over panels, attention's included
  *   gemm_nt.c        nt: the choice of the algorithm, the cut into parts and blocks of rows
- *   gemm_nt_few.c    the algorithm of nt when a has one to four rows
- *   gemm_nt_panels.c the algorithm of nt when a has five rows or more
+ *   gemm_nt_few.c    nt's algorithm for one to four rows of a
+ *   gemm_nt_panels.c nt's algorithm for five or more rows of a
  *   gemm_nn_tn.c     nn and tn, and the sums of columns
  */
 #ifndef GPT_GEMM_H

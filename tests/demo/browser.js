@@ -553,7 +553,7 @@ export const click = (page, target, { at = middle, count = 1 } = {}) =>
   })
 
 /**
- * Opens a figure's menu, and waits for what is in it: that is fetched.
+ * Opens a figure's menu, and waits until its content has been fetched.
  *
  * @param {Page} page
  * @param {string} id of the section

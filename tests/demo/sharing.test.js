@@ -1,6 +1,6 @@
 // What a reader does with the whole page: undo and redo, links, embedded sections, files, no network.
 
-/** @import { Page } from 'puppeteer-core' */
+/** @import { Browser, Page } from 'puppeteer-core' */
 
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
@@ -279,35 +279,54 @@ test('a model that was kept wrongly is fetched anew', async () => {
   await context.close()
 })
 
-test('a menu that cannot be fetched says so; when it is opened again, it is fetched again', async () => {
-  const context = await site.newProfile()
-  const page = await newPage(context)
-  // The service worker would have the file.
+/**
+ * A page without the service worker, which would answer with its own copy of a file.
+ *
+ * @param {Pick<Browser, 'newPage'>} browser
+ */
+async function withoutServiceWorker(browser) {
+  const page = await newPage(browser)
   await page.evaluateOnNewDocument(() => {
     navigator.serviceWorker.register = () => new Promise(() => {})
   })
-  await page.goto(`${site.url}?embed=opening`)
-  await get(page, 'main:not(.still)')
-  let reachable = false
-  await page.setRequestInterception(true)
-  page.on('request', (request) => (reachable ? request.continue() : request.abort()))
-  const more = '#opening .menu button'
-  await click(page, more)
-  await page.waitForSelector('#opening .menu ::-p-text(could not be fetched)')
-  reachable = true
-  await click(page, more)
-  await openMenu(page, 'opening')
-  assert.doesNotMatch(await text(page, '#opening .menu'), /could not be fetched/)
-  await context.close()
-})
+  return page
+}
+
+for (const { part, file, id } of [
+  { part: 'This section', file: /ScaleAndShift-.+\.js$/, id: 'scale-and-shift' },
+  { part: 'This section', file: /ScaleAndShift-.+\.css$/, id: 'scale-and-shift' },
+  { part: 'The menu', file: /FigurePanel-.+\.css$/, id: 'opening' },
+])
+  test(`without ${file.source} the page says what is missing, and a reload brings it`, async () => {
+    const context = await site.newProfile()
+    const page = await withoutServiceWorker(context)
+    let reachable = false
+    await page.setRequestInterception(true)
+    page.on('request', (request) =>
+      file.test(request.url()) && !reachable ? request.abort() : request.continue(),
+    )
+    await page.goto(site.url)
+    await get(page, 'main:not(.still)')
+    const problem = `#${id} ::-p-text(${part} could not be fetched.)`
+    if (part === 'The menu') await click(page, `#${id} .menu button`)
+    else await page.$eval(`#${id}`, (section) => section.scrollIntoView())
+    await page.waitForSelector(problem)
+    reachable = true
+    const reload = await get(page, `#${id} ::-p-text(Reload the page)`)
+    // The click itself may end with the page: what it returns is not looked at.
+    await Promise.all([page.waitForNavigation(), reload.evaluate((button) => button.click())])
+    await get(page, 'main:not(.still)')
+    assert.equal(new URL(page.url()).hash, `#${id}`)
+    await reach(page, id)
+    await openMenu(page, id)
+    assert.equal(await page.$(problem), null)
+    await context.close()
+  })
 
 test('the first load is at most 120 kB gzipped, without fonts, and has no model', async () => {
   const context = await site.newProfile()
-  const page = await newPage(context)
-  // Once the service worker is there, the page fetches what a print needs. Here it never is.
-  await page.evaluateOnNewDocument(() => {
-    navigator.serviceWorker.register = () => new Promise(() => {})
-  })
+  // Once the service worker is there, the page fetches what a print needs.
+  const page = await withoutServiceWorker(context)
   /** @type {Promise<Uint8Array>[]} */
   const bodies = []
   /** @type {string[]} */

@@ -8,7 +8,10 @@ import { Mine, STRANGE } from './strange.js'
 import { Finding, Witness } from './witness.js'
 
 const CODES = new Set(['TYPE', 'SHAPE', 'VALUE', 'MEMORY', 'DISPOSED', 'UNSUPPORTED'])
-/** A layer that contains itself; a kernel that refuses a size or a number which the run has replaced. */
+/**
+ * Errors that may come in a run that has replaced parts of a layer. A layer that contains itself overflows
+ * the stack. A kernel refuses a size or a number that was replaced.
+ */
 const TAMPERED = /^RangeError: Maximum call stack size exceeded|_\w+ refused its arguments with status/
 /** The most live objects of each kind. The oldest are disposed first. */
 const MOST = { tensors: 24, modules: 6, optimizers: 3, caches: 3, files: 4 }
@@ -305,7 +308,7 @@ export class World {
   /**
    * @param {unknown} error that a call threw
    * @param {boolean} [tampered] whether the run has replaced parts of a layer. Then a TypeError may come, and
-   *   the errors of TAMPERED. A message may be long, because it shows what replaced a number.
+   *   the errors of TAMPERED. A message may then be long: it shows the value that replaced a number.
    * @throws {Finding} unless the package may throw it
    */
   static checkError(error, tampered = false) {

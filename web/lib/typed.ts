@@ -27,7 +27,7 @@ export const isBytes = (value: unknown): value is Uint8Array | ArrayBuffer =>
   ['Uint8Array', 'ArrayBuffer', 'SharedArrayBuffer'].includes(tagOf(value))
 
 /**
- * Refuses what would otherwise look empty: its length is 0 once its memory is gone.
+ * Refuses an array whose memory is gone. It would look empty, because its length is then 0.
  *
  * @throws {GptLayersError} VALUE where its memory was transferred, or made too small for it
  */
