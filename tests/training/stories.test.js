@@ -146,10 +146,14 @@ function textsFrom(start, count, seed = 123) {
 }
 
 for (const start of ['', ...BEGINNINGS.map(([start]) => start)]) {
-  test(`the most probable text after "${start}" is a story, and so are 8 of 10 at temperature 0.8`, () => {
-    const text = writeText(start, { temperature: 0 })
-    assert.ok(splitWords(text).length > 60, text)
-    assert.ok(isStory(text), text)
+  test(`the most probable text after "${start}" is a story with either cache, and so are 8 of 10 at temperature 0.8`, () => {
+    for (const dtype of /** @type {const} */ (['float32', 'int8'])) {
+      const cache = model.newCache({ dtype })
+      const text = writeText(start, { temperature: 0, cache })
+      cache.dispose()
+      assert.ok(splitWords(text).length > 60, text)
+      assert.ok(isStory(text), text)
+    }
     const others = textsFrom(start, 10).filter((text) => !isStory(text))
     assert.ok(others.length <= 2, others.join('\n'))
   })
