@@ -23,6 +23,7 @@ import {
   text,
   type,
   useSite,
+  waitInPage,
 } from './browser.js'
 
 const site = useSite({ saves: true })
@@ -360,14 +361,15 @@ test('the saved picture has every chart of the figure, with its caption', async 
 
 test('the worker ends when the section leaves the screen, and begins again when it is back', async () => {
   const { page } = await site.open('#deep-stack', { ready: GAIN })
-  const scroll = (/** @type {ScrollLogicalPosition} */ block) =>
-    page.$eval(block === 'start' ? '#deep-stack' : 'h1', (at) => at.scrollIntoView())
-  await scroll('start')
+  await page.$eval('#deep-stack', (section) => section.scrollIntoView())
   await eventually(() => labs(page) === 1, 'no worker came')
   await press(page, 'Home') // a key also ends the stay at the address's section
   await eventually(() => labs(page) === 0, 'the worker goes on')
-  await scroll('start')
-  await page.waitForFunction(() => !document.querySelector('#deep-stack .recording'))
+  // The key's scroll may still go on, and sections that arrive above move this one, so it scrolls again.
+  await waitInPage(page, () => {
+    document.querySelector('#deep-stack')?.scrollIntoView()
+    return !document.querySelector('#deep-stack .recording')
+  })
   assert.match(await said(page), /With layer norm it learns/)
   await page.goto('about:blank')
   await eventually(() => labs(page) === 0, 'the worker goes on')
