@@ -365,7 +365,8 @@ test('the worker ends when the section leaves the screen, and begins again when 
   await eventually(() => labs(page) === 1, 'no worker came')
   await press(page, 'Home') // a key also ends the stay at the address's section
   await eventually(() => labs(page) === 0, 'the worker goes on')
-  // The key's scroll may still go on, and sections that arrive above move this one, so it scrolls again.
+  // The Home key's scroll may not be over, and sections that arrive above push this one away. So this scrolls
+  // to it until the result is there.
   await waitInPage(page, () => {
     document.querySelector('#deep-stack')?.scrollIntoView()
     return !document.querySelector('#deep-stack .recording')

@@ -313,7 +313,7 @@ for (const { part, file, id } of [
     await page.waitForSelector(problem)
     reachable = true
     const reload = await get(page, `#${id} ::-p-text(Reload the page)`)
-    // The click itself may end with the page: what it returns is not looked at.
+    // click() would ask the page afterwards whether it was pressed, but then the page is gone.
     await Promise.all([page.waitForNavigation(), reload.evaluate((button) => button.click())])
     await get(page, 'main:not(.still)')
     assert.equal(new URL(page.url()).hash, `#${id}`)
@@ -325,7 +325,7 @@ for (const { part, file, id } of [
 
 test('the first load is at most 120 kB gzipped, without fonts, and has no model', async () => {
   const context = await site.newProfile()
-  // Once the service worker is there, the page fetches what a print needs.
+  // With a service worker the page would also fetch what a print needs.
   const page = await withoutServiceWorker(context)
   /** @type {Promise<Uint8Array>[]} */
   const bodies = []

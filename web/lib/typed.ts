@@ -27,7 +27,7 @@ export const isBytes = (value: unknown): value is Uint8Array | ArrayBuffer =>
   ['Uint8Array', 'ArrayBuffer', 'SharedArrayBuffer'].includes(tagOf(value))
 
 /**
- * Refuses an array whose memory is gone. It would look empty, because its length is then 0.
+ * Refuses an array whose memory is gone. Its length is then 0, so it would look like an empty array.
  *
  * @throws {GptLayersError} VALUE where its memory was transferred, or made too small for it
  */
