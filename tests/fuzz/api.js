@@ -156,6 +156,7 @@ const generation = {
   topP: number,
   repetitionPenalty: number,
   stopTokens: mostly(fc.array(mostly(fc.nat(4)), { maxLength: 3 })),
+  slidingWindow: size,
 }
 const context = mostly(
   fc.oneof(

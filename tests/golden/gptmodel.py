@@ -1,5 +1,5 @@
 """Writes gptmodel.json: GPT-2's block and model with their gradients, and the losses of twenty training
-steps.
+steps; and texts that go on past a full context.
 
 PyTorch computes in float64; autograd gives the gradients. The training steps use cross_entropy and
 torch.optim.AdamW.
@@ -74,31 +74,61 @@ def block(seed, batch, tokens, heads, size, qkv_bias):
     }
 
 
+VOCAB, CONTEXT = 17, 11
+
+
+def config_of(heads, size, layers, qkv_bias, tied):
+    return {
+        "vocabSize": VOCAB,
+        "contextLength": CONTEXT,
+        "embDim": heads * size,
+        "nHeads": heads,
+        "nLayers": layers,
+        "qkvBias": qkv_bias,
+        "tieWeights": tied,
+    }
+
+
+def some_ids(seed, count):
+    return (torch.arange(count) * 5 + seed).remainder(VOCAB)
+
+
 def model(seed, batch, tokens, heads, size, layers, qkv_bias, tied):
-    vocab, context, dim = 17, 11, heads * size
     torch.manual_seed(seed)
-    module = shake(GPTModel(vocab, context, dim, heads, layers, qkv_bias, tied))
-    ids = (torch.arange(batch * tokens) * 5 + seed).remainder(vocab).reshape(batch, tokens)
-    dy = torch.randn(batch, tokens, vocab)
+    module = shake(GPTModel(VOCAB, CONTEXT, heads * size, heads, layers, qkv_bias, tied))
+    ids = some_ids(seed, batch * tokens).reshape(batch, tokens)
+    dy = torch.randn(batch, tokens, VOCAB)
     module.double().zero_grad()
     out = module(ids)
     out.backward(dy.double())
     return {
         "seed": seed,
         "ids": ids.tolist(),
-        "config": {
-            "vocabSize": vocab,
-            "contextLength": context,
-            "embDim": dim,
-            "nHeads": heads,
-            "nLayers": layers,
-            "qkvBias": qkv_bias,
-            "tieWeights": tied,
-        },
+        "config": config_of(heads, size, layers, qkv_bias, tied),
         "out": pack(out),
         "grads": {name: pack(p.grad) for name, p in module.named_parameters()},
         "parameters": {name: pack(p.float()) for name, p in module.named_parameters()} if seed == 1 else None,
     }
+
+
+@torch.no_grad()
+def generated(seed, tokens):
+    """The most probable tokens as nanoGPT writes them, each computed from the last CONTEXT tokens.
+
+    Attention's matrices are multiplied by 50: otherwise the same tokens would follow nearly every text.
+    """
+    heads, size, layers = 2, 3, 2
+    torch.manual_seed(seed)
+    module = GPTModel(VOCAB, CONTEXT, heads * size, heads, layers, qkv_bias=True, tied=False)
+    for name, parameter in module.named_parameters():
+        if "attn" in name and parameter.dim() == 2:
+            parameter *= 50
+    module.double()
+    text = some_ids(seed, tokens).tolist()
+    for _ in range(20):
+        text.append(module(torch.tensor([text[-CONTEXT:]]))[0, -1].argmax().item())
+    config = config_of(heads, size, layers, True, False)
+    return {"seed": seed, "config": config, "ids": text[:tokens], "written": text[tokens:]}
 
 
 def training(tied):
@@ -137,5 +167,6 @@ def cases():
             model(4, 3, 1, 1, 3, 2, False, True),
             model(5, 2, 11, 3, 5, 1, True, True),
         ],
+        "generated": [generated(6, 3), generated(7, 11), generated(8, 14)],
         "training": [training(False), training(True)],
     }

@@ -1,8 +1,8 @@
-/** @import { GeneratedToken, GenerateOptions, Tensor } from 'gpt-layers' */
+/** @import { GeneratedToken, GenerateOptions, GPTModel, Tensor } from 'gpt-layers' */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { assertRefuses, loadForTest, shake, untyped, usedMemory } from './support.js'
+import { assertRefuses, golden, loadForTest, shake, untyped, usedMemory } from './support.js'
 
 const config = { vocabSize: 23, contextLength: 16, embDim: 12, nHeads: 3, nLayers: 2 }
 const gpt = await loadForTest()
@@ -14,8 +14,28 @@ const tokensOf = (generated) => Array.from(generated, ({ token }) => token)
 /** @param {number[]} ids @param {GenerateOptions} options @returns {number[]} */
 const write = (ids, options) => tokensOf(model.generate(ids, options))
 
-/** @param {number[]} text @returns {number[]} the logits of the next token, without a cache */
-const logitsAfter = (text) => gpt.scope(() => [...model.forward(text, { lastOnly: true }).data])
+/** @param {number[]} text @param {GPTModel} [of] @returns {number[]} the next token's logits, without a cache */
+const logitsAfter = (text, of = model) => gpt.scope(() => [...of.forward(text, { lastOnly: true }).data])
+
+/** @param {number[]} text @param {GPTModel} [of] @returns {number} the most probable next token, by `forward` */
+function best(text, of = model) {
+  const logits = logitsAfter(text, of)
+  return logits.indexOf(Math.max(...logits))
+}
+
+/**
+ * A model whose most probable tokens vary: attention's matrices are 50 times as large as the initial ones.
+ *
+ * @param {number} seed
+ * @param {ConstructorParameters<typeof gpt.GPTModel>[0]} sizes
+ */
+function lively(seed, sizes) {
+  gpt.manualSeed(seed)
+  const made = new gpt.GPTModel(sizes).eval()
+  for (const { attn } of made.trfBlocks)
+    for (const { weight } of [attn.cAttn, attn.cProj]) weight.data.forEach((x, i, all) => (all[i] = 50 * x))
+  return made
+}
 
 /**
  * The distribution as transformers' logits processors define it, in float64.
@@ -83,9 +103,8 @@ test('temperature 0 writes the most probable tokens, and draws no number', () =>
   const generated = [...model.generate(text, { maxNewTokens: 9, temperature: 0 })]
   assert.equal(generated.length, 9)
   for (const { token, probability, top } of generated) {
-    const logits = logitsAfter(text)
-    const expected = distribution(logits, text, {})
-    assert.equal(token, logits.indexOf(Math.max(...logits)))
+    const expected = distribution(logitsAfter(text), text, {})
+    assert.equal(token, best(text))
     assertProbability(probability, expected[0].probability)
     assert.deepEqual(
       top.map((candidate) => candidate.token),
@@ -256,19 +275,64 @@ test('extreme temperatures and logits are no overflow', () => {
   }
 })
 
-test('the text ends after maxNewTokens, with a stop token, or at contextLength', () => {
+test('a model that sorts six tokens reads eleven: the sixth is computed from all of them', () => {
+  const sorter = lively(2, { vocabSize: 7, contextLength: 11, embDim: 12, nHeads: 3, nLayers: 2 })
+  const seen = new Set()
+  for (let i = 0; i < 60; i++) {
+    const prompt = Array.from({ length: 6 }, (_, j) => Math.floor(i / 3 ** j) % 3)
+    const text = [...prompt]
+    while (text.length < 12) text.push(best(text, sorter))
+    const written = tokensOf(sorter.generate(prompt, { maxNewTokens: 6, temperature: 0 }))
+    assert.deepEqual([...prompt, ...written], text)
+    seen.add(text[11])
+  }
+  assert.ok(seen.size > 3, `the sixth token should vary, it is ${[...seen]}`)
+  sorter.dispose()
+})
+
+test('the text ends after maxNewTokens, with a stop token, or one token after contextLength', () => {
   const whole = write([1, 2, 3], { temperature: 0 })
-  assert.equal(whole.length, 13, 'as many as fit into contextLength')
+  assert.equal(whole.length, 14, '16 tokens are read, and one more is written')
+  assert.equal(whole[13], best([1, 2, 3, ...whole.slice(0, 13)]))
   assert.deepEqual(write([1, 2, 3], { temperature: 0, maxNewTokens: 5 }), whole.slice(0, 5))
-  assert.deepEqual(write([1, 2, 3], { temperature: 0, maxNewTokens: 99 }), whole)
+  assert.deepEqual(write([1, 2, 3], { temperature: 0, maxNewTokens: 14 }), whole)
   const end = whole[6]
   assert.deepEqual(
     write([1, 2, 3], { temperature: 0, stopTokens: [end] }),
     whole.slice(0, whole.indexOf(end) + 1),
     'the stop token is the last one',
   )
-  assert.equal(write(Array(15).fill(1), {}).length, 1)
-  assert.equal(write(Array(16).fill(1), {}).length, 0)
+  for (const options of [{}, { maxNewTokens: 1 }]) {
+    const full = Array(16).fill(1)
+    assert.deepEqual(write(full, { temperature: 0, ...options }), [best(full)])
+  }
+})
+
+test('maxNewTokens for which there is no room is refused at the call, with what fits', () => {
+  const cache = model.newCache({ maxTokens: 5 })
+  write([1, 2], { cache, maxNewTokens: 2 })
+  for (const [ids, options, message] of /** @type {[number[], GenerateOptions, RegExp][]} */ ([
+    [
+      [1, 2, 3],
+      { maxNewTokens: 15 },
+      /at most 14 without slidingWindow, as ids has 3 of at most 16 tokens \(contextLength\), got 15$/,
+    ],
+    [
+      Array(16).fill(1),
+      { maxNewTokens: 2 },
+      /maxNewTokens should be at most 1 without slidingWindow, .* got 2$/,
+    ],
+    [
+      [1],
+      { maxNewTokens: 3, cache },
+      /2 without slidingWindow, as ids has 1 of at most 2 tokens \(the cache has 3 of 5 \(maxTokens\)\), got 3$/,
+    ],
+  ])) {
+    assertRefuses(() => model.generate(ids, options), 'VALUE', message)
+    assert.equal(write(ids, { ...options, slidingWindow: 3 }).length, options.maxNewTokens)
+    cache.truncate(3)
+  }
+  cache.dispose()
 })
 
 test('a cache continues a text, and keeps it', () => {
@@ -284,8 +348,11 @@ test('a cache continues a text, and keeps it', () => {
   assert.ok(!cache.disposed)
   cache.dispose()
   const small = model.newCache({ maxTokens: 5 })
-  assert.equal(write([1, 2], { cache: small }).length, 3, 'as many as fit into the cache')
-  assert.equal(small.length, 4)
+  const written = write([1, 2], { temperature: 0, cache: small })
+  assert.equal(written.length, 4, 'as many as the cache has room for, and one more')
+  assert.equal(written[3], best([1, 2, ...written.slice(0, 3)]))
+  assert.equal(small.length, 5)
+  small.truncate(4)
   assertRefuses(
     () => model.generate([1, 2], { cache: small }),
     'SHAPE',
@@ -436,22 +503,78 @@ test('the penalty changes a copy of the logits, not the tensor that a head retur
   kept.dispose()
 })
 
-test('with a sliding window a text goes on where the context is full', () => {
-  const [windowed, expected] = [write([1, 2], { maxNewTokens: 40, temperature: 0, slidingWindow: 5 }), [1, 2]]
-  assert.equal(windowed.length, 40)
-  // The same, by hand: the model reads all tokens until 16, then the last five, and so on.
-  let read = [1, 2]
-  for (const token of windowed) {
-    if (read.length > 16) read = expected.slice(-5)
-    const logits = logitsAfter(read)
-    assert.equal(token, logits.indexOf(Math.max(...logits)))
-    expected.push(token)
-    read.push(token)
+test('with a sliding window of contextLength each token is that of the last contextLength tokens', () => {
+  const varied = lively(2, config)
+  for (const length of [1, 15, 16, 17, 40]) {
+    const text = Array.from({ length }, (_, i) => (7 * i) % 23)
+    const options = { maxNewTokens: 25, temperature: 0, slidingWindow: 16 }
+    const written = tokensOf(varied.generate(text, options))
+    assert.equal(written.length, 25)
+    for (const token of written) {
+      assert.equal(token, best(text.slice(-16), varied))
+      text.push(token)
+    }
+    assert.ok(new Set(written).size > 5, `the tokens should vary, they are ${written}`)
   }
-  assert.equal(write([1, 2], { temperature: 0 }).length, 14, 'without one the text ends with the context')
-  assertRefuses(
-    () => model.generate([1], { slidingWindow: 16 }),
-    'VALUE',
-    /slidingWindow should be .* 1 to 15/,
-  )
+  varied.dispose()
+})
+
+for (const { seed, config: sizes, ids, written } of golden('gptmodel').generated) {
+  test(`past a full context the text is PyTorch’s, after a prompt of ${ids.length} tokens`, () => {
+    const small = lively(seed, sizes)
+    const options = { temperature: 0, maxNewTokens: written.length, slidingWindow: sizes.contextLength }
+    assert.deepEqual(tokensOf(small.generate(ids, options)), written)
+    small.dispose()
+  })
+}
+
+test('with a smaller sliding window the model reads until it is full, then the last tokens again', () => {
+  const varied = lively(2, config)
+  for (const length of [2, 16, 20]) {
+    const text = Array.from({ length }, (_, i) => (5 * i) % 23)
+    const options = { maxNewTokens: 40, temperature: 0, slidingWindow: 5 }
+    const windowed = tokensOf(varied.generate(text, options))
+    assert.equal(windowed.length, 40)
+    let read = [...text]
+    for (const token of windowed) {
+      if (read.length > 16) read = text.slice(-5)
+      assert.equal(token, best(read, varied))
+      text.push(token)
+      read.push(token)
+    }
+  }
+  varied.dispose()
+})
+
+test('with a sliding window a cache is filled again and again, and its text can be continued', () => {
+  const varied = lively(2, config)
+  for (const slidingWindow of [6, 4]) {
+    const cache = varied.newCache({ maxTokens: 6 })
+    const options = { temperature: 0, slidingWindow, cache }
+    const text = [1, 2, 3]
+    const first = tokensOf(varied.generate(text, { ...options, maxNewTokens: 9 }))
+    const second = tokensOf(varied.generate(first.slice(-1), { ...options, maxNewTokens: 8 }))
+    let read = [...text]
+    for (const token of [...first, ...second]) {
+      if (read.length > 6) read = text.slice(-slidingWindow)
+      assert.equal(token, best(read, varied))
+      text.push(token)
+      read.push(token)
+    }
+    cache.dispose()
+  }
+  varied.dispose()
+})
+
+test('a sliding window is from 1 to what the model, or the cache, can read', () => {
+  const cache = model.newCache({ maxTokens: 6 })
+  for (const [slidingWindow, options, most] of /** @type {const} */ ([
+    [17, {}, '16 \\(contextLength\\)'],
+    [0, {}, '16 \\(contextLength\\)'],
+    [7, { cache }, '6 \\(maxTokens\\)'],
+  ])) {
+    const message = new RegExp(`slidingWindow should be an integer from 1 to ${most}, got ${slidingWindow}$`)
+    assertRefuses(() => model.generate([1], { slidingWindow, ...options }), 'VALUE', message)
+  }
+  cache.dispose()
 })

@@ -8,8 +8,8 @@ import { type Sampling, type GeneratedToken, sampleToken } from './sample.ts'
 
 export interface GenerateOptions {
   /**
-   * the most tokens; by default, and at most, as many as fit into contextLength, unless there is a
-   * slidingWindow
+   * the most tokens. By default as many as the model has room for, which with a slidingWindow is any number.
+   * Without one, more than there is room for are an error
    */
   maxNewTokens?: number
   /**
@@ -32,8 +32,10 @@ export interface GenerateOptions {
   /** each of these ends the text, and is its last token */
   stopTokens?: readonly number[]
   /**
-   * goes on where the text has reached contextLength: the model then reads the last so many tokens again
-   * and forgets those before. By default the text ends there
+   * lets the text be of any length, ids included. Where the next token does not fit into contextLength, or
+   * into the cache, the model forgets all and reads the last `slidingWindow` tokens again; then it goes on
+   * until it is full again. With `slidingWindow: contextLength`, each further token is computed from the last
+   * contextLength tokens, as nanoGPT does; a smaller window reads again less often, and is faster
    */
   slidingWindow?: number
   /**
@@ -49,7 +51,7 @@ type Defaults = Required<Omit<GenerateOptions, Optional>> & Pick<GenerateOptions
 
 /** Options after their check. */
 interface Generation {
-  /** at most as many as there is room for: the text has so many, unless a stop token ends it */
+  /** the text has so many, unless a stop token ends it */
   maxNewTokens: number
   sampling: Sampling
   stopTokens: readonly number[]
@@ -100,21 +102,30 @@ export function checkGeneration(
   if (cache !== undefined && cache.batchSize !== 1) {
     throw fail('SHAPE', 'cache', 'have batchSize 1', cache.batchSize)
   }
-  const room = cache === undefined ? contextLength : cache.maxTokens - cache.length
-  if (tokens.length > room) {
-    const limit =
-      cache === undefined
-        ? 'contextLength'
-        : `the cache has ${cache.length} of ${cache.maxTokens} (maxTokens)`
-    throw fail('SHAPE', 'ids', `have at most ${room} tokens (${limit})`, tokens.length)
-  }
   const { slidingWindow } = given
+  const capacity = cache?.maxTokens ?? contextLength
+  const limit = cache === undefined ? 'contextLength' : 'maxTokens'
+  let most = Infinity
   if (slidingWindow !== undefined) {
-    const most = (cache?.maxTokens ?? contextLength) - 1
-    checkInteger('slidingWindow', slidingWindow, 1, most)
+    checkInteger('slidingWindow', slidingWindow, 1, capacity, ` (${limit})`)
+  } else {
+    const room = capacity - (cache?.length ?? 0)
+    const why = cache === undefined ? limit : `the cache has ${cache.length} of ${capacity} (${limit})`
+    if (tokens.length > room) {
+      throw fail('SHAPE', 'ids', `have at most ${room} tokens (${why})`, tokens.length)
+    }
+    most = room - tokens.length + 1 // the last token is written, but not read
+    if (maxNewTokens !== Infinity && maxNewTokens > most) {
+      const read = `ids has ${tokens.length} of at most ${room} tokens (${why})`
+      throw fail(
+        'VALUE',
+        'maxNewTokens',
+        `be at most ${most} without slidingWindow, as ${read}`,
+        maxNewTokens,
+      )
+    }
   }
   const sampling = { temperature: Math.fround(temperature), topK, topP, repetitionPenalty }
-  const most = slidingWindow === undefined ? room - tokens.length : Infinity
   const checked = { maxNewTokens: Math.min(maxNewTokens, most), sampling, stopTokens, slidingWindow, cache }
   return { tokens, checked }
 }
@@ -130,8 +141,8 @@ export function* generateTokens(
 ): Generator<GeneratedToken, void, undefined> {
   const { runtime, vocabSize } = model
   const random = () => runtime.generator.word() / 2 ** 32
-  const room = slidingWindow === undefined ? ids.length + maxNewTokens : model.contextLength
-  const cache = given ?? model.newCache({ maxTokens: room }).keep()
+  const maxTokens = Math.min(model.contextLength, ids.length + maxNewTokens - 1)
+  const cache = given ?? model.newCache({ maxTokens }).keep()
   try {
     const text = [...cache.tokens(), ...ids]
     let next = ids

@@ -201,12 +201,15 @@ export class GPTModel extends Module {
    * same, in every browser with build `simd`. With temperature 0 it is the most probable one, and no number
    * is drawn.
    *
-   * The text ends after `maxNewTokens`, after a stop token, or when it has contextLength tokens: with
-   * `slidingWindow` it then goes on. It computes in `noGrad`.
+   * The text ends after `maxNewTokens`, or after a stop token. Without `maxNewTokens` and without
+   * `slidingWindow` it also ends where the context is full: when the model has read contextLength tokens and
+   * written one more. It computes in `noGrad`.
    *
-   * @param ids the tokens to continue, one sequence: [tokens] or [1, tokens]
-   * @throws {GptLayersError} at the call: SHAPE when there are no tokens, or more than contextLength, or than
-   *   the cache has room for; TYPE; VALUE, also in training mode; DISPOSED. From `next`: also MEMORY, and
+   * @param ids the tokens to continue, one sequence: [tokens] or [1, tokens]; with `slidingWindow` of any
+   *   length
+   * @throws {GptLayersError} at the call: SHAPE when there are no tokens, or, without `slidingWindow`, more
+   *   than contextLength, or than the cache has room for; VALUE when there is no room for `maxNewTokens`, for
+   *   other values that are not allowed, and in training mode; TYPE; DISPOSED. From `next`: also MEMORY, and
    *   VALUE where the logits are NaN
    * @example
    * const words = []

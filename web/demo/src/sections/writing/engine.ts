@@ -321,7 +321,7 @@ export class Engine {
     const next = given ?? generated?.token ?? null
     if (next === null) run.ended = 'overflow'
     else if (given === undefined && next === this.#tokenizer.stop) run.ended = 'end'
-    else run.ended = at + 2 < this.model.tokens ? null : 'full'
+    else run.ended = at + 1 < this.model.tokens ? null : 'full'
     run.moment = {
       at,
       next: run.ended ? null : next,
