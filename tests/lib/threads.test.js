@@ -6,6 +6,7 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { setImmediate as immediate } from 'node:timers/promises'
 import { afterEach, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -14,10 +15,12 @@ import { Worker } from 'node:worker_threads'
 import { GPT_CONFIG_124M, load } from 'gpt-layers'
 import { CALL_WORDS, MAX_ARGUMENTS } from '../../build/lib/threads/call.js'
 import { Pool } from '../../build/lib/threads/pool.js'
-import { collectGarbage, gradientOf, loadForTest, until, workersSleep } from './support.js'
+import { assertRefuses, collectGarbage, gradientOf, loadForTest, until, workersSleep } from './support.js'
 
 const skip =
   !process.getBuiltinModule && `one thread in Node ${process.version}, which has no getBuiltinModule`
+
+const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
 
 const PATIENCE = 120_000 // ms after which a process that should have ended is killed
 
@@ -254,6 +257,7 @@ for (const [name, make] of Object.entries(killed)) {
       const expected = results(await loadForTest({ threads: 1 }))
       const gpt = await loadForTest({ threads: 3 })
       const exit = once(workers[0], 'exit')
+      await workersSleep(gpt) // so that the worker holds no part
       workers[0].terminate()
       // The worker ends during these calls; this thread hears of it only after them.
       for (let i = 0; i < 10; i++) assert.deepEqual(results(gpt), expected)
@@ -265,7 +269,7 @@ for (const [name, make] of Object.entries(killed)) {
   )
 }
 
-test('when a worker dies within a kernel, the caller does its part', () => {
+test('when a worker stops within a kernel, the call fails, and nothing is computed twice', () => {
   const call = {
     words: new Int32Array(new SharedArrayBuffer(4 * CALL_WORDS)),
     args: new Float64Array(new SharedArrayBuffer(8 * MAX_ARGUMENTS)),
@@ -276,17 +280,259 @@ test('when a worker dies within a kernel, the caller does its part', () => {
     gpt_test(/** @type {number[]} */ ...args) {
       done.push(args)
       if (done.length === 1) call.words[0]-- // As if a worker took a part and died.
-      return done.length === 4 ? -3 : 0
+      return 0
     },
   }
   const pool = new Pool(call, kernels, [], 20)
   pool.threads = 4
-  assert.equal(pool.run('gpt_test', [0.1, 2 ** 53], 4), -3)
+  assert.throws(() => pool.run('gpt_test', [0.1, 2 ** 53], 4), {
+    code: 'INTERNAL',
+    message:
+      /^a worker did not finish its part of a call in \d+ ms; this call has no result, and from here on one thread runs$/,
+  })
   assert.deepEqual(
     done,
-    [3, 1, 0, 2].map((part) => [0.1, 2 ** 53, part, 4]),
+    [3, 1, 0].map((part) => [0.1, 2 ** 53, part, 4]),
   )
   assert.equal(pool.threads, 1)
+})
+
+// Indices into the words that a test and its late worker share.
+const [HOLD, HELD, WROTE] = [0, 1, 2]
+
+/**
+ * An instance of two threads whose worker behaves as a browser's: `terminate` is a request, and the worker
+ * goes on for a while.
+ *
+ * @param {import('node:test').TestContext} t
+ * @param {string} kernel whose call fails
+ */
+async function loadWithLateWorker(t, kernel) {
+  t.mock.method(console, 'warn', () => {})
+  const control = new Int32Array(new SharedArrayBuffer(12))
+  const code = `const control = require('node:worker_threads').workerData
+    const { Instance } = WebAssembly
+    WebAssembly.Instance = function (...args) {
+      const exports = { ...new Instance(...args).exports }
+      const kernel = exports.${kernel}
+      exports.${kernel} = (...args) => {
+        if (Atomics.load(control, ${HOLD}) === 0) return kernel(...args)
+        Atomics.store(control, ${HELD}, 1)
+        Atomics.notify(control, ${HELD})
+        Atomics.wait(control, ${HOLD}, 1)
+        const status = kernel(...args)
+        Atomics.store(control, ${WROTE}, 1)
+        Atomics.notify(control, ${WROTE})
+        return status
+      }
+      return { exports }
+    }
+    ${readFileSync(fileURLToPath(import.meta.resolve('gpt-layers/worker.js')), 'utf8')}`
+  const worker = new Worker(code, { eval: true, workerData: control })
+  t.after(worker.terminate.bind(worker))
+  worker.terminate = async () => 0
+  const gpt = await load({ build: 'simd', threads: 2, worker: () => worker })
+  assert.equal(gpt.threads, 2)
+  const index = Object.keys(gpt.exports)
+    .filter((name) => name.startsWith('gpt_'))
+    .indexOf(kernel)
+  return {
+    gpt,
+    /**
+     * Asserts that the call of the kernel in `fn` fails, because the worker holds its part.
+     *
+     * @param {() => unknown} fn
+     */
+    assertFails(fn) {
+      const { notify } = Atomics
+      const now = performance.now.bind(performance)
+      let time = now()
+      control[HOLD] = 1
+      // The caller runs parts only when the worker has one. Then the caller's patience ends at once.
+      const mocks = [
+        t.mock.method(Atomics, 'notify', (/** @type {Int32Array} */ words, /** @type {number} */ place) => {
+          const woken = notify(words, place)
+          if (words[32] === index) Atomics.wait(control, HELD, 0)
+          return woken
+        }),
+        t.mock.method(performance, 'now', () => (control[HELD] ? (time *= 10) : now())),
+      ]
+      assertRefuses(
+        fn,
+        'INTERNAL',
+        /: a worker did not finish its part of a call in \d+ ms; this call has no/,
+      )
+      for (const { mock } of mocks) mock.restore()
+    },
+    /** Lets the worker run its part. */
+    release() {
+      control[HOLD] = 0
+      Atomics.notify(control, HOLD)
+      Atomics.wait(control, WROTE, 0)
+    },
+  }
+}
+
+const sizes = { embDim: 64, nHeads: 2, contextLength: 128, vocabSize: 11, nLayers: 1 }
+
+/**
+ * A computation for each kind of kernel: what is made first, and what is then computed.
+ *
+ * @type {Record<string, (gpt: Gpt) => () => Tensor>}
+ */
+const computations = {
+  gpt_gelu_forward(gpt) {
+    const x = gpt.randn([100_003])
+    return () => new gpt.GELU().forward(x)
+  },
+  gpt_conv1d_forward(gpt) {
+    const [a, b] = [gpt.randn([65, 333]), gpt.randn([333, 131])]
+    return () => a.matmul(b)
+  },
+  gpt_linear_backward(gpt) {
+    const [layer, x, dy] = [new gpt.Linear(333, 131), gpt.randn([65, 333]), gpt.randn([65, 131])]
+    return () => {
+      layer.zeroGrad()
+      layer.forward(x).backward(dy)
+      return gradientOf(layer.weight)
+    }
+  },
+  gpt_feedforward_forward(gpt) {
+    const [layer, x] = [new gpt.FeedForward(sizes), gpt.randn([128, 64])]
+    return () => gpt.noGrad(() => layer.forward(x))
+  },
+  gpt_attention_forward(gpt) {
+    const [layer, x] = [new gpt.Attention(sizes), gpt.randn([128, 64])]
+    return () => layer.forward(x)
+  },
+  gpt_attention_backward(gpt) {
+    const [layer, x, dy] = [new gpt.Attention(sizes), gpt.randn([128, 64]), gpt.randn([128, 64])]
+    return () => {
+      layer.zeroGrad()
+      layer.forward(x).backward(dy)
+      return gradientOf(layer.cAttn.weight)
+    }
+  },
+  gpt_int8_linear_forward(gpt) {
+    const [layer, x] = [new gpt.Linear(333, 131).quantize(), gpt.randn([65, 333])]
+    return () => layer.forward(x)
+  },
+}
+for (const [kernel, make] of Object.entries(computations)) {
+  test(`a worker that goes on after ${kernel} has failed changes no tensor`, { skip }, async (t) => {
+    const one = await load({ build: 'simd' })
+    const { gpt, assertFails, release } = await loadWithLateWorker(t, kernel)
+    const [expected, compute] = [one, gpt].map((instance) => {
+      instance.manualSeed(5)
+      return make(instance)
+    })
+    assertFails(compute)
+    assert.equal(gpt.threads, 1)
+    assert.match(String(gpt.threadsReason), /^a worker did not finish its part of a call in \d+ ms$/)
+    collectGarbage()
+    await immediate()
+    await immediate()
+    // These get the memory that is free now.
+    const tensors = Array.from({ length: 12 }, (_, i) => gpt.ones([2 ** (i + 5)]))
+    tensors.push(...Array.from({ length: 8 }, () => gpt.ones([10_000])))
+    const actual = compute().data.slice()
+    release()
+    assert.deepEqual(actual, expected().data)
+    assert.deepEqual(compute().data, expected().data)
+    for (const { data } of tensors) assert.ok(data.every((value) => value === 1))
+  })
+}
+
+for (const dtype of /** @type {const} */ (['float32', 'int8'])) {
+  test(
+    `a cache (${dtype}) that a worker may still write into is disposed, with its model as before`,
+    { skip },
+    async (t) => {
+      const kernel = dtype === 'int8' ? 'gpt_attention_int8_forward' : 'gpt_attention_cached_forward'
+      const one = await load({ build: 'simd' })
+      const { gpt, assertFails, release } = await loadWithLateWorker(t, kernel)
+      const [expected, model] = [one, gpt].map((instance) => {
+        instance.manualSeed(5)
+        return new instance.GPTModel(sizes).eval()
+      })
+      const ids = Array.from({ length: 120 }, (_, i) => (i * i) % 11)
+      const cache = model.newCache({ dtype })
+      model.forward([1], { cache })
+      assertFails(() => model.forward(ids, { cache }))
+      assert.ok(cache.disposed)
+      assertRefuses(() => model.forward([2], { cache }), 'DISPOSED', /cache should be live/)
+      const next = model.newCache({ dtype })
+      model.forward(ids, { cache: next })
+      release()
+      const other = expected.newCache({ dtype })
+      expected.forward(ids, { cache: other })
+      assert.deepEqual(model.forward([2], { cache: next }).data, expected.forward([2], { cache: other }).data)
+    },
+  )
+}
+
+test('a worker that ends after it was ready, while others start, is not counted', { skip }, async (t) => {
+  t.mock.method(console, 'warn', () => {})
+  const control = new Int32Array(new SharedArrayBuffer(4))
+  const path = fileURLToPath(import.meta.resolve('gpt-layers/worker.js'))
+  const first = `const { parentPort } = require('node:worker_threads')
+    parentPort.once('message', () => {
+      parentPort.postMessage('ready')
+      process.exit(3)
+    })
+    parentPort.postMessage('gpt-layers ${version}')`
+  const second = `Atomics.wait(require('node:worker_threads').workerData, 0, 0)
+    require(${JSON.stringify(path)})`
+  const codes = [first, second]
+  const gpt = await load({
+    threads: 3,
+    worker() {
+      const worker = new Worker(String(codes.shift()), { eval: true, workerData: control })
+      worker.once('exit', () => {
+        control[0] = 1
+        Atomics.notify(control, 0)
+      })
+      return worker
+    },
+  })
+  assert.equal(gpt.threads, 1)
+  assert.match(String(gpt.threadsReason), /it exited with code 3/)
+})
+
+test('a second attempt to start workers shares no memory with the first', { skip }, async (t) => {
+  t.mock.method(console, 'warn', () => {})
+  /** @type {any[]} */
+  const setups = []
+  class Failing extends EventTarget {
+    constructor() {
+      super()
+      queueMicrotask(() => this.dispatchEvent(new MessageEvent('message', { data: `gpt-layers ${version}` })))
+    }
+    /** @param {object} setup */
+    postMessage(setup) {
+      setups.push(setup)
+      this.dispatchEvent(Object.assign(new Event('error'), { message: 'mine' }))
+    }
+    terminate() {}
+  }
+  t.mock.method(process, 'getBuiltinModule', () => undefined)
+  t.after(() => Reflect.deleteProperty(globalThis, 'Worker'))
+  Object.defineProperty(globalThis, 'Worker', { value: Failing, configurable: true })
+  const gpt = await load({ threads: 2 })
+  assert.match(String(gpt.threadsReason), /^no worker could start \(.*: mine; .*: mine\)$/)
+  assert.equal(setups.length, 2)
+  const [first, second] = setups
+  assert.notEqual(first.call.words.byteOffset, second.call.words.byteOffset)
+  assert.notEqual(first.call.args.byteOffset, second.call.args.byteOffset)
+  assert.notEqual(first.stackTop, second.stackTop)
+})
+
+test('where the workers’ stacks do not fit into maxMemory there is one thread', { skip }, async (t) => {
+  t.mock.method(console, 'warn', () => {})
+  const gpt = await load({ maxMemory: 1, threads: 64 })
+  assert.equal(gpt.threads, 1)
+  assert.match(String(gpt.threadsReason), /^no worker could start \(.*needs \d+ bytes.*larger maxMemory\)$/)
+  assert.deepEqual(new gpt.ReLU().forward(gpt.tensor([-1, 2])).toArray(), [0, 2])
 })
 
 test('a page that is not cross-origin isolated gets one thread', async (t) => {

@@ -10,7 +10,7 @@
  * | `DISPOSED` | a tensor, or the whole instance, was disposed before |
  * | `UNSUPPORTED` | this machine, or this version of the package, cannot do it |
  * | `NETWORK` | a file of this package could not be downloaded: reload the page, or try again |
- * | `INTERNAL` | a bug in this package: please report it |
+ * | `INTERNAL` | a bug in this package: please report it. Or a thread did not finish its part of a call in time |
  */
 export type ErrorCode =
   'TYPE' | 'SHAPE' | 'VALUE' | 'MEMORY' | 'DISPOSED' | 'UNSUPPORTED' | 'NETWORK' | 'INTERNAL'

@@ -36,7 +36,7 @@ export class Gpt extends BoundClasses {
 
   /**
    * The number of threads. It is 1 where this machine or page cannot share memory or start workers, and once
-   * a worker has ended.
+   * a worker has ended or has not done its part of a call in time.
    */
   get threads(): number {
     return this.#runtime.threads

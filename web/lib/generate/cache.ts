@@ -2,7 +2,7 @@ import type { Runtime } from '../runtime/runtime.ts'
 import type { Attention } from '../layers/attention.ts'
 import type { GPTModel } from '../layers/gptmodel.ts'
 import { checkChoice, checkInteger, checkOptions, checkSize, describe } from '../check.ts'
-import { type GptLayersError, fail } from '../errors.ts'
+import { fail, GptLayersError } from '../errors.ts'
 import { TENSORS } from '../runtime/scope.ts'
 import { Tensor } from '../tensor/tensor.ts'
 
@@ -186,7 +186,8 @@ export class KeyValueCache {
    * @internal
    * @param ids [batch, tokens]
    * @param shape the shape of ids, for an error
-   * @throws {GptLayersError} SHAPE where the cache has another batch size or not enough room
+   * @throws {GptLayersError} SHAPE where the cache has another batch size or not enough room; what `fn`
+   *   throws. After INTERNAL the cache is disposed: a thread that did not finish may still write into it
    */
   append<T>(ids: Int32Array, shape: readonly number[], fn: () => T): T {
     const past = this.#length
@@ -208,6 +209,9 @@ export class KeyValueCache {
       this.#length = past + tokens
       this.version++
       return result
+    } catch (error) {
+      if (error instanceof GptLayersError && error.code === 'INTERNAL') this.dispose()
+      throw error
     } finally {
       this.#pass = null
     }

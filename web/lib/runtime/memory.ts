@@ -39,7 +39,7 @@ export class Memory {
   #free: Block[]
   /** the size of every block in use, by its offset */
   #blocks: Map<number, number> = new Map()
-  /** The number of bytes in use. */
+  /** The number of bytes in use, those of retired blocks included. */
   used = 0
   #pressure: Pressure
   /** The open scopes, the innermost last. */
@@ -103,11 +103,23 @@ export class Memory {
 
   /** @param offset from `allocate` */
   free(offset: number): void {
-    const size = this.#blocks.get(offset) as number
+    const size = this.#blocks.get(offset)
+    if (size === undefined) return // retired
     this.#blocks.delete(offset)
     this.used -= size
     if (this.used < this.#pressure.base) this.#pressure.fall(this.used)
     this.#release({ offset, size })
+  }
+
+  /**
+   * Takes a block out of use for good: `free` leaves it alone, so no later block gets its memory.
+   *
+   * @param address within the block; where there is none, nothing happens
+   */
+  retire(address: number): void {
+    for (const [offset, size] of this.#blocks) {
+      if (offset <= address && address < offset + size) this.#blocks.delete(offset)
+    }
   }
 
   /** A new view of the heap, valid until the next allocation. */

@@ -30,6 +30,9 @@ const ERR_VALUE = -3
 /** Stands for a kernel's scratch memory among the arguments of `Runtime.run`, which provides and frees it. */
 export const SCRATCH = Symbol('scratch')
 
+/** An argument of `Runtime.run`. */
+type Argument = Pointer | null | typeof SCRATCH | number | boolean
+
 /**
  * Calls shorter than this, in nanoseconds on one thread, are not shared. Two threads add 3 µs to a call, and
  * a worker that sleeps starts 10 to 20 µs late.
@@ -92,11 +95,11 @@ export class Runtime {
    * | SCRATCH | scratch memory of the size that kernels.ts states, freed after the call |
    * | boolean | 0 or 1 |
    *
-   * @param kernel one that kernels.ts lists may run twice in part, so its outputs are not its inputs
    * @throws {GptLayersError} DISPOSED; MEMORY for the scratch; INTERNAL where the kernel refuses its
-   *   arguments
+   *   arguments, or a thread does not finish its part in time. That thread may still write, so the memory of
+   *   all arguments is retired, and who holds an output from before the call must give it up
    */
-  run(kernel: FunctionName, args: readonly (Pointer | null | typeof SCRATCH | number | boolean)[]): void {
+  run(kernel: FunctionName, args: readonly Argument[]): void {
     this.memory.checkLive()
     const values: number[] = []
     let scratchAt = -1
@@ -106,16 +109,16 @@ export class Runtime {
       values.push(toNumber(arg))
     }
     // The fast way for small calls.
-    if (scratchAt < 0 && this.#pool === null) return this.#call(kernel, values, 1)
+    if (scratchAt < 0 && this.#pool === null) return this.#call(kernel, args, values, 1)
     const sizes = args.filter((arg) => typeof arg === 'number')
     const parts = this.partsOf(kernel, ...sizes)
-    if (scratchAt < 0) return this.#call(kernel, values, parts)
+    if (scratchAt < 0) return this.#call(kernel, args, values, parts)
     const size = KERNELS[kernel]?.scratch?.(this.exports, ...sizes) ?? 0
     const floats = size >>> 0 // unsigned: SIZE_MAX, for no such scratch, is -1
     const scratch = this.memory.allocate(4 * parts * floats)
     values[scratchAt] = scratch
     try {
-      this.#call(kernel, values, parts)
+      this.#call(kernel, args, values, parts)
     } finally {
       this.memory.free(scratch)
     }
@@ -146,11 +149,17 @@ export class Runtime {
     return known !== undefined && known.cost(...sizes) >= WORTH_SHARING ? this.threads : 1
   }
 
-  /** @param values its arguments; changed here */
-  #call(kernel: FunctionName, values: number[], parts: number): void {
+  /** @param values the arguments as numbers; changed here */
+  #call(kernel: FunctionName, args: readonly Argument[], values: number[], parts: number): void {
     let status
     if (this.#pool !== null && parts > 1) {
-      status = this.#pool.run(kernel, values, parts)
+      try {
+        status = this.#pool.run(kernel, values, parts)
+      } catch (error) {
+        const isAddress = (arg: Argument) => typeof arg === 'object' || arg === SCRATCH
+        args.forEach((arg, i) => isAddress(arg) && this.memory.retire(values[i]))
+        throw error
+      }
     } else {
       values.push(0, 1) // part and parts; WebAssembly drops them where a kernel does not take them
       const call: Kernel = this.exports[kernel]
@@ -212,7 +221,7 @@ function check(kernel: string, status: number): void {
 }
 
 /** The number that WebAssembly takes for an argument; 0 for SCRATCH, which `run` replaces. */
-function toNumber(arg: Pointer | null | typeof SCRATCH | number | boolean): number {
+function toNumber(arg: Argument): number {
   if (typeof arg === 'number') return arg
   if (arg === null || arg === SCRATCH) return 0
   return typeof arg === 'object' ? arg.byteOffset : Number(arg)

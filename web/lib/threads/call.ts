@@ -1,10 +1,10 @@
 // One kernel call, cut into parts for the threads of a pool. The call lies in shared memory:
 //
 // 1. The caller writes the call down and opens its parts.
-// 2. Every thread, the caller too, takes a part while one is open, runs it, and marks it as done.
+// 2. Every thread, the caller too, takes a part while one is open, runs it, and counts it as done.
 // 3. The caller waits until all parts are done.
 //
-// A compare-and-exchange takes a part, so one thread gets it. A worker that comes late, or never, delays
+// A compare-and-exchange takes a part, so one thread gets it. A worker that wakes up late, or never, delays
 // nobody: the other threads have taken its parts.
 
 /** A kernel of the WebAssembly, which returns a status. */
@@ -25,14 +25,11 @@ const KERNEL = 32 // the kernel's index in the list that all threads have
 const ARGUMENTS = 33 // how many arguments
 const PARTS = 34 // how many parts
 const STATUS = 35 // the first status that was not 0
-const DONE = 48 // for each part: 1 once it is done
 
-/** The most parts, and so the most threads. */
-export const MAX_PARTS = 64
 /** The most arguments, without part and parts. */
 export const MAX_ARGUMENTS = 16
 /** The number of words of a call. */
-export const CALL_WORDS = DONE + MAX_PARTS
+export const CALL_WORDS = 48
 
 /** The status of a part whose kernel threw. */
 const THREW = -100
@@ -61,7 +58,6 @@ const MAX_SPIN_TIME = 1 // ms
  *
  * @param kernel its index
  * @param args at most MAX_ARGUMENTS
- * @param parts at most MAX_PARTS
  */
 export function openCall(call: Call, kernel: number, args: readonly number[], parts: number): void {
   const { words } = call
@@ -70,7 +66,6 @@ export function openCall(call: Call, kernel: number, args: readonly number[], pa
   words[ARGUMENTS] = args.length
   words[PARTS] = parts
   words[STATUS] = 0
-  words.fill(0, DONE, DONE + parts)
   words[PENDING] = parts
   Atomics.store(words, OPEN, parts) // publishes all of the above
   Atomics.notify(words, OPEN, parts - 1)
@@ -84,13 +79,6 @@ export function runOpenParts(call: Call, kernels: readonly Kernel[]): void {
   }
 }
 
-/** Runs the parts that are not done, whoever has taken them. */
-export function rerunMissingParts(call: Call, kernels: readonly Kernel[]): void {
-  for (let part = 0; part < call.words[PARTS]; part++) {
-    if (Atomics.load(call.words, DONE + part) === 0) runPart(call, kernels, part)
-  }
-}
-
 /** @param call stays as it is until this part is done */
 function runPart({ words, args }: Call, kernels: readonly Kernel[], part: number): void {
   let status = THREW
@@ -100,7 +88,6 @@ function runPart({ words, args }: Call, kernels: readonly Kernel[], part: number
     // Only a bug of ours makes a kernel throw. The status tells the caller.
   }
   if (status !== 0) Atomics.compareExchange(words, STATUS, 0, status)
-  Atomics.store(words, DONE + part, 1)
   if (Atomics.sub(words, PENDING, 1) === 1) Atomics.notify(words, PENDING)
 }
 

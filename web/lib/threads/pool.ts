@@ -1,13 +1,6 @@
 import type { OwnWorker } from './workers.ts'
-import {
-  type Call,
-  type Kernel,
-  openCall,
-  rerunMissingParts,
-  runOpenParts,
-  statusOf,
-  waitForCall,
-} from './call.ts'
+import { GptLayersError } from '../errors.ts'
+import { type Call, type Kernel, openCall, runOpenParts, statusOf, waitForCall } from './call.ts'
 import { warnOnce } from './warn.ts'
 
 const PART_TIMEOUT = 5000 // ms that a worker's part may take, beyond 20 times the caller's own parts
@@ -15,14 +8,15 @@ const PART_TIMEOUT = 5000 // ms that a worker's part may take, beyond 20 times t
 /**
  * The threads of one instance: the caller's own, and workers that start once and sleep between calls.
  *
- * A call always ends with the right result, whatever happens to the workers:
+ * A call ends with the right result, or with an error:
  *
  * - A worker that has ended, or wakes up late, takes no part. The other threads take all of them.
- * - A worker that dies within a kernel leaves a part that it has taken. The caller waits for it, 5 s and 20
- *   times as long as its own parts took, and then runs the part itself. The second run writes the same values
- *   again, because a kernel's outputs are not its inputs.
+ * - A worker that stops within a kernel leaves a part that it has taken. The caller waits for it, 5 s and 20
+ *   times as long as its own parts took. Then the call fails.
  *
- * After that, and as soon as a worker's end is known, the pool has one thread.
+ * After that, and as soon as a worker's end is known, the pool has one thread. A browser may let a worker run
+ * on for seconds after `terminate`, so memory that the worker knows is never used again: its stack, the
+ * words of the calls, and what the failed call reads and writes (`Runtime.run` sees to that).
  */
 export class Pool {
   /** The number of threads, the caller's included. */
@@ -62,6 +56,7 @@ export class Pool {
    *
    * @param args without part and parts
    * @returns its status
+   * @throws {GptLayersError} INTERNAL where a worker does not finish its part in time. It may still write
    */
   run(kernel: string, args: readonly number[], parts: number): number {
     const call = this.#call
@@ -71,8 +66,12 @@ export class Pool {
     const worked = performance.now() - begin
     const timeout = this.#partTimeout + 20 * worked
     if (!waitForCall(call, { maySleep: this.#maySleep, worked, timeout })) {
-      this.#fail(`a worker did not finish its part of a call in ${Math.round(timeout)} ms`)
-      rerunMissingParts(call, this.#kernels)
+      const reason = `a worker did not finish its part of a call in ${Math.round(timeout)} ms`
+      this.#fail(reason)
+      throw new GptLayersError(
+        'INTERNAL',
+        `${reason}; this call has no result, and from here on one thread runs`,
+      )
     }
     return statusOf(call)
   }

@@ -28,19 +28,25 @@ export async function startPool(
   threads: number,
   createWorker?: () => AnyWorker,
 ): Promise<Pool | string> {
-  const words = memory.words(memory.allocate(4 * CALL_WORDS), CALL_WORDS).fill(0)
-  const args = memory.doubles(memory.allocate(8 * MAX_ARGUMENTS), MAX_ARGUMENTS)
-  // The stacks of workers that do not start are never freed, because such a worker may still run.
-  const stacks = memory.allocate(STACK_BYTES * (threads - 1))
   const kernels = Object.fromEntries(Object.entries(exports).filter(([name]) => name.startsWith('gpt_')))
-  const call = { words, args }
-  const setups = Array.from({ length: threads - 1 }, (_, i) => ({
-    module,
-    memory: exports.memory,
-    stackTop: stacks + STACK_BYTES * (i + 1),
-    names: Object.keys(kernels),
-    call,
-  }))
-  const workers = await startWorkers(setups, createWorker)
-  return typeof workers === 'string' ? workers : new Pool(call, kernels, workers)
+  // Each attempt to start workers has memory of its own, which is never freed: a worker of an attempt that
+  // failed may still run.
+  const newSetups = () => {
+    const args = memory.allocate(8 * MAX_ARGUMENTS + 4 * CALL_WORDS + STACK_BYTES * (threads - 1))
+    const words = args + 8 * MAX_ARGUMENTS
+    const stacks = words + 4 * CALL_WORDS
+    const call = {
+      args: memory.doubles(args, MAX_ARGUMENTS),
+      words: memory.words(words, CALL_WORDS).fill(0),
+    }
+    return Array.from({ length: threads - 1 }, (_, i) => ({
+      module,
+      memory: exports.memory,
+      stackTop: stacks + STACK_BYTES * (i + 1),
+      names: Object.keys(kernels),
+      call,
+    }))
+  }
+  const started = await startWorkers(newSetups, createWorker)
+  return typeof started === 'string' ? started : new Pool(started.call, kernels, started.workers)
 }

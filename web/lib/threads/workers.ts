@@ -1,3 +1,4 @@
+import type { Call } from './call.ts'
 import type { WorkerSetup } from './threads.ts'
 import { describe } from '../check.ts'
 import { messageOf } from '../errors.ts'
@@ -59,12 +60,11 @@ export class OwnWorker {
 
   /**
    * @param setup sent once the worker has said that it is ours
-   * @returns fulfilled when the worker is ready
+   * @returns fulfilled when the worker is ready; never, where `onEnd` hears why not
    */
   setUp(setup: WorkerSetup): Promise<void> {
-    return new Promise((resolve, reject) => {
+    return new Promise((resolve) => {
       let isOurs = false
-      this.onEnd = (why) => reject(new Error(why))
       this.#hear = (message) => {
         if (!isOurs && message === `gpt-layers ${VERSION}`) {
           isOurs = true
@@ -81,23 +81,24 @@ export class OwnWorker {
 }
 
 /**
- * @param setups one for each worker
+ * @param newSetups called for each attempt: one setup for each worker, all with the same call
  * @param createWorker the user's; by default the package starts its workers itself
- * @returns the workers, ready; or the reason why they cannot be started
+ * @returns the workers, ready, and their call; or the reason why they cannot be started
  */
 export async function startWorkers(
-  setups: WorkerSetup[],
+  newSetups: () => WorkerSetup[],
   createWorker?: () => AnyWorker,
-): Promise<OwnWorker[] | string> {
+): Promise<{ workers: OwnWorker[]; call: Call } | string> {
   const starters = createWorker ? [fromUser(createWorker)] : findStarters()
   const violations = watchPolicy()
   const failures = []
   for (const starter of starters) {
     try {
+      const setups = newSetups()
       const workers = await startAll(starter, setups, starter === starters.at(-1))
       violations.stop()
       if (inBrowser?.includes(starter)) inBrowser = [starter]
-      return workers
+      return { workers, call: setups[0].call }
     } catch (error) {
       failures.push(`${starter.name}: ${messageOf(error)}`)
     }
@@ -118,20 +119,20 @@ async function startAll(
   together: boolean,
 ): Promise<OwnWorker[]> {
   const workers: OwnWorker[] = []
-  let timer
-  const message = `it was not ready after ${timeout / 1000} s`
-  const tooLate = new Promise((_, reject) => {
-    timer = setTimeout(() => reject(new Error(message)), timeout)
-  })
+  let fail: (why: string) => void = () => {}
+  /** Rejected where a worker ends, also one that was ready, or all take too long. */
+  const failed = new Promise((_, reject) => (fail = (why) => reject(new Error(why))))
+  const timer = setTimeout(() => fail(`it was not ready after ${timeout / 1000} s`), timeout)
   const start = async (setup: WorkerSetup) => {
     const worker = new OwnWorker(create())
     workers.push(worker)
+    worker.onEnd = fail
     await worker.setUp(setup)
   }
   try {
     const first = together ? setups.length : 1
     for (const group of [setups.slice(0, first), setups.slice(first)]) {
-      await Promise.race([Promise.all(group.map(start)), tooLate])
+      await Promise.race([Promise.all(group.map(start)), failed])
     }
     for (const worker of workers) worker.unref()
     return workers
