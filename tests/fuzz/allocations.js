@@ -228,10 +228,8 @@ function scenarios(gpt, sizes) {
     }
     if (name === 'argmax') continue
     all[`tensor.${name}, backward`] = () => {
-      const inputs = [gpt.rand([rows, dim]), gpt.randn([rows, dim]), gpt.randn([dim, dim])].map(
-        gpt.parameter,
-        gpt,
-      )
+      const values = [gpt.rand([rows, dim]), gpt.randn([rows, dim]), gpt.randn([dim, dim])]
+      const inputs = values.map((tensor) => gpt.parameter(tensor))
       const call = () => {
         for (const { grad } of inputs) grad?.dispose()
         const result = /** @type {any} */ (method(inputs[0], inputs[1], inputs[2]))

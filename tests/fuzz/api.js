@@ -12,7 +12,7 @@
 //
 // At the end of a run nothing is left in memory.
 
-/** @import { GPTModel, Int8Weight, Tensor } from 'gpt-layers' */
+/** @import { Gpt, GPTModel, Tensor } from 'gpt-layers' */
 /** @import { Code } from './world.js' */
 
 import fc from 'fast-check'
@@ -300,7 +300,7 @@ export const OPERATIONS = {
   'new RMSNorm': { args: [size, options({ eps })], needed: 1 },
   'new Dropout': { args: [dropped], needed: 0 },
   'new Embedding': { args: [size, size], draws: true },
-  'new Softmax': { args: [] },
+  'new Softmax': { args: [options({ dim })], needed: 0 },
   'new FeedForward': { args: [config(embedded, feedForward)], draws: true },
   'new Attention': { args: [config(heads, attention)], draws: true },
   'new Sequential': { args: [0, 1, 2].map(() => mostly(kind('module'))), needed: 0 },
@@ -330,7 +330,7 @@ export const OPERATIONS = {
 
   'tensor.item': pure,
   'tensor.toArray': pure,
-  'tensor.toJSON': pure,
+  'tensor.toJSON': { args: [value], needed: 0 }, // JSON.stringify passes a name
   'tensor.toString': { args: [options({ sciMode: flag, precision: mostly(fc.nat(20)) })], needed: 0 },
   'tensor.clone': pure,
   'tensor.reshape': { args: [mostly(fc.array(mostly(fc.constantFrom(-1, 1, 2, 4, 8)), { maxLength: 4 }))] },
@@ -436,7 +436,7 @@ export const OPERATIONS = {
   'module.toString': pure,
   'module.@@inspect': { args: [], call: (receiver) => inspect(receiver) },
   'module.extraRepr': pure,
-  'module.train': pure,
+  'module.train': { args: [flag], needed: 0 },
   'module.eval': pure,
   'module.dispose': pure,
   'module.@@dispose': { args: [], call: (receiver) => receiver[Symbol.dispose ?? 'dispose']() },
@@ -536,12 +536,10 @@ function methodsOf(object) {
 }
 
 /**
- * @param {World} world
- * @returns {string[]} every public function of an instance, as OPERATIONS names them
+ * @param {Gpt} gpt
+ * @returns {Record<string, any[]>} an object of every class, by the kind that OPERATIONS names
  */
-export function functionsOf({ gpt }) {
-  const isClass = (/** @type {string} */ name) => /^[A-Z]/.test(name)
-  const classes = Object.keys(gpt).filter(isClass)
+export function samplesOf(gpt) {
   const x = gpt.zeros([1])
   const modules = [
     new gpt.Module(),
@@ -562,21 +560,29 @@ export function functionsOf({ gpt }) {
     new gpt.TransformerBlock({ embDim: 1, nHeads: 1, contextLength: 1 }),
     new gpt.GPTModel({ vocabSize: 1, embDim: 1, nHeads: 1, contextLength: 1, nLayers: 1 }),
   ]
-  const optimizers = [new gpt.SGD([x], { lr: 1 }), new gpt.AdamW([x])]
-  const cache = /** @type {GPTModel} */ (modules.at(-1)).newCache()
-  const int8 = /** @type {Int8Weight} */ (new gpt.Linear(1, 1).quantize().int8Weight)
+  return {
+    tensor: [x],
+    module: modules,
+    optimizer: [new gpt.SGD([x], { lr: 1 }), new gpt.AdamW([x])],
+    cache: [/** @type {GPTModel} */ (modules.at(-1)).newCache()],
+    int8: [new gpt.Linear(1, 1).quantize().int8Weight],
+  }
+}
+
+/**
+ * @param {{ gpt: Gpt }} world
+ * @returns {string[]} every public function of an instance, as OPERATIONS names them
+ */
+export function functionsOf({ gpt }) {
+  const isClass = (/** @type {string} */ name) => /^[A-Z]/.test(name)
+  const samples = samplesOf(gpt)
   const found = [
-    ...methodsOf(gpt)
-      .filter((name) => !isClass(name))
-      .map((name) => `gpt.${name}`),
-    ...classes.map((name) => `new ${name}`),
-    ...methodsOf(x).map((name) => `tensor.${name}`),
-    ...modules.flatMap(methodsOf).map((name) => `module.${name}`),
-    ...optimizers.flatMap(methodsOf).map((name) => `optimizer.${name}`),
-    ...methodsOf(cache).map((name) => `cache.${name}`),
-    ...methodsOf(int8).map((name) => `int8.${name}`),
+    ...methodsOf(gpt).map((name) => (isClass(name) ? `new ${name}` : `gpt.${name}`)),
+    ...Object.entries(samples).flatMap(([kind, objects]) =>
+      objects.flatMap(methodsOf).map((name) => `${kind}.${name}`),
+    ),
   ]
-  for (const object of [...modules, ...optimizers, cache, int8, x]) object.dispose()
+  for (const object of Object.values(samples).flat()) object.dispose()
   return [...new Set(found)].filter((name) => isPublic(name.replace(/^\w+[. ]/, '')) && !APART.has(name))
 }
 

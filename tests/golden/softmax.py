@@ -1,8 +1,9 @@
-"""Writes softmax.json: softmax over the last axis and its gradient.
+"""Writes softmax.json: softmax over each axis and its gradient.
 
 nn.Softmax computes in float64; autograd gives the gradient.
 
-A case draws, after manual_seed(seed): x, dy. x is multiplied by scale. `special` has rows with NaN,
+A case draws, after manual_seed(seed): x, dy. x is multiplied by scale. `axes` are cases of other axes than the
+last. `special` has rows with NaN,
 infinities and large values.
 """
 
@@ -13,7 +14,7 @@ from common import gradients, pack
 
 
 def cases():
-    found, special = [], []
+    found, axes, special = [], [], []
     for shape in ([], [1], [3], [17], [2, 33], [2, 3, 65], [2, 768]):
         for scale in (1.0, 4.0):  # for larger scales y rounds to 1 and float32 loses the gradient
             torch.manual_seed(sum(shape))
@@ -26,6 +27,12 @@ def cases():
                     **gradients(nn.Softmax(dim=-1), x, dy=dy),
                 }
             )
+    for shape, dims in (([], [0]), ([17, 3], [0, -2]), ([2, 33, 3], [0, 1, -2]), ([2, 3, 4, 5], [1, -2, 3])):
+        for dim in dims:
+            torch.manual_seed(sum(shape))
+            x, dy = torch.randn(shape), torch.randn(shape)
+            case = {"seed": sum(shape), "shape": shape, "dim": dim}
+            axes.append({**case, **gradients(nn.Softmax(dim=dim), x, dy=dy)})
     inf = float("inf")
     for row in (
         [0.0, -inf, 1.0],
@@ -38,4 +45,4 @@ def cases():
     ):
         x = torch.tensor([row])
         special.append({"x": pack(x), "out": pack(x.double().softmax(-1))})
-    return {"cases": found, "special": special}
+    return {"cases": found, "axes": axes, "special": special}

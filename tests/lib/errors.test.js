@@ -3,8 +3,12 @@
 /** @import { ErrorCode } from 'gpt-layers' */
 
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { GptLayersError } from 'gpt-layers'
+import { inspect } from 'node:util'
+import { runInNewContext } from 'node:vm'
+import { GptLayersError, load } from 'gpt-layers'
+import { functionsOf, OPERATIONS, samplesOf } from '../fuzz/api.js'
 import { assertRefuses, heapSize, loadForTest, nextAddress, untyped } from './support.js'
 
 const gpt = untyped(await loadForTest())
@@ -118,7 +122,7 @@ const refused = {
     ],
     [() => new gpt.Linear(), 'TYPE', /^Linear: inFeatures should be a positive integer, got undefined$/],
     [() => new gpt.Linear(5, 0), 'VALUE', /^Linear: outFeatures should be a positive integer, got 0$/],
-    [() => new gpt.Linear(5, 6, false), 'TYPE', /^Linear: options should be an object, got false$/],
+    [() => new gpt.Linear(5, 6, false), 'TYPE', /^Linear: options should be a plain object, got false$/],
     [() => new gpt.Linear(5, 6, { bias: 1 }), 'TYPE', /^Linear: bias should be true or false, got 1$/],
     [
       () => new gpt.Linear(5, 6, { Bias: true }),
@@ -136,7 +140,7 @@ const refused = {
   Conv1D: [
     [() => new gpt.Conv1D(), 'TYPE', /^Conv1D: nf should be a positive integer, got undefined$/],
     [() => new gpt.Conv1D(5, 0), 'VALUE', /^Conv1D: nx should be a positive integer, got 0$/],
-    [() => new gpt.Conv1D(5, 6, false), 'TYPE', /^Conv1D: options should be an object, got false$/],
+    [() => new gpt.Conv1D(5, 6, false), 'TYPE', /^Conv1D: options should be a plain object, got false$/],
     [() => new gpt.Conv1D(5, 6, { bias: 1 }), 'TYPE', /^Conv1D: bias should be true or false, got 1$/],
     [() => new gpt.Conv1D(2 ** 20, 2 ** 20), 'MEMORY', /^Conv1D: needs 4398046511104 bytes/],
     [() => conv.forward(x), 'SHAPE', /^Conv1D.forward: x should end in 6 \(nx\), got shape \[2, 5\]$/],
@@ -150,7 +154,7 @@ const refused = {
       /^GELU: approximate should be 'tanh' or 'none', got "erf"$/,
     ],
     [() => new gpt.GELU({ approximate: true }), 'TYPE', /got true$/],
-    [() => new gpt.GELU('tanh'), 'TYPE', /^GELU: options should be an object, got "tanh"$/],
+    [() => new gpt.GELU('tanh'), 'TYPE', /^GELU: options should be a plain object, got "tanh"$/],
     [() => gelu.forward(1), 'TYPE', /^GELU.forward: x should be a Tensor, got 1$/],
   ],
   LayerNorm: [
@@ -186,7 +190,7 @@ const refused = {
       'VALUE',
       /^GPTModel: config should .*, got "tieweights"$/,
     ],
-    [() => new gpt.Attention(), 'TYPE', /^Attention: config should be an object, got undefined$/],
+    [() => new gpt.Attention(), 'TYPE', /^Attention: config should be a plain object, got undefined$/],
     [
       () => new gpt.Attention({ nHeads: 2, contextLength: 3 }),
       'TYPE',
@@ -236,7 +240,7 @@ const refused = {
     [
       () => attention.forward(tokens, true),
       'TYPE',
-      /^Attention.forward: options should be an object, got true$/,
+      /^Attention.forward: options should be a plain object, got true$/,
     ],
     [
       () => attention.forward(tokens, { returnWeights: 1 }),
@@ -330,7 +334,7 @@ const refused = {
     [
       () => gpt.saveSafetensors([x]),
       'TYPE',
-      /^saveSafetensors: dict should be an object, got an array of 1$/,
+      /^saveSafetensors: dict should be a plain object, got an array of 1$/,
     ],
   ],
   clipGradNorm: [
@@ -408,7 +412,7 @@ const refused = {
       /^FeedForward: config should have names among vocabSize, .*, approximate, got "hiddendim"$/,
     ],
     [() => new gpt.FeedForward({ embDim: Symbol('x') }), 'TYPE', /embDim should be a positive integer/],
-    [() => new gpt.FeedForward(), 'TYPE', /^FeedForward: config should be an object, got undefined$/],
+    [() => new gpt.FeedForward(), 'TYPE', /^FeedForward: config should be a plain object, got undefined$/],
     [
       () => new gpt.FeedForward({}),
       'TYPE',
@@ -434,13 +438,13 @@ const refused = {
     [() => x.mean(JSON.parse('{"__proto__": 0}')), 'VALUE', /among dim, keepdim, got "__proto__"$/],
     [() => x.mean({ constructor: 0 }), 'VALUE', /got "constructor"$/],
     [() => x.mean({ dim: Symbol('axis') }), 'TYPE', /^mean: dim .* got Symbol\(axis\)$/],
-    [() => x.mean(-1), 'TYPE', /^mean: options should be an object, got -1$/],
+    [() => x.mean(-1), 'TYPE', /^mean: options should be a plain object, got -1$/],
     [() => x.mean({ keepDim: true }), 'VALUE', /^mean: options should be among dim, keepdim, got "keepDim"$/],
     [() => x.var({ keepdim: 1 }), 'TYPE', /^var: keepdim should be true or false, got 1$/],
     [() => x.var({ unbiased: 'no' }), 'TYPE', /^var: unbiased should be true or false, got "no"$/],
     [() => x.sum({ axis: 0 }), 'VALUE', /^sum: options should be among dim, keepdim, got "axis"$/],
     [() => x.max({ dim: 2 }), 'VALUE', /^max: dim should be an axis from -2 to 1, got 2$/],
-    [() => x.max(0), 'TYPE', /^max: options should be an object, got 0$/],
+    [() => x.max(0), 'TYPE', /^max: options should be a plain object, got 0$/],
     [
       () => x.argmax({ keepDim: true }),
       'VALUE',
@@ -456,7 +460,7 @@ const refused = {
     [() => scalar.slice(0), 'SHAPE', /^slice: the tensor should have 1 axis or more, got shape \[\]$/],
     [() => x.slice('1'), 'TYPE', /^slice: start should be an integer, got "1"$/],
     [() => x.slice(0, 1.5), 'VALUE', /^slice: end should be an integer, got 1\.5$/],
-    [() => x.slice(0, 1, 1), 'TYPE', /^slice: options should be an object, got 1$/],
+    [() => x.slice(0, 1, 1), 'TYPE', /^slice: options should be a plain object, got 1$/],
     [() => x.slice(0, 1, { axis: 1 }), 'VALUE', /^slice: options should be among dim, got "axis"$/],
     [() => x.split(1, { axis: 1 }), 'VALUE', /^split: options should be among dim, got "axis"$/],
     [() => x.item(), 'SHAPE', /^item: the tensor should have 1 element, got shape \[2, 5\]$/],
@@ -487,6 +491,172 @@ for (const [name, calls] of Object.entries(refused)) {
     assert.deepEqual([...x.data], Array(10).fill(1))
   })
 }
+
+test('every public function refuses one argument more than it reads', async () => {
+  /** @type {Record<string, any[]>} */
+  const samples = { gpt: [gpt], ...samplesOf(gpt) }
+  const tried = new Set()
+  for (const name of functionsOf({ gpt })) {
+    if (name.includes('@@') || name === 'new Sequential') continue // those that JavaScript calls; any number
+    const [kind, method] = name.split(/[. ]/)
+    const most = OPERATIONS[name].args.length
+    // A forward that takes no context reads one less.
+    const limit = most === 0 ? 'no arguments' : `at most ${method === 'forward' ? '[12]' : most} arguments?`
+    const args = [...Array(most), 'more']
+    const expected = new RegExp(`^(\\w+\\.)?${method}: takes ${limit}, got ${args.length}: .*"more"$`)
+    if (kind === 'new') {
+      assertRefuses(() => new gpt[method](...args), 'TYPE', expected)
+      tried.add(name)
+    }
+    for (const object of samples[kind] ?? []) {
+      if (typeof object[method] !== 'function') continue
+      assertRefuses(() => object[method](...args), 'TYPE', expected)
+      tried.add(name)
+    }
+  }
+  assert.ok(tried.size > 80, `${tried.size} functions`)
+  for (const leaf of samples.module) {
+    if (/^(Module|Attention|Sequential|TransformerBlock|GPTModel)$/.test(leaf.constructor.name)) continue
+    assertRefuses(() => leaf.forward(x, { dim: 0 }), 'TYPE', /forward: takes at most 1 argument, got 2: /)
+  }
+  assertRefuses(() => gpt.dispose(1), 'TYPE', /^dispose: takes no arguments, got 1: 1$/)
+  const { fromSafetensors } = gpt.GPTModel
+  const message = 'GPTModel.fromSafetensors: takes at most 2 arguments, got 3: undefined, an object, 1'
+  await assert.rejects(fromSafetensors.call(gpt.GPTModel, undefined, {}, 1), { message, code: 'TYPE' })
+  await assert.rejects(untyped(load)({}, 1), {
+    message: 'load: takes at most 1 argument, got 2: an object, 1',
+  })
+})
+
+test('an argument too many is allowed where it is undefined, and many are counted, not listed', () => {
+  assert.deepEqual(untyped(x).sum(undefined, undefined).toArray(), 10)
+  assert.equal(new gpt.ReLU(undefined).training, true)
+  assertRefuses(() => x.reshape(...Array(99).fill(1)), 'TYPE', /^reshape: takes at most 1 argument, got 99$/)
+})
+
+const config = { vocabSize: 5, contextLength: 3, embDim: 4, nHeads: 2, nLayers: 1 }
+const model = new gpt.GPTModel(config).eval()
+const row = gpt.ones([1, 4])
+
+/**
+ * By class and method: calls each public function that takes an object of names and values, options or
+ * others.
+ *
+ * @type {Record<string, (given: any) => unknown>}
+ */
+const TAKES_OBJECT = {
+  load,
+  'Tensor.toString': (given) => x.toString(given),
+  'Tensor.sum': (given) => x.sum(given),
+  'Tensor.max': (given) => x.max(given),
+  'Tensor.argmax': (given) => x.argmax(given),
+  'Tensor.mean': (given) => x.mean(given),
+  'Tensor.var': (given) => x.var(given),
+  'Tensor.slice': (given) => x.slice(0, 1, given),
+  'Tensor.split': (given) => x.split(1, given),
+  'Module.quantize': (given) => new gpt.ReLU().quantize(given),
+  'Module.loadStateDict': (given) => new gpt.ReLU().loadStateDict(given),
+  Linear: (given) => new gpt.Linear(1, 1, given),
+  Conv1D: (given) => new gpt.Conv1D(1, 1, given),
+  GELU: (given) => new gpt.GELU(given),
+  LayerNorm: (given) => new gpt.LayerNorm(1, given),
+  BatchNorm: (given) => new gpt.BatchNorm(1, given),
+  RMSNorm: (given) => new gpt.RMSNorm(1, given),
+  Softmax: (given) => new gpt.Softmax(given),
+  FeedForward: (given) => new gpt.FeedForward(given),
+  Attention: (given) => new gpt.Attention(given),
+  'Attention.forward': (given) => new gpt.Attention(config).forward(row, given),
+  TransformerBlock: (given) => new gpt.TransformerBlock(given),
+  'TransformerBlock.forward': (given) => new gpt.TransformerBlock(config).forward(row, given),
+  GPTModel: (given) => new gpt.GPTModel(given),
+  'GPTModel.forward': (given) => model.forward([1], given),
+  'GPTModel.newCache': (given) => model.newCache(given),
+  'GPTModel.generate': (given) => model.generate([1], given),
+  'GPTModel.fromSafetensors': (given) => gpt.GPTModel.fromSafetensors(model.saveSafetensors(), given),
+  'Sequential.forward': (given) => new gpt.Sequential(new gpt.Attention(config)).forward(row, given),
+  'Optimizer.loadStateDict': (given) => new gpt.SGD([x], { lr: 1 }).loadStateDict(given),
+  AdamW: (given) => new gpt.AdamW([x], given),
+  SGD: (given) => new gpt.SGD([x], given),
+  'Gpt.saveSafetensors': (given) => gpt.saveSafetensors(given),
+}
+
+test('only plain objects of known names are options', async () => {
+  const types = readFileSync(new URL('../../dist/index.d.ts', import.meta.url), 'utf8')
+  const found = new Set()
+  let owner = ''
+  for (const line of types.split('\n')) {
+    owner = /^declare (?:class|function) (\w+)/.exec(line)?.[1] ?? owner
+    const method = /(\w+)(?:<.*>)?\(.*\b(?:options|config|context|dict)\??: /.exec(line)?.[1]
+    if (method) found.add(/^(constructor|load)$/.test(method) ? owner : `${owner}.${method}`)
+  }
+  // Module.forward refuses every call.
+  const apart = ['GptLayersError', 'Module.forward']
+  assert.deepEqual(
+    [...found].filter((name) => !apart.includes(name)).sort(),
+    Object.keys(TAKES_OBJECT).sort(),
+  )
+
+  class Config {
+    embDim = 4
+  }
+  const others = [
+    x,
+    new Map([['dim', 0]]),
+    new Set(['dim']),
+    new Date(0),
+    /x/,
+    new Error('x'),
+    new Config(),
+    Object.create({ dim: 0 }),
+    Promise.resolve(),
+    new Float32Array(2),
+    [],
+    gpt,
+    model,
+    model.newCache(),
+    Object(1),
+    Config,
+    null,
+    true,
+    1,
+    'dim',
+  ]
+  const heap = heapSize(gpt)
+  for (const [name, call] of Object.entries(TAKES_OBJECT)) {
+    for (const other of others) {
+      await assert.rejects(
+        async () => call(other),
+        (error) => {
+          const { code, message } = /** @type {GptLayersError} */ (error)
+          assert.equal(code, 'TYPE', `${name}: ${message}`)
+          return /^[\w.]+: (options|config|context|dict) should be a plain object, got ./.test(message)
+        },
+      )
+    }
+    await assert.rejects(async () => call({ alpha: 2 }), /alpha/, name)
+  }
+  const withConfig = { config: new Map() }
+  const message = 'GPTModel.fromSafetensors: config should be a plain object, got a Map'
+  await assert.rejects(async () => TAKES_OBJECT['GPTModel.fromSafetensors'](withConfig), { message })
+  assert.equal(heapSize(gpt), heap)
+})
+
+test('options may come from another realm, without a prototype, or frozen', () => {
+  const given = [
+    runInNewContext('({ dim: 0 })'),
+    Object.assign(Object.create(null), { dim: 0 }),
+    Object.freeze({ dim: 0 }),
+  ]
+  for (const options of given) assert.deepEqual(x.sum(options).toArray(), [2, 2, 2, 2, 2])
+})
+
+test('operators on a Tensor are refused and named; its text stays', () => {
+  const expected = /^a Tensor has no operators: use x\.add, sub, mul, div or neg; /
+  const calls = [() => -x, () => +x, () => x / 2, () => x * x, () => x + 1, () => `${x}` + x, () => x > 1]
+  for (const call of calls) assertRefuses(call, 'TYPE', expected)
+  const text = 'tensor([1., 1., 1.])'
+  assert.deepEqual([String(three), `${three}`, [three].join(), inspect(three)], Array(4).fill(text))
+})
 
 test('an error shows the value that came: a short one whole, a long one cut or by its length', () => {
   const letters = 'a'.repeat(40)

@@ -444,7 +444,7 @@ test('generate checks its arguments at the call', () => {
     [[1], { stopTokens: [1, 23] }, 'VALUE', /stopTokens\[1\] should be an integer from 0 to 22, got 23$/],
     [[1], { cache: 1 }, 'TYPE', /cache should be a cache/],
     [[1], { maxTokens: 3 }, 'VALUE', /options should be among maxNewTokens, .*, got "maxTokens"$/],
-    [[1], null, 'TYPE', /options should be an object/],
+    [[1], null, 'TYPE', /options should be a plain object/],
   ]
   for (const [ids, options, code, message] of cases) {
     assertRefuses(() => model.generate(untyped(ids), untyped(options)), code, message)

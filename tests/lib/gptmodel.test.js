@@ -267,7 +267,7 @@ test('a model names a bad argument', () => {
   assertRefuses(
     () => new (untyped(gpt.GPTModel))(),
     'TYPE',
-    /^GPTModel: config should be an object, got undefined$/,
+    /^GPTModel: config should be a plain object, got undefined$/,
   )
   assertRefuses(make({ vocabSize: 0 }), 'VALUE', /^GPTModel: vocabSize should be a positive integer, got 0$/)
   assertRefuses(

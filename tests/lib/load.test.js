@@ -132,7 +132,7 @@ const refused = [
     /worker should be a function that returns a new Worker, got "\/worker.js"/,
   ],
   [{ treads: 2 }, 'VALUE', /options should be among build, threads, maxMemory, module, worker, got "treads"/],
-  [null, 'TYPE', /options should be an object, got null/],
+  [null, 'TYPE', /options should be a plain object, got null/],
 ]
 for (const [options, code, message] of refused) {
   test(`load refuses ${JSON.stringify(options).slice(0, 40)} with ${code}`, async () => {

@@ -182,6 +182,21 @@ test('FeedForward shows its layers in noGrad as well, with the same bits', () =>
   stop()
 })
 
+test('train(false) sets evaluation mode, train() and train(true) training mode, in all layers', () => {
+  const dropout = new gpt.Dropout(0.5)
+  const model = new gpt.Sequential(new gpt.Sequential(dropout))
+  assert.equal(model.train(false), model)
+  assert.deepEqual([model.training, dropout.training], [false, false])
+  assert.deepEqual(model.forward(gpt.ones([99])).toArray(), Array(99).fill(1))
+  assert.deepEqual([model.train(true).training, dropout.training], [true, true])
+  assert.deepEqual([model.eval().train().training, dropout.training], [true, true])
+  for (const mode of [null, 0, 'false']) {
+    const call = () => model.train(untyped(mode))
+    assertRefuses(call, 'TYPE', /^Sequential.train: mode should be true or false, got/)
+  }
+  assert.equal(dropout.training, true)
+})
+
 test('containers pass the context on to the layers inside', () => {
   /** @type {unknown[]} */
   const got = []
@@ -198,6 +213,23 @@ test('containers pass the context on to the layers inside', () => {
   new gpt.Sequential(new Spy()).forward(x)
   assert.deepEqual(got, [context, context, undefined])
   assert.equal(got[0], context)
+})
+
+test('a layer that takes no context may stand where one is passed on, and in a layer of your own', () => {
+  class Loud extends gpt.Linear {
+    /** @override @param {Tensor} x @param {Record<string, unknown>} [context] */
+    forward(x, context) {
+      return untyped(gpt.Linear.prototype.forward).call(this, x, context)
+    }
+  }
+  const x = gpt.ones([1, 4])
+  const block = new gpt.TransformerBlock({ embDim: 4, nHeads: 2, contextLength: 3 })
+  block.attn = untyped(new gpt.Identity())
+  const stop = block.onForward(() => {})
+  new gpt.Sequential(block, new gpt.Linear(4, 4), new Loud(4, 4)).forward(x, { mine: 1 })
+  stop()
+  const expected = /^Loud.forward: takes at most 1 argument, got 2: a Tensor, an object$/
+  assertRefuses(() => new Loud(4, 4).forward(x, { mine: 1 }), 'TYPE', expected)
 })
 
 test('returnWeights travels through Sequential and TransformerBlock to Attention, and changes no output', () => {

@@ -207,7 +207,7 @@ test('an optimizer names a bad argument, and changes nothing', async () => {
     /options should be among lr, betas, eps, weightDecay, got "weight_decay"$/,
   )
   const sgd = (/** @type {unknown} */ options) => () => new gpt.SGD([x], untyped(options))
-  assertRefuses(sgd(undefined), 'TYPE', /^SGD: options should be an object, got undefined$/)
+  assertRefuses(sgd(undefined), 'TYPE', /^SGD: lr should be a finite number >= 0, got undefined$/)
   assertRefuses(sgd({}), 'TYPE', /^SGD: lr should be a finite number >= 0, got undefined$/)
   assertRefuses(sgd({ lr: 1, momentum: -1 }), 'VALUE', /^SGD: momentum/)
   assertRefuses(sgd({ lr: 1, dampening: Infinity }), 'VALUE', /^SGD: dampening/)
@@ -240,7 +240,7 @@ test('an optimizer names a bad argument, and changes nothing', async () => {
   const state = optimizer.stateDict()
   const bytes = gpt.saveSafetensors(state)
   const load = (/** @type {unknown} */ dict) => () => optimizer.loadStateDict(untyped(dict))
-  assertRefuses(load(null), 'TYPE', /^AdamW.loadStateDict: dict should be an object, got null$/)
+  assertRefuses(load(null), 'TYPE', /^AdamW.loadStateDict: dict should be a plain object, got null$/)
   assertRefuses(
     load({ ...state, 'state.2.step': x }),
     'VALUE',

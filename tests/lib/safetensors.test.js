@@ -552,7 +552,7 @@ test('saveSafetensors requires live tensors, and refuses the name __metadata__',
   assertRefuses(
     () => gpt.saveSafetensors(untyped([gone])),
     'TYPE',
-    /^saveSafetensors: dict should be an object, got an array of 1$/,
+    /^saveSafetensors: dict should be a plain object, got an array of 1$/,
   )
   assertRefuses(() => gpt.saveSafetensors({ gone }), 'DISPOSED', /gone should be a live Tensor/)
   assertRefuses(

@@ -80,7 +80,7 @@ test('loadStateDict copies, also from another instance, or changes nothing', asy
     'TYPE',
     /bias should be a Tensor/,
   )
-  assertRefuses(() => target.loadStateDict(untyped(null)), 'TYPE', /dict should be an object, got null/)
+  assertRefuses(() => target.loadStateDict(untyped(null)), 'TYPE', /dict should be a plain object, got null/)
   assert.deepEqual([...target.weight.data, ...biasOf(target).data], before)
 })
 

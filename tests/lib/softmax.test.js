@@ -4,13 +4,15 @@ import {
   assertCentralDifferences,
   assertClose,
   assertGradients,
+  assertRefuses,
   backwardThrough,
   golden,
   loadForTest,
   unpack,
+  untyped,
 } from './support.js'
 
-const { cases, special } = golden('softmax')
+const { cases, axes, special } = golden('softmax')
 const gpt = await loadForTest()
 
 test('softmax and its gradient are PyTorch’s at odd sizes and at 768', () => {
@@ -18,6 +20,32 @@ test('softmax and its gradient are PyTorch’s at odd sizes and at 768', () => {
     gpt.manualSeed(seed)
     const x = gpt.randn(shape).mul(scale)
     assertGradients(new gpt.Softmax(), x, gpt.randn(shape), expected, { forward: 1e-6, backward: 2e-5 })
+  }
+})
+
+test('softmax over any axis and its gradient are PyTorch’s', () => {
+  for (const { seed, shape, dim, ...expected } of axes) {
+    gpt.manualSeed(seed)
+    const x = gpt.randn(shape)
+    const layer = new gpt.Softmax({ dim })
+    assertGradients(layer, x, gpt.randn(shape), expected, { forward: 1e-6, backward: 2e-5 })
+    assert.equal(String(layer), `Softmax(dim=${dim})`)
+  }
+  assertCentralDifferences(gpt, new gpt.Softmax({ dim: 1 }), gpt.randn([2, 5, 3]))
+})
+
+test('softmax names an axis that is none, and one that x does not have', () => {
+  const make = (/** @type {unknown} */ dim) => () => new gpt.Softmax(untyped({ dim }))
+  assertRefuses(make('0'), 'TYPE', /^Softmax: dim should be an integer, got "0"$/)
+  assertRefuses(make(0.5), 'VALUE', /^Softmax: dim should be an integer, got 0\.5$/)
+  const rows = gpt.ones([2, 3])
+  for (const dim of [2, -3]) {
+    const call = () => new gpt.Softmax({ dim }).forward(rows)
+    assertRefuses(
+      call,
+      'VALUE',
+      new RegExp(`^Softmax.forward: dim should be an axis from -2 to 1, got ${dim}$`),
+    )
   }
 })
 
@@ -43,11 +71,14 @@ test('softmax of many rows gives each row the bits it gets alone, on any number 
 })
 
 test('softmax takes an empty batch and rows without elements, forward and backward', () => {
-  const layer = new gpt.Softmax()
-  for (const shape of [
-    [0, 3],
-    [3, 0],
+  for (const [dim, ...shape] of [
+    [-1, 0, 3],
+    [-1, 3, 0],
+    [0, 0, 3],
+    [0, 3, 0],
+    [1, 2, 0, 3],
   ]) {
+    const layer = new gpt.Softmax({ dim })
     assert.deepEqual(backwardThrough(layer, gpt.zeros(shape), gpt.zeros(shape)).shape, shape)
   }
 })

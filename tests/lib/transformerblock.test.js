@@ -98,7 +98,7 @@ test('a block names a bad argument', () => {
   assertRefuses(
     () => new (untyped(gpt.TransformerBlock))(),
     'TYPE',
-    /^TransformerBlock: config should be an object, got undefined$/,
+    /^TransformerBlock: config should be a plain object, got undefined$/,
   )
   assertRefuses(() => new gpt.TransformerBlock({ ...config, nHeads: 3 }), 'VALUE', /nHeads/)
   assertRefuses(() => new gpt.TransformerBlock({ ...config, hiddenDim: 0 }), 'VALUE', /hiddenDim/)

@@ -1,14 +1,14 @@
 // The checks of arguments at the edge of the public API.
 //
 // Each check takes the argument's name. It throws a GptLayersError whose message reads
-// `name should be ..., got ...`; nameErrors puts the public function before the name:
+// `name should be ..., got ...`; guardMethods puts the public function before the name:
 //
 // | code | the argument has |
 // | --- | --- |
 // | TYPE | the wrong type |
 // | VALUE | the right type, but a value that is not allowed |
 
-import { fail } from './errors.ts'
+import { fail, GptLayersError, withName } from './errors.ts'
 
 /** Longer strings and names are cut in error messages. */
 const MAX_STRING = 40
@@ -179,13 +179,15 @@ export function checkSameShape(name: string, shape: readonly number[], expected:
 }
 
 /**
- * An options object. Unknown names are refused, because they are nearly always misspelled.
+ * An options object, or undefined for one without options. Unknown names are refused, because they are nearly
+ * always misspelled.
  *
  * @param defaults the name and the default value of every option
  * @returns the given values, or the defaults where none or undefined was given; types are not checked
  */
 export function checkOptions<T extends object>(options: unknown, defaults: T): T {
   const result = { ...defaults }
+  if (options === undefined) return result
   for (const [name, value] of Object.entries(checkObject('options', options))) {
     if (!Object.hasOwn(defaults, name)) {
       const known = Object.keys(defaults).join(', ')
@@ -196,11 +198,75 @@ export function checkOptions<T extends object>(options: unknown, defaults: T): T
   return result
 }
 
+/** An object of names and values, of any realm: no Tensor, Map or array, which have none of the names. */
 export function checkObject(name: string, value: unknown): Record<string, unknown> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw fail('TYPE', name, 'be an object', describe(value))
+  if (typeof value === 'object' && value !== null && isPlain(value)) return value as Record<string, unknown>
+  throw fail('TYPE', name, 'be a plain object', describe(value))
+}
+
+/** Whether the prototype is null or Object.prototype, also that of another realm: its prototype is null. */
+function isPlain(value: object): boolean {
+  const prototype = Object.getPrototypeOf(value)
+  return prototype === null || Object.getPrototypeOf(prototype) === null
+}
+
+/** The contexts that a layer has passed on to the layers inside, also to those that take none. */
+const contexts: WeakSet<object> = new WeakSet()
+
+/** The context of a `forward` that passes it on; undefined for none. */
+export function checkContext(context: unknown): Record<string, unknown> | undefined {
+  if (context === undefined) return undefined
+  const checked = checkObject('context', context)
+  contexts.add(checked)
+  return checked
+}
+
+/**
+ * The number of arguments. One that the function does not read is refused, unless it is undefined, or a
+ * context that a layer has passed on.
+ *
+ * @param most how many the function reads
+ */
+export function checkCount(args: ArrayLike<unknown>, most: number): void {
+  for (let i = most; i < args.length; i++) {
+    if (args[i] === undefined || contexts.has(Object(args[i]))) continue
+    const expected = most === 0 ? 'no arguments' : `at most ${most} argument${most === 1 ? '' : 's'}`
+    const given = args.length > MAX_ARRAY ? '' : `: ${Array.from(args, describe).join(', ')}`
+    throw new GptLayersError('TYPE', `takes ${expected}, got ${args.length}${given}`)
   }
-  return value as Record<string, unknown>
+}
+
+/**
+ * Checks how many arguments the methods of a class get, and lets the errors of methods and setters begin with
+ * the name of the method. The only place that does: checks inside need not know where they are called from.
+ *
+ * A method reads as many arguments as its `length` says. So it declares each, and none with a default value,
+ * which `length` would not count.
+ *
+ * @param prototype the prototype of the class
+ * @param internal methods that our own code calls: the caller's name counts
+ */
+export function guardMethods(
+  prototype: object,
+  nameOf: (self: object, method: string) => string,
+  internal: readonly string[] = [],
+): void {
+  for (const [key, descriptor] of Object.entries(Object.getOwnPropertyDescriptors(prototype))) {
+    for (const kind of ['value', 'set'] as const) {
+      const method = descriptor[kind]
+      if (typeof method !== 'function' || key === 'constructor' || internal.includes(key)) continue
+      const most: number = method.length
+      descriptor[kind] = function (this: object, ...args: unknown[]): unknown {
+        try {
+          if (args.length > most) checkCount(args, most)
+          return method.apply(this, args)
+        } catch (error) {
+          throw withName(error, nameOf(this, key))
+        }
+      }
+    }
+    Object.defineProperty(prototype, key, descriptor)
+  }
 }
 
 /** An AbortSignal. */

@@ -1,4 +1,5 @@
-import { fail, nameErrors, withName } from './errors.ts'
+import { checkCount, guardMethods } from './check.ts'
+import { fail, withName } from './errors.ts'
 import { KeyValueCache } from './generate/cache.ts'
 import { Attention } from './layers/attention.ts'
 import { BatchNorm } from './layers/batchnorm.ts'
@@ -20,6 +21,7 @@ import { TransformerBlock } from './layers/transformerblock.ts'
 import { AdamW } from './optim/adamw.ts'
 import { SGD } from './optim/sgd.ts'
 import { type Runtime, RUNTIME } from './runtime/runtime.ts'
+import { Int8Weight } from './tensor/int8weight.ts'
 import { Tensor } from './tensor/tensor.ts'
 
 /** The classes that an instance offers, such as `gpt.Linear`. */
@@ -50,10 +52,11 @@ const prototypes = new Set(
   Object.values(CLASSES).flatMap((Class) => [Class.prototype, Object.getPrototypeOf(Class.prototype)]),
 )
 prototypes.delete(Object.prototype)
-for (const prototype of [...prototypes, KeyValueCache.prototype]) {
-  nameErrors(prototype, (self, method) => `${self.constructor.name}.${method}`, ['append', 'checkState'])
+const INTERNAL = ['append', 'checkState', 'checkLive', 'checkUsable']
+for (const prototype of [...prototypes, KeyValueCache.prototype, Int8Weight.prototype]) {
+  guardMethods(prototype, (self, method) => `${self.constructor.name}.${method}`, INTERNAL)
 }
-nameErrors(Tensor.prototype, (_tensor, method) => method, [
+guardMethods(Tensor.prototype, (_tensor, method) => method, [
   'checkUsable',
   'asParameter',
   'empty',
@@ -79,10 +82,13 @@ export const BoundClasses = class {
  * @returns a subclass whose constructor passes the runtime on
  */
 function bind(runtime: Runtime, name: string, Class: Function): Function {
+  // Without a constructor of its own a class takes nothing but the runtime, and has length 0.
+  const most = Class === Sequential ? Infinity : Math.max(Class.length - 1, 0)
   function Bound(...args: unknown[]) {
     try {
-      if (new.target) return Reflect.construct(Class, [runtime, ...args], new.target)
-      throw fail('TYPE', 'the class', `be called with new, as new gpt.${name}(...)`)
+      if (!new.target) throw fail('TYPE', 'the class', `be called with new, as new gpt.${name}(...)`)
+      checkCount(args, most)
+      return Reflect.construct(Class, [runtime, ...args], new.target)
     } catch (error) {
       throw withName(error, name)
     }

@@ -8,8 +8,8 @@ export { GPT_CONFIG_124M } from './config.ts'
 export { GptLayersError } from './errors.ts'
 
 /** Loads the layers, as `load` of `gpt-layers`, except that `module` must be given. */
-export const load: typeof import('./load.ts').load = (options = {}) =>
-  start(options, throwNoModule, () => import('./threads/threads.ts'))
+export const load: typeof import('./load.ts').load = (...args) =>
+  start(args, throwNoModule, () => import('./threads/threads.ts'))
 
 function throwNoModule(): never {
   throw fail('TYPE', 'module', 'be a WebAssembly.Module, for gpt-layers/core has none inside', 'undefined')

@@ -78,31 +78,3 @@ export function withName(error: unknown, name: string): unknown {
   error.stack = stack?.replace(message, () => error.message)
   return error
 }
-
-/**
- * Lets the errors that the methods and setters of a class throw begin with the name of the method. The only
- * place that does: checks inside need not know where they are called from.
- *
- * @param prototype the prototype of the class
- * @param internal methods that our own code calls: the caller's name counts
- */
-export function nameErrors(
-  prototype: object,
-  nameOf: (self: object, method: string) => string,
-  internal: readonly string[] = [],
-): void {
-  for (const [key, descriptor] of Object.entries(Object.getOwnPropertyDescriptors(prototype))) {
-    for (const kind of ['value', 'set'] as const) {
-      const method = descriptor[kind]
-      if (typeof method !== 'function' || key === 'constructor' || internal.includes(key)) continue
-      descriptor[kind] = function (this: object, ...args: unknown[]): unknown {
-        try {
-          return method.apply(this, args)
-        } catch (error) {
-          throw withName(error, nameOf(this, key))
-        }
-      }
-    }
-    Object.defineProperty(prototype, key, descriptor)
-  }
-}

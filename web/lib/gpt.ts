@@ -2,9 +2,9 @@ import type { Indices } from './tensor/indices.ts'
 import type { Exports, Runtime } from './runtime/runtime.ts'
 import type { NestedArray } from './tensor/nested.ts'
 import type { NumberArray } from './typed.ts'
-import { checkArray, checkFunction, checkNumber, checkObject, checkShape } from './check.ts'
+import { checkArray, checkFunction, checkNumber, checkObject, checkShape, guardMethods } from './check.ts'
 import { BoundClasses } from './classes.ts'
-import { fail, nameErrors } from './errors.ts'
+import { fail } from './errors.ts'
 import { crossEntropy } from './losses/crossentropy.ts'
 import { mse } from './losses/mse.ts'
 import { clipGradNorm } from './optim/clip.ts'
@@ -345,6 +345,6 @@ export class Gpt extends BoundClasses {
   }
 }
 
-nameErrors(Gpt.prototype, (_gpt, method) => method)
+guardMethods(Gpt.prototype, (_gpt, method) => method)
 
 const empty = (runtime: Runtime, shape: unknown) => Tensor.empty(runtime, checkShape(shape))

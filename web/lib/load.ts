@@ -45,9 +45,10 @@ const compiled: Map<string, Promise<WebAssembly.Module>> = new Map()
  * @example const gpt = await load()
  * @example const gpt = await load({ threads: 2 })
  */
-export function load(options: LoadOptions = {}): Promise<Gpt> {
+export function load(options?: LoadOptions): Promise<Gpt>
+export function load(...args: [LoadOptions?]): Promise<Gpt> {
   return start(
-    options,
+    args,
     (build, threads) => compileBuild(chooseBuild(build) + (threads ? '-threads' : '')),
     () => import('./threads/threads.ts'),
   )

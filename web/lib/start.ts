@@ -1,7 +1,7 @@
 import type { Build, LoadOptions } from './load.ts'
 import type { startPool } from './threads/threads.ts'
 import type { AnyWorker } from './threads/workers.ts'
-import { checkChoice, checkFunction, checkNumber, checkOptions, describe } from './check.ts'
+import { checkChoice, checkCount, checkFunction, checkNumber, checkOptions, describe } from './check.ts'
 import { fail, GptLayersError, withName } from './errors.ts'
 import { Gpt } from './gpt.ts'
 import { Memory } from './runtime/memory.ts'
@@ -36,20 +36,21 @@ export const runs = (probe: keyof typeof PROBES): boolean =>
 /**
  * Loads an instance. `load` of each entry of the package is this, with another source of the WebAssembly.
  *
- * @param options as `load` takes them; not yet checked
+ * @param args those of `load`; not yet checked
  * @param getModule gives the module where the user gave none. threads: whether it must be a build for threads
  * @param importThreads called where there may be threads
  */
 export const start = (
-  options: object,
+  args: readonly unknown[],
   getModule: (build: Build | undefined, threads: boolean) => Promise<WebAssembly.Module>,
   importThreads: () => Promise<{ startPool: typeof startPool }>,
 ): Promise<Gpt> =>
-  startUnnamed(options, getModule, importThreads).catch((error) => {
+  startUnnamed(args, getModule, importThreads).catch((error) => {
     throw withName(error, 'load')
   })
 
-const startUnnamed: typeof start = async (options, getModule, importThreads) => {
+const startUnnamed: typeof start = async (args, getModule, importThreads) => {
+  checkCount(args, 1)
   const defaults: Record<keyof LoadOptions, unknown> = {
     build: undefined,
     threads: 1,
@@ -57,7 +58,7 @@ const startUnnamed: typeof start = async (options, getModule, importThreads) => 
     module: undefined,
     worker: undefined,
   }
-  const { build, threads, maxMemory, module, worker } = checkOptions(options, defaults)
+  const { build, threads, maxMemory, module, worker } = checkOptions(args[0], defaults)
   if (build !== undefined) checkChoice('build', build, ['simd', 'relaxed'])
   checkNumber('threads', threads, 'a positive integer', (n) => Number.isInteger(n) && n >= 1)
   checkNumber('maxMemory', maxMemory, 'a number of MiB from 1 to 4096', (n) => n >= 1 && n <= 4096)

@@ -7,9 +7,9 @@ import simd from './wasm/simd.wasm'
 export { GPT_CONFIG_124M } from './config.ts'
 export { GptLayersError } from './errors.ts'
 
-export const load: typeof import('./load.ts').load = (options = {}) =>
+export const load: typeof import('./load.ts').load = (...args) =>
   start(
-    options,
+    args,
     async () => simd,
     async () => {
       throw new Error('there are none in Cloudflare Workers')

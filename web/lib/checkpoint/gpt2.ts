@@ -108,7 +108,7 @@ export async function loadModel<M extends Module>(
   runtime: Runtime,
   Model: new (config: GPTModelConfig) => M,
   source: unknown,
-  options: LoadModelOptions,
+  options: LoadModelOptions | undefined,
 ): Promise<M> {
   const file = openSource(source)
   let stream: FileStream | null = null
@@ -133,7 +133,7 @@ export async function loadModel<M extends Module>(
   }
 }
 
-function checkLoadOptions(options: LoadModelOptions) {
+function checkLoadOptions(options: LoadModelOptions | undefined) {
   const defaults: LoadModelOptions = {
     dtype: 'float32',
     config: {},

@@ -77,7 +77,7 @@ export class KeyValueCache {
    * @internal
    * @param layers every Attention of the model
    */
-  constructor(model: GPTModel, layers: readonly Attention[], options: CacheOptions) {
+  constructor(model: GPTModel, layers: readonly Attention[], options?: CacheOptions) {
     const { runtime, contextLength } = model
     const defaults = { batchSize: 1, maxTokens: contextLength, dtype: 'float32' }
     const { batchSize, maxTokens, dtype } = checkOptions(options, defaults)

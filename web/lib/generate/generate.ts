@@ -62,7 +62,7 @@ interface Generation {
 export function checkGeneration(
   model: GPTModel,
   ids: Indices,
-  options: GenerateOptions,
+  options: GenerateOptions | undefined,
 ): { tokens: Int32Array; checked: Generation } {
   const { runtime, vocabSize, contextLength } = model
   runtime.memory.checkLive()

@@ -43,7 +43,7 @@ export class Affine extends Module {
   constructor(
     runtime: Runtime,
     layout: Layout,
-    options: AffineOptions,
+    options: AffineOptions | undefined,
     initialize: (parameters: { weight: Tensor; bias: Tensor | null }) => void,
   ) {
     super(runtime)

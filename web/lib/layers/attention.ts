@@ -114,7 +114,7 @@ export class Attention extends Module {
   override forward(x: Tensor, options: { returnWeights: true }): { output: Tensor; weights: Tensor }
   /** @returns a tensor, or an object with returnWeights */
   override forward(x: Tensor, options?: Context): Returned
-  override forward(x: Tensor, options: Context = {}): Returned {
+  override forward(x: Tensor, options?: Context): Returned {
     const { runtime, cAttn, cProj, residDropout } = this
     const tokens = this.#checkTokens(x)
     const { returnWeights, cache } = checkOptions(options, DEFAULTS)

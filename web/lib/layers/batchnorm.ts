@@ -46,7 +46,7 @@ export class BatchNorm extends Module {
    * @throws {GptLayersError} TYPE, VALUE, MEMORY
    * @example new BatchNorm(5).forward(gpt.randn([8, 5])).shape // [8, 5]
    */
-  constructor(runtime: Runtime, numFeatures: number, options: BatchNormOptions = {}) {
+  constructor(runtime: Runtime, numFeatures: number, options?: BatchNormOptions) {
     super(runtime)
     checkSize('numFeatures', numFeatures)
     const { eps, momentum } = checkOptions(options, { eps: 1e-5, momentum: 0.1 })

@@ -22,7 +22,7 @@ export class Conv1D extends Affine {
    * @throws {GptLayersError} TYPE, VALUE, MEMORY
    * @example new Conv1D(6, 5).forward(gpt.randn([2, 5])).shape // [2, 6]
    */
-  constructor(runtime: Runtime, nf: number, nx: number, options: AffineOptions = {}) {
+  constructor(runtime: Runtime, nf: number, nx: number, options?: AffineOptions) {
     checkSize('nf', nf)
     checkSize('nx', nx)
     super(

@@ -20,10 +20,11 @@ export class Dropout extends Module {
    * @throws {GptLayersError} TYPE, VALUE
    * @example new Dropout(0.1).forward(gpt.ones([2, 5])).shape // [2, 5]
    */
-  constructor(runtime: Runtime, p: number = 0.5) {
+  constructor(runtime: Runtime, p?: number) {
     super(runtime)
-    checkProbability('p', p)
-    this.p = p
+    const given = p === undefined ? 0.5 : p
+    checkProbability('p', given)
+    this.p = given
   }
 
   override extraRepr(): string {

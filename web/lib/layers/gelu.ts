@@ -24,7 +24,7 @@ export class GELU extends Module {
   readonly approximate: 'tanh' | 'none'
 
   /** @throws {GptLayersError} TYPE, VALUE */
-  constructor(runtime: Runtime, options: GELUOptions = {}) {
+  constructor(runtime: Runtime, options?: GELUOptions) {
     super(runtime)
     const { approximate } = checkOptions(options, { approximate: 'tanh' })
     checkChoice('approximate', approximate, ['tanh', 'none'])

@@ -2,7 +2,7 @@ import type { FileSource } from '../checkpoint/source.ts'
 import type { Tensor } from '../tensor/tensor.ts'
 import type { GeneratedToken } from '../generate/sample.ts'
 import type { Context } from './forward.ts'
-import { checkBoolean, checkConfig, checkInteger, checkObject, checkSize } from '../check.ts'
+import { checkBoolean, checkConfig, checkContext, checkCount, checkInteger, checkSize } from '../check.ts'
 import { type LoadModelOptions, loadModel, N_HEAD } from '../checkpoint/gpt2.ts'
 import { fail, withName } from '../errors.ts'
 import { type CacheOptions, KeyValueCache } from '../generate/cache.ts'
@@ -144,11 +144,11 @@ export class GPTModel extends Module {
       const expected = `end in 1 to ${contextLength} (contextLength) tokens`
       throw fail('SHAPE', 'ids', expected, shape)
     }
-    const given = context === undefined ? {} : checkObject('context', context)
+    const given = checkContext(context) ?? {}
     const { lastOnly = false, ...rest } = given
     checkBoolean('lastOnly', lastOnly)
     if (lastOnly) checkEvaluation('lastOnly', this)
-    const passedOn = 'lastOnly' in given ? rest : context
+    const passedOn = 'lastOnly' in given ? checkContext(rest) : context
     const compute = (past: number): Tensor => {
       const positions = indices.map((_, i) => past + (i % tokens))
       const embedded = tokEmb.forward(indices).add(posEmb.forward(positions))
@@ -185,7 +185,7 @@ export class GPTModel extends Module {
    * model.forward([2], { cache }).shape // [1, 5]: those of the third
    * cache.length // 3
    */
-  newCache(options: CacheOptions = {}): KeyValueCache {
+  newCache(options?: CacheOptions): KeyValueCache {
     const attentions = namedModules(this).flatMap(([, layer]) => (layer instanceof Attention ? [layer] : []))
     return new KeyValueCache(this, attentions, options)
   }
@@ -216,7 +216,7 @@ export class GPTModel extends Module {
    * for (const { token } of model.eval().generate([0, 1], { maxNewTokens: 2 })) words.push(token)
    * words.length // 2
    */
-  generate(ids: Indices, options: GenerateOptions = {}): Generator<GeneratedToken, void, undefined> {
+  generate(ids: Indices, options?: GenerateOptions): Generator<GeneratedToken, void, undefined> {
     const { tokens, checked } = checkGeneration(this, ids, options)
     return generateTokens(this, tokens, checked)
   }
@@ -246,10 +246,11 @@ export class GPTModel extends Module {
   static async fromSafetensors<T extends typeof GPTModel>(
     this: T,
     source: FileSource,
-    options: LoadModelOptions = {},
+    options?: LoadModelOptions,
   ): Promise<InstanceType<T>> {
     const Model = this as unknown as new (config: GPTModelConfig) => GPTModel
     try {
+      checkCount(arguments, 2)
       const model = await loadModel(runtimeOf(this), Model, source, options)
       return model as InstanceType<T>
     } catch (error) {

@@ -33,7 +33,7 @@ export class LayerNorm extends Module {
    * @throws {GptLayersError} TYPE, VALUE, MEMORY
    * @example new LayerNorm(5).forward(gpt.randn([2, 5])).shape // [2, 5]
    */
-  constructor(runtime: Runtime, embDim: number, options: LayerNormOptions = {}) {
+  constructor(runtime: Runtime, embDim: number, options?: LayerNormOptions) {
     super(runtime)
     checkSize('embDim', embDim)
     const { eps } = checkOptions(options, { eps: 1e-5 })

@@ -14,7 +14,7 @@ export class Linear extends Affine {
    * @throws {GptLayersError} TYPE, VALUE, MEMORY
    * @example new Linear(5, 6).forward(gpt.randn([2, 5])).shape // [2, 6]
    */
-  constructor(runtime: Runtime, inFeatures: number, outFeatures: number, options: AffineOptions = {}) {
+  constructor(runtime: Runtime, inFeatures: number, outFeatures: number, options?: AffineOptions) {
     checkSize('inFeatures', inFeatures)
     checkSize('outFeatures', outFeatures)
     super(

@@ -1,5 +1,5 @@
 import type { Runtime } from '../runtime/runtime.ts'
-import { checkFunction, checkNumber, checkOptions, checkObject, describe } from '../check.ts'
+import { checkBoolean, checkFunction, checkNumber, checkOptions, checkObject, describe } from '../check.ts'
 import { loadBytes } from '../checkpoint/plan.ts'
 import { encodeSafetensors, METADATA_NAME } from '../checkpoint/safetensors.ts'
 import { areFinite, firstNames, notFinite, snakeCase } from '../checkpoint/statedict.ts'
@@ -191,7 +191,7 @@ export class Module {
    * model.quantize()
    * model.outHead.int8Weight.shape // [5, 8]
    */
-  quantize(options: { groupSize?: number } = {}): this {
+  quantize(options?: { groupSize?: number }): this {
     const { groupSize } = checkOptions(options, { groupSize: GROUP_SIZE })
     const expected = 'an even positive integer, or Infinity'
     checkNumber('groupSize', groupSize, expected, (n) => n > 0 && (n === Infinity || n % 2 === 0))
@@ -341,13 +341,21 @@ export class Module {
     return ''
   }
 
-  /** Sets training mode, here and in the layers inside. */
-  train(): this {
-    return Module.#setTraining(this, true)
+  /**
+   * Sets training mode, or with false evaluation mode, here and in the layers inside.
+   *
+   * @param mode true by default
+   * @throws {GptLayersError} TYPE
+   * @example model.train(false).training // false
+   */
+  train(mode?: boolean): this {
+    const training = mode === undefined ? true : mode
+    checkBoolean('mode', training)
+    return Module.#setTraining(this, training)
   }
 
   /**
-   * Sets evaluation mode, here and in the layers inside: Dropout passes on what it gets, and BatchNorm uses
+   * Sets evaluation mode, as `train(false)`, here and in the layers inside: Dropout passes on what it gets, and BatchNorm uses
    * its running statistics. As in PyTorch, what `backward` needs is still kept: `gpt.noGrad` ends that.
    */
   eval(): this {

@@ -29,7 +29,7 @@ export class RMSNorm extends Module {
    * @throws {GptLayersError} TYPE, VALUE, MEMORY
    * @example new RMSNorm(5).forward(gpt.randn([2, 5])).shape // [2, 5]
    */
-  constructor(runtime: Runtime, embDim: number, options: RMSNormOptions = {}) {
+  constructor(runtime: Runtime, embDim: number, options?: RMSNormOptions) {
     super(runtime)
     checkSize('embDim', embDim)
     const { eps } = checkOptions(options, { eps: 1e-5 })

@@ -1,6 +1,6 @@
 import type { Runtime } from '../runtime/runtime.ts'
 import type { Tensor } from '../tensor/tensor.ts'
-import { describe } from '../check.ts'
+import { checkContext, describe } from '../check.ts'
 import { fail } from '../errors.ts'
 import { checkTensor } from '../tensor/check.ts'
 import { type Context, outputOf } from './forward.ts'
@@ -46,6 +46,7 @@ export class Sequential extends Module {
   override forward(x: Tensor, context?: Context): Tensor {
     const { runtime, layers } = this
     checkTensor(runtime, 'x', x)
+    checkContext(context)
     return runtime.temporary(() => layers.reduce((h, layer) => outputOf(layer.forward(h, context)), x))
   }
 }

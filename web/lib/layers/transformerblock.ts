@@ -1,6 +1,6 @@
 import type { Runtime } from '../runtime/runtime.ts'
 import type { Tensor } from '../tensor/tensor.ts'
-import { checkConfig } from '../check.ts'
+import { checkConfig, checkContext } from '../check.ts'
 import { checkTensor } from '../tensor/check.ts'
 import { type AttentionConfig, Attention } from './attention.ts'
 import { Dropout } from './dropout.ts'
@@ -67,6 +67,7 @@ export class TransformerBlock extends Module {
   override forward(x: Tensor, context?: Context): Tensor {
     const { runtime, attn, ff, norm1, norm2, dropout } = this
     checkTensor(runtime, 'x', x)
+    checkContext(context)
     return runtime.temporary(() => {
       const h = x.add(outputOf(attn.forward(norm1.forward(x), context)))
       return h.add(dropout.forward(ff.forward(norm2.forward(h))))

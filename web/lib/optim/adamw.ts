@@ -43,7 +43,7 @@ export class AdamW extends Optimizer {
    * @throws {GptLayersError} TYPE, VALUE, DISPOSED
    * @example new AdamW(model.parameters(), { lr: 3e-4 })
    */
-  constructor(runtime: Runtime, parameters: readonly Tensor[], options: AdamWOptions = {}) {
+  constructor(runtime: Runtime, parameters: readonly Tensor[], options?: AdamWOptions) {
     const defaults = { lr: 1e-3, betas: DEFAULT_BETAS, eps: 1e-8, weightDecay: 0.01 }
     const { lr, betas, eps, weightDecay } = checkOptions(options, defaults)
     super(runtime, parameters, lr)

@@ -22,7 +22,7 @@ export interface VarianceOptions extends Reduction {
 const DEFAULTS: Reduction = { dim: undefined, keepdim: false }
 
 /** y = Σ x; dx = dy along the axis */
-export function sum(x: Tensor, options: Reduction): Tensor {
+export function sum(x: Tensor, options?: Reduction): Tensor {
   const reduction = checkOptions(options, DEFAULTS)
   const y = reduceWith('gpt_sum', x, reduction)
   const { shape } = x
@@ -30,7 +30,7 @@ export function sum(x: Tensor, options: Reduction): Tensor {
 }
 
 /** y = Σ x / n; dx = dy / n */
-export function mean(x: Tensor, options: Reduction): Tensor {
+export function mean(x: Tensor, options?: Reduction): Tensor {
   const reduction = checkOptions(options, DEFAULTS)
   const y = reduceWith('gpt_mean', x, reduction)
   const { shape, size } = x
@@ -38,7 +38,7 @@ export function mean(x: Tensor, options: Reduction): Tensor {
 }
 
 /** y = Σ (x - mean)² / n, with n - 1 in place of n where unbiased; dx = 2 · (x - mean) · dy / n */
-export function variance(x: Tensor, options: VarianceOptions): Tensor {
+export function variance(x: Tensor, options?: VarianceOptions): Tensor {
   const { unbiased, ...reduction } = checkOptions(options, { ...DEFAULTS, unbiased: true })
   checkBoolean('unbiased', unbiased)
   const y = reduceWith('gpt_var', x, reduction, unbiased)
@@ -54,7 +54,7 @@ export function variance(x: Tensor, options: VarianceOptions): Tensor {
  * The gradient of a maximum goes to the element at its index. Without `dim` it is divided equally among all
  * elements that equal the maximum. Both as in PyTorch.
  */
-export function max(x: Tensor, options: Reduction): Tensor | { values: Tensor; indices: NestedArray } {
+export function max(x: Tensor, options?: Reduction): Tensor | { values: Tensor; indices: NestedArray } {
   const reduction = checkOptions(options, DEFAULTS)
   const { runtime, shape } = x
   const { dim } = reduction
@@ -92,7 +92,7 @@ export function max(x: Tensor, options: Reduction): Tensor | { values: Tensor; i
   return { values, indices }
 }
 
-export function argmax(x: Tensor, options: Reduction): NestedArray {
+export function argmax(x: Tensor, options?: Reduction): NestedArray {
   const reduction = checkOptions(options, DEFAULTS)
   const places = reduceSome(x, reduction, (result, matrix, rows, cols) =>
     x.runtime.run('gpt_max', [null, result, matrix, rows, cols]),

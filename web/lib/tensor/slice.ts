@@ -9,7 +9,7 @@ export interface AxisOptions {
   dim?: number
 }
 
-export function split(x: Tensor, size: number, options: AxisOptions): Tensor[] {
+export function split(x: Tensor, size: number, options?: AxisOptions): Tensor[] {
   checkSize('size', size)
   const { dim } = checkOptions(options, { dim: 0 })
   const axis = checkAxis('dim', dim, x.shape.length)
@@ -20,7 +20,7 @@ export function split(x: Tensor, size: number, options: AxisOptions): Tensor[] {
   )
 }
 
-export function slice(x: Tensor, start: number, end: number | undefined, options: AxisOptions): Tensor {
+export function slice(x: Tensor, start?: number, end?: number, options?: AxisOptions): Tensor {
   const { dim } = checkOptions(options, { dim: 0 })
   checkHasAxes(x)
   const axis = checkAxis('dim', dim, x.shape.length)
@@ -29,7 +29,7 @@ export function slice(x: Tensor, start: number, end: number | undefined, options
     checkNumber(name, index, 'an integer', Number.isSafeInteger)
     return index < 0 ? Math.max(index + whole, 0) : Math.min(index, whole)
   }
-  const begin = place('start', start)
+  const begin = place('start', start === undefined ? 0 : start)
   const length = Math.max(place('end', end ?? whole) - begin, 0)
   return piece(x, axis, begin, length)
 }

@@ -14,7 +14,7 @@ import {
   describe,
   sameShape,
 } from '../check.ts'
-import { type GptLayersError, fail } from '../errors.ts'
+import { fail, GptLayersError } from '../errors.ts'
 import { type Step, backward, record } from '../runtime/tape.ts'
 import { abs, add, div, exp, log, mul, neg, pow, sqrt, sub, tanh } from './elementwise.ts'
 import { matmul } from './matmul.ts'
@@ -346,7 +346,7 @@ export class Tensor {
    * @throws {GptLayersError} DISPOSED
    * @example JSON.stringify({ x: gpt.tensor([1, NaN]) }) // '{"x":[1,null]}'
    */
-  toJSON(): NestedArray {
+  toJSON(_key?: string): NestedArray {
     return nest(this.data, this.shape)
   }
 
@@ -356,12 +356,24 @@ export class Tensor {
    * @throws {GptLayersError} TYPE, VALUE, DISPOSED
    * @example String(gpt.tensor([1, 2])) // 'tensor([1., 2.])'
    */
-  toString(options: PrintOptions = {}): string {
+  toString(options?: PrintOptions): string {
     this.#live()
     const { sciMode, precision } = checkOptions(options, { sciMode: undefined, precision: 4 })
     if (sciMode !== undefined) checkBoolean('sciMode', sciMode)
     checkInteger('precision', precision, 0, 20)
     return formatTensor(this.data, this.shape, { sciMode, precision })
+  }
+
+  /**
+   * The text where JavaScript needs a string, as in `String(x)`. Its operators need a primitive, too: `x + 1`
+   * would be a string and `-x` NaN, so they are refused.
+   *
+   * @internal
+   */
+  [Symbol.toPrimitive](hint: string): string {
+    if (hint === 'string') return this.toString()
+    const text = 'String(x) or `${x}` for its text, x.item() for its number'
+    throw new GptLayersError('TYPE', `a Tensor has no operators: use x.add, sub, mul, div or neg; ${text}`)
   }
 
   /** The text that Node's `console.log` shows. @internal */
@@ -418,7 +430,7 @@ export class Tensor {
    * @throws {GptLayersError} TYPE, VALUE, DISPOSED, MEMORY
    * @example gpt.tensor([[1, 2], [3, 5]]).sum({ dim: -1 }).toArray() // [3, 8]
    */
-  sum(options: Reduction = {}): Tensor {
+  sum(options?: Reduction): Tensor {
     this.#live()
     return sum(this, options)
   }
@@ -440,7 +452,7 @@ export class Tensor {
    */
   max(options: Reduction & { dim: number }): { values: Tensor; indices: NestedArray }
   max(options?: Reduction): Tensor | { values: Tensor; indices: NestedArray }
-  max(options: Reduction = {}): Tensor | { values: Tensor; indices: NestedArray } {
+  max(options?: Reduction): Tensor | { values: Tensor; indices: NestedArray } {
     this.#live()
     return max(this, options)
   }
@@ -461,7 +473,7 @@ export class Tensor {
    * @example gpt.tensor([[1, 7], [5, 3]]).argmax({ dim: -1 }) // [1, 0]
    */
   argmax(options?: Reduction): NestedArray
-  argmax(options: Reduction = {}): NestedArray {
+  argmax(options?: Reduction): NestedArray {
     this.#live()
     return argmax(this, options)
   }
@@ -473,7 +485,7 @@ export class Tensor {
    * @throws {GptLayersError} TYPE, VALUE, DISPOSED, MEMORY
    * @example gpt.tensor([[1, 2], [3, 5]]).mean({ dim: -1 }).toArray() // [1.5, 4]
    */
-  mean(options: Reduction = {}): Tensor {
+  mean(options?: Reduction): Tensor {
     this.#live()
     return mean(this, options)
   }
@@ -485,7 +497,7 @@ export class Tensor {
    * @throws {GptLayersError} TYPE, VALUE, DISPOSED, MEMORY
    * @example gpt.tensor([1, 3]).var({ unbiased: false }).item() // 1
    */
-  var(options: VarianceOptions = {}): Tensor {
+  var(options?: VarianceOptions): Tensor {
     this.#live()
     return variance(this, options)
   }
@@ -587,7 +599,7 @@ export class Tensor {
    * @example gpt.tensor([1, 2, 3, 4]).slice(1, 3).toArray() // [2, 3]
    * @example gpt.zeros([2, 6]).slice(-2, undefined, { dim: 1 }).shape // [2, 2]
    */
-  slice(start: number = 0, end?: number, options: AxisOptions = {}): Tensor {
+  slice(start?: number, end?: number, options?: AxisOptions): Tensor {
     this.#live()
     return slice(this, start, end, options)
   }
@@ -599,7 +611,7 @@ export class Tensor {
    * @throws {GptLayersError} VALUE, TYPE, DISPOSED, MEMORY
    * @example gpt.zeros([2, 6]).split(2, { dim: -1 }).length // 3
    */
-  split(size: number, options: AxisOptions = {}): Tensor[] {
+  split(size: number, options?: AxisOptions): Tensor[] {
     this.#live()
     return split(this, size, options)
   }
