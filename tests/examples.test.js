@@ -14,6 +14,8 @@ import { load } from 'gpt-layers'
 import { decode, encode } from 'gpt-tokenizer/encoding/r50k_base'
 import { build, createServer, preview } from 'vite'
 import { launch, newPage, test as browserTest } from './demo/browser.js'
+import { fileOf, gpt2Entries } from './lib/gpt2file.js'
+import { shake } from './lib/support.js'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
 const examples = readdirSync(join(root, 'web/examples')).filter((name) => /\.m?js$/.test(name))
@@ -95,37 +97,14 @@ const gpt2 = (...args) =>
 let gpt2Path
 const gpt2File = () => (gpt2Path ??= makeGpt2File())
 
-/** A file in Hugging Face's layout and names: GPT-2's tokens, 2 blocks, 64 wide. */
+/** A file in Hugging Face's layout and names, which does not say that the model has four heads. */
 async function makeGpt2File() {
   const gpt = await load({ build: 'simd' })
   gpt.manualSeed(1)
-  const [vocab, context, width, blocks] = [50257, 32, 64, 2]
-  const randn = (/** @type {number[]} */ ...shape) => gpt.randn(shape).mul(0.3)
-  const weights = {
-    'wte.weight': randn(vocab, width),
-    'wpe.weight': randn(context, width),
-    'ln_f.weight': gpt.ones([width]),
-    'ln_f.bias': gpt.zeros([width]),
-  }
-  for (let i = 0; i < blocks; i++) {
-    Object.assign(weights, {
-      [`h.${i}.ln_1.weight`]: gpt.ones([width]),
-      [`h.${i}.ln_1.bias`]: gpt.zeros([width]),
-      [`h.${i}.attn.bias`]: gpt.ones([1, 1, context, context]), // the mask, which the files carry
-      [`h.${i}.attn.c_attn.weight`]: randn(width, 3 * width), // [in, out]
-      [`h.${i}.attn.c_attn.bias`]: randn(3 * width),
-      [`h.${i}.attn.c_proj.weight`]: randn(width, width),
-      [`h.${i}.attn.c_proj.bias`]: randn(width),
-      [`h.${i}.ln_2.weight`]: gpt.ones([width]),
-      [`h.${i}.ln_2.bias`]: gpt.zeros([width]),
-      [`h.${i}.mlp.c_fc.weight`]: randn(width, 4 * width),
-      [`h.${i}.mlp.c_fc.bias`]: randn(4 * width),
-      [`h.${i}.mlp.c_proj.weight`]: randn(4 * width, width),
-      [`h.${i}.mlp.c_proj.bias`]: randn(width),
-    })
-  }
+  const sizes = { vocabSize: 50257, contextLength: 32, embDim: 64, nHeads: 4, nLayers: 2, tieWeights: true }
+  const model = shake(gpt, new gpt.GPTModel(sizes))
   const file = join(folder, 'gpt2.safetensors')
-  writeFileSync(file, gpt.saveSafetensors(weights))
+  writeFileSync(file, fileOf(gpt2Entries(model), { nHeads: null }))
   gpt.dispose()
   return file
 }
@@ -134,6 +113,8 @@ for (const dtype of /** @type {const} */ (['float32', 'int8'])) {
   test(`gpt2.mjs writes what the package generates, with ${dtype} weights`, async () => {
     const file = await gpt2File()
     const args = [
+      '--heads',
+      '4',
       '--dtype',
       dtype,
       '--max-new-tokens',
@@ -149,7 +130,7 @@ for (const dtype of /** @type {const} */ (['float32', 'int8'])) {
     assert.equal(status, 0, stderr)
 
     const gpt = await load()
-    const model = await gpt.GPTModel.fromSafetensors(readFileSync(file), { dtype })
+    const model = await gpt.GPTModel.fromSafetensors(readFileSync(file), { dtype, config: { nHeads: 4 } })
     gpt.manualSeed(5)
     const options = { maxNewTokens: 12, temperature: 0.9, topK: 9, stopTokens: [50256] }
     const tokens = [...model.generate(encode('Once upon a time'), options)].map(({ token }) => token)
@@ -172,6 +153,8 @@ test('gpt2.mjs shows in a terminal how much is loaded', { skip: noTerminal }, as
     'Hello',
     '--max-new-tokens',
     '1',
+    '--heads',
+    '4',
   ]
   const command = words.map((word) => `'${word}'`).join(' ')
   const { stdout } = spawnSync('script', ['-qec', command, '/dev/null'], { cwd: folder, encoding: 'utf8' })
@@ -198,8 +181,10 @@ test('gpt2.mjs says in a line what is wrong', async () => {
     [[foreign, 'Hello'], /^GPTModel\.fromSafetensors: .*wte\.weight.*encoder\.weight/],
     [[stories, 'Hello'], /^GPTModel\.fromSafetensors: /],
     [[file, 'Hello', '--speed', '9'], /'--speed'.*\nusage: /s],
-    [[file, 'Hello', '--temperature', 'warm'], /^GPTModel\.generate: temperature .*NaN/],
-    [[file, 'word '.repeat(40)], /^GPTModel\.generate: ids should have at most 32 tokens/],
+    [[file, 'Hello'], /^GPTModel\.fromSafetensors: config\.nHeads should be given/],
+    [[file, 'Hello', '--heads', '5'], /^GPTModel: nHeads should be a divisor of 64/],
+    [[file, 'Hello', '--heads', '4', '--temperature', 'warm'], /^GPTModel\.generate: temperature .*NaN/],
+    [[file, 'word '.repeat(40), '--heads', '4'], /^GPTModel\.generate: ids should have at most 32 tokens/],
   ])) {
     const { status, stdout, stderr } = gpt2(...args)
     assert.equal(status, 1, stderr)

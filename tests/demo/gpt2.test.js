@@ -78,6 +78,10 @@ test('a file that is no whole GPT-2 is refused in a sentence', async () => {
       changed(entryOf('wpe.weight', [8, 64], new Float32Array(512))),
       'It reads only 8 tokens at once: too few for a text.',
     ],
+    [
+      fileOf(entries, { nHeads: null }),
+      /^The file does not say how many attention heads its model has, .*says it\.$/,
+    ],
     [fileOf(gpt2Entries(other)), 'This model has 19 tokens instead of GPT-2’s 50257.'],
   ])) {
     await assert.rejects(readCheckpoint(gpt, new Blob([new Uint8Array(bytes)])), {

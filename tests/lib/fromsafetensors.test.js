@@ -300,10 +300,70 @@ test('config adds what the file does not say, and may not contradict it', async 
   }
   await assertRefusesToLoad(file, 'VALUE', /nHeads should be a divisor of 64/, { config: { nHeads: 3 } })
   await assertRefusesToLoad(file, 'VALUE', /config should have names among/, { config: { heads: 3 } })
-  const odd = fileOf(gpt2Entries(newModel({ embDim: 30, nHeads: 3 })))
-  await assertRefusesToLoad(odd, 'VALUE', /config should have nHeads where embDim is not a multiple of 64/)
-  const loadedOdd = await gpt.GPTModel.fromSafetensors(odd, { config: { nHeads: 3 } })
-  loadedOdd.dispose()
+})
+
+test('the number of heads is never guessed: it comes from config or from the file', async () => {
+  const original = newModel({ embDim: 128, nHeads: 4 })
+  const untold = fileOf(gpt2Entries(original), { nHeads: null })
+  const sizes = 'vocabSize 19, contextLength 7, embDim 128, nLayers 2'
+  const message = new RegExp(`config\\.nHeads should be given .* OpenAI's GPT-2s, got none for ${sizes}$`)
+  await assertRefusesToLoad(untold, 'VALUE', message)
+  await assertRefusesToLoad(untold, 'TYPE', /nHeads/, { config: { nHeads: null } })
+  const told = fileOf(gpt2Entries(original), { nHeads: 4 })
+  for (const [source, config] of /** @type {const} */ ([
+    [untold, { nHeads: 4 }],
+    [told, {}],
+  ])) {
+    const loaded = await gpt.GPTModel.fromSafetensors(source, { config })
+    assert.equal(String(loaded.forward(IDS)), String(original.forward(IDS)))
+    loaded.dispose()
+  }
+  original.dispose()
+})
+
+/** The configuration that a file of these sizes leads to. Only its header is read. @param {number[]} sizes */
+async function configFor([embDim, nLayers, vocabSize = 50257, contextLength = 1024]) {
+  let end = 0
+  const shapes = Object.entries({ wte: [vocabSize, embDim], wpe: [contextLength, embDim] })
+  for (let i = 0; i < nLayers; i++) shapes.push([`h.${i}.ln_1`, [embDim]])
+  const header = shapes.map(([name, shape]) => {
+    const begin = end
+    end += 4 * shape.reduce((a, b) => a * b)
+    return [`${name}.weight`, { dtype: 'F32', shape, data_offsets: [begin, end] }]
+  })
+  const text = Buffer.from(JSON.stringify(Object.fromEntries(header)))
+  const length = Buffer.alloc(8)
+  length.writeBigUInt64LE(BigInt(text.length))
+  const seen = new Error('the configuration is known')
+  class Probe extends gpt.GPTModel {
+    /** @param {ConstructorParameters<typeof gpt.GPTModel>[0]} config */
+    constructor(config) {
+      super({ vocabSize: 1, contextLength: 1, embDim: 1, nHeads: 1, nLayers: 1 })
+      throw Object.assign(seen, { config })
+    }
+  }
+  const error = await Probe.fromSafetensors(new Blob([length, text])).catch((error) => error)
+  if (error !== seen) throw error
+  return Reflect.get(seen, 'config')
+}
+
+test('the heads of OpenAI’s four GPT-2s are known, and of no model that is like one', async () => {
+  for (const [embDim, nLayers, nHeads] of [
+    [768, 12, 12],
+    [1024, 24, 16],
+    [1280, 36, 20],
+    [1600, 48, 25],
+  ]) {
+    assert.equal((await configFor([embDim, nLayers])).nHeads, nHeads)
+    for (const other of [
+      [embDim, nLayers - 1],
+      [embDim + 64, nLayers],
+      [embDim, nLayers, 50304],
+      [embDim, nLayers, 50257, 2048],
+    ])
+      await assert.rejects(configFor(other), /config\.nHeads should be given/)
+  }
+  await assert.rejects(configFor([768, 24]), /config\.nHeads should be given/)
 })
 
 test('a head in the file is a weight of its own, or, tied, must be the same', async () => {

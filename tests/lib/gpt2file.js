@@ -5,12 +5,13 @@
 /** @typedef {{ name: string, dtype: string, shape: readonly number[], data: Uint8Array }} Entry */
 
 /**
- * A file in the safetensors format.
+ * A file in the safetensors format. Its metadata has the number of heads, as that of our own files.
  *
  * @param {readonly Entry[]} entries
+ * @param {{ nHeads?: number | null }} [options] null: the file does not say it
  * @returns {Uint8Array<ArrayBuffer>}
  */
-export function fileOf(entries) {
+export function fileOf(entries, { nHeads = 1 } = {}) {
   let end = 0
   const header = Object.fromEntries(
     entries.map(({ name, dtype, shape, data }) => {
@@ -19,7 +20,8 @@ export function fileOf(entries) {
       return [name, { dtype, shape, data_offsets: [begin, end] }]
     }),
   )
-  const text = Buffer.from(JSON.stringify({ __metadata__: { format: 'pt' }, ...header }))
+  const metadata = { format: 'pt', ...(nHeads !== null && { n_head: String(nHeads) }) }
+  const text = Buffer.from(JSON.stringify({ __metadata__: metadata, ...header }))
   const length = Buffer.alloc(8)
   length.writeBigUInt64LE(BigInt(text.length))
   return new Uint8Array(Buffer.concat([length, text, ...entries.map(({ data }) => data)]))

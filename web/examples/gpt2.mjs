@@ -2,8 +2,8 @@
 //   npm install gpt-layers gpt-tokenizer
 //   node gpt2.mjs model.safetensors "Once upon a time"
 //
-// The file is the `model.safetensors` of any GPT-2 (124M to 1.5B), as on
-// https://huggingface.co/openai-community/gpt2.
+// The file is the `model.safetensors` of any of OpenAI's GPT-2s (124M to 1.5B), as on
+// https://huggingface.co/openai-community/gpt2, or of another model with the same tokens.
 // Options, with their defaults:
 //   --max-new-tokens 100
 //   --temperature 0.8      0 always takes the most probable token
@@ -11,6 +11,7 @@
 //   --seed 123             one seed, one text
 //   --dtype int8           float32 is exact, slower, and takes 4 times the memory
 //   --threads 1
+//   --heads                the number of attention heads, for a model that is not OpenAI's
 //
 // The text goes to the standard output; progress and speed go to the standard error.
 
@@ -38,6 +39,7 @@ function readOptions(args) {
         seed: { type: 'string', default: '123' },
         dtype: { type: 'string', default: 'int8' },
         threads: { type: 'string', default: '1' },
+        heads: { type: 'string' },
       },
     })
     const [path, prompt = ''] = positionals
@@ -51,6 +53,7 @@ function readOptions(args) {
       seed: Number(values.seed),
       dtype: /** @type {'int8' | 'float32'} */ (values.dtype),
       threads: Number(values.threads),
+      config: values.heads === undefined ? {} : { nHeads: Number(values.heads) },
     }
   } catch (error) {
     if (error instanceof UsageError) throw error
@@ -68,14 +71,14 @@ function showProgress(/** @type {{ loaded: number, total: number }} */ { loaded,
 }
 
 async function main() {
-  const { path, prompt, dtype, threads, seed, ...options } = readOptions(process.argv.slice(2))
+  const { path, prompt, dtype, config, threads, seed, ...options } = readOptions(process.argv.slice(2))
   const gpt = await load({ threads })
   gpt.manualSeed(seed)
 
   const file = await open(path).catch(({ code }) => {
     throw new UsageError(`${path} cannot be read (${code})\n${USAGE}`)
   })
-  const model = await gpt.GPTModel.fromSafetensors(file, { dtype, onProgress: showProgress })
+  const model = await gpt.GPTModel.fromSafetensors(file, { dtype, config, onProgress: showProgress })
   await file.close()
   if (model.vocabSize !== END_OF_TEXT + 1) {
     throw new UsageError(`${path} should have GPT-2's 50257 tokens, it has ${model.vocabSize}`)

@@ -11,7 +11,7 @@ import {
   checkSignal,
   describe,
 } from '../check.ts'
-import { fail, GptLayersError } from '../errors.ts'
+import { fail } from '../errors.ts'
 import { openSource } from './source.ts'
 import { listed } from './statedict.ts'
 import { loadStream } from './plan.ts'
@@ -20,8 +20,14 @@ import { type ProgressListener, FileStream } from './stream.ts'
 /** The name under which the metadata of our own files has the number of heads, which no shape tells. */
 export const N_HEAD = 'n_head'
 
-/** The size of a head in GPT-2, from 124M to XL. */
-const HEAD_SIZE = 64
+/** OpenAI's four GPT-2s, from 124M to XL. Their files do not say how many heads they have. */
+const GPT2 = { vocabSize: 50257, contextLength: 1024 }
+const GPT2_SIZES = [
+  { embDim: 768, nLayers: 12, nHeads: 12 },
+  { embDim: 1024, nLayers: 24, nHeads: 16 },
+  { embDim: 1280, nLayers: 36, nHeads: 20 },
+  { embDim: 1600, nLayers: 48, nHeads: 25 },
+]
 
 // The names of GPT-2 with and without transformers' prefix, and ours.
 const TOKENS = /^(transformer\.)?(wte|tok_emb)\.weight$/
@@ -35,7 +41,8 @@ const HIDDEN_BIAS = /\.(mlp\.c_fc|ff\.layers\.0)\.bias$/
  * The configuration of a GPT-2 from the shapes in its file.
  *
  * @param config what the user adds, such as nHeads and dropRate
- * @throws {GptLayersError} VALUE for a file of something else, and for a config that says otherwise; TYPE
+ * @throws {GptLayersError} VALUE for a file of something else, for a config that says otherwise, and where the
+ *   number of heads is unknown; TYPE
  */
 export function configOf(
   { tensors, metadata }: Header,
@@ -70,13 +77,27 @@ export function configOf(
     throw fail('VALUE', `config.${name}`, `be ${value}, as in the file`, describe(wanted))
   }
   const stated = metadata.get(N_HEAD)
-  const fallback = stated === undefined ? embDim / HEAD_SIZE : Number(stated)
-  const { nHeads = fallback, tieWeights = !names.some((name) => HEAD.test(name)) } = given
-  if (given.nHeads === undefined && stated === undefined && !Number.isInteger(nHeads)) {
-    const expected = `config should have nHeads where embDim is not a multiple of ${HEAD_SIZE}`
-    throw new GptLayersError('VALUE', `${expected}, got none for embDim ${embDim}`)
-  }
+  const {
+    nHeads = stated === undefined ? headsOf(found) : Number(stated),
+    tieWeights = !names.some((name) => HEAD.test(name)),
+  } = given
   return { ...given, ...found, nHeads, tieWeights }
+}
+
+type Sizes = Pick<GPTModelConfig, 'vocabSize' | 'contextLength' | 'embDim' | 'nLayers'>
+
+/**
+ * @returns the number of heads of one of OpenAI's models
+ * @throws {GptLayersError} VALUE for other sizes: no shape tells the number of heads, and with a wrong one the
+ *   model would compute nonsense
+ */
+function headsOf({ vocabSize, contextLength, embDim, nLayers }: Sizes): number {
+  const known = GPT2_SIZES.find((sizes) => sizes.embDim === embDim && sizes.nLayers === nLayers)
+  if (known && vocabSize === GPT2.vocabSize && contextLength === GPT2.contextLength) return known.nHeads
+  const expected = "be given for a file that does not say it, unless its sizes are those of OpenAI's GPT-2s"
+  const sizes = { vocabSize, contextLength, embDim, nLayers }
+  const got = Object.entries(sizes).map(([name, size]) => `${name} ${size}`)
+  throw fail('VALUE', 'config.nHeads', expected, `none for ${got.join(', ')}`)
 }
 
 export interface LoadModelOptions {
@@ -86,9 +107,9 @@ export interface LoadModelOptions {
    */
   dtype?: 'float32' | 'int8'
   /**
-   * what the file does not say: nHeads (by default embDim / 64, as in every GPT-2; our own files say it),
-   * dropRate, approximate, tieWeights (by default whether the file has no head). What the shapes in the
-   * file say must be the same here
+   * what the file does not say: nHeads (known for OpenAI's GPT-2s and for our own files; needed for all
+   * others), dropRate, approximate, tieWeights (by default whether the file has no head). What the shapes in
+   * the file say must be the same here
    */
   config?: Partial<GPTModelConfig>
   /**

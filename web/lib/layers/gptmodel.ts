@@ -223,8 +223,9 @@ export class GPTModel extends Module {
 
   /**
    * Loads a GPT-2 from a safetensors file, such as `model.safetensors` of Hugging Face's `gpt2`, or one that
-   * `saveSafetensors` has written. The sizes come from the shapes in the file. The file is read once, in
-   * pieces of 4 MB, and no weight exists twice. The model is in evaluation mode.
+   * `saveSafetensors` has written. The sizes come from the shapes in the file. No shape tells the number of
+   * heads: it is known for OpenAI's four models and for our own files, and otherwise `config` should have it.
+   * The file is read once, in pieces of 4 MB, and no weight exists twice. The model is in evaluation mode.
    *
    * A subclass loads itself: its constructor gets the configuration, and the file must have its parameters,
    * too. They have no values before the file is read.
@@ -233,12 +234,12 @@ export class GPTModel extends Module {
    *   read to its end, or canceled where loading fails. A FileHandle is read from byte 0 and stays open
    * @param options with `dtype: 'int8'`, matrices become int8 on the way, and float32 is never in memory
    * @throws {GptLayersError} as a rejection, after which nothing is left behind: VALUE for a file that is
-   *   truncated, damaged or of another model, and for a config that contradicts it; SHAPE, TYPE, MEMORY,
-   *   DISPOSED; UNSUPPORTED for other types than floats and exact integers; NETWORK for a response that
+   *   truncated, damaged or of another model, for a config that contradicts it, and where nHeads is missing;
+   *   SHAPE, TYPE, MEMORY, DISPOSED; UNSUPPORTED for other types than floats and exact integers; NETWORK for a response that
    *   failed. `signal.reason` where the signal aborts
    * @example
    * const model = await gpt.GPTModel.fromSafetensors(await fetch('model.safetensors'), {
-   *   config: { nHeads: 2 }, // not needed for GPT-2's own files
+   *   config: { nHeads: 2 }, // not needed for OpenAI's GPT-2s
    *   onProgress: ({ loaded, total }) => console.log(`${Math.round((100 * loaded) / total)} %`),
    * })
    * model.forward(tokens).shape // [2, 3, 5]

@@ -10,6 +10,10 @@ const GPT2_TOKENS = 50257
 export type Progress = { loaded: number; total: number }
 type Model = InstanceType<Gpt['GPTModel']>
 
+const NO_HEADS =
+  'The file does not say how many attention heads its model has, and its sizes are not those of OpenAI’s GPT-2s. ' +
+  'Load it in gpt-layers with its nHeads and save it: that file says it.'
+
 /** The sizes of GPT-2 XL: the page draws a row for each norm, and a dot for each number. */
 const MOST = { blocks: 48, width: 1600 }
 const LEAST_CONTEXT = 32 // tokens
@@ -61,7 +65,7 @@ export async function inSentences<T>(work: () => Promise<T>, signal?: AbortSigna
   }
 }
 
-/** Chooses by the error's code, because the package may change its messages. */
+/** Chooses by the error's code, because the package may change its messages; nHeads has no code of its own. */
 function sentenceFor(error: unknown): string {
   if (!(error instanceof GptLayersError)) return sentenceOf(error)
   const { cause, code, message } = error
@@ -69,6 +73,7 @@ function sentenceFor(error: unknown): string {
   if (code === 'MEMORY') return 'There is not enough memory for it.'
   if (cause instanceof DOMException) return 'This browser cannot read the file.'
   const said = message.replace(/^[\w.]+: /, '') // without the package's function
+  if (said.startsWith('config.nHeads')) return NO_HEADS
   if (code === 'VALUE' || code === 'SHAPE') return `This is not a whole GPT-2: ${said}.`
   return sentenceOf(error)
 }
