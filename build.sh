@@ -15,8 +15,11 @@ usage: ./build.sh [build | demo | test | fuzz | coverage | bench | bench-browser
             web/demo/dist/    the page and, in api/, the API reference, as static files
   demo    build, then serve the page until interrupted. The last line printed is the page's address.
             --port N   the port, 4173 by default. If it is in use, the next free port is taken
-  test    build, then run every test, or only the test files named as arguments. At the end it prints the
-          tests that this system had to skip, each with its reason, and the ten slowest tests.
+  test [all] [PATH ...]
+          build, then run every promise of the package and of the page once. With all: also on the other
+          builds, threads, browsers, compilers and environments. With paths: only these test files, and those
+          in these folders. At the end it prints the tests that this system had to skip, each with its
+          reason, and the ten slowest tests.
   test tests/c NAME ...
           compile what changed of the kernels and their tests natively, then run the tests whose name
           contains a NAME, such as layernorm or gelu_backward. A wrong NAME prints the names
@@ -50,7 +53,7 @@ x64, 50 MB).
 
 Environment variables:
   EMSDK      an emsdk folder, used if emcc is not on the PATH. Emscripten 3.1.6 or later
-  CHROMIUM   Chromium or Chrome, if it is not on the PATH as chromium or google-chrome
+  CHROMIUM   Chromium or Chrome, if it is not on the PATH as chromium-headless-shell, chromium or google-chrome
   FIREFOX    Firefox, if it is not on the PATH as firefox-esr or firefox
   CC         the native compiler for the tests, gcc by default
   CLANG      the clang of the fuzzer and of the coverage, clang-19 or clang by default
@@ -88,7 +91,7 @@ declare -A debian_packages=(
     [simde]='libsimde-dev libc6-dev'
     [fuzzer]='clang-19 libclang-rt-19-dev libc6-dev'
     [coverage]='clang-19 libclang-rt-19-dev llvm-19'
-    [chromium]='chromium fonts-dejavu-core'
+    [chromium]='chromium-headless-shell chromium fonts-dejavu-core'
     [firefox]='firefox-esr fonts-dejavu-core'
     [webkit]='webkit2gtk-driver xvfb xauth'
     [torch]='python3-torch'
@@ -145,7 +148,8 @@ first_browser() {
 }
 
 find_chromium() {
-    first_browser "${CHROMIUM:-}" chromium chromium-browser google-chrome google-chrome-stable
+    first_browser "${CHROMIUM:-}" chromium-headless-shell chromium chromium-browser google-chrome \
+        google-chrome-stable
 }
 find_firefox() { first_browser "${FIREFOX:-}" firefox-esr firefox; }
 has_chromium() { find_chromium >/dev/null; }
@@ -453,15 +457,7 @@ run_tests() {
     need_newer_node
     make_if_changed typescript_5 tests/types/node_modules install_typescript_5 tests/types
     export_tools
-    local files=("$@")
-    if [[ $# == 0 ]]; then
-        mapfile -t files < <(find tests -name '*.test.js' -not -path '*/node_modules/*' | sort)
-    fi
-    local runner=(node tests/run.js)
-    if [[ ${files[*]} == *tests/demo/*tests/demo/* ]]; then
-        runner=(node tests/demo/shared.js "${runner[@]}")
-    fi
-    exec "${runner[@]}" "${files[@]}"
+    exec node tests/run.js "$@"
 }
 
 install_consumers() { npm ci --prefix tests/consumers --no-audit --no-fund --loglevel=error >&2; }

@@ -1,45 +1,49 @@
-// Runs three test files at a time, on two cores. Tests of pages often wait for the browser, so two files at a
-// time would leave a core idle. The longest files start first, so that none of them runs alone at the end.
-//   node tests/run.js FILE ...
+// Runs test files: one more at a time than there are cores, because a test of a page often waits for the
+// browser.
+//   node tests/run.js                  every promise once
+//   node tests/run.js all              every promise on every build, thread, browser and compiler
+//   node tests/run.js [all] PATH ...   the files at these paths; of a folder, all files below it
 
-import { readFileSync } from 'node:fs'
+import { readdirSync, statSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
 import { run } from 'node:test'
 import reporter from './reporter.js'
 
-/**
- * Each of them imports other test files, which then run in one process and share its browsers. A file by
- * itself would need seconds to start a browser and to load the page for the first time.
- */
-const TOGETHER = ['tests/demo/in-chromium.js', 'tests/demo/in-both-browsers.js']
+/** Not run by default: other environments than the package's main ones, and minutes of training. */
+const ONLY_IN_ALL = ['tests/consumers/', 'tests/training/', 'tests/demo/webkit.test.js']
 
-/** The files that take longest, the longest first. */
-const LONGEST = [
-  'demo/in-chromium',
-  'c/kernels.test',
-  'demo/in-both-browsers',
-  'style.test',
-  'lib/builds.test',
-  'fuzz/kernels.test',
-  'demo/gpt2.test',
-  'examples.test',
-  'demo/writing.test',
-  'lib/browser.test',
-  'lib/memory.test',
-  'consumers/consumers.test',
-].map((name) => `tests/${name}.js`)
+/** They take longest. They begin first, so that none of them runs alone at the end. */
+const LONGEST = ['tests/demo/together.js', 'tests/c/kernels.test.js', 'tests/lib/builds.test.js']
 
-/** @param {string} file */
-const rank = (file) => (LONGEST.includes(file) ? LONGEST.indexOf(file) : LONGEST.length)
+/** @param {string} path of a file or a folder @returns {string[]} its test files */
+const filesAt = (path) =>
+  statSync(path).isDirectory()
+    ? readdirSync(path)
+        .filter((name) => name !== 'node_modules')
+        .flatMap((name) => filesAt(join(path, name)))
+        .filter((file) => file.endsWith('.test.js'))
+    : [path]
 
-let files = process.argv.slice(2)
-for (const file of TOGETHER) {
-  const imports = readFileSync(file, 'utf8').matchAll(/^import '\.\/(.+)'$/gm)
-  const imported = [...imports].map(([, name]) => `tests/demo/${name}`)
-  if (imported.every((one) => files.includes(one)))
-    files = [file, ...files.filter((one) => !imported.includes(one))]
-}
-files.sort((a, b) => rank(a) - rank(b))
-const events = run({ files, concurrency: 3 })
+const [first, ...rest] = process.argv.slice(2)
+const all = first === 'all'
+const paths = all || first === undefined ? rest : [first, ...rest]
+let files = (paths.length > 0 ? paths : ['tests']).flatMap(filesAt)
+if (!all && paths.length === 0)
+  files = files.filter((file) => !ONLY_IN_ALL.some((path) => file.startsWith(path)))
+
+// Each file runs in a process of its own; the tests of the page share one, its browser and its server.
+const ofThePage = files.filter((file) => file.startsWith('tests/demo/'))
+if (ofThePage.length > 1)
+  files = ['tests/demo/together.js', ...files.filter((file) => !ofThePage.includes(file))]
+
+process.env.GPT_LAYERS_TEST = all ? 'all' : 'default'
+process.env.GPT_LAYERS_PAGE_TESTS = ofThePage.join()
+const rank = (/** @type {string} */ file) => (LONGEST.includes(file) ? LONGEST.indexOf(file) : LONGEST.length)
+const events = run({
+  files: files.sort((a, b) => rank(a) - rank(b)),
+  concurrency: availableParallelism() + 1,
+})
 events.on('test:fail', ({ todo }) => {
   if (todo === undefined || todo === false) process.exitCode = 1
 })

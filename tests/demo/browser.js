@@ -14,12 +14,16 @@ import * as runner from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import puppeteer from 'puppeteer-core'
+import { all } from '../all.js'
 
 /** Why tests in a browser are skipped, or false. build.sh looks for the browsers. */
 export const skipped = {
   chrome: !process.env.CHROMIUM && 'no Chromium or Chrome that tests can control: see ./build.sh --help',
   firefox: !process.env.FIREFOX && 'no Firefox that tests can control: see ./build.sh --help',
 }
+
+/** The browsers in which tests of several browsers run. @type {('chrome' | 'firefox')[]} */
+export const BROWSERS = all ? ['chrome', 'firefox'] : ['chrome']
 
 // `test`, `before` and `after` of node:test, for tests that need Chromium: without it every test is skipped
 // with the same reason, and no hook runs.
@@ -43,27 +47,33 @@ const FLAGS = [
   '--disable-background-networking',
   '--disable-component-update',
   '--disable-sync',
+  '--font-render-hinting=none', // widths of text as in Chromium with a window
   '--renderer-process-limit=1', // a process for each page would compile the page's code again
 ]
 
-/** The address of the server that shared.js has started for several test files. */
-const sharedServer = process.env.GPT_LAYERS_SERVER
+/** @type {Promise<string> | undefined} */
+let address
 
-/** Serves the page as `./build.sh demo` does. @returns {Promise<{ url: string, stop: () => void }>} */
-export async function serve() {
-  if (sharedServer) return { url: sharedServer, stop: nothing }
+/** @returns {Promise<string>} the address of the page, which one server serves to all files of this process */
+export const serve = () => (address ??= startServer())
+
+/** Serves the page as `./build.sh demo` does, until this process ends. */
+async function startServer() {
   const script = fileURLToPath(new URL('../../web/demo/serve.js', import.meta.url))
   const env = { ...process.env, DISPLAY: '', WAYLAND_DISPLAY: '' } // opens no window on a desktop
   const server = spawn(process.execPath, [script, '--port', '0'], {
     env,
     stdio: ['ignore', 'pipe', 'inherit'],
   })
+  process.on('exit', () => server.kill())
+  server.unref()
   /** @type {string} */
   const url = await new Promise((resolve, reject) => {
     server.stdout.on('data', (data) => resolve(String(data).trim().split('\n').at(-1) ?? ''))
     server.on('exit', (code) => reject(new Error(`the demo's server ended with ${code}`)))
   })
-  return { url, stop: () => void server.kill() }
+  server.stdout.destroy()
+  return url
 }
 
 /**
@@ -280,7 +290,6 @@ class Site {
   #saved = 0
   /** @type {BrowserContext | undefined} */ #own
   /** @type {Browser | undefined} */ #browser
-  /** @type {Awaited<ReturnType<typeof serve>> | undefined} */ #server
 
   #started() {
     assert.ok(this.#browser, 'the browser has not been started')
@@ -294,8 +303,7 @@ class Site {
 
   /** @param {boolean} saves */
   async start(saves) {
-    this.#server = await serve()
-    this.url = this.#server.url
+    this.url = await serve()
     this.#browser = await share()
     this.folder = mkdtempSync(join(tmpdir(), 'gpt-layers-'))
     if (!saves) return
@@ -312,7 +320,6 @@ class Site {
 
   async stop() {
     await closeBrowsers()
-    this.#server?.stop()
     if (this.folder) rmSync(this.folder, { recursive: true, force: true })
   }
 

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import {
+  BROWSERS,
   click,
   closeBrowsers,
   eventually,
@@ -17,12 +18,11 @@ import {
   waitInPage,
 } from './browser.js'
 
-/** @type {Awaited<ReturnType<typeof serve>>} */
-let server
+/** @type {string} */
+let url
 before(async () => {
-  server = await serve()
+  url = await serve()
 })
-after(() => server?.stop())
 after(closeBrowsers)
 
 /** How far a section's top is from where a link puts it, in pixels. @param {Page} page @param {string} id */
@@ -45,7 +45,7 @@ const landed = (page, id) =>
 const idsOf = (page) => page.$$eval('.section', (all) => all.map(({ id }) => id))
 
 describe('deep links', { concurrency: 2 }, () => {
-  for (const name of /** @type {const} */ (['chrome', 'firefox'])) {
+  for (const name of BROWSERS) {
     describe(name, { skip: skipped[name], concurrency: 1 }, () => {
       /** @type {Browser} */
       let browser
@@ -53,7 +53,7 @@ describe('deep links', { concurrency: 2 }, () => {
       let ids
       before(async () => {
         browser = await share(name)
-        const { page } = await open(browser, server.url)
+        const { page } = await open(browser, url)
         ids = await idsOf(page)
         assert.ok(ids.length >= 8)
         await page.close()
@@ -65,7 +65,7 @@ describe('deep links', { concurrency: 2 }, () => {
       ]) {
         test(`at ${size.width} pixels, a link to any section lands there and stays`, async () => {
           for (const id of ids) {
-            const { page } = await open(browser, `${server.url}#${id}`, size)
+            const { page } = await open(browser, `${url}#${id}`, size)
             await landed(page, id)
             await page.close()
           }
@@ -73,7 +73,7 @@ describe('deep links', { concurrency: 2 }, () => {
       }
 
       test('a link in the page and a former anchor land, too; then the reader may scroll away', async () => {
-        const { page } = await open(browser, `${server.url}#norms`, { width: 1440, height: 900 })
+        const { page } = await open(browser, `${url}#norms`, { width: 1440, height: 900 })
         await landed(page, 'batch-norm')
         assert.equal(new URL(page.url()).hash, '#batch-norm')
         await page.evaluate(() => scrollTo(0, 0))
@@ -95,7 +95,7 @@ describe('deep links', { concurrency: 2 }, () => {
       })
 
       test('the section stays while another above it grows, until the reader scrolls', async () => {
-        const { page } = await open(browser, `${server.url}#batch-norm`, { width: 1440, height: 900 })
+        const { page } = await open(browser, `${url}#batch-norm`, { width: 1440, height: 900 })
         await landed(page, 'batch-norm')
         const grow = () =>
           page.$eval('#transformer-block', (section) => {

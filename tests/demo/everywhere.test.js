@@ -5,7 +5,9 @@
 
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { all } from '../all.js'
 import {
+  BROWSERS,
   closeBrowsers,
   get,
   open,
@@ -24,12 +26,11 @@ const WIDE = { width: 1440, height: 900 }
 const NARROW = { width: 360, height: 740 }
 const [PLAIN, OTHER] = READERS
 
-/** @type {Awaited<ReturnType<typeof serve>>} */
-let server
+/** @type {string} */
+let url
 before(async () => {
-  server = await serve()
+  url = await serve()
 })
-after(() => server?.stop())
 after(closeBrowsers)
 
 /** Everything a section shows in its inputs and cells, once no worker computes; runs in the page. */
@@ -155,7 +156,7 @@ async function reachByTab(page) {
 }
 
 describe('everywhere', { concurrency: 2 }, () => {
-  for (const name of /** @type {const} */ (['chrome', 'firefox'])) {
+  for (const name of BROWSERS) {
     describe(name, { skip: skipped[name], concurrency: 1 }, () => {
       /** Firefox takes the media features at its start, so each reader has a browser. @type {Browser[]} */
       let browsers
@@ -168,7 +169,7 @@ describe('everywhere', { concurrency: 2 }, () => {
       /** @param {string} query @param {Record<string, string>} reader @param {OpenOptions} options */
       const visit = (query, reader, options) => {
         const browser = browsers[READERS.indexOf(reader)]
-        return open(browser, server.url + query, { ...options, features: name === 'chrome' ? reader : {} })
+        return open(browser, url + query, { ...options, features: name === 'chrome' ? reader : {} })
       }
       /** @param {string} id @param {Record<string, string>} reader @param {OpenOptions} size */
       const alone = (id, reader, size) => visit(`?embed=${id}`, reader, { ...size, ready: WHOLE_SECTION })
@@ -292,3 +293,18 @@ describe('everywhere', { concurrency: 2 }, () => {
     })
   }
 })
+
+if (!all)
+  test('in Firefox, too, a change by keyboard can be undone', { skip: skipped.firefox }, async () => {
+    const { page, complaints, foreign } = await open(await share('firefox'), `${url}?embed=opening`, {
+      ready: WHOLE_SECTION,
+    })
+    const before = await shown(page)
+    await change(page)
+    await waitInPage(page, () => location.search.includes('&'))
+    assert.notDeepEqual(await shown(page), before)
+    await press(page, 'Control', 'z')
+    await assertShows(page, before)
+    assert.deepEqual([...complaints, ...foreign], [])
+    await page.close()
+  })

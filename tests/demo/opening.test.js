@@ -121,14 +121,17 @@ test('with each choice of rows the motion is told again: they slide, stretch and
   await page.close()
 })
 
-test('a dot that is dragged ends the motion, and nothing moves any more', async () => {
+test('a dot that is moved ends the motion, and nothing moves any more', async () => {
   const { page } = await site.open('', { byFrames: true })
   await focus(page, dot('y₁₁'))
   await press(page, 'ArrowRight')
   await told(page)
   const after = await rows(page)
   assertMoments(after[1], { mean: 0, variance: 1 })
-  await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 700)))
+  // More frames than slide and stretch take: the page's clock goes by frames.
+  await page.evaluate(async () => {
+    for (let i = 0; i < 150; i++) await new Promise((resolve) => requestAnimationFrame(resolve))
+  })
   assert.deepEqual(await rows(page), after)
   await page.close()
 })

@@ -323,9 +323,9 @@ for (const { part, file, id } of [
     await context.close()
   })
 
-test('the first load is at most 120 kB gzipped, without fonts, and has no model', async () => {
+test('what the page needs to start is at most 120 kB gzipped, without fonts, and has no model', async () => {
   const context = await site.newProfile()
-  // With a service worker the page would also fetch what a print needs.
+  // The service worker fetches all parts of the page afterwards; they are not counted.
   const page = await withoutServiceWorker(context)
   /** @type {Promise<Uint8Array>[]} */
   const bodies = []

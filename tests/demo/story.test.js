@@ -12,6 +12,7 @@ import { Engine } from '../../build/demo/sections/writing/engine.js'
 import slice, { BEGINNINGS, NORMS, STATES, TEMPERATURE } from '../../build/demo/sections/story/slice.js'
 import { readStory } from '../../web/examples/stories/grammar.js'
 import {
+  BROWSERS,
   click,
   closeBrowsers,
   get,
@@ -110,22 +111,21 @@ test('until the model is there, the page shows what it will write', () => {
 after(closeBrowsers)
 
 describe('a story without it', { concurrency: 2 }, () => {
-  for (const name of /** @type {const} */ (['chrome', 'firefox'])) {
+  for (const name of BROWSERS) {
     describe(name, { skip: skipped[name], concurrency: 1 }, () => {
-      /** @type {Awaited<ReturnType<typeof serve>>} */
-      let server
+      /** @type {string} */
+      let url
       /** The second one's reader wants no motion. @type {Browser[]} */
       let browsers
       before(async () => {
-        server = await serve()
+        url = await serve()
         browsers = await Promise.all(READERS.map((reader) => share(name, reader)))
       })
-      after(() => server?.stop())
       /** @param {string} query @param {import('./browser.js').OpenOptions} [options] */
-      const moving = (query, options) => open(browsers[0], `${server.url}?embed=story${query}`, options)
+      const moving = (query, options) => open(browsers[0], `${url}?embed=story${query}`, options)
       /** @param {string} query */
       const still = (query) =>
-        open(browsers[1], `${server.url}?embed=story${query}`, {
+        open(browsers[1], `${url}?embed=story${query}`, {
           features: name === 'chrome' ? READERS[1] : {},
         })
 
@@ -198,7 +198,7 @@ describe('a story without it', { concurrency: 2 }, () => {
       })
 
       test('the full instrument goes on with the same story', async () => {
-        const { page } = await open(browsers[0], `${server.url}?story.off=all&story.seed=9#story`)
+        const { page } = await open(browsers[0], `${url}?story.off=all&story.seed=9#story`)
         await waitInPage(page, () => document.querySelector('#story .lane') !== null)
         await click(page, '#story a[href="#writing"]')
         await waitInPage(page, () =>
@@ -210,7 +210,7 @@ describe('a story without it', { concurrency: 2 }, () => {
       })
 
       test('it is written only while it is seen', async () => {
-        const { page } = await open(browsers[0], `${server.url}#story`, { first: noteCalls })
+        const { page } = await open(browsers[0], `${url}#story`, { first: noteCalls })
         await waitInPage(page, () => /** @type {any} */ (window).calls.at(-1) === 'play')
         await page.evaluate(() => scrollTo(0, document.documentElement.scrollHeight))
         await waitInPage(page, () => /** @type {any} */ (window).calls.includes('pause'))

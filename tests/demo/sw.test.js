@@ -13,10 +13,16 @@ const html = () => new Response('<!doctype html>', { headers: { 'Content-Type': 
 const bytes = (text = 'model') =>
   new Response(text, { headers: { 'Content-Type': 'application/octet-stream' } })
 
-/** A service worker. @param {(url: string) => Response} answer of the network */
-function start(answer) {
+/**
+ * A service worker.
+ *
+ * @param {(url: string) => Response} answer of the network
+ * @param {Set<string>} [caches] their names
+ */
+function start(answer, caches = new Set()) {
   /** @type {Map<string, Response>} */
   const kept = new Map()
+  let claimed = false
   /** @type {Record<string, (event: object) => void>} */
   const listeners = {}
   const cache = {
@@ -26,6 +32,7 @@ function start(answer) {
   }
   const self = {
     location: new URL('sw.js', SITE),
+    clients: { claim: async () => void (claimed = true) },
     addEventListener: (/** @type {string} */ name, /** @type {(event: object) => void} */ listener) =>
       (listeners[name] = listener),
   }
@@ -42,7 +49,11 @@ function start(answer) {
     Request: LocalRequest,
     Response,
     self,
-    caches: { open: async () => cache },
+    caches: {
+      open: async (/** @type {string} */ name) => caches.add(name) && cache,
+      keys: async () => [...caches],
+      delete: async (/** @type {string} */ name) => caches.delete(name),
+    },
     fetch: async (/** @type {Request} */ { url }) => answer(url),
   })
   /** @param {string} name @param {object} [event] */
@@ -63,6 +74,7 @@ function start(answer) {
   return {
     kept,
     install: () => send('install'),
+    activate: () => send('activate').then(() => claimed),
     /** @param {string} url @param {RequestInit} [options] */
     get: async (url, options) => {
       const response = await send('fetch', { request: new Request(url, options) })
@@ -120,4 +132,13 @@ test('a version whose files are not all there is not installed', async () => {
   const wrong = start(html)
   await assert.rejects(wrong.install(), /assets\/index-1\.js is missing/)
   assert.ok(!wrong.kept.has(`${SITE}assets/index-1.js`))
+})
+
+test('a new version deletes the caches of this page’s old ones, and serves the pages that are open', async () => {
+  const others = ['gpt-layers /elsewhere/ 0', 'another app']
+  const caches = new Set(['gpt-layers /page/ 0', ...others])
+  const { install, activate } = start((url) => (url === SITE ? html() : bytes()), caches)
+  await install()
+  assert.equal(await activate(), true)
+  assert.deepEqual([...caches].sort(), [...others, 'gpt-layers /page/ 1'].sort())
 })

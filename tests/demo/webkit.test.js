@@ -115,17 +115,14 @@ class WebKit {
 }
 
 describe('WebKitGTK', { skip, concurrency: 1 }, () => {
-  /** @type {Awaited<ReturnType<typeof serve>>} */
-  let server
+  /** @type {string} */
+  let url
   const browser = new WebKit()
   before(async () => {
-    server = await serve()
+    url = await serve()
     await browser.start()
   })
-  after(async () => {
-    await browser.stop()
-    server?.stop()
-  })
+  after(() => browser.stop())
 
   for (const [width, height] of [
     [1280, 720],
@@ -133,7 +130,7 @@ describe('WebKitGTK', { skip, concurrency: 1 }, () => {
   ]) {
     for (const theme of ['light', 'dark']) {
       test(`every section works at ${width} by ${height}, ${theme}`, async () => {
-        await browser.openIn(server.url, `?theme=${theme}`, width, height)
+        await browser.openIn(url, `?theme=${theme}`, width, height)
         await eventually(() => browser.run("return document.querySelector('main:not(.still)') !== null"))
         await browser.run(`
           window.complaints = []
@@ -198,7 +195,7 @@ describe('WebKitGTK', { skip, concurrency: 1 }, () => {
     const writing = () =>
       browser.run(`return document.querySelector('.gpt2 [aria-pressed=true]').textContent`)
 
-    await browser.open(`${server.url}?embed=writing`)
+    await browser.open(`${url}?embed=writing`)
     await eventually(() => browser.run("return document.querySelector('.gpt2') !== null"))
     await choose(file.slice(0, 5e6))
     await said('This is not a whole GPT-2: source should be a safetensors file, got 5000000 bytes instead of')

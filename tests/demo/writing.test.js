@@ -33,12 +33,20 @@ const settings = {
 }
 const without = (/** @type {number[]} */ ...norms) => settings.off.map((_, i) => norms.includes(i + 1))
 
-/** The texts that these settings give, each to its end. @param {Partial<Settings>} [changes] */
+/**
+ * The texts that these settings give, each to its end: with all norms, and without those that are off.
+ *
+ * @param {Partial<Settings>} [changes]
+ */
 function texts(changes = {}) {
   const engine = new Engine({ gpt, model, tokenizer })
   engine.set({ ...settings, ...changes })
   while (!engine.ended) engine.step()
-  return [engine.with, engine.without].map((run) => run && tokenizer.decode(run.ids.slice(1)))
+  return [engine.with, engine.without].map((run) => {
+    const text = run ? tokenizer.decode(run.ids.slice(1)) : ''
+    assert.ok(!run || text.length > 100, `a text should be written, got "${text}"`)
+    return text
+  })
 }
 
 const show = (query = '', options = {}) => site.open(`?embed=writing${query}`, options)
@@ -79,8 +87,10 @@ async function fast(page) {
  */
 const waitFor = (page, lane, begins) =>
   page.waitForFunction(
-    (lane, begins) =>
-      (document.querySelector(lane)?.textContent ?? '').replaceAll('\u2060', '').trim().startsWith(begins),
+    (lane, begins) => {
+      const text = document.querySelector(lane)?.textContent?.replaceAll('\u2060', '').trim()
+      return text?.startsWith(begins)
+    },
     {},
     lane,
     begins,
@@ -121,16 +131,15 @@ test('it writes the story of its seed by itself, and then another one', async ()
   await live(page)
   await fast(page)
   const [story] = texts()
-  await waitFor(page, WITH, story ?? '')
+  await waitFor(page, WITH, story)
   const [next] = texts({ seed: 6 })
-  await waitFor(page, WITH, next?.slice(0, 80) ?? '')
+  await waitFor(page, WITH, next.slice(0, 80))
   assert.deepEqual([opened.complaints, opened.foreign], [[], []])
 })
 
 test('back to a word, and on from there: the same story', async () => {
   const { page } = await show()
   const [story] = texts()
-  assert.ok(story)
   await live(page)
   await goBack(page, 9, { [WITH]: story.slice(0, 80) })
   await page.waitForFunction(
@@ -158,7 +167,7 @@ test('without a norm another text stands beside the story, and a link leads to b
   await fast(page)
   await turn(page, 7)
   const from = 13 - 4
-  await waitFor(page, WITHOUT, texts({ off: without(2, 7), from })[1]?.slice(0, SURE) ?? '')
+  await waitFor(page, WITHOUT, texts({ off: without(2, 7), from })[1].slice(0, SURE))
   await page.waitForFunction(() => new URLSearchParams(location.search).get('writing.off') === '2,7')
   assert.equal(await query(page, 'writing.from'), String(from))
   assert.match(
@@ -180,11 +189,11 @@ test('a norm that is off may still subtract the mean, or keep gamma 1 and beta 0
   const seed = Number((await query(page, 'writing.seed')) ?? settings.seed)
   await fast(page)
   await press(page, 'Write')
-  await waitFor(page, WITHOUT, texts({ off, instead: 'mean', from, seed })[1]?.slice(0, SURE) ?? '')
+  await waitFor(page, WITHOUT, texts({ off, instead: 'mean', from, seed })[1].slice(0, SURE))
   const opened = await show('&writing.off=1,2,3,4,5,6,7,8,9&writing.instead=plain')
   await live(opened.page)
   await fast(opened.page)
-  await waitFor(opened.page, WITHOUT, texts({ off, instead: 'plain' })[1]?.slice(0, SURE) ?? '')
+  await waitFor(opened.page, WITHOUT, texts({ off, instead: 'plain' })[1].slice(0, SURE))
 })
 
 test('the guess leaves only the mean to all norms, and is answered right and wrong', async () => {
@@ -210,13 +219,13 @@ test('the text never waits for drawing', async () => {
   })
   await page.goto(`${site.url}?embed=writing&writing.speed=64`)
   await page.waitForSelector(WITH)
-  const [story = ''] = texts()
+  const [story] = texts()
   await page.waitForFunction(
     (lane, story) =>
       (document.querySelector(lane)?.textContent ?? '').replaceAll('\u2060', '').includes(story),
     { polling: 50 },
     WITH,
-    story ?? '',
+    story,
   )
 })
 
@@ -273,7 +282,7 @@ test('no line begins with punctuation, and a text that is longer than its box fa
   await live(page)
   await page.waitForSelector(`${WITH}.above`)
   const [story] = texts()
-  await waitFor(page, WITH, story ?? '')
+  await waitFor(page, WITH, story)
   const first = await page.$$eval(`${WITH} .token`, (tokens) => {
     const left = Math.min(...tokens.map((one) => one.getBoundingClientRect().left))
     return tokens
@@ -321,7 +330,7 @@ test('with reduced motion nothing is written before the reader asks', async () =
   await page.waitForFunction(() => document.querySelector('#writing .play')?.textContent === 'Write')
   assert.equal(await textOf(page, WITH), 'Once upon a time')
   await press(page, 'Write')
-  await waitFor(page, WITH, texts()[0]?.slice(0, 40) ?? '')
+  await waitFor(page, WITH, texts()[0].slice(0, 40))
 })
 
 for (const [width, height] of SCREENS) {

@@ -14,7 +14,7 @@ import { after, before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { build } from 'vite'
 import { ISOLATED } from '../consumers/place.js'
-import { launch, newPage, skipped } from '../demo/browser.js'
+import { BROWSERS, launch, newPage, skipped } from '../demo/browser.js'
 
 const APP = `
 import { GptLayersError, load } from 'gpt-layers'
@@ -135,7 +135,7 @@ after(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-for (const name of /** @type {const} */ (['chrome', 'firefox'])) {
+for (const name of BROWSERS) {
   describe(`in ${name}`, { skip: skipped[name] }, () => {
     /** @type {Browser} */
     let browser

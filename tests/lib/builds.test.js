@@ -1,6 +1,6 @@
 // Runs the tests of results on the builds and threads that the rest of the suite does not run them on: there
 // `load` chooses the build, and it runs on one thread. Builds that this Node lacks run in a newer one. The
-// names of the tests say which builds ran in which Node.
+// names of the tests say which builds ran in which Node. By default only a few of them run.
 
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
@@ -8,14 +8,17 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { builds, loadForTest } from './support.js'
+import { all } from '../all.js'
 import { nodes } from '../nodes/nodes.js'
+import { builds, loadForTest } from './support.js'
 
 const run = promisify(execFile)
 const path = (/** @type {string} */ name) => fileURLToPath(new URL(name, import.meta.url))
 
 /** They test JavaScript that is the same for every build. */
 const SAME_FOR_ALL = 'errors examples fromsafetensors identity memory module safetensors'.split(' ')
+/** They call most kernels. */
+const BY_DEFAULT = ['attention', 'feedforward', 'notebook']
 /** They choose their own numbers of threads. */
 const OWN_THREADS = ['highmemory.test.js', 'threads.test.js']
 
@@ -24,7 +27,7 @@ const files = readdirSync(path('.'))
   .filter((name) => name.endsWith('.test.js') && /loadForTest\(/.test(readFileSync(path(name), 'utf8')))
   .filter((name) => !OWN_THREADS.includes(name))
   .map((name) => name.slice(0, -'.test.js'.length))
-  .filter((name) => ![...SAME_FOR_ALL, 'builds'].includes(name))
+  .filter((name) => (all ? ![...SAME_FOR_ALL, 'builds'].includes(name) : BY_DEFAULT.includes(name)))
 
 // One process for all files: starting one for each, and compiling the package in it, would take half as long
 // as the tests.
@@ -79,7 +82,7 @@ for (const node of nodes) {
       test(`${name}, ${threads} thread(s), Node ${version}: the tests of results pass`, async () => {
         const settings = { GPT_LAYERS_BUILD: build, GPT_LAYERS_THREADS: String(threads) }
         await pass(node, ['--input-type=module', '--eval', IMPORTS], settings)
-        if (threads === most && !isOwn) await pass(node, ['--test', ...OWN_THREADS], settings)
+        if (all && threads === most && !isOwn) await pass(node, ['--test', ...OWN_THREADS], settings)
       })
     }
   }
