@@ -1,4 +1,4 @@
-/** @import { Tensor } from 'gpt-layers' */
+/** @import { GPTModel, Module, Tensor, TransformerBlock } from 'gpt-layers' */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -331,4 +331,202 @@ test('the gradients of two half batches add up to those of the whole batch', () 
   model.namedParameters().forEach(([name, parameter], i) => {
     assertNear(gradientOf(parameter), pack(whole[i], parameter.shape), 1e-5, name)
   })
+})
+
+/**
+ * Layers of the user's that return what is not theirs alone, or keep what they return. For each: the layer, and
+ * what it holds after a `forward`.
+ *
+ * @type {Record<string, (shape: number[]) => { layer: Module, held: () => Tensor[] }>}
+ */
+const holders = {
+  'its parameter': (shape) => {
+    class Constant extends gpt.Module {
+      value = gpt.parameter(gpt.randn(shape))
+      /** @override */
+      forward() {
+        return this.value
+      }
+    }
+    const layer = new Constant()
+    return { layer, held: () => [layer.value] }
+  },
+  'its buffer, in another shape': (shape) => {
+    class Constant extends gpt.Module {
+      value = gpt.randn(shape).reshape([-1])
+      /** @override */
+      forward() {
+        return this.value.reshape(shape)
+      }
+    }
+    const layer = new Constant()
+    return { layer, held: () => [layer.value] }
+  },
+  'a tensor of a closure': (shape) => {
+    const value = gpt.randn(shape)
+    const layer = new gpt.Module()
+    layer.forward = () => value
+    return { layer, held: () => [value] }
+  },
+  'what it keeps, with its input': (shape) => {
+    class Last extends gpt.Module {
+      weight = gpt.parameter(gpt.randn([shape[1]]))
+      /** @type {Tensor | null} */
+      input = null
+      /** @type {Tensor | null} */
+      output = null
+      /** @override @param {Tensor} x */
+      forward(x) {
+        this.input = x
+        this.output = x.slice(0, 1, { dim: -1 }).mul(this.weight)
+        return this.output
+      }
+    }
+    const layer = new Last()
+    return { layer, held: () => [layer.input, layer.output].filter((tensor) => tensor !== null) }
+  },
+  'what it has kept of the calls before': (shape) => {
+    class Sum extends gpt.Module {
+      sum = gpt.zeros(shape)
+      calls = 0
+      /** @override @param {Tensor} x */
+      forward(x) {
+        this.sum = this.sum.add(x.slice(0, 1, { dim: -1 }))
+        return this.sum.div(++this.calls)
+      }
+    }
+    const layer = new Sum()
+    return { layer, held: () => [] }
+  },
+}
+
+/** @type {Record<string, (block: TransformerBlock, layer: Module) => void>} */
+const places = {
+  attn: (block, layer) => Reflect.set(block, 'attn', layer),
+  'attn.cAttn': ({ attn }, layer) => Reflect.set(attn, 'cAttn', layer),
+  norm1: (block, layer) => Reflect.set(block, 'norm1', layer),
+  ff: (block, layer) => Reflect.set(block, 'ff', layer),
+  'ff.layers[0]': ({ ff }, layer) => Reflect.set(ff.layers, 0, layer),
+}
+
+/**
+ * Asserts that a model computes the same in every way: recorded, in noGrad, with a cache, and in generate.
+ *
+ * @param {GPTModel} model
+ * @param {() => Tensor[]} held what is held after a `forward`
+ */
+function assertSameInEveryWay(model, held) {
+  const ids = [1, 5]
+  const values = () => held().map(({ data }) => data.slice())
+  const expected = pack(model.forward(ids).data.slice(), [2, small.vocabSize])
+  const kept = values()
+  /** @type {Record<string, () => Tensor>} */
+  const ways = {
+    recorded: () => model.forward(ids),
+    'in noGrad': () => gpt.noGrad(() => model.forward(ids)),
+    'with a cache': () => model.forward(ids, { cache: model.newCache() }),
+  }
+  for (const [way, forward] of Object.entries(ways)) {
+    assertNear(forward(), expected, 1e-5, way)
+    values().forEach((data, i) => assertNear(gpt.tensor(data), pack(kept[i], [kept[i].length]), 1e-4, way))
+  }
+  const [{ token }] = model.generate(ids, { maxNewTokens: 1, temperature: 0 })
+  assert.equal(token, /** @type {number[]} */ (model.forward(ids).argmax({ dim: -1 }))[1])
+  values().forEach((data, i) => assertNear(gpt.tensor(data), pack(kept[i], [kept[i].length]), 1e-4))
+  assert.ok(model.saveSafetensors().length > 0)
+  gpt.scope(() => {
+    gpt.crossEntropy(model.forward(ids), [1, 2]).backward()
+  })
+}
+
+for (const [what, make] of Object.entries(holders)) {
+  test(`a layer of one’s own that returns ${what} gives the same in every way, and loses nothing`, () => {
+    const threeBlocks = () => shake(gpt, new gpt.GPTModel({ ...small, nLayers: 3 })).eval()
+    for (const place of [0, 1, 2]) {
+      const model = threeBlocks()
+      const { layer, held } = make([2, 4])
+      Reflect.set(model.trfBlocks, place, layer.eval())
+      assertSameInEveryWay(model, held)
+    }
+    for (const [place, put] of Object.entries(places)) {
+      const model = threeBlocks()
+      const { layer, held } = make([2, place === 'attn.cAttn' ? 12 : place === 'ff.layers[0]' ? 16 : 4])
+      put(model.trfBlocks[1], layer.eval())
+      assertSameInEveryWay(model, held)
+    }
+  })
+}
+
+test('a block that returns its input, or another view of it, gives the same in every way', () => {
+  class Skip extends gpt.TransformerBlock {
+    /** @override @param {Tensor} x */
+    forward(x) {
+      return x
+    }
+  }
+  class View extends gpt.Module {
+    /** @override @param {Tensor} x */
+    forward(x) {
+      return x.reshape([1, -1]).reshape(x.shape)
+    }
+  }
+  for (const block of [
+    new Skip(small),
+    new View(),
+    new gpt.Sequential(),
+    new gpt.Identity(),
+    new gpt.Dropout(),
+  ]) {
+    for (const place of [0, 1, 2]) {
+      const model = shake(gpt, new gpt.GPTModel({ ...small, nLayers: 3 })).eval()
+      Reflect.set(model.trfBlocks, place, block.eval())
+      assertSameInEveryWay(model, () => [])
+    }
+  }
+})
+
+test('a block may read what an earlier block has kept', () => {
+  class Last extends gpt.TransformerBlock {
+    /** @type {Tensor | null} */
+    output = null
+    /** @override @param {Tensor} x */
+    forward(x) {
+      return (this.output = super.forward(x))
+    }
+  }
+  class Shortcut extends gpt.TransformerBlock {
+    from = /** @type {Last} */ (model.trfBlocks[0])
+    /** @override @param {Tensor} x */
+    forward(x) {
+      return super.forward(x).add(/** @type {Tensor} */ (this.from.output))
+    }
+  }
+  const model = shake(gpt, new gpt.GPTModel({ ...small, nLayers: 3 })).eval()
+  model.trfBlocks[0] = new Last(small).eval()
+  model.trfBlocks[2] = new Shortcut(small).eval()
+  const expected = model.forward([1, 5]).toArray()
+  assert.deepEqual(gpt.noGrad(() => model.forward([1, 5])).toArray(), expected)
+})
+
+test('in noGrad the memory of a model does not grow with the number of its blocks', () => {
+  const { memory } = untyped(new gpt.ReLU()).runtime
+  const peak = (/** @type {number} */ nLayers, listens = false) => {
+    const model = new gpt.GPTModel({ ...GPT_CONFIG_124M, vocabSize: 7, embDim: 24, nLayers }).eval()
+    if (listens) model.onForward(() => {})
+    const ids = Array.from({ length: 1000 }, (_, i) => i % 7)
+    let most = 0
+    const { used } = memory
+    const allocate = memory.allocate.bind(memory)
+    memory.allocate = (/** @type {number} */ bytes) => {
+      const offset = allocate(bytes)
+      most = Math.max(most, memory.used - used)
+      return offset
+    }
+    gpt.scope(() => gpt.noGrad(() => void model.forward(ids)))
+    delete memory.allocate
+    model.dispose()
+    return most
+  }
+  assert.equal(peak(6), peak(2))
+  assert.equal(peak(6, true), peak(2, true))
 })

@@ -472,3 +472,98 @@ test('a layer of the user’s own prints its class, what extraRepr says, and the
   }
   assert.equal(String(new Residual()), 'Residual(\n  scale=2\n  (layer): Identity()\n)')
 })
+
+test('a part that was replaced by something of a wrong kind is named', () => {
+  const config = { vocabSize: 5, contextLength: 4, embDim: 6, nHeads: 2, nLayers: 2 }
+  const x = gpt.randn([4, 6])
+  class Strange extends gpt.Module {
+    /** @override @param {Tensor} x */
+    forward(x) {
+      return untyped({ x })
+    }
+  }
+  /** @type {[make: () => Module, put: (layer: any) => unknown, message: RegExp][]} */
+  const cases = [
+    [
+      () => new gpt.FeedForward(config),
+      (ff) => (ff.layers[1] = null),
+      /^FeedForward.forward: layers\[1\] should be a layer, got null$/,
+    ],
+    [
+      () => new gpt.FeedForward(config),
+      (ff) => (ff.layers = null),
+      /^FeedForward.forward: layers should be an array of layers, got null$/,
+    ],
+    [
+      () => new gpt.TransformerBlock(config),
+      (block) => (block.attn = null),
+      /^TransformerBlock.forward: attn should be a layer, got null$/,
+    ],
+    [
+      () => new gpt.TransformerBlock(config),
+      (block) => (block.norm1 = (/** @type {Tensor} */ x) => x),
+      /^TransformerBlock.forward: norm1 should be a layer, got function/,
+    ],
+    [
+      () => new gpt.TransformerBlock(config),
+      (block) => (block.ff = new Strange()),
+      /^TransformerBlock.forward: ff's output should be a Tensor, got an object$/,
+    ],
+    [
+      () => new gpt.Attention(config),
+      (attention) => (attention.cProj = x),
+      /^Attention.forward: cProj should be a layer, got a Tensor$/,
+    ],
+  ]
+  for (const [make, put, message] of cases) {
+    const layer = make()
+    put(layer)
+    assertRefuses(() => layer.forward(x), 'TYPE', message)
+    layer.zeroGrad()
+    assert.ok(Object.values(layer.stateDict()).every((tensor) => !tensor.disposed))
+    layer.eval().dispose()
+  }
+  /** @type {[put: (model: any) => unknown, message: RegExp][]} */
+  const parts = [
+    [(model) => (model.trfBlocks = null), /trfBlocks should be an array of layers, got null$/],
+    [(model) => (model.trfBlocks[1] = 5), /trfBlocks\[1\] should be a layer, got 5$/],
+    [
+      (model) => (model.trfBlocks[1] = new Strange()),
+      /trfBlocks\[1\]'s output should be a Tensor, got an object$/,
+    ],
+    [(model) => (model.tokEmb = null), /tokEmb should be a layer, got null$/],
+    [(model) => (model.finalNorm = undefined), /finalNorm should be a layer, got undefined$/],
+  ]
+  for (const [put, message] of parts) {
+    const model = new gpt.GPTModel(config)
+    put(model)
+    assertRefuses(() => model.forward([1, 2]), 'TYPE', message)
+  }
+})
+
+test('what a layer of one’s own keeps in a property outlives the forward of the layers around it', () => {
+  class Running extends gpt.Module {
+    mean = gpt.zeros([2])
+    /** @type {Tensor | null} */
+    scale = null
+    /** @override @param {Tensor} x */
+    forward(x) {
+      this.scale ??= gpt.parameter(gpt.ones([2]))
+      this.mean = this.mean.mul(0.5).add(x.mean({ dim: 0 }).mul(0.5))
+      return x.mul(this.scale)
+    }
+  }
+  const running = new Running()
+  const layer = new gpt.Sequential(new gpt.Sequential(running), new gpt.ReLU())
+  const x = gpt.tensor([[2, 4]])
+  gpt.noGrad(() => layer.forward(x))
+  gpt.noGrad(() => layer.forward(x))
+  assert.deepEqual(running.mean.toArray(), [1.5, 3])
+  gpt
+    .scope(() => layer.forward(x))
+    .sum()
+    .backward()
+  assert.ok(running.mean.disposed, 'a scope of the user’s frees what it does not return')
+  assert.deepEqual(gradientOf(/** @type {any} */ (running.scale)).toArray(), [2, 4])
+  assert.deepEqual(layer.parameters(), [running.scale])
+})

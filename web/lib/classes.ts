@@ -12,7 +12,7 @@ import { GPTModel } from './layers/gptmodel.ts'
 import { Identity } from './layers/identity.ts'
 import { LayerNorm } from './layers/layernorm.ts'
 import { Linear } from './layers/linear.ts'
-import { Module } from './layers/module.ts'
+import { Module, ourForwards } from './layers/module.ts'
 import { ReLU } from './layers/relu.ts'
 import { RMSNorm } from './layers/rmsnorm.ts'
 import { Sequential } from './layers/sequential.ts'
@@ -55,6 +55,9 @@ prototypes.delete(Object.prototype)
 const INTERNAL = ['append', 'checkState', 'checkLive', 'checkUsable']
 for (const prototype of [...prototypes, KeyValueCache.prototype, Int8Weight.prototype]) {
   guardMethods(prototype, (self, method) => `${self.constructor.name}.${method}`, INTERNAL)
+}
+for (const { prototype } of Object.values(CLASSES)) {
+  if ('forward' in prototype) ourForwards.add(prototype.forward)
 }
 guardMethods(Tensor.prototype, (_tensor, method) => method, [
   'checkUsable',

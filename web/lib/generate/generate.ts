@@ -156,7 +156,7 @@ export function* generateTokens(
         cache.truncate(0)
         next = Int32Array.from(text.slice(-slidingWindow))
       }
-      const generated = runtime.scope(() => {
+      const generated = runtime.temporary(() => {
         const logits = model.forward(next, { cache, lastOnly: true })
         checkTensorOf(runtime, "forward's output", logits, [1, vocabSize])
         return sampleToken(logits, text, sampling, random)

@@ -4,6 +4,7 @@ import {
   checkNumber,
   checkOptions,
   checkProbability,
+  checkSameShape,
   checkSize,
   checkConfig,
 } from '../check.ts'
@@ -11,12 +12,12 @@ import { fail } from '../errors.ts'
 import { type CachePlace, KeyValueCache } from '../generate/cache.ts'
 import { type Runtime, SCRATCH } from '../runtime/runtime.ts'
 import { recordKernel, records } from '../runtime/tape.ts'
-import { checkRows, checkTensorOf } from '../tensor/check.ts'
+import { checkRows } from '../tensor/check.ts'
 import { leading, sizeOf } from '../tensor/shape.ts'
 import { Tensor } from '../tensor/tensor.ts'
 import { Conv1D } from './conv1d.ts'
 import { Dropout } from './dropout.ts'
-import { checkEvaluation, Module } from './module.ts'
+import { checkEvaluation, forwardPart, Module } from './module.ts'
 
 /** The kernels' batch, tokens, heads, size. */
 type Sizes = [number, number, number, number]
@@ -128,8 +129,8 @@ export class Attention extends Module {
     const place = cache === undefined ? null : Attention.#placeIn(this, cache, sizes)
     const perRow = [...leading(x.shape, 2), nHeads, tokens]
     return runtime.temporary(() => {
-      const qkv = cAttn.forward(x)
-      checkTensorOf(runtime, "cAttn's output", qkv, [...leading(x.shape, 1), 3 * embDim])
+      const qkv = forwardPart(runtime, 'cAttn', cAttn, x)
+      checkSameShape("cAttn's output", qkv.shape, [...leading(x.shape, 1), 3 * embDim])
       const y = Tensor.empty(runtime, x.shape)
       const weights = returnWeights ? Tensor.empty(runtime, [...perRow, tokens]) : null
       if (place !== null) {
@@ -140,8 +141,9 @@ export class Attention extends Module {
       if (place === null) this.#attend(y, qkv, weights, perRow, sizes)
       // Without gradients this frees qkv, and cProj's output takes its place: x, qkv and y are the peak of
       // memory.
-      if (y.step === null) qkv.dispose()
-      const output = residDropout.forward(cProj.forward(y))
+      if (y.step === null && runtime.memory.isPrivate) qkv.dispose()
+      const projected = forwardPart(runtime, 'cProj', cProj, y)
+      const output = forwardPart(runtime, 'residDropout', residDropout, projected)
       return weights ? { output, weights } : output
     })
   }

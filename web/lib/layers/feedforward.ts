@@ -1,4 +1,4 @@
-import { checkConfig, checkSize } from '../check.ts'
+import { checkArray, checkConfig, checkSize } from '../check.ts'
 import { type Runtime, SCRATCH } from '../runtime/runtime.ts'
 import { records } from '../runtime/tape.ts'
 import { checkRows } from '../tensor/check.ts'
@@ -6,7 +6,7 @@ import { Tensor } from '../tensor/tensor.ts'
 import { Affine } from './affine.ts'
 import { GELU } from './gelu.ts'
 import { Linear } from './linear.ts'
-import { isPlain, Module } from './module.ts'
+import { forwardPart, isPlain, Module } from './module.ts'
 
 /**
  * The fewest rows per thread for which the fused kernel is cut by rows; each thread then reads all the
@@ -83,8 +83,14 @@ export class FeedForward extends Module {
   override forward(x: Tensor): Tensor {
     const { runtime, embDim } = this
     const rows = checkRows(runtime, x, embDim, 'embDim')
+    const { layers } = this
+    checkArray('layers', layers, 'an array of layers')
     const args = this.#fusedArguments(x, rows)
-    if (args === null) return runtime.temporary(() => this.layers.reduce((h, layer) => layer.forward(h), x))
+    if (args === null) {
+      return runtime.temporary(() =>
+        layers.reduce<Tensor>((h, layer, i) => forwardPart(runtime, `layers[${i}]`, layer, h), x),
+      )
+    }
     const y = Tensor.empty(runtime, x.shape)
     runtime.run('gpt_feedforward_forward', [y, SCRATCH, x, ...args])
     return y

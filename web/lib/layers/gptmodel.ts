@@ -2,7 +2,15 @@ import type { FileSource } from '../checkpoint/source.ts'
 import type { Tensor } from '../tensor/tensor.ts'
 import type { GeneratedToken } from '../generate/sample.ts'
 import type { Context } from './forward.ts'
-import { checkBoolean, checkConfig, checkContext, checkCount, checkInteger, checkSize } from '../check.ts'
+import {
+  checkArray,
+  checkBoolean,
+  checkConfig,
+  checkContext,
+  checkCount,
+  checkInteger,
+  checkSize,
+} from '../check.ts'
 import { type LoadModelOptions, loadModel, N_HEAD } from '../checkpoint/gpt2.ts'
 import { fail, withName } from '../errors.ts'
 import { type CacheOptions, KeyValueCache } from '../generate/cache.ts'
@@ -15,7 +23,7 @@ import { Dropout } from './dropout.ts'
 import { Embedding } from './embedding.ts'
 import { LayerNorm } from './layernorm.ts'
 import { Linear } from './linear.ts'
-import { checkEvaluation, Module, namedModules } from './module.ts'
+import { checkEvaluation, forwardPart, Module, namedModules } from './module.ts'
 import { type TransformerBlockConfig, TransformerBlock } from './transformerblock.ts'
 
 /** The standard deviation of GPT-2's initial weights. */
@@ -139,6 +147,7 @@ export class GPTModel extends Module {
     const { runtime, contextLength, embDim } = this
     const { indices, shape } = checkIndices(runtime, 'ids', ids, this.vocabSize)
     const { tokEmb, posEmb, dropEmb, trfBlocks, finalNorm, outHead } = this
+    checkArray('trfBlocks', trfBlocks, 'an array of layers')
     const tokens = shape.at(-1)
     if (!tokens || tokens > contextLength) {
       const expected = `end in 1 to ${contextLength} (contextLength) tokens`
@@ -149,17 +158,20 @@ export class GPTModel extends Module {
     checkBoolean('lastOnly', lastOnly)
     if (lastOnly) checkEvaluation('lastOnly', this)
     const passedOn = 'lastOnly' in given ? checkContext(rest) : context
+    const part = (name: string, layer: unknown, x: Indices, context?: Context) =>
+      forwardPart(runtime, name, layer, x, context)
     const compute = (past: number): Tensor => {
       const positions = indices.map((_, i) => past + (i % tokens))
-      const embedded = tokEmb.forward(indices).add(posEmb.forward(positions))
-      let h = dropEmb.forward(embedded).reshape([...shape, embDim])
-      for (const block of trfBlocks) {
-        const y = block.forward(h, passedOn)
-        if (y.step === null) h.dispose() // at once: the next blocks need the memory
+      const embedded = part('tokEmb', tokEmb, indices).add(part('posEmb', posEmb, positions))
+      let h = part('dropEmb', dropEmb, embedded).reshape([...shape, embDim])
+      trfBlocks.forEach((block, i) => {
+        const y = part(`trfBlocks[${i}]`, block, h, passedOn)
+        // At once: the next blocks need the memory.
+        if (y !== h && y.step === null && runtime.memory.isPrivate) h.dispose()
         h = y
-      }
+      })
       if (lastOnly && tokens > 1) h = h.slice(-1, undefined, { dim: -2 })
-      return outHead.forward(finalNorm.forward(h))
+      return part('outHead', outHead, part('finalNorm', finalNorm, h))
     }
     const { cache } = rest
     if (cache !== undefined) {

@@ -1,4 +1,5 @@
 import type { Runtime } from '../runtime/runtime.ts'
+import type { Indices } from '../tensor/indices.ts'
 import { checkBoolean, checkFunction, checkNumber, checkOptions, checkObject, describe } from '../check.ts'
 import { loadBytes } from '../checkpoint/plan.ts'
 import { encodeSafetensors, METADATA_NAME } from '../checkpoint/safetensors.ts'
@@ -16,7 +17,7 @@ import {
   MATRIX,
 } from '../tensor/int8weight.ts'
 import { Tensor } from '../tensor/tensor.ts'
-import { type Context, type ForwardListener, asObject } from './forward.ts'
+import { type Context, type ForwardListener, asObject, outputOf } from './forward.ts'
 import { printLayer } from './print.ts'
 
 /**
@@ -135,6 +136,7 @@ export class Module {
       })
       return returned
     }
+    if (ourForwards.has(forward)) ourForwards.add(value)
     Object.defineProperty(this, 'forward', { value, configurable: true, writable: true })
   }
 
@@ -436,6 +438,29 @@ export function namedModules(
         : [],
     )
   return [[path, module], ...inside]
+}
+
+/** The `forward` of every class of ours. It keeps no tensor that it gets or returns. */
+export const ourForwards: WeakSet<Function> = new WeakSet()
+
+/**
+ * Calls a layer that is a part of another one. The user may have put anything in its place.
+ *
+ * @param name the part's name, for errors
+ * @returns its output, without the weights
+ * @throws {GptLayersError} TYPE where it is no layer, or its output no tensor; what its `forward` throws
+ */
+export function forwardPart(
+  runtime: Runtime,
+  name: string,
+  layer: unknown,
+  x: Indices,
+  context?: Context,
+): Tensor {
+  if (!(layer instanceof Module)) throw fail('TYPE', name, 'be a layer', describe(layer))
+  if (!ourForwards.has(layer.forward)) runtime.memory.addUserLayer(layer)
+  const returned = layer.forward(x as Tensor, context) // an Embedding takes integers, too
+  return checkTensor(runtime, `${name}'s output`, outputOf(returned))
 }
 
 /**

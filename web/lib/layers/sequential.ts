@@ -1,10 +1,10 @@
 import type { Runtime } from '../runtime/runtime.ts'
 import type { Tensor } from '../tensor/tensor.ts'
-import { checkContext, describe } from '../check.ts'
+import { checkArray, checkContext, describe } from '../check.ts'
 import { fail } from '../errors.ts'
 import { checkTensor } from '../tensor/check.ts'
-import { type Context, outputOf } from './forward.ts'
-import { Module } from './module.ts'
+import type { Context } from './forward.ts'
+import { forwardPart, Module } from './module.ts'
 
 /**
  * Layers one after the other, as PyTorch's nn.Sequential. Tensors between two layers are freed at once,
@@ -47,6 +47,9 @@ export class Sequential extends Module {
     const { runtime, layers } = this
     checkTensor(runtime, 'x', x)
     checkContext(context)
-    return runtime.temporary(() => layers.reduce((h, layer) => outputOf(layer.forward(h, context)), x))
+    checkArray('layers', layers, 'an array of layers')
+    return runtime.temporary(() =>
+      layers.reduce((h, layer, i) => forwardPart(runtime, `layers[${i}]`, layer, h, context), x),
+    )
   }
 }

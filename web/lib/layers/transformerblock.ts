@@ -5,9 +5,9 @@ import { checkTensor } from '../tensor/check.ts'
 import { type AttentionConfig, Attention } from './attention.ts'
 import { Dropout } from './dropout.ts'
 import { type FeedForwardConfig, FeedForward } from './feedforward.ts'
-import { type Context, outputOf } from './forward.ts'
+import type { Context } from './forward.ts'
 import { LayerNorm } from './layernorm.ts'
-import { Module } from './module.ts'
+import { forwardPart, Module } from './module.ts'
 
 export interface TransformerBlockConfig extends AttentionConfig, FeedForwardConfig {}
 
@@ -69,8 +69,10 @@ export class TransformerBlock extends Module {
     checkTensor(runtime, 'x', x)
     checkContext(context)
     return runtime.temporary(() => {
-      const h = x.add(outputOf(attn.forward(norm1.forward(x), context)))
-      return h.add(dropout.forward(ff.forward(norm2.forward(h))))
+      const attended = forwardPart(runtime, 'attn', attn, forwardPart(runtime, 'norm1', norm1, x), context)
+      const h = x.add(attended)
+      const fed = forwardPart(runtime, 'ff', ff, forwardPart(runtime, 'norm2', norm2, h))
+      return h.add(forwardPart(runtime, 'dropout', dropout, fed))
     })
   }
 }

@@ -22,8 +22,14 @@ export type Storage = { offset: number; holders: number; watched: boolean; versi
 
 /**
  * What was made in an open scope. `isLayers`: whether a layer has opened it for its own temporary tensors.
+ * `userLayers`: the layers of the user's own that ran in it.
  */
-type Scope = { tensors: Set<Disposable>; storages: Storage[]; isLayers: boolean }
+type Scope = {
+  tensors: Set<Disposable>
+  storages: Storage[]
+  isLayers: boolean
+  userLayers: Set<object>
+}
 
 /**
  * The heap of one WebAssembly instance: its linear memory from `base` on.
@@ -190,6 +196,19 @@ export class Memory {
   }
 
   /**
+   * Says that a layer of the user's own runs in the innermost scope, which one of our layers has opened. What
+   * the layer keeps in its properties outlives that scope.
+   */
+  addUserLayer(layer: object): void {
+    this.#scopes.at(-1)?.userLayers.add(layer)
+  }
+
+  /** Whether no layer of the user's own ran in the innermost scope: then nobody else holds its tensors. */
+  get isPrivate(): boolean {
+    return this.#scopes.at(-1)?.userLayers.size === 0
+  }
+
+  /**
    * Runs a listener as if the user's scopes alone were open: a tensor that the listener makes outlives the
    * layer that it listens to.
    */
@@ -204,23 +223,26 @@ export class Memory {
   }
 
   /**
-   * Runs `fn` and disposes the tensors that were made meanwhile, except those that `survivors` names. Where
-   * `fn` or `survivors` throws, disposes all of them.
+   * Runs `fn` and disposes the tensors that were made meanwhile, except those that `survivors` names. It gets
+   * what must survive: the result, and for a layer's scope the user's layers that ran in it. Where `fn` or
+   * `survivors` throws, disposes all of them.
    */
   scope<T>(
     fn: () => T,
-    survivors: (result: T, made: ReadonlySet<unknown>) => { has(tensor: unknown): boolean },
+    survivors: (kept: unknown, made: ReadonlySet<unknown>) => { has(tensor: unknown): boolean },
     { isLayers }: { isLayers: boolean },
   ): T {
-    const made: Scope = { tensors: new Set(), storages: [], isLayers }
+    const made: Scope = { tensors: new Set(), storages: [], isLayers, userLayers: new Set() }
     this.#scopes.push(made)
     let kept: { has(tensor: unknown): boolean } = NOTHING
     try {
       const result = fn()
-      kept = survivors(result, made.tensors)
+      const { userLayers } = made
+      kept = survivors(isLayers && userLayers.size > 0 ? [result, ...userLayers] : result, made.tensors)
       return result
     } finally {
       this.#scopes.pop()
+      if (isLayers) for (const layer of made.userLayers) this.addUserLayer(layer)
       for (const tensor of made.tensors) {
         if (kept.has(tensor)) this.track(tensor)
         else tensor.dispose()

@@ -179,14 +179,17 @@ export class Runtime {
     return this.#scope(fn, { isLayers: false })
   }
 
-  /** As `scope`, for the temporary tensors of a layer or an operation. */
+  /**
+   * As `scope`, for the temporary tensors of a layer or an operation. What a layer of the user's own has kept
+   * in its properties stays, too.
+   */
   temporary<T>(fn: () => T): T {
     return this.#scope(fn, { isLayers: true })
   }
 
   #scope<T>(fn: () => T, options: { isLayers: boolean }): T {
     const newest = newestStep()
-    return this.memory.scope(fn, (result, made) => survivors(result, made, newest), options)
+    return this.memory.scope(fn, (kept, made) => survivors(kept, made, newest), options)
   }
 
   /** Runs `fn` without recording on the tape. */

@@ -202,7 +202,7 @@ export class Tensor {
 
   /**
    * The sum of the gradients that `backward` has computed for this leaf since `zeroGrad`, of its shape; null
-   * before the first. One that was disposed counts as none.
+   * before the first. One that was disposed counts as none. It is freed with this tensor, and by `zeroGrad`.
    *
    * Assigning checks: null, or another live tensor of the same shape and instance.
    *
