@@ -1,9 +1,73 @@
-// Few rules: those that find mistakes. Formatting is Prettier's job, types are TypeScript's.
+// Few rules: those that find mistakes, and those that keep the imports going one way. Formatting is Prettier's
+// job, types are TypeScript's.
 
 import js from '@eslint/js'
+import imports from 'eslint-plugin-import-x'
 import svelte from 'eslint-plugin-svelte'
 import globals from 'globals'
 import typescript from 'typescript-eslint'
+
+/**
+ * The folders of web/lib, and what a file in each imports beside its own folder: the other folders, and those
+ * of which it only imports types.
+ *
+ * @type {Record<string, { imports: string[], types?: string[] }>}
+ */
+const FOLDERS = {
+  threads: { imports: [], types: ['runtime'] },
+  runtime: { imports: [], types: ['tensor', 'threads', 'wasm'] },
+  tensor: { imports: ['runtime'] },
+  checkpoint: { imports: ['tensor'], types: ['layers', 'runtime'] },
+  generate: { imports: ['runtime', 'tensor'], types: ['layers'] },
+  layers: { imports: ['runtime', 'tensor', 'checkpoint', 'generate'] },
+  losses: { imports: ['runtime', 'tensor'] },
+  optim: { imports: ['tensor'], types: ['runtime'] },
+}
+
+/** The files beside the folders that every folder may import. */
+const COMMON = 'check|config|errors|typed'
+
+const restrictImports = (patterns) => ({ 'no-restricted-imports': ['error', { patterns }] })
+
+const oneWay = Object.entries(FOLDERS).map(([folder, { imports, types = [] }]) => ({
+  files: [`web/lib/${folder}/**`],
+  rules: restrictImports([
+    {
+      regex: `^(?!\\./|\\.\\./(?:${COMMON})\\.ts$|\\.\\./(?:${[...imports, ...types].join('|')})/)`,
+      message: `FOLDERS in eslint.config.js says what web/lib/${folder} imports.`,
+    },
+    ...types.map((other) => ({
+      regex: `^\\.\\./${other}/`,
+      allowTypeImports: true,
+      message: `web/lib/${folder} imports only types of ${other}.`,
+    })),
+  ]),
+}))
+
+/** What only a few files of web/lib may do: a check of the syntax, and these files. */
+const ONLY = [
+  {
+    selector:
+      'MemberExpression[object.name="WebAssembly"][property.name=/^(compile|instantiate|validate)/], ' +
+      'NewExpression[callee.object.name="WebAssembly"]',
+    message: 'WebAssembly is instantiated by start.ts and by the threads only.',
+    files: ['web/lib/start.ts', 'web/lib/threads/worker.ts'],
+  },
+  {
+    selector: 'MemberExpression[property.name=/^(buffer|grow)$/]',
+    message: 'Views of the heap are made by memory.ts only: others would be detached when the heap grows.',
+    files: ['web/lib/runtime/memory.ts'],
+  },
+  {
+    selector: 'CallExpression[callee.property.name=/^gpt_(?!.*_size$|is_relaxed$|stack_set$)/]',
+    message: 'Kernels are called by Runtime.run only.',
+    files: [],
+  },
+]
+
+const restrictSyntax = (restricted) => ({
+  'no-restricted-syntax': ['error', ...restricted.map(({ selector, message }) => ({ selector, message }))],
+})
 
 export default [
   { ignores: ['**/dist/', '**/build/', '**/node_modules/', '**/.svelte-check/'] },
@@ -49,5 +113,33 @@ export default [
   {
     files: ['tests/consumers/apps/layer.spec.js'],
     languageOptions: { globals: { test: 'readonly', expect: 'readonly' } },
+  },
+  {
+    files: ['web/lib/**/*.ts'],
+    plugins: { 'import-x': imports },
+    settings: { 'import-x/extensions': ['.ts'] },
+    rules: {
+      'import-x/no-cycle': 'error',
+      ...restrictImports([{ regex: '^(?!\\./)', message: 'web/lib imports nothing but itself.' }]),
+      ...restrictSyntax(ONLY),
+    },
+  },
+  ...oneWay,
+  ...ONLY.map(({ files }) => ({
+    files,
+    rules: restrictSyntax(ONLY.filter((other) => other.files !== files)),
+  })).filter(({ files }) => files.length > 0),
+  {
+    files: ['web/demo/**'],
+    rules: restrictImports([
+      {
+        regex: '(^|/)(lib|dist)/|^gpt-layers/(?!stories/)',
+        message: 'The page imports gpt-layers as any user would.',
+      },
+    ]),
+  },
+  {
+    files: ['web/demo/src/**'],
+    rules: { 'no-restricted-globals': ['error', 'WebAssembly'] },
   },
 ]

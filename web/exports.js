@@ -17,10 +17,12 @@ const parametersOf = (list) =>
     .join(', ')
 
 const header = readFileSync(fromRoot('c/gpt_layers.h'), 'utf8')
-const functions = [...header.matchAll(/^GPT_API ([\w ]+[ *])(gpt_\w+)\(([^;]*)\);/gm)].map(
+const declarations = [...header.matchAll(/^GPT_API ([\w ]+[ *])(gpt_\w+)\(([^;]*)\);/gm)]
+const functions = declarations.map(
   ([, type, name, parameters]) =>
     `  ${name}(${parametersOf(parameters)}): ${type.trim() === 'void' ? 'void' : 'number'}`,
 )
+const cut = declarations.filter(([, , , parameters]) => /size_t parts$/.test(parameters))
 mkdirSync(fromRoot('build/lib/wasm'), { recursive: true })
 writeFileSync(
   fromRoot('build/lib/wasm/exports.d.ts'),
@@ -30,5 +32,8 @@ writeFileSync(
 export interface Functions {
 ${functions.join('\n')}
 }
+
+/** Those whose last arguments are \`part\` and \`parts\`. */
+export type CutFunction = ${cut.map(([, , name]) => `'${name}'`).join(' | ')}
 `,
 )

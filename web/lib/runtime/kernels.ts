@@ -1,3 +1,4 @@
+import type { CutFunction } from '../wasm/exports.ts'
 import type { Exports, FunctionName } from './runtime.ts'
 
 /**
@@ -46,7 +47,9 @@ const rowwise = (nanoseconds: number): Cost => ({ cost: (rows, cols) => rows * c
  *
  * Nanoseconds an element were measured on one core with SIMD; a factor of two either way changes little.
  */
-export const KERNELS: { readonly [name in FunctionName]?: Cost } = {
+export const KERNELS: Readonly<Record<CutFunction, Cost>> & {
+  readonly [name in Exclude<FunctionName, CutFunction>]?: undefined
+} = {
   gpt_linear_forward: {
     cost: product,
     scratch: (exports, rows, inputs) => exports.gpt_linear_scratch_size(rows, inputs),
