@@ -287,6 +287,23 @@ pageTest(
   },
 )
 
+pageTest('weights of 1e38 give numbers beyond float32, and no error', async ({ page, complaints }) => {
+  const huge = entries.map((entry) =>
+    entry.name === 'wpe.weight' || entry.name === 'h.0.mlp.c_proj.weight'
+      ? entryOf(entry.name, entry.shape, new Float32Array(entry.data.length / 4).fill(1e38))
+      : entry,
+  )
+  await choose(page, fileOf(huge))
+  await gpt2Writes(page)
+  await said(page, 'its numbers grew beyond float32', '#writing')
+  const norms = await page.$$('#writing .norm .name')
+  assert.equal(norms.length, 5)
+  for (const norm of norms) {
+    await norm.evaluate((button) => /** @type {HTMLButtonElement} */ (button).click())
+  }
+  assert.deepEqual(complaints, [])
+})
+
 /** Drops files on the dialog; they come from `/dropped`. @param {Page} page @param {number} count */
 const drop = (page, count) =>
   page.$eval(
