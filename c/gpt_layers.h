@@ -261,7 +261,8 @@ GPT_API int gpt_batchnorm_update(float *running_mean, float *running_var, const 
  *   scale, shift    [cols]
  *   eps             added to the variance; > 0 and finite
  * A constant column gives exactly the shift.
- * Error: 5e-6 of float64, also where the mean is 1e5 times the deviation.
+ * Error: 5e-6 of float64, also where the mean is 1e5 times the deviation. For deviations above 1e18 the
+ * squares overflow, as in PyTorch, and var is infinite or NaN.
  */
 GPT_API int gpt_batchnorm_forward(float *y, const float *x, const float *mean, const float *off,
                                   const float *var, const float *scale, const float *shift, size_t rows,

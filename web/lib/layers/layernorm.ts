@@ -51,7 +51,8 @@ export class LayerNorm extends Module {
   /**
    * @param x [..., embDim], not modified
    * @returns a tensor of x's shape; within 5e-6 of float64 (absolute below 1, relative above). The gradient
-   *   is within 2e-5 of float64 relative to the largest, even where the mean is 1e5 standard deviations
+   *   is within 2e-5 of float64 relative to the largest, even where the mean is 1e5 standard deviations. Both
+   *   hold for values up to about 1e18: the squares of larger ones overflow, as in PyTorch
    * @throws {GptLayersError} SHAPE when the last axis is not embDim; TYPE, DISPOSED, MEMORY
    */
   override forward(x: Tensor): Tensor {
