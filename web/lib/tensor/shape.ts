@@ -1,4 +1,4 @@
-import { checkNumber, sameShape } from '../check.ts'
+import { checkNumber, MAX_AXES, sameShape } from '../check.ts'
 import { fail, GptLayersError } from '../errors.ts'
 
 /** The number of elements of a shape. */
@@ -20,10 +20,14 @@ export const leading = (shape: readonly number[], last: number): number[] => [..
 const MAX_ELEMENTS = 2 ** 29 - 32
 
 /**
- * Kernels can count the elements of a tensor, and of every matrix in it: of a tensor without elements, too,
- * where a size of 0 counts as 1.
+ * A tensor of this shape can be made. It has at most MAX_AXES axes, and kernels can count its elements and
+ * those of every matrix in it: of a tensor without elements, too, where a size of 0 counts as 1.
+ *
+ * @throws {GptLayersError} SHAPE, MEMORY
  */
 export function checkElements(shape: readonly number[]): void {
+  if (shape.length > MAX_AXES)
+    throw fail('SHAPE', 'the result', `have at most ${MAX_AXES} axes`, shape.length)
   let counted = 1
   for (let i = 0; i < shape.length; i++) counted *= shape[i] || 1
   if (counted <= MAX_ELEMENTS) return
