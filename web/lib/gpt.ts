@@ -2,7 +2,15 @@ import type { Indices } from './tensor/indices.ts'
 import type { Exports, Runtime } from './runtime/runtime.ts'
 import type { NestedArray } from './tensor/nested.ts'
 import type { NumberArray } from './typed.ts'
-import { checkArray, checkFunction, checkNumber, checkObject, checkShape, guardMethods } from './check.ts'
+import {
+  checkArray,
+  checkFunction,
+  checkNumber,
+  checkObject,
+  checkShape,
+  describe,
+  guardMethods,
+} from './check.ts'
 import { BoundClasses } from './classes.ts'
 import { fail } from './errors.ts'
 import { crossEntropy } from './losses/crossentropy.ts'
@@ -284,7 +292,7 @@ export class Gpt extends BoundClasses {
     const checked: typeof gradients = (dy, wanted) => {
       const expected = `return an array of ${shapes.length}, one for each input`
       const computed = gradients(dy, wanted)
-      checkArray('gradients', computed, `a function that ${expected}`)
+      if (!Array.isArray(computed)) throw fail('TYPE', 'gradients', expected, describe(computed))
       if (computed.length !== shapes.length) {
         throw fail('SHAPE', 'gradients', expected, `an array of ${computed.length}`)
       }
@@ -303,11 +311,11 @@ export class Gpt extends BoundClasses {
    *
    * @param fn synchronous
    * @returns the result of fn
-   * @throws {GptLayersError} TYPE when fn is not a function, or returns a Promise
+   * @throws {GptLayersError} TYPE when fn is not a function, is a generator function, or returns a Promise
    * @example const y = gpt.noGrad(() => model.forward(tokens))
    */
   noGrad<T>(fn: () => T): T {
-    checkFunction('fn', fn)
+    checkNoGenerator(fn)
     const result = this.#runtime.noGrad(fn)
     if (result instanceof Promise) {
       throw fail('TYPE', 'fn', 'return its result at once', 'a Promise')
@@ -322,11 +330,11 @@ export class Gpt extends BoundClasses {
    *
    * @param fn synchronous
    * @returns the result of fn
-   * @throws {GptLayersError} TYPE when fn is not a function, or returns a Promise
+   * @throws {GptLayersError} TYPE when fn is not a function, is a generator function, or returns a Promise
    * @example const y = gpt.scope(() => norm.forward(linear.forward(x))) // frees linear's output
    */
   scope<T>(fn: () => T): T {
-    checkFunction('fn', fn)
+    checkNoGenerator(fn)
     this.#runtime.memory.checkLive()
     return this.#runtime.scope(fn)
   }
@@ -346,5 +354,12 @@ export class Gpt extends BoundClasses {
 }
 
 guardMethods(Gpt.prototype, (_gpt, method) => method)
+
+/** A function, but not a generator function: its code would run after noGrad or scope has ended. */
+function checkNoGenerator(fn: unknown): void {
+  checkFunction('fn', fn)
+  if (!String(Reflect.get(fn, Symbol.toStringTag)).endsWith('GeneratorFunction')) return
+  throw fail('TYPE', 'fn', 'return its result at once', 'a generator function')
+}
 
 const empty = (runtime: Runtime, shape: unknown) => Tensor.empty(runtime, checkShape(shape))
