@@ -113,6 +113,32 @@ const refused = {
       'TYPE',
       /^scope: fn should return its result at once, got a Promise/,
     ],
+    [
+      () => gpt.scope(function* () {}),
+      'TYPE',
+      /^scope: fn should return its result at once, got a generator function$/,
+    ],
+    [() => gpt.noGrad(function* () {}), 'TYPE', /^noGrad: fn .* at once, got a generator function$/],
+    [() => gpt.noGrad(async function* () {}), 'TYPE', /^noGrad: fn .* at once, got a generator function$/],
+  ],
+  'more axes than a tensor may have': [
+    [
+      () => new gpt.Embedding(3, 2).forward(gpt.zeros(Array(64).fill(1))),
+      'SHAPE',
+      /^Embedding\.forward: the result should have at most 64 axes, got 65$/,
+    ],
+    [
+      () => attention.forward(gpt.ones([...Array(63).fill(1), 6]), { returnWeights: true }),
+      'SHAPE',
+      /^Attention\.forward: the result should have at most 64 axes, got 65$/,
+    ],
+  ],
+  at: [
+    [
+      () => gpt.zeros([0, 3]).at(0),
+      'SHAPE',
+      /^at: the tensor should have elements along its first axis, got shape \[0, 3\]$/,
+    ],
   ],
   Linear: [
     [
@@ -317,6 +343,11 @@ const refused = {
       () => gpt.crossEntropy(x, [0, 5]),
       'VALUE',
       /^crossEntropy: targets\[1\] should be an integer from 0 to 4, or -100, got 5$/,
+    ],
+    [
+      () => gpt.crossEntropy(gpt.zeros([2, 0]), [0, 1]),
+      'VALUE',
+      /^crossEntropy: targets\[0\] should be -100, as there is nothing to choose from, got 0$/,
     ],
     [() => gpt.crossEntropy(x, [-1, 0]), 'VALUE', /targets\[0\] .* got -1$/],
     [() => gpt.crossEntropy(x, [0, 0.5]), 'VALUE', /got 0\.5$/],

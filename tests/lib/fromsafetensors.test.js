@@ -587,6 +587,29 @@ test('a source that cannot be read is refused in words', async () => {
   await assert.rejects(() => untyped(fromSafetensors)(file), { code: 'TYPE' })
 })
 
+test('an instance that is disposed while a file loads is named, and the function that loads', async () => {
+  for (const dtype of /** @type {const} */ (['float32', 'int8'])) {
+    for (const pulls of [1, 2, 20]) {
+      const gone = await loadForTest()
+      let pulled = 0
+      const source = new ReadableStream(
+        {
+          pull(controller) {
+            if (pulled === pulls) gone.dispose()
+            controller.enqueue(file.slice(1000 * pulled, 1000 * ++pulled))
+          },
+        },
+        { highWaterMark: 0 },
+      )
+      await assert.rejects(gone.GPTModel.fromSafetensors(source, { dtype }), {
+        code: 'DISPOSED',
+        message:
+          /^GPTModel\.fromSafetensors: the (instance|tensor) should be live, got one that was disposed$/,
+      })
+    }
+  }
+})
+
 test('without enough memory, loading is refused and nothing is left', async () => {
   const large = newModel({ vocabSize: 9000 })
   const small = await loadForTest({ maxMemory: 2 })

@@ -4,6 +4,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { gzipSync } from 'node:zlib'
 import { runInNewContext } from 'node:vm'
 import {
   assertClose,
@@ -163,6 +164,16 @@ const refused = {
     utf8('<!doctype html><title>Not found</title>'),
     'VALUE',
     /got one that starts with "<!doctype html><title>No"$/,
+  ],
+  'a file that gzip has compressed': [
+    new Uint8Array(gzipSync(fileOf('{}'))),
+    'VALUE',
+    /bytes should be a safetensors file, got one that gzip has compressed$/,
+  ],
+  'a ZIP archive': [
+    Uint8Array.of(0x50, 0x4b, 3, 4, 20, 0, 8, 8, 0, 0),
+    'VALUE',
+    /got a ZIP archive, as torch\.save writes it$/,
   ],
   'an answer in JSON': [
     utf8('{"error": "not found"}\n'),

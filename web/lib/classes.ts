@@ -62,6 +62,7 @@ for (const { prototype } of Object.values(CLASSES)) {
 guardMethods(Tensor.prototype, (_tensor, method) => method, [
   'checkUsable',
   'asParameter',
+  'materialize',
   'empty',
   'zeroed',
   'hold',

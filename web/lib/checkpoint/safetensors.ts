@@ -43,6 +43,12 @@ export const LENGTH_BYTES = 8
 /** The first bytes of a file, from which `headerEnd` tells what it is. */
 export const PREFIX_BYTES = 24
 
+/** What other files begin with. A safetensors file may, too, as the length of its header. */
+const OTHERS = [
+  { magic: [0x1f, 0x8b], kind: 'one that gzip has compressed' },
+  { magic: [0x50, 0x4b, 3, 4], kind: 'a ZIP archive, as torch.save writes it' },
+]
+
 /** The longest header that is read, in bytes: the limit of the format's own library. */
 const MAX_HEADER = 100_000_000
 
@@ -163,6 +169,10 @@ export class SafetensorsBytes {
  */
 export function headerEnd(what: string, prefix: Uint8Array): number {
   if (prefix.length < LENGTH_BYTES) throw notSafetensors(what, `${prefix.length} bytes`)
+  if (prefix[LENGTH_BYTES] !== '{'.charCodeAt(0)) {
+    const other = OTHERS.find(({ magic }) => magic.every((byte, i) => prefix[i] === byte))
+    if (other) throw notSafetensors(what, other.kind)
+  }
   const headerBytes = prefix.subarray(0, LENGTH_BYTES).reduceRight((n, byte) => 256n * n + BigInt(byte), 0n)
   if (headerBytes <= MAX_HEADER) return LENGTH_BYTES + Number(headerBytes)
   const text = printable(prefix)

@@ -12,7 +12,7 @@ import { notTensor, Tensor } from './tensor.ts'
 export type Indices = number | NestedArray | NumberArray | Tensor
 
 /**
- * @param value Indices, each from 0 to count - 1
+ * @param value Indices, each from 0 to count - 1; none of them where count is 0
  * @param exception one more value that is allowed
  * @returns a copy, row-major
  */
@@ -31,7 +31,11 @@ export function checkIndices(
     if (!isAllowed) {
       const element = name + subscript(i, shape)
       const alternative = exception === undefined ? '' : `, or ${exception}`
-      throw fail('VALUE', element, `be an integer from 0 to ${count - 1}${alternative}`, describe(index))
+      const expected =
+        count === 0
+          ? `${exception}, as there is nothing to choose from`
+          : `an integer from 0 to ${count - 1}${alternative}`
+      throw fail('VALUE', element, `be ${expected}`, describe(index))
     }
     indices[i] = index
   }

@@ -37,6 +37,7 @@ export function slice(x: Tensor, start?: number, end?: number, options?: AxisOpt
 export function at(x: Tensor, index: number): Tensor {
   checkHasAxes(x)
   const [whole, ...rest] = x.shape
+  if (whole === 0) throw fail('SHAPE', 'the tensor', 'have elements along its first axis', x.shape)
   checkInteger('index', index, -whole, whole - 1)
   return x.runtime.temporary(() => piece(x, 0, index < 0 ? index + whole : index, 1).reshape(rest))
 }
