@@ -43,9 +43,11 @@ static void first_step_is_the_rate(void)
     expect_close("weight", weight, expected, 5, 1e-6);
 }
 
-void test_adamw(void)
+static void test_adamw(void)
 {
     promise("the first step of adamw is lr against the sign of the gradient, and the decay",
             first_step_is_the_rate);
     promise("adamw agrees with its reference at every length, at steps 1 to 1000", agrees);
 }
+
+SUITE("adamw", test_adamw)

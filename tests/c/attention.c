@@ -301,7 +301,7 @@ static void scratch_stops_growing(void)
            some);
 }
 
-void test_attention(void)
+static void test_attention(void)
 {
     promise("attention of a small example is the one computed by hand", known_values);
     promise("attention is within 3e-6 of float64 at odd sizes, with dropout too, and the same bits in parts",
@@ -323,3 +323,5 @@ void test_attention(void)
             masks_differ);
     promise("attention needs no more scratch for more tokens than a block", scratch_stops_growing);
 }
+
+SUITE("attention", test_attention)

@@ -291,7 +291,7 @@ static void refuses_small_capacities(void)
     end_case();
 }
 
-void test_attention_cached(void)
+static void test_attention_cached(void)
 {
     tested = &in_float32;
     promise(
@@ -307,7 +307,9 @@ void test_attention_cached(void)
             refuses_small_capacities);
 }
 
-void test_attention_int8(void)
+SUITE("attention_cached", test_attention_cached)
+
+static void test_attention_int8(void)
 {
     tested = &in_int8;
     promise("attention with a cache in int8 is within 3e-4 of float64 with the cache's numbers, keeps the "
@@ -325,3 +327,5 @@ void test_attention_int8(void)
     promise("attention with a cache in int8 spreads NaN and infinities as its reference", specials_spread);
     promise("attention with a cache in int8 refuses more tokens than its capacity", refuses_small_capacities);
 }
+
+SUITE("attention_int8", test_attention_int8)

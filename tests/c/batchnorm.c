@@ -227,7 +227,7 @@ static void off_is_optional(void)
     expect_close("y", y, plain, 57, 1e-6);
 }
 
-void test_batchnorm(void)
+static void test_batchnorm(void)
 {
     promise("batch norm of two rows and its running statistics have the values of the equations",
             known_values);
@@ -242,3 +242,5 @@ void test_batchnorm(void)
             specials_stay_in_their_column);
     promise("batch norm gives the same y with off of 0 and without off", off_is_optional);
 }
+
+SUITE("batchnorm", test_batchnorm)

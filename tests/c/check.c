@@ -61,6 +61,16 @@ void expect(int holds, const char *format, ...)
 
 const char *failure(void) { return failures ? first_failure : NULL; }
 
+suite *suites;
+
+void add_suite(suite *s)
+{
+    suite **place = &suites;
+    while (*place && strcmp((*place)->name, s->name) < 0) place = &(*place)->next;
+    s->next = *place;
+    *place = s;
+}
+
 void set_names(char *const *names, size_t n)
 {
     given_names = names;
@@ -85,10 +95,10 @@ int is_named(const char *text)
     return name_count == 0;
 }
 
-void run_group(void (*tests)(void), int all)
+void run_suite(const suite *s, int all)
 {
     runs_all = all;
-    tests();
+    s->tests();
 }
 
 /* A sanitizer aborts after its report, which does not know the case. */

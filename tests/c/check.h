@@ -11,6 +11,32 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* ---- Suites ----
+ *
+ *     static void test_gelu(void) { promise("gelu of 0 is 0", zero); }
+ *
+ *     SUITE("gelu", test_gelu)
+ *
+ * main.c runs every suite: SUITE adds it to the list before main() begins. Without SUITE the compiler warns
+ * that test_gelu is not used. */
+
+typedef struct suite {
+    const char *name;
+    void (*tests)(void);
+    struct suite *next;
+} suite;
+
+extern suite *suites; /* the first by name */
+
+void add_suite(suite *s);
+
+#define SUITE(suite_name, function)                                                                          \
+    __attribute__((constructor)) static void add_##function(void)                                            \
+    {                                                                                                        \
+        static suite s = {suite_name, function, NULL};                                                       \
+        add_suite(&s);                                                                                       \
+    }
+
 /* ---- The names on the command line: `build/native/test layernorm` runs what these tests select ---- */
 
 void set_names(char *const *names, size_t n);
@@ -18,8 +44,8 @@ void set_names(char *const *names, size_t n);
 /* Whether `text` contains one of the names; spaces do not count. Always true without names. */
 int is_named(const char *text);
 
-/* Runs a group of promises or, unless `all`, only those whose text is_named(). */
-void run_group(void (*tests)(void), int all);
+/* Runs the promises of a suite or, unless `all`, only those whose text is_named(). */
+void run_suite(const suite *s, int all);
 
 /* ---- Promises ---- */
 
@@ -99,37 +125,5 @@ extern const size_t row_counts[ROW_COUNTS]; /* 1, 2, 3, 5, 6, 17, 33 */
 
 /* A size that no float tensor can have: SIZE_MAX / 2 floats are more bytes than there are addresses. */
 #define HUGE_SIZE (SIZE_MAX / 2)
-
-/* ---- The promises. test_<name> is in <name>.c, and main.c runs them all. ---- */
-
-void test_simd(void);
-void test_sizes(void);
-void test_sums(void);
-void test_rules(void);
-void test_status(void);
-void test_relu(void);
-void test_gelu(void);
-void test_elementwise(void);
-void test_reduce(void);
-void test_transpose(void);
-void test_gemm(void);
-void test_linear(void);
-void test_conv1d(void);
-void test_int8(void);
-void test_layernorm(void);
-void test_dropout(void);
-void test_embedding(void);
-void test_softmax(void);
-void test_rmsnorm(void);
-void test_batchnorm(void);
-void test_feedforward(void);
-void test_attention(void);
-void test_attention_cached(void);
-void test_attention_int8(void);
-void test_crossentropy(void);
-void test_mse(void);
-void test_sgd(void);
-void test_adamw(void);
-void test_random(void);
 
 #endif

@@ -22,7 +22,7 @@ static void backward_is_exact(void) { affine_backward_is_exact(layer); }
 static void backward_agrees(void) { affine_backward_agrees(layer); }
 static void backward_agrees_on_specials(void) { affine_backward_agrees_on_specials(layer); }
 static void backward_without_rows_or_outputs(void) { affine_backward_without_rows_or_outputs(layer); }
-void test_conv1d(void)
+static void test_conv1d(void)
 {
     promise("conv1d and its gradients of a small example are those computed by hand", known_values);
     promise("conv1d of integers is exact at every size, also in parts", forward_is_exact);
@@ -36,3 +36,5 @@ void test_conv1d(void)
     promise("conv1d backward gives 0 for the weight and bias without rows, and for x without outputs",
             backward_without_rows_or_outputs);
 }
+
+SUITE("conv1d", test_conv1d)

@@ -166,7 +166,7 @@ static void ignored_rows_are_zero(void)
     }
 }
 
-void test_crossentropy(void)
+static void test_crossentropy(void)
 {
     promise("cross entropy's gradient is within 2e-6 of its largest element where the target's p is near 1",
             saturated_rows);
@@ -178,3 +178,5 @@ void test_crossentropy(void)
     promise("cross entropy of special values agrees with the reference in every lane", agrees_on_specials);
     promise("cross entropy's loss and gradient of an ignored row are exactly 0", ignored_rows_are_zero);
 }
+
+SUITE("crossentropy", test_crossentropy)

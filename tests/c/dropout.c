@@ -134,7 +134,7 @@ static void rates_are_independent(void)
     }
 }
 
-void test_dropout(void)
+static void test_dropout(void)
 {
     promise("dropout equals its reference bit for bit at every length, in place and in parts", agrees);
     promise("dropout with p = 0 is the identity, and with p = 1 gives zeros", limits);
@@ -142,3 +142,5 @@ void test_dropout(void)
     promise("dropout keeps a share of 1 - p of the elements, independent of neighbors and of other seeds",
             rates_are_independent);
 }
+
+SUITE("dropout", test_dropout)

@@ -311,7 +311,7 @@ static void abs_backward_agrees(void)
     }
 }
 
-void test_elementwise(void)
+static void test_elementwise(void)
 {
     promise("add, sub, mul and div of a row and a column have the expected values", known_values);
     promise("add, sub, mul and div broadcast rows, columns and single values bit for bit", agrees);
@@ -327,3 +327,5 @@ void test_elementwise(void)
     promise("log and pow of 0, 1, infinities and NaN are PyTorch's", functions_of_known_values);
     promise("abs backward is dy times the sign, and 0 for 0 and NaN, as in PyTorch", abs_backward_agrees);
 }
+
+SUITE("elementwise", test_elementwise)

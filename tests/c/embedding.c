@@ -104,7 +104,7 @@ static void backward_of_zeros(void)
     end_case();
 }
 
-void test_embedding(void)
+static void test_embedding(void)
 {
     promise("embedding copies the rows with the given indices, and backward adds the gradients there",
             known_values);
@@ -113,3 +113,5 @@ void test_embedding(void)
     promise("embedding backward of zeros is exactly 0, also for an index that occurs twice or never",
             backward_of_zeros);
 }
+
+SUITE("embedding", test_embedding)

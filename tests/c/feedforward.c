@@ -180,7 +180,7 @@ static void is_its_layers(void)
     }
 }
 
-void test_feedforward(void)
+static void test_feedforward(void)
 {
     promise("feedforward of a small example is the one computed by hand", known_values);
     promise("feedforward is within 1e-5 of float64 at every size, with and without biases", agrees);
@@ -191,3 +191,5 @@ void test_feedforward(void)
     promise("feedforward of empty dimensions is the second bias, or nothing", empty_dimensions);
     promise("feedforward has the bits of linear, gelu and linear", is_its_layers);
 }
+
+SUITE("feedforward", test_feedforward)

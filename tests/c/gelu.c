@@ -215,7 +215,7 @@ static void backward_limits(void)
     }
 }
 
-void test_gelu(void)
+static void test_gelu(void)
 {
     promise("gelu of 1, -1, 2 and -2 has the values of the tables, in both forms", known_values);
     promise("gelu is within 1e-6 of float64 at every length", agrees);
@@ -233,3 +233,5 @@ void test_gelu(void)
     promise("gelu backward is within 1e-6 of float64 everywhere in [-18, 18]", backward_dense_sweep);
     promise("gelu backward is 0 at -3e38, dy at 3e38, NaN at the infinities, in both forms", backward_limits);
 }
+
+SUITE("gelu", test_gelu)

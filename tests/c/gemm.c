@@ -138,7 +138,7 @@ static void tn(void) { every_product(try_tn); }
 static void column_sums(void) { every_product(try_column_sums); }
 static void repacked(void) { every_product(try_repacked); }
 
-void test_gemm(void)
+static void test_gemm(void)
 {
     promise("a · bᵀ is exact on integers at 0 to 13 rows, also in parts", nt);
     promise("a · b is exact on integers at 0 to 13 rows, also in parts", nn);
@@ -146,3 +146,5 @@ void test_gemm(void)
     promise("the sums of columns are exact on integers at 0 to 13 rows, also in parts", column_sums);
     promise("a packed product is exact as the rows of the next product", repacked);
 }
+
+SUITE("gemm", test_gemm)

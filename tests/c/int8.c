@@ -553,7 +553,7 @@ static void embedding_gives_rows(void)
         }
 }
 
-void test_int8(void)
+static void test_int8(void)
 {
     promise("int8 weights take whole blocks of 32 outputs and 2 inputs, and a scale for each group",
             sizes_count_whole_blocks);
@@ -581,3 +581,5 @@ void test_int8(void)
     promise("int8 linear without inputs is the bias, or 0", forward_without_inputs);
     promise("int8 embedding gives the rows of the weight, whole and in parts", embedding_gives_rows);
 }
+
+SUITE("int8", test_int8)

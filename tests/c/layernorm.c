@@ -396,7 +396,7 @@ static void backward_of_a_bad_row(void)
     }
 }
 
-void test_layernorm(void)
+static void test_layernorm(void)
 {
     promise("layer norm of 1, 2, 3, 4 has the values of the equation", known_values);
     promise("layer norm is within 5e-6 of float64 at every size", agrees);
@@ -419,3 +419,5 @@ void test_layernorm(void)
     promise("layer norm backward of a row with NaN or infinity is not finite, and the other rows are right",
             backward_of_a_bad_row);
 }
+
+SUITE("layernorm", test_layernorm)

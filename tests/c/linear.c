@@ -107,7 +107,7 @@ static void notebook(void)
     expect_close("y", y, expected, 12, 0.5001e-4);
 }
 
-void test_linear(void)
+static void test_linear(void)
 {
     promise("linear and its gradients of a small example are those computed by hand", known_values);
     promise("linear of integers is exact at every size, also in parts", forward_is_exact);
@@ -126,3 +126,5 @@ void test_linear(void)
             init_draws_weight_then_bias);
     promise("linear and relu after seed 123 print what the notebook prints", notebook);
 }
+
+SUITE("linear", test_linear)

@@ -34,9 +34,11 @@ static void agrees(void)
     }
 }
 
-void test_mse(void)
+static void test_mse(void)
 {
     promise("mean squared error and its gradient are within 1e-6 of float64 at every size; in parts, the "
             "same bits",
             agrees);
 }
+
+SUITE("mse", test_mse)

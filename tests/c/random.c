@@ -284,7 +284,7 @@ static void normals_are_normal(void)
     expect_within("fourth moment", 0, fourths / count, 3.0, 5.0 * sqrt(96.0 / count));
 }
 
-void test_random(void)
+static void test_random(void)
 {
     promise("the generator is MT19937 up to the 10,000th word", is_mt19937);
     promise("every seed gives the words of MT19937", every_seed_has_its_words);
@@ -301,3 +301,5 @@ void test_random(void)
     promise("normal after seed 123 gives the batch of the notebook", notebook);
     promise("normal has the moments of the normal distribution", normals_are_normal);
 }
+
+SUITE("random", test_random)

@@ -268,7 +268,7 @@ static void maxima_agree(void)
         }
 }
 
-void test_reduce(void)
+static void test_reduce(void)
 {
     promise("mean and var of 1, 2, 3, 4 are 2.5, 1.25 and 1.6667", known_values);
     promise("mean and var are within 1e-6 of float64 at every length", agrees);
@@ -286,3 +286,5 @@ void test_reduce(void)
             maxima_agree);
     promise("square_sum sums in float64 at every length", square_sums);
 }
+
+SUITE("reduce", test_reduce)

@@ -59,7 +59,7 @@ static void backward_agrees(void)
     }
 }
 
-void test_relu(void)
+static void test_relu(void)
 {
     promise("relu turns negative values into 0 and keeps -0, NaN and infinity, as in PyTorch", known_values);
     promise("relu equals its reference bit for bit at every length", agrees);
@@ -70,3 +70,5 @@ void test_relu(void)
     promise("relu backward equals its reference bit for bit at every length, in place and in parts",
             backward_agrees);
 }
+
+SUITE("relu", test_relu)

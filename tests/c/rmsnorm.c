@@ -159,7 +159,7 @@ static void specials_stay_in_their_row(void)
     }
 }
 
-void test_rmsnorm(void)
+static void test_rmsnorm(void)
 {
     promise("rms norm of 3, 4, 0, 0 and its gradients have the values of the equation", known_values);
     promise("rms norm is within 1e-6 of float64 at every size, its gradients within 2e-6; in parts, the same "
@@ -171,3 +171,5 @@ void test_rmsnorm(void)
     promise("rms norm of a row with NaN or infinity agrees with the reference, and so do the other rows",
             specials_stay_in_their_row);
 }
+
+SUITE("rmsnorm", test_rmsnorm)

@@ -568,7 +568,7 @@ static void refuse_scalars(void) { each_kernel(kernel_refuses_scalars); }
 static void refuse_values(void) { each_kernel(kernel_refuses_values); }
 static void return_at_once(void) { each_kernel(kernel_returns_at_once); }
 
-void test_rules(void)
+static void test_rules(void)
 {
     promise(
         "every kernel is within its bounds at small, odd and empty sizes, also without the outputs that may "
@@ -597,3 +597,5 @@ void test_rules(void)
     promise("every kernel returns at once if its outputs are empty, however large the other sizes are",
             return_at_once);
 }
+
+SUITE("rules", test_rules)

@@ -55,10 +55,12 @@ static void known_values(void)
     expect_same("nesterov", c, nesterov, 2);
 }
 
-void test_sgd(void)
+static void test_sgd(void)
 {
     promise("a step of sgd has the values of the equation", known_values);
     promise("sgd agrees with its reference at every length, with momentum, dampening, decay and Nesterov "
             "momentum",
             agrees);
 }
+
+SUITE("sgd", test_sgd)

@@ -144,7 +144,7 @@ static void tails_stay_inside(void)
     }
 }
 
-void test_simd(void)
+static void test_simd(void)
 {
     promise("pmin and pmax return the first operand if neither is less than the other",
             pseudo_minimum_and_maximum);
@@ -160,3 +160,5 @@ void test_simd(void)
     promise("loading a tail fills it with zeros, and tails are neither read nor written past their end",
             tails_stay_inside);
 }
+
+SUITE("simd", test_simd)

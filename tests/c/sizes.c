@@ -131,8 +131,10 @@ static void the_rule(void)
            "expected the largest size rounded up, then SIZE_MAX");
 }
 
-void test_sizes(void)
+static void test_sizes(void)
 {
     promise("a size fits if its bytes are addressable, and counts as 1 where it is 0", the_rule);
     promise("every scratch size is SIZE_MAX where the sizes are not addressable", scratch_sizes_do_not_wrap);
 }
+
+SUITE("sizes", test_sizes)

@@ -132,7 +132,7 @@ static void known_values(void)
     }
 }
 
-void test_softmax(void)
+static void test_softmax(void)
 {
     promise("softmax's gradient is within 2e-5 of its largest terms, also where one y is near 1",
             saturated_rows);
@@ -141,3 +141,5 @@ void test_softmax(void)
             agrees);
     promise("softmax of special values agrees with the reference in every lane", agrees_on_specials);
 }
+
+SUITE("softmax", test_softmax)

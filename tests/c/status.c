@@ -43,9 +43,11 @@ static void builds(void)
 #endif
 }
 
-void test_status(void)
+static void test_status(void)
 {
     promise("every status code has its own text", every_code_has_a_text);
     promise("any other number is an unknown status", other_numbers_are_unknown);
     promise("a build knows whether it is the relaxed one, and has no stack at NULL", builds);
 }
+
+SUITE("status", test_status)

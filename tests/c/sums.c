@@ -101,7 +101,7 @@ static void affine_gradients(void) { for_counts(affine_sums); }
 static void embedding_gradient(void) { for_counts(embedding_sums); }
 static void norm_gradients(void) { for_counts(norm_sums); }
 
-void test_sums(void)
+static void test_sums(void)
 {
     promise("linear's and conv1d's dweight is within 2e-5 and their dbias within 1e-6 of float64, for 63 to "
             "262,144 equal rows",
@@ -112,3 +112,5 @@ void test_sums(void)
             "262,144 equal rows",
             norm_gradients);
 }
+
+SUITE("sums", test_sums)

@@ -1,39 +1,14 @@
 /* The kernels, as gpt_layers.h has them. Append only: the bytes of the fuzzer's corpus name a kernel by its
  * place. */
-#include "table.h"
-
 #include <string.h>
 
 #include "gpt_layers.h"
 #include "judges.h"
 #include "reference.h"
-
-#pragma GCC diagnostic ignored "-Wmissing-field-initializers" /* what a row leaves out is 0 */
-
-#define T(i) c->t[i]
-#define S(i) c->s[i]
-#define F(i) ((float)c->v[i])
-#define D(i) c->v[i]
-#define I(i) ((int)c->v[i])
-#define U(i) ((uint32_t)c->v[i])
-#define PARTS c->part, c->parts
+#include "rows.h"
 
 /* What references compute in float64. */
 static double hidden[MOST_WORDS], sums[MOST_WORDS];
-
-/* run_<name> and run_<name>_ref call gpt_<name> and its reference, which has the same arguments. */
-#define WITH_PARTS(name, ...)                                                                                \
-    static int run_##name(const call *c) { return gpt_##name(__VA_ARGS__, PARTS); }                          \
-    static void run_##name##_ref(const call *c) { gpt_##name##_ref(__VA_ARGS__); }
-#define PARTS_ONLY(name, ...)                                                                                \
-    static int run_##name(const call *c) { return gpt_##name(__VA_ARGS__, PARTS); }
-#define REFERENCE(name, ...)                                                                                 \
-    static void run_##name##_ref(const call *c) { gpt_##name##_ref(__VA_ARGS__); }
-#define WITHOUT_PARTS(name, ...)                                                                             \
-    static int run_##name(const call *c) { return gpt_##name(__VA_ARGS__); }                                 \
-    static void run_##name##_ref(const call *c) { gpt_##name##_ref(__VA_ARGS__); }
-#define WITHOUT_REFERENCE(name, ...)                                                                         \
-    static int run_##name(const call *c) { return gpt_##name(__VA_ARGS__); }
 
 PARTS_ONLY(linear_forward, T(0), T(1), T(2), T(3), T(4), S(0), S(1), S(2))
 REFERENCE(linear_forward, T(0), T(2), T(3), T(4), S(0), S(1), S(2))

@@ -54,9 +54,11 @@ static void keeps_specials(void)
     expect_same("y", y, expected, SPECIALS);
 }
 
-void test_transpose(void)
+static void test_transpose(void)
 {
     promise("transpose keeps the elements of the inner axis together", keeps_inner_axis);
     promise("transpose moves every element to its position", moves_every_element);
     promise("transpose does not change zeros, denormals, infinities and NaN", keeps_specials);
 }
+
+SUITE("transpose", test_transpose)
