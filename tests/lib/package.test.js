@@ -12,6 +12,7 @@ import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import { build as rolldown } from 'rolldown'
 import { build } from 'vite'
+import { blocksOf } from '../blocks.js'
 import { builds } from './support.js'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -39,20 +40,9 @@ before(() => {
 })
 after(() => rmSync(folder, { recursive: true, force: true }))
 
-/**
- * @param {string} document
- * @returns {{ language: string, text: string }[]} its blocks of code, in order
- */
-const blocksOf = (document) =>
-  [...document.matchAll(/```(\w+)\n([\s\S]*?)```/g)].map(([, language, text]) => ({ language, text }))
-const blocks = blocksOf(readme)
-
-/** README's example, and what it prints according to the block after it. */
-function example() {
-  const first = blocks.findIndex(({ language }) => language === 'js')
-  assert.equal(blocks[first + 1].language, 'text')
-  return { code: blocks[first].text, output: blocks[first + 1].text }
-}
+/** README's programs, and what the first prints. */
+const [example, training] = blocksOf('js', 'README.md')
+const [printed] = blocksOf('text', 'README.md')
 
 test('the tarball holds the package, its types and source maps, the header, the stories, and nothing else', () => {
   const allowed = [
@@ -117,29 +107,22 @@ test('source maps lead to the sources, which they contain', () => {
 })
 
 test('README’s example runs as printed, and prints what README says', () => {
-  const { code, output } = example()
-  writeFileSync(join(folder, 'example.mjs'), code)
-  assert.equal(run(process.execPath, ['example.mjs']), output)
+  writeFileSync(join(folder, 'example.mjs'), example)
+  assert.equal(run(process.execPath, ['example.mjs']), printed)
 })
 
 test('the ten lines of web/examples/stories/README.md write the story that it shows', () => {
-  const stories = readFileSync(join(root, 'web/examples/stories/README.md'), 'utf8')
-  const [{ text: code }, { text: story }] = blocksOf(stories)
+  const [code] = blocksOf('js', 'web/examples/stories/README.md')
+  const [story] = blocksOf('text', 'web/examples/stories/README.md')
   writeFileSync(join(folder, 'write.mjs'), code)
   assert.equal(code.trim().split('\n').length, 10)
   assert.equal(run(process.execPath, ['write.mjs']), story.trim().replaceAll('\n', ' ') + '\n')
 })
 
 test('README’s training program, after its example, learns', () => {
-  const { code, output } = example()
-  const { text } = blocks.filter(({ language }) => language === 'js')[1]
-  writeFileSync(join(folder, 'train.mjs'), code + text)
-  const printed = run(process.execPath, ['train.mjs'])
-  const losses = printed
-    .slice(output.length)
-    .trim()
-    .split('\n')
-    .map((line) => Number(line.split(' ')[1]))
+  writeFileSync(join(folder, 'train.mjs'), example + training)
+  const lines = run(process.execPath, ['train.mjs']).slice(printed.length).trim().split('\n')
+  const losses = lines.map((line) => Number(line.split(' ')[1]))
   assert.equal(losses.length, 3)
   assert.ok(losses[0] > 1 && losses[2] < 0.1, `${losses}`)
 })

@@ -9,6 +9,7 @@ import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 import { all } from '../all.js'
+import { blocksOf } from '../blocks.js'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 /** The oldest TypeScript that reads the types, and the newest. @type {Record<string, string>} */
@@ -108,7 +109,7 @@ const memory: WebAssembly.Memory = gpt.exports.memory
 export { memory }
 `
 
-const [, readme] = /```js\n([\s\S]*?)```/.exec(readFileSync(join(root, 'README.md'), 'utf8')) ?? []
+const [readme] = blocksOf('js', 'README.md')
 
 const folder = mkdtempSync(join(tmpdir(), 'gpt-layers-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
