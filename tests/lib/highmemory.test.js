@@ -1,105 +1,83 @@
 // Addresses from 2 GiB to 4 GiB do not fit into a signed integer of 32 bits. Everything computes the same
 // bits there as in low memory.
 
-/** @import { Gpt, Module, Tensor } from 'gpt-layers' */
+/** @import { Gpt, Tensor } from 'gpt-layers' */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { GptLayersError } from 'gpt-layers'
+import { LAYERS, LOSSES, OPTIMIZERS, resultsOf, TENSOR_OPERATIONS } from '../layers.js'
 import { gradientOf, loadForTest, untyped } from './support.js'
 
 const GIB = 2 ** 30
 const ROOM = 24 * 2 ** 20 // bytes; more than `everything` uses
 
+/** Rows for the kernels of a few rows, and for those of many. */
+const SIZES = [3, 70].map((rows) => ({ rows, cols: 66, heads: 3 }))
+
 /**
- * A forward and a backward of every layer and loss, a step of every optimizer, the tensor's methods, int8
- * weights, and a cache.
+ * A forward and a backward of every layer, loss and operation of tensors, a step of every optimizer, int8
+ * weights, and caches.
  *
  * @param {Gpt} gpt
  * @returns {Record<string, Float32Array>} results by name
  */
 function everything(gpt) {
   gpt.manualSeed(5)
-  const { Linear, Conv1D, ReLU, GELU, LayerNorm, BatchNorm, RMSNorm, Dropout, Softmax, FeedForward } = gpt
-  const sizes = { embDim: 66, nHeads: 3, contextLength: 70, dropRate: 0.1 }
-  const tokens = Int32Array.from({ length: 70 }, (_, i) => (i * 7) % 37)
-  /** @type {Record<string, () => [layer: Module, input: any]>} */
-  const layers = {
-    'Linear of few rows': () => [new Linear(33, 65), gpt.randn([3, 33])],
-    'Linear of many rows': () => [new Linear(33, 65), gpt.randn([70, 33])],
-    'Conv1D of few rows': () => [new Conv1D(65, 33), gpt.randn([3, 33])],
-    'Conv1D of many rows': () => [new Conv1D(65, 33), gpt.randn([70, 33])],
-    ReLU: () => [new ReLU(), gpt.randn([1003])],
-    'GELU, tanh': () => [new GELU(), gpt.randn([1003])],
-    'GELU, erf': () => [new GELU({ approximate: 'none' }), gpt.randn([1003])],
-    LayerNorm: () => [new LayerNorm(67), gpt.randn([70, 67])],
-    BatchNorm: () => [new BatchNorm(67), gpt.randn([70, 67])],
-    RMSNorm: () => [new RMSNorm(67), gpt.randn([70, 67])],
-    Dropout: () => [new Dropout(0.3), gpt.randn([1003])],
-    Softmax: () => [new Softmax(), gpt.randn([70, 67])],
-    FeedForward: () => [new FeedForward(sizes), gpt.randn([70, 66])],
-    'FeedForward in noGrad': () => [new FeedForward(sizes), gpt.randn([70, 66])],
-    Attention: () => [new gpt.Attention(sizes), gpt.randn([2, 70, 66])],
-    TransformerBlock: () => [new gpt.TransformerBlock(sizes), gpt.randn([70, 66])],
-    Embedding: () => [new gpt.Embedding(37, 66), tokens],
-    GPTModel: () => [new gpt.GPTModel({ ...sizes, vocabSize: 37, nLayers: 1, tieWeights: true }), tokens],
-  }
   /** @type {Record<string, Float32Array>} */
   const results = {}
   const keep = (/** @type {string} */ name, /** @type {Tensor} */ tensor) => {
     results[name] = tensor.data.slice()
   }
-  for (const [name, make] of Object.entries(layers)) {
-    gpt.scope(() => {
-      const [layer, input] = make()
-      if (name === 'FeedForward in noGrad')
-        return keep(
-          name,
+  for (const sizes of SIZES) {
+    for (const [name, make] of Object.entries(LAYERS)) {
+      gpt.scope(() => {
+        const made = make(gpt, sizes)
+        const [layer, input] = made
+        for (const [what, values] of Object.entries(resultsOf(gpt, made)))
+          results[`${name} of ${sizes.rows} rows: ${what}`] = values
+        layer.eval().quantize({ groupSize: 22 })
+        layer.loadSafetensors(layer.saveSafetensors())
+        keep(
+          `int8 ${name} of ${sizes.rows} rows`,
           gpt.noGrad(() => layer.forward(input)),
         )
-      if (input !== tokens) input.requiresGrad = true
-      const y = layer.forward(input)
-      keep(name, y)
-      y.backward(gpt.randn(y.shape))
-      if (input !== tokens) keep(`${name}: dx`, gradientOf(input))
-      for (const [parameter, { grad }] of layer.namedParameters()) {
-        if (grad) keep(`${name}: gradient of ${parameter}`, grad)
-      }
-      const parameters = layer.parameters()
-      if (parameters.length === 0) return
-      gpt.clipGradNorm(parameters, 0.1)
-      for (const optimizer of [
-        new gpt.SGD(parameters, { lr: 0.1, momentum: 0.9 }),
-        new gpt.AdamW(parameters, { lr: 0.1 }),
-      ]) {
-        optimizer.step()
-        optimizer.dispose()
-      }
-      parameters.forEach((parameter, i) => keep(`${name}: parameter ${i} after two steps`, parameter))
-    })
+        for (const [parameter, { int8Weight }] of Object.entries(layer.stateDict()))
+          if (int8Weight) keep(`int8 ${name} of ${sizes.rows} rows: ${parameter}`, int8Weight.dequantize())
+      })
+    }
   }
-  const modelOf = (/** @type {object} */ options) =>
-    new gpt.GPTModel({ ...sizes, dropRate: 0, vocabSize: 37, nLayers: 2, ...options })
-  /** @type {Record<string, () => [layer: Module, input: any]>} */
-  const quantized = {
-    'int8 Linear': () => [new Linear(33, 65), gpt.randn([3, 33])],
-    'int8 Conv1D': () => [new Conv1D(65, 33), gpt.randn([70, 33])],
-    'int8 GPTModel': () => [modelOf({ tieWeights: true }), tokens],
-  }
-  for (const [name, make] of Object.entries(quantized)) {
-    gpt.scope(() => {
-      const [layer, input] = make()
-      layer.quantize({ groupSize: 22 })
-      const forward = () => gpt.noGrad(() => layer.forward(input))
-      keep(name, forward())
-      layer.loadSafetensors(layer.saveSafetensors())
-      keep(`${name}, saved and loaded`, forward())
-      for (const [parameter, { int8Weight }] of Object.entries(layer.stateDict()))
-        if (int8Weight) keep(`${name}: ${parameter}`, int8Weight.dequantize())
-    })
-  }
+  const [, sizes] = SIZES
   gpt.scope(() => {
-    const model = modelOf({}).eval()
+    const x = gpt.parameter(gpt.randn([sizes.rows, sizes.cols]))
+    for (const [name, loss] of Object.entries(LOSSES)) {
+      const y = loss(gpt, x)
+      y.backward()
+      keep(name, y)
+      keep(`${name}: gradient`, gradientOf(x))
+      x.grad = null
+    }
+    const { weights } = LAYERS.Attention(gpt, sizes)[0].forward(x, { returnWeights: true })
+    keep('the weights of Attention', weights)
+    LOSSES.mse(gpt, x).backward()
+    gpt.clipGradNorm([x], 0.1)
+    for (const [name, make] of Object.entries(OPTIMIZERS)) {
+      make(gpt, [x]).step()
+      keep(name, x)
+    }
+    for (const [name, operation] of Object.entries(TENSOR_OPERATIONS)) {
+      const [x, y, z] = [70, 70, 66].map((rows) => gpt.parameter(gpt.rand([rows, 66])))
+      const result = operation(x, y, z)
+      keep(name, result)
+      result.mul(result).sum().backward()
+      keep(`${name}: gradient`, gradientOf(x))
+    }
+    keep('argmax', gpt.tensor(x.argmax({ dim: 0 })))
+    keep('loadSafetensors', gpt.loadSafetensors(gpt.saveSafetensors({ x })).x)
+  })
+  gpt.scope(() => {
+    const [model, tokens] = LAYERS.GPTModel(gpt, sizes)
+    model.eval()
     const lengths = [9, 1, 20] // of the pieces: a prompt, a token, and a prompt after tokens
     for (const dtype of /** @type {const} */ (['float32', 'int8'])) {
       const cache = model.newCache({ dtype })
@@ -111,36 +89,6 @@ function everything(gpt) {
     }
     const written = [...model.generate(tokens.slice(0, 69), { maxNewTokens: 8, slidingWindow: 35 })]
     results.generate = Float32Array.from(written.flatMap(({ token, probability }) => [token, probability]))
-  })
-  gpt.scope(() => {
-    const sizes = { embDim: 66, nHeads: 3, contextLength: 70 }
-    const { weights } = new gpt.Attention(sizes).forward(gpt.randn([70, 66]), { returnWeights: true })
-    keep('the weights of Attention', weights)
-    const [x, y] = [gpt.parameter(gpt.randn([70, 66])), gpt.rand([70, 66])]
-    const losses = { crossEntropy: gpt.crossEntropy(x, tokens), mse: gpt.mse(x, y) }
-    for (const [name, loss] of Object.entries(losses)) {
-      results[name] = Float32Array.of(loss.item())
-      loss.backward()
-      keep(`${name}: gradient`, gradientOf(x))
-      x.grad = null
-    }
-    keep('add', x.add(y.mean({ dim: 0 })))
-    keep('div', x.div(y).sub(1.5).mul(y))
-    keep('var', x.var({ dim: 0 }))
-    keep('sum', x.sum({ dim: 1 }))
-    keep('max', x.max())
-    results.argmax = gpt.tensor(x.argmax({ dim: 0 })).data.slice()
-    keep('exp', x.exp())
-    keep('sqrt', y.sqrt())
-    keep('log', y.log())
-    keep('pow', y.pow(1.5))
-    keep('abs', x.abs())
-    keep('tanh', x.tanh())
-    x.abs().sum().backward()
-    keep('abs: gradient', gradientOf(x))
-    keep('matmul', x.matmul(y.permute([1, 0])))
-    keep('split', x.split(50)[1])
-    keep('loadSafetensors', gpt.loadSafetensors(gpt.saveSafetensors({ x })).x)
   })
   return results
 }

@@ -310,7 +310,8 @@ setFlagsFromString('--expose-gc')
 /** Collects garbage now. Finalizers run in later tasks. @type {() => void} */
 export const collectGarbage = runInNewContext('gc')
 
-const PATIENCE = 120_000 // ms; far more than any wait takes on a busy machine
+/** Milliseconds; far more than any wait takes on a busy machine. */
+export const PATIENCE = 120_000
 
 /**
  * Waits for a condition that another thread or a finalizer makes true.

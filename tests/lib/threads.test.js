@@ -1,7 +1,7 @@
 // Threads give the bits of one thread, sleep when idle, and end with their instance, whatever happens to a
 // worker.
 
-/** @import { Attention, Conv1D, FeedForward, Gpt, Linear, Module, Tensor } from 'gpt-layers' */
+/** @import { Gpt, Tensor } from 'gpt-layers' */
 
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
@@ -12,145 +12,84 @@ import { afterEach, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { Worker } from 'node:worker_threads'
-import { GPT_CONFIG_124M, load } from 'gpt-layers'
+import { load } from 'gpt-layers'
 import { CALL_WORDS, MAX_ARGUMENTS } from '../../build/lib/threads/call.js'
 import { Pool } from '../../build/lib/threads/pool.js'
-import { assertRefuses, collectGarbage, gradientOf, loadForTest, until, workersSleep } from './support.js'
+import { LAYERS, resultsOf } from '../layers.js'
+import {
+  assertRefuses,
+  collectGarbage,
+  gradientOf,
+  loadForTest,
+  PATIENCE,
+  until,
+  workersSleep,
+} from './support.js'
 
 const skip =
   !process.getBuiltinModule && `one thread in Node ${process.version}, which has no getBuiltinModule`
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
 
-const PATIENCE = 120_000 // ms after which a process that should have ended is killed
-
 /** The workers that were started since the last test. @type {Worker[]} */
 let workers = []
 process.on('worker', (worker) => workers.push(worker))
 afterEach(() => (workers = []))
 
-/**
- * A forward and a backward of random numbers.
- *
- * @template {Linear | Conv1D | FeedForward | Attention} L
- * @param {Gpt} gpt
- * @param {L} layer
- * @param {number[]} shape of x
- * @returns {{ layer: L, dx: Tensor }}
- */
-function trained(gpt, layer, shape) {
-  const x = gpt.parameter(gpt.randn(shape))
-  const y = layer.forward(x)
-  y.backward(gpt.randn(y.shape))
-  return { layer, dx: gradientOf(x) }
-}
+/** Sizes that are odd, and large enough for every layer to share its work. */
+const LARGE = { rows: 211, cols: 267, heads: 3 }
+const FEW_ROWS = { rows: 7, cols: 333, heads: 9 }
+/** GPT-2's. */
+const ONE_ROW = { rows: 1, cols: 768, heads: 12 }
 
-const odd = { embDim: 57, nHeads: 3, contextLength: 201, dropRate: 0.1 }
-
-/**
- * Every layer at odd sizes and at GPT-2's, each with enough work to be shared.
- *
- * @param {Gpt} gpt
- * @returns {Record<string, () => Tensor>} each returns a result to compare
- */
-const calls = (gpt) => ({
-  'Linear of one row': () => new gpt.Linear(768, 3072).forward(gpt.randn([1, 768])),
-  'Linear of few rows': () => new gpt.Linear(333, 517).forward(gpt.randn([7, 333])),
-  'Linear of many rows, without bias': () =>
-    new gpt.Linear(65, 131, { bias: false }).forward(gpt.randn([331, 65])),
-  'Linear’s gradient for few rows': () => trained(gpt, new gpt.Linear(768, 517), [3, 768]).dx,
-  'Linear’s gradient for many rows': () => trained(gpt, new gpt.Linear(333, 131), [65, 333]).dx,
-  'Linear’s weight’s gradient': () =>
-    gradientOf(trained(gpt, new gpt.Linear(333, 131), [65, 333]).layer.weight),
-  'Conv1D of few rows': () => new gpt.Conv1D(517, 768).forward(gpt.randn([3, 768])),
-  'Conv1D of many rows, without bias': () =>
-    new gpt.Conv1D(131, 65, { bias: false }).forward(gpt.randn([331, 65])),
-  'Conv1D’s gradient': () => trained(gpt, new gpt.Conv1D(131, 333), [65, 333]).dx,
-  'Conv1D’s weight’s gradient': () =>
-    gradientOf(trained(gpt, new gpt.Conv1D(131, 333), [65, 333]).layer.weight),
-  ReLU: () => new gpt.ReLU().forward(gpt.randn([3, 100_003])),
-  'GELU, tanh': () => new gpt.GELU().forward(gpt.randn([100_003])),
-  'GELU, erf': () => new gpt.GELU({ approximate: 'none' }).forward(gpt.randn([128, 3072])),
-  'LayerNorm at an odd size': () => new gpt.LayerNorm(511).forward(gpt.randn([257, 511])),
-  'LayerNorm at GPT-2’s': () => new gpt.LayerNorm(768).forward(gpt.randn([1024, 768])),
-  'FeedForward of one row': () =>
-    gpt.noGrad(() => new gpt.FeedForward(GPT_CONFIG_124M).forward(gpt.randn([1, 768]))),
-  'FeedForward of few rows': () =>
-    gpt.noGrad(() => new gpt.FeedForward({ embDim: 67, hiddenDim: 259 }).forward(gpt.randn([37, 67]))),
-  'FeedForward of many rows': () =>
-    gpt.noGrad(() => new gpt.FeedForward({ embDim: 67, hiddenDim: 259 }).forward(gpt.randn([401, 67]))),
-  'FeedForward’s gradient': () =>
-    trained(gpt, new gpt.FeedForward({ embDim: 67, hiddenDim: 259 }), [37, 67]).dx,
-  'FeedForward at GPT-2’s': () =>
-    gpt.noGrad(() => new gpt.FeedForward(GPT_CONFIG_124M).forward(gpt.randn([130, 768]))),
-  'Attention of few tokens': () => new gpt.Attention(GPT_CONFIG_124M).forward(gpt.randn([7, 768])),
-  'Attention at an odd size': () => new gpt.Attention(odd).eval().forward(gpt.randn([2, 201, 57])),
-  'Attention’s weights': () =>
-    new gpt.Attention(odd).forward(gpt.randn([201, 57]), { returnWeights: true }).weights,
-  'Attention’s gradient': () => trained(gpt, new gpt.Attention(odd), [2, 201, 57]).dx,
-  'Attention’s weight’s gradient': () =>
-    gradientOf(trained(gpt, new gpt.Attention(odd), [201, 57]).layer.cAttn.weight),
-})
+/** Layers that share their work at every size, and those that have none. */
+const SHARED = ['FeedForward', 'Attention', 'TransformerBlock', 'GPTModel']
+const WITHOUT_WORK = ['Identity']
 
 for (const threads of [2, 3]) {
-  test(`${threads} threads give the bits of one thread`, { skip }, async (t) => {
+  test(`every layer gives the bits of one thread on ${threads} threads`, { skip }, async (t) => {
     const [one, many] = [await loadForTest({ threads: 1 }), await loadForTest({ threads })]
     assert.ok(many.exports.memory.buffer instanceof SharedArrayBuffer)
     assert.equal(workers.length, threads - 1)
-    const [expected, actual] = [calls(one), calls(many)]
-    for (const name of Object.keys(expected)) {
-      one.manualSeed(7)
-      many.manualSeed(7)
-      const notify = t.mock.method(Atomics, 'notify')
-      const [x, y] = [
-        one.scope(() => expected[name]().data.slice()),
-        many.scope(() => actual[name]().data.slice()),
-      ]
-      assert.deepEqual(y, x, name)
-      assert.ok(notify.mock.callCount() > 0, `${name} should be shared among the threads`)
-      notify.mock.restore()
+    for (const sizes of [LARGE, FEW_ROWS, ONE_ROW]) {
+      for (const [name, make] of Object.entries(LAYERS)) {
+        const what = `${name}, ${JSON.stringify(sizes)}`
+        const results = (/** @type {Gpt} */ gpt) => {
+          gpt.manualSeed(7)
+          return gpt.scope(() => resultsOf(gpt, make(gpt, sizes)))
+        }
+        const notify = t.mock.method(Atomics, 'notify')
+        assert.deepEqual(results(many), results(one), what)
+        const shares = sizes === LARGE ? !WITHOUT_WORK.includes(name) : SHARED.includes(name)
+        assert.ok(!shares || notify.mock.callCount() > 0, `${what} should be shared among the threads`)
+        notify.mock.restore()
+      }
     }
+    const [weights, expected] = [many, one].map((gpt) => {
+      const [attention, x] = (gpt.manualSeed(7), LAYERS.Attention(gpt, LARGE))
+      return attention.forward(x, { returnWeights: true }).weights.data.slice()
+    })
+    assert.deepEqual(weights, expected, 'the weights of Attention')
     many.dispose()
   })
 }
 
 /**
- * Random layers at random sizes, forward and backward, without a scope.
+ * Random layers at random sizes, without a scope.
  *
  * @param {Gpt} gpt
  * @param {number} seed the same calls for the same seed
- * @returns {Generator<{ name: string, results: Tensor[] }, never>}
+ * @returns {Generator<{ name: string, results: Record<string, Float32Array> }, never>}
  */
 function* randomCalls(gpt, seed) {
   let state = seed
   const from1to = (/** @type {number} */ n) => 1 + ((state = (state * 48271) % 2147483647) % n)
   gpt.manualSeed(seed)
   for (;;) {
-    const [rows, cols, heads] = [from1to(300), from1to(300), from1to(5)]
-    const embDim = heads * from1to(40)
-    const sizes = { embDim, nHeads: heads, contextLength: rows, hiddenDim: cols, dropRate: 0.1 }
-    /** @type {(() => [Module, number[]])[]} */
-    const kinds = [
-      () => [new gpt.Linear(cols, from1to(300)), [rows, cols]],
-      () => [new gpt.Conv1D(from1to(300), cols), [rows, cols]],
-      () => [new gpt.ReLU(), [10 * rows, cols]],
-      () => [new gpt.GELU(), [rows, cols]],
-      () => [new gpt.LayerNorm(cols), [rows, cols]],
-      () => [new gpt.RMSNorm(cols), [rows, cols]],
-      () => [new gpt.BatchNorm(cols), [rows, cols]],
-      () => [new gpt.Softmax(), [rows, cols]],
-      () => [new gpt.Dropout(0.3), [rows, cols]],
-      () => [new gpt.FeedForward(sizes), [rows, embDim]],
-      () => [new gpt.Attention(sizes), [rows, embDim]],
-      () => [new gpt.TransformerBlock(sizes), [rows, embDim]],
-    ]
-    const [layer, shape] = kinds[from1to(kinds.length) - 1]()
-    const x = gpt.parameter(gpt.randn(shape))
-    const y = layer.forward(x)
-    y.backward(gpt.randn(y.shape))
-    const results = [y, ...[x, ...layer.parameters()].map(gradientOf)]
-    const evaluated = gpt.noGrad(() => layer.eval().forward(gpt.randn(shape)))
-    yield { name: `${layer.constructor.name} of [${shape}]`, results: [...results, evaluated] }
+    const [rows, heads] = [from1to(300), from1to(5)]
+    const sizes = { rows, cols: heads * from1to(50), heads }
+    const name = Object.keys(LAYERS)[from1to(Object.keys(LAYERS).length) - 1]
+    yield { name: `${name}, ${JSON.stringify(sizes)}`, results: resultsOf(gpt, LAYERS[name](gpt, sizes)) }
   }
 }
 
@@ -165,9 +104,7 @@ for (const threads of [2, 4]) {
       const many = randomCalls(gpt, threads)
       for (let i = 0; i < 80; i++) {
         const [expected, actual] = [one.next().value, many.next().value]
-        expected.results.forEach(({ data }, j) => {
-          assert.deepEqual(actual.results[j].data, data, `${i}: ${expected.name}, result ${j}`)
-        })
+        assert.deepEqual(actual.results, expected.results, `${i}: ${expected.name}`)
         await immediate() // lets the unused tensors be freed: all together do not fit
       }
       assert.equal(gpt.threads, threads)
@@ -228,32 +165,15 @@ test('the workers of an unreachable instance end', { skip }, async () => {
   }, 'the worker has ended')
 })
 
-/**
- * The layers of the next test, with the shape of x.
- *
- * @type {Record<string, (gpt: Gpt) => [Module, number[]]>}
- */
-const killed = {
-  GELU: ({ GELU }) => [new GELU(), [100_003]],
-  LayerNorm: ({ LayerNorm }) => [new LayerNorm(511), [257, 511]],
-  Linear: ({ Linear }) => [new Linear(333, 131), [65, 333]],
-  FeedForward: ({ FeedForward }) => [new FeedForward({ embDim: 67, hiddenDim: 259 }), [101, 67]],
-  Attention: ({ Attention }) => [new Attention(odd), [101, 57]],
-}
-for (const [name, make] of Object.entries(killed)) {
+for (const name of ['GELU, tanh', 'LayerNorm', 'Linear', 'FeedForward', 'Attention']) {
   test(
     `when a worker ends, ${name} is right meanwhile, forward and backward, and then there is one thread`,
     { skip },
     async () => {
-      const results = (/** @type {Gpt} */ gpt) =>
-        gpt.scope(() => {
-          gpt.manualSeed(3)
-          const [layer, shape] = make(gpt)
-          const x = gpt.parameter(gpt.randn(shape))
-          const y = layer.forward(x)
-          y.backward(gpt.randn(y.shape))
-          return [y, ...[x, ...layer.parameters()].map(gradientOf)].map(({ data }) => data.slice())
-        })
+      const results = (/** @type {Gpt} */ gpt) => {
+        gpt.manualSeed(3)
+        return gpt.scope(() => resultsOf(gpt, LAYERS[name](gpt, LARGE)))
+      }
       const expected = results(await loadForTest({ threads: 1 }))
       const gpt = await loadForTest({ threads: 3 })
       const exit = once(workers[0], 'exit')

@@ -1,0 +1,132 @@
+// Every layer, loss, optimizer and operation of tensors, each with an input. The tests of high memory, of
+// threads and of failing allocations, and the fuzzers, take them from here: a new one needs one line.
+
+/** @import { Gpt, Optimizer, Tensor } from 'gpt-layers' */
+
+/**
+ * The sizes of a layer and of its input, which each test chooses.
+ *
+ * @typedef {object} Sizes
+ * @property {number} rows rows, or tokens of a sequence
+ * @property {number} cols columns, or the width of a token: a multiple of `heads`
+ * @property {number} heads of attention
+ */
+
+const VOCABULARY = 37
+
+/** @param {number} length @returns {number[]} */
+const tokens = (length) => Array.from({ length }, (_, i) => (i * 7) % VOCABULARY)
+
+/** @param {Sizes} sizes */
+const configOf = ({ rows, cols, heads }) => ({
+  embDim: cols,
+  nHeads: heads,
+  contextLength: rows,
+  dropRate: 0.1,
+})
+
+/**
+ * Layers by name. What comes after the class tells variants apart: `GELU, erf`.
+ *
+ * @type {Record<string, (gpt: Gpt, sizes: Sizes) => [layer: any, input: Tensor | number[]]>}
+ */
+export const LAYERS = {
+  Linear: (gpt, { rows, cols }) => [new gpt.Linear(cols, cols + 1), gpt.randn([rows, cols])],
+  Conv1D: (gpt, { rows, cols }) => [new gpt.Conv1D(cols + 1, cols), gpt.randn([rows, cols])],
+  ReLU: (gpt, { rows, cols }) => [new gpt.ReLU(), gpt.randn([rows, 4 * cols])],
+  'GELU, tanh': (gpt, { rows, cols }) => [new gpt.GELU(), gpt.randn([rows, 4 * cols])],
+  'GELU, erf': (gpt, { rows, cols }) => [new gpt.GELU({ approximate: 'none' }), gpt.randn([rows, 4 * cols])],
+  LayerNorm: (gpt, { rows, cols }) => [new gpt.LayerNorm(cols), gpt.randn([rows, cols])],
+  BatchNorm: (gpt, { rows, cols }) => [new gpt.BatchNorm(cols), gpt.randn([rows + 1, cols])],
+  RMSNorm: (gpt, { rows, cols }) => [new gpt.RMSNorm(cols), gpt.randn([rows, cols])],
+  Dropout: (gpt, { rows, cols }) => [new gpt.Dropout(0.3), gpt.randn([rows, 4 * cols])],
+  Identity: (gpt, { rows, cols }) => [new gpt.Identity(), gpt.randn([rows, cols])],
+  Embedding: (gpt, { rows, cols }) => [new gpt.Embedding(VOCABULARY, cols), tokens(4 * rows)],
+  Softmax: (gpt, { rows, cols }) => [new gpt.Softmax(), gpt.randn([rows, cols])],
+  'Softmax, of columns': (gpt, { rows, cols }) => [new gpt.Softmax({ dim: 0 }), gpt.randn([rows, cols])],
+  FeedForward: (gpt, { rows, cols }) => [new gpt.FeedForward({ embDim: cols }), gpt.randn([rows, cols])],
+  Attention: (gpt, sizes) => [new gpt.Attention(configOf(sizes)), gpt.randn([2, sizes.rows, sizes.cols])],
+  TransformerBlock: (gpt, sizes) => [
+    new gpt.TransformerBlock(configOf(sizes)),
+    gpt.randn([sizes.rows, sizes.cols]),
+  ],
+  Sequential: (gpt, { rows, cols }) => [
+    new gpt.Sequential(new gpt.Linear(cols, cols), new gpt.BatchNorm(cols), new gpt.ReLU()),
+    gpt.randn([rows + 1, cols]),
+  ],
+  GPTModel: (gpt, sizes) => [
+    new gpt.GPTModel({ ...configOf(sizes), vocabSize: VOCABULARY, nLayers: 1, tieWeights: true }),
+    tokens(sizes.rows),
+  ],
+}
+
+/** @type {Record<string, (gpt: Gpt, x: Tensor) => Tensor>} losses of a matrix */
+export const LOSSES = {
+  crossEntropy: (gpt, x) => gpt.crossEntropy(x, new Array(x.shape[0]).fill(0)),
+  mse: (gpt, x) => gpt.mse(x, gpt.zeros(x.shape)),
+}
+
+/** @type {Record<string, (gpt: Gpt, parameters: Tensor[]) => Optimizer>} */
+export const OPTIMIZERS = {
+  SGD: (gpt, parameters) => new gpt.SGD(parameters, { lr: 0.1, momentum: 0.9 }),
+  AdamW: (gpt, parameters) => new gpt.AdamW(parameters, { lr: 0.1 }),
+}
+
+/**
+ * Operations of positive matrices x and y of the same shape, and z, with as many rows as they have columns.
+ *
+ * @type {Record<string, (x: Tensor, y: Tensor, z: Tensor) => Tensor>}
+ */
+export const TENSOR_OPERATIONS = {
+  clone: (x) => x.clone(),
+  reshape: (x) => x.reshape([-1]),
+  add: (x, y) => x.add(y),
+  'add, a number': (x) => x.add(2),
+  'add, a row': (x, y) => x.add(y.at(0)),
+  sub: (x, y) => x.sub(y),
+  mul: (x, y) => x.mul(y),
+  div: (x, y) => x.div(y),
+  sqrt: (x) => x.sqrt(),
+  exp: (x) => x.exp(),
+  log: (x) => x.log(),
+  neg: (x) => x.neg(),
+  abs: (x) => x.abs(),
+  tanh: (x) => x.tanh(),
+  pow: (x) => x.pow(1.5),
+  sum: (x) => x.sum({ dim: 1 }),
+  mean: (x) => x.mean({ dim: 0 }),
+  'mean, of all': (x) => x.mean(),
+  max: (x) => x.max({ dim: 0 }).values,
+  'max, of all': (x) => x.max(),
+  var: (x) => x.var({ dim: 0 }),
+  matmul: (x, _, z) => x.matmul(z),
+  permute: (x) => x.permute([1, 0]),
+  transpose: (x) => x.transpose(0, 1),
+  split: (x) => x.split(1)[0],
+  slice: (x) => x.slice(0, 1),
+  at: (x) => x.at(0),
+}
+
+/**
+ * Runs a layer forward and backward, and once more in evaluation mode without the tape.
+ *
+ * @param {Gpt} gpt
+ * @param {[layer: any, input: Tensor | number[]]} made by LAYERS
+ * @returns {Record<string, Float32Array>} the outputs and the gradients
+ */
+export function resultsOf(gpt, [layer, input]) {
+  const x = Array.isArray(input) ? input : gpt.parameter(input)
+  const y = layer.forward(x)
+  y.backward(gpt.randn(y.shape))
+  const evaluated = gpt.noGrad(() => layer.eval().forward(input))
+  layer.train()
+  /** @type {[string, Tensor][]} */
+  const parameters = layer.namedParameters()
+  const results = [
+    ['y', y],
+    ['evaluated', evaluated],
+    ...(Array.isArray(x) ? [] : [['dx', x.grad]]),
+    ...parameters.map(([name, { grad }]) => [`gradient of ${name}`, grad]),
+  ]
+  return Object.fromEntries(results.map(([name, tensor]) => [name, tensor.data.slice()]))
+}

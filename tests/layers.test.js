@@ -1,0 +1,23 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { LAYERS, OPTIMIZERS } from './layers.js'
+import { loadForTest, untyped } from './lib/support.js'
+
+const gpt = await loadForTest()
+const classes = Object.keys(gpt).filter((name) => /^[A-Z]/.test(name) && name !== 'Module')
+const isLayer = (/** @type {string} */ name) => untyped(gpt)[name].prototype instanceof gpt.Module
+
+/** @param {Record<string, unknown>} table @returns {string[]} the names before a comma, each once */
+const namesIn = (table) => [...new Set(Object.keys(table).map((name) => name.split(',')[0]))].sort()
+
+test('the table of layers has every layer that the package exports, and each entry makes what it names', () => {
+  assert.deepEqual(namesIn(LAYERS), classes.filter(isLayer).sort())
+  for (const [name, make] of Object.entries(LAYERS)) {
+    const [layer] = make(gpt, { rows: 1, cols: 2, heads: 1 })
+    assert.equal(layer.constructor.name, name.split(',')[0])
+  }
+})
+
+test('the table of optimizers has every one that the package exports', () => {
+  assert.deepEqual(namesIn(OPTIMIZERS), classes.filter((name) => !isLayer(name)).sort())
+})
