@@ -12,13 +12,14 @@
 //
 // At the end of a run nothing is left in memory.
 
-/** @import { Gpt, GPTModel, Tensor } from 'gpt-layers' */
+/** @import { Gpt, Tensor } from 'gpt-layers' */
 /** @import { Code } from './world.js' */
 
 import fc from 'fast-check'
 import { GptLayersError } from 'gpt-layers'
 import { readFileSync } from 'node:fs'
 import { inspect } from 'node:util'
+import { LAYERS, OPTIMIZERS } from '../layers.js'
 import { CHECKS } from './expected.js'
 import { Mine, STRANGE } from './strange.js'
 import { Finding } from './witness.js'
@@ -541,30 +542,13 @@ function methodsOf(object) {
  */
 export function samplesOf(gpt) {
   const x = gpt.zeros([1])
-  const modules = [
-    new gpt.Module(),
-    new gpt.Linear(1, 1),
-    new gpt.Conv1D(1, 1),
-    new gpt.ReLU(),
-    new gpt.Identity(),
-    new gpt.GELU(),
-    new gpt.LayerNorm(1),
-    new gpt.BatchNorm(1),
-    new gpt.RMSNorm(1),
-    new gpt.Dropout(),
-    new gpt.Embedding(1, 1),
-    new gpt.Softmax(),
-    new gpt.FeedForward({ embDim: 1 }),
-    new gpt.Attention({ embDim: 1, nHeads: 1, contextLength: 1 }),
-    new gpt.Sequential(),
-    new gpt.TransformerBlock({ embDim: 1, nHeads: 1, contextLength: 1 }),
-    new gpt.GPTModel({ vocabSize: 1, embDim: 1, nHeads: 1, contextLength: 1, nLayers: 1 }),
-  ]
+  const sizes = { rows: 3, cols: 4, heads: 2 }
+  const layers = Object.values(LAYERS).map((make) => make(gpt, sizes)[0])
   return {
     tensor: [x],
-    module: modules,
-    optimizer: [new gpt.SGD([x], { lr: 1 }), new gpt.AdamW([x])],
-    cache: [/** @type {GPTModel} */ (modules.at(-1)).newCache()],
+    module: [new gpt.Module(), ...layers],
+    optimizer: Object.values(OPTIMIZERS).map((make) => make(gpt, [x])),
+    cache: [LAYERS.GPTModel(gpt, sizes)[0].newCache()],
     int8: [new gpt.Linear(1, 1).quantize().int8Weight],
   }
 }
