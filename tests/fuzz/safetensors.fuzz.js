@@ -1,7 +1,7 @@
 // Mutated safetensors files, see safetensors.js: node tests/fuzz/safetensors.fuzz.js --seed N --minutes M
 
 import { main } from './cli.js'
-import { examine, fuzz } from './safetensors.js'
+import { check, fuzz } from './safetensors.js'
 
 const FILES = 2000
 
@@ -9,14 +9,19 @@ await main({
   name: 'safetensors',
   unit: 'files',
   async batch(seed) {
-    const { files, finding } = await fuzz(seed, FILES)
-    if (finding === null) return { count: files, finding }
-    const bytes = Buffer.from(finding.file).toString('base64')
-    const text = `${finding.message}\nreplay: node tests/fuzz/safetensors.fuzz.js --replay ${finding.base}:${bytes}`
-    return { count: files, finding: text }
+    const { finding } = await fuzz(seed, FILES)
+    if (finding === null) return { count: FILES, finding }
+    const { base, file, chunks } = finding.drawn
+    const words = [base, Buffer.from(file).toString('base64'), chunks].join(':')
+    const text = `${finding.message}\nreplay: node tests/fuzz/safetensors.fuzz.js --replay ${words}`
+    return { count: FILES, finding: text }
   },
   replay(given) {
-    const [base, bytes] = given.split(':')
-    return examine(Uint8Array.from(Buffer.from(bytes, 'base64')), base)
+    const [base, file, chunks] = given.split(':')
+    const sizes = chunks.split(',').map(Number)
+    return check({ base, file: Uint8Array.from(Buffer.from(file, 'base64')), chunks: sizes }).then(
+      () => null,
+      (error) => error.message,
+    )
   },
 })
