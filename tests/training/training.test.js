@@ -24,13 +24,9 @@ test('a small GPT learns a passage by heart and repeats it', async () => {
   assert.equal(say(text.slice(0, 40), 60), text.slice(0, 100))
 })
 
-test('a GPTModel of GPT_CONFIG_124M has 163,009,536 parameters and gives finite logits', async () => {
+test('a GPTModel of GPT_CONFIG_124M gives finite logits', async () => {
   const gpt = await loadForTest()
   const model = new gpt.GPTModel(GPT_CONFIG_124M).eval()
-  assert.equal(
-    model.parameters().reduce((sum, { size }) => sum + size, 0),
-    163_009_536,
-  )
   const logits = model.forward([[15496, 11, 995]])
   assert.deepEqual(logits.shape, [1, 3, 50257])
   assert.ok(logits.data.every(Number.isFinite))
