@@ -27,7 +27,8 @@ export type Both<T> = { without: T; with: T }
 
 /** What grows or shrinks by less than this factor keeps its size; by more than its square it is lost. */
 const KEPT = 10
-const LEARNED = 0.5 // a loss below this has learned; guessing the mean costs 1
+const LEARNED = 0.5 // a loss below this has learned
+const GUESSING = 0.9 // always guessing the mean costs 1; a loss below this is better
 const PATIENCE = 50 // steps before a stack is said not to learn
 
 const SUPERSCRIPTS = '⁰¹²³⁴⁵⁶⁷⁸⁹'
@@ -117,13 +118,18 @@ export function learning(losses: readonly number[]): string {
   if (stopped === 0) return 'cannot begin: its loss is too large for float32'
   if (stopped > 0) return `stops after step ${stopped}: its loss is too large for float32`
   if (step === 0) return `begins with a loss of ${short(now)}`
-  const way = `from ${short(first)} to ${short(now)}`
+  const is = `its loss is ${short(now)}`
+  const falls = now < first
+  const way =
+    short(now) === short(first)
+      ? is
+      : `its loss ${falls ? 'falls' : 'rises'} from ${short(first)} to ${short(now)}`
   const lowest = Math.min(...losses)
-  if (lowest < LEARNED && now > LEARNED) return `learns and forgets: its loss went ${way} by ${short(lowest)}`
-  if (now < LEARNED) return `learns: its loss falls ${way}`
-  if (now < 0.9) return `learns slowly: its loss falls ${way}`
-  if (now > 2) return `is worse than guessing: its loss falls ${way}`
-  return step < PATIENCE
-    ? `has learned nothing yet: its loss is ${short(now)}`
-    : `does not learn: its loss is ${short(now)}, no better than guessing`
+  if (lowest < LEARNED && lowest < first && now > LEARNED)
+    return `learns and forgets: its loss falls from ${short(first)} to ${short(lowest)}, then rises to ${short(now)}`
+  if (falls && now < LEARNED) return `learns: ${way}`
+  if (falls && now < GUESSING) return `learns slowly: ${way}`
+  if (now > 2) return `is worse than guessing: ${way}`
+  if (step < PATIENCE) return `has learned nothing yet: ${is}`
+  return `does not learn: ${is}${now < GUESSING ? '' : ', no better than guessing'}`
 }
