@@ -332,6 +332,19 @@ pageTest('a file that is dropped writes; of two files none is read', async ({ pa
   assert.deepEqual(complaints, [])
 })
 
+pageTest('Ctrl+Z in the dialog changes nothing behind it', async ({ page }) => {
+  await browser.click(page, '#writing [role=switch][aria-label^="norm 2,"]')
+  await page.waitForSelector('#writing .lane.without')
+  await press(page, 'GPT-2')
+  await browser.focus(page, 'dialog[open] #gpt2-address')
+  await page.keyboard.type('!')
+  for (const element of ['#gpt2-address', 'button:last-child']) {
+    await browser.focus(page, `dialog[open] ${element}`)
+    await browser.press(page, 'Control', 'z')
+  }
+  assert.notEqual(await page.$('#writing .lane.without'), null)
+})
+
 pageTest('a download says how large it is before it begins', async ({ page, complaints, foreign }) => {
   const headers = { 'Content-Length': file.length }
   downloads.answers['/known'] = (response, method) =>

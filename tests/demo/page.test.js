@@ -52,6 +52,23 @@ test('names of JavaScript’s own in the address are left out, and a hash that i
   await page.close()
 })
 
+test('Ctrl+Z in a number that is being typed undoes the typing, and before and after it the page', async () => {
+  const { page } = await site.open('', FIELDS)
+  const first = await value(page, 'x₁₁')
+  await type(page, 'x₁₁', '7')
+  await focus(page, field('x₁₂'))
+  await page.keyboard.type('5')
+  await press(page, 'Control', 'z')
+  assert.equal(await value(page, 'x₁₁'), 7)
+  await page.keyboard.press('Escape')
+  await focus(page, field('x₁₂'))
+  await press(page, 'Control', 'z')
+  assert.equal(await value(page, 'x₁₁'), first)
+  await press(page, 'Control', 'y')
+  assert.equal(await value(page, 'x₁₁'), 7)
+  await page.close()
+})
+
 test('the first click selects a number, the second sets the caret', async () => {
   const { page } = await site.open('', FIELDS)
   await click(page, field('x₁₂'))

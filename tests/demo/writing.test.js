@@ -6,9 +6,10 @@
 
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { afterEach } from 'node:test'
+import { afterEach, test as testInNode } from 'node:test'
 import { load } from 'gpt-layers'
 import { Engine } from '../../build/demo/sections/writing/engine.js'
+import { drawSpecks } from '../../build/demo/sections/writing/marks.js'
 import { tokenizerOf } from '../../build/demo/words.js'
 import { assertOnScreen, click, closePages, focus, get, newPage, SCREENS, test, useSite } from './browser.js'
 
@@ -266,6 +267,38 @@ test('a beginning that the model cannot continue is refused beside the field, an
   await begin(page, 'Long ago')
   await waitFor(page, WITH, 'Long ago')
   assert.equal(await refused(page), '')
+})
+
+test('Ctrl+Z in the beginning’s field undoes the typing, not the page', async () => {
+  const { page } = await show()
+  await turn(page, 2)
+  await page.waitForSelector(WITHOUT)
+  await click(page, '#writing .prompt')
+  await page.keyboard.type('!')
+  await page.keyboard.down('Control')
+  await page.keyboard.press('z', { commands: ['Undo'] })
+  await page.keyboard.up('Control')
+  assert.equal(await page.$eval('#writing .prompt', (input) => Object(input).value), 'Once upon a time')
+  assert.notEqual(await page.$(WITHOUT), null)
+})
+
+testInNode('a row’s specks have as many pixels as its canvas, on a page that is zoomed, too', () => {
+  /** @type {{ width: number, height: number } | undefined} */
+  let drawn
+  const size = class {
+    constructor(/** @type {number} */ width, /** @type {number} */ height) {
+      Object.assign(this, { width, height, data: new Uint8Array(4 * width * height) })
+    }
+    getContext() {
+      return { putImageData() {} }
+    }
+  }
+  Object.assign(globalThis, { OffscreenCanvas: size, ImageData: size, devicePixelRatio: 2 })
+  const zoomed = { getTransform: () => ({ a: 3 }), drawImage: (/** @type {any} */ image) => (drawn = image) }
+  const marks = { rows: new Float32Array(3 * 300), norms: 1, limit: 1, row: 20 }
+  const colors = { above: 'rgb(240, 149, 61)', below: 'rgb(110, 163, 222)' }
+  drawSpecks(/** @type {any} */ (zoomed), 100, marks, colors)
+  assert.deepEqual([drawn?.width, drawn?.height], [300, 60])
 })
 
 test('the message about a refused beginning goes when another story begins', async () => {

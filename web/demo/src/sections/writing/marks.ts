@@ -73,7 +73,7 @@ let kept: { canvas: OffscreenCanvas; image: ImageData } | null = null
  * Draws each number as pixels of one image. As paths, 25 norms of 768 numbers would take longer than a frame.
  */
 export const drawSpecks: DrawMarks = (context, width, marks, { above, below }) => {
-  const ratio = devicePixelRatio
+  const ratio = context.getTransform().a // pixels of the canvas for each pixel of the page
   const columns = Math.round(width * ratio)
   const lines = Math.round(marks.norms * marks.row * ratio)
   if (kept?.image.width !== columns || kept.image.height !== lines) {
