@@ -25,6 +25,7 @@ import {
   useSite,
   waitInPage,
 } from './browser.js'
+import { countKernels, kernels } from './kernels.js'
 
 const site = useSite({ saves: true })
 
@@ -316,6 +317,25 @@ test('the weights’ size moves by keys, and rows, undo and address follow', asy
   assert.deepEqual([await gain(page), (await sentences(page))[0]], [0.58, before])
   await page.keyboard.press('End')
   assert.match(await text(page, '#deep-stack .sides'), /off the axis/)
+  await page.close()
+})
+
+test('a step of the slider computes each stack once: forward and backward, and forward with other weights', async () => {
+  const { page } = await show('', { ...STILL, first: countKernels })
+  await focus(page, GAIN)
+  const before = await kernels(page)
+  await page.keyboard.press('ArrowRight')
+  assert.equal(await gain(page), 0.59)
+  const now = await kernels(page)
+  const calls = (/** @type {string} */ name) => now[name] - before[name]
+  const depth = 30
+  // The head is one more Linear. Only the stack with layer norm has LayerNorm.
+  assert.deepEqual(
+    ['gpt_layernorm_forward', 'gpt_layernorm_backward', 'gpt_linear_forward', 'gpt_linear_backward'].map(
+      calls,
+    ),
+    [depth, depth, 2 * (depth + 1) + 2 * depth, 2 * (depth + 1)],
+  )
   await page.close()
 })
 

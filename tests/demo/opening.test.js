@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import { golden } from '../lib/support.js'
 import { click, dragByFinger, focus, hold, near, press, test, text, useSite } from './browser.js'
+import { countKernels, kernels } from './kernels.js'
 
 const site = useSite()
 
@@ -83,6 +84,37 @@ test('on load one dot sways, once, as a reader may move it; then it is where it 
   near(await valueOf(page, 'y₁₂'), 0.347, 1e-4)
   assert.ok(Math.max(...places) > 0.45 && Math.min(...places) < 0.25, [...places].join())
   assert.doesNotMatch(new URL(page.url()).search, /opening/)
+  await page.close()
+})
+
+test('rows that are chosen while the dot sways end its motion: no dot stays lit', async () => {
+  const { page } = await site.open('', { byFrames: true })
+  const LIT = '#opening .surface.movable'
+  // In one step, because the dot sways for a second.
+  await page.waitForFunction(
+    (lit) => {
+      const button = [...document.querySelectorAll('#opening button')].find(
+        (one) => one.textContent === 'far apart',
+      )
+      if (!document.querySelector(lit) || !(button instanceof HTMLElement)) return false
+      button.click()
+      return true
+    },
+    {},
+    LIT,
+  )
+  await told(page)
+  assert.equal(await page.$(LIT), null)
+  await page.close()
+})
+
+test('on arrival, and at a key, each row is normalized once', async () => {
+  const { page } = await site.open('?embed=opening', { ...STILL, first: countKernels })
+  const arrived = (await kernels(page)).gpt_layernorm_forward
+  await focus(page, dot('y₁₁'))
+  await press(page, 'ArrowRight')
+  const moved = (await kernels(page)).gpt_layernorm_forward
+  assert.deepEqual([arrived, moved], [2, 4])
   await page.close()
 })
 

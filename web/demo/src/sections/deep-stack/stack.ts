@@ -85,14 +85,11 @@ export class Stack {
     return this.#gpt.scope(() => {
       this.#optimizer.zeroGrad()
       const gradients: number[] = []
-      let signal = this.#task.x
-      const moments = this.#blocks.map(({ before, after }, i) => {
-        for (const layer of before) signal = layer.forward(signal)
+      const moments: (ReturnType<typeof momentsOf> & { sample: Float32Array })[] = []
+      const signal = this.#forward((signal, i) => {
         const sample = signal.data.slice(SAMPLE * WIDTH, (SAMPLE + 1) * WIDTH)
-        const found = { ...momentsOf(signal.data), sample }
-        signal = this.#withGradient(signal, (dy) => (gradients[i] = normOf(dy.data)))
-        for (const layer of after) signal = layer.forward(signal)
-        return found
+        moments.push({ ...momentsOf(signal.data), sample })
+        return this.#withGradient(signal, (dy) => (gradients[i] = normOf(dy.data)))
       })
       const loss = this.#gpt.mse(this.#head.forward(signal), this.#task.y)
       loss.backward()
@@ -104,6 +101,31 @@ export class Stack {
         samples: moments.map(({ sample }) => sample),
       }
     })
+  }
+
+  /** The deviation in each layer, by a forward pass alone. */
+  deviations(): number[] {
+    const found: number[] = []
+    this.#gpt.noGrad(() =>
+      this.#gpt.scope(() => {
+        this.#forward((signal) => {
+          found.push(momentsOf(signal.data).deviation)
+          return signal
+        })
+      }),
+    )
+    return found
+  }
+
+  /** @param look gets what goes into each layer's activation, and returns what goes on */
+  #forward(look: (signal: Tensor, i: number) => Tensor): Tensor {
+    let signal = this.#task.x
+    this.#blocks.forEach(({ before, after }, i) => {
+      for (const layer of before) signal = layer.forward(signal)
+      signal = look(signal, i)
+      for (const layer of after) signal = layer.forward(signal)
+    })
+    return signal
   }
 
   /**
@@ -145,6 +167,12 @@ export class Pair {
       return stack.measure()
     }
     return { without: one(this.#stacks.without), with: one(this.#stacks.with) }
+  }
+
+  /** The deviation in each layer without layer norm. */
+  deviations(gain: number): number[] {
+    this.#stacks.without.scale(gain)
+    return this.#stacks.without.deviations()
   }
 
   dispose() {
