@@ -4,6 +4,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { choice, flag, integer, number, numbers, slice, text } from '../../build/demo/fields.js'
+import batchNorm from '../../build/demo/sections/batch-norm/slice.js'
+import opening from '../../build/demo/sections/opening/slice.js'
 
 const fields = {
   n: integer(6, { min: 1, max: 4096 }),
@@ -35,6 +37,26 @@ test('only values that differ from the defaults go into the address, and they ca
   const read = new Map(new URLSearchParams(new URLSearchParams(query).toString()))
   assert.deepEqual(one.fromQuery(read), { state: other, refused: [] })
   assert.deepEqual(one.fromQuery(new Map()), { state: one.defaults(), refused: [] })
+})
+
+test('a number in the address is the shortest that gives the same float32; a seed keeps all its digits', () => {
+  const float32 = [0.35, 1 / 3, -1.1754943508222875e-38, 16777217].map(Math.fround)
+  const long = slice({ rate: number(0), row: numbers([0, 0, 0, 0]), seed: integer(0) })
+  const query = long.toQuery({ rate: float32[0], row: float32, seed: 2 ** 32 - 1 })
+  assert.deepEqual(query, {
+    rate: '0.35',
+    row: '0.35,0.33333334,-1.1754944e-38,16777216',
+    seed: '4294967295',
+  })
+  const { state } = long.fromQuery(new Map(Object.entries(query)))
+  assert.deepEqual(state.row.map(Math.fround), float32)
+})
+
+test('the opening’s rows are float32, as a link has them: 0.35 is the number that was moved to 0.35', () => {
+  const rows = { first: [0.35, 0, 0.1, 0, 0, 1].map(Math.fround), second: [] }
+  const query = opening.toQuery(rows)
+  assert.deepEqual(query, { first: '0.35,0,0.1,0,0,1' })
+  assert.deepEqual(opening.fromQuery(new Map(Object.entries(query))).state, rows)
 })
 
 test('invalid values in an address are refused by name, and the others take effect', () => {
@@ -71,13 +93,15 @@ test('a file restores the state; missing values get their defaults; invalid ones
     kind: 1,
     on: 'yes',
     words: ['a'],
-    row: [1, 'x'],
+    row: [1, '2'],
     rows: { 0: 1 },
     dots: [2],
   }
   for (const [name, value] of Object.entries(wrong)) {
     assert.throws(() => one.validate({ [name]: value }), new RegExp(`“${name}” cannot be`))
   }
+  for (const edits of [null, [1], { x11: '1' }])
+    assert.throws(() => batchNorm.validate({ edits }), /“edits” cannot be/)
   assert.throws(() => one.validate({ poem: 1 }), /there is no “poem”/)
   assert.throws(() => one.validate([]), /names and values were expected/)
 })

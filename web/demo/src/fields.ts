@@ -5,6 +5,8 @@
 //
 // A section whose state is no such list implements Slice itself: sections/worked-example/slice.ts does.
 
+import { shortest } from './numbers.ts'
+
 export interface Slice<S> {
   defaults(): S
   /** The values that differ from the defaults, by name; Page prefixes each name with "ID." */
@@ -32,19 +34,20 @@ export interface Field<T> {
 
 type Limits = { min?: number; max?: number }
 
+/** A number that the section computes with as a float32: the address has the shortest decimal for it. */
 export function number(initial: number, { min = -Infinity, max = Infinity }: Limits = {}): Field<number> {
   const read = (text: string) => {
     const value = text.trim() === '' ? NaN : Number(text)
     return Number.isFinite(value) && value >= min && value <= max ? value : undefined
   }
-  return { initial, read, write: String }
+  return { initial, read, write: shortest }
 }
 
 export function integer(initial: number, limits?: Limits): Field<number> {
-  const { read, write } = number(initial, limits)
+  const { read } = number(initial, limits)
   return {
     initial,
-    write,
+    write: String,
     read: (text) => {
       const value = read(text)
       return Number.isInteger(value) ? value : undefined
@@ -85,7 +88,7 @@ export function numbers(
     const known = values.filter((value) => value !== undefined)
     return known.length === values.length && known.length >= min && known.length <= max ? known : undefined
   }
-  return { initial, read, write: (values) => values.join(',') }
+  return { initial, read, write: (values) => values.map(one.write).join(',') }
 }
 
 type Values<Fields extends Record<string, Field<unknown>>> = {
@@ -125,8 +128,7 @@ export function slice<Fields extends Record<string, Field<unknown>>>(
       for (const [name, given] of Object.entries(asObject(value))) {
         if (!Object.hasOwn(fields, name)) throw new Error(`there is no “${name}”`)
         const { initial, read, write } = fields[name]
-        const alike = typeof given === typeof initial && Array.isArray(given) === Array.isArray(initial)
-        const known = alike ? read(write(given)) : undefined
+        const known = isLike(given, initial) ? read(write(given)) : undefined
         if (known === undefined) throw new Error(`“${name}” cannot be ${JSON.stringify(given)}`)
         valid[name] = known
       }
@@ -134,6 +136,13 @@ export function slice<Fields extends Record<string, Field<unknown>>>(
     },
   }
 }
+
+/** Whether a value has the type of another one. Lists and objects in a state are of numbers. */
+const isLike = (value: unknown, other: unknown) =>
+  typeof value === typeof other &&
+  Array.isArray(value) === Array.isArray(other) &&
+  (typeof value !== 'object' ||
+    (value !== null && Object.values(value).every((one) => typeof one === 'number')))
 
 /** @returns a shallow copy; throws if the value is no plain object */
 export function asObject(value: unknown): Record<string, unknown> {

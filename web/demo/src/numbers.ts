@@ -17,11 +17,12 @@ export function cellText(value: number, digits = 4): string {
   return text.replaceAll('-', '−')
 }
 
-/** @param value a float32 @returns the shortest decimal that rounds to this float32 */
+/** @returns the shortest decimal that rounds to the same float32 as the value */
 export function shortest(value: number): string {
+  const rounded = Math.fround(value)
   for (let digits = 1; digits < 9; digits++) {
     const text = String(Number(value.toPrecision(digits)))
-    if (Math.fround(Number(text)) === value) return text
+    if (Math.fround(Number(text)) === rounded) return text
   }
   return String(Number(value.toPrecision(9)))
 }

@@ -7,12 +7,11 @@ import { OUTPUTS } from '../../example.ts'
 function row() {
   const field = numbers([], { min: 0, max: OUTPUTS })
   const valid = (values: number[]) =>
-    (values.length === 0 || values.length === OUTPUTS) &&
-    values.every((value) => Number.isFinite(Math.fround(value)))
+    (values.length === 0 || values.length === OUTPUTS) && values.every(Number.isFinite)
   return {
     ...field,
     read: (text: string) => {
-      const values = field.read(text)
+      const values = field.read(text)?.map(Math.fround)
       return values && valid(values) ? values : undefined
     },
   }
