@@ -2,15 +2,10 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { idOf, presentId } from '../../build/demo/anchors.js'
+import { idOf } from '../../build/demo/anchors.js'
 
 test('a hash names a section, and one that cannot be decoded names none', () => {
   assert.equal(idOf('#batch-norm'), 'batch-norm')
   assert.equal(idOf('#batch%2Dnorm'), 'batch-norm')
   for (const hash of ['', '#', '#100%', '#%E0%A4%A']) assert.equal(idOf(hash), '')
-})
-
-test('a former id stands for the present one; any other id is the same', () => {
-  assert.equal(presentId('norms'), 'batch-norm')
-  for (const id of ['gelu', 'poem', 'constructor', '__proto__']) assert.equal(presentId(id), id)
 })

@@ -72,10 +72,9 @@ describe('deep links', { concurrency: 2 }, () => {
         })
       }
 
-      test('a link in the page and a former anchor land, too; then the reader may scroll away', async () => {
-        const { page } = await open(browser, `${url}#norms`, { width: 1440, height: 900 })
+      test('a link in the page lands, too; then the reader may scroll away', async () => {
+        const { page } = await open(browser, `${url}#batch-norm`, { width: 1440, height: 900 })
         await landed(page, 'batch-norm')
-        assert.equal(new URL(page.url()).hash, '#batch-norm')
         await page.evaluate(() => scrollTo(0, 0))
         await waitInPage(page, settled)
         for (const time of ['first', 'again']) {

@@ -28,19 +28,24 @@ test('the footer says which build computes and how long the last change took', a
 })
 
 test('invalid values in the address are named, and the valid ones take effect', async () => {
-  const { page } = await site.open('?x11=abc&x99=1&seed=-1&eps=-2&x12=3&step=poem', FIELDS)
-  assert.match(
-    await text(page, '.problems'),
-    /The address has x11=abc, x99=1, seed=-1, eps=-2, step=poem, which means nothing here/,
+  const { page } = await site.open(
+    '?x11=1&poem.x=2&worked-example.x11=abc&worked-example.x99=1&worked-example.seed=-1&worked-example.x12=3',
+    FIELDS,
+  )
+  assert.equal(
+    await text(page, '.problems p'),
+    'The address has x11=1, poem.x=2, worked-example.x11=abc, worked-example.x99=1, worked-example.seed=-1, ' +
+      'which means nothing here and was left out.',
   )
   assert.equal(await value(page, 'x₁₂'), 3)
   await page.close()
 })
 
 test('names of JavaScript’s own in the address are left out, and a hash that is no text is no section', async () => {
-  const own = ['toString=1', 'constructor=1', '__proto__=1', 'gelu.toString=1', 'keepdim=constructor']
+  const own = ['toString=1', '__proto__=1', 'constructor.x=1', 'gelu.toString=1']
+  own.push('worked-example.constructor=1', 'worked-example.keepdim=constructor')
   for (const hash of ['#100%', '#%E0%A4%A', '#__proto__']) {
-    const { page, complaints } = await site.open(`?${own.join('&')}&x12=3${hash}`, FIELDS)
+    const { page, complaints } = await site.open(`?${own.join('&')}&worked-example.x12=3${hash}`, FIELDS)
     const problem = await text(page, '.problems')
     for (const one of own) assert.ok(problem.includes(one), `${one} is not in: ${problem}`)
     assert.equal(await value(page, 'x₁₂'), 3)

@@ -105,31 +105,35 @@ test('a number can be dragged with a finger', async () => {
 })
 
 test('an embedded section stands alone with its state and links to the whole page', async () => {
-  const { page, complaints } = await site.open('?embed=worked-example&x11=2', { ready: '.section' })
+  const { page, complaints } = await site.open('?embed=worked-example&worked-example.x11=2', {
+    ready: '.section',
+  })
   assert.equal(await value(page, 'x₁₁'), 2)
   for (const part of ['#contents', 'footer']) assert.equal(await page.$(part), null)
   assert.equal((await page.$$('.section')).length, 1)
-  assert.match(await page.$eval('.whole a', (link) => link.href), /\?x11=2#worked-example$/)
+  assert.match(await page.$eval('.whole a', (link) => link.href), /\?worked-example.x11=2#worked-example$/)
   await dragNumber(page, 'x₁₂', 40)
-  await page.waitForFunction(() => /embed=worked-example&x11=2&x12=/.test(location.search))
+  await page.waitForFunction(() =>
+    /embed=worked-example&worked-example.x11=2&worked-example.x12=/.test(location.search),
+  )
   assert.deepEqual(complaints, [])
   await page.close()
 })
 
 test('for an unknown section to embed, the whole page is shown and says so', async () => {
-  const { page } = await site.open('?embed=poem')
-  assert.match(await problem(page), /There is no section “poem” to embed/)
+  const { page } = await site.open('?embed=poem&x=1')
+  assert.match(await problem(page), /^There is no section “poem” to embed.* The address has x=1, which means/)
   assert.ok(await page.$('footer'))
   await page.close()
 })
 
 test('links can be copied; if the browser refuses, the link appears, to be copied by hand', async () => {
-  const { page } = await site.open('?x11=2', EXAMPLE)
+  const { page } = await site.open('?worked-example.x11=2', EXAMPLE)
   await page.evaluate(() => {
     navigator.clipboard.writeText = async (copied) => void Object.assign(window, { copied })
   })
   await click(page, '.tools .copy button')
-  assert.match(String(await page.evaluate('copied')), /\/\?x11=2$/)
+  assert.match(String(await page.evaluate('copied')), /\/\?worked-example.x11=2$/)
   await page.evaluate(() => {
     navigator.clipboard.writeText = () => Promise.reject(new Error('not allowed'))
   })
@@ -138,13 +142,16 @@ test('links can be copied; if the browser refuses, the link appears, to be copie
     await (
       await get(page, '.tools .copy input')
     ).evaluate((input) => (input instanceof HTMLInputElement ? input.value : '')),
-    /\/\?x11=2$/,
+    /\/\?worked-example.x11=2$/,
   )
   await page.close()
 })
 
 test('a file saves the page’s state and restores it', async () => {
-  const { page } = await site.open('?seed=7&x11=2&gamma1=3', EXAMPLE)
+  const { page } = await site.open(
+    '?worked-example.seed=7&worked-example.x11=2&worked-example.gamma1=3',
+    EXAMPLE,
+  )
   const text = String(
     await site.saved('gpt-layers.json', () => click(page, '.tools ::-p-text(Download the numbers)')),
   )
@@ -159,7 +166,9 @@ test('a file saves the page’s state and restores it', async () => {
       all.map((one) => one.querySelector('input')?.value ?? one.textContent),
     )
   assert.deepEqual(await cells(second.page), await cells(page))
-  await waitInPage(second.page, () => location.search.includes('seed=7&x11=2&gamma1=3'))
+  await waitInPage(second.page, () =>
+    location.search.includes('worked-example.seed=7&worked-example.x11=2&worked-example.gamma1=3'),
+  )
   await press(second.page, 'Control', 'z')
   await waitInPage(second.page, () => location.search === '')
   await page.close()
@@ -167,7 +176,7 @@ test('a file saves the page’s state and restores it', async () => {
 })
 
 test('an invalid file is refused with a sentence and changes nothing', async () => {
-  const { page, complaints } = await site.open('?x11=2', EXAMPLE)
+  const { page, complaints } = await site.open('?worked-example.x11=2', EXAMPLE)
   const bad = {
     'is not JSON': 'tensor([1.])',
     'did not write it': '{"page":"another","version":1,"state":{}}',
@@ -247,7 +256,7 @@ test('after the first visit the page works without a network, and what else was 
     downloadThroughput: -1,
     uploadThroughput: -1,
   })
-  await page.goto(`${site.url}?x11=2`, { waitUntil: 'load' })
+  await page.goto(`${site.url}?worked-example.x11=2`, { waitUntil: 'load' })
   await get(page, 'footer')
   await reach(page, EXAMPLE.at)
   await page.waitForSelector(field('x₁₁'))

@@ -97,7 +97,7 @@ test('each step shows PyTorch’s numbers and none of the next step’s; buttons
   assert.equal(await trust(page), '32 of 32 numbers match PyTorch.')
   await pressButton(page, '← Back')
   await page.keyboard.press('ArrowLeft')
-  await page.waitForFunction(() => location.search === '?step=variance')
+  await page.waitForFunction(() => location.search === '?worked-example.step=variance')
   await pressButton(page, 'More')
   const undo = `${ROOT} ::-p-xpath(.//button[text()="Undo"])`
   await get(page, undo)
@@ -112,14 +112,14 @@ test('the layer opens at a press: its weights, and what Linear gives; all of it 
   await pressButton(page, 'Linear(5, 6), ReLU')
   assert.deepEqual((await numbers(page, 'z')).flat(), written(unpack(expected.linear)))
   assert.match(await text(page, `${ROOT} .layer`), /Batch\..*Linear\..*ReLU\. What is below 0 becomes 0/)
-  await page.waitForFunction(() => location.search === '?layer=yes')
+  await page.waitForFunction(() => location.search === '?worked-example.layer=yes')
   await pressButton(page, 'Linear(5, 6), ReLU')
   assert.equal(await page.$(`${ROOT} table.z`), null)
   await page.close()
 })
 
 test('the rows are the opening’s: a dot that is moved here is moved there, and the other way round', async () => {
-  const { page } = await openStill('?step=divide')
+  const { page } = await openStill('?worked-example.step=divide')
   const moved = (/** @type {string} */ root) =>
     page.$$eval(`${root} [role="slider"]`, (all) => all.map((dot) => Number(dot.ariaValueNow)))
   const before = await moved(ROOT)
@@ -152,7 +152,9 @@ test('the rows are the opening’s: a dot that is moved here is moved there, and
 
 test('both sections can be embedded with the rows as they are', async () => {
   for (const id of ['opening', 'worked-example']) {
-    const { page } = await site.open(`?embed=${id}&opening.first=1,0,0,0,0,0&x21=1`, { ready: '.section' })
+    const { page } = await site.open(`?embed=${id}&opening.first=1,0,0,0,0,0&worked-example.x21=1`, {
+      ready: '.section',
+    })
     const values = await page.$$eval('[role="slider"]', (all) => all.map((dot) => Number(dot.ariaValueNow)))
     assert.deepEqual(values.slice(0, 6), [1, 0, 0, 0, 0, 0], id)
     near(values[6], 0.4633, 0.5)
@@ -186,7 +188,7 @@ test('on the slide and on the stretch the dots move to their places; with reduce
   for (const by of slid) near(by, slid[0], 0.1)
   assert.ok(slid[0] < -10)
   await page.close()
-  const still = await openStill('?step=subtract')
+  const still = await openStill('?worked-example.step=subtract')
   assert.doesNotMatch(await text(still.page, ROOT), /Watch again/)
   const now = await still.page.$$eval(`${ROOT} svg circle`, (all) =>
     all.slice(-6).map((dot) => Number(dot.getAttribute('cx'))),
@@ -196,7 +198,7 @@ test('on the slide and on the stretch the dots move to their places; with reduce
 })
 
 test('an edit changes its own sample and no other; undo and “Put back” take it back', async () => {
-  const { page } = await openStill('?step=divide')
+  const { page } = await openStill('?worked-example.step=divide')
   const before = tables.normalized
   await drag(page, `${ROOT} [role="slider"][aria-label="y₁₅"]`, 200)
   const dragged = await numbers(page, 'n')
@@ -249,7 +251,7 @@ test('a number is taken at Enter or when its field is left; what is none is refu
 })
 
 test('a weight changes one output of every row; everything follows within the event', async () => {
-  const { page } = await openStill('?layer=yes')
+  const { page } = await openStill('?worked-example.layer=yes')
   const names = await page.$$eval(`${ROOT} input.editable`, (all) => all.map(({ ariaLabel }) => ariaLabel))
   assert.equal(new Set(names).size, 10 + 30 + 6)
   const before = await numbers(page, 'y')
@@ -273,7 +275,7 @@ test('a weight changes one output of every row; everything follows within the ev
 })
 
 test('pointing at a number tells how it was computed and marks the numbers and the dot', async () => {
-  const { page } = await openStill('?step=divide&layer=yes')
+  const { page } = await openStill('?worked-example.step=divide&worked-example.layer=yes')
   /** @param {string} table @param {number} row @param {number} col @param {string | RegExp} formula */
   const tells = async (table, row, col, formula) => {
     await hover(page, cellAt(table, row, col))
@@ -302,7 +304,7 @@ test('pointing at a number tells how it was computed and marks the numbers and t
 })
 
 test('Tab reaches a computed table once, and the arrow keys every number in it', async () => {
-  const { page } = await openStill('?step=divide')
+  const { page } = await openStill('?worked-example.step=divide')
   assert.equal((await page.$$(`${ROOT} table.n [tabindex="0"]`)).length, 1)
   await focus(page, `${ROOT} table.n [tabindex="0"]`)
   await page.keyboard.press('ArrowDown')
@@ -315,7 +317,7 @@ test('Tab reaches a computed table once, and the arrow keys every number in it',
 })
 
 test('scale and shift change only their column, and stand in its derivation', async () => {
-  const { page } = await openStill('?step=scale')
+  const { page } = await openStill('?worked-example.step=scale')
   await type(page, 'γ₂', '2')
   await type(page, 'β₂', '1')
   const shown = six(await numbers(page, 'n')).flat()
@@ -326,7 +328,7 @@ test('scale and shift change only their column, and stand in its derivation', as
 })
 
 test('a constant row gives zeros; without ε the page says why there is no result', async () => {
-  const { page } = await openStill('?step=divide')
+  const { page } = await openStill('?worked-example.step=divide')
   await choose(page, 'a constant row')
   assert.deepEqual(new Set((await numbers(page, 'n'))[0]), new Set(['0.0000']))
   assert.match(await told(page), /variance is 0, and only ε keeps the division from being 0\/0/)
@@ -345,14 +347,16 @@ test('a constant row gives zeros; without ε the page says why there is no resul
 })
 
 test('numbers too large for float32 are explained', async () => {
-  const { page } = await openStill('?x11=3e38&x12=-3e38&step=divide')
+  const { page } = await openStill(
+    '?worked-example.x11=3e38&worked-example.x12=-3e38&worked-example.step=divide',
+  )
   assert.doesNotMatch(await text(page, ROOT), /NaN/)
   assert.match(await told(page), /too large: float32 ends at 3\.4·10³⁸/)
   await page.close()
 })
 
 test('at 1e30 the axis’s labels do not overlap', async () => {
-  const { page } = await openStill('?x11=1e30&step=divide')
+  const { page } = await openStill('?worked-example.x11=1e30&worked-example.step=divide')
   const ends = await page.$$eval(`${ROOT} .tick`, (all) =>
     all.map((tick) => tick.getBoundingClientRect()).map(({ left, right }) => [left, right]),
   )
@@ -362,7 +366,7 @@ test('at 1e30 the axis’s labels do not overlap', async () => {
 })
 
 test('an outlier and a large offset give PyTorch’s numbers, and every number keeps its place', async () => {
-  const { page } = await openStill('?step=divide')
+  const { page } = await openStill('?worked-example.step=divide')
   const places = () =>
     page.$eval(ROOT, (section) => {
       const { top } = section.getBoundingClientRect()
@@ -386,14 +390,14 @@ test('an outlier and a large offset give PyTorch’s numbers, and every number k
 })
 
 test('seed, divisor and ε are in the menu, and the page says what was changed', async () => {
-  const { page } = await openStill('?step=variance')
+  const { page } = await openStill('?worked-example.step=variance')
   await pressButton(page, 'More')
   await get(page, 'select[aria-label="variance divided by"]')
   await page.select('select[aria-label="variance divided by"]', 'unbiased')
   await type(page, 'ε', '0.01')
   assert.match(await trust(page), /You changed 2 numbers/)
   await type(page, 'seed', '7')
-  await page.waitForFunction(() => location.search.includes('seed=7'))
+  await page.waitForFunction(() => location.search.includes('worked-example.seed=7'))
   const address = new URL(page.url()).search
   assert.match(address, /variance=unbiased.*eps=0\.01/)
   const shown = await numbers(page, 'y')
@@ -405,28 +409,19 @@ test('seed, divisor and ε are in the menu, and the page says what was changed',
   await again.page.close()
 })
 
-test('an old address still means what it meant', async () => {
-  const { page } = await openStill('?x12=0.5&w31=-2&b4=0.25&gamma2=2&eps=0.001&variance=biased&step=scale')
+test('an address can change numbers of every table, ε and the step', async () => {
+  const changes = { x12: 0.5, w31: -2, b4: 0.25, gamma2: 2, eps: 0.001, step: 'scale' }
+  const query = Object.entries(changes).map(([name, value]) => `worked-example.${name}=${value}`)
+  const { page } = await openStill(`?${query.join('&')}`)
   assert.match(await trust(page), /You changed 5 numbers/)
+  assert.match(await step(page), /^5 of 5/)
   assert.equal(await value(page, 'γ₂'), 2)
   assert.equal(await text(page, '.problems'), '')
   await page.close()
-  for (const [former, now, layer] of /** @type {const} */ ([
-    ['input', 1, true],
-    ['linear', 1, true],
-    ['relu', 1, true],
-    ['compare', 4, false],
-  ])) {
-    const { page } = await openStill(`?step=${former}`)
-    assert.match(await step(page), new RegExp(`^${now} of 5`))
-    assert.equal((await page.$(`${ROOT} table.w`)) !== null, layer)
-    assert.equal(await text(page, '.problems'), '')
-    await page.close()
-  }
 })
 
 test('tensors are printed as PyTorch prints them, with and without scientific notation', async () => {
-  const { page } = await openStill('?variance=unbiased&eps=0')
+  const { page } = await openStill('?worked-example.variance=unbiased&worked-example.eps=0')
   await pressButton(page, 'PyTorch code')
   await pressButton(page, 'What PyTorch prints')
   const prints = () => page.$$eval(`${ROOT} .print pre`, (all) => all.map((one) => one.textContent))
@@ -444,7 +439,7 @@ test('tensors are printed as PyTorch prints them, with and without scientific no
 })
 
 test('the page says what dim and keepdim do to the shape, and whether the mean can be subtracted', async () => {
-  const { page } = await openStill('?panel=print')
+  const { page } = await openStill('?worked-example.panel=print')
   const said = () => text(page, `${ROOT} .along`)
   await get(page, `${ROOT} .along`) // the panel is fetched after the section
   assert.match(
@@ -460,10 +455,10 @@ test('the page says what dim and keepdim do to the shape, and whether the mean c
 
 const STATES = [
   '',
-  '?variance=unbiased&eps=0&sci=on',
-  '?x12=0.5&w31=-2&b4=0.25&gamma2=2&beta6=-1&eps=0.001&seed=7',
-  '?x11=1&x12=2&x13=3&x14=4&x15=5&sci=off',
-  '?opening.second=1,-0.5,0.25,2,0,1.1&x12=0.5',
+  '?worked-example.variance=unbiased&worked-example.eps=0&worked-example.sci=on',
+  '?worked-example.x12=0.5&worked-example.w31=-2&worked-example.b4=0.25&worked-example.gamma2=2&worked-example.beta6=-1&worked-example.eps=0.001&worked-example.seed=7',
+  '?worked-example.x11=1&worked-example.x12=2&worked-example.x13=3&worked-example.x14=4&worked-example.x15=5&worked-example.sci=off',
+  '?opening.second=1,-0.5,0.25,2,0,1.1&worked-example.x12=0.5',
 ]
 
 /** Replaces rounding errors, which differ between machines, by 0. @param {string} printed */
@@ -478,7 +473,7 @@ test('the code, pasted into Python and Node, prints what the page shows', async 
   /** @type {{ state: string, shown: string, pytorch: string, javascript: string }[]} */
   const pasted = []
   for (const state of STATES) {
-    await page.goto(`${site.url}${state}${state ? '&' : '?'}panel=print`)
+    await page.goto(`${site.url}${state}${state ? '&' : '?'}worked-example.panel=print`)
     await get(page, 'footer')
     await reach(page, 'worked-example')
     await page.waitForSelector(`${ROOT} .print`)
@@ -555,7 +550,10 @@ test('at 1280 by 720 every step fits 690 pixels, with the guess answered and an 
 })
 
 test('on a phone no step scrolls sideways or cuts a number, and rows are 36 pixels high', async () => {
-  const { page } = await openStill('?x11=12345.678&layer=yes', { width: 360, height: 740 })
+  const { page } = await openStill('?worked-example.x11=12345.678&worked-example.layer=yes', {
+    width: 360,
+    height: 740,
+  })
   await eachStep(page, async (name) => {
     assert.ok((await overflow(page)) <= 0, `${name}: ${await overflow(page)} pixels too wide`)
     const wrong = await page.$$eval(`${ROOT} td.cell`, (all) =>

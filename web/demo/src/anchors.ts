@@ -1,19 +1,6 @@
 // A link to a section lands on that section, which then stays in its place while others are fetched and
 // change their heights, until the reader scrolls or presses a key.
 
-/** Anchors of the page's first edition, which links may still have. */
-const FORMER: Record<string, string> = {
-  layer: 'worked-example',
-  variance: 'divisor',
-  norms: 'batch-norm',
-  feedforward: 'feed-forward',
-  gradients: 'deep-stack',
-  gpt: 'transformer-block',
-}
-
-/** The id that a former one stands for; otherwise the same id. */
-export const presentId = (id: string) => (Object.hasOwn(FORMER, id) ? FORMER[id] : id)
-
 /**
  * @param hash of an address, such as '#gelu'
  * @returns the id; '' for a hash like '#100%'
@@ -75,12 +62,8 @@ export function followAnchors() {
   let hold: Hold | undefined
   const go = () => {
     hold?.end()
-    const former = idOf(location.hash)
-    const id = presentId(former)
-    const target = document.getElementById(id)
-    if (!target) return
-    if (id !== former) history.replaceState(null, '', `#${id}`)
-    hold = new Hold(target)
+    const target = document.getElementById(idOf(location.hash))
+    if (target) hold = new Hold(target)
   }
   addEventListener('hashchange', go)
   // The link of the present hash changes none.

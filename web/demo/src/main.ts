@@ -2,7 +2,7 @@
 
 import { load } from 'gpt-layers'
 import { mount } from 'svelte'
-import { followAnchors, presentId } from './anchors.ts'
+import { followAnchors } from './anchors.ts'
 import App from './App.svelte'
 import { messageOf } from './errors.ts'
 import { Page } from './page.svelte.ts'
@@ -33,10 +33,10 @@ async function start(app: HTMLElement) {
   const gpt = await load()
   const query = new URLSearchParams(location.search)
   const page = new Page(slices, query)
-  const given = query.get('embed')
-  const embed = given && presentId(given)
+  const embed = query.get('embed')
   if (embed !== null && !sections.some(({ id }) => id === embed)) {
-    page.problem = `There is no section “${given}” to embed; this is the whole page.`
+    const missing = `There is no section “${embed}” to embed; this is the whole page.`
+    page.problem = [missing, page.problem].filter(Boolean).join(' ')
   }
   // The app replaces the still opening, which looks the same. Its figures begin with the still one's width: a
   // figure that has another width is drawn twice.

@@ -8,20 +8,13 @@ import type { SectionId, States } from './sections/index.ts'
 
 const VERSION = 1 // of the file
 const MOST_STEPS = 1000 // to undo
-/**
- * This section's names appear in the address without a prefix; the other sections' names begin with "ID.".
- */
-const UNPREFIXED = 'worked-example'
 
 /** These sections show the same rows: one is not embedded or set back without the other's state. */
-const TOGETHER = ['opening', UNPREFIXED]
-const partsOf = (id: string) => (TOGETHER.includes(id) ? TOGETHER : [id])
+const SAME_ROWS = ['opening', 'worked-example']
+const partsOf = (id: string) => (SAME_ROWS.includes(id) ? SAME_ROWS : [id])
 
 /** What the address may say of the page's looks. */
 const LOOKS: Record<string, string[]> = { theme: ['light', 'dark'], size: ['large'], show: ['figure'] }
-
-/** The names of a section's fields in the address begin with this. */
-const prefixOf = (id: string): string => (id === UNPREFIXED ? '' : `${id}.`)
 
 export class Page {
   /** Each section's slice of the state, by its id. */
@@ -132,7 +125,7 @@ export class Page {
     for (const [id, slice] of this.#slices) {
       if (embed && !partsOf(embed).includes(id)) continue
       for (const [name, text] of Object.entries(slice.toQuery(this.state[id])))
-        query.set(prefixOf(id) + name, text)
+        query.set(`${id}.${name}`, text)
     }
     const text = query.toString()
     return text && `?${text}`
@@ -192,20 +185,22 @@ export class Page {
    */
   #read(query: URLSearchParams) {
     const own = new Map(this.#slices.map(([id]) => [id as string, new Map()]))
+    const refused: string[] = []
     for (const [name, text] of query) {
       if (name === 'embed' || Object.hasOwn(LOOKS, name)) continue
       const [, id, rest] = /^([a-z-]+)\.(.+)$/.exec(name) ?? []
-      if (id !== undefined && id !== UNPREFIXED && own.has(id)) own.get(id)?.set(rest, text)
-      else own.get(UNPREFIXED)?.set(name, text)
+      const texts = own.get(id)
+      if (texts) texts.set(rest, text)
+      else refused.push(`${name}=${text}`)
     }
     const looks = [...query].filter(([name]) => Object.hasOwn(LOOKS, name))
     const known = looks.filter(([name, value]) => LOOKS[name].includes(value))
     this.looks = Object.fromEntries(known)
-    const refused = looks.filter((look) => !known.includes(look)).map((look) => look.join('='))
+    refused.push(...looks.filter((look) => !known.includes(look)).map((look) => look.join('=')))
     const entries = this.#slices.map(([id, slice]) => {
       const texts = own.get(id) ?? new Map()
       const read = slice.fromQuery(texts)
-      refused.push(...read.refused.map((name) => `${prefixOf(id)}${name}=${texts.get(name)}`))
+      refused.push(...read.refused.map((name) => `${id}.${name}=${texts.get(name)}`))
       return [id, read.state]
     })
     this.state = Object.fromEntries(entries)

@@ -40,16 +40,6 @@ export type Settings = StateOf<typeof fields> & {
   edits: Record<string, number>
 }
 
-/** What the page's second edition called a step, and where it is told now. */
-const FORMER: Record<string, { step: Settings['step']; layer?: boolean }> = {
-  input: { step: 'mean', layer: true },
-  linear: { step: 'mean', layer: true },
-  relu: { step: 'mean', layer: true },
-  compare: { step: 'divide' },
-}
-const formerStep = (step: unknown) =>
-  typeof step === 'string' && Object.hasOwn(FORMER, step) ? FORMER[step] : undefined
-
 const settings: Slice<Settings> = {
   views: fields.views,
   defaults: () => ({ ...fields.defaults(), edits: {} }),
@@ -65,21 +55,12 @@ const settings: Slice<Settings> = {
       if (value === null) others.set(name, text)
       else edits[name] = value
     }
-    const former = formerStep(others.get('step'))
-    if (former) others.delete('step')
     const { state, refused } = fields.fromQuery(others)
-    return { state: { ...state, ...former, edits }, refused }
+    return { state: { ...state, edits }, refused }
   },
   validate(value) {
-    // The second edition's files have `unbiased` and its steps.
-    const { edits: given = {}, unbiased, step, ...others } = asObject(value)
-    const former = formerStep(step)
-    const state = fields.validate({
-      ...others,
-      ...(typeof unbiased === 'boolean' ? { variance: unbiased ? 'unbiased' : 'biased' } : {}),
-      ...(step === undefined ? {} : { step }),
-      ...former,
-    })
+    const { edits: given = {}, ...others } = asObject(value)
+    const state = fields.validate(others)
     const edits: Settings['edits'] = {}
     for (const [name, number] of Object.entries(asObject(given))) {
       if (!CELLS.has(name)) throw new Error(`there is no cell “${name}”`)
