@@ -4,12 +4,15 @@
 
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
+import { createServer, get as httpGet } from 'node:http'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import {
   click,
   dragByFinger,
   dragNumber,
+  drawn,
+  eventually,
   field,
   focus,
   get,
@@ -282,7 +285,7 @@ test('a model that was kept wrongly is fetched anew', async () => {
   await first.page.close()
   const { page } = await open(context, address, { ready: '.section' })
   await page.waitForSelector('.figure[aria-busy=false]')
-  assert.doesNotMatch(await text(page, '.section'), /could not be fetched/)
+  assert.doesNotMatch(await text(page, '.section'), /could not be loaded/)
   const kept = await page.evaluate(async (url) => (await caches.match(String(url)))?.text(), url)
   assert.notEqual(kept, '<!doctype html>')
   await context.close()
@@ -301,10 +304,23 @@ async function withoutServiceWorker(browser) {
   return page
 }
 
-for (const { part, file, id } of [
+const MORE = '.menu button'
+for (const { part, file, id, query = '', buttons = [] } of [
   { part: 'This section', file: /ScaleAndShift-.+\.js$/, id: 'scale-and-shift' },
   { part: 'This section', file: /ScaleAndShift-.+\.css$/, id: 'scale-and-shift' },
-  { part: 'The menu', file: /FigurePanel-.+\.css$/, id: 'opening' },
+  { part: 'The menu', file: /FigurePanel-.+\.css$/, id: 'opening', buttons: [MORE] },
+  {
+    part: 'What saves pictures',
+    file: /chart-.+\.js$/,
+    id: 'opening',
+    buttons: [MORE, '::-p-text(Save as PNG)'],
+  },
+  {
+    part: 'The PyTorch code',
+    file: /PyTorch-.+\.js$/,
+    id: EXAMPLE.at,
+    query: '?worked-example.panel=code',
+  },
 ])
   test(`without ${file.source} the page says what is missing, and a reload brings it`, async () => {
     const context = await site.newProfile()
@@ -314,11 +330,11 @@ for (const { part, file, id } of [
     page.on('request', (request) =>
       file.test(request.url()) && !reachable ? request.abort() : request.continue(),
     )
-    await page.goto(site.url)
+    await page.goto(site.url + query)
     await get(page, 'main:not(.still)')
     const problem = `#${id} ::-p-text(${part} could not be fetched.)`
-    if (part === 'The menu') await click(page, `#${id} .menu button`)
-    else await page.$eval(`#${id}`, (section) => section.scrollIntoView())
+    if (id !== 'opening') await page.$eval(`#${id}`, (section) => section.scrollIntoView())
+    for (const button of buttons) await click(page, `#${id} ${button}`)
     await page.waitForSelector(problem)
     reachable = true
     const reload = await get(page, `#${id} ::-p-text(Reload the page)`)
@@ -327,10 +343,85 @@ for (const { part, file, id } of [
     await get(page, 'main:not(.still)')
     assert.equal(new URL(page.url()).hash, `#${id}`)
     await reach(page, id)
-    await openMenu(page, id)
+    for (const button of buttons) await click(page, `#${id} ${button}`)
+    await waitInPage(page, `performance.getEntriesByType('resource').some(({ name }) => ${file}.test(name))`)
+    await page.evaluate(drawn)
     assert.equal(await page.$(problem), null)
     await context.close()
   })
+
+test('why a picture cannot be saved stands in the menu', async () => {
+  const { page } = await site.open('')
+  await openMenu(page, 'opening')
+  await page.evaluate(() => {
+    HTMLCanvasElement.prototype.toBlob = (callback) => callback(null)
+  })
+  await click(page, '#opening ::-p-text(Save as PNG)')
+  await get(page, '#opening ::-p-text(The picture was not saved: this chart is too large for a picture.)')
+  await page.close()
+})
+
+/**
+ * The page's server, but without the files that match `missing`.
+ *
+ * @param {import('node:test').TestContext} t
+ * @param {RegExp} missing
+ */
+async function serveWithout(t, missing) {
+  const without = { url: '', missing: /** @type {RegExp | null} */ (missing) }
+  const server = createServer(({ url = '' }, response) => {
+    if (without.missing?.test(url)) return void response.writeHead(404).end()
+    httpGet(new URL(url, site.url), (page) => {
+      response.writeHead(page.statusCode ?? 500, page.headers)
+      page.pipe(response)
+    })
+  })
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(null)))
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const address = server.address()
+  assert.ok(typeof address === 'object' && address)
+  without.url = `http://127.0.0.1:${address.port}/`
+  return without
+}
+
+const MODEL = /model-.+\.safetensors/
+const WORKER = /\.worker-.+\.js/
+/**
+ * The figures that a model or a worker fills: what the page says without it, and what the section says once
+ * the figure is filled.
+ */
+const FILLED = [
+  { id: 'story', files: [MODEL, WORKER], filled: /^(?!.*\(recording\))/ },
+  {
+    id: 'deep-stack',
+    files: [WORKER],
+    says: /^The training stopped: .+\. Try again$/,
+    filled: /The stack (learns|does not learn)/,
+  },
+  { id: 'scale-and-shift', files: [MODEL, WORKER], filled: /as it was trained Two little pigs/ },
+  { id: 'transformer-block', files: [MODEL], filled: /^(?!.*Recording)/ },
+  { id: 'writing', files: [MODEL, WORKER], filled: /^(?!.*\(recording\))/ },
+]
+
+for (const { id, files, filled, says = /^The model could not be loaded: .+\. Try again$/ } of FILLED)
+  for (const file of files)
+    test(`${id}: without ${file.source} the figure says so, and tries again when it is told to`, async (t) => {
+      const server = await serveWithout(t, file)
+      const context = await site.newProfile()
+      const page = await withoutServiceWorker(context)
+      await page.goto(`${server.url}?embed=${id}`)
+      const again = await get(page, `#${id} ::-p-xpath(.//button[.="Try again"])`)
+      assert.match(await text(page, `#${id} .failed`), says)
+      assert.doesNotMatch(await text(page, `#${id}`), filled)
+      server.missing = null
+      await click(page, again)
+      await eventually(async () => filled.test(await text(page, `#${id}`)), `${id} stays empty`)
+      assert.equal(await page.$(`#${id} .failed`), null)
+      await context.close()
+    })
 
 test('what the page needs to start is at most 120 kB gzipped, without fonts, and has no model', async () => {
   const context = await site.newProfile()

@@ -95,11 +95,8 @@ test('the recording is what PyTorch computes, to three digits; then the model ta
     !reachable && request.url().endsWith('.safetensors') ? request.abort() : request.continue(),
   )
   await page.goto(`${site.url}?embed=transformer-block&transformer-block.token=3`)
-  await page.waitForSelector('#transformer-block .said ::-p-text(could not be fetched)')
-  assert.match(
-    await text(page, '.said'),
-    /^Recording The model could not be fetched.*“lived”, the final norm/,
-  )
+  await page.waitForSelector('#transformer-block .said ::-p-text(could not be loaded)')
+  assert.match(await text(page, '.said'), /^Recording The model could not be loaded.*“lived”, the final norm/)
   const recorded = moments(expected.pre[8], 11)
   ;(await said(page)).forEach((value, i) => near(value, recorded[i], 0.006 * Math.max(1, recorded[i])))
   reachable = true

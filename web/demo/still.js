@@ -9,6 +9,7 @@ import { svelte } from '@sveltejs/vite-plugin-svelte'
 import { build } from 'vite'
 import { fonts, textFace } from './fonts.js'
 import { formulas } from './formulas.js'
+import { recordings } from './recordings.js'
 import { nameSite } from './site.js'
 
 const root = fileURLToPath(new URL('.', import.meta.url))
@@ -27,7 +28,7 @@ async function render(widths) {
     configFile: false,
     root,
     logLevel: 'error', // the page's own build warns of the same
-    plugins: [svelte(), formulas, fonts],
+    plugins: [svelte(), formulas, fonts, recordings],
     build: {
       ssr: 'src/still.ts',
       outDir: folder,

@@ -5,6 +5,7 @@ import { svelte } from '@sveltejs/vite-plugin-svelte'
 import { defineConfig } from 'vite'
 import { fonts } from './fonts.js'
 import { formulas } from './formulas.js'
+import { recordings } from './recordings.js'
 import { still } from './still.js'
 
 /** @param {string} path from the repository's root */
@@ -75,7 +76,7 @@ const quiet = { checks: { pluginTimings: false } } // the subsets of the fonts t
 
 export default defineConfig({
   base: './', // served from any sub-path
-  plugins: [svelte(), formulas, fonts, still, policy, offline],
+  plugins: [svelte(), formulas, fonts, recordings, still, policy, offline],
   resolve: {
     // The demo imports the package by its public names.
     alias: {

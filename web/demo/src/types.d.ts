@@ -13,6 +13,21 @@ declare module '*.tex' {
   export default mathml
 }
 
+/** What a section shows until its model is here; see recordings.js. */
+declare module 'recording:transformer-block' {
+  type Side = { values: number[]; stats: { mean: number; variance: number } }
+  const recording: { token: number; most: number; norms: { before: Side; after: Side }[] }
+  export default recording
+}
+declare module 'recording:story' {
+  const recording: import('./sections/writing/report.ts').Report
+  export default recording
+}
+declare module 'recording:writing' {
+  const recording: import('./sections/writing/report.ts').Report
+  export default recording
+}
+
 /** Gives a file of the origin private file system another name. TypeScript's own types have no `move` yet. */
 interface FileSystemFileHandle {
   move(directory: FileSystemDirectoryHandle, name: string): Promise<void>

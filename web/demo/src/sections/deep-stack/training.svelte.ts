@@ -50,6 +50,12 @@ export class Training {
     if (!this.done) this.settings = null
   }
 
+  /** Trains in a new worker. */
+  tryAgain() {
+    this.leave()
+    this.come()
+  }
+
   async #run() {
     if (this.#busy || !this.#here) return
     this.#busy = true

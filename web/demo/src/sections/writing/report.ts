@@ -43,34 +43,3 @@ export function snapshot(engine: Engine, playing: boolean): Report {
     without: engine.without && laneOf(engine.without),
   }
 }
-
-/** A report as JSON: the texts joined by |, numbers in lists, and null for what is not finite. */
-export type Recording = Omit<Report, 'with' | 'without'> & {
-  with: RecordedLane
-  without: RecordedLane | null
-}
-
-type Numbers = (number | null)[]
-
-type RecordedLane = {
-  texts: string
-  at: number
-  ended: null
-  trail: Numbers
-  moment: Omit<Moment, 'rows' | 'stats'> & { rows: Numbers; stats: Numbers }
-}
-
-export function recorded(recording: Recording): Report {
-  const numbers = (list: Numbers) => Float32Array.from(list, (value) => value ?? NaN)
-  const laneOf = ({ texts, trail, moment, ...lane }: RecordedLane): Lane => ({
-    ...lane,
-    texts: texts.split('|'),
-    trail: numbers(trail),
-    moment: { ...moment, rows: numbers(moment.rows), stats: numbers(moment.stats) },
-  })
-  return {
-    ...recording,
-    with: laneOf(recording.with),
-    without: recording.without && laneOf(recording.without),
-  }
-}

@@ -4,7 +4,7 @@ import { messageOf } from '../../errors.ts'
 import { callback, inWorker, stop, type Remote } from '../../remote.ts'
 import type { Settings } from './engine.ts'
 import { BEGINNINGS } from '../story/slice.ts'
-import { recorded, type Recording, type Report } from './report.ts'
+import type { Report } from './report.ts'
 import { FULL_SPEED } from './slice.ts'
 import type { Source, WritingWorker } from './writing.worker.ts'
 
@@ -38,8 +38,8 @@ export class Writer {
   /** Whether the worker has the settings. */ #ready = false
 
   /** @param recording is shown until the model writes; without one `report` is empty until `live` */
-  constructor(recording?: Recording) {
-    if (recording) this.report = recorded(recording)
+  constructor(recording?: Report) {
+    if (recording) this.report = recording
   }
 
   /**
@@ -51,7 +51,7 @@ export class Writer {
     let onScreen = false
     const see = () => {
       this.#seen = onScreen && !document.hidden
-      if (this.#seen && !this.#worker) this.#tellStories()
+      if (this.#seen && !this.#worker) this.tellStories()
       this.#move()
     }
     const observer = new IntersectionObserver(
@@ -66,34 +66,48 @@ export class Writer {
     return () => {
       observer.disconnect()
       document.removeEventListener('visibilitychange', see)
-      if (this.#worker) stop(this.#worker)
+      this.#end()
     }
   }
 
   /** Starts the worker. */
   #start(): Remote<WritingWorker> {
     const thread = new Worker(new URL('./writing.worker.ts', import.meta.url), { type: 'module' })
-    thread.addEventListener('error', () => (this.problem = 'the worker could not be started'))
     const worker: Remote<WritingWorker> = inWorker(thread)
+    thread.addEventListener('error', () => {
+      if (this.#worker !== worker) return
+      this.#end()
+      this.problem = 'the worker could not be started'
+    })
     // Not waited for: a GPT-2 that is chosen meanwhile comes after the stories.
     worker.listen(callback((report: Report) => this.#take(report)))
     return (this.#worker = worker)
   }
 
-  async #tellStories() {
-    try {
-      await this.use({ name: 'stories' })
-    } catch (error) {
-      if (this.#uses === 1) this.problem = messageOf(error)
-    }
+  /** Ends the worker. */
+  #end() {
+    if (this.#worker) stop(this.#worker)
+    this.#worker = null
+    this.#loaded = this.#ready = false
+  }
+
+  /** Writes with the stories, in a new worker. What goes wrong is the `problem`. */
+  tellStories() {
+    this.#end()
+    this.use({ name: 'stories' }).catch(() => {})
   }
 
   /** Writes with another model. The one before goes on until this has succeeded. */
   async use(source: Source, onprogress?: (progress: { loaded: number; total: number }) => void) {
-    const worker = this.#worker ?? this.#start()
-    this.#uses++
-    const model = await worker.use(source, onprogress && callback(onprogress))
-    this.model = model
+    const uses = ++this.#uses
+    this.problem = ''
+    try {
+      const worker = this.#worker ?? this.#start()
+      this.model = await worker.use(source, onprogress && callback(onprogress))
+    } catch (error) {
+      if (uses === this.#uses && !this.#loaded) this.problem = messageOf(error).replace(/\.$/, '')
+      throw error
+    }
     this.source = source.name
     this.#loaded = true
     this.#ready = false

@@ -5,6 +5,7 @@ import { load, type Gpt } from 'gpt-layers'
 import { loadStories, tokenizer } from '../../stories.ts'
 import { expose } from '../../remote.ts'
 import type { Tokenizer } from '../../words.ts'
+import { CheckpointError } from './address.ts'
 import { Engine, type Settings } from './engine.ts'
 import { snapshot, type Report } from './report.ts'
 
@@ -32,7 +33,12 @@ const LEAST = 1e-3 // the stories’ grammar chooses among at most 20 words
 const REST = 4000 // milliseconds between the end of a text and the next one
 
 async function loadModel(source: Source, options: Options): Promise<Loaded> {
-  if (source.name === 'gpt2') return (await import('./gpt2.ts')).loadGpt2(source, options)
+  if (source.name === 'gpt2') {
+    const gpt2 = await import('./gpt2.ts').catch((cause) => {
+      throw new CheckpointError('The page’s part that runs GPT-2 was not fetched.', { cause })
+    })
+    return gpt2.loadGpt2(source, options)
+  }
   const gpt = await load()
   try {
     const model = await loadStories(gpt, options)

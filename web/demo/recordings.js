@@ -1,0 +1,102 @@
+// What three sections show until their model is here: each imports its recording, which is computed while the
+// page is built.
+//
+//   recording:transformer-block   one token's numbers before and after each norm
+//   recording:story               the beginning of a story, with all norms and with one left out
+//   recording:writing             the beginning of a story, and each norm at its last word
+
+/** @import { Settings } from '../../build/demo/sections/writing/engine.js' */
+
+import { readFileSync } from 'node:fs'
+
+const stories = new URL('../examples/stories/', import.meta.url)
+const DIGITS = 3
+const INSTRUMENT = 24 // words after the prompt
+const STORY = 40
+
+const round = (/** @type {number} */ value) => Number(value.toPrecision(DIGITS))
+
+/** A Report as JavaScript: its arrays of float32 have NaN, and would be objects in JSON. @param {object} report */
+function sourceOf(report) {
+  /** @type {(key: string, value: unknown) => unknown} */
+  const plain = (_, value) => (value instanceof Float32Array ? { float32: Array.from(value, round) } : value)
+  const json = JSON.stringify(report, plain)
+  return json.replace(
+    /\{"float32":(\[[^\]]*\])\}/g,
+    (_, list) => `new Float32Array(${list.replaceAll('null', 'NaN')})`,
+  )
+}
+
+/** @returns {Promise<Record<string, string>>} the value of each recording, as JavaScript */
+export async function record() {
+  // The page's modules, as tsc has written them before Vite builds the page.
+  const [{ load }, { tokenizerOf }, { pass }, { Engine }, { snapshot }, block, story, { default: writing }] =
+    await Promise.all([
+      import('gpt-layers'),
+      import('../../build/demo/words.js'),
+      import('../../build/demo/sections/transformer-block/compute.js'),
+      import('../../build/demo/sections/writing/engine.js'),
+      import('../../build/demo/sections/writing/report.js'),
+      import('../../build/demo/sections/transformer-block/slice.js'),
+      import('../../build/demo/sections/story/slice.js'),
+      import('../../build/demo/sections/writing/slice.js'),
+    ])
+  const gpt = await load({ build: 'simd' }) // the same bits on every machine
+  const tokenizer = tokenizerOf(JSON.parse(readFileSync(new URL('words.json', stories), 'utf8')))
+  const model = await gpt.GPTModel.fromSafetensors(readFileSync(new URL('model.safetensors', stories)))
+
+  const norms = pass(gpt, model, [tokenizer.start, ...tokenizer.encode(block.SENTENCE)], 'pre')
+  const { token } = block.default.defaults()
+  const side = (/** @type {typeof norms[0]['before']} */ { rows, mean, variance }) => ({
+    values: rows[token].map(round),
+    stats: { mean: round(mean[token]), variance: round(variance[token]) },
+  })
+  const most = Math.ceil(Math.max(...norms.flatMap(({ before }) => before.rows.flat().map(Math.abs))) / 4) * 4
+
+  /** @param {Settings} settings @param {number} words after the prompt */
+  function write(settings, words) {
+    const engine = new Engine({ gpt, model, tokenizer })
+    engine.set(settings)
+    while (engine.with.at - engine.given + 1 < words) engine.step()
+    return snapshot(engine, false)
+  }
+  const off = (/** @type {readonly number[]} */ numbers) =>
+    Array.from({ length: story.NORMS }, (_, i) => numbers.includes(i + 1))
+  const instrument = writing.defaults()
+  const own = story.default.defaults()
+  const left = story.STATES.find(({ key }) => key === own.off)?.off ?? []
+  const told = write({ ...own, temperature: story.TEMPERATURE, instead: 'nothing', off: off(left) }, STORY)
+  for (const lane of [told.with, told.without]) {
+    if (!lane) continue
+    // What is not shown there.
+    lane.trail = new Float32Array()
+    Object.assign(lane.moment, { rows: new Float32Array(), top: [] })
+  }
+  const recordings = {
+    'transformer-block': JSON.stringify({
+      token,
+      most,
+      norms: norms.map(({ before, after }) => ({ before: side(before), after: side(after) })),
+    }),
+    story: sourceOf(told),
+    writing: sourceOf(write({ ...instrument, off: off(instrument.off) }, INSTRUMENT)),
+  }
+  gpt.dispose()
+  return recordings
+}
+
+/** Once for a build. @type {ReturnType<typeof record> | undefined} */
+let recorded
+
+/** The plugin for Vite. */
+export const recordings = {
+  name: 'recordings',
+  resolveId: { filter: { id: /^recording:/ }, handler: (/** @type {string} */ id) => `\0${id}` },
+  load: {
+    filter: { id: /^\0recording:/ },
+    async handler(/** @type {string} */ id) {
+      const all = await (recorded ??= record())
+      return `export default ${all[id.replace('\0recording:', '')]}`
+    },
+  },
+}
