@@ -16,7 +16,7 @@ export function sentenceOf(error: unknown): string {
 export const megabytes = (bytes: number) =>
   bytes < 1e5 ? `${Math.ceil(bytes / 1e3)} kB` : `${(bytes / 1e6).toFixed(bytes < 9.95e6 ? 1 : 0)} MB`
 
-/** @throws {CheckpointError} where the page's policy forbids the address */
+/** @throws {CheckpointError} unless the text is an https: address or an address of this site */
 export function checkAddress(typed: string): URL {
   const text = typed.trim()
   const base = text.startsWith('/') ? location.href : undefined
