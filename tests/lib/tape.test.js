@@ -577,6 +577,35 @@ test('the gradients of two leaves, and what backward was given, never share memo
   }
 })
 
+test('gpt.record may return one gradient for several inputs, whatever these have got before', () => {
+  /** @type {Record<string, (g: Tensor) => [Tensor, Tensor]>} */
+  const pairs = {
+    'one tensor': (g) => [g, g],
+    'a tensor and a view of it': (g) => [g, g.reshape([1, 2]).reshape([2])],
+    'a view and its tensor': (g) => [g.detach(), g],
+  }
+  for (const [what, pair] of Object.entries(pairs)) {
+    const twice = (/** @type {Tensor} */ a, /** @type {Tensor} */ b) =>
+      gpt.record(gpt.ones([2]), [a, b], (dy) => pair(dy.mul(2)))
+    const [a, b] = [parameter([1, 2]), parameter([3, 4])]
+    for (const count of [1, 2, 3]) {
+      twice(a, b).backward(gpt.ones([2]))
+      assert.deepEqual(gradientOf(a).toArray(), [2 * count, 2 * count], what)
+      assert.deepEqual(gradientOf(b).toArray(), [2 * count, 2 * count], what)
+    }
+    twice(a, a).backward(gpt.ones([2]))
+    assert.deepEqual(gradientOf(a).toArray(), [10, 10], what)
+    const [h, k] = [a.mul(1), b.mul(1)]
+    twice(h, k)
+      .add(twice(k, h))
+      .add(h)
+      .add(k)
+      .backward(gpt.ones([2]))
+    assert.deepEqual(gradientOf(a).toArray(), [15, 15], what)
+    assert.deepEqual(gradientOf(b).toArray(), [11, 11], what)
+  }
+})
+
 test('a gradient that is no new tensor is copied: adding to it later leaves the original alone', () => {
   const w = parameter([1, 2])
   const kept = gpt.tensor([5, 6])

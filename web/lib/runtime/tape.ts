@@ -173,10 +173,18 @@ export function backward(root: Tensor, gradient: Tensor): void {
         const dy = sums.get(step)
         if (dy !== undefined) {
           runtime.temporary(() => {
-            step.run(dy).forEach((dx, i) => {
-              const target = step.targets[i]
-              if (target !== null && dx !== null) give(target, dx.own())
-            })
+            const { targets } = step
+            // All are owned before one is given: two may be the same tensor, and `give` disposes what it adds.
+            const owned = step.run(dy).map((dx, i) => (targets[i] === null ? null : (dx?.own() ?? null)))
+            try {
+              for (const [i, dx] of owned.entries()) {
+                const target = targets[i]
+                owned[i] = null
+                if (target !== null && dx !== null) give(target, dx)
+              }
+            } finally {
+              for (const dx of owned) dx?.dispose()
+            }
           })
           sums.delete(step)
           dy.dispose()
