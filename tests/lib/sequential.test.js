@@ -1,3 +1,5 @@
+/** @import { Tensor } from 'gpt-layers' */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { assertRefuses, backwardThrough, biasOf, loadForTest, untyped, usedMemory } from './support.js'
@@ -33,6 +35,69 @@ test('Sequential frees the tensors between its layers, and keeps nothing after b
     backwardThrough(layer, x, gpt.ones([1000])).dispose()
   })
   assert.equal(usedMemory(layer), before)
+})
+
+test('a class that extends Sequential has its own parameters, buffers and layers, too', () => {
+  class Own extends gpt.Sequential {
+    scale = gpt.parameter(gpt.tensor([2]))
+    offset = gpt.tensor([1])
+    extra = new gpt.Dropout(0.5)
+    heads = [new gpt.Linear(2, 1)]
+    /** @override @param {Tensor} x */
+    forward(x) {
+      return this.extra.forward(super.forward(x).mul(this.scale).add(this.offset))
+    }
+  }
+  const layer = gpt.scope(() => new Own(new gpt.Linear(2, 3), new gpt.ReLU()))
+  const names = ['scale', 'offset', '0.weight', '0.bias', 'heads.0.weight', 'heads.0.bias'] // PyTorch's order
+  assert.deepEqual(Object.keys(layer.stateDict()), names)
+  assert.deepEqual(
+    layer.namedParameters().map(([name]) => name),
+    names.filter((name) => name !== 'offset'),
+  )
+  assert.equal(
+    String(layer),
+    `Own(
+  (0): Linear(in_features=2, out_features=3, bias=True)
+  (1): ReLU()
+  (extra): Dropout(p=0.5)
+  (heads): ModuleList(
+    (0): Linear(in_features=2, out_features=1, bias=True)
+  )
+)`,
+  )
+  const x = gpt.randn([4, 2])
+  const other = new Own(new gpt.Linear(2, 3), new gpt.ReLU())
+  other.loadSafetensors(layer.saveSafetensors())
+  assert.deepEqual(layer.eval().forward(x).toArray(), other.eval().forward(x).toArray())
+  assert.equal(layer.extra.training, false)
+  const optimizer = new gpt.SGD(layer.parameters(), { lr: 0.5 })
+  layer.forward(x).sum().backward()
+  optimizer.step()
+  assert.notDeepEqual(layer.scale.toArray(), [2])
+  layer.zeroGrad()
+  assert.equal(layer.scale.grad, null)
+  layer.dispose()
+  assert.ok(layer.scale.disposed && layer.offset.disposed)
+})
+
+test('what is no layer among Sequential’s layers is named by forward, and nothing else', () => {
+  for (const [value, given] of /** @type {[unknown, string][]} */ ([
+    [null, 'null'],
+    [5, '5'],
+  ])) {
+    const layer = new gpt.Sequential(new gpt.Linear(2, 2))
+    untyped(layer.layers).push(value)
+    const message = new RegExp(`^Sequential.forward: layers\\[1\\] should be a layer, got ${given}$`)
+    assertRefuses(() => layer.forward(gpt.ones([2])), 'TYPE', message)
+    assert.deepEqual(Object.keys(layer.eval().stateDict()), ['0.weight', '0.bias'])
+    layer.zeroGrad()
+    layer.dispose()
+  }
+  const layer = new gpt.Sequential()
+  untyped(layer).layers = null
+  const message = /^Sequential.forward: layers should be an array of layers, got null$/
+  assertRefuses(() => layer.forward(gpt.ones([2])), 'TYPE', message)
 })
 
 test('an empty Sequential returns its argument', () => {

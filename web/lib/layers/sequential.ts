@@ -32,9 +32,9 @@ export class Sequential extends Module {
     this.layers = modules
   }
 
-  /** The layers are named '0', '1', ... as in PyTorch. @internal */
-  override children(): [string, Module][] {
-    return this.layers.map((layer, i) => [String(i), layer])
+  /** The layers are named '0', '1', ... as in PyTorch. A subclass may have more properties. @internal */
+  override children(): [string, Tensor | Module][] {
+    return super.children().map(([name, child]) => [name.replace(/^layers\./, ''), child])
   }
 
   /**
