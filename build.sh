@@ -5,8 +5,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 
 usage() {
     cat <<'HELP'
-usage: ./build.sh [build | demo | test | fuzz | coverage | bench | bench-browser | compare | consumers |
-                  golden | flags] [option ...]
+usage: ./build.sh [build | demo | test | fuzz | coverage | bench | compare | consumers | golden | flags] [option ...]
 
   build   build what has changed (the default):
             build/wasm/       the kernels of c/, compiled by Emscripten. Two builds, simd and relaxed (with
@@ -30,10 +29,8 @@ usage: ./build.sh [build | demo | test | fuzz | coverage | bench | bench-browser
           build, then print which share of the lines, functions and branches the tests reach: of c/ those in
           tests/c, of web/lib those in tests/lib. build/coverage/ shows every line
   bench [generate]
-          build, then compare the package with onnxruntime-web and TensorFlow.js in Node; --help lists options.
-          generate: how fast GPT-2 writes, beside other engines
-  bench-browser [generate]
-          the same in a headless browser, beside onnxruntime-web; generate: and wllama
+          build, then compare the package with onnxruntime-web; --help lists options.
+          generate: how fast GPT-2 writes, beside onnxruntime-web and native llama.cpp
   compare DIR   build, then compare the package with another build of it, in DIR; --help lists options
   consumers [--write] [NAME ...]
           build, then try the package in every bundler, framework and runtime of tests/consumers, or in those
@@ -522,31 +519,6 @@ fuzz() {
 
 install_bench_packages() { npm ci --prefix tests/bench --no-audit --no-fund --loglevel=error >&2; }
 
-# build_limit NAME FLAG...: build/limits-NAME.wasm
-build_limit() {
-    local name=$1
-    shift
-    emcc tests/bench/limits.c -o "build/limits-$name.wasm" "${link_flags[@]}" -sALLOW_MEMORY_GROWTH \
-        -sINITIAL_MEMORY=32MB -sMAXIMUM_MEMORY=1GB "$@" >&2
-}
-
-build_limits() {
-    local simd relaxed
-    rm -f build/limits-*.wasm
-    simd=$(flags simd)
-    build_limit simd $simd
-    if relaxed=$(flags relaxed); then build_limit relaxed $relaxed; fi
-}
-
-# bench SCRIPT OPTION...: the other libraries, and the loops that measure this machine's limits, are only for
-# the bench.
-bench() {
-    build
-    need_newer_node
-    make_if_changed limits build/limits-simd.wasm build_limits build.sh tests/bench/limits.c c/simd.h
-    make_if_changed bench-npm tests/bench/node_modules install_bench_packages tests/bench/package{,-lock}.json
-    exec node "$@"
-}
 
 mkdir -p build
 if ! has emcc && [[ -n ${EMSDK:-} ]]; then PATH="$EMSDK/upstream/emscripten:$EMSDK:$PATH"; fi
@@ -568,18 +540,16 @@ fuzz) fuzz "$@" ;;
 coverage) coverage ;;
 bench)
     need 'node emcc' relaxed
-    bench tests/bench/bench.js "$@"
+    build
+    need_newer_node
+    make_if_changed bench-npm tests/bench/node_modules install_bench_packages tests/bench/package{,-lock}.json
+    exec node tests/bench/bench.js "$@"
     ;;
 compare)
     need 'node emcc' relaxed
     build
     need_newer_node
     exec node tests/bench/compare.js "$@"
-    ;;
-bench-browser)
-    need 'node emcc chromium' relaxed
-    export_tools
-    bench tests/bench/browser.js "$@"
     ;;
 consumers)
     need 'node emcc chromium firefox webkit' relaxed

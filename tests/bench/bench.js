@@ -1,35 +1,76 @@
-// `./build.sh bench`: gpt-layers beside its peers in Node. After a build, another Node can run this file
-// directly.
+// `./build.sh bench`: gpt-layers beside onnxruntime-web. After a build, another Node can run this file directly.
 
-import { execFile, fork } from 'node:child_process'
-import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
+/** @import { Row, Settings } from './contest.js' */
+/** @import { Column } from './table.js' */
+
+import { writeFileSync } from 'node:fs'
 import { firstLoads } from './costs.js'
-import { main as generate } from './generate/node.js'
-import { program, THREADS } from './program.js'
+import { main as generate } from './generate/generate.js'
+import { QUICK, THOROUGH } from './measure.js'
+import { TOLERANCE } from './operations.js'
+import { inProcess, readOptions, setting, THREADS } from './program.js'
+import { digits, table } from './table.js'
 
-const script = (/** @type {string} */ name) => fileURLToPath(new URL(name, import.meta.url))
+const USAGE = `usage: ./build.sh bench [generate] [option ...]
 
-/** @param {{ build: string, threads: number }} options @returns {Promise<number | null>} milliseconds */
-async function timeInNewProcess(options) {
-  const args = [script('load-once.js'), JSON.stringify(options)]
-  return JSON.parse((await promisify(execFile)(process.execPath, args)).stdout)
-}
+  generate         beside engines that write text, on GPT-2 124M's shape; its own options: generate --help
+
+  --json FILE      also write the figures to FILE
+  --quick          fewer repetitions, for a first look
+  --only PATTERN   only the rows that match this regular expression, case ignored: 'feedforward T=128 ',
+                   'gelu.*threads=1', 'load', 'around a call'
+  -h, --help       this text`
+
+const LEGEND = `
+T: tokens. Widths are GPT-2 124M's, 768 and 3072. Times are medians. build: ours, and the number of threads of both.
+ratio: onnxruntime-web's time divided by ours.
+FeedForward, training: forward and backward; x fwd is its time divided by that of forward in noGrad.
+training step: forward, cross entropy, backward and AdamW of a GPT with 2 layers, embDim 64 and 4 heads, on 8 sequences
+of 64 tokens. With two threads, each sample follows 20 ms of untimed calls.`
+
+/** @type {Column<Row>[]} */
+const COLUMNS = [
+  { title: 'operation', width: 21, left: true, cell: ({ operation }) => operation },
+  { title: 'T', width: 4, cell: ({ tokens }) => (tokens === undefined ? '' : String(tokens)) },
+  { title: 'build', width: 11, left: true, cell: ({ build, threads }) => `${build} / ${threads}` },
+  { title: 'ours, ms', width: 8, cell: ({ ours }) => digits(ours) },
+  { title: 'onnxruntime, ms', width: 15, cell: ({ theirs }) => (theirs === undefined ? '' : digits(theirs)) },
+  {
+    title: 'ratio',
+    width: 10,
+    cell: ({ ours, theirs, ofForward }) => {
+      if (theirs !== undefined) return `${digits(theirs / ours)}x`
+      return ofForward === undefined ? '' : `${digits(ofForward)}x fwd`
+    },
+  },
+]
 
 if (process.argv[2] === 'generate') {
   await generate(process.argv.slice(3))
   process.exit()
 }
-const peers = { onnxruntime: 'onnxruntime-web', tfjs: '@tensorflow/tfjs-backend-wasm' }
-await program('bench', peers, async (settings, report) => {
-  report({ runtime: `Node ${process.versions.node}` })
-  for (const threads of THREADS) {
-    // One process per number of threads: onnxruntime-web takes that number only once.
-    const child = fork(script('contest-node.js'), [JSON.stringify({ ...settings, threads })])
-    child.on('message', (message) => report(/** @type {Parameters<typeof report>[0]} */ (message)))
-    const [code] = await once(child, 'exit')
-    if (code !== 0) process.exit(1) // The child has printed why.
-    for (const row of await firstLoads({ ...settings, threads }, timeInNewProcess)) report({ row })
-  }
-})
+const { json, quick, only } = readOptions(USAGE, process.argv.slice(2))
+const { head, line } = table(COLUMNS)
+/** @type {Row[]} */
+const rows = []
+/** @type {string[]} */
+const notes = []
+const report = (/** @type {{ row?: Row, note?: string }} */ { row, note }) => {
+  if (note) notes.push(note)
+  if (!row) return
+  rows.push(row)
+  console.log(line(row))
+}
+const runtime = `Node ${process.versions.node}, ${setting()}`
+console.log(runtime)
+console.log(
+  `Results agree within ${TOLERANCE}, absolute below 1 and relative above, or this fails.\n\n${head}`,
+)
+for (const threads of THREADS) {
+  /** @type {Settings} */
+  const settings = { threads, effort: quick ? QUICK : THOROUGH, only }
+  await inProcess(new URL('contest.js', import.meta.url), settings, report)
+  for (const row of await firstLoads(settings)) report({ row })
+}
+console.log([LEGEND, ...notes].join('\n'))
+if (json) writeFileSync(json, `${JSON.stringify({ runtime, quick, rows, notes }, null, 2)}\n`)

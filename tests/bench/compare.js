@@ -11,12 +11,13 @@
 /** @import { Operation, Task } from './operations.js' */
 /** @import { LoadOptions, PreparedOurs } from './ours.js' */
 
-import { execFile, fork } from 'node:child_process'
+import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { parseArgs, promisify } from 'node:util'
+import { parseArgs } from 'node:util'
+import { timeLoad } from './costs.js'
 import { median, quantile, takeTurns } from './measure.js'
 import { OPERATIONS, task, TOKENS } from './operations.js'
 import { nodeFor } from './node.js'
@@ -36,7 +37,7 @@ const USAGE = `usage: ./build.sh compare DIR [option ...]
   --json FILE      write the rows to FILE, too
   -h, --help       this text
 
-inference: forward in noGrad, or in evaluation mode for 0.1.0 and earlier; forward: of training.
+inference: forward in noGrad; forward: of training.
 ratio: old time / new time, so above 1 the new package is faster. It is the median of the pairs' ratios; half of
 the pairs lie in the range after it. same: whether both give the same bits. With DIR = . both packages are the
 same, so the table shows the noise.
@@ -141,19 +142,14 @@ async function measure({ old, build, threads, oldFirst, only, quick }) {
  * @returns {Promise<Measured | null>} null where this build or so many threads cannot be had
  */
 async function firstLoad({ old, build, threads, quick }) {
-  const run = promisify(execFile)
-  const file = fileURLToPath(new URL('load-once.js', import.meta.url))
-  const options = JSON.stringify({ build, threads })
-  const time = async (/** @type {string} */ url) =>
-    JSON.parse((await run(nodeFor(build), [file, options, url])).stdout)
+  const time = (/** @type {string} */ url) => timeLoad({ build, threads }, [url], nodeFor(build))
   /** @type {[number, number][]} */
   const pairs = []
   for (let i = 0; i < (quick ? LOADS.quick : LOADS.thorough); i++) {
     const urls = i % 2 ? [OWN, old] : [old, OWN]
-    const pair = [await time(urls[0]), await time(urls[1])]
-    if (pair.includes(null)) return null
-    const [before, now] = i % 2 ? pair.reverse() : pair
-    pairs.push([before / 1000, now / 1000])
+    const [first, second] = [await time(urls[0]), await time(urls[1])]
+    if (first === null || second === null) return null
+    pairs.push(i % 2 ? [second / 1000, first / 1000] : [first / 1000, second / 1000])
   }
   return { operation: 'load(), first', pairs }
 }

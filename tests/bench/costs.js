@@ -2,83 +2,64 @@
 
 /** @import { Gpt } from '../../dist/index.js' */
 /** @import { Row, Settings } from './contest.js' */
-/** @import { Effort } from './measure.js' */
-/** @import { LoadOptions } from './ours.js' */
 
-import { load } from '../../dist/index.js'
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { median, race } from './measure.js'
 import { EPS } from './operations.js'
 import { BUILDS } from './ours.js'
 import { selects } from './select.js'
-import { timeLoad } from './time-load.js'
 
-const LOAD_FIRST = 'load(), first'
-const LOAD_AGAIN = 'load(), again'
+const LOAD = 'load(), first'
 const CALL = 'JS around a call'
 
-/** @param {Effort} effort @returns {number} how many loads to time */
-const loads = ({ rounds }) => Math.max(5, rounds)
-
 /**
- * The first load() in a process or page, which imports and compiles the WebAssembly. Every user waits for it
- * once.
+ * The first load() in a process, which imports and compiles the WebAssembly. Every user waits for it once.
  *
  * @param {Settings} settings
- * @param {(options: LoadOptions) => Promise<number | null>} timeInNewProcess milliseconds of load() in a new
- *   process or page; null where this build or this many threads are not available
  * @returns {Promise<Row[]>}
  */
-export async function firstLoads({ threads, effort, only }, timeInNewProcess) {
-  if (!selects(only, { operation: LOAD_FIRST, threads })) return []
+export async function firstLoads({ threads, effort, only }) {
+  if (!selects(only, { operation: LOAD, threads })) return []
   /** @type {Row[]} */
   const rows = []
   for (const build of BUILDS) {
     /** @type {number[]} */
     const times = []
-    while (times.length < loads(effort)) {
-      const time = await timeInNewProcess({ build, threads })
+    while (times.length < Math.max(5, effort.rounds)) {
+      const time = await timeLoad({ build, threads })
       if (time === null) break
       times.push(time)
     }
-    if (times.length > 0) {
-      rows.push({ operation: LOAD_FIRST, build, threads, unit: 'ms', ours: median(times) })
-    }
+    if (times.length > 0) rows.push({ operation: LOAD, build, threads, ours: median(times) })
   }
   return rows
 }
 
 /**
- * The costs of one instance: another load() of a build that is compiled already, and JavaScript's share of a
- * call.
+ * @param {{ build: string, threads: number }} options
+ * @param {string[]} [url] the module of another package
+ * @param {string} [node] the Node that runs it
+ * @returns {Promise<number | null>} milliseconds of load() in a new process; null where this build or this
+ *   many threads are not available
+ */
+export async function timeLoad(options, url = [], node = process.execPath) {
+  const file = fileURLToPath(new URL('load-once.js', import.meta.url))
+  const { stdout } = await promisify(execFile)(node, [file, JSON.stringify(options), ...url])
+  return JSON.parse(stdout)
+}
+
+/**
+ * JavaScript's share of a call: the time of layer.forward(x) in noGrad minus the time of its kernel with the
+ * same pointers.
  *
  * @param {Gpt} gpt
  * @param {Settings} settings
  * @returns {Promise<Row[]>}
  */
-export async function costs(gpt, { threads, effort, only }) {
-  const options = { build: gpt.build, threads }
-  /** @type {Row[]} */
-  const rows = []
-  if (selects(only, { operation: LOAD_AGAIN, threads })) {
-    /** @type {number[]} */
-    const times = []
-    for (let i = 0; i < loads(effort); i++) times.push((await timeLoad(load, options)) ?? NaN)
-    rows.push({ operation: LOAD_AGAIN, ...options, unit: 'ms', ours: median(times) })
-  }
-  if (selects(only, { operation: CALL, threads })) {
-    const seconds = await secondsAroundCall(gpt, effort)
-    rows.push({ operation: CALL, ...options, unit: 'µs', ours: 1e6 * seconds })
-  }
-  return rows
-}
-
-/**
- * The time of layer.forward(x) in noGrad minus the time of its kernel with the same pointers.
- *
- * @param {Gpt} gpt
- * @param {Effort} effort
- */
-async function secondsAroundCall(gpt, effort) {
+export async function callCost(gpt, { threads, effort, only }) {
+  if (!selects(only, { operation: CALL, threads })) return []
   const layer = new gpt.LayerNorm(4, { eps: EPS })
   const x = gpt.randn([1, 4])
   const y = gpt.zeros([1, 4])
@@ -94,5 +75,6 @@ async function secondsAroundCall(gpt, effort) {
   const entries = Object.entries({ whole, raw }).map(([name, call]) => ({ name, call }))
   const seconds = await race(entries, effort)
   for (const owned of [layer, x, y]) owned.dispose()
-  return seconds.whole - seconds.raw
+  const row = { operation: CALL, build: gpt.build, threads, ours: 1000 * (seconds.whole - seconds.raw) }
+  return [row]
 }

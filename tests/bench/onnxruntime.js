@@ -1,9 +1,10 @@
 // onnxruntime-web with its WebAssembly provider, on models of one operation each.
 
 /** @import { Task } from './operations.js' */
-/** @import { Entrant, Prepared } from './contest.js' */
+/** @import { Prepared } from './contest.js' */
 /** @import { Part } from './onnx.js' */
 
+import * as ort from 'onnxruntime-web'
 import { MICROSOFT, model, node, weight } from './onnx.js'
 import { DIM, EPS, HEADS, HIDDEN } from './operations.js'
 
@@ -42,22 +43,18 @@ const MODELS = {
 // they would take the second core from the next contestant.
 const SPIN = 0.03
 
-/** @typedef {typeof import('onnxruntime-web')} Ort */
+/** @param {number} threads @returns {number} seconds to wait after a sample */
+export const restAfter = (threads) => (threads > 1 ? SPIN : 0)
 
-/**
- * @param {Ort} ort the module; Node and browsers import different files
- * @param {number} threads the threads of the whole process: onnxruntime-web takes the number only once
- * @returns {Entrant}
- */
-export function onnxruntime(ort, threads) {
+/** @param {number} threads the threads of the whole process: onnxruntime-web takes the number only once */
+export function onnxruntime(threads) {
   ort.env.wasm.numThreads = threads
-  const rest = threads > 1 ? SPIN : 0
   const can = (/** @type {Task['kind']} */ kind) => kind in MODELS
-  return { contestant: { name: 'onnxruntime', rest, can, prepare: (task) => prepare(ort, task), close() {} } }
+  return { name: 'onnxruntime', rest: restAfter(threads), can, prepare }
 }
 
-/** @param {Ort} ort @param {Task} task @returns {Promise<Prepared>} */
-async function prepare(ort, task) {
+/** @param {Task} task @returns {Promise<Prepared>} */
+async function prepare(task) {
   const shape = [...(task.kind === 'Attention' ? [1] : []), task.tokens, task.columns]
   const parts = MODELS[task.kind]
   if (!parts) throw new Error(`onnxruntime-web has no ${task.kind}`)

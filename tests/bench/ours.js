@@ -1,13 +1,12 @@
 // gpt-layers as a contestant, through its public API.
 
-/** @import { Attention, FeedForward, GELU, Gpt, LayerNorm } from '../../dist/index.js' */
+/** @import { Attention, FeedForward, GELU, Gpt, LayerNorm, Tensor } from '../../dist/index.js' */
 /** @import { Build } from '../../dist/index.js' */
-/** @import { Entrant, Prepared } from './contest.js' */
+/** @import { Contestant, Prepared } from './contest.js' */
 /** @import { Task } from './operations.js' */
 
 import { load } from '../../dist/index.js'
-import { ADAM, BATCH, DIM, EPS, HEADS, HIDDEN, LOSSES, SMALL_GPT } from './operations.js'
-import { backward, backwardOfLoss, inference, requireGradient } from './protocol.js'
+import { BATCH, DIM, EPS, HEADS, HIDDEN, LOSSES, SMALL_GPT } from './operations.js'
 
 /** @typedef {LayerNorm | GELU | FeedForward | Attention} Layer */
 /** @typedef {{ build: Build, threads: number }} LoadOptions */
@@ -89,19 +88,12 @@ export async function open({ build, threads }, loadPackage = load) {
   return { note }
 }
 
-/** @param {LoadOptions} options @returns {Promise<Entrant & { gpt?: Gpt }>} */
-export async function ours({ build, threads }) {
-  const opened = await open({ build, threads })
-  if ('note' in opened) return opened
-  const { gpt } = opened
-  const contestant = {
-    name: build,
-    rest: restAfter(threads),
-    prepare: (/** @type {Task} */ task) => prepareForward(gpt, task),
-    close: () => gpt.dispose(),
-  }
-  return { gpt, contestant }
-}
+/** @param {Gpt} gpt @returns {Contestant} */
+export const ours = (gpt) => ({
+  name: gpt.build,
+  rest: restAfter(gpt.threads),
+  prepare: (task) => prepareForward(gpt, task),
+})
 
 /**
  * The forward pass without gradients; for the kind Training, a training step.
@@ -120,10 +112,10 @@ export function prepareForward(gpt, task) {
     call() {
       // The scope frees the output at once.
       gpt.scope(() => {
-        inference(gpt, forward)
+        gpt.noGrad(forward)
       })
     },
-    result: () => gpt.scope(() => inference(gpt, forward).data.slice()),
+    result: () => gpt.scope(() => gpt.noGrad(forward).data.slice()),
     dispose() {
       layer.dispose()
       x.dispose()
@@ -156,17 +148,23 @@ export function prepareGradients(gpt, task, { withBackward }) {
   if (kind === 'Training') throw new Error('a training step has no separate backward pass')
   const layer = LAYERS[kind](gpt, task)
   const [x, dy] = [values, gradient].map((data) => gpt.tensor(data, [tokens, columns]))
-  requireGradient(gpt, x)
+  gpt.parameter(x)
+  const backward = () => {
+    layer.forward(x).backward(dy)
+    const dx = /** @type {Tensor} */ (x.grad)
+    x.grad = null
+    return dx
+  }
   return {
     call() {
       gpt.scope(() => {
-        const y = layer.forward(x)
-        if (withBackward) backward(layer, { x, y, dy }).dispose()
+        if (withBackward) backward().dispose()
+        else layer.forward(x)
       })
     },
     result() {
       layer.zeroGrad()
-      const dx = gpt.scope(() => backward(layer, { x, y: layer.forward(x), dy }).data.slice())
+      const dx = gpt.scope(() => backward().data.slice())
       const gradients = layer.parameters().map(({ grad }) => grad?.data.slice() ?? new Float32Array())
       return concat([dx, ...gradients])
     },
@@ -182,9 +180,9 @@ export function prepareGradients(gpt, task, { withBackward }) {
  * @param {Task} task
  * @returns {PreparedOurs} result: the losses of the first steps
  */
-function prepareTraining(gpt, { tokens, x, weights }) {
+function prepareTraining(gpt, { tokens, x }) {
+  gpt.manualSeed(123)
   const model = new gpt.GPTModel(SMALL_GPT)
-  fill(model.stateDict(), weights)
   const shape = [BATCH, tokens / BATCH]
   const column = (/** @type {number} */ j) =>
     gpt.tensor(
@@ -192,12 +190,12 @@ function prepareTraining(gpt, { tokens, x, weights }) {
       shape,
     )
   const [ids, targets] = [column(0), column(1)]
-  const optimizer = new gpt.AdamW(model.parameters(), ADAM)
+  const optimizer = new gpt.AdamW(model.parameters())
   const step = () =>
     gpt.scope(() => {
       optimizer.zeroGrad()
       const loss = gpt.crossEntropy(model.forward(ids), targets)
-      backwardOfLoss(model, loss)
+      loss.backward()
       optimizer.step()
       return loss.item()
     })

@@ -1,4 +1,4 @@
-// A training step of FeedForward, compared with its forward pass in noGrad. No peer trains it.
+// A training step of FeedForward, compared with its forward pass in noGrad. onnxruntime-web does not train.
 
 /** @import { Gpt } from '../../dist/index.js' */
 /** @import { Row, Settings } from './contest.js' */
@@ -13,7 +13,7 @@ const TOKENS = [128, 1024]
 /**
  * @param {Gpt} gpt
  * @param {Settings} settings
- * @returns {Promise<Row[]>} rate: the time of a step divided by the time of the forward pass
+ * @returns {Promise<Row[]>}
  */
 export async function training(gpt, { threads, effort, only }) {
   /** @type {Row[]} */
@@ -39,9 +39,8 @@ export async function training(gpt, { threads, effort, only }) {
       tokens,
       threads,
       build: gpt.build,
-      unit: 'ms',
       ours: 1000 * seconds.step,
-      rate: { value: seconds.step / seconds.forward, unit: 'x fwd' },
+      ofForward: seconds.step / seconds.forward,
     })
   }
   return rows

@@ -1,23 +1,29 @@
-// Who writes how fast, in Node or in a page: all contestants of one number of threads, in turns.
+// Who writes how fast: all contestants of one number of threads, in turns. generate.js runs this file in a
+// process of its own.
 
+/** @import { Gpt } from '../../../dist/index.js' */
 /** @import { Effort } from '../measure.js' */
-/** @import { Label } from './labels.js' */
-/** @import { Writer } from './steps.js' */
+/** @import { Config } from './model.js' */
+/** @import { Label, Writer } from './steps.js' */
 
 import { median, takeTurns } from '../measure.js'
+import { restAfter as restOfPeer } from '../onnxruntime.js'
+import { BUILDS, open, restAfter } from '../ours.js'
+import { asProcess } from '../program.js'
 import { selects } from '../select.js'
-import { nameOf } from './labels.js'
-import { textOf } from './model.js'
+import { isInstalled, openLlama } from './llama.js'
+import { idsOf } from './model.js'
+import { openOnnxruntime } from './onnxruntime.js'
+import { openOurs } from './ours.js'
+import { nameOf, WEIGHTS } from './steps.js'
 
 /**
- * @typedef {Label & { rest: number, memory?: () => Promise<number>, open: () => Promise<Writer> }} Entrant
- *   rest: see Entry of measure.js; memory: the bytes in use, for a contestant whose memory is measured. It is
- *   called before the contestant is opened, and after
+ * @typedef {Label & { rest: number, open: () => Promise<Writer> }} Entrant rest: see Entry of measure.js
  * @typedef {'prompt' | 'at32' | 'at512'} Figure
- * @typedef {Label & { seconds: Partial<Record<Figure, number>>, memory?: number }} Row seconds: the median
- *   time of a token; memory: in bytes
- * @typedef {{ threads: number, effort: Effort, only: string }} Settings
- * @typedef {{ entrant: Entrant, writer: Writer }} Opened
+ * @typedef {Label & { seconds: Partial<Record<Figure, number>> }} Row seconds: the median time of a token
+ * @typedef {{ threads: number, effort: Effort, only: string, config: Config, memoryOf?: string }} Task
+ *   memoryOf: measure nothing but the memory of this contestant
+ * @typedef {{ row?: Row, memory?: number, note?: string }} Message memory: in bytes
  */
 
 /** How many tokens a sample writes, half of them before the length that it stands for, half after. */
@@ -31,7 +37,7 @@ const FIGURES = /** @type {const} */ ([
 ])
 
 /** A text after which the contestants' probabilities are compared. */
-const JUDGED = textOf(40)
+const JUDGED = idsOf(40)
 
 /**
  * The largest difference of the logarithm of a token's probability. llama.cpp keeps keys and values as
@@ -47,7 +53,7 @@ const tolerance = (weights) => (weights === 'float32' ? 2e-3 : 0.1)
  * @param {Map<number, number>} expected of all tokens
  * @throws {Error} where they differ
  */
-export function checkAgreement(label, found, expected) {
+function checkAgreement(label, found, expected) {
   const allowed = tolerance(label.weights)
   if (found.size === 0) throw new Error(`${nameOf(label)} should give probabilities`)
   for (const [token, value] of found) {
@@ -60,50 +66,96 @@ export function checkAgreement(label, found, expected) {
 }
 
 /**
- * @param {Settings} settings
- * @param {Entrant[]} entrants the first one is the reference, and always takes part
- * @param {(row: Row) => unknown} report
- * @param {(note: string) => unknown} tell is told of a contestant that could not start
- * @returns {Promise<Opened[]>} those that took part, still open
+ * @param {Config} config
+ * @param {number} threads
+ * @param {(message: Message) => void} report is told why a build does not take part
+ * @returns {Promise<Entrant[]>} the first one is the reference
  */
-export async function contest({ effort, only, threads }, entrants, report, tell) {
-  const selected = entrants.filter(
-    (entrant, i) => i === 0 || selects(only, { operation: nameOf(entrant), threads }),
-  )
-  /** @type {(Opened & { row: Row })[]} */
+async function entrantsOf(config, threads, report) {
+  /** @type {Entrant[]} */
+  const entrants = []
+  for (const build of BUILDS) {
+    const opened = await open({ build, threads })
+    if ('note' in opened) report({ note: `Not run: ${opened.note}` })
+    else entrants.push(...WEIGHTS.ours.map((weights) => ourEntrant(opened.gpt, config, weights)))
+  }
+  const peer = { build: '', threads, rest: restOfPeer(threads) }
+  for (const weights of WEIGHTS.onnxruntime) {
+    const start = () => openOnnxruntime(config, weights, threads)
+    entrants.push({ ...peer, engine: 'onnxruntime-web', weights, open: start })
+  }
+  for (const weights of isInstalled() ? WEIGHTS.llama : []) {
+    const start = () => openLlama(config, weights, threads)
+    entrants.push({ ...peer, engine: 'llama.cpp, native', weights, open: start })
+  }
+  return entrants
+}
+
+/** @param {Gpt} gpt @param {Config} config @param {typeof WEIGHTS.ours[number]} weights @returns {Entrant} */
+const ourEntrant = (gpt, config, weights) => ({
+  engine: 'gpt-layers',
+  weights,
+  build: gpt.build,
+  threads: gpt.threads,
+  rest: restAfter(gpt.threads),
+  open: () => openOurs(gpt, config, weights),
+})
+
+/** The bytes of this process that are in memory. */
+function bytesInUse() {
+  globalThis.gc?.()
+  return process.memoryUsage().rss
+}
+
+/** Writes a few tokens, so that all buffers exist. @param {Entrant} entrant @returns {Promise<number>} bytes */
+async function memoryOf({ open }) {
+  const before = bytesInUse()
+  const writer = await open()
+  await writer.hold(idsOf(64))
+  await writer.write([0], 8)
+  return bytesInUse() - before
+}
+
+/** @param {Task} task @param {(message: Message) => void} report */
+async function contest(task, report) {
+  const { threads, effort, only, config } = task
+  const entrants = await entrantsOf(config, threads, report)
+  if (task.memoryOf !== undefined) {
+    const entrant = entrants.find((one) => nameOf(one) === task.memoryOf)
+    if (entrant) report({ memory: await memoryOf(entrant) })
+    return
+  }
+  const selected = entrants.filter((one, i) => i === 0 || selects(only, { operation: nameOf(one), threads }))
+  /** @type {{ writer: Writer, rest: number, row: Row }[]} */
   const opened = []
   /** @type {Map<number, number> | undefined} */
   let expected
-  for (const entrant of selected) {
-    const { open, memory, engine, weights, build, threads } = entrant
-    const before = await memory?.()
+  for (const { open, rest, ...label } of selected) {
     let writer
     try {
       writer = await open()
     } catch (error) {
       if (opened.length === 0) throw error // the reference
-      tell(`Not run: ${nameOf(entrant)}: ${error}`)
+      report({ note: `Not run: ${nameOf(label)}: ${error}` })
       continue
     }
     const probabilities = await writer.judge(JUDGED)
     expected ??= probabilities
-    checkAgreement(entrant, probabilities, expected)
-    /** @type {Row} */
-    const row = { engine, weights, build, threads, seconds: {} }
-    if (memory && before !== undefined) row.memory = (await memory()) - before
-    opened.push({ entrant, writer, row })
+    checkAgreement(label, probabilities, expected)
+    opened.push({ writer, rest, row: { ...label, seconds: {} } })
   }
   for (const { figure, held, read, written } of FIGURES) {
-    const entries = opened.map(({ writer, entrant: { rest } }, i) => ({
+    const entries = opened.map(({ writer, rest }, i) => ({
       name: String(i),
       rest,
-      before: () => writer.hold(textOf(held)),
-      call: () => writer.write(textOf(held + read).slice(held), written),
+      before: () => writer.hold(idsOf(held)),
+      call: () => writer.write(idsOf(held + read).slice(held), written),
     }))
     const times = await takeTurns(entries, effort)
     const tokens = figure === 'prompt' ? read : written
     opened.forEach(({ row }, i) => (row.seconds[figure] = median(times[i]) / tokens))
   }
-  for (const { row } of opened) await report(row)
-  return opened
+  for (const { row } of opened) report({ row })
 }
+
+await asProcess(contest)

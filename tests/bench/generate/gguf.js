@@ -86,9 +86,8 @@ function writeValue(file, type, value) {
 }
 
 /**
- * A made-up vocabulary. Each ASCII character is a token, so a text of letters has one token for each letter.
- * Control characters and the space are written as the letters that GPT-2's vocabulary has for them.
- * Other bytes have no token: wllama cannot give back a text that is not UTF-8. The last token ends a text.
+ * A made-up vocabulary: ASCII, where control characters and the space are written as the letters that GPT-2's
+ * vocabulary has for them, then others. The last token ends a text.
  *
  * @param {number} size
  */
@@ -199,15 +198,8 @@ function float16(x) {
   return (bits + 0xfff + ((bits >>> 13) & 1)) >>> 13
 }
 
-/** @param {number} bits the bits of a float16 without a sign @returns {number} */
-function fromFloat16(bits) {
-  if (bits < 0x400) return bits * FLOAT16_STEP
-  floatBits.setUint32(0, (bits << 13) + BIAS)
-  return floatBits.getFloat32(0)
-}
-
 /** @param {Float32Array} values @returns {Uint8Array<ArrayBuffer>} blocks of Q8_0 */
-export function quantizeQ8(values) {
+function quantizeQ8(values) {
   const blocks = values.length / BLOCK
   const result = new Uint8Array(blocks * BLOCK_BYTES)
   const view = new DataView(result.buffer)
@@ -223,15 +215,6 @@ export function quantizeQ8(values) {
     for (let i = 0; i < BLOCK; i++) result[to + 2 + i] = Math.round(inverse * values[block * BLOCK + i])
   }
   return result
-}
-
-/** @param {Uint8Array} blocks @returns {Float32Array} what quantizeQ8 made of its values */
-export function dequantizeQ8(blocks) {
-  const view = new DataView(blocks.buffer, blocks.byteOffset, blocks.byteLength)
-  return Float32Array.from({ length: (blocks.length / BLOCK_BYTES) * BLOCK }, (_, i) => {
-    const at = Math.floor(i / BLOCK) * BLOCK_BYTES
-    return fromFloat16(view.getUint16(at, true)) * view.getInt8(at + 2 + (i % BLOCK))
-  })
 }
 
 /**

@@ -9,7 +9,7 @@ import { closeSync, existsSync, mkdtempSync, openSync, rmSync, writeSync } from 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gguf } from './gguf.js'
-import { tokensOf } from './model.js'
+import { common } from './steps.js'
 
 const MODULE = new URL('../native/node_modules/node-llama-cpp/dist/index.js', import.meta.url)
 
@@ -39,43 +39,39 @@ export async function openLlama(config, format, threads) {
   file.remove()
   const context = await model.createContext({ contextSize: config.contextLength, threads })
   const sequence = context.getSequence()
-  let held = ''
+  /** @type {number[]} */
+  let held = []
 
-  /** @param {string} text */
-  async function keep(text) {
-    let common = 0
-    while (common < text.length && text[common] === held[common]) common++
+  /** @param {number[]} ids */
+  async function keep(ids) {
+    const length = common(ids, held)
     const end = sequence.nextTokenIndex
-    if (common < end) await sequence.eraseContextTokenRanges([{ start: common, end }])
-    held = text.slice(0, common)
+    if (length < end) await sequence.eraseContextTokenRanges([{ start: length, end }])
+    held = ids.slice(0, length)
   }
 
   return {
-    async hold(text) {
-      await keep(text)
-      const rest = [...tokensOf(text.slice(held.length))]
+    async hold(ids) {
+      await keep(ids)
+      const rest = ids.slice(held.length)
       if (rest.length > 0) await sequence.evaluateWithoutGeneratingNewTokens(rest)
-      held = text
+      held = ids
     },
-    async write(text, count) {
+    async write(ids, count) {
       const written = []
-      for await (const token of sequence.evaluate([...tokensOf(text)], { temperature: 0 })) {
+      for await (const token of sequence.evaluate(ids, { temperature: 0 })) {
         written.push(token)
         if (written.length === count) break
       }
       return written
     },
-    async judge(text) {
-      await keep('')
+    async judge(ids) {
+      await keep([])
       const metadata = { probabilities: true }
-      const [first] = [sequence.evaluateWithMetadata([...tokensOf(text)], metadata, { temperature: 0 })]
-      const { value } = await first.next()
-      await first.return()
+      const evaluation = sequence.evaluateWithMetadata(ids, metadata, { temperature: 0 })
+      const { value } = await evaluation.next()
+      await evaluation.return()
       return new Map([...value.probabilities].map(([id, probability]) => [id, Math.log(probability)]))
-    },
-    async dispose() {
-      await context.dispose()
-      await model.dispose()
     },
   }
 }

@@ -105,15 +105,5 @@ export function* safetensors(config) {
   }
 }
 
-/**
- * A text of lower-case letters. Its tokens are the letters' codes: wllama takes prompts only as text, so GGUF
- * files get a vocabulary in which each letter is a token (gguf.js).
- *
- * @param {number} length
- * @returns {string}
- */
-export const textOf = (length) =>
-  String.fromCharCode(...Array.from({ length }, (_, i) => 97 + ((i * 11 + Math.floor(i / 26)) % 26)))
-
-/** @param {string} text @returns {Int32Array} */
-export const tokensOf = (text) => Int32Array.from(text, (letter) => letter.charCodeAt(0))
+/** @param {number} length @returns {number[]} a text: the ids of its tokens */
+export const idsOf = (length) => Array.from({ length }, (_, i) => (i * 11 + Math.floor(i / 26)) % 26)

@@ -3,10 +3,9 @@
 /** @import { Config } from './model.js' */
 /** @import { Writer } from './steps.js' */
 
+import * as ort from 'onnxruntime-web'
 import { graph } from './graph.js'
 import { steps } from './steps.js'
-
-/** @typedef {typeof import('onnxruntime-web')} Ort */
 
 const HIDDEN = -1e9 // added to the score of a key that does not count
 
@@ -21,12 +20,14 @@ const STEP = 64
  */
 
 /**
- * @param {Ort} ort the module; Node and browsers import different files
  * @param {Config} config
  * @param {'float32' | 'int8'} dtype
+ * @param {number} threads
  * @returns {Promise<Writer>}
  */
-export async function openOnnxruntime(ort, config, dtype) {
+export async function openOnnxruntime(config, dtype, threads) {
+  ort.env.wasm.numThreads = threads
+  ort.env.logLevel = 'error' // It warns of weights that it has replaced by packed ones.
   const { nHeads: heads, nLayers, embDim } = config
   const size = embDim / heads
   // Packing the weights in advance makes float32 faster and int8 slower, by a tenth.
@@ -116,6 +117,5 @@ export async function openOnnxruntime(ort, config, dtype) {
     truncate: (tokens) => {
       length = tokens
     },
-    dispose: () => session.release(),
   })
 }

@@ -2,8 +2,7 @@
 
 /** @import { Gpt } from '../../../dist/index.js' */
 /** @import { Config } from './model.js' */
-/** @import { OWN_WEIGHTS } from './labels.js' */
-/** @import { Writer } from './steps.js' */
+/** @import { WEIGHTS, Writer } from './steps.js' */
 
 import { safetensors } from './model.js'
 import { steps } from './steps.js'
@@ -11,24 +10,18 @@ import { steps } from './steps.js'
 /**
  * @param {Gpt} gpt
  * @param {Config} config
- * @param {typeof OWN_WEIGHTS[number]} weights
- * @returns {Promise<{ model: InstanceType<Gpt['GPTModel']>, writer: Writer }>} loaded as a user loads it,
- *   from a stream
+ * @param {typeof WEIGHTS.ours[number]} weights
+ * @returns {Promise<Writer>} loaded as a user loads it, from a stream
  */
 export async function openOurs(gpt, config, weights) {
   const dtype = weights === 'float32' ? 'float32' : 'int8'
   const model = await gpt.GPTModel.fromSafetensors(streamOf(safetensors(config)), { dtype, config })
   model.eval()
   const cache = model.newCache({ dtype: weights === 'int8, cache too' ? 'int8' : 'float32' })
-  const writer = steps({
+  return steps({
     forward: (ids) => gpt.scope(() => model.forward(ids, { cache, lastOnly: true }).data.slice()),
     truncate: (length) => cache.truncate(length),
-    dispose() {
-      cache.dispose()
-      model.dispose()
-    },
   })
-  return { model, writer }
 }
 
 /** @param {Generator<Uint8Array<ArrayBuffer>>} pieces @returns {ReadableStream<Uint8Array<ArrayBuffer>>} */
