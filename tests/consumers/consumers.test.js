@@ -1,12 +1,14 @@
 // The packed package in the environments that need no further package. `./build.sh consumers` tries all.
 
+/** @import { Row } from './table.js' */
+
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, test } from 'node:test'
 import { skipped } from '../demo/browser.js'
 import { ENVIRONMENTS } from './environments.js'
 import { browsers, pack, Place } from './place.js'
-import { tableOf } from './table.js'
+import { nameOf, tableOf, updated } from './table.js'
 
 const results = JSON.parse(readFileSync(new URL('results.json', import.meta.url), 'utf8'))
 const tarball = pack()
@@ -16,19 +18,21 @@ after(close)
 /** @type {Set<number | undefined>} */
 const checksums = new Set()
 
-for (const { title, version, quick, run } of ENVIRONMENTS) {
+for (const environment of ENVIRONMENTS) {
+  const { title, quick, run } = environment
   const skip = title === 'Node' ? false : title === 'Firefox' ? skipped.firefox : skipped.chrome
   if (!quick) continue
   test(
     `${title}: a model trains to the same bits, on as many threads as the table states`,
     { skip },
     async () => {
-      const place = new Place(`quick ${title} ${version}`, tarball, get)
+      const place = new Place(`quick ${title}`, tarball, get)
       try {
         const { threads, checksum, error } = await run(place)
         assert.equal(error, undefined)
+        assert.equal(typeof checksum, 'number')
         assert.equal(checksums.add(checksum).size, 1)
-        const stated = results.find((/** @type {{ title: string }} */ row) => row.title === title)
+        const stated = results.find((/** @type {Row} */ row) => nameOf(row) === nameOf(environment))
         assert.equal(threads, stated.threads)
       } finally {
         await place.dispose()
@@ -40,9 +44,19 @@ for (const { title, version, quick, run } of ENVIRONMENTS) {
 test('the table of environments in web/lib/README.md is made from the results', () => {
   const readme = readFileSync(new URL('../../web/lib/README.md', import.meta.url), 'utf8')
   assert.ok(readme.includes(tableOf(results)), 'run ./build.sh consumers --write')
-  const names = ENVIRONMENTS.map(({ title }) => title)
-  assert.deepEqual(
-    [...new Set(results.map((/** @type {{ title: string }} */ { title }) => title))],
-    [...new Set(names)],
-  )
+  assert.deepEqual(results.map(nameOf), ENVIRONMENTS.map(nameOf))
+})
+
+test('an environment that fails leaves the table; one that was not tried keeps its line', () => {
+  const row = { kind: 'Runtimes', version: '1.0', needs: '', threads: 2, reason: null }
+  const [a, b, c, d] = ['a', 'b', 'c', 'd'].map((title) => ({ ...row, title, tool: '' }))
+  const tried = new Map([
+    ['a', { ...a, version: '1.1' }],
+    ['b', null],
+  ])
+  assert.deepEqual(updated([a, b, c], [a, b, c, d], tried), [{ ...a, version: '1.1' }, c])
+})
+
+test('each environment has a name of its own, whatever Node runs this', () => {
+  assert.equal(new Set(ENVIRONMENTS.map(nameOf)).size, ENVIRONMENTS.length)
 })

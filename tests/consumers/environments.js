@@ -13,6 +13,7 @@ import { ISOLATED, pathOf } from './place.js'
  * @typedef {object} Environment
  * @property {string} kind
  * @property {string} title as the table of web/lib/README.md has it, without the version
+ * @property {string} tool the npm package that it tries, as package.json names it; '' for none
  * @property {string} version '' where there is none
  * @property {string} needs what a user must do, in Markdown for that table; `run` does it. '' for nothing
  * @property {boolean} quick whether `./build.sh test` tries it; then it needs no package of this folder
@@ -21,13 +22,14 @@ import { ISOLATED, pathOf } from './place.js'
 
 /**
  * @param {string} title
- * @param {string} tool the npm package that has the version; '' for none
+ * @param {string} tool
  * @param {Environment['run']} run
  * @param {Partial<Environment>} [more]
  * @returns {Omit<Environment, 'kind'>}
  */
 const environment = (title, tool, run, more = {}) => ({
   title,
+  tool,
   version:
     tool && JSON.parse(readFileSync(pathOf(tool, 'package.json') ?? '/dev/null', 'utf8') || '{}').version,
   needs: '',
@@ -175,11 +177,7 @@ const typeScript = (tool) =>
 /** @type {Readonly<Record<string, readonly Omit<Environment, 'kind'>[]>>} */
 const KINDS = {
   Runtimes: [
-    {
-      ...runtime('Node', '', process.execPath),
-      version: process.versions.node,
-      quick: true,
-    },
+    { ...runtime('Node', 'node-20', pathOf('node-20', 'bin/node') ?? process.execPath), quick: true },
     runtime('Node', 'node-24', pathOf('node-24', 'bin/node') ?? ''),
     runtime('Node', 'node-newest', pathOf('node-newest', 'bin/node') ?? ''),
     runtime('Bun', 'bun', 'bun'),

@@ -6,17 +6,27 @@
  * @typedef {object} Row
  * @property {string} kind
  * @property {string} title
+ * @property {string} tool see Environment
  * @property {string} version '' where there is none
  * @property {string} needs what a user must do, in Markdown; '' for nothing
  * @property {number | null} threads of the two that were asked for; null where nothing runs
  * @property {string | null} reason why there is one thread; null where there are two
  */
 
+/** @param {{ title: string, tool: string }} environment @returns {string} its name, which no other one has */
+export const nameOf = ({ title, tool }) => (tool ? `${title} (${tool})` : title)
+
 /**
- * @param {{ title: string, version: string }} environment
- * @returns {string} its name among the results: a tool and its major version
+ * @param {readonly { title: string, tool: string }[]} environments
+ * @param {readonly Row[]} before the results so far
+ * @param {ReadonlyMap<string, Row | null>} tried by name, what came of the environments that were tried; null
+ *   for one that failed
+ * @returns {Row[]} a row for each environment that works, as far as it was ever tried
  */
-export const keyOf = ({ title, version }) => `${title} ${parseInt(version) || ''}`.trim()
+export function updated(environments, before, tried) {
+  const rows = new Map([...before.map((row) => /** @type {const} */ ([nameOf(row), row])), ...tried])
+  return environments.flatMap((environment) => rows.get(nameOf(environment)) ?? [])
+}
 
 /**
  * The environments of one kind with the same result and needs stand in one line; of one tool, its versions.
