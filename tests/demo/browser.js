@@ -399,8 +399,8 @@ export async function waitInPage(page, condition) {
 }
 
 /**
- * Waits until the address has these numbers. It follows the state with a delay, so that during a drag it has
- * numbers of the way.
+ * Waits until the address has these numbers, as float32. It follows the state with a delay, so that during a
+ * drag it has numbers of the way.
  *
  * @param {Page} page
  * @param {string} name
@@ -409,10 +409,11 @@ export async function waitInPage(page, condition) {
 export const untilAddressHas = (page, name, numbers) =>
   page.waitForFunction(
     (name, numbers) =>
-      new URLSearchParams(location.search).get(name)?.split(',').map(Number).join() === numbers,
+      new URLSearchParams(location.search).get(name)?.split(',').map(Number).map(Math.fround).join() ===
+      numbers,
     {},
     name,
-    numbers.join(),
+    numbers.map(Math.fround).join(),
   )
 
 /** Matches what is complete: fetched, and not waiting for a worker's result. */

@@ -74,7 +74,7 @@ export function text(initial: string, { max = 1000 }: { max?: number } = {}): Fi
 }
 
 /**
- * A list of numbers. Its length is fixed unless `min` and `max` say otherwise.
+ * A list of float32. Its length is fixed unless `min` and `max` say otherwise.
  *
  * @param limits min, max: of the length; each: of every number
  */
@@ -85,7 +85,7 @@ export function numbers(
   const one = number(0, each)
   const read = (line: string) => {
     const values = line === '' ? [] : line.split(',').map(one.read)
-    const known = values.filter((value) => value !== undefined)
+    const known = values.filter((value) => value !== undefined).map(Math.fround)
     return known.length === values.length && known.length >= min && known.length <= max ? known : undefined
   }
   return { initial, read, write: (values) => values.map(one.write).join(',') }

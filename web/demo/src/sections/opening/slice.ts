@@ -11,7 +11,7 @@ function row() {
   return {
     ...field,
     read: (text: string) => {
-      const values = field.read(text)?.map(Math.fround)
+      const values = field.read(text)
       return values && valid(values) ? values : undefined
     },
   }
