@@ -12,15 +12,12 @@ import { createRequire } from 'node:module'
 import { delimiter, dirname, extname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { launch } from '../demo/browser.js'
-import { resultInWebKit } from './webkit.js'
+import { freePort, WebKit } from '../browser/webkit.js'
+import { eventually, launch, PATIENCE } from '../demo/browser.js'
 
 const here = fileURLToPath(new URL('.', import.meta.url))
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const require = createRequire(import.meta.url)
-
-/** Milliseconds that a busy machine may take for any single thing. */
-const PATIENCE = 120_000
 
 /** The headers of a page that is cross-origin isolated, so that it may have threads. */
 export const ISOLATED = {
@@ -186,7 +183,7 @@ export class Place {
    * @returns {Promise<Result>} the application's result
    */
   async open(address, name = 'chrome') {
-    if (name === 'webkit') return /** @type {Result} */ (await resultInWebKit(address, await freePort()))
+    if (name === 'webkit') return resultInWebKit(address)
     const page = await (await this.#browsers(name)).newPage()
     /** @type {string[]} */
     const said = []
@@ -235,12 +232,18 @@ async function listen(server) {
   return /** @type {AddressInfo} */ (server.address()).port
 }
 
-/** @returns {Promise<number>} a port that nothing uses */
-async function freePort() {
-  const server = createServer()
-  const port = await listen(server)
-  await new Promise((resolve) => server.close(resolve))
-  return port
+/** @param {string} address of a page @returns {Promise<Result>} its `globalThis.result` */
+async function resultInWebKit(address) {
+  const browser = new WebKit()
+  try {
+    await browser.start()
+    await browser.open(address)
+    const isThere = 'return globalThis.result !== undefined'
+    await eventually(() => browser.run(isThere), `${address} has no result`)
+    return await browser.run('return globalThis.result')
+  } finally {
+    await browser.stop()
+  }
 }
 
 /** @param {ChildProcess} child */
