@@ -37,7 +37,7 @@ void add_suite(suite *s);
         add_suite(&s);                                                                                       \
     }
 
-/* ---- The names on the command line: `build/native/test layernorm` runs what these tests select ---- */
+/* ---- The names on the command line: `build/c/native-simd/test layernorm` runs what these tests select ---- */
 
 void set_names(char *const *names, size_t n);
 

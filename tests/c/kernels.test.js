@@ -1,25 +1,20 @@
-// Runs the kernels' tests, which are written in C beside this file. Each build has its own code paths, so the
-// tests run natively under AddressSanitizer and UBSan, and as WebAssembly, both with and without relaxed
-// SIMD.
+// Runs the kernels' tests, which are written in C beside this file, natively under AddressSanitizer and UBSan,
+// and as WebAssembly. Each build has its own code paths. By default the code of the relaxed build runs
+// natively, and that of the simd build as WebAssembly; in ./build.sh test all both run as both.
+
+/** @import { Command } from '../nodes/nodes.js' */
 
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { SANITIZERS, compileBoth } from './objects.js'
+import { all } from '../all.js'
 import { nodes } from '../nodes/nodes.js'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
-const sources = ['c', 'tests/c'].flatMap((folder) =>
-  readdirSync(join(root, folder))
-    .filter((name) => name.endsWith('.c'))
-    .map((name) => join(folder, name)),
-)
 const LIMIT = 15 * 60 * 1000 // milliseconds for one program: only a hang takes that long
-
-mkdirSync(join(root, 'build'), { recursive: true })
 
 /**
  * Runs a program in the root folder.
@@ -30,8 +25,7 @@ mkdirSync(join(root, 'build'), { recursive: true })
  *   signal that ended the program, or the error that kept it from starting
  */
 function run(file, args) {
-  const env = { ...process.env, ...SANITIZERS }
-  const options = { cwd: root, env, timeout: LIMIT, maxBuffer: 2 ** 24 }
+  const options = { cwd: root, timeout: LIMIT, maxBuffer: 2 ** 24 }
   return new Promise((resolve) => {
     execFile(file, args, options, (error, stdout, stderr) => {
       resolve({ status: error ? (error.code ?? error.signal ?? error.message) : 0, stdout, stderr })
@@ -40,26 +34,19 @@ function run(file, args) {
 }
 
 /**
- * Compiles and links.
+ * Compiles what has changed of programs.
  *
- * @param {import('node:test').TestContext} t
- * @param {string} compiler
- * @param {string[]} args
+ * @param {string} build what ./build.sh calls it
+ * @param {string[]} programs targets of c/Makefile
+ * @returns {Promise<{ warnings: string } | { reason: string }>} the compiler's warnings, or why this system
+ *   lacks the build
  */
-async function link(t, compiler, args) {
-  const { status, stdout, stderr } = await run(compiler, args)
-  assert.equal(status, 0, `${compiler} failed (${status}):\n${stdout}${stderr}`)
-  if (stderr) t.diagnostic(stderr)
-}
-
-/**
- * @param {'simd' | 'relaxed' | 'native'} build
- * @returns {Promise<{ flags: string[] } | { reason: string }>} the flags that build.sh prints, or why this
- *   system lacks the build
- */
-async function flagsOf(build) {
-  const { status, stdout, stderr } = await run('./build.sh', ['flags', build])
-  return status === 0 ? { flags: stdout.trim().split(' ') } : { reason: stderr.trim() }
+async function make(build, ...programs) {
+  const flags = await run('./build.sh', ['flags', build])
+  if (flags.status !== 0) return { reason: flags.stderr.trim() }
+  const { status, stdout, stderr } = await run('make', ['-f', 'c/Makefile', ...programs])
+  assert.equal(status, 0, `make failed (${status}):\n${stdout}${stderr}`)
+  return { warnings: stdout + stderr }
 }
 
 /**
@@ -86,61 +73,51 @@ async function report(t, file, args = []) {
   })
 }
 
-/** @param {string} program @returns {Promise<string | undefined>} a Node that can compile this WebAssembly */
+/** @param {string} program @returns {Promise<Command | undefined>} a Node that can compile this WebAssembly */
 async function nodeFor(program) {
   const valid = `WebAssembly.validate(require('node:fs').readFileSync(${JSON.stringify(program)}))`
   for (const node of nodes) {
-    if ((await run(node, ['-p', valid])).stdout.trim() === 'true') return node
+    if ((await run(node.file, [...node.args, '-p', valid])).stdout.trim() === 'true') return node
   }
 }
 
-/** The objects of both native builds. They are compiled together, because they share most of tests/c. */
-const native = (async () => {
-  const given = await flagsOf('native')
-  if ('reason' in given) return given
-  const compiler = [process.env.CC || 'gcc', ...given.flags]
-  return { compiler, ...(await compileBoth([...compiler, '-Ic'], 'build/objects', sources)) }
-})()
+const NATIVE = all ? ['simd', 'relaxed'] : ['relaxed']
+const WASM = all ? ['simd', 'relaxed'] : ['simd']
+
+/** The native programs. They are compiled together, because they share most of tests/c. */
+const native = make('native', ...NATIVE.map((code) => `build/c/native-${code}/test`))
 native.catch(() => {}) // the tests report it
 
 // Two programs at a time: each uses one core.
 describe('the kernels', { concurrency: 2 }, () => {
-  for (const [name, build] of /** @type {const} */ ([
-    ['natively, under AddressSanitizer and UBSan', 'simd'],
-    ['natively, as the relaxed build, under AddressSanitizer and UBSan', 'relaxed'],
-  ])) {
-    test(name, async (t) => {
-      const compiled = await native
-      if ('reason' in compiled) return t.skip(compiled.reason)
-      const { compiler, warnings } = compiled
-      if (warnings) t.diagnostic(warnings)
-      const program = `build/test-kernels-native-${build}`
-      await link(t, compiler[0], [...compiler.slice(1), '-o', program, ...compiled[build], '-lm'])
-      await report(t, program)
+  for (const code of NATIVE) {
+    test(`natively, with the code of the ${code} build, under AddressSanitizer and UBSan`, async (t) => {
+      const made = await native
+      if ('reason' in made) return t.skip(made.reason)
+      if (made.warnings) t.diagnostic(made.warnings)
+      await report(t, `build/c/native-${code}/test`)
     })
   }
 
-  for (const build of /** @type {const} */ (['simd', 'relaxed'])) {
+  for (const build of WASM) {
     test(`as WebAssembly, build ${build}`, async (t) => {
-      const given = await flagsOf(build)
-      if ('reason' in given) return t.skip(given.reason)
-      const program = `build/test-kernels-${build}.wasm`
-      const args = [...given.flags, '-sSTANDALONE_WASM', '-sINITIAL_MEMORY=256MB']
-      await link(t, 'emcc', [...args, '-Ic', '-o', program, ...sources, '-lm'])
+      const program = `build/c/${build}/test.wasm`
+      const made = await make(build, program)
+      if ('reason' in made) return t.skip(made.reason)
+      if (made.warnings) t.diagnostic(made.warnings)
       const node = await nodeFor(program)
       if (!node) return t.skip('no Node here can run relaxed SIMD: Node 22 or later can')
-      await report(t, node, ['--no-warnings', 'tests/c/wasi.js', program])
+      await report(t, node.file, [...node.args, '--no-warnings', 'tests/c/wasi.js', program])
     })
   }
 })
 
 // Newer compilers may fuse them in the relaxed build, and clang does natively: the bits would differ.
 test('the compiler of the WebAssembly never fuses a product and a sum by itself', async () => {
-  const given = await flagsOf('simd')
-  assert.ok('flags' in given)
+  const flags = await run('./build.sh', ['flags', 'simd'])
   const probe = 'float probe(float a, float b, float c)'
   writeFileSync(join(root, 'build/probe-fused.c'), `${probe};\n${probe} { return a * b + c; }\n`)
-  const args = [...given.flags, '-S', '-emit-llvm', '-o', '-', 'build/probe-fused.c']
+  const args = [...flags.stdout.trim().split(' '), '-S', '-emit-llvm', '-o', '-', 'build/probe-fused.c']
   const { stdout, stderr } = await run('emcc', args)
-  assert.match(stdout, /fmul float.*\n.*fadd float/, `build.sh should forbid it:\n${stdout}${stderr}`)
+  assert.match(stdout, /fmul float.*\n.*fadd float/, `c/flags.sh should forbid it:\n${stdout}${stderr}`)
 })

@@ -41,3 +41,11 @@ int main(int argc, char **argv)
         run_suite(s, is_named(s->name) || (strcmp(s->name, "rules") == 0 && selects_kernel()));
     return summary();
 }
+
+/* The sanitizers' options. Kernels do not allocate, so nothing can leak; and the leak checker fails where
+ * ptrace is forbidden. Before it aborts, the program names the case. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void) { return "detect_leaks=0:abort_on_error=1"; }
+
+const char *__ubsan_default_options(void);
+const char *__ubsan_default_options(void) { return "print_stacktrace=1:abort_on_error=1"; }

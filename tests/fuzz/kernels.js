@@ -2,19 +2,11 @@
 // AddressSanitizer and UBSan.
 
 import { execFile } from 'node:child_process'
-import { readdirSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { compileBoth } from '../c/objects.js'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
-const folder = 'build/fuzz/' // of the programs, and of the inputs that they found
-const sources = readdirSync(`${root}c`)
-  .filter((name) => name.endsWith('.c'))
-  .map((name) => `c/${name}`)
-sources.push(
-  'tests/fuzz/kernels.c',
-  ...['check', 'calls', 'table', 'judges'].map((name) => `tests/c/${name}.c`),
-)
+const folder = 'build/fuzz/' // of the inputs that the programs found
 
 /**
  * Runs a program in the root folder.
@@ -32,24 +24,18 @@ function run(file, args) {
 }
 
 /**
- * Compiles the programs: one for the code of each build.
+ * Compiles the programs.
  *
+ * @param {('simd' | 'relaxed')[]} [codes] the builds whose code they run
  * @returns {Promise<{ programs: string[] } | { reason: string }>} their paths, or why this system has none
  */
-export async function compile() {
-  const { passed, output: flags } = await run('./build.sh', ['flags', 'fuzz'])
-  if (!passed) return { reason: flags.trim() }
-  const compiler = [process.env.CLANG || 'clang-19', ...flags.trim().split(' ')]
-  const { simd, relaxed } = await compileBoth([...compiler, '-Ic'], `${folder}objects`, sources)
-  const programs = await Promise.all(
-    Object.entries({ simd, relaxed }).map(async ([build, objects]) => {
-      const program = `${folder}kernels-${build}`
-      const [file, ...args] = [...compiler, '-o', program, ...objects, '-lm']
-      const { passed, output } = await run(file, args)
-      if (!passed) throw new Error(`${file} failed:\n${output}`)
-      return program
-    }),
-  )
+export async function compile(codes = ['simd', 'relaxed']) {
+  const flags = await run('./build.sh', ['flags', 'fuzz'])
+  if (!flags.passed) return { reason: flags.output.trim() }
+  const programs = codes.map((code) => `build/c/fuzz-${code}/fuzz`)
+  const { passed, output } = await run('make', ['-f', 'c/Makefile', ...programs])
+  if (!passed) throw new Error(`make failed:\n${output}`)
+  mkdirSync(root + folder, { recursive: true })
   return { programs }
 }
 

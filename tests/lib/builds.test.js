@@ -1,6 +1,8 @@
 // Runs the tests of results on the builds and threads that the rest of the suite does not run them on: there
-// `load` chooses the build, and it runs on one thread. Builds that this Node lacks run in a newer one. The
+// `load` chooses the build, and it runs on one thread. Builds that this Node lacks run in another one. The
 // names of the tests say which builds ran in which Node. By default only a few of them run.
+
+/** @import { Command } from '../nodes/nodes.js' */
 
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
@@ -37,14 +39,15 @@ const IMPORTS = files.map((name) => `await import('./${name}.test.js')`).join('\
  * Asks each Node's engine, not the package.
  *
  * @param {string} name of a build
- * @returns {Promise<{ node: string, version: string } | null>} the first that can run it
+ * @returns {Promise<{ node: Command, version: string } | null>} the first that can run it
  */
 async function nodeFor(name) {
   const file = JSON.stringify(path(`../../dist/wasm/${name}.wasm`))
   const isValid = `WebAssembly.validate(require('node:fs').readFileSync(${file}))`
   const hasThreads = name.endsWith('-threads') ? 'process.getBuiltinModule !== undefined' : 'true'
   for (const node of nodes) {
-    const { stdout } = await run(node, ['-p', `${isValid} && ${hasThreads} ? process.version : ''`])
+    const code = `${isValid} && ${hasThreads} ? process.version : ''`
+    const { stdout } = await run(node.file, [...node.args, '-p', code])
     if (stdout.trim()) return { node, version: stdout.trim() }
   }
   return null
@@ -53,7 +56,7 @@ async function nodeFor(name) {
 /**
  * Runs tests in a child process.
  *
- * @param {string} node
+ * @param {Command} node
  * @param {string[]} args
  * @param {Record<string, string>} settings
  */
@@ -61,7 +64,8 @@ async function pass(node, args, settings) {
   // Without this variable the child does not report to this process's test runner.
   const { NODE_TEST_CONTEXT, ...env } = process.env
   const options = { cwd: path('.'), env: { ...env, ...settings }, maxBuffer: 2 ** 26 }
-  const child = run(node, ['--test-reporter=spec', '--test-reporter-destination=stdout', ...args], options)
+  const report = ['--test-reporter=spec', '--test-reporter-destination=stdout']
+  const child = run(node.file, [...node.args, ...report, ...args], options)
   const { stdout } = await child.catch((error) => assert.fail(`${error.stdout}${error.stderr}`))
   assert.match(stdout, /pass [1-9]/)
   assert.match(stdout, /fail 0/)
@@ -76,8 +80,8 @@ for (const name of ['simd', 'simd-threads', 'relaxed', 'relaxed-threads']) {
   if (build === own.build && threads === own.threads) continue
   const isHere = builds.includes(name)
   const found = isHere ? await nodeFor(name) : null
-  const { node, version } = found ?? { node: '', version: '' }
-  const lack = isHere ? 'no Node here runs it; build.sh fetches one on Linux on x64' : 'not built here'
+  const { node, version } = found ?? { node: nodes[0], version: '' }
+  const lack = isHere ? 'no Node here runs it' : 'not built here'
   test(
     `build ${name}, Node ${version}: the tests of results pass`,
     { skip: found === null && lack },

@@ -36,7 +36,8 @@ function portsOf(build) {
     const { imports, exports } = WebAssembly.Module
     console.log(JSON.stringify(module && { imports: imports(module), exports: exports(module) }))`
   const path = fileURLToPath(import.meta.resolve(`gpt-layers/${build}.wasm`))
-  return JSON.parse(execFileSync(nodes[nodes.length - 1], ['--eval', code, path], { encoding: 'utf8' }))
+  const { file, args } = nodes[nodes.length - 1]
+  return JSON.parse(execFileSync(file, [...args, '--eval', code, path], { encoding: 'utf8' }))
 }
 
 for (const name of builds) {

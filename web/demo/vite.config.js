@@ -80,7 +80,7 @@ export default defineConfig({
   resolve: {
     // The demo imports the package by its public names.
     alias: {
-      'gpt-layers/stories': fromRoot('web/examples/stories'),
+      'gpt-layers/stories': fromRoot('dist/stories'),
       'gpt-layers': fromRoot('dist/index.js'),
     },
   },

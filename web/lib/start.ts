@@ -11,7 +11,7 @@ import { tagOf } from './typed.ts'
 
 const MIB = 1024 * 1024
 const PAGE = 65536
-const FIRST_PAGES = 16 // the builds' initial memory, see build.sh
+const FIRST_PAGES = 16 // the builds' initial memory, see c/Makefile
 const MAX_THREADS = 64
 
 /**
