@@ -154,7 +154,7 @@ export async function closeBrowsers() {
  * @param {number} width
  * @param {number} height
  */
-async function setSize(page, width, height) {
+export async function setSize(page, width, height) {
   try {
     await page.setViewport({ width, height })
   } catch (error) {
@@ -175,7 +175,7 @@ export async function closePages() {
  * An empty page in a window of its own. In Chromium it also has the focus.
  *
  * Of the tabs of a window only one is drawn. Which one changes late, for example after another has been
- * closed. In 1 of some 30 runs of looks.test.js Chromium 156 never drew the page of a test, not even after
+ * closed. In 1 of some 30 runs of these tests Chromium 156 never drew the page of a test, not even after
  * `bringToFront`. A page that is not drawn fetches no section.
  *
  * @param {Pick<Browser, 'newPage'>} browser

@@ -1,9 +1,9 @@
-// A figure in another page: each section's figure alone fits a 16:9 slide, in its theme and size.
+// A figure in another page, by the code that its menu copies.
 
 /** @import { Page } from 'puppeteer-core' */
 
 import assert from 'node:assert/strict'
-import { click, drawn, get, openMenu, overflow, test, useSite, WHOLE_SECTION } from './browser.js'
+import { click, drawn, get, openMenu, test, useSite } from './browser.js'
 
 const site = useSite()
 const SLIDE = { width: 1280, height: 720 }
@@ -12,32 +12,6 @@ const copied = (/** @type {Page} */ page) =>
   page.evaluate(() => {
     navigator.clipboard.writeText = async (copied) => void Object.assign(window, { copied })
   })
-
-test('every figure alone fits a slide of 1280 by 720, in the usual size and in the one for a hall', async () => {
-  const { page } = await site.open('', SLIDE)
-  const ids = await page.$$eval('.section', (all) => all.map(({ id }) => id))
-  await page.close()
-  assert.ok(ids.length > 8)
-  const tall = []
-  for (const id of ids) {
-    for (const size of ['', '&size=large']) {
-      const alone = await site.open(`?embed=${id}&show=figure&theme=dark${size}`, {
-        ...SLIDE,
-        ready: WHOLE_SECTION,
-      })
-      const height = await alone.page.evaluate(() => document.documentElement.scrollHeight)
-      if (height > SLIDE.height) tall.push(`${id}${size}: ${height}`)
-      assert.ok((await overflow(alone.page)) <= 0, id)
-      assert.equal(
-        await alone.page.$('.alone .guess:not([hidden])').then((one) => one?.isVisible() ?? false),
-        false,
-      )
-      assert.deepEqual(alone.complaints, [])
-      await alone.page.close()
-    }
-  }
-  assert.deepEqual(tall, [])
-})
 
 test('the menu copies a whole iframe, which shows the figure in the chosen theme and size', async () => {
   const { page } = await site.open('?opening.first=1,0,0,0,0,0', SLIDE)

@@ -7,8 +7,8 @@ const BUDGET = 100e3 // bytes, all faces together
 
 const site = useSite()
 
-test('all fonts together are at most 100 kB, and come with their licenses', async () => {
-  const { page, complaints } = await site.open()
+test('all fonts together are at most 100 kB, and come with their licenses; the page, its answers, a menu and a dialog are written in them', async () => {
+  const { page, complaints } = await site.open('', { features: { 'prefers-reduced-motion': 'reduce' } })
   const fonts = await page.evaluate(async () => {
     const own = [...document.fonts].filter(({ family }) => !family.includes('Fallback'))
     await Promise.all(own.map((face) => face.load()))
@@ -21,13 +21,9 @@ test('all fonts together are at most 100 kB, and come with their licenses', asyn
   assert.ok(fonts.length >= 5 && total > 0 && total <= BUDGET, JSON.stringify(fonts))
   const licenses = await page.evaluate(async () => (await fetch('assets/fonts.txt')).text())
   assert.equal(licenses.match(/SIL OPEN FONT LICENSE Version 1\.1/gi)?.length, 3)
-  assert.deepEqual(complaints, [])
-  await page.close()
-})
 
-test('every character of the page, of its answers, of a menu and of a dialog is in the page’s own fonts', async () => {
-  const { page } = await site.open()
   await openAll(page)
+  assert.deepEqual(complaints, [])
   await page.$$eval('.guess button:last-of-type', (all) => all.forEach((button) => button.click()))
   await openMenu(page, 'opening')
   await page.$eval('dialog', (dialog) => /** @type {HTMLDialogElement} */ (dialog).show())

@@ -4,10 +4,11 @@ import assert from 'node:assert/strict'
 import { drawn, press, test, useSite, waitInPage } from './browser.js'
 
 const site = useSite()
+const STILL = { width: 1280, height: 720, features: { 'prefers-reduced-motion': 'reduce' } }
 const PAPER = { width: 688, height: 1016 } // A4 without its margins, in pixels
 
 test('on paper every section is there, whole and in color, and no control', async () => {
-  const { page, complaints } = await site.open('', { width: 1280, height: 720 })
+  const { page, complaints } = await site.open('', STILL)
   await page.evaluate(() => {
     window.print = () => {
       dispatchEvent(new Event('beforeprint'))
@@ -32,6 +33,7 @@ test('on paper every section is there, whole and in color, and no control', asyn
     return {
       sections: seen('.section').length,
       figures: seen('.section svg').length,
+      words: seen('.section .token').length,
       controls: seen('nav, .menu, input[type="range"], button:not(.guess button, .token)').map(name),
       wide: seen('.section *')
         .filter(
@@ -52,6 +54,7 @@ test('on paper every section is there, whole and in color, and no control', asyn
   }, PAPER)
   assert.ok(found.sections >= 8 && found.figures >= found.sections, JSON.stringify(found))
   assert.deepEqual([found.controls, found.wide, found.tall, found.split], [[], [], [], []])
+  assert.ok(found.words > 0, 'the words that the model wrote')
   assert.equal(found.pale, 0)
   assert.equal(found.page, 'rgb(253, 253, 251)')
   assert.deepEqual(complaints, [])
@@ -59,7 +62,7 @@ test('on paper every section is there, whole and in color, and no control', asyn
 })
 
 test('printed from the browser’s own menu, every section is there, and no heading is parted from its text', async () => {
-  const { page, complaints } = await site.open('', { width: 1280, height: 720 })
+  const { page, complaints } = await site.open('', STILL)
   // The fonts are fetched last. A font of the system may be missing.
   await waitInPage(page, () =>
     [...document.fonts].every(({ status }) => ['loaded', 'error'].includes(status)),

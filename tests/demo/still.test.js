@@ -143,19 +143,26 @@ test('a preview of a link has a title and a sentence, and there is a picture of 
   assert.equal(head['og:title'], await page.title())
   assert.ok(head.description.length > 80 && head['og:description'].length > 60)
   assert.equal(head['twitter:card'], 'summary_large_image')
+  /** Width and height, and whether there is orange and blue: dots above 0 and below. */
   const sizes = await page.evaluate(
     (paths) =>
       Promise.all(
         paths.map(async (path) => {
           const image = await createImageBitmap(await (await fetch(path)).blob())
-          return [image.width, image.height]
+          const context = new OffscreenCanvas(image.width, image.height).getContext('2d')
+          context?.drawImage(image, 0, 0)
+          const { data = [] } = context?.getImageData(0, 0, image.width, image.height) ?? {}
+          const more = (/** @type {number} */ one, /** @type {number} */ other) =>
+            Array.from({ length: data.length / 4 }, (_, i) => data[4 * i + one] - data[4 * i + other] > 50)
+          const both = [more(0, 2), more(2, 0)].map((all) => all.filter(Boolean).length > 500)
+          return [image.width, image.height, ...both]
         }),
       ),
     ['og.png', head.touch],
   )
   assert.deepEqual(sizes, [
-    [1200, 630],
-    [180, 180],
+    [1200, 630, true, true],
+    [180, 180, true, true],
   ])
   await page.close()
 })
