@@ -195,7 +195,7 @@ export async function newPage(browser) {
  * @property {Record<string, string>} [features] of media
  * @property {string} [ready] a selector: the page is open once it matches
  * @property {string} [at] the id of a section to scroll to
- * @property {boolean} [byFrames] the page's clock goes on by a sixtieth of a second with each frame, so that
+ * @property {boolean} [byFrames] the page's clock goes on by a thirtieth of a second with each frame, so that
  *   a busy machine, too, shows every part of a movement
  * @property {() => void} [first] runs in the page before its scripts
  *
@@ -260,7 +260,7 @@ function goByFrames() {
   let now = 0
   performance.now = () => now
   const frame = () => {
-    now += 1000 / 60
+    now += 1000 / 30
     requestAnimationFrame(frame)
   }
   frame()
@@ -678,13 +678,6 @@ export const value = (page, label) => page.$eval(field(label), (input) => Number
 /** A number as the page writes it. @param {string} written */
 export const parse = (written) => Number(written.replace('−', '-'))
 
-/** The first group of a match. @param {RegExp} pattern @param {string} string */
-export function matched(pattern, string) {
-  const [, group] = pattern.exec(string) ?? []
-  assert.ok(group !== undefined, `${pattern} in ${string}`)
-  return group
-}
-
 /**
  * @param {number} actual
  * @param {number} expected
@@ -693,13 +686,6 @@ export function matched(pattern, string) {
  */
 export const near = (actual, expected, tolerance, what = '') =>
   assert.ok(Math.abs(actual - expected) <= tolerance, `${what} ${actual}, expected ${expected}`.trim())
-
-/** Width and height of a desktop's, a laptop's and a phone's screen. @type {[number, number][]} */
-export const SCREENS = [
-  [1440, 900],
-  [1280, 800],
-  [360, 780],
-]
 
 /**
  * How many pixels of the page are beyond the right edge of the screen, or beyond the left one, where no
@@ -713,19 +699,3 @@ export const overflow = (page) =>
     const left = Math.min(...seen.map((one) => one.getBoundingClientRect().left))
     return Math.max(document.documentElement.scrollWidth - innerWidth, -left)
   })
-
-/**
- * Asserts that an embedded section fits its screen (on a phone: its width), and that the page did nothing
- * wrong.
- *
- * @param {Opened} opened
- * @param {string} id
- * @param {number} width
- * @param {number} height
- */
-export async function assertOnScreen({ page, complaints, foreign }, id, width, height) {
-  assert.ok((await overflow(page)) <= 0)
-  const tall = await page.$eval(`#${id}`, (section) => /** @type {HTMLElement} */ (section).offsetHeight)
-  if (width >= 1280) assert.ok(tall <= height, `${tall} pixels tall`)
-  assert.deepEqual([...complaints, ...foreign], [])
-}

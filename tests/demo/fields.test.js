@@ -2,7 +2,9 @@
 // read back.
 
 import assert from 'node:assert/strict'
+import { existsSync, readdirSync } from 'node:fs'
 import { test } from 'node:test'
+import fc from 'fast-check'
 import { choice, flag, integer, number, numbers, slice, text } from '../../build/demo/fields.js'
 import batchNorm from '../../build/demo/sections/batch-norm/slice.js'
 import opening from '../../build/demo/sections/opening/slice.js'
@@ -112,63 +114,53 @@ test('each call of defaults() returns a new object', () => {
   assert.deepEqual(one.defaults().row, [1, 2])
 })
 
-const SEED = [0, 2 ** 32 - 1, -1, 2 ** 32, 0.5]
-/** By section and field: the least and the largest value in the address, and values that are refused. */
-const RANGES = {
-  'worked-example': { seed: SEED, eps: [0, 1e6, -1e-9, 1e6 + 1], dim: [-2, 1, -3, 2] },
-  'scale-and-shift': {
-    scale: ['0,0,0,0,0,0', '3,3,3,3,3,3', '-0.1,1,1,1,1,1', '1,1,1,1,1,3.1', '1,1,1,1,1'],
-    shift: ['-2,-2,-2,-2,-2,-2', '2,2,2,2,2,2', '-2.1,0,0,0,0,0', '0,0,0,0,0,2.1', '0,0,0,0,0'],
-    feature: [0, 6, -1, 7],
-    seed: SEED,
-    learned: ['no', 'yes', 'true'],
-  },
-  'deep-stack': {
-    depth: [2, 50, 1, 51],
-    gain: [0.2, 3, 0.19, 3.01],
-    seed: SEED,
-    activation: ['relu', 'none', ''],
-  },
-  divisor: {
-    n: [2, 4096, 1, 4097],
-    seed: SEED,
-    x: ['-0.5,-0.5', Array(12).fill(1).join(), '-0.6', '1.1', Array(13).fill(1).join()],
-  },
-  'batch-norm': {
-    batch: [1, 6, 0, 7],
-    seed: SEED,
-    edits: ['x11:-3', 'x65:3', 'x11:-3.1', 'x65:3.1', 'x71:1', 'x16:1'],
-  },
-  gelu: { x: [-4, 3, -4.1, 3.1] },
-  'transformer-block': { token: [1, 16, 0, 17], norm: [1, 9, 0, 10] },
-  writing: {
-    prompt: ['', 'x'.repeat(400), 'x'.repeat(401)],
-    seed: SEED,
-    temperature: [0, 2, -0.1, 2.1],
-    from: [0, 1000, -1, 1001],
-    speed: [1, 64, 0, 65],
-    norm: [1, 99, 0, 100],
-  },
-  opening: {
-    first: [
-      '-3.4e38,0,0,0,0,0',
-      '0,0,0,0,0,3.4e38',
-      '-3.5e38,0,0,0,0,0',
-      '0,0,0,0,0,1e39',
-      '0,0,0,0,0',
-      '0,0,0,0,0,0,0',
-    ],
-  },
-}
+const sections = new URL('../../build/demo/sections/', import.meta.url)
+const ids = readdirSync(sections).filter((id) => existsSync(new URL(`${id}/slice.js`, sections)))
 
-for (const [id, ranges] of Object.entries(RANGES)) {
+/** What may stand in an address: numbers near every limit, lists of them, words. */
+const number_ = fc.oneof(
+  fc.integer({ min: -3, max: 1002 }),
+  fc.constantFrom(0.19, 0.2, 3, 3.01, 4097, 2 ** 32 - 1, 2 ** 32, 1e6, 1e7, 3.4e38, 1e39, NaN, -0.5),
+  fc.float({ min: -5, max: 5, noNaN: true }),
+)
+const texts = fc.oneof(
+  number_.map(String),
+  fc.array(number_, { maxLength: 13 }).map(String),
+  fc.constantFrom('', 'no', 'yes', 'relu', 'gelu', 'all', 'post', 'mean', 'x11:3', 'x16:1', 'true', 'poem'),
+  fc.string({ maxLength: 401 }),
+)
+
+for (const id of ids) {
   const { default: slice } = await import(`../../build/demo/sections/${id}/slice.js`)
-  for (const [name, [least, largest, ...refused]] of Object.entries(ranges)) {
-    test(`?${id}.${name} takes ${least} and ${largest}, and refuses by name what is beyond`, () => {
-      const refusedOf = (/** @type {string | number} */ value) =>
-        slice.fromQuery(new Map([[name, String(value)]])).refused
-      for (const value of [least, largest]) assert.deepEqual(refusedOf(value), [], `${id}.${name}=${value}`)
-      for (const value of refused) assert.deepEqual(refusedOf(value), [name], `${id}.${name}=${value}`)
-    })
-  }
+  const names = Object.keys(slice.defaults())
+  test(`?${id}.…: each value is refused by name, or kept through a file and an address`, () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...names), texts, (name, text) => {
+        const { state, refused } = slice.fromQuery(new Map([[name, text]]))
+        if (refused.length > 0) {
+          assert.deepEqual(refused, [name])
+          assert.deepEqual(state, slice.defaults())
+          return
+        }
+        const query = slice.toQuery(state)
+        const fromAddress = slice.fromQuery(new Map(Object.entries(query)))
+        assert.deepEqual(fromAddress.refused, [])
+        assert.deepEqual(slice.toQuery(fromAddress.state), query)
+        assert.deepEqual(slice.toQuery(slice.validate(JSON.parse(JSON.stringify(state)))), query)
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  test(`?${id}.…: no number is without limits`, () => {
+    for (const [name, value] of Object.entries(slice.defaults())) {
+      const list = Array.isArray(value)
+      if (!list && typeof value !== 'number') continue
+      for (const beyond of [-1e39, 1e39]) {
+        /** @type {string} */
+        const line = (list && value.map(() => beyond).join()) || String(beyond)
+        assert.deepEqual(slice.fromQuery(new Map([[name, line]])).refused, [name], `${name}=${line}`)
+      }
+    }
+  })
 }

@@ -272,21 +272,6 @@ for (const name of browser.BROWSERS) {
   })
 }
 
-pageTest(
-  'a file that is truncated, of another model or of text is refused, and the stories go on',
-  async ({ page }) => {
-    for (const [bytes, sentence] of /** @type {const} */ ([
-      [file.slice(0, 5e6), '5000000'],
-      [new gpt.Linear(2, 3).saveSafetensors(), 'wte.weight'],
-      [new TextEncoder().encode('Once upon a time'), 'Once upon a time'],
-    ])) {
-      await choose(page, bytes)
-      await said(page, sentence)
-      await assertStoriesGoOn(page)
-    }
-  },
-)
-
 pageTest('weights of 1e38 give numbers beyond float32, and no error', async ({ page, complaints }) => {
   const huge = entries.map((entry) =>
     entry.name === 'wpe.weight' || entry.name === 'h.0.mlp.c_proj.weight'
@@ -370,50 +355,76 @@ pageTest('a server that does not say how large the file is can be used all the s
   await gpt2Writes(page)
 })
 
-pageTest('a page of HTML that is downloaded is refused', async ({ page }) => {
-  downloads.answers['/html'] = (response) => response.end('<!doctype html><title>Sign in</title>')
-  await ask(page, '/html')
-  await press(page, 'Download')
-  await said(page, '<!doctype html>')
-  await assertStoriesGoOn(page)
-})
+browser.test('the stories go on where no GPT-2 comes', async (t) => {
+  const { page } = await open()
+  const refuses = (/** @type {string} */ name, /** @type {() => Promise<void>} */ run) =>
+    t.test(name, async () => {
+      await run()
+      await page.keyboard.press('Escape') // the dialog may be open
+    })
 
-pageTest('an address without a file is refused beside its field', async ({ page }) => {
-  downloads.answers['/missing'] = (response) => response.writeHead(404).end()
-  downloads.answers['/moved'] = (response) =>
-    response.writeHead(302, { Location: 'http://example.com/model.safetensors' }).end()
-  for (const [address, sentence] of /** @type {const} */ ([
-    ['/missing', 'has no such file: it answers 404.'],
-    ['/moved', 'cannot be reached from here'], // the page's policy refuses an unencrypted connection
-    ['example.com/model.safetensors', 'An address should begin with https://.'],
-    ['http://example.com/model.safetensors', 'An address should begin with https://.'],
-    ['https://127.0.0.1:1/model.safetensors', '127.0.0.1:1 cannot be reached from here'],
-  ])) {
-    await ask(page, address)
-    await said(page, sentence, 'dialog .answer')
-    await page.keyboard.press('Escape')
-    await page.waitForSelector('dialog[open]', { hidden: true })
-  }
-  await assertStoriesGoOn(page)
-})
+  await refuses(
+    'a file that is truncated, of another model or of text is refused, and the stories go on',
+    async () => {
+      for (const [bytes, sentence] of /** @type {const} */ ([
+        [file.slice(0, 5e6), '5000000'],
+        [new gpt.Linear(2, 3).saveSafetensors(), 'wte.weight'],
+        [new TextEncoder().encode('Once upon a time'), 'Once upon a time'],
+      ])) {
+        await choose(page, bytes)
+        await said(page, sentence)
+        await assertStoriesGoOn(page)
+      }
+    },
+  )
 
-pageTest('a download is cancelled midway: it ends, and the stories go on', async ({ page }) => {
-  let closed = false
-  downloads.answers['/slow'] = (response, method) => {
-    response.writeHead(200, { 'Content-Length': file.length })
-    if (method === 'HEAD') return void response.end()
-    response.write(file.subarray(0, 8e6)) // and no more
-    response.on('close', () => (closed = true))
-  }
-  await ask(page, '/slow')
-  await press(page, 'Download 13 MB')
-  await said(page, 'of 13 MB')
-  assert.equal(closed, false)
-  await press(page, 'Cancel')
-  await browser.eventually(() => closed, 'the download goes on')
-  await assertStoriesGoOn(page)
-  await press(page, 'GPT-2')
-  await page.waitForSelector('dialog[open]')
+  await refuses('a page of HTML that is downloaded is refused', async () => {
+    downloads.answers['/html'] = (response) => response.end('<!doctype html><title>Sign in</title>')
+    await ask(page, '/html')
+    await press(page, 'Download')
+    await said(page, '<!doctype html>')
+    await assertStoriesGoOn(page)
+  })
+
+  await refuses('an address without a file is refused beside its field', async () => {
+    downloads.answers['/missing'] = (response) => response.writeHead(404).end()
+    downloads.answers['/moved'] = (response) =>
+      response.writeHead(302, { Location: 'http://example.com/model.safetensors' }).end()
+    for (const [address, sentence] of /** @type {const} */ ([
+      ['/missing', 'has no such file: it answers 404.'],
+      ['/moved', 'cannot be reached from here'], // the page's policy refuses an unencrypted connection
+      ['example.com/model.safetensors', 'An address should begin with https://.'],
+      ['http://example.com/model.safetensors', 'An address should begin with https://.'],
+      ['https://127.0.0.1:1/model.safetensors', '127.0.0.1:1 cannot be reached from here'],
+    ])) {
+      await ask(page, address)
+      await said(page, sentence, 'dialog .answer')
+      await page.keyboard.press('Escape')
+      await page.waitForSelector('dialog[open]', { hidden: true })
+    }
+    await assertStoriesGoOn(page)
+  })
+
+  await refuses('a download is cancelled midway: it ends, and the stories go on', async () => {
+    let closed = false
+    downloads.answers['/slow'] = (response, method) => {
+      response.writeHead(200, { 'Content-Length': file.length })
+      if (method === 'HEAD') return void response.end()
+      response.write(file.subarray(0, 8e6)) // and no more
+      response.on('close', () => (closed = true))
+    }
+    await ask(page, '/slow')
+    await press(page, 'Download 13 MB')
+    await said(page, 'of 13 MB')
+    assert.equal(closed, false)
+    await press(page, 'Cancel')
+    await browser.eventually(() => closed, 'the download goes on')
+    await assertStoriesGoOn(page)
+    await press(page, 'GPT-2')
+    await page.waitForSelector('dialog[open]')
+  })
+
+  await page.close()
 })
 
 pageTest(

@@ -4,7 +4,7 @@
 
 import assert from 'node:assert/strict'
 import { golden } from '../lib/support.js'
-import { click, dragByFinger, focus, hold, near, press, test, text, useSite } from './browser.js'
+import { click, dragByFinger, drawn, focus, hold, near, press, test, text, useSite } from './browser.js'
 import { countKernels, kernels } from './kernels.js'
 
 const site = useSite()
@@ -53,6 +53,17 @@ function assertPyTorch(shown) {
  */
 const assertMoments = ({ mean, variance }, expected) => assert.deepEqual({ mean, variance }, expected)
 
+/** @param {Page} page */
+async function assertFirstScreen(page) {
+  const { bottom, next, height } = await page.evaluate(() => ({
+    bottom: document.querySelector('#opening .menu')?.getBoundingClientRect().bottom ?? Infinity,
+    next: document.querySelector('nav a')?.getBoundingClientRect().bottom ?? Infinity,
+    height: innerHeight,
+  }))
+  assert.ok(bottom <= height, `${bottom} of ${height} pixels`)
+  assert.ok(next <= height, `the contents' first line ends at ${next} of ${height} pixels`)
+}
+
 test('on load each row slides and stretches, once, and ends with PyTorch’s numbers', async () => {
   const { page, complaints } = await site.open()
   await told(page)
@@ -65,6 +76,7 @@ test('on load each row slides and stretches, once, and ends with PyTorch’s num
   for (const row of [shown[1], shown[3]]) assertMoments(row, { mean: 0, variance: 1 })
   assertMoments(shown[0], { mean: 0.13, variance: 0.02 })
   assert.equal(await text(page, '#opening p.note'), 'PyTorch agrees: 12 of 12 numbers.')
+  await assertFirstScreen(page)
   assert.deepEqual(complaints, [])
   await page.close()
 })
@@ -178,8 +190,10 @@ test('with reduced motion nothing moves: before and after stand side by side at 
 })
 
 test('beside the first row stands what a dot, the tick, the bar and the colors are; nothing overlaps', async () => {
+  const { page } = await site.open('', STILL)
   for (const width of [1280, 360]) {
-    const { page } = await site.open('', { ...STILL, width, height: 740 })
+    await page.setViewport({ width, height: 740 })
+    await page.evaluate(drawn)
     for (const rows of ['close together', 'far to the right', 'far apart']) {
       await watch(page, rows)
       const hints = await page.$$eval('#opening .hints text', (all) =>
@@ -209,8 +223,8 @@ test('beside the first row stands what a dot, the tick, the bar and the colors a
           )
       }
     }
-    await page.close()
   }
+  await page.close()
 })
 
 test('dragging a dot changes its row and no other; the numbers stay PyTorch’s until then', async () => {
@@ -240,6 +254,8 @@ test('a finger drags a dot', async () => {
 
 test('keys move a dot by 0.05, ten times with shift, and choose another; the row follows in the same event', async () => {
   const { page } = await site.open('', STILL)
+  assert.equal((await page.$$('#opening [role="slider"]')).length, 12)
+  assert.equal((await page.$$('#opening [role="slider"][tabindex="0"]')).length, 2) // Tab reaches each row once
   await focus(page, dot('y₁₁'))
   const from = await valueOf(page, 'y₁₁')
   await press(page, 'ArrowRight')
@@ -259,13 +275,6 @@ test('keys move a dot by 0.05, ten times with shift, and choose another; the row
     return [was, shown()] // no frame and no task in between
   })
   assert.notEqual(is, was)
-  await page.close()
-})
-
-test('Tab reaches each row once', async () => {
-  const { page } = await site.open('', STILL)
-  assert.equal((await page.$$('#opening [role="slider"]')).length, 12)
-  assert.equal((await page.$$('#opening [role="slider"][tabindex="0"]')).length, 2)
   await page.close()
 })
 
@@ -293,18 +302,11 @@ test('a row of equal numbers becomes zeros, not NaN', async () => {
 
 test('the first screen has the whole opening, and at its foot shows that something follows', async () => {
   for (const [width, height] of [
-    [1440, 900],
     [1280, 720],
     [360, 740],
   ]) {
-    const { page } = await site.open('', { width, height })
-    await told(page)
-    const { bottom, next } = await page.evaluate(() => ({
-      bottom: document.querySelector('#opening .menu')?.getBoundingClientRect().bottom ?? Infinity,
-      next: document.querySelector('nav a')?.getBoundingClientRect().bottom ?? Infinity,
-    }))
-    assert.ok(bottom <= height, `${width} by ${height}: ${bottom}`)
-    assert.ok(next <= height, `${width} by ${height}: the contents' first line ends at ${next}`)
+    const { page } = await site.open('', { ...STILL, width, height })
+    await assertFirstScreen(page)
     await page.close()
   }
 })

@@ -3,11 +3,24 @@
 /** @import { KeyInput } from 'puppeteer-core' */
 
 import assert from 'node:assert/strict'
-import { click, dragNumber, field, focus, near, press, test, text, type, useSite, value } from './browser.js'
+import {
+  blur,
+  click,
+  dragNumber,
+  field,
+  focus,
+  near,
+  press,
+  test,
+  text,
+  type,
+  useSite,
+  value,
+} from './browser.js'
 
 const site = useSite()
 /** The section whose fields are tried. */
-const FIELDS = { at: 'worked-example' }
+const FIELDS = { at: 'worked-example', features: { 'prefers-reduced-motion': 'reduce' } }
 
 test('the page is served with its Content-Security-Policy and has only relative addresses', async () => {
   const response = await fetch(site.url)
@@ -71,6 +84,24 @@ test('Ctrl+Z in a number that is being typed undoes the typing, and before and a
   assert.equal(await value(page, 'x₁₁'), first)
   await press(page, 'Control', 'y')
   assert.equal(await value(page, 'x₁₁'), 7)
+  await page.close()
+})
+
+test('undo takes back no step, a change ends what can be redone, and the address keeps its section', async () => {
+  const { page } = await site.open('#worked-example', FIELDS)
+  const first = await value(page, 'x₁₁')
+  await type(page, 'x₁₁', '7')
+  await click(page, '#worked-example ::-p-text(Next →)')
+  await press(page, 'Control', 'z')
+  assert.equal(await value(page, 'x₁₁'), first)
+  assert.match(await text(page, '#worked-example .title'), /^2 of 5/)
+  await type(page, 'x₁₂', '3')
+  await blur(page)
+  await press(page, 'Control', 'y')
+  assert.equal(await value(page, 'x₁₁'), first)
+  assert.equal(await value(page, 'x₁₂'), 3)
+  await page.waitForFunction(() => location.search.includes('x12=3'))
+  assert.equal(await page.evaluate(() => location.hash), '#worked-example')
   await page.close()
 })
 

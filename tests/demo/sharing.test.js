@@ -34,7 +34,7 @@ const FIRST_LOAD = 122e3 // bytes, gzipped, WebAssembly included; fonts.test.js 
 
 const site = useSite({ saves: true })
 /** The section whose numbers are changed. */
-const EXAMPLE = { at: 'worked-example' }
+const EXAMPLE = { at: 'worked-example', features: { 'prefers-reduced-motion': 'reduce' } }
 
 const problem = (/** @type {Page} */ page) =>
   page.$eval('.problems', (element) => element.textContent.replace(/\s*Close$/, '').trim())

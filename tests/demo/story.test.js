@@ -90,9 +90,9 @@ async function assertWrites(page, [story, other]) {
 /** @param {Page} page @param {string} label */
 const press = (page, label) => click(page, `#story ::-p-xpath(.//button[normalize-space()="${label}"])`)
 
-test('the model goes on with every beginning: of twenty stories at least 19 are whole', () => {
+test('the model goes on with every beginning: of eight stories at least seven are whole', () => {
   const broken = BEGINNINGS.flatMap((prompt) =>
-    [1, 2, 3, 4, 5]
+    [1, 2]
       .map((seed) => write({ prompt, seed, off: 'none' }).texts[0])
       .filter((story) => !readStory(story).some(({ complete }) => complete)),
   )
@@ -214,7 +214,16 @@ describe('a story without it', { concurrency: 2 }, () => {
 
       test('it is written only while it is seen', async () => {
         const { page } = await open(browsers[0], `${url}#story`, { first: noteCalls })
-        await waitInPage(page, () => /** @type {any} */ (window).calls.at(-1) === 'play')
+        const last = (/** @type {string} */ call) =>
+          waitInPage(page, `window.calls.at(-1) === ${JSON.stringify(call)}`)
+        await last('play')
+        for (const hidden of [true, false]) {
+          await page.evaluate((hidden) => {
+            Object.defineProperty(document, 'hidden', { value: hidden, configurable: true })
+            document.dispatchEvent(new Event('visibilitychange'))
+          }, hidden)
+          await last(hidden ? 'pause' : 'play')
+        }
         await page.evaluate(() => scrollTo(0, document.documentElement.scrollHeight))
         await waitInPage(page, () => /** @type {any} */ (window).calls.includes('pause'))
         await page.close()

@@ -7,19 +7,25 @@ import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { load } from 'gpt-layers'
+import { drawn, SEED, throughLayer } from '../../build/demo/example.js'
+import { compute } from '../../build/demo/sections/worked-example/compute.js'
+import { EPS } from '../../build/demo/sections/worked-example/slice.js'
 import { golden, unpack } from '../lib/support.js'
-import { click, drag, field, focus, get, hover, near, overflow, parse, press, reach } from './browser.js'
-import { test, text, type, useSite, value } from './browser.js'
+import { click, drag, field, focus, get, hover, near, overflow, parse, press } from './browser.js'
+import { test, text, type, useSite, value, WHOLE_SECTION } from './browser.js'
 
-const expected = golden('page_worked_example')
 const notebook = golden('notebook')
 
 const site = useSite()
 const ROOT = '#worked-example'
 const STILL = { 'prefers-reduced-motion': 'reduce' }
-/** @param {string} [address] @param {OpenOptions} [options] */
-const openStill = (address = '', options = {}) =>
+/** The whole page at the section. @param {string} [address] @param {OpenOptions} [options] */
+const openWhole = (address = '', options = {}) =>
   site.open(address, { at: 'worked-example', features: STILL, ...options })
+/** The section alone. @param {string} [query] without `?` @param {OpenOptions} [options] */
+const openStill = (query = '', options = {}) =>
+  site.open(`?embed=worked-example&${query}`, { ready: WHOLE_SECTION, features: STILL, ...options })
 
 /** The numbers of a table, row by row, with mean and variance. @param {Page} page @param {string} table */
 const numbers = (page, table) =>
@@ -38,22 +44,24 @@ const written = (values) =>
       .replace(/^-(?=0\.0+$)/, '')
       .replace('-', '−'),
   )
-/** The numbers that PyTorch printed, as the page writes them. @param {string} text */
-const printed = (text) => written((text.match(/-?\d+\.\d+/g) ?? []).map(Number))
-/** @param {string[]} list @param {number} length of a row */
-const rowsOf = (list, length) =>
-  Array.from({ length: list.length / length }, (_, r) => list.slice(r * length, (r + 1) * length))
-/** Tables with mean and variance as PyTorch prints them. */
+const gpt = await load()
+const cells = drawn(gpt, SEED)
+/** What the section computes with some cells changed. @param {Record<string, number>} [changes] */
+function computed(changes = {}) {
+  const changed = { ...cells, ...changes }
+  return compute(gpt, { variance: 'biased', eps: EPS }, throughLayer(gpt, changed).y, changed)
+}
+/** @param {Record<string, number>} changes */
+const normalized = (changes) => computed(changes).scaled.values.map(written)
+/** The tables of the example, with mean and variance. */
 const tables = (() => {
-  const { outputs, mean, variance, normalized, normalizedMean, normalizedVariance } =
-    expected.printed.layerNorm
-  /** @param {string} values @param {string[]} ends */
-  const table = (values, ...ends) =>
-    rowsOf(printed(values), 6).map((row, r) => [...row, ...ends.map((end) => printed(end)[r])])
+  const { outputs, scaled } = computed()
+  /** @param {number[][]} values @param {number[][]} ends */
+  const table = (values, ...ends) => values.map((row, r) => written([...row, ...ends.map((end) => end[r])]))
   return {
-    withMean: table(outputs, mean),
-    summed: table(outputs, mean, variance),
-    normalized: table(normalized, normalizedMean, normalizedVariance),
+    withMean: table(outputs.values, outputs.mean),
+    summed: table(outputs.values, outputs.mean, outputs.variance),
+    normalized: table(scaled.values, scaled.mean, scaled.variance),
   }
 })()
 const six = (/** @type {string[][]} */ rows) => rows.map((row) => row.slice(0, 6))
@@ -73,7 +81,7 @@ const trust = (/** @type {Page} */ page) => text(page, `${ROOT} .trust`)
 const cellAt = (table, row, col) =>
   `${ROOT} table.${table} tbody tr:nth-child(${row}) td.cell:nth-child(${col + 1})`
 
-test('each step shows PyTorch’s numbers and none of the next step’s; buttons and arrow keys lead on and back', async () => {
+test('each step shows its numbers and none of the next step’s; buttons and arrow keys lead on and back', async () => {
   const { page, complaints } = await openStill()
   assert.match(await step(page), /^1 of 5 The mean$/)
   assert.match(await text(page, `${ROOT} .step`), /One mean per row; no other row is involved.*dim=-1/)
@@ -97,7 +105,7 @@ test('each step shows PyTorch’s numbers and none of the next step’s; buttons
   assert.equal(await trust(page), '32 of 32 numbers match PyTorch.')
   await pressButton(page, '← Back')
   await page.keyboard.press('ArrowLeft')
-  await page.waitForFunction(() => location.search === '?worked-example.step=variance')
+  await page.waitForFunction(() => location.search.endsWith('&worked-example.step=variance'))
   await pressButton(page, 'More')
   const undo = `${ROOT} ::-p-xpath(.//button[text()="Undo"])`
   await get(page, undo)
@@ -110,16 +118,16 @@ test('the layer opens at a press: its weights, and what Linear gives; all of it 
   const { page } = await openStill()
   assert.equal(await page.$(`${ROOT} table.w`), null)
   await pressButton(page, 'Linear(5, 6), ReLU')
-  assert.deepEqual((await numbers(page, 'z')).flat(), written(unpack(expected.linear)))
+  assert.deepEqual((await numbers(page, 'z')).flat(), throughLayer(gpt, cells).z.flatMap(written))
   assert.match(await text(page, `${ROOT} .layer`), /Batch\..*Linear\..*ReLU\. What is below 0 becomes 0/)
-  await page.waitForFunction(() => location.search === '?worked-example.layer=yes')
+  await page.waitForFunction(() => location.search.endsWith('&worked-example.layer=yes'))
   await pressButton(page, 'Linear(5, 6), ReLU')
   assert.equal(await page.$(`${ROOT} table.z`), null)
   await page.close()
 })
 
 test('the rows are the opening’s: a dot that is moved here is moved there, and the other way round', async () => {
-  const { page } = await openStill('?worked-example.step=divide')
+  const { page } = await openWhole('?worked-example.step=divide')
   const moved = (/** @type {string} */ root) =>
     page.$$eval(`${root} [role="slider"]`, (all) => all.map((dot) => Number(dot.ariaValueNow)))
   const before = await moved(ROOT)
@@ -154,6 +162,7 @@ test('both sections can be embedded with the rows as they are', async () => {
   for (const id of ['opening', 'worked-example']) {
     const { page } = await site.open(`?embed=${id}&opening.first=1,0,0,0,0,0&worked-example.x21=1`, {
       ready: '.section',
+      features: STILL, // or a dot of the opening sways
     })
     const values = await page.$$eval('[role="slider"]', (all) => all.map((dot) => Number(dot.ariaValueNow)))
     assert.deepEqual(values.slice(0, 6), [1, 0, 0, 0, 0, 0], id)
@@ -188,7 +197,7 @@ test('on the slide and on the stretch the dots move to their places; with reduce
   for (const by of slid) near(by, slid[0], 0.1)
   assert.ok(slid[0] < -10)
   await page.close()
-  const still = await openStill('?worked-example.step=subtract')
+  const still = await openStill('worked-example.step=subtract')
   assert.doesNotMatch(await text(still.page, ROOT), /Watch again/)
   const now = await still.page.$$eval(`${ROOT} svg circle`, (all) =>
     all.slice(-6).map((dot) => Number(dot.getAttribute('cx'))),
@@ -198,7 +207,7 @@ test('on the slide and on the stretch the dots move to their places; with reduce
 })
 
 test('an edit changes its own sample and no other; undo and “Put back” take it back', async () => {
-  const { page } = await openStill('?worked-example.step=divide')
+  const { page } = await openStill('worked-example.step=divide')
   const before = tables.normalized
   await drag(page, `${ROOT} [role="slider"][aria-label="y₁₅"]`, 200)
   const dragged = await numbers(page, 'n')
@@ -207,8 +216,7 @@ test('an edit changes its own sample and no other; undo and “Put back” take 
   await press(page, 'Control', 'z')
   assert.deepEqual(await numbers(page, 'n'), before)
   await type(page, 'x₁₅', '2')
-  const exact = rowsOf(written(unpack(expected['x15 = 2'].layerNorm)), 6)
-  assert.deepEqual(six(await numbers(page, 'n')), exact)
+  assert.deepEqual(six(await numbers(page, 'n')), normalized({ x15: 2 }))
   assert.match(
     await trust(page),
     /^\d+ of 32 numbers still match PyTorch\. You changed x₁₅ from −1\.1969 to 2\.0000\./,
@@ -251,7 +259,7 @@ test('a number is taken at Enter or when its field is left; what is none is refu
 })
 
 test('a weight changes one output of every row; everything follows within the event', async () => {
-  const { page } = await openStill('?worked-example.layer=yes')
+  const { page } = await openStill('worked-example.layer=yes')
   const names = await page.$$eval(`${ROOT} input.editable`, (all) => all.map(({ ariaLabel }) => ariaLabel))
   assert.equal(new Set(names).size, 10 + 30 + 6)
   const before = await numbers(page, 'y')
@@ -275,7 +283,7 @@ test('a weight changes one output of every row; everything follows within the ev
 })
 
 test('pointing at a number tells how it was computed and marks the numbers and the dot', async () => {
-  const { page } = await openStill('?worked-example.step=divide&worked-example.layer=yes')
+  const { page } = await openStill('worked-example.step=divide&worked-example.layer=yes')
   /** @param {string} table @param {number} row @param {number} col @param {string | RegExp} formula */
   const tells = async (table, row, col, formula) => {
     await hover(page, cellAt(table, row, col))
@@ -304,7 +312,7 @@ test('pointing at a number tells how it was computed and marks the numbers and t
 })
 
 test('Tab reaches a computed table once, and the arrow keys every number in it', async () => {
-  const { page } = await openStill('?worked-example.step=divide')
+  const { page } = await openStill('worked-example.step=divide')
   assert.equal((await page.$$(`${ROOT} table.n [tabindex="0"]`)).length, 1)
   await focus(page, `${ROOT} table.n [tabindex="0"]`)
   await page.keyboard.press('ArrowDown')
@@ -317,18 +325,17 @@ test('Tab reaches a computed table once, and the arrow keys every number in it',
 })
 
 test('scale and shift change only their column, and stand in its derivation', async () => {
-  const { page } = await openStill('?worked-example.step=scale')
+  const { page } = await openStill('worked-example.step=scale')
   await type(page, 'γ₂', '2')
   await type(page, 'β₂', '1')
-  const shown = six(await numbers(page, 'n')).flat()
-  assert.deepEqual(shown, written(unpack(expected['scale 2 and shift 1 in column 2'])))
+  assert.deepEqual(six(await numbers(page, 'n')), normalized({ gamma2: 2, beta2: 1 }))
   await hover(page, cellAt('n', 1, 2))
   assert.match(await told(page), /^ŷ₁₂ = γ₂·\(y₁₂ − μ₁\) \/ √\(σ²₁ \+ ε\) \+ β₂ = 2\.0000·.* \+ 1\.0000 = /)
   await page.close()
 })
 
 test('a constant row gives zeros; without ε the page says why there is no result', async () => {
-  const { page } = await openStill('?worked-example.step=divide')
+  const { page } = await openStill('worked-example.step=divide')
   await choose(page, 'a constant row')
   assert.deepEqual(new Set((await numbers(page, 'n'))[0]), new Set(['0.0000']))
   assert.match(await told(page), /variance is 0, and only ε keeps the division from being 0\/0/)
@@ -348,7 +355,7 @@ test('a constant row gives zeros; without ε the page says why there is no resul
 
 test('numbers too large for float32 are explained', async () => {
   const { page } = await openStill(
-    '?worked-example.x11=3e38&worked-example.x12=-3e38&worked-example.step=divide',
+    'worked-example.x11=3e38&worked-example.x12=-3e38&worked-example.step=divide',
   )
   assert.doesNotMatch(await text(page, ROOT), /NaN/)
   assert.match(await told(page), /too large: float32 ends at 3\.4·10³⁸/)
@@ -356,7 +363,7 @@ test('numbers too large for float32 are explained', async () => {
 })
 
 test('at 1e30 the axis’s labels do not overlap', async () => {
-  const { page } = await openStill('?worked-example.x11=1e30&worked-example.step=divide')
+  const { page } = await openStill('worked-example.x11=1e30&worked-example.step=divide')
   const ends = await page.$$eval(`${ROOT} .tick`, (all) =>
     all.map((tick) => tick.getBoundingClientRect()).map(({ left, right }) => [left, right]),
   )
@@ -365,23 +372,24 @@ test('at 1e30 the axis’s labels do not overlap', async () => {
   await page.close()
 })
 
-test('an outlier and a large offset give PyTorch’s numbers, and every number keeps its place', async () => {
-  const { page } = await openStill('?worked-example.step=divide')
+test('an outlier and a large offset are computed, and every number keeps its place', async () => {
+  const { page } = await openStill('worked-example.step=divide')
   const places = () =>
     page.$eval(ROOT, (section) => {
       const { top } = section.getBoundingClientRect()
       return [...section.querySelectorAll('td.cell')].map((one) => one.getBoundingClientRect().top - top)
     })
   const before = await places()
-  for (const [name, tolerance] of /** @type {const} */ ([
-    ['an outlier', 6e-5],
-    ['a large offset', 5e-3],
+  const biases = [1, 2, 3, 4, 5, 6].map((i) => [`b${i}`, Math.fround(cells[`b${i}`] + 10000)])
+  for (const [name, changes] of /** @type {[string, Record<string, number>][]} */ ([
+    ['an outlier', { b3: 30 }],
+    ['a large offset', Object.fromEntries(biases)],
   ])) {
     await choose(page, name)
-    const shown = six(await numbers(page, 'n'))
+    const shown = six(await numbers(page, 'n')).flat()
+    normalized(changes)
       .flat()
-      .map(parse)
-    unpack(expected[name].layerNorm).forEach((exact, i) => near(shown[i], exact, tolerance))
+      .forEach((value, i) => near(parse(shown[i]), parse(value), 1.01e-4, `${name}, ${i}:`))
     assert.deepEqual(await places(), before)
   }
   await choose(page, 'PyTorch’s example')
@@ -390,7 +398,7 @@ test('an outlier and a large offset give PyTorch’s numbers, and every number k
 })
 
 test('seed, divisor and ε are in the menu, and the page says what was changed', async () => {
-  const { page } = await openStill('?worked-example.step=variance')
+  const { page } = await openStill('worked-example.step=variance')
   await pressButton(page, 'More')
   await get(page, 'select[aria-label="variance divided by"]')
   await page.select('select[aria-label="variance divided by"]', 'unbiased')
@@ -404,7 +412,7 @@ test('seed, divisor and ε are in the menu, and the page says what was changed',
   await pressButton(page, 'Put back')
   assert.match(await trust(page), /^32 of 32/)
   await page.close()
-  const again = await openStill(address)
+  const again = await site.open(address, { ready: WHOLE_SECTION, features: STILL })
   assert.deepEqual(await numbers(again.page, 'y'), shown)
   await again.page.close()
 })
@@ -412,7 +420,7 @@ test('seed, divisor and ε are in the menu, and the page says what was changed',
 test('an address can change numbers of every table, ε and the step', async () => {
   const changes = { x12: 0.5, w31: -2, b4: 0.25, gamma2: 2, eps: 0.001, step: 'scale' }
   const query = Object.entries(changes).map(([name, value]) => `worked-example.${name}=${value}`)
-  const { page } = await openStill(`?${query.join('&')}`)
+  const { page } = await openStill(query.join('&'))
   assert.match(await trust(page), /You changed 5 numbers/)
   assert.match(await step(page), /^5 of 5/)
   assert.equal(await value(page, 'γ₂'), 2)
@@ -421,7 +429,7 @@ test('an address can change numbers of every table, ε and the step', async () =
 })
 
 test('tensors are printed as PyTorch prints them, with and without scientific notation', async () => {
-  const { page } = await openStill('?worked-example.variance=unbiased&worked-example.eps=0')
+  const { page } = await openStill('worked-example.variance=unbiased&worked-example.eps=0')
   await pressButton(page, 'PyTorch code')
   await pressButton(page, 'What PyTorch prints')
   const prints = () => page.$$eval(`${ROOT} .print pre`, (all) => all.map((one) => one.textContent))
@@ -439,7 +447,7 @@ test('tensors are printed as PyTorch prints them, with and without scientific no
 })
 
 test('the page says what dim and keepdim do to the shape, and whether the mean can be subtracted', async () => {
-  const { page } = await openStill('?worked-example.panel=print')
+  const { page } = await openStill('worked-example.panel=print')
   const said = () => text(page, `${ROOT} .along`)
   await get(page, `${ROOT} .along`) // the panel is fetched after the section
   assert.match(
@@ -455,10 +463,10 @@ test('the page says what dim and keepdim do to the shape, and whether the mean c
 
 const STATES = [
   '',
-  '?worked-example.variance=unbiased&worked-example.eps=0&worked-example.sci=on',
-  '?worked-example.x12=0.5&worked-example.w31=-2&worked-example.b4=0.25&worked-example.gamma2=2&worked-example.beta6=-1&worked-example.eps=0.001&worked-example.seed=7',
-  '?worked-example.x11=1&worked-example.x12=2&worked-example.x13=3&worked-example.x14=4&worked-example.x15=5&worked-example.sci=off',
-  '?opening.second=1,-0.5,0.25,2,0,1.1&worked-example.x12=0.5',
+  'worked-example.variance=unbiased&worked-example.eps=0&worked-example.sci=on',
+  'worked-example.x12=0.5&worked-example.w31=-2&worked-example.b4=0.25&worked-example.gamma2=2&worked-example.beta6=-1&worked-example.eps=0.001&worked-example.seed=7',
+  'worked-example.x11=1&worked-example.x12=2&worked-example.x13=3&worked-example.x14=4&worked-example.x15=5&worked-example.sci=off',
+  'opening.second=1,-0.5,0.25,2,0,1.1&worked-example.x12=0.5',
 ]
 
 /** Replaces rounding errors, which differ between machines, by 0. @param {string} printed */
@@ -470,12 +478,10 @@ const withoutDust = (printed) =>
 
 test('the code, pasted into Python and Node, prints what the page shows', async (t) => {
   const { page } = await openStill()
-  /** @type {{ state: string, shown: string, pytorch: string, javascript: string }[]} */
+  /** @type {{ shown: string, pytorch: string, javascript: string }[]} */
   const pasted = []
   for (const state of STATES) {
-    await page.goto(`${site.url}${state}${state ? '&' : '?'}worked-example.panel=print`)
-    await get(page, 'footer')
-    await reach(page, 'worked-example')
+    await page.goto(`${site.url}?embed=worked-example&worked-example.panel=print&${state}`)
     await page.waitForSelector(`${ROOT} .print`)
     const shown = (await page.$$eval(`${ROOT} .print pre`, (all) => all.map((one) => one.textContent))).join(
       '\n',
@@ -484,17 +490,24 @@ test('the code, pasted into Python and Node, prints what the page shows', async 
     const [pytorch, javascript] = await page.$$eval(`${ROOT} .code pre`, (all) =>
       all.map((one) => one.textContent ?? ''),
     )
-    pasted.push({ state, shown, pytorch, javascript })
+    pasted.push({ shown, pytorch, javascript })
   }
   await page.close()
   // In a folder of the repository, where 'gpt-layers' resolves to dist.
   const folder = mkdtempSync(fileURLToPath(new URL('../../build/pasted-', import.meta.url)))
   t.after(() => rmSync(folder, { recursive: true }))
-  for (const { state, shown, javascript } of pasted) {
-    writeFileSync(`${folder}/pasted.mjs`, javascript)
-    const printed = execFileSync(process.execPath, [`${folder}/pasted.mjs`], { encoding: 'utf8' })
-    assert.equal(withoutDust(printed), withoutDust(shown), `JavaScript, ${state}`)
+  /** @param {string} printed by all programs @param {string} language */
+  const assertPrinted = (printed, language) => {
+    const results = printed.split('next\n')
+    assert.equal(results.length, STATES.length)
+    results.forEach((one, i) =>
+      assert.equal(withoutDust(one), withoutDust(pasted[i].shown), `${language}, ${STATES[i]}`),
+    )
   }
+  pasted.forEach(({ javascript }, i) => writeFileSync(`${folder}/${i}.mjs`, javascript))
+  const each = STATES.map((_, i) => `await import('./${i}.mjs')`).join("\nconsole.log('next')\n")
+  writeFileSync(`${folder}/all.mjs`, each)
+  assertPrinted(execFileSync(process.execPath, [`${folder}/all.mjs`], { encoding: 'utf8' }), 'JavaScript')
   const python = '/usr/bin/python3'
   const find = 'import importlib.util as i, sys; sys.exit(i.find_spec("torch") is None)'
   if (spawnSync(python, ['-c', find]).status !== 0) return t.skip('no PyTorch here')
@@ -504,11 +517,7 @@ test('the code, pasted into Python and Node, prints what the page shows', async 
   const printed = execFileSync(python, ['-c', pasted.map(({ pytorch }) => pytorch).join(`\n${again}\n`)], {
     encoding: 'utf8',
   })
-  const results = printed.split('next\n')
-  assert.equal(results.length, STATES.length)
-  results.forEach((one, i) =>
-    assert.equal(withoutDust(one), withoutDust(pasted[i].shown), `PyTorch, ${STATES[i]}`),
-  )
+  assertPrinted(printed, 'PyTorch')
 })
 
 /** Presses on to each step. @param {Page} page @param {(step: string) => Promise<void>} look */
@@ -535,7 +544,7 @@ test('the guess is answered by the figure: sample 1 moves by 1, its normalized r
 })
 
 test('at 1280 by 720 every step fits 690 pixels, with the guess answered and an example chosen', async () => {
-  const { page } = await openStill('', { width: 1280, height: 720 })
+  const { page } = await openWhole('', { width: 1280, height: 720 })
   await pressButton(page, 'nothing')
   assert.match(await text(page, `${ROOT} .answer`), /^Yes: nothing\./)
   for (let i = 0; i < 3; i++) await pressButton(page, '← Back')
@@ -550,7 +559,7 @@ test('at 1280 by 720 every step fits 690 pixels, with the guess answered and an 
 })
 
 test('on a phone no step scrolls sideways or cuts a number, and rows are 36 pixels high', async () => {
-  const { page } = await openStill('?worked-example.x11=12345.678&worked-example.layer=yes', {
+  const { page } = await openStill('worked-example.x11=12345.678&worked-example.layer=yes', {
     width: 360,
     height: 740,
   })

@@ -11,7 +11,7 @@ import { load } from 'gpt-layers'
 import { Engine } from '../../build/demo/sections/writing/engine.js'
 import { drawSpecks } from '../../build/demo/sections/writing/marks.js'
 import { tokenizerOf } from '../../build/demo/words.js'
-import { assertOnScreen, click, closePages, focus, get, newPage, SCREENS, test, useSite } from './browser.js'
+import { click, closePages, focus, get, newPage, test, useSite } from './browser.js'
 
 /** Letters of a noisy text that are the same in every build: they round differently. */
 const SURE = 240
@@ -190,20 +190,15 @@ test('a norm that is off may still subtract the mean, or keep gamma 1 and beta 0
   await waitFor(opened.page, WITHOUT, texts({ off, instead: 'plain' })[1].slice(0, SURE))
 })
 
-test('the guess leaves only the mean to all norms, and is answered right and wrong', async () => {
-  for (const [option, verdict] of [
-    ['÷ deviation', 'Yes: ÷ deviation. '],
-    ['γ and β', 'Not quite: ÷ deviation. '],
-  ]) {
-    const { page } = await show()
-    await live(page)
-    await press(page, option)
-    await page.waitForSelector(WITHOUT)
-    const answer = await page.$eval('#writing .answer', (answer) => answer.textContent?.trim() ?? '')
-    assert.ok(answer.startsWith(verdict), answer)
-    await page.waitForFunction(() => location.search.includes('writing.instead=mean'))
-    assert.equal(await query(page, 'writing.off'), '1,2,3,4,5,6,7,8,9')
-  }
+test('the guess leaves only the mean to all norms', async () => {
+  const { page } = await show()
+  await live(page)
+  await press(page, '÷ deviation')
+  await page.waitForSelector(WITHOUT)
+  const answer = await page.$eval('#writing .answer', (answer) => answer.textContent?.trim() ?? '')
+  assert.match(answer, /^Yes: ÷ deviation\. /)
+  await page.waitForFunction(() => location.search.includes('writing.instead=mean'))
+  assert.equal(await query(page, 'writing.off'), '1,2,3,4,5,6,7,8,9')
 })
 
 test('the text never waits for drawing', async () => {
@@ -358,11 +353,3 @@ test('with reduced motion nothing is written before the reader asks', async () =
   await press(page, 'Write')
   await waitFor(page, WITH, texts()[0].slice(0, 40))
 })
-
-for (const [width, height] of SCREENS) {
-  test(`at ${width} x ${height} it fits its screen, with a norm off`, async () => {
-    const opened = await show('&writing.off=2', { width, height })
-    await live(opened.page)
-    await assertOnScreen(opened, 'writing', width, height)
-  })
-}

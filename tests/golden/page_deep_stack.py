@@ -7,6 +7,7 @@ nn.Linear, nn.LayerNorm, mse_loss and torch.optim.AdamW compute in float64; auto
 import math
 
 import torch
+from common import pack
 from torch import nn
 
 WIDTH, INPUTS, SAMPLES, STEPS = 64, 8, 128, 5
@@ -45,17 +46,15 @@ def stack(depth, gain, activation, seed, norm):
             found["deviations"] = [one.std(unbiased=False).item() for one in inputs]
             found["gradients"] = [one.grad.norm().item() for one in inputs]
         optimizer.step()
-    return found
+    return {name: pack(torch.tensor(values, dtype=torch.float64)) for name, values in found.items()}
 
 
 def cases():
     found = []
     for depth, gain, activation, seed in (
-        (6, 1.0, "relu", 7),
         (30, 0.58, "relu", 123),
-        (30, 2.0, "relu", 123),
-        (50, 0.58, "gelu", 123),
-        (10, 1.0, "none", 1),
+        (7, 2.0, "gelu", 7),
+        (4, 1.0, "none", 1),
     ):
         settings = {"depth": depth, "gain": gain, "activation": activation, "seed": seed}
         found.append(

@@ -11,7 +11,7 @@ export default slice(
     seed: seed(5),
     temperature: number(0.8, TEMPERATURES),
     /** The norms that are switched off, counted from 1. */
-    off: numbers([], { min: 0, max: 99 }),
+    off: numbers([], { min: 0, max: 99, each: { min: 1, max: 99 } }),
     /** What stands in the place of a norm that is off: see Engine. */
     instead: choice('nothing', ['nothing', 'mean', 'plain']),
     /** How many words after the prompt the text with all norms and the one without some share. */
