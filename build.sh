@@ -17,8 +17,8 @@ usage: ./build.sh [build | demo | test | fuzz | coverage | bench | compare | con
           --port N   the port, 4173 by default. If it is in use, the next free port is taken
   test [all] [PATH ...]
           build, then run every promise of the package and of the page once. With all: also on the other
-          builds, threads, browsers, compilers and environments. With paths: only these test files, and those
-          in these folders. At the end it prints the tests that this system had to skip, each with its
+          builds, threads, browsers, compilers and environments, and lint. With paths: only these test files,
+          and those in these folders. At the end it prints the tests that this system had to skip, each with its
           reason, and the ten slowest tests.
   test tests/c NAME ...
           compile what changed of the kernels and their tests natively, then run the tests whose name
@@ -288,7 +288,10 @@ run_tests() {
     prepare compiler "$optional_in_tests"
     if [[ ${1:-} == all ]]; then newer_node && npm_beside types || say 'npm cannot install TypeScript 5'; fi
     export_tools
-    exec node tests/run.js "$@"
+    local status=0
+    if [[ $* == all ]]; then npm run lint >&2 || status=1; fi
+    node tests/run.js "$@" || status=1
+    exit "$status"
 }
 
 # test_kernels NAME...: natively, the tests whose name contains a NAME.
