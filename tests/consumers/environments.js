@@ -20,6 +20,12 @@ import { ISOLATED, pathOf } from './place.js'
  * @property {(place: Place) => Promise<Result>} run
  */
 
+/** @param {string} tool @returns {string} the version that is installed; '' for none */
+function versionOfTool(tool) {
+  const file = tool && pathOf(tool, 'package.json')
+  return file ? JSON.parse(readFileSync(file, 'utf8')).version : ''
+}
+
 /**
  * @param {string} title
  * @param {string} tool
@@ -30,8 +36,7 @@ import { ISOLATED, pathOf } from './place.js'
 const environment = (title, tool, run, more = {}) => ({
   title,
   tool,
-  version:
-    tool && JSON.parse(readFileSync(pathOf(tool, 'package.json') ?? '/dev/null', 'utf8') || '{}').version,
+  version: versionOfTool(tool),
   needs: '',
   quick: false,
   run,
