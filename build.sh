@@ -211,7 +211,8 @@ step() {
     say "building $name"
     rm -f "$stamp" # if COMMAND fails, the next run starts it again
     "$command" "$name"
-    [[ ! -e $output ]] || echo "${keys[$name]}" >"$stamp"
+    [[ $? == 0 && -e $output ]] || return
+    echo "${keys[$name]}" >"$stamp"
 }
 
 # npm runs this script as "prepare" of package.json and hands down its own options, such as --global. The
