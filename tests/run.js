@@ -14,7 +14,12 @@ import reporter from './reporter.js'
 const ONLY_IN_ALL = ['tests/consumers/', 'tests/training/', 'tests/demo/webkit.test.js']
 
 /** They take longest. They begin first, so that none of them runs alone at the end. */
-const LONGEST = ['tests/demo/together.js', 'tests/c/kernels.test.js', 'tests/lib/builds.test.js']
+const LONGEST = [
+  'tests/demo/together.js',
+  'tests/demo/sections.test.js',
+  'tests/c/kernels.test.js',
+  'tests/lib/builds.test.js',
+]
 
 /** @param {string} path of a file or a folder @returns {string[]} its test files */
 const filesAt = (path) =>
@@ -32,8 +37,9 @@ let files = (paths.length > 0 ? paths : ['tests']).flatMap(filesAt)
 if (!all && paths.length === 0)
   files = files.filter((file) => !ONLY_IN_ALL.some((path) => file.startsWith(path)))
 
-// Each file runs in a process of its own; the tests of the page share one, its browser and its server.
-const ofThePage = files.filter((file) => file.startsWith('tests/demo/'))
+// Each file runs in a process of its own. The tests of the page share one, its browser and its server; those of
+// every section take as long as all others together, and run beside them.
+const ofThePage = files.filter((file) => /^tests\/demo\/(?!sections)/.test(file))
 if (ofThePage.length > 1)
   files = ['tests/demo/together.js', ...files.filter((file) => !ofThePage.includes(file))]
 
