@@ -67,10 +67,10 @@ static float weight_of(int8_weight q, size_t o, size_t i)
     return scale_of(q, o, i / q.group) * (float)value_of(q, o, i);
 }
 
-enum { SHAPES = 10, GROUPS = 5 };
+enum { SHAPES = 10, GROUPS = 6 };
 static const size_t shapes[SHAPES][2] = {{1, 1},  {1, 7},  {8, 2},   {3, 5},  {33, 16},
                                          {32, 3}, {7, 33}, {65, 70}, {8, 64}, {45, 769}};
-static const size_t groups[GROUPS] = {2, 6, 32, 256, 4096};
+static const size_t groups[GROUPS] = {2, 6, 32, 190, 256, 4096};
 
 /* ---- Sizes ---- */
 

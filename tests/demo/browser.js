@@ -104,12 +104,13 @@ const FIREFOX_PREFERENCES = {
  * @param {'chrome' | 'firefox'} [browser]
  * @param {Record<string, string>} [features] of media, for Firefox; in Chromium `open` sets them, page by
  *   page
+ * @param {string} [chromium] the program
  * @returns {Promise<Browser>}
  */
-export function launch(browser = 'chrome', features = {}) {
+export function launch(browser = 'chrome', features = {}, chromium = process.env.CHROMIUM) {
   const options = { browser, headless: true, timeout: PATIENCE, protocolTimeout: 5 * PATIENCE }
   if (browser === 'chrome')
-    return puppeteer.launch({ ...options, executablePath: process.env.CHROMIUM, args: FLAGS })
+    return puppeteer.launch({ ...options, executablePath: chromium, args: FLAGS })
   const set = Object.entries(features).map(([name, value]) => PREFERENCES[`${name}: ${value}`])
   const extraPrefsFirefox = Object.assign({}, FIREFOX_PREFERENCES, ...set)
   return puppeteer.launch({ ...options, executablePath: process.env.FIREFOX, extraPrefsFirefox })

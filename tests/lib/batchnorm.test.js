@@ -121,6 +121,16 @@ test('running statistics are state but not parameters, and momentum weighs the n
   assert.deepEqual(copy.runningVar.toArray(), [2, 0])
 })
 
+test('a backward that needs the running statistics of before a training step is refused', () => {
+  for (const name of /** @type {const} */ (['runningMean', 'runningVar'])) {
+    const layer = new gpt.BatchNorm(3)
+    const x = gpt.parameter(gpt.ones([2, 3]))
+    const y = x.mul(layer[name])
+    layer.forward(gpt.randn([4, 3]))
+    assertRefuses(() => y.backward(gpt.ones([2, 3])), 'VALUE', /has changed since$/)
+  }
+})
+
 test('a batch that BatchNorm refuses changes nothing; evaluation mode takes one row or none', () => {
   const layer = new gpt.BatchNorm(3)
   for (const shape of [[3], [1, 3], [0, 3]]) {

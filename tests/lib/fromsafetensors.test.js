@@ -3,6 +3,7 @@
 /** @import { ErrorCode, FileSource, GPTModel } from 'gpt-layers' */
 
 import assert from 'node:assert/strict'
+import { getEventListeners } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -465,6 +466,14 @@ test('an abort rejects with the signal’s reason, cancels the stream and frees 
   assert.deepEqual(cancelled, [reason])
   assert.equal(stream.locked, false)
   assert.equal(usedMemory(model), used)
+
+  // A signal that serves many loads keeps nothing of them.
+  const serving = new AbortController()
+  await gpt.GPTModel.fromSafetensors(streamOf(file, [5000]), { signal: serving.signal })
+  await assert.rejects(
+    gpt.GPTModel.fromSafetensors(streamOf(new Uint8Array(9), [9]), { signal: serving.signal }),
+  )
+  assert.equal(getEventListeners(serving.signal, 'abort').length, 0)
 
   // A read that never ends.
   const late = new AbortController()

@@ -99,6 +99,10 @@ test('onForward reaches every layer, and each of several listeners, until it is 
   assert.deepEqual(seen, ['inner 0', 'inner 1', 'inner '])
   stopInner()
   assert.equal(Object.hasOwn(inner, 'forward'), false, 'without listeners nothing is wrapped')
+  const own = (/** @type {import('gpt-layers').Tensor} */ input) => input
+  inner.forward = own
+  inner.onForward(() => {})()
+  assert.equal(inner.forward, own, 'a forward of the layer itself is put back')
   assertRefuses(
     () => layer.onForward(/** @type {any} */ (undefined)),
     'TYPE',

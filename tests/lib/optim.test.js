@@ -11,6 +11,7 @@ import {
   assertRefuses,
   golden,
   gradientOf,
+  heapSize,
   loadForTest,
   nextAddress,
   rowsOf,
@@ -291,6 +292,22 @@ test('AdamW refuses a state that no step leaves, and changes nothing', () => {
     optimizer.loadStateDict({ ...optimizer.stateDict(), 'state.0.step': gpt.tensor(step) })
     optimizer.step()
   }
+})
+
+test('a state that makes the memory grow while it is loaded is the one that was given', async () => {
+  const own = await loadForTest()
+  const x = own.ones([2 ** 19])
+  const state = {
+    'state.0.step': own.tensor(3),
+    'state.0.exp_avg': own.ones([2 ** 19]).mul(0.5),
+    'state.0.exp_avg_sq': own.ones([2 ** 19]).mul(0.25),
+  }
+  const before = heapSize(own)
+  const optimizer = new own.AdamW([x])
+  optimizer.loadStateDict(state)
+  assert.ok(heapSize(own) > before, 'the memory has to grow, or this tests nothing')
+  for (const [name, tensor] of Object.entries(optimizer.stateDict()))
+    assert.deepEqual(tensor.data, state[/** @type {keyof typeof state} */ (name)].data, name)
 })
 
 test('a step is taken as a whole or not at all, whatever was done to the state', () => {
