@@ -366,7 +366,7 @@ test('the saved picture has every chart of the figure, with its caption', async 
 })
 
 test('the worker ends when the section leaves the screen, and begins again when it is back', async () => {
-  const { page } = await site.open('#deep-stack', { ready: GAIN })
+  const { page } = await site.open('?deep-stack.gain=1.41#deep-stack', { ready: GAIN })
   await page.$eval('#deep-stack', (section) => section.scrollIntoView())
   await eventually(() => labs(page) === 1, 'no worker came')
   await press(page, 'Home') // a key also ends the stay at the address's section
@@ -375,7 +375,8 @@ test('the worker ends when the section leaves the screen, and begins again when 
   // to it until the result is there.
   await waitInPage(page, () => {
     document.querySelector('#deep-stack')?.scrollIntoView()
-    return /With layer norm it learns/.test(document.querySelector('#deep-stack .said')?.textContent ?? '')
+    // What comes with the last step.
+    return /Meanwhile/.test(document.querySelector('#deep-stack .said')?.textContent ?? '')
   })
   await eventually(async () => {
     await press(page, 'Home')

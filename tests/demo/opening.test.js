@@ -245,6 +245,19 @@ test('dragging a dot changes its row and no other; the numbers stay PyTorch’s 
   await page.close()
 })
 
+test('a dot that is taken beside its middle does not jump', async () => {
+  const { page } = await site.open('', STILL)
+  const before = await valueOf(page, 'y₁₂')
+  const { x, y } = await hold(page, dot('y₁₂'), ({ left, top, width, height }) => ({
+    x: left + width / 2 + 8,
+    y: top + height / 2,
+  }))
+  await page.mouse.move(x + 1, y)
+  near(await valueOf(page, 'y₁₂'), before, 0.03)
+  await page.mouse.up()
+  await page.close()
+})
+
 test('a finger drags a dot', async () => {
   const { page } = await site.open('', { ...STILL, width: 360, height: 740 })
   await dragByFinger(page, dot('y₂₄'), 60)
