@@ -109,8 +109,7 @@ const FIREFOX_PREFERENCES = {
  */
 export function launch(browser = 'chrome', features = {}, chromium = process.env.CHROMIUM) {
   const options = { browser, headless: true, timeout: PATIENCE, protocolTimeout: 5 * PATIENCE }
-  if (browser === 'chrome')
-    return puppeteer.launch({ ...options, executablePath: chromium, args: FLAGS })
+  if (browser === 'chrome') return puppeteer.launch({ ...options, executablePath: chromium, args: FLAGS })
   const set = Object.entries(features).map(([name, value]) => PREFERENCES[`${name}: ${value}`])
   const extraPrefsFirefox = Object.assign({}, FIREFOX_PREFERENCES, ...set)
   return puppeteer.launch({ ...options, executablePath: process.env.FIREFOX, extraPrefsFirefox })
