@@ -13,11 +13,14 @@ import reporter from './reporter.js'
 /** Not run by default: other environments than the package's main ones, and minutes of training. */
 const ONLY_IN_ALL = ['tests/consumers/', 'tests/training/', 'tests/demo/webkit.test.js']
 
+/** Each runs half of the page's test files. */
+const HALVES = ['tests/demo/half-1.js', 'tests/demo/half-2.js']
+
 /** They take longest. They begin first, so that none of them runs alone at the end. */
 const LONGEST = [
-  'tests/demo/together.js',
-  'tests/demo/sections.test.js',
   'tests/c/kernels.test.js',
+  ...HALVES,
+  'tests/demo/sections.test.js',
   'tests/lib/builds.test.js',
 ]
 
@@ -37,11 +40,10 @@ let files = (paths.length > 0 ? paths : ['tests']).flatMap(filesAt)
 if (!all && paths.length === 0)
   files = files.filter((file) => !ONLY_IN_ALL.some((path) => file.startsWith(path)))
 
-// Each file runs in a process of its own. The tests of the page share one, its browser and its server; those of
-// every section take as long as all others together, and run beside them.
+// Each file runs in a process of its own. The tests of the page share two processes, each with its browser and
+// its server, because only the first load of the page is slow.
 const ofThePage = files.filter((file) => /^tests\/demo\/(?!sections)/.test(file))
-if (ofThePage.length > 1)
-  files = ['tests/demo/together.js', ...files.filter((file) => !ofThePage.includes(file))]
+if (ofThePage.length > 1) files = [...HALVES, ...files.filter((file) => !ofThePage.includes(file))]
 
 process.env.GPT_LAYERS_TEST = all ? 'all' : 'default'
 process.env.GPT_LAYERS_PAGE_TESTS = ofThePage.join()

@@ -1,4 +1,10 @@
-// Runs the test files of the page that run.js names in one process: they share one browser and one server,
-// and only the first load of the page is slow.
-
-for (const file of (process.env.GPT_LAYERS_PAGE_TESTS ?? '').split(',')) await import(`../../${file}`)
+/**
+ * Runs every second one of the page's test files that run.js names, in this process: they share one browser and
+ * one server, and only the first load of the page is slow.
+ *
+ * @param {0 | 1} half
+ */
+export async function runHalf(half) {
+  const files = (process.env.GPT_LAYERS_PAGE_TESTS ?? '').split(',')
+  for (const file of files.filter((_, i) => i % 2 === half)) await import(`../../${file}`)
+}

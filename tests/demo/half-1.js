@@ -1,0 +1,3 @@
+import { runHalf } from './together.js'
+
+await runHalf(0)
