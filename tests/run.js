@@ -1,5 +1,5 @@
-// Runs test files: two more at a time than there are cores, because both processes of the page's tests wait for
-// their browsers half of the time.
+// Runs test files: one more at a time than there are cores, because a test of a page often waits for the
+// browser.
 //   node tests/run.js                  every promise once
 //   node tests/run.js all              every promise on every build, thread, browser and compiler
 //   node tests/run.js [all] PATH ...   the files at these paths; of a folder, all files below it
@@ -50,7 +50,7 @@ process.env.GPT_LAYERS_PAGE_TESTS = ofThePage.join()
 const rank = (/** @type {string} */ file) => (LONGEST.includes(file) ? LONGEST.indexOf(file) : LONGEST.length)
 const events = run({
   files: files.sort((a, b) => rank(a) - rank(b)),
-  concurrency: availableParallelism() + 2,
+  concurrency: availableParallelism() + 1,
 })
 events.on('test:fail', ({ todo }) => {
   if (todo === undefined || todo === false) process.exitCode = 1
