@@ -86,7 +86,7 @@ export async function openOnnxruntime(config, dtype, threads) {
     const used = length === 0 ? 0 : capacity // The first tokens attend to no past.
     const mask = new Float32Array(tokens * tokens)
     for (let i = 0; i < tokens; i++) mask.fill(HIDDEN, i * tokens + i + 1, (i + 1) * tokens)
-    /** @type {Record<string, import('onnxruntime-web').Tensor>} */
+    /** @type {Record<string, any>} */
     const feeds = {
       ids: integers([...ids], [1, tokens]),
       positions: integers(
