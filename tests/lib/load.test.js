@@ -12,7 +12,7 @@ import { GPT_CONFIG_124M, GptLayersError, load } from 'gpt-layers'
 import * as core from 'gpt-layers/core'
 import { warnOnce } from '../../build/lib/threads/warn.js'
 import { nodes } from '../nodes/nodes.js'
-import { builds, untyped } from './support.js'
+import { assertRefuses, builds, untyped } from './support.js'
 
 const read = (/** @type {string} */ build) =>
   readFileSync(new URL(import.meta.resolve(`gpt-layers/${build}.wasm`)))
@@ -345,6 +345,29 @@ test(
   },
 )
 
+test(
+  'where the system shares no large memory, such as on an iPhone, threads get a smaller one',
+  { skip: noThreads },
+  async (t) => {
+    const { Memory } = WebAssembly
+    t.mock.method(console, 'warn', () => {})
+    t.mock.method(
+      WebAssembly,
+      'Memory',
+      function (/** @type {{ shared?: boolean, maximum: number }} */ descriptor) {
+        if (descriptor.shared && descriptor.maximum > 2 ** 14) throw new RangeError('there is no room')
+        return new Memory({ initial: 16, ...descriptor })
+      },
+    )
+    const gpt = await load({ threads: 2 })
+    assert.equal(gpt.threads, 2, String(gpt.threadsReason))
+    assert.deepEqual(gpt.ones([3]).add(1).toArray(), [2, 2, 2])
+    assertRefuses(() => gpt.zeros([2 ** 28]), 'MEMORY', /may not grow beyond 1073741824/)
+    gpt.dispose()
+    assertOneThread(await load({ threads: 2, maxMemory: 2048 }), /does not reserve 2048 MiB/)
+  },
+)
+
 test('the reason is written to the console once, and only while a program is developed', async (t) => {
   const warn = t.mock.method(console, 'warn', () => {})
   const environment = process.env.NODE_ENV
@@ -352,7 +375,7 @@ test('the reason is written to the console once, and only while a program is dev
     if (environment === undefined) delete process.env.NODE_ENV
     else process.env.NODE_ENV = environment
   })
-  const reason = 'the system does not reserve 4096 MiB of addresses for a shared memory: lower maxMemory'
+  const reason = 'the system does not reserve 512 MiB of addresses for a shared memory: lower maxMemory'
   t.mock.method(WebAssembly, 'Memory', () => {
     throw new RangeError('there is no room')
   })

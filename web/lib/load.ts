@@ -18,7 +18,10 @@ export interface LoadOptions {
    * `gpt.threads` is 1 and `gpt.threadsReason` says why.
    */
   threads?: number
-  /** the upper limit of the instance's memory in MiB, 1 to 4096; 4096 by default. */
+  /**
+   * the upper limit of the instance's memory in MiB, 1 to 4096. By default 4096, or with threads the first of
+   * 4096, 2048, 1024 and 512 that the system allows: iPhones refuse the larger ones.
+   */
   maxMemory?: number
   /**
    * a compiled `gpt-layers/simd.wasm` or `gpt-layers/relaxed.wasm`, or for threads

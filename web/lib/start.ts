@@ -11,6 +11,9 @@ import { tagOf } from './typed.ts'
 
 const MIB = 1024 * 1024
 const PAGE = 65536
+/** The maximum of a memory, in MiB, where the user gives none. iPhones refuse to share the larger ones. */
+const SIZES = [4096, 2048, 1024, 512]
+
 const FIRST_PAGES = 16 // the builds' initial memory, see c/Makefile
 const MAX_THREADS = 64
 
@@ -54,14 +57,15 @@ const startUnnamed: typeof start = async (args, getModule, importThreads) => {
   const defaults: Record<keyof LoadOptions, unknown> = {
     build: undefined,
     threads: 1,
-    maxMemory: 4096,
+    maxMemory: undefined,
     module: undefined,
     worker: undefined,
   }
   const { build, threads, maxMemory, module, worker } = checkOptions(args[0], defaults)
   if (build !== undefined) checkChoice('build', build, ['simd', 'relaxed'])
   checkNumber('threads', threads, 'a positive integer', (n) => Number.isInteger(n) && n >= 1)
-  checkNumber('maxMemory', maxMemory, 'a number of MiB from 1 to 4096', (n) => n >= 1 && n <= 4096)
+  if (maxMemory !== undefined)
+    checkNumber('maxMemory', maxMemory, 'a number of MiB from 1 to 4096', (n) => n >= 1 && n <= 4096)
   if (worker !== undefined)
     checkFunction<() => AnyWorker>('worker', worker, 'a function that returns a new Worker')
   if (!runs('simd')) {
@@ -73,20 +77,21 @@ const startUnnamed: typeof start = async (args, getModule, importThreads) => {
   if (module !== undefined && !isModule(module)) {
     throw fail('TYPE', 'module', 'be a WebAssembly.Module', describe(module))
   }
-  const maxBytes = Math.floor(maxMemory * MIB)
   let reason = whyOneThread(threads, worker)
-  const shared = (module ? importsMemory(module) : !reason) ? shareMemory(maxBytes) : null
+  const sizes = maxMemory === undefined ? SIZES : [maxMemory]
+  const shared = (module ? importsMemory(module) : !reason) ? shareMemory(sizes) : null
   const code = module ?? (await getModule(build, shared !== null))
-  const exports = await instantiate(code, shared)
+  const exports = await instantiate(code, shared?.memory ?? null)
   const actual = exports.gpt_is_relaxed() === 1 ? 'relaxed' : 'simd'
   if (build !== undefined && build !== actual) {
     throw fail('VALUE', 'module', `be build '${build}' as asked for`, `'${actual}'`)
   }
+  const maxBytes = Math.floor((shared?.size ?? sizes[0]) * MIB)
   const runtime = new Runtime(exports, new Memory(exports.memory, exports.__heap_base.value, maxBytes))
   if (!reason && !shared) {
     reason = module
       ? 'the given module is a build without threads: pass gpt-layers/simd-threads.wasm or gpt-layers/relaxed-threads.wasm'
-      : `the system does not reserve ${maxMemory} MiB of addresses for a shared memory: lower maxMemory`
+      : `the system does not reserve ${sizes.at(-1)} MiB of addresses for a shared memory: lower maxMemory`
   }
   reason ??= await startThreads(runtime, importThreads, [code, Math.min(threads, MAX_THREADS), worker])
   if (reason) {
@@ -140,17 +145,20 @@ function importsMemory(module: WebAssembly.Module): boolean {
   return rest.length === 0 && memory?.module === 'env' && memory.name === 'memory' && memory.kind === 'memory'
 }
 
-/** A shared memory; null where the system does not reserve that much address space. */
-function shareMemory(maxBytes: number): WebAssembly.Memory | null {
-  try {
-    return new WebAssembly.Memory({
-      initial: FIRST_PAGES,
-      maximum: Math.floor(maxBytes / PAGE),
-      shared: true,
-    })
-  } catch {
-    return null
+/**
+ * A shared memory of the first of these sizes, in MiB, that the system reserves addresses for; null where it
+ * does for none.
+ */
+function shareMemory(sizes: readonly number[]): { memory: WebAssembly.Memory; size: number } | null {
+  for (const size of sizes) {
+    try {
+      const maximum = Math.floor((size * MIB) / PAGE)
+      return { memory: new WebAssembly.Memory({ initial: FIRST_PAGES, maximum, shared: true }), size }
+    } catch {
+      // The next size.
+    }
   }
+  return null
 }
 
 export const compile = (bytes: Uint8Array<ArrayBuffer>): Promise<WebAssembly.Module> =>
