@@ -208,7 +208,7 @@ GPT_API int gpt_gelu_backward(float *dx, const float *dy, const float *x, size_t
  *   y[r,c] = scale[c] · (x[r,c] - mean[r]) · rstd[r] + shift[c],   rstd[r] = 1/√(var[r] + eps)
  *   y, x          [rows, cols]   y may be x
  *   mean, rstd    [rows]         written for backward; each may be NULL
- *   scale, shift  [cols]
+ *   scale, shift  [cols]         shift may be NULL: zeros
  *   eps           added to the variance; > 0 and finite
  * The variance is biased (divided by cols). A constant row gives exactly the shift. GPT_ERR_SIZE if cols is
  * 0.

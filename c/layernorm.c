@@ -36,10 +36,10 @@ enum {
     COLS_PER_TILE = 4 * VECTORS_PER_TILE
 };
 
-static int check(const float *y, const float *x, const float *scale, const float *shift, size_t rows,
-                 size_t cols, float eps, size_t part, size_t parts)
+static int check(const float *y, const float *x, const float *scale, size_t rows, size_t cols, float eps,
+                 size_t part, size_t parts)
 {
-    if (!y || !x || !scale || !shift) return GPT_ERR_NULL;
+    if (!y || !x || !scale) return GPT_ERR_NULL;
     if (cols == 0 || !gpt_fits(rows, cols)) return GPT_ERR_SIZE;
     if (!gpt_eps_valid(eps)) return GPT_ERR_VALUE;
     return part < parts ? GPT_OK : GPT_ERR_VALUE;
@@ -60,7 +60,8 @@ void gpt_layernorm_forward_ref(float *y, float *mean, float *rstd, const float *
         for (size_t c = 0; c < cols; c++) squares += (x_r[c] - m) * (x_r[c] - m);
         const double s = 1.0 / sqrt(squares / (double)cols + (double)eps);
         /* normalize, scale and shift */
-        for (size_t c = 0; c < cols; c++) y_r[c] = (float)(scale[c] * ((x_r[c] - m) * s) + shift[c]);
+        for (size_t c = 0; c < cols; c++)
+            y_r[c] = (float)(scale[c] * ((x_r[c] - m) * s) + (shift ? (double)shift[c] : 0.0));
         /* keep both for the backward pass */
         if (mean) mean[r] = (float)m;
         if (rstd) rstd[r] = (float)s;
@@ -136,8 +137,9 @@ GPT_INLINE v128_t output(v128_t x, v128_t scale, v128_t shift, v128_t m, v128_t 
 int gpt_layernorm_forward(float *y, float *mean, float *rstd, const float *x, const float *scale,
                           const float *shift, size_t rows, size_t cols, float eps, size_t part, size_t parts)
 {
-    const int status = check(y, x, scale, shift, rows, cols, eps, part, parts);
+    const int status = check(y, x, scale, rows, cols, eps, part, parts);
     if (status) return status;
+    const v128_t zero = wasm_f32x4_splat(0.0f);
     size_t r;
     const size_t end = gpt_share(rows, 1, part, parts, &r);
     for (; r < end; r++) {
@@ -155,12 +157,14 @@ int gpt_layernorm_forward(float *y, float *mean, float *rstd, const float *x, co
                      t4 = wasm_f32x4_splat((float)-off * s);
         size_t c = 0;
         for (; c + 4 <= cols; c += 4) {
-            const v128_t scale4 = wasm_v128_load(scale + c), shift4 = wasm_v128_load(shift + c);
+            const v128_t scale4 = wasm_v128_load(scale + c),
+                         shift4 = shift ? wasm_v128_load(shift + c) : zero;
             wasm_v128_store(y_r + c, output(wasm_v128_load(x_r + c), scale4, shift4, m4, s4, t4));
         }
         if (c < cols) {
             const size_t n = cols - c;
-            const v128_t scale4 = gpt_load_tail(scale + c, n), shift4 = gpt_load_tail(shift + c, n);
+            const v128_t scale4 = gpt_load_tail(scale + c, n),
+                         shift4 = shift ? gpt_load_tail(shift + c, n) : zero;
             gpt_store_tail(y_r + c, output(gpt_load_tail(x_r + c, n), scale4, shift4, m4, s4, t4), n);
         }
         if (mean) mean[r] = m + (float)off;

@@ -63,7 +63,7 @@ export async function callCost(gpt, { threads, effort, only }) {
   const layer = new gpt.LayerNorm(4, { eps: EPS })
   const x = gpt.randn([1, 4])
   const y = gpt.zeros([1, 4])
-  const [to, from, scale, shift] = [y, x, layer.scale, layer.shift].map(({ byteOffset }) => byteOffset)
+  const [to, from, scale, shift] = [y, x, layer.scale, layer.shift].map((tensor) => tensor?.byteOffset ?? 0)
   const kernel = gpt.exports.gpt_layernorm_forward
   const forward = () => layer.forward(x)
   const whole = () => {

@@ -34,7 +34,7 @@ const LAYERS = {
   LayerNorm(gpt, { weights }) {
     const layer = new gpt.LayerNorm(DIM, { eps: EPS })
     layer.scale.data.set(weights.scale)
-    layer.shift.data.set(weights.shift)
+    layer.shift?.data.set(weights.shift)
     return layer
   },
   GELU: (gpt, { approximate }) => new gpt.GELU({ approximate }),

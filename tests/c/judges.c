@@ -335,7 +335,7 @@ void judge_layernorm_forward(const trial *t)
         expect_close("y", FLOATS_OF(0) + r * cols, EXPECTED(0) + r * cols, cols, 5e-6);
         for (size_t c = 0; m.is_finite && m.is_constant && c < cols; c++)
             expect_within("y of a constant row", r * cols + c, (double)FLOATS_OF(0)[r * cols + c],
-                          (double)shift[c], 0.0);
+                          shift ? (double)shift[c] : 0.0, 0.0);
         if (mean && m.is_finite)
             expect_within("mean", r, (double)mean[r], (double)EXPECTED(1)[r],
                           5e-6 * fmax(fmax(1.0, m.deviation), fabs(m.mean)));

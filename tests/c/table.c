@@ -327,7 +327,7 @@ const kernel kernels[] = {
                  {OPTIONAL_OUT, "rstd", "r"},
                  {IN, "x", "rc"},
                  {IN, "scale", "c"},
-                 {IN, "shift", "c"}},
+                 {OPTIONAL_IN, "shift", "c"}},
      .alias = {{0, 3}}},
     {.name = "layernorm_backward",
      .run = run_layernorm_backward,

@@ -231,7 +231,11 @@ test('a story needs ÷ deviation most, then γ and β; without − mean it stays
   }
 
   leave(
-    (x, { scale, shift }) => x.div(deviation(x)).mul(scale).add(shift),
+    (x, { scale, shift }) =>
+      x
+        .div(deviation(x))
+        .mul(scale)
+        .add(shift ?? 0),
     () => {
       near(share(), whole, 0.01)
       gpt.manualSeed(1)
@@ -244,7 +248,13 @@ test('a story needs ÷ deviation most, then γ and β; without − mean it stays
     },
   )
   const plain = leave((x) => centered(x).div(deviation(x)), share)
-  const wide = leave((x, { scale, shift }) => centered(x).mul(scale).add(shift), share)
+  const wide = leave(
+    (x, { scale, shift }) =>
+      centered(x)
+        .mul(scale)
+        .add(shift ?? 0),
+    share,
+  )
   assert.ok(plain < 0.6 * whole && wide < 1e-6, `${whole}, ${plain}, ${wide}`)
 })
 

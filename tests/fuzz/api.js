@@ -144,7 +144,7 @@ const heads = {
   nHeads: mostly(fc.constantFrom(1, 2, 4)),
   contextLength: mostly(fc.constantFrom(3, 4)),
 }
-const feedForward = { hiddenDim: size, approximate: mostly(fc.constantFrom('tanh', 'none')) }
+const feedForward = { hiddenDim: size, approximate: mostly(fc.constantFrom('tanh', 'none')), bias: flag }
 const attention = { dropRate: mostly(fc.constantFrom(0, 0.5, 0.1)), qkvBias: flag }
 const eps = mostly(fc.constantFrom(1e-5, 1, 1e-30, 0))
 const dropped = mostly(fc.constantFrom(0, 0.5, 1, 0.1))
@@ -156,6 +156,7 @@ const generation = {
   topK: size,
   topP: number,
   repetitionPenalty: number,
+  suppressTokens: mostly(fc.array(mostly(fc.nat(4)), { maxLength: 3 })),
   stopTokens: mostly(fc.array(mostly(fc.nat(4)), { maxLength: 3 })),
   slidingWindow: size,
 }
@@ -296,7 +297,7 @@ export const OPERATIONS = {
   'new ReLU': { args: [] },
   'new Identity': { args: [] },
   'new GELU': { args: [options({ approximate: feedForward.approximate })], needed: 0 },
-  'new LayerNorm': { args: [size, options({ eps })], needed: 1 },
+  'new LayerNorm': { args: [size, options({ eps, bias: flag })], needed: 1 },
   'new BatchNorm': { args: [size, options({ eps, momentum: dropped })], needed: 1 },
   'new RMSNorm': { args: [size, options({ eps })], needed: 1 },
   'new Dropout': { args: [dropped], needed: 0 },

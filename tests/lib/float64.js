@@ -43,7 +43,9 @@ function normalized(rows, norm) {
   return rows.map((x) => {
     const mean = x.reduce((sum, value) => sum + value, 0) / x.length
     const variance = x.reduce((sum, value) => sum + (value - mean) ** 2, 0) / x.length
-    return x.map((value, i) => ((value - mean) / Math.sqrt(variance + eps)) * scale.data[i] + shift.data[i])
+    return x.map(
+      (value, i) => ((value - mean) / Math.sqrt(variance + eps)) * scale.data[i] + (shift?.data[i] ?? 0),
+    )
   })
 }
 

@@ -308,6 +308,20 @@ test('the text ends after maxNewTokens, with a stop token, or one token after co
   }
 })
 
+test('a suppressed token is never written, and is no candidate', () => {
+  const first = write([1, 2, 3], { temperature: 0, maxNewTokens: 1 })[0]
+  const rest = Array.from({ length: 23 }, (_, token) => token).filter((token) => token > 1)
+  assert.notEqual(write([1, 2, 3], { temperature: 0, maxNewTokens: 1, suppressTokens: [first] })[0], first)
+  for (const options of [{}, { topK: 5 }, { topP: 0.9 }, { repetitionPenalty: 2 }])
+    for (const { token, top } of model.generate([1, 2, 3], { ...options, suppressTokens: rest }))
+      assert.ok(
+        [token, ...top.flatMap(({ token, probability }) => (probability > 0 ? [token] : []))].every(
+          (one) => one < 2,
+        ),
+      )
+  assert.throws(() => write([1], { suppressTokens: [0, 1, ...rest] }), { code: 'VALUE' })
+})
+
 test('maxNewTokens for which there is no room is refused at the call, with what fits', () => {
   const cache = model.newCache({ maxTokens: 5 })
   write([1, 2], { cache, maxNewTokens: 2 })
@@ -442,6 +456,12 @@ test('generate checks its arguments at the call', () => {
     [[1], { repetitionPenalty: 0 }, 'VALUE', /repetitionPenalty should be a finite number > 0, got 0$/],
     [[1], { stopTokens: 3 }, 'TYPE', /stopTokens should be an array of tokens, got 3$/],
     [[1], { stopTokens: [1, 23] }, 'VALUE', /stopTokens\[1\] should be an integer from 0 to 22, got 23$/],
+    [
+      [1],
+      { suppressTokens: [-1] },
+      'VALUE',
+      /suppressTokens\[0\] should be an integer from 0 to 22, got -1$/,
+    ],
     [[1], { cache: 1 }, 'TYPE', /cache should be a cache/],
     [[1], { maxTokens: 3 }, 'VALUE', /options should be among maxNewTokens, .*, got "maxTokens"$/],
     [[1], null, 'TYPE', /options should be a plain object/],

@@ -34,13 +34,32 @@ for (const { name, x, out } of hard) {
 
 test('layer norm of a constant row is the shift, not NaN', () => {
   const norm = new gpt.LayerNorm(7)
-  norm.shift.data.set([1, -2, 3, 0, 5, 0.5, 7])
+  norm.shift?.data.set([1, -2, 3, 0, 5, 0.5, 7])
   for (const value of [0, 0.1, -7, 1e-30, 1e4, 1e30, 3e38]) {
     assert.deepEqual(
       [...norm.forward(gpt.tensor(Array(7).fill(value))).data],
-      [...norm.shift.data],
+      [...(norm.shift?.data ?? [])],
       `rows of ${value}`,
     )
+  }
+})
+
+test('layer norm without a bias has the bits of one whose shift is 0, and no shift in its state dict', () => {
+  for (const size of [1, 3, 17, 33, 768]) {
+    const [norm, bare] = [new gpt.LayerNorm(size), new gpt.LayerNorm(size, { bias: false })]
+    const scale = gpt.randn([size])
+    norm.loadStateDict({ scale, shift: gpt.zeros([size]) })
+    bare.loadStateDict({ weight: scale })
+    assert.deepEqual(Object.keys(bare.stateDict()), ['scale'])
+    const results = [norm, bare].map((layer) => {
+      gpt.manualSeed(size)
+      const x = gpt.randn([4, size])
+      x.requiresGrad = true
+      const y = layer.forward(x)
+      y.backward(gpt.randn([4, size]))
+      return [y, x.grad, layer.scale.grad].map((tensor) => tensor?.toArray())
+    })
+    assert.deepEqual(results[1], results[0])
   }
 })
 
@@ -61,7 +80,7 @@ test('a NaN or an infinity makes its own row NaN and no other row, as in PyTorch
 test('a new LayerNorm has scale 1, shift 0 and eps 1e-5, and adds eps to the variance', () => {
   const norm = new gpt.LayerNorm(3)
   assert.deepEqual([...norm.scale.data], [1, 1, 1])
-  assert.deepEqual([...norm.shift.data], [0, 0, 0])
+  assert.deepEqual([...(norm.shift?.data ?? [])], [0, 0, 0])
   assert.equal(norm.eps, 1e-5)
   const wide = new gpt.LayerNorm(2, { eps: 3 }).forward(gpt.tensor([-1, 1]))
   assert.deepEqual([...wide.data], [-0.5, 0.5])

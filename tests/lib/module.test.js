@@ -319,6 +319,24 @@ test('one configuration serves a model and each of its layers, and may have unde
   }
 })
 
+test('a configuration without biases makes a model without any, and layerNormEpsilon is the norms’ eps', () => {
+  const config = { embDim: 6, nHeads: 2, contextLength: 4, vocabSize: 5, nLayers: 1 }
+  const model = new gpt.GPTModel({ ...config, bias: false, layerNormEpsilon: 0.5 }).eval()
+  const names = Object.keys(model.stateDict())
+  assert.deepEqual(
+    names.filter((name) => /bias|shift/.test(name)),
+    [],
+  )
+  assert.equal(names.length, 2 + 6 + 1 + 1)
+  const norm = /** @type {import('gpt-layers').LayerNorm} */ (model.finalNorm)
+  assert.equal(norm.eps, 0.5)
+  const whole = new gpt.GPTModel({ ...config, layerNormEpsilon: 0.5 }).eval()
+  const zeros = Object.entries(whole.stateDict()).map(([name, { shape }]) => [name, gpt.zeros(shape)])
+  whole.loadStateDict({ ...Object.fromEntries(zeros), ...model.stateDict() })
+  assert.deepEqual(model.forward([1, 2, 3]).toArray(), whole.forward([1, 2, 3]).toArray())
+  assert.equal(new gpt.Attention({ ...config, bias: false, qkvBias: true }).cAttn.bias?.size, 18)
+})
+
 test('gpt.parameter takes a live leaf, and two layers that share a parameter add to one gradient', () => {
   const x = gpt.parameter(gpt.ones([2]))
   assertRefuses(

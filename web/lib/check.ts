@@ -297,6 +297,8 @@ const CONFIG_NAMES = [
   'nLayers',
   'dropRate',
   'qkvBias',
+  'bias',
+  'layerNormEpsilon',
   'tieWeights',
   'hiddenDim',
   'approximate',

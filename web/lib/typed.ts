@@ -16,6 +16,12 @@ export type NumberArray =
   | Int32Array
   | Uint32Array
 
+/** Integers of 64 bits, such as the token ids of transformers.js and onnxruntime. */
+export type BigIntArray = BigInt64Array | BigUint64Array
+
+export const isBigInts = (value: unknown): value is BigIntArray =>
+  ['BigInt64Array', 'BigUint64Array'].includes(tagOf(value))
+
 /** The name of a platform's class, such as 'Float32Array'. */
 export const tagOf = (value: unknown): string =>
   Object.prototype.toString.call(value).slice('[object '.length, -1)
@@ -31,7 +37,7 @@ export const isBytes = (value: unknown): value is Uint8Array | ArrayBuffer =>
  *
  * @throws {GptLayersError} VALUE where its memory was transferred, or made too small for it
  */
-export function checkMemory(name: string, value: NumberArray | ArrayBuffer): void {
+export function checkMemory(name: string, value: NumberArray | BigIntArray | ArrayBuffer): void {
   try {
     value.slice(0, 0)
   } catch (cause) {

@@ -31,6 +31,8 @@ export interface GenerateOptions {
   repetitionPenalty?: number
   /** each of these ends the text, and is its last token */
   stopTokens?: readonly number[]
+  /** none of these is drawn, such as the ids that pad a vocabulary of 50,257 to 50,304 */
+  suppressTokens?: readonly number[]
   /**
    * lets the text be of any length, ids included. Where the next token does not fit into contextLength, or
    * into the cache, the model forgets all and reads the last `slidingWindow` tokens again; then it goes on
@@ -73,6 +75,7 @@ export function checkGeneration(
     topP: 1,
     repetitionPenalty: 1,
     stopTokens: [],
+    suppressTokens: [],
     slidingWindow: undefined,
     cache: undefined,
   }
@@ -85,11 +88,8 @@ export function checkGeneration(
   checkNumber('topP', topP, 'a number above 0, at most 1', (n) => n > 0 && n <= 1)
   const isFactor = (n: number) => n > 0 && n < Infinity
   checkNumber('repetitionPenalty', repetitionPenalty, 'a finite number > 0', isFactor)
-  checkArray('stopTokens', given.stopTokens, 'an array of tokens')
-  const stopTokens = given.stopTokens.map((token, i) => {
-    checkInteger(`stopTokens[${i}]`, token, 0, vocabSize - 1)
-    return token
-  })
+  const stopTokens = checkTokens('stopTokens', given.stopTokens, vocabSize)
+  const suppressTokens = checkTokens('suppressTokens', given.suppressTokens, vocabSize)
   const { indices: tokens, shape } = checkIndices(runtime, 'ids', ids, vocabSize)
   if (tokens.length === 0 || shape.length === 0 || shape.length > 2 || tokens.length !== shape.at(-1)) {
     const expected = 'be one sequence of at least one token, [tokens] or [1, tokens]'
@@ -125,9 +125,24 @@ export function checkGeneration(
       )
     }
   }
-  const sampling = { temperature: Math.fround(temperature), topK, topP, repetitionPenalty }
+  const sampling = {
+    temperature: Math.fround(temperature),
+    topK,
+    topP,
+    repetitionPenalty,
+    suppressTokens,
+  }
   const checked = { maxNewTokens: Math.min(maxNewTokens, most), sampling, stopTokens, slidingWindow, cache }
   return { tokens, checked }
+}
+
+/** @returns a copy */
+function checkTokens(name: string, tokens: readonly number[], vocabSize: number): readonly number[] {
+  checkArray(name, tokens, 'an array of tokens')
+  return tokens.map((token, i) => {
+    checkInteger(`${name}[${i}]`, token, 0, vocabSize - 1)
+    return token
+  })
 }
 
 /**

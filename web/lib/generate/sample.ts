@@ -29,11 +29,17 @@ export interface GeneratedToken {
 }
 
 /** How tokens are drawn, as `generate` takes it; topK is Infinity where there is none. */
-export type Sampling = { temperature: number; topK: number; topP: number; repetitionPenalty: number }
+export type Sampling = {
+  temperature: number
+  topK: number
+  topP: number
+  repetitionPenalty: number
+  suppressTokens: readonly number[]
+}
 
 /**
- * Draws a token. The steps and their order are those of Hugging Face's transformers: penalty, temperature,
- * topK, topP. Exponentials come from our kernels, because those of JavaScript differ between engines; sums
+ * Draws a token. The steps and their order are those of Hugging Face's transformers: penalty, suppressed
+ * tokens, temperature, topK, topP. Exponentials come from our kernels, because those of JavaScript differ between engines; sums
  * have a fixed order.
  *
  * @param given logits [1, vocabSize]
@@ -44,12 +50,14 @@ export type Sampling = { temperature: number; topK: number; topP: number; repeti
 export function sampleToken(
   given: Tensor,
   text: Iterable<number>,
-  { temperature, topK, topP, repetitionPenalty }: Sampling,
+  { temperature, topK, topP, repetitionPenalty, suppressTokens }: Sampling,
   random: () => number,
 ): GeneratedToken {
   const { size } = given
-  const logits = repetitionPenalty === 1 ? given : given.clone() // the model may use its own later
+  const changes = repetitionPenalty !== 1 || suppressTokens.length > 0
+  const logits = changes ? given.clone() : given // the model may use its own later
   if (repetitionPenalty !== 1) penalize(logits.data, new Set(text), repetitionPenalty)
+  for (const token of suppressTokens) logits.data[token] = -Infinity
   const count = topK < size ? topK : topP < 1 ? FIRST_LOOK : 0
   const best = largest(logits.data, Math.max(count, TOP))
   const blocks = softmax(logits, best[0] ?? 0, temperature || 1)

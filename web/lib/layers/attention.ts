@@ -33,8 +33,10 @@ export interface AttentionConfig {
   contextLength: number
   /** the probability of dropout, from 0 to 1; 0 by default */
   dropRate?: number
-  /** whether cAttn, which makes the queries, keys and values, has a bias; true by default */
+  /** whether cAttn, which makes the queries, keys and values, has a bias; as `bias` by default */
   qkvBias?: boolean
+  /** whether the layers have biases, and LayerNorm a shift, as nanoGPT's `bias`; true by default */
+  bias?: boolean
 }
 
 /**
@@ -76,12 +78,14 @@ export class Attention extends Module {
    */
   constructor(runtime: Runtime, config: AttentionConfig) {
     super(runtime)
-    const { embDim, nHeads, contextLength, dropRate = 0, qkvBias = true } = checkConfig(config)
+    const { embDim, nHeads, contextLength, dropRate = 0, bias = true } = checkConfig(config)
+    const { qkvBias = bias } = config
     checkSize('embDim', embDim)
     checkSize('nHeads', nHeads)
     checkNumber('nHeads', nHeads, `a divisor of ${embDim} (embDim)`, (n) => embDim % n === 0)
     checkSize('contextLength', contextLength)
     checkProbability('dropRate', dropRate)
+    checkBoolean('bias', bias)
     checkBoolean('qkvBias', qkvBias)
     this.embDim = embDim
     this.nHeads = nHeads
@@ -89,7 +93,7 @@ export class Attention extends Module {
     this.dropRate = dropRate
     const { cAttn, cProj } = runtime.temporary(() => ({
       cAttn: new Conv1D(runtime, 3 * embDim, embDim, { bias: qkvBias }),
-      cProj: new Conv1D(runtime, embDim, embDim),
+      cProj: new Conv1D(runtime, embDim, embDim, { bias }),
     }))
     this.cAttn = cAttn
     this.cProj = cProj

@@ -1,4 +1,4 @@
-import { checkArray, checkConfig, checkSize } from '../check.ts'
+import { checkArray, checkBoolean, checkConfig, checkSize } from '../check.ts'
 import { type Runtime, SCRATCH } from '../runtime/runtime.ts'
 import { records } from '../runtime/tape.ts'
 import { checkRows } from '../tensor/check.ts'
@@ -29,6 +29,8 @@ export interface FeedForwardConfig {
   hiddenDim?: number
   /** the form of GELU; 'tanh' by default */
   approximate?: 'tanh' | 'none'
+  /** whether both Linear layers have a bias; true by default */
+  bias?: boolean
 }
 
 /**
@@ -64,14 +66,15 @@ export class FeedForward extends Module {
     const given = checkConfig(config)
     const { embDim } = given
     checkSize('embDim', embDim)
-    const { hiddenDim = 4 * embDim, approximate = 'tanh' } = given
+    const { hiddenDim = 4 * embDim, approximate = 'tanh', bias = true } = given
     checkSize('hiddenDim', hiddenDim)
+    checkBoolean('bias', bias)
     this.embDim = embDim
     this.hiddenDim = hiddenDim
     this.layers = runtime.temporary(() => [
-      new Linear(runtime, embDim, hiddenDim),
+      new Linear(runtime, embDim, hiddenDim, { bias }),
       new GELU(runtime, { approximate }),
-      new Linear(runtime, hiddenDim, embDim),
+      new Linear(runtime, hiddenDim, embDim, { bias }),
     ])
   }
 

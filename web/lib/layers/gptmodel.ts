@@ -21,10 +21,9 @@ import { type Indices, checkIndices } from '../tensor/indices.ts'
 import { Attention } from './attention.ts'
 import { Dropout } from './dropout.ts'
 import { Embedding } from './embedding.ts'
-import { LayerNorm } from './layernorm.ts'
 import { Linear } from './linear.ts'
 import { checkEvaluation, forwardPart, Module, namedModules } from './module.ts'
-import { type TransformerBlockConfig, TransformerBlock } from './transformerblock.ts'
+import { newNorm, type TransformerBlockConfig, TransformerBlock } from './transformerblock.ts'
 
 /** The standard deviation of GPT-2's initial weights. */
 const DEVIATION = 0.02
@@ -106,7 +105,7 @@ export class GPTModel extends Module {
       posEmb: new Embedding(runtime, contextLength, embDim),
       dropEmb: new Dropout(runtime, dropRate),
       trfBlocks: Array.from({ length: nLayers }, () => new TransformerBlock(runtime, given)),
-      finalNorm: new LayerNorm(runtime, embDim),
+      finalNorm: newNorm(runtime, given),
       outHead: new Linear(runtime, embDim, vocabSize, { bias: false }),
     }))
     this.tokEmb = layers.tokEmb

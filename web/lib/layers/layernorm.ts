@@ -1,5 +1,5 @@
 import type { Runtime } from '../runtime/runtime.ts'
-import { checkOptions, checkPositiveFloat32, checkSize } from '../check.ts'
+import { checkBoolean, checkOptions, checkPositiveFloat32, checkSize } from '../check.ts'
 import { recordKernel, records } from '../runtime/tape.ts'
 import { checkRows, checkTensorOf } from '../tensor/check.ts'
 import { pythonNumber } from '../tensor/pyformat.ts'
@@ -9,6 +9,8 @@ import { Module } from './module.ts'
 export interface LayerNormOptions {
   /** added to the variance, above 0; 1e-5 by default */
   eps?: number
+  /** whether there is a shift; true by default. PyTorch's name, whose bias is the shift */
+  bias?: boolean
 }
 
 /**
@@ -25,8 +27,8 @@ export class LayerNorm extends Module {
   readonly eps: number
   /** [embDim], initially ones */
   scale: Tensor
-  /** [embDim], initially zeros */
-  shift: Tensor
+  /** [embDim], initially zeros; null with `bias: false` */
+  shift: Tensor | null
 
   /**
    * @param embDim the size of the last axis
@@ -36,12 +38,13 @@ export class LayerNorm extends Module {
   constructor(runtime: Runtime, embDim: number, options?: LayerNormOptions) {
     super(runtime)
     checkSize('embDim', embDim)
-    const { eps } = checkOptions(options, { eps: 1e-5 })
+    const { eps, bias } = checkOptions(options, { eps: 1e-5, bias: true })
     checkPositiveFloat32('eps', eps)
+    checkBoolean('bias', bias)
     this.embDim = embDim
     this.eps = eps
     this.scale = Tensor.parameter(runtime, [embDim], ({ data }) => data.fill(1))
-    this.shift = Tensor.parameter(runtime, [embDim], ({ data }) => data.fill(0))
+    this.shift = bias ? Tensor.parameter(runtime, [embDim], ({ data }) => data.fill(0)) : null
   }
 
   override extraRepr(): string {
@@ -59,7 +62,7 @@ export class LayerNorm extends Module {
     const { runtime, embDim, eps } = this
     const rows = checkRows(runtime, x, embDim, 'embDim')
     const scale = checkTensorOf(runtime, 'scale', this.scale, [embDim])
-    const shift = checkTensorOf(runtime, 'shift', this.shift, [embDim])
+    const shift = this.shift === null ? null : checkTensorOf(runtime, 'shift', this.shift, [embDim])
     const y = Tensor.empty(runtime, x.shape)
     const keeps = records(x, scale, shift)
     const mean = keeps ? Tensor.empty(runtime, [rows]) : null

@@ -9,7 +9,16 @@ import type { Context } from './forward.ts'
 import { LayerNorm } from './layernorm.ts'
 import { forwardPart, Module } from './module.ts'
 
-export interface TransformerBlockConfig extends AttentionConfig, FeedForwardConfig {}
+export interface TransformerBlockConfig extends AttentionConfig, FeedForwardConfig {
+  /** the eps of the layer norms; 1e-5 by default */
+  layerNormEpsilon?: number
+}
+
+type NormConfig = Pick<TransformerBlockConfig, 'embDim' | 'layerNormEpsilon' | 'bias'>
+
+/** The layer norm of a configuration. */
+export const newNorm = (runtime: Runtime, { embDim, layerNormEpsilon = 1e-5, bias = true }: NormConfig) =>
+  new LayerNorm(runtime, embDim, { eps: layerNormEpsilon, bias })
 
 /**
  * One block of GPT-2: attention, then the feed-forward network, each on normalized input and with a shortcut
@@ -47,8 +56,7 @@ export class TransformerBlock extends Module {
     const layers = runtime.temporary(() => {
       const attn = new Attention(runtime, given)
       const ff = new FeedForward(runtime, given)
-      const [norm1, norm2] = [new LayerNorm(runtime, attn.embDim), new LayerNorm(runtime, attn.embDim)]
-      return { attn, ff, norm1, norm2 }
+      return { attn, ff, norm1: newNorm(runtime, given), norm2: newNorm(runtime, given) }
     })
     this.attn = layers.attn
     this.ff = layers.ff

@@ -2,14 +2,15 @@ import type { Runtime } from '../runtime/runtime.ts'
 import { describe } from '../check.ts'
 import { fail } from '../errors.ts'
 import { checkTensor } from './check.ts'
-import { type NumberArray, isTyped } from '../typed.ts'
+import { type BigIntArray, type NumberArray, checkMemory, isBigInts, isTyped } from '../typed.ts'
 import { type NestedArray, flatten } from './nested.ts'
 import { notTensor, Tensor } from './tensor.ts'
 
 /**
- * Integers such as tokens: one number, nested arrays, a typed array, or a Tensor whose elements are integers.
+ * Integers such as tokens: one number, nested arrays, a typed array, also of bigints, or a Tensor whose
+ * elements are integers.
  */
-export type Indices = number | NestedArray | NumberArray | Tensor
+export type Indices = number | NestedArray | NumberArray | BigIntArray | Tensor
 
 /**
  * @param value Indices, each from 0 to count - 1; none of them where count is 0
@@ -26,7 +27,7 @@ export function checkIndices(
   const { data, shape } = dataOf(runtime, name, value)
   const indices = new Int32Array(data.length)
   for (let i = 0; i < data.length; i++) {
-    const index = data[i]
+    const index = Number(data[i]) // a bigint that is rounded here is out of range
     const isAllowed = (Number.isInteger(index) && index >= 0 && index < count) || index === exception
     if (!isAllowed) {
       const element = name + subscript(i, shape)
@@ -35,7 +36,7 @@ export function checkIndices(
         count === 0
           ? `${exception}, as there is nothing to choose from`
           : `an integer from 0 to ${count - 1}${alternative}`
-      throw fail('VALUE', element, `be ${expected}`, describe(index))
+      throw fail('VALUE', element, `be ${expected}`, describe(data[i]))
     }
     indices[i] = index
   }
@@ -61,7 +62,11 @@ function dataOf(
   runtime: Runtime,
   name: string,
   value: unknown,
-): { data: ArrayLike<number>; shape: readonly number[] } {
+): { data: ArrayLike<number | bigint>; shape: readonly number[] } {
+  if (isBigInts(value)) {
+    checkMemory(name, value)
+    return { data: value, shape: [value.length] }
+  }
   if (typeof value === 'number' || Array.isArray(value) || isTyped(value)) return flatten(name, value)
   if (value instanceof Tensor) return checkTensor(runtime, name, value)
   throw notTensor(name, 'integers (a number, nested arrays, a typed array or a Tensor)', value)

@@ -11,7 +11,7 @@ export async function learned(gpt: Gpt, signal: AbortSignal) {
   const norms = all as InstanceType<Gpt['LayerNorm']>[]
   const found = {
     scale: norms.flatMap(({ scale }) => Array.from(scale.data)),
-    shift: norms.flatMap(({ shift }) => Array.from(shift.data)),
+    shift: norms.flatMap(({ shift }) => Array.from(shift?.data ?? [])),
   }
   model.dispose()
   return found
@@ -30,7 +30,7 @@ export function compute(gpt: Gpt, scale: readonly number[], shift: readonly numb
     const forward = () => gpt.noGrad(() => norm.forward(x))
     const normalized = forward()
     norm.scale.data.set(scale)
-    norm.shift.data.set(shift)
+    norm.shift?.data.set(shift)
     const after = forward()
     return {
       normalized: normalized.toArray() as number[][],
