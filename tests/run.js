@@ -40,8 +40,8 @@ let files = (paths.length > 0 ? paths : ['tests']).flatMap(filesAt)
 if (!all && paths.length === 0)
   files = files.filter((file) => !ONLY_IN_ALL.some((path) => file.startsWith(path)))
 
-// Each file runs in a process of its own. The tests of the page share two processes, each with its browser and
-// its server, because only the first load of the page is slow.
+// Each file runs in a process of its own, except for the tests of the page: they run in two processes. Each of
+// these has one browser and one server, because only a browser's first load of the page is slow.
 const ofThePage = files.filter((file) => /^tests\/demo\/(?!sections)/.test(file))
 if (ofThePage.length > 1) files = [...HALVES, ...files.filter((file) => !ofThePage.includes(file))]
 

@@ -1,8 +1,7 @@
 /**
- * Runs every second one of the page's test files that run.js names, in this process: they share one browser and
- * one server, and only the first load of the page is slow.
+ * Runs half of the page's test files in this process, with one browser and one server. run.js names the files.
  *
- * @param {0 | 1} half
+ * @param {0 | 1} half 0: the first, third, fifth ... file; 1: the others
  */
 export async function runHalf(half) {
   const files = (process.env.GPT_LAYERS_PAGE_TESTS ?? '').split(',')

@@ -145,8 +145,9 @@ const heads = {
   contextLength: mostly(fc.constantFrom(3, 4)),
 }
 const feedForward = { hiddenDim: size, approximate: mostly(fc.constantFrom('tanh', 'none')), bias: flag }
-const attention = { dropRate: mostly(fc.constantFrom(0, 0.5, 0.1)), qkvBias: flag }
+const attention = { dropRate: mostly(fc.constantFrom(0, 0.5, 0.1)), qkvBias: flag, bias: flag }
 const eps = mostly(fc.constantFrom(1e-5, 1, 1e-30, 0))
+const block = { ...attention, ...feedForward, layerNormEpsilon: eps }
 const dropped = mostly(fc.constantFrom(0, 0.5, 1, 0.1))
 const cache = mostly(kind('cache'))
 /** The options of `generate`. */
@@ -306,12 +307,12 @@ export const OPERATIONS = {
   'new FeedForward': { args: [config(embedded, feedForward)], draws: true },
   'new Attention': { args: [config(heads, attention)], draws: true },
   'new Sequential': { args: [0, 1, 2].map(() => mostly(kind('module'))), needed: 0 },
-  'new TransformerBlock': { args: [config(heads, { ...attention, ...feedForward })], draws: true },
+  'new TransformerBlock': { args: [config(heads, block)], draws: true },
   'new GPTModel': {
     args: [
       config(
         { ...heads, vocabSize: mostly(fc.constantFrom(5, 3)), nLayers: mostly(fc.constantFrom(1, 2)) },
-        { ...attention, ...feedForward, tieWeights: flag },
+        { ...block, tieWeights: flag },
       ),
     ],
     draws: true,

@@ -243,6 +243,17 @@ const refused = {
       /^Attention: dropRate should be a number from 0 to 1, got 2$/,
     ],
     [
+      () => new gpt.Attention({ embDim: 6, nHeads: 2, contextLength: 3, bias: 1 }),
+      'TYPE',
+      /^Attention: bias should be true or false, got 1$/,
+    ],
+    [
+      () => new gpt.FeedForward({ embDim: 6, bias: 1 }),
+      'TYPE',
+      /^FeedForward: bias should be true or false, got 1$/,
+    ],
+    [() => new gpt.LayerNorm(6, { bias: 1 }), 'TYPE', /^LayerNorm: bias should be true or false, got 1$/],
+    [
       () => new gpt.Attention({ embDim: 6, nHeads: 2, contextLength: 3, qkvBias: 1 }),
       'TYPE',
       /^Attention: qkvBias should be true or false, got 1$/,

@@ -313,12 +313,10 @@ test('a suppressed token is never written, and is no candidate', () => {
   const rest = Array.from({ length: 23 }, (_, token) => token).filter((token) => token > 1)
   assert.notEqual(write([1, 2, 3], { temperature: 0, maxNewTokens: 1, suppressTokens: [first] })[0], first)
   for (const options of [{}, { topK: 5 }, { topP: 0.9 }, { repetitionPenalty: 2 }])
-    for (const { token, top } of model.generate([1, 2, 3], { ...options, suppressTokens: rest }))
-      assert.ok(
-        [token, ...top.flatMap(({ token, probability }) => (probability > 0 ? [token] : []))].every(
-          (one) => one < 2,
-        ),
-      )
+    for (const { token, top } of model.generate([1, 2, 3], { ...options, suppressTokens: rest })) {
+      const possible = top.filter(({ probability }) => probability > 0)
+      for (const one of [token, ...possible.map(({ token }) => token)]) assert.ok(one < 2, String(one))
+    }
   assert.throws(() => write([1], { suppressTokens: [0, 1, ...rest] }), { code: 'VALUE' })
 })
 

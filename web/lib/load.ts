@@ -19,8 +19,8 @@ export interface LoadOptions {
    */
   threads?: number
   /**
-   * the upper limit of the instance's memory in MiB, 1 to 4096. By default 4096, or with threads the first of
-   * 4096, 2048, 1024 and 512 that the system allows: iPhones refuse the larger ones.
+   * the upper limit of the instance's memory in MiB, from 1 to 4096. The default is 4096. With threads the
+   * default is the first of 4096, 2048, 1024 and 512 that the system allows: iPhones refuse the larger ones.
    */
   maxMemory?: number
   /**

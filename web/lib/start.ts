@@ -11,11 +11,11 @@ import { tagOf } from './typed.ts'
 
 const MIB = 1024 * 1024
 const PAGE = 65536
-/** The maximum of a memory, in MiB, where the user gives none. iPhones refuse to share the larger ones. */
-const SIZES = [4096, 2048, 1024, 512]
-
 const FIRST_PAGES = 16 // the builds' initial memory, see c/Makefile
 const MAX_THREADS = 64
+
+/** Without `maxMemory`, these limits are tried in turn, in MiB. iPhones refuse the larger ones. */
+const LIMITS = [4096, 2048, 1024, 512]
 
 /**
  * WebAssembly modules of one function each, with an instruction of one feature. A machine without it rejects
@@ -78,20 +78,20 @@ const startUnnamed: typeof start = async (args, getModule, importThreads) => {
     throw fail('TYPE', 'module', 'be a WebAssembly.Module', describe(module))
   }
   let reason = whyOneThread(threads, worker)
-  const sizes = maxMemory === undefined ? SIZES : [maxMemory]
-  const shared = (module ? importsMemory(module) : !reason) ? shareMemory(sizes) : null
+  const limits = maxMemory === undefined ? LIMITS : [maxMemory]
+  const shared = (module ? importsMemory(module) : !reason) ? shareMemory(limits) : null
   const code = module ?? (await getModule(build, shared !== null))
   const exports = await instantiate(code, shared?.memory ?? null)
   const actual = exports.gpt_is_relaxed() === 1 ? 'relaxed' : 'simd'
   if (build !== undefined && build !== actual) {
     throw fail('VALUE', 'module', `be build '${build}' as asked for`, `'${actual}'`)
   }
-  const maxBytes = Math.floor((shared?.size ?? sizes[0]) * MIB)
+  const maxBytes = Math.floor((shared?.limit ?? limits[0]) * MIB)
   const runtime = new Runtime(exports, new Memory(exports.memory, exports.__heap_base.value, maxBytes))
   if (!reason && !shared) {
     reason = module
       ? 'the given module is a build without threads: pass gpt-layers/simd-threads.wasm or gpt-layers/relaxed-threads.wasm'
-      : `the system does not reserve ${sizes.at(-1)} MiB of addresses for a shared memory: lower maxMemory`
+      : `the system does not reserve ${limits.at(-1)} MiB of addresses for a shared memory: lower maxMemory`
   }
   reason ??= await startThreads(runtime, importThreads, [code, Math.min(threads, MAX_THREADS), worker])
   if (reason) {
@@ -146,16 +146,18 @@ function importsMemory(module: WebAssembly.Module): boolean {
 }
 
 /**
- * A shared memory of the first of these sizes, in MiB, that the system reserves addresses for; null where it
- * does for none.
+ * Makes a shared memory with the first of some limits that the system allows.
+ *
+ * @param limits in MiB
+ * @returns null where it allows none
  */
-function shareMemory(sizes: readonly number[]): { memory: WebAssembly.Memory; size: number } | null {
-  for (const size of sizes) {
+function shareMemory(limits: readonly number[]): { memory: WebAssembly.Memory; limit: number } | null {
+  for (const limit of limits) {
     try {
-      const maximum = Math.floor((size * MIB) / PAGE)
-      return { memory: new WebAssembly.Memory({ initial: FIRST_PAGES, maximum, shared: true }), size }
+      const maximum = Math.floor((limit * MIB) / PAGE)
+      return { memory: new WebAssembly.Memory({ initial: FIRST_PAGES, maximum, shared: true }), limit }
     } catch {
-      // The next size.
+      // The next limit.
     }
   }
   return null

@@ -27,7 +27,7 @@ export const tagOf = (value: unknown): string =>
   Object.prototype.toString.call(value).slice('[object '.length, -1)
 
 export const isTyped = (value: unknown): value is NumberArray =>
-  ArrayBuffer.isView(value) && !['DataView', 'BigInt64Array', 'BigUint64Array'].includes(tagOf(value))
+  ArrayBuffer.isView(value) && tagOf(value) !== 'DataView' && !isBigInts(value)
 
 export const isBytes = (value: unknown): value is Uint8Array | ArrayBuffer =>
   ['Uint8Array', 'ArrayBuffer', 'SharedArrayBuffer'].includes(tagOf(value))

@@ -38,9 +38,9 @@ export type Sampling = {
 }
 
 /**
- * Draws a token. The steps and their order are those of Hugging Face's transformers: penalty, suppressed
- * tokens, temperature, topK, topP. Exponentials come from our kernels, because those of JavaScript differ between engines; sums
- * have a fixed order.
+ * Draws a token. The steps and their order are those of Hugging Face's transformers: repetitionPenalty,
+ * suppressTokens, temperature, topK, topP. Exponentials come from our kernels, because those of JavaScript
+ * differ between engines; sums have a fixed order.
  *
  * @param given logits [1, vocabSize]
  * @param text the tokens that the penalty applies to

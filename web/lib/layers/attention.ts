@@ -33,9 +33,9 @@ export interface AttentionConfig {
   contextLength: number
   /** the probability of dropout, from 0 to 1; 0 by default */
   dropRate?: number
-  /** whether cAttn, which makes the queries, keys and values, has a bias; as `bias` by default */
+  /** whether cAttn, which makes the queries, keys and values, has a bias; by default the value of `bias` */
   qkvBias?: boolean
-  /** whether the layers have biases, and LayerNorm a shift, as nanoGPT's `bias`; true by default */
+  /** whether cProj has a bias, and by default cAttn; true by default. nanoGPT trains with false */
   bias?: boolean
 }
 
@@ -78,8 +78,7 @@ export class Attention extends Module {
    */
   constructor(runtime: Runtime, config: AttentionConfig) {
     super(runtime)
-    const { embDim, nHeads, contextLength, dropRate = 0, bias = true } = checkConfig(config)
-    const { qkvBias = bias } = config
+    const { embDim, nHeads, contextLength, dropRate = 0, bias = true, qkvBias = bias } = checkConfig(config)
     checkSize('embDim', embDim)
     checkSize('nHeads', nHeads)
     checkNumber('nHeads', nHeads, `a divisor of ${embDim} (embDim)`, (n) => embDim % n === 0)

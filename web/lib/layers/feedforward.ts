@@ -29,7 +29,7 @@ export interface FeedForwardConfig {
   hiddenDim?: number
   /** the form of GELU; 'tanh' by default */
   approximate?: 'tanh' | 'none'
-  /** whether both Linear layers have a bias; true by default */
+  /** whether the two Linear layers have biases; true by default */
   bias?: boolean
 }
 

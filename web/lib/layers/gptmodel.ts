@@ -204,7 +204,8 @@ export class GPTModel extends Module {
   /**
    * Continues a text, one token at a time, in evaluation mode. Each token is drawn when the loop asks for it:
    *
-   * 1. `repetitionPenalty` lowers the logits of the tokens that the text has already.
+   * 1. `repetitionPenalty` lowers the logits of the tokens that the text has already. The logits of
+   *    `suppressTokens` become -Infinity.
    * 2. The probabilities are softmax(logits / temperature).
    * 3. `topK` keeps the most probable tokens, and `topP` the fewest of them that together have that share.
    *

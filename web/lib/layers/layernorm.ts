@@ -9,7 +9,7 @@ import { Module } from './module.ts'
 export interface LayerNormOptions {
   /** added to the variance, above 0; 1e-5 by default */
   eps?: number
-  /** whether there is a shift; true by default. PyTorch's name, whose bias is the shift */
+  /** whether there is a shift, which PyTorch calls bias; true by default */
   bias?: boolean
 }
 

@@ -10,13 +10,15 @@ import { LayerNorm } from './layernorm.ts'
 import { forwardPart, Module } from './module.ts'
 
 export interface TransformerBlockConfig extends AttentionConfig, FeedForwardConfig {
+  /** whether the layers have biases, and the layer norms a shift; true by default. nanoGPT trains with false */
+  bias?: boolean
   /** the eps of the layer norms; 1e-5 by default */
   layerNormEpsilon?: number
 }
 
 type NormConfig = Pick<TransformerBlockConfig, 'embDim' | 'layerNormEpsilon' | 'bias'>
 
-/** The layer norm of a configuration. */
+/** A layer norm with the width, eps and bias of a configuration. */
 export const newNorm = (runtime: Runtime, { embDim, layerNormEpsilon = 1e-5, bias = true }: NormConfig) =>
   new LayerNorm(runtime, embDim, { eps: layerNormEpsilon, bias })
 

@@ -7,8 +7,8 @@ import { type NestedArray, flatten } from './nested.ts'
 import { notTensor, Tensor } from './tensor.ts'
 
 /**
- * Integers such as tokens: one number, nested arrays, a typed array, also of bigints, or a Tensor whose
- * elements are integers.
+ * Integers such as tokens: one number, nested arrays, a typed array of numbers or of bigints, or a Tensor
+ * whose elements are integers.
  */
 export type Indices = number | NestedArray | NumberArray | BigIntArray | Tensor
 
@@ -27,7 +27,7 @@ export function checkIndices(
   const { data, shape } = dataOf(runtime, name, value)
   const indices = new Int32Array(data.length)
   for (let i = 0; i < data.length; i++) {
-    const index = Number(data[i]) // a bigint that is rounded here is out of range
+    const index = Number(data[i]) // bigints too large for an exact number are out of range
     const isAllowed = (Number.isInteger(index) && index >= 0 && index < count) || index === exception
     if (!isAllowed) {
       const element = name + subscript(i, shape)
