@@ -271,11 +271,12 @@ own = {"notebook": notebook, "random": random, "layers": layers, "tensor": tenso
 others = {
     path.stem: importlib.import_module(path.stem).cases
     for path in sorted(HERE.glob("*.py"))
-    if path.stem not in ("golden", "common")
+    if path.stem not in ("golden", "common", "back", "pretrained_models", "torchfile")
 }
 for name, cases in (own | others).items():
     (HERE / f"{name}.json").write_text(json.dumps(cases(), indent=1) + "\n")
 # The programs and the files that they wrote, in the format of sha256sum: a test compares them.
 made = sorted(path for path in HERE.iterdir() if path.suffix in (".py", ".json"))
-sums = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in made]
+made += sorted((HERE / "pretrained").iterdir())
+sums = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(HERE)}\n" for path in made]
 (HERE / "SHA256SUMS").write_text("".join(sums))

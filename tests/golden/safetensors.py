@@ -38,8 +38,8 @@ def data_of(tensor):
     )
 
 
-def save(tensors, metadata=None):
-    """The bytes of safetensors.torch.save(tensors, metadata), in base64."""
+def file_of(tensors, metadata=None):
+    """The bytes of safetensors.torch.save(tensors, metadata)."""
     order = [dtype for _, dtype in DTYPES]
     header, data = {"__metadata__": metadata} if metadata else {}, b""
     for name, tensor in sorted(tensors.items(), key=lambda item: (-order.index(item[1].dtype), item[0])):
@@ -52,7 +52,12 @@ def save(tensors, metadata=None):
         data += part
     text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
     text += b" " * (-len(text) % 8)
-    return base64.b64encode(struct.pack("<Q", len(text)) + text + data).decode()
+    return struct.pack("<Q", len(text)) + text + data
+
+
+def save(tensors, metadata=None):
+    """The same in base64."""
+    return base64.b64encode(file_of(tensors, metadata)).decode()
 
 
 def cases():

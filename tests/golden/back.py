@@ -1,0 +1,64 @@
+"""Opens a file that the package wrote in PyTorch: python3 tests/golden/back.py FILE.safetensors book|gpt2
+
+The names must be those of the book's GPTModel, or of Hugging Face's GPT-2 with `transformer.`, and no others:
+load_state_dict is strict. The sizes come from the shapes, the number of heads from the metadata. Prints the
+logits of pretrained_models.IDS as JSON; on an error, exit code 1 and what PyTorch says.
+"""
+
+import json
+import pathlib
+import struct
+import sys
+
+import torch
+from torch import nn
+
+from pretrained_models import GPT2, Book, logits
+from safetensors import DTYPES
+
+
+def read(path):
+    """The tensors and the metadata of a file in the safetensors format."""
+    data = bytearray(pathlib.Path(path).read_bytes())
+    (length,) = struct.unpack_from("<Q", data)
+    header = json.loads(data[8 : 8 + length])
+    metadata = header.pop("__metadata__", {})
+    values = memoryview(data)[8 + length :]
+    tensors = {}
+    for name, entry in header.items():
+        begin, end = entry["data_offsets"]
+        part = torch.frombuffer(values[begin:end], dtype=torch.uint8).clone()
+        tensors[name] = part.view(dict(DTYPES)[entry["dtype"]]).reshape(entry["shape"])
+    return tensors, metadata
+
+
+def main(path, names):
+    state, metadata = read(path)
+    heads = int(metadata.get("n_head") or metadata["n_heads"])
+    options = {
+        "gelu": nn.GELU() if metadata.get("activation_function") == "gelu" else None,
+        "eps": float(metadata.get("layer_norm_epsilon", 1e-5)),
+    }
+    tokens, positions, block = {
+        "book": ("tok_emb.weight", "pos_emb.weight", "trf_blocks"),
+        "gpt2": ("transformer.wte.weight", "transformer.wpe.weight", "transformer.h"),
+    }[names]
+    vocab, dim = state[tokens].shape
+    layers = len({name.split(".")[block.count(".") + 1] for name in state if name.startswith(f"{block}.")})
+    sizes = (vocab, state[positions].shape[0], dim, heads, layers)
+    if names == "book":
+        qkv_bias = "trf_blocks.0.att.W_query.bias" in state
+        model = Book(*sizes, qkv_bias=qkv_bias, **options)
+    else:
+        model = GPT2(*sizes, conv=True, **options)
+        # transformers ties the head by itself where a file has none.
+        state.setdefault("lm_head.weight", state[tokens])
+    out = logits(model, state)
+    print(json.dumps({"shape": list(out.shape), "logits": out.flatten().tolist()}))
+
+
+if __name__ == "__main__":
+    try:
+        main(*sys.argv[1:])
+    except Exception as error:
+        sys.exit(f"{type(error).__name__}: {error}")

@@ -1,0 +1,801 @@
+"""Writes pretrained.json and the files in pretrained/: small GPTs as people have them.
+
+Files of torch.save come from PyTorch itself, those of safetensors from safetensors.py. The weights are random
+and not small, so that a matrix that is not turned, or parts in the wrong order, change the logits visibly:
+`check` makes sure of it. Logits are float64, computed from the weights in the file.
+
+    ids       the token ids of all logits
+    models    files, the config to pass with them (null: the file says enough), the logits
+    prefixes  what may stand before every name of hf.safetensors
+    tensors   torch.save's files that are no model: what stands in them, flattened with dots
+    refused   bytes of broken and hostile files, and words of the message
+"""
+
+import argparse
+import base64
+import io
+import json
+import pathlib
+import pickle
+import re
+import struct
+import zipfile
+from collections import OrderedDict
+
+import numpy
+import torch
+from torch import nn
+
+from common import GELU, pack
+from pretrained_models import IDS, MATRICES, GPT2, Book, logits, to_book, to_linear
+from safetensors import file_of
+from torchfile import archive, call, number, pickled, tensor, text, tuple_of
+
+FOLDER = pathlib.Path(__file__).parent / "pretrained"
+VOCAB, CONTEXT, DIM, HEADS = 19, 8, 12, 3
+DTYPES = {"float16": torch.float16, "bfloat16": torch.bfloat16, "float64": torch.float64}
+
+
+def hugging_face(layers):
+    """config.json of a GPT-2, with the values that transformers writes."""
+    return {
+        "activation_function": "gelu_new",
+        "architectures": ["GPT2LMHeadModel"],
+        "attn_pdrop": 0.1,
+        "bos_token_id": 18,
+        "embd_pdrop": 0.1,
+        "eos_token_id": 18,
+        "initializer_range": 0.02,
+        "layer_norm_epsilon": 1e-05,
+        "model_type": "gpt2",
+        "n_ctx": CONTEXT,
+        "n_embd": DIM,
+        "n_head": HEADS,
+        "n_inner": None,
+        "n_layer": layers,
+        "n_positions": CONTEXT,
+        "reorder_and_upcast_attn": False,
+        "resid_pdrop": 0.1,
+        "scale_attn_by_inverse_layer_idx": False,
+        "scale_attn_weights": True,
+        "summary_activation": None,
+        "summary_first_dropout": 0.1,
+        "summary_proj_to_labels": True,
+        "summary_type": "cls_index",
+        "summary_use_proj": True,
+        "task_specific_params": {"text-generation": {"do_sample": True, "max_length": 50}},
+        "torch_dtype": "float32",
+        "transformers_version": "4.44.2",
+        "use_cache": True,
+        "vocab_size": VOCAB,
+    }
+
+
+def book_config(layers, qkv_bias):
+    """The book's GPT_CONFIG_124M."""
+    return {
+        "vocab_size": VOCAB,
+        "context_length": CONTEXT,
+        "emb_dim": DIM,
+        "n_heads": HEADS,
+        "n_layers": layers,
+        "drop_rate": 0.1,
+        "qkv_bias": qkv_bias,
+    }
+
+
+def model_args(layers, bias):
+    """nanoGPT's."""
+    return {
+        "n_layer": layers,
+        "n_head": HEADS,
+        "n_embd": DIM,
+        "block_size": CONTEXT,
+        "bias": bias,
+        "vocab_size": VOCAB,
+        "dropout": 0.0,
+    }
+
+
+def gpt2(layers=2, dim=DIM, **options):
+    return GPT2(VOCAB, CONTEXT, dim, HEADS, layers, **{"conv": True, **options})
+
+
+def nano(layers=2, *, bias):
+    """nanoGPT's GELU is the exact one, with erf."""
+    return gpt2(layers, conv=False, bias=bias, gelu=nn.GELU())
+
+
+def book(layers=2, dim=DIM, **options):
+    return Book(VOCAB, CONTEXT, dim, HEADS, layers, **{"qkv_bias": True, **options})
+
+
+def draw(seed, layers=2, dim=DIM, *, tied=False):
+    """Weights under Hugging Face's names."""
+    torch.manual_seed(seed)
+    state = {}
+    for name, parameter in gpt2(layers, dim).state_dict().items():
+        if "ln_" in name and name.endswith("weight"):
+            state[name] = 1 + 0.5 * torch.randn(parameter.shape)
+        elif name.endswith("bias"):
+            state[name] = 0.5 * torch.randn(parameter.shape)
+        else:
+            state[name] = 0.5 * torch.randn(parameter.shape)
+    if tied:
+        state["lm_head.weight"] = state["transformer.wte.weight"]
+    return state
+
+
+def without(state, *ends):
+    return {name: t for name, t in state.items() if not name.endswith(ends)}
+
+
+def prefixed(prefix, state):
+    return {prefix + name: t for name, t in state.items()}
+
+
+def headless(state):
+    """Without the prefix `transformer.` and without a head."""
+    return {name[len("transformer.") :]: t for name, t in state.items() if name != "lm_head.weight"}
+
+
+def with_masks(state, dtype, *, masked_bias=False, layers=2):
+    """With the buffers that attention had in older versions."""
+    masks = {}
+    for i in range(layers):
+        mask = torch.ones(CONTEXT, CONTEXT).tril().to(dtype)
+        masks[f"transformer.h.{i}.attn.bias"] = mask.reshape(1, 1, CONTEXT, CONTEXT)
+        if masked_bias:
+            masks[f"transformer.h.{i}.attn.masked_bias"] = torch.tensor(-1e4)
+    return {**state, **masks}
+
+
+def bias_free(state):
+    return without(state, ".bias")
+
+
+def qkv_bias_free(state):
+    return without(state, "W_query.bias", "W_key.bias", "W_value.bias", "qkv.bias")
+
+
+def state_dict(state):
+    """As Module.state_dict() returns it: an OrderedDict with an attribute, which is saved with it."""
+    ordered = OrderedDict(state)
+    ordered._metadata = OrderedDict({"": {"version": 1}})
+    return ordered
+
+
+def save(value, **options):
+    file = io.BytesIO()
+    torch.save(value, file, **options)
+    return file.getvalue()
+
+
+def entries_of(data):
+    with zipfile.ZipFile(io.BytesIO(data)) as file:
+        return {name.split("/", 1)[1]: file.read(name) for name in file.namelist()}
+
+
+def storages_of(data):
+    return {name[5:]: value for name, value in entries_of(data).items() if name.startswith("data/")}
+
+
+def torch2(value, *, descriptors):
+    """As PyTorch 2 writes it on a machine with a GPU."""
+    data = save(value)
+    cpu, gpu = text("cpu"), text("cuda:0")
+    again = archive(
+        entries_of(data)["data.pkl"].replace(cpu, gpu),
+        storages_of(data),
+        before=[(".format_version", b"1"), (".storage_alignment", b"64"), ("byteorder", b"little")],
+        after=[("version", b"3\n"), (".data/serialization_id", b"1234567890123456789012345678901234567890")],
+        descriptors=descriptors,
+    )
+    torch.load(io.BytesIO(again), map_location="cpu")
+    return again
+
+
+def difference(a, b):
+    return ((a - b).abs().max() / a.abs().max()).item()
+
+
+def check():
+    """The dialects agree, and each mistake that a reader can make is visible."""
+    state = draw(1)
+    right = logits(gpt2(), state)
+    for model, other in (
+        (gpt2(conv=False), to_linear(state)),
+        (book(), to_book(state, CONTEXT)),
+        (book(fused=True), to_book(state, CONTEXT, fused=True)),
+    ):
+        assert difference(right, logits(model, other)) < 1e-12
+    zeros = {name: t * 0 if name.endswith("bias") else t for name, t in state.items()}
+    without_bias = logits(gpt2(conv=False, bias=False), bias_free(to_linear(state)))
+    assert difference(logits(gpt2(), zeros), without_bias) < 1e-12
+    zeros = {name: t * 0 if name.endswith("c_attn.bias") else t for name, t in state.items()}
+    without_bias = logits(book(qkv_bias=False), qkv_bias_free(to_book(state, CONTEXT)))
+    assert difference(logits(gpt2(), zeros), without_bias) < 1e-12
+    # float32 is exact enough for a comparison within 1e-5.
+    single = gpt2()
+    single.load_state_dict(state)
+    with torch.no_grad():
+        assert difference(right, single(torch.tensor(IDS)).double()) < 3e-6
+
+    def turned(name):
+        return {k: t.t() if k.endswith(name) and t.shape[0] == t.shape[1] else t for k, t in state.items()}
+
+    def reordered(name, *order):
+        mixed = dict(state)
+        for key in state:
+            if name in key:
+                parts = state[key].chunk(3, dim=-1)
+                mixed[key] = torch.cat([parts[i] for i in order], -1)
+        return mixed
+
+    mistakes = {
+        "a square matrix": logits(gpt2(), turned("c_proj.weight")),
+        "the order of q, k, v": logits(gpt2(), reordered("c_attn", 1, 0, 2)),
+        "the heads": logits(GPT2(VOCAB, CONTEXT, DIM, 4, 2, conv=True), state),
+        "the kind of GELU": logits(gpt2(gelu=nn.GELU()), state),
+        "eps": logits(gpt2(eps=1e-3), state),
+        "the head": logits(gpt2(), {**state, "lm_head.weight": state["transformer.wte.weight"]}),
+        "the last bias": logits(gpt2(), {**state, "transformer.ln_f.bias": torch.zeros(DIM)}),
+    }
+    for what, wrong in mistakes.items():
+        assert difference(right, wrong) > 1e-4, (what, difference(right, wrong))
+    # archive() writes PyTorch's own bytes.
+    data = save(state_dict(state))
+    assert archive(entries_of(data)["data.pkl"], storages_of(data)) == data
+
+
+class Files:
+    """Writes the files and collects what pretrained.json says about them."""
+
+    def __init__(self):
+        FOLDER.mkdir(exist_ok=True)
+        for old in FOLDER.iterdir():
+            old.unlink()
+        self.models = []
+
+    def write(self, name, data):
+        assert len(data) < 40_000, (name, len(data))
+        (FOLDER / name).write_bytes(data)
+
+    def add(self, group, name, file, data, config, expected, **more):
+        """data: None where the file is there already."""
+        if data is not None:
+            self.write(file, data)
+        case = {"group": group, "name": name, "file": file, "config": config, **more}
+        self.models.append({**case, "logits": pack(expected)})
+
+
+def stored(path):
+    """What torch.load gives for a file."""
+    return torch.load(FOLDER / path, map_location="cpu")
+
+
+def rounded(state, dtype):
+    return {name: t.to(dtype) for name, t in state.items()}
+
+
+def step_of(model):
+    """The state of AdamW after one step, and the weights after it."""
+    model.float()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=0.1)
+    ids = torch.tensor(IDS)
+    nn.functional.cross_entropy(model(ids[:, :-1]).flatten(0, 1), ids[:, 1:].flatten()).backward()
+    optimizer.step()
+    return optimizer.state_dict()
+
+
+def checkpoint(state, args, optimizer):
+    """nanoGPT's ckpt.pt."""
+    return {
+        "model": state_dict(state),
+        "optimizer": optimizer,
+        "model_args": args,
+        "iter_num": 2000,
+        "best_val_loss": torch.tensor(1.4697),
+        "config": {
+            "out_dir": "out-shakespeare-char",
+            "eval_interval": 250,
+            "always_save_checkpoint": False,
+            "wandb_log": False,
+            "dataset": "shakespeare_char",
+            "learning_rate": 0.001,
+            "weight_decay": 0.1,
+            "beta2": 0.99,
+            "grad_clip": 1.0,
+            "max_iters": 5000,
+            "device": "cuda",
+            "dtype": "bfloat16",
+            "compile": True,
+            "init_from": "scratch",
+            "large": 2**40,
+            "nothing": None,
+        },
+    }
+
+
+def gpt2_files(files):
+    config = hugging_face(2)
+    state = draw(2, tied=True)
+    expected = logits(gpt2(), state)
+    masks = headless(with_masks(state, torch.float32))
+    bare = file_of(masks, {"format": "pt"})
+    files.add("hf", "safetensors without a prefix", "hf.safetensors", bare, config, expected)
+    own = draw(3)
+    files.add(
+        "hf",
+        "safetensors with transformer. and a head of its own",
+        "hf_head.safetensors",
+        file_of(own, {"format": "pt"}),
+        config,
+        logits(gpt2(), own),
+    )
+    files.add(
+        "hf",
+        "pytorch_model.bin with its masks",
+        "pytorch_model.bin",
+        save(state_dict(with_masks(state, torch.uint8, masked_bias=True))),
+        config,
+        expected,
+    )
+    exact = {**config, "activation_function": "gelu", "layer_norm_epsilon": 1e-3}
+    files.add(
+        "hf",
+        "another activation and epsilon in config.json",
+        "hf.safetensors",
+        None,
+        exact,
+        logits(gpt2(gelu=nn.GELU(), eps=1e-3), state),
+    )
+    one = draw(4, 1, tied=True)
+    files.add(
+        "strict",
+        "a classifier's head",
+        "hf_score.safetensors",
+        file_of({**without(one, "lm_head.weight"), "score.weight": torch.randn(2, DIM)}, {"format": "pt"}),
+        hugging_face(1),
+        logits(gpt2(1), one),
+        ignored=["score.weight"],
+    )
+    weights = without(state, "lm_head.weight")
+    parts = [
+        {name: t for name, t in weights.items() if ("h.1." in name or "ln_f" in name) == second}
+        for second in (False, True)
+    ]
+    names = [f"model-0000{i}-of-00002.safetensors" for i in (1, 2)]
+    for name, part in zip(names, parts):
+        files.write(name, file_of(part, {"format": "pt"}))
+    index = {
+        "metadata": {"total_size": sum(4 * t.numel() for t in weights.values())},
+        "weight_map": {name: names[part] for part in (0, 1) for name in sorted(parts[part])},
+    }
+    files.add(
+        "shards",
+        "two shards with an index",
+        "model.safetensors.index.json",
+        json.dumps(index, indent=2).encode() + b"\n",
+        config,
+        expected,
+        shards=names,
+    )
+
+
+def nanogpt_files(files):
+    model = nano(1, bias=False)
+    tied = bias_free(to_linear(draw(5, 1, tied=True)))
+    model.load_state_dict(tied)
+    model.transformer.wte.weight = model.lm_head.weight
+    optimizer = step_of(model)
+    trained = {name: t.detach() for name, t in model.state_dict().items()}
+    args = model_args(1, False)
+    data = save(checkpoint(trained, args, optimizer))
+    expected = logits(nano(1, bias=False), trained)
+    files.add("nanogpt", "ckpt.pt with its optimizer", "ckpt.pt", data, None, expected)
+    files.add(
+        "nanogpt",
+        "ckpt.pt with an activation in config",
+        "ckpt.pt",
+        None,
+        {"activation_function": "gelu_new"},
+        logits(gpt2(1, conv=False, bias=False), trained),
+    )
+    state = bias_free(to_linear(draw(6, tied=True)))
+    empty = {"state": {}, "param_groups": []}
+    value = checkpoint(prefixed("_orig_mod.", state), model_args(2, False), empty)
+    files.add(
+        "nanogpt",
+        "ckpt.pt of a compiled model, written by PyTorch 2 on a GPU",
+        "ckpt_compiled.pt",
+        torch2(value, descriptors=True),
+        None,
+        logits(nano(bias=False), state),
+    )
+    state = to_linear(draw(7, tied=True))
+    files.add(
+        "nanogpt",
+        "ckpt.pt with biases and masks",
+        "ckpt_bias.pt",
+        save(checkpoint(with_masks(state, torch.float32), model_args(2, True), empty)),
+        None,
+        logits(nano(bias=True), state),
+    )
+    state = to_linear(draw(8))
+    data = save(state_dict(with_masks(state, torch.float32)))
+    # minGPT's configuration; its GELU is that of tanh.
+    config = {**model_args(2, True), "embd_pdrop": 0.1, "resid_pdrop": 0.1, "attn_pdrop": 0.1}
+    config = {name: value for name, value in config.items() if name not in ("bias", "dropout")}
+    expected = logits(gpt2(conv=False), state)
+    files.add("mingpt", "model.pt of minGPT", "mingpt.pt", data, config, expected)
+    files.add(
+        "mingpt",
+        "model.pt with the exact GELU in config",
+        "mingpt.pt",
+        None,
+        {**config, "activation_function": "gelu"},
+        logits(nano(bias=True), state),
+    )
+
+
+def book_files(files):
+    state = qkv_bias_free(to_book(draw(9), CONTEXT))
+    expected = logits(book(qkv_bias=False), state)
+    config = book_config(2, False)
+    data = save(state_dict(state))
+    files.add("book", "model.pth without biases of q, k and v", "model.pth", data, config, expected)
+    camel = {"vocabSize": VOCAB, "contextLength": CONTEXT, "embDim": DIM, "nHeads": HEADS, "nLayers": 2}
+    files.add("book", "model.pth with our own words", "model.pth", None, camel, expected)
+    state = to_book(draw(10), CONTEXT)
+    biased = book_config(2, True)
+    data = save(state_dict(state))
+    files.add(
+        "book", "model.pth with biases of q, k and v", "model_bias.pth", data, biased, logits(book(), state)
+    )
+    state = to_book(draw(11, tied=True), CONTEXT)
+    assert state["tok_emb.weight"] is state["out_head.weight"]
+    data = save(state_dict(state))
+    files.add("book", "model.pth with a tied head", "model_tied.pth", data, biased, logits(book(), state))
+    data = file_of(to_book(draw(10), CONTEXT), {"format": "pt"})
+    files.add(
+        "book",
+        "safetensors",
+        "book.safetensors",
+        data,
+        biased,
+        logits(book(), to_book(draw(10), CONTEXT)),
+    )
+    state = qkv_bias_free(to_book(draw(12), CONTEXT, fused=True))
+    files.add(
+        "book",
+        "one matrix for q, k and v",
+        "model_qkv.pth",
+        save(state_dict(state)),
+        config,
+        logits(book(fused=True, qkv_bias=False), state),
+    )
+    model = book(1, 6, qkv_bias=False)  # narrow, since the optimizer's state is twice as large as the model
+    model.load_state_dict(qkv_bias_free(to_book(draw(13, 1, 6), CONTEXT)))
+    optimizer = step_of(model)
+    state = model.state_dict()
+    data = save({"model_state_dict": state, "optimizer_state_dict": optimizer})
+    one = {**book_config(1, False), "emb_dim": 6}
+    name = "model_and_optimizer.pth"
+    files.add("book", name, name, data, one, logits(book(1, 6, qkv_bias=False), state))
+
+
+def dtype_files(files):
+    for i, (name, dtype) in enumerate(DTYPES.items()):
+        state = rounded(draw(20 + i, 1, tied=True), dtype)
+        state["lm_head.weight"] = state["transformer.wte.weight"]
+        expected = logits(gpt2(1), state)
+        config = hugging_face(1)
+        data = save(state_dict(state))
+        files.add("dtypes", f"Hugging Face, {name}", f"hf_{name}.bin", data, config, expected)
+        if dtype == torch.bfloat16:
+            data = file_of(headless(state), {"format": "pt"})
+            files.add("dtypes", f"safetensors, {name}", f"hf_{name}.safetensors", data, config, expected)
+        state = bias_free(to_linear(state))
+        data = save({"model": state_dict(state), "model_args": model_args(1, False)})
+        expected = logits(nano(1, bias=False), state)
+        files.add("dtypes", f"nanoGPT, {name}", f"nanogpt_{name}.pt", data, None, expected)
+        state = rounded(qkv_bias_free(to_book(draw(30 + i, 1), CONTEXT)), dtype)
+        expected = logits(book(1, qkv_bias=False), state)
+        data = save(state_dict(state))
+        files.add("dtypes", f"the book, {name}", f"book_{name}.pth", data, book_config(1, False), expected)
+
+
+def view_files(files):
+    """Tensors that share storages, with offsets and strides of all kinds."""
+    state = draw(40, 1)
+    expected = logits(gpt2(1), state)
+    views = {name: t.t().contiguous().t() if name.endswith(MATRICES) else t for name, t in state.items()}
+    embeddings = torch.cat([state["transformer.wpe.weight"], state["transformer.wte.weight"]])
+    views["transformer.wpe.weight"] = embeddings[:CONTEXT]
+    views["transformer.wte.weight"] = nn.Parameter(embeddings[CONTEXT:])
+    every_second = torch.stack([state["transformer.ln_f.bias"], torch.randn(DIM)], 1)
+    views["transformer.ln_f.bias"] = every_second[:, 0]
+    for name in state:
+        assert torch.equal(views[name], state[name])
+    data = save(state_dict(views))
+    files.add("views", "transposed views, slices", "hf_views.bin", data, hugging_face(1), expected)
+
+    state = to_book(draw(41, 1), CONTEXT)
+    once = torch.full((1,), 0.25)
+    state["trf_blocks.0.att.out_proj.bias"] = once.expand(DIM)
+    expected = logits(book(1), state)
+    views = dict(state)
+    names = [f"trf_blocks.0.att.{part}" for part in ("W_query", "W_key", "W_value")]
+    matrix = torch.cat([state[f"{name}.weight"] for name in names]).t().contiguous()  # Conv1D's layout
+    vector = torch.cat([state[f"{name}.bias"] for name in names])
+    for i, name in enumerate(names):
+        views[f"{name}.weight"] = matrix[:, i * DIM : (i + 1) * DIM].t()
+        views[f"{name}.bias"] = nn.Parameter(vector[i * DIM : (i + 1) * DIM], requires_grad=i == 0)
+    views["out_head.weight"] = torch.stack([state["out_head.weight"]] * 2, 1)[:, 1]
+    for name in state:
+        assert torch.equal(views[name], state[name])
+    data = save(views)
+    config = book_config(1, True)
+    files.add("views", "q, k and v are views of one matrix", "book_views.pth", data, config, expected)
+
+
+def layout_files(files):
+    """The same as other versions and options of torch.save lay it out."""
+    state = qkv_bias_free(to_book(draw(50, 1), CONTEXT))
+    expected = logits(book(1, qkv_bias=False), state)
+    config = book_config(1, False)
+    value = state_dict(state)
+    for name, file, data in (
+        ("PyTorch 2", "torch2.pth", torch2(value, descriptors=True)),
+        ("PyTorch 2, sizes in front", "torch2_sizes.pth", torch2(value, descriptors=False)),
+        ("pickle's protocol 4", "protocol4.pth", save(value, pickle_protocol=4)),
+    ):
+        files.add("layouts", name, file, data, config, expected)
+    path = FOLDER / "named.pth"
+    torch.save(value, path)  # the folder in the zip is named after the file
+    files.add("layouts", "saved under a path", path.name, path.read_bytes(), config, expected)
+    zipped = io.BytesIO()
+    with zipfile.ZipFile(zipped, "w") as file:
+        for name, part in entries_of(save(value)).items():
+            file.writestr(zipfile.ZipInfo(f"archive/{name}"), part)
+    files.add("layouts", "zipped again by Python", "zipped.pth", zipped.getvalue(), config, expected)
+
+
+def flattened(value, prefix=""):
+    if isinstance(value, torch.Tensor):
+        return {prefix: value.detach()}
+    if isinstance(value, (dict, list, tuple)):
+        pairs = value.items() if isinstance(value, dict) else enumerate(value)
+        parts = [flattened(item, f"{prefix}.{key}" if prefix else str(key)) for key, item in pairs]
+        return {name: t for part in parts for name, t in part.items()}
+    return {}
+
+
+def tensor_cases(files):
+    """For loadTorch."""
+    torch.manual_seed(60)
+    values = torch.randn(3, 4)
+    kinds = {
+        "bool": torch.tensor([True, False, True]),
+        "uint8": torch.tensor([0, 255], dtype=torch.uint8),
+        "int8": torch.tensor([-128, 127], dtype=torch.int8),
+        "int16": torch.tensor([-(2**15), 9], dtype=torch.int16),
+        "int32": torch.tensor([-(2**24), 7], dtype=torch.int32),
+        "int64": torch.tensor([2**40, -5, 0]),
+        "float16": torch.tensor([1.5, -6e-8, 65504.0, float("inf")], dtype=torch.float16),
+        "bfloat16": torch.tensor([1.5, -1e-40, 3e38, float("nan")], dtype=torch.bfloat16),
+        "float32": torch.tensor([0.0, -0.0, 1e-45, float("-inf")]),
+        "float64": torch.tensor([[1.1, -0.25]], dtype=torch.float64),
+    }
+    value = {
+        "kinds": kinds,
+        "shapes": [torch.tensor(1.5), torch.zeros(3, 0), torch.ones(1, 1, 2)],
+        "views": (values.t(), values[1:, ::2], values[1], torch.tensor(2.0).expand(2, 3)),
+        "parameter": nn.Parameter(values),
+        "größe": torch.ones(1),
+        "size": torch.Size([2, 3]),
+        "dtype": torch.float16,
+        "device": torch.device("cpu"),
+        "words": ["a", 1, -1, 2**70, 1.5, None, True],
+        "twelve": [torch.full((1,), float(i)) for i in range(12)],
+        7: {"a": torch.full((2,), 7.0)},
+    }
+    files.write("kinds.pt", save(value))
+    # What every object of JavaScript has.
+    weight = {"weight": values, "__proto__": values[0]}
+    value = {"__proto__": weight, "constructor": {"prototype": weight}, "toString": values, "length": values}
+    files.write("names.pt", save(value))
+    names = ("kinds.pt", "names.pt", "ckpt.pt", "model_and_optimizer.pth")
+    return [
+        {"file": name, "tensors": {k: pack(t.float()) for k, t in flattened(stored(name)).items()}}
+        for name in names
+    ]
+
+
+def bomb(levels):
+    """A dict that has 2**levels tensors, all the same."""
+    value = torch.zeros(1)
+    for _ in range(levels):
+        value = {"a": value, "b": value}
+    return value
+
+
+def refused():
+    """Files that must not load: name, bytes, code, words of the message."""
+    zeros = {"0": bytes(12)}
+    good = pickled(("a", tensor()))
+    tiny = save({"a": torch.tensor([1.0, 2.0, 3.0])})
+    command = text("exit 1")
+    cases = []
+
+    def add(name, data, words, code="VALUE"):
+        entry = {"name": name, "file": base64.b64encode(data).decode(), "code": code, "message": words}
+        cases.append(entry)
+
+    def raw(name, opcodes, words, code="VALUE"):
+        add(name, archive(opcodes, zeros), words, code)
+
+    def item(name, opcodes, words, code="VALUE"):
+        raw(name, pickled(("a", tensor()), ("b", opcodes)), words, code)
+
+    # Calls and names.
+    for function in (
+        "os.system",
+        "posix.system",
+        "builtins.eval",
+        "__builtin__.eval",
+        "builtins.getattr",
+        "subprocess.Popen",
+        "torch.load",
+        "torch.hub.load",
+        "torch._utils.anything",
+        "torch.Tensor",
+    ):
+        item(function, call(function, command), function.replace(".", "\\."))
+    for name in ("constructor", "__proto__", "toString", "hasOwnProperty"):
+        item(f"{name}.{name}", call(f"{name}.{name}"), f"{name}\\.{name}")
+        item(f"torch.{name}", call(f"torch.{name}"), f"torch\\.{name}")
+    system = b"\x80\4" + b"\x8c\2os\x8c\6system\x93" + command + b"\x85R."
+    raw("os.system by STACK_GLOBAL", system, "os\\.system")
+    raw("os.system by INST", b"(" + command + b"ios\nsystem\n.", "os\\.system|opcode|INST")
+    raw("os.system by OBJ", b"\x80\2(cos\nsystem\n" + command + b"o.", "os\\.system")
+    raw("os.system by NEWOBJ", b"\x80\2cos\nsystem\n" + command + b"\x85\x81.", "os\\.system")
+    raw("an extension code", b"\x80\2\x82\1.", "opcode|EXT1")
+    raw("a persistent name", b"\x80\2Pos\n.", "opcode|PERSID|persistent")
+    item("a number of NumPy", pickle.dumps(numpy.float64(1.5), 2)[2:-1], "numpy")
+    item("argparse.Namespace", pickle.dumps(argparse.Namespace(lr=1), 2)[2:-1], "argparse\\.Namespace")
+    item("a whole model", b"c__main__\nGPTModel\n)\x81}X\1\0\0\0aK\1sb", "__main__\\.GPTModel.*state_dict")
+    sparse = torch.eye(2).to_sparse()
+    add("a sparse tensor", save({"a": sparse}), "_rebuild_sparse_tensor")
+    quantized = torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.qint8)
+    add("a quantized tensor", save({"a": quantized}), "_rebuild_qtensor|QInt8Storage")
+    add("complex numbers", save({"a": torch.ones(2, dtype=torch.complex64)}), "ComplexFloatStorage")
+
+    # Values that refer to themselves, or are too deep or too many.
+    raw("a list in itself", b"\x80\2}X\1\0\0\0a]q\0h\0as.", "itself|deep|nest|circular")
+    raw("a dict in itself", b"\x80\2}q\0X\1\0\0\0ah\0s.", "itself|deep|nest|circular")
+    raw("deep lists", b"\x80\2" + b"]" * 9000 + b"a" * 8999 + b".", "deep|nest")
+    raw("deep tuples", b"\x80\2)" + b"\x85" * 9000 + b".", "deep|nest")
+    raw("deep dicts", b"\x80\2" + b"}X\1\0\0\0a" * 3000 + b"}" + b"s" * 3000 + b".", "deep|nest")
+    raw("deep marks", b"\x80\2" + b"(" * 9000 + b"t" * 9000 + b".", "deep|nest")
+    add("2^40 tensors by reference", save(bomb(40)), "deep|nest|many|more than")
+    raw("a memo far away", b"\x80\2}r\xff\xff\xff\xff.", "memo")
+    raw("a memo that is not there", b"\x80\2h\5.", "memo")
+    memos = b"".join(b"r" + struct.pack("<I", i << 20) for i in range(4096))
+    raw("memos far apart", b"\x80\2}" + memos + b".", "memo")
+
+    # Pickles that end early, or are not for this.
+    raw("a pickle without its end", good[:-1], "end|STOP|truncated|opcode")
+    raw("half a pickle", good[: len(good) // 2], "end|STOP|truncated|opcode")
+    raw("an empty pickle", b"", "end|STOP|empty|truncated|opcode|pickle")
+    raw("a string of 2^62 bytes", b"\x80\4\x8d" + struct.pack("<Q", 2**62) + b"a.", "end|long|bytes|large")
+    raw("a string of -1 bytes", b"\x80\2T\xff\xff\xff\xff.", "opcode|long|negative|bytes|end")
+    raw("a number of 2^31 - 1 bytes", b"\x80\2\x8b\xff\xff\xff\x7f.", "end|long|bytes|large")
+    raw("an unknown opcode", b"\x80\2\xff.", "opcode")
+    raw("protocol 9", b"\x80\x09}.", "protocol")
+    raw("POP of nothing", b"\x80\2" + b"0.", "stack|pickle|broken")
+    raw("a tuple without a mark", b"\x80\2t.", "mark|stack|pickle|broken")
+    raw("SETITEM of a list", b"\x80\2]" + number(1) + number(2) + b"s.", "dict|pickle|broken")
+    raw("APPEND to a dict", b"\x80\2}" + number(1) + b"a.", "list|pickle|broken")
+    raw("a tensor as a name", b"\x80\2}" + tensor() + number(1) + b"s.", "key|name")
+    raw("a number", b"\x80\2K\1.", "tensor|dict")
+    raw("one name twice", pickled(("a.b", tensor()), ("a", pickled(("b", tensor()))[2:-1])), "a\\.b")
+
+    # Tensors that are not in their storage.
+    for name, facts, words in (
+        ("a storage larger than its entry", {"numel": 15, "shape": (15,)}, "15|bytes|storage|end"),
+        ("a storage smaller than its entry", {"numel": 2, "shape": (2,)}, "bytes|storage|12"),
+        ("a storage of -1 values", {"numel": -1}, "-1"),
+        ("a storage of 2^60 values", {"numel": 2**60, "shape": (2**60,)}, "storage|bytes|values"),
+        ("an offset beyond", {"offset": 1}, "storage|beyond|values"),
+        ("an offset before", {"offset": -1}, "-1|offset"),
+        ("a shape beyond", {"shape": (2, 2), "stride": (2, 1)}, "storage|beyond|values"),
+        ("a stride beyond", {"stride": (2,)}, "storage|beyond|values"),
+        ("a negative stride", {"offset": 2, "stride": (-1,)}, "-1|stride"),
+        ("a negative size", {"shape": (-1, -3), "stride": (1, 1)}, "-1|size|shape"),
+        ("a size of 2^80", {"shape": (2**40, 2**40), "stride": (0, 0)}, "size|large|elements|values|shape"),
+        ("fewer strides than sizes", {"shape": (3, 1)}, "stride"),
+        ("65 axes", {"shape": (1,) * 65, "stride": (1,) * 65}, "axes|dimensions|shape"),
+        ("a storage that is not there", {"key": "7"}, "data/7|storage"),
+        ("a storage above the folder", {"key": "../../version"}, "storage|data/|key"),
+    ):
+        raw(name, pickled(("a", tensor(**facts))), words)
+    # Zeros: a stride of 0 makes many values of one.
+    many = pickled(("a", tensor(shape=(2**36,), stride=(0,))))
+    raw("2^36 values of one", many, "large|memory|elements", "MEMORY")
+    both = (("a", tensor(numel=3)), ("b", tensor(numel=2, shape=(2,))))
+    raw("one storage of two sizes", pickled(*both), "storage")
+    both = (("a", tensor(numel=3)), ("b", tensor(kind="IntStorage")))
+    raw("one storage of two types", pickled(*both), "storage")
+    raw("a storage of an unknown type", pickled(("a", tensor(kind="Float8Storage"))), "Float8Storage")
+    storage = b"ctorch._utils\n_rebuild_tensor_v2\n((" + text("module") + b"tQ" + number(0)
+    storage += tuple_of((3,)) + tuple_of((1,)) + b"\x89}tR"
+    item("a persistent id of another kind", storage, "storage|persistent|module")
+
+    # Archives.
+    deflated = io.BytesIO()
+    with zipfile.ZipFile(deflated, "w", zipfile.ZIP_DEFLATED) as file:
+        for name, data in entries_of(tiny).items():
+            file.writestr(zipfile.ZipInfo(f"archive/{name}"), data, zipfile.ZIP_DEFLATED)
+    add("a compressed zip", deflated.getvalue(), "compress", "UNSUPPORTED")
+    partly = io.BytesIO()
+    with zipfile.ZipFile(partly, "w") as file:
+        for name, data in entries_of(tiny).items():
+            kind = zipfile.ZIP_DEFLATED if name == "data/0" else zipfile.ZIP_STORED
+            file.writestr(zipfile.ZipInfo(f"archive/{name}"), data, kind)
+    add("a compressed storage", partly.getvalue(), "compress", "UNSUPPORTED")
+    old = save({"a": torch.ones(3)}, _use_new_zipfile_serialization=False)
+    old = re.sub(rb"(?s)X.\0\0\0\d{6,}", text("94051234567890"), old)  # the key of the storage is its address
+    add("the format before PyTorch 1.6", old, "1\\.6|older|legacy", "UNSUPPORTED")
+    for name, module in (("its pickle first", nn.ReLU()), ("its storages first", nn.PReLU(2))):
+        script = io.BytesIO()
+        torch.manual_seed(70)
+        torch.jit.save(torch.jit.script(module), script)
+        add(f"TorchScript, {name}", script.getvalue(), "TorchScript", "UNSUPPORTED")
+    big = archive(good, zeros, before=[("byteorder", b"big")])
+    add("big-endian values", big, "big", "UNSUPPORTED")
+    text_file = io.BytesIO()
+    with zipfile.ZipFile(text_file, "w") as file:
+        file.writestr(zipfile.ZipInfo("readme.txt"), "nothing")
+    add("another zip", text_file.getvalue(), "data\\.pkl|torch")
+    add("an empty zip", b"PK\5\6" + bytes(18), "data\\.pkl|torch|empty|safetensors")
+    add("an archive without a pickle", archive(None, zeros), "data\\.pkl|pickle|data/0")
+    encrypted = bytearray(archive(good, zeros, descriptors=False))
+    encrypted[6] |= 1
+    add("an encrypted zip", bytes(encrypted), "encrypt|password", "UNSUPPORTED")
+    swapped = archive(good, zeros, before=[("data/0", bytes(12))])
+    add("a storage twice", swapped, "data/0|twice")
+    for name, end in (
+        ("cut in its pickle", 90),
+        ("cut in the first header", 20),
+        ("cut in a storage", tiny.index(b"\0\0\x80?") + 6),
+        ("cut behind its storage", tiny.index(b"\0\0\x80?") + 12),
+    ):
+        add(name, tiny[:end], "end|bytes|truncated|whole|complete")
+    return cases
+
+
+def cases():
+    check()
+    files = Files()
+    for write in (gpt2_files, nanogpt_files, book_files, dtype_files, view_files, layout_files):
+        write(files)
+    tensors = tensor_cases(files)
+    prefixes = [
+        "transformer.",
+        "_orig_mod.",
+        "module.",
+        "model.",
+        "base_model.model.",
+        "_orig_mod.transformer.",
+        "_orig_mod.module.transformer.",
+        "model.transformer.",
+    ]
+    return {
+        "ids": IDS,
+        "models": files.models,
+        "prefixes": {"file": "hf.safetensors", "prefixes": prefixes},
+        "tensors": tensors,
+        "refused": refused(),
+    }

@@ -1,0 +1,187 @@
+"""GPTs as others write them, with the names of their tensors: what pretrained.py saves and back.py loads.
+
+GPT2 has the names of Hugging Face's GPT-2 and of nanoGPT and minGPT; the former's matrices are [in, out], the
+latter's [out, in]. Book has the names of the book that the notebook belongs to. The `to_` functions give the
+same weights other names and layouts.
+"""
+
+import math
+
+import torch
+from torch import nn
+
+from common import GELU, Conv1D, FeedForward, LayerNorm
+
+IDS = [[3, 18, 0, 7], [1, 1, 4, 5]]
+MATRICES = ("attn.c_attn.weight", "attn.c_proj.weight", "mlp.c_fc.weight", "mlp.c_proj.weight")
+
+
+def attend(q, k, v, heads):
+    """Causal attention of [batch, tokens, dim], split into heads."""
+    batch, tokens, dim = q.shape
+    q, k, v = (t.reshape(batch, tokens, heads, dim // heads).transpose(1, 2) for t in (q, k, v))
+    future = torch.ones(tokens, tokens, dtype=torch.bool).triu(1)
+    scores = (q @ k.transpose(2, 3) / math.sqrt(dim // heads)).masked_fill(future, -math.inf)
+    return (scores.softmax(-1) @ v).transpose(1, 2).reshape(batch, tokens, dim)
+
+
+class Norm(nn.Module):
+    """nn.LayerNorm whose bias may be None, as nanoGPT's."""
+
+    def __init__(self, dim, bias, eps):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(dim))
+        self.bias = nn.Parameter(torch.zeros(dim)) if bias else None
+
+    def forward(self, x):
+        return nn.functional.layer_norm(x, self.weight.shape, self.weight, self.bias, self.eps)
+
+
+class GPT2Attention(nn.Module):
+    def __init__(self, dim, heads, linear, bias):
+        super().__init__()
+        self.heads = heads
+        self.c_attn, self.c_proj = linear(dim, 3 * dim, bias), linear(dim, dim, bias)
+
+    def forward(self, x):
+        return self.c_proj(attend(*self.c_attn(x).chunk(3, dim=-1), self.heads))
+
+
+class GPT2MLP(nn.Module):
+    def __init__(self, dim, linear, bias, gelu):
+        super().__init__()
+        self.c_fc, self.gelu, self.c_proj = linear(dim, 4 * dim, bias), gelu, linear(4 * dim, dim, bias)
+
+    def forward(self, x):
+        return self.c_proj(self.gelu(self.c_fc(x)))
+
+
+class GPT2Block(nn.Module):
+    def __init__(self, dim, heads, linear, bias, gelu, eps):
+        super().__init__()
+        self.ln_1, self.attn = Norm(dim, bias, eps), GPT2Attention(dim, heads, linear, bias)
+        self.ln_2, self.mlp = Norm(dim, bias, eps), GPT2MLP(dim, linear, bias, gelu)
+
+    def forward(self, x):
+        x = x + self.attn(self.ln_1(x))
+        return x + self.mlp(self.ln_2(x))
+
+
+class GPT2(nn.Module):
+    """conv: the matrices are [in, out], as Hugging Face's; otherwise [out, in], as nanoGPT's and minGPT's."""
+
+    def __init__(self, vocab, context, dim, heads, layers, *, conv, bias=True, gelu=None, eps=1e-5):
+        super().__init__()
+
+        def linear(nx, nf, bias):
+            return Conv1D(nf, nx, bias) if conv else nn.Linear(nx, nf, bias)
+
+        self.transformer = nn.ModuleDict(
+            {
+                "wte": nn.Embedding(vocab, dim),
+                "wpe": nn.Embedding(context, dim),
+                "h": nn.ModuleList(
+                    GPT2Block(dim, heads, linear, bias, gelu or GELU(), eps) for _ in range(layers)
+                ),
+                "ln_f": Norm(dim, bias, eps),
+            }
+        )
+        self.lm_head = nn.Linear(dim, vocab, bias=False)
+
+    def forward(self, ids):
+        x = self.transformer.wte(ids) + self.transformer.wpe(torch.arange(ids.shape[1]))
+        for block in self.transformer.h:
+            x = block(x)
+        return self.lm_head(self.transformer.ln_f(x))
+
+
+class BookAttention(nn.Module):
+    def __init__(self, dim, context, heads, qkv_bias, fused):
+        super().__init__()
+        self.heads, self.fused = heads, fused
+        if fused:
+            self.qkv, self.proj = nn.Linear(dim, 3 * dim, bias=qkv_bias), nn.Linear(dim, dim)
+        else:
+            self.W_query, self.W_key, self.W_value = (nn.Linear(dim, dim, bias=qkv_bias) for _ in range(3))
+            self.out_proj = nn.Linear(dim, dim)
+        self.register_buffer("mask", torch.triu(torch.ones(context, context), diagonal=1))
+
+    def forward(self, x):
+        if self.fused:
+            return self.proj(attend(*self.qkv(x).chunk(3, dim=-1), self.heads))
+        return self.out_proj(attend(self.W_query(x), self.W_key(x), self.W_value(x), self.heads))
+
+
+class BookBlock(nn.Module):
+    def __init__(self, dim, context, heads, qkv_bias, fused, gelu, eps):
+        super().__init__()
+        self.att = BookAttention(dim, context, heads, qkv_bias, fused)
+        self.ff = FeedForward(dim, gelu=gelu)
+        self.norm1, self.norm2 = LayerNorm(dim, eps), LayerNorm(dim, eps)
+
+    def forward(self, x):
+        x = x + self.att(self.norm1(x))
+        return x + self.ff(self.norm2(x))
+
+
+class Book(nn.Module):
+    """The book's GPTModel. fused: its variant with one `att.qkv` and `att.proj`."""
+
+    def __init__(self, vocab, context, dim, heads, layers, *, qkv_bias, fused=False, gelu=None, eps=1e-5):
+        super().__init__()
+        self.tok_emb, self.pos_emb = nn.Embedding(vocab, dim), nn.Embedding(context, dim)
+        self.trf_blocks = nn.Sequential(
+            *(BookBlock(dim, context, heads, qkv_bias, fused, gelu, eps) for _ in range(layers))
+        )
+        self.final_norm = LayerNorm(dim, eps)
+        self.out_head = nn.Linear(dim, vocab, bias=False)
+
+    def forward(self, ids):
+        x = self.tok_emb(ids) + self.pos_emb(torch.arange(ids.shape[1]))
+        return self.out_head(self.final_norm(self.trf_blocks(x)))
+
+
+def to_linear(state):
+    """Hugging Face's names and layout -> nanoGPT's layout."""
+    return {name: t.t().contiguous() if name.endswith(MATRICES) else t for name, t in state.items()}
+
+
+def to_book(state, context, *, fused=False):
+    """Hugging Face's names and layout -> the book's, with its masks."""
+    rows = (
+        ("transformer.", ""),
+        ("wte", "tok_emb"),
+        ("wpe", "pos_emb"),
+        ("h.", "trf_blocks."),
+        ("ln_f.weight", "final_norm.scale"),
+        ("ln_f.bias", "final_norm.shift"),
+        ("ln_1.weight", "norm1.scale"),
+        ("ln_1.bias", "norm1.shift"),
+        ("ln_2.weight", "norm2.scale"),
+        ("ln_2.bias", "norm2.shift"),
+        ("mlp.c_fc", "ff.layers.0"),
+        ("mlp.c_proj", "ff.layers.2"),
+        ("attn.c_attn", "att.qkv"),
+        ("attn.c_proj", "att.proj" if fused else "att.out_proj"),
+        ("lm_head", "out_head"),
+    )
+    book = {}
+    for name, tensor in to_linear(state).items():
+        for theirs, books in rows:
+            name = name.replace(theirs, books)
+        if ".att.qkv." in name and not fused:
+            for part, values in zip(("W_query", "W_key", "W_value"), tensor.chunk(3)):
+                book[name.replace("qkv", part)] = values.clone()
+        else:
+            book[name] = tensor
+        if name.endswith("norm1.scale"):
+            book[name.replace("norm1.scale", "att.mask")] = torch.ones(context, context).triu(1)
+    return book
+
+
+@torch.no_grad()
+def logits(model, state):
+    """In float64, of the weights in `state`, which has to have all names and no others."""
+    model.double().load_state_dict({name: tensor.double() for name, tensor in state.items()})
+    return model(torch.tensor(IDS))
