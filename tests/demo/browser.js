@@ -428,26 +428,49 @@ export const WHOLE_SECTION = `.section${whole}`
  */
 export async function openAll(page) {
   const ids = await page.evaluate(() => [...document.querySelectorAll('.section')].map(({ id }) => id))
-  for (const id of ids) await reach(page, id)
+  for (let i = 0; i < ids.length; i++) if ((await reach(page, ids[i])) === 'reloaded') i = -1
   return ids
 }
+
+/** Milliseconds without a section after which a page is looked at more closely. */
+const LONG = 10_000
+
+/** Whether the page is drawn; in the page. */
+const draws = () =>
+  new Promise((resolve) => {
+    requestAnimationFrame(() => resolve(true))
+    setTimeout(() => resolve(false), 3000)
+  })
 
 /**
  * Scrolls to a section and waits until it is complete. A section is fetched when it is on the screen.
  * Sections above it grow when they are fetched, and push it off the screen. So this scrolls to it again and
  * again until it has been fetched.
  *
+ * In 1 of some 100 pages Chromium 156 without a window stops drawing for good: no animation frame comes, and
+ * a screenshot never ends, although the page's scripts run on. Only a reload helps. The address has the state.
+ *
  * @param {Page} page
  * @param {string} id
+ * @returns {Promise<'reloaded' | undefined>} whether the sections above have to be reached again
  */
 export async function reach(page, id) {
-  await page.$eval(`#${id}`, (section) => section.scrollIntoView())
   const complete = JSON.stringify(`#${id}${whole}`)
   const waiting = JSON.stringify(`#${id}.waiting`)
-  await waitInPage(
-    page,
-    `document.querySelector(${waiting})?.scrollIntoView(), document.querySelector(${complete}) !== null`,
-  )
+  const isComplete = `document.querySelector(${waiting})?.scrollIntoView(), document.querySelector(${complete}) !== null`
+  await page.$eval(`#${id}`, (section) => section.scrollIntoView())
+  const end = Date.now() + LONG
+  while (Date.now() < end) {
+    if (await page.evaluate(isComplete)) return
+    await sleep(20)
+  }
+  const isDrawn = await page.evaluate(draws)
+  if (!isDrawn) {
+    await page.reload()
+    await page.waitForSelector('body:not(:has(main.still))')
+  }
+  await waitInPage(page, isComplete)
+  return isDrawn ? undefined : 'reloaded'
 }
 
 /** The selector of a field, by its accessible name. @param {string} label */
