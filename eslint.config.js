@@ -25,7 +25,7 @@ const FOLDERS = {
 }
 
 /** The files beside the folders that every folder may import. */
-const COMMON = 'check|config|errors|typed'
+const COMMON = 'check|config|errors|imports|typed'
 
 const restrictImports = (patterns) => ({ 'no-restricted-imports': ['error', { patterns }] })
 

@@ -125,7 +125,7 @@ for (const dtype of /** @type {const} */ (['float32', 'int8'])) {
     assert.equal(status, 0, stderr)
 
     const gpt = await load()
-    const model = await gpt.GPTModel.fromSafetensors(readFileSync(file), { dtype, config: { nHeads: 4 } })
+    const model = await gpt.GPTModel.fromPretrained(readFileSync(file), { dtype, config: { nHeads: 4 } })
     gpt.manualSeed(5)
     const options = { maxNewTokens: 12, temperature: 0.9, topK: 9, stopTokens: [50256] }
     const tokens = [...model.generate(encode('Once upon a time'), options)].map(({ token }) => token)
@@ -173,10 +173,10 @@ test('gpt2.mjs says in a line what is wrong', async () => {
   for (const [args, expected] of /** @type {[string[], RegExp][]} */ ([
     [[], /^usage: node gpt2\.mjs model\.safetensors "Once upon a time"/],
     [['missing.safetensors', 'Hello'], /^missing\.safetensors cannot be read \(ENOENT\)\nusage: /],
-    [[foreign, 'Hello'], /^GPTModel\.fromSafetensors: .*wte\.weight.*encoder\.weight/],
-    [[stories, 'Hello'], /^GPTModel\.fromSafetensors: /],
+    [[foreign, 'Hello'], /^GPTModel\.fromPretrained: .*wte\.weight.*encoder\.weight/],
+    [[stories, 'Hello'], /^GPTModel\.fromPretrained: /],
     [[file, 'Hello', '--speed', '9'], /'--speed'.*\nusage: /s],
-    [[file, 'Hello'], /^GPTModel\.fromSafetensors: config\.nHeads should be given/],
+    [[file, 'Hello'], /^GPTModel\.fromPretrained: config\.nHeads should be given/],
     [[file, 'Hello', '--heads', '5'], /^GPTModel: nHeads should be a divisor of 64/],
     [[file, 'Hello', '--heads', '4', '--temperature', 'warm'], /^GPTModel\.generate: temperature .*NaN/],
     [[file, 'word '.repeat(40), '--heads', '4'], /^GPTModel\.generate: ids should have at most 32 tokens/],
@@ -265,6 +265,7 @@ for (const [how, start] of Object.entries(servers)) {
 const LOAD = "import { load } from 'gpt-layers'\nconst gpt = await load()\n"
 const programs = [
   ...blocksOf('js', 'web/lib/README.md', 'Write your own layer'),
+  ...blocksOf('js', 'web/lib/README.md', 'Back to PyTorch'),
   ...blocksOf('js', 'web/lib/README.md', 'Recipes').map((code) => LOAD + code),
 ]
 

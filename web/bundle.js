@@ -68,12 +68,15 @@ async function bundleModules(names) {
   })
   const WORKER_CODE = JSON.stringify(worker[0].code)
   // An app that imports only these names gets nothing else.
-  const errors = { name: 'errors', test: /\/(config|errors)\.ts$/ }
+  const errors = { name: 'errors', test: /lib\/(config|errors)\.ts$/ }
+  // What is imported where it is needed imports this, instead of sharing a further chunk with it.
+  const lazy = 'checkpoint/(config|pretrained|source|torchfile)|threads/(?!warn)|wasm/'
+  const shared = { name: 'start', test: new RegExp(`lib/(?!${lazy}|(index|core|workerd|load)\\.ts)`) }
   const { output: chunks } = await build({
     input: ENTRIES,
     plugins: [buildsModule(names)],
     transform: { define: { VERSION, WORKER_CODE } },
-    output: { ...output, codeSplitting: { groups: [errors] } },
+    output: { ...output, codeSplitting: { groups: [errors, shared] } },
   })
   return chunks[0].exports
 }

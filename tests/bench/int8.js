@@ -31,7 +31,7 @@ const VARIANTS = path
 
 /** @param {typeof VARIANTS[number]} variant @returns {Promise<GPTModel>} the same at each call */
 async function newModel({ tieWeights, isScaled }) {
-  if (path) return gpt.GPTModel.fromSafetensors(readFileSync(path))
+  if (path) return gpt.GPTModel.fromPretrained(readFileSync(path))
   gpt.manualSeed(7)
   const model = new gpt.GPTModel({ ...GPT_CONFIG_124M, tieWeights }).eval()
   if (!isScaled) return model

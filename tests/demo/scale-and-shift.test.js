@@ -46,7 +46,7 @@ async function loadModel() {
   const gpt = await load()
   const stories = new URL('../../web/examples/stories/', import.meta.url)
   const tokenizer = tokenizerOf(JSON.parse(readFileSync(new URL('words.json', stories), 'utf8')))
-  const model = await gpt.GPTModel.fromSafetensors(readFileSync(new URL('model.safetensors', stories)))
+  const model = await gpt.GPTModel.fromPretrained(readFileSync(new URL('model.safetensors', stories)))
   return { gpt, model, tokenizer }
 }
 

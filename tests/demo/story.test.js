@@ -31,7 +31,7 @@ const SURE = 240
 
 const folder = new URL('../../web/examples/stories/', import.meta.url)
 const gpt = await load()
-const model = await gpt.GPTModel.fromSafetensors(readFileSync(new URL('model.safetensors', folder)))
+const model = await gpt.GPTModel.fromPretrained(readFileSync(new URL('model.safetensors', folder)))
 const tokenizer = tokenizerOf(JSON.parse(readFileSync(new URL('words.json', folder), 'utf8')))
 
 /**

@@ -15,7 +15,7 @@ import { assertClose, golden, shake } from '../lib/support.js'
 
 const folder = new URL('../../web/examples/stories/', import.meta.url)
 const gpt = await load()
-const model = await gpt.GPTModel.fromSafetensors(readFileSync(new URL('model.safetensors', folder)))
+const model = await gpt.GPTModel.fromPretrained(readFileSync(new URL('model.safetensors', folder)))
 const tokenizer = tokenizerOf(JSON.parse(readFileSync(new URL('words.json', folder), 'utf8')))
 const NORMS = 9
 const none = new Array(NORMS).fill(false)

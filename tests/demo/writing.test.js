@@ -20,7 +20,7 @@ const site = useSite()
 afterEach(closePages) // a page writes as long as it is open
 const folder = new URL('../../web/examples/stories/', import.meta.url)
 const gpt = await load()
-const model = await gpt.GPTModel.fromSafetensors(readFileSync(new URL('model.safetensors', folder)))
+const model = await gpt.GPTModel.fromPretrained(readFileSync(new URL('model.safetensors', folder)))
 const tokenizer = tokenizerOf(JSON.parse(readFileSync(new URL('words.json', folder), 'utf8')))
 
 /** @type {Settings} */

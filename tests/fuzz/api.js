@@ -226,7 +226,16 @@ export const OPERATIONS = {
     args: [mostly(kind('parameters')), number],
     writes: gradients,
   },
-  'gpt.saveSafetensors': { args: [mostly(kind('dict'))] },
+  'gpt.saveSafetensors': {
+    args: [
+      mostly(fc.oneof(kind('dict'), kind('module'))),
+      options({
+        names: fc.constantFrom('ours', 'gpt2', 'book'),
+        dtype: fc.constantFrom('float32', 'float16'),
+      }),
+    ],
+    needed: 1,
+  },
   'gpt.loadSafetensors': {
     args: [
       mostly(
@@ -433,7 +442,11 @@ export const OPERATIONS = {
   'module.namedParameters': pure,
   'module.zeroGrad': pure,
   'module.stateDict': pure,
-  'module.loadStateDict': { args: [mostly(kind('dict'))], writes: stateOf },
+  'module.loadStateDict': {
+    args: [mostly(kind('dict')), options({ strict: flag })],
+    needed: 1,
+    writes: stateOf,
+  },
   'module.saveSafetensors': pure,
   'module.loadSafetensors': { args: [mostly(kind('file'))], writes: stateOf },
   'module.toString': pure,
@@ -503,8 +516,8 @@ const isPublic = (name) =>
     ? name === '@@dispose' || name === '@@inspect'
     : new RegExp(`^\\s+${name}[(<:]`, 'm').test(types)
 
-/** What would end a run. */
-const APART = new Set(['gpt.dispose', 'gpt.@@dispose'])
+/** What would end a run, and what gives a promise. */
+const APART = new Set(['gpt.dispose', 'gpt.@@dispose', 'gpt.loadTorch'])
 
 /** @param {any} object @returns {string[]} the names of its properties and those of its classes */
 function namesOf(object) {

@@ -4,7 +4,7 @@
 // - The call returned, or threw a GptLayersError VALUE, UNSUPPORTED or TYPE (MEMORY where a tensor is large).
 // - After an error nothing is changed and nothing is left in memory.
 // - What was read is what the header says, computed here by other code; it is written and read back the same.
-// - GPTModel.fromSafetensors does the same with the file as a whole and as a stream of chunks.
+// - GPTModel.fromPretrained does the same with the file as a whole and as a stream of chunks.
 // - A file whose header is plainly valid is not refused.
 
 /** @import { Gpt, Tensor } from 'gpt-layers' */
@@ -459,7 +459,7 @@ export class Reader {
   async #load(source, dtype) {
     try {
       const config = { nHeads: GPT2.nHeads }
-      const model = await this.gpt.GPTModel.fromSafetensors(source, { dtype, config })
+      const model = await this.gpt.GPTModel.fromPretrained(source, { dtype, config })
       const text = Buffer.from(model.saveSafetensors()).toString('base64')
       model.dispose()
       return text

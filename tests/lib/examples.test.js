@@ -45,6 +45,7 @@ function setting(gpt, file) {
   ]
   gpt.crossEntropy(model.forward(tokens), targets).backward()
   const saved = gpt.saveSafetensors(model.stateDict())
+  const torchFile = readFileSync(new URL('../golden/pretrained/model.pth', import.meta.url))
   const linear = new gpt.Linear(5, 6)
   return {
     ...api,
@@ -62,7 +63,7 @@ function setting(gpt, file) {
     fixed,
     exponential,
     pythonNumber,
-    readFileSync: () => saved,
+    readFileSync: (/** @type {string} */ name) => (name.endsWith('.pth') ? torchFile : saved),
     fetch: async () => new Response(new Uint8Array(saved)),
     writeFileSync: () => {},
     console: { log: () => {} },

@@ -103,7 +103,7 @@ test('GPT-2’s c_fc and c_proj load from their Conv1D layout, all or nothing', 
   const wrong = { ...dict, 'c_proj.bias': gpt.zeros([33]) }
   assertRefuses(load(wrong), 'SHAPE', /^FeedForward.loadStateDict: c_proj.bias should have shape \[17\]/)
   const turned = { ...dict, 'c_proj.bias': gpt.zeros([17]), 'c_fc.weight': proj.weight }
-  assertRefuses(load(turned), 'SHAPE', /c_fc.weight should have shape \[17, 33\], got \[33, 17\]$/)
+  assertRefuses(load(turned), 'SHAPE', /c_proj.weight should have shape \[17, 33\], got \[33, 17\]$/)
   assert.deepEqual(
     layer.parameters().map((parameter) => parameter.toArray()),
     before,

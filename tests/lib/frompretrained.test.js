@@ -4,7 +4,7 @@
 
 import assert from 'node:assert/strict'
 import { getEventListeners } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createReadStream, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -134,9 +134,26 @@ test('every kind of source gives the same model', async () => {
   const handle = await open(path)
   const bytes = new Uint8Array(file)
   const foreign = runInNewContext('(bytes) => new Uint8Array(bytes)')(file)
+  let at = 0
+  const deno = {
+    stat: async () => ({}),
+    /** @param {Uint8Array} target */
+    async read(target) {
+      const part = file.subarray(at, at + Math.min(target.length, 1000))
+      target.set(part)
+      at += part.length
+      return part.length || null
+    },
+  }
+  async function* chunks() {
+    for (let i = 0; i < file.length; i += 777) yield file.subarray(i, i + 777)
+  }
   /** @type {Record<string, FileSource>} */
   const sources = {
     bytes,
+    'a Readable of Node': createReadStream(path),
+    'an async iterable': chunks(),
+    'a Deno.FsFile': deno,
     buffer: bytes.buffer,
     'an array of another realm': foreign,
     Blob: new Blob([file]),
@@ -551,8 +568,8 @@ test('a file that is truncated, too long, foreign or broken is refused, and noth
     [without('ln_f.bias'), 'VALUE', /source should have final_norm.shift, got/],
     [without('h.1.ln_2.bias'), 'VALUE', /should have trf_blocks.1.norm2.shift, got/],
     [without('h.0.mlp.c_fc.bias'), 'VALUE', /trf_blocks.0.ff.layers.0.bias, got/],
-    [without('h.0.attn.c_proj.bias'), 'VALUE', /trf_blocks.0.attn.c_proj.bias, or h.0.attn.c_proj.bias, got/],
-    [fileOf([...entries, entryOf('more', [1], new Float32Array(1))]), 'VALUE', /got "more"/],
+    [without('h.0.attn.c_proj.bias'), 'VALUE', /trf_blocks.0.attn.c_proj.bias, got/],
+    [fileOf([...entries, entryOf('more', [1], new Float32Array(1))]), 'VALUE', /got more/],
     [
       fileOf(entries.map((e) => (e.name === 'ln_f.bias' ? { ...e, shape: [2, 32] } : e))),
       'SHAPE',
@@ -590,6 +607,9 @@ test('a source that cannot be read is refused in words', async () => {
     [fetch, 'TYPE', /got function fetch/],
     [new Response('not found', { status: 404 }), 'NETWORK', /a status from 200 to 299, got 404/],
     [new Response(null), 'VALUE', /a response with a body/],
+    [new Response('<html>', { headers: { 'content-type': 'text/html' } }), 'VALUE', /got a page of HTML/],
+    [{}, 'TYPE', /got an object/],
+    [{ index: {}, open: () => file }, 'VALUE', /source\.index should have a weight_map/],
     [locked, 'VALUE', /a stream that is locked or was read before/],
     [failing, 'NETWORK', /readable to its end, got connection lost/],
     [strings, 'TYPE', /a chunk of source should be a Uint8Array or an ArrayBuffer, got "text"/],
@@ -638,4 +658,109 @@ test('without enough memory, loading is refused and nothing is left', async () =
   small.dispose()
   await assert.rejects(small.GPTModel.fromPretrained(file), { code: 'DISPOSED' })
   large.dispose()
+})
+
+test('an async iterable is told where loading ends early, and its error comes out', async () => {
+  let ended = 0
+  async function* endless() {
+    try {
+      for (;;) yield new Uint8Array(1000).fill(123)
+    } finally {
+      ended++
+    }
+  }
+  await assertRefusesToLoad(endless(), 'VALUE', /should be a safetensors file/)
+  assert.equal(ended, 1)
+  async function* failing() {
+    yield file.subarray(0, 2000)
+    throw new Error('disk full')
+  }
+  await assertRefusesToLoad(failing(), 'NETWORK', /readable to its end, got disk full/)
+})
+
+test('an index and a function that opens a name give the same model as the parts by name', async () => {
+  const entries = gpt2Entries(model)
+  const halves = { a: fileOf(entries.slice(0, 9)), b: fileOf(entries.slice(9)) }
+  const index = {
+    weight_map: Object.fromEntries(entries.map(({ name }, i) => [name, i < 9 ? 'a' : 'b'])),
+  }
+  /** @type {string[]} */
+  const opened = []
+  const open = async (/** @type {string} */ name) => {
+    opened.push(name)
+    return new Blob([halves[/** @type {'a' | 'b'} */ (name)]])
+  }
+  for (const source of [halves, { index, open }, { 'model.index.json': new Blob(['{}']), ...halves }]) {
+    /** @type {number[]} */
+    const told = []
+    const loaded = await gpt.GPTModel.fromPretrained(untyped(source), {
+      onProgress: ({ loaded, total }) => void told.push(loaded / total),
+    })
+    assert.equal(String(loaded.forward(IDS)), expected)
+    assert.ok(told.every((share, i) => share <= 1 && share >= (told[i - 1] ?? 0)))
+    assert.equal(told.at(-1), 1)
+    loaded.dispose()
+  }
+  assert.deepEqual(opened, ['a', 'b'])
+  await assertRefusesToLoad({ a: halves.a }, 'VALUE', /source should have /)
+  await assertRefusesToLoad({ ...halves, c: halves.a }, 'VALUE', /once, got/)
+})
+
+test('the book’s three matrices become int8 as one, as quantize makes them', async () => {
+  const original = newModel({ embDim: 40, nHeads: 2, qkvBias: true })
+  const book = gpt.saveSafetensors(original, { names: 'book' })
+  const loaded = await gpt.GPTModel.fromPretrained(streamOf(book, [999]), { dtype: 'int8' })
+  const whole = (await gpt.GPTModel.fromPretrained(book)).quantize()
+  assert.deepEqual(loaded.saveSafetensors(), whole.saveSafetensors())
+  whole.loadSafetensors(book) // into int8 weights
+  assert.deepEqual(whole.saveSafetensors(), loaded.saveSafetensors())
+  for (const one of [original, loaded, whole]) one.dispose()
+})
+
+test('a configuration of config.json, of the book or of nanoGPT means the same as ours', async () => {
+  const original = newModel({ embDim: 8, nHeads: 2, approximate: 'none', layerNormEpsilon: 1e-3 })
+  const untold = fileOf(gpt2Entries(original), { nHeads: null })
+  const wanted = String(original.forward(IDS))
+  const hugging = {
+    model_type: 'gpt2',
+    n_head: 2,
+    n_ctx: 7,
+    n_positions: 7,
+    n_inner: null,
+    architectures: ['x'],
+  }
+  for (const config of [
+    { nHeads: 2, approximate: 'none', layerNormEpsilon: 1e-3 },
+    { ...hugging, activation_function: 'gelu', layer_norm_epsilon: 1e-3, scale_attn_weights: true },
+    {
+      n_heads: 2,
+      emb_dim: 8,
+      context_length: 7,
+      drop_rate: 0.1,
+      qkv_bias: true,
+      approximate: 'none',
+      layer_norm_epsilon: 1e-3,
+    },
+  ]) {
+    const loaded = await gpt.GPTModel.fromPretrained(untold, { config })
+    assert.equal(String(loaded.forward(IDS)), wanted)
+    loaded.dispose()
+  }
+  for (const [config, message] of /** @type {const} */ ([
+    [{ n_head: 2, n_embd: 16 }, /config\.n_embd should be 8, as in the file, got 16$/],
+    [{ n_head: 2, bias: false }, /config\.bias should be true, as in the file, got false$/],
+    [{ n_head: 2, n_ctx: 6, n_positions: 7 }, /config\.n_positions should be 6, as config\.n_ctx, got 7$/],
+    [{ n_head: 2, scale_attn_weights: false }, /config\.scale_attn_weights should be true, got false$/],
+    [
+      { n_head: 2, scale_attn_by_inverse_layer_idx: true },
+      /scale_attn_by_inverse_layer_idx should be false, got true$/,
+    ],
+    [
+      { n_head: 2, activation_function: 'relu' },
+      /activation_function should be among gelu_new, .* got "relu"$/,
+    ],
+    [{ nHeads: 2, heads: 2 }, /config should have names among/],
+  ])) {
+    await assertRefusesToLoad(untold, 'VALUE', message, { config })
+  }
 })

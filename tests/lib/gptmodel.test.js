@@ -189,24 +189,20 @@ test('a checkpoint of another model is refused and changes nothing', () => {
   assertRefuses(
     load(without),
     'VALUE',
-    /^GPTModel.loadStateDict: dict should have pos_emb.weight, or wpe.weight, got .* and \d+ more$/,
+    /^GPTModel.loadStateDict: dict should have pos_emb.weight, got .* and \d+ more$/,
   )
-  assertRefuses(
-    load({ ...dict, 'h.2.ln_1.weight': wpe }),
-    'VALUE',
-    /dict should have tok_emb.weight, .* got "h.2.ln_1.weight"$/,
-  )
+  assertRefuses(load({ ...dict, 'h.2.ln_1.weight': wpe }), 'VALUE', /strict: false, got h.2.ln_1.weight$/)
   assertRefuses(
     load({ ...dict, 'pos_emb.weight': wpe }),
     'VALUE',
-    /should have pos_emb.weight once, got pos_emb.weight and wpe.weight$/,
+    /should have pos_emb.weight once, got wpe.weight and pos_emb.weight$/,
   )
   const flat = { ...dict, 'h.1.mlp.c_fc.weight': gpt.ones([16, 4]) }
   assertRefuses(load(flat), 'SHAPE', /h.1.mlp.c_fc.weight should have shape \[4, 16\], got \[16, 4\]$/)
   assertRefuses(
     () => new gpt.GPTModel({ ...small, qkvBias: false }).loadStateDict(dict),
     'VALUE',
-    /got "h.0.attn.c_attn.bias"$/,
+    /strict: false, got h.0.attn.c_attn.bias, h.1.attn.c_attn.bias$/,
   )
   assert.deepEqual(model.saveSafetensors(), before)
 })

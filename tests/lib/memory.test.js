@@ -200,6 +200,7 @@ test('scratch memory that cannot be addressed is refused', () => {
   const runtime = new Runtime(
     gpt.exports,
     new Memory(gpt.exports.memory, gpt.exports.__heap_base.value, 2 ** 32),
+    untyped(null),
   )
   const call = () => runtime.run('gpt_linear_forward', [null, null, null, null, SCRATCH, 3, 2 ** 30, 1])
   assert.throws(call, { code: 'MEMORY', message: /^needs 17179869184 bytes/ })

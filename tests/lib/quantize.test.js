@@ -254,8 +254,8 @@ test('every way to load a quantized model gives the same', async () => {
   const file = model.eval().quantize().saveSafetensors()
   const actual = String(model.forward(IDS))
   const others = [
-    await gpt.GPTModel.fromSafetensors(file),
-    await gpt.GPTModel.fromSafetensors(floats, { dtype: 'int8' }),
+    await gpt.GPTModel.fromPretrained(file),
+    await gpt.GPTModel.fromPretrained(floats, { dtype: 'int8' }),
     ...[0, 1, 2].map(() => new gpt.GPTModel(config).quantize().eval()),
   ]
   others[2].loadSafetensors(file)
@@ -366,7 +366,7 @@ test('an int8 weight that does not fit is refused, and nothing is changed', () =
     [{ weight_scale: zeros(3, 3).sub(1) }, 'VALUE', /weight_scale should have finite scales .*, got -1$/],
     [{ weight_scale: zeros(3, 3).div(0) }, 'VALUE', /weight_scale should have finite scales .*, got NaN$/],
     [{ weight_scale: gpt.ones([3, 3]).div(0) }, 'VALUE', /weight_scale should .*, got Infinity$/],
-    [{ bias_scale: zeros(3) }, 'VALUE', /got "bias_scale"/],
+    [{ bias_scale: zeros(3) }, 'VALUE', /got bias_scale/],
   ])
   for (const [change, code, message] of cases) {
     assertRefuses(() => layer.loadStateDict({ ...good, ...change }), code, message)

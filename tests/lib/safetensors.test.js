@@ -173,7 +173,7 @@ const refused = {
   'a ZIP archive': [
     Uint8Array.of(0x50, 0x4b, 3, 4, 20, 0, 8, 8, 0, 0),
     'VALUE',
-    /got a ZIP archive, as torch\.save writes it$/,
+    /got a ZIP archive, as torch\.save writes it: loadTorch reads it$/,
   ],
   'an answer in JSON': [
     utf8('{"error": "not found"}\n'),
@@ -482,13 +482,13 @@ test('a file of another layer, or with a bad last tensor, changes nothing', () =
   assertRefuses(
     load(file({ weight, bias: weight, gain: weight })),
     'VALUE',
-    /should have weight, bias, got "gain"$/,
+    /should have no other tensors, or come with strict: false, got gain$/,
   )
   // What stands before the dot is a tensor, not a layer.
   assertRefuses(
     load(file({ weight, bias: weight, 'weight.x': weight })),
     'VALUE',
-    /weight, bias, got "weight.x"$/,
+    /strict: false, got weight.x$/,
   )
   assertRefuses(load(file({ weight, bias: weight })), 'SHAPE', /bias should have shape \[1\], got \[1, 2\]$/)
   const integer = fileOf({ weight: entry(0, 8, { shape: [1, 2] }), bias: entry(8, 12, { dtype: 'I32' }) }, 12)
@@ -563,7 +563,7 @@ test('saveSafetensors requires live tensors, and refuses the name __metadata__',
   assertRefuses(
     () => gpt.saveSafetensors(untyped([gone])),
     'TYPE',
-    /^saveSafetensors: dict should be a plain object, got an array of 1$/,
+    /^saveSafetensors: dictOrModule should be a plain object, got an array of 1$/,
   )
   assertRefuses(() => gpt.saveSafetensors({ gone }), 'DISPOSED', /gone should be a live Tensor/)
   assertRefuses(
@@ -575,4 +575,124 @@ test('saveSafetensors requires live tensors, and refuses the name __metadata__',
   const layer = new gpt.Linear(1, 1)
   biasOf(layer).dispose()
   assertRefuses(() => layer.saveSafetensors(), 'DISPOSED', /bias should be a live Tensor/)
+})
+
+test('a property that is not camelCase keeps its name in files, and a layer’s own names come first', () => {
+  class Book extends gpt.Module {
+    W_query = new gpt.Linear(2, 2)
+    KVCache = gpt.zeros([1])
+    headA = new gpt.Linear(2, 1)
+  }
+  assert.deepEqual(Object.keys(new Book().stateDict()), [
+    'KVCache',
+    'W_query.weight',
+    'W_query.bias',
+    'head_a.weight',
+    'head_a.bias',
+  ])
+  const config = { vocabSize: 3, contextLength: 2, embDim: 4, nHeads: 1, nLayers: 1 }
+  const added = (/** @type {any} */ layer, /** @type {string} */ name) =>
+    Object.assign(layer, { [name]: gpt.parameter(gpt.randn([4])) })
+  // Each name is one that others use for something else.
+  const layers = [
+    added(new gpt.TransformerBlock(config), 'mlp'),
+    added(new gpt.LayerNorm(4), 'bias'),
+    added(new gpt.BatchNorm(4), 'weight'),
+    added(new gpt.Attention(config), 'bias'),
+    added(new gpt.FeedForward(config), 'c_fc'),
+    Object.assign(new gpt.GPTModel(config), {
+      lmHead: new gpt.Linear(4, 3),
+      transformer: new gpt.Linear(2, 2),
+    }),
+  ]
+  for (const layer of [new Book(), ...layers]) {
+    const file = layer.saveSafetensors()
+    const before = Object.values(layer.stateDict()).map(({ data }) => [...data])
+    for (const { data } of Object.values(layer.stateDict())) data.fill(0)
+    layer.loadSafetensors(file)
+    assert.deepEqual(
+      Object.values(layer.stateDict()).map(({ data }) => [...data]),
+      before,
+    )
+  }
+})
+
+test('with strict: false missing and unknown names are left out, and named', () => {
+  const layer = new gpt.Linear(2, 1)
+  const bias = biasOf(layer).item()
+  const dict = { weight: gpt.ones([1, 2]), gain: gpt.ones([1]) }
+  assertRefuses(() => layer.loadStateDict(dict), 'VALUE', /should have bias, got gain$/)
+  const keys = layer.loadStateDict(dict, { strict: false })
+  assert.deepEqual(keys, { missingKeys: ['bias'], unexpectedKeys: ['gain'] })
+  assert.deepEqual([...layer.weight.data, biasOf(layer).item()], [1, 1, bias])
+  const all = layer.loadStateDict(layer.stateDict())
+  assert.deepEqual(all, { missingKeys: [], unexpectedKeys: [] })
+})
+
+test('float16 files have the nearest values, read back the same, and refuse what is too large', () => {
+  const values = [
+    0,
+    -0,
+    1,
+    1 / 3,
+    65504,
+    65519,
+    2 ** -14,
+    2 ** -24,
+    2 ** -25,
+    3 * 2 ** -26,
+    2049,
+    2051,
+    1e-30,
+  ]
+  const nearest = [0, -0, 1, 0.333251953125, 65504, 65504, 2 ** -14, 2 ** -24, 0, 2 ** -24, 2048, 2052, 0]
+  const x = gpt.tensor([...values, NaN, Infinity, -Infinity])
+  const bytes = gpt.saveSafetensors({ x }, { dtype: 'float16' })
+  assert.equal(bytes.length, gpt.saveSafetensors({ x }).length - 2 * x.size)
+  assert.deepEqual([...gpt.loadSafetensors(bytes).x.data], [...nearest, NaN, Infinity, -Infinity])
+  const large = { x: gpt.tensor([1, -65520]) }
+  const message = /"x" should hold numbers up to 65504 to become float16, got -65520$/
+  assertRefuses(() => gpt.saveSafetensors(large, { dtype: 'float16' }), 'VALUE', message)
+})
+
+test('a GPT is written under others’ names only where they compute the same', async () => {
+  const config = { vocabSize: 9, contextLength: 4, embDim: 8, nHeads: 2, nLayers: 2 }
+  const ids = [1, 2, 3]
+  for (const more of [{ tieWeights: true }, { qkvBias: false }, { bias: false, hiddenDim: 12 }]) {
+    const model = new gpt.GPTModel({ ...config, ...more }).eval()
+    for (const names of /** @type {const} */ (['gpt2', 'book', 'ours', undefined])) {
+      const file = gpt.saveSafetensors(model, names && { names })
+      const loaded = await gpt.GPTModel.fromPretrained(file)
+      assert.equal(String(loaded.forward(ids)), String(model.forward(ids)), `${names}`)
+      assert.equal('transformer.wte.weight' in gpt.loadSafetensors(file), names === 'gpt2' || !names)
+    }
+  }
+  const exact = new gpt.GPTModel({ ...config, approximate: 'none', layerNormEpsilon: 1e-3 }).eval()
+  const loaded = await gpt.GPTModel.fromPretrained(gpt.saveSafetensors(exact))
+  assert.equal(String(loaded.forward(ids)), String(exact.forward(ids)))
+
+  const replaced = new gpt.GPTModel(config)
+  replaced.trfBlocks[1].norm2 = new gpt.RMSNorm(8)
+  const refused = /** @type {const} */ ([
+    [exact, { names: 'book' }, 'VALUE', /names should not be 'book' for a model with another eps than 1e-5/],
+    [
+      replaced,
+      { names: 'gpt2' },
+      'VALUE',
+      /names should be 'ours' for a model with other layers than GPT-2's/,
+    ],
+    [new gpt.GPTModel(config).quantize(), { names: 'gpt2' }, 'UNSUPPORTED', /'ours' for int8 weights/],
+    [
+      new gpt.Linear(1, 1),
+      { names: 'book' },
+      'VALUE',
+      /names should be 'ours' for a layer that is no GPTModel/,
+    ],
+    [{ x: gpt.ones([1]) }, { names: 'gpt2' }, 'VALUE', /names should be 'ours' for tensors by name/],
+  ])
+  for (const [given, options, code, message] of refused) {
+    assertRefuses(() => gpt.saveSafetensors(untyped(given), options), code, message)
+  }
+  const int8 = gpt.saveSafetensors(new gpt.GPTModel(config).quantize()) // ours by default
+  assert.ok('tok_emb.weight' in gpt.loadSafetensors(int8))
 })

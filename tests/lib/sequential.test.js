@@ -130,11 +130,7 @@ test('loadStateDict copies, also from another instance, or changes nothing', asy
     'VALUE',
     /dict should have bias, got weight/,
   )
-  assertRefuses(
-    () => target.loadStateDict({ weight, bias, gain: bias }),
-    'VALUE',
-    /should have weight, bias, got "gain"/,
-  )
+  assertRefuses(() => target.loadStateDict({ weight, bias, gain: bias }), 'VALUE', /strict: false, got gain$/)
   assertRefuses(
     () => target.loadStateDict({ weight: other.ones([1, 2]), bias: other.ones([2]) }),
     'SHAPE',
@@ -194,10 +190,10 @@ test('PyTorch’s weight and bias load as scale and shift, but not under both na
   norm.loadSafetensors(gpt.saveSafetensors({ weight: gpt.tensor([7, 8]), shift: gpt.tensor([9, 0]) }))
   assert.deepEqual([...scale.data, ...shift.data], [7, 8, 9, 0])
   const both = { weight: scale, scale, bias: shift }
-  assertRefuses(() => norm.loadStateDict(both), 'VALUE', /dict should have scale once, got scale and weight$/)
+  assertRefuses(() => norm.loadStateDict(both), 'VALUE', /dict should have scale once, got weight and scale$/)
   assertRefuses(
     () => norm.loadStateDict({ weight: scale }),
     'VALUE',
-    /dict should have shift, or bias, got weight$/,
+    /dict should have shift, got weight$/,
   )
 })

@@ -111,7 +111,7 @@ const results = JSON.parse(read('loss.json').toString())
 const words = JSON.parse(read('words.json').toString())
 const bytes = read('model.safetensors')
 const gpt = await load({ build: 'simd' })
-const model = await gpt.GPTModel.fromSafetensors(bytes, { dtype: 'int8' })
+const model = await gpt.GPTModel.fromPretrained(bytes, { dtype: 'int8' })
 
 /**
  * @param {string} start

@@ -43,7 +43,7 @@ export async function record() {
     ])
   const gpt = await load({ build: 'simd' }) // the same bits on every machine
   const tokenizer = tokenizerOf(JSON.parse(readFileSync(new URL('words.json', stories), 'utf8')))
-  const model = await gpt.GPTModel.fromSafetensors(readFileSync(new URL('model.safetensors', stories)))
+  const model = await gpt.GPTModel.fromPretrained(readFileSync(new URL('model.safetensors', stories)))
 
   const norms = pass(gpt, model, [tokenizer.start, ...tokenizer.encode(block.SENTENCE)], 'pre')
   const { token } = block.default.defaults()

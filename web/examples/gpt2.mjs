@@ -78,7 +78,7 @@ async function main() {
   const file = await open(path).catch(({ code }) => {
     throw new UsageError(`${path} cannot be read (${code})\n${USAGE}`)
   })
-  const model = await gpt.GPTModel.fromSafetensors(file, { dtype, config, onProgress: showProgress })
+  const model = await gpt.GPTModel.fromPretrained(file, { dtype, config, onProgress: showProgress })
   await file.close()
   if (model.vocabSize !== END_OF_TEXT + 1) {
     throw new UsageError(`${path} should have GPT-2's 50257 tokens, it has ${model.vocabSize}`)

@@ -13,7 +13,7 @@
  * | `qkvBias` | whether the query, key and value projections have a bias |
  *
  * `qkvBias: false` is the notebook's choice, for a model trained from scratch. GPT-2's published weights have
- * these biases and a tied output layer. Load them with `GPTModel.fromSafetensors`, where the file decides.
+ * these biases and a tied output layer. Load them with `GPTModel.fromPretrained`, where the file decides.
  *
  * @example new gpt.TransformerBlock(GPT_CONFIG_124M)
  */

@@ -2,21 +2,27 @@ import type { Indices } from './tensor/indices.ts'
 import type { Exports, Runtime } from './runtime/runtime.ts'
 import type { NestedArray } from './tensor/nested.ts'
 import type { NumberArray } from './typed.ts'
+import { Module } from './layers/module.ts'
 import {
   checkArray,
+  checkChoice,
+  checkCount,
   checkFunction,
   checkNumber,
   checkObject,
+  checkOptions,
   checkShape,
   describe,
   guardMethods,
 } from './check.ts'
 import { BoundClasses } from './classes.ts'
-import { fail } from './errors.ts'
+import { fail, withName } from './errors.ts'
+import { importNow } from './imports.ts'
 import { crossEntropy } from './losses/crossentropy.ts'
 import { mse } from './losses/mse.ts'
 import { clipGradNorm } from './optim/clip.ts'
-import { encodeSafetensors, SafetensorsBytes } from './checkpoint/safetensors.ts'
+import { BytesInput, newTensors, openBytes } from './checkpoint/load.ts'
+import { encode, entriesOf, SAVE } from './checkpoint/safetensors.ts'
 import { record } from './runtime/tape.ts'
 import { checkTensor, checkTensorOf } from './tensor/check.ts'
 import { Tensor } from './tensor/tensor.ts'
@@ -156,16 +162,36 @@ export class Gpt extends BoundClasses {
   }
 
   /**
-   * Writes tensors as a file in the safetensors format, which Python's safetensors reads. A layer writes its
-   * own parameters and buffers: `layer.saveSafetensors()`.
+   * Writes a layer, or tensors by name, as a safetensors file.
    *
-   * @param dict tensors by name, of any instance
-   * @returns the bytes of the file; the values are float32
-   * @throws {GptLayersError} TYPE, VALUE, DISPOSED, MEMORY
+   * | names | a GPTModel is written as | opens in |
+   * | --- | --- | --- |
+   * | `'gpt2'` | transformers' GPT2LMHeadModel, with the values of its config.json in the metadata | transformers, nanoGPT's from_pretrained, here |
+   * | `'book'` | the book's GPTModel, masks included | `model.load_state_dict(safetensors.torch.load_file(path))`, here |
+   * | `'ours'` | its own state dict, as `model.saveSafetensors()` | here |
+   *
+   * @param dictOrModule tensors of any instance by name; an int8 weight is I8, with its scales
+   * @param options names: by default 'gpt2' for a GPTModel without int8 weights, otherwise 'ours'. dtype:
+   *   'float32', or 'float16' for half of the bytes; int8 weights stay int8
+   * @returns the bytes of the file
+   * @throws {GptLayersError} TYPE, DISPOSED, MEMORY; VALUE for what the format reserves, for a model that
+   *   has other tensors than those names, and for numbers beyond float16; UNSUPPORTED for int8 weights under
+   *   others' names
    * @example gpt.saveSafetensors({ x: gpt.ones([2]) }).length // 104
+   * @example writeFileSync('model.safetensors', gpt.saveSafetensors(model, { names: 'book' }))
    */
-  saveSafetensors(dict: Record<string, Tensor>): Uint8Array {
-    return encodeSafetensors(checkObject('dict', dict))
+  saveSafetensors(
+    dictOrModule: Record<string, Tensor> | Module,
+    options?: { names?: 'gpt2' | 'book' | 'ours'; dtype?: 'float32' | 'float16' },
+  ): Uint8Array {
+    const defaults: typeof options = { names: undefined, dtype: 'float32' }
+    const { names, dtype = 'float32' } = checkOptions(options, defaults)
+    checkChoice('dtype', dtype, ['float32', 'float16'])
+    if (names !== undefined) checkChoice('names', names, ['gpt2', 'book', 'ours'])
+    if (dictOrModule instanceof Module) return dictOrModule[SAVE](names, dtype)
+    if (names === undefined || names === 'ours')
+      return encode(entriesOf(checkObject('dictOrModule', dictOrModule), dtype))
+    throw fail('VALUE', 'names', "be 'ours' for tensors by name", `'${names}'`)
   }
 
   /**
@@ -185,21 +211,31 @@ export class Gpt extends BoundClasses {
    * @example gpt.loadSafetensors(readFileSync('model.safetensors'))
    */
   loadSafetensors(bytes: Uint8Array | ArrayBuffer): Record<string, Tensor> {
-    const runtime = this.#runtime
-    const file = new SafetensorsBytes('bytes', bytes)
-    return runtime.scope(() =>
-      Object.fromEntries(
-        file.tensors.map((info) => {
-          const tensor = Tensor.empty(runtime, info.shape)
-          let at = 0
-          file.read(info, { unit: 1, isRaw: false }, (values) => {
-            tensor.data.set(values, at)
-            at += values.length
-          })
-          return [info.name, tensor]
-        }),
-      ),
-    )
+    const { input, file } = openBytes(bytes)
+    return newTensors(this.#runtime, input, file)
+  }
+
+  /**
+   * Reads all tensors of a file that torch.save has written, since PyTorch 1.6. Those in dicts and lists
+   * inside have the path as their name: `optimizer.state.0.exp_avg`. `GPTModel.fromPretrained` reads a model
+   * from such a file.
+   *
+   * @param bytes the file. Its pickle is read as data: nothing is called
+   * @returns new float32 tensors by name
+   * @throws {GptLayersError} as a rejection: TYPE; VALUE where the file is damaged, has something else than
+   *   tensors, numbers, strings, lists and dicts, or float32 cannot represent an integer; UNSUPPORTED for
+   *   compressed or big-endian files and those over 4 GB; MEMORY, DISPOSED
+   * @example const { 'out_head.weight': head } = await gpt.loadTorch(readFileSync('model.pth'))
+   */
+  async loadTorch(bytes: Uint8Array | ArrayBuffer): Promise<Record<string, Tensor>> {
+    try {
+      checkCount(arguments, 1)
+      const input = new BytesInput('bytes', bytes)
+      const { readTorchTensors } = await importNow(this.#runtime.imports.torchfile)
+      return newTensors(this.#runtime, input, input.run(readTorchTensors('bytes')))
+    } catch (error) {
+      throw withName(error, 'loadTorch')
+    }
   }
 
   /**

@@ -35,9 +35,11 @@ export type { PrintOptions } from './tensor/print.ts'
 export type { Reduction, VarianceOptions } from './tensor/reduce.ts'
 export type { AxisOptions } from './tensor/slice.ts'
 export type { AffineOptions } from './layers/affine.ts'
-export type { LoadModelOptions } from './checkpoint/gpt2.ts'
+export type { LoadedKeys } from './checkpoint/load.ts'
+export type { PretrainedOptions, ProgressListener } from './checkpoint/pretrained.ts'
 export type {
   FileSource,
+  Sources,
   BlobLike,
   ResponseLike,
   StreamLike,
@@ -45,7 +47,6 @@ export type {
   FileHandleLike,
 } from './checkpoint/source.ts'
 export type { SignalLike } from './check.ts'
-export type { ProgressListener } from './checkpoint/stream.ts'
 export type { KeyValueCache, CacheOptions } from './generate/cache.ts'
 export type { GenerateOptions } from './generate/generate.ts'
 export type { GeneratedToken, Candidate } from './generate/sample.ts'

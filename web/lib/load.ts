@@ -50,11 +50,11 @@ const compiled: Map<string, Promise<WebAssembly.Module>> = new Map()
  */
 export function load(options?: LoadOptions): Promise<Gpt>
 export function load(...args: [LoadOptions?]): Promise<Gpt> {
-  return start(
-    args,
-    (build, threads) => compileBuild(chooseBuild(build) + (threads ? '-threads' : '')),
-    () => import('./threads/threads.ts'),
-  )
+  return start(args, (build, threads) => compileBuild(chooseBuild(build) + (threads ? '-threads' : '')), {
+    threads: () => import('./threads/threads.ts'),
+    pretrained: () => import('./checkpoint/pretrained.ts'),
+    torchfile: () => import('./checkpoint/torchfile.ts'),
+  })
 }
 
 /** The build to run: the chosen one, or the best that this machine has. */

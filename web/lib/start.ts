@@ -1,5 +1,5 @@
 import type { Build, LoadOptions } from './load.ts'
-import type { startPool } from './threads/threads.ts'
+import type { Imports } from './imports.ts'
 import type { AnyWorker } from './threads/workers.ts'
 import { checkChoice, checkCount, checkFunction, checkNumber, checkOptions, describe } from './check.ts'
 import { fail, GptLayersError, withName } from './errors.ts'
@@ -41,18 +41,17 @@ export const runs = (probe: keyof typeof PROBES): boolean =>
  *
  * @param args those of `load`; not yet checked
  * @param getModule gives the module where the user gave none. threads: whether it must be a build for threads
- * @param importThreads called where there may be threads
  */
 export const start = (
   args: readonly unknown[],
   getModule: (build: Build | undefined, threads: boolean) => Promise<WebAssembly.Module>,
-  importThreads: () => Promise<{ startPool: typeof startPool }>,
+  imports: Imports,
 ): Promise<Gpt> =>
-  startUnnamed(args, getModule, importThreads).catch((error) => {
+  startUnnamed(args, getModule, imports).catch((error) => {
     throw withName(error, 'load')
   })
 
-const startUnnamed: typeof start = async (args, getModule, importThreads) => {
+const startUnnamed: typeof start = async (args, getModule, imports) => {
   checkCount(args, 1)
   const defaults: Record<keyof LoadOptions, unknown> = {
     build: undefined,
@@ -87,13 +86,17 @@ const startUnnamed: typeof start = async (args, getModule, importThreads) => {
     throw fail('VALUE', 'module', `be build '${build}' as asked for`, `'${actual}'`)
   }
   const maxBytes = Math.floor((shared?.limit ?? limits[0]) * MIB)
-  const runtime = new Runtime(exports, new Memory(exports.memory, exports.__heap_base.value, maxBytes))
+  const runtime = new Runtime(
+    exports,
+    new Memory(exports.memory, exports.__heap_base.value, maxBytes),
+    imports,
+  )
   if (!reason && !shared) {
     reason = module
       ? 'the given module is a build without threads: pass gpt-layers/simd-threads.wasm or gpt-layers/relaxed-threads.wasm'
       : `the system does not reserve ${limits.at(-1)} MiB of addresses for a shared memory: lower maxMemory`
   }
-  reason ??= await startThreads(runtime, importThreads, [code, Math.min(threads, MAX_THREADS), worker])
+  reason ??= await startThreads(runtime, imports, [code, Math.min(threads, MAX_THREADS), worker])
   if (reason) {
     runtime.reason = reason
     if (threads > 1) warnOnce(`one thread runs, because ${reason}`)
@@ -125,10 +128,10 @@ function whyOneThread(threads: number, createWorker: (() => AnyWorker) | undefin
  */
 async function startThreads(
   runtime: Runtime,
-  importThreads: () => Promise<{ startPool: typeof startPool }>,
+  imports: Imports,
   args: [WebAssembly.Module, number, (() => AnyWorker)?],
 ): Promise<string | null> {
-  const chunk = await importThreads().catch(String)
+  const chunk = await imports.threads().catch(String)
   if (typeof chunk === 'string') return `the code that starts workers could not be imported (${chunk})`
   const pool = await chunk.startPool(runtime, ...args)
   if (typeof pool === 'string') return pool

@@ -8,10 +8,10 @@ export { GPT_CONFIG_124M } from './config.ts'
 export { GptLayersError } from './errors.ts'
 
 export const load: typeof import('./load.ts').load = (...args) =>
-  start(
-    args,
-    async () => simd,
-    async () => {
+  start(args, async () => simd, {
+    threads: async () => {
       throw new Error('there are none in Cloudflare Workers')
     },
-  )
+    pretrained: () => import('./checkpoint/pretrained.ts'),
+    torchfile: () => import('./checkpoint/torchfile.ts'),
+  })

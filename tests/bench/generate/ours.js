@@ -15,7 +15,7 @@ import { steps } from './steps.js'
  */
 export async function openOurs(gpt, config, weights) {
   const dtype = weights === 'float32' ? 'float32' : 'int8'
-  const model = await gpt.GPTModel.fromSafetensors(streamOf(safetensors(config)), { dtype, config })
+  const model = await gpt.GPTModel.fromPretrained(streamOf(safetensors(config)), { dtype, config })
   model.eval()
   const cache = model.newCache({ dtype: weights === 'int8, cache too' ? 'int8' : 'float32' })
   return steps({

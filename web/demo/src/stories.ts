@@ -17,7 +17,7 @@ export async function loadStories(
   { signal }: { signal?: AbortSignal } = {},
 ): Promise<InstanceType<Gpt['GPTModel']>> {
   const read = async (cache: RequestCache) =>
-    gpt.GPTModel.fromSafetensors(await fetch(url, { cache, signal }), { signal })
+    gpt.GPTModel.fromPretrained(await fetch(url, { cache, signal }), { signal })
   try {
     return await read('default')
   } catch (error) {

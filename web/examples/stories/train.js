@@ -151,7 +151,7 @@ export function heldOut(gpt, model, count) {
  * @returns {Promise<number[]>} the loss of each step
  */
 export async function continueTraining(gpt, bytes) {
-  const quantized = await gpt.GPTModel.fromSafetensors(bytes)
+  const quantized = await gpt.GPTModel.fromPretrained(bytes)
   const model = new gpt.GPTModel(config)
   model.loadStateDict(quantized.stateDict())
   const optimizer = new gpt.AdamW(model.parameters())

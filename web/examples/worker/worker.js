@@ -5,7 +5,7 @@ import modelUrl from 'gpt-layers/stories/model.safetensors?url'
 import words from 'gpt-layers/stories/words.json'
 
 const beginning = ['\n', 'Once', ' upon', ' a', ' time'].map((word) => words.indexOf(word))
-const loading = load().then(async (gpt) => gpt.GPTModel.fromSafetensors(await fetch(modelUrl)))
+const loading = load().then(async (gpt) => gpt.GPTModel.fromPretrained(await fetch(modelUrl)))
 let stopped = false
 
 async function write() {

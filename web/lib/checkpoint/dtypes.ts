@@ -36,31 +36,29 @@ export const bytesOf = (dtype: string, shape: readonly number[]): number =>
  * Converts the data of a tensor: floats are rounded to the nearest float32, integers must have an exact one.
  *
  * @param name the tensor's, for errors
- * @param data little-endian
- * @param bytes how many of data
- * @param room where the values go, of enough bytes
- * @returns the values; for F32 a view of the data
+ * @param bytes little-endian
+ * @returns the values; for F32 a view of the bytes
  */
-export function toFloat32(
-  name: string,
-  dtype: string,
-  data: ArrayBuffer,
-  bytes: number,
-  room: ArrayBuffer,
-): Float32Array {
-  if (dtype === 'F32') return new Float32Array(data, 0, bytes / 4)
+export function toFloat32(name: string, dtype: string, bytes: Uint8Array): Float32Array {
   const { View, bytes: size } = DTYPES[dtype]
-  const length = bytes / size
-  const values = new Float32Array(room, 0, length)
-  if (dtype === 'F64') values.set(new Float64Array(data, 0, length))
-  else if (dtype === 'F16' || dtype === 'BF16') {
-    const bits = new Uint32Array(room, 0, length)
-    const halves = new Uint16Array(data, 0, length)
-    if (dtype === 'BF16') for (let i = 0; i < length; i++) bits[i] = halves[i] << 16
-    else for (let i = 0, table = float16Table(); i < length; i++) bits[i] = table[halves[i]]
-  } else round(name, values, new View(data, 0, length))
+  const { buffer, byteOffset } = bytes.byteOffset % size ? bytes.slice() : bytes
+  const length = bytes.length / size
+  const data = new View(buffer as ArrayBuffer, byteOffset, length)
+  if (data instanceof Float32Array) return data
+  const values = new Float32Array(length)
+  if (data instanceof Float64Array) values.set(data)
+  else if (data instanceof Uint16Array && isFloat(dtype)) {
+    const { buffer } = values
+    const bits = new Uint32Array(buffer)
+    if (dtype === 'BF16') for (let i = 0; i < length; i++) bits[i] = data[i] << 16
+    else for (let i = 0, table = float16Table(); i < length; i++) bits[i] = table[data[i]]
+  } else round(name, values, data)
   return values
 }
+
+/** The values of dtype I8: a view of the bytes. */
+export const toInt8 = ({ buffer, byteOffset, length }: Uint8Array): Int8Array =>
+  new Int8Array(buffer, byteOffset, length)
 
 /** @param name the tensor's, for errors */
 function round(name: string, values: Float32Array, integers: ArrayLike<number | bigint>): void {
@@ -94,4 +92,33 @@ function float16Table(): Uint32Array {
   }
   known = table
   return table
+}
+
+/**
+ * The bits of the nearest float16 of each value; of two that are equally near the one that ends in 0.
+ *
+ * @param name the tensor's, for errors
+ * @throws {GptLayersError} VALUE for a finite value that float16 cannot hold
+ */
+export function toFloat16(name: string, values: Float32Array): Uint16Array {
+  const { buffer } = values.slice()
+  const bits = new Uint32Array(buffer)
+  return Uint16Array.from(bits, (word, i) => {
+    const sign = (word >>> 16) & 0x8000
+    const size = word & 0x7fffffff
+    if (size > 0x7f800000) return sign | 0x7e00 // NaN
+    if (size === 0x7f800000) return sign | 0x7c00 // infinity
+    if (size < 113 << 23) return sign | toEven(Math.abs(values[i]) * 2 ** 24) // below 2^-14
+    // 112: the difference of the exponents' biases.
+    const half = (size + 0xfff + ((size >>> 13) & 1) - (112 << 23)) >>> 13
+    if (half < 0x7c00) return sign | half
+    throw fail('VALUE', describe(name), 'hold numbers up to 65504 to become float16', values[i])
+  })
+}
+
+/** The nearest integer; of two that are equally near the even one. */
+function toEven(value: number): number {
+  const below = Math.floor(value)
+  const rest = value - below
+  return below + Number(rest > 0.5 || (rest === 0.5 && below % 2 === 1))
 }

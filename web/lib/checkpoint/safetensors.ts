@@ -24,29 +24,31 @@
 // | I8, U8, I16, U16, I32, U32, I64, U64 | 1 to 8 | exact, otherwise an error |
 // | BOOL | 1 | 0 or 1 |
 
-import { describe, shortName } from '../check.ts'
+import { describe, MAX_AXES, shortName } from '../check.ts'
 import { fail } from '../errors.ts'
 import { checkLiveTensor } from '../tensor/check.ts'
-import { checkBytes } from '../typed.ts'
 import { int8Of } from '../tensor/int8weight.ts'
-import { bytesOf } from './dtypes.ts'
-import { type Info, notSafetensors, readHeader } from './header.ts'
-import { type UseRows, newBuffer, Slabs } from './slabs.ts'
-import { SCALE } from './statedict.ts'
+import { bytesOf, DTYPES, toFloat16 } from './dtypes.ts'
+import { type Info, type Reading, type TensorFile, newBytes, readSlabs, skip } from './file.ts'
+import { SCALE } from './names.ts'
 
 /** What the header has under this name is no tensor. */
 export const METADATA_NAME = '__metadata__'
 
 /** The bytes of the header's length. */
-export const LENGTH_BYTES = 8
+const LENGTH_BYTES = 8
 
-/** The first bytes of a file, from which `headerEnd` tells what it is. */
-export const PREFIX_BYTES = 24
+/** The first bytes of a file, which tell what it is. */
+const PREFIX_BYTES = 24
 
 /** What other files begin with. A safetensors file may, too, as the length of its header. */
 const OTHERS = [
   { magic: [0x1f, 0x8b], kind: 'one that gzip has compressed' },
-  { magic: [0x50, 0x4b, 3, 4], kind: 'a ZIP archive, as torch.save writes it' },
+  { magic: [0x50, 0x4b, 3, 4], kind: 'a ZIP archive, as torch.save writes it: loadTorch reads it' },
+  {
+    magic: [0x80, 2],
+    kind: 'a pickle, as torch.save wrote it before PyTorch 1.6: load it there, and save it again',
+  },
 ]
 
 /** The longest header that is read, in bytes: the limit of the format's own library. */
@@ -56,14 +58,10 @@ const MAX_HEADER = 100_000_000
  * The bytes that Python's safetensors writes for the same tensors: larger dtypes first, then sorted by name,
  * and the header padded with spaces to a multiple of 8 bytes.
  *
- * @param dict tensors and int8 weights by name, of any instance
  * @param metadata for the header
  */
-export function encodeSafetensors(
-  dict: Record<string, unknown>,
-  metadata: Record<string, string> = {},
-): Uint8Array {
-  const entries = Object.keys(dict).flatMap((name) => entriesOf(name, dict))
+export function encode(given: readonly Written[], metadata: Record<string, string> = {}): Uint8Array {
+  const entries = [...given]
   entries.sort((a, b) => (a.dtype === b.dtype ? compare(a.name, b.name) : compare(a.dtype, b.dtype)))
   // Python's transformers refuses files without a format.
   const header = new Map([[METADATA_NAME, { format: 'pt', ...metadata } as object]])
@@ -75,8 +73,8 @@ export function encodeSafetensors(
   }
   const text = new TextEncoder().encode(JSON.stringify(Object.fromEntries(header)))
   const headerBytes = Math.ceil(text.length / 8) * 8
-  const buffer = newBuffer(LENGTH_BYTES + headerBytes + dataBytes)
-  const file = new Uint8Array(buffer)
+  const file = newBytes(LENGTH_BYTES + headerBytes + dataBytes)
+  const { buffer } = file
   new DataView(buffer).setBigUint64(0, BigInt(headerBytes), true)
   let end = LENGTH_BYTES + headerBytes
   file.fill(' '.charCodeAt(0), LENGTH_BYTES, end).set(text, LENGTH_BYTES)
@@ -91,74 +89,100 @@ export function encodeSafetensors(
 const compare = (a: string, b: string) => Number(a > b) - Number(a < b)
 
 /** A tensor to be written. */
-interface Written {
+export interface Written {
   name: string
-  dtype: 'F32' | 'I8'
+  dtype: 'F32' | 'F16' | 'I8' | 'BOOL'
   shape: readonly number[]
   write: (target: Uint8Array) => void
 }
 
-/** @returns a tensor, or the values and the scales of an int8 weight */
-function entriesOf(name: string, dict: Record<string, unknown>): Written[] {
-  if (name === METADATA_NAME) {
-    throw fail('VALUE', 'names', 'not be reserved by the format', '"__metadata__"')
+/** The method under which a layer writes itself as a file. */
+export const SAVE = Symbol('save')
+
+/** The names and the layout in which a layer is written; undefined for those that suit it. */
+export type SaveNames = 'gpt2' | 'book' | 'ours' | undefined
+
+export type FloatDtype = 'float32' | 'float16'
+
+/**
+ * @param dict tensors and int8 weights by name, of any instance
+ * @param dtype of all but int8 weights
+ */
+export const entriesOf = (dict: Record<string, unknown>, dtype: FloatDtype = 'float32'): Written[] =>
+  Object.entries(dict).flatMap(([name, value]) => {
+    if (name === METADATA_NAME)
+      throw fail('VALUE', 'names', 'not be reserved by the format', '"__metadata__"')
+    const int8Weight = int8Of(value)
+    if (!int8Weight) {
+      const tensor = checkLiveTensor(shortName(name), value)
+      return [floatEntry(name, tensor.shape, dtype, () => tensor.data)]
+    }
+    int8Weight.checkLive(shortName(name))
+    const scale = name + SCALE
+    if (Object.hasOwn(dict, scale)) {
+      const expected = `be free for the scales of ${describe(name)}, which is int8`
+      throw fail('VALUE', describe(scale), expected, 'a tensor')
+    }
+    return [
+      { name, dtype: 'I8', shape: int8Weight.shape, write: (target) => int8Weight.readValues(target) },
+      floatEntry(scale, int8Weight.scalesShape, 'float32', () => int8Weight.scales()),
+    ]
+  })
+
+/** @param values called when it is written */
+export function floatEntry(
+  name: string,
+  shape: readonly number[],
+  dtype: FloatDtype,
+  values: () => Float32Array,
+): Written {
+  const write = (target: Uint8Array) => {
+    const floats = values()
+    const { buffer, byteOffset, byteLength } = dtype === 'float16' ? toFloat16(name, floats) : floats
+    target.set(new Uint8Array(buffer, byteOffset, byteLength))
   }
-  const int8Weight = int8Of(dict[name])
-  int8Weight?.checkLive(shortName(name))
-  if (!int8Weight) {
-    const { shape, size, runtime, byteOffset } = checkLiveTensor(shortName(name), dict[name])
-    const write = (target: Uint8Array) => target.set(runtime.memory.bytes(byteOffset, 4 * size))
-    return [{ name, dtype: 'F32', shape, write }]
-  }
-  const scale = name + SCALE
-  if (Object.hasOwn(dict, scale)) {
-    const expected = `be free for the scales of ${describe(name)}, which is int8`
-    throw fail('VALUE', describe(scale), expected, 'a tensor')
-  }
-  const writeScales = (target: Uint8Array) => {
-    const bytes = newBuffer(target.length)
-    new Float32Array(bytes).set(int8Weight.scales())
-    target.set(new Uint8Array(bytes))
-  }
-  return [
-    { name, dtype: 'I8', shape: int8Weight.shape, write: (target) => int8Weight.readValues(target) },
-    { name: scale, dtype: 'F32', shape: int8Weight.scalesShape, write: writeScales },
-  ]
+  return { name, dtype: dtype === 'float16' ? 'F16' : 'F32', shape, write }
 }
 
-/** A file that is in memory. */
-export class SafetensorsBytes {
-  #bytes
-  #start
-  #slabs = new Slabs()
-
-  readonly tensors: Info[]
-
-  /**
-   * @param what the argument that is the file, for errors
-   * @throws {GptLayersError} TYPE where file is not bytes; VALUE where the bytes are not a whole safetensors
-   *   file; UNSUPPORTED for other dtypes than those above
-   */
-  constructor(what: string, file: unknown) {
-    const bytes = checkBytes(what, file)
-    const start = headerEnd(what, bytes.subarray(0, PREFIX_BYTES))
-    if (start > bytes.length) throw truncatedHeader(what, bytes.length, start)
-    const { tensors, dataBytes } = readHeader(what, bytes.subarray(LENGTH_BYTES, start))
-    if (start + dataBytes !== bytes.length) {
-      throw notSafetensors(what, `${bytes.length} bytes instead of ${start + dataBytes}`)
-    }
-    this.#bytes = bytes
-    this.#start = start
-    this.tensors = tensors
+/**
+ * @param what the argument that is the file, for errors
+ * @throws {GptLayersError} VALUE where it is not a whole safetensors file; UNSUPPORTED for other dtypes than
+ *   those above
+ */
+export function* readSafetensors(what: string): Reading<TensorFile> {
+  const prefix = (yield PREFIX_BYTES).slice()
+  const start = headerEnd(what, prefix)
+  const header = newBytes(start)
+  header.set(prefix.subarray(0, start))
+  if (start > prefix.length) {
+    const rest = yield start - prefix.length
+    header.set(rest, prefix.length)
+    const length = prefix.length + rest.length
+    if (length < start) throw notSafetensors(what, `${length} bytes, with a header that ends at ${start}`)
   }
-
-  /** @param options see `Slabs` */
-  read(tensor: Info, options: { unit: number; isRaw: boolean }, use: UseRows): void {
-    let at = this.#start + tensor.begin
-    for (const room of this.#slabs.of(tensor, options, use)) {
-      room.set(this.#bytes.subarray(at, at + room.length))
-      at += room.length
-    }
+  const { tensors, dataBytes, metadata } = parseHeader(what, header.subarray(LENGTH_BYTES))
+  const byteLength = start + dataBytes
+  let at = start
+  function* exactly(bytes: number): Reading<Uint8Array> {
+    const got = yield bytes
+    at += got.length
+    if (got.length === bytes) return got
+    throw notSafetensors(what, `${at} bytes instead of ${byteLength}`)
+  }
+  return {
+    tensors,
+    stated: metadata,
+    byteLength,
+    *read(sinkOf) {
+      at = start
+      if (prefix.length > start) throw notSafetensors(what, `more than ${start} bytes`)
+      for (const tensor of tensors) {
+        const sink = sinkOf(tensor)
+        if (sink) yield* readSlabs(tensor, sink, exactly)
+        else yield* skip(bytesOf(tensor.dtype, tensor.shape), exactly)
+      }
+      if ((yield 1).length > 0) throw notSafetensors(what, `more than ${byteLength} bytes`)
+    },
   }
 }
 
@@ -167,7 +191,7 @@ export class SafetensorsBytes {
  * @param prefix its first PREFIX_BYTES bytes, or all where it has less
  * @returns where the header ends
  */
-export function headerEnd(what: string, prefix: Uint8Array): number {
+function headerEnd(what: string, prefix: Uint8Array): number {
   if (prefix.length < LENGTH_BYTES) throw notSafetensors(what, `${prefix.length} bytes`)
   if (prefix[LENGTH_BYTES] !== '{'.charCodeAt(0)) {
     const other = OTHERS.find(({ magic }) => magic.every((byte, i) => prefix[i] === byte))
@@ -180,12 +204,94 @@ export function headerEnd(what: string, prefix: Uint8Array): number {
   throw notSafetensors(what, `a header of ${headerBytes} bytes, more than ${MAX_HEADER}`)
 }
 
-/** @param bytes how many the file has */
-export const truncatedHeader = (what: string, bytes: number, end: number) =>
-  notSafetensors(what, `${bytes} bytes, with a header that ends at ${end}`)
-
 /** The text with which a file begins, such as a page of HTML. */
 function printable(prefix: Uint8Array): string {
   const end = prefix.findIndex((byte) => byte < 0x20 || byte > 0x7e)
   return String.fromCharCode(...prefix.subarray(0, end < 0 ? prefix.length : end))
 }
+
+/** The most names in a header. A model has some thousands. */
+const MAX_NAMES = 1_000_000
+
+/** What the header says about a tensor. */
+interface Entry extends Info {
+  /** the first byte, from the begin of the data */
+  begin: number
+  /** the byte after the last */
+  end: number
+}
+
+/**
+ * What the header says. Of two tensors with one name the last counts, as in JSON.parse: the
+ * data of the other would be a gap, which is refused.
+ *
+ * @param what the argument that is the file, for errors
+ * @param bytes JSON in UTF-8
+ */
+function parseHeader(what: string, bytes: Uint8Array) {
+  const { __metadata__: metadata = {}, ...infos } = parse(what, bytes)
+  const names = Object.keys(infos)
+  if (names.length > MAX_NAMES) {
+    throw notSafetensors(what, `a header with ${names.length} names, more than ${MAX_NAMES}`)
+  }
+  if (!isStrings(metadata)) throw notSafetensors(what, '__metadata__ that is not an object of strings')
+  const tensors = names.map((name) => checkInfo(what, name, infos[name]))
+  tensors.sort((a, b) => a.begin - b.begin || a.end - b.end)
+  let dataBytes = 0
+  for (const { name, begin, end } of tensors) {
+    if (begin !== dataBytes) {
+      throw notSafetensors(what, `${describe(name)} at byte ${begin} of the data instead of ${dataBytes}`)
+    }
+    dataBytes = end
+  }
+  return { tensors, dataBytes, metadata }
+}
+
+function parse(what: string, bytes: Uint8Array): Record<string, unknown> {
+  if (bytes[0] !== '{'.charCodeAt(0)) throw notSafetensors(what, 'a header that does not begin with {')
+  try {
+    // A copy: browsers do not decode shared memory.
+    return JSON.parse(
+      new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(new Uint8Array(bytes)),
+    )
+  } catch (cause) {
+    throw notSafetensors(what, 'a header that is not JSON in UTF-8', cause)
+  }
+}
+
+const isStrings = (value: unknown): value is Record<string, string> =>
+  typeof value === 'object' &&
+  value !== null &&
+  !Array.isArray(value) &&
+  Object.values(value).every((text) => typeof text === 'string')
+
+/** @param what the argument that is the file */
+export const notSafetensors = (what: string, problem: string, cause?: unknown) =>
+  fail('VALUE', what, 'be a safetensors file', problem, cause)
+
+function checkInfo(what: string, name: string, info: unknown): Entry {
+  const { dtype, shape, data_offsets: offsets }: Record<string, unknown> = Object(info)
+  const tensor = describe(name)
+  if (typeof dtype !== 'string') throw notSafetensors(what, `${tensor} with dtype ${describe(dtype)}`)
+  if (!Object.hasOwn(DTYPES, dtype)) {
+    const known = Object.keys(DTYPES).join(', ')
+    throw fail('UNSUPPORTED', tensor, `have a dtype among ${known}`, describe(dtype))
+  }
+  if (!areCounts(shape)) throw notSafetensors(what, `${tensor} of shape ${describe(shape)}`)
+  if (!areCounts(offsets) || offsets.length !== 2) {
+    throw notSafetensors(what, `${tensor} at offsets ${describe(offsets)}`)
+  }
+  const [begin, end] = offsets
+  const size = bytesOf(dtype, shape)
+  if (end - begin !== size) {
+    const problem = `${dtype} of shape [${shape.join(', ')}], in ${end - begin} bytes instead of ${size}`
+    throw notSafetensors(what, `${tensor}, ${problem}`)
+  }
+  return { name, dtype, shape, begin, end }
+}
+
+/** Whether a value is an array of integers >= 0. */
+const areCounts = (value: unknown): value is number[] =>
+  Array.isArray(value) &&
+  value.length <= MAX_AXES &&
+  value.every((n) => Number.isSafeInteger(n) && n >= 0 && !Object.is(n, -0))

@@ -1,6 +1,7 @@
-import { describe } from '../check.ts'
+import { type SignalLike, describe } from '../check.ts'
 import { fail, GptLayersError } from '../errors.ts'
 import { checkBytes, isBytes } from '../typed.ts'
+import { type Reading, newBytes } from './file.ts'
 
 export interface StreamLike {
   getReader: () => ReaderLike
@@ -16,6 +17,7 @@ export interface ResponseLike {
   ok: boolean
   status: number
   body: StreamLike | null
+  headers?: { get(name: string): string | null }
 }
 
 /** A Blob or a File. */
@@ -24,22 +26,48 @@ export interface BlobLike {
   arrayBuffer: () => Promise<ArrayBuffer>
 }
 
-/** A FileHandle of Node's fs/promises. It is read from byte 0 on, and stays open. */
+/** A FileHandle of Node's fs/promises, which is read from byte 0 on, or a Deno.FsFile. It stays open. */
 export interface FileHandleLike {
   read: (
     buffer: Uint8Array,
     offset: number,
     length: number,
     position: number,
-  ) => Promise<{ bytesRead: number }>
+  ) => Promise<{ bytesRead: number } | number | null>
   stat: () => Promise<unknown>
 }
 
-/** What a model loads from. */
-export type FileSource = BlobLike | ResponseLike | StreamLike | FileHandleLike | Uint8Array | ArrayBuffer
+/** What gives the bytes of a file. An async iterable, such as a Readable of Node, gives them in chunks. */
+export type FileSource =
+  BlobLike | ResponseLike | StreamLike | FileHandleLike | AsyncIterable<Uint8Array> | Uint8Array | ArrayBuffer
+
+/** A file, or the parts of one: by name, or Hugging Face's index and what opens a part. */
+export type Sources =
+  | FileSource
+  | Record<string, FileSource>
+  | { index: object; open: (name: string) => FileSource | Promise<FileSource> }
+
+/** The files that the user gave. */
+export async function sourcesOf(source: unknown): Promise<unknown[]> {
+  const isParts =
+    typeof source === 'object' &&
+    source !== null &&
+    [null, Object.prototype].includes(Object.getPrototypeOf(source)) &&
+    !['read', 'getReader', 'slice', 'ok'].some((name) => name in source) &&
+    !(Symbol.asyncIterator in source)
+  if (!isParts) return [source]
+  const { index, open } = source as Record<string, unknown>
+  if (typeof open !== 'function') {
+    const files = Object.entries(source).filter(([name]) => !name.endsWith('.json'))
+    return files.length > 0 ? files.map(([, file]) => file) : [source]
+  }
+  const parts = new Set(Object.values(Object(Object(index).weight_map)))
+  if (parts.size === 0) throw fail('VALUE', 'source.index', 'have a weight_map', describe(index))
+  return Promise.all([...parts].map((name) => open(name)))
+}
 
 /** A file that is read from its begin to its end. */
-export interface Source {
+interface Source {
   /** fills the target, and returns the number of bytes: less than the target's only where the file ends */
   read: (target: Uint8Array) => Promise<number>
   /** lets go of a stream; cancels one that has more to give */
@@ -50,13 +78,14 @@ export interface Source {
  * @param source what the user gave
  * @throws {GptLayersError} TYPE; VALUE for what was read before; NETWORK for a response that failed
  */
-export function openSource(source: unknown): Source {
+function openSource(source: unknown): Source {
   if (isBytes(source)) return inOrder(fromBytes(source))
   if (typeof source !== 'object' || source === null) throw wrongSource(source)
   if (has<StreamLike>(source, 'getReader')) return openStream(source)
   if (isResponse(source)) return openResponse(source)
   if (has<BlobLike>(source, 'slice', 'arrayBuffer')) return inOrder(fromBlob(source))
   if (has<FileHandleLike>(source, 'read', 'stat')) return inOrder(fromHandle(source))
+  if (has<AsyncIterable<unknown>>(source, Symbol.asyncIterator)) return new Streamed(chunksOf(source))
   throw wrongSource(source)
 }
 
@@ -67,16 +96,27 @@ const has = <T extends object>(value: object, ...methods: (keyof T)[]): value is
 const isResponse = (value: object): value is ResponseLike => 'ok' in value && 'body' in value
 
 function wrongSource(source: unknown): GptLayersError {
-  const expected = 'a Blob, a File, a Response, a ReadableStream, a file handle of Node, or bytes'
+  if (typeof source === 'string') {
+    const page = 'fromPretrained(await fetch(url)) for a URL'
+    const node = "fromPretrained(createReadStream(path)), from 'node:fs', for a path"
+    return fail('TYPE', 'source', `give the bytes: ${page}, ${node}`, describe(source))
+  }
+  const streams = 'a ReadableStream, an async iterable of bytes'
+  const expected = `a Blob, a File, a Response, ${streams}, a file handle of Node or Deno, or bytes`
   return fail('TYPE', 'source', `be ${expected}`, describe(source))
 }
 
-function openResponse({ ok, status, body }: ResponseLike): Streamed {
+function openResponse({ ok, status, body, headers }: ResponseLike): Streamed {
   const stream = body && openStream(body)
   if (!ok) {
     stream?.close()
     const expected = 'source should be a response with a status from 200 to 299'
     throw new GptLayersError('NETWORK', `${expected}, got ${describe(status)}`)
+  }
+  const type = headers?.get('content-type') ?? ''
+  if (type.includes('text/html')) {
+    stream?.close()
+    throw fail('VALUE', 'source', 'be a file', `a page of HTML: content-type ${describe(type)}`)
   }
   if (stream) return stream
   throw fail('VALUE', 'source', 'be a response with a body', 'one without')
@@ -117,12 +157,30 @@ const fromHandle =
   async (target, position) => {
     let length = 0
     while (length < target.length) {
-      const { bytesRead } = await handle.read(target, length, target.length - length, position + length)
+      const rest = target.subarray(length)
+      const read = await handle.read(rest, 0, rest.length, position + length)
+      // Deno's gives the number alone, or null at the end.
+      const bytesRead = typeof read === 'object' ? (read?.bytesRead ?? 0) : read
       if (bytesRead === 0) break
       length += bytesRead
     }
     return length
   }
+
+/** An async iterable as a reader. */
+function chunksOf(source: AsyncIterable<unknown>): ReaderLike {
+  const chunks = source[Symbol.asyncIterator]()
+  return {
+    async read() {
+      const { done = false, value } = await chunks.next()
+      return { done, value }
+    },
+    async cancel() {
+      await chunks.return?.()
+    },
+    releaseLock() {},
+  }
+}
 
 function inOrder(readAt: ReadAt): Source {
   let position = 0
@@ -181,5 +239,78 @@ async function readable<T>(code: 'NETWORK' | 'VALUE', read: () => Promise<T>): P
     if (cause instanceof GptLayersError) throw cause
     const reason = cause instanceof Error ? cause.message : describe(cause)
     throw fail(code, 'source', 'be readable to its end', reason, cause)
+  }
+}
+
+/** The bytes that are read at once, where less is needed. */
+const AHEAD = 2 ** 16
+
+/** Reads a source as readers of files ask for it. */
+export class Input {
+  #source
+  #onBytes: (bytes: number) => void = () => {}
+  #signal: SignalLike | undefined
+  #abort: () => void = () => {}
+  /** Rejects when the signal aborts: the source may never answer. */
+  #aborted: Promise<never> = new Promise((_, reject) => (this.#abort = () => reject(this.#signal?.reason)))
+  /** What was read and is not used yet. */
+  #rest: Uint8Array = new Uint8Array(0)
+  /** Memory for long parts. */
+  #room: Uint8Array = new Uint8Array(0)
+
+  constructor(source: unknown) {
+    this.#source = openSource(source)
+    this.#aborted.catch(() => {})
+  }
+
+  /** @param onBytes is told how many bytes were used */
+  listen(signal: SignalLike | undefined, onBytes: (bytes: number) => void): void {
+    this.#onBytes = onBytes
+    this.#signal = signal
+    signal?.addEventListener('abort', this.#abort)
+  }
+
+  /** Lets go of the source and the signal; cancels a stream that has more to give. */
+  close(reason?: unknown): void {
+    this.#source.close(reason)
+    this.#signal?.removeEventListener('abort', this.#abort)
+  }
+
+  async run<T>(reading: Reading<T>): Promise<T> {
+    let step = reading.next()
+    while (!step.done) {
+      const bytes = step.value
+      if (this.#rest.length < bytes) await this.#fill(bytes)
+      const part = this.#rest.subarray(0, bytes)
+      this.#rest = this.#rest.subarray(part.length)
+      this.#onBytes(part.length)
+      this.#checkSignal()
+      step = reading.next(part)
+    }
+    return step.value
+  }
+
+  /** The next bytes, which stay. */
+  async peek(bytes: number): Promise<Uint8Array> {
+    await this.#fill(bytes)
+    return this.#rest.subarray(0, bytes)
+  }
+
+  /** Reads on until there are so many bytes, or the file ends. */
+  async #fill(bytes: number): Promise<void> {
+    this.#checkSignal()
+    const wanted = Math.max(bytes, AHEAD)
+    const known = this.#rest
+    if (this.#room.length < wanted) this.#room = newBytes(wanted)
+    const target = this.#room.subarray(0, wanted)
+    target.set(known)
+    const rest = target.subarray(known.length)
+    const length = await Promise.race([this.#source.read(rest), this.#aborted])
+    this.#checkSignal()
+    this.#rest = target.subarray(0, known.length + length)
+  }
+
+  #checkSignal(): void {
+    if (this.#signal?.aborted) throw this.#signal.reason
   }
 }

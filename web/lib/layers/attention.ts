@@ -53,9 +53,6 @@ export interface AttentionConfig {
  * appended to the cache, and each new token sees the tokens of the cache, too.
  */
 export class Attention extends Module {
-  /** GPT-2's checkpoints contain the mask. @internal */
-  static override aliases = { bias: null, masked_bias: null }
-
   readonly embDim: number
   readonly nHeads: number
   readonly contextLength: number

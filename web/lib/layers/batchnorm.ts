@@ -26,9 +26,6 @@ export interface BatchNormOptions {
  * only for momentum=None.
  */
 export class BatchNorm extends Module {
-  /** PyTorch's names. @internal */
-  static override aliases = { weight: 'scale', bias: 'shift', num_batches_tracked: null }
-
   readonly numFeatures: number
   readonly eps: number
   readonly momentum: number

@@ -40,14 +40,6 @@ export interface FeedForwardConfig {
  * activation: `ff.layers[1] = new gpt.ReLU()`. They then run one by one.
  */
 export class FeedForward extends Module {
-  /** GPT-2's names, and its Conv1D layout. @internal */
-  static override aliases = {
-    'c_fc.weight': { transposed: 'layers.0.weight' },
-    'c_fc.bias': 'layers.0.bias',
-    'c_proj.weight': { transposed: 'layers.2.weight' },
-    'c_proj.bias': 'layers.2.bias',
-  }
-
   readonly embDim: number
   readonly hiddenDim: number
   layers: [Linear, Module, Linear]

@@ -1,4 +1,4 @@
-import type { FileSource } from '../checkpoint/source.ts'
+import type { Sources } from '../checkpoint/source.ts'
 import type { Tensor } from '../tensor/tensor.ts'
 import type { GeneratedToken } from '../generate/sample.ts'
 import type { Context } from './forward.ts'
@@ -11,8 +11,11 @@ import {
   checkInteger,
   checkSize,
 } from '../check.ts'
-import { type LoadModelOptions, loadModel, N_HEAD } from '../checkpoint/gpt2.ts'
+import type { PretrainedOptions } from '../checkpoint/pretrained.ts'
+import { type FloatDtype, type SaveNames, SAVE } from '../checkpoint/safetensors.ts'
+import { type Told, encodeFor, metadataOf } from '../checkpoint/save.ts'
 import { fail, withName } from '../errors.ts'
+import { importNow } from '../imports.ts'
 import { type CacheOptions, KeyValueCache } from '../generate/cache.ts'
 import { type GenerateOptions, checkGeneration, generateTokens } from '../generate/generate.ts'
 import { type Runtime, runtimeOf } from '../runtime/runtime.ts'
@@ -21,6 +24,8 @@ import { type Indices, checkIndices } from '../tensor/indices.ts'
 import { Attention } from './attention.ts'
 import { Dropout } from './dropout.ts'
 import { Embedding } from './embedding.ts'
+import { GELU } from './gelu.ts'
+import { LayerNorm } from './layernorm.ts'
 import { Linear } from './linear.ts'
 import { checkEvaluation, forwardPart, Module, namedModules } from './module.ts'
 import { newNorm, type TransformerBlockConfig, TransformerBlock } from './transformerblock.ts'
@@ -52,21 +57,6 @@ export interface GPTModelConfig extends TransformerBlockConfig {
  *     logits = outHead(finalNorm(h))
  */
 export class GPTModel extends Module {
-  /** GPT-2's names. @internal */
-  static override aliases = {
-    wte: 'tok_emb',
-    wpe: 'pos_emb',
-    h: 'trf_blocks',
-    ln_f: 'final_norm',
-    lm_head: 'out_head',
-  }
-
-  /** transformers' models with a head put this before every name. @internal */
-  static override foreignPrefix = 'transformer.'
-
-  /** GPT-2's checkpoint has no head: the head shares the token embedding's weight. @internal */
-  static override substitutes = { 'out_head.weight': 'tok_emb.weight' }
-
   readonly vocabSize: number
   readonly contextLength: number
   readonly embDim: number
@@ -79,11 +69,13 @@ export class GPTModel extends Module {
   finalNorm: Module
   /** weight [vocabSize, embDim] */
   outHead: Linear
+  /** The names of the tensors that `fromPretrained` left out, with `strict: false`. */
+  ignored: readonly string[] = []
 
   /**
    * Draws the parameters from the instance's generator, in the order of the properties below.
    *
-   * @param config GPT_CONFIG_124M as it is, or your own. For GPT-2's own file use `fromSafetensors`: the file
+   * @param config GPT_CONFIG_124M as it is, or your own. For GPT-2's own file use `fromPretrained`: the file
    *   decides
    * @throws {GptLayersError} TYPE, VALUE, MEMORY
    * @example new GPTModel({ vocabSize: 65, contextLength: 32, embDim: 64, nHeads: 4, nLayers: 2 })
@@ -234,47 +226,82 @@ export class GPTModel extends Module {
   }
 
   /**
-   * Loads a GPT-2 from a safetensors file, such as `model.safetensors` of Hugging Face's `gpt2`, or one that
-   * `saveSafetensors` has written. The sizes come from the shapes in the file. No shape tells the number of
-   * heads: it is known for OpenAI's four models and for our own files, and otherwise `config` should have it.
-   * The file is read once, in pieces of 4 MB, and no weight exists twice. The model is in evaluation mode.
+   * Loads a GPT from a file that PyTorch or we have written: Hugging Face's GPT-2, nanoGPT's, minGPT's, the
+   * book's, or ours; safetensors, or what torch.save writes. The README has them all under "What loads". The
+   * sizes come from the shapes in the file. No shape tells the number of heads: it is known for OpenAI's four
+   * models, and where the file says it. Otherwise `config` should have it. The file is read once, in pieces
+   * of 4 MB, and no weight exists twice. The model is in evaluation mode.
    *
    * A subclass loads itself: its constructor gets the configuration, and the file must have its parameters,
    * too. They have no values before the file is read.
    *
-   * @param source a Blob or File, a Response, a ReadableStream, a FileHandle of Node, or bytes. A stream is
-   *   read to its end, or canceled where loading fails. A FileHandle is read from byte 0 and stays open
+   * @param source a Blob or File, a Response, a ReadableStream, an async iterable of bytes such as a Readable
+   *   of Node, a file handle of Node or Deno, or bytes. Several files: by their names,
+   *   `{ 'model-1.safetensors': blob, ... }`, or `{ index, open }` with Hugging Face's index and a function
+   *   that opens a name. A stream is read to its last value, or canceled. A file handle stays open
    * @param options with `dtype: 'int8'`, matrices become int8 on the way, and float32 is never in memory
    * @throws {GptLayersError} as a rejection, after which nothing is left behind: VALUE for a file that is
    *   truncated, damaged or of another model, for a config that contradicts it, and where nHeads is missing;
-   *   SHAPE, TYPE, MEMORY, DISPOSED; UNSUPPORTED for other types than floats and exact integers; NETWORK for a response that
-   *   failed. `signal.reason` where the signal aborts
+   *   SHAPE, TYPE, MEMORY, DISPOSED; UNSUPPORTED for other types than floats and exact integers; NETWORK for
+   *   a response that failed. `signal.reason` where the signal aborts
    * @example
-   * const model = await gpt.GPTModel.fromSafetensors(await fetch('model.safetensors'), {
+   * const model = await gpt.GPTModel.fromPretrained(await fetch('model.safetensors'), {
    *   config: { nHeads: 2 }, // not needed for OpenAI's GPT-2s
    *   onProgress: ({ loaded, total }) => console.log(`${Math.round((100 * loaded) / total)} %`),
    * })
    * model.forward(tokens).shape // [2, 3, 5]
    */
-  static async fromSafetensors<T extends typeof GPTModel>(
+  static async fromPretrained<T extends typeof GPTModel>(
     this: T,
-    source: FileSource,
-    options?: LoadModelOptions,
+    source: Sources,
+    options?: PretrainedOptions,
   ): Promise<InstanceType<T>> {
     const Model = this as unknown as new (config: GPTModelConfig) => GPTModel
     try {
       checkCount(arguments, 2)
-      const model = await loadModel(runtimeOf(this), Model, source, options)
+      const runtime = runtimeOf(this)
+      const { loadPretrained } = await importNow(runtime.imports.pretrained)
+      const model = await loadPretrained(runtime, Model, source, options)
       return model as InstanceType<T>
     } catch (error) {
-      throw withName(error, 'GPTModel.fromSafetensors')
+      throw withName(error, 'GPTModel.fromPretrained')
     }
   }
 
   /** @internal */
+  override [SAVE](names: SaveNames, dtype: FloatDtype): Uint8Array {
+    const isInt8 = Object.values(this.stateDict()).some((tensor) => tensor.int8Weight)
+    const as = names ?? (isInt8 ? 'ours' : 'gpt2')
+    return as === 'ours' ? super[SAVE](as, dtype) : encodeFor(as, this, this.#told(), dtype)
+  }
+
+  /** @internal */
   override [METADATA](): Record<string, string> {
-    const [block] = this.trfBlocks
-    const nHeads = block?.attn?.nHeads
-    return Number.isInteger(nHeads) ? { [N_HEAD]: String(nHeads) } : {}
+    const told = this.#told()
+    if (told !== null) return metadataOf(told)
+    const nHeads = this.trfBlocks?.[0]?.attn?.nHeads
+    return Number.isInteger(nHeads) ? { n_head: String(nHeads) } : {}
+  }
+
+  /** What no shape tells; null where blocks differ, or layers were replaced by others than GPT-2's. */
+  #told(): Told | null {
+    const { trfBlocks, finalNorm } = this
+    const all = (trfBlocks ?? []).map(({ attn, ff, norm1, norm2 }) => {
+      const gelu = ff?.layers?.[1]
+      const eps = [norm1, norm2, finalNorm].map((norm) => (norm instanceof LayerNorm ? norm.eps : NaN))
+      return { nHeads: attn?.nHeads, eps: eps[0], isOne: eps.every((one) => one === eps[0]), gelu }
+    })
+    const { nHeads, eps, gelu } = all[0] ?? {}
+    if (!(gelu instanceof GELU)) return null
+    const { approximate } = gelu
+    const isSame = all.every(
+      (one) =>
+        one.isOne &&
+        one.eps === eps &&
+        one.nHeads === nHeads &&
+        one.gelu instanceof GELU &&
+        one.gelu.approximate === approximate,
+    )
+    return isSame ? { nHeads, eps, approximate } : null
   }
 }

@@ -20,9 +20,6 @@ export interface LayerNormOptions {
  * names, too.
  */
 export class LayerNorm extends Module {
-  /** PyTorch's names. @internal */
-  static override aliases = { weight: 'scale', bias: 'shift' }
-
   readonly embDim: number
   readonly eps: number
   /** [embDim], initially ones */

@@ -1,9 +1,15 @@
 import type { Runtime } from '../runtime/runtime.ts'
 import type { Indices } from '../tensor/indices.ts'
 import { checkBoolean, checkFunction, checkNumber, checkOptions, checkObject, describe } from '../check.ts'
-import { loadBytes } from '../checkpoint/plan.ts'
-import { encodeSafetensors, METADATA_NAME } from '../checkpoint/safetensors.ts'
-import { areFinite, firstNames, notFinite, snakeCase } from '../checkpoint/statedict.ts'
+import { type LoadedKeys, areFinite, loadBytes, loadDict, notFinite } from '../checkpoint/load.ts'
+import {
+  type FloatDtype,
+  encode,
+  entriesOf,
+  METADATA_NAME,
+  SAVE,
+  type SaveNames,
+} from '../checkpoint/safetensors.ts'
 import { fail, GptLayersError, withName } from '../errors.ts'
 import { METADATA, TENSORS } from '../runtime/scope.ts'
 import { checkTensor } from '../tensor/check.ts'
@@ -40,19 +46,6 @@ import { printLayer } from './print.ts'
  * layer.scale.grad.toArray() // [4, 6]
  */
 export class Module {
-  /**
-   * Foreign checkpoint name -> our state-dict name; null: ignore; { transposed }: stored transposed.
-   *
-   * @internal
-   */
-  static aliases: Readonly<Record<string, string | null | { transposed: string }>> = {}
-
-  /** A prefix that foreign checkpoints may put before every name. @internal */
-  static foreignPrefix = ''
-
-  /** State-dict name that a checkpoint may lack -> name of the tensor that replaces it. @internal */
-  static substitutes: Readonly<Record<string, string>> = {}
-
   /** Private, so that a walk over the properties finds parameters and layers only. */
   #runtime: Runtime
 
@@ -278,12 +271,16 @@ export class Module {
    * scale. An int8 weight gets float32 values rounded as `quantize` does, and int8 values to the bit where
    * their groups are as long as its own; otherwise their products are rounded once more.
    *
-   * @param dict tensors of any instance, under the names of `stateDict`, or of PyTorch's layer, or of GPT-2's
-   *   checkpoint. Of a tensor with two names, one name is enough
+   * @param dict tensors of any instance, under the names of `stateDict`, or of PyTorch's layer, or of a GPT
+   *   that `GPTModel.fromPretrained` reads. Of a tensor with two names, one name is enough
+   * @param options strict: whether a name that is missing or unknown is an error; true by default
+   * @returns our names that dict lacks, and dict's that we do not know
    * @throws {GptLayersError} VALUE for a name that is missing or unknown; SHAPE, TYPE, DISPOSED, MEMORY
    */
-  loadStateDict(dict: Record<string, Tensor | Int8Weight>): void {
-    loadBytes(this, 'dict', encodeSafetensors(checkObject('dict', dict)))
+  loadStateDict(dict: Record<string, Tensor | Int8Weight>, options?: { strict?: boolean }): LoadedKeys {
+    const { strict } = checkOptions(options, { strict: true })
+    checkBoolean('strict', strict)
+    return loadDict(this, checkObject('dict', dict), strict)
   }
 
   /**
@@ -295,8 +292,18 @@ export class Module {
    * @example writeFileSync('layer.safetensors', new Linear(5, 6).saveSafetensors())
    */
   saveSafetensors(): Uint8Array {
-    const tensors = Object.fromEntries(firstNames(Module.#savedTensors(this)))
-    return encodeSafetensors(tensors, this[METADATA]())
+    return this[SAVE]('ours', 'float32')
+  }
+
+  /** @internal */
+  [SAVE](names: SaveNames, dtype: FloatDtype): Uint8Array {
+    if (names === undefined || names === 'ours') {
+      return encode(
+        entriesOf(Object.fromEntries(firstNames(Module.#savedTensors(this))), dtype),
+        this[METADATA](),
+      )
+    }
+    throw fail('VALUE', 'names', "be 'ours' for a layer that is no GPTModel", `'${names}'`)
   }
 
   /** What the header of a file says of the layer, beside its tensors. @internal */
@@ -307,14 +314,14 @@ export class Module {
   /**
    * Copies the values of a safetensors file into the parameters and buffers, by the names that
    * `loadStateDict` takes. Floats of 16 to 64 bits are rounded to float32; integers must be float32 values. A
-   * layer stays float32 or int8, as `loadStateDict` says; `GPTModel.fromSafetensors` does as the file does.
+   * layer stays float32 or int8, as `loadStateDict` says; `GPTModel.fromPretrained` does as the file does.
    *
    * @param bytes the file
    * @throws {GptLayersError} as `loadStateDict`; VALUE for a file that is truncated or damaged; UNSUPPORTED
    *   for other types. Nothing is changed then
    */
   loadSafetensors(bytes: Uint8Array | ArrayBuffer): void {
-    loadBytes(this, 'bytes', bytes)
+    loadBytes(this, bytes)
   }
 
   /**
@@ -438,6 +445,18 @@ export function namedModules(
         : [],
     )
   return [[path, module], ...inside]
+}
+
+/** The name of a property in a state dict: running_mean for runningMean. Other names stay, such as W_query. */
+function snakeCase(name: string): string {
+  if (!/^[a-z][a-zA-Z0-9.]*$/.test(name)) return name
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+}
+
+/** Keeps each value once, under the first of its names. */
+function firstNames<T>(named: [string, T][]): [string, T][] {
+  const seen = new Set()
+  return named.filter(([, value]) => !seen.has(value) && seen.add(value))
 }
 
 /** The `forward` of every class of ours. It keeps no tensor that it gets or returns. */

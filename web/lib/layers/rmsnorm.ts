@@ -16,9 +16,6 @@ export interface RMSNormOptions {
  * y = scale · x / √(mean(x²) + eps). PyTorch's nn.RMSNorm computes the same and calls scale weight.
  */
 export class RMSNorm extends Module {
-  /** PyTorch's name. @internal */
-  static override aliases = { weight: 'scale' }
-
   readonly embDim: number
   readonly eps: number
   /** [embDim], initially ones */

@@ -32,9 +32,6 @@ export const newNorm = (runtime: Runtime, { embDim, layerNormEpsilon = 1e-5, bia
  * attn has its own dropout, where GPT-2 has it.
  */
 export class TransformerBlock extends Module {
-  /** GPT-2's names. @internal */
-  static override aliases = { ln_1: 'norm1', ln_2: 'norm2', mlp: 'ff' }
-
   attn: Attention
   ff: FeedForward
   /** Before attn. */

@@ -1,3 +1,4 @@
+import type { Imports } from '../imports.ts'
 import type { Kernel } from '../threads/call.ts'
 import type { Pool } from '../threads/pool.ts'
 import type { Memory } from './memory.ts'
@@ -62,8 +63,11 @@ export class Runtime {
   memory: Memory
   generator: Generator
 
-  constructor(exports: Exports, memory: Memory) {
+  imports: Imports
+
+  constructor(exports: Exports, memory: Memory, imports: Imports) {
     this.exports = exports
+    this.imports = imports
     this.memory = memory
     this.generator = new Generator(this)
   }
@@ -238,5 +242,5 @@ function toNumber(arg: Argument): number {
 export function runtimeOf(Class: unknown): Runtime {
   const runtime = typeof Class === 'function' ? Reflect.get(Class, RUNTIME) : undefined
   if (runtime instanceof Runtime) return runtime
-  throw fail('TYPE', 'this', 'be the class; call it as gpt.GPTModel.fromSafetensors(...)')
+  throw fail('TYPE', 'this', 'be the class; call it as gpt.GPTModel.fromPretrained(...)')
 }

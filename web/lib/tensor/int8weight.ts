@@ -66,7 +66,7 @@ export const unitOf = (turned: boolean, groupSize: number): number => (turned ? 
 /**
  * A weight [outputs, inputs] of which each element is a value of 8 bits times a float32 scale that
  * `groupSize` inputs of one output share. A Conv1D's is turned, so that it has this shape, too.
- * `module.quantize()` and `GPTModel.fromSafetensors` make int8 weights; `linear.int8Weight` is one. It
+ * `module.quantize()` and `GPTModel.fromPretrained` make int8 weights; `linear.int8Weight` is one. It
  * lies in the memory of its instance, and belongs to the layer's `weight`.
  *
  *     weight[o,i] = scale[o, i / groupSize] · value[o,i],  scale = max |weight| / 127 of the group

@@ -31,7 +31,7 @@ export async function readCheckpoint(
 ): Promise<Model> {
   return inSentences(async () => {
     const from = typeof source === 'string' ? await download(new URL(source)) : source
-    const model = await gpt.GPTModel.fromSafetensors(from, { ...options, dtype: 'int8' })
+    const model = await gpt.GPTModel.fromPretrained(from, { ...options, dtype: 'int8' })
     const fault = faultOf(model)
     if (!fault) return model
     model.dispose()

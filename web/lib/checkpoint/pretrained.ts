@@ -1,0 +1,123 @@
+// Loads a GPT from a file, or from several.
+
+import type { GPTModel, GPTModelConfig } from '../layers/gptmodel.ts'
+import type { Runtime } from '../runtime/runtime.ts'
+import {
+  type SignalLike,
+  checkBoolean,
+  checkChoice,
+  checkFunction,
+  checkOptions,
+  checkSignal,
+} from '../check.ts'
+import { importNow } from '../imports.ts'
+import { configOf } from './config.ts'
+import type { Reading, TensorFile } from './file.ts'
+import { Loader } from './load.ts'
+import { lacks, placesOf } from './names.ts'
+import { readSafetensors } from './safetensors.ts'
+import { type Sources, Input, sourcesOf } from './source.ts'
+
+export type ProgressListener = (progress: { loaded: number; total: number }) => void
+
+export interface PretrainedOptions {
+  /**
+   * 'int8': matrices become int8 as they arrive, as `quantize` makes them; 'float32' by default. Weights
+   * that are int8 in the file stay so with both
+   */
+  dtype?: 'float32' | 'int8'
+  /**
+   * what the file does not say, above all the number of heads: a config.json of Hugging Face, the book's
+   * GPT_CONFIG_124M, nanoGPT's model_args, or ours. What the file says must be the same here
+   */
+  config?: object
+  /** false: tensors that the model lacks are left out, and listed in `model.ignored`; true by default */
+  strict?: boolean
+  /**
+   * called at most about 100 times, the last time when all is loaded; an error that it throws ends the
+   * loading
+   */
+  onProgress?: ProgressListener
+  /** ends the loading when it aborts */
+  signal?: SignalLike
+}
+
+/** How often progress is told. */
+const REPORTS = 100
+
+/** The first bytes of a ZIP archive, which torch.save writes. */
+const ZIP = [0x50, 0x4b, 3, 4]
+
+/**
+ * Loads a model from a file. The parameters of our layers are meta tensors until the file has given
+ * their values; buffers, and what a subclass makes by itself, are not.
+ */
+export async function loadPretrained<M extends GPTModel>(
+  runtime: Runtime,
+  Model: new (config: GPTModelConfig) => M,
+  source: Sources,
+  options: PretrainedOptions | undefined,
+): Promise<M> {
+  const inputs: Input[] = []
+  let model: M | null = null
+  try {
+    for (const one of await sourcesOf(source)) inputs.push(new Input(one))
+    const { dtype, config, strict, onProgress, signal } = checkLoadOptions(options)
+    let [loaded, total, told] = [0, Infinity, 0]
+    const tell = () => {
+      told = loaded
+      onProgress?.({ loaded, total })
+    }
+    const onBytes = (bytes: number) => {
+      loaded += bytes
+      if (loaded >= told + total / REPORTS && loaded < total) tell()
+    }
+    const files: TensorFile[] = []
+    runtime.memory.checkLive()
+    for (const input of inputs) {
+      input.listen(signal, onBytes)
+      files.push(await input.run(await readerFor(input, runtime)))
+    }
+    total = files.reduce((sum, { byteLength }) => sum + byteLength, 0)
+    const infos = files.flatMap(({ tensors }) => tensors)
+    const sizes = configOf(infos, Object.assign({}, ...files.map(({ stated }) => stated)), config)
+    model = runtime.temporary(() => runtime.withMeta(() => new Model(sizes)))
+    const { places, missing, unknown } = placesOf(model, 'source', infos, strict)
+    if (missing.length > 0) throw lacks('source', missing, unknown)
+    const loader = new Loader(model, places, dtype, false)
+    for (const [i, file] of files.entries()) await inputs[i].run(file.read((info) => loader.writes(info)))
+    loaded = total
+    tell()
+    inputs.forEach((input) => input.close())
+    model.ignored = unknown
+    return model.eval()
+  } catch (error) {
+    inputs.forEach((input) => input.close(error))
+    model?.dispose()
+    throw error
+  }
+}
+
+/** The reader of torch.save's files is fetched where it is needed. */
+async function readerFor(input: Input, runtime: Runtime): Promise<Reading<TensorFile>> {
+  const prefix = await input.peek(ZIP.length)
+  if (!ZIP.every((byte, i) => prefix[i] === byte)) return readSafetensors('source')
+  const { readTorchModel } = await importNow(runtime.imports.torchfile)
+  return readTorchModel('source')
+}
+
+function checkLoadOptions(options: PretrainedOptions | undefined) {
+  const defaults: PretrainedOptions = {
+    dtype: 'float32',
+    config: {},
+    strict: true,
+    onProgress: undefined,
+    signal: undefined,
+  }
+  const { dtype, config, strict, onProgress, signal } = checkOptions(options, defaults)
+  checkChoice('dtype', dtype, ['float32', 'int8'])
+  checkBoolean('strict', strict)
+  if (onProgress !== undefined) checkFunction('onProgress', onProgress)
+  checkSignal(signal)
+  return { dtype, config, strict, onProgress, signal }
+}
