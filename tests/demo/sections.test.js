@@ -419,10 +419,7 @@ describe('every section', { concurrency: 2 }, () => {
         const policy = await page.evaluate(async () =>
           (await fetch('')).headers.get('content-security-policy'),
         )
-        assert.equal(
-          policy,
-          "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self' https:",
-        )
+        assert.equal(policy, "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'")
         await page.evaluate(() => {
           const script = document.createElement('script')
           script.textContent = 'window.ran = true'
@@ -432,20 +429,18 @@ describe('every section', { concurrency: 2 }, () => {
         assert.match(complaints.join(), /against the policy: script-src/)
       })
 
-      test('the policy lets the page download over HTTPS from any address, and connect nowhere else', async () => {
-        const { page, complaints } = whole
-        await page.evaluate(() => fetch('https://127.0.0.1:9/').catch(() => {}))
-        const first = await page.evaluate(
+      test('the policy lets the page send nothing to another site', async () => {
+        const { page } = whole
+        const refused = await page.evaluate(
           () =>
             new Promise((resolve) => {
               document.addEventListener('securitypolicyviolation', ({ blockedURI, violatedDirective }) =>
                 resolve([violatedDirective, blockedURI]),
               )
-              fetch('http://127.0.0.1:9/').catch(() => {})
+              fetch('https://127.0.0.1:9/').catch(() => {})
             }),
         )
-        assert.deepEqual(first, ['connect-src', 'http://127.0.0.1:9/'])
-        assert.doesNotMatch(complaints.join(), /against the policy: connect-src https/)
+        assert.deepEqual(refused, ['connect-src', 'https://127.0.0.1:9/'])
         await page.close()
       })
 

@@ -9,6 +9,7 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { load } from 'gpt-layers'
 import { Engine } from '../../build/demo/sections/writing/engine.js'
+import { numberTokens } from '../../build/demo/sections/writing/tokens.js'
 import { tokenizerOf } from '../../build/demo/words.js'
 import { randomFrom, readStory, writeStory } from '../../web/examples/stories/grammar.js'
 import { assertClose, golden, shake } from '../lib/support.js'
@@ -76,7 +77,13 @@ for (const { seed, instead, off, ids, moments } of golden('page_writing')) {
     gpt.manualSeed(seed)
     const config = { vocabSize: 17, contextLength: 11, embDim: 6, nHeads: 2, nLayers: 4, qkvBias: true }
     const small = shake(gpt, new gpt.GPTModel(config)).eval()
-    const words = { encode: () => ids.slice(1), decode: String, texts: () => [], start: ids[0], stop: -1 }
+    const words = {
+      encode: () => ids.slice(1),
+      decode: String,
+      texts: () => [],
+      start: ids[0],
+      beginning: '',
+    }
     const engine = new Engine({ gpt, model: small, tokenizer: words })
     const isOff = none.map((_, i) => off.includes(i))
     engine.set({ prompt: 'any', seed: 1, temperature: 1, off: isOff, instead, from: 0 })
@@ -151,7 +158,7 @@ test('a prompt with an unknown word, or too long, is refused and changes nothing
   const engine = write(engineOf(), 3)
   const { ids } = engine.with
   assert.throws(() => engine.set({ ...settings, prompt: 'Hello' }), /does not know “Hello”/)
-  assert.throws(() => engine.set({ ...settings, prompt: 'the '.repeat(96) }), /at most 95 words/)
+  assert.throws(() => engine.set({ ...settings, prompt: 'the '.repeat(96) }), /at most 95 tokens/)
   assert.deepEqual(write(engine, 1).with.ids.slice(0, ids.length), ids)
 })
 
@@ -169,7 +176,7 @@ test('a beginning that no story has is refused, with the word at which it differ
   ])
     assert.equal(engine.refusalOf(prompt), sentence)
   assert.match(engine.refusalOf('Hello'), /does not know “Hello”/)
-  assert.match(engine.refusalOf('the '.repeat(96)), /at most 95 words/)
+  assert.match(engine.refusalOf('the '.repeat(96)), /at most 95 tokens/)
   assert.equal(engineOf().refusalOf('She said'), '', 'a model for which it does not matter')
 })
 
@@ -256,6 +263,24 @@ test('a story needs ÷ deviation most, then γ and β; without − mean it stays
     share,
   )
   assert.ok(plain < 0.6 * whole && wide < 1e-6, `${whole}, ${plain}, ${wide}`)
+})
+
+test('a text longer than the context is what generate writes with a sliding window of half of it', () => {
+  gpt.manualSeed(3)
+  for (const contextLength of [1, 2, 7, 8]) {
+    const config = { vocabSize: 11, contextLength, embDim: 6, nHeads: 2, nLayers: 1 }
+    const small = shake(gpt, new gpt.GPTModel(config)).eval()
+    const engine = new Engine({ gpt, model: small, tokenizer: numberTokens(11), slides: true })
+    engine.set({ ...settings, prompt: '3 1 4', off: [false, false, false] })
+    write(engine, 30)
+    gpt.manualSeed(settings.seed)
+    const slidingWindow = Math.ceil(contextLength / 2)
+    const options = { maxNewTokens: 30, temperature: settings.temperature, slidingWindow }
+    const { ids } = engine.with
+    assert.deepEqual(ids, [3, 1, 4, ...Array.from(small.generate([3, 1, 4], options), ({ token }) => token)])
+    engine.goTo(4)
+    assert.deepEqual(write(engine, 28).with.ids, ids)
+  }
 })
 
 test('a text ends where the cache is full', () => {

@@ -43,11 +43,8 @@ const offline = {
   },
 }
 
-/**
- * What the page promises: no inline script or style, and nothing from anywhere else, except the one file that
- * a reader may have it download: GPT-2's weights, over HTTPS from any address that the reader gives.
- */
-const POLICY = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self' https:"
+/** What the page promises: no inline script or style, and nothing from or to anywhere else. */
+const POLICY = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'"
 
 const headers = {
   'Content-Security-Policy': POLICY,

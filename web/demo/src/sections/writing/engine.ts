@@ -58,11 +58,15 @@ export interface Moment {
 const TOP = 7
 const MOST_TOKENS = 512 // of a text: GPT-2's cache takes 37 MB for so many
 
+type Sampling = { topK?: number; suppressTokens?: readonly number[] }
+
 /** A run: a text, the keys and values of its tokens, and the norms that it is written with. */
 class Run {
   readonly cache: KeyValueCache
   /** The start token, the prompt and what was written. */
   ids: number[] = []
+  /** The first token that is in the cache. */
+  first = 0
   /** The variances before each norm, for each token that the run has been at. */
   trail: (Float32Array | undefined)[] = []
   moment: Moment | null = null
@@ -88,8 +92,9 @@ export class Engine {
   #gpt: Gpt
   #model: Model
   #tokenizer: Tokenizer
-  #topK: number | undefined
+  #sampling: Sampling
   #least: number
+  #slides: boolean
   /** Where the model has its norms. */
   #slots: readonly [object, string][]
   /** For each norm: itself, and what may stand in its place. */
@@ -104,27 +109,30 @@ export class Engine {
   without: Run | null = null
 
   /**
-   * @param parts the model in evaluation mode; topK: only so many tokens can be drawn; least: the probability
-   *   that each word of a beginning should have
+   * @param parts the model in evaluation mode; sampling: options of `generate`; least: the probability that
+   *   each word of a beginning should have; slides: a text may be longer than the model's context
    */
   constructor({
     gpt,
     model,
     tokenizer,
-    topK,
+    sampling = {},
     least = 0,
+    slides = false,
   }: {
     gpt: Gpt
     model: Model
     tokenizer: Tokenizer
-    topK?: number
+    sampling?: Sampling
     least?: number
+    slides?: boolean
   }) {
     this.#gpt = gpt
     this.#model = model
     this.#tokenizer = tokenizer
-    this.#topK = topK
+    this.#sampling = sampling
     this.#least = least
+    this.#slides = slides
     const blocks = model.trfBlocks
     this.#slots = [
       ...blocks.flatMap((block): [object, string][] => [
@@ -158,19 +166,28 @@ export class Engine {
       return choices
     })
     const off = this.#slots.map(() => false)
-    this.#settings = { prompt: '', seed: 0, temperature: 1, off, instead: 'nothing', from: 0 }
+    this.#settings = {
+      prompt: tokenizer.beginning,
+      seed: 0,
+      temperature: 1,
+      off,
+      instead: 'nothing',
+      from: 0,
+    }
     this.with = new Run(this.#newCache())
   }
 
   /** What the page needs to know of the model. */
   get model() {
-    const { embDim, trfBlocks, contextLength } = this.#model
+    const { embDim, trfBlocks, contextLength, vocabSize } = this.#model
     return {
       width: embDim,
       blocks: trfBlocks.length,
       norms: this.#slots.length,
-      heads: trfBlocks[0].attn.nHeads,
-      tokens: Math.min(contextLength, MOST_TOKENS),
+      vocabSize,
+      context: contextLength,
+      /** How many a text has at most. */
+      tokens: this.#slides ? MOST_TOKENS : Math.min(contextLength, MOST_TOKENS),
     }
   }
 
@@ -190,14 +207,25 @@ export class Engine {
 
   /** @returns the text of each token; joined they are the run's text */
   texts({ ids }: Run): string[] {
-    return ['', ...this.#tokenizer.texts(ids.slice(1))]
+    const { start, texts } = this.#tokenizer
+    return start === undefined ? texts(ids) : ['', ...texts(ids.slice(1))]
+  }
+
+  /** Reads and writes other tokens. `set` comes next. */
+  readAs(tokenizer: Tokenizer) {
+    this.#tokenizer = tokenizer
+    this.#settings = { ...this.#settings, prompt: tokenizer.beginning }
+    this.#given = 0
   }
 
   #encode(prompt: string): number[] {
-    const ids = [this.#tokenizer.start, ...this.#tokenizer.encode(prompt)]
-    const most = this.model.tokens / 2
-    if (ids.length > most) throw new Error(`The beginning should have at most ${most - 1} words.`)
-    return ids
+    const { start, encode } = this.#tokenizer
+    const tokens = encode(prompt)
+    const most = this.model.tokens / 2 - 1
+    if (tokens.length > most) throw new Error(`The beginning should have at most ${most} tokens.`)
+    if (start !== undefined) return [start, ...tokens]
+    if (tokens.length === 0) throw new Error('The beginning should have at least one token.')
+    return tokens
   }
 
   /** @returns why the model cannot go on with a beginning: a sentence, '' if it can */
@@ -284,7 +312,8 @@ export class Engine {
   }
 
   #newCache() {
-    return this.#model.newCache({ maxTokens: this.model.tokens })
+    const { context, tokens } = this.model
+    return this.#model.newCache({ maxTokens: Math.min(context, tokens) })
   }
 
   /** Writes a token more, or goes to the next one that was written before. */
@@ -303,15 +332,18 @@ export class Engine {
   #go(run: Run, at: number) {
     const { cache, ids } = run
     const { seed, temperature } = this.#settings
-    cache.truncate(Math.min(at, cache.length))
+    const first = this.#firstFor(at, cache.maxTokens)
+    if (first !== run.first) cache.truncate(0)
+    run.first = first
+    cache.truncate(Math.min(at - first, cache.length))
     const drawn = Math.max(0, at + 1 - this.#given) // so many tokens were drawn before
     const generated = this.#withNormsOf(run, () => {
       // The random number that `generate` would draw for this token, had it written all of the text.
       this.#gpt.manualSeed(seed)
       if (drawn > 0) this.#gpt.rand([drawn]).dispose()
       try {
-        const options = { cache, maxNewTokens: 1, temperature, ...(this.#topK && { topK: this.#topK }) }
-        return this.#model.generate(ids.slice(cache.length, at + 1), options).next().value
+        const options = { cache, maxNewTokens: 1, temperature, ...this.#sampling }
+        return this.#model.generate(ids.slice(first + cache.length, at + 1), options).next().value
       } catch (error) {
         if (error instanceof GptLayersError && error.code === 'VALUE') return undefined // the logits overflowed
         throw error
@@ -329,6 +361,16 @@ export class Engine {
       top: this.#candidates(generated, next),
     }
     run.trail[at] = this.#variances(run.moment)
+  }
+
+  /**
+   * The first token that the model still knows at a token. Whenever the cache is full, half of it is read
+   * anew: `slidingWindow` of `generate`.
+   */
+  #firstFor(at: number, room: number): number {
+    if (at < room) return 0
+    const step = room + 1 - Math.ceil(room / 2)
+    return (Math.floor((at - room) / step) + 1) * step
   }
 
   /** The variance before each norm. */

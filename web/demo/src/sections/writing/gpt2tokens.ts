@@ -1,5 +1,5 @@
-// GPT-2's tokenizer, of the library gpt-tokenizer. Its 50257 tokens are 0.6 MB: import it when a GPT-2 is
-// here. A token is a row of bytes, and may hold only a part of a character.
+// GPT-2's tokenizer, of the library gpt-tokenizer. Its 50257 tokens are 0.6 MB: import it when a model
+// has them. A token is a row of bytes, and may hold only a part of a character.
 //
 // The library's `decode` is not used: it keeps a part of a character from one call to the next.
 
@@ -18,8 +18,8 @@ function bytesOf(id: number): Uint8Array {
   return typeof piece === 'string' ? encoder.encode(piece) : Uint8Array.from(piece)
 }
 
-export const gpt2Tokens: Tokenizer & { texts: (ids: readonly number[]) => string[] } = {
-  start: END_OF_TEXT,
+export const gpt2Tokens: Tokenizer & { stop: number } = {
+  beginning: 'Once upon a time',
   stop: END_OF_TEXT,
 
   /** What a reader types is text, even `<|endoftext|>`. */

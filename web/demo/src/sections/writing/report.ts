@@ -16,6 +16,7 @@ export interface Lane {
 }
 
 export interface Report {
+  model: Engine['model']
   seed: number
   /** How many tokens were given: the start token and the prompt. */
   given: number
@@ -35,6 +36,7 @@ export function snapshot(engine: Engine, playing: boolean): Report {
     return { texts: engine.texts(run), at: run.at, ended: run.ended, trail, moment: run.moment }
   }
   return {
+    model,
     seed: settings.seed,
     given,
     from: settings.from,

@@ -3,7 +3,6 @@
 import { messageOf } from '../../errors.ts'
 import { callback, inWorker, stop, type Remote } from '../../remote.ts'
 import type { Settings } from './engine.ts'
-import { BEGINNINGS } from '../story/slice.ts'
 import type { Report } from './report.ts'
 import { FULL_SPEED } from './slice.ts'
 import type { Source, WritingWorker } from './writing.worker.ts'
@@ -15,8 +14,6 @@ export class Writer {
   report: Report = $state.raw({} as Report)
   /** Whether `report` comes from the model. */
   live = $state(false)
-  /** The sizes of the model. */
-  model = $state.raw({ width: 80, blocks: 4, norms: 9, heads: 4, tokens: 192 })
   source: Source['name'] = $state('stories')
   /** Whether the reader wants it to write. */
   wanted = $state(true)
@@ -25,13 +22,14 @@ export class Writer {
   /** Why nothing is written; '' if something is. */
   problem = $state('')
   /** How the text begins. */
-  prompt: string = $state(BEGINNINGS[0])
+  prompt = $state('')
   /** Why the text does not begin as it should; '' if it does, and once the next one begins. */
   refused = $state('')
 
   #worker: Remote<WritingWorker> | null = null
   /** How often a model was asked for. */ #uses = 0
   #settings: Settings | null = null
+  /** How many norms the model has. */ #norms = 0
   /** How many words after the prompt are written at once. */ #words = 0
   /** Whether the section is on the screen. */ #seen = false
   /** Whether the worker has a model. */ #loaded = false
@@ -79,7 +77,6 @@ export class Writer {
       this.#end()
       this.problem = 'the worker could not be started'
     })
-    // Not waited for: a GPT-2 that is chosen meanwhile comes after the stories.
     worker.listen(callback((report: Report) => this.#take(report)))
     return (this.#worker = worker)
   }
@@ -97,21 +94,27 @@ export class Writer {
     this.use({ name: 'stories' }).catch(() => {})
   }
 
-  /** Writes with another model. The one before goes on until this has succeeded. */
+  /** Writes with another model. The one before goes on until this has succeeded, else the stories. */
   async use(source: Source, onprogress?: (progress: { loaded: number; total: number }) => void) {
     const uses = ++this.#uses
     this.problem = ''
+    let model: Report['model']
     try {
       const worker = this.#worker ?? this.#start()
-      this.model = await worker.use(source, onprogress && callback(onprogress))
+      model = await worker.use(source, onprogress && callback(onprogress))
     } catch (error) {
-      if (uses === this.#uses && !this.#loaded) this.problem = messageOf(error).replace(/\.$/, '')
+      if (uses === this.#uses && !this.#loaded) {
+        if (source.name === 'stories') this.problem = messageOf(error).replace(/\.$/, '')
+        else this.tellStories()
+      }
       throw error
     }
     this.source = source.name
+    this.#norms = model.norms
     this.#loaded = true
     this.#ready = false
-    if (this.#settings) await this.set(this.#settings, this.#words)
+    await this.#begin()
+    return model
   }
 
   /** Ends the `use` that is running. */
@@ -119,19 +122,28 @@ export class Writer {
     await this.#worker?.cancel()
   }
 
+  /** Reads and writes characters: what the tokens of the reader's model are. */
+  async spell(characters: string) {
+    await this.#worker?.spell(characters)
+    await this.#begin()
+  }
+
+  /** Begins a text with other tokens. That they cannot be what the text before began with is not said. */
+  async #begin() {
+    const isFirst = this.prompt === ''
+    if (this.#settings) await this.set(this.#settings, this.#words)
+    if (!isFirst) this.refused = ''
+  }
+
   /** @param words after the prompt that are written at once */
   async set(settings: Settings, words = 0) {
     this.#settings = settings
     this.#words = words
     if (!this.#worker || !this.#loaded) return // `use` will tell the worker
-    const off = Array.from({ length: this.model.norms }, (_, i) => settings.off[i] ?? false)
-    const refused = await this.#worker.refusalOf(settings.prompt)
-    if (refused) this.refused = refused
-    else {
-      if (settings.prompt !== this.prompt) this.refused = ''
-      this.prompt = settings.prompt
-    }
-    await this.#worker.set({ ...settings, off, prompt: this.prompt }, words)
+    const off = Array.from({ length: this.#norms }, (_, i) => settings.off[i] ?? false)
+    const { prompt, refused } = await this.#worker.set({ ...settings, off }, words)
+    if (refused || prompt !== this.prompt) this.refused = refused
+    this.prompt = prompt
     this.#ready = true
     this.#move()
   }
@@ -155,7 +167,7 @@ export class Writer {
   }
 
   #take(report: Report) {
-    if (this.live && report.seed !== this.report.seed) this.refused = ''
+    if (this.live && report.seed > this.report.seed) this.refused = ''
     this.report = report
     this.live = true
   }

@@ -1,47 +1,32 @@
 // The worker in which a GPT writes. It writes at its own pace and reports at most once a frame, and only when
 // the page has taken the last report: the text never waits for drawing.
 
-import { load, type Gpt } from 'gpt-layers'
+import { load } from 'gpt-layers'
 import { loadStories, tokenizer } from '../../stories.ts'
 import { expose } from '../../remote.ts'
-import type { Tokenizer } from '../../words.ts'
-import { CheckpointError } from './address.ts'
 import { Engine, type Settings } from './engine.ts'
 import { snapshot, type Report } from './report.ts'
 
-/** A model to write with: { name: 'stories' }, or another one with what its loader needs. */
-export type Source = { name: 'stories' } | { name: 'gpt2'; file: Blob }
+/** A model to write with: the stories', or the reader's own. nHeads: where no file says it. */
+export type Source = { name: 'stories' } | { name: 'own'; files: readonly File[]; nHeads?: number }
 
-interface Loaded {
-  gpt: Gpt
-  model: InstanceType<Gpt['GPTModel']>
-  tokenizer: Tokenizer
-  /** Only so many tokens can be drawn. */
-  topK?: number
-  /** The probability that each word of a beginning should have. */
-  least?: number
-  dispose: () => void
-}
+type Loaded = ConstructorParameters<typeof Engine>[0] & { dispose: () => void }
 
 type OnProgress = (progress: { loaded: number; total: number }) => void
-
-type Options = { signal: AbortSignal; onprogress?: OnProgress }
 
 const FRAME = 16 // milliseconds
 const TURN = 8 // milliseconds of writing at full speed, before messages are heard
 const LEAST = 1e-3 // the stories’ grammar chooses among at most 20 words
 const REST = 4000 // milliseconds between the end of a text and the next one
 
-async function loadModel(source: Source, options: Options): Promise<Loaded> {
-  if (source.name === 'gpt2') {
-    const gpt2 = await import('./gpt2.ts').catch((cause) => {
-      throw new CheckpointError('The page’s part that runs GPT-2 was not fetched.', { cause })
-    })
-    return gpt2.loadGpt2(source, options)
+async function loadModel(source: Source, signal: AbortSignal, onProgress?: OnProgress): Promise<Loaded> {
+  if (source.name === 'own') {
+    const { loadOwn } = await import('./own.ts')
+    return loadOwn(source.files, { nHeads: source.nHeads, signal, onProgress })
   }
   const gpt = await load()
   try {
-    const model = await loadStories(gpt, options)
+    const model = await loadStories(gpt, { signal })
     return { gpt, model, tokenizer, least: LEAST, dispose: () => gpt.dispose() }
   } catch (error) {
     gpt.dispose()
@@ -101,7 +86,7 @@ const writing = {
   async use(source: Source, onprogress?: OnProgress) {
     loading?.abort()
     const controller = (loading = new AbortController())
-    const next = await loadModel(source, { signal: controller.signal, onprogress })
+    const next = await loadModel(source, controller.signal, onprogress)
     if (controller.signal.aborted) {
       next.dispose()
       throw controller.signal.reason
@@ -124,17 +109,25 @@ const writing = {
     listener = listen
   },
 
-  /** See Engine. */
-  refusalOf(prompt: string) {
-    return current().refusalOf(prompt)
+  /** Reads and writes characters; `set` comes next. */
+  async spell(characters: string) {
+    const { readAs } = await import('./own.ts')
+    const { tokenizer } = await readAs(current().model.vocabSize, characters)
+    current().readAs(tokenizer)
   },
 
-  /** @param words after the prompt that are written at once */
+  /**
+   * @param words after the prompt that are written at once
+   * @returns the prompt, and why it is not the one that was asked for; '' if it is
+   */
   set(settings: Settings, words: number) {
     const now = current()
-    now.set(settings)
+    const refused = now.refusalOf(settings.prompt)
+    const prompt = refused ? now.settings.prompt : settings.prompt
+    now.set({ ...settings, prompt })
     while (now.with.at - now.given + 1 < words && !now.ended) now.step()
     report()
+    return { prompt, refused }
   },
 
   /** @param tokensPerSecond Infinity: as many as it can */
