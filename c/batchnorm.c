@@ -145,13 +145,19 @@ int gpt_batchnorm_update(float *running_mean, float *running_var, const float *m
     return GPT_OK;
 }
 
+/* With eps 0, a constant column of the batch is the shift, as in PyTorch. */
+static double rstd_of(float var, float eps, const float *off)
+{
+    const double squares = (double)var + (double)eps;
+    return off && squares == 0.0 ? 0.0 : 1.0 / sqrt(squares);
+}
+
 void gpt_batchnorm_forward_ref(float *y, const float *x, const float *mean, const float *off,
                                const float *var, const float *scale, const float *shift, size_t rows,
                                size_t cols, float eps)
 {
     for (size_t c = 0; c < cols; c++) {
-        const double m = (double)mean[c] + (off ? (double)off[c] : 0.0),
-                     s = 1.0 / sqrt((double)var[c] + (double)eps);
+        const double m = (double)mean[c] + (off ? (double)off[c] : 0.0), s = rstd_of(var[c], eps, off);
         for (size_t r = 0; r < rows; r++)
             y[r * cols + c] = (float)(scale[c] * ((x[r * cols + c] - m) * s) + shift[c]);
     }
@@ -167,7 +173,9 @@ GPT_INLINE normalizer normalizer_of(const float *mean, const float *off, const f
 {
     const v128_t o = off ? load(off, n) : wasm_f32x4_splat(0.0f);
     const v128_t deviation = wasm_f32x4_sqrt(wasm_f32x4_add(load(var, n), wasm_f32x4_splat(eps)));
-    const v128_t s = wasm_f32x4_div(wasm_f32x4_splat(1.0f), deviation);
+    v128_t s = wasm_f32x4_div(wasm_f32x4_splat(1.0f), deviation);
+    /* with eps 0, a constant column of the batch is the shift, as in PyTorch */
+    if (off) s = wasm_v128_andnot(s, wasm_f32x4_eq(deviation, wasm_f32x4_splat(0.0f)));
     return (normalizer){.m = load(mean, n), .s = s, .t = wasm_f32x4_neg(wasm_f32x4_mul(o, s))};
 }
 
@@ -202,7 +210,7 @@ void gpt_batchnorm_backward_ref(float *dx, float *dscale, float *dshift, const f
                                 size_t rows, size_t cols, float eps)
 {
     for (size_t c = 0; c < cols; c++) {
-        const double m = (double)mean[c] + (double)off[c], s = 1.0 / sqrt((double)var[c] + (double)eps);
+        const double m = (double)mean[c] + (double)off[c], s = rstd_of(var[c], eps, off);
         /* Σ dy and Σ dy · u over the rows */
         double sum = 0.0, dot = 0.0;
         for (size_t r = 0; r < rows; r++) {

@@ -209,9 +209,9 @@ GPT_API int gpt_gelu_backward(float *dx, const float *dy, const float *x, size_t
  *   y, x          [rows, cols]   y may be x
  *   mean, rstd    [rows]         written for backward; each may be NULL
  *   scale, shift  [cols]         shift may be NULL: zeros
- *   eps           added to the variance; > 0 and finite
- * The variance is biased (divided by cols). A constant row gives exactly the shift. GPT_ERR_SIZE if cols is
- * 0.
+ *   eps           added to the variance; >= 0 and finite
+ * The variance is biased (divided by cols). A constant row gives exactly the shift; with eps 0, NaN, as in
+ * PyTorch. GPT_ERR_SIZE if cols is 0.
  * Error: 5e-6 of float64, also where the mean is 1e5 times the deviation. For deviations above 1e18 the
  * squares overflow, as in PyTorch, and rstd is 0 or NaN.
  */
@@ -259,8 +259,8 @@ GPT_API int gpt_batchnorm_update(float *running_mean, float *running_var, const 
  *   y, x            [rows, cols]   y may be x
  *   mean, off, var  [cols]         of the batch, or running ones, for which off is NULL
  *   scale, shift    [cols]
- *   eps             added to the variance; > 0 and finite
- * A constant column gives exactly the shift.
+ *   eps             added to the variance; >= 0 and finite
+ * A constant column of a batch gives exactly the shift, also with eps 0, as in PyTorch.
  * Error: 5e-6 of float64, also where the mean is 1e5 times the deviation. For deviations above 1e18 the
  * squares overflow, as in PyTorch, and var is infinite or NaN.
  */
@@ -288,8 +288,8 @@ GPT_API int gpt_batchnorm_backward(float *dx, float *dscale, float *dshift, cons
  *   y, x   [rows, cols]   y may be x
  *   rstd   [rows]         written for backward; may be NULL
  *   scale  [cols]
- *   eps    added to the mean square; > 0 and finite
- * GPT_ERR_SIZE if cols is 0.
+ *   eps    added to the mean square; >= 0 and finite
+ * With eps 0 a row of zeros gives NaN, as in PyTorch. GPT_ERR_SIZE if cols is 0.
  * Error: 1e-6 of float64. For elements above 1e18 the squares overflow, as in PyTorch.
  */
 GPT_API int gpt_rmsnorm_forward(float *y, float *rstd, const float *x, const float *scale, size_t rows,

@@ -17,7 +17,7 @@
 static inline size_t gpt_min(size_t a, size_t b) { return a < b ? a : b; }
 
 /* The rule for eps in every normalization, which divides by √(variance + eps). */
-static inline int gpt_eps_valid(float eps) { return eps > 0.0f && eps < INFINITY; }
+static inline int gpt_eps_valid(float eps) { return eps >= 0.0f && eps < INFINITY; }
 
 /* Divides n items among `parts`: part `part` gets the items *first <= i < the returned end. Cuts fall on
  * multiples of `tile`, and the shares differ by at most one tile. */

@@ -11,6 +11,7 @@ import {
   golden,
   gradientOf,
   loadForTest,
+  rowsOf,
   unpack,
 } from './support.js'
 
@@ -51,6 +52,27 @@ test('BatchNorm’s running statistics are PyTorch’s, and so are its outputs f
     assertClose(layer.forward(following), golden.evaluated, 5e-6)
     assertClose(layer.runningMean, golden.running_mean, 1e-6)
   }
+})
+
+test('BatchNorm’s eps may be 0: a constant column of a batch is then the shift, as in PyTorch', () => {
+  const layer = new gpt.BatchNorm(3, { eps: 0 })
+  layer.shift.data.set([0, 0, 7])
+  const x = gpt.parameter(
+    gpt.tensor([
+      [1, 2 ** -24, 5],
+      [-1, -(2 ** -24), 5],
+    ]),
+  )
+  const y = layer.forward(x)
+  assert.deepEqual(rowsOf(y), [
+    [1, 1, 7],
+    [-1, -1, 7],
+  ])
+  y.backward(gpt.ones([2, 3]))
+  assert.deepEqual(rowsOf(gradientOf(x)), [
+    [0, 0, 0],
+    [0, 0, 0],
+  ])
 })
 
 test('BatchNorm’s gradients agree with central differences', () => {

@@ -185,8 +185,12 @@ const refused = {
   ],
   LayerNorm: [
     [() => new gpt.LayerNorm([5]), 'TYPE', /^LayerNorm: embDim should be a positive integer, got \[5\]$/],
-    [() => new gpt.LayerNorm(5, { eps: 0 }), 'VALUE', /^LayerNorm: eps should be a positive float32, got 0$/],
-    [() => new gpt.LayerNorm(5, { eps: 1e-50 }), 'VALUE', /got 1e-50$/],
+    [
+      () => new gpt.LayerNorm(5, { eps: -1 }),
+      'VALUE',
+      /^LayerNorm: eps should be a finite float32 >= 0, got -1$/,
+    ],
+    [() => new gpt.LayerNorm(5, { eps: 1e39 }), 'VALUE', /got 1e\+39$/],
     [() => new gpt.LayerNorm(5, { eps: NaN }), 'VALUE', /got NaN$/],
     [() => new gpt.LayerNorm(5, { eps: '1e-5' }), 'TYPE', /got "1e-5"$/],
     [() => norm.forward(x), 'SHAPE', /^LayerNorm.forward: x should end in 6 \(embDim\), got shape \[2, 5\]$/],
@@ -410,7 +414,7 @@ const refused = {
     [
       () => new gpt.BatchNorm(5, { eps: -1 }),
       'VALUE',
-      /^BatchNorm: eps should be a positive float32, got -1$/,
+      /^BatchNorm: eps should be a finite float32 >= 0, got -1$/,
     ],
     [
       () => new gpt.BatchNorm(5, { momentum: 1.1 }),
@@ -431,7 +435,11 @@ const refused = {
   ],
   RMSNorm: [
     [() => new gpt.RMSNorm('5'), 'TYPE', /^RMSNorm: embDim should be a positive integer, got "5"$/],
-    [() => new gpt.RMSNorm(5, { eps: 0 }), 'VALUE', /^RMSNorm: eps should be a positive float32, got 0$/],
+    [
+      () => new gpt.RMSNorm(5, { eps: -1 }),
+      'VALUE',
+      /^RMSNorm: eps should be a finite float32 >= 0, got -1$/,
+    ],
     [() => new gpt.RMSNorm(5, { eps: 1e39 }), 'VALUE', /got 1e\+39$/],
     [
       () => new gpt.RMSNorm(5, { epsilon: 1 }),

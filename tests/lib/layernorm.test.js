@@ -86,6 +86,22 @@ test('a new LayerNorm has scale 1, shift 0 and eps 1e-5, and adds eps to the var
   assert.deepEqual([...wide.data], [-0.5, 0.5])
 })
 
+test('eps may be 0: a constant row is then NaN, PyTorch’s 0/0', () => {
+  const norm = new gpt.LayerNorm(2, { eps: 0 })
+  const [whole, tiny, constant] = rowsOf(
+    norm.forward(
+      gpt.tensor([
+        [1, -1],
+        [2 ** -24, -(2 ** -24)],
+        [3, 3],
+      ]),
+    ),
+  )
+  assert.deepEqual(whole, [1, -1])
+  assert.deepEqual(tiny, [1, -1])
+  assert.ok(constant.every(Number.isNaN))
+})
+
 test('a row gives the same bits alone and among other rows', () => {
   gpt.manualSeed(3)
   const norm = new gpt.LayerNorm(65)

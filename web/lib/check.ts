@@ -123,10 +123,10 @@ export function checkProbability(name: string, value: unknown): asserts value is
   checkNumber(name, value, 'a number from 0 to 1', (n) => n >= 0 && n <= 1)
 }
 
-/** A number such as eps that must stay above 0 when it is rounded to float32. */
-export function checkPositiveFloat32(name: string, value: unknown): asserts value is number {
-  const isPositive = (n: number) => Math.fround(n) > 0 && Math.fround(n) < Infinity
-  checkNumber(name, value, 'a positive float32', isPositive)
+/** A number such as eps, which kernels read as float32. */
+export function checkNonNegativeFloat32(name: string, value: unknown): asserts value is number {
+  const isAllowed = (n: number) => n >= 0 && Math.fround(n) < Infinity
+  checkNumber(name, value, 'a finite float32 >= 0', isAllowed)
 }
 
 export function checkBoolean(name: string, value: unknown): asserts value is boolean {

@@ -1,5 +1,5 @@
 import type { Runtime } from '../runtime/runtime.ts'
-import { checkOptions, checkPositiveFloat32, checkProbability, checkSize } from '../check.ts'
+import { checkOptions, checkNonNegativeFloat32, checkProbability, checkSize } from '../check.ts'
 import { fail } from '../errors.ts'
 import { record, recordKernel } from '../runtime/tape.ts'
 import { checkRows, checkTensorOf } from '../tensor/check.ts'
@@ -8,7 +8,7 @@ import { Tensor } from '../tensor/tensor.ts'
 import { Module } from './module.ts'
 
 export interface BatchNormOptions {
-  /** added to the variance, above 0; 1e-5 by default */
+  /** added to the variance; 1e-5 by default */
   eps?: number
   /** the weight of a new batch in the running statistics, from 0 to 1; 0.1 by default */
   momentum?: number
@@ -50,7 +50,7 @@ export class BatchNorm extends Module {
     super(runtime)
     checkSize('numFeatures', numFeatures)
     const { eps, momentum } = checkOptions(options, { eps: 1e-5, momentum: 0.1 })
-    checkPositiveFloat32('eps', eps)
+    checkNonNegativeFloat32('eps', eps)
     checkProbability('momentum', momentum)
     this.numFeatures = numFeatures
     this.eps = eps

@@ -1,5 +1,5 @@
 import type { Runtime } from '../runtime/runtime.ts'
-import { checkBoolean, checkOptions, checkPositiveFloat32, checkSize } from '../check.ts'
+import { checkBoolean, checkOptions, checkNonNegativeFloat32, checkSize } from '../check.ts'
 import { recordKernel, records } from '../runtime/tape.ts'
 import { checkRows, checkTensorOf } from '../tensor/check.ts'
 import { pythonNumber } from '../tensor/pyformat.ts'
@@ -7,7 +7,7 @@ import { Tensor } from '../tensor/tensor.ts'
 import { Module } from './module.ts'
 
 export interface LayerNormOptions {
-  /** added to the variance, above 0; 1e-5 by default */
+  /** added to the variance; 1e-5 by default */
   eps?: number
   /** whether there is a shift, which PyTorch calls bias; true by default */
   bias?: boolean
@@ -39,7 +39,7 @@ export class LayerNorm extends Module {
     super(runtime)
     checkSize('embDim', embDim)
     const { eps, bias } = checkOptions(options, { eps: 1e-5, bias: true })
-    checkPositiveFloat32('eps', eps)
+    checkNonNegativeFloat32('eps', eps)
     checkBoolean('bias', bias)
     this.embDim = embDim
     this.eps = eps

@@ -1,5 +1,5 @@
 import type { Runtime } from '../runtime/runtime.ts'
-import { checkOptions, checkPositiveFloat32, checkSize } from '../check.ts'
+import { checkOptions, checkNonNegativeFloat32, checkSize } from '../check.ts'
 import { recordKernel, records } from '../runtime/tape.ts'
 import { checkRows, checkTensorOf } from '../tensor/check.ts'
 import { pythonNumber } from '../tensor/pyformat.ts'
@@ -7,7 +7,7 @@ import { Tensor } from '../tensor/tensor.ts'
 import { Module } from './module.ts'
 
 export interface RMSNormOptions {
-  /** added to the mean square, above 0; 1e-5 by default */
+  /** added to the mean square; 1e-5 by default */
   eps?: number
 }
 
@@ -33,7 +33,7 @@ export class RMSNorm extends Module {
     super(runtime)
     checkSize('embDim', embDim)
     const { eps } = checkOptions(options, { eps: 1e-5 })
-    checkPositiveFloat32('eps', eps)
+    checkNonNegativeFloat32('eps', eps)
     this.embDim = embDim
     this.eps = eps
     this.scale = Tensor.parameter(runtime, [embDim], ({ data }) => data.fill(1))
