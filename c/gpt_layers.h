@@ -468,26 +468,29 @@ GPT_API int gpt_attention_backward(float *dqkv, float *scratch, const float *dy,
  *   max, sum  [rows]         max(logits) and Σ e^(logits - max), written for backward; each may be NULL
  *   logits    [rows, cols]
  *   targets   [rows]         from 0 to cols - 1; GPT_IGNORE gives a loss of 0; otherwise GPT_ERR_VALUE
+ *   smoothing                from 0 to 1: the share of the loss that is the mean of -log softmax(logits[r])
+ *                            over all classes, as PyTorch's label_smoothing
  * A row that contains NaN or +∞, or consists of -∞, gives NaN, as in PyTorch.
  * Error: 1e-6 of float64.
  */
 enum { GPT_IGNORE = -100 };
 GPT_API int gpt_crossentropy_forward(float *loss, float *max, float *sum, const float *logits,
-                                     const int32_t *targets, size_t rows, size_t cols, size_t part,
-                                     size_t parts);
+                                     const int32_t *targets, size_t rows, size_t cols, float smoothing,
+                                     size_t part, size_t parts);
 
-/* dlogits[r,c] = scale · (softmax(logits[r])[c] - [c = targets[r]]), and 0 for a row with target GPT_IGNORE.
+/* dlogits[r,c] = scale · (softmax(logits[r])[c] - (1 - smoothing) · [c = targets[r]] - smoothing / cols), and
+ * 0 for a row with target GPT_IGNORE.
  *   dlogits   [rows, cols]   may be logits
  *   logits    [rows, cols]
  *   targets   [rows]
  *   max, sum  [rows]         as written by forward
  *   scale     the gradient of every row's loss: 1/rows if the loss is the mean of the rows
  * Error: 2e-6 of the largest |dlogits| in the row, also where the target's softmax is near 1, if the logits
- * differ by less than 80.
+ * differ by less than 80; and smoothing · scale · 1e-6.
  */
 GPT_API int gpt_crossentropy_backward(float *dlogits, const float *logits, const int32_t *targets,
                                       const float *max, const float *sum, size_t rows, size_t cols,
-                                      float scale, size_t part, size_t parts);
+                                      float scale, float smoothing, size_t part, size_t parts);
 
 /* ---- Mean squared error: loss[r] = Σ (x[r] - target[r])² / cols -------------------------------------------
  *   loss       [rows]         NaN if cols is 0

@@ -609,15 +609,16 @@ void judge_crossentropy_forward(const trial *t)
 
 void prepare_crossentropy(trial *t)
 {
-    expect_status(
-        gpt_crossentropy_forward(spare, t->c.t[3], t->c.t[4], t->c.t[1], t->c.t[2], SIZE(0), SIZE(1), 0, 1),
-        GPT_OK);
+    expect_status(gpt_crossentropy_forward(spare, t->c.t[3], t->c.t[4], t->c.t[1], t->c.t[2], SIZE(0),
+                                           SIZE(1), 0.0f, 0, 1),
+                  GPT_OK);
     kernel_calls++;
 }
 
 void judge_crossentropy_backward(const trial *t)
 {
     const size_t cols = SIZE(1);
+    const double factor = fabs((double)(float)t->c.v[0]), smoothing = (double)(float)t->c.v[1];
     if (!t->prepared) return;
     for (size_t r = 0; r < SIZE(0); r++) {
         const float *logits = FLOATS_OF(1) + r * cols;
@@ -628,8 +629,8 @@ void judge_crossentropy_backward(const trial *t)
         }
         /* The difference of two logits is rounded. Where it is above 80, small gradients underflow. */
         const double error = 1e-6 + u * (high - low);
-        const double scale = high - low < 80.0 ? 2.0 * largest(EXPECTED(0) + r * cols, cols)
-                                               : 1.0 * fabs((double)(float)t->c.v[0]);
+        const double scale =
+            high - low < 80.0 ? 2.0 * largest(EXPECTED(0) + r * cols, cols) + smoothing * factor : factor;
         for (size_t c = r * cols; c < (r + 1) * cols; c++)
             expect_within("dlogits", c, (double)FLOATS_OF(0)[c], (double)EXPECTED(0)[c],
                           (isfinite(error) ? error : 1e-6) * scale + underflow_of(1.0));

@@ -168,6 +168,7 @@ const context = mostly(
     options({ cache, lastOnly: flag }),
   ),
 )
+const reduction = mostly(fc.constantFrom('none', 'mean', 'sum'))
 const reduced = options({ dim, keepdim: flag })
 
 // ---- Operations
@@ -249,9 +250,15 @@ export const OPERATIONS = {
           fc.constant([-100, 0]),
         ),
       ),
+      options({
+        ignoreIndex: mostly(fc.constantFrom(-100, -1, 0)),
+        reduction,
+        labelSmoothing: mostly(fc.constantFrom(0, 0.1, 1)),
+      }),
     ],
+    needed: 2,
   },
-  'gpt.mse': { args: [tensor, tensor] },
+  'gpt.mse': { args: [tensor, tensor, options({ reduction })], needed: 2 },
   'gpt.parameter': { args: [tensor], weight: 2 },
   'gpt.record': {
     args: [tensor, mostly(kind('inputs')), mostly(kind('gradients')), mostly(kind('inputs'))],

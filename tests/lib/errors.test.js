@@ -374,6 +374,19 @@ const refused = {
     [() => gpt.crossEntropy(x, [[0], [1]]), 'SHAPE', /got \[2, 1\]$/],
     [() => gpt.crossEntropy(x, 'a'), 'TYPE', /^crossEntropy: targets should be integers/],
     [() => gpt.crossEntropy(x), 'TYPE', /got undefined$/],
+    [() => gpt.crossEntropy(x, [-100, 0], { ignoreIndex: -1 }), 'VALUE', /0 to 4, or -1, got -100$/],
+    [() => gpt.crossEntropy(x, [0, 0], { ignoreIndex: 0.5 }), 'VALUE', /ignoreIndex .* got 0\.5$/],
+    [
+      () => gpt.crossEntropy(x, [0, 0], { reduction: 'avg' }),
+      'VALUE',
+      /^crossEntropy: reduction should be 'none' or 'mean' or 'sum', got "avg"$/,
+    ],
+    [() => gpt.crossEntropy(x, [0, 0], { labelSmoothing: 1.1 }), 'VALUE', /labelSmoothing .* got 1\.1$/],
+    [
+      () => gpt.crossEntropy(x, [0, 0], { weight: x }),
+      'VALUE',
+      /options should be among ignoreIndex, reduction, labelSmoothing, got "weight"$/,
+    ],
     [() => gpt.crossEntropy(three, 3), 'VALUE', /targets should be .* got 3$/],
   ],
   saveSafetensors: [
@@ -408,6 +421,8 @@ const refused = {
     [() => gpt.mse(x, [1]), 'TYPE', /^mse: target should be a Tensor, got \[1\]$/],
     [() => gpt.mse(1, x), 'TYPE', /^mse: prediction should be a Tensor, got 1$/],
     [() => gpt.mse(x, three), 'SHAPE', /^mse: target should have shape \[2, 5\], got \[3\]$/],
+    [() => gpt.mse(x, x, { reduction: 'avg' }), 'VALUE', /^mse: reduction should be 'none' or/],
+    [() => gpt.mse(x, x, { size: 1 }), 'VALUE', /^mse: options should be among reduction, got "size"$/],
   ],
   BatchNorm: [
     [() => new gpt.BatchNorm(0), 'VALUE', /^BatchNorm: numFeatures should be a positive integer, got 0$/],
@@ -627,6 +642,8 @@ const TAKES_OBJECT = {
   'Optimizer.loadStateDict': (given) => new gpt.SGD([x], { lr: 1 }).loadStateDict(given),
   AdamW: (given) => new gpt.AdamW([x], given),
   SGD: (given) => new gpt.SGD([x], given),
+  'Gpt.crossEntropy': (given) => gpt.crossEntropy(x, [0, 1], given),
+  'Gpt.mse': (given) => gpt.mse(x, x, given),
   'Gpt.saveSafetensors': (given) => gpt.saveSafetensors(given),
 }
 

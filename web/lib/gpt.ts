@@ -13,8 +13,8 @@ import {
 } from './check.ts'
 import { BoundClasses } from './classes.ts'
 import { fail } from './errors.ts'
-import { crossEntropy } from './losses/crossentropy.ts'
-import { mse } from './losses/mse.ts'
+import { type CrossEntropyOptions, crossEntropy } from './losses/crossentropy.ts'
+import { type MSEOptions, mse } from './losses/mse.ts'
 import { clipGradNorm } from './optim/clip.ts'
 import { encodeSafetensors, SafetensorsBytes } from './checkpoint/safetensors.ts'
 import { record } from './runtime/tape.ts'
@@ -209,16 +209,18 @@ export class Gpt extends BoundClasses {
    *     -log softmax(logits)[target]
    *
    * @param logits [..., classes], unnormalized; do not write into it before `loss.backward()`
-   * @param targets [...] or flat: integers from 0 to classes - 1; -100 is left out of the mean
-   * @returns a tensor of shape []; NaN when every target is -100
+   * @param targets [...] or flat: integers from 0 to classes - 1; -100, or `ignoreIndex`, does not count
+   * @returns a tensor of shape []; NaN when no target counts. With `reduction: 'none'` one of the targets'
+   *   shape
    * @throws {GptLayersError} TYPE, SHAPE, VALUE for a target out of range, DISPOSED, MEMORY
    * @example
    * const loss = gpt.crossEntropy(model.forward(tokens), targets)
    * loss.backward()
    * console.log(loss.item())
+   * @example gpt.crossEntropy(gpt.zeros([2, 4]), [3, -1], { ignoreIndex: -1, reduction: 'sum' }).item() // log 4
    */
-  crossEntropy(logits: Tensor, targets: Indices): Tensor {
-    return crossEntropy(this.#runtime, logits, targets)
+  crossEntropy(logits: Tensor, targets: Indices, options?: CrossEntropyOptions): Tensor {
+    return crossEntropy(this.#runtime, logits, targets, options)
   }
 
   /**
@@ -227,12 +229,13 @@ export class Gpt extends BoundClasses {
    *
    * @param prediction any shape; do not write into it before `loss.backward()`
    * @param target the same shape; do not write into it before `loss.backward()`
-   * @returns a tensor of shape []; NaN when there are no elements
+   * @returns a tensor of shape []; NaN when there are no elements. With `reduction: 'none'` one of the
+   *   tensors' shape
    * @throws {GptLayersError} TYPE, VALUE, SHAPE, DISPOSED, MEMORY
    * @example gpt.mse(gpt.tensor([1, 2]), gpt.tensor([0, 0])).item() // 2.5
    */
-  mse(prediction: Tensor, target: Tensor): Tensor {
-    return mse(this.#runtime, prediction, target)
+  mse(prediction: Tensor, target: Tensor, options?: MSEOptions): Tensor {
+    return mse(this.#runtime, prediction, target, options)
   }
 
   /**
