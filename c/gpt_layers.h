@@ -212,8 +212,8 @@ GPT_API int gpt_gelu_backward(float *dx, const float *dy, const float *x, size_t
  *   eps           added to the variance; >= 0 and finite
  * The variance is biased (divided by cols). A constant row gives exactly the shift; with eps 0, NaN, as in
  * PyTorch. GPT_ERR_SIZE if cols is 0.
- * Error: 5e-6 of float64, also where the mean is 1e5 times the deviation. For deviations above 1e18 the
- * squares overflow, as in PyTorch, and rstd is 0 or NaN.
+ * Error: 5e-6 of float64 for all finite numbers, also where the mean is 1e5 times the deviation. With eps
+ * below 1e-30 the deviation must be above 1e-30.
  */
 GPT_API int gpt_layernorm_forward(float *y, float *mean, float *rstd, const float *x, const float *scale,
                                   const float *shift, size_t rows, size_t cols, float eps, size_t part,
@@ -236,7 +236,7 @@ GPT_API int gpt_layernorm_backward(float *dx, float *dscale, float *dshift, cons
 /* ---- Batch normalization over the rows. Ioffe, Szegedy 2015, arXiv:1502.03167, algorithm 1 ----------------
  * The statistics of a batch, for training:
  *   mean, off  [cols]         the mean is mean + off: a single float32 is too coarse beside a small deviation
- *   var        [cols]         biased (divided by rows)
+ *   var        [cols]         biased (divided by rows); infinite for deviations above 1.8e19
  *   x          [rows, cols]
  * GPT_ERR_SIZE if rows is 0.
  */
@@ -261,8 +261,9 @@ GPT_API int gpt_batchnorm_update(float *running_mean, float *running_var, const 
  *   scale, shift    [cols]
  *   eps             added to the variance; >= 0 and finite
  * A constant column of a batch gives exactly the shift, also with eps 0, as in PyTorch.
- * Error: 5e-6 of float64, also where the mean is 1e5 times the deviation. For deviations above 1e18 the
- * squares overflow, as in PyTorch, and var is infinite or NaN.
+ * Error: 5e-6 of float64 for all finite numbers, also where the mean is 1e5 times the deviation. With eps
+ * below 1e-30 the deviation must be above 1e-30. In a batch with a deviation above 1.8e19, var is infinite:
+ * rstd is then computed from x.
  */
 GPT_API int gpt_batchnorm_forward(float *y, const float *x, const float *mean, const float *off,
                                   const float *var, const float *scale, const float *shift, size_t rows,
@@ -290,7 +291,8 @@ GPT_API int gpt_batchnorm_backward(float *dx, float *dscale, float *dshift, cons
  *   scale  [cols]
  *   eps    added to the mean square; >= 0 and finite
  * With eps 0 a row of zeros gives NaN, as in PyTorch. GPT_ERR_SIZE if cols is 0.
- * Error: 1e-6 of float64. For elements above 1e18 the squares overflow, as in PyTorch.
+ * Error: 1e-6 of float64 for all finite numbers. With eps below 1e-30 the root mean square must be above
+ * 1e-30.
  */
 GPT_API int gpt_rmsnorm_forward(float *y, float *rstd, const float *x, const float *scale, size_t rows,
                                 size_t cols, float eps, size_t part, size_t parts);

@@ -4,7 +4,8 @@
  * gpt_<name>_ref writes the outputs of gpt_<name> in gpt_layers.h. It has those arguments of gpt_<name> that
  * it needs, in the same order: not part, parts and scratch. It checks nothing. Three kinds of functions have
  * no reference: random numbers, transposing, and the layout of int8 weights. Their tests compare with known
- * values. The WebAssembly builds do not export the references.
+ * values. The WebAssembly builds do not export the references. LayerNorm and RMSNorm compute the rows with
+ * them whose squares float32 cannot hold.
  */
 #ifndef GPT_REFERENCE_H
 #define GPT_REFERENCE_H

@@ -69,8 +69,8 @@ export class BatchNorm extends Module {
 
   /**
    * @param x [..., numFeatures], not modified; at least 2 rows in training mode
-   * @returns a tensor of x's shape; within 5e-6 of float64 (absolute below 1, relative above), for values up
-   *   to about 1e18: the squares of larger ones overflow, as in PyTorch
+   * @returns a tensor of x's shape; within 5e-6 of float64 (absolute below 1, relative above), for all
+   *   finite numbers: PyTorch gives 0 or NaN from about 1e19 on. `runningVar` is then infinite, as PyTorch's
    * @throws {GptLayersError} SHAPE when the last axis is not numFeatures; VALUE for fewer rows in training
    *   mode; TYPE, DISPOSED, MEMORY
    */

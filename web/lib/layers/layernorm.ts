@@ -54,8 +54,8 @@ export class LayerNorm extends Module {
   /**
    * @param x [..., embDim], not modified
    * @returns a tensor of x's shape; within 5e-6 of float64 (absolute below 1, relative above). The gradient
-   *   is within 2e-5 of float64 relative to the largest, even where the mean is 1e5 standard deviations. Both
-   *   hold for values up to about 1e18: the squares of larger ones overflow, as in PyTorch
+   *   is within 2e-5 of float64 relative to the largest. Both hold even where the mean is 1e5 standard
+   *   deviations, and for all finite numbers: PyTorch gives 0 or NaN from about 1e19 on
    * @throws {GptLayersError} SHAPE when the last axis is not embDim; TYPE, DISPOSED, MEMORY
    */
   override forward(x: Tensor): Tensor {

@@ -45,8 +45,8 @@ export class RMSNorm extends Module {
 
   /**
    * @param x [..., embDim], not modified
-   * @returns a tensor of x's shape; within 1e-6 of float64 (absolute below 1, relative above), for values up
-   *   to about 1e18: the squares of larger ones overflow, as in PyTorch
+   * @returns a tensor of x's shape; within 1e-6 of float64 (absolute below 1, relative above), for all
+   *   finite numbers: PyTorch gives 0 from about 1e19 on
    * @throws {GptLayersError} SHAPE when the last axis is not embDim; TYPE, DISPOSED, MEMORY
    */
   override forward(x: Tensor): Tensor {
