@@ -224,7 +224,8 @@ export const OPERATIONS = {
   'gpt.zeros': { args: [shape] },
   'gpt.ones': { args: [shape] },
   'gpt.clipGradNorm': {
-    args: [mostly(kind('parameters')), number],
+    args: [mostly(kind('parameters')), number, options({ errorIfNonfinite: flag })],
+    needed: 2,
     writes: gradients,
   },
   'gpt.saveSafetensors': { args: [mostly(kind('dict'))] },

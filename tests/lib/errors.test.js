@@ -642,6 +642,7 @@ const TAKES_OBJECT = {
   'Optimizer.loadStateDict': (given) => new gpt.SGD([x], { lr: 1 }).loadStateDict(given),
   AdamW: (given) => new gpt.AdamW([x], given),
   SGD: (given) => new gpt.SGD([x], given),
+  'Gpt.clipGradNorm': (given) => gpt.clipGradNorm([x], 1, given),
   'Gpt.crossEntropy': (given) => gpt.crossEntropy(x, [0, 1], given),
   'Gpt.mse': (given) => gpt.mse(x, x, given),
   'Gpt.saveSafetensors': (given) => gpt.saveSafetensors(given),

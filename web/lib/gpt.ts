@@ -15,7 +15,7 @@ import { BoundClasses } from './classes.ts'
 import { fail } from './errors.ts'
 import { type CrossEntropyOptions, crossEntropy } from './losses/crossentropy.ts'
 import { type MSEOptions, mse } from './losses/mse.ts'
-import { clipGradNorm } from './optim/clip.ts'
+import { type ClipOptions, clipGradNorm } from './optim/clip.ts'
 import { encodeSafetensors, SafetensorsBytes } from './checkpoint/safetensors.ts'
 import { record } from './runtime/tape.ts'
 import { checkTensor, checkTensorOf } from './tensor/check.ts'
@@ -147,12 +147,13 @@ export class Gpt extends BoundClasses {
    *
    * @param parameters each may occur once; one without a gradient does not count
    * @param maxNorm a number >= 0
-   * @returns the norm before clipping; NaN where a gradient has a NaN
+   * @returns the norm before clipping; NaN where a gradient has a NaN. It is summed in float64: PyTorch's is
+   *   infinite for a gradient of 1e20, which then becomes 0
    * @throws {GptLayersError} TYPE, VALUE, SHAPE, DISPOSED, MEMORY
    * @example const norm = gpt.clipGradNorm(model.parameters(), 1)
    */
-  clipGradNorm(parameters: readonly Tensor[], maxNorm: number): number {
-    return clipGradNorm(this.#runtime, parameters, maxNorm)
+  clipGradNorm(parameters: readonly Tensor[], maxNorm: number, options?: ClipOptions): number {
+    return clipGradNorm(this.#runtime, parameters, maxNorm, options)
   }
 
   /**
