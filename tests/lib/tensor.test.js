@@ -54,7 +54,7 @@ test('a kernel broadcasts over as few axes as possible', () => {
   assert.deepEqual(mergedAxes([1, 1], [1], [1, 1]), [])
 })
 
-test('matmul is PyTorch’s product, for each pair of matrices of the leading axes', () => {
+test('matmul is PyTorch’s product, of vectors and of matrices whose leading axes broadcast', () => {
   for (const { a, b, product } of products) {
     gpt.manualSeed(1)
     assertClose(gpt.randn(a).matmul(gpt.randn(b)), product, 2e-6)
@@ -63,14 +63,16 @@ test('matmul is PyTorch’s product, for each pair of matrices of the leading ax
   assertRefuses(
     () => x.matmul(gpt.ones([3, 5])),
     'SHAPE',
-    /^matmul: other should have shape \[4, cols\].*got shape \[3, 5\]$/,
+    /^matmul: other should have shape \[\.\.\., 4, cols\] or \[4\] for a tensor of shape \[2, 3, 4\], got shape \[3, 5\]$/,
   )
   assertRefuses(
     () => x.matmul(gpt.ones([3, 4, 5])),
     'SHAPE',
-    /^matmul: other should have shape \[2, 4, cols\]/,
+    /^matmul: other's leading axes should broadcast with shape \[2\], got shape \[3\]$/,
   )
-  assertRefuses(() => x.matmul(gpt.ones([4])), 'SHAPE', /^matmul: other should have/)
+  assertRefuses(() => x.matmul(gpt.ones([3])), 'SHAPE', /^matmul: other should have .*got shape \[3\]$/)
+  assertRefuses(() => x.matmul(gpt.ones([])), 'SHAPE', /^matmul: other should have .*got shape \[\]$/)
+  assertRefuses(() => gpt.ones([]).matmul(x), 'SHAPE', /^matmul: the tensor should have at least 1 axis/)
   assertRefuses(() => gpt.ones([4]).matmul(x), 'SHAPE', /^matmul: other should have/)
   assertRefuses(() => x.matmul(untyped(2)), 'TYPE', /^matmul: other should be a Tensor, got 2/)
 })
