@@ -74,6 +74,7 @@ const kind = ($, i = index) => fc.record({ $: fc.constant($), i })
 /** As JSON has them: without -0, NaN and infinities. */
 const double = fc.double({ noNaN: true, noDefaultInfinity: true }).map((x) => (x === 0 ? 0 : x))
 const size = mostly(fc.constantFrom(4, 4, 4, 2, 1, 3, 8))
+const sizes = mostly(fc.oneof(size, fc.array(size, { maxLength: 3 })))
 const dim = mostly(fc.integer({ min: -3, max: 3 }))
 const shape = mostly(fc.array(mostly(fc.constantFrom(1, 2, 3, 4, 4, 0)), { maxLength: 4 }))
 const number = mostly(fc.oneof(fc.constantFrom(0, 1, 2, -1, 0.5, 1e-5), double))
@@ -306,9 +307,9 @@ export const OPERATIONS = {
   'new ReLU': { args: [] },
   'new Identity': { args: [] },
   'new GELU': { args: [options({ approximate: feedForward.approximate })], needed: 0 },
-  'new LayerNorm': { args: [size, options({ eps, bias: flag })], needed: 1 },
+  'new LayerNorm': { args: [sizes, options({ eps, bias: flag })], needed: 1 },
   'new BatchNorm': { args: [size, options({ eps, momentum: dropped })], needed: 1 },
-  'new RMSNorm': { args: [size, options({ eps })], needed: 1 },
+  'new RMSNorm': { args: [sizes, options({ eps })], needed: 1 },
   'new Dropout': { args: [dropped], needed: 0 },
   'new Embedding': { args: [size, size], draws: true },
   'new Softmax': { args: [options({ dim })], needed: 0 },

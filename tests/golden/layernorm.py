@@ -1,12 +1,13 @@
 """Writes layernorm.json: LayerNorm and its gradients.
 
-The notebook's class computes in float64; autograd gives the gradients.
+The notebook's class computes in float64, over several axes nn.LayerNorm; autograd gives the gradients.
 
 A case draws, after manual_seed(seed): x, scale, shift, dy. The hard cases have mean 1e4 and deviation 0.1,
 or squares that overflow in float32; their x is stored, because making it rounds.
 """
 
 import torch
+from torch import nn
 
 from common import LayerNorm, gradients, pack
 
@@ -18,7 +19,7 @@ def with_parameters(n):
 
 
 def cases():
-    found, hard = [], []
+    found, hard, axes = [], [], []
     for shape in ([2, 3, 1], [2, 3, 3], [70, 17], [5, 33], [4, 65], [2, 768]):
         torch.manual_seed(sum(shape))
         x = torch.randn(shape)
@@ -38,4 +39,17 @@ def cases():
                     **gradients(norm, x, dy=torch.randn(2, n)),
                 }
             )
-    return {"cases": found, "hard": hard}
+    for shape, normalized in (([5], [5]), ([4, 3, 5], [3, 5]), ([2, 3, 4, 5], [3, 4, 5]), ([3, 5], [3, 5])):
+        torch.manual_seed(sum(shape))
+        x = torch.randn(shape)
+        norm = nn.LayerNorm(normalized)
+        norm.weight.data, norm.bias.data = torch.randn(normalized), torch.randn(normalized)
+        axes.append(
+            {
+                "seed": sum(shape),
+                "shape": shape,
+                "normalizedShape": normalized,
+                **gradients(norm, x, dy=torch.randn(shape)),
+            }
+        )
+    return {"cases": found, "hard": hard, "axes": axes}

@@ -184,7 +184,23 @@ const refused = {
     [() => gelu.forward(1), 'TYPE', /^GELU.forward: x should be a Tensor, got 1$/],
   ],
   LayerNorm: [
-    [() => new gpt.LayerNorm([5]), 'TYPE', /^LayerNorm: embDim should be a positive integer, got \[5\]$/],
+    [() => new gpt.LayerNorm('5'), 'TYPE', /^LayerNorm: embDim should be a positive integer, got "5"$/],
+    [() => new gpt.LayerNorm([]), 'VALUE', /^LayerNorm: embDim should have 1 size or more, got \[\]$/],
+    [
+      () => new gpt.LayerNorm([2, 0]),
+      'VALUE',
+      /^LayerNorm: embDim\[1\] should be a positive integer, got 0$/,
+    ],
+    [
+      () => new gpt.LayerNorm([3, 5]).forward(x),
+      'SHAPE',
+      /^LayerNorm.forward: x should end in 3, 5 \(embDim\), got shape \[2, 5\]$/,
+    ],
+    [
+      () => new gpt.LayerNorm([2, 2, 5]).forward(x),
+      'SHAPE',
+      /end in 2, 2, 5 \(embDim\), got shape \[2, 5\]$/,
+    ],
     [
       () => new gpt.LayerNorm(5, { eps: -1 }),
       'VALUE',

@@ -139,6 +139,22 @@ for (const { name, seed, x, ...expected } of backward.hard) {
   })
 }
 
+test('layer norm over several axes and its gradients are PyTorch’s, which it loads', () => {
+  for (const { seed, shape, normalizedShape, out, dx, grads } of backward.axes) {
+    gpt.manualSeed(seed)
+    const x = gpt.randn(shape)
+    const norm = new gpt.LayerNorm(normalizedShape)
+    norm.loadStateDict({ weight: gpt.randn(normalizedShape), bias: gpt.randn(normalizedShape) })
+    const expected = { out, dx, grads: { scale: grads.weight, shift: grads.bias } }
+    assertGradients(norm, x, gpt.randn(shape), expected, { forward: 5e-6, backward: 2e-6 })
+  }
+  const norm = new gpt.LayerNorm([2, 3])
+  assert.equal(String(norm), 'LayerNorm((2, 3), eps=1e-05)')
+  assert.equal(norm.embDim, 6)
+  assert.deepEqual(norm.normalizedShape, [2, 3])
+  assert.equal(String(new gpt.LayerNorm([5])), String(new gpt.LayerNorm(5)))
+})
+
 test('layer norm’s gradients agree with central differences', () => {
   gpt.manualSeed(8)
   const x = gpt.randn([4, 33])

@@ -32,6 +32,19 @@ test('RMSNorm’s gradients agree with central differences', () => {
   }
 })
 
+test('RMSNorm over two axes has the bits of one over an axis of their elements', () => {
+  const results = [[3, 5], 15].map((size) => {
+    gpt.manualSeed(1)
+    const norm = new gpt.RMSNorm(size)
+    norm.scale.data.set(gpt.randn([15]).data)
+    const shape = [2, ...norm.normalizedShape]
+    const dx = backwardThrough(norm, gpt.randn([2, 15]).reshape(shape), gpt.randn([2, 15]).reshape(shape))
+    assert.deepEqual(dx.shape, shape)
+    return [...dx.data, ...gradientOf(norm.scale).data]
+  })
+  assert.deepEqual(results[0], results[1])
+})
+
 test('RMSNorm of zeros is zeros, not NaN', () => {
   assert.deepEqual(new gpt.RMSNorm(5).forward(gpt.zeros([1, 5])).toArray(), [[0, 0, 0, 0, 0]])
 })

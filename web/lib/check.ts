@@ -101,6 +101,23 @@ export function checkSize(name: string, value: unknown): asserts value is number
   checkNumber(name, value, 'a positive integer', (size) => Number.isSafeInteger(size) && size > 0)
 }
 
+/**
+ * The size of the last axis, or the sizes of the last axes, as PyTorch's normalized_shape.
+ *
+ * @returns the sizes, a copy
+ */
+export function checkSizes(name: string, value: unknown): number[] {
+  if (!Array.isArray(value)) {
+    checkSize(name, value)
+    return [value]
+  }
+  if (value.length === 0) throw fail('VALUE', name, 'have 1 size or more', '[]')
+  return Array.from(value, (size, i) => {
+    checkSize(`${name}[${i}]`, size)
+    return size
+  })
+}
+
 /** @param note what the bound is, in words */
 export function checkInteger(
   name: string,
