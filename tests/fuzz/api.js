@@ -362,7 +362,10 @@ export const OPERATIONS = {
   'tensor.sum': { args: [reduced], needed: 0 },
   'tensor.max': { args: [reduced], needed: 0 },
   'tensor.argmax': { args: [reduced], needed: 0 },
-  'tensor.var': { args: [options({ dim, keepdim: flag, unbiased: flag })], needed: 0 },
+  'tensor.var': {
+    args: [options({ dim, keepdim: flag, unbiased: flag, correction: mostly(fc.constantFrom(0, 1, 2, 9)) })],
+    needed: 0,
+  },
   'tensor.add': { args: [mostly(fc.oneof(kind('tensor'), number))], weight: 2 },
   'tensor.sub': { args: [mostly(fc.oneof(kind('tensor'), number))] },
   'tensor.mul': { args: [mostly(fc.oneof(kind('tensor'), number))] },

@@ -522,6 +522,13 @@ const refused = {
     [() => x.mean(-1), 'TYPE', /^mean: options should be a plain object, got -1$/],
     [() => x.mean({ keepDim: true }), 'VALUE', /^mean: options should be among dim, keepdim, got "keepDim"$/],
     [() => x.var({ keepdim: 1 }), 'TYPE', /^var: keepdim should be true or false, got 1$/],
+    [
+      () => x.var({ unbiased: false, correction: 0 }),
+      'VALUE',
+      /^var: options should have correction or unbiased, got both$/,
+    ],
+    [() => x.var({ correction: NaN }), 'VALUE', /^var: correction should be a finite number, got NaN$/],
+    [() => x.var({ correction: true }), 'TYPE', /^var: correction .* got true$/],
     [() => x.var({ unbiased: 'no' }), 'TYPE', /^var: unbiased should be true or false, got "no"$/],
     [() => x.sum({ axis: 0 }), 'VALUE', /^sum: options should be among dim, keepdim, got "axis"$/],
     [() => x.max({ dim: 2 }), 'VALUE', /^max: dim should be an axis from -2 to 1, got 2$/],

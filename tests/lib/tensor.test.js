@@ -30,7 +30,27 @@ test('mean and var over any axis, or all, are PyTorch’s', () => {
     const axis = dim ?? undefined
     assertClose(x.mean({ dim: axis, keepdim }), mean, 1e-6)
     assertClose(x.var({ dim: axis, keepdim, unbiased }), variance, 1e-6)
+    assertClose(x.var({ dim: axis, keepdim, correction: Number(unbiased) }), variance, 1e-6)
   }
+})
+
+test('var divides by n less any correction, and by 0 below, as PyTorch', () => {
+  const x = gpt.tensor([
+    [1, 2, 4],
+    [1, 1, 1],
+  ])
+  for (const [correction, expected] of /** @type {const} */ ([
+    [0, 14 / 9],
+    [2, 14 / 3],
+    [-2, 14 / 15],
+    [0.5, 28 / 15],
+  ])) {
+    const [first, second] = x.var({ dim: 1, correction }).data
+    assert.ok(Math.abs(first - expected) <= 1e-6, `correction ${correction}: ${first}`)
+    assert.equal(second, 0)
+  }
+  for (const correction of [3, 4]) assert.deepEqual(x.var({ dim: 1, correction }).toArray(), [Infinity, NaN])
+  assert.equal(x.var({ correction: 1 }).item(), x.var().item())
 })
 
 test('add, sub, mul and div broadcast as in PyTorch, bit for bit', () => {

@@ -493,9 +493,9 @@ export class Tensor {
   /**
    * The variance along an axis, or of all elements.
    *
-   * @returns NaN where n is 0, or 1 and unbiased
+   * @returns NaN where n is 0, or 1 without `correction: 0`
    * @throws {GptLayersError} TYPE, VALUE, DISPOSED, MEMORY
-   * @example gpt.tensor([1, 3]).var({ unbiased: false }).item() // 1
+   * @example gpt.tensor([1, 3]).var({ correction: 0 }).item() // 1
    */
   var(options?: VarianceOptions): Tensor {
     this.#live()
