@@ -48,12 +48,9 @@ export function mean(x: Tensor, options?: Reduction): Tensor {
 
 /** y = Σ (x - mean)² / (n - correction); dx = 2 · (x - mean) · dy / (n - correction) */
 export function variance(x: Tensor, options?: VarianceOptions): Tensor {
-  const {
-    unbiased = true,
-    correction = Number(unbiased),
-    ...reduction
-  } = checkOptions(options, VARIANCE_DEFAULTS)
-  if (options?.unbiased !== undefined && options.correction !== undefined) {
+  const given = checkOptions(options, VARIANCE_DEFAULTS)
+  const { unbiased = true, correction = Number(unbiased), ...reduction } = given
+  if (given.unbiased !== undefined && given.correction !== undefined) {
     throw fail('VALUE', 'options', 'have correction or unbiased', 'both')
   }
   checkBoolean('unbiased', unbiased)
