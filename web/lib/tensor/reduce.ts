@@ -49,7 +49,7 @@ export function mean(x: Tensor, options?: Reduction): Tensor {
 /** y = Σ (x - mean)² / (n - correction); dx = 2 · (x - mean) · dy / (n - correction) */
 export function variance(x: Tensor, options?: VarianceOptions): Tensor {
   const given = checkOptions(options, VARIANCE_DEFAULTS)
-  const { unbiased = true, correction = Number(unbiased), ...reduction } = given
+  const { unbiased = true, correction = unbiased ? 1 : 0, ...reduction } = given
   if (given.unbiased !== undefined && given.correction !== undefined) {
     throw fail('VALUE', 'options', 'have correction or unbiased', 'both')
   }
