@@ -262,6 +262,7 @@ test('an editor offers what the API has, and no internals', () => {
     'loadSafetensors',
     'loadStateDict',
     'namedParameters',
+    'normalizedShape',
     'onForward',
     'parameters',
     'quantize',
