@@ -199,7 +199,8 @@ export class GPTModel extends Module {
    * 1. `repetitionPenalty` lowers the logits of the tokens that the text has already. The logits of
    *    `suppressTokens` become -Infinity.
    * 2. The probabilities are softmax(logits / temperature).
-   * 3. `topK` keeps the most probable tokens, and `topP` the fewest of them that together have that share.
+   * 3. `topK` keeps the most probable tokens, and those that equal the last of them; `topP` the fewest of
+   *    them that together have that share.
    *
    * The token is drawn with one number of the instance's generator. So after `manualSeed` the text is the
    * same, in every browser with build `simd`. With temperature 0 it is the most probable one, and no number
