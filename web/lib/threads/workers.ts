@@ -164,9 +164,9 @@ let inBrowser: Starter[] | undefined
 /** What can start a worker here, the best first. */
 function findStarters(): Starter[] {
   const node = globalThis.process?.getBuiltinModule?.('node:worker_threads')
-  if (node) return [fromNode(node)]
+  if (node && typeof Worker !== 'function') return [fromNode(node)]
   inBrowser ??= hasFile() ? [fromFile, fromBlob] : [fromBlob, fromFile]
-  return inBrowser
+  return node ? [fromNode(node), ...inBrowser] : inBrowser // an Electron page has both, and Node's fails
 }
 
 const workerCode = () => WORKER_CODE
