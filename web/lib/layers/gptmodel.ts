@@ -2,15 +2,7 @@ import type { FileSource } from '../checkpoint/source.ts'
 import type { Tensor } from '../tensor/tensor.ts'
 import type { GeneratedToken } from '../generate/sample.ts'
 import type { Context } from './forward.ts'
-import {
-  checkArray,
-  checkBoolean,
-  checkConfig,
-  checkContext,
-  checkCount,
-  checkInteger,
-  checkSize,
-} from '../check.ts'
+import { checkArray, checkBoolean, checkConfig, checkCount, checkInteger, checkSize } from '../check.ts'
 import { type LoadModelOptions, loadModel, N_HEAD } from '../checkpoint/gpt2.ts'
 import { fail, withName } from '../errors.ts'
 import { type CacheOptions, KeyValueCache } from '../generate/cache.ts'
@@ -22,7 +14,7 @@ import { Attention } from './attention.ts'
 import { Dropout } from './dropout.ts'
 import { Embedding } from './embedding.ts'
 import { Linear } from './linear.ts'
-import { checkEvaluation, forwardPart, Module, namedModules } from './module.ts'
+import { checkContext, checkEvaluation, forwardPart, Module, namedModules } from './module.ts'
 import { newNorm, type TransformerBlockConfig, TransformerBlock } from './transformerblock.ts'
 
 /** The standard deviation of GPT-2's initial weights. */
@@ -152,11 +144,11 @@ export class GPTModel extends Module {
       const expected = `end in 1 to ${contextLength} (contextLength) tokens`
       throw fail('SHAPE', 'ids', expected, shape)
     }
-    const given = checkContext(context) ?? {}
+    const given = checkContext(this, context) ?? {}
     const { lastOnly = false, ...rest } = given
     checkBoolean('lastOnly', lastOnly)
     if (lastOnly) checkEvaluation('lastOnly', this)
-    const passedOn = 'lastOnly' in given ? checkContext(rest) : context
+    const passedOn = 'lastOnly' in given ? checkContext(this, rest) : context
     const part = (name: string, layer: unknown, x: Indices, context?: Context) =>
       forwardPart(runtime, name, layer, x, context)
     const compute = (past: number): Tensor => {
