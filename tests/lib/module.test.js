@@ -591,6 +591,10 @@ test('a part that was replaced by something of a wrong kind is named', () => {
     put(model)
     assertRefuses(() => model.forward([1, 2]), 'TYPE', message)
   }
+  const model = new gpt.GPTModel(config)
+  model.trfBlocks = untyped(null)
+  const message = /^GPTModel.saveSafetensors: trfBlocks should be an array of layers, got null$/
+  assertRefuses(() => model.saveSafetensors(), 'TYPE', message)
 })
 
 test('what a layer of one’s own keeps in a property outlives the forward of the layers around it', () => {

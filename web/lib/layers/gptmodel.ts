@@ -265,7 +265,9 @@ export class GPTModel extends Module {
 
   /** @internal */
   override [METADATA](): Record<string, string> {
-    const [block] = this.trfBlocks
+    const { trfBlocks } = this
+    checkArray('trfBlocks', trfBlocks, 'an array of layers')
+    const [block] = trfBlocks
     const nHeads = block?.attn?.nHeads
     return Number.isInteger(nHeads) ? { [N_HEAD]: String(nHeads) } : {}
   }
