@@ -185,6 +185,23 @@ test('tensor takes a number, nested arrays, and flat or typed arrays with a shap
   assert.equal(gpt.tensor([0.1]).item(), Math.fround(0.1))
 })
 
+test(
+  'a Float16Array is exact, as values and as tokens',
+  { skip: !('Float16Array' in globalThis) && `Node ${process.version} has no Float16Array` },
+  () => {
+    const { Float16Array } = untyped(globalThis)
+    const numbers = [0.1, -0, 65504, 2 ** -24, 1 / 3, -Infinity, NaN]
+    const values = new Float16Array(numbers)
+    assert.deepEqual(gpt.tensor(values).toArray(), [...values])
+    assert.deepEqual(gpt.tensor(values.subarray(1, 5), [2, 2]).toArray(), [
+      [-0, 65504],
+      [2 ** -24, values[4]],
+    ])
+    const embedding = new gpt.Embedding(2049, 1)
+    assert.equal(embedding.forward(Float16Array.of(2048)).item(), embedding.weight.data[2048])
+  },
+)
+
 test('arrays and typed arrays of another realm are taken like our own', () => {
   const foreign = runInNewContext(`({
     nested: [[1, 2], [3, 4]], typed: new Float64Array([1, 2, 3, 4]), shape: [2, 2], tokens: new Int32Array([1, 0]),

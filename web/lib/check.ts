@@ -230,13 +230,9 @@ function isPlain(value: object): boolean {
 /** The contexts that a layer has passed on to the layers inside, also to those that take none. */
 const contexts: WeakSet<object> = new WeakSet()
 
-/** The context of a `forward` that passes it on; undefined for none. */
-export function checkContext(context: unknown): Record<string, unknown> | undefined {
-  if (context === undefined) return undefined
-  const checked = checkObject('context', context)
-  contexts.add(checked)
-  return checked
-}
+export const passOn = (context: object): unknown => contexts.add(context)
+
+export const isPassedOn = (context: unknown): boolean => contexts.has(Object(context))
 
 /**
  * The number of arguments. One that the function does not read is refused, unless it is undefined, or a
@@ -246,7 +242,7 @@ export function checkContext(context: unknown): Record<string, unknown> | undefi
  */
 export function checkCount(args: ArrayLike<unknown>, most: number): void {
   for (let i = most; i < args.length; i++) {
-    if (args[i] === undefined || contexts.has(Object(args[i]))) continue
+    if (args[i] === undefined || isPassedOn(args[i])) continue
     const expected = most === 0 ? 'no arguments' : `at most ${most} argument${most === 1 ? '' : 's'}`
     const given = args.length > MAX_ARRAY ? '' : `: ${Array.from(args, describe).join(', ')}`
     throw new GptLayersError('TYPE', `takes ${expected}, got ${args.length}${given}`)
