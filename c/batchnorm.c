@@ -11,9 +11,15 @@
  * the pivot m + off if off is large beside the deviation. A block of rows is summed in float32, the blocks'
  * sums in float64.
  *
+ * A column of the batch whose squares float32 cannot hold, with deviations above 1e18, or below 1e-15 and a
+ * tiny eps, is summed in float64. var may then be infinite or too coarse: forward and backward compute rstd
+ * from x instead.
+ *
  * The kernels walk down the rows with vectors of 4 columns. Parts divide the columns, so that no sum is
  * divided. Tiles of 16 columns were twice as fast and added 12 kB to the WebAssembly.
  */
+#include <float.h>
+
 #include "gpt_layers.h"
 #include "reference.h"
 #include "simd.h"
@@ -30,18 +36,28 @@ static int check(size_t rows, size_t cols, float eps, size_t part, size_t parts)
     return gpt_eps_valid(eps) && part < parts ? GPT_OK : GPT_ERR_VALUE;
 }
 
+/* The variance of a column in float64. */
+static double variance_of(double *mean, const float *x, size_t rows, size_t cols)
+{
+    double sum = 0.0, squares = 0.0;
+    for (size_t r = 0; r < rows; r++) sum += x[r * cols];
+    *mean = sum / (double)rows;
+    for (size_t r = 0; r < rows; r++) squares += (x[r * cols] - *mean) * (x[r * cols] - *mean);
+    return squares / (double)rows;
+}
+
+static void column_statistics(float *mean, float *off, float *var, const float *x, size_t rows, size_t cols)
+{
+    double m;
+    *var = (float)variance_of(&m, x, rows, cols);
+    *mean = (float)m;
+    *off = (float)(m - *mean);
+}
+
 void gpt_batchnorm_statistics_ref(float *mean, float *off, float *var, const float *x, size_t rows,
                                   size_t cols)
 {
-    for (size_t c = 0; c < cols; c++) {
-        double sum = 0.0, squares = 0.0;
-        for (size_t r = 0; r < rows; r++) sum += x[r * cols + c];
-        const double m = sum / (double)rows;
-        for (size_t r = 0; r < rows; r++) squares += (x[r * cols + c] - m) * (x[r * cols + c] - m);
-        mean[c] = (float)m;
-        off[c] = (float)(m - mean[c]);
-        var[c] = (float)(squares / (double)rows);
-    }
+    for (size_t c = 0; c < cols; c++) column_statistics(mean + c, off + c, var + c, x + c, rows, cols);
 }
 
 /* Loads or stores n <= COLS_PER_VECTOR columns of a row. */
@@ -115,6 +131,7 @@ static void statistics(float *mean, float *off, float *var, const float *x, size
         mean[c] = m[c];
         off[c] = (float)o[c];
         var[c] = (float)v[c];
+        if (!(v[c] < (double)INFINITY)) column_statistics(mean + c, off + c, var + c, x + c, rows, cols);
     }
 }
 
@@ -145,13 +162,25 @@ int gpt_batchnorm_update(float *running_mean, float *running_var, const float *m
     return GPT_OK;
 }
 
+/* 1/√(var + eps) of a column; from x where x is the batch, and float32 cannot hold its variance. With eps 0, a
+ * constant column of the batch is the shift, as in PyTorch. */
+static double rstd_of(float var, float eps, int is_batch, const float *x, size_t rows, size_t cols)
+{
+    double mean, squares = (double)var + (double)eps;
+    if (is_batch && !gpt_squares_fit((double)var, eps)) {
+        squares = variance_of(&mean, x, rows, cols) + (double)eps;
+        if (squares == 0.0) return 0.0;
+    }
+    return 1.0 / sqrt(squares);
+}
+
 void gpt_batchnorm_forward_ref(float *y, const float *x, const float *mean, const float *off,
                                const float *var, const float *scale, const float *shift, size_t rows,
                                size_t cols, float eps)
 {
     for (size_t c = 0; c < cols; c++) {
         const double m = (double)mean[c] + (off ? (double)off[c] : 0.0),
-                     s = 1.0 / sqrt((double)var[c] + (double)eps);
+                     s = rstd_of(var[c], eps, off != NULL, x + c, rows, cols);
         for (size_t r = 0; r < rows; r++)
             y[r * cols + c] = (float)(scale[c] * ((x[r * cols + c] - m) * s) + shift[c]);
     }
@@ -162,13 +191,34 @@ typedef struct normalizer {
     v128_t m, s, t;
 } normalizer;
 
-GPT_INLINE normalizer normalizer_of(const float *mean, const float *off, const float *var, size_t n,
-                                    float eps)
+/* Where x - m might overflow, m is 0: then the mean is at most √rows deviations, and subtracting it later costs
+ * little precision. */
+static void column_normalizer(float *m, float *s, float *t, const float *x, float off, float var, size_t rows,
+                              size_t cols, float eps)
 {
-    const v128_t o = off ? load(off, n) : wasm_f32x4_splat(0.0f);
+    const double rstd = rstd_of(var, eps, 1, x, rows, cols), mean = (double)*m + (double)off;
+    if (rstd * (double)FLT_MAX < sqrt((double)rows)) *m = 0.0f;
+    *s = (float)rstd;
+    *t = (float)((double)*m * rstd - mean * rstd);
+}
+
+GPT_INLINE normalizer normalizer_of(const float *x, const float *mean, const float *off, const float *var,
+                                    size_t rows, size_t cols, size_t n, float eps)
+{
     const v128_t deviation = wasm_f32x4_sqrt(wasm_f32x4_add(load(var, n), wasm_f32x4_splat(eps)));
-    const v128_t s = wasm_f32x4_div(wasm_f32x4_splat(1.0f), deviation);
-    return (normalizer){.m = load(mean, n), .s = s, .t = wasm_f32x4_neg(wasm_f32x4_mul(o, s))};
+    const v128_t s4 = wasm_f32x4_div(wasm_f32x4_splat(1.0f), deviation);
+    const v128_t t4 = off ? wasm_f32x4_neg(wasm_f32x4_mul(load(off, n), s4)) : wasm_f32x4_splat(-0.0f);
+    normalizer u = {.m = load(mean, n), .s = s4, .t = t4};
+    for (size_t c = 0; off && c < n; c++) {
+        if (gpt_squares_fit((double)var[c], eps)) continue;
+        float m[COLS_PER_VECTOR], s[COLS_PER_VECTOR], t[COLS_PER_VECTOR];
+        wasm_v128_store(m, u.m);
+        wasm_v128_store(s, u.s);
+        wasm_v128_store(t, u.t);
+        column_normalizer(m + c, s + c, t + c, x + c, off[c], var[c], rows, cols, eps);
+        u = (normalizer){.m = wasm_v128_load(m), .s = wasm_v128_load(s), .t = wasm_v128_load(t)};
+    }
+    return u;
 }
 
 GPT_INLINE v128_t normalize(normalizer u, v128_t x)
@@ -187,7 +237,8 @@ int gpt_batchnorm_forward(float *y, const float *x, const float *mean, const flo
     const size_t end = gpt_share(cols, COLS_PER_VECTOR, part, parts, &c);
     for (; c < end; c += COLS_PER_VECTOR) {
         const size_t n = gpt_min(end - c, COLS_PER_VECTOR);
-        const normalizer u = normalizer_of(mean + c, off ? off + c : NULL, var + c, n, eps);
+        const normalizer u =
+            normalizer_of(x + c, mean + c, off ? off + c : NULL, var + c, rows, cols, n, eps);
         const v128_t scale4 = load(scale + c, n), shift4 = load(shift + c, n);
         for (size_t r = 0; r < rows; r++) {
             const v128_t x4 = load(x + r * cols + c, n);
@@ -202,7 +253,7 @@ void gpt_batchnorm_backward_ref(float *dx, float *dscale, float *dshift, const f
                                 size_t rows, size_t cols, float eps)
 {
     for (size_t c = 0; c < cols; c++) {
-        const double m = (double)mean[c] + (double)off[c], s = 1.0 / sqrt((double)var[c] + (double)eps);
+        const double m = (double)mean[c] + (double)off[c], s = rstd_of(var[c], eps, 1, x + c, rows, cols);
         /* Σ dy and Σ dy · u over the rows */
         double sum = 0.0, dot = 0.0;
         for (size_t r = 0; r < rows; r++) {
@@ -263,7 +314,7 @@ int gpt_batchnorm_backward(float *dx, float *dscale, float *dshift, const float 
     const size_t end = gpt_share(cols, COLS_PER_VECTOR, part, parts, &c);
     for (; c < end; c += COLS_PER_VECTOR) {
         const size_t n = gpt_min(end - c, COLS_PER_VECTOR);
-        const normalizer u = normalizer_of(mean + c, off + c, var + c, n, eps);
+        const normalizer u = normalizer_of(x + c, mean + c, off + c, var + c, rows, cols, n, eps);
         double sums[COLS_PER_VECTOR] = {0.0}, dots[COLS_PER_VECTOR] = {0.0};
         add_gradients(sums, dots, dy + c, x + c, u, rows, cols, n);
         if (dx) backward_columns(dx + c, dy + c, x + c, u, load(scale + c, n), sums, dots, rows, cols, n);

@@ -3,6 +3,11 @@
  *   loss = -log softmax(x)[target] = log(sum) + max - x[target],   max = max(x),   sum = Σ e^(x - max)
  *   dx = scale · (softmax(x) - onehot(target)),   softmax(x) = e^(x - max) / sum
  *
+ * With label smoothing s (Szegedy et al. 2015, arXiv:1512.00567, 7), (1 - s) · onehot + s / cols takes the
+ * place of onehot:
+ *
+ *   loss = log(sum) + (1 - s) · (max - x[target]) + s · mean(max - x)
+ *
  * The softmax is not stored: forward keeps max and sum of each row, and backward computes the softmax again
  * from them. Bound by the exponential: one per element in each pass.
  */
@@ -13,24 +18,40 @@
 #include "softmax.h"
 
 static int check(const float *output, const float *logits, const int32_t *targets, size_t rows, size_t cols,
-                 size_t part, size_t parts)
+                 float smoothing, size_t part, size_t parts)
 {
     if (!output || !logits || !targets) return GPT_ERR_NULL;
     if (!gpt_fits(rows, cols)) return GPT_ERR_SIZE;
+    if (!(smoothing >= 0.0f && smoothing <= 1.0f)) return GPT_ERR_VALUE;
     for (size_t r = 0; r < rows; r++)
         if (targets[r] != GPT_IGNORE && (targets[r] < 0 || (size_t)targets[r] >= cols)) return GPT_ERR_VALUE;
     return part < parts ? GPT_OK : GPT_ERR_VALUE;
 }
 
 static int check_backward(const float *dlogits, const float *logits, const int32_t *targets, const float *max,
-                          const float *sum, size_t rows, size_t cols, size_t part, size_t parts)
+                          const float *sum, size_t rows, size_t cols, float smoothing, size_t part,
+                          size_t parts)
 {
     if (!max || !sum) return GPT_ERR_NULL;
-    return check(dlogits, logits, targets, rows, cols, part, parts);
+    return check(dlogits, logits, targets, rows, cols, smoothing, part, parts);
+}
+
+/* The loss of a row with Σ e^(x - max) = exp(log_sum). */
+static float loss_of(const float *x, int32_t target, double log_sum, double max, size_t cols,
+                     double smoothing)
+{
+    if (target == GPT_IGNORE) return 0.0f;
+    double loss = log_sum + (1.0 - smoothing) * (max - (double)x[target]);
+    if (smoothing > 0.0) { /* not 0 · ∞ */
+        double sum = 0.0;
+        for (size_t c = 0; c < cols; c++) sum += max - (double)x[c];
+        loss += smoothing * sum / (double)cols;
+    }
+    return (float)loss;
 }
 
 void gpt_crossentropy_forward_ref(float *loss, float *max, float *sum, const float *logits,
-                                  const int32_t *targets, size_t rows, size_t cols)
+                                  const int32_t *targets, size_t rows, size_t cols, float smoothing)
 {
     for (size_t r = 0; r < rows; r++) {
         const float *x = logits + r * cols;
@@ -40,14 +61,14 @@ void gpt_crossentropy_forward_ref(float *loss, float *max, float *sum, const flo
         for (size_t c = 0; c < cols; c++) s += exp(x[c] - m);
         if (max) max[r] = (float)m;
         if (sum) sum[r] = (float)s;
-        loss[r] = targets[r] == GPT_IGNORE ? 0.0f : (float)(log(s) + (m - x[targets[r]]));
+        loss[r] = loss_of(x, targets[r], log(s), m, cols, (double)smoothing);
     }
 }
 
 int gpt_crossentropy_forward(float *loss, float *max, float *sum, const float *logits, const int32_t *targets,
-                             size_t rows, size_t cols, size_t part, size_t parts)
+                             size_t rows, size_t cols, float smoothing, size_t part, size_t parts)
 {
-    const int status = check(loss, logits, targets, rows, cols, part, parts);
+    const int status = check(loss, logits, targets, rows, cols, smoothing, part, parts);
     if (status) return status;
     size_t r;
     const size_t end = gpt_share(rows, 1, part, parts, &r);
@@ -58,34 +79,35 @@ int gpt_crossentropy_forward(float *loss, float *max, float *sum, const float *l
         if (max) max[r] = m;
         if (sum) sum[r] = (float)s;
         /* log(s) as log1p(s - 1): random.c links log1p already. s >= 1, and s - 1 is exact for s near 1. */
-        loss[r] =
-            targets[r] == GPT_IGNORE ? 0.0f : (float)(log1p(s - 1.0) + ((double)m - (double)x[targets[r]]));
+        loss[r] = loss_of(x, targets[r], log1p(s - 1.0), (double)m, cols, (double)smoothing);
     }
     return GPT_OK;
 }
 
 void gpt_crossentropy_backward_ref(float *dlogits, const float *logits, const int32_t *targets,
-                                   const float *max, const float *sum, size_t rows, size_t cols, float scale)
+                                   const float *max, const float *sum, size_t rows, size_t cols, float scale,
+                                   float smoothing)
 {
     for (size_t r = 0; r < rows; r++) {
-        /* p, the softmax, and its sum without the target */
+        /* p, the softmax less the share of every class, and its sum without the target */
         double others = 0.0;
         for (size_t c = 0; c < cols; c++) {
-            const double p = exp((double)logits[r * cols + c] - max[r]) / sum[r];
+            const double p =
+                exp((double)logits[r * cols + c] - max[r]) / sum[r] - (double)smoothing / (double)cols;
             others += targets[r] == (int32_t)c ? 0.0 * p : p; /* 0 · NaN is NaN */
             dlogits[r * cols + c] = targets[r] == GPT_IGNORE ? 0.0f : (float)(p * (double)scale);
         }
-        /* the gradient is p - 1 at the target, which is exactly minus the sum of the others */
+        /* the gradient is p - 1 + smoothing at the target, which is exactly minus the sum of the others */
         if (targets[r] != GPT_IGNORE)
             dlogits[r * cols + (size_t)targets[r]] = (float)(-others * (double)scale);
     }
 }
 
 int gpt_crossentropy_backward(float *dlogits, const float *logits, const int32_t *targets, const float *max,
-                              const float *sum, size_t rows, size_t cols, float scale, size_t part,
-                              size_t parts)
+                              const float *sum, size_t rows, size_t cols, float scale, float smoothing,
+                              size_t part, size_t parts)
 {
-    const int status = check_backward(dlogits, logits, targets, max, sum, rows, cols, part, parts);
+    const int status = check_backward(dlogits, logits, targets, max, sum, rows, cols, smoothing, part, parts);
     if (status) return status;
     size_t r;
     const size_t end = gpt_share(rows, 1, part, parts, &r);
@@ -106,11 +128,13 @@ int gpt_crossentropy_backward(float *dlogits, const float *logits, const int32_t
                 dx + c,
                 wasm_f32x4_mul(gpt_exp_f32x4(wasm_f32x4_sub(gpt_load_tail(x + c, cols - c), m)), factor),
                 cols - c);
+        const float share = scale * smoothing / (float)cols;
+        for (c = 0; smoothing > 0.0f && c < cols; c++) dx[c] -= share;
         float *dx_t = dx + targets[r];
         if (fabsf(*dx_t) > 0.5f * fabsf(scale)) /* p - 1 loses digits: it is minus the sum of the others */
             gpt_balance(dx, (size_t)targets[r], cols);
         else
-            *dx_t -= scale;
+            *dx_t -= scale * (1.0f - smoothing);
     }
     return GPT_OK;
 }

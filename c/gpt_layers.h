@@ -209,11 +209,11 @@ GPT_API int gpt_gelu_backward(float *dx, const float *dy, const float *x, size_t
  *   y, x          [rows, cols]   y may be x
  *   mean, rstd    [rows]         written for backward; each may be NULL
  *   scale, shift  [cols]         shift may be NULL: zeros
- *   eps           added to the variance; > 0 and finite
- * The variance is biased (divided by cols). A constant row gives exactly the shift. GPT_ERR_SIZE if cols is
- * 0.
- * Error: 5e-6 of float64, also where the mean is 1e5 times the deviation. For deviations above 1e18 the
- * squares overflow, as in PyTorch, and rstd is 0 or NaN.
+ *   eps           added to the variance; >= 0 and finite
+ * The variance is biased (divided by cols). A constant row gives exactly the shift; with eps 0, NaN, as in
+ * PyTorch. GPT_ERR_SIZE if cols is 0.
+ * Error: 5e-6 of float64 for all finite numbers, also where the mean is 1e5 times the deviation. With eps
+ * below 1e-30 the deviation must be above 1e-30.
  */
 GPT_API int gpt_layernorm_forward(float *y, float *mean, float *rstd, const float *x, const float *scale,
                                   const float *shift, size_t rows, size_t cols, float eps, size_t part,
@@ -236,7 +236,7 @@ GPT_API int gpt_layernorm_backward(float *dx, float *dscale, float *dshift, cons
 /* ---- Batch normalization over the rows. Ioffe, Szegedy 2015, arXiv:1502.03167, algorithm 1 ----------------
  * The statistics of a batch, for training:
  *   mean, off  [cols]         the mean is mean + off: a single float32 is too coarse beside a small deviation
- *   var        [cols]         biased (divided by rows)
+ *   var        [cols]         biased (divided by rows); infinite for deviations above 1.8e19
  *   x          [rows, cols]
  * GPT_ERR_SIZE if rows is 0.
  */
@@ -259,10 +259,11 @@ GPT_API int gpt_batchnorm_update(float *running_mean, float *running_var, const 
  *   y, x            [rows, cols]   y may be x
  *   mean, off, var  [cols]         of the batch, or running ones, for which off is NULL
  *   scale, shift    [cols]
- *   eps             added to the variance; > 0 and finite
- * A constant column gives exactly the shift.
- * Error: 5e-6 of float64, also where the mean is 1e5 times the deviation. For deviations above 1e18 the
- * squares overflow, as in PyTorch, and var is infinite or NaN.
+ *   eps             added to the variance; >= 0 and finite
+ * A constant column of a batch gives exactly the shift, also with eps 0, as in PyTorch.
+ * Error: 5e-6 of float64 for all finite numbers, also where the mean is 1e5 times the deviation. With eps
+ * below 1e-30 the deviation must be above 1e-30. In a batch with a deviation above 1.8e19, var is infinite:
+ * rstd is then computed from x.
  */
 GPT_API int gpt_batchnorm_forward(float *y, const float *x, const float *mean, const float *off,
                                   const float *var, const float *scale, const float *shift, size_t rows,
@@ -288,9 +289,10 @@ GPT_API int gpt_batchnorm_backward(float *dx, float *dscale, float *dshift, cons
  *   y, x   [rows, cols]   y may be x
  *   rstd   [rows]         written for backward; may be NULL
  *   scale  [cols]
- *   eps    added to the mean square; > 0 and finite
- * GPT_ERR_SIZE if cols is 0.
- * Error: 1e-6 of float64. For elements above 1e18 the squares overflow, as in PyTorch.
+ *   eps    added to the mean square; >= 0 and finite
+ * With eps 0 a row of zeros gives NaN, as in PyTorch. GPT_ERR_SIZE if cols is 0.
+ * Error: 1e-6 of float64 for all finite numbers. With eps below 1e-30 the root mean square must be above
+ * 1e-30.
  */
 GPT_API int gpt_rmsnorm_forward(float *y, float *rstd, const float *x, const float *scale, size_t rows,
                                 size_t cols, float eps, size_t part, size_t parts);
@@ -468,26 +470,29 @@ GPT_API int gpt_attention_backward(float *dqkv, float *scratch, const float *dy,
  *   max, sum  [rows]         max(logits) and Σ e^(logits - max), written for backward; each may be NULL
  *   logits    [rows, cols]
  *   targets   [rows]         from 0 to cols - 1; GPT_IGNORE gives a loss of 0; otherwise GPT_ERR_VALUE
+ *   smoothing                from 0 to 1: the share of the loss that is the mean of -log softmax(logits[r])
+ *                            over all classes, as PyTorch's label_smoothing
  * A row that contains NaN or +∞, or consists of -∞, gives NaN, as in PyTorch.
  * Error: 1e-6 of float64.
  */
 enum { GPT_IGNORE = -100 };
 GPT_API int gpt_crossentropy_forward(float *loss, float *max, float *sum, const float *logits,
-                                     const int32_t *targets, size_t rows, size_t cols, size_t part,
-                                     size_t parts);
+                                     const int32_t *targets, size_t rows, size_t cols, float smoothing,
+                                     size_t part, size_t parts);
 
-/* dlogits[r,c] = scale · (softmax(logits[r])[c] - [c = targets[r]]), and 0 for a row with target GPT_IGNORE.
+/* dlogits[r,c] = scale · (softmax(logits[r])[c] - (1 - smoothing) · [c = targets[r]] - smoothing / cols), and
+ * 0 for a row with target GPT_IGNORE.
  *   dlogits   [rows, cols]   may be logits
  *   logits    [rows, cols]
  *   targets   [rows]
  *   max, sum  [rows]         as written by forward
  *   scale     the gradient of every row's loss: 1/rows if the loss is the mean of the rows
  * Error: 2e-6 of the largest |dlogits| in the row, also where the target's softmax is near 1, if the logits
- * differ by less than 80.
+ * differ by less than 80; and smoothing · scale · 1e-6.
  */
 GPT_API int gpt_crossentropy_backward(float *dlogits, const float *logits, const int32_t *targets,
                                       const float *max, const float *sum, size_t rows, size_t cols,
-                                      float scale, size_t part, size_t parts);
+                                      float scale, float smoothing, size_t part, size_t parts);
 
 /* ---- Mean squared error: loss[r] = Σ (x[r] - target[r])² / cols -------------------------------------------
  *   loss       [rows]         NaN if cols is 0

@@ -15,6 +15,9 @@
  * Blocks are summed in float32, and the blocks' sums in float64. With a single float32 sum the error reached
  * 6e-6: in a row that starts with an outlier, and in a row of 12,288 columns.
  *
+ * A row whose squares float32 cannot hold, with deviations above 1e18, or below 1e-15 and a tiny eps, is
+ * computed by the reference, in float64.
+ *
  * Bound by arithmetic: two passes with 5 operations per vector, over a row that stays in the L1 cache. A
  * version with a third pass, which computes the mean first, took 20 % longer.
  *
@@ -25,6 +28,8 @@
  *
  * The stored mean is rounded to float32. backward takes it as the pivot m and computes off in one more pass.
  */
+#include <float.h>
+
 #include "gpt_layers.h"
 #include "reference.h"
 #include "simd.h"
@@ -152,6 +157,11 @@ int gpt_layernorm_forward(float *y, float *mean, float *rstd, const float *x, co
             moments(&off, &var, x_r, m, cols);
             if (off * off <= var) break;
         }
+        if (!gpt_squares_fit(var, eps)) {
+            gpt_layernorm_forward_ref(y_r, mean ? mean + r : NULL, rstd ? rstd + r : NULL, x_r, scale, shift,
+                                      1, cols, eps);
+            continue;
+        }
         const float s = (float)(1.0 / sqrt(var + (double)eps));
         const v128_t m4 = wasm_f32x4_splat(m), s4 = wasm_f32x4_splat(s),
                      t4 = wasm_f32x4_splat((float)-off * s);
@@ -208,7 +218,7 @@ void gpt_layernorm_backward_ref(float *dx, float *dscale, float *dshift, const f
             dx[r * cols + c] = (float)(s * (g - (sum + u * dot) / (double)cols));
         }
     }
-    for (size_t c = 0; c < cols; c++) {
+    for (size_t c = 0; (dscale || dshift) && c < cols; c++) {
         double sum_scale = 0.0, sum_shift = 0.0;
         for (size_t r = 0; r < rows; r++) {
             const double d = x[r * cols + c] - exact_mean(x + r * cols, mean[r], cols);
@@ -256,6 +266,10 @@ GPT_INLINE v128_t gradient(v128_t g, v128_t u, v128_t rstd, v128_t mean_g, v128_
 GPT_INLINE void backward_row(float *dx, const float *dy, const float *x, float m, float rstd,
                              const float *scale, size_t cols)
 {
+    if (!gpt_rstd_fits(rstd)) {
+        gpt_layernorm_backward_ref(dx, NULL, NULL, dy, x, &m, &rstd, scale, 1, cols);
+        return;
+    }
     const double off = offset(x, m, cols);
     double sum = 0.0, dot = 0.0;
     for (size_t c = 0; c < cols; c += COLS_PER_BLOCK)
@@ -279,17 +293,17 @@ GPT_INLINE void backward_row(float *dx, const float *dy, const float *x, float m
 }
 
 /* The sums of `cols` columns over a block of rows; each of dscale and dshift may be NULL. x, dy and the sums
- * begin with the first of these columns; rows of x and dy are `row` floats apart. */
-GPT_INLINE void sum_rows(float *dscale, float *dshift, const float *dy, const float *x, const float *mean,
-                         const float *rstd, const float *minus_off_rstd, size_t rows, size_t row, size_t cols)
+ * begin with the first of these columns; rows of x and dy are `row` floats apart. m and t: see normalizer_of. */
+GPT_INLINE void sum_rows(float *dscale, float *dshift, const float *dy, const float *x, const float *m,
+                         const float *rstd, const float *t, size_t rows, size_t row, size_t cols)
 {
     size_t c = 0;
     for (; c + COLS_PER_TILE <= cols; c += COLS_PER_TILE) {
         v128_t sum_scale[VECTORS_PER_TILE], sum_shift[VECTORS_PER_TILE];
         for (size_t k = 0; k < VECTORS_PER_TILE; k++) sum_scale[k] = sum_shift[k] = wasm_f32x4_splat(0.0f);
         for (size_t r = 0; r < rows; r++) {
-            const v128_t m4 = wasm_f32x4_splat(mean[r]), s4 = wasm_f32x4_splat(rstd[r]);
-            const v128_t t4 = wasm_f32x4_splat(minus_off_rstd[r]);
+            const v128_t m4 = wasm_f32x4_splat(m[r]), s4 = wasm_f32x4_splat(rstd[r]);
+            const v128_t t4 = wasm_f32x4_splat(t[r]);
             for (size_t k = 0; k < VECTORS_PER_TILE; k++) {
                 const size_t i = r * row + c + 4 * k;
                 const v128_t dy4 = wasm_v128_load(dy + i);
@@ -307,12 +321,21 @@ GPT_INLINE void sum_rows(float *dscale, float *dshift, const float *dy, const fl
         float sum_scale = 0.0f, sum_shift = 0.0f;
         for (size_t r = 0; r < rows; r++) {
             const float dy_rc = dy[r * row + c];
-            sum_scale += dy_rc * ((x[r * row + c] - mean[r]) * rstd[r] + minus_off_rstd[r]);
+            sum_scale += dy_rc * ((x[r * row + c] - m[r]) * rstd[r] + t[r]);
             sum_shift += dy_rc;
         }
         if (dscale) dscale[c] = sum_scale;
         if (dshift) dshift[c] = sum_shift;
     }
+}
+
+/* The pivot m and the offset t of a row's u = (x - m) · rstd + t. Where x - mean might overflow, m is 0: then
+ * the mean is at most √cols deviations, and subtracting it later costs little precision. */
+static void normalizer_of(float *m, float *t, const float *x, float mean, float rstd, size_t cols)
+{
+    *m = (double)rstd * (double)FLT_MAX < sqrt((double)cols) ? 0.0f : mean;
+    const double off = gpt_rstd_fits(rstd) ? offset(x, mean, cols) : exact_mean(x, mean, cols) - (double)*m;
+    *t = (float)-off * rstd;
 }
 
 /* dscale and dshift of at most GPT_COLS_PER_STRIP columns, from column `first` on; each may be NULL. */
@@ -324,11 +347,10 @@ static void backward_strip(float *dscale, float *dshift, const float *dy, const 
     do {
         const size_t some = gpt_min(rows - r, GPT_ROWS_PER_SUM);
         const int is_first = r == 0, is_last = r + some == rows;
-        float minus_off_rstd[GPT_ROWS_PER_SUM];
+        float m[GPT_ROWS_PER_SUM], t[GPT_ROWS_PER_SUM];
         for (size_t i = 0; i < some; i++)
-            minus_off_rstd[i] = (float)-offset(x + (r + i) * cols, mean[r + i], cols) * rstd[r + i];
-        sum_rows(dscale, dshift, dy + r * cols + first, x + r * cols + first, mean + r, rstd + r,
-                 minus_off_rstd, some, cols, n);
+            normalizer_of(m + i, t + i, x + (r + i) * cols, mean[r + i], rstd[r + i], cols);
+        sum_rows(dscale, dshift, dy + r * cols + first, x + r * cols + first, m, rstd + r, t, some, cols, n);
         if (dscale) gpt_add_block(scales, dscale, n, is_first, is_last);
         if (dshift) gpt_add_block(shifts, dshift, n, is_first, is_last);
         r += some;

@@ -4,7 +4,8 @@
  * gpt_<name>_ref writes the outputs of gpt_<name> in gpt_layers.h. It has those arguments of gpt_<name> that
  * it needs, in the same order: not part, parts and scratch. It checks nothing. Three kinds of functions have
  * no reference: random numbers, transposing, and the layout of int8 weights. Their tests compare with known
- * values. The WebAssembly builds do not export the references.
+ * values. The WebAssembly builds do not export the references. LayerNorm and RMSNorm compute the rows with
+ * them whose squares float32 cannot hold.
  */
 #ifndef GPT_REFERENCE_H
 #define GPT_REFERENCE_H
@@ -69,9 +70,10 @@ void gpt_attention_int8_forward_ref(float *y, float *keys, float *values, const 
 void gpt_attention_backward_ref(float *dqkv, double *sums, const float *dy, const float *qkv, size_t batch,
                                 size_t tokens, size_t heads, size_t size, uint32_t seed, float p);
 void gpt_crossentropy_forward_ref(float *loss, float *max, float *sum, const float *logits,
-                                  const int32_t *targets, size_t rows, size_t cols);
+                                  const int32_t *targets, size_t rows, size_t cols, float smoothing);
 void gpt_crossentropy_backward_ref(float *dlogits, const float *logits, const int32_t *targets,
-                                   const float *max, const float *sum, size_t rows, size_t cols, float scale);
+                                   const float *max, const float *sum, size_t rows, size_t cols, float scale,
+                                   float smoothing);
 void gpt_mse_forward_ref(float *loss, const float *x, const float *target, size_t rows, size_t cols);
 void gpt_mse_backward_ref(float *dx, const float *x, const float *target, size_t n, float scale);
 void gpt_sgd_step_ref(float *weight, float *momentum, const float *grad, size_t n, double lr, double keep,

@@ -8,7 +8,8 @@
  *   dscale = Σ dy · u                   sum over the rows
  *
  * The fast version: blocks are summed in float32, and the blocks' sums in float64. Parts divide the rows of y
- * and dx and the columns of dscale, so that no sum is divided.
+ * and dx and the columns of dscale, so that no sum is divided. A row whose squares float32 cannot hold, with
+ * elements above 1e18, or below 1e-15 and a tiny eps, is computed by the reference, in float64.
  */
 #include "gpt_layers.h"
 #include "reference.h"
@@ -86,7 +87,12 @@ int gpt_rmsnorm_forward(float *y, float *rstd, const float *x, const float *scal
     for (; r < end; r++) {
         const float *x_r = x + r * cols;
         float *y_r = y + r * cols;
-        const float s = (float)(1.0 / sqrt(sum_products(x_r, x_r, NULL, cols) / (double)cols + (double)eps));
+        const double mean_square = sum_products(x_r, x_r, NULL, cols) / (double)cols;
+        if (!gpt_squares_fit(mean_square, eps)) {
+            gpt_rmsnorm_forward_ref(y_r, rstd ? rstd + r : NULL, x_r, scale, 1, cols, eps);
+            continue;
+        }
+        const float s = (float)(1.0 / sqrt(mean_square + (double)eps));
         const v128_t s4 = wasm_f32x4_splat(s);
         size_t c = 0;
         for (; c + 4 <= cols; c += 4)
@@ -122,6 +128,10 @@ void gpt_rmsnorm_backward_ref(float *dx, float *dscale, const float *dy, const f
 GPT_INLINE void backward_row(float *dx, const float *dy, const float *x, float rstd, const float *scale,
                              size_t cols)
 {
+    if (!gpt_rstd_fits(rstd)) {
+        gpt_rmsnorm_backward_ref(dx, NULL, dy, x, &rstd, scale, 1, cols);
+        return;
+    }
     const double s = (double)rstd;
     const float factor = (float)(-sum_products(dy, scale, x, cols) * s * s / (double)cols);
     const v128_t s4 = wasm_f32x4_splat(rstd), factor4 = wasm_f32x4_splat(factor);

@@ -17,7 +17,18 @@
 static inline size_t gpt_min(size_t a, size_t b) { return a < b ? a : b; }
 
 /* The rule for eps in every normalization, which divides by √(variance + eps). */
-static inline int gpt_eps_valid(float eps) { return eps > 0.0f && eps < INFINITY; }
+static inline int gpt_eps_valid(float eps) { return eps >= 0.0f && eps < INFINITY; }
+
+/* Whether float32 can sum a row's squares: whether their mean, with eps, neither overflows nor is so small that
+ * squares which underflow count. False for NaN. */
+static inline int gpt_squares_fit(double mean_square, float eps)
+{
+    const double sum = mean_square + (double)eps;
+    return sum > 1e-30 && sum < 3e38;
+}
+
+/* Whether a row's gradient can be summed in float32: its deviation is 1/rstd. False for NaN. */
+static inline int gpt_rstd_fits(float rstd) { return rstd > 1e-18f && rstd < 1e18f; }
 
 /* Divides n items among `parts`: part `part` gets the items *first <= i < the returned end. Cuts fall on
  * multiples of `tile`, and the shares differ by at most one tile. */

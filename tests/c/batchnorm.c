@@ -191,6 +191,37 @@ static void known_values(void)
     expect_close("running var", running_var, variances, 2, 1e-7);
 }
 
+/* Columns whose squares overflow in float32, or vanish beside an eps that is not larger. */
+static void any_finite_column_is_normalized(void)
+{
+    enum { ROWS = 5, COLS = 9 };
+    static const float magnitudes[COLS] = {1e18f, 2e19f, 1e20f, 1e30f, 3e38f, 1e-16f, 1e-20f, 1e-38f, 1.0f};
+    static const float expected[ROWS] = {-2.0f, 0.5f, 0.5f, 0.5f, 0.5f};
+    float *values = work(ROWS * COLS), *first = work(ROWS * COLS);
+    for (size_t i = 0; i < ROWS * COLS; i++) {
+        values[i] = i < COLS ? -magnitudes[i % COLS] : magnitudes[i % COLS];
+        first[i] = i < COLS ? 1.0f : 0.0f;
+    }
+    const float *x = input_of("x", values, ROWS * COLS), *dy = input_of("dy", first, ROWS * COLS);
+    const float *one = random_input("one", COLS, 1.0f, 1.0f), *zero = random_input("zero", COLS, 0.0f, 0.0f);
+    float *mean = output("mean", COLS), *off = output("off", COLS), *var = output("var", COLS);
+    float *y = output_of("y is x", values, ROWS * COLS);
+    float *dx = output("dx", ROWS * COLS), *dscale = output("dscale", COLS);
+    expect_status(gpt_batchnorm_statistics(mean, off, var, x, ROWS, COLS, 0, 1), GPT_OK);
+    expect_status(gpt_batchnorm_forward(y, y, mean, off, var, one, zero, ROWS, COLS, 0.0f, 0, 1), GPT_OK);
+    expect_status(
+        gpt_batchnorm_backward(dx, dscale, NULL, dy, x, mean, off, var, one, ROWS, COLS, 0.0f, 0, 1), GPT_OK);
+    for (size_t i = 0; i < ROWS * COLS; i++) {
+        const double u = (double)expected[i / COLS], deviation = 0.8 * (double)magnitudes[i % COLS];
+        expect_within("y", i, (double)y[i], u, 2e-6);
+        expect_within("dx", i, (double)dx[i] * deviation, (i < COLS ? 1.0 : 0.0) - 0.2 + 0.4 * u, 4e-6);
+    }
+    for (size_t c = 0; c < COLS; c++) {
+        expect_within("mean", c, (double)mean[c] / (double)magnitudes[c], 0.6, 1e-6);
+        expect_within("dscale", c, (double)dscale[c], -2.0, 2e-6);
+    }
+}
+
 /* NaN and infinities affect their own column only. */
 static void specials_stay_in_their_column(void)
 {
@@ -238,6 +269,8 @@ static void test_batchnorm(void)
     promise("batch norm is within 5e-6 of float64 if the first rows are far from the others",
             agrees_where_the_first_rows_mislead);
     promise("batch norm backward sums 20,000 equal rows with an error of at most 1e-6", sums_many_rows);
+    promise("batch norm and its gradients have the values of the equation for columns of 1e-38 to 3e38",
+            any_finite_column_is_normalized);
     promise("batch norm of a column with NaN or infinity is NaN, and the other columns are not",
             specials_stay_in_their_column);
     promise("batch norm gives the same y with off of 0 and without off", off_is_optional);

@@ -71,10 +71,10 @@ double scalar(char kind, unsigned choice, int bad)
 {
     const double inf = (double)INFINITY, nan = (double)NAN;
     switch (kind) {
-    case 'e': { /* eps of a normalization: > 0 and finite */
-        const double good_eps[8] = {1e-5, 1e-5, 1e-5, 1e-12, 1.0, 1e-30, 1e-45, 3e38};
-        const double bad_eps[6] = {0.0, -0.0, -1e-5, inf, -inf, nan};
-        return bad ? bad_eps[choice % 6] : good_eps[choice % 8];
+    case 'e': { /* eps of a normalization: >= 0 and finite */
+        const double good_eps[8] = {1e-5, 1e-5, 0.0, 1e-12, 1.0, 1e-30, 1e-45, 3e38};
+        const double bad_eps[4] = {-1e-5, inf, -inf, nan};
+        return bad ? bad_eps[choice % 4] : good_eps[choice % 8];
     }
     case 'p': { /* a probability or a momentum */
         const double good_p[8] = {0.0, 0.0, 0.1, 0.5, 0.3, 1.0, 0.9, (double)1e-9f};

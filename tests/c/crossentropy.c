@@ -18,7 +18,8 @@ static const int32_t *random_targets(size_t rows, size_t cols)
 }
 
 /* Compares forward and backward with their references, in place and in parts. */
-static void expect_crossentropy(const float *values, const int32_t *targets, size_t rows, size_t cols)
+static void expect_crossentropy(const float *values, const int32_t *targets, size_t rows, size_t cols,
+                                float smoothing)
 {
     const size_t n = rows * cols;
     const float scale = 1.0f / (float)rows;
@@ -27,23 +28,27 @@ static void expect_crossentropy(const float *values, const int32_t *targets, siz
     float *loss_ref = output("expected loss", rows), *max_ref = output("expected max", rows);
     float *sum_ref = output("expected sum", rows), *dx = output("dx", n), *dx_ref = output("expected dx", n);
     float *same = output_of("dx is logits", values, n);
-    gpt_crossentropy_forward_ref(loss_ref, max_ref, sum_ref, x, targets, rows, cols);
-    expect_status(gpt_crossentropy_forward(loss, max, sum, x, targets, rows, cols, 0, 1), GPT_OK);
+    gpt_crossentropy_forward_ref(loss_ref, max_ref, sum_ref, x, targets, rows, cols, smoothing);
+    expect_status(gpt_crossentropy_forward(loss, max, sum, x, targets, rows, cols, smoothing, 0, 1), GPT_OK);
     expect_close("loss", loss, loss_ref, rows, tolerance);
     expect_close("max", max, max_ref, rows, 0.0);
     expect_close("sum", sum, sum_ref, rows, tolerance);
-    gpt_crossentropy_backward_ref(dx_ref, x, targets, max, sum, rows, cols, scale);
-    expect_status(gpt_crossentropy_backward(dx, x, targets, max, sum, rows, cols, scale, 0, 1), GPT_OK);
-    expect_status(gpt_crossentropy_backward(same, same, targets, max, sum, rows, cols, scale, 0, 1), GPT_OK);
+    gpt_crossentropy_backward_ref(dx_ref, x, targets, max, sum, rows, cols, scale, smoothing);
+    expect_status(gpt_crossentropy_backward(dx, x, targets, max, sum, rows, cols, scale, smoothing, 0, 1),
+                  GPT_OK);
+    expect_status(
+        gpt_crossentropy_backward(same, same, targets, max, sum, rows, cols, scale, smoothing, 0, 1), GPT_OK);
     expect_close("dx", dx, dx_ref, n, tolerance * (double)scale);
     expect_same("dx is logits", same, dx, n);
     for (size_t parts = 2; parts <= 4; parts++) {
         float *l = output("loss in parts", rows), *m = output("max in parts", rows);
         float *s = output("sum in parts", rows), *d = output("dx in parts", n);
         for (size_t part = 0; part < parts; part++) {
-            expect_status(gpt_crossentropy_forward(l, m, s, x, targets, rows, cols, part, parts), GPT_OK);
-            expect_status(gpt_crossentropy_backward(d, x, targets, max, sum, rows, cols, scale, part, parts),
+            expect_status(gpt_crossentropy_forward(l, m, s, x, targets, rows, cols, smoothing, part, parts),
                           GPT_OK);
+            expect_status(
+                gpt_crossentropy_backward(d, x, targets, max, sum, rows, cols, scale, smoothing, part, parts),
+                GPT_OK);
         }
         expect_same("loss in parts", l, loss, rows);
         expect_same("max in parts", m, max, rows);
@@ -65,7 +70,8 @@ static void agrees(void)
                 float *values = work(rows * cols);
                 for (size_t i = 0; i < rows * cols; i++)
                     values[i] = means[s] + deviations[s] * random_gauss();
-                expect_crossentropy(values, random_targets(rows, cols), rows, cols);
+                const float smoothing = (k + r + s) % 3 ? 0.0f : 0.1f * (float)(k % 11);
+                expect_crossentropy(values, random_targets(rows, cols), rows, cols, smoothing);
             }
         }
     }
@@ -81,7 +87,7 @@ static void agrees_on_long_rows(void)
         float *values = work(COLS);
         for (size_t i = 0; i < COLS; i++) values[i] = i == 7 ? 2.0f : 2.0f - gaps[g];
         static const int32_t targets[1] = {12345};
-        expect_crossentropy(values, targets, 1, COLS);
+        expect_crossentropy(values, targets, 1, COLS, 0.0f);
     }
 }
 
@@ -95,7 +101,7 @@ static void agrees_on_specials(void)
                 fill_random(values, 2 * cols, -4.0f, 4.0f);
                 values[place] = specials[s];
                 const int32_t targets[2] = {(int32_t)random_below(cols), 0};
-                expect_crossentropy(values, targets, 2, cols);
+                expect_crossentropy(values, targets, 2, cols, 0.0f);
             }
         }
     }
@@ -104,7 +110,7 @@ static void agrees_on_specials(void)
     static const int32_t targets[1] = {2};
     for (size_t cols = 3; cols <= 5; cols++) {
         float *loss = output("loss", 1), *max = output("max", 1), *sum = output("sum", 1);
-        expect_status(gpt_crossentropy_forward(loss, max, sum, all, targets, 1, cols, 0, 1), GPT_OK);
+        expect_status(gpt_crossentropy_forward(loss, max, sum, all, targets, 1, cols, 0.0f, 0, 1), GPT_OK);
         expect(isnan(loss[0]), "expected NaN, got %g", (double)loss[0]);
     }
 }
@@ -120,8 +126,9 @@ static void saturated_rows(void)
             float *max = output("max", 1), *sum = output("sum", 1), *dx = output("dx", cols);
             for (size_t c = 0; c < cols; c++) logits[c] = c == 1 ? zs[k] : 0.0f;
             static const int32_t target[1] = {1};
-            expect_status(gpt_crossentropy_forward(loss, max, sum, logits, target, 1, cols, 0, 1), GPT_OK);
-            expect_status(gpt_crossentropy_backward(dx, logits, target, max, sum, 1, cols, 0.5f, 0, 1),
+            expect_status(gpt_crossentropy_forward(loss, max, sum, logits, target, 1, cols, 0.0f, 0, 1),
+                          GPT_OK);
+            expect_status(gpt_crossentropy_backward(dx, logits, target, max, sum, 1, cols, 0.5f, 0.0f, 0, 1),
                           GPT_OK);
             const double others = (double)(cols - 1), p = 0.5 / (exp((double)zs[k]) + others);
             for (size_t c = 0; c < cols; c++) {
@@ -141,9 +148,9 @@ static void known_values(void)
     static const float expected[2] = {1.3862944f, 0.3132617f};
     static const float gradient[8] = {0.25f, 0.25f, 0.25f, -0.75f, 0.0f, -0.26894142f, 0.26894142f, 0.0f};
     float *loss = output("loss", 2), *max = output("max", 2), *sum = output("sum", 2), *dx = output("dx", 8);
-    expect_status(gpt_crossentropy_forward(loss, max, sum, logits, targets, 2, 4, 0, 1), GPT_OK);
+    expect_status(gpt_crossentropy_forward(loss, max, sum, logits, targets, 2, 4, 0.0f, 0, 1), GPT_OK);
     expect_close("loss", loss, expected, 2, tolerance);
-    expect_status(gpt_crossentropy_backward(dx, logits, targets, max, sum, 2, 4, 1.0f, 0, 1), GPT_OK);
+    expect_status(gpt_crossentropy_backward(dx, logits, targets, max, sum, 2, 4, 1.0f, 0.0f, 0, 1), GPT_OK);
     expect_close("dx", dx, gradient, 8, tolerance);
 }
 
@@ -156,9 +163,9 @@ static void ignored_rows_are_zero(void)
         const float *x = random_input("logits", 3 * cols, -4.0f, 4.0f);
         float *loss = output("loss", 3), *max = output("max", 3), *sum = output("sum", 3);
         float *dx = output("dx", 3 * cols), *dx_ref = output("expected dx", 3 * cols);
-        expect_status(gpt_crossentropy_forward(loss, max, sum, x, targets, 3, cols, 0, 1), GPT_OK);
-        expect_status(gpt_crossentropy_backward(dx, x, targets, max, sum, 3, cols, 0.5f, 0, 1), GPT_OK);
-        gpt_crossentropy_backward_ref(dx_ref, x, targets, max, sum, 3, cols, 0.5f);
+        expect_status(gpt_crossentropy_forward(loss, max, sum, x, targets, 3, cols, 0.0f, 0, 1), GPT_OK);
+        expect_status(gpt_crossentropy_backward(dx, x, targets, max, sum, 3, cols, 0.5f, 0.0f, 0, 1), GPT_OK);
+        gpt_crossentropy_backward_ref(dx_ref, x, targets, max, sum, 3, cols, 0.5f, 0.0f);
         expect_same("loss", loss + 1, zeros, 1);
         expect_same("dx", dx + cols, zeros, cols);
         expect_same("reference's dx", dx_ref + cols, zeros, cols);

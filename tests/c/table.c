@@ -45,8 +45,8 @@ PARTS_ONLY(attention_weights, T(0), T(1), T(2), T(3), T(4), S(0), S(1), S(2), S(
 REFERENCE(attention_weights, T(0), T(2), S(0), S(1), S(2), S(3))
 PARTS_ONLY(attention_backward, T(0), T(1), T(2), T(3), T(4), T(5), T(6), S(0), S(1), S(2), S(3), U(0), F(1))
 REFERENCE(attention_backward, T(0), sums, T(2), T(4), S(0), S(1), S(2), S(3), U(0), F(1))
-WITH_PARTS(crossentropy_forward, T(0), T(1), T(2), T(3), T(4), S(0), S(1))
-WITH_PARTS(crossentropy_backward, T(0), T(1), T(2), T(3), T(4), S(0), S(1), F(0))
+WITH_PARTS(crossentropy_forward, T(0), T(1), T(2), T(3), T(4), S(0), S(1), F(0))
+WITH_PARTS(crossentropy_backward, T(0), T(1), T(2), T(3), T(4), S(0), S(1), F(0), F(1))
 WITH_PARTS(mse_forward, T(0), T(1), T(2), S(0), S(1))
 WITH_PARTS(mse_backward, T(0), T(1), T(2), S(0), F(0))
 WITHOUT_PARTS(sgd_step, T(0), T(1), T(2), S(0), D(0), D(1), D(2), D(3), I(4))
@@ -531,6 +531,7 @@ const kernel kernels[] = {
      .judge = judge_crossentropy_forward,
      .has_parts = 1,
      .sizes = "rc",
+     .scalars = "p",
      .tensors = {{OUT, "loss", "r"},
                  {OPTIONAL_OUT, "max", "r"},
                  {OPTIONAL_OUT, "sum", "r"},
@@ -543,7 +544,7 @@ const kernel kernels[] = {
      .judge = judge_crossentropy_backward,
      .has_parts = 1,
      .sizes = "rc",
-     .scalars = "f",
+     .scalars = "fp",
      .tensors = {{OUT, "dlogits", "rc"},
                  {IN, "logits", "rc"},
                  {IN, "targets", "r", TARGETS},

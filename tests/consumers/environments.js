@@ -186,6 +186,10 @@ const KINDS = {
     runtime('Node', 'node-24', pathOf('node-24', 'bin/node') ?? ''),
     runtime('Node', 'node-newest', pathOf('node-newest', 'bin/node') ?? ''),
     runtime('Bun', 'bun', 'bun'),
+    environment('Bun build --compile', 'bun', async (place) => {
+      place.run('bun build --compile app.js --outfile app')
+      return place.resultOf(place.run('./app'))
+    }),
     runtime('Deno', 'deno', 'deno run --allow-all'),
     environment('Cloudflare workerd', 'workerd', async (place) => {
       place.copy('workerd')

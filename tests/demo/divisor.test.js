@@ -189,6 +189,22 @@ test('n moves by keys from 2 to 4096; rows of equal numbers have a variance of 0
   await flat.page.close()
 })
 
+test('a dot that has the focus may go, as its row gets shorter', async () => {
+  const { page, complaints } = await show()
+  await focus(page, N)
+  await press(page, 'ArrowRight')
+  await page.waitForFunction(() => location.search.includes('divisor.n=7'))
+  await focus(page, '#divisor [role=slider]')
+  await press(page, 'ArrowUp') // from the first dot to the last
+  await press(page, 'Control', 'z')
+  await page.waitForFunction(() => !location.search.includes('divisor.n=7'))
+  assert.deepEqual(complaints, [])
+  assert.equal(await n(page), 6)
+  assert.equal((await dots(page)).length, 6)
+  assert.equal((await page.$$('#divisor [role=slider][tabindex="0"]')).length, 1) // Tab reaches the row
+  await page.close()
+})
+
 test('the address restores n and the seed; invalid values are named', async () => {
   const { page } = await show('&divisor.n=40&divisor.seed=7')
   assert.equal(await n(page), 40)

@@ -35,6 +35,8 @@ import {
 const DESKTOP = { width: 1440, height: 900 }
 const SLIDE = { width: 1280, height: 720 }
 const PHONE = { width: 360, height: 740 }
+const SMALL_PHONE = { width: 320, height: 640 }
+const ZOOMED = { width: SLIDE.width / 2, height: SLIDE.height / 2 } // a laptop, at 200 %
 const LARGE = { width: 1920, height: 1080 }
 const [PLAIN, OTHER] = READERS
 const STILL = { ...PLAIN, 'prefers-reduced-motion': 'reduce' }
@@ -287,6 +289,108 @@ const small = (page) =>
       .map(({ one, box }) => `${one.ariaLabel ?? one.textContent} is ${box.width} by ${box.height}`),
   )
 
+/**
+ * Asserts that a finger that misses a dot's middle by 12 pixels takes it, or, where dots are crowded, one of
+ * them, and that a finger on anything that moves sideways may still scroll the page up and down.
+ *
+ * @param {Page} page
+ */
+async function assertTouch(page) {
+  const wrong = await page.evaluate(() => {
+    Element.prototype.setPointerCapture = () => {} // refuses what no pointer has sent
+    const press = (/** @type {number} */ x, /** @type {number} */ y) => {
+      const { activeElement } = document
+      if (activeElement instanceof SVGElement) activeElement.blur()
+      const place = { bubbles: true, cancelable: true, clientX: x, clientY: y }
+      const target = document.elementFromPoint(x, y)
+      for (const type of ['pointerdown', 'pointerup']) target?.dispatchEvent(new PointerEvent(type, place))
+      return document.activeElement
+    }
+    /** @type {string[]} */
+    const wrong = []
+    for (const one of document.querySelectorAll('svg [role="slider"]')) {
+      one.scrollIntoView({ block: 'center', behavior: 'instant' })
+      const { left, top, width, height } = one.getBoundingClientRect()
+      const [x, y] = [left + width / 2, top + height / 2]
+      const offsets = Array.from({ length: 24 }, (_, i) => 2 * i - 23)
+      const across = offsets.map((d) => press(x + d, y))
+      const along = offsets.map((d) => press(x, y + d))
+      const isLarge = [across, along].every((taken) => taken.filter((other) => other === one).length >= 12)
+      const near = [...across.slice(6, 18), ...along.slice(6, 18)]
+      if (!isLarge && near.some((taken) => taken?.role !== 'slider')) wrong.push(`${one.ariaLabel} is small`)
+    }
+    for (const one of document.querySelectorAll('.section :is([role="slider"], input)'))
+      for (let above = /** @type {Element | null} */ (one); above; above = above.parentElement) {
+        const { touchAction } = getComputedStyle(above)
+        if (!/auto|manipulation|pan-y/.test(touchAction)) wrong.push(`${one.ariaLabel}: ${touchAction}`)
+      }
+    return wrong
+  })
+  assert.deepEqual(wrong, [])
+}
+
+/** A slider's value and handle, the text of its section, and how it shows the focus. @param {Element} one */
+function lookAt(one) {
+  const section = /** @type {HTMLElement} */ (one.closest('.section'))
+  const handle = one.querySelector('circle, .chosen') ?? one.parentElement?.querySelector('path.handle')
+  const style = getComputedStyle(one)
+  return {
+    value: Number(one.ariaValueNow ?? /** @type {HTMLInputElement} */ (one).value),
+    most: Number(one.ariaValueMax ?? /** @type {HTMLInputElement} */ (one).max),
+    left: handle?.getBoundingClientRect().left, // the browser draws the handle of an input
+    text: section.innerText,
+    scroll: scrollY,
+    top: Math.round(one.getBoundingClientRect().top),
+    ring: style.outlineStyle === 'none' ? 0 : parseFloat(style.outlineWidth),
+    colors: [style.outlineColor, getComputedStyle(document.documentElement).backgroundColor],
+  }
+}
+
+/** The contrast of two colors as `rgb(...)` says them. WCAG 2.2. @param {string} one @param {string} other */
+function contrast(one, other) {
+  const [light, dark] = [one, other]
+    .map((color) => {
+      const [red, green, blue] = (color.match(/[\d.]+/g) ?? [])
+        .map((part) => Number(part) / 255)
+        .map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4))
+      return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+    })
+    .sort((a, b) => b - a)
+  return (light + 0.05) / (dark + 0.05)
+}
+
+/**
+ * Presses an arrow on each slider, and asserts that its value, its handle and the text of its section change,
+ * that the page does not scroll, and that the ring of the focus can be seen.
+ *
+ * @param {Page} page
+ */
+async function assertKeys(page) {
+  const sliders = '.section :is([role="slider"][tabindex="0"], input[type="range"]:enabled)'
+  for (const slider of await page.$$(sliders)) {
+    if (!(await slider.isVisible())) continue
+    await slider.evaluate((one) => /** @type {HTMLElement} */ (one).focus())
+    await page.evaluate(drawn)
+    const before = await slider.evaluate(lookAt)
+    const name = await slider.evaluate((one) => one.ariaLabel)
+    await press(page, before.value < before.most ? 'ArrowRight' : 'ArrowLeft')
+    await page.waitForSelector(WHOLE_SECTION)
+    await page.evaluate(drawn)
+    const after = await slider.evaluate(lookAt)
+    for (const what of /** @type {const} */ (['value', 'text']))
+      assert.notEqual(after[what], before[what], `${name}: the ${what} stays`)
+    if (before.left !== undefined) assert.notEqual(after.left, before.left, `${name}: the handle stays`)
+    // What grows above it scrolls the page, so that the slider stays.
+    const stays = after.scroll === before.scroll || after.top === before.top
+    assert.ok(stays, `${name}: the page scrolls`)
+    const [ring, behind] = after.colors
+    assert.ok(
+      after.ring >= 2 && contrast(ring, behind) >= 3,
+      `${name}: a ring of ${after.ring}, ${after.colors}`,
+    )
+  }
+}
+
 /** The sizes of all text, in pixels of the screen, each with the first text of it. @param {Page} page */
 const sizesOf = (page) =>
   page.evaluate(() => {
@@ -494,7 +598,7 @@ describe('every section', { concurrency: 2 }, () => {
       )
 
       each(
-        'alone on a phone, dark and with reduced motion: nothing moves, and everything fits',
+        'alone on a phone, dark and with reduced motion: nothing moves, everything fits, keys and fingers reach all',
         async (id) => {
           const { page, complaints, foreign } = await visit(`?embed=${id}`, OTHER, {
             ...PHONE,
@@ -504,9 +608,12 @@ describe('every section', { concurrency: 2 }, () => {
           await assertFits(page, PHONE, 'on arrival')
           await assertStill(page, 'on arrival')
           assert.deepEqual(await small(page), [])
+          await assertKeys(page)
+          await assertTouch(page)
           await pressAll(page)
           await assertStill(page, 'once every button is pressed')
-          await assertFits(page, PHONE, 'with every button pressed')
+          for (const size of [SMALL_PHONE, ZOOMED, PHONE])
+            await assertFits(page, size, 'with every button pressed')
           const color = await page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor)
           assert.equal(color, 'rgb(21, 23, 26)')
           if (inChromium) assert.deepEqual(await findings(page), [])

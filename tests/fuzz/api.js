@@ -74,6 +74,7 @@ const kind = ($, i = index) => fc.record({ $: fc.constant($), i })
 /** As JSON has them: without -0, NaN and infinities. */
 const double = fc.double({ noNaN: true, noDefaultInfinity: true }).map((x) => (x === 0 ? 0 : x))
 const size = mostly(fc.constantFrom(4, 4, 4, 2, 1, 3, 8))
+const sizes = mostly(fc.oneof(size, fc.array(size, { maxLength: 3 })))
 const dim = mostly(fc.integer({ min: -3, max: 3 }))
 const shape = mostly(fc.array(mostly(fc.constantFrom(1, 2, 3, 4, 4, 0)), { maxLength: 4 }))
 const number = mostly(fc.oneof(fc.constantFrom(0, 1, 2, -1, 0.5, 1e-5), double))
@@ -168,6 +169,7 @@ const context = mostly(
     options({ cache, lastOnly: flag }),
   ),
 )
+const reduction = mostly(fc.constantFrom('none', 'mean', 'sum'))
 const reduced = options({ dim, keepdim: flag })
 
 // ---- Operations
@@ -223,7 +225,8 @@ export const OPERATIONS = {
   'gpt.zeros': { args: [shape] },
   'gpt.ones': { args: [shape] },
   'gpt.clipGradNorm': {
-    args: [mostly(kind('parameters')), number],
+    args: [mostly(kind('parameters')), number, options({ errorIfNonfinite: flag })],
+    needed: 2,
     writes: gradients,
   },
   'gpt.saveSafetensors': {
@@ -258,9 +261,15 @@ export const OPERATIONS = {
           fc.constant([-100, 0]),
         ),
       ),
+      options({
+        ignoreIndex: mostly(fc.constantFrom(-100, -1, 0)),
+        reduction,
+        labelSmoothing: mostly(fc.constantFrom(0, 0.1, 1)),
+      }),
     ],
+    needed: 2,
   },
-  'gpt.mse': { args: [tensor, tensor] },
+  'gpt.mse': { args: [tensor, tensor, options({ reduction })], needed: 2 },
   'gpt.parameter': { args: [tensor], weight: 2 },
   'gpt.record': {
     args: [tensor, mostly(kind('inputs')), mostly(kind('gradients')), mostly(kind('inputs'))],
@@ -307,9 +316,9 @@ export const OPERATIONS = {
   'new ReLU': { args: [] },
   'new Identity': { args: [] },
   'new GELU': { args: [options({ approximate: feedForward.approximate })], needed: 0 },
-  'new LayerNorm': { args: [size, options({ eps, bias: flag })], needed: 1 },
+  'new LayerNorm': { args: [sizes, options({ eps, bias: flag })], needed: 1 },
   'new BatchNorm': { args: [size, options({ eps, momentum: dropped })], needed: 1 },
-  'new RMSNorm': { args: [size, options({ eps })], needed: 1 },
+  'new RMSNorm': { args: [sizes, options({ eps })], needed: 1 },
   'new Dropout': { args: [dropped], needed: 0 },
   'new Embedding': { args: [size, size], draws: true },
   'new Softmax': { args: [options({ dim })], needed: 0 },
@@ -362,7 +371,10 @@ export const OPERATIONS = {
   'tensor.sum': { args: [reduced], needed: 0 },
   'tensor.max': { args: [reduced], needed: 0 },
   'tensor.argmax': { args: [reduced], needed: 0 },
-  'tensor.var': { args: [options({ dim, keepdim: flag, unbiased: flag })], needed: 0 },
+  'tensor.var': {
+    args: [options({ dim, keepdim: flag, unbiased: flag, correction: mostly(fc.constantFrom(0, 1, 2, 9)) })],
+    needed: 0,
+  },
   'tensor.add': { args: [mostly(fc.oneof(kind('tensor'), number))], weight: 2 },
   'tensor.sub': { args: [mostly(fc.oneof(kind('tensor'), number))] },
   'tensor.mul': { args: [mostly(fc.oneof(kind('tensor'), number))] },

@@ -106,8 +106,10 @@ export const CHECKS = {
   },
   'tensor.item': (_, x, __, value) => same(value, x.data[0], 'the item'),
   'tensor.toArray': (_, x, __, values) => same([values].flat(Infinity), [...x.data], 'the array'),
-  'tensor.matmul': (_, x, [other], y) =>
-    same([...y.shape], [...x.shape.slice(0, -1), other.shape.at(-1)], 'the shape'),
+  'tensor.matmul': (_, x, [other], y) => {
+    const last = [...x.shape.slice(-2, -1), ...(other.shape.length > 1 ? other.shape.slice(-1) : [])]
+    same([...y.shape.slice(y.shape.length - last.length)], last, 'the last axes')
+  },
   'tensor.permute': (_, x, [dims], y) => {
     const axes = [...dims].map((dim) => (dim < 0 ? dim + x.shape.length : dim))
     const strides = x.shape.map((/** @type {number} */ _, /** @type {number} */ i) =>

@@ -165,6 +165,9 @@ def layers():
         ("mean 1e6, deviation 1", 1e6, 1.0),
         ("deviation 1e-3", 0.0, 1e-3),
         ("deviation 1e15", 0.0, 1e15),
+        ("deviation 1e20", 0.0, 1e20),
+        ("mean 1e25, deviation 1e20", 1e25, 1e20),
+        ("deviation 5e36", 0.0, 5e36),
     ):
         for n in (7, 768):
             torch.manual_seed(n)

@@ -1,12 +1,13 @@
 """Writes layernorm.json: LayerNorm and its gradients.
 
-The notebook's class computes in float64; autograd gives the gradients.
+The notebook's class computes in float64, over several axes nn.LayerNorm; autograd gives the gradients.
 
-A case draws, after manual_seed(seed): x, scale, shift, dy. The hard cases have mean 1e4 and deviation 0.1;
-their x is stored, because making it rounds.
+A case draws, after manual_seed(seed): x, scale, shift, dy. The hard cases have mean 1e4 and deviation 0.1,
+or squares that overflow in float32; their x is stored, because making it rounds.
 """
 
 import torch
+from torch import nn
 
 from common import LayerNorm, gradients, pack
 
@@ -18,24 +19,37 @@ def with_parameters(n):
 
 
 def cases():
-    found, hard = [], []
+    found, hard, axes = [], [], []
     for shape in ([2, 3, 1], [2, 3, 3], [70, 17], [5, 33], [4, 65], [2, 768]):
         torch.manual_seed(sum(shape))
         x = torch.randn(shape)
         norm = with_parameters(shape[-1])
         found.append({"seed": sum(shape), "shape": shape, **gradients(norm, x, dy=torch.randn(shape))})
-    for mean in (1e4, -1e4):
+    for mean, deviation in ((1e4, 0.1), (-1e4, 0.1), (0.0, 1e20), (1e25, 1e20), (0.0, 5e37)):
         for n in (17, 768):
             torch.manual_seed(n)
-            x = torch.randn(2, n) * 0.1 + mean
+            x = torch.randn(2, n) * deviation + mean
             torch.manual_seed(n)
             norm = with_parameters(n)
             hard.append(
                 {
-                    "name": f"mean {mean:g}, deviation 0.1, {n} wide",
+                    "name": f"mean {mean:g}, deviation {deviation:g}, {n} wide",
                     "seed": n,
                     "x": pack(x),
                     **gradients(norm, x, dy=torch.randn(2, n)),
                 }
             )
-    return {"cases": found, "hard": hard}
+    for shape, normalized in (([5], [5]), ([4, 3, 5], [3, 5]), ([2, 3, 4, 5], [3, 4, 5]), ([3, 5], [3, 5])):
+        torch.manual_seed(sum(shape))
+        x = torch.randn(shape)
+        norm = nn.LayerNorm(normalized)
+        norm.weight.data, norm.bias.data = torch.randn(normalized), torch.randn(normalized)
+        axes.append(
+            {
+                "seed": sum(shape),
+                "shape": shape,
+                "normalizedShape": normalized,
+                **gradients(norm, x, dy=torch.randn(shape)),
+            }
+        )
+    return {"cases": found, "hard": hard, "axes": axes}

@@ -77,9 +77,10 @@ def reduce(name):
     return run
 
 
-def variance(x, dim=None, keepdim=False, unbiased=True):
+def variance(x, dim=None, keepdim=False, unbiased=True, correction=None):
     """All axes by name: without names, the gradient of PyTorch 1.13 fails for the shape [1]."""
-    return x.var(tuple(range(x.dim())) if dim is None else dim, unbiased, keepdim)
+    dim = tuple(range(x.dim())) if dim is None else dim
+    return x.var(dim, correction=int(unbiased) if correction is None else correction, keepdim=keepdim)
 
 
 def largest(x, dim=None, keepdim=False):
@@ -261,6 +262,8 @@ def operations():
                 add(leaf(shape), f"var 0{place} unbiased=false")
                 if 0 not in shape:
                     add(leaf(shape), f"max 0{place}")
+    for correction in (0, 2):
+        add(leaf([3, 5]), f"var 0 dim=1 correction={correction}")
     ties = ("[3,1,3,2]", "[NaN,5,NaN,1]", "[-0.0,0,-1]", "[1e999,1,1e999]", "[-1e999,-1e999]")
     for values in ties:
         add(f"parameter values={values}", "max 0")
@@ -278,6 +281,13 @@ def operations():
         ([2, 3], [3, 0]),
         ([0, 2, 3], [3, 4]),
         ([0, 2, 3], [0, 3, 4]),
+        ([2, 1, 3, 4], [5, 4, 6]),
+        ([3, 4], [2, 4, 5]),
+        ([1, 3, 4], [2, 4, 5]),
+        ([2, 3, 4], [1, 4, 5]),
+        ([3], [3]),
+        ([3], [2, 3, 4]),
+        ([2, 4, 3], [3]),
     ):
         add(leaf(a), leaf(b), "matmul 0 1")
     add(leaf([3, 3]), "matmul 0 0")

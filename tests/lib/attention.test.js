@@ -145,6 +145,29 @@ test('a token changes no output before it, bit for bit, even where the token is 
   }
 })
 
+test('scores far below a mask of -1e4 do not reach later tokens', () => {
+  // huggingface/transformers#3181
+  const layer = new gpt.Attention({ embDim: 1, nHeads: 1, contextLength: 3 })
+  layer.cAttn.weight.data.set([1e3, -1e3, 1]) // q, k, v
+  layer.cAttn.bias?.data.fill(0)
+  const { weights } = layer.forward(gpt.tensor([[1], [2], [3]]), { returnWeights: true })
+  assert.deepEqual([...weights.data], [1, 0, 0, 1, 0, 0, 1, 0, 0])
+})
+
+test('an infinite value of a later token is not read: 0 · ∞ would be NaN', () => {
+  const layer = new gpt.Attention({ embDim: 1, nHeads: 1, contextLength: 20 })
+  layer.cAttn.weight.data.set([0, 0, 10]) // q, k, v
+  layer.cAttn.bias?.data.fill(0)
+  layer.cProj.weight.data.fill(1)
+  layer.cProj.bias?.data.fill(0)
+  const x = gpt.ones([20, 1])
+  x.data[17] = 3e38
+  const { output } = layer.forward(x, { returnWeights: true })
+  output.data.forEach((value, i) =>
+    assert.ok(i < 17 ? Math.abs(value - 10) <= 1e-5 : value === Infinity, `${value}`),
+  )
+})
+
 test('huge attention scores do not overflow', () => {
   const layer = new gpt.Attention({ embDim: 8, nHeads: 2, contextLength: 40 })
   layer.cAttn.weight.data.forEach((value, i, data) => (data[i] = i % 24 < 16 ? 1e12 * value : value))

@@ -11,6 +11,7 @@ import {
   golden,
   gradientOf,
   loadForTest,
+  rowsOf,
   unpack,
 } from './support.js'
 
@@ -53,6 +54,27 @@ test('BatchNorm’s running statistics are PyTorch’s, and so are its outputs f
   }
 })
 
+test('BatchNorm’s eps may be 0: a constant column of a batch is then the shift, as in PyTorch', () => {
+  const layer = new gpt.BatchNorm(3, { eps: 0 })
+  layer.shift.data.set([0, 0, 7])
+  const x = gpt.parameter(
+    gpt.tensor([
+      [1, 2 ** -24, 5],
+      [-1, -(2 ** -24), 5],
+    ]),
+  )
+  const y = layer.forward(x)
+  assert.deepEqual(rowsOf(y), [
+    [1, 1, 7],
+    [-1, -1, 7],
+  ])
+  y.backward(gpt.ones([2, 3]))
+  assert.deepEqual(rowsOf(gradientOf(x)), [
+    [0, 0, 0],
+    [0, 0, 0],
+  ])
+})
+
 test('BatchNorm’s gradients agree with central differences', () => {
   for (const shape of [
     [5, 3],
@@ -69,7 +91,7 @@ test('BatchNorm’s gradients agree with central differences', () => {
 test('BatchNorm of a constant column is the shift, not NaN', () => {
   const layer = new gpt.BatchNorm(3)
   layer.shift.data.set([1, -2, 0.5])
-  for (const value of [0, 0.1, 1e4, -1e30]) {
+  for (const value of [0, 0.1, 1e4, 1e10, -1e30, 3e38]) {
     assert.deepEqual(layer.forward(gpt.ones([7, 3]).mul(value)).toArray(), Array(7).fill([1, -2, 0.5]))
   }
 })

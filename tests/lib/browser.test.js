@@ -51,7 +51,12 @@ const yieldingCalls = async (count, options) => {
 }
 const tryLoad = (options) => outcome(load(options))
 const tryWorker = (url) => tryLoad({ threads: 3, worker: () => new Worker(url, { type: 'module' }) })
-globalThis.app = { compute, tryLoad, tryWorker, yieldingCalls }
+/** With a URL from a policy of the page's own. */
+const tryTrusted = (url) => {
+  const policy = trustedTypes.createPolicy('app', { createScriptURL: (url) => url })
+  return tryLoad({ threads: 3, worker: () => new Worker(policy.createScriptURL(url), { type: 'module' }) })
+}
+globalThis.app = { compute, tryLoad, tryTrusted, tryWorker, yieldingCalls }
 `
 
 const SERVICE_WORKER = `
@@ -74,6 +79,7 @@ const PAGES = {
   plain: csp(WASM), // not isolated
   strict: { ...ISOLATED, ...csp(`default-src 'self'; ${WASM}`) },
   'no-workers': { ...ISOLATED, ...csp(`${WASM}; worker-src 'none'`) },
+  trusted: { ...ISOLATED, ...csp("require-trusted-types-for 'script'") },
   'no-wasm': { ...ISOLATED, ...csp("script-src 'self'") },
   offline: {}, // the chunks with the builds are missing
 }
@@ -204,6 +210,27 @@ for (const name of BROWSERS) {
       assert.match(value.reason, /^the Content-Security-Policy forbids workers: add worker-src blob:/)
       assert.ok(complaints.includes(`gpt-layers: one thread runs, because ${value.reason}`), `${complaints}`)
     })
+
+    once(
+      'a page that requires Trusted Types is told how to make a worker, which then gives threads',
+      async () => {
+        for (const path of ['trusted/', 'trusted/bundled/']) {
+          const { value, complaints } = await evaluate(path, 'app.tryLoad({ threads: 3 })')
+          assert.equal(value.threads, 1)
+          assert.match(
+            value.reason,
+            /^the page requires Trusted Types: pass load's option worker: \(\) => new Worker\(policy\.createScriptURL\(/,
+          )
+          assert.ok(
+            complaints.includes(`gpt-layers: one thread runs, because ${value.reason}`),
+            `${complaints}`,
+          )
+          const url = new URL('/free/dist/gpt-layers-worker.js', origin)
+          const trusted = await evaluate(path, `app.tryTrusted('${url}')`)
+          assert.deepEqual(trusted, { value: RUNNING, complaints: [] })
+        }
+      },
+    )
 
     once('a page that is not cross-origin isolated gets one thread, and says so once', async () => {
       const twice = 'app.tryLoad({ threads: 3 }).then(() => app.tryLoad({ threads: 3 }))'

@@ -184,9 +184,29 @@ const refused = {
     [() => gelu.forward(1), 'TYPE', /^GELU.forward: x should be a Tensor, got 1$/],
   ],
   LayerNorm: [
-    [() => new gpt.LayerNorm([5]), 'TYPE', /^LayerNorm: embDim should be a positive integer, got \[5\]$/],
-    [() => new gpt.LayerNorm(5, { eps: 0 }), 'VALUE', /^LayerNorm: eps should be a positive float32, got 0$/],
-    [() => new gpt.LayerNorm(5, { eps: 1e-50 }), 'VALUE', /got 1e-50$/],
+    [() => new gpt.LayerNorm('5'), 'TYPE', /^LayerNorm: embDim should be a positive integer, got "5"$/],
+    [() => new gpt.LayerNorm([]), 'VALUE', /^LayerNorm: embDim should have 1 size or more, got \[\]$/],
+    [
+      () => new gpt.LayerNorm([2, 0]),
+      'VALUE',
+      /^LayerNorm: embDim\[1\] should be a positive integer, got 0$/,
+    ],
+    [
+      () => new gpt.LayerNorm([3, 5]).forward(x),
+      'SHAPE',
+      /^LayerNorm.forward: x should end in 3, 5 \(embDim\), got shape \[2, 5\]$/,
+    ],
+    [
+      () => new gpt.LayerNorm([2, 2, 5]).forward(x),
+      'SHAPE',
+      /end in 2, 2, 5 \(embDim\), got shape \[2, 5\]$/,
+    ],
+    [
+      () => new gpt.LayerNorm(5, { eps: -1 }),
+      'VALUE',
+      /^LayerNorm: eps should be a finite float32 >= 0, got -1$/,
+    ],
+    [() => new gpt.LayerNorm(5, { eps: 1e39 }), 'VALUE', /got 1e\+39$/],
     [() => new gpt.LayerNorm(5, { eps: NaN }), 'VALUE', /got NaN$/],
     [() => new gpt.LayerNorm(5, { eps: '1e-5' }), 'TYPE', /got "1e-5"$/],
     [() => norm.forward(x), 'SHAPE', /^LayerNorm.forward: x should end in 6 \(embDim\), got shape \[2, 5\]$/],
@@ -370,6 +390,19 @@ const refused = {
     [() => gpt.crossEntropy(x, [[0], [1]]), 'SHAPE', /got \[2, 1\]$/],
     [() => gpt.crossEntropy(x, 'a'), 'TYPE', /^crossEntropy: targets should be integers/],
     [() => gpt.crossEntropy(x), 'TYPE', /got undefined$/],
+    [() => gpt.crossEntropy(x, [-100, 0], { ignoreIndex: -1 }), 'VALUE', /0 to 4, or -1, got -100$/],
+    [() => gpt.crossEntropy(x, [0, 0], { ignoreIndex: 0.5 }), 'VALUE', /ignoreIndex .* got 0\.5$/],
+    [
+      () => gpt.crossEntropy(x, [0, 0], { reduction: 'avg' }),
+      'VALUE',
+      /^crossEntropy: reduction should be 'none' or 'mean' or 'sum', got "avg"$/,
+    ],
+    [() => gpt.crossEntropy(x, [0, 0], { labelSmoothing: 1.1 }), 'VALUE', /labelSmoothing .* got 1\.1$/],
+    [
+      () => gpt.crossEntropy(x, [0, 0], { weight: x }),
+      'VALUE',
+      /options should be among ignoreIndex, reduction, labelSmoothing, got "weight"$/,
+    ],
     [() => gpt.crossEntropy(three, 3), 'VALUE', /targets should be .* got 3$/],
   ],
   saveSafetensors: [
@@ -404,13 +437,15 @@ const refused = {
     [() => gpt.mse(x, [1]), 'TYPE', /^mse: target should be a Tensor, got \[1\]$/],
     [() => gpt.mse(1, x), 'TYPE', /^mse: prediction should be a Tensor, got 1$/],
     [() => gpt.mse(x, three), 'SHAPE', /^mse: target should have shape \[2, 5\], got \[3\]$/],
+    [() => gpt.mse(x, x, { reduction: 'avg' }), 'VALUE', /^mse: reduction should be 'none' or/],
+    [() => gpt.mse(x, x, { size: 1 }), 'VALUE', /^mse: options should be among reduction, got "size"$/],
   ],
   BatchNorm: [
     [() => new gpt.BatchNorm(0), 'VALUE', /^BatchNorm: numFeatures should be a positive integer, got 0$/],
     [
       () => new gpt.BatchNorm(5, { eps: -1 }),
       'VALUE',
-      /^BatchNorm: eps should be a positive float32, got -1$/,
+      /^BatchNorm: eps should be a finite float32 >= 0, got -1$/,
     ],
     [
       () => new gpt.BatchNorm(5, { momentum: 1.1 }),
@@ -431,7 +466,11 @@ const refused = {
   ],
   RMSNorm: [
     [() => new gpt.RMSNorm('5'), 'TYPE', /^RMSNorm: embDim should be a positive integer, got "5"$/],
-    [() => new gpt.RMSNorm(5, { eps: 0 }), 'VALUE', /^RMSNorm: eps should be a positive float32, got 0$/],
+    [
+      () => new gpt.RMSNorm(5, { eps: -1 }),
+      'VALUE',
+      /^RMSNorm: eps should be a finite float32 >= 0, got -1$/,
+    ],
     [() => new gpt.RMSNorm(5, { eps: 1e39 }), 'VALUE', /got 1e\+39$/],
     [
       () => new gpt.RMSNorm(5, { epsilon: 1 }),
@@ -483,6 +522,13 @@ const refused = {
     [() => x.mean(-1), 'TYPE', /^mean: options should be a plain object, got -1$/],
     [() => x.mean({ keepDim: true }), 'VALUE', /^mean: options should be among dim, keepdim, got "keepDim"$/],
     [() => x.var({ keepdim: 1 }), 'TYPE', /^var: keepdim should be true or false, got 1$/],
+    [
+      () => x.var({ unbiased: false, correction: 0 }),
+      'VALUE',
+      /^var: options should have correction or unbiased, got both$/,
+    ],
+    [() => x.var({ correction: NaN }), 'VALUE', /^var: correction should be a finite number, got NaN$/],
+    [() => x.var({ correction: true }), 'TYPE', /^var: correction .* got true$/],
     [() => x.var({ unbiased: 'no' }), 'TYPE', /^var: unbiased should be true or false, got "no"$/],
     [() => x.sum({ axis: 0 }), 'VALUE', /^sum: options should be among dim, keepdim, got "axis"$/],
     [() => x.max({ dim: 2 }), 'VALUE', /^max: dim should be an axis from -2 to 1, got 2$/],
@@ -619,6 +665,9 @@ const TAKES_OBJECT = {
   'Optimizer.loadStateDict': (given) => new gpt.SGD([x], { lr: 1 }).loadStateDict(given),
   AdamW: (given) => new gpt.AdamW([x], given),
   SGD: (given) => new gpt.SGD([x], given),
+  'Gpt.clipGradNorm': (given) => gpt.clipGradNorm([x], 1, given),
+  'Gpt.crossEntropy': (given) => gpt.crossEntropy(x, [0, 1], given),
+  'Gpt.mse': (given) => gpt.mse(x, x, given),
   'Gpt.saveSafetensors': (given) => gpt.saveSafetensors({}, given),
 }
 

@@ -764,3 +764,29 @@ test('a configuration of config.json, of the book or of nanoGPT means the same a
     await assertRefusesToLoad(untold, 'VALUE', message, { config })
   }
 })
+
+test('a square matrix is turned where the file has it the other way, in a replaced layer, too', () => {
+  const original = newModel({ embDim: 8, nHeads: 2, nLayers: 1, bias: false })
+  const other = newModel({ embDim: 8, nHeads: 2, nLayers: 1, bias: false })
+  other.trfBlocks[0].attn.cProj = untyped(new gpt.Linear(8, 8, { bias: false }))
+  const wanted = String(original.forward(IDS))
+  for (const names of /** @type {const} */ (['gpt2', 'book'])) {
+    const entries = gpt.loadSafetensors(gpt.saveSafetensors(original, { names }))
+    const dict = Object.fromEntries(
+      Object.entries(entries).filter(([name]) => /weight$|scale$/.test(name)), // without the zeros for biases
+    )
+    other.loadStateDict(dict)
+    assert.equal(String(other.forward(IDS)), wanted, names)
+  }
+  const saved = other.stateDict()
+  const copy = Object.fromEntries(Object.entries(saved).map(([name, tensor]) => [name, tensor.clone()]))
+  other.loadStateDict(copy) // our own names: as they are
+  assert.equal(String(other.forward(IDS)), wanted)
+})
+
+test('a matrix that the file has whole and in thirds is refused', async () => {
+  const book = gpt.loadSafetensors(gpt.saveSafetensors(newModel(), { names: 'book' }))
+  const both = { ...book, 'trf_blocks.0.att.qkv.weight': gpt.zeros([192, 64]) }
+  const message = /have trf_blocks\.0\.attn\.c_attn\.weight.? once, got /
+  await assertRefusesToLoad(gpt.saveSafetensors(both), 'VALUE', message, { config: { nHeads: 1 } })
+})

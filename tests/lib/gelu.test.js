@@ -14,6 +14,17 @@ const { gelu, special } = golden('layers')
 const backward = golden('gelu')
 const gpt = await loadForTest()
 
+test('GELU’s tails from -2.5 to -6 are PyTorch’s, neither too large nor 0 too soon', () => {
+  const tails = {
+    tanh: [-0.015084266, -0.003637392, -7.0245943e-5, -2.291796e-7, -8.43965e-11],
+    none: [-0.015524163, -0.004049694, -1.2668497e-4, -1.4332579e-6, -5.919526e-9],
+  }
+  for (const approximate of /** @type {const} */ (['tanh', 'none'])) {
+    const { data } = new gpt.GELU({ approximate }).forward(gpt.tensor([-2.5, -3, -4, -5, -6]))
+    tails[approximate].forEach((value, i) => assert.ok(Math.abs(data[i] - value) <= 1e-6, `${data[i]}`))
+  }
+})
+
 for (const approximate of /** @type {const} */ (['tanh', 'none'])) {
   test(`GELU '${approximate}' is within 1e-6 of float64 from -1e38 to 1e38`, () => {
     assertClose(new gpt.GELU({ approximate }).forward(gpt.tensor(unpack(gelu.x))), gelu[approximate], 1e-6)

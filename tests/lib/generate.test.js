@@ -57,7 +57,8 @@ function distribution(logits, text, { temperature = 1, topK = Infinity, topP = 1
   }
   const all = scores.map((score, token) => ({ token, probability: Math.exp(score - largest) }))
   all.sort((a, b) => b.probability - a.probability || a.token - b.token)
-  const best = normalized(all.slice(0, topK))
+  const least = all[Math.min(topK, all.length) - 1].probability
+  const best = normalized(all.filter(({ probability }) => probability >= least))
   let before = 0
   return normalized(
     best.filter(({ probability }) => {
@@ -218,7 +219,7 @@ test('a large vocabulary has the right tokens on top, with and without topK and 
   }
 })
 
-test('among equal logits the lowest tokens are kept', () => {
+test('among equal logits the lowest tokens come first, and topP keeps these', () => {
   const flat = new Float32Array(100)
   const lowest = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
   for (const sampling of [{}, { topK: 20 }, { topP: 0.3 }, { topK: 30, topP: 0.5 }, { temperature: 0 }]) {
@@ -228,11 +229,31 @@ test('among equal logits the lowest tokens are kept', () => {
       lowest,
     )
   }
+  assertProbability(drawFrom(flat, { topK: 20 }).probability, 1 / 100)
+  assertProbability(drawFrom(flat, { topK: 20, topP: 0.295 }).probability, 1 / 30)
   assert.equal(drawFrom(flat, { temperature: 0 }).token, 0)
   for (let i = 0; i < 20; i++) {
     const { token, probability } = drawFrom(flat, { topP: 0.295 })
     assert.ok(token < 30)
     assertProbability(probability, 1 / 30)
+  }
+})
+
+test('topK keeps the tokens that equal the k-th, as transformers', () => {
+  for (const [logits, topK, kept] of /** @type {const} */ ([
+    [[1, 1, 1, 0], 2, [0, 1, 2]],
+    [[0, 1, 2, 1, 1], 2, [2, 1, 3, 4]],
+    [[0, 1, 2, 1, 1], 1, [2]],
+    [[3, 1, 2, 1, 0], 3, [0, 2, 1, 3]],
+    [[1, -Infinity, -Infinity], 2, [0, 1, 2]],
+  ])) {
+    const expected = distribution([...logits], [], { topK })
+    const { top } = drawFrom([...logits], { topK })
+    assert.deepEqual(
+      top.map(({ token }) => token),
+      kept,
+    )
+    top.forEach(({ probability }, i) => assertProbability(probability, expected[i]?.probability ?? 0))
   }
 })
 

@@ -7,6 +7,7 @@ import {
   assertSame,
   golden,
   loadForTest,
+  pack,
   rowsOf,
   unpack,
   usedMemory,
@@ -41,6 +42,45 @@ test('layer norm of a constant row is the shift, not NaN', () => {
       [...(norm.shift?.data ?? [])],
       `rows of ${value}`,
     )
+  }
+})
+
+test('layer norm of rows on which others gave NaN or too coarse values is right', () => {
+  /** @param {number[]} row @param {number[]} expected */
+  const assertRow = (row, expected) => {
+    const y = new gpt.LayerNorm(row.length, { bias: false }).forward(gpt.tensor(row))
+    assertClose(y, pack(Float32Array.from(expected), [row.length]), 5e-6)
+  }
+  // microsoft/onnxruntime#28463
+  assertRow([40000, 40001, 40002, 40003], [-1.3416354, -0.4472118, 0.4472118, 1.3416354])
+  // microsoft/onnxruntime#21935
+  assertRow(Array(256).fill(1234), Array(256).fill(0))
+  // tracel-ai/burn#5607; the values of PyTorch in float64, of these numbers in float32
+  const half = [0.08875556, 0.26626667, 0.44377778, 0.6212889, 0.79880001, 0.97631112, 1.15382224, 1.33133335]
+  assertRow(
+    Array.from({ length: 16 }, (_, i) => 1e4 + i * 1e-3),
+    [...half.map((value) => -value).reverse(), ...half],
+  )
+})
+
+test('layer norm of rows far from 0 has variance 1', () => {
+  // pytorch/pytorch#51102 and #40302
+  for (const [shape, mean, deviation] of /** @type {const} */ ([
+    [[200, 4], 2000, 1],
+    [[4, 32768], 100, 0.01],
+  ])) {
+    gpt.manualSeed(5)
+    const x = gpt.randn(shape).mul(deviation).add(mean)
+    const variances = new gpt.LayerNorm(shape[1], { eps: 0 }).forward(x).var({ dim: 1, correction: 0 })
+    for (const variance of variances.data) assert.ok(Math.abs(variance - 1) <= 1e-3, `${variance}`)
+  }
+})
+
+test('the last of 65,536 and of 65,537 rows is normalized as it is alone', () => {
+  const norm = new gpt.LayerNorm(3)
+  for (const rows of [65_536, 65_537]) {
+    const x = gpt.randn([rows, 3]) // NVIDIA/apex#411
+    assert.deepEqual(norm.forward(x).at(-1).toArray(), norm.forward(x.at(-1)).toArray())
   }
 })
 
@@ -86,6 +126,22 @@ test('a new LayerNorm has scale 1, shift 0 and eps 1e-5, and adds eps to the var
   assert.deepEqual([...wide.data], [-0.5, 0.5])
 })
 
+test('eps may be 0: a constant row is then NaN, PyTorch’s 0/0', () => {
+  const norm = new gpt.LayerNorm(2, { eps: 0 })
+  const [whole, tiny, constant] = rowsOf(
+    norm.forward(
+      gpt.tensor([
+        [1, -1],
+        [2 ** -24, -(2 ** -24)],
+        [3, 3],
+      ]),
+    ),
+  )
+  assert.deepEqual(whole, [1, -1])
+  assert.deepEqual(tiny, [1, -1])
+  assert.ok(constant.every(Number.isNaN))
+})
+
 test('a row gives the same bits alone and among other rows', () => {
   gpt.manualSeed(3)
   const norm = new gpt.LayerNorm(65)
@@ -122,6 +178,22 @@ for (const { name, seed, x, ...expected } of backward.hard) {
     assertGradients(norm, gpt.tensor(unpack(x), x.shape), dy, expected, { forward: 5e-6, backward: 2e-6 })
   })
 }
+
+test('layer norm over several axes and its gradients are PyTorch’s, which it loads', () => {
+  for (const { seed, shape, normalizedShape, out, dx, grads } of backward.axes) {
+    gpt.manualSeed(seed)
+    const x = gpt.randn(shape)
+    const norm = new gpt.LayerNorm(normalizedShape)
+    norm.loadStateDict({ weight: gpt.randn(normalizedShape), bias: gpt.randn(normalizedShape) })
+    const expected = { out, dx, grads: { scale: grads.weight, shift: grads.bias } }
+    assertGradients(norm, x, gpt.randn(shape), expected, { forward: 5e-6, backward: 2e-6 })
+  }
+  const norm = new gpt.LayerNorm([2, 3])
+  assert.equal(String(norm), 'LayerNorm((2, 3), eps=1e-05)')
+  assert.equal(norm.embDim, 6)
+  assert.deepEqual(norm.normalizedShape, [2, 3])
+  assert.equal(String(new gpt.LayerNorm([5])), String(new gpt.LayerNorm(5)))
+})
 
 test('layer norm’s gradients agree with central differences', () => {
   gpt.manualSeed(8)

@@ -2,9 +2,18 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { assertNear, assertRefuses, golden, gradientOf, loadForTest, nextAddress, unpack } from './support.js'
+import {
+  assertClose,
+  assertNear,
+  assertRefuses,
+  golden,
+  gradientOf,
+  loadForTest,
+  nextAddress,
+  unpack,
+} from './support.js'
 
-const { crossEntropy, mse, special } = golden('loss')
+const { crossEntropy, mse, special, smoothed, options } = golden('loss')
 const gpt = await loadForTest()
 
 /**
@@ -35,10 +44,44 @@ test('cross entropy and its gradient are PyTorch’s, at odd sizes and at 768', 
   }
 })
 
-test('cross entropy of NaN, infinities and huge logits is PyTorch’s', () => {
-  for (const { x, target, loss, dx } of special) {
+for (const { reduction } of [{ reduction: 'none' }, { reduction: 'mean' }, { reduction: 'sum' }]) {
+  test(`cross entropy with reduction ${reduction}, label smoothing and another ignoreIndex is PyTorch’s`, () => {
+    for (const { seed, shape, targets, options: given, loss, dx } of options.crossEntropy) {
+      if (given.reduction !== reduction) continue
+      gpt.manualSeed(seed)
+      const logits = gpt.parameter(gpt.randn(shape).mul(3))
+      gpt.rand(shape.slice(0, 1)) // PyTorch made the targets of this draw
+      const result = gpt.crossEntropy(logits, targets, given)
+      assertClose(result, loss, 1e-6)
+      result.backward(gpt.randn(result.shape))
+      assertNear(gradientOf(logits), dx, 2e-5, JSON.stringify({ shape, ...given }))
+    }
+  })
+}
+
+test('the losses of reduction none have the targets’ shape', () => {
+  const logits = gpt.randn([2, 3, 7])
+  const targets = [
+    [1, 2, 3],
+    [4, -100, 6],
+  ]
+  const losses = gpt.crossEntropy(logits, targets, { reduction: 'none' })
+  assert.deepEqual(losses.shape, [2, 3])
+  assert.equal(losses.data[4], 0)
+  const flat = gpt.crossEntropy(logits, targets.flat(), { reduction: 'none' })
+  assert.deepEqual(flat.toArray(), [...losses.data])
+  assert.deepEqual(gpt.crossEntropy(gpt.randn([7]), 3, { reduction: 'none' }).shape, [])
+})
+
+test('cross entropy of NaN, infinities and huge logits is PyTorch’s, also with label smoothing', () => {
+  const plain = special.map((/** @type {object} */ golden) => ({ ...golden, given: {} }))
+  const smooth = smoothed.map((/** @type {object} */ golden) => ({
+    ...golden,
+    given: { labelSmoothing: 0.1 },
+  }))
+  for (const { x, target, loss, dx, given } of [...plain, ...smooth]) {
     const logits = gpt.parameter(gpt.tensor(unpack(x), x.shape))
-    const result = gpt.crossEntropy(logits, [target])
+    const result = gpt.crossEntropy(logits, [target], given)
     assertLoss(result, unpack(loss)[0], 1e-6)
     result.backward()
     const expected = unpack(dx)
@@ -79,7 +122,7 @@ test('cross entropy without a target that counts is NaN, as in PyTorch, and its 
   assert.ok(Number.isNaN(gpt.crossEntropy(gpt.zeros([0, 3]), []).item()))
 })
 
-test('the mean squared error and its gradient are PyTorch’s', () => {
+test('the mean squared error and its gradient are PyTorch’s, with every reduction', () => {
   for (const { seed, shape, loss, dx } of mse) {
     gpt.manualSeed(seed)
     const [prediction, target] = [gpt.parameter(gpt.randn(shape)), gpt.parameter(gpt.randn(shape))]
@@ -87,6 +130,15 @@ test('the mean squared error and its gradient are PyTorch’s', () => {
     assert.deepEqual(result.shape, [])
     assertLoss(result, unpack(loss)[0], 1e-6)
     result.backward()
+    assertNear(gradientOf(prediction), dx, 1e-6)
+    assertNear(gradientOf(target).neg(), dx, 1e-6)
+  }
+  for (const { seed, shape, reduction, loss, dx } of options.mse) {
+    gpt.manualSeed(seed)
+    const [prediction, target] = [gpt.parameter(gpt.randn(shape)), gpt.parameter(gpt.randn(shape))]
+    const result = gpt.mse(prediction, target, { reduction })
+    assertClose(result, loss, 1e-6)
+    result.backward(gpt.randn(result.shape))
     assertNear(gradientOf(prediction), dx, 1e-6)
     assertNear(gradientOf(target).neg(), dx, 1e-6)
   }

@@ -275,3 +275,12 @@ test('freed blocks are reused and merged, in any order of freeing', () => {
   assert.equal(memory.used, 0)
   assert.equal(memory.allocate(65536 - 112), 112) // All is one block again.
 })
+
+test('a message has only the numbers of `.data.slice()`, and the whole heap of `.data`', async () => {
+  const one = await loadForTest({ threads: 1 })
+  const x = one.tensor([1, 2, 3, 4])
+  const copy = structuredClone(x.data.slice()) // as postMessage copies
+  assert.deepEqual([...copy], [1, 2, 3, 4])
+  assert.equal(copy.buffer.byteLength, 16)
+  assert.equal(structuredClone(x.data).buffer.byteLength, heapSize(one))
+})

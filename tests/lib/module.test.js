@@ -12,6 +12,7 @@ import {
   gradientOf,
   loadForTest,
   nextAddress,
+  rowsOf,
   untyped,
 } from './support.js'
 
@@ -254,8 +255,37 @@ test('returnWeights travels through Sequential and TransformerBlock to Attention
   assertRefuses(
     () => new gpt.TransformerBlock(config).forward(gpt.ones([1, 6]), { returnWeight: true }),
     'VALUE',
-    /^Attention.forward: options should be among returnWeights, cache, got "returnWeight"$/,
+    /^TransformerBlock.forward: context should have options among returnWeights, cache, lastOnly, got "returnWeight"$/,
   )
+})
+
+test('an option of a layer of one’s own passes the Attention beside it', () => {
+  /** @type {unknown[]} */
+  const got = []
+  class Own extends gpt.TransformerBlock {
+    /** @override @param {Tensor} x @param {Record<string, unknown>} [context] */
+    forward(x, context) {
+      got.push(context?.mine)
+      return super.forward(x, context)
+    }
+  }
+  const config = { vocabSize: 5, contextLength: 4, embDim: 6, nHeads: 2, nLayers: 2 }
+  const model = new gpt.GPTModel(config).eval()
+  const expected = rowsOf(model.forward([1, 2]))
+  assertRefuses(
+    () => model.forward([1, 2], { mine: 1 }),
+    'VALUE',
+    /^GPTModel.forward: context should have .*"mine"$/,
+  )
+  const own = new Own(config).eval()
+  own.loadStateDict(model.trfBlocks[1].stateDict())
+  model.trfBlocks[1] = own
+  assert.deepEqual(model.forward([1, 2], { mine: 1 }).toArray(), expected)
+  assert.deepEqual(model.forward([1, 2], { mine: 2, lastOnly: true }).toArray(), expected.slice(1))
+  const cache = model.newCache()
+  assert.deepEqual(model.forward([1, 2], { mine: 3, cache, returnWeights: undefined }).toArray(), expected)
+  new gpt.Sequential(own, new gpt.Attention(config)).forward(gpt.ones([2, 6]), { mine: 4, lastOnly: false })
+  assert.deepEqual(got, [1, 2, 3, 4])
 })
 
 test('a layer inside another one is an instance of its class, but not of a class that extends it', () => {
@@ -561,6 +591,10 @@ test('a part that was replaced by something of a wrong kind is named', () => {
     put(model)
     assertRefuses(() => model.forward([1, 2]), 'TYPE', message)
   }
+  const model = new gpt.GPTModel(config)
+  model.trfBlocks = untyped(null)
+  const message = /^GPTModel.saveSafetensors: trfBlocks should be an array of layers, got null$/
+  assertRefuses(() => model.saveSafetensors(), 'TYPE', message)
 })
 
 test('what a layer of one’s own keeps in a property outlives the forward of the layers around it', () => {

@@ -166,6 +166,26 @@ test('clipGradNorm adds 1e-6 to the norm, as PyTorch does, however small the nor
   assert.ok(Math.abs(clipped - 2e-6 / 3) <= 1e-12, `2e-6 should become a third, got ${clipped}`)
 })
 
+test('clipGradNorm scales gradients of 1e20, whose squares overflow in PyTorch', () => {
+  const x = gpt.parameter(gpt.ones([100]))
+  x.mul(1e20).sum().backward()
+  const norm = gpt.clipGradNorm([x], 1)
+  assert.ok(Math.abs(norm / 1e21 - 1) <= 1e-6, `${norm}`)
+  for (const gradient of gradientOf(x).data) assert.ok(Math.abs(gradient - 0.1) <= 1e-7, `${gradient}`)
+})
+
+test('an infinite or NaN gradient makes them NaN, as in PyTorch, or an error that changes none', () => {
+  for (const value of [Infinity, NaN]) {
+    const x = gpt.parameter(gpt.ones([2]))
+    x.grad = gpt.tensor([1, value])
+    const clip = (/** @type {boolean} */ errorIfNonfinite) => gpt.clipGradNorm([x], 1, { errorIfNonfinite })
+    assertRefuses(() => clip(true), 'VALUE', /^clipGradNorm: the gradients' norm should be finite, got /)
+    assert.deepEqual(gradientOf(x).toArray(), [1, value])
+    assert.equal(clip(false), value)
+    assert.deepEqual(gradientOf(x).toArray(), [value === Infinity ? 0 : NaN, NaN])
+  }
+})
+
 test('clipGradNorm of no gradients is 0', () => assert.equal(gpt.clipGradNorm([gpt.zeros([2])], 1), 0))
 
 test('an optimizer names a bad argument, and changes nothing', async () => {

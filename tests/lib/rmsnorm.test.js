@@ -7,6 +7,7 @@ import {
   golden,
   gradientOf,
   loadForTest,
+  rowsOf,
 } from './support.js'
 
 const cases = golden('rmsnorm')
@@ -31,8 +32,37 @@ test('RMSNorm’s gradients agree with central differences', () => {
   }
 })
 
+test('RMSNorm over two axes has the bits of one over an axis of their elements', () => {
+  const results = [[3, 5], 15].map((size) => {
+    gpt.manualSeed(1)
+    const norm = new gpt.RMSNorm(size)
+    norm.scale.data.set(gpt.randn([15]).data)
+    const shape = [2, ...norm.normalizedShape]
+    const dx = backwardThrough(norm, gpt.randn([2, 15]).reshape(shape), gpt.randn([2, 15]).reshape(shape))
+    assert.deepEqual(dx.shape, shape)
+    return [...dx.data, ...gradientOf(norm.scale).data]
+  })
+  assert.deepEqual(results[0], results[1])
+})
+
 test('RMSNorm of zeros is zeros, not NaN', () => {
   assert.deepEqual(new gpt.RMSNorm(5).forward(gpt.zeros([1, 5])).toArray(), [[0, 0, 0, 0, 0]])
+})
+
+test('RMSNorm’s eps may be 0: a row of zeros is then NaN, PyTorch’s 0/0', () => {
+  const norm = new gpt.RMSNorm(2, { eps: 0 })
+  const [whole, tiny, zeros] = rowsOf(
+    norm.forward(
+      gpt.tensor([
+        [1, -1],
+        [2 ** -24, -(2 ** -24)],
+        [0, 0],
+      ]),
+    ),
+  )
+  assert.deepEqual(whole, [1, -1])
+  assert.deepEqual(tiny, [1, -1])
+  assert.ok(zeros.every(Number.isNaN))
 })
 
 test('each row of RMSNorm gets the bits it gets alone, and scale’s gradient sums over rows, on any threads', () => {

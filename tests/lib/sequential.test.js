@@ -191,9 +191,5 @@ test('PyTorch’s weight and bias load as scale and shift, but not under both na
   assert.deepEqual([...scale.data, ...shift.data], [7, 8, 9, 0])
   const both = { weight: scale, scale, bias: shift }
   assertRefuses(() => norm.loadStateDict(both), 'VALUE', /dict should have scale once, got weight and scale$/)
-  assertRefuses(
-    () => norm.loadStateDict({ weight: scale }),
-    'VALUE',
-    /dict should have shift, got weight$/,
-  )
+  assertRefuses(() => norm.loadStateDict({ weight: scale }), 'VALUE', /dict should have shift, got weight$/)
 })

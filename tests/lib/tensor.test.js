@@ -30,7 +30,27 @@ test('mean and var over any axis, or all, are PyTorch’s', () => {
     const axis = dim ?? undefined
     assertClose(x.mean({ dim: axis, keepdim }), mean, 1e-6)
     assertClose(x.var({ dim: axis, keepdim, unbiased }), variance, 1e-6)
+    assertClose(x.var({ dim: axis, keepdim, correction: Number(unbiased) }), variance, 1e-6)
   }
+})
+
+test('var divides by n less any correction, and by 0 below, as PyTorch', () => {
+  const x = gpt.tensor([
+    [1, 2, 4],
+    [1, 1, 1],
+  ])
+  for (const [correction, expected] of /** @type {const} */ ([
+    [0, 14 / 9],
+    [2, 14 / 3],
+    [-2, 14 / 15],
+    [0.5, 28 / 15],
+  ])) {
+    const [first, second] = x.var({ dim: 1, correction }).data
+    assert.ok(Math.abs(first - expected) <= 1e-6, `correction ${correction}: ${first}`)
+    assert.equal(second, 0)
+  }
+  for (const correction of [3, 4]) assert.deepEqual(x.var({ dim: 1, correction }).toArray(), [Infinity, NaN])
+  assert.equal(x.var({ correction: 1 }).item(), x.var().item())
 })
 
 test('add, sub, mul and div broadcast as in PyTorch, bit for bit', () => {
@@ -54,7 +74,7 @@ test('a kernel broadcasts over as few axes as possible', () => {
   assert.deepEqual(mergedAxes([1, 1], [1], [1, 1]), [])
 })
 
-test('matmul is PyTorch’s product, for each pair of matrices of the leading axes', () => {
+test('matmul is PyTorch’s product, of vectors and of matrices whose leading axes broadcast', () => {
   for (const { a, b, product } of products) {
     gpt.manualSeed(1)
     assertClose(gpt.randn(a).matmul(gpt.randn(b)), product, 2e-6)
@@ -63,14 +83,16 @@ test('matmul is PyTorch’s product, for each pair of matrices of the leading ax
   assertRefuses(
     () => x.matmul(gpt.ones([3, 5])),
     'SHAPE',
-    /^matmul: other should have shape \[4, cols\].*got shape \[3, 5\]$/,
+    /^matmul: other should have shape \[\.\.\., 4, cols\] or \[4\] for a tensor of shape \[2, 3, 4\], got shape \[3, 5\]$/,
   )
   assertRefuses(
     () => x.matmul(gpt.ones([3, 4, 5])),
     'SHAPE',
-    /^matmul: other should have shape \[2, 4, cols\]/,
+    /^matmul: other's leading axes should broadcast with shape \[2\], got shape \[3\]$/,
   )
-  assertRefuses(() => x.matmul(gpt.ones([4])), 'SHAPE', /^matmul: other should have/)
+  assertRefuses(() => x.matmul(gpt.ones([3])), 'SHAPE', /^matmul: other should have .*got shape \[3\]$/)
+  assertRefuses(() => x.matmul(gpt.ones([])), 'SHAPE', /^matmul: other should have .*got shape \[\]$/)
+  assertRefuses(() => gpt.ones([]).matmul(x), 'SHAPE', /^matmul: the tensor should have at least 1 axis/)
   assertRefuses(() => gpt.ones([4]).matmul(x), 'SHAPE', /^matmul: other should have/)
   assertRefuses(() => x.matmul(untyped(2)), 'TYPE', /^matmul: other should be a Tensor, got 2/)
 })
@@ -162,6 +184,23 @@ test('tensor takes a number, nested arrays, and flat or typed arrays with a shap
   assert.deepEqual(gpt.tensor([[], []]).shape, [2, 0])
   assert.equal(gpt.tensor([0.1]).item(), Math.fround(0.1))
 })
+
+test(
+  'a Float16Array is exact, as values and as tokens',
+  { skip: !('Float16Array' in globalThis) && `Node ${process.version} has no Float16Array` },
+  () => {
+    const { Float16Array } = untyped(globalThis)
+    const numbers = [0.1, -0, 65504, 2 ** -24, 1 / 3, -Infinity, NaN]
+    const values = new Float16Array(numbers)
+    assert.deepEqual(gpt.tensor(values).toArray(), [...values])
+    assert.deepEqual(gpt.tensor(values.subarray(1, 5), [2, 2]).toArray(), [
+      [-0, 65504],
+      [2 ** -24, values[4]],
+    ])
+    const embedding = new gpt.Embedding(2049, 1)
+    assert.equal(embedding.forward(Float16Array.of(2048)).item(), embedding.weight.data[2048])
+  },
+)
 
 test('arrays and typed arrays of another realm are taken like our own', () => {
   const foreign = runInNewContext(`({

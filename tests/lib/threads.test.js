@@ -447,6 +447,42 @@ test('a second attempt to start workers shares no memory with the first', { skip
   assert.notEqual(first.stackTop, second.stackTop)
 })
 
+test('an Electron page, where Node’s workers cannot start, has threads', { skip }, async (t) => {
+  class NodeWorker {
+    constructor() {
+      throw new Error('The V8 platform used by this instance of Node does not support creating Workers')
+    }
+  }
+  /** A browser's, made of Node's. */
+  class DomWorker extends EventTarget {
+    #worker = new Worker(fileURLToPath(import.meta.resolve('gpt-layers/worker.js')))
+    constructor() {
+      super()
+      this.#worker.on('message', (data) => this.dispatchEvent(new MessageEvent('message', { data })))
+    }
+    /** @param {object} message */
+    postMessage(message) {
+      this.#worker.postMessage(message)
+    }
+    terminate() {
+      this.#worker.terminate()
+    }
+  }
+  t.mock.method(process, 'getBuiltinModule', () => ({ Worker: NodeWorker }))
+  t.after(() => Reflect.deleteProperty(globalThis, 'Worker'))
+  Object.defineProperty(globalThis, 'Worker', { value: DomWorker, configurable: true })
+  const gpt = await load({ threads: 2 })
+  assert.deepEqual([gpt.threads, gpt.threadsReason], [2, null])
+  assert.equal(
+    new gpt.ReLU()
+      .forward(gpt.ones([300_000]))
+      .mean()
+      .item(),
+    1,
+  )
+  gpt.dispose()
+})
+
 test('where the workers’ stacks do not fit into maxMemory there is one thread', { skip }, async (t) => {
   t.mock.method(console, 'warn', () => {})
   const gpt = await load({ maxMemory: 1, threads: 64 })

@@ -98,6 +98,17 @@ const gpt = await load()
 { using other = await load({ threads: 2 }); other.dispose() }
 `
 
+/** From TypeScript 5.8 on. */
+const FLOAT16 = `
+import { load, type NumberArray } from 'gpt-layers'
+const gpt = await load()
+const values: NumberArray = new Float16Array(9)
+gpt.tensor(new Float16Array(9), [3, 3])
+new gpt.Embedding(2, 3).forward(new Float16Array(2))
+// @ts-expect-error a DataView is no array of numbers
+gpt.tensor(new DataView(values.buffer))
+`
+
 /** For browsers: the types of the package fit the DOM's. */
 const BROWSER = `
 import { load } from 'gpt-layers'
@@ -116,7 +127,13 @@ after(() => rmSync(folder, { recursive: true, force: true }))
 mkdirSync(join(folder, 'node_modules'))
 symlinkSync(root, join(folder, 'node_modules/gpt-layers'), 'junction')
 writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
-const files = { 'calls.ts': CALLS, 'using.ts': USING, 'browser.ts': BROWSER, 'readme.ts': readme }
+const files = {
+  'calls.ts': CALLS,
+  'using.ts': USING,
+  'float16.ts': FLOAT16,
+  'browser.ts': BROWSER,
+  'readme.ts': readme,
+}
 for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
 
 /**
@@ -140,6 +157,7 @@ for (const [version, options] of [
   ['5.0', '--module node16 --lib es2022 calls.ts'],
   ['5.0', '--module es2022 --moduleResolution bundler --lib es2022,dom calls.ts browser.ts readme.ts'],
   ['7', '--module nodenext --lib es2022 calls.ts'],
+  ['7', '--module nodenext --lib es2022,esnext.float16 calls.ts float16.ts'],
   ['7', '--module nodenext --lib es2022,dom,esnext.disposable calls.ts using.ts browser.ts readme.ts'],
   ['7', '--module esnext --moduleResolution bundler --lib es2022,dom calls.ts browser.ts readme.ts'],
 ].filter(([version]) => CHECKED.includes(version))) {
@@ -262,6 +280,7 @@ test('an editor offers what the API has, and no internals', () => {
     'loadSafetensors',
     'loadStateDict',
     'namedParameters',
+    'normalizedShape',
     'onForward',
     'parameters',
     'quantize',

@@ -73,6 +73,7 @@ const app = await Application.bootstrap({
   navigation: { includeCategories: true, includeGroups: false },
   // Helpers inside other types.
   intentionallyNotExported: [
+    'Float16',
     'NestedList',
     'Returned',
     'WebAssembly.Global',

@@ -101,6 +101,23 @@ export function checkSize(name: string, value: unknown): asserts value is number
   checkNumber(name, value, 'a positive integer', (size) => Number.isSafeInteger(size) && size > 0)
 }
 
+/**
+ * The size of the last axis, or the sizes of the last axes, as PyTorch's normalized_shape.
+ *
+ * @returns the sizes, a copy
+ */
+export function checkSizes(name: string, value: unknown): number[] {
+  if (!Array.isArray(value)) {
+    checkSize(name, value)
+    return [value]
+  }
+  if (value.length === 0) throw fail('VALUE', name, 'have 1 size or more', '[]')
+  return Array.from(value, (size, i) => {
+    checkSize(`${name}[${i}]`, size)
+    return size
+  })
+}
+
 /** @param note what the bound is, in words */
 export function checkInteger(
   name: string,
@@ -123,10 +140,10 @@ export function checkProbability(name: string, value: unknown): asserts value is
   checkNumber(name, value, 'a number from 0 to 1', (n) => n >= 0 && n <= 1)
 }
 
-/** A number such as eps that must stay above 0 when it is rounded to float32. */
-export function checkPositiveFloat32(name: string, value: unknown): asserts value is number {
-  const isPositive = (n: number) => Math.fround(n) > 0 && Math.fround(n) < Infinity
-  checkNumber(name, value, 'a positive float32', isPositive)
+/** A number such as eps, which kernels read as float32. */
+export function checkNonNegativeFloat32(name: string, value: unknown): asserts value is number {
+  const isAllowed = (n: number) => n >= 0 && Math.fround(n) < Infinity
+  checkNumber(name, value, 'a finite float32 >= 0', isAllowed)
 }
 
 export function checkBoolean(name: string, value: unknown): asserts value is boolean {
@@ -213,13 +230,9 @@ function isPlain(value: object): boolean {
 /** The contexts that a layer has passed on to the layers inside, also to those that take none. */
 const contexts: WeakSet<object> = new WeakSet()
 
-/** The context of a `forward` that passes it on; undefined for none. */
-export function checkContext(context: unknown): Record<string, unknown> | undefined {
-  if (context === undefined) return undefined
-  const checked = checkObject('context', context)
-  contexts.add(checked)
-  return checked
-}
+export const passOn = (context: object): unknown => contexts.add(context)
+
+export const isPassedOn = (context: unknown): boolean => contexts.has(Object(context))
 
 /**
  * The number of arguments. One that the function does not read is refused, unless it is undefined, or a
@@ -229,7 +242,7 @@ export function checkContext(context: unknown): Record<string, unknown> | undefi
  */
 export function checkCount(args: ArrayLike<unknown>, most: number): void {
   for (let i = most; i < args.length; i++) {
-    if (args[i] === undefined || contexts.has(Object(args[i]))) continue
+    if (args[i] === undefined || isPassedOn(args[i])) continue
     const expected = most === 0 ? 'no arguments' : `at most ${most} argument${most === 1 ? '' : 's'}`
     const given = args.length > MAX_ARRAY ? '' : `: ${Array.from(args, describe).join(', ')}`
     throw new GptLayersError('TYPE', `takes ${expected}, got ${args.length}${given}`)

@@ -18,9 +18,9 @@ import {
 import { BoundClasses } from './classes.ts'
 import { fail, withName } from './errors.ts'
 import { importNow } from './imports.ts'
-import { crossEntropy } from './losses/crossentropy.ts'
-import { mse } from './losses/mse.ts'
-import { clipGradNorm } from './optim/clip.ts'
+import { type CrossEntropyOptions, crossEntropy } from './losses/crossentropy.ts'
+import { type MSEOptions, mse } from './losses/mse.ts'
+import { type ClipOptions, clipGradNorm } from './optim/clip.ts'
 import { BytesInput, newTensors, openBytes } from './checkpoint/load.ts'
 import { encode, entriesOf, SAVE } from './checkpoint/safetensors.ts'
 import { record } from './runtime/tape.ts'
@@ -153,12 +153,13 @@ export class Gpt extends BoundClasses {
    *
    * @param parameters each may occur once; one without a gradient does not count
    * @param maxNorm a number >= 0
-   * @returns the norm before clipping; NaN where a gradient has a NaN
+   * @returns the norm before clipping; NaN where a gradient has a NaN. It is summed in float64: PyTorch's is
+   *   infinite for a gradient of 1e20, which then becomes 0
    * @throws {GptLayersError} TYPE, VALUE, SHAPE, DISPOSED, MEMORY
    * @example const norm = gpt.clipGradNorm(model.parameters(), 1)
    */
-  clipGradNorm(parameters: readonly Tensor[], maxNorm: number): number {
-    return clipGradNorm(this.#runtime, parameters, maxNorm)
+  clipGradNorm(parameters: readonly Tensor[], maxNorm: number, options?: ClipOptions): number {
+    return clipGradNorm(this.#runtime, parameters, maxNorm, options)
   }
 
   /**
@@ -245,16 +246,18 @@ export class Gpt extends BoundClasses {
    *     -log softmax(logits)[target]
    *
    * @param logits [..., classes], unnormalized; do not write into it before `loss.backward()`
-   * @param targets [...] or flat: integers from 0 to classes - 1; -100 is left out of the mean
-   * @returns a tensor of shape []; NaN when every target is -100
+   * @param targets [...] or flat: integers from 0 to classes - 1; -100, or `ignoreIndex`, does not count
+   * @returns a tensor of shape []; NaN when no target counts. With `reduction: 'none'` one of the targets'
+   *   shape
    * @throws {GptLayersError} TYPE, SHAPE, VALUE for a target out of range, DISPOSED, MEMORY
    * @example
    * const loss = gpt.crossEntropy(model.forward(tokens), targets)
    * loss.backward()
    * console.log(loss.item())
+   * @example gpt.crossEntropy(gpt.zeros([2, 4]), [3, -1], { ignoreIndex: -1, reduction: 'sum' }).item() // log 4
    */
-  crossEntropy(logits: Tensor, targets: Indices): Tensor {
-    return crossEntropy(this.#runtime, logits, targets)
+  crossEntropy(logits: Tensor, targets: Indices, options?: CrossEntropyOptions): Tensor {
+    return crossEntropy(this.#runtime, logits, targets, options)
   }
 
   /**
@@ -263,12 +266,13 @@ export class Gpt extends BoundClasses {
    *
    * @param prediction any shape; do not write into it before `loss.backward()`
    * @param target the same shape; do not write into it before `loss.backward()`
-   * @returns a tensor of shape []; NaN when there are no elements
+   * @returns a tensor of shape []; NaN when there are no elements. With `reduction: 'none'` one of the
+   *   tensors' shape
    * @throws {GptLayersError} TYPE, VALUE, SHAPE, DISPOSED, MEMORY
    * @example gpt.mse(gpt.tensor([1, 2]), gpt.tensor([0, 0])).item() // 2.5
    */
-  mse(prediction: Tensor, target: Tensor): Tensor {
-    return mse(this.#runtime, prediction, target)
+  mse(prediction: Tensor, target: Tensor, options?: MSEOptions): Tensor {
+    return mse(this.#runtime, prediction, target, options)
   }
 
   /**

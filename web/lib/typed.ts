@@ -15,6 +15,10 @@ export type NumberArray =
   | Uint16Array
   | Int32Array
   | Uint32Array
+  | Float16
+
+/** Float16Array, in a project whose TypeScript knows it. */
+type Float16 = typeof globalThis extends { Float16Array: { prototype: infer T } } ? T : never
 
 /** Integers of 64 bits, such as the token ids of transformers.js and onnxruntime. */
 export type BigIntArray = BigInt64Array | BigUint64Array

@@ -37,7 +37,7 @@ export const bytesOf = (dtype: string, shape: readonly number[]): number =>
  *
  * @param name the tensor's, for errors
  * @param bytes little-endian
- * @returns the values; for F32 a view of the bytes
+ * @returns the values, until the next call; for F32 a view of the bytes
  */
 export function toFloat32(name: string, dtype: string, bytes: Uint8Array): Float32Array {
   const { View, bytes: size } = DTYPES[dtype]
@@ -45,15 +45,22 @@ export function toFloat32(name: string, dtype: string, bytes: Uint8Array): Float
   const length = bytes.length / size
   const data = new View(buffer as ArrayBuffer, byteOffset, length)
   if (data instanceof Float32Array) return data
-  const values = new Float32Array(length)
+  if (length <= MOST && length > room.length) room = new Float32Array(length)
+  const values = length <= MOST ? room.subarray(0, length) : new Float32Array(length)
   if (data instanceof Float64Array) values.set(data)
-  else if (data instanceof Uint16Array && isFloat(dtype)) {
-    const { buffer } = values
-    const bits = new Uint32Array(buffer)
-    if (dtype === 'BF16') for (let i = 0; i < length; i++) bits[i] = data[i] << 16
-    else for (let i = 0, table = float16Table(); i < length; i++) bits[i] = table[data[i]]
-  } else round(name, values, data)
+  else if (data instanceof Uint16Array && isFloat(dtype)) widen(values, data, dtype === 'BF16')
+  else round(name, values, data)
   return values
+}
+
+/** Memory for the values of one call after the other: to take and zero new memory costs a third of the time. */
+let room = new Float32Array(0)
+const MOST = 2 ** 20
+
+function widen({ buffer, length }: Float32Array, halves: Uint16Array, isBFloat16: boolean): void {
+  const bits = new Uint32Array(buffer, 0, length)
+  if (isBFloat16) for (let i = 0; i < length; i++) bits[i] = halves[i] << 16
+  else for (let i = 0, table = float16Table(); i < length; i++) bits[i] = table[halves[i]]
 }
 
 /** The values of dtype I8: a view of the bytes. */

@@ -138,8 +138,26 @@ function load(
   const { places, missing, unknown } = placesOf(module, what, infos, strict)
   const loader = new Loader(module, places, null, what === 'dict')
   each((info) => loader.checks(info))
-  each((info) => loader.writes(info))
+  loader.begin()
+  try {
+    each((info) => loader.writes(info))
+  } finally {
+    loader.end()
+  }
   return { missingKeys: missing, unexpectedKeys: unknown }
+}
+
+/** How an int8 weight gets its values. */
+interface Int8Form {
+  /** [outputs, inputs] */
+  shape: readonly [number, number]
+  groupSize: number
+  /** whether the values come as int8, with scales for the same groups */
+  isRaw: boolean
+  /** whether the matrix in the file is [inputs, outputs] */
+  turned: boolean
+  /** the first row of a slab is a multiple of this */
+  unit: number
 }
 
 /** Writes values to their places. */
@@ -150,8 +168,10 @@ export class Loader {
   #dtype
   /** The places of a tensor of the file, or of its scales. */
   #places: Map<Info, Place[]> = new Map()
-  /** How many inputs share a scale in the file. */
-  #groupSizes: Map<Place, number> = new Map()
+  /** The places in int8 weights. */
+  #forms: Map<Place, Int8Form> = new Map()
+  /** Memory of the instance, through which values pass on their way to an int8 weight. */
+  #stage = { byteOffset: 0, bytes: 0 }
   /** The scales in the file, for a layer that has values. */
   #scales: Map<Info, Float32Array> = new Map()
   /** The name under which the file has a tensor; null for several. */
@@ -178,12 +198,42 @@ export class Loader {
       this.#names.set(target, (this.#names.get(target) ?? name) === name ? name : null)
       const shape = transposed ? [...target.shape].reverse() : [...target.shape]
       if (third !== null) shape[0] /= 3
-      if (scale) this.#groupSizes.set(place, groupSizeOf(info, scale, shape, isDict))
-      else checkSameShape(shortName(info.name), info.shape, shape)
+      const fileGroup = scale && groupSizeOf(info, scale, shape, isDict)
+      if (!scale) checkSameShape(shortName(info.name), info.shape, shape)
       for (const one of scale ? [info, scale] : [info]) {
         this.#places.set(one, [...(this.#places.get(one) ?? []), place])
       }
+      const form = this.#formOf(place, fileGroup)
+      if (form === null) continue
+      this.#forms.set(place, form)
+      const cols = form.shape[form.turned ? 0 : 1]
+      const bytes = (form.isRaw ? 1 : 4) * cols * slabRows(cols, form.unit)
+      this.#stage.bytes = Math.max(this.#stage.bytes, bytes)
     }
+  }
+
+  /** Takes memory, before anything is changed. */
+  begin(): void {
+    if (this.#stage.bytes > 0) this.#stage.byteOffset = this.#runtime.memory.allocate(this.#stage.bytes)
+  }
+
+  end(): void {
+    if (this.#stage.byteOffset > 0) this.#runtime.memory.free(this.#stage.byteOffset)
+  }
+
+  /** @returns null where the tensor is float32 */
+  #formOf({ target, info, scale, transposed, third }: Place, fileGroup: number | null): Int8Form | null {
+    const { int8Weight } = target
+    const matrix = this.#matrices.get(target)
+    const becomesInt8 =
+      this.#dtype !== null && (scale !== null || (this.#dtype === 'int8' && matrix?.isProduct))
+    if (!int8Weight && !becomesInt8) return null
+    const turned = scale === null && third === null && transposed !== matrix?.transposed
+    const [rows, cols] = info.shape
+    const count = third === null ? rows : 3 * rows
+    const shape = turned ? ([cols, count] as const) : ([count, cols] as const)
+    const groupSize = int8Weight?.groupSize ?? fileGroup ?? evenGroups(shape[1], GROUP_SIZE)
+    return { shape, groupSize, isRaw: fileGroup === groupSize, turned, unit: unitOf(turned, groupSize) }
   }
 
   /** What refuses values before anything is changed. */
@@ -212,26 +262,46 @@ export class Loader {
   /** What writes values. */
   writes(info: Info): Sink | null {
     return join(this.#places.get(info), (place) => {
-      const { target, scale } = place
-      const groupSize = this.#groupSizes.get(place)
-      if (scale && groupSize !== undefined) {
-        const staysSame = this.#dtype !== null || target.int8Weight?.groupSize === groupSize
-        if (staysSame)
-          return info === scale ? this.#scaleSink(place, groupSize) : this.#int8Sink(place, groupSize)
-        return info === scale ? null : this.#dequantized(place, groupSize)
-      }
-      return this.#floatSink(place)
+      const { scale } = place
+      const form = this.#forms.get(place)
+      if (!scale) return this.#writeFloats(place, form)
+      if (form?.isRaw) return info === scale ? this.#writeScales(place, form) : this.#writeInt8(place, form)
+      return info === scale ? null : this.#dequantized(place, this.#writeFloats(place, form))
     })
   }
 
-  #floatSink(place: Place): Sink {
-    const { target } = place
-    const becomesInt8 = this.#dtype === 'int8' && this.#matrices.get(target)?.isProduct
-    if (!becomesInt8 && !target.int8Weight) return this.#float32Sink(place)
-    return place.third === null ? this.#quantizingSink(place) : this.#gatheringSink(place)
+  #writeFloats(place: Place, form: Int8Form | undefined): Sink {
+    const { info, target, third } = place
+    if (form === undefined) return this.#writeFloat32(place)
+    const { shape, turned, unit } = form
+    const quantize: Sink['write'] = (values, first, rows) => {
+      const int8Weight = this.#int8Of(target, form)
+      const cols = shape[turned ? 0 : 1]
+      for (const [row, part] of this.#slabs(values, rows, cols, unit)) {
+        this.#runtime.memory.floats(this.#stage.byteOffset, part.length).set(part)
+        const isFinite = int8Weight.quantizeRows(this.#stage, first + row, part.length / cols, turned)
+        if (!isFinite) throw notFinite(info.name)
+      }
+    }
+    if (third === null) return { unit, isRaw: false, write: this.#ifOwner(place, quantize) }
+    // All thirds at once: a third need not begin where a block of the layout does.
+    const [outputs, inputs] = shape
+    const gather: Sink['write'] = (values, first, rows) => {
+      const known = this.#thirds.get(target) ?? {
+        values: new Float32Array(outputs * inputs),
+        missing: outputs,
+      }
+      this.#thirds.set(target, known)
+      known.values.set(values, ((third * outputs) / 3 + first) * inputs)
+      known.missing -= rows
+      if (known.missing > 0) return
+      this.#thirds.delete(target)
+      quantize(known.values, 0, outputs)
+    }
+    return floats(this.#ifOwner(place, gather))
   }
 
-  #float32Sink(place: Place): Sink {
+  #writeFloat32(place: Place): Sink {
     const { target } = place
     return floats((values, first, rows) => {
       if (!this.#isOwner(place)) {
@@ -244,121 +314,53 @@ export class Loader {
     })
   }
 
-  /** Makes floats int8. */
-  #quantizingSink(place: Place): Sink {
-    const { info, target } = place
-    const isConv1D = this.#matrices.get(target)?.transposed ?? false
-    const turned = place.transposed !== isConv1D // the matrix in the file is [inputs, outputs]
-    const [count, cols] = info.shape
-    const shape = turned ? [cols, count] : [count, cols]
-    const groupSize = target.int8Weight?.groupSize ?? evenGroups(shape[1], GROUP_SIZE)
-    const unit = unitOf(turned, groupSize)
-    return {
-      unit,
-      isRaw: false,
-      write: (values, first, rows) => {
-        if (this.#isOwner(place)) this.#quantize(place, shape, groupSize, values, first, rows, turned)
-      },
+  #writeInt8(place: Place, form: Int8Form): Sink {
+    const [, inputs] = form.shape
+    const write: Sink['write'] = (values, first, rows) => {
+      const int8Weight = this.#int8Of(place.target, form)
+      for (const [row, part] of this.#slabs(integersOf(place.info, values), rows, inputs, form.unit)) {
+        this.#runtime.memory.bytes(this.#stage.byteOffset, part.length).set(part)
+        int8Weight.packRows(this.#stage, first + row, part.length / inputs)
+      }
     }
+    return raw(form.unit, this.#ifOwner(place, write))
   }
 
-  /** @param shape [outputs, inputs] */
-  #quantize(
-    { info, target }: Place,
-    shape: readonly number[],
-    groupSize: number,
-    values: Values,
-    first: number,
-    rows: number,
-    turned: boolean,
-  ): void {
-    const { memory } = this.#runtime
-    const int8Weight = this.#int8Of(target, shape, groupSize)
-    const cols = values.length / rows
-    const given = memory.isView(values) ? values.slice() : values // taking memory may end a view of it
-    const most = Math.min(rows, slabRows(cols, unitOf(turned, groupSize)))
-    const stage = { byteOffset: memory.allocate(4 * most * cols) }
-    try {
-      for (let row = 0; row < rows; row += most) {
-        const part = given.subarray(row * cols, (row + most) * cols)
-        memory.floats(stage.byteOffset, part.length).set(part)
-        const isFinite = int8Weight.quantizeRows(stage, first + row, part.length / cols, turned)
-        if (!isFinite) throw notFinite(info.name)
-      }
-    } finally {
-      memory.free(stage.byteOffset)
-    }
-  }
-
-  /** Waits for all thirds, then makes them int8: a third need not begin where a block of the layout does. */
-  #gatheringSink(place: Place): Sink {
-    const { info, target, third } = place
-    return floats((values, first, rows) => {
-      if (!this.#isOwner(place)) return
-      const [count, inputs] = info.shape
-      const shape = [3 * count, inputs]
-      const known = this.#thirds.get(target) ?? {
-        values: new Float32Array(3 * count * inputs),
-        missing: 3 * count,
-      }
-      this.#thirds.set(target, known)
-      known.values.set(values, ((third ?? 0) * count + first) * inputs)
-      known.missing -= rows
-      if (known.missing > 0) return
-      this.#thirds.delete(target)
-      const groupSize = target.int8Weight?.groupSize ?? evenGroups(inputs, GROUP_SIZE)
-      this.#quantize(place, shape, groupSize, known.values, 0, 3 * count, false)
-    })
-  }
-
-  /** Takes int8 values as they are. */
-  #int8Sink(place: Place, groupSize: number): Sink {
-    const { info, target } = place
-    const [, inputs] = info.shape
-    return raw(unitOf(false, groupSize), (values, first, rows) => {
-      if (!this.#isOwner(place)) return
-      const { memory } = this.#runtime
-      const integers = integersOf(info, values)
-      const int8Weight = this.#int8Of(target, info.shape, groupSize)
-      const byteOffset = memory.allocate(rows * inputs)
-      memory.bytes(byteOffset, rows * inputs).set(integers)
-      int8Weight.packRows({ byteOffset }, first, rows)
-      memory.free(byteOffset)
-    })
-  }
-
-  #scaleSink(place: Place, groupSize: number): Sink {
-    const { info, scale, target } = place
-    return floats((values, first, rows) => {
-      if (this.#isOwner(place)) {
-        this.#int8Of(target, info.shape, groupSize).writeScales(
-          checkScales(scale ?? info, values),
-          first,
-          rows,
-        )
-      }
-    })
+  #writeScales(place: Place, form: Int8Form): Sink {
+    const scale = place.scale ?? place.info
+    const write: Sink['write'] = (values, first, rows) =>
+      this.#int8Of(place.target, form).writeScales(checkScales(scale, values), first, rows)
+    return floats(this.#ifOwner(place, write))
   }
 
   /** Gives each int8 value times its scale as a float. */
-  #dequantized(place: Place, groupSize: number): Sink {
-    const { info, scale } = place
-    const scales = scale && this.#scales.get(scale)
-    const { unit, write } = this.#floatSink(place)
+  #dequantized({ info, scale }: Place, { unit, write }: Sink): Sink {
+    const scales = (scale && this.#scales.get(scale)) ?? new Float32Array(0)
+    const [outputs, inputs] = info.shape
+    const groups = scales.length / outputs
     return raw(unit, (values, first, rows) => {
-      if (!scales) return
-      const groups = scales.length / info.shape[0]
-      const integers = integersOf(info, values)
-      write(
-        dequantizeRows(integers, scales.subarray(first * groups, (first + rows) * groups), rows, groupSize),
-        first,
-        rows,
-      )
+      const ofRows = scales.subarray(first * groups, (first + rows) * groups)
+      write(dequantizeRows(integersOf(info, values), ofRows, rows, groupLength(inputs, groups)), first, rows)
     })
   }
 
+  /** Rows as the stage holds them: the first of each part, and its values. */
+  *#slabs<V extends Values>(values: V, rows: number, cols: number, unit: number): Generator<[number, V]> {
+    const most = slabRows(cols, unit)
+    for (let row = 0; row < rows; row += most) {
+      yield [row, values.subarray(row * cols, (row + most) * cols) as V]
+    }
+  }
+
+  /** Writes only under the name under which the tensor gets its values. */
+  #ifOwner =
+    (place: Place, write: Sink['write']): Sink['write'] =>
+    (...rows) => {
+      if (this.#isOwner(place)) write(...rows)
+    }
+
   /** The weight of a tensor; in a new layer made here. */
-  #int8Of(target: Tensor, shape: readonly number[], groupSize: number): Int8Weight {
+  #int8Of(target: Tensor, { shape, groupSize }: Int8Form): Int8Weight {
     if (target.int8Weight) return target.int8Weight
     const int8Weight = new Int8Weight(this.#runtime, shape, groupSize)
     target.becomeInt8(int8Weight)

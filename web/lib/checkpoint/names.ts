@@ -14,7 +14,7 @@ import { MATRICES } from '../tensor/int8weight.ts'
  * | --- | --- |
  * | theirs, ours | the part in their file, and in our state dict. `ours: null`: the tensor is ignored |
  * | beside | only where our layer has this tensor or layer, too |
- * | weight | how the file has a weight: `[out, in]`, as nn.Linear; `c_attn`: as the shape of c_attn says |
+ * | weight | how the file has a matrix: `[out, in]`, as nn.Linear; `c_attn`: as the shape of c_attn says |
  * | third | the tensor is the first, second or last third of our outputs: 0, 1 or 2 |
  */
 interface Row {
@@ -30,7 +30,7 @@ const ROWS: readonly Row[] = [
   // GPT-2: OpenAI's and Hugging Face's files have weights [in, out], nanoGPT's and minGPT's [out, in].
   { theirs: 'wte', ours: 'tok_emb' },
   { theirs: 'wpe', ours: 'pos_emb' },
-  { theirs: 'h', ours: 'trf_blocks' },
+  { theirs: 'h', ours: 'trf_blocks', weight: 'c_attn' },
   { theirs: 'ln_1', ours: 'norm1' },
   { theirs: 'ln_2', ours: 'norm2' },
   { theirs: 'ln_f', ours: 'final_norm' },
@@ -192,7 +192,8 @@ export function placesOf(
       unknown.push(info.name)
       continue
     }
-    const other = found.get(key)
+    const parts = source?.third === undefined ? [0, 1, 2].map((third) => key + third) : [source.name]
+    const other = [key, ...parts].flatMap((one) => found.get(one) ?? [])[0]
     if (other) {
       throw fail(
         'VALUE',

@@ -85,7 +85,12 @@ export async function loadPretrained<M extends GPTModel>(
     const { places, missing, unknown } = placesOf(model, 'source', infos, strict)
     if (missing.length > 0) throw lacks('source', missing, unknown)
     const loader = new Loader(model, places, dtype, false)
-    for (const [i, file] of files.entries()) await inputs[i].run(file.read((info) => loader.writes(info)))
+    loader.begin()
+    try {
+      for (const [i, file] of files.entries()) await inputs[i].run(file.read((info) => loader.writes(info)))
+    } finally {
+      loader.end()
+    }
     loaded = total
     tell()
     inputs.forEach((input) => input.close())

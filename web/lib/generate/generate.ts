@@ -17,7 +17,7 @@ export interface GenerateOptions {
    * most probable one
    */
   temperature?: number
-  /** only so many tokens, the most probable ones, can be drawn */
+  /** only so many tokens can be drawn, the most probable ones, and those that equal the last of them */
   topK?: number
   /**
    * only the most probable tokens that together have this probability can be drawn, the fewest that do;

@@ -58,7 +58,7 @@ export function sampleToken(
   const logits = changes ? given.clone() : given // the model may use its own later
   if (repetitionPenalty !== 1) penalize(logits.data, new Set(text), repetitionPenalty)
   for (const token of suppressTokens) logits.data[token] = -Infinity
-  const count = topK < size ? topK : topP < 1 ? FIRST_LOOK : 0
+  const count = topK < size ? topK + 1 : topP < 1 ? FIRST_LOOK : 0
   const best = largest(logits.data, Math.max(count, TOP))
   const blocks = softmax(logits, best[0] ?? 0, temperature || 1)
   const sums = blocks.sum({ dim: 1 }).data
@@ -66,7 +66,7 @@ export function sampleToken(
   if (!(probabilities[best[0]] > 0)) {
     throw fail('VALUE', "the model's logits", 'be finite numbers or -Infinity, and not all -Infinity')
   }
-  const all = topK < size ? best.subarray(0, topK) : null
+  const all = topK < size ? largestWithTies(logits.data, best, topK) : null
   const kept = topP < 1 ? nucleus(probabilities, all, best, topP) : all
   const total = kept === null ? sums.reduce((sum, part) => sum + part, 0) : sumOf(probabilities, kept)
   const candidate = (token: number) => ({ token, probability: probabilities[token] / total })
@@ -130,6 +130,22 @@ function largest(values: Float32Array, count: number): Int32Array {
 }
 
 /**
+ * The `count` largest values, and all that equal the last of them: transformers removes what is less.
+ *
+ * @param best the indices of the largest values, at least one more than `count`
+ * @returns their indices, the largest first; of equal ones the lower index
+ */
+function largestWithTies(values: Float32Array, best: Int32Array, count: number): Int32Array {
+  const least = values[best[count - 1]]
+  if (values[best[count]] < least) return best.subarray(0, count)
+  const equal: number[] = []
+  values.forEach((value, i) => {
+    if (value === least) equal.push(i)
+  })
+  return Int32Array.from([...best.filter((i) => values[i] > least), ...equal])
+}
+
+/**
  * Moves an index of a heap down to its place.
  *
  * @param root where it is
@@ -159,11 +175,12 @@ function nucleus(
   best: Int32Array,
   topP: number,
 ): Int32Array {
+  const ordered = all ?? best
   const share = topP * (all === null ? 1 : sumOf(probabilities, all))
   let reached = 0
-  for (let i = 0; i < (all ?? best).length; i++) {
-    reached += probabilities[best[i]]
-    if (reached >= share) return best.subarray(0, i + 1)
+  for (let i = 0; i < ordered.length; i++) {
+    reached += probabilities[ordered[i]]
+    if (reached >= share) return ordered.subarray(0, i + 1)
   }
   return all ?? largeNucleus(probabilities, share)
 }

@@ -7,6 +7,7 @@ import {
   checkSameShape,
   checkSize,
   checkConfig,
+  isPassedOn,
 } from '../check.ts'
 import { fail } from '../errors.ts'
 import { type CachePlace, KeyValueCache } from '../generate/cache.ts'
@@ -118,7 +119,11 @@ export class Attention extends Module {
   override forward(x: Tensor, options?: Context): Returned {
     const { runtime, cAttn, cProj, residDropout } = this
     const tokens = this.#checkTokens(x)
-    const { returnWeights, cache } = checkOptions(options, DEFAULTS)
+    // A context that was passed on may have options of other layers.
+    const own = isPassedOn(options)
+      ? { returnWeights: options?.returnWeights, cache: options?.cache }
+      : options
+    const { returnWeights, cache } = checkOptions(own, DEFAULTS)
     checkBoolean('returnWeights', returnWeights)
     const { embDim, nHeads } = this
     const sizes: Sizes = [sizeOf(leading(x.shape, 2)), tokens, nHeads, embDim / nHeads]

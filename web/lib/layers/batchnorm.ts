@@ -1,5 +1,5 @@
 import type { Runtime } from '../runtime/runtime.ts'
-import { checkOptions, checkPositiveFloat32, checkProbability, checkSize } from '../check.ts'
+import { checkOptions, checkNonNegativeFloat32, checkProbability, checkSize } from '../check.ts'
 import { fail } from '../errors.ts'
 import { record, recordKernel } from '../runtime/tape.ts'
 import { checkRows, checkTensorOf } from '../tensor/check.ts'
@@ -8,7 +8,7 @@ import { Tensor } from '../tensor/tensor.ts'
 import { Module } from './module.ts'
 
 export interface BatchNormOptions {
-  /** added to the variance, above 0; 1e-5 by default */
+  /** added to the variance; 1e-5 by default */
   eps?: number
   /** the weight of a new batch in the running statistics, from 0 to 1; 0.1 by default */
   momentum?: number
@@ -47,7 +47,7 @@ export class BatchNorm extends Module {
     super(runtime)
     checkSize('numFeatures', numFeatures)
     const { eps, momentum } = checkOptions(options, { eps: 1e-5, momentum: 0.1 })
-    checkPositiveFloat32('eps', eps)
+    checkNonNegativeFloat32('eps', eps)
     checkProbability('momentum', momentum)
     this.numFeatures = numFeatures
     this.eps = eps
@@ -66,8 +66,8 @@ export class BatchNorm extends Module {
 
   /**
    * @param x [..., numFeatures], not modified; at least 2 rows in training mode
-   * @returns a tensor of x's shape; within 5e-6 of float64 (absolute below 1, relative above), for values up
-   *   to about 1e18: the squares of larger ones overflow, as in PyTorch
+   * @returns a tensor of x's shape; within 5e-6 of float64 (absolute below 1, relative above), for all
+   *   finite numbers: PyTorch gives 0 or NaN from about 1e19 on. `runningVar` is then infinite, as PyTorch's
    * @throws {GptLayersError} SHAPE when the last axis is not numFeatures; VALUE for fewer rows in training
    *   mode; TYPE, DISPOSED, MEMORY
    */

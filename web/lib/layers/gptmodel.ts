@@ -2,15 +2,7 @@ import type { Sources } from '../checkpoint/source.ts'
 import type { Tensor } from '../tensor/tensor.ts'
 import type { GeneratedToken } from '../generate/sample.ts'
 import type { Context } from './forward.ts'
-import {
-  checkArray,
-  checkBoolean,
-  checkConfig,
-  checkContext,
-  checkCount,
-  checkInteger,
-  checkSize,
-} from '../check.ts'
+import { checkArray, checkBoolean, checkConfig, checkCount, checkInteger, checkSize } from '../check.ts'
 import type { PretrainedOptions } from '../checkpoint/pretrained.ts'
 import { type FloatDtype, type SaveNames, SAVE } from '../checkpoint/safetensors.ts'
 import { type Told, encodeFor, metadataOf } from '../checkpoint/save.ts'
@@ -27,7 +19,7 @@ import { Embedding } from './embedding.ts'
 import { GELU } from './gelu.ts'
 import { LayerNorm } from './layernorm.ts'
 import { Linear } from './linear.ts'
-import { checkEvaluation, forwardPart, Module, namedModules } from './module.ts'
+import { checkContext, checkEvaluation, forwardPart, Module, namedModules } from './module.ts'
 import { newNorm, type TransformerBlockConfig, TransformerBlock } from './transformerblock.ts'
 
 /** The standard deviation of GPT-2's initial weights. */
@@ -144,11 +136,11 @@ export class GPTModel extends Module {
       const expected = `end in 1 to ${contextLength} (contextLength) tokens`
       throw fail('SHAPE', 'ids', expected, shape)
     }
-    const given = checkContext(context) ?? {}
+    const given = checkContext(this, context) ?? {}
     const { lastOnly = false, ...rest } = given
     checkBoolean('lastOnly', lastOnly)
     if (lastOnly) checkEvaluation('lastOnly', this)
-    const passedOn = 'lastOnly' in given ? checkContext(rest) : context
+    const passedOn = 'lastOnly' in given ? checkContext(this, rest) : context
     const part = (name: string, layer: unknown, x: Indices, context?: Context) =>
       forwardPart(runtime, name, layer, x, context)
     const compute = (past: number): Tensor => {
@@ -199,7 +191,8 @@ export class GPTModel extends Module {
    * 1. `repetitionPenalty` lowers the logits of the tokens that the text has already. The logits of
    *    `suppressTokens` become -Infinity.
    * 2. The probabilities are softmax(logits / temperature).
-   * 3. `topK` keeps the most probable tokens, and `topP` the fewest of them that together have that share.
+   * 3. `topK` keeps the most probable tokens, and those that equal the last of them; `topP` the fewest of
+   *    them that together have that share.
    *
    * The token is drawn with one number of the instance's generator. So after `manualSeed` the text is the
    * same, in every browser with build `simd`. With temperature 0 it is the most probable one, and no number
@@ -279,14 +272,15 @@ export class GPTModel extends Module {
   override [METADATA](): Record<string, string> {
     const told = this.#told()
     if (told !== null) return metadataOf(told)
-    const nHeads = this.trfBlocks?.[0]?.attn?.nHeads
+    const nHeads = this.trfBlocks[0]?.attn?.nHeads
     return Number.isInteger(nHeads) ? { n_head: String(nHeads) } : {}
   }
 
   /** What no shape tells; null where blocks differ, or layers were replaced by others than GPT-2's. */
   #told(): Told | null {
     const { trfBlocks, finalNorm } = this
-    const all = (trfBlocks ?? []).map(({ attn, ff, norm1, norm2 }) => {
+    checkArray('trfBlocks', trfBlocks, 'an array of layers')
+    const all = trfBlocks.map(({ attn, ff, norm1, norm2 }) => {
       const gelu = ff?.layers?.[1]
       const eps = [norm1, norm2, finalNorm].map((norm) => (norm instanceof LayerNorm ? norm.eps : NaN))
       return { nHeads: attn?.nHeads, eps: eps[0], isOne: eps.every((one) => one === eps[0]), gelu }

@@ -1,13 +1,14 @@
 import type { Runtime } from '../runtime/runtime.ts'
-import { checkBoolean, checkOptions, checkPositiveFloat32, checkSize } from '../check.ts'
+import { checkBoolean, checkOptions, checkNonNegativeFloat32, checkSizes } from '../check.ts'
 import { recordKernel, records } from '../runtime/tape.ts'
-import { checkRows, checkTensorOf } from '../tensor/check.ts'
+import { checkRowsOf, checkTensorOf } from '../tensor/check.ts'
 import { pythonNumber } from '../tensor/pyformat.ts'
+import { sizeOf } from '../tensor/shape.ts'
 import { Tensor } from '../tensor/tensor.ts'
 import { Module } from './module.ts'
 
 export interface LayerNormOptions {
-  /** added to the variance, above 0; 1e-5 by default */
+  /** added to the variance; 1e-5 by default */
   eps?: number
   /** whether there is a shift, which PyTorch calls bias; true by default */
   bias?: boolean
@@ -20,46 +21,52 @@ export interface LayerNormOptions {
  * names, too.
  */
 export class LayerNorm extends Module {
+  /** how many elements are normalized together */
   readonly embDim: number
+  /** the sizes of the axes that are normalized: [embDim], or the shape that was given */
+  readonly normalizedShape: readonly number[]
   readonly eps: number
-  /** [embDim], initially ones */
+  /** of shape normalizedShape, initially ones */
   scale: Tensor
-  /** [embDim], initially zeros; null with `bias: false` */
+  /** of shape normalizedShape, initially zeros; null with `bias: false` */
   shift: Tensor | null
 
   /**
-   * @param embDim the size of the last axis
+   * @param embDim the size of the last axis, or the sizes of the last axes: PyTorch's normalized_shape
    * @throws {GptLayersError} TYPE, VALUE, MEMORY
    * @example new LayerNorm(5).forward(gpt.randn([2, 5])).shape // [2, 5]
+   * @example new LayerNorm([3, 4]).forward(gpt.randn([2, 3, 4])).shape // [2, 3, 4]
    */
-  constructor(runtime: Runtime, embDim: number, options?: LayerNormOptions) {
+  constructor(runtime: Runtime, embDim: number | readonly number[], options?: LayerNormOptions) {
     super(runtime)
-    checkSize('embDim', embDim)
+    const shape = checkSizes('embDim', embDim)
     const { eps, bias } = checkOptions(options, { eps: 1e-5, bias: true })
-    checkPositiveFloat32('eps', eps)
+    checkNonNegativeFloat32('eps', eps)
     checkBoolean('bias', bias)
-    this.embDim = embDim
+    this.embDim = sizeOf(shape)
+    this.normalizedShape = shape
     this.eps = eps
-    this.scale = Tensor.parameter(runtime, [embDim], ({ data }) => data.fill(1))
-    this.shift = bias ? Tensor.parameter(runtime, [embDim], ({ data }) => data.fill(0)) : null
+    this.scale = Tensor.parameter(runtime, shape, ({ data }) => data.fill(1))
+    this.shift = bias ? Tensor.parameter(runtime, shape, ({ data }) => data.fill(0)) : null
   }
 
   override extraRepr(): string {
-    return `${this.embDim}, eps=${pythonNumber(this.eps)}`
+    const { normalizedShape: shape } = this
+    return `${shape.length === 1 ? shape[0] : `(${shape.join(', ')})`}, eps=${pythonNumber(this.eps)}`
   }
 
   /**
-   * @param x [..., embDim], not modified
+   * @param x [..., ...normalizedShape], not modified
    * @returns a tensor of x's shape; within 5e-6 of float64 (absolute below 1, relative above). The gradient
-   *   is within 2e-5 of float64 relative to the largest, even where the mean is 1e5 standard deviations. Both
-   *   hold for values up to about 1e18: the squares of larger ones overflow, as in PyTorch
-   * @throws {GptLayersError} SHAPE when the last axis is not embDim; TYPE, DISPOSED, MEMORY
+   *   is within 2e-5 of float64 relative to the largest. Both hold even where the mean is 1e5 standard
+   *   deviations, and for all finite numbers: PyTorch gives 0 or NaN from about 1e19 on
+   * @throws {GptLayersError} SHAPE when the last axes are not normalizedShape; TYPE, DISPOSED, MEMORY
    */
   override forward(x: Tensor): Tensor {
-    const { runtime, embDim, eps } = this
-    const rows = checkRows(runtime, x, embDim, 'embDim')
-    const scale = checkTensorOf(runtime, 'scale', this.scale, [embDim])
-    const shift = this.shift === null ? null : checkTensorOf(runtime, 'shift', this.shift, [embDim])
+    const { runtime, embDim, normalizedShape, eps } = this
+    const rows = checkRowsOf(runtime, x, normalizedShape, 'embDim')
+    const scale = checkTensorOf(runtime, 'scale', this.scale, normalizedShape)
+    const shift = this.shift === null ? null : checkTensorOf(runtime, 'shift', this.shift, normalizedShape)
     const y = Tensor.empty(runtime, x.shape)
     const keeps = records(x, scale, shift)
     const mean = keeps ? Tensor.empty(runtime, [rows]) : null

@@ -1,6 +1,15 @@
 import type { Runtime } from '../runtime/runtime.ts'
 import type { Indices } from '../tensor/indices.ts'
-import { checkBoolean, checkFunction, checkNumber, checkOptions, checkObject, describe } from '../check.ts'
+import {
+  checkBoolean,
+  checkFunction,
+  checkNumber,
+  checkObject,
+  checkOptions,
+  describe,
+  isPassedOn,
+  passOn,
+} from '../check.ts'
 import { type LoadedKeys, areFinite, loadBytes, loadDict, notFinite } from '../checkpoint/load.ts'
 import {
   type FloatDtype,
@@ -480,6 +489,27 @@ export function forwardPart(
   if (!ourForwards.has(layer.forward)) runtime.memory.addUserLayer(layer)
   const returned = layer.forward(x as Tensor, context) // an Embedding takes integers, too
   return checkTensor(runtime, `${name}'s output`, outputOf(returned))
+}
+
+/** The options of a context that our layers know. */
+const OPTIONS = ['returnWeights', 'cache', 'lastOnly']
+
+/**
+ * The context of a layer that passes it on. It may have options of a layer of the user's. Without such a
+ * layer inside, an unknown option is refused, because it is nearly always misspelled.
+ *
+ * @returns undefined for none
+ */
+export function checkContext(layer: Module, context: unknown): Record<string, unknown> | undefined {
+  if (context === undefined) return undefined
+  const checked = checkObject('context', context)
+  const unknown = Object.keys(checked).find((name) => !OPTIONS.includes(name))
+  if (unknown !== undefined && !isPassedOn(checked)) {
+    const areOurs = namedModules(layer).every(([, { forward }]) => ourForwards.has(forward))
+    if (areOurs) throw fail('VALUE', 'context', `have options among ${OPTIONS.join(', ')}`, describe(unknown))
+  }
+  passOn(checked)
+  return checked
 }
 
 /**

@@ -1,13 +1,14 @@
 import type { Runtime } from '../runtime/runtime.ts'
-import { checkOptions, checkPositiveFloat32, checkSize } from '../check.ts'
+import { checkOptions, checkNonNegativeFloat32, checkSizes } from '../check.ts'
 import { recordKernel, records } from '../runtime/tape.ts'
-import { checkRows, checkTensorOf } from '../tensor/check.ts'
+import { checkRowsOf, checkTensorOf } from '../tensor/check.ts'
 import { pythonNumber } from '../tensor/pyformat.ts'
+import { sizeOf } from '../tensor/shape.ts'
 import { Tensor } from '../tensor/tensor.ts'
 import { Module } from './module.ts'
 
 export interface RMSNormOptions {
-  /** added to the mean square, above 0; 1e-5 by default */
+  /** added to the mean square; 1e-5 by default */
   eps?: number
 }
 
@@ -16,40 +17,45 @@ export interface RMSNormOptions {
  * y = scale · x / √(mean(x²) + eps). PyTorch's nn.RMSNorm computes the same and calls scale weight.
  */
 export class RMSNorm extends Module {
+  /** how many elements are normalized together */
   readonly embDim: number
+  /** the sizes of the axes that are normalized: [embDim], or the shape that was given */
+  readonly normalizedShape: readonly number[]
   readonly eps: number
-  /** [embDim], initially ones */
+  /** of shape normalizedShape, initially ones */
   scale: Tensor
 
   /**
-   * @param embDim the size of the last axis
+   * @param embDim the size of the last axis, or the sizes of the last axes: PyTorch's normalized_shape
    * @throws {GptLayersError} TYPE, VALUE, MEMORY
    * @example new RMSNorm(5).forward(gpt.randn([2, 5])).shape // [2, 5]
    */
-  constructor(runtime: Runtime, embDim: number, options?: RMSNormOptions) {
+  constructor(runtime: Runtime, embDim: number | readonly number[], options?: RMSNormOptions) {
     super(runtime)
-    checkSize('embDim', embDim)
+    const shape = checkSizes('embDim', embDim)
     const { eps } = checkOptions(options, { eps: 1e-5 })
-    checkPositiveFloat32('eps', eps)
-    this.embDim = embDim
+    checkNonNegativeFloat32('eps', eps)
+    this.embDim = sizeOf(shape)
+    this.normalizedShape = shape
     this.eps = eps
-    this.scale = Tensor.parameter(runtime, [embDim], ({ data }) => data.fill(1))
+    this.scale = Tensor.parameter(runtime, shape, ({ data }) => data.fill(1))
   }
 
   override extraRepr(): string {
-    return `${this.embDim}, eps=${pythonNumber(this.eps)}`
+    const { normalizedShape: shape } = this
+    return `${shape.length === 1 ? shape[0] : `(${shape.join(', ')})`}, eps=${pythonNumber(this.eps)}`
   }
 
   /**
-   * @param x [..., embDim], not modified
-   * @returns a tensor of x's shape; within 1e-6 of float64 (absolute below 1, relative above), for values up
-   *   to about 1e18: the squares of larger ones overflow, as in PyTorch
-   * @throws {GptLayersError} SHAPE when the last axis is not embDim; TYPE, DISPOSED, MEMORY
+   * @param x [..., ...normalizedShape], not modified
+   * @returns a tensor of x's shape; within 1e-6 of float64 (absolute below 1, relative above), for all
+   *   finite numbers: PyTorch gives 0 from about 1e19 on
+   * @throws {GptLayersError} SHAPE when the last axes are not normalizedShape; TYPE, DISPOSED, MEMORY
    */
   override forward(x: Tensor): Tensor {
-    const { runtime, embDim, eps } = this
-    const rows = checkRows(runtime, x, embDim, 'embDim')
-    const scale = checkTensorOf(runtime, 'scale', this.scale, [embDim])
+    const { runtime, embDim, normalizedShape, eps } = this
+    const rows = checkRowsOf(runtime, x, normalizedShape, 'embDim')
+    const scale = checkTensorOf(runtime, 'scale', this.scale, normalizedShape)
     const y = Tensor.empty(runtime, x.shape)
     const rstd = records(x, scale) ? Tensor.empty(runtime, [rows]) : null
     runtime.run('gpt_rmsnorm_forward', [y, rstd, x, scale, rows, embDim, eps])

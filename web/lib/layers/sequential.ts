@@ -1,10 +1,10 @@
 import type { Runtime } from '../runtime/runtime.ts'
 import type { Tensor } from '../tensor/tensor.ts'
-import { checkArray, checkContext, describe } from '../check.ts'
+import { checkArray, describe } from '../check.ts'
 import { fail } from '../errors.ts'
 import { checkTensor } from '../tensor/check.ts'
 import type { Context } from './forward.ts'
-import { forwardPart, Module } from './module.ts'
+import { checkContext, forwardPart, Module } from './module.ts'
 
 /**
  * Layers one after the other, as PyTorch's nn.Sequential. Tensors between two layers are freed at once,
@@ -46,7 +46,7 @@ export class Sequential extends Module {
   override forward(x: Tensor, context?: Context): Tensor {
     const { runtime, layers } = this
     checkTensor(runtime, 'x', x)
-    checkContext(context)
+    checkContext(this, context)
     checkArray('layers', layers, 'an array of layers')
     return runtime.temporary(() =>
       layers.reduce((h, layer, i) => forwardPart(runtime, `layers[${i}]`, layer, h, context), x),

@@ -1,13 +1,13 @@
 import type { Runtime } from '../runtime/runtime.ts'
 import type { Tensor } from '../tensor/tensor.ts'
-import { checkConfig, checkContext } from '../check.ts'
+import { checkConfig } from '../check.ts'
 import { checkTensor } from '../tensor/check.ts'
 import { type AttentionConfig, Attention } from './attention.ts'
 import { Dropout } from './dropout.ts'
 import { type FeedForwardConfig, FeedForward } from './feedforward.ts'
 import type { Context } from './forward.ts'
 import { LayerNorm } from './layernorm.ts'
-import { forwardPart, Module } from './module.ts'
+import { checkContext, forwardPart, Module } from './module.ts'
 
 export interface TransformerBlockConfig extends AttentionConfig, FeedForwardConfig {
   /** whether the layers have biases, and the layer norms a shift; true by default. nanoGPT trains with false */
@@ -74,7 +74,7 @@ export class TransformerBlock extends Module {
   override forward(x: Tensor, context?: Context): Tensor {
     const { runtime, attn, ff, norm1, norm2, dropout } = this
     checkTensor(runtime, 'x', x)
-    checkContext(context)
+    checkContext(this, context)
     return runtime.temporary(() => {
       const attended = forwardPart(runtime, 'attn', attn, forwardPart(runtime, 'norm1', norm1, x), context)
       const h = x.add(attended)

@@ -37,6 +37,23 @@ export function checkTensorOf(
 }
 
 /**
+ * Checks the input of a layer whose last axes have fixed sizes.
+ *
+ * @param sizes of the last axes
+ * @param name the layer's name for them
+ * @returns rows: the number of tensors of this shape
+ */
+export function checkRowsOf(runtime: Runtime, x: unknown, sizes: readonly number[], name: string): number {
+  const { shape, size } = checkTensor(runtime, 'x', x)
+  let features = 1
+  for (let i = 1; i <= sizes.length; i++) {
+    if (shape.at(-i) !== sizes.at(-i)) throw fail('SHAPE', 'x', `end in ${sizes.join(', ')} (${name})`, shape)
+    features *= sizes[sizes.length - i]
+  }
+  return size / features
+}
+
+/**
  * Checks the input of a layer whose last axis has a fixed size.
  *
  * @param features the size of the last axis

@@ -3,26 +3,59 @@ import { sameShape } from '../check.ts'
 import { fail } from '../errors.ts'
 import { SCRATCH } from '../runtime/runtime.ts'
 import { recordKernel } from '../runtime/tape.ts'
-import { sizeOf } from './shape.ts'
+import { broadcast, sizeOf } from './shape.ts'
+
+/**
+ * As torch.matmul. The leading axes broadcast; a vector is a matrix of one row, or as b of one column, and the
+ * result has no axis for it.
+ *
+ * @param a [..., rows, inner] or [inner]
+ * @param b [..., inner, cols] or [inner]
+ * @returns [..., rows, cols]
+ */
+export function matmul(a: Tensor, b: Tensor): Tensor {
+  const inner = a.shape.at(-1)
+  if (inner === undefined) throw fail('SHAPE', 'the tensor', 'have at least 1 axis', a.shape)
+  if ((b.shape.at(-2) ?? b.shape[0]) !== inner) {
+    const expected = `have shape [..., ${inner}, cols] or [${inner}] for a tensor of shape [${a.shape.join(', ')}]`
+    throw fail('SHAPE', 'other', expected, b.shape)
+  }
+  const [isRow, isColumn] = [a.shape.length === 1, b.shape.length === 1]
+  const fits = b.shape.length === 2 || sameShape(a.shape.slice(0, -2), b.shape.slice(0, -2))
+  if (!isRow && !isColumn && fits) return products(a, b)
+  return a.runtime.temporary(() => {
+    const x = isRow ? a.reshape([1, inner]) : a
+    const w = isColumn ? b.reshape([inner, 1]) : b
+    const leading = broadcast(x.shape.slice(0, -2), w.shape.slice(0, -2), "other's leading axes")
+    const y =
+      w.shape.length === 2
+        ? products(x, w)
+        : products(
+            expand(x, [...leading, ...x.shape.slice(-2)]),
+            expand(w, [...leading, ...w.shape.slice(-2)]),
+          )
+    if (!isRow && !isColumn) return y
+    const [rows, cols] = y.shape.slice(-2)
+    return y.reshape([...leading, ...(isRow ? [] : [rows]), ...(isColumn ? [] : [cols])])
+  })
+}
+
+/** The tensor, repeated along the axes that broadcast. */
+const expand = (x: Tensor, shape: readonly number[]): Tensor =>
+  sameShape(x.shape, shape) ? x : x.zeroed(shape).add(x)
 
 /**
  * @param a [..., rows, inner]
  * @param b [..., inner, cols], with the same leading axes as a or none
  * @returns [..., rows, cols]
  */
-export function matmul(a: Tensor, b: Tensor): Tensor {
+function products(a: Tensor, b: Tensor): Tensor {
   const { runtime } = a
   const [rows, inner] = a.shape.slice(-2)
-  const leading = a.shape.slice(0, -2)
-  const start = b.shape.length === 2 ? [inner] : [...leading, inner]
-  if (a.shape.length < 2 || b.shape.length < 2 || !sameShape(b.shape.slice(0, -1), start)) {
-    const expected = `have shape [${start.join(', ')}, cols] for a tensor of shape [${a.shape.join(', ')}]`
-    throw fail('SHAPE', 'other', expected, b.shape)
-  }
   const [cols] = b.shape.slice(-1)
   // One product for each matrix of b.
   const count = sizeOf(b.shape.slice(0, -2))
-  const each = (sizeOf(leading) / Math.max(count, 1)) * rows
+  const each = (sizeOf(a.shape.slice(0, -2)) / Math.max(count, 1)) * rows
   const eachOf = (run: (i: number) => void) => {
     for (let i = 0; i < count; i++) run(i)
   }

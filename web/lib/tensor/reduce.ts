@@ -1,5 +1,5 @@
 import type { Tensor } from './tensor.ts'
-import { checkBoolean, checkOptions } from '../check.ts'
+import { checkBoolean, checkNumber, checkOptions } from '../check.ts'
 import { fail } from '../errors.ts'
 import { record } from '../runtime/tape.ts'
 import { type NestedArray, nest } from './nested.ts'
@@ -15,8 +15,17 @@ export interface Reduction {
 }
 
 export interface VarianceOptions extends Reduction {
-  /** whether to divide by n - 1 (true, PyTorch's default) or by n (false, as layer normalization does) */
+  /** divides by n - correction: 1, PyTorch's default, or 0, as layer normalization does */
+  correction?: number
+  /** PyTorch's former name: true is correction 1, false is correction 0 */
   unbiased?: boolean
+}
+
+const VARIANCE_DEFAULTS: VarianceOptions = {
+  dim: undefined,
+  keepdim: false,
+  correction: undefined,
+  unbiased: undefined,
 }
 
 const DEFAULTS: Reduction = { dim: undefined, keepdim: false }
@@ -37,15 +46,22 @@ export function mean(x: Tensor, options?: Reduction): Tensor {
   return record(y, [x], (dy) => [spread(dy.div(size / y.size), shape, reduction)], [])
 }
 
-/** y = Σ (x - mean)² / n, with n - 1 in place of n where unbiased; dx = 2 · (x - mean) · dy / n */
+/** y = Σ (x - mean)² / (n - correction); dx = 2 · (x - mean) · dy / (n - correction) */
 export function variance(x: Tensor, options?: VarianceOptions): Tensor {
-  const { unbiased, ...reduction } = checkOptions(options, { ...DEFAULTS, unbiased: true })
+  const given = checkOptions(options, VARIANCE_DEFAULTS)
+  const { unbiased = true, correction = unbiased ? 1 : 0, ...reduction } = given
+  if (given.unbiased !== undefined && given.correction !== undefined) {
+    throw fail('VALUE', 'options', 'have correction or unbiased', 'both')
+  }
   checkBoolean('unbiased', unbiased)
-  const y = reduceWith('gpt_var', x, reduction, unbiased)
+  checkNumber('correction', correction, 'a finite number', Number.isFinite)
+  const y = reduceWith('gpt_var', x, reduction, correction === 1)
+  const n = x.size / y.size
+  const divisor = Math.max(0, n - correction)
+  if (correction !== 0 && correction !== 1) y.data.set(y.data.map((value) => (value * n) / divisor))
   const backward = (dy: Tensor) => {
-    const n = x.size / y.size
     const deviations = x.sub(spread(x.mean({ dim: reduction.dim }), x.shape, { dim: reduction.dim }))
-    return [deviations.mul(spread(dy.mul(2 / (unbiased ? n - 1 : n)), x.shape, reduction))]
+    return [deviations.mul(spread(dy.mul(2 / divisor), x.shape, reduction))]
   }
   return record(y, [x], backward, [x])
 }

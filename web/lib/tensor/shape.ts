@@ -53,15 +53,21 @@ export function checkAxis(name: string, dim: unknown, rank: number): number {
 /**
  * The shape two tensors broadcast to: aligned at the last axis, each pair of sizes is equal or one of them is
  * 1.
+ *
+ * @param name of b, for the error message
  */
-export function broadcast(a: readonly number[], b: readonly number[]): readonly number[] {
+export function broadcast(
+  a: readonly number[],
+  b: readonly number[],
+  name: string = 'other',
+): readonly number[] {
   if (sameShape(a, b)) return a
   const rank = Math.max(a.length, b.length)
   return Array.from({ length: rank }, (_, i) => {
     const sizeA = a[a.length - rank + i] ?? 1
     const sizeB = b[b.length - rank + i] ?? 1
     if (sizeA !== sizeB && sizeA !== 1 && sizeB !== 1) {
-      throw fail('SHAPE', 'other', `broadcast with shape [${a.join(', ')}]`, b)
+      throw fail('SHAPE', name, `broadcast with shape [${a.join(', ')}]`, b)
     }
     return sizeA === 1 ? sizeB : sizeA
   })

@@ -493,9 +493,9 @@ export class Tensor {
   /**
    * The variance along an axis, or of all elements.
    *
-   * @returns NaN where n is 0, or 1 and unbiased
+   * @returns NaN where n is 0, or 1 without `correction: 0`
    * @throws {GptLayersError} TYPE, VALUE, DISPOSED, MEMORY
-   * @example gpt.tensor([1, 3]).var({ unbiased: false }).item() // 1
+   * @example gpt.tensor([1, 3]).var({ correction: 0 }).item() // 1
    */
   var(options?: VarianceOptions): Tensor {
     this.#live()
@@ -539,12 +539,14 @@ export class Tensor {
   }
 
   /**
-   * The matrix product, as torch.matmul of matrices.
+   * The matrix product, as torch.matmul. The leading axes broadcast.
    *
-   * @param other [..., inner, cols], with the same leading axes as this tensor or none
-   * @returns [..., rows, cols] for this [..., rows, inner]
+   * @param other [..., inner, cols], or a vector: [inner]
+   * @returns [..., rows, cols] for this [..., rows, inner]; without rows where this tensor is a vector,
+   *   [inner], and without cols where the other one is
    * @throws {GptLayersError} SHAPE, TYPE, VALUE, DISPOSED, MEMORY
    * @example gpt.ones([4, 2, 3]).matmul(gpt.ones([4, 3, 5])).shape // [4, 2, 5]
+   * @example gpt.tensor([1, 2]).matmul(gpt.tensor([3, 4])).item() // 11
    */
   matmul(other: Tensor): Tensor {
     this.#live()

@@ -103,9 +103,8 @@ export async function startWorkers(
       failures.push(`${starter.name}: ${messageOf(error)}`)
     }
   }
-  return violations.stop()
-    ? "the Content-Security-Policy forbids workers: add worker-src blob:, or worker-src 'self' and load's worker option"
-    : `no worker could start (${failures.join('; ')})`
+  await new Promise((resolve) => setTimeout(resolve)) // a violation is told in a later task
+  return CURES[violations.stop()] ?? `no worker could start (${failures.join('; ')})`
 }
 
 /**
@@ -164,9 +163,9 @@ let inBrowser: Starter[] | undefined
 /** What can start a worker here, the best first. */
 function findStarters(): Starter[] {
   const node = globalThis.process?.getBuiltinModule?.('node:worker_threads')
-  if (node) return [fromNode(node)]
+  if (node && typeof Worker !== 'function') return [fromNode(node)]
   inBrowser ??= hasFile() ? [fromFile, fromBlob] : [fromBlob, fromFile]
-  return inBrowser
+  return node ? [fromNode(node), ...inBrowser] : inBrowser // an Electron page has both, and Node's fails
 }
 
 const workerCode = () => WORKER_CODE
@@ -219,21 +218,30 @@ function hasFile(): boolean {
   return Boolean(import.meta.url?.startsWith('file:') || import.meta.env?.PROD)
 }
 
+/** By the directive of the Content-Security-Policy that forbids workers: the reason for one thread. */
+const CURES: Record<string, string | undefined> = {
+  'worker-src':
+    "the Content-Security-Policy forbids workers: add worker-src blob:, or worker-src 'self' and load's worker option",
+  'require-trusted-types-for':
+    "the page requires Trusted Types: pass load's option worker: () => new Worker(policy.createScriptURL(...)), " +
+    'with a URL of gpt-layers/worker.js and a policy of your own from trustedTypes.createPolicy',
+}
+
 /**
  * Watches for workers that the Content-Security-Policy forbids.
  *
- * @returns stop: ends it and returns whether the policy has forbidden one
+ * @returns stop: ends it and returns the directive that has forbidden one; '' for none
  */
-function watchPolicy(): { stop: () => boolean } {
-  let forbidden = false
+function watchPolicy(): { stop: () => string } {
+  let forbidding = ''
   const hear = ({ effectiveDirective }: SecurityPolicyViolationEvent) => {
-    forbidden ||= effectiveDirective === 'worker-src'
+    if (effectiveDirective in CURES) forbidding = effectiveDirective
   }
   globalThis.addEventListener?.('securitypolicyviolation', hear)
   return {
-    stop(): boolean {
+    stop(): string {
       globalThis.removeEventListener?.('securitypolicyviolation', hear)
-      return forbidden
+      return forbidding
     },
   }
 }

@@ -75,6 +75,7 @@ const SIZES = {
 }
 const LARGE_ON_A_PHONE = { radius: 8, above: 34, below: 16, numbers: 20 }
 const HEAD = 22 // the line of label and statistics above a row
+const FINGER = 12 // pixels above a dot's middle, at least, in which a finger takes it
 const APART = 45 // between the middles of two numbers
 const BIN = 2 // of the axis, whose values are one stroke
 
@@ -115,7 +116,7 @@ export function layout(rows: readonly Row[], { x, left, right, narrow }: Frame) 
       /** The values along the row. */
       xs,
       /** How far each dot stands above the row's line; empty if the values are strokes. */
-      ys: size.radius ? stack(xs, size.radius, row.stack ?? size.above - size.radius - 2) : [],
+      ys: size.radius ? stack(xs, size.radius, row.stack ?? size.above - FINGER) : [],
       /** The middles of the written numbers; empty if they have no room. */
       labels: fits ? spread(xs, APART, [left + 4, right - 4]) : [],
       /** Where the further bars begin. */

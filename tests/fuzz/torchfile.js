@@ -1,0 +1,167 @@
+// Files of torch.save, changed by fast-check: PyTorch's own small files, and the hostile ones of
+// golden/pretrained.json. Bytes are changed, opcodes are put in, and parts are cut out, doubled, or come from
+// another file. For each file:
+//
+// - gpt.loadTorch and GPTModel.fromPretrained read it, or reject with a GptLayersError of a code below.
+// - fromPretrained does the same with the file as a stream of chunks.
+// - After an error nothing is left in memory. No global name has changed.
+
+/** @import { Gpt } from 'gpt-layers' */
+
+import { readdirSync, readFileSync } from 'node:fs'
+import fc from 'fast-check'
+import { GptLayersError, load } from 'gpt-layers'
+import { Finding, Witness } from './witness.js'
+
+const golden = new URL('../golden/', import.meta.url)
+const { refused } = JSON.parse(readFileSync(new URL('pretrained.json', golden), 'utf8'))
+
+/** The files, none long: a change then meets what is checked. @type {Uint8Array[]} */
+const BASES = [
+  ...readdirSync(new URL('pretrained/', golden))
+    .filter((name) => /\.(pth|pt|bin)$/.test(name))
+    .map((name) => new Uint8Array(readFileSync(new URL(`pretrained/${name}`, golden)))),
+  ...refused.map((/** @type {{ file: string }} */ { file }) => new Uint8Array(Buffer.from(file, 'base64'))),
+].filter(({ length }) => length > 100 && length < 16_500)
+
+/** What PyTorch's pickles are made of, and what they are not. */
+const OPCODES = [
+  ...Buffer.from('().}]KMJNQRXabcehijqrstu0123PS\x80\x81\x85\x86\x87\x88\x89\x8a\x8c\x93\x94\x95', 'latin1'),
+]
+
+/** @typedef {{ base: number, edits: Edit[], chunks: number[] }} Drawn */
+/** @typedef {{ kind: string, at: number, length: number, value: number, from: number }} Edit at: a share of the file */
+
+const share = fc.oneof(
+  fc.double({ min: 0, max: 1, noNaN: true }),
+  fc.double({ min: 0, max: 0.1, noNaN: true }),
+)
+const edit = fc.record({
+  kind: fc.constantFrom('byte', 'byte', 'opcode', 'insert', 'cut', 'double', 'splice', 'end', 'word'),
+  at: share,
+  length: fc.integer({ min: 1, max: 300 }),
+  value: fc.nat(255),
+  from: share,
+})
+/** @type {fc.Arbitrary<Drawn>} */
+const files = fc.record({
+  base: fc.nat(BASES.length - 1),
+  edits: fc.array(edit, { maxLength: 4 }),
+  chunks: fc.array(fc.integer({ min: 1, max: 5000 }), { minLength: 1, maxLength: 4 }),
+})
+
+/** @param {Uint8Array} file @param {Edit} edit */
+function edited(file, { kind, at, length, value, from }) {
+  const begin = Math.floor(at * file.length)
+  const part = (/** @type {number} */ end) => file.subarray(begin, end)
+  const opcode = OPCODES[value % OPCODES.length]
+  const join = (/** @type {Uint8Array[]} */ ...parts) => new Uint8Array(Buffer.concat(parts))
+  const [before, after] = [file.subarray(0, begin), file.subarray(begin)]
+  switch (kind) {
+    case 'byte':
+      return join(before, Uint8Array.of(value), after.subarray(1))
+    case 'opcode':
+      return join(before, Uint8Array.of(opcode), after.subarray(1))
+    case 'insert':
+      return join(before, Uint8Array.of(opcode), after)
+    case 'word':
+      return join(before, Uint8Array.of(255, 255, 255, value), after.subarray(4))
+    case 'cut':
+      return join(before, file.subarray(begin + length))
+    case 'double':
+      return join(before, part(begin + length), after)
+    case 'splice': {
+      const other = BASES[value % BASES.length]
+      const start = Math.floor(from * other.length)
+      return join(before, other.subarray(start, start + length), file.subarray(begin + length))
+    }
+    default:
+      return before.slice()
+  }
+}
+
+const CODES = ['TYPE', 'VALUE', 'UNSUPPORTED', 'MEMORY', 'SHAPE']
+
+/** @param {() => Promise<string>} read @returns {Promise<string>} what was read, or the error */
+async function outcome(read) {
+  try {
+    return await read()
+  } catch (error) {
+    const text = error instanceof Error ? error.stack : String(error)
+    if (!(error instanceof GptLayersError)) throw new Finding(`threw what is no GptLayersError: ${text}`)
+    if (!CODES.includes(error.code)) throw new Finding(`threw ${error.code}: ${error.message}`)
+    if (error.message.length > 1500) throw new Finding(`a message of ${error.message.length} characters`)
+    return `${error.code}: ${error.message}`
+  }
+}
+
+/** @type {Promise<{ gpt: Gpt, witness: Witness }> | null} */
+let instance = null
+const start = async () => {
+  const gpt = await load({ build: 'simd', maxMemory: 32 })
+  return { gpt, witness: new Witness(gpt) }
+}
+
+/** Names that a program in a pickle could change. */
+const globals = () => Object.getOwnPropertyNames(Object.prototype).join()
+const GLOBALS = globals()
+
+/**
+ * @param {Drawn} drawn
+ * @returns {Promise<boolean>} whether its tensors were read
+ * @throws {Finding}
+ */
+export async function check({ base, edits, chunks }) {
+  instance ??= start()
+  const { gpt, witness } = await instance
+  const file = edits.reduce(edited, BASES[base])
+  const count = witness.blocks.size
+  witness.begin()
+  try {
+    const read = await outcome(async () => {
+      const tensors = await gpt.loadTorch(file)
+      for (const tensor of Object.values(tensors)) tensor.dispose()
+      return 'read'
+    })
+    const model = (/** @type {any} */ source) =>
+      outcome(async () => {
+        const config = { n_head: 3 }
+        const loaded = await gpt.GPTModel.fromPretrained(source, { config, strict: false })
+        const text = Buffer.from(loaded.saveSafetensors()).toString('base64')
+        loaded.dispose()
+        return text
+      })
+    const whole = await model(file)
+    async function* stream() {
+      for (let at = 0, i = 0; at < file.length; i++)
+        yield file.subarray(at, (at += chunks[i % chunks.length]))
+    }
+    const streamed = await model(stream())
+    if (whole !== streamed) throw new Finding(`the whole file gives ${whole}, a stream of it ${streamed}`)
+    witness.end([])
+    if (witness.blocks.size !== count) throw new Finding('a file left blocks in memory')
+    if (globals() !== GLOBALS) throw new Finding('Object.prototype has changed')
+    return read === 'read'
+  } catch (error) {
+    instance = null
+    throw error
+  }
+}
+
+/**
+ * Many files.
+ *
+ * @param {number} seed
+ * @param {number} count
+ * @returns {Promise<{ read: number, finding: { message: string, drawn: Drawn } | null }>}
+ */
+export async function fuzz(seed, count) {
+  let read = 0
+  const property = fc.asyncProperty(files, async (drawn) => {
+    if (await check(drawn)) read++
+  })
+  const { failed, counterexample, errorInstance } = await fc.check(property, { seed, numRuns: count })
+  if (!failed) return { read, finding: null }
+  const [drawn] = /** @type {[Drawn]} */ (counterexample)
+  return { read, finding: { message: String(errorInstance), drawn } }
+}
