@@ -202,6 +202,9 @@ const spell = (page, characters) =>
     characters,
   )
 
+/** A file that is chosen early ends the download of the stories' model. @param {string[]} complaints */
+const unexpected = (complaints) => complaints.filter((one) => !/^failed: .*model-.*\.safetensors$/.test(one))
+
 /** Waits until a text that begins so is written. @param {Page} page @param {string} begins */
 const writes = (page, begins) =>
   browser.waitInPage(
@@ -226,7 +229,7 @@ for (const name of browser.BROWSERS) {
       await said(page, 'Your own GPT, from the book or nanoGPT: drop its file here.')
       await writes(page, 'Once upon a time')
     }
-    assert.deepEqual([...complaints, ...foreign], [])
+    assert.deepEqual([...unexpected(complaints), ...foreign], [])
     await page.reload()
     await page.waitForSelector(LINE)
     await said(page, 'drop its file here.')
@@ -296,7 +299,7 @@ pageTest(
     await choose(page, new gpt.Linear(2, 3).saveSafetensors())
     await said(page, 'The file should have wte.weight')
     await said(page, 'dropped.pt: 19 tokens')
-    assert.deepEqual(complaints, [])
+    assert.deepEqual(unexpected(complaints), [])
   },
 )
 
@@ -320,13 +323,13 @@ pageTest('reading is cancelled midway: the stories go on, and another file can b
   await said(page, 'ckpt.pt: 19 tokens')
 })
 
-pageTest('weights of 1e38 give numbers beyond float32, and no error', async ({ page, complaints }) => {
+pageTest('weights of 3e38 give numbers beyond float32, and no error', async ({ page, complaints }) => {
   const huge = newModel(19)
-  huge.posEmb.weight.data.fill(1e38)
+  for (const { weight } of [huge.tokEmb, huge.posEmb]) weight.data.fill(3e38) // their sum is infinite
   await choose(page, huge.saveSafetensors())
   await said(page, 'its numbers grew beyond float32', '#writing')
   for (const norm of await page.$$('#writing .norm .name')) {
     await norm.evaluate((button) => /** @type {HTMLButtonElement} */ (button).click())
   }
-  assert.deepEqual(complaints, [])
+  assert.deepEqual(unexpected(complaints), [])
 })
