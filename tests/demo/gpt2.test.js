@@ -304,7 +304,10 @@ pageTest(
 )
 
 pageTest('reading is cancelled midway: the stories go on, and another file can be read', async ({ page }) => {
-  await writes(page, 'Once upon a time ')
+  await browser.waitInPage(
+    page,
+    "!document.querySelector('#writing .lanes').textContent.includes('(recording)')",
+  )
   const worker = page.workers().find((one) => one.url().includes('writing.worker'))
   await worker?.evaluate(() => {
     const { slice } = Blob.prototype

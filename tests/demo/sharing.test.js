@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { createServer, get as httpGet } from 'node:http'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import {
   click,
@@ -264,6 +265,12 @@ test('after the first visit the page works without a network, and what else was 
   await reach(page, EXAMPLE.at)
   await page.waitForSelector(field('x₁₁'))
   assert.equal(await value(page, 'x₁₁'), 2)
+  await page.goto(`${site.url}?embed=writing`, { waitUntil: 'load' })
+  const chooser = /** @type {import('puppeteer-core').ElementHandle<HTMLInputElement>} */ (
+    await page.waitForSelector('.own input[type=file]')
+  )
+  await chooser.uploadFile(fileURLToPath(new URL('../golden/pretrained/ckpt.pt', import.meta.url)))
+  await page.waitForSelector('.own ::-p-text(ckpt.pt: 19 tokens)')
   await page.goto(`${site.url}api/index.html`, { waitUntil: 'load' })
   assert.match(await page.title(), /gpt-layers/)
   await context.close()

@@ -1,13 +1,11 @@
 // Every section in WebKitGTK.
 
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { load } from 'gpt-layers'
 import { lacking, WebKit } from '../browser/webkit.js'
-import { fileOf, gpt2Entries } from '../lib/gpt2file.js'
 import { eventually, serve } from './browser.js'
 
 const skip = lacking.length > 0 && `no ${lacking.join(', ')}: see ./build.sh --help`
@@ -74,40 +72,29 @@ describe('WebKitGTK', { skip, concurrency: 1 }, () => {
     }
   }
 
-  test('a chosen GPT-2 writes for this visit: under WebDriver WebKitGTK keeps no files', async (t) => {
+  test('a chosen file of PyTorch writes, and a damaged one is refused', async (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'gpt-layers-'))
     t.after(() => rmSync(folder, { recursive: true, force: true }))
-    const gpt = await load()
-    t.after(() => gpt.dispose())
-    const sizes = { vocabSize: 50257, contextLength: 64, embDim: 64, nHeads: 1, nLayers: 2, tieWeights: true }
-    const file = fileOf(gpt2Entries(new gpt.GPTModel(sizes)))
+    const file = readFileSync(new URL('../golden/pretrained/ckpt.pt', import.meta.url))
     const choose = async (/** @type {Uint8Array} */ bytes) => {
-      writeFileSync(join(folder, 'model.safetensors'), bytes)
-      await browser.choose('dialog input[type=file]', join(folder, 'model.safetensors'))
+      writeFileSync(join(folder, 'ckpt.pt'), bytes)
+      await browser.choose('.own input[type=file]', join(folder, 'ckpt.pt'))
     }
     const said = (/** @type {string} */ sentence) =>
       eventually(
         () =>
           browser.run(
-            `const text = document.querySelector('.gpt2')?.textContent.replace(/\\s+/g, ' ')
-          return text.includes(arguments[0])`,
+            `const text = document.querySelector('.own')?.textContent.replace(/\\s+/g, ' ')
+          return text?.includes(arguments[0])`,
             sentence,
           ),
         `it does not say: ${sentence}`,
       )
-    const writing = () =>
-      browser.run(`return document.querySelector('.gpt2 [aria-pressed=true]').textContent`)
-
     await browser.open(`${url}?embed=writing`)
-    const isThere = "return document.querySelector('.gpt2') !== null"
-    await eventually(() => browser.run(isThere), 'GPT-2 is not there')
-    await choose(file.slice(0, 5e6))
-    await said('This is not a whole GPT-2: source should be a safetensors file, got 5000000 bytes instead of')
-    await said('The stories go on.')
-    assert.equal(await writing(), 'Stories')
+    await said('drop its file here.')
+    await choose(file.subarray(0, 3000))
+    await said('The file should be a file of torch.save, got 3000 bytes')
     await choose(file)
-    await said('for this visit only')
-    await said('It cannot be kept for your next visit: this browser keeps no files for a page')
-    assert.equal(await writing(), 'GPT-2')
+    await said('ckpt.pt: 19 tokens, shown as numbers')
   })
 })

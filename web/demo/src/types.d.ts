@@ -27,8 +27,3 @@ declare module 'recording:writing' {
   const recording: import('./sections/writing/report.ts').Report
   export default recording
 }
-
-/** Gives a file of the origin private file system another name. TypeScript's own types have no `move` yet. */
-interface FileSystemFileHandle {
-  move(directory: FileSystemDirectoryHandle, name: string): Promise<void>
-}
