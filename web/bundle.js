@@ -70,7 +70,7 @@ async function bundleModules(names) {
   // An app that imports only these names gets nothing else.
   const errors = { name: 'errors', test: /lib\/(config|errors)\.ts$/ }
   // What is imported where it is needed imports this, instead of sharing a further chunk with it.
-  const lazy = 'checkpoint/(config|pretrained|source|torchfile)|threads/(?!warn)|wasm/'
+  const lazy = 'checkpoint/torchfile|threads/(?!warn)|wasm/'
   const shared = { name: 'start', test: new RegExp(`lib/(?!${lazy}|(index|core|workerd|load)\\.ts)`) }
   const { output: chunks } = await build({
     input: ENTRIES,

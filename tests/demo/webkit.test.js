@@ -61,7 +61,7 @@ describe('WebKitGTK', { skip, concurrency: 1 }, () => {
             wide: document.documentElement.scrollWidth - innerWidth,
             empty: figures.map(({ id }) => id),
             failed: [...document.querySelectorAll('.section > .problem')].map((one) => one.textContent),
-            wrong: document.body.innerText.match(/NaN|undefined/g) ?? [],
+            wrong: document.body.innerText.match(/.{0,40}(NaN|undefined).{0,40}/g) ?? [],
             ground: getComputedStyle(document.documentElement).backgroundColor,
           }`)
         const { inner, ground, ...rest } = seen

@@ -1,5 +1,6 @@
 import type { Gpt } from './gpt.ts'
 import type { AnyWorker } from './threads/workers.ts'
+import { loadPretrained } from './checkpoint/pretrained.ts'
 import { GptLayersError, messageOf } from './errors.ts'
 import { compile, runs, start } from './start.ts'
 import { builds } from './wasm/builds.ts'
@@ -52,7 +53,8 @@ export function load(options?: LoadOptions): Promise<Gpt>
 export function load(...args: [LoadOptions?]): Promise<Gpt> {
   return start(args, (build, threads) => compileBuild(chooseBuild(build) + (threads ? '-threads' : '')), {
     threads: () => import('./threads/threads.ts'),
-    pretrained: () => import('./checkpoint/pretrained.ts'),
+    // Not import(): WebKit may run a worker's own script again where a chunk imports it.
+    pretrained: async () => ({ loadPretrained }),
     torchfile: () => import('./checkpoint/torchfile.ts'),
   })
 }
