@@ -790,3 +790,16 @@ test('a matrix that the file has whole and in thirds is refused', async () => {
   const message = /have trf_blocks\.0\.attn\.c_attn\.weight.? once, got /
   await assertRefusesToLoad(gpt.saveSafetensors(both), 'VALUE', message, { config: { nHeads: 1 } })
 })
+
+test('metadata that is no number is refused in words', async () => {
+  for (const nHeads of ['1.2.3', '.', '-', '1e', '']) {
+    const file = fileOf(gpt2Entries(model), { nHeads: untyped(nHeads) })
+    await assertRefusesToLoad(file, 'TYPE', /nHeads should be a positive integer, got "/)
+  }
+})
+
+test('a small int8 layer loads in 2 MiB of memory', async () => {
+  const tiny = await loadForTest({ maxMemory: 2 })
+  new tiny.Linear(8, 8).quantize().loadSafetensors(new gpt.Linear(8, 8).saveSafetensors())
+  tiny.dispose()
+})

@@ -58,7 +58,7 @@ interface Given {
  */
 export function readConfig(what: string, config: object): Given {
   const entries = Object.entries(checkObject(what, config))
-  const isForeign = entries.some(([name]) => name in OTHER_NAMES || name === 'model_type')
+  const isForeign = entries.some(([name]) => Object.hasOwn(OTHER_NAMES, name) || name === 'model_type')
   const values: Record<string, unknown> = {}
   const names = new Map()
   for (const [name, value] of entries) {
@@ -94,8 +94,8 @@ const GPT2_SIZES = [
   { embDim: 1600, nLayers: 48, nHeads: 25 },
 ]
 
-/** The names of a GPTModel's tensors that tell its configuration. */
-const telling = (nLayers: number): string[] => [
+/** The names of the tensors of a GPTModel whose shapes, or presence, give its configuration. */
+const configTensors = (nLayers: number): string[] => [
   'tok_emb.weight',
   'pos_emb.weight',
   'out_head.weight',
@@ -129,7 +129,7 @@ export function configOf(
   const given = readConfig('config', wanted)
   const theirs = infos.map(({ name }) => name)
   const blocks = new Set(theirs.flatMap((name) => /(?:^|\.)(?:h|trf_blocks)\.(\d+)\./.exec(name)?.[1] ?? []))
-  const names = new Names(telling(blocks.size), theirs)
+  const names = new Names(configTensors(blocks.size), theirs)
   /** The tensors of the file by the ends of our names. */
   const found: Map<string, Info> = new Map()
   for (const info of infos) {
@@ -205,7 +205,8 @@ function readStated(stated: Record<string, unknown>): Partial<GPTModelConfig> & 
 
 /** A number, a boolean or null that the metadata of a file has as a string. */
 function parsed(text: string): unknown {
-  return /^(-?[\d.]+(e-?\d+)?|true|false|null)$/.test(text) ? JSON.parse(text) : text
+  if (/^(true|false|null)$/.test(text)) return JSON.parse(text)
+  return /^-?\d/.test(text) && Number.isFinite(Number(text)) ? Number(text) : text
 }
 
 type Sizes = Pick<GPTModelConfig, 'vocabSize' | 'contextLength' | 'embDim' | 'nLayers'>

@@ -66,12 +66,11 @@ export function openBytes(bytes: unknown): { input: BytesInput; file: TensorFile
 /** All tensors of a file that is in memory. */
 export function newTensors(runtime: Runtime, input: BytesInput, file: TensorFile): Record<string, Tensor> {
   return runtime.scope(() => {
-    const tensors = file.tensors.map((info) => [info.name, Tensor.empty(runtime, info.shape)] as const)
-    const byInfo = new Map(file.tensors.map((info, i) => [info, tensors[i][1]]))
+    const tensors = new Map(file.tensors.map((info) => [info, Tensor.empty(runtime, info.shape)]))
     const sinkOf = (info: Info) =>
-      floats((values, first, rows) => byInfo.get(info)?.data.set(values, (first * values.length) / rows))
+      floats((values, first, rows) => tensors.get(info)?.data.set(values, (first * values.length) / rows))
     input.run(file.read(sinkOf))
-    return Object.fromEntries(tensors)
+    return Object.fromEntries([...tensors].map(([{ name }, tensor]) => [name, tensor]))
   })
 }
 
@@ -206,8 +205,8 @@ export class Loader {
       const form = this.#formOf(place, fileGroup)
       if (form === null) continue
       this.#forms.set(place, form)
-      const cols = form.shape[form.turned ? 0 : 1]
-      const bytes = (form.isRaw ? 1 : 4) * cols * slabRows(cols, form.unit)
+      const [cols, rows] = form.turned ? form.shape : [form.shape[1], form.shape[0]]
+      const bytes = (form.isRaw ? 1 : 4) * cols * Math.min(rows, slabRows(cols, form.unit))
       this.#stage.bytes = Math.max(this.#stage.bytes, bytes)
     }
   }
@@ -245,7 +244,7 @@ export class Loader {
         this.#scales.set(scale, scales)
         return floats((values, first) => scales.set(checkScales(info, values), first * scale.shape[1]))
       }
-      if (scale) return raw(1, (values) => void integersOf(info, values))
+      if (scale) return info.dtype === 'I8' ? null : raw(1, (values) => void integersOf(info, values))
       const isTied = this.#names.get(target) === null
       if (isFloat(info.dtype) && !target.int8Weight && !isTied) return null
       return floats((values, first, rows) => {
@@ -344,7 +343,7 @@ export class Loader {
     })
   }
 
-  /** Rows as the stage holds them: the first of each part, and its values. */
+  /** Cuts rows into parts that fit into the stage: the first row of each part, and its values. */
   *#slabs<V extends Values>(values: V, rows: number, cols: number, unit: number): Generator<[number, V]> {
     const most = slabRows(cols, unit)
     for (let row = 0; row < rows; row += most) {

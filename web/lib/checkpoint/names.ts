@@ -57,7 +57,7 @@ const ROWS: readonly Row[] = [
   { theirs: 'num_batches_tracked', ours: null, beside: 'running_mean' },
 ]
 
-/** The token embedding. What stands before this name in a file stands before all names of the model. */
+/** The token embedding's weight. Its prefix in a file, such as `module.`, is the prefix of all names there. */
 const TOKENS = 'tok_emb.weight'
 const HEAD = 'out_head.weight'
 
