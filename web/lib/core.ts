@@ -1,7 +1,6 @@
 // The entry `gpt-layers/core`: everything, except that no WebAssembly is inside. For service workers, for
 // bundles of one file, and for those who host the .wasm themselves.
 
-import { loadPretrained } from './checkpoint/pretrained.ts'
 import { readTorchModel, readTorchTensors } from './checkpoint/torchfile.ts'
 import { fail } from './errors.ts'
 import { start } from './start.ts'
@@ -13,7 +12,6 @@ export { GptLayersError } from './errors.ts'
 export const load: typeof import('./load.ts').load = (...args) =>
   start(args, throwNoModule, {
     threads: () => import('./threads/threads.ts'),
-    pretrained: async () => ({ loadPretrained }),
     torchfile: async () => ({ readTorchModel, readTorchTensors }),
   })
 

@@ -254,7 +254,7 @@ export class Gpt extends BoundClasses {
    * const loss = gpt.crossEntropy(model.forward(tokens), targets)
    * loss.backward()
    * console.log(loss.item())
-   * @example gpt.crossEntropy(gpt.zeros([2, 4]), [3, -1], { ignoreIndex: -1, reduction: 'sum' }).item() // log 4
+   * @example gpt.crossEntropy(gpt.zeros([2, 4]), [3, -1], { ignoreIndex: -1, reduction: 'sum' }).item() // the logarithm of 4
    */
   crossEntropy(logits: Tensor, targets: Indices, options?: CrossEntropyOptions): Tensor {
     return crossEntropy(this.#runtime, logits, targets, options)

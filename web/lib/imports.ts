@@ -1,4 +1,3 @@
-import type * as pretrained from './checkpoint/pretrained.ts'
 import type * as torchfile from './checkpoint/torchfile.ts'
 import type * as threads from './threads/threads.ts'
 import { GptLayersError, messageOf } from './errors.ts'
@@ -6,7 +5,6 @@ import { GptLayersError, messageOf } from './errors.ts'
 /** What is imported where it is needed. An entry for service workers, which must not import(), has it inside. */
 export interface Imports {
   threads: () => Promise<Pick<typeof threads, 'startPool'>>
-  pretrained: () => Promise<Pick<typeof pretrained, 'loadPretrained'>>
   torchfile: () => Promise<Pick<typeof torchfile, 'readTorchModel' | 'readTorchTensors'>>
 }
 

@@ -1,6 +1,5 @@
 import type { Gpt } from './gpt.ts'
 import type { AnyWorker } from './threads/workers.ts'
-import { loadPretrained } from './checkpoint/pretrained.ts'
 import { GptLayersError, messageOf } from './errors.ts'
 import { compile, runs, start } from './start.ts'
 import { builds } from './wasm/builds.ts'
@@ -53,8 +52,6 @@ export function load(options?: LoadOptions): Promise<Gpt>
 export function load(...args: [LoadOptions?]): Promise<Gpt> {
   return start(args, (build, threads) => compileBuild(chooseBuild(build) + (threads ? '-threads' : '')), {
     threads: () => import('./threads/threads.ts'),
-    // Not import(): WebKit may run a worker's own script again where a chunk imports it.
-    pretrained: async () => ({ loadPretrained }),
     torchfile: () => import('./checkpoint/torchfile.ts'),
   })
 }

@@ -1,6 +1,5 @@
 // The entry `gpt-layers` for Cloudflare Workers, which must not compile WebAssembly: they import it compiled.
 
-import { loadPretrained } from './checkpoint/pretrained.ts'
 import { start } from './start.ts'
 // @ts-expect-error TypeScript does not know that this is a WebAssembly.Module.
 import simd from './wasm/simd.wasm'
@@ -13,6 +12,5 @@ export const load: typeof import('./load.ts').load = (...args) =>
     threads: async () => {
       throw new Error('there are none in Cloudflare Workers')
     },
-    pretrained: async () => ({ loadPretrained }),
     torchfile: () => import('./checkpoint/torchfile.ts'),
   })

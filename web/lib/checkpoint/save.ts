@@ -71,7 +71,7 @@ const BOOK: Layout = {
 }
 
 /** What no shape tells, of all blocks; null where the blocks differ, or layers were replaced. */
-export interface Told {
+export interface Hyperparameters {
   nHeads: number
   eps: number
   approximate: 'tanh' | 'none'
@@ -85,13 +85,13 @@ export interface Told {
 export function encodeFor(
   names: 'gpt2' | 'book',
   model: GPTModel,
-  told: Told | null,
+  hyperparameters: Hyperparameters | null,
   dtype: FloatDtype,
 ): Uint8Array {
   const isBook = names === 'book'
-  if (told === null)
+  if (hyperparameters === null)
     throw fail('VALUE', 'names', "be 'ours' for a model with other layers than GPT-2's", `'${names}'`)
-  if (isBook && (told.eps !== 1e-5 || told.approximate !== 'tanh')) {
+  if (isBook && (hyperparameters.eps !== 1e-5 || hyperparameters.approximate !== 'tanh')) {
     throw fail(
       'VALUE',
       'names',
@@ -102,12 +102,12 @@ export function encodeFor(
   const entries = entriesFor(model, names, dtype)
   return encode(isBook ? [...entries, ...masks(model)] : entries, {
     ...configFor(model),
-    ...metadataOf(told),
+    ...metadataOf(hyperparameters),
   })
 }
 
 /** The names of transformers' config.json. */
-export const metadataOf = ({ nHeads, eps, approximate }: Told): Record<string, string> => ({
+export const metadataOf = ({ nHeads, eps, approximate }: Hyperparameters): Record<string, string> => ({
   n_head: String(nHeads),
   layer_norm_epsilon: String(eps),
   activation_function: approximate === 'none' ? 'gelu' : 'gelu_new',

@@ -13,7 +13,7 @@
 // A pickle is a program for a machine with a stack, which may call any function of Python. This one makes
 // dicts, lists, numbers, strings and tensors, and calls nothing. Every other name is refused.
 
-import { describe } from '../check.ts'
+import { describe, MAX_AXES } from '../check.ts'
 import { type GptLayersError, fail } from '../errors.ts'
 import { bytesOf, toFloat32, toInt8 } from './dtypes.ts'
 import {
@@ -46,9 +46,6 @@ const MAX_PICKLE = 2 ** 26
 
 /** The most values that a pickle may make. */
 const MAX_VALUES = 2 ** 20
-
-/** The most axes of a tensor. */
-const MAX_AXES = 64
 
 /** A tensor as its pickle describes it: a view of a storage. */
 class TensorView {

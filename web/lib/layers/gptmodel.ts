@@ -3,11 +3,10 @@ import type { Tensor } from '../tensor/tensor.ts'
 import type { GeneratedToken } from '../generate/sample.ts'
 import type { Context } from './forward.ts'
 import { checkArray, checkBoolean, checkConfig, checkCount, checkInteger, checkSize } from '../check.ts'
-import type { PretrainedOptions } from '../checkpoint/pretrained.ts'
+import { type PretrainedOptions, loadPretrained } from '../checkpoint/pretrained.ts'
 import { type FloatDtype, type SaveNames, SAVE } from '../checkpoint/safetensors.ts'
-import { type Told, encodeFor, metadataOf } from '../checkpoint/save.ts'
+import { type Hyperparameters, encodeFor, metadataOf } from '../checkpoint/save.ts'
 import { fail, withName } from '../errors.ts'
-import { importNow } from '../imports.ts'
 import { type CacheOptions, KeyValueCache } from '../generate/cache.ts'
 import { type GenerateOptions, checkGeneration, generateTokens } from '../generate/generate.ts'
 import { type Runtime, runtimeOf } from '../runtime/runtime.ts'
@@ -252,9 +251,7 @@ export class GPTModel extends Module {
     const Model = this as unknown as new (config: GPTModelConfig) => GPTModel
     try {
       checkCount(arguments, 2)
-      const runtime = runtimeOf(this)
-      const { loadPretrained } = await importNow(runtime.imports.pretrained)
-      const model = await loadPretrained(runtime, Model, source, options)
+      const model = await loadPretrained(runtimeOf(this), Model, source, options)
       return model as InstanceType<T>
     } catch (error) {
       throw withName(error, 'GPTModel.fromPretrained')
@@ -265,19 +262,19 @@ export class GPTModel extends Module {
   override [SAVE](names: SaveNames, dtype: FloatDtype): Uint8Array {
     const isInt8 = Object.values(this.stateDict()).some((tensor) => tensor.int8Weight)
     const as = names ?? (isInt8 ? 'ours' : 'gpt2')
-    return as === 'ours' ? super[SAVE](as, dtype) : encodeFor(as, this, this.#told(), dtype)
+    return as === 'ours' ? super[SAVE](as, dtype) : encodeFor(as, this, this.#hyperparameters(), dtype)
   }
 
   /** @internal */
   override [METADATA](): Record<string, string> {
-    const told = this.#told()
-    if (told !== null) return metadataOf(told)
+    const hyperparameters = this.#hyperparameters()
+    if (hyperparameters !== null) return metadataOf(hyperparameters)
     const nHeads = this.trfBlocks[0]?.attn?.nHeads
     return Number.isInteger(nHeads) ? { n_head: String(nHeads) } : {}
   }
 
   /** What no shape tells; null where blocks differ, or layers were replaced by others than GPT-2's. */
-  #told(): Told | null {
+  #hyperparameters(): Hyperparameters | null {
     const { trfBlocks, finalNorm } = this
     checkArray('trfBlocks', trfBlocks, 'an array of layers')
     const all = trfBlocks.map(({ attn, ff, norm1, norm2 }) => {
