@@ -11,6 +11,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { GptLayersError, load } from 'gpt-layers'
+import { fuzzFiles } from './files.js'
 import { Finding, Witness } from './witness.js'
 
 const golden = new URL('../golden/', import.meta.url)
@@ -148,20 +149,5 @@ export async function check({ base, edits, chunks }) {
   }
 }
 
-/**
- * Many files.
- *
- * @param {number} seed
- * @param {number} count
- * @returns {Promise<{ read: number, finding: { message: string, drawn: Drawn } | null }>}
- */
-export async function fuzz(seed, count) {
-  let read = 0
-  const property = fc.asyncProperty(files, async (drawn) => {
-    if (await check(drawn)) read++
-  })
-  const { failed, counterexample, errorInstance } = await fc.check(property, { seed, numRuns: count })
-  if (!failed) return { read, finding: null }
-  const [drawn] = /** @type {[Drawn]} */ (counterexample)
-  return { read, finding: { message: String(errorInstance), drawn } }
-}
+/** Many files. @param {number} seed @param {number} count */
+export const fuzz = (seed, count) => fuzzFiles(files, check, seed, count)
