@@ -3,8 +3,8 @@
  *   loss = -log softmax(x)[target] = log(sum) + max - x[target],   max = max(x),   sum = Σ e^(x - max)
  *   dx = scale · (softmax(x) - onehot(target)),   softmax(x) = e^(x - max) / sum
  *
- * With label smoothing s (Szegedy et al. 2015, arXiv:1512.00567, 7), (1 - s) · onehot + s / cols takes the
- * place of onehot:
+ * With label smoothing s (Szegedy et al. 2015, arXiv:1512.00567, section 7) the target is not onehot, but
+ * (1 - s) · onehot + s / cols:
  *
  *   loss = log(sum) + (1 - s) · (max - x[target]) + s · mean(max - x)
  *
