@@ -33,7 +33,16 @@ const files = readdirSync(path('.'))
 
 // One process for all files: starting one for each, and compiling the package in it, would take half as long
 // as the tests.
-const IMPORTS = files.map((name) => `await import('./${name}.test.js')`).join('\n')
+//
+// No test runs before every file is imported. Tests let no timer or message in between, so the worker of a file
+// that is imported meanwhile would be late.
+const IMPORTS = `
+  import { before } from 'node:test'
+  let start
+  const imported = new Promise((resolve) => (start = resolve))
+  before(() => imported)
+  ${files.map((name) => `await import('./${name}.test.js')`).join('\n  ')}
+  start()`
 
 /**
  * Asks each Node's engine, not the package.
