@@ -2,7 +2,7 @@
 // change their heights, until the reader scrolls or presses a key.
 
 /**
- * @param hash of an address, such as '#gelu'
+ * @param hash of an address, such as '#divisor'
  * @returns the id; '' for a hash like '#100%'
  */
 export function idOf(hash: string): string {

@@ -10,7 +10,7 @@ import batchNorm from './batch-norm/slice.ts'
 import deepStack from './deep-stack/slice.ts'
 import divisor from './divisor/slice.ts'
 import feedForward from './feed-forward/slice.ts'
-import gelu from './gelu/slice.ts'
+import halfPrecision from './half-precision/slice.ts'
 import Opening from './opening/Opening.svelte'
 import opening from './opening/slice.ts'
 import scaleAndShift from './scale-and-shift/slice.ts'
@@ -25,12 +25,12 @@ export const slices = {
   story,
   'worked-example': workedExample,
   'deep-stack': deepStack,
+  'half-precision': halfPrecision,
   'scale-and-shift': scaleAndShift,
   'transformer-block': transformerBlock,
   'batch-norm': batchNorm,
   divisor,
   writing,
-  gelu,
   'feed-forward': feedForward,
 }
 
@@ -66,6 +66,11 @@ export const sections: readonly Section[] = [
   },
   { id: 'deep-stack', title: 'Why it’s needed', load: () => import('./deep-stack/DeepStack.svelte') },
   {
+    id: 'half-precision',
+    title: 'The norm that failed in silence',
+    load: () => import('./half-precision/HalfPrecision.svelte'),
+  },
+  {
     id: 'scale-and-shift',
     title: 'Why scale and shift?',
     load: () => import('./scale-and-shift/ScaleAndShift.svelte'),
@@ -86,10 +91,9 @@ export const sections: readonly Section[] = [
     title: 'Watch every layer norm at work',
     load: () => import('./writing/Writing.svelte'),
   },
-  { id: 'gelu', title: 'Appendix: GELU', load: () => import('./gelu/Gelu.svelte') },
   {
     id: 'feed-forward',
-    title: 'Appendix: FeedForward',
+    title: 'GELU and FeedForward',
     load: () => import('./feed-forward/FeedForward.svelte'),
   },
 ]

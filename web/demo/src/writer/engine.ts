@@ -11,6 +11,7 @@ import {
   type Tensor,
 } from 'gpt-layers'
 import { messageOf } from '../errors.ts'
+import { float16, layerNorm } from '../float16.ts'
 import type { Tokenizer } from '../words.ts'
 
 type Model = InstanceType<Gpt['GPTModel']>
@@ -27,7 +28,10 @@ export interface Settings {
   temperature: number
   /** For each norm, in the order of the model, whether it is off. */
   off: readonly boolean[]
-  replacement: Replacement
+  /** half: the norm computed in float16. */
+  replacement: Replacement | 'half'
+  /** What `half` multiplies its rows by, before it normalizes them; by default 1. */
+  factor?: number
   /** How many words after the prompt both runs share. */
   from: number
 }
@@ -148,13 +152,33 @@ export class Engine {
         return x.sub(x.mean({ dim: -1, keepdim: true }))
       }
     }
+    type Norm = InstanceType<Gpt['LayerNorm']>
+    const factor = () => this.#settings.factor ?? 1
+    class Half extends gpt.Module {
+      readonly #norm: Norm
+      constructor(norm: Norm) {
+        super()
+        this.#norm = norm
+      }
+      override forward(x: Tensor) {
+        const { scale, shift, eps } = this.#norm
+        const parameters = { scale: scale.data, shift: shift?.data ?? new Float32Array(width), eps }
+        const y = new Float32Array(x.size)
+        for (let at = 0; at < y.length; at += width) {
+          const row = Array.from(x.data.subarray(at, at + width), (value) => value * factor())
+          y.set(layerNorm(float16, row, parameters).y, at)
+        }
+        return gpt.tensor(y, x.shape)
+      }
+    }
     this.#choices = this.#slots.map(([parent, name], i) => {
-      const norm: InstanceType<Gpt['LayerNorm']> = Reflect.get(parent, name)
+      const norm: Norm = Reflect.get(parent, name)
       const choices: Record<string, Module> = {
         norm,
         nothing: new gpt.Identity().eval(),
         mean: new OnlyMean().eval(),
         plain: new gpt.LayerNorm(width, { eps: norm.eps }).eval(),
+        half: new Half(norm).eval(),
       }
       for (const layer of Object.values(choices)) {
         layer.onForward(({ input, output }) => {
@@ -274,6 +298,7 @@ export class Engine {
         !fresh &&
         this.without !== null &&
         settings.replacement === before.replacement &&
+        settings.factor === before.factor &&
         settings.from === before.from &&
         settings.off.join() === before.off.join()
       if (same) this.goTo(at)
