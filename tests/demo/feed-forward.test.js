@@ -66,7 +66,7 @@ test('the page shows each mean and variance, and what the text says of them, als
   const { page, complaints, foreign } = await show()
   await assertShows(page, before)
   const said = await text(page, '#feed-forward .text')
-  assert.match(said, /off by 0\.0005 at most/)
+  assert.match(said, /by tanh: off by 0\.0005 at most/)
   assert.match(said, /shrinks from 0\.08 to 0\.01, and with a layer norm first from 1\.00 to 0\.04/)
   assert.equal(parameters, 4_722_432)
   assert.match(said, /learns 4,722,432 numbers\. The 12 of GPT-2 have 46% of its 124,439,808/)

@@ -73,25 +73,23 @@ testInNode('from |x − μ| = 256 on a square is ∞, their sum sooner; then β 
   assert.ok(sooner.length > 0)
 })
 
-/** @param {number} factor @param {string} [prompt] @param {number} [words] */
-function texts(factor, prompt = STORY.prompt, words = WORDS) {
+/** @param {number} factor @param {number} [words] */
+function texts(factor, words = WORDS) {
   const engine = new Engine({ gpt, model, tokenizer })
-  engine.set({ ...STORY, prompt, factor })
+  engine.set({ ...STORY, factor })
   while (engine.with.at - engine.promptLength + 1 < words && !engine.ended) engine.step()
   const [one, other = []] = [engine.with, engine.without].map((run) => (run ? engine.texts(run) : []))
   return { with: one, without: other, promptLength: engine.promptLength }
 }
 
-testInNode('× 1 writes float32’s words, × 2 loses some, × 16 only writes “and”; float32 stays', () => {
-  for (const prompt of [STORY.prompt, 'Two little pigs', 'One misty day', 'A robot']) {
-    const same = texts(1, prompt, 60)
-    assert.deepEqual(same.without, same.with)
-    assert.notDeepEqual(texts(2, prompt, 60).without, same.with)
-    const { without, promptLength } = texts(16, prompt, 60)
-    assert.deepEqual([...new Set(without.slice(promptLength))], [' and'])
-  }
-  const { with: words, without, promptLength } = texts(2)
-  assert.ok(without.indexOf(' and') > promptLength)
+testInNode('× 1 writes float32’s words, × 2 loses some, × 8 only writes “and”; float32 stays', () => {
+  const { with: words, without, promptLength } = texts(1)
+  assert.deepEqual(without, words)
+  const stumbles = texts(2).without
+  const first = stumbles.findIndex((word, i) => word !== words[i])
+  assert.ok(first > promptLength + 3)
+  assert.equal(stumbles[first], ' and')
+  assert.deepEqual([...new Set(texts(8, 120).without.slice(promptLength))], [' and'])
   const norm = /** @type {InstanceType<typeof gpt.LayerNorm>} */ (model.finalNorm)
   const sizes = FACTORS.map((factor) => {
     let most = 0 // of |x − μ|

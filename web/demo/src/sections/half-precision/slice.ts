@@ -8,7 +8,7 @@ export const LIMITS = { min: -400, max: 1000 } // of the row’s numbers
 /** What the norm has learned: γ is 1. */
 export const SHIFT = [0.4, -0.3, 0.2, -0.5, 0.1, 0.6, -0.2, 0.3]
 
-export const FACTORS = [1, 2, 16]
+export const FACTORS = [1, 2, 8]
 
 /** The text: always the most probable word. */
 export const STORY = {
@@ -19,7 +19,7 @@ export const STORY = {
   off: Array.from({ length: 9 }, (_, i) => i === 8),
   replacement: 'half' as const,
 }
-export const WORDS = 30
+export const WORDS = 50
 
 export default slice({
   row: numbers([-165, -150, -130, -115, -95, -80, -65, 800], { each: LIMITS }),
