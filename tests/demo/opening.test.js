@@ -297,7 +297,7 @@ test('the address keeps the rows, undo brings them back', async () => {
   await watch(page, 'far apart')
   const apart = await rows(page)
   assert.ok(apart[0].variance > 2 && apart[2].variance > 2)
-  await page.waitForFunction(() => location.search.includes('opening.first='))
+  await page.waitForFunction(() => location.search.includes('example.first='))
   const again = await site.open(new URL(page.url()).search, STILL)
   assert.deepEqual(await rows(again.page), apart)
   await again.page.close()
@@ -307,7 +307,7 @@ test('the address keeps the rows, undo brings them back', async () => {
 })
 
 test('a row of equal numbers becomes zeros, not NaN', async () => {
-  const { page } = await site.open('?opening.first=0.5,0.5,0.5,0.5,0.5,0.5', STILL)
+  const { page } = await site.open('?example.first=0.5,0.5,0.5,0.5,0.5,0.5', STILL)
   const [, after] = await rows(page)
   assert.deepEqual(after, { values: [0, 0, 0, 0, 0, 0], mean: 0, variance: 0 })
   await page.close()
