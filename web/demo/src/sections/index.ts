@@ -13,6 +13,7 @@ import divisor from './divisor/slice.ts'
 import feedForward from './feed-forward/slice.ts'
 import gelu from './gelu/slice.ts'
 import Opening from './opening/Opening.svelte'
+import opening from './opening/slice.ts'
 import scaleAndShift from './scale-and-shift/slice.ts'
 import story from './story/slice.ts'
 import transformerBlock from './transformer-block/slice.ts'
@@ -22,6 +23,7 @@ import writing from './writing/slice.ts'
 /** The page's state: what several sections share, and each section's own slice, by the section's id. */
 export const slices = {
   example,
+  opening,
   story,
   'worked-example': workedExample,
   'deep-stack': deepStack,
@@ -38,8 +40,7 @@ export type States = { [Id in keyof typeof slices]: StateOf<(typeof slices)[Id]>
 
 export type SliceId = keyof States
 
-/** The opening shows the example, and has no other state. */
-export type SectionId = 'opening' | Exclude<SliceId, 'example'>
+export type SectionId = Exclude<SliceId, 'example'>
 
 export type SectionProps<Id extends SectionId> = { page: Page; gpt: Gpt; id: Id }
 
@@ -65,7 +66,7 @@ export const sections: readonly Section[] = [
     id: 'opening',
     title: 'What layer normalization does',
     opens: true,
-    state: ['example'],
+    state: ['example', 'opening'],
     component: Opening,
   },
   { id: 'story', title: 'A story without it', load: () => import('./story/Story.svelte') },
