@@ -319,7 +319,7 @@ test('an outlier, equal numbers and an offset have their sentences; the address 
     assert.match(await note(page), sentence)
   }
   const far = await rows(page)
-  await page.waitForFunction(() => location.search.includes('example.first='))
+  await page.waitForFunction(() => location.search.includes('example.first=10000'))
   const again = await site.open(new URL(page.url()).search, STILL)
   assert.deepEqual(await rows(again.page), far)
   await again.page.close()
