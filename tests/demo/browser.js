@@ -640,17 +640,18 @@ export async function drag(page, target, pixels) {
 }
 
 /**
- * Drags an element sideways with a finger.
+ * Drags an element with a finger.
  *
  * @param {Page} page
  * @param {string | ElementHandle<Element>} target a selector or an element
- * @param {number} pixels
+ * @param {number} across pixels to the right
+ * @param {number} [along] pixels down
  */
-export const dragByFinger = (page, target, pixels) =>
+export const dragByFinger = (page, target, across, along = 0) =>
   aim(page, target, middle, async ({ x, y }, watched) => {
     const finger = await page.touchscreen.touchStart(x, y)
     const down = await watched.evaluate(({ done }) => done.down)
-    for (let i = 1; down && i <= 8; i++) await finger.move(x + (pixels * i) / 8, y)
+    for (let i = 1; down && i <= 8; i++) await finger.move(x + (across * i) / 8, y + (along * i) / 8)
     await finger.end()
     return down
   })

@@ -1,9 +1,12 @@
-// Where the dots of a row and their numbers stand.
+// Where the dots of a row and their numbers stand, and how a finger takes them.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { spread, stack } from '../../build/demo/components/dots.js'
+import * as browser from './browser.js'
+
+const site = browser.useSite()
 
 const RADIUS = 10
 const places = fc.array(fc.double({ min: 0, max: 300, noNaN: true }), { minLength: 1, maxLength: 12 })
@@ -73,3 +76,53 @@ test('labels that would overlap stand on both sides of where they should, within
       `of ${xs}`,
     )
 })
+
+browser.test(
+  'a swipe that begins on a dot scrolls the page and changes nothing; a sideways drag moves the dot',
+  async () => {
+    const { page } = await site.open('?embed=opening', {
+      width: 360,
+      height: 400,
+      features: { 'prefers-reduced-motion': 'reduce' },
+    })
+    const dots = () =>
+      page.$$eval('[role="slider"]', (all) => all.map((one) => one.getAttribute('aria-valuenow')).join())
+    const before = await dots()
+    const [dot] = await page.$$('[role="slider"]')
+    // Straight up, and by a thumb that goes sideways as well.
+    for (const across of [0, 12]) {
+      await page.evaluate(() => scrollTo(0, 0))
+      await browser.dragByFinger(page, dot, across, -160)
+      await browser.waitInPage(page, () => scrollY > 60)
+      assert.equal(await dots(), before)
+    }
+    // What a dot is moved by before the browser takes the finger for itself goes back, with nothing to undo.
+    await dot.evaluate((one) => {
+      const surface = /** @type {Element} */ (one.parentElement?.querySelector('.surface'))
+      const { left, top, width, height } = one.getBoundingClientRect()
+      surface.setPointerCapture = () => {}
+      const send = (/** @type {string} */ type, /** @type {number} */ across) =>
+        surface.dispatchEvent(
+          new PointerEvent(type, {
+            pointerType: 'touch',
+            bubbles: true,
+            clientX: left + width / 2 + across,
+            clientY: top + height / 2,
+          }),
+        )
+      send('pointerdown', 0)
+      send('pointermove', 30)
+      Object.assign(window, { moved: one.getAttribute('aria-valuenow') })
+      send('pointercancel', 30)
+    })
+    assert.notEqual(String(await page.evaluate('moved')), before.split(',')[0])
+    assert.equal(await dots(), before)
+    await page.keyboard.down('Control')
+    await page.keyboard.press('z')
+    await page.keyboard.up('Control')
+    assert.equal(await dots(), before)
+    await browser.dragByFinger(page, dot, 60)
+    assert.notEqual(await dots(), before)
+    await page.close()
+  },
+)
