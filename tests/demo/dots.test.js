@@ -4,6 +4,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { spread, stack } from '../../build/demo/components/dots.js'
+import { layout, leaving } from '../../build/demo/components/rows.js'
+import { scaleLinear, scaleLog, scaleWithin } from '../../build/demo/scales.js'
 import * as browser from './browser.js'
 
 const site = browser.useSite()
@@ -75,6 +77,31 @@ test('labels that would overlap stand on both sides of where they should, within
       expected,
       `of ${xs}`,
     )
+})
+
+const anything = fc.array(fc.double(), { minLength: 1, maxLength: 12 })
+
+test('whatever the numbers are, each has a finite place; NaN has neither a dot nor a label', () => {
+  fc.assert(
+    fc.property(anything, (values) => {
+      for (const scale of [scaleLinear, scaleWithin, scaleLog])
+        assert.ok(values.map(scale([1, 2.5], [16, 600])).every(Number.isFinite))
+      const x = scaleWithin([-2.5, 2.5], [16, 600])
+      const frame = { x, left: 16, right: 600, width: 616, narrow: false }
+      const [{ xs, ys, labels }] = layout([{ key: 'row', values, numbers: true }], frame)
+      assert.ok(ys.every(Number.isFinite))
+      for (const places of [xs, labels])
+        places.forEach((at, i) => assert.equal(Number.isFinite(at), !Number.isNaN(values[i])))
+    }),
+  )
+})
+
+test('a value beyond the axis has an arrow at its end, to its side', () => {
+  const x = scaleWithin([-2, 2], [0, 400])
+  assert.deepEqual(
+    [-3, -2, 0, 2, Infinity, NaN].map((value) => leaving(x, value, 10)),
+    ['M0 6l-5 4l5 4', '', '', '', 'M400 6l5 4l-5 4', ''],
+  )
 })
 
 browser.test(

@@ -82,6 +82,18 @@ const BIN = 2 // of the axis, whose values are one stroke
 /** Where the bar of one deviation is: under the dots; on the line of a row of strokes. */
 export const barOf = ({ y, size: { radius } }: Line) => (radius ? y + radius + 5 : y)
 
+/**
+ * An arrow where a value is beyond the axis, which shows it at its end.
+ *
+ * @param gap pixels between the axis' end and the arrow
+ * @returns an SVG path; '' for a value within
+ */
+export function leaving(x: Scale, value: number, y: number, gap = 0): string {
+  const [min, max] = x.domain()
+  const side = value < min ? -1 : value > max ? 1 : 0
+  return side ? `M${x(value) + side * gap} ${y - 4}l${side * 5} 4l${-side * 5} 4` : ''
+}
+
 /** The height of a further bar. */
 export const BAR = 18
 
@@ -105,7 +117,7 @@ export function layout(rows: readonly Row[], { x, left, right, narrow }: Frame) 
     const fits = Boolean(row.numbers) && row.values.length * APART <= right - left + APART
     const bars = y + size.below + (fits ? size.numbers : 0)
     end = bars + (row.bars?.length ?? 0) * BAR
-    const xs = row.values.map((value) => (Number.isFinite(value) ? x(value) : NaN))
+    const xs = row.values.map((value) => (Number.isNaN(value) ? NaN : x(value)))
     return {
       row,
       size,
@@ -113,7 +125,7 @@ export function layout(rows: readonly Row[], { x, left, right, narrow }: Frame) 
       y,
       /** The line of text above the row. */
       headline: top + HEAD - 7,
-      /** The values along the row. */
+      /** The values along the row. NaN has no place. */
       xs,
       /** How far each dot stands above the row's line; empty if the values are strokes. */
       ys: size.radius ? stack(xs, size.radius, row.stack ?? size.above - FINGER) : [],
