@@ -96,6 +96,26 @@ test('whatever the numbers are, each has a finite place; NaN has neither a dot n
   )
 })
 
+test('on a narrow figure the label has a line of its own where the statistics would cover it', () => {
+  const row = {
+    key: 'row',
+    label: 'A token, 768 numbers',
+    values: [0],
+    stats: { mean: 0.51, variance: 0.08 },
+  }
+  const lines = (/** @type {number} */ width) => {
+    const frame = {
+      x: scaleWithin([-1, 1], [16, width - 16]),
+      left: 16,
+      right: width - 16,
+      width,
+      narrow: true,
+    }
+    return new Set(layout([row], frame)[0].headlines).size
+  }
+  assert.deepEqual([lines(288), lines(328)], [2, 1])
+})
+
 test('a value beyond the axis has an arrow at its end, to its side', () => {
   const x = scaleWithin([-2, 2], [0, 400])
   assert.deepEqual(

@@ -1,5 +1,6 @@
 // What a row of dots is, and where its parts stand, in pixels.
 
+import { cellText } from '../numbers.ts'
 import type { Scale } from '../scales.ts'
 import { spread, stack } from './dots.ts'
 
@@ -76,7 +77,8 @@ const SIZES = {
 const LARGE_ON_A_PHONE = { radius: 8, above: 34, below: 16, numbers: 20 }
 const HEAD = 22 // the line of label and statistics above a row
 const FINGER = 12 // pixels above a dot's middle, at least, in which a finger takes it
-const APART = 45 // between the middles of two numbers
+const APART = 45 // between the middles of two numbers, at least
+const LETTER = 7 // pixels of a letter
 const BIN = 2 // of the axis, whose values are one stroke
 
 /** Where the bar of one deviation is: under the dots; on the line of a row of strokes. */
@@ -100,6 +102,11 @@ export const BAR = 18
 export const hasText = ({ label, note }: Row) => Boolean(label || note)
 export const hasSummary = ({ stats, quietStats }: Row) => Boolean(stats && !quietStats)
 
+/** The label above a row of a narrow figure, and the statistics on the right of it. */
+export const labelOf = ({ label, note }: Row) => [label, note].filter(Boolean).join(', ')
+export const summaryOf = ({ stats, quietStats }: Row) =>
+  stats && !quietStats ? `mean ${cellText(stats.mean, 2)} · variance ${cellText(stats.variance, 2)}` : ''
+
 /**
  * Whether a dot is lit.
  *
@@ -107,14 +114,17 @@ export const hasSummary = ({ stats, quietStats }: Row) => Boolean(stats && !quie
  */
 export const isLit = (row: Row, i: number, at: number) => i === at || Boolean(row.lit?.includes(i))
 
-export function layout(rows: readonly Row[], { x, left, right, narrow }: Frame) {
+export function layout(rows: readonly Row[], { x, left, right, width, narrow }: Frame) {
   let end = 0
   return rows.map((row) => {
     const top = end
     const size = sizeOf(row, narrow)
-    const head = narrow && (hasText(row) || hasSummary(row)) ? HEAD : 0
+    const heads = [labelOf(row), summaryOf(row)].filter(Boolean)
+    const head = narrow && heads.length ? HEAD * (heads.join('  ').length * LETTER > width ? 2 : 1) : 0
     const y = top + head + size.above
-    const fits = Boolean(row.numbers) && row.values.length * APART <= right - left + APART
+    const longest = row.numbers ? Math.max(...row.values.map((value) => cellText(value, 2).length)) : 0
+    const apart = Math.max(APART, longest * LETTER)
+    const fits = Boolean(row.numbers) && row.values.length * apart <= right - left + apart
     const bars = y + size.below + (fits ? size.numbers : 0)
     end = bars + (row.bars?.length ?? 0) * BAR
     const xs = row.values.map((value) => (Number.isNaN(value) ? NaN : x(value)))
@@ -123,14 +133,14 @@ export function layout(rows: readonly Row[], { x, left, right, narrow }: Frame) 
       size,
       /** The row's line. */
       y,
-      /** The line of text above the row. */
-      headline: top + HEAD - 7,
+      /** The lines of the label and of the statistics above the row: one for both, where they have room. */
+      headlines: [top + HEAD - 7, top + Math.max(HEAD, head) - 7],
       /** The values along the row. NaN has no place. */
       xs,
       /** How far each dot stands above the row's line; empty if the values are strokes. */
       ys: size.radius ? stack(xs, size.radius, row.stack ?? size.above - FINGER) : [],
       /** The middles of the written numbers; empty if they have no room. */
-      labels: fits ? spread(xs, APART, [left + 4, right - 4]) : [],
+      labels: fits ? spread(xs, apart, [left + 4, right - 4]) : [],
       /** Where the further bars begin. */
       bars,
       end,
