@@ -113,7 +113,7 @@ test('on a narrow figure the label has a line of its own where the statistics wo
     }
     return new Set(layout([row], frame)[0].headlines).size
   }
-  assert.deepEqual([lines(288), lines(328)], [2, 1])
+  assert.deepEqual([lines(288), lines(340)], [2, 1])
 })
 
 test('a value beyond the axis has an arrow at its end, to its side', () => {
