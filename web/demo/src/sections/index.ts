@@ -1,6 +1,6 @@
 // The page's sections, in order. To add one, write its slice and its component, and add a line to `slices`
 // and to `sections`.
-// A section's `load` is called when the reader comes near, so every section but the first has its own chunk.
+// Every section but the first has its own chunk, which is fetched once the first screen is there.
 
 import type { Gpt } from 'gpt-layers'
 import type { Component } from 'svelte'
@@ -56,6 +56,8 @@ export interface Section {
   opens?: boolean
   /** Once it was fetched. */
   component?: SectionComponent
+  /** In pixels, at 1280 by 720 and at 360 by 740: the room that it has until it is there. */
+  heights?: [wide: number, narrow: number]
   load?: () => Promise<{ default: SectionComponent }>
 }
 
@@ -69,39 +71,60 @@ export const sections: readonly Section[] = [
     state: ['example', 'opening'],
     component: Opening,
   },
-  { id: 'story', title: 'A story without it', load: () => import('./story/Story.svelte') },
+  {
+    id: 'story',
+    title: 'A story without it',
+    heights: [631, 1166],
+    load: () => import('./story/Story.svelte'),
+  },
   {
     id: 'worked-example',
     title: 'How it is computed',
     state: ['example', 'worked-example'],
+    heights: [650, 1050],
     load: () => import('./worked-example/WorkedExample.svelte'),
   },
-  { id: 'deep-stack', title: 'Why it’s needed', load: () => import('./deep-stack/DeepStack.svelte') },
+  {
+    id: 'deep-stack',
+    title: 'Why it’s needed',
+    heights: [663, 2300],
+    load: () => import('./deep-stack/DeepStack.svelte'),
+  },
   {
     id: 'scale-and-shift',
     title: 'Why scale and shift?',
+    heights: [587, 1240],
     load: () => import('./scale-and-shift/ScaleAndShift.svelte'),
   },
   {
     id: 'transformer-block',
     title: 'Where it sits in GPT',
+    heights: [640, 1413],
     load: () => import('./transformer-block/TransformerBlock.svelte'),
   },
   {
     id: 'batch-norm',
     title: 'Layer norm or batch norm?',
+    heights: [555, 1412],
     load: () => import('./batch-norm/BatchNorm.svelte'),
   },
-  { id: 'divisor', title: 'n or n − 1?', load: () => import('./divisor/Divisor.svelte') },
+  {
+    id: 'divisor',
+    title: 'n or n − 1?',
+    heights: [577, 1351],
+    load: () => import('./divisor/Divisor.svelte'),
+  },
   {
     id: 'writing',
     title: 'Watch every layer norm at work',
+    heights: [698, 1293],
     load: () => import('./writing/Writing.svelte'),
   },
-  { id: 'gelu', title: 'Appendix: GELU', load: () => import('./gelu/Gelu.svelte') },
+  { id: 'gelu', title: 'Appendix: GELU', heights: [400, 898], load: () => import('./gelu/Gelu.svelte') },
   {
     id: 'feed-forward',
     title: 'Appendix: FeedForward',
+    heights: [536, 1183],
     load: () => import('./feed-forward/FeedForward.svelte'),
   },
 ]
