@@ -328,7 +328,7 @@ class Site {
     return this.#started().createBrowserContext()
   }
 
-  /** @param {string} [address] after the page's own, such as ?embed=gelu @param {OpenOptions} [options] */
+  /** @param {string} [address] after the page's own, such as ?embed=divisor @param {OpenOptions} [options] */
   open(address = '', options = {}) {
     return open(this.browser, this.url + address, options)
   }

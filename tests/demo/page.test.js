@@ -56,7 +56,7 @@ test('invalid values in the address are named, and the valid ones take effect', 
 })
 
 test('names of JavaScript’s own in the address are left out, and a hash that is no text is no section', async () => {
-  const own = ['toString=1', '__proto__=1', 'constructor.x=1', 'gelu.toString=1']
+  const own = ['toString=1', '__proto__=1', 'constructor.x=1', 'feed-forward.toString=1']
   own.push('worked-example.constructor=1', 'worked-example.keepdim=constructor')
   for (const hash of ['#100%', '#%E0%A4%A', '#__proto__']) {
     const { page, complaints } = await site.open(`?${own.join('&')}&example.edits=x12:3${hash}`, FIELDS)

@@ -11,7 +11,7 @@ import deepStack from './deep-stack/slice.ts'
 import example from '../example-slice.ts'
 import divisor from './divisor/slice.ts'
 import feedForward from './feed-forward/slice.ts'
-import gelu from './gelu/slice.ts'
+import halfPrecision from './half-precision/slice.ts'
 import Opening from './opening/Opening.svelte'
 import opening from './opening/slice.ts'
 import scaleAndShift from './scale-and-shift/slice.ts'
@@ -27,12 +27,12 @@ export const slices = {
   story,
   'worked-example': workedExample,
   'deep-stack': deepStack,
+  'half-precision': halfPrecision,
   'scale-and-shift': scaleAndShift,
   'transformer-block': transformerBlock,
   'batch-norm': batchNorm,
   divisor,
   writing,
-  gelu,
   'feed-forward': feedForward,
 }
 
@@ -91,6 +91,12 @@ export const sections: readonly Section[] = [
     load: () => import('./deep-stack/DeepStack.svelte'),
   },
   {
+    id: 'half-precision',
+    title: 'The norm that failed in silence',
+    heights: [650, 1200],
+    load: () => import('./half-precision/HalfPrecision.svelte'),
+  },
+  {
     id: 'scale-and-shift',
     title: 'Why scale and shift?',
     heights: [587, 1240],
@@ -120,11 +126,10 @@ export const sections: readonly Section[] = [
     heights: [698, 1293],
     load: () => import('./writing/Writing.svelte'),
   },
-  { id: 'gelu', title: 'Appendix: GELU', heights: [400, 898], load: () => import('./gelu/Gelu.svelte') },
   {
     id: 'feed-forward',
-    title: 'Appendix: FeedForward',
-    heights: [536, 1183],
+    title: 'GELU and FeedForward',
+    heights: [600, 1183],
     load: () => import('./feed-forward/FeedForward.svelte'),
   },
 ]
