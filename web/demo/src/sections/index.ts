@@ -93,7 +93,7 @@ export const sections: readonly Section[] = [
   {
     id: 'half-precision',
     title: 'The norm that failed in silence',
-    heights: [650, 1200],
+    heights: [578, 1355],
     load: () => import('./half-precision/HalfPrecision.svelte'),
   },
   {
@@ -129,7 +129,7 @@ export const sections: readonly Section[] = [
   {
     id: 'feed-forward',
     title: 'GELU and FeedForward',
-    heights: [600, 1183],
+    heights: [574, 1314],
     load: () => import('./feed-forward/FeedForward.svelte'),
   },
 ]
