@@ -3,19 +3,16 @@
 import { GPT_CONFIG_124M, type Gpt, type Tensor } from 'gpt-layers'
 import { DIM, X } from './slice.ts'
 
-const TEXTS = 2
-const TOKENS = 3
+const TOKENS = 2 * 3 // of two texts
+
 const STEPS = 4000 // of the grid on which extremes are searched
 
 /** A token's row somewhere on its way, and the row's mean and variance. */
-export type Stage = { name: string; values: Float32Array; mean: number; variance: number }
+type Stage = { name: string; values: Float32Array; mean: number; variance: number }
 
 /**
- * Draws the network and its input as the notebook does, and runs the input through it, also with a layer norm
- * before it.
- *
- * @returns the first token on its way: [without the norm, with it]; how many numbers the network learns, and
- *   how many GPT-2 does
+ * Draws the network and its input as the notebook does. before, after: the first token on its way, without a
+ * layer norm and after one. parameters: how many numbers the network learns; all: how many GPT-2 does.
  */
 export function compute(gpt: Gpt) {
   return gpt.noGrad(() =>
@@ -24,27 +21,25 @@ export function compute(gpt: Gpt) {
       gpt.randn([2, 5]) // what the notebook draws before: its batch and
       new gpt.Linear(5, 6) // its first layer
       const network = new gpt.FeedForward(GPT_CONFIG_124M)
-      const x = gpt.rand([TEXTS, TOKENS, DIM])
+      const x = gpt.rand([2, 3, DIM])
       const [widen, gelu] = network.layers
       const stages = (x: Tensor): Stage[] => {
         const linear = widen.forward(x)
-        const rows = { x, Linear: linear, GELU: gelu.forward(linear), y: network.forward(x) }
+        const rows = { Token: x, Widened: linear, GELU: gelu.forward(linear), Narrowed: network.forward(x) }
         return Object.entries(rows).map(([name, row]) => ({
           name,
-          values: row.data.slice(0, row.size / (TEXTS * TOKENS)),
+          values: row.data.slice(0, row.size / TOKENS),
           mean: row.mean({ dim: -1 }).data[0],
           variance: row.var({ dim: -1, unbiased: false }).data[0],
         }))
       }
       const parameters = network.parameters().reduce((sum, { size }) => sum + size, 0)
       const { vocabSize, contextLength, nLayers } = GPT_CONFIG_124M
-      const attention = 4 * DIM * (DIM + 1)
-      const norm = 2 * DIM
       return {
         before: stages(x),
         after: stages(new gpt.LayerNorm(DIM).forward(x)),
         parameters,
-        all: (vocabSize + contextLength) * DIM + nLayers * (attention + parameters + 2 * norm) + norm,
+        all: (vocabSize + contextLength) * DIM + nLayers * (4 * DIM * (DIM + 2) + parameters) + 2 * DIM,
       }
     }),
   )
