@@ -17,7 +17,6 @@ import scaleAndShift from './scale-and-shift/slice.ts'
 import story from './story/slice.ts'
 import transformerBlock from './transformer-block/slice.ts'
 import workedExample from './worked-example/slice.ts'
-import writing from './writing/slice.ts'
 
 /** Each section's slice of the state, by the section's id. */
 export const slices = {
@@ -29,7 +28,6 @@ export const slices = {
   'transformer-block': transformerBlock,
   'batch-norm': batchNorm,
   divisor,
-  writing,
   gelu,
   'feed-forward': feedForward,
 }
@@ -81,11 +79,6 @@ export const sections: readonly Section[] = [
     load: () => import('./batch-norm/BatchNorm.svelte'),
   },
   { id: 'divisor', title: 'n or n − 1?', load: () => import('./divisor/Divisor.svelte') },
-  {
-    id: 'writing',
-    title: 'Watch every layer norm at work',
-    load: () => import('./writing/Writing.svelte'),
-  },
   { id: 'gelu', title: 'Appendix: GELU', load: () => import('./gelu/Gelu.svelte') },
   {
     id: 'feed-forward',
