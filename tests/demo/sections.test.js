@@ -46,7 +46,7 @@ const STATES = {
   'deep-stack': 'deep-stack.gain=1.41',
   'transformer-block': 'transformer-block.order=post',
   'batch-norm': 'batch-norm.batch=1',
-  writing: 'writing.off=2',
+  story: 'story.all=yes',
 }
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')

@@ -18,7 +18,6 @@ import scaleAndShift from './scale-and-shift/slice.ts'
 import story from './story/slice.ts'
 import transformerBlock from './transformer-block/slice.ts'
 import workedExample from './worked-example/slice.ts'
-import writing from './writing/slice.ts'
 
 /** The page's state: what several sections share, and each section's own slice, by the section's id. */
 export const slices = {
@@ -32,7 +31,6 @@ export const slices = {
   'transformer-block': transformerBlock,
   'batch-norm': batchNorm,
   divisor,
-  writing,
   'feed-forward': feedForward,
 }
 
@@ -119,12 +117,6 @@ export const sections: readonly Section[] = [
     title: 'n or n − 1?',
     heights: [577, 1351],
     load: () => import('./divisor/Divisor.svelte'),
-  },
-  {
-    id: 'writing',
-    title: 'Watch every layer norm at work',
-    heights: [698, 1293],
-    load: () => import('./writing/Writing.svelte'),
   },
   {
     id: 'feed-forward',
