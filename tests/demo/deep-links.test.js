@@ -82,9 +82,9 @@ describe('deep links', { concurrency: 2 }, () => {
         await page.evaluate(() => scrollTo(0, 0))
         await waitInPage(page, settled)
         for (const time of ['first', 'again']) {
-          await click(page, 'nav a[href="#deep-stack"]')
+          await click(page, 'nav a[href="#training"]')
           await waitInPage(page, () => scrollY > 0)
-          await landed(page, 'deep-stack')
+          await landed(page, 'training')
           // A section that arrives meanwhile may end the scroll: the reader presses again.
           await eventually(async () => {
             await press(page, 'Home')

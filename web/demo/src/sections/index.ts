@@ -7,7 +7,6 @@ import type { Component } from 'svelte'
 import type { StateOf } from '../fields.ts'
 import type { Page } from '../page.svelte.ts'
 import batchNorm from './batch-norm/slice.ts'
-import deepStack from './deep-stack/slice.ts'
 import example from '../example-slice.ts'
 import divisor from './divisor/slice.ts'
 import feedForward from './feed-forward/slice.ts'
@@ -15,6 +14,7 @@ import gelu from './gelu/slice.ts'
 import Opening from './opening/Opening.svelte'
 import scaleAndShift from './scale-and-shift/slice.ts'
 import story from './story/slice.ts'
+import training from './training/slice.ts'
 import transformerBlock from './transformer-block/slice.ts'
 import workedExample from './worked-example/slice.ts'
 import writing from './writing/slice.ts'
@@ -24,7 +24,7 @@ export const slices = {
   example,
   story,
   'worked-example': workedExample,
-  'deep-stack': deepStack,
+  training,
   'scale-and-shift': scaleAndShift,
   'transformer-block': transformerBlock,
   'batch-norm': batchNorm,
@@ -75,7 +75,7 @@ export const sections: readonly Section[] = [
     state: ['example', 'worked-example'],
     load: () => import('./worked-example/WorkedExample.svelte'),
   },
-  { id: 'deep-stack', title: 'Why it’s needed', load: () => import('./deep-stack/DeepStack.svelte') },
+  { id: 'training', title: 'Why it’s needed', load: () => import('./training/Training.svelte') },
   {
     id: 'scale-and-shift',
     title: 'Why scale and shift?',
