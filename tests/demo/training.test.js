@@ -128,8 +128,8 @@ test('the page shows the losses and answers of the same training; its guess show
   const alone = [names[1], spaced(ANSWER), `loss ${small.without.toFixed(2)}`]
   assert.deepEqual(await answers(page), ['to sort', spaced(QUESTION), '', ...sorted, ...alone])
   await click(page, '#training .guess button')
-  assert.match(await text(page, '#training .finding'), /^Only the GPT with norms learns/)
   await untilTrained(page)
+  assert.match(await text(page, '#training .finding'), /^Only the GPT with norms learns/)
   assert.deepEqual((await answers(page)).slice(3), [
     ...[names[0], spaced(ANSWER), `loss ${large.with.toFixed(2)}`],
     ...[names[1], spaced(large.answers.without), 'loss over 1000'],
