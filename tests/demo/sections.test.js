@@ -43,7 +43,7 @@ const STILL = { ...PLAIN, 'prefers-reduced-motion': 'reduce' }
 
 /** States that make a section larger, or that only some readers see. They fit the screen, too. */
 const STATES = {
-  'deep-stack': 'deep-stack.gain=1.41',
+  training: 'training.rate=0.015',
   'transformer-block': 'transformer-block.order=post',
   'batch-norm': 'batch-norm.batch=1',
   story: 'story.all=yes',

@@ -397,10 +397,10 @@ const WORKER = /\.worker-.+\.js/
 const FILLED = [
   { id: 'story', files: [MODEL, WORKER], filled: /^(?!.*\(recording\))/ },
   {
-    id: 'deep-stack',
+    id: 'training',
     files: [WORKER],
     says: /^The training stopped: .+\. Try again$/,
-    filled: /The stack (learns|does not learn)/,
+    filled: /after [1-9]\d* of/,
   },
   { id: 'scale-and-shift', files: [MODEL, WORKER], filled: /as it was trained Two little pigs/ },
   { id: 'transformer-block', files: [MODEL], filled: /^(?!.*Recording)/ },

@@ -7,7 +7,6 @@ import type { Component } from 'svelte'
 import type { StateOf } from '../fields.ts'
 import type { Page } from '../page.svelte.ts'
 import batchNorm from './batch-norm/slice.ts'
-import deepStack from './deep-stack/slice.ts'
 import example from '../example-slice.ts'
 import divisor from './divisor/slice.ts'
 import feedForward from './feed-forward/slice.ts'
@@ -16,6 +15,7 @@ import Opening from './opening/Opening.svelte'
 import opening from './opening/slice.ts'
 import scaleAndShift from './scale-and-shift/slice.ts'
 import story from './story/slice.ts'
+import training from './training/slice.ts'
 import transformerBlock from './transformer-block/slice.ts'
 import workedExample from './worked-example/slice.ts'
 
@@ -25,7 +25,7 @@ export const slices = {
   opening,
   story,
   'worked-example': workedExample,
-  'deep-stack': deepStack,
+  training,
   'half-precision': halfPrecision,
   'scale-and-shift': scaleAndShift,
   'transformer-block': transformerBlock,
@@ -83,10 +83,10 @@ export const sections: readonly Section[] = [
     load: () => import('./worked-example/WorkedExample.svelte'),
   },
   {
-    id: 'deep-stack',
+    id: 'training',
     title: 'Why it’s needed',
-    heights: [663, 2300],
-    load: () => import('./deep-stack/DeepStack.svelte'),
+    heights: [663, 1500],
+    load: () => import('./training/Training.svelte'),
   },
   {
     id: 'half-precision',
