@@ -12,9 +12,47 @@ export function cellText(value: number, digits = 4): string {
   if (Number.isNaN(value)) return '—'
   if (!Number.isFinite(value)) return value < 0 ? '−∞' : '∞'
   const size = Math.abs(value)
+  const fewer = Math.max(1, digits - 3)
   const text =
-    size >= 1e5 ? value.toExponential(1) : decimals(value, size >= 1e4 ? 1 : size >= 1e3 ? 2 : digits)
+    size >= 1e5
+      ? value.toExponential(fewer)
+      : decimals(value, size >= 1e4 ? fewer : size >= 1e3 ? Math.max(2, digits - 2) : digits)
   return text.replaceAll('-', '−')
+}
+
+/** A printed number as a term after an operator. */
+export const term = (text: string): string => (text.startsWith('−') ? `(${text})` : text)
+
+const MOST_DIGITS = 10
+
+/**
+ * Prints a calculation so that it works out: a calculator that is given the printed operands gives the printed
+ * result. The operands get as many more digits as that takes.
+ *
+ *   const { operands: [sum], equals, result } = calculation([0.1153], (sum) => sum / 5, 0.0231)
+ *
+ * @param result as it was computed, in float32
+ * @param digits after the point of the result
+ * @returns `equals` is '≈' where rounding in float32 changed the result's printed digits
+ */
+export function calculation(
+  operands: readonly number[],
+  calculate: (...operands: number[]) => number,
+  result: number,
+  digits = 4,
+): { operands: string[]; equals: '=' | '≈'; result: string } {
+  const last = cellText(result, digits)
+  const print = (digits: number) => operands.map((value) => cellText(value, digits))
+  for (let more = digits; more <= MOST_DIGITS; more++) {
+    const printed = print(more)
+    const found = calculate(
+      ...printed.map((text, i) =>
+        Number.isFinite(operands[i]) ? Number(text.replaceAll('−', '-')) : operands[i],
+      ),
+    )
+    if (cellText(found, digits) === last) return { operands: printed, equals: '=', result: last }
+  }
+  return { operands: print(digits), equals: '≈', result: last }
 }
 
 /** @returns the shortest decimal that rounds to the same float32 as the value */
