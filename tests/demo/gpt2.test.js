@@ -8,10 +8,10 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { load } from 'gpt-layers'
-import { Engine } from '../../build/demo/sections/writing/engine.js'
-import { gpt2Tokens } from '../../build/demo/sections/writing/gpt2tokens.js'
-import { readAs, readOwn, sentenceOf } from '../../build/demo/sections/writing/own.js'
-import { SHAKESPEARE } from '../../build/demo/sections/writing/tokens.js'
+import { Engine } from '../../build/demo/writer/engine.js'
+import { gpt2Tokens } from '../../build/demo/writer/gpt2tokens.js'
+import { readAs, readOwn, sentenceOf } from '../../build/demo/writer/file.js'
+import { SHAKESPEARE } from '../../build/demo/writer/tokens.js'
 import { entryOf, fileOf, gpt2Entries } from '../lib/gpt2file.js'
 import { shake } from '../lib/support.js'
 import * as browser from './browser.js'
@@ -86,7 +86,7 @@ test('a token with a part of a character shows its bytes, and changes no other t
 test('a padded vocabulary shows no token from 50257 on', async () => {
   const { engine } = await textOf(FILES.at(-1) ?? FILES[0])
   assert.equal(engine.with.ids.length, 4 + WORDS)
-  const top = engine.with.moment?.top.map(({ token }) => token) ?? []
+  const top = engine.with.step?.top.map(({ token }) => token) ?? []
   assert.ok(Math.max(...engine.with.ids, ...top) < 50257, `${engine.with.ids}; ${top}`)
 })
 
@@ -143,7 +143,7 @@ browser.after(browser.closePages)
 
 /** What is said about the reader's GPT. */
 const LINE = '.own'
-const TEXT = '#writing .lane .text'
+const TEXT = '#writing .run .text'
 
 const open = (address = '?embed=writing', profile = site.browser) =>
   browser.open(profile, site.url + address, { ready: LINE })
@@ -306,9 +306,9 @@ pageTest(
 pageTest('reading is cancelled midway: the stories go on, and another file can be read', async ({ page }) => {
   await browser.waitInPage(
     page,
-    "!document.querySelector('#writing .lanes').textContent.includes('(recording)')",
+    "!document.querySelector('#writing .runs').textContent.includes('(recording)')",
   )
-  const worker = page.workers().find((one) => one.url().includes('writing.worker'))
+  const worker = page.workers().find((one) => one.url().includes('writer.worker'))
   await worker?.evaluate(() => {
     const { slice } = Blob.prototype
     Blob.prototype.slice = function () {

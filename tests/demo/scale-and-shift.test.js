@@ -7,7 +7,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test as testInNode } from 'node:test'
 import { load } from 'gpt-layers'
-import { Engine } from '../../build/demo/sections/writing/engine.js'
+import { Engine } from '../../build/demo/writer/engine.js'
 import { tokenizerOf } from '../../build/demo/words.js'
 import { randomFrom, writeStory } from '../../web/examples/stories/grammar.js'
 import { click, drag, near, press, test, text, useSite, WHOLE_SECTION } from './browser.js'
@@ -79,7 +79,7 @@ testInNode('over stories the right next word gets some 0.68 with γ and β, 0.37
 
 test('a guess sets γ to 1 and β to 0; the story is the one that the model then writes', async () => {
   const { page, complaints } = await openAlone()
-  await page.waitForSelector(`${ROOT} .pair .with .lane`)
+  await page.waitForSelector(`${ROOT} .pair .with .run`)
   assert.equal(await page.$(`${ROOT} .pair .without`), null)
   await page.waitForFunction(() => /The model’s 720 γ go/.test(document.body.textContent ?? ''))
   const { gpt, model, tokenizer } = await loadModel()
@@ -89,12 +89,12 @@ test('a guess sets γ to 1 and β to 0; the story is the one that the model then
   )
   await pressButton(page, 'nothing')
   assert.match(await text(page, `${ROOT} .answer`), /^Not quite: it falls apart\. .* 0\.37 instead of 0\.68/)
-  await page.waitForSelector(`${ROOT} .pair .without .lane`)
+  await page.waitForSelector(`${ROOT} .pair .without .run`)
   assert.match(await text(page, ROOT), /Every γ is 1, every β is 0/)
   const engine = new Engine({ gpt, model, tokenizer })
   const off = Array.from({ length: 9 }, () => true)
   const prompt = 'Two little pigs'
-  engine.set({ prompt, seed: 5, temperature: 0.8, off, instead: 'plain', from: 0 })
+  engine.set({ prompt, seed: 5, temperature: 0.8, off, replacement: 'plain', from: 0 })
   for (let word = 0; word < 36; word++) engine.step()
   const { without } = engine
   assert.ok(without)
@@ -102,7 +102,7 @@ test('a guess sets γ to 1 and β to 0; the story is the one that the model then
     ['with', engine.with],
     ['without', without],
   ])) {
-    const shown = await text(page, `${ROOT} .pair .${kind} .lane`)
+    const shown = await text(page, `${ROOT} .pair .${kind} .run`)
     assert.equal(shown, engine.texts(run).join('').trim())
   }
   assert.match(

@@ -8,7 +8,7 @@ import { readFileSync } from 'node:fs'
 import { after, before, describe, test } from 'node:test'
 import { load } from 'gpt-layers'
 import { tokenizerOf } from '../../build/demo/words.js'
-import { Engine } from '../../build/demo/sections/writing/engine.js'
+import { Engine } from '../../build/demo/writer/engine.js'
 import slice, { BEGINNINGS, NORMS, STATES, TEMPERATURE } from '../../build/demo/sections/story/slice.js'
 import { record } from '../../web/demo/recordings.js'
 import { readStory } from '../../web/examples/stories/grammar.js'
@@ -50,7 +50,7 @@ function write(changes = {}) {
   engine.set({
     ...own,
     temperature: TEMPERATURE,
-    instead: 'nothing',
+    replacement: 'nothing',
     off: Array.from({ length: NORMS }, (_, i) => left.includes(i + 1)),
   })
   while (!engine.ended) engine.step()
@@ -58,14 +58,14 @@ function write(changes = {}) {
   return {
     texts: runs.map(({ ids }) => tokenizer.decode(ids.slice(1))),
     /** What each layer gets at the last word. */
-    widths: runs.map(({ moment }) =>
-      Array.from({ length: NORMS }, (_, i) => Math.sqrt(moment?.stats[4 * i + 3] ?? NaN)),
+    widths: runs.map(({ step }) =>
+      Array.from({ length: NORMS }, (_, i) => Math.sqrt(step?.stats[4 * i + 3] ?? NaN)),
     ),
   }
 }
 
 /** @param {Page} page */
-const texts = (page) => page.$$eval('#story .lane', (all) => all.map((one) => one.textContent?.trim()))
+const texts = (page) => page.$$eval('#story .run', (all) => all.map((one) => one.textContent?.trim()))
 /**
  * Waits until the story is whole, and the other text begins as it should: two builds round differently, which
  * in the end makes a noisy text another one.
@@ -76,9 +76,7 @@ const texts = (page) => page.$$eval('#story .lane', (all) => all.map((one) => on
 async function assertWrites(page, [story, other]) {
   const begins = other.slice(0, SURE)
   const condition = (/** @type {string[]} */ expected) => {
-    const [story, other] = [...document.querySelectorAll('#story .lane')].map((one) =>
-      one.textContent?.trim(),
-    )
+    const [story, other] = [...document.querySelectorAll('#story .run')].map((one) => one.textContent?.trim())
     return story === expected[0] && other?.startsWith(expected[1])
   }
   try {
@@ -169,7 +167,7 @@ describe('a story without it', { concurrency: 2 }, () => {
         // The model has written more than the recording has, and the story has not ended. The page itself
         // presses the button, so that it is in time on a busy machine, too.
         await waitInPage(page, () => {
-          const [lane] = document.querySelectorAll('#story .lane')
+          const [lane] = document.querySelectorAll('#story .run')
           if ((lane.textContent?.trim().length ?? 0) < 200) return false
           const buttons = [...document.querySelectorAll('#story button')]
           const off = buttons.find(({ textContent }) => textContent?.trim() === 'all off')
@@ -181,7 +179,7 @@ describe('a story without it', { concurrency: 2 }, () => {
         const { texts } = write({ off: 'all', from: Number(query['story.from']) })
         assert.ok(Number(query['story.from']) > 40)
         const noise = await waitInPage(page, () => {
-          const [, other] = document.querySelectorAll('#story .lane')
+          const [, other] = document.querySelectorAll('#story .run')
           const parted = other.querySelector('.parted')?.textContent ?? ''
           return parted.length > 20 ? other.textContent?.trim() : undefined
         })
@@ -202,7 +200,7 @@ describe('a story without it', { concurrency: 2 }, () => {
 
       test('the full instrument goes on with the same story', async () => {
         const { page } = await open(browsers[0], `${url}?story.off=all&story.seed=9#story`)
-        await waitInPage(page, () => document.querySelector('#story .lane') !== null)
+        await waitInPage(page, () => document.querySelector('#story .run') !== null)
         await click(page, '#story a[href="#writing"]')
         await waitInPage(page, () =>
           location.search.includes('writing.off=1%2C2%2C3%2C4%2C5%2C6%2C7%2C8%2C9'),
@@ -231,9 +229,9 @@ describe('a story without it', { concurrency: 2 }, () => {
 
       test('on a phone the switch and both texts are on one screen', async () => {
         const { page } = await moving('', { width: 360, height: 740 })
-        await get(page, '#story .lane')
+        await get(page, '#story .run')
         const [top, bottom] = await page.evaluate(() => {
-          const boxes = ['.switch', '.lane.without'].map((one) =>
+          const boxes = ['.switch', '.run.without'].map((one) =>
             document.querySelector(`#story ${one}`)?.getBoundingClientRect(),
           )
           return [boxes[0]?.top ?? NaN, boxes[1]?.bottom ?? NaN]

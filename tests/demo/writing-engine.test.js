@@ -2,14 +2,14 @@
 // it sees of each norm is what PyTorch computes.
 
 /** @import { Tensor } from 'gpt-layers' */
-/** @import { Settings } from '../../build/demo/sections/writing/engine.js' */
+/** @import { Settings } from '../../build/demo/writer/engine.js' */
 
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { load } from 'gpt-layers'
-import { Engine } from '../../build/demo/sections/writing/engine.js'
-import { numberTokens } from '../../build/demo/sections/writing/tokens.js'
+import { Engine } from '../../build/demo/writer/engine.js'
+import { numberTokens } from '../../build/demo/writer/tokens.js'
 import { tokenizerOf } from '../../build/demo/words.js'
 import { randomFrom, readStory, writeStory } from '../../web/examples/stories/grammar.js'
 import { assertClose, golden, shake } from '../lib/support.js'
@@ -29,7 +29,7 @@ const settings = {
   seed: 5,
   temperature: 0.8,
   off: none,
-  instead: 'nothing',
+  replacement: 'nothing',
   from: 0,
 }
 const START = [0, ...tokenizer.encode(settings.prompt)]
@@ -65,15 +65,15 @@ test('rewinding to a token gives the same continuation, also one of the prompt',
   for (const at of [12, 3, 0]) {
     engine.goTo(at)
     assert.equal(engine.with.at, at)
-    assert.equal(engine.with.moment?.next, ids[at + 1])
+    assert.equal(engine.with.step?.next, ids[at + 1])
     write(engine, 34 - at)
     assert.deepEqual(engine.with.ids, ids)
     assert.equal(engine.with.at, 34)
   }
 })
 
-for (const { seed, instead, off, ids, moments } of golden('page_writing')) {
-  test(`norms ${off} replaced by ${instead}: means and variances are PyTorch’s`, () => {
+for (const { seed, instead: replacement, off, ids, moments } of golden('page_writing')) {
+  test(`norms ${off} replaced by ${replacement}: means and variances are PyTorch’s`, () => {
     gpt.manualSeed(seed)
     const config = { vocabSize: 17, contextLength: 11, embDim: 6, nHeads: 2, nLayers: 4, qkvBias: true }
     const small = shake(gpt, new gpt.GPTModel(config)).eval()
@@ -86,8 +86,8 @@ for (const { seed, instead, off, ids, moments } of golden('page_writing')) {
     }
     const engine = new Engine({ gpt, model: small, tokenizer: words })
     const isOff = none.map((_, i) => off.includes(i))
-    engine.set({ prompt: 'any', seed: 1, temperature: 1, off: isOff, instead, from: 0 })
-    assertClose(gpt.tensor(engine.without?.moment?.stats ?? []), moments, 1e-4)
+    engine.set({ prompt: 'any', seed: 1, temperature: 1, off: isOff, replacement, from: 0 })
+    assertClose(gpt.tensor(engine.without?.step?.stats ?? []), moments, 1e-4)
   })
 }
 
@@ -134,11 +134,11 @@ test('a norm switched off in the middle of a text changes what follows, not what
 
 test('another temperature changes what follows', () => {
   const engine = write(engineOf(), 12)
-  const { ids, moment } = engine.with
+  const { ids, step } = engine.with
   engine.set({ ...settings, temperature: 0 })
   assert.deepEqual(engine.with.ids, ids)
-  assert.notDeepEqual(engine.with.moment?.top, moment?.top)
-  const { next, top } = write(engine, 5).with.moment ?? {}
+  assert.notDeepEqual(engine.with.step?.top, step?.top)
+  const { next, top } = write(engine, 5).with.step ?? {}
   assert.equal(next, top?.[0].token)
 })
 
@@ -147,7 +147,7 @@ test('the trail has the variance before each norm, for each token', () => {
   const { trail, ids } = engine.with
   assert.equal(trail.length, ids.length)
   engine.goTo(6)
-  const { stats } = engine.with.moment ?? {}
+  const { stats } = engine.with.step ?? {}
   assert.deepEqual(
     stats?.filter((_, i) => i % 4 === 1),
     trail[6],
@@ -193,16 +193,18 @@ function shareOfNext(ids, given = 1) {
 }
 
 test('with γ = 1 and β = 0 in all norms a text is no story, but nearer to one than with only − μ', () => {
-  /** @param {Settings['instead']} instead @param {number} seed */
-  const share = (instead, seed) => {
-    const { without } = write(engineOf({ seed, instead, off: only(1, 2, 3, 4, 5, 6, 7, 8, 9) }), 80)
+  /** @param {Settings['replacement']} replacement @param {number} seed */
+  const share = (replacement, seed) => {
+    const { without } = write(engineOf({ seed, replacement, off: only(1, 2, 3, 4, 5, 6, 7, 8, 9) }), 80)
     assert.ok(without)
     assert.deepEqual(readStory(tokenizer.decode(without.ids.slice(1)).trim()), [])
     return shareOfNext(without.ids, START.length)
   }
   // Its own stories: 0.67.
   for (const seed of [1, 2, 3]) {
-    const [plain, mean] = /** @type {const} */ (['plain', 'mean']).map((instead) => share(instead, seed))
+    const [plain, mean] = /** @type {const} */ (['plain', 'mean']).map((replacement) =>
+      share(replacement, seed),
+    )
     assert.ok(plain < 0.1 && mean < plain / 1000, `${plain} and ${mean}`)
   }
 })
@@ -287,5 +289,5 @@ test('a text ends where the cache is full', () => {
   const engine = write(engineOf({ off: only(1, 2, 3, 4, 5, 6, 7, 8, 9) }), 400)
   assert.equal(engine.without?.ended, 'full')
   assert.equal(engine.without?.ids.length, model.contextLength)
-  assert.ok(engine.without?.moment?.top.length, 'the model still says what would follow')
+  assert.ok(engine.without?.step?.top.length, 'the model still says what would follow')
 })

@@ -2,13 +2,13 @@
 // is what the engine writes here, in Node; writing-engine.test.js compares the engine with the package.
 
 /** @import { Page } from 'puppeteer-core' */
-/** @import { Settings } from '../../build/demo/sections/writing/engine.js' */
+/** @import { Settings } from '../../build/demo/writer/engine.js' */
 
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { afterEach, test as testInNode } from 'node:test'
 import { load } from 'gpt-layers'
-import { Engine } from '../../build/demo/sections/writing/engine.js'
+import { Engine } from '../../build/demo/writer/engine.js'
 import { drawSpecks } from '../../build/demo/sections/writing/marks.js'
 import { tokenizerOf } from '../../build/demo/words.js'
 import { click, closePages, focus, get, newPage, test, useSite } from './browser.js'
@@ -29,7 +29,7 @@ const settings = {
   seed: 5,
   temperature: 0.8,
   off: new Array(9).fill(false),
-  instead: 'nothing',
+  replacement: 'nothing',
   from: 0,
 }
 const without = (/** @type {number[]} */ ...norms) => settings.off.map((_, i) => norms.includes(i + 1))
@@ -51,15 +51,15 @@ function texts(changes = {}) {
 }
 
 const show = (query = '', options = {}) => site.open(`?embed=writing${query}`, options)
-const WITH = '#writing .lanes .lane:not(.without) .text'
-const WITHOUT = '#writing .lane.without .text'
+const WITH = '#writing .runs .run:not(.without) .text'
+const WITHOUT = '#writing .run.without .text'
 /** @param {Page} page @param {string} lane @returns {Promise<string>} */
 const textOf = (page, lane) =>
   page.$eval(lane, (box) => (box.textContent ?? '').replace(/[\u2060■]|… no room.*$/g, '').trim())
 /** Waits until the model writes. @param {Page} page */
 const live = (page) =>
   page.waitForFunction(
-    () => !/\(recording\)/.test(document.querySelector('#writing .lanes')?.textContent ?? '(recording)'),
+    () => !/\(recording\)/.test(document.querySelector('#writing .runs')?.textContent ?? '(recording)'),
   )
 /** At full speed; the slider is in the menu. @param {Page} page */
 async function fast(page) {
@@ -178,16 +178,16 @@ test('a norm that is off may still subtract the mean, or keep gamma 1 and beta 0
   await press(page, 'Pause') // or the next story may begin
   const off = without(1, 2, 3, 4, 5, 6, 7, 8, 9)
   await press(page, 'only − μ')
-  await page.waitForFunction(() => location.search.includes('instead=mean'))
+  await page.waitForFunction(() => location.search.includes('replacement=mean'))
   const from = Number(await query(page, 'writing.from'))
   const seed = Number((await query(page, 'writing.seed')) ?? settings.seed)
   await fast(page)
   await press(page, 'Write')
-  await waitFor(page, WITHOUT, texts({ off, instead: 'mean', from, seed })[1].slice(0, SURE))
-  const opened = await show('&writing.off=1,2,3,4,5,6,7,8,9&writing.instead=plain')
+  await waitFor(page, WITHOUT, texts({ off, replacement: 'mean', from, seed })[1].slice(0, SURE))
+  const opened = await show('&writing.off=1,2,3,4,5,6,7,8,9&writing.replacement=plain')
   await live(opened.page)
   await fast(opened.page)
-  await waitFor(opened.page, WITHOUT, texts({ off, instead: 'plain' })[1].slice(0, SURE))
+  await waitFor(opened.page, WITHOUT, texts({ off, replacement: 'plain' })[1].slice(0, SURE))
 })
 
 test('the guess leaves only the mean to all norms', async () => {
@@ -197,7 +197,7 @@ test('the guess leaves only the mean to all norms', async () => {
   await page.waitForSelector(WITHOUT)
   const answer = await page.$eval('#writing .answer', (answer) => answer.textContent?.trim() ?? '')
   assert.match(answer, /^Yes: ÷ deviation\. /)
-  await page.waitForFunction(() => location.search.includes('writing.instead=mean'))
+  await page.waitForFunction(() => location.search.includes('writing.replacement=mean'))
   assert.equal(await query(page, 'writing.off'), '1,2,3,4,5,6,7,8,9')
 })
 
@@ -247,7 +247,7 @@ test('a beginning that the model cannot continue is refused beside the field, an
     )
     const covered = await page.evaluate(() => {
       const message = document.querySelector('#writing-refused')?.getBoundingClientRect()
-      const text = document.querySelector('#writing .lane')?.getBoundingClientRect()
+      const text = document.querySelector('#writing .run')?.getBoundingClientRect()
       return !(message && text && message.bottom <= text.top)
     })
     assert.ok(!covered, 'the message stands over the text')

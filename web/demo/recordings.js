@@ -5,7 +5,7 @@
 //   recording:story               the beginning of a story, with all norms and with one left out
 //   recording:writing             the beginning of a story, and each norm at its last word
 
-/** @import { Settings } from '../../build/demo/sections/writing/engine.js' */
+/** @import { Settings } from '../../build/demo/writer/engine.js' */
 
 import { readFileSync } from 'node:fs'
 
@@ -35,8 +35,8 @@ export async function record() {
       import('gpt-layers'),
       import('../../build/demo/words.js'),
       import('../../build/demo/sections/transformer-block/compute.js'),
-      import('../../build/demo/sections/writing/engine.js'),
-      import('../../build/demo/sections/writing/report.js'),
+      import('../../build/demo/writer/engine.js'),
+      import('../../build/demo/writer/report.js'),
       import('../../build/demo/sections/transformer-block/slice.js'),
       import('../../build/demo/sections/story/slice.js'),
       import('../../build/demo/sections/writing/slice.js'),
@@ -57,7 +57,7 @@ export async function record() {
   function write(settings, words) {
     const engine = new Engine({ gpt, model, tokenizer })
     engine.set(settings)
-    while (engine.with.at - engine.given + 1 < words) engine.step()
+    while (engine.with.at - engine.promptLength + 1 < words) engine.step()
     return snapshot(engine, false)
   }
   const off = (/** @type {readonly number[]} */ numbers) =>
@@ -65,12 +65,15 @@ export async function record() {
   const instrument = writing.defaults()
   const own = story.default.defaults()
   const left = story.STATES.find(({ key }) => key === own.off)?.off ?? []
-  const told = write({ ...own, temperature: story.TEMPERATURE, instead: 'nothing', off: off(left) }, STORY)
-  for (const lane of [told.with, told.without]) {
-    if (!lane) continue
+  const told = write(
+    { ...own, temperature: story.TEMPERATURE, replacement: 'nothing', off: off(left) },
+    STORY,
+  )
+  for (const run of [told.with, told.without]) {
+    if (!run) continue
     // What is not shown there.
-    lane.trail = new Float32Array()
-    Object.assign(lane.moment, { rows: new Float32Array(), top: [] })
+    run.trail = new Float32Array()
+    Object.assign(run.step, { rows: new Float32Array(), top: [] })
   }
   const recordings = {
     'transformer-block': JSON.stringify({

@@ -13,7 +13,7 @@ export default slice(
     /** The norms that are switched off, counted from 1. */
     off: numbers([], { min: 0, max: 99, each: { min: 1, max: 99 } }),
     /** What stands in the place of a norm that is off: see Engine. */
-    instead: choice('nothing', ['nothing', 'mean', 'plain']),
+    replacement: choice('nothing', ['nothing', 'mean', 'plain']),
     /** How many words after the prompt the text with all norms and the one without some share. */
     from: integer(0, { min: 0, max: 1000 }),
     /** Words per second; at the most, as many as it can. */

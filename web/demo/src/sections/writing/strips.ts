@@ -3,7 +3,7 @@
 import { area } from 'd3-shape'
 import { scaleWithin } from '../../scales.ts'
 import type { Colors } from './canvas.ts'
-import type { Moment } from './engine.ts'
+import type { Step } from '../../writer/engine.ts'
 import { drawDots, drawSpecks, GAP } from './marks.ts'
 
 /** Numbers in a row, above which they are drawn as specks or strokes, not as dots. */
@@ -48,7 +48,7 @@ export interface Shown {
  *
  * @param way from 0 to 1
  */
-export function between(from: Shown, to: Moment, way: number, norms: number): Shown {
+export function between(from: Shown, to: Step, way: number, norms: number): Shown {
   if (way >= 1 || from.rows.length !== to.rows.length) return to
   const mix = (a: Float32Array, b: Float32Array) => {
     const each = b.length / norms

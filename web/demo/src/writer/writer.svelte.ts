@@ -1,11 +1,10 @@
 // The writing GPT as the page sees it: the latest report of its worker, and what can be asked of it.
 
-import { messageOf } from '../../errors.ts'
-import { callback, inWorker, stop, type Remote } from '../../remote.ts'
+import { messageOf } from '../errors.ts'
+import { callback, inWorker, stop, type Remote } from '../remote.ts'
 import type { Settings } from './engine.ts'
 import type { Report } from './report.ts'
-import { FULL_SPEED } from './slice.ts'
-import type { Source, WritingWorker } from './writing.worker.ts'
+import type { Source, WriterWorker } from './writer.worker.ts'
 
 const LEAST = 0.1 // the part of a figure that is seen, from which on it writes
 
@@ -17,7 +16,7 @@ export class Writer {
   source: Source['name'] = $state('stories')
   /** Whether the reader wants it to write. */
   wanted = $state(true)
-  /** Tokens per second. */
+  /** Tokens per second; Infinity: as many as it can. */
   speed = $state(8)
   /** Why nothing is written; '' if something is. */
   problem = $state('')
@@ -26,7 +25,7 @@ export class Writer {
   /** Why the text does not begin as it should; '' if it does, and once the next one begins. */
   refused = $state('')
 
-  #worker: Remote<WritingWorker> | null = null
+  #worker: Remote<WriterWorker> | null = null
   /** How often a model was asked for. */ #uses = 0
   #settings: Settings | null = null
   /** How many norms the model has. */ #norms = 0
@@ -69,9 +68,9 @@ export class Writer {
   }
 
   /** Starts the worker. */
-  #start(): Remote<WritingWorker> {
-    const thread = new Worker(new URL('./writing.worker.ts', import.meta.url), { type: 'module' })
-    const worker: Remote<WritingWorker> = inWorker(thread)
+  #start(): Remote<WriterWorker> {
+    const thread = new Worker(new URL('./writer.worker.ts', import.meta.url), { type: 'module' })
+    const worker: Remote<WriterWorker> = inWorker(thread)
     thread.addEventListener('error', () => {
       if (this.#worker !== worker) return
       this.#end()
@@ -162,7 +161,7 @@ export class Writer {
 
   #move() {
     if (!this.#ready) return
-    if (this.wanted && this.#seen) this.#worker?.play(this.speed < FULL_SPEED ? this.speed : Infinity)
+    if (this.wanted && this.#seen) this.#worker?.play(this.speed)
     else this.#worker?.pause()
   }
 

@@ -2,8 +2,8 @@
 // the page has taken the last report: the text never waits for drawing.
 
 import { load } from 'gpt-layers'
-import { loadStories, tokenizer } from '../../stories.ts'
-import { expose } from '../../remote.ts'
+import { loadStories, tokenizer } from '../stories.ts'
+import { expose } from '../remote.ts'
 import { Engine, type Settings } from './engine.ts'
 import { snapshot, type Report } from './report.ts'
 
@@ -21,7 +21,7 @@ const REST = 4000 // milliseconds between the end of a text and the next one
 
 async function loadModel(source: Source, signal: AbortSignal, onProgress?: OnProgress): Promise<Loaded> {
   if (source.name === 'own') {
-    const { loadOwn } = await import('./own.ts')
+    const { loadOwn } = await import('./file.ts')
     return loadOwn(source.files, { nHeads: source.nHeads, signal, onProgress })
   }
   const gpt = await load()
@@ -50,7 +50,7 @@ async function report() {
   if (posting) return
   posting = true
   // A new engine has nothing to show before its first `set`.
-  while (changed && engine?.with.moment) {
+  while (changed && engine?.with.step) {
     changed = false
     const begun = performance.now()
     await listener(snapshot(engine, rate > 0))
@@ -111,7 +111,7 @@ const writing = {
 
   /** Reads and writes characters; `set` comes next. */
   async spell(characters: string) {
-    const { readAs } = await import('./own.ts')
+    const { readAs } = await import('./file.ts')
     const { tokenizer } = await readAs(current().model.vocabSize, characters)
     current().readAs(tokenizer)
   },
@@ -125,7 +125,7 @@ const writing = {
     const refused = now.refusalOf(settings.prompt)
     const prompt = refused ? now.settings.prompt : settings.prompt
     now.set({ ...settings, prompt })
-    while (now.with.at - now.given + 1 < words && !now.ended) now.step()
+    while (now.with.at - now.promptLength + 1 < words && !now.ended) now.step()
     report()
     return { prompt, refused }
   },
@@ -151,4 +151,4 @@ const writing = {
 }
 expose(writing)
 
-export type WritingWorker = typeof writing
+export type WriterWorker = typeof writing

@@ -1,9 +1,9 @@
 // What the worker tells the page.
 
-import type { Engine, Moment } from './engine.ts'
+import type { Engine, Step } from './engine.ts'
 
 /** A text, and what there is to see of it. */
-export interface Lane {
+export interface RunReport {
   /** The text of each token; the first token, which begins every text, is ''. */
   texts: string[]
   /** The token that is looked at. */
@@ -12,36 +12,36 @@ export interface Lane {
   ended: 'end' | 'full' | 'overflow' | null
   /** For each token and norm the deviation before the norm; NaN where the run has not been. */
   trail: Float32Array
-  moment: Moment
+  step: Step
 }
 
 export interface Report {
   model: Engine['model']
   seed: number
   /** How many tokens were given: the start token and the prompt. */
-  given: number
+  promptLength: number
   /** How many words after the prompt both texts share. */
   from: number
   playing: boolean
-  with: Lane
-  without: Lane | null
+  with: RunReport
+  without: RunReport | null
 }
 
 export function snapshot(engine: Engine, playing: boolean): Report {
-  const { settings, given, model } = engine
-  const laneOf = (run: Engine['with']): Lane => {
+  const { settings, promptLength, model } = engine
+  const runOf = (run: Engine['with']): RunReport => {
     const trail = new Float32Array(run.ids.length * model.norms).fill(NaN)
     run.trail.forEach((variances, t) => variances && trail.set(variances.map(Math.sqrt), t * model.norms))
-    if (run.moment === null) throw new Error('set comes first')
-    return { texts: engine.texts(run), at: run.at, ended: run.ended, trail, moment: run.moment }
+    if (run.step === null) throw new Error('set comes first')
+    return { texts: engine.texts(run), at: run.at, ended: run.ended, trail, step: run.step }
   }
   return {
     model,
     seed: settings.seed,
-    given,
+    promptLength,
     from: settings.from,
     playing,
-    with: laneOf(engine.with),
-    without: engine.without && laneOf(engine.without),
+    with: runOf(engine.with),
+    without: engine.without && runOf(engine.without),
   }
 }

@@ -1,13 +1,13 @@
 // What the norms of a GPT are called, who reads what they give, and what may stand in their place.
 
-import { cellText } from '../../numbers.ts'
-import type { Instead, Moment } from './engine.ts'
+import { cellText } from '../numbers.ts'
+import type { Replacement, Step } from './engine.ts'
 
 /** What may stand in the place of a norm that is off. `say` comes before the norm's name. */
-export const INSTEAD: readonly { instead: Instead; name: string; say: string }[] = [
-  { instead: 'nothing', name: 'left out', say: 'without' },
-  { instead: 'mean', name: 'only − μ', say: 'only − μ in' },
-  { instead: 'plain', name: 'γ = 1, β = 0', say: 'γ = 1 and β = 0 in' },
+export const REPLACEMENTS: readonly { replacement: Replacement; name: string; say: string }[] = [
+  { replacement: 'nothing', name: 'left out', say: 'without' },
+  { replacement: 'mean', name: 'only − μ', say: 'only − μ in' },
+  { replacement: 'plain', name: 'γ = 1, β = 0', say: 'γ = 1 and β = 0 in' },
 ]
 
 export interface Norm {
@@ -37,7 +37,7 @@ export function namesOf(norms: number): Norm[] {
 export const labelOf = ({ number, where }: Norm) => `norm ${number}, before ${where}`
 
 /** @returns the deviations at a norm */
-export const deviationsOf = ({ stats }: Moment, i: number): { before: number; after: number } => ({
+export const deviationsOf = ({ stats }: Step, i: number): { before: number; after: number } => ({
   before: Math.sqrt(stats[4 * i + 1]),
   after: Math.sqrt(stats[4 * i + 3]),
 })
@@ -48,12 +48,10 @@ export const deviationsOf = ({ stats }: Moment, i: number): { before: number; af
  * @param off from 1
  * @returns a sentence; '' if no norm is off
  */
-export function consequence(off: readonly number[], withAll: Moment, without: Moment): string {
+export function consequence(off: readonly number[], withAll: Step, without: Step): string {
   const number = off.at(-1)
   const norms = withAll.stats.length / 4
   if (number === undefined || number > norms) return ''
-  const [before, now] = [withAll, without].map((moment) =>
-    cellText(deviationsOf(moment, number - 1).after, 2),
-  )
+  const [before, now] = [withAll, without].map((step) => cellText(deviationsOf(step, number - 1).after, 2))
   return `${namesOf(norms)[number - 1].where} gets σ = ${now} instead of ${before}`
 }

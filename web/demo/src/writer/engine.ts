@@ -10,15 +10,15 @@ import {
   type Module,
   type Tensor,
 } from 'gpt-layers'
-import { messageOf } from '../../errors.ts'
-import type { Tokenizer } from '../../words.ts'
+import { messageOf } from '../errors.ts'
+import type { Tokenizer } from '../words.ts'
 
 type Model = InstanceType<Gpt['GPTModel']>
 
 /**
  * What stands in the place of a norm that is off: y = x, y = x - mean, or the norm with gamma 1 and beta 0.
  */
-export type Instead = 'nothing' | 'mean' | 'plain'
+export type Replacement = 'nothing' | 'mean' | 'plain'
 
 /** What determines a text, and so all numbers of this section. */
 export interface Settings {
@@ -27,7 +27,7 @@ export interface Settings {
   temperature: number
   /** For each norm, in the order of the model, whether it is off. */
   off: readonly boolean[]
-  instead: Instead
+  replacement: Replacement
   /** How many words after the prompt both runs share. */
   from: number
 }
@@ -40,7 +40,7 @@ interface Candidate {
 }
 
 /** What there is to see at one token of a run. */
-export interface Moment {
+export interface Step {
   /** The token's place in the text. */
   at: number
   /**
@@ -69,7 +69,7 @@ class Run {
   first = 0
   /** The variances before each norm, for each token that the run has been at. */
   trail: (Float32Array | undefined)[] = []
-  moment: Moment | null = null
+  step: Step | null = null
   /** Why it can write no more; null while it can. */
   ended: 'end' | 'full' | 'overflow' | null = null
 
@@ -78,7 +78,7 @@ class Run {
   }
 
   get at() {
-    return this.moment?.at ?? -1
+    return this.step?.at ?? -1
   }
 
   /** Forgets the tokens after a place. */
@@ -102,7 +102,7 @@ export class Engine {
   /** Before and after each norm, for the last token of the last forward. */
   #rows: Float32Array
   #settings: Settings
-  /** How many tokens were given: the start token and the prompt. */ #given = 0
+  /** How many tokens were given: the start token and the prompt. */ #promptLength = 0
   /** The run with all norms. */
   with: Run
   /** The run without the norms that are off, if any are. */
@@ -171,7 +171,7 @@ export class Engine {
       seed: 0,
       temperature: 1,
       off,
-      instead: 'nothing',
+      replacement: 'nothing',
       from: 0,
     }
     this.with = new Run(this.#newCache())
@@ -196,8 +196,8 @@ export class Engine {
   }
 
   /** How many tokens were given: the start token and the prompt. */
-  get given() {
-    return this.#given
+  get promptLength() {
+    return this.#promptLength
   }
 
   /** Whether nothing is left to write. */
@@ -215,7 +215,7 @@ export class Engine {
   readAs(tokenizer: Tokenizer) {
     this.#tokenizer = tokenizer
     this.#settings = { ...this.#settings, prompt: tokenizer.beginning }
-    this.#given = 0
+    this.#promptLength = 0
   }
 
   #encode(prompt: string): number[] {
@@ -255,24 +255,25 @@ export class Engine {
    */
   set(settings: Settings) {
     const before = this.#settings
-    const fresh = settings.prompt !== before.prompt || settings.seed !== before.seed || this.#given === 0
+    const fresh =
+      settings.prompt !== before.prompt || settings.seed !== before.seed || this.#promptLength === 0
     if (fresh) {
       const ids = this.#encode(settings.prompt)
-      this.#given = ids.length
+      this.#promptLength = ids.length
       this.with.ids = ids
       this.with.trail = []
       this.with.cache.truncate(0)
-      this.with.moment = null
+      this.with.step = null
     }
     this.#settings = settings
     const warmer = settings.temperature !== before.temperature
-    const at = fresh ? this.#given - 1 : this.with.at
-    if (warmer && !fresh) for (const run of this.#runs()) run.cut(Math.max(run.at, this.#given - 1))
+    const at = fresh ? this.#promptLength - 1 : this.with.at
+    if (warmer && !fresh) for (const run of this.#runs()) run.cut(Math.max(run.at, this.#promptLength - 1))
     if (settings.off.includes(true)) {
       const same =
         !fresh &&
         this.without !== null &&
-        settings.instead === before.instead &&
+        settings.replacement === before.replacement &&
         settings.from === before.from &&
         settings.off.join() === before.off.join()
       if (same) this.goTo(at)
@@ -286,7 +287,7 @@ export class Engine {
 
   /** Begins the run without the norms that are off, after the words that both share. */
   #fork() {
-    const at = this.#given - 1 + this.#settings.from
+    const at = this.#promptLength - 1 + this.#settings.from
     this.#go(this.with, Math.min(at, this.with.ids.length - 1))
     while (this.with.at < at && this.with.ended === null) this.#next(this.with)
     this.without ??= new Run(this.#newCache())
@@ -318,7 +319,7 @@ export class Engine {
 
   /** Writes a token more, or goes to the next one that was written before. */
   #next(run: Run) {
-    const next = run.moment?.next ?? null
+    const next = run.step?.next ?? null
     if (next === null) return
     const at = run.at + 1
     if (run.ids[at] !== next) {
@@ -336,7 +337,7 @@ export class Engine {
     if (first !== run.first) cache.truncate(0)
     run.first = first
     cache.truncate(Math.min(at - first, cache.length))
-    const drawn = Math.max(0, at + 1 - this.#given) // so many tokens were drawn before
+    const drawn = Math.max(0, at + 1 - this.#promptLength) // so many tokens were drawn before
     const generated = this.#withNormsOf(run, () => {
       // The random number that `generate` would draw for this token, had it written all of the text.
       this.#gpt.manualSeed(seed)
@@ -349,18 +350,18 @@ export class Engine {
         throw error
       }
     })
-    const given = at + 1 < this.#given ? ids[at + 1] : undefined
-    const next = given ?? generated?.token ?? null
+    const prompted = at + 1 < this.#promptLength ? ids[at + 1] : undefined
+    const next = prompted ?? generated?.token ?? null
     if (next === null) run.ended = 'overflow'
-    else if (given === undefined && next === this.#tokenizer.stop) run.ended = 'end'
+    else if (prompted === undefined && next === this.#tokenizer.stop) run.ended = 'end'
     else run.ended = at + 1 < this.model.tokens ? null : 'full'
-    run.moment = {
+    run.step = {
       at,
       next: run.ended ? null : next,
       ...this.#look(),
       top: this.#candidates(generated, next),
     }
-    run.trail[at] = this.#variances(run.moment)
+    run.trail[at] = this.#variances(run.step)
   }
 
   /**
@@ -374,7 +375,7 @@ export class Engine {
   }
 
   /** The variance before each norm. */
-  #variances({ stats }: Moment): Float32Array {
+  #variances({ stats }: Step): Float32Array {
     return stats.filter((_, i) => i % 4 === 1)
   }
 
@@ -390,7 +391,7 @@ export class Engine {
   }
 
   /** The rows and stats of the last forward. */
-  #look(): Pick<Moment, 'rows' | 'stats'> {
+  #look(): Pick<Step, 'rows' | 'stats'> {
     const gpt = this.#gpt
     const width = this.#model.embDim
     const norms = this.#slots.length
@@ -416,10 +417,10 @@ export class Engine {
 
   #withNormsOf<T>(run: Run, compute: () => T): T {
     if (run !== this.without) return compute()
-    const { off, instead } = this.#settings
+    const { off, replacement } = this.#settings
     const put = (choose: (i: number) => string) =>
       this.#slots.forEach(([parent, name], i) => Reflect.set(parent, name, this.#choices[i][choose(i)]))
-    put((i) => (off[i] ? instead : 'norm'))
+    put((i) => (off[i] ? replacement : 'norm'))
     try {
       return compute()
     } finally {

@@ -5,7 +5,7 @@
 
 import pieces from 'gpt-tokenizer/bpeRanks/r50k_base'
 import { encode } from 'gpt-tokenizer/encoding/r50k_base'
-import type { Tokenizer } from '../../words.ts'
+import type { Tokenizer } from '../words.ts'
 
 /** The token between two texts, the last of GPT-2's. */
 const END_OF_TEXT = pieces.length

@@ -1,6 +1,6 @@
 // What the tokens of a reader's GPT are: characters, or numbers that only its owner can read.
 
-import type { Tokenizer } from '../../words.ts'
+import type { Tokenizer } from '../words.ts'
 
 /** GPT-2's tokens. A vocabulary may be padded: nanoGPT's has 50304. */
 export const GPT2_TOKENS = 50257

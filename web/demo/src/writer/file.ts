@@ -1,8 +1,8 @@
 // A GPT of the reader's own, in the worker that writes: its file, and what its tokens are.
 
 import { GptLayersError, load, type Gpt } from 'gpt-layers'
-import { messageOf } from '../../errors.ts'
-import type { Tokenizer } from '../../words.ts'
+import { messageOf } from '../errors.ts'
+import type { Tokenizer } from '../words.ts'
 import { characterTokens, GPT2_TOKENS, hasGpt2Tokens, numberTokens, SHAKESPEARE } from './tokens.ts'
 
 type Model = InstanceType<Gpt['GPTModel']>
