@@ -14,9 +14,9 @@ test('a cell has four decimals, fewer for a large number, and a typographic minu
     9999.5: '9999.50',
     10000: '10000.0',
     99999: '99999.0',
-    100000: '1.0e+5',
+    100000: '1.0·10⁵',
     '-1e-30': '0.0000',
-    '-123456': '−1.2e+5',
+    '-123456': '−1.2·10⁵',
     NaN: '—',
     Infinity: '∞',
     '-Infinity': '−∞',
@@ -42,7 +42,14 @@ test('a printed calculation works out with the digits that it prints', () => {
     const value = Math.fround(size * Math.sin(i))
     const numbers = [value, Math.fround(value + 0.1 * size * Math.cos(3 * i)), Math.fround(size ** 2 / 7)]
     const { operands, equals, result } = calculation(numbers, divide, Math.fround(divide(...numbers)))
-    const typed = operands.map((text) => Number(text.replaceAll('−', '-')))
+    const typed = operands.map((text) =>
+      Number(
+        text
+          .replace('−', '-')
+          .replace('·10', 'e')
+          .replace(/[⁰¹²³⁴-⁹]/g, (digit) => String('⁰¹²³⁴⁵⁶⁷⁸⁹'.indexOf(digit))),
+      ),
+    )
     assert.equal(equals, '=', String(numbers))
     assert.equal(cellText(divide(...typed)), result, String(operands))
   }

@@ -42,15 +42,15 @@ test('the footer says which build computes and how long the last change took', a
 
 test('invalid values in the address are named, and the valid ones take effect', async () => {
   const { page } = await site.open(
-    '?x11=1&poem.x=2&worked-example.x11=abc&worked-example.x99=1&worked-example.seed=-1&worked-example.x12=3',
+    '?x11=1&poem.x=2&example.edits=x11:abc&example.first=1,2&example.seed=-1&worked-example.layer=yes',
     FIELDS,
   )
   assert.equal(
     await text(page, '.problems p'),
-    'The address has x11=1, poem.x=2, worked-example.x11=abc, worked-example.x99=1, worked-example.seed=-1, ' +
+    'The address has x11=1, poem.x=2, example.edits=x11:abc, example.first=1,2, example.seed=-1, ' +
       'which means nothing here and was left out.',
   )
-  assert.equal(await value(page, 'x₁₂'), 3)
+  await page.waitForSelector('#worked-example button[aria-expanded="true"]')
   await page.close()
 })
 
@@ -58,7 +58,7 @@ test('names of JavaScript’s own in the address are left out, and a hash that i
   const own = ['toString=1', '__proto__=1', 'constructor.x=1', 'gelu.toString=1']
   own.push('worked-example.constructor=1', 'worked-example.keepdim=constructor')
   for (const hash of ['#100%', '#%E0%A4%A', '#__proto__']) {
-    const { page, complaints } = await site.open(`?${own.join('&')}&worked-example.x12=3${hash}`, FIELDS)
+    const { page, complaints } = await site.open(`?${own.join('&')}&example.edits=x12:3${hash}`, FIELDS)
     const problem = await text(page, '.problems')
     for (const one of own) assert.ok(problem.includes(one), `${one} is not in: ${problem}`)
     assert.equal(await value(page, 'x₁₂'), 3)
@@ -100,7 +100,7 @@ test('undo takes back no step, a change ends what can be redone, and the address
   await press(page, 'Control', 'y')
   assert.equal(await value(page, 'x₁₁'), first)
   assert.equal(await value(page, 'x₁₂'), 3)
-  await page.waitForFunction(() => location.search.includes('x12=3'))
+  await page.waitForFunction(() => location.search.includes('x12:3'))
   assert.equal(await page.evaluate(() => location.hash), '#worked-example')
   await page.close()
 })

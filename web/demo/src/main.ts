@@ -32,7 +32,7 @@ async function installed() {
 async function start(app: HTMLElement) {
   const gpt = await load()
   const query = new URLSearchParams(location.search)
-  const page = new Page(slices, query)
+  const page = new Page(slices, sections, query)
   const embed = query.get('embed')
   if (embed !== null && !sections.some(({ id }) => id === embed)) {
     const missing = `There is no section “${embed}” to embed; this is the whole page.`

@@ -3,6 +3,14 @@
 /** With an ASCII minus, never "-0.0000". */
 const decimals = (value: number, digits: number) => value.toFixed(digits).replace(/^-(?=0\.0+$)/, '')
 
+/** As JavaScript writes it, with fewer decimals for a large number. */
+function rounded(value: number, digits: number) {
+  const size = Math.abs(value)
+  const fewer = Math.max(1, digits - 3)
+  if (size >= 1e5) return value.toExponential(fewer)
+  return decimals(value, size >= 1e4 ? fewer : size >= 1e3 ? Math.max(2, digits - 2) : digits)
+}
+
 /**
  * The text of a number in a table cell: with a typographic minus sign, and fewer decimals for large numbers.
  *
@@ -11,13 +19,15 @@ const decimals = (value: number, digits: number) => value.toFixed(digits).replac
 export function cellText(value: number, digits = 4): string {
   if (Number.isNaN(value)) return '—'
   if (!Number.isFinite(value)) return value < 0 ? '−∞' : '∞'
-  const size = Math.abs(value)
-  const fewer = Math.max(1, digits - 3)
-  const text =
-    size >= 1e5
-      ? value.toExponential(fewer)
-      : decimals(value, size >= 1e4 ? fewer : size >= 1e3 ? Math.max(2, digits - 2) : digits)
-  return text.replaceAll('-', '−')
+  const text = rounded(value, digits)
+  return text.includes('e') ? power(text) : text.replace('-', '−')
+}
+
+/** @param text such as 1.5e+30 @returns 1.5·10³⁰ */
+export function power(text: string): string {
+  const [mantissa, exponent] = text.replace('+', '').split('e')
+  const superscripts = exponent.replace(/\d/g, (digit) => SUPERSCRIPTS[Number(digit)]).replace('-', '⁻')
+  return `${mantissa.replace('-', '−')}·10${superscripts}`
 }
 
 /** A printed number as a term after an operator. */
@@ -44,13 +54,8 @@ export function calculation(
   const last = cellText(result, digits)
   const print = (digits: number) => operands.map((value) => cellText(value, digits))
   for (let more = digits; more <= MOST_DIGITS; more++) {
-    const printed = print(more)
-    const found = calculate(
-      ...printed.map((text, i) =>
-        Number.isFinite(operands[i]) ? Number(text.replaceAll('−', '-')) : operands[i],
-      ),
-    )
-    if (cellText(found, digits) === last) return { operands: printed, equals: '=', result: last }
+    const found = calculate(...operands.map((value) => Number(rounded(value, more))))
+    if (cellText(found, digits) === last) return { operands: print(more), equals: '=', result: last }
   }
   return { operands: print(digits), equals: '≈', result: last }
 }
@@ -82,6 +87,7 @@ export function parseNumber(text: string): number | null {
 }
 
 const SUBSCRIPTS = '₀₁₂₃₄₅₆₇₈₉'
+const SUPERSCRIPTS = '⁰¹²³⁴⁵⁶⁷⁸⁹'
 
 /** @returns the digits as subscripts; other characters are kept */
 export function subscript(digits: string): string {

@@ -8,6 +8,7 @@ import type { StateOf } from '../fields.ts'
 import type { Page } from '../page.svelte.ts'
 import batchNorm from './batch-norm/slice.ts'
 import deepStack from './deep-stack/slice.ts'
+import example from '../example-slice.ts'
 import divisor from './divisor/slice.ts'
 import feedForward from './feed-forward/slice.ts'
 import gelu from './gelu/slice.ts'
@@ -19,8 +20,9 @@ import transformerBlock from './transformer-block/slice.ts'
 import workedExample from './worked-example/slice.ts'
 import writing from './writing/slice.ts'
 
-/** Each section's slice of the state, by the section's id. */
+/** The page's state: what several sections share, and each section's own slice, by the section's id. */
 export const slices = {
+  example,
   opening,
   story,
   'worked-example': workedExample,
@@ -34,10 +36,11 @@ export const slices = {
   'feed-forward': feedForward,
 }
 
-/** The page's state: each section's part, by the section's id. */
 export type States = { [Id in keyof typeof slices]: StateOf<(typeof slices)[Id]> }
 
-export type SectionId = keyof States
+export type SliceId = keyof States
+
+export type SectionId = Exclude<SliceId, 'example'>
 
 export type SectionProps<Id extends SectionId> = { page: Page; gpt: Gpt; id: Id }
 
@@ -47,6 +50,8 @@ export interface Section {
   /** Also the section's anchor, and the prefix of its names in the address. */
   id: SectionId
   title: string
+  /** The slices of the state that an embed shows and a reset sets back; by default its own. */
+  state?: readonly SliceId[]
   /** Whether it opens the page: its title is then the page's. */
   opens?: boolean
   /** Once it was fetched. */
@@ -57,11 +62,18 @@ export interface Section {
 export const fetched = async (section: Section) => (section.component ??= (await section.load?.())?.default)
 
 export const sections: readonly Section[] = [
-  { id: 'opening', title: 'What layer normalization does', opens: true, component: Opening },
+  {
+    id: 'opening',
+    title: 'What layer normalization does',
+    opens: true,
+    state: ['example', 'opening'],
+    component: Opening,
+  },
   { id: 'story', title: 'A story without it', load: () => import('./story/Story.svelte') },
   {
     id: 'worked-example',
     title: 'How it is computed',
+    state: ['example', 'worked-example'],
     load: () => import('./worked-example/WorkedExample.svelte'),
   },
   { id: 'deep-stack', title: 'Why it’s needed', load: () => import('./deep-stack/DeepStack.svelte') },
