@@ -51,7 +51,6 @@ export async function record() {
     values: rows[token].map(round),
     stats: { mean: round(mean[token]), variance: round(variance[token]) },
   })
-  const most = Math.ceil(Math.max(...norms.flatMap(({ before }) => before.rows.flat().map(Math.abs))) / 4) * 4
 
   /** @param {Settings} settings @param {number} words after the prompt */
   function write(settings, words) {
@@ -78,7 +77,6 @@ export async function record() {
   const recordings = {
     'transformer-block': JSON.stringify({
       token,
-      most,
       norms: norms.map(({ before, after }) => ({ before: side(before), after: side(after) })),
     }),
     story: sourceOf(told),

@@ -89,10 +89,15 @@ export const sections: readonly Section[] = [
   },
   {
     id: 'batch-norm',
-    title: 'Layer norm or batch norm?',
+    title: 'Layer, batch or RMS norm?',
     load: () => import('./batch-norm/BatchNorm.svelte'),
   },
-  { id: 'divisor', title: 'n or n − 1?', load: () => import('./divisor/Divisor.svelte') },
+  {
+    id: 'divisor',
+    title: 'n or n − 1?',
+    state: ['example', 'divisor'],
+    load: () => import('./divisor/Divisor.svelte'),
+  },
   {
     id: 'writing',
     title: 'Watch every layer norm at work',
