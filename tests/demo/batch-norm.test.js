@@ -1,14 +1,14 @@
-// The page's section on batch norm: one batch, its rows normalized and its columns.
+// The page's section on batch norm: one batch, normalized by row or by column.
 
 /** @import { Page } from 'puppeteer-core' */
 /** @import { OpenOptions } from './browser.js' */
 
 import assert from 'node:assert/strict'
+import { test as testInNode } from 'node:test'
 import { load } from 'gpt-layers'
-import { draw, normalize } from '../../build/demo/sections/batch-norm/compute.js'
+import { draw, normalize, statistics } from '../../build/demo/sections/batch-norm/compute.js'
 import {
   click,
-  drawn as drawnInPage,
   focus,
   hold,
   hover,
@@ -69,132 +69,145 @@ function assertNear(shown, expected) {
   expected?.forEach((row, r) => row.forEach((value, c) => near(shown[r][c], value, 0.0051, `${r} ${c}`)))
 }
 
-test('a dragged dot moves its row in layer norm and its column in batch norm; both are lit', async () => {
+const choose = (/** @type {Page} */ page, /** @type {string} */ name) =>
+  click(page, `#batch-norm ::-p-xpath(.//button[normalize-space()="${name}"])`)
+
+testInNode(
+  'one moved number moves 5 results of layer norm and RMSNorm, 4 of batch norm, for every seed',
+  () => {
+    for (let seed = 0; seed < 40; seed++) {
+      const x = draw(gpt, seed).x.slice(0, 4)
+      const [row, col] = [seed % 4, seed % 5]
+      const changed = x.map((values) => [...values])
+      changed[row][col] += 0.5
+      for (const [norm, count] of /** @type {const} */ ([
+        ['layer', 5],
+        ['rms', 5],
+        ['batch', 4],
+      ])) {
+        const [before, after] = [x, changed].map((values) => normalize(gpt, norm, values, null)?.flat() ?? [])
+        assert.equal(after.filter((value, i) => value !== before[i]).length, count, `${norm}, seed ${seed}`)
+      }
+      const longer = draw(gpt, seed).x.slice(0, 5)
+      const [four, five] = [x, longer].map((values) => normalize(gpt, 'batch', values, null)?.flat() ?? [])
+      assert.ok(
+        four.every((value, i) => value !== five[i]),
+        `one more sample, seed ${seed}`,
+      )
+    }
+  },
+)
+
+testInNode('the statistics that are shown give the result', () => {
+  const x = drawn.x.slice(0, 4)
+  for (const norm of /** @type {const} */ (['layer', 'rms', 'batch']))
+    for (const running of norm === 'batch' ? [null, drawn] : [null]) {
+      const result = normalize(gpt, norm, x, running)
+      for (const [row, values] of x.entries())
+        values.forEach((value, col) => {
+          const { mean, variance } = statistics(gpt, norm, x, { row, col }, running)
+          near((value - mean) / Math.sqrt(variance + 1e-5), result?.[row][col] ?? NaN, 1e-5)
+        })
+    }
+})
+
+test('a dragged dot moves its row in layer norm and its column in batch norm, which are lit', async () => {
   const { page, complaints } = await show()
   assertNear(await numbers(page, 'x'), drawn.x.slice(0, 4))
-  assertNear(await numbers(page, 'layer'), computed(4, 'layer'))
-  assertNear(await numbers(page, 'batch'), computed(4, 'batch'))
-  const [x, layer, batch] = [await dots(page, 'x'), await dots(page, 'layer'), await dots(page, 'batch')]
-  const before = await value(page, dot(2, 4))
-  const { x: at, y } = await hold(page, dot(2, 4))
-  await page.mouse.move(at - 12, y, { steps: 5 })
-  assert.ok((await value(page, dot(2, 4))) < before - 0.5)
-  assert.deepEqual(moved(await dots(page, 'x'), x), ['2 4'])
-  assert.deepEqual(moved(await dots(page, 'layer'), layer), ROW)
-  assert.deepEqual(moved(await dots(page, 'batch'), batch), COLUMN)
-  assert.deepEqual(lit(await dots(page, 'layer')), ROW)
-  assert.deepEqual(lit(await dots(page, 'batch')), COLUMN)
-  assert.deepEqual(lit(await dots(page, 'x')), [...new Set([...ROW, ...COLUMN])].sort())
-  await page.mouse.up()
+  for (const [norm, moving, result] of /** @type {const} */ ([
+    ['layer', ROW, 'Layer norm'],
+    ['rms', ROW, 'RMSNorm'],
+    ['batch', COLUMN, 'Batch norm'],
+  ])) {
+    await choose(page, result)
+    if (norm === 'layer') assertNear(await numbers(page, norm), computed(4, norm))
+    const [x, before] = [await dots(page, 'x'), await dots(page, norm)]
+    const was = await value(page, dot(2, 4))
+    const { x: at, y } = await hold(page, dot(2, 4))
+    await page.mouse.move(at - 12, y, { steps: 5 })
+    assert.ok((await value(page, dot(2, 4))) < was - 0.2)
+    assert.deepEqual(moved(await dots(page, 'x'), x), ['2 4'])
+    assert.deepEqual(moved(await dots(page, norm), before), moving)
+    for (const table of ['x', norm]) assert.deepEqual(lit(await dots(page, table)), moving)
+    await page.mouse.up()
+  }
   assert.deepEqual(complaints, [])
   await page.close()
 })
 
-test('keys move a dot within its limits, and the address restores what was moved', async () => {
-  const { page } = await show()
+test('a dot can be taken within 24 pixels; keys move it within its limits, and the address restores it', async () => {
+  const { page } = await show('', { width: 360, height: 740 })
+  const boxes = await page.$$eval('#batch-norm [role=slider]', (all) =>
+    all.map((one) => one.getBoundingClientRect().toJSON()),
+  )
+  for (const { width, height } of boxes) assert.ok(Math.min(width, height) >= 24, `${width} by ${height}`)
   await focus(page, dot(1, 1))
   await press(page, 'End')
   assert.equal(await value(page, dot(1, 1)), 3)
   await press(page, 'ArrowLeft')
   assert.equal(await value(page, dot(1, 1)), Math.fround(2.95))
+  await press(page, 'ArrowUp')
+  const focused = () => page.evaluate(() => document.activeElement?.ariaLabel)
+  assert.equal(await focused(), 'sample 4, feature 5')
   await page.waitForFunction(() => /batch-norm\.edits=x11:2\.95/.test(location.search))
   const second = await open(site.browser, page.url(), { ready: '.guess' })
   assert.deepEqual(await numbers(second.page, 'layer'), await numbers(page, 'layer'))
   await second.page.close()
   await page.close()
-  const bad = await show('&batch-norm.batch=9&batch-norm.row=group&batch-norm.edits=x71:1')
-  assert.match(await problem(bad.page), /batch-norm\.batch=9, batch-norm\.row=group, batch-norm\.edits=x71:1/)
-  assert.equal((await numbers(bad.page, 'layer')).length, 4)
+  const bad = await show('&batch-norm.batch=9&batch-norm.norm=group&batch-norm.edits=x71:1')
+  assert.match(
+    await problem(bad.page),
+    /batch-norm\.batch=9, batch-norm\.norm=group, batch-norm\.edits=x71:1/,
+  )
   await bad.page.close()
 })
 
-test('one more sample moves nothing in layer norm and everything in batch norm', async () => {
-  const { page } = await show()
+test('the guess shows batch norm; one sample it refuses in training and normalizes in evaluation', async () => {
+  const { page, complaints } = await show('', { width: 1280, height: 720 })
+  const tall = () => page.$eval('#batch-norm', (one) => one.getBoundingClientRect().height)
   await click(page, '.guess button:nth-child(1)')
   assert.match(await text(page, '.answer'), /^Not quite: 4\. That feature of every sample/)
-  const [layer, batch] = [await dots(page, 'layer'), await dots(page, 'batch')]
-  await click(page, '#batch-norm ::-p-text(One more)')
-  assert.deepEqual(moved((await dots(page, 'layer')).slice(0, 4), layer), [])
-  assert.equal(moved((await dots(page, 'batch')).slice(0, 4), batch).length, 20)
-  await click(page, '#batch-norm ::-p-text(One more)')
-  assert.ok(await page.$eval('#batch-norm ::-p-text(One more)', (one) => one.matches(':disabled')))
-  await page.close()
-})
-
-test('one sample: batch norm in training says why it has no result; in evaluation it has one', async () => {
-  const { page, complaints } = await show('&batch-norm.batch=1')
-  assert.match(
-    await text(page, '#batch-norm'),
-    /refuses: a column of one number is its own mean, and its variance is 0/,
-  )
-  assert.doesNotMatch(await text(page, '#batch-norm'), /NaN|∞|—/)
-  assertNear(await numbers(page, 'layer'), computed(1, 'layer'))
-  await click(page, '#batch-norm .table ::-p-text(evaluation)')
+  assertNear(await numbers(page, 'batch'), computed(4, 'batch'))
+  const four = await tall()
+  await focus(page, '#batch-norm input[type=range]')
+  await press(page, 'Home')
+  assert.match(await text(page, '#batch-norm'), /refuses: a column of one number is its own mean/)
+  assert.doesNotMatch(await page.$eval('#batch-norm', (section) => section.outerHTML), /NaN|∞|—/)
+  assert.ok((await tall()) <= four)
+  await choose(page, 'evaluation')
   assertNear(await numbers(page, 'batch'), computed(1, 'batch', drawn))
-  assert.deepEqual(complaints, [])
-  await page.close()
-})
-
-test('in evaluation a moved dot moves no other in batch norm', async () => {
-  const { page } = await show('&batch-norm.mode=evaluation')
+  await press(page, 'Control', 'z')
+  await press(page, 'Control', 'z')
+  await choose(page, 'evaluation')
   const batch = await dots(page, 'batch')
   await focus(page, dot(2, 3))
   await press(page, 'ArrowRight')
   assert.deepEqual(moved(await dots(page, 'batch'), batch), ['2 3'])
   assert.deepEqual(lit(await dots(page, 'batch')), ['2 3'])
+  assert.deepEqual(complaints, [])
   await page.close()
 })
 
-test('RMSNorm takes the place of layer norm, and a new seed draws another batch', async () => {
-  const { page } = await show()
-  await click(page, '#batch-norm [aria-label^=More]')
-  await click(page, '#batch-norm ::-p-text(RMSNorm instead)')
-  assertNear(await numbers(page, 'rms'), computed(4, 'rms'))
+test('pointing at a dot prints a calculation that works out', async () => {
+  for (const norm of ['layer', 'batch', 'rms']) {
+    const { page } = await show(`&batch-norm.norm=${norm}`)
+    for (const circle of await page.$$(`#batch-norm [data-norm=${norm}] circle`)) {
+      await hover(page, circle)
+      const printed = await text(page, `[data-norm=${norm}] .note`)
+      const [left, right] = printed.replaceAll('−', '-').replace('√', 'Math.sqrt').split(' = ')
+      const found = Number(await page.evaluate(left.replace(/(\(-[\d.]+\))/, ' $1')))
+      assert.equal(found.toFixed(4).replace('-0.0000', '0.0000'), right, printed)
+    }
+    await page.close()
+  }
+})
+
+test('a new seed draws another batch; on a phone both tables are on one screen', async () => {
+  const { page } = await show('', { width: 360, height: 740 })
   const before = await numbers(page, 'x')
+  assert.ok((await page.$eval('#batch-norm .tables', (one) => one.getBoundingClientRect().height)) <= 740)
+  await click(page, '#batch-norm [aria-label^=More]')
   await type(page, 'seed of the batch', '9')
   assert.notDeepEqual(await numbers(page, 'x'), before)
-  await page.close()
-})
-
-test('pointing at a dot says how it was computed, and lights what shares its statistics', async () => {
-  const { page } = await show()
-  const [, circle] = await page.$$('#batch-norm [data-norm=batch] circle')
-  await hover(page, circle)
-  const column = [1, 2, 3, 4].map((r) => `${r} 2`)
-  assert.deepEqual(lit(await dots(page, 'batch')), column)
-  const row = [1, 2, 3, 4, 5].map((c) => `1 ${c}`)
-  assert.deepEqual(lit(await dots(page, 'layer')), row)
-  assert.deepEqual(lit(await dots(page, 'x')), [...new Set([...row, ...column])].sort())
-  const [, result] = /= ([−\d.]+)$/.exec(await text(page, '[data-norm=batch] .note')) ?? []
-  near(Number(result.replace('−', '-')), computed(4, 'batch')?.[0][1] ?? NaN, 1e-5)
-  await page.close()
-})
-
-test('keys go from dot to dot', async () => {
-  const { page } = await show()
-  await focus(page, dot(1, 5))
-  const focused = () => page.evaluate(() => document.activeElement?.ariaLabel)
-  await press(page, 'ArrowDown')
-  assert.equal(await focused(), 'sample 2, feature 1')
-  await press(page, 'ArrowUp')
-  assert.equal(await focused(), 'sample 1, feature 5')
-  assert.equal((await page.$$('#batch-norm .tables [tabindex="0"]')).length, 1)
-  await page.close()
-})
-
-test('with one sample the section is no taller than with four; on a phone all tables are on one screen', async () => {
-  const { page } = await show('', { width: 1280, height: 740 })
-  const tall = (selector = '#batch-norm') => page.$eval(selector, (one) => one.getBoundingClientRect().height)
-  const four = [await tall()]
-  await page.setViewport({ width: 360, height: 740 })
-  await page.evaluate(drawnInPage)
-  assert.ok((await tall('#batch-norm .tables')) <= 740)
-  four.push(await tall())
-  for (let i = 0; i < 3; i++) await click(page, '#batch-norm ::-p-text(One less)')
-  assert.match(await text(page, '#batch-norm'), /refuses/)
-  assert.ok((await tall()) <= four[1], `${await tall()} and ${four[1]} pixels on a phone`)
-  await page.setViewport({ width: 1280, height: 740 })
-  await page.evaluate(drawnInPage)
-  assert.ok((await tall()) <= four[0], `${await tall()} and ${four[0]} pixels on a laptop`)
   await page.close()
 })

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { cellText, parseNumber, shortest, subscript } from '../../build/demo/numbers.js'
+import { calculation, cellText, parseNumber, shortest, subscript, term } from '../../build/demo/numbers.js'
 
 test('a cell has four decimals, fewer for a large number, and a typographic minus', () => {
   const written = {
@@ -26,6 +26,36 @@ test('a cell has four decimals, fewer for a large number, and a typographic minu
     [cellText(0.126, 2), cellText(-0.001, 2), cellText(1234.5678, 2)],
     ['0.13', '0.00', '1234.57'],
   )
+})
+
+test('a printed calculation works out with the digits that it prints', () => {
+  const divide = (/** @type {number[]} */ ...[value, mean, variance]) =>
+    (value - mean) / Math.sqrt(variance + 1e-5)
+  assert.deepEqual(calculation([0.22598, 0.13239, 0.01924], divide, 0.67449), {
+    operands: ['0.22598', '0.13239', '0.01924'],
+    equals: '=',
+    result: '0.6745',
+  })
+  for (let i = 0; i < 2000; i++) {
+    // Of every size, of both signs, and near one another.
+    const size = 10 ** ((i % 17) - 6)
+    const value = Math.fround(size * Math.sin(i))
+    const numbers = [value, Math.fround(value + 0.1 * size * Math.cos(3 * i)), Math.fround(size ** 2 / 7)]
+    const { operands, equals, result } = calculation(numbers, divide, Math.fround(divide(...numbers)))
+    const typed = operands.map((text) =>
+      Number(
+        text
+          .replace('−', '-')
+          .replace('·10', 'e')
+          .replace(/[⁰¹²³⁴-⁹]/g, (digit) => String('⁰¹²³⁴⁵⁶⁷⁸⁹'.indexOf(digit))),
+      ),
+    )
+    assert.equal(equals, '=', String(numbers))
+    assert.equal(cellText(divide(...typed)), result, String(operands))
+  }
+  assert.deepEqual(calculation([1e30, 1e29, Infinity], divide, 0).result, '0.0000')
+  assert.equal(calculation([1, 2], (a, b) => a + b, 4).equals, '≈')
+  assert.deepEqual(['−0.5', '0.5'].map(term), ['(−0.5)', '0.5'])
 })
 
 test('the shortest decimal of a float32 rounds to this float32', () => {

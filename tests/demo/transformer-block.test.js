@@ -8,22 +8,9 @@ import { readFileSync } from 'node:fs'
 import { test as testInNode } from 'node:test'
 import { load } from 'gpt-layers'
 import { pass } from '../../build/demo/sections/transformer-block/compute.js'
-import { SENTENCE } from '../../build/demo/sections/transformer-block/slice.js'
+import { MOST, SENTENCE } from '../../build/demo/sections/transformer-block/slice.js'
 import { tokenizerOf } from '../../build/demo/words.js'
-import {
-  click,
-  drawn,
-  focus,
-  hold,
-  hover,
-  near,
-  newPage,
-  open,
-  press,
-  test,
-  text,
-  useSite,
-} from './browser.js'
+import { click, drawn, focus, hold, hover, near, newPage, press, test, text, useSite } from './browser.js'
 
 const site = useSite()
 
@@ -34,22 +21,17 @@ const model = await gpt.GPTModel.fromPretrained(readFileSync(new URL('model.safe
 const ids = [start, ...encode(SENTENCE)]
 const expected = { pre: pass(gpt, model, ids, 'pre'), post: pass(gpt, model, ids, 'post') }
 const SIDES = /** @type {const} */ (['before', 'after'])
-const MOMENTS = /** @type {const} */ (['mean', 'variance'])
 
 const show = (query = '', /** @type {OpenOptions} */ options = {}) =>
   site.open(`?embed=transformer-block${query}`, { ready: '.section [aria-busy=false]', ...options })
 const WORD = '[role=slider][aria-label="the word to follow"]'
 const word = (/** @type {Page} */ page) => page.$eval(WORD, (slider) => slider.ariaValueText)
-const opened = (/** @type {Page} */ page) =>
-  page.$eval('#transformer-block input:checked', (one) => one.ariaLabel)
-/** What the page says of the open norm: mean and variance, before and after. */
-const said = async (/** @type {Page} */ page) =>
-  [...(await text(page, '.said')).matchAll(/(?:mean|variance) ([−\d.]+)/g)].map(([, number]) =>
-    Number(number.replace('−', '-')),
-  )
-/** Mean and variance of a token at a norm, before and after. */
-const moments = (/** @type {typeof expected.pre[number]} */ norm, /** @type {number} */ token) =>
-  SIDES.flatMap((side) => MOMENTS.map((name) => norm[side][name][token]))
+/** σ before and after each norm, as the page writes it. */
+const sigmas = (/** @type {Page} */ page) =>
+  page.$$eval('#transformer-block .sigma', (all) => all.map(({ textContent }) => Number(textContent)))
+/** @param {typeof expected.pre} norms @param {number} token */
+const deviations = (norms, token) =>
+  norms.flatMap((norm) => SIDES.map((side) => Math.sqrt(norm[side].variance[token])))
 /** Two decimals of float32. @param {number[]} actual @param {number[]} expected */
 function assertNear(actual, expected) {
   assert.equal(actual.length, expected.length)
@@ -90,6 +72,27 @@ testInNode('mean and variance are those of each token’s row, the variance divi
     })
 })
 
+testInNode('what the text says of σ holds for every word', () => {
+  let narrower = 0
+  for (let token = 1; token <= 16; token++) {
+    const sides = SIDES.map((side) => expected.pre.map((norm) => Math.sqrt(norm[side].variance[token])))
+    const [before, after] = sides
+    const word = `word ${token}`
+    assert.ok(before[8] >= 15 * before[0], word)
+    assert.ok(before[8] > 2 && before[8] < 14, word)
+    for (const given of after) assert.ok(given > 0.5 && given < 1.6, word)
+    // The norms stretch in block 1, and squeeze later.
+    before.forEach((width, i) =>
+      assert.ok(i < 2 ? width < after[i] : width > after[i], `${word}, norm ${i + 1}`),
+    )
+    narrower += before.filter((width, i) => i > 0 && width < before[i - 1]).length
+    near(Math.sqrt(expected.post[7].after.variance[token]), 1.2, 0.07, word)
+    for (const { before, after } of [...expected.pre, ...expected.post])
+      for (const value of [...before.rows[token], ...after.rows[token]]) assert.ok(Math.abs(value) <= MOST)
+  }
+  assert.ok(narrower > 0 && narrower < 16 * 8 * 0.1, `${narrower} sums of 128 make the row narrower`)
+})
+
 test('the recording is what the model computes, to three digits; then the model takes its place', async () => {
   const browser = await site.newProfile()
   const page = await newPage(browser)
@@ -100,9 +103,9 @@ test('the recording is what the model computes, to three digits; then the model 
   )
   await page.goto(`${site.url}?embed=transformer-block&transformer-block.token=3`)
   await page.waitForSelector('#transformer-block .said ::-p-text(could not be loaded)')
-  assert.match(await text(page, '.said'), /^Recording The model could not be loaded.*“lived”, the final norm/)
-  const recorded = moments(expected.pre[8], 11)
-  ;(await said(page)).forEach((value, i) => near(value, recorded[i], 0.006 * Math.max(1, recorded[i])))
+  assert.match(await text(page, '.said'), /^Recording The model could not be loaded.*“lived”/)
+  const recorded = deviations(expected.pre, 11)
+  ;(await sigmas(page)).forEach((value, i) => near(value, recorded[i], 0.006 * Math.max(1, recorded[i])))
   reachable = true
   await click(page, '#transformer-block ::-p-text(Try again)')
   await page.waitForSelector('#transformer-block .said ::-p-text(“a”)')
@@ -113,9 +116,9 @@ test('the recording is what the model computes, to three digits; then the model 
 test('a word can be pressed, swept over and chosen by keys; its rows follow, and it can be undone', async () => {
   const { page, complaints } = await show()
   assert.equal(await word(page), 'lived')
-  assertNear(await said(page), moments(expected.pre[8], 11))
+  assertNear(await sigmas(page), deviations(expected.pre, 11))
   await click(page, `${WORD} ::-p-text(quiet)`)
-  assertNear(await said(page), moments(expected.pre[8], 7))
+  assertNear(await sigmas(page), deviations(expected.pre, 7))
   const { x, y } = await hover(page, `${WORD} ::-p-text(tower)`)
   await hold(page, `${WORD} ::-p-text(named)`)
   await page.mouse.move(x, y, { steps: 4 })
@@ -127,44 +130,24 @@ test('a word can be pressed, swept over and chosen by keys; its rows follow, and
   await press(page, 'Home')
   await press(page, 'ArrowRight')
   assert.equal(await word(page), 'upon')
-  assertNear(await said(page), moments(expected.pre[8], 2))
+  assertNear(await sigmas(page), deviations(expected.pre, 2))
   assert.deepEqual(complaints, [])
   await page.close()
 })
 
-test('a press and the arrow keys open a norm, which is nothing to undo, and the address keeps it', async () => {
+test('pointing at a number follows it through every norm, and the axis shows that block 1 stretches', async () => {
   const { page } = await show()
-  await page.$eval('[aria-label="norm 2 of block 3"]', (one) => one.closest('label')?.click())
-  assertNear(await said(page), moments(expected.pre[5], 11))
-  await focus(page, '#transformer-block input:checked')
-  await press(page, 'ArrowDown')
-  assert.equal(await opened(page), 'norm 1 of block 4')
-  await press(page, 'Control', 'z')
-  assert.equal(await opened(page), 'norm 1 of block 4')
-  await page.waitForFunction(() => /transformer-block\.norm=7/.test(location.search))
-  const second = await open(site.browser, page.url(), { ready: '.section [aria-busy=false]' })
-  assertNear(await said(second.page), moments(expected.pre[6], 11))
-  await second.page.close()
-  await page.close()
-})
-
-test('pointing at a number follows it through every norm; a press opens the norm there', async () => {
-  const { page } = await show()
-  const WAY = '#transformer-block .way svg'
-  const at =
-    (/** @type {number} */ down) =>
-    (/** @type {Box} */ { left, top, width }) => ({
-      x: left + width * 0.615,
-      y: top + down,
-    })
-  await hover(page, WAY, at(30))
+  const at = (/** @type {Box} */ { left, top, width }) => ({ x: left + width * 0.615, y: top + 14 })
+  await hover(page, '#transformer-block .way svg', at)
   const [, before, after] =
     /^Number \d+ of “lived”, norm 1 of block 1: (\S+) before, (\S+) after/.exec(await text(page, '.said')) ??
     []
   assert.ok(Math.abs(Number(before.replace('−', '-'))) < Math.abs(Number(after.replace('−', '-'))))
   assert.equal((await page.$$('#transformer-block .thread.lit')).length, 9)
-  await click(page, WAY, { at: at(60) })
-  assert.equal(await opened(page), 'norm 2 of block 1')
+  const [narrow, wide] = await page.$$eval('#transformer-block .strokes', (all) =>
+    all.slice(0, 2).map((one) => one.getBoundingClientRect().width),
+  )
+  assert.ok(narrow > 40 && wide > 1.4 * narrow, `${narrow} and ${wide} pixels`)
   await page.close()
 })
 
@@ -174,34 +157,19 @@ test('a guess moves the norms: the diagram and the rows have one after each sum,
   assert.deepEqual(pre.slice(0, 4), ['norm 1', 'attention', 'norm 2', 'feed-forward'])
   assert.equal(pre.filter((name) => name?.includes('norm')).length, 9)
   assert.equal(pre.at(-1), 'final norm')
-  await click(page, '.guess button:nth-child(1)')
-  assert.match(await text(page, '.answer'), /^Not quite: no\. Each sum is normalized before it goes on\./)
+  assert.match(await text(page, '.text'), /2 · 4 \+ 1 = 9 norms.*2 · 12 \+ 1 = 25 norms/)
+  await click(page, '.guess button:nth-child(2)')
+  assert.match(await text(page, '.answer'), /^Not quite: about 1\.2\. For every word/)
   const post = await diagram(page)
   assert.deepEqual(post.slice(0, 4), ['attention', 'norm 1', 'feed-forward', 'norm 2'])
   assert.equal(post.filter((name) => name?.includes('norm')).length, 8)
-  assert.equal(await opened(page), 'norm 2 of block 4')
-  assertNear(await said(page), moments(expected.post[7], 11))
-  assert.match(await text(page, '.text'), /each sum is normalized.*warmup.*Xiong et al\., 2020/)
-  await click(page, '#transformer-block ::-p-text(Pre-norm)')
-  assert.deepEqual(await diagram(page), pre)
-  await page.close()
-})
-
-test('at every width there is a variance before and after each norm', async () => {
-  const { page } = await show('&transformer-block.order=post')
-  const words = await text(page, '#transformer-block')
-  assert.doesNotMatch(words, /Each sum is normalized before/)
-  assert.match(words, /GPT-2 has 12 blocks: 2 · 12 \+ 1 = 25 norms/)
-  for (const width of [1440, 1280, 360]) {
+  assert.match(await text(page, '.text'), /2 · 4 = 8 norms.*warmup.*Xiong et al\., 2020/)
+  for (const width of [360, 1280, 1440]) {
     await page.setViewport({ width, height: 800 })
     await page.evaluate(drawn)
-    const variances = await page.$$eval('#transformer-block .variance', (all) =>
-      all.map(({ textContent }) => Number(textContent)),
-    )
-    assertNear(
-      variances,
-      expected.post.flatMap(({ before, after }) => [before.variance[11], after.variance[11]]),
-    )
+    assertNear(await sigmas(page), deviations(expected.post, 11))
   }
+  await click(page, '#transformer-block ::-p-text(Pre-norm)')
+  assert.deepEqual(await diagram(page), pre)
   await page.close()
 })

@@ -2,8 +2,9 @@
 
 import temml from 'temml'
 
-/** @param {string} source TeX @returns {string} MathML */
-export const toMathML = (source) => temml.renderToString(source.trim(), { throwOnError: true, trust: true })
+/** @param {string} source TeX @returns {string} MathML, without styles, which the page's policy forbids */
+export const toMathML = (source) =>
+  temml.renderToString(source.trim(), { throwOnError: true, trust: true }).replace(/ style="[^"]*"/g, '')
 
 /** The plugin for Vite. */
 export const formulas = {

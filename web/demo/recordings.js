@@ -45,7 +45,6 @@ export async function record() {
     values: rows[token].map(round),
     stats: { mean: round(mean[token]), variance: round(variance[token]) },
   })
-  const most = Math.ceil(Math.max(...norms.flatMap(({ before }) => before.rows.flat().map(Math.abs))) / 4) * 4
 
   const { off, ...settings } = story.default.defaults()
   const engine = new Engine({ gpt, model, tokenizer })
@@ -59,7 +58,6 @@ export async function record() {
   const recordings = {
     'transformer-block': JSON.stringify({
       token,
-      most,
       norms: norms.map(({ before, after }) => ({ before: side(before), after: side(after) })),
     }),
     story: sourceOf(report),

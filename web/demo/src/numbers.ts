@@ -3,6 +3,14 @@
 /** With an ASCII minus, never "-0.0000". */
 const decimals = (value: number, digits: number) => value.toFixed(digits).replace(/^-(?=0\.0+$)/, '')
 
+/** As JavaScript writes it, with fewer decimals for a large number. */
+function rounded(value: number, digits: number) {
+  const size = Math.abs(value)
+  const fewer = Math.max(1, digits - 3)
+  if (size >= 1e5) return value.toExponential(fewer)
+  return decimals(value, size >= 1e4 ? fewer : size >= 1e3 ? Math.max(2, digits - 2) : digits)
+}
+
 /**
  * The text of a number in a table cell: with a typographic minus sign, and fewer decimals for large numbers.
  *
@@ -11,9 +19,8 @@ const decimals = (value: number, digits: number) => value.toFixed(digits).replac
 export function cellText(value: number, digits = 4): string {
   if (Number.isNaN(value)) return '—'
   if (!Number.isFinite(value)) return value < 0 ? '−∞' : '∞'
-  const size = Math.abs(value)
-  if (size >= 1e5) return power(value.toExponential(1))
-  return decimals(value, size >= 1e4 ? 1 : size >= 1e3 ? 2 : digits).replace('-', '−')
+  const text = rounded(value, digits)
+  return text.includes('e') ? power(text) : text.replace('-', '−')
 }
 
 /** @param text such as 1.5e+30 @returns 1.5·10³⁰ */
@@ -21,6 +28,36 @@ export function power(text: string): string {
   const [mantissa, exponent] = text.replace('+', '').split('e')
   const superscripts = exponent.replace(/\d/g, (digit) => SUPERSCRIPTS[Number(digit)]).replace('-', '⁻')
   return `${mantissa.replace('-', '−')}·10${superscripts}`
+}
+
+/** A printed number as a term after an operator. */
+export const term = (text: string): string => (text.startsWith('−') ? `(${text})` : text)
+
+const MOST_DIGITS = 10
+
+/**
+ * Prints a calculation so that it works out: a calculator that is given the printed operands gives the printed
+ * result. The operands get as many more digits as that takes.
+ *
+ *   const { operands: [sum], equals, result } = calculation([0.1153], (sum) => sum / 5, 0.0231)
+ *
+ * @param result as it was computed, in float32
+ * @param digits after the point of the result
+ * @returns `equals` is '≈' where rounding in float32 changed the result's printed digits
+ */
+export function calculation(
+  operands: readonly number[],
+  calculate: (...operands: number[]) => number,
+  result: number,
+  digits = 4,
+): { operands: string[]; equals: '=' | '≈'; result: string } {
+  const last = cellText(result, digits)
+  const print = (digits: number) => operands.map((value) => cellText(value, digits))
+  for (let more = digits; more <= MOST_DIGITS; more++) {
+    const found = calculate(...operands.map((value) => Number(rounded(value, more))))
+    if (cellText(found, digits) === last) return { operands: print(more), equals: '=', result: last }
+  }
+  return { operands: print(digits), equals: '≈', result: last }
 }
 
 /** @returns the shortest decimal that rounds to the same float32 as the value */

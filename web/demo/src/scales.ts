@@ -41,5 +41,13 @@ export const scaleLinear = (domain: Pair, range: Pair) => scale(domain, range, s
 export const scaleWithin = ([min, max]: Pair, range: Pair) =>
   scale([min, max], range, (value) => Math.min(max, Math.max(min, value)), same)
 
+/** The same, but places go with the square root: small numbers have more room. */
+export function scaleRoot([min, max]: Pair, range: Pair): Scale {
+  const root = (value: number) => Math.sign(value) * Math.sqrt(Math.abs(value))
+  const square = (value: number) => value * Math.abs(value)
+  const x = scale([min, max], range, (value) => root(Math.min(max, Math.max(min, value))), square)
+  return Object.assign(x, { ticks: (count: number) => ticks(root(min), root(max), count).map(square) })
+}
+
 export const scaleLog = (domain: Pair, range: Pair) =>
   scale(domain, range, Math.log10, (exponent) => 10 ** exponent)

@@ -16,7 +16,7 @@ declare module '*.tex' {
 /** What a section shows until its model is here; see recordings.js. */
 declare module 'recording:transformer-block' {
   type Side = { values: number[]; stats: { mean: number; variance: number } }
-  const recording: { token: number; most: number; norms: { before: Side; after: Side }[] }
+  const recording: { token: number; norms: { before: Side; after: Side }[] }
   export default recording
 }
 declare module 'recording:story' {

@@ -108,13 +108,14 @@ export const sections: readonly Section[] = [
   },
   {
     id: 'batch-norm',
-    title: 'Layer norm or batch norm?',
+    title: 'Layer, batch or RMS norm?',
     heights: [555, 1412],
     load: () => import('./batch-norm/BatchNorm.svelte'),
   },
   {
     id: 'divisor',
     title: 'n or n − 1?',
+    state: ['example', 'divisor'],
     heights: [577, 1351],
     load: () => import('./divisor/Divisor.svelte'),
   },

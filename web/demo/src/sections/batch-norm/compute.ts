@@ -3,7 +3,7 @@
 import type { Gpt } from 'gpt-layers'
 import { BATCH, FEATURES, type NormName } from './slice.ts'
 
-const EPS = 1e-5
+export const EPS = 1e-5
 /** How many batches batch norm has seen in training before it is evaluated. */
 const BATCHES_BEFORE = 100
 
@@ -15,7 +15,8 @@ export interface Drawn {
   runningVar: Float32Array
 }
 
-export type Statistics = { mean: number; variance: number }
+/** A place in the batch. */
+export type Cell = { row: number; col: number }
 
 /**
  * Draws a batch whose features differ in mean and deviation, as a layer's outputs do, and computes batch
@@ -68,14 +69,20 @@ function batchNorm(gpt: Gpt, running: Drawn | null) {
   return norm.eval()
 }
 
-/** Mean and variance of each row, and of each column. */
-export function describe(gpt: Gpt, values: number[][]): { rows: Statistics[]; columns: Statistics[] } {
+/** What the number at a place is normalized with: for RMSNorm no mean, and the mean of the squares. */
+export function statistics(
+  gpt: Gpt,
+  name: NormName,
+  values: number[][],
+  { row, col }: Cell,
+  running: Drawn | null,
+): { mean: number; variance: number } {
+  if (name === 'batch' && running)
+    return { mean: running.runningMean[col], variance: running.runningVar[col] }
   return gpt.scope(() => {
-    const x = gpt.tensor(values)
-    const [rows, columns] = [-1, 0].map((dim) => {
-      const variance = x.var({ dim, unbiased: false }).data
-      return Array.from(x.mean({ dim }).data, (mean, i) => ({ mean, variance: variance[i] }))
-    })
-    return { rows, columns }
+    const x = gpt.tensor(name === 'batch' ? values.map((row) => row[col]) : values[row])
+    return name === 'rms'
+      ? { mean: 0, variance: x.mul(x).mean().item() }
+      : { mean: x.mean().item(), variance: x.var({ unbiased: false }).item() }
   })
 }

@@ -17,7 +17,7 @@ const cell = new RegExp(`^x[1-${BATCH.max}][1-${FEATURES}]$`)
 export default slice({
   batch: integer(4, BATCH),
   seed: seed(17),
-  row: choice('layer', ['layer', 'rms']),
+  norm: choice('layer', ['layer', 'batch', 'rms']),
   mode: choice('training', ['training', 'evaluation']),
   /** What was changed, by cell, as x12 for sample 1's feature 2. */
   edits: edits((name) => cell.test(name), { min: LIMITS[0], max: LIMITS[1] }),

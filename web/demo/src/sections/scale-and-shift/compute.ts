@@ -1,42 +1,34 @@
-// Scale and shift: those that the stories model learned, and those of the reader for the worked example.
+// What the γ of one feature does to the next word. Uses only the package.
 
 import type { Gpt } from 'gpt-layers'
-import { exampleOutputs } from '../../example.ts'
-import { loadStories } from '../../stories.ts'
 
-/** The γ and the β of all norms of the stories model. */
-export async function learned(gpt: Gpt, signal: AbortSignal) {
-  const model = await loadStories(gpt, { signal })
-  const all = [...model.trfBlocks.flatMap(({ norm1, norm2 }) => [norm1, norm2]), model.finalNorm]
-  const norms = all as InstanceType<Gpt['LayerNorm']>[]
-  const found = {
-    scale: norms.flatMap(({ scale }) => Array.from(scale.data)),
-    shift: norms.flatMap(({ shift }) => Array.from(shift?.data ?? [])),
-  }
-  model.dispose()
-  return found
-}
+type Model = InstanceType<Gpt['GPTModel']>
+type LayerNorm = InstanceType<Gpt['LayerNorm']>
+
+/** Of the final norm, counted from 0: the feature with the model's largest γ. */
+export const FEATURE = 76
+export const TEXT = 'One day there lived a penguin. The penguin was named Ines.'
 
 /**
- * Layer normalization with scale and shift, of the worked example's outputs.
- *
- * @param scale of each feature
- * @param shift of each feature
+ * @param ids of the text
+ * @param scale of the feature in the final norm; by default the learned one
+ * @returns the final norm's row for the text's last token, and the probability of each word to come next
  */
-export function compute(gpt: Gpt, scale: readonly number[], shift: readonly number[]) {
-  return gpt.scope(() => {
-    const x = gpt.tensor(exampleOutputs(gpt))
-    const norm = new gpt.LayerNorm(scale.length)
-    const forward = () => gpt.noGrad(() => norm.forward(x))
-    const normalized = forward()
-    norm.scale.data.set(scale)
-    norm.shift?.data.set(shift)
-    const after = forward()
-    return {
-      normalized: normalized.toArray() as number[][],
-      after: after.toArray() as number[][],
-      mean: Array.from(after.mean({ dim: -1 }).data),
-      variance: Array.from(after.var({ dim: -1, unbiased: false }).data),
-    }
+export function nextWord(gpt: Gpt, model: Model, ids: number[], scale?: number) {
+  const norm = model.finalNorm as LayerNorm
+  const learned = norm.scale.data[FEATURE]
+  let row: number[] = []
+  const stop = model.onForward(({ module, output }) => {
+    if (module === norm) row = Array.from(output.data)
   })
+  norm.scale.data[FEATURE] = scale ?? learned
+  try {
+    const logits = gpt.noGrad(() => gpt.scope(() => Array.from(model.forward(ids, { lastOnly: true }).data)))
+    const powers = logits.map(Math.exp)
+    const sum = powers.reduce((sum, one) => sum + one)
+    return { row, words: powers.map((one) => one / sum) }
+  } finally {
+    norm.scale.data[FEATURE] = learned
+    stop()
+  }
 }

@@ -3,7 +3,7 @@
 import type { Gpt, Tensor } from 'gpt-layers'
 import type { Order } from './slice.ts'
 
-export type Model = InstanceType<Gpt['GPTModel']>
+type Model = InstanceType<Gpt['GPTModel']>
 /** A row for each token, with its mean and variance. */
 export type Rows = { rows: number[][]; mean: number[]; variance: number[] }
 type Norm = { name: string; before: Rows; after: Rows }
