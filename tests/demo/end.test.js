@@ -2,14 +2,20 @@
 
 import assert from 'node:assert/strict'
 import { statSync } from 'node:fs'
-import { get, test, text, useSite } from './browser.js'
+import { load } from 'gpt-layers'
+import { exampleOutputs } from '../../build/demo/example.js'
+import { float16, layerNorm } from '../../build/demo/float16.js'
+import { TASKS } from '../../build/demo/sections/end/tasks.js'
+import halfPrecision from '../../build/demo/sections/half-precision/slice.js'
+import { normalize } from '../../build/demo/sections/opening/compute.js'
+import { click, get, near, test, text, useSite } from './browser.js'
 
 const site = useSite()
 const STILL = { 'prefers-reduced-motion': 'reduce' }
 
 test('each of the seven sentences leads to a section of its own; then come the sources, the authors and the day of the build', async () => {
   const { page, complaints, foreign } = await site.open('', { at: 'end', features: STILL })
-  const targets = await page.$$eval('#end ol a', (all) => all.map((one) => one.getAttribute('href') ?? ''))
+  const targets = await page.$$eval('#end > ol a', (all) => all.map((one) => one.getAttribute('href') ?? ''))
   assert.equal(targets.length, 7)
   assert.equal(new Set(targets).size, 7)
   for (const target of targets) await get(page, `${target}.section`)
@@ -31,5 +37,39 @@ test('on a phone no link of the end lies over the footer, also before the end is
     return Math.max(...links) - top
   })
   assert.ok(overlap < 0, `${overlap} pixels`)
+  await page.close()
+})
+
+test('the answers of the tasks are what the figures compute', async () => {
+  const gpt = await load()
+  const [first] = exampleOutputs(gpt)
+  const settings = { divisor: /** @type {const} */ ('n'), eps: 1e-5 }
+  const farthest = Math.max(...normalize(gpt, first.with(0, 1e6), settings).after.values)
+  const { variance } = normalize(gpt, first, settings).before
+  near(normalize(gpt, first, { ...settings, eps: variance }).after.variance, 0.5, 1e-6)
+  const { row } = halfPrecision.defaults()
+  const parameters = { scale: row.map(() => 1), shift: row.map(() => 0) }
+  const isFinite = (/** @type {number} */ value) =>
+    Number.isFinite(layerNorm(float16, row.with(-1, value), parameters).variance)
+  const largest = Array.from({ length: 1000 }, (_, i) => i).findLast(isFinite)
+  assert.deepEqual(
+    TASKS.map(({ answer }) => answer),
+    [farthest.toFixed(4), variance.toFixed(4), String(largest), '5 and 4', String(2 * 24 + 1)],
+  )
+})
+
+test('an answer is hidden until it is asked for, and the sheet in print has the tasks alone', async () => {
+  const { page } = await site.open('', { at: 'end', features: STILL })
+  const seen = () =>
+    page.$$eval('#end details, #opening, #end .tasks li', (all) =>
+      all.map((one) => one.checkVisibility() && (!(one instanceof HTMLDetailsElement) || one.open)),
+    )
+  assert.deepEqual((await seen()).filter(Boolean).length, 1 + TASKS.length)
+  await page.evaluate(() => {
+    window.print = () => {}
+  })
+  await click(page, '#end ::-p-text(Print the sheet)')
+  await page.emulateMediaType('print')
+  assert.deepEqual((await seen()).filter(Boolean).length, TASKS.length)
   await page.close()
 })

@@ -48,6 +48,8 @@ export interface Section {
   /** Also the section's anchor, and the prefix of its names in the address. */
   id: SectionId
   title: string
+  /** What it shows, in a sentence: for the contents and the end of the page. */
+  says?: string
   /** The slices of the state that an embed shows and a reset sets back; by default its own. */
   state?: readonly SliceId[]
   /** Whether it opens the page: its title is then the page's. */
@@ -72,12 +74,14 @@ export const sections: readonly Section[] = [
   {
     id: 'story',
     title: 'A story without it',
+    says: 'Without its norms, a GPT that was trained with them babbles.',
     heights: [631, 1166],
     load: () => import('./story/Story.svelte'),
   },
   {
     id: 'worked-example',
     title: 'How it is computed',
+    says: 'Layer norm subtracts a row’s mean and divides by its deviation: mean 0, variance almost 1.',
     state: ['example', 'worked-example'],
     heights: [650, 1050],
     load: () => import('./worked-example/WorkedExample.svelte'),
@@ -85,30 +89,35 @@ export const sections: readonly Section[] = [
   {
     id: 'training',
     title: 'Why it’s needed',
+    says: 'With small steps a small GPT learns also without norms, with large steps only with them.',
     heights: [663, 1500],
     load: () => import('./training/Training.svelte'),
   },
   {
     id: 'half-precision',
     title: 'The norm that failed in silence',
+    says: 'In half precision one large number can silence a norm, and nothing warns.',
     heights: [578, 1355],
     load: () => import('./half-precision/HalfPrecision.svelte'),
   },
   {
     id: 'scale-and-shift',
     title: 'Why scale and shift?',
+    says: 'A learned scale γ and shift β then give each feature the size that the next layer needs.',
     heights: [587, 1240],
     load: () => import('./scale-and-shift/ScaleAndShift.svelte'),
   },
   {
     id: 'transformer-block',
     title: 'Where it sits in GPT',
+    says: 'The small GPT-2 has 25 norms: two in each of its 12 blocks, and one after the last.',
     heights: [640, 1413],
     load: () => import('./transformer-block/TransformerBlock.svelte'),
   },
   {
     id: 'batch-norm',
     title: 'Layer, batch or RMS norm?',
+    says: 'Layer norm looks at one row alone; batch norm at one column of all rows.',
     heights: [555, 1412],
     load: () => import('./batch-norm/BatchNorm.svelte'),
   },

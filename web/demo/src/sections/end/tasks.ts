@@ -27,10 +27,10 @@ export const TASKS: readonly Task[] = [
   },
   {
     id: 'half-precision',
-    does: 'Compute in half precision, and move the large number toward the others.',
-    asks: 'What is the largest distance from the mean whose square is still a number?',
-    answer: '255.875',
-    why: 'The next float16 is 256, and 256² = 65,536 is more than 65,504, the largest float16.',
+    does: 'Choose float16, and drag the large number until the variance is a number again.',
+    asks: 'How large may it be?',
+    answer: '141',
+    why: 'The eight squares are added before the sum is divided by 8, and the sum may not pass 65,504.',
   },
   {
     id: 'batch-norm',
