@@ -10,7 +10,7 @@ import { after, test } from 'node:test'
 import { load } from 'gpt-layers'
 import { Engine } from '../../build/demo/writer/engine.js'
 import { gpt2Tokens } from '../../build/demo/writer/gpt2tokens.js'
-import { readAs, readOwn, sentenceOf } from '../../build/demo/writer/file.js'
+import { readAs, readModel, sentenceOf } from '../../build/demo/writer/file.js'
 import { SHAKESPEARE } from '../../build/demo/writer/tokens.js'
 import { entryOf, fileOf, gpt2Entries } from '../lib/gpt2file.js'
 import { shake } from '../lib/support.js'
@@ -56,7 +56,7 @@ const WORDS = 12
 
 /** What a model writes at the page's first settings. @param {typeof FILES[number]} file */
 async function textOf({ name, bytes, nHeads, characters }) {
-  const model = await readOwn(gpt, [new File([new Uint8Array(bytes)], name)], { nHeads })
+  const model = await readModel(gpt, [new File([new Uint8Array(bytes)], name)], { nHeads })
   const reading = await readAs(model.vocabSize, characters)
   const engine = new Engine({ gpt, model, slides: true, ...reading })
   const off = new Array(engine.model.norms).fill(false)
@@ -123,7 +123,7 @@ test('a file that is damaged, or of something else, is refused in one sentence t
       'The file should have at most 48 blocks of 1600 numbers, as GPT-2 XL, got 49 blocks of 8.',
     ],
   ])) {
-    const refused = readOwn(gpt, [new File([new Uint8Array(bytes)], 'model')]).catch(sentenceOf)
+    const refused = readModel(gpt, [new File([new Uint8Array(bytes)], 'model')]).catch(sentenceOf)
     const said = await refused
     if (typeof sentence === 'string') assert.equal(said, sentence)
     else assert.match(String(said), sentence)
@@ -134,7 +134,7 @@ test('Hugging Face’s config.json and the parts of a model may come with it', a
   const names = [1, 2].map((part) => `model-0000${part}-of-00002.safetensors`)
   const parts = names.map((name) => new File([goldenFile(name)], name))
   const config = new File(['{ "n_head": 3, "activation_function": "gelu" }'], 'config.json')
-  const model = await readOwn(gpt, [config, ...parts])
+  const model = await readModel(gpt, [config, ...parts])
   assert.equal(model.trfBlocks[0].attn.nHeads, 3)
 })
 
@@ -142,10 +142,10 @@ const site = browser.useSite()
 browser.after(browser.closePages)
 
 /** What is said about the reader's GPT. */
-const LINE = '.own'
-const TEXT = '#writing .run .text'
+const LINE = '.file'
+const TEXT = '#story .run.with'
 
-const open = (address = '?embed=writing', profile = site.browser) =>
+const open = (address = '?embed=story&story.all=yes', profile = site.browser) =>
   browser.open(profile, site.url + address, { ready: LINE })
 
 /** A test of the open page. @param {string} name @param {(opened: Opened) => Promise<void>} run */
@@ -217,7 +217,7 @@ for (const name of browser.BROWSERS) {
   test(`files of the book, of nanoGPT and of GPT-2 write as in Node, in ${name}`, { skip }, async (t) => {
     const own = await browser.launch(name)
     t.after(() => own.close())
-    const { page, complaints, foreign } = await open('?embed=writing&writing.speed=32', own)
+    const { page, complaints, foreign } = await open('?embed=story&story.all=yes', own)
     for (const file of FILES) {
       await choose(page, file.bytes, file.name)
       if (file.nHeads) await giveHeads(page, file.nHeads)
@@ -252,7 +252,7 @@ pageTest(
   async (opened) => {
     const { page } = opened
     const begin = async (/** @type {string} */ text) => {
-      await browser.click(page, '#writing .prompt', { count: 3 })
+      await browser.click(page, '#story .prompt', { count: 3 })
       await page.keyboard.type(text)
       await page.keyboard.press('Enter')
     }
@@ -261,7 +261,7 @@ pageTest(
     await begin('3 18')
     await writes(page, '3 18 ')
     await begin('Once')
-    await said(page, 'Type numbers from 0 to 18, with spaces between them.', '#writing-refused')
+    await said(page, 'Type numbers from 0 to 18, with spaces between them.', '#story-refused')
     await spell(page, 'aab')
     await said(page, '“a” is there twice.')
     await spell(page, 'abc')
@@ -279,7 +279,7 @@ pageTest(
     const { page, complaints } = opened
     const drop = (/** @type {Uint8Array} */ bytes) =>
       page.$eval(
-        '#writing',
+        '#story',
         (section, bytes) => {
           const data = new DataTransfer()
           data.items.add(new File([new Uint8Array(bytes)], 'dropped.pt'))
@@ -306,7 +306,7 @@ pageTest(
 pageTest('reading is cancelled midway: the stories go on, and another file can be read', async ({ page }) => {
   await browser.waitInPage(
     page,
-    "!document.querySelector('#writing .runs').textContent.includes('(recording)')",
+    "!document.querySelector('#story .pair').textContent.includes('(recording)')",
   )
   const worker = page.workers().find((one) => one.url().includes('writer.worker'))
   await worker?.evaluate(() => {
@@ -330,8 +330,8 @@ pageTest('weights of 3e38 give numbers beyond float32, and no error', async ({ p
   const huge = newModel(19)
   for (const { weight } of [huge.tokEmb, huge.posEmb]) weight.data.fill(3e38) // their sum is infinite
   await choose(page, huge.saveSafetensors())
-  await said(page, 'its numbers grew beyond float32', '#writing')
-  for (const norm of await page.$$('#writing .norm .name')) {
+  await said(page, 'its numbers grew beyond float32', '#story')
+  for (const norm of await page.$$('#story [role=switch]')) {
     await norm.evaluate((button) => /** @type {HTMLButtonElement} */ (button).click())
   }
   assert.deepEqual(unexpected(complaints), [])

@@ -16,6 +16,7 @@ import {
   type,
   useSite,
   value,
+  waitInPage,
 } from './browser.js'
 
 const site = useSite()
@@ -55,7 +56,7 @@ test('invalid values in the address are named, and the valid ones take effect', 
 })
 
 test('names of JavaScript’s own in the address are left out, and a hash that is no text is no section', async () => {
-  const own = ['toString=1', '__proto__=1', 'constructor.x=1', 'gelu.toString=1']
+  const own = ['toString=1', '__proto__=1', 'constructor.x=1', 'feed-forward.toString=1']
   own.push('worked-example.constructor=1', 'worked-example.keepdim=constructor')
   for (const hash of ['#100%', '#%E0%A4%A', '#__proto__']) {
     const { page, complaints } = await site.open(`?${own.join('&')}&example.edits=x12:3${hash}`, FIELDS)
@@ -137,3 +138,40 @@ test('arrow keys step a number by 0.1, by 1 with shift, by 0.01 with alt; a drag
   near(await value(page, 'x₁₁'), expected - 1, 1e-5)
   await page.close()
 })
+
+/** Records each attribute of a figure that is no number, at any time; in the page. */
+function watchAttributes() {
+  /** @type {Set<string>} */
+  const wrong = new Set()
+  Object.assign(window, { wrong })
+  /** @param {Node} node */
+  const look = (node) => {
+    if (!(node instanceof Element)) return
+    for (const one of [node, ...node.querySelectorAll('*')])
+      for (const { name, value } of one.closest('svg') ? one.attributes : [])
+        if (/NaN|Infinity/.test(value)) wrong.add(`${one.tagName} ${name}="${value}"`)
+  }
+  new MutationObserver((changes) => {
+    for (const { target, addedNodes } of changes) [target, ...addedNodes].forEach(look)
+  }).observe(document, { subtree: true, childList: true, attributes: true })
+}
+
+for (const query of [
+  'opening.first=1e30,0,0,0,0,0',
+  'opening.first=3e38,-3e38,3e38,-3e38,0,1',
+  'opening.first=1,1,1,1,1,1&worked-example.eps=0&worked-example.step=divide',
+  'worked-example.x11=1e30&worked-example.step=divide',
+])
+  test(`?${query}: no attribute of a figure is NaN or Infinity, also while it moves`, async () => {
+    for (const id of ['opening', 'worked-example']) {
+      const { page, complaints } = await site.open(`?embed=${id}&${query}`, {
+        byFrames: true,
+        first: watchAttributes,
+        ready: '.section svg',
+      })
+      await waitInPage(page, () => !document.querySelector('.section [aria-busy="true"]'))
+      assert.deepEqual(await page.evaluate('[...wrong]'), [])
+      assert.deepEqual(complaints, [])
+      await page.close()
+    }
+  })

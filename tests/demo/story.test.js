@@ -1,7 +1,8 @@
 // The section in which a story is written twice, from the same random numbers: with all norms, and with those
-// that the switch leaves on. What is written is what the engine writes here, in Node.
+// that are left on. What is written is what the engine writes here, in Node.
 
 /** @import { Browser, Page } from 'puppeteer-core' */
+/** @import { Settings } from '../../build/demo/writer/engine.js' */
 
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
@@ -9,13 +10,15 @@ import { after, before, describe, test } from 'node:test'
 import { load } from 'gpt-layers'
 import { tokenizerOf } from '../../build/demo/words.js'
 import { Engine } from '../../build/demo/writer/engine.js'
-import slice, { BEGINNINGS, NORMS, STATES, TEMPERATURE } from '../../build/demo/sections/story/slice.js'
+import { deviationsOf, REPLACEMENTS, saysOf } from '../../build/demo/writer/norms.js'
+import slice, { ALL, BEGINNINGS, NORMS, ONE, TEMPERATURE } from '../../build/demo/sections/story/slice.js'
 import { record } from '../../web/demo/recordings.js'
 import { readStory } from '../../web/examples/stories/grammar.js'
 import {
   BROWSERS,
   click,
   closeBrowsers,
+  focus,
   get,
   open,
   READERS,
@@ -34,38 +37,141 @@ const gpt = await load()
 const model = await gpt.GPTModel.fromPretrained(readFileSync(new URL('model.safetensors', folder)))
 const tokenizer = tokenizerOf(JSON.parse(readFileSync(new URL('words.json', folder), 'utf8')))
 
-/**
- * What the page writes: both texts to their ends.
- *
- * @param {object} [changes]
- * @param {string} [changes.prompt]
- * @param {number} [changes.seed]
- * @param {'none' | '2' | 'all'} [changes.off]
- * @param {number} [changes.from]
- */
-function write(changes = {}) {
-  const { off, ...own } = { ...slice.defaults(), ...changes }
-  const left = STATES.find(({ key }) => key === off)?.off ?? []
+/** @typedef {Partial<ReturnType<typeof slice.defaults>>} Changes */
+
+/** @param {Changes} changes of the section's state */
+function engineOf(changes) {
+  const { off, ...settings } = { ...slice.defaults(), ...changes }
   const engine = new Engine({ gpt, model, tokenizer })
-  engine.set({
-    ...own,
-    temperature: TEMPERATURE,
-    replacement: 'nothing',
-    off: Array.from({ length: NORMS }, (_, i) => left.includes(i + 1)),
-  })
+  engine.set({ ...settings, temperature: TEMPERATURE, off: ALL.map((number) => off.includes(number)) })
+  return engine
+}
+const textOf = (/** @type {Engine['with']} */ { ids }) => tokenizer.decode(ids.slice(1)).trim()
+/** @param {Engine['with']} run @param {'before' | 'after'} side @returns the σ at each norm */
+const sigmas = ({ step }, side) => ALL.map((_, i) => (step ? deviationsOf(step, i)[side] : NaN))
+
+/** What the page writes: both texts to their ends, and the σ after each norm. @param {Changes} [changes] */
+function write(changes = {}) {
+  const engine = engineOf(changes)
   while (!engine.ended) engine.step()
   const runs = [engine.with, engine.without ?? engine.with]
-  return {
-    texts: runs.map(({ ids }) => tokenizer.decode(ids.slice(1))),
-    /** What each layer gets at the last word. */
-    widths: runs.map(({ step }) =>
-      Array.from({ length: NORMS }, (_, i) => Math.sqrt(step?.stats[4 * i + 3] ?? NaN)),
-    ),
-  }
+  return { texts: runs.map(textOf), widths: runs.map((run) => sigmas(run, 'after')) }
 }
 
-/** @param {Page} page */
-const texts = (page) => page.$$eval('#story .run', (all) => all.map((one) => one.textContent?.trim()))
+describe('what the text says, for every beginning and several seeds', () => {
+  const stories = BEGINNINGS.flatMap((prompt) => [1, 2].map((seed) => ({ prompt, seed, from: 0 })))
+  const isWhole = (/** @type {string} */ story) => readStory(story).some(({ complete }) => complete)
+
+  /**
+   * At each word of all stories, from the beginning's first.
+   *
+   * @param {Changes} changes
+   * @param {(at: { with: Engine['with'], without: Engine['with'] }) => void} look
+   */
+  function atEachWord(changes, look) {
+    for (const story of stories) {
+      const engine = engineOf({ ...story, ...changes })
+      for (let at = 1; at < engine.promptLength - 1; at++) {
+        engine.goTo(at)
+        look({ with: engine.with, without: engine.without ?? engine.with })
+      }
+      for (let words = 0; words < 60 && !engine.with.ended; words++) {
+        engine.step()
+        look({ with: engine.with, without: engine.without ?? engine.with })
+      }
+    }
+  }
+
+  test('with its norms, or with RMSNorm in their place, the model writes whole stories', () => {
+    for (const changes of [{ off: [] }, { off: ALL, replacement: /** @type {const} */ ('rms') }]) {
+      const broken = stories
+        .map((story) => write({ ...story, ...changes }).texts[1])
+        .filter((one) => !isWhole(one))
+      assert.ok(broken.length <= 1, broken.join('\n'))
+    }
+  })
+
+  test('without norm 2 of block 1, without any, with only − μ, or with γ = 1 and β = 0 there is no story', () => {
+    /** @type {[number[], Settings['replacement']][]} */
+    const noisy = [
+      [[ONE], 'nothing'],
+      [ALL, 'nothing'],
+      [ALL, 'mean'],
+      [ALL, 'plain'],
+    ]
+    for (const [off, replacement] of noisy)
+      for (const story of stories) {
+        const engine = engineOf({ ...story, off, replacement })
+        for (let words = 0; words < 40; words++) engine.step()
+        assert.ok(engine.without)
+        assert.deepEqual(readStory(textOf(engine.without)), [], textOf(engine.without))
+      }
+  })
+
+  test('σ usually grows 8 to 60 times from the first norm to the last; after each it is between 0.5 and 1.7', () => {
+    /** @type {number[]} */
+    const factors = []
+    atEachWord({ off: [] }, (runs) => {
+      const widths = sigmas(runs.with, 'before')
+      factors.push(widths[NORMS - 1] / widths[0])
+      const after = sigmas(runs.with, 'after')
+      assert.ok(Math.min(...after) > 0.5 && Math.max(...after) < 1.7, String(after))
+    })
+    const usual = factors.filter((factor) => factor >= 8 && factor <= 60)
+    assert.ok(usual.length > 0.8 * factors.length, `${usual.length} of ${factors.length}`)
+    assert.ok(Math.min(...factors) > 1)
+  })
+
+  test('without any norm each block makes the numbers wider, in the end more than 40 times as wide as with them', () => {
+    atEachWord({ off: ALL, replacement: 'nothing' }, (runs) => {
+      const after = sigmas(runs.without, 'after')
+      const blocks = after.filter((_, i) => i % 2 === 0)
+      assert.deepEqual(
+        blocks,
+        blocks.toSorted((a, b) => a - b),
+      )
+      if (runs.with.at !== runs.without.at) return // the story with norms has ended
+      const factor = after[NORMS - 1] / sigmas(runs.with, 'after')[NORMS - 1]
+      assert.ok(factor > 40, String(factor))
+    })
+  })
+})
+
+test('until the model is there, the page shows what it will write', async () => {
+  const { story } = await record()
+  const { default: recording } = await import(
+    `data:text/javascript,export default ${encodeURIComponent(story)}`
+  )
+  const { seed, from } = slice.defaults()
+  assert.deepEqual([recording.seed, recording.from], [seed, from])
+  const shown = [recording.with, recording.without].map(({ texts }) => texts.join('').trim())
+  write().texts.forEach((text, i) => assert.ok(text.startsWith(shown[i]), shown[i]))
+  assert.notEqual(shown[0], shown[1])
+})
+
+test('the norms that are off have one name, and in the address a short one', () => {
+  assert.deepEqual(
+    [[], [2], [9], [2, 7], ALL].map((off) => saysOf('nothing', off, NORMS)),
+    [
+      'all norms on',
+      'without norm 2 of block 1',
+      'without final norm',
+      'without 2 norms',
+      'without any norm',
+    ],
+  )
+  assert.equal(saysOf('rms', ALL, NORMS), 'no − μ in all 9 norms')
+  for (const off of [[], ALL, [2, 7]]) {
+    const query = slice.toQuery({ ...slice.defaults(), off })
+    assert.deepEqual(slice.fromQuery(new Map(Object.entries(query))).state.off, off)
+  }
+  assert.equal(slice.toQuery({ ...slice.defaults(), off: ALL }).off, 'all')
+})
+
+after(closeBrowsers)
+
+/** @param {Page} page @returns {Promise<string[]>} */
+const texts = (page) => page.$$eval('#story .run', (all) => all.map((one) => one.textContent?.trim() ?? ''))
 /**
  * Waits until the story is whole, and the other text begins as it should: two builds round differently, which
  * in the end makes a noisy text another one.
@@ -87,29 +193,16 @@ async function assertWrites(page, [story, other]) {
 }
 /** @param {Page} page @param {string} label */
 const press = (page, label) => click(page, `#story ::-p-xpath(.//button[normalize-space()="${label}"])`)
-
-test('the model goes on with every beginning: of eight stories at least seven are whole', () => {
-  const broken = BEGINNINGS.flatMap((prompt) =>
-    [1, 2]
-      .map((seed) => write({ prompt, seed, off: 'none' }).texts[0])
-      .filter((story) => !readStory(story).some(({ complete }) => complete)),
-  )
-  assert.ok(broken.length <= 1, broken.join('\n'))
-})
-
-test('until the model is there, the page shows what it will write', async () => {
-  const { story } = await record()
-  const { default: recording } = await import(
-    `data:text/javascript,export default ${encodeURIComponent(story)}`
-  )
-  const { seed, from } = slice.defaults()
-  assert.deepEqual([recording.seed, recording.from], [seed, from])
-  const shown = [recording.with, recording.without].map(({ texts }) => texts.join(''))
-  write().texts.forEach((text, i) => assert.ok(text.startsWith(shown[i]), shown[i]))
-  assert.notEqual(shown[0], shown[1])
-})
-
-after(closeBrowsers)
+/** @param {Page} page @param {string} value */
+const replace = (page, value) => page.select('#story select', value)
+const inAddress = (/** @type {Page} */ page, /** @type {string} */ part) =>
+  waitInPage(page, `location.search.includes(${JSON.stringify(part)})`)
+/** Types the story's beginning. @param {Page} page @param {string} prompt */
+async function begin(page, prompt) {
+  await click(page, '#story .prompt', { count: 3 })
+  await page.keyboard.type(prompt)
+  await page.keyboard.press('Enter')
+}
 
 describe('a story without it', { concurrency: 2 }, () => {
   for (const name of BROWSERS) {
@@ -131,8 +224,8 @@ describe('a story without it', { concurrency: 2 }, () => {
         })
 
       test('with reduced motion both texts are there at once, and how wide the numbers are', async () => {
-        for (const off of /** @type {const} */ (['2', 'all'])) {
-          const { page, complaints, foreign } = await still(off === '2' ? '' : `&story.off=${off}`)
+        for (const off of [[ONE], ALL]) {
+          const { page, complaints, foreign } = await still(off === ALL ? '&story.off=all' : '')
           const expected = write({ off })
           await assertWrites(page, expected.texts)
           const shown = await page.$$eval('#story .sigma', (all) => all.map((one) => Number(one.textContent)))
@@ -141,21 +234,23 @@ describe('a story without it', { concurrency: 2 }, () => {
             widths.every((width, i) => Math.abs(shown[i] - width) <= 0.006),
             `${shown}, expected ${widths}`,
           )
-          const [first, second, ...others] = shown.slice(NORMS)
-          assert.ok(second < 0.75 * shown[1], `after norm 2: ${second}, with it ${shown[1]}`)
-          assert.ok(off === '2' ? first > 0.5 : first < 0.3 && (others.at(-1) ?? 0) > 5, String(shown))
           assert.deepEqual([...complaints, ...foreign], [])
           await page.close()
         }
       })
 
-      test('a beginning that is pressed begins another story; with all norms on both are the same', async () => {
+      test('a beginning is typed, or refused beside its field; with all norms on both texts are the same', async () => {
         const { page } = await still('')
-        const prompt = BEGINNINGS[2]
-        await press(page, `${prompt} …`)
+        const [, , prompt] = BEGINNINGS
+        await begin(page, prompt)
         await assertWrites(page, write({ prompt, from: 0 }).texts)
+        await begin(page, 'She said')
+        await waitInPage(page, () =>
+          /begins with “She”\.\s+Try “Once/.test(document.querySelector('#story-refused')?.textContent ?? ''),
+        )
+        assert.equal(await page.$eval('#story .prompt', (input) => Object(input).value), prompt)
         await press(page, `all ${NORMS} norms on`)
-        const { texts } = write({ prompt, off: 'none' })
+        const { texts } = write({ prompt, off: [] })
         assert.equal(texts[0], texts[1])
         await assertWrites(page, texts)
         await page.close()
@@ -163,21 +258,21 @@ describe('a story without it', { concurrency: 2 }, () => {
 
       test('the switch acts from the word that is written, and a link leads to both texts', async () => {
         const { page } = await moving('&story.off=none')
-        const [story] = write({ off: 'none' }).texts
+        const [story] = write({ off: [] }).texts
         // The model has written more than the recording has, and the story has not ended. The page itself
         // presses the button, so that it is in time on a busy machine, too.
         await waitInPage(page, () => {
-          const [lane] = document.querySelectorAll('#story .run')
-          if ((lane.textContent?.trim().length ?? 0) < 200) return false
+          const [run] = document.querySelectorAll('#story .run')
+          if ((run?.textContent?.trim().length ?? 0) < 200) return false
           const buttons = [...document.querySelectorAll('#story button')]
           const off = buttons.find(({ textContent }) => textContent?.trim() === 'all off')
           if (off instanceof HTMLElement) off.click()
           return true
         })
-        await waitInPage(page, () => location.search.includes('story.off=all'))
+        await inAddress(page, 'story.off=all')
         const query = await page.evaluate(() => Object.fromEntries(new URLSearchParams(location.search)))
-        const { texts } = write({ off: 'all', from: Number(query['story.from']) })
-        assert.ok(Number(query['story.from']) > 40)
+        const { texts } = write({ off: ALL, from: Number(query['story.from']) })
+        assert.ok(Number(query['story.from']) > 30)
         const noise = await waitInPage(page, () => {
           const [, other] = document.querySelectorAll('#story .run')
           const parted = other.querySelector('.parted')?.textContent ?? ''
@@ -188,23 +283,72 @@ describe('a story without it', { concurrency: 2 }, () => {
         await page.close()
       })
 
-      test('the guess switches all norms off, and the answer says how wide the numbers become', async () => {
-        const { page } = await moving('')
-        await press(page, 'ever wider')
-        await waitInPage(page, () =>
-          /σ 0\.\d\d becomes \d{2,3}\.\d/.test(document.querySelector('#story .answer')?.textContent ?? ''),
-        )
-        assert.match(await text(page, '#story .answer'), /^Yes: ever wider\. /)
+      test('each guess switches, and its answer moves nothing', async () => {
+        for (const [query, guess, expected] of [
+          ['', 'ever wider', 'story.off=all'],
+          ['&story.all=yes', '÷ deviation', 'story.replacement=mean'],
+        ]) {
+          const { page } = await moving(query, { width: 1280, height: 720 })
+          const top = () => page.$eval('#story .figure', (one) => Object(one).offsetTop)
+          const before = await top()
+          await press(page, guess)
+          await inAddress(page, expected)
+          assert.match(await text(page, '#story .answer'), new RegExp(`^Yes: ${guess}\\. `))
+          assert.equal(await top(), before)
+          await page.close()
+        }
+      })
+
+      test('every norm has a switch, in the same state; what stands in its place is chosen', async () => {
+        const { page, complaints } = await still('')
+        await assertWrites(page, write().texts)
+        await press(page, 'Show all nine')
+        await inAddress(page, 'story.all=yes')
+        const states = () =>
+          page.$$eval('#story [role=switch]', (all) =>
+            all.flatMap((one, i) => (one.ariaChecked === 'true' ? [] : [i + 1])),
+          )
+        assert.deepEqual(await states(), [ONE])
+        await press(page, 'norm 1 of block 4')
+        assert.deepEqual(await states(), [ONE, 7])
+        await inAddress(page, 'story.off=2%2C7')
+        await press(page, 'all off')
+        assert.deepEqual(await states(), ALL)
+        for (const replacement of /** @type {(keyof typeof REPLACEMENTS)[]} */ (Object.keys(REPLACEMENTS))) {
+          await replace(page, replacement)
+          await waitInPage(
+            page,
+            `document.querySelectorAll('#story .title')[1].textContent.includes(${JSON.stringify(saysOf(replacement, ALL, NORMS))})`,
+          )
+          const from = await page.evaluate(() => new URLSearchParams(location.search).get('story.from'))
+          await assertWrites(page, write({ off: ALL, replacement, from: Number(from ?? 10) }).texts)
+        }
+        await press(page, 'Show the story only')
+        await press(page, 'all off') // now means that they are left out
+        await waitInPage(page, () => !location.search.includes('replacement'))
+        assert.deepEqual(complaints, [])
         await page.close()
       })
 
-      test('the full instrument goes on with the same story', async () => {
-        const { page } = await open(browsers[0], `${url}?story.off=all&story.seed=9#story`)
-        await waitInPage(page, () => document.querySelector('#story .run') !== null)
-        await click(page, '#story a[href="#writing"]')
-        await waitInPage(page, () => location.search.includes('writing.off=1,2,3,4,5,6,7,8,9'))
-        assert.equal(await page.evaluate(() => location.hash), '#writing')
-        assert.equal(await page.evaluate(() => new URLSearchParams(location.search).get('writing.seed')), '9')
+      test('back to a word: its numbers at the norm that keys choose', async () => {
+        const { page } = await still('&story.all=yes&story.off=none')
+        const engine = engineOf({ off: [] })
+        while (!engine.ended) engine.step()
+        await assertWrites(page, [textOf(engine.with), textOf(engine.with)])
+        engine.goTo(13)
+        await page.$eval('#story input[type=range]', (input) => {
+          Object(input).value = 13
+          input.dispatchEvent(new Event('input', { bubbles: true }))
+        })
+        await assertWrites(page, Array(2).fill(tokenizer.decode(engine.with.ids.slice(1, 14)).trim()))
+        await focus(page, '#story .strips')
+        await page.keyboard.press('ArrowUp')
+        await inAddress(page, 'story.norm=6')
+        const { before, after } = deviationsOf(/** @type {any} */ (engine.with.step), 5)
+        assert.equal(
+          await page.$eval('#story .strips', (one) => one.ariaValueText),
+          `norm 2 of block 3, on: σ ${before.toFixed(2)} before, ${after.toFixed(2)} after`,
+        )
         await page.close()
       })
 

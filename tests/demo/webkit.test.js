@@ -45,8 +45,7 @@ describe('WebKitGTK', { skip, concurrency: 1 }, () => {
             () =>
               browser.run(
                 `const section = document.getElementById(arguments[0])
-              if (section.matches('.waiting')) section.scrollIntoView() // others may have pushed it away
-              return !section.matches('.waiting, :has([aria-busy="true"])')`,
+              return !section.matches('[aria-busy="true"], :has([aria-busy="true"])')`,
                 id,
               ),
             `${id} is not there`,
@@ -78,19 +77,19 @@ describe('WebKitGTK', { skip, concurrency: 1 }, () => {
     const file = readFileSync(new URL('../golden/pretrained/ckpt.pt', import.meta.url))
     const choose = async (/** @type {Uint8Array} */ bytes) => {
       writeFileSync(join(folder, 'ckpt.pt'), bytes)
-      await browser.choose('.own input[type=file]', join(folder, 'ckpt.pt'))
+      await browser.choose('.file input[type=file]', join(folder, 'ckpt.pt'))
     }
     const said = (/** @type {string} */ sentence) =>
       eventually(
         () =>
           browser.run(
-            `const text = document.querySelector('.own')?.textContent.replace(/\\s+/g, ' ')
+            `const text = document.querySelector('.file')?.textContent.replace(/\\s+/g, ' ')
           return text?.includes(arguments[0])`,
             sentence,
           ),
         `it does not say: ${sentence}`,
       )
-    await browser.open(`${url}?embed=writing`)
+    await browser.open(`${url}?embed=story&story.all=yes`)
     await said('drop its file here.')
     await choose(file.subarray(0, 3000))
     await said('The file should be a file of torch.save, got 3000 bytes')

@@ -1,18 +1,14 @@
-// What three sections show until their model is here: each imports its recording, which is computed while the
+// What two sections show until their model is here: each imports its recording, which is computed while the
 // page is built.
 //
 //   recording:transformer-block   one token's numbers before and after each norm
 //   recording:story               the beginning of a story, with all norms and with one left out
-//   recording:writing             the beginning of a story, and each norm at its last word
-
-/** @import { Settings } from '../../build/demo/writer/engine.js' */
 
 import { readFileSync } from 'node:fs'
 
 const stories = new URL('../examples/stories/', import.meta.url)
 const DIGITS = 3
-const INSTRUMENT = 24 // words after the prompt
-const STORY = 40
+const WORDS = 40 // of the story, after the prompt
 
 const round = (/** @type {number} */ value) => Number(value.toPrecision(DIGITS))
 
@@ -30,17 +26,15 @@ function sourceOf(report) {
 /** @returns {Promise<Record<string, string>>} the value of each recording, as JavaScript */
 export async function record() {
   // The page's modules, as tsc has written them before Vite builds the page.
-  const [{ load }, { tokenizerOf }, { pass }, { Engine }, { snapshot }, block, story, { default: writing }] =
-    await Promise.all([
-      import('gpt-layers'),
-      import('../../build/demo/words.js'),
-      import('../../build/demo/sections/transformer-block/compute.js'),
-      import('../../build/demo/writer/engine.js'),
-      import('../../build/demo/writer/report.js'),
-      import('../../build/demo/sections/transformer-block/slice.js'),
-      import('../../build/demo/sections/story/slice.js'),
-      import('../../build/demo/sections/writing/slice.js'),
-    ])
+  const [{ load }, { tokenizerOf }, { pass }, { Engine }, { snapshot }, block, story] = await Promise.all([
+    import('gpt-layers'),
+    import('../../build/demo/words.js'),
+    import('../../build/demo/sections/transformer-block/compute.js'),
+    import('../../build/demo/writer/engine.js'),
+    import('../../build/demo/writer/report.js'),
+    import('../../build/demo/sections/transformer-block/slice.js'),
+    import('../../build/demo/sections/story/slice.js'),
+  ])
   const gpt = await load({ build: 'simd' }) // the same bits on every machine
   const tokenizer = tokenizerOf(JSON.parse(readFileSync(new URL('words.json', stories), 'utf8')))
   const model = await gpt.GPTModel.fromPretrained(readFileSync(new URL('model.safetensors', stories)))
@@ -52,35 +46,21 @@ export async function record() {
     stats: { mean: round(mean[token]), variance: round(variance[token]) },
   })
 
-  /** @param {Settings} settings @param {number} words after the prompt */
-  function write(settings, words) {
-    const engine = new Engine({ gpt, model, tokenizer })
-    engine.set(settings)
-    while (engine.with.at - engine.promptLength + 1 < words) engine.step()
-    return snapshot(engine, false)
-  }
-  const off = (/** @type {readonly number[]} */ numbers) =>
-    Array.from({ length: story.NORMS }, (_, i) => numbers.includes(i + 1))
-  const instrument = writing.defaults()
-  const own = story.default.defaults()
-  const left = story.STATES.find(({ key }) => key === own.off)?.off ?? []
-  const told = write(
-    { ...own, temperature: story.TEMPERATURE, replacement: 'nothing', off: off(left) },
-    STORY,
-  )
-  for (const run of [told.with, told.without]) {
-    if (!run) continue
-    // What is not shown there.
-    run.trail = new Float32Array()
-    Object.assign(run.step, { rows: new Float32Array(), top: [] })
-  }
+  const { off, ...settings } = story.default.defaults()
+  const engine = new Engine({ gpt, model, tokenizer })
+  const { ALL, TEMPERATURE } = story
+  engine.set({ ...settings, temperature: TEMPERATURE, off: ALL.map((number) => off.includes(number)) })
+  while (engine.with.at - engine.promptLength + 1 < WORDS) engine.step()
+  const report = snapshot(engine, false)
+  // What is not shown of a recording.
+  for (const run of [report.with, report.without])
+    if (run) Object.assign(run.step, { rows: new Float32Array(), top: [] })
   const recordings = {
     'transformer-block': JSON.stringify({
       token,
       norms: norms.map(({ before, after }) => ({ before: side(before), after: side(after) })),
     }),
-    story: sourceOf(told),
-    writing: sourceOf(write({ ...instrument, off: off(instrument.off) }, INSTRUMENT)),
+    story: sourceOf(report),
   }
   gpt.dispose()
   return recordings

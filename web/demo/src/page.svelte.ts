@@ -69,6 +69,11 @@ export class Page {
       this.#stepIsOpen = true
       this.#future = []
       this.state = next
+      if (!same(next, this.#past.at(-1))) return
+      // The gesture went back to where it began.
+      this.state = this.#past.at(-1) ?? next
+      this.#past = this.#past.slice(0, -1)
+      this.endStep()
     })
   }
 

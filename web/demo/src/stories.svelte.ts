@@ -13,15 +13,12 @@ export class Stories {
   readonly #gpt: () => Gpt
   readonly #leaving = new AbortController()
 
-  /** Loads the model, and disposes of it with the component. */
+  /** Disposes of the model with the component. */
   constructor(gpt: () => Gpt) {
     this.#gpt = gpt
-    $effect(() => {
-      untrack(() => this.load())
-      return () => {
-        this.#leaving.abort()
-        untrack(() => this.model)?.dispose()
-      }
+    $effect(() => () => {
+      this.#leaving.abort()
+      untrack(() => this.model)?.dispose()
     })
   }
 

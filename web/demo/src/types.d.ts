@@ -20,10 +20,6 @@ declare module 'recording:transformer-block' {
   export default recording
 }
 declare module 'recording:story' {
-  const recording: import('./sections/writing/report.ts').Report
-  export default recording
-}
-declare module 'recording:writing' {
-  const recording: import('./sections/writing/report.ts').Report
+  const recording: import('./writer/report.ts').Report
   export default recording
 }

@@ -1,5 +1,6 @@
 // What a row of dots is, and where its parts stand, in pixels.
 
+import { cellText } from '../numbers.ts'
 import { scaleWithin, type Scale } from '../scales.ts'
 import { spread, stack } from './dots.ts'
 
@@ -80,7 +81,8 @@ const SIZES = {
 const LARGE_ON_A_PHONE = { radius: 8, above: 34, below: 16, numbers: 20 }
 const HEAD = 22 // the line of label and statistics above a row
 const FINGER = 12 // pixels above a dot's middle, at least, in which a finger takes it
-const APART = { 2: 45, 4: 54 } // between the middles of two numbers, by their decimals
+const APART = 45 // between the middles of two numbers, at least
+const LETTER = 7 // pixels of a letter
 /** The room of an axis below the rows. */
 export const AXIS = 26
 const BIN = 2 // of the axis, whose values are one stroke
@@ -88,11 +90,30 @@ const BIN = 2 // of the axis, whose values are one stroke
 /** Where the bar of one deviation is: under the dots; on the line of a row of strokes. */
 export const barOf = ({ y, size: { radius } }: Line) => (radius ? y + radius + 5 : y)
 
+/**
+ * An arrow where a value is beyond the axis, which shows it at its end.
+ *
+ * @param gap pixels between the axis' end and the arrow
+ * @returns an SVG path; '' for a value within
+ */
+export function leaving(x: Scale, value: number, y: number, gap = 0): string {
+  const [min, max] = x.domain()
+  const side = value < min ? -1 : value > max ? 1 : 0
+  return side ? `M${x(value) + side * gap} ${y - 4}l${side * 5} 4l${-side * 5} 4` : ''
+}
+
 /** The height of a further bar. */
 export const BAR = 18
 
 export const hasText = ({ label, note }: Row) => Boolean(label || note)
 export const hasSummary = ({ stats, quietStats }: Row) => Boolean(stats && !quietStats)
+
+/** The label above a row of a narrow figure, and the statistics on the right of it. */
+export const labelOf = ({ label, note }: Row) => [label, note].filter(Boolean).join(', ')
+export const summaryOf = ({ stats, quietStats, digits = 2 }: Row) =>
+  stats && !quietStats
+    ? `mean ${cellText(stats.mean, digits)} · variance ${cellText(stats.variance, digits)}`
+    : ''
 
 /**
  * Whether a dot is lit.
@@ -101,20 +122,24 @@ export const hasSummary = ({ stats, quietStats }: Row) => Boolean(stats && !quie
  */
 export const isLit = (row: Row, i: number, at: number) => i === at || Boolean(row.lit?.includes(i))
 
-export function layout(rows: readonly Row[], { x: shared, left, right, narrow }: Frame) {
+export function layout(rows: readonly Row[], { x: shared, left, right, width, narrow }: Frame) {
   let end = 0
   return rows.map((row) => {
     const top = end
     const x = row.domain ? scaleWithin(row.domain, [left, right]) : shared
-    const apart = APART[row.digits ?? 2]
     const size = sizeOf(row, narrow)
-    const head = narrow && (hasText(row) || hasSummary(row)) ? HEAD : 0
+    const heads = [labelOf(row), summaryOf(row)].filter(Boolean)
+    const head = narrow && heads.length ? HEAD * (heads.join('  ').length * LETTER > width ? 2 : 1) : 0
     const y = top + head + size.above
+    const longest = row.numbers
+      ? Math.max(...row.values.map((value) => cellText(value, row.digits ?? 2).length))
+      : 0
+    const apart = Math.max(APART, longest * LETTER)
     const fits = Boolean(row.numbers) && row.values.length * apart <= right - left + apart
     const bars = y + size.below + (fits ? size.numbers : 0)
     const foot = bars + (row.bars?.length ?? 0) * BAR
     end = foot + (row.domain ? AXIS : 0)
-    const xs = row.values.map((value) => (Number.isFinite(value) ? x(value) : NaN))
+    const xs = row.values.map((value) => (Number.isNaN(value) ? NaN : x(value)))
     return {
       row,
       size,
@@ -122,9 +147,9 @@ export function layout(rows: readonly Row[], { x: shared, left, right, narrow }:
       top,
       /** The row's line. */
       y,
-      /** The line of text above the row. */
-      headline: top + HEAD - 7,
-      /** The values along the row. */
+      /** The lines of the label and of the statistics above the row: one for both, where they have room. */
+      headlines: [top + HEAD - 7, top + Math.max(HEAD, head) - 7],
+      /** The values along the row. NaN has no place. */
       xs,
       /** How far each dot stands above the row's line; empty if the values are strokes. */
       ys: size.radius ? stack(xs, size.radius, row.stack ?? size.above - FINGER) : [],

@@ -1,24 +1,23 @@
 // The page's sections, in order. To add one, write its slice and its component, and add a line to `slices`
 // and to `sections`.
-// A section's `load` is called when the reader comes near, so every section but the first has its own chunk.
+// Every section but the first has its own chunk, which is fetched once the first screen is there.
 
 import type { Gpt } from 'gpt-layers'
 import type { Component } from 'svelte'
 import type { StateOf } from '../fields.ts'
 import type { Page } from '../page.svelte.ts'
 import batchNorm from './batch-norm/slice.ts'
-import deepStack from './deep-stack/slice.ts'
 import example from '../example-slice.ts'
 import divisor from './divisor/slice.ts'
 import feedForward from './feed-forward/slice.ts'
-import gelu from './gelu/slice.ts'
+import halfPrecision from './half-precision/slice.ts'
 import Opening from './opening/Opening.svelte'
 import opening from './opening/slice.ts'
 import scaleAndShift from './scale-and-shift/slice.ts'
 import story from './story/slice.ts'
+import training from './training/slice.ts'
 import transformerBlock from './transformer-block/slice.ts'
 import workedExample from './worked-example/slice.ts'
-import writing from './writing/slice.ts'
 
 /** The page's state: what several sections share, and each section's own slice, by the section's id. */
 export const slices = {
@@ -26,13 +25,12 @@ export const slices = {
   opening,
   story,
   'worked-example': workedExample,
-  'deep-stack': deepStack,
+  training,
+  'half-precision': halfPrecision,
   'scale-and-shift': scaleAndShift,
   'transformer-block': transformerBlock,
   'batch-norm': batchNorm,
   divisor,
-  writing,
-  gelu,
   'feed-forward': feedForward,
 }
 
@@ -56,6 +54,8 @@ export interface Section {
   opens?: boolean
   /** Once it was fetched. */
   component?: SectionComponent
+  /** In pixels, at 1280 by 720 and at 360 by 740: the room that it has until it is there. */
+  heights?: [wide: number, narrow: number]
   load?: () => Promise<{ default: SectionComponent }>
 }
 
@@ -69,44 +69,60 @@ export const sections: readonly Section[] = [
     state: ['example', 'opening'],
     component: Opening,
   },
-  { id: 'story', title: 'A story without it', load: () => import('./story/Story.svelte') },
+  {
+    id: 'story',
+    title: 'A story without it',
+    heights: [631, 1166],
+    load: () => import('./story/Story.svelte'),
+  },
   {
     id: 'worked-example',
     title: 'How it is computed',
     state: ['example', 'worked-example'],
+    heights: [650, 1050],
     load: () => import('./worked-example/WorkedExample.svelte'),
   },
-  { id: 'deep-stack', title: 'Why it’s needed', load: () => import('./deep-stack/DeepStack.svelte') },
+  {
+    id: 'training',
+    title: 'Why it’s needed',
+    heights: [663, 1500],
+    load: () => import('./training/Training.svelte'),
+  },
+  {
+    id: 'half-precision',
+    title: 'The norm that failed in silence',
+    heights: [578, 1355],
+    load: () => import('./half-precision/HalfPrecision.svelte'),
+  },
   {
     id: 'scale-and-shift',
     title: 'Why scale and shift?',
+    heights: [587, 1240],
     load: () => import('./scale-and-shift/ScaleAndShift.svelte'),
   },
   {
     id: 'transformer-block',
     title: 'Where it sits in GPT',
+    heights: [640, 1413],
     load: () => import('./transformer-block/TransformerBlock.svelte'),
   },
   {
     id: 'batch-norm',
     title: 'Layer, batch or RMS norm?',
+    heights: [555, 1412],
     load: () => import('./batch-norm/BatchNorm.svelte'),
   },
   {
     id: 'divisor',
     title: 'n or n − 1?',
     state: ['example', 'divisor'],
+    heights: [577, 1351],
     load: () => import('./divisor/Divisor.svelte'),
   },
   {
-    id: 'writing',
-    title: 'Watch every layer norm at work',
-    load: () => import('./writing/Writing.svelte'),
-  },
-  { id: 'gelu', title: 'Appendix: GELU', load: () => import('./gelu/Gelu.svelte') },
-  {
     id: 'feed-forward',
-    title: 'Appendix: FeedForward',
+    title: 'GELU and FeedForward',
+    heights: [574, 1314],
     load: () => import('./feed-forward/FeedForward.svelte'),
   },
 ]

@@ -11,23 +11,62 @@ import {
   type Tensor,
 } from 'gpt-layers'
 import { messageOf } from '../errors.ts'
+import { float16, layerNorm } from '../float16.ts'
 import type { Tokenizer } from '../words.ts'
 
 type Model = InstanceType<Gpt['GPTModel']>
+type Norm = InstanceType<Gpt['LayerNorm']>
 
-/**
- * What stands in the place of a norm that is off: y = x, y = x - mean, or the norm with gamma 1 and beta 0.
- */
-export type Replacement = 'nothing' | 'mean' | 'plain'
+const OVER_LAST = { dim: -1, keepdim: true } as const
 
-/** What determines a text, and so all numbers of this section. */
+/** What may stand in the place of a norm that is off. Its name on the page is in norms.ts. */
+const REPLACEMENTS = {
+  /** y = x */
+  nothing: (gpt) => new gpt.Identity(),
+  /** y = x - mean */
+  mean: (gpt) => layerOf(gpt, (x) => x.sub(x.mean(OVER_LAST))),
+  /** y = gamma · x / √(mean(x²) + eps) + beta: RMSNorm, with the norm's shift */
+  rms: (gpt, { embDim, eps, scale, shift }) => {
+    const rms = Object.assign(new gpt.RMSNorm(embDim, { eps }), { scale })
+    return layerOf(gpt, (x) => rms.forward(x).add(shift ?? 0))
+  },
+  /** the norm with gamma = 1 and beta = 0 */
+  plain: (gpt, { embDim, eps }) => new gpt.LayerNorm(embDim, { eps }),
+} satisfies Record<string, (gpt: Gpt, norm: Norm) => Module>
+
+export type Replacement = keyof typeof REPLACEMENTS
+
+function layerOf(gpt: Gpt, forward: (x: Tensor) => Tensor): Module {
+  class Layer extends gpt.Module {
+    override forward = forward
+  }
+  return new Layer()
+}
+
+/** The norm computed in float16, of rows that are `factor` times as large. */
+function halfOf(gpt: Gpt, { embDim, scale, shift, eps }: Norm, factor: () => number): Module {
+  const parameters = { scale: scale.data, shift: shift?.data ?? new Float32Array(embDim), eps }
+  return layerOf(gpt, (x) => {
+    const y = new Float32Array(x.size)
+    for (let at = 0; at < y.length; at += embDim) {
+      const row = Array.from(x.data.subarray(at, at + embDim), (value) => value * factor())
+      y.set(layerNorm(float16, row, parameters).y, at)
+    }
+    return gpt.tensor(y, x.shape)
+  })
+}
+
+/** What determines a text, and all numbers that are shown of it. */
 export interface Settings {
   prompt: string
   seed: number
   temperature: number
   /** For each norm, in the order of the model, whether it is off. */
   off: readonly boolean[]
-  replacement: Replacement
+  /** half: the norm computed in float16. */
+  replacement: Replacement | 'half'
+  /** What `half` multiplies its rows by, before it normalizes them; by default 1. */
+  factor?: number
   /** How many words after the prompt both runs share. */
   from: number
 }
@@ -43,9 +82,7 @@ interface Candidate {
 export interface Step {
   /** The token's place in the text. */
   at: number
-  /**
-   * The token's row at each norm, before it, normalized (gamma 1, beta 0), and after it: [norms, 3, width].
-   */
+  /** The token's row before and after each norm: [norms, 2, width]. */
   rows: Float32Array
   /** Mean and variance before, mean and variance after: [norms, 4]. */
   stats: Float32Array
@@ -55,7 +92,7 @@ export interface Step {
   next: number | null
 }
 
-const TOP = 7
+const TOP = 5
 const MOST_TOKENS = 512 // of a text: GPT-2's cache takes 37 MB for so many
 
 type Sampling = { topK?: number; suppressTokens?: readonly number[] }
@@ -67,8 +104,6 @@ class Run {
   ids: number[] = []
   /** The first token that is in the cache. */
   first = 0
-  /** The variances before each norm, for each token that the run has been at. */
-  trail: (Float32Array | undefined)[] = []
   step: Step | null = null
   /** Why it can write no more; null while it can. */
   ended: 'end' | 'full' | 'overflow' | null = null
@@ -79,12 +114,6 @@ class Run {
 
   get at() {
     return this.step?.at ?? -1
-  }
-
-  /** Forgets the tokens after a place. */
-  cut(at: number) {
-    this.ids = this.ids.slice(0, at + 1)
-    this.trail = this.trail.slice(0, at + 1)
   }
 }
 
@@ -143,19 +172,11 @@ export class Engine {
     ]
     const width = model.embDim
     this.#rows = new Float32Array(this.#slots.length * 2 * width)
-    class OnlyMean extends gpt.Module {
-      override forward(x: Tensor) {
-        return x.sub(x.mean({ dim: -1, keepdim: true }))
-      }
-    }
     this.#choices = this.#slots.map(([parent, name], i) => {
-      const norm: InstanceType<Gpt['LayerNorm']> = Reflect.get(parent, name)
-      const choices: Record<string, Module> = {
-        norm,
-        nothing: new gpt.Identity().eval(),
-        mean: new OnlyMean().eval(),
-        plain: new gpt.LayerNorm(width, { eps: norm.eps }).eval(),
-      }
+      const norm: Norm = Reflect.get(parent, name)
+      const replacements = Object.entries(REPLACEMENTS).map(([key, make]) => [key, make(gpt, norm).eval()])
+      const half = halfOf(gpt, norm, () => this.#settings.factor ?? 1).eval()
+      const choices: Record<string, Module> = { norm, half, ...Object.fromEntries(replacements) }
       for (const layer of Object.values(choices)) {
         layer.onForward(({ input, output }) => {
           const last = (x: Tensor) => x.data.subarray(x.size - width)
@@ -261,19 +282,17 @@ export class Engine {
       const ids = this.#encode(settings.prompt)
       this.#promptLength = ids.length
       this.with.ids = ids
-      this.with.trail = []
       this.with.cache.truncate(0)
       this.with.step = null
     }
     this.#settings = settings
-    const warmer = settings.temperature !== before.temperature
     const at = fresh ? this.#promptLength - 1 : this.with.at
-    if (warmer && !fresh) for (const run of this.#runs()) run.cut(Math.max(run.at, this.#promptLength - 1))
     if (settings.off.includes(true)) {
       const same =
         !fresh &&
         this.without !== null &&
         settings.replacement === before.replacement &&
+        settings.factor === before.factor &&
         settings.from === before.from &&
         settings.off.join() === before.off.join()
       if (same) this.goTo(at)
@@ -293,7 +312,6 @@ export class Engine {
     this.without ??= new Run(this.#newCache())
     const { without } = this
     without.ids = this.with.ids.slice(0, this.with.at + 1)
-    without.trail = this.with.trail.slice(0, this.with.at)
     without.cache.truncate(0)
     this.#go(without, this.with.at)
   }
@@ -323,8 +341,7 @@ export class Engine {
     if (next === null) return
     const at = run.at + 1
     if (run.ids[at] !== next) {
-      run.cut(at - 1)
-      run.ids.push(next)
+      run.ids = [...run.ids.slice(0, at), next]
     }
     this.#go(run, at)
   }
@@ -361,7 +378,6 @@ export class Engine {
       ...this.#look(),
       top: this.#candidates(generated, next),
     }
-    run.trail[at] = this.#variances(run.step)
   }
 
   /**
@@ -372,11 +388,6 @@ export class Engine {
     if (at < room) return 0
     const step = room + 1 - Math.ceil(room / 2)
     return (Math.floor((at - room) / step) + 1) * step
-  }
-
-  /** The variance before each norm. */
-  #variances({ stats }: Step): Float32Array {
-    return stats.filter((_, i) => i % 4 === 1)
   }
 
   #candidates(generated: GeneratedToken | void, next: number | null): Candidate[] {
@@ -392,27 +403,14 @@ export class Engine {
 
   /** The rows and stats of the last forward. */
   #look(): Pick<Step, 'rows' | 'stats'> {
-    const gpt = this.#gpt
-    const width = this.#model.embDim
     const norms = this.#slots.length
-    const rows = new Float32Array(norms * 3 * width)
-    const stats = new Float32Array(norms * 4)
-    gpt.scope(() => {
-      const x = gpt.tensor(this.#rows, [norms, 2, width])
+    const stats = this.#gpt.scope(() => {
+      const x = this.#gpt.tensor(this.#rows, [norms, 2, this.#model.embDim])
       const mean = x.mean({ dim: -1 }).data
       const variance = x.var({ dim: -1, unbiased: false }).data
-      const normalized = gpt.noGrad(() => this.#choices[0].plain.forward(x)).data
-      // `plain` has a listener, which has written into this.#rows; x has its own copy.
-      const { data } = x
-      for (let i = 0; i < norms; i++) {
-        const [before, after] = [2 * i * width, (2 * i + 1) * width]
-        rows.set(data.subarray(before, before + width), 3 * i * width)
-        rows.set(normalized.subarray(before, before + width), (3 * i + 1) * width)
-        rows.set(data.subarray(after, after + width), (3 * i + 2) * width)
-        stats.set([mean[2 * i], variance[2 * i], mean[2 * i + 1], variance[2 * i + 1]], 4 * i)
-      }
+      return Float32Array.from({ length: 4 * norms }, (_, i) => (i % 2 ? variance : mean)[i >> 1])
     })
-    return { rows, stats }
+    return { rows: this.#rows.slice(), stats }
   }
 
   #withNormsOf<T>(run: Run, compute: () => T): T {

@@ -1,4 +1,4 @@
-// A GPT of the reader's own, in the worker that writes: its file, and what its tokens are.
+// A GPT of the reader, in the worker that writes: its file, and what its tokens are.
 
 import { GptLayersError, load, type Gpt } from 'gpt-layers'
 import { messageOf } from '../errors.ts'
@@ -20,12 +20,12 @@ const MOST_THREADS = 4
 const MOST = { blocks: 48, width: 1600 }
 
 /** @throws {Error} whose message is a sentence for the reader, and the signal's reason */
-export async function loadOwn(files: readonly File[], options: ReadOptions) {
+export async function loadFile(files: readonly File[], options: ReadOptions) {
   // One processor is left to the page, which draws.
   const threads = Math.max(1, Math.min(MOST_THREADS, (navigator.hardwareConcurrency ?? 1) - 1))
   const gpt = await load({ threads })
   try {
-    const model = await readOwn(gpt, files, options)
+    const model = await readModel(gpt, files, options)
     return { gpt, model, slides: true, ...(await readAs(model.vocabSize)), dispose: () => gpt.dispose() }
   } catch (error) {
     gpt.dispose()
@@ -38,7 +38,7 @@ export async function loadOwn(files: readonly File[], options: ReadOptions) {
  *
  * @param files one, or the parts of one; Hugging Face's config.json may be among them
  */
-export async function readOwn(gpt: Gpt, files: readonly File[], options: ReadOptions = {}): Promise<Model> {
+export async function readModel(gpt: Gpt, files: readonly File[], options: ReadOptions = {}): Promise<Model> {
   const { nHeads, ...rest } = options
   const isWeights = ({ name }: File) => !name.endsWith('.json')
   const parts = files.some(isWeights) ? files.filter(isWeights) : files
@@ -75,7 +75,7 @@ export function sentenceOf(error: unknown): string {
 /**
  * What the tokens of a model are, and which of them can be drawn.
  *
- * @param characters that the reader has given; '' for none
+ * @param characters that the reader has typed; '' for none
  */
 export async function readAs(
   vocabSize: number,

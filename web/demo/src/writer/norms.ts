@@ -1,57 +1,32 @@
-// What the norms of a GPT are called, who reads what they give, and what may stand in their place.
+// What the norms of a GPT are called, and what may stand in their place.
 
-import { cellText } from '../numbers.ts'
 import type { Replacement, Step } from './engine.ts'
 
-/** What may stand in the place of a norm that is off. `say` comes before the norm's name. */
-export const REPLACEMENTS: readonly { replacement: Replacement; name: string; say: string }[] = [
-  { replacement: 'nothing', name: 'left out', say: 'without' },
-  { replacement: 'mean', name: 'only − μ', say: 'only − μ in' },
-  { replacement: 'plain', name: 'γ = 1, β = 0', say: 'γ = 1 and β = 0 in' },
-]
-
-export interface Norm {
-  /** The norm's number in the model, counted from 1. */
-  number: number
-  /** Whether it is the first norm of its block. */
-  first: boolean
-  /** The part that gets the norm's output. */
-  reads: string
-  /** Where that part is, as words of a sentence. */
-  where: string
+/** Each replacement's name, and what is said before the norms that it replaces. */
+export const REPLACEMENTS: Record<Replacement, { name: string; says: string }> = {
+  nothing: { name: 'left out', says: 'without' },
+  mean: { name: 'only − μ', says: 'only − μ in' },
+  rms: { name: 'without − μ: RMSNorm', says: 'no − μ in' },
+  plain: { name: 'γ = 1, β = 0', says: 'γ = 1 and β = 0 in' },
 }
 
-/** @param norms two for each block, and the final one */
-export function namesOf(norms: number): Norm[] {
-  return Array.from({ length: norms }, (_, i) => {
-    const number = i + 1
-    if (number === norms)
-      return { number, first: false, reads: 'next word', where: 'the choice of the next word' }
-    const reads = i % 2 === 0 ? 'attention' : 'feed-forward'
-    const where = `${reads} in block ${Math.floor(i / 2) + 1}`
-    return { number, first: i % 2 === 0, reads, where }
-  })
+/** @param i of a norm, from 0 @param norms two in each block, and the final one */
+export const nameOf = (i: number, norms: number): string =>
+  i === norms - 1 ? 'final norm' : `norm ${1 + (i % 2)} of block ${1 + Math.floor(i / 2)}`
+
+/** What a text without some norms is called, such as “without norm 2 of block 1”. @param off from 1 */
+export function saysOf(replacement: Replacement, off: readonly number[], norms: number): string {
+  if (off.length === 0) return 'all norms on'
+  const all = replacement === 'nothing' ? 'any norm' : `all ${norms} norms`
+  const some = off.length > 1 ? `${off.length} norms` : nameOf(off[0] - 1, norms)
+  return `${REPLACEMENTS[replacement].says} ${off.length === norms ? all : some}`
 }
 
-/** What a switch is called. */
-export const labelOf = ({ number, where }: Norm) => `norm ${number}, before ${where}`
-
-/** @returns the deviations at a norm */
-export const deviationsOf = ({ stats }: Step, i: number): { before: number; after: number } => ({
+/** The standard deviations of a norm's input and output. @param i of the norm, from 0 */
+export const deviationsOf = (
+  { stats }: Pick<Step, 'stats'>,
+  i: number,
+): { before: number; after: number } => ({
   before: Math.sqrt(stats[4 * i + 1]),
   after: Math.sqrt(stats[4 * i + 3]),
 })
-
-/**
- * Why the text without some norms is another one: what the part behind the last of them gets.
- *
- * @param off from 1
- * @returns a sentence; '' if no norm is off
- */
-export function consequence(off: readonly number[], withAll: Step, without: Step): string {
-  const number = off.at(-1)
-  const norms = withAll.stats.length / 4
-  if (number === undefined || number > norms) return ''
-  const [before, now] = [withAll, without].map((step) => cellText(deviationsOf(step, number - 1).after, 2))
-  return `${namesOf(norms)[number - 1].where} gets σ = ${now} instead of ${before}`
-}

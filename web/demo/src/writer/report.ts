@@ -10,8 +10,6 @@ export interface RunReport {
   at: number
   /** Why it can write no more. */
   ended: 'end' | 'full' | 'overflow' | null
-  /** For each token and norm the deviation before the norm; NaN where the run has not been. */
-  trail: Float32Array
   step: Step
 }
 
@@ -30,10 +28,8 @@ export interface Report {
 export function snapshot(engine: Engine, playing: boolean): Report {
   const { settings, promptLength, model } = engine
   const runOf = (run: Engine['with']): RunReport => {
-    const trail = new Float32Array(run.ids.length * model.norms).fill(NaN)
-    run.trail.forEach((variances, t) => variances && trail.set(variances.map(Math.sqrt), t * model.norms))
     if (run.step === null) throw new Error('set comes first')
-    return { texts: engine.texts(run), at: run.at, ended: run.ended, trail, step: run.step }
+    return { texts: engine.texts(run), at: run.at, ended: run.ended, step: run.step }
   }
   return {
     model,

@@ -7,8 +7,8 @@ import { expose } from '../remote.ts'
 import { Engine, type Settings } from './engine.ts'
 import { snapshot, type Report } from './report.ts'
 
-/** A model to write with: the stories', or the reader's own. nHeads: where no file says it. */
-export type Source = { name: 'stories' } | { name: 'own'; files: readonly File[]; nHeads?: number }
+/** A model to write with: the stories', or one of a reader's files. nHeads: where no file says it. */
+export type Source = { name: 'stories' } | { name: 'file'; files: readonly File[]; nHeads?: number }
 
 type Loaded = ConstructorParameters<typeof Engine>[0] & { dispose: () => void }
 
@@ -20,9 +20,9 @@ const LEAST = 1e-3 // the stories’ grammar chooses among at most 20 words
 const REST = 4000 // milliseconds between the end of a text and the next one
 
 async function loadModel(source: Source, signal: AbortSignal, onProgress?: OnProgress): Promise<Loaded> {
-  if (source.name === 'own') {
-    const { loadOwn } = await import('./file.ts')
-    return loadOwn(source.files, { nHeads: source.nHeads, signal, onProgress })
+  if (source.name === 'file') {
+    const { loadFile } = await import('./file.ts')
+    return loadFile(source.files, { nHeads: source.nHeads, signal, onProgress })
   }
   const gpt = await load()
   try {

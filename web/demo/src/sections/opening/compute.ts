@@ -78,6 +78,6 @@ export function remark({ before, after }: ReturnType<typeof normalize>, { diviso
   if (n > 2 && largest > MOST * limit)
     return `One number makes nearly all of the variance and ends at ${cellText(largest)}. None can pass ${formula} = ${cellText(limit)}, however large it was; the others stand close together.`
   if (eps)
-    return `Why ${cellText(after.variance)} and not 1? LayerNorm adds ε = ${shortest(eps)} to the variance, so that equal numbers are not 0/0. What is left is σ² / (σ² + ε).`
+    return `After the norm the variance is σ² / (σ² + ε) = ${cellText(after.variance)}: ε = ${shortest(eps)} is added so that equal numbers are not 0/0.`
   return 'Without ε the variance becomes 1, but a row of equal numbers would be 0/0.'
 }

@@ -1,0 +1,210 @@
+// The engine of the GPT that writes on the page: its texts are those of the package's `generate`, and what
+// it sees of each norm is what PyTorch computes.
+
+/** @import { Settings } from '../../build/demo/writer/engine.js' */
+
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { load } from 'gpt-layers'
+import { Engine } from '../../build/demo/writer/engine.js'
+import { numberTokens } from '../../build/demo/writer/tokens.js'
+import { tokenizerOf } from '../../build/demo/words.js'
+import { readStory } from '../../web/examples/stories/grammar.js'
+import { assertClose, golden, shake } from '../lib/support.js'
+
+const folder = new URL('../../web/examples/stories/', import.meta.url)
+const gpt = await load()
+const model = await gpt.GPTModel.fromPretrained(readFileSync(new URL('model.safetensors', folder)))
+const tokenizer = tokenizerOf(JSON.parse(readFileSync(new URL('words.json', folder), 'utf8')))
+const NORMS = 9
+const none = new Array(NORMS).fill(false)
+const only = (/** @type {number[]} */ ...norms) => none.map((_, i) => norms.includes(i + 1))
+/** @type {Settings} */
+const settings = {
+  prompt: 'Once upon a time',
+  seed: 5,
+  temperature: 0.8,
+  off: none,
+  replacement: 'nothing',
+  from: 0,
+}
+const START = [0, ...tokenizer.encode(settings.prompt)]
+const engineOf = (/** @type {Partial<Settings>} */ changes = {}) => {
+  const engine = new Engine({ gpt, model, tokenizer })
+  engine.set({ ...settings, ...changes })
+  return engine
+}
+
+/** @param {Engine} engine @param {number} tokens */
+function write(engine, tokens) {
+  for (let i = 0; i < tokens; i++) engine.step()
+  return engine
+}
+
+/** What the package's `generate` writes. @param {number} [maxNewTokens] to the end by default */
+function expected(maxNewTokens) {
+  gpt.manualSeed(settings.seed)
+  const options = { maxNewTokens, temperature: settings.temperature, stopTokens: [0] }
+  return [...START, ...Array.from(model.generate(START, options), ({ token }) => token)]
+}
+
+test('a seed gives the text that generate writes, to its end', () => {
+  const engine = write(engineOf(), 400)
+  assert.deepEqual([...engine.with.ids, 0], expected())
+  assert.equal(engine.with.ended, 'end')
+  assert.equal(engine.ended, true)
+})
+
+test('rewinding to a token gives the same continuation, also one of the prompt', () => {
+  const engine = write(engineOf(), 30)
+  const { ids } = engine.with
+  for (const at of [12, 3, 0]) {
+    engine.goTo(at)
+    assert.equal(engine.with.at, at)
+    assert.equal(engine.with.step?.next, ids[at + 1])
+    write(engine, 34 - at)
+    assert.deepEqual(engine.with.ids, ids)
+    assert.equal(engine.with.at, 34)
+  }
+})
+
+for (const { seed, replacement, off, ids, stats } of golden('page_writer')) {
+  test(`norms ${off} replaced by ${replacement}: means and variances are PyTorch’s`, () => {
+    gpt.manualSeed(seed)
+    const config = { vocabSize: 17, contextLength: 11, embDim: 6, nHeads: 2, nLayers: 4, qkvBias: true }
+    const small = shake(gpt, new gpt.GPTModel(config)).eval()
+    const words = {
+      encode: () => ids.slice(1),
+      decode: String,
+      texts: () => [],
+      start: ids[0],
+      beginning: '',
+    }
+    const engine = new Engine({ gpt, model: small, tokenizer: words })
+    const isOff = none.map((_, i) => off.includes(i))
+    engine.set({ prompt: 'any', seed: 1, temperature: 1, off: isOff, replacement, from: 0 })
+    assertClose(gpt.tensor(engine.without?.step?.stats ?? []), stats, 1e-4)
+  })
+}
+
+test('without a norm another text is written in step, from the same random numbers', () => {
+  const engine = write(engineOf({ off: only(2) }), 20)
+  const { ids } = engine.with
+  assert.deepEqual(ids, expected(20))
+  assert.ok(engine.without)
+  assert.equal(engine.without.at, engine.with.at)
+  assert.notDeepEqual(engine.without.ids, ids)
+  const [{ norm2 }] = model.trfBlocks
+  Object.assign(model.trfBlocks[0], { norm2: new gpt.Identity().eval() })
+  try {
+    assert.deepEqual(engine.without.ids, expected(20))
+  } finally {
+    Object.assign(model.trfBlocks[0], { norm2 })
+  }
+})
+
+test('a norm switched off in the middle of a text changes what follows, not what stands', () => {
+  const engine = write(engineOf(), 30)
+  const { ids } = engine.with
+  engine.set({ ...settings, off: only(7), from: 12 })
+  assert.equal(engine.with.at, START.length - 1 + 12)
+  write(engine, 18)
+  assert.deepEqual(engine.with.ids, ids)
+  const without = engine.without?.ids ?? []
+  assert.deepEqual(without.slice(0, START.length + 12), ids.slice(0, START.length + 12))
+  assert.notDeepEqual(without, ids)
+  // A link has the settings only.
+  const linked = write(engineOf({ off: only(7), from: 12 }), 18)
+  assert.deepEqual(linked.without?.ids, without)
+  // The same norm is off, but later.
+  engine.set({ ...settings, off: only(7), from: 15 })
+  assert.equal(engine.without?.at, START.length - 1 + 15, 'the text without the norm begins anew')
+  assert.deepEqual(
+    write(engine, 15).without?.ids,
+    write(engineOf({ off: only(7), from: 15 }), 15).without?.ids,
+  )
+  engine.set(settings)
+  assert.equal(engine.without, null)
+  assert.deepEqual(write(engine, 370).with.ids, expected().slice(0, -1))
+})
+
+test('a prompt with an unknown word, or too long, is refused and changes nothing', () => {
+  const engine = write(engineOf(), 3)
+  const { ids } = engine.with
+  assert.throws(() => engine.set({ ...settings, prompt: 'Hello' }), /does not know “Hello”/)
+  assert.throws(() => engine.set({ ...settings, prompt: 'the '.repeat(96) }), /at most 95 tokens/)
+  assert.deepEqual(write(engine, 1).with.ids.slice(0, ids.length), ids)
+})
+
+test('a beginning that no story has is refused, with the word at which it differs', () => {
+  const engine = new Engine({ gpt, model, tokenizer, least: 1e-3 })
+  for (const prompt of [
+    'Once upon a time',
+    'Long ago, there was a little mouse named',
+    'In a sleepy village',
+  ])
+    assert.equal(engine.refusalOf(prompt), '')
+  for (const [prompt, sentence] of [
+    ['She said', 'No story that the model has read begins with “She”.'],
+    ['Long ago, mice', 'No story that the model has read has “mice” after “Long ago,”.'],
+  ])
+    assert.equal(engine.refusalOf(prompt), sentence)
+  assert.match(engine.refusalOf('Hello'), /does not know “Hello”/)
+  assert.match(engine.refusalOf('the '.repeat(96)), /at most 95 tokens/)
+  assert.equal(engineOf().refusalOf('She said'), '', 'a model for which it does not matter')
+})
+
+/**
+ * The probability that the model gives to each next word of a text: the geometric mean.
+ *
+ * @param {number[]} ids
+ */
+function shareOfNext(ids, given = 1) {
+  const targets = ids.slice(1).map((id, t) => (t + 1 < given ? -100 : id)) // -100 does not count
+  return gpt.noGrad(() =>
+    gpt.scope(() => Math.exp(-gpt.crossEntropy(model.forward(ids.slice(0, -1)), targets).item())),
+  )
+}
+
+test('with γ = 1 and β = 0 in all norms a text is no story, but nearer to one than with only − μ', () => {
+  /** @param {Settings['replacement']} replacement @param {number} seed */
+  const share = (replacement, seed) => {
+    const { without } = write(engineOf({ seed, replacement, off: only(1, 2, 3, 4, 5, 6, 7, 8, 9) }), 80)
+    assert.ok(without)
+    assert.deepEqual(readStory(tokenizer.decode(without.ids.slice(1)).trim()), [])
+    return shareOfNext(without.ids, START.length)
+  }
+  // Its own stories: 0.67.
+  for (const seed of [1, 2, 3]) {
+    const [plain, mean] = /** @type {const} */ (['plain', 'mean']).map((replacement) =>
+      share(replacement, seed),
+    )
+    assert.ok(plain < 0.1 && mean < plain / 1000, `${plain} and ${mean}`)
+  }
+})
+
+test('a text longer than the context is what generate writes with a sliding window of half of it', () => {
+  gpt.manualSeed(3)
+  for (const contextLength of [1, 2, 7, 8]) {
+    const config = { vocabSize: 11, contextLength, embDim: 6, nHeads: 2, nLayers: 1 }
+    const small = shake(gpt, new gpt.GPTModel(config)).eval()
+    const engine = new Engine({ gpt, model: small, tokenizer: numberTokens(11), slides: true })
+    engine.set({ ...settings, prompt: '3 1 4', off: [false, false, false] })
+    write(engine, 30)
+    gpt.manualSeed(settings.seed)
+    const slidingWindow = Math.ceil(contextLength / 2)
+    const options = { maxNewTokens: 30, temperature: settings.temperature, slidingWindow }
+    const { ids } = engine.with
+    assert.deepEqual(ids, [3, 1, 4, ...Array.from(small.generate([3, 1, 4], options), ({ token }) => token)])
+    engine.goTo(4)
+    assert.deepEqual(write(engine, 28).with.ids, ids)
+  }
+})
+
+test('a text ends where the cache is full', () => {
+  const engine = write(engineOf({ off: only(1, 2, 3, 4, 5, 6, 7, 8, 9) }), 400)
+  assert.equal(engine.without?.ended, 'full')
+  assert.equal(engine.without?.ids.length, model.contextLength)
+  assert.ok(engine.without?.step?.top.length, 'the model still says what would follow')
+})

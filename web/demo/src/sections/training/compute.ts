@@ -1,0 +1,180 @@
+// Trains a small GPT with layer norms, and the same one without, to sort letters. Knows nothing of the page.
+
+import type { AdamW, Gpt, GPTModel, Tensor } from 'gpt-layers'
+
+export interface Settings {
+  blocks: number
+  /** The learning rate. */
+  rate: number
+  /** `pytorch`: as the layers draw them. `gpt2`: N(0, 0.02) as GPT-2's, and biases of 0. */
+  weights: 'pytorch' | 'gpt2'
+  seed: number
+}
+
+/** Something of both networks: the one with layer norms, and the one without. */
+export interface Pair<T> {
+  with: T
+  without: T
+}
+
+export const STEPS = 150
+export const ALPHABET = 'abcdef'
+export const LETTERS = 6 // of a row to sort
+/** The row that both networks sort for the reader. */
+export const QUESTION = 'ebfabc'
+export const ANSWER = 'abbcef'
+
+const BATCH = 16 // rows per step
+const WIDTH = 48
+const HEADS = 3
+const GPT2_DEVIATION = 0.02
+const IGNORED = -100 // the target of a token whose logits do not count
+
+/** One network and its optimizer. */
+class Learner {
+  readonly #gpt: Gpt
+  readonly #model: GPTModel
+  readonly #optimizer: AdamW
+  #loss = NaN
+
+  constructor(gpt: Gpt, { blocks, rate, weights, seed }: Settings, norms: boolean) {
+    this.#gpt = gpt
+    gpt.manualSeed(seed) // both networks draw the same weights: a norm draws none
+    this.#model = new gpt.GPTModel({
+      vocabSize: ALPHABET.length,
+      contextLength: 2 * LETTERS - 1,
+      embDim: WIDTH,
+      nHeads: HEADS,
+      nLayers: blocks,
+    })
+    if (weights === 'gpt2') this.#drawAsGPT2()
+    if (!norms) this.#removeNorms()
+    this.#optimizer = new gpt.AdamW(this.#model.parameters(), { lr: rate })
+  }
+
+  /** GPT-2's: N(0, 0.02), divided by √(number of sums) in what is added to the sum, and biases of 0. */
+  #drawAsGPT2() {
+    const gpt = this.#gpt
+    const model = this.#model
+    const draw = ({ weight, bias }: { weight: Tensor; bias?: Tensor | null }, sums = 1) =>
+      gpt.scope(() => {
+        bias?.data.fill(0)
+        weight.data.set(gpt.randn(weight.shape).mul(GPT2_DEVIATION / Math.sqrt(sums)).data)
+      })
+    const sums = 2 * model.trfBlocks.length
+    draw(model.tokEmb)
+    draw(model.posEmb)
+    for (const { attn, ff } of model.trfBlocks) {
+      const [first, , last] = ff.layers
+      draw(attn.cAttn)
+      draw(attn.cProj, sums)
+      draw(first)
+      draw(last, sums)
+    }
+    draw(model.outHead)
+  }
+
+  #removeNorms() {
+    const { Identity } = this.#gpt
+    this.#model.finalNorm = new Identity()
+    for (const block of this.#model.trfBlocks) {
+      block.norm1 = new Identity()
+      block.norm2 = new Identity()
+    }
+  }
+
+  /** One step of AdamW. @returns the loss before it; once that is no finite number, no step is taken */
+  step(ids: number[][], targets: number[][]): number {
+    if (this.#loss === Infinity) return this.#loss
+    this.#gpt.scope(() => {
+      this.#optimizer.zeroGrad()
+      const loss = this.#gpt.crossEntropy(this.#model.forward(ids), targets)
+      this.#loss = Number.isFinite(loss.item()) ? loss.item() : Infinity
+      if (this.#loss === Infinity) return
+      loss.backward()
+      this.#optimizer.step()
+    })
+    return this.#loss
+  }
+
+  /** The likeliest letters after QUESTION, one at a time. */
+  answer(): string {
+    if (this.#loss === Infinity) return ''
+    const ids = Array.from(QUESTION, (letter) => ALPHABET.indexOf(letter))
+    const letters = this.#model.eval().generate(ids, { maxNewTokens: LETTERS, temperature: 0 })
+    const answer = Array.from(letters, ({ token }) => ALPHABET[token]).join('')
+    this.#model.train()
+    return answer
+  }
+
+  dispose() {
+    this.#optimizer.dispose()
+    this.#model.dispose()
+  }
+}
+
+/** Both networks: they begin with the same weights, and learn from the same rows. */
+export class Training {
+  readonly #gpt: Gpt
+  readonly #learners: Pair<Learner>
+
+  constructor(gpt: Gpt, settings: Settings) {
+    this.#gpt = gpt
+    this.#learners = { with: new Learner(gpt, settings, true), without: new Learner(gpt, settings, false) }
+  }
+
+  #each<T>(of: (learner: Learner) => T): Pair<T> {
+    return { with: of(this.#learners.with), without: of(this.#learners.without) }
+  }
+
+  /** Sorts new rows, such as "ebfabc" + "abbce": from the last letter of a row on, the next one is learned. */
+  step(): Pair<number> {
+    const drawn = this.#gpt.scope(() => this.#gpt.rand([BATCH, LETTERS]).data.slice())
+    const rows = Array.from({ length: BATCH }, (_, i) =>
+      Array.from(drawn.subarray(i * LETTERS, (i + 1) * LETTERS), (u) => Math.floor(u * ALPHABET.length)),
+    )
+    const sorted = rows.map((row) => row.toSorted((a, b) => a - b))
+    const ids = rows.map((row, i) => [...row, ...sorted[i].slice(0, -1)])
+    const targets = sorted.map((row) => [...Array<number>(LETTERS - 1).fill(IGNORED), ...row])
+    return this.#each((learner) => learner.step(ids, targets))
+  }
+
+  answers(): Pair<string> {
+    return this.#each((learner) => learner.answer())
+  }
+
+  dispose() {
+    this.#each((learner) => learner.dispose())
+  }
+}
+
+/** Layers of Linear and ReLU, without shortcuts and norms. */
+export const STACK = { width: 64, layers: [1, 2, 4, 8], small: 0.58, large: 2 }
+
+/**
+ * What the layers' weights, drawn from N(0, gain² / width), make of numbers from N(0, 1).
+ *
+ * @returns for each of STACK.layers what its Linear puts out
+ */
+export function stack(gpt: Gpt, gain: number): number[][] {
+  const { width, layers } = STACK
+  return gpt.noGrad(() =>
+    gpt.scope(() => {
+      gpt.manualSeed(123)
+      const relu = new gpt.ReLU()
+      let x = gpt.randn([1, width])
+      const found: number[][] = []
+      for (let layer = 1; layer <= Math.max(...layers); layer++) {
+        const y = x.matmul(gpt.randn([width, width]).mul(gain / Math.sqrt(width)))
+        if (layers.includes(layer)) found.push(Array.from(y.data))
+        x = relu.forward(y)
+      }
+      return found
+    }),
+  )
+}
+
+export function deviation(values: readonly number[]): number {
+  const mean = values.reduce((sum, value) => sum + value, 0) / values.length
+  return Math.sqrt(values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / values.length)
+}
