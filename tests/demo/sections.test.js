@@ -507,15 +507,9 @@ describe('every section', { concurrency: 2 }, () => {
           const { page } = whole
           await assertFits(page, LARGE, 'enlarged')
           await assertGrown(page, { text: 22, least: 17 })
-          const norm = '#transformer-block input[aria-label="norm 1 of block 4"]'
-          const down = await page.$eval(norm, (input) => {
-            const { top = NaN, height = NaN } = input.closest('label')?.getBoundingClientRect() ?? {}
-            return top + height / 2 - (input.closest('.way')?.getBoundingClientRect().top ?? NaN)
-          })
-          await click(page, '#transformer-block .way', {
-            at: ({ left, top, width }) => ({ x: left + width / 2, y: top + down }),
-          })
-          assert.ok(await page.$eval(norm, (input) => /** @type {HTMLInputElement} */ (input).checked))
+          const dot = '#batch-norm [aria-label="sample 3, feature 4"]'
+          await click(page, dot)
+          assert.ok(await page.$eval(dot, (one) => one === document.activeElement))
         })
       }
 
