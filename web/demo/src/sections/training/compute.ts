@@ -25,8 +25,6 @@ export const QUESTION = 'ebfabc'
 export const ANSWER = 'abbcef'
 
 const BATCH = 16 // rows per step
-const WIDTH = 48
-const HEADS = 3
 const GPT2_DEVIATION = 0.02
 const IGNORED = -100 // the target of a token whose logits do not count
 
@@ -43,8 +41,8 @@ class Learner {
     this.#model = new gpt.GPTModel({
       vocabSize: ALPHABET.length,
       contextLength: 2 * LETTERS - 1,
-      embDim: WIDTH,
-      nHeads: HEADS,
+      embDim: 48,
+      nHeads: 3,
       nLayers: blocks,
     })
     if (weights === 'gpt2') this.#drawAsGPT2()
