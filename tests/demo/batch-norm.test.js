@@ -97,7 +97,7 @@ test('keys move a dot within its limits, and the address restores what was moved
   assert.equal(await value(page, dot(1, 1)), 3)
   await press(page, 'ArrowLeft')
   assert.equal(await value(page, dot(1, 1)), Math.fround(2.95))
-  await page.waitForFunction(() => /batch-norm\.edits=x11%3A2\.95/.test(location.search))
+  await page.waitForFunction(() => /batch-norm\.edits=x11:2\.95/.test(location.search))
   const second = await open(site.browser, page.url(), { ready: '.guess' })
   assert.deepEqual(await numbers(second.page, 'layer'), await numbers(page, 'layer'))
   await second.page.close()

@@ -247,8 +247,8 @@ export async function open(browser, url, options = {}) {
     // The opening in the HTML is still: the page has not started.
     await page.waitForSelector('body:not(:has(main.still))')
     await page.waitForSelector(ready)
-    if (at) await reach(page, at)
     await waitInPage(page, settled)
+    if (at) await reach(page, at)
   } catch (error) {
     throw new Error(`${url} did not open; the page said: ${complaints.join('; ')}`, { cause: error })
   }
@@ -328,7 +328,7 @@ class Site {
     return this.#started().createBrowserContext()
   }
 
-  /** @param {string} [address] after the page's own, such as ?embed=gelu @param {OpenOptions} [options] */
+  /** @param {string} [address] after the page's own, such as ?embed=divisor @param {OpenOptions} [options] */
   open(address = '', options = {}) {
     return open(this.browser, this.url + address, options)
   }
@@ -365,16 +365,11 @@ export async function eventually(condition, otherwise) {
 export const drawn = () =>
   new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve(true))))
 
-/** Whether all sections near the screen are fetched, and their fonts; in the page. */
+/** Whether all sections are there, and their fonts; in the page. */
 export const settled = () =>
   new Promise((resolve) => {
     const waits = () =>
-      document.fonts.status !== 'loaded' ||
-      [...document.querySelectorAll('.section.waiting')].some((section) => {
-        const { top, bottom } = section.getBoundingClientRect()
-        const margin = scrollY > 0 ? 0.1 * innerHeight : 0 // before the first scroll only what is seen
-        return bottom > -margin && top < innerHeight + margin
-      })
+      document.fonts.status !== 'loaded' || document.querySelector('.section[aria-busy="true"]') !== null
     // What was fetched is on the screen in the next frame.
     requestAnimationFrame(() => requestAnimationFrame(() => resolve(!waits())))
   })
@@ -416,8 +411,8 @@ export const untilAddressHas = (page, name, numbers) =>
     numbers.map(Math.fround).join(),
   )
 
-/** Matches what is complete: fetched, and not waiting for a worker's result. */
-const whole = ':not(.waiting, :has([aria-busy="true"]))'
+/** Matches what is complete: there, and not waiting for a worker's result. */
+const whole = ':not([aria-busy="true"], :has([aria-busy="true"]))'
 export const WHOLE_SECTION = `.section${whole}`
 
 /**
@@ -443,9 +438,7 @@ const draws = () =>
   })
 
 /**
- * Scrolls to a section and waits until it is complete. A section is fetched when it is on the screen.
- * Sections above it grow when they are fetched, and push it off the screen. So this scrolls to it again and
- * again until it has been fetched.
+ * Scrolls to a section and waits until it is complete: its worker starts when it is on the screen.
  *
  * In 1 of some 100 pages Chromium 156 without a window stops drawing for good: no animation frame comes, and
  * a screenshot never ends, although the page's scripts run on. Only a reload helps. The address has the state.
@@ -455,10 +448,9 @@ const draws = () =>
  * @returns {Promise<'reloaded' | undefined>} whether the sections above have to be reached again
  */
 export async function reach(page, id) {
-  const complete = JSON.stringify(`#${id}${whole}`)
-  const waiting = JSON.stringify(`#${id}.waiting`)
-  const isComplete = `document.querySelector(${waiting})?.scrollIntoView(), document.querySelector(${complete}) !== null`
-  await page.$eval(`#${id}`, (section) => section.scrollIntoView())
+  const isComplete = `document.querySelector(${JSON.stringify(`#${id}${whole}`)}) !== null`
+  const show = () => page.$eval(`#${id}`, (section) => section.scrollIntoView())
+  await show()
   const end = Date.now() + LONG
   while (Date.now() < end) {
     if (await page.evaluate(isComplete)) return
@@ -468,6 +460,7 @@ export async function reach(page, id) {
   if (!isDrawn) {
     await page.reload()
     await page.waitForSelector('body:not(:has(main.still))')
+    await show()
   }
   await waitInPage(page, isComplete)
   return isDrawn ? undefined : 'reloaded'
@@ -640,17 +633,18 @@ export async function drag(page, target, pixels) {
 }
 
 /**
- * Drags an element sideways with a finger.
+ * Drags an element with a finger.
  *
  * @param {Page} page
  * @param {string | ElementHandle<Element>} target a selector or an element
- * @param {number} pixels
+ * @param {number} across pixels to the right
+ * @param {number} [along] pixels down
  */
-export const dragByFinger = (page, target, pixels) =>
+export const dragByFinger = (page, target, across, along = 0) =>
   aim(page, target, middle, async ({ x, y }, watched) => {
     const finger = await page.touchscreen.touchStart(x, y)
     const down = await watched.evaluate(({ done }) => done.down)
-    for (let i = 1; down && i <= 8; i++) await finger.move(x + (pixels * i) / 8, y)
+    for (let i = 1; down && i <= 8; i++) await finger.move(x + (across * i) / 8, y + (along * i) / 8)
     await finger.end()
     return down
   })

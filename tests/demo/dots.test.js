@@ -1,9 +1,14 @@
-// Where the dots of a row and their numbers stand.
+// Where the dots of a row and their numbers stand, and how a finger takes them.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { spread, stack } from '../../build/demo/components/dots.js'
+import { layout, leaving } from '../../build/demo/components/rows.js'
+import { scaleLinear, scaleLog, scaleWithin } from '../../build/demo/scales.js'
+import * as browser from './browser.js'
+
+const site = browser.useSite()
 
 const RADIUS = 10
 const places = fc.array(fc.double({ min: 0, max: 300, noNaN: true }), { minLength: 1, maxLength: 12 })
@@ -73,3 +78,98 @@ test('labels that would overlap stand on both sides of where they should, within
       `of ${xs}`,
     )
 })
+
+const anything = fc.array(fc.double(), { minLength: 1, maxLength: 12 })
+
+test('whatever the numbers are, each has a finite place; NaN has neither a dot nor a label', () => {
+  fc.assert(
+    fc.property(anything, (values) => {
+      for (const scale of [scaleLinear, scaleWithin, scaleLog])
+        assert.ok(values.map(scale([1, 2.5], [16, 600])).every(Number.isFinite))
+      const x = scaleWithin([-2.5, 2.5], [16, 600])
+      const frame = { x, left: 16, right: 600, width: 616, narrow: false }
+      const [{ xs, ys, labels }] = layout([{ key: 'row', values, numbers: true }], frame)
+      assert.ok(ys.every(Number.isFinite))
+      for (const places of [xs, labels])
+        places.forEach((at, i) => assert.equal(Number.isFinite(at), !Number.isNaN(values[i])))
+    }),
+  )
+})
+
+test('on a narrow figure the label has a line of its own where the statistics would cover it', () => {
+  const row = {
+    key: 'row',
+    label: 'A token, 768 numbers',
+    values: [0],
+    stats: { mean: 0.51, variance: 0.08 },
+  }
+  const lines = (/** @type {number} */ width) => {
+    const frame = {
+      x: scaleWithin([-1, 1], [16, width - 16]),
+      left: 16,
+      right: width - 16,
+      width,
+      narrow: true,
+    }
+    return new Set(layout([row], frame)[0].headlines).size
+  }
+  assert.deepEqual([lines(288), lines(340)], [2, 1])
+})
+
+test('a value beyond the axis has an arrow at its end, to its side', () => {
+  const x = scaleWithin([-2, 2], [0, 400])
+  assert.deepEqual(
+    [-3, -2, 0, 2, Infinity, NaN].map((value) => leaving(x, value, 10)),
+    ['M0 6l-5 4l5 4', '', '', '', 'M400 6l5 4l-5 4', ''],
+  )
+})
+
+browser.test(
+  'a swipe that begins on a dot scrolls the page and changes nothing; a sideways drag moves the dot',
+  async () => {
+    const { page } = await site.open('?embed=opening', {
+      width: 360,
+      height: 400,
+      features: { 'prefers-reduced-motion': 'reduce' },
+    })
+    const dots = () =>
+      page.$$eval('[role="slider"]', (all) => all.map((one) => one.getAttribute('aria-valuenow')).join())
+    const before = await dots()
+    const [dot] = await page.$$('[role="slider"]')
+    // Straight up, and by a thumb that goes sideways as well.
+    for (const across of [0, 12]) {
+      await page.evaluate(() => scrollTo(0, 0))
+      await browser.dragByFinger(page, dot, across, -160)
+      await browser.waitInPage(page, () => scrollY > 60)
+      assert.equal(await dots(), before)
+    }
+    // What a dot is moved by before the browser takes the finger for itself goes back, with nothing to undo.
+    await dot.evaluate((one) => {
+      const surface = /** @type {Element} */ (one.parentElement?.querySelector('.surface'))
+      const { left, top, width, height } = one.getBoundingClientRect()
+      surface.setPointerCapture = () => {}
+      const send = (/** @type {string} */ type, /** @type {number} */ across) =>
+        surface.dispatchEvent(
+          new PointerEvent(type, {
+            pointerType: 'touch',
+            bubbles: true,
+            clientX: left + width / 2 + across,
+            clientY: top + height / 2,
+          }),
+        )
+      send('pointerdown', 0)
+      send('pointermove', 30)
+      Object.assign(window, { moved: one.getAttribute('aria-valuenow') })
+      send('pointercancel', 30)
+    })
+    assert.notEqual(String(await page.evaluate('moved')), before.split(',')[0])
+    assert.equal(await dots(), before)
+    await page.keyboard.down('Control')
+    await page.keyboard.press('z')
+    await page.keyboard.up('Control')
+    assert.equal(await dots(), before)
+    await browser.dragByFinger(page, dot, 60)
+    assert.notEqual(await dots(), before)
+    await page.close()
+  },
+)

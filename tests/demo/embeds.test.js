@@ -14,7 +14,7 @@ const copied = (/** @type {Page} */ page) =>
   })
 
 test('the menu copies a whole iframe, which shows the figure in the chosen theme and size', async () => {
-  const { page } = await site.open('?opening.first=1,0,0,0,0,0', SLIDE)
+  const { page } = await site.open('?example.first=1,0,0,0,0,0', SLIDE)
   await copied(page)
   await openMenu(page, 'opening')
   await page.select('#opening select[aria-label="the embedded figure’s theme"]', 'dark')

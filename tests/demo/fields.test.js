@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { choice, flag, integer, number, numbers, slice, text } from '../../build/demo/fields.js'
 import batchNorm from '../../build/demo/sections/batch-norm/slice.js'
-import opening from '../../build/demo/sections/opening/slice.js'
+import example from '../../build/demo/example-slice.js'
 
 const fields = {
   n: integer(6, { min: 1, max: 4096 }),
@@ -54,11 +54,11 @@ test('a number in the address is the shortest that gives the same float32; a see
   assert.deepEqual(state.row.map(Math.fround), float32)
 })
 
-test('the opening’s rows are float32, as a link has them: 0.35 is the number that was moved to 0.35', () => {
-  const rows = { first: [0.35, 0, 0.1, 0, 0, 1].map(Math.fround), second: [] }
-  const query = opening.toQuery(rows)
+test('the example’s rows are float32, as a link has them: 0.35 is the number that was moved to 0.35', () => {
+  const rows = { ...example.defaults(), first: [0.35, 0, 0.1, 0, 0, 1].map(Math.fround) }
+  const query = example.toQuery(rows)
   assert.deepEqual(query, { first: '0.35,0,0.1,0,0,1' })
-  assert.deepEqual(opening.fromQuery(new Map(Object.entries(query))).state, rows)
+  assert.deepEqual(example.fromQuery(new Map(Object.entries(query))).state, rows)
 })
 
 test('invalid values in an address are refused by name, and the others take effect', () => {

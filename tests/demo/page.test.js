@@ -16,6 +16,7 @@ import {
   type,
   useSite,
   value,
+  waitInPage,
 } from './browser.js'
 
 const site = useSite()
@@ -42,23 +43,23 @@ test('the footer says which build computes and how long the last change took', a
 
 test('invalid values in the address are named, and the valid ones take effect', async () => {
   const { page } = await site.open(
-    '?x11=1&poem.x=2&worked-example.x11=abc&worked-example.x99=1&worked-example.seed=-1&worked-example.x12=3',
+    '?x11=1&poem.x=2&example.edits=x11:abc&example.first=1,2&example.seed=-1&worked-example.layer=yes',
     FIELDS,
   )
   assert.equal(
     await text(page, '.problems p'),
-    'The address has x11=1, poem.x=2, worked-example.x11=abc, worked-example.x99=1, worked-example.seed=-1, ' +
+    'The address has x11=1, poem.x=2, example.edits=x11:abc, example.first=1,2, example.seed=-1, ' +
       'which means nothing here and was left out.',
   )
-  assert.equal(await value(page, 'x₁₂'), 3)
+  await page.waitForSelector('#worked-example button[aria-expanded="true"]')
   await page.close()
 })
 
 test('names of JavaScript’s own in the address are left out, and a hash that is no text is no section', async () => {
-  const own = ['toString=1', '__proto__=1', 'constructor.x=1', 'gelu.toString=1']
+  const own = ['toString=1', '__proto__=1', 'constructor.x=1', 'feed-forward.toString=1']
   own.push('worked-example.constructor=1', 'worked-example.keepdim=constructor')
   for (const hash of ['#100%', '#%E0%A4%A', '#__proto__']) {
-    const { page, complaints } = await site.open(`?${own.join('&')}&worked-example.x12=3${hash}`, FIELDS)
+    const { page, complaints } = await site.open(`?${own.join('&')}&example.edits=x12:3${hash}`, FIELDS)
     const problem = await text(page, '.problems')
     for (const one of own) assert.ok(problem.includes(one), `${one} is not in: ${problem}`)
     assert.equal(await value(page, 'x₁₂'), 3)
@@ -100,7 +101,7 @@ test('undo takes back no step, a change ends what can be redone, and the address
   await press(page, 'Control', 'y')
   assert.equal(await value(page, 'x₁₁'), first)
   assert.equal(await value(page, 'x₁₂'), 3)
-  await page.waitForFunction(() => location.search.includes('x12=3'))
+  await page.waitForFunction(() => location.search.includes('x12:3'))
   assert.equal(await page.evaluate(() => location.hash), '#worked-example')
   await page.close()
 })
@@ -137,3 +138,40 @@ test('arrow keys step a number by 0.1, by 1 with shift, by 0.01 with alt; a drag
   near(await value(page, 'x₁₁'), expected - 1, 1e-5)
   await page.close()
 })
+
+/** Records each attribute of a figure that is no number, at any time; in the page. */
+function watchAttributes() {
+  /** @type {Set<string>} */
+  const wrong = new Set()
+  Object.assign(window, { wrong })
+  /** @param {Node} node */
+  const look = (node) => {
+    if (!(node instanceof Element)) return
+    for (const one of [node, ...node.querySelectorAll('*')])
+      for (const { name, value } of one.closest('svg') ? one.attributes : [])
+        if (/NaN|Infinity/.test(value)) wrong.add(`${one.tagName} ${name}="${value}"`)
+  }
+  new MutationObserver((changes) => {
+    for (const { target, addedNodes } of changes) [target, ...addedNodes].forEach(look)
+  }).observe(document, { subtree: true, childList: true, attributes: true })
+}
+
+for (const query of [
+  'opening.first=1e30,0,0,0,0,0',
+  'opening.first=3e38,-3e38,3e38,-3e38,0,1',
+  'opening.first=1,1,1,1,1,1&worked-example.eps=0&worked-example.step=divide',
+  'worked-example.x11=1e30&worked-example.step=divide',
+])
+  test(`?${query}: no attribute of a figure is NaN or Infinity, also while it moves`, async () => {
+    for (const id of ['opening', 'worked-example']) {
+      const { page, complaints } = await site.open(`?embed=${id}&${query}`, {
+        byFrames: true,
+        first: watchAttributes,
+        ready: '.section svg',
+      })
+      await waitInPage(page, () => !document.querySelector('.section [aria-busy="true"]'))
+      assert.deepEqual(await page.evaluate('[...wrong]'), [])
+      assert.deepEqual(complaints, [])
+      await page.close()
+    }
+  })

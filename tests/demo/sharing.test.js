@@ -109,17 +109,15 @@ test('a number can be dragged with a finger', async () => {
 })
 
 test('an embedded section stands alone with its state and links to the whole page', async () => {
-  const { page, complaints } = await site.open('?embed=worked-example&worked-example.x11=2', {
+  const { page, complaints } = await site.open('?embed=worked-example&example.edits=x11:2', {
     ready: '.section',
   })
   assert.equal(await value(page, 'x₁₁'), 2)
   for (const part of ['#contents', 'footer']) assert.equal(await page.$(part), null)
   assert.equal((await page.$$('.section')).length, 1)
-  assert.match(await page.$eval('.whole a', (link) => link.href), /\?worked-example.x11=2#worked-example$/)
+  assert.match(await page.$eval('.whole a', (link) => link.href), /\?example.edits=x11:2#worked-example$/)
   await dragNumber(page, 'x₁₂', 40)
-  await page.waitForFunction(() =>
-    /embed=worked-example&worked-example.x11=2&worked-example.x12=/.test(location.search),
-  )
+  await page.waitForFunction(() => /embed=worked-example&example.edits=x11:2,x12:/.test(location.search))
   assert.deepEqual(complaints, [])
   await page.close()
 })
@@ -132,12 +130,12 @@ test('for an unknown section to embed, the whole page is shown and says so', asy
 })
 
 test('links can be copied; if the browser refuses, the link appears, to be copied by hand', async () => {
-  const { page } = await site.open('?worked-example.x11=2', EXAMPLE)
+  const { page } = await site.open('?example.edits=x11:2', EXAMPLE)
   await page.evaluate(() => {
     navigator.clipboard.writeText = async (copied) => void Object.assign(window, { copied })
   })
   await click(page, '.tools .copy button')
-  assert.match(String(await page.evaluate('copied')), /\/\?worked-example.x11=2$/)
+  assert.match(String(await page.evaluate('copied')), /\/\?example.edits=x11:2$/)
   await page.evaluate(() => {
     navigator.clipboard.writeText = () => Promise.reject(new Error('not allowed'))
   })
@@ -146,21 +144,18 @@ test('links can be copied; if the browser refuses, the link appears, to be copie
     await (
       await get(page, '.tools .copy input')
     ).evaluate((input) => (input instanceof HTMLInputElement ? input.value : '')),
-    /\/\?worked-example.x11=2$/,
+    /\/\?example.edits=x11:2$/,
   )
   await page.close()
 })
 
 test('a file saves the page’s state and restores it', async () => {
-  const { page } = await site.open(
-    '?worked-example.seed=7&worked-example.x11=2&worked-example.gamma1=3',
-    EXAMPLE,
-  )
+  const { page } = await site.open('?example.seed=7&example.edits=x11:2,gamma1:3', EXAMPLE)
   const text = String(
     await site.saved('gpt-layers.json', () => click(page, '.tools ::-p-text(Download the numbers)')),
   )
   const { state, numbers } = JSON.parse(text)
-  assert.deepEqual(state['worked-example'].edits, { x11: 2, gamma1: 3 })
+  assert.deepEqual(state.example.edits, { x11: 2, gamma1: 3 })
   assert.equal(numbers.opening.after.length, 2)
   const second = await site.open('', EXAMPLE)
   await upload(second.page, text)
@@ -170,9 +165,7 @@ test('a file saves the page’s state and restores it', async () => {
       all.map((one) => one.querySelector('input')?.value ?? one.textContent),
     )
   assert.deepEqual(await cells(second.page), await cells(page))
-  await waitInPage(second.page, () =>
-    location.search.includes('worked-example.seed=7&worked-example.x11=2&worked-example.gamma1=3'),
-  )
+  await waitInPage(second.page, () => location.search.includes('example.seed=7&example.edits=x11:2,gamma1:3'))
   await press(second.page, 'Control', 'z')
   await waitInPage(second.page, () => location.search === '')
   await page.close()
@@ -180,17 +173,18 @@ test('a file saves the page’s state and restores it', async () => {
 })
 
 test('an invalid file is refused with a sentence and changes nothing', async () => {
-  const { page, complaints } = await site.open('?worked-example.x11=2', EXAMPLE)
+  const { page, complaints } = await site.open('?example.edits=x11:2', EXAMPLE)
   const bad = {
     'is not JSON': 'tensor([1.])',
     'did not write it': '{"page":"another","version":1,"state":{}}',
     'no section “poem”': '{"page":"gpt-layers","version":1,"state":{"poem":{}}}',
-    '“seed” cannot be -1': '{"page":"gpt-layers","version":1,"state":{"worked-example":{"seed":-1}}}',
-    'no cell “x99”': '{"page":"gpt-layers","version":1,"state":{"worked-example":{"edits":{"x99":1}}}}',
-    '“x11” cannot be "two"':
-      '{"page":"gpt-layers","version":1,"state":{"worked-example":{"edits":{"x11":"two"}}}}',
-    '“x11” cannot be null':
-      '{"page":"gpt-layers","version":1,"state":{"worked-example":{"edits":{"x11":null}}}}',
+    '“seed” cannot be -1': '{"page":"gpt-layers","version":1,"state":{"example":{"seed":-1}}}',
+    '“edits” cannot be {"x99":1}':
+      '{"page":"gpt-layers","version":1,"state":{"example":{"edits":{"x99":1}}}}',
+    '“edits” cannot be {"x11":"two"}':
+      '{"page":"gpt-layers","version":1,"state":{"example":{"edits":{"x11":"two"}}}}',
+    '“edits” cannot be {"x11":null}':
+      '{"page":"gpt-layers","version":1,"state":{"example":{"edits":{"x11":null}}}}',
     'names and values were expected': '[]',
   }
   for (const [why, text] of Object.entries(bad)) {
@@ -260,7 +254,7 @@ test('after the first visit the page works without a network, and what else was 
     downloadThroughput: -1,
     uploadThroughput: -1,
   })
-  await page.goto(`${site.url}?worked-example.x11=2`, { waitUntil: 'load' })
+  await page.goto(`${site.url}?example.edits=x11:2`, { waitUntil: 'load' })
   await get(page, 'footer')
   await reach(page, EXAMPLE.at)
   await page.waitForSelector(field('x₁₁'))

@@ -45,8 +45,7 @@ describe('WebKitGTK', { skip, concurrency: 1 }, () => {
             () =>
               browser.run(
                 `const section = document.getElementById(arguments[0])
-              if (section.matches('.waiting')) section.scrollIntoView() // others may have pushed it away
-              return !section.matches('.waiting, :has([aria-busy="true"])')`,
+              return !section.matches('[aria-busy="true"], :has([aria-busy="true"])')`,
                 id,
               ),
             `${id} is not there`,

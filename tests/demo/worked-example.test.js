@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url'
 import { load } from 'gpt-layers'
 import { drawn, SEED, throughLayer } from '../../build/demo/example.js'
 import { compute } from '../../build/demo/sections/worked-example/compute.js'
-import { EPS } from '../../build/demo/sections/worked-example/slice.js'
+import { EPS } from '../../build/demo/example-slice.js'
 import { golden, unpack } from '../lib/support.js'
 import { click, drag, field, focus, get, hover, near, overflow, parse, press } from './browser.js'
 import { test, text, type, useSite, value, WHOLE_SECTION } from './browser.js'
@@ -49,7 +49,7 @@ const cells = drawn(gpt, SEED)
 /** What the section computes with some cells changed. @param {Record<string, number>} [changes] */
 function computed(changes = {}) {
   const changed = { ...cells, ...changes }
-  return compute(gpt, { variance: 'biased', eps: EPS }, throughLayer(gpt, changed).y, changed)
+  return compute(gpt, { divisor: 'n', eps: EPS }, throughLayer(gpt, changed).y, changed)
 }
 /** @param {Record<string, number>} changes */
 const normalized = (changes) => computed(changes).scaled.values.map(written)
@@ -137,11 +137,10 @@ test('the rows are the opening’s: a dot that is moved here is moved there, and
   assert.ok(after[1] > before[1] + 0.3)
   assert.deepEqual(after.toSpliced(1, 1), before.toSpliced(1, 1))
   assert.deepEqual(await moved('#opening'), after)
-  assert.match(await text(page, '#opening p.note'), /^You moved y₁₂/)
   assert.match(await trust(page), /You changed y₁₂ from 0\.3470 to/)
-  await page.waitForFunction(() => location.search.includes('opening.first='))
+  await page.waitForFunction(() => location.search.includes('example.first='))
 
-  await focus(page, '#opening [role="slider"][aria-label="y₂₄"]')
+  await focus(page, '#opening [role="slider"][aria-label="sample 2, number 4"]')
   await press(page, 'ArrowRight')
   assert.deepEqual(await moved(ROOT), await moved('#opening'))
   assert.match(await trust(page), /You changed 2 numbers/)
@@ -160,14 +159,14 @@ test('the rows are the opening’s: a dot that is moved here is moved there, and
 
 test('both sections can be embedded with the rows as they are', async () => {
   for (const id of ['opening', 'worked-example']) {
-    const { page } = await site.open(`?embed=${id}&opening.first=1,0,0,0,0,0&worked-example.x21=1`, {
+    const { page } = await site.open(`?embed=${id}&example.first=1,0,0,0,0,0&example.edits=x21:1`, {
       ready: '.section',
       features: STILL, // or a dot of the opening sways
     })
     const values = await page.$$eval('[role="slider"]', (all) => all.map((dot) => Number(dot.ariaValueNow)))
     assert.deepEqual(values.slice(0, 6), [1, 0, 0, 0, 0, 0], id)
     near(values[6], 0.4633, 0.5)
-    await page.waitForFunction(() => /opening\.first=1.*x21=1/.test(location.search))
+    await page.waitForFunction(() => /example\.first=1.*x21:1/.test(location.search))
     await page.close()
   }
 })
@@ -354,16 +353,14 @@ test('a constant row gives zeros; without ε the page says why there is no resul
 })
 
 test('numbers too large for float32 are explained', async () => {
-  const { page } = await openStill(
-    'worked-example.x11=3e38&worked-example.x12=-3e38&worked-example.step=divide',
-  )
+  const { page } = await openStill('example.edits=x11:3e38,x12:-3e38&worked-example.step=divide')
   assert.doesNotMatch(await text(page, ROOT), /NaN/)
   assert.match(await told(page), /too large: float32 ends at 3\.4·10³⁸/)
   await page.close()
 })
 
 test('at 1e30 the axis’s labels do not overlap', async () => {
-  const { page } = await openStill('worked-example.x11=1e30&worked-example.step=divide')
+  const { page } = await openStill('example.edits=x11:1e30&worked-example.step=divide')
   const ends = await page.$$eval(`${ROOT} .tick`, (all) =>
     all.map((tick) => tick.getBoundingClientRect()).map(({ left, right }) => [left, right]),
   )
@@ -401,13 +398,13 @@ test('seed, divisor and ε are in the menu, and the page says what was changed',
   const { page } = await openStill('worked-example.step=variance')
   await pressButton(page, 'More')
   await get(page, 'select[aria-label="variance divided by"]')
-  await page.select('select[aria-label="variance divided by"]', 'unbiased')
+  await page.select('select[aria-label="variance divided by"]', 'n-1')
   await type(page, 'ε', '0.01')
   assert.match(await trust(page), /You changed 2 numbers/)
   await type(page, 'seed', '7')
-  await page.waitForFunction(() => location.search.includes('worked-example.seed=7'))
+  await page.waitForFunction(() => location.search.includes('example.seed=7'))
   const address = new URL(page.url()).search
-  assert.match(address, /variance=unbiased.*eps=0\.01/)
+  assert.match(address, /divisor=n-1.*eps=0\.01/)
   const shown = await numbers(page, 'y')
   await pressButton(page, 'Put back')
   assert.match(await trust(page), /^32 of 32/)
@@ -418,9 +415,9 @@ test('seed, divisor and ε are in the menu, and the page says what was changed',
 })
 
 test('an address can change numbers of every table, ε and the step', async () => {
-  const changes = { x12: 0.5, w31: -2, b4: 0.25, gamma2: 2, eps: 0.001, step: 'scale' }
-  const query = Object.entries(changes).map(([name, value]) => `worked-example.${name}=${value}`)
-  const { page } = await openStill(query.join('&'))
+  const { page } = await openStill(
+    'example.edits=x12:0.5,w31:-2,b4:0.25,gamma2:2&example.eps=0.001&worked-example.step=scale',
+  )
   assert.match(await trust(page), /You changed 5 numbers/)
   assert.match(await step(page), /^5 of 5/)
   assert.equal(await value(page, 'γ₂'), 2)
@@ -429,7 +426,7 @@ test('an address can change numbers of every table, ε and the step', async () =
 })
 
 test('tensors are printed as PyTorch prints them, with and without scientific notation', async () => {
-  const { page } = await openStill('worked-example.variance=unbiased&worked-example.eps=0')
+  const { page } = await openStill('example.divisor=n-1&example.eps=0')
   await pressButton(page, 'PyTorch code')
   await pressButton(page, 'What PyTorch prints')
   const prints = () => page.$$eval(`${ROOT} .print pre`, (all) => all.map((one) => one.textContent))
@@ -463,10 +460,10 @@ test('the page says what dim and keepdim do to the shape, and whether the mean c
 
 const STATES = [
   '',
-  'worked-example.variance=unbiased&worked-example.eps=0&worked-example.sci=on',
-  'worked-example.x12=0.5&worked-example.w31=-2&worked-example.b4=0.25&worked-example.gamma2=2&worked-example.beta6=-1&worked-example.eps=0.001&worked-example.seed=7',
-  'worked-example.x11=1&worked-example.x12=2&worked-example.x13=3&worked-example.x14=4&worked-example.x15=5&worked-example.sci=off',
-  'opening.second=1,-0.5,0.25,2,0,1.1&worked-example.x12=0.5',
+  'example.divisor=n-1&example.eps=0&worked-example.sci=on',
+  'example.edits=x12:0.5,w31:-2,b4:0.25,gamma2:2,beta6:-1&example.eps=0.001&example.seed=7',
+  'example.edits=x11:1,x12:2,x13:3,x14:4,x15:5&worked-example.sci=off',
+  'example.second=1,-0.5,0.25,2,0,1.1&example.edits=x12:0.5',
 ]
 
 /** Replaces rounding errors, which differ between machines, by 0. @param {string} printed */
@@ -559,7 +556,7 @@ test('at 1280 by 720 every step fits 690 pixels, with the guess answered and an 
 })
 
 test('on a phone no step scrolls sideways or cuts a number, and rows are 36 pixels high', async () => {
-  const { page } = await openStill('worked-example.x11=12345.678&worked-example.layer=yes', {
+  const { page } = await openStill('example.edits=x11:12345.678&worked-example.layer=yes', {
     width: 360,
     height: 740,
   })

@@ -66,7 +66,9 @@ const untouchable = (html, width, name) =>
     .replace(/ role="group"/, ' role="img"')
     .replace(/<g class="(handle[^"]*)"[^>]*>/g, '<g class="$1">')
     .replace(STRENGTH, (_, strength) => `data-strength="${round(strength)}"`)
-    .replace(/\d+\.\d{3,}/g, (number) => String(Number(Number(number).toFixed(2))))
+    .replace(/="[^"]*"/g, (value) =>
+      value.replace(/\d+\.\d{3,}/g, (number) => String(Number(Number(number).toFixed(2)))),
+    )
 
 /** @param {string} html */
 function css(html) {

@@ -23,6 +23,12 @@ export const PRINTED = {
     [0.6745, 1.547, -0.9549, 0.6431, -0.9549, -0.9549],
     [-0.0207, 0.1228, -1.1913, 1.6619, 0.6186, -1.1913],
   ],
+  /** The notebook's first version: variance divided by n - 1, no epsilon. */
+  unbiasedVariance: [0.0231, 0.0398],
+  unbiasedNormalized: [
+    [0.6159, 1.4126, -0.8719, 0.5872, -0.8719, -0.8719],
+    [-0.0189, 0.1121, -1.0876, 1.5173, 0.5647, -1.0876],
+  ],
   normalizedMean: [0, 0],
   normalizedVariance: [0.9995, 0.9997],
 }

@@ -2,10 +2,8 @@
 // to read and write it in the address.
 //
 //   export default slice({ n: integer(6, { min: 1 }), build: choice('simd', ['simd', 'relaxed']) })
-//
-// A section whose state is no such list implements Slice itself: sections/worked-example/slice.ts does.
 
-import { shortest } from './numbers.ts'
+import { parseNumber, shortest } from './numbers.ts'
 
 export interface Slice<S> {
   defaults(): S
@@ -89,6 +87,30 @@ export function numbers(
     return known.length === values.length && known.length >= min && known.length <= max ? known : undefined
   }
   return { initial, read, write: (values) => values.map(one.write).join(',') }
+}
+
+/** Changed numbers, by the name of their cell: x12:0.5,w31:-2 in the address. */
+export function edits(
+  isCell: (name: string) => boolean,
+  { min = -Infinity, max = Infinity }: Limits = {},
+): Field<Record<string, number>> {
+  return {
+    initial: {},
+    read(text) {
+      const found: Record<string, number> = {}
+      for (const part of text === '' ? [] : text.split(',')) {
+        const [name, number, ...rest] = part.split(':')
+        const value = parseNumber(number ?? '')
+        if (!isCell(name) || value === null || value < min || value > max || rest.length) return undefined
+        found[name] = value
+      }
+      return found
+    },
+    write: (found) =>
+      Object.entries(found)
+        .map(([name, value]) => `${name}:${shortest(value)}`)
+        .join(','),
+  }
 }
 
 type Values<Fields extends Record<string, Field<unknown>>> = {

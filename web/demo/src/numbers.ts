@@ -12,9 +12,15 @@ export function cellText(value: number, digits = 4): string {
   if (Number.isNaN(value)) return '—'
   if (!Number.isFinite(value)) return value < 0 ? '−∞' : '∞'
   const size = Math.abs(value)
-  const text =
-    size >= 1e5 ? value.toExponential(1) : decimals(value, size >= 1e4 ? 1 : size >= 1e3 ? 2 : digits)
-  return text.replaceAll('-', '−')
+  if (size >= 1e5) return power(value.toExponential(1))
+  return decimals(value, size >= 1e4 ? 1 : size >= 1e3 ? 2 : digits).replace('-', '−')
+}
+
+/** @param text such as 1.5e+30 @returns 1.5·10³⁰ */
+export function power(text: string): string {
+  const [mantissa, exponent] = text.replace('+', '').split('e')
+  const superscripts = exponent.replace(/\d/g, (digit) => SUPERSCRIPTS[Number(digit)]).replace('-', '⁻')
+  return `${mantissa.replace('-', '−')}·10${superscripts}`
 }
 
 /** @returns the shortest decimal that rounds to the same float32 as the value */
@@ -44,6 +50,7 @@ export function parseNumber(text: string): number | null {
 }
 
 const SUBSCRIPTS = '₀₁₂₃₄₅₆₇₈₉'
+const SUPERSCRIPTS = '⁰¹²³⁴⁵⁶⁷⁸⁹'
 
 /** @returns the digits as subscripts; other characters are kept */
 export function subscript(digits: string): string {

@@ -4,20 +4,16 @@
 import { flushSync } from 'svelte'
 import { messageOf } from './errors.ts'
 import { asObject, type Slice } from './fields.ts'
-import type { SectionId, States } from './sections/index.ts'
+import type { Section, SectionId, SliceId, States } from './sections/index.ts'
 
 const VERSION = 1 // of the file
 const MOST_STEPS = 1000 // to undo
-
-/** These sections show the same rows: one is not embedded or set back without the other's state. */
-const SAME_ROWS = ['opening', 'worked-example']
-const partsOf = (id: string) => (SAME_ROWS.includes(id) ? SAME_ROWS : [id])
 
 /** What the address may say of the page's looks. */
 const LOOKS: Record<string, string[]> = { theme: ['light', 'dark'], size: ['large'], show: ['figure'] }
 
 export class Page {
-  /** Each section's slice of the state, by its id. */
+  /** The slices of the state: the sections' by their ids, and those that several sections share. */
   state: Readonly<States> = $state.raw({} as States)
   /** What is wrong with the address or with a file; '' if nothing is. The next change clears it. */
   problem = $state('')
@@ -26,7 +22,8 @@ export class Page {
   /** How the page looks, as the address said: theme, size, and what an embedded section shows. */
   looks: Readonly<Record<string, string>> = {}
 
-  #slices: [SectionId, Slice<unknown>][]
+  #slices: [SliceId, Slice<unknown>][]
+  #sections: readonly Section[]
   #past: readonly Readonly<States>[] = $state.raw([])
   #future: readonly Readonly<States>[] = $state.raw([])
   /** Whether the next edit continues the current step of the history. */
@@ -34,8 +31,13 @@ export class Page {
   #offers: Map<string, () => unknown> = new Map()
 
   /** @param query the address's, which sets the initial state */
-  constructor(slices: Readonly<Record<SectionId, Slice<unknown>>>, query: URLSearchParams) {
-    this.#slices = Object.entries(slices) as [SectionId, Slice<unknown>][]
+  constructor(
+    slices: Readonly<Record<SliceId, Slice<unknown>>>,
+    sections: readonly Section[],
+    query: URLSearchParams,
+  ) {
+    this.#slices = Object.entries(slices) as [SliceId, Slice<unknown>][]
+    this.#sections = sections
     this.#read(query)
   }
 
@@ -56,10 +58,10 @@ export class Page {
   }
 
   /**
-   * Changes a section's state; the document is up to date when the call returns. One gesture (a drag, a
+   * Changes a slice of the state; the document is up to date when the call returns. One gesture (a drag, a
    * number typed in one go, a click) is one step to undo.
    */
-  edit<Id extends SectionId>(id: Id, changes: Partial<States[Id]>) {
+  edit<Id extends SliceId>(id: Id, changes: Partial<States[Id]>) {
     const next = { ...this.state, [id]: { ...this.state[id], ...changes } }
     if (same(next[id], this.state[id])) return
     this.#update(() => {
@@ -67,23 +69,28 @@ export class Page {
       this.#stepIsOpen = true
       this.#future = []
       this.state = next
+      if (!same(next, this.#past.at(-1))) return
+      // The gesture went back to where it began.
+      this.state = this.#past.at(-1) ?? next
+      this.#past = this.#past.slice(0, -1)
+      this.endStep()
     })
   }
 
   /**
-   * Changes what a section shows. This is no step to undo.
+   * Changes what is shown. This is no step to undo.
    *
    * @param changes only to the slice's `views`
    */
-  look<Id extends SectionId>(id: Id, changes: Partial<States[Id]>) {
+  look<Id extends SliceId>(id: Id, changes: Partial<States[Id]>) {
     this.#update(() => (this.state = { ...this.state, [id]: { ...this.state[id], ...changes } }))
   }
 
-  /** Sets a section's state back, except what it shows. */
+  /** Sets the state that a section shows back, except what it shows. */
   reset(id: SectionId) {
     const defaults = Object.fromEntries(this.#slices.map(([id, slice]) => [id, slice.defaults()]))
     const state = this.#keepViews(defaults as States)
-    for (const part of partsOf(id) as SectionId[]) this.edit(part, state[part])
+    for (const part of this.#partsOf(id)) this.edit(part, state[part])
   }
 
   /** Ends the current step of the history: the next edit begins another. */
@@ -113,6 +120,11 @@ export class Page {
     })
   }
 
+  /** @param id of a section @returns the slices of the state that it shows */
+  #partsOf(id: string): readonly SliceId[] {
+    return this.#sections.find((section) => section.id === id)?.state ?? [id as SliceId]
+  }
+
   /** The state as a query: only what differs from the defaults. @returns '' or '?...' */
   get query(): string {
     return this.queryFor()
@@ -123,11 +135,12 @@ export class Page {
     const { show, ...looks } = this.looks
     const query = new URLSearchParams({ ...(embed ? { embed, ...(show ? { show } : {}) } : {}), ...looks })
     for (const [id, slice] of this.#slices) {
-      if (embed && !partsOf(embed).includes(id)) continue
+      if (embed && !this.#partsOf(embed).includes(id)) continue
       for (const [name, text] of Object.entries(slice.toQuery(this.state[id])))
         query.set(`${id}.${name}`, text)
     }
-    const text = query.toString()
+    // Commas and colons mean nothing else in a query, and can be read.
+    const text = query.toString().replace(/%(2C|3A)/g, decodeURIComponent)
     return text && `?${text}`
   }
 

@@ -5,15 +5,16 @@ import type { Gpt } from 'gpt-layers'
 import { drawn, throughLayer } from './example.ts'
 import type { Page } from './page.svelte.ts'
 
-/** The rows in the opening's slice. */
+/** The rows in the example's slice. */
 const ROWS = ['first', 'second'] as const
 const WIDEST = 2.5 // a normalized row of six numbers reaches 2.24
 
 export class Rows {
   page: Page
   protected gpt: Gpt
-  #seed = $derived.by(() => this.page.state['worked-example'].seed)
-  #edits = $derived.by(() => this.page.state['worked-example'].edits)
+  example = $derived.by(() => this.page.state.example)
+  #seed = $derived(this.example.seed)
+  #edits = $derived(this.example.edits)
   /** The batch and the layer before any edit, by cell name. */
   drawn = $derived.by(() => drawn(this.gpt, this.#seed))
   /** Every number that can be changed, by its name. */
@@ -21,10 +22,8 @@ export class Rows {
   /** What follows from the batch and the layer. */
   computed = $derived.by(() => throughLayer(this.gpt, this.cells))
   /** Whether a row has numbers of its own. */
-  moved = $derived.by(() => ROWS.map((row) => this.page.state.opening[row].length > 0))
-  y = $derived.by(() =>
-    ROWS.map((row, r) => (this.moved[r] ? this.page.state.opening[row] : this.computed.y[r])),
-  )
+  moved = $derived.by(() => ROWS.map((row) => this.example[row].length > 0))
+  y = $derived.by(() => ROWS.map((row, r) => (this.moved[r] ? this.example[row] : this.computed.y[r])))
 
   constructor(page: Page, gpt: Gpt) {
     this.page = page
@@ -35,7 +34,7 @@ export class Rows {
   move(r: number, values: number[]) {
     const rounded = values.map(Math.fround)
     const same = rounded.every((value, c) => value === this.computed.y[r][c])
-    this.page.edit('opening', { [ROWS[r]]: same ? [] : rounded })
+    this.page.edit('example', { [ROWS[r]]: same ? [] : rounded })
   }
 
   /**
@@ -48,10 +47,9 @@ export class Rows {
     const rounded = Math.fround(value)
     const { [name]: _, ...others } = this.#edits
     const edits = rounded === this.drawn[name] ? others : { ...others, [name]: rounded }
-    this.page.edit('worked-example', { edits })
     const [, table, row] = /^([a-z]+)(\d)/.exec(name) ?? []
-    if (table === 'x') this.page.edit('opening', { [ROWS[Number(row) - 1]]: [] })
-    else if (table === 'w' || table === 'b') this.page.edit('opening', { first: [], second: [] })
+    const follows = { x: [ROWS[Number(row) - 1]], w: ROWS, b: ROWS }[table] ?? []
+    this.page.edit('example', { edits, ...Object.fromEntries(follows.map((row) => [row, []])) })
   }
 }
 

@@ -6,7 +6,7 @@ import { ticks } from 'd3-array'
 type Pair = readonly [number, number]
 
 export interface Scale {
-  /** From a number to its place. */
+  /** From a number to its place, which is always finite: that of ∞ is the end of the range, of NaN its begin. */
   (value: number): number
   invert(place: number): number
   domain(): Pair
@@ -20,7 +20,11 @@ export interface Scale {
 function scale(domain: Pair, range: Pair, to: (value: number) => number, from: typeof to): Scale {
   const [first, last] = domain.map(to)
   const factor = (range[1] - range[0]) / (last - first)
-  return Object.assign((value: number) => range[0] + factor * (to(value) - first), {
+  const placeOf = (value: number) => {
+    const place = range[0] + factor * (to(value) - first)
+    return Number.isFinite(place) ? place : range[value > 0 ? 1 : 0]
+  }
+  return Object.assign(placeOf, {
     invert: (place: number) => from(first + (place - range[0]) / factor),
     domain: () => domain,
     range: () => range,

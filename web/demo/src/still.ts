@@ -13,7 +13,7 @@ import { sections, slices } from './sections/index.ts'
  */
 export async function opening(width: number): Promise<string> {
   const gpt = await load()
-  const page = new Page(slices, new URLSearchParams())
+  const page = new Page(slices, sections, new URLSearchParams())
   const context = new Map([['width', width]])
   return render(Section, { props: { page, gpt, section: sections[0] }, context }).body
 }

@@ -1,6 +1,7 @@
 // What a row of dots is, and where its parts stand, in pixels.
 
-import type { Scale } from '../scales.ts'
+import { cellText } from '../numbers.ts'
+import { scaleWithin, type Scale } from '../scales.ts'
 import { spread, stack } from './dots.ts'
 
 export interface Row {
@@ -13,6 +14,8 @@ export interface Row {
   names?: readonly string[]
   /** Called with the new value of the i-th dot. A row without it cannot be changed. */
   onmove?: (i: number, value: number) => void
+  /** The row's own axis, drawn below it, where its values do not fit on the figure's. */
+  domain?: readonly [number, number]
   /** How far a value can be changed; the domain by default. */
   limits?: readonly [number, number]
   /**
@@ -37,6 +40,8 @@ export interface Row {
   stack?: number
   /** Writes the values under their dots. */
   numbers?: boolean
+  /** How many decimals the numbers and the statistics have: 2 by default, or 4. */
+  digits?: 2 | 4
   color?: 'sign' | 'with' | 'without'
   /**
    * The rows of a group show the same values: a dot that is pointed at is lit in all of them. By default all
@@ -76,17 +81,39 @@ const SIZES = {
 const LARGE_ON_A_PHONE = { radius: 8, above: 34, below: 16, numbers: 20 }
 const HEAD = 22 // the line of label and statistics above a row
 const FINGER = 12 // pixels above a dot's middle, at least, in which a finger takes it
-const APART = 45 // between the middles of two numbers
+const APART = 45 // between the middles of two numbers, at least
+const LETTER = 7 // pixels of a letter
+/** The room of an axis below the rows. */
+export const AXIS = 26
 const BIN = 2 // of the axis, whose values are one stroke
 
 /** Where the bar of one deviation is: under the dots; on the line of a row of strokes. */
 export const barOf = ({ y, size: { radius } }: Line) => (radius ? y + radius + 5 : y)
+
+/**
+ * An arrow where a value is beyond the axis, which shows it at its end.
+ *
+ * @param gap pixels between the axis' end and the arrow
+ * @returns an SVG path; '' for a value within
+ */
+export function leaving(x: Scale, value: number, y: number, gap = 0): string {
+  const [min, max] = x.domain()
+  const side = value < min ? -1 : value > max ? 1 : 0
+  return side ? `M${x(value) + side * gap} ${y - 4}l${side * 5} 4l${-side * 5} 4` : ''
+}
 
 /** The height of a further bar. */
 export const BAR = 18
 
 export const hasText = ({ label, note }: Row) => Boolean(label || note)
 export const hasSummary = ({ stats, quietStats }: Row) => Boolean(stats && !quietStats)
+
+/** The label above a row of a narrow figure, and the statistics on the right of it. */
+export const labelOf = ({ label, note }: Row) => [label, note].filter(Boolean).join(', ')
+export const summaryOf = ({ stats, quietStats, digits = 2 }: Row) =>
+  stats && !quietStats
+    ? `mean ${cellText(stats.mean, digits)} · variance ${cellText(stats.variance, digits)}`
+    : ''
 
 /**
  * Whether a dot is lit.
@@ -95,32 +122,43 @@ export const hasSummary = ({ stats, quietStats }: Row) => Boolean(stats && !quie
  */
 export const isLit = (row: Row, i: number, at: number) => i === at || Boolean(row.lit?.includes(i))
 
-export function layout(rows: readonly Row[], { x, left, right, narrow }: Frame) {
+export function layout(rows: readonly Row[], { x: shared, left, right, width, narrow }: Frame) {
   let end = 0
   return rows.map((row) => {
     const top = end
+    const x = row.domain ? scaleWithin(row.domain, [left, right]) : shared
     const size = sizeOf(row, narrow)
-    const head = narrow && (hasText(row) || hasSummary(row)) ? HEAD : 0
+    const heads = [labelOf(row), summaryOf(row)].filter(Boolean)
+    const head = narrow && heads.length ? HEAD * (heads.join('  ').length * LETTER > width ? 2 : 1) : 0
     const y = top + head + size.above
-    const fits = Boolean(row.numbers) && row.values.length * APART <= right - left + APART
+    const longest = row.numbers
+      ? Math.max(...row.values.map((value) => cellText(value, row.digits ?? 2).length))
+      : 0
+    const apart = Math.max(APART, longest * LETTER)
+    const fits = Boolean(row.numbers) && row.values.length * apart <= right - left + apart
     const bars = y + size.below + (fits ? size.numbers : 0)
-    end = bars + (row.bars?.length ?? 0) * BAR
-    const xs = row.values.map((value) => (Number.isFinite(value) ? x(value) : NaN))
+    const foot = bars + (row.bars?.length ?? 0) * BAR
+    end = foot + (row.domain ? AXIS : 0)
+    const xs = row.values.map((value) => (Number.isNaN(value) ? NaN : x(value)))
     return {
       row,
       size,
+      x,
+      top,
       /** The row's line. */
       y,
-      /** The line of text above the row. */
-      headline: top + HEAD - 7,
-      /** The values along the row. */
+      /** The lines of the label and of the statistics above the row: one for both, where they have room. */
+      headlines: [top + HEAD - 7, top + Math.max(HEAD, head) - 7],
+      /** The values along the row. NaN has no place. */
       xs,
       /** How far each dot stands above the row's line; empty if the values are strokes. */
       ys: size.radius ? stack(xs, size.radius, row.stack ?? size.above - FINGER) : [],
       /** The middles of the written numbers; empty if they have no room. */
-      labels: fits ? spread(xs, APART, [left + 4, right - 4]) : [],
+      labels: fits ? spread(xs, apart, [left + 4, right - 4]) : [],
       /** Where the further bars begin. */
       bars,
+      /** Where the row's own axis begins. */
+      foot,
       end,
     }
   })
@@ -138,7 +176,7 @@ function sizeOf({ size: name = 'large', height }: Row, narrow: boolean) {
  *
  * @returns an SVG path
  */
-export function strokes({ row, size, xs, y }: Line, x: Frame['x']): string {
+export function strokes({ row, size, x, xs, y }: Line): string {
   const bins: Map<number, number> = new Map()
   const [min, max] = x.domain()
   row.values.forEach((value, i) => {

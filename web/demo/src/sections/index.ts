@@ -1,6 +1,6 @@
 // The page's sections, in order. To add one, write its slice and its component, and add a line to `slices`
 // and to `sections`.
-// A section's `load` is called when the reader comes near, so every section but the first has its own chunk.
+// Every section but the first has its own chunk, which is fetched once the first screen is there.
 
 import type { Gpt } from 'gpt-layers'
 import type { Component } from 'svelte'
@@ -8,9 +8,10 @@ import type { StateOf } from '../fields.ts'
 import type { Page } from '../page.svelte.ts'
 import batchNorm from './batch-norm/slice.ts'
 import deepStack from './deep-stack/slice.ts'
+import example from '../example-slice.ts'
 import divisor from './divisor/slice.ts'
 import feedForward from './feed-forward/slice.ts'
-import gelu from './gelu/slice.ts'
+import halfPrecision from './half-precision/slice.ts'
 import Opening from './opening/Opening.svelte'
 import opening from './opening/slice.ts'
 import scaleAndShift from './scale-and-shift/slice.ts'
@@ -18,24 +19,26 @@ import story from './story/slice.ts'
 import transformerBlock from './transformer-block/slice.ts'
 import workedExample from './worked-example/slice.ts'
 
-/** Each section's slice of the state, by the section's id. */
+/** The page's state: what several sections share, and each section's own slice, by the section's id. */
 export const slices = {
+  example,
   opening,
   story,
   'worked-example': workedExample,
   'deep-stack': deepStack,
+  'half-precision': halfPrecision,
   'scale-and-shift': scaleAndShift,
   'transformer-block': transformerBlock,
   'batch-norm': batchNorm,
   divisor,
-  gelu,
   'feed-forward': feedForward,
 }
 
-/** The page's state: each section's part, by the section's id. */
 export type States = { [Id in keyof typeof slices]: StateOf<(typeof slices)[Id]> }
 
-export type SectionId = keyof States
+export type SliceId = keyof States
+
+export type SectionId = Exclude<SliceId, 'example'>
 
 export type SectionProps<Id extends SectionId> = { page: Page; gpt: Gpt; id: Id }
 
@@ -45,44 +48,80 @@ export interface Section {
   /** Also the section's anchor, and the prefix of its names in the address. */
   id: SectionId
   title: string
+  /** The slices of the state that an embed shows and a reset sets back; by default its own. */
+  state?: readonly SliceId[]
   /** Whether it opens the page: its title is then the page's. */
   opens?: boolean
   /** Once it was fetched. */
   component?: SectionComponent
+  /** In pixels, at 1280 by 720 and at 360 by 740: the room that it has until it is there. */
+  heights?: [wide: number, narrow: number]
   load?: () => Promise<{ default: SectionComponent }>
 }
 
 export const fetched = async (section: Section) => (section.component ??= (await section.load?.())?.default)
 
 export const sections: readonly Section[] = [
-  { id: 'opening', title: 'What layer normalization does', opens: true, component: Opening },
-  { id: 'story', title: 'A story without it', load: () => import('./story/Story.svelte') },
+  {
+    id: 'opening',
+    title: 'What layer normalization does',
+    opens: true,
+    state: ['example', 'opening'],
+    component: Opening,
+  },
+  {
+    id: 'story',
+    title: 'A story without it',
+    heights: [633, 1149],
+    load: () => import('./story/Story.svelte'),
+  },
   {
     id: 'worked-example',
     title: 'How it is computed',
+    state: ['example', 'worked-example'],
+    heights: [650, 1050],
     load: () => import('./worked-example/WorkedExample.svelte'),
   },
-  { id: 'deep-stack', title: 'Why it’s needed', load: () => import('./deep-stack/DeepStack.svelte') },
+  {
+    id: 'deep-stack',
+    title: 'Why it’s needed',
+    heights: [663, 2300],
+    load: () => import('./deep-stack/DeepStack.svelte'),
+  },
+  {
+    id: 'half-precision',
+    title: 'The norm that failed in silence',
+    heights: [650, 1200],
+    load: () => import('./half-precision/HalfPrecision.svelte'),
+  },
   {
     id: 'scale-and-shift',
     title: 'Why scale and shift?',
+    heights: [587, 1240],
     load: () => import('./scale-and-shift/ScaleAndShift.svelte'),
   },
   {
     id: 'transformer-block',
     title: 'Where it sits in GPT',
+    heights: [640, 1413],
     load: () => import('./transformer-block/TransformerBlock.svelte'),
   },
   {
     id: 'batch-norm',
     title: 'Layer norm or batch norm?',
+    heights: [555, 1412],
     load: () => import('./batch-norm/BatchNorm.svelte'),
   },
-  { id: 'divisor', title: 'n or n − 1?', load: () => import('./divisor/Divisor.svelte') },
-  { id: 'gelu', title: 'Appendix: GELU', load: () => import('./gelu/Gelu.svelte') },
+  {
+    id: 'divisor',
+    title: 'n or n − 1?',
+    heights: [577, 1351],
+    load: () => import('./divisor/Divisor.svelte'),
+  },
   {
     id: 'feed-forward',
-    title: 'Appendix: FeedForward',
+    title: 'GELU and FeedForward',
+    heights: [600, 1183],
     load: () => import('./feed-forward/FeedForward.svelte'),
   },
 ]

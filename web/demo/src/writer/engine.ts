@@ -11,6 +11,7 @@ import {
   type Tensor,
 } from 'gpt-layers'
 import { messageOf } from '../errors.ts'
+import { float16, layerNorm } from '../float16.ts'
 import type { Tokenizer } from '../words.ts'
 
 type Model = InstanceType<Gpt['GPTModel']>
@@ -31,7 +32,19 @@ const REPLACEMENTS = {
   },
   /** the norm with gamma = 1 and beta = 0 */
   plain: (gpt, { embDim, eps }) => new gpt.LayerNorm(embDim, { eps }),
-} satisfies Record<string, (gpt: Gpt, norm: Norm) => Module>
+  /** the norm of factor · x, computed in float16 */
+  half: (gpt, { embDim, eps, scale, shift }, factor) => {
+    const parameters = { scale: scale.data, shift: shift?.data ?? new Float32Array(embDim), eps }
+    return layerOf(gpt, (x) => {
+      const y = new Float32Array(x.size)
+      for (let at = 0; at < y.length; at += embDim) {
+        const row = Array.from(x.data.subarray(at, at + embDim), (value) => value * factor())
+        y.set(layerNorm(float16, row, parameters).y, at)
+      }
+      return gpt.tensor(y, x.shape)
+    })
+  },
+} satisfies Record<string, (gpt: Gpt, norm: Norm, factor: () => number) => Module>
 
 export type Replacement = keyof typeof REPLACEMENTS
 
@@ -50,6 +63,8 @@ export interface Settings {
   /** For each norm, in the order of the model, whether it is off. */
   off: readonly boolean[]
   replacement: Replacement
+  /** What `half` multiplies its rows by, before it normalizes them; by default 1. */
+  factor?: number
   /** How many words after the prompt both runs share. */
   from: number
 }
@@ -157,7 +172,10 @@ export class Engine {
     this.#rows = new Float32Array(this.#slots.length * 2 * width)
     this.#choices = this.#slots.map(([parent, name], i) => {
       const norm: Norm = Reflect.get(parent, name)
-      const replacements = Object.entries(REPLACEMENTS).map(([key, make]) => [key, make(gpt, norm).eval()])
+      const replacements = Object.entries(REPLACEMENTS).map(([key, layerFor]) => [
+        key,
+        layerFor(gpt, norm, () => this.#settings.factor ?? 1).eval(),
+      ])
       const choices: Record<string, Module> = { norm, ...Object.fromEntries(replacements) }
       for (const layer of Object.values(choices)) {
         layer.onForward(({ input, output }) => {
@@ -274,6 +292,7 @@ export class Engine {
         !fresh &&
         this.without !== null &&
         settings.replacement === before.replacement &&
+        settings.factor === before.factor &&
         settings.from === before.from &&
         settings.off.join() === before.off.join()
       if (same) this.goTo(at)

@@ -1,20 +1,18 @@
-// The opening's state: the numbers of both rows once they were moved. "How it is computed" shows them, too.
+// The opening's state: the reader's row, which stands in the place of the example's first.
 
 import { numbers, slice } from '../../fields.ts'
-import { OUTPUTS } from '../../example.ts'
 
-/** Six numbers that float32 has, or none: then the row follows from the example's batch. */
-function row() {
-  const field = numbers([], { min: 0, max: OUTPUTS })
-  const valid = (values: number[]) =>
-    (values.length === 0 || values.length === OUTPUTS) && values.every(Number.isFinite)
-  return {
+/** How many numbers a row may have. */
+export const LENGTH = { min: 2, max: 12 }
+
+const field = numbers([], { min: 0, max: LENGTH.max })
+
+export default slice({
+  row: {
     ...field,
     read: (text: string) => {
       const values = field.read(text)
-      return values && valid(values) ? values : undefined
+      return values?.every(Number.isFinite) && values.length !== 1 ? values : undefined
     },
-  }
-}
-
-export default slice({ first: row(), second: row() })
+  },
+})

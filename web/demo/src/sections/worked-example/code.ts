@@ -2,7 +2,8 @@
 
 import { shortest } from '../../numbers.ts'
 import { cellNames, INPUTS, OUTPUTS, SAMPLES, TABLES, type TableName } from '../../example.ts'
-import { EPS, type Settings } from './slice.ts'
+import { EPS } from '../../example-slice.ts'
+import type { Settings } from './steps.ts'
 
 /** The rows that were moved, by their index. */
 type Moved = (number[] | undefined)[]
@@ -36,7 +37,7 @@ const list = (values: number[]) => `[${values.map(shortest).join(', ')}]`
 
 export function pytorch(settings: Settings, moved: Moved): string {
   const { seed, eps, sci } = settings
-  const unbiased = settings.variance === 'unbiased'
+  const unbiased = settings.divisor === 'n-1'
   const changed = changes(settings)
   const set = (table: TableName, name: string) =>
     changed[table].map(({ at, values }) => {
@@ -83,7 +84,7 @@ export function pytorch(settings: Settings, moved: Moved): string {
 
 export function javascript(settings: Settings, moved: Moved): string {
   const { seed, eps, sci } = settings
-  const unbiased = settings.variance === 'unbiased'
+  const unbiased = settings.divisor === 'n-1'
   const changed = changes(settings)
   const set = (table: TableName, name: string) =>
     changed[table].map(({ offset, values }) =>

@@ -2,17 +2,17 @@
 
 import type { Gpt, Tensor } from 'gpt-layers'
 import { tableOf } from '../../example.ts'
-import type { Settings } from './slice.ts'
+import type { Settings } from './steps.ts'
 
 /** How the rows are normalized. */
-type Way = Pick<Settings, 'variance' | 'eps'>
+type Way = Pick<Settings, 'divisor' | 'eps'>
 type Cells = Record<string, number>
 
 /** Every step as a tensor, allocated in the caller's scope. */
-function forward(gpt: Gpt, { variance: divisor, eps }: Way, rows: number[][], cells: Cells) {
+function forward(gpt: Gpt, { divisor, eps }: Way, rows: number[][], cells: Cells) {
   const y = gpt.tensor(rows)
   const mean = y.mean({ dim: -1, keepdim: true })
-  const variance = y.var({ dim: -1, keepdim: true, unbiased: divisor === 'unbiased' })
+  const variance = y.var({ dim: -1, keepdim: true, unbiased: divisor === 'n-1' })
   const centered = y.sub(mean)
   const divided = centered.div(variance.add(eps).sqrt())
   const scaled = divided.mul(tableOf(gpt, 'gamma', cells)).add(tableOf(gpt, 'beta', cells))
@@ -29,10 +29,10 @@ export interface Numbers {
   variance: number[]
 }
 
-const summed = (tensor: Tensor, { variance }: Pick<Way, 'variance'>): Numbers => ({
+const summed = (tensor: Tensor, { divisor }: Pick<Way, 'divisor'>): Numbers => ({
   values: tensor.toArray() as number[][],
   mean: Array.from(tensor.mean({ dim: -1 }).data),
-  variance: Array.from(tensor.var({ dim: -1, unbiased: variance === 'unbiased' }).data),
+  variance: Array.from(tensor.var({ dim: -1, unbiased: divisor === 'n-1' }).data),
 })
 
 export type Result = ReturnType<typeof compute>
@@ -81,7 +81,7 @@ export function print(gpt: Gpt, settings: Settings, rows: number[][], cells: Cel
       var: variance,
       norm: scaled,
       'norm’s mean': scaled.mean({ dim: -1, keepdim: true }),
-      'norm’s var': scaled.var({ dim: -1, keepdim: true, unbiased: settings.variance === 'unbiased' }),
+      'norm’s var': scaled.var({ dim: -1, keepdim: true, unbiased: settings.divisor === 'n-1' }),
     }
     return Object.entries(tensors).map(([name, tensor]) => ({
       name,

@@ -120,7 +120,7 @@ function summary({ table, row, col }: Place, example: Example): Explained {
   const of =
     table === 'y' ? index(row) : ` of ${example.step.rows === 'centered' ? '(y − μ)' : 'ŷ'}${index(row)}`
   const squares = values.map((value) => `(${cellText(value)} − ${term(rows.mean[row])})²`).join(' + ')
-  const divisor = example.settings.variance === 'unbiased' ? `(${OUTPUTS} − 1)` : OUTPUTS
+  const divisor = example.settings.divisor === 'n-1' ? `(${OUTPUTS} − 1)` : OUTPUTS
   const formula =
     col === 'mean'
       ? `μ${of} = (${sum(values)}) / ${OUTPUTS} = ${full(rows.mean[row])}`

@@ -7,7 +7,8 @@ import { cellText, subscript } from '../../numbers.ts'
 import { Rows } from '../../rows.svelte.ts'
 import { between, compute, meanAlong, print } from './compute.ts'
 import { explain, key, type Place } from './explain.ts'
-import { EPS, type Settings } from './slice.ts'
+import { EPS } from '../../example-slice.ts'
+import type { Settings } from './steps.ts'
 import { STEPS } from './steps.ts'
 
 export const ID = 'worked-example'
@@ -73,10 +74,10 @@ export class Example extends Rows {
   /** How far the moving dots are on their way, from 0 to 1. */
   #part = new Tween(1, { easing: cubicInOut, duration: STEP_TIME })
 
-  settings: Settings = $derived.by(() => this.page.state[ID])
-  #variance = $derived(this.settings.variance)
+  settings: Settings = $derived.by(() => ({ ...this.example, ...this.page.state[ID] }))
+  #divisor = $derived(this.settings.divisor)
   #eps = $derived(this.settings.eps)
-  #way = $derived({ variance: this.#variance, eps: this.#eps })
+  #way = $derived({ divisor: this.#divisor, eps: this.#eps })
   // Only of what the numbers depend on, so that another step computes nothing.
   result = $derived.by(() => compute(this.gpt, this.#way, this.y, this.cells))
   printed = $derived.by(() => print(this.gpt, this.settings, this.y, this.cells))
@@ -156,10 +157,7 @@ export class Example extends Rows {
     })
   })
   #usual = $derived(
-    this.settings.seed === SEED &&
-      this.#variance === 'biased' &&
-      this.#eps === EPS &&
-      !this.moved.includes(true),
+    this.settings.seed === SEED && this.#divisor === 'n' && this.#eps === EPS && !this.moved.includes(true),
   )
   presets = $derived(
     this.#presets.map(({ name, look, edits }) => ({
@@ -168,17 +166,17 @@ export class Example extends Rows {
       on: this.#usual && same(edits, this.settings.edits),
       choose: () => {
         this.page.reset(ID)
-        this.page.edit(ID, { edits })
+        this.page.edit('example', { edits })
       },
     })),
   )
 
   /** What differs from PyTorch's example, as ends of the sentence "You changed ...". */
   changes = $derived.by(() => {
-    const { seed, variance, eps, edits } = this.settings
+    const { seed, divisor, eps, edits } = this.settings
     const changes: string[] = []
     if (seed !== SEED) changes.push(`the seed from ${SEED} to ${seed}`)
-    if (variance === 'unbiased') changes.push('the divisor of the variance from n to n − 1')
+    if (divisor === 'n-1') changes.push('the divisor of the variance from n to n − 1')
     if (eps !== EPS) changes.push(`ε from ${EPS} to ${eps}`)
     const from = (name: string, was: number, is: number) =>
       changes.push(`${cellLabel(name)} from ${cellText(was)} to ${cellText(is)}`)

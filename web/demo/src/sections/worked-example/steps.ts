@@ -1,13 +1,18 @@
 // The steps from a row to the normalized row. All that is particular to a step is in its object.
 
 import { OUTPUTS } from '../../example.ts'
+import type { ExampleState } from '../../example-slice.ts'
+import type { StateOf } from '../../fields.ts'
 import { cellText } from '../../numbers.ts'
 import type { Result } from './compute.ts'
 import mean from './formulas/mean.tex'
 import normalized from './formulas/normalized.tex'
 import biased from './formulas/variance-biased.tex'
 import unbiased from './formulas/variance-unbiased.tex'
-import type { Settings } from './slice.ts'
+import type worked from './slice.ts'
+
+/** The example's state, and what is shown of it. */
+export type Settings = ExampleState & StateOf<typeof worked>
 
 /** A number of a step, and what it is made from. */
 export interface Made {
@@ -51,8 +56,8 @@ export interface Step {
 export const term = (value: number, digits = 4) =>
   value < 0 ? `(${cellText(value, digits)})` : cellText(value, digits)
 
-const divisor = ({ variance }: Settings) =>
-  variance === 'unbiased' ? `n − 1 = ${OUTPUTS - 1}` : `n = ${OUTPUTS}`
+const divisorText = ({ divisor }: Settings) =>
+  divisor === 'n-1' ? `n − 1 = ${OUTPUTS - 1}` : `n = ${OUTPUTS}`
 
 function difference({ row, col, y, mean, value }: Made) {
   const rounded = (number: number) => Number(number.toFixed(4))
@@ -110,11 +115,10 @@ export const STEPS: readonly Step[] = [
     title: 'The variance',
     text: (settings) =>
       'The <em>variance</em> σ² says how spread out the row is: each number’s distance from the mean, ' +
-      `squared, added up and divided by ${divisor(settings)}. The bar is one <em>standard deviation</em>, ` +
+      `squared, added up and divided by ${divisorText(settings)}. The bar is one <em>standard deviation</em>, ` +
       '√σ², to either side.',
-    formula: ({ variance }) => (variance === 'unbiased' ? unbiased : biased),
-    code: ({ variance }) =>
-      `var = y.var(dim=-1, keepdim=True${variance === 'unbiased' ? '' : ', correction=0'})`,
+    formula: ({ divisor }) => (divisor === 'n-1' ? unbiased : biased),
+    code: ({ divisor }) => `var = y.var(dim=-1, keepdim=True${divisor === 'n-1' ? '' : ', correction=0'})`,
     rows: 'centered',
     moves: false,
     note: 'minus mean',

@@ -1,0 +1,135 @@
+// The section on half precision: its arithmetic to the bit, and each sentence about the row and the texts.
+
+/** @import { Tensor } from 'gpt-layers' */
+
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test as testInNode } from 'node:test'
+import { load } from 'gpt-layers'
+import { float16, layerNorm } from '../../build/demo/float16.js'
+import slice, { FACTORS, SHIFT, STORY, WORDS } from '../../build/demo/sections/half-precision/slice.js'
+import { tokenizerOf } from '../../build/demo/words.js'
+import { Engine } from '../../build/demo/writer/engine.js'
+import { golden, unpack } from '../lib/support.js'
+import { click, focus, press, test, text, useSite, waitInPage, WHOLE_SECTION } from './browser.js'
+
+const site = useSite()
+const gpt = await load()
+const stories = new URL('../../web/examples/stories/', import.meta.url)
+const tokenizer = tokenizerOf(JSON.parse(readFileSync(new URL('words.json', stories), 'utf8')))
+const model = await gpt.GPTModel.fromPretrained(readFileSync(new URL('model.safetensors', stories)))
+const learned = { scale: SHIFT.map(() => 1), shift: SHIFT }
+const { row: ROW } = slice.defaults()
+
+testInNode('every float16 is itself, and what lies between two becomes the nearer or the even one', () => {
+  /** The float16 of these bits, above 0. @param {number} bits */
+  const valueOf = (bits) => {
+    const exponent = bits >> 10
+    return ((bits & 1023) + (exponent ? 1024 : 0)) * 2 ** (Math.max(1, exponent) - 25)
+  }
+  for (let bits = 0; bits < 0x7c00; bits++) {
+    const [one, next] = [valueOf(bits), valueOf(bits + 1)]
+    const above = next === 65536 ? Infinity : next
+    const middle = (one + next) / 2
+    const wanted = [one, one, bits % 2 ? above : one, above]
+    const values = [one, middle * (1 - 2 ** -53), middle, middle * (1 + 2 ** -52)]
+    for (const sign of [1, -1])
+      values.forEach((value, i) => {
+        const rounded = float16(sign * value)
+        if (!Object.is(rounded, sign * wanted[i])) assert.fail(`${sign * value} became ${rounded}`)
+      })
+  }
+  assert.ok(Number.isNaN(float16(NaN)))
+})
+
+testInNode('layer norm in float16 is that of PyTorch’s float16 tensors, bit for bit', () => {
+  for (const { seed, shape, factor, variance, y } of golden('page_half')) {
+    const [rows, size] = shape
+    gpt.manualSeed(seed)
+    const x = Array.from(gpt.randn(shape).data, (value) => Math.fround(value * factor))
+    const parameters = { scale: gpt.randn([size]).data, shift: gpt.randn([size]).data }
+    const got = Array.from({ length: rows }, (_, r) =>
+      layerNorm(float16, x.slice(r * size, (r + 1) * size), parameters),
+    )
+    assert.deepEqual(got.map((one) => one.variance), Array.from(unpack(variance))) // prettier-ignore
+    assert.deepEqual(got.flatMap((one) => one.y), Array.from(unpack(y))) // prettier-ignore
+  }
+})
+
+testInNode('from |x − μ| = 256 on a square is ∞, their sum sooner; then β is left, never a NaN', () => {
+  assert.deepEqual([float16(255.875 ** 2), float16(256 ** 2)], [65472, Infinity])
+  gpt.manualSeed(1)
+  const rows = [
+    ...Array.from({ length: 1401 }, (_, i) => ROW.with(7, i - 400)),
+    ...Array.from({ length: 500 }, () => Array.from(gpt.rand([8]).data, (x) => 1400 * x - 400)),
+  ]
+  const sooner = rows.filter((row) => {
+    const { squares, variance, centered, y } = layerNorm(float16, row, learned)
+    assert.ok(y.every(Number.isFinite), String(y))
+    if (centered.some((value) => Math.abs(value) >= 256)) assert.equal(variance, Infinity)
+    assert.equal(String(y) === String(SHIFT.map(float16)), variance === Infinity)
+    return variance === Infinity && squares.every(Number.isFinite)
+  })
+  assert.ok(sooner.length > 0)
+})
+
+/** @param {number} factor @param {string} [prompt] @param {number} [words] */
+function texts(factor, prompt = STORY.prompt, words = WORDS) {
+  const engine = new Engine({ gpt, model, tokenizer })
+  engine.set({ ...STORY, prompt, factor })
+  while (engine.with.at - engine.promptLength + 1 < words && !engine.ended) engine.step()
+  const [one, other = []] = [engine.with, engine.without].map((run) => (run ? engine.texts(run) : []))
+  return { with: one, without: other, promptLength: engine.promptLength }
+}
+
+testInNode('× 1 writes float32’s words, × 2 loses some, × 16 only writes “and”; float32 stays', () => {
+  for (const prompt of [STORY.prompt, 'Two little pigs', 'One misty day', 'A robot']) {
+    const same = texts(1, prompt, 60)
+    assert.deepEqual(same.without, same.with)
+    assert.notDeepEqual(texts(2, prompt, 60).without, same.with)
+    const { without, promptLength } = texts(16, prompt, 60)
+    assert.deepEqual([...new Set(without.slice(promptLength))], [' and'])
+  }
+  const { with: words, without, promptLength } = texts(2)
+  assert.ok(without.indexOf(' and') > promptLength)
+  const norm = /** @type {InstanceType<typeof gpt.LayerNorm>} */ (model.finalNorm)
+  const sizes = FACTORS.map((factor) => {
+    let most = 0 // of |x − μ|
+    class Scaled extends gpt.LayerNorm {
+      /** @override */
+      forward(/** @type {Tensor} */ x) {
+        const scaled = x.mul(factor)
+        most = Math.max(most, ...scaled.sub(scaled.mean({ dim: -1, keepdim: true })).data.map(Math.abs))
+        return super.forward(scaled)
+      }
+    }
+    const scaled = new Scaled(norm.scale.size)
+    scaled.scale.data.set(norm.scale.data)
+    scaled.shift?.data.set(norm.shift?.data ?? [])
+    model.finalNorm = scaled.eval()
+    assert.deepEqual(texts(1).with, words)
+    return most
+  })
+  model.finalNorm = norm
+  assert.ok(sizes[2] > 700 && sizes[2] < 1000, `${sizes}`) // about as large as Whisper’s
+})
+
+test('a guess computes in float16: ∞ where it arises; a smaller number is normalized again; both texts', async () => {
+  const query = '?embed=half-precision&half-precision.factor=2'
+  const { page, complaints, foreign } = await site.open(query, { ready: WHOLE_SECTION })
+  const steps = () => page.$$eval('#half-precision dd', (all) => all.map((one) => one.textContent))
+  assert.deepEqual((await steps()).slice(0, 4), ['0', '800', '640,000', '92,437.5'])
+  await click(page, '#half-precision .guess button ::-p-text(NaN)')
+  assert.deepEqual(await steps(), ['0', '800', '∞', '∞', '∞', '0', '0.3'])
+  await focus(page, '#half-precision [aria-label*="x₈"]')
+  for (let i = 0; i < 7; i++) await press(page, 'PageDown')
+  assert.doesNotMatch(String(await steps()), /∞/)
+  const wanted = texts(2)
+  for (const kind of /** @type {const} */ (['with', 'without'])) {
+    const run = `#half-precision .run.${kind}`
+    await waitInPage(page, `document.querySelector('${run}')?.innerText.trim().length > 0`)
+    assert.equal((await text(page, run)).trim(), wanted[kind].join('').trim())
+  }
+  assert.deepEqual([...complaints, ...foreign], [])
+  await page.close()
+})

@@ -1,0 +1,25 @@
+// The page on paper: its figures fit the paper, and components show there what they otherwise hide.
+
+import { flushSync } from 'svelte'
+
+/** Whether the page is being printed: a component reads it, and then shows its answer, or all of its steps. */
+export const paper = $state({ printing: false })
+
+/** A figure that has its size in pixels is scaled only if it says what those pixels are. */
+function scale() {
+  for (const svg of document.querySelectorAll('svg[width][height]:not([viewBox])')) {
+    const [width, height] = ['width', 'height'].map((name) => svg.getAttribute(name))
+    svg.setAttribute('viewBox', `0 0 ${width} ${height}`)
+    addEventListener('afterprint', () => svg.removeAttribute('viewBox'), { once: true })
+  }
+}
+
+export function preparePrint() {
+  // A browser that prints does not wait for fonts.
+  for (const font of document.fonts) font.load().catch(() => {})
+  addEventListener('beforeprint', () => {
+    flushSync(() => (paper.printing = true))
+    scale()
+  })
+  addEventListener('afterprint', () => (paper.printing = false))
+}

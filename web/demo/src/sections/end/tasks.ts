@@ -1,0 +1,49 @@
+// Five tasks for a class: what to do in which figure, the number to report, and the answer.
+
+import type { SectionId } from '../index.ts'
+
+export interface Task {
+  id: SectionId
+  does: string
+  asks: string
+  answer: string
+  why: string
+}
+
+export const TASKS: readonly Task[] = [
+  {
+    id: 'opening',
+    does: 'Drag one dot of sample 1 as far as you like, or type a row of six numbers.',
+    asks: 'How far from 0 can a single normalized number end?',
+    answer: '2.2361',
+    why: '√(n − 1) = √5: one number then makes all of the variance.',
+  },
+  {
+    id: 'worked-example',
+    does: 'Change ε until sample 1’s variance after the norm is one half.',
+    asks: 'Which ε is it?',
+    answer: '0.0192',
+    why: 'σ² / (σ² + ε) is one half where ε is as large as σ².',
+  },
+  {
+    id: 'half-precision',
+    does: 'Compute in half precision, and move the large number toward the others.',
+    asks: 'What is the largest distance from the mean whose square is still a number?',
+    answer: '255.875',
+    why: 'The next float16 is 256, and 256² = 65,536 is more than 65,504, the largest float16.',
+  },
+  {
+    id: 'batch-norm',
+    does: 'Change one number of the batch of four, with layer norm and with batch norm.',
+    asks: 'How many results change with each?',
+    answer: '5 and 4',
+    why: 'All of its row, which has five features; all of its column, which has four samples.',
+  },
+  {
+    id: 'transformer-block',
+    does: 'Count the norms in the figure.',
+    asks: 'GPT-2 medium has 24 blocks. How many norms has it?',
+    answer: '49',
+    why: '2 · 24 + 1: two in each block, and one after the last.',
+  },
+]
