@@ -75,7 +75,7 @@ export const sections: readonly Section[] = [
     id: 'story',
     title: 'A story without it',
     says: 'Without its norms, a GPT that was trained with them babbles.',
-    heights: [631, 1166],
+    heights: [633, 1149],
     load: () => import('./story/Story.svelte'),
   },
   {

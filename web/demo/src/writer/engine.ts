@@ -32,7 +32,19 @@ const REPLACEMENTS = {
   },
   /** the norm with gamma = 1 and beta = 0 */
   plain: (gpt, { embDim, eps }) => new gpt.LayerNorm(embDim, { eps }),
-} satisfies Record<string, (gpt: Gpt, norm: Norm) => Module>
+  /** the norm of factor · x, computed in float16 */
+  half: (gpt, { embDim, eps, scale, shift }, factor) => {
+    const parameters = { scale: scale.data, shift: shift?.data ?? new Float32Array(embDim), eps }
+    return layerOf(gpt, (x) => {
+      const y = new Float32Array(x.size)
+      for (let at = 0; at < y.length; at += embDim) {
+        const row = Array.from(x.data.subarray(at, at + embDim), (value) => value * factor())
+        y.set(layerNorm(float16, row, parameters).y, at)
+      }
+      return gpt.tensor(y, x.shape)
+    })
+  },
+} satisfies Record<string, (gpt: Gpt, norm: Norm, factor: () => number) => Module>
 
 export type Replacement = keyof typeof REPLACEMENTS
 
@@ -43,19 +55,6 @@ function layerOf(gpt: Gpt, forward: (x: Tensor) => Tensor): Module {
   return new Layer()
 }
 
-/** The norm computed in float16, of rows that are `factor` times as large. */
-function halfOf(gpt: Gpt, { embDim, scale, shift, eps }: Norm, factor: () => number): Module {
-  const parameters = { scale: scale.data, shift: shift?.data ?? new Float32Array(embDim), eps }
-  return layerOf(gpt, (x) => {
-    const y = new Float32Array(x.size)
-    for (let at = 0; at < y.length; at += embDim) {
-      const row = Array.from(x.data.subarray(at, at + embDim), (value) => value * factor())
-      y.set(layerNorm(float16, row, parameters).y, at)
-    }
-    return gpt.tensor(y, x.shape)
-  })
-}
-
 /** What determines a text, and all numbers that are shown of it. */
 export interface Settings {
   prompt: string
@@ -63,8 +62,7 @@ export interface Settings {
   temperature: number
   /** For each norm, in the order of the model, whether it is off. */
   off: readonly boolean[]
-  /** half: the norm computed in float16. */
-  replacement: Replacement | 'half'
+  replacement: Replacement
   /** What `half` multiplies its rows by, before it normalizes them; by default 1. */
   factor?: number
   /** How many words after the prompt both runs share. */
@@ -174,9 +172,11 @@ export class Engine {
     this.#rows = new Float32Array(this.#slots.length * 2 * width)
     this.#choices = this.#slots.map(([parent, name], i) => {
       const norm: Norm = Reflect.get(parent, name)
-      const replacements = Object.entries(REPLACEMENTS).map(([key, make]) => [key, make(gpt, norm).eval()])
-      const half = halfOf(gpt, norm, () => this.#settings.factor ?? 1).eval()
-      const choices: Record<string, Module> = { norm, half, ...Object.fromEntries(replacements) }
+      const replacements = Object.entries(REPLACEMENTS).map(([key, layerFor]) => [
+        key,
+        layerFor(gpt, norm, () => this.#settings.factor ?? 1).eval(),
+      ])
+      const choices: Record<string, Module> = { norm, ...Object.fromEntries(replacements) }
       for (const layer of Object.values(choices)) {
         layer.onForward(({ input, output }) => {
           const last = (x: Tensor) => x.data.subarray(x.size - width)

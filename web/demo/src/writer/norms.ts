@@ -8,6 +8,7 @@ export const REPLACEMENTS: Record<Replacement, { name: string; says: string }> =
   mean: { name: 'only − μ', says: 'only − μ in' },
   rms: { name: 'without − μ: RMSNorm', says: 'no − μ in' },
   plain: { name: 'γ = 1, β = 0', says: 'γ = 1 and β = 0 in' },
+  half: { name: 'in float16', says: 'float16 in' },
 }
 
 /** @param i of a norm, from 0 @param norms two in each block, and the final one */
