@@ -89,7 +89,7 @@ test('a guess moves the cursor to the bottom of the dip, and the answer says whe
 
 test('the saved chart has the curves’ names', async () => {
   const { page, complaints } = await show()
-  await click(page, '#gelu button[aria-label="More: gelu"]')
+  await click(page, '#gelu .menu button')
   const svg = await site.saved('gelu.svg', () => click(page, '#gelu button ::-p-text(Save as SVG)'))
   assert.match(String(svg), /<text [^>]*paint-order="stroke[^>]*>\s*ReLU/)
   assert.deepEqual(complaints, [])

@@ -1,11 +1,11 @@
 // Trains two stacks from the same weights, one of them with layer norm, in a worker.
 
-import { load } from 'gpt-layers'
+import { loadPackage } from '../../load.ts'
 import { expose } from '../../remote.ts'
 import { Stack } from './stack.ts'
 import { isFinite, type Both, type Settings, type Snapshot } from './words.ts'
 
-const loading = load()
+const loading = loadPackage()
 
 class Trainee {
   readonly stack: Stack
