@@ -3,7 +3,7 @@
 /** @import { Page } from 'puppeteer-core' */
 
 import assert from 'node:assert/strict'
-import { click, drawn, get, openMenu, test, useSite } from './browser.js'
+import { click, drawn, get, openMenu, press, test, useSite, waitInPage } from './browser.js'
 
 const site = useSite()
 const SLIDE = { width: 1280, height: 720 }
@@ -37,5 +37,49 @@ test('the menu copies a whole iframe, which shows the figure in the chosen theme
     tall: document.documentElement.scrollHeight,
   }))
   assert.deepEqual(seen, { first: '1', background: 'rgb(21, 23, 26)', scale: '1.2', tall: 720 })
+  await page.close()
+})
+
+test('the presenting mode shows one large figure at a time: keys lead through steps and figures, Escape ends', async () => {
+  const { page, complaints } = await site.open('', SLIDE)
+  await click(page, '.tools ::-p-text(Present)')
+  const shown = () =>
+    page.evaluate(() => {
+      const sections = [...document.querySelectorAll('.section')].filter((one) =>
+        one.checkVisibility({ visibilityProperty: true }),
+      )
+      const { show, size } = document.documentElement.dataset
+      const step = sections[0].querySelector('.steps .count')?.textContent ?? ''
+      const { scrollHeight } = document.documentElement
+      return {
+        shown: sections.map(({ id }) => id).join(),
+        step,
+        show,
+        size,
+        fits: scrollHeight <= innerHeight,
+      }
+    })
+  const ids = await page.$$eval('.section', (all) => all.map(({ id }) => id))
+  const large = { step: '', show: 'figure', size: 'large', fits: true }
+  await waitInPage(page, () => document.documentElement.dataset.presents === '')
+  assert.deepEqual(await shown(), { ...large, shown: 'opening' })
+  assert.ok(await page.evaluate(() => document.fullscreenElement !== null))
+  for (const id of ids.slice(1, ids.indexOf('worked-example') + 1)) {
+    await press(page, 'PageDown')
+    assert.equal((await shown()).shown, id)
+  }
+  const first = await shown()
+  await press(page, 'ArrowRight')
+  const second = await shown()
+  assert.equal(second.shown, 'worked-example')
+  assert.notEqual(second.step, first.step)
+  await press(page, 'PageUp')
+  await press(page, 'PageUp')
+  assert.equal((await shown()).shown, ids[ids.indexOf('worked-example') - 2])
+  await press(page, 'Escape')
+  await waitInPage(page, () => document.querySelectorAll('main > [hidden]').length === 0)
+  const { show, size } = await shown()
+  assert.deepEqual([show, size], [undefined, undefined])
+  assert.deepEqual(complaints, [])
   await page.close()
 })

@@ -23,7 +23,9 @@ test('on paper every section is there, whole and in color, and no control', asyn
       sections: seen('.section').length,
       figures: seen('.section svg').length,
       words: seen('.section .token').length,
-      controls: seen('nav, .menu, input[type="range"], button:not(.guess button, .token)').map(name),
+      controls: seen(
+        'nav, .menu, .slider, .watch, select, input[type="range"], button:not(.guess button, .token)',
+      ).map(name),
       wide: seen('.section *')
         .filter(
           (element) => !element.closest('.unseen') && element.getBoundingClientRect().right > paper.width + 1,
@@ -35,6 +37,9 @@ test('on paper every section is there, whole and in color, and no control', asyn
       split: seen('.section :is(figure, svg)')
         .filter((element) => getComputedStyle(element).breakInside !== 'avoid')
         .map(name),
+      unanswered: seen('div.guess')
+        .filter((guess) => !guess.querySelector('.answer')?.textContent?.trim())
+        .map(name),
       pale: seen('.section .cell').filter(
         (cell) => getComputedStyle(cell).getPropertyValue('print-color-adjust') !== 'exact',
       ).length,
@@ -42,7 +47,10 @@ test('on paper every section is there, whole and in color, and no control', asyn
     }
   }, PAPER)
   assert.ok(found.sections >= 8 && found.figures >= found.sections, JSON.stringify(found))
-  assert.deepEqual([found.controls, found.wide, found.tall, found.split], [[], [], [], []])
+  assert.deepEqual(
+    [found.controls, found.wide, found.tall, found.split, found.unanswered],
+    [[], [], [], [], []],
+  )
   assert.ok(found.words > 0, 'the words that the model wrote')
   assert.equal(found.pale, 0)
   assert.equal(found.page, 'rgb(253, 253, 251)')

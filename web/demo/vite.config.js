@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { svelte } from '@sveltejs/vite-plugin-svelte'
 import { defineConfig } from 'vite'
@@ -11,8 +11,13 @@ import { still } from './still.js'
 /** @param {string} path from the repository's root */
 const fromRoot = (path) => fileURLToPath(new URL(`../../${path}`, import.meta.url))
 
-/** Built files that are not kept at once: models, GPT-2's tokenizer, pictures for other sites. */
-const LATER = /\.safetensors$|\/gpt2tokens-|^(og|apple-touch-icon)\.png$/
+/** The kernels. Some compilers do not make the relaxed build. */
+const WASM = fromRoot(
+  existsSync(fromRoot('dist/wasm/relaxed.wasm')) ? 'dist/wasm/$1.wasm' : 'dist/wasm/simd.wasm',
+)
+
+/** Built files that are not kept at once: models, kernels as text, GPT-2's tokenizer, pictures for other sites. */
+const LATER = /\.safetensors$|\/(simd|relaxed)[^/]*\.js$|\/gpt2tokens-|^(og|apple-touch-icon)\.png$/
 
 /** Writes sw.js, the service worker, with the list of what it caches at once, and a digest as its version. */
 const offline = {
@@ -76,10 +81,11 @@ export default defineConfig({
   plugins: [svelte(), formulas, fonts, recordings, still, policy, offline],
   resolve: {
     // The demo imports the package by its public names.
-    alias: {
-      'gpt-layers/stories': fromRoot('dist/stories'),
-      'gpt-layers': fromRoot('dist/index.js'),
-    },
+    alias: [
+      { find: /^gpt-layers\/(simd|relaxed)\.wasm/, replacement: WASM },
+      { find: 'gpt-layers/stories', replacement: fromRoot('dist/stories') },
+      { find: 'gpt-layers', replacement: fromRoot('dist/index.js') },
+    ],
   },
   define: { BUILT: JSON.stringify(built) },
   // The builds are imported one by one there, as in the page.

@@ -1,10 +1,10 @@
 // Starts the page: loads the package, reads the state from the address, mounts the app.
 
-import { load } from 'gpt-layers'
 import { flushSync, mount } from 'svelte'
 import { land } from './anchors.ts'
 import App from './App.svelte'
 import { messageOf } from './errors.ts'
+import { loadPackage } from './load.ts'
 import { Page } from './page.svelte.ts'
 import { preparePrint } from './print.svelte.ts'
 import { sections, slices } from './sections/index.ts'
@@ -22,7 +22,7 @@ function keep() {
 
 /** Not at the top level: the other sections import this file's parts, and would wait for it. */
 async function start(app: HTMLElement) {
-  const gpt = await load()
+  const gpt = await loadPackage()
   await new Promise((resolve) => setTimeout(resolve)) // the rest is a task of its own
   const query = new URLSearchParams(location.search)
   const page = new Page(slices, sections, query)

@@ -17,6 +17,8 @@ export class Page {
   state: Readonly<States> = $state.raw({} as States)
   /** What is wrong with the address or with a file; '' if nothing is. The next change clears it. */
   problem = $state('')
+  /** The section whose figure is presented; see Present.svelte. */
+  presents: SectionId | null = $state(null)
   /** Milliseconds from the last edit to the updated document. */
   updateTime = $state(0)
   /** How the page looks, as the address said: theme, size, and what an embedded section shows. */

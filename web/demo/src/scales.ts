@@ -1,7 +1,16 @@
 // Scales of axes, with the methods of d3-scale's. That one also has scales of colors and dates, and formats,
 // which were 9 kB gzipped of the first load.
 
-import { ticks } from 'd3-array'
+/** About `count` multiples of 1, 2 or 5 times a power of ten. */
+function ticks(min: number, max: number, count: number): number[] {
+  const least = (max - min) / count
+  const power = 10 ** Math.floor(Math.log10(least))
+  const step = power * ([1, 2, 5].find((factor) => factor * power > least * 0.7) ?? 10)
+  // A division gives 0.3 where a multiplication gives 0.30000000000000004.
+  const at = (i: number) => (step < 1 ? i / Math.round(1 / step) : i * step)
+  const first = Math.ceil(min / step)
+  return Array.from({ length: Math.max(0, Math.floor(max / step) - first + 1) }, (_, i) => at(first + i) + 0)
+}
 
 type Pair = readonly [number, number]
 

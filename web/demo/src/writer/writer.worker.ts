@@ -1,7 +1,7 @@
 // The worker in which a GPT writes. It writes at its own pace and reports at most once a frame, and only when
 // the page has taken the last report: the text never waits for drawing.
 
-import { load } from 'gpt-layers'
+import { loadPackage } from '../load.ts'
 import { loadStories, tokenizer } from '../stories.ts'
 import { expose } from '../remote.ts'
 import { Engine, type Settings } from './engine.ts'
@@ -24,7 +24,7 @@ async function loadModel(source: Source, signal: AbortSignal, onProgress?: OnPro
     const { loadFile } = await import('./file.ts')
     return loadFile(source.files, { nHeads: source.nHeads, signal, onProgress })
   }
-  const gpt = await load()
+  const gpt = await loadPackage()
   try {
     const model = await loadStories(gpt, { signal })
     return { gpt, model, tokenizer, least: LEAST, dispose: () => gpt.dispose() }

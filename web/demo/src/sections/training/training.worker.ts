@@ -1,11 +1,10 @@
 // Trains both networks in a worker.
 
-import { load } from 'gpt-layers'
+import { loadSimd } from '../../load.ts'
 import { expose } from '../../remote.ts'
 import { Training, type Pair, type Settings } from './compute.ts'
 
-// The build that every browser has: it computes the same numbers everywhere, and training is chaotic.
-const loading = load({ build: 'simd', threads: 1 })
+const loading = loadSimd() // training is chaotic: other bits would lead to other losses
 let training: Training
 
 const lab = {
