@@ -716,3 +716,8 @@ export const overflow = (page) =>
     const left = Math.min(...seen.map((one) => one.getBoundingClientRect().left))
     return Math.max(document.documentElement.scrollWidth - innerWidth, -left)
   })
+
+/** Opens the tables from which the rows of "How it is computed" come: fields to change. @param {Page} page */
+export async function openLayer(page) {
+  await click(page, '#worked-example button ::-p-text(Where the rows come from)')
+}

@@ -10,6 +10,7 @@ import {
   field,
   focus,
   near,
+  openLayer,
   press,
   test,
   text,
@@ -35,6 +36,7 @@ test('the page is served with its Content-Security-Policy and has only relative 
 
 test('the footer says which build computes and how long the last change took', async () => {
   const { page } = await site.open('', FIELDS)
+  await openLayer(page)
   assert.match(await text(page, 'footer'), /(simd|relaxed) build, 1 thread\./)
   await type(page, 'x₁₅', '2')
   assert.match(await text(page, 'footer'), /the last change in \d+\.\d ms/)
@@ -43,7 +45,7 @@ test('the footer says which build computes and how long the last change took', a
 
 test('invalid values in the address are named, and the valid ones take effect', async () => {
   const { page } = await site.open(
-    '?x11=1&poem.x=2&example.edits=x11:abc&example.first=1,2&example.seed=-1&worked-example.layer=yes',
+    '?x11=1&poem.x=2&example.edits=x11:abc&example.first=1,2&example.seed=-1&worked-example.step=divide',
     FIELDS,
   )
   assert.equal(
@@ -51,15 +53,16 @@ test('invalid values in the address are named, and the valid ones take effect', 
     'The address has x11=1, poem.x=2, example.edits=x11:abc, example.first=1,2, example.seed=-1, ' +
       'which means nothing here and was left out.',
   )
-  await page.waitForSelector('#worked-example button[aria-expanded="true"]')
+  assert.match(await text(page, '#worked-example .title'), /^4 of 5/)
   await page.close()
 })
 
 test('names of JavaScript’s own in the address are left out, and a hash that is no text is no section', async () => {
   const own = ['toString=1', '__proto__=1', 'constructor.x=1', 'feed-forward.toString=1']
-  own.push('worked-example.constructor=1', 'worked-example.keepdim=constructor')
+  own.push('worked-example.constructor=1', 'worked-example.step=constructor')
   for (const hash of ['#100%', '#%E0%A4%A', '#__proto__']) {
     const { page, complaints } = await site.open(`?${own.join('&')}&example.edits=x12:3${hash}`, FIELDS)
+    await openLayer(page)
     const problem = await text(page, '.problems')
     for (const one of own) assert.ok(problem.includes(one), `${one} is not in: ${problem}`)
     assert.equal(await value(page, 'x₁₂'), 3)
@@ -73,6 +76,7 @@ test('names of JavaScript’s own in the address are left out, and a hash that i
 
 test('Ctrl+Z in a number that is being typed undoes the typing, and before and after it the page', async () => {
   const { page } = await site.open('', FIELDS)
+  await openLayer(page)
   const first = await value(page, 'x₁₁')
   await type(page, 'x₁₁', '7')
   await focus(page, field('x₁₂'))
@@ -90,6 +94,7 @@ test('Ctrl+Z in a number that is being typed undoes the typing, and before and a
 
 test('undo takes back no step, a change ends what can be redone, and the address keeps its section', async () => {
   const { page } = await site.open('#worked-example', FIELDS)
+  await openLayer(page)
   const first = await value(page, 'x₁₁')
   await type(page, 'x₁₁', '7')
   await click(page, '#worked-example ::-p-text(Next →)')
@@ -108,6 +113,7 @@ test('undo takes back no step, a change ends what can be redone, and the address
 
 test('the first click selects a number, the second sets the caret', async () => {
   const { page } = await site.open('', FIELDS)
+  await openLayer(page)
   await click(page, field('x₁₂'))
   await page.keyboard.type('12')
   await click(page, field('x₁₂'))
@@ -120,6 +126,7 @@ test('the first click selects a number, the second sets the caret', async () => 
 
 test('arrow keys step a number by 0.1, by 1 with shift, by 0.01 with alt; a drag sideways changes it', async () => {
   const { page } = await site.open('', FIELDS)
+  await openLayer(page)
   await focus(page, field('x₁₁'))
   /** @type {[KeyInput[], number][]} */
   const steps = [
@@ -157,10 +164,10 @@ function watchAttributes() {
 }
 
 for (const query of [
-  'opening.first=1e30,0,0,0,0,0',
-  'opening.first=3e38,-3e38,3e38,-3e38,0,1',
-  'opening.first=1,1,1,1,1,1&worked-example.eps=0&worked-example.step=divide',
-  'worked-example.x11=1e30&worked-example.step=divide',
+  'example.first=1e30,0,0,0,0,0',
+  'example.first=3e38,-3e38,3e38,-3e38,0,1',
+  'example.first=1,1,1,1,1,1&example.eps=0&worked-example.step=divide',
+  'example.edits=x11:1e30&worked-example.step=divide',
 ])
   test(`?${query}: no attribute of a figure is NaN or Infinity, also while it moves`, async () => {
     for (const id of ['opening', 'worked-example']) {

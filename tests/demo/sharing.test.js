@@ -20,6 +20,7 @@ import {
   near,
   newPage,
   open,
+  openLayer,
   openMenu,
   PATIENCE,
   press,
@@ -54,6 +55,7 @@ async function upload(page, text) {
 
 test('typing, a drag and a key are each one step of undo and redo', async () => {
   const { page, complaints } = await site.open('', EXAMPLE)
+  await openLayer(page)
   assert.ok(await disabled(page, 'Undo'))
   const first = await value(page, 'x₁₁')
   await click(page, field('x₁₁'))
@@ -84,6 +86,7 @@ test('typing, a drag and a key are each one step of undo and redo', async () => 
 
 test('undo also changes the number that has the focus, and each press of an arrow key is one step', async () => {
   const { page } = await site.open('', EXAMPLE)
+  await openLayer(page)
   await focus(page, field('x₁₃'))
   const shown = () =>
     page.$eval(field('x₁₃'), (input) => Number(/** @type {HTMLInputElement} */ (input).value))
@@ -99,6 +102,7 @@ test('undo also changes the number that has the focus, and each press of an arro
 
 test('a number can be dragged with a finger', async () => {
   const { page } = await site.open('', { ...EXAMPLE, width: 360, height: 780 })
+  await openLayer(page)
   const first = await value(page, 'x₁₂')
   await dragByFinger(page, field('x₁₂'), 40)
   near(await value(page, 'x₁₂'), first + 1, 1e-6)
@@ -112,6 +116,7 @@ test('an embedded section stands alone with its state and links to the whole pag
   const { page, complaints } = await site.open('?embed=worked-example&example.edits=x11:2', {
     ready: '.section',
   })
+  await openLayer(page)
   assert.equal(await value(page, 'x₁₁'), 2)
   for (const part of ['#contents', 'footer']) assert.equal(await page.$(part), null)
   assert.equal((await page.$$('.section')).length, 1)
@@ -131,6 +136,7 @@ test('for an unknown section to embed, the whole page is shown and says so', asy
 
 test('links can be copied; if the browser refuses, the link appears, to be copied by hand', async () => {
   const { page } = await site.open('?example.edits=x11:2', EXAMPLE)
+  await openLayer(page)
   await page.evaluate(() => {
     navigator.clipboard.writeText = async (copied) => void Object.assign(window, { copied })
   })
@@ -151,6 +157,7 @@ test('links can be copied; if the browser refuses, the link appears, to be copie
 
 test('a file saves the page’s state and restores it', async () => {
   const { page } = await site.open('?example.seed=7&example.edits=x11:2,gamma1:3', EXAMPLE)
+  await openLayer(page)
   const text = String(
     await site.saved('gpt-layers.json', () => click(page, '.tools ::-p-text(Download the numbers)')),
   )
@@ -158,6 +165,7 @@ test('a file saves the page’s state and restores it', async () => {
   assert.deepEqual(state.example.edits, { x11: 2, gamma1: 3 })
   assert.equal(numbers.opening.after.length, 2)
   const second = await site.open('', EXAMPLE)
+  await openLayer(second.page)
   await upload(second.page, text)
   await second.page.waitForSelector(`${field('x₁₁')}[aria-valuenow="2"]`)
   const cells = (/** @type {Page} */ page) =>
@@ -174,6 +182,7 @@ test('a file saves the page’s state and restores it', async () => {
 
 test('an invalid file is refused with a sentence and changes nothing', async () => {
   const { page, complaints } = await site.open('?example.edits=x11:2', EXAMPLE)
+  await openLayer(page)
   const bad = {
     'is not JSON': 'tensor([1.])',
     'did not write it': '{"page":"another","version":1,"state":{}}',
@@ -257,7 +266,7 @@ test('after the first visit the page works without a network, and what else was 
   await page.goto(`${site.url}?example.edits=x11:2`, { waitUntil: 'load' })
   await get(page, 'footer')
   await reach(page, EXAMPLE.at)
-  await page.waitForSelector(field('x₁₁'))
+  await openLayer(page)
   assert.equal(await value(page, 'x₁₁'), 2)
   await page.goto(`${site.url}?embed=story&story.all=yes`, { waitUntil: 'load' })
   const chooser = /** @type {import('puppeteer-core').ElementHandle<HTMLInputElement>} */ (
@@ -306,7 +315,7 @@ async function withoutServiceWorker(browser) {
 }
 
 const MORE = '.menu button'
-for (const { part, file, id, query = '', buttons = [] } of [
+for (const { part, file, id, buttons = [] } of [
   { part: 'This section', file: /ScaleAndShift-.+\.js$/, id: 'scale-and-shift' },
   { part: 'This section', file: /ScaleAndShift-.+\.css$/, id: 'scale-and-shift' },
   { part: 'The menu', file: /FigurePanel-.+\.css$/, id: 'opening', buttons: [MORE] },
@@ -315,12 +324,6 @@ for (const { part, file, id, query = '', buttons = [] } of [
     file: /chart-.+\.js$/,
     id: 'opening',
     buttons: [MORE, '::-p-text(Save as PNG)'],
-  },
-  {
-    part: 'The PyTorch code',
-    file: /PyTorch-.+\.js$/,
-    id: EXAMPLE.at,
-    query: '?worked-example.panel=code',
   },
 ])
   test(`without ${file.source} the page says what is missing, and a reload brings it`, async () => {
@@ -331,7 +334,7 @@ for (const { part, file, id, query = '', buttons = [] } of [
     page.on('request', (request) =>
       file.test(request.url()) && !reachable ? request.abort() : request.continue(),
     )
-    await page.goto(site.url + query)
+    await page.goto(site.url)
     await get(page, 'main:not(.still)')
     const problem = `#${id} ::-p-text(${part} could not be fetched.)`
     if (id !== 'opening') await page.$eval(`#${id}`, (section) => section.scrollIntoView())

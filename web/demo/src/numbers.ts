@@ -70,8 +70,11 @@ export function shortest(value: number): string {
   return String(Number(value.toPrecision(9)))
 }
 
-/** The same with a typographic minus sign. */
-export const exact = (value: number): string => shortest(value).replace('-', '−')
+/** The same as the page writes it. */
+export function exact(value: number): string {
+  const text = shortest(value)
+  return text.includes('e') ? power(text) : text.replace('-', '−')
+}
 
 /**
  * @param text as typed

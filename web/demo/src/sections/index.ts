@@ -83,7 +83,7 @@ export const sections: readonly Section[] = [
     title: 'How it is computed',
     says: 'Layer norm subtracts a row’s mean and divides by its deviation: mean 0, variance almost 1.',
     state: ['example', 'worked-example'],
-    heights: [650, 1050],
+    heights: [575, 1300],
     load: () => import('./worked-example/WorkedExample.svelte'),
   },
   {

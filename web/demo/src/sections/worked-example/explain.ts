@@ -1,9 +1,8 @@
 // Explains a number: how it was computed, with numbers, and the cells that it depends on.
 
-import { INPUTS, OUTPUTS, SAMPLES } from '../../example.ts'
-import { cellText, subscript } from '../../numbers.ts'
+import { INPUTS, OUTPUTS } from '../../example.ts'
+import { calculation, cellText, exact, power, subscript, term } from '../../numbers.ts'
 import type { Example } from './model.svelte.ts'
-import { term } from './steps.ts'
 
 /** A cell of the figure. */
 export interface Place {
@@ -17,116 +16,154 @@ export interface Place {
   col: number | 'mean' | 'variance'
 }
 
+/** What an explanation is made from. */
+export type Source = Pick<
+  Example,
+  'at' | 'computed' | 'moved' | 'result' | 'rows' | 'settings' | 'step' | 'why' | 'y'
+>
+
+type Explained = { formula: string; sources: Place[] }
+
 export const key = ({ table, row, col }: Place) => `${table} ${row} ${col}`
 
 const range = (n: number) => [...Array(n).keys()]
 /** The row, or the number in it, as a subscript counted from 1. */
 const index = (row: number, col?: number) => subscript(`${row + 1}${col === undefined ? '' : col + 1}`)
-/** The value, and in full where four decimals do not tell it from 0. */
-const full = (value: number) =>
-  value !== 0 && Math.abs(value) < 5e-5
-    ? `${cellText(value)}, in full ${String(value.toExponential(4)).replaceAll('-', '−')}`
-    : cellText(value)
-/** Several numbers as a sum. */
-const sum = (terms: number[]) => terms.map((value, i) => (i ? term(value) : cellText(value))).join(' + ')
 
-type Explained = { formula: string; sources: Place[] }
+/**
+ * A calculation with as many digits as it needs to work out.
+ *
+ * @param name what is computed, and its formula
+ * @param write the formula with the operands' texts
+ */
+function equation(
+  name: string,
+  operands: number[],
+  calculate: (...operands: number[]) => number,
+  value: number,
+  write: (texts: string[]) => string,
+) {
+  const { operands: texts, equals, result } = calculation(operands, calculate, value)
+  const left = `${name} = ${write(texts)}`
+  if (Math.abs(value) === Infinity) return `${left} overflows float32, which ends at 3.4·10³⁸.`
+  if (equals === '≈') return `${left}; rounded to float32 on the way it is ${result}`
+  // Four decimals do not tell it from 0.
+  const tiny = value !== 0 && Math.abs(value) < 5e-5
+  return `${left} = ${result}${tiny ? `, in float32 ${power(value.toExponential(4))}` : ''}`
+}
 
-export function explain(place: Place, example: Example): Explained {
+/** @returns null for a number that is not computed */
+export function explain(place: Place, example: Source): Explained | null {
   const { table, row, col } = place
   if (col === 'mean' || col === 'variance') return summary(place, example)
   if (table === 'z' || table === 'y') return output(table, row, col, example)
-  if (table !== 'n') return given(table, row, col, example)
-  const { outputs } = example.result
-  const from: Place['col'][] = [
-    col,
-    'mean',
-    ...(example.step.rows === 'centered' ? [] : ['variance' as const]),
-  ]
-  const scales = example.step.name === 'scale'
-  const formula = example.step.tell({
-    row: index(row),
-    col: subscript(String(col + 1)),
-    y: outputs.values[row][col],
-    mean: outputs.mean[row],
-    variance: outputs.variance[row],
-    eps: example.settings.eps,
-    scale: example.at('g', 0, col),
-    shift: example.at('g', 1, col),
-    value: example.rows.values[row][col],
-  })
+  return table === 'n' ? normalized(row, col, example) : null
+}
+
+/** A number of the step's rows. */
+function normalized(row: number, col: number, { at, result, rows, settings, step, why }: Source): Explained {
+  const { outputs } = result
+  const value = rows.values[row][col]
+  const [y, mean] = [outputs.values[row][col], outputs.mean[row]]
+  const [ij, i, j] = [index(row, col), index(row), subscript(String(col + 1))]
+  const places = (cols: Place['col'][]) => cols.map((col) => ({ table: 'y' as const, row, col }))
+  if (step.rows === 'centered')
+    return {
+      formula: equation(
+        `y${ij} − μ${i}`,
+        [y, mean],
+        (y, mean) => y - mean,
+        value,
+        ([y, mean]) => `${y} − ${term(mean)}`,
+      ),
+      sources: places([col, 'mean']),
+    }
+  const { eps } = settings
+  const scaled = step.rows === 'scaled'
+  const [scale, shift] = scaled ? [at('g', 0, col), at('g', 1, col)] : [1, 0]
+  const plain = scale === 1 && shift === 0
+  const quotient = (y: string, mean: string, variance: string, plus: string) =>
+    `(${y} − ${mean}) / √${eps ? `(${variance} + ${plus})` : variance}`
+  const affine = (scale: string, quotient: string, shift: string) =>
+    plain ? quotient : `${scale}·${quotient} + ${shift}`
+  const symbols = quotient(`y${ij}`, `μ${i}`, `σ²${i}`, 'ε')
+  const formula = equation(
+    `ŷ${ij} = ${affine(`γ${j}`, symbols, `β${j}`)}`,
+    [y, mean, outputs.variance[row], scale, shift],
+    (y, mean, variance, scale, shift) => (scale * (y - mean)) / Math.sqrt(variance + eps) + shift,
+    value,
+    ([y, mean, variance, scale, shift]) =>
+      affine(term(scale), quotient(y, term(mean), variance, exact(eps)), term(shift)),
+  )
   return {
-    formula: example.why(row) || formula,
+    formula: Number.isNaN(value) ? why(row) : formula,
     sources: [
-      ...from.map((col) => ({ table: 'y' as const, row, col })),
-      ...(scales ? [0, 1].map((row) => ({ table: 'g' as const, row, col })) : []),
+      ...places([col, 'mean', 'variance']),
+      ...range(scaled ? 2 : 0).map((row) => ({ table: 'g' as const, row, col })),
     ],
   }
 }
 
-/** A number that can be changed: what depends on it. */
-function given(table: 'x' | 'w' | 'g', row: number, col: number, example: Example): Explained {
-  const value = (name: string) => `${name} = ${cellText(example.at(table, row, col))}`
-  const below = (tables: Place['table'][]) =>
-    tables.flatMap((table) => range(SAMPLES).map((row) => ({ table, row, col })))
-  if (table === 'x') {
-    const computed = ['z', 'y', 'n'] as const
-    return {
-      formula: `${value(`x${index(row, col)}`)}. All of row ${row + 1} depends on it, and no other row.`,
-      sources: computed.flatMap((table) => range(OUTPUTS).map((col) => ({ table, row, col }))),
-    }
-  }
-  if (table === 'g') {
-    const [name, verb] = row === 0 ? ['γ', 'multiplied by'] : ['β', 'shifted by']
-    return {
-      formula: `${value(name + subscript(String(col + 1)))}. Column ${col + 1} of every row is ${verb} it.`,
-      sources: below(['n']),
-    }
-  }
-  const to = `z${subscript(String(col + 1))}`
-  const formula =
-    row < INPUTS
-      ? `${value(`w${index(col, row)}`)}: the weight of x${subscript(String(row + 1))} in ${to}, for every row.`
-      : `${value(`b${subscript(String(col + 1))}`)}: the bias, added to ${to} in every row.`
-  return { formula, sources: below(['z', 'y']) }
-}
-
-function output(table: 'z' | 'y', row: number, col: number, example: Example): Explained {
-  const { at, computed, moved, y } = example
+/** A number that Linear gives, or ReLU. */
+function output(table: 'z' | 'y', row: number, col: number, { at, computed, moved, y }: Source): Explained {
+  const [value, name] = [{ z: computed.z, y }[table][row][col], `${table}${index(row, col)}`]
   if (table === 'y' && moved[row])
-    return { formula: `y${index(row, col)} = ${cellText(y[row][col])}, as you moved it.`, sources: [] }
-  const products = range(INPUTS).map((i) => {
-    const x = at('x', row, i)
-    return `${i ? term(x) : cellText(x)}·${term(at('w', i, col))}`
-  })
-  const sum = `${products.join(' + ')} + ${term(at('w', INPUTS, col))}`
-  const formula =
-    table === 'z'
-      ? `z${index(row, col)} = ${sum} = ${cellText(computed.z[row][col])}`
-      : `y${index(row, col)} = max(0, ${sum}) = ${cellText(y[row][col])}`
+    return { formula: `${name} = ${cellText(value)} was set, not computed.`, sources: [] }
+  const inputs = range(INPUTS)
+  const bound = (sum: number) => (table === 'z' ? sum : Math.max(0, sum))
+  const formula = equation(
+    name,
+    [...inputs.flatMap((i) => [at('x', row, i), at('w', i, col)]), at('w', INPUTS, col)],
+    (...numbers) =>
+      bound(inputs.reduce((sum, i) => sum + numbers[2 * i] * numbers[2 * i + 1], numbers[2 * INPUTS])),
+    value,
+    (texts) => {
+      const products = inputs.map((i) => `${(i ? term : String)(texts[2 * i])}·${term(texts[2 * i + 1])}`)
+      const sum = [...products, term(texts[2 * INPUTS])].join(' + ')
+      return table === 'z' ? sum : `max(0, ${sum})`
+    },
+  )
   return {
     formula,
     sources: [
-      ...range(INPUTS).map((col) => ({ table: 'x' as const, row, col })),
+      ...inputs.map((col) => ({ table: 'x' as const, row, col })),
       ...range(INPUTS + 1).map((row) => ({ table: 'w' as const, row, col })),
     ],
   }
 }
 
 /** A row's mean or variance. */
-function summary({ table, row, col }: Place, example: Example): Explained {
-  const rows = table === 'y' ? example.result.outputs : example.rows
-  const values = rows.values[row]
-  const of =
-    table === 'y' ? index(row) : ` of ${example.step.rows === 'centered' ? '(y − μ)' : 'ŷ'}${index(row)}`
-  const squares = values.map((value) => `(${cellText(value)} − ${term(rows.mean[row])})²`).join(' + ')
-  const divisor = example.settings.divisor === 'n-1' ? `(${OUTPUTS} − 1)` : OUTPUTS
+function summary({ table, row, col }: Place, { result, rows, settings, step, why }: Source): Explained {
+  const { values, mean, variance } = table === 'y' ? result.outputs : rows
+  const of = table === 'y' ? index(row) : ` of ${step.rows === 'centered' ? '(y − μ)' : 'ŷ'}${index(row)}`
+  const add = (numbers: number[]) => numbers.reduce((sum, number) => sum + number, 0)
+  const unbiased = settings.divisor === 'n-1'
+  const value = { mean, variance }[col as 'mean' | 'variance'][row]
   const formula =
     col === 'mean'
-      ? `μ${of} = (${sum(values)}) / ${OUTPUTS} = ${full(rows.mean[row])}`
-      : `σ²${of} = (${squares}) / ${divisor} = ${full(rows.variance[row])}`
+      ? equation(
+          `μ${of}`,
+          values[row],
+          (...numbers) => add(numbers) / OUTPUTS,
+          value,
+          (texts) => `(${texts.map((text, i) => (i ? term(text) : text)).join(' + ')}) / ${OUTPUTS}`,
+        )
+      : equation(
+          `σ²${of}`,
+          [...values[row], mean[row]],
+          (...numbers) => {
+            const mean = numbers.pop() as number
+            return add(numbers.map((number) => (number - mean) ** 2)) / (OUTPUTS - Number(unbiased))
+          },
+          value,
+          (texts) => {
+            const mean = term(texts.pop() as string)
+            const squares = texts.map((text) => `(${text} − ${mean})²`).join(' + ')
+            return `(${squares}) / ${unbiased ? `(${OUTPUTS} − 1)` : OUTPUTS}`
+          },
+        )
   return {
-    formula: (table === 'y' ? '' : example.why(row)) || formula,
+    formula: Number.isNaN(value) ? why(row) : formula,
     sources: [...range(OUTPUTS), ...(col === 'mean' ? [] : ['mean' as const])].map((col) => ({
       table,
       row,
