@@ -31,7 +31,7 @@ test('the menu copies a whole iframe, which shows the figure in the chosen theme
   await frame.waitForSelector('main:not(.still) #opening [role="slider"]')
   await frame.evaluate(drawn)
   const seen = await frame.evaluate(() => ({
-    first: document.querySelector('[aria-label="y₁₁"]')?.getAttribute('aria-valuenow'),
+    first: document.querySelector('[aria-label="sample 1, number 1"]')?.getAttribute('aria-valuenow'),
     background: getComputedStyle(document.documentElement).backgroundColor,
     scale: getComputedStyle(document.documentElement).getPropertyValue('--scale'),
     tall: document.documentElement.scrollHeight,

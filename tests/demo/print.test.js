@@ -22,9 +22,9 @@ test('on paper every section is there, whole and in color, and no control', asyn
     return {
       sections: seen('.section').length,
       figures: seen('.section svg').length,
-      words: seen('.section .token').length,
+      words: seen('.section .run').length,
       controls: seen(
-        'nav, .menu, .slider, .watch, select, input[type="range"], button:not(.guess button, .token)',
+        'nav, .menu, .slider, .watch, select, input[type="range"], button:not(.guess button)',
       ).map(name),
       wide: seen('.section *')
         .filter(
@@ -51,7 +51,7 @@ test('on paper every section is there, whole and in color, and no control', asyn
     [found.controls, found.wide, found.tall, found.split, found.unanswered],
     [[], [], [], [], []],
   )
-  assert.ok(found.words > 0, 'the words that the model wrote')
+  assert.ok(found.words > 0, 'the texts that the model wrote')
   assert.equal(found.pale, 0)
   assert.equal(found.page, 'rgb(253, 253, 251)')
   assert.deepEqual(complaints, [])

@@ -282,7 +282,7 @@ async function assertFits(page, size, when) {
  * @param {Page} page
  */
 const small = (page) =>
-  page.$$eval('.section :is(button:not(.token), select, input:not([type="file"], .unseen))', (all) =>
+  page.$$eval('.section :is(button, select, input:not([type="file"], .unseen))', (all) =>
     all
       .filter((one) => one.checkVisibility())
       .map((one) => ({ one, box: one.getBoundingClientRect() }))

@@ -33,17 +33,16 @@ const REPLACEMENTS = {
   /** the norm with gamma = 1 and beta = 0 */
   plain: (gpt, { embDim, eps }) => new gpt.LayerNorm(embDim, { eps }),
   /** the norm of factor · x, computed in float16 */
-  half: (gpt, { embDim, eps, scale, shift }, factor) => {
-    const parameters = { scale: scale.data, shift: shift?.data ?? new Float32Array(embDim), eps }
-    return layerOf(gpt, (x) => {
+  half: (gpt, { embDim, eps, scale, shift }, factor) =>
+    layerOf(gpt, (x) => {
+      const parameters = { scale: scale.data, shift: shift?.data ?? new Float32Array(embDim), eps }
       const y = new Float32Array(x.size)
       for (let at = 0; at < y.length; at += embDim) {
         const row = Array.from(x.data.subarray(at, at + embDim), (value) => value * factor())
         y.set(layerNorm(float16, row, parameters).y, at)
       }
       return gpt.tensor(y, x.shape)
-    })
-  },
+    }),
 } satisfies Record<string, (gpt: Gpt, norm: Norm, factor: () => number) => Module>
 
 export type Replacement = keyof typeof REPLACEMENTS
