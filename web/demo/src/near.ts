@@ -10,7 +10,7 @@ export const whenNear = (act: () => void) => (element: Element) => {
       observer.disconnect()
       act()
     },
-    { rootMargin: '50%' },
+    { rootMargin: '200%' },
   )
   observer.observe(element)
   return () => observer.disconnect()

@@ -8,7 +8,6 @@ import type { StateOf } from '../fields.ts'
 import type { Page } from '../page.svelte.ts'
 import batchNorm from './batch-norm/slice.ts'
 import example from '../example-slice.ts'
-import divisor from './divisor/slice.ts'
 import feedForward from './feed-forward/slice.ts'
 import halfPrecision from './half-precision/slice.ts'
 import Opening from './opening/Opening.svelte'
@@ -30,7 +29,6 @@ export const slices = {
   'scale-and-shift': scaleAndShift,
   'transformer-block': transformerBlock,
   'batch-norm': batchNorm,
-  divisor,
   'feed-forward': feedForward,
 }
 
@@ -38,7 +36,8 @@ export type States = { [Id in keyof typeof slices]: StateOf<(typeof slices)[Id]>
 
 export type SliceId = keyof States
 
-export type SectionId = Exclude<SliceId, 'example'>
+/** The section on the divisor shows the example, and has no state of its own. */
+export type SectionId = Exclude<SliceId, 'example'> | 'divisor'
 
 export type SectionProps<Id extends SectionId> = { page: Page; gpt: Gpt; id: Id }
 
@@ -83,49 +82,49 @@ export const sections: readonly Section[] = [
     title: 'How it is computed',
     says: 'Layer norm subtracts a row’s mean and divides by its deviation: mean 0, variance almost 1.',
     state: ['example', 'worked-example'],
-    heights: [575, 1300],
+    heights: [563, 1095],
     load: () => import('./worked-example/WorkedExample.svelte'),
   },
   {
     id: 'training',
     title: 'Why it’s needed',
     says: 'With small steps a small GPT learns also without norms, with large steps only with them.',
-    heights: [663, 1500],
+    heights: [603, 1227],
     load: () => import('./training/Training.svelte'),
   },
   {
     id: 'half-precision',
     title: 'The norm that failed in silence',
     says: 'In half precision one large number can silence a norm, and nothing warns.',
-    heights: [578, 1355],
+    heights: [565, 1355],
     load: () => import('./half-precision/HalfPrecision.svelte'),
   },
   {
     id: 'scale-and-shift',
     title: 'Why scale and shift?',
     says: 'A learned scale γ and shift β then give each feature the size that the next layer needs.',
-    heights: [587, 1240],
+    heights: [517, 1138],
     load: () => import('./scale-and-shift/ScaleAndShift.svelte'),
   },
   {
     id: 'transformer-block',
     title: 'Where it sits in GPT',
     says: 'The small GPT-2 has 25 norms: two in each of its 12 blocks, and one after the last.',
-    heights: [640, 1413],
+    heights: [628, 1416],
     load: () => import('./transformer-block/TransformerBlock.svelte'),
   },
   {
     id: 'batch-norm',
     title: 'Layer, batch or RMS norm?',
     says: 'Layer norm looks at one row alone; batch norm at one column of all rows.',
-    heights: [555, 1412],
+    heights: [631, 1358],
     load: () => import('./batch-norm/BatchNorm.svelte'),
   },
   {
     id: 'divisor',
     title: 'n or n − 1?',
-    state: ['example', 'divisor'],
-    heights: [577, 1351],
+    state: ['example'],
+    heights: [471, 1068],
     load: () => import('./divisor/Divisor.svelte'),
   },
   {
