@@ -49,7 +49,7 @@ test('the presenting mode shows one large figure at a time: keys lead through st
         one.checkVisibility({ visibilityProperty: true }),
       )
       const { show, size } = document.documentElement.dataset
-      const step = sections[0].querySelector('.count')?.textContent ?? ''
+      const step = sections[0].querySelector('h3.title')?.textContent ?? ''
       const { scrollHeight } = document.documentElement
       return {
         shown: sections.map(({ id }) => id).join(),

@@ -126,8 +126,9 @@ const STYLE = `
   .label { font-size: 14px; fill: ${COLORS.text} }
   .number { text-anchor: end; fill: ${COLORS.text} }
   .value, .tick { text-anchor: middle }
-  .value, .number { font-size: 15px }
+  .number { font-size: 15px }
   .axis, .base { stroke: ${COLORS.line} }
+  .axis { stroke-opacity: 0.55 }
   .leader { stroke: ${COLORS.edge}; stroke-dasharray: 1 3 }
   .zero { stroke: ${COLORS.edge}; stroke-dasharray: 2 4 }
   .thread { stroke: ${COLORS.quiet}; stroke-opacity: 0.35 }
@@ -135,15 +136,13 @@ const STYLE = `
   .mean { stroke: ${COLORS.text}; stroke-width: 2 }
   .surface { fill: none }
   .handle circle { stroke: ${COLORS.accent} }
-  .hints .above { fill: ${COLORS.above} }
-  .hints .below { fill: ${COLORS.below} }
 `
 
 /** @param {string} html the opening's @returns {Promise<Uint8Array>} PNG */
 async function picture(html) {
   const { width, height, margin } = PICTURE
   const title = find(/<h1[^>]*>([^<]*)</, html)
-  const words = find(/<div class="words[^]*?<\/div>/, html)
+  const words = find(/<div class="words[^]*?<\/p>/, html)
     .replace(/<[^>]*>/g, '')
     .replace(/\s+/g, ' ')
     .replace('Drag a dot.', '')
@@ -151,7 +150,6 @@ async function picture(html) {
   const figure = figureOf(html)
     .replace(/<!--[^]*?-->/g, '')
     .replace(/<circle[^>]*>/g, (dot) => {
-      if (!dot.includes('--strength')) return dot // of the words beside the first row
       const color = dot.includes('negative') ? COLORS.below : COLORS.above
       const fill = mix(COLORS.page, color, Number(find(/--strength: ?([\d.]+)/, dot)) * 0.75 + 0.1)
       const stroke = mix(COLORS.text, color, 0.7)

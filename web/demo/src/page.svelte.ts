@@ -175,12 +175,12 @@ export class Page {
       const file = asObject(JSON.parse(text))
       if (file.page !== 'gpt-layers' || file.version !== VERSION)
         throw new Error('this page did not write it')
-      const given = asObject(file.state)
-      for (const id of Object.keys(given)) {
-        if (!this.#slices.some(([own]) => own === id)) throw new Error(`there is no section “${id}” here`)
+      const saved = asObject(file.state)
+      for (const id of Object.keys(saved)) {
+        if (!this.#slices.some(([slice]) => slice === id)) throw new Error(`there is no section “${id}” here`)
       }
       const entries = this.#slices.map(([id, slice]) => {
-        return [id, Object.hasOwn(given, id) ? slice.validate(given[id]) : slice.defaults()]
+        return [id, Object.hasOwn(saved, id) ? slice.validate(saved[id]) : slice.defaults()]
       })
       this.endStep()
       this.#update(() => {
@@ -199,12 +199,12 @@ export class Page {
    * ignored.
    */
   #read(query: URLSearchParams) {
-    const own = new Map(this.#slices.map(([id]) => [id as string, new Map()]))
+    const textsOf = new Map(this.#slices.map(([id]) => [id as string, new Map()]))
     const refused: string[] = []
     for (const [name, text] of query) {
       if (name === 'embed' || Object.hasOwn(LOOKS, name)) continue
       const [, id, rest] = /^([a-z-]+)\.(.+)$/.exec(name) ?? []
-      const texts = own.get(id)
+      const texts = textsOf.get(id)
       if (texts) texts.set(rest, text)
       else refused.push(`${name}=${text}`)
     }
@@ -213,7 +213,7 @@ export class Page {
     this.looks = Object.fromEntries(known)
     refused.push(...looks.filter((look) => !known.includes(look)).map((look) => look.join('=')))
     const entries = this.#slices.map(([id, slice]) => {
-      const texts = own.get(id) ?? new Map()
+      const texts = textsOf.get(id) ?? new Map()
       const read = slice.fromQuery(texts)
       refused.push(...read.refused.map((name) => `${id}.${name}=${texts.get(name)}`))
       return [id, read.state]
