@@ -156,7 +156,7 @@ async function picture(html) {
       return dot.replace(/style="[^"]*"/, `fill="${fill}" stroke="${stroke}" stroke-width="1.5"`)
     })
     .replace('<svg', `<svg x="${margin}" y="176"`)
-  const lines = wrap(words, 110).map(
+  const lines = wrap(words, 100).map(
     (line, i) => `<text class="words" x="${margin}" y="${138 + 34 * i}">${line}</text>`,
   )
   const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}">
