@@ -9,6 +9,7 @@ import { load } from 'gpt-layers'
 import { draw, normalize, statistics } from '../../build/demo/sections/batch-norm/compute.js'
 import {
   click,
+  dragByFinger,
   focus,
   hold,
   hover,
@@ -20,6 +21,7 @@ import {
   text,
   type,
   useSite,
+  waitInPage,
 } from './browser.js'
 
 const site = useSite()
@@ -209,5 +211,20 @@ test('a new seed draws another batch; on a phone both tables are on one screen',
   await click(page, '#batch-norm [aria-label^=More]')
   await type(page, 'seed of the batch', '9')
   assert.notDeepEqual(await numbers(page, 'x'), before)
+  await page.close()
+})
+
+test('on a phone a swipe that begins on a dot scrolls the page and changes nothing; a sideways drag moves the dot', async () => {
+  const { page } = await show('&show=figure', { width: 360, height: 300, ready: '[role="slider"]' })
+  const values = () =>
+    page.$$eval('[role="slider"]', (all) => all.map((one) => one.getAttribute('aria-valuenow')).join())
+  const before = await values()
+  await page.evaluate(() => scrollTo(0, 0))
+  const [dot] = await page.$$('svg [role="slider"]')
+  await dragByFinger(page, dot, 8, -120)
+  await waitInPage(page, () => scrollY > 40)
+  assert.equal(await values(), before)
+  await dragByFinger(page, dot, 20)
+  assert.notEqual(await values(), before)
   await page.close()
 })

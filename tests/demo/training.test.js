@@ -15,7 +15,7 @@ import {
   STEPS,
   Training,
 } from '../../build/demo/sections/training/compute.js'
-import { FINDINGS } from '../../build/demo/sections/training/findings.js'
+import { FINDINGS, LARGE, SMALL } from '../../build/demo/sections/training/findings.js'
 import { assertClose, golden, unpack } from '../lib/support.js'
 import { click, drawn, eventually, focus, press, test, text, useSite } from './browser.js'
 
@@ -130,6 +130,7 @@ test('the page shows the losses and answers of the same training; its guess show
   await click(page, '#training .guess button')
   await untilTrained(page)
   assert.match(await text(page, '#training .finding'), /^Only the GPT with norms learns/)
+  assert.equal((LARGE.rate / SMALL.rate).toFixed(6), '15.000000') // as the question says
   assert.deepEqual((await answers(page)).slice(3), [
     ...[names[0], spaced(ANSWER), `loss ${large.with.toFixed(2)}`],
     ...[names[1], spaced(large.answers.without), 'loss over 1000'],

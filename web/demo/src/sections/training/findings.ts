@@ -2,7 +2,7 @@
 
 import type { Settings } from './compute.ts'
 
-const SMALL: Settings = { blocks: 3, rate: 0.001, weights: 'pytorch', seed: 123 }
+export const SMALL: Settings = { blocks: 3, rate: 0.001, weights: 'pytorch', seed: 123 }
 /** What the guess is about. */
 export const LARGE: Settings = { ...SMALL, rate: 0.015 }
 
