@@ -145,8 +145,18 @@ browser.after(browser.closePages)
 const LINE = '.file'
 const TEXT = '#story .run.with'
 
+/** Remembers every text, also one that has ended and makes room for the next; in the page. */
+function remember() {
+  const texts = new Set()
+  new MutationObserver(() => {
+    const text = document.querySelector('#story .run.with')?.textContent.trim()
+    if (text) texts.add(text)
+  }).observe(document, { subtree: true, childList: true, characterData: true })
+  Object.assign(window, { texts })
+}
+
 const open = (address = '?embed=story&story.all=yes', profile = site.browser) =>
-  browser.open(profile, site.url + address, { ready: LINE })
+  browser.open(profile, site.url + address, { ready: LINE, first: remember })
 
 /** A test of the open page. @param {string} name @param {(opened: Opened) => Promise<void>} run */
 const pageTest = (name, run) =>
@@ -205,12 +215,11 @@ const spell = (page, characters) =>
 /** A file that is chosen early ends the download of the stories' model. @param {string[]} complaints */
 const unexpected = (complaints) => complaints.filter((one) => !/^failed: .*model-.*\.safetensors$/.test(one))
 
-/** Waits until a text that begins so is written. @param {Page} page @param {string} begins */
-const writes = (page, begins) =>
-  browser.waitInPage(
-    page,
-    `document.querySelector('${TEXT}').textContent.trim().startsWith(${JSON.stringify(begins)})`,
-  )
+/** Waits until a text that begins so has been written. @param {Page} page @param {string} begins */
+async function writes(page, begins) {
+  await browser.waitInPage(page, `[...texts].some((text) => text.startsWith(${JSON.stringify(begins)}))`)
+  await page.evaluate('texts.clear()')
+}
 
 for (const name of browser.BROWSERS) {
   const skip = browser.skipped[name]

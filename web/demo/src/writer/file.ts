@@ -1,7 +1,6 @@
 // A GPT of the reader, in the worker that writes: its file, and what its tokens are.
 
 import { GptLayersError, load, type Gpt } from 'gpt-layers'
-import { loadPackage } from '../load.ts'
 import { messageOf } from '../errors.ts'
 import type { Tokenizer } from '../words.ts'
 import { characterTokens, GPT2_TOKENS, hasGpt2Tokens, numberTokens, SHAKESPEARE } from './tokens.ts'
@@ -25,7 +24,7 @@ export async function loadFile(files: readonly File[], options: ReadOptions) {
   // One processor is left to the page, which draws.
   const threads = Math.max(1, Math.min(MOST_THREADS, (navigator.hardwareConcurrency ?? 1) - 1))
   // The builds with threads are not kept for a visit without the network.
-  const gpt = await load({ threads }).catch(() => loadPackage())
+  const gpt = await load({ threads }).catch(async () => (await import('../load.ts')).loadPackage())
   try {
     const model = await readModel(gpt, files, options)
     return { gpt, model, slides: true, ...(await readAs(model.vocabSize)), dispose: () => gpt.dispose() }
