@@ -111,11 +111,11 @@ testInNode(
 
 test('a guess sets γ to 1 and β to 0; the story is the one that the model then writes, in whole sentences', async () => {
   const { page, complaints } = await openAlone()
-  await page.waitForSelector(`${ROOT} .pair .with .run`)
+  await page.waitForSelector(`${ROOT} .pair .with .run b:not(:empty)`)
   assert.equal(await page.$(`${ROOT} .pair .without`), null)
   await pressButton(page, 'nothing')
   assert.match(await text(page, `${ROOT} .answer`), /^Not quite: it falls apart\. .* 0\.37 instead of 0\.68/)
-  await page.waitForSelector(`${ROOT} .pair .without .run`)
+  await page.waitForSelector(`${ROOT} .pair .without .run b:not(:empty)`)
   const { gpt, model, tokenizer } = await loadModel()
   const engine = new Engine({ gpt, model, tokenizer })
   const off = Array.from({ length: 9 }, () => true)
