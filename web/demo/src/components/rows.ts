@@ -83,6 +83,7 @@ const HEAD = 22 // the line of label and statistics above a row
 const FINGER = 12 // pixels above a dot's middle, at least, in which a finger takes it
 const APART = 45 // between the middles of two numbers, at least
 const LETTER = 7 // pixels of a letter
+const LARGE_LETTER = 8.4 // of the large size
 /** The room of an axis below the rows. */
 export const AXIS = 26
 const BIN = 2 // of the axis, whose values are one stroke
@@ -134,8 +135,10 @@ export function layout(rows: readonly Row[], { x: shared, left, right, width, na
     const longest = row.numbers
       ? Math.max(...row.values.map((value) => cellText(value, row.digits ?? 2).length))
       : 0
-    const apart = Math.max(APART, longest * LETTER)
-    const fits = Boolean(row.numbers) && row.values.length * apart <= right - left + apart
+    const least = Math.max(APART, longest * LETTER)
+    // Large text needs more, where there is room.
+    const apart = Math.max(least, Math.min(longest * LARGE_LETTER, (right - left) / row.values.length))
+    const fits = Boolean(row.numbers) && row.values.length * least <= right - left + least
     const bars = y + size.below + (fits ? size.numbers : 0)
     const foot = bars + (row.bars?.length ?? 0) * BAR
     end = foot + (row.domain ? AXIS : 0)
