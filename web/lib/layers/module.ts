@@ -38,7 +38,8 @@ import { printLayer } from './print.ts'
 /**
  * The base of every layer, under nn.Module's names. Extend `gpt.Module` for a layer of your own: it has to
  * define `forward`. Its properties that are layers, or arrays of layers, are the layers inside. Its
- * properties that are tensors are its parameters where `gpt.parameter` made them so, otherwise its buffers.
+ * properties that are tensors, or arrays of tensors, are its parameters where `gpt.parameter` made them so,
+ * otherwise its buffers.
  *
  * @example
  * class Scale extends gpt.Module {
@@ -153,8 +154,8 @@ export class Module {
     return Object.entries(this).flatMap(([name, value]) => {
       if (value instanceof Tensor || value instanceof Module) return [[name, value]]
       if (!Array.isArray(value)) return []
-      return value.flatMap<[string, Module]>((layer, i) =>
-        layer instanceof Module ? [[`${name}.${i}`, layer]] : [],
+      return value.flatMap<[string, Tensor | Module]>((child, i) =>
+        child instanceof Tensor || child instanceof Module ? [[`${name}.${i}`, child]] : [],
       )
     })
   }
