@@ -250,7 +250,7 @@ export class Int8Weight {
     const { exports } = this.#runtime
     const { groupSize } = this
     const [, groups] = this.scalesShape
-    // A block has OUTPUTS outputs. It has its groups one after the other, each with its scales first.
+    // The layout of c/int8.h: a block of OUTPUTS outputs = its groups; a group = OUTPUTS scales, then values.
     const block = exports.gpt_int8_size(OUTPUTS, this.shape[1], groupSize) / 4
     const group = exports.gpt_int8_size(OUTPUTS, groupSize, groupSize) / 4
     for (let at = 0; at < count * groups; at++) {
