@@ -30,7 +30,7 @@ GPT_INLINE void gpt_affine_forward_plain(float *y, const float *x, const float *
     for (size_t r = 0; r < rows; r++) {
         const float *x_r = x + r * in;
         for (size_t o = 0; o < out; o++) {
-            /* dot product of x's row r and the weights of output o */
+            /* y[r,o] = Σ_i x[r,i] · weight[o,i] + bias[o] */
             const float *weight_o = weight + o * steps.out;
             double sum = 0.0;
             for (size_t i = 0; i < in; i++) sum += (double)x_r[i] * (double)weight_o[i * steps.in];
@@ -46,7 +46,7 @@ GPT_INLINE void gpt_affine_backward_plain(float *dx, float *dweight, float *dbia
 {
     for (size_t r = 0; dx && r < rows; r++) {
         for (size_t i = 0; i < in; i++) {
-            /* x[r, i] reaches every output o of its row, times the weight of i for o */
+            /* dx[r,i] = Σ_o dy[r,o] · weight[o,i] */
             double sum = 0.0;
             for (size_t o = 0; o < out; o++)
                 sum += (double)dy[r * out + o] * (double)weight[o * steps.out + i * steps.in];
@@ -55,14 +55,14 @@ GPT_INLINE void gpt_affine_backward_plain(float *dx, float *dweight, float *dbia
     }
     for (size_t o = 0; dweight && o < out; o++) {
         for (size_t i = 0; i < in; i++) {
-            /* the weight of i for o is used in every row, times x[r, i] */
+            /* dweight[o,i] = Σ_r dy[r,o] · x[r,i] */
             double sum = 0.0;
             for (size_t r = 0; r < rows; r++) sum += (double)dy[r * out + o] * (double)x[r * in + i];
             dweight[o * steps.out + i * steps.in] = (float)sum;
         }
     }
     for (size_t o = 0; dbias && o < out; o++) {
-        /* the bias is added in every row */
+        /* dbias[o] = Σ_r dy[r,o] */
         double sum = 0.0;
         for (size_t r = 0; r < rows; r++) sum += (double)dy[r * out + o];
         dbias[o] = (float)sum;

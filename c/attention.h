@@ -10,8 +10,10 @@
  *
  * The kernels work on one head of one sequence, QUERIES_PER_BLOCK queries by KEYS_PER_TILE keys at a time,
  * in panels of 8 queries: [size][8] for queries and outputs, [key][8] for scores. A panel's queries are the 8
- * lanes of gemm's tiles. The exception: with a cache, a few new tokens are computed one by one, each for all
- * heads of its sequence.
+ * lanes of gemm's tiles.
+ *
+ * The exception: with a float32 cache fewer than 5 new tokens, and with an int8 cache all new tokens, are
+ * computed one by one, without tiles.
  */
 #ifndef GPT_ATTENTION_H
 #define GPT_ATTENTION_H

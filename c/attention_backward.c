@@ -223,7 +223,7 @@ int gpt_attention_backward(float *dqkv, float *scratch, const float *dy, const f
     const size_t scratch_size = gpt_attention_backward_scratch_size(tokens, size);
     const int status = gpt_attention_check(batch, tokens, heads, size, scratch_size, p, part, parts);
     if (status) return status;
-    if (batch == 0 || tokens == 0 || heads == 0) return GPT_OK; /* however large the other sizes are */
+    if (batch == 0 || tokens == 0 || heads == 0) return GPT_OK; /* dqkv is empty: skip the loops */
     const backward_scratch s = scratch_of(scratch + part * scratch_size, tokens, size);
     size_t n;
     const size_t end = gpt_share(batch * heads, 1, part, parts, &n);

@@ -58,13 +58,13 @@ static gpt_head head_of(const float *keys, const float *values, const float *qkv
     return a;
 }
 
-/* Place of key j in a head's keys. The key's numbers lie KEYS_PER_PANEL floats apart. */
+/* Index of k[j,0] in a head's keys. k[j,c] is c · KEYS_PER_PANEL floats later. */
 static inline size_t key_index(size_t j, size_t cache_step)
 {
     return j / KEYS_PER_PANEL * KEYS_PER_PANEL * cache_step + j % KEYS_PER_PANEL;
 }
 
-/* Writes the new keys and values of one head to its place in the cache, `keys` and `values`. */
+/* Appends the new keys and values of one head to `keys` and `values`, the head's part of the cache. */
 static void append(float *keys, float *values, const gpt_head *a)
 {
     const float *k = a->q + a->step / 3, *v = k + a->step / 3;
@@ -182,7 +182,7 @@ int gpt_attention_cached_forward(float *y, float *keys, float *values, float *sc
         gpt_attention_cached_check(batch, tokens, past, capacity, heads, size,
                                    gpt_attention_cache_size(capacity, size), scratch_size, part, parts);
     if (status) return status;
-    if (batch == 0 || tokens == 0 || heads == 0) return GPT_OK; /* however large the other sizes are */
+    if (batch == 0 || tokens == 0 || heads == 0) return GPT_OK; /* y is empty: skip the loops */
     scratch += part * scratch_size;
     const size_t dim = heads * size;
     const int in_blocks = tokens >= FEWEST_TOKENS_IN_BLOCKS;

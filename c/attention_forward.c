@@ -89,8 +89,8 @@ static void drop_weights(float *weights, const gpt_head *a, size_t query, size_t
         }
 }
 
-/* out[size][8] += Σ over keys of v[key] · weights[key][8]; `visible` and `query` as in softmax_tile. A weight
- * of 0 does not hide a NaN, since 0 · NaN is NaN: so on the diagonal v is masked as well. */
+/* out[size][8] += Σ over keys of v[key] · weights[key][8]. `visible` and `query`: see softmax_tile. For keys
+ * that some of the 8 queries must not see, v is masked per query, too: the weight is 0, but 0 · NaN is NaN. */
 static void add_values(float *out, const float *weights, const float *v, size_t keys, size_t visible,
                        size_t query, size_t size)
 {
@@ -227,7 +227,7 @@ int gpt_attention_forward(float *y, float *max, float *sum, float *scratch, cons
     const size_t scratch_size = gpt_attention_scratch_size(tokens, size);
     const int status = gpt_attention_check(batch, tokens, heads, size, scratch_size, p, part, parts);
     if (status) return status;
-    if (batch == 0 || tokens == 0 || heads == 0) return GPT_OK; /* however large the other sizes are */
+    if (batch == 0 || tokens == 0 || heads == 0) return GPT_OK; /* y is empty: skip the loops */
     scratch += part * scratch_size;
     const size_t y_step = heads * size;
     gpt_schedule mine = gpt_schedule_of(batch * heads, tokens, part, parts);

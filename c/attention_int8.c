@@ -41,7 +41,7 @@ static float most_query(size_t size) { return fminf(MOST_Q, 0x1p24f / (float)siz
 
 static size_t columns_of(size_t size) { return gpt_round_up(size, LANES); }
 
-/* Bytes of a head's block. Those of keys may have a rest. */
+/* Bytes of a head's block. A block of keys may use fewer, and leave the end unused. */
 static size_t block_bytes(size_t size) { return LANES * columns_of(size) + SCALE_BYTES; }
 
 size_t gpt_attention_int8_cache_size(size_t capacity, size_t size)
@@ -59,7 +59,7 @@ size_t gpt_attention_int8_scratch_size(size_t tokens, size_t past, size_t heads,
     return gpt_floats(heads, gpt_floats_sum(columns_of(size) + packed, gpt_round_up(keys, LANES)));
 }
 
-/* A head's place in the cache: its first block, and the bytes from a block to the next. */
+/* A head in the cache: its first block of keys and of values, and the bytes from a block to the next. */
 typedef struct place {
     int8_t *keys, *values;
     size_t step;
@@ -222,7 +222,7 @@ static void multiply_keys(float *scores, const int16_t *q, gpt_int8_run of, int8
     }
 }
 
-/* y[columns] += the weighted sum of a block's values, with the weights of n <= 32 tokens. Overwrites them. */
+/* y[columns] += Σ_j weights[j] · v[j] over the n <= 32 tokens of a block. Overwrites `weights`. */
 static void add_values(float *y, float *weights, int8_t *block, size_t n, size_t columns)
 {
     int16_t p[LANES];
@@ -276,11 +276,11 @@ int gpt_attention_int8_forward(float *y, float *keys, float *values, float *scra
         gpt_attention_cached_check(batch, tokens, past, capacity, heads, size,
                                    gpt_attention_int8_cache_size(capacity, size), scratch_size, part, parts);
     if (status) return status;
-    if (batch == 0 || tokens == 0 || heads == 0) return GPT_OK; /* however large the other sizes are */
+    if (batch == 0 || tokens == 0 || heads == 0) return GPT_OK; /* y is empty: skip the loops */
     scratch += part * scratch_size;
     const size_t dim = heads * size, group = gpt_heads_per_group(heads);
-    /* Few tokens read a group's heads as one stream. Many tokens read a head again and again: it stays in the
-     * processor's cache. */
+    /* Few tokens: all heads of a group at once, so that the cache is read as one stream. Many tokens: one head
+     * at a time, because each token reads that head again, from the processor's cache. */
     const int is_few = tokens < 5;
     size_t n, some;
     const size_t end = gpt_share(batch * heads, is_few ? group : 1, part, parts, &n);

@@ -54,7 +54,7 @@ int gpt_attention_weights(float *w, float *scratch, const float *qkv, const floa
     const int status = gpt_attention_check(batch, tokens, heads, size, scratch_size, 0.0f, part, parts);
     if (status) return status;
     if (!gpt_fits4(batch, heads, tokens, tokens)) return GPT_ERR_SIZE;
-    if (batch == 0 || tokens == 0 || heads == 0) return GPT_OK; /* however large the other sizes are */
+    if (batch == 0 || tokens == 0 || heads == 0) return GPT_OK; /* w is empty: skip the loops */
     scratch += part * scratch_size;
     gpt_schedule mine = gpt_schedule_of(batch * heads, tokens, part, parts);
     for (size_t n = 0; n < batch * heads; n++) {

@@ -108,7 +108,7 @@ int gpt_embedding_backward(float *dweight, float *scratch, const float *dy, cons
 {
     const int status = check_backward(dweight, scratch, dy, indices, rows, count, dim, part, parts);
     if (status) return status;
-    if (dim == 0) return GPT_OK; /* however large the other sizes are */
+    if (dim == 0) return GPT_OK; /* the rows are empty: skip the loops */
     size_t first;
     const size_t end = gpt_share(count, 1, part, parts, &first);
     uint32_t *order = (uint32_t *)(void *)(scratch + part * (rows + count)), *ends = order + rows;

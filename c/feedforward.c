@@ -47,7 +47,7 @@ int gpt_feedforward_forward(float *y, float *scratch, const float *x, const floa
     if (!gpt_fits(scratch_size, parts)) return GPT_ERR_SIZE;
     if (approximate != GPT_GELU_TANH && approximate != GPT_GELU_ERF) return GPT_ERR_VALUE;
     if (part >= parts) return GPT_ERR_VALUE;
-    if (dim == 0) return GPT_OK; /* y is empty, however many rows */
+    if (dim == 0) return GPT_OK; /* y is empty; rows may be up to 2^29 */
     scratch += part * scratch_size;
     const gpt_rows_layout layout = gpt_gemm_rows_layout(rows);
     size_t r;

@@ -7,8 +7,9 @@
  * `parts`. The order of the additions in a sum depends on the sizes of the whole product and on the row, not
  * on the cut. So every cut gives the same bits.
  *
- * Numbers that a kernel loads as vectors are first copied into panels: [panel][k][GPT_PANEL_WIDTH]. nt packs
- * 8 rows of a per panel; nn and tn pack 8 columns of b. The last panel is zero-padded.
+ * With enough rows, one matrix is first copied into panels, [panel][k][GPT_PANEL_WIDTH], so that its numbers
+ * can be loaded as vectors. nt packs 8 rows of a per panel; nn and tn pack 8 columns of b. The last panel is
+ * zero-padded. nt with 1 to 4 rows, and nn with fewer than 20, read both matrices in place.
  *
  *   gemm_tile.c      the register tile under all products over panels, attention's included
  *   gemm_nt.c        nt: the choice of the algorithm, the cut into parts and blocks of rows

@@ -10,10 +10,10 @@
  *   simd          56         28
  *   relaxed       58         44
  *
- * Few rows: packing b would cost more than it saves. Four rows of b, a quarter of the depth apart, are added
- * to every row of y at once, times their a[r, k]. So y is loaded and stored once for four products, and b is
- * four long streams. A single row is bound by reading b. GB/s at 768 -> 2304, AMD EPYC, from the third-level
- * cache / from memory:
+ * Few rows: packing b would cost more than it saves. With d = depth / 4,
+ *   y[r] += a[r,k] · b[k] + a[r,k+d] · b[k+d] + a[r,k+2d] · b[k+2d] + a[r,k+3d] · b[k+3d]
+ * loads and stores y once for four products, and b is four long streams. A single row is bound by reading b.
+ * GB/s at 768 -> 2304, AMD EPYC, from the third-level cache / from memory:
  *   a bare read                                    95 / 23
  *   four rows of b, a quarter of the depth apart   68 / 22
  *   four neighbors                                 60 / 16
@@ -59,7 +59,7 @@ static void multiply_block(gpt_tiles t, size_t cols)
     t.panels = whole / GPT_PANEL_WIDTH;
     gpt_gemm_tiles(&t);
     if (left == 0) return;
-    /* only `left` lanes of the last panel are columns of y: it goes through `tile`, some rows at a time */
+    /* the last panel has `left` columns of y. It is computed into `tile`, GPT_TILE_ROWS rows at a time */
     float tile[GPT_TILE_ROWS * GPT_PANEL_WIDTH] = {0.0f};
     gpt_tiles last = t;
     last.y = tile;

@@ -56,7 +56,8 @@ static __attribute__((noinline)) void multiply(float *y, const float *a, const f
 {
     const size_t far = (end_col - first_col) / TILE_COLS;
     for (size_t c = first_col, n; c < end_col; c += n) {
-        /* the last columns, fewer than a tile, come one by one: a tile computes one of them four times */
+        /* a tile is the columns c, c + far, c + 2·far, c + 3·far. Each of the last columns, fewer than a tile,
+         * is computed four times: step 0 */
         const size_t step = c < first_col + far ? far : 0;
         const float *b_c = b + c * depth, *bias_c = bias ? bias + c : NULL;
         for (size_t r = 0; r < rows; r += 2) {

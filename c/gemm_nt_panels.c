@@ -31,7 +31,7 @@ void gpt_gemm_nt_panels(const gpt_packed_product *p)
     gpt_tiles t = {.a_col = 1, .b_row = GPT_PANEL_WIDTH, .depth = depth, .panels = 1};
     const size_t far = (end_col - p->first_col) / GPT_TILE_ROWS, end_far = p->first_col + far;
     for (size_t c = p->first_col, n; c < end_col; c += n) {
-        /* the last columns, fewer than a tile, are neighbors */
+        /* a tile is the columns c, c + far, c + 2·far, ...; the last columns, fewer than a tile, have step 1 */
         const size_t step = c < end_far ? far : 1;
         t.rows = c < end_far ? GPT_TILE_ROWS : end_col - c;
         n = c < end_far ? 1 : t.rows;

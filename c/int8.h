@@ -1,8 +1,7 @@
 /* Weights as int8 with float32 scales: weight[o,i] = scale[o, i / group] · value[o,i].
  *
  * The layout is made for a product with one row, which is bound by reading the weights: one loop reads one
- * stream from beginning to end. Blocks of 32 outputs follow each other. A block has its groups of inputs one
- * after the other, and a group has
+ * stream from beginning to end. The weight is [blocks of 32 outputs][groups of inputs], and a group is
  *
  *   scales  [32 outputs], float32
  *   values  [⌈inputs of the group / 2⌉][4 vectors][4 outputs][2 inputs][2 halves]
@@ -26,7 +25,7 @@ enum { GPT_INT8_SCALES = 128, GPT_INT8_VECTOR = 16, GPT_INT8_PAIR = 64 };
 
 static inline int gpt_int8_group_valid(size_t group) { return group > 0 && group % 2 == 0; }
 
-/* Whether a weight is addressable with what fills it up, as if it were float32. Then its bytes are, too. */
+/* Whether a padded weight would be addressable as float32. Then its bytes are addressable, too. */
 static inline int gpt_int8_fits(size_t out, size_t in)
 {
     return gpt_fits(gpt_round_up(out, GPT_INT8_OUTS), gpt_round_up(in, 2));
@@ -83,8 +82,8 @@ static inline int8_t gpt_int8_value(const int8_t *quantized, size_t o, size_t i,
 
 /* ---- Activations as int16: x[i] = step · q[i] with |q| <= 32767 and step = max |x| / 32767 ---- */
 
-/* What x is multiplied by, and the step. Both are 0 where max |x| counts as 0, and the step is NaN where x
- * has a NaN or an infinity. */
+/* factor = most_q / max |x|, step = max |x| / most_q. Both are 0 where max |x| < 2^-100. Where x has a NaN or
+ * an infinity, step is NaN. */
 typedef struct gpt_int8_rounding {
     float factor, step;
 } gpt_int8_rounding;
@@ -93,8 +92,8 @@ typedef struct gpt_int8_rounding {
  * last. */
 GPT_INLINE v128_t gpt_int8_larger(v128_t most, v128_t x) { return wasm_i32x4_max(most, wasm_f32x4_abs(x)); }
 
-/* `most` has max |x| among its lanes. It becomes most_q: 32767, or less where q is an int8 or where sums are
- * long. */
+/* max |x| is the largest lane of `most`, and becomes q = most_q: 32767, or less where q is an int8 or where
+ * sums are long. */
 GPT_INLINE gpt_int8_rounding gpt_int8_rounding_of(v128_t most, float most_q)
 {
     /* below this, the largest |x| counts as 0, so that most_q / max |x| is finite and exact enough */
@@ -114,7 +113,7 @@ GPT_INLINE v128_t gpt_int8_round(v128_t x, v128_t factor)
     return wasm_i32x4_sub(wasm_f32x4_add(wasm_f32x4_mul(x, factor), one_and_a_half), one_and_a_half);
 }
 
-/* What a dot product needs of numbers beside their q. */
+/* The step and the bias of numbers q, for a dot product. */
 typedef struct gpt_int8_run {
     float step;
     int32_t bias; /* -128 · Σ q */

@@ -112,7 +112,7 @@ int gpt_int8_quantize(int8_t *quantized, const float *weight, size_t out, size_t
     const slab s = {out, first_in, first_in + ins, out_step, in_step};
     status = check_slab(s, in, group);
     if (status) return status;
-    if (ins == 0) return GPT_OK; /* however many outputs */
+    if (ins == 0) return GPT_OK; /* nothing to write; outputs may be up to 2^29 */
     if (!is_finite(weight, s)) return GPT_ERR_VALUE;
     for (size_t o = 0; o < gpt_round_up(out, GPT_INT8_OUTS); o += GPT_INT8_LANES)
         for (size_t first = first_in, end; first < s.end_in; first = end) {
@@ -136,7 +136,7 @@ static void pack_pair(int8_t *pair, const int8_t *plain, size_t outs, size_t ins
 int gpt_int8_pack(int8_t *quantized, const int8_t *plain, size_t out, size_t in, size_t group)
 {
     const int status = check(quantized, plain, out, in, group);
-    if (status || in == 0) return status; /* without inputs: however many outputs */
+    if (status || in == 0) return status; /* no inputs: nothing to read; out may be up to 2^29 */
     for (size_t o = 0; o < out; o += GPT_INT8_OUTS)
         for (size_t i = 0; i < in; i += 2) {
             if (i % group == 0) quantized += GPT_INT8_SCALES;

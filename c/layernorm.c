@@ -37,7 +37,7 @@
 enum {
     PIVOT_SAMPLE = 16,    /* elements of a row that are averaged for its pivot */
     COLS_PER_BLOCK = 256, /* elements of a row that are summed in float32 */
-    VECTORS_PER_TILE = 4, /* columns whose sums over the rows are in registers at once, in vectors */
+    VECTORS_PER_TILE = 4, /* 16 columns are summed down the rows in registers: 4 vectors */
     COLS_PER_TILE = 4 * VECTORS_PER_TILE
 };
 

@@ -1,11 +1,14 @@
 /* References for the tests: the equations as a textbook has them, in scalar code. Every sum is in float64,
  * and only the results are rounded to float32.
  *
- * gpt_<name>_ref writes the outputs of gpt_<name> in gpt_layers.h. It has those arguments of gpt_<name> that
- * it needs, in the same order: not part, parts and scratch. It checks nothing. Three kinds of functions have
- * no reference: random numbers, transposing, and the layout of int8 weights. Their tests compare with known
- * values. The WebAssembly builds do not export the references. LayerNorm and RMSNorm compute the rows with
- * them whose squares float32 cannot hold.
+ * gpt_<name>_ref writes the outputs of gpt_<name> in gpt_layers.h. Its arguments are those of gpt_<name> in
+ * the same order, without part, parts and scratch, and without sizes that it does not need. It checks nothing.
+ * The exceptions are the two int8 references: they check their arguments and return a status, and
+ * gpt_int8_linear_forward_ref takes scratch.
+ *
+ * Without a reference: random numbers, gpt_transpose, gpt_batchnorm_update, and the layout of int8 weights.
+ * Their tests compare with known values. The WebAssembly builds do not export the references. LayerNorm and
+ * RMSNorm call them for rows whose squares float32 cannot hold.
  */
 #ifndef GPT_REFERENCE_H
 #define GPT_REFERENCE_H

@@ -17,9 +17,9 @@ void gpt_sgd_step_ref(float *weight, float *momentum, const float *grad, size_t 
                       double dampening, double decay, int nesterov)
 {
     for (size_t i = 0; i < n; i++) {
-        /* weight decay is a part of the gradient */
+        /* g = grad + decay · weight */
         double g = grad[i] + decay * weight[i];
-        /* a moving average of the gradient, and Nesterov's step ahead */
+        /* m = keep · m + (1 - dampening) · g, a decaying sum. Nesterov steps along g + keep · m */
         if (momentum) {
             const double m = keep * momentum[i] + (1.0 - dampening) * g;
             momentum[i] = (float)m;
@@ -34,7 +34,7 @@ typedef struct rates {
     int nesterov;
 } rates;
 
-/* The new weight. `m`, the momentum, is updated; NULL if there is none. */
+/* Returns the new weight, and updates the momentum m. m is NULL without momentum. */
 GPT_INLINE v128_t step(v128_t w, v128_t *m, v128_t g, const rates *r)
 {
     g = gpt_multiply_add(r->decay, w, g);

@@ -53,7 +53,8 @@ GPT_INLINE v128_t gpt_multiply_then_add(v128_t a, v128_t b, v128_t c)
 /* Splits e^x = 2^n · e^r, with x = n·ln 2 + r and |r| <= ln 2 / 2. Returns e^r ≈ 1 + r + r²·q(r) with a
  * relative error of at most 3e-7. NaN stays NaN. `multiply_add` is one of the two functions above.
  *
- * ln 2 is split into two constants so that r is exact. q has degree 4 and fits e^r within 3e-9. */
+ * ln 2 = 0.693359375 - 2.1219444e-4. n times the first constant is exact, and so is its subtraction from x.
+ * Only the small second term is rounded. q has degree 4 and fits e^r within 3e-9. */
 GPT_INLINE v128_t gpt_exp_split(v128_t x, v128_t *n_i32x4, v128_t (*multiply_add)(v128_t, v128_t, v128_t))
 {
     const v128_t n = wasm_f32x4_nearest(wasm_f32x4_mul(x, wasm_f32x4_splat(1.44269504f)));

@@ -1,7 +1,8 @@
 /* Sizes, and which of them can be addressed. Every kernel checks its sizes here, before it writes.
  *
- * The rule: a tensor or a part's scratch has at most GPT_MAX_FLOATS floats, and a size of 0 counts as 1. So
- * each size and each product of some sizes of a tensor is addressable, also where the tensor is empty.
+ * The rule: a tensor, and the scratch of all parts together, has at most GPT_MAX_FLOATS floats. A size of 0
+ * counts as 1. So each size of a tensor, and each product of its sizes, is addressable, also where the tensor
+ * is empty.
  */
 #ifndef GPT_SIZES_H
 #define GPT_SIZES_H

@@ -27,10 +27,12 @@ void gpt_softmax_forward_ref(float *y, const float *x, size_t rows, size_t cols)
 {
     for (size_t r = 0; r < rows; r++) {
         const float *x_r = x + r * cols;
-        /* the maximum, the sum of the exponentials, their shares */
+        /* max_c x */
         double max = -INFINITY, sum = 0.0;
         for (size_t c = 0; c < cols; c++) max = x_r[c] > max ? (double)x_r[c] : max;
+        /* sum = Σ e^(x - max) */
         for (size_t c = 0; c < cols; c++) sum += exp(x_r[c] - max);
+        /* y = e^(x - max) / sum */
         for (size_t c = 0; c < cols; c++) y[r * cols + c] = (float)(exp(x_r[c] - max) / sum);
     }
 }
@@ -39,7 +41,7 @@ int gpt_softmax_forward(float *y, const float *x, size_t rows, size_t cols, size
 {
     const int status = check(y, x, rows, cols, part, parts);
     if (status) return status;
-    if (cols == 0) return GPT_OK; /* however many rows */
+    if (cols == 0) return GPT_OK; /* empty rows, up to 2^29 of them */
     size_t r;
     const size_t end = gpt_share(rows, 1, part, parts, &r);
     for (; r < end; r++) {
@@ -59,7 +61,7 @@ void gpt_softmax_backward_ref(float *dx, const float *dy, const float *y, size_t
 {
     for (size_t r = 0; r < rows; r++) {
         const float *dy_r = dy + r * cols, *y_r = y + r * cols;
-        /* the mean of dy, weighted by y. Σ y differs from 1 by the rounding of y */
+        /* dx = y · (dy - Σ dy·y / Σ y): the rounded y do not sum to exactly 1 */
         double dot = 0.0, total = 0.0;
         for (size_t c = 0; c < cols; c++) dot += (double)dy_r[c] * y_r[c];
         for (size_t c = 0; c < cols; c++) total += (double)y_r[c];
@@ -73,7 +75,7 @@ static double dot_product(const float *a, const float *b, size_t n)
     size_t i = 0;
     while (i + 4 <= n) {
         const size_t end = i + gpt_min(GPT_SOFTMAX_COLS_PER_BLOCK, n - i);
-        /* two sums, since each addition waits for the one before */
+        /* two accumulators, which hide the latency of the add */
         v128_t even = wasm_f32x4_splat(0.0f), odd = even;
         for (; i + 8 <= end; i += 8) {
             even = gpt_multiply_add(wasm_v128_load(a + i), wasm_v128_load(b + i), even);
@@ -106,7 +108,7 @@ static int backward_row(float *dx, const float *dy, const float *y, float dot, s
     return is_saturated;
 }
 
-/* The place of the first y above 0.5; there is one. */
+/* The index of the first y above 0.5. At least one y is. */
 static size_t saturated_place(const float *y, size_t n)
 {
     const v128_t half = wasm_f32x4_splat(0.5f);
@@ -121,7 +123,7 @@ int gpt_softmax_backward(float *dx, const float *dy, const float *y, size_t rows
 {
     const int status = check_backward(dx, dy, y, rows, cols, part, parts);
     if (status) return status;
-    if (cols == 0) return GPT_OK; /* however many rows */
+    if (cols == 0) return GPT_OK; /* empty rows, up to 2^29 of them */
     size_t r;
     const size_t end = gpt_share(rows, 1, part, parts, &r);
     for (; r < end; r++) {

@@ -12,7 +12,7 @@ int gpt_transpose(float *y, const float *x, size_t count, size_t rows, size_t co
     if (!y || !x) return GPT_ERR_NULL;
     if (!gpt_fits4(count, rows, cols, inner)) return GPT_ERR_SIZE;
     const size_t n = rows * cols * inner;
-    if (n == 0) return GPT_OK; /* however large the other sizes are */
+    if (n == 0) return GPT_OK; /* y is empty: skip the loops */
     for (size_t k = 0; k < count; k++, x += n, y += n)
         for (size_t c = 0; c < cols; c++)
             for (size_t r = 0; r < rows; r++)

@@ -341,8 +341,13 @@ test('the number of heads is never guessed: it comes from config or from the fil
   original.dispose()
 })
 
-/** The configuration that a file of these sizes leads to. Only its header is read. @param {number[]} sizes */
-async function configFor([embDim, nLayers, vocabSize = 50257, contextLength = 1024]) {
+/**
+ * The configuration that a file of these sizes leads to. Only its header is read.
+ *
+ * @param {number[]} sizes
+ * @param {object} [config] what the user adds
+ */
+async function configFor([embDim, nLayers, vocabSize = 50257, contextLength = 1024], config) {
   let end = 0
   const shapes = Object.entries({ wte: [vocabSize, embDim], wpe: [contextLength, embDim] })
   for (let i = 0; i < nLayers; i++) shapes.push([`h.${i}.ln_1`, [embDim]])
@@ -362,10 +367,15 @@ async function configFor([embDim, nLayers, vocabSize = 50257, contextLength = 10
       throw Object.assign(seen, { config })
     }
   }
-  const error = await Probe.fromPretrained(new Blob([length, text])).catch((error) => error)
+  const source = new Blob([length, text])
+  const error = await Probe.fromPretrained(source, { config }).catch((error) => error)
   if (error !== seen) throw error
   return Reflect.get(seen, 'config')
 }
+
+test('hiddenDim is the one of config where the file has no feed-forward layer, as a subclass’s', async () => {
+  assert.equal((await configFor([768, 12], { hiddenDim: 5 })).hiddenDim, 5)
+})
 
 test('the heads of OpenAI’s four GPT-2s are known, and of no model that is like one', async () => {
   for (const [embDim, nLayers, nHeads] of [

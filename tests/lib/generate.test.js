@@ -2,10 +2,20 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { largest } from '../../build/lib/generate/sample.js'
 import { assertRefuses, golden, loadForTest, shake, untyped, usedMemory } from './support.js'
 
 const config = { vocabSize: 23, contextLength: 16, embDim: 12, nHeads: 3, nLayers: 2 }
 const gpt = await loadForTest()
+
+test('the largest values are found beside any number of NaN', () => {
+  const values = Float32Array.of(NaN, 3, NaN, 1, 2, NaN)
+  assert.deepEqual([...largest(values, 5)], [1, 4, 3])
+  assert.deepEqual([...largest(values, 2)], [1, 4])
+  assert.deepEqual([...largest(Float32Array.of(NaN), 5)], [])
+  // Index 0 has the smallest value: the unused end of the heap, which is 0, must not take part.
+  assert.deepEqual([...largest(Float32Array.of(1, NaN, 5, NaN, 7, NaN), 6)], [4, 2, 0])
+})
 const model = shake(gpt, new gpt.GPTModel(config)).eval()
 
 /** @param {Iterable<GeneratedToken>} generated @returns {number[]} */

@@ -78,6 +78,31 @@ test('a buffer is in the state dict, in files and in dispose, but is no paramete
   assert.deepEqual([layer.scale.disposed, layer.callCount.disposed], [true, true])
 })
 
+test('an array of tensors has parameters and buffers, as PyTorch’s ParameterList, and a scope keeps them', () => {
+  class Scales extends gpt.Module {
+    scales = [gpt.parameter(gpt.ones([2])), gpt.zeros([2])]
+  }
+  const layer = gpt.scope(() => new Scales())
+  assert.deepEqual(Object.keys(layer.stateDict()), ['scales.0', 'scales.1'])
+  assert.deepEqual(
+    layer.namedParameters().map(([name]) => name),
+    ['scales.0'],
+  )
+  assert.deepEqual(
+    layer.scales.map(({ data }) => [...data]),
+    [
+      [1, 1],
+      [0, 0],
+    ],
+  )
+  const other = new Scales()
+  layer.scales[1].data[0] = 7
+  other.loadSafetensors(layer.saveSafetensors())
+  assert.equal(other.scales[1].data[0], 7)
+  layer.dispose()
+  assert.ok(layer.scales.every(({ disposed }) => disposed))
+})
+
 test('onForward reaches every layer, and each of several listeners, until it is ended', () => {
   const Scale = scaleClass()
   const inner = new gpt.Sequential(new Scale(3), new gpt.ReLU())

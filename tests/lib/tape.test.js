@@ -456,6 +456,54 @@ test('in noGrad nothing stays but the output, which dispose frees at once', () =
   }
 })
 
+test('backward through all parts of a tensor makes one gradient of its size, not one for each part', () => {
+  const parts = 16
+  const prototype = untyped(Object.getPrototypeOf(gpt.ones([1])))
+  const { zeroed } = prototype
+  for (const isLeaf of [true, false]) {
+    const x = gpt.parameter(gpt.randn([parts, 8]))
+    const whole = isLeaf ? x : x.mul(2)
+    const weighted = Array.from({ length: parts }, (_, i) => whole.at(i).mul(i))
+    const loss = weighted.reduce((sum, part) => sum.add(part)).sum()
+    let made = 0
+    prototype.zeroed = function (/** @type {number[]} */ shape) {
+      if (shape.length === 2 && shape[0] === parts) made++
+      return zeroed.call(this, shape)
+    }
+    try {
+      loss.backward()
+    } finally {
+      prototype.zeroed = zeroed
+    }
+    assert.equal(made, 1)
+    assert.deepEqual(
+      x.grad?.toArray(),
+      weighted.map((_, i) => Array(8).fill(isLeaf ? i : 2 * i)),
+    )
+    const { grad } = x
+    x.slice(0, 1).sum().backward()
+    assert.equal(x.grad, grad)
+    assert.equal(x.grad?.data[0], 1)
+  }
+})
+
+test('the gradient of a part is not added to memory that another gradient shares', () => {
+  const x = gpt.parameter(gpt.zeros([2]))
+  const whole = x.mul(1)
+  const other = gpt.parameter(gpt.zeros([2]))
+  whole.add(other).sum().add(whole.at(0)).backward()
+  assert.deepEqual(
+    [x.grad?.toArray(), other.grad?.toArray()],
+    [
+      [2, 1],
+      [1, 1],
+    ],
+  )
+  const dy = gpt.ones([2])
+  gpt.record(gpt.zeros([2]), [x, other], () => [dy, dy]).backward(gpt.ones([2]))
+  assert.deepEqual(dy.toArray(), [1, 1])
+})
+
 test('layer norm written by hand has the layer’s own values and gradients', () => {
   const layer = new gpt.LayerNorm(7)
   const hand = { scale: parameter([1, 2, 3, 4, 5, 6, 7]), shift: parameter([7, 6, 5, 4, 3, 2, 1]) }

@@ -15,6 +15,7 @@ import { Worker } from 'node:worker_threads'
 import { load } from 'gpt-layers'
 import { CALL_WORDS, MAX_ARGUMENTS } from '../../build/lib/threads/call.js'
 import { Pool } from '../../build/lib/threads/pool.js'
+import { OwnWorker } from '../../build/lib/threads/workers.js'
 import { LAYERS, resultsOf } from '../layers.js'
 import {
   assertRefuses,
@@ -215,6 +216,20 @@ test('when a worker stops within a kernel, the call fails, and nothing is comput
     [3, 1, 0].map((part) => [0.1, 2 ** 53, part, 4]),
   )
   assert.equal(pool.threads, 1)
+})
+
+test('a worker that ends between its start and the pool leaves one thread, with its reason', (t) => {
+  t.mock.method(console, 'warn', () => {})
+  const started = Object.assign(new EventTarget(), { postMessage() {}, terminate() {} })
+  const worker = new OwnWorker(started)
+  started.dispatchEvent(Object.assign(new Event('error'), { message: 'out of memory' }))
+  const call = {
+    words: new Int32Array(new SharedArrayBuffer(4 * CALL_WORDS)),
+    args: new Float64Array(new SharedArrayBuffer(8 * MAX_ARGUMENTS)),
+  }
+  const pool = new Pool(call, {}, [worker])
+  assert.equal(pool.threads, 1)
+  assert.equal(pool.reason, 'a worker has ended: out of memory')
 })
 
 // Indices into the words that a test and its late worker share.

@@ -52,6 +52,11 @@ const writing: GenerateOptions = { maxNewTokens: 1, temperature: 0.5, topK: 2, t
 const written: GeneratedToken[] = [...model.generate([1], writing)]
 for (const { token, probability, top } of model.generate([1])) written.push({ token, probability, top })
 cache.truncate(cache.length - 1)
+const GRID = [[1, 2], [3, 4]] as const
+const grid: Tensor = gpt.tensor(GRID)
+const fixedIds: readonly number[] = [0, 1]
+const fixedLogits: Tensor = model.forward(fixedIds)
+const fixedLoss: Tensor = gpt.crossEntropy(fixedLogits, fixedIds)
 const options: LayerNormOptions = { eps: 1e-5 }
 for (const block of model.trfBlocks) block.norm1 = new gpt.RMSNorm(768)
 model.trfBlocks[0].norm2 = new gpt.RMSNorm(768)

@@ -71,7 +71,7 @@ guardMethods(Tensor.prototype, (_tensor, method) => method, [
 
 /**
  * The classes of one instance. Each makes its objects in that instance's memory: it passes the runtime on to
- * the constructor. web/bundle.js leaves that parameter out of the published types.
+ * the constructor. web/types.js leaves that parameter out of the published types.
  */
 export const BoundClasses = class {
   constructor(runtime: Runtime) {

@@ -179,7 +179,7 @@ export function configOf(
   const { nHeads = headsOf(sizes), tieWeights = isTied } = config
   // nanoGPT's GELU is the erf form. Its files do not say so.
   const { approximate = isNanoGPT ? 'none' : 'tanh' } = config
-  return { ...config, ...sizes, nHeads, tieWeights, approximate }
+  return { ...sizes, ...config, nHeads, tieWeights, approximate } // config has all sizes that are known
 }
 
 /** nanoGPT's model_args. Of another name, such as a fork's, nobody knows what it changes. */

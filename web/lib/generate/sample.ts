@@ -108,10 +108,11 @@ function softmax(logits: Tensor, best: number, temperature: number): Tensor {
  * @returns the indices of the `count` largest values, the largest first; of equal ones the lower index. Fewer
  *   where there are fewer; without those of NaN
  */
-function largest(values: Float32Array, count: number): Int32Array {
-  const heap = new Int32Array(Math.min(count, values.length)) // the root is the worst of the best so far
+export function largest(values: Float32Array, count: number): Int32Array {
+  const room = new Int32Array(Math.min(count, values.length))
   let [size, i] = [0, 0]
-  for (; i < values.length && size < heap.length; i++) if (!Number.isNaN(values[i])) heap[size++] = i
+  for (; i < values.length && size < room.length; i++) if (!Number.isNaN(values[i])) room[size++] = i
+  const heap = room.subarray(0, size) // the root is the worst of the best so far
   for (let root = size >> 1; root-- > 0;) sink(heap, root, values)
   let least = values[heap[0]]
   for (; i < values.length; i++) {
@@ -126,7 +127,7 @@ function largest(values: Float32Array, count: number): Int32Array {
     sink(heap, 0, values)
     least = values[heap[0]]
   }
-  return heap.subarray(0, size).sort((a, b) => values[b] - values[a] || a - b)
+  return heap.sort((a, b) => values[b] - values[a] || a - b)
 }
 
 /**

@@ -6,7 +6,8 @@ import type { Tensor } from '../tensor/tensor.ts'
 import type { Module } from './module.ts'
 
 /**
- * The second argument of `forward`: options of one call. A layer that contains layers passes it on.
+ * The second argument of `forward`: options of one call. Sequential passes it on to every layer, GPTModel to
+ * its blocks, TransformerBlock to `attn`.
  *
  * - `returnWeights`: Attention also returns its weights
  * - `cache`: the tokens before, whose keys and values Attention then does not compute again

@@ -64,7 +64,7 @@ export class GPTModel extends Module {
   ignored: readonly string[] = []
 
   /**
-   * Draws the parameters from the instance's generator, in the order of the properties below.
+   * Draws the parameters from the instance's generator, in the order of the properties above.
    *
    * @param config GPT_CONFIG_124M as it is, or your own. For GPT-2's own file use `fromPretrained`: the file
    *   decides

@@ -38,7 +38,8 @@ import { printLayer } from './print.ts'
 /**
  * The base of every layer, under nn.Module's names. Extend `gpt.Module` for a layer of your own: it has to
  * define `forward`. Its properties that are layers, or arrays of layers, are the layers inside. Its
- * properties that are tensors are its parameters where `gpt.parameter` made them so, otherwise its buffers.
+ * properties that are tensors, or arrays of tensors, are its parameters where `gpt.parameter` made them so,
+ * otherwise its buffers.
  *
  * @example
  * class Scale extends gpt.Module {
@@ -64,7 +65,11 @@ export class Module {
   /** This object's own `forward`, where it has one beside its class's. */
   #ownForward: PropertyDescriptor | undefined
 
-  /** Whether the layer is in training mode, which counts for Dropout and BatchNorm. True for a new layer. */
+  /**
+   * Whether the layer is in training mode; true for a new layer. Dropout and Attention drop numbers only in
+   * training mode, and BatchNorm uses the batch's statistics. `cache`, `lastOnly` and `generate` are refused
+   * in training mode.
+   */
   training: boolean
 
   /** @internal */
@@ -81,8 +86,9 @@ export class Module {
   /**
    * Computes the layer.
    *
-   * @param context options of this call, such as `{ returnWeights: true }`. A layer that contains layers
-   *   passes it on to those that take one; Sequential to all
+   * @param context options of this call, such as `{ returnWeights: true }`. Sequential passes it on to every
+   *   layer, GPTModel to its blocks, TransformerBlock to `attn`. Embeddings, norms, feed-forward layers and
+   *   heads get none
    * @throws {GptLayersError} UNSUPPORTED where the class does not define it
    */
   forward(x: Tensor, context?: Context): Tensor {
@@ -153,8 +159,8 @@ export class Module {
     return Object.entries(this).flatMap(([name, value]) => {
       if (value instanceof Tensor || value instanceof Module) return [[name, value]]
       if (!Array.isArray(value)) return []
-      return value.flatMap<[string, Module]>((layer, i) =>
-        layer instanceof Module ? [[`${name}.${i}`, layer]] : [],
+      return value.flatMap<[string, Tensor | Module]>((child, i) =>
+        child instanceof Tensor || child instanceof Module ? [[`${name}.${i}`, child]] : [],
       )
     })
   }
@@ -373,8 +379,9 @@ export class Module {
   }
 
   /**
-   * Sets evaluation mode, as `train(false)`, here and in the layers inside: Dropout passes on what it gets, and BatchNorm uses
-   * its running statistics. As in PyTorch, what `backward` needs is still kept: `gpt.noGrad` ends that.
+   * Sets evaluation mode, as `train(false)`, here and in the layers inside: Dropout and Attention drop
+   * nothing, and BatchNorm uses its running statistics. As in PyTorch, what `backward` needs is still kept:
+   * `gpt.noGrad` ends that.
    */
   eval(): this {
     return Module.#setTraining(this, false)

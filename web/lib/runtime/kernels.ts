@@ -42,8 +42,8 @@ const elementwise = (nanoseconds: number): Cost => ({ cost: (n) => n * nanosecon
 const rowwise = (nanoseconds: number): Cost => ({ cost: (rows, cols) => rows * cols * nanoseconds })
 
 /**
- * Every kernel whose call can be cut into parts. A kernel that is not here runs in one piece on the calling
- * thread, and takes neither `part` and `parts` nor scratch memory.
+ * Every kernel whose last parameters are `part` and `parts`; the types check that none is missing. All other
+ * kernels run in one piece on the calling thread, and take no scratch memory.
  *
  * Nanoseconds an element were measured on one core with SIMD; a factor of two either way changes little.
  */

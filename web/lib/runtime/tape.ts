@@ -39,6 +39,8 @@ export class Step {
   /** null once `backward` has run the step. */
   gradients: Gradients | null
   saved: readonly { tensor: Tensor; version: number }[]
+  /** Where the output is a part of the input: adds dy to dx, the input's gradient. */
+  addTo: ((dx: Tensor, dy: Tensor) => void) | null = null
   /** The tensors that only the tape still needs, to be freed with this step. */
   owned: Set<Tensor>
 
@@ -116,6 +118,26 @@ export function record(
 }
 
 /**
+ * Records a step whose output is a part of its input. Its gradient is added to the input's where it lies: so
+ * `backward` through all parts of a tensor takes one tensor of its size, not one for each part.
+ *
+ * @param addTo adds dy, the part's gradient, to dx, the gradient of the whole input
+ * @returns the output
+ */
+export function recordPart(output: Tensor, input: Tensor, addTo: (dx: Tensor, dy: Tensor) => void): Tensor {
+  if (!records(input)) return output
+  const { shape } = input
+  const gradients: Gradients = (dy) => {
+    const dx = dy.zeroed(shape)
+    addTo(dx, dy)
+    return [dx]
+  }
+  output.step = new Step(output, [input], gradients, [])
+  output.step.addTo = addTo
+  return output
+}
+
+/**
  * Records a layer's step: a kernel writes the gradients of the inputs.
  *
  * @returns the output
@@ -173,6 +195,7 @@ export function backward(root: Tensor, gradient: Tensor): void {
         const dy = sums.get(step)
         if (dy !== undefined) {
           runtime.temporary(() => {
+            if (addPart(step, dy, sums)) return
             const { targets } = step
             // All are owned before one is given: two may be the same tensor, and `give` disposes what it adds.
             const owned = step.run(dy).map((dx, i) => (targets[i] === null ? null : (dx?.own() ?? null)))
@@ -195,6 +218,20 @@ export function backward(root: Tensor, gradient: Tensor): void {
       for (const sum of sums.values()) sum.dispose()
     }
   })
+}
+
+/**
+ * Adds the gradient of a part to that of the whole, where the whole has one already.
+ *
+ * @returns whether it did
+ */
+function addPart({ addTo, targets: [target] }: Step, dy: Tensor, sums: ReadonlyMap<Step, Tensor>): boolean {
+  if (addTo === null || target === null || target === undefined) return false
+  const sum = target instanceof Step ? sums.get(target) : target.grad
+  if (!sum || sum.disposed || (target instanceof Step ? sum.isShared : target.disposed)) return false
+  addTo(sum, dy)
+  sum.changed()
+  return true
 }
 
 /** @returns this step and all before it, the last one first */

@@ -59,13 +59,13 @@ export function groupLength(inputs: number, groups: number): number {
 /**
  * A matrix can be written in slabs of rows. The first row of a slab is a multiple of this.
  *
- * @param turned whether the matrix is [inputs, outputs]
+ * @param transposed whether the matrix is [inputs, outputs]
  */
-export const unitOf = (turned: boolean, groupSize: number): number => (turned ? groupSize : OUTPUTS)
+export const unitOf = (transposed: boolean, groupSize: number): number => (transposed ? groupSize : OUTPUTS)
 
 /**
  * A weight [outputs, inputs] of which each element is a value of 8 bits times a float32 scale that
- * `groupSize` inputs of one output share. A Conv1D's is turned, so that it has this shape, too.
+ * `groupSize` inputs of one output share. A Conv1D's weight is transposed into this shape.
  * `module.quantize()` and `GPTModel.fromPretrained` make int8 weights; `linear.int8Weight` is one. It
  * lies in the memory of its instance, and belongs to the layer's `weight`.
  *
@@ -198,25 +198,25 @@ export class Int8Weight {
   }
 
   /**
-   * Quantizes some rows of a float32 matrix.
+   * Quantizes `count` rows of a float32 matrix, from row `first` on.
    *
    * @internal
    * @param rows where the rows are in the memory
    * @param first a multiple of `unitOf`
-   * @param turned whether the matrix is [inputs, outputs]
+   * @param transposed whether the matrix is [inputs, outputs]
    * @returns false where they are not finite
    */
-  quantizeRows(rows: Pointer, first: number, count: number, turned: boolean): boolean {
+  quantizeRows(rows: Pointer, first: number, count: number, transposed: boolean): boolean {
     const [outputs, inputs] = this.shape
-    const sizes = turned
+    const sizes = transposed
       ? [outputs, inputs, this.groupSize, first, count, 1, outputs]
       : [count, inputs, this.groupSize, 0, inputs, inputs, 1]
-    const args = [this.#from(turned ? 0 : first), rows, ...sizes]
+    const args = [this.#from(transposed ? 0 : first), rows, ...sizes]
     return this.#runtime.accepts('gpt_int8_quantize', args)
   }
 
   /**
-   * Writes the values of some outputs.
+   * Writes the values of `count` outputs, from output `first` on.
    *
    * @internal
    * @param rows where the int8 values [count, inputs] are in the memory
@@ -227,7 +227,7 @@ export class Int8Weight {
   }
 
   /**
-   * Writes the scales of some outputs.
+   * Writes the scales of `count` outputs, from output `first` on.
    *
    * @internal
    * @param scales [count, groups]
@@ -250,7 +250,7 @@ export class Int8Weight {
     const { exports } = this.#runtime
     const { groupSize } = this
     const [, groups] = this.scalesShape
-    // A block has OUTPUTS outputs. It has its groups one after the other, each with its scales first.
+    // The layout of c/int8.h: a block of OUTPUTS outputs = its groups; a group = OUTPUTS scales, then values.
     const block = exports.gpt_int8_size(OUTPUTS, this.shape[1], groupSize) / 4
     const group = exports.gpt_int8_size(OUTPUTS, groupSize, groupSize) / 4
     for (let at = 0; at < count * groups; at++) {

@@ -4,7 +4,7 @@ import { checkMemory, isTyped } from '../typed.ts'
 
 /** A number, or arrays of numbers nested to any depth. */
 export type NestedArray = number | NestedList
-type NestedList = Array<NestedArray>
+type NestedList = readonly NestedArray[]
 
 /** The shape of a number. */
 const SINGLE: readonly number[] = []

@@ -1,7 +1,7 @@
 import type { Tensor } from './tensor.ts'
 import { checkInteger, checkNumber, checkOptions, checkSize } from '../check.ts'
 import { fail } from '../errors.ts'
-import { record } from '../runtime/tape.ts'
+import { recordPart } from '../runtime/tape.ts'
 import { checkAxis, sizeOf } from './shape.ts'
 
 export interface AxisOptions {
@@ -55,15 +55,13 @@ function piece(x: Tensor, axis: number, begin: number, length: number): Tensor {
   const { shape } = x
   const y = x.empty(shape.map((size, i) => (i === axis ? length : size)))
   eachBlock(shape, axis, begin, length, (inWhole, inPiece) => y.data.set(inWhole(x.data), inPiece))
-  const backward = (dy: Tensor) => {
-    const dx = x.zeroed(shape)
+  return recordPart(y, x, (dx, dy) => {
+    const [whole, part] = [dx.data, dy.data]
     eachBlock(shape, axis, begin, length, (inWhole, inPiece) => {
-      const block = inWhole(dx.data)
-      block.set(dy.data.subarray(inPiece, inPiece + block.length))
+      const block = inWhole(whole)
+      for (let i = 0; i < block.length; i++) block[i] += part[inPiece + i]
     })
-    return [dx]
-  }
-  return record(y, [x], backward, [])
+  })
 }
 
 /**

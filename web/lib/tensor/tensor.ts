@@ -684,8 +684,9 @@ export class Tensor {
   }
 
   /**
-   * Frees the memory at once, the gradient's too. Using the tensor afterwards is an error; disposing again is
-   * not.
+   * Frees the memory at once, the gradient's too. Memory that another tensor shares, such as one from
+   * `reshape` or `detach`, is freed with the last of them. Using the tensor afterwards is an error; disposing
+   * again is not.
    */
   dispose(): void {
     this.freeGradient()

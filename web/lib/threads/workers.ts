@@ -25,9 +25,10 @@ interface Starter {
 export class OwnWorker {
   #worker: AnyWorker
   #ended = false
+  /** Why the worker has ended, unless `end` has ended it. */
+  #why: string | null = null
   #hear: (message: unknown) => void = () => {}
-  /** Hears why the worker has ended, unless `end` has ended it. */
-  onEnd: (why: string) => void = () => {}
+  #onEnd: (why: string) => void = () => {}
 
   constructor(worker: AnyWorker) {
     if (typeof worker?.postMessage !== 'function') throw new Error(`got ${describe(worker)}, not a Worker`)
@@ -44,7 +45,14 @@ export class OwnWorker {
   #fail(why: string): void {
     if (this.#ended) return
     this.end()
-    this.onEnd(why)
+    this.#why = why
+    this.#onEnd(why)
+  }
+
+  /** Hears why the worker has ended, unless `end` has ended it; at once where it has ended before. */
+  set onEnd(listener: (why: string) => void) {
+    this.#onEnd = listener
+    if (this.#why !== null) listener(this.#why)
   }
 
   /** Node exits without waiting for this worker. */
