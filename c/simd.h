@@ -50,22 +50,30 @@ GPT_INLINE v128_t gpt_multiply_then_add(v128_t a, v128_t b, v128_t c)
     return wasm_f32x4_add(wasm_f32x4_mul(a, b), c);
 }
 
-/* Splits e^x = 2^n · e^r, with x = n·ln 2 + r and |r| <= ln 2 / 2. Returns e^r ≈ 1 + r + r²·q(r) with a
- * relative error of at most 3e-7. NaN stays NaN. `multiply_add` is one of the two functions above.
+/* Splits x = n·ln 2 + r, with |r| <= ln 2 / 2, so that e^x = 2^n · (1 + r + r²·q(r)). Returns q(r).
  *
  * ln 2 = 0.693359375 - 2.1219444e-4. n times the first constant is exact, and so is its subtraction from x.
  * Only the small second term is rounded. q has degree 4 and fits e^r within 3e-9. */
-GPT_INLINE v128_t gpt_exp_split(v128_t x, v128_t *n_i32x4, v128_t (*multiply_add)(v128_t, v128_t, v128_t))
+GPT_INLINE v128_t gpt_exp_terms(v128_t x, v128_t *n_i32x4, v128_t *r,
+                                v128_t (*multiply_add)(v128_t, v128_t, v128_t))
 {
     const v128_t n = wasm_f32x4_nearest(wasm_f32x4_mul(x, wasm_f32x4_splat(1.44269504f)));
     *n_i32x4 = wasm_i32x4_trunc_sat_f32x4(n);
-    v128_t r = wasm_f32x4_sub(x, wasm_f32x4_mul(n, wasm_f32x4_splat(0.693359375f)));
-    r = wasm_f32x4_add(r, wasm_f32x4_mul(n, wasm_f32x4_splat(2.12194440e-4f)));
+    *r = wasm_f32x4_sub(x, wasm_f32x4_mul(n, wasm_f32x4_splat(0.693359375f)));
+    *r = wasm_f32x4_add(*r, wasm_f32x4_mul(n, wasm_f32x4_splat(2.12194440e-4f)));
     v128_t q = wasm_f32x4_splat(0.00138147315f);
-    q = multiply_add(q, r, wasm_f32x4_splat(0.00836871844f));
-    q = multiply_add(q, r, wasm_f32x4_splat(0.0416683853f));
-    q = multiply_add(q, r, wasm_f32x4_splat(0.166665211f));
-    q = multiply_add(q, r, wasm_f32x4_splat(0.49999994f));
+    q = multiply_add(q, *r, wasm_f32x4_splat(0.00836871844f));
+    q = multiply_add(q, *r, wasm_f32x4_splat(0.0416683853f));
+    q = multiply_add(q, *r, wasm_f32x4_splat(0.166665211f));
+    return multiply_add(q, *r, wasm_f32x4_splat(0.49999994f));
+}
+
+/* e^x = 2^n · e^r. Returns e^r with a relative error of at most 3e-7. NaN stays NaN. `multiply_add` is one of
+ * the two functions above. */
+GPT_INLINE v128_t gpt_exp_split(v128_t x, v128_t *n_i32x4, v128_t (*multiply_add)(v128_t, v128_t, v128_t))
+{
+    v128_t r;
+    const v128_t q = gpt_exp_terms(x, n_i32x4, &r, multiply_add);
     return multiply_add(wasm_f32x4_mul(r, r), q, wasm_f32x4_add(r, wasm_f32x4_splat(1.0f)));
 }
 

@@ -200,6 +200,12 @@ static int whole_tanh(float *y, const float *x, size_t n) { return gpt_tanh(y, x
 static int whole_abs(float *y, const float *x, size_t n) { return gpt_abs(y, x, n, 0, 1); }
 static int whole_square(float *y, const float *x, size_t n) { return gpt_pow(y, x, n, 2.0f, 0, 1); }
 static int whole_cube(float *y, const float *x, size_t n) { return gpt_pow(y, x, n, 3.0f, 0, 1); }
+static int whole_first(float *y, const float *x, size_t n) { return gpt_pow(y, x, n, 1.0f, 0, 1); }
+static int whole_fourth(float *y, const float *x, size_t n) { return gpt_pow(y, x, n, 4.0f, 0, 1); }
+static int whole_eighth(float *y, const float *x, size_t n) { return gpt_pow(y, x, n, 8.0f, 0, 1); }
+static int whole_ninth(float *y, const float *x, size_t n) { return gpt_pow(y, x, n, 9.0f, 0, 1); }
+static int whole_minus_3(float *y, const float *x, size_t n) { return gpt_pow(y, x, n, -3.0f, 0, 1); }
+static int whole_minus_8(float *y, const float *x, size_t n) { return gpt_pow(y, x, n, -8.0f, 0, 1); }
 static int whole_root(float *y, const float *x, size_t n) { return gpt_pow(y, x, n, 0.5f, 0, 1); }
 static int whole_inverse_root(float *y, const float *x, size_t n) { return gpt_pow(y, x, n, -0.5f, 0, 1); }
 static int whole_inverse(float *y, const float *x, size_t n) { return gpt_pow(y, x, n, -1.0f, 0, 1); }
@@ -207,6 +213,12 @@ static int whole_power(float *y, const float *x, size_t n) { return gpt_pow(y, x
 
 static double exact_square(double x) { return x * x; }
 static double exact_cube(double x) { return x * x * x; }
+static double exact_first(double x) { return x; }
+static double exact_fourth(double x) { return pow(x, 4.0); }
+static double exact_eighth(double x) { return pow(x, 8.0); }
+static double exact_ninth(double x) { return pow(x, 9.0); }
+static double exact_minus_3(double x) { return pow(x, -3.0); }
+static double exact_minus_8(double x) { return pow(x, -8.0); }
 static double exact_inverse(double x) { return 1.0 / x; }
 static double exact_inverse_root(double x) { return 1.0 / sqrt(x); }
 static double exact_power(double x) { return pow(x, (double)-1.7f); }
@@ -219,7 +231,7 @@ typedef struct function {
     double tolerance; /* relative */
 } function;
 
-enum { FUNCTIONS = 9 };
+enum { FUNCTIONS = 15 };
 static const function functions[FUNCTIONS] = {
     {"log", whole_log, log, 0.0f, 10.0f, 2e-7},
     {"tanh", whole_tanh, tanh, -10.0f, 10.0f, 4e-7},
@@ -229,6 +241,12 @@ static const function functions[FUNCTIONS] = {
     {"x^0.5", whole_root, sqrt, 0.0f, 10.0f, 2e-7},
     {"x^-0.5", whole_inverse_root, exact_inverse_root, 0.0f, 10.0f, 2e-7},
     {"x^-1", whole_inverse, exact_inverse, -10.0f, 10.0f, 2e-7},
+    {"x^1", whole_first, exact_first, -10.0f, 10.0f, 0.0},
+    {"x^4", whole_fourth, exact_fourth, -10.0f, 10.0f, 6e-8},
+    {"x^8", whole_eighth, exact_eighth, -10.0f, 10.0f, 6e-8},
+    {"x^9", whole_ninth, exact_ninth, -10.0f, 10.0f, 2e-7},
+    {"x^-3", whole_minus_3, exact_minus_3, -10.0f, 10.0f, 6e-8},
+    {"x^-8", whole_minus_8, exact_minus_8, -10.0f, 10.0f, 6e-8},
     {"x^-1.7", whole_power, exact_power, 0.0f, 10.0f, 2e-7},
 };
 
@@ -269,24 +287,53 @@ static void functions_of_known_values(void)
     static const float x[7] = {-2.0f, -0.0f, 0.0f, 1.0f, INFINITY, -INFINITY, NAN};
     static const struct {
         float exponent, expected[7];
-    } powers[6] = {
+    } powers[10] = {
         {0.0f, {1.0f, 1.0f, 1.0f, 1.0f, 1.0f, 1.0f, 1.0f}},
         {3.0f, {-8.0f, -0.0f, 0.0f, 1.0f, INFINITY, -INFINITY, NAN}},
         {-1.0f, {-0.5f, -INFINITY, INFINITY, 1.0f, 0.0f, -0.0f, NAN}},
+        {1.0f, {-2.0f, -0.0f, 0.0f, 1.0f, INFINITY, -INFINITY, NAN}},
+        {4.0f, {16.0f, 0.0f, 0.0f, 1.0f, INFINITY, INFINITY, NAN}},
+        {-2.0f, {0.25f, INFINITY, INFINITY, 1.0f, 0.0f, 0.0f, NAN}},
+        {-3.0f, {-0.125f, -INFINITY, INFINITY, 1.0f, 0.0f, -0.0f, NAN}},
         {0.5f, {NAN, -0.0f, 0.0f, 1.0f, INFINITY, NAN, NAN}},
         {INFINITY, {INFINITY, 0.0f, 0.0f, 1.0f, INFINITY, INFINITY, NAN}},
         {NAN, {NAN, NAN, NAN, 1.0f, NAN, NAN, NAN}},
     };
     float *y = output("y", 7);
-    for (size_t k = 0; k < 6; k++) {
+    for (size_t k = 0; k < 10; k++) {
         in_case("exponent %g", (double)powers[k].exponent);
         expect_status(gpt_pow(y, x, 7, powers[k].exponent, 0, 1), GPT_OK);
         expect_same("y", y, powers[k].expected, 7);
     }
+    static const float signs[7] = {-0.9640276f, -0.0f, 0.0f, 0.7615942f, 1.0f, -1.0f, NAN};
+    in_case("tanh");
+    expect_status(gpt_tanh(y, x, 7, 0, 1), GPT_OK);
+    for (size_t i = 1; i < 7; i++)
+        if (i != 3) expect_same("y", y + i, signs + i, 1);
+    expect_close("y", y, signs, 7, 1e-6);
     static const float logs[7] = {NAN, -INFINITY, -INFINITY, 0.0f, INFINITY, NAN, NAN};
     in_case("log");
     expect_status(gpt_log(y, x, 7, 0, 1), GPT_OK);
     expect_same("y", y, logs, 7);
+    end_case();
+}
+
+/* tanh x is x up to the smallest normal number, and relatively as near everywhere. */
+static void tanh_of_every_magnitude(void)
+{
+    const size_t n = 16;
+    float *x = work(n), *y = work(n);
+    for (int exponent = -149; exponent < 128; exponent++) {
+        in_case("2^%d", exponent);
+        for (size_t i = 0; i < n; i++)
+            x[i] = ldexpf(i % 2 ? -random_in(1.0f, 2.0f) : random_in(1.0f, 2.0f), exponent);
+        expect_status(gpt_tanh(y, x, n, 0, 1), GPT_OK);
+        if (exponent < -126) expect_same("y", y, x, n);
+        for (size_t i = 0; i < n; i++) {
+            const double exact = tanh((double)x[i]);
+            expect_within("y", i, (double)y[i], exact, 4e-7 * fabs(exact));
+        }
+    }
     end_case();
 }
 
@@ -324,7 +371,9 @@ static void test_elementwise(void)
     promise("exp has a relative error of 4e-7 from the smallest denormal to the largest float",
             exp_is_relative);
     promise("log, tanh, abs and pow are as near to float64 as promised, at every length", functions_agree);
-    promise("log and pow of 0, 1, infinities and NaN are PyTorch's", functions_of_known_values);
+    promise("log, tanh and pow of 0, 1, infinities and NaN are PyTorch's", functions_of_known_values);
+    promise("tanh has a relative error of 4e-7 from the smallest denormal to the largest float",
+            tanh_of_every_magnitude);
     promise("abs backward is dy times the sign, and 0 for 0 and NaN, as in PyTorch", abs_backward_agrees);
 }
 
