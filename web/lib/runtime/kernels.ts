@@ -107,8 +107,9 @@ export const KERNELS: Readonly<Record<CutFunction, Cost>> & {
   gpt_gelu_forward: elementwise(1.1),
   gpt_gelu_backward: elementwise(2),
   gpt_log: elementwise(5),
-  gpt_tanh: elementwise(20),
-  gpt_pow: elementwise(20),
+  gpt_tanh: elementwise(2.2),
+  // Whole exponents and roots are vectors.
+  gpt_pow: { cost: (n, exponent) => n * (Number.isInteger(2 * exponent) ? 0.5 : 13) },
   gpt_abs: elementwise(0.14),
   gpt_abs_backward: elementwise(0.14),
   gpt_dropout_forward: elementwise(0.5),
