@@ -248,9 +248,16 @@ describe('a story without it', { concurrency: 2 }, () => {
         const [, , prompt] = BEGINNINGS
         await begin(page, prompt)
         await assertWrites(page, write({ prompt, from: 0 }).texts)
-        const refused = page.waitForSelector('#story-refused ::-p-text(begins with “She”)')
-        await begin(page, 'She said')
-        await refused
+        // A text that begins meanwhile takes the refusal away: then it is asked for again.
+        let refused = null
+        for (let i = 0; i < 8 && !refused; i++) {
+          await begin(page, 'She said')
+          const options = { timeout: 10_000 }
+          refused = await page
+            .waitForSelector('#story-refused ::-p-text(begins with “She”)', options)
+            .catch(() => null)
+        }
+        assert.ok(refused, 'no refusal is shown')
         assert.equal(await page.$eval('#story .prompt', (input) => Object(input).value), prompt)
         await press(page, `all ${NORMS} norms on`)
         const { texts } = write({ prompt, off: [] })
