@@ -263,7 +263,7 @@ pageTest(
     const begin = async (/** @type {string} */ text) => {
       await browser.click(page, '#story .prompt', { count: 3 })
       await page.keyboard.type(text)
-      await page.keyboard.press('Tab')
+      await page.keyboard.press('Enter')
     }
     await choose(page, goldenFile('ckpt.pt'), 'ckpt.pt')
     await said(page, 'It reads at most 8 at once.')

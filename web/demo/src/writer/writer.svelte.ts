@@ -27,6 +27,7 @@ export class Writer {
 
   #worker: Remote<WriterWorker> | null = null
   /** How often a model was asked for. */ #uses = 0
+  /** How often the worker was given settings. */ #sets = 0
   #settings: Settings | null = null
   /** How many norms the model has. */ #norms = 0
   /** How many words after the prompt are written at once. */ #words = 0
@@ -140,7 +141,9 @@ export class Writer {
     this.#words = words
     if (!this.#worker || !this.#loaded) return // `use` will tell the worker
     const off = Array.from({ length: this.#norms }, (_, i) => settings.off[i] ?? false)
+    const sets = ++this.#sets
     const { prompt, refused } = await this.#worker.set({ ...settings, off }, words)
+    if (sets !== this.#sets) return // the answer to later settings is on its way
     if (refused || prompt !== this.prompt) this.refused = refused
     this.prompt = prompt
     this.#ready = true
