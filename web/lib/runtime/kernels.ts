@@ -108,8 +108,13 @@ export const KERNELS: Readonly<Record<CutFunction, Cost>> & {
   gpt_gelu_backward: elementwise(2),
   gpt_log: elementwise(5),
   gpt_tanh: elementwise(2.2),
-  // Whole exponents and roots are vectors.
-  gpt_pow: { cost: (n, exponent) => n * (Number.isInteger(2 * exponent) ? 0.5 : 13) },
+  // The exponents that c/elementwise.c computes with vectors.
+  gpt_pow: {
+    cost: (n, exponent) => {
+      const size = Math.abs(exponent)
+      return n * (size === 0.5 || (Number.isInteger(size) && size <= 8) ? 1 : 13)
+    },
+  },
   gpt_abs: elementwise(0.14),
   gpt_abs_backward: elementwise(0.14),
   gpt_dropout_forward: elementwise(0.5),
