@@ -51,7 +51,7 @@ export async function record() {
   const { ALL, TEMPERATURE } = story
   engine.set({ ...settings, temperature: TEMPERATURE, off: ALL.map((number) => off.includes(number)) })
   while (engine.with.at - engine.promptLength + 1 < WORDS) engine.step()
-  const report = snapshot(engine, false)
+  const report = snapshot(engine)
   // What is not shown of a recording.
   for (const run of [report.with, report.without])
     if (run) Object.assign(run.step, { rows: new Float32Array(), top: [] })

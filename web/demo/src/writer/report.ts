@@ -20,12 +20,17 @@ export interface Report {
   promptLength: number
   /** How many words after the prompt both texts share. */
   from: number
-  playing: boolean
   with: RunReport
   without: RunReport | null
 }
 
-export function snapshot(engine: Engine, playing: boolean): Report {
+/** How many tokens both texts have in common; Infinity where they do not differ, or there is no second one. */
+export function sharedOf({ with: run, without }: Pick<Report, 'with' | 'without'>): number {
+  const at = without ? run.texts.findIndex((text, i) => text !== without.texts[i]) : -1
+  return at < 0 ? Infinity : at
+}
+
+export function snapshot(engine: Engine): Report {
   const { settings, promptLength, model } = engine
   const runOf = (run: Engine['with']): RunReport => {
     if (run.step === null) throw new Error('set comes first')
@@ -36,7 +41,6 @@ export function snapshot(engine: Engine, playing: boolean): Report {
     seed: settings.seed,
     promptLength,
     from: settings.from,
-    playing,
     with: runOf(engine.with),
     without: engine.without && runOf(engine.without),
   }

@@ -16,8 +16,6 @@ export class Writer {
   source: Source['name'] = $state('stories')
   /** Whether the reader wants it to write. */
   wanted = $state(true)
-  /** Tokens per second; Infinity: as many as it can. */
-  speed = $state(8)
   /** Why nothing is written; '' if something is. */
   problem = $state('')
   /** How the text begins. */
@@ -150,9 +148,8 @@ export class Writer {
     this.#move()
   }
 
-  play(wanted: boolean, speed: number = this.speed) {
+  play(wanted: boolean) {
     this.wanted = wanted
-    this.speed = speed
     this.#move()
   }
 
@@ -164,7 +161,7 @@ export class Writer {
 
   #move() {
     if (!this.#ready) return
-    if (this.wanted && this.#seen) this.#worker?.play(this.speed)
+    if (this.wanted && this.#seen) this.#worker?.play()
     else this.#worker?.pause()
   }
 

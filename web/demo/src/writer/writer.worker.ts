@@ -15,7 +15,7 @@ type Loaded = ConstructorParameters<typeof Engine>[0] & { dispose: () => void }
 type OnProgress = (progress: { loaded: number; total: number }) => void
 
 const FRAME = 16 // milliseconds
-const TURN = 8 // milliseconds of writing at full speed, before messages are heard
+const PACE = 125 // milliseconds from one token to the next
 const LEAST = 1e-3 // the stories’ grammar chooses among at most 20 words
 const REST = 4000 // milliseconds between the end of a text and the next one
 
@@ -38,7 +38,7 @@ let engine: Engine | null = null
 let loaded: Loaded | null = null
 let loading: AbortController | null = null
 let listener: (report: Report) => unknown = () => undefined
-/** Tokens per second while it writes; 0 while it does not. */ let rate = 0
+let playing = false
 let timer: ReturnType<typeof setTimeout> | undefined
 let posting = false
 let changed = false
@@ -53,7 +53,7 @@ async function report() {
   while (changed && engine?.with.step) {
     changed = false
     const begun = performance.now()
-    await listener(snapshot(engine, rate > 0))
+    await listener(snapshot(engine))
     await sleep(Math.max(0, FRAME - (performance.now() - begun)))
   }
   posting = false
@@ -61,18 +61,14 @@ async function report() {
 
 /** Writes a token, and sees to the next one. @param due when it should be written */
 function write(due: number) {
-  if (!engine || rate === 0) return
+  if (!engine || !playing) return
   const now = performance.now()
   if (engine.ended) {
     const { settings } = engine
     engine.set({ ...settings, seed: (settings.seed + 1) % 2 ** 32, from: 0 })
-  } else {
-    do engine.step()
-    while (rate === Infinity && performance.now() - now < TURN && !engine.ended)
-  }
+  } else engine.step()
   report()
-  const pause = engine.ended ? REST : 1000 / rate
-  const next = Math.max(now, due + pause)
+  const next = Math.max(now, due + (engine.ended ? REST : PACE))
   timer = setTimeout(() => write(next), next - performance.now())
 }
 
@@ -130,16 +126,15 @@ const writing = {
     return { prompt, refused }
   },
 
-  /** @param tokensPerSecond Infinity: as many as it can */
-  play(tokensPerSecond: number) {
+  play() {
     clearTimeout(timer)
-    rate = tokensPerSecond
-    write(performance.now() + 1000 / rate)
+    playing = true
+    write(performance.now() + PACE)
   },
 
   pause() {
     clearTimeout(timer)
-    rate = 0
+    playing = false
     report()
   },
 

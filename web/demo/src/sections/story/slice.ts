@@ -12,7 +12,6 @@ export const NORMS = 9
 export const ALL = Array.from({ length: NORMS }, (_, i) => i + 1)
 export const ONE = 2
 
-export const SPEED = 8 // words per second
 export const TEMPERATURE = 0.8
 
 const list = numbers([ONE], { min: 0, max: 99, each: { min: 1, max: 99 } })
