@@ -20,12 +20,12 @@ testInNode(
   'both ways the example’s rows are what PyTorch prints, and the squares average 1 only with n',
   () => {
     exampleOutputs(gpt).forEach((row, r) => {
-      const [less, all] = describe(gpt, row, 0).ways
+      const [less, all] = describe(gpt, row, 0).norms
       near(less.variance, PRINTED.unbiasedVariance[r], 6e-5)
       less.values.forEach((value, c) => near(value, PRINTED.unbiasedNormalized[r][c], 6e-5))
       near(less.squares, 5 / 6, 1e-6)
       near(all.squares, 1, 1e-6)
-      const [, layer] = describe(gpt, row, 1e-5).ways
+      const [, layer] = describe(gpt, row, 1e-5).norms
       near(layer.variance, PRINTED.variance[r], 6e-5)
       layer.values.forEach((value, c) => near(value, PRINTED.normalized[r][c], 6e-5))
     })

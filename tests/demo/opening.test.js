@@ -4,7 +4,7 @@
 
 import assert from 'node:assert/strict'
 import { load } from 'gpt-layers'
-import { exampleOutputs, PRINTED } from '../../build/demo/example.js'
+import { exampleOutputs, PRESETS, PRINTED } from '../../build/demo/example.js'
 import { normalize, remark } from '../../build/demo/sections/opening/compute.js'
 import { golden } from '../lib/support.js'
 import { click, dragByFinger, focus, get, hold, near, press, test, text, useSite } from './browser.js'
@@ -194,9 +194,7 @@ test('what is said of a row holds for each of the page’s rows, with each divis
   const [first] = exampleOutputs(gpt)
   const presets = {
     usual: first,
-    outlier: first.with(2, 30),
-    constant: first.map(() => 0.5),
-    offset: first.map((value) => value + 10000),
+    ...Object.fromEntries(Object.entries(PRESETS).map(([name, change]) => [name, first.map(change)])),
     huge: first.with(0, 1e30),
     mine: [1, 2, 3, 100],
   }
@@ -208,7 +206,7 @@ test('what is said of a row holds for each of the page’s rows, with each divis
         const said = remark(result, { divisor, eps })
         const what = `${name}, ${divisor}, ${eps}: ${said}`
         const largest = Math.max(...after.values.map(Math.abs))
-        if (name === 'constant') {
+        if (name === 'constant row') {
           assert.match(said, /the variance 0/, what)
           assert.ok(
             after.values.every((value) => (eps ? value === 0 : Number.isNaN(value))),
@@ -216,14 +214,15 @@ test('what is said of a row holds for each of the page’s rows, with each divis
           )
         } else if (name === 'huge') assert.match(said, /larger than float32 can hold/, what)
         else {
-          near(after.mean, 0, name === 'offset' ? 0.01 : 1e-6, what)
+          near(after.mean, 0, name === 'large offset' ? 0.01 : 1e-6, what)
           near(
             after.variance,
             before.variance / (before.variance + eps),
-            name === 'offset' ? 0.01 : 1e-5,
+            name === 'large offset' ? 0.01 : 1e-5,
             what,
           )
-          if (name === 'offset') assert.match(said, /around 10000\.0 float32 numbers are 0\.0010 apart/, what)
+          if (name === 'large offset')
+            assert.match(said, /around 10000\.0 float32 numbers are 0\.0010 apart/, what)
           else if (/One number/.test(said)) {
             const [, end, limit] = said.match(/ends at ([\d.]+)\. .*= ([\d.]+),/) ?? []
             near(Number(end), largest, 5e-5, what)

@@ -8,7 +8,6 @@ import { test as testInNode } from 'node:test'
 import { load } from 'gpt-layers'
 import {
   ANSWER,
-  deviation,
   QUESTION,
   STACK,
   stack,
@@ -39,7 +38,7 @@ for (const { settings, ...expected } of training)
 
 testInNode('in the plain stacks small weights shrink σ, and large ones stretch it; σ is PyTorch’s', () => {
   const [small, large] = stacks.map((/** @type {any} */ { gain, deviations }) => {
-    const found = stack(gpt, gain).map(deviation)
+    const found = stack(gpt, gain).map(({ deviation }) => deviation)
     assertClose(gpt.tensor(found), deviations, 2e-6)
     return found
   })
@@ -118,7 +117,7 @@ test('the page shows the losses and answers of the same training; its guess show
     await text(page, '#training .text p'),
   )
   for (const [i, gain] of [STACK.small, STACK.large].entries()) {
-    const [first, , , last] = stack(gpt, gain).map(deviation)
+    const [first, , , last] = stack(gpt, gain).map(({ deviation }) => deviation)
     assert.equal(factors?.[i + 1], ((last / first) ** (1 / 7)).toPrecision(2))
   }
   await untilTrained(page)

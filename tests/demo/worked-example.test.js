@@ -6,13 +6,13 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { load } from 'gpt-layers'
-import { drawn, exampleOutputs, SEED, throughLayer } from '../../build/demo/example.js'
+import { drawn, exampleOutputs, PRESETS, SEED, throughLayer } from '../../build/demo/example.js'
 import { cellText } from '../../build/demo/numbers.js'
 import { pytorch } from '../../build/demo/sections/worked-example/code.js'
 import { compute, print } from '../../build/demo/sections/worked-example/compute.js'
 import { explain } from '../../build/demo/sections/worked-example/explain.js'
 import { STEPS } from '../../build/demo/sections/worked-example/steps.js'
-import { PRESETS, why } from '../../build/demo/sections/worked-example/words.js'
+import { LOOKS, why } from '../../build/demo/sections/worked-example/words.js'
 import { EPS } from '../../build/demo/example-slice.js'
 import { golden, unpack } from '../lib/support.js'
 import { click, drag, field, focus, get, hover, near, openLayer, overflow, parse, press } from './browser.js'
@@ -48,14 +48,11 @@ function example({ edits = {}, first, seed = SEED, divisor = 'n', eps = EPS } = 
   return { at, cells, computed, moved: [Boolean(first), false], result, settings, why: explained, y }
 }
 const [FIRST] = exampleOutputs(gpt)
-/** @param {string} name of a preset */
-const preset = (name) => {
-  const found = PRESETS.find((preset) => preset.name === name)
-  assert.ok(found)
-  return { ...found, row: FIRST.map(found.change).map(Math.fround) }
-}
+/** @param {keyof typeof PRESETS} name */
+const preset = (name) => ({ look: LOOKS[name], row: FIRST.map(PRESETS[name]).map(Math.fround) })
+const NAMES = /** @type {(keyof typeof PRESETS)[]} */ (Object.keys(PRESETS))
 const STATES = {
-  ...Object.fromEntries(PRESETS.map(({ name }) => [name, { first: preset(name).row }])),
+  ...Object.fromEntries(NAMES.map((name) => [name, { first: preset(name).row }])),
   ...Object.fromEntries([SEED, 1, 2, 7, 42].map((seed) => [`seed ${seed}`, { seed }])),
   'n - 1': { divisor: /** @type {const} */ ('n-1') },
   'no eps': { eps: 0 },
@@ -158,7 +155,7 @@ test('what the presets say holds, whatever ε and the divisor are', () => {
   for (const divisor of /** @type {const} */ (['n', 'n-1']))
     for (const eps of [EPS, 0.01, 1, 1e6]) {
       const unchanged = example({ divisor, eps }).result.divided.values[0]
-      for (const { name } of PRESETS) {
+      for (const name of NAMES) {
         const { row, look } = preset(name)
         const { outputs, divided } = example({ first: row, divisor, eps }).result
         const values = divided.values[0]
@@ -450,7 +447,8 @@ test('on a phone the explanation of a tapped number is on the screen, and no num
 test('presets, divisor, ε, scale and shift stand where they act, and are put back together', async () => {
   const { page } = await openStill('worked-example.step=variance')
   const before = await numbers(page, 'y')
-  for (const { name, row } of PRESETS.map(({ name }) => preset(name))) {
+  for (const name of NAMES) {
+    const { row } = preset(name)
     await pressButton(page, name)
     assert.deepEqual(
       (await numbers(page, 'y'))[0].slice(0, 6).map(parse),
@@ -599,7 +597,7 @@ test('at 1280 by 720 every step fits 690 pixels, and no preset moves a number', 
     await page.evaluate(() => document.querySelector('.problems')) // the page is drawn
     /** @type {number[] | undefined} */
     let before
-    for (const { name: preset } of PRESETS) {
+    for (const preset of NAMES) {
       await pressButton(page, preset)
       before ??= await places()
       assert.deepEqual(await places(), before, `${preset}, ${name}`)

@@ -100,3 +100,28 @@ export function throughLayer(gpt: Gpt, cells: Record<string, number>): { z: numb
 
 /** @returns [2][6], the example's outputs */
 export const exampleOutputs = (gpt: Gpt): number[][] => throughLayer(gpt, drawn(gpt, SEED)).y
+
+/** How rows are normalized: what the variance is divided by, and what is added to it. */
+export type NormSettings = { divisor: 'n' | 'n-1'; eps: number }
+
+/**
+ * The norm of the last axis, step by step, as a tensor each.
+ *
+ * @returns mean and variance [..., 1]; y - mean; (y - mean) / √(variance + ε)
+ */
+export function normSteps(y: Tensor, { divisor, eps }: NormSettings) {
+  const mean = y.mean({ dim: -1, keepdim: true })
+  const variance = y.var({ dim: -1, keepdim: true, unbiased: divisor === 'n-1' })
+  const centered = y.sub(mean)
+  return { mean, variance, centered, divided: centered.div(variance.add(eps).sqrt()) }
+}
+
+export const OUTLIER = { at: 2, value: 30 }
+const OFFSET = 10_000
+
+/** What can be done to the example's first row, in the opening and in "How it is computed". */
+export const PRESETS = {
+  outlier: (value: number, c: number) => (c === OUTLIER.at ? OUTLIER.value : value),
+  'constant row': () => 0.5,
+  'large offset': (value: number) => value + OFFSET,
+}

@@ -1,10 +1,8 @@
 // The opening's numbers: a row before layer normalization, on its way, and after it; and what to say of it.
 
 import type { Gpt, Tensor } from 'gpt-layers'
-import type { ExampleState } from '../../example-slice.ts'
+import { normSteps, type NormSettings } from '../../example.ts'
 import { cellText, shortest } from '../../numbers.ts'
-
-type Settings = Pick<ExampleState, 'divisor' | 'eps'>
 
 export interface Row {
   values: number[]
@@ -13,46 +11,47 @@ export interface Row {
   variance: number
 }
 
-const varianceOf = (x: Tensor, { divisor }: Settings) => x.var({ unbiased: divisor === 'n-1' }).item()
-
 /** A row's variance with each divisor. */
-export const variancesOf = (gpt: Gpt, values: readonly number[]) =>
-  gpt.scope(() => {
-    const x = gpt.tensor([...values])
-    return { n: x.var({ unbiased: false }).item(), 'n-1': x.var().item() }
-  })
+const variancesOf = (x: Tensor) => ({ n: x.var({ unbiased: false }).item(), 'n-1': x.var().item() })
 
 /** @param x [1, n] */
-const rowOf = (x: Tensor, settings: Settings): Row => ({
+const rowOf = (x: Tensor, variance: number): Row => ({
   values: Array.from(x.data),
   mean: x.mean().item(),
-  variance: varianceOf(x, settings),
+  variance,
 })
 
 /** A row before layer normalization and after it. The package's layer divides by n, as GPT's does. */
-export function normalize(gpt: Gpt, values: readonly number[], settings: Settings) {
+export function normalize(gpt: Gpt, values: readonly number[], settings: NormSettings) {
   const { divisor, eps } = settings
   return gpt.scope(() => {
     const x = gpt.tensor([...values], [1, values.length])
-    const normalized =
+    const y =
       divisor === 'n'
         ? gpt.noGrad(() => new gpt.LayerNorm(values.length, { eps }).forward(x))
-        : x.sub(x.mean()).div(x.var({ unbiased: true }).add(eps).sqrt())
-    return { before: rowOf(x, settings), after: rowOf(normalized, settings) }
+        : normSteps(x, settings).divided
+    const variances = variancesOf(x)
+    return {
+      variances,
+      before: rowOf(x, variances[divisor]),
+      after: rowOf(y, variancesOf(y)[divisor]),
+    }
   })
 }
 
 /**
  * A row on its way through layer normalization.
  *
- * @param progress from 0, the row as it is, by 1, minus its mean, to 2, divided by its deviation
+ * @param progress 0: the row; 1: the row minus its mean; 2: also divided by its deviation
  */
-export function between(gpt: Gpt, values: readonly number[], progress: number, settings: Settings): Row {
+export function between(gpt: Gpt, values: readonly number[], progress: number, settings: NormSettings): Row {
+  const { divisor, eps } = settings
   return gpt.scope(() => {
     const x = gpt.tensor([...values], [1, values.length])
     const centered = x.sub(x.mean().item() * Math.min(1, progress))
-    const deviation = Math.sqrt(varianceOf(x, settings) + settings.eps)
-    return rowOf(centered.div(1 + (deviation - 1) * Math.max(0, progress - 1)), settings)
+    const deviation = Math.sqrt(variancesOf(x)[divisor] + eps)
+    const y = centered.div(1 + (deviation - 1) * Math.max(0, progress - 1))
+    return rowOf(y, variancesOf(y)[divisor])
   })
 }
 
@@ -60,7 +59,10 @@ const FAR = 1e3 // deviations between 0 and the mean, from which on rounding is 
 const MOST = 0.99 // of the largest number that a normalized row can have
 
 /** What to say of a row: why its variance is not exactly 1, or what is special about it. */
-export function remark({ before, after }: ReturnType<typeof normalize>, { divisor, eps }: Settings): string {
+export function remark(
+  { before, after }: ReturnType<typeof normalize>,
+  { divisor, eps }: NormSettings,
+): string {
   const { length: n } = before.values
   const largest = Math.max(...after.values.map(Math.abs))
   const [limit, formula] =

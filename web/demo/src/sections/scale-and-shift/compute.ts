@@ -23,10 +23,13 @@ export function nextWord(gpt: Gpt, model: Model, ids: number[], scale?: number) 
   })
   norm.scale.data[FEATURE] = scale ?? learned
   try {
-    const logits = gpt.noGrad(() => gpt.scope(() => Array.from(model.forward(ids, { lastOnly: true }).data)))
-    const powers = logits.map(Math.exp)
-    const sum = powers.reduce((sum, one) => sum + one)
-    return { row, words: powers.map((one) => one / sum) }
+    const words = gpt.noGrad(() =>
+      gpt.scope(() => {
+        const logits = model.forward(ids, { lastOnly: true })
+        return Array.from(new gpt.Softmax().forward(logits).data)
+      }),
+    )
+    return { row, words }
   } finally {
     norm.scale.data[FEATURE] = learned
     stop()

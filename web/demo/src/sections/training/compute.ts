@@ -152,27 +152,23 @@ export const STACK = { width: 64, layers: [1, 2, 4, 8], small: 0.58, large: 2 }
 /**
  * What the layers' weights, drawn from N(0, gain² / width), make of numbers from N(0, 1).
  *
- * @returns for each of STACK.layers what its Linear puts out
+ * @returns for each of STACK.layers the numbers that its Linear puts out, and their deviation
  */
-export function stack(gpt: Gpt, gain: number): number[][] {
+export function stack(gpt: Gpt, gain: number): { values: number[]; deviation: number }[] {
   const { width, layers } = STACK
   return gpt.noGrad(() =>
     gpt.scope(() => {
       gpt.manualSeed(123)
       const relu = new gpt.ReLU()
       let x = gpt.randn([1, width])
-      const found: number[][] = []
+      const found: ReturnType<typeof stack> = []
       for (let layer = 1; layer <= Math.max(...layers); layer++) {
         const y = x.matmul(gpt.randn([width, width]).mul(gain / Math.sqrt(width)))
-        if (layers.includes(layer)) found.push(Array.from(y.data))
+        if (layers.includes(layer))
+          found.push({ values: Array.from(y.data), deviation: Math.sqrt(y.var({ unbiased: false }).item()) })
         x = relu.forward(y)
       }
       return found
     }),
   )
-}
-
-export function deviation(values: readonly number[]): number {
-  const mean = values.reduce((sum, value) => sum + value, 0) / values.length
-  return Math.sqrt(values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / values.length)
 }

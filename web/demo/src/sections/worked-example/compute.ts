@@ -1,10 +1,9 @@
 // Computes every number of "How it is computed" from its rows and settings. Uses only the package.
 
 import type { Gpt, Tensor } from 'gpt-layers'
-import { tableOf } from '../../example.ts'
+import { normSteps, tableOf, type NormSettings } from '../../example.ts'
 import type { Settings } from './steps.ts'
 
-type Norm = Pick<Settings, 'divisor' | 'eps'>
 type Cells = Record<string, number>
 
 /** Whether scale and shift are 1 and 0. */
@@ -12,14 +11,11 @@ export const isPlain = (edits: Settings['edits']) =>
   !Object.keys(edits).some((name) => /^(gamma|beta)/.test(name))
 
 /** Every step as a tensor, allocated in the caller's scope. */
-function forward(gpt: Gpt, { divisor, eps }: Norm, rows: number[][], cells: Cells) {
+function forward(gpt: Gpt, norm: NormSettings, rows: number[][], cells: Cells) {
   const y = gpt.tensor(rows)
-  const mean = y.mean({ dim: -1, keepdim: true })
-  const variance = y.var({ dim: -1, keepdim: true, unbiased: divisor === 'n-1' })
-  const centered = y.sub(mean)
-  const divided = centered.div(variance.add(eps).sqrt())
-  const scaled = divided.mul(tableOf(gpt, 'gamma', cells)).add(tableOf(gpt, 'beta', cells))
-  return { y, mean, variance, centered, divided, scaled }
+  const steps = normSteps(y, norm)
+  const scaled = steps.divided.mul(tableOf(gpt, 'gamma', cells)).add(tableOf(gpt, 'beta', cells))
+  return { y, ...steps, scaled }
 }
 
 /** Two rows of numbers. */
@@ -32,7 +28,7 @@ export interface Numbers {
   variance: number[]
 }
 
-const summed = (tensor: Tensor, { divisor }: Pick<Norm, 'divisor'>): Numbers => ({
+const summed = (tensor: Tensor, { divisor }: NormSettings): Numbers => ({
   values: tensor.toArray() as number[][],
   mean: Array.from(tensor.mean({ dim: -1 }).data),
   variance: Array.from(tensor.var({ dim: -1, unbiased: divisor === 'n-1' }).data),
@@ -41,7 +37,7 @@ const summed = (tensor: Tensor, { divisor }: Pick<Norm, 'divisor'>): Numbers => 
 export type Result = ReturnType<typeof compute>
 
 /** @param cells scale and shift, among others, by name */
-export function compute(gpt: Gpt, norm: Norm, rows: number[][], cells: Cells) {
+export function compute(gpt: Gpt, norm: NormSettings, rows: number[][], cells: Cells) {
   return gpt.scope(() => {
     const { y, centered, divided, scaled } = forward(gpt, norm, rows, cells)
     return {
@@ -58,7 +54,7 @@ export function compute(gpt: Gpt, norm: Norm, rows: number[][], cells: Cells) {
  *
  * @param part of the way, from 0 to 1
  */
-export function between(gpt: Gpt, from: Numbers, to: Numbers, part: number, norm: Norm): Numbers {
+export function between(gpt: Gpt, from: Numbers, to: Numbers, part: number, norm: NormSettings): Numbers {
   if (part === 1) return to
   return gpt.scope(() => {
     const start = gpt.tensor(from.values).mul(1 - part)

@@ -2,7 +2,7 @@
 
 import { cubicInOut } from 'svelte/easing'
 import { prefersReducedMotion, Tween } from 'svelte/motion'
-import { agreeing, exampleOutputs, INPUTS, SEED } from '../../example.ts'
+import { agreeing, exampleOutputs, INPUTS, PRESETS, SEED } from '../../example.ts'
 import { EPS } from '../../example-slice.ts'
 import { subscript } from '../../numbers.ts'
 import { Rows } from '../../rows.svelte.ts'
@@ -10,7 +10,7 @@ import { between, compute, print } from './compute.ts'
 import { explain, key, type Place } from './explain.ts'
 import type { Settings } from './steps.ts'
 import { STEPS } from './steps.ts'
-import { PRESETS, why } from './words.ts'
+import { LOOKS, why } from './words.ts'
 
 export const ID = 'worked-example'
 
@@ -102,7 +102,11 @@ export class Example extends Rows {
   // PyTorch's first row, changed; computed once, because the generator draws for it.
   #presets = $derived.by(() => {
     const [row] = exampleOutputs(this.gpt)
-    return PRESETS.map((preset) => ({ ...preset, base: row, row: row.map(preset.change).map(Math.fround) }))
+    return Object.entries(PRESETS).map(([name, change]) => ({
+      name: name as keyof typeof PRESETS,
+      base: row,
+      row: row.map(change).map(Math.fround),
+    }))
   })
   presets = $derived(
     this.#presets.map(({ name, row }) => ({
@@ -116,7 +120,7 @@ export class Example extends Rows {
     const chosen = this.#presets.find((_, i) => this.presets[i].on)
     if (!chosen) return ''
     const { divided } = compute(this.gpt, this.#norm, [chosen.base, chosen.row], this.cells)
-    return chosen.look(divided.values[1], divided.values[0])
+    return LOOKS[chosen.name](divided.values[1], divided.values[0])
   })
 
   /** What differs from PyTorch's example. */

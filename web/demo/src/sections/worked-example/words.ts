@@ -1,49 +1,30 @@
 // The examples to choose, and what becomes of a row that float32 cannot hold.
 
-import { OUTPUTS } from '../../example.ts'
+import { OUTLIER, OUTPUTS, PRESETS } from '../../example.ts'
 import { cellText } from '../../numbers.ts'
 import type { Result } from './compute.ts'
 
-const OUTLIER = { at: 2, value: 30 }
-const OFFSET = 10_000
-
-/** Changes to PyTorch's first row. `look`, from its normalized numbers, says what to look at. */
-export const PRESETS: {
-  name: string
-  change: (value: number, c: number) => number
-  look: (normalized: number[], unchanged: number[]) => string
-}[] = [
-  {
-    name: 'outlier',
-    change: (value, c) => (c === OUTLIER.at ? OUTLIER.value : value),
-    look: (normalized) => {
-      const others = normalized.filter((_, c) => c !== OUTLIER.at)
-      const [least, most] = [Math.min(...others), Math.max(...others)].map((value) => cellText(value, 2))
-      return (
-        `One number is ${OUTLIER.value}, and it alone makes the row wide. Divided, it is ` +
-        `${cellText(normalized[OUTLIER.at], 2)}, and the other ${OUTPUTS - 1} are pressed together ` +
-        (least === most ? `at ${least}.` : `between ${least} and ${most}.`)
-      )
-    },
+/** What to look at in each preset, from the row's normalized numbers and those of PyTorch's row. */
+export const LOOKS: Record<keyof typeof PRESETS, (normalized: number[], unchanged: number[]) => string> = {
+  outlier: (normalized) => {
+    const others = normalized.filter((_, c) => c !== OUTLIER.at)
+    const [least, most] = [Math.min(...others), Math.max(...others)].map((value) => cellText(value, 2))
+    return (
+      `One number is ${OUTLIER.value}, and it alone makes the row wide. Divided, it is ` +
+      `${cellText(normalized[OUTLIER.at], 2)}, and the other ${OUTPUTS - 1} are pressed together ` +
+      (least === most ? `at ${least}.` : `between ${least} and ${most}.`)
+    )
   },
-  {
-    name: 'constant row',
-    change: () => 0.5,
-    look: () =>
-      'Six equal numbers have the variance 0. Divided, all are 0: only ε keeps the division from being 0/0.',
+  'constant row': () =>
+    'Six equal numbers have the variance 0. Divided, all are 0: only ε keeps the division from being 0/0.',
+  'large offset': (normalized, unchanged) => {
+    const off = Math.max(...normalized.map((value, c) => Math.abs(value - unchanged[c])))
+    return (
+      'Each number is 10,000 larger, and the mean takes it away again. But near 10,000, float32 values are ' +
+      `0.001 apart: the divided numbers are off by up to ${cellText(off)}.`
+    )
   },
-  {
-    name: 'large offset',
-    change: (value) => value + OFFSET,
-    look: (normalized, unchanged) => {
-      const off = Math.max(...normalized.map((value, c) => Math.abs(value - unchanged[c])))
-      return (
-        'Each number is 10,000 larger, and the mean takes it away again. But near 10,000, float32 values are ' +
-        `0.001 apart: the divided numbers are off by up to ${cellText(off)}.`
-      )
-    },
-  },
-]
+}
 
 /** Why a row has no normalized numbers, or lost them; '' if it has. */
 export function why(row: number, { outputs, divided, scaled }: Result, eps: number): string {
