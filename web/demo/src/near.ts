@@ -15,3 +15,29 @@ export const whenNear = (act: () => void) => (element: Element) => {
   observer.observe(element)
   return () => observer.disconnect()
 }
+
+const LEAST = 0.1 // the part of an element that is seen, from which on it counts
+
+/**
+ * Tells whether an element is on the screen, of a tab that is seen.
+ *
+ * @param change called at first, and whenever it changes
+ * @returns ends it
+ */
+export function whenSeen(element: Element, change: (seen: boolean) => void): () => void {
+  let onScreen = false
+  const tell = () => change(onScreen && !document.hidden)
+  const observer = new IntersectionObserver(
+    (entries) => {
+      onScreen = entries.at(-1)?.isIntersecting === true
+      tell()
+    },
+    { threshold: LEAST },
+  )
+  observer.observe(element)
+  document.addEventListener('visibilitychange', tell)
+  return () => {
+    observer.disconnect()
+    document.removeEventListener('visibilitychange', tell)
+  }
+}

@@ -1,12 +1,11 @@
 // The writing GPT as the page sees it: the latest report of its worker, and what can be asked of it.
 
 import { messageOf } from '../errors.ts'
+import { whenSeen } from '../near.ts'
 import { callback, inWorker, stop, type Remote } from '../remote.ts'
 import type { Settings } from './engine.ts'
 import type { Report } from './report.ts'
 import type { Source, WriterWorker } from './writer.worker.ts'
-
-const LEAST = 0.1 // the part of a figure that is seen, from which on it writes
 
 export class Writer {
   /** What there is to see; a recording until the model is there. */
@@ -44,24 +43,13 @@ export class Writer {
    * @returns ends the worker
    */
   watch(element: Element): () => void {
-    let onScreen = false
-    const see = () => {
-      this.#seen = onScreen && !document.hidden
-      if (this.#seen && !this.#worker) this.tellStories()
+    const unwatch = whenSeen(element, (seen) => {
+      this.#seen = seen
+      if (seen && !this.#worker) this.tellStories()
       this.#move()
-    }
-    const observer = new IntersectionObserver(
-      (entries) => {
-        onScreen = entries.at(-1)?.isIntersecting === true
-        see()
-      },
-      { threshold: LEAST },
-    )
-    observer.observe(element)
-    document.addEventListener('visibilitychange', see)
+    })
     return () => {
-      observer.disconnect()
-      document.removeEventListener('visibilitychange', see)
+      unwatch()
       this.#end()
     }
   }
