@@ -143,7 +143,7 @@ browser.test(
       await browser.waitInPage(page, () => scrollY > 60)
       assert.equal(await dots(), before)
     }
-    // What a dot is moved by before the browser takes the finger for itself goes back, with nothing to undo.
+    // The browser cancels a drag where it scrolls the page. Then the dot goes back, and nothing is to be undone.
     await dot.evaluate((one) => {
       const surface = /** @type {Element} */ (one.parentElement?.querySelector('.surface'))
       const { left, top, width, height } = one.getBoundingClientRect()

@@ -430,7 +430,7 @@ test('what the page needs to start is at most 126 kB gzipped, without fonts, and
   const context = await site.newProfile()
   // The service worker fetches all parts of the page afterwards; they are not counted.
   const page = await withoutServiceWorker(context)
-  // Nor are the sections, which arrive afterwards: none has its turn.
+  // The sections arrive afterwards and are not counted: no idle moment comes, so none is fetched.
   await page.evaluateOnNewDocument(() => {
     window.requestIdleCallback = () => 0
   })

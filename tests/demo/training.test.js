@@ -67,7 +67,7 @@ function train(index, steps = STEPS) {
   return found
 }
 
-/** By finding: after how many steps its sentence holds, and what it means. */
+/** For each finding: the number of steps to train, and the condition that its sentence states. */
 const CLAIMS = /** @type {[string, number, (found: ReturnType<typeof train>) => boolean][]} */ ([
   [
     'Both learn: with small steps, three blocks need no norms.',

@@ -68,7 +68,7 @@ const STATES = {
   '1e30': { edits: { x11: Math.fround(1e30) } },
   '3e38': { edits: { x11: 3e38, x12: -3e38 } },
 }
-/** Where float32 rounds what it computes so much that four decimals change. */
+/** States in which rounding to float32 changes the four printed decimals. */
 const COARSE = /large offset|12345|1e10|1e30/
 
 /** What a calculation gives whose digits are typed into a calculator. @param {string} formula */
@@ -276,7 +276,7 @@ test('the rows are the opening’s: a dot that is moved here is moved there, and
   await focus(page, '#opening [role="slider"][tabindex="0"]')
   await press(page, 'ArrowRight')
   assert.deepEqual(await moved(ROOT), await moved('#opening'))
-  // A number of the batch: its row follows from the batch again.
+  // A number of the batch is changed: its row is computed from the batch again.
   await type(page, 'x₁₁', '-0.5')
   assert.match(await trust(page), /^You changed x₁₁\./)
   assert.deepEqual(await moved('#opening'), await moved(ROOT))

@@ -13,7 +13,7 @@ test('the largest values are found beside any number of NaN', () => {
   assert.deepEqual([...largest(values, 5)], [1, 4, 3])
   assert.deepEqual([...largest(values, 2)], [1, 4])
   assert.deepEqual([...largest(Float32Array.of(NaN), 5)], [])
-  // Index 0 has the smallest value: the unused end of the heap, which is 0, must not take part.
+  // The unused end of the heap holds index 0. Its value is the smallest here, so a wrong heap would return it.
   assert.deepEqual([...largest(Float32Array.of(1, NaN, 5, NaN, 7, NaN), 6)], [4, 2, 0])
 })
 const model = shake(gpt, new gpt.GPTModel(config)).eval()

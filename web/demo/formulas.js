@@ -2,7 +2,7 @@
 
 import temml from 'temml'
 
-/** @param {string} source TeX @returns {string} MathML, without styles, which the page's policy forbids */
+/** @param {string} source TeX @returns {string} MathML without style attributes: the page's policy forbids them */
 export const toMathML = (source) =>
   temml.renderToString(source.trim(), { throwOnError: true, trust: true }).replace(/ style="[^"]*"/g, '')
 

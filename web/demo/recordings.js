@@ -52,7 +52,7 @@ export async function record() {
   engine.set({ ...settings, temperature: TEMPERATURE, off: ALL.map((number) => off.includes(number)) })
   while (engine.with.at - engine.promptLength + 1 < WORDS) engine.step()
   const report = snapshot(engine)
-  // What is not shown of a recording.
+  // The recording leaves out what is not shown of it.
   for (const run of [report.with, report.without])
     if (run) Object.assign(run.step, { rows: new Float32Array(), top: [] })
   const recordings = {

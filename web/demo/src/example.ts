@@ -119,7 +119,7 @@ export function normSteps(y: Tensor, { divisor, eps }: NormSettings) {
 export const OUTLIER = { at: 2, value: 30 }
 const OFFSET = 10_000
 
-/** What can be done to the example's first row, in the opening and in "How it is computed". */
+/** Changes to the example's first row that the opening and "How it is computed" offer. */
 export const PRESETS = {
   outlier: (value: number, c: number) => (c === OUTLIER.at ? OUTLIER.value : value),
   'constant row': () => 0.5,

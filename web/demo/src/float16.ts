@@ -1,5 +1,4 @@
-// Half precision: each result is rounded to the nearest float16, and of two that are equally near to the even
-// one.
+// Half precision: each result is rounded to the nearest float16. A tie is rounded to the even one.
 
 const OVERFLOW = 65520 // from here on the nearest float16 is ∞; the largest is 65,504
 const MAGIC = 1.5 * 2 ** 52 // added and subtracted, it rounds a float64 to an integer, also to the even one

@@ -41,8 +41,8 @@ const MOST_DIGITS = 10
  *
  *   const { operands: [sum], equals, result } = calculation([0.1153], (sum) => sum / 5, 0.0231)
  *
- * @param result as it was computed, in float32
- * @param digits after the point of the result
+ * @param result the float32 that the page computed
+ * @param digits how many decimals the result has
  * @returns `equals` is '≈' where rounding in float32 changed the result's printed digits
  */
 export function calculation(

@@ -1,11 +1,11 @@
-// The page on paper: its figures fit the paper, and components show there what they otherwise hide.
+// Printing: figures fit the paper, and components show what they hide on the screen.
 
 import { flushSync } from 'svelte'
 
 /** Whether the page is being printed: a component reads it, and then shows its answer, or all of its steps. */
 export const paper = $state({ printing: false })
 
-/** A figure that has its size in pixels is scaled only if it says what those pixels are. */
+/** A browser scales an <svg> to the paper only if it has a viewBox. */
 function scale() {
   for (const svg of document.querySelectorAll('svg[width][height]:not([viewBox])')) {
     const [width, height] = ['width', 'height'].map((name) => svg.getAttribute(name))

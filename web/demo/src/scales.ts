@@ -15,7 +15,7 @@ function ticks(min: number, max: number, count: number): number[] {
 type Pair = readonly [number, number]
 
 export interface Scale {
-  /** From a number to its place, which is always finite: that of ∞ is the end of the range, of NaN its begin. */
+  /** From a number to its place. The place is always finite: ∞ has the end of the range, NaN its beginning. */
   (value: number): number
   invert(place: number): number
   domain(): Pair

@@ -8,7 +8,7 @@ import { loadStories } from './stories.ts'
 export class Stories {
   /** Null until it is here. */
   model: Awaited<ReturnType<typeof loadStories>> | null = $state.raw(null)
-  /** Why it did not come; '' if it did, or may. */
+  /** Why the model could not be loaded; '' otherwise. */
   problem = $state('')
   readonly #gpt: () => Gpt
   readonly #leaving = new AbortController()

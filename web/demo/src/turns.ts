@@ -1,6 +1,6 @@
 // Work that waits until the browser has nothing else to do, one piece after the other.
 
-/** Milliseconds after which a piece no longer waits. */
+/** The longest wait for an idle moment, in milliseconds. */
 const PATIENCE = 1000
 
 /** Resolves once nothing else is to be done. */

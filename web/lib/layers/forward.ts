@@ -6,8 +6,8 @@ import type { Tensor } from '../tensor/tensor.ts'
 import type { Module } from './module.ts'
 
 /**
- * The second argument of `forward`: options of one call. Sequential passes it on to every layer, GPTModel to
- * its blocks, TransformerBlock to `attn`.
+ * The second argument of `forward`: options of one call. Sequential gives it to every layer. GPTModel gives it
+ * to its blocks. TransformerBlock gives it to `attn`.
  *
  * - `returnWeights`: Attention also returns its weights
  * - `cache`: the tokens before, whose keys and values Attention then does not compute again

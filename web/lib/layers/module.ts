@@ -86,9 +86,9 @@ export class Module {
   /**
    * Computes the layer.
    *
-   * @param context options of this call, such as `{ returnWeights: true }`. Sequential passes it on to every
-   *   layer, GPTModel to its blocks, TransformerBlock to `attn`. Embeddings, norms, feed-forward layers and
-   *   heads get none
+   * @param context options of this call, such as `{ returnWeights: true }`. Sequential gives it to every
+   *   layer. GPTModel gives it to its blocks. TransformerBlock gives it to `attn`. Embeddings, norms,
+   *   feed-forward layers and heads get none
    * @throws {GptLayersError} UNSUPPORTED where the class does not define it
    */
   forward(x: Tensor, context?: Context): Tensor {

@@ -150,7 +150,7 @@ export function layout(rows: readonly Row[], { x: shared, left, right, width, na
       top,
       /** The row's line. */
       y,
-      /** The lines of the label and of the statistics above the row: one for both, where they have room. */
+      /** Where the label and the statistics stand above the row: on one line if both fit, otherwise on two. */
       headlines: [top + HEAD - 7, top + Math.max(HEAD, head) - 7],
       /** The values along the row. NaN has no place. */
       xs,

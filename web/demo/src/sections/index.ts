@@ -55,7 +55,7 @@ export interface Section {
   opens?: boolean
   /** Once it was fetched. */
   component?: SectionComponent
-  /** In pixels, at 1280 by 720 and at 360 by 740: the room that it has until it is there. */
+  /** Its height in pixels at 1280 by 720 and at 360 by 740, reserved until it is mounted. */
   heights?: [wide: number, narrow: number]
   load?: () => Promise<{ default: SectionComponent }>
 }

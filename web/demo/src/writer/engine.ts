@@ -62,7 +62,7 @@ export interface Settings {
   /** For each norm, in the order of the model, whether it is off. */
   off: readonly boolean[]
   replacement: Replacement
-  /** What `half` multiplies its rows by, before it normalizes them; by default 1. */
+  /** `half` first multiplies its rows by this; 1 by default. */
   factor?: number
   /** How many words after the prompt both runs share. */
   from: number

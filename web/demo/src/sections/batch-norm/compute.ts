@@ -69,7 +69,7 @@ function batchNorm(gpt: Gpt, running: Drawn | null) {
   return norm.eval()
 }
 
-/** What the number at a place is normalized with: for RMSNorm no mean, and the mean of the squares. */
+/** The mean and the variance that normalize a number. RMSNorm: mean 0, and the mean of the squares. */
 export function statistics(
   gpt: Gpt,
   name: NormName,

@@ -19,6 +19,6 @@ export default slice({
   seed: seed(17),
   norm: choice('layer', ['layer', 'batch', 'rms']),
   mode: choice('training', ['training', 'evaluation']),
-  /** What was changed, by cell, as x12 for sample 1's feature 2. */
+  /** The changed numbers, by cell: x12 is sample 1's feature 2. */
   edits: edits((name) => cell.test(name), { min: LIMITS[0], max: LIMITS[1] }),
 })

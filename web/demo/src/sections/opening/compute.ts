@@ -58,7 +58,7 @@ export function between(gpt: Gpt, values: readonly number[], progress: number, s
 const FAR = 1e3 // deviations between 0 and the mean, from which on rounding is seen in four decimals
 const MOST = 0.99 // of the largest number that a normalized row can have
 
-/** What to say of a row: why its variance is not exactly 1, or what is special about it. */
+/** A sentence about a row: why its variance is not exactly 1, or what is special about the row. */
 export function remark(
   { before, after }: ReturnType<typeof normalize>,
   { divisor, eps }: NormSettings,

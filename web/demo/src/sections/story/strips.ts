@@ -5,7 +5,7 @@ import { scaleWithin } from '../../scales.ts'
 import { deviationsOf } from '../../writer/norms.ts'
 import { zoom } from '../../zoom.ts'
 
-/** Numbers in a row, above which they are drawn as specks, not as dots. */
+/** A row with more numbers than this is drawn as specks, not as dots. */
 export const MANY = 200
 const SPECK = 1.6 // pixels
 const LEVELS = 6 // of color, for each sign
@@ -100,7 +100,7 @@ export function draw(canvas: HTMLCanvasElement, drawing: Drawing, colors: Colors
     context.globalAlpha = 0.3 + (0.7 * Math.abs(level)) / LEVELS
     context.beginPath()
     for (const [x, y] of points) {
-      // As paths, 25 norms of 768 numbers would take longer than a frame.
+      // 25 norms of 768 numbers as paths would take longer than a frame.
       if (isSpeck) context.fillRect(x - SPECK / 2, y - SPECK / 2, SPECK, SPECK)
       else context.roundRect(x - 2, y - 2, 4, 4, 2)
     }

@@ -50,7 +50,10 @@ class Learner {
     this.#optimizer = new gpt.AdamW(this.#model.parameters(), { lr: rate })
   }
 
-  /** GPT-2's: N(0, 0.02), divided by √(number of sums) in what is added to the sum, and biases of 0. */
+  /**
+   * GPT-2's weights: N(0, 0.02), and biases of 0. The layers whose outputs are added to the shortcut draw from
+   * N(0, 0.02 / √(2 · blocks)).
+   */
   #drawAsGPT2() {
     const gpt = this.#gpt
     const model = this.#model
@@ -81,7 +84,7 @@ class Learner {
     }
   }
 
-  /** One step of AdamW. @returns the loss before it; once that is no finite number, no step is taken */
+  /** One step of AdamW. After a loss that is not finite it does nothing. @returns the loss before the step */
   step(ids: number[][], targets: number[][]): number {
     if (this.#loss === Infinity) return this.#loss
     this.#gpt.scope(() => {
@@ -111,7 +114,7 @@ class Learner {
   }
 }
 
-/** Both networks: they begin with the same weights, and learn from the same rows. */
+/** Both networks. They begin with the same weights and learn from the same rows. */
 export class Training {
   readonly #gpt: Gpt
   readonly #learners: Pair<Learner>
@@ -125,7 +128,10 @@ export class Training {
     return { with: of(this.#learners.with), without: of(this.#learners.without) }
   }
 
-  /** Sorts new rows, such as "ebfabc" + "abbce": from the last letter of a row on, the next one is learned. */
+  /**
+   * Draws new rows. The input is a row and its sorted letters but the last: "ebfabc" + "abbce". The targets are
+   * the sorted letters, from the row's last letter on.
+   */
   step(): Pair<number> {
     const drawn = this.#gpt.scope(() => this.#gpt.rand([BATCH, LETTERS]).data.slice())
     const rows = Array.from({ length: BATCH }, (_, i) =>

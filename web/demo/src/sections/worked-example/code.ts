@@ -6,7 +6,7 @@ import { EPS } from '../../example-slice.ts'
 import { isPlain, type Result } from './compute.ts'
 import type { Settings } from './steps.ts'
 
-/** Whether nn.LayerNorm gives the same four decimals: it rounds otherwise, and its sums overflow sooner. */
+/** Whether nn.LayerNorm gives the same four decimals. It rounds differently, and overflows sooner. */
 const isLayerNorm = ({ divisor, eps, edits }: Settings, { mean, variance }: Result['outputs']) =>
   divisor === 'n' &&
   eps === EPS &&

@@ -99,7 +99,7 @@ export class Example extends Rows {
     return this.pointed && key(this.pointed) === name ? 'pointed' : this.#lit.has(name) ? 'lit' : ''
   }
 
-  // PyTorch's first row, changed; computed once, because the generator draws for it.
+  // The presets' rows. Computed once, because PyTorch's first row takes draws of the generator.
   #presets = $derived.by(() => {
     const [row] = exampleOutputs(this.gpt)
     return Object.entries(PRESETS).map(([name, change]) => ({

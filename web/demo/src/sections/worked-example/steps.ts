@@ -25,7 +25,7 @@ export interface Step {
   caption: string
 }
 
-/** What the mean is after it was subtracted: 0, but where float32 is too coarse. */
+/** Says the mean after the subtraction where it is not 0, because float32 is too coarse. */
 function remainder({ centered: { mean } }: Result) {
   const far = mean.filter((value) => !(Math.abs(value) < 5e-5))
   return far.length ? ` (here ${far.map((value) => cellText(value)).join(' and ')}: float32 rounds)` : ''

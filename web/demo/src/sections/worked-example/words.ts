@@ -1,4 +1,4 @@
-// The examples to choose, and what becomes of a row that float32 cannot hold.
+// What to look at in the presets, and why a row has no normalized numbers.
 
 import { OUTLIER, OUTPUTS, PRESETS } from '../../example.ts'
 import { cellText } from '../../numbers.ts'
