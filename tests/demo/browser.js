@@ -29,8 +29,26 @@ export const BROWSERS = all ? ['chrome', 'firefox'] : ['chrome']
 // with the same reason, and no hook runs.
 const skip = skipped.chrome
 const nothing = () => {}
-/** @type {(name: string, run: (t: import('node:test').TestContext) => void | Promise<void>) => void} */
-export const test = (name, run) => void (skip ? runner.test(name, { skip }) : runner.test(name, run))
+/**
+ * A test whose page Chromium has stopped drawing runs a second time: see `draws`.
+ *
+ * @param {string} name
+ * @param {(t: import('node:test').TestContext) => void | Promise<void>} run
+ */
+export const test = (name, run) =>
+  void runner.test(name, { skip }, async (t) => {
+    const before = pages.length
+    try {
+      await run(t)
+    } catch (error) {
+      const opened = pages.slice(before).filter((page) => !page.isClosed())
+      const drawn = await Promise.all(opened.map((page) => page.evaluate(draws).catch(() => true)))
+      if (!drawn.includes(false)) throw error
+      t.diagnostic(`Chromium has stopped drawing the page, and the test runs again: ${error}`)
+      for (const page of opened) await page.close()
+      await run(t)
+    }
+  })
 /** @type {(run: () => void | Promise<void>) => void} */
 export const before = skip ? nothing : runner.before
 /** @type {(run: () => void | Promise<void>) => void} */
@@ -108,7 +126,7 @@ const FIREFOX_PREFERENCES = {
  * @returns {Promise<Browser>}
  */
 export function launch(browser = 'chrome', features = {}, chromium = process.env.CHROMIUM) {
-  const options = { browser, headless: true, timeout: PATIENCE, protocolTimeout: 5 * PATIENCE }
+  const options = { browser, headless: true, timeout: PATIENCE, protocolTimeout: 2 * PATIENCE }
   if (browser === 'chrome') return puppeteer.launch({ ...options, executablePath: chromium, args: FLAGS })
   const set = Object.entries(features).map(([name, value]) => PREFERENCES[`${name}: ${value}`])
   const extraPrefsFirefox = Object.assign({}, FIREFOX_PREFERENCES, ...set)
@@ -363,7 +381,10 @@ export async function eventually(condition, otherwise) {
 
 /** Waits until what has changed is on the screen, and what follows from its size; in the page. */
 export const drawn = () =>
-  new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve(true))))
+  new Promise((resolve, reject) => {
+    requestAnimationFrame(() => requestAnimationFrame(() => resolve(true)))
+    setTimeout(() => reject(new Error('no frame was drawn in a minute')), 60_000)
+  })
 
 /** Whether all sections are there, and their fonts; in the page. */
 export const settled = () =>
@@ -430,18 +451,21 @@ export async function openAll(page) {
 /** Milliseconds without a section after which a page is looked at more closely. */
 const LONG = 10_000
 
-/** Whether the page is drawn; in the page. */
+/**
+ * Whether the page is drawn; in the page.
+ *
+ * In 1 of some 100 pages Chromium 156 without a window stops drawing for good: no animation frame comes, and
+ * a screenshot never ends, although the page's scripts run on. Only a reload helps.
+ */
 const draws = () =>
   new Promise((resolve) => {
     requestAnimationFrame(() => resolve(true))
-    setTimeout(() => resolve(false), 3000)
+    setTimeout(() => resolve(false), 20_000)
   })
 
 /**
- * Scrolls to a section and waits until it is complete: its worker starts when it is on the screen.
- *
- * In 1 of some 100 pages Chromium 156 without a window stops drawing for good: no animation frame comes, and
- * a screenshot never ends, although the page's scripts run on. Only a reload helps. The address has the state.
+ * Scrolls to a section and waits until it is complete: its worker starts when it is on the screen. A page
+ * that is not drawn is loaded again; its address has its state.
  *
  * @param {Page} page
  * @param {string} id

@@ -61,11 +61,11 @@ test('the presenting mode shows one large figure at a time: keys lead through st
     })
   const ids = await page.$$eval('.section', (all) => all.map(({ id }) => id))
   const large = { step: '', show: 'figure', size: 'large', fits: true }
-  await waitInPage(
-    page,
-    () => document.documentElement.dataset.presents === '' && document.fullscreenElement !== null,
-  )
-  await page.evaluate(drawn)
+  // The window grows before the figure does.
+  await waitInPage(page, () => {
+    const { dataset, scrollHeight } = document.documentElement
+    return dataset.presents === '' && document.fullscreenElement !== null && scrollHeight <= innerHeight
+  })
   assert.deepEqual(await shown(), { ...large, shown: 'opening' })
   assert.ok(await page.evaluate(() => document.fullscreenElement !== null))
   for (const id of ids.slice(1, ids.indexOf('worked-example') + 1)) {
