@@ -3,21 +3,13 @@
 
 #include <float.h>
 
-int gpt_attention_check(size_t batch, size_t tokens, size_t heads, size_t size, size_t scratch_size, float p,
-                        size_t part, size_t parts)
+int gpt_attention_check(int has_pointers, size_t batch, size_t tokens, size_t heads, size_t size,
+                        size_t scratch_size, float p, size_t part, size_t parts)
 {
-    if (size == 0 || !gpt_fits4(batch, tokens, heads, gpt_floats(3, size)) || !gpt_fits(scratch_size, parts))
-        return GPT_ERR_SIZE;
-    return gpt_mask_valid(p) && part < parts ? GPT_OK : GPT_ERR_VALUE;
-}
-
-int gpt_attention_cached_check(size_t batch, size_t tokens, size_t past, size_t capacity, size_t heads,
-                               size_t size, size_t cache_size, size_t scratch_size, size_t part, size_t parts)
-{
-    const int status = gpt_attention_check(batch, tokens, heads, size, scratch_size, 0.0f, part, parts);
-    if (status) return status;
-    return gpt_fits4(batch, heads, cache_size, 1) && gpt_floats_sum(past, tokens) <= capacity ? GPT_OK
-                                                                                              : GPT_ERR_SIZE;
+    return gpt_check(has_pointers,
+                     size > 0 && gpt_fits4(batch, tokens, heads, gpt_floats(3, size)) &&
+                         gpt_fits(scratch_size, parts),
+                     gpt_mask_valid(p) && part < parts);
 }
 
 void gpt_attention_softmax(float *scores, size_t n, size_t end)

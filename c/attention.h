@@ -1,10 +1,10 @@
 /* What the attention kernels share. Internal to c/.
  *
  *   attention.c             checks, heads, the cut into parts, and copies into scratch
- *   attention_reference.c   the equations in float64
  *   attention_forward.c     y, max and sum
- *   attention_cached.c      y of new tokens, with a key/value cache
- *   attention_int8.c        the same, with a cache in int8
+ *   attention_cache.h       y of new tokens, with a key/value cache of either kind
+ *   attention_cached.c      a cache in float32
+ *   attention_int8.c        a cache in int8
  *   attention_weights.c     the weights, which forward and backward never store
  *   attention_backward.c    dqkv
  *
@@ -33,8 +33,8 @@ typedef struct gpt_head {
     uint32_t seed; /* of the head's dropout */
     float p;
     /* With a cache, the queries are at the positions past ... past + tokens - 1, and k and v have all
-     * positions from 0 on: row j of v at v + j * cache_step, and k in panels. Without a cache, cache_step is
-     * 0. */
+     * positions from 0 on: row j of v at v + j * cache_step, and k in panels. In int8, both have blocks,
+     * cache_step floats apart. Without a cache, cache_step is 0. */
     size_t past, cache_step;
 } gpt_head;
 
@@ -42,9 +42,6 @@ typedef struct gpt_head {
  * k + j * cache_step. Whole tiles of both builds (4 and 6), and three vectors for a single query.
  * KEYS_PER_TILE is a multiple. */
 enum { KEYS_PER_PANEL = 12 };
-
-/* Means of values that a reference sums at once. For further ones it computes the weights again. */
-enum { MEANS = 64 };
 
 /* Head number n of batch * heads. */
 gpt_head gpt_head_of(const float *qkv, size_t n, size_t tokens, size_t heads, size_t size, uint32_t seed,
@@ -56,37 +53,9 @@ static inline uint32_t gpt_dropout_index(const gpt_head *a, size_t query, size_t
     return (uint32_t)(key * a->tokens + query);
 }
 
-/* What all kernels check, except pointers: GPT_OK, or why the call is refused. `scratch_size` is for each
- * part. */
-int gpt_attention_check(size_t batch, size_t tokens, size_t heads, size_t size, size_t scratch_size, float p,
-                        size_t part, size_t parts);
-
-/* ---- With a cache ---- */
-
-/* As gpt_attention_check, for a cache of `cache_size` floats per head. */
-int gpt_attention_cached_check(size_t batch, size_t tokens, size_t past, size_t capacity, size_t heads,
-                               size_t size, size_t cache_size, size_t scratch_size, size_t part,
-                               size_t parts);
-
-/* A cache keeps the heads of a sequence in two groups, one after the other. For one new token, a part reads
- * whole groups, each as one stream, so at most two threads work on a sequence. Without groups, half of the
- * heads took longer than all of them, from memory; each more group costs one thread some 3 microseconds. */
-enum { HEAD_GROUPS = 2 };
-
-static inline size_t gpt_heads_per_group(size_t heads)
-{
-    return heads / HEAD_GROUPS + (heads % HEAD_GROUPS != 0);
-}
-
-/* Head number n of batch * heads in its group: how many heads are before it, and how many from it on. */
-static inline size_t gpt_heads_before(size_t n, size_t heads)
-{
-    return n % heads % gpt_heads_per_group(heads);
-}
-static inline size_t gpt_heads_left(size_t n, size_t heads)
-{
-    return gpt_min(gpt_heads_per_group(heads) - gpt_heads_before(n, heads), heads - n % heads);
-}
+/* What all kernels check. `scratch_size` is for each part. */
+int gpt_attention_check(int has_pointers, size_t batch, size_t tokens, size_t heads, size_t size,
+                        size_t scratch_size, float p, size_t part, size_t parts);
 
 /* Turns n scores into softmax's weights, in place. scores[n ... end - 1] can be anything before, and are 0
  * after. `end` is a multiple of 4. The weights have the same bits in both builds. */

@@ -219,9 +219,9 @@ int gpt_attention_backward(float *dqkv, float *scratch, const float *dy, const f
                            const float *max, const float *sum, size_t batch, size_t tokens, size_t heads,
                            size_t size, uint32_t seed, float p, size_t part, size_t parts)
 {
-    if (!dqkv || !scratch || !dy || !y || !qkv || !max || !sum) return GPT_ERR_NULL;
     const size_t scratch_size = gpt_attention_backward_scratch_size(tokens, size);
-    const int status = gpt_attention_check(batch, tokens, heads, size, scratch_size, p, part, parts);
+    const int status = gpt_attention_check(dqkv && scratch && dy && y && qkv && max && sum, batch, tokens,
+                                           heads, size, scratch_size, p, part, parts);
     if (status) return status;
     if (batch == 0 || tokens == 0 || heads == 0) return GPT_OK; /* dqkv is empty: skip the loops */
     const backward_scratch s = scratch_of(scratch + part * scratch_size, tokens, size);

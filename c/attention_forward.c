@@ -223,9 +223,9 @@ int gpt_attention_forward(float *y, float *max, float *sum, float *scratch, cons
                           size_t tokens, size_t heads, size_t size, uint32_t seed, float p, size_t part,
                           size_t parts)
 {
-    if (!y || !scratch || !qkv) return GPT_ERR_NULL;
     const size_t scratch_size = gpt_attention_scratch_size(tokens, size);
-    const int status = gpt_attention_check(batch, tokens, heads, size, scratch_size, p, part, parts);
+    const int status =
+        gpt_attention_check(y && scratch && qkv, batch, tokens, heads, size, scratch_size, p, part, parts);
     if (status) return status;
     if (batch == 0 || tokens == 0 || heads == 0) return GPT_OK; /* y is empty: skip the loops */
     scratch += part * scratch_size;

@@ -1,4 +1,4 @@
-/* Causal attention with a key/value cache in int8; attention_cached.c has the same in float32.
+/* A key/value cache in int8; attention_cache.h has what both kinds share, attention_forward.c the equations.
  *
  *   k[j,c] ≈ key_scale[j] · key[j,c]           a scale for each token and head, the largest |k[j,c]| / 127
  *   v[j,c] ≈ value_scale[j] · value[j,c]
@@ -26,9 +26,8 @@
  */
 #include <math.h>
 
-#include "attention.h"
+#include "attention_cache.h"
 #include "int8.h"
-#include "reference.h"
 
 /* Tokens of a block, and columns beside each other in its values; bytes of a panel [16][32][2], of scales. */
 enum { LANES = 32, PANEL_BYTES = LANES / 2 * GPT_INT8_PAIR, SCALE_BYTES = 4 * LANES };
@@ -59,21 +58,6 @@ size_t gpt_attention_int8_scratch_size(size_t tokens, size_t past, size_t heads,
     return gpt_floats(heads, gpt_floats_sum(columns_of(size) + packed, gpt_round_up(keys, LANES)));
 }
 
-/* A head in the cache: its first block of keys and of values, and the bytes from a block to the next. */
-typedef struct place {
-    int8_t *keys, *values;
-    size_t step;
-} place;
-
-static place place_of(float *keys, float *values, size_t n, size_t capacity, size_t heads, size_t size)
-{
-    const size_t before = gpt_heads_before(n, heads), bytes = block_bytes(size);
-    const size_t group = (n - before) * gpt_attention_int8_cache_size(capacity, size);
-    return (place){.keys = (int8_t *)(keys + group) + before * bytes,
-                   .values = (int8_t *)(values + group) + before * bytes,
-                   .step = (before + gpt_heads_left(n, heads)) * bytes};
-}
-
 /* gpt_int8_coded() of 4 values of a lane, or of the 4 lanes from this one on. */
 GPT_INLINE v128_t coded4(v128_t values, size_t lane)
 {
@@ -86,11 +70,9 @@ static inline size_t value_at(size_t j, size_t c)
 {
     return SCALE_BYTES + c / LANES * PANEL_BYTES + gpt_int8_byte_at(c % LANES, j % LANES);
 }
-static inline float *key_scales(int8_t *block, size_t size)
-{
-    return (float *)(void *)(block + gpt_round_up(size, 4) / 2 * GPT_INT8_PAIR);
-}
-static inline float *value_scales(int8_t *block) { return (float *)(void *)block; }
+/* Where a block has its 32 scales. */
+static inline size_t key_scales_at(size_t size) { return gpt_round_up(size, 4) / 2 * GPT_INT8_PAIR; }
+static inline const float *scales_at(const int8_t *bytes) { return (const float *)(const void *)bytes; }
 
 /* ---- Numbers as integers: x ≈ step · q ---- */
 
@@ -123,8 +105,8 @@ static void store_token(int8_t *keys, int8_t *values, const float *k, const floa
 {
     const gpt_int8_rounding key = rounding_of(k, size, 127.0f), value = rounding_of(v, size, 127.0f);
     const v128_t key_factor = wasm_f32x4_splat(key.factor), value_factor = wasm_f32x4_splat(value.factor);
-    key_scales(keys, size)[j % LANES] = key.step;
-    value_scales(values)[j % LANES] = value.step;
+    memcpy(keys + key_scales_at(size) + j % LANES * sizeof(float), &key.step, sizeof(float));
+    memcpy(values + j % LANES * sizeof(float), &value.step, sizeof(float));
     for (size_t c = 0; c < size; c += 4) {
         const v128_t k_c = coded4(gpt_int8_round(load(k + c, size - c), key_factor), j),
                      v_c = coded4(gpt_int8_round(load(v + c, size - c), value_factor), c);
@@ -140,52 +122,12 @@ static void store_token(int8_t *keys, int8_t *values, const float *k, const floa
     }
 }
 
-static void append(place to, const gpt_head *a)
+static void append(float *keys, float *values, const gpt_head *a)
 {
     for (size_t t = 0; t < a->tokens; t++) {
-        const size_t j = a->past + t, block = j / LANES * to.step;
-        store_token(to.keys + block, to.values + block, a->k + t * a->step, a->v + t * a->step, j, a->size);
-    }
-}
-
-/* q · k[j] / √size */
-static double score(place from, const float *q, size_t j, size_t size)
-{
-    int8_t *block = from.keys + j / LANES * from.step;
-    double sum = 0.0;
-    for (size_t c = 0; c < size; c++) sum += (double)q[c] * gpt_int8_coded(block[key_at(j, c)], j);
-    return sum * (double)key_scales(block, size)[j % LANES] / sqrt((double)size);
-}
-
-void gpt_attention_int8_forward_ref(float *y, float *keys, float *values, const float *qkv, size_t batch,
-                                    size_t tokens, size_t past, size_t capacity, size_t heads, size_t size)
-{
-    for (size_t n = 0; n < batch * heads; n++) {
-        const place cache = place_of(keys, values, n, capacity, heads, size);
-        gpt_head a = gpt_head_of(qkv, n, tokens, heads, size, 0, 0.0f);
-        a.past = past;
-        append(cache, &a);
-        for (size_t t = 0; t < tokens; t++) {
-            const float *q = a.q + t * a.step;
-            float *y_t = y + (n / heads * tokens + t) * heads * size + n % heads * size;
-            /* softmax over the keys up to the token itself */
-            double max = -(double)INFINITY, sum = 0.0;
-            for (size_t j = 0; j <= past + t; j++) max = fmax(max, score(cache, q, j, size));
-            for (size_t j = 0; j <= past + t; j++) sum += exp(score(cache, q, j, size) - max);
-            for (size_t c = 0; c < size; c += MEANS) {
-                /* the weighted mean of their values */
-                const size_t n_means = size - c < MEANS ? size - c : MEANS;
-                double mean[MEANS] = {0.0};
-                for (size_t j = 0; j <= past + t; j++) {
-                    int8_t *block = cache.values + j / LANES * cache.step;
-                    const double weight =
-                        exp(score(cache, q, j, size) - max) / sum * (double)value_scales(block)[j % LANES];
-                    for (size_t m = 0; m < n_means; m++)
-                        mean[m] += weight * gpt_int8_coded(block[value_at(j, c + m)], c + m);
-                }
-                for (size_t m = 0; m < n_means; m++) y_t[c + m] = (float)mean[m];
-            }
-        }
+        const size_t j = a->past + t, block = j / LANES * a->cache_step;
+        store_token((int8_t *)(keys + block), (int8_t *)(values + block), a->k + t * a->step,
+                    a->v + t * a->step, j, a->size);
     }
 }
 
@@ -211,11 +153,11 @@ GPT_INLINE void multiply(v128_t dot[LANES / 4], const int8_t *bytes, const int16
 }
 
 /* The scores of a block's 32 tokens. */
-static void multiply_keys(float *scores, const int16_t *q, gpt_int8_run of, int8_t *block, size_t size)
+static void multiply_keys(float *scores, const int16_t *q, gpt_int8_run of, const int8_t *block, size_t size)
 {
     v128_t dot[LANES / 4];
     multiply(dot, block, q, size / 2 + size % 2, of.bias);
-    const float *scales = key_scales(block, size);
+    const float *scales = scales_at(block + key_scales_at(size));
     for (size_t i = 0; i < LANES; i += 4) {
         const v128_t scale = wasm_f32x4_mul(wasm_f32x4_splat(of.step), wasm_v128_load(scales + i));
         wasm_v128_store(scores + i, wasm_f32x4_mul(wasm_f32x4_convert_i32x4(dot[i / 4]), scale));
@@ -223,10 +165,10 @@ static void multiply_keys(float *scores, const int16_t *q, gpt_int8_run of, int8
 }
 
 /* y[columns] += Σ_j weights[j] · v[j] over the n <= 32 tokens of a block. Overwrites `weights`. */
-static void add_values(float *y, float *weights, int8_t *block, size_t n, size_t columns)
+static void add_values(float *y, float *weights, const int8_t *block, size_t n, size_t columns)
 {
     int16_t p[LANES];
-    const float *scales = value_scales(block);
+    const float *scales = scales_at(block);
     for (size_t i = 0; i < n; i += 4)
         wasm_v128_store(weights + i, wasm_f32x4_mul(wasm_v128_load(weights + i), wasm_v128_load(scales + i)));
     const gpt_int8_run of = pack(p, weights, n, MOST_Q);
@@ -241,10 +183,12 @@ static void add_values(float *y, float *weights, int8_t *block, size_t n, size_t
     }
 }
 
-/* y of token number t: `heads` neighboring heads from `a` and `from` on. */
-static void attend(float *y, float *scratch, const gpt_head *a, place from, size_t t, size_t heads)
+/* y of token number t. */
+static void attend_one(float *y, float *scratch, const gpt_head *a, size_t t, size_t heads)
 {
-    const size_t size = a->size, columns = columns_of(size), bytes = block_bytes(size);
+    const int8_t *keys_of_head = (const int8_t *)a->k, *values_of_head = (const int8_t *)a->v;
+    const size_t step = a->cache_step * sizeof(float), size = a->size, columns = columns_of(size),
+                 bytes = block_bytes(size);
     const size_t n = a->past + t + 1, keys = gpt_round_up(n, LANES);
     float *sums = scratch, *scores = sums + heads * columns; /* [heads][columns], [heads][keys] */
     gpt_int8_run *queries = (gpt_int8_run *)(void *)(scores + heads * keys); /* [heads] */
@@ -256,46 +200,31 @@ static void attend(float *y, float *scratch, const gpt_head *a, place from, size
     for (size_t j = 0; j < n; j += LANES)
         for (size_t h = 0; h < heads; h++)
             multiply_keys(scores + h * keys + j, q + h * columns, queries[h],
-                          from.keys + j / LANES * from.step + h * bytes, size);
+                          keys_of_head + j / LANES * step + h * bytes, size);
     for (size_t h = 0; h < heads; h++) gpt_attention_softmax(scores + h * keys, n, keys);
     gpt_fill_zeros(sums, heads * columns);
     for (size_t j = 0; j < n; j += LANES)
         for (size_t h = 0; h < heads; h++)
             add_values(sums + h * columns, scores + h * keys + j,
-                       from.values + j / LANES * from.step + h * bytes, gpt_min(n - j, LANES), columns);
+                       values_of_head + j / LANES * step + h * bytes, gpt_min(n - j, LANES), columns);
     for (size_t h = 0; h < heads; h++) memcpy(y + h * size, sums + h * columns, size * sizeof(float));
+}
+
+static void attend(float *y, float *scratch, const gpt_head *a, size_t heads)
+{
+    for (size_t t = 0; t < a->tokens; t++) attend_one(y + t * (a->step / 3), scratch, a, t, heads);
 }
 
 int gpt_attention_int8_forward(float *y, float *keys, float *values, float *scratch, const float *qkv,
                                size_t batch, size_t tokens, size_t past, size_t capacity, size_t heads,
                                size_t size, size_t part, size_t parts)
 {
-    if (!y || !keys || !values || !scratch || !qkv) return GPT_ERR_NULL;
-    const size_t scratch_size = gpt_attention_int8_scratch_size(tokens, past, heads, size);
-    const int status =
-        gpt_attention_cached_check(batch, tokens, past, capacity, heads, size,
-                                   gpt_attention_int8_cache_size(capacity, size), scratch_size, part, parts);
-    if (status) return status;
-    if (batch == 0 || tokens == 0 || heads == 0) return GPT_OK; /* y is empty: skip the loops */
-    scratch += part * scratch_size;
-    const size_t dim = heads * size, group = gpt_heads_per_group(heads);
-    /* Few tokens: all heads of a group at once, so that the cache is read as one stream. Many tokens: one head
-     * at a time, because each token reads that head again, from the processor's cache. */
-    const int is_few = tokens < 5;
-    size_t n, some;
-    const size_t end = gpt_share(batch * heads, is_few ? group : 1, part, parts, &n);
-    for (; n < end; n += some) {
-        some = is_few ? gpt_min(end - n, gpt_heads_left(n, heads)) : 1;
-        gpt_head a = gpt_head_of(qkv, n, tokens, heads, size, 0, 0.0f);
-        a.past = past;
-        for (size_t h = 0; h < some; h++) {
-            gpt_head b = gpt_head_of(qkv, n + h, tokens, heads, size, 0, 0.0f);
-            b.past = past;
-            append(place_of(keys, values, n + h, capacity, heads, size), &b);
-        }
-        const place cache = place_of(keys, values, n, capacity, heads, size);
-        float *y_n = y + n / heads * tokens * dim + n % heads * size;
-        for (size_t t = 0; t < tokens; t++) attend(y_n + t * dim, scratch, &a, cache, t, some);
-    }
-    return GPT_OK;
+    const gpt_cache cache = {.head_size = gpt_attention_int8_cache_size(capacity, size),
+                             .key_piece = block_bytes(size) / sizeof(float),
+                             .value_piece = block_bytes(size) / sizeof(float),
+                             .scratch_size = gpt_attention_int8_scratch_size(tokens, past, heads, size),
+                             .append = append,
+                             .attend = attend};
+    return gpt_attention_with(&cache, y, keys, values, scratch, qkv, batch, tokens, past, capacity, heads,
+                              size, part, parts);
 }

@@ -49,9 +49,9 @@ static void weights_block(float *w, float *scratch, const gpt_head *a, const flo
 int gpt_attention_weights(float *w, float *scratch, const float *qkv, const float *max, const float *sum,
                           size_t batch, size_t tokens, size_t heads, size_t size, size_t part, size_t parts)
 {
-    if (!w || !scratch || !qkv || !max || !sum) return GPT_ERR_NULL;
     const size_t scratch_size = gpt_attention_scratch_size(tokens, size);
-    const int status = gpt_attention_check(batch, tokens, heads, size, scratch_size, 0.0f, part, parts);
+    const int status = gpt_attention_check(w && scratch && qkv && max && sum, batch, tokens, heads, size,
+                                           scratch_size, 0.0f, part, parts);
     if (status) return status;
     if (!gpt_fits4(batch, heads, tokens, tokens)) return GPT_ERR_SIZE;
     if (batch == 0 || tokens == 0 || heads == 0) return GPT_OK; /* w is empty: skip the loops */

@@ -21,20 +21,12 @@
 #include <float.h>
 
 #include "gpt_layers.h"
-#include "reference.h"
-#include "simd.h"
+#include "sums.h"
 
 enum {
     PIVOT_SAMPLE = 16,  /* elements of a column that are averaged for its pivot */
     COLS_PER_VECTOR = 4 /* columns that the inner loops compute together */
 };
-
-/* The part of the checks that is the same for forward and backward. */
-static int check(size_t rows, size_t cols, float eps, size_t part, size_t parts)
-{
-    if (!gpt_fits(rows, cols)) return GPT_ERR_SIZE;
-    return gpt_eps_valid(eps) && part < parts ? GPT_OK : GPT_ERR_VALUE;
-}
 
 /* The variance of a column in float64. */
 static double variance_of(double *mean, const float *x, size_t rows, size_t cols)
@@ -54,42 +46,11 @@ static void column_statistics(float *mean, float *off, float *var, const float *
     *off = (float)(m - *mean);
 }
 
-void gpt_batchnorm_statistics_ref(float *mean, float *off, float *var, const float *x, size_t rows,
-                                  size_t cols)
+/* d = x - m */
+GPT_INLINE v128_t difference(v128_t x, size_t r, const void *m)
 {
-    for (size_t c = 0; c < cols; c++) column_statistics(mean + c, off + c, var + c, x + c, rows, cols);
-}
-
-/* Loads or stores n <= COLS_PER_VECTOR columns of a row. */
-GPT_INLINE v128_t load(const float *p, size_t n)
-{
-    return n == COLS_PER_VECTOR ? wasm_v128_load(p) : gpt_load_tail(p, n);
-}
-
-static inline void store(float *p, v128_t v, size_t n)
-{
-    if (n == COLS_PER_VECTOR)
-        wasm_v128_store(p, v);
-    else
-        gpt_store_tail(p, v, n);
-}
-
-/* Adds Σd and Σd² of each column, d = x - m. */
-GPT_INLINE void add_rows(double *sums, double *squares, const float *x, const float *m, size_t rows,
-                         size_t cols, size_t n)
-{
-    const v128_t m4 = wasm_v128_load(m);
-    for (size_t r = 0; r < rows;) {
-        const size_t end = rows - r < GPT_ROWS_PER_SUM ? rows : r + GPT_ROWS_PER_SUM;
-        v128_t s = wasm_f32x4_splat(0.0f), q = s;
-        for (; r < end; r++) {
-            const v128_t d = wasm_f32x4_sub(load(x + r * cols, n), m4);
-            s = wasm_f32x4_add(s, d);
-            q = gpt_multiply_add(d, d, q);
-        }
-        gpt_add_lanes(sums, s);
-        gpt_add_lanes(squares, q);
-    }
+    (void)r;
+    return wasm_f32x4_sub(x, wasm_v128_load(m));
 }
 
 /* The offset of each column's mean from its pivot m, and each column's variance. */
@@ -98,9 +59,9 @@ static void moments(double *off, double *var, const float *x, const float *m, si
 {
     double sums[COLS_PER_VECTOR] = {0.0}, squares[COLS_PER_VECTOR] = {0.0};
     if (n == COLS_PER_VECTOR) /* with a constant n the loop runs 3 times as fast in Node 20 */
-        add_rows(sums, squares, x, m, rows, cols, COLS_PER_VECTOR);
+        gpt_sum_four_columns(sums, squares, NULL, x, rows, cols, COLS_PER_VECTOR, difference, m);
     else
-        add_rows(sums, squares, x, m, rows, cols, n);
+        gpt_sum_four_columns(sums, squares, NULL, x, rows, cols, n, difference, m);
     for (size_t k = 0; k < COLS_PER_VECTOR; k++) {
         off[k] = sums[k] / (double)rows;
         var[k] = squares[k] / (double)rows - off[k] * off[k];
@@ -138,9 +99,8 @@ static void statistics(float *mean, float *off, float *var, const float *x, size
 int gpt_batchnorm_statistics(float *mean, float *off, float *var, const float *x, size_t rows, size_t cols,
                              size_t part, size_t parts)
 {
-    if (!mean || !off || !var || !x) return GPT_ERR_NULL;
-    if (rows == 0 || !gpt_fits(rows, cols)) return GPT_ERR_SIZE;
-    if (part >= parts) return GPT_ERR_VALUE;
+    const int status = gpt_check(mean && off && var && x, rows > 0 && gpt_fits(rows, cols), part < parts);
+    if (status) return status;
     size_t c;
     const size_t end = gpt_share(cols, COLS_PER_VECTOR, part, parts, &c);
     for (; c < end; c += COLS_PER_VECTOR)
@@ -151,9 +111,9 @@ int gpt_batchnorm_statistics(float *mean, float *off, float *var, const float *x
 int gpt_batchnorm_update(float *running_mean, float *running_var, const float *mean, const float *off,
                          const float *var, size_t rows, size_t cols, float momentum)
 {
-    if (!running_mean || !running_var || !mean || !off || !var) return GPT_ERR_NULL;
-    if (rows < 2 || !gpt_fits(rows, cols)) return GPT_ERR_SIZE;
-    if (!(momentum >= 0.0f && momentum <= 1.0f)) return GPT_ERR_VALUE;
+    const int status = gpt_check(running_mean && running_var && mean && off && var,
+                                 rows > 1 && gpt_fits(rows, cols), momentum >= 0.0f && momentum <= 1.0f);
+    if (status) return status;
     const double m = (double)momentum, unbiased = (double)rows / (double)(rows - 1);
     for (size_t c = 0; c < cols; c++) {
         running_mean[c] = (float)((1.0 - m) * running_mean[c] + m * ((double)mean[c] + (double)off[c]));
@@ -172,18 +132,6 @@ static double rstd_of(float var, float eps, int is_batch, const float *x, size_t
         if (squares == 0.0) return 0.0;
     }
     return 1.0 / sqrt(squares);
-}
-
-void gpt_batchnorm_forward_ref(float *y, const float *x, const float *mean, const float *off,
-                               const float *var, const float *scale, const float *shift, size_t rows,
-                               size_t cols, float eps)
-{
-    for (size_t c = 0; c < cols; c++) {
-        const double m = (double)mean[c] + (off ? (double)off[c] : 0.0),
-                     s = rstd_of(var[c], eps, off != NULL, x + c, rows, cols);
-        for (size_t r = 0; r < rows; r++)
-            y[r * cols + c] = (float)(scale[c] * ((x[r * cols + c] - m) * s) + shift[c]);
-    }
 }
 
 /* The normalized value of COLS_PER_VECTOR columns: u = (x - m) · s + t, with s = rstd and t = -off · rstd. */
@@ -205,10 +153,10 @@ static void column_normalizer(float *m, float *s, float *t, const float *x, floa
 GPT_INLINE normalizer normalizer_of(const float *x, const float *mean, const float *off, const float *var,
                                     size_t rows, size_t cols, size_t n, float eps)
 {
-    const v128_t deviation = wasm_f32x4_sqrt(wasm_f32x4_add(load(var, n), wasm_f32x4_splat(eps)));
+    const v128_t deviation = wasm_f32x4_sqrt(wasm_f32x4_add(gpt_load(var, n), wasm_f32x4_splat(eps)));
     const v128_t s4 = wasm_f32x4_div(wasm_f32x4_splat(1.0f), deviation);
-    const v128_t t4 = off ? wasm_f32x4_neg(wasm_f32x4_mul(load(off, n), s4)) : wasm_f32x4_splat(-0.0f);
-    normalizer u = {.m = load(mean, n), .s = s4, .t = t4};
+    const v128_t t4 = off ? wasm_f32x4_neg(wasm_f32x4_mul(gpt_load(off, n), s4)) : wasm_f32x4_splat(-0.0f);
+    normalizer u = {.m = gpt_load(mean, n), .s = s4, .t = t4};
     for (size_t c = 0; off && c < n; c++) {
         if (gpt_squares_fit((double)var[c], eps)) continue;
         float m[COLS_PER_VECTOR], s[COLS_PER_VECTOR], t[COLS_PER_VECTOR];
@@ -230,8 +178,8 @@ int gpt_batchnorm_forward(float *y, const float *x, const float *mean, const flo
                           const float *scale, const float *shift, size_t rows, size_t cols, float eps,
                           size_t part, size_t parts)
 {
-    if (!y || !x || !mean || !var || !scale || !shift) return GPT_ERR_NULL;
-    const int status = check(rows, cols, eps, part, parts);
+    const int status = gpt_check(y && x && mean && var && scale && shift, gpt_fits(rows, cols),
+                                 gpt_eps_valid(eps) && part < parts);
     if (status || rows == 0) return status;
     size_t c;
     const size_t end = gpt_share(cols, COLS_PER_VECTOR, part, parts, &c);
@@ -239,52 +187,19 @@ int gpt_batchnorm_forward(float *y, const float *x, const float *mean, const flo
         const size_t n = gpt_min(end - c, COLS_PER_VECTOR);
         const normalizer u =
             normalizer_of(x + c, mean + c, off ? off + c : NULL, var + c, rows, cols, n, eps);
-        const v128_t scale4 = load(scale + c, n), shift4 = load(shift + c, n);
+        const v128_t scale4 = gpt_load(scale + c, n), shift4 = gpt_load(shift + c, n);
         for (size_t r = 0; r < rows; r++) {
-            const v128_t x4 = load(x + r * cols + c, n);
-            store(y + r * cols + c, gpt_multiply_add(normalize(u, x4), scale4, shift4), n);
+            const v128_t x4 = gpt_load(x + r * cols + c, n);
+            gpt_store(y + r * cols + c, gpt_multiply_add(normalize(u, x4), scale4, shift4), n);
         }
     }
     return GPT_OK;
 }
 
-void gpt_batchnorm_backward_ref(float *dx, float *dscale, float *dshift, const float *dy, const float *x,
-                                const float *mean, const float *off, const float *var, const float *scale,
-                                size_t rows, size_t cols, float eps)
+GPT_INLINE v128_t normalize_row(v128_t x, size_t r, const void *of)
 {
-    for (size_t c = 0; c < cols; c++) {
-        const double m = (double)mean[c] + (double)off[c], s = rstd_of(var[c], eps, 1, x + c, rows, cols);
-        /* Σ dy and Σ dy · u over the rows */
-        double sum = 0.0, dot = 0.0;
-        for (size_t r = 0; r < rows; r++) {
-            sum += dy[r * cols + c];
-            dot += dy[r * cols + c] * ((x[r * cols + c] - m) * s);
-        }
-        for (size_t r = 0; dx && r < rows; r++) {
-            const double u = (x[r * cols + c] - m) * s;
-            dx[r * cols + c] =
-                (float)(scale[c] * s * (dy[r * cols + c] - sum / (double)rows - u * dot / (double)rows));
-        }
-        if (dscale) dscale[c] = (float)dot;
-        if (dshift) dshift[c] = (float)sum;
-    }
-}
-
-/* Adds Σ dy and Σ dy · u of each column. */
-GPT_INLINE void add_gradients(double *sums, double *dots, const float *dy, const float *x, normalizer u,
-                              size_t rows, size_t cols, size_t n)
-{
-    for (size_t r = 0; r < rows;) {
-        const size_t end = rows - r < GPT_ROWS_PER_SUM ? rows : r + GPT_ROWS_PER_SUM;
-        v128_t sum = wasm_f32x4_splat(0.0f), dot = sum;
-        for (; r < end; r++) {
-            const v128_t dy4 = load(dy + r * cols, n);
-            sum = wasm_f32x4_add(sum, dy4);
-            dot = gpt_multiply_add(dy4, normalize(u, load(x + r * cols, n)), dot);
-        }
-        gpt_add_lanes(sums, sum);
-        gpt_add_lanes(dots, dot);
-    }
+    (void)r;
+    return normalize(*(const normalizer *)of, x);
 }
 
 /* dx of n <= COLS_PER_VECTOR columns from their sums Σ dy and Σ dy · u. */
@@ -298,8 +213,8 @@ GPT_INLINE void backward_columns(float *dx, const float *dy, const float *x, nor
     }
     const v128_t a4 = wasm_v128_load(a), b4 = wasm_v128_load(b), factor = wasm_f32x4_mul(scale, u.s);
     for (size_t r = 0; r < rows; r++) {
-        const v128_t g = wasm_f32x4_add(load(dy + r * cols, n), a4), x4 = load(x + r * cols, n);
-        store(dx + r * cols, wasm_f32x4_mul(factor, gpt_multiply_add(normalize(u, x4), b4, g)), n);
+        const v128_t g = wasm_f32x4_add(gpt_load(dy + r * cols, n), a4), x4 = gpt_load(x + r * cols, n);
+        gpt_store(dx + r * cols, wasm_f32x4_mul(factor, gpt_multiply_add(normalize(u, x4), b4, g)), n);
     }
 }
 
@@ -307,8 +222,8 @@ int gpt_batchnorm_backward(float *dx, float *dscale, float *dshift, const float 
                            const float *mean, const float *off, const float *var, const float *scale,
                            size_t rows, size_t cols, float eps, size_t part, size_t parts)
 {
-    if (!dy || !x || !mean || !off || !var || !scale) return GPT_ERR_NULL;
-    const int status = rows ? check(rows, cols, eps, part, parts) : GPT_ERR_SIZE;
+    const int status = gpt_check(dy && x && mean && off && var && scale, rows > 0 && gpt_fits(rows, cols),
+                                 gpt_eps_valid(eps) && part < parts);
     if (status) return status;
     size_t c;
     const size_t end = gpt_share(cols, COLS_PER_VECTOR, part, parts, &c);
@@ -316,8 +231,8 @@ int gpt_batchnorm_backward(float *dx, float *dscale, float *dshift, const float 
         const size_t n = gpt_min(end - c, COLS_PER_VECTOR);
         const normalizer u = normalizer_of(x + c, mean + c, off + c, var + c, rows, cols, n, eps);
         double sums[COLS_PER_VECTOR] = {0.0}, dots[COLS_PER_VECTOR] = {0.0};
-        add_gradients(sums, dots, dy + c, x + c, u, rows, cols, n);
-        if (dx) backward_columns(dx + c, dy + c, x + c, u, load(scale + c, n), sums, dots, rows, cols, n);
+        gpt_sum_four_columns(sums, dots, dy + c, x + c, rows, cols, n, normalize_row, &u);
+        if (dx) backward_columns(dx + c, dy + c, x + c, u, gpt_load(scale + c, n), sums, dots, rows, cols, n);
         for (size_t k = 0; k < n; k++) {
             if (dscale) dscale[c + k] = (float)dots[k];
             if (dshift) dshift[c + k] = (float)sums[k];

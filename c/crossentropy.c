@@ -13,27 +13,17 @@
  */
 #include <math.h>
 
-#include "gpt_layers.h"
-#include "reference.h"
+#include "map.h"
 #include "softmax.h"
 
-static int check(const float *output, const float *logits, const int32_t *targets, size_t rows, size_t cols,
-                 float smoothing, size_t part, size_t parts)
+static int check(int has_pointers, const int32_t *targets, size_t rows, size_t cols, float smoothing,
+                 size_t part, size_t parts)
 {
-    if (!output || !logits || !targets) return GPT_ERR_NULL;
-    if (!gpt_fits(rows, cols)) return GPT_ERR_SIZE;
-    if (!(smoothing >= 0.0f && smoothing <= 1.0f)) return GPT_ERR_VALUE;
+    const int status = gpt_check(has_pointers, gpt_fits(rows, cols), smoothing >= 0.0f && smoothing <= 1.0f);
+    if (status) return status;
     for (size_t r = 0; r < rows; r++)
         if (targets[r] != GPT_IGNORE && (targets[r] < 0 || (size_t)targets[r] >= cols)) return GPT_ERR_VALUE;
     return part < parts ? GPT_OK : GPT_ERR_VALUE;
-}
-
-static int check_backward(const float *dlogits, const float *logits, const int32_t *targets, const float *max,
-                          const float *sum, size_t rows, size_t cols, float smoothing, size_t part,
-                          size_t parts)
-{
-    if (!max || !sum) return GPT_ERR_NULL;
-    return check(dlogits, logits, targets, rows, cols, smoothing, part, parts);
 }
 
 /* The loss of a row with Σ e^(x - max) = exp(log_sum). */
@@ -50,25 +40,10 @@ static float loss_of(const float *x, int32_t target, double log_sum, double max,
     return (float)loss;
 }
 
-void gpt_crossentropy_forward_ref(float *loss, float *max, float *sum, const float *logits,
-                                  const int32_t *targets, size_t rows, size_t cols, float smoothing)
-{
-    for (size_t r = 0; r < rows; r++) {
-        const float *x = logits + r * cols;
-        /* subtracting the maximum keeps the exponentials finite */
-        double m = -INFINITY, s = 0.0;
-        for (size_t c = 0; c < cols; c++) m = x[c] > m ? (double)x[c] : m;
-        for (size_t c = 0; c < cols; c++) s += exp(x[c] - m);
-        if (max) max[r] = (float)m;
-        if (sum) sum[r] = (float)s;
-        loss[r] = loss_of(x, targets[r], log(s), m, cols, (double)smoothing);
-    }
-}
-
 int gpt_crossentropy_forward(float *loss, float *max, float *sum, const float *logits, const int32_t *targets,
                              size_t rows, size_t cols, float smoothing, size_t part, size_t parts)
 {
-    const int status = check(loss, logits, targets, rows, cols, smoothing, part, parts);
+    const int status = check(loss && logits && targets, targets, rows, cols, smoothing, part, parts);
     if (status) return status;
     size_t r;
     const size_t end = gpt_share(rows, 1, part, parts, &r);
@@ -84,30 +59,12 @@ int gpt_crossentropy_forward(float *loss, float *max, float *sum, const float *l
     return GPT_OK;
 }
 
-void gpt_crossentropy_backward_ref(float *dlogits, const float *logits, const int32_t *targets,
-                                   const float *max, const float *sum, size_t rows, size_t cols, float scale,
-                                   float smoothing)
-{
-    for (size_t r = 0; r < rows; r++) {
-        /* p, the softmax less the share of every class, and its sum without the target */
-        double others = 0.0;
-        for (size_t c = 0; c < cols; c++) {
-            const double p =
-                exp((double)logits[r * cols + c] - max[r]) / sum[r] - (double)smoothing / (double)cols;
-            others += targets[r] == (int32_t)c ? 0.0 * p : p; /* 0 · NaN is NaN */
-            dlogits[r * cols + c] = targets[r] == GPT_IGNORE ? 0.0f : (float)(p * (double)scale);
-        }
-        /* the gradient is p - 1 + smoothing at the target, which is exactly minus the sum of the others */
-        if (targets[r] != GPT_IGNORE)
-            dlogits[r * cols + (size_t)targets[r]] = (float)(-others * (double)scale);
-    }
-}
-
 int gpt_crossentropy_backward(float *dlogits, const float *logits, const int32_t *targets, const float *max,
                               const float *sum, size_t rows, size_t cols, float scale, float smoothing,
                               size_t part, size_t parts)
 {
-    const int status = check_backward(dlogits, logits, targets, max, sum, rows, cols, smoothing, part, parts);
+    const int status =
+        check(dlogits && logits && targets && max && sum, targets, rows, cols, smoothing, part, parts);
     if (status) return status;
     size_t r;
     const size_t end = gpt_share(rows, 1, part, parts, &r);
@@ -119,17 +76,9 @@ int gpt_crossentropy_backward(float *dlogits, const float *logits, const int32_t
             continue;
         }
         const v128_t m = wasm_f32x4_splat(max[r]), factor = wasm_f32x4_splat(scale / sum[r]);
-        size_t c = 0;
-        for (; c + 4 <= cols; c += 4)
-            wasm_v128_store(dx + c,
-                            wasm_f32x4_mul(gpt_exp_f32x4(wasm_f32x4_sub(wasm_v128_load(x + c), m)), factor));
-        if (c < cols)
-            gpt_store_tail(
-                dx + c,
-                wasm_f32x4_mul(gpt_exp_f32x4(wasm_f32x4_sub(gpt_load_tail(x + c, cols - c), m)), factor),
-                cols - c);
+        GPT_MAP(dx, 0, cols, wasm_f32x4_mul(gpt_exp_f32x4(wasm_f32x4_sub(GPT_AT(x), m)), factor));
         const float share = scale * smoothing / (float)cols;
-        for (c = 0; smoothing > 0.0f && c < cols; c++) dx[c] -= share;
+        for (size_t c = 0; smoothing > 0.0f && c < cols; c++) dx[c] -= share;
         float *dx_t = dx + targets[r];
         if (fabsf(*dx_t) > 0.5f * fabsf(scale)) /* p - 1 loses digits: it is minus the sum of the others */
             gpt_balance(dx, (size_t)targets[r], cols);

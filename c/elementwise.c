@@ -6,65 +6,28 @@
  */
 #include <math.h>
 
-#include "gpt_layers.h"
-#include "reference.h"
-#include "simd.h"
+#include "map.h"
 
-typedef enum operation { ADD, SUB, MUL, DIV } operation;
-
-/* Whether the last float of an operand is addressable: its last row begins at (rows - 1) · row. */
-static int fits(size_t rows, size_t cols, size_t row)
+/* Whether y and both operands are addressable: the last row of an operand begins at (rows - 1) · row. Not
+ * inlined: three more copies made the WebAssembly 0.2 kB larger. */
+static __attribute__((noinline)) int fits(size_t rows, size_t cols, size_t a_row, size_t b_row)
 {
-    return gpt_fits(rows, row) && gpt_floats_sum(rows > 1 ? (rows - 1) * row : 0, cols) != GPT_TOO_MANY;
+    const size_t last = rows > 1 ? rows - 1 : 0;
+    return gpt_fits(rows, cols) && gpt_fits(rows, a_row) && gpt_fits(rows, b_row) &&
+           gpt_floats_sum(last * a_row, cols) != GPT_TOO_MANY &&
+           gpt_floats_sum(last * b_row, cols) != GPT_TOO_MANY;
 }
 
-static int check(const float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row,
-                 size_t a_col, size_t b_row, size_t b_col)
-{
-    if (!y || !a || !b) return GPT_ERR_NULL;
-    if (!gpt_fits(rows, cols) || !fits(rows, cols, a_row) || !fits(rows, cols, b_row)) return GPT_ERR_SIZE;
-    if (a_col > 1 || b_col > 1) return GPT_ERR_VALUE;
-    return GPT_OK;
-}
+GPT_INLINE v128_t add(v128_t a, v128_t b) { return wasm_f32x4_add(a, b); }
+GPT_INLINE v128_t sub(v128_t a, v128_t b) { return wasm_f32x4_sub(a, b); }
+GPT_INLINE v128_t mul(v128_t a, v128_t b) { return wasm_f32x4_mul(a, b); }
+GPT_INLINE v128_t divide(v128_t a, v128_t b) { return wasm_f32x4_div(a, b); }
 
-static inline float apply(operation op, float a, float b)
+/* y = operation(a, b) with broadcasting. Inlined into each of the four functions. */
+GPT_INLINE int binary(v128_t (*operation)(v128_t, v128_t), float *y, const float *a, const float *b,
+                      size_t rows, size_t cols, size_t a_row, size_t a_col, size_t b_row, size_t b_col)
 {
-    switch (op) {
-    case ADD: return a + b;
-    case SUB: return a - b;
-    case MUL: return a * b;
-    default: return a / b;
-    }
-}
-
-GPT_INLINE v128_t apply_f32x4(operation op, v128_t a, v128_t b)
-{
-    switch (op) {
-    case ADD: return wasm_f32x4_add(a, b);
-    case SUB: return wasm_f32x4_sub(a, b);
-    case MUL: return wasm_f32x4_mul(a, b);
-    default: return wasm_f32x4_div(a, b);
-    }
-}
-
-void gpt_arithmetic_ref(char sign, float *y, const float *a, const float *b, size_t rows, size_t cols,
-                        size_t a_row, size_t a_col, size_t b_row, size_t b_col)
-{
-    for (size_t r = 0; r < rows; r++)
-        for (size_t c = 0; c < cols; c++) {
-            const double a_rc = a[r * a_row + c * a_col], b_rc = b[r * b_row + c * b_col];
-            y[r * cols + c] = (float)(sign == '+'   ? a_rc + b_rc
-                                      : sign == '-' ? a_rc - b_rc
-                                      : sign == '*' ? a_rc * b_rc
-                                                    : a_rc / b_rc);
-        }
-}
-
-/* Inlined into each of the four functions, where `op` is a constant. */
-GPT_INLINE int binary(operation op, float *y, const float *a, const float *b, size_t rows, size_t cols,
-                      size_t a_row, size_t a_col, size_t b_row, size_t b_col)
-{
-    const int status = check(y, a, b, rows, cols, a_row, a_col, b_row, b_col);
+    const int status = gpt_check(y && a && b, fits(rows, cols, a_row, b_row), a_col <= 1 && b_col <= 1);
     if (status) return status;
     if (cols == 0) return GPT_OK;
     for (size_t r = 0; r < rows; r++) {
@@ -73,9 +36,11 @@ GPT_INLINE int binary(operation op, float *y, const float *a, const float *b, si
         const v128_t a_0 = wasm_f32x4_splat(a_r[0]), b_0 = wasm_f32x4_splat(b_r[0]);
         size_t c = 0;
         for (; c + 4 <= cols; c += 4)
-            wasm_v128_store(y_r + c, apply_f32x4(op, a_col ? wasm_v128_load(a_r + c) : a_0,
-                                                 b_col ? wasm_v128_load(b_r + c) : b_0));
-        for (; c < cols; c++) y_r[c] = apply(op, a_r[c * a_col], b_r[c * b_col]);
+            wasm_v128_store(y_r + c, operation(a_col ? wasm_v128_load(a_r + c) : a_0,
+                                               b_col ? wasm_v128_load(b_r + c) : b_0));
+        for (; c < cols; c++)
+            y_r[c] = wasm_f32x4_extract_lane(
+                operation(wasm_f32x4_splat(a_r[c * a_col]), wasm_f32x4_splat(b_r[c * b_col])), 0);
     }
     return GPT_OK;
 }
@@ -83,53 +48,30 @@ GPT_INLINE int binary(operation op, float *y, const float *a, const float *b, si
 int gpt_add(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row, size_t a_col,
             size_t b_row, size_t b_col)
 {
-    return binary(ADD, y, a, b, rows, cols, a_row, a_col, b_row, b_col);
+    return binary(add, y, a, b, rows, cols, a_row, a_col, b_row, b_col);
 }
 
 int gpt_sub(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row, size_t a_col,
             size_t b_row, size_t b_col)
 {
-    return binary(SUB, y, a, b, rows, cols, a_row, a_col, b_row, b_col);
+    return binary(sub, y, a, b, rows, cols, a_row, a_col, b_row, b_col);
 }
 
 int gpt_mul(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row, size_t a_col,
             size_t b_row, size_t b_col)
 {
-    return binary(MUL, y, a, b, rows, cols, a_row, a_col, b_row, b_col);
+    return binary(mul, y, a, b, rows, cols, a_row, a_col, b_row, b_col);
 }
 
 int gpt_div(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row, size_t a_col,
             size_t b_row, size_t b_col)
 {
-    return binary(DIV, y, a, b, rows, cols, a_row, a_col, b_row, b_col);
+    return binary(divide, y, a, b, rows, cols, a_row, a_col, b_row, b_col);
 }
 
-static int check_unary(const float *y, const float *x, size_t n, size_t part, size_t parts)
-{
-    if (!y || !x) return GPT_ERR_NULL;
-    if (!gpt_fits(n, 1)) return GPT_ERR_SIZE;
-    return part < parts ? GPT_OK : GPT_ERR_VALUE;
-}
+GPT_INLINE v128_t square_root(v128_t x) { return wasm_f32x4_sqrt(x); }
 
-void gpt_sqrt_ref(float *y, const float *x, size_t n)
-{
-    for (size_t i = 0; i < n; i++) y[i] = (float)sqrt((double)x[i]);
-}
-
-int gpt_sqrt(float *y, const float *x, size_t n)
-{
-    const int status = check_unary(y, x, n, 0, 1);
-    if (status) return status;
-    size_t i = 0;
-    for (; i + 4 <= n; i += 4) wasm_v128_store(y + i, wasm_f32x4_sqrt(wasm_v128_load(x + i)));
-    for (; i < n; i++) y[i] = sqrtf(x[i]);
-    return GPT_OK;
-}
-
-void gpt_exp_ref(float *y, const float *x, size_t n)
-{
-    for (size_t i = 0; i < n; i++) y[i] = (float)exp((double)x[i]);
-}
+int gpt_sqrt(float *y, const float *x, size_t n) { return gpt_map(y, x, n, 0, 1, square_root); }
 
 /* e^x for every x. Outside of -105 ... 89 the result is 0 or infinity. 2^n is split into two factors, since n
  * goes from -151 to 128. */
@@ -141,34 +83,16 @@ GPT_INLINE v128_t exp_everywhere(v128_t x)
     return wasm_f32x4_mul(wasm_f32x4_mul(e, gpt_power_of_2(half)), gpt_power_of_2(wasm_i32x4_sub(n, half)));
 }
 
-int gpt_exp(float *y, const float *x, size_t n)
-{
-    const int status = check_unary(y, x, n, 0, 1);
-    if (status) return status;
-    size_t i = 0;
-    for (; i + 4 <= n; i += 4) wasm_v128_store(y + i, exp_everywhere(wasm_v128_load(x + i)));
-    if (i < n) gpt_store_tail(y + i, exp_everywhere(gpt_load_tail(x + i, n - i)), n - i);
-    return GPT_OK;
-}
-
-void gpt_log_ref(float *y, const float *x, size_t n)
-{
-    for (size_t i = 0; i < n; i++) y[i] = (float)log((double)x[i]);
-}
+int gpt_exp(float *y, const float *x, size_t n) { return gpt_map(y, x, n, 0, 1, exp_everywhere); }
 
 int gpt_log(float *y, const float *x, size_t n, size_t part, size_t parts)
 {
-    const int status = check_unary(y, x, n, part, parts);
+    const int status = gpt_check(y && x, gpt_fits(n, 1), part < parts);
     if (status) return status;
     size_t i;
     const size_t end = gpt_share(n, 4, part, parts, &i);
     for (; i < end; i++) y[i] = logf(x[i]);
     return GPT_OK;
-}
-
-void gpt_tanh_ref(float *y, const float *x, size_t n)
-{
-    for (size_t i = 0; i < n; i++) y[i] = (float)tanh((double)x[i]);
 }
 
 /* With t = |x| and m = e^2t - 1: tanh t = m / (m + 2). m = 2^n · (e^r - 1) + (2^n - 1) keeps its relative
@@ -186,23 +110,7 @@ GPT_INLINE v128_t tanh_f32x4(v128_t x)
 
 int gpt_tanh(float *y, const float *x, size_t n, size_t part, size_t parts)
 {
-    const int status = check_unary(y, x, n, part, parts);
-    if (status) return status;
-    size_t i;
-    const size_t end = gpt_share(n, 4, part, parts, &i);
-    for (; i + 4 <= end; i += 4) wasm_v128_store(y + i, tanh_f32x4(wasm_v128_load(x + i)));
-    if (i < end) gpt_store_tail(y + i, tanh_f32x4(gpt_load_tail(x + i, end - i)), end - i);
-    return GPT_OK;
-}
-
-void gpt_pow_ref(float *y, const float *x, size_t n, float exponent)
-{
-    for (size_t i = 0; i < n; i++) {
-        const double v = x[i];
-        y[i] = (float)(exponent == 0.5f    ? sqrt(v)
-                       : exponent == -0.5f ? 1.0 / sqrt(v)
-                                           : pow(v, (double)exponent));
-    }
+    return gpt_map(y, x, n, part, parts, tanh_f32x4);
 }
 
 /* The largest whole exponent of the SIMD loop: in float64 the 8th power of a float32 does not overflow. */
@@ -247,14 +155,12 @@ GPT_INLINE v128_t common_power(v128_t x, float exponent)
 
 GPT_INLINE void powers(float *y, const float *x, size_t n, v128_t (*power)(v128_t, float), float exponent)
 {
-    size_t i = 0;
-    for (; i + 4 <= n; i += 4) wasm_v128_store(y + i, power(wasm_v128_load(x + i), exponent));
-    if (i < n) gpt_store_tail(y + i, power(gpt_load_tail(x + i, n - i), exponent), n - i);
+    GPT_MAP(y, 0, n, power(GPT_AT(x), exponent));
 }
 
 int gpt_pow(float *y, const float *x, size_t n, float exponent, size_t part, size_t parts)
 {
-    const int status = check_unary(y, x, n, part, parts);
+    const int status = gpt_check(y && x, gpt_fits(n, 1), part < parts);
     if (status) return status;
     size_t first;
     const size_t end = gpt_share(n, 4, part, parts, &first), share = end - first;
@@ -279,25 +185,11 @@ int gpt_pow(float *y, const float *x, size_t n, float exponent, size_t part, siz
     return GPT_OK;
 }
 
-void gpt_abs_ref(float *y, const float *x, size_t n)
-{
-    for (size_t i = 0; i < n; i++) y[i] = fabsf(x[i]);
-}
+GPT_INLINE v128_t absolute(v128_t x) { return wasm_f32x4_abs(x); }
 
 int gpt_abs(float *y, const float *x, size_t n, size_t part, size_t parts)
 {
-    const int status = check_unary(y, x, n, part, parts);
-    if (status) return status;
-    size_t i;
-    const size_t end = gpt_share(n, 4, part, parts, &i);
-    for (; i + 4 <= end; i += 4) wasm_v128_store(y + i, wasm_f32x4_abs(wasm_v128_load(x + i)));
-    for (; i < end; i++) y[i] = fabsf(x[i]);
-    return GPT_OK;
-}
-
-void gpt_abs_backward_ref(float *dx, const float *dy, const float *x, size_t n)
-{
-    for (size_t i = 0; i < n; i++) dx[i] = dy[i] * (float)((x[i] > 0.0f) - (x[i] < 0.0f));
+    return gpt_map(y, x, n, part, parts, absolute);
 }
 
 GPT_INLINE v128_t abs_gradient(v128_t dy, v128_t x)
@@ -310,14 +202,5 @@ GPT_INLINE v128_t abs_gradient(v128_t dy, v128_t x)
 
 int gpt_abs_backward(float *dx, const float *dy, const float *x, size_t n, size_t part, size_t parts)
 {
-    const int status = dy ? check_unary(dx, x, n, part, parts) : GPT_ERR_NULL;
-    if (status) return status;
-    size_t i;
-    const size_t end = gpt_share(n, 4, part, parts, &i);
-    for (; i + 4 <= end; i += 4)
-        wasm_v128_store(dx + i, abs_gradient(wasm_v128_load(dy + i), wasm_v128_load(x + i)));
-    if (i < end)
-        gpt_store_tail(dx + i, abs_gradient(gpt_load_tail(dy + i, end - i), gpt_load_tail(x + i, end - i)),
-                       end - i);
-    return GPT_OK;
+    return gpt_map2(dx, dy, x, n, part, parts, abs_gradient);
 }

@@ -8,57 +8,25 @@
  * Bound by memory.
  */
 #include "gpt_layers.h"
-#include "reference.h"
-#include "simd.h"
+#include "sums.h"
 
-static int check(const float *a, const float *b, const int32_t *indices, size_t rows, size_t count,
-                 size_t dim, size_t part, size_t parts)
+static int check(int has_pointers, const int32_t *indices, size_t rows, size_t count, size_t dim, size_t part,
+                 size_t parts)
 {
-    if (!a || !b || !indices) return GPT_ERR_NULL;
-    if (!gpt_fits(rows, dim) || !gpt_fits(count, dim)) return GPT_ERR_SIZE;
-    for (size_t r = 0; r < rows; r++)
-        if (indices[r] < 0 || (size_t)indices[r] >= count) return GPT_ERR_VALUE;
-    return part < parts ? GPT_OK : GPT_ERR_VALUE;
-}
-
-/* Row numbers are counted in 31 bits. */
-static int check_backward(const float *dweight, const float *scratch, const float *dy, const int32_t *indices,
-                          size_t rows, size_t count, size_t dim, size_t part, size_t parts)
-{
-    if (!scratch) return GPT_ERR_NULL;
-    if (dweight && dy && indices && (rows >= INT32_MAX || !gpt_fits(gpt_floats_sum(rows, count), parts)))
-        return GPT_ERR_SIZE;
-    return check(dweight, dy, indices, rows, count, dim, part, parts);
-}
-
-void gpt_embedding_forward_ref(float *y, const int32_t *indices, const float *weight, size_t rows, size_t dim)
-{
-    for (size_t r = 0; r < rows; r++)
-        for (size_t c = 0; c < dim; c++) y[r * dim + c] = weight[(size_t)indices[r] * dim + c];
+    const int status = gpt_check(has_pointers, gpt_fits(rows, dim) && gpt_fits(count, dim), 1);
+    if (status) return status;
+    return gpt_are_indices(indices, rows, count) && part < parts ? GPT_OK : GPT_ERR_VALUE;
 }
 
 int gpt_embedding_forward(float *y, const int32_t *indices, const float *weight, size_t rows, size_t count,
                           size_t dim, size_t part, size_t parts)
 {
-    const int status = check(y, weight, indices, rows, count, dim, part, parts);
+    const int status = check(y && indices && weight, indices, rows, count, dim, part, parts);
     if (status) return status;
     size_t r;
     const size_t end = gpt_share(rows, 1, part, parts, &r);
     for (; r < end; r++) memcpy(y + r * dim, weight + (size_t)indices[r] * dim, dim * sizeof(float));
     return GPT_OK;
-}
-
-void gpt_embedding_backward_ref(float *dweight, const float *dy, const int32_t *indices, size_t rows,
-                                size_t count, size_t dim)
-{
-    for (size_t i = 0; i < count; i++) {
-        for (size_t c = 0; c < dim; c++) {
-            double sum = 0.0;
-            for (size_t r = 0; r < rows; r++)
-                if ((size_t)indices[r] == i) sum += dy[r * dim + c];
-            dweight[i * dim + c] = (float)sum;
-        }
-    }
 }
 
 /* A counting sort of the rows whose index is from `first` to `end` - 1. The bucket of index first + i has the
@@ -106,7 +74,11 @@ static void add_bucket(float *sum, const float *dy, const uint32_t *bucket, size
 int gpt_embedding_backward(float *dweight, float *scratch, const float *dy, const int32_t *indices,
                            size_t rows, size_t count, size_t dim, size_t part, size_t parts)
 {
-    const int status = check_backward(dweight, scratch, dy, indices, rows, count, dim, part, parts);
+    const int has_pointers = dweight && scratch && dy && indices;
+    /* row numbers are counted in 31 bits */
+    if (has_pointers && (rows >= INT32_MAX || !gpt_fits(gpt_floats_sum(rows, count), parts)))
+        return GPT_ERR_SIZE;
+    const int status = check(has_pointers, indices, rows, count, dim, part, parts);
     if (status) return status;
     if (dim == 0) return GPT_OK; /* the rows are empty: skip the loops */
     size_t first;

@@ -42,11 +42,11 @@ int gpt_feedforward_forward(float *y, float *scratch, const float *x, const floa
                             const float *bias1, const float *weight2, const float *bias2, size_t rows,
                             size_t dim, size_t hidden, int approximate, size_t part, size_t parts)
 {
-    if (!y || !scratch || !x || !weight1 || !weight2) return GPT_ERR_NULL;
     const size_t scratch_size = gpt_feedforward_scratch_size(rows, dim, hidden);
-    if (!gpt_fits(scratch_size, parts)) return GPT_ERR_SIZE;
-    if (approximate != GPT_GELU_TANH && approximate != GPT_GELU_ERF) return GPT_ERR_VALUE;
-    if (part >= parts) return GPT_ERR_VALUE;
+    const int is_kind = approximate == GPT_GELU_TANH || approximate == GPT_GELU_ERF;
+    const int status = gpt_check(y && scratch && x && weight1 && weight2, gpt_fits(scratch_size, parts),
+                                 is_kind && part < parts);
+    if (status) return status;
     if (dim == 0) return GPT_OK; /* y is empty; rows may be up to 2^29 */
     scratch += part * scratch_size;
     const gpt_rows_layout layout = gpt_gemm_rows_layout(rows);

@@ -14,19 +14,16 @@
  */
 #include <math.h>
 
-#include "gpt_layers.h"
+#include "map.h"
 #include "reference.h"
-#include "simd.h"
 
 /* vectors that one step of the main loop computes */
 enum { VECTORS_PER_STEP = 4 };
 
-static int check(const float *y, const float *x, size_t n, int approximate, size_t part, size_t parts)
+static int check(int has_pointers, size_t n, int approximate, size_t part, size_t parts)
 {
-    if (!y || !x) return GPT_ERR_NULL;
-    if (!gpt_fits(n, 1)) return GPT_ERR_SIZE;
-    if (approximate != GPT_GELU_TANH && approximate != GPT_GELU_ERF) return GPT_ERR_VALUE;
-    return part < parts ? GPT_OK : GPT_ERR_VALUE;
+    const int is_kind = approximate == GPT_GELU_TANH || approximate == GPT_GELU_ERF;
+    return gpt_check(has_pointers, gpt_fits(n, 1), is_kind && part < parts);
 }
 
 double gpt_gelu_exact(double x, int approximate)
@@ -92,19 +89,12 @@ static __attribute__((noinline)) void gelu_all(float *y, const float *x, size_t 
 
 int gpt_gelu_forward(float *y, const float *x, size_t n, int approximate, size_t part, size_t parts)
 {
-    const int status = check(y, x, n, approximate, part, parts);
+    const int status = check(y && x, n, approximate, part, parts);
     if (status) return status;
     size_t first;
     const size_t end = gpt_share(n, 4, part, parts, &first);
     gelu_all(y + first, x + first, end - first, approximate == GPT_GELU_TANH ? tanh_terms : erf_terms);
     return GPT_OK;
-}
-
-static int check_backward(const float *dx, const float *dy, const float *x, size_t n, int approximate,
-                          size_t part, size_t parts)
-{
-    if (!dy) return GPT_ERR_NULL;
-    return check(dx, x, n, approximate, part, parts);
 }
 
 void gpt_gelu_backward_ref(float *dx, const float *dy, const float *x, size_t n, int approximate)
@@ -173,16 +163,10 @@ GPT_INLINE v128_t gradient(v128_t dy, v128_t x, int approximate)
 int gpt_gelu_backward(float *dx, const float *dy, const float *x, size_t n, int approximate, size_t part,
                       size_t parts)
 {
-    const int status = check_backward(dx, dy, x, n, approximate, part, parts);
+    const int status = check(dx && dy && x, n, approximate, part, parts);
     if (status) return status;
-    size_t i;
-    const size_t end = gpt_share(n, 4, part, parts, &i);
-    for (; i + 4 <= end; i += 4)
-        wasm_v128_store(dx + i, gradient(wasm_v128_load(dy + i), wasm_v128_load(x + i), approximate));
-    if (i < end) {
-        const v128_t last =
-            gradient(gpt_load_tail(dy + i, end - i), gpt_load_tail(x + i, end - i), approximate);
-        gpt_store_tail(dx + i, last, end - i);
-    }
+    size_t first;
+    const size_t end = gpt_share(n, 4, part, parts, &first);
+    GPT_MAP(dx, first, end, gradient(GPT_AT(dy), GPT_AT(x), approximate));
     return GPT_OK;
 }

@@ -15,7 +15,7 @@
  *   gemm_nt.c        nt: the choice of the algorithm, the cut into parts and blocks of rows
  *   gemm_nt_few.c    nt's algorithm for one to four rows of a
  *   gemm_nt_panels.c nt's algorithm for five or more rows of a
- *   gemm_nn_tn.c     nn and tn, and the sums of columns
+ *   gemm_nn_tn.c     nn and tn
  */
 #ifndef GPT_GEMM_H
 #define GPT_GEMM_H
@@ -103,6 +103,11 @@ typedef struct gpt_packed_product {
 } gpt_packed_product;
 void gpt_gemm_nt_packed(const gpt_packed_product *p);
 
+/* Its two algorithms, one for each layout of the rows. Only gemm_nt.c calls them. */
+void gpt_gemm_nt_few(const gpt_packed_product *p);
+void gpt_gemm_pack_panels(float *packed, const float *a, size_t rows, size_t depth);
+void gpt_gemm_nt_panels(const gpt_packed_product *p);
+
 /* ---- nn and tn ---- */
 
 /* y = a · b + bias
@@ -125,8 +130,5 @@ void gpt_gemm_nn(float *y, float *scratch, const float *a, const float *b, const
 size_t gpt_gemm_tn_scratch_size(size_t depth);
 void gpt_gemm_tn(float *y, float *scratch, const float *a, const float *b, size_t rows, size_t depth,
                  size_t cols, size_t part, size_t parts);
-
-/* sums[c] = Σ_r x[r, c], 64 rows in float32, these blocks in float64.   sums  [cols]   x  [rows, cols] */
-void gpt_column_sums(float *sums, const float *x, size_t rows, size_t cols, size_t part, size_t parts);
 
 #endif

@@ -8,7 +8,7 @@
  * b holds the weights. It is large, and is read in place. a holds the activations. It is small: from five
  * rows on it is packed, a block of rows at a time.
  */
-#include "gemm_nt.h"
+#include "gemm.h"
 #include "simd.h"
 
 /* With fewer rows packing costs more than it saves. */

@@ -8,7 +8,7 @@
  *   four neighbors                                 62 / 11
  *   one after the other                            55 / 22
  */
-#include "gemm_nt.h"
+#include "gemm.h"
 #include "simd.h"
 
 enum { TILE_COLS = 4 };

@@ -7,7 +7,7 @@
  *
  * Packing b as well gives 52 to 54 GFLOP/s instead of 59, and takes the time to pack.
  */
-#include "gemm_nt.h"
+#include "gemm.h"
 #include "simd.h"
 
 void gpt_gemm_pack_panels(float *packed, const float *a, size_t rows, size_t depth)

@@ -510,16 +510,16 @@ GPT_API int gpt_mse_backward(float *dx, const float *x, const float *target, siz
 
 /* ---- SGD: one step of stochastic gradient descent, as in PyTorch ------------------------------------------
  *   g        = grad + decay · weight
- *   momentum = keep · momentum + (1 - dampening) · g
- *   step     = g               if momentum is NULL
- *              momentum        if nesterov is 0
- *              g + keep · momentum   otherwise
+ *   velocity = momentum · velocity + (1 - dampening) · g
+ *   step     = g                         if velocity is NULL
+ *              velocity                  if nesterov is 0
+ *              g + momentum · velocity   otherwise
  *   weight   = weight - lr · step
- *   weight, momentum  [n]   read and written
+ *   weight, velocity  [n]   read and written
  *   grad              [n]
  */
-GPT_API int gpt_sgd_step(float *weight, float *momentum, const float *grad, size_t n, double lr, double keep,
-                         double dampening, double decay, int nesterov);
+GPT_API int gpt_sgd_step(float *weight, float *velocity, const float *grad, size_t n, double lr,
+                         double momentum, double dampening, double decay, int nesterov);
 
 /* ---- AdamW: one step. Loshchilov, Hutter 2019, arXiv:1711.05101, algorithm 2 ------------------------------
  *   mean   = beta1 · mean + (1 - beta1) · grad

@@ -26,8 +26,6 @@
 
 #include <math.h>
 
-#include "reference.h"
-
 /* COLS_PER_RUN · 32767 · 128 must be below 2^31. */
 enum { COLS_PER_RUN = 128, ROWS_PER_TILE = 2, ROWS_PER_BLOCK = 64 };
 
@@ -39,33 +37,6 @@ static int check(const float *y, const float *scratch, const float *x, const int
     const int fits = gpt_fits(rows, in) && gpt_fits(rows, out) && gpt_int8_fits(out, in) &&
                      gpt_fits(gpt_int8_linear_scratch_size(rows, in, group), parts);
     return fits ? GPT_OK : GPT_ERR_SIZE;
-}
-
-static int is_finite(const float *x, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (!isfinite(x[i])) return 0;
-    return 1;
-}
-
-int gpt_int8_linear_forward_ref(float *y, float *scratch, const float *x, const int8_t *quantized,
-                                const float *bias, size_t rows, size_t in, size_t out, size_t group)
-{
-    const int status = check(y, scratch, x, quantized, rows, in, out, group, 0, 1);
-    if (status) return status;
-    for (size_t r = 0; r < rows; r++) {
-        const float *x_r = x + r * in;
-        for (size_t o = 0; o < out; o++) {
-            /* dot product of x's row r and the weights of output o */
-            double sum = is_finite(x_r, in) ? 0.0 : (double)NAN;
-            for (size_t i = 0; i < in; i++)
-                sum += (double)x_r[i] * (double)gpt_int8_scale(quantized, o, i, in, group) *
-                       gpt_int8_value(quantized, o, i, in, group);
-            if (bias) sum += (double)bias[o];
-            y[r * out + o] = (float)sum;
-        }
-    }
-    return GPT_OK;
 }
 
 /* ---- Rows of x as int16. A tile of n rows is [run]{ heads [n], q [pairs][n][2] int16 }. ---- */

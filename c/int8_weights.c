@@ -9,8 +9,6 @@
 
 #include <math.h>
 
-#include "reference.h"
-
 enum { LARGEST_VALUE = 127 };
 
 size_t gpt_int8_size(size_t out, size_t in, size_t group)
@@ -181,23 +179,7 @@ static int check_embedding(const float *y, const int32_t *indices, const int8_t 
     const int status = y && indices ? check(y, quantized, count, dim, group) : GPT_ERR_NULL;
     if (status) return status;
     if (!gpt_fits(rows, dim)) return GPT_ERR_SIZE;
-    for (size_t r = 0; r < rows; r++)
-        if (indices[r] < 0 || (size_t)indices[r] >= count) return GPT_ERR_VALUE;
-    return GPT_OK;
-}
-
-int gpt_int8_embedding_forward_ref(float *y, const int32_t *indices, const int8_t *quantized, size_t rows,
-                                   size_t count, size_t dim, size_t group)
-{
-    const int status = check_embedding(y, indices, quantized, rows, count, dim, group);
-    if (status) return status;
-    for (size_t r = 0; r < rows; r++)
-        for (size_t c = 0; c < dim; c++) {
-            const size_t o = (size_t)indices[r];
-            y[r * dim + c] = (float)((double)gpt_int8_scale(quantized, o, c, dim, group) *
-                                     gpt_int8_value(quantized, o, c, dim, group));
-        }
-    return GPT_OK;
+    return gpt_are_indices(indices, rows, count) ? GPT_OK : GPT_ERR_VALUE;
 }
 
 int gpt_int8_embedding_forward(float *y, const int32_t *indices, const int8_t *quantized, size_t rows,

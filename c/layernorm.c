@@ -32,7 +32,7 @@
 
 #include "gpt_layers.h"
 #include "reference.h"
-#include "simd.h"
+#include "sums.h"
 
 enum {
     PIVOT_SAMPLE = 16,    /* elements of a row that are averaged for its pivot */
@@ -40,15 +40,6 @@ enum {
     VECTORS_PER_TILE = 4, /* 16 columns are summed down the rows in registers: 4 vectors */
     COLS_PER_TILE = 4 * VECTORS_PER_TILE
 };
-
-static int check(const float *y, const float *x, const float *scale, size_t rows, size_t cols, float eps,
-                 size_t part, size_t parts)
-{
-    if (!y || !x || !scale) return GPT_ERR_NULL;
-    if (cols == 0 || !gpt_fits(rows, cols)) return GPT_ERR_SIZE;
-    if (!gpt_eps_valid(eps)) return GPT_ERR_VALUE;
-    return part < parts ? GPT_OK : GPT_ERR_VALUE;
-}
 
 void gpt_layernorm_forward_ref(float *y, float *mean, float *rstd, const float *x, const float *scale,
                                const float *shift, size_t rows, size_t cols, float eps)
@@ -82,30 +73,39 @@ static float pivot(const float *x, size_t cols)
     return x[0] + sum / (float)n;
 }
 
-/* Adds Σd and, unless squares is NULL, Σd² of a block, d = x - m. Four accumulators hide the latency of
- * the add. */
-GPT_INLINE void add_block(double *sum, double *squares, const float *x, float m, size_t cols)
+/* The sum of 2 or 4 accumulators. */
+GPT_INLINE float sum_accumulators(const v128_t *s, size_t n)
+{
+    v128_t sum = wasm_f32x4_add(s[0], s[1]);
+    if (n == 4) sum = wasm_f32x4_add(sum, wasm_f32x4_add(s[2], s[3]));
+    return gpt_sum_lanes(sum);
+}
+
+/* Adds Σg and, unless dot is NULL, Σ g · d of a block, with d = x - m and g = dy · scale, or g = d where
+ * dy is NULL. n accumulators hide the latency of the add. */
+GPT_INLINE void add_block(double *sum, double *dot, const float *dy, const float *scale, const float *x,
+                          float m, size_t cols, size_t n)
 {
     const v128_t mm = wasm_f32x4_splat(m);
-    v128_t s[4], q[4];
-    for (size_t k = 0; k < 4; k++) s[k] = q[k] = wasm_f32x4_splat(0.0f);
+    v128_t sums[4], dots[4];
+    for (size_t k = 0; k < n; k++) sums[k] = dots[k] = wasm_f32x4_splat(0.0f);
     size_t c = 0;
-    for (; c + 16 <= cols; c += 16) {
-        for (size_t k = 0; k < 4; k++) {
+    for (; c + 4 * n <= cols; c += 4 * n)
+        for (size_t k = 0; k < n; k++) {
             const v128_t d = wasm_f32x4_sub(wasm_v128_load(x + c + 4 * k), mm);
-            s[k] = wasm_f32x4_add(s[k], d);
-            if (squares) q[k] = gpt_multiply_add(d, d, q[k]);
+            const v128_t g =
+                dy ? wasm_f32x4_mul(wasm_v128_load(dy + c + 4 * k), wasm_v128_load(scale + c + 4 * k)) : d;
+            sums[k] = wasm_f32x4_add(sums[k], g);
+            if (dot) dots[k] = gpt_multiply_add(g, d, dots[k]);
         }
-    }
-    float sum_d = gpt_sum_lanes(wasm_f32x4_add(wasm_f32x4_add(s[0], s[1]), wasm_f32x4_add(s[2], s[3])));
-    float sum_squares = gpt_sum_lanes(wasm_f32x4_add(wasm_f32x4_add(q[0], q[1]), wasm_f32x4_add(q[2], q[3])));
+    float sum_g = sum_accumulators(sums, n), sum_g_d = sum_accumulators(dots, n);
     for (; c < cols; c++) {
-        const float d = x[c] - m;
-        sum_d += d;
-        sum_squares += d * d;
+        const float d = x[c] - m, g = dy ? dy[c] * scale[c] : d;
+        sum_g += g;
+        sum_g_d += g * d;
     }
-    *sum += (double)sum_d;
-    if (squares) *squares += (double)sum_squares;
+    *sum += (double)sum_g;
+    if (dot) *dot += (double)sum_g_d;
 }
 
 /* The offset of the row's mean from m, and the row's variance. */
@@ -113,7 +113,7 @@ static void moments(double *off, double *var, const float *x, float m, size_t co
 {
     double sum = 0.0, squares = 0.0;
     for (size_t c = 0; c < cols; c += COLS_PER_BLOCK)
-        add_block(&sum, &squares, x + c, m, gpt_min(cols - c, COLS_PER_BLOCK));
+        add_block(&sum, &squares, NULL, NULL, x + c, m, gpt_min(cols - c, COLS_PER_BLOCK), 4);
     *off = sum / (double)cols;
     *var = squares / (double)cols - *off * *off;
     if (*var < 0.0) *var = 0.0; /* the difference can round to less than 0 */
@@ -124,7 +124,7 @@ GPT_INLINE double offset(const float *x, float m, size_t cols)
 {
     double sum = 0.0;
     for (size_t c = 0; c < cols; c += COLS_PER_BLOCK)
-        add_block(&sum, NULL, x + c, m, gpt_min(cols - c, COLS_PER_BLOCK));
+        add_block(&sum, NULL, NULL, NULL, x + c, m, gpt_min(cols - c, COLS_PER_BLOCK), 4);
     return sum / (double)cols;
 }
 
@@ -134,7 +134,7 @@ GPT_INLINE v128_t normalize(v128_t x, v128_t m, v128_t rstd, v128_t minus_off_rs
     return gpt_multiply_add(wasm_f32x4_sub(x, m), rstd, minus_off_rstd);
 }
 
-GPT_INLINE v128_t output(v128_t x, v128_t scale, v128_t shift, v128_t m, v128_t rstd, v128_t minus_off_rstd)
+GPT_INLINE v128_t output(v128_t scale, v128_t shift, v128_t x, v128_t m, v128_t rstd, v128_t minus_off_rstd)
 {
     return gpt_multiply_add(normalize(x, m, rstd, minus_off_rstd), scale, shift);
 }
@@ -142,7 +142,8 @@ GPT_INLINE v128_t output(v128_t x, v128_t scale, v128_t shift, v128_t m, v128_t 
 int gpt_layernorm_forward(float *y, float *mean, float *rstd, const float *x, const float *scale,
                           const float *shift, size_t rows, size_t cols, float eps, size_t part, size_t parts)
 {
-    const int status = check(y, x, scale, rows, cols, eps, part, parts);
+    const int status =
+        gpt_check(y && x && scale, cols > 0 && gpt_fits(rows, cols), gpt_eps_valid(eps) && part < parts);
     if (status) return status;
     const v128_t zero = wasm_f32x4_splat(0.0f);
     size_t r;
@@ -165,30 +166,11 @@ int gpt_layernorm_forward(float *y, float *mean, float *rstd, const float *x, co
         const float s = (float)(1.0 / sqrt(var + (double)eps));
         const v128_t m4 = wasm_f32x4_splat(m), s4 = wasm_f32x4_splat(s),
                      t4 = wasm_f32x4_splat((float)-off * s);
-        size_t c = 0;
-        for (; c + 4 <= cols; c += 4) {
-            const v128_t scale4 = wasm_v128_load(scale + c),
-                         shift4 = shift ? wasm_v128_load(shift + c) : zero;
-            wasm_v128_store(y_r + c, output(wasm_v128_load(x_r + c), scale4, shift4, m4, s4, t4));
-        }
-        if (c < cols) {
-            const size_t n = cols - c;
-            const v128_t scale4 = gpt_load_tail(scale + c, n),
-                         shift4 = shift ? gpt_load_tail(shift + c, n) : zero;
-            gpt_store_tail(y_r + c, output(gpt_load_tail(x_r + c, n), scale4, shift4, m4, s4, t4), n);
-        }
+        GPT_MAP(y_r, 0, cols, output(GPT_AT(scale), shift ? GPT_AT(shift) : zero, GPT_AT(x_r), m4, s4, t4));
         if (mean) mean[r] = m + (float)off;
         if (rstd) rstd[r] = s;
     }
     return GPT_OK;
-}
-
-static int check_backward(const float *dy, const float *x, const float *mean, const float *rstd,
-                          const float *scale, size_t rows, size_t cols, size_t part, size_t parts)
-{
-    if (!dy || !x || !mean || !rstd || !scale) return GPT_ERR_NULL;
-    if (cols == 0 || !gpt_fits(rows, cols)) return GPT_ERR_SIZE;
-    return part < parts ? GPT_OK : GPT_ERR_VALUE;
 }
 
 /* The row's mean in float64, from the stored mean in float32. */
@@ -230,33 +212,6 @@ void gpt_layernorm_backward_ref(float *dx, float *dscale, float *dshift, const f
     }
 }
 
-/* Adds Σg and Σ g · (x - m) of a block, g = dy · scale. */
-GPT_INLINE void add_gradients(double *sum, double *dot, const float *dy, const float *scale, const float *x,
-                              float m, size_t cols)
-{
-    const v128_t mm = wasm_f32x4_splat(m);
-    v128_t s[2], d[2];
-    for (size_t k = 0; k < 2; k++) s[k] = d[k] = wasm_f32x4_splat(0.0f);
-    size_t c = 0;
-    for (; c + 8 <= cols; c += 8) {
-        for (size_t k = 0; k < 2; k++) {
-            const size_t i = c + 4 * k;
-            const v128_t g = wasm_f32x4_mul(wasm_v128_load(dy + i), wasm_v128_load(scale + i));
-            s[k] = wasm_f32x4_add(s[k], g);
-            d[k] = gpt_multiply_add(g, wasm_f32x4_sub(wasm_v128_load(x + i), mm), d[k]);
-        }
-    }
-    float sum_g = gpt_sum_lanes(wasm_f32x4_add(s[0], s[1])),
-          sum_products = gpt_sum_lanes(wasm_f32x4_add(d[0], d[1]));
-    for (; c < cols; c++) {
-        const float g = dy[c] * scale[c];
-        sum_g += g;
-        sum_products += g * (x[c] - m);
-    }
-    *sum += (double)sum_g;
-    *dot += (double)sum_products;
-}
-
 /* dx = rstd · (g - mean(g) - u · mean(g · u)) */
 GPT_INLINE v128_t gradient(v128_t g, v128_t u, v128_t rstd, v128_t mean_g, v128_t mean_g_u)
 {
@@ -273,27 +228,19 @@ GPT_INLINE void backward_row(float *dx, const float *dy, const float *x, float m
     const double off = offset(x, m, cols);
     double sum = 0.0, dot = 0.0;
     for (size_t c = 0; c < cols; c += COLS_PER_BLOCK)
-        add_gradients(&sum, &dot, dy + c, scale + c, x + c, m, gpt_min(cols - c, COLS_PER_BLOCK));
+        add_block(&sum, &dot, dy + c, scale + c, x + c, m, gpt_min(cols - c, COLS_PER_BLOCK), 2);
     const v128_t m4 = wasm_f32x4_splat(m), s4 = wasm_f32x4_splat(rstd),
                  t4 = wasm_f32x4_splat((float)-off * rstd);
     const v128_t mean_g = wasm_f32x4_splat((float)(sum / (double)cols));
     const v128_t mean_g_u = wasm_f32x4_splat((float)((dot - off * sum) * (double)rstd / (double)cols));
-    size_t c = 0;
-    for (; c + 4 <= cols; c += 4) {
-        const v128_t g = wasm_f32x4_mul(wasm_v128_load(dy + c), wasm_v128_load(scale + c));
-        const v128_t u = normalize(wasm_v128_load(x + c), m4, s4, t4);
-        wasm_v128_store(dx + c, gradient(g, u, s4, mean_g, mean_g_u));
-    }
-    if (c < cols) {
-        const size_t n = cols - c;
-        const v128_t g = wasm_f32x4_mul(gpt_load_tail(dy + c, n), gpt_load_tail(scale + c, n));
-        const v128_t u = normalize(gpt_load_tail(x + c, n), m4, s4, t4);
-        gpt_store_tail(dx + c, gradient(g, u, s4, mean_g, mean_g_u), n);
-    }
+    GPT_MAP(dx, 0, cols,
+            gradient(wasm_f32x4_mul(GPT_AT(dy), GPT_AT(scale)), normalize(GPT_AT(x), m4, s4, t4), s4, mean_g,
+                     mean_g_u));
 }
 
-/* The sums of `cols` columns over a block of rows; each of dscale and dshift may be NULL. x, dy and the sums
- * begin with the first of these columns; rows of x and dy are `row` floats apart. m and t: see normalizer_of. */
+/* The sums of `cols` columns over a block of rows; each of dscale and dshift may be NULL. x, dy and the
+ * sums begin with the first of these columns; rows of x and dy are `row` floats apart. m and t: see
+ * normalizer_of. */
 GPT_INLINE void sum_rows(float *dscale, float *dshift, const float *dy, const float *x, const float *m,
                          const float *rstd, const float *t, size_t rows, size_t row, size_t cols)
 {
@@ -361,7 +308,8 @@ int gpt_layernorm_backward(float *dx, float *dscale, float *dshift, const float 
                            const float *mean, const float *rstd, const float *scale, size_t rows, size_t cols,
                            size_t part, size_t parts)
 {
-    const int status = check_backward(dy, x, mean, rstd, scale, rows, cols, part, parts);
+    const int status =
+        gpt_check(dy && x && mean && rstd && scale, cols > 0 && gpt_fits(rows, cols), part < parts);
     if (status) return status;
     /* dx is divided by rows, dscale and dshift by columns: no sum is divided */
     size_t r, first;

@@ -2,37 +2,15 @@
  *
  * Bound by memory.
  */
-#include "gpt_layers.h"
-#include "reference.h"
-#include "simd.h"
+#include "map.h"
 
 /* Elements of a row that are summed in float32, 16 per lane; the blocks' sums are added in float64. */
 enum { COLS_PER_BLOCK = 64 };
 
-static int check(const float *a, const float *x, const float *target, size_t rows, size_t cols, size_t part,
-                 size_t parts)
-{
-    if (!a || !x || !target) return GPT_ERR_NULL;
-    if (!gpt_fits(rows, cols)) return GPT_ERR_SIZE;
-    return part < parts ? GPT_OK : GPT_ERR_VALUE;
-}
-
-void gpt_mse_forward_ref(float *loss, const float *x, const float *target, size_t rows, size_t cols)
-{
-    for (size_t r = 0; r < rows; r++) {
-        double squares = 0.0;
-        for (size_t c = 0; c < cols; c++) {
-            const double d = (double)x[r * cols + c] - target[r * cols + c];
-            squares += d * d;
-        }
-        loss[r] = (float)(squares / (double)cols);
-    }
-}
-
 int gpt_mse_forward(float *loss, const float *x, const float *target, size_t rows, size_t cols, size_t part,
                     size_t parts)
 {
-    const int status = check(loss, x, target, rows, cols, part, parts);
+    const int status = gpt_check(loss && x && target, gpt_fits(rows, cols), part < parts);
     if (status) return status;
     size_t r;
     const size_t end = gpt_share(rows, 1, part, parts, &r);
@@ -55,23 +33,14 @@ int gpt_mse_forward(float *loss, const float *x, const float *target, size_t row
     return GPT_OK;
 }
 
-void gpt_mse_backward_ref(float *dx, const float *x, const float *target, size_t n, float scale)
-{
-    for (size_t i = 0; i < n; i++) dx[i] = (float)(((double)x[i] - target[i]) * scale);
-}
-
 int gpt_mse_backward(float *dx, const float *x, const float *target, size_t n, float scale, size_t part,
                      size_t parts)
 {
-    const int status = check(dx, x, target, n, 1, part, parts);
+    const int status = gpt_check(dx && x && target, gpt_fits(n, 1), part < parts);
     if (status) return status;
     const v128_t scale4 = wasm_f32x4_splat(scale);
-    size_t i;
-    const size_t end = gpt_share(n, 4, part, parts, &i);
-    for (; i + 4 <= end; i += 4)
-        wasm_v128_store(
-            dx + i,
-            wasm_f32x4_mul(wasm_f32x4_sub(wasm_v128_load(x + i), wasm_v128_load(target + i)), scale4));
-    for (; i < end; i++) dx[i] = (x[i] - target[i]) * scale;
+    size_t first;
+    const size_t end = gpt_share(n, 4, part, parts, &first);
+    GPT_MAP(dx, first, end, wasm_f32x4_mul(wasm_f32x4_sub(GPT_AT(x), GPT_AT(target)), scale4));
     return GPT_OK;
 }

@@ -69,17 +69,16 @@ GPT_INLINE float fused(float a, float b, float c) { return (float)((double)a * (
 
 int gpt_random_uniform(float *y, gpt_random *random, size_t n, float low, float high)
 {
-    if (!y || !random) return GPT_ERR_NULL;
-    if (!gpt_fits(n, 1)) return GPT_ERR_SIZE;
-    if (!(low <= high && high - low < INFINITY)) return GPT_ERR_VALUE;
+    const int status = gpt_check(y && random, gpt_fits(n, 1), low <= high && high - low < INFINITY);
+    if (status) return status;
     for (size_t i = 0; i < n; i++) y[i] = fused(uniform_f32(random), high - low, low);
     return GPT_OK;
 }
 
 int gpt_random_words(uint32_t *words, gpt_random *random, size_t n)
 {
-    if (!words || !random) return GPT_ERR_NULL;
-    if (!gpt_fits(n, 1)) return GPT_ERR_SIZE;
+    const int status = gpt_check(words && random, gpt_fits(n, 1), 1);
+    if (status) return status;
     for (size_t i = 0; i < n; i++) words[i] = next_u32(random);
     return GPT_OK;
 }
@@ -185,9 +184,8 @@ static double normal_f64(gpt_random *random)
 
 int gpt_random_normal(float *y, gpt_random *random, size_t n, double std)
 {
-    if (!y || !random) return GPT_ERR_NULL;
-    if (!gpt_fits(n, 1)) return GPT_ERR_SIZE;
-    if (!(std >= 0.0 && std < (double)INFINITY)) return GPT_ERR_VALUE;
+    const int status = gpt_check(y && random, gpt_fits(n, 1), std >= 0.0 && std < (double)INFINITY);
+    if (status) return status;
     if (n < NORMALS_PER_BLOCK) {
         for (size_t i = 0; i < n; i++) y[i] = (float)(normal_f64(random) * std);
         return GPT_OK;

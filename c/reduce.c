@@ -8,79 +8,16 @@
  * from first to last.
  */
 #include "gpt_layers.h"
-#include "reference.h"
 #include "simd.h"
 
 /* rows with fewer elements are summed in PyTorch's order */
 enum { SHORT_ROW = 8 };
-
-static int check(const float *result, const float *x, size_t rows, size_t cols)
-{
-    if (!result || !x) return GPT_ERR_NULL;
-    if (!gpt_fits(rows, cols)) return GPT_ERR_SIZE;
-    return GPT_OK;
-}
 
 /* The divisor of the sum of squares: cols, or cols - 1 if unbiased. For cols = 0 it is 0, so that the
  * result is NaN. */
 static double divisor(size_t cols, int unbiased)
 {
     return unbiased && cols > 0 ? (double)(cols - 1) : (double)cols;
-}
-
-void gpt_mean_ref(float *mean, const float *x, size_t rows, size_t cols)
-{
-    for (size_t r = 0; r < rows; r++) {
-        double sum = 0.0;
-        for (size_t c = 0; c < cols; c++) sum += x[r * cols + c];
-        mean[r] = (float)(sum / (double)cols);
-    }
-}
-
-void gpt_var_ref(float *var, const float *x, size_t rows, size_t cols, int unbiased)
-{
-    for (size_t r = 0; r < rows; r++) {
-        const float *x_r = x + r * cols;
-        double sum = 0.0, squares = 0.0;
-        for (size_t c = 0; c < cols; c++) sum += x_r[c];
-        const double mean = sum / (double)cols;
-        for (size_t c = 0; c < cols; c++) squares += (x_r[c] - mean) * (x_r[c] - mean);
-        var[r] = (float)(squares / divisor(cols, unbiased));
-    }
-}
-
-void gpt_sum_ref(float *sum, const float *x, size_t rows, size_t cols)
-{
-    for (size_t r = 0; r < rows; r++) {
-        double s = 0.0;
-        for (size_t c = 0; c < cols; c++) s += x[r * cols + c];
-        sum[r] = (float)s;
-    }
-}
-
-static int check_max(const float *x, size_t rows, size_t cols)
-{
-    if (!x) return GPT_ERR_NULL;
-    if (cols == 0 || cols > INT32_MAX || !gpt_fits(rows, cols)) return GPT_ERR_SIZE;
-    return GPT_OK;
-}
-
-void gpt_max_ref(float *max, int32_t *indices, const float *x, size_t rows, size_t cols)
-{
-    for (size_t r = 0; r < rows; r++) {
-        const float *x_r = x + r * cols;
-        size_t best = 0;
-        for (size_t c = 1; c < cols && !isnan(x_r[best]); c++)
-            if (x_r[c] > x_r[best] || isnan(x_r[c])) best = c;
-        if (max) max[r] = x_r[best];
-        if (indices) indices[r] = (int32_t)best;
-    }
-}
-
-void gpt_square_sum_ref(double *sum, const float *x, size_t n)
-{
-    *sum = 0.0;
-    for (size_t i = 0; i < n; i++) *sum += (double)x[i] * x[i];
 }
 
 /* A row of fewer than SHORT_ROW elements in PyTorch's order. */
@@ -120,7 +57,7 @@ GPT_INLINE double sum_f64(const float *x, double from, size_t n, int squared)
 
 int gpt_mean(float *mean, const float *x, size_t rows, size_t cols)
 {
-    const int status = check(mean, x, rows, cols);
+    const int status = gpt_check(mean && x, gpt_fits(rows, cols), 1);
     if (status) return status;
     for (size_t r = 0; r < rows; r++) {
         const float *x_r = x + r * cols;
@@ -132,9 +69,8 @@ int gpt_mean(float *mean, const float *x, size_t rows, size_t cols)
 
 int gpt_var(float *var, const float *x, size_t rows, size_t cols, int unbiased)
 {
-    const int status = check(var, x, rows, cols);
+    const int status = gpt_check(var && x, gpt_fits(rows, cols), unbiased == 0 || unbiased == 1);
     if (status) return status;
-    if (unbiased != 0 && unbiased != 1) return GPT_ERR_VALUE;
     for (size_t r = 0; r < rows; r++) {
         const float *x_r = x + r * cols;
         const double mean = sum_f64(x_r, 0.0, cols, 0) / (double)cols;
@@ -145,7 +81,7 @@ int gpt_var(float *var, const float *x, size_t rows, size_t cols, int unbiased)
 
 int gpt_sum(float *sum, const float *x, size_t rows, size_t cols)
 {
-    const int status = check(sum, x, rows, cols);
+    const int status = gpt_check(sum && x, gpt_fits(rows, cols), 1);
     if (status) return status;
     for (size_t r = 0; r < rows; r++) {
         const float *x_r = x + r * cols;
@@ -168,7 +104,7 @@ GPT_INLINE float row_max(const float *x, size_t n)
 
 int gpt_max(float *max, int32_t *indices, const float *x, size_t rows, size_t cols)
 {
-    const int status = check_max(x, rows, cols);
+    const int status = gpt_check(x != NULL, cols > 0 && cols <= INT32_MAX && gpt_fits(rows, cols), 1);
     if (status) return status;
     for (size_t r = 0; r < rows; r++) {
         const float *x_r = x + r * cols;
@@ -184,8 +120,8 @@ int gpt_max(float *max, int32_t *indices, const float *x, size_t rows, size_t co
 
 int gpt_square_sum(double *sum, const float *x, size_t n)
 {
-    if (!sum || !x) return GPT_ERR_NULL;
-    if (!gpt_fits(n, 1)) return GPT_ERR_SIZE;
+    const int status = gpt_check(sum && x, gpt_fits(n, 1), 1);
+    if (status) return status;
     *sum = sum_f64(x, 0.0, n, 1);
     return GPT_OK;
 }

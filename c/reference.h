@@ -1,14 +1,11 @@
-/* References for the tests: the equations as a textbook has them, in scalar code. Every sum is in float64,
- * and only the results are rounded to float32.
+/* References: a layer's equation as a textbook has it, in scalar code. Every sum is in float64, and only the
+ * results are rounded to float32.
  *
- * gpt_<name>_ref writes the outputs of gpt_<name> in gpt_layers.h. Its arguments are those of gpt_<name> in
- * the same order, without part, parts and scratch, and without sizes that it does not need. It checks nothing.
- * The exceptions are the two int8 references: they check their arguments and return a status, and
- * gpt_int8_linear_forward_ref takes scratch.
- *
- * Without a reference: random numbers, gpt_transpose, gpt_batchnorm_update, and the layout of int8 weights.
- * Their tests compare with known values. The WebAssembly builds do not export the references. LayerNorm and
- * RMSNorm call them for rows whose squares float32 cannot hold.
+ * gpt_<name>_ref writes the outputs of gpt_<name> in gpt_layers.h. Its arguments are those of gpt_<name>
+ * in the same order, without part, parts and scratch, and without sizes that it does not need. It checks
+ * nothing. It stands beside the kernel that it explains; tests/c/reference.h has the references of the
+ * other kernels. The WebAssembly builds do not export them. LayerNorm and RMSNorm call them for rows whose
+ * squares float32 cannot hold.
  */
 #ifndef GPT_REFERENCE_H
 #define GPT_REFERENCE_H
@@ -16,18 +13,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-void gpt_linear_forward_ref(float *y, const float *x, const float *weight, const float *bias, size_t rows,
-                            size_t in, size_t out);
-void gpt_linear_backward_ref(float *dx, float *dweight, float *dbias, const float *dy, const float *x,
-                             const float *weight, size_t rows, size_t in, size_t out);
-void gpt_conv1d_forward_ref(float *y, const float *x, const float *weight, const float *bias, size_t rows,
-                            size_t nx, size_t nf);
-void gpt_conv1d_backward_ref(float *dx, float *dweight, float *dbias, const float *dy, const float *x,
-                             const float *weight, size_t rows, size_t nx, size_t nf);
-int gpt_int8_linear_forward_ref(float *y, float *scratch, const float *x, const int8_t *quantized,
-                                const float *bias, size_t rows, size_t in, size_t out, size_t group);
-int gpt_int8_embedding_forward_ref(float *y, const int32_t *indices, const int8_t *quantized, size_t rows,
-                                   size_t count, size_t dim, size_t group);
 void gpt_relu_forward_ref(float *y, const float *x, size_t n);
 void gpt_relu_backward_ref(float *dx, const float *dy, const float *x, size_t n);
 void gpt_gelu_forward_ref(float *y, const float *x, size_t n, int approximate);
@@ -38,66 +23,15 @@ void gpt_layernorm_forward_ref(float *y, float *mean, float *rstd, const float *
 void gpt_layernorm_backward_ref(float *dx, float *dscale, float *dshift, const float *dy, const float *x,
                                 const float *mean, const float *rstd, const float *scale, size_t rows,
                                 size_t cols);
-void gpt_batchnorm_statistics_ref(float *mean, float *off, float *var, const float *x, size_t rows,
-                                  size_t cols);
-void gpt_batchnorm_forward_ref(float *y, const float *x, const float *mean, const float *off,
-                               const float *var, const float *scale, const float *shift, size_t rows,
-                               size_t cols, float eps);
-void gpt_batchnorm_backward_ref(float *dx, float *dscale, float *dshift, const float *dy, const float *x,
-                                const float *mean, const float *off, const float *var, const float *scale,
-                                size_t rows, size_t cols, float eps);
 void gpt_rmsnorm_forward_ref(float *y, float *rstd, const float *x, const float *scale, size_t rows,
                              size_t cols, float eps);
 void gpt_rmsnorm_backward_ref(float *dx, float *dscale, const float *dy, const float *x, const float *rstd,
                               const float *scale, size_t rows, size_t cols);
-void gpt_dropout_forward_ref(float *y, const float *x, size_t n, uint32_t seed, float p);
-void gpt_embedding_forward_ref(float *y, const int32_t *indices, const float *weight, size_t rows,
-                               size_t dim);
-void gpt_embedding_backward_ref(float *dweight, const float *dy, const int32_t *indices, size_t rows,
-                                size_t count, size_t dim);
 void gpt_softmax_forward_ref(float *y, const float *x, size_t rows, size_t cols);
 void gpt_softmax_backward_ref(float *dx, const float *dy, const float *y, size_t rows, size_t cols);
 /* h  [hidden], contents lost */
 void gpt_feedforward_forward_ref(float *y, double *h, const float *x, const float *weight1,
                                  const float *bias1, const float *weight2, const float *bias2, size_t rows,
                                  size_t dim, size_t hidden, int approximate);
-void gpt_attention_forward_ref(float *y, float *max, float *sum, const float *qkv, size_t batch,
-                               size_t tokens, size_t heads, size_t size, uint32_t seed, float p);
-void gpt_attention_weights_ref(float *w, const float *qkv, size_t batch, size_t tokens, size_t heads,
-                               size_t size);
-void gpt_attention_cached_forward_ref(float *y, float *keys, float *values, const float *qkv, size_t batch,
-                                      size_t tokens, size_t past, size_t capacity, size_t heads, size_t size);
-void gpt_attention_int8_forward_ref(float *y, float *keys, float *values, const float *qkv, size_t batch,
-                                    size_t tokens, size_t past, size_t capacity, size_t heads, size_t size);
-/* sums  as many as dqkv has floats, contents lost */
-void gpt_attention_backward_ref(float *dqkv, double *sums, const float *dy, const float *qkv, size_t batch,
-                                size_t tokens, size_t heads, size_t size, uint32_t seed, float p);
-void gpt_crossentropy_forward_ref(float *loss, float *max, float *sum, const float *logits,
-                                  const int32_t *targets, size_t rows, size_t cols, float smoothing);
-void gpt_crossentropy_backward_ref(float *dlogits, const float *logits, const int32_t *targets,
-                                   const float *max, const float *sum, size_t rows, size_t cols, float scale,
-                                   float smoothing);
-void gpt_mse_forward_ref(float *loss, const float *x, const float *target, size_t rows, size_t cols);
-void gpt_mse_backward_ref(float *dx, const float *x, const float *target, size_t n, float scale);
-void gpt_sgd_step_ref(float *weight, float *momentum, const float *grad, size_t n, double lr, double keep,
-                      double dampening, double decay, int nesterov);
-void gpt_adamw_step_ref(float *weight, float *mean, float *square, const float *grad, size_t n, double lr,
-                        double beta1, double beta2, double eps, double decay, double correction1,
-                        double correction2);
-void gpt_square_sum_ref(double *sum, const float *x, size_t n);
-void gpt_mean_ref(float *mean, const float *x, size_t rows, size_t cols);
-void gpt_var_ref(float *var, const float *x, size_t rows, size_t cols, int unbiased);
-/* y = a ∘ b, sign '+', '-', '*' or '/' */
-void gpt_arithmetic_ref(char sign, float *y, const float *a, const float *b, size_t rows, size_t cols,
-                        size_t a_row, size_t a_col, size_t b_row, size_t b_col);
-void gpt_sqrt_ref(float *y, const float *x, size_t n);
-void gpt_exp_ref(float *y, const float *x, size_t n);
-void gpt_log_ref(float *y, const float *x, size_t n);
-void gpt_tanh_ref(float *y, const float *x, size_t n);
-void gpt_pow_ref(float *y, const float *x, size_t n, float exponent);
-void gpt_abs_ref(float *y, const float *x, size_t n);
-void gpt_abs_backward_ref(float *dx, const float *dy, const float *x, size_t n);
-void gpt_sum_ref(float *sum, const float *x, size_t rows, size_t cols);
-void gpt_max_ref(float *max, int32_t *indices, const float *x, size_t rows, size_t cols);
 
 #endif

@@ -4,24 +4,8 @@
  */
 #include <math.h>
 
-#include "gpt_layers.h"
+#include "map.h"
 #include "reference.h"
-#include "simd.h"
-
-static int check(const float *y, const float *x, size_t n, size_t part, size_t parts)
-{
-    if (!y || !x) return GPT_ERR_NULL;
-    if (!gpt_fits(n, 1)) return GPT_ERR_SIZE;
-    return part < parts ? GPT_OK : GPT_ERR_VALUE;
-}
-
-static int check_backward(const float *dx, const float *dy, const float *x, size_t n, size_t part,
-                          size_t parts)
-{
-    if (!dx || !dy || !x) return GPT_ERR_NULL;
-    if (!gpt_fits(n, 1)) return GPT_ERR_SIZE;
-    return part < parts ? GPT_OK : GPT_ERR_VALUE;
-}
 
 void gpt_relu_forward_ref(float *y, const float *x, size_t n)
 {
@@ -29,17 +13,12 @@ void gpt_relu_forward_ref(float *y, const float *x, size_t n)
     for (size_t i = 0; i < n; i++) y[i] = x[i] >= 0.0f || isnan(x[i]) ? x[i] : 0.0f;
 }
 
+/* pmax(x, 0) is `x < 0 ? 0 : x`, which keeps NaN and -0; max(x, 0) turns -0 into 0. */
+GPT_INLINE v128_t relu(v128_t x) { return wasm_f32x4_pmax(x, wasm_f32x4_splat(0.0f)); }
+
 int gpt_relu_forward(float *y, const float *x, size_t n, size_t part, size_t parts)
 {
-    const int status = check(y, x, n, part, parts);
-    if (status) return status;
-    size_t i;
-    const size_t end = gpt_share(n, 4, part, parts, &i);
-    const v128_t zero = wasm_f32x4_splat(0.0f);
-    /* pmax(x, 0) is `x < 0 ? 0 : x`, which keeps NaN and -0; max(x, 0) turns -0 into 0 */
-    for (; i + 4 <= end; i += 4) wasm_v128_store(y + i, wasm_f32x4_pmax(wasm_v128_load(x + i), zero));
-    if (i < end) gpt_store_tail(y + i, wasm_f32x4_pmax(gpt_load_tail(x + i, end - i), zero), end - i);
-    return GPT_OK;
+    return gpt_map(y, x, n, part, parts, relu);
 }
 
 void gpt_relu_backward_ref(float *dx, const float *dy, const float *x, size_t n)
@@ -54,14 +33,5 @@ GPT_INLINE v128_t gradient(v128_t dy, v128_t x)
 
 int gpt_relu_backward(float *dx, const float *dy, const float *x, size_t n, size_t part, size_t parts)
 {
-    const int status = check_backward(dx, dy, x, n, part, parts);
-    if (status) return status;
-    size_t i;
-    const size_t end = gpt_share(n, 4, part, parts, &i);
-    for (; i + 4 <= end; i += 4)
-        wasm_v128_store(dx + i, gradient(wasm_v128_load(dy + i), wasm_v128_load(x + i)));
-    if (i < end)
-        gpt_store_tail(dx + i, gradient(gpt_load_tail(dy + i, end - i), gpt_load_tail(x + i, end - i)),
-                       end - i);
-    return GPT_OK;
+    return gpt_map2(dx, dy, x, n, part, parts, gradient);
 }

@@ -13,27 +13,10 @@
  */
 #include "gpt_layers.h"
 #include "reference.h"
-#include "simd.h"
+#include "sums.h"
 
 /* Elements of a row that are summed in float32. */
 enum { COLS_PER_BLOCK = 256 };
-
-static int check(const float *y, const float *x, const float *scale, size_t rows, size_t cols, float eps,
-                 size_t part, size_t parts)
-{
-    if (!y || !x || !scale) return GPT_ERR_NULL;
-    if (cols == 0 || !gpt_fits(rows, cols)) return GPT_ERR_SIZE;
-    if (!gpt_eps_valid(eps)) return GPT_ERR_VALUE;
-    return part < parts ? GPT_OK : GPT_ERR_VALUE;
-}
-
-static int check_backward(const float *dy, const float *x, const float *rstd, const float *scale, size_t rows,
-                          size_t cols, size_t part, size_t parts)
-{
-    if (!dy || !x || !rstd || !scale) return GPT_ERR_NULL;
-    if (cols == 0 || !gpt_fits(rows, cols)) return GPT_ERR_SIZE;
-    return part < parts ? GPT_OK : GPT_ERR_VALUE;
-}
 
 void gpt_rmsnorm_forward_ref(float *y, float *rstd, const float *x, const float *scale, size_t rows,
                              size_t cols, float eps)
@@ -50,44 +33,18 @@ void gpt_rmsnorm_forward_ref(float *y, float *rstd, const float *x, const float 
     }
 }
 
-/* Σ a·b·c over a row, or Σ a·b if c is NULL. */
-GPT_INLINE double sum_products(const float *a, const float *b, const float *c, size_t n)
-{
-    double sum = 0.0;
-    size_t i = 0;
-    while (i + 4 <= n) {
-        const size_t end = n - i < COLS_PER_BLOCK ? n : i + COLS_PER_BLOCK;
-        /* two accumulators hide the latency of the add */
-        v128_t even = wasm_f32x4_splat(0.0f), odd = even;
-        for (; i + 8 <= end; i += 8) {
-            v128_t b0 = wasm_v128_load(b + i), b1 = wasm_v128_load(b + i + 4);
-            if (c) b0 = wasm_f32x4_mul(b0, wasm_v128_load(c + i));
-            if (c) b1 = wasm_f32x4_mul(b1, wasm_v128_load(c + i + 4));
-            even = gpt_multiply_add(wasm_v128_load(a + i), b0, even);
-            odd = gpt_multiply_add(wasm_v128_load(a + i + 4), b1, odd);
-        }
-        for (; i + 4 <= end; i += 4) {
-            v128_t b0 = wasm_v128_load(b + i);
-            if (c) b0 = wasm_f32x4_mul(b0, wasm_v128_load(c + i));
-            even = gpt_multiply_add(wasm_v128_load(a + i), b0, even);
-        }
-        sum += (double)gpt_sum_lanes(wasm_f32x4_add(even, odd));
-    }
-    for (; i < n; i++) sum += (double)(a[i] * (c ? b[i] * c[i] : b[i]));
-    return sum;
-}
-
 int gpt_rmsnorm_forward(float *y, float *rstd, const float *x, const float *scale, size_t rows, size_t cols,
                         float eps, size_t part, size_t parts)
 {
-    const int status = check(y, x, scale, rows, cols, eps, part, parts);
+    const int status =
+        gpt_check(y && x && scale, cols > 0 && gpt_fits(rows, cols), gpt_eps_valid(eps) && part < parts);
     if (status) return status;
     size_t r;
     const size_t end = gpt_share(rows, 1, part, parts, &r);
     for (; r < end; r++) {
         const float *x_r = x + r * cols;
         float *y_r = y + r * cols;
-        const double mean_square = sum_products(x_r, x_r, NULL, cols) / (double)cols;
+        const double mean_square = gpt_sum_products(x_r, x_r, NULL, cols, COLS_PER_BLOCK) / (double)cols;
         if (!gpt_squares_fit(mean_square, eps)) {
             gpt_rmsnorm_forward_ref(y_r, rstd ? rstd + r : NULL, x_r, scale, 1, cols, eps);
             continue;
@@ -124,7 +81,13 @@ void gpt_rmsnorm_backward_ref(float *dx, float *dscale, const float *dy, const f
     }
 }
 
-/* dx = rstd · (g - x · rstd² · Σ(g · x)/cols). Not rstd³, which underflows for rows of 1e12 and more. */
+/* dx = rstd · (g + x · factor), g = dy · scale */
+GPT_INLINE v128_t gradient(v128_t dy, v128_t scale, v128_t x, v128_t rstd, v128_t factor)
+{
+    return wasm_f32x4_mul(rstd, gpt_multiply_add(x, factor, wasm_f32x4_mul(dy, scale)));
+}
+
+/* factor = -rstd² · Σ(g · x)/cols. Not rstd³, which underflows for rows of 1e12 and more. */
 GPT_INLINE void backward_row(float *dx, const float *dy, const float *x, float rstd, const float *scale,
                              size_t cols)
 {
@@ -133,45 +96,31 @@ GPT_INLINE void backward_row(float *dx, const float *dy, const float *x, float r
         return;
     }
     const double s = (double)rstd;
-    const float factor = (float)(-sum_products(dy, scale, x, cols) * s * s / (double)cols);
+    const float factor =
+        (float)(-gpt_sum_products(dy, scale, x, cols, COLS_PER_BLOCK) * s * s / (double)cols);
     const v128_t s4 = wasm_f32x4_splat(rstd), factor4 = wasm_f32x4_splat(factor);
-    size_t c = 0;
-    for (; c + 4 <= cols; c += 4) {
-        const v128_t g = wasm_f32x4_mul(wasm_v128_load(dy + c), wasm_v128_load(scale + c));
-        const v128_t difference = gpt_multiply_add(wasm_v128_load(x + c), factor4, g);
-        wasm_v128_store(dx + c, wasm_f32x4_mul(s4, difference));
-    }
-    if (c < cols) {
-        const size_t n = cols - c;
-        const v128_t g = wasm_f32x4_mul(gpt_load_tail(dy + c, n), gpt_load_tail(scale + c, n));
-        const v128_t difference = gpt_multiply_add(gpt_load_tail(x + c, n), factor4, g);
-        gpt_store_tail(dx + c, wasm_f32x4_mul(s4, difference), n);
-    }
+    GPT_MAP(dx, 0, cols, gradient(GPT_AT(dy), GPT_AT(scale), GPT_AT(x), s4, factor4));
 }
 
-/* dscale of n <= 4 columns: Σ dy · x · rstd over the rows. */
+/* u = x · rstd */
+GPT_INLINE v128_t normalize(v128_t x, size_t r, const void *rstd)
+{
+    return wasm_f32x4_mul(x, wasm_v128_load32_splat((const float *)rstd + r));
+}
+
+/* dscale of n <= 4 columns: Σ dy · u over the rows. */
 GPT_INLINE void backward_columns(float *dscale, const float *dy, const float *x, const float *rstd,
                                  size_t rows, size_t cols, size_t n)
 {
     double sums[4] = {0.0};
-    for (size_t r = 0; r < rows;) {
-        const size_t end = rows - r < GPT_ROWS_PER_SUM ? rows : r + GPT_ROWS_PER_SUM;
-        v128_t block = wasm_f32x4_splat(0.0f);
-        for (; r < end; r++) {
-            const float *dy_r = dy + r * cols, *x_r = x + r * cols;
-            const v128_t dy4 = n == 4 ? wasm_v128_load(dy_r) : gpt_load_tail(dy_r, n);
-            const v128_t x4 = n == 4 ? wasm_v128_load(x_r) : gpt_load_tail(x_r, n);
-            block = gpt_multiply_add(dy4, wasm_f32x4_mul(x4, wasm_f32x4_splat(rstd[r])), block);
-        }
-        gpt_add_lanes(sums, block);
-    }
+    gpt_sum_four_columns(NULL, sums, dy, x, rows, cols, n, normalize, rstd);
     for (size_t k = 0; k < n; k++) dscale[k] = (float)sums[k];
 }
 
 int gpt_rmsnorm_backward(float *dx, float *dscale, const float *dy, const float *x, const float *rstd,
                          const float *scale, size_t rows, size_t cols, size_t part, size_t parts)
 {
-    const int status = check_backward(dy, x, rstd, scale, rows, cols, part, parts);
+    const int status = gpt_check(dy && x && rstd && scale, cols > 0 && gpt_fits(rows, cols), part < parts);
     if (status) return status;
     size_t r, c;
     const size_t end_row = gpt_share(rows, 1, part, parts, &r), end = gpt_share(cols, 4, part, parts, &c);

@@ -26,13 +26,3 @@ void gpt_store_tail(float *p, v128_t v, size_t n)
     if (n > 2) wasm_v128_store32_lane(p + 2, v, 2);
     if (n > 3) wasm_v128_store32_lane(p + 3, v, 3);
 }
-
-void gpt_add_block(double *totals, float *block, size_t n, int is_first, int is_last)
-{
-    if (is_first && is_last) return; /* a single block: its float32 sums are the result */
-    if (is_first) memset(totals, 0, n * sizeof *totals);
-    size_t i = 0;
-    for (; i + 4 <= n; i += 4) gpt_add_lanes(totals + i, wasm_v128_load(block + i));
-    for (; i < n; i++) totals[i] += (double)block[i];
-    for (i = 0; is_last && i < n; i++) block[i] = (float)totals[i];
-}

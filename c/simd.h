@@ -101,15 +101,6 @@ GPT_INLINE float gpt_sum_lanes(v128_t v)
     return wasm_f32x4_extract_lane(pairs, 0) + wasm_f32x4_extract_lane(pairs, 1);
 }
 
-/* Adds the four lanes to four sums in float64. */
-GPT_INLINE void gpt_add_lanes(double *sums, v128_t v)
-{
-    const v128_t low = wasm_f64x2_promote_low_f32x4(v),
-                 high = wasm_f64x2_promote_low_f32x4(wasm_i32x4_shuffle(v, v, 2, 3, 0, 1));
-    wasm_v128_store(sums, wasm_f64x2_add(wasm_v128_load(sums), low));
-    wasm_v128_store(sums + 2, wasm_f64x2_add(wasm_v128_load(sums + 2), high));
-}
-
 /* The largest of the four lanes; NaN is ignored. */
 GPT_INLINE float gpt_max_lanes(v128_t v)
 {
@@ -118,23 +109,13 @@ GPT_INLINE float gpt_max_lanes(v128_t v)
     return wasm_f32x4_extract_lane(v, 0);
 }
 
-/* Sums of columns over many rows add this many rows in float32, and these partial sums in float64. */
-enum { GPT_ROWS_PER_SUM = 64 };
-
-/* Columns whose sums in float64 are on the stack at once: 8 kB. */
-enum { GPT_COLS_PER_STRIP = 1024 };
-
-/* totals += block, in float64, for n partial sums in float32. The first block starts the totals. After the
- * last one, block = totals. */
-void gpt_add_block(double *totals, float *block, size_t n, int is_first, int is_last);
-
-/* y += x, n elements */
-static inline void gpt_add_row(float *y, const float *x, size_t n)
+/* y = factor · x, n elements; y may be x */
+static inline void gpt_scale_row(float *y, const float *x, float factor, size_t n)
 {
+    const v128_t factor4 = wasm_f32x4_splat(factor);
     size_t i = 0;
-    for (; i + 4 <= n; i += 4)
-        wasm_v128_store(y + i, wasm_f32x4_add(wasm_v128_load(y + i), wasm_v128_load(x + i)));
-    for (; i < n; i++) y[i] += x[i];
+    for (; i + 4 <= n; i += 4) wasm_v128_store(y + i, wasm_f32x4_mul(factor4, wasm_v128_load(x + i)));
+    for (; i < n; i++) y[i] = factor * x[i];
 }
 
 /* Loads or stores n <= 4 elements and touches no memory past them. Lanes past n load as 0. */

@@ -20,3 +20,10 @@ int gpt_fits4(size_t a, size_t b, size_t c, size_t d)
     const size_t ab = gpt_floats(a ? a : 1, b ? b : 1), cd = gpt_floats(c ? c : 1, d ? d : 1);
     return gpt_fits(ab, cd);
 }
+
+int gpt_are_indices(const int32_t *indices, size_t n, size_t count)
+{
+    for (size_t i = 0; i < n; i++)
+        if (indices[i] < 0 || (size_t)indices[i] >= count) return 0;
+    return 1;
+}

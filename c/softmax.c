@@ -10,19 +10,6 @@
 #include "gpt_layers.h"
 #include "reference.h"
 
-static int check(const float *y, const float *x, size_t rows, size_t cols, size_t part, size_t parts)
-{
-    if (!y || !x) return GPT_ERR_NULL;
-    if (!gpt_fits(rows, cols)) return GPT_ERR_SIZE;
-    return part < parts ? GPT_OK : GPT_ERR_VALUE;
-}
-
-static int check_backward(const float *dx, const float *dy, const float *y, size_t rows, size_t cols,
-                          size_t part, size_t parts)
-{
-    return dy ? check(dx, y, rows, cols, part, parts) : GPT_ERR_NULL;
-}
-
 void gpt_softmax_forward_ref(float *y, const float *x, size_t rows, size_t cols)
 {
     for (size_t r = 0; r < rows; r++) {
@@ -39,7 +26,7 @@ void gpt_softmax_forward_ref(float *y, const float *x, size_t rows, size_t cols)
 
 int gpt_softmax_forward(float *y, const float *x, size_t rows, size_t cols, size_t part, size_t parts)
 {
-    const int status = check(y, x, rows, cols, part, parts);
+    const int status = gpt_check(y && x, gpt_fits(rows, cols), part < parts);
     if (status) return status;
     if (cols == 0) return GPT_OK; /* empty rows, up to 2^29 of them */
     size_t r;
@@ -48,11 +35,7 @@ int gpt_softmax_forward(float *y, const float *x, size_t rows, size_t cols, size
         const float *x_r = x + r * cols;
         float *y_r = y + r * cols;
         const float factor = (float)(1.0 / gpt_row_exp(y_r, x_r, gpt_row_max(x_r, cols), cols));
-        const v128_t factor4 = wasm_f32x4_splat(factor);
-        size_t c = 0;
-        for (; c + 4 <= cols; c += 4)
-            wasm_v128_store(y_r + c, wasm_f32x4_mul(wasm_v128_load(y_r + c), factor4));
-        for (; c < cols; c++) y_r[c] *= factor;
+        gpt_scale_row(y_r, y_r, factor, cols);
     }
     return GPT_OK;
 }
@@ -67,26 +50,6 @@ void gpt_softmax_backward_ref(float *dx, const float *dy, const float *y, size_t
         for (size_t c = 0; c < cols; c++) total += (double)y_r[c];
         for (size_t c = 0; c < cols; c++) dx[r * cols + c] = (float)(y_r[c] * (dy_r[c] - dot / total));
     }
-}
-
-static double dot_product(const float *a, const float *b, size_t n)
-{
-    double dot = 0.0;
-    size_t i = 0;
-    while (i + 4 <= n) {
-        const size_t end = i + gpt_min(GPT_SOFTMAX_COLS_PER_BLOCK, n - i);
-        /* two accumulators, which hide the latency of the add */
-        v128_t even = wasm_f32x4_splat(0.0f), odd = even;
-        for (; i + 8 <= end; i += 8) {
-            even = gpt_multiply_add(wasm_v128_load(a + i), wasm_v128_load(b + i), even);
-            odd = gpt_multiply_add(wasm_v128_load(a + i + 4), wasm_v128_load(b + i + 4), odd);
-        }
-        for (; i + 4 <= end; i += 4)
-            even = gpt_multiply_add(wasm_v128_load(a + i), wasm_v128_load(b + i), even);
-        dot += (double)gpt_sum_lanes(wasm_f32x4_add(even, odd));
-    }
-    for (; i < n; i++) dot += (double)(a[i] * b[i]);
-    return dot;
 }
 
 /* dx = y · (dy - dot). Returns whether one y is above 0.5. */
@@ -121,14 +84,14 @@ static size_t saturated_place(const float *y, size_t n)
 int gpt_softmax_backward(float *dx, const float *dy, const float *y, size_t rows, size_t cols, size_t part,
                          size_t parts)
 {
-    const int status = check_backward(dx, dy, y, rows, cols, part, parts);
+    const int status = gpt_check(dx && dy && y, gpt_fits(rows, cols), part < parts);
     if (status) return status;
     if (cols == 0) return GPT_OK; /* empty rows, up to 2^29 of them */
     size_t r;
     const size_t end = gpt_share(rows, 1, part, parts, &r);
     for (; r < end; r++) {
         const float *y_r = y + r * cols;
-        const float dot = (float)dot_product(dy + r * cols, y_r, cols);
+        const float dot = (float)gpt_sum_products(dy + r * cols, y_r, NULL, cols, GPT_SOFTMAX_COLS_PER_BLOCK);
         const int is_saturated = backward_row(dx + r * cols, dy + r * cols, y_r, dot, cols);
         if (is_saturated && fabsf(dot) < INFINITY)
             gpt_balance(dx + r * cols, saturated_place(y_r, cols), cols);

@@ -3,7 +3,7 @@
 #ifndef GPT_SOFTMAX_H
 #define GPT_SOFTMAX_H
 
-#include "simd.h"
+#include "sums.h"
 
 /* Elements of a row that are summed in float32, 16 per lane; the blocks' sums are added in float64. The
  * relative error of a block is at most 5e-7. */
@@ -55,21 +55,8 @@ static inline double gpt_row_exp(float *y, const float *x, float max, size_t col
 /* dx[t] = -Σ of the others, for a row of a gradient that sums to 0. */
 static inline void gpt_balance(float *dx, size_t t, size_t cols)
 {
-    double sum = 0.0;
-    size_t c = 0;
     dx[t] = 0.0f;
-    while (c + 4 <= cols) {
-        const size_t end = c + gpt_min(GPT_SOFTMAX_COLS_PER_BLOCK, cols - c);
-        v128_t even = wasm_f32x4_splat(0.0f), odd = even;
-        for (; c + 8 <= end; c += 8) {
-            even = wasm_f32x4_add(even, wasm_v128_load(dx + c));
-            odd = wasm_f32x4_add(odd, wasm_v128_load(dx + c + 4));
-        }
-        for (; c + 4 <= end; c += 4) even = wasm_f32x4_add(even, wasm_v128_load(dx + c));
-        sum += (double)gpt_sum_lanes(wasm_f32x4_add(even, odd));
-    }
-    for (; c < cols; c++) sum += (double)dx[c];
-    dx[t] = (float)(0.0 - sum);
+    dx[t] = (float)(0.0 - gpt_sum_products(dx, NULL, NULL, cols, GPT_SOFTMAX_COLS_PER_BLOCK));
 }
 
 #endif

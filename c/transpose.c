@@ -9,8 +9,8 @@
 
 int gpt_transpose(float *y, const float *x, size_t count, size_t rows, size_t cols, size_t inner)
 {
-    if (!y || !x) return GPT_ERR_NULL;
-    if (!gpt_fits4(count, rows, cols, inner)) return GPT_ERR_SIZE;
+    const int status = gpt_check(y && x, gpt_fits4(count, rows, cols, inner), 1);
+    if (status) return status;
     const size_t n = rows * cols * inner;
     if (n == 0) return GPT_OK; /* y is empty: skip the loops */
     for (size_t k = 0; k < count; k++, x += n, y += n)

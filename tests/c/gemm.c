@@ -2,6 +2,7 @@
  * both builds: GPT_TILE_ROWS is 4 in simd and 6 in relaxed. Small integers are summed without rounding, so
  * every result is exact. */
 #include "gemm.h"
+#include "sums.h"
 
 #include "check.h"
 

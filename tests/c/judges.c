@@ -777,18 +777,18 @@ void judge_attention_backward(const trial *t)
 
 void judge_sgd(const trial *t)
 {
-    const double lr = t->c.v[0], keep = t->c.v[1], add = fabs(1.0 - t->c.v[2]), decay = t->c.v[3];
-    const float *weight = BEFORE(0), *momentum = BEFORE(1), *grad = FLOATS_OF(2);
+    const double lr = t->c.v[0], momentum = t->c.v[1], add = fabs(1.0 - t->c.v[2]), decay = t->c.v[3];
+    const float *weight = BEFORE(0), *velocity = BEFORE(1), *grad = FLOATS_OF(2);
     for (size_t i = 0; i < t->n[0]; i++) {
         const double g = fabs((double)grad[i]) + decay * fabs((double)weight[i]);
-        const double m = momentum ? keep * fabs((double)momentum[i]) + add * g : 0.0;
-        const double w = fabs((double)weight[i]) + lr * (momentum ? g + m : g);
-        if (w + m + g > 1e38) continue;
+        const double v = velocity ? momentum * fabs((double)velocity[i]) + add * g : 0.0;
+        const double w = fabs((double)weight[i]) + lr * (velocity ? g + v : g);
+        if (w + v + g > 1e38) continue;
         expect_within("weight", i, (double)FLOATS_OF(0)[i], (double)EXPECTED(0)[i],
                       16.0 * u * w + 8.0 * smallest);
-        if (momentum)
-            expect_within("momentum", i, (double)FLOATS_OF(1)[i], (double)EXPECTED(1)[i],
-                          8.0 * u * m + 8.0 * smallest);
+        if (velocity)
+            expect_within("velocity", i, (double)FLOATS_OF(1)[i], (double)EXPECTED(1)[i],
+                          8.0 * u * v + 8.0 * smallest);
     }
 }
 

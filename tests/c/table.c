@@ -142,8 +142,10 @@ static size_t int8_cache_count(const call *c, size_t which)
 WITHOUT_REFERENCE(int8_quantize, T(0), T(1), S(0), S(1), GROUP, 0, S(1), I(1) ? 1 : S(1), I(1) ? S(0) : 1)
 WITHOUT_REFERENCE(int8_pack, T(0), T(1), S(0), S(1), GROUP)
 WITHOUT_REFERENCE(int8_dequantize, T(0), T(1), S(0), S(1), GROUP)
-WITH_PARTS(int8_linear_forward, T(0), T(1), T(2), T(3), T(4), S(0), S(1), S(2), GROUP)
-WITH_PARTS(int8_embedding_forward, T(0), T(1), T(2), S(0), S(1), S(2), GROUP)
+PARTS_ONLY(int8_linear_forward, T(0), T(1), T(2), T(3), T(4), S(0), S(1), S(2), GROUP)
+REFERENCE(int8_linear_forward, T(0), T(2), T(3), T(4), S(0), S(1), S(2), GROUP)
+PARTS_ONLY(int8_embedding_forward, T(0), T(1), T(2), S(0), S(1), S(2), GROUP)
+REFERENCE(int8_embedding_forward, T(0), T(1), T(2), S(0), S(2), GROUP)
 
 /* A group that is refused has the tensors of another one. */
 static size_t valid_group(const call *c) { return GROUP && GROUP % 2 == 0 ? GROUP : 2; }
@@ -575,7 +577,7 @@ const kernel kernels[] = {
      .judge = judge_sgd,
      .sizes = "n",
      .scalars = "lbblF",
-     .tensors = {{INOUT, "weight", "n"}, {OPTIONAL_INOUT, "momentum", "n"}, {IN, "grad", "n"}}},
+     .tensors = {{INOUT, "weight", "n"}, {OPTIONAL_INOUT, "velocity", "n"}, {IN, "grad", "n"}}},
     {.name = "adamw_step",
      .run = run_adamw_step,
      .reference = run_adamw_step_ref,
