@@ -13,9 +13,8 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { Worker } from 'node:worker_threads'
 import { load } from 'gpt-layers'
-import { CALL_WORDS, MAX_ARGUMENTS } from '../../build/lib/threads/call.js'
-import { Pool } from '../../build/lib/threads/pool.js'
-import { OwnWorker } from '../../build/lib/threads/workers.js'
+import { CALL_WORDS, MAX_ARGUMENTS, Pool } from '../../build/lib/threads/pool.js'
+import { OwnWorker } from '../../build/lib/threads/threads.js'
 import { LAYERS, resultsOf } from '../layers.js'
 import {
   assertRefuses,

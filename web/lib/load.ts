@@ -1,5 +1,5 @@
 import type { Gpt } from './gpt.ts'
-import type { AnyWorker } from './threads/workers.ts'
+import type { AnyWorker } from './threads/threads.ts'
 import { GptLayersError, messageOf } from './errors.ts'
 import { compile, runs, start } from './start.ts'
 import { builds } from './wasm/builds.ts'

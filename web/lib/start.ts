@@ -1,6 +1,6 @@
 import type { Build, LoadOptions } from './load.ts'
 import type { Imports } from './imports.ts'
-import type { AnyWorker } from './threads/workers.ts'
+import type { AnyWorker } from './threads/threads.ts'
 import { checkChoice, checkCount, checkFunction, checkNumber, checkOptions, describe } from './check.ts'
 import { fail, GptLayersError, withName } from './errors.ts'
 import { Gpt } from './gpt.ts'

@@ -1,6 +1,5 @@
 import type { Imports } from '../imports.ts'
-import type { Kernel } from '../threads/call.ts'
-import type { Pool } from '../threads/pool.ts'
+import type { Kernel, Pool } from '../threads/pool.ts'
 import type { Memory } from './memory.ts'
 import type { Functions } from '../wasm/exports.ts'
 import { fail, GptLayersError } from '../errors.ts'

@@ -1,9 +1,18 @@
-import type { Runtime } from '../runtime/runtime.ts'
-import { type Call, CALL_WORDS, MAX_ARGUMENTS } from './call.ts'
-import { Pool } from './pool.ts'
-import { type AnyWorker, startWorkers } from './workers.ts'
+// Starts the workers of a pool, wherever JavaScript runs.
 
+import { describe } from '../check.ts'
+import { messageOf } from '../errors.ts'
+import { type Call, CALL_WORDS, type Kernel, MAX_ARGUMENTS, Pool, type PoolWorker } from './pool.ts'
+
+const START_TIMEOUT = 20_000 // ms until a worker must be ready; a busy machine starts it slowly
+const FOREIGN_TIMEOUT = 5000 // the same for a worker that the user starts, which may be another program's
 const STACK_BYTES = 65536 // per worker, as the first instance has
+
+/** A browser's worker, or Node's. */
+export interface AnyWorker {
+  postMessage: (message: object) => void
+  terminate: () => unknown
+}
 
 /** The message that a worker gets once it has said that it is ours. */
 export interface WorkerSetup {
@@ -16,22 +25,46 @@ export interface WorkerSetup {
   call: Call
 }
 
+/** What is in a WebAssembly instance: the memory, and functions, of which those named gpt_... are ours. */
+interface Exports {
+  memory: WebAssembly.Memory
+}
+
+/** The heap of the instance. */
+interface Heap {
+  /** @returns the offset of so many bytes */
+  allocate: (bytes: number) => number
+  /** views from an offset on, valid for as long as the memory is */
+  doubles: (offset: number, length: number) => Float64Array
+  words: (offset: number, length: number) => Int32Array
+}
+
+/** Starts a worker. */
+interface Starter {
+  /** for messages */
+  name: string
+  create: () => AnyWorker
+  /** milliseconds until the worker must be ready */
+  timeout: number
+}
+
 /**
- * @param module the code of the runtime's instance
+ * @param instance on a shared memory
+ * @param module the code of the instance
  * @param threads 2 or more
  * @param createWorker the user's; by default the package starts its workers itself
  * @returns a pool with this number of threads, or the reason why workers cannot be started
  */
 export async function startPool(
-  { exports, memory }: Runtime,
+  { exports, memory }: { exports: Exports; memory: Heap },
   module: WebAssembly.Module,
   threads: number,
   createWorker?: () => AnyWorker,
 ): Promise<Pool | string> {
-  const kernels = Object.fromEntries(Object.entries(exports).filter(([name]) => name.startsWith('gpt_')))
-  // Each attempt to start workers has memory of its own, which is never freed: a worker of an attempt that
-  // failed may still run.
-  const newSetups = () => {
+  const kernels: Record<string, Kernel> = Object.fromEntries(
+    Object.entries(exports).filter(([name]) => name.startsWith('gpt_')),
+  )
+  const newSetups = (): WorkerSetup[] => {
     const args = memory.allocate(8 * MAX_ARGUMENTS + 4 * CALL_WORDS + STACK_BYTES * (threads - 1))
     const words = args + 8 * MAX_ARGUMENTS
     const stacks = words + 4 * CALL_WORDS
@@ -47,6 +80,227 @@ export async function startPool(
       call,
     }))
   }
-  const started = await startWorkers(newSetups, createWorker)
-  return typeof started === 'string' ? started : new Pool(started.call, kernels, started.workers)
+  const starters = createWorker ? [fromUser(createWorker)] : findStarters()
+  const violations = watchPolicy()
+  const failures = []
+  for (const starter of starters) {
+    try {
+      // Memory of its own for each attempt, never freed: a worker of one that failed may still run.
+      const setups = newSetups()
+      const workers = await startAll(starter, setups, starter === starters.at(-1))
+      violations.stop()
+      if (inBrowser?.includes(starter)) inBrowser = [starter]
+      return new Pool(setups[0].call, kernels, workers)
+    } catch (error) {
+      failures.push(`${starter.name}: ${messageOf(error)}`)
+    }
+  }
+  await new Promise((resolve) => setTimeout(resolve)) // a violation is told in a later task
+  return CURES[violations.stop()] ?? `no worker could start (${failures.join('; ')})`
+}
+
+/** A worker that runs `worker.ts`. */
+export class OwnWorker implements PoolWorker {
+  #worker: AnyWorker
+  #ended = false
+  /** Why the worker has ended, unless `end` has ended it. */
+  #why: string | null = null
+  #hear: (message: unknown) => void = () => {}
+  #onEnd: (why: string) => void = () => {}
+
+  constructor(worker: AnyWorker) {
+    if (typeof worker?.postMessage !== 'function') throw new Error(`got ${describe(worker)}, not a Worker`)
+    this.#worker = worker
+    const fail = (why: string) => this.#fail(why)
+    listen(worker, {
+      message: (message) => this.#hear(message),
+      error: (event) => fail(messageOf(event) || 'it could not be loaded'),
+      messageerror: () => fail('it cannot share memory with its creator'),
+      exit: (code) => fail(`it exited with code ${code}`),
+    })
+  }
+
+  #fail(why: string): void {
+    if (this.#ended) return
+    this.end()
+    this.#why = why
+    this.#onEnd(why)
+  }
+
+  /** Hears why the worker has ended, unless `end` has ended it; at once where it has ended before. */
+  set onEnd(listener: (why: string) => void) {
+    this.#onEnd = listener
+    if (this.#why !== null) listener(this.#why)
+  }
+
+  /** Node exits without waiting for this worker. */
+  unref(): void {
+    if (isNode(this.#worker)) this.#worker.unref()
+  }
+
+  /** Ends the worker. */
+  end(): void {
+    this.#ended = true
+    this.#worker.terminate()
+  }
+
+  /**
+   * @param setup sent once the worker has said that it is ours
+   * @returns fulfilled when the worker is ready; never, where `onEnd` hears why not
+   */
+  setUp(setup: WorkerSetup): Promise<void> {
+    return new Promise((resolve) => {
+      let isOurs = false
+      this.#hear = (message) => {
+        if (!isOurs && message === `gpt-layers ${VERSION}`) {
+          isOurs = true
+          try {
+            this.#worker.postMessage(setup)
+          } catch (error) {
+            this.#fail(String(error)) // this page must not share memory
+          }
+        } else if (isOurs && message === 'ready') resolve()
+        else this.#fail(`it is not gpt-layers/worker.js of version ${VERSION}: it said ${describe(message)}`)
+      }
+    })
+  }
+}
+
+/**
+ * @param setups one for each worker
+ * @param together starts all at once; otherwise one goes first, so that what is forbidden fails only once
+ * @returns ready
+ */
+async function startAll(
+  { create, timeout }: Starter,
+  setups: WorkerSetup[],
+  together: boolean,
+): Promise<OwnWorker[]> {
+  const workers: OwnWorker[] = []
+  let fail: (why: string) => void = () => {}
+  /** Rejected where a worker ends, also one that was ready, or all take too long. */
+  const failed = new Promise((_, reject) => (fail = (why) => reject(new Error(why))))
+  const timer = setTimeout(() => fail(`it was not ready after ${timeout / 1000} s`), timeout)
+  const start = async (setup: WorkerSetup) => {
+    const worker = new OwnWorker(create())
+    workers.push(worker)
+    worker.onEnd = fail
+    await worker.setUp(setup)
+  }
+  try {
+    const first = together ? setups.length : 1
+    for (const group of [setups.slice(0, first), setups.slice(first)]) {
+      await Promise.race([Promise.all(group.map(start)), failed])
+    }
+    for (const worker of workers) worker.unref()
+    return workers
+  } catch (error) {
+    for (const worker of workers) worker.end()
+    throw error
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** @param listeners by type of event; that of messages gets the message */
+function listen(worker: AnyWorker, listeners: Record<string, (event: unknown) => void>): void {
+  for (const [type, listener] of Object.entries(listeners)) {
+    if (isNode(worker)) worker.on(type, listener)
+    else addDomListener(worker as Worker, type, listener)
+  }
+}
+
+const isNode = (worker: AnyWorker): worker is NodeWorker => 'on' in worker
+
+/** @param listener gets the message itself, as Node's does */
+const addDomListener = (worker: Worker, type: string, listener: (event: unknown) => void): void =>
+  worker.addEventListener(type, (event) => listener('data' in event ? event.data : event))
+
+/** What a browser may start, the best first; once one has worked, that one. */
+let inBrowser: Starter[] | undefined
+
+/** What can start a worker here, the best first. */
+function findStarters(): Starter[] {
+  const node = globalThis.process?.getBuiltinModule?.('node:worker_threads')
+  if (node && typeof Worker !== 'function') return [fromNode(node)]
+  inBrowser ??= hasFile() ? [fromFile, fromBlob] : [fromBlob, fromFile]
+  return node ? [fromNode(node), ...inBrowser] : inBrowser // an Electron page has both, and Node's fails
+}
+
+const workerCode = () => WORKER_CODE
+
+/**
+ * Node, Deno and Bun.
+ *
+ * @param node its worker_threads
+ */
+const fromNode = (node: WorkerThreads): Starter => ({
+  name: 'node:worker_threads',
+  create: () => new node.Worker(workerCode(), { eval: true, execArgv: [] }),
+  timeout: START_TIMEOUT,
+})
+
+let blobUrl: string | undefined
+/** Needs no file, and so no bundler's help; a Content-Security-Policy may forbid it. */
+const fromBlob: Starter = {
+  name: 'from a Blob',
+  create(): Worker {
+    blobUrl ??= URL.createObjectURL(new Blob([workerCode()], { type: 'text/javascript' }))
+    return new Worker(blobUrl)
+  },
+  timeout: START_TIMEOUT,
+}
+
+/**
+ * Vite, webpack, rspack, Parcel and Turbopack recognize a worker by exactly this expression, and deliver the
+ * file. Without a bundler the file lies beside this one.
+ */
+const fromFile: Starter = {
+  name: 'from its file',
+  create: () => new Worker(new URL('./gpt-layers-worker.js', import.meta.url), { type: 'module' }),
+  timeout: START_TIMEOUT,
+}
+
+const fromUser = (create: () => AnyWorker): Starter => ({
+  name: 'from the worker option',
+  create,
+  timeout: FOREIGN_TIMEOUT,
+})
+
+/**
+ * Whether to try the worker's file before a Blob. A browser shows an error on the console for a file that
+ * does not exist, and for a Blob that the Content-Security-Policy forbids. So the file comes first only where
+ * a bundler has delivered it.
+ */
+function hasFile(): boolean {
+  // webpack, rspack, Parcel and Turbopack write the source's path here. Vite sets PROD in what it builds.
+  return Boolean(import.meta.url?.startsWith('file:') || import.meta.env?.PROD)
+}
+
+/** By the directive of the Content-Security-Policy that forbids workers: the reason for one thread. */
+const CURES: Record<string, string | undefined> = {
+  'worker-src':
+    "the Content-Security-Policy forbids workers: add worker-src blob:, or worker-src 'self' and load's worker option",
+  'require-trusted-types-for':
+    "the page requires Trusted Types: pass load's option worker: () => new Worker(policy.createScriptURL(...)), " +
+    'with a URL of gpt-layers/worker.js and a policy of your own from trustedTypes.createPolicy',
+}
+
+/**
+ * Watches for workers that the Content-Security-Policy forbids.
+ *
+ * @returns stop: ends it and returns the directive that has forbidden one; '' for none
+ */
+function watchPolicy(): { stop: () => string } {
+  let forbidding = ''
+  const hear = ({ effectiveDirective }: SecurityPolicyViolationEvent) => {
+    if (effectiveDirective in CURES) forbidding = effectiveDirective
+  }
+  globalThis.addEventListener?.('securitypolicyviolation', hear)
+  return {
+    stop(): string {
+      globalThis.removeEventListener?.('securitypolicyviolation', hear)
+      return forbidding
+    },
+  }
 }

@@ -1,3 +1,5 @@
+// Apart from the other files here: `load` warns also where it does not import the code of the threads.
+
 /** Sentences that have been said. */
 const said = new Set()
 

@@ -2,7 +2,7 @@
 // is terminated, sleeps between calls, and never returns to its event loop.
 
 import type { WorkerSetup } from './threads.ts'
-import { type Kernel, runOpenParts, waitForParts } from './call.ts'
+import { type Kernel, serve } from './pool.ts'
 
 const node = globalThis.process?.getBuiltinModule?.('node:worker_threads')
 const port: MessagePortLike = node?.parentPort ?? globalThis
@@ -14,12 +14,7 @@ port.onmessage = ({ data: { module, memory, stackTop, names, call } }: { data: W
   functions.gpt_stack_set(stackTop)
   const kernels = names.map((name) => functions[name])
   port.postMessage('ready')
-  for (let worked = 0; ;) {
-    waitForParts(call, worked)
-    const begin = performance.now()
-    runOpenParts(call, kernels)
-    worked = performance.now() - begin
-  }
+  serve(call, kernels)
 }
 
 // The pool sends its memory only to a worker that says this.
