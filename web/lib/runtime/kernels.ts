@@ -24,12 +24,9 @@ const FLOATS_READ = 1 / 4
 const product = (rows: number, inputs: number, outputs: number): number =>
   rows * inputs * outputs * MULTIPLY_ADD
 
-/**
- * A kernel that reads one row's weights is bound by memory, which serves long streams best. One thread reads
- * whole rows of a weight [768, 2304] at 22 GB/s; each of two threads reads halves of these rows at 12 GB/s.
- */
-const productByColumns = (rows: number, inputs: number, outputs: number): number =>
-  rows === 1 ? 0 : product(rows, inputs, outputs)
+/** A single row is shared only where two threads read long pieces of the weight: see c/gemm_nn_tn.c. */
+const conv1d = (rows: number, inputs: number, outputs: number): number =>
+  rows === 1 && outputs < 2304 ? 0 : product(rows, inputs, outputs)
 
 /** Half of the scores count (token i sees tokens 0 to i), and each takes 2 · size multiply-adds. */
 const attention = (batch: number, tokens: number, heads: number, size: number): number =>
@@ -59,7 +56,7 @@ export const KERNELS: Readonly<Record<CutFunction, Cost>> & {
     scratch: (exports, rows, _inputs, outputs) => exports.gpt_linear_backward_scratch_size(rows, outputs),
   },
   gpt_conv1d_forward: {
-    cost: productByColumns,
+    cost: conv1d,
     scratch: (exports, rows, inputs) => exports.gpt_conv1d_scratch_size(rows, inputs),
   },
   gpt_conv1d_backward: {
