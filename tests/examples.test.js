@@ -10,13 +10,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { load } from 'gpt-layers'
+import * as gpt from 'gpt-layers'
 import { decode, encode } from 'gpt-tokenizer/encoding/r50k_base'
 import { build, createServer, preview } from 'vite'
 import { blocksOf } from './blocks.js'
 import { launch, newPage, test as browserTest } from './demo/browser.js'
 import { fileOf, gpt2Entries } from './lib/gpt2file.js'
 import { shake } from './lib/support.js'
+
+await gpt.load()
 
 const root = fileURLToPath(new URL('../', import.meta.url))
 const examples = readdirSync(join(root, 'web/examples')).filter((name) => /\.m?js$/.test(name))
@@ -94,13 +96,12 @@ const gpt2File = () => (gpt2Path ??= makeGpt2File())
 
 /** A file in Hugging Face's layout and names, which does not say that the model has four heads. */
 async function makeGpt2File() {
-  const gpt = await load({ build: 'simd' })
   gpt.manualSeed(1)
   const sizes = { vocabSize: 50257, contextLength: 32, embDim: 64, nHeads: 4, nLayers: 2, tieWeights: true }
   const model = shake(gpt, new gpt.GPTModel(sizes))
   const file = join(folder, 'gpt2.safetensors')
   writeFileSync(file, fileOf(gpt2Entries(model), { nHeads: null }))
-  gpt.dispose()
+  model.dispose()
   return file
 }
 
@@ -124,7 +125,6 @@ for (const dtype of /** @type {const} */ (['float32', 'int8'])) {
     const { status, stdout, stderr } = gpt2(file, 'Once upon a time', ...args)
     assert.equal(status, 0, stderr)
 
-    const gpt = await load()
     const model = await gpt.GPTModel.fromPretrained(readFileSync(file), { dtype, config: { nHeads: 4 } })
     gpt.manualSeed(5)
     const options = { maxNewTokens: 12, temperature: 0.9, topK: 9, stopTokens: [50256] }
@@ -166,7 +166,6 @@ test('gpt2.mjs shows in a terminal how much is loaded', { skip: noTerminal }, as
 
 test('gpt2.mjs says in a line what is wrong', async () => {
   const file = await gpt2File()
-  const gpt = await load()
   const foreign = join(folder, 'foreign.safetensors')
   writeFileSync(foreign, gpt.saveSafetensors({ 'encoder.weight': gpt.ones([2, 2]) }))
   const stories = join(root, 'web/examples/stories/grammar.js')
@@ -262,7 +261,7 @@ for (const [how, start] of Object.entries(servers)) {
   })
 }
 
-const LOAD = "import { load } from 'gpt-layers'\nconst gpt = await load()\n"
+const LOAD = "import * as gpt from 'gpt-layers'\nawait gpt.load()\n"
 const programs = [
   ...blocksOf('js', 'web/lib/README.md', 'Write your own layer'),
   ...blocksOf('js', 'web/lib/README.md', 'Back to PyTorch'),

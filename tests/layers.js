@@ -1,7 +1,8 @@
 // Every layer, loss, optimizer and operation of tensors, each with an input. The tests of high memory, of
 // threads and of failing allocations, and the fuzzers, take them from here: a new one needs one line.
 
-/** @import { Gpt, Optimizer, Tensor } from 'gpt-layers' */
+/** @import { Optimizer, Tensor } from 'gpt-layers' */
+/** @import { Gpt } from './lib/support.js' */
 
 /**
  * The sizes of a layer and of its input, which each test chooses.

@@ -4,14 +4,17 @@ import { LAYERS, OPTIMIZERS } from './layers.js'
 import { loadForTest, untyped } from './lib/support.js'
 
 const gpt = await loadForTest()
-const classes = Object.keys(gpt).filter((name) => /^[A-Z]/.test(name) && name !== 'Module')
-const isLayer = (/** @type {string} */ name) => untyped(gpt)[name].prototype instanceof gpt.Module
+/** @param {Function} Base @returns {string[]} the classes of the package that extend another one of it */
+const classesFrom = (Base) =>
+  Object.keys(gpt)
+    .filter((name) => untyped(gpt)[name]?.prototype instanceof Base)
+    .sort()
 
 /** @param {Record<string, unknown>} table @returns {string[]} the names before a comma, each once */
 const namesIn = (table) => [...new Set(Object.keys(table).map((name) => name.split(',')[0]))].sort()
 
 test('the table of layers has every layer that the package exports, and each entry makes what it names', () => {
-  assert.deepEqual(namesIn(LAYERS), classes.filter(isLayer).sort())
+  assert.deepEqual(namesIn(LAYERS), classesFrom(gpt.Module))
   for (const [name, make] of Object.entries(LAYERS)) {
     const [layer] = make(gpt, { rows: 1, cols: 2, heads: 1 })
     assert.equal(layer.constructor.name, name.split(',')[0])
@@ -19,5 +22,5 @@ test('the table of layers has every layer that the package exports, and each ent
 })
 
 test('the table of optimizers has every one that the package exports', () => {
-  assert.deepEqual(namesIn(OPTIMIZERS), classes.filter((name) => !isLayer(name)).sort())
+  assert.deepEqual(namesIn(OPTIMIZERS), classesFrom(gpt.Optimizer))
 })

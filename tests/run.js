@@ -41,8 +41,9 @@ if (!all && paths.length === 0)
   files = files.filter((file) => !ONLY_IN_ALL.some((path) => file.startsWith(path)))
 
 // Each file runs in a process of its own, except for the tests of the page: they run in two processes. Each of
-// these has one browser and one server, because only a browser's first load of the page is slow.
-const ofThePage = files.filter((file) => /^tests\/demo\/(?!sections)/.test(file))
+// these has one browser and one server, because only a browser's first load of the page is slow. The test of
+// the training loads another build of the package than they do.
+const ofThePage = files.filter((file) => /^tests\/demo\/(?!sections|training)/.test(file))
 if (ofThePage.length > 1) files = [...HALVES, ...files.filter((file) => !ofThePage.includes(file))]
 
 process.env.GPT_LAYERS_TEST = all ? 'all' : 'default'

@@ -11,8 +11,8 @@ const fromRoot = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url))
 const lib = fromRoot('web/lib/')
 const dist = fromRoot('dist/')
 
-/** The modules that users import: their name in dist/ -> the source. */
-const ENTRIES = { index: `${lib}index.ts`, core: `${lib}core.ts`, workerd: `${lib}workerd.ts` }
+/** The modules that users import. */
+const ENTRIES = ['index', 'core', 'workerd']
 
 /**
  * The builds. Each becomes a JavaScript module of its own, so that `load` downloads only the one that it
@@ -53,12 +53,17 @@ const buildsModule = (names) => ({
   },
 })
 
+/** What keeps no state. Chunks that are imported late share it with index.js, and so the class of errors. */
+const STATELESS =
+  /lib\/((check|config|errors|typed)|tensor\/(shape|slabs)|checkpoint\/(dtypes|file)|threads\/warn)\.ts$/
+
 /**
+ * Each entry is a module of its own with all of the code and one state: a second copy of it, such as
+ * `import('./index.js?2')`, is a second runtime.
+ *
  * @param {string[]} names the names of the builds
- * @returns {Promise<string[]>} the names that index.js exports
  */
 async function bundleModules(names) {
-  const output = { dir: dist, sourcemap: true, comments: false, chunkFileNames: '[name].js' }
   const { version } = JSON.parse(readFileSync(fromRoot('package.json'), 'utf8'))
   const VERSION = JSON.stringify(version)
   const { output: worker } = await build({
@@ -67,18 +72,22 @@ async function bundleModules(names) {
     output: { dir: dist, minify: true },
   })
   const WORKER_CODE = JSON.stringify(worker[0].code)
-  // An app that imports only these names gets nothing else.
-  const errors = { name: 'errors', test: /lib\/(config|errors)\.ts$/ }
-  // What is imported where it is needed imports this, instead of sharing a further chunk with it.
-  const lazy = 'checkpoint/torchfile|threads/(?!warn)|wasm/'
-  const shared = { name: 'start', test: new RegExp(`lib/(?!${lazy}|(index|core|workerd|load)\\.ts)`) }
-  const { output: chunks } = await build({
-    input: ENTRIES,
-    plugins: [buildsModule(names)],
-    transform: { define: { VERSION, WORKER_CODE } },
-    output: { ...output, codeSplitting: { groups: [errors, shared] } },
-  })
-  return chunks[0].exports
+  const bundle = (/** @type {string} */ name) =>
+    build({
+      input: { [name]: `${lib}${name}.ts` },
+      plugins: [buildsModule(names)],
+      treeshake: { moduleSideEffects: false },
+      transform: { define: { VERSION, WORKER_CODE } },
+      output: {
+        dir: dist,
+        sourcemap: name === 'index',
+        comments: { annotation: true, jsdoc: false, legal: false },
+        chunkFileNames: '[name].js',
+        // A service worker must not use import(), so the other entries have everything inside.
+        codeSplitting: name === 'index' && { groups: [{ name: 'shared', test: STATELESS }] },
+      },
+    })
+  await Promise.all(ENTRIES.map(bundle))
 }
 
 /** Copies files from folders that have a README.md: npm 9 would pack each README.md beside a packed file. */
@@ -91,5 +100,6 @@ function copyFiles() {
 }
 
 rmSync(dist, { recursive: true, force: true })
-await writeTypes(dist, Object.keys(ENTRIES), await bundleModules(writeBuilds()))
+await bundleModules(writeBuilds())
+await writeTypes(dist, ENTRIES)
 copyFiles()

@@ -22,7 +22,6 @@ const functions = declarations.map(
   ([, type, name, parameters]) =>
     `  ${name}(${parametersOf(parameters)}): ${type.trim() === 'void' ? 'void' : 'number'}`,
 )
-const cut = declarations.filter(([, , , parameters]) => /size_t parts$/.test(parameters))
 mkdirSync(fromRoot('build/lib/wasm'), { recursive: true })
 writeFileSync(
   fromRoot('build/lib/wasm/exports.d.ts'),
@@ -32,8 +31,5 @@ writeFileSync(
 export interface Functions {
 ${functions.join('\n')}
 }
-
-/** Those whose last arguments are \`part\` and \`parts\`. */
-export type CutFunction = ${cut.map(([, , name]) => `'${name}'`).join(' | ')}
 `,
 )

@@ -6,7 +6,7 @@
 // build and threads runs in several new processes, half of which load the old package first: where memory and
 // machine code happen to lie differs by process.
 
-/** @import { Gpt } from '../../dist/index.js' */
+/** @import { Gpt } from '../lib/support.js' */
 /** @import { Effort } from './measure.js' */
 /** @import { Operation, Task } from './operations.js' */
 /** @import { LoadOptions, PreparedOurs } from './ours.js' */
@@ -21,7 +21,7 @@ import { timeLoad } from './costs.js'
 import { median, quantile, takeTurns } from './measure.js'
 import { OPERATIONS, task, TOKENS } from './operations.js'
 import { nodeFor } from './node.js'
-import { BUILDS, leadBefore, open, prepareForward, prepareGradients, restAfter } from './ours.js'
+import { BUILDS, leadBefore, open, OWN, prepareForward, prepareGradients, restAfter } from './ours.js'
 import { selects } from './select.js'
 import { digits, table } from './table.js'
 
@@ -58,7 +58,6 @@ const LOADS = { thorough: 15, quick: 5 } // pairs of processes
  * @typedef {{ name: string, tokens: number, prepare: (gpt: Gpt) => PreparedOurs }} Job
  */
 
-const OWN = new URL('../../dist/index.js', import.meta.url).href
 const script = fileURLToPath(import.meta.url)
 
 /** @param {string} folder @returns {string} the URL of the module that exports load() */
@@ -104,19 +103,18 @@ async function measure({ old, build, threads, oldFirst, only, quick }) {
   const urls = { old, new: OWN }
   /** @type {(keyof typeof urls)[]} */
   const sides = oldFirst ? ['old', 'new'] : ['new', 'old']
-  const instances = []
+  const copies = []
   for (const side of sides) {
-    const { load } = await import(urls[side])
-    const opened = await open({ build, threads }, load)
+    const opened = await open({ build, threads }, urls[side])
     if ('note' in opened) return { note: `${side}: ${opened.note}` }
-    instances.push({ side, gpt: opened.gpt })
+    copies.push({ side, gpt: opened.gpt })
   }
-  const [{ gpt }] = instances
+  const [{ gpt }] = copies
   const draw = (/** @type {number} */ size) => gpt.scope(() => gpt.randn([size]).data.slice())
   const effort = { ...(quick ? QUICK : THOROUGH), lead: leadBefore(threads) }
   for (const { name, tokens, prepare } of jobs(draw)) {
     if (!selects(only, { operation: name, tokens, threads })) continue
-    const prepared = instances.map(({ side, gpt }) => ({ name: side, ...prepare(gpt) }))
+    const prepared = copies.map(({ side, gpt }) => ({ name: side, ...prepare(gpt) }))
     const [first, second] = prepared.map(({ result }) => Buffer.from(result().buffer))
     const entries = prepared.map((entry) => ({ ...entry, rest: restAfter(threads) }))
     const times = await takeTurns(entries, effort)
@@ -131,7 +129,7 @@ async function measure({ old, build, threads, oldFirst, only, quick }) {
     }
     process.send?.({ row })
   }
-  for (const { gpt } of instances) gpt.dispose()
+  for (const { gpt } of copies) gpt.dispose()
   return {}
 }
 

@@ -1,6 +1,6 @@
 // All rows of one number of threads. bench.js runs this file in a process of its own.
 
-/** @import { Gpt } from '../../dist/index.js' */
+/** @import { Gpt } from '../lib/support.js' */
 /** @import { Effort } from './measure.js' */
 /** @import { Task } from './operations.js' */
 

@@ -1,6 +1,6 @@
 // Costs besides the arithmetic: loading the package, and JavaScript's share of a call.
 
-/** @import { Gpt } from '../../dist/index.js' */
+/** @import { Gpt } from '../lib/support.js' */
 /** @import { Row, Settings } from './contest.js' */
 
 import { execFile } from 'node:child_process'

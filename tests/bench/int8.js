@@ -3,14 +3,12 @@
 //   node tests/bench/int8.js FILE TOKENS.json  a model in float32, on token ids [[...], ...]
 // --groups 32,64,128,Infinity: the groups that are tried.
 
-/** @import { GPTModel } from '../../dist/index.js' */
-
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { load, GPT_CONFIG_124M } from '../../dist/index.js'
+import * as gpt from '../../dist/index.js'
 import { logitsInFloat64 } from '../lib/float64.js'
 
-const gpt = await load({ build: 'simd' })
+await gpt.load({ build: 'simd' })
 const { values: options, positionals } = parseArgs({
   options: { groups: { type: 'string', default: '32,64,128,Infinity' } },
   allowPositionals: true,
@@ -29,11 +27,11 @@ const VARIANTS = path
       { title: 'random weights, tied, every 251st input times 50', tieWeights: true, isScaled: true },
     ]
 
-/** @param {typeof VARIANTS[number]} variant @returns {Promise<GPTModel>} the same at each call */
+/** @param {typeof VARIANTS[number]} variant @returns {Promise<gpt.GPTModel>} the same at each call */
 async function newModel({ tieWeights, isScaled }) {
   if (path) return gpt.GPTModel.fromPretrained(readFileSync(path))
   gpt.manualSeed(7)
-  const model = new gpt.GPTModel({ ...GPT_CONFIG_124M, tieWeights }).eval()
+  const model = new gpt.GPTModel({ ...gpt.GPT_CONFIG_124M, tieWeights }).eval()
   if (!isScaled) return model
   const grow = (/** @type {Float32Array} */ data, /** @type {(at: number) => number} */ inputOf) => {
     for (let at = 0; at < data.length; at++) if (isLarge(inputOf(at))) data[at] *= 50
@@ -54,10 +52,10 @@ function tokens() {
   )
 }
 
-/** @param {GPTModel} model @param {number[]} ids @returns {Float32Array} */
+/** @param {gpt.GPTModel} model @param {number[]} ids @returns {Float32Array} */
 const logitsOf = (model, ids) => gpt.scope(() => model.forward(ids).data.slice())
 
-/** @param {GPTModel} model @param {number[][]} rows @returns {number} nats per token */
+/** @param {gpt.GPTModel} model @param {number[][]} rows @returns {number} nats per token */
 const costOf = (model, rows) =>
   rows.reduce(
     (sum, ids) =>
@@ -122,7 +120,7 @@ for (const variant of VARIANTS) {
     )
     const cells = [
       groupSize === Infinity ? 'one per output' : groupSize,
-      (model.saveSafetensors().length / 1e6).toFixed(1),
+      (gpt.saveSafetensors(model, { names: 'ours' }).length / 1e6).toFixed(1),
       percent(error),
       percent(same, 1),
       percent(close, 1),

@@ -4,10 +4,11 @@
 
 const [given, url = '../../dist/index.js'] = process.argv.slice(2)
 const options = JSON.parse(given)
-const { load } = await import(url)
+const module = await import(url)
 const start = performance.now()
 try {
-  const gpt = await load(options)
+  // An older version's `load` returns the API; today the module itself is the API.
+  const gpt = (await module.load(options)) ?? module
   const time = performance.now() - start
   console.log(gpt.threads === options.threads ? time : null)
   gpt.dispose()

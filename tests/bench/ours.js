@@ -1,17 +1,19 @@
 // gpt-layers as a contestant, through its public API.
 
-/** @import { Attention, FeedForward, GELU, Gpt, LayerNorm, Tensor } from '../../dist/index.js' */
-/** @import { Build } from '../../dist/index.js' */
+/** @import { Attention, Build, FeedForward, GELU, LayerNorm, Tensor } from '../../dist/index.js' */
+/** @import { Gpt } from '../lib/support.js' */
 /** @import { Contestant, Prepared } from './contest.js' */
 /** @import { Task } from './operations.js' */
 
-import { load } from '../../dist/index.js'
 import { BATCH, DIM, EPS, HEADS, HIDDEN, LOSSES, SMALL_GPT } from './operations.js'
 
 /** @typedef {LayerNorm | GELU | FeedForward | Attention} Layer */
 /** @typedef {{ build: Build, threads: number }} LoadOptions */
 
 /** @typedef {Omit<Prepared, 'result'> & { result: () => Float32Array }} PreparedOurs */
+
+/** The module that `./build.sh build` makes. */
+export const OWN = new URL('../../dist/index.js', import.meta.url).href
 
 export const BUILDS = /** @type {const} */ (['simd', 'relaxed'])
 
@@ -68,16 +70,24 @@ function fill(state, values) {
   for (const [name, data] of Object.entries(values)) state[name].data.set(data)
 }
 
+/** How many copies of a package there are. */
+let copies = 0
+
 /**
+ * Loads a copy of the package. Each copy has a runtime of its own, so that one process measures several builds.
+ *
  * @param {LoadOptions} options
- * @param {typeof load} [loadPackage] another version's load()
- * @returns {Promise<{ gpt: Gpt } | { note: string }>} an instance with exactly this build and this many
- *   threads, or the reason why there is none
+ * @param {string} [url] of another version's module
+ * @returns {Promise<{ gpt: Gpt } | { note: string }>} a copy with exactly this build and this many threads, or
+ *   the reason why there is none
  */
-export async function open({ build, threads }, loadPackage = load) {
+export async function open({ build, threads }, url = OWN) {
+  const copy = await import(`${url}?${++copies}`)
+  /** @type {Gpt} */
   let gpt
   try {
-    gpt = await loadPackage({ build, threads })
+    // An older version's `load` returns the API; today the module itself is the API.
+    gpt = (await copy.load({ build, threads })) ?? copy
   } catch (error) {
     if (!(error instanceof Error) || !('code' in error) || error.code !== 'UNSUPPORTED') throw error
     return { note: `${build}: ${error.message}` }

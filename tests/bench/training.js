@@ -1,6 +1,6 @@
 // A training step of FeedForward, compared with its forward pass in noGrad. onnxruntime-web does not train.
 
-/** @import { Gpt } from '../../dist/index.js' */
+/** @import { Gpt } from '../lib/support.js' */
 /** @import { Row, Settings } from './contest.js' */
 
 import { race } from './measure.js'

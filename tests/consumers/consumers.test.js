@@ -8,6 +8,7 @@ import { after, test } from 'node:test'
 import { skipped } from '../demo/browser.js'
 import { ENVIRONMENTS } from './environments.js'
 import { browsers, pack, Place } from './place.js'
+import { complaintAbout, sizesWith } from './sizes.js'
 import { nameOf, tableOf, updated } from './table.js'
 
 const results = JSON.parse(readFileSync(new URL('results.json', import.meta.url), 'utf8'))
@@ -40,6 +41,15 @@ for (const environment of ENVIRONMENTS) {
     },
   )
 }
+
+test('an app with load and LayerNorm downloads half of the JavaScript at most, one with nothing none', async () => {
+  const place = new Place('quick sizes', tarball, get)
+  try {
+    assert.equal(complaintAbout(sizesWith(place, 'vite')), null)
+  } finally {
+    await place.dispose()
+  }
+})
 
 test('the table of environments in web/lib/README.md is made from the results', () => {
   const readme = readFileSync(new URL('../../web/lib/README.md', import.meta.url), 'utf8')

@@ -134,6 +134,11 @@ export class Place {
     cpSync(source, extname(name) ? join(this.folder, name) : this.folder, { recursive: true })
   }
 
+  /** Deletes a folder. @param {string} name */
+  clear(name) {
+    rmSync(join(this.folder, name), { recursive: true, force: true })
+  }
+
   /** Writes a page that runs a script. @param {string} name @param {string} script */
   writePage(name, script) {
     this.write(name, `<!doctype html><title>app</title><script type="module" src="${script}"></script>`)

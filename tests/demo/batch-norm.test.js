@@ -56,11 +56,11 @@ const lit = (/** @type {Dots} */ now) =>
 const ROW = [1, 2, 3, 4, 5].map((c) => `2 ${c}`)
 const COLUMN = [1, 2, 3, 4].map((r) => `${r} 4`)
 
-const gpt = await load()
-const drawn = draw(gpt, 17)
+await load()
+const drawn = draw(17)
 /** What a table shows of the first samples. @param {number} samples @param {'layer' | 'rms' | 'batch'} norm */
 const computed = (samples, norm, running = /** @type {typeof drawn | null} */ (null)) =>
-  normalize(gpt, norm, drawn.x.slice(0, samples), running)
+  normalize(norm, drawn.x.slice(0, samples), running)
 
 /** Asserts two decimals of each number. @param {number[][]} shown @param {number[][] | null} expected */
 function assertNear(shown, expected) {
@@ -78,7 +78,7 @@ testInNode(
   'one moved number moves 5 results of layer norm and RMSNorm, 4 of batch norm, for every seed',
   () => {
     for (let seed = 0; seed < 40; seed++) {
-      const x = draw(gpt, seed).x.slice(0, 4)
+      const x = draw(seed).x.slice(0, 4)
       const [row, col] = [seed % 4, seed % 5]
       const changed = x.map((values) => [...values])
       changed[row][col] += 0.5
@@ -87,11 +87,11 @@ testInNode(
         ['rms', 5],
         ['batch', 4],
       ])) {
-        const [before, after] = [x, changed].map((values) => normalize(gpt, norm, values, null)?.flat() ?? [])
+        const [before, after] = [x, changed].map((values) => normalize(norm, values, null)?.flat() ?? [])
         assert.equal(after.filter((value, i) => value !== before[i]).length, count, `${norm}, seed ${seed}`)
       }
-      const longer = draw(gpt, seed).x.slice(0, 5)
-      const [four, five] = [x, longer].map((values) => normalize(gpt, 'batch', values, null)?.flat() ?? [])
+      const longer = draw(seed).x.slice(0, 5)
+      const [four, five] = [x, longer].map((values) => normalize('batch', values, null)?.flat() ?? [])
       assert.ok(
         four.every((value, i) => value !== five[i]),
         `one more sample, seed ${seed}`,
@@ -104,10 +104,10 @@ testInNode('the statistics that are shown give the result', () => {
   const x = drawn.x.slice(0, 4)
   for (const norm of /** @type {const} */ (['layer', 'rms', 'batch']))
     for (const running of norm === 'batch' ? [null, drawn] : [null]) {
-      const result = normalize(gpt, norm, x, running)
+      const result = normalize(norm, x, running)
       for (const [row, values] of x.entries())
         values.forEach((value, col) => {
-          const { mean, variance } = statistics(gpt, norm, x, { row, col }, running)
+          const { mean, variance } = statistics(norm, x, { row, col }, running)
           near((value - mean) / Math.sqrt(variance + 1e-5), result?.[row][col] ?? NaN, 1e-5)
         })
     }

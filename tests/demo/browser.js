@@ -8,6 +8,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createServer, get as httpGet } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import * as runner from 'node:test'
@@ -74,6 +75,34 @@ let address
 
 /** @returns {Promise<string>} the address of the page, which one server serves to all files of this process */
 export const serve = () => (address ??= startServer())
+
+/**
+ * The page's server, but without the files that match `missing`, also for workers.
+ *
+ * @param {import('node:test').TestContext} t
+ * @param {string} origin where the page is served
+ * @param {RegExp} missing
+ * @returns its address; with `missing` null the files are there
+ */
+export async function serveWithout(t, origin, missing) {
+  const without = { url: '', missing: /** @type {RegExp | null} */ (missing) }
+  const server = createServer(({ url = '' }, response) => {
+    if (without.missing?.test(url)) return void response.writeHead(404).end()
+    httpGet(new URL(url, origin), (page) => {
+      response.writeHead(page.statusCode ?? 500, page.headers)
+      page.pipe(response)
+    })
+  })
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(null)))
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const address = server.address()
+  assert.ok(typeof address === 'object' && address)
+  without.url = `http://127.0.0.1:${address.port}/`
+  return without
+}
 
 /** Serves the page as `./build.sh demo` does, until this process ends. */
 async function startServer() {

@@ -10,7 +10,7 @@ import { describe } from '../../build/demo/sections/divisor/compute.js'
 import { click, near, test, text, useSite } from './browser.js'
 
 const site = useSite()
-const gpt = await load()
+await load()
 
 const show = (query = '') => site.open(`?embed=divisor${query}`, { ready: '#divisor .guess' })
 const formulas = (/** @type {Page} */ page) =>
@@ -19,13 +19,13 @@ const formulas = (/** @type {Page} */ page) =>
 testInNode(
   'both ways the example’s rows are what PyTorch prints, and the squares average 1 only with n',
   () => {
-    exampleOutputs(gpt).forEach((row, r) => {
-      const [less, all] = describe(gpt, row, 0).norms
+    exampleOutputs().forEach((row, r) => {
+      const [less, all] = describe(row, 0).norms
       near(less.variance, PRINTED.unbiasedVariance[r], 6e-5)
       less.values.forEach((value, c) => near(value, PRINTED.unbiasedNormalized[r][c], 6e-5))
       near(less.squares, 5 / 6, 1e-6)
       near(all.squares, 1, 1e-6)
-      const [, layer] = describe(gpt, row, 1e-5).norms
+      const [, layer] = describe(row, 1e-5).norms
       near(layer.variance, PRINTED.variance[r], 6e-5)
       layer.values.forEach((value, c) => near(value, PRINTED.normalized[r][c], 6e-5))
     })

@@ -35,12 +35,12 @@ test('each of the seven sentences leads to a section of its own; then come the s
 })
 
 test('the answers of the tasks are what the figures compute', async () => {
-  const gpt = await load()
-  const [first] = exampleOutputs(gpt)
+  await load()
+  const [first] = exampleOutputs()
   const settings = { divisor: /** @type {const} */ ('n'), eps: 1e-5 }
-  const farthest = Math.max(...normalize(gpt, first.with(0, 1e6), settings).after.values)
-  const { variance } = normalize(gpt, first, settings).before
-  near(normalize(gpt, first, { ...settings, eps: variance }).after.variance, 0.5, 1e-6)
+  const farthest = Math.max(...normalize(first.with(0, 1e6), settings).after.values)
+  const { variance } = normalize(first, settings).before
+  near(normalize(first, { ...settings, eps: variance }).after.variance, 0.5, 1e-6)
   const { row } = halfPrecision.defaults()
   const parameters = { scale: row.map(() => 1), shift: row.map(() => 0) }
   const isFinite = (/** @type {number} */ value) =>

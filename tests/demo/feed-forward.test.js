@@ -5,21 +5,21 @@
 
 import assert from 'node:assert/strict'
 import { test as testInNode } from 'node:test'
-import { GPT_CONFIG_124M, load } from 'gpt-layers'
+import * as gpt from 'gpt-layers'
 import { activate, compute, curves } from '../../build/demo/sections/feed-forward/compute.js'
 import { golden, unpack } from '../lib/support.js'
 import { click, focus, hover, near, parse, press, test, text, useSite } from './browser.js'
 
 const site = useSite()
-const gpt = await load()
-const { before, after, parameters, all } = compute(gpt)
+await gpt.load()
+const { before, after, parameters, all } = compute()
 
 const show = (query = '', /** @type {OpenOptions} */ options = {}) =>
   site.open(`?embed=feed-forward${query}`, { ready: '#feed-forward .stat', ...options })
 const CURSOR = '#feed-forward [aria-label="x, on the curves"]'
 /** Asserts that the page shows GELU, ReLU and their slopes at x. @param {Page} page @param {number} x */
 async function assertReads(page, x) {
-  const { gelu, relu } = activate(gpt, [x])
+  const { gelu, relu } = activate([x])
   const shown = (await text(page, '#feed-forward .pair .note')).match(/−?\d+\.\d+/g)?.map(parse) ?? []
   const wanted = [x, gelu.y[0], gelu.dy[0], relu.y[0], relu.dy[0]]
   wanted.forEach((value, i) => near(shown[i], value, 0.5001e-2, `${i} at ${x}:`))
@@ -48,17 +48,17 @@ testInNode('the network draws and gives what the notebook’s does; a variance i
 })
 
 testInNode('GPT-2 has 124,439,808 numbers, as its block, embeddings and last norm add up', () => {
-  const { vocabSize, contextLength, embDim, nLayers } = GPT_CONFIG_124M
-  const block = new gpt.TransformerBlock({ ...GPT_CONFIG_124M, qkvBias: true })
+  const { vocabSize, contextLength, embDim, nLayers } = gpt.GPT_CONFIG_124M
+  const block = new gpt.TransformerBlock({ ...gpt.GPT_CONFIG_124M, qkvBias: true })
   const inBlock = block.parameters().reduce((sum, { size }) => sum + size, 0)
   assert.equal(all, (vocabSize + contextLength) * embDim + nLayers * inBlock + 2 * embDim)
   assert.equal(all, 124_439_808)
 })
 
 testInNode('on the axis GELU’s slope is 0 left of 0 only at the bottom of its dip', () => {
-  const { lowest } = curves(gpt)
+  const { lowest } = curves()
   const xs = Array.from({ length: 400 }, (_, i) => -4 + i / 100)
-  const { dy } = activate(gpt, xs).gelu
+  const { dy } = activate(xs).gelu
   dy.forEach((slope, i) => assert.equal(Math.sign(slope), Math.sign(xs[i] - lowest.x), `at ${xs[i]}`))
 })
 

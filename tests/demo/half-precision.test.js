@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test as testInNode } from 'node:test'
-import { load } from 'gpt-layers'
+import * as gpt from 'gpt-layers'
 import { float16, layerNorm } from '../../build/demo/float16.js'
 import slice, { FACTORS, SHIFT, STORY, WORDS } from '../../build/demo/sections/half-precision/slice.js'
 import { tokenizerOf } from '../../build/demo/words.js'
@@ -14,7 +14,7 @@ import { golden, unpack } from '../lib/support.js'
 import { click, focus, press, test, text, useSite, waitInPage, WHOLE_SECTION } from './browser.js'
 
 const site = useSite()
-const gpt = await load()
+await gpt.load()
 const stories = new URL('../../web/examples/stories/', import.meta.url)
 const tokenizer = tokenizerOf(JSON.parse(readFileSync(new URL('words.json', stories), 'utf8')))
 const model = await gpt.GPTModel.fromPretrained(readFileSync(new URL('model.safetensors', stories)))
@@ -67,7 +67,7 @@ testInNode('from |x − μ| = 256 on a square is ∞, their sum sooner; then β 
 
 /** @param {number} factor @param {number} [words] */
 function texts(factor, words = WORDS) {
-  const engine = new Engine({ gpt, model, tokenizer })
+  const engine = new Engine({ model, tokenizer })
   const { width, norms } = engine.model
   let lost = 0 // words at which the variance is ∞
   engine.set({ ...STORY, factor })

@@ -11,7 +11,7 @@ import { click, dragByFinger, focus, get, hold, near, press, test, text, useSite
 import { countKernels, kernels } from './kernels.js'
 
 const site = useSite()
-const gpt = await load()
+await load()
 
 /** What the notebook prints: the rows; normalized with the variance divided by n; and by n − 1, without ε. */
 const BEFORE = ['0.2260 0.3470 0.0000 0.2216 0.0000 0.0000', '0.2133 0.2394 0.0000 0.5198 0.3297 0.0000']
@@ -191,7 +191,7 @@ test('a row of one’s own is normalized as PyTorch does it, and keeps its own a
 })
 
 test('what is said of a row holds for each of the page’s rows, with each divisor and several ε', () => {
-  const [first] = exampleOutputs(gpt)
+  const [first] = exampleOutputs()
   const presets = {
     usual: first,
     ...Object.fromEntries(Object.entries(PRESETS).map(([name, change]) => [name, first.map(change)])),
@@ -201,7 +201,7 @@ test('what is said of a row holds for each of the page’s rows, with each divis
   for (const [name, row] of Object.entries(presets))
     for (const divisor of /** @type {const} */ (['n', 'n-1']))
       for (const eps of [1e-5, 0, 1]) {
-        const result = normalize(gpt, row, { divisor, eps })
+        const result = normalize(row, { divisor, eps })
         const { before, after } = result
         const said = remark(result, { divisor, eps })
         const what = `${name}, ${divisor}, ${eps}: ${said}`

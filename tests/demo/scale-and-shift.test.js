@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test as testInNode } from 'node:test'
-import { load } from 'gpt-layers'
+import * as gpt from 'gpt-layers'
 import { FEATURE, nextWord, TEXT } from '../../build/demo/sections/scale-and-shift/compute.js'
 import { LEARNED } from '../../build/demo/sections/scale-and-shift/slice.js'
 import { tokenizerOf } from '../../build/demo/words.js'
@@ -26,21 +26,21 @@ const likely = async (/** @type {Page} */ page) =>
   )
 
 async function loadModel() {
-  const gpt = await load()
+  await gpt.load()
   const stories = new URL('../../web/examples/stories/', import.meta.url)
   const tokenizer = tokenizerOf(JSON.parse(readFileSync(new URL('words.json', stories), 'utf8')))
   const model = await gpt.GPTModel.fromPretrained(readFileSync(new URL('model.safetensors', stories)))
-  const norms = /** @type {InstanceType<typeof gpt.LayerNorm>[]} */ ([
+  const norms = /** @type {gpt.LayerNorm[]} */ ([
     ...model.trfBlocks.flatMap(({ norm1, norm2 }) => [norm1, norm2]),
     model.finalNorm,
   ])
-  return { gpt, model, norms, tokenizer, ids: [tokenizer.start, ...tokenizer.encode(TEXT)] }
+  return { model, norms, tokenizer, ids: [tokenizer.start, ...tokenizer.encode(TEXT)] }
 }
 
 testInNode(
   'a normalized row has mean 0 and variance σ² / (σ² + ε), also where its numbers are equal',
   async () => {
-    const gpt = await load()
+    await gpt.load()
     for (const row of [
       [0.2, 0.3, 0, 0.5],
       [1e-3, 2e-3, 0, 1e-3],
@@ -56,7 +56,7 @@ testInNode(
 )
 
 testInNode('over 15 stories the right next word gets 0.68 with γ and β, 0.37 without', async () => {
-  const { gpt, model, norms, tokenizer } = await loadModel()
+  const { model, norms, tokenizer } = await loadModel()
   const typical = () => {
     const random = randomFrom(99)
     let [loss, count] = [0, 0]
@@ -84,7 +84,7 @@ testInNode('over 15 stories the right next word gets 0.68 with γ and β, 0.37 w
 testInNode(
   'feature 77 has the largest γ, and no other γ set to 1 changes the next word as much',
   async () => {
-    const { gpt, model, norms, tokenizer, ids } = await loadModel()
+    const { model, norms, tokenizer, ids } = await loadModel()
     const all = norms.flatMap(({ scale }) => Array.from(scale.data))
     assert.equal(all.length, 720)
     near(Math.min(...all), 0.4, 0.005)
@@ -92,20 +92,20 @@ testInNode(
     near(Math.max(...all), LEARNED, 0.005)
     const [name] = tokenizer.encode(' Ines')
     const likeliest = (/** @type {number[]} */ words) => tokenizer.decode([words.indexOf(Math.max(...words))])
-    const learned = nextWord(gpt, model, ids).words
-    const changed = nextWord(gpt, model, ids, 1).words
+    const learned = nextWord(model, ids).words
+    const changed = nextWord(model, ids, 1).words
     assert.deepEqual([likeliest(learned), likeliest(changed)], [' Ines', ' Her'])
     for (const [n, { scale }] of norms.entries())
       scale.data.forEach((was, i) => {
         scale.data[i] = 1
-        const { words } = nextWord(gpt, model, ids)
+        const { words } = nextWord(model, ids)
         scale.data[i] = was
         if (n < 8 || i !== FEATURE) {
           assert.equal(likeliest(words), ' Ines', `${n} ${i}`)
           assert.ok(words[name] > changed[name] + 0.1, `norm ${n + 1}, feature ${i + 1}: ${words[name]}`)
         }
       })
-    assert.deepEqual(nextWord(gpt, model, ids).words, learned) // each call puts γ back
+    assert.deepEqual(nextWord(model, ids).words, learned) // each call puts γ back
   },
 )
 
@@ -116,8 +116,8 @@ test('a guess sets γ to 1 and β to 0; the story is the one that the model then
   await pressButton(page, 'nothing')
   assert.match(await text(page, `${ROOT} .answer`), /^Not quite: it falls apart\. .* 0\.37 instead of 0\.68/)
   await page.waitForSelector(`${ROOT} .pair .without .run b:not(:empty)`)
-  const { gpt, model, tokenizer } = await loadModel()
-  const engine = new Engine({ gpt, model, tokenizer })
+  const { model, tokenizer } = await loadModel()
+  const engine = new Engine({ model, tokenizer })
   const off = Array.from({ length: 9 }, () => true)
   engine.set({ prompt: 'Two little pigs', seed: 5, temperature: 0.8, off, replacement: 'plain', from: 0 })
   for (let word = 0; word < 48; word++) engine.step()
@@ -139,9 +139,9 @@ test('a guess sets γ to 1 and β to 0; the story is the one that the model then
 
 test('γ of feature 77 changes how likely each next word is', async () => {
   const { page, complaints } = await openAlone()
-  const { gpt, model, ids, tokenizer } = await loadModel()
+  const { model, ids, tokenizer } = await loadModel()
   const percent = (/** @type {string} */ word, /** @type {number | undefined} */ scale) =>
-    100 * nextWord(gpt, model, ids, scale).words[tokenizer.encode(` ${word}`)[0]]
+    100 * nextWord(model, ids, scale).words[tokenizer.encode(` ${word}`)[0]]
   const assertShows = async (/** @type {number | undefined} */ scale) => {
     const shown = await likely(page)
     assert.deepEqual(

@@ -4,7 +4,6 @@
 
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
-import { createServer, get as httpGet } from 'node:http'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
@@ -25,6 +24,7 @@ import {
   PATIENCE,
   press,
   reach,
+  serveWithout,
   test,
   text,
   useSite,
@@ -32,7 +32,7 @@ import {
   waitInPage,
 } from './browser.js'
 
-const FIRST_LOAD = 126e3 // bytes, gzipped, WebAssembly included; fonts.test.js has the fonts' budget
+const FIRST_LOAD = 109e3 // bytes, gzipped, WebAssembly included; fonts.test.js has the fonts' budget
 
 const site = useSite({ saves: true })
 /** The section whose numbers are changed. */
@@ -284,19 +284,22 @@ test('a model that was kept wrongly is fetched anew', async () => {
   const address = `${site.url}?embed=transformer-block`
   const first = await open(context, address, { ready: '.section' })
   await waitInPage(first.page, () => navigator.serviceWorker.controller !== null)
-  const model = () =>
-    performance.getEntriesByType('resource').find(({ name }) => /model-.*\.safetensors$/.test(name))?.name
-  await waitInPage(first.page, model)
-  const url = await first.page.evaluate(model)
+  await first.page.waitForSelector('.figure[aria-busy=false]')
+  const worker = first.page.workers().find((worker) => worker.url().includes('stories.worker'))
+  const url = await worker?.evaluate(
+    () =>
+      performance.getEntriesByType('resource').find(({ name }) => /model-.*\.safetensors$/.test(name))?.name,
+  )
+  assert.ok(url)
   await first.page.evaluate(async (url) => {
     const [name] = await caches.keys()
-    await (await caches.open(name)).put(String(url), new Response('<!doctype html>'))
+    await (await caches.open(name)).put(url, new Response('<!doctype html>'))
   }, url)
   await first.page.close()
   const { page } = await open(context, address, { ready: '.section' })
   await page.waitForSelector('.figure[aria-busy=false]')
   assert.doesNotMatch(await text(page, '.section'), /could not be loaded/)
-  const kept = await page.evaluate(async (url) => (await caches.match(String(url)))?.text(), url)
+  const kept = await page.evaluate(async (url) => (await caches.match(url))?.text(), url)
   assert.notEqual(kept, '<!doctype html>')
   await context.close()
 })
@@ -326,21 +329,17 @@ for (const { part, file, id, buttons = [] } of [
     buttons: [MORE, '::-p-text(Save as PNG)'],
   },
 ])
-  test(`without ${file.source} the page says what is missing, and a reload brings it`, async () => {
+  test(`without ${file.source} the page says what is missing, and a reload brings it`, async (t) => {
+    const server = await serveWithout(t, site.url, file)
     const context = await site.newProfile()
     const page = await withoutServiceWorker(context)
-    let reachable = false
-    await page.setRequestInterception(true)
-    page.on('request', (request) =>
-      file.test(request.url()) && !reachable ? request.abort() : request.continue(),
-    )
-    await page.goto(site.url)
+    await page.goto(server.url)
     await get(page, 'main:not(.still)')
     const problem = `#${id} ::-p-text(${part} could not be fetched.)`
     if (id !== 'opening') await page.$eval(`#${id}`, (section) => section.scrollIntoView())
     for (const button of buttons) await click(page, `#${id} ${button}`)
     await page.waitForSelector(problem)
-    reachable = true
+    server.missing = null
     const reload = await get(page, `#${id} ::-p-text(Reload the page)`)
     // click() would ask the page afterwards whether it was pressed, but then the page is gone.
     await Promise.all([page.waitForNavigation(), reload.evaluate((button) => button.click())])
@@ -365,32 +364,6 @@ test('why a picture cannot be saved stands in the menu', async () => {
   await page.close()
 })
 
-/**
- * The page's server, but without the files that match `missing`.
- *
- * @param {import('node:test').TestContext} t
- * @param {RegExp} missing
- */
-async function serveWithout(t, missing) {
-  const without = { url: '', missing: /** @type {RegExp | null} */ (missing) }
-  const server = createServer(({ url = '' }, response) => {
-    if (without.missing?.test(url)) return void response.writeHead(404).end()
-    httpGet(new URL(url, site.url), (page) => {
-      response.writeHead(page.statusCode ?? 500, page.headers)
-      page.pipe(response)
-    })
-  })
-  await new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(null)))
-  t.after(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  const address = server.address()
-  assert.ok(typeof address === 'object' && address)
-  without.url = `http://127.0.0.1:${address.port}/`
-  return without
-}
-
 const MODEL = /model-.+\.safetensors/
 const WORKER = /\.worker-.+\.js/
 /**
@@ -406,13 +379,13 @@ const FILLED = [
     filled: /after [1-9]\d* of/,
   },
   { id: 'scale-and-shift', files: [MODEL, WORKER], filled: /as it was trained Two little pigs/ },
-  { id: 'transformer-block', files: [MODEL], filled: /^(?!.*Recording)/ },
+  { id: 'transformer-block', files: [MODEL, WORKER], filled: /^(?!.*Recording)/ },
 ]
 
 for (const { id, files, filled, says = /^The model could not be loaded: .+\. Try again$/ } of FILLED)
   for (const file of files)
     test(`${id}: without ${file.source} the figure says so, and tries again when it is told to`, async (t) => {
-      const server = await serveWithout(t, file)
+      const server = await serveWithout(t, site.url, file)
       const context = await site.newProfile()
       const page = await withoutServiceWorker(context)
       await page.goto(`${server.url}?embed=${id}`)
@@ -426,7 +399,7 @@ for (const { id, files, filled, says = /^The model could not be loaded: .+\. Try
       await context.close()
     })
 
-test('what the page needs to start is at most 126 kB gzipped, without fonts, and has no model', async () => {
+test('what the page needs to start is at most 109 kB gzipped, without fonts, and has no model', async () => {
   const context = await site.newProfile()
   // The service worker fetches all parts of the page afterwards; they are not counted.
   const page = await withoutServiceWorker(context)

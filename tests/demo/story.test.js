@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, before, describe, test } from 'node:test'
-import { load } from 'gpt-layers'
+import * as gpt from 'gpt-layers'
 import { tokenizerOf } from '../../build/demo/words.js'
 import { Engine } from '../../build/demo/writer/engine.js'
 import { deviationsOf, REPLACEMENTS, saysOf } from '../../build/demo/writer/norms.js'
@@ -33,7 +33,7 @@ import {
 const SURE = 240
 
 const folder = new URL('../../web/examples/stories/', import.meta.url)
-const gpt = await load()
+await gpt.load()
 const model = await gpt.GPTModel.fromPretrained(readFileSync(new URL('model.safetensors', folder)))
 const tokenizer = tokenizerOf(JSON.parse(readFileSync(new URL('words.json', folder), 'utf8')))
 
@@ -42,7 +42,7 @@ const tokenizer = tokenizerOf(JSON.parse(readFileSync(new URL('words.json', fold
 /** @param {Changes} changes of the section's state */
 function engineOf(changes) {
   const { off, ...settings } = { ...slice.defaults(), ...changes }
-  const engine = new Engine({ gpt, model, tokenizer })
+  const engine = new Engine({ model, tokenizer })
   engine.set({ ...settings, temperature: TEMPERATURE, off: ALL.map((number) => off.includes(number)) })
   return engine
 }

@@ -5,7 +5,7 @@
 
 import assert from 'node:assert/strict'
 import { test as testInNode } from 'node:test'
-import { load } from 'gpt-layers'
+import * as gpt from 'gpt-layers'
 import {
   ANSWER,
   QUESTION,
@@ -23,13 +23,13 @@ const site = useSite()
 const GUESSING = Math.log(6)
 const RATE = '#training input[type=range]'
 /** The build of the page's worker. */
-const gpt = await load({ build: 'simd', threads: 1 })
+await gpt.load({ build: 'simd', threads: 1 })
 
 const { training, stacks } = golden('page_training')
 
 for (const { settings, ...expected } of training)
   testInNode(`with norms and without, the losses are PyTorch’s: ${Object.values(settings)}`, () => {
-    const both = new Training(gpt, settings)
+    const both = new Training(settings)
     const losses = Array.from(unpack(expected.with), () => both.step())
     for (const key of /** @type {const} */ (['with', 'without']))
       assertClose(gpt.tensor(losses.map((one) => one[key])), expected[key], 1e-5)
@@ -38,7 +38,7 @@ for (const { settings, ...expected } of training)
 
 testInNode('in the plain stacks small weights shrink σ, and large ones stretch it; σ is PyTorch’s', () => {
   const [small, large] = stacks.map((/** @type {any} */ { gain, deviations }) => {
-    const found = stack(gpt, gain).map(({ deviation }) => deviation)
+    const found = stack(gain).map(({ deviation }) => deviation)
     assertClose(gpt.tensor(found), deviations, 2e-6)
     return found
   })
@@ -58,7 +58,7 @@ const trained = new Map()
 function train(index, steps = STEPS) {
   const before = trained.get(index)
   if (before) return before
-  const both = new Training(gpt, FINDINGS[index].settings)
+  const both = new Training(FINDINGS[index].settings)
   const losses = Array.from({ length: steps }, () => both.step()).slice(-10)
   const mean = (/** @type {'with' | 'without'} */ key) => losses.reduce((sum, one) => sum + one[key], 0) / 10
   const found = { with: mean('with'), without: mean('without'), answers: both.answers() }
@@ -117,7 +117,7 @@ test('the page shows the losses and answers of the same training; its guess show
     await text(page, '#training .text p'),
   )
   for (const [i, gain] of [STACK.small, STACK.large].entries()) {
-    const [first, , , last] = stack(gpt, gain).map(({ deviation }) => deviation)
+    const [first, , , last] = stack(gain).map(({ deviation }) => deviation)
     assert.equal(factors?.[i + 1], ((last / first) ** (1 / 7)).toPrecision(2))
   }
   await untilTrained(page)

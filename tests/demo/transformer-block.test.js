@@ -6,20 +6,32 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test as testInNode } from 'node:test'
-import { load } from 'gpt-layers'
+import * as gpt from 'gpt-layers'
 import { pass } from '../../build/demo/sections/transformer-block/compute.js'
 import { MOST, SENTENCE } from '../../build/demo/sections/transformer-block/slice.js'
 import { tokenizerOf } from '../../build/demo/words.js'
-import { click, drawn, focus, hover, near, newPage, press, test, text, useSite } from './browser.js'
+import {
+  click,
+  drawn,
+  focus,
+  hover,
+  near,
+  newPage,
+  press,
+  serveWithout,
+  test,
+  text,
+  useSite,
+} from './browser.js'
 
 const site = useSite()
 
-const gpt = await load()
+await gpt.load()
 const stories = new URL('../../web/examples/stories/', import.meta.url)
 const { encode, start } = tokenizerOf(JSON.parse(readFileSync(new URL('words.json', stories), 'utf8')))
 const model = await gpt.GPTModel.fromPretrained(readFileSync(new URL('model.safetensors', stories)))
 const ids = [start, ...encode(SENTENCE)]
-const expected = { pre: pass(gpt, model, ids, 'pre'), post: pass(gpt, model, ids, 'post') }
+const expected = { pre: pass(model, ids, 'pre'), post: pass(model, ids, 'post') }
 const SIDES = /** @type {const} */ (['before', 'after'])
 
 const show = (query = '', /** @type {OpenOptions} */ options = {}) =>
@@ -93,20 +105,16 @@ testInNode('what the text says of σ holds for every word', () => {
   assert.ok(narrower > 0 && narrower < 16 * 8 * 0.1, `${narrower} sums of 128 make the row narrower`)
 })
 
-test('the recording is what the model computes, to three digits; then the model takes its place', async () => {
+test('the recording is what the model computes, to three digits; then the model takes its place', async (t) => {
+  const server = await serveWithout(t, site.url, /\.safetensors$/)
   const browser = await site.newProfile()
   const page = await newPage(browser)
-  await page.setRequestInterception(true)
-  let reachable = false
-  page.on('request', (request) =>
-    !reachable && request.url().endsWith('.safetensors') ? request.abort() : request.continue(),
-  )
-  await page.goto(`${site.url}?embed=transformer-block&transformer-block.token=3`)
+  await page.goto(`${server.url}?embed=transformer-block&transformer-block.token=3`)
   await page.waitForSelector('#transformer-block .said ::-p-text(could not be loaded)')
   assert.match(await text(page, '.said'), /^Recording The model could not be loaded.*“lived”/)
   const recorded = deviations(expected.pre, 11)
   ;(await sigmas(page)).forEach((value, i) => near(value, recorded[i], 0.006 * Math.max(1, recorded[i])))
-  reachable = true
+  server.missing = null
   await click(page, '#transformer-block ::-p-text(Try again)')
   await page.waitForSelector('#transformer-block .said ::-p-text(“a”)')
   assert.doesNotMatch(await text(page, '.said'), /Recording|could not/)

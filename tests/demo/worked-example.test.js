@@ -19,7 +19,7 @@ import { click, drag, field, focus, get, hover, near, openLayer, overflow, parse
 import { test, text, type, useSite, WHOLE_SECTION } from './browser.js'
 
 const notebook = golden('notebook')
-const gpt = await load()
+await load()
 
 /**
  * The section's numbers, as its model has them.
@@ -27,13 +27,13 @@ const gpt = await load()
  * @param {{ edits?: Record<string, number>, first?: number[], seed?: number, divisor?: 'n' | 'n-1', eps?: number }} [state]
  */
 function example({ edits = {}, first, seed = SEED, divisor = 'n', eps = EPS } = {}) {
-  const cells = { ...drawn(gpt, seed), ...edits }
-  const computed = throughLayer(gpt, cells)
+  const cells = { ...drawn(seed), ...edits }
+  const computed = throughLayer(cells)
   const y = first ? [first.map(Math.fround), computed.y[1]] : computed.y
   const step = /** @type {const} */ ('mean')
   const shared = { edits, seed, divisor, eps, first: first ?? [], second: [] }
   const settings = { ...shared, step }
-  const result = compute(gpt, settings, y, cells)
+  const result = compute(settings, y, cells)
   const at = (/** @type {'x' | 'w' | 'g'} */ table, /** @type {number} */ row, /** @type {number} */ col) =>
     cells[
       table === 'x'
@@ -47,7 +47,7 @@ function example({ edits = {}, first, seed = SEED, divisor = 'n', eps = EPS } = 
   const explained = (/** @type {number} */ row) => why(row, result, eps)
   return { at, cells, computed, moved: [Boolean(first), false], result, settings, why: explained, y }
 }
-const [FIRST] = exampleOutputs(gpt)
+const [FIRST] = exampleOutputs()
 /** @param {keyof typeof PRESETS} name */
 const preset = (name) => ({ look: LOOKS[name], row: FIRST.map(PRESETS[name]).map(Math.fround) })
 const NAMES = /** @type {(keyof typeof PRESETS)[]} */ (Object.keys(PRESETS))
@@ -547,7 +547,7 @@ test('the code, pasted into Python, prints what the page shows, and LayerNorm gi
   const expected = []
   const programs = Object.values(STATES).map((state) => {
     const { cells, moved, result, settings, y } = example(state)
-    expected.push(Object.values(print(gpt, settings, y, cells)).join('\n'))
+    expected.push(Object.values(print(settings, y, cells)).join('\n'))
     const code = pytorch(
       settings,
       y.map((row, r) => (moved[r] ? row : undefined)),

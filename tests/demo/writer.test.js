@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { load } from 'gpt-layers'
+import * as gpt from 'gpt-layers'
 import { Engine } from '../../build/demo/writer/engine.js'
 import { numberTokens } from '../../build/demo/writer/tokens.js'
 import { tokenizerOf } from '../../build/demo/words.js'
@@ -14,7 +14,7 @@ import { readStory } from '../../web/examples/stories/grammar.js'
 import { assertClose, golden, shake } from '../lib/support.js'
 
 const folder = new URL('../../web/examples/stories/', import.meta.url)
-const gpt = await load()
+await gpt.load()
 const model = await gpt.GPTModel.fromPretrained(readFileSync(new URL('model.safetensors', folder)))
 const tokenizer = tokenizerOf(JSON.parse(readFileSync(new URL('words.json', folder), 'utf8')))
 const NORMS = 9
@@ -31,7 +31,7 @@ const settings = {
 }
 const START = [0, ...tokenizer.encode(settings.prompt)]
 const engineOf = (/** @type {Partial<Settings>} */ changes = {}) => {
-  const engine = new Engine({ gpt, model, tokenizer })
+  const engine = new Engine({ model, tokenizer })
   engine.set({ ...settings, ...changes })
   return engine
 }
@@ -81,7 +81,7 @@ for (const { seed, replacement, off, ids, stats } of golden('page_writer')) {
       start: ids[0],
       beginning: '',
     }
-    const engine = new Engine({ gpt, model: small, tokenizer: words })
+    const engine = new Engine({ model: small, tokenizer: words })
     const isOff = none.map((_, i) => off.includes(i))
     engine.set({ prompt: 'any', seed: 1, temperature: 1, off: isOff, replacement, from: 0 })
     assertClose(gpt.tensor(engine.without?.step?.stats ?? []), stats, 1e-4)
@@ -138,7 +138,7 @@ test('a prompt with an unknown word, or too long, is refused and changes nothing
 })
 
 test('a beginning that no story has is refused, with the word at which it differs', () => {
-  const engine = new Engine({ gpt, model, tokenizer, least: 1e-3 })
+  const engine = new Engine({ model, tokenizer, least: 1e-3 })
   for (const prompt of [
     'Once upon a time',
     'Long ago, there was a little mouse named',
@@ -189,7 +189,7 @@ test('a text longer than the context is what generate writes with a sliding wind
   for (const contextLength of [1, 2, 7, 8]) {
     const config = { vocabSize: 11, contextLength, embDim: 6, nHeads: 2, nLayers: 1 }
     const small = shake(gpt, new gpt.GPTModel(config)).eval()
-    const engine = new Engine({ gpt, model: small, tokenizer: numberTokens(11), slides: true })
+    const engine = new Engine({ model: small, tokenizer: numberTokens(11), slides: true })
     engine.set({ ...settings, prompt: '3 1 4', off: [false, false, false] })
     write(engine, 30)
     gpt.manualSeed(settings.seed)

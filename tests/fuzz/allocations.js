@@ -7,12 +7,14 @@
 // - The same call without a failure, from the same generator and running statistics, then gives the bits of a
 //   run in which nothing failed.
 
-/** @import { Gpt, Tensor } from 'gpt-layers' */
+/** @import { Tensor } from 'gpt-layers' */
+/** @import { Gpt } from '../lib/support.js' */
 /** @import { Sizes } from '../layers.js' */
 
 import fc from 'fast-check'
 import { createHash } from 'node:crypto'
-import { GptLayersError, load } from 'gpt-layers'
+import { GptLayersError } from 'gpt-layers'
+import { load } from '../lib/support.js'
 import { LAYERS, LOSSES, OPTIMIZERS, TENSOR_OPERATIONS } from '../layers.js'
 import { Finding, Witness } from './witness.js'
 import { partsOf, rangesOf } from './world.js'
@@ -49,8 +51,8 @@ for (const [name, make] of Object.entries(LAYERS)) {
   }
   CALLS[`${name}: loadSafetensors`] = (gpt, sizes) => {
     const [[layer], [other]] = [make(gpt, sizes), make(gpt, sizes)]
-    const bytes = other.saveSafetensors()
-    return { call: () => layer.loadSafetensors(bytes), objects: [layer] }
+    const bytes = gpt.saveSafetensors(other, { names: 'ours' })
+    return { call: () => layer.loadStateDict(gpt.loadSafetensors(bytes)), objects: [layer] }
   }
   CALLS[`${name}: quantize`] = (gpt, sizes) => {
     const [layer] = make(gpt, sizes)
@@ -63,8 +65,8 @@ for (const [name, make] of Object.entries(LAYERS)) {
   }
   CALLS[`${name}: loadSafetensors with int8 weights`] = (gpt, sizes) => {
     const [layer, other] = [make(gpt, sizes), make(gpt, sizes)].map(([layer]) => layer.quantize())
-    const bytes = other.saveSafetensors()
-    return { call: () => layer.loadSafetensors(bytes), objects: [layer] }
+    const bytes = gpt.saveSafetensors(other, { names: 'ours' })
+    return { call: () => layer.loadStateDict(gpt.loadSafetensors(bytes)), objects: [layer] }
   }
 }
 CALLS['Attention: forward with returnWeights'] = (gpt, sizes) => {
@@ -193,7 +195,7 @@ function bitsOf(values) {
   return hash.digest('hex')
 }
 
-/** An instance and the witness of its memory. @typedef {{ gpt: Gpt, witness: Witness }} Watched */
+/** A copy of the package and the witness of its memory. @typedef {{ gpt: Gpt, witness: Witness }} Watched */
 
 /**
  * Prepares a call, and makes it: the k-th allocation fails the first time.
@@ -258,7 +260,7 @@ function fail({ gpt, witness }, call, objects, k) {
 }
 
 /** @type {(Promise<Watched> | undefined)[]} by number of threads */
-const instances = []
+const copies = []
 
 /** @param {number} threads @returns {Promise<Watched>} */
 async function watch(threads) {
@@ -277,7 +279,7 @@ async function watch(threads) {
  * @throws {Finding}
  */
 export async function check(name, sizes, threads) {
-  const watched = await (instances[threads] ??= watch(threads))
+  const watched = await (copies[threads] ??= watch(threads))
   const prepare = (/** @type {Gpt} */ gpt) => CALLS[name](gpt, sizes)
   let k = 0
   try {
@@ -290,7 +292,7 @@ export async function check(name, sizes, threads) {
     }
     return expected.allocations
   } catch (error) {
-    instances[threads] = undefined
+    copies[threads] = undefined
     watched.gpt.dispose()
     const { message, stack } = /** @type {Error} */ (error)
     const text = error instanceof Finding ? message : stack
@@ -329,5 +331,5 @@ export async function fuzz(seed, threads, isChosen = () => true) {
 
 /** Ends the threads. */
 export async function end() {
-  for (const instance of instances.splice(0)) (await instance)?.gpt.dispose()
+  for (const copy of copies.splice(0)) (await copy)?.gpt.dispose()
 }

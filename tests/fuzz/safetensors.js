@@ -7,10 +7,12 @@
 // - GPTModel.fromPretrained does the same with the file as a whole and as a stream of chunks.
 // - A file whose header is plainly valid is not refused.
 
-/** @import { Gpt, Tensor } from 'gpt-layers' */
+/** @import { Tensor } from 'gpt-layers' */
+/** @import { Gpt } from '../lib/support.js' */
 
 import fc from 'fast-check'
-import { GptLayersError, load } from 'gpt-layers'
+import { GptLayersError } from 'gpt-layers'
+import { load } from '../lib/support.js'
 import { fuzzFiles } from './files.js'
 import { Finding, Witness } from './witness.js'
 
@@ -398,7 +400,7 @@ const bitsOf = (value) => (
   FLOAT_BITS.getUint32(0)
 )
 
-/** Reads files in one instance. */
+/** Reads files with one copy of the package. */
 export class Reader {
   /** @type {Record<string, any>} a layer for the files of a base */ #layers
 
@@ -417,12 +419,12 @@ export class Reader {
 
   /**
    * @param {Drawn} drawn
-   * @returns {Promise<boolean>} whether the instance read it
+   * @returns {Promise<boolean>} whether it was read
    * @throws {Finding}
    */
   async check({ base, file, chunks }) {
     const given = file.slice()
-    const isRead = this.#checkInstance(file)
+    const isRead = this.#checkTensors(file)
     this.#checkLayer(file, this.#layers[base] ?? this.#layers.layer)
     if (base === 'gpt2') await this.#checkStream(file, chunks)
     if (Buffer.compare(given, file) !== 0) throw new Finding('the file itself changed')
@@ -461,7 +463,7 @@ export class Reader {
     try {
       const config = { nHeads: GPT2.nHeads }
       const model = await this.gpt.GPTModel.fromPretrained(source, { dtype, config })
-      const text = Buffer.from(model.saveSafetensors()).toString('base64')
+      const text = Buffer.from(this.gpt.saveSafetensors(model, { names: 'ours' })).toString('base64')
       model.dispose()
       return text
     } catch (error) {
@@ -472,7 +474,7 @@ export class Reader {
   }
 
   /** @param {Uint8Array} file */
-  #checkInstance(file) {
+  #checkTensors(file) {
     const { gpt, witness } = this
     const content = understand(file)
     const count = witness.blocks.size
@@ -518,12 +520,12 @@ export class Reader {
 
   /** @param {Uint8Array} file @param {any} layer */
   #checkLayer(file, layer) {
-    const { witness } = this
+    const { gpt, witness } = this
     const count = witness.blocks.size
     witness.begin()
     const own = Object.values(layer.stateDict())
     try {
-      layer.loadSafetensors(file)
+      gpt.scope(() => void layer.loadStateDict(gpt.loadSafetensors(file)))
       witness.end(own.map((tensor) => witness.rangeOf(/** @type {Tensor} */ (tensor))))
     } catch (error) {
       checkError(error)

@@ -1,6 +1,7 @@
 // Values that a caller may pass by mistake.
 
-/** @import { Gpt, Tensor } from 'gpt-layers' */
+/** @import { Tensor } from 'gpt-layers' */
+/** @import { Gpt } from '../lib/support.js' */
 
 /** What the fuzzer's own functions throw. The package lets it pass. */
 export class Mine extends Error {
@@ -13,7 +14,6 @@ export class Mine extends Error {
 /**
  * @typedef {object} Surroundings
  * @property {Gpt} gpt
- * @property {{ tensors: Tensor[], modules: any[] }} others of another instance
  * @property {{ tensor: Tensor, module: any }} dead disposed ones
  * @property {(i: number) => Tensor} tensor picks a tensor that is not disposed
  * @property {(i: number) => any} module picks a layer that is not disposed
@@ -154,9 +154,7 @@ export const STRANGE = {
   }),
   deadTensor: (world) => world.dead.tensor,
   deadModule: (world) => world.dead.module,
-  otherTensor: ({ others }, i) => others.tensors[i % others.tensors.length],
-  otherModule: ({ others }, i) => others.modules[i % others.modules.length],
-  instance: ({ gpt }) => gpt,
+  namespace: ({ gpt }) => gpt,
   tensors: (world, i) => [world.tensor(i), world.tensor(i + 1)],
   twice: (world, i) => [world.tensor(i), world.tensor(i)],
 }

@@ -6,11 +6,12 @@
 // - fromPretrained does the same with the file as a stream of chunks.
 // - After an error nothing is left in memory. No global name has changed.
 
-/** @import { Gpt } from 'gpt-layers' */
+/** @import { Gpt } from '../lib/support.js' */
 
 import { readdirSync, readFileSync } from 'node:fs'
 import fc from 'fast-check'
-import { GptLayersError, load } from 'gpt-layers'
+import { GptLayersError } from 'gpt-layers'
+import { load } from '../lib/support.js'
 import { fuzzFiles } from './files.js'
 import { Finding, Witness } from './witness.js'
 
@@ -97,7 +98,7 @@ async function outcome(read) {
 }
 
 /** @type {Promise<{ gpt: Gpt, witness: Witness }> | null} */
-let instance = null
+let watched = null
 const start = async () => {
   const gpt = await load({ build: 'simd', maxMemory: 32 })
   return { gpt, witness: new Witness(gpt) }
@@ -113,8 +114,8 @@ const GLOBALS = globals()
  * @throws {Finding}
  */
 export async function check({ base, edits, chunks }) {
-  instance ??= start()
-  const { gpt, witness } = await instance
+  watched ??= start()
+  const { gpt, witness } = await watched
   const file = edits.reduce(edited, BASES[base])
   const count = witness.blocks.size
   witness.begin()
@@ -128,7 +129,7 @@ export async function check({ base, edits, chunks }) {
       outcome(async () => {
         const config = { n_head: 3 }
         const loaded = await gpt.GPTModel.fromPretrained(source, { config, strict: false })
-        const text = Buffer.from(loaded.saveSafetensors()).toString('base64')
+        const text = Buffer.from(gpt.saveSafetensors(loaded, { names: 'ours' })).toString('base64')
         loaded.dispose()
         return text
       })
@@ -144,7 +145,7 @@ export async function check({ base, edits, chunks }) {
     if (globals() !== GLOBALS) throw new Finding('Object.prototype has changed')
     return read === 'read'
   } catch (error) {
-    instance = null
+    watched = null
     throw error
   }
 }

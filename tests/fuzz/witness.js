@@ -1,9 +1,10 @@
-// What the fuzzers see of an instance's memory: every block, and every byte that a call changes.
+// What the fuzzers see of the package's memory: every block, and every byte that a call changes.
 
-/** @import { Gpt, Tensor } from 'gpt-layers' */
+/** @import { Tensor } from 'gpt-layers' */
+/** @import { Gpt } from '../lib/support.js' */
 
 import { GptLayersError } from 'gpt-layers'
-import { untyped } from '../lib/support.js'
+import { memoryOf, untyped } from '../lib/support.js'
 
 /** A promise of the package that a call broke. */
 export class Finding extends Error {
@@ -26,11 +27,8 @@ const NEAR = 4096
 /** @param {number} bytes */
 const aligned = (bytes) => Math.ceil(bytes / ALIGNMENT) * ALIGNMENT
 
-/** @param {Gpt} gpt @returns {any} its Memory, which the package hides */
-export const memoryOf = (gpt) => untyped(new gpt.Module()).runtime.memory
-
 /**
- * Stands between an instance and its allocator.
+ * Stands between a copy of the package and its allocator.
  *
  * - Each block has a guarded zone on both sides.
  * - A copy of the whole heap shows which bytes a call wrote.
@@ -59,15 +57,16 @@ export class Witness {
   /** @param {Gpt} gpt with one thread, in which nothing was made */
   constructor(gpt) {
     this.#memory = memoryOf(gpt)
+    gpt.manualSeed(123)
     this.#wasm = untyped(gpt.exports.memory)
     this.#allocate = this.#memory.allocate
     this.#free = this.#memory.free
     const first = this.#allocate.call(this.#memory, ALIGNMENT)
     this.#free.call(this.#memory, first)
     const heap = aligned(Number(gpt.exports.__heap_base.value))
-    /** The generator's state, which load() allocates first. @type {Range} */
+    /** The generator's state, which is allocated first. @type {Range} */
     this.generator = { begin: heap, end: heap + gpt.exports.gpt_random_size() }
-    /** What else load() allocates: scratch memory. */
+    /** What is allocated with it: scratch memory. */
     this.#scratch = { begin: this.generator.end, end: first }
     this.#top = first
     this.#copy = Buffer.from(new Uint8Array(this.#wasm.buffer))
@@ -75,7 +74,7 @@ export class Witness {
     this.#memory.free = (/** @type {number} */ address) => this.#drop(address)
   }
 
-  /** Gives the instance its own allocator back. Blocks of the witness must be freed before. */
+  /** Gives the package its own allocator back. Blocks of the witness must be freed before. */
   leave() {
     delete this.#memory.allocate
     delete this.#memory.free

@@ -1,9 +1,11 @@
-// The state of one run of the API fuzzer: an instance, the objects made so far, and what must stay as it is.
+// The state of one run of the API fuzzer: a copy of the package, the objects made so far, and what must stay as it is.
 
-/** @import { Gpt, Int8Weight, Tensor } from 'gpt-layers' */
+/** @import { Int8Weight, Tensor } from 'gpt-layers' */
+/** @import { Gpt } from '../lib/support.js' */
 /** @import { Range } from './witness.js' */
 
-import { GptLayersError, load } from 'gpt-layers'
+import { GptLayersError } from 'gpt-layers'
+import { load } from '../lib/support.js'
 import { Mine, STRANGE } from './strange.js'
 import { Finding, Witness } from './witness.js'
 
@@ -24,19 +26,16 @@ const MIB = 2 ** 20
  * @typedef {any} Code
  */
 
-/** An instance that a fuzzer uses again and again. @typedef {{ gpt: Gpt, witness: Witness }} Watched */
+/** A copy of the package that a fuzzer uses again and again. @typedef {{ gpt: Gpt, witness: Witness }} Watched */
 
-/** @type {Promise<Watched[]> | null} */
-let instances = null
+/** The copy for the next run: a run that leaves it clean hands it on. @type {Promise<Watched> | null} */
+let watched = null
 
 /** @returns {Promise<Watched>} */
-async function watched() {
+async function watch() {
   const gpt = await load({ build: 'simd', maxMemory: 4 })
   return { gpt, witness: new Witness(gpt) }
 }
-
-/** @returns {Promise<Watched[]>} the two instances of a run. A run that left both clean hands them on */
-const takeInstances = () => (instances ??= Promise.all([watched(), watched()]))
 
 /** @param {any} value @returns {boolean} */
 const isModule = (value) =>
@@ -56,24 +55,14 @@ export class World {
   /** How many calls of the fuzzer's own functions are open. */
   depth = 0
   calls = 0
-  /** What the other instance made. @type {Tensor[]} */ #foreign
   /** @type {WeakMap<object, number>} a name for each object */ #ids = new WeakMap()
   #nextId = 1
 
-  /** @param {Watched} one @param {Watched} two */
-  constructor({ gpt, witness }, { gpt: other, witness: otherWitness }) {
+  /** @param {Watched} watched */
+  constructor({ gpt, witness }) {
     this.gpt = gpt
     this.witness = witness
-    this.otherWitness = otherWitness
     gpt.manualSeed(123)
-    other.manualSeed(123)
-    otherWitness.begin()
-    this.others = {
-      tensors: [other.zeros([4]), other.zeros([2, 2]), other.zeros([]), other.zeros([4, 4])],
-      modules: [new other.ReLU(), new other.Linear(4, 4)],
-    }
-    otherWitness.end([otherWitness.generator])
-    this.#foreign = [...this.others.tensors, ...this.others.modules.flatMap((layer) => layer.parameters())]
     witness.begin()
     this.dead = { tensor: gpt.zeros([4]), module: new gpt.Linear(4, 4) }
     this.dead.tensor.dispose()
@@ -90,8 +79,7 @@ export class World {
   }
 
   static async make() {
-    const [one, two] = await takeInstances()
-    return new World(one, two)
+    return new World(await (watched ??= watch()))
   }
 
   /** @param {number} i @returns {Tensor} */
@@ -114,16 +102,14 @@ export class World {
   }
 
   /**
-   * Keeps what a call returned, so that later calls use it. What belongs to the other instance is not kept: a
-   * function given to `scope` may return it, or a layer may hold it.
+   * Keeps what a call returned, so that later calls use it.
    *
    * @param {any} value
    * @param {number} [depth] the depth of the nesting; the fuzzer's own results can be cyclic
    */
   keep(value, depth = 0) {
-    const { gpt, others } = this
+    const { gpt } = this
     if (typeof value !== 'object' || value === null || depth > 3) return
-    if (others.modules.includes(value) || this.#foreign.includes(value)) return
     if (isModule(value)) add(this.modules, value)
     else if (value instanceof Uint8Array && value.length > 0) this.files.push(value)
     else if (value instanceof gpt.SGD || value instanceof gpt.AdamW) add(this.optimizers, value)
@@ -152,7 +138,7 @@ export class World {
     this.witness.end([])
   }
 
-  /** Every tensor that the run can reach, without those of the other instance. @returns {Set<Tensor>} */
+  /** Every tensor that the run can reach. @returns {Set<Tensor>} */
   reachable() {
     /** @type {Set<Tensor>} */
     const found = new Set(this.tensors)
@@ -162,7 +148,6 @@ export class World {
       for (const tensor of parametersOf(optimizer)) if (this.#isTensor(tensor)) found.add(tensor)
     }
     for (const cache of this.caches) for (const tensor of tensorsOfCache(cache)) found.add(tensor)
-    for (const tensor of this.#foreign) found.delete(tensor)
     for (const tensor of [...found]) if (tensor.grad) found.add(tensor.grad)
     return found
   }
@@ -213,7 +198,7 @@ export class World {
     return lines.join('\n')
   }
 
-  /** Checks what holds at any time: a live tensor has its place, and the other instance is as it was. */
+  /** Checks what holds at any time: a live tensor has its place. */
   checkPlaces() {
     for (const tensor of this.reachable()) if (!tensor.disposed) this.witness.checkPlace(tensor)
     if (this.tampered) return // a caller may have replaced byteLength
@@ -278,32 +263,23 @@ export class World {
 
   /** Frees everything, and checks that nothing is left. */
   finish() {
-    const { witness, otherWitness } = this
-    // A caller may put a layer of the other instance into a layer: then calls write its tensors, too.
-    otherWitness.end(this.tampered ? rangesOf(otherWitness, this.#foreign) : [])
+    const { witness } = this
     witness.begin()
     for (const stop of this.stops) stop()
     for (const list of [this.optimizers, this.caches, this.modules, this.tensors])
       list.forEach((object) => dispose(object, this.tampered))
     for (const tensor of this.reachable()) tensor.dispose()
     witness.endAll([])
-    otherWitness.begin()
-    for (const item of [...this.others.modules, ...this.others.tensors]) dispose(item)
-    otherWitness.endAll([])
-    for (const { blocks } of [witness, otherWitness]) {
-      if (blocks.size > 0 && !this.tampered) {
-        throw new Finding(
-          `${blocks.size} blocks of ${[...blocks.values()]} bytes are still in use at the end`,
-        )
-      }
-      if (blocks.size > 0) instances = null
+    const { blocks } = witness
+    if (blocks.size > 0 && !this.tampered) {
+      throw new Finding(`${blocks.size} blocks of ${[...blocks.values()]} bytes are still in use at the end`)
     }
-    if (witness.size > 3 * MIB) instances = null
+    if (blocks.size > 0 || witness.size > 3 * MIB) watched = null
   }
 
-  /** After a finding the next run gets new instances. */
+  /** After a finding the next run gets a new copy. */
   static discard() {
-    instances = null
+    watched = null
   }
 
   /**
@@ -393,7 +369,7 @@ export class World {
     if (i % 5 === 1) delete dict[name]
     if (i % 5 === 2) dict[name] = this.tensor(i)
     if (i % 5 === 3) dict[['weight', 'x', '__proto__x', 'state.0.step'][i % 4]] = this.tensor(i)
-    if (i % 5 === 4) dict[name] = this.#strangeValue(['otherTensor', 'text', 'deadTensor'][i % 3], i)
+    if (i % 5 === 4) dict[name] = this.#strangeValue(['text', 'deadTensor'][i % 2], i)
     return dict
   }
 
@@ -552,11 +528,7 @@ export const parametersOf = ({ parameters }) => (Array.isArray(parameters) ? ite
 const tensorsOf = (object) => Object.values(stateOf(object) ?? {})
 
 /** @param {any} cache @returns {Tensor[]} its keys and values, which the package hides */
-export function tensorsOfCache(cache) {
-  const prototype = Object.getPrototypeOf(cache)
-  const method = Object.getOwnPropertySymbols(prototype).find(({ description }) => description === 'tensors')
-  return cache[/** @type {symbol} */ (method)]()
-}
+export const tensorsOfCache = (cache) => cache.tensorsForScope
 
 /** Layers, each with its own properties. @typedef {Map<any, Record<string, PropertyDescriptor>>} Contents */
 

@@ -17,23 +17,19 @@ import { ISOLATED } from '../consumers/place.js'
 import { BROWSERS, launch, newPage, skipped } from '../demo/browser.js'
 
 const APP = `
-import { GptLayersError, load } from 'gpt-layers'
-/** What a page can return to the test. */
-const outcome = (promise) => promise.then(
-  (gpt) => ({ threads: gpt.threads, reason: gpt.threadsReason }),
-  (error) => ({ isOurs: error instanceof GptLayersError, code: error.code, message: error.message }))
+import * as gpt from 'gpt-layers'
 const compute = async (options) => {
-  const gpt = await load(options)
+  await gpt.load(options)
   gpt.manualSeed(1)
   const layer = new gpt.FeedForward({ embDim: 256 })
   const x = gpt.randn([7, 256])
-  const y = Array.from(layer.forward(x).data)
+  const result = { build: gpt.build, y: Array.from(layer.forward(x).data) }
   gpt.dispose()
-  return { build: gpt.build, y }
+  return result
 }
 /** Calls whose results nobody holds: 300 kB each, with a task after each. */
 const yieldingCalls = async (count, options) => {
-  const gpt = await load(options)
+  await gpt.load(options)
   const norm = new gpt.LayerNorm(768).eval()
   const x = gpt.randn([100, 768])
   const { port1, port2 } = new MessageChannel()
@@ -49,7 +45,17 @@ const yieldingCalls = async (count, options) => {
   gpt.dispose()
   return threads
 }
-const tryLoad = (options) => outcome(load(options))
+/** What a page can return to the test. */
+const tryLoad = async (options) => {
+  try {
+    await gpt.load(options)
+    const { threads, threadsReason: reason } = gpt
+    gpt.dispose()
+    return { threads, reason }
+  } catch (error) {
+    return { isOurs: error instanceof gpt.GptLayersError, code: error.code, message: error.message }
+  }
+}
 const tryWorker = (url) => tryLoad({ threads: 3, worker: () => new Worker(url, { type: 'module' }) })
 /** With a URL from a policy of the page's own. */
 const tryTrusted = (url) => {
@@ -61,11 +67,11 @@ globalThis.app = { compute, tryLoad, tryTrusted, tryWorker, yieldingCalls }
 
 const SERVICE_WORKER = `
 import { load } from './dist/index.js'
-import { load as loadCore } from './dist/core.js'
+import * as gpt from './dist/core.js'
 addEventListener('message', async ({ data, source }) => {
   const module = await WebAssembly.compileStreaming(fetch('dist/wasm/simd.wasm'))
   const error = await load().catch(({ name, code, message }) => ({ name, code, message }))
-  const gpt = await loadCore({ module, threads: 2 })
+  await gpt.load({ module, threads: 2 })
   source.postMessage({ error, sum: gpt.ones([2]).add(1).toArray(), reason: gpt.threadsReason })
 })`
 

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { largest } from '../../build/lib/generate/sample.js'
+import { largest } from '../../build/lib/models/sample.js'
 import { assertRefuses, golden, loadForTest, shake, untyped, usedMemory } from './support.js'
 
 const config = { vocabSize: 23, contextLength: 16, embDim: 12, nHeads: 3, nLayers: 2 }
@@ -405,30 +405,30 @@ test('a cache continues a text, and keeps it', () => {
 })
 
 test('generate takes no memory per token, and leaves none behind', () => {
-  const before = usedMemory(model)
+  const before = usedMemory(gpt)
   const during = []
-  for (const _ of model.generate([1, 2, 3], { topP: 0.9 })) during.push(usedMemory(model))
+  for (const _ of model.generate([1, 2, 3], { topP: 0.9 })) during.push(usedMemory(gpt))
   assert.deepEqual(new Set(during).size, 1, `${during}`)
-  assert.equal(usedMemory(model), before)
+  assert.equal(usedMemory(gpt), before)
   for (const _ of model.generate([1, 2, 3])) break
-  assert.equal(usedMemory(model), before, 'after a break')
+  assert.equal(usedMemory(gpt), before, 'after a break')
   const unused = model.generate([1])
-  assert.equal(usedMemory(model), before, 'before the first token')
+  assert.equal(usedMemory(gpt), before, 'before the first token')
   unused.return()
   assert.throws(() => {
     for (const _ of model.generate([1, 2, 3])) throw new Error('of the loop')
   }, /of the loop/)
-  assert.equal(usedMemory(model), before, 'after an error in the loop')
+  assert.equal(usedMemory(gpt), before, 'after an error in the loop')
   const stop = model.onForward(() => {
     throw new Error('of the listener')
   })
   assert.throws(() => write([1], {}), /of the listener/)
   stop()
-  assert.equal(usedMemory(model), before, 'after an error in forward')
+  assert.equal(usedMemory(gpt), before, 'after an error in forward')
 })
 
 test('generate works in a scope, across scopes, and two at a time', () => {
-  const before = usedMemory(model)
+  const before = usedMemory(gpt)
   const options = { temperature: 0, maxNewTokens: 6 }
   const [first, second] = [write([1, 2], options), write([7], options)]
   assert.deepEqual(
@@ -445,21 +445,21 @@ test('generate works in a scope, across scopes, and two at a time', () => {
   }
   assert.deepEqual(written, [first, second])
   generators.forEach((generator) => assert.ok(generator.next().done))
-  assert.equal(usedMemory(model), before)
+  assert.equal(usedMemory(gpt), before)
 })
 
 test('a token that cannot be drawn is refused, and leaks nothing', () => {
   const broken = new gpt.GPTModel(config).eval()
   const cache = broken.newCache()
   broken.outHead.weight.data.fill(NaN)
-  const before = usedMemory(broken)
+  const before = usedMemory(gpt)
   assertRefuses(() => [...broken.generate([1, 2], { cache })], 'VALUE', /logits should be finite numbers/)
-  assert.equal(usedMemory(broken), before)
+  assert.equal(usedMemory(gpt), before)
   for (const object of [broken, cache]) object.dispose()
 })
 
 test('generate checks its arguments at the call', () => {
-  const before = usedMemory(model)
+  const before = usedMemory(gpt)
   /** @type {[unknown, unknown, 'TYPE' | 'VALUE' | 'SHAPE' | 'DISPOSED', RegExp][]} */
   const cases = [
     [
@@ -511,7 +511,7 @@ test('generate checks its arguments at the call', () => {
   assertRefuses(() => generator.next(), 'VALUE', /call eval\(\) first/)
   model.eval()
   assert.ok(generator.next().done)
-  assert.equal(usedMemory(model), before)
+  assert.equal(usedMemory(gpt), before)
 })
 
 test('ids may be nested, typed or a tensor', () => {

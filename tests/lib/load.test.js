@@ -1,5 +1,6 @@
 /** @import { TestContext } from 'node:test' */
-/** @import { ErrorCode, Gpt } from 'gpt-layers' */
+/** @import { ErrorCode, Tensor } from 'gpt-layers' */
+/** @import { Gpt } from './support.js' */
 
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
@@ -8,11 +9,11 @@ import { test } from 'node:test'
 import { setImmediate as immediate } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
-import { GPT_CONFIG_124M, GptLayersError, load } from 'gpt-layers'
+import { GPT_CONFIG_124M, GptLayersError } from 'gpt-layers'
 import * as core from 'gpt-layers/core'
 import { warnOnce } from '../../build/lib/threads/warn.js'
 import { nodes } from '../nodes/nodes.js'
-import { assertRefuses, builds, untyped } from './support.js'
+import { assertRefuses, builds, copy, load, untyped } from './support.js'
 
 const read = (/** @type {string} */ build) =>
   readFileSync(new URL(import.meta.resolve(`gpt-layers/${build}.wasm`)))
@@ -146,14 +147,67 @@ for (const [options, code, message] of refused) {
   })
 }
 
-test('instances are independent: each refuses the other’s tensors and layers', async () => {
-  const [one, two] = [await load(), await load()]
-  assert.throws(() => new one.ReLU().forward(two.ones([1])), { code: 'VALUE', message: /same load\(\)/ })
-  assert.throws(() => one.ones([1]).add(two.ones([1])), { code: 'VALUE', message: /same load\(\)/ })
-  assert.throws(() => new one.Sequential(new two.ReLU()), { code: 'VALUE', message: /same load\(\)/ })
+test('a second load with the same options does nothing, with others it is an error until dispose', async () => {
+  const gpt = await load()
+  const { exports } = gpt
+  await Promise.all([gpt.load(), gpt.load({}), gpt.load({ threads: 1, build: undefined })])
+  assert.equal(gpt.exports, exports)
+  await assert.rejects(gpt.load({ threads: 2 }), {
+    code: 'VALUE',
+    message: 'load: threads should be 1, as in the first load(), until dispose(), got 2',
+  })
+  const x = gpt.ones([2])
+  gpt.dispose()
+  await gpt.load({ build: 'simd' })
+  assert.equal(gpt.build, 'simd')
+  assert.equal(x.disposed, true)
+  assert.deepEqual(gpt.ones([2]).toArray(), [1, 1])
+  assert.throws(() => gpt.ones([2]).add(x), { code: 'DISPOSED' })
 })
 
-test('using a disposed instance is an error; disposing it again is not', async () => {
+test('two loads at once are one', async () => {
+  const gpt = await copy()
+  await Promise.all([gpt.load(), gpt.load()])
+  const { exports } = gpt
+  await gpt.load()
+  assert.equal(gpt.exports, exports)
+})
+
+test('what needs memory says to load first, and a class can be extended before', async () => {
+  const gpt = await copy()
+  class Normalized extends gpt.Module {
+    constructor() {
+      super()
+      this.norm = new gpt.LayerNorm(2)
+    }
+    forward(/** @type {Tensor} */ x) {
+      return this.norm.forward(x)
+    }
+  }
+  const calls = [
+    () => gpt.ones([1]),
+    () => new Normalized(),
+    () => gpt.manualSeed(1),
+    () => gpt.scope(() => 1),
+  ]
+  for (const call of calls) {
+    assert.throws(call, { code: 'DISPOSED', message: /^\w+: .*await load\(\) first/ }, String(call))
+  }
+  assert.deepEqual([gpt.threads, gpt.threadsReason], [1, 'nothing is loaded: await load() first'])
+  await gpt.load()
+  assert.deepEqual(new Normalized().forward(gpt.tensor([[1, 1]])).toArray(), [[0, 0]])
+})
+
+test('dispose during load ends it', async () => {
+  const gpt = await copy()
+  const loading = gpt.load()
+  gpt.dispose()
+  await assert.rejects(loading, { code: 'DISPOSED', message: /^load: .* a dispose\(\) meanwhile$/ })
+  await gpt.load()
+  assert.deepEqual(gpt.ones([1]).toArray(), [1])
+})
+
+test('using the package after dispose is an error; disposing again is not', async () => {
   const gpt = await load()
   const x = gpt.ones([2])
   const relu = new gpt.ReLU()
@@ -174,7 +228,6 @@ test('using a disposed instance is an error; disposing it again is not', async (
   }
   x.dispose()
   gpt.dispose()
-  if (Symbol.dispose) (await load())[Symbol.dispose]()
 })
 
 test('a layer is an instance of its class, which has the layer’s name', async () => {
@@ -200,8 +253,10 @@ test('GPT_CONFIG_124M is the notebook’s, and cannot be changed', () => {
 
 test('load works in a worker', async () => {
   const entry = JSON.stringify(import.meta.resolve('gpt-layers'))
-  const code = `import(${entry}).then(async ({ load }) =>
-    require('node:worker_threads').parentPort.postMessage((await load()).ones([2]).toArray()))`
+  const code = `import(${entry}).then(async (gpt) => {
+    await gpt.load()
+    require('node:worker_threads').parentPort.postMessage(gpt.ones([2]).toArray())
+  })`
   const worker = new Worker(code, { eval: true })
   const answer = await new Promise((resolve, reject) => worker.once('message', resolve).once('error', reject))
   await worker.terminate()
@@ -247,16 +302,16 @@ test('load says that WebAssembly is missing, whatever is asked for', async (t) =
 
 // ---- gpt-layers/core
 
-test('gpt-layers/core loads a module that is given, with the same classes as gpt-layers', async () => {
-  assert.equal(core.GptLayersError, GptLayersError)
-  assert.equal(core.GPT_CONFIG_124M, GPT_CONFIG_124M)
-  const gpt = await core.load({ module: new WebAssembly.Module(wasm) })
-  assert.deepEqual(gpt.ones([2]).add(1).toArray(), [2, 2])
+test('gpt-layers/core has all that gpt-layers has, and loads a module that is given', async () => {
+  assert.deepEqual(Object.keys(core).sort(), Object.keys(await copy()).sort())
   await assert.rejects(core.load(), {
+    name: 'GptLayersError',
     code: 'TYPE',
     message:
       'load: module should be a WebAssembly.Module, for gpt-layers/core has none inside, got undefined',
   })
+  await core.load({ module: new WebAssembly.Module(wasm) })
+  assert.deepEqual(core.ones([2]).add(1).toArray(), [2, 2])
 })
 
 test('gpt-layers/core and the entry for Cloudflare Workers import no build in JavaScript', () => {
@@ -306,13 +361,13 @@ function replaceGlobal(t, name, value) {
 }
 
 test(
-  'threadsReason is null where the threads run, and says when they were disposed',
+  'threadsReason is null where the threads run, and says that nothing is loaded after dispose',
   { skip: noThreads },
   async () => {
     const gpt = await load({ threads: 2 })
     assert.deepEqual(threadsOf(gpt), [2, null])
     gpt.dispose()
-    assert.deepEqual(threadsOf(gpt), [1, 'the instance was disposed'])
+    assert.deepEqual(threadsOf(gpt), [1, 'nothing is loaded: await load() first'])
   },
 )
 

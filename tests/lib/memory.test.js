@@ -1,19 +1,18 @@
-/** @import { Gpt, Tensor } from 'gpt-layers' */
+/** @import { Tensor } from 'gpt-layers' */
+/** @import { Gpt } from './support.js' */
 
 import assert from 'node:assert/strict'
 import { beforeEach, test } from 'node:test'
 import { setImmediate as nextTask } from 'node:timers/promises'
 import { Memory } from '../../build/lib/runtime/memory.js'
-import { Runtime, SCRATCH } from '../../build/lib/runtime/runtime.js'
-import { assertRefuses, heapSize, loadForTest, nextAddress, untyped } from './support.js'
+import { begin, run, SCRATCH } from '../../build/lib/runtime/runtime.js'
+import { assertRefuses, heapSize, loadForTest, memoryOf, nextAddress, untyped } from './support.js'
 
 /** @type {Gpt} */
 let gpt
 beforeEach(async () => {
   gpt = await loadForTest()
 })
-
-const memoryOf = (/** @type {Gpt} */ gpt) => untyped(new gpt.ReLU()).runtime.memory
 
 test('100,000 forward calls in scopes do not grow the heap', () => {
   const norm = new gpt.LayerNorm(768)
@@ -197,12 +196,10 @@ test('a scope keeps what arrays, objects, maps and sets of its result hold, howe
 })
 
 test('scratch memory that cannot be addressed is refused', () => {
-  const runtime = new Runtime(
-    gpt.exports,
-    new Memory(gpt.exports.memory, gpt.exports.__heap_base.value, 2 ** 32),
-    untyped(null),
-  )
-  const call = () => runtime.run('gpt_linear_forward', [null, null, null, null, SCRATCH, 3, 2 ** 30, 1])
+  const { exports } = gpt
+  const memory = new Memory(exports.memory, exports.__heap_base.value, 2 ** 32)
+  begin({ exports, build: 'simd', memory, pool: 'a test' })
+  const call = () => run('gpt_linear_forward', [null, null, null, null, SCRATCH, 3, 2 ** 30, 1])
   assert.throws(call, { code: 'MEMORY', message: /^needs 17179869184 bytes/ })
 })
 

@@ -188,9 +188,8 @@ test('an infinite or NaN gradient makes them NaN, as in PyTorch, or an error tha
 
 test('clipGradNorm of no gradients is 0', () => assert.equal(gpt.clipGradNorm([gpt.zeros([2])], 1), 0))
 
-test('an optimizer names a bad argument, and changes nothing', async () => {
+test('an optimizer names a bad argument, and changes nothing', () => {
   const x = gpt.ones([2])
-  const other = (await loadForTest()).ones([2])
   const gone = gpt.ones([2])
   gone.dispose()
   const make =
@@ -200,7 +199,6 @@ test('an optimizer names a bad argument, and changes nothing', async () => {
   assertRefuses(make(), 'TYPE', /^AdamW: parameters should be an array of Tensors, got undefined$/)
   assertRefuses(make(new gpt.Linear(1, 1)), 'TYPE', /got a Linear$/)
   assertRefuses(make([x, 1]), 'TYPE', /^AdamW: parameters\[1\] should be a Tensor, got 1$/)
-  assertRefuses(make([other]), 'VALUE', /^AdamW: parameters\[0\] should come from the same load\(\)/)
   assertRefuses(make([gone]), 'DISPOSED', /^AdamW: parameters\[0\] should be a live Tensor/)
   assertRefuses(
     make([x, x]),

@@ -41,7 +41,7 @@ before(() => {
 after(() => rmSync(folder, { recursive: true, force: true }))
 
 /** README's programs, and what the first prints. */
-const [example, training] = blocksOf('js', 'README.md')
+const [example, training, saving] = blocksOf('js', 'README.md')
 const [printed] = blocksOf('text', 'README.md')
 
 test('the tarball holds the package, its types and source maps, the header, the stories, and nothing else', () => {
@@ -76,12 +76,11 @@ test('the tarball holds the package, its types and source maps, the header, the 
 const installed = (/** @type {string} */ name) =>
   readFileSync(join(folder, 'node_modules/gpt-layers', name), 'utf8')
 
-test('a page without a bundler loads four modules', () => {
+test('a page without a bundler loads three modules', () => {
   const imports = (/** @type {string} */ name) =>
     [...installed(`dist/${name}`).matchAll(/^import .* from "\.\/(.*)";$/gm)].map(([, path]) => path)
-  assert.deepEqual(imports('index.js'), ['errors.js', 'start.js'])
-  assert.deepEqual(imports('start.js'), ['errors.js'])
-  assert.deepEqual(imports('errors.js'), [])
+  assert.deepEqual(imports('index.js'), ['shared.js'])
+  assert.deepEqual(imports('shared.js'), [])
   assert.match(installed('dist/index.js'), / => import\("\.\/wasm\/simd\.js"\)/)
   assert.match(installed('dist/wasm/simd.js'), /^export default '[0-9a-f]+'\n$/)
 })
@@ -101,7 +100,7 @@ test('bundlers find the worker by the expression that they know', () => {
 })
 
 test('source maps lead to the sources, which they contain', () => {
-  const { sources, sourcesContent } = JSON.parse(installed('dist/start.js.map'))
+  const { sources, sourcesContent } = JSON.parse(installed('dist/index.js.map'))
   assert.ok(sources.includes('../web/lib/layers/linear.ts'), sources.join())
   assert.ok(sourcesContent[sources.indexOf('../web/lib/layers/linear.ts')].includes('class Linear'))
 })
@@ -119,8 +118,8 @@ test('the ten lines of web/examples/stories/README.md write the story that it sh
   assert.equal(run(process.execPath, ['write.mjs']), story.trim().replaceAll('\n', ' ') + '\n')
 })
 
-test('README’s training program, after its example, learns', () => {
-  writeFileSync(join(folder, 'train.mjs'), example + training)
+test('README’s training program, after its example, learns; then the model is saved and loaded', () => {
+  writeFileSync(join(folder, 'train.mjs'), example + training + saving)
   const lines = run(process.execPath, ['train.mjs']).slice(printed.length).trim().split('\n')
   const losses = lines.map((line) => Number(line.split(' ')[1]))
   assert.equal(losses.length, 3)
@@ -136,7 +135,8 @@ test(
   'require loads the package where Node can require ES modules',
   { skip: !process.features.require_module && 'this Node cannot require ES modules' },
   () => {
-    const code = "require('gpt-layers').load().then((gpt) => console.log(String(gpt.ones([2]))))"
+    const code =
+      "const gpt = require('gpt-layers')\ngpt.load().then(() => console.log(String(gpt.ones([2]))))"
     writeFileSync(join(folder, 'required.cjs'), code)
     assert.equal(run(process.execPath, ['--no-warnings', 'required.cjs']), 'tensor([1., 1.])\n')
   },
@@ -156,20 +156,19 @@ test('publint and attw find nothing', { skip: incomplete }, () => {
   run(tool('attw'), [tarball], root) // fails where it finds something; its settings are in .attw.json
 })
 
-/** Bytes of JavaScript, gzipped. */
-let downloadSize = NaN
-test('an app downloads only the build that it runs', async () => {
-  writeFileSync(
-    join(folder, 'app.js'),
-    "import { load } from 'gpt-layers'\nload().then((gpt) => console.log(gpt.build))\n",
-  )
+/**
+ * Bundles an app with Vite.
+ *
+ * @param {string} code
+ */
+async function bundled(code) {
+  writeFileSync(join(folder, 'app.js'), code)
   const bundle = await build({
     root: folder,
     logLevel: 'error',
     configFile: false,
     build: { write: false, rollupOptions: { input: join(folder, 'app.js') } },
   })
-  // A browser without relaxed SIMD downloads the entry, the chunk of the simd build, and their imports.
   const { output } = /** @type {Rolldown.RolldownOutput} */ (bundle)
   const chunks = output.filter((file) => file.type === 'chunk')
   const chunkWith = (/** @type {string} */ module) => {
@@ -177,10 +176,25 @@ test('an app downloads only the build that it runs', async () => {
     assert.equal(found.length, 1, `${module} is in one chunk`)
     return found[0]
   }
+  // A browser without relaxed SIMD downloads the entry, the chunk of the simd build, and their imports.
   const downloaded = new Set(chunks.filter(({ isEntry }) => isEntry)).add(chunkWith('dist/wasm/simd.js'))
   for (const { imports } of downloaded) {
     for (const chunk of chunks) if (imports.includes(chunk.fileName)) downloaded.add(chunk)
   }
+  return { output, downloaded, chunkWith }
+}
+
+/** @param {Awaited<ReturnType<typeof bundled>>} bundle @returns {number} bytes, gzipped */
+const sizeOf = ({ downloaded }) =>
+  [...downloaded].reduce((sum, { code }) => sum + gzipSync(code, { level: 9 }).length, 0)
+
+/** Bytes that an app downloads with `load` and everything else, gzipped, and with `load` and LayerNorm. */
+let [downloadSize, layerNormSize] = [NaN, NaN]
+test('an app downloads only the build that it runs, and of the rest what it imports', async () => {
+  const everything = await bundled(
+    "import * as gpt from 'gpt-layers'\ngpt.load().then(() => console.log(gpt))\n",
+  )
+  const { output, downloaded, chunkWith } = everything
   assert.ok(
     output.some(({ fileName }) => /worker-.*\.js$/.test(fileName)),
     'the worker should be in the bundle',
@@ -191,11 +205,16 @@ test('an app downloads only the build that it runs', async () => {
     const chunk = chunkWith(`dist/wasm/${name}.js`)
     assert.equal(downloaded.has(chunk), name === 'simd', `${name} should be a separate chunk`)
   }
-  downloadSize = [...downloaded].reduce((sum, { code }) => sum + gzipSync(code, { level: 9 }).length, 0)
+  const layerNorm = await bundled(
+    "import { LayerNorm, load } from 'gpt-layers'\nload().then(() => console.log(new LayerNorm(5)))\n",
+  )
+  downloadSize = sizeOf(everything)
+  layerNormSize = sizeOf(layerNorm)
 })
 
-test('an app pays at most 79 kB gzipped for load and the simd build', { skip: otherCompiler }, () => {
+test('an app pays at most 79 kB gzipped for everything, 59 for LayerNorm', { skip: otherCompiler }, () => {
   assert.ok(downloadSize <= 79_000, `${downloadSize} bytes`)
+  assert.ok(layerNormSize <= 59_000, `${layerNormSize} bytes`)
 })
 
 /**
@@ -215,7 +234,9 @@ test('the sizes that the documents state are right', { skip: otherCompiler }, ()
   const lib = readFileSync(join(root, 'web/lib/README.md'), 'utf8')
   const simd = statSync(join(root, 'dist/wasm/simd.wasm')).size
   assertStated(/An app downloads ([\d.]+) kB/.exec(readme)?.[1], downloadSize)
-  assertStated(/an app with `load`[^|]*\| ([\d.]+) kB/.exec(bench)?.[1], downloadSize)
+  assertStated(/, or ([\d.]+) kB if it imports `load` and `LayerNorm`/.exec(readme)?.[1], layerNormSize)
+  assertStated(/an app that imports everything[^|]*\| ([\d.]+) kB/.exec(bench)?.[1], downloadSize)
+  assertStated(/an app with `load` and `LayerNorm`[^|]*\| ([\d.]+) kB/.exec(bench)?.[1], layerNormSize)
   assertStated(/`simd\.wasm`[^|]*\| ([\d.]+) kB/.exec(bench)?.[1], simd)
   assertStated(/the\s+tarball's ([\d,]+)/.exec(lib)?.[1], statSync(tarball).size)
 })

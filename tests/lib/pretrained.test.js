@@ -1,7 +1,8 @@
 // GPTModel.fromPretrained and gpt.loadTorch: files as PyTorch, Hugging Face, nanoGPT, minGPT and the book write
 // them give PyTorch's logits; broken and hostile files are refused. tests/golden/pretrained.py made them.
 
-/** @import { Gpt, GPTModel } from 'gpt-layers' */
+/** @import { GPTModel } from 'gpt-layers' */
+/** @import { Gpt } from './support.js' */
 /** @import { Packed } from './support.js' */
 
 import assert from 'node:assert/strict'
@@ -11,8 +12,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { GptLayersError, load } from 'gpt-layers'
-import { assertNear, golden, loadForTest, shake, untyped, usedMemory } from './support.js'
+import { GptLayersError } from 'gpt-layers'
+import { assertNear, golden, load, loadForTest, shake, untyped, usedMemory } from './support.js'
 
 /**
  * A file, what to pass with it, and PyTorch's logits.
@@ -242,13 +243,13 @@ test('a switch of config.json that would change the numbers is refused by its na
     activation_function: 'relu',
   })) {
     const config = { ...entry.config, [name]: value }
-    const used = usedMemory(new gpt.ReLU())
+    const used = usedMemory(gpt)
     await assert.rejects(fromPretrained(bytesOf(entry.file), { config }), (error) => {
       assert.ok(error instanceof GptLayersError, String(error))
       assert.match(error.message, new RegExp(name))
       return true
     })
-    assert.equal(usedMemory(new gpt.ReLU()), used)
+    assert.equal(usedMemory(gpt), used)
   }
 })
 
@@ -271,10 +272,9 @@ function assertValues(tensor, packed, name) {
 }
 
 test('a broken or hostile file is refused in words, runs nothing and leaves nothing', async (t) => {
-  const layer = new gpt.ReLU()
   for (const entry of refused) {
     await t.test(entry.name, async () => {
-      const used = usedMemory(layer)
+      const used = usedMemory(gpt)
       const message = new RegExp(entry.message, 'i')
       await assert.rejects(untyped(gpt).loadTorch(decode(entry)), (error) =>
         assertRefusal(error, entry.code, message, 'loadTorch'),
@@ -287,7 +287,7 @@ test('a broken or hostile file is refused in words, runs nothing and leaves noth
           return true
         })
       }
-      assert.equal(usedMemory(layer), used)
+      assert.equal(usedMemory(gpt), used)
     })
   }
 })

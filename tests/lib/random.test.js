@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
-import { load } from 'gpt-layers'
-import { assertSame, biasOf, golden, loadForTest } from './support.js'
+import { assertSame, biasOf, golden, load, loadForTest } from './support.js'
 
 const { cases, digests, linears } = golden('random')
 const gpt = await loadForTest()

@@ -50,7 +50,7 @@ const entry = (begin, end, more = {}) => ({
 test('a layer’s file is the one that Python’s safetensors writes of PyTorch’s layer, byte for byte', () => {
   gpt.manualSeed(123)
   const layer = new gpt.Sequential(new gpt.Linear(5, 6), new gpt.ReLU(), new gpt.Linear(6, 3))
-  const file = layer.saveSafetensors()
+  const file = gpt.saveSafetensors(layer, { names: 'ours' })
   assert.ok(file instanceof Uint8Array)
   assert.deepEqual(Buffer.from(file).toString('base64'), state.file)
   assert.deepEqual(gpt.saveSafetensors(layer.stateDict()), file)
@@ -59,7 +59,7 @@ test('a layer’s file is the one that Python’s safetensors writes of PyTorch�
 test('a layer reads Python’s file', () => {
   for (const bytes of [bytesOf(state.file), bytesOf(state.file).buffer, Buffer.from(state.file, 'base64')]) {
     const layer = new gpt.Sequential(new gpt.Linear(5, 6), new gpt.ReLU(), new gpt.Linear(6, 3))
-    layer.loadSafetensors(bytes)
+    layer.loadStateDict(gpt.loadSafetensors(bytes))
     const own = layer.stateDict()
     for (const [name, packed] of Object.entries(state.tensors)) assertSame(own[name], packed)
   }
@@ -71,7 +71,7 @@ test('PyTorch’s LayerNorm and BatchNorm load from weight and bias, and compute
     new gpt.BatchNorm(5),
     new gpt.Linear(5, 2, { bias: false }),
   )
-  layer.loadSafetensors(bytesOf(norms.file))
+  layer.loadStateDict(gpt.loadSafetensors(bytesOf(norms.file)))
   assertClose(layer.eval().forward(gpt.tensor(unpack(norms.x), norms.x.shape)), norms.out, 1e-6)
   const rms = new gpt.RMSNorm(2)
   rms.loadStateDict({ weight: gpt.tensor([3, 4]) })
@@ -97,7 +97,7 @@ test('a file is read at any offset of its buffer, and a layer reads other dtypes
   }
   const file = fileOf(header, 14)
   file.set([0x00, 0x3c, 0x00, 0xc0, 0x01, 0x00, 0xfb, 255, 255, 255, 255, 255, 255, 255], file.length - 14)
-  layer.loadSafetensors(file)
+  layer.loadStateDict(gpt.loadSafetensors(file))
   assert.deepEqual([...layer.weight.data, ...biasOf(layer).data], [1, -2, 2 ** -24, -5])
 })
 
@@ -121,7 +121,7 @@ test('a tensor with two names is written once, under the first', () => {
   const [first, second] = [new gpt.Linear(2, 2), new gpt.Linear(2, 2)]
   second.weight = first.weight
   const layer = new gpt.Sequential(first, second)
-  assert.deepEqual(Object.keys(gpt.loadSafetensors(layer.saveSafetensors())).sort(), [
+  assert.deepEqual(Object.keys(gpt.loadSafetensors(gpt.saveSafetensors(layer, { names: 'ours' }))).sort(), [
     '0.bias',
     '0.weight',
     '1.bias',
@@ -358,7 +358,8 @@ for (const [name, [file, code, message]] of Object.entries(refused)) {
     assertRefuses(() => gpt.loadSafetensors(untyped(file)), code, message)
     assert.equal(nextAddress(gpt), before)
     // For a file of integers the layer reports first that the names are not its own.
-    if (!/no float32/.test(name)) assertRefuses(() => layer.loadSafetensors(untyped(file)), code, message)
+    if (!/no float32/.test(name))
+      assertRefuses(() => layer.loadStateDict(gpt.loadSafetensors(untyped(file))), code, message)
     assert.deepEqual([...layer.weight.data, ...biasOf(layer).data], values)
   })
 }
@@ -443,10 +444,10 @@ test('a tensor that is there under two names is refused, and so are its scales',
     nHeads: 2,
     nLayers: 1,
   }).quantize()
-  const entries = gpt.loadSafetensors(model.saveSafetensors())
+  const entries = gpt.loadSafetensors(gpt.saveSafetensors(model, { names: 'ours' }))
   const names = ['trf_blocks.0.attn.c_attn.weight_scale', 'h.0.attn.c_attn.weight_scale']
   const scales = { ...entries, [names[1]]: entries[names[0]] }
-  const load = () => model.loadSafetensors(gpt.saveSafetensors(scales))
+  const load = () => model.loadStateDict(gpt.loadSafetensors(gpt.saveSafetensors(scales)))
   assertRefuses(load, 'VALUE', /have trf_blocks\.0\.attn\.c_attn\.weight_scale once, got h\.0.* and trf_/)
 })
 
@@ -473,12 +474,8 @@ test('a file of another layer, or with a bad last tensor, changes nothing', () =
   const values = [...layer.weight.data, ...biasOf(layer).data]
   const file = (/** @type {Record<string, Tensor>} */ tensors) => gpt.saveSafetensors(tensors)
   const weight = gpt.ones([1, 2])
-  const load = (/** @type {Uint8Array} */ bytes) => () => layer.loadSafetensors(bytes)
-  assertRefuses(
-    load(file({ weight })),
-    'VALUE',
-    /^Linear.loadSafetensors: bytes should have bias, got weight$/,
-  )
+  const load = (/** @type {Uint8Array} */ bytes) => () => layer.loadStateDict(gpt.loadSafetensors(bytes))
+  assertRefuses(load(file({ weight })), 'VALUE', /^Linear.loadStateDict: dict should have bias, got weight$/)
   assertRefuses(
     load(file({ weight, bias: weight, gain: weight })),
     'VALUE',
@@ -494,7 +491,7 @@ test('a file of another layer, or with a bad last tensor, changes nothing', () =
   const integer = fileOf({ weight: entry(0, 8, { shape: [1, 2] }), bias: entry(8, 12, { dtype: 'I32' }) }, 12)
   integer.fill(255, integer.length - 3)
   integer[integer.length - 4] = 1
-  layer.loadSafetensors(integer)
+  layer.loadStateDict(gpt.loadSafetensors(integer))
   assert.equal(biasOf(layer).item(), -255)
   layer.weight.data.set(values.slice(0, 2))
   biasOf(layer).data.set(values.slice(2))
@@ -512,23 +509,24 @@ test('names that would hide each other in a file are refused, with both properti
     runningMean = gpt.ones([1])
     running_mean = gpt.zeros([1])
   }
-  class Reserved extends gpt.Module {
-    __metadata__ = gpt.ones([1])
-  }
   const cases = /** @type {const} */ ([
     [
       new Heads(),
       /: head_a.weight should have a name of its own .*, got head_a.weight, which headA.weight has$/,
     ],
     [new gpt.Sequential(new Tensors()), /: 0.running_mean should .*, which 0.runningMean has$/],
-    [new Reserved(), /: __metadata__ should have a name of its own/],
   ])
   for (const [layer, message] of cases) {
     assertRefuses(() => layer.stateDict(), 'VALUE', message)
-    assertRefuses(() => layer.saveSafetensors(), 'VALUE', message)
-    assertRefuses(() => layer.loadSafetensors(gpt.saveSafetensors({})), 'VALUE', message)
+    assertRefuses(() => gpt.saveSafetensors(layer, { names: 'ours' }), 'VALUE', message)
+    assertRefuses(() => layer.loadStateDict({}), 'VALUE', message)
     layer.dispose()
   }
+  class Reserved extends gpt.Module {
+    __metadata__ = gpt.ones([1])
+  }
+  const message = /^saveSafetensors: names should not be reserved by the format, got "__metadata__"$/
+  assertRefuses(() => gpt.saveSafetensors(new Reserved()), 'VALUE', message)
   class Shared extends gpt.Module {
     headA = gpt.ones([1])
     head_a = this.headA
@@ -547,8 +545,9 @@ test('long names are cut in messages', () => {
     () => layer.loadStateDict({ weight: x, [`${long}1`]: x, [`${long}2`]: x }),
     () => gpt.saveSafetensors({ [long]: gone }),
     () => gpt.loadSafetensors(fileOf({ [long]: entry(0, 4, { dtype: long }) }, 4)),
-    () => layer.loadSafetensors(fileOf({ [long]: entry(0, 4) }, 4)),
-    () => new gpt.GPTModel(SMALL).loadSafetensors(fileOf({ [`h.0.${long}`]: entry(0, 4) }, 4)),
+    () => layer.loadStateDict(gpt.loadSafetensors(fileOf({ [long]: entry(0, 4) }, 4))),
+    () =>
+      new gpt.GPTModel(SMALL).loadStateDict(gpt.loadSafetensors(fileOf({ [`h.0.${long}`]: entry(0, 4) }, 4))),
   ]) {
     assert.throws(call, (error) => {
       assert.ok(error instanceof Error && error.message.length < 1500, String(error).slice(0, 1500))
@@ -574,7 +573,11 @@ test('saveSafetensors requires live tensors, and refuses the name __metadata__',
   assertRefuses(() => gpt.saveSafetensors({ __metadata__: gpt.ones([1]) }), 'VALUE', /got "__metadata__"$/)
   const layer = new gpt.Linear(1, 1)
   biasOf(layer).dispose()
-  assertRefuses(() => layer.saveSafetensors(), 'DISPOSED', /bias should be a live Tensor/)
+  assertRefuses(
+    () => gpt.saveSafetensors(layer, { names: 'ours' }),
+    'DISPOSED',
+    /bias should be a live Tensor/,
+  )
 })
 
 test('a property that is not camelCase keeps its name in files, and a layer’s own names come first', () => {
@@ -606,10 +609,10 @@ test('a property that is not camelCase keeps its name in files, and a layer’s 
     }),
   ]
   for (const layer of [new Book(), ...layers]) {
-    const file = layer.saveSafetensors()
+    const file = gpt.saveSafetensors(layer, { names: 'ours' })
     const before = Object.values(layer.stateDict()).map(({ data }) => [...data])
     for (const { data } of Object.values(layer.stateDict())) data.fill(0)
-    layer.loadSafetensors(file)
+    layer.loadStateDict(gpt.loadSafetensors(file))
     assert.deepEqual(
       Object.values(layer.stateDict()).map(({ data }) => [...data]),
       before,

@@ -27,14 +27,14 @@ test('Sequential’s backward runs its layers from the last to the first', () =>
 test('Sequential frees the tensors between its layers, and keeps nothing after backward', () => {
   const layer = new gpt.Sequential(new gpt.GELU(), new gpt.ReLU(), new gpt.GELU({ approximate: 'none' }))
   const x = gpt.ones([1000])
-  const before = usedMemory(layer)
+  const before = usedMemory(gpt)
   const y = gpt.noGrad(() => layer.forward(x))
-  assert.equal(usedMemory(layer), before + 4000)
+  assert.equal(usedMemory(gpt), before + 4000)
   y.dispose()
   gpt.scope(() => {
     backwardThrough(layer, x, gpt.ones([1000])).dispose()
   })
-  assert.equal(usedMemory(layer), before)
+  assert.equal(usedMemory(gpt), before)
 })
 
 test('a class that extends Sequential has its own parameters, buffers and layers, too', () => {
@@ -68,7 +68,7 @@ test('a class that extends Sequential has its own parameters, buffers and layers
   )
   const x = gpt.randn([4, 2])
   const other = new Own(new gpt.Linear(2, 3), new gpt.ReLU())
-  other.loadSafetensors(layer.saveSafetensors())
+  other.loadStateDict(gpt.loadSafetensors(gpt.saveSafetensors(layer, { names: 'ours' })))
   assert.deepEqual(layer.eval().forward(x).toArray(), other.eval().forward(x).toArray())
   assert.equal(layer.extra.training, false)
   const optimizer = new gpt.SGD(layer.parameters(), { lr: 0.5 })
@@ -117,27 +117,26 @@ test('train and eval set the layers inside too', () => {
   assert.deepEqual([layer.training, inner.training, inner.layers[0].training], [true, true, true])
 })
 
-test('loadStateDict copies, also from another instance, or changes nothing', async () => {
-  const other = await loadForTest()
-  const source = new other.Linear(2, 1)
+test('loadStateDict copies, or changes nothing', () => {
+  const source = new gpt.Linear(2, 1)
   const target = new gpt.Linear(2, 1)
   target.loadStateDict(source.stateDict())
   assert.deepEqual([...target.weight.data], [...source.weight.data])
   const before = [...target.weight.data, ...biasOf(target).data]
   const { weight, bias } = source.stateDict()
   assertRefuses(
-    () => target.loadStateDict({ weight: other.ones([1, 2]) }),
+    () => target.loadStateDict({ weight: gpt.ones([1, 2]) }),
     'VALUE',
     /dict should have bias, got weight/,
   )
   assertRefuses(() => target.loadStateDict({ weight, bias, gain: bias }), 'VALUE', /strict: false, got gain$/)
   assertRefuses(
-    () => target.loadStateDict({ weight: other.ones([1, 2]), bias: other.ones([2]) }),
+    () => target.loadStateDict({ weight: gpt.ones([1, 2]), bias: gpt.ones([2]) }),
     'SHAPE',
     /bias should have shape \[1\], got \[2\]/,
   )
   assertRefuses(
-    () => target.loadStateDict({ weight: other.ones([1, 2]), bias: untyped([1]) }),
+    () => target.loadStateDict({ weight: gpt.ones([1, 2]), bias: untyped([1]) }),
     'TYPE',
     /bias should be a Tensor/,
   )
@@ -187,7 +186,9 @@ test('PyTorch’s weight and bias load as scale and shift, but not under both na
   const { '1.scale': scale, '1.shift': shift, ...linear } = layer.stateDict()
   layer.loadStateDict({ ...linear, '1.weight': gpt.tensor([3, 4]), '1.bias': gpt.tensor([5, 6]) })
   assert.deepEqual([...scale.data, ...shift.data], [3, 4, 5, 6])
-  norm.loadSafetensors(gpt.saveSafetensors({ weight: gpt.tensor([7, 8]), shift: gpt.tensor([9, 0]) }))
+  norm.loadStateDict(
+    gpt.loadSafetensors(gpt.saveSafetensors({ weight: gpt.tensor([7, 8]), shift: gpt.tensor([9, 0]) })),
+  )
   assert.deepEqual([...scale.data, ...shift.data], [7, 8, 9, 0])
   const both = { weight: scale, scale, bias: shift }
   assertRefuses(() => norm.loadStateDict(both), 'VALUE', /dict should have scale once, got weight and scale$/)

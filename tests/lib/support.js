@@ -1,13 +1,13 @@
 // What the tests of the package share: PyTorch's values and how to compare with them, and how to wait.
 
-/** @import { ErrorCode, Gpt, Module, Tensor } from 'gpt-layers' */
+/** @import { ErrorCode, LoadOptions, Module, Tensor } from 'gpt-layers' */
 
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { setImmediate as nextTask } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { GptLayersError, load } from 'gpt-layers'
+import { GptLayersError } from 'gpt-layers'
 
 /**
  * A tensor as tests/golden/common.py's `pack` writes it: float32 or float64 values in base64, little-endian.
@@ -17,12 +17,31 @@ import { GptLayersError, load } from 'gpt-layers'
 
 /** @typedef {Pick<Module, keyof Module>} Layer Every layer, whichever values its forward takes. */
 
+/** @typedef {typeof import('gpt-layers')} Gpt The package. */
+
+/** How many copies of the package there are. */
+let copies = 0
+
+/** @returns {Promise<Gpt>} a copy of the package, which has a runtime of its own, as a second program would */
+export const copy = () => import(`${import.meta.resolve('gpt-layers')}?${++copies}`)
+
 /**
- * An instance for a test that should hold on every build and any number of threads. builds.test.js runs such
- * tests on each of them, named in the environment. The instance is seeded, so every run computes with the
+ * Loads a copy of the package.
+ *
+ * @param {LoadOptions} [options]
+ */
+export async function load(options) {
+  const gpt = await copy()
+  await gpt.load(options)
+  return gpt
+}
+
+/**
+ * A copy of the package for a test that should hold on every build and any number of threads. builds.test.js runs such
+ * tests on each of them, named in the environment. Its generator is seeded, so every run computes with the
  * same numbers.
  *
- * @param {Parameters<typeof load>[0]} [options]
+ * @param {LoadOptions} [options]
  */
 export async function loadForTest(options) {
   const { GPT_LAYERS_BUILD, GPT_LAYERS_THREADS: threads = '1' } = process.env
@@ -303,8 +322,21 @@ export const nextAddress = (gpt) => gpt.scope(() => gpt.zeros([1]).byteOffset)
 /** @param {Gpt} gpt @returns {number} bytes of WebAssembly memory */
 export const heapSize = (gpt) => gpt.exports.memory.buffer.byteLength
 
-/** @param {Layer} layer @returns {number} bytes that are allocated in the memory of its instance */
-export const usedMemory = (layer) => untyped(layer).runtime.memory.used
+/** @type {WeakMap<Gpt, any>} */
+const memories = new WeakMap()
+
+/** @param {Gpt} gpt @returns {any} its Memory, which the package hides */
+export function memoryOf(gpt) {
+  if (!memories.has(gpt)) {
+    const tensor = gpt.zeros([])
+    memories.set(gpt, untyped(tensor).heap)
+    tensor.dispose()
+  }
+  return memories.get(gpt)
+}
+
+/** @param {Gpt} gpt @returns {number} bytes that are allocated */
+export const usedMemory = (gpt) => memoryOf(gpt).used
 
 setFlagsFromString('--expose-gc')
 /** Collects garbage now. Finalizers run in later tasks. @type {() => void} */

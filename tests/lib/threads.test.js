@@ -1,7 +1,8 @@
 // Threads give the bits of one thread, sleep when idle, and end with their instance, whatever happens to a
 // worker.
 
-/** @import { Gpt, Tensor } from 'gpt-layers' */
+/** @import { Tensor } from 'gpt-layers' */
+/** @import { Gpt } from './support.js' */
 
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
@@ -12,17 +13,16 @@ import { afterEach, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { Worker } from 'node:worker_threads'
-import { load } from 'gpt-layers'
 import { CALL_WORDS, MAX_ARGUMENTS, Pool } from '../../build/lib/threads/pool.js'
 import { OwnWorker } from '../../build/lib/threads/threads.js'
 import { LAYERS, resultsOf } from '../layers.js'
 import {
+  PATIENCE,
   assertRefuses,
   collectGarbage,
   gradientOf,
+  load,
   loadForTest,
-  PATIENCE,
-  until,
   workersSleep,
 } from './support.js'
 
@@ -153,16 +153,6 @@ test('dispose ends the workers', { skip }, async () => {
   gpt.dispose()
   assert.equal(gpt.threads, 1)
   await exits
-})
-
-test('the workers of an unreachable instance end', { skip }, async () => {
-  await (async () => new (await loadForTest({ threads: 2 })).ReLU())()
-  let ended = false
-  workers[0].once('exit', () => (ended = true))
-  await until(() => {
-    collectGarbage()
-    return ended
-  }, 'the worker has ended')
 })
 
 for (const name of ['GELU, tanh', 'LayerNorm', 'Linear', 'FeedForward', 'Attention']) {
@@ -576,8 +566,8 @@ for (const [how, { reason, Failing }] of Object.entries(failing)) {
 
 test('load with threads works in a worker', { skip }, async () => {
   const entry = JSON.stringify(import.meta.resolve('gpt-layers'))
-  const code = `import(${entry}).then(async ({ load }) => {
-    const gpt = await load({ threads: 2 })
+  const code = `import(${entry}).then(async (gpt) => {
+    await gpt.load({ threads: 2 })
     const mean = new gpt.ReLU().forward(gpt.ones([300_000])).mean().item()
     require('node:worker_threads').parentPort.postMessage([gpt.threads, mean])
   })`

@@ -4,14 +4,14 @@
 // The model has 2 layers, embDim 64, 4 heads and tied weights. This file shows a training loop as a caller
 // writes it, with a learning rate schedule and progress messages.
 
-/** @import { Gpt } from 'gpt-layers' */
+/** @import { Gpt } from '../lib/support.js' */
 
 import { pathToFileURL } from 'node:url'
-import { load } from 'gpt-layers'
+import * as gpt from 'gpt-layers'
 import { readText, windows } from './text.js'
 
 /**
- * @param {Gpt} gpt
+ * @param {Gpt} gpt loaded
  * @param {object} options
  * @param {number} options.steps
  * @param {number} options.batch windows per step
@@ -73,7 +73,7 @@ export function learn(gpt, { steps, batch, length, lr, characters: many, onStep 
 }
 
 async function main() {
-  const gpt = await load({ threads: 1 })
+  await gpt.load({ threads: 1 })
   const begun = performance.now()
   const seconds = () => ((performance.now() - begun) / 1000).toFixed(1)
   const cpuSeconds = () => (process.cpuUsage().user / 1e6).toFixed(1)

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { load } from 'gpt-layers'
+import * as gpt from 'gpt-layers'
 import {
   END,
   randomFrom,
@@ -110,12 +110,12 @@ const results = JSON.parse(read('loss.json').toString())
 /** @type {string[]} */
 const words = JSON.parse(read('words.json').toString())
 const bytes = read('model.safetensors')
-const gpt = await load({ build: 'simd' })
+await gpt.load({ build: 'simd' })
 const model = await gpt.GPTModel.fromPretrained(bytes, { dtype: 'int8' })
 
 /**
  * @param {string} start
- * @param {import('gpt-layers').GenerateOptions} options
+ * @param {gpt.GenerateOptions} options
  * @returns {string} a text that begins so
  */
 function writeText(start, options) {
@@ -166,7 +166,7 @@ test('97 of 100 texts at temperature 0.8 are stories: of 600, at least 582', () 
 })
 
 test('held-out stories cost the model at most 1.1 times what they cost the grammar', () => {
-  const { loss, entropy } = heldOut(gpt, model, 50)
+  const { loss, entropy } = heldOut(model, 50)
   assert.ok(loss <= 1.1 * entropy, `${loss} and ${entropy} nats per token`)
   assert.ok(results.heldOut.int8 <= 1.1 * results.heldOut.entropy)
 })
@@ -196,13 +196,13 @@ const assertLosses = (losses, expected) =>
   losses.forEach((loss, i) => assert.ok(Math.abs(loss - expected[i]) <= 1e-4, `${losses}, not ${expected}`))
 
 test('train.js begins with the losses that it has recorded', () => {
-  const training = newTraining(gpt)
+  const training = newTraining()
   assertLosses(
-    [0, 1, 2].map((step) => trainStep(gpt, training, step)),
+    [0, 1, 2].map((step) => trainStep(training, step)),
     results.firstLosses,
   )
 })
 
 test('training the model further gives the losses that train.js has recorded', async () => {
-  assertLosses(await continueTraining(gpt, bytes), results.continuedLosses)
+  assertLosses(await continueTraining(bytes), results.continuedLosses)
 })

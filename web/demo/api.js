@@ -4,7 +4,7 @@
 
 /** @import { ProjectReflection } from 'typedoc' */
 
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import {
   Application,
@@ -19,19 +19,13 @@ import {
 /** @param {string} path from the repository's root */
 const fromRoot = (path) => fileURLToPath(new URL(`../../${path}`, import.meta.url))
 
-// TypeDoc leaves out classes that a module exports as types only. It shows an alias by its name or by what it
-// stands for, depending on the order of the declarations; an interface always by its name.
-const types = readFileSync(fromRoot('dist/index.d.ts'), 'utf8')
-  .replace(/^export type \{/m, 'export {')
-  .replace(
-    /^declare namespace WebAssembly \{[^]*?^\}\n/m,
-    'declare namespace WebAssembly { interface Global {} interface Memory {} interface Module {} }\n',
-  )
-mkdirSync(fromRoot('build'), { recursive: true })
-writeFileSync(fromRoot('build/api.d.ts'), types)
-
-/** The headings, with the classes below each; a class is where its base is. */
-const CATEGORIES = { Layers: ['Module'], Training: ['Optimizer'] }
+/** The headings, with what is below each; a class is where its base is. All else is below `The package`. */
+const CATEGORIES = {
+  Tensors: ['Tensor', 'manualSeed', 'ones', 'rand', 'randn', 'tensor', 'zeros'],
+  Layers: ['Module'],
+  Training: ['Optimizer', 'clipGradNorm', 'crossEntropy', 'mse', 'noGrad', 'parameter', 'record'],
+  Files: ['loadSafetensors', 'loadTorch', 'saveSafetensors'],
+}
 
 /** @param {DeclarationReflection} reflection @returns its base class, if it has one */
 function baseOf({ extendedTypes }) {
@@ -58,7 +52,7 @@ function categorize(project) {
 }
 
 const app = await Application.bootstrap({
-  entryPoints: [fromRoot('build/api.d.ts')],
+  entryPoints: [fromRoot('dist/index.d.ts')],
   tsconfig: fromRoot('web/demo/api.tsconfig.json'),
   name: 'gpt-layers',
   readme: 'none',
@@ -69,17 +63,10 @@ const app = await Application.bootstrap({
   excludeProtected: true,
   hideGenerator: true,
   categorizeByGroup: false,
-  categoryOrder: ['The package', 'Layers', 'Training'],
+  categoryOrder: ['The package', ...Object.keys(CATEGORIES)],
   navigation: { includeCategories: true, includeGroups: false },
   // Helpers inside other types.
-  intentionallyNotExported: [
-    'Float16',
-    'NestedList',
-    'Returned',
-    'WebAssembly.Global',
-    'WebAssembly.Memory',
-    'WebAssembly.Module',
-  ],
+  intentionallyNotExported: ['Float16', 'NestedList', 'Returned'],
   visibilityFilters: {},
   // Source links would need a clone with a remote. They are deleted below, so the template is never seen.
   disableGit: true,
@@ -96,12 +83,7 @@ app.converter.on(
     for (const reflection of Object.values(project.reflections)) {
       const declaration = /** @type {DeclarationReflection} */ (reflection)
       delete declaration.sources // the lines of the generated .d.ts files are of no use to a reader
-      if (declaration.inheritedFrom?.name.startsWith('Gpt_base')) delete declaration.inheritedFrom
     }
-    // TypeScript gives a class that extends an expression a base of its own making.
-    const gpt = /** @type {DeclarationReflection} */ (project.getChildByName('Gpt'))
-    delete gpt.extendedTypes
-    delete gpt.typeHierarchy
   },
   LAST,
 )

@@ -23,23 +23,24 @@ function sourceOf(report) {
   )
 }
 
-/** @returns {Promise<Record<string, string>>} the value of each recording, as JavaScript */
+/** @returns {Promise<Record<string, string>>} the value of each recording, as JavaScript; the package is loaded */
 export async function record() {
   // The page's modules, as tsc has written them before Vite builds the page.
-  const [{ load }, { tokenizerOf }, { pass }, { Engine }, { snapshot }, block, story] = await Promise.all([
-    import('gpt-layers'),
-    import('../../build/demo/words.js'),
-    import('../../build/demo/sections/transformer-block/compute.js'),
-    import('../../build/demo/writer/engine.js'),
-    import('../../build/demo/writer/report.js'),
-    import('../../build/demo/sections/transformer-block/slice.js'),
-    import('../../build/demo/sections/story/slice.js'),
-  ])
-  const gpt = await load({ build: 'simd' }) // the same bits on every machine
+  const [{ GPTModel }, { tokenizerOf }, { pass }, { Engine }, { snapshot }, block, story] = await Promise.all(
+    [
+      import('gpt-layers'),
+      import('../../build/demo/words.js'),
+      import('../../build/demo/sections/transformer-block/compute.js'),
+      import('../../build/demo/writer/engine.js'),
+      import('../../build/demo/writer/report.js'),
+      import('../../build/demo/sections/transformer-block/slice.js'),
+      import('../../build/demo/sections/story/slice.js'),
+    ],
+  )
   const tokenizer = tokenizerOf(JSON.parse(readFileSync(new URL('words.json', stories), 'utf8')))
-  const model = await gpt.GPTModel.fromPretrained(readFileSync(new URL('model.safetensors', stories)))
+  const model = await GPTModel.fromPretrained(readFileSync(new URL('model.safetensors', stories)))
 
-  const norms = pass(gpt, model, [tokenizer.start, ...tokenizer.encode(block.SENTENCE)], 'pre')
+  const norms = pass(model, [tokenizer.start, ...tokenizer.encode(block.SENTENCE)], 'pre')
   const { token } = block.default.defaults()
   const side = (/** @type {typeof norms[0]['before']} */ { rows, mean, variance }) => ({
     values: rows[token].map(round),
@@ -47,7 +48,7 @@ export async function record() {
   })
 
   const { off, ...settings } = story.default.defaults()
-  const engine = new Engine({ gpt, model, tokenizer })
+  const engine = new Engine({ model, tokenizer })
   const { ALL, TEMPERATURE } = story
   engine.set({ ...settings, temperature: TEMPERATURE, off: ALL.map((number) => off.includes(number)) })
   while (engine.with.at - engine.promptLength + 1 < WORDS) engine.step()
@@ -55,15 +56,19 @@ export async function record() {
   // The recording leaves out what is not shown of it.
   for (const run of [report.with, report.without])
     if (run) Object.assign(run.step, { rows: new Float32Array(), top: [] })
-  const recordings = {
+  return {
     'transformer-block': JSON.stringify({
       token,
       norms: norms.map(({ before, after }) => ({ before: side(before), after: side(after) })),
     }),
     story: sourceOf(report),
   }
-  gpt.dispose()
-  return recordings
+}
+
+async function loadAndRecord() {
+  const { load } = await import('gpt-layers')
+  await load({ build: 'simd' }) // the same bits on every machine
+  return record()
 }
 
 /** Once for a build. @type {ReturnType<typeof record> | undefined} */
@@ -76,7 +81,7 @@ export const recordings = {
   load: {
     filter: { id: /^\0recording:/ },
     async handler(/** @type {string} */ id) {
-      const all = await (recorded ??= record())
+      const all = await (recorded ??= loadAndRecord())
       return `export default ${all[id.replace('\0recording:', '')]}`
     },
   },

@@ -88,8 +88,17 @@ export default defineConfig({
     ],
   },
   define: { BUILT: JSON.stringify(built) },
-  // The builds are imported one by one there, as in the page.
-  worker: { format: 'es', rolldownOptions: quiet },
+  worker: {
+    format: 'es', // the builds are imported one by one there, as in the page
+    rolldownOptions: {
+      ...quiet,
+      // WebKit runs a worker's own module a second time, with a state of its own, when a part that is imported
+      // later imports it. So that module holds nothing that such a part needs, above all not the package.
+      output: {
+        codeSplitting: { groups: [{ name: 'work', tags: ['$initial'], test: /^(?!.*\.worker\.ts)/ }] },
+      },
+    },
+  },
   build: {
     target: 'es2022',
     modulePreload: { polyfill: false }, // browsers without it fetch a moment later

@@ -17,7 +17,7 @@
 
 import { open } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
-import { GptLayersError, load } from 'gpt-layers'
+import { GPTModel, GptLayersError, load, manualSeed } from 'gpt-layers'
 import { decodeGenerator, encode } from 'gpt-tokenizer/encoding/r50k_base'
 
 const USAGE = 'usage: node gpt2.mjs model.safetensors "Once upon a time" [--max-new-tokens 100] ...'
@@ -72,13 +72,13 @@ function showProgress(/** @type {{ loaded: number, total: number }} */ { loaded,
 
 async function main() {
   const { path, prompt, dtype, config, threads, seed, ...options } = readOptions(process.argv.slice(2))
-  const gpt = await load({ threads })
-  gpt.manualSeed(seed)
+  await load({ threads })
+  manualSeed(seed)
 
   const file = await open(path).catch(({ code }) => {
     throw new UsageError(`${path} cannot be read (${code})\n${USAGE}`)
   })
-  const model = await gpt.GPTModel.fromPretrained(file, { dtype, config, onProgress: showProgress })
+  const model = await GPTModel.fromPretrained(file, { dtype, config, onProgress: showProgress })
   await file.close()
   if (model.vocabSize !== END_OF_TEXT + 1) {
     throw new UsageError(`${path} should have GPT-2's 50257 tokens, it has ${model.vocabSize}`)

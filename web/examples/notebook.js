@@ -1,13 +1,11 @@
 // The notebook: a small layer, its outputs normalized by hand, then by LayerNorm.
 // Every number is the one that PyTorch prints after torch.manual_seed(123).
 
-import { load } from 'gpt-layers'
+import { LayerNorm, Linear, load, manualSeed, randn, ReLU, Sequential } from 'gpt-layers'
 
-const gpt = await load()
-const { Linear, ReLU, LayerNorm, Sequential } = gpt
-
-gpt.manualSeed(123)
-const batch = gpt.randn([2, 5]) // two samples of five numbers
+await load()
+manualSeed(123)
+const batch = randn([2, 5]) // two samples of five numbers
 const layer = new Sequential(new Linear(5, 6), new ReLU())
 const out = layer.forward(batch)
 console.log('Outputs:')

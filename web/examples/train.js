@@ -3,10 +3,10 @@
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { load } from 'gpt-layers'
+import * as gpt from 'gpt-layers'
 
 const folder = process.argv[2] ?? '.'
-const gpt = await load()
+await gpt.load()
 
 // A token is a letter of the sentence.
 const sentence = 'She sells seashells by the seashore.'
@@ -42,11 +42,11 @@ for (let step = 0; step <= 40; step++) {
 
 // A safetensors file holds the weights, but not the sizes: save the configuration beside it.
 writeFileSync(join(folder, 'model.json'), JSON.stringify({ ...config, letters }))
-writeFileSync(join(folder, 'model.safetensors'), model.saveSafetensors())
+writeFileSync(join(folder, 'model.safetensors'), gpt.saveSafetensors(model.stateDict()))
 
 const { letters: alphabet, ...sizes } = JSON.parse(readFileSync(join(folder, 'model.json'), 'utf8'))
 const loaded = new gpt.GPTModel(sizes)
-loaded.loadSafetensors(readFileSync(join(folder, 'model.safetensors')))
+loaded.loadStateDict(gpt.loadSafetensors(readFileSync(join(folder, 'model.safetensors'))))
 loaded.eval() // no dropout, if the model has some
 
 // Writes the most likely letter after the text so far, again and again.

@@ -1,14 +1,14 @@
 // The checks of arguments at the edge of the public API.
 //
 // Each check takes the argument's name. It throws a GptLayersError whose message reads
-// `name should be ..., got ...`; guardMethods puts the public function before the name:
+// `name should be ..., got ...`; nameMethods puts the public function before the name:
 //
 // | code | the argument has |
 // | --- | --- |
 // | TYPE | the wrong type |
 // | VALUE | the right type, but a value that is not allowed |
 
-import { fail, GptLayersError, withName } from './errors.ts'
+import { fail, GptLayersError, withClass, withName } from './errors.ts'
 
 /** Longer strings and names are cut in error messages. */
 const MAX_STRING = 40
@@ -250,24 +250,72 @@ export function checkCount(args: ArrayLike<unknown>, most: number): void {
 }
 
 /**
- * Checks how many arguments the methods of a class get, and lets the errors of methods and setters begin with
- * the name of the method. The only place that does: checks inside need not know where they are called from.
+ * Runs a public function: the message of its errors begins with its name.
+ *
+ * @param args the arguments that it got
+ * @param most how many it reads
+ */
+export function named<T>(name: string, args: ArrayLike<unknown>, most: number, fn: () => T): T {
+  try {
+    checkCount(args, most)
+    return fn()
+  } catch (error) {
+    throw withName(error, name)
+  }
+}
+
+/**
+ * The number of arguments of a constructor, before it calls the one above.
+ *
+ * @param most how many it reads
+ */
+export function checkConstructor(Class: Function, args: ArrayLike<unknown>, most: number): void {
+  nameMethods(Class)
+  try {
+    checkCount(args, most)
+  } catch (error) {
+    throw withClass(error, Class)
+  }
+}
+
+/** The classes that `nameMethods` has seen. */
+const seen: WeakSet<object> = new WeakSet()
+
+/** The `forward` of every class of ours. It keeps no tensor that it gets or returns. */
+export const ourForwards: WeakSet<object> = new WeakSet()
+
+/**
+ * Lets the errors of a class of ours begin with the name of the class, of the user's where it extends ours,
+ * and of the method; and checks how many arguments each method gets. The constructors of our classes call it:
+ * it has something to do the first time.
+ *
+ * A class of ours has its name in the static field `ownName` too, because an app's minifier may change the name
+ * of a class. Its key is no symbol: esbuild and webpack keep an unused class with a computed static field.
  *
  * A method reads as many arguments as its `length` says. So it declares each, and none with a default value,
- * which `length` would not count.
+ * which `length` would not count. Static methods, getters, and methods under a symbol are left alone: our own
+ * code calls them, and the name of its caller counts.
  *
- * @param prototype the prototype of the class
- * @param internal methods that our own code calls: the caller's name counts
+ * @param Class the class that is made, with all that it extends
+ * @param nameOf by default class and method
  */
-export function guardMethods(
-  prototype: object,
-  nameOf: (self: object, method: string) => string,
-  internal: readonly string[] = [],
+export function nameMethods(
+  Class: object,
+  nameOf: (self: object, method: string) => string = (self, method) => `${self.constructor.name}.${method}`,
 ): void {
+  for (let one = Class; typeof one === 'function' && !seen.has(one); one = Object.getPrototypeOf(one)) {
+    seen.add(one)
+    if (Object.hasOwn(one, 'ownName')) nameOwnMethods(one, nameOf)
+  }
+}
+
+function nameOwnMethods(Class: Function, nameOf: (self: object, method: string) => string): void {
+  const { prototype } = Class
+  Object.defineProperty(Class, 'name', { value: Reflect.get(Class, 'ownName') })
   for (const [key, descriptor] of Object.entries(Object.getOwnPropertyDescriptors(prototype))) {
     for (const kind of ['value', 'set'] as const) {
       const method = descriptor[kind]
-      if (typeof method !== 'function' || key === 'constructor' || internal.includes(key)) continue
+      if (typeof method !== 'function' || key === 'constructor') continue
       const most: number = method.length
       descriptor[kind] = function (this: object, ...args: unknown[]): unknown {
         try {
@@ -280,6 +328,7 @@ export function guardMethods(
     }
     Object.defineProperty(prototype, key, descriptor)
   }
+  if (Object.hasOwn(prototype, 'forward')) ourForwards.add(prototype.forward)
 }
 
 /** An AbortSignal. */

@@ -6,8 +6,8 @@
  * | `TYPE` | an argument has the wrong type |
  * | `SHAPE` | a tensor has the wrong shape |
  * | `VALUE` | an argument has the right type, but a value that is not allowed |
- * | `MEMORY` | the instance's memory cannot hold the result |
- * | `DISPOSED` | a tensor, or the whole instance, was disposed before |
+ * | `MEMORY` | the memory cannot hold the result |
+ * | `DISPOSED` | a tensor was disposed before; or `load` has not run, or `dispose` has |
  * | `UNSUPPORTED` | this machine, or this version of the package, cannot do it |
  * | `NETWORK` | a file of this package could not be downloaded: reload the page, or try again |
  * | `INTERNAL` | a bug in this package: please report it. Or a thread did not finish its part of a call in time |
@@ -62,8 +62,8 @@ export const fail = (
 /** The message of an error, or of the event of an error. */
 export const messageOf = (error: unknown): string | undefined => Object(error).message
 
-/** The errors whose message begins with the name of a public function. */
-const named: WeakSet<GptLayersError> = new WeakSet()
+/** The name of a public function or class with which the message of an error begins. */
+const names: WeakMap<GptLayersError, string> = new WeakMap()
 
 /**
  * Puts the name of a public function before the message of an error of ours, where it has no name yet.
@@ -72,10 +72,27 @@ const named: WeakSet<GptLayersError> = new WeakSet()
  * @returns the error
  */
 export function withName(error: unknown, name: string): unknown {
-  if (!(error instanceof GptLayersError) || named.has(error)) return error
-  named.add(error)
-  const { message, stack } = error // V8 writes the message into the stack when that is first read
-  error.message = `${name}: ${message}`
-  error.stack = stack?.replace(message, () => error.message)
+  if (error instanceof GptLayersError && !names.has(error)) begin(error, name, error.message)
   return error
+}
+
+/**
+ * Puts the name of a class before the message of an error of ours from its constructor, in place of that of a
+ * layer inside: who makes a GPTModel reads `GPTModel: nHeads should be ...`.
+ *
+ * @param Class whose constructor has failed: of ours, or of the user's, which extends ours
+ * @returns the error
+ */
+export function withClass(error: unknown, { name }: Function): unknown {
+  if (!(error instanceof GptLayersError)) return error
+  const inner = names.get(error)
+  begin(error, name, inner === undefined ? error.message : error.message.slice(`${inner}: `.length))
+  return error
+}
+
+function begin(error: GptLayersError, name: string, rest: string): void {
+  names.set(error, name)
+  const { message, stack } = error // V8 writes the message into the stack when that is first read
+  error.message = `${name}: ${rest}`
+  error.stack = stack?.replace(message, () => error.message)
 }

@@ -1,59 +1,24 @@
-import type { Gpt } from './gpt.ts'
-import type { AnyWorker } from './threads/threads.ts'
+import type { Build } from './runtime/runtime.ts'
 import { GptLayersError, messageOf } from './errors.ts'
-import { compile, runs, start } from './start.ts'
+import { type LoadOptions, compile, runs, start } from './start.ts'
 import { builds } from './wasm/builds.ts'
 
-export type Build = 'simd' | 'relaxed'
-
-/** The options of `load`. */
-export interface LoadOptions {
-  /**
-   * the build to run. By default 'relaxed' where this machine has relaxed SIMD, otherwise 'simd'. 'relaxed'
-   * has a multiply-add in one instruction, which rounds once; 'simd' gives the same bits on every machine.
-   */
-  build?: Build
-  /**
-   * the number of threads, 1 by default. More than 64 count as 64. Where threads are impossible,
-   * `gpt.threads` is 1 and `gpt.threadsReason` says why.
-   */
-  threads?: number
-  /**
-   * the upper limit of the instance's memory in MiB, from 1 to 4096. The default is 4096. With threads the
-   * default is the first of 4096, 2048, 1024 and 512 that the system allows: iPhones refuse the larger ones.
-   */
-  maxMemory?: number
-  /**
-   * a compiled `gpt-layers/simd.wasm` or `gpt-layers/relaxed.wasm`, or for threads
-   * `gpt-layers/simd-threads.wasm` or `gpt-layers/relaxed-threads.wasm`, for when you fetch, cache or
-   * verify it yourself.
-   */
-  module?: WebAssembly.Module
-  /**
-   * starts one worker, which should run `gpt-layers/worker.js`. It is called for each thread but the first.
-   * Only for pages whose Content-Security-Policy forbids the package to start workers by itself, and for
-   * files that you host yourself.
-   */
-  worker?: () => AnyWorker
-}
-
-/** The compiled builds by name. All instances of a build share one. */
+/** The compiled builds by name: `load` after `dispose` needs no second download. */
 const compiled: Map<string, Promise<WebAssembly.Module>> = new Map()
 
 /**
- * Loads the layers: a new instance, independent of every other. Importing the package does nothing.
+ * Loads the WebAssembly, in which all tensors lie and all layers compute. Importing the package does nothing.
+ * Call it once, and await it, before all else. Another call with the same options does nothing.
  *
- * @throws {GptLayersError} as a rejected promise: TYPE, VALUE; UNSUPPORTED where this machine has no
- *   WebAssembly SIMD, must not compile WebAssembly, or cannot run the given build; NETWORK; MEMORY
- * @example const gpt = await load()
- * @example const gpt = await load({ threads: 2 })
+ * @throws {GptLayersError} as a rejected promise; VALUE also for other options than the first call's, until
+ *   `dispose`; UNSUPPORTED where this machine has no WebAssembly SIMD, must not compile WebAssembly, or
+ *   cannot run the given build; DISPOSED where `dispose` is called meanwhile
+ * @example await load()
+ * @example await load({ threads: 2 })
  */
-export function load(options?: LoadOptions): Promise<Gpt>
-export function load(...args: [LoadOptions?]): Promise<Gpt> {
-  return start(args, (build, threads) => compileBuild(chooseBuild(build) + (threads ? '-threads' : '')), {
-    threads: () => import('./threads/threads.ts'),
-    torchfile: () => import('./checkpoint/torchfile.ts'),
-  })
+export function load(options?: LoadOptions): Promise<void>
+export function load(...args: [LoadOptions?]): Promise<void> {
+  return start(args, (build, threads) => compileBuild(chooseBuild(build) + (threads ? '-threads' : '')))
 }
 
 /** The build to run: the chosen one, or the best that this machine has. */

@@ -1,13 +1,49 @@
-import type { Build, LoadOptions } from './load.ts'
-import type { Imports } from './imports.ts'
 import type { AnyWorker } from './threads/threads.ts'
-import { checkChoice, checkCount, checkFunction, checkNumber, checkOptions, describe } from './check.ts'
+import {
+  checkChoice,
+  checkCount,
+  checkFunction,
+  checkNumber,
+  checkOptions,
+  describe,
+  named,
+} from './check.ts'
 import { fail, GptLayersError, withName } from './errors.ts'
-import { Gpt } from './gpt.ts'
 import { Memory } from './runtime/memory.ts'
-import { type Exports, Runtime } from './runtime/runtime.ts'
+import { type Build, type Exports, type Started, begin, end } from './runtime/runtime.ts'
 import { warnOnce } from './threads/warn.ts'
-import { tagOf } from './typed.ts'
+import { type Wasm, tagOf } from './typed.ts'
+
+/** The options of `load`. */
+export interface LoadOptions {
+  /**
+   * the build to run. By default 'relaxed' where this machine has relaxed SIMD, otherwise 'simd'. 'relaxed'
+   * has a multiply-add in one instruction, which rounds once; 'simd' gives the same bits on every machine.
+   */
+  build?: Build
+  /**
+   * the number of threads, 1 by default. More than 64 count as 64. Where threads are impossible,
+   * `gpt.threads` is 1 and `gpt.threadsReason` says why.
+   */
+  threads?: number
+  /**
+   * the upper limit of the memory in MiB, from 1 to 4096. The default is 4096. With threads the
+   * default is the first of 4096, 2048, 1024 and 512 that the system allows: iPhones refuse the larger ones.
+   */
+  maxMemory?: number
+  /**
+   * a compiled `gpt-layers/simd.wasm` or `gpt-layers/relaxed.wasm`, or for threads
+   * `gpt-layers/simd-threads.wasm` or `gpt-layers/relaxed-threads.wasm`, for when you fetch, cache or
+   * verify it yourself.
+   */
+  module?: Wasm<'Module', object>
+  /**
+   * starts one worker, which should run `gpt-layers/worker.js`. It is called for each thread but the first.
+   * Only for pages whose Content-Security-Policy forbids the package to start workers by itself, and for
+   * files that you host yourself.
+   */
+  worker?: () => AnyWorker
+}
 
 const MIB = 1024 * 1024
 const PAGE = 65536
@@ -36,22 +72,59 @@ const PROBES = {
 export const runs = (probe: keyof typeof PROBES): boolean =>
   typeof WebAssembly === 'object' && WebAssembly.validate(new Uint8Array(PROBES[probe]))
 
+/** The options of `load` after their check. */
+type Checked = Required<Pick<LoadOptions, 'threads'>> & Omit<LoadOptions, 'threads'>
+
+interface Loading {
+  options: Checked
+  loaded: Promise<void>
+}
+
+/** What `load` has been asked for; null before the first call, and after `dispose`. */
+let current: Loading | null = null
+
+/** Gives the module where the user gave none. threads: whether it must be a build for threads. */
+type GetModule = (build: Build | undefined, threads: boolean) => Promise<WebAssembly.Module>
+
 /**
- * Loads an instance. `load` of each entry of the package is this, with another source of the WebAssembly.
+ * Starts the runtime. `load` of each entry of the package is this, with another source of the WebAssembly.
  *
  * @param args those of `load`; not yet checked
- * @param getModule gives the module where the user gave none. threads: whether it must be a build for threads
  */
-export const start = (
-  args: readonly unknown[],
-  getModule: (build: Build | undefined, threads: boolean) => Promise<WebAssembly.Module>,
-  imports: Imports,
-): Promise<Gpt> =>
-  startUnnamed(args, getModule, imports).catch((error) => {
+export async function start(args: readonly unknown[], getModule: GetModule): Promise<void> {
+  try {
+    const options = checkLoadOptions(args)
+    const known: Loading = current ?? {
+      options,
+      loaded: startAnew(options, getModule, () => current === known),
+    }
+    current = known
+    for (const name of Object.keys(options) as (keyof Checked)[]) {
+      if (known.options[name] === options[name]) continue
+      const expected = `be ${describe(known.options[name])}, as in the first load(), until dispose()`
+      throw fail('VALUE', name, expected, describe(options[name]))
+    }
+    await known.loaded.catch((error) => {
+      if (current === known) current = null // so that the next call tries again
+      throw error
+    })
+  } catch (error) {
     throw withName(error, 'load')
-  })
+  }
+}
 
-const startUnnamed: typeof start = async (args, getModule, imports) => {
+/**
+ * Ends the threads and frees the memory. Every tensor counts as disposed afterwards. `load` may be called
+ * again.
+ */
+export function dispose(): void {
+  named('dispose', arguments, 0, () => {
+    current = null
+    end()
+  })
+}
+
+function checkLoadOptions(args: readonly unknown[]): Checked {
   checkCount(args, 1)
   const defaults: Record<keyof LoadOptions, unknown> = {
     build: undefined,
@@ -67,14 +140,32 @@ const startUnnamed: typeof start = async (args, getModule, imports) => {
     checkNumber('maxMemory', maxMemory, 'a number of MiB from 1 to 4096', (n) => n >= 1 && n <= 4096)
   if (worker !== undefined)
     checkFunction<() => AnyWorker>('worker', worker, 'a function that returns a new Worker')
+  if (module !== undefined && !isModule(module)) {
+    throw fail('TYPE', 'module', 'be a WebAssembly.Module', describe(module))
+  }
+  return { build, threads, maxMemory, module, worker }
+}
+
+/** @param isWanted whether `dispose` was not called meanwhile */
+async function startAnew(options: Checked, getModule: GetModule, isWanted: () => boolean): Promise<void> {
+  const started = await prepare(options, getModule)
+  if (isWanted()) {
+    begin(started)
+    return
+  }
+  if (typeof started.pool !== 'string') started.pool.dispose()
+  throw fail('DISPOSED', 'gpt-layers', 'be loaded', 'a dispose() meanwhile')
+}
+
+async function prepare(
+  { build, threads, maxMemory, module, worker }: Checked,
+  getModule: GetModule,
+): Promise<Started> {
   if (!runs('simd')) {
     throw new GptLayersError(
       'UNSUPPORTED',
       'needs WebAssembly with SIMD (Chrome 91, Firefox 89, Safari 16.4, Node 16.4 or later), which is missing here',
     )
-  }
-  if (module !== undefined && !isModule(module)) {
-    throw fail('TYPE', 'module', 'be a WebAssembly.Module', describe(module))
   }
   let reason = whyOneThread(threads, worker)
   const limits = maxMemory === undefined ? LIMITS : [maxMemory]
@@ -86,22 +177,16 @@ const startUnnamed: typeof start = async (args, getModule, imports) => {
     throw fail('VALUE', 'module', `be build '${build}' as asked for`, `'${actual}'`)
   }
   const maxBytes = Math.floor((shared?.limit ?? limits[0]) * MIB)
-  const runtime = new Runtime(
-    exports,
-    new Memory(exports.memory, exports.__heap_base.value, maxBytes),
-    imports,
-  )
+  const memory = new Memory(exports.memory, exports.__heap_base.value, maxBytes)
   if (!reason && !shared) {
     reason = module
       ? 'the given module is a build without threads: pass gpt-layers/simd-threads.wasm or gpt-layers/relaxed-threads.wasm'
       : `the system does not reserve ${limits.at(-1)} MiB of addresses for a shared memory: lower maxMemory`
   }
-  reason ??= await startThreads(runtime, imports, [code, Math.min(threads, MAX_THREADS), worker])
-  if (reason) {
-    runtime.reason = reason
-    if (threads > 1) warnOnce(`one thread runs, because ${reason}`)
-  }
-  return new Gpt(runtime, actual)
+  const pool =
+    reason ?? (await startThreads({ exports, memory }, code, Math.min(threads, MAX_THREADS), worker))
+  if (typeof pool === 'string' && threads > 1) warnOnce(`one thread runs, because ${pool}`)
+  return { exports, build: actual, memory, pool }
 }
 
 /** Why only one thread can run; null where more may be possible. */
@@ -122,21 +207,16 @@ function whyOneThread(threads: number, createWorker: (() => AnyWorker) | undefin
   return typeof SharedArrayBuffer === 'function' ? null : 'SharedArrayBuffer is missing here'
 }
 
-/**
- * @param args of `startPool`, after the runtime
- * @returns why there is one thread; null where all run
- */
+/** @returns the threads, or why there is only one */
 async function startThreads(
-  runtime: Runtime,
-  imports: Imports,
-  args: [WebAssembly.Module, number, (() => AnyWorker)?],
-): Promise<string | null> {
-  const chunk = await imports.threads().catch(String)
+  runtime: { exports: Exports; memory: Memory },
+  module: WebAssembly.Module,
+  threads: number,
+  worker: (() => AnyWorker) | undefined,
+): Promise<Started['pool']> {
+  const chunk = await import('./threads/threads.ts').catch(String)
   if (typeof chunk === 'string') return `the code that starts workers could not be imported (${chunk})`
-  const pool = await chunk.startPool(runtime, ...args)
-  if (typeof pool === 'string') return pool
-  runtime.usePool(pool)
-  return null
+  return chunk.startPool(runtime, module, threads, worker)
 }
 
 /** Whether a value is a WebAssembly.Module, of any realm. */

@@ -52,10 +52,25 @@ export function checkMemory(name: string, value: NumberArray | BigIntArray | Arr
 
 /**
  * @returns a view of the same memory
- * @throws {GptLayersError} TYPE; VALUE for one whose memory is gone
+ * @throws {GptLayersError} VALUE for one whose memory is gone
  */
 export function checkBytes(name: string, value: unknown): Uint8Array {
   if (!isBytes(value)) throw fail('TYPE', name, 'be a Uint8Array or an ArrayBuffer', describe(value))
   checkMemory(name, value)
   return ArrayBuffer.isView(value) ? value : new Uint8Array(value)
 }
+
+/**
+ * A class of WebAssembly, in a project that has its type, such as the DOM library's.
+ *
+ * @param Otherwise what the package needs of it
+ */
+export type Wasm<Name extends string, Otherwise> = typeof globalThis extends {
+  WebAssembly: Record<Name, { prototype: infer T }>
+}
+  ? T
+  : Otherwise
+
+/** The method for `using`, in a project whose TypeScript knows Symbol.dispose. */
+export type Disposes = { [K in DisposeKey]: () => void }
+type DisposeKey = SymbolConstructor extends { readonly dispose: infer S extends symbol } ? S : never

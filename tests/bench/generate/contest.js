@@ -1,7 +1,7 @@
 // Who writes how fast: all contestants of one number of threads, in turns. generate.js runs this file in a
 // process of its own.
 
-/** @import { Gpt } from '../../../dist/index.js' */
+/** @import { Gpt } from '../../lib/support.js' */
 /** @import { Effort } from '../measure.js' */
 /** @import { Config } from './model.js' */
 /** @import { Label, Writer } from './steps.js' */

@@ -1,6 +1,6 @@
 // gpt-layers, through its public API.
 
-/** @import { Gpt } from '../../../dist/index.js' */
+/** @import { Gpt } from '../../lib/support.js' */
 /** @import { Config } from './model.js' */
 /** @import { WEIGHTS, Writer } from './steps.js' */
 

@@ -1,6 +1,16 @@
 // What every environment computes: the same bits everywhere, because build `simd` rounds alike everywhere.
 
-import { load } from 'gpt-layers'
+import {
+  AdamW,
+  GPTModel,
+  clipGradNorm,
+  crossEntropy,
+  load,
+  manualSeed,
+  scope,
+  threads,
+  threadsReason,
+} from 'gpt-layers'
 
 /**
  * Trains a small GPT for 50 steps.
@@ -10,22 +20,22 @@ import { load } from 'gpt-layers'
  *   parameters
  */
 export async function compute(options) {
-  const gpt = await load({ threads: 2, build: 'simd', ...options })
-  gpt.manualSeed(123)
+  await load({ threads: 2, build: 'simd', ...options })
+  manualSeed(123)
   const sizes = { vocabSize: 50, contextLength: 16, embDim: 64, nHeads: 4, nLayers: 2 }
-  const model = new gpt.GPTModel({ ...sizes, dropRate: 0.1 })
-  const optimizer = new gpt.AdamW(model.parameters(), { lr: 3e-3, betas: [0.9, 0.97] })
+  const model = new GPTModel({ ...sizes, dropRate: 0.1 })
+  const optimizer = new AdamW(model.parameters(), { lr: 3e-3, betas: [0.9, 0.97] })
   const tokens = Array.from({ length: 17 }, (_, i) => (i * i) % 50)
   for (let step = 0; step < 50; step++) {
-    gpt.scope(() => {
+    scope(() => {
       optimizer.zeroGrad()
-      const loss = gpt.crossEntropy(model.forward(tokens.slice(0, 16)), tokens.slice(1))
+      const loss = crossEntropy(model.forward(tokens.slice(0, 16)), tokens.slice(1))
       loss.backward()
-      gpt.clipGradNorm(model.parameters(), 1)
+      clipGradNorm(model.parameters(), 1)
       optimizer.step()
     })
   }
-  return { threads: gpt.threads, reason: gpt.threadsReason, checksum: checksumOf(model.parameters()) }
+  return { threads, reason: threadsReason, checksum: checksumOf(model.parameters()) }
 }
 
 /** FNV-1a over the bits. @param {import('gpt-layers').Tensor[]} tensors @returns {number} */

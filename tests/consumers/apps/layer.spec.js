@@ -2,16 +2,17 @@
 
 import { writeFileSync } from 'node:fs'
 import { TextDecoder, TextEncoder } from 'node:util'
-import { load } from 'gpt-layers'
+import * as gpt from 'gpt-layers'
 import { compute } from './compute.js'
 
 Object.assign(globalThis, { TextDecoder, TextEncoder }) // Jest's jsdom lacks them
 
 test('a layer loads its file from a Buffer', async () => {
-  const gpt = await load()
+  await gpt.load()
   const norm = new gpt.LayerNorm(3)
-  norm.loadSafetensors(Buffer.from(norm.saveSafetensors()))
+  norm.loadStateDict(gpt.loadSafetensors(Buffer.from(gpt.saveSafetensors(norm))))
   expect(norm.scale.toArray()).toEqual([1, 1, 1])
+  gpt.dispose()
 })
 
 test('a model trains', async () => {

@@ -1,7 +1,7 @@
 // The page's example: a batch of two samples through Linear(5, 6) and ReLU, as PyTorch draws them with seed
 // 123. Its outputs are the two rows that the page normalizes.
 
-import type { Gpt, Tensor } from 'gpt-layers'
+import { Linear, manualSeed, noGrad, ones, randn, ReLU, scope, tensor, type Tensor, zeros } from 'gpt-layers'
 
 export const SEED = 123
 export const SAMPLES = 2
@@ -65,12 +65,12 @@ export const CELLS: ReadonlySet<string> = new Set(TABLES.flatMap(cellNames))
  *
  * @returns by cell name
  */
-export function drawn(gpt: Gpt, seed: number): Record<string, number> {
-  return gpt.scope(() => {
-    gpt.manualSeed(seed)
-    const x = gpt.randn(SHAPES.x)
-    const { weight, bias } = new gpt.Linear(INPUTS, OUTPUTS).stateDict()
-    const tables = { x, w: weight, b: bias, gamma: gpt.ones([OUTPUTS]), beta: gpt.zeros([OUTPUTS]) }
+export function drawn(seed: number): Record<string, number> {
+  return scope(() => {
+    manualSeed(seed)
+    const x = randn(SHAPES.x)
+    const { weight, bias } = new Linear(INPUTS, OUTPUTS).stateDict()
+    const tables = { x, w: weight, b: bias, gamma: ones([OUTPUTS]), beta: zeros([OUTPUTS]) }
     return Object.fromEntries(
       TABLES.flatMap((table) => cellNames(table).map((name, i) => [name, tables[table].data[i]])),
     )
@@ -82,24 +82,24 @@ export function drawn(gpt: Gpt, seed: number): Record<string, number> {
  *
  * @param cells every number that can be changed, by its name
  */
-export const tableOf = (gpt: Gpt, name: TableName, cells: Record<string, number>): Tensor =>
-  gpt.tensor(
+export const tableOf = (name: TableName, cells: Record<string, number>): Tensor =>
+  tensor(
     cellNames(name).map((cell) => cells[cell]),
     SHAPES[name],
   )
 
 /** What the layer gives: after Linear, and after ReLU. */
-export function throughLayer(gpt: Gpt, cells: Record<string, number>): { z: number[][]; y: number[][] } {
-  return gpt.scope(() => {
-    const linear = new gpt.Linear(INPUTS, OUTPUTS)
-    linear.loadStateDict({ weight: tableOf(gpt, 'w', cells), bias: tableOf(gpt, 'b', cells) })
-    const z = gpt.noGrad(() => linear.forward(tableOf(gpt, 'x', cells)))
-    return { z: z.toArray() as number[][], y: new gpt.ReLU().forward(z).toArray() as number[][] }
+export function throughLayer(cells: Record<string, number>): { z: number[][]; y: number[][] } {
+  return scope(() => {
+    const linear = new Linear(INPUTS, OUTPUTS)
+    linear.loadStateDict({ weight: tableOf('w', cells), bias: tableOf('b', cells) })
+    const z = noGrad(() => linear.forward(tableOf('x', cells)))
+    return { z: z.toArray() as number[][], y: new ReLU().forward(z).toArray() as number[][] }
   })
 }
 
 /** @returns [2][6], the example's outputs */
-export const exampleOutputs = (gpt: Gpt): number[][] => throughLayer(gpt, drawn(gpt, SEED)).y
+export const exampleOutputs = (): number[][] => throughLayer(drawn(SEED)).y
 
 /** How rows are normalized: what the variance is divided by, and what is added to it. */
 export type NormSettings = { divisor: 'n' | 'n-1'; eps: number }

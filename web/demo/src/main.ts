@@ -7,7 +7,8 @@ import { messageOf } from './errors.ts'
 import { loadPackage } from './load.ts'
 import { Page } from './page.svelte.ts'
 import { preparePrint } from './print.svelte.ts'
-import { sections, slices } from './sections/index.ts'
+import { sections } from './sections/index.ts'
+import { slices } from './sections/slices.ts'
 import { allDone } from './turns.ts'
 import 'fonts.css'
 import 'still.css'
@@ -22,7 +23,7 @@ function keep() {
 
 /** Not at the top level: the other sections import this file's parts, and would wait for it. */
 async function start(app: HTMLElement) {
-  const gpt = await loadPackage()
+  await loadPackage()
   await new Promise((resolve) => setTimeout(resolve)) // the rest is a task of its own
   const query = new URLSearchParams(location.search)
   const page = new Page(slices, sections, query)
@@ -35,7 +36,7 @@ async function start(app: HTMLElement) {
   // figure that has another width is drawn twice.
   const width = app.querySelector('.hero')?.clientWidth
   app.replaceChildren()
-  mount(App, { target: app, props: { page, gpt, embed }, context: new Map([['width', width]]) })
+  mount(App, { target: app, props: { page, embed }, context: new Map([['width', width]]) })
   flushSync()
   const arrived = allDone()
   land(arrived)

@@ -4,13 +4,19 @@
 import { flushSync } from 'svelte'
 import { messageOf } from './errors.ts'
 import { asObject, type Slice } from './fields.ts'
-import type { Section, SectionId, SliceId, States } from './sections/index.ts'
+import type { SectionId, SliceId, States } from './sections/slices.ts'
 
 const VERSION = 1 // of the file
 const MOST_STEPS = 1000 // to undo
 
 /** What the address may say of the page's looks. */
 const LOOKS: Record<string, string[]> = { theme: ['light', 'dark'], size: ['large'], show: ['figure'] }
+
+/** What a section's component gets. */
+export type SectionProps<Id extends SectionId> = { page: Page; id: Id }
+
+/** What the page has to know of a section: the slices that it shows; by default its own. */
+type Shown = { id: SectionId; state?: readonly SliceId[] }
 
 export class Page {
   /** The slices of the state: the sections' by their ids, and those that several sections share. */
@@ -25,7 +31,7 @@ export class Page {
   looks: Readonly<Record<string, string>> = {}
 
   #slices: [SliceId, Slice<unknown>][]
-  #sections: readonly Section[]
+  #sections: readonly Shown[]
   #past: readonly Readonly<States>[] = $state.raw([])
   #future: readonly Readonly<States>[] = $state.raw([])
   /** Whether the next edit continues the current step of the history. */
@@ -35,7 +41,7 @@ export class Page {
   /** @param query the address's, which sets the initial state */
   constructor(
     slices: Readonly<Record<SliceId, Slice<unknown>>>,
-    sections: readonly Section[],
+    sections: readonly Shown[],
     query: URLSearchParams,
   ) {
     this.#slices = Object.entries(slices) as [SliceId, Slice<unknown>][]

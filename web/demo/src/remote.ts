@@ -13,11 +13,15 @@
 //   const lab: Remote<Lab> = inWorker(worker)
 //   const result = await lab.train(options, callback(({ step }) => (progress = step)))
 //   stop(lab)   // ends the worker, even in the middle of a call
+//
+// WebKit fails at times to start a worker: try TRIES times, at the worker's `error`.
 
 import { proxy, releaseProxy, wrap, type ProxyMethods } from 'comlink'
 
 /** The functions of a worker, each returning a promise. */
 export type Remote<T> = import('comlink').Remote<T>
+
+export const TRIES = 2
 
 export { expose } from 'comlink'
 export const callback = proxy

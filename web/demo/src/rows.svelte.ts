@@ -1,7 +1,6 @@
 // The two rows of six numbers that the opening and "How it is computed" show. They are one object: they
 // follow from the batch and the layer, until a dot of a row is moved, in either section.
 
-import type { Gpt } from 'gpt-layers'
 import { drawn, throughLayer } from './example.ts'
 import type { Page } from './page.svelte.ts'
 
@@ -11,23 +10,21 @@ const WIDEST = 2.5 // a normalized row of six numbers reaches 2.24
 
 export class Rows {
   page: Page
-  protected gpt: Gpt
   example = $derived.by(() => this.page.state.example)
   #seed = $derived(this.example.seed)
   #edits = $derived(this.example.edits)
   /** The batch and the layer before any edit, by cell name. */
-  drawn = $derived.by(() => drawn(this.gpt, this.#seed))
+  drawn = $derived.by(() => drawn(this.#seed))
   /** Every number that can be changed, by its name. */
   cells = $derived({ ...this.drawn, ...this.#edits })
   /** What follows from the batch and the layer. */
-  computed = $derived.by(() => throughLayer(this.gpt, this.cells))
+  computed = $derived.by(() => throughLayer(this.cells))
   /** Whether a row has numbers of its own. */
   moved = $derived.by(() => ROWS.map((row) => this.example[row].length > 0))
   y = $derived.by(() => ROWS.map((row, r) => (this.moved[r] ? this.example[row] : this.computed.y[r])))
 
-  constructor(page: Page, gpt: Gpt) {
+  constructor(page: Page) {
     this.page = page
-    this.gpt = gpt
   }
 
   /** Gives a row numbers of its own. */

@@ -3,17 +3,18 @@
 
 import { load } from 'gpt-layers'
 import { render } from 'svelte/server'
-import Section from './components/Section.svelte'
+import Section from './Section.svelte'
 import { Page } from './page.svelte.ts'
-import { sections, slices } from './sections/index.ts'
+import { sections } from './sections/index.ts'
+import { slices } from './sections/slices.ts'
 
 /**
  * @param width of the figure, in pixels
  * @returns HTML
  */
 export async function opening(width: number): Promise<string> {
-  const gpt = await load()
+  await load({ build: 'simd' }) // the same bits on every machine
   const page = new Page(slices, sections, new URLSearchParams())
   const context = new Map([['width', width]])
-  return render(Section, { props: { page, gpt, section: sections[0] }, context }).body
+  return render(Section, { props: { page, section: sections[0] }, context }).body
 }

@@ -1,7 +1,6 @@
-// The package's small GPT that writes stories: 451 kB, fetched only by the sections that run it. Works in the
-// page and in a worker.
+// The package's small GPT that writes stories: 451 kB, fetched only by the workers that run it.
 
-import { GptLayersError, type Gpt } from 'gpt-layers'
+import { GPTModel, GptLayersError } from 'gpt-layers'
 import url from 'gpt-layers/stories/model.safetensors?url'
 import words from 'gpt-layers/stories/words.json'
 import { tokenizerOf } from './words.ts'
@@ -12,12 +11,8 @@ export { words }
 export const tokenizer = tokenizerOf(words)
 
 /** @returns 4 blocks, 80 wide, int8, in evaluation mode */
-export async function loadStories(
-  gpt: Gpt,
-  { signal }: { signal?: AbortSignal } = {},
-): Promise<InstanceType<Gpt['GPTModel']>> {
-  const read = async (cache: RequestCache) =>
-    gpt.GPTModel.fromPretrained(await fetch(url, { cache, signal }), { signal })
+export async function loadStories(): Promise<GPTModel> {
+  const read = async (cache: RequestCache) => GPTModel.fromPretrained(await fetch(url, { cache }))
   try {
     return await read('default')
   } catch (error) {

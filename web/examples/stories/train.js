@@ -6,12 +6,10 @@
 // checkpoint that it finds, so you may interrupt it. With build `simd`, one version of the package computes
 // the same bits on every machine, and so does this program.
 
-/** @import { AdamW, Gpt, GPTModel } from 'gpt-layers' */
-
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { load } from 'gpt-layers'
+import * as gpt from 'gpt-layers'
 import { END, randomFrom, splitWords, vocabulary, writeStory } from './grammar.js'
 import { lossCurve } from './plot.js'
 
@@ -89,11 +87,8 @@ function storiesOf(seed, count, most = Infinity) {
   }
 }
 
-/**
- * @param {Gpt} gpt
- * @returns {{ model: GPTModel, optimizer: AdamW }} before the first step
- */
-export function newTraining(gpt) {
+/** @returns {{ model: gpt.GPTModel, optimizer: gpt.AdamW }} before the first step */
+export function newTraining() {
   gpt.manualSeed(SEED)
   const model = new gpt.GPTModel(config)
   model.tokEmb.weight.data.forEach((value, i, data) => (data[i] = value * EMBEDDING_FACTOR))
@@ -103,13 +98,12 @@ export function newTraining(gpt) {
 /**
  * One step.
  *
- * @param {Gpt} gpt
- * @param {{ model: GPTModel, optimizer: AdamW }} training
+ * @param {{ model: gpt.GPTModel, optimizer: gpt.AdamW }} training
  * @param {number} step
  * @param {number} [rate] the learning rate
  * @returns {number} the loss, nats per token
  */
-export function trainStep(gpt, { model, optimizer }, step, rate = rateOf(step)) {
+export function trainStep({ model, optimizer }, step, rate = rateOf(step)) {
   const { stories, tokens } = step < BEGINNINGS.steps ? BEGINNINGS : { stories: STORIES, tokens: Infinity }
   const { ids, targets } = storiesOf(step, stories, tokens)
   optimizer.lr = rate
@@ -126,12 +120,11 @@ export function trainStep(gpt, { model, optimizer }, step, rate = rateOf(step)) 
 /**
  * The cost of stories that are not trained on.
  *
- * @param {Gpt} gpt
- * @param {GPTModel} model in evaluation mode
+ * @param {gpt.GPTModel} model in evaluation mode
  * @param {number} count of stories
  * @returns {{ loss: number, entropy: number }} nats per token, of the model and of the grammar
  */
-export function heldOut(gpt, model, count) {
+export function heldOut(model, count) {
   let [loss, cost, tokens] = [0, 0, 0]
   for (let i = 0; i < count; i += STORIES) {
     const batch = storiesOf(HELD_OUT + i, Math.min(STORIES, count - i))
@@ -146,16 +139,15 @@ export function heldOut(gpt, model, count) {
 /**
  * Trains the model of a file for three more steps, from float32 weights and a new optimizer.
  *
- * @param {Gpt} gpt
  * @param {Uint8Array} bytes of model.safetensors
  * @returns {Promise<number[]>} the loss of each step
  */
-export async function continueTraining(gpt, bytes) {
+export async function continueTraining(bytes) {
   const quantized = await gpt.GPTModel.fromPretrained(bytes)
   const model = new gpt.GPTModel(config)
   model.loadStateDict(quantized.stateDict())
   const optimizer = new gpt.AdamW(model.parameters())
-  return [0, 1, 2].map((i) => trainStep(gpt, { model, optimizer }, STEPS + i, 1e-4))
+  return [0, 1, 2].map((i) => trainStep({ model, optimizer }, STEPS + i, 1e-4))
 }
 
 /** @typedef {{ step: number, seconds: number, losses: number[] }} Progress the loss of each step so far */
@@ -167,8 +159,8 @@ async function main() {
   const folder = process.argv[2] ?? 'checkpoint'
   mkdirSync(folder, { recursive: true })
   const [weights, progress] = ['checkpoint.safetensors', 'progress.json'].map((name) => join(folder, name))
-  const gpt = await load({ build: 'simd' })
-  const training = newTraining(gpt)
+  await gpt.load({ build: 'simd' })
+  const training = newTraining()
   const { model, optimizer } = training
 
   /** @type {Progress} */
@@ -185,7 +177,7 @@ async function main() {
 
   while (done.step < STEPS) {
     const begun = performance.now()
-    const loss = trainStep(gpt, training, done.step)
+    const loss = trainStep(training, done.step)
     done.step++
     done.seconds += (performance.now() - begun) / 1000
     done.losses.push(loss)
@@ -198,25 +190,24 @@ async function main() {
       writeFileSync(progress, JSON.stringify(done))
     }
   }
-  await writeResults(gpt, model, done)
+  await writeResults(model, done)
 }
 
 /**
  * Writes the files of this folder.
  *
- * @param {Gpt} gpt
- * @param {GPTModel} model
+ * @param {gpt.GPTModel} model
  * @param {Progress} progress
  */
-async function writeResults(gpt, model, { seconds, losses }) {
+async function writeResults(model, { seconds, losses }) {
   const write = (/** @type {string} */ name, /** @type {string | Uint8Array} */ content) =>
     writeFileSync(new URL(name, import.meta.url), content)
   const parameters = model.parameters().reduce((sum, { size }) => sum + size, 0)
   model.eval()
-  const float32 = heldOut(gpt, model, 200)
+  const float32 = heldOut(model, 200)
   model.quantize()
-  const int8 = heldOut(gpt, model, 200)
-  const bytes = model.saveSafetensors()
+  const int8 = heldOut(model, 200)
+  const bytes = gpt.saveSafetensors(model)
 
   // Means of 10 steps at the beginning, then of 50.
   const curve = losses.flatMap((_, i) => {
@@ -236,7 +227,7 @@ async function writeResults(gpt, model, { seconds, losses }) {
     seconds: Math.round(seconds),
     heldOut: { stories: 200, entropy: float32.entropy, float32: float32.loss, int8: int8.loss },
     firstLosses: losses.slice(0, 3),
-    continuedLosses: await continueTraining(gpt, bytes),
+    continuedLosses: await continueTraining(bytes),
     curve,
   }
   write('model.safetensors', bytes)

@@ -1,11 +1,11 @@
 // The worker: it writes a story, one word a message, until the page says 'stop'.
 
-import { load } from 'gpt-layers'
+import { GPTModel, load } from 'gpt-layers'
 import modelUrl from 'gpt-layers/stories/model.safetensors?url'
 import words from 'gpt-layers/stories/words.json'
 
 const beginning = ['\n', 'Once', ' upon', ' a', ' time'].map((word) => words.indexOf(word))
-const loading = load().then(async (gpt) => gpt.GPTModel.fromPretrained(await fetch(modelUrl)))
+const loading = load().then(async () => GPTModel.fromPretrained(await fetch(modelUrl)))
 let stopped = false
 
 async function write() {

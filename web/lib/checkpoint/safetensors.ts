@@ -26,14 +26,14 @@
 
 import { describe, MAX_AXES, shortName } from '../check.ts'
 import { fail } from '../errors.ts'
-import { checkLiveTensor } from '../tensor/check.ts'
-import { int8Of } from '../tensor/int8weight.ts'
+import { type Info, SCALE } from '../layers/names.ts'
+import { checkTensor } from '../tensor/check.ts'
+import { int8Of, Int8Weight } from '../tensor/int8weight.ts'
 import { bytesOf, DTYPES, toFloat16 } from './dtypes.ts'
-import { type Info, type Reading, type TensorFile, newBytes, readSlabs, skip } from './file.ts'
-import { SCALE } from './names.ts'
+import { type Reading, type TensorFile, newBytes, readSlabs, skip } from './file.ts'
 
 /** What the header has under this name is no tensor. */
-export const METADATA_NAME = '__metadata__'
+const METADATA_NAME = '__metadata__'
 
 /** The bytes of the header's length. */
 const LENGTH_BYTES = 8
@@ -96,16 +96,10 @@ export interface Written {
   write: (target: Uint8Array) => void
 }
 
-/** The method under which a layer writes itself as a file. */
-export const SAVE = Symbol('save')
-
-/** The names and the layout in which a layer is written; undefined for those that suit it. */
-export type SaveNames = 'gpt2' | 'book' | 'ours' | undefined
-
 export type FloatDtype = 'float32' | 'float16'
 
 /**
- * @param dict tensors and int8 weights by name, of any instance
+ * @param dict tensors and int8 weights by name
  * @param dtype of all but int8 weights
  */
 export const entriesOf = (dict: Record<string, unknown>, dtype: FloatDtype = 'float32'): Written[] =>
@@ -114,10 +108,10 @@ export const entriesOf = (dict: Record<string, unknown>, dtype: FloatDtype = 'fl
       throw fail('VALUE', 'names', 'not be reserved by the format', '"__metadata__"')
     const int8Weight = int8Of(value)
     if (!int8Weight) {
-      const tensor = checkLiveTensor(shortName(name), value)
+      const tensor = checkTensor(shortName(name), value)
       return [floatEntry(name, tensor.shape, dtype, () => tensor.data)]
     }
-    int8Weight.checkLive(shortName(name))
+    Int8Weight.checkLive(int8Weight, shortName(name))
     const scale = name + SCALE
     if (Object.hasOwn(dict, scale)) {
       const expected = `be free for the scales of ${describe(name)}, which is int8`
@@ -146,8 +140,8 @@ export function floatEntry(
 
 /**
  * @param what the argument that is the file, for errors
- * @throws {GptLayersError} VALUE where it is not a whole safetensors file; UNSUPPORTED for other dtypes than
- *   those above
+ * @throws {GptLayersError} VALUE where it is not a whole safetensors file; UNSUPPORTED for other dtypes
+ *   than those above
  */
 export function* readSafetensors(what: string): Reading<TensorFile> {
   const prefix = (yield PREFIX_BYTES).slice()

@@ -76,7 +76,7 @@ interface Source {
 
 /**
  * @param source what the user gave
- * @throws {GptLayersError} TYPE; VALUE for what was read before; NETWORK for a response that failed
+ * @throws {GptLayersError} VALUE for what was read before; NETWORK for a response that failed
  */
 function openSource(source: unknown): Source {
   if (isBytes(source)) return inOrder(fromBytes(source))

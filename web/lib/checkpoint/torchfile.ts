@@ -13,19 +13,12 @@
 // A pickle is a program for a machine with a stack, which may call any function of Python. This one makes
 // dicts, lists, numbers, strings and tensors, and calls nothing. Every other name is refused.
 
+import type { Info } from '../layers/names.ts'
 import { describe, MAX_AXES } from '../check.ts'
 import { type GptLayersError, fail } from '../errors.ts'
+import { type Sink, writeAll } from '../tensor/slabs.ts'
 import { bytesOf, toFloat32, toInt8 } from './dtypes.ts'
-import {
-  type Info,
-  type Reading,
-  type Sink,
-  type TensorFile,
-  newBytes,
-  readSlabs,
-  skip,
-  writeAll,
-} from './file.ts'
+import { type Reading, type TensorFile, newBytes, readSlabs, skip } from './file.ts'
 
 /** The dtypes of the storages, by PyTorch's names of them. */
 const STORAGES: Readonly<Record<string, string>> = {

@@ -1,10 +1,11 @@
-import { checkBoolean, checkOptions } from '../check.ts'
-import { fail } from '../errors.ts'
-import { type FunctionName, type Runtime, SCRATCH } from '../runtime/runtime.ts'
-import { record, recordKernel } from '../runtime/tape.ts'
+import { checkBoolean, checkCount, checkOptions, checkSize } from '../check.ts'
+import { fail, withClass } from '../errors.ts'
+import { type FunctionName, run, SCRATCH } from '../runtime/runtime.ts'
 import { checkRows, checkTensorOf } from '../tensor/check.ts'
-import { type Int8Weight, type Matrix, asMatrix, int8Of, MATRIX } from '../tensor/int8weight.ts'
+import { type Matrix, asMatrix, int8Of, Int8Weight } from '../tensor/int8weight.ts'
+import { temporary } from '../tensor/scope.ts'
 import { leading } from '../tensor/shape.ts'
+import { record, recordKernel } from '../tensor/tape.ts'
 import { Tensor } from '../tensor/tensor.ts'
 import { Module } from './module.ts'
 
@@ -19,6 +20,8 @@ interface Layout {
   outputs: number
   /** the name of the argument `inputs`, for errors */
   inputsName: string
+  /** both, by the names of the arguments, in their order */
+  sizes: Record<string, number>
   weightShape: readonly number[]
   /** whether weightShape is [inputs, outputs] */
   isTransposed: boolean
@@ -33,48 +36,59 @@ export interface AffineOptions {
 
 /** The base of Linear and Conv1D. */
 export class Affine extends Module {
+  /** @internal */
+  static override readonly ownName: string = 'Affine'
+
   #layout: Layout
 
   weight: Tensor
   /** [the features that come out], or null without a bias */
   bias: Tensor | null
 
-  /** @internal */
+  /**
+   * @internal
+   * @param args the arguments of Linear or Conv1D: two sizes, which are not checked yet, and the options
+   */
   constructor(
-    runtime: Runtime,
+    args: ArrayLike<unknown>,
     layout: Layout,
     options: AffineOptions | undefined,
     initialize: (parameters: { weight: Tensor; bias: Tensor | null }) => void,
   ) {
-    super(runtime)
-    const { outputs, weightShape } = layout
-    const { bias } = checkOptions(options, { bias: true })
-    checkBoolean('bias', bias)
-    this.#layout = layout
-    const parameters = runtime.temporary(() => ({
-      weight: Tensor.parameter(runtime, weightShape),
-      bias: bias ? Tensor.parameter(runtime, [outputs]) : null,
-    }))
-    if (!runtime.meta) initialize(parameters)
-    this.weight = parameters.weight
-    this.bias = parameters.bias
+    super()
+    try {
+      checkCount(args, 3)
+      const { outputs, sizes, weightShape } = layout
+      for (const [name, size] of Object.entries(sizes)) checkSize(name, size)
+      const { bias } = checkOptions(options, { bias: true })
+      checkBoolean('bias', bias)
+      this.#layout = layout
+      const parameters = temporary(() => ({
+        weight: Tensor.parameter(weightShape),
+        bias: bias ? Tensor.parameter([outputs]) : null,
+      }))
+      if (!parameters.weight.isMeta) initialize(parameters)
+      this.weight = parameters.weight
+      this.bias = parameters.bias
+    } catch (error) {
+      throw withClass(error, new.target)
+    }
   }
 
   /**
    * @param x [..., the features that go in], not modified
    * @returns [..., the features that come out]
-   * @throws {GptLayersError} SHAPE when the last axis does not fit; TYPE, DISPOSED, MEMORY
+   * @throws {GptLayersError} SHAPE when the last axis does not fit
    */
   override forward(x: Tensor): Tensor {
     const { inputs, outputs, inputsName, forward, backward } = this.#layout
-    const { runtime } = this
-    const rows = checkRows(runtime, x, inputs, inputsName)
-    const int8Weight = this.int8Weight?.checkUsable(runtime, [outputs, inputs])
-    const y = Tensor.empty(runtime, [...leading(x.shape, 1), outputs])
+    const rows = checkRows(x, inputs, inputsName)
+    const int8Weight = this.int8Weight && Int8Weight.checkUsable(this.int8Weight, [outputs, inputs])
+    const y = Tensor.empty([...leading(x.shape, 1), outputs])
     if (int8Weight) {
       const read = [x, int8Weight, this.#bias()]
       const sizes = [rows, inputs, outputs, int8Weight.groupSize]
-      runtime.run('gpt_int8_linear_forward', [y, SCRATCH, ...read, ...sizes])
+      run('gpt_int8_linear_forward', [y, SCRATCH, ...read, ...sizes])
       const refuse = () => {
         const expected = 'float32 for backward, got int8, made by quantize; call forward in gpt.noGrad'
         throw fail('UNSUPPORTED', 'weight', `be ${expected}`)
@@ -82,13 +96,13 @@ export class Affine extends Module {
       return record(y, [x], refuse, [])
     }
     const { weight, bias } = Affine.parametersOf(this)
-    runtime.run(forward, [y, SCRATCH, x, weight, bias, rows, inputs, outputs])
+    run(forward, [y, SCRATCH, x, weight, bias, rows, inputs, outputs])
     return recordKernel(y, {
       inputs: [x, weight, bias],
       saved: [x, weight],
       backward: (dy, dx, dweight, dbias) => {
         const written = [dx, dweight, dbias]
-        runtime.run(backward, [...written, SCRATCH, dy, x, weight, rows, inputs, outputs])
+        run(backward, [...written, SCRATCH, dy, x, weight, rows, inputs, outputs])
       },
     })
   }
@@ -100,14 +114,14 @@ export class Affine extends Module {
    * @internal
    */
   static parametersOf(layer: Affine): { weight: Tensor; bias: Tensor | null } {
-    const { runtime, weight } = layer
-    checkTensorOf(runtime, 'weight', weight, layer.#layout.weightShape)
+    const { weight } = layer
+    checkTensorOf('weight', weight, layer.#layout.weightShape)
     return { weight, bias: layer.#bias() }
   }
 
   #bias(): Tensor | null {
-    const { runtime, bias } = this
-    return bias === null ? null : checkTensorOf(runtime, 'bias', bias, [this.#layout.outputs])
+    const { bias } = this
+    return bias === null ? null : checkTensorOf('bias', bias, [this.#layout.outputs])
   }
 
   /** The weight that `quantize` has made; null where `weight` is float32. */
@@ -116,7 +130,7 @@ export class Affine extends Module {
   }
 
   /** @internal */
-  override [MATRIX](): Matrix | null {
+  override get int8Matrix(): Matrix | null {
     const { weightShape, isTransposed } = this.#layout
     return asMatrix(this.weight, weightShape, { transposed: isTransposed, isProduct: true })
   }

@@ -1,24 +1,26 @@
-import type { Context, Returned } from './forward.ts'
 import {
   checkBoolean,
+  checkConfig,
+  checkCount,
   checkNumber,
   checkOptions,
   checkProbability,
   checkSameShape,
   checkSize,
-  checkConfig,
   isPassedOn,
 } from '../check.ts'
-import { fail } from '../errors.ts'
-import { type CachePlace, KeyValueCache } from '../generate/cache.ts'
-import { type Runtime, SCRATCH } from '../runtime/runtime.ts'
-import { recordKernel, records } from '../runtime/tape.ts'
+import { fail, withClass } from '../errors.ts'
+import * as random from '../runtime/random.ts'
+import { run, SCRATCH } from '../runtime/runtime.ts'
 import { checkRows } from '../tensor/check.ts'
+import { chain, temporary } from '../tensor/scope.ts'
 import { leading, sizeOf } from '../tensor/shape.ts'
+import { recordKernel, records } from '../tensor/tape.ts'
 import { Tensor } from '../tensor/tensor.ts'
 import { Conv1D } from './conv1d.ts'
 import { Dropout } from './dropout.ts'
-import { checkEvaluation, forwardPart, Module } from './module.ts'
+import { type CachePlace, KeyValueCache } from './kvcache.ts'
+import { type Context, type Returned, checkEvaluation, forwardPart, Module } from './module.ts'
 
 /** The kernels' batch, tokens, heads, size. */
 type Sizes = [number, number, number, number]
@@ -54,6 +56,9 @@ export interface AttentionConfig {
  * appended to the cache, and each new token sees the tokens of the cache, too.
  */
 export class Attention extends Module {
+  /** @internal */
+  static override readonly ownName: string = 'Attention'
+
   readonly embDim: number
   readonly nHeads: number
   readonly contextLength: number
@@ -66,42 +71,46 @@ export class Attention extends Module {
   residDropout: Module
 
   /**
-   * Draws both layers' weights from the instance's generator, in PyTorch's order. In training mode dropout
+   * Draws both layers' weights from the random generator, in PyTorch's order. In training mode dropout
    * applies to the weights and to the output of cProj; its masks are not PyTorch's, see Dropout.
    *
    * @param config GPT_CONFIG_124M as it is, or your own. Names of other layers are ignored, unknown ones
    *   refused
-   * @throws {GptLayersError} TYPE, VALUE, MEMORY
    * @example new Attention(GPT_CONFIG_124M).forward(gpt.rand([2, 3, 768])).shape // [2, 3, 768]
    */
-  constructor(runtime: Runtime, config: AttentionConfig) {
-    super(runtime)
-    const { embDim, nHeads, contextLength, dropRate = 0, bias = true, qkvBias = bias } = checkConfig(config)
-    checkSize('embDim', embDim)
-    checkSize('nHeads', nHeads)
-    checkNumber('nHeads', nHeads, `a divisor of ${embDim} (embDim)`, (n) => embDim % n === 0)
-    checkSize('contextLength', contextLength)
-    checkProbability('dropRate', dropRate)
-    checkBoolean('bias', bias)
-    checkBoolean('qkvBias', qkvBias)
-    this.embDim = embDim
-    this.nHeads = nHeads
-    this.contextLength = contextLength
-    this.dropRate = dropRate
-    const { cAttn, cProj } = runtime.temporary(() => ({
-      cAttn: new Conv1D(runtime, 3 * embDim, embDim, { bias: qkvBias }),
-      cProj: new Conv1D(runtime, embDim, embDim, { bias }),
-    }))
-    this.cAttn = cAttn
-    this.cProj = cProj
-    this.residDropout = new Dropout(runtime, dropRate)
+  constructor(config: AttentionConfig) {
+    super()
+    try {
+      checkCount(arguments, 1)
+      const { embDim, nHeads, contextLength, dropRate = 0, bias = true, qkvBias = bias } = checkConfig(config)
+      checkSize('embDim', embDim)
+      checkSize('nHeads', nHeads)
+      checkNumber('nHeads', nHeads, `a divisor of ${embDim} (embDim)`, (n) => embDim % n === 0)
+      checkSize('contextLength', contextLength)
+      checkProbability('dropRate', dropRate)
+      checkBoolean('bias', bias)
+      checkBoolean('qkvBias', qkvBias)
+      this.embDim = embDim
+      this.nHeads = nHeads
+      this.contextLength = contextLength
+      this.dropRate = dropRate
+      const { cAttn, cProj } = temporary(() => ({
+        cAttn: new Conv1D(3 * embDim, embDim, { bias: qkvBias }),
+        cProj: new Conv1D(embDim, embDim, { bias }),
+      }))
+      this.cAttn = cAttn
+      this.cProj = cProj
+      this.residDropout = new Dropout(dropRate)
+    } catch (error) {
+      throw withClass(error, new.target)
+    }
   }
 
   /**
    * @param x [..., tokens, embDim], not modified
    * @returns a tensor of x's shape
-   * @throws {GptLayersError} SHAPE when x does not end in [tokens, embDim] with at most contextLength tokens;
-   *   TYPE, VALUE, DISPOSED, MEMORY
+   * @throws {GptLayersError} SHAPE when x does not end in [tokens, embDim] with at most contextLength
+   *   tokens
    */
   override forward(x: Tensor, options?: { returnWeights?: false }): Tensor
   /**
@@ -117,7 +126,7 @@ export class Attention extends Module {
   /** @returns a tensor, or an object with returnWeights */
   override forward(x: Tensor, options?: Context): Returned
   override forward(x: Tensor, options?: Context): Returned {
-    const { runtime, cAttn, cProj, residDropout } = this
+    const { cAttn, cProj, residDropout } = this
     const tokens = this.#checkTokens(x)
     // A context that was passed on may have options of other layers.
     const own = isPassedOn(options)
@@ -133,22 +142,25 @@ export class Attention extends Module {
     }
     const place = cache === undefined ? null : Attention.#placeIn(this, cache, sizes)
     const perRow = [...leading(x.shape, 2), nHeads, tokens]
-    return runtime.temporary(() => {
-      const qkv = forwardPart(runtime, 'cAttn', cAttn, x)
-      checkSameShape("cAttn's output", qkv.shape, [...leading(x.shape, 1), 3 * embDim])
-      const y = Tensor.empty(runtime, x.shape)
-      const weights = returnWeights ? Tensor.empty(runtime, [...perRow, tokens]) : null
-      if (place !== null) {
-        const { kernel, keys, values, past, capacity } = place
-        const [batch, , heads, size] = sizes
-        runtime.run(kernel, [y, keys, values, SCRATCH, qkv, batch, tokens, past, capacity, heads, size])
-      }
-      if (place === null) this.#attend(y, qkv, weights, perRow, sizes)
-      // Without gradients this frees qkv, and cProj's output takes its place: x, qkv and y are the peak of
-      // memory.
-      if (y.step === null && runtime.memory.isPrivate) qkv.dispose()
-      const projected = forwardPart(runtime, 'cProj', cProj, y)
-      const output = forwardPart(runtime, 'residDropout', residDropout, projected)
+    return temporary(() => {
+      const weights = returnWeights ? Tensor.empty([...perRow, tokens]) : null
+      // In noGrad, cProj's output takes the place of qkv: x, qkv and y are the peak of memory.
+      const output = chain(x, [
+        (x) => forwardPart('cAttn', cAttn, x),
+        (qkv) => {
+          checkSameShape("cAttn's output", qkv.shape, [...leading(x.shape, 1), 3 * embDim])
+          const y = Tensor.empty(x.shape)
+          if (place === null) this.#attend(y, qkv, weights, perRow, sizes)
+          else {
+            const { kernel, keys, values, past, capacity } = place
+            const [batch, , heads, size] = sizes
+            run(kernel, [y, keys, values, SCRATCH, qkv, batch, tokens, past, capacity, heads, size])
+          }
+          return y
+        },
+        (y) => forwardPart('cProj', cProj, y),
+        (y) => forwardPart('residDropout', residDropout, y),
+      ])
       return weights ? { output, weights } : output
     })
   }
@@ -159,28 +171,27 @@ export class Attention extends Module {
    * @param perRow the shape of what there is for each row of the weights
    */
   #attend(y: Tensor, qkv: Tensor, weights: Tensor | null, perRow: readonly number[], sizes: Sizes): void {
-    const { runtime } = this
     const dropRate = this.training ? this.dropRate : 0
-    const seed = dropRate > 0 ? runtime.generator.word() : 0
+    const seed = dropRate > 0 ? random.word() : 0
     const keeps = records(qkv) || weights !== null
-    const max = keeps ? Tensor.empty(runtime, perRow) : null
-    const sum = keeps ? Tensor.empty(runtime, perRow) : null
-    runtime.run('gpt_attention_forward', [y, max, sum, SCRATCH, qkv, ...sizes, seed, dropRate])
-    if (weights) runtime.run('gpt_attention_weights', [weights, SCRATCH, qkv, max, sum, ...sizes])
+    const max = keeps ? Tensor.empty(perRow) : null
+    const sum = keeps ? Tensor.empty(perRow) : null
+    run('gpt_attention_forward', [y, max, sum, SCRATCH, qkv, ...sizes, seed, dropRate])
+    if (weights) run('gpt_attention_weights', [weights, SCRATCH, qkv, max, sum, ...sizes])
     recordKernel(y, {
       inputs: [qkv],
       saved: [y, qkv, max, sum],
       backward: (dy, dqkv) => {
         const read = [dy, y, qkv, max, sum]
-        runtime.run('gpt_attention_backward', [dqkv, SCRATCH, ...read, ...sizes, seed, dropRate])
+        run('gpt_attention_backward', [dqkv, SCRATCH, ...read, ...sizes, seed, dropRate])
       },
     })
   }
 
   /** Checks x, and returns the number of its tokens. */
   #checkTokens(x: Tensor): number {
-    const { runtime, embDim, contextLength } = this
-    checkRows(runtime, x, embDim, 'embDim')
+    const { embDim, contextLength } = this
+    checkRows(x, embDim, 'embDim')
     const tokens = x.shape.at(-2)
     if (tokens !== undefined && tokens <= contextLength) return tokens
     const expected = `end in [tokens, ${embDim}] with at most ${contextLength} (contextLength) tokens`

@@ -1,9 +1,10 @@
-import type { Runtime } from '../runtime/runtime.ts'
-import { checkOptions, checkNonNegativeFloat32, checkProbability, checkSize } from '../check.ts'
-import { fail } from '../errors.ts'
-import { record, recordKernel } from '../runtime/tape.ts'
+import { checkCount, checkNonNegativeFloat32, checkOptions, checkProbability, checkSize } from '../check.ts'
+import { fail, withClass } from '../errors.ts'
+import { run } from '../runtime/runtime.ts'
 import { checkRows, checkTensorOf } from '../tensor/check.ts'
 import { pythonNumber } from '../tensor/pyformat.ts'
+import { temporary } from '../tensor/scope.ts'
+import { record, recordKernel } from '../tensor/tape.ts'
 import { Tensor } from '../tensor/tensor.ts'
 import { Module } from './module.ts'
 
@@ -26,6 +27,9 @@ export interface BatchNormOptions {
  * only for momentum=None.
  */
 export class BatchNorm extends Module {
+  /** @internal */
+  static override readonly ownName: string = 'BatchNorm'
+
   readonly numFeatures: number
   readonly eps: number
   readonly momentum: number
@@ -40,24 +44,28 @@ export class BatchNorm extends Module {
 
   /**
    * @param numFeatures the size of the last axis
-   * @throws {GptLayersError} TYPE, VALUE, MEMORY
    * @example new BatchNorm(5).forward(gpt.randn([8, 5])).shape // [8, 5]
    */
-  constructor(runtime: Runtime, numFeatures: number, options?: BatchNormOptions) {
-    super(runtime)
-    checkSize('numFeatures', numFeatures)
-    const { eps, momentum } = checkOptions(options, { eps: 1e-5, momentum: 0.1 })
-    checkNonNegativeFloat32('eps', eps)
-    checkProbability('momentum', momentum)
-    this.numFeatures = numFeatures
-    this.eps = eps
-    this.momentum = momentum
-    const shape = [numFeatures]
-    this.scale = Tensor.parameter(runtime, shape, ({ data }) => data.fill(1))
-    this.shift = Tensor.parameter(runtime, shape, ({ data }) => data.fill(0))
-    this.runningMean = Tensor.zeros(runtime, shape)
-    this.runningVar = Tensor.zeros(runtime, shape)
-    this.runningVar.data.fill(1)
+  constructor(numFeatures: number, options?: BatchNormOptions) {
+    super()
+    try {
+      checkCount(arguments, 2)
+      checkSize('numFeatures', numFeatures)
+      const { eps, momentum } = checkOptions(options, { eps: 1e-5, momentum: 0.1 })
+      checkNonNegativeFloat32('eps', eps)
+      checkProbability('momentum', momentum)
+      this.numFeatures = numFeatures
+      this.eps = eps
+      this.momentum = momentum
+      const shape = [numFeatures]
+      this.scale = Tensor.parameter(shape, ({ data }) => data.fill(1))
+      this.shift = Tensor.parameter(shape, ({ data }) => data.fill(0))
+      this.runningMean = Tensor.zeros(shape)
+      this.runningVar = Tensor.zeros(shape)
+      this.runningVar.data.fill(1)
+    } catch (error) {
+      throw withClass(error, new.target)
+    }
   }
 
   override extraRepr(): string {
@@ -69,25 +77,25 @@ export class BatchNorm extends Module {
    * @returns a tensor of x's shape; within 5e-6 of float64 (absolute below 1, relative above), for all
    *   finite numbers: PyTorch gives 0 or NaN from about 1e19 on. `runningVar` is then infinite, as PyTorch's
    * @throws {GptLayersError} SHAPE when the last axis is not numFeatures; VALUE for fewer rows in training
-   *   mode; TYPE, DISPOSED, MEMORY
+   *   mode
    */
   override forward(x: Tensor): Tensor {
-    const { runtime, training, numFeatures: cols, momentum, eps } = this
-    const rows = checkRows(runtime, x, cols, 'numFeatures')
+    const { training, numFeatures: cols, momentum, eps } = this
+    const rows = checkRows(x, cols, 'numFeatures')
     if (training && rows < 2) {
       throw fail('VALUE', 'x', 'have 2 rows or more in training mode', x.shape)
     }
-    const scale = checkTensorOf(runtime, 'scale', this.scale, [cols])
-    const shift = checkTensorOf(runtime, 'shift', this.shift, [cols])
-    const runningMean = checkTensorOf(runtime, 'runningMean', this.runningMean, [cols])
-    const runningVar = checkTensorOf(runtime, 'runningVar', this.runningVar, [cols])
-    const y = Tensor.empty(runtime, x.shape)
+    const scale = checkTensorOf('scale', this.scale, [cols])
+    const shift = checkTensorOf('shift', this.shift, [cols])
+    const runningMean = checkTensorOf('runningMean', this.runningMean, [cols])
+    const runningVar = checkTensorOf('runningVar', this.runningVar, [cols])
+    const y = Tensor.empty(x.shape)
     if (!training) {
       const running = [runningMean, null, runningVar]
-      runtime.run('gpt_batchnorm_forward', [y, x, ...running, scale, shift, rows, cols, eps])
+      run('gpt_batchnorm_forward', [y, x, ...running, scale, shift, rows, cols, eps])
       // The statistics are constants: dx = dy · scale · rstd.
       const backward = (dy: Tensor) => {
-        const rstd = runtime.temporary(() => runningVar.add(eps).sqrt().pow(-1))
+        const rstd = temporary(() => runningVar.add(eps).sqrt().pow(-1))
         const dyRows = dy.reshape([-1, cols])
         const normalized = x.sub(runningMean).mul(rstd).reshape([-1, cols])
         return [dy.mul(scale.mul(rstd)), dyRows.mul(normalized).sum({ dim: 0 }), dyRows.sum({ dim: 0 })]
@@ -95,18 +103,18 @@ export class BatchNorm extends Module {
       return record(y, [x, scale, shift], backward, [x, scale, runningMean, runningVar])
     }
     // The mean is mean + off: one float32 is too coarse where the deviation is small.
-    const [mean, off, variance] = [0, 1, 2].map(() => Tensor.empty(runtime, [cols]))
+    const [mean, off, variance] = [0, 1, 2].map(() => Tensor.empty([cols]))
     const batch = [mean, off, variance]
-    runtime.run('gpt_batchnorm_statistics', [...batch, x, rows, cols])
-    runtime.run('gpt_batchnorm_forward', [y, x, ...batch, scale, shift, rows, cols, eps])
-    runtime.run('gpt_batchnorm_update', [runningMean, runningVar, ...batch, rows, cols, momentum])
+    run('gpt_batchnorm_statistics', [...batch, x, rows, cols])
+    run('gpt_batchnorm_forward', [y, x, ...batch, scale, shift, rows, cols, eps])
+    run('gpt_batchnorm_update', [runningMean, runningVar, ...batch, rows, cols, momentum])
     runningMean.changed()
     runningVar.changed()
     recordKernel(y, {
       inputs: [x, scale, shift],
       saved: [x, ...batch, scale],
       backward: (dy, dx, dscale, dshift) =>
-        runtime.run('gpt_batchnorm_backward', [dx, dscale, dshift, dy, x, ...batch, scale, rows, cols, eps]),
+        run('gpt_batchnorm_backward', [dx, dscale, dshift, dy, x, ...batch, scale, rows, cols, eps]),
     })
     if (y.step === null) for (const statistic of batch) statistic.dispose()
     return y

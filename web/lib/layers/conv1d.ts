@@ -1,5 +1,4 @@
-import type { Runtime } from '../runtime/runtime.ts'
-import { checkSize } from '../check.ts'
+import * as random from '../runtime/random.ts'
 import { type AffineOptions, Affine } from './affine.ts'
 
 /** The standard deviation of GPT-2's initial weights. */
@@ -10,27 +9,28 @@ const DEVIATION = 0.02
  * Linear whose weight is stored transposed and whose sizes come in the other order.
  */
 export class Conv1D extends Affine {
+  /** @internal */
+  static override readonly ownName: string = 'Conv1D'
+
   readonly nf: number
   readonly nx: number
 
   /**
-   * Draws the weight from N(0, 0.02) from the instance's generator, as PyTorch's nn.init.normal_. The bias is
+   * Draws the weight from N(0, 0.02) from the random generator, as PyTorch's nn.init.normal_. The bias is
    * zeros.
    *
    * @param nf features that come out
    * @param nx features that go in
-   * @throws {GptLayersError} TYPE, VALUE, MEMORY
    * @example new Conv1D(6, 5).forward(gpt.randn([2, 5])).shape // [2, 6]
    */
-  constructor(runtime: Runtime, nf: number, nx: number, options?: AffineOptions) {
-    checkSize('nf', nf)
-    checkSize('nx', nx)
+  constructor(nf: number, nx: number, options?: AffineOptions) {
     super(
-      runtime,
+      arguments,
       {
         inputs: nx,
         outputs: nf,
         inputsName: 'nx',
+        sizes: { nf, nx },
         weightShape: [nx, nf],
         isTransposed: true,
         forward: 'gpt_conv1d_forward',
@@ -38,7 +38,7 @@ export class Conv1D extends Affine {
       },
       options,
       ({ weight, bias }) => {
-        runtime.generator.normal(weight, DEVIATION)
+        random.normal(weight, DEVIATION)
         bias?.data.fill(0)
       },
     )

@@ -1,7 +1,9 @@
-import type { Runtime } from '../runtime/runtime.ts'
-import { checkProbability } from '../check.ts'
-import { recordKernel } from '../runtime/tape.ts'
+import { checkCount, checkProbability } from '../check.ts'
+import { withClass } from '../errors.ts'
+import * as random from '../runtime/random.ts'
+import { run } from '../runtime/runtime.ts'
 import { checkTensor } from '../tensor/check.ts'
+import { recordKernel } from '../tensor/tape.ts'
 import { Tensor } from '../tensor/tensor.ts'
 import { Module } from './module.ts'
 
@@ -13,18 +15,25 @@ import { Module } from './module.ts'
  * draws one random word per element, this layer one per call.
  */
 export class Dropout extends Module {
+  /** @internal */
+  static override readonly ownName: string = 'Dropout'
+
   readonly p: number
 
   /**
    * @param p the probability, from 0 to 1; 0.5 by default
-   * @throws {GptLayersError} TYPE, VALUE
    * @example new Dropout(0.1).forward(gpt.ones([2, 5])).shape // [2, 5]
    */
-  constructor(runtime: Runtime, p?: number) {
-    super(runtime)
-    const given = p === undefined ? 0.5 : p
-    checkProbability('p', given)
-    this.p = given
+  constructor(p?: number) {
+    super()
+    try {
+      checkCount(arguments, 1)
+      const given = p === undefined ? 0.5 : p
+      checkProbability('p', given)
+      this.p = given
+    } catch (error) {
+      throw withClass(error, new.target)
+    }
   }
 
   override extraRepr(): string {
@@ -35,20 +44,19 @@ export class Dropout extends Module {
    * @param x any shape, not modified
    * @returns a tensor of x's shape. In evaluation mode, and where p is 0, it shares x's memory, as
    *   `x.reshape(x.shape)`
-   * @throws {GptLayersError} TYPE, DISPOSED, MEMORY
    */
   override forward(x: Tensor): Tensor {
-    const { runtime, p } = this
-    checkTensor(runtime, 'x', x)
+    const { p } = this
+    checkTensor('x', x)
     if (!this.training || p === 0) return x.reshape(x.shape)
-    const y = Tensor.empty(runtime, x.shape)
-    const seed = runtime.generator.word()
-    runtime.run('gpt_dropout_forward', [y, x, x.size, seed, p])
+    const y = Tensor.empty(x.shape)
+    const seed = random.word()
+    run('gpt_dropout_forward', [y, x, x.size, seed, p])
     return recordKernel(y, {
       inputs: [x],
       saved: [],
       // The same seed gives the same mask.
-      backward: (dy, dx) => runtime.run('gpt_dropout_forward', [dx, dy, dy.size, seed, p]),
+      backward: (dy, dx) => run('gpt_dropout_forward', [dx, dy, dy.size, seed, p]),
     })
   }
 }

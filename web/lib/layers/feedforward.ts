@@ -1,7 +1,9 @@
-import { checkArray, checkBoolean, checkConfig, checkSize } from '../check.ts'
-import { type Runtime, SCRATCH } from '../runtime/runtime.ts'
-import { records } from '../runtime/tape.ts'
+import { checkArray, checkBoolean, checkConfig, checkCount, checkSize } from '../check.ts'
+import { withClass } from '../errors.ts'
+import { partsOf, run, SCRATCH } from '../runtime/runtime.ts'
 import { checkRows } from '../tensor/check.ts'
+import { chain, temporary } from '../tensor/scope.ts'
+import { records } from '../tensor/tape.ts'
 import { Tensor } from '../tensor/tensor.ts'
 import { Affine } from './affine.ts'
 import { GELU } from './gelu.ts'
@@ -40,54 +42,62 @@ export interface FeedForwardConfig {
  * activation: `ff.layers[1] = new gpt.ReLU()`. They then run one by one.
  */
 export class FeedForward extends Module {
+  /** @internal */
+  static override readonly ownName: string = 'FeedForward'
+
   readonly embDim: number
   readonly hiddenDim: number
   layers: [Linear, Module, Linear]
 
   /**
-   * Draws both layers' parameters from the instance's generator, in PyTorch's order.
+   * Draws both layers' parameters from the random generator, in PyTorch's order.
    *
    * @param config GPT_CONFIG_124M as it is, or your own. Names of other layers are ignored, unknown ones
    *   refused. `dropRate` is ignored, too: like the notebook's class this layer has no dropout;
    *   TransformerBlock has it, behind this layer
-   * @throws {GptLayersError} TYPE, VALUE, MEMORY
    * @example new FeedForward(GPT_CONFIG_124M).forward(gpt.rand([2, 3, 768])).shape // [2, 3, 768]
    */
-  constructor(runtime: Runtime, config: FeedForwardConfig) {
-    super(runtime)
-    const given = checkConfig(config)
-    const { embDim } = given
-    checkSize('embDim', embDim)
-    const { hiddenDim = 4 * embDim, approximate = 'tanh', bias = true } = given
-    checkSize('hiddenDim', hiddenDim)
-    checkBoolean('bias', bias)
-    this.embDim = embDim
-    this.hiddenDim = hiddenDim
-    this.layers = runtime.temporary(() => [
-      new Linear(runtime, embDim, hiddenDim, { bias }),
-      new GELU(runtime, { approximate }),
-      new Linear(runtime, hiddenDim, embDim, { bias }),
-    ])
+  constructor(config: FeedForwardConfig) {
+    super()
+    try {
+      checkCount(arguments, 1)
+      const given = checkConfig(config)
+      const { embDim } = given
+      checkSize('embDim', embDim)
+      const { hiddenDim = 4 * embDim, approximate = 'tanh', bias = true } = given
+      checkSize('hiddenDim', hiddenDim)
+      checkBoolean('bias', bias)
+      this.embDim = embDim
+      this.hiddenDim = hiddenDim
+      this.layers = temporary(() => [
+        new Linear(embDim, hiddenDim, { bias }),
+        new GELU({ approximate }),
+        new Linear(hiddenDim, embDim, { bias }),
+      ])
+    } catch (error) {
+      throw withClass(error, new.target)
+    }
   }
 
   /**
    * @param x [..., embDim], not modified
    * @returns a tensor of x's shape; within 1e-5 of float64 at GPT-2's size (absolute below 1, relative above)
-   * @throws {GptLayersError} SHAPE when the last axis is not embDim; TYPE, DISPOSED, MEMORY
+   * @throws {GptLayersError} SHAPE when the last axis is not embDim
    */
   override forward(x: Tensor): Tensor {
-    const { runtime, embDim } = this
-    const rows = checkRows(runtime, x, embDim, 'embDim')
+    const { embDim } = this
+    const rows = checkRows(x, embDim, 'embDim')
     const { layers } = this
     checkArray('layers', layers, 'an array of layers')
     const args = this.#fusedArguments(x, rows)
     if (args === null) {
-      return runtime.temporary(() =>
-        layers.reduce<Tensor>((h, layer, i) => forwardPart(runtime, `layers[${i}]`, layer, h), x),
+      return chain(
+        x,
+        layers.map((layer, i) => (h) => forwardPart(`layers[${i}]`, layer, h)),
       )
     }
-    const y = Tensor.empty(runtime, x.shape)
-    runtime.run('gpt_feedforward_forward', [y, SCRATCH, x, ...args])
+    const y = Tensor.empty(x.shape)
+    run('gpt_feedforward_forward', [y, SCRATCH, x, ...args])
     return y
   }
 
@@ -98,7 +108,7 @@ export class FeedForward extends Module {
    *   int8 weight, where the user has replaced a layer or listens to one, and where that is faster
    */
   #fusedArguments(x: Tensor, rows: number): (Tensor | number | null)[] | null {
-    const { runtime, embDim, layers } = this
+    const { embDim, layers } = this
     const [first, gelu, second] = layers
     const arePlain =
       layers.length === 3 && isPlain(first, Linear) && isPlain(gelu, GELU) && isPlain(second, Linear)
@@ -107,7 +117,7 @@ export class FeedForward extends Module {
     if (first.outFeatures !== second.inFeatures) return null
     if (records(x, first.weight, first.bias, second.weight, second.bias)) return null
     const hiddenDim = first.outFeatures
-    const parts = runtime.partsOf('gpt_feedforward_forward', rows, embDim, hiddenDim)
+    const parts = partsOf('gpt_feedforward_forward', rows, embDim, hiddenDim)
     if (parts > 1 && rows < ROWS_PER_THREAD * parts) return null
     const { weight: weight1, bias: bias1 } = Affine.parametersOf(first)
     const { weight: weight2, bias: bias2 } = Affine.parametersOf(second)

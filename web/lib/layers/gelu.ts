@@ -1,8 +1,8 @@
-import type { Runtime } from '../runtime/runtime.ts'
-import { checkChoice, checkOptions } from '../check.ts'
-import { recordKernel } from '../runtime/tape.ts'
+import type { Tensor } from '../tensor/tensor.ts'
+import { checkChoice, checkCount, checkOptions } from '../check.ts'
+import { withClass } from '../errors.ts'
 import { checkTensor } from '../tensor/check.ts'
-import { Tensor } from '../tensor/tensor.ts'
+import { unary } from '../tensor/elementwise.ts'
 import { Module } from './module.ts'
 
 /** gpt_gelu_kind in c/gpt_layers.h, by PyTorch's names. */
@@ -21,14 +21,21 @@ export interface GELUOptions {
  * arXiv:1606.08415), as PyTorch's nn.GELU and the notebook's class.
  */
 export class GELU extends Module {
+  /** @internal */
+  static override readonly ownName: string = 'GELU'
+
   readonly approximate: 'tanh' | 'none'
 
-  /** @throws {GptLayersError} TYPE, VALUE */
-  constructor(runtime: Runtime, options?: GELUOptions) {
-    super(runtime)
-    const { approximate } = checkOptions(options, { approximate: 'tanh' })
-    checkChoice('approximate', approximate, ['tanh', 'none'])
-    this.approximate = approximate
+  constructor(options?: GELUOptions) {
+    super()
+    try {
+      checkCount(arguments, 1)
+      const { approximate } = checkOptions(options, { approximate: 'tanh' })
+      checkChoice('approximate', approximate, ['tanh', 'none'])
+      this.approximate = approximate
+    } catch (error) {
+      throw withClass(error, new.target)
+    }
   }
 
   override extraRepr(): string {
@@ -43,18 +50,10 @@ export class GELU extends Module {
   /**
    * @param x any shape, not modified
    * @returns a tensor of x's shape; within 1e-6 of float64 (absolute below 1, relative above). So is dy/dx
-   * @throws {GptLayersError} TYPE, DISPOSED, MEMORY
    * @example String(new GELU().forward(gpt.tensor([1]))) // 'tensor([0.8412])'
    */
   override forward(x: Tensor): Tensor {
-    const { runtime, kind } = this
-    checkTensor(runtime, 'x', x)
-    const y = Tensor.empty(runtime, x.shape)
-    runtime.run('gpt_gelu_forward', [y, x, x.size, kind])
-    return recordKernel(y, {
-      inputs: [x],
-      saved: [x],
-      backward: (dy, dx) => runtime.run('gpt_gelu_backward', [dx, dy, x, x.size, kind]),
-    })
+    checkTensor('x', x)
+    return unary(x, 'gpt_gelu_forward', { kernel: 'gpt_gelu_backward' }, this.kind)
   }
 }

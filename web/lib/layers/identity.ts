@@ -7,16 +7,18 @@ import { Module } from './module.ts'
  * `finalNorm` is an Identity has no final layer norm.
  */
 export class Identity extends Module {
+  /** @internal */
+  static override readonly ownName: string = 'Identity'
+
   /**
    * @param x any shape, not modified
    * @returns y = x. It shares x's memory, as `x.reshape(x.shape)`
-   * @throws {GptLayersError} TYPE, DISPOSED
    * @example
    * model.finalNorm = new Identity()
    * model.eval().forward([0, 1, 2]).shape // [3, 5]
    */
   override forward(x: Tensor): Tensor {
-    checkTensor(this.runtime, 'x', x)
+    checkTensor('x', x)
     return x.reshape(x.shape)
   }
 }

@@ -1,35 +1,35 @@
-import type { Runtime } from '../runtime/runtime.ts'
-import { checkSize } from '../check.ts'
+import * as random from '../runtime/random.ts'
 import { type AffineOptions, Affine } from './affine.ts'
 
 /** y = x · weightᵀ + bias, as PyTorch's nn.Linear: x [..., inFeatures], weight [outFeatures, inFeatures]. */
 export class Linear extends Affine {
+  /** @internal */
+  static override readonly ownName: string = 'Linear'
+
   readonly inFeatures: number
   readonly outFeatures: number
 
   /**
-   * Draws the weight, then the bias, from the instance's generator as PyTorch does: both from
+   * Draws the weight, then the bias, from the random generator as PyTorch does: both from
    * U(-1/√inFeatures, 1/√inFeatures).
    *
-   * @throws {GptLayersError} TYPE, VALUE, MEMORY
    * @example new Linear(5, 6).forward(gpt.randn([2, 5])).shape // [2, 6]
    */
-  constructor(runtime: Runtime, inFeatures: number, outFeatures: number, options?: AffineOptions) {
-    checkSize('inFeatures', inFeatures)
-    checkSize('outFeatures', outFeatures)
+  constructor(inFeatures: number, outFeatures: number, options?: AffineOptions) {
     super(
-      runtime,
+      arguments,
       {
         inputs: inFeatures,
         outputs: outFeatures,
         inputsName: 'inFeatures',
+        sizes: { inFeatures, outFeatures },
         weightShape: [outFeatures, inFeatures],
         isTransposed: false,
         forward: 'gpt_linear_forward',
         backward: 'gpt_linear_backward',
       },
       options,
-      ({ weight, bias }) => runtime.generator.linear(weight, bias, inFeatures, outFeatures),
+      ({ weight, bias }) => random.linear(weight, bias, inFeatures, outFeatures),
     )
     this.inFeatures = inFeatures
     this.outFeatures = outFeatures

@@ -1,39 +1,66 @@
-import type { Runtime } from '../runtime/runtime.ts'
 import type { Indices } from '../tensor/indices.ts'
+import type { Disposes } from '../typed.ts'
+import type { KeyValueCache } from './kvcache.ts'
 import {
   checkBoolean,
+  checkConstructor,
   checkFunction,
   checkNumber,
   checkObject,
   checkOptions,
   describe,
   isPassedOn,
+  ourForwards,
   passOn,
 } from '../check.ts'
-import { type LoadedKeys, areFinite, loadBytes, loadDict, notFinite } from '../checkpoint/load.ts'
-import {
-  type FloatDtype,
-  encode,
-  entriesOf,
-  METADATA_NAME,
-  SAVE,
-  type SaveNames,
-} from '../checkpoint/safetensors.ts'
 import { fail, GptLayersError, withName } from '../errors.ts'
-import { METADATA, TENSORS } from '../runtime/scope.ts'
+import { heap } from '../runtime/runtime.ts'
 import { checkTensor } from '../tensor/check.ts'
-import {
-  type Matrices,
-  type Matrix,
-  evenGroups,
-  GROUP_SIZE,
-  Int8Weight,
-  MATRICES,
-  MATRIX,
-} from '../tensor/int8weight.ts'
+import { type Matrices, type Matrix, evenGroups, GROUP_SIZE, Int8Weight } from '../tensor/int8weight.ts'
 import { Tensor } from '../tensor/tensor.ts'
-import { type Context, type ForwardListener, asObject, outputOf } from './forward.ts'
+import { type LoadedKeys, areFinite, loadDict, notFinite } from './load.ts'
 import { printLayer } from './print.ts'
+
+/**
+ * The second argument of `forward`: options of one call. Sequential gives it to every layer. GPTModel gives it
+ * to its blocks. TransformerBlock gives it to `attn`.
+ *
+ * - `returnWeights`: Attention also returns its weights
+ * - `cache`: the tokens before, whose keys and values Attention then does not compute again
+ * - `lastOnly`: GPTModel returns the logits of the last token only; not passed on
+ */
+export type Context = { returnWeights?: boolean; cache?: KeyValueCache; lastOnly?: boolean } & Record<
+  string,
+  unknown
+>
+
+/** What `forward` returns: a tensor, or an object of it and more where the context asks for more. */
+export type Returned = Tensor | { output: Tensor }
+
+/**
+ * One call of `forward`, as a listener sees it. The tensors are valid during the listener's call only:
+ * `clone` those that you keep.
+ */
+export interface ForwardEvent {
+  /** the module's path in the one that is listened to, such as `trf_blocks.0.norm1`; '' for that one */
+  name: string
+  module: Module
+  /** the first argument: a Tensor, or the integers that Embedding and GPTModel take */
+  input: Indices
+  output: Tensor
+  /** an Attention's [..., nHeads, tokens, tokens], where the context has `returnWeights: true` */
+  weights?: Tensor
+}
+
+export type ForwardListener = (event: ForwardEvent) => void
+
+export const asObject = (returned: Returned): { output: Tensor } =>
+  typeof returned === 'object' && returned !== null && 'output' in returned ? returned : { output: returned }
+
+/** The output without the weights. */
+export const outputOf = (returned: Returned): Tensor => asObject(returned).output
+
+export interface Module extends Disposes {}
 
 /**
  * The base of every layer, under nn.Module's names. Extend `gpt.Module` for a layer of your own: it has to
@@ -56,8 +83,8 @@ import { printLayer } from './print.ts'
  * layer.scale.grad.toArray() // [4, 6]
  */
 export class Module {
-  /** Private, so that a walk over the properties finds parameters and layers only. */
-  #runtime: Runtime
+  /** @internal */
+  static readonly ownName: string = 'Module'
 
   /** Called after every `forward`. */
   #listeners: { name: string; listener: ForwardListener }[] = []
@@ -72,15 +99,9 @@ export class Module {
    */
   training: boolean
 
-  /** @internal */
-  constructor(runtime: Runtime) {
-    this.#runtime = runtime
+  constructor() {
+    checkConstructor(new.target, arguments, 0)
     this.training = true
-  }
-
-  /** @internal */
-  get runtime(): Runtime {
-    return this.#runtime
   }
 
   /**
@@ -107,7 +128,6 @@ export class Module {
    *   the listener throws ends the `forward`. With `forward(x, { returnWeights: true })` the event of an
    *   Attention has its `weights`, too.
    * @returns ends it; calling it again does nothing
-   * @throws {GptLayersError} TYPE
    * @example
    * const seen = []
    * const stop = model.onForward(({ name, weights }) => weights && seen.push([name, weights.shape]))
@@ -138,7 +158,7 @@ export class Module {
     const value: typeof forward = (...args) => {
       const returned = forward.apply(this, args)
       const event = { module: this, input: args[0], ...asObject(returned) }
-      this.#runtime.memory.withUserScopes(() => {
+      heap().withUserScopes(() => {
         // A copy: a listener may add another one.
         for (const { name, listener } of [...this.#listeners]) listener({ name, ...event })
       })
@@ -196,7 +216,7 @@ export class Module {
    * @param options groupSize: the most inputs that share a scale, an even integer; 128 by default. Groups are
    *   equally long: 150 inputs in groups of at most 128 are two of 76 and 74. With Infinity each output has
    *   one scale
-   * @throws {GptLayersError} VALUE for a weight that is not finite; MEMORY, TYPE, DISPOSED
+   * @throws {GptLayersError} VALUE for a weight that is not finite
    * @example
    * model.quantize()
    * model.outHead.int8Weight.shape // [5, 8]
@@ -205,11 +225,11 @@ export class Module {
     const { groupSize } = checkOptions(options, { groupSize: GROUP_SIZE })
     const expected = 'an even positive integer, or Infinity'
     checkNumber('groupSize', groupSize, expected, (n) => n > 0 && (n === Infinity || n % 2 === 0))
-    const matrices = [...this[MATRICES]()].filter(
+    const matrices = [...Module.int8Matrices(this)].filter(
       ([weight, { isProduct }]) => isProduct && weight.int8Weight === null,
     )
     for (const [weight, { name }] of matrices) {
-      checkTensor(this.runtime, name, weight)
+      checkTensor(name, weight)
       if (!areFinite(weight.data)) throw notFinite(name)
     }
     for (const [weight, { name, transposed }] of matrices) {
@@ -217,7 +237,7 @@ export class Module {
       const [outputs, inputs] = transposed ? [cols, rows] : [rows, cols]
       const length = evenGroups(inputs, groupSize)
       try {
-        const int8Weight = new Int8Weight(this.runtime, [outputs, inputs], length)
+        const int8Weight = Int8Weight.empty([outputs, inputs], length)
         int8Weight.quantizeRows(weight, 0, rows, transposed)
         weight.becomeInt8(int8Weight)
       } catch (error) {
@@ -228,21 +248,21 @@ export class Module {
   }
 
   /** The tensor of this layer that may be int8, and how it is read. @internal */
-  [MATRIX](): Matrix | null {
+  get int8Matrix(): Matrix | null {
     return null
   }
 
   /**
-   * The matrices of this layer and of all layers inside that are int8 or may become so: each layer that has
+   * The matrices of a layer and of all layers inside that are int8 or may become so: each layer that has
    * one can read it so, and they agree on its order.
    *
    * @internal
    */
-  [MATRICES](): Matrices {
+  static int8Matrices(root: Module): Matrices {
     const matrices: Map<Tensor, { name: string; transposed: boolean; isProduct: boolean }> = new Map()
     const others: Set<unknown> = new Set()
-    for (const [path, module] of namedModules(this)) {
-      const matrix = module[MATRIX]()
+    for (const [path, module] of namedModules(root)) {
+      const matrix = module.int8Matrix
       for (const [, child] of module.children()) if (child !== matrix?.weight) others.add(child)
       if (matrix === null) continue
       const { weight, transposed } = matrix
@@ -258,7 +278,7 @@ export class Module {
   }
 
   /** The parameters and buffers, for `scope`. @internal */
-  [TENSORS](): Tensor[] {
+  get tensorsForScope(): Tensor[] {
     return Module.#namedTensors(this).map(([, tensor]) => tensor)
   }
 
@@ -272,8 +292,8 @@ export class Module {
    * A weight that `quantize` has made int8 is there, too, as the layer's `weight`: its `int8Weight` has the
    * values and scales.
    *
-   * @throws {GptLayersError} VALUE where two tensors get one name, such as `headA` and `head_a`, and for the
-   *   name `__metadata__`, which the files of tensors reserve
+   * @throws {GptLayersError} VALUE where two tensors get one name, such as `headA` and `head_a`
+   * @example writeFileSync('layer.safetensors', gpt.saveSafetensors(new Linear(5, 6).stateDict()))
    */
   stateDict(): Record<string, Tensor> {
     return Object.fromEntries(Module.#savedTensors(this))
@@ -286,57 +306,16 @@ export class Module {
    * scale. An int8 weight gets float32 values rounded as `quantize` does, and int8 values to the bit where
    * their groups are as long as its own; otherwise their products are rounded once more.
    *
-   * @param dict tensors of any instance, under the names of `stateDict`, or of PyTorch's layer, or of a GPT
+   * @param dict tensors, such as `gpt.loadSafetensors` returns, under the names of `stateDict`, or of PyTorch's layer, or of a GPT
    *   that `GPTModel.fromPretrained` reads. Of a tensor with two names, one name is enough
    * @param options strict: whether a name that is missing or unknown is an error; true by default
    * @returns our names that dict lacks, and dict's that we do not know
-   * @throws {GptLayersError} VALUE for a name that is missing or unknown; SHAPE, TYPE, DISPOSED, MEMORY
+   * @throws {GptLayersError} VALUE for a name that is missing or unknown
    */
   loadStateDict(dict: Record<string, Tensor | Int8Weight>, options?: { strict?: boolean }): LoadedKeys {
     const { strict } = checkOptions(options, { strict: true })
     checkBoolean('strict', strict)
-    return loadDict(this, checkObject('dict', dict), strict)
-  }
-
-  /**
-   * The state dict as a safetensors file, which Python's safetensors reads. A tensor with two names is
-   * written once, under the first. Tensors are F32. An int8 weight `name` is I8 [outputs, inputs], also a
-   * Conv1D's. Its scales are F32 [outputs, groups], under `name_scale`. They load to the bit.
-   *
-   * @throws {GptLayersError} as `stateDict`; DISPOSED, MEMORY
-   * @example writeFileSync('layer.safetensors', new Linear(5, 6).saveSafetensors())
-   */
-  saveSafetensors(): Uint8Array {
-    return this[SAVE]('ours', 'float32')
-  }
-
-  /** @internal */
-  [SAVE](names: SaveNames, dtype: FloatDtype): Uint8Array {
-    if (names === undefined || names === 'ours') {
-      return encode(
-        entriesOf(Object.fromEntries(firstNames(Module.#savedTensors(this))), dtype),
-        this[METADATA](),
-      )
-    }
-    throw fail('VALUE', 'names', "be 'ours' for a layer that is no GPTModel", `'${names}'`)
-  }
-
-  /** What the header of a file says of the layer, beside its tensors. @internal */
-  [METADATA](): Record<string, string> {
-    return {}
-  }
-
-  /**
-   * Copies the values of a safetensors file into the parameters and buffers, by the names that
-   * `loadStateDict` takes. Floats of 16 to 64 bits are rounded to float32; integers must be float32 values. A
-   * layer stays float32 or int8, as `loadStateDict` says; `GPTModel.fromPretrained` does as the file does.
-   *
-   * @param bytes the file
-   * @throws {GptLayersError} as `loadStateDict`; VALUE for a file that is truncated or damaged; UNSUPPORTED
-   *   for other types. Nothing is changed then
-   */
-  loadSafetensors(bytes: Uint8Array | ArrayBuffer): void {
-    loadBytes(this, bytes)
+    return loadDict(this.stateDict(), Module.int8Matrices(this), checkObject('dict', dict), strict)
   }
 
   /**
@@ -369,7 +348,6 @@ export class Module {
    * Sets training mode, or with false evaluation mode, here and in the layers inside.
    *
    * @param mode true by default
-   * @throws {GptLayersError} TYPE
    * @example model.train(false).training // false
    */
   train(mode?: boolean): this {
@@ -391,10 +369,11 @@ export class Module {
    * Frees the parameters and the buffers at once. Using the layer afterwards is an error; disposing is not.
    */
   dispose(): void {
-    for (const tensor of this[TENSORS]()) tensor.dispose()
+    for (const tensor of this.tensorsForScope) tensor.dispose()
   }
 
   // See Tensor's.
+  /** @internal */
   [Symbol.dispose](): void {
     this.dispose()
   }
@@ -413,11 +392,10 @@ export class Module {
     named.forEach(([name, tensor], i) => {
       const first = places.get(name) ?? i
       places.set(name, first)
-      if (named[first][1] === tensor && name !== METADATA_NAME) return
+      if (named[first][1] === tensor) return
       const properties = Module.#namedTensors(root, (property) => property)
       const [given, other] = [i, first].map((place) => properties[place][0])
-      const owner = name === METADATA_NAME ? 'the files of tensors' : other
-      throw fail('VALUE', given, 'have a name of its own in the state dict', `${name}, which ${owner} has`)
+      throw fail('VALUE', given, 'have a name of its own in the state dict', `${name}, which ${other} has`)
     })
     return named
   }
@@ -441,7 +419,7 @@ export class Module {
  * @param path the path of this module
  * @param above the layers that contain it
  * @returns a layer before the layers inside it
- * @throws {GptLayersError} VALUE where a layer contains itself; TYPE
+ * @throws {GptLayersError} VALUE where a layer contains itself
  */
 export function namedModules(
   module: Module,
@@ -470,13 +448,10 @@ function snakeCase(name: string): string {
 }
 
 /** Keeps each value once, under the first of its names. */
-function firstNames<T>(named: [string, T][]): [string, T][] {
+export function firstNames<T>(named: [string, T][]): [string, T][] {
   const seen = new Set()
   return named.filter(([, value]) => !seen.has(value) && seen.add(value))
 }
-
-/** The `forward` of every class of ours. It keeps no tensor that it gets or returns. */
-export const ourForwards: WeakSet<Function> = new WeakSet()
 
 /**
  * Calls a layer that is a part of another one. The user may have put anything in its place.
@@ -485,17 +460,11 @@ export const ourForwards: WeakSet<Function> = new WeakSet()
  * @returns its output, without the weights
  * @throws {GptLayersError} TYPE where it is no layer, or its output no tensor; what its `forward` throws
  */
-export function forwardPart(
-  runtime: Runtime,
-  name: string,
-  layer: unknown,
-  x: Indices,
-  context?: Context,
-): Tensor {
+export function forwardPart(name: string, layer: unknown, x: Indices, context?: Context): Tensor {
   if (!(layer instanceof Module)) throw fail('TYPE', name, 'be a layer', describe(layer))
-  if (!ourForwards.has(layer.forward)) runtime.memory.addUserLayer(layer)
+  if (!ourForwards.has(layer.forward)) heap().addUserLayer(layer)
   const returned = layer.forward(x as Tensor, context) // an Embedding takes integers, too
-  return checkTensor(runtime, `${name}'s output`, outputOf(returned))
+  return checkTensor(`${name}'s output`, outputOf(returned))
 }
 
 /** The options of a context that our layers know. */

@@ -1,13 +1,13 @@
-import type { Runtime } from '../runtime/runtime.ts'
 import type { Tensor } from '../tensor/tensor.ts'
-import { checkConfig } from '../check.ts'
+import { checkConfig, checkCount } from '../check.ts'
+import { withClass } from '../errors.ts'
 import { checkTensor } from '../tensor/check.ts'
+import { temporary } from '../tensor/scope.ts'
 import { type AttentionConfig, Attention } from './attention.ts'
 import { Dropout } from './dropout.ts'
 import { type FeedForwardConfig, FeedForward } from './feedforward.ts'
-import type { Context } from './forward.ts'
 import { LayerNorm } from './layernorm.ts'
-import { checkContext, forwardPart, Module } from './module.ts'
+import { type Context, checkContext, forwardPart, Module } from './module.ts'
 
 export interface TransformerBlockConfig extends AttentionConfig, FeedForwardConfig {
   /** whether the layers have biases, and the layer norms a shift; true by default. nanoGPT trains with false */
@@ -19,8 +19,8 @@ export interface TransformerBlockConfig extends AttentionConfig, FeedForwardConf
 type NormConfig = Pick<TransformerBlockConfig, 'embDim' | 'layerNormEpsilon' | 'bias'>
 
 /** A layer norm with the width, eps and bias of a configuration. */
-export const newNorm = (runtime: Runtime, { embDim, layerNormEpsilon = 1e-5, bias = true }: NormConfig) =>
-  new LayerNorm(runtime, embDim, { eps: layerNormEpsilon, bias })
+export const newNorm = ({ embDim, layerNormEpsilon = 1e-5, bias = true }: NormConfig) =>
+  new LayerNorm(embDim, { eps: layerNormEpsilon, bias })
 
 /**
  * One block of GPT-2: attention, then the feed-forward network, each on normalized input and with a shortcut
@@ -32,6 +32,9 @@ export const newNorm = (runtime: Runtime, { embDim, layerNormEpsilon = 1e-5, bia
  * attn has its own dropout, where GPT-2 has it.
  */
 export class TransformerBlock extends Module {
+  /** @internal */
+  static override readonly ownName: string = 'TransformerBlock'
+
   attn: Attention
   ff: FeedForward
   /** Before attn. */
@@ -42,44 +45,48 @@ export class TransformerBlock extends Module {
   dropout: Module
 
   /**
-   * Draws the parameters of attn, then those of ff, from the instance's generator.
+   * Draws the parameters of attn, then those of ff, from the random generator.
    *
    * @param config GPT_CONFIG_124M as it is, or your own. dropRate is the probability of every dropout. Names
    *   of other layers are ignored, unknown ones refused
-   * @throws {GptLayersError} TYPE, VALUE, MEMORY
    * @example new TransformerBlock(GPT_CONFIG_124M).forward(gpt.rand([2, 3, 768])).shape // [2, 3, 768]
    */
-  constructor(runtime: Runtime, config: TransformerBlockConfig) {
-    super(runtime)
-    const given = checkConfig(config)
-    const layers = runtime.temporary(() => {
-      const attn = new Attention(runtime, given)
-      const ff = new FeedForward(runtime, given)
-      return { attn, ff, norm1: newNorm(runtime, given), norm2: newNorm(runtime, given) }
-    })
-    this.attn = layers.attn
-    this.ff = layers.ff
-    this.norm1 = layers.norm1
-    this.norm2 = layers.norm2
-    this.dropout = new Dropout(runtime, layers.attn.dropRate)
+  constructor(config: TransformerBlockConfig) {
+    super()
+    try {
+      checkCount(arguments, 1)
+      const given = checkConfig(config)
+      const layers = temporary(() => {
+        const attn = new Attention(given)
+        const ff = new FeedForward(given)
+        return { attn, ff, norm1: newNorm(given), norm2: newNorm(given) }
+      })
+      this.attn = layers.attn
+      this.ff = layers.ff
+      this.norm1 = layers.norm1
+      this.norm2 = layers.norm2
+      this.dropout = new Dropout(layers.attn.dropRate)
+    } catch (error) {
+      throw withClass(error, new.target)
+    }
   }
 
   /**
    * @param x [..., tokens, embDim], not modified
    * @param context passed on to attn, such as `{ returnWeights: true }`; see `onForward`
    * @returns a tensor of x's shape
-   * @throws {GptLayersError} SHAPE when x does not end in [tokens, embDim] with at most contextLength tokens;
-   *   TYPE, VALUE, DISPOSED, MEMORY
+   * @throws {GptLayersError} SHAPE when x does not end in [tokens, embDim] with at most contextLength
+   *   tokens
    */
   override forward(x: Tensor, context?: Context): Tensor {
-    const { runtime, attn, ff, norm1, norm2, dropout } = this
-    checkTensor(runtime, 'x', x)
+    const { attn, ff, norm1, norm2, dropout } = this
+    checkTensor('x', x)
     checkContext(this, context)
-    return runtime.temporary(() => {
-      const attended = forwardPart(runtime, 'attn', attn, forwardPart(runtime, 'norm1', norm1, x), context)
+    return temporary(() => {
+      const attended = forwardPart('attn', attn, forwardPart('norm1', norm1, x), context)
       const h = x.add(attended)
-      const fed = forwardPart(runtime, 'ff', ff, forwardPart(runtime, 'norm2', norm2, h))
-      return h.add(forwardPart(runtime, 'dropout', dropout, fed))
+      const fed = forwardPart('ff', ff, forwardPart('norm2', norm2, h))
+      return h.add(forwardPart('dropout', dropout, fed))
     })
   }
 }

@@ -1,10 +1,11 @@
-import type { Runtime } from '../runtime/runtime.ts'
-import { checkChoice, checkInteger, checkOptions, checkProbability, sameShape } from '../check.ts'
+import { checkChoice, checkInteger, checkOptions, checkProbability, named, sameShape } from '../check.ts'
 import { fail } from '../errors.ts'
-import { recordKernel } from '../runtime/tape.ts'
+import { run } from '../runtime/runtime.ts'
 import { checkTensor } from '../tensor/check.ts'
 import { type Indices, checkIndices, storeIndices } from '../tensor/indices.ts'
+import { temporary } from '../tensor/scope.ts'
 import { sizeOf } from '../tensor/shape.ts'
+import { recordKernel } from '../tensor/tape.ts'
 import { Tensor } from '../tensor/tensor.ts'
 import { type LossReduction, REDUCTIONS, single, sumOf } from './loss.ts'
 
@@ -29,60 +30,65 @@ export interface CrossEntropyOptions {
 }
 
 /**
- * Cross entropy: the mean over the n rows that count of
+ * Cross entropy, as PyTorch's nn.functional.cross_entropy, except that the classes are always the last
+ * axis. The mean over the targets of
  *
- *     loss[r] = -log softmax(logits[r])[target[r]]
+ *     -log softmax(logits)[target]
  *
- * Its gradient, 0 in the other rows:
+ * Its gradient, 0 in the rows that do not count:
  *
  *     dlogits[r, c] = (softmax(logits[r])[c] - (c = target[r] ? 1 : 0)) / n
  *
- * With labelSmoothing s, (1 - s) · (c = target[r] ? 1 : 0) + s / classes takes the target's place.
+ * With labelSmoothing s, (1 - s) · (c = target[r] ? 1 : 0) + s / classes takes the target's place. The forward
+ * keeps the maximum of each row and the sum of its exponentials, from which `backward` computes softmax again.
  *
- * The forward pass keeps the maximum of each row and the sum of its exponentials, not softmax itself: the
- * backward pass computes softmax from them again.
- *
- * `gpt.crossEntropy` documents the arguments.
+ * @param logits [..., classes], unnormalized; do not write into it before `loss.backward()`
+ * @param targets [...] or flat: integers from 0 to classes - 1; -100, or `ignoreIndex`, does not count
+ * @returns a tensor of shape []; NaN when no target counts. With `reduction: 'none'` one of the targets'
+ *   shape
+ * @throws {GptLayersError} VALUE for a target out of range
+ * @example
+ * const loss = gpt.crossEntropy(model.forward(tokens), targets)
+ * loss.backward()
+ * console.log(loss.item())
+ * @example gpt.crossEntropy(gpt.zeros([2, 4]), [3, -1], { ignoreIndex: -1, reduction: 'sum' }).item() // the logarithm of 4
  */
-export function crossEntropy(
-  runtime: Runtime,
-  logits: unknown,
-  targets: Indices,
-  options?: CrossEntropyOptions,
-): Tensor {
-  const { ignoreIndex, reduction, labelSmoothing } = checkOptions(options, DEFAULTS)
-  checkInteger('ignoreIndex', ignoreIndex, -(2 ** 31), 2 ** 31 - 1)
-  checkChoice('reduction', reduction, REDUCTIONS)
-  checkProbability('labelSmoothing', labelSmoothing)
-  const x = checkTensor(runtime, 'logits', logits)
-  const cols = x.shape.at(-1)
-  if (cols === undefined) {
-    throw fail('SHAPE', 'logits', 'have shape [..., classes]', '[]')
-  }
-  const { indices, shape } = checkIndices(runtime, 'targets', targets, cols, ignoreIndex)
-  checkTargetShape(shape, x.shape.slice(0, -1))
-  const rows = indices.length
-  let counted = rows
-  indices.forEach((index, r) => {
-    if (index !== ignoreIndex) return
-    indices[r] = IGNORE
-    counted--
-  })
+export function crossEntropy(logits: Tensor, targets: Indices, options?: CrossEntropyOptions): Tensor {
+  return named('crossEntropy', arguments, 3, () => {
+    const { ignoreIndex, reduction, labelSmoothing } = checkOptions(options, DEFAULTS)
+    checkInteger('ignoreIndex', ignoreIndex, -(2 ** 31), 2 ** 31 - 1)
+    checkChoice('reduction', reduction, REDUCTIONS)
+    checkProbability('labelSmoothing', labelSmoothing)
+    const x = checkTensor('logits', logits)
+    const cols = x.shape.at(-1)
+    if (cols === undefined) {
+      throw fail('SHAPE', 'logits', 'have shape [..., classes]', '[]')
+    }
+    const { indices, shape } = checkIndices('targets', targets, cols, ignoreIndex)
+    checkTargetShape(shape, x.shape.slice(0, -1))
+    const rows = indices.length
+    let counted = rows
+    indices.forEach((index, r) => {
+      if (index !== ignoreIndex) return
+      indices[r] = IGNORE
+      counted--
+    })
 
-  return runtime.temporary(() => {
-    const stored = storeIndices(runtime, { indices, shape: [rows] })
-    const [losses, max, sum] = [shape, [rows], [rows]].map((size) => Tensor.empty(runtime, size))
-    runtime.run('gpt_crossentropy_forward', [losses, max, sum, x, stored, rows, cols, labelSmoothing])
-    const n = reduction === 'mean' ? counted : 1
-    return recordKernel(reduction === 'none' ? losses : single(losses, sumOf(losses) / n), {
-      inputs: [x],
-      saved: [x, max, sum, stored],
-      backward: (dy, dx) => {
-        const scale = reduction === 'none' ? 1 : dy.item() / n
-        const read = [x, stored, max, sum, rows, cols, scale, labelSmoothing]
-        runtime.run('gpt_crossentropy_backward', [dx, ...read])
-        if (reduction === 'none') runtime.run('gpt_mul', [dx, dx, dy, rows, cols, cols, 1, 1, 0])
-      },
+    return temporary(() => {
+      const stored = storeIndices({ indices, shape: [rows] })
+      const [losses, max, sum] = [shape, [rows], [rows]].map((size) => Tensor.empty(size))
+      run('gpt_crossentropy_forward', [losses, max, sum, x, stored, rows, cols, labelSmoothing])
+      const n = reduction === 'mean' ? counted : 1
+      return recordKernel(reduction === 'none' ? losses : single(sumOf(losses) / n), {
+        inputs: [x],
+        saved: [x, max, sum, stored],
+        backward: (dy, dx) => {
+          const scale = reduction === 'none' ? 1 : dy.item() / n
+          const read = [x, stored, max, sum, rows, cols, scale, labelSmoothing]
+          run('gpt_crossentropy_backward', [dx, ...read])
+          if (reduction === 'none') run('gpt_mul', [dx, dx, dy, rows, cols, cols, 1, 1, 0])
+        },
+      })
     })
   })
 }

@@ -1,4 +1,4 @@
-import type { Tensor } from '../tensor/tensor.ts'
+import { Tensor } from '../tensor/tensor.ts'
 
 /** What becomes of the losses of the elements, as in PyTorch. */
 export type LossReduction = 'none' | 'mean' | 'sum'
@@ -8,9 +8,9 @@ export const REDUCTIONS: readonly LossReduction[] = ['none', 'mean', 'sum']
 /** The sum of a tensor's elements, in float64. */
 export const sumOf = ({ data }: Tensor): number => data.reduce((sum, value) => sum + value, 0)
 
-/** A tensor of shape [] with the value, in the same instance. */
-export function single(tensor: Tensor, value: number): Tensor {
-  const loss = tensor.empty([])
+/** A tensor of shape [] with the value. */
+export function single(value: number): Tensor {
+  const loss = Tensor.empty([])
   loss.data[0] = value
   return loss
 }

@@ -1,7 +1,8 @@
-import type { Runtime } from '../runtime/runtime.ts'
-import { checkChoice, checkOptions } from '../check.ts'
-import { type Gradients, record } from '../runtime/tape.ts'
+import { checkChoice, checkOptions, named } from '../check.ts'
+import { run } from '../runtime/runtime.ts'
 import { checkTensor, checkTensorOf } from '../tensor/check.ts'
+import { temporary } from '../tensor/scope.ts'
+import { type Gradients, record } from '../tensor/tape.ts'
 import { Tensor } from '../tensor/tensor.ts'
 import { type LossReduction, REDUCTIONS, single, sumOf } from './loss.ts'
 
@@ -13,7 +14,8 @@ export interface MSEOptions {
 }
 
 /**
- * The mean squared error of n elements and its gradient:
+ * The mean squared error, as PyTorch's nn.functional.mse_loss: the mean of (prediction - target)² over all
+ * elements.
  *
  *     loss = Σ (prediction - target)² / n
  *     dprediction = 2 (prediction - target) / n,  dtarget = -dprediction
@@ -21,27 +23,33 @@ export interface MSEOptions {
  * The kernel computes the mean of each row of the last axis, so that threads can share the rows. The loss is
  * the mean of the means, or their sum times the size of the axis.
  *
- * `gpt.mse` documents the arguments.
+ * @param prediction any shape; do not write into it before `loss.backward()`
+ * @param target the same shape; do not write into it before `loss.backward()`
+ * @returns a tensor of shape []; NaN when there are no elements. With `reduction: 'none'` one of the
+ *   tensors' shape
+ * @example gpt.mse(gpt.tensor([1, 2]), gpt.tensor([0, 0])).item() // 2.5
  */
-export function mse(runtime: Runtime, prediction: unknown, target: unknown, options?: MSEOptions): Tensor {
-  const { reduction } = checkOptions(options, DEFAULTS)
-  checkChoice('reduction', reduction, REDUCTIONS)
-  const x = checkTensor(runtime, 'prediction', prediction)
-  const t = checkTensorOf(runtime, 'target', target, x.shape)
-  if (reduction === 'none') return runtime.temporary(() => x.sub(t).pow(2))
-  const cols = x.shape.at(-1) ?? 1
-  const rows = cols === 0 ? 0 : x.size / cols
+export function mse(prediction: Tensor, target: Tensor, options?: MSEOptions): Tensor {
+  return named('mse', arguments, 3, () => {
+    const { reduction } = checkOptions(options, DEFAULTS)
+    checkChoice('reduction', reduction, REDUCTIONS)
+    const x = checkTensor('prediction', prediction)
+    const t = checkTensorOf('target', target, x.shape)
+    if (reduction === 'none') return temporary(() => x.sub(t).pow(2))
+    const cols = x.shape.at(-1) ?? 1
+    const rows = cols === 0 ? 0 : x.size / cols
 
-  return runtime.temporary(() => {
-    const losses = Tensor.empty(runtime, [rows])
-    runtime.run('gpt_mse_forward', [losses, x, t, rows, cols])
-    const isMean = reduction === 'mean'
-    const backward: Gradients = (dy, [, toTarget]) => {
-      const dx = Tensor.empty(runtime, x.shape)
-      runtime.run('gpt_mse_backward', [dx, x, t, x.size, (2 * dy.item()) / (isMean ? x.size : 1)])
-      return [dx, toTarget ? dx.neg() : null]
-    }
-    const loss = isMean ? sumOf(losses) / rows : sumOf(losses) * cols
-    return record(single(losses, loss), [x, t], backward, [x, t])
+    return temporary(() => {
+      const losses = Tensor.empty([rows])
+      run('gpt_mse_forward', [losses, x, t, rows, cols])
+      const isMean = reduction === 'mean'
+      const backward: Gradients = (dy, [, toTarget]) => {
+        const dx = Tensor.empty(x.shape)
+        run('gpt_mse_backward', [dx, x, t, x.size, (2 * dy.item()) / (isMean ? x.size : 1)])
+        return [dx, toTarget ? dx.neg() : null]
+      }
+      const loss = isMean ? sumOf(losses) / rows : sumOf(losses) * cols
+      return record(single(loss), [x, t], backward, [x, t])
+    })
   })
 }

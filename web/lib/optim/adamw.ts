@@ -1,7 +1,15 @@
-import type { Runtime } from '../runtime/runtime.ts'
 import type { Tensor } from '../tensor/tensor.ts'
-import { checkArray, checkInteger, checkNonNegative, checkNumber, checkOptions, describe } from '../check.ts'
-import { fail } from '../errors.ts'
+import {
+  checkArray,
+  checkConstructor,
+  checkInteger,
+  checkNonNegative,
+  checkNumber,
+  checkOptions,
+  describe,
+} from '../check.ts'
+import { fail, withClass } from '../errors.ts'
+import { run } from '../runtime/runtime.ts'
 import { type State, Optimizer } from './optimizer.ts'
 
 const DEFAULT_BETAS: readonly [number, number] = [0.9, 0.999]
@@ -36,26 +44,35 @@ export interface AdamWOptions {
  * The state has PyTorch's names: `step` (t), `exp_avg` (m) and `exp_avg_sq` (v).
  */
 export class AdamW extends Optimizer {
+  /** @internal */
+  static override readonly ownName: string = 'AdamW'
+
   #options: { betas: readonly [number, number]; eps: number; weightDecay: number }
 
   /**
    * @param parameters such as `model.parameters()`; each may occur once
-   * @throws {GptLayersError} TYPE, VALUE, DISPOSED
    * @example new AdamW(model.parameters(), { lr: 3e-4 })
    */
-  constructor(runtime: Runtime, parameters: readonly Tensor[], options?: AdamWOptions) {
-    const defaults = { lr: 1e-3, betas: DEFAULT_BETAS, eps: 1e-8, weightDecay: 0.01 }
-    const { lr, betas, eps, weightDecay } = checkOptions(options, defaults)
-    super(runtime, parameters, lr)
-    checkArray('betas', betas, 'an array of two numbers')
-    if (betas.length !== 2) {
-      throw fail('TYPE', 'betas', 'be an array of two numbers', describe(betas))
+  constructor(parameters: readonly Tensor[], options?: AdamWOptions) {
+    checkConstructor(new.target, arguments, 2)
+    super(parameters)
+    try {
+      const defaults = { lr: 1e-3, betas: DEFAULT_BETAS, eps: 1e-8, weightDecay: 0.01 }
+      const { lr, betas, eps, weightDecay } = checkOptions(options, defaults)
+      checkNonNegative('lr', lr)
+      this.lr = lr
+      checkArray('betas', betas, 'an array of two numbers')
+      if (betas.length !== 2) {
+        throw fail('TYPE', 'betas', 'be an array of two numbers', describe(betas))
+      }
+      const isBeta = (n: number) => n >= 0 && n < 1
+      betas.forEach((beta, i) => checkNumber(`betas[${i}]`, beta, 'a number >= 0 and < 1', isBeta))
+      checkNonNegative('eps', eps)
+      checkNonNegative('weightDecay', weightDecay)
+      this.#options = { betas: [betas[0], betas[1]], eps, weightDecay }
+    } catch (error) {
+      throw withClass(error, new.target)
     }
-    const isBeta = (n: number) => n >= 0 && n < 1
-    betas.forEach((beta, i) => checkNumber(`betas[${i}]`, beta, 'a number >= 0 and < 1', isBeta))
-    checkNonNegative('eps', eps)
-    checkNonNegative('weightDecay', weightDecay)
-    this.#options = { betas: [betas[0], betas[1]], eps, weightDecay }
   }
 
   /** @internal */
@@ -64,7 +81,7 @@ export class AdamW extends Optimizer {
   }
 
   /** @internal */
-  override checkState(name: string, values: Float32Array): void {
+  static override checkState(name: string, values: Float32Array): void {
     if (name.endsWith('.step')) checkInteger(name, values[0], 0, MAX_STEP)
     if (name.endsWith('.exp_avg_sq') && values.some((v) => v < 0)) {
       const given = values.find((v) => v < 0)
@@ -82,7 +99,7 @@ export class AdamW extends Optimizer {
     const { betas, eps, weightDecay } = this.#options
     const t = step.item() + 1
     step.data[0] = t
-    this.runtime.run('gpt_adamw_step', [
+    run('gpt_adamw_step', [
       parameter,
       mean,
       square,

@@ -1,6 +1,7 @@
-import type { Runtime } from '../runtime/runtime.ts'
-import { checkBoolean, checkNumber, checkOptions } from '../check.ts'
+import { checkBoolean, checkNumber, checkOptions, named } from '../check.ts'
 import { fail } from '../errors.ts'
+import { heap, run } from '../runtime/runtime.ts'
+import { temporary } from '../tensor/scope.ts'
 import { Tensor } from '../tensor/tensor.ts'
 import { checkParameters, withGradients } from './parameters.ts'
 
@@ -13,37 +14,44 @@ export interface ClipOptions {
 }
 
 /**
- * Limits the norm of all gradients together, as `gpt.clipGradNorm` documents. A NaN in any gradient makes the
- * norm NaN and so every gradient, as in PyTorch.
+ * Limits the norm of all gradients together to maxNorm, in place, as PyTorch's clip_grad_norm_:
+ *
+ *     norm = √(Σ grad²)                          over every element of every gradient
+ *     grad = grad · maxNorm / (norm + 1e-6)      where that factor is below 1
+ *
+ * Call it between `backward` and the optimizer's `step`.
+ *
+ * @param parameters each may occur once; one without a gradient does not count
+ * @param maxNorm a number >= 0
+ * @returns the norm before clipping; NaN where a gradient has a NaN. It is summed in float64: PyTorch's is
+ *   infinite for a gradient of 1e20, which then becomes 0
+ * @example const norm = gpt.clipGradNorm(model.parameters(), 1)
  */
-export function clipGradNorm(
-  runtime: Runtime,
-  parameters: unknown,
-  maxNorm: unknown,
-  options?: ClipOptions,
-): number {
-  const { errorIfNonfinite } = checkOptions(options, { errorIfNonfinite: false })
-  checkBoolean('errorIfNonfinite', errorIfNonfinite)
-  const checked = checkParameters(runtime, parameters)
-  checkNumber('maxNorm', maxNorm, 'a number >= 0', (n) => n >= 0)
-  const grads = withGradients(runtime, checked).map(({ grad }) => grad)
-  return runtime.temporary(() => {
-    const result = Tensor.empty(runtime, [2]) // 8 bytes: one float64, then one float32
-    const squares = grads.map((grad) => {
-      runtime.run('gpt_square_sum', [result, grad, grad.size])
-      return runtime.memory.doubles(result.byteOffset, 1)[0]
+export function clipGradNorm(parameters: readonly Tensor[], maxNorm: number, options?: ClipOptions): number {
+  return named('clipGradNorm', arguments, 3, () => {
+    const { errorIfNonfinite } = checkOptions(options, { errorIfNonfinite: false })
+    checkBoolean('errorIfNonfinite', errorIfNonfinite)
+    const checked = checkParameters(parameters)
+    checkNumber('maxNorm', maxNorm, 'a number >= 0', (n) => n >= 0)
+    const grads = withGradients(checked).map(({ grad }) => grad)
+    return temporary(() => {
+      const result = Tensor.empty([2]) // 8 bytes: one float64, then one float32
+      const squares = grads.map((grad) => {
+        run('gpt_square_sum', [result, grad, grad.size])
+        return heap().doubles(result.byteOffset, 1)[0]
+      })
+      const norm = Math.sqrt(squares.reduce((sum, square) => sum + square, 0))
+      if (errorIfNonfinite && !Number.isFinite(norm)) {
+        throw fail('VALUE', "the gradients' norm", 'be finite', norm)
+      }
+      const factor = maxNorm / (norm + EPS)
+      if (factor >= 1) return norm // false for NaN
+      result.data[0] = factor
+      for (const grad of grads) {
+        run('gpt_mul', [grad, grad, result, 1, grad.size, 0, 1, 0, 0])
+        grad.changed()
+      }
+      return norm
     })
-    const norm = Math.sqrt(squares.reduce((sum, square) => sum + square, 0))
-    if (errorIfNonfinite && !Number.isFinite(norm)) {
-      throw fail('VALUE', "the gradients' norm", 'be finite', norm)
-    }
-    const factor = maxNorm / (norm + EPS)
-    if (factor >= 1) return norm // false for NaN
-    result.data[0] = factor
-    for (const grad of grads) {
-      runtime.run('gpt_mul', [grad, grad, result, 1, grad.size, 0, 1, 0, 0])
-      grad.changed()
-    }
-    return norm
   })
 }

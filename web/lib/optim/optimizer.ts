@@ -1,7 +1,8 @@
-import type { Runtime } from '../runtime/runtime.ts'
-import { checkNonNegative, checkObject, checkSameShape, describe } from '../check.ts'
-import { fail } from '../errors.ts'
-import { checkLiveTensor } from '../tensor/check.ts'
+import type { Disposes } from '../typed.ts'
+import { checkNonNegative, checkObject, checkSameShape, describe, nameMethods } from '../check.ts'
+import { fail, withClass } from '../errors.ts'
+import { checkTensor } from '../tensor/check.ts'
+import { temporary } from '../tensor/scope.ts'
 import { Tensor } from '../tensor/tensor.ts'
 import { checkParameters, withGradients } from './parameters.ts'
 
@@ -11,28 +12,29 @@ import { checkParameters, withGradients } from './parameters.ts'
  */
 export type State = Record<string, Tensor>
 
+export interface Optimizer extends Disposes {}
+
 /** What SGD and AdamW share, with the method names of torch.optim. */
 export class Optimizer {
-  /** Private, so that printing an optimizer does not print it. */
-  #runtime: Runtime
+  /** @internal */
+  static readonly ownName: string = 'Optimizer'
+
+  /** Private, so that printing an optimizer does not print them. */
   #parameters: readonly Tensor[]
   /** A parameter has a state from its first step on. */
   #states: Map<Tensor, State> = new Map()
 
   /** The learning rate. A schedule may set it between steps. */
-  lr: number
+  lr = 0
 
   /** @internal */
-  constructor(runtime: Runtime, parameters: unknown, lr: unknown) {
-    this.#runtime = runtime
-    this.#parameters = checkParameters(runtime, parameters)
-    checkNonNegative('lr', lr)
-    this.lr = lr
-  }
-
-  /** @internal */
-  get runtime(): Runtime {
-    return this.#runtime
+  constructor(parameters: readonly Tensor[]) {
+    nameMethods(new.target)
+    try {
+      this.#parameters = checkParameters(parameters)
+    } catch (error) {
+      throw withClass(error, new.target)
+    }
   }
 
   /** The tensors that `step` updates. */
@@ -43,8 +45,7 @@ export class Optimizer {
   /**
    * Updates the parameters by their gradients, in place. A parameter without a gradient is skipped.
    *
-   * @throws {GptLayersError} VALUE where no parameter has a gradient; TYPE, SHAPE, DISPOSED, MEMORY. Then
-   *   nothing is changed
+   * @throws {GptLayersError} VALUE where no parameter has a gradient; MEMORY. Then nothing is changed
    * @example
    * const optimizer = new gpt.AdamW(model.parameters(), { lr: 3e-4 })
    * const loss = gpt.crossEntropy(model.forward(tokens), targets)
@@ -53,9 +54,9 @@ export class Optimizer {
    * optimizer.step()
    */
   step(): void {
-    const { runtime, parameters, lr } = this
+    const { parameters, lr } = this
     checkNonNegative('lr', lr)
-    const due = withGradients(runtime, parameters)
+    const due = withGradients(parameters)
     if (due.length === 0) {
       const expected = 'have a gradient: call loss.backward() first'
       throw fail('VALUE', `at least one of ${parameters.length} parameters`, expected)
@@ -68,7 +69,7 @@ export class Optimizer {
         const tensor = state[key]
         if (!tensor.disposed && tensor.shape.length > 0) continue
         const name = `state.${i}.${key}`
-        this.checkState(name, checkLiveTensor(name, tensor).data)
+        this.#Class.checkState(name, checkTensor(name, tensor).data)
       }
     })
     const added = this.#newStates(missing)
@@ -106,8 +107,7 @@ export class Optimizer {
    * Replaces the state by copies of the given tensors, so that training goes on where another optimizer
    * stopped. That one must have the same class, and parameters of the same shapes in the same order.
    *
-   * @param dict as `stateDict` returns; tensors of any instance
-   * @throws {GptLayersError} TYPE, VALUE, SHAPE, DISPOSED, MEMORY; then nothing is changed
+   * @param dict as `stateDict` returns;    * @throws {GptLayersError} TYPE, VALUE, SHAPE, DISPOSED, MEMORY; then nothing is changed
    * @example
    * const first = new gpt.AdamW(model.parameters())
    * first.step()
@@ -135,10 +135,10 @@ export class Optimizer {
     const values = slots
       .filter(({ parameter }) => present.has(parameter))
       .map(({ parameter, key, name, shape }) => {
-        const source = checkLiveTensor(name, given[name])
+        const source = checkTensor(name, given[name])
         checkSameShape(name, source.shape, shape)
         const data = source.data.slice() // a copy: source may be our own state
-        this.checkState(name, data)
+        this.#Class.checkState(name, data)
         return { parameter, key, data }
       })
     const states = this.#newStates([...present])
@@ -166,6 +166,7 @@ export class Optimizer {
   }
 
   // See Tensor's.
+  /** @internal */
   [Symbol.dispose](): void {
     this.dispose()
   }
@@ -181,7 +182,11 @@ export class Optimizer {
    * @internal
    * @param _name the name of the state tensor, such as `state.0.step`
    */
-  checkState(_name: string, _values: Float32Array): void {}
+  static checkState(_name: string, _values: Float32Array): void {}
+
+  get #Class(): typeof Optimizer {
+    return this.constructor as typeof Optimizer
+  }
 
   /**
    * Updates one parameter and its state. A subclass defines this. It cannot fail: everything was checked.
@@ -201,15 +206,15 @@ export class Optimizer {
 
   /** A state of zeros for each parameter, or for none of them where memory does not suffice. */
   #newStates(parameters: Tensor[]): Map<Tensor, State> {
-    return this.runtime.temporary(() => {
+    return temporary(() => {
       const states: Map<Tensor, State> = new Map()
       for (const parameter of parameters) {
         const shapes = Object.entries(this.stateShapes(parameter))
-        const zeros = shapes.map(([key, shape]) => [key, Tensor.zeros(this.runtime, shape)])
+        const zeros = shapes.map(([key, shape]) => [key, Tensor.zeros(shape)])
         states.set(parameter, Object.fromEntries(zeros))
       }
       // Only now that all of them fit: from here on no scope frees them.
-      for (const state of states.values()) for (const key in state) state[key].keep()
+      for (const state of states.values()) for (const key in state) Tensor.take(state[key])
       return states
     })
   }

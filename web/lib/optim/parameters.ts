@@ -1,4 +1,3 @@
-import type { Runtime } from '../runtime/runtime.ts'
 import type { Tensor } from '../tensor/tensor.ts'
 import { checkArray } from '../check.ts'
 import { fail } from '../errors.ts'
@@ -9,10 +8,10 @@ import { checkTensor } from '../tensor/check.ts'
  *
  * @returns a copy
  */
-export function checkParameters(runtime: Runtime, parameters: unknown): readonly Tensor[] {
+export function checkParameters(parameters: unknown): readonly Tensor[] {
   checkArray('parameters', parameters, 'an array of Tensors')
   return Array.from(parameters, (value, i) => {
-    const parameter = checkTensor(runtime, `parameters[${i}]`, value)
+    const parameter = checkTensor(`parameters[${i}]`, value)
     if (parameter.step !== null) {
       const expected = 'a leaf, such as a layer has in parameters(), got a computed tensor'
       throw fail('VALUE', `parameters[${i}]`, `be ${expected}`)
@@ -28,12 +27,9 @@ export function checkParameters(runtime: Runtime, parameters: unknown): readonly
  *
  * @returns each gradient has its parameter's shape
  */
-export function withGradients(
-  runtime: Runtime,
-  parameters: readonly Tensor[],
-): { parameter: Tensor; grad: Tensor }[] {
+export function withGradients(parameters: readonly Tensor[]): { parameter: Tensor; grad: Tensor }[] {
   return parameters.flatMap((parameter, i) => {
-    checkTensor(runtime, `parameters[${i}]`, parameter)
+    checkTensor(`parameters[${i}]`, parameter)
     const { grad } = parameter
     return grad === null || grad.disposed ? [] : [{ parameter, grad }]
   })

@@ -1,7 +1,7 @@
-import type { Runtime } from '../runtime/runtime.ts'
 import type { Tensor } from '../tensor/tensor.ts'
-import { checkBoolean, checkNonNegative, checkNumber, checkOptions } from '../check.ts'
-import { fail } from '../errors.ts'
+import { checkBoolean, checkConstructor, checkNonNegative, checkNumber, checkOptions } from '../check.ts'
+import { fail, withClass } from '../errors.ts'
+import { run } from '../runtime/runtime.ts'
 import { Optimizer } from './optimizer.ts'
 
 const DEFAULTS: Partial<SGDOptions> & Required<Omit<SGDOptions, 'lr'>> = {
@@ -42,25 +42,34 @@ export interface SGDOptions {
  * The state is `momentum_buffer` (m), PyTorch's name; without momentum there is none.
  */
 export class SGD extends Optimizer {
+  /** @internal */
+  static override readonly ownName: string = 'SGD'
+
   #options: { momentum: number; dampening: number; weightDecay: number; nesterov: boolean }
 
   /**
    * @param parameters such as `layer.parameters()`; each may occur once
-   * @throws {GptLayersError} TYPE, VALUE, DISPOSED
    * @example new SGD(layer.parameters(), { lr: 0.1, momentum: 0.9 })
    */
-  constructor(runtime: Runtime, parameters: readonly Tensor[], options: SGDOptions) {
-    const { lr, momentum, dampening, weightDecay, nesterov } = checkOptions(options, DEFAULTS)
-    super(runtime, parameters, lr)
-    checkNonNegative('momentum', momentum)
-    checkNumber('dampening', dampening, 'a finite number', Number.isFinite)
-    checkNonNegative('weightDecay', weightDecay)
-    checkBoolean('nesterov', nesterov)
-    if (nesterov && (momentum === 0 || dampening !== 0)) {
-      const given = `momentum ${momentum} and dampening ${dampening}`
-      throw fail('VALUE', 'nesterov', 'be used with momentum > 0 and dampening = 0', given)
+  constructor(parameters: readonly Tensor[], options: SGDOptions) {
+    checkConstructor(new.target, arguments, 2)
+    super(parameters)
+    try {
+      const { lr, momentum, dampening, weightDecay, nesterov } = checkOptions(options, DEFAULTS)
+      checkNonNegative('lr', lr)
+      this.lr = lr
+      checkNonNegative('momentum', momentum)
+      checkNumber('dampening', dampening, 'a finite number', Number.isFinite)
+      checkNonNegative('weightDecay', weightDecay)
+      checkBoolean('nesterov', nesterov)
+      if (nesterov && (momentum === 0 || dampening !== 0)) {
+        const given = `momentum ${momentum} and dampening ${dampening}`
+        throw fail('VALUE', 'nesterov', 'be used with momentum > 0 and dampening = 0', given)
+      }
+      this.#options = { momentum, dampening, weightDecay, nesterov }
+    } catch (error) {
+      throw withClass(error, new.target)
     }
-    this.#options = { momentum, dampening, weightDecay, nesterov }
   }
 
   /** @internal */
@@ -76,7 +85,7 @@ export class SGD extends Optimizer {
     { lr, isFirst }: { lr: number; isFirst: boolean },
   ): void {
     const { momentum, dampening, weightDecay, nesterov } = this.#options
-    this.runtime.run('gpt_sgd_step', [
+    run('gpt_sgd_step', [
       parameter,
       buffer ?? null,
       grad,

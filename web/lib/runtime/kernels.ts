@@ -1,15 +1,14 @@
-import type { CutFunction } from '../wasm/exports.ts'
-import type { Exports, FunctionName } from './runtime.ts'
+import type { Functions } from '../wasm/exports.ts'
 
 /**
- * What `Runtime.run` knows about a kernel, from its sizes and scalars: the arguments that are numbers, in
+ * What `run` knows about a kernel, from its sizes and scalars: the arguments that are numbers, in
  * their order.
  */
 export interface Cost {
   /** nanoseconds on one thread, roughly: decides whether threads share a call */
   cost: (...sizes: number[]) => number
   /** floats of scratch memory for each part */
-  scratch?: (exports: Exports, ...sizes: number[]) => number
+  scratch?: (exports: Functions, ...sizes: number[]) => number
 }
 
 /** Nanoseconds of one multiply-add in a matrix product. */
@@ -39,14 +38,12 @@ const elementwise = (nanoseconds: number): Cost => ({ cost: (n) => n * nanosecon
 const rowwise = (nanoseconds: number): Cost => ({ cost: (rows, cols) => rows * cols * nanoseconds })
 
 /**
- * Every kernel whose last parameters are `part` and `parts`; the types check that none is missing. All other
- * kernels run in one piece on the calling thread, and take no scratch memory.
+ * Kernels whose last parameters are `part` and `parts`. One that is not here costs 1 ns for each of its first
+ * size, and takes no scratch memory. Kernels without these parameters run in one piece on the calling thread.
  *
  * Nanoseconds an element were measured on one core with SIMD; a factor of two either way changes little.
  */
-export const KERNELS: Readonly<Record<CutFunction, Cost>> & {
-  readonly [name in Exclude<FunctionName, CutFunction>]?: undefined
-} = {
+export const KERNELS: { readonly [name in keyof Functions]?: Cost } = {
   gpt_linear_forward: {
     cost: product,
     scratch: (exports, rows, inputs) => exports.gpt_linear_scratch_size(rows, inputs),

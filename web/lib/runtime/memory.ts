@@ -18,7 +18,7 @@ type Disposable = { dispose(): void }
  * the garbage collector has freed all of them. `watched`: whether the collector will tell. `version`: how
  * often an optimizer, a loader or `quantize` has changed the values.
  */
-export type Storage = { offset: number; holders: number; watched: boolean; version: number }
+export type Storage = { memory: Memory; offset: number; owners: number; watched: boolean; version: number }
 
 /**
  * What was made in an open scope. `isLayers`: whether a layer has opened it for its own temporary tensors.
@@ -32,7 +32,7 @@ type Scope = {
 }
 
 /**
- * The heap of one WebAssembly instance: its linear memory from `base` on.
+ * The heap: the linear memory of the WebAssembly from `base` on.
  *
  * An allocation takes the first free block that is large enough. Free blocks are sorted by address, and
  * neighbors are merged. Growing the memory detaches all views, so none is kept: `floats` makes a new one each
@@ -101,10 +101,9 @@ export class Memory {
     return offset
   }
 
-  /** @throws {GptLayersError} DISPOSED */
   checkLive(): WebAssembly.Memory {
     if (this.#memory !== null) return this.#memory
-    throw fail('DISPOSED', 'the instance', 'be live', 'one that was disposed')
+    throw fail('DISPOSED', 'the memory', 'be live', 'a tensor from before dispose()')
   }
 
   /** @param offset from `allocate` */
@@ -155,7 +154,7 @@ export class Memory {
 
   /** Allocates a block, held by one tensor. */
   store(bytes: number): Storage {
-    const storage = { offset: this.allocate(bytes), holders: 1, watched: false, version: 0 }
+    const storage = { memory: this, offset: this.allocate(bytes), owners: 1, watched: false, version: 0 }
     this.#watch(storage)
     return storage
   }
@@ -176,7 +175,7 @@ export class Memory {
 
   /** One tensor no longer holds the storage: the last one frees it. */
   drop(storage: Storage): void {
-    if (--storage.holders > 0) return
+    if (--storage.owners > 0) return
     if (storage.watched) this.#abandoned.unregister(storage)
     this.free(storage.offset)
   }
@@ -204,7 +203,7 @@ export class Memory {
   }
 
   /** Whether no layer of the user's own ran in the innermost scope: then nobody else holds its tensors. */
-  get isPrivate(): boolean {
+  get hasOnlyOurLayers(): boolean {
     return this.#scopes.at(-1)?.userLayers.size === 0
   }
 
@@ -248,7 +247,7 @@ export class Memory {
         else tensor.dispose()
       }
       for (const storage of made.storages) {
-        if (storage.holders > 0) this.#watch(storage)
+        if (storage.owners > 0) this.#watch(storage)
       }
     }
   }

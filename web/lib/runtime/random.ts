@@ -1,58 +1,56 @@
-import type { Pointer, Runtime } from './runtime.ts'
+// The random generator: MT19937, with PyTorch's draws from it on the CPU.
+
+import type { Memory } from './memory.ts'
+import { type Pointer, exports, heap, run } from './runtime.ts'
 
 /** A tensor to be filled. */
 type Target = Pointer & { readonly size: number }
 
+/** The generator's state and a word for its answers, in the heap. Until it is seeded, its seed is random. */
+let generator: { memory: Memory; state: Pointer; word: Pointer } | null = null
+
+function current(): { state: Pointer; word: Pointer } {
+  const memory = heap()
+  if (generator?.memory === memory) return generator
+  const state = { byteOffset: memory.allocate(exports.gpt_random_size()) }
+  generator = { memory, state, word: { byteOffset: memory.allocate(4) } }
+  // Not node:crypto: Node takes 1.7 ms to load it, half as long as the rest of load().
+  seed(Math.floor(Math.random() * 2 ** 32))
+  return generator
+}
+
+/** @param n only the low 32 bits count, as in PyTorch */
+export function seed(n: number): void {
+  run('gpt_random_seed', [current().state, n])
+}
+
 /**
- * The random generator of one instance: MT19937, with PyTorch's draws from it on the CPU. Its state lies in
- * the heap. Until it is seeded it starts from a random seed, as PyTorch's does.
+ * Fills a tensor from N(0, std), as PyTorch's Tensor.normal_.
+ *
+ * @param std standard deviation
  */
-export class Generator {
-  #runtime: Runtime
-  #state: Pointer
-  /** where `word` has a word written */
-  #word: Pointer
+export function normal(y: Target, std: number = 1): void {
+  run('gpt_random_normal', [y, current().state, y.size, std])
+}
 
-  constructor(runtime: Runtime) {
-    this.#runtime = runtime
-    this.#state = { byteOffset: runtime.memory.allocate(runtime.exports.gpt_random_size()) }
-    this.#word = { byteOffset: runtime.memory.allocate(4) }
-    // Not node:crypto: Node takes 1.7 ms to load it, half as long as the rest of load().
-    this.seed(Math.floor(Math.random() * 2 ** 32))
-  }
+/** Fills a tensor from U[0, 1), as PyTorch's Tensor.uniform_. */
+export function uniform(y: Target): void {
+  run('gpt_random_uniform', [y, current().state, y.size, 0, 1])
+}
 
-  /** @param n only the low 32 bits count, as in PyTorch */
-  seed(n: number): void {
-    this.#runtime.run('gpt_random_seed', [this.#state, n])
-  }
+/**
+ * Fills the weight, then the bias, as PyTorch's nn.Linear does: both from U(-1/√inputs, 1/√inputs).
+ *
+ * @param weight [outputs, inputs]
+ * @param bias [outputs]
+ */
+export function linear(weight: Pointer, bias: Pointer | null, inputs: number, outputs: number): void {
+  run('gpt_linear_init', [weight, bias, current().state, inputs, outputs])
+}
 
-  /**
-   * Fills a tensor from N(0, std), as PyTorch's Tensor.normal_.
-   *
-   * @param std standard deviation
-   */
-  normal(y: Target, std: number = 1): void {
-    this.#runtime.run('gpt_random_normal', [y, this.#state, y.size, std])
-  }
-
-  /** Fills a tensor from U[0, 1), as PyTorch's Tensor.uniform_. */
-  uniform(y: Target): void {
-    this.#runtime.run('gpt_random_uniform', [y, this.#state, y.size, 0, 1])
-  }
-
-  /**
-   * Fills the weight, then the bias, as PyTorch's nn.Linear does: both from U(-1/√inputs, 1/√inputs).
-   *
-   * @param weight [outputs, inputs]
-   * @param bias [outputs]
-   */
-  linear(weight: Pointer, bias: Pointer | null, inputs: number, outputs: number): void {
-    this.#runtime.run('gpt_linear_init', [weight, bias, this.#state, inputs, outputs])
-  }
-
-  /** 32 random bits, the seed of a dropout mask. */
-  word(): number {
-    this.#runtime.run('gpt_random_words', [this.#word, this.#state, 1])
-    return this.#runtime.memory.words(this.#word.byteOffset, 1)[0] >>> 0
-  }
+/** 32 random bits, the seed of a dropout mask. */
+export function word(): number {
+  const { state, word } = current()
+  run('gpt_random_words', [word, state, 1])
+  return heap().words(word.byteOffset, 1)[0] >>> 0
 }

@@ -1,37 +1,30 @@
 // Checks of tensor arguments. Each takes the argument's name, for the error message.
 
-import type { Runtime } from '../runtime/runtime.ts'
-import { checkSameShape } from '../check.ts'
+import { checkSameShape, describe } from '../check.ts'
 import { fail } from '../errors.ts'
-import { notTensor, Tensor } from './tensor.ts'
+import { Tensor } from './tensor.ts'
 
-/** @returns a live tensor of this runtime */
-export function checkTensor(runtime: Runtime, name: string, value: unknown): Tensor {
-  const tensor = asTensor(name, value)
-  tensor.checkUsable(runtime, name)
-  return tensor
+/** The tensor whose method is called is live. */
+export function checkLive(tensor: Tensor): void {
+  if (tensor.disposed) throw fail('DISPOSED', 'the tensor', 'be live', tensor.fate)
 }
 
-/** @returns a live tensor of any runtime */
-export function checkLiveTensor(name: string, value: unknown): Tensor {
-  const tensor = asTensor(name, value)
-  tensor.checkUsable(tensor.runtime, name)
-  return tensor
+/**
+ * @param expected in words: `a Tensor or a number`
+ * @returns a live tensor
+ */
+export function checkOperand(name: string, expected: string, value: unknown): Tensor {
+  if (!(value instanceof Tensor)) throw fail('TYPE', name, `be ${expected}`, describe(value))
+  if (value.disposed) throw fail('DISPOSED', name, 'be a live Tensor', value.fate)
+  return value
 }
 
-function asTensor(name: string, value: unknown): Tensor {
-  if (value instanceof Tensor) return value
-  throw notTensor(name, 'a Tensor', value)
-}
+/** @returns a live tensor */
+export const checkTensor = (name: string, value: unknown): Tensor => checkOperand(name, 'a Tensor', value)
 
-/** @returns a live tensor of this runtime, of this shape */
-export function checkTensorOf(
-  runtime: Runtime,
-  name: string,
-  value: unknown,
-  shape: readonly number[],
-): Tensor {
-  const tensor = checkTensor(runtime, name, value)
+/** @returns a live tensor of this shape */
+export function checkTensorOf(name: string, value: unknown, shape: readonly number[]): Tensor {
+  const tensor = checkTensor(name, value)
   checkSameShape(name, tensor.shape, shape)
   return tensor
 }
@@ -43,8 +36,8 @@ export function checkTensorOf(
  * @param name the layer's name for them
  * @returns rows: the number of tensors of this shape
  */
-export function checkRowsOf(runtime: Runtime, x: unknown, sizes: readonly number[], name: string): number {
-  const { shape, size } = checkTensor(runtime, 'x', x)
+export function checkRowsOf(x: unknown, sizes: readonly number[], name: string): number {
+  const { shape, size } = checkTensor('x', x)
   let features = 1
   for (let i = 1; i <= sizes.length; i++) {
     if (shape.at(-i) !== sizes.at(-i)) throw fail('SHAPE', 'x', `end in ${sizes.join(', ')} (${name})`, shape)
@@ -60,8 +53,8 @@ export function checkRowsOf(runtime: Runtime, x: unknown, sizes: readonly number
  * @param featuresName the layer's name for it
  * @returns rows: the number of vectors of `features` elements
  */
-export function checkRows(runtime: Runtime, x: unknown, features: number, featuresName: string): number {
-  const { shape, size } = checkTensor(runtime, 'x', x)
+export function checkRows(x: unknown, features: number, featuresName: string): number {
+  const { shape, size } = checkTensor('x', x)
   if (shape.at(-1) === features) return size / features
   throw fail('SHAPE', 'x', `end in ${features} (${featuresName})`, shape)
 }

@@ -1,109 +1,94 @@
 // Operations on each element, and their gradients.
 
-import type { Tensor } from './tensor.ts'
 import { sameShape } from '../check.ts'
-import { record } from '../runtime/tape.ts'
+import { type FunctionName, run } from '../runtime/runtime.ts'
+import { checkLive, checkOperand } from './check.ts'
 import { broadcast, mergedAxes } from './shape.ts'
+import { record, recordKernel } from './tape.ts'
+import { Tensor } from './tensor.ts'
 
-type BinaryKernel = 'gpt_add' | 'gpt_sub' | 'gpt_mul' | 'gpt_div'
-type UnaryKernel = 'gpt_exp' | 'gpt_sqrt' | 'gpt_log' | 'gpt_tanh' | 'gpt_abs'
+/**
+ * How dx is computed from dy, for y = f(x): with x, with y, or by a kernel `(dx, dy, x, n, ...scalars)`.
+ * Whichever of x and y it needs is kept until `backward`.
+ */
+type Gradient =
+  | { fromX: (dy: Tensor, x: Tensor) => Tensor }
+  | { fromY: (dy: Tensor, y: Tensor) => Tensor }
+  | { kernel: FunctionName }
 
-/** a + b */
-export function add(a: Tensor, b: Tensor | number): Tensor {
-  if (typeof b === 'number') return record(withNumber('add', a, b), [a], (dy) => [dy], [])
-  const [shapeA, shapeB] = [a.shape, b.shape]
-  return record(
-    binary('gpt_add', a, b),
-    [a, b],
-    (dy, [toA, toB]) => [toA ? sumTo(dy, shapeA) : null, toB ? sumTo(dy, shapeB) : null],
-    [],
-  )
+/**
+ * y = f(x) for each element.
+ *
+ * @param kernel `(y, x, n, ...scalars)`
+ */
+export function unary(x: Tensor, kernel: FunctionName, gradient: Gradient, ...scalars: number[]): Tensor {
+  checkLive(x)
+  const y = Tensor.empty(x.shape)
+  run(kernel, [y, x, x.size, ...scalars])
+  if ('fromY' in gradient) return record(y, [x], (dy) => [gradient.fromY(dy, y)], [y])
+  if ('fromX' in gradient) return record(y, [x], (dy) => [gradient.fromX(dy, x)], [x])
+  return recordKernel(y, {
+    inputs: [x],
+    saved: [x],
+    backward: (dy, dx) => run(gradient.kernel, [dx, dy, x, x.size, ...scalars]),
+  })
 }
 
-/** a - b */
-export function sub(a: Tensor, b: Tensor | number): Tensor {
-  if (typeof b === 'number') return record(withNumber('sub', a, b), [a], (dy) => [dy], [])
-  const [shapeA, shapeB] = [a.shape, b.shape]
-  return record(
-    binary('gpt_sub', a, b),
-    [a, b],
-    (dy, [toA, toB]) => [toA ? sumTo(dy, shapeA) : null, toB ? sumTo(dy, shapeB).neg() : null],
-    [],
-  )
+/** An operation on two tensors, y = a ∘ b, before the gradients are summed where a or b was broadcast. */
+interface Binary {
+  kernel: FunctionName
+  da: (dy: Tensor, a: Tensor, b: Tensor | number, y: Tensor) => Tensor
+  /** with the sign of the next property */
+  db: (dy: Tensor, a: Tensor, b: Tensor, y: Tensor) => Tensor
+  isMinus: boolean
+  /** what `da` reads of a, b and y, and what `db` reads */
+  reads: { da: ('a' | 'b' | 'y')[]; db: ('a' | 'b' | 'y')[] }
 }
 
-/** a · b */
-export function mul(a: Tensor, b: Tensor | number): Tensor {
-  if (typeof b === 'number') return record(withNumber('mul', a, b), [a], (dy) => [dy.mul(b)], [])
-  const [shapeA, shapeB] = [a.shape, b.shape]
-  const saved = [...(a.requiresGrad ? [b] : []), ...(b.requiresGrad ? [a] : [])]
-  return record(
-    binary('gpt_mul', a, b),
-    [a, b],
-    (dy, [toA, toB]) => [toA ? sumTo(dy.mul(b), shapeA) : null, toB ? sumTo(dy.mul(a), shapeB) : null],
-    saved,
-  )
+const same = (dy: Tensor): Tensor => dy
+
+const BINARY: Record<'add' | 'sub' | 'mul' | 'div', Binary> = {
+  add: { kernel: 'gpt_add', da: same, db: same, isMinus: false, reads: { da: [], db: [] } },
+  sub: { kernel: 'gpt_sub', da: same, db: same, isMinus: true, reads: { da: [], db: [] } },
+  mul: {
+    kernel: 'gpt_mul',
+    da: (dy, _a, b) => dy.mul(b),
+    db: (dy, a) => dy.mul(a),
+    isMinus: false,
+    reads: { da: ['b'], db: ['a'] },
+  },
+  // dy/da = 1 / b, dy/db = -y / b
+  div: {
+    kernel: 'gpt_div',
+    da: (dy, _a, b) => dy.div(b),
+    db: (dy, _a, b, y) => dy.div(b).mul(y),
+    isMinus: true,
+    reads: { da: ['b'], db: ['b', 'y'] },
+  },
 }
 
-/** y = a / b; dy/da = 1 / b, dy/db = -y / b */
-export function div(a: Tensor, b: Tensor | number): Tensor {
-  if (typeof b === 'number') return record(withNumber('div', a, b), [a], (dy) => [dy.div(b)], [])
+/** @param other broadcast as in PyTorch; not yet checked */
+export function binary(name: keyof typeof BINARY, a: Tensor, other: unknown): Tensor {
+  checkLive(a)
+  const { kernel, da, db, isMinus, reads } = BINARY[name]
+  if (typeof other === 'number') {
+    const y = withNumber(kernel, a, other)
+    return record(y, [a], (dy) => [da(dy, a, other, y)], [])
+  }
+  const b = checkOperand('other', 'a Tensor or a number', other)
+  const y = broadcastWith(kernel, a, b)
   const [shapeA, shapeB] = [a.shape, b.shape]
-  const y = binary('gpt_div', a, b)
+  const read = new Set([...(a.requiresGrad ? reads.da : []), ...(b.requiresGrad ? reads.db : [])])
+  const saved = { a, b, y }
   return record(
     y,
     [a, b],
     (dy, [toA, toB]) => {
-      const da = dy.div(b)
-      return [toA ? sumTo(da, shapeA) : null, toB ? sumTo(da.mul(y), shapeB).neg() : null]
+      const sumB = toB ? sumTo(db(dy, a, b, y), shapeB) : null
+      return [toA ? sumTo(da(dy, a, b, y), shapeA) : null, sumB && isMinus ? sumB.neg() : sumB]
     },
-    b.requiresGrad ? [b, y] : [b],
+    [...read].map((one) => saved[one]),
   )
-}
-
-/** y = e^x; dy/dx = y */
-export function exp(x: Tensor): Tensor {
-  const y = unary('gpt_exp', x)
-  return record(y, [x], (dy) => [dy.mul(y)], [y])
-}
-
-/** y = log(x); dy/dx = 1 / x */
-export const log = (x: Tensor): Tensor => record(unary('gpt_log', x), [x], (dy) => [dy.div(x)], [x])
-
-/** y = √x; dy/dx = 1 / (2y) */
-export function sqrt(x: Tensor): Tensor {
-  const y = unary('gpt_sqrt', x)
-  return record(y, [x], (dy) => [dy.div(y.mul(2))], [y])
-}
-
-/** y = tanh(x); dy/dx = 1 - y² */
-export function tanh(x: Tensor): Tensor {
-  const y = unary('gpt_tanh', x)
-  return record(y, [x], (dy) => [dy.sub(dy.mul(y.mul(y)))], [y])
-}
-
-/** |x|; its gradient is sign(x) */
-export function abs(x: Tensor): Tensor {
-  const backward = (dy: Tensor) => {
-    const dx = x.empty(x.shape)
-    x.runtime.run('gpt_abs_backward', [dx, dy, x, x.size])
-    return [dx]
-  }
-  return record(unary('gpt_abs', x), [x], backward, [x])
-}
-
-/** -x */
-export const neg = (x: Tensor): Tensor => x.mul(-1)
-
-/** y = x^p; dy/dx = p · x^(p - 1) */
-export function pow(x: Tensor, exponent: number): Tensor {
-  const y = x.empty(x.shape)
-  x.runtime.run('gpt_pow', [y, x, x.size, exponent])
-  // 0 · 0^-1 would be NaN.
-  const backward = (dy: Tensor) => [
-    exponent === 0 ? x.zeroed(x.shape) : dy.mul(x.pow(exponent - 1).mul(exponent)),
-  ]
-  return record(y, [x], backward, [x])
 }
 
 /**
@@ -124,12 +109,12 @@ function sumTo(dy: Tensor, shape: readonly number[]): Tensor {
 }
 
 /** a ∘ b, broadcast as in PyTorch. The kernel broadcasts two axes; a loop here runs over the others. */
-function binary(kernel: BinaryKernel, a: Tensor, b: Tensor): Tensor {
+function broadcastWith(kernel: FunctionName, a: Tensor, b: Tensor): Tensor {
   const shape = broadcast(a.shape, b.shape)
-  const y = a.empty(shape)
+  const y = Tensor.empty(shape)
   if (y.size === 0) return y
   if (sameShape(a.shape, b.shape)) {
-    a.runtime.run(kernel, [y, a, b, 1, y.size, 0, 1, 0, 1])
+    run(kernel, [y, a, b, 1, y.size, 0, 1, 0, 1])
     return y
   }
   const axes = mergedAxes(shape, a.shape, b.shape)
@@ -139,7 +124,7 @@ function binary(kernel: BinaryKernel, a: Tensor, b: Tensor): Tensor {
   const walk = (axis: number, matrixIndex: number, indexA: number, indexB: number): void => {
     if (axis === axes.length) {
       const [yi, ai, bi] = [y.pointerTo(matrixIndex * matrix), a.pointerTo(indexA), b.pointerTo(indexB)]
-      a.runtime.run(kernel, [yi, ai, bi, rows.size, cols.size, rows.a, cols.a, rows.b, cols.b])
+      run(kernel, [yi, ai, bi, rows.size, cols.size, rows.a, cols.a, rows.b, cols.b])
       return
     }
     const { size, a: strideA, b: strideB } = axes[axis]
@@ -152,18 +137,12 @@ function binary(kernel: BinaryKernel, a: Tensor, b: Tensor): Tensor {
 }
 
 /** a ∘ number */
-function withNumber(operation: 'add' | 'sub' | 'mul' | 'div', a: Tensor, number: number): Tensor {
-  const b = a.empty([])
+function withNumber(kernel: FunctionName, a: Tensor, number: number): Tensor {
+  const b = Tensor.empty([])
   b.data[0] = number
   try {
-    return binary(`gpt_${operation}`, a, b)
+    return broadcastWith(kernel, a, b)
   } finally {
     b.dispose()
   }
-}
-
-function unary(kernel: UnaryKernel, x: Tensor): Tensor {
-  const y = x.empty(x.shape)
-  x.runtime.run(kernel, [y, x, x.size])
-  return y
 }

@@ -1,10 +1,10 @@
-import type { Runtime } from '../runtime/runtime.ts'
 import { describe } from '../check.ts'
 import { fail } from '../errors.ts'
-import { checkTensor } from './check.ts'
+import { heap } from '../runtime/runtime.ts'
 import { type BigIntArray, type NumberArray, checkMemory, isBigInts, isTyped } from '../typed.ts'
+import { checkTensor } from './check.ts'
 import { type NestedArray, flatten } from './nested.ts'
-import { notTensor, Tensor } from './tensor.ts'
+import { Tensor } from './tensor.ts'
 
 /**
  * Integers such as tokens: one number, nested arrays, a typed array of numbers or of bigints, or a Tensor
@@ -18,13 +18,12 @@ export type Indices = number | NestedArray | NumberArray | BigIntArray | Tensor
  * @returns a copy, row-major
  */
 export function checkIndices(
-  runtime: Runtime,
   name: string,
   value: unknown,
   count: number,
   exception?: number,
 ): { indices: Int32Array; shape: readonly number[] } {
-  const { data, shape } = dataOf(runtime, name, value)
+  const { data, shape } = dataOf(name, value)
   const indices = new Int32Array(data.length)
   for (let i = 0; i < data.length; i++) {
     const index = Number(data[i]) // bigints too large for an exact number are out of range
@@ -49,17 +48,13 @@ export function checkIndices(
  * @param checked from `checkIndices`
  * @returns its memory holds int32 values, so its `data` (a view of float32) has no meaning
  */
-export function storeIndices(
-  runtime: Runtime,
-  { indices, shape }: { indices: Int32Array; shape: readonly number[] },
-): Tensor {
-  const tensor = Tensor.empty(runtime, shape)
-  runtime.memory.words(tensor.byteOffset, tensor.size).set(indices)
+export function storeIndices({ indices, shape }: { indices: Int32Array; shape: readonly number[] }): Tensor {
+  const tensor = Tensor.empty(shape)
+  heap().words(tensor.byteOffset, tensor.size).set(indices)
   return tensor
 }
 
 function dataOf(
-  runtime: Runtime,
   name: string,
   value: unknown,
 ): { data: ArrayLike<number | bigint>; shape: readonly number[] } {
@@ -68,8 +63,13 @@ function dataOf(
     return { data: value, shape: [value.length] }
   }
   if (typeof value === 'number' || Array.isArray(value) || isTyped(value)) return flatten(name, value)
-  if (value instanceof Tensor) return checkTensor(runtime, name, value)
-  throw notTensor(name, 'integers (a number, nested arrays, a typed array or a Tensor)', value)
+  if (value instanceof Tensor) return checkTensor(name, value)
+  throw fail(
+    'TYPE',
+    name,
+    'be integers (a number, nested arrays, a typed array or a Tensor)',
+    describe(value),
+  )
 }
 
 /**

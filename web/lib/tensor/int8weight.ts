@@ -1,17 +1,10 @@
 import type { Storage } from '../runtime/memory.ts'
-import type { Pointer, Runtime } from '../runtime/runtime.ts'
-import { checkSameShape, sameShape } from '../check.ts'
-import { fail } from '../errors.ts'
+import type { Disposes } from '../typed.ts'
+import { checkSameShape, nameMethods, sameShape } from '../check.ts'
+import { fail, GptLayersError } from '../errors.ts'
+import { type Pointer, accepts, exports, heap, run } from '../runtime/runtime.ts'
 import { checkElements } from './shape.ts'
 import { Tensor } from './tensor.ts'
-
-/**
- * The method under which a layer says which of its tensors is a matrix that may be int8, and how it is read.
- */
-export const MATRIX = Symbol('matrix')
-
-/** The method under which a layer gives the matrices of itself and of the layers inside. */
-export const MATRICES = Symbol('matrices')
 
 /**
  * The tensors of a layer that may be int8: how each is read, and whether some layer computes a product with
@@ -63,16 +56,20 @@ export function groupLength(inputs: number, groups: number): number {
  */
 export const unitOf = (transposed: boolean, groupSize: number): number => (transposed ? groupSize : OUTPUTS)
 
+export interface Int8Weight extends Disposes {}
+
 /**
  * A weight [outputs, inputs] of which each element is a value of 8 bits times a float32 scale that
  * `groupSize` inputs of one output share. A Conv1D's weight is transposed into this shape.
  * `module.quantize()` and `GPTModel.fromPretrained` make int8 weights; `linear.int8Weight` is one. It
- * lies in the memory of its instance, and belongs to the layer's `weight`.
+ * belongs to the layer's `weight`.
  *
  *     weight[o,i] = scale[o, i / groupSize] · value[o,i],  scale = max |weight| / 127 of the group
  */
 export class Int8Weight {
-  #runtime: Runtime
+  /** @internal */
+  static readonly ownName = 'Int8Weight'
+
   /** Values and scales, in the kernels' layout. */
   #storage: Storage | null
   /** The bytes of values and scales. @internal */
@@ -90,25 +87,25 @@ export class Int8Weight {
    * @param shape [outputs, inputs]
    * @param groupSize from `evenGroups`
    */
-  constructor(runtime: Runtime, shape: readonly number[], groupSize: number) {
-    this.#runtime = runtime
+  static empty(shape: readonly number[], groupSize: number): Int8Weight {
+    return new Int8Weight(shape, groupSize)
+  }
+
+  private constructor(shape: readonly number[], groupSize: number) {
+    nameMethods(Int8Weight)
+    if (shape === undefined) throw new GptLayersError('TYPE', 'Int8Weight: quantize() of a layer makes it')
     const [outputs, inputs] = shape
     this.shape = Object.freeze([outputs, inputs] as const)
     this.groupSize = groupSize
-    this.byteLength = runtime.exports.gpt_int8_size(outputs, inputs, groupSize) >>> 0
+    this.byteLength = exports.gpt_int8_size(outputs, inputs, groupSize) >>> 0
     if (this.byteLength === SIZE_MAX) checkElements([SIZE_MAX])
-    this.#storage = runtime.memory.store(this.byteLength)
-    runtime.memory.bytes(this.byteOffset, this.byteLength).fill(0) // the layout's padding
-  }
-
-  /** @internal */
-  get runtime(): Runtime {
-    return this.#runtime
+    this.#storage = heap().store(this.byteLength)
+    heap().bytes(this.byteOffset, this.byteLength).fill(0) // the layout's padding
   }
 
   /** Where it begins in the memory: the kernels take it as it is. @internal */
   get byteOffset(): number {
-    return this.checkLive().offset
+    return this.#live().offset
   }
 
   /** The shape of `scales`: [outputs, groups]. @internal */
@@ -117,20 +114,19 @@ export class Int8Weight {
     return [outputs, Math.ceil(inputs / this.groupSize)]
   }
 
-  /** Whether this weight or its instance was disposed. */
+  /** Whether this weight was disposed, or `dispose()` was called. */
   get disposed(): boolean {
-    return this.#storage === null || this.#runtime.memory.disposed
+    return this.#storage === null || this.#storage.memory.disposed
   }
 
   /**
    * @returns a copy of the values, from -127 to 127: [outputs, inputs]
-   * @throws {GptLayersError} DISPOSED, MEMORY
    * @example
    * linear.quantize()
    * linear.int8Weight.values().length // 30
    */
   values(): Int8Array {
-    this.checkLive()
+    this.#live()
     const [outputs, inputs] = this.shape
     const result = new Int8Array(outputs * inputs)
     this.readValues(result)
@@ -140,19 +136,13 @@ export class Int8Weight {
   /** Writes the values to an array with as many elements. @internal */
   readValues(target: Int8Array | Uint8Array): void {
     const [outputs, inputs] = this.shape
-    const { memory } = this.#runtime
+    const memory = heap()
     const most = OUTPUTS * Math.max(1, Math.floor(STAGE / (inputs * OUTPUTS)))
     const byteOffset = memory.allocate(Math.min(most, outputs) * inputs)
     try {
       for (let first = 0; first < outputs; first += most) {
         const count = Math.min(most, outputs - first)
-        this.#runtime.run('gpt_int8_unpack', [
-          { byteOffset },
-          this.#from(first),
-          count,
-          inputs,
-          this.groupSize,
-        ])
+        run('gpt_int8_unpack', [{ byteOffset }, this.#from(first), count, inputs, this.groupSize])
         target.set(memory.bytes(byteOffset, count * inputs), first * inputs)
       }
     } finally {
@@ -162,7 +152,6 @@ export class Int8Weight {
 
   /**
    * @returns a copy of the scales: [outputs, groups]
-   * @throws {GptLayersError} DISPOSED
    */
   scales(): Float32Array {
     const [outputs, groups] = this.scalesShape
@@ -174,25 +163,25 @@ export class Int8Weight {
 
   /**
    * @returns a new float32 tensor [outputs, inputs]: each value times its scale
-   * @throws {GptLayersError} DISPOSED, MEMORY
    * @example
    * linear.quantize()
    * linear.int8Weight.dequantize().shape // [6, 5]
    */
   dequantize(): Tensor {
-    this.checkLive()
-    const weight = Tensor.empty(this.#runtime, this.shape)
-    this.#runtime.run('gpt_int8_dequantize', [weight, this, ...this.shape, this.groupSize])
+    this.#live()
+    const weight = Tensor.empty(this.shape)
+    run('gpt_int8_dequantize', [weight, this, ...this.shape, this.groupSize])
     return weight
   }
 
   /** Frees the memory at once. Using the weight afterwards is an error; disposing again is not. */
   dispose(): void {
-    if (this.#storage !== null) this.#runtime.memory.drop(this.#storage)
+    if (this.#storage !== null) this.#storage.memory.drop(this.#storage)
     this.#storage = null
   }
 
   // See Tensor's.
+  /** @internal */
   [Symbol.dispose](): void {
     this.dispose()
   }
@@ -212,7 +201,7 @@ export class Int8Weight {
       ? [outputs, inputs, this.groupSize, first, count, 1, outputs]
       : [count, inputs, this.groupSize, 0, inputs, inputs, 1]
     const args = [this.#from(transposed ? 0 : first), rows, ...sizes]
-    return this.#runtime.accepts('gpt_int8_quantize', args)
+    return accepts('gpt_int8_quantize', args)
   }
 
   /**
@@ -223,7 +212,7 @@ export class Int8Weight {
    * @param first a multiple of OUTPUTS
    */
   packRows(rows: Pointer, first: number, count: number): void {
-    this.#runtime.run('gpt_int8_pack', [this.#from(first), rows, count, this.shape[1], this.groupSize])
+    run('gpt_int8_pack', [this.#from(first), rows, count, this.shape[1], this.groupSize])
   }
 
   /**
@@ -239,7 +228,6 @@ export class Int8Weight {
 
   /** @returns where an output begins, a multiple of OUTPUTS */
   #from(output: number): Pointer {
-    const { exports } = this.#runtime
     return { byteOffset: this.byteOffset + exports.gpt_int8_size(output, this.shape[1], this.groupSize) }
   }
 
@@ -247,7 +235,6 @@ export class Int8Weight {
    * Calls `use` with the place of each scale of some outputs in [count, groups], and among the stored floats.
    */
   #eachScale(first: number, count: number, use: (at: number, place: number) => void): void {
-    const { exports } = this.#runtime
     const { groupSize } = this
     const [, groups] = this.scalesShape
     // The layout of c/int8.h: a block of OUTPUTS outputs = its groups; a group = OUTPUTS scales, then values.
@@ -261,7 +248,7 @@ export class Int8Weight {
 
   /** A view of the whole weight as floats; the scales are some of them. */
   #storedScales(): Float32Array {
-    return this.#runtime.memory.floats(this.byteOffset, this.byteLength / 4)
+    return heap().floats(this.byteOffset, this.byteLength / 4)
   }
 
   /**
@@ -270,23 +257,22 @@ export class Int8Weight {
    * @internal
    * @param shape [outputs, inputs] of the layer
    */
-  checkUsable(runtime: Runtime, shape: readonly number[]): this {
-    if (this.#runtime !== runtime) {
-      throw fail('VALUE', 'int8Weight', 'come from the same load()', "another's")
-    }
-    this.checkLive()
-    checkSameShape('int8Weight', this.shape, shape)
-    return this
+  static checkUsable(weight: Int8Weight, shape: readonly number[]): Int8Weight {
+    weight.#live()
+    checkSameShape('int8Weight', weight.shape, shape)
+    return weight
   }
 
   /** @internal */
-  checkLive(name: string = 'int8Weight'): Storage {
-    if (this.#storage !== null && !this.#runtime.memory.disposed) return this.#storage
-    throw fail('DISPOSED', name, 'be live', 'one that was disposed')
+  static checkLive(weight: Int8Weight, name: string): void {
+    if (weight.disposed) throw fail('DISPOSED', name, 'be live', 'one that was disposed')
+  }
+
+  #live(): Storage {
+    Int8Weight.checkLive(this, 'int8Weight')
+    return this.#storage as Storage
   }
 }
-
-Reflect.defineProperty(Int8Weight, 'name', { value: 'Int8Weight' })
 
 /** An int8 weight: the value itself, or the one that has taken the place of a Tensor's values. */
 export function int8Of(value: unknown): Int8Weight | null {

@@ -1,9 +1,11 @@
-import type { Tensor } from './tensor.ts'
 import { sameShape } from '../check.ts'
 import { fail } from '../errors.ts'
-import { SCRATCH } from '../runtime/runtime.ts'
-import { recordKernel } from '../runtime/tape.ts'
+import { run, SCRATCH } from '../runtime/runtime.ts'
+import { checkLive } from './check.ts'
+import { temporary } from './scope.ts'
 import { broadcast, sizeOf } from './shape.ts'
+import { recordKernel } from './tape.ts'
+import { Tensor } from './tensor.ts'
 
 /**
  * As torch.matmul. The leading axes broadcast; a vector is a matrix of one row, or as b of one column, and the
@@ -14,6 +16,7 @@ import { broadcast, sizeOf } from './shape.ts'
  * @returns [..., rows, cols]
  */
 export function matmul(a: Tensor, b: Tensor): Tensor {
+  checkLive(a)
   const inner = a.shape.at(-1)
   if (inner === undefined) throw fail('SHAPE', 'the tensor', 'have at least 1 axis', a.shape)
   if ((b.shape.at(-2) ?? b.shape[0]) !== inner) {
@@ -23,7 +26,7 @@ export function matmul(a: Tensor, b: Tensor): Tensor {
   const [isRow, isColumn] = [a.shape.length === 1, b.shape.length === 1]
   const fits = b.shape.length === 2 || sameShape(a.shape.slice(0, -2), b.shape.slice(0, -2))
   if (!isRow && !isColumn && fits) return products(a, b)
-  return a.runtime.temporary(() => {
+  return temporary(() => {
     const x = isRow ? a.reshape([1, inner]) : a
     const w = isColumn ? b.reshape([inner, 1]) : b
     const leading = broadcast(x.shape.slice(0, -2), w.shape.slice(0, -2), "other's leading axes")
@@ -42,7 +45,7 @@ export function matmul(a: Tensor, b: Tensor): Tensor {
 
 /** The tensor, repeated along the axes that broadcast. */
 const expand = (x: Tensor, shape: readonly number[]): Tensor =>
-  sameShape(x.shape, shape) ? x : x.zeroed(shape).add(x)
+  sameShape(x.shape, shape) ? x : Tensor.zeros(shape).add(x)
 
 /**
  * @param a [..., rows, inner]
@@ -50,7 +53,6 @@ const expand = (x: Tensor, shape: readonly number[]): Tensor =>
  * @returns [..., rows, cols]
  */
 function products(a: Tensor, b: Tensor): Tensor {
-  const { runtime } = a
   const [rows, inner] = a.shape.slice(-2)
   const [cols] = b.shape.slice(-1)
   // One product for each matrix of b.
@@ -59,11 +61,11 @@ function products(a: Tensor, b: Tensor): Tensor {
   const eachOf = (run: (i: number) => void) => {
     for (let i = 0; i < count; i++) run(i)
   }
-  const y = a.empty([...a.shape.slice(0, -1), cols])
+  const y = Tensor.empty([...a.shape.slice(0, -1), cols])
   // Conv1D without a bias is a matrix product.
   eachOf((i) => {
     if (y.size === 0) return
-    runtime.run('gpt_conv1d_forward', [
+    run('gpt_conv1d_forward', [
       y.pointerTo(i * each * cols),
       SCRATCH,
       a.pointerTo(i * each * inner),
@@ -79,7 +81,7 @@ function products(a: Tensor, b: Tensor): Tensor {
     saved: [a, b],
     backward: (dy, da, db) =>
       eachOf((i) =>
-        runtime.run('gpt_conv1d_backward', [
+        run('gpt_conv1d_backward', [
           da && da.pointerTo(i * each * inner),
           db && db.pointerTo(i * inner * cols),
           null,

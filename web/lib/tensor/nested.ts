@@ -23,9 +23,9 @@ export function nest(data: ArrayLike<number>, shape: readonly number[]): NestedA
 /**
  * @param values a number, nested arrays of numbers, or a typed array
  * @returns the numbers in row-major order: a copy, or the typed array itself; and the shape of the nesting
- * @throws {GptLayersError} TYPE; SHAPE where arrays of one level differ in shape; VALUE for more than 64
- *   levels, such as those of an array that contains itself; VALUE for a typed array whose memory was
- *   transferred to a worker
+ * @throws {GptLayersError} SHAPE where arrays of one level differ in shape; VALUE for more than 64 levels,
+ *   such as those of an array that contains itself; VALUE for a typed array whose memory was transferred to a
+ *   worker
  */
 export function flatten(
   name: string,

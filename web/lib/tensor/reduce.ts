@@ -1,9 +1,12 @@
-import type { Tensor } from './tensor.ts'
 import { checkBoolean, checkNumber, checkOptions } from '../check.ts'
 import { fail } from '../errors.ts'
-import { record } from '../runtime/tape.ts'
+import { heap, run } from '../runtime/runtime.ts'
+import { checkLive } from './check.ts'
 import { type NestedArray, nest } from './nested.ts'
+import { temporary } from './scope.ts'
 import { checkAxis, sizeOf } from './shape.ts'
+import { record } from './tape.ts'
+import { Tensor } from './tensor.ts'
 
 type Kernel = 'gpt_sum' | 'gpt_mean' | 'gpt_var'
 
@@ -72,38 +75,40 @@ export function variance(x: Tensor, options?: VarianceOptions): Tensor {
  */
 export function max(x: Tensor, options?: Reduction): Tensor | { values: Tensor; indices: NestedArray } {
   const reduction = checkOptions(options, DEFAULTS)
-  const { runtime, shape } = x
+  const { shape } = x
   const { dim } = reduction
   if (dim === undefined) {
     const values = reduceSome(x, reduction, (result, matrix, rows, cols) =>
-      runtime.run('gpt_max', [result, null, matrix, rows, cols]),
+      run('gpt_max', [result, null, matrix, rows, cols]),
     )
     const backward = (dy: Tensor) => {
       const [largest] = values.data
       const isLargest = (value: number) => Object.is(value, largest) || value === largest
       const share = dy.item() / x.data.filter(isLargest).length
-      const dx = x.empty(shape)
+      const dx = Tensor.empty(shape)
       dx.data.set(x.data.map((value) => (isLargest(value) ? share : 0)))
       return [dx]
     }
     return record(values, [x], backward, [x, values])
   }
   checkAxis('dim', dim, shape.length)
-  const places = x.empty(keptShape(shape, dim))
+  const places = Tensor.empty(keptShape(shape, dim))
   const values = reduceSome(x, reduction, (result, matrix, rows, cols) =>
-    runtime.run('gpt_max', [result, places, matrix, rows, cols]),
+    run('gpt_max', [result, places, matrix, rows, cols]),
   )
   const backward = (dy: Tensor) => {
-    const dx = x.zeroed(shape)
+    const dx = Tensor.zeros(shape)
     const { size, inner } = axisOf(shape, dim)
     const [from, to] = [dy.data, dx.data]
-    runtime.memory.words(places.byteOffset, places.size).forEach((index, i) => {
-      to[(Math.floor(i / inner) * size + index) * inner + (i % inner)] = from[i]
-    })
+    heap()
+      .words(places.byteOffset, places.size)
+      .forEach((index, i) => {
+        to[(Math.floor(i / inner) * size + index) * inner + (i % inner)] = from[i]
+      })
     return [dx]
   }
   record(values, [x], backward, [places])
-  const indices = nest(runtime.memory.words(places.byteOffset, places.size), values.shape)
+  const indices = nest(heap().words(places.byteOffset, places.size), values.shape)
   if (values.step === null) places.dispose()
   return { values, indices }
 }
@@ -111,18 +116,16 @@ export function max(x: Tensor, options?: Reduction): Tensor | { values: Tensor; 
 export function argmax(x: Tensor, options?: Reduction): NestedArray {
   const reduction = checkOptions(options, DEFAULTS)
   const places = reduceSome(x, reduction, (result, matrix, rows, cols) =>
-    x.runtime.run('gpt_max', [null, result, matrix, rows, cols]),
+    run('gpt_max', [null, result, matrix, rows, cols]),
   )
-  const indices = nest(x.runtime.memory.words(places.byteOffset, places.size), places.shape)
+  const indices = nest(heap().words(places.byteOffset, places.size), places.shape)
   places.dispose()
   return indices
 }
 
 /** @param rest the kernel's arguments after the sizes */
 const reduceWith = (kernel: Kernel, x: Tensor, reduction: Reduction, ...rest: boolean[]): Tensor =>
-  reduce(x, reduction, (result, matrix, rows, cols) =>
-    x.runtime.run(kernel, [result, matrix, rows, cols, ...rest]),
-  )
+  reduce(x, reduction, (result, matrix, rows, cols) => run(kernel, [result, matrix, rows, cols, ...rest]))
 
 /** Writes the results of a matrix's rows. */
 type RowKernel = (result: Tensor, matrix: Tensor, rows: number, cols: number) => void
@@ -168,7 +171,7 @@ const keptShape = (shape: readonly number[], dim: number | undefined): number[] 
  * @returns dy, repeated along the axes that were reduced
  */
 const spread = (dy: Tensor, shape: readonly number[], { dim }: Reduction): Tensor =>
-  dy.zeroed(shape).add(dy.reshape(keptShape(shape, dim)))
+  Tensor.zeros(shape).add(dy.reshape(keptShape(shape, dim)))
 
 /**
  * Reduces one axis, or all elements, with a kernel that reduces the last axis of a matrix.
@@ -177,20 +180,21 @@ const spread = (dy: Tensor, shape: readonly number[], { dim }: Reduction): Tenso
  */
 function reduce(x: Tensor, { dim, keepdim }: Reduction, kernel: RowKernel): Tensor {
   checkBoolean('keepdim', keepdim)
-  const { runtime, shape } = x
+  checkLive(x)
+  const { shape } = x
   if (dim === undefined) {
-    const result = x.empty(keepdim ? shape.map(() => 1) : [])
+    const result = Tensor.empty(keepdim ? shape.map(() => 1) : [])
     kernel(result, x, 1, x.size)
     return result
   }
   checkAxis('dim', dim, shape.length)
   const { axis, size, outer, inner } = axisOf(shape, dim)
-  return runtime.temporary(() => {
-    const result = x.empty(keepdim ? keptShape(shape, dim) : shape.filter((_, i) => i !== axis))
+  return temporary(() => {
+    const result = Tensor.empty(keepdim ? keptShape(shape, dim) : shape.filter((_, i) => i !== axis))
     let matrix = x
     if (inner !== 1) {
-      matrix = x.empty([outer, inner, size])
-      runtime.run('gpt_transpose', [matrix, x, outer, size, inner, 1])
+      matrix = Tensor.empty([outer, inner, size])
+      run('gpt_transpose', [matrix, x, outer, size, inner, 1])
     }
     kernel(result, matrix, outer * inner, size)
     return result

@@ -22,8 +22,6 @@ const MAX_ELEMENTS = 2 ** 29 - 32
 /**
  * A tensor of this shape can be made. It has at most MAX_AXES axes, and kernels can count its elements and
  * those of every matrix in it: of a tensor without elements, too, where a size of 0 counts as 1.
- *
- * @throws {GptLayersError} SHAPE, MEMORY
  */
 export function checkElements(shape: readonly number[]): void {
   if (shape.length > MAX_AXES)

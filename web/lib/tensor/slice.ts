@@ -1,8 +1,10 @@
-import type { Tensor } from './tensor.ts'
 import { checkInteger, checkNumber, checkOptions, checkSize } from '../check.ts'
 import { fail } from '../errors.ts'
-import { recordPart } from '../runtime/tape.ts'
+import { checkLive } from './check.ts'
+import { temporary } from './scope.ts'
 import { checkAxis, sizeOf } from './shape.ts'
+import { recordPart } from './tape.ts'
+import { Tensor } from './tensor.ts'
 
 export interface AxisOptions {
   /** the axis, negative from the end; 0 by default */
@@ -15,7 +17,7 @@ export function split(x: Tensor, size: number, options?: AxisOptions): Tensor[] 
   const axis = checkAxis('dim', dim, x.shape.length)
   const whole = x.shape[axis] ?? 1
   const count = Math.max(1, Math.ceil(whole / size))
-  return x.runtime.temporary(() =>
+  return temporary(() =>
     Array.from({ length: count }, (_, i) => piece(x, axis, i * size, Math.min(size, whole - i * size))),
   )
 }
@@ -39,7 +41,7 @@ export function at(x: Tensor, index: number): Tensor {
   const [whole, ...rest] = x.shape
   if (whole === 0) throw fail('SHAPE', 'the tensor', 'have elements along its first axis', x.shape)
   checkInteger('index', index, -whole, whole - 1)
-  return x.runtime.temporary(() => piece(x, 0, index < 0 ? index + whole : index, 1).reshape(rest))
+  return temporary(() => piece(x, 0, index < 0 ? index + whole : index, 1).reshape(rest))
 }
 
 function checkHasAxes({ shape }: Tensor): void {
@@ -52,8 +54,9 @@ function checkHasAxes({ shape }: Tensor): void {
  * @returns a copy of so many indices of the axis, from `begin` on
  */
 function piece(x: Tensor, axis: number, begin: number, length: number): Tensor {
+  checkLive(x)
   const { shape } = x
-  const y = x.empty(shape.map((size, i) => (i === axis ? length : size)))
+  const y = Tensor.empty(shape.map((size, i) => (i === axis ? length : size)))
   eachBlock(shape, axis, begin, length, (inWhole, inPiece) => y.data.set(inWhole(x.data), inPiece))
   return recordPart(y, x, (dx, dy) => {
     const [whole, part] = [dx.data, dy.data]

@@ -1,8 +1,6 @@
-/// <reference lib="esnext.disposable" preserve="true" />
-import type { Pointer, Runtime } from '../runtime/runtime.ts'
-import type { Storage } from '../runtime/memory.ts'
+import type { Memory, Storage } from '../runtime/memory.ts'
+import type { NumberArray, Disposes } from '../typed.ts'
 import type { Int8Weight } from './int8weight.ts'
-import type { NumberArray } from '../typed.ts'
 import {
   checkArray,
   checkBoolean,
@@ -11,29 +9,49 @@ import {
   checkOptions,
   checkSameShape,
   checkShape,
-  describe,
+  nameMethods,
   sameShape,
 } from '../check.ts'
 import { fail, GptLayersError } from '../errors.ts'
-import { type Step, backward, record } from '../runtime/tape.ts'
-import { abs, add, div, exp, log, mul, neg, pow, sqrt, sub, tanh } from './elementwise.ts'
+import { type Pointer, heap } from '../runtime/runtime.ts'
+import { backward } from './backward.ts'
+import { checkLive, checkOperand, checkTensor } from './check.ts'
+import { binary, unary } from './elementwise.ts'
 import { matmul } from './matmul.ts'
 import { type NestedArray, flatten, nest } from './nested.ts'
 import { type PrintOptions, formatTensor } from './print.ts'
 import { type Reduction, type VarianceOptions, argmax, max, mean, sum, variance } from './reduce.ts'
 import { checkElements, sizeOf } from './shape.ts'
 import { type AxisOptions, at, slice, split } from './slice.ts'
+import { type Step, record } from './tape.ts'
 import { permute, transpose } from './transpose.ts'
 
+/** Whether the parameters of new layers are meta tensors. */
+let makesMeta = false
+
+/** Runs `fn`, in which the parameters of new layers are meta tensors; see `Tensor.parameter`. */
+export function withMeta<T>(fn: () => T): T {
+  const before = makesMeta
+  makesMeta = true
+  try {
+    return fn()
+  } finally {
+    makesMeta = before
+  }
+}
+
+export interface Tensor extends Disposes {}
+
 /**
- * A float32 tensor, row-major and contiguous, in the memory of the instance that made it. Make one with
+ * A float32 tensor, row-major and contiguous, in the memory of the WebAssembly. Make one with
  * `gpt.tensor`, `gpt.zeros`, `gpt.ones`, `gpt.rand` or `gpt.randn`.
  *
  * Its shape and its place in memory do not change. Its elements can.
  */
 export class Tensor {
-  /** Private, so that deepEqual and other walks over a tensor do not enter it. */
-  #runtime: Runtime
+  /** @internal */
+  static readonly ownName = 'Tensor'
+
   #shape: readonly number[]
   #size: number
   #storage: Storage | null
@@ -46,17 +64,17 @@ export class Tensor {
   #int8Weight: Int8Weight | null = null
 
   /**
-   * @internal
    * @param shape frozen here: not an array that the user gave
    * @param storage null for a meta tensor
    */
-  constructor(runtime: Runtime, shape: readonly number[], storage: Storage | null) {
-    this.#runtime = runtime
+  private constructor(shape: readonly number[], storage: Storage | null) {
+    nameMethods(Tensor, (_tensor, method) => method)
+    if (storage === undefined) throw new GptLayersError('TYPE', 'Tensor: make one with gpt.tensor(values)')
     this.#shape = Object.freeze(shape) // kernels rely on it
     this.#size = sizeOf(shape)
     this.#storage = storage
     this.#isMeta = storage === null
-    runtime.memory.track(this)
+    heap().track(this)
   }
 
   /** The size of each axis; `[]` for a single value. */
@@ -69,60 +87,51 @@ export class Tensor {
     return this.#size
   }
 
-  /** @internal */
-  get runtime(): Runtime {
-    return this.#runtime
-  }
-
   /**
    * A new tensor whose elements are undefined until they are written.
    *
    * @internal
    */
-  static empty(runtime: Runtime, shape: readonly number[]): Tensor {
+  static empty(shape: readonly number[]): Tensor {
     checkElements(shape)
-    return new Tensor(runtime, shape, runtime.memory.store(sizeOf(shape) * 4))
+    return new Tensor(shape, heap().store(sizeOf(shape) * 4))
   }
 
   /** @internal */
-  static zeros(runtime: Runtime, shape: readonly number[]): Tensor {
-    const tensor = Tensor.empty(runtime, shape)
+  static zeros(shape: readonly number[]): Tensor {
+    const tensor = Tensor.empty(shape)
     tensor.data.fill(0)
     return tensor
   }
 
   /**
-   * A new parameter of a layer, whose elements are undefined until they are written. Where `runtime.meta` is
-   * set it is a meta tensor, as PyTorch's: it has a shape and no memory, and counts as disposed, until
+   * A new parameter of a layer, whose elements are undefined until they are written. Within `withMeta`
+   * it is a meta tensor, as PyTorch's: it has a shape and no memory, and counts as disposed, until
    * `materialize`.
    *
    * @internal
    * @param initialize writes the elements; not called for a meta tensor
    */
-  static parameter(
-    runtime: Runtime,
-    shape: readonly number[],
-    initialize: (parameter: Tensor) => void = () => {},
-  ): Tensor {
+  static parameter(shape: readonly number[], initialize: (parameter: Tensor) => void = () => {}): Tensor {
     checkElements(shape)
-    const storage = runtime.meta ? null : runtime.memory.store(sizeOf(shape) * 4)
-    const parameter = new Tensor(runtime, shape, storage).asParameter()
+    const storage = makesMeta ? null : heap().store(sizeOf(shape) * 4)
+    const parameter = Tensor.makeParameter(new Tensor(shape, storage))
     if (storage !== null) initialize(parameter)
     return parameter
   }
 
   /**
-   * Makes this tensor a parameter, in place.
+   * Makes a tensor a parameter, in place.
    *
    * @internal
    */
-  asParameter(): this {
-    if (this.#step !== null) {
+  static makeParameter(tensor: Tensor): Tensor {
+    if (tensor.#step !== null) {
       throw fail('VALUE', 'tensor', 'be a leaf', 'a computed one; detach() it')
     }
-    this.#requiresGrad = true
-    this.#isParameter = true
-    return this
+    tensor.#requiresGrad = true
+    tensor.#isParameter = true
+    return tensor
   }
 
   /** Whether a module that has this tensor lists it in `parameters()`. @internal */
@@ -140,9 +149,9 @@ export class Tensor {
    *
    * @internal
    */
-  materialize(): void {
-    this.#storage = this.#runtime.memory.store(4 * this.size)
-    this.#isMeta = false
+  static materialize(tensor: Tensor): void {
+    tensor.#storage = heap().store(4 * tensor.size)
+    tensor.#isMeta = false
   }
 
   /**
@@ -165,7 +174,7 @@ export class Tensor {
   }
 
   /** A new tensor of given values. @internal */
-  static from(runtime: Runtime, values: NestedArray | NumberArray, shape?: readonly number[]): Tensor {
+  static from(values: NestedArray | NumberArray, shape?: readonly number[]): Tensor {
     const given = shape === undefined ? undefined : checkShape(shape)
     const { data, shape: nesting } = flatten('values', values)
     const wanted = given ?? nesting
@@ -175,8 +184,8 @@ export class Tensor {
       throw fail('SHAPE', 'values', expected, nesting)
     }
     // A view of our own heap is detached when the new tensor grows the heap.
-    const source = runtime.memory.isView(data) ? data.slice() : data
-    const tensor = Tensor.empty(runtime, wanted)
+    const source = heap().isView(data) ? data.slice() : data
+    const tensor = Tensor.empty(wanted)
     tensor.data.set(source)
     return tensor
   }
@@ -185,7 +194,7 @@ export class Tensor {
    * Whether `backward` computes a gradient for this tensor. True for parameters, and for what is computed
    * from a tensor that needs one. It can be set where the tensor was not computed, but made: a leaf.
    *
-   * @throws {GptLayersError} TYPE; VALUE where the tensor was computed
+   * @throws {GptLayersError} VALUE where the tensor was computed
    */
   get requiresGrad(): boolean {
     return this.#requiresGrad
@@ -204,9 +213,7 @@ export class Tensor {
    * The sum of the gradients that `backward` has computed for this leaf since `zeroGrad`, of its shape; null
    * before the first. One that was disposed counts as none. It is freed with this tensor, and by `zeroGrad`.
    *
-   * Assigning checks: null, or another live tensor of the same shape and instance.
-   *
-   * @throws {GptLayersError} TYPE, SHAPE, VALUE, DISPOSED
+   * Assigning checks: null, or another live tensor of the same shape.
    */
   get grad(): Tensor | null {
     return this.#grad
@@ -215,7 +222,7 @@ export class Tensor {
   set grad(gradient) {
     if (gradient !== null) {
       this.#live()
-      this.#operand('value', 'a Tensor or null', gradient)
+      checkOperand('value', 'a Tensor or null', gradient)
       checkSameShape('value', gradient.shape, this.#shape)
       if (gradient === this) {
         throw fail('VALUE', 'value', 'be another Tensor', 'the tensor itself')
@@ -233,7 +240,7 @@ export class Tensor {
    *   this tensor is a single number, such as a loss: 1
    * @throws {GptLayersError} VALUE where the tensor requires no gradient, the graph was freed, or a tensor
    *   that the forward used has been changed by an optimizer, a loader or `quantize`; DISPOSED where it was
-   *   disposed; SHAPE, TYPE, MEMORY
+   *   disposed
    * @example
    * const w = gpt.parameter(gpt.tensor([1, 2]))
    * w.mul(w).sum().backward()
@@ -246,22 +253,17 @@ export class Tensor {
       throw fail('VALUE', 'the tensor', expected)
     }
     if (gradient !== undefined) {
-      this.#operand('gradient', 'a Tensor', gradient)
+      checkTensor('gradient', gradient)
       checkSameShape('gradient', gradient.shape, this.#shape)
-      backward(this, gradient.hold())
-    } else if (this.#size === 1) {
-      const one = this.empty(this.#shape).keep()
-      one.data[0] = 1
-      backward(this, one)
-    } else {
+    } else if (this.#size !== 1) {
       const expected = `given for a tensor of ${this.#size} numbers, of shape [${this.#shape.join(', ')}]`
       throw fail('SHAPE', 'gradient', `be ${expected}`, 'none')
     }
+    backward(this, gradient ?? null)
   }
 
   /**
    * @returns the same memory, without what it was computed from: `backward` stops here
-   * @throws {GptLayersError} DISPOSED
    * @example gpt.parameter(gpt.ones([2])).detach().requiresGrad // false
    */
   detach(): Tensor {
@@ -279,6 +281,11 @@ export class Tensor {
     this.#requiresGrad = step !== null
   }
 
+  /** The heap that the elements lie in; null without elements. @internal */
+  get heap(): Memory | null {
+    return this.#storage?.memory ?? null
+  }
+
   /** How often our own code has changed the values of this memory in place. @internal */
   get version(): number {
     return this.#storage?.version ?? 0
@@ -289,36 +296,33 @@ export class Tensor {
     if (this.#storage !== null) this.#storage.version++
   }
 
-  /** Whether this tensor or its instance was disposed. */
+  /** Whether this tensor was disposed, or `dispose()` was called. */
   get disposed(): boolean {
-    return this.#storage === null || this.#runtime.memory.disposed
+    return this.#storage === null || this.#storage.memory.disposed
   }
 
   /**
    * Where the elements begin in `gpt.exports.memory`, in bytes: the pointer that a kernel takes.
-   *
-   * @throws {GptLayersError} DISPOSED
    */
   get byteOffset(): number {
     return this.#live().offset
   }
 
   /**
-   * A view of the elements in the instance's memory: writing to it changes the tensor. Get it anew after
+   * A view of the elements in the WebAssembly's memory: writing to it changes the tensor. Get it anew after
    * every call that may allocate memory, because growing the memory detaches all views.
    *
    * @returns row-major
-   * @throws {GptLayersError} DISPOSED
    */
   get data(): Float32Array {
     const { offset } = this.#live()
-    return this.#runtime.memory.floats(offset, this.size)
+    return heap().floats(offset, this.size)
   }
 
   /**
    * The value of a tensor that has one element.
    *
-   * @throws {GptLayersError} SHAPE for another number of elements; DISPOSED
+   * @throws {GptLayersError} SHAPE for another number of elements
    * @example gpt.tensor([[2]]).item() // 2
    */
   item(): number {
@@ -332,7 +336,6 @@ export class Tensor {
   /**
    * The elements as nested arrays; a number for shape `[]`.
    *
-   * @throws {GptLayersError} DISPOSED
    * @example gpt.tensor([1, 2, 3, 4], [2, 2]).toArray() // [[1, 2], [3, 4]]
    */
   toArray(): NestedArray {
@@ -343,7 +346,6 @@ export class Tensor {
    * What `JSON.stringify` writes: the elements as nested arrays. JSON has no NaN and no infinities: they
    * become null.
    *
-   * @throws {GptLayersError} DISPOSED
    * @example JSON.stringify({ x: gpt.tensor([1, NaN]) }) // '{"x":[1,null]}'
    */
   toJSON(_key?: string): NestedArray {
@@ -353,7 +355,6 @@ export class Tensor {
   /**
    * The text that PyTorch's `print` shows, character for character.
    *
-   * @throws {GptLayersError} TYPE, VALUE, DISPOSED
    * @example String(gpt.tensor([1, 2])) // 'tensor([1., 2.])'
    */
   toString(options?: PrintOptions): string {
@@ -383,12 +384,10 @@ export class Tensor {
 
   /**
    * A copy with its own memory. As in PyTorch, its gradient goes on to this tensor.
-   *
-   * @throws {GptLayersError} DISPOSED, MEMORY
    */
   clone(): Tensor {
     this.#live()
-    const copy = this.empty(this.shape)
+    const copy = Tensor.empty(this.shape)
     copy.data.set(this.data)
     return record(copy, [this], (dy) => [dy], [])
   }
@@ -398,7 +397,7 @@ export class Tensor {
    * other.
    *
    * @param shape has as many elements. One size may be -1; it is computed from the others
-   * @throws {GptLayersError} SHAPE for another number of elements; TYPE, VALUE, DISPOSED
+   * @throws {GptLayersError} SHAPE for another number of elements
    * @example gpt.zeros([2, 6]).reshape([3, -1]).shape // [3, 4]
    */
   reshape(shape: readonly number[]): Tensor {
@@ -427,18 +426,16 @@ export class Tensor {
    * The sum along an axis, or of all elements.
    *
    * @returns 0 for a sum of no elements
-   * @throws {GptLayersError} TYPE, VALUE, DISPOSED, MEMORY
    * @example gpt.tensor([[1, 2], [3, 5]]).sum({ dim: -1 }).toArray() // [3, 8]
    */
   sum(options?: Reduction): Tensor {
-    this.#live()
     return sum(this, options)
   }
 
   /**
    * The largest element, a tensor of shape `[]`. NaN where there is a NaN, as in PyTorch.
    *
-   * @throws {GptLayersError} SHAPE where there are no elements; DISPOSED, MEMORY
+   * @throws {GptLayersError} SHAPE where there are no elements
    * @example gpt.tensor([[1, 7], [3, 5]]).max().item() // 7
    */
   max(): Tensor
@@ -447,20 +444,19 @@ export class Tensor {
    * numbers and arrays everywhere here, so Embedding and crossEntropy take them as they are. The first index
    * where several elements are the largest; that of a NaN where there is one.
    *
-   * @throws {GptLayersError} SHAPE where the axis has size 0; TYPE, VALUE, DISPOSED, MEMORY
+   * @throws {GptLayersError} SHAPE where the axis has size 0
    * @example gpt.tensor([[1, 7], [3, 5]]).max({ dim: 1 }).indices // [1, 1]
    */
   max(options: Reduction & { dim: number }): { values: Tensor; indices: NestedArray }
   max(options?: Reduction): Tensor | { values: Tensor; indices: NestedArray }
   max(options?: Reduction): Tensor | { values: Tensor; indices: NestedArray } {
-    this.#live()
     return max(this, options)
   }
 
   /**
    * The index of the largest element, among all elements in row-major order.
    *
-   * @throws {GptLayersError} SHAPE where there are no elements; DISPOSED, MEMORY
+   * @throws {GptLayersError} SHAPE where there are no elements
    * @example gpt.tensor([[1, 7], [3, 5]]).argmax() // 1
    */
   argmax(): number
@@ -469,12 +465,11 @@ export class Tensor {
    * position; see `max`.
    *
    * @returns a number where no axis is left
-   * @throws {GptLayersError} SHAPE where the axis has size 0; TYPE, VALUE, DISPOSED, MEMORY
+   * @throws {GptLayersError} SHAPE where the axis has size 0
    * @example gpt.tensor([[1, 7], [5, 3]]).argmax({ dim: -1 }) // [1, 0]
    */
   argmax(options?: Reduction): NestedArray
   argmax(options?: Reduction): NestedArray {
-    this.#live()
     return argmax(this, options)
   }
 
@@ -482,11 +477,9 @@ export class Tensor {
    * The mean along an axis, or of all elements.
    *
    * @returns NaN for a mean of no elements
-   * @throws {GptLayersError} TYPE, VALUE, DISPOSED, MEMORY
    * @example gpt.tensor([[1, 2], [3, 5]]).mean({ dim: -1 }).toArray() // [1.5, 4]
    */
   mean(options?: Reduction): Tensor {
-    this.#live()
     return mean(this, options)
   }
 
@@ -494,48 +487,42 @@ export class Tensor {
    * The variance along an axis, or of all elements.
    *
    * @returns NaN where n is 0, or 1 without `correction: 0`
-   * @throws {GptLayersError} TYPE, VALUE, DISPOSED, MEMORY
    * @example gpt.tensor([1, 3]).var({ correction: 0 }).item() // 1
    */
   var(options?: VarianceOptions): Tensor {
-    this.#live()
     return variance(this, options)
   }
 
   /**
    * @param other broadcast as in PyTorch
    * @returns this + other
-   * @throws {GptLayersError} TYPE, SHAPE, VALUE, DISPOSED, MEMORY
    */
   add(other: Tensor | number): Tensor {
-    return add(this, this.#operandOrNumber(other))
+    return binary('add', this, other)
   }
 
   /**
    * @param other broadcast as in PyTorch
    * @returns this - other
-   * @throws {GptLayersError} TYPE, SHAPE, VALUE, DISPOSED, MEMORY
    */
   sub(other: Tensor | number): Tensor {
-    return sub(this, this.#operandOrNumber(other))
+    return binary('sub', this, other)
   }
 
   /**
    * @param other broadcast as in PyTorch
    * @returns this · other, element by element
-   * @throws {GptLayersError} TYPE, SHAPE, VALUE, DISPOSED, MEMORY
    */
   mul(other: Tensor | number): Tensor {
-    return mul(this, this.#operandOrNumber(other))
+    return binary('mul', this, other)
   }
 
   /**
    * @param other broadcast as in PyTorch
    * @returns this / other, element by element
-   * @throws {GptLayersError} TYPE, SHAPE, VALUE, DISPOSED, MEMORY
    */
   div(other: Tensor | number): Tensor {
-    return div(this, this.#operandOrNumber(other))
+    return binary('div', this, other)
   }
 
   /**
@@ -544,24 +531,20 @@ export class Tensor {
    * @param other [..., inner, cols], or a vector: [inner]
    * @returns [..., rows, cols] for this [..., rows, inner]; without rows where this tensor is a vector,
    *   [inner], and without cols where the other one is
-   * @throws {GptLayersError} SHAPE, TYPE, VALUE, DISPOSED, MEMORY
    * @example gpt.ones([4, 2, 3]).matmul(gpt.ones([4, 3, 5])).shape // [4, 2, 5]
    * @example gpt.tensor([1, 2]).matmul(gpt.tensor([3, 4])).item() // 11
    */
   matmul(other: Tensor): Tensor {
-    this.#live()
-    return matmul(this, this.#operand('other', 'a Tensor', other))
+    return matmul(this, checkTensor('other', other))
   }
 
   /**
    * The same elements with the axes in another order. Unlike PyTorch's, a copy.
    *
    * @param dims each axis once, negative from the end
-   * @throws {GptLayersError} TYPE, VALUE, DISPOSED, MEMORY
    * @example gpt.zeros([2, 3, 5]).permute([0, 2, 1]).shape // [2, 5, 3]
    */
   permute(dims: readonly number[]): Tensor {
-    this.#live()
     return permute(this, dims)
   }
 
@@ -569,11 +552,9 @@ export class Tensor {
    * The same elements with two axes swapped. Unlike PyTorch's, a copy.
    *
    * @param dim0 an axis, negative from the end
-   * @throws {GptLayersError} TYPE, VALUE, DISPOSED, MEMORY
    * @example gpt.zeros([2, 3, 5]).transpose(1, 2).shape // [2, 5, 3]
    */
   transpose(dim0: number, dim1: number): Tensor {
-    this.#live()
     return transpose(this, dim0, dim1)
   }
 
@@ -582,12 +563,10 @@ export class Tensor {
    * PyTorch's, a copy.
    *
    * @param index negative from the end
-   * @throws {GptLayersError} VALUE for an index out of range; SHAPE for a tensor of shape `[]`; TYPE,
-   *   DISPOSED, MEMORY
+   * @throws {GptLayersError} VALUE for an index out of range; SHAPE for a tensor of shape `[]`
    * @example gpt.tensor([[1, 2], [3, 4]]).at(-1).toArray() // [3, 4]
    */
   at(index: number): Tensor {
-    this.#live()
     return at(this, index)
   }
 
@@ -597,12 +576,11 @@ export class Tensor {
    * @param start the first index, negative from the end; 0 by default
    * @param end the index after the last one, negative from the end; by default the end
    * @returns a tensor without elements where start is not before end
-   * @throws {GptLayersError} SHAPE for a tensor of shape `[]`; TYPE, VALUE, DISPOSED, MEMORY
+   * @throws {GptLayersError} SHAPE for a tensor of shape `[]`
    * @example gpt.tensor([1, 2, 3, 4]).slice(1, 3).toArray() // [2, 3]
    * @example gpt.zeros([2, 6]).slice(-2, undefined, { dim: 1 }).shape // [2, 2]
    */
   slice(start?: number, end?: number, options?: AxisOptions): Tensor {
-    this.#live()
     return slice(this, start, end, options)
   }
 
@@ -610,77 +588,64 @@ export class Tensor {
    * Pieces along an axis, as torch.split. Unlike PyTorch's, copies.
    *
    * @param size the size of each piece along the axis; the last one may be smaller
-   * @throws {GptLayersError} VALUE, TYPE, DISPOSED, MEMORY
    * @example gpt.zeros([2, 6]).split(2, { dim: -1 }).length // 3
    */
   split(size: number, options?: AxisOptions): Tensor[] {
-    this.#live()
     return split(this, size, options)
   }
 
   /**
    * @returns e to the power of each element
-   * @throws {GptLayersError} DISPOSED, MEMORY
    */
   exp(): Tensor {
-    this.#live()
-    return exp(this)
+    return unary(this, 'gpt_exp', { fromY: (dy, y) => dy.mul(y) })
   }
 
   /**
    * @returns the natural logarithm of each element; NaN below 0, -Infinity at 0
-   * @throws {GptLayersError} DISPOSED, MEMORY
    */
   log(): Tensor {
-    this.#live()
-    return log(this)
+    return unary(this, 'gpt_log', { fromX: (dy, x) => dy.div(x) })
   }
 
   /**
    * @returns each element to the power of the exponent
-   * @throws {GptLayersError} TYPE, DISPOSED, MEMORY
    * @example gpt.tensor([2, 3]).pow(2).toArray() // [4, 9]
    */
   pow(exponent: number): Tensor {
-    this.#live()
     checkNumber('exponent', exponent, 'a number', () => true)
-    return pow(this, exponent)
+    // 0 · 0^-1 would be NaN.
+    const fromX = (dy: Tensor, x: Tensor) =>
+      exponent === 0 ? Tensor.zeros(x.shape) : dy.mul(x.pow(exponent - 1).mul(exponent))
+    return unary(this, 'gpt_pow', { fromX }, exponent)
   }
 
   /**
    * @returns minus each element
-   * @throws {GptLayersError} DISPOSED, MEMORY
    */
   neg(): Tensor {
-    this.#live()
-    return neg(this)
+    return this.mul(-1)
   }
 
   /**
    * @returns the absolute value of each element. Its gradient at 0 is 0, as PyTorch's
-   * @throws {GptLayersError} DISPOSED, MEMORY
    */
   abs(): Tensor {
-    this.#live()
-    return abs(this)
+    return unary(this, 'gpt_abs', { kernel: 'gpt_abs_backward' })
   }
 
   /**
    * @returns the hyperbolic tangent of each element
-   * @throws {GptLayersError} DISPOSED, MEMORY
    */
   tanh(): Tensor {
-    this.#live()
-    return tanh(this)
+    return unary(this, 'gpt_tanh', { fromY: (dy, y) => dy.sub(dy.mul(y.mul(y))) })
   }
 
   /**
    * @returns the square root of each element; NaN below 0
-   * @throws {GptLayersError} DISPOSED, MEMORY
    */
   sqrt(): Tensor {
-    this.#live()
-    return sqrt(this)
+    return unary(this, 'gpt_sqrt', { fromY: (dy, y) => dy.div(y.mul(2)) })
   }
 
   /**
@@ -690,7 +655,7 @@ export class Tensor {
    */
   dispose(): void {
     this.freeGradient()
-    if (this.#storage !== null) this.#runtime.memory.drop(this.#storage)
+    if (this.#storage !== null) this.#storage.memory.drop(this.#storage)
     this.#storage = null
     this.#isMeta = false
     this.#int8Weight?.dispose()
@@ -698,18 +663,9 @@ export class Tensor {
   }
 
   // Where Symbol.dispose does not exist yet, this defines a method named "undefined", which nobody calls.
+  /** @internal */
   [Symbol.dispose](): void {
     this.dispose()
-  }
-
-  /** A new tensor of the same instance, whose elements are undefined until they are written. @internal */
-  empty(shape: readonly number[]): Tensor {
-    return Tensor.empty(this.#runtime, shape)
-  }
-
-  /** As `empty`, with zeros. @internal */
-  zeroed(shape: readonly number[]): Tensor {
-    return Tensor.zeros(this.#runtime, shape)
   }
 
   /** The place of an element. @internal */
@@ -720,81 +676,35 @@ export class Tensor {
   /** A second tensor on the same memory, with as many elements. */
   #alias(shape: readonly number[]): Tensor {
     const storage = this.#live()
-    storage.holders++
-    return new Tensor(this.#runtime, shape, storage)
+    storage.owners++
+    return new Tensor(shape, storage)
   }
 
   /** Whether another tensor uses the same memory. @internal */
   get isShared(): boolean {
-    return this.#storage !== null && this.#storage.holders > 1
-  }
-
-  /**
-   * A second tensor on the same memory that no scope frees: it lasts until it is disposed itself.
-   *
-   * @internal
-   */
-  hold(): Tensor {
-    return this.#alias(this.#shape).keep()
-  }
-
-  /** From here on no scope frees this tensor, which was made in the innermost scope. @internal */
-  keep(): this {
-    this.#runtime.memory.untrack(this)
-    return this
+    return this.#storage !== null && this.#storage.owners > 1
   }
 
   /**
    * @internal
-   * @returns this tensor, where it was made in the innermost scope, which then does not free it; otherwise a
-   *   second one on its memory. It lasts until it is disposed
+   * @returns a tensor of the same values that no scope frees, but who takes it: the tensor itself, where it was
+   *   made in the innermost scope, otherwise a second one on its memory
    */
-  own(): Tensor {
-    return this.#runtime.memory.untrack(this) ? this : this.hold()
+  static take(tensor: Tensor): Tensor {
+    if (heap().untrack(tensor)) return tensor
+    const alias = tensor.#alias(tensor.#shape)
+    heap().untrack(alias)
+    return alias
   }
 
-  /**
-   * @internal
-   * @param name the name of the argument that is this tensor
-   * @throws {GptLayersError} VALUE for another instance's tensor; DISPOSED
-   */
-  checkUsable(runtime: Runtime, name: string): void {
-    if (this.#runtime !== runtime) {
-      throw fail('VALUE', name, 'come from the same load()', 'a Tensor of another')
-    }
-    if (this.disposed) {
-      throw fail('DISPOSED', name, 'be a live Tensor', this.#fate())
-    }
-  }
-
-  /** Why the tensor has no memory, for an error. */
-  #fate(): string {
+  /** Why the tensor has no memory, for an error. @internal */
+  get fate(): string {
     if (this.#isMeta) return 'one that has no values before the file is read'
     return this.#int8Weight ? 'one that quantize has made int8: see int8Weight' : 'one that was disposed'
   }
 
   #live(): Storage {
-    if (this.#storage === null || this.#runtime.memory.disposed) {
-      throw fail('DISPOSED', 'the tensor', 'be live', this.#fate())
-    }
-    return this.#storage
-  }
-
-  /** Checks that a value is a live tensor of the same instance. */
-  #operand(name: string, expected: string, value: unknown): Tensor {
-    if (!(value instanceof Tensor)) throw notTensor(name, expected, value)
-    value.checkUsable(this.#runtime, name)
-    return value
-  }
-
-  #operandOrNumber(other: unknown): Tensor | number {
-    this.#live()
-    return typeof other === 'number' ? other : this.#operand('other', 'a Tensor or a number', other)
+    checkLive(this)
+    return this.#storage as Storage
   }
 }
-
-Reflect.defineProperty(Tensor, 'name', { value: 'Tensor' }) // for errors, whatever a minifier calls the class
-
-/** The error for a value that is no tensor. */
-export const notTensor = (name: string, expected: string, value: unknown): GptLayersError =>
-  fail('TYPE', name, `be ${expected}`, describe(value))

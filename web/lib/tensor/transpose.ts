@@ -1,8 +1,11 @@
-import type { Tensor } from './tensor.ts'
 import { checkArray, describe } from '../check.ts'
 import { fail } from '../errors.ts'
-import { record } from '../runtime/tape.ts'
+import { run } from '../runtime/runtime.ts'
+import { checkLive } from './check.ts'
+import { temporary } from './scope.ts'
 import { checkAxis, sizeOf } from './shape.ts'
+import { record } from './tape.ts'
+import { Tensor } from './tensor.ts'
 
 export function permute(x: Tensor, dims: readonly number[]): Tensor {
   const rank = x.shape.length
@@ -29,9 +32,9 @@ export function transpose(x: Tensor, dim0: number, dim1: number): Tensor {
  * @returns a copy with the axes in this order
  */
 function reorder(x: Tensor, order: readonly number[]): Tensor {
+  checkLive(x)
   const rank = order.length
-  const { runtime } = x
-  const y = runtime.temporary(() => {
+  const y = temporary(() => {
     let moved = x
     let axes = x.shape.map((_, axis) => axis) // of x, in the order in which `moved` has them
     order.forEach((axis, to) => {
@@ -39,9 +42,9 @@ function reorder(x: Tensor, order: readonly number[]): Tensor {
       const from = axes.indexOf(axis)
       if (from === to) return
       const size = (begin: number, end: number) => sizeOf(axes.slice(begin, end).map((i) => x.shape[i]))
-      const y = x.empty(moved.shape)
+      const y = Tensor.empty(moved.shape)
       const sizes = [size(0, to), size(to, from), size(from, from + 1), size(from + 1, rank)]
-      runtime.run('gpt_transpose', [y, moved, ...sizes])
+      run('gpt_transpose', [y, moved, ...sizes])
       moved = y
       axes = [...axes.slice(0, to), axis, ...axes.slice(to, from), ...axes.slice(from + 1)]
     })

@@ -67,7 +67,7 @@ const SPINS = 4000
 const MAX_SPIN_TIME = 1 // ms
 
 /**
- * The threads of one instance: the caller's own, and workers that start once and sleep between calls.
+ * The threads: the caller's own, and workers that start once and sleep between calls.
  *
  * A call ends with the right result, or with an error:
  *
@@ -84,6 +84,8 @@ export class Pool {
   threads: number
   /** Why there is one thread; null where there are more. */
   reason: string | null = null
+  /** Hears why there is one thread from here on, although nobody has called `dispose`. */
+  onFail: (reason: string) => void = () => {}
   #call: Call
   #names: string[]
   #kernels: Kernel[]
@@ -160,15 +162,15 @@ export class Pool {
   /** Ends the workers: from here on there is one thread. */
   dispose(): void {
     this.threads = 1
-    this.reason ??= 'the instance was disposed'
     for (const worker of this.#workers) worker.end()
     this.#workers = []
   }
 
-  /** @param reason why the workers are ended although the instance lives */
+  /** @param reason why the workers are ended although nobody has called `dispose` */
   #fail(reason: string): void {
     this.reason = reason
     this.dispose()
+    this.onFail(reason)
     warnOnce(`one thread runs, because ${reason}`)
   }
 }

@@ -2,7 +2,7 @@
 
 import { describe } from '../check.ts'
 import { messageOf } from '../errors.ts'
-import { type Call, CALL_WORDS, type Kernel, MAX_ARGUMENTS, Pool, type PoolWorker } from './pool.ts'
+import { type Call, type Kernel, type PoolWorker, CALL_WORDS, MAX_ARGUMENTS, Pool } from './pool.ts'
 
 const START_TIMEOUT = 20_000 // ms until a worker must be ready; a busy machine starts it slowly
 const FOREIGN_TIMEOUT = 5000 // the same for a worker that the user starts, which may be another program's

@@ -1,45 +1,11 @@
-// The page's sections, in order. To add one, write its slice and its component, and add a line to `slices`
-// and to `sections`.
+// The page's sections, in order. To add one, write its slice and its component, name the slice in slices.ts,
+// and add a line to `sections`.
 // Every section but the first has its own chunk, which is fetched once the first screen is there.
 
-import type { Gpt } from 'gpt-layers'
 import type { Component } from 'svelte'
-import type { StateOf } from '../fields.ts'
-import type { Page } from '../page.svelte.ts'
-import batchNorm from './batch-norm/slice.ts'
-import example from '../example-slice.ts'
-import feedForward from './feed-forward/slice.ts'
-import halfPrecision from './half-precision/slice.ts'
+import type { SectionProps } from '../page.svelte.ts'
 import Opening from './opening/Opening.svelte'
-import opening from './opening/slice.ts'
-import scaleAndShift from './scale-and-shift/slice.ts'
-import story from './story/slice.ts'
-import training from './training/slice.ts'
-import transformerBlock from './transformer-block/slice.ts'
-import workedExample from './worked-example/slice.ts'
-
-/** The page's state: what several sections share, and each section's own slice, by the section's id. */
-export const slices = {
-  example,
-  opening,
-  story,
-  'worked-example': workedExample,
-  training,
-  'half-precision': halfPrecision,
-  'scale-and-shift': scaleAndShift,
-  'transformer-block': transformerBlock,
-  'batch-norm': batchNorm,
-  'feed-forward': feedForward,
-}
-
-export type States = { [Id in keyof typeof slices]: StateOf<(typeof slices)[Id]> }
-
-export type SliceId = keyof States
-
-/** The section on the divisor shows the example, and has no state of its own. */
-export type SectionId = Exclude<SliceId, 'example'> | 'divisor'
-
-export type SectionProps<Id extends SectionId> = { page: Page; gpt: Gpt; id: Id }
+import type { SectionId, SliceId } from './slices.ts'
 
 type SectionComponent = Component<SectionProps<any>>
 

@@ -3,55 +3,68 @@
 // It knows nothing of the page.
 
 import {
-  GptLayersError,
   type GeneratedToken,
-  type Gpt,
+  GptLayersError,
+  type GPTModel,
+  Identity,
   type KeyValueCache,
-  type Module,
+  LayerNorm,
+  manualSeed,
+  Module,
+  noGrad,
+  rand,
+  RMSNorm,
+  scope,
+  Softmax,
   type Tensor,
+  tensor,
 } from 'gpt-layers'
 import { messageOf } from '../errors.ts'
 import { float16, layerNorm } from '../float16.ts'
 import type { Tokenizer } from '../words.ts'
-
-type Model = InstanceType<Gpt['GPTModel']>
-type Norm = InstanceType<Gpt['LayerNorm']>
 
 const OVER_LAST = { dim: -1, keepdim: true } as const
 
 /** What may stand in the place of a norm that is off. Its name on the page is in norms.ts. */
 const REPLACEMENTS = {
   /** y = x */
-  nothing: (gpt) => new gpt.Identity(),
+  nothing: () => new Identity(),
   /** y = x - mean */
-  mean: (gpt) => layerOf(gpt, (x) => x.sub(x.mean(OVER_LAST))),
+  mean: () => new Made((x) => x.sub(x.mean(OVER_LAST))),
   /** y = gamma · x / √(mean(x²) + eps) + beta: RMSNorm, with the norm's shift */
-  rms: (gpt, { embDim, eps, scale, shift }) => {
-    const rms = Object.assign(new gpt.RMSNorm(embDim, { eps }), { scale })
-    return layerOf(gpt, (x) => rms.forward(x).add(shift ?? 0))
+  rms: ({ embDim, eps, scale, shift }) => {
+    const rms = Object.assign(new RMSNorm(embDim, { eps }), { scale })
+    return new Made((x) => rms.forward(x).add(shift ?? 0))
   },
   /** the norm with gamma = 1 and beta = 0 */
-  plain: (gpt, { embDim, eps }) => new gpt.LayerNorm(embDim, { eps }),
+  plain: ({ embDim, eps }) => new LayerNorm(embDim, { eps }),
   /** the norm of factor · x, computed in float16 */
-  half: (gpt, { embDim, eps, scale, shift }, factor) =>
-    layerOf(gpt, (x) => {
+  half: ({ embDim, eps, scale, shift }, factor) =>
+    new Made((x) => {
       const parameters = { scale: scale.data, shift: shift?.data ?? new Float32Array(embDim), eps }
       const y = new Float32Array(x.size)
       for (let at = 0; at < y.length; at += embDim) {
         const row = Array.from(x.data.subarray(at, at + embDim), (value) => value * factor())
         y.set(layerNorm(float16, row, parameters).y, at)
       }
-      return gpt.tensor(y, x.shape)
+      return tensor(y, x.shape)
     }),
-} satisfies Record<string, (gpt: Gpt, norm: Norm, factor: () => number) => Module>
+} satisfies Record<string, (norm: LayerNorm, factor: () => number) => Module>
 
 export type Replacement = keyof typeof REPLACEMENTS
 
-function layerOf(gpt: Gpt, forward: (x: Tensor) => Tensor): Module {
-  class Layer extends gpt.Module {
-    override forward = forward
+/** A layer without parameters. */
+class Made extends Module {
+  readonly #compute: (x: Tensor) => Tensor
+
+  constructor(compute: (x: Tensor) => Tensor) {
+    super()
+    this.#compute = compute
   }
-  return new Layer()
+
+  override forward(x: Tensor): Tensor {
+    return this.#compute(x)
+  }
 }
 
 /** What determines a text, and all numbers that are shown of it. */
@@ -114,9 +127,21 @@ class Run {
   }
 }
 
+/** What an engine writes with. */
+export interface EngineParts {
+  /** in evaluation mode */
+  model: GPTModel
+  tokenizer: Tokenizer
+  /** options of `generate` */
+  sampling?: Sampling
+  /** the probability that each word of a beginning should have */
+  least?: number
+  /** whether a text may be longer than the model's context */
+  slides?: boolean
+}
+
 export class Engine {
-  #gpt: Gpt
-  #model: Model
+  #model: GPTModel
   #tokenizer: Tokenizer
   #sampling: Sampling
   #least: number
@@ -134,26 +159,7 @@ export class Engine {
   /** The run without the norms that are off, if any are. */
   without: Run | null = null
 
-  /**
-   * @param parts the model in evaluation mode; sampling: options of `generate`; least: the probability that
-   *   each word of a beginning should have; slides: a text may be longer than the model's context
-   */
-  constructor({
-    gpt,
-    model,
-    tokenizer,
-    sampling = {},
-    least = 0,
-    slides = false,
-  }: {
-    gpt: Gpt
-    model: Model
-    tokenizer: Tokenizer
-    sampling?: Sampling
-    least?: number
-    slides?: boolean
-  }) {
-    this.#gpt = gpt
+  constructor({ model, tokenizer, sampling = {}, least = 0, slides = false }: EngineParts) {
     this.#model = model
     this.#tokenizer = tokenizer
     this.#sampling = sampling
@@ -170,10 +176,10 @@ export class Engine {
     const width = model.embDim
     this.#rows = new Float32Array(this.#slots.length * 2 * width)
     this.#choices = this.#slots.map(([parent, name], i) => {
-      const norm: Norm = Reflect.get(parent, name)
+      const norm: LayerNorm = Reflect.get(parent, name)
       const replacements = Object.entries(REPLACEMENTS).map(([key, layerFor]) => [
         key,
-        layerFor(gpt, norm, () => this.#settings.factor ?? 1).eval(),
+        layerFor(norm, () => this.#settings.factor ?? 1).eval(),
       ])
       const choices: Record<string, Module> = { norm, ...Object.fromEntries(replacements) }
       for (const layer of Object.values(choices)) {
@@ -250,13 +256,10 @@ export class Engine {
 
   /** @returns why the model cannot go on with a beginning: a sentence, '' if it can */
   refusalOf(prompt: string): string {
-    const gpt = this.#gpt
     try {
       const ids = this.#encode(prompt)
       if (!this.#least) return ''
-      const shares = gpt.noGrad(() =>
-        gpt.scope(() => new gpt.Softmax().forward(this.#model.forward(ids)).data.slice()),
-      )
+      const shares = noGrad(() => scope(() => new Softmax().forward(this.#model.forward(ids)).data.slice()))
       const words = shares.length / ids.length
       const at = ids.findIndex((id, t) => t > 0 && shares[(t - 1) * words + id] < this.#least)
       if (at < 0) return ''
@@ -356,8 +359,8 @@ export class Engine {
     const drawn = Math.max(0, at + 1 - this.#promptLength) // so many tokens were drawn before
     const generated = this.#withNormsOf(run, () => {
       // The random number that `generate` would draw for this token, had it written all of the text.
-      this.#gpt.manualSeed(seed)
-      if (drawn > 0) this.#gpt.rand([drawn]).dispose()
+      manualSeed(seed)
+      if (drawn > 0) rand([drawn]).dispose()
       try {
         const options = { cache, maxNewTokens: 1, temperature, ...this.#sampling }
         return this.#model.generate(ids.slice(first + cache.length, at + 1), options).next().value
@@ -403,8 +406,8 @@ export class Engine {
   /** The rows and stats of the last forward. */
   #look(): Pick<Step, 'rows' | 'stats'> {
     const norms = this.#slots.length
-    const stats = this.#gpt.scope(() => {
-      const x = this.#gpt.tensor(this.#rows, [norms, 2, this.#model.embDim])
+    const stats = scope(() => {
+      const x = tensor(this.#rows, [norms, 2, this.#model.embDim])
       const mean = x.mean({ dim: -1 }).data
       const variance = x.var({ dim: -1, unbiased: false }).data
       return Float32Array.from({ length: 4 * norms }, (_, i) => (i % 2 ? variance : mean)[i >> 1])

@@ -1,17 +1,14 @@
 // A GPT of the reader, in the worker that writes: its file, and what its tokens are.
 
-import { GptLayersError, load, type Gpt } from 'gpt-layers'
+import { GPTModel, GptLayersError, load } from 'gpt-layers'
 import { messageOf } from '../errors.ts'
 import type { Tokenizer } from '../words.ts'
 import { characterTokens, GPT2_TOKENS, hasGpt2Tokens, numberTokens, SHAKESPEARE } from './tokens.ts'
-
-type Model = InstanceType<Gpt['GPTModel']>
 
 export interface ReadOptions {
   /** What the file does not say. */
   nHeads?: number
   onProgress?: (progress: { loaded: number; total: number }) => void
-  signal?: AbortSignal
 }
 
 const MOST_THREADS = 4
@@ -19,18 +16,17 @@ const MOST_THREADS = 4
 /** The sizes of GPT-2 XL: the page draws a row for each norm, and a dot for each number. */
 const MOST = { blocks: 48, width: 1600 }
 
-/** @throws {Error} whose message is a sentence for the reader, and the signal's reason */
+/** @throws {Error} whose message is a sentence for the reader */
 export async function loadFile(files: readonly File[], options: ReadOptions) {
   // One processor is left to the page, which draws.
   const threads = Math.max(1, Math.min(MOST_THREADS, (navigator.hardwareConcurrency ?? 1) - 1))
   // The builds with threads are not kept for a visit without the network.
-  const gpt = await load({ threads }).catch(async () => (await import('../load.ts')).loadPackage())
+  await load({ threads }).catch(async () => (await import('../load.ts')).loadPackage())
   try {
-    const model = await readModel(gpt, files, options)
-    return { gpt, model, slides: true, ...(await readAs(model.vocabSize)), dispose: () => gpt.dispose() }
+    const model = await readModel(files, options)
+    return { model, slides: true, ...(await readAs(model.vocabSize)) }
   } catch (error) {
-    gpt.dispose()
-    throw options.signal?.aborted ? error : new Error(sentenceOf(error), { cause: error })
+    throw new Error(sentenceOf(error), { cause: error })
   }
 }
 
@@ -39,14 +35,14 @@ export async function loadFile(files: readonly File[], options: ReadOptions) {
  *
  * @param files one, or the parts of one; Hugging Face's config.json may be among them
  */
-export async function readModel(gpt: Gpt, files: readonly File[], options: ReadOptions = {}): Promise<Model> {
+export async function readModel(files: readonly File[], options: ReadOptions = {}): Promise<GPTModel> {
   const { nHeads, ...rest } = options
   const isWeights = ({ name }: File) => !name.endsWith('.json')
   const parts = files.some(isWeights) ? files.filter(isWeights) : files
   const says = await files.find(({ name }) => name === 'config.json')?.text()
   const config = { ...(says && JSON.parse(says)), ...(nHeads && { nHeads }) }
   const source = parts.length > 1 ? Object.fromEntries(parts.map((part) => [part.name, part])) : parts[0]
-  const model = await gpt.GPTModel.fromPretrained(source, { ...rest, config, dtype: 'int8' })
+  const model = await GPTModel.fromPretrained(source, { ...rest, config, dtype: 'int8' })
   const fault = faultOf(model)
   if (!fault) return model
   model.dispose()
@@ -54,7 +50,7 @@ export async function readModel(gpt: Gpt, files: readonly File[], options: ReadO
 }
 
 /** @returns why the page does not show it, or '' */
-function faultOf(model: Model): string {
+function faultOf(model: GPTModel): string {
   const { embDim: width, trfBlocks } = model
   const blocks = trfBlocks.length
   if (blocks > MOST.blocks || width > MOST.width) {

@@ -2,7 +2,7 @@
 
 import { messageOf } from '../errors.ts'
 import { whenSeen } from '../near.ts'
-import { callback, inWorker, stop, type Remote } from '../remote.ts'
+import { callback, inWorker, stop, TRIES, type Remote } from '../remote.ts'
 import type { Settings } from './engine.ts'
 import type { Report } from './report.ts'
 import type { Source, WriterWorker } from './writer.worker.ts'
@@ -22,14 +22,15 @@ export class Writer {
   /** Why the text does not begin as it should; '' if it does, and once the next one begins. */
   refused = $state('')
 
+  /** The worker that writes. */
   #worker: Remote<WriterWorker> | null = null
-  /** How often a model was asked for. */ #uses = 0
+  /** Ends the `use` that is running. */
+  #abandon: (() => void) | null = null
   /** How often the worker was given settings. */ #sets = 0
   #settings: Settings | null = null
   /** How many norms the model has. */ #norms = 0
   /** How many words after the prompt are written at once. */ #words = 0
   /** Whether the section is on the screen. */ #seen = false
-  /** Whether the worker has a model. */ #loaded = false
   /** Whether the worker has the settings. */ #ready = false
 
   /** @param recording is shown until the model writes; without one `report` is empty until `live` */
@@ -40,72 +41,93 @@ export class Writer {
   /**
    * Writes while an element is on the screen; the worker starts when it is first seen.
    *
-   * @returns ends the worker
+   * @returns ends the workers
    */
   watch(element: Element): () => void {
     const unwatch = whenSeen(element, (seen) => {
       this.#seen = seen
-      if (seen && !this.#worker) this.tellStories()
+      if (seen && !this.#worker && !this.#abandon) this.tellStories()
       this.#move()
     })
     return () => {
       unwatch()
+      this.#abandon?.()
       this.#end()
     }
   }
 
-  /** Starts the worker. */
-  #start(): Remote<WriterWorker> {
-    const thread = new Worker(new URL('./writer.worker.ts', import.meta.url), { type: 'module' })
-    const worker: Remote<WriterWorker> = inWorker(thread)
-    thread.addEventListener('error', () => {
-      if (this.#worker !== worker) return
-      this.#end()
-      this.problem = 'the worker could not be started'
-    })
-    worker.listen(callback((report: Report) => this.#take(report)))
-    return (this.#worker = worker)
-  }
-
-  /** Ends the worker. */
   #end() {
     if (this.#worker) stop(this.#worker)
     this.#worker = null
-    this.#loaded = this.#ready = false
+    this.#ready = false
   }
 
-  /** Writes with the stories, in a new worker. What goes wrong is the `problem`. */
+  /** Writes with the stories. What goes wrong is the `problem`. */
   tellStories() {
     this.#end()
     this.use({ name: 'stories' }).catch(() => {})
   }
 
-  /** Writes with another model. The one before goes on until this has succeeded, else the stories. */
-  async use(source: Source, onprogress?: (progress: { loaded: number; total: number }) => void) {
-    const uses = ++this.#uses
+  /**
+   * Writes with another model, in a worker of its own. The one before goes on until this has succeeded. If it
+   * fails and nothing writes, the stories come.
+   */
+  async use(
+    source: Source,
+    onprogress?: (progress: { loaded: number; total: number }) => void,
+    tries = TRIES,
+  ): Promise<Report['model']> {
+    this.#abandon?.()
     this.problem = ''
+    const thread = new Worker(new URL('./writer.worker.ts', import.meta.url), { type: 'module' })
+    const worker: Remote<WriterWorker> = inWorker(thread)
+    let [abandoned, broken] = [false, false]
     let model: Report['model']
     try {
-      const worker = this.#worker ?? this.#start()
-      model = await worker.use(source, onprogress && callback(onprogress))
+      model = await new Promise((resolve, reject) => {
+        this.#abandon = () => {
+          abandoned = true
+          reject(new Error('cancelled'))
+        }
+        thread.addEventListener('error', () => {
+          broken = true
+          const problem = 'the worker could not be started'
+          reject(new Error(problem))
+          if (this.#worker !== worker) return
+          this.#end()
+          this.problem = problem
+        })
+        worker.use(source, onprogress && callback(onprogress)).then(resolve, reject)
+      })
     } catch (error) {
-      if (uses === this.#uses && !this.#loaded) {
-        if (source.name === 'stories') this.problem = messageOf(error).replace(/\.$/, '')
-        else this.tellStories()
-      }
+      stop(worker)
+      if (abandoned) throw error
+      this.#abandon = null
+      if (broken && tries > 1) return this.use(source, onprogress, tries - 1)
+      if (source.name === 'file') this.#goOn()
+      else this.problem = messageOf(error).replace(/\.$/, '')
       throw error
     }
+    this.#abandon = null
+    this.#end()
+    this.#worker = worker
+    worker.listen(callback((report: Report) => this.#take(report)))
     this.source = source.name
     this.#norms = model.norms
-    this.#loaded = true
-    this.#ready = false
     await this.#begin()
     return model
   }
 
   /** Ends the `use` that is running. */
-  async cancel() {
-    await this.#worker?.cancel()
+  cancel() {
+    this.#abandon?.()
+    this.#abandon = null
+    this.#goOn()
+  }
+
+  /** With the model that writes, or else with the stories. */
+  #goOn() {
+    if (!this.#worker) this.tellStories()
   }
 
   /** Reads and writes characters: what the tokens of the reader's model are. */
@@ -125,7 +147,7 @@ export class Writer {
   async set(settings: Settings, words = 0) {
     this.#settings = settings
     this.#words = words
-    if (!this.#worker || !this.#loaded) return // `use` will tell the worker
+    if (!this.#worker) return // `use` will tell the worker
     const off = Array.from({ length: this.#norms }, (_, i) => settings.off[i] ?? false)
     const sets = ++this.#sets
     const { prompt, refused } = await this.#worker.set({ ...settings, off }, words)

@@ -4,13 +4,11 @@
 import { loadPackage } from '../load.ts'
 import { loadStories, tokenizer } from '../stories.ts'
 import { expose } from '../remote.ts'
-import { Engine, type Settings } from './engine.ts'
+import { Engine, type EngineParts, type Settings } from './engine.ts'
 import { snapshot, type Report } from './report.ts'
 
 /** A model to write with: the stories', or one of a reader's files. nHeads: where no file says it. */
 export type Source = { name: 'stories' } | { name: 'file'; files: readonly File[]; nHeads?: number }
-
-type Loaded = ConstructorParameters<typeof Engine>[0] & { dispose: () => void }
 
 type OnProgress = (progress: { loaded: number; total: number }) => void
 
@@ -19,24 +17,16 @@ const PACE = 125 // milliseconds from one token to the next
 const LEAST = 1e-3 // the stories’ grammar chooses among at most 20 words
 const REST = 4000 // milliseconds between the end of a text and the next one
 
-async function loadModel(source: Source, signal: AbortSignal, onProgress?: OnProgress): Promise<Loaded> {
+async function loadModel(source: Source, onProgress?: OnProgress): Promise<EngineParts> {
   if (source.name === 'file') {
     const { loadFile } = await import('./file.ts')
-    return loadFile(source.files, { nHeads: source.nHeads, signal, onProgress })
+    return loadFile(source.files, { nHeads: source.nHeads, onProgress })
   }
-  const gpt = await loadPackage()
-  try {
-    const model = await loadStories(gpt, { signal })
-    return { gpt, model, tokenizer, least: LEAST, dispose: () => gpt.dispose() }
-  } catch (error) {
-    gpt.dispose()
-    throw error
-  }
+  await loadPackage()
+  return { model: await loadStories(), tokenizer, least: LEAST }
 }
 
 let engine: Engine | null = null
-let loaded: Loaded | null = null
-let loading: AbortController | null = null
 let listener: (report: Report) => unknown = () => undefined
 let playing = false
 let timer: ReturnType<typeof setTimeout> | undefined
@@ -78,26 +68,10 @@ function current(): Engine {
 }
 
 const writing = {
-  /** Loads a model. The one before goes on until this has succeeded. */
+  /** Loads the model. To be called once: each model has a worker of its own, and a package in it. */
   async use(source: Source, onprogress?: OnProgress) {
-    loading?.abort()
-    const controller = (loading = new AbortController())
-    const next = await loadModel(source, controller.signal, onprogress)
-    if (controller.signal.aborted) {
-      next.dispose()
-      throw controller.signal.reason
-    }
-    loading = null
-    writing.pause()
-    loaded?.dispose()
-    loaded = next
-    engine = new Engine(next)
+    engine = new Engine(await loadModel(source, onprogress))
     return engine.model
-  },
-
-  /** Ends the `use` that is running. */
-  cancel() {
-    loading?.abort()
   },
 
   /** @param listen called with what there is to see, at most once a frame */

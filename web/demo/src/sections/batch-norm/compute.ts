@@ -1,6 +1,6 @@
 // Runs one batch through three norms. Uses only the package.
 
-import type { Gpt } from 'gpt-layers'
+import { BatchNorm, LayerNorm, manualSeed, noGrad, rand, randn, RMSNorm, scope, tensor } from 'gpt-layers'
 import { BATCH, FEATURES, type NormName } from './slice.ts'
 
 export const EPS = 1e-5
@@ -22,15 +22,15 @@ export type Cell = { row: number; col: number }
  * Draws a batch whose features differ in mean and deviation, as a layer's outputs do, and computes batch
  * norm's running statistics from the batches before it.
  */
-export function draw(gpt: Gpt, seed: number): Drawn {
-  return gpt.scope(() => {
-    gpt.manualSeed(seed)
-    const deviation = gpt.rand([FEATURES]).mul(0.9).add(0.3)
-    const mean = gpt.randn([FEATURES]).mul(0.8)
-    const batch = () => gpt.randn([BATCH.max, FEATURES]).mul(deviation).add(mean)
+export function draw(seed: number): Drawn {
+  return scope(() => {
+    manualSeed(seed)
+    const deviation = rand([FEATURES]).mul(0.9).add(0.3)
+    const mean = randn([FEATURES]).mul(0.8)
+    const batch = () => randn([BATCH.max, FEATURES]).mul(deviation).add(mean)
     const x = batch().toArray() as number[][]
-    const norm = new gpt.BatchNorm(FEATURES)
-    gpt.noGrad(() => {
+    const norm = new BatchNorm(FEATURES)
+    noGrad(() => {
       for (let i = 0; i < BATCHES_BEFORE; i++) norm.forward(batch())
     })
     return { x, runningMean: norm.runningMean.data.slice(), runningVar: norm.runningVar.data.slice() }
@@ -42,27 +42,22 @@ export function draw(gpt: Gpt, seed: number): Drawn {
  * @param running what batch norm is evaluated with; null while training
  * @returns null for batch norm in training with a single sample, which it refuses
  */
-export function normalize(
-  gpt: Gpt,
-  name: NormName,
-  values: number[][],
-  running: Drawn | null,
-): number[][] | null {
+export function normalize(name: NormName, values: number[][], running: Drawn | null): number[][] | null {
   if (name === 'batch' && !running && values.length < 2) return null
-  return gpt.scope(() => {
+  return scope(() => {
     const norm =
       name === 'layer'
-        ? new gpt.LayerNorm(FEATURES, { eps: EPS })
+        ? new LayerNorm(FEATURES, { eps: EPS })
         : name === 'rms'
-          ? new gpt.RMSNorm(FEATURES, { eps: EPS })
-          : batchNorm(gpt, running)
-    const y = gpt.noGrad(() => norm.forward(gpt.tensor(values)))
+          ? new RMSNorm(FEATURES, { eps: EPS })
+          : batchNorm(running)
+    const y = noGrad(() => norm.forward(tensor(values)))
     return y.toArray() as number[][]
   })
 }
 
-function batchNorm(gpt: Gpt, running: Drawn | null) {
-  const norm = new gpt.BatchNorm(FEATURES, { eps: EPS })
+function batchNorm(running: Drawn | null) {
+  const norm = new BatchNorm(FEATURES, { eps: EPS })
   if (!running) return norm
   norm.runningMean.data.set(running.runningMean)
   norm.runningVar.data.set(running.runningVar)
@@ -71,7 +66,6 @@ function batchNorm(gpt: Gpt, running: Drawn | null) {
 
 /** The mean and the variance that normalize a number. RMSNorm: mean 0, and the mean of the squares. */
 export function statistics(
-  gpt: Gpt,
   name: NormName,
   values: number[][],
   { row, col }: Cell,
@@ -79,8 +73,8 @@ export function statistics(
 ): { mean: number; variance: number } {
   if (name === 'batch' && running)
     return { mean: running.runningMean[col], variance: running.runningVar[col] }
-  return gpt.scope(() => {
-    const x = gpt.tensor(name === 'batch' ? values.map((row) => row[col]) : values[row])
+  return scope(() => {
+    const x = tensor(name === 'batch' ? values.map((row) => row[col]) : values[row])
     return name === 'rms'
       ? { mean: 0, variance: x.mul(x).mean().item() }
       : { mean: x.mean().item(), variance: x.var({ unbiased: false }).item() }

@@ -1,11 +1,11 @@
 // A row's variance with both divisors, and the row normalized with each. Uses only the package.
 
-import type { Gpt } from 'gpt-layers'
+import { scope, tensor } from 'gpt-layers'
 import { normSteps } from '../../example.ts'
 
-export function describe(gpt: Gpt, values: readonly number[], eps: number) {
-  return gpt.scope(() => {
-    const y = gpt.tensor([...values])
+export function describe(values: readonly number[], eps: number) {
+  return scope(() => {
+    const y = tensor([...values])
     const norms = (['n-1', 'n'] as const).map((divisor) => normSteps(y, { divisor, eps }))
     const [{ centered }] = norms
     return {

@@ -1,6 +1,6 @@
 // Five tasks for a class: what to do in which figure, the number to report, and the answer.
 
-import type { SectionId } from '../index.ts'
+import type { SectionId } from '../slices.ts'
 
 export interface Task {
   id: SectionId

@@ -1,6 +1,21 @@
 // Computes the notebook's FeedForward on the notebook's input, and GELU beside ReLU. Uses only the package.
 
-import { GPT_CONFIG_124M, type Gpt, type Tensor } from 'gpt-layers'
+import {
+  FeedForward,
+  GELU,
+  GPT_CONFIG_124M,
+  LayerNorm,
+  Linear,
+  manualSeed,
+  noGrad,
+  parameter,
+  rand,
+  randn,
+  ReLU,
+  scope,
+  type Tensor,
+  tensor,
+} from 'gpt-layers'
 import { DIM, X } from './slice.ts'
 
 const TOKENS = 2 * 3 // of two texts
@@ -14,14 +29,14 @@ type Stage = { name: string; values: Float32Array; mean: number; variance: numbe
  * Draws the network and its input as the notebook does. before, after: the first token on its way, without a
  * layer norm and after one. parameters: how many numbers the network learns; all: how many GPT-2 does.
  */
-export function compute(gpt: Gpt) {
-  return gpt.noGrad(() =>
-    gpt.scope(() => {
-      gpt.manualSeed(123)
-      gpt.randn([2, 5]) // what the notebook draws before: its batch and
-      new gpt.Linear(5, 6) // its first layer
-      const network = new gpt.FeedForward(GPT_CONFIG_124M)
-      const x = gpt.rand([2, 3, DIM])
+export function compute() {
+  return noGrad(() =>
+    scope(() => {
+      manualSeed(123)
+      randn([2, 5]) // what the notebook draws before: its batch and
+      new Linear(5, 6) // its first layer
+      const network = new FeedForward(GPT_CONFIG_124M)
+      const x = rand([2, 3, DIM])
       const [widen, gelu] = network.layers
       const stages = (x: Tensor): Stage[] => {
         const linear = widen.forward(x)
@@ -37,7 +52,7 @@ export function compute(gpt: Gpt) {
       const { vocabSize, contextLength, nLayers } = GPT_CONFIG_124M
       return {
         before: stages(x),
-        after: stages(new gpt.LayerNorm(DIM).forward(x)),
+        after: stages(new LayerNorm(DIM).forward(x)),
         parameters,
         all: (vocabSize + contextLength) * DIM + nLayers * (4 * DIM * (DIM + 2) + parameters) + 2 * DIM,
       }
@@ -46,10 +61,10 @@ export function compute(gpt: Gpt) {
 }
 
 /** The values of each activation, and its slopes. gelu: as GPT-2 and the notebook compute it, by tanh. */
-export function activate(gpt: Gpt, xs: readonly number[]) {
-  return gpt.scope(() => {
+export function activate(xs: readonly number[]) {
+  return scope(() => {
     const run = (layer: { forward: (x: Tensor) => Tensor }) => {
-      const x = gpt.parameter(gpt.tensor([...xs], [xs.length]))
+      const x = parameter(tensor([...xs], [xs.length]))
       const y = layer.forward(x)
       y.sum().backward() // each slope is the gradient of the sum
       const dy = Array.from((x.grad as Tensor).data)
@@ -57,17 +72,17 @@ export function activate(gpt: Gpt, xs: readonly number[]) {
       return { y: Array.from(y.data), dy }
     }
     return {
-      gelu: run(new gpt.GELU()),
-      exact: run(new gpt.GELU({ approximate: 'none' })),
-      relu: run(new gpt.ReLU()),
+      gelu: run(new GELU()),
+      exact: run(new GELU({ approximate: 'none' })),
+      relu: run(new ReLU()),
     }
   })
 }
 
 /** The curves, GELU's minimum, and how far it is from the exact form at most. */
-export function curves(gpt: Gpt) {
+export function curves() {
   const xs = Array.from({ length: STEPS + 1 }, (_, i) => X.min + ((X.max - X.min) * i) / STEPS)
-  const { gelu, relu, exact } = activate(gpt, xs)
+  const { gelu, relu, exact } = activate(xs)
   const lowest = gelu.y.indexOf(Math.min(...gelu.y))
   const points = (y: number[]) => xs.map((x, i): [number, number] => [x, y[i]]).filter((_, i) => i % 10 === 0)
   return {

@@ -1,6 +1,6 @@
 // The opening's numbers: a row before layer normalization, on its way, and after it; and what to say of it.
 
-import type { Gpt, Tensor } from 'gpt-layers'
+import { LayerNorm, noGrad, scope, type Tensor, tensor } from 'gpt-layers'
 import { normSteps, type NormSettings } from '../../example.ts'
 import { cellText, shortest } from '../../numbers.ts'
 
@@ -22,13 +22,13 @@ const rowOf = (x: Tensor, variance: number): Row => ({
 })
 
 /** A row before layer normalization and after it. The package's layer divides by n, as GPT's does. */
-export function normalize(gpt: Gpt, values: readonly number[], settings: NormSettings) {
+export function normalize(values: readonly number[], settings: NormSettings) {
   const { divisor, eps } = settings
-  return gpt.scope(() => {
-    const x = gpt.tensor([...values], [1, values.length])
+  return scope(() => {
+    const x = tensor([...values], [1, values.length])
     const y =
       divisor === 'n'
-        ? gpt.noGrad(() => new gpt.LayerNorm(values.length, { eps }).forward(x))
+        ? noGrad(() => new LayerNorm(values.length, { eps }).forward(x))
         : normSteps(x, settings).divided
     const variances = variancesOf(x)
     return {
@@ -44,10 +44,10 @@ export function normalize(gpt: Gpt, values: readonly number[], settings: NormSet
  *
  * @param progress 0: the row; 1: the row minus its mean; 2: also divided by its deviation
  */
-export function between(gpt: Gpt, values: readonly number[], progress: number, settings: NormSettings): Row {
+export function between(values: readonly number[], progress: number, settings: NormSettings): Row {
   const { divisor, eps } = settings
-  return gpt.scope(() => {
-    const x = gpt.tensor([...values], [1, values.length])
+  return scope(() => {
+    const x = tensor([...values], [1, values.length])
     const centered = x.sub(x.mean().item() * Math.min(1, progress))
     const deviation = Math.sqrt(variancesOf(x)[divisor] + eps)
     const y = centered.div(1 + (deviation - 1) * Math.max(0, progress - 1))

@@ -1,9 +1,6 @@
 // What the γ of one feature does to the next word. Uses only the package.
 
-import type { Gpt } from 'gpt-layers'
-
-type Model = InstanceType<Gpt['GPTModel']>
-type LayerNorm = InstanceType<Gpt['LayerNorm']>
+import { type GPTModel, type LayerNorm, noGrad, scope, Softmax } from 'gpt-layers'
 
 /** Of the final norm, counted from 0: the feature with the model's largest γ. */
 export const FEATURE = 76
@@ -14,7 +11,7 @@ export const TEXT = 'One day there lived a penguin. The penguin was named Ines.'
  * @param scale of the feature in the final norm; by default the learned one
  * @returns the final norm's row for the text's last token, and the probability of each word to come next
  */
-export function nextWord(gpt: Gpt, model: Model, ids: number[], scale?: number) {
+export function nextWord(model: GPTModel, ids: number[], scale?: number) {
   const norm = model.finalNorm as LayerNorm
   const learned = norm.scale.data[FEATURE]
   let row: number[] = []
@@ -23,10 +20,10 @@ export function nextWord(gpt: Gpt, model: Model, ids: number[], scale?: number) 
   })
   norm.scale.data[FEATURE] = scale ?? learned
   try {
-    const words = gpt.noGrad(() =>
-      gpt.scope(() => {
+    const words = noGrad(() =>
+      scope(() => {
         const logits = model.forward(ids, { lastOnly: true })
-        return Array.from(new gpt.Softmax().forward(logits).data)
+        return Array.from(new Softmax().forward(logits).data)
       }),
     )
     return { row, words }

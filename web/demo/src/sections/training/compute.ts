@@ -1,6 +1,18 @@
 // Trains a small GPT with layer norms, and the same one without, to sort letters. Knows nothing of the page.
 
-import type { AdamW, Gpt, GPTModel, Tensor } from 'gpt-layers'
+import {
+  AdamW,
+  crossEntropy,
+  GPTModel,
+  Identity,
+  manualSeed,
+  noGrad,
+  rand,
+  randn,
+  ReLU,
+  scope,
+  type Tensor,
+} from 'gpt-layers'
 
 export interface Settings {
   blocks: number
@@ -30,15 +42,13 @@ const IGNORED = -100 // the target of a token whose logits do not count
 
 /** One network and its optimizer. */
 class Learner {
-  readonly #gpt: Gpt
   readonly #model: GPTModel
   readonly #optimizer: AdamW
   #loss = NaN
 
-  constructor(gpt: Gpt, { blocks, rate, weights, seed }: Settings, norms: boolean) {
-    this.#gpt = gpt
-    gpt.manualSeed(seed) // both networks draw the same weights: a norm draws none
-    this.#model = new gpt.GPTModel({
+  constructor({ blocks, rate, weights, seed }: Settings, norms: boolean) {
+    manualSeed(seed) // both networks draw the same weights: a norm draws none
+    this.#model = new GPTModel({
       vocabSize: ALPHABET.length,
       contextLength: 2 * LETTERS - 1,
       embDim: 48,
@@ -47,7 +57,7 @@ class Learner {
     })
     if (weights === 'gpt2') this.#drawAsGPT2()
     if (!norms) this.#removeNorms()
-    this.#optimizer = new gpt.AdamW(this.#model.parameters(), { lr: rate })
+    this.#optimizer = new AdamW(this.#model.parameters(), { lr: rate })
   }
 
   /**
@@ -55,12 +65,11 @@ class Learner {
    * N(0, 0.02 / √(2 · blocks)).
    */
   #drawAsGPT2() {
-    const gpt = this.#gpt
     const model = this.#model
     const draw = ({ weight, bias }: { weight: Tensor; bias?: Tensor | null }, sums = 1) =>
-      gpt.scope(() => {
+      scope(() => {
         bias?.data.fill(0)
-        weight.data.set(gpt.randn(weight.shape).mul(GPT2_DEVIATION / Math.sqrt(sums)).data)
+        weight.data.set(randn(weight.shape).mul(GPT2_DEVIATION / Math.sqrt(sums)).data)
       })
     const sums = 2 * model.trfBlocks.length
     draw(model.tokEmb)
@@ -76,7 +85,6 @@ class Learner {
   }
 
   #removeNorms() {
-    const { Identity } = this.#gpt
     this.#model.finalNorm = new Identity()
     for (const block of this.#model.trfBlocks) {
       block.norm1 = new Identity()
@@ -87,9 +95,9 @@ class Learner {
   /** One step of AdamW. After a loss that is not finite it does nothing. @returns the loss before the step */
   step(ids: number[][], targets: number[][]): number {
     if (this.#loss === Infinity) return this.#loss
-    this.#gpt.scope(() => {
+    scope(() => {
       this.#optimizer.zeroGrad()
-      const loss = this.#gpt.crossEntropy(this.#model.forward(ids), targets)
+      const loss = crossEntropy(this.#model.forward(ids), targets)
       this.#loss = Number.isFinite(loss.item()) ? loss.item() : Infinity
       if (this.#loss === Infinity) return
       loss.backward()
@@ -116,12 +124,10 @@ class Learner {
 
 /** Both networks. They begin with the same weights and learn from the same rows. */
 export class Training {
-  readonly #gpt: Gpt
   readonly #learners: Pair<Learner>
 
-  constructor(gpt: Gpt, settings: Settings) {
-    this.#gpt = gpt
-    this.#learners = { with: new Learner(gpt, settings, true), without: new Learner(gpt, settings, false) }
+  constructor(settings: Settings) {
+    this.#learners = { with: new Learner(settings, true), without: new Learner(settings, false) }
   }
 
   #each<T>(of: (learner: Learner) => T): Pair<T> {
@@ -133,7 +139,7 @@ export class Training {
    * the sorted letters, from the row's last letter on.
    */
   step(): Pair<number> {
-    const drawn = this.#gpt.scope(() => this.#gpt.rand([BATCH, LETTERS]).data.slice())
+    const drawn = scope(() => rand([BATCH, LETTERS]).data.slice())
     const rows = Array.from({ length: BATCH }, (_, i) =>
       Array.from(drawn.subarray(i * LETTERS, (i + 1) * LETTERS), (u) => Math.floor(u * ALPHABET.length)),
     )
@@ -160,16 +166,16 @@ export const STACK = { width: 64, layers: [1, 2, 4, 8], small: 0.58, large: 2 }
  *
  * @returns for each of STACK.layers the numbers that its Linear puts out, and their deviation
  */
-export function stack(gpt: Gpt, gain: number): { values: number[]; deviation: number }[] {
+export function stack(gain: number): { values: number[]; deviation: number }[] {
   const { width, layers } = STACK
-  return gpt.noGrad(() =>
-    gpt.scope(() => {
-      gpt.manualSeed(123)
-      const relu = new gpt.ReLU()
-      let x = gpt.randn([1, width])
+  return noGrad(() =>
+    scope(() => {
+      manualSeed(123)
+      const relu = new ReLU()
+      let x = randn([1, width])
       const found: ReturnType<typeof stack> = []
       for (let layer = 1; layer <= Math.max(...layers); layer++) {
-        const y = x.matmul(gpt.randn([width, width]).mul(gain / Math.sqrt(width)))
+        const y = x.matmul(randn([width, width]).mul(gain / Math.sqrt(width)))
         if (layers.includes(layer))
           found.push({ values: Array.from(y.data), deviation: Math.sqrt(y.var({ unbiased: false }).item()) })
         x = relu.forward(y)

@@ -9,7 +9,8 @@ let training: Training
 
 const lab = {
   async begin(settings: Settings) {
-    training = new Training(await loading, settings)
+    await loading
+    training = new Training(settings)
   },
 
   /** @returns the loss of each step */

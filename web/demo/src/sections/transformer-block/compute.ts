@@ -1,9 +1,8 @@
 // What each norm of a GPT gets and gives, for every token of a sentence. Uses only the package.
 
-import type { Gpt, Tensor } from 'gpt-layers'
+import { type GPTModel, LayerNorm, noGrad, scope, type Tensor } from 'gpt-layers'
 import type { Order } from './slice.ts'
 
-type Model = InstanceType<Gpt['GPTModel']>
 /** A row for each token, with its mean and variance. */
 export type Rows = { rows: number[][]; mean: number[]; variance: number[] }
 type Norm = { name: string; before: Rows; after: Rows }
@@ -14,15 +13,15 @@ type Norm = { name: string; before: Rows; after: Rows }
  * @param order 'pre': as the model is; 'post': the same layers, but each sum is normalized
  * @returns in the order in which the tokens pass them; `name` is the model's
  */
-export function pass(gpt: Gpt, model: Model, ids: number[], order: Order): Norm[] {
+export function pass(model: GPTModel, ids: number[], order: Order): Norm[] {
   const norms: Norm[] = []
   const stop = model.onForward(({ name, module, input, output }) => {
-    if (module instanceof gpt.LayerNorm)
+    if (module instanceof LayerNorm)
       norms.push({ name, before: rowsOf(input as Tensor), after: rowsOf(output) })
   })
   try {
     const forward = () => void (order === 'pre' ? model.forward(ids) : postNorm(model, ids))
-    gpt.noGrad(() => gpt.scope(forward))
+    noGrad(() => scope(forward))
   } finally {
     stop()
   }
@@ -30,7 +29,7 @@ export function pass(gpt: Gpt, model: Model, ids: number[], order: Order): Norm[
 }
 
 /** The blocks as in "Attention is all you need" (Vaswani et al., 2017). There is no final norm. */
-function postNorm(model: Model, ids: number[]) {
+function postNorm(model: GPTModel, ids: number[]) {
   let x = model.tokEmb.forward(ids).add(model.posEmb.forward(ids.map((_, position) => position)))
   for (const { attn, ff, norm1, norm2 } of model.trfBlocks) {
     x = norm1.forward(x.add(attn.forward(x) as Tensor))

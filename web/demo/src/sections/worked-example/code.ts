@@ -4,7 +4,7 @@ import { shortest } from '../../numbers.ts'
 import { cellNames, INPUTS, OUTPUTS, SAMPLES, type TableName } from '../../example.ts'
 import { EPS } from '../../example-slice.ts'
 import { isPlain, type Result } from './compute.ts'
-import type { Settings } from './steps.ts'
+import type { Settings } from './slice.ts'
 
 /** Whether nn.LayerNorm gives the same four decimals. It rounds differently, and overflows sooner. */
 const isLayerNorm = ({ divisor, eps, edits }: Settings, { mean, variance }: Result['outputs']) =>

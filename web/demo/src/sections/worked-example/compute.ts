@@ -1,8 +1,8 @@
 // Computes every number of "How it is computed" from its rows and settings. Uses only the package.
 
-import type { Gpt, Tensor } from 'gpt-layers'
+import { scope, type Tensor, tensor } from 'gpt-layers'
 import { normSteps, tableOf, type NormSettings } from '../../example.ts'
-import type { Settings } from './steps.ts'
+import type { Settings } from './slice.ts'
 
 type Cells = Record<string, number>
 
@@ -11,10 +11,10 @@ export const isPlain = (edits: Settings['edits']) =>
   !Object.keys(edits).some((name) => /^(gamma|beta)/.test(name))
 
 /** Every step as a tensor, allocated in the caller's scope. */
-function forward(gpt: Gpt, norm: NormSettings, rows: number[][], cells: Cells) {
-  const y = gpt.tensor(rows)
+function forward(norm: NormSettings, rows: number[][], cells: Cells) {
+  const y = tensor(rows)
   const steps = normSteps(y, norm)
-  const scaled = steps.divided.mul(tableOf(gpt, 'gamma', cells)).add(tableOf(gpt, 'beta', cells))
+  const scaled = steps.divided.mul(tableOf('gamma', cells)).add(tableOf('beta', cells))
   return { y, ...steps, scaled }
 }
 
@@ -37,9 +37,9 @@ const summed = (tensor: Tensor, { divisor }: NormSettings): Numbers => ({
 export type Result = ReturnType<typeof compute>
 
 /** @param cells scale and shift, among others, by name */
-export function compute(gpt: Gpt, norm: NormSettings, rows: number[][], cells: Cells) {
-  return gpt.scope(() => {
-    const { y, centered, divided, scaled } = forward(gpt, norm, rows, cells)
+export function compute(norm: NormSettings, rows: number[][], cells: Cells) {
+  return scope(() => {
+    const { y, centered, divided, scaled } = forward(norm, rows, cells)
     return {
       outputs: summed(y, norm),
       centered: summed(centered, norm),
@@ -54,18 +54,18 @@ export function compute(gpt: Gpt, norm: NormSettings, rows: number[][], cells: C
  *
  * @param part of the way, from 0 to 1
  */
-export function between(gpt: Gpt, from: Numbers, to: Numbers, part: number, norm: NormSettings): Numbers {
+export function between(from: Numbers, to: Numbers, part: number, norm: NormSettings): Numbers {
   if (part === 1) return to
-  return gpt.scope(() => {
-    const start = gpt.tensor(from.values).mul(1 - part)
-    return summed(start.add(gpt.tensor(to.values).mul(part)), norm)
+  return scope(() => {
+    const start = tensor(from.values).mul(1 - part)
+    return summed(start.add(tensor(to.values).mul(part)), norm)
   })
 }
 
 /** @returns tensors as PyTorch prints them, by name, in the order in which the code of code.ts prints them */
-export function print(gpt: Gpt, settings: Settings, rows: number[][], cells: Cells): Record<string, string> {
-  return gpt.scope(() => {
-    const { y, mean, variance, divided, scaled } = forward(gpt, settings, rows, cells)
+export function print(settings: Settings, rows: number[][], cells: Cells): Record<string, string> {
+  return scope(() => {
+    const { y, mean, variance, divided, scaled } = forward(settings, rows, cells)
     // As in code.ts: adding a shift of 0 would make 0 of −0.
     const norm = isPlain(settings.edits) ? divided : scaled
     const tensors = {

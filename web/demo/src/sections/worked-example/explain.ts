@@ -2,7 +2,9 @@
 
 import { INPUTS, OUTPUTS } from '../../example.ts'
 import { calculation, cellText, exact, power, subscript, term } from '../../numbers.ts'
-import type { Example } from './model.svelte.ts'
+import type { Numbers, Result } from './compute.ts'
+import type { Settings } from './slice.ts'
+import type { Step } from './steps.ts'
 
 /** A cell of the figure. */
 export interface Place {
@@ -16,11 +18,18 @@ export interface Place {
   col: number | 'mean' | 'variance'
 }
 
-/** What an explanation is made from. */
-export type Source = Pick<
-  Example,
-  'at' | 'computed' | 'moved' | 'result' | 'rows' | 'settings' | 'step' | 'why' | 'y'
->
+/** What an explanation is made from: fields of `Example`, which says what they are. */
+export interface Source {
+  at: (table: 'x' | 'w' | 'g', row: number, col: number) => number
+  computed: { z: number[][]; y: number[][] }
+  moved: boolean[]
+  result: Result
+  rows: Numbers
+  settings: Settings
+  step: Step
+  why: (row: number) => string
+  y: number[][]
+}
 
 type Explained = { formula: string; sources: Place[] }
 

@@ -8,7 +8,7 @@ import { subscript } from '../../numbers.ts'
 import { Rows } from '../../rows.svelte.ts'
 import { between, compute, print } from './compute.ts'
 import { explain, key, type Place } from './explain.ts'
-import type { Settings } from './steps.ts'
+import type { Settings } from './slice.ts'
 import { STEPS } from './steps.ts'
 import { LOOKS, why } from './words.ts'
 
@@ -44,8 +44,8 @@ export class Example extends Rows {
   #divisor = $derived(this.settings.divisor)
   #eps = $derived(this.settings.eps)
   #norm = $derived({ divisor: this.#divisor, eps: this.#eps })
-  result = $derived.by(() => compute(this.gpt, this.#norm, this.y, this.cells))
-  printed = $derived.by(() => print(this.gpt, this.settings, this.y, this.cells))
+  result = $derived.by(() => compute(this.#norm, this.y, this.cells))
+  printed = $derived.by(() => print(this.settings, this.y, this.cells))
   /** How many of PyTorch's 32 printed numbers are here. */
   agreeing = $derived.by(() => {
     const { outputs, scaled } = this.result
@@ -69,7 +69,7 @@ export class Example extends Rows {
   /** The step's rows, on their way from those of the step before. */
   moving = $derived.by(() => {
     const from = this.result[STEPS[Math.max(0, this.index - 1)].rows]
-    return between(this.gpt, from, this.rows, this.#part.current, this.#norm)
+    return between(from, this.rows, this.#part.current, this.#norm)
   })
 
   /** How the pointed number was computed, and the cells it depends on. */
@@ -101,7 +101,7 @@ export class Example extends Rows {
 
   // The presets' rows. Computed once, because PyTorch's first row takes draws of the generator.
   #presets = $derived.by(() => {
-    const [row] = exampleOutputs(this.gpt)
+    const [row] = exampleOutputs()
     return Object.entries(PRESETS).map(([name, change]) => ({
       name: name as keyof typeof PRESETS,
       base: row,
@@ -119,7 +119,7 @@ export class Example extends Rows {
   look = $derived.by(() => {
     const chosen = this.#presets.find((_, i) => this.presets[i].on)
     if (!chosen) return ''
-    const { divided } = compute(this.gpt, this.#norm, [chosen.base, chosen.row], this.cells)
+    const { divided } = compute(this.#norm, [chosen.base, chosen.row], this.cells)
     return LOOKS[chosen.name](divided.values[1], divided.values[0])
   })
 

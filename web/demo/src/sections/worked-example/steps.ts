@@ -1,14 +1,9 @@
 // The steps from a row to the normalized row. All that is particular to a step is in its object.
 
 import { OUTPUTS } from '../../example.ts'
-import type { ExampleState } from '../../example-slice.ts'
-import type { StateOf } from '../../fields.ts'
 import { cellText } from '../../numbers.ts'
 import { isPlain, type Result } from './compute.ts'
-import type worked from './slice.ts'
-
-/** The example's state, and what is shown of it. */
-export type Settings = ExampleState & StateOf<typeof worked>
+import type { Settings } from './slice.ts'
 
 export interface Step {
   name: Settings['step']

@@ -10,8 +10,8 @@
 // `backward` runs the steps from the last to the first. Each step gets the gradient of its output, the sum
 // over all uses of that output, and computes the gradients of its inputs. Then it lets go of what it holds.
 
-import type { Tensor } from '../tensor/tensor.ts'
 import { fail, GptLayersError } from '../errors.ts'
+import { Tensor } from './tensor.ts'
 
 /**
  * Computes the gradients of a step's inputs.
@@ -22,7 +22,7 @@ import { fail, GptLayersError } from '../errors.ts'
  */
 export type Gradients = (dy: Tensor, wanted: readonly boolean[]) => readonly (Tensor | null)[]
 
-/** The number of steps recorded so far, in all instances. */
+/** The number of steps recorded so far. */
 let count = 0
 
 /** The number of the newest step: later steps have larger numbers. */
@@ -95,11 +95,23 @@ export class Step {
   }
 }
 
-/** Whether a step with these inputs will be recorded. */
-export function records(...inputs: (Tensor | null)[]): boolean {
-  for (const input of inputs) if (input?.requiresGrad) return input.runtime.recordsGradients
-  return false
+/** Whether operations are recorded. */
+let isRecording = true
+
+/** Runs `fn` without recording on the tape. */
+export function withoutTape<T>(fn: () => T): T {
+  const before = isRecording
+  isRecording = false
+  try {
+    return fn()
+  } finally {
+    isRecording = before
+  }
 }
+
+/** Whether a step with these inputs will be recorded. */
+export const records = (...inputs: (Tensor | null)[]): boolean =>
+  isRecording && inputs.some((input) => input?.requiresGrad)
 
 /**
  * Records how a tensor was computed, where one of the inputs needs a gradient.
@@ -128,7 +140,7 @@ export function recordPart(output: Tensor, input: Tensor, addTo: (dx: Tensor, dy
   if (!records(input)) return output
   const { shape } = input
   const gradients: Gradients = (dy) => {
-    const dx = dy.zeroed(shape)
+    const dx = Tensor.zeros(shape)
     addTo(dx, dy)
     return [dx]
   }
@@ -157,117 +169,11 @@ export function recordKernel(
   if (!records(...inputs)) return output
   const shapes = inputs.map((input) => input && input.shape)
   const gradients: Gradients = (dy, wanted) => {
-    const written = shapes.map((shape, i) => (shape && wanted[i] ? dy.empty(shape) : null))
+    const written = shapes.map((shape, i) => (shape && wanted[i] ? Tensor.empty(shape) : null))
     backward(dy, ...written)
     return written
   }
   const kept = saved.filter((tensor) => tensor !== null)
   output.step = new Step(output, inputs, gradients, kept)
   return output
-}
-
-/**
- * Computes the gradient of a tensor with respect to every leaf that it was computed from, and adds it to the
- * leaf's `.grad`. The graph is freed.
- *
- * @param gradient the gradient of the root; this function disposes it
- * @throws {GptLayersError} VALUE where an earlier backward has freed the graph; what the steps throw
- */
-export function backward(root: Tensor, gradient: Tensor): void {
-  const { runtime } = root
-  /** What has come so far, for the steps that have not run. */
-  const sums: Map<Step, Tensor> = new Map()
-  const give = (target: Step | Tensor, given: Tensor) => {
-    try {
-      if (target instanceof Step) {
-        const sum = sums.get(target)
-        sums.set(target, sum === undefined ? given : add(sum, given))
-      } else addToLeaf(target, given)
-    } catch (error) {
-      given.dispose()
-      throw error
-    }
-  }
-  give(root.step ?? root, gradient)
-  runtime.noGrad(() => {
-    try {
-      for (const step of stepsBefore(root.step)) {
-        const dy = sums.get(step)
-        if (dy !== undefined) {
-          runtime.temporary(() => {
-            if (addPart(step, dy, sums)) return
-            const { targets } = step
-            // All are owned before one is given: two may be the same tensor, and `give` disposes what it adds.
-            const owned = step.run(dy).map((dx, i) => (targets[i] === null ? null : (dx?.own() ?? null)))
-            try {
-              for (const [i, dx] of owned.entries()) {
-                const target = targets[i]
-                owned[i] = null
-                if (target !== null && dx !== null) give(target, dx)
-              }
-            } finally {
-              for (const dx of owned) dx?.dispose()
-            }
-          })
-          sums.delete(step)
-          dy.dispose()
-        }
-        step.release()
-      }
-    } finally {
-      for (const sum of sums.values()) sum.dispose()
-    }
-  })
-}
-
-/**
- * Adds the gradient of a part to that of the whole, where the whole has one already.
- *
- * @returns whether it did
- */
-function addPart({ addTo, targets: [target] }: Step, dy: Tensor, sums: ReadonlyMap<Step, Tensor>): boolean {
-  if (addTo === null || target === null || target === undefined) return false
-  const sum = target instanceof Step ? sums.get(target) : target.grad
-  if (!sum || sum.disposed || (target instanceof Step ? sum.isShared : target.disposed)) return false
-  addTo(sum, dy)
-  sum.changed()
-  return true
-}
-
-/** @returns this step and all before it, the last one first */
-function stepsBefore(last: Step | null): Step[] {
-  const found: Set<Step> = new Set(last ? [last] : [])
-  for (const step of found) {
-    step.checkLive()
-    for (const target of step.targets) if (target instanceof Step) found.add(target)
-  }
-  return [...found].sort((a, b) => b.number - a.number)
-}
-
-/**
- * @param sum owned; becomes part of the result
- * @param given owned; becomes part of the result
- * @returns their sum, in the memory of `sum` if nothing else uses that
- */
-function add(sum: Tensor, given: Tensor): Tensor {
-  const result = sum.isShared ? sum.empty(sum.shape) : sum
-  if (result !== sum) result.keep()
-  sum.runtime.run('gpt_add', [result, sum, given, 1, sum.size, 0, 1, 0, 1])
-  if (result !== sum) sum.dispose()
-  given.dispose()
-  return result
-}
-
-/** @param given a tensor of our own: it becomes the `.grad`, or is added to it */
-function addToLeaf(leaf: Tensor, given: Tensor): void {
-  const { grad } = leaf
-  if (leaf.disposed) given.dispose()
-  else if (grad !== null && !grad.disposed) {
-    leaf.runtime.run('gpt_add', [grad, grad, given, 1, grad.size, 0, 1, 0, 1])
-    grad.changed()
-    given.dispose()
-  } else if (given.isShared) {
-    leaf.grad = given.clone().keep()
-    given.dispose()
-  } else leaf.grad = given
 }

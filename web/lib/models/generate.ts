@@ -1,10 +1,22 @@
-import type { GPTModel } from '../layers/gptmodel.ts'
 import { checkArray, checkInteger, checkNumber, checkOptions, checkSize } from '../check.ts'
 import { fail, withName } from '../errors.ts'
+import { type CacheOptions, KeyValueCache } from '../layers/kvcache.ts'
+import * as random from '../runtime/random.ts'
+import { heap } from '../runtime/runtime.ts'
 import { checkTensorOf } from '../tensor/check.ts'
 import { type Indices, checkIndices } from '../tensor/indices.ts'
-import { KeyValueCache } from './cache.ts'
-import { type Sampling, type GeneratedToken, sampleToken } from './sample.ts'
+import { temporary } from '../tensor/scope.ts'
+import { Tensor } from '../tensor/tensor.ts'
+import { type GeneratedToken, type Sampling, sampleToken } from './sample.ts'
+
+/** What `generate` needs of a model. */
+interface LanguageModel {
+  readonly vocabSize: number
+  readonly contextLength: number
+  readonly training: boolean
+  forward(ids: Indices, context: { cache: KeyValueCache; lastOnly: boolean }): Tensor
+  newCache(options: CacheOptions): KeyValueCache
+}
 
 export interface GenerateOptions {
   /**
@@ -62,12 +74,12 @@ interface Generation {
 }
 
 export function checkGeneration(
-  model: GPTModel,
+  model: LanguageModel,
   ids: Indices,
   options: GenerateOptions | undefined,
 ): { tokens: Int32Array; checked: Generation } {
-  const { runtime, vocabSize, contextLength } = model
-  runtime.memory.checkLive()
+  const { vocabSize, contextLength } = model
+  heap()
   const defaults: Defaults = {
     maxNewTokens: Infinity,
     temperature: 1,
@@ -90,7 +102,7 @@ export function checkGeneration(
   checkNumber('repetitionPenalty', repetitionPenalty, 'a finite number > 0', isFactor)
   const stopTokens = checkTokens('stopTokens', given.stopTokens, vocabSize)
   const suppressTokens = checkTokens('suppressTokens', given.suppressTokens, vocabSize)
-  const { indices: tokens, shape } = checkIndices(runtime, 'ids', ids, vocabSize)
+  const { indices: tokens, shape } = checkIndices('ids', ids, vocabSize)
   if (tokens.length === 0 || shape.length === 0 || shape.length > 2 || tokens.length !== shape.at(-1)) {
     const expected = 'be one sequence of at least one token, [tokens] or [1, tokens]'
     throw fail('SHAPE', 'ids', expected, shape)
@@ -150,14 +162,14 @@ function checkTokens(name: string, tokens: readonly number[], vocabSize: number)
  * @param generation checked
  */
 export function* generateTokens(
-  model: GPTModel,
+  model: LanguageModel,
   ids: Int32Array,
   { maxNewTokens, sampling, stopTokens, slidingWindow, cache: given }: Generation,
 ): Generator<GeneratedToken, void, undefined> {
-  const { runtime, vocabSize } = model
-  const random = () => runtime.generator.word() / 2 ** 32
+  const { vocabSize } = model
+  const draw = () => random.word() / 2 ** 32
   const maxTokens = Math.min(model.contextLength, ids.length + maxNewTokens - 1)
-  const cache = given ?? model.newCache({ maxTokens }).keep()
+  const cache = given ?? temporary(() => take(model.newCache({ maxTokens })))
   try {
     const text = [...cache.tokens(), ...ids]
     let next = ids
@@ -171,10 +183,10 @@ export function* generateTokens(
         cache.truncate(0)
         next = Int32Array.from(text.slice(-slidingWindow))
       }
-      const generated = runtime.temporary(() => {
+      const generated = temporary(() => {
         const logits = model.forward(next, { cache, lastOnly: true })
-        checkTensorOf(runtime, "forward's output", logits, [1, vocabSize])
-        return sampleToken(logits, text, sampling, random)
+        checkTensorOf("forward's output", logits, [1, vocabSize])
+        return sampleToken(logits, text, sampling, draw)
       })
       version = cache.version
       yield generated
@@ -187,4 +199,10 @@ export function* generateTokens(
   } finally {
     if (given === undefined) cache.dispose()
   }
+}
+
+/** From here on no scope frees the cache. */
+function take(cache: KeyValueCache): KeyValueCache {
+  for (const tensor of cache.tensorsForScope) Tensor.take(tensor)
+  return cache
 }

@@ -1,5 +1,6 @@
-import type { Tensor } from '../tensor/tensor.ts'
 import { fail } from '../errors.ts'
+import { run } from '../runtime/runtime.ts'
+import { Tensor } from '../tensor/tensor.ts'
 
 /** The most candidates that are returned beside a token. */
 const TOP = 10
@@ -45,7 +46,7 @@ export type Sampling = {
  * @param given logits [1, vocabSize]
  * @param text the tokens that the penalty applies to
  * @param random a number in [0, 1); called where a token is drawn, so not with temperature 0
- * @throws {GptLayersError} VALUE where a logit is NaN or Infinity, MEMORY
+ * @throws {GptLayersError} VALUE where a logit is NaN or Infinity
  */
 export function sampleToken(
   given: Tensor,
@@ -95,11 +96,11 @@ function penalize(logits: Float32Array, text: Iterable<number>, penalty: number)
  * @returns softmax(logits / temperature), and zeros: [blocks, BLOCK]
  */
 function softmax(logits: Tensor, best: number, temperature: number): Tensor {
-  const { runtime, size } = logits
+  const { size } = logits
   // Without the subtraction a quotient might not be finite.
   const scaled = temperature === 1 ? logits : logits.sub(logits.data[best]).div(temperature)
-  const y = logits.empty([Math.ceil(size / BLOCK), BLOCK])
-  runtime.run('gpt_softmax_forward', [y, scaled, 1, size])
+  const y = Tensor.empty([Math.ceil(size / BLOCK), BLOCK])
+  run('gpt_softmax_forward', [y, scaled, 1, size])
   y.data.fill(0, size)
   return y
 }

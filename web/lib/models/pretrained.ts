@@ -1,7 +1,6 @@
 // Loads a GPT from a file, or from several.
 
-import type { GPTModel, GPTModelConfig } from '../layers/gptmodel.ts'
-import type { Runtime } from '../runtime/runtime.ts'
+import type { Reading, TensorFile } from '../checkpoint/file.ts'
 import {
   type SignalLike,
   checkBoolean,
@@ -10,13 +9,16 @@ import {
   checkOptions,
   checkSignal,
 } from '../check.ts'
-import { importNow } from '../imports.ts'
-import { configOf } from './config.ts'
-import type { Reading, TensorFile } from './file.ts'
-import { Loader } from './load.ts'
-import { lacks, placesOf } from './names.ts'
-import { readSafetensors } from './safetensors.ts'
-import { type Sources, Input, sourcesOf } from './source.ts'
+import { importTorchReader } from '../checkpoint/load.ts'
+import { readSafetensors } from '../checkpoint/safetensors.ts'
+import { type Sources, Input, sourcesOf } from '../checkpoint/source.ts'
+import { Module } from '../layers/module.ts'
+import { lacks, placesOf } from '../layers/names.ts'
+import { heap } from '../runtime/runtime.ts'
+import { temporary } from '../tensor/scope.ts'
+import { withMeta } from '../tensor/tensor.ts'
+import { type GPTModelConfig, configOf } from './gptconfig.ts'
+import { Loader } from './loader.ts'
 
 export type ProgressListener = (progress: { loaded: number; total: number }) => void
 
@@ -52,8 +54,7 @@ const ZIP = [0x50, 0x4b, 3, 4]
  * Loads a model from a file. The parameters of our layers are meta tensors until the file has given
  * their values; buffers, and what a subclass makes by itself, are not.
  */
-export async function loadPretrained<M extends GPTModel>(
-  runtime: Runtime,
+export async function loadPretrained<M extends Module & { ignored: readonly string[] }>(
   Model: new (config: GPTModelConfig) => M,
   source: Sources,
   options: PretrainedOptions | undefined,
@@ -73,18 +74,19 @@ export async function loadPretrained<M extends GPTModel>(
       if (loaded >= told + total / REPORTS && loaded < total) tell()
     }
     const files: TensorFile[] = []
-    runtime.memory.checkLive()
+    heap()
     for (const input of inputs) {
       input.listen(signal, onBytes)
-      files.push(await input.run(await readerFor(input, runtime)))
+      files.push(await input.run(await readerFor(input)))
     }
     total = files.reduce((sum, { byteLength }) => sum + byteLength, 0)
     const infos = files.flatMap(({ tensors }) => tensors)
     const sizes = configOf(infos, Object.assign({}, ...files.map(({ stated }) => stated)), config)
-    model = runtime.temporary(() => runtime.withMeta(() => new Model(sizes)))
-    const { places, missing, unknown } = placesOf(model, 'source', infos, strict)
+    model = temporary(() => withMeta(() => new Model(sizes)))
+    const [own, matrices] = [model.stateDict(), Module.int8Matrices(model)]
+    const { places, missing, unknown } = placesOf(own, matrices, 'source', infos, strict)
     if (missing.length > 0) throw lacks('source', missing, unknown)
-    const loader = new Loader(model, places, dtype, false)
+    const loader = new Loader(matrices, places, dtype)
     loader.begin()
     try {
       for (const [i, file] of files.entries()) await inputs[i].run(file.read((info) => loader.writes(info)))
@@ -104,10 +106,10 @@ export async function loadPretrained<M extends GPTModel>(
 }
 
 /** The reader of torch.save's files is fetched where it is needed. */
-async function readerFor(input: Input, runtime: Runtime): Promise<Reading<TensorFile>> {
+async function readerFor(input: Input): Promise<Reading<TensorFile>> {
   const prefix = await input.peek(ZIP.length)
   if (!ZIP.every((byte, i) => prefix[i] === byte)) return readSafetensors('source')
-  const { readTorchModel } = await importNow(runtime.imports.torchfile)
+  const { readTorchModel } = await importTorchReader()
   return readTorchModel('source')
 }
 

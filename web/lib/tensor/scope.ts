@@ -1,12 +1,37 @@
-import type { Tensor } from '../tensor/tensor.ts'
+import type { Tensor } from './tensor.ts'
 import { fail } from '../errors.ts'
-import { Step } from './tape.ts'
+import { heap } from '../runtime/runtime.ts'
+import { newestStep, Step } from './tape.ts'
 
-/** The method under which an object that holds tensors, such as a layer, lists them for a scope. */
-export const TENSORS = Symbol('tensors')
+/** Runs `fn` and frees the tensors made inside, except those that can be reached from its result. */
+export const freeing = <T>(fn: () => T): T => scopeOf(fn, { isLayers: false })
 
-/** The method under which a layer says what the header of its files has beside the tensors. */
-export const METADATA = Symbol('metadata')
+/**
+ * As `freeing`, for the temporary tensors of a layer or an operation. What a layer of the user's own has kept
+ * in its properties stays, too.
+ */
+export const temporary = <T>(fn: () => T): T => scopeOf(fn, { isLayers: true })
+
+/**
+ * Calls functions one after the other, each with the result of the one before, such as the layers of a model.
+ * In `noGrad`, a tensor between two of them is freed as soon as the next is there: memory does not grow with
+ * the number of layers. It stays where a layer of the user's own has run, which may have kept it.
+ */
+export const chain = (x: Tensor, functions: Iterable<(x: Tensor) => Tensor>): Tensor =>
+  temporary(() => {
+    let h = x
+    for (const fn of functions) {
+      const y = fn(h)
+      if (h !== x && h !== y && y.step === null && heap().hasOnlyOurLayers) h.dispose()
+      h = y
+    }
+    return h
+  })
+
+function scopeOf<T>(fn: () => T, options: { isLayers: boolean }): T {
+  const newest = newestStep()
+  return heap().scope(fn, (kept, made) => survivors(kept, made, newest), options)
+}
 
 /**
  * The tensors that a scope must not free: those in its result, and those that the tape needs for the
@@ -17,7 +42,7 @@ export const METADATA = Symbol('metadata')
  * @param newest the number of the newest step before the scope: older steps need nothing that was made in it
  * @throws {GptLayersError} TYPE for a Promise
  */
-export function survivors(
+function survivors(
   result: unknown,
   made: ReadonlySet<unknown>,
   newest: number,
@@ -69,10 +94,11 @@ function reachable(root: unknown): Set<unknown> {
 const stepOf = (value: unknown): unknown =>
   typeof value === 'object' && value !== null && 'step' in value ? value.step : undefined
 
-const holdsTensors = (value: object): value is { [TENSORS](): unknown[] } => TENSORS in value
+/** Whether a value is one of our objects that hold tensors, such as a layer. */
+const holdsTensors = (value: object): value is { tensorsForScope: unknown[] } => 'tensorsForScope' in value
 
 function directlyInside(value: object): Iterable<unknown> {
-  if (holdsTensors(value)) return value[TENSORS]()
+  if (holdsTensors(value)) return value.tensorsForScope
   if (Array.isArray(value) || value instanceof Set) return value
   if (value instanceof Map) return [...value].flat()
   if (value instanceof Promise) {

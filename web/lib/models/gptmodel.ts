@@ -1,43 +1,43 @@
 import type { Sources } from '../checkpoint/source.ts'
 import type { Tensor } from '../tensor/tensor.ts'
-import type { GeneratedToken } from '../generate/sample.ts'
-import type { Context } from './forward.ts'
-import { checkArray, checkBoolean, checkConfig, checkCount, checkInteger, checkSize } from '../check.ts'
-import { type PretrainedOptions, loadPretrained } from '../checkpoint/pretrained.ts'
-import { type FloatDtype, type SaveNames, SAVE } from '../checkpoint/safetensors.ts'
-import { type Hyperparameters, encodeFor, metadataOf } from '../checkpoint/save.ts'
-import { fail, withName } from '../errors.ts'
-import { type CacheOptions, KeyValueCache } from '../generate/cache.ts'
-import { type GenerateOptions, checkGeneration, generateTokens } from '../generate/generate.ts'
-import { type Runtime, runtimeOf } from '../runtime/runtime.ts'
-import { METADATA } from '../runtime/scope.ts'
+import type { GPTModelConfig } from './gptconfig.ts'
+import type { GeneratedToken } from './sample.ts'
+import {
+  checkArray,
+  checkBoolean,
+  checkConfig,
+  checkCount,
+  checkFunction,
+  checkInteger,
+  checkSize,
+} from '../check.ts'
+import { fail, withClass, withName } from '../errors.ts'
+import { Attention } from '../layers/attention.ts'
+import { Dropout } from '../layers/dropout.ts'
+import { Embedding } from '../layers/embedding.ts'
+import { type CacheOptions, KeyValueCache } from '../layers/kvcache.ts'
+import { Linear } from '../layers/linear.ts'
+import {
+  type Context,
+  checkContext,
+  checkEvaluation,
+  forwardPart,
+  Module,
+  namedModules,
+} from '../layers/module.ts'
+import { newNorm, TransformerBlock } from '../layers/transformerblock.ts'
+import * as random from '../runtime/random.ts'
 import { type Indices, checkIndices } from '../tensor/indices.ts'
-import { Attention } from './attention.ts'
-import { Dropout } from './dropout.ts'
-import { Embedding } from './embedding.ts'
-import { GELU } from './gelu.ts'
-import { LayerNorm } from './layernorm.ts'
-import { Linear } from './linear.ts'
-import { checkContext, checkEvaluation, forwardPart, Module, namedModules } from './module.ts'
-import { newNorm, type TransformerBlockConfig, TransformerBlock } from './transformerblock.ts'
+import { chain, temporary } from '../tensor/scope.ts'
+import { withoutTape } from '../tensor/tape.ts'
+import { type GenerateOptions, checkGeneration, generateTokens } from './generate.ts'
+import { type PretrainedOptions, loadPretrained } from './pretrained.ts'
 
 /** The standard deviation of GPT-2's initial weights. */
 const DEVIATION = 0.02
 
 /** The most blocks: more are a mistake, and would take minutes before memory is full. */
 const MAX_LAYERS = 10_000
-
-export interface GPTModelConfig extends TransformerBlockConfig {
-  /** the number of different tokens; ids are from 0 to vocabSize - 1 */
-  vocabSize: number
-  /** the number of transformer blocks */
-  nLayers: number
-  /**
-   * whether tokEmb and outHead share one weight, as in GPT-2; false by default. If true, that weight and
-   * posEmb's are drawn once more, from N(0, 0.02) as GPT-2's
-   */
-  tieWeights?: boolean
-}
 
 /**
  * GPT-2 (Radford et al. 2019): embeddings of tokens and positions, dropout, transformer blocks, a final layer
@@ -48,6 +48,9 @@ export interface GPTModelConfig extends TransformerBlockConfig {
  *     logits = outHead(finalNorm(h))
  */
 export class GPTModel extends Module {
+  /** @internal */
+  static override readonly ownName: string = 'GPTModel'
+
   readonly vocabSize: number
   readonly contextLength: number
   readonly embDim: number
@@ -64,47 +67,51 @@ export class GPTModel extends Module {
   ignored: readonly string[] = []
 
   /**
-   * Draws the parameters from the instance's generator, in the order of the properties above.
+   * Draws the parameters from the random generator, in the order of the properties above.
    *
    * @param config GPT_CONFIG_124M as it is, or your own. For GPT-2's own file use `fromPretrained`: the file
    *   decides
-   * @throws {GptLayersError} TYPE, VALUE, MEMORY
    * @example new GPTModel({ vocabSize: 65, contextLength: 32, embDim: 64, nHeads: 4, nLayers: 2 })
    */
-  constructor(runtime: Runtime, config: GPTModelConfig) {
-    super(runtime)
-    const given = checkConfig(config)
-    const { vocabSize, contextLength, embDim, nLayers, dropRate = 0, tieWeights = false } = given
-    checkSize('vocabSize', vocabSize)
-    checkSize('contextLength', contextLength)
-    checkSize('embDim', embDim)
-    checkInteger('nLayers', nLayers, 1, MAX_LAYERS)
-    checkBoolean('tieWeights', tieWeights)
-    this.vocabSize = vocabSize
-    this.contextLength = contextLength
-    this.embDim = embDim
-    const layers = runtime.temporary(() => ({
-      tokEmb: new Embedding(runtime, vocabSize, embDim),
-      posEmb: new Embedding(runtime, contextLength, embDim),
-      dropEmb: new Dropout(runtime, dropRate),
-      trfBlocks: Array.from({ length: nLayers }, () => new TransformerBlock(runtime, given)),
-      finalNorm: newNorm(runtime, given),
-      outHead: new Linear(runtime, embDim, vocabSize, { bias: false }),
-    }))
-    this.tokEmb = layers.tokEmb
-    this.posEmb = layers.posEmb
-    this.dropEmb = layers.dropEmb
-    this.trfBlocks = layers.trfBlocks
-    this.finalNorm = layers.finalNorm
-    this.outHead = layers.outHead
-    if (tieWeights) {
-      const { tokEmb, posEmb, outHead } = layers
-      tokEmb.weight.dispose()
-      tokEmb.weight = outHead.weight
-      // With positions from N(0, 1) the tokens, of the head's small deviation, would hardly count: a small
-      // model's loss is 2.5 after 600 steps, instead of 0.1.
-      const redrawn = runtime.meta ? [] : [tokEmb, posEmb]
-      for (const { weight } of redrawn) runtime.generator.normal(weight, DEVIATION)
+  constructor(config: GPTModelConfig) {
+    super()
+    try {
+      checkCount(arguments, 1)
+      const given = checkConfig(config)
+      const { vocabSize, contextLength, embDim, nLayers, dropRate = 0, tieWeights = false } = given
+      checkSize('vocabSize', vocabSize)
+      checkSize('contextLength', contextLength)
+      checkSize('embDim', embDim)
+      checkInteger('nLayers', nLayers, 1, MAX_LAYERS)
+      checkBoolean('tieWeights', tieWeights)
+      this.vocabSize = vocabSize
+      this.contextLength = contextLength
+      this.embDim = embDim
+      const layers = temporary(() => ({
+        tokEmb: new Embedding(vocabSize, embDim),
+        posEmb: new Embedding(contextLength, embDim),
+        dropEmb: new Dropout(dropRate),
+        trfBlocks: Array.from({ length: nLayers }, () => new TransformerBlock(given)),
+        finalNorm: newNorm(given),
+        outHead: new Linear(embDim, vocabSize, { bias: false }),
+      }))
+      this.tokEmb = layers.tokEmb
+      this.posEmb = layers.posEmb
+      this.dropEmb = layers.dropEmb
+      this.trfBlocks = layers.trfBlocks
+      this.finalNorm = layers.finalNorm
+      this.outHead = layers.outHead
+      if (tieWeights) {
+        const { tokEmb, posEmb, outHead } = layers
+        tokEmb.weight.dispose()
+        tokEmb.weight = outHead.weight
+        // With positions from N(0, 1) the tokens, of the head's small deviation, would hardly count: a small
+        // model's loss is 2.5 after 600 steps, instead of 0.1.
+        const redrawn = posEmb.weight.isMeta ? [] : [tokEmb, posEmb]
+        for (const { weight } of redrawn) random.normal(weight, DEVIATION)
+      }
+    } catch (error) {
+      throw withClass(error, new.target)
     }
   }
 
@@ -122,12 +129,12 @@ export class GPTModel extends Module {
    * @returns logits [..., tokens, vocabSize]
    * @throws {GptLayersError} SHAPE when there are no tokens, or more than contextLength, or than the cache
    *   has room for; VALUE for an id out of range, and for `cache` or `lastOnly` in training mode; UNSUPPORTED
-   *   for a cache with `returnWeights`; TYPE, DISPOSED, MEMORY
+   *   for a cache with `returnWeights`
    * @example model.forward([[0, 1, 2], [2, 3, 4]]).shape // [2, 3, 5], for a vocabulary of 5
    */
   override forward(ids: Indices, context?: Context): Tensor {
-    const { runtime, contextLength, embDim } = this
-    const { indices, shape } = checkIndices(runtime, 'ids', ids, this.vocabSize)
+    const { contextLength, embDim } = this
+    const { indices, shape } = checkIndices('ids', ids, this.vocabSize)
     const { tokEmb, posEmb, dropEmb, trfBlocks, finalNorm, outHead } = this
     checkArray('trfBlocks', trfBlocks, 'an array of layers')
     const tokens = shape.at(-1)
@@ -141,38 +148,35 @@ export class GPTModel extends Module {
     if (lastOnly) checkEvaluation('lastOnly', this)
     const passedOn = 'lastOnly' in given ? checkContext(this, rest) : context
     const part = (name: string, layer: unknown, x: Indices, context?: Context) =>
-      forwardPart(runtime, name, layer, x, context)
+      forwardPart(name, layer, x, context)
     const compute = (past: number): Tensor => {
       const positions = indices.map((_, i) => past + (i % tokens))
       const embedded = part('tokEmb', tokEmb, indices).add(part('posEmb', posEmb, positions))
-      let h = part('dropEmb', dropEmb, embedded).reshape([...shape, embDim])
-      trfBlocks.forEach((block, i) => {
-        const y = part(`trfBlocks[${i}]`, block, h, passedOn)
-        // At once: the next blocks need the memory.
-        if (y !== h && y.step === null && runtime.memory.isPrivate) h.dispose()
-        h = y
-      })
-      if (lastOnly && tokens > 1) h = h.slice(-1, undefined, { dim: -2 })
-      return part('outHead', outHead, part('finalNorm', finalNorm, h))
+      return chain(embedded, [
+        (h) => part('dropEmb', dropEmb, h).reshape([...shape, embDim]),
+        ...trfBlocks.map((block, i) => (h: Tensor) => part(`trfBlocks[${i}]`, block, h, passedOn)),
+        (h) => (lastOnly && tokens > 1 ? h.slice(-1, undefined, { dim: -2 }) : h),
+        (h) => part('finalNorm', finalNorm, h),
+        (h) => part('outHead', outHead, h),
+      ])
     }
     const { cache } = rest
     if (cache !== undefined) {
       checkEvaluation('cache', this)
       const known = KeyValueCache.check(cache, this)
-      return known.append(indices, shape, () =>
-        runtime.noGrad(() => runtime.temporary(() => compute(known.length))),
+      return KeyValueCache.append(known, indices, shape, () =>
+        withoutTape(() => temporary(() => compute(known.length))),
       )
     }
-    return runtime.temporary(() => compute(0))
+    return temporary(() => compute(0))
   }
 
   /**
    * An empty cache of keys and values for `forward` and `generate`: with it, they compute only the tokens
    * that are new. It knows the Attention layers that the model has now.
    *
-   * @returns a cache in the instance's memory; freed by `dispose`, at the end of a `scope`, or when nobody
+   * @returns freed by `dispose`, at the end of a `scope`, or when nobody
    *   holds it
-   * @throws {GptLayersError} TYPE, VALUE, MEMORY, DISPOSED
    * @example
    * const cache = model.eval().newCache({ maxTokens: 3 })
    * model.forward([0, 1], { cache }).shape // [2, 5]: the logits of both tokens
@@ -181,7 +185,7 @@ export class GPTModel extends Module {
    */
   newCache(options?: CacheOptions): KeyValueCache {
     const attentions = namedModules(this).flatMap(([, layer]) => (layer instanceof Attention ? [layer] : []))
-    return new KeyValueCache(this, attentions, options)
+    return KeyValueCache.for(this, attentions, options)
   }
 
   /**
@@ -193,7 +197,7 @@ export class GPTModel extends Module {
    * 3. `topK` keeps the most probable tokens, and those that equal the last of them; `topP` the fewest of
    *    them that together have that share.
    *
-   * The token is drawn with one number of the instance's generator. So after `manualSeed` the text is the
+   * The token is drawn with one number of the random generator. So after `manualSeed` the text is the
    * same, in every browser with build `simd`. With temperature 0 it is the most probable one, and no number
    * is drawn.
    *
@@ -205,8 +209,8 @@ export class GPTModel extends Module {
    *   length
    * @throws {GptLayersError} at the call: SHAPE when there are no tokens, or, without `slidingWindow`, more
    *   than contextLength, or than the cache has room for; VALUE when there is no room for `maxNewTokens`, for
-   *   other values that are not allowed, and in training mode; TYPE; DISPOSED. From `next`: also MEMORY, and
-   *   VALUE where the logits are NaN
+   *   other values that are not allowed, and in training mode; DISPOSED. From `next`: also MEMORY, and VALUE
+   *   where the logits are NaN
    * @example
    * const words = []
    * for (const { token } of model.eval().generate([0, 1], { maxNewTokens: 2 })) words.push(token)
@@ -234,8 +238,8 @@ export class GPTModel extends Module {
    * @param options with `dtype: 'int8'`, matrices become int8 on the way, and float32 is never in memory
    * @throws {GptLayersError} as a rejection, after which nothing is left behind: VALUE for a file that is
    *   truncated, damaged or of another model, for a config that contradicts it, and where nHeads is missing;
-   *   SHAPE, TYPE, MEMORY, DISPOSED; UNSUPPORTED for other types than floats and exact integers; NETWORK for
-   *   a response that failed. `signal.reason` where the signal aborts
+   *   UNSUPPORTED for other types than floats and exact integers; NETWORK for a response that failed.
+   *   `signal.reason` where the signal aborts
    * @example
    * const model = await gpt.GPTModel.fromPretrained(await fetch('model.safetensors'), {
    *   config: { nHeads: 2 }, // not needed for OpenAI's GPT-2s
@@ -248,51 +252,14 @@ export class GPTModel extends Module {
     source: Sources,
     options?: PretrainedOptions,
   ): Promise<InstanceType<T>> {
-    const Model = this as unknown as new (config: GPTModelConfig) => GPTModel
     try {
       checkCount(arguments, 2)
-      const model = await loadPretrained(runtimeOf(this), Model, source, options)
+      checkFunction('this', this, 'the class: call it as GPTModel.fromPretrained(...)')
+      const Model = this as unknown as new (config: GPTModelConfig) => GPTModel
+      const model = await loadPretrained(Model, source, options)
       return model as InstanceType<T>
     } catch (error) {
       throw withName(error, 'GPTModel.fromPretrained')
     }
-  }
-
-  /** @internal */
-  override [SAVE](names: SaveNames, dtype: FloatDtype): Uint8Array {
-    const isInt8 = Object.values(this.stateDict()).some((tensor) => tensor.int8Weight)
-    const as = names ?? (isInt8 ? 'ours' : 'gpt2')
-    return as === 'ours' ? super[SAVE](as, dtype) : encodeFor(as, this, this.#hyperparameters(), dtype)
-  }
-
-  /** @internal */
-  override [METADATA](): Record<string, string> {
-    const hyperparameters = this.#hyperparameters()
-    if (hyperparameters !== null) return metadataOf(hyperparameters)
-    const nHeads = this.trfBlocks[0]?.attn?.nHeads
-    return Number.isInteger(nHeads) ? { n_head: String(nHeads) } : {}
-  }
-
-  /** What no shape tells; null where blocks differ, or layers were replaced by others than GPT-2's. */
-  #hyperparameters(): Hyperparameters | null {
-    const { trfBlocks, finalNorm } = this
-    checkArray('trfBlocks', trfBlocks, 'an array of layers')
-    const all = trfBlocks.map(({ attn, ff, norm1, norm2 }) => {
-      const gelu = ff?.layers?.[1]
-      const eps = [norm1, norm2, finalNorm].map((norm) => (norm instanceof LayerNorm ? norm.eps : NaN))
-      return { nHeads: attn?.nHeads, eps: eps[0], isOne: eps.every((one) => one === eps[0]), gelu }
-    })
-    const { nHeads, eps, gelu } = all[0] ?? {}
-    if (!(gelu instanceof GELU)) return null
-    const { approximate } = gelu
-    const isSame = all.every(
-      (one) =>
-        one.isOne &&
-        one.eps === eps &&
-        one.nHeads === nHeads &&
-        one.gelu instanceof GELU &&
-        one.gelu.approximate === approximate,
-    )
-    return isSame ? { nHeads, eps, approximate } : null
   }
 }

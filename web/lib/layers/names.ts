@@ -1,11 +1,9 @@
 // The names of tensors in the files that people have, and which of our tensors gets their values.
 
-import type { Module } from '../layers/module.ts'
+import type { Matrices } from '../tensor/int8weight.ts'
 import type { Tensor } from '../tensor/tensor.ts'
-import type { Info } from './file.ts'
 import { shortName } from '../check.ts'
 import { fail } from '../errors.ts'
-import { MATRICES } from '../tensor/int8weight.ts'
 
 /**
  * A part of a name. `wte` is also a part of `transformer.wte.weight`.
@@ -140,6 +138,16 @@ function findIn(tree: Tree, theirs: readonly string[], path: readonly string[]):
   return undefined
 }
 
+/** A tensor of a file or of a dict. */
+export interface Info {
+  name: string
+  /** as safetensors has it, such as F32 or I8 */
+  dtype: string
+  shape: readonly number[]
+  /** tensors of which this is the same are the same numbers; undefined where the file does not say it */
+  values?: string
+}
+
 /** What the name of the scales has after that of the int8 weight. */
 export const SCALE = '_scale'
 
@@ -163,6 +171,8 @@ type Source = Omit<Found, 'name'> & { info: Info }
 /**
  * Where the values of each tensor of a layer are. A tensor with two names may have two places.
  *
+ * @param own the layer's state dict
+ * @param matrices the layer's
  * @param what the name of the argument that is the file, for errors
  * @param infos the tensors of the file
  * @param strict whether a missing and an unknown tensor are errors
@@ -170,13 +180,12 @@ type Source = Omit<Found, 'name'> & { info: Info }
  * @throws {GptLayersError} VALUE for a name that is missing, unknown or there twice
  */
 export function placesOf(
-  module: Module,
+  own: Record<string, Tensor>,
+  matrices: Matrices,
   what: string,
   infos: readonly Info[],
   strict: boolean,
 ): { places: Place[]; missing: string[]; unknown: string[] } {
-  const own = module.stateDict()
-  const matrices = module[MATRICES]()
   const theirs = infos.map(({ name }) => name)
   const names = new Names(Object.keys(own), theirs)
   /** By our name; a third by our name and its number, scales by our name and SCALE. */

@@ -1,10 +1,15 @@
-import type { Runtime } from '../runtime/runtime.ts'
-import type { Attention } from '../layers/attention.ts'
-import type { GPTModel } from '../layers/gptmodel.ts'
-import { checkChoice, checkInteger, checkOptions, checkSize, describe } from '../check.ts'
+import type { Disposes } from '../typed.ts'
+import { checkChoice, checkInteger, checkOptions, checkSize, describe, nameMethods } from '../check.ts'
 import { fail, GptLayersError } from '../errors.ts'
-import { TENSORS } from '../runtime/scope.ts'
+import { exports } from '../runtime/runtime.ts'
+import { temporary } from '../tensor/scope.ts'
 import { Tensor } from '../tensor/tensor.ts'
+
+/** An Attention. */
+interface Layer {
+  readonly embDim: number
+  readonly nHeads: number
+}
 
 export interface CacheOptions {
   /** the number of sequences; 1 by default */
@@ -43,6 +48,8 @@ const KERNELS = {
   int8: { cacheSize: 'gpt_attention_int8_cache_size', forward: 'gpt_attention_int8_forward' },
 } as const
 
+export interface KeyValueCache extends Disposes {}
+
 /**
  * The keys and values that a model's Attention layers have computed for the tokens so far. With them,
  * `forward` computes only the tokens that are new. Make one with `model.newCache`:
@@ -56,15 +63,17 @@ const KERNELS = {
  * `truncate(0)`.
  */
 export class KeyValueCache {
+  /** @internal */
+  static readonly ownName = 'KeyValueCache'
+
   /** The number of sequences. */
   readonly batchSize: number
   /** The most tokens of a sequence. */
   readonly maxTokens: number
   /** How keys and values are stored. */
   readonly dtype: 'float32' | 'int8'
-  #runtime: Runtime
-  #model: GPTModel
-  #places: Map<Attention, Place>
+  #model: object
+  #places: Map<Layer, Place>
   /** The tokens of the first sequence. */
   #ids: Int32Array
   /** How often the tokens have changed. @internal */
@@ -77,26 +86,35 @@ export class KeyValueCache {
    * @internal
    * @param layers every Attention of the model
    */
-  constructor(model: GPTModel, layers: readonly Attention[], options?: CacheOptions) {
-    const { runtime, contextLength } = model
+  static for(
+    model: { contextLength: number },
+    layers: readonly Layer[],
+    options?: CacheOptions,
+  ): KeyValueCache {
+    return new KeyValueCache(model, layers, options)
+  }
+
+  private constructor(model: { contextLength: number }, layers: readonly Layer[], options?: CacheOptions) {
+    nameMethods(KeyValueCache)
+    if (model === undefined) throw new GptLayersError('TYPE', 'KeyValueCache: make one with model.newCache()')
+    const { contextLength } = model
     const defaults = { batchSize: 1, maxTokens: contextLength, dtype: 'float32' }
     const { batchSize, maxTokens, dtype } = checkOptions(options, defaults)
     checkSize('batchSize', batchSize)
     checkInteger('maxTokens', maxTokens, 1, contextLength, ' (contextLength)')
     checkChoice('dtype', dtype, ['float32', 'int8'])
-    this.#runtime = runtime
     this.#model = model
     this.batchSize = batchSize
     this.maxTokens = maxTokens
     this.dtype = dtype
     this.#ids = new Int32Array(maxTokens)
-    this.#places = runtime.temporary(
+    this.#places = temporary(
       () =>
         new Map(
           layers.map((layer) => {
             const { embDim, nHeads } = layer
-            const perHead = runtime.exports[KERNELS[dtype].cacheSize](maxTokens, embDim / nHeads) >>> 0
-            const make = () => Tensor.empty(runtime, [batchSize * nHeads * perHead])
+            const perHead = exports[KERNELS[dtype].cacheSize](maxTokens, embDim / nHeads) >>> 0
+            const make = () => Tensor.empty([batchSize * nHeads * perHead])
             return [layer, { keys: make(), values: make(), pass: null }]
           }),
         ),
@@ -108,9 +126,9 @@ export class KeyValueCache {
     return this.#length
   }
 
-  /** Whether the cache or its instance was disposed, or a scope has freed it. */
+  /** Whether the cache was disposed, or a scope has freed it. */
   get disposed(): boolean {
-    if (this.#disposed || this.#runtime.memory.disposed) return true
+    if (this.#disposed) return true
     for (const { keys, values } of this.#places.values()) if (keys.disposed || values.disposed) return true
     return false
   }
@@ -120,7 +138,6 @@ export class KeyValueCache {
    * continued in another way. It takes no time.
    *
    * @param n how many, from 0 to `length`
-   * @throws {GptLayersError} TYPE, VALUE, DISPOSED
    * @example
    * const cache = model.eval().newCache()
    * model.forward([1, 2, 0], { cache })
@@ -138,23 +155,18 @@ export class KeyValueCache {
   /** Frees the memory at once. Using the cache afterwards is an error; disposing again is not. */
   dispose(): void {
     this.#disposed = true
-    for (const tensor of this[TENSORS]()) tensor.dispose()
+    for (const tensor of this.tensorsForScope) tensor.dispose()
   }
 
   // See Tensor's.
+  /** @internal */
   [Symbol.dispose](): void {
     this.dispose()
   }
 
   /** For `scope`. @internal */
-  [TENSORS](): Tensor[] {
+  get tensorsForScope(): Tensor[] {
     return [...this.#places.values()].flatMap(({ keys, values }) => [keys, values])
-  }
-
-  /** From here on no scope frees the cache. @internal */
-  keep(): this {
-    for (const tensor of this[TENSORS]()) tensor.keep()
-    return this
   }
 
   /**
@@ -169,7 +181,7 @@ export class KeyValueCache {
    * @internal
    * @returns a live cache of this model that no `forward` uses
    */
-  static check(value: unknown, model: GPTModel): KeyValueCache {
+  static check(value: unknown, model: object): KeyValueCache {
     if (!(value instanceof KeyValueCache)) {
       throw fail('TYPE', 'cache', 'be a cache that model.newCache made', describe(value))
     }
@@ -189,31 +201,31 @@ export class KeyValueCache {
    * @throws {GptLayersError} SHAPE where the cache has another batch size or not enough room; what `fn`
    *   throws. After INTERNAL the cache is disposed: a thread that did not finish may still write into it
    */
-  append<T>(ids: Int32Array, shape: readonly number[], fn: () => T): T {
-    const past = this.#length
+  static append<T>(cache: KeyValueCache, ids: Int32Array, shape: readonly number[], fn: () => T): T {
+    const past = cache.#length
     const [tokens] = shape.slice(-1)
     const batch = ids.length / tokens
-    if (batch !== this.batchSize) {
-      const expected = `have ${this.batchSize} sequences (the cache's batchSize)`
+    if (batch !== cache.batchSize) {
+      const expected = `have ${cache.batchSize} sequences (the cache's batchSize)`
       throw fail('SHAPE', 'ids', expected, shape)
     }
-    const room = this.maxTokens - past
+    const room = cache.maxTokens - past
     if (tokens > room) {
-      const expected = `end in at most ${room} tokens (the cache has ${past} of ${this.maxTokens})`
+      const expected = `end in at most ${room} tokens (the cache has ${past} of ${cache.maxTokens})`
       throw fail('SHAPE', 'ids', expected, shape)
     }
-    this.#pass = { tokens }
+    cache.#pass = { tokens }
     try {
       const result = fn()
-      this.#ids.set(ids.subarray(0, tokens), past)
-      this.#length = past + tokens
-      this.version++
+      cache.#ids.set(ids.subarray(0, tokens), past)
+      cache.#length = past + tokens
+      cache.version++
       return result
     } catch (error) {
-      if (error instanceof GptLayersError && error.code === 'INTERNAL') this.dispose()
+      if (error instanceof GptLayersError && error.code === 'INTERNAL') cache.dispose()
       throw error
     } finally {
-      this.#pass = null
+      cache.#pass = null
     }
   }
 
@@ -223,7 +235,7 @@ export class KeyValueCache {
    * @internal
    * @param value the cache in the context of an Attention's `forward`
    */
-  static placeOf(value: unknown, layer: Attention, batch: number, tokens: number): CachePlace {
+  static placeOf(value: unknown, layer: Layer, batch: number, tokens: number): CachePlace {
     if (!(value instanceof KeyValueCache)) {
       const expected = "a cache of the model's, passed on by the model's forward"
       throw fail('TYPE', 'cache', `be ${expected}`, describe(value))
@@ -256,7 +268,5 @@ export class KeyValueCache {
     throw fail('VALUE', 'cache', 'be used by one forward at a time, got one that a forward is using')
   }
 }
-
-Reflect.defineProperty(KeyValueCache, 'name', { value: 'KeyValueCache' }) // whatever a minifier calls it
 
 const disposedError = (): GptLayersError => fail('DISPOSED', 'cache', 'be live', 'one that was disposed')

@@ -1,10 +1,21 @@
 // Configurations of GPTs as people have them, and what a file says about its model.
 
-import type { GPTModelConfig } from '../layers/gptmodel.ts'
-import type { Info } from './file.ts'
+import type { TransformerBlockConfig } from '../layers/transformerblock.ts'
 import { checkConfig, checkObject, describe } from '../check.ts'
 import { fail } from '../errors.ts'
-import { Names, listed } from './names.ts'
+import { type Info, listed, Names } from '../layers/names.ts'
+
+export interface GPTModelConfig extends TransformerBlockConfig {
+  /** the number of different tokens; ids are from 0 to vocabSize - 1 */
+  vocabSize: number
+  /** the number of transformer blocks */
+  nLayers: number
+  /**
+   * whether tokEmb and outHead share one weight, as in GPT-2; false by default. If true, that weight and
+   * posEmb's are drawn once more, from N(0, 0.02) as GPT-2's
+   */
+  tieWeights?: boolean
+}
 
 /** Our names, and what they are called by Hugging Face's config.json, nanoGPT, minGPT and the book. */
 const OTHER_NAMES: Readonly<Record<string, keyof GPTModelConfig>> = {
@@ -53,8 +64,8 @@ interface Given {
  * or writes, and is ignored.
  *
  * @param what the name of the argument
- * @throws {GptLayersError} TYPE; VALUE for what changes numbers and that we cannot compute, for two values of
- *   one thing, and for unknown names
+ * @throws {GptLayersError} VALUE for what changes numbers and that we cannot compute, for two values of one
+ *   thing, and for unknown names
  */
 export function readConfig(what: string, config: object): Given {
   const entries = Object.entries(checkObject(what, config))
@@ -118,8 +129,8 @@ const configTensors = (nLayers: number): string[] => [
  * @param infos the tensors of the file
  * @param stated what the file says about itself
  * @param config what the user adds
- * @throws {GptLayersError} VALUE for a file of something else, for a config that says otherwise, and where the
- *   number of heads is unknown; TYPE
+ * @throws {GptLayersError} VALUE for a file of something else, for a config that says otherwise, and where
+ *   the number of heads is unknown
  */
 export function configOf(
   infos: readonly Info[],
@@ -213,8 +224,8 @@ type Sizes = Pick<GPTModelConfig, 'vocabSize' | 'contextLength' | 'embDim' | 'nL
 
 /**
  * @returns the number of heads of one of OpenAI's models
- * @throws {GptLayersError} VALUE for other sizes: no shape tells the number of heads, and with a wrong one the
- *   model would compute nonsense
+ * @throws {GptLayersError} VALUE for other sizes: no shape tells the number of heads, and with a wrong one
+ *   the model would compute nonsense
  */
 function headsOf({ vocabSize, contextLength, embDim, nLayers }: Sizes): number {
   const known = GPT2_SIZES.find((sizes) => sizes.embDim === embDim && sizes.nLayers === nLayers)

@@ -1,10 +1,94 @@
-// Writes a GPT under the names, and in the layout, of others.
+// Writes tensors as a file: a GPT also under the names, and in the layout, of others.
 
-import type { GPTModel } from '../layers/gptmodel.ts'
+import type { Tensor } from '../tensor/tensor.ts'
+import { checkArray, checkChoice, checkObject, checkOptions, named } from '../check.ts'
+import { type FloatDtype, type Written, encode, entriesOf, floatEntry } from '../checkpoint/safetensors.ts'
 import { fail } from '../errors.ts'
-import { MATRICES } from '../tensor/int8weight.ts'
-import { listed } from './names.ts'
-import { type FloatDtype, type Written, encode, floatEntry } from './safetensors.ts'
+import { GELU } from '../layers/gelu.ts'
+import { LayerNorm } from '../layers/layernorm.ts'
+import { firstNames, Module } from '../layers/module.ts'
+import { listed } from '../layers/names.ts'
+import { GPTModel } from './gptmodel.ts'
+
+/**
+ * Writes a layer, or tensors by name, as a safetensors file.
+ *
+ * | names | a GPTModel is written as | opens in |
+ * | --- | --- | --- |
+ * | `'gpt2'` | transformers' GPT2LMHeadModel, with the values of its config.json in the metadata | transformers, nanoGPT's from_pretrained, here |
+ * | `'book'` | the book's GPTModel, masks included | `model.load_state_dict(safetensors.torch.load_file(path))`, here |
+ * | `'ours'` | its own state dict | here |
+ *
+ * @param dictOrModule tensors by name, such as `model.stateDict()`, or a layer. A layer's tensor with two names is
+ *   written once, under the first; an int8 weight is I8, with its scales
+ * @param options names: by default 'gpt2' for a GPTModel without int8 weights, otherwise 'ours'. dtype:
+ *   'float32', or 'float16' for half of the bytes; int8 weights stay int8
+ * @returns the bytes of the file
+ * @throws {GptLayersError} VALUE for what the format reserves, for a model that has other tensors than
+ *   those names, and for numbers beyond float16; UNSUPPORTED for int8 weights under others' names
+ * @example gpt.saveSafetensors({ x: gpt.ones([2]) }).length // 104
+ * @example writeFileSync('model.safetensors', gpt.saveSafetensors(model, { names: 'book' }))
+ */
+export function saveSafetensors(
+  dictOrModule: Record<string, Tensor> | Module,
+  options?: { names?: 'gpt2' | 'book' | 'ours'; dtype?: 'float32' | 'float16' },
+): Uint8Array {
+  return named('saveSafetensors', arguments, 2, () => {
+    const defaults: typeof options = { names: undefined, dtype: 'float32' }
+    const { names, dtype = 'float32' } = checkOptions(options, defaults)
+    checkChoice('dtype', dtype, ['float32', 'float16'])
+    if (names !== undefined) checkChoice('names', names, ['gpt2', 'book', 'ours'])
+    const isGPT = dictOrModule instanceof GPTModel
+    if (isGPT && (names ?? (isInt8(dictOrModule) ? 'ours' : 'gpt2')) !== 'ours')
+      return encodeFor(
+        names === 'book' ? 'book' : 'gpt2',
+        dictOrModule,
+        hyperparametersOf(dictOrModule),
+        dtype,
+      )
+    if (names === 'gpt2' || names === 'book') {
+      const got = dictOrModule instanceof Module ? 'a layer that is no GPTModel' : 'tensors by name'
+      throw fail('VALUE', 'names', `be 'ours' for ${got}`, `'${names}'`)
+    }
+    const dict =
+      dictOrModule instanceof Module
+        ? Object.fromEntries(firstNames(Object.entries(dictOrModule.stateDict())))
+        : checkObject('dictOrModule', dictOrModule)
+    return encode(entriesOf(dict, dtype), isGPT ? statedBy(dictOrModule) : {})
+  })
+}
+
+const isInt8 = (model: GPTModel) => Object.values(model.stateDict()).some((tensor) => tensor.int8Weight)
+
+/** What the header of a GPT's file says beside its tensors. */
+function statedBy(model: GPTModel): Record<string, string> {
+  const hyperparameters = hyperparametersOf(model)
+  if (hyperparameters !== null) return metadataOf(hyperparameters)
+  const nHeads = model.trfBlocks[0]?.attn?.nHeads
+  return Number.isInteger(nHeads) ? { n_head: String(nHeads) } : {}
+}
+
+/** What no shape tells; null where blocks differ, or layers were replaced by others than GPT-2's. */
+function hyperparametersOf({ trfBlocks, finalNorm }: GPTModel): Hyperparameters | null {
+  checkArray('trfBlocks', trfBlocks, 'an array of layers')
+  const all = trfBlocks.map(({ attn, ff, norm1, norm2 }) => {
+    const gelu = ff?.layers?.[1]
+    const eps = [norm1, norm2, finalNorm].map((norm) => (norm instanceof LayerNorm ? norm.eps : NaN))
+    return { nHeads: attn?.nHeads, eps: eps[0], isOne: eps.every((one) => one === eps[0]), gelu }
+  })
+  const { nHeads, eps, gelu } = all[0] ?? {}
+  if (!(gelu instanceof GELU)) return null
+  const { approximate } = gelu
+  const isSame = all.every(
+    (one) =>
+      one.isOne &&
+      one.eps === eps &&
+      one.nHeads === nHeads &&
+      one.gelu instanceof GELU &&
+      one.gelu.approximate === approximate,
+  )
+  return isSame ? { nHeads, eps, approximate } : null
+}
 
 /** What a GPT is written as: theirs of our names. W_* stands for W_query, W_key and W_value. */
 interface Layout {
@@ -71,7 +155,7 @@ const BOOK: Layout = {
 }
 
 /** What no shape tells, of all blocks; null where the blocks differ, or layers were replaced. */
-export interface Hyperparameters {
+interface Hyperparameters {
   nHeads: number
   eps: number
   approximate: 'tanh' | 'none'
@@ -82,7 +166,7 @@ export interface Hyperparameters {
  *
  * @throws {GptLayersError} VALUE for a model that theirs cannot be; UNSUPPORTED for int8 weights
  */
-export function encodeFor(
+function encodeFor(
   names: 'gpt2' | 'book',
   model: GPTModel,
   hyperparameters: Hyperparameters | null,
@@ -107,7 +191,7 @@ export function encodeFor(
 }
 
 /** The names of transformers' config.json. */
-export const metadataOf = ({ nHeads, eps, approximate }: Hyperparameters): Record<string, string> => ({
+const metadataOf = ({ nHeads, eps, approximate }: Hyperparameters): Record<string, string> => ({
   n_head: String(nHeads),
   layer_norm_epsilon: String(eps),
   activation_function: approximate === 'none' ? 'gelu' : 'gelu_new',
@@ -120,7 +204,7 @@ export const metadataOf = ({ nHeads, eps, approximate }: Hyperparameters): Recor
  */
 function entriesFor(model: GPTModel, names: 'gpt2' | 'book', dtype: FloatDtype): Written[] {
   const own = model.stateDict()
-  const matrices = model[MATRICES]()
+  const matrices = Module.int8Matrices(model)
   const { outside, blocks, inside, isConv1D } = names === 'gpt2' ? GPT2 : BOOK
   const theirs = new Map(Object.entries(outside))
   for (const i of model.trfBlocks.keys()) {

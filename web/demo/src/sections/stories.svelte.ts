@@ -1,0 +1,45 @@
+// The stories' GPT as a section sees it. It runs in a worker: neither its code nor its work is the page's.
+
+import { messageOf } from '../errors.ts'
+import { inWorker, stop, TRIES, type Remote } from '../remote.ts'
+import type { StoriesWorker } from './stories.worker.ts'
+
+export class Stories<Answer> {
+  /** What the model has answered last; null until it is here. */
+  answer: Answer | null = $state.raw(null)
+  /** Why there is no answer; '' otherwise. */
+  problem = $state('')
+  #worker: Remote<StoriesWorker> | null = $state.raw(null)
+
+  /**
+   * Ends the worker with the component.
+   *
+   * @param ask is called again whenever the state changes that it reads
+   */
+  constructor(ask: (model: Remote<StoriesWorker>) => Promise<Answer>) {
+    $effect(() => {
+      if (!this.#worker) return
+      ask(this.#worker).then(
+        (answer) => (this.answer = answer),
+        (error) => (this.problem = messageOf(error)),
+      )
+    })
+    $effect(() => () => this.#end())
+  }
+
+  #end() {
+    if (this.#worker) stop(this.#worker)
+    this.#worker = null
+  }
+
+  load(tries = TRIES) {
+    this.#end()
+    this.problem = ''
+    const thread = new Worker(new URL('./stories.worker.ts', import.meta.url), { type: 'module' })
+    thread.addEventListener('error', () => {
+      if (tries > 1) this.load(tries - 1)
+      else this.problem = 'the worker could not be started'
+    })
+    this.#worker = inWorker(thread)
+  }
+}
