@@ -215,8 +215,12 @@ const spell = (page, characters) =>
     characters,
   )
 
-/** A file that is chosen early ends the download of the stories' model. @param {string[]} complaints */
-const unexpected = (complaints) => complaints.filter((one) => !/^failed: .*model-.*\.safetensors$/.test(one))
+/**
+ * A file that is chosen early ends the worker of the stories, and what that worker downloads.
+ *
+ * @param {string[]} complaints
+ */
+const unexpected = (complaints) => complaints.filter((one) => !/^failed: .*\.(safetensors|wasm)$/.test(one))
 
 /** Waits until a text that begins so has been written. @param {Page} page @param {string} begins */
 async function writes(page, begins) {
