@@ -108,12 +108,33 @@ function sumTo(dy: Tensor, shape: readonly number[]): Tensor {
   return sum.reshape(shape)
 }
 
-/** a ∘ b, broadcast as in PyTorch. The kernel broadcasts two axes; a loop here runs over the others. */
-function broadcastWith(kernel: FunctionName, a: Tensor, b: Tensor): Tensor {
-  const shape = broadcast(a.shape, b.shape)
+/**
+ * The tensor, repeated along the axes that broadcast.
+ *
+ * @param shape that x's broadcasts to
+ * @returns a copy; x itself where it has this shape
+ */
+export function repeat(x: Tensor, shape: readonly number[]): Tensor {
+  if (sameShape(x.shape, shape)) return x
+  const y = withNumber('gpt_add', x, -0, shape) // x + -0 is x, also where x is -0
+  const { shape: before } = x
+  return record(y, [x], (dy) => [sumTo(dy, before)], [])
+}
+
+/**
+ * a ∘ b, broadcast as in PyTorch. The kernel broadcasts two axes; a loop here runs over the others.
+ *
+ * @param shape of the result, where that is more than a and b together have
+ */
+function broadcastWith(
+  kernel: FunctionName,
+  a: Tensor,
+  b: Tensor,
+  shape: readonly number[] = broadcast(a.shape, b.shape),
+): Tensor {
   const y = Tensor.empty(shape)
   if (y.size === 0) return y
-  if (sameShape(a.shape, b.shape)) {
+  if (sameShape(a.shape, b.shape) && sameShape(a.shape, shape)) {
     run(kernel, [y, a, b, 1, y.size, 0, 1, 0, 1])
     return y
   }
@@ -136,12 +157,21 @@ function broadcastWith(kernel: FunctionName, a: Tensor, b: Tensor): Tensor {
   return y
 }
 
-/** a ∘ number */
-function withNumber(kernel: FunctionName, a: Tensor, number: number): Tensor {
+/**
+ * a ∘ number
+ *
+ * @param shape that a's broadcasts to
+ */
+function withNumber(
+  kernel: FunctionName,
+  a: Tensor,
+  number: number,
+  shape: readonly number[] = a.shape,
+): Tensor {
   const b = Tensor.empty([])
   b.data[0] = number
   try {
-    return broadcastWith(kernel, a, b)
+    return broadcastWith(kernel, a, b, shape)
   } finally {
     b.dispose()
   }
