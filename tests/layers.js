@@ -116,6 +116,19 @@ export const TENSOR_OPERATIONS = {
   expand: (x) => x.unsqueeze(1).expand([-1, 2, -1]),
   softmax: (x) => x.softmax({ dim: 0 }),
   logSoftmax: (x) => x.logSoftmax({ dim: 0 }),
+  where: (x, y, _, gpt) => gpt.where(x.gt(y), x, y.at(0)),
+  maskedFill: (x, y) => x.maskedFill(y.at(0).le(1), -1),
+  tril: (x) => x.tril({ diagonal: -1 }),
+  triu: (x) => x.triu(),
+  reciprocal: (x) => x.reciprocal(),
+  rsqrt: (x) => x.rsqrt(),
+  sin: (x) => x.sin(),
+  cos: (x) => x.cos(),
+  sigmoid: (x) => x.sigmoid(),
+  silu: (x) => x.silu(),
+  relu: (x) => x.relu(),
+  gelu: (x) => x.gelu({ approximate: 'none' }),
+  clamp: (x) => x.clamp({ max: 1 }),
 }
 
 /**

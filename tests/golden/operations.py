@@ -1,7 +1,7 @@
-"""Writes operations.json: making, joining and reshaping tensors, softmax and logSoftmax.
+"""Writes operations.json: making, joining, reshaping and choosing, softmax, logSoftmax and functions of elements.
 
 A case draws, after manual_seed(1): each of its inputs, then dy. `grads` are autograd's, one for each input.
-What moves elements is float32; softmax and logSoftmax are float64, from float32 inputs.
+What moves elements is float32; what computes is float64, from float32 inputs. `special` is float32.
 """
 
 import torch
@@ -130,6 +130,84 @@ def softmaxes():
     return found
 
 
+SHAPES = (
+    ([3], [3]),
+    ([2, 17], [17]),
+    ([2, 1], [2, 5]),
+    ([], [2, 3]),
+    ([2, 3], []),
+    ([3, 1, 5], [2, 1, 4, 1]),
+    ([0, 3], [3]),
+    ([2, 0], [1]),
+)
+COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
+UNARY = {
+    "reciprocal": torch.reciprocal,
+    "rsqrt": torch.rsqrt,
+    "sin": torch.sin,
+    "cos": torch.cos,
+    "sigmoid": torch.sigmoid,
+    "silu": torch.nn.functional.silu,
+    "relu": torch.relu,
+    "gelu": lambda x: torch.nn.functional.gelu(x, approximate="tanh"),
+    "clamp": lambda x: x.clamp(-0.5, 0.25),
+    "clampMin": lambda x: x.clamp(min=-0.5),
+    "clampMax": lambda x: x.clamp(max=0.25),
+}
+SPECIAL = torch.tensor([NAN, INF, -INF, 0.0, -0.0, 1e-40, -1e-40, 1.0, -1.0, 0.25, -0.5, 30.0, -30.0, 100.0, -80.0])
+
+
+def choosing():
+    """Comparisons, where, maskedFill, tril and triu. Numbers are rounded, so that some are equal."""
+    comparisons, found = [], []
+    for a, b in SHAPES:
+        torch.manual_seed(1)
+        x, y = torch.randn(a).round(), torch.randn(b).round()
+        compared = {name: pack(getattr(x, name)(y).float()) for name in COMPARISONS}
+        comparisons.append({"a": a, "b": b, **compared})
+        found.append(case("where", [a, b], lambda x, y: torch.where(x.detach() > y.detach(), x, y)))
+        if len(torch.broadcast_shapes(a, b)) == len(a):
+            found.append(
+                case("maskedFill", [a, b], lambda x, m: x.masked_fill(m.detach() > 0, -INF) + 0 * m.sum())
+            )
+    for shape in ([1, 1], [3, 3], [2, 5], [5, 2], [2, 3, 17], [0, 3], [3, 0], [2, 0, 3]):
+        for diagonal in (0, 1, -1, 3, -40):
+            for name in ("tril", "triu"):
+                found.append(
+                    case(
+                        name,
+                        [shape],
+                        lambda x, name=name, diagonal=diagonal: getattr(x, name)(diagonal),
+                        diagonal=diagonal,
+                    )
+                )
+    x = SPECIAL[:7]
+    pairs = {name: pack(getattr(x[:, None], name)(x).float()) for name in COMPARISONS}
+    return comparisons, pairs, found
+
+
+def unary():
+    found = []
+    for name, compute in UNARY.items():
+        for shape in ([], [0], [17], [3, 1, 5]):
+            positive = name == "rsqrt"
+            found.append(
+                case(
+                    name,
+                    [shape],
+                    lambda x, f=compute, positive=positive: f(x.abs() + 0.5 if positive else x),
+                    wide=True,
+                )
+            )
+    special = {}
+    for name, compute in UNARY.items():
+        x = SPECIAL.clone().requires_grad_()
+        y = compute(x)
+        y.backward(torch.ones_like(y))
+        special[name] = {"out": pack(y), "grad": pack(x.grad)}
+    return found, special
+
+
 def cases():
     rows = [
         [0.0, -INF, 1.0],
@@ -143,8 +221,13 @@ def cases():
         [-200.0, 0.0, -90.0],
     ]
     x = torch.tensor(rows)
+    comparisons, pairs, choices = choosing()
+    functions, elements = unary()
     return {
         **making(),
-        "calls": joining() + shaping() + softmaxes(),
+        "calls": joining() + shaping() + softmaxes() + choices + functions,
+        "comparisons": comparisons,
+        "pairs": pairs,
+        "elements": {"x": pack(SPECIAL), "functions": elements},
         "special": {"x": pack(x), "logSoftmax": pack(x.log_softmax(-1))},
     }

@@ -1,4 +1,4 @@
-// Making, joining and reshaping tensors, softmax and logSoftmax.
+// Making, joining, reshaping and choosing; softmax, logSoftmax and functions of elements.
 
 /** @import { Tensor } from 'gpt-layers' */
 
@@ -16,7 +16,7 @@ import {
   untyped,
 } from './support.js'
 
-const { ranges, eyes, calls, special } = golden('operations')
+const { ranges, eyes, calls, special, comparisons, pairs, elements } = golden('operations')
 const gpt = await loadForTest()
 
 /** @type {Record<string, (inputs: Tensor[], options: any) => Tensor>} by the names of the golden cases */
@@ -35,7 +35,24 @@ const CALLS = {
   expand: ([x], { shape }) => x.expand(shape),
   softmax: ([x], { dim }) => x.softmax({ dim }),
   logSoftmax: ([x], { dim }) => x.logSoftmax({ dim }),
+  where: ([x, y]) => gpt.where(x.gt(y), x, y),
+  maskedFill: ([x, mask]) => x.maskedFill(mask.gt(0), -Infinity).add(mask.sum().mul(0)),
+  tril: ([x], { diagonal }) => x.tril({ diagonal }),
+  triu: ([x], { diagonal }) => x.triu({ diagonal }),
+  reciprocal: ([x]) => x.reciprocal(),
+  rsqrt: ([x]) => x.abs().add(0.5).rsqrt(),
+  sin: ([x]) => x.sin(),
+  cos: ([x]) => x.cos(),
+  sigmoid: ([x]) => x.sigmoid(),
+  silu: ([x]) => x.silu(),
+  relu: ([x]) => x.relu(),
+  gelu: ([x]) => x.gelu(),
+  clamp: ([x]) => x.clamp({ min: -0.5, max: 0.25 }),
+  clampMin: ([x]) => x.clamp({ min: -0.5 }),
+  clampMax: ([x]) => x.clamp({ max: 0.25 }),
 }
+/** @type {readonly ('eq' | 'ne' | 'lt' | 'le' | 'gt' | 'ge')[]} */
+const COMPARISONS = ['eq', 'ne', 'lt', 'le', 'gt', 'ge']
 
 for (const operation of Object.keys(CALLS)) {
   test(`${operation} and its gradient are PyTorch’s`, () => {
@@ -132,6 +149,71 @@ test('logSoftmax of NaN, infinities and huge values is PyTorch’s', () => {
   assertClose(gpt.tensor(unpack(special.x), special.x.shape).logSoftmax(), special.logSoftmax, 1e-6)
 })
 
+test('comparisons are PyTorch’s, as 0 and 1, of NaN, infinities and zeros of both signs, too', () => {
+  const rounded = (/** @type {number[]} */ shape) => {
+    const x = gpt.randn(shape)
+    // To even, as PyTorch's round; no element lies half between two.
+    x.data.set(x.data.map(Math.round))
+    return x
+  }
+  for (const { a, b, ...expected } of comparisons) {
+    gpt.manualSeed(1)
+    const [x, y] = [rounded(a), rounded(b)]
+    for (const name of COMPARISONS) assertSame(x[name](y), expected[name])
+  }
+  const x = gpt.tensor(unpack(elements.x).slice(0, 7))
+  for (const name of COMPARISONS) {
+    assertSame(x.unsqueeze(1)[name](x), pairs[name])
+    x.data.forEach((value, i) => {
+      const column = unpack(pairs[name]).filter((_, at) => at % 7 === i)
+      assert.deepEqual([...x[name](value).data], [...column], `${name} ${value}`)
+    })
+  }
+  assert.deepEqual(gpt.tensor([0.1]).eq(0.1).toArray(), [1])
+  assert.equal(gpt.parameter(gpt.ones([2])).gt(0).requiresGrad, false)
+})
+
+test('functions of NaN, infinities, zeros and denormals, and their gradients, are PyTorch’s', () => {
+  for (const [name, { out, grad }] of Object.entries(elements.functions)) {
+    const x = gpt.parameter(gpt.tensor(unpack(elements.x)))
+    const y = name === 'rsqrt' ? x.rsqrt() : CALLS[name]([x], {})
+    try {
+      assertClose(y, out, 1e-6)
+      y.backward(gpt.ones(y.shape))
+      assertClose(gradientOf(x), grad, 2e-6)
+    } catch (error) {
+      throw new Error(name, { cause: error })
+    }
+  }
+})
+
+test('clamp has max where min is larger, and is NaN where a bound is', () => {
+  assert.deepEqual(gpt.tensor([-1, 1, 3]).clamp({ min: 2, max: 0 }).toArray(), [0, 0, 0])
+  assert.deepEqual(gpt.tensor([-1, 1]).clamp({ min: NaN }).toArray(), [NaN, NaN])
+})
+
+test('gelu of a tensor has the bits of the layer, in both forms', () => {
+  const x = gpt.randn([3, 7])
+  for (const approximate of /** @type {const} */ (['tanh', 'none'])) {
+    assert.deepEqual(x.gelu({ approximate }).data, new gpt.GELU({ approximate }).forward(x).data)
+  }
+})
+
+test('where and maskedFill take numbers, and what holds is not 0: NaN, too', () => {
+  const condition = gpt.tensor([0, -0, 1, NaN, -2])
+  assert.deepEqual(gpt.where(condition, 1, -1).toArray(), [-1, -1, 1, 1, 1])
+  const x = gpt.parameter(gpt.tensor([1, NaN, 3, Infinity, 5]))
+  const y = x.maskedFill(condition, -Infinity)
+  assert.deepEqual(y.toArray(), [1, NaN, -Infinity, -Infinity, -Infinity])
+  y.backward(gpt.ones([5]))
+  assert.deepEqual(x.grad?.toArray(), [1, 1, 0, 0, 0])
+  const scale = gpt.parameter(gpt.tensor(2))
+  gpt.where(condition, scale, 0).sum().backward()
+  assert.equal(scale.grad?.item(), 3)
+  assert.deepEqual(gpt.where(gpt.ones([2, 1]), gpt.ones([3]), gpt.ones([4, 1, 1])).shape, [4, 2, 3])
+  assert.deepEqual(gpt.ones([2]).maskedFill(gpt.ones([3, 1]), 0).shape, [3, 2])
+})
+
 test('softmax of a tensor has the bits of the layer', () => {
   const x = gpt.randn([3, 5, 7])
   for (const dim of [0, 1, 2, -1]) {
@@ -144,12 +226,8 @@ test('attention typed by hand has the numbers of the layers', () => {
   const attention = new gpt.Attention({ embDim: width, nHeads: 1, contextLength: tokens }).eval()
   const x = gpt.randn([tokens, width])
   const [q, k, v] = attention.cAttn.forward(x).chunk(3, { dim: -1 })
-  const mask = gpt.stack(
-    Array.from({ length: tokens }, (_, i) =>
-      gpt.cat([gpt.zeros([i + 1]), gpt.full([tokens - i - 1], -Infinity)]),
-    ),
-  )
-  const scores = q.matmul(k.transpose(0, 1)).div(Math.sqrt(width)).add(mask)
+  const mask = gpt.ones([tokens, tokens]).triu({ diagonal: 1 })
+  const scores = q.matmul(k.transpose(0, 1)).div(Math.sqrt(width)).maskedFill(mask, -Infinity)
   const y = attention.cProj.forward(scores.softmax({ dim: -1 }).matmul(v))
   const expected = attention.forward(x).data
   y.data.forEach((value, i) => assert.ok(Math.abs(value - expected[i]) <= 1e-5, `${i}`))
@@ -234,6 +312,76 @@ test('joining tensors names the one that does not fit', () => {
     'VALUE',
     /^stack: dim should be an axis from -3 to 2, got 3$/,
   )
+})
+
+test('choosing and functions of elements name what is wrong', () => {
+  const [wrong, x] = [untyped(gpt), untyped(gpt.ones([2, 3]))]
+  for (const name of COMPARISONS) {
+    assertRefuses(
+      () => x[name]('1'),
+      'TYPE',
+      new RegExp(`^${name}: other should be a Tensor or a number, got "1"$`),
+    )
+    assertRefuses(
+      () => x[name](gpt.ones([2])),
+      'SHAPE',
+      new RegExp(`^${name}: other should broadcast with shape \\[2, 3\\], got shape \\[2\\]$`),
+    )
+  }
+  assertRefuses(() => wrong.where(true, x, x), 'TYPE', /^where: condition should be a Tensor, got true$/)
+  assertRefuses(() => wrong.where(x, x), 'TYPE', /^where: y should be a Tensor or a number, got undefined$/)
+  assertRefuses(
+    () => gpt.where(x, gpt.ones([2]), 0),
+    'SHAPE',
+    /^where: x should broadcast with shape \[2, 3\], got shape \[2\]$/,
+  )
+  assertRefuses(
+    () => gpt.where(x, 0, gpt.ones([4])),
+    'SHAPE',
+    /^where: y should broadcast with shape \[2, 3\], got shape \[4\]$/,
+  )
+  assertRefuses(() => x.maskedFill([1]), 'TYPE', /^maskedFill: mask should be a Tensor, got \[1\]$/)
+  assertRefuses(() => x.maskedFill(x), 'TYPE', /^maskedFill: value should be a number, got undefined$/)
+  assertRefuses(
+    () => x.maskedFill(gpt.ones([4]), 0),
+    'SHAPE',
+    /^maskedFill: mask should broadcast with shape \[2, 3\], got shape \[4\]$/,
+  )
+  for (const name of ['tril', 'triu']) {
+    assertRefuses(
+      () => untyped(gpt.ones([3]))[name](),
+      'SHAPE',
+      new RegExp(`^${name}: the tensor should have 2 axes or more, got shape \\[3\\]$`),
+    )
+    assertRefuses(() => x[name](1), 'TYPE', new RegExp(`^${name}: options should be a plain object, got 1$`))
+    assertRefuses(
+      () => x[name]({ diagonal: 0.5 }),
+      'VALUE',
+      new RegExp(`^${name}: diagonal should be an integer`),
+    )
+  }
+  assertRefuses(() => x.clamp(), 'VALUE', /^clamp: options should have min, max or both, got neither$/)
+  assertRefuses(() => x.clamp({ min: '0' }), 'TYPE', /^clamp: min should be a number, got "0"$/)
+  assertRefuses(() => x.clamp({ max: null }), 'TYPE', /^clamp: max should be a number, got null$/)
+  assertRefuses(
+    () => x.gelu({ approximate: 'erf' }),
+    'VALUE',
+    /^gelu: approximate should be 'tanh' or 'none', got "erf"$/,
+  )
+  const disposed = untyped(gpt.ones([1, 1]))
+  disposed.dispose()
+  const args = { eq: [1], maskedFill: [x, 0], clamp: [{ min: 0 }] }
+  const names = ['tril', 'triu', 'sin', 'cos', 'sigmoid', 'silu', 'relu', 'gelu', 'rsqrt', 'reciprocal']
+  for (const [name, given] of [
+    ...Object.entries(args),
+    ...names.map((one) => /** @type {const} */ ([one, []])),
+  ]) {
+    assertRefuses(
+      () => disposed[name](...given),
+      'DISPOSED',
+      new RegExp(`^${name}: the tensor should be live`),
+    )
+  }
 })
 
 test('shaping and softmax name what is wrong', () => {

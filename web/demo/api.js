@@ -23,7 +23,7 @@ const fromRoot = (path) => fileURLToPath(new URL(`../../${path}`, import.meta.ur
 const CATEGORIES = {
   Tensors: [
     ...['Tensor', 'arange', 'cat', 'eye', 'full', 'manualSeed', 'ones', 'onesLike', 'rand', 'randn', 'stack'],
-    ...['tensor', 'zeros', 'zerosLike'],
+    ...['tensor', 'where', 'zeros', 'zerosLike'],
   ],
   Layers: ['Module'],
   Training: ['Optimizer', 'clipGradNorm', 'crossEntropy', 'mse', 'noGrad', 'parameter', 'record'],

@@ -3,6 +3,7 @@ import type { NumberArray, Disposes } from '../typed.ts'
 import type { Int8Weight } from './int8weight.ts'
 import {
   checkBoolean,
+  checkChoice,
   checkInteger,
   checkNumber,
   checkOptions,
@@ -15,7 +16,21 @@ import { fail, GptLayersError } from '../errors.ts'
 import { type Pointer, heap } from '../runtime/runtime.ts'
 import { backward } from './backward.ts'
 import { checkLive, checkOperand, checkTensor } from './check.ts'
-import { binary, unary } from './elementwise.ts'
+import {
+  type ClampOptions,
+  type GELUOptions,
+  binary,
+  clamp,
+  cos,
+  gelu,
+  reciprocal,
+  relu,
+  rsqrt,
+  sigmoid,
+  silu,
+  sin,
+  unary,
+} from './elementwise.ts'
 import { matmul } from './matmul.ts'
 import { type NestedArray, flatten as flattenNested, nest } from './nested.ts'
 import { type PrintOptions, formatTensor } from './print.ts'
@@ -26,6 +41,7 @@ import { type AxisOptions, at, chunk, slice, split } from './slice.ts'
 import { type SoftmaxOptions, logSoftmax, softmax } from './softmax.ts'
 import { type Step, record } from './tape.ts'
 import { permute, transpose } from './transpose.ts'
+import { type TriangleOptions, compare, maskedFill, tril, triu } from './where.ts'
 
 /** Whether the parameters of new layers are meta tensors. */
 let makesMeta = false
@@ -571,6 +587,89 @@ export class Tensor {
   }
 
   /**
+   * @param other broadcast as in PyTorch
+   * @returns 1 where this = other, otherwise 0; NaN equals nothing. It has no gradient
+   */
+  eq(other: Tensor | number): Tensor {
+    return compare('eq', this, other)
+  }
+
+  /**
+   * @param other broadcast as in PyTorch
+   * @returns 1 where this ≠ other, otherwise 0. It has no gradient
+   */
+  ne(other: Tensor | number): Tensor {
+    return compare('ne', this, other)
+  }
+
+  /**
+   * @param other broadcast as in PyTorch
+   * @returns 1 where this < other, otherwise 0. It has no gradient
+   */
+  lt(other: Tensor | number): Tensor {
+    return compare('lt', this, other)
+  }
+
+  /**
+   * @param other broadcast as in PyTorch
+   * @returns 1 where this ≤ other, otherwise 0. It has no gradient
+   */
+  le(other: Tensor | number): Tensor {
+    return compare('le', this, other)
+  }
+
+  /**
+   * @param other broadcast as in PyTorch
+   * @returns 1 where this > other, otherwise 0. It has no gradient
+   */
+  gt(other: Tensor | number): Tensor {
+    return compare('gt', this, other)
+  }
+
+  /**
+   * @param other broadcast as in PyTorch
+   * @returns 1 where this ≥ other, otherwise 0. It has no gradient
+   */
+  ge(other: Tensor | number): Tensor {
+    return compare('ge', this, other)
+  }
+
+  /**
+   * The same elements, but `value` where the mask is not 0, as PyTorch's masked_fill: the mask of attention, say.
+   *
+   * @param mask broadcast as in PyTorch. It has no gradient
+   * @param value may be -Infinity
+   * @example gpt.ones([2, 2]).maskedFill(gpt.ones([2, 2]).triu({ diagonal: 1 }), 5).toArray() // [[1, 5], [1, 1]]
+   */
+  maskedFill(mask: Tensor, value: number): Tensor {
+    return maskedFill(this, mask, value)
+  }
+
+  /**
+   * The lower triangle of each matrix: zeros above a diagonal, as torch.tril.
+   *
+   * @param options diagonal: 0 is the main one, 1 the one above it
+   * @returns a copy
+   * @throws {GptLayersError} SHAPE for a tensor of less than 2 axes
+   * @example gpt.ones([2, 2]).tril().toArray() // [[1, 0], [1, 1]]
+   */
+  tril(options?: TriangleOptions): Tensor {
+    return tril(this, options)
+  }
+
+  /**
+   * The upper triangle of each matrix: zeros below a diagonal, as torch.triu.
+   *
+   * @param options diagonal: 0 is the main one, 1 the one above it
+   * @returns a copy
+   * @throws {GptLayersError} SHAPE for a tensor of less than 2 axes
+   * @example gpt.ones([2, 2]).triu({ diagonal: 1 }).toArray() // [[0, 1], [0, 0]]
+   */
+  triu(options?: TriangleOptions): Tensor {
+    return triu(this, options)
+  }
+
+  /**
    * The matrix product, as torch.matmul. The leading axes broadcast.
    *
    * @param other [..., inner, cols], or a vector: [inner]
@@ -724,6 +823,77 @@ export class Tensor {
    */
   sqrt(): Tensor {
     return unary(this, 'gpt_sqrt', { fromY: (dy, y) => dy.div(y.mul(2)) })
+  }
+
+  /**
+   * @returns 1 / √x of each element; Infinity at 0, NaN below
+   */
+  rsqrt(): Tensor {
+    return rsqrt(this)
+  }
+
+  /**
+   * @returns 1 / x of each element
+   */
+  reciprocal(): Tensor {
+    return reciprocal(this)
+  }
+
+  /**
+   * @returns the sine of each element, in radians; NaN of an infinity
+   */
+  sin(): Tensor {
+    return sin(this)
+  }
+
+  /**
+   * @returns the cosine of each element, in radians; NaN of an infinity
+   */
+  cos(): Tensor {
+    return cos(this)
+  }
+
+  /**
+   * @returns 1 / (1 + e^-x) of each element
+   * @example gpt.tensor([0]).sigmoid().item() // 0.5
+   */
+  sigmoid(): Tensor {
+    return sigmoid(this)
+  }
+
+  /**
+   * @returns x / (1 + e^-x) of each element, as PyTorch's silu
+   * @example String(gpt.tensor([1]).silu()) // 'tensor([0.7311])'
+   */
+  silu(): Tensor {
+    return silu(this)
+  }
+
+  /**
+   * @returns max(0, x) of each element. Its gradient at 0 is 0
+   */
+  relu(): Tensor {
+    return relu(this)
+  }
+
+  /**
+   * @param options approximate: `'tanh'`, the default, or `'none'`, as the layer GELU
+   * @returns x · Φ(x) of each element
+   */
+  gelu(options?: GELUOptions): Tensor {
+    const { approximate } = checkOptions<Required<GELUOptions>>(options, { approximate: 'tanh' })
+    checkChoice('approximate', approximate, ['tanh', 'none'])
+    return gelu(this, approximate)
+  }
+
+  /**
+   * The elements, but `min` for those below it and `max` for those above, as torch.clamp. NaN stays.
+   *
+   * @throws {GptLayersError} VALUE where neither is given
+   * @example gpt.tensor([-2, 0.5, 2]).clamp({ min: -1, max: 1 }).toArray() // [-1, 0.5, 1]
+   */
+  clamp(options?: ClampOptions): Tensor {
+    return clamp(this, options)
   }
 
   /**
