@@ -76,7 +76,7 @@ export const OPTIMIZERS = {
 /**
  * Operations of positive matrices x and y of the same shape, and z, with as many rows as they have columns.
  *
- * @type {Record<string, (x: Tensor, y: Tensor, z: Tensor) => Tensor>}
+ * @type {Record<string, (x: Tensor, y: Tensor, z: Tensor, gpt: Gpt) => Tensor>}
  */
 export const TENSOR_OPERATIONS = {
   clone: (x) => x.clone(),
@@ -106,6 +106,29 @@ export const TENSOR_OPERATIONS = {
   split: (x) => x.split(1)[0],
   slice: (x) => x.slice(0, 1),
   at: (x) => x.at(0),
+  cat: (x, y, _, gpt) => gpt.cat([x, y, x], { dim: 1 }),
+  stack: (x, y, _, gpt) => gpt.stack([x, y], { dim: -1 }),
+  chunk: (x) => x.chunk(2, { dim: 1 })[1],
+  unsqueeze: (x) => x.unsqueeze(0),
+  squeeze: (x) => x.squeeze(),
+  flatten: (x) => x.flatten(),
+  view: (x) => x.view([-1, 1]),
+  expand: (x) => x.unsqueeze(1).expand([-1, 2, -1]),
+  softmax: (x) => x.softmax({ dim: 0 }),
+  logSoftmax: (x) => x.logSoftmax({ dim: 0 }),
+  where: (x, y, _, gpt) => gpt.where(x.gt(y), x, y.at(0)),
+  maskedFill: (x, y) => x.maskedFill(y.at(0).le(1), -1),
+  tril: (x) => x.tril({ diagonal: -1 }),
+  triu: (x) => x.triu(),
+  reciprocal: (x) => x.reciprocal(),
+  rsqrt: (x) => x.rsqrt(),
+  sin: (x) => x.sin(),
+  cos: (x) => x.cos(),
+  sigmoid: (x) => x.sigmoid(),
+  silu: (x) => x.silu(),
+  relu: (x) => x.relu(),
+  gelu: (x) => x.gelu({ approximate: 'none' }),
+  clamp: (x) => x.clamp({ max: 1 }),
 }
 
 /**

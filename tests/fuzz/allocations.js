@@ -79,13 +79,13 @@ for (const [name, operation] of Object.entries(TENSOR_OPERATIONS)) {
     [rows, rows, cols].map((rows) => gpt.parameter(gpt.rand([rows, cols])))
   CALLS[name] = (gpt, sizes) => {
     const [x, y, z] = inputs(gpt, sizes)
-    return { call: () => operation(x, y, z), objects: [x, y, z] }
+    return { call: () => operation(x, y, z, gpt), objects: [x, y, z] }
   }
   CALLS[`${name}: backward`] = (gpt, sizes) => {
     const [x, y, z] = inputs(gpt, sizes)
     const call = () => {
       for (const { grad } of [x, y, z]) grad?.dispose()
-      const result = operation(x, y, z)
+      const result = operation(x, y, z, gpt)
       result.mul(result).sum().backward()
     }
     return { call, objects: [x, y, z] }

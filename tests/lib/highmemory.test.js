@@ -69,7 +69,7 @@ function everything(gpt) {
     }
     for (const [name, operation] of Object.entries(TENSOR_OPERATIONS)) {
       const [x, y, z] = [70, 70, 66].map((rows) => gpt.parameter(gpt.rand([rows, 66])))
-      const result = operation(x, y, z)
+      const result = operation(x, y, z, gpt)
       keep(name, result)
       result.mul(result).sum().backward()
       keep(`${name}: gradient`, gradientOf(x))

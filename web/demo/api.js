@@ -21,7 +21,10 @@ const fromRoot = (path) => fileURLToPath(new URL(`../../${path}`, import.meta.ur
 
 /** The headings, with what is below each; a class is where its base is. All else is below `The package`. */
 const CATEGORIES = {
-  Tensors: ['Tensor', 'manualSeed', 'ones', 'rand', 'randn', 'tensor', 'zeros'],
+  Tensors: [
+    ...['Tensor', 'arange', 'cat', 'eye', 'full', 'manualSeed', 'ones', 'onesLike', 'rand', 'randn', 'stack'],
+    ...['tensor', 'where', 'zeros', 'zerosLike'],
+  ],
   Layers: ['Module'],
   Training: ['Optimizer', 'clipGradNorm', 'crossEntropy', 'mse', 'noGrad', 'parameter', 'record'],
   Files: ['loadSafetensors', 'loadTorch', 'saveSafetensors'],

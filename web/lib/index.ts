@@ -7,15 +7,31 @@ export { type LoadOptions, dispose } from './start.ts'
 export { type Build, type Exports, build, exports, threads, threadsReason } from './runtime/runtime.ts'
 export type { AnyWorker } from './threads/threads.ts'
 
-export { manualSeed, ones, rand, randn, tensor, zeros } from './tensor/create.ts'
+export {
+  arange,
+  eye,
+  full,
+  manualSeed,
+  ones,
+  onesLike,
+  rand,
+  randn,
+  tensor,
+  zeros,
+  zerosLike,
+} from './tensor/create.ts'
+export { cat, stack } from './tensor/join.ts'
 export { noGrad, parameter, record, scope } from './tensor/autograd.ts'
 export { Tensor } from './tensor/tensor.ts'
+export type { ClampOptions, GELUOptions } from './tensor/elementwise.ts'
 export type { Indices } from './tensor/indices.ts'
 export { Int8Weight } from './tensor/int8weight.ts'
 export type { NestedArray } from './tensor/nested.ts'
 export type { PrintOptions } from './tensor/print.ts'
 export type { Reduction, VarianceOptions } from './tensor/reduce.ts'
 export type { AxisOptions } from './tensor/slice.ts'
+export type { SoftmaxOptions } from './tensor/softmax.ts'
+export { type TriangleOptions, where } from './tensor/where.ts'
 export type { BigIntArray, NumberArray } from './typed.ts'
 
 export { type Context, type ForwardEvent, type ForwardListener, Module } from './layers/module.ts'
@@ -25,14 +41,14 @@ export { Conv1D } from './layers/conv1d.ts'
 export { Dropout } from './layers/dropout.ts'
 export { Embedding } from './layers/embedding.ts'
 export { type FeedForwardConfig, FeedForward } from './layers/feedforward.ts'
-export { type GELUOptions, GELU } from './layers/gelu.ts'
+export { GELU } from './layers/gelu.ts'
 export { Identity } from './layers/identity.ts'
 export { type LayerNormOptions, LayerNorm } from './layers/layernorm.ts'
 export { Linear } from './layers/linear.ts'
 export { ReLU } from './layers/relu.ts'
 export { type RMSNormOptions, RMSNorm } from './layers/rmsnorm.ts'
 export { Sequential } from './layers/sequential.ts'
-export { type SoftmaxOptions, Softmax } from './layers/softmax.ts'
+export { Softmax } from './layers/softmax.ts'
 export { type TransformerBlockConfig, TransformerBlock } from './layers/transformerblock.ts'
 export type { AffineOptions } from './layers/affine.ts'
 export { type CacheOptions, KeyValueCache } from './layers/kvcache.ts'

@@ -2,19 +2,8 @@ import type { Tensor } from '../tensor/tensor.ts'
 import { checkChoice, checkCount, checkOptions } from '../check.ts'
 import { withClass } from '../errors.ts'
 import { checkTensor } from '../tensor/check.ts'
-import { unary } from '../tensor/elementwise.ts'
+import { type GELUOptions, GELU_KINDS, gelu } from '../tensor/elementwise.ts'
 import { Module } from './module.ts'
-
-/** gpt_gelu_kind in c/gpt_layers.h, by PyTorch's names. */
-const KINDS = { tanh: 0, none: 1 }
-
-export interface GELUOptions {
-  /**
-   * 'tanh', the default, is GPT-2's and the notebook's 0.5·x·(1 + tanh(√(2/π)·(x + 0.044715·x³))); 'none'
-   * is the exact 0.5·x·(1 + erf(x/√2)), PyTorch's default
-   */
-  approximate?: 'tanh' | 'none'
-}
 
 /**
  * y = x · Φ(x), where Φ is the cumulative distribution function of N(0, 1) (Hendrycks, Gimpel 2016,
@@ -44,7 +33,7 @@ export class GELU extends Module {
 
   /** `approximate` as the kernels take it. @internal */
   get kind(): number {
-    return KINDS[this.approximate]
+    return GELU_KINDS[this.approximate]
   }
 
   /**
@@ -53,7 +42,6 @@ export class GELU extends Module {
    * @example String(new GELU().forward(gpt.tensor([1]))) // 'tensor([0.8412])'
    */
   override forward(x: Tensor): Tensor {
-    checkTensor('x', x)
-    return unary(x, 'gpt_gelu_forward', { kernel: 'gpt_gelu_backward' }, this.kind)
+    return gelu(checkTensor('x', x), this.approximate)
   }
 }

@@ -1,6 +1,6 @@
 import type { Tensor } from '../tensor/tensor.ts'
 import { checkTensor } from '../tensor/check.ts'
-import { unary } from '../tensor/elementwise.ts'
+import { relu } from '../tensor/elementwise.ts'
 import { Module } from './module.ts'
 
 /** y = max(0, x), as PyTorch's nn.ReLU. Its gradient at 0 is 0. */
@@ -14,7 +14,6 @@ export class ReLU extends Module {
    * @example new ReLU().forward(gpt.tensor([-1, 2])).toArray() // [0, 2]
    */
   override forward(x: Tensor): Tensor {
-    checkTensor('x', x)
-    return unary(x, 'gpt_relu_forward', { kernel: 'gpt_relu_backward' })
+    return relu(checkTensor('x', x))
   }
 }

@@ -1,17 +1,9 @@
+import type { Tensor } from '../tensor/tensor.ts'
 import { checkCount, checkNumber, checkOptions } from '../check.ts'
 import { withClass } from '../errors.ts'
-import { run } from '../runtime/runtime.ts'
 import { checkTensor } from '../tensor/check.ts'
-import { temporary } from '../tensor/scope.ts'
-import { checkAxis, sizeOf } from '../tensor/shape.ts'
-import { recordKernel } from '../tensor/tape.ts'
-import { Tensor } from '../tensor/tensor.ts'
+import { type SoftmaxOptions, softmax } from '../tensor/softmax.ts'
 import { Module } from './module.ts'
-
-export interface SoftmaxOptions {
-  /** the axis over which y sums to 1, negative from the end; -1 by default */
-  dim?: number
-}
 
 /** y = e^x / Σ e^x over an axis, as PyTorch's nn.Softmax. */
 export class Softmax extends Module {
@@ -47,30 +39,6 @@ export class Softmax extends Module {
    * @example new Softmax().forward(gpt.tensor([0, 0, -Infinity])).toArray() // [0.5, 0.5, 0]
    */
   override forward(x: Tensor): Tensor {
-    const { dim } = this
-    const { shape } = checkTensor('x', x)
-    const axis = checkAxis('dim', dim, shape.length)
-    const inner = shape.slice(axis + 1)
-    if (inner.length === 0) return overLastAxis(x)
-    // The kernel knows the last axis only: move the axis there, and back.
-    const blocks = [sizeOf(shape.slice(0, axis)), shape[axis], sizeOf(inner)]
-    return temporary(() => overLastAxis(x.reshape(blocks).transpose(1, 2)).transpose(1, 2).reshape(shape))
+    return softmax(checkTensor('x', x), { dim: this.dim })
   }
-}
-
-function overLastAxis(x: Tensor): Tensor {
-  const y = Tensor.empty(x.shape)
-  const sizes = matrixOf(x)
-  run('gpt_softmax_forward', [y, x, ...sizes])
-  return recordKernel(y, {
-    inputs: [x],
-    saved: [y],
-    backward: (dy, dx) => run('gpt_softmax_backward', [dx, dy, y, ...sizes]),
-  })
-}
-
-/** Rows and columns of a shape; shape [] is one row of one. */
-function matrixOf({ shape, size }: Tensor): [number, number] {
-  const cols = shape.at(-1) ?? 1
-  return [cols === 0 ? 0 : size / cols, cols]
 }

@@ -3,7 +3,9 @@
 import type { NumberArray } from '../typed.ts'
 import type { NestedArray } from './nested.ts'
 import { checkNumber, checkShape, named } from '../check.ts'
+import { fail } from '../errors.ts'
 import * as random from '../runtime/random.ts'
+import { checkTensor } from './check.ts'
 import { Tensor } from './tensor.ts'
 
 /**
@@ -59,9 +61,92 @@ export function zeros(shape: readonly number[]): Tensor {
 
 /** A tensor of ones. */
 export function ones(shape: readonly number[]): Tensor {
-  return named('ones', arguments, 1, () => {
-    const tensor = Tensor.empty(checkShape(shape))
-    tensor.data.fill(1)
+  return named('ones', arguments, 1, () => filled(checkShape(shape), 1))
+}
+
+/**
+ * A tensor of one value, as torch.full.
+ *
+ * @param value rounded to float32; may be NaN or infinite
+ * @example gpt.full([2, 2], -Infinity)
+ * @example gpt.full([2], 7).toArray() // [7, 7]
+ */
+export function full(shape: readonly number[], value: number): Tensor {
+  return named('full', arguments, 2, () => {
+    const sizes = checkShape(shape)
+    checkNumber('value', value, 'a number', () => true)
+    return filled(sizes, value)
+  })
+}
+
+/** A tensor of zeros, of the shape of x, as torch.zeros_like. It requires no gradient. */
+export function zerosLike(x: Tensor): Tensor {
+  return named('zerosLike', arguments, 1, () => Tensor.zeros(checkTensor('x', x).shape))
+}
+
+/** A tensor of ones, of the shape of x, as torch.ones_like. It requires no gradient. */
+export function onesLike(x: Tensor): Tensor {
+  return named('onesLike', arguments, 1, () => filled(checkTensor('x', x).shape, 1))
+}
+
+/**
+ * The integers 0, 1, ... below `end`, as torch.arange.
+ *
+ * @returns [max(0, ceil(end))]. Integers are exact up to 2^24
+ * @throws {GptLayersError} VALUE where end is below 0
+ * @example gpt.arange(4).toArray() // [0, 1, 2, 3]
+ */
+export function arange(end: number): Tensor
+/**
+ * The numbers start, start + step, start + 2 · step, ... before `end`, as torch.arange.
+ *
+ * @param step not 0; 1 by default
+ * @returns [ceil((end - start) / step)]; each element is start + i · step, rounded to float32 once
+ * @throws {GptLayersError} VALUE where the steps lead away from `end`
+ * @example gpt.arange(2, 8, 3).toArray() // [2, 5]
+ * @example gpt.arange(3, 0, -1).toArray() // [3, 2, 1]
+ */
+export function arange(start: number, end: number, step?: number): Tensor
+export function arange(first: number, second?: number, step?: number): Tensor {
+  return named('arange', arguments, 3, () => {
+    const isEnd = second === undefined && step === undefined
+    const [start, end, by] = isEnd ? [0, first, 1] : [first, second, step === undefined ? 1 : step]
+    checkNumber('start', start, 'a finite number', Number.isFinite)
+    checkNumber('end', end, 'a finite number', Number.isFinite)
+    checkNumber('step', by, 'a finite number other than 0', (n) => Number.isFinite(n) && n !== 0)
+    const count = Math.ceil((end - start) / by)
+    if (count < 0) {
+      throw fail('VALUE', 'end', `be at ${by > 0 ? 'least' : 'most'} ${start} for a step of ${by}`, end)
+    }
+    const tensor = Tensor.empty([count === 0 ? 0 : count]) // -0 is no size
+    const { data } = tensor
+    for (let i = 0; i < count; i++) data[i] = start + i * by
     return tensor
   })
+}
+
+/**
+ * A matrix with ones on its diagonal and zeros elsewhere, as torch.eye.
+ *
+ * @param n rows
+ * @param m columns; n by default
+ * @example gpt.eye(2).toArray() // [[1, 0], [0, 1]]
+ */
+export function eye(n: number, m?: number): Tensor {
+  return named('eye', arguments, 2, () => {
+    const isCount = (count: number) => Number.isSafeInteger(count) && count >= 0
+    checkNumber('n', n, 'a non-negative integer', isCount)
+    const cols = m === undefined ? n : m
+    checkNumber('m', cols, 'a non-negative integer', isCount)
+    const tensor = Tensor.zeros([n, cols])
+    const { data } = tensor
+    for (let i = 0; i < Math.min(n, cols); i++) data[i * cols + i] = 1
+    return tensor
+  })
+}
+
+function filled(shape: readonly number[], value: number): Tensor {
+  const tensor = Tensor.empty(shape)
+  tensor.data.fill(value)
+  return tensor
 }

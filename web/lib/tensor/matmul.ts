@@ -2,6 +2,7 @@ import { sameShape } from '../check.ts'
 import { fail } from '../errors.ts'
 import { run, SCRATCH } from '../runtime/runtime.ts'
 import { checkLive } from './check.ts'
+import { repeat } from './elementwise.ts'
 import { temporary } from './scope.ts'
 import { broadcast, sizeOf } from './shape.ts'
 import { recordKernel } from './tape.ts'
@@ -34,18 +35,14 @@ export function matmul(a: Tensor, b: Tensor): Tensor {
       w.shape.length === 2
         ? products(x, w)
         : products(
-            expand(x, [...leading, ...x.shape.slice(-2)]),
-            expand(w, [...leading, ...w.shape.slice(-2)]),
+            repeat(x, [...leading, ...x.shape.slice(-2)]),
+            repeat(w, [...leading, ...w.shape.slice(-2)]),
           )
     if (!isRow && !isColumn) return y
     const [rows, cols] = y.shape.slice(-2)
     return y.reshape([...leading, ...(isRow ? [] : [rows]), ...(isColumn ? [] : [cols])])
   })
 }
-
-/** The tensor, repeated along the axes that broadcast. */
-const expand = (x: Tensor, shape: readonly number[]): Tensor =>
-  sameShape(x.shape, shape) ? x : Tensor.zeros(shape).add(x)
 
 /**
  * @param a [..., rows, inner]

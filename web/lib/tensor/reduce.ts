@@ -2,6 +2,7 @@ import { checkBoolean, checkNumber, checkOptions } from '../check.ts'
 import { fail } from '../errors.ts'
 import { heap, run } from '../runtime/runtime.ts'
 import { checkLive } from './check.ts'
+import { repeat } from './elementwise.ts'
 import { type NestedArray, nest } from './nested.ts'
 import { temporary } from './scope.ts'
 import { checkAxis, sizeOf } from './shape.ts'
@@ -171,7 +172,7 @@ const keptShape = (shape: readonly number[], dim: number | undefined): number[] 
  * @returns dy, repeated along the axes that were reduced
  */
 const spread = (dy: Tensor, shape: readonly number[], { dim }: Reduction): Tensor =>
-  Tensor.zeros(shape).add(dy.reshape(keptShape(shape, dim)))
+  repeat(dy.reshape(keptShape(shape, dim)), shape)
 
 /**
  * Reduces one axis, or all elements, with a kernel that reduces the last axis of a matrix.

@@ -22,6 +22,20 @@ export function split(x: Tensor, size: number, options?: AxisOptions): Tensor[] 
   )
 }
 
+/** The most pieces of an axis of size 0. */
+const MAX_PIECES = 2 ** 16
+
+export function chunk(x: Tensor, n: number, options?: AxisOptions): Tensor[] {
+  checkSize('n', n)
+  const { dim } = checkOptions(options, { dim: 0 })
+  checkHasAxes(x)
+  const axis = checkAxis('dim', dim, x.shape.length)
+  const whole = x.shape[axis]
+  if (whole > 0) return split(x, Math.ceil(whole / n), { dim: axis })
+  checkInteger('n', n, 1, MAX_PIECES, ' for an axis of size 0')
+  return temporary(() => Array.from({ length: n }, () => piece(x, axis, 0, 0)))
+}
+
 export function slice(x: Tensor, start?: number, end?: number, options?: AxisOptions): Tensor {
   const { dim } = checkOptions(options, { dim: 0 })
   checkHasAxes(x)
@@ -44,7 +58,7 @@ export function at(x: Tensor, index: number): Tensor {
   return temporary(() => piece(x, 0, index < 0 ? index + whole : index, 1).reshape(rest))
 }
 
-function checkHasAxes({ shape }: Tensor): void {
+export function checkHasAxes({ shape }: Tensor): void {
   if (shape.length > 0) return
   throw fail('SHAPE', 'the tensor', 'have 1 axis or more', 'shape []')
 }
@@ -53,38 +67,43 @@ function checkHasAxes({ shape }: Tensor): void {
  * @param begin an index of the axis
  * @returns a copy of so many indices of the axis, from `begin` on
  */
-function piece(x: Tensor, axis: number, begin: number, length: number): Tensor {
+export function piece(x: Tensor, axis: number, begin: number, length: number): Tensor {
   checkLive(x)
   const { shape } = x
   const y = Tensor.empty(shape.map((size, i) => (i === axis ? length : size)))
-  eachBlock(shape, axis, begin, length, (inWhole, inPiece) => y.data.set(inWhole(x.data), inPiece))
+  const [from, to] = [x.data, y.data]
+  eachBlock(shape, axis, begin, length, (inWhole, inPiece, size) => copy(to, inPiece, from, inWhole, size))
   return recordPart(y, x, (dx, dy) => {
     const [whole, part] = [dx.data, dy.data]
-    eachBlock(shape, axis, begin, length, (inWhole, inPiece) => {
-      const block = inWhole(whole)
-      for (let i = 0; i < block.length; i++) block[i] += part[inPiece + i]
+    eachBlock(shape, axis, begin, length, (inWhole, inPiece, size) => {
+      for (let i = 0; i < size; i++) whole[inWhole + i] += part[inPiece + i]
     })
   })
+}
+
+/** Copies so many numbers. A loop is faster for a few, where a view of them would take longer than they. */
+export function copy(to: Float32Array, at: number, from: Float32Array, begin: number, size: number): void {
+  if (size >= 16) to.set(from.subarray(begin, begin + size), at)
+  else for (let i = 0; i < size; i++) to[at + i] = from[begin + i]
 }
 
 /**
  * Visits the blocks of a piece, each contiguous in the piece and in the whole.
  *
  * @param shape the whole's
- * @param visit gets what takes the block out of the whole's elements, and where the block begins in the piece
+ * @param visit gets where the block begins in the whole's elements and in the piece's, and its size
  */
-function eachBlock(
+export function eachBlock(
   shape: readonly number[],
   axis: number,
   begin: number,
   length: number,
-  visit: (inWhole: (data: Float32Array) => Float32Array, inPiece: number) => void,
+  visit: (inWhole: number, inPiece: number, size: number) => void,
 ): void {
   const inner = sizeOf(shape.slice(axis + 1))
   const outer = sizeOf(shape.slice(0, axis))
   const size = length * inner
   for (let i = 0; i < outer && size > 0; i++) {
-    const start = (i * (shape[axis] ?? 1) + begin) * inner
-    visit((data) => data.subarray(start, start + size), i * size)
+    visit((i * (shape[axis] ?? 1) + begin) * inner, i * size, size)
   }
 }

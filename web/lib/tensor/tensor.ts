@@ -2,8 +2,8 @@ import type { Memory, Storage } from '../runtime/memory.ts'
 import type { NumberArray, Disposes } from '../typed.ts'
 import type { Int8Weight } from './int8weight.ts'
 import {
-  checkArray,
   checkBoolean,
+  checkChoice,
   checkInteger,
   checkNumber,
   checkOptions,
@@ -16,15 +16,32 @@ import { fail, GptLayersError } from '../errors.ts'
 import { type Pointer, heap } from '../runtime/runtime.ts'
 import { backward } from './backward.ts'
 import { checkLive, checkOperand, checkTensor } from './check.ts'
-import { binary, unary } from './elementwise.ts'
+import {
+  type ClampOptions,
+  type GELUOptions,
+  binary,
+  clamp,
+  cos,
+  gelu,
+  reciprocal,
+  relu,
+  rsqrt,
+  sigmoid,
+  silu,
+  sin,
+  unary,
+} from './elementwise.ts'
 import { matmul } from './matmul.ts'
-import { type NestedArray, flatten, nest } from './nested.ts'
+import { type NestedArray, flatten as flattenNested, nest } from './nested.ts'
 import { type PrintOptions, formatTensor } from './print.ts'
 import { type Reduction, type VarianceOptions, argmax, max, mean, sum, variance } from './reduce.ts'
+import { expand, flatten, reshape, squeeze, unsqueeze } from './reshape.ts'
 import { checkElements, sizeOf } from './shape.ts'
-import { type AxisOptions, at, slice, split } from './slice.ts'
+import { type AxisOptions, at, chunk, slice, split } from './slice.ts'
+import { type SoftmaxOptions, logSoftmax, softmax } from './softmax.ts'
 import { type Step, record } from './tape.ts'
 import { permute, transpose } from './transpose.ts'
+import { type TriangleOptions, compare, maskedFill, tril, triu } from './where.ts'
 
 /** Whether the parameters of new layers are meta tensors. */
 let makesMeta = false
@@ -176,7 +193,7 @@ export class Tensor {
   /** A new tensor of given values. @internal */
   static from(values: NestedArray | NumberArray, shape?: readonly number[]): Tensor {
     const given = shape === undefined ? undefined : checkShape(shape)
-    const { data, shape: nesting } = flatten('values', values)
+    const { data, shape: nesting } = flattenNested('values', values)
     const wanted = given ?? nesting
     const fits = sameShape(nesting, wanted) || (nesting.length === 1 && data.length === sizeOf(wanted))
     if (!fits) {
@@ -267,7 +284,7 @@ export class Tensor {
    * @example gpt.parameter(gpt.ones([2])).detach().requiresGrad // false
    */
   detach(): Tensor {
-    return this.#alias(this.#shape)
+    return Tensor.alias(this, this.#shape)
   }
 
   /** The step of the tape that made this tensor; null for a leaf. @internal */
@@ -401,18 +418,62 @@ export class Tensor {
    * @example gpt.zeros([2, 6]).reshape([3, -1]).shape // [3, 4]
    */
   reshape(shape: readonly number[]): Tensor {
-    this.#live()
-    checkArray('shape', shape, 'an array of sizes')
-    const open = shape.indexOf(-1)
-    const known = checkShape(shape.map((size, i) => (i === open ? 1 : size)))
-    const rest = this.size / sizeOf(known)
-    const full = known.map((size, i) => (i === open ? rest : size))
-    if ((open >= 0 && !Number.isInteger(rest)) || sizeOf(full) !== this.size) {
-      throw fail('SHAPE', 'shape', `hold ${this.size} elements`, `[${shape.join(', ')}]`)
-    }
-    checkElements(full)
-    const { shape: before } = this
-    return record(this.#alias(full), [this], (dy) => [dy.reshape(before)], [])
+    return reshape(this, shape)
+  }
+
+  /**
+   * As `reshape`.
+   *
+   * @param shape has as many elements. One size may be -1
+   */
+  view(shape: readonly number[]): Tensor {
+    return reshape(this, shape)
+  }
+
+  /**
+   * The same elements with an axis of size 1 more. The two share their memory.
+   *
+   * @param dim where the new axis is in the result, negative from the end
+   * @example gpt.zeros([2, 3]).unsqueeze(1).shape // [2, 1, 3]
+   */
+  unsqueeze(dim: number): Tensor {
+    return unsqueeze(this, dim)
+  }
+
+  /**
+   * The same elements without the axes of size 1. The two share their memory.
+   *
+   * @param dim drops this axis only, where its size is 1; by default all
+   * @example gpt.zeros([1, 2, 1]).squeeze().shape // [2]
+   * @example gpt.zeros([1, 2, 1]).squeeze(-1).shape // [1, 2]
+   */
+  squeeze(dim?: number): Tensor {
+    return squeeze(this, dim)
+  }
+
+  /**
+   * The same elements with some neighboring axes as one. The two share their memory.
+   *
+   * @param startDim the first of these axes, negative from the end; 0 by default
+   * @param endDim the last one; -1 by default
+   * @returns [1] for a tensor of shape `[]`
+   * @throws {GptLayersError} VALUE where endDim is before startDim
+   * @example gpt.zeros([2, 3, 5]).flatten(1).shape // [2, 15]
+   */
+  flatten(startDim?: number, endDim?: number): Tensor {
+    return flatten(this, startDim, endDim)
+  }
+
+  /**
+   * The same elements, repeated along axes of size 1 and along new axes in front. Unlike PyTorch's, a copy.
+   * `add`, `mul` and the like broadcast by themselves, without a copy.
+   *
+   * @param shape that this tensor's broadcasts to. -1 is the size that an axis has
+   * @throws {GptLayersError} SHAPE where it does not
+   * @example gpt.tensor([[1], [2]]).expand([-1, 3]).toArray() // [[1, 1, 1], [2, 2, 2]]
+   */
+  expand(shape: readonly number[]): Tensor {
+    return expand(this, shape)
   }
 
   /** Frees `.grad` and makes it null. @internal */
@@ -526,6 +587,89 @@ export class Tensor {
   }
 
   /**
+   * @param other broadcast as in PyTorch
+   * @returns 1 where this = other, otherwise 0; NaN equals nothing. It has no gradient
+   */
+  eq(other: Tensor | number): Tensor {
+    return compare('eq', this, other)
+  }
+
+  /**
+   * @param other broadcast as in PyTorch
+   * @returns 1 where this ≠ other, otherwise 0. It has no gradient
+   */
+  ne(other: Tensor | number): Tensor {
+    return compare('ne', this, other)
+  }
+
+  /**
+   * @param other broadcast as in PyTorch
+   * @returns 1 where this < other, otherwise 0. It has no gradient
+   */
+  lt(other: Tensor | number): Tensor {
+    return compare('lt', this, other)
+  }
+
+  /**
+   * @param other broadcast as in PyTorch
+   * @returns 1 where this ≤ other, otherwise 0. It has no gradient
+   */
+  le(other: Tensor | number): Tensor {
+    return compare('le', this, other)
+  }
+
+  /**
+   * @param other broadcast as in PyTorch
+   * @returns 1 where this > other, otherwise 0. It has no gradient
+   */
+  gt(other: Tensor | number): Tensor {
+    return compare('gt', this, other)
+  }
+
+  /**
+   * @param other broadcast as in PyTorch
+   * @returns 1 where this ≥ other, otherwise 0. It has no gradient
+   */
+  ge(other: Tensor | number): Tensor {
+    return compare('ge', this, other)
+  }
+
+  /**
+   * The same elements, but `value` where the mask is not 0, as PyTorch's masked_fill: the mask of attention, say.
+   *
+   * @param mask broadcast as in PyTorch. It has no gradient
+   * @param value may be -Infinity
+   * @example gpt.ones([2, 2]).maskedFill(gpt.ones([2, 2]).triu({ diagonal: 1 }), 5).toArray() // [[1, 5], [1, 1]]
+   */
+  maskedFill(mask: Tensor, value: number): Tensor {
+    return maskedFill(this, mask, value)
+  }
+
+  /**
+   * The lower triangle of each matrix: zeros above a diagonal, as torch.tril.
+   *
+   * @param options diagonal: 0 is the main one, 1 the one above it
+   * @returns a copy
+   * @throws {GptLayersError} SHAPE for a tensor of less than 2 axes
+   * @example gpt.ones([2, 2]).tril().toArray() // [[1, 0], [1, 1]]
+   */
+  tril(options?: TriangleOptions): Tensor {
+    return tril(this, options)
+  }
+
+  /**
+   * The upper triangle of each matrix: zeros below a diagonal, as torch.triu.
+   *
+   * @param options diagonal: 0 is the main one, 1 the one above it
+   * @returns a copy
+   * @throws {GptLayersError} SHAPE for a tensor of less than 2 axes
+   * @example gpt.ones([2, 2]).triu({ diagonal: 1 }).toArray() // [[0, 1], [0, 0]]
+   */
+  triu(options?: TriangleOptions): Tensor {
+    return triu(this, options)
+  }
+
+  /**
    * The matrix product, as torch.matmul. The leading axes broadcast.
    *
    * @param other [..., inner, cols], or a vector: [inner]
@@ -595,6 +739,39 @@ export class Tensor {
   }
 
   /**
+   * n pieces along an axis, as torch.chunk. Unlike PyTorch's, copies.
+   *
+   * @param n how many. Where it does not divide the axis, the last piece is smaller, and there may be fewer
+   * @throws {GptLayersError} SHAPE for a tensor of shape `[]`
+   * @example gpt.zeros([2, 6]).chunk(3, { dim: -1 })[0].shape // [2, 2]
+   */
+  chunk(n: number, options?: AxisOptions): Tensor[] {
+    return chunk(this, n, options)
+  }
+
+  /**
+   * e^x / Σ e^x over an axis, as torch.softmax.
+   *
+   * @returns a tensor of this shape; within 1e-6 of float64. Its gradient, dx = y · (dy - Σ dy·y), reads it: do
+   *   not write into it before `backward`
+   * @example gpt.tensor([0, 0, -Infinity]).softmax({ dim: -1 }).toArray() // [0.5, 0.5, 0]
+   */
+  softmax(options?: SoftmaxOptions): Tensor {
+    return softmax(this, options)
+  }
+
+  /**
+   * x - log Σ e^x over an axis, as torch.log_softmax: the logarithm of `softmax`, also where that is too small
+   * for a float32.
+   *
+   * @returns a tensor of this shape. Its gradient reads it, too
+   * @example gpt.tensor([0, 200]).logSoftmax({ dim: -1 }).toArray() // [-200, 0]
+   */
+  logSoftmax(options?: SoftmaxOptions): Tensor {
+    return logSoftmax(this, options)
+  }
+
+  /**
    * @returns e to the power of each element
    */
   exp(): Tensor {
@@ -649,6 +826,77 @@ export class Tensor {
   }
 
   /**
+   * @returns 1 / √x of each element; Infinity at 0, NaN below
+   */
+  rsqrt(): Tensor {
+    return rsqrt(this)
+  }
+
+  /**
+   * @returns 1 / x of each element
+   */
+  reciprocal(): Tensor {
+    return reciprocal(this)
+  }
+
+  /**
+   * @returns the sine of each element, in radians; NaN of an infinity
+   */
+  sin(): Tensor {
+    return sin(this)
+  }
+
+  /**
+   * @returns the cosine of each element, in radians; NaN of an infinity
+   */
+  cos(): Tensor {
+    return cos(this)
+  }
+
+  /**
+   * @returns 1 / (1 + e^-x) of each element
+   * @example gpt.tensor([0]).sigmoid().item() // 0.5
+   */
+  sigmoid(): Tensor {
+    return sigmoid(this)
+  }
+
+  /**
+   * @returns x / (1 + e^-x) of each element, as PyTorch's silu
+   * @example String(gpt.tensor([1]).silu()) // 'tensor([0.7311])'
+   */
+  silu(): Tensor {
+    return silu(this)
+  }
+
+  /**
+   * @returns max(0, x) of each element. Its gradient at 0 is 0
+   */
+  relu(): Tensor {
+    return relu(this)
+  }
+
+  /**
+   * @param options approximate: `'tanh'`, the default, or `'none'`, as the layer GELU
+   * @returns x · Φ(x) of each element
+   */
+  gelu(options?: GELUOptions): Tensor {
+    const { approximate } = checkOptions<Required<GELUOptions>>(options, { approximate: 'tanh' })
+    checkChoice('approximate', approximate, ['tanh', 'none'])
+    return gelu(this, approximate)
+  }
+
+  /**
+   * The elements, but `min` for those below it and `max` for those above, as torch.clamp. NaN stays.
+   *
+   * @throws {GptLayersError} VALUE where neither is given
+   * @example gpt.tensor([-2, 0.5, 2]).clamp({ min: -1, max: 1 }).toArray() // [-1, 0.5, 1]
+   */
+  clamp(options?: ClampOptions): Tensor {
+    return clamp(this, options)
+  }
+
+  /**
    * Frees the memory at once, the gradient's too. Memory that another tensor shares, such as one from
    * `reshape` or `detach`, is freed with the last of them. Using the tensor afterwards is an error; disposing
    * again is not.
@@ -673,9 +921,9 @@ export class Tensor {
     return index === 0 ? this : { byteOffset: this.byteOffset + 4 * index }
   }
 
-  /** A second tensor on the same memory, with as many elements. */
-  #alias(shape: readonly number[]): Tensor {
-    const storage = this.#live()
+  /** A second tensor on the same memory, with as many elements. @internal */
+  static alias(tensor: Tensor, shape: readonly number[]): Tensor {
+    const storage = tensor.#live()
     storage.owners++
     return new Tensor(shape, storage)
   }
@@ -692,7 +940,7 @@ export class Tensor {
    */
   static take(tensor: Tensor): Tensor {
     if (heap().untrack(tensor)) return tensor
-    const alias = tensor.#alias(tensor.#shape)
+    const alias = Tensor.alias(tensor, tensor.#shape)
     heap().untrack(alias)
     return alias
   }
