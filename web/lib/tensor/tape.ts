@@ -110,8 +110,10 @@ export function withoutTape<T>(fn: () => T): T {
 }
 
 /** Whether a step with these inputs will be recorded. */
-export const records = (...inputs: (Tensor | null)[]): boolean =>
-  isRecording && inputs.some((input) => input?.requiresGrad)
+export function records(...inputs: (Tensor | null)[]): boolean {
+  if (isRecording) for (const input of inputs) if (input?.requiresGrad) return true
+  return false
+}
 
 /**
  * Records how a tensor was computed, where one of the inputs needs a gradient.
