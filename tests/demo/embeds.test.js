@@ -81,7 +81,7 @@ test('the presenting mode shows one large figure at a time: keys lead through st
   await press(page, 'PageUp')
   assert.equal((await shown()).shown, ids[ids.indexOf('worked-example') - 2])
   await press(page, 'Escape')
-  await waitInPage(page, () => document.querySelectorAll('main > [hidden]').length === 0)
+  await waitInPage(page, () => document.documentElement.dataset.presents === undefined)
   const { show, size } = await shown()
   assert.deepEqual([show, size], [undefined, undefined])
   assert.deepEqual(complaints, [])
