@@ -11,7 +11,7 @@ import { LEARNED } from '../../build/demo/sections/scale-and-shift/slice.js'
 import { tokenizerOf } from '../../build/demo/words.js'
 import { Engine } from '../../build/demo/writer/engine.js'
 import { randomFrom, writeStory } from '../../web/examples/stories/grammar.js'
-import { click, focus, near, press, test, text, useSite, WHOLE_SECTION } from './browser.js'
+import { click, eventually, focus, near, press, test, text, useSite, WHOLE_SECTION } from './browser.js'
 
 const site = useSite()
 const ROOT = '#scale-and-shift'
@@ -143,6 +143,11 @@ test('γ of feature 77 changes how likely each next word is', async () => {
   const percent = (/** @type {string} */ word, /** @type {number | undefined} */ scale) =>
     100 * nextWord(model, ids, scale).words[tokenizer.encode(` ${word}`)[0]]
   const assertShows = async (/** @type {number | undefined} */ scale) => {
+    // The worker answers a message later.
+    await eventually(async () => {
+      const [{ word, now }] = await likely(page)
+      return Math.abs(now - percent(word, scale)) <= 0.6
+    }, `no probabilities for γ = ${scale}`)
     const shown = await likely(page)
     assert.deepEqual(
       shown.map(({ word }) => word),
