@@ -1,4 +1,4 @@
-/* Sums over columns; sums.h has the contracts. */
+/* Sums over columns; sums.h says what each function computes. */
 #include "sums.h"
 
 void gpt_add_block(double *totals, float *block, size_t n, int is_first, int is_last)

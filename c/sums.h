@@ -57,8 +57,11 @@ enum { GPT_ROWS_PER_SUM = 64 };
 /* Columns whose sums in float64 are on the stack at once: 8 kB. */
 enum { GPT_COLS_PER_STRIP = 1024 };
 
-/* totals += block, in float64, for n partial sums in float32. The first block starts the totals. After the
- * last one, block = totals. */
+/* totals[i] += block[i] for n sums. `block` has the float32 sums of some rows, `totals` the float64 sums of all
+ * rows so far.
+ *   is_first  totals[i] = block[i], whatever totals holds
+ *   is_last   then also block[i] = totals[i], rounded to float32
+ * A block that is first and last stays as it is. */
 void gpt_add_block(double *totals, float *block, size_t n, int is_first, int is_last);
 
 /* y += x, n elements */

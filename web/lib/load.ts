@@ -10,7 +10,7 @@ const compiled: Map<string, Promise<WebAssembly.Module>> = new Map()
  * Loads the WebAssembly, in which all tensors lie and all layers compute. Importing the package does nothing.
  * Call it once, and await it, before all else. Another call with the same options does nothing.
  *
- * @throws {GptLayersError} as a rejected promise; VALUE also for other options than the first call's, until
+ * @throws {GptLayersError} as a rejected promise: VALUE also for other options than the first call's, until
  *   `dispose`; UNSUPPORTED where this machine has no WebAssembly SIMD, must not compile WebAssembly, or
  *   cannot run the given build; DISPOSED where `dispose` is called meanwhile
  * @example await load()

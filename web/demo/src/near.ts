@@ -21,7 +21,7 @@ const LEAST = 0.1 // the part of an element that is seen, from which on it count
 /**
  * Tells whether an element is on the screen, of a tab that is seen.
  *
- * @param change called at first, and whenever it changes
+ * @param change is called with the first answer, and again with each new one
  * @returns ends it
  */
 export function whenSeen(element: Element, change: (seen: boolean) => void): () => void {

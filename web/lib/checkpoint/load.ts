@@ -41,7 +41,7 @@ export function loadSafetensors(bytes: Uint8Array | ArrayBuffer): Record<string,
  *
  * @param bytes the file. Its pickle is read as data: nothing is called
  * @returns new float32 tensors by name
- * @throws {GptLayersError} as a rejection; VALUE where the file is damaged, has something else than
+ * @throws {GptLayersError} as a rejection: VALUE where the file is damaged, has something else than
  *   tensors, numbers, strings, lists and dicts, or float32 cannot represent an integer; UNSUPPORTED for
  *   compressed or big-endian files and those over 4 GB
  * @example const { 'out_head.weight': head } = await gpt.loadTorch(readFileSync('model.pth'))

@@ -20,7 +20,7 @@ interface Layout {
   outputs: number
   /** the name of the argument `inputs`, for errors */
   inputsName: string
-  /** both, by the names of the arguments, in their order */
+  /** both sizes by the names of their arguments, in the arguments' order */
   sizes: Record<string, number>
   weightShape: readonly number[]
   /** whether weightShape is [inputs, outputs] */

@@ -70,7 +70,7 @@ class Target {
   #tensor
   #isTransposed
   #given
-  /** By our names for the tensor: one place, or three thirds. */
+  /** Its places by our name for it: one, or three where the file has thirds. */
   #places: Map<string, Place[]> = new Map()
   /** The bytes of memory through which the values of an int8 weight pass. */
   stageBytes = 0

@@ -306,8 +306,8 @@ export class Module {
    * scale. An int8 weight gets float32 values rounded as `quantize` does, and int8 values to the bit where
    * their groups are as long as its own; otherwise their products are rounded once more.
    *
-   * @param dict tensors, such as `gpt.loadSafetensors` returns, under the names of `stateDict`, or of PyTorch's layer, or of a GPT
-   *   that `GPTModel.fromPretrained` reads. Of a tensor with two names, one name is enough
+   * @param dict tensors, such as `gpt.loadSafetensors` returns, under the names of `stateDict`, of PyTorch's
+   *   layer, or of a GPT that `GPTModel.fromPretrained` reads. Of a tensor with two names, one name is enough
    * @param options strict: whether a name that is missing or unknown is an error; true by default
    * @returns our names that dict lacks, and dict's that we do not know
    * @throws {GptLayersError} VALUE for a name that is missing or unknown

@@ -144,7 +144,7 @@ export interface Info {
   /** as safetensors has it, such as F32 or I8 */
   dtype: string
   shape: readonly number[]
-  /** tensors of which this is the same are the same numbers; undefined where the file does not say it */
+  /** two tensors with the same `values` share their numbers in the file; undefined where the file does not say */
   values?: string
 }
 

@@ -175,8 +175,7 @@ export class GPTModel extends Module {
    * An empty cache of keys and values for `forward` and `generate`: with it, they compute only the tokens
    * that are new. It knows the Attention layers that the model has now.
    *
-   * @returns freed by `dispose`, at the end of a `scope`, or when nobody
-   *   holds it
+   * @returns a cache, which is freed by `dispose`, at the end of a `scope`, or when nobody holds it
    * @example
    * const cache = model.eval().newCache({ maxTokens: 3 })
    * model.forward([0, 1], { cache }).shape // [2, 5]: the logits of both tokens
@@ -209,7 +208,7 @@ export class GPTModel extends Module {
    *   length
    * @throws {GptLayersError} at the call: SHAPE when there are no tokens, or, without `slidingWindow`, more
    *   than contextLength, or than the cache has room for; VALUE when there is no room for `maxNewTokens`, for
-   *   other values that are not allowed, and in training mode; DISPOSED. From `next`: also MEMORY, and VALUE
+   *   other values that are not allowed, and in training mode. From `next`: also MEMORY, and VALUE
    *   where the logits are NaN
    * @example
    * const words = []

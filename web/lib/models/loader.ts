@@ -29,7 +29,7 @@ interface Int8Form {
 /** Writes the values of a file to the tensors of a new layer, whose parameters are meta tensors until then. */
 export class Loader {
   #matrices
-  /** What becomes of matrices of floats. */
+  /** What a matrix of floats becomes. */
   #dtype
   /** The places of a tensor of the file, or of its scales. */
   #places: Map<Info, Place[]> = new Map()
@@ -37,9 +37,9 @@ export class Loader {
   #forms: Map<Place, Int8Form> = new Map()
   /** Memory of the heap, through which values pass on their way to an int8 weight. */
   #stage = { byteOffset: 0, bytes: 0 }
-  /** Under which of its names a tensor gets its values: the first that the file has. */
+  /** The name under which a tensor of two names gets its values: the first that the file has. */
   #owners: Map<Tensor, string> = new Map()
-  /** Int8 weights of which a third has come: [outputs, inputs], and how many outputs are missing. */
+  /** Int8 weights that come in thirds: the values so far [outputs, inputs], and how many outputs are missing. */
   #thirds: Map<Tensor, { values: Float32Array; missing: number }> = new Map()
 
   constructor(matrices: Matrices, places: readonly Place[], dtype: 'float32' | 'int8') {
@@ -83,7 +83,7 @@ export class Loader {
     return { shape, groupSize, turned, unit: unitOf(turned, groupSize) }
   }
 
-  /** What writes values. */
+  /** The sink that writes a tensor's values to all of its places. */
   writes(info: Info): Sink | null {
     return join(this.#places.get(info), (place) => {
       const { scale } = place

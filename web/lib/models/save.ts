@@ -19,8 +19,8 @@ import { GPTModel } from './gptmodel.ts'
  * | `'book'` | the book's GPTModel, masks included | `model.load_state_dict(safetensors.torch.load_file(path))`, here |
  * | `'ours'` | its own state dict | here |
  *
- * @param dictOrModule tensors by name, such as `model.stateDict()`, or a layer. A layer's tensor with two names is
- *   written once, under the first; an int8 weight is I8, with its scales
+ * @param dictOrModule tensors by name, such as `model.stateDict()`, or a layer. A layer's tensor with two
+ *   names is written once, under the first; an int8 weight is I8, with its scales
  * @param options names: by default 'gpt2' for a GPTModel without int8 weights, otherwise 'ours'. dtype:
  *   'float32', or 'float16' for half of the bytes; int8 weights stay int8
  * @returns the bytes of the file

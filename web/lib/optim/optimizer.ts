@@ -107,7 +107,8 @@ export class Optimizer {
    * Replaces the state by copies of the given tensors, so that training goes on where another optimizer
    * stopped. That one must have the same class, and parameters of the same shapes in the same order.
    *
-   * @param dict as `stateDict` returns;    * @throws {GptLayersError} TYPE, VALUE, SHAPE, DISPOSED, MEMORY; then nothing is changed
+   * @param dict as `stateDict` returns
+   * @throws {GptLayersError} VALUE, SHAPE where dict does not fit; then nothing is changed
    * @example
    * const first = new gpt.AdamW(model.parameters())
    * first.step()

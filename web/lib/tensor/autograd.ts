@@ -1,4 +1,4 @@
-// What users say to the tape and to scopes.
+// The public functions of the tape and of scopes: parameter, record, noGrad, scope.
 
 import { checkArray, checkFunction, describe, named } from '../check.ts'
 import { fail } from '../errors.ts'

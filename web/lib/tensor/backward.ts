@@ -83,9 +83,9 @@ function stepsBefore(last: Step | null): Step[] {
 }
 
 /**
- * @param sum owned; becomes part of the result
- * @param given owned; becomes part of the result
- * @returns their sum, in the memory of `sum` if nothing else uses that
+ * @param sum taken: disposed, unless it is the result
+ * @param given taken: disposed
+ * @returns sum + given, in the memory of `sum` if no other tensor uses that
  */
 function add(sum: Tensor, given: Tensor): Tensor {
   const result = sum.isShared ? Tensor.take(Tensor.empty(sum.shape)) : sum
@@ -102,7 +102,7 @@ function oneOf(shape: readonly number[]): Tensor {
   return one
 }
 
-/** @param given a tensor of our own: it becomes the `.grad`, or is added to it */
+/** @param given taken: it becomes the leaf's `.grad`, or it is added to that and disposed */
 function addToLeaf(leaf: Tensor, given: Tensor): void {
   const { grad } = leaf
   if (leaf.disposed) given.dispose()

@@ -133,7 +133,7 @@ export function clamp(x: Tensor, options?: ClampOptions): Tensor {
 interface Binary {
   kernel: FunctionName
   da: (dy: Tensor, a: Tensor, b: Tensor | number, y: Tensor) => Tensor
-  /** with the sign of the next property */
+  /** without its sign, which `isMinus` has */
   db: (dy: Tensor, a: Tensor, b: Tensor, y: Tensor) => Tensor
   isMinus: boolean
   /** what `da` reads of a, b and y, and what `db` reads */

@@ -5,7 +5,7 @@ import { inWorker, stop, TRIES, type Remote } from '../remote.ts'
 import type { StoriesWorker } from './stories.worker.ts'
 
 export class Stories<Answer> {
-  /** What the model has answered last; null until it is here. */
+  /** The model's last answer; null before the first. */
   answer: Answer | null = $state.raw(null)
   /** Why there is no answer; '' otherwise. */
   problem = $state('')
@@ -14,7 +14,7 @@ export class Stories<Answer> {
   /**
    * Ends the worker with the component.
    *
-   * @param ask is called again whenever the state changes that it reads
+   * @param ask is called once the worker is there, and again when state that it has read changes
    */
   constructor(ask: (model: Remote<StoriesWorker>) => Promise<Answer>) {
     $effect(() => {

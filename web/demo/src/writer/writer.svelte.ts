@@ -62,15 +62,15 @@ export class Writer {
     this.#ready = false
   }
 
-  /** Writes with the stories. What goes wrong is the `problem`. */
+  /** Loads the stories' model and writes with it. If that fails, `problem` says why. */
   tellStories() {
     this.#end()
     this.use({ name: 'stories' }).catch(() => {})
   }
 
   /**
-   * Writes with another model, in a worker of its own. The one before goes on until this has succeeded. If it
-   * fails and nothing writes, the stories come.
+   * Loads another model in a worker of its own, and writes with it. Until it is loaded, the model before writes
+   * on. If loading fails and no model writes, the stories' model is loaded.
    */
   async use(
     source: Source,
@@ -125,7 +125,7 @@ export class Writer {
     this.#goOn()
   }
 
-  /** With the model that writes, or else with the stories. */
+  /** Goes on with the model that writes; loads the stories' model where there is none. */
   #goOn() {
     if (!this.#worker) this.tellStories()
   }

@@ -18,7 +18,7 @@ export interface Place {
   col: number | 'mean' | 'variance'
 }
 
-/** What an explanation is made from: fields of `Example`, which says what they are. */
+/** The fields of `Example` that an explanation reads. `Example` documents them. */
 export interface Source {
   at: (table: 'x' | 'w' | 'g', row: number, col: number) => number
   computed: { z: number[][]; y: number[][] }
