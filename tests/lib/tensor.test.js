@@ -63,12 +63,12 @@ test('add, sub, mul and div broadcast as in PyTorch, bit for bit', () => {
 })
 
 test('a kernel broadcasts over as few axes as possible', () => {
-  assert.deepEqual(mergedAxes([2, 3, 4], [2, 3, 4], [2, 3, 4]), [{ size: 24, a: 1, b: 1 }])
-  assert.deepEqual(mergedAxes([2, 1, 3], [2, 1, 3], []), [{ size: 6, a: 1, b: 0 }])
+  assert.deepEqual(mergedAxes([2, 3, 4], [2, 3, 4], [2, 3, 4]), [{ size: 24, steps: [1, 1] }])
+  assert.deepEqual(mergedAxes([2, 1, 3], [2, 1, 3], []), [{ size: 6, steps: [1, 0] }])
   assert.deepEqual(mergedAxes([2, 3, 4], [2, 3, 1], [3, 4]), [
-    { size: 2, a: 3, b: 0 },
-    { size: 3, a: 1, b: 4 },
-    { size: 4, a: 0, b: 1 },
+    { size: 2, steps: [3, 0] },
+    { size: 3, steps: [1, 4] },
+    { size: 4, steps: [0, 1] },
   ])
   assert.deepEqual(mergedAxes([1, 1], [1], [1, 1]), [])
 })

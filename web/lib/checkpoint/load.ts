@@ -1,11 +1,11 @@
 // Tensors by name, from a file that is in memory.
 
 import type { Info } from '../layers/names.ts'
-import type { Sink } from '../tensor/slabs.ts'
 import type { Reading, TensorFile } from './file.ts'
 import { checkCount, named } from '../check.ts'
 import { GptLayersError, messageOf, withName } from '../errors.ts'
 import { freeing } from '../tensor/scope.ts'
+import { floats } from '../tensor/slabs.ts'
 import { Tensor } from '../tensor/tensor.ts'
 import { checkBytes } from '../typed.ts'
 import { notSafetensors, readSafetensors } from './safetensors.ts'
@@ -95,11 +95,8 @@ class BytesInput {
 function newTensors(input: BytesInput, file: TensorFile): Record<string, Tensor> {
   return freeing(() => {
     const tensors = new Map(file.tensors.map((info) => [info, Tensor.empty(info.shape)]))
-    const sinkOf = (info: Info): Sink => ({
-      unit: 1,
-      isRaw: false,
-      write: (values, first, rows) => tensors.get(info)?.data.set(values, (first * values.length) / rows),
-    })
+    const sinkOf = (info: Info) =>
+      floats((values, first, rows) => tensors.get(info)?.data.set(values, (first * values.length) / rows))
     input.run(file.read(sinkOf))
     return Object.fromEntries([...tensors].map(([{ name }, tensor]) => [name, tensor]))
   })

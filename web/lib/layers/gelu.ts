@@ -2,7 +2,7 @@ import type { Tensor } from '../tensor/tensor.ts'
 import { checkChoice, checkCount, checkOptions } from '../check.ts'
 import { withClass } from '../errors.ts'
 import { checkTensor } from '../tensor/check.ts'
-import { type GELUOptions, GELU_KINDS, gelu } from '../tensor/elementwise.ts'
+import { type GELUOptions, gelu, GELU_KINDS } from '../tensor/elementwise.ts'
 import { Module } from './module.ts'
 
 /**

@@ -12,7 +12,7 @@ import {
 } from '../layers/load.ts'
 import { heap } from '../runtime/runtime.ts'
 import { type Matrices, evenGroups, GROUP_SIZE, Int8Weight, unitOf } from '../tensor/int8weight.ts'
-import { type Sink, type Values, slabRows } from '../tensor/slabs.ts'
+import { type Sink, type Values, floats, slabRows } from '../tensor/slabs.ts'
 import { Tensor } from '../tensor/tensor.ts'
 
 /** How an int8 weight gets its values. */
@@ -202,7 +202,6 @@ export class Loader {
   }
 }
 
-const floats = (write: Sink['write']): Sink => ({ unit: 1, isRaw: false, write })
 const raw = (unit: number, write: Sink['write']): Sink => ({ unit, isRaw: true, write })
 
 /** The sinks of all places of a tensor as one. */

@@ -234,18 +234,20 @@ function broadcastWith(
     return y
   }
   const axes = mergedAxes(shape, a.shape, b.shape)
-  const cols = axes.pop() ?? { size: 1, a: 0, b: 0 }
-  const rows = axes.pop() ?? { size: 1, a: 0, b: 0 }
+  const cols = axes.pop() ?? { size: 1, steps: [0, 0] }
+  const rows = axes.pop() ?? { size: 1, steps: [0, 0] }
+  const [rowA, rowB] = rows.steps
+  const [colA, colB] = cols.steps
   const matrix = rows.size * cols.size
   const walk = (axis: number, matrixIndex: number, indexA: number, indexB: number): void => {
     if (axis === axes.length) {
       const [yi, ai, bi] = [y.pointerTo(matrixIndex * matrix), a.pointerTo(indexA), b.pointerTo(indexB)]
-      run(kernel, [yi, ai, bi, rows.size, cols.size, rows.a, cols.a, rows.b, cols.b])
+      run(kernel, [yi, ai, bi, rows.size, cols.size, rowA, colA, rowB, colB])
       return
     }
-    const { size, a: strideA, b: strideB } = axes[axis]
+    const { size, steps } = axes[axis]
     for (let i = 0; i < size; i++) {
-      walk(axis + 1, matrixIndex * size + i, indexA + i * strideA, indexB + i * strideB)
+      walk(axis + 1, matrixIndex * size + i, indexA + i * steps[0], indexB + i * steps[1])
     }
   }
   walk(0, 0, 0, 0)

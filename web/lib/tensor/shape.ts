@@ -75,34 +75,37 @@ export function broadcast(
  * An axis of a broadcast result: its size, and how far a step along it moves in each operand; 0 repeats an
  * element.
  */
-type Axis = { size: number; a: number; b: number }
+interface Axis {
+  size: number
+  steps: number[]
+}
 
 /**
  * The axes of a broadcast result, as few as possible: without axes of size 1, and with two neighbors merged
- * where both operands are contiguous across them.
+ * where all operands are contiguous across them.
  *
  * @param shape the result's
+ * @param shapes the operands'
  */
-export function mergedAxes(
-  shape: readonly number[],
-  shapeA: readonly number[],
-  shapeB: readonly number[],
-): Axis[] {
+export function mergedAxes(shape: readonly number[], ...shapes: readonly (readonly number[])[]): Axis[] {
   const axes: Axis[] = []
-  let strideA = 1
-  let strideB = 1
+  const strides: number[] = []
+  for (let operand = 0; operand < shapes.length; operand++) strides.push(1)
   for (let i = 1; i <= shape.length; i++) {
-    const size = shape.at(-i) ?? 1
-    const sizeA = shapeA.at(-i) ?? 1
-    const sizeB = shapeB.at(-i) ?? 1
-    if (size !== 1) {
-      const axis = { size, a: sizeA === 1 ? 0 : strideA, b: sizeB === 1 ? 0 : strideB }
-      const inner = axes[0]
-      if (inner && axis.a === inner.a * inner.size && axis.b === inner.b * inner.size) inner.size *= size
-      else axes.unshift(axis)
+    const size = shape[shape.length - i]
+    const inner = axes[0]
+    const steps: number[] = []
+    let isContiguous = inner !== undefined
+    for (let operand = 0; operand < shapes.length; operand++) {
+      const own = shapes[operand][shapes[operand].length - i] ?? 1
+      const step = own === 1 ? 0 : strides[operand]
+      steps.push(step)
+      if (isContiguous && step !== inner.steps[operand] * inner.size) isContiguous = false
+      strides[operand] *= own
     }
-    strideA *= sizeA
-    strideB *= sizeB
+    if (size === 1) continue
+    if (isContiguous) inner.size *= size
+    else axes.unshift({ size, steps })
   }
   return axes
 }

@@ -30,3 +30,6 @@ export function writeAll(shape: readonly number[], { write }: Sink, values: Valu
   const [count, cols] = asMatrix(shape)
   if (count * cols > 0) write(values, 0, count)
 }
+
+/** A sink that takes any rows, as floats. */
+export const floats = (write: Sink['write']): Sink => ({ unit: 1, isRaw: false, write })

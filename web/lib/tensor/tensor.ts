@@ -43,6 +43,9 @@ import { type Step, record } from './tape.ts'
 import { permute, transpose } from './transpose.ts'
 import { type TriangleOptions, compare, maskedFill, tril, triu } from './where.ts'
 
+/** How the errors of a tensor's method begin. */
+const methodName = (_tensor: object, method: string): string => method
+
 /** Whether the parameters of new layers are meta tensors. */
 let makesMeta = false
 
@@ -85,7 +88,7 @@ export class Tensor {
    * @param storage null for a meta tensor
    */
   private constructor(shape: readonly number[], storage: Storage | null) {
-    nameMethods(Tensor, (_tensor, method) => method)
+    nameMethods(Tensor, methodName)
     if (storage === undefined) throw new GptLayersError('TYPE', 'Tensor: make one with gpt.tensor(values)')
     this.#shape = Object.freeze(shape) // kernels rely on it
     this.#size = sizeOf(shape)

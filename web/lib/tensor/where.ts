@@ -1,11 +1,11 @@
 // Choosing elements: comparisons, where, maskedFill, tril and triu.
 
-import { checkInteger, checkNumber, checkOptions, named, sameShape } from '../check.ts'
+import { checkInteger, checkNumber, checkOptions, named } from '../check.ts'
 import { fail } from '../errors.ts'
 import { checkLive, checkOperand, checkTensor } from './check.ts'
 import { sumTo } from './elementwise.ts'
 import { temporary } from './scope.ts'
-import { broadcast, sizeOf } from './shape.ts'
+import { broadcast, mergedAxes, sizeOf } from './shape.ts'
 import { record } from './tape.ts'
 import { Tensor } from './tensor.ts'
 
@@ -169,37 +169,31 @@ const dataOf = (one: Operand): Float32Array => (typeof one === 'number' ? Float3
 /**
  * Visits the rows of a broadcast result. Without broadcasting, all elements are one row.
  *
- * @param visit gets where the row begins in the result, its size, where it begins in each operand, and how far
- *   a step along it moves in each: 1, or 0 where an element is repeated
+ * @param visit gets where the row begins in the result, its size, where it begins in each operand, and how
+ *   far a step along it moves in each: 1, or 0 where an element is repeated
  */
 function eachRow(
   shape: readonly number[],
   operands: readonly Operand[],
   visit: (begin: number, size: number, begins: readonly number[], steps: readonly number[]) => void,
 ): void {
-  const shapes = operands.map(shapeOf)
-  const isWhole = shapes.every((own) => own.length === 0 || sameShape(own, shape))
-  const axes = isWhole ? [sizeOf(shape)] : shape
-  /** of each operand, how far a step along each axis moves, from the last axis on */
-  const strides = shapes.map((own) => {
-    let stride = 1
-    return axes.map((_, i) => {
-      const size = (isWhole && own.length > 0 ? axes : own).at(-1 - i) ?? 1
-      stride *= size
-      return size === 1 ? 0 : stride / size
-    })
-  })
-  const steps = strides.map(([step]) => step)
-  const size = axes.at(-1) ?? 1
-  const count = size === 0 ? 0 : sizeOf(axes) / size
-  for (let row = 0; row < count; row++) {
-    const begins = operands.map(() => 0)
-    let rest = row
-    for (let i = 1; i < axes.length; i++) {
-      const count = axes[axes.length - 1 - i]
-      for (let one = 0; one < begins.length; one++) begins[one] += (rest % count) * strides[one][i]
-      rest = Math.floor(rest / count)
+  if (sizeOf(shape) === 0) return
+  const axes = mergedAxes(shape, ...operands.map(shapeOf))
+  const { size, steps } = axes.pop() ?? { size: 1, steps: operands.map(() => 0) }
+  const walk = (axis: number, row: number, begins: readonly number[]): void => {
+    if (axis === axes.length) return visit(row * size, size, begins, steps)
+    const along = axes[axis]
+    for (let i = 0; i < along.size; i++) {
+      walk(
+        axis + 1,
+        row * along.size + i,
+        begins.map((begin, operand) => begin + i * along.steps[operand]),
+      )
     }
-    visit(row * size, size, begins, steps)
   }
+  walk(
+    0,
+    0,
+    operands.map(() => 0),
+  )
 }
