@@ -165,6 +165,10 @@ function holdWorkers() {
   const waiting = []
   const asked = { count: 0, reply: () => waiting.splice(0).forEach((answer) => answer()) }
   class Held extends EventTarget {
+    constructor() {
+      super()
+      setTimeout(() => this.dispatchEvent(new MessageEvent('message', { data: 'started' })))
+    }
     terminate() {}
     start() {}
     postMessage(/** @type {{ id: string, path?: string[] }} */ { id, path }) {

@@ -9,34 +9,78 @@
 // The section calls the worker's functions as if they were local. Arguments and results are copied; a
 // function passed as an argument stays in the page and the worker calls it.
 //
-//   const worker = new Worker(new URL('./name.worker.ts', import.meta.url), { type: 'module' })
-//   const lab: Remote<Lab> = inWorker(worker)
+//   const create = () => new Worker(new URL('./name.worker.ts', import.meta.url), { type: 'module' })
+//   const lab: Remote<Lab> = inWorker(create, () => (problem = 'the worker could not be started'))
 //   const result = await lab.train(options, callback(({ step }) => (progress = step)))
 //   stop(lab)   // ends the worker, even in the middle of a call
-//
-// WebKit fails at times to start a worker: try TRIES times, at the worker's `error`.
 
-import { proxy, releaseProxy, wrap, type ProxyMethods } from 'comlink'
+import { expose as exposeCalls, proxy, releaseProxy, wrap, type Endpoint, type ProxyMethods } from 'comlink'
 
 /** The functions of a worker, each returning a promise. */
 export type Remote<T> = import('comlink').Remote<T>
 
-export const TRIES = 2
-
-export { expose } from 'comlink'
 export const callback = proxy
 
-const workers: WeakMap<object, Worker> = new WeakMap()
+/** What a worker says when it can be called. */
+const STARTED = 'started'
 
-/** @template T the functions that the worker exposes */
-export function inWorker<T>(worker: Worker): Remote<T> {
-  const remote = wrap(worker) as Remote<T>
-  workers.set(remote, worker)
+/** How often a worker is started. WebKit fails at times, with an error event; the second try succeeds. */
+const TRIES = 2
+
+/** Lets the page call functions; in a worker. */
+export function expose(functions: object) {
+  exposeCalls(functions)
+  postMessage(STARTED)
+}
+
+/** What ends the worker of a remote. */
+const ends: WeakMap<object, () => void> = new WeakMap()
+
+/**
+ * Starts a worker. Calls wait until it has started.
+ *
+ * @template T the functions that the worker exposes
+ * @param failed is called when the worker cannot be started, or has an error later
+ */
+export function inWorker<T>(create: () => Worker, failed: () => void): Remote<T> {
+  let worker: Worker
+  let hasStarted = false
+  /** Messages for the worker, until it has started. */
+  const waiting: [message: unknown, transfer: Transferable[]][] = []
+  const listeners: [type: string, listener: EventListenerOrEventListenerObject][] = []
+  function start(tries: number) {
+    worker = create()
+    worker.addEventListener('message', ({ data }) => {
+      if (data !== STARTED) return
+      hasStarted = true
+      for (const [message, transfer] of waiting.splice(0)) worker.postMessage(message, transfer)
+    })
+    worker.addEventListener('error', () => {
+      if (hasStarted || tries === 1) return failed()
+      worker.terminate()
+      start(tries - 1)
+    })
+    for (const [type, listener] of listeners) worker.addEventListener(type, listener)
+  }
+  start(TRIES)
+  const endpoint: Endpoint = {
+    postMessage(message: unknown, transfer: Transferable[] = []) {
+      if (hasStarted) worker.postMessage(message, transfer)
+      else waiting.push([message, transfer])
+    },
+    addEventListener(type, listener) {
+      listeners.push([type, listener])
+      worker.addEventListener(type, listener)
+    },
+    removeEventListener: (type, listener) => worker.removeEventListener(type, listener),
+  }
+  const remote = wrap(endpoint) as Remote<T>
+  ends.set(remote, () => worker.terminate())
   return remote
 }
 
 /** @param remote from inWorker */
 export function stop(remote: ProxyMethods) {
   remote[releaseProxy]()
-  workers.get(remote)?.terminate()
+  ends.get(remote)?.()
 }

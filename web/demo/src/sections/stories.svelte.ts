@@ -1,7 +1,7 @@
 // The stories' GPT as a section sees it. It runs in a worker: neither its code nor its work is the page's.
 
 import { messageOf } from '../errors.ts'
-import { inWorker, stop, TRIES, type Remote } from '../remote.ts'
+import { inWorker, stop, type Remote } from '../remote.ts'
 import type { StoriesWorker } from './stories.worker.ts'
 
 export class Stories<Answer> {
@@ -32,14 +32,12 @@ export class Stories<Answer> {
     this.#worker = null
   }
 
-  load(tries = TRIES) {
+  load() {
     this.#end()
     this.problem = ''
-    const thread = new Worker(new URL('./stories.worker.ts', import.meta.url), { type: 'module' })
-    thread.addEventListener('error', () => {
-      if (tries > 1) this.load(tries - 1)
-      else this.problem = 'the worker could not be started'
-    })
-    this.#worker = inWorker(thread)
+    this.#worker = inWorker(
+      () => new Worker(new URL('./stories.worker.ts', import.meta.url), { type: 'module' }),
+      () => (this.problem = 'the worker could not be started'),
+    )
   }
 }

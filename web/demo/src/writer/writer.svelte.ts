@@ -2,7 +2,7 @@
 
 import { messageOf } from '../errors.ts'
 import { whenSeen } from '../near.ts'
-import { callback, inWorker, stop, TRIES, type Remote } from '../remote.ts'
+import { callback, inWorker, stop, type Remote } from '../remote.ts'
 import type { Settings } from './engine.ts'
 import type { Report } from './report.ts'
 import type { Source, WriterWorker } from './writer.worker.ts'
@@ -75,13 +75,19 @@ export class Writer {
   async use(
     source: Source,
     onprogress?: (progress: { loaded: number; total: number }) => void,
-    tries = TRIES,
   ): Promise<Report['model']> {
     this.#abandon?.()
     this.problem = ''
-    const thread = new Worker(new URL('./writer.worker.ts', import.meta.url), { type: 'module' })
-    const worker: Remote<WriterWorker> = inWorker(thread)
-    let [abandoned, broken] = [false, false]
+    const create = () => new Worker(new URL('./writer.worker.ts', import.meta.url), { type: 'module' })
+    let fail: (error: Error) => void = () => {}
+    const worker: Remote<WriterWorker> = inWorker(create, () => {
+      const problem = 'the worker could not be started'
+      fail(new Error(problem))
+      if (this.#worker !== worker) return
+      this.#end()
+      this.problem = problem
+    })
+    let abandoned = false
     let model: Report['model']
     try {
       model = await new Promise((resolve, reject) => {
@@ -89,21 +95,13 @@ export class Writer {
           abandoned = true
           reject(new Error('cancelled'))
         }
-        thread.addEventListener('error', () => {
-          broken = true
-          const problem = 'the worker could not be started'
-          reject(new Error(problem))
-          if (this.#worker !== worker) return
-          this.#end()
-          this.problem = problem
-        })
+        fail = reject
         worker.use(source, onprogress && callback(onprogress)).then(resolve, reject)
       })
     } catch (error) {
       stop(worker)
       if (abandoned) throw error
       this.#abandon = null
-      if (broken && tries > 1) return this.use(source, onprogress, tries - 1)
       if (source.name === 'file') this.#goOn()
       else this.problem = messageOf(error).replace(/\.$/, '')
       throw error

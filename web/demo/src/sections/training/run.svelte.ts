@@ -1,7 +1,7 @@
 // One training of both networks, as the page sees it. It can pause.
 
 import { messageOf } from '../../errors.ts'
-import { inWorker, stop, TRIES, type Remote } from '../../remote.ts'
+import { inWorker, stop, type Remote } from '../../remote.ts'
 import { STEPS, type Pair, type Settings } from './compute.ts'
 import type { Lab } from './training.worker.ts'
 
@@ -20,7 +20,6 @@ export class Run {
   #lab: Remote<Lab> | null = null
   #playing = false
   #busy = false
-  #tries = TRIES
 
   constructor(settings: Settings) {
     this.#settings = settings
@@ -82,12 +81,10 @@ export class Run {
   }
 
   #start(): Remote<Lab> {
-    const worker = new Worker(new URL('./training.worker.ts', import.meta.url), { type: 'module' })
-    worker.addEventListener('error', () => {
-      if (--this.#tries > 0) return this.again()
+    const create = () => new Worker(new URL('./training.worker.ts', import.meta.url), { type: 'module' })
+    return inWorker(create, () => {
       this.end()
       this.problem = 'The training stopped: its worker could not be started.'
     })
-    return inWorker(worker)
   }
 }
