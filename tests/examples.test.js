@@ -188,6 +188,23 @@ test('gpt2.mjs says in a line what is wrong', async () => {
   }
 })
 
+/** The tensor that follows a title in what a program prints. @param {string} text @param {string} title */
+const printedBelow = (text, title) => /^tensor\([^]*?\)$/m.exec(text.split(`${title}:\n`)[1])?.[0]
+
+test('llama.mjs shows the names of Hugging Face’s layer', () => {
+  const names = /^ {4}\(q_proj\): Linear\(in_features=32, out_features=32, bias=False\)$/m
+  assert.match(run('llama.mjs'), names)
+})
+
+test('gradient.mjs: the gradient of layer normalization is the slope', () => {
+  const printed = run('gradient.mjs')
+  const [analytic, numeric] = ['By backward', 'By differences'].map((title) =>
+    (printedBelow(printed, title) ?? '').match(/-?\d+\.\d+/g)?.map(Number),
+  )
+  assert.equal(analytic?.length, 10)
+  analytic?.forEach((slope, i) => assert.ok(Math.abs(slope - (numeric?.[i] ?? NaN)) < 1e-3, printed))
+})
+
 test('raw WebAssembly normalizes two rows', () => {
   assert.equal(
     run('raw.js'),
