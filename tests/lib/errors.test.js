@@ -617,6 +617,32 @@ test('an argument too many is allowed where it is undefined, and many are counte
   assertRefuses(() => x.reshape(...Array(99).fill(1)), 'TYPE', /^reshape: takes at most 1 argument, got 99$/)
 })
 
+test('PyTorch’s options that have one value here are refused with the reason', () => {
+  const [float32, cpu] = ['\\(all tensors are float32\\)', '\\(all tensors are on the CPU\\)']
+  const wrong = untyped(gpt)
+  for (const [call, text] of /** @type {[() => unknown, string][]} */ ([
+    [
+      () => x.sum({ dtype: 'float64' }),
+      `^sum: options should be among dim, keepdim, got "dtype" ${float32}$`,
+    ],
+    [
+      () => new wrong.Linear(1, 1, { device: 'cuda' }),
+      `^Linear: options should be among bias, got "device" ${cpu}$`,
+    ],
+    [
+      () => wrong.zeros([2], { dtype: 1, device: 2 }),
+      `^zeros: takes .* got 2: \\[2\\], an object ${float32} ${cpu}$`,
+    ],
+    [
+      () => wrong.tensor([1], { dtype: 1 }),
+      `^tensor: shape should be an array of sizes, got an object ${float32}$`,
+    ],
+    [() => x.cumsum({ out: x }), 'got "out" \\(every result is a new tensor\\)$'],
+  ])) {
+    assert.throws(call, { message: new RegExp(text) })
+  }
+})
+
 const config = { vocabSize: 5, contextLength: 3, embDim: 4, nHeads: 2, nLayers: 1 }
 const model = new gpt.GPTModel(config).eval()
 const row = gpt.ones([1, 4])
