@@ -172,6 +172,24 @@ const context = mostly(
 )
 const reduction = mostly(fc.constantFrom('none', 'mean', 'sum'))
 const reduced = options({ dim, keepdim: flag })
+const dims = mostly(fc.oneof(dim, fc.array(dim, { maxLength: 3 })))
+const reducedAxes = options({ dim: dims, keepdim: flag })
+const deviation = options({
+  dim: dims,
+  keepdim: flag,
+  unbiased: flag,
+  correction: mostly(fc.constantFrom(0, 1, 2, 9)),
+})
+const integer = fc.integer({ min: 0, max: 4 })
+const picked = config(
+  {
+    dim,
+    index: mostly(
+      fc.oneof(integer, fc.array(integer, { maxLength: 4 }), fc.array(fc.tuple(integer, integer))),
+    ),
+  },
+  { dim },
+)
 
 // ---- Operations
 
@@ -222,6 +240,8 @@ export const OPERATIONS = {
   'gpt.manualSeed': { args: [mostly(fc.integer())], draws: true },
   'gpt.randn': { args: [shape], draws: true },
   'gpt.rand': { args: [shape], draws: true },
+  'gpt.randint': { args: [mostly(fc.nat(4)), size, shape], draws: true },
+  'gpt.multinomial': { args: [tensor, size, options({ replacement: flag })], needed: 2, draws: true },
   'gpt.tensor': { args: [numbers, shape], needed: 1, weight: 2 },
   'gpt.zeros': { args: [shape] },
   'gpt.ones': { args: [shape] },
@@ -404,14 +424,19 @@ export const OPERATIONS = {
     args: [flag],
     call: (receiver, [given]) => void (receiver.requiresGrad = given),
   },
-  'tensor.mean': { args: [reduced], needed: 0 },
-  'tensor.sum': { args: [reduced], needed: 0 },
+  'tensor.mean': { args: [reducedAxes], needed: 0 },
+  'tensor.sum': { args: [reducedAxes], needed: 0 },
+  'tensor.prod': { args: [reduced], needed: 0 },
+  'tensor.cumsum': { args: [options({ dim })] },
+  'tensor.min': { args: [reduced], needed: 0 },
+  'tensor.argmin': { args: [reduced], needed: 0 },
+  'tensor.topk': { args: [size, options({ dim, largest: flag })], needed: 1 },
+  'tensor.gather': { args: [picked] },
+  'tensor.indexSelect': { args: [picked] },
   'tensor.max': { args: [reduced], needed: 0 },
   'tensor.argmax': { args: [reduced], needed: 0 },
-  'tensor.var': {
-    args: [options({ dim, keepdim: flag, unbiased: flag, correction: mostly(fc.constantFrom(0, 1, 2, 9)) })],
-    needed: 0,
-  },
+  'tensor.var': { args: [deviation], needed: 0 },
+  'tensor.std': { args: [deviation], needed: 0 },
   'tensor.add': { args: [mostly(fc.oneof(kind('tensor'), number))], weight: 2 },
   'tensor.sub': { args: [mostly(fc.oneof(kind('tensor'), number))] },
   'tensor.mul': { args: [mostly(fc.oneof(kind('tensor'), number))] },

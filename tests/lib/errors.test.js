@@ -617,6 +617,32 @@ test('an argument too many is allowed where it is undefined, and many are counte
   assertRefuses(() => x.reshape(...Array(99).fill(1)), 'TYPE', /^reshape: takes at most 1 argument, got 99$/)
 })
 
+test('PyTorch’s options that have one value here are refused with the reason', () => {
+  const [float32, cpu] = ['\\(all tensors are float32\\)', '\\(all tensors are on the CPU\\)']
+  const wrong = untyped(gpt)
+  for (const [call, text] of /** @type {[() => unknown, string][]} */ ([
+    [
+      () => x.sum({ dtype: 'float64' }),
+      `^sum: options should be among dim, keepdim, got "dtype" ${float32}$`,
+    ],
+    [
+      () => new wrong.Linear(1, 1, { device: 'cuda' }),
+      `^Linear: options should be among bias, got "device" ${cpu}$`,
+    ],
+    [
+      () => wrong.zeros([2], { dtype: 1, device: 2 }),
+      `^zeros: takes .* got 2: \\[2\\], an object ${float32} ${cpu}$`,
+    ],
+    [
+      () => wrong.tensor([1], { dtype: 1 }),
+      `^tensor: shape should be an array of sizes, got an object ${float32}$`,
+    ],
+    [() => x.cumsum({ out: x }), 'got "out" \\(every result is a new tensor\\)$'],
+  ])) {
+    assert.throws(call, { message: new RegExp(text) })
+  }
+})
+
 const config = { vocabSize: 5, contextLength: 3, embDim: 4, nHeads: 2, nLayers: 1 }
 const model = new gpt.GPTModel(config).eval()
 const row = gpt.ones([1, 4])
@@ -632,7 +658,15 @@ const TAKES_OBJECT = {
   'Tensor.toString': (given) => x.toString(given),
   'Tensor.sum': (given) => x.sum(given),
   'Tensor.max': (given) => x.max(given),
+  'Tensor.min': (given) => x.min(given),
   'Tensor.argmax': (given) => x.argmax(given),
+  'Tensor.argmin': (given) => x.argmin(given),
+  'Tensor.std': (given) => x.std(given),
+  'Tensor.prod': (given) => x.prod(given),
+  'Tensor.cumsum': (given) => x.cumsum(given),
+  'Tensor.topk': (given) => x.topk(1, given),
+  'Tensor.gather': (given) => x.gather(given),
+  'Tensor.indexSelect': (given) => x.indexSelect(given),
   'Tensor.mean': (given) => x.mean(given),
   'Tensor.var': (given) => x.var(given),
   'Tensor.slice': (given) => x.slice(0, 1, given),
@@ -646,6 +680,7 @@ const TAKES_OBJECT = {
   'Tensor.logSoftmax': (given) => x.logSoftmax(given),
   cat: (given) => gpt.cat([x], given),
   stack: (given) => gpt.stack([x], given),
+  multinomial: (given) => gpt.multinomial(x, 1, given),
   'Module.quantize': (given) => new gpt.ReLU().quantize(given),
   'Module.loadStateDict': (given) => new gpt.ReLU().loadStateDict(given),
   Linear: (given) => new gpt.Linear(1, 1, given),

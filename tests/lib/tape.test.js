@@ -442,7 +442,7 @@ test('in noGrad nothing stays but the output, which dispose frees at once', () =
     () => x.permute([1, 0]),
     () => x.transpose(0, 1),
     () => x.sum({ dim: 0 }),
-    () => x.max({ dim: 0 }).values,
+    () => gpt.scope(() => x.max({ dim: 0 }).values),
     () => x.max(),
     () => x.var({ dim: 0 }),
     () => x.div(2),

@@ -13,6 +13,13 @@ import { fail, GptLayersError, withClass, withName } from './errors.ts'
 /** Longer strings and names are cut in error messages. */
 const MAX_STRING = 40
 
+/** PyTorch's options that have one value here. */
+const FIXED: Readonly<Record<string, string>> = {
+  dtype: 'all tensors are float32',
+  device: 'all tensors are on the CPU',
+  out: 'every result is a new tensor',
+}
+
 /** Longer names of tensors are cut in error messages. */
 const MAX_NAME = 100
 
@@ -50,9 +57,12 @@ function describeObject(value: object): string {
     return items.every((item) => typeof item === 'number') ? `[${items.join(', ')}]` : `an array of ${length}`
   }
   const name = nameOf(Object.getPrototypeOf(value)?.constructor)
-  if (name === undefined || name === 'Object') return 'an object'
+  if (name === undefined || name === 'Object') return `an object${Object.keys(value).map(note).join('')}`
   return `${/^[AEIO]/.test(name) ? 'an' : 'a'} ${name}`
 }
+
+/** Why there is no such option here, for an error message. */
+const note = (option: string): string => (Object.hasOwn(FIXED, option) ? ` (${FIXED[option]})` : '')
 
 const cut = (text: string, most: number = MAX_STRING): string =>
   text.length > most ? `${text.slice(0, most)}…` : text
@@ -208,7 +218,7 @@ export function checkOptions<T extends object>(options: unknown, defaults: T): T
   for (const [name, value] of Object.entries(checkObject('options', options))) {
     if (!Object.hasOwn(defaults, name)) {
       const known = Object.keys(defaults).join(', ')
-      throw fail('VALUE', 'options', `be among ${known}`, describe(name))
+      throw fail('VALUE', 'options', `be among ${known}`, describe(name) + note(name))
     }
     if (value !== undefined) result[name as keyof T] = value as T[keyof T]
   }

@@ -15,6 +15,7 @@ export {
   ones,
   onesLike,
   rand,
+  randint,
   randn,
   tensor,
   zeros,
@@ -26,11 +27,14 @@ export { Tensor } from './tensor/tensor.ts'
 export type { ClampOptions, GELUOptions } from './tensor/elementwise.ts'
 export type { Indices } from './tensor/indices.ts'
 export { Int8Weight } from './tensor/int8weight.ts'
+export { type MultinomialOptions, multinomial } from './tensor/multinomial.ts'
 export type { NestedArray } from './tensor/nested.ts'
+export type { PickOptions } from './tensor/pick.ts'
 export type { PrintOptions } from './tensor/print.ts'
-export type { Reduction, VarianceOptions } from './tensor/reduce.ts'
+export type { AxisReduction, CumsumOptions, Extremes, Reduction, VarianceOptions } from './tensor/reduce.ts'
 export type { AxisOptions } from './tensor/slice.ts'
 export type { SoftmaxOptions } from './tensor/softmax.ts'
+export type { TopkOptions } from './tensor/topk.ts'
 export { type TriangleOptions, where } from './tensor/where.ts'
 export type { BigIntArray, NumberArray } from './typed.ts'
 

@@ -48,6 +48,11 @@ export function linear(weight: Pointer, bias: Pointer | null, inputs: number, ou
   run('gpt_linear_init', [weight, bias, current().state, inputs, outputs])
 }
 
+/** Fills memory with words of 32 random bits, read as int32. */
+export function words(y: Target): void {
+  run('gpt_random_words', [y, current().state, y.size])
+}
+
 /** 32 random bits, the seed of a dropout mask. */
 export function word(): number {
   const { state, word } = current()
