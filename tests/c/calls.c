@@ -118,6 +118,10 @@ double scalar(char kind, unsigned choice, int bad)
         const double bad_deviations[4] = {-1.0, inf, nan, -inf};
         return bad ? bad_deviations[choice % 4] : good_deviations[choice % 4];
     }
+    case 'v': { /* any number */
+        const double numbers[8] = {-0.5, 0.25, 0.0, -0.0, inf, -inf, nan, 1.0};
+        return numbers[choice % 8];
+    }
     case '<': { /* low, and high */
         const double lows[6] = {-1.0, 0.0, -0.5, -1e30, 2.0, -3.0};
         const double bad_lows[3] = {nan, -inf, inf};

@@ -271,6 +271,47 @@ void judge_pow(const trial *t)
     }
 }
 
+void judge_sin(const trial *t)
+{
+    for (size_t i = 0; i < t->n[0]; i++) expect_relative(t, i, sin((double)FLOATS_OF(1)[i]), 7e-8);
+}
+
+void judge_cos(const trial *t)
+{
+    for (size_t i = 0; i < t->n[0]; i++) expect_relative(t, i, cos((double)FLOATS_OF(1)[i]), 7e-8);
+}
+
+void judge_sigmoid(const trial *t)
+{
+    for (size_t i = 0; i < t->n[0]; i++) {
+        const double exact = 1.0 / (1.0 + exp(-(double)FLOATS_OF(1)[i]));
+        expect_within("y", i, (double)FLOATS_OF(0)[i], exact, 6e-7 * exact + (exact < 3e-39 ? 3e-39 : 0.0));
+    }
+}
+
+void judge_silu_forward(const trial *t)
+{
+    for (size_t i = 0; i < t->n[0]; i++) {
+        const double x = (double)FLOATS_OF(1)[i], exact = x / (1.0 + exp(-x));
+        expect_within("y", i, (double)FLOATS_OF(0)[i], exact,
+                      7e-7 * fabs(exact) + (x < -88.0 ? 3e-37 : smallest));
+    }
+}
+
+void judge_silu_backward(const trial *t)
+{
+    static const float one = 1.0f;
+    for (size_t i = 0; i < t->n[0]; i++) {
+        const double dy = (double)FLOATS_OF(1)[i];
+        if (fabs(dy) > 1e38) continue; /* the product may overflow */
+        float slope;
+        gpt_silu_backward_ref(&slope, &one, FLOATS_OF(2) + i, 1);
+        /* infinity times a slope near 0 is infinity or NaN */
+        if (!isfinite(dy) && fabs((double)slope) < 1e-6) continue;
+        expect_within("dx", i, (double)FLOATS_OF(0)[i], dy * (double)slope, 2e-6 * fabs(dy) + smallest);
+    }
+}
+
 void judge_mse_backward(const trial *t)
 {
     const double scale = (double)(float)t->c.v[0];

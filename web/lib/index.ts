@@ -35,7 +35,7 @@ export type { AxisReduction, CumsumOptions, Extremes, Reduction, VarianceOptions
 export type { AxisOptions } from './tensor/slice.ts'
 export type { SoftmaxOptions } from './tensor/softmax.ts'
 export type { TopkOptions } from './tensor/topk.ts'
-export { type TriangleOptions, where } from './tensor/where.ts'
+export { type TriangleOptions, maximum, minimum, tril, triu, where } from './tensor/where.ts'
 export type { BigIntArray, NumberArray } from './typed.ts'
 
 export { type Context, type ForwardEvent, type ForwardListener, Module } from './layers/module.ts'

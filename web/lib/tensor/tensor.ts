@@ -23,6 +23,7 @@ import {
   clamp,
   cos,
   gelu,
+  pow,
   reciprocal,
   relu,
   rsqrt,
@@ -57,7 +58,7 @@ import { type SoftmaxOptions, logSoftmax, softmax } from './softmax.ts'
 import { type Step, record } from './tape.ts'
 import { type TopkOptions, topk } from './topk.ts'
 import { permute, transpose } from './transpose.ts'
-import { type TriangleOptions, compare, maskedFill, tril, triu } from './where.ts'
+import { type TriangleOptions, compare, maskedFill, triangle } from './where.ts'
 
 /** How the errors of a tensor's method begin. */
 const methodName = (_tensor: object, method: string): string => method
@@ -783,7 +784,7 @@ export class Tensor {
    * @example gpt.ones([2, 2]).tril().toArray() // [[1, 0], [1, 1]]
    */
   tril(options?: TriangleOptions): Tensor {
-    return tril(this, options)
+    return triangle(this, options, true)
   }
 
   /**
@@ -795,7 +796,7 @@ export class Tensor {
    * @example gpt.ones([2, 2]).triu({ diagonal: 1 }).toArray() // [[0, 1], [0, 0]]
    */
   triu(options?: TriangleOptions): Tensor {
-    return triu(this, options)
+    return triangle(this, options, false)
   }
 
   /**
@@ -920,10 +921,7 @@ export class Tensor {
    */
   pow(exponent: number): Tensor {
     checkNumber('exponent', exponent, 'a number', () => true)
-    // 0 · 0^-1 would be NaN.
-    const fromX = (dy: Tensor, x: Tensor) =>
-      exponent === 0 ? Tensor.zeros(x.shape) : dy.mul(x.pow(exponent - 1).mul(exponent))
-    return unary(this, 'gpt_pow', { fromX }, exponent)
+    return pow(this, exponent)
   }
 
   /**
