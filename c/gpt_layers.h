@@ -707,12 +707,13 @@ GPT_API int gpt_random_uniform(float *y, gpt_random *random, size_t n, float low
  */
 GPT_API int gpt_random_words(uint32_t *words, gpt_random *random, size_t n);
 
-/* y[i] ~ N(0, std): the same bits as Tensor.normal_ and, with std = 1, torch.randn. As in PyTorch, fewer than
+/* y[i] ~ N(mean, std): the same bits as Tensor.normal_ and, of N(0, 1), torch.randn. As in PyTorch, fewer than
  * 16 elements are drawn as pairs in float64, and 16 or more as blocks of 16 in float32.
- *   y    [n]
- *   std  >= 0 and finite
+ *   y     [n]
+ *   mean  finite
+ *   std   >= 0 and finite
  */
-GPT_API int gpt_random_normal(float *y, gpt_random *random, size_t n, double std);
+GPT_API int gpt_random_normal(float *y, gpt_random *random, size_t n, double mean, double std);
 
 /* ---- The WebAssembly builds -------------------------------------------------------------------------------
  * There are two builds, simd and relaxed. Each has a twin for threads, which imports a shared memory

@@ -113,6 +113,10 @@ double scalar(char kind, unsigned choice, int bad)
         const double bad_corrections[4] = {0.0, -1.0, nan, -inf};
         return bad ? bad_corrections[choice % 4] : good_corrections[choice % 6];
     }
+    case 'm': { /* a mean: finite */
+        const double means[4] = {0.0, 3.0, -1e-3, 1e30}, bad_means[3] = {nan, inf, -inf};
+        return bad ? bad_means[choice % 3] : means[choice % 4];
+    }
     case 'd': { /* a deviation: >= 0 and finite */
         const double good_deviations[4] = {1.0, 0.02, 0.0, 1e30};
         const double bad_deviations[4] = {-1.0, inf, nan, -inf};
@@ -135,7 +139,7 @@ double scalar(char kind, unsigned choice, int bad)
     }
 }
 
-int can_be_bad(char kind) { return strchr("epkcdg<>", kind) != NULL; }
+int can_be_bad(char kind) { return strchr("epkcmdg<>", kind) != NULL; }
 
 /* ---- Elements ---- */
 

@@ -95,7 +95,7 @@ WITHOUT_REFERENCE(linear_init, T(0), T(1), T(2), S(0), S(1))
 WITHOUT_REFERENCE(random_seed, T(0), U(0))
 WITHOUT_REFERENCE(random_uniform, T(0), T(1), S(0), F(0), F(1))
 WITHOUT_REFERENCE(random_words, T(0), T(1), S(0))
-WITHOUT_REFERENCE(random_normal, T(0), T(1), S(0), D(0))
+WITHOUT_REFERENCE(random_normal, T(0), T(1), S(0), D(0), D(1))
 
 /* Room for the cached tokens, the new ones, and 0 to 2 more. */
 static size_t capacity_of(const call *c)
@@ -711,7 +711,7 @@ const kernel kernels[] = {
      .run = run_random_normal,
      .judge = judge_normal,
      .sizes = "n",
-     .scalars = "d",
+     .scalars = "md",
      .tensors = {{OUT, "y", "n"}, {INOUT, "random", "", STATE}}},
     {.name = "attention_cached_forward",
      .run = run_attention_cached_forward,

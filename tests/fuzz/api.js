@@ -190,6 +190,9 @@ const picked = config(
   },
   { dim },
 )
+const callback = mostly(
+  fc.record({ $: fc.constant('fn'), name: fc.constantFrom('nothing', 'throws'), i: index }),
+)
 
 // ---- Operations
 
@@ -229,6 +232,19 @@ const stepped = (_world, optimizer) => [...parametersOf(optimizer), ...Object.va
 
 /** @type {Operation} */
 const pure = { args: [] }
+
+/** @param {fc.Arbitrary<Code>[]} more arguments after the tensor @returns {Operation} of gpt.init */
+const fills = (...more) => ({
+  args: [tensor, ...more],
+  needed: 1,
+  writes: (world, _, [filled]) => [...world.reachable()].filter((one) => one === filled),
+  draws: true,
+})
+const kaiming = {
+  a: number,
+  mode: mostly(fc.constantFrom('fanIn', 'fanOut')),
+  nonlinearity: mostly(fc.constantFrom('relu', 'tanh', 'leakyRelu')),
+}
 
 /**
  * Every public function, by the kind of object it belongs to and its name. 'new X' is a constructor. A test
@@ -302,6 +318,22 @@ export const OPERATIONS = {
     needed: 2,
   },
   'gpt.mse': { args: [tensor, tensor, options({ reduction })], needed: 2 },
+  'gpt.linear': { args: [tensor, tensor, tensor], needed: 2 },
+  'gpt.layerNorm': { args: [tensor, sizes, tensor, tensor, options({ eps })], needed: 2 },
+  'gpt.rmsNorm': { args: [tensor, sizes, tensor, options({ eps })], needed: 2 },
+  'gpt.embedding': { args: [mostly(kind('input')), tensor] },
+  'gpt.dropout': { args: [tensor, options({ p: dropped, training: flag })], needed: 1, draws: true },
+  'gpt.scaledDotProductAttention': {
+    args: [
+      tensor,
+      tensor,
+      tensor,
+      options({ attnMask: tensor, isCausal: flag, dropout: dropped, scale: number }),
+    ],
+    needed: 3,
+    draws: true,
+    weight: 2,
+  },
   'gpt.parameter': { args: [tensor], weight: 2 },
   'gpt.record': {
     args: [tensor, mostly(kind('inputs')), mostly(kind('gradients')), mostly(kind('inputs'))],
@@ -342,13 +374,26 @@ export const OPERATIONS = {
     draws: true,
   },
 
+  'init.normal': fills(options({ mean: number, std: number })),
+  'init.uniform': fills(options({ a: number, b: number })),
+  'init.constant': fills(number),
+  'init.zeros': fills(),
+  'init.ones': fills(),
+  'init.xavierUniform': fills(options({ gain: number })),
+  'init.xavierNormal': fills(options({ gain: number })),
+  'init.kaimingUniform': fills(options(kaiming)),
+  'init.kaimingNormal': fills(options(kaiming)),
+
   'new Module': { args: [] },
   'new Linear': { args: [size, size, options({ bias: flag })], needed: 2, draws: true },
   'new Conv1D': { args: [size, size, options({ bias: flag })], needed: 2, draws: true },
   'new ReLU': { args: [] },
+  'new SiLU': { args: [] },
+  'new Sigmoid': { args: [] },
+  'new ModuleList': { args: [mostly(fc.array(mostly(kind('module')), { maxLength: 2 }))], needed: 0 },
   'new Identity': { args: [] },
   'new GELU': { args: [options({ approximate: feedForward.approximate })], needed: 0 },
-  'new LayerNorm': { args: [sizes, options({ eps, bias: flag })], needed: 1 },
+  'new LayerNorm': { args: [sizes, options({ eps, bias: flag, elementwiseAffine: flag })], needed: 1 },
   'new BatchNorm': { args: [size, options({ eps, momentum: dropped })], needed: 1 },
   'new RMSNorm': { args: [sizes, options({ eps })], needed: 1 },
   'new Dropout': { args: [dropped], needed: 0 },
@@ -500,6 +545,7 @@ export const OPERATIONS = {
             'throws',
             'reads',
             'keeps',
+            'replaces',
             'disposes',
             'forwards',
             'backwards',
@@ -515,6 +561,17 @@ export const OPERATIONS = {
   },
   'module.parameters': pure,
   'module.namedParameters': pure,
+  'module.buffers': pure,
+  'module.namedBuffers': pure,
+  'module.modules': pure,
+  'module.namedModules': pure,
+  'module.children': pure,
+  'module.namedChildren': pure,
+  'module.apply': { args: [callback] },
+  'module.requiresGrad': { args: [flag], needed: 0 },
+  'module.append': { args: [mostly(kind('module'))], tampers: true },
+  'module.at': { args: [dim] },
+  'module.map': { args: [callback] },
   'module.zeroGrad': pure,
   'module.stateDict': pure,
   'module.loadStateDict': {
@@ -637,7 +694,7 @@ export function samplesOf(gpt) {
   const layers = Object.values(LAYERS).map((make) => make(gpt, sizes)[0])
   return {
     tensor: [x],
-    module: [new gpt.Module(), ...layers],
+    module: [new gpt.Module(), new gpt.ModuleList(), ...layers],
     optimizer: Object.values(OPTIMIZERS).map((make) => make(gpt, [x])),
     cache: [LAYERS.GPTModel(gpt, sizes)[0].newCache()],
     int8: [new gpt.Linear(1, 1).quantize().int8Weight],
@@ -653,6 +710,7 @@ export function functionsOf({ gpt }) {
   const samples = samplesOf(gpt)
   const found = [
     ...methodsOf(gpt).map((name) => (isClass(name) ? `new ${name}` : `gpt.${name}`)),
+    ...methodsOf(gpt.init).map((name) => `init.${name}`),
     ...Object.entries(samples).flatMap(([kind, objects]) =>
       objects
         .flatMap(methodsOf)
@@ -728,6 +786,7 @@ function receiverOf(world, op, on) {
     const parts = world.modules.flatMap(partsOf)
     return [...all, ...parts][on % (all.length + parts.length)]
   }
+  if (family === 'init') return world.gpt.init
   if (!(family in lists)) return world.gpt
   const list = lists[family]
   // Layers inside others are called, too.

@@ -406,11 +406,16 @@ export class World {
           case 'reads':
             return void [String(output), event.name, Object.keys(event)]
           case 'keeps':
-            return this.keep(output.clone())
+            return void this.keep(output.clone())
+          case 'replaces': {
+            const other = i % 3 ? output.mul(2) : this.tensor(i)
+            this.keep(other)
+            return other
+          }
           case 'disposes':
             return [output, input, module][i % 3]?.dispose?.()
           case 'forwards':
-            return this.keep(module.forward(input))
+            return void this.keep(module.forward(input))
           case 'backwards':
             return void output.sum().backward()
           case 'evaluates':

@@ -577,7 +577,7 @@ for (const [name, calls] of Object.entries(refused)) {
 
 test('every public function refuses one argument more than it reads', async () => {
   /** @type {Record<string, any[]>} */
-  const samples = { gpt: [gpt], ...samplesOf(gpt) }
+  const samples = { gpt: [gpt], init: [gpt.init], ...samplesOf(gpt) }
   const tried = new Set()
   for (const name of functionsOf({ gpt })) {
     if (name.includes('@@') || name === 'new Sequential') continue // those that JavaScript calls; any number
@@ -599,7 +599,8 @@ test('every public function refuses one argument more than it reads', async () =
   }
   assert.ok(tried.size > 80, `${tried.size} functions`)
   for (const leaf of samples.module) {
-    if (/^(Module|Attention|Sequential|TransformerBlock|GPTModel)$/.test(leaf.constructor.name)) continue
+    if (/^(Module|ModuleList|Attention|Sequential|TransformerBlock|GPTModel)$/.test(leaf.constructor.name))
+      continue
     assertRefuses(() => leaf.forward(x, { dim: 0 }), 'TYPE', /forward: takes at most 1 argument, got 2: /)
   }
   assertRefuses(() => gpt.dispose(1), 'TYPE', /^dispose: takes no arguments, got 1: 1$/)
@@ -686,6 +687,16 @@ const TAKES_OBJECT = {
   Linear: (given) => new gpt.Linear(1, 1, given),
   Conv1D: (given) => new gpt.Conv1D(1, 1, given),
   GELU: (given) => new gpt.GELU(given),
+  'init.normal': (given) => gpt.init.normal(x, given),
+  'init.uniform': (given) => gpt.init.uniform(x, given),
+  'init.xavierUniform': (given) => gpt.init.xavierUniform(x, given),
+  'init.xavierNormal': (given) => gpt.init.xavierNormal(x, given),
+  'init.kaimingUniform': (given) => gpt.init.kaimingUniform(x, given),
+  'init.kaimingNormal': (given) => gpt.init.kaimingNormal(x, given),
+  layerNorm: (given) => gpt.layerNorm(x, 5, null, null, given),
+  rmsNorm: (given) => gpt.rmsNorm(x, 5, null, given),
+  dropout: (given) => gpt.dropout(x, given),
+  scaledDotProductAttention: (given) => gpt.scaledDotProductAttention(x, x, x, given),
   LayerNorm: (given) => new gpt.LayerNorm(1, given),
   BatchNorm: (given) => new gpt.BatchNorm(1, given),
   RMSNorm: (given) => new gpt.RMSNorm(1, given),
@@ -716,7 +727,7 @@ test('only plain objects of known names are options', async () => {
   const found = new Set()
   let owner = ''
   for (const line of types.split('\n')) {
-    owner = /^declare class (\w+)/.exec(line)?.[1] ?? owner
+    owner = /^declare (?:class|const) (\w+)/.exec(line)?.[1] ?? owner
     const method = /(\w+)(?:<.*>)?\(.*\b(?:options|config|context|dict)\??: /.exec(line)?.[1]
     if (!method) continue
     if (line.startsWith('declare function')) found.add(method)

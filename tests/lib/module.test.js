@@ -117,7 +117,7 @@ test('onForward reaches every layer, and each of several listeners, until it is 
     seen.push(name)
     assert.equal(output.disposed, false)
   })
-  const stopInner = inner.onForward(({ name }) => seen.push(`inner ${name}`))
+  const stopInner = inner.onForward(({ name }) => void seen.push(`inner ${name}`))
   const y = layer.forward(x).toArray()
   assert.deepEqual(seen, ['0', '1.0', 'inner 0', '1.1', 'inner 1', '1', 'inner ', ''])
   stop()
@@ -195,7 +195,7 @@ test('a listener gets what a user’s forward returns, whatever it is', () => {
   const layer = new Any()
   /** @type {unknown[]} */
   const outputs = []
-  layer.onForward(({ output }) => outputs.push(output))
+  layer.onForward(({ output }) => void outputs.push(output))
   const returned = [5, 'five', null, undefined, { other: 5 }]
   for (const value of returned) layer.forward(value)
   assert.deepEqual(outputs, returned)
@@ -208,7 +208,7 @@ test('FeedForward shows its layers in noGrad as well, with the same bits', () =>
   const y = forward()
   /** @type {string[]} */
   const seen = []
-  const stop = layer.onForward(({ name }) => seen.push(name))
+  const stop = layer.onForward(({ name }) => void seen.push(name))
   assert.deepEqual(forward(), y)
   assert.deepEqual(seen, ['layers.0', 'layers.1', 'layers.2', ''])
   stop()
@@ -274,7 +274,9 @@ test('returnWeights travels through Sequential and TransformerBlock to Attention
     const expected = layer.forward(x).toArray()
     /** @type {number[][]} */
     const shapes = []
-    const stop = layer.onForward(({ weights }) => weights && shapes.push([...weights.shape]))
+    const stop = layer.onForward(({ weights }) => {
+      if (weights) shapes.push([...weights.shape])
+    })
     assert.deepEqual(layer.forward(x, { returnWeights: true }).toArray(), expected)
     assert.deepEqual(shapes, [[2, 4, 4]])
     stop()

@@ -2,6 +2,13 @@
 
 export { GPT_CONFIG_124M } from './config.ts'
 export { type ErrorCode, GptLayersError } from './errors.ts'
+export {
+  type KaimingOptions,
+  type NormalOptions,
+  type UniformOptions,
+  type XavierOptions,
+  init,
+} from './init.ts'
 export { load } from './load.ts'
 export { type LoadOptions, dispose } from './start.ts'
 export { type Build, type Exports, build, exports, threads, threadsReason } from './runtime/runtime.ts'
@@ -39,19 +46,27 @@ export { type TriangleOptions, maximum, minimum, tril, triu, where } from './ten
 export type { BigIntArray, NumberArray } from './typed.ts'
 
 export { type Context, type ForwardEvent, type ForwardListener, Module } from './layers/module.ts'
-export { type AttentionConfig, Attention } from './layers/attention.ts'
+export {
+  type AttentionConfig,
+  type ScaledDotProductAttentionOptions,
+  Attention,
+  scaledDotProductAttention,
+} from './layers/attention.ts'
 export { type BatchNormOptions, BatchNorm } from './layers/batchnorm.ts'
 export { Conv1D } from './layers/conv1d.ts'
-export { Dropout } from './layers/dropout.ts'
-export { Embedding } from './layers/embedding.ts'
+export { type DropoutOptions, Dropout, dropout } from './layers/dropout.ts'
+export { Embedding, embedding } from './layers/embedding.ts'
 export { type FeedForwardConfig, FeedForward } from './layers/feedforward.ts'
 export { GELU } from './layers/gelu.ts'
 export { Identity } from './layers/identity.ts'
-export { type LayerNormOptions, LayerNorm } from './layers/layernorm.ts'
-export { Linear } from './layers/linear.ts'
+export { type LayerNormOptions, LayerNorm, layerNorm } from './layers/layernorm.ts'
+export { Linear, linear } from './layers/linear.ts'
+export { ModuleList } from './layers/modulelist.ts'
 export { ReLU } from './layers/relu.ts'
-export { type RMSNormOptions, RMSNorm } from './layers/rmsnorm.ts'
+export { type RMSNormOptions, RMSNorm, rmsNorm } from './layers/rmsnorm.ts'
 export { Sequential } from './layers/sequential.ts'
+export { Sigmoid } from './layers/sigmoid.ts'
+export { SiLU } from './layers/silu.ts'
 export { Softmax } from './layers/softmax.ts'
 export { type TransformerBlockConfig, TransformerBlock } from './layers/transformerblock.ts'
 export type { AffineOptions } from './layers/affine.ts'
