@@ -521,17 +521,20 @@ GPT_API int gpt_mse_backward(float *dx, const float *x, const float *target, siz
 GPT_API int gpt_sgd_step(float *weight, float *velocity, const float *grad, size_t n, double lr,
                          double momentum, double dampening, double decay, int nesterov);
 
-/* ---- AdamW: one step. Loshchilov, Hutter 2019, arXiv:1711.05101, algorithm 2 ------------------------------
- *   mean   = beta1 · mean + (1 - beta1) · grad
- *   square = beta2 · square + (1 - beta2) · grad²
- *   weight = weight · (1 - lr · decay) - lr · (mean / correction1) / (√(square / correction2) + eps)
+/* ---- Adam and AdamW: one step. Loshchilov, Hutter 2019, arXiv:1711.05101, algorithm 2 ---------------------
+ *   g      = grad + decay · weight             if decoupled is 0: Adam
+ *            grad                              otherwise: AdamW
+ *   mean   = beta1 · mean + (1 - beta1) · g
+ *   square = beta2 · square + (1 - beta2) · g²
+ *   weight = weight · (1 - lr · decay)         if decoupled is not 0
+ *   weight = weight - lr · (mean / correction1) / (√(square / correction2) + eps)
  *   weight, mean, square      [n]   read and written; mean and square are 0 before the first step
  *   grad                      [n]
  *   correction1, correction2  1 - beta1^t and 1 - beta2^t at step t = 1, 2, ...; > 0
  */
-GPT_API int gpt_adamw_step(float *weight, float *mean, float *square, const float *grad, size_t n, double lr,
-                           double beta1, double beta2, double eps, double decay, double correction1,
-                           double correction2);
+GPT_API int gpt_adam_step(float *weight, float *mean, float *square, const float *grad, size_t n, double lr,
+                          double beta1, double beta2, double eps, double decay, double correction1,
+                          double correction2, int decoupled);
 
 /* ---- Mean, variance, sum and maximum over the last axis ---------------------------------------------------
  *   mean, var  [rows]

@@ -76,6 +76,7 @@ export const LOSSES = {
 /** @type {Record<string, (gpt: Gpt, parameters: Tensor[]) => Optimizer>} */
 export const OPTIMIZERS = {
   SGD: (gpt, parameters) => new gpt.SGD(parameters, { lr: 0.1, momentum: 0.9 }),
+  Adam: (gpt, parameters) => new gpt.Adam(parameters, { lr: 0.1, weightDecay: 0.1 }),
   AdamW: (gpt, parameters) => new gpt.AdamW(parameters, { lr: 0.1 }),
 }
 

@@ -35,7 +35,7 @@ void judge_crossentropy_backward(const trial *t);
 void judge_mse_forward(const trial *t);
 void judge_mse_backward(const trial *t);
 void judge_sgd(const trial *t);
-void judge_adamw(const trial *t);
+void judge_adam(const trial *t);
 void judge_mean(const trial *t);
 void judge_var(const trial *t);
 void judge_sum(const trial *t);

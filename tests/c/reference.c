@@ -600,19 +600,19 @@ void gpt_sgd_step_ref(float *weight, float *velocity, const float *grad, size_t 
     }
 }
 
-void gpt_adamw_step_ref(float *weight, float *mean, float *square, const float *grad, size_t n, double lr,
-                        double beta1, double beta2, double eps, double decay, double correction1,
-                        double correction2)
+void gpt_adam_step_ref(float *weight, float *mean, float *square, const float *grad, size_t n, double lr,
+                       double beta1, double beta2, double eps, double decay, double correction1,
+                       double correction2, int decoupled)
 {
     for (size_t i = 0; i < n; i++) {
-        const double g = grad[i];
+        const double g = decoupled ? grad[i] : grad[i] + decay * weight[i];
         /* moving averages of the gradient and its square */
         const double m = beta1 * mean[i] + (1.0 - beta1) * g, v = beta2 * square[i] + (1.0 - beta2) * g * g;
         mean[i] = (float)m;
         square[i] = (float)v;
         /* decay the weight, then step along the corrected averages */
-        weight[i] =
-            (float)(weight[i] * (1.0 - lr * decay) - lr * (m / correction1) / (sqrt(v / correction2) + eps));
+        const double decayed = decoupled ? weight[i] * (1.0 - lr * decay) : weight[i];
+        weight[i] = (float)(decayed - lr * (m / correction1) / (sqrt(v / correction2) + eps));
     }
 }
 

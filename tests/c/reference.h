@@ -60,9 +60,9 @@ void gpt_embedding_backward_ref(float *dweight, const float *dy, const int32_t *
                                 size_t count, size_t dim);
 void gpt_sgd_step_ref(float *weight, float *velocity, const float *grad, size_t n, double lr, double momentum,
                       double dampening, double decay, int nesterov);
-void gpt_adamw_step_ref(float *weight, float *mean, float *square, const float *grad, size_t n, double lr,
-                        double beta1, double beta2, double eps, double decay, double correction1,
-                        double correction2);
+void gpt_adam_step_ref(float *weight, float *mean, float *square, const float *grad, size_t n, double lr,
+                       double beta1, double beta2, double eps, double decay, double correction1,
+                       double correction2, int decoupled);
 void gpt_square_sum_ref(double *sum, const float *x, size_t n);
 void gpt_mean_ref(float *mean, const float *x, size_t rows, size_t cols);
 void gpt_var_ref(float *var, const float *x, size_t rows, size_t cols, int unbiased);

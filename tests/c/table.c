@@ -50,7 +50,7 @@ WITH_PARTS(crossentropy_backward, T(0), T(1), T(2), T(3), T(4), S(0), S(1), F(0)
 WITH_PARTS(mse_forward, T(0), T(1), T(2), S(0), S(1))
 WITH_PARTS(mse_backward, T(0), T(1), T(2), S(0), F(0))
 WITHOUT_PARTS(sgd_step, T(0), T(1), T(2), S(0), D(0), D(1), D(2), D(3), I(4))
-WITHOUT_PARTS(adamw_step, T(0), T(1), T(2), T(3), S(0), D(0), D(1), D(2), D(3), D(4), D(5), D(6))
+WITHOUT_PARTS(adam_step, T(0), T(1), T(2), T(3), S(0), D(0), D(1), D(2), D(3), D(4), D(5), D(6), I(7))
 WITHOUT_PARTS(mean, T(0), T(1), S(0), S(1))
 WITHOUT_PARTS(var, T(0), T(1), S(0), S(1), I(0))
 WITHOUT_PARTS(sum, T(0), T(1), S(0), S(1))
@@ -592,12 +592,12 @@ const kernel kernels[] = {
      .sizes = "n",
      .scalars = "lbblF",
      .tensors = {{INOUT, "weight", "n"}, {OPTIONAL_INOUT, "velocity", "n"}, {IN, "grad", "n"}}},
-    {.name = "adamw_step",
-     .run = run_adamw_step,
-     .reference = run_adamw_step_ref,
-     .judge = judge_adamw,
+    {.name = "adam_step",
+     .run = run_adam_step,
+     .reference = run_adam_step_ref,
+     .judge = judge_adam,
      .sizes = "n",
-     .scalars = "lbbElcc",
+     .scalars = "lbbElccF",
      .tensors = {{INOUT, "weight", "n"},
                  {INOUT, "mean", "n"},
                  {INOUT, "square", "n", POSITIVES},

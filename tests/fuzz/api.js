@@ -227,8 +227,11 @@ const running = (world, module) =>
     ? [...world.reachable()]
     : partsOf(module).flatMap(({ runningMean, runningVar }) => (runningMean ? [runningMean, runningVar] : []))
 
-/** @param {World} _world @param {any} optimizer */
-const stepped = (_world, optimizer) => [...parametersOf(optimizer), ...Object.values(optimizer.stateDict())]
+/** @param {World} world @param {any} optimizer */
+const stepped = (world, optimizer) => [...parametersOf(optimizer), ...world.keptBy(optimizer)]
+
+const parameters = mostly(fc.oneof(kind('parameters'), kind('groups')))
+const adam = options({ lr: number, betas: mostly(fc.tuple(number, number)), eps, weightDecay: number })
 
 /** @type {Operation} */
 const pure = { args: [] }
@@ -339,6 +342,23 @@ export const OPERATIONS = {
     args: [tensor, mostly(kind('inputs')), mostly(kind('gradients')), mostly(kind('inputs'))],
     needed: 3,
   },
+  'gpt.gradcheck': {
+    args: [
+      mostly(
+        fc.record({
+          $: fc.constant('fn'),
+          name: fc.constantFrom('tensor', 'throws', 'computed', 'nothing'),
+          i: index,
+        }),
+      ),
+      mostly(kind('inputs')),
+      options({ eps, atol: number, rtol: number, raiseException: flag }),
+    ],
+    needed: 2,
+  },
+  'gpt.cosineWithWarmup': {
+    args: [options({ warmup: mostly(fc.nat(9)), steps: mostly(fc.nat(9)), min: number })],
+  },
   'gpt.noGrad': {
     args: [
       mostly(
@@ -414,17 +434,13 @@ export const OPERATIONS = {
   },
   'new SGD': {
     args: [
-      mostly(kind('parameters')),
+      parameters,
       config({ lr: number }, { momentum: number, dampening: number, weightDecay: number, nesterov: flag }),
     ],
   },
-  'new AdamW': {
-    args: [
-      mostly(kind('parameters')),
-      options({ lr: number, betas: mostly(fc.tuple(number, number)), eps, weightDecay: number }),
-    ],
-    needed: 1,
-  },
+  'new Adam': { args: [parameters, adam], needed: 1 },
+  'new AdamW': { args: [parameters, adam], needed: 1 },
+  'new LambdaLR': { args: [mostly(kind('optimizer')), mostly(kind('factor'))] },
 
   'tensor.item': pure,
   'tensor.toArray': pure,
@@ -458,7 +474,7 @@ export const OPERATIONS = {
   'tensor.gelu': { args: [options({ approximate: feedForward.approximate })], needed: 0 },
   'tensor.clamp': { args: [options({ min: number, max: number })], needed: 0 },
   'tensor.backward': {
-    args: [mostly(kind('dy'))],
+    args: [mostly(kind('dy')), options({ retainGraph: flag })],
     needed: 0,
     writes: gradients,
     isPartial: true,

@@ -210,29 +210,31 @@ export function checkSameShape(name: string, shape: readonly number[], expected:
  * always misspelled.
  *
  * @param defaults the name and the default value of every option
+ * @param name of the argument
  * @returns the given values, or the defaults where none or undefined was given; types are not checked
  */
-export function checkOptions<T extends object>(options: unknown, defaults: T): T {
+export function checkOptions<T extends object>(options: unknown, defaults: T, name: string = 'options'): T {
   const result = { ...defaults }
   if (options === undefined) return result
-  for (const [name, value] of Object.entries(checkObject('options', options))) {
-    if (!Object.hasOwn(defaults, name)) {
+  for (const [key, value] of Object.entries(checkObject(name, options))) {
+    if (!Object.hasOwn(defaults, key)) {
       const known = Object.keys(defaults).join(', ')
-      throw fail('VALUE', 'options', `be among ${known}`, describe(name) + note(name))
+      throw fail('VALUE', name, `be among ${known}`, describe(key) + note(key))
     }
-    if (value !== undefined) result[name as keyof T] = value as T[keyof T]
+    if (value !== undefined) result[key as keyof T] = value as T[keyof T]
   }
   return result
 }
 
 /** An object of names and values, of any realm: no Tensor, Map or array, which have none of the names. */
 export function checkObject(name: string, value: unknown): Record<string, unknown> {
-  if (typeof value === 'object' && value !== null && isPlain(value)) return value as Record<string, unknown>
+  if (isPlainObject(value)) return value
   throw fail('TYPE', name, 'be a plain object', describe(value))
 }
 
 /** Whether the prototype is null or Object.prototype, also that of another realm: its prototype is null. */
-function isPlain(value: object): boolean {
+export function isPlainObject(value: unknown): value is Record<string, unknown> {
+  if (typeof value !== 'object' || value === null) return false
   const prototype = Object.getPrototypeOf(value)
   return prototype === null || Object.getPrototypeOf(prototype) === null
 }

@@ -30,6 +30,8 @@ export {
 } from './tensor/create.ts'
 export { cat, stack } from './tensor/join.ts'
 export { noGrad, parameter, record, scope } from './tensor/autograd.ts'
+export type { BackwardOptions } from './tensor/backward.ts'
+export { type GradcheckOptions, gradcheck } from './tensor/gradcheck.ts'
 export { Tensor } from './tensor/tensor.ts'
 export type { ClampOptions, GELUOptions } from './tensor/elementwise.ts'
 export type { Indices } from './tensor/indices.ts'
@@ -77,9 +79,13 @@ export { type CrossEntropyOptions, crossEntropy } from './losses/crossentropy.ts
 export { type MSEOptions, mse } from './losses/mse.ts'
 export type { LossReduction } from './losses/loss.ts'
 
+export { type AdamOptions, Adam } from './optim/adam.ts'
 export { type AdamWOptions, AdamW } from './optim/adamw.ts'
 export { type ClipOptions, clipGradNorm } from './optim/clip.ts'
-export { Optimizer } from './optim/optimizer.ts'
+export { type CosineOptions, cosineWithWarmup } from './optim/cosine.ts'
+export type { GivenGroup, ParamGroup } from './optim/groups.ts'
+export { type LrFactor, LambdaLR } from './optim/lambdalr.ts'
+export { type OptimizerState, Optimizer } from './optim/optimizer.ts'
 export { type SGDOptions, SGD } from './optim/sgd.ts'
 
 export { loadSafetensors, loadTorch } from './checkpoint/load.ts'

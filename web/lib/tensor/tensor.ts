@@ -9,13 +9,14 @@ import {
   checkOptions,
   checkSameShape,
   checkShape,
+  isPlainObject,
   nameMethods,
   sameShape,
 } from '../check.ts'
 import { fail, GptLayersError } from '../errors.ts'
 import { type Pointer, heap } from '../runtime/runtime.ts'
-import { backward } from './backward.ts'
-import { checkLive, checkOperand, checkTensor } from './check.ts'
+import { type BackwardOptions, backward } from './backward.ts'
+import { checkLive, checkOperand, checkTensor, checkTensorOf } from './check.ts'
 import {
   type ClampOptions,
   type GELUOptions,
@@ -271,7 +272,7 @@ export class Tensor {
   /**
    * Computes the gradient of this tensor with respect to every leaf that it was computed from and that
    * requires one, and adds it to the leaf's `.grad`. As in PyTorch, the graph is freed, so that a second
-   * `backward` through it is refused.
+   * `backward` through it is refused, unless the first one has `retainGraph: true`.
    *
    * @param gradient the gradient of a loss with respect to this tensor, of its shape; may be left out where
    *   this tensor is a single number, such as a loss: 1
@@ -282,21 +283,31 @@ export class Tensor {
    * const w = gpt.parameter(gpt.tensor([1, 2]))
    * w.mul(w).sum().backward()
    * w.grad.toArray() // [2, 4]
+   * @example
+   * const w = gpt.parameter(gpt.tensor([1, 2]))
+   * const loss = w.mul(w).sum()
+   * loss.backward({ retainGraph: true })
+   * loss.backward()
+   * w.grad.toArray() // [4, 8]
    */
-  backward(gradient?: Tensor): void {
+  backward(options?: BackwardOptions): void
+  backward(gradient?: Tensor, options?: BackwardOptions): void
+  backward(first?: unknown, second?: BackwardOptions): void {
+    const isOptions = second === undefined && isPlainObject(first)
+    const gradient = isOptions ? undefined : first
+    const { retainGraph } = checkOptions(isOptions ? first : second, { retainGraph: false })
+    checkBoolean('retainGraph', retainGraph)
     this.#live()
     if (!this.#requiresGrad) {
       const expected = 'require a gradient: be a parameter, or computed from one outside of noGrad'
       throw fail('VALUE', 'the tensor', expected)
     }
-    if (gradient !== undefined) {
-      checkTensor('gradient', gradient)
-      checkSameShape('gradient', gradient.shape, this.#shape)
-    } else if (this.#size !== 1) {
+    if (gradient === undefined && this.#size !== 1) {
       const expected = `given for a tensor of ${this.#size} numbers, of shape [${this.#shape.join(', ')}]`
       throw fail('SHAPE', 'gradient', `be ${expected}`, 'none')
     }
-    backward(this, gradient ?? null)
+    const given = gradient === undefined ? null : checkTensorOf('gradient', gradient, this.#shape)
+    backward(this, given, retainGraph)
   }
 
   /**
