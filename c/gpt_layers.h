@@ -551,6 +551,14 @@ GPT_API int gpt_var(float *var, const float *x, size_t rows, size_t cols, int un
  */
 GPT_API int gpt_sum(float *sum, const float *x, size_t rows, size_t cols);
 
+/* sum[k,c] = Σ_r x[k,r,c]: blocks of 64 rows in float32, and the blocks in float64. 0 if rows is 0.
+ *   sum  [count, cols]
+ *   x    [count, rows, cols]
+ * Error: 2e-6 · Σ_r |x[k,r,c]|.
+ */
+GPT_API int gpt_sum_columns(float *sum, const float *x, size_t count, size_t rows, size_t cols, size_t part,
+                            size_t parts);
+
 /* The largest element of each row, and where it is. NaN counts as the largest. Of equal elements, the first
  * one counts, as in PyTorch; 0 and -0 are equal.
  *   max      [rows]         each of the two outputs may be NULL

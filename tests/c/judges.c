@@ -602,6 +602,18 @@ void judge_var(const trial *t)
     }
 }
 
+void judge_sum_columns(const trial *t)
+{
+    const size_t rows = SIZE(1), cols = SIZE(2);
+    for (size_t i = 0; i < t->n[0]; i++) {
+        magnitude m = {0.0};
+        for (size_t r = 0; r < rows; r++)
+            add_magnitude(&m, (double)FLOATS_OF(1)[(i / cols * rows + r) * cols + i % cols]);
+        if (m.sum > (double)FLT_MAX) continue;
+        expect_within("sum", i, (double)FLOATS_OF(0)[i], (double)EXPECTED(0)[i], 2e-6 * m.sum + smallest);
+    }
+}
+
 void judge_square_sum(const trial *t)
 {
     const double got = *(const double *)t->c.t[0], expected = *(const double *)t->expected[0];

@@ -39,6 +39,7 @@ void judge_adam(const trial *t);
 void judge_mean(const trial *t);
 void judge_var(const trial *t);
 void judge_sum(const trial *t);
+void judge_sum_columns(const trial *t);
 void judge_square_sum(const trial *t);
 void judge_exp(const trial *t);
 void judge_log(const trial *t);

@@ -770,6 +770,16 @@ void gpt_sum_ref(float *sum, const float *x, size_t rows, size_t cols)
     }
 }
 
+void gpt_sum_columns_ref(float *sum, const float *x, size_t count, size_t rows, size_t cols)
+{
+    for (size_t k = 0; k < count; k++)
+        for (size_t c = 0; c < cols; c++) {
+            double s = 0.0;
+            for (size_t r = 0; r < rows; r++) s += x[(k * rows + r) * cols + c];
+            sum[k * cols + c] = (float)s;
+        }
+}
+
 void gpt_max_ref(float *max, int32_t *indices, const float *x, size_t rows, size_t cols)
 {
     for (size_t r = 0; r < rows; r++) {

@@ -87,6 +87,7 @@ void gpt_silu_backward_ref(float *dx, const float *dy, const float *x, size_t n)
 void gpt_clamp_ref(float *y, const float *x, size_t n, float low, float high);
 void gpt_clamp_backward_ref(float *dx, const float *dy, const float *x, size_t n, float low, float high);
 void gpt_sum_ref(float *sum, const float *x, size_t rows, size_t cols);
+void gpt_sum_columns_ref(float *sum, const float *x, size_t count, size_t rows, size_t cols);
 void gpt_max_ref(float *max, int32_t *indices, const float *x, size_t rows, size_t cols);
 
 #endif

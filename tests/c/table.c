@@ -54,6 +54,7 @@ WITHOUT_PARTS(adam_step, T(0), T(1), T(2), T(3), S(0), D(0), D(1), D(2), D(3), D
 WITHOUT_PARTS(mean, T(0), T(1), S(0), S(1))
 WITHOUT_PARTS(var, T(0), T(1), S(0), S(1), I(0))
 WITHOUT_PARTS(sum, T(0), T(1), S(0), S(1))
+WITH_PARTS(sum_columns, T(0), T(1), S(0), S(1), S(2))
 WITHOUT_PARTS(max, T(0), T(1), T(2), S(0), S(1))
 WITHOUT_PARTS(square_sum, T(0), T(1), S(0))
 #define ARITHMETIC(name, operation)                                                                          \
@@ -932,6 +933,13 @@ const kernel kernels[] = {
      .scalars = "vv",
      .tensors = {{OUT, "dx", "n"}, {IN, "dy", "n"}, {IN, "x", "n"}},
      .alias = {{0, 1}}},
+    {.name = "sum_columns",
+     .run = run_sum_columns,
+     .reference = run_sum_columns_ref,
+     .judge = judge_sum_columns,
+     .has_parts = 1,
+     .sizes = "krc",
+     .tensors = {{OUT, "sum", "kc"}, {IN, "x", "krc"}}},
 };
 const size_t kernel_count = sizeof kernels / sizeof *kernels;
 

@@ -4,7 +4,7 @@ import { checkNumber, checkOptions, sameShape } from '../check.ts'
 import { fail } from '../errors.ts'
 import { type FunctionName, run } from '../runtime/runtime.ts'
 import { checkLive, checkOperand } from './check.ts'
-import { broadcast, mergedAxes } from './shape.ts'
+import { broadcast, eachIndex, mergedAxes, sizeOf } from './shape.ts'
 import { record, recordKernel } from './tape.ts'
 import { Tensor } from './tensor.ts'
 
@@ -165,11 +165,17 @@ export function binary(name: keyof typeof BINARY, a: Tensor, other: unknown): Te
  */
 export function sumTo(dy: Tensor, shape: readonly number[]): Tensor {
   if (sameShape(dy.shape, shape)) return dy
-  const added = dy.shape.length - shape.length
+  const axes = mergedAxes(dy.shape, shape)
+  const sizes = axes.map((axis) => axis.size)
   let sum = dy
-  dy.shape.forEach((size, axis) => {
-    const isRepeated = axis < added || (shape[axis - added] === 1 && size !== 1)
-    if (isRepeated) sum = sum.sum({ dim: axis, keepdim: true })
+  axes.forEach(({ size, steps: [step] }, i) => {
+    if (step !== 0) return
+    const [outer, inner] = [sizeOf(sizes.slice(0, i)), sizeOf(sizes.slice(i + 1))]
+    const y = Tensor.empty([outer, inner])
+    if (inner === 1) run('gpt_sum', [y, sum, outer, size])
+    else run('gpt_sum_columns', [y, sum, outer, size, inner])
+    sizes[i] = 1
+    sum = y
   })
   return sum.reshape(shape)
 }
@@ -236,17 +242,8 @@ function broadcastInto(kernel: FunctionName, y: Tensor, operands: readonly Tenso
   const rows = axes.pop() ?? repeated
   const matrix = rows.size * cols.size
   const steps = operands.flatMap((_, i) => [rows.steps[i], cols.steps[i]])
-  const walk = (axis: number, matrixIndex: number, begins: readonly number[]): void => {
-    if (axis === axes.length) {
-      const pointers = operands.map((one, i) => one.pointerTo(begins[i]))
-      run(kernel, [y.pointerTo(matrixIndex * matrix), ...pointers, rows.size, cols.size, ...steps])
-      return
-    }
-    const along = axes[axis]
-    for (let i = 0; i < along.size; i++) {
-      const next = begins.map((begin, operand) => begin + i * along.steps[operand])
-      walk(axis + 1, matrixIndex * along.size + i, next)
-    }
-  }
-  walk(0, 0, repeated.steps)
+  eachIndex(axes, operands.length, (index, begins) => {
+    const pointers = operands.map((one, i) => one.pointerTo(begins[i]))
+    run(kernel, [y.pointerTo(index * matrix), ...pointers, rows.size, cols.size, ...steps])
+  })
 }

@@ -148,3 +148,31 @@ export function mergedAxes(shape: readonly number[], ...shapes: readonly (readon
   }
   return axes
 }
+
+/**
+ * Visits every index of some axes, in row-major order.
+ *
+ * @param visit gets the number of the index, and where it lies in each operand
+ */
+export function eachIndex(
+  axes: readonly Axis[],
+  operands: number,
+  visit: (index: number, begins: readonly number[]) => void,
+): void {
+  const count = sizeOf(axes.map(({ size }) => size))
+  const begins: number[] = Array.from({ length: operands }, () => 0)
+  const at = axes.map(() => 0)
+  for (let index = 0; index < count; index++) {
+    visit(index, begins)
+    // one step along the last axis, or back to its begin and a step along the one before
+    for (let axis = axes.length - 1; axis >= 0; axis--) {
+      const { size, steps } = axes[axis]
+      const isEnd = ++at[axis] === size
+      for (let operand = 0; operand < operands; operand++) {
+        begins[operand] += isEnd ? steps[operand] * (1 - size) : steps[operand]
+      }
+      if (!isEnd) break
+      at[axis] = 0
+    }
+  }
+}
