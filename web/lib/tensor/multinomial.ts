@@ -51,7 +51,8 @@ export function multinomial(probabilities: Tensor, n: number, options?: Multinom
 
 function checkRow(probabilities: Float32Array, n: number, replacement: boolean): void {
   let positive = 0
-  for (const probability of probabilities) {
+  for (let i = 0; i < probabilities.length; i++) {
+    const probability = probabilities[i]
     if (!(probability >= 0 && probability < Infinity)) {
       throw fail('VALUE', 'probabilities', 'be finite numbers >= 0', probability)
     }
