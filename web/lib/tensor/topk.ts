@@ -21,7 +21,7 @@ export function topk(x: Tensor, k: number, options?: TopkOptions): Extremes {
   const axis = checkAxis('dim', given.dim, shape.length)
   const { size, outer, inner } = axisOf(shape, axis)
   checkInteger('k', k, shape.length === 0 ? 1 : 0, size)
-  checkIndexed(shape, axis)
+  checkIndexed(size, shape)
   const indices = Tensor.empty(shape.map((size, i) => (i === axis ? k : size)))
   const places = new Uint32Array(indices.size)
   const [from, to] = [x.data, indices.data]
