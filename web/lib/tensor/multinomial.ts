@@ -13,11 +13,11 @@ export interface MultinomialOptions {
 }
 
 /**
- * Draws indices with given probabilities, as torch.multinomial: the same that PyTorch draws on the CPU. There
- * are two exceptions: versions of PyTorch that take exponential numbers from Intel's MKL, and newer versions
- * where n is 1 with replacement, which draw that index as if it were without.
+ * Draws indices with given probabilities, as torch.multinomial: those that PyTorch 1.13 draws on the CPU. Two
+ * kinds of PyTorch draw others: those that take exponential numbers from Intel's MKL, without replacement; and
+ * newer versions for n = 1 with replacement, which they draw as without.
  *
- * @param probabilities [n] or [rows, n]: finite numbers >= 0, not all 0; their sum need not be 1
+ * @param probabilities [classes] or [rows, classes]: finite numbers >= 0, not all 0; their sum need not be 1
  * @param n how many from each row. Without replacement, at most its elements above 0
  * @returns [n] or [rows, n] indices, which have no gradient
  * @throws {GptLayersError} VALUE, SHAPE where the probabilities are not as said
@@ -35,8 +35,8 @@ export function multinomial(probabilities: Tensor, n: number, options?: Multinom
       throw fail('SHAPE', 'probabilities', 'have 1 axis or 2', shape)
     }
     const last = shape.length - 1
-    checkIndexed(shape, last)
     const cols = shape[last]
+    checkIndexed(cols, shape)
     const rows = last === 0 ? 1 : shape[0]
     const given = probabilities.data.slice()
     for (let row = 0; row < rows; row++)
@@ -51,7 +51,8 @@ export function multinomial(probabilities: Tensor, n: number, options?: Multinom
 
 function checkRow(probabilities: Float32Array, n: number, replacement: boolean): void {
   let positive = 0
-  for (const probability of probabilities) {
+  for (let i = 0; i < probabilities.length; i++) {
+    const probability = probabilities[i]
     if (!(probability >= 0 && probability < Infinity)) {
       throw fail('VALUE', 'probabilities', 'be finite numbers >= 0', probability)
     }

@@ -75,17 +75,19 @@ export function placesOf(
   const places = new Uint32Array(indices.length)
   const strides = shape.map((_, i) => sizeOf(shape.slice(i + 1)))
   const along = strides[axis] ?? 1
+  const last = shape.length - 1
   let i = 0
   const walk = (depth: number, begin: number): void => {
-    if (depth === shape.length) {
-      places[i] = begin + indices[i] * along
-      i++
-      return
-    }
     const step = depth === axis ? 0 : strides[depth]
-    for (let j = 0; j < indexShape[depth]; j++) walk(depth + 1, begin + j * step)
+    for (let j = 0; j < indexShape[depth]; j++) {
+      if (depth < last) walk(depth + 1, begin + j * step)
+      else {
+        places[i] = begin + j * step + indices[i] * along
+        i++
+      }
+    }
   }
-  walk(0, 0)
+  if (shape.length > 0) walk(0, 0)
   return places
 }
 

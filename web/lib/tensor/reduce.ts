@@ -95,12 +95,10 @@ function varianceOf(
  * too.
  */
 export function prod(x: Tensor, options?: AxisReduction): Tensor {
-  const { dim, keepdim } = checkOptions<AxisReduction>(options, DEFAULTS)
-  if (dim !== undefined) checkAxis('dim', dim, x.shape.length)
-  const along = checkReduction(x, { dim, keepdim })
+  const along = checkOne(x, options)
   const { shape } = x
   // All elements are one axis.
-  const { size, outer, inner } = dim === undefined ? axisOf([x.size], 0) : axisOf(shape, along.axes[0] ?? 0)
+  const { size, outer, inner } = along.isAll ? axisOf([x.size], 0) : axisOf(shape, along.axes[0] ?? 0)
   const eachRow = (visit: (begin: number, row: number) => void) => {
     for (let row = 0; row < outer * inner; row++) visit((row - (row % inner)) * size + (row % inner), row)
   }
@@ -166,17 +164,17 @@ type Extreme = 'largest' | 'smallest'
 
 /** As PyTorch's max and min: y = x at the index, or, without `dim`, the largest of all elements. */
 export function extreme(which: Extreme, x: Tensor, options?: AxisReduction): Tensor | Extremes {
-  const { dim, keepdim } = checkOptions<AxisReduction>(options, DEFAULTS)
-  if (dim === undefined) return extremeOfAll(which, x, { dim, keepdim })
-  const indices = indicesOf(which, x, { dim, keepdim })
-  const axis = checkAxis('dim', dim, x.shape.length)
-  const values = pick(x, placesOf(x.shape, axis, indices.data, keptShape(x.shape, [axis])), indices.shape)
-  return { values, indices }
+  const along = checkOne(x, options)
+  if (along.isAll) return extremeOfAll(which, x, along)
+  const { axes } = along
+  const indices = indicesOf(which, x, along)
+  const places = placesOf(x.shape, axes[0] ?? 0, indices.data, keptShape(x.shape, axes))
+  return { values: pick(x, places, indices.shape), indices }
 }
 
 /** The gradient is divided equally among all elements that equal y, as in PyTorch. */
-function extremeOfAll(which: Extreme, x: Tensor, reduction: AxisReduction): Tensor {
-  const y = wordsOf(which, x, reduction)
+function extremeOfAll(which: Extreme, x: Tensor, along: AlongOne): Tensor {
+  const y = wordsOf(which, x, along)
   const value = x.data[heap().words(y.byteOffset, 1)[0]]
   y.data[0] = value
   const { shape } = x
@@ -192,33 +190,26 @@ function extremeOfAll(which: Extreme, x: Tensor, reduction: AxisReduction): Tens
 
 /** As PyTorch's argmax and argmin; without options a number. */
 export function argExtreme(which: Extreme, x: Tensor, options?: AxisReduction): Tensor | number {
-  if (options !== undefined) return indicesOf(which, x, checkOptions<AxisReduction>(options, DEFAULTS))
-  const index = wordsOf(which, x, DEFAULTS)
+  const along = checkOne(x, options)
+  if (options !== undefined) return indicesOf(which, x, along)
+  const index = wordsOf(which, x, along)
   const [found] = heap().words(index.byteOffset, 1)
   index.dispose()
   return found
 }
 
 /** @returns the indices of the largest or smallest elements. NaN is both; otherwise the first counts */
-function indicesOf(which: Extreme, x: Tensor, reduction: AxisReduction): Tensor {
-  const { dim } = reduction
-  checkIndexed(
-    dim === undefined ? [x.size] : x.shape,
-    dim === undefined ? 0 : checkAxis('dim', dim, x.shape.length),
-  )
-  const indices = wordsOf(which, x, reduction)
+function indicesOf(which: Extreme, x: Tensor, along: AlongOne): Tensor {
+  checkIndexed(sizeAlong(x, along), x.shape)
+  const indices = wordsOf(which, x, along)
   indices.data.set(heap().words(indices.byteOffset, indices.size))
   return indices
 }
 
 /** @returns as `indicesOf`, but the memory holds int32 values */
-function wordsOf(which: Extreme, x: Tensor, { dim, keepdim }: AxisReduction): Tensor {
-  if (dim !== undefined) checkAxis('dim', dim, x.shape.length)
-  const along = checkReduction(x, { dim, keepdim })
-  const { shape } = x
-  if (along.axes.some((axis) => shape[axis] === 0)) {
-    const elements = dim === undefined ? 'elements' : 'elements along dim'
-    throw fail('SHAPE', 'the tensor', `have ${elements}`, shape)
+function wordsOf(which: Extreme, x: Tensor, along: AlongOne): Tensor {
+  if (sizeAlong(x, along) === 0) {
+    throw fail('SHAPE', 'the tensor', `have elements${along.isAll ? '' : ' along dim'}`, x.shape)
   }
   // The smallest is the largest of -x.
   return temporary(() =>
@@ -234,6 +225,18 @@ interface Along {
   keepdim: boolean
 }
 
+/** One axis, or all. */
+interface AlongOne extends Along {
+  isAll: boolean
+}
+
+/** @param options as the user gave them */
+function checkOne(x: Tensor, options: AxisReduction | undefined): AlongOne {
+  const { dim } = checkOptions<AxisReduction>(options, DEFAULTS)
+  if (dim !== undefined) checkAxis('dim', dim, x.shape.length)
+  return { ...checkReduction(x, options), isAll: dim === undefined }
+}
+
 /** @param options as the user gave them */
 function checkReduction(x: Tensor, options: Reduction | undefined): Along {
   const { dim, keepdim } = checkOptions<Reduction>(options, DEFAULTS)
@@ -241,6 +244,9 @@ function checkReduction(x: Tensor, options: Reduction | undefined): Along {
   checkLive(x)
   return { axes: checkAxes('dim', dim, x.shape.length), keepdim }
 }
+
+/** @returns how many elements become one */
+const sizeAlong = (x: Tensor, { axes }: Along): number => sizeOf(axes.map((axis) => x.shape[axis]))
 
 /** @returns the shape after a reduction with keepdim */
 const keptShape = (shape: readonly number[], axes: readonly number[]): number[] =>
@@ -270,8 +276,7 @@ const reduceWith = (kernel: FunctionName, x: Tensor, along: Along, ...rest: bool
 function reduce(x: Tensor, along: Along, kernel: RowKernel): Tensor {
   return temporary(() => {
     const result = Tensor.empty(resultShape(x.shape, along))
-    const cols = sizeOf(along.axes.map((axis) => x.shape[axis]))
-    kernel(result, withLast(x, along.axes), result.size, cols)
+    kernel(result, withLast(x, along.axes), result.size, sizeAlong(x, along))
     return result
   })
 }

@@ -81,9 +81,9 @@ export const axisOf = (
 /** Float32 holds all integers up to this one. */
 export const MAX_INTEGER = 2 ** 24
 
-/** A tensor can hold the indices of the axis. */
-export function checkIndexed(shape: readonly number[], axis: number): void {
-  if (axisOf(shape, axis).size <= MAX_INTEGER) return
+/** A tensor can hold the indices of so many elements. */
+export function checkIndexed(count: number, shape: readonly number[]): void {
+  if (count <= MAX_INTEGER) return
   throw fail('SHAPE', 'the tensor', `have at most ${MAX_INTEGER} elements whose indices are asked for`, shape)
 }
 

@@ -21,30 +21,30 @@ export function topk(x: Tensor, k: number, options?: TopkOptions): Extremes {
   const axis = checkAxis('dim', given.dim, shape.length)
   const { size, outer, inner } = axisOf(shape, axis)
   checkInteger('k', k, shape.length === 0 ? 1 : 0, size)
-  checkIndexed(shape, axis)
+  checkIndexed(size, shape)
   const indices = Tensor.empty(shape.map((size, i) => (i === axis ? k : size)))
   const places = new Uint32Array(indices.size)
   const [from, to] = [x.data, indices.data]
   const row = new Float32Array(size)
+  const sign = given.largest ? 1 : -1 // the smallest are the largest of -x
   for (let i = 0; i < outer * inner; i++) {
     const column = i % inner
     const before = i - column
-    for (let j = 0; j < size; j++) row[j] = from[before * size + column + j * inner]
-    bestOf(row, k, given.largest).forEach((index, j) => {
+    const nans: number[] = []
+    for (let j = 0; j < size; j++) {
+      row[j] = sign * from[before * size + column + j * inner]
+      if (Number.isNaN(row[j])) nans.push(j)
+    }
+    // `largest` leaves out NaN, which is the largest in PyTorch.
+    const others = largest(row, k)
+    const best = given.largest ? [...nans, ...others] : [...others, ...nans]
+    for (let j = 0; j < k; j++) {
       const place = before * k + column + j * inner
-      to[place] = index
-      places[place] = before * size + column + index * inner
-    })
+      to[place] = best[j]
+      places[place] = before * size + column + best[j] * inner
+    }
   }
   return { values: pick(x, places, indices.shape), indices }
-}
-
-/** @returns the indices of the k best values, the best first; of equal ones the lower index. NaN is the largest */
-function bestOf(values: Float32Array, k: number, isLargest: boolean): number[] {
-  const ordered = [...largest(isLargest ? values : values.map((value) => -value), k)]
-  if (!values.some(Number.isNaN)) return ordered
-  const nans = [...values.keys()].filter((i) => Number.isNaN(values[i]))
-  return (isLargest ? [...nans, ...ordered] : [...ordered, ...nans]).slice(0, k)
 }
 
 /**
